@@ -1,0 +1,416 @@
+//! `imp`: buffers, loops tagged with a level, guards, launches and host control flow. Emitters print it and nothing else.
+//!
+//! A [`Unit`] is one version (one plan) of one entry: a host function and the kernels it launches. A kernel is a plain
+//! function that one worker runs over a part `[begin, end)` of the launch's index space; restrict-qualified buffers come
+//! in as parameters, because a compiler vectorises plain functions best.
+//!
+//! # Invariants (the verifier checks each)
+//! 1. Every variable is introduced once: as a parameter, by `Let`, `Alloc`, or as a loop's variable, and is used only where
+//!    that dominates in block structure.
+//! 2. Indices are linear, `long`, in elements of the buffer, and in bounds whenever they are evaluated: what is not proved is guarded
+//!    by a statement before. Loads in a [`LoopKind::Simd`] body whose guard comes later have clamped indices; index 0 of
+//!    every buffer is readable, even of an empty one.
+//! 3. Integer division and remainder have a non-zero divisor, shifts a count below the width, when they are evaluated.
+//! 4. Evaluating an expression has no effect but, through a trapping scalar function, on the worker's trap. A statement
+//!    that calls one is followed by `CheckTrap` in the same block.
+//! 5. `Launch`, `Alloc`, `Free` and `WholePrim` stand in the host function only; `Scratch` and `WorkerIndex` in kernels only.
+//! 6. `Break` and `Continue` are inside a loop of the same function; simd loops hold neither, nor `Fault`, `CheckTrap`, inner
+//!    non-simd loops of unknown length over shared memory, or relaxed accesses.
+
+use crate::compiler::index::Arena;
+use crate::compiler::ir::par::{BinOp, FaultKind, FoldFn, MathFn, ScalarFnId, UnOp};
+use crate::compiler::source::Span;
+use crate::compiler::ty::{StructId, Ty};
+use crate::define_id;
+
+define_id! {
+    /// A variable of one function of a unit.
+    VarId, "x"
+}
+define_id! {
+    /// A kernel of a unit.
+    KernelId, "k"
+}
+define_id! {
+    /// A place where a fault can arise; shared by all versions of an entry.
+    SiteId, "site"
+}
+
+/// All versions of one entry, and what they share.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// `<file stem>_<function>`: part of every symbol.
+    pub symbol: String,
+    /// Fault sites, in order of first use.
+    pub sites: Arena<SiteId, Site>,
+    /// One unit a plan. The first one is always eligible.
+    pub units: Vec<Unit>,
+}
+
+/// Where and what a fault is.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Site {
+    /// Kind, which fixes the message.
+    pub kind: FaultKind,
+    /// Position and text of the expression.
+    pub span: Span,
+    /// Names shown beside the recorded values, as many as values; may be empty strings where the kind says it all.
+    pub names: Vec<String>,
+}
+
+/// One version of an entry.
+#[derive(Clone, Debug)]
+pub struct Unit {
+    /// The plan's name: an identifier, unique in the entry, part of the symbol (`rows`, `lanes`, `team`, `serial`).
+    pub plan: String,
+    /// The plan as text, for reports.
+    pub plan_text: String,
+    /// Host function. Parameters: per entry parameter in order a buffer (arrays, and scalars as buffers of one element),
+    /// then one `long` value per dimension in the order of `par::Func::dims`.
+    pub host: Function,
+    /// Kernels.
+    pub kernels: Arena<KernelId, Kernel>,
+}
+
+/// A kernel: its last two parameters are `long` values `begin` and `end`.
+#[derive(Clone, Debug)]
+pub struct Kernel {
+    /// A short role, part of the symbol: `map0`, `fold1`.
+    pub name: String,
+    /// Parameters, variables, body.
+    pub function: Function,
+    /// Where the nest stands, for `#line` and profilers.
+    pub span: Span,
+}
+
+/// A function.
+#[derive(Clone, Debug, Default)]
+pub struct Function {
+    /// Parameters in order.
+    pub params: Vec<VarId>,
+    /// All variables.
+    pub vars: Arena<VarId, Var>,
+    /// Body.
+    pub body: Block,
+}
+
+/// A variable.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Var {
+    /// A readable name; emitters append the id to make it unique.
+    pub name: String,
+    /// What it holds.
+    pub kind: VarKind,
+}
+
+/// What a variable holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum VarKind {
+    /// A scalar or struct.
+    Value(Ty),
+    /// Address of elements in memory that other variables of the function do not reach, unless none writes it.
+    Buffer {
+        /// Element type.
+        elem: Ty,
+        /// Whether stores are allowed.
+        writable: bool,
+    },
+    /// A private array of constant length, in registers or first-level cache. Not zeroed.
+    Tile {
+        /// Element type.
+        elem: Ty,
+        /// Number of elements.
+        len: u32,
+    },
+}
+
+/// Statements in order.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Block {
+    /// The statements.
+    pub stmts: Vec<Stmt>,
+}
+
+/// A statement.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stmt {
+    /// Introduces a value (or a tile, without `init`). A value without `init` is assigned before it is read.
+    Let {
+        /// The variable.
+        var: VarId,
+        /// First value.
+        init: Option<Expr>,
+    },
+    /// `var.path = value`.
+    Set {
+        /// A value.
+        var: VarId,
+        /// Field positions.
+        path: Vec<u32>,
+        /// New value.
+        value: Expr,
+    },
+    /// `buffer[index].path = value`.
+    Store {
+        /// Buffer or tile.
+        target: Element,
+        /// New value.
+        value: Expr,
+    },
+    /// `buffer[index].path op= value`, indivisibly, relaxed.
+    Atomic {
+        /// Buffer element.
+        target: Element,
+        /// Built-in operator.
+        op: FoldFn,
+        /// Operand.
+        value: Expr,
+    },
+    /// Branch.
+    If {
+        /// `bool`
+        cond: Expr,
+        /// When true.
+        then: Block,
+        /// When false.
+        otherwise: Block,
+    },
+    /// A counted loop `for (var = lo; var < hi; var += step)`.
+    Loop(Loop),
+    /// Repeats body, then step, until `Break`; `Continue` goes to the step.
+    Forever {
+        /// Body.
+        body: Block,
+        /// Step.
+        step: Block,
+    },
+    /// Leaves the innermost loop.
+    Break,
+    /// Next iteration of the innermost loop.
+    Continue,
+    /// Braces; `Leave` leaves it.
+    Scope {
+        /// Label, unique in the function.
+        label: u32,
+        /// Body.
+        body: Block,
+    },
+    /// Leaves the scope of this label, or, with `None`, the function.
+    Leave(Option<u32>),
+    /// Records a fault and leaves the function (kernels: this worker's part; the host function: after freeing what it allocated).
+    Fault {
+        /// Site.
+        site: SiteId,
+        /// `long` values, at most four.
+        values: Vec<Expr>,
+    },
+    /// Leaves as `Fault` does if a trapping scalar function raised since the last check.
+    CheckTrap,
+    /// Host: storage for `count` elements from the context's pool; a fault at `site` if there is none. Freed by `Free` or at
+    /// the end of the function.
+    Alloc {
+        /// Introduces this buffer.
+        var: VarId,
+        /// `long`, not negative.
+        count: Expr,
+        /// All bytes zero.
+        zero: bool,
+        /// Allocation fault.
+        site: SiteId,
+    },
+    /// Host: gives storage back early.
+    Free(VarId),
+    /// Kernel: per-worker storage of `count` elements until the end of the enclosing block.
+    Scratch {
+        /// Introduces this buffer.
+        var: VarId,
+        /// `long`, not negative.
+        count: Expr,
+        /// All bytes zero.
+        zero: bool,
+        /// Allocation fault.
+        site: SiteId,
+    },
+    /// Host: exchanges two buffer variables.
+    Swap(VarId, VarId),
+    /// Host: runs a kernel over `[0, extent)`. A fault in it leaves the host function as `Fault` does. Of several workers' faults
+    /// the one in the lowest part wins.
+    Launch {
+        /// Kernel.
+        kernel: KernelId,
+        /// All parameters but the last two.
+        args: Vec<Expr>,
+        /// `long`.
+        extent: Expr,
+        /// How the index space is shared out.
+        schedule: Schedule,
+    },
+    /// Copies a tile's first `count` elements to `buffer[index…]` with non-temporal stores.
+    StreamOut {
+        /// Destination.
+        target: Element,
+        /// Tile.
+        tile: VarId,
+        /// `long`.
+        count: Expr,
+    },
+    /// A primitive of the run-time library.
+    Prim(Prim),
+}
+
+/// How a launch shares its index space.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Schedule {
+    /// One call `[0, extent)` on the calling thread.
+    Serial,
+    /// Contiguous parts of nearly equal size, one a worker; each a multiple of `grain`, except the last. On one thread below
+    /// `serial_below` units of work.
+    Static {
+        /// Multiple of which parts are.
+        grain: u32,
+        /// `long`: the estimated work, in element operations.
+        work: Expr,
+    },
+    /// Parts of `grain` taken in turn; for irregular work.
+    Dynamic {
+        /// Size of a part.
+        grain: u32,
+        /// `long`: the estimated work, in element operations.
+        work: Expr,
+    },
+}
+
+/// A counted loop.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Loop {
+    /// Its variable, a `long` value, read only.
+    pub var: VarId,
+    /// First value.
+    pub lo: Expr,
+    /// One past the last.
+    pub hi: Expr,
+    /// Positive constant or value.
+    pub step: Expr,
+    /// How iterations run.
+    pub kind: LoopKind,
+    /// Body.
+    pub body: Block,
+}
+
+/// How the iterations of a loop run.
+#[derive(Clone, Debug, PartialEq)]
+pub enum LoopKind {
+    /// In order.
+    Seq,
+    /// In order, unrolled by this factor.
+    Unroll(u32),
+    /// In vector lanes; iterations are independent but for the reductions. Each reduction is a value set in the body as
+    /// `v = v op e` (for floats: reassociated in the fixed way of the target).
+    Simd {
+        /// Variable and operator.
+        reductions: Vec<(VarId, FoldFn)>,
+    },
+}
+
+/// An element of a buffer or tile, or a field of one.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Element {
+    /// Buffer or tile.
+    pub base: VarId,
+    /// Linear index, `long`.
+    pub index: Box<Expr>,
+    /// Field positions.
+    pub path: Vec<u32>,
+    /// Relaxed atomic rather than plain.
+    pub relaxed: bool,
+}
+
+/// A call of the run-time library, `hidp::<function><template arguments>(worker or context, arguments…)`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Prim {
+    /// From the primitive table: `team_scan`, `thread_sort`.
+    pub function: String,
+    /// Header that declares it: `prim/team_scan.hpp`.
+    pub header: String,
+    /// Types and functors.
+    pub template: Vec<TemplateArg>,
+    /// Arguments.
+    pub args: Vec<PrimArg>,
+    /// Sites of the faults it can raise, in the order its header documents.
+    pub sites: Vec<SiteId>,
+}
+
+/// A template argument of a primitive.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum TemplateArg {
+    /// A type.
+    Ty(Ty),
+    /// A functor for a built-in operator on a type.
+    Op(FoldFn, Ty),
+    /// A functor that calls a scalar function.
+    Fn(ScalarFnId),
+}
+
+/// An argument of a primitive.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PrimArg {
+    /// A value.
+    Value(Expr),
+    /// `buffer + offset`.
+    Address {
+        /// Buffer.
+        base: VarId,
+        /// Elements.
+        offset: Expr,
+    },
+    /// Address of a value variable, written by the primitive.
+    Out(VarId),
+}
+
+/// An expression.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Expr {
+    /// What it computes.
+    pub kind: ExprKind,
+    /// Type of the value; for buffers their element type.
+    pub ty: Ty,
+}
+
+/// What an expression computes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ExprKind {
+    /// Integer constant of the expression's type.
+    Int(i128),
+    /// Floating constant.
+    Float(f64),
+    /// `bool`
+    Bool(bool),
+    /// A value, or (in launch arguments) a buffer.
+    Var(VarId),
+    /// Load.
+    Load(Element),
+    /// Prefix.
+    Unary(UnOp, Box<Expr>),
+    /// Infix; integers wrap.
+    Binary(BinOp, Box<Expr>, Box<Expr>),
+    /// `a * b + c`, fused where the machine does that in one instruction.
+    MulAdd(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// `&&` (true) or `||`.
+    Lazy(bool, Box<Expr>, Box<Expr>),
+    /// `c ? a : b`
+    Select(Box<Expr>, Box<Expr>, Box<Expr>),
+    /// Rust's `as`.
+    Cast(Box<Expr>),
+    /// Maths.
+    Math(MathFn, Vec<Expr>),
+    /// Scalar function.
+    Call(ScalarFnId, Vec<Expr>),
+    /// Field of a struct value.
+    Field(Box<Expr>, u32),
+    /// Struct value.
+    Struct(StructId, Vec<Expr>),
+    /// Kernel: number of this worker's part, 0-based, `long`.
+    WorkerIndex,
+    /// Host: how many workers a launch may use at most, `long`.
+    WorkerCount,
+}

@@ -1,0 +1,4 @@
+//! The two intermediate representations: [`par`] (what is computed) and [`imp`] (how a machine does it).
+
+pub mod imp;
+pub mod par;

@@ -1,0 +1,3 @@
+//! The surface language: lexer, parser, syntax tree and printer.
+
+pub mod ast;

@@ -1,0 +1,3 @@
+//! Compiles HiDP programs from a build script.
+
+pub mod compiler;

@@ -1,0 +1,1 @@
+//! Run time of HiDP kernels and a library of parallel primitives.

@@ -1,0 +1,1 @@
+//! Raw bindings to the run-time ABI of HiDP kernels.
