@@ -1,0 +1,109 @@
+//! The static description of an entry that generated code carries: enough to bind dimensions, check shapes, choose a version,
+//! call it and say what went wrong.
+
+/// One entry: a `function` of a `.hdp` file.
+#[derive(Debug)]
+pub struct Entry {
+    /// `file::function`, as messages show it.
+    pub name: &'static str,
+    /// Parameters in the header's order.
+    pub params: &'static [Param],
+    /// Dimension names in the order of first appearance; `hidp_call::dims` has this order.
+    pub dims: &'static [&'static str],
+    /// Versions, best guess first; the first is always eligible.
+    pub versions: &'static [Version],
+    /// Fault sites.
+    pub sites: &'static [Site],
+}
+
+/// A parameter.
+#[derive(Debug)]
+pub struct Param {
+    /// Name in the header, underscore included.
+    pub name: &'static str,
+    /// Whether the entry reads what the caller passes.
+    pub reads: bool,
+    /// Whether the entry writes it.
+    pub writes: bool,
+    /// Size of an element in bytes.
+    pub elem_size: usize,
+    /// Extents, outermost first; empty for a scalar. Each is a postfix program over dimensions, scalars and constants.
+    pub shape: &'static [&'static [Op]],
+    /// The extents as written, for messages.
+    pub shape_text: &'static [&'static str],
+}
+
+/// One step of a postfix extent expression.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Op {
+    /// Pushes a constant.
+    Const(i64),
+    /// Pushes a dimension by its number.
+    Dim(u16),
+    /// Pushes the value of an integer scalar parameter by its number.
+    Scalar(u16),
+    /// Pops two, pushes the sum.
+    Add,
+    /// Pops two, pushes the difference.
+    Sub,
+    /// Pops two, pushes the product.
+    Mul,
+    /// Pops two, pushes the quotient (a call error if the divisor is 0).
+    Div,
+    /// Pops two, pushes the remainder (a call error if the divisor is 0).
+    Rem,
+    /// Pops two, pushes the smaller.
+    Min,
+    /// Pops two, pushes the larger.
+    Max,
+    /// Pops one, pushes its negative.
+    Neg,
+}
+
+/// One compiled version of an entry: one plan, built for one or more instruction sets.
+#[derive(Debug)]
+pub struct Version {
+    /// The plan's name.
+    pub plan: &'static str,
+    /// One function an instruction set, most demanding first; the last one always runs.
+    pub code: &'static [Code],
+}
+
+/// A version's code for one instruction set.
+#[derive(Debug)]
+pub struct Code {
+    /// What the machine must have.
+    pub isa: Isa,
+    /// The function.
+    pub function: hidp_sys::hidp_entry,
+}
+
+/// An instruction set level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Isa {
+    /// Whatever the target has always; on x86-64, v2 is `Base` unless the target asks for more.
+    Base,
+    /// x86-64-v2
+    V2,
+    /// x86-64-v3
+    V3,
+    /// x86-64-v4
+    V4,
+}
+
+/// A fault site.
+#[derive(Debug)]
+pub struct Site {
+    /// `.hdp` file as messages show it.
+    pub file: &'static str,
+    /// Line, from 1.
+    pub line: u32,
+    /// Column, from 1.
+    pub column: u32,
+    /// Source text of the expression.
+    pub text: &'static str,
+    /// Number of a fault kind.
+    pub kind: u32,
+    /// Names of the values; may be empty strings.
+    pub names: &'static [&'static str],
+}
