@@ -8,7 +8,7 @@
 //! | 0 | [`source`], [`index`] |
 //! | 1 | [`diag`], [`ty`] |
 //! | 2 | [`prim`], [`syntax`] |
-//! | 3 | `check`, [`ir`], `target` |
+//! | 3 | `check`, [`ir`], [`prove`], `target` |
 //! | 4 | `pass`, `plan`, `emit` |
 //! | 5 | `pipeline` |
 
@@ -22,3 +22,4 @@ pub mod prim;
 pub mod syntax;
 
 pub mod ir;
+pub mod prove;

@@ -654,7 +654,10 @@ pub enum BinOp {
 impl BinOp {
     /// Whether the result is `bool` rather than the operands' type.
     pub const fn is_comparison(self) -> bool {
-        matches!(self, BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne)
+        matches!(
+            self,
+            BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne
+        )
     }
 }
 
@@ -723,17 +726,38 @@ pub enum FaultKind {
 impl Expr {
     /// A `long` constant.
     pub fn int(value: i64, span: Span) -> Expr {
-        Expr { kind: ExprKind::Const(Const::Int(value.into())), ty: Ty::LONG, span }
+        Expr {
+            kind: ExprKind::Const(Const::Int(value.into())),
+            ty: Ty::LONG,
+            span,
+        }
     }
     /// Reads a scalar variable of type `ty`.
     pub fn read(var: VarId, ty: Ty, span: Span) -> Expr {
-        Expr { kind: ExprKind::Read(var), ty, span }
+        Expr {
+            kind: ExprKind::Read(var),
+            ty,
+            span,
+        }
     }
     /// `left op right` on `long`s that cannot fault (`+ - *` and comparisons).
     pub fn long(op: BinOp, left: Expr, right: Expr) -> Expr {
         let span = left.span;
-        let ty = if op.is_comparison() { Ty::BOOL } else { Ty::LONG };
-        Expr { kind: ExprKind::Binary { op, left: Box::new(left), right: Box::new(right), checked: false }, ty, span }
+        let ty = if op.is_comparison() {
+            Ty::BOOL
+        } else {
+            Ty::LONG
+        };
+        Expr {
+            kind: ExprKind::Binary {
+                op,
+                left: Box::new(left),
+                right: Box::new(right),
+                checked: false,
+            },
+            ty,
+            span,
+        }
     }
     /// The value if it is an integer constant.
     pub fn as_int(&self) -> Option<i128> {

@@ -1,0 +1,62 @@
+//! Symbolic proofs over `par`: bounds of accesses, and which iterations of a map may touch one element.
+//!
+//! Soundness is the product: a wrong "proved" is undefined behaviour in a safe function. Whatever is not understood stays
+//! unproved: the bound is tested at run time, the access is shared.
+
+use crate::compiler::diag::Sink;
+use crate::compiler::ir::par::{FuncId, Program};
+use crate::compiler::source::Span;
+
+mod facts;
+
+pub use facts::Facts;
+
+/// A test that stays in the generated code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemainingCheck {
+    /// The access or operation.
+    pub span: Span,
+    /// What is tested.
+    pub kind: RemainingKind,
+    /// Why it could not be proved away: a sentence part.
+    pub reason: String,
+}
+
+/// What a remaining test looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RemainingKind {
+    /// Index of this dimension (from 0).
+    Index(u32),
+    /// Divisor 0.
+    Division,
+    /// Shift count.
+    Shift,
+    /// Narrowing conversion.
+    Narrowing,
+    /// Segment of a primitive.
+    Segment,
+    /// Stride of an iterator.
+    Stride,
+    /// Extent of a local array.
+    Extent,
+}
+
+/// Finds out which iterations of each map of `func` may touch one element: sets [`Access`] of every place, and reports
+/// the maps in which two iterations certainly conflict.
+///
+/// [`Access`]: crate::compiler::ir::par::Access
+pub fn races(program: &mut Program, func: FuncId, sink: &mut Sink) {
+    let _ = (program, func, sink);
+}
+
+/// Removes the tests that can be proved to pass: bits of `Place::unproved`, `checked` of divisions and shifts,
+/// `ConvertMode::Checked` (becomes `Cast`).
+pub fn bounds(program: &mut Program, func: FuncId) {
+    let _ = (program, func);
+}
+
+/// The tests that [`bounds`] had to leave.
+pub fn remaining(program: &Program, func: FuncId) -> Vec<RemainingCheck> {
+    let _ = (program, func);
+    Vec::new()
+}
