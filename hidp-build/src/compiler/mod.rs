@@ -23,3 +23,5 @@ pub mod syntax;
 
 pub mod ir;
 pub mod prove;
+
+pub mod pass;

@@ -1,0 +1,54 @@
+//! Passes over [`par`](crate::compiler::ir::par): each is a name, a sentence and a function; the pipeline is a list.
+//!
+//! A pass is one file. It states the invariant it adds, and every later pass keeps it. The verifier runs after each pass, so
+//! that a failure names the pass that is to blame.
+
+use std::fmt;
+
+use crate::compiler::ir::par::Program;
+
+/// A transformation of a whole program.
+#[derive(Clone, Copy)]
+pub struct Pass {
+    /// Short name, as `explain` and errors print it.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub about: &'static str,
+    /// The transformation.
+    pub run: fn(&mut Program),
+}
+
+impl fmt::Debug for Pass {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Pass").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
+/// The passes between `check` and `plan`, in order.
+pub const PIPELINE: &[Pass] = &[];
+
+/// A pass left a program that the verifier rejects. A defect of the compiler, never of the user's program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PassError {
+    /// The pass; `check` if the input was already wrong.
+    pub pass: &'static str,
+    /// What is wrong, one message each.
+    pub errors: Vec<String>,
+}
+
+impl fmt::Display for PassError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the program is malformed after `{}`", self.pass)?;
+        self.errors.iter().try_for_each(|error| write!(f, "\n  {error}"))
+    }
+}
+
+impl std::error::Error for PassError {}
+
+/// Runs `passes` in order and verifies the program after each of them.
+pub fn run(program: &mut Program, passes: &[Pass]) -> Result<(), PassError> {
+    for pass in passes {
+        (pass.run)(program);
+    }
+    Ok(())
+}
