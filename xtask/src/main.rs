@@ -1,3 +1,84 @@
-//! Every developer command of the workspace.
+//! Every developer command of the workspace: `cargo xtask <command>`.
 
-fn main() {}
+mod bench;
+mod command;
+mod tidy;
+
+use std::process::ExitCode;
+
+use anyhow::{Result, bail};
+
+use command::{cargo, workspace_root};
+
+const USAGE: &str = "\
+cargo xtask <command>
+
+  test          every test of the workspace, examples included
+  ci            what continuous integration runs: fmt-check, clippy, tidy, doc, test
+  bless         rewrites golden outputs and docs/errors.md from what the compiler says now
+  fmt-check     rustfmt, without changing anything
+  clippy        clippy over all targets, warnings denied
+  doc           rustdoc of the public crates, warnings denied
+  tidy          layering, headers that compile alone, file sizes, text rules
+  bench [CASE]  benchmarks beside their peers, as a table of ratios
+";
+
+fn main() -> ExitCode {
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run() -> Result<()> {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let rest: Vec<&str> = args.iter().skip(1).map(String::as_str).collect();
+    std::env::set_current_dir(workspace_root())?;
+    match args.first().map(String::as_str) {
+        Some("test") => test(&rest),
+        Some("ci") => ci(),
+        Some("bless") => bless(),
+        Some("fmt-check") => fmt_check(),
+        Some("clippy") => clippy(),
+        Some("doc") => doc(),
+        Some("tidy") => tidy::run(),
+        Some("bench") => bench::run(&rest),
+        Some("help" | "--help" | "-h") | None => {
+            print!("{USAGE}");
+            Ok(())
+        }
+        Some(other) => bail!("there is no command `{other}`\n\n{USAGE}"),
+    }
+}
+
+fn test(extra: &[&str]) -> Result<()> {
+    cargo(&["test", "--workspace"]).args(extra).run()
+}
+
+fn ci() -> Result<()> {
+    fmt_check()?;
+    clippy()?;
+    tidy::run()?;
+    doc()?;
+    test(&[])
+}
+
+fn bless() -> Result<()> {
+    cargo(&["test", "--package", "hidp-build"]).env("HIDP_BLESS", "1").run()
+}
+
+fn fmt_check() -> Result<()> {
+    cargo(&["fmt", "--all", "--check"]).run()
+}
+
+fn clippy() -> Result<()> {
+    cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]).run()
+}
+
+fn doc() -> Result<()> {
+    let public = ["--package", "hidp-build", "--package", "hidp-sys", "--package", "hidp-std"];
+    cargo(&["doc", "--no-deps"]).args(&public).env("RUSTDOCFLAGS", "--deny warnings").run()
+}

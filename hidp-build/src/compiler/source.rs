@@ -23,34 +23,20 @@ impl Span {
     /// The bytes `start..end` of `file`.
     pub fn new(file: FileId, start: usize, end: usize) -> Self {
         let narrow = |offset: usize| u32::try_from(offset).expect("sources are smaller than 4 GiB");
-        Self {
-            file,
-            start: narrow(start),
-            end: narrow(end),
-        }
+        Self { file, start: narrow(start), end: narrow(end) }
     }
     /// The smallest span that covers both. Both must be of one file.
     pub fn to(self, other: Span) -> Span {
         debug_assert_eq!(self.file, other.file);
-        Span {
-            file: self.file,
-            start: self.start.min(other.start),
-            end: self.end.max(other.end),
-        }
+        Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
     /// The empty span where this one starts.
     pub fn start_point(self) -> Span {
-        Span {
-            end: self.start,
-            ..self
-        }
+        Span { end: self.start, ..self }
     }
     /// The empty span where this one ends.
     pub fn end_point(self) -> Span {
-        Span {
-            start: self.end,
-            ..self
-        }
+        Span { start: self.end, ..self }
     }
 }
 
@@ -84,18 +70,11 @@ impl SourceFile {
     pub fn line_column(&self, offset: u32) -> LineColumn {
         let line = self.line_starts.partition_point(|&start| start <= offset) - 1;
         let before = &self.text[self.line_starts[line] as usize..offset as usize];
-        LineColumn {
-            line: line as u32 + 1,
-            column: before.chars().count() as u32 + 1,
-        }
+        LineColumn { line: line as u32 + 1, column: before.chars().count() as u32 + 1 }
     }
     /// The text of a line (from 1) without its line break; empty past the end.
     pub fn line(&self, line: u32) -> &str {
-        self.text
-            .split('\n')
-            .nth(line as usize - 1)
-            .unwrap_or("")
-            .trim_end_matches('\r')
+        self.text.split('\n').nth(line as usize - 1).unwrap_or("").trim_end_matches('\r')
     }
 }
 
@@ -113,14 +92,8 @@ impl SourceMap {
     /// Adds a file.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> FileId {
         let text = text.into();
-        let line_starts = std::iter::once(0)
-            .chain(text.match_indices('\n').map(|(at, _)| at as u32 + 1))
-            .collect();
-        self.files.push(SourceFile {
-            name: name.into(),
-            text,
-            line_starts,
-        })
+        let line_starts = std::iter::once(0).chain(text.match_indices('\n').map(|(at, _)| at as u32 + 1)).collect();
+        self.files.push(SourceFile { name: name.into(), text, line_starts })
     }
     /// A file.
     pub fn file(&self, id: FileId) -> &SourceFile {

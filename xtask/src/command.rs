@@ -1,0 +1,54 @@
+//! Running other programs.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail};
+
+/// A command to run, echoed before it starts.
+pub(crate) struct Invocation {
+    command: Command,
+    text: String,
+}
+
+/// The folder of the workspace's `Cargo.toml`.
+pub(crate) fn workspace_root() -> PathBuf {
+    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    here.parent().expect("xtask lies in the workspace").to_path_buf()
+}
+
+/// The cargo that runs this xtask.
+pub(crate) fn cargo(args: &[&str]) -> Invocation {
+    let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+    let mut command = Command::new(program);
+    // Cargo sets these for xtask itself; passed on they would change what the inner cargo builds.
+    command.env_remove("CARGO_MANIFEST_DIR").env_remove("CARGO_PKG_NAME");
+    Invocation { command, text: "cargo".to_owned() }.args(args)
+}
+
+impl Invocation {
+    pub(crate) fn args(mut self, args: &[&str]) -> Self {
+        for arg in args {
+            self.text.push(' ');
+            self.text.push_str(arg);
+        }
+        self.command.args(args);
+        self
+    }
+
+    pub(crate) fn env(mut self, name: &str, value: &str) -> Self {
+        self.text.insert_str(0, &format!("{name}={value} "));
+        self.command.env(name, value);
+        self
+    }
+
+    /// Runs it; an exit status other than 0 is an error.
+    pub(crate) fn run(mut self) -> Result<()> {
+        eprintln!("$ {}", self.text);
+        let status = self.command.status().with_context(|| format!("cannot start `{}`", self.text))?;
+        if !status.success() {
+            bail!("`{}` failed: {status}", self.text);
+        }
+        Ok(())
+    }
+}
