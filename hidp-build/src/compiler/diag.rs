@@ -63,10 +63,7 @@ impl Diagnostic {
             code,
             severity: code.info().severity,
             headline: headline.into(),
-            primary: Label {
-                span,
-                text: String::new(),
-            },
+            primary: Label { span, text: String::new() },
             secondary: Vec::new(),
             notes: Vec::new(),
             suggestions: Vec::new(),
@@ -82,10 +79,7 @@ impl Diagnostic {
     /// A further place.
     #[must_use]
     pub fn also(mut self, span: Span, text: impl Into<String>) -> Self {
-        self.secondary.push(Label {
-            span,
-            text: text.into(),
-        });
+        self.secondary.push(Label { span, text: text.into() });
         self
     }
     /// A fact that explains it.
@@ -102,17 +96,8 @@ impl Diagnostic {
     }
     /// Advice with an edit.
     #[must_use]
-    pub fn suggest(
-        mut self,
-        span: Span,
-        replacement: impl Into<String>,
-        text: impl Into<String>,
-    ) -> Self {
-        self.suggestions.push(Suggestion {
-            text: text.into(),
-            span,
-            replacement: replacement.into(),
-        });
+    pub fn suggest(mut self, span: Span, replacement: impl Into<String>, text: impl Into<String>) -> Self {
+        self.suggestions.push(Suggestion { text: text.into(), span, replacement: replacement.into() });
         self
     }
 }
@@ -134,14 +119,11 @@ impl Sink {
     }
     /// Whether an error is among them.
     pub fn has_errors(&self) -> bool {
-        self.diagnostics
-            .iter()
-            .any(|d| d.severity == Severity::Error)
+        self.diagnostics.iter().any(|d| d.severity == Severity::Error)
     }
     /// All, in order of file, position and report, without exact repetitions.
     pub fn finish(mut self) -> Vec<Diagnostic> {
-        self.diagnostics
-            .sort_by_key(|d| (d.primary.span.file, d.primary.span.start));
+        self.diagnostics.sort_by_key(|d| (d.primary.span.file, d.primary.span.start));
         self.diagnostics.dedup();
         self.diagnostics
     }

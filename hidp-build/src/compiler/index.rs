@@ -47,10 +47,7 @@ pub struct Arena<I, T> {
 impl<I: Id, T> Arena<I, T> {
     /// An empty arena.
     pub fn new() -> Self {
-        Self {
-            items: Vec::new(),
-            id: PhantomData,
-        }
+        Self { items: Vec::new(), id: PhantomData }
     }
     /// Adds an item and gives its id.
     pub fn push(&mut self, item: T) -> I {
@@ -71,17 +68,11 @@ impl<I: Id, T> Arena<I, T> {
     }
     /// Ids and items in order of insertion.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = (I, &T)> {
-        self.items
-            .iter()
-            .enumerate()
-            .map(|(index, item)| (I::new(index), item))
+        self.items.iter().enumerate().map(|(index, item)| (I::new(index), item))
     }
     /// Ids and mutable items in order of insertion.
     pub fn iter_mut(&mut self) -> impl DoubleEndedIterator<Item = (I, &mut T)> {
-        self.items
-            .iter_mut()
-            .enumerate()
-            .map(|(index, item)| (I::new(index), item))
+        self.items.iter_mut().enumerate().map(|(index, item)| (I::new(index), item))
     }
     /// All ids in order of insertion.
     pub fn ids(&self) -> impl DoubleEndedIterator<Item = I> + use<I, T> {

@@ -126,10 +126,7 @@ impl Scalar {
 
     /// Whether the type holds negative values.
     pub const fn is_signed(self) -> bool {
-        matches!(
-            self,
-            Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 | Scalar::F32 | Scalar::F64
-        )
+        matches!(self, Scalar::I8 | Scalar::I16 | Scalar::I32 | Scalar::I64 | Scalar::F32 | Scalar::F64)
     }
 
     /// Smallest and largest value of an integer type or `bool` (0 and 1); `None` for floats.
@@ -164,11 +161,7 @@ impl Scalar {
     /// The type in which two operands of arithmetic meet, or `None` when a cast is needed. `bool` counts as `int`.
     pub fn meet(self, other: Scalar) -> Option<Scalar> {
         let promote = |scalar: Scalar| {
-            if scalar == Scalar::Bool {
-                Scalar::I32
-            } else {
-                scalar
-            }
+            if scalar == Scalar::Bool { Scalar::I32 } else { scalar }
         };
         let (a, b) = (promote(self), promote(other));
         match (a.is_float(), b.is_float()) {
