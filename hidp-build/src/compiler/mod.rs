@@ -21,6 +21,7 @@ pub mod ty;
 pub mod prim;
 pub mod syntax;
 
+pub mod check;
 pub mod ir;
 pub mod prove;
 
