@@ -31,6 +31,9 @@ use crate::compiler::syntax::ast::Direction;
 use crate::compiler::ty::{StructId, Ty};
 use crate::define_id;
 
+pub mod effects;
+pub mod visit;
+
 define_id! {
     /// A variable of one function: parameter, dimension, local, iterator.
     VarId, "v"
