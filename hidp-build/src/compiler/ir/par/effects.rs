@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::visit::{self, Role, Visitor, look};
-use super::{
-    Block, ConvertMode, Expr, ExprKind, Place, Program, ScalarFnId, Stmt, StmtKind, Var, VarId,
-    VarKind,
-};
+use super::{Block, ConvertMode, Expr, ExprKind, Place, Program, ScalarFnId, Stmt, StmtKind, Var, VarId, VarKind};
 use crate::compiler::index::Arena;
 use crate::compiler::syntax::ast::Direction;
 
@@ -24,21 +21,13 @@ pub struct Effects {
 impl Effects {
     /// Of a block.
     pub fn of_block(program: &Program, vars: &Arena<VarId, Var>, block: &Block) -> Effects {
-        let mut collect = Collect {
-            program,
-            vars,
-            effects: Effects::default(),
-        };
+        let mut collect = Collect { program, vars, effects: Effects::default() };
         collect.visit_block(block);
         collect.effects
     }
     /// Of one statement.
     pub fn of_stmt(program: &Program, vars: &Arena<VarId, Var>, stmt: &Stmt) -> Effects {
-        let mut collect = Collect {
-            program,
-            vars,
-            effects: Effects::default(),
-        };
+        let mut collect = Collect { program, vars, effects: Effects::default() };
         collect.visit_stmt(stmt);
         collect.effects
     }
@@ -52,11 +41,7 @@ impl Effects {
     }
     /// Read or written, and not declared inside.
     pub fn free(&self) -> BTreeSet<VarId> {
-        self.reads
-            .union(&self.writes)
-            .filter(|var| !self.declares.contains(var))
-            .copied()
-            .collect()
+        self.reads.union(&self.writes).filter(|var| !self.declares.contains(var)).copied().collect()
     }
     /// Read inside and alive outside.
     pub fn outer_reads(&self) -> BTreeSet<VarId> {
@@ -70,16 +55,8 @@ impl Effects {
     /// other uses. Faults and leaving the block are another matter: [`may_fault`], [`may_jump`].
     pub fn independent_of(&self, other: &Effects) -> bool {
         let touches = |e: &Effects, var: &VarId| e.reads.contains(var) || e.writes.contains(var);
-        !self
-            .writes
-            .iter()
-            .chain(&self.declares)
-            .any(|var| touches(other, var))
-            && !other
-                .writes
-                .iter()
-                .chain(&other.declares)
-                .any(|var| touches(self, var))
+        !self.writes.iter().chain(&self.declares).any(|var| touches(other, var))
+            && !other.writes.iter().chain(&other.declares).any(|var| touches(self, var))
     }
 }
 
@@ -129,11 +106,7 @@ impl Visitor for Collect<'_> {
 }
 
 /// How a function takes one of its arguments; `None` if there is no such parameter.
-pub fn argument_direction(
-    program: &Program,
-    callee: super::FuncId,
-    position: usize,
-) -> Option<Direction> {
+pub fn argument_direction(program: &Program, callee: super::FuncId, position: usize) -> Option<Direction> {
     let func = program.funcs.get(callee)?;
     match func.vars.get(*func.params.get(position)?)?.kind {
         VarKind::Param(direction) => Some(direction),
@@ -143,22 +116,14 @@ pub fn argument_direction(
 
 /// Whether evaluating an expression may raise a fault that has not been proved away.
 pub fn expr_may_fault(program: &Program, expr: &Expr) -> bool {
-    let mut search = Faults {
-        program,
-        vars: None,
-        found: false,
-    };
+    let mut search = Faults { program, vars: None, found: false };
     search.visit_expr(expr);
     search.found
 }
 
 /// Whether running a block over the variables `vars` may raise a fault that has not been proved away.
 pub fn may_fault(program: &Program, vars: &Arena<VarId, Var>, block: &Block) -> bool {
-    let mut search = Faults {
-        program,
-        vars: Some(vars),
-        found: false,
-    };
+    let mut search = Faults { program, vars: Some(vars), found: false };
     search.visit_block(block);
     search.found
 }
@@ -166,10 +131,7 @@ pub fn may_fault(program: &Program, vars: &Arena<VarId, Var>, block: &Block) -> 
 /// Whether a scalar function may raise a fault. Native ones do not.
 pub fn scalar_fn_may_fault(program: &Program, function: ScalarFnId) -> bool {
     let function = &program.scalar_fns[function];
-    function
-        .body
-        .as_ref()
-        .is_some_and(|body| may_fault(program, &function.vars, body))
+    function.body.as_ref().is_some_and(|body| may_fault(program, &function.vars, body))
 }
 
 struct Faults<'a> {
@@ -183,10 +145,7 @@ impl Visitor for Faults<'_> {
         self.found |= match &stmt.kind {
             StmtKind::Declare { var, .. } => self.vars.is_some_and(|vars| vars[*var].is_array()),
             StmtKind::Require { .. } | StmtKind::Prim(_) | StmtKind::Call { .. } => true,
-            StmtKind::Map(map) => map
-                .iters
-                .iter()
-                .any(|iter| !iter.step.as_int().is_some_and(|step| step > 0)),
+            StmtKind::Map(map) => map.iters.iter().any(|iter| !iter.step.as_int().is_some_and(|step| step > 0)),
             StmtKind::Assign { .. }
             | StmtKind::AssignField { .. }
             | StmtKind::Store { .. }
@@ -237,11 +196,7 @@ impl Visitor for Faults<'_> {
 
 /// Whether running a block may leave it before its end: by `Leave`, `Return`, or `Break` and `Continue` of a loop outside.
 pub fn may_jump(block: &Block) -> bool {
-    let mut search = Jumps {
-        loops: 0,
-        scopes: 0,
-        found: false,
-    };
+    let mut search = Jumps { loops: 0, scopes: 0, found: false };
     search.visit_block(block);
     search.found
 }
@@ -292,10 +247,7 @@ mod tests {
     use crate::compiler::source::{FileId, Span};
 
     fn stmt(kind: StmtKind) -> Stmt {
-        Stmt {
-            kind,
-            span: Span::new(FileId::new(0), 0, 0),
-        }
+        Stmt { kind, span: Span::new(FileId::new(0), 0, 0) }
     }
 
     #[test]
@@ -305,28 +257,12 @@ mod tests {
             ty: crate::compiler::ty::Ty::BOOL,
             span: Span::new(FileId::new(0), 0, 0),
         };
-        let inside = Loop {
-            cond,
-            body: Block {
-                stmts: vec![stmt(StmtKind::Break)],
-            },
-            step: Block::default(),
-        };
-        assert!(!may_jump(&Block {
-            stmts: vec![stmt(StmtKind::Loop(inside))]
-        }));
-        assert!(may_jump(&Block {
-            stmts: vec![stmt(StmtKind::Break)]
-        }));
-        let scope = StmtKind::Scope(Block {
-            stmts: vec![stmt(StmtKind::Leave)],
-        });
-        assert!(!may_jump(&Block {
-            stmts: vec![stmt(scope)]
-        }));
-        assert!(may_jump(&Block {
-            stmts: vec![stmt(StmtKind::Leave)]
-        }));
+        let inside = Loop { cond, body: Block { stmts: vec![stmt(StmtKind::Break)] }, step: Block::default() };
+        assert!(!may_jump(&Block { stmts: vec![stmt(StmtKind::Loop(inside))] }));
+        assert!(may_jump(&Block { stmts: vec![stmt(StmtKind::Break)] }));
+        let scope = StmtKind::Scope(Block { stmts: vec![stmt(StmtKind::Leave)] });
+        assert!(!may_jump(&Block { stmts: vec![stmt(scope)] }));
+        assert!(may_jump(&Block { stmts: vec![stmt(StmtKind::Leave)] }));
     }
 
     #[test]
@@ -336,14 +272,7 @@ mod tests {
         let span = Span::new(FileId::new(0), 0, 0);
         let assign = |to: usize, from: usize| {
             let value = Expr::read(VarId::new(from), crate::compiler::ty::Ty::LONG, span);
-            Effects::of_stmt(
-                &program,
-                &vars,
-                &stmt(StmtKind::Assign {
-                    var: VarId::new(to),
-                    value,
-                }),
-            )
+            Effects::of_stmt(&program, &vars, &stmt(StmtKind::Assign { var: VarId::new(to), value }))
         };
         assert!(!assign(0, 1).independent_of(&assign(1, 2)));
         assert!(!assign(1, 2).independent_of(&assign(0, 1)));

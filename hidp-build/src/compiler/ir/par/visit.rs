@@ -7,8 +7,8 @@
 use std::collections::BTreeMap;
 
 use super::{
-    ArrayRef, Block, CallArg, Expr, ExprKind, Extent, Fold, FoldOp, FuncId, Iter, Loop, Map, Place,
-    PrimCall, PrimValue, Section, SectionDim, Stmt, StmtKind, Target, Var, VarId,
+    ArrayRef, Block, CallArg, Expr, ExprKind, Extent, Fold, FoldOp, FuncId, Iter, Loop, Map, Place, PrimCall,
+    PrimValue, Section, SectionDim, Stmt, StmtKind, Target, Var, VarId,
 };
 use crate::compiler::index::Arena;
 use crate::compiler::prim::Prim;
@@ -521,19 +521,13 @@ pub fn clone_block(
     into: &mut Arena<VarId, Var>,
     map: &mut BTreeMap<VarId, VarId>,
 ) -> Block {
-    let fresh: Vec<(VarId, Var)> = declared(block)
-        .into_iter()
-        .map(|var| (var, from[var].clone()))
-        .collect();
+    let fresh: Vec<(VarId, Var)> = declared(block).into_iter().map(|var| (var, from[var].clone())).collect();
     clone_with(block, fresh, into, map)
 }
 
 /// A copy of `block` beside the original, with fresh variables for what it declares.
 pub fn duplicate_block(block: &Block, vars: &mut Arena<VarId, Var>) -> Block {
-    let fresh: Vec<(VarId, Var)> = declared(block)
-        .into_iter()
-        .map(|var| (var, vars[var].clone()))
-        .collect();
+    let fresh: Vec<(VarId, Var)> = declared(block).into_iter().map(|var| (var, vars[var].clone())).collect();
     clone_with(block, fresh, vars, &mut BTreeMap::new())
 }
 
@@ -575,13 +569,7 @@ mod tests {
         VarId::new(index)
     }
     fn long(name: &str, shape: Vec<Expr>) -> Var {
-        Var {
-            name: name.into(),
-            ty: Ty::LONG,
-            shape,
-            kind: VarKind::Local,
-            span: span(),
-        }
+        Var { name: name.into(), ty: Ty::LONG, shape, kind: VarKind::Local, span: span() }
     }
     /// `declare t[n]; t[n + 1] = n;` over `n` (v0) and `t` (v1).
     fn example() -> (Arena<VarId, Var>, Block) {
@@ -598,20 +586,8 @@ mod tests {
             span: span(),
         };
         let stmts = vec![
-            Stmt {
-                kind: StmtKind::Declare {
-                    var: var(1),
-                    zero: true,
-                },
-                span: span(),
-            },
-            Stmt {
-                kind: StmtKind::Store {
-                    place,
-                    value: read(),
-                },
-                span: span(),
-            },
+            Stmt { kind: StmtKind::Declare { var: var(1), zero: true }, span: span() },
+            Stmt { kind: StmtKind::Store { place, value: read() }, span: span() },
         ];
         (vars, Block { stmts })
     }
@@ -621,23 +597,13 @@ mod tests {
         let (_, block) = example();
         let mut seen = Vec::new();
         walk_vars(&block, |var, role| seen.push((var.index(), role)));
-        assert_eq!(
-            seen,
-            [
-                (1, Role::Declare),
-                (0, Role::Read),
-                (0, Role::Read),
-                (1, Role::Write)
-            ]
-        );
+        assert_eq!(seen, [(1, Role::Declare), (0, Role::Read), (0, Role::Read), (1, Role::Write)]);
     }
 
     #[test]
     fn substitution_reaches_indices() {
         let (_, mut block) = example();
-        substitute(&mut block, |read| {
-            (read == var(0)).then(|| Expr::int(7, span()))
-        });
+        substitute(&mut block, |read| (read == var(0)).then(|| Expr::int(7, span())));
         let mut constants = Vec::new();
         walk_exprs(&block, |expr| constants.extend(expr.as_int()));
         assert_eq!(constants, [7, 7, 1]);
