@@ -1,11 +1,12 @@
-//! Raw bindings to the run-time ABI of HiDP kernels.
-#![allow(non_camel_case_types)]
+//! Raw bindings to the run-time ABI of HiDP kernels, and the C++ core behind it.
+//!
+//! The functions hold no policy: `hidp-std` wraps them safely. The header is `include/hidp_abi.h`; build scripts of dependent
+//! crates find its directory in `DEP_HIDP_INCLUDE`.
+#![allow(non_camel_case_types, missing_docs)]
 
-/// Arguments of one call of one entry; see `include/hidp_abi.h`.
-#[repr(C)]
-#[derive(Debug)]
-pub struct hidp_call {
-    _private: [u8; 0],
-}
-/// An entry point.
-pub type hidp_entry = Option<unsafe extern "C" fn(call: *mut hidp_call) -> i32>;
+mod bindings;
+
+pub use bindings::*;
+
+#[cfg(test)]
+mod tests;

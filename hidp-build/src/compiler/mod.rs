@@ -26,3 +26,5 @@ pub mod ir;
 pub mod prove;
 
 pub mod pass;
+
+pub mod emit;

@@ -1,0 +1,3 @@
+//! Emitters: they print `imp`, and transform nothing.
+
+pub mod openmp;

@@ -1,0 +1,41 @@
+// Storage of one context: blocks of a few sizes, taken from the system once and handed out again and again.
+#pragma once
+
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+
+namespace hidp_core {
+
+struct Block;
+
+class Pool {
+ public:
+  Pool();
+  ~Pool();
+  Pool(const Pool &) = delete;
+  Pool &operator=(const Pool &) = delete;
+
+  // Null if there is none; never for 0 bytes.
+  void *take(size_t bytes);
+  void give(void *data);
+  // From the system, in use or not.
+  size_t bytes() const;
+
+ private:
+  static constexpr size_t kClasses = 176;
+
+  Block *take_idle(size_t size_class);
+  Block *make(size_t size_class);
+  void destroy(Block *block);
+  void release_idle(size_t limit);
+
+  mutable pthread_mutex_t mutex_;
+  Block *idle_[kClasses] = {};
+  Block *all_ = nullptr;
+  size_t held_bytes_ = 0;
+  size_t idle_bytes_ = 0;
+  uint32_t made_ = 0;
+};
+
+}  // namespace hidp_core
