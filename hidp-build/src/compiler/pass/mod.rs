@@ -3,6 +3,9 @@
 //! A pass is one file. It states the invariant it adds, and every later pass keeps it. The verifier runs after each pass, so
 //! that a failure names the pass that is to blame.
 
+mod same;
+mod simplify;
+
 use std::fmt;
 
 use crate::compiler::ir::par::Program;
@@ -25,7 +28,7 @@ impl fmt::Debug for Pass {
 }
 
 /// The passes between `check` and `plan`, in order.
-pub const PIPELINE: &[Pass] = &[];
+pub const PIPELINE: &[Pass] = &[simplify::PASS];
 
 /// A pass left a program that the verifier rejects. A defect of the compiler, never of the user's program.
 #[derive(Clone, Debug, PartialEq, Eq)]
