@@ -1,0 +1,177 @@
+//! Hardware models: data that says which levels a target has, how wide they are and what its memories hold.
+
+use std::fmt;
+
+mod subset;
+
+pub use subset::{Document, SubsetError, Table, Value};
+
+/// A hardware model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Model {
+    /// Its name.
+    pub name: String,
+    /// Levels, outermost first.
+    pub levels: Vec<LevelModel>,
+    /// Bytes of the widest vector register that code is shaped for.
+    pub vector_bytes: u32,
+    /// Vector registers.
+    pub vector_registers: u32,
+    /// Bytes of a cache line.
+    pub line: u32,
+    /// Bytes of a first-level data cache.
+    pub l1: u32,
+    /// Bytes of a second-level cache.
+    pub l2: u32,
+    /// Outputs of at least this many bytes bypass the caches.
+    pub stream: u64,
+    /// Elements folded in one run before results combine pairwise.
+    pub fold_block: u32,
+    /// Element operations of the smallest part worth sharing out.
+    pub grain: u32,
+    /// Rows taken in turn when their lengths depend on data.
+    pub irregular_rows: u32,
+    /// Rows of a register tile.
+    pub tile_rows: u32,
+    /// Vectors a row of a register tile.
+    pub tile_vectors: u32,
+    /// Columns of a first-level cache tile.
+    pub lane_tile: u32,
+    /// Elements computed before a non-temporal copy.
+    pub stream_tile: u32,
+    /// Bytes a private array may have to be kept on the stack.
+    pub small_array: u32,
+}
+
+/// An execution level of a target.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LevelModel {
+    /// Its name in plans.
+    pub name: String,
+    /// The level below, if it shares out work to one.
+    pub children: Option<String>,
+    /// Whether it runs scalar code.
+    pub scalar: bool,
+    /// Whether it runs one operation on many elements.
+    pub vector: bool,
+    /// How it waits for its children: `launch`, `lockstep`, `barrier`, `none`.
+    pub sync: String,
+    /// Whether its children take neighbouring (`adjacent`) or round-robin (`strided`) parts.
+    pub tiles: String,
+}
+
+/// Why a model could not be read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ModelError {
+    /// The text is not of the subset.
+    Syntax(SubsetError),
+    /// A key is missing or has another type.
+    Key(String),
+}
+
+impl fmt::Display for ModelError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ModelError::Syntax(error) => write!(f, "line {}: {}", error.line, error.message),
+            ModelError::Key(key) => write!(f, "`{key}` is missing or has another type"),
+        }
+    }
+}
+
+impl Model {
+    /// The model of multicore processors.
+    pub fn cpu() -> Model {
+        Model::read(include_str!("../../../targets/cpu.toml")).expect("the built-in model is well formed")
+    }
+
+    /// Reads a model.
+    pub fn read(text: &str) -> Result<Model, ModelError> {
+        let document = subset::read(text).map_err(ModelError::Syntax)?;
+        let levels: Result<Vec<_>, _> =
+            document.tables.iter().filter(|(name, _)| name == "level").map(|(_, table)| level(table)).collect();
+        let int = |table: &str, key: &str| integer(&document, table, key);
+        Ok(Model {
+            name: text_of(&document.root, "name")?,
+            levels: levels?,
+            vector_bytes: int("vector", "bytes")?,
+            vector_registers: int("vector", "registers")?,
+            line: int("memory", "line")?,
+            l1: int("memory", "l1")?,
+            l2: int("memory", "l2")?,
+            stream: u64::from(int("memory", "stream")?),
+            fold_block: int("work", "fold_block")?,
+            grain: int("work", "grain")?,
+            irregular_rows: int("work", "irregular_rows")?,
+            tile_rows: int("work", "tile_rows")?,
+            tile_vectors: int("work", "tile_vectors")?,
+            lane_tile: int("work", "lane_tile")?,
+            stream_tile: int("work", "stream_tile")?,
+            small_array: int("work", "small_array")?,
+        })
+    }
+
+    /// A level by name.
+    pub fn level(&self, name: &str) -> Option<&LevelModel> {
+        self.levels.iter().find(|level| level.name == name)
+    }
+}
+
+fn level(table: &Table) -> Result<LevelModel, ModelError> {
+    Ok(LevelModel {
+        name: text_of(table, "name")?,
+        children: table.contains_key("children").then(|| text_of(table, "children")).transpose()?,
+        scalar: truth_of(table, "scalar")?,
+        vector: truth_of(table, "vector")?,
+        sync: text_of(table, "sync")?,
+        tiles: text_of(table, "tiles")?,
+    })
+}
+
+fn integer(document: &Document, table: &str, key: &str) -> Result<u32, ModelError> {
+    let found = document.tables.iter().find(|(name, _)| name == table).and_then(|(_, table)| table.get(key));
+    match found {
+        Some(Value::Int(value)) if *value > 0 => {
+            u32::try_from(*value).map_err(|_| ModelError::Key(format!("{table}.{key}")))
+        }
+        Some(Value::Int(_) | Value::Text(_) | Value::Bool(_)) | None => {
+            Err(ModelError::Key(format!("{table}.{key}")))
+        }
+    }
+}
+
+fn text_of(table: &Table, key: &str) -> Result<String, ModelError> {
+    match table.get(key) {
+        Some(Value::Text(text)) => Ok(text.clone()),
+        Some(Value::Int(_) | Value::Bool(_)) | None => Err(ModelError::Key(key.to_string())),
+    }
+}
+
+fn truth_of(table: &Table, key: &str) -> Result<bool, ModelError> {
+    match table.get(key) {
+        Some(Value::Bool(value)) => Ok(*value),
+        Some(Value::Int(_) | Value::Text(_)) | None => Err(ModelError::Key(key.to_string())),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_built_in_model_has_connected_levels() {
+        let model = Model::cpu();
+        assert_eq!(model.levels[0].name, "team");
+        for level in &model.levels {
+            if let Some(children) = &level.children {
+                assert!(model.level(children).is_some(), "{children}");
+            }
+        }
+        assert!(model.level("simd").unwrap().vector);
+    }
+
+    #[test]
+    fn missing_keys_are_named() {
+        let text = include_str!("../../../targets/cpu.toml").replace("l2 = ", "l9 = ");
+        assert_eq!(Model::read(&text), Err(ModelError::Key("memory.l2".into())));
+    }
+}
