@@ -8,8 +8,8 @@
 //! | 0 | [`source`], [`index`] |
 //! | 1 | [`diag`], [`ty`] |
 //! | 2 | [`prim`], [`syntax`] |
-//! | 3 | `check`, [`ir`], [`prove`], `target` |
-//! | 4 | `pass`, `plan`, `emit` |
+//! | 3 | `check`, [`ir`], [`prove`], [`target`] |
+//! | 4 | `pass`, [`plan`], [`lower`], `emit` |
 //! | 5 | `pipeline` |
 
 pub mod index;
@@ -25,6 +25,10 @@ pub mod check;
 pub mod ir;
 pub mod prove;
 
+pub mod target;
+
+pub mod lower;
 pub mod pass;
+pub mod plan;
 
 pub mod emit;

@@ -4,6 +4,7 @@ use std::fmt;
 
 mod subset;
 
+pub use subset::read as read_subset;
 pub use subset::{Document, SubsetError, Table, Value};
 
 /// A hardware model.
@@ -133,9 +134,7 @@ fn integer(document: &Document, table: &str, key: &str) -> Result<u32, ModelErro
         Some(Value::Int(value)) if *value > 0 => {
             u32::try_from(*value).map_err(|_| ModelError::Key(format!("{table}.{key}")))
         }
-        Some(Value::Int(_) | Value::Text(_) | Value::Bool(_)) | None => {
-            Err(ModelError::Key(format!("{table}.{key}")))
-        }
+        Some(Value::Int(_) | Value::Text(_) | Value::Bool(_)) | None => Err(ModelError::Key(format!("{table}.{key}"))),
     }
 }
 

@@ -1,0 +1,197 @@
+//! Plans: how each nest of an entry runs. The one place where levels, tiles and placements are decided.
+//!
+//! A plan says for every nest (a map at host level with all that is inside) which strategy it follows, for every iterator
+//! of it the execution level, the order, the tile size and whether a part covers the range at once (`span`) or takes
+//! turns (`split`), and where arrays live. A plan prints as text and reads back. What it does not mention runs in order.
+
+use crate::compiler::ir::par::{Block, Func, Map, StmtKind, VarId};
+use crate::compiler::syntax::ast;
+
+mod candidates;
+mod shape;
+mod text;
+
+pub use candidates::{candidates, choose};
+pub use shape::{
+    LaneShape, Stride, coefficient, invariant, irregular, lane_iterator, straight, streamed_outputs, stride_of,
+    vectorisable,
+};
+pub use text::PlanError;
+
+/// How one version of an entry runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan {
+    /// An identifier, unique among the entry's plans.
+    pub name: String,
+    /// Host-level maps in the order of the program text.
+    pub nests: Vec<Nest>,
+}
+
+/// How one nest runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Nest {
+    /// What it is called in short.
+    pub strategy: Strategy,
+    /// Iterators in the order of [`iterators`].
+    pub levels: Vec<LevelPlan>,
+    /// Arrays that do not live where they would by default.
+    pub places: Vec<Placement>,
+}
+
+/// A named way of composing levels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Strategy {
+    /// Threads share the outermost iterators, the innermost map is vectorised.
+    Rows,
+    /// Threads share tiles; lanes hold neighbouring iterations of the innermost parallel iterator, reductions run outside of
+    /// them and accumulate in a tile.
+    Lanes,
+    /// Outermost iterations one after the other; all threads work on the maps inside each.
+    Team,
+    /// One thread.
+    Serial,
+}
+
+impl Strategy {
+    /// Every strategy.
+    pub const ALL: [Strategy; 4] = [Strategy::Rows, Strategy::Lanes, Strategy::Team, Strategy::Serial];
+
+    /// Its name in plans and symbols.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Strategy::Rows => "rows",
+            Strategy::Lanes => "lanes",
+            Strategy::Team => "team",
+            Strategy::Serial => "serial",
+        }
+    }
+}
+
+/// Where the iterations of an iterator run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exec {
+    /// On the host, which starts all threads for what is inside.
+    Team,
+    /// Shared out over threads.
+    Thread,
+    /// In vector lanes, results in a tile, reductions outside.
+    Lanes,
+    /// In vector lanes.
+    Simd,
+    /// In order.
+    Seq,
+    /// A level of a graphics processor.
+    Device(ast::Level),
+}
+
+/// Whether one child covers a range at once or parts of it take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// The whole range at once.
+    Span,
+    /// Parts.
+    Split,
+}
+
+/// How one iterator runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LevelPlan {
+    /// Its name, for readers.
+    pub iter: String,
+    /// Where.
+    pub exec: Exec,
+    /// Position in the level's order: 0 varies fastest.
+    pub dim: u32,
+    /// Iterations that belong together: the rows or columns of a tile, the block of a fold; 1 if none.
+    pub tile: u32,
+    /// Whether parts take turns.
+    pub share: Share,
+}
+
+/// Where an array lives.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Placement {
+    /// Its name, for readers.
+    pub array: String,
+    /// Which variable of the function it is.
+    pub var: u32,
+    /// Where.
+    pub memory: Memory,
+}
+
+/// A kind of memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Memory {
+    /// Written past the caches when it is large.
+    Stream,
+    /// Private to an iteration.
+    Private,
+}
+
+impl Plan {
+    /// Whether two plans run alike.
+    pub fn same_as(&self, other: &Plan) -> bool {
+        self.nests == other.nests
+    }
+}
+
+impl Nest {
+    /// Whether writes to `array` go past the caches when it is large.
+    pub fn streams(&self, array: VarId) -> bool {
+        use crate::compiler::index::Id;
+        self.places.iter().any(|place| place.memory == Memory::Stream && place.var as usize == array.index())
+    }
+}
+
+/// The host-level maps of a function in the order of its text: the nests of a plan.
+pub fn nests(func: &Func) -> Vec<&Map> {
+    let mut found = Vec::new();
+    collect_nests(&func.body, &mut found);
+    found
+}
+
+fn collect_nests<'a>(block: &'a Block, found: &mut Vec<&'a Map>) {
+    for stmt in &block.stmts {
+        match &stmt.kind {
+            StmtKind::Map(map) => found.push(map),
+            StmtKind::If { then, otherwise, .. } => {
+                collect_nests(then, found);
+                collect_nests(otherwise, found);
+            }
+            StmtKind::Loop(node) => {
+                collect_nests(&node.body, found);
+                collect_nests(&node.step, found);
+            }
+            StmtKind::Scope(body) => collect_nests(body, found),
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::AssignField { .. }
+            | StmtKind::Store { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Leave
+            | StmtKind::Return(_)
+            | StmtKind::Prim(_)
+            | StmtKind::Swap(..)
+            | StmtKind::Call { .. }
+            | StmtKind::Require { .. } => {}
+        }
+    }
+}
+
+/// All iterators of a nest, those of outer maps first.
+pub fn iterators(map: &Map) -> Vec<VarId> {
+    let mut found: Vec<VarId> = map.iters.iter().map(|iter| iter.var).collect();
+    for inner in inner_maps(&map.body) {
+        found.extend(iterators(inner));
+    }
+    found
+}
+
+/// The maps directly inside a block, those under branches and loops included.
+pub fn inner_maps(block: &Block) -> Vec<&Map> {
+    let mut found = Vec::new();
+    collect_nests(block, &mut found);
+    found
+}
