@@ -41,9 +41,9 @@ fn check_alone(header: &Path, findings: &mut Vec<Finding>) -> Result<()> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     let output = Command::new(&compiler)
         .args(["-std=c++17", "-fsyntax-only", "-fopenmp", "-Wall", "-Wextra", "-Werror", "-DHIDP_ISA=base"])
-        .args(["-Wno-pragma-once-outside-header", "-Wno-unused-function"])
-        .args(["-I", "hidp-std/include", "-I", "hidp-sys/include", "-x", "c++"])
+        .args(["-I", "hidp-std/include", "-I", "hidp-sys/include", "-include"])
         .arg(header)
+        .args(["-x", "c++", "/dev/null"])
         .output()
         .with_context(|| format!("cannot start the C++ compiler `{compiler}`"))?;
     if !output.status.success() {

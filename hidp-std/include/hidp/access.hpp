@@ -1,0 +1,66 @@
+// Accesses to elements that other iterations may touch at the same time: relaxed, never torn.
+#pragma once
+
+#include <type_traits>
+
+#include <hidp/abi.hpp>
+#include <hidp/arith.hpp>
+
+HIDP_NAMESPACE_BEGIN
+
+template <class T>
+HIDP_INLINE T load_relaxed(const T *address) {
+  T value;
+  __atomic_load(address, &value, __ATOMIC_RELAXED);
+  return value;
+}
+template <class T>
+HIDP_INLINE void store_relaxed(T *address, T value) {
+  __atomic_store(address, &value, __ATOMIC_RELAXED);
+}
+
+// *address = next(*address), indivisibly. Where that changes no bit, nothing is written.
+template <class T, class Next>
+HIDP_INLINE void update_relaxed(T *address, Next next) {
+  T old = load_relaxed(address);
+  for (;;) {
+    T wanted = next(old);
+    if (__builtin_memcmp(&wanted, &old, sizeof(T)) == 0) return;
+    if (__atomic_compare_exchange(address, &old, &wanted, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED)) return;
+  }
+}
+
+template <class T>
+HIDP_INLINE void atomic_add(T *address, T value) {
+  if constexpr (std::is_integral_v<T>) __atomic_fetch_add(address, value, __ATOMIC_RELAXED);
+  else update_relaxed(address, [=](T old) { return old + value; });
+}
+template <class T>
+HIDP_INLINE void atomic_mul(T *address, T value) {
+  update_relaxed(address, [=](T old) { return mul(old, value); });
+}
+template <class T>
+HIDP_INLINE void atomic_min(T *address, T value) {
+  update_relaxed(address, [=](T old) { return min(old, value); });
+}
+template <class T>
+HIDP_INLINE void atomic_max(T *address, T value) {
+  update_relaxed(address, [=](T old) { return max(old, value); });
+}
+template <class T>
+HIDP_INLINE void atomic_and(T *address, T value) {
+  if constexpr (std::is_same_v<T, bool>) update_relaxed(address, [=](T old) { return old && value; });
+  else __atomic_fetch_and(address, value, __ATOMIC_RELAXED);
+}
+template <class T>
+HIDP_INLINE void atomic_or(T *address, T value) {
+  if constexpr (std::is_same_v<T, bool>) update_relaxed(address, [=](T old) { return old || value; });
+  else __atomic_fetch_or(address, value, __ATOMIC_RELAXED);
+}
+template <class T>
+HIDP_INLINE void atomic_xor(T *address, T value) {
+  if constexpr (std::is_same_v<T, bool>) update_relaxed(address, [=](T old) { return old != value; });
+  else __atomic_fetch_xor(address, value, __ATOMIC_RELAXED);
+}
+
+HIDP_NAMESPACE_END

@@ -1,0 +1,109 @@
+// Arithmetic of the language where C++ means something else: integers wrap in their own type, shifts and divisions do not
+// promote, casts from floats saturate. Divisors are not 0 and shift counts are below the width: who calls has tested it.
+#pragma once
+
+#include <stdint.h>
+
+#include <type_traits>
+
+#include <hidp/abi.hpp>
+
+HIDP_NAMESPACE_BEGIN
+
+// The unsigned type of T's width in which arithmetic on T is done: at least as wide as `int`, so that promotion changes nothing.
+template <class T>
+using Wrapping = std::conditional_t<sizeof(T) <= 4, uint32_t, uint64_t>;
+
+template <class T>
+HIDP_INLINE T add(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<Wrapping<T>>(a) + static_cast<Wrapping<T>>(b));
+  else return a + b;
+}
+template <class T>
+HIDP_INLINE T sub(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<Wrapping<T>>(a) - static_cast<Wrapping<T>>(b));
+  else return a - b;
+}
+template <class T>
+HIDP_INLINE T mul(T a, T b) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(static_cast<Wrapping<T>>(a) * static_cast<Wrapping<T>>(b));
+  else return a * b;
+}
+template <class T>
+HIDP_INLINE T neg(T a) {
+  if constexpr (std::is_integral_v<T>) return static_cast<T>(Wrapping<T>{0} - static_cast<Wrapping<T>>(a));
+  else return -a;
+}
+
+// MIN / -1 is MIN.
+template <class T>
+HIDP_INLINE T div(T a, T b) {
+  if constexpr (std::is_signed_v<T> && std::is_integral_v<T>) return b == -1 ? neg(a) : static_cast<T>(a / b);
+  else return static_cast<T>(a / b);
+}
+// MIN % -1 is 0.
+template <class T>
+HIDP_INLINE T rem(T a, T b) {
+  if constexpr (std::is_same_v<T, float>) return __builtin_fmodf(a, b);
+  else if constexpr (std::is_same_v<T, double>) return __builtin_fmod(a, b);
+  else if constexpr (std::is_signed_v<T>) return b == -1 ? T{0} : static_cast<T>(a % b);
+  else return static_cast<T>(a % b);
+}
+
+template <class T, class N>
+HIDP_INLINE T shl(T a, N count) {
+  return static_cast<T>(static_cast<Wrapping<T>>(a) << static_cast<Wrapping<T>>(count));
+}
+// Keeps the sign of signed types.
+template <class T, class N>
+HIDP_INLINE T shr(T a, N count) {
+  return static_cast<T>(a >> static_cast<Wrapping<T>>(count));
+}
+
+template <class T>
+HIDP_INLINE T bit_not(T a) {
+  return static_cast<T>(~static_cast<Wrapping<T>>(a));
+}
+
+// Wraps: the smallest value is its own absolute value.
+template <class T>
+HIDP_INLINE T abs(T a) {
+  if constexpr (std::is_same_v<T, float>) return __builtin_fabsf(a);
+  else if constexpr (std::is_same_v<T, double>) return __builtin_fabs(a);
+  else if constexpr (std::is_signed_v<T>) return a < 0 ? neg(a) : a;
+  else return a;
+}
+
+// On floats as fmin and fmax: a NaN gives the other operand.
+template <class T>
+HIDP_INLINE T min(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const T lower = a < b ? a : b;
+    return b != b ? a : lower;
+  } else {
+    return a < b ? a : b;
+  }
+}
+template <class T>
+HIDP_INLINE T max(T a, T b) {
+  if constexpr (std::is_floating_point_v<T>) {
+    const T higher = a > b ? a : b;
+    return b != b ? a : higher;
+  } else {
+    return a > b ? a : b;
+  }
+}
+
+// a * b + c, fused where the machine has an instruction for it.
+template <class T>
+HIDP_INLINE T mul_add(T a, T b, T c) {
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__)
+  if constexpr (std::is_same_v<T, float>) return __builtin_fmaf(a, b, c);
+  else if constexpr (std::is_same_v<T, double>) return __builtin_fma(a, b, c);
+  else return add(mul(a, b), c);
+#else
+  return add(mul(a, b), c);
+#endif
+}
+
+HIDP_NAMESPACE_END

@@ -1,0 +1,94 @@
+// The frame of a host function: its call, its fault and its storage, which is given back whichever way it ends.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hidp/abi.hpp>
+#include <hidp/threads.hpp>
+#include <hidp/trap.hpp>
+#include <hidp/worker.hpp>
+
+HIDP_NAMESPACE_BEGIN
+
+class Host {
+ public:
+  explicit Host(hidp_call *call) : context(call->context), call_(call) {}
+  ~Host() {
+    for (Page *page = &first_; page != nullptr;) {
+      for (size_t at = 0; at < page->used; ++at) hidp1_pool_give(context, page->blocks[at]);
+      Page *next = page->next;
+      if (page != &first_) hidp1_pool_give(context, page);
+      page = next;
+    }
+  }
+  Host(const Host &) = delete;
+  Host &operator=(const Host &) = delete;
+
+  hidp_context *const context;
+  Trap trap;
+
+  // How many workers a launch may use.
+  int64_t workers() const { return hidp1_context_threads(context); }
+
+  template <class T>
+  T *param(int number) const {
+    return static_cast<T *>(call_->params[number]);
+  }
+  int64_t dim(int number) const { return call_->dims[number]; }
+
+  // The result of the host function.
+  int32_t finish() {
+    if (!trap.raised) return HIDP_OK;
+    call_->fault = trap.fault;
+    return HIDP_FAULT;
+  }
+
+  // Storage for `count` elements until `free` or the end of the function. Null, and a fault at `site`, if there is none.
+  template <class T>
+  T *alloc(int64_t count, bool zero, uint32_t site) {
+    const size_t bytes = bytes_of(count, sizeof(T));
+    void *block = take(bytes);
+    if (block == nullptr) raise_allocation(trap, site, bytes);
+    else if (zero) parallel_zero(block, bytes, workers());
+    return static_cast<T *>(block);
+  }
+  void free(void *block) {
+    for (Page *page = &first_; page != nullptr; page = page->next) {
+      for (size_t at = 0; at < page->used; ++at) {
+        if (page->blocks[at] != block) continue;
+        page->blocks[at] = page->blocks[--page->used];
+        hidp1_pool_give(context, block);
+        return;
+      }
+    }
+  }
+
+ private:
+  struct Page {
+    static constexpr size_t kBlocks = 30;
+    Page *next = nullptr;
+    size_t used = 0;
+    void *blocks[kBlocks];
+  };
+
+  void *take(size_t bytes) {
+    Page *page = &first_;
+    while (page->used == Page::kBlocks && page->next != nullptr) page = page->next;
+    if (page->used == Page::kBlocks) {
+      page->next = static_cast<Page *>(hidp1_pool_take(context, sizeof(Page)));
+      if (page->next == nullptr) return nullptr;
+      page = page->next;
+      page->next = nullptr;
+      page->used = 0;
+    }
+    void *block = hidp1_pool_take(context, bytes);
+    if (block != nullptr) page->blocks[page->used++] = block;
+    return block;
+  }
+
+  hidp_call *call_;
+  Page first_;
+};
+
+HIDP_NAMESPACE_END

@@ -1,0 +1,112 @@
+// Launches: a kernel over [0, extent), shared out among the context's threads.
+//
+// A part runs in order and stops at its first fault. Of several parts' faults that of the lowest part is reported, so what the
+// caller sees is the first in iteration order, however the threads ran.
+#pragma once
+
+#include <stdint.h>
+
+#include <hidp/abi.hpp>
+#include <hidp/host.hpp>
+#include <hidp/stream.hpp>
+#include <hidp/threads.hpp>
+#include <hidp/worker.hpp>
+
+HIDP_NAMESPACE_BEGIN
+
+// Starting threads costs some microseconds: each should have this many element operations to do.
+constexpr int64_t kWorkPerThread = 16384;
+
+class FirstFault {
+ public:
+  // Whether a fault of `part` could still be the first.
+  bool matters(int64_t part) const { return part < __atomic_load_n(&lowest_, __ATOMIC_RELAXED); }
+  HIDP_COLD void report(int64_t part, const hidp_fault &fault) {
+    while (__atomic_test_and_set(&locked_, __ATOMIC_ACQUIRE)) {
+    }
+    if (part < lowest_) {
+      __atomic_store_n(&lowest_, part, __ATOMIC_RELAXED);
+      fault_ = fault;
+    }
+    __atomic_clear(&locked_, __ATOMIC_RELEASE);
+  }
+  // After all threads have ended. Whether there was none.
+  bool finish(Trap &trap) const {
+    if (lowest_ == INT64_MAX) return true;
+    trap.raised = true;
+    trap.fault = fault_;
+    return false;
+  }
+
+ private:
+  int64_t lowest_ = INT64_MAX;
+  bool locked_ = false;
+  hidp_fault fault_ = {};
+};
+
+template <class Body>
+inline void run_part(Worker &worker, FirstFault &first, int64_t part, int64_t begin, int64_t end, Body body) {
+  if (!first.matters(part)) return;
+  worker.trap.raised = false;
+  body(worker, begin, end);
+  fence_streams(worker);
+  if (HIDP_UNLIKELY(worker.trap.raised)) first.report(part, worker.trap.fault);
+}
+
+inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
+
+inline int64_t threads_worth(const Host &host, int64_t parts, int64_t work) {
+  const int64_t worth = work / kWorkPerThread;
+  const int64_t threads = smaller(smaller(host.workers(), parts), worth);
+  return threads < 1 ? 1 : threads;
+}
+
+// All of these: body(worker, begin, end); false after a fault.
+
+template <class Body>
+inline bool launch_serial(Host &host, int64_t extent, Body body) {
+  if (extent <= 0) return true;
+  FirstFault first;
+  Worker worker(host.context);
+  run_part(worker, first, 0, 0, extent, body);
+  return first.finish(host.trap);
+}
+
+template <class Body>
+inline bool launch_static(Host &host, int64_t extent, int64_t grain, int64_t work, Body body) {
+  if (extent <= 0) return true;
+  const int64_t parts = threads_worth(host, extent / grain + (extent % grain != 0), work);
+  FirstFault first;
+  on_threads(parts, [&](int64_t thread, int64_t threads) {
+    Worker worker(host.context);
+    for (int64_t number = thread; number < parts; number += threads) {
+      const Part part(extent, grain, number, parts);
+      worker.index = number;
+      run_part(worker, first, number, part.begin, part.end, body);
+    }
+  });
+  return first.finish(host.trap);
+}
+
+template <class Body>
+inline bool launch_dynamic(Host &host, int64_t extent, int64_t grain, int64_t work, Body body) {
+  if (extent <= 0) return true;
+  const int64_t parts = extent / grain + (extent % grain != 0);
+  const int64_t wanted = threads_worth(host, parts, work);
+  if (wanted == 1) return launch_serial(host, extent, body);
+  FirstFault first;
+  int64_t next = 0;
+  on_threads(wanted, [&](int64_t thread, int64_t) {
+    Worker worker(host.context);
+    worker.index = thread;
+    for (;;) {
+      const int64_t number = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
+      if (number >= parts || !first.matters(number)) return;
+      const int64_t begin = number * grain;
+      run_part(worker, first, number, begin, number == parts - 1 ? extent : begin + grain, body);
+    }
+  });
+  return first.finish(host.trap);
+}
+
+HIDP_NAMESPACE_END

@@ -1,0 +1,71 @@
+// The maths functions of the language, by one name for both widths.
+#pragma once
+
+#include <hidp/abi.hpp>
+
+HIDP_NAMESPACE_BEGIN
+
+#define HIDP_MATH1(name)                                                \
+  HIDP_INLINE float name(float x) { return __builtin_##name##f(x); } \
+  HIDP_INLINE double name(double x) { return __builtin_##name(x); }
+#define HIDP_MATH2(name)                                                            \
+  HIDP_INLINE float name(float x, float y) { return __builtin_##name##f(x, y); } \
+  HIDP_INLINE double name(double x, double y) { return __builtin_##name(x, y); }
+
+HIDP_MATH1(sqrt)
+HIDP_MATH1(cbrt)
+HIDP_MATH1(exp)
+HIDP_MATH1(exp2)
+HIDP_MATH1(expm1)
+HIDP_MATH1(log)
+HIDP_MATH1(log2)
+HIDP_MATH1(log10)
+HIDP_MATH1(log1p)
+HIDP_MATH1(sin)
+HIDP_MATH1(cos)
+HIDP_MATH1(tan)
+HIDP_MATH1(asin)
+HIDP_MATH1(acos)
+HIDP_MATH1(atan)
+HIDP_MATH1(sinh)
+HIDP_MATH1(cosh)
+HIDP_MATH1(tanh)
+HIDP_MATH1(asinh)
+HIDP_MATH1(acosh)
+HIDP_MATH1(atanh)
+HIDP_MATH1(floor)
+HIDP_MATH1(ceil)
+HIDP_MATH1(trunc)
+HIDP_MATH1(round)
+HIDP_MATH1(rint)
+HIDP_MATH1(erf)
+HIDP_MATH1(erfc)
+HIDP_MATH1(tgamma)
+HIDP_MATH1(lgamma)
+HIDP_MATH2(hypot)
+HIDP_MATH2(pow)
+HIDP_MATH2(atan2)
+HIDP_MATH2(fmod)
+HIDP_MATH2(copysign)
+
+#undef HIDP_MATH1
+#undef HIDP_MATH2
+
+// Rounded once, whatever the machine.
+HIDP_INLINE float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
+HIDP_INLINE double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+
+template <class T>
+HIDP_INLINE bool isnan(T x) {
+  return x != x;
+}
+template <class T>
+HIDP_INLINE bool isinf(T x) {
+  return x == static_cast<T>(__builtin_inf()) || x == -static_cast<T>(__builtin_inf());
+}
+template <class T>
+HIDP_INLINE bool isfinite(T x) {
+  return x - x == T{0};
+}
+
+HIDP_NAMESPACE_END

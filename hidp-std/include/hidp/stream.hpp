@@ -1,0 +1,65 @@
+// Non-temporal stores: results that are far larger than the caches go to memory without being read first.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__SSE2__)
+#include <immintrin.h>
+#endif
+
+#include <hidp/abi.hpp>
+#include <hidp/worker.hpp>
+
+HIDP_NAMESPACE_BEGIN
+
+#if defined(__AVX512F__)
+constexpr size_t kStreamBytes = 64;
+HIDP_INLINE void stream_vector(void *to, const void *from) {
+  _mm512_stream_si512(static_cast<__m512i *>(to), _mm512_loadu_si512(from));
+}
+#elif defined(__AVX__)
+constexpr size_t kStreamBytes = 32;
+HIDP_INLINE void stream_vector(void *to, const void *from) {
+  _mm256_stream_si256(static_cast<__m256i *>(to), _mm256_loadu_si256(static_cast<const __m256i *>(from)));
+}
+#elif defined(__SSE2__)
+constexpr size_t kStreamBytes = 16;
+HIDP_INLINE void stream_vector(void *to, const void *from) {
+  _mm_stream_si128(static_cast<__m128i *>(to), _mm_loadu_si128(static_cast<const __m128i *>(from)));
+}
+#else
+constexpr size_t kStreamBytes = 0;
+#endif
+
+// Copies `count` elements past the caches. A line that is not written in full is written the usual way.
+template <class T>
+inline void stream_out(Worker &worker, T *__restrict to, const T *__restrict from, int64_t count) {
+  size_t bytes = static_cast<size_t>(count) * sizeof(T);
+  if constexpr (kStreamBytes == 0) {
+    __builtin_memcpy(to, from, bytes);
+  } else {
+    constexpr size_t kLine = 64;
+    char *target = reinterpret_cast<char *>(to);
+    const char *source = reinterpret_cast<const char *>(from);
+    size_t head = (0 - reinterpret_cast<uintptr_t>(target)) % kLine;
+    if (head > bytes) head = bytes;
+    __builtin_memcpy(target, source, head);
+    target += head, source += head, bytes -= head;
+    for (; bytes >= kLine; target += kLine, source += kLine, bytes -= kLine) {
+      for (size_t at = 0; at < kLine; at += kStreamBytes) stream_vector(target + at, source + at);
+    }
+    __builtin_memcpy(target, source, bytes);
+    worker.streamed = true;
+  }
+}
+
+// Before other threads may read what was streamed out.
+inline void fence_streams(Worker &worker) {
+#if defined(__SSE2__)
+  if (worker.streamed) _mm_sfence();
+#endif
+  worker.streamed = false;
+}
+
+HIDP_NAMESPACE_END
