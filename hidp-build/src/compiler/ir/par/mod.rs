@@ -8,14 +8,25 @@
 //!    type (shifts: any integer on the right). Implicit conversions are explicit [`ExprKind::Convert`] nodes. Index and extent
 //!    expressions are `long`. Conditions are `bool`.
 //! 2. A variable is used only where it is in scope: parameters and dimensions everywhere, locals after their
-//!    [`StmtKind::Declare`] in the same or an inner block, iterators inside their map (not in its own bounds).
-//! 3. `index.len()` of a load, store or atomic equals the array's rank. Arrays never stand as values.
-//! 4. Every fold's value is a scalar declared in the map's body; its `over` are iterators of its own map, without repetition.
-//! 5. `Break` and `Continue` are inside a [`Loop`] of the same map level; `Leave` is inside its [`StmtKind::Scope`] and not
-//!    across a map boundary.
+//!    [`StmtKind::Declare`] in the same or an inner block, iterators inside their map (not in its own bounds). Each local has
+//!    one `Declare`, each iterator one map. Extents of parameters hold dimensions, scalar parameters and constants only.
+//! 3. `index.len()` of a load, store or atomic equals the array's rank. Arrays never stand as values. No bit of `unproved`
+//!    lies beyond the rank.
+//! 4. Every fold's value is a scalar declared in the map's body, alive at its end; its `over` are iterators of its own map,
+//!    without repetition; its target is of the operator's type and reads no iterator that is folded over; a scalar target
+//!    only when all iterators are. Built-in operators have their neutral element.
+//! 5. `Break` and `Continue` are inside the body of a [`Loop`] of the same map level; `Leave` is inside its
+//!    [`StmtKind::Scope`] and not across a map boundary; every path of a scalar function ends in `Return`, which stands nowhere else.
 //! 6. Iterations of a map write no element that another writes or reads unless the access says [`Access::Shared`] (or is atomic).
-//! 7. After `instantiate` there is no [`StmtKind::Call`]; after `split`, folds are over all iterators of their map (reduce) or
-//!    the map has exactly one iterator more than... each pass documents what it adds.
+//! 7. A [`StmtKind::Call`] has an argument for each parameter, of its type and rank, a variable where the parameter is
+//!    written, and no variable twice of which one is written. After `instantiate` there is none. After `split`, folds are over
+//!    all iterators of their map (reduce) or the map has exactly one iterator more than... each pass documents what it adds.
+//! 8. Dimensions, iterators and `input` parameters are never written. Inside a map no scalar of an outer level is assigned, and
+//!    no array of an outer level is swapped.
+//! 9. The fields of a [`PrimCall`] are those that its row of the verifier's table names. Outputs of folding primitives are of
+//!    the operator's type, to which the elements convert; those of moving ones are of the inputs' type.
+//! 10. Ids exist; structs hold earlier structs only; no function reaches itself; parameters, dimensions and iterators are listed
+//!     where they belong; a scalar function holds scalars and the statements that [`ScalarFn`] lists (and [`StmtKind::Scope`]).
 
 mod expr;
 mod prim;
@@ -32,7 +43,10 @@ use crate::compiler::ty::{StructId, Ty};
 use crate::define_id;
 
 pub mod effects;
+mod verify;
 pub mod visit;
+
+pub use verify::{Rule, VerifyError, verify};
 
 define_id! {
     /// A variable of one function: parameter, dimension, local, iterator.
