@@ -1,3 +1,46 @@
-//! Run time of HiDP kernels and a library of parallel primitives.
+//! Run time of HiDP kernels: contexts, views of arrays, errors.
+//!
+//! `hidp-build` compiles `.hdp` files from a build script into one safe function an entry; [`include_kernels!`] brings them in:
+//!
+//! ```ignore
+//! hidp_std::include_kernels!();
+//!
+//! let cx = hidp_std::Context::new()?;
+//! kernels::gemm::gemm(&cx, 1.0, 0.0, &a, &b, &mut c)?;
+//! ```
+//!
+//! Arrays are anything that implements [`View`] or [`ViewMut`]: `ndarray` arrays and views, vectors and slices, and
+//! `(slice, [rows, columns])`.
 
+mod context;
+mod error;
+mod fault;
+mod isa;
 pub mod rt;
+mod view;
+
+pub use context::{Builder, Context, LastRun, Why};
+pub use error::{ArrayText, Binding, Error, IsaNames, PlanNames};
+pub use fault::{Fault, FaultKind};
+pub use isa::Isa;
+pub use view::{View, ViewError, ViewMut};
+
+/// What calls of kernels return.
+pub type Result<T = ()> = std::result::Result<T, Error>;
+
+/// Brings in the functions that `hidp_build` generated, as `mod kernels { pub mod <file> { pub fn <function>(…) } }`.
+///
+/// `include_kernels!(pub mod physics)` chooses visibility and name of the module.
+#[macro_export]
+macro_rules! include_kernels {
+    () => {
+        $crate::include_kernels!(mod kernels);
+    };
+    ($(#[$meta:meta])* $vis:vis mod $name:ident) => {
+        $(#[$meta])*
+        #[allow(dead_code, unreachable_pub)] // not every kernel need be called, from everywhere
+        $vis mod $name {
+            include!(concat!(env!("OUT_DIR"), "/hidp_kernels.rs"));
+        }
+    };
+}

@@ -1,6 +1,8 @@
 //! The static description of an entry that generated code carries: enough to bind dimensions, check shapes, choose a version,
 //! call it and say what went wrong.
 
+pub use crate::Isa;
+
 /// One entry: a `function` of a `.hdp` file.
 #[derive(Debug)]
 pub struct Entry {
@@ -76,19 +78,6 @@ pub struct Code {
     pub isa: Isa,
     /// The function.
     pub function: hidp_sys::hidp_entry,
-}
-
-/// An instruction set level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Isa {
-    /// Whatever the target has always; on x86-64, v2 is `Base` unless the target asks for more.
-    Base,
-    /// x86-64-v2
-    V2,
-    /// x86-64-v3
-    V3,
-    /// x86-64-v4
-    V4,
 }
 
 /// A fault site.

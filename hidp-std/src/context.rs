@@ -1,0 +1,287 @@
+//! Contexts: threads, memory and the choice of versions.
+
+use std::cell::Cell;
+use std::ffi::OsString;
+use std::fmt;
+use std::ptr::NonNull;
+use std::sync::Arc;
+
+use hidp_sys::hidp_context;
+
+use crate::error::{IsaNames, PlanNames};
+use crate::rt::entry::{Code, Entry, Version};
+use crate::{Error, Isa};
+
+/// Threads and memory that calls run with, and which versions they choose.
+///
+/// Cheap to clone, and usable from several threads at once; clones share threads and memory.
+///
+/// Environment variables that [`Context::new`] reads:
+///
+/// - `HIDP_THREADS`: number of threads; all of the machine's if it is not set.
+/// - `HIDP_ISA`: `base`, `v2`, `v3` or `v4` (x86-64-v2, …); the best that the machine has if it is not set.
+/// - `HIDP_FORCE`: the plan that entries run; each entry's own choice if it is not set.
+#[derive(Clone)]
+pub struct Context {
+    shared: Arc<Shared>,
+    isa: Isa,
+    isa_forced: bool,
+    plan: Option<Arc<str>>,
+}
+
+struct Shared {
+    raw: NonNull<hidp_context>,
+    threads: u32,
+}
+
+// SAFETY: the ABI says that a context is usable from several threads at once, and nothing ties it to the one that made it.
+unsafe impl Send for Shared {}
+// SAFETY: as above.
+unsafe impl Sync for Shared {}
+
+impl Drop for Shared {
+    fn drop(&mut self) {
+        // SAFETY: `raw` came from `hidp1_context_new`, and this is its only owner.
+        unsafe { hidp_sys::hidp1_context_free(self.raw.as_ptr()) }
+    }
+}
+
+impl Context {
+    /// The best device that is there, with the settings of the environment.
+    pub fn new() -> Result<Self, Error> {
+        Self::cpu()
+    }
+    /// The processor, with the settings of the environment.
+    pub fn cpu() -> Result<Self, Error> {
+        Self::builder().build()
+    }
+    /// A context made to measure. What is not set there comes from the environment.
+    pub fn builder() -> Builder {
+        Builder::default()
+    }
+    /// The same threads and memory, but entries run this plan. An entry that has no such plan returns [`Error::UnknownPlan`].
+    #[must_use]
+    pub fn with_plan(&self, plan: &str) -> Self {
+        Self { plan: Some(plan.into()), ..self.clone() }
+    }
+    /// The same threads and memory, but entries run the code for this instruction set.
+    pub fn with_isa(&self, isa: Isa) -> Result<Self, Error> {
+        Ok(Self { isa: supported(isa)?, isa_forced: true, ..self.clone() })
+    }
+    /// How many threads calls run with.
+    pub fn threads(&self) -> u32 {
+        self.shared.threads
+    }
+    /// The instruction set that is used where an entry was compiled for it.
+    pub fn isa(&self) -> Isa {
+        self.isa
+    }
+    /// Bytes of memory that the context holds for local arrays, in use or not.
+    pub fn pool_bytes(&self) -> usize {
+        // SAFETY: the context lives as long as `self`.
+        unsafe { hidp_sys::hidp1_pool_bytes(self.raw()) }
+    }
+    /// What this thread's last call with this context (or a clone of it) ran, and why that.
+    pub fn last_run(&self) -> Option<LastRun> {
+        LAST_RUN.get().filter(|(context, _)| *context == self.id()).map(|(_, run)| run)
+    }
+
+    pub(crate) fn raw(&self) -> *mut hidp_context {
+        self.shared.raw.as_ptr()
+    }
+    fn id(&self) -> usize {
+        self.raw() as usize
+    }
+    pub(crate) fn note_run(&self, run: LastRun) {
+        LAST_RUN.set(Some((self.id(), run)));
+    }
+
+    /// The version and the code of `entry` that this context runs.
+    pub(crate) fn choose(&self, entry: &'static Entry) -> Result<Choice, Error> {
+        let (version, forced) = match &self.plan {
+            None => (entry.versions.first(), false),
+            Some(plan) => (entry.versions.iter().find(|version| version.plan == &**plan), true),
+        };
+        let Some(version) = version else {
+            let plan = self.plan.clone().unwrap_or_else(|| "".into());
+            return Err(Error::UnknownPlan { entry: entry.name, plan, plans: PlanNames(entry.versions) });
+        };
+        let code =
+            version.code.iter().find(|code| if self.isa_forced { code.isa == self.isa } else { code.isa <= self.isa });
+        let Some(code) = code else {
+            let compiled = IsaNames(version.code);
+            return Err(Error::NoCode { entry: entry.name, plan: version.plan, isa: self.isa, compiled });
+        };
+        let why = match (forced, self.isa_forced) {
+            (true, _) => Why::ForcedPlan,
+            (false, true) => Why::ForcedIsa,
+            (false, false) => Why::Preferred,
+        };
+        Ok(Choice { version, code, why })
+    }
+}
+
+impl fmt::Debug for Context {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("threads", &self.threads())
+            .field("isa", &self.isa)
+            .field("plan", &self.plan)
+            .finish()
+    }
+}
+
+/// What [`Context::choose`] chose.
+pub(crate) struct Choice {
+    pub(crate) version: &'static Version,
+    pub(crate) code: &'static Code,
+    pub(crate) why: Why,
+}
+
+thread_local! {
+    static LAST_RUN: Cell<Option<(usize, LastRun)>> = const { Cell::new(None) };
+}
+
+/// What a call ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LastRun {
+    /// The entry, `file::function`.
+    pub entry: &'static str,
+    /// The plan.
+    pub plan: &'static str,
+    /// The instruction set.
+    pub isa: Isa,
+    /// How many threads it could use.
+    pub threads: u32,
+    /// Why this version.
+    pub why: Why,
+}
+
+impl fmt::Display for LastRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { entry, plan, isa, threads, why } = self;
+        let plural = if *threads == 1 { "" } else { "s" };
+        write!(f, "{entry}: plan {plan}, {isa}, {threads} thread{plural} ({why})")
+    }
+}
+
+/// Why a version was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// The compiler prefers it, and this machine can run it.
+    Preferred,
+    /// The plan was asked for.
+    ForcedPlan,
+    /// The instruction set was asked for.
+    ForcedIsa,
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Why::Preferred => "preferred",
+            Why::ForcedPlan => "plan forced",
+            Why::ForcedIsa => "instruction set forced",
+        })
+    }
+}
+
+/// Makes a [`Context`].
+#[derive(Clone, Debug, Default)]
+#[must_use]
+pub struct Builder {
+    threads: Option<u32>,
+    isa: Option<Isa>,
+    plan: Option<Arc<str>>,
+}
+
+impl Builder {
+    /// Number of threads.
+    pub fn threads(mut self, threads: u32) -> Self {
+        self.threads = Some(threads);
+        self
+    }
+    /// The instruction set whose code entries run.
+    pub fn isa(mut self, isa: Isa) -> Self {
+        self.isa = Some(isa);
+        self
+    }
+    /// The plan that entries run.
+    pub fn plan(mut self, plan: &str) -> Self {
+        self.plan = Some(plan.into());
+        self
+    }
+    /// Makes it.
+    pub fn build(self) -> Result<Context, Error> {
+        self.build_in(|name| std::env::var_os(name))
+    }
+
+    fn build_in(self, variable: impl Fn(&str) -> Option<OsString>) -> Result<Context, Error> {
+        let settings = self.resolve(variable)?;
+        // SAFETY: takes a number; null is handled.
+        let raw = unsafe { hidp_sys::hidp1_context_new(settings.threads) };
+        let raw = NonNull::new(raw).ok_or(Error::Allocation)?;
+        // SAFETY: made just above.
+        let threads = unsafe { hidp_sys::hidp1_context_threads(raw.as_ptr()) };
+        let Settings { isa, isa_forced, plan, .. } = settings;
+        Ok(Context { shared: Arc::new(Shared { raw, threads }), isa, isa_forced, plan })
+    }
+
+    /// What is set here, else in the environment, else the default.
+    fn resolve(self, variable: impl Fn(&str) -> Option<OsString>) -> Result<Settings, Error> {
+        let read = |name: &'static str| variable(name).map(|value| value.to_string_lossy().trim().to_owned());
+        let threads = match (self.threads, read(THREADS)) {
+            (Some(0), _) => return Err(setting(THREADS, "0", THREADS_EXPECTED)),
+            (Some(threads), _) => threads,
+            (None, Some(value)) => match value.parse() {
+                Ok(0) | Err(_) => return Err(setting(THREADS, &value, THREADS_EXPECTED)),
+                Ok(threads) => threads,
+            },
+            (None, None) => 0,
+        };
+        let isa = match (self.isa, read(ISA)) {
+            (Some(isa), _) => Some(isa),
+            (None, Some(value)) => Some(Isa::from_name(&value).ok_or_else(|| setting(ISA, &value, ISA_EXPECTED))?),
+            (None, None) => None,
+        };
+        let plan = match (self.plan, read(FORCE)) {
+            (Some(plan), _) => Some(plan),
+            (None, Some(value)) if value.is_empty() => return Err(setting(FORCE, &value, FORCE_EXPECTED)),
+            (None, Some(value)) => Some(value.into()),
+            (None, None) => None,
+        };
+        Ok(Settings {
+            threads,
+            isa: isa.map_or_else(|| Ok(Isa::detect()), supported)?,
+            isa_forced: isa.is_some(),
+            plan,
+        })
+    }
+}
+
+const THREADS: &str = "HIDP_THREADS";
+const THREADS_EXPECTED: &str = "a positive number of threads";
+const ISA: &str = "HIDP_ISA";
+const ISA_EXPECTED: &str = "`base`, `v2`, `v3` or `v4`";
+const FORCE: &str = "HIDP_FORCE";
+const FORCE_EXPECTED: &str = "the name of a plan";
+
+/// All that a context is made from. 0 threads means all.
+#[derive(Debug)]
+struct Settings {
+    threads: u32,
+    isa: Isa,
+    isa_forced: bool,
+    plan: Option<Arc<str>>,
+}
+
+fn setting(name: &'static str, value: &str, expected: &'static str) -> Error {
+    Error::Setting { name, value: value.into(), expected }
+}
+
+fn supported(asked: Isa) -> Result<Isa, Error> {
+    let detected = Isa::detect();
+    if asked <= detected { Ok(asked) } else { Err(Error::UnsupportedIsa { asked, detected }) }
+}

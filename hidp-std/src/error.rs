@@ -1,0 +1,280 @@
+//! What can go wrong in a call.
+
+use std::fmt;
+use std::sync::Arc;
+
+use crate::rt::entry::{Code, Entry, Version};
+use crate::{Fault, Isa, ViewError};
+
+/// Why a call, or making a context, failed. Nothing was run unless it is a [`Error::Fault`].
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// The program did something that it must not. Arrays it writes hold valid values, but not all of its results.
+    Fault(Fault),
+    /// Two arrays disagree about a dimension.
+    ShapeMismatch {
+        /// The entry, `file::function`.
+        entry: &'static str,
+        /// The dimension's name.
+        dimension: &'static str,
+        /// An array that has it, as in the header: `A[M][K]`.
+        first: ArrayText,
+        /// Its size there.
+        first_size: i64,
+        /// The other array.
+        second: ArrayText,
+        /// Its size there.
+        second_size: i64,
+    },
+    /// An extent of an array is not what the header says.
+    WrongExtent {
+        /// The entry, `file::function`.
+        entry: &'static str,
+        /// The array.
+        array: ArrayText,
+        /// Which dimension, from 0.
+        axis: usize,
+        /// The size that the header asks for.
+        expected: i64,
+        /// The size that the argument has.
+        found: i64,
+        /// Where the first dimension name of the extent got its value.
+        because: Option<Binding>,
+    },
+    /// An argument cannot be viewed as an array.
+    View {
+        /// The entry, `file::function`.
+        entry: &'static str,
+        /// The parameter.
+        array: ArrayText,
+        /// Why.
+        reason: ViewError,
+    },
+    /// The size of an array makes a dimension's name negative.
+    NegativeDimension {
+        /// The entry, `file::function`.
+        entry: &'static str,
+        /// The dimension's name.
+        dimension: &'static str,
+        /// What it would have to be.
+        value: i64,
+        /// The array whose extent says so.
+        array: ArrayText,
+        /// Which dimension, from 0.
+        axis: usize,
+        /// The size that it has.
+        size: i64,
+    },
+    /// No value of a dimension's name gives an array the size it has.
+    UnsolvableDimension {
+        /// The entry, `file::function`.
+        entry: &'static str,
+        /// The dimension's name.
+        dimension: &'static str,
+        /// The array whose extent says so.
+        array: ArrayText,
+        /// Which dimension, from 0.
+        axis: usize,
+        /// The size that it has.
+        size: i64,
+    },
+    /// An extent of the header cannot be computed: it overflows or divides by zero.
+    UndefinedExtent {
+        /// The entry, `file::function`.
+        entry: &'static str,
+        /// The array.
+        array: ArrayText,
+        /// Which dimension, from 0.
+        axis: usize,
+    },
+    /// There is no memory for a context.
+    Allocation,
+    /// A setting, of the environment or of [`crate::Builder`], makes no sense.
+    Setting {
+        /// Name of the variable.
+        name: &'static str,
+        /// What it is set to.
+        value: Arc<str>,
+        /// What could stand there.
+        expected: &'static str,
+    },
+    /// The instruction set that was asked for is not this machine's.
+    UnsupportedIsa {
+        /// What was asked for.
+        asked: Isa,
+        /// The best that this machine has.
+        detected: Isa,
+    },
+    /// The plan that was asked for is none of this entry's.
+    UnknownPlan {
+        /// The entry, `file::function`.
+        entry: &'static str,
+        /// What was asked for.
+        plan: Arc<str>,
+        /// What there is.
+        plans: PlanNames,
+    },
+    /// The entry was not compiled for the instruction set that was asked for, or for any that this machine has.
+    NoCode {
+        /// The entry, `file::function`.
+        entry: &'static str,
+        /// The plan.
+        plan: &'static str,
+        /// The instruction set.
+        isa: Isa,
+        /// What there is.
+        compiled: IsaNames,
+    },
+}
+
+/// An array parameter, printed as in the header: `A[M][K]`.
+#[derive(Clone, Copy)]
+pub struct ArrayText {
+    entry: &'static Entry,
+    param: usize,
+}
+
+impl ArrayText {
+    pub(crate) fn new(entry: &'static Entry, param: usize) -> Self {
+        Self { entry, param }
+    }
+    /// The array's name.
+    pub fn name(&self) -> &'static str {
+        self.entry.params.get(self.param).map_or("", |param| param.name)
+    }
+    /// Its extents as written.
+    pub fn extents(&self) -> &'static [&'static str] {
+        self.entry.params.get(self.param).map_or(&[], |param| param.shape_text)
+    }
+    fn extent(&self, axis: usize) -> &'static str {
+        self.extents().get(axis).copied().unwrap_or("")
+    }
+}
+
+impl fmt::Display for ArrayText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
+        self.extents().iter().try_for_each(|extent| write!(f, "[{extent}]"))
+    }
+}
+
+impl fmt::Debug for ArrayText {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+/// Where a dimension's name got its value.
+#[derive(Clone, Copy, Debug)]
+pub struct Binding {
+    /// The name.
+    pub dimension: &'static str,
+    /// Its value.
+    pub value: i64,
+    /// The first array that carries the name.
+    pub array: ArrayText,
+}
+
+/// The plans of an entry.
+#[derive(Clone, Copy)]
+pub struct PlanNames(pub(crate) &'static [Version]);
+
+impl fmt::Display for PlanNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        list(f, self.0.iter().map(|version| version.plan))
+    }
+}
+
+impl fmt::Debug for PlanNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+/// The instruction sets that a version was compiled for.
+#[derive(Clone, Copy)]
+pub struct IsaNames(pub(crate) &'static [Code]);
+
+impl fmt::Display for IsaNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        list(f, self.0.iter().map(|code| code.isa.name()))
+    }
+}
+
+impl fmt::Debug for IsaNames {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\"{self}\"")
+    }
+}
+
+fn list(f: &mut fmt::Formatter<'_>, names: impl Iterator<Item = &'static str>) -> fmt::Result {
+    for (index, name) in names.enumerate() {
+        write!(f, "{}`{name}`", if index == 0 { "" } else { ", " })?;
+    }
+    Ok(())
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Fault(fault) => fault.fmt(f),
+            Error::ShapeMismatch { entry, dimension, first, first_size, second, second_size } => {
+                write!(f, "{entry}: dimension {dimension} is {first_size} in {first} and {second_size} in {second}")
+            }
+            Error::WrongExtent { entry, array, axis, expected, found, because } => {
+                let extent = array.extent(*axis);
+                write!(f, "{entry}: dimension {axis} of {array} is {found}, but {extent} is {expected}")?;
+                match because {
+                    Some(Binding { dimension, value, array }) if extent != *dimension => {
+                        write!(f, "; {dimension} is {value} because of {array}")
+                    }
+                    Some(Binding { array, .. }) => write!(f, " because of {array}"),
+                    None => Ok(()),
+                }
+            }
+            Error::View { entry, array, reason: ViewError::NotContiguous } => write!(
+                f,
+                "{entry}: the argument for {array} is not contiguous in row-major order; pass a copy made by \
+                 `.as_standard_layout()`"
+            ),
+            Error::View { entry, array, reason } => write!(f, "{entry}: argument for {array}: {reason}"),
+            Error::NegativeDimension { entry, dimension, value, array, axis, size } => {
+                write!(f, "{entry}: dimension {axis} of {array} is {size}, which makes {dimension} {value}")
+            }
+            Error::UnsolvableDimension { entry, dimension, array, axis, size } => {
+                let extent = array.extent(*axis);
+                write!(
+                    f,
+                    "{entry}: no {dimension} gives {array} the size it has: dimension {axis}, {extent}, is {size}"
+                )
+            }
+            Error::UndefinedExtent { entry, array, axis } => {
+                let extent = array.extent(*axis);
+                write!(
+                    f,
+                    "{entry}: dimension {axis} of {array} cannot be computed: {extent} overflows or divides by zero"
+                )
+            }
+            Error::Allocation => f.write_str("not enough memory for a context"),
+            Error::Setting { name, value, expected } => write!(f, "{name} is `{value}`, expected {expected}"),
+            Error::UnsupportedIsa { asked, detected } => {
+                write!(f, "this machine does not have instruction set `{asked}`; the best it has is `{detected}`")
+            }
+            Error::UnknownPlan { entry, plan, plans } => {
+                write!(f, "{entry} has no plan `{plan}`; it has {plans}")
+            }
+            Error::NoCode { entry, plan, isa, compiled } => {
+                write!(f, "{entry}: plan `{plan}` was not compiled for `{isa}`, only for {compiled}")
+            }
+        }
+    }
+}
+
+impl std::error::Error for Error {}
+
+impl From<Fault> for Error {
+    fn from(fault: Fault) -> Self {
+        Error::Fault(fault)
+    }
+}

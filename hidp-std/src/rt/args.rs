@@ -1,0 +1,112 @@
+//! Arguments of a call: addresses and shapes.
+
+use std::ffi::c_void;
+use std::marker::PhantomData;
+
+use super::entry::Entry;
+use crate::{ArrayText, Error, View, ViewError, ViewMut};
+
+/// Largest element that an empty array may have: so many zeros stand where its address points.
+pub const EMPTY_BYTES: usize = 4096;
+
+#[repr(align(64))]
+struct Zeros([u8; EMPTY_BYTES]);
+
+/// Kernels may read element 0 of any array before they know that there is none.
+static ZEROS: Zeros = Zeros([0; EMPTY_BYTES]);
+
+/// One argument of a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Arg<'a> {
+    pub(super) address: *mut c_void,
+    /// The value of a scalar that extents use; `None` for all else, and if it does not fit.
+    pub(super) value: Option<i64>,
+    pub(super) shape: &'a [usize],
+    /// What the kernel writes is borrowed.
+    borrow: PhantomData<&'a mut ()>,
+}
+
+impl<'a> Arg<'a> {
+    fn at<T>(address: *mut T, value: Option<i64>) -> Self {
+        Self { address: address.cast(), value, shape: &[], borrow: PhantomData }
+    }
+    /// A scalar that the kernel reads.
+    pub fn scalar<T>(value: &'a T) -> Self {
+        Self::at(std::ptr::from_ref(value).cast_mut(), None)
+    }
+    /// A scalar that the kernel writes.
+    pub fn scalar_mut<T>(value: &'a mut T) -> Self {
+        Self::at(value, None)
+    }
+    /// An integer that the kernel reads and that extents of the header use.
+    pub fn size<T: Copy + TryInto<i64>>(value: &'a T) -> Self {
+        Self { value: (*value).try_into().ok(), ..Self::scalar(value) }
+    }
+    /// An integer that the kernel writes and that extents of the header use, as it is before the call.
+    pub fn size_mut<T: Copy + TryInto<i64>>(value: &'a mut T) -> Self {
+        Self { value: (*value).try_into().ok(), ..Self::scalar_mut(value) }
+    }
+}
+
+/// An array argument.
+#[derive(Debug)]
+pub struct Array<'a, const R: usize> {
+    address: *mut c_void,
+    shape: [usize; R],
+    borrow: PhantomData<&'a mut ()>,
+}
+
+impl<'a, const R: usize> Array<'a, R> {
+    /// An array that the kernel reads: parameter number `param` of `entry`.
+    pub fn input<T, V>(entry: &'static Entry, param: usize, view: &'a V) -> Result<Self, Error>
+    where
+        V: View<T, R> + ?Sized,
+    {
+        let (elements, shape) = view.elements().map_err(|reason| cannot_view(entry, param, reason))?;
+        Self::new(entry, param, elements.as_ptr().cast_mut(), elements.len(), shape)
+    }
+    /// An array that the kernel writes: parameter number `param` of `entry`.
+    pub fn output<T, V>(entry: &'static Entry, param: usize, view: &'a mut V) -> Result<Self, Error>
+    where
+        V: ViewMut<T, R> + ?Sized,
+    {
+        let (elements, shape) = view.elements_mut().map_err(|reason| cannot_view(entry, param, reason))?;
+        Self::new(entry, param, elements.as_mut_ptr(), elements.len(), shape)
+    }
+    /// `View` is anyone's to implement, so that the shape is checked here.
+    fn new<T>(
+        entry: &'static Entry,
+        param: usize,
+        first: *mut T,
+        elements: usize,
+        shape: [usize; R],
+    ) -> Result<Self, Error> {
+        const { assert!(size_of::<T>() <= EMPTY_BYTES && align_of::<T>() <= 64, "elements are too large") };
+        let product = element_count(&shape);
+        if product != Some(elements) {
+            return Err(cannot_view(entry, param, ViewError::Length { elements, shape: product }));
+        }
+        let address = if elements == 0 { (&raw const ZEROS.0).cast_mut().cast() } else { first.cast() };
+        Ok(Self { address, shape, borrow: PhantomData })
+    }
+    /// The argument.
+    pub fn arg(&self) -> Arg<'_> {
+        Arg { address: self.address, value: None, shape: &self.shape, borrow: PhantomData }
+    }
+}
+
+/// The product of the extents if that, and each of them, is a valid number of elements.
+pub(crate) fn element_count(shape: &[usize]) -> Option<usize> {
+    if shape.iter().any(|&extent| isize::try_from(extent).is_err()) {
+        return None;
+    }
+    // A zero anywhere makes the array empty, whatever the product of the others.
+    if shape.contains(&0) {
+        return Some(0);
+    }
+    shape.iter().try_fold(1_usize, |product, &extent| product.checked_mul(extent))
+}
+
+fn cannot_view(entry: &'static Entry, param: usize, reason: ViewError) -> Error {
+    Error::View { entry: entry.name, array: ArrayText::new(entry, param), reason }
+}
