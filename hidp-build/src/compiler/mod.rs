@@ -10,7 +10,7 @@
 //! | 2 | [`prim`], [`syntax`] |
 //! | 3 | `check`, [`ir`], [`prove`], [`target`] |
 //! | 4 | `pass`, [`plan`], [`lower`], `emit` |
-//! | 5 | `pipeline` |
+//! | 5 | [`pipeline`] |
 
 pub mod index;
 pub mod source;
@@ -32,3 +32,5 @@ pub mod pass;
 pub mod plan;
 
 pub mod emit;
+
+pub mod pipeline;

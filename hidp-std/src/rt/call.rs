@@ -30,8 +30,12 @@ pub unsafe fn call<const N: usize, const D: usize>(
 /// As [`call`], and `dims` are the entry's dimensions, agreeing with the arrays at `params`.
 unsafe fn run(cx: &Context, entry: &'static Entry, params: &[*mut c_void], dims: &[i64]) -> Result<(), Error> {
     let choice = cx.choose(entry)?;
-    let mut call =
-        hidp_call { context: cx.raw(), params: params.as_ptr(), dims: dims.as_ptr(), fault: hidp_fault::default() };
+    let mut call = hidp_call {
+        context: cx.raw(),
+        params: params.as_ptr(),
+        dims: dims.as_ptr(),
+        fault: hidp_fault { site: 0, count: 0, values: [0; 4] },
+    };
     // SAFETY: the caller's promise. This machine has the instruction set: `choose` saw to it.
     let status = unsafe { (choice.code.function)(&raw mut call) };
     cx.note_run(LastRun {
@@ -41,5 +45,5 @@ unsafe fn run(cx: &Context, entry: &'static Entry, params: &[*mut c_void], dims:
         threads: cx.threads(),
         why: choice.why,
     });
-    if status == HIDP_OK { Ok(()) } else { Err(Error::Fault(Fault::new(entry, call.fault))) }
+    if status == HIDP_OK as i32 { Ok(()) } else { Err(Error::Fault(Fault::new(entry, call.fault))) }
 }

@@ -71,13 +71,16 @@ pub struct Version {
     pub code: &'static [Code],
 }
 
+/// An entry point.
+pub type EntryFn = unsafe extern "C" fn(call: *mut hidp_sys::hidp_call) -> i32;
+
 /// A version's code for one instruction set.
 #[derive(Debug)]
 pub struct Code {
     /// What the machine must have.
     pub isa: Isa,
     /// The function.
-    pub function: hidp_sys::hidp_entry,
+    pub function: EntryFn,
 }
 
 /// A fault site.
