@@ -1,10 +1,13 @@
-//! Diagnostics as data: a code, a headline, labelled spans, an explanation and a suggestion. Rendering is elsewhere.
+//! Diagnostics as data: a code, a headline, labelled spans, an explanation and a suggestion. [`render`] turns them into text.
 
 use crate::compiler::source::Span;
 
-mod code;
+pub mod code;
+pub mod near;
+mod render;
 
 pub use code::{Code, CodeInfo};
+pub use render::{RenderStyle, render};
 
 /// How bad it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
