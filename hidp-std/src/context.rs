@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use hidp_sys::hidp_context;
 
@@ -32,6 +33,8 @@ pub struct Context {
 struct Shared {
     raw: NonNull<hidp_context>,
     threads: u32,
+    /// Tells contexts apart, also one from another that was freed before.
+    number: u64,
 }
 
 // SAFETY: the ABI says that a context is usable from several threads at once, and nothing ties it to the one that made it.
@@ -83,17 +86,14 @@ impl Context {
     }
     /// What this thread's last call with this context (or a clone of it) ran, and why that.
     pub fn last_run(&self) -> Option<LastRun> {
-        LAST_RUN.get().filter(|(context, _)| *context == self.id()).map(|(_, run)| run)
+        LAST_RUN.get().filter(|(context, _)| *context == self.shared.number).map(|(_, run)| run)
     }
 
     pub(crate) fn raw(&self) -> *mut hidp_context {
         self.shared.raw.as_ptr()
     }
-    fn id(&self) -> usize {
-        self.raw() as usize
-    }
     pub(crate) fn note_run(&self, run: LastRun) {
-        LAST_RUN.set(Some((self.id(), run)));
+        LAST_RUN.set(Some((self.shared.number, run)));
     }
 
     /// The version and the code of `entry` that this context runs.
@@ -138,8 +138,11 @@ pub(crate) struct Choice {
     pub(crate) why: Why,
 }
 
+/// How many contexts were made.
+static CONTEXTS: AtomicU64 = AtomicU64::new(0);
+
 thread_local! {
-    static LAST_RUN: Cell<Option<(usize, LastRun)>> = const { Cell::new(None) };
+    static LAST_RUN: Cell<Option<(u64, LastRun)>> = const { Cell::new(None) };
 }
 
 /// What a call ran.
@@ -225,8 +228,9 @@ impl Builder {
         let raw = NonNull::new(raw).ok_or(Error::Allocation)?;
         // SAFETY: made just above.
         let threads = unsafe { hidp_sys::hidp1_context_threads(raw.as_ptr()) };
+        let number = CONTEXTS.fetch_add(1, Ordering::Relaxed);
         let Settings { isa, isa_forced, plan, .. } = settings;
-        Ok(Context { shared: Arc::new(Shared { raw, threads }), isa, isa_forced, plan })
+        Ok(Context { shared: Arc::new(Shared { raw, threads, number }), isa, isa_forced, plan })
     }
 
     /// What is set here, else in the environment, else the default.
@@ -284,4 +288,53 @@ fn setting(name: &'static str, value: &str, expected: &'static str) -> Error {
 fn supported(asked: Isa) -> Result<Isa, Error> {
     let detected = Isa::detect();
     if asked <= detected { Ok(asked) } else { Err(Error::UnsupportedIsa { asked, detected }) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn resolve(builder: Builder, variables: &[(&str, &str)]) -> Result<Settings, Error> {
+        builder
+            .resolve(|name| variables.iter().find(|(variable, _)| *variable == name).map(|(_, value)| (*value).into()))
+    }
+
+    #[test]
+    fn the_environment_is_read() {
+        let settings =
+            resolve(Context::builder(), &[("HIDP_THREADS", "3"), ("HIDP_ISA", "base"), ("HIDP_FORCE", "rows")])
+                .unwrap();
+        assert_eq!((settings.threads, settings.isa, settings.isa_forced), (3, Isa::Base, true));
+        assert_eq!(settings.plan.as_deref(), Some("rows"));
+        let settings = resolve(Context::builder(), &[]).unwrap();
+        assert_eq!((settings.threads, settings.isa, settings.isa_forced), (0, Isa::detect(), false));
+        assert_eq!(settings.plan, None);
+    }
+
+    #[test]
+    fn the_builder_has_the_last_word() {
+        let builder = Context::builder().threads(2).isa(Isa::Base).plan("lanes");
+        let variables = [("HIDP_THREADS", "junk"), ("HIDP_ISA", "junk"), ("HIDP_FORCE", "rows")];
+        let settings = resolve(builder, &variables).unwrap();
+        assert_eq!((settings.threads, settings.isa), (2, Isa::Base));
+        assert_eq!(settings.plan.as_deref(), Some("lanes"));
+    }
+
+    #[test]
+    fn senseless_settings_are_errors() {
+        let message = |name, value| resolve(Context::builder(), &[(name, value)]).unwrap_err().to_string();
+        for value in ["0", "-1", "many", ""] {
+            let expected = format!("HIDP_THREADS is `{value}`, expected a positive number of threads");
+            assert_eq!(message("HIDP_THREADS", value), expected);
+        }
+        assert_eq!(message("HIDP_ISA", "avx2"), "HIDP_ISA is `avx2`, expected `base`, `v2`, `v3` or `v4`");
+        assert_eq!(message("HIDP_FORCE", ""), "HIDP_FORCE is ``, expected the name of a plan");
+        assert!(resolve(Context::builder().threads(0), &[]).is_err());
+    }
+
+    #[test]
+    fn contexts_can_be_shared_between_threads() {
+        fn shared<T: Send + Sync + Clone>() {}
+        shared::<Context>();
+    }
 }
