@@ -5,6 +5,7 @@
 
 mod same;
 mod simplify;
+mod split;
 
 use std::fmt;
 
@@ -28,7 +29,7 @@ impl fmt::Debug for Pass {
 }
 
 /// The passes between `check` and `plan`, in order.
-pub const PIPELINE: &[Pass] = &[simplify::PASS];
+pub const PIPELINE: &[Pass] = &[simplify::PASS, split::PASS];
 
 /// A pass left a program that the verifier rejects. A defect of the compiler, never of the user's program.
 #[derive(Clone, Debug, PartialEq, Eq)]
