@@ -3,13 +3,14 @@
 //! A pass is one file. It states the invariant it adds, and every later pass keeps it. The verifier runs after each pass, so
 //! that a failure names the pass that is to blame.
 
+mod bounds;
 mod same;
 mod simplify;
 mod split;
 
 use std::fmt;
 
-use crate::compiler::ir::par::Program;
+use crate::compiler::ir::par::{Program, VerifyError, verify};
 
 /// A transformation of a whole program.
 #[derive(Clone, Copy)]
@@ -29,15 +30,15 @@ impl fmt::Debug for Pass {
 }
 
 /// The passes between `check` and `plan`, in order.
-pub const PIPELINE: &[Pass] = &[simplify::PASS, split::PASS];
+pub const PIPELINE: &[Pass] = &[simplify::PASS, bounds::PASS, split::PASS, bounds::PASS];
 
 /// A pass left a program that the verifier rejects. A defect of the compiler, never of the user's program.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PassError {
     /// The pass; `check` if the input was already wrong.
     pub pass: &'static str,
-    /// What is wrong, one message each.
-    pub errors: Vec<String>,
+    /// What is wrong.
+    pub errors: Vec<VerifyError>,
 }
 
 impl fmt::Display for PassError {
@@ -51,8 +52,10 @@ impl std::error::Error for PassError {}
 
 /// Runs `passes` in order and verifies the program after each of them.
 pub fn run(program: &mut Program, passes: &[Pass]) -> Result<(), PassError> {
+    verify(program).map_err(|errors| PassError { pass: "check", errors })?;
     for pass in passes {
         (pass.run)(program);
+        verify(program).map_err(|errors| PassError { pass: pass.name, errors })?;
     }
     Ok(())
 }

@@ -103,6 +103,11 @@ impl Simplify<'_> {
     }
 }
 
+/// Whether what follows a statement is never reached.
+fn never_ends(kind: &StmtKind) -> bool {
+    matches!(kind, StmtKind::Break | StmtKind::Continue | StmtKind::Leave | StmtKind::Return(_))
+}
+
 /// Whether a block holds a `Leave` that could be meant for a scope around it.
 fn leaves(block: &Block) -> bool {
     let mut found = may_jump(block);
