@@ -30,6 +30,10 @@ impl Span {
         debug_assert_eq!(self.file, other.file);
         Span { file: self.file, start: self.start.min(other.start), end: self.end.max(other.end) }
     }
+    /// Whether it covers no byte.
+    pub fn is_empty(self) -> bool {
+        self.start == self.end
+    }
     /// The empty span where this one starts.
     pub fn start_point(self) -> Span {
         Span { end: self.start, ..self }
@@ -66,15 +70,22 @@ impl SourceFile {
     pub fn text(&self) -> &str {
         &self.text
     }
-    /// Line and column of a byte offset.
+    /// Line and column of a byte offset (within a character: of the one behind it).
     pub fn line_column(&self, offset: u32) -> LineColumn {
         let line = self.line_starts.partition_point(|&start| start <= offset) - 1;
-        let before = &self.text[self.line_starts[line] as usize..offset as usize];
-        LineColumn { line: line as u32 + 1, column: before.chars().count() as u32 + 1 }
+        let start = self.line_starts[line];
+        let rest = &self.text[start as usize..];
+        let before = rest.char_indices().take_while(|(at, _)| start + (*at as u32) < offset).count();
+        LineColumn { line: line as u32 + 1, column: before as u32 + 1 }
+    }
+    /// The byte at which a line (from 1) starts; the end of the text for lines past the end.
+    pub fn line_start(&self, line: u32) -> u32 {
+        self.line_starts.get(line as usize - 1).copied().unwrap_or(self.text.len() as u32)
     }
     /// The text of a line (from 1) without its line break; empty past the end.
     pub fn line(&self, line: u32) -> &str {
-        self.text.split('\n').nth(line as usize - 1).unwrap_or("").trim_end_matches('\r')
+        let rest = &self.text[self.line_start(line) as usize..];
+        rest.split('\n').next().unwrap_or("").trim_end_matches('\r')
     }
 }
 

@@ -52,7 +52,8 @@ impl<'a> Lexer<'a> {
             self.token(c);
         }
         self.end_pragma();
-        let end = self.span(self.at);
+        let end = self.text.trim_end().len();
+        let end = Span::new(self.file, end, end);
         self.tokens.push(Token { kind: TokenKind::Eof, span: end });
     }
 

@@ -62,7 +62,7 @@ impl Parser<'_> {
             ("unroll", false) => {
                 return Err(self.bad_directive(start, "`unroll` needs the number of iterations: `unroll(4)`"));
             }
-            _ => plain(word).ok_or(()).or_else(|()| Err(self.unknown_directive(start, word)))?,
+            _ => plain(word).ok_or_else(|| self.unknown_directive(start, word))?,
         };
         if self.at_punct(Punct::OpenParen) {
             return Err(self.bad_directive(start, &format!("`{word}` takes no argument")));

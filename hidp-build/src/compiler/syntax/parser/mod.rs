@@ -10,7 +10,7 @@ mod expressions;
 mod functions;
 mod items;
 mod maps;
-mod operators;
+pub(super) mod operators;
 mod primary;
 mod recovery;
 mod statements;
