@@ -145,7 +145,7 @@ impl Visitor for Faults<'_> {
         self.found |= match &stmt.kind {
             StmtKind::Declare { var, .. } => self.vars.is_some_and(|vars| vars[*var].is_array()),
             StmtKind::Require { .. } | StmtKind::Prim(_) | StmtKind::Call { .. } => true,
-            StmtKind::Map(map) => map.iters.iter().any(|iter| !iter.step.as_int().is_some_and(|step| step > 0)),
+            StmtKind::Map(map) => map.iters.iter().any(|iter| iter.step.as_int().is_none_or(|step| step <= 0)),
             StmtKind::Assign { .. }
             | StmtKind::AssignField { .. }
             | StmtKind::Store { .. }

@@ -43,9 +43,11 @@ use crate::compiler::ty::{StructId, Ty};
 use crate::define_id;
 
 pub mod effects;
+pub mod text;
 mod verify;
 pub mod visit;
 
+pub use text::{ReadError, print, read};
 pub use verify::{Rule, VerifyError, verify};
 
 define_id! {
