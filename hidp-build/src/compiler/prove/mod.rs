@@ -7,9 +7,22 @@ use crate::compiler::diag::Sink;
 use crate::compiler::ir::par::{FuncId, Program};
 use crate::compiler::source::Span;
 
+mod bounds;
+mod context;
+mod convert;
 mod facts;
+mod linear;
+mod solve;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod written;
 
+pub use context::MAX_EXTENT;
 pub use facts::Facts;
+use walk::Start;
 
 /// A test that stays in the generated code.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -50,13 +63,25 @@ pub fn races(program: &mut Program, func: FuncId, sink: &mut Sink) {
 }
 
 /// Removes the tests that can be proved to pass: bits of `Place::unproved`, `checked` of divisions and shifts,
-/// `ConvertMode::Checked` (becomes `Cast`).
+/// `ConvertMode::Checked` (becomes `Cast`). Those in scalar functions too.
 pub fn bounds(program: &mut Program, func: FuncId) {
-    let _ = (program, func);
+    let body = &mut program.funcs[func].body;
+    let mut taken = std::mem::take(body);
+    let shapes = bounds::prove(&program.funcs[func].vars, &mut taken, Start::Host);
+    let func = &mut program.funcs[func];
+    func.body = taken;
+    for (var, shape) in shapes {
+        func.vars[var].shape = shape;
+    }
+    for (_, scalar_fn) in program.scalar_fns.iter_mut() {
+        if let Some(body) = &mut scalar_fn.body {
+            bounds::prove(&scalar_fn.vars, body, Start::PerhapsInMap);
+        }
+    }
 }
 
-/// The tests that [`bounds`] had to leave.
+/// The tests that [`bounds`] had to leave, in execution order; those of scalar functions are not among them.
 pub fn remaining(program: &Program, func: FuncId) -> Vec<RemainingCheck> {
-    let _ = (program, func);
-    Vec::new()
+    let func = &program.funcs[func];
+    bounds::list(&func.vars, &func.body)
 }

@@ -1,0 +1,3 @@
+//! Tests of the proofs on programs built by hand.
+
+mod bounds;

@@ -1,0 +1,676 @@
+//! Walks a function in execution order with what is known at each place, and shows a [`Client`] what it meets.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::compiler::index::Arena;
+use crate::compiler::ir::par::{
+    ArrayRef, Block, CallArg, Expr, ExprKind, Extent, Fold, FoldKind, FoldOp, FuncId, Loop, Map,
+    Place, PrimCall, PrimValue, Section, SectionDim, Stmt, StmtKind, Target, Var, VarId, VarKind,
+};
+use crate::compiler::syntax::ast::Direction;
+
+use super::context::{Context, Position};
+use super::linear::Lin;
+use super::written;
+
+/// How a place is used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Use {
+    /// Loaded.
+    Read,
+    /// Stored to.
+    Write,
+    /// Both (an element passed to a function).
+    ReadWrite,
+    /// Updated indivisibly.
+    Atomic,
+    /// Target of this fold of the innermost map.
+    Fold(usize),
+}
+
+/// What a walk is for.
+pub(crate) trait Client {
+    /// After the operands of an expression; [`Client::place`] has been called for a load.
+    fn expr(&mut self, cx: &mut Context<'_>, expr: &mut Expr) {
+        let _ = (cx, expr);
+    }
+    /// After the index expressions of an access.
+    fn place(&mut self, cx: &mut Context<'_>, place: &mut Place, how: Use, conditional: bool) {
+        let _ = (cx, place, how, conditional);
+    }
+    /// A local comes to life.
+    fn declare(&mut self, cx: &mut Context<'_>, var: VarId) {
+        let _ = (cx, var);
+    }
+    /// Before the body of a map; its iterators are known.
+    fn enter_map(
+        &mut self,
+        cx: &mut Context<'_>,
+        map: &Map,
+        positions: &[Position],
+        conditional: bool,
+    ) {
+        let _ = (cx, map, positions, conditional);
+    }
+    /// After the folds of a map, its iterators still have values but nothing is known of them.
+    fn leave_map(&mut self, cx: &mut Context<'_>, map: &Map) {
+        let _ = (cx, map);
+    }
+    /// After the operands of a primitive.
+    fn prim(&mut self, cx: &mut Context<'_>, call: &PrimCall, conditional: bool) {
+        let _ = (cx, call, conditional);
+    }
+    /// After the arguments of a call.
+    fn call(&mut self, cx: &mut Context<'_>, stmt: &Stmt, conditional: bool) {
+        let _ = (cx, stmt, conditional);
+    }
+}
+
+/// Where a function may run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Start {
+    /// At host level only.
+    Host,
+    /// Perhaps called in maps.
+    PerhapsInMap,
+}
+
+/// A walk over one function.
+pub(crate) struct Walker<'f, 'c> {
+    pub cx: Context<'f>,
+    client: &'c mut dyn Client,
+    /// Arrays whose extents a swap may change.
+    pub unstable: BTreeSet<VarId>,
+    /// Extents of locals as the client left them.
+    pub shapes: BTreeMap<VarId, Vec<Expr>>,
+    /// How many conditions, loops and possible exits lie between the innermost map (or the function) and this place.
+    conditions: usize,
+    /// Not 0 while statements are tried that the client must not see.
+    dry: usize,
+}
+
+/// What a loop does not change.
+#[derive(Clone, Debug)]
+struct Invariant {
+    var: VarId,
+    /// Value before the loop.
+    bound: Lin,
+    /// At least the bound, rather than at most.
+    grows: bool,
+}
+
+impl<'f, 'c> Walker<'f, 'c> {
+    /// Knows what holds when the function starts.
+    pub(crate) fn new(
+        vars: &'f Arena<VarId, Var>,
+        body: &Block,
+        client: &'c mut dyn Client,
+        unstable: BTreeSet<VarId>,
+        place: Start,
+    ) -> Self {
+        let mut cx = Context::new(vars);
+        cx.map_depth = match place {
+            Start::Host => 0,
+            Start::PerhapsInMap => 1,
+        };
+        let written = written::arrays(body);
+        for (id, var) in vars.iter() {
+            if let VarKind::Param(direction) = var.kind {
+                if unstable.contains(&id) {
+                    continue;
+                }
+                cx.enter_param(id);
+                if direction == Direction::Input && !written.contains(&id) {
+                    cx.constant_arrays.insert(id);
+                }
+            }
+        }
+        Walker {
+            cx,
+            client,
+            unstable,
+            shapes: BTreeMap::new(),
+            conditions: 0,
+            dry: 0,
+        }
+    }
+
+    /// Walks statements; what they teach ends with them.
+    pub(crate) fn block(&mut self, block: &mut Block) {
+        let facts = self.cx.facts.len();
+        let conditions = self.conditions;
+        for stmt in &mut block.stmts {
+            self.stmt(stmt);
+        }
+        self.conditions = conditions;
+        self.cx.facts.truncate(facts);
+    }
+
+    fn conditional(&self) -> bool {
+        self.conditions > 0
+    }
+
+    fn havoc(&mut self, vars: &BTreeSet<VarId>) {
+        for &var in vars {
+            self.cx.havoc(var);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &mut Stmt) {
+        match &mut stmt.kind {
+            StmtKind::Declare { var, .. } => self.declare(*var),
+            StmtKind::Assign { var, value } => {
+                self.expr(value);
+                self.assign(*var, value);
+            }
+            StmtKind::AssignField { value, .. } | StmtKind::Return(value) => self.expr(value),
+            StmtKind::Store { place, value } => {
+                self.expr(value);
+                self.place(place, Use::Write);
+            }
+            StmtKind::Atomic { place, op, value } => {
+                self.fold_op(op);
+                self.expr(value);
+                self.place(place, Use::Atomic);
+            }
+            StmtKind::If {
+                cond,
+                then,
+                otherwise,
+            } => self.branch(cond, then, otherwise),
+            StmtKind::Loop(sequential) => self.sequential(sequential),
+            // What follows in this block runs only if this was not reached on the way.
+            StmtKind::Break | StmtKind::Continue | StmtKind::Leave => {}
+            StmtKind::Scope(body) => self.scope(body),
+            StmtKind::Map(map) => self.map(map),
+            StmtKind::Prim(call) => self.prim(call),
+            StmtKind::Swap(a, b) => self.swap(*a, *b),
+            StmtKind::Call { .. } => self.call(stmt),
+            StmtKind::Require { cond, values, .. } => {
+                self.expr(cond);
+                for (_, value) in values {
+                    self.expr(value);
+                }
+                if self.cx.map_depth == 0 {
+                    self.cx.assume(cond, true);
+                }
+            }
+        }
+    }
+
+    fn declare(&mut self, var: VarId) {
+        let vars = self.cx.vars;
+        if vars[var].is_array() {
+            let mut shape = vars[var].shape.clone();
+            for extent in &mut shape {
+                self.expr(extent);
+            }
+            let extents: Vec<Lin> = if self.unstable.contains(&var) {
+                shape
+                    .iter()
+                    .map(|extent| self.cx.unknown(extent.scalar()))
+                    .collect()
+            } else {
+                shape.iter().map(|extent| self.cx.lin(extent)).collect()
+            };
+            if self.cx.map_depth == 0 {
+                self.cx.array_exists(&extents);
+            }
+            self.cx.extents.insert(var, extents);
+            self.shapes.insert(var, shape);
+        } else {
+            self.cx.havoc(var);
+        }
+        if self.dry == 0 {
+            self.client.declare(&mut self.cx, var);
+        }
+    }
+
+    fn assign(&mut self, var: VarId, value: &Expr) {
+        if value.ty.scalar().is_some_and(|ty| !ty.is_float()) {
+            let value = self.cx.lin(value);
+            self.cx.env.insert(var, value);
+        } else {
+            self.cx.havoc(var);
+        }
+    }
+
+    /// Runs `inner` where `cond` has this truth value.
+    fn under(&mut self, cond: &Expr, truth: bool, inner: impl FnOnce(&mut Self)) {
+        let facts = self.cx.facts.len();
+        self.conditions += 1;
+        self.cx.assume(cond, truth);
+        inner(self);
+        self.conditions -= 1;
+        self.cx.facts.truncate(facts);
+    }
+
+    fn branch(&mut self, cond: &mut Expr, then: &mut Block, otherwise: &mut Block) {
+        self.expr(cond);
+        let before = self.cx.env.clone();
+        self.under(cond, true, |walker| walker.block(then));
+        let after_then = std::mem::replace(&mut self.cx.env, before.clone());
+        self.under(cond, false, |walker| walker.block(otherwise));
+        match (falls_through(then), falls_through(otherwise)) {
+            (true, true) => self.merge(&after_then),
+            (false, _) => self.keep_after(cond, false, before),
+            (true, false) => {
+                self.cx.env = after_then;
+                self.keep_after(cond, true, before);
+            }
+        }
+        if written::jumps(then) || written::jumps(otherwise) {
+            self.conditions += 1;
+        }
+    }
+
+    /// What follows runs only if the condition had this truth value, on the values from before its branches.
+    fn keep_after(&mut self, cond: &Expr, truth: bool, before: BTreeMap<VarId, Lin>) {
+        let after = std::mem::replace(&mut self.cx.env, before);
+        self.cx.assume(cond, truth);
+        self.cx.env = after;
+    }
+
+    /// Variables that the two branches leave with different values become unknown.
+    fn merge(&mut self, other: &BTreeMap<VarId, Lin>) {
+        let both = self.cx.env.keys().chain(other.keys()).copied();
+        let changed: BTreeSet<VarId> = both
+            .filter(|var| self.cx.env.get(var) != other.get(var))
+            .collect();
+        self.havoc(&changed);
+    }
+
+    /// Loops know that a variable only grows, or only shrinks, where every iteration can be proved to keep that.
+    fn sequential(&mut self, sequential: &mut Loop) {
+        let mut assigned = written::scalars(&sequential.body);
+        assigned.extend(written::scalars(&sequential.step));
+        let invariants = self.invariants(sequential, &assigned);
+        self.havoc(&assigned);
+        self.assume_invariants(&invariants);
+        let facts = self.iteration(sequential);
+        self.cx.facts.truncate(facts);
+        self.havoc(&assigned);
+        if !written::breaks(&sequential.body) {
+            self.assume_invariants(&invariants);
+            self.cx.assume(&sequential.cond, false);
+        }
+        if written::leaves(&sequential.body) {
+            self.conditions += 1;
+        }
+    }
+
+    /// One iteration; what its condition taught still holds after it, from the returned fact on.
+    fn iteration(&mut self, Loop { cond, body, step }: &mut Loop) -> usize {
+        self.conditions += 1;
+        self.expr(cond);
+        let facts = self.cx.facts.len();
+        self.cx.assume(cond, true);
+        self.block(body);
+        if written::continues(body) {
+            self.havoc(&written::scalars(body));
+        }
+        self.block(step);
+        self.conditions -= 1;
+        facts
+    }
+
+    fn assume_invariants(&mut self, invariants: &[Invariant]) {
+        for Invariant { var, bound, grows } in invariants {
+            let value = self.cx.value(*var);
+            self.cx.fact_opt(if *grows {
+                value.sub(bound)
+            } else {
+                bound.sub(&value)
+            });
+        }
+    }
+
+    /// Every assigned integer whose value before the loop is known might only grow, or only shrink.
+    fn guesses(&self, assigned: &BTreeSet<VarId>) -> Vec<Invariant> {
+        let mut guesses = Vec::new();
+        for &var in assigned {
+            let is_integer = self.cx.vars[var]
+                .ty
+                .scalar()
+                .is_some_and(|ty| ty.is_integer());
+            if let (Some(bound), true) = (self.cx.env.get(&var), is_integer) {
+                guesses.extend([true, false].map(|grows| Invariant {
+                    var,
+                    bound: bound.clone(),
+                    grows,
+                }));
+            }
+        }
+        guesses
+    }
+
+    /// Starts from every guess and drops what some iteration might break, until nothing is dropped.
+    fn invariants(&mut self, sequential: &mut Loop, assigned: &BTreeSet<VarId>) -> Vec<Invariant> {
+        let mut guesses = self.guesses(assigned);
+        while !guesses.is_empty() {
+            let count = guesses.len();
+            let (env, extents, facts) = (
+                self.cx.env.clone(),
+                self.cx.extents.clone(),
+                self.cx.facts.len(),
+            );
+            self.havoc(assigned);
+            self.assume_invariants(&guesses);
+            self.dry += 1;
+            self.iteration(sequential);
+            self.dry -= 1;
+            guesses.retain(|Invariant { var, bound, grows }| {
+                let value = self.cx.value(*var);
+                if *grows {
+                    self.cx.proves_le(bound, &value)
+                } else {
+                    self.cx.proves_le(&value, bound)
+                }
+            });
+            self.cx.facts.truncate(facts);
+            (self.cx.env, self.cx.extents) = (env, extents);
+            if guesses.len() == count {
+                break;
+            }
+        }
+        guesses
+    }
+
+    fn scope(&mut self, body: &mut Block) {
+        self.block(body);
+        if written::leaves(body) {
+            self.havoc(&written::scalars(body));
+        }
+    }
+
+    fn map(&mut self, map: &mut Map) {
+        let mut bounds: Vec<[Lin; 3]> = Vec::new();
+        for iter in &mut map.iters {
+            for bound in [&mut iter.lo, &mut iter.hi, &mut iter.step] {
+                self.expr(bound);
+            }
+            bounds.push([&iter.lo, &iter.hi, &iter.step].map(|bound| self.cx.lin(bound)));
+        }
+        let assigned = written::scalars_of_map(map);
+        self.havoc(&assigned);
+        let (env, extents) = (self.cx.env.clone(), self.cx.extents.clone());
+        let facts = self.cx.facts.len();
+        let conditional = self.conditional();
+        let conditions = std::mem::take(&mut self.conditions);
+        let positions: Vec<Position> = map
+            .iters
+            .iter()
+            .zip(&bounds)
+            .map(|(iter, bounds)| self.cx.enter_iter(iter, bounds))
+            .collect();
+        self.assume_positions(&positions, &[]);
+        self.cx.map_depth += 1;
+        if self.dry == 0 {
+            self.client
+                .enter_map(&mut self.cx, map, &positions, conditional);
+        }
+        self.block(&mut map.body);
+        for (number, fold) in map.folds.iter_mut().enumerate() {
+            self.cx.facts.truncate(facts);
+            self.fold(number, fold, &positions);
+        }
+        self.cx.facts.truncate(facts);
+        if self.dry == 0 {
+            self.client.leave_map(&mut self.cx, map);
+        }
+        self.cx.map_depth -= 1;
+        self.conditions = conditions;
+        (self.cx.env, self.cx.extents) = (env, extents);
+        self.havoc(&assigned);
+    }
+
+    fn assume_positions(&mut self, positions: &[Position], except: &[VarId]) {
+        for position in positions
+            .iter()
+            .filter(|position| !except.contains(&position.var))
+        {
+            for fact in &position.facts {
+                self.cx.fact(fact.clone());
+            }
+        }
+    }
+
+    /// A reduction's target is written even when the range it folds over is empty.
+    fn fold(&mut self, number: usize, fold: &mut Fold, positions: &[Position]) {
+        self.fold_op(&mut fold.op);
+        let except: &[VarId] = match fold.kind {
+            FoldKind::Reduce => &fold.over,
+            FoldKind::Scan | FoldKind::Exscan => &[],
+        };
+        self.assume_positions(positions, except);
+        match &mut fold.target {
+            Target::Scalar(_) => {}
+            Target::Element(place) => self.place(place, Use::Fold(number)),
+        }
+    }
+
+    fn fold_op(&mut self, op: &mut FoldOp) {
+        if let Some(neutral) = &mut op.neutral {
+            self.expr(neutral);
+        }
+    }
+
+    fn prim(&mut self, call: &mut PrimCall) {
+        if let Some(op) = &mut call.op {
+            self.fold_op(op);
+        }
+        match &mut call.extent {
+            Extent::Whole { size } => self.expr(size),
+            Extent::Segment { low, high } => {
+                self.expr(low);
+                self.expr(high);
+            }
+            Extent::Vectors { low, high } => {
+                self.array_ref(low);
+                self.array_ref(high);
+            }
+            Extent::Regular { seg_size, num_seg } => {
+                self.expr(seg_size);
+                self.expr(num_seg);
+            }
+        }
+        match &mut call.pivot {
+            Some(PrimValue::Scalar(pivot)) => self.expr(pivot),
+            Some(PrimValue::Array(pivots)) => self.array_ref(pivots),
+            None => {}
+        }
+        if let Some(dir) = &mut call.dir {
+            self.expr(dir);
+        }
+        self.array_ref(&mut call.input);
+        if let Some(output) = &mut call.output {
+            self.array_ref(output);
+        }
+        if let Some((values, values_out)) = &mut call.values {
+            self.array_ref(values);
+            if let Some(values_out) = values_out {
+                self.array_ref(values_out);
+            }
+        }
+        let conditional = self.conditional();
+        if self.dry == 0 {
+            self.client.prim(&mut self.cx, call, conditional);
+        }
+        match &mut call.result {
+            Some(Target::Scalar(var)) => self.cx.havoc(*var),
+            Some(Target::Element(place)) => self.place(place, Use::Write),
+            None => {}
+        }
+    }
+
+    fn array_ref(&mut self, array: &mut ArrayRef) {
+        for index in &mut array.prefix {
+            self.expr(index);
+        }
+        self.expr(&mut array.offset);
+        self.expr(&mut array.len);
+    }
+
+    fn call(&mut self, stmt: &mut Stmt) {
+        let StmtKind::Call { args, .. } = &mut stmt.kind else {
+            return;
+        };
+        let mut written = Vec::new();
+        for arg in args {
+            match arg {
+                CallArg::Value(value) => self.expr(value),
+                CallArg::Scalar(var) => written.push(*var),
+                CallArg::Element(place) => self.place(place, Use::ReadWrite),
+                CallArg::Array(_) => {}
+                CallArg::Section(section) => self.section(section),
+            }
+        }
+        let conditional = self.conditional();
+        if self.dry == 0 {
+            self.client.call(&mut self.cx, stmt, conditional);
+        }
+        for var in written {
+            self.cx.havoc(var);
+        }
+    }
+
+    fn section(&mut self, section: &mut Section) {
+        for dim in &mut section.dims {
+            match dim {
+                SectionDim::At(index) => self.expr(index),
+                SectionDim::Range { low, high, step } => {
+                    self.expr(low);
+                    self.expr(high);
+                    self.expr(step);
+                }
+            }
+        }
+    }
+
+    /// Arrays of provably equal extents exchange names; otherwise nothing is known of the extents of either, anywhere.
+    fn swap(&mut self, a: VarId, b: VarId) {
+        let extents = |var: VarId| self.cx.extents.get(&var);
+        let equal = match (extents(a), extents(b)) {
+            (Some(left), Some(right)) => {
+                left.len() == right.len()
+                    && left.iter().zip(right).all(|(l, r)| self.cx.proves_eq(l, r))
+            }
+            _ => false,
+        };
+        if !equal {
+            self.unstable.extend([a, b]);
+        }
+    }
+
+    fn place(&mut self, place: &mut Place, how: Use) {
+        for index in &mut place.index {
+            self.expr(index);
+        }
+        let conditional = self.conditional();
+        if self.dry == 0 {
+            self.client.place(&mut self.cx, place, how, conditional);
+        }
+    }
+
+    fn expr(&mut self, expr: &mut Expr) {
+        match &mut expr.kind {
+            ExprKind::Const(_) | ExprKind::Read(_) => {}
+            ExprKind::Load(place) => self.place(place, Use::Read),
+            ExprKind::Unary(_, operand)
+            | ExprKind::Convert { operand, .. }
+            | ExprKind::Field(operand, _) => {
+                self.expr(operand);
+            }
+            ExprKind::Binary { left, right, .. } => {
+                self.expr(left);
+                self.expr(right);
+            }
+            ExprKind::Lazy { and, left, right } => {
+                self.expr(left);
+                self.under(left, *and, |walker| walker.expr(right));
+            }
+            ExprKind::Select {
+                cond,
+                then,
+                otherwise,
+            } => {
+                self.expr(cond);
+                self.under(cond, true, |walker| walker.expr(then));
+                self.under(cond, false, |walker| walker.expr(otherwise));
+            }
+            ExprKind::Math(_, operands)
+            | ExprKind::Call(_, operands)
+            | ExprKind::Struct(_, operands) => {
+                for operand in operands {
+                    self.expr(operand);
+                }
+            }
+        }
+        if self.dry == 0 {
+            self.client.expr(&mut self.cx, expr);
+        }
+    }
+}
+
+/// Whether control can reach the end of the block.
+fn falls_through(block: &Block) -> bool {
+    !block.stmts.last().is_some_and(|stmt| {
+        matches!(
+            stmt.kind,
+            StmtKind::Break | StmtKind::Continue | StmtKind::Leave | StmtKind::Return(_)
+        )
+    })
+}
+
+/// A client that looks at nothing.
+pub(crate) struct Nothing;
+
+impl Client for Nothing {}
+
+/// Walks `body` for `client` with the arrays whose extents swaps may change already known.
+pub(crate) fn walk(
+    vars: &Arena<VarId, Var>,
+    body: &mut Block,
+    client: &mut dyn Client,
+    start: Start,
+) -> BTreeMap<VarId, Vec<Expr>> {
+    let unstable = unstable_arrays(vars, body);
+    let mut copy = std::mem::take(body);
+    let mut walker = Walker::new(vars, &copy, client, unstable, start);
+    walker.block(&mut copy);
+    let shapes = std::mem::take(&mut walker.shapes);
+    *body = copy;
+    shapes
+}
+
+fn unstable_arrays(vars: &Arena<VarId, Var>, body: &Block) -> BTreeSet<VarId> {
+    let mut unstable = BTreeSet::new();
+    if !written::swaps(body) {
+        return unstable;
+    }
+    let mut copy = body.clone();
+    loop {
+        let known = unstable.len();
+        let mut nothing = Nothing;
+        let mut walker = Walker::new(
+            vars,
+            &copy.clone(),
+            &mut nothing,
+            unstable,
+            Start::PerhapsInMap,
+        );
+        walker.block(&mut copy);
+        unstable = std::mem::take(&mut walker.unstable);
+        if unstable.len() == known {
+            return unstable;
+        }
+    }
+}
+
+/// The callee of a call.
+pub(crate) fn callee(stmt: &Stmt) -> Option<(FuncId, &[CallArg])> {
+    match &stmt.kind {
+        StmtKind::Call { callee, args } => Some((*callee, args)),
+        _ => None,
+    }
+}
