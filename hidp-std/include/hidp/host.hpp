@@ -53,12 +53,12 @@ class Host {
     else if (zero) parallel_zero(block, bytes, workers());
     return static_cast<T *>(block);
   }
-  void free(void *block) {
+  void free(const void *block) {
     for (Page *page = &first_; page != nullptr; page = page->next) {
       for (size_t at = 0; at < page->used; ++at) {
         if (page->blocks[at] != block) continue;
+        hidp1_pool_give(context, page->blocks[at]);
         page->blocks[at] = page->blocks[--page->used];
-        hidp1_pool_give(context, block);
         return;
       }
     }
@@ -90,5 +90,12 @@ class Host {
   hidp_call *call_;
   Page first_;
 };
+
+template <class T>
+inline void swap_buffers(T *&a, T *&b) {
+  T *const old = a;
+  a = b;
+  b = old;
+}
 
 HIDP_NAMESPACE_END

@@ -43,4 +43,10 @@ HIDP_OPERATOR(Xor, static_cast<T>(a ^ b), T{0})
 
 #undef HIDP_OPERATOR
 
+// Reductions of simd loops. OpenMP's own `min` and `max` know no NaN.
+#pragma omp declare reduction(minimum : float, double : omp_out = min(omp_out, omp_in)) \
+    initializer(omp_priv = __builtin_inff())
+#pragma omp declare reduction(maximum : float, double : omp_out = max(omp_out, omp_in)) \
+    initializer(omp_priv = -__builtin_inff())
+
 HIDP_NAMESPACE_END

@@ -1,4 +1,5 @@
 //! Emitters: they print `imp`, and transform nothing.
 
+pub mod c_like;
 pub mod openmp;
 pub mod rust;

@@ -17,6 +17,11 @@
 //! 6. `Break` and `Continue` are inside a loop of the same function; simd loops hold neither, nor `Fault`, `CheckTrap`, inner
 //!    non-simd loops of unknown length over shared memory, or relaxed accesses.
 
+mod trap;
+pub mod visit;
+
+pub use trap::{can_trap, trap_sites};
+
 use crate::compiler::index::Arena;
 use crate::compiler::ir::par::{BinOp, FaultKind, FoldFn, MathFn, ScalarFnId, UnOp};
 use crate::compiler::source::Span;

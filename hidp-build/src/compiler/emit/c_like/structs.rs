@@ -1,0 +1,33 @@
+//! Struct types and their relaxed accesses, field by field.
+
+use super::expr::access_function;
+use super::name;
+use super::text::Text;
+use crate::compiler::ir::par::Program;
+use crate::compiler::ty::StructId;
+
+/// The definition of a struct (unless it is native) and the functions that access one relaxed.
+pub fn definition(program: &Program, id: StructId, out: &mut Text) {
+    let structure = &program.structs[id];
+    let ty = name::structure(program, id);
+    let fields: Vec<_> = (0..structure.fields.len() as u32).map(|at| name::field(program, id, at)).collect();
+    if !structure.native {
+        out.open(format!("struct {ty} {{"));
+        for (field, (_, field_ty)) in fields.iter().zip(&structure.fields) {
+            out.line(format!("{} {field};", name::ty(program, *field_ty)));
+        }
+        out.close("};");
+    }
+    out.open(format!("inline {ty} load_relaxed(const {ty} *address) {{"));
+    let loads = fields
+        .iter()
+        .zip(&structure.fields)
+        .map(|(field, (_, field_ty))| format!("{}(&address->{field})", access_function("load_relaxed", *field_ty)));
+    out.line(format!("return {ty}{{{}}};", loads.collect::<Vec<_>>().join(", ")));
+    out.close("}");
+    out.open(format!("inline void store_relaxed({ty} *address, {ty} value) {{"));
+    for (field, (_, field_ty)) in fields.iter().zip(&structure.fields) {
+        out.line(format!("{}(&address->{field}, value.{field});", access_function("store_relaxed", *field_ty)));
+    }
+    out.close("}");
+}

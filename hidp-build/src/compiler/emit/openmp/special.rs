@@ -1,0 +1,246 @@
+//! What C++ with OpenMP prints its own way: memory, launches, primitives, simd loops.
+
+use crate::compiler::emit::c_like::expr::{element, expr};
+use crate::compiler::emit::c_like::text::Text;
+use crate::compiler::emit::c_like::{Dialect, Scope, name};
+use crate::compiler::index::Id;
+use crate::compiler::ir::imp::{
+    Expr, ExprKind, KernelId, Prim, PrimArg, Schedule, SiteId, Stmt, TemplateArg, Unit, VarId, VarKind,
+};
+use crate::compiler::ir::par::FoldFn;
+use crate::compiler::ty::{Scalar, Ty};
+
+/// C++ with OpenMP.
+pub(super) enum OpenMp<'a> {
+    /// In a kernel, there is a `worker`.
+    Kernel,
+    /// In a host function, there is a `host`.
+    Host {
+        /// The version, whose kernels it launches.
+        unit: &'a Unit,
+    },
+}
+
+/// The name of a kernel: unique in the entry.
+pub(super) fn kernel_name(unit: &Unit, id: KernelId) -> String {
+    let role = unit.kernels.get(id).map_or("kernel", |kernel| kernel.name.as_str());
+    format!("{}_{}_k{}", name::symbol(&unit.plan), name::symbol(role), id.index())
+}
+
+/// `const float *` for a buffer or tile.
+pub(super) fn pointer(scope: &Scope<'_>, var: VarId) -> String {
+    match scope.var(var).kind {
+        VarKind::Buffer { elem, writable: false } => format!("const {} *", name::ty(scope.program, elem)),
+        VarKind::Buffer { elem, writable: true } | VarKind::Tile { elem, .. } | VarKind::Value(elem) => {
+            format!("{} *", name::ty(scope.program, elem))
+        }
+    }
+}
+
+impl Dialect for OpenMp<'_> {
+    fn trap(&self) -> &'static str {
+        match self {
+            OpenMp::Kernel => "worker.trap",
+            OpenMp::Host { .. } => "host.trap",
+        }
+    }
+    fn leave(&self) -> &'static str {
+        match self {
+            OpenMp::Kernel => "return;",
+            OpenMp::Host { .. } => "return host.finish();",
+        }
+    }
+    fn worker_index(&self) -> &'static str {
+        "worker.index"
+    }
+    fn worker_count(&self) -> &'static str {
+        "host.workers()"
+    }
+    fn simd_pragma(&self, scope: &Scope<'_>, reductions: &[(VarId, FoldFn)]) -> String {
+        let clause = |(var, op): &(VarId, FoldFn)| {
+            format!(" reduction({} : {})", reduction_operator(scope, *var, *op), scope.name(*var))
+        };
+        format!("#pragma omp simd{}", reductions.iter().map(clause).collect::<String>())
+    }
+    fn special(&self, scope: &Scope<'_>, stmt: &Stmt, out: &mut Text) {
+        let text = |node: &Expr| expr(scope, self, node).text;
+        match stmt {
+            Stmt::Alloc { var, count, zero, site } => {
+                self.storage(scope, "host.alloc<", ">(", *var, &text(count), *zero, *site, out);
+            }
+            Stmt::Free(var) => out.line(format!("host.free({});", scope.name(*var))),
+            Stmt::Scratch { var, count, zero, site } => {
+                out.line(format!("const hidp::ScratchBlock {}_block(worker);", scope.name(*var)));
+                self.storage(scope, "hidp::scratch<", ">(worker, ", *var, &text(count), *zero, *site, out);
+            }
+            Stmt::Swap(a, b) => out.line(format!("hidp::swap_buffers({}, {});", scope.name(*a), scope.name(*b))),
+            Stmt::Launch { kernel, args, extent, schedule } => {
+                self.launch(scope, *kernel, args, &text(extent), schedule, out);
+            }
+            Stmt::StreamOut { target, tile, count } => {
+                let target = element(scope, self, target);
+                out.line(format!("hidp::stream_out(worker, &{target}, {}, {});", scope.name(*tile), text(count)));
+            }
+            Stmt::Prim(prim) => self.primitive(scope, prim, out),
+            // Common to all targets.
+            Stmt::Let { .. }
+            | Stmt::Set { .. }
+            | Stmt::Store { .. }
+            | Stmt::Atomic { .. }
+            | Stmt::If { .. }
+            | Stmt::Loop(_)
+            | Stmt::Forever { .. }
+            | Stmt::Break
+            | Stmt::Continue
+            | Stmt::Scope { .. }
+            | Stmt::Leave(_)
+            | Stmt::Fault { .. }
+            | Stmt::CheckTrap => {}
+        }
+    }
+}
+
+/// OpenMP's `min` and `max` of floats know no NaN, so those are the run time's own; `&` and `|` of truth values are logical.
+fn reduction_operator(scope: &Scope<'_>, var: VarId, op: FoldFn) -> &'static str {
+    let scalar = match scope.var(var).kind {
+        VarKind::Value(Ty::Scalar(scalar)) => scalar,
+        VarKind::Value(Ty::Struct(_)) | VarKind::Buffer { .. } | VarKind::Tile { .. } => Scalar::I64,
+    };
+    match op {
+        FoldFn::Add => "+",
+        FoldFn::Mul => "*",
+        FoldFn::Min if scalar.is_float() => "hidp::minimum",
+        FoldFn::Max if scalar.is_float() => "hidp::maximum",
+        FoldFn::Min => "min",
+        FoldFn::Max => "max",
+        FoldFn::And if scalar == Scalar::Bool => "&&",
+        FoldFn::Or if scalar == Scalar::Bool => "||",
+        FoldFn::And => "&",
+        FoldFn::Or => "|",
+        FoldFn::Xor | FoldFn::Fn(_) => "^",
+    }
+}
+
+impl OpenMp<'_> {
+    /// `float *a_1 = host.alloc<float>(n, true, 3);` and the way out if there is none.
+    #[allow(clippy::too_many_arguments)]
+    fn storage(
+        &self,
+        scope: &Scope<'_>,
+        head: &str,
+        args: &str,
+        var: VarId,
+        count: &str,
+        zero: bool,
+        site: SiteId,
+        out: &mut Text,
+    ) {
+        let VarKind::Buffer { elem, .. } = scope.var(var).kind else { return };
+        let name = scope.name(var);
+        let fixed = match (self, scope.usage.is_changed(var)) {
+            (OpenMp::Kernel, _) => "__restrict ",
+            (OpenMp::Host { .. }, false) => "const ",
+            (OpenMp::Host { .. }, true) => "",
+        };
+        let ty = name::ty(scope.program, elem);
+        let pointer = pointer(scope, var);
+        out.line(format!("{pointer}{fixed}{name} = {head}{ty}{args}{count}, {zero}, {});", site.index()));
+        out.line(format!("if (HIDP_UNLIKELY({name} == nullptr)) {}", self.leave()));
+    }
+
+    fn launch(
+        &self,
+        scope: &Scope<'_>,
+        kernel: KernelId,
+        args: &[Expr],
+        extent: &str,
+        schedule: &Schedule,
+        out: &mut Text,
+    ) {
+        let OpenMp::Host { unit } = self else { return };
+        let name = kernel_name(unit, kernel);
+        out.open("{");
+        let passed: Vec<String> = std::iter::once("worker".to_owned())
+            .chain(args.iter().enumerate().map(|(at, arg)| self.launch_arg(scope, at, arg, out)))
+            .chain(["begin".to_owned(), "end".to_owned()])
+            .collect();
+        let head = match schedule {
+            Schedule::Serial => format!("launch_serial(host, {extent}"),
+            Schedule::Static { grain, work } => self.shared(scope, "launch_static", extent, *grain, work),
+            Schedule::Dynamic { grain, work } => self.shared(scope, "launch_dynamic", extent, *grain, work),
+        };
+        out.open(format!("const bool ok = hidp::{head}, [=](hidp::Worker &worker, int64_t begin, int64_t end) {{"));
+        out.line(format!("{name}({});", passed.join(", ")));
+        out.close("});");
+        out.line(format!("if (!ok) {}", self.leave()));
+        out.close("}");
+    }
+
+    fn shared(&self, scope: &Scope<'_>, function: &str, extent: &str, grain: u32, work: &Expr) -> String {
+        format!("{function}(host, {extent}, {}, {}", grain.max(1), expr(scope, self, work).text)
+    }
+
+    /// Evaluated before the launch, not by each worker.
+    fn launch_arg(&self, scope: &Scope<'_>, position: usize, arg: &Expr, out: &mut Text) -> String {
+        let text = expr(scope, self, arg).text;
+        match arg.kind {
+            ExprKind::Var(_) | ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_) => text,
+            _ => {
+                let name = format!("argument_{position}");
+                out.line(format!("const {} {name} = {text};", name::ty(scope.program, arg.ty)));
+                name
+            }
+        }
+    }
+
+    /// Primitives that can fault return whether they did not.
+    fn primitive(&self, scope: &Scope<'_>, prim: &Prim, out: &mut Text) {
+        let frame = match self {
+            OpenMp::Kernel => "worker",
+            OpenMp::Host { .. } => "host",
+        };
+        let args: Vec<String> = std::iter::once(frame.to_owned())
+            .chain(prim.args.iter().map(|arg| self.prim_arg(scope, arg)))
+            .chain(prim.sites.iter().map(|site| format!("{}u", site.index())))
+            .collect();
+        let template: Vec<String> = prim.template.iter().map(|arg| template_arg(scope, *arg)).collect();
+        let template = if template.is_empty() { String::new() } else { format!("<{}>", template.join(", ")) };
+        let call = format!("hidp::{}{template}({})", prim.function, args.join(", "));
+        if prim.sites.is_empty() {
+            out.line(format!("{call};"));
+        } else {
+            out.line(format!("if (!{call}) {}", self.leave()));
+        }
+    }
+
+    fn prim_arg(&self, scope: &Scope<'_>, arg: &PrimArg) -> String {
+        match arg {
+            PrimArg::Value(value) => expr(scope, self, value).text,
+            PrimArg::Address { base, offset } => match offset.kind {
+                ExprKind::Int(0) => scope.name(*base),
+                _ => format!("{} + {}", scope.name(*base), expr(scope, self, offset).operand()),
+            },
+            PrimArg::Out(var) => format!("&{}", scope.name(*var)),
+        }
+    }
+}
+
+fn template_arg(scope: &Scope<'_>, arg: TemplateArg) -> String {
+    match arg {
+        TemplateArg::Ty(ty) => name::ty(scope.program, ty),
+        TemplateArg::Op(FoldFn::Fn(function), _) | TemplateArg::Fn(function) => name::functor(scope.program, function),
+        TemplateArg::Op(op, ty) => format!("hidp::{}<{}>", builtin_functor(op), name::ty(scope.program, ty)),
+    }
+}
+
+fn builtin_functor(op: FoldFn) -> &'static str {
+    match op {
+        FoldFn::Add => "Add",
+        FoldFn::Mul => "Mul",
+        FoldFn::Min => "Min",
+        FoldFn::Max => "Max",
+        FoldFn::And => "And",
+        FoldFn::Or => "Or",
+        FoldFn::Xor | FoldFn::Fn(_) => "Xor",
+    }
+}

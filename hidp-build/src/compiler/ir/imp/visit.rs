@@ -1,0 +1,186 @@
+//! Walks over blocks, statements and expressions. Children come in order of evaluation.
+
+use super::{Block, Element, Expr, ExprKind, Loop, PrimArg, Schedule, Stmt, VarId};
+
+/// The blocks directly inside a statement.
+pub fn child_blocks(stmt: &Stmt) -> Vec<&Block> {
+    match stmt {
+        Stmt::If { then, otherwise, .. } => vec![then, otherwise],
+        Stmt::Loop(Loop { body, .. }) | Stmt::Scope { body, .. } => vec![body],
+        Stmt::Forever { body, step } => vec![body, step],
+        Stmt::Let { .. }
+        | Stmt::Set { .. }
+        | Stmt::Store { .. }
+        | Stmt::Atomic { .. }
+        | Stmt::Break
+        | Stmt::Continue
+        | Stmt::Leave(_)
+        | Stmt::Fault { .. }
+        | Stmt::CheckTrap
+        | Stmt::Alloc { .. }
+        | Stmt::Free(_)
+        | Stmt::Scratch { .. }
+        | Stmt::Swap(..)
+        | Stmt::Launch { .. }
+        | Stmt::StreamOut { .. }
+        | Stmt::Prim(_) => Vec::new(),
+    }
+}
+
+/// The expressions directly in a statement, not those of its blocks.
+pub fn stmt_exprs(stmt: &Stmt) -> Vec<&Expr> {
+    match stmt {
+        Stmt::Let { init, .. } => init.iter().collect(),
+        Stmt::Set { value, .. } => vec![value],
+        Stmt::Store { target, value } | Stmt::Atomic { target, value, .. } => vec![&target.index, value],
+        Stmt::If { cond, .. } => vec![cond],
+        Stmt::Loop(node) => vec![&node.lo, &node.hi, &node.step],
+        Stmt::Fault { values, .. } => values.iter().collect(),
+        Stmt::Alloc { count, .. } | Stmt::Scratch { count, .. } => vec![count],
+        Stmt::Launch { args, extent, schedule, .. } => {
+            args.iter().chain([extent]).chain(schedule_work(schedule)).collect()
+        }
+        Stmt::StreamOut { target, count, .. } => vec![&target.index, count],
+        Stmt::Prim(prim) => prim.args.iter().filter_map(prim_arg_expr).collect(),
+        Stmt::Forever { .. }
+        | Stmt::Break
+        | Stmt::Continue
+        | Stmt::Scope { .. }
+        | Stmt::Leave(_)
+        | Stmt::CheckTrap
+        | Stmt::Free(_)
+        | Stmt::Swap(..) => Vec::new(),
+    }
+}
+
+/// The work estimate of a schedule.
+pub fn schedule_work(schedule: &Schedule) -> Option<&Expr> {
+    match schedule {
+        Schedule::Serial => None,
+        Schedule::Static { work, .. } | Schedule::Dynamic { work, .. } => Some(work),
+    }
+}
+
+fn prim_arg_expr(arg: &PrimArg) -> Option<&Expr> {
+    match arg {
+        PrimArg::Value(expr) | PrimArg::Address { offset: expr, .. } => Some(expr),
+        PrimArg::Out(_) => None,
+    }
+}
+
+/// The operands of an expression.
+pub fn operands(expr: &Expr) -> Vec<&Expr> {
+    match &expr.kind {
+        ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Bool(_)
+        | ExprKind::Var(_)
+        | ExprKind::WorkerIndex
+        | ExprKind::WorkerCount => Vec::new(),
+        ExprKind::Load(Element { index, .. }) => vec![index],
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Field(a, _) => vec![a],
+        ExprKind::Binary(_, a, b) | ExprKind::Lazy(_, a, b) => vec![a, b],
+        ExprKind::MulAdd(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
+        ExprKind::Math(_, args) | ExprKind::Call(_, args) | ExprKind::Struct(_, args) => args.iter().collect(),
+    }
+}
+
+/// Visits every statement, outer ones first.
+pub fn each_stmt<'a>(block: &'a Block, visit: &mut dyn FnMut(&'a Stmt)) {
+    for stmt in &block.stmts {
+        visit(stmt);
+        child_blocks(stmt).into_iter().for_each(|child| each_stmt(child, visit));
+    }
+}
+
+/// Visits an expression and everything in it.
+pub fn each_subexpr<'a>(expr: &'a Expr, visit: &mut dyn FnMut(&'a Expr)) {
+    visit(expr);
+    operands(expr).into_iter().for_each(|operand| each_subexpr(operand, visit));
+}
+
+/// Visits every expression of a block.
+pub fn each_expr<'a>(block: &'a Block, visit: &mut dyn FnMut(&'a Expr)) {
+    each_stmt(block, &mut |stmt| stmt_exprs(stmt).into_iter().for_each(|expr| each_subexpr(expr, visit)));
+}
+
+/// The variable that a statement introduces.
+pub fn introduced(stmt: &Stmt) -> Option<VarId> {
+    match stmt {
+        Stmt::Let { var, .. } | Stmt::Alloc { var, .. } | Stmt::Scratch { var, .. } => Some(*var),
+        Stmt::Loop(node) => Some(node.var),
+        Stmt::Set { .. }
+        | Stmt::Store { .. }
+        | Stmt::Atomic { .. }
+        | Stmt::If { .. }
+        | Stmt::Forever { .. }
+        | Stmt::Break
+        | Stmt::Continue
+        | Stmt::Scope { .. }
+        | Stmt::Leave(_)
+        | Stmt::Fault { .. }
+        | Stmt::CheckTrap
+        | Stmt::Free(_)
+        | Stmt::Swap(..)
+        | Stmt::Launch { .. }
+        | Stmt::StreamOut { .. }
+        | Stmt::Prim(_) => None,
+    }
+}
+
+/// The variables that a statement itself overwrites after they were introduced: values it sets, buffers it exchanges.
+pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
+    match stmt {
+        Stmt::Set { var, .. } => vec![*var],
+        Stmt::Swap(a, b) => vec![*a, *b],
+        Stmt::Prim(prim) => {
+            let out = |arg: &PrimArg| if let PrimArg::Out(var) = arg { Some(*var) } else { None };
+            prim.args.iter().filter_map(out).collect()
+        }
+        Stmt::Let { .. }
+        | Stmt::Store { .. }
+        | Stmt::Atomic { .. }
+        | Stmt::If { .. }
+        | Stmt::Loop(_)
+        | Stmt::Forever { .. }
+        | Stmt::Break
+        | Stmt::Continue
+        | Stmt::Scope { .. }
+        | Stmt::Leave(_)
+        | Stmt::Fault { .. }
+        | Stmt::CheckTrap
+        | Stmt::Alloc { .. }
+        | Stmt::Free(_)
+        | Stmt::Scratch { .. }
+        | Stmt::Launch { .. }
+        | Stmt::StreamOut { .. } => Vec::new(),
+    }
+}
+
+/// The variables that a statement itself uses otherwise than through an expression: buffers it stores to or passes on.
+pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
+    match stmt {
+        Stmt::Store { target, .. } | Stmt::Atomic { target, .. } => vec![target.base],
+        Stmt::StreamOut { target, tile, .. } => vec![target.base, *tile],
+        Stmt::Free(var) => vec![*var],
+        Stmt::Prim(prim) => {
+            let base = |arg: &PrimArg| if let PrimArg::Address { base, .. } = arg { Some(*base) } else { None };
+            prim.args.iter().filter_map(base).collect()
+        }
+        Stmt::Let { .. }
+        | Stmt::Set { .. }
+        | Stmt::If { .. }
+        | Stmt::Loop(_)
+        | Stmt::Forever { .. }
+        | Stmt::Break
+        | Stmt::Continue
+        | Stmt::Scope { .. }
+        | Stmt::Leave(_)
+        | Stmt::Fault { .. }
+        | Stmt::CheckTrap
+        | Stmt::Alloc { .. }
+        | Stmt::Scratch { .. }
+        | Stmt::Swap(..)
+        | Stmt::Launch { .. } => Vec::new(),
+    }
+}
