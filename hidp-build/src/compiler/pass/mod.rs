@@ -4,6 +4,7 @@
 //! that a failure names the pass that is to blame.
 
 mod bounds;
+pub mod fuse;
 mod same;
 mod simplify;
 mod split;
@@ -30,7 +31,7 @@ impl fmt::Debug for Pass {
 }
 
 /// The passes between `check` and `plan`, in order.
-pub const PIPELINE: &[Pass] = &[simplify::PASS, bounds::PASS, split::PASS, bounds::PASS];
+pub const PIPELINE: &[Pass] = &[simplify::PASS, bounds::PASS, split::PASS, bounds::PASS, fuse::PASS];
 
 /// A pass left a program that the verifier rejects. A defect of the compiler, never of the user's program.
 #[derive(Clone, Debug, PartialEq, Eq)]

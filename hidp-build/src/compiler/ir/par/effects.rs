@@ -134,6 +134,25 @@ pub fn scalar_fn_may_fault(program: &Program, function: ScalarFnId) -> bool {
     function.body.as_ref().is_some_and(|body| may_fault(program, &function.vars, body))
 }
 
+/// Whether every extent of `var` is a constant or a dimension, so that none can be negative. (Storage is a resource: which of
+/// two requests finds it exhausted is not a property of the program.)
+pub fn has_sure_extents(vars: &Arena<VarId, Var>, var: VarId) -> bool {
+    vars[var].shape.iter().all(|extent| match extent.kind {
+        ExprKind::Const(_) => extent.as_int().is_some_and(|value| value >= 0),
+        ExprKind::Read(read) => vars[read].kind == VarKind::Dim,
+        ExprKind::Load(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary { .. }
+        | ExprKind::Lazy { .. }
+        | ExprKind::Select { .. }
+        | ExprKind::Convert { .. }
+        | ExprKind::Math(..)
+        | ExprKind::Call(..)
+        | ExprKind::Field(..)
+        | ExprKind::Struct(..) => false,
+    })
+}
+
 struct Faults<'a> {
     program: &'a Program,
     vars: Option<&'a Arena<VarId, Var>>,
@@ -143,7 +162,7 @@ struct Faults<'a> {
 impl Visitor for Faults<'_> {
     fn visit_stmt(&mut self, stmt: &Stmt) {
         self.found |= match &stmt.kind {
-            StmtKind::Declare { var, .. } => self.vars.is_some_and(|vars| vars[*var].is_array()),
+            StmtKind::Declare { var, .. } => self.vars.is_some_and(|vars| !has_sure_extents(vars, *var)),
             StmtKind::Require { .. } | StmtKind::Prim(_) | StmtKind::Call { .. } => true,
             StmtKind::Map(map) => map.iters.iter().any(|iter| iter.step.as_int().is_none_or(|step| step <= 0)),
             StmtKind::Assign { .. }

@@ -58,10 +58,8 @@ impl Mutator for Simplify<'_> {
         change::walk_block(self, block);
         let mut kept = Vec::with_capacity(block.stmts.len());
         for stmt in std::mem::take(&mut block.stmts) {
-            let ends =
-                matches!(stmt.kind, StmtKind::Break | StmtKind::Continue | StmtKind::Leave | StmtKind::Return(_));
             self.keep(stmt, &mut kept);
-            if ends {
+            if kept.last().is_some_and(|last| never_ends(&last.kind)) {
                 break;
             }
         }
