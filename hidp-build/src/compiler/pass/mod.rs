@@ -9,6 +9,9 @@ mod same;
 mod simplify;
 mod split;
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use crate::compiler::ir::par::{Program, VerifyError, verify};

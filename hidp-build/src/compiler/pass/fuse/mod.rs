@@ -248,7 +248,7 @@ impl Fuse<'_, '_> {
             let this = moving(stmt);
             if this.passes(&first) && sunk.iter().all(|other| this.passes(other)) {
                 before.push(stmt.clone());
-            } else if this.passes(&last) {
+            } else if this.passes(&last) && !teaches(self.vars, stmt, &this) {
                 behind.push(stmt.clone());
                 sunk.push(this);
             } else {
@@ -284,6 +284,12 @@ impl Moving {
     fn passes(&self, other: &Moving) -> bool {
         self.effects.independent_of(&other.effects) && !(self.faults && other.faults) && !self.jumps && !other.jumps
     }
+}
+
+/// Whether proofs about what follows may rest on a statement having passed: a test, an array having been made. Such a statement
+/// may come earlier, never later.
+fn teaches(vars: &Arena<VarId, Var>, stmt: &Stmt, moving: &Moving) -> bool {
+    moving.faults || matches!(stmt.kind, StmtKind::Declare { var, .. } if vars[var].is_array())
 }
 
 fn stmt_of(map: &Map) -> Stmt {
