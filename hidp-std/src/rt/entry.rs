@@ -27,8 +27,6 @@ pub struct Param {
     pub reads: bool,
     /// Whether the entry writes it.
     pub writes: bool,
-    /// Size of an element in bytes.
-    pub elem_size: usize,
     /// Extents, outermost first; empty for a scalar. Each is a postfix program over dimensions, scalars and constants.
     pub shape: &'static [&'static [Op]],
     /// The extents as written, for messages.
@@ -58,8 +56,20 @@ pub enum Op {
     Min,
     /// Pops two, pushes the larger.
     Max,
+    /// Pops two, pushes the bits that both have.
+    And,
+    /// Pops two, pushes the bits that either has.
+    Or,
+    /// Pops two, pushes the bits that one has.
+    Xor,
+    /// Pops two, pushes the first shifted left by the second.
+    Shl,
+    /// Pops two, pushes the first shifted right by the second.
+    Shr,
     /// Pops one, pushes its negative.
     Neg,
+    /// Pops one, pushes it again (a call error if it is not from the first to the second).
+    InRange(i64, i64),
 }
 
 /// One compiled version of an entry: one plan, built for one or more instruction sets.

@@ -49,7 +49,25 @@ impl Evaluator<'_> {
                 None => Extent::Undefined,
             },
             Op::Neg => apply(Op::Sub, Extent::known(0), self.pop(rest)),
-            Op::Add | Op::Sub | Op::Mul | Op::Div | Op::Rem | Op::Min | Op::Max => {
+            Op::InRange(low, high) => match self.pop(rest) {
+                Extent::Linear { scale: 0, offset } if (low.into()..=high.into()).contains(&offset) => {
+                    Extent::known(offset)
+                }
+                Extent::Linear { scale: 0, .. } | Extent::Undefined => Extent::Undefined,
+                Extent::Linear { .. } | Extent::Open => Extent::Open,
+            },
+            Op::Add
+            | Op::Sub
+            | Op::Mul
+            | Op::Div
+            | Op::Rem
+            | Op::Min
+            | Op::Max
+            | Op::And
+            | Op::Or
+            | Op::Xor
+            | Op::Shl
+            | Op::Shr => {
                 let right = self.pop(rest);
                 let left = self.pop(rest);
                 apply(op, left, right)
@@ -90,8 +108,17 @@ fn apply(op: Op, left: Extent, right: Extent) -> Extent {
         Op::Rem => linear(Some(0), a.1.checked_rem(b.1)),
         Op::Min => linear(Some(0), Some(a.1.min(b.1))),
         Op::Max => linear(Some(0), Some(a.1.max(b.1))),
-        Op::Mul | Op::Const(_) | Op::Dim(_) | Op::Scalar(_) | Op::Neg => Extent::Open,
+        Op::And => linear(Some(0), Some(a.1 & b.1)),
+        Op::Or => linear(Some(0), Some(a.1 | b.1)),
+        Op::Xor => linear(Some(0), Some(a.1 ^ b.1)),
+        Op::Shl => linear(Some(0), shift_count(b.1).map(|count| a.1 << count)),
+        Op::Shr => linear(Some(0), shift_count(b.1).map(|count| a.1 >> count)),
+        Op::Mul | Op::Const(_) | Op::Dim(_) | Op::Scalar(_) | Op::Neg | Op::InRange(..) => Extent::Open,
     }
+}
+
+fn shift_count(count: i128) -> Option<u32> {
+    u32::try_from(count).ok().filter(|&count| count < i64::BITS)
 }
 
 /// The language computes extents as `long`.
@@ -111,7 +138,7 @@ mod tests {
 
     #[test]
     fn operands_keep_their_order() {
-        use Op::{Const, Dim, Div, Max, Min, Neg, Rem, Sub};
+        use Op::{And, Const, Dim, Div, InRange, Max, Min, Neg, Or, Rem, Shl, Shr, Sub, Xor};
         let known = |program: &[Op]| match value(program, &[17]).0 {
             Extent::Linear { scale: 0, offset } => offset,
             other => panic!("{other:?}"),
@@ -122,6 +149,12 @@ mod tests {
         assert_eq!(known(&[Dim(0), Const(5), Min]), 5);
         assert_eq!(known(&[Dim(0), Const(5), Max]), 17);
         assert_eq!(known(&[Dim(0), Neg]), -17);
+        assert_eq!(known(&[Dim(0), Const(2), Shl]), 68);
+        assert_eq!(known(&[Dim(0), Const(2), Shr]), 4);
+        assert_eq!(known(&[Dim(0), Const(24), And]), 16);
+        assert_eq!(known(&[Dim(0), Const(24), Or]), 25);
+        assert_eq!(known(&[Dim(0), Const(24), Xor]), 9);
+        assert_eq!(known(&[Dim(0), InRange(0, 17)]), 17);
     }
 
     #[test]
@@ -135,10 +168,13 @@ mod tests {
 
     #[test]
     fn what_a_long_cannot_hold_is_undefined() {
-        use Op::{Add, Const, Dim, Div, Mul};
+        use Op::{Add, Const, Dim, Div, InRange, Mul, Shl};
         assert_eq!(value(&[Dim(0), Const(1), Add], &[i64::MAX]).0, Extent::Undefined);
         assert_eq!(value(&[Dim(0), Dim(0), Mul], &[i64::MAX]).0, Extent::Undefined);
         assert_eq!(value(&[Const(1), Dim(0), Div], &[0]).0, Extent::Undefined);
+        assert_eq!(value(&[Dim(0), Const(64), Shl], &[0]).0, Extent::Undefined);
+        assert_eq!(value(&[Dim(0), InRange(0, 255)], &[256]).0, Extent::Undefined);
+        assert_eq!(value(&[Dim(0), InRange(0, 255)], &[UNBOUND]).0, Extent::Open);
         assert_eq!(value(&[Add], &[]).0, Extent::Undefined);
     }
 }

@@ -27,8 +27,8 @@ unsafe fn fault(call: *mut hidp_call, site: u32, values: &[i64]) -> i32 {
     1
 }
 
-const fn param_row(name: &'static str, elem_size: usize, writes: bool) -> Param {
-    Param { name, reads: true, writes, elem_size, shape: &[], shape_text: &[] }
+const fn param_row(name: &'static str, writes: bool) -> Param {
+    Param { name, reads: true, writes, shape: &[], shape_text: &[] }
 }
 
 // y[i] = a * x[cols[i]]; faults at an index outside x.
@@ -60,10 +60,10 @@ unsafe fn gather_any(call: *mut hidp_call, factor: f32) -> i32 {
 static GATHER: Entry = Entry {
     name: "gather::Gather",
     params: &[
-        param_row("_a", 4, false),
-        Param { shape: &[&[Op::Dim(0)]], shape_text: &["N"], ..param_row("x", 4, false) },
-        Param { shape: &[&[Op::Dim(1)]], shape_text: &["Z"], ..param_row("cols", 4, false) },
-        Param { shape: &[&[Op::Dim(1)]], shape_text: &["Z"], ..param_row("y", 4, true) },
+        param_row("_a", false),
+        Param { shape: &[&[Op::Dim(0)]], shape_text: &["N"], ..param_row("x", false) },
+        Param { shape: &[&[Op::Dim(1)]], shape_text: &["Z"], ..param_row("cols", false) },
+        Param { shape: &[&[Op::Dim(1)]], shape_text: &["Z"], ..param_row("y", true) },
     ],
     dims: &["N", "Z"],
     versions: &[
@@ -110,14 +110,14 @@ unsafe extern "C" fn shapes(call: *mut hidp_call) -> i32 {
 static SHAPES: Entry = Entry {
     name: "shapes::shapes",
     params: &[
-        Param { shape: &[&[Op::Dim(0), Op::Const(1), Op::Add]], shape_text: &["R+1"], ..param_row("rowptr", 4, false) },
+        Param { shape: &[&[Op::Dim(0), Op::Const(1), Op::Add]], shape_text: &["R+1"], ..param_row("rowptr", false) },
         Param {
             shape: &[&[Op::Dim(1)], &[Op::Const(2), Op::Dim(2), Op::Mul, Op::Dim(1), Op::Sub]],
             shape_text: &["M", "2*Q-M"],
-            ..param_row("a", 8, false)
+            ..param_row("a", false)
         },
-        param_row("_k", 8, false),
-        Param { shape: &[&[Op::Scalar(2)]], shape_text: &["_k"], ..param_row("out", 8, true) },
+        param_row("_k", false),
+        Param { shape: &[&[Op::Scalar(2)]], shape_text: &["_k"], ..param_row("out", true) },
     ],
     dims: &["R", "M", "Q"],
     versions: &[Version { plan: "serial", code: &[Code { isa: Isa::Base, function: shapes }] }],
@@ -155,9 +155,9 @@ unsafe extern "C" fn gemm_serial(call: *mut hidp_call) -> i32 {
 static GEMM: Entry = Entry {
     name: "gemm::GEMM",
     params: &[
-        Param { shape: &[&[Op::Dim(0)], &[Op::Dim(1)]], shape_text: &["M", "K"], ..param_row("A", 4, false) },
-        Param { shape: &[&[Op::Dim(1)], &[Op::Dim(2)]], shape_text: &["K", "N"], ..param_row("B", 4, false) },
-        Param { shape: &[&[Op::Dim(0)], &[Op::Dim(2)]], shape_text: &["M", "N"], ..param_row("C", 4, true) },
+        Param { shape: &[&[Op::Dim(0)], &[Op::Dim(1)]], shape_text: &["M", "K"], ..param_row("A", false) },
+        Param { shape: &[&[Op::Dim(1)], &[Op::Dim(2)]], shape_text: &["K", "N"], ..param_row("B", false) },
+        Param { shape: &[&[Op::Dim(0)], &[Op::Dim(2)]], shape_text: &["M", "N"], ..param_row("C", true) },
     ],
     dims: &["M", "K", "N"],
     versions: &[Version { plan: "serial", code: &[Code { isa: Isa::Base, function: gemm_serial }] }],

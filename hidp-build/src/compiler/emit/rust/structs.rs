@@ -1,0 +1,27 @@
+//! Structs of the program as Rust types of the same layout.
+
+use super::Options;
+use super::names::{identifier, snake_case};
+use super::signature::rust_type;
+use super::text::Text;
+use crate::compiler::ir::par::{Program, Struct};
+
+pub(super) fn print(program: &Program, options: &Options<'_>, stem: &str, item: &Struct, text: &mut Text) {
+    text.doc(&super::doc::comment(&item.doc));
+    text.line(format!("/// `struct {}` of the program.", item.name));
+    let camel_case = item.name.starts_with(char::is_uppercase) && !item.name.contains('_');
+    let snake_fields = item.fields.iter().all(|(name, _)| snake_case(name) == *name);
+    let lints = [(camel_case, "non_camel_case_types"), (snake_fields, "non_snake_case")];
+    for (_, lint) in lints.iter().filter(|(holds, _)| !holds) {
+        text.line(format!("#[allow({lint})]"));
+    }
+    text.line("#[repr(C)]");
+    text.line("#[derive(Clone, Copy, Debug, Default, PartialEq)]");
+    text.nest(format!("pub struct {} {{", identifier(&item.name)), "}", |text| {
+        for (name, ty) in &item.fields {
+            let ty = rust_type(program, options, stem, *ty);
+            text.line(format!("/// `{name}`"));
+            text.line(format!("pub {}: {ty},", identifier(name)));
+        }
+    });
+}

@@ -1,0 +1,110 @@
+//! The static tables that describe entries to the run time.
+
+use super::doc::snippet;
+use super::signature::{Passing, Signature};
+use super::text::Text;
+use super::{EntryInfo, Options, extent};
+use crate::compiler::ir::imp::{Site, Unit};
+use crate::compiler::ir::par::{Func, Program};
+use crate::compiler::source::SourceMap;
+
+/// A wrapper's table.
+pub(super) struct Table<'a> {
+    pub(super) program: &'a Program,
+    pub(super) sources: &'a SourceMap,
+    pub(super) options: &'a Options<'a>,
+    pub(super) info: &'a EntryInfo<'a>,
+    pub(super) signature: &'a Signature,
+    /// `file::function`.
+    pub(super) shown: String,
+    /// Name of the static.
+    pub(super) name: &'a str,
+}
+
+impl Table<'_> {
+    fn func(&self) -> &Func {
+        &self.program.funcs[self.info.func]
+    }
+    fn units(&self) -> &[Unit] {
+        &self.info.entry.units
+    }
+
+    /// Declarations of the entry points.
+    pub(super) fn declare(&self, text: &mut Text) {
+        for unit in self.units() {
+            for isa in self.options.isas {
+                let symbol = self.symbol(unit, isa.name());
+                text.line(format!("fn {symbol}(call: *mut hidp_call) -> i32;"));
+            }
+        }
+    }
+    fn symbol(&self, unit: &Unit, isa: &str) -> String {
+        format!("hidp1_{}_{}_{isa}", self.info.entry.symbol, unit.plan)
+    }
+
+    /// The static.
+    pub(super) fn define(&self, text: &mut Text) {
+        text.nest(format!("pub(super) static {}: Entry = Entry {{", self.name), "};", |text| {
+            text.line(format!("name: {:?},", self.shown));
+            text.nest("params: &[", "],", |text| self.params(text));
+            let func = self.func();
+            let dims: Vec<String> = func.dims.iter().map(|&dim| format!("{:?}", func.vars[dim].name)).collect();
+            text.list("dims: &[", &dims, "],");
+            text.nest("versions: &[", "],", |text| self.versions(text));
+            text.nest("sites: &[", "],", |text| {
+                self.info.entry.sites.iter().for_each(|(_, site)| self.site(site, text));
+            });
+        });
+    }
+
+    fn params(&self, text: &mut Text) {
+        let func = self.func();
+        for (parameter, &id) in self.signature.parameters.iter().zip(&func.params) {
+            text.nest("Param {", "},", |text| {
+                text.line(format!("name: {:?},", parameter.name));
+                text.line(format!("reads: {},", parameter.reads));
+                text.line(format!("writes: {},", parameter.writes));
+                if let Passing::View(_) = parameter.passing {
+                    let shape = func.vars[id].shape.iter().map(|extent| {
+                        let steps = extent::program(func, extent).unwrap_or_default();
+                        let steps: Vec<String> = steps.iter().map(|step| format!("Op::{step}")).collect();
+                        format!("&[{}]", steps.join(", "))
+                    });
+                    text.list("shape: &[", &shape.collect::<Vec<_>>(), "],");
+                    let extents: Vec<String> = parameter.extents.iter().map(|extent| format!("{extent:?}")).collect();
+                    text.list("shape_text: &[", &extents, "],");
+                } else {
+                    text.line("shape: &[],");
+                    text.line("shape_text: &[],");
+                }
+            });
+        }
+    }
+
+    fn versions(&self, text: &mut Text) {
+        for unit in self.units() {
+            text.nest("Version {", "},", |text| {
+                text.line(format!("plan: {:?},", unit.plan));
+                text.nest("code: &[", "],", |text| {
+                    for isa in self.options.isas {
+                        let symbol = self.symbol(unit, isa.name());
+                        text.line(format!("Code {{ isa: Isa::{}, function: {symbol} }},", isa.variant()));
+                    }
+                });
+            });
+        }
+    }
+
+    fn site(&self, site: &Site, text: &mut Text) {
+        let position = self.sources.position(site.span);
+        text.nest("Site {", "},", |text| {
+            text.line(format!("file: {:?},", self.sources.file(site.span.file).name()));
+            text.line(format!("line: {},", position.line));
+            text.line(format!("column: {},", position.column));
+            text.line(format!("text: {:?},", snippet(self.sources, site)));
+            text.line(format!("kind: {},", site.kind as u32));
+            let names: Vec<String> = site.names.iter().map(|name| format!("{name:?}")).collect();
+            text.list("names: &[", &names, "],");
+        });
+    }
+}
