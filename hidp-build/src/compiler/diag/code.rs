@@ -136,3 +136,26 @@ codes! {
     CommentedPragma = "HD0802" Warning "comment that looks like a directive"
         "A directive begins with `#pragma`, without a space. `# pragma hidp` is a comment.";
 }
+
+/// `docs/errors.md`: every code with its explanation.
+pub fn reference() -> String {
+    let mut text = String::from(
+        "# Errors and warnings\n\n\
+         Every message of the compiler carries one of these codes. This page is made from the compiler's own table; a message \
+         prints the same explanation where it is asked for.\n\n\
+         | code | |\n|---|---|\n",
+    );
+    for code in Code::ALL {
+        let CodeInfo { name, title, .. } = code.info();
+        text.push_str(&format!("| [{name}](#{}) | {title} |\n", name.to_lowercase()));
+    }
+    for code in Code::ALL {
+        let CodeInfo { name, severity, title, explanation } = code.info();
+        let kind = match severity {
+            Severity::Warning => "Warning",
+            Severity::Error => "Error",
+        };
+        text.push_str(&format!("\n## {name}\n\n**{kind}: {title}.** {explanation}\n"));
+    }
+    text
+}

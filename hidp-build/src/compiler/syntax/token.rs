@@ -40,6 +40,8 @@ pub(super) enum TokenKind {
     Str(String),
     /// An operator or bracket.
     Punct(Punct),
+    /// Something that the lexer reported; the parser does not complain about it again.
+    Unknown,
     /// `#pragma hidp`
     PragmaStart,
     /// End of a directive line.

@@ -33,6 +33,9 @@ pub fn render(sources: &SourceMap, diagnostic: &Diagnostic, style: RenderStyle) 
     for help in &diagnostic.helps {
         out.remark("help", help);
     }
+    if diagnostic.notes.is_empty() && diagnostic.helps.is_empty() && !diagnostic.suggestions.is_empty() {
+        out.bar();
+    }
     for suggestion in &diagnostic.suggestions {
         suggestion::draw(&mut out, suggestion);
     }

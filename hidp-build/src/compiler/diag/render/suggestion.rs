@@ -41,7 +41,11 @@ fn draw_difference(out: &mut Output<'_>, file: &SourceFile, suggestion: &Suggest
     for number in first..=last {
         difference_row(out, number, "-", file.line(number), Paint::Removed);
     }
-    for (number, line) in (first..).zip(format!("{head}{}{tail}", suggestion.replacement).split('\n')) {
+    let edited = format!("{head}{}{tail}", suggestion.replacement);
+    if edited.trim().is_empty() {
+        return;
+    }
+    for (number, line) in (first..).zip(edited.split('\n')) {
         difference_row(out, number, "+", line, Paint::Added);
     }
 }

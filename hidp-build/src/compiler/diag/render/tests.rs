@@ -99,13 +99,13 @@ fn insertions_are_marked_and_replacements_shown_before_and_after() {
     let insertion = Diagnostic::new(Code::MissingSemicolon, end, "missing").suggest(end, ";", "add it");
     assert_eq!(
         lines(&render(&sources, &insertion, PLAIN))[3..],
-        ["1 | x = 1", "  |      ^", "help: add it", "  |", "1 | x = 1;", "  |      +"]
+        ["1 | x = 1", "  |      ^", "  |", "help: add it", "  |", "1 | x = 1;", "  |      +"]
     );
     let equals = span_of(&sources, file, "==", 0);
     let replacement = Diagnostic::new(Code::NoEffect, equals, "no").suggest(equals, "=", "assign");
     assert_eq!(
         lines(&render(&sources, &replacement, PLAIN))[4..],
-        ["  |   ^^", "help: assign", "  |", "2 - y == 2;", "2 + y = 2;"]
+        ["  |   ^^", "  |", "help: assign", "  |", "2 - y == 2;", "2 + y = 2;"]
     );
 }
 

@@ -84,6 +84,7 @@ impl Lexer<'_> {
                     .label("opened here")
                     .help("close it with `*/`"),
             );
+            self.push(TokenKind::Unknown, start);
             return;
         };
         let body = &self.rest()[2..2 + length];

@@ -116,6 +116,11 @@ impl<'a> Lexer<'a> {
             diagnostic = diagnostic.note(format!("it is U+{:04X}", c as u32));
         }
         self.sink.push(diagnostic);
+        if c.is_whitespace() || c.is_control() {
+            return;
+        }
+        let meant = Punct::ALL.iter().find(|punct| punct.text() == ascii);
+        self.push(meant.map_or(TokenKind::Unknown, |&punct| TokenKind::Punct(punct)), start);
     }
 
     fn end_pragma(&mut self) {

@@ -116,9 +116,8 @@ impl<'a> Lexer<'a> {
 
     fn bad_suffix(&mut self, start: usize, suffix: &str, allowed: &[&'static str], what: &str) {
         let span: Span = self.span(start);
-        let list: Vec<String> = allowed.iter().map(|suffix| format!("`{suffix}`")).collect();
         let mut diagnostic = Diagnostic::new(Code::BadNumber, span, format!("`{suffix}` is no suffix of {what}"))
-            .help(format!("a suffix is {}", list.join(" or ")));
+            .help(if allowed.len() == 1 { "the only suffix is `f`" } else { "the suffixes are `u`, `l` and `ul`" });
         let small = suffix.to_ascii_lowercase().replace("ll", "l");
         if let Some(fitting) = allowed.iter().find(|allowed| **allowed == small) {
             diagnostic = diagnostic.suggest(span, *fitting, format!("write `{fitting}`"));

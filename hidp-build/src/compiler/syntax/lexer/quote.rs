@@ -11,7 +11,7 @@ impl Lexer<'_> {
         let start = self.at;
         let content = self.quoted('\'');
         let value = match content.as_deref() {
-            None => 0,
+            None => return self.push(TokenKind::Unknown, start),
             Some(&[c]) => u8::try_from(c).unwrap_or_else(|_| {
                 self.bad_quote(start, "a character literal holds one ASCII character");
                 0
@@ -28,12 +28,16 @@ impl Lexer<'_> {
         self.push(TokenKind::Char(value), start);
     }
 
-    /// At `"`. Always makes a token.
+    /// At `"`. A string without end may hold anything, so it is no token that the parser would look at.
     pub(super) fn string(&mut self) {
         let start = self.at;
-        let content = self.quoted('"').unwrap_or_default();
-        let text = content.into_iter().map(|c| char::from_u32(c).unwrap_or('\u{fffd}')).collect();
-        self.push(TokenKind::Str(text), start);
+        match self.quoted('"') {
+            Some(content) => {
+                let text = content.into_iter().map(|c| char::from_u32(c).unwrap_or('\u{fffd}')).collect();
+                self.push(TokenKind::Str(text), start);
+            }
+            None => self.push(TokenKind::Unknown, start),
+        }
     }
 
     /// Up to the closing quote: characters with escapes resolved (`\x80` to `\xff` as those values). `None` without a

@@ -3,7 +3,7 @@
 use super::{Failed, Keyword, Parsed, Parser, Punct, TokenKind};
 use crate::compiler::diag::{Code, Diagnostic, near};
 use crate::compiler::source::Span;
-use crate::compiler::syntax::ast::{Direction, Expr, Ident, TypeName};
+use crate::compiler::syntax::ast::{BinaryOp, Direction, Expr, ExprKind, Ident, TypeName};
 use crate::compiler::ty::Scalar;
 
 /// Words of C's types that are no types here.
@@ -11,7 +11,11 @@ const FOREIGN_TYPE_WORDS: [&str; 2] = ["unsigned", "signed"];
 
 impl Parser<'_> {
     pub(super) fn report(&mut self, diagnostic: Diagnostic) -> Failed {
-        self.sink.push(diagnostic);
+        let before = self.at.checked_sub(1).map(|at| &self.tokens[at].kind);
+        let known = *self.kind() == TokenKind::Unknown || (self.at_eof() && before == Some(&TokenKind::Unknown));
+        if !known {
+            self.sink.push(diagnostic);
+        }
         Failed
     }
 
@@ -21,6 +25,7 @@ impl Parser<'_> {
             TokenKind::Eof => "the end of the file".to_string(),
             TokenKind::PragmaStart => "a directive".to_string(),
             TokenKind::PragmaEnd => "the end of the directive's line".to_string(),
+            TokenKind::Unknown => "something unknown".to_string(),
             TokenKind::Str(_) => "a string".to_string(),
             TokenKind::Keyword(keyword) => format!("the keyword `{}`", keyword.text()),
             TokenKind::Name
@@ -226,6 +231,16 @@ impl Parser<'_> {
         )
     }
 
+    /// At the comma of `x = 1, y = 2;`.
+    pub(super) fn comma_between_assignments(&mut self) -> Failed {
+        let span = self.span();
+        self.report(Diagnostic::new(Code::CommaOperator, span, "HiDP has no comma operator").suggest(
+            span,
+            ";",
+            "end the statement here",
+        ))
+    }
+
     /// At the comma of `A[i, j]`.
     pub(super) fn comma_in_subscript(&mut self) -> Failed {
         let comma = self.span();
@@ -328,7 +343,8 @@ impl Parser<'_> {
     }
 
     pub(super) fn range_without_colon(&mut self, open: Span) -> Failed {
-        let span = self.since(open);
+        let closes = self.at_punct(Punct::CloseBracket) || self.at_punct(Punct::CloseParen);
+        let span = if closes { open.to(self.span()) } else { self.since(open) };
         self.report(
             Diagnostic::new(Code::BadRange, span, "a range has two bounds")
                 .help("from 0 up to and without `N` is `[0:N)`, with `N` it is `[0:N]`"),
@@ -384,13 +400,34 @@ impl Parser<'_> {
     // Statements
 
     pub(super) fn unclosed_block(&mut self) -> Failed {
+        if self.unclosed_at.replace(self.at) == Some(self.at) {
+            return Failed;
+        }
         let found = self.describe_current();
         let span = self.span();
         let mut diagnostic = Diagnostic::new(Code::Unclosed, span, format!("expected `}}`, found {found}"));
-        if let Some(open) = self.open_braces.last() {
+        if let Some((open, close)) = self.suspect {
+            diagnostic = diagnostic
+                .also(open, "this brace is probably the one that is not closed")
+                .also(close, "its partner by counting stands further left");
+        } else if let Some(open) = self.open_braces.last() {
             diagnostic = diagnostic.also(*open, "this brace is not closed");
         }
         self.report(diagnostic)
+    }
+
+    /// Remembers the first pair of braces whose lines are not indented alike: the closing one stands further left.
+    pub(super) fn note_indentation(&mut self, open: Span, close: Span) {
+        let indent = |at: u32| {
+            let line = self.text[..at as usize].rfind('\n').map_or(0, |line_break| line_break + 1);
+            let blanks = self.text[line..].len() - self.text[line..].trim_start_matches([' ', '\t']).len();
+            (line, blanks)
+        };
+        let ((open_line, open_indent), (close_line, close_indent)) = (indent(open.start), indent(close.start));
+        let begins_its_line = close_line + close_indent == close.start as usize;
+        if self.suspect.is_none() && open_line != close_line && begins_its_line && close_indent < open_indent {
+            self.suspect = Some((open, close));
+        }
     }
 
     pub(super) fn unmatched_brace(&mut self) -> Failed {
@@ -454,7 +491,11 @@ impl Parser<'_> {
             return None;
         }
         let span = self.bump();
-        Some(self.report(Diagnostic::new(Code::NotHidp, span, format!("HiDP has no `{word}`")).help(instead)))
+        let failed = self.report(Diagnostic::new(Code::NotHidp, span, format!("HiDP has no `{word}`")).help(instead));
+        if word == "do" && self.at_punct(Punct::OpenBrace) {
+            self.skip_braces();
+        }
+        Some(failed)
     }
 
     /// Behind an expression that begins a statement, where `=` was expected.
@@ -478,14 +519,10 @@ impl Parser<'_> {
             _ => {}
         }
         let mut diagnostic = Diagnostic::new(Code::NoEffect, value.span, "this statement has no effect");
-        let last = self.text_of(value.span);
-        if let Some(at) = last.find("==") {
-            let equals =
-                Span { start: value.span.start + at as u32, end: value.span.start + at as u32 + 2, ..value.span };
-            diagnostic = diagnostic.suggest(equals, "=", "assign with `=`");
-        } else {
-            diagnostic = diagnostic.help("assign the value, or remove the statement");
-        }
+        diagnostic = match value.kind {
+            ExprKind::Binary { op: BinaryOp::Eq, op_span, .. } => diagnostic.suggest(op_span, "=", "assign with `=`"),
+            _ => diagnostic.help("assign the value, or remove the statement"),
+        };
         self.report(diagnostic)
     }
 
@@ -498,16 +535,23 @@ impl Parser<'_> {
         )
     }
 
-    pub(super) fn call_result_unused(&mut self, callee: Span) -> Failed {
-        let name = self.text_of(callee);
-        let span = self.span();
+    /// At the `=` behind a call.
+    pub(super) fn assigned_call(&mut self, callee: Span) -> Failed {
+        let (name, span) = (self.text_of(callee), self.span());
         self.report(
-            Diagnostic::new(
-                Code::NotAssignable,
-                span,
-                "the result of a call cannot be assigned to or computed with here",
-            )
-            .also(callee, format!("`{name}` is called as a statement")),
+            Diagnostic::new(Code::NotAssignable, span, "the result of a call cannot be assigned to")
+                .also(callee, format!("`{name}` is called here"))
+                .help("an element of an array is written with brackets: `a[i]`"),
+        )
+    }
+
+    /// At an operator behind a call that is a statement.
+    pub(super) fn computing_statement(&mut self, callee: Span) -> Failed {
+        let (name, span) = (self.text_of(callee), self.span());
+        self.report(
+            Diagnostic::new(Code::NoEffect, span, "this statement has no effect")
+                .also(callee, format!("the result of `{name}` is computed with and lost"))
+                .help("assign the value, or call the function alone"),
         )
     }
 
@@ -526,19 +570,20 @@ impl Parser<'_> {
 
     // Declarations
 
-    pub(super) fn initialised_array(&mut self, name: &Ident, equals: Span) -> Failed {
-        let name_text = &name.name;
-        let dims_end = self.tokens[self.at - 2].span.end;
-        let edit = Span { start: dims_end, ..equals };
-        self.report(
-            Diagnostic::new(
-                Code::BadDeclaration,
-                equals,
-                format!("the array `{name_text}` cannot have an initial value"),
-            )
-            .note("a declared array holds zeros")
-            .suggest(edit, format!("; {name_text} ="), "assign it in a statement of its own"),
-        )
+    /// Behind the initial value of an array.
+    pub(super) fn initialised_array(&mut self, name: &Ident, equals: Span) {
+        let name = &name.name;
+        let mut diagnostic =
+            Diagnostic::new(Code::BadDeclaration, equals, format!("the array `{name}` cannot have an initial value"))
+                .note("a declared array holds zeros");
+        diagnostic = if self.at_punct(Punct::Semicolon) {
+            let before = self.text[..equals.start as usize].trim_end().len();
+            let edit = Span { start: before as u32, ..equals };
+            diagnostic.suggest(edit, format!("; {name} ="), "assign it in a statement of its own")
+        } else {
+            diagnostic.help("assign it in a statement of its own")
+        };
+        self.report(diagnostic);
     }
 
     pub(super) fn dimension_without_size(&mut self, open: Span) -> Failed {

@@ -20,11 +20,24 @@ impl Parser<'_> {
     fn item(&mut self, items: &mut Vec<Item>) -> Parsed<()> {
         let start = self.span();
         let directives = self.directives();
-        match *self.kind() {
+        self.suspect = None;
+        match self.kind().clone() {
             TokenKind::Keyword(Keyword::Function) => items.push(self.function(start, directives)?),
             TokenKind::Keyword(Keyword::Static) => items.push(self.static_function(start, directives)?),
             TokenKind::Keyword(Keyword::Extern) => items.push(self.extern_item(start, directives)?),
-            _ if !directives.is_empty() => return Err(self.misplaced_directives(&directives)),
+            kind => {
+                if !directives.is_empty() {
+                    self.misplaced_directives(&directives);
+                }
+                self.plain_item(kind, start, items)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// An item that takes no directives.
+    fn plain_item(&mut self, kind: TokenKind, start: Span, items: &mut Vec<Item>) -> Parsed<()> {
+        match kind {
             TokenKind::Keyword(Keyword::Struct) => items.push(self.struct_item(start)?),
             TokenKind::Keyword(Keyword::Const) => self.const_items(items)?,
             TokenKind::Keyword(Keyword::Import) => items.push(self.import()?),

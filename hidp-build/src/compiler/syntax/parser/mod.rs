@@ -42,6 +42,8 @@ pub fn parse(sources: &SourceMap, file: FileId, sink: &mut Sink) -> ast::File {
         depth: 0,
         height: 0,
         open_braces: Vec::new(),
+        suspect: None,
+        unclosed_at: None,
         sink,
     };
     parser.file()
@@ -58,6 +60,11 @@ struct Parser<'a> {
     height: usize,
     /// Where the braces that are open were opened.
     open_braces: Vec<Span>,
+    /// A brace of this item and its partner, where the partner stands further left than the brace's line: if a brace is
+    /// missing, then probably between the two.
+    suspect: Option<(Span, Span)>,
+    /// Where a missing closing brace was reported: once is enough for all that are open there.
+    unclosed_at: Option<usize>,
     sink: &'a mut Sink,
 }
 

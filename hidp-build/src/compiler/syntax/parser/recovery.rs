@@ -113,7 +113,7 @@ impl Parser<'_> {
     }
 
     /// Over a brace and all up to its partner, the next function or the end of the file.
-    fn skip_braces(&mut self) {
+    pub(super) fn skip_braces(&mut self) {
         let mut open = 0usize;
         loop {
             match *self.kind() {

@@ -26,7 +26,8 @@ impl Parser<'_> {
     pub(super) fn block_after_open(&mut self, open: Span) -> Block {
         let mut stmts = Vec::new();
         loop {
-            if self.eat(Punct::CloseBrace).is_some() {
+            if let Some(close) = self.eat(Punct::CloseBrace) {
+                self.note_indentation(open, close);
                 break;
             }
             if self.at_end_of_items_body() {
@@ -115,10 +116,13 @@ impl Parser<'_> {
             return Err(self.misplaced_suffix());
         }
         let call: Call = self.call()?;
-        if let TokenKind::Punct(punct) = *self.kind()
-            && (assignment(punct).is_some() || super::operators::infix(punct).is_some())
-        {
-            return Err(self.call_result_unused(call.callee.span));
+        if let TokenKind::Punct(punct) = *self.kind() {
+            if assignment(punct).is_some() {
+                return Err(self.assigned_call(call.callee.span));
+            }
+            if super::operators::infix(punct).is_some() {
+                return Err(self.computing_statement(call.callee.span));
+            }
         }
         self.expect_semicolon("a call")?;
         Ok(StmtKind::Call(call))
@@ -145,7 +149,11 @@ impl Parser<'_> {
                 self.refuse_chained_assignment(equals)?;
                 Some(value)
             }
-            Some(equals) => return Err(self.initialised_array(&name, equals)),
+            Some(equals) => {
+                self.expr()?;
+                self.initialised_array(&name, equals);
+                None
+            }
         };
         Ok(Declarator { name, dims, init })
     }
@@ -169,7 +177,7 @@ impl Parser<'_> {
     fn assignment_stmt(&mut self) -> Parsed<StmtKind> {
         let assign = self.assign()?;
         if self.at_punct(Punct::Comma) {
-            return Err(self.comma_operator());
+            return Err(self.comma_between_assignments());
         }
         self.expect_semicolon("an assignment")?;
         Ok(StmtKind::Assign(assign))

@@ -1,0 +1,78 @@
+//! The front end over a case: sources, trees and diagnostics.
+
+use std::fs;
+use std::path::Path;
+
+use hidp_build::compiler::check::{SourceUnit, check};
+use hidp_build::compiler::diag::{Diagnostic, Sink};
+use hidp_build::compiler::source::{FileId, SourceMap};
+use hidp_build::compiler::syntax::{ast, parse};
+
+use crate::case::Case;
+
+/// What the front end says of a case.
+pub(crate) struct Front {
+    /// The case and the files that it imports.
+    pub(crate) sources: SourceMap,
+    /// The case.
+    pub(crate) file: FileId,
+    /// The case's tree.
+    pub(crate) tree: ast::File,
+    /// What was reported, in order.
+    pub(crate) diagnostics: Vec<Diagnostic>,
+}
+
+/// Parses a text alone.
+pub(crate) fn parsed(name: &str, text: &str) -> Front {
+    let mut sources = SourceMap::new();
+    let file = sources.add(name, text);
+    let mut sink = Sink::new();
+    let tree = parse(&sources, file, &mut sink);
+    Front { sources, file, tree, diagnostics: sink.finish() }
+}
+
+/// Parses a case and its imports and, if that went well, checks them.
+pub(crate) fn checked(case: &Case) -> Front {
+    let mut build = Build { sources: SourceMap::new(), units: Vec::new(), sink: Sink::new() };
+    let folder = case.path.parent().expect("a case lies in a folder");
+    let name = format!("{}.hdp", case.name);
+    let file = build.add(folder, &name, &case.text);
+    if !build.sink.has_errors() {
+        check(&build.sources, &build.units, &mut build.sink);
+    }
+    let tree = build.units.into_iter().find(|unit| unit.id == file).expect("the case is a unit").ast;
+    Front { sources: build.sources, file, tree, diagnostics: build.sink.finish() }
+}
+
+struct Build {
+    sources: SourceMap,
+    units: Vec<SourceUnit>,
+    sink: Sink,
+}
+
+impl Build {
+    /// Adds a file and what it imports; imported files are named relative to `folder`.
+    fn add(&mut self, folder: &Path, name: &str, text: &str) -> FileId {
+        let id = self.sources.add(name, text);
+        let ast = parse(&self.sources, id, &mut self.sink);
+        let paths: Vec<String> = ast.items.iter().filter_map(imported).collect();
+        let imports = paths.iter().map(|path| self.import(folder, path)).collect();
+        self.units.push(SourceUnit { id, ast, imports });
+        id
+    }
+
+    fn import(&mut self, folder: &Path, path: &str) -> FileId {
+        if let Some((id, _)) = self.sources.iter().find(|(_, file)| file.name() == path) {
+            return id;
+        }
+        let text = fs::read_to_string(folder.join(path)).unwrap_or_else(|error| panic!("{path}: {error}"));
+        self.add(folder, path, &text)
+    }
+}
+
+fn imported(item: &ast::Item) -> Option<String> {
+    match item {
+        ast::Item::Import(import) => Some(import.path.clone()),
+        ast::Item::Const(_) | ast::Item::Struct(_) | ast::Item::Function(_) | ast::Item::Scalar(_) => None,
+    }
+}
