@@ -1,0 +1,101 @@
+//! Measures all contenders of each case in rotated, interleaved rounds and prints ratios with their spread.
+
+use anyhow::{Result, bail};
+use hidp_benches::cases::{self, Recipe};
+use hidp_benches::limits::{Meter, time};
+use hidp_benches::Case;
+
+/// Rounds of each case; every contender and the limit run once in each.
+const ROUNDS: usize = 7;
+
+/// A contender repeats its work until a round has lasted this long.
+const SHORTEST: f64 = 0.02;
+
+/// Rates of one contender (or of the limit), one a round.
+struct Rates(Vec<f64>);
+
+impl Rates {
+    fn median(&self) -> f64 {
+        let mut sorted = self.0.clone();
+        sorted.sort_by(f64::total_cmp);
+        sorted[sorted.len() / 2]
+    }
+
+    /// Round by round, `self / other`.
+    fn over(&self, other: &Rates) -> Rates {
+        Rates(self.0.iter().zip(&other.0).map(|(a, b)| a / b).collect())
+    }
+
+    /// Median, smallest and largest.
+    fn spread(&self) -> String {
+        let smallest = self.0.iter().copied().fold(f64::INFINITY, f64::min);
+        let largest = self.0.iter().copied().fold(0.0, f64::max);
+        format!("{:.2} [{smallest:.2}, {largest:.2}]", self.median())
+    }
+}
+
+fn main() -> Result<()> {
+    let filters: Vec<String> = std::env::args().skip(1).collect();
+    let selected = select(&filters)?;
+    let mut meter = Meter::new();
+    println!("{} rounds, contenders and limit interleaved; median [smallest, largest] over the rounds.", ROUNDS);
+    println!("speed-up: HiDP's rate over the contender's. of limit: rate over the limit measured in the same round.\n");
+    println!("| case | contender | rate | HiDP's speed-up | of limit |");
+    println!("|---|---|---|---|---|");
+    for recipe in selected {
+        measure((recipe.make)(), &mut meter);
+    }
+    Ok(())
+}
+
+fn select(filters: &[String]) -> Result<Vec<Recipe>> {
+    let chosen: Vec<Recipe> = cases::all()
+        .into_iter()
+        .filter(|recipe| filters.is_empty() || filters.iter().any(|filter| recipe.name.contains(filter.as_str())))
+        .collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = cases::all().iter().map(|recipe| recipe.name).collect();
+        bail!("no case contains {filters:?}; there are:\n  {}", names.join("\n  "));
+    }
+    Ok(chosen)
+}
+
+fn measure(mut case: Case, meter: &mut Meter) {
+    let count = case.contenders.len();
+    let repeats: Vec<usize> = case.contenders.iter_mut().map(|contender| repeats_of(&mut contender.run)).collect();
+    let mut rates: Vec<Vec<f64>> = vec![Vec::new(); count];
+    let mut limits = Vec::new();
+    for round in 0..ROUNDS {
+        limits.push(meter.rate(case.limit));
+        for turn in 0..count {
+            let which = (round + turn) % count;
+            let run = &mut case.contenders[which].run;
+            run();
+            let seconds = time(|| (0..repeats[which]).for_each(|_| run()));
+            rates[which].push(case.limit.amount() * repeats[which] as f64 / seconds);
+        }
+    }
+    print_rows(&case, rates.into_iter().map(Rates).collect(), Rates(limits));
+}
+
+/// How often to repeat so that a round is long enough to measure; warms up as well.
+fn repeats_of(run: &mut dyn FnMut()) -> usize {
+    run();
+    let once = time(&mut *run);
+    ((SHORTEST / once.max(1e-9)).ceil() as usize).max(1)
+}
+
+fn print_rows(case: &Case, rates: Vec<Rates>, limit: Rates) {
+    for (contender, own) in case.contenders.iter().zip(&rates) {
+        println!(
+            "| {} | {} | {:.1} {} | {} | {} |",
+            case.name,
+            contender.name,
+            own.median() / 1e9,
+            case.limit.unit(),
+            rates[0].over(own).spread(),
+            own.over(&limit).spread(),
+        );
+    }
+    println!("| {} | limit | {:.1} {} | | |", case.name, limit.median() / 1e9, case.limit.unit());
+}

@@ -1,0 +1,197 @@
+//! Vectors and dense matrices.
+
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::rc::Rc;
+
+use hidp_std::Context;
+use rayon::prelude::*;
+
+use super::{assert_close, widen};
+use crate::buffer::Buffer;
+use crate::kernels::blas;
+use crate::openblas::OpenBlas;
+use crate::{Case, Contender, Limit, peers};
+
+pub(super) const RECIPES: &[(&str, fn() -> Case)] = &[
+    ("triad f32 2^26", triad),
+    ("dot f32 2^26", dot),
+    ("row sums f32 1 x 2^26", || row_sums(1, 1 << 26)),
+    ("row sums f32 2^13 x 2^13", || row_sums(1 << 13, 1 << 13)),
+    ("row sums f32 2^22 x 2^4", || row_sums(1 << 22, 1 << 4)),
+    ("column sums f32 2^4 x 2^22", || column_sums(1 << 4, 1 << 22)),
+    ("column sums f32 2^13 x 2^13", || column_sums(1 << 13, 1 << 13)),
+    ("column sums f32 2^22 x 2^4", || column_sums(1 << 22, 1 << 4)),
+    ("gemm f32 256", || gemm([256; 3])),
+    ("gemm f32 1024", || gemm([1024; 3])),
+    ("gemm f32 2048", || gemm([2048; 3])),
+    ("gemm f32 64 x 64 x 4096", || gemm([64, 64, 4096])),
+];
+
+fn context() -> Context {
+    Context::cpu().expect("a CPU context")
+}
+
+fn small(index: usize) -> f32 {
+    ((index * 7919) % 17) as f32 / 16.0 - 0.5
+}
+
+fn triad() -> Case {
+    let n = 1 << 26;
+    let b = Rc::new(Buffer::from_fn(n, small));
+    let c = Rc::new(Buffer::from_fn(n, |i| small(i + 5)));
+    let a = Rc::new(RefCell::new(Buffer::from_fn(n, |_| 0.0f32)));
+    let cx = context();
+    blas::triad(&cx, &b[..], &c[..], 3.0, &mut a.borrow_mut()[..]).expect("triad runs");
+    assert!(a.borrow().iter().zip(b.iter().zip(c.iter())).all(|(a, (b, c))| (a - (b + 3.0 * c)).abs() < 1e-5));
+
+    let hidp = {
+        let (a, b, c) = (a.clone(), b.clone(), c.clone());
+        move || blas::triad(&cx, &b[..], &c[..], 3.0, &mut a.borrow_mut()[..]).expect("triad runs")
+    };
+    let openmp = {
+        let (a, b, c) = (a.clone(), b.clone(), c.clone());
+        move || peers::triad(&mut a.borrow_mut(), &b, &c, 3.0)
+    };
+    let streamed = {
+        let (a, b, c) = (a.clone(), b.clone(), c.clone());
+        move || peers::triad_stream(&mut a.borrow_mut(), &b, &c, 3.0)
+    };
+    let rayon = move || {
+        let mut a = a.borrow_mut();
+        let parts = a.par_chunks_mut(1 << 16).zip(b.par_chunks(1 << 16)).zip(c.par_chunks(1 << 16));
+        parts.for_each(|((a, b), c)| a.iter_mut().zip(b.iter().zip(c)).for_each(|(a, (b, c))| *a = b + 3.0 * c));
+    };
+    Case {
+        name: "triad f32 2^26".into(),
+        limit: Limit::Stream(12.0 * n as f64),
+        contenders: vec![
+            Contender::new("HiDP", hidp),
+            Contender::new("OpenMP", openmp),
+            Contender::new("OpenMP stream", streamed),
+            Contender::new("rayon", rayon),
+        ],
+    }
+}
+
+fn dot() -> Case {
+    let n = 1 << 26;
+    let x = Rc::new(Buffer::from_fn(n, small));
+    let y = Rc::new(Buffer::from_fn(n, |i| small(i + 3)));
+    let cx = context();
+    let found = blas::dot(&cx, &x[..], &y[..]).expect("dot runs");
+    let expected: f64 = x.iter().zip(y.iter()).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum();
+    assert_close("dot", &[f64::from(found)], &[expected], 1e-5);
+
+    let hidp = {
+        let (x, y) = (x.clone(), y.clone());
+        move || drop(black_box(blas::dot(&cx, &x[..], &y[..]).expect("dot runs")))
+    };
+    let openmp = {
+        let (x, y) = (x.clone(), y.clone());
+        move || drop(black_box(peers::dot(&x, &y)))
+    };
+    let rayon = move || {
+        let parts = x.par_chunks(1 << 16).zip(y.par_chunks(1 << 16));
+        black_box(parts.map(|(x, y)| x.iter().zip(y).map(|(x, y)| x * y).sum::<f32>()).sum::<f32>());
+    };
+    Case {
+        name: "dot f32 2^26".into(),
+        limit: Limit::Read(8.0 * n as f64),
+        contenders: vec![
+            Contender::new("HiDP", hidp),
+            Contender::new("OpenMP", openmp),
+            Contender::new("rayon", rayon),
+        ],
+    }
+}
+
+fn row_sums(rows: usize, columns: usize) -> Case {
+    let a = Rc::new(Buffer::from_fn(rows * columns, small));
+    let cx = context();
+    let mut y = Buffer::from_fn(rows, |_| 0.0f32);
+    blas::row_sums(&cx, &(&a[..], [rows, columns]), &mut y[..]).expect("row sums run");
+    let expected: Vec<f64> = a.chunks(columns).map(|row| row.iter().map(|&e| f64::from(e)).sum()).collect();
+    assert_close("row sums", &widen(&y), &expected, 1e-5);
+
+    let mut z = Buffer::from_fn(rows, |_| 0.0f32);
+    let b = a.clone();
+    Case {
+        name: format!("row sums f32 {rows} x {columns}"),
+        limit: Limit::Read(4.0 * (rows * columns) as f64),
+        contenders: vec![
+            Contender::new("HiDP", move || {
+                blas::row_sums(&cx, &(&a[..], [rows, columns]), &mut y[..]).expect("row sums run");
+            }),
+            Contender::new("OpenMP", move || peers::row_sums(&mut z, &b)),
+        ],
+    }
+}
+
+fn column_sums(rows: usize, columns: usize) -> Case {
+    let a = Rc::new(Buffer::from_fn(rows * columns, small));
+    let cx = context();
+    let mut y = Buffer::from_fn(columns, |_| 0.0f32);
+    blas::column_sums(&cx, &(&a[..], [rows, columns]), &mut y[..]).expect("column sums run");
+    let mut expected = vec![0.0; columns];
+    for row in a.chunks(columns) {
+        expected.iter_mut().zip(row).for_each(|(sum, &e)| *sum += f64::from(e));
+    }
+    assert_close("column sums", &widen(&y), &expected, 1e-4);
+
+    let mut z = Buffer::from_fn(columns, |_| 0.0f32);
+    let b = a.clone();
+    Case {
+        name: format!("column sums f32 {rows} x {columns}"),
+        limit: Limit::Read(4.0 * (rows * columns) as f64),
+        contenders: vec![
+            Contender::new("HiDP", move || {
+                blas::column_sums(&cx, &(&a[..], [rows, columns]), &mut y[..]).expect("column sums run");
+            }),
+            Contender::new("OpenMP", move || peers::column_sums(&mut z, &b)),
+        ],
+    }
+}
+
+fn gemm([m, n, k]: [usize; 3]) -> Case {
+    let a = Rc::new(Buffer::from_fn(m * k, small));
+    let b = Rc::new(Buffer::from_fn(k * n, |i| small(i + 1)));
+    let mut c = Buffer::from_fn(m * n, |_| 0.0f32);
+    let cx = context();
+    blas::gemm(&cx, 1.0, 0.0, &(&a[..], [m, k]), &(&b[..], [k, n]), &mut (&mut c[..], [m, n])).expect("gemm runs");
+    let mut expected = vec![0.0f32; m * n];
+    multiply(&a, &b, &mut expected, [m, n, k]);
+    assert_close("gemm", &widen(&c), &widen(&expected), 1e-4);
+
+    let mut contenders = Vec::new();
+    {
+        let (a, b) = (a.clone(), b.clone());
+        contenders.push(Contender::new("HiDP", move || {
+            blas::gemm(&cx, 1.0, 0.0, &(&a[..], [m, k]), &(&b[..], [k, n]), &mut (&mut c[..], [m, n])).expect("runs");
+        }));
+    }
+    {
+        let (a, b) = (a.clone(), b.clone());
+        contenders.push(Contender::new("matrixmultiply", move || multiply(&a, &b, &mut expected, [m, n, k])));
+    }
+    if let Some(openblas) = OpenBlas::find() {
+        let mut c = Buffer::from_fn(m * n, |_| 0.0f32);
+        contenders.push(Contender::new("OpenBLAS", move || openblas.sgemm([m, n, k], &a, &b, &mut c)));
+    }
+    Case {
+        name: format!("gemm f32 {m} x {n} x {k}"),
+        limit: Limit::Flops(2.0 * (m * n * k) as f64),
+        contenders,
+    }
+}
+
+/// `C = A B` by the crate matrixmultiply.
+fn multiply(a: &[f32], b: &[f32], c: &mut [f32], [m, n, k]: [usize; 3]) {
+    assert!(a.len() == m * k && b.len() == k * n && c.len() == m * n);
+    let row = |columns: usize| columns as isize;
+    // SAFETY: row-major strides of slices whose lengths were just checked.
+    unsafe {
+        let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
+        matrixmultiply::sgemm(m, k, n, 1.0, a, row(k), 1, b, row(n), 1, 0.0, c, row(n), 1);
+    }
+}
