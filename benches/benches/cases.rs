@@ -10,7 +10,8 @@ fn main() {
     let mut criterion = Criterion::default().sample_size(10).configure_from_args();
     for recipe in cases::all() {
         // Cases allocate up to a gigabyte, so that one is made only if the filter on the command line can select it.
-        let wanted = std::env::args().skip(1).filter(|word| !word.starts_with('-')).all(|word| recipe.name.contains(&word));
+        let wanted =
+            std::env::args().skip(1).filter(|word| !word.starts_with('-')).all(|word| recipe.name.contains(&word));
         if !wanted {
             continue;
         }

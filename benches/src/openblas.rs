@@ -48,7 +48,20 @@ impl OpenBlas {
         // SAFETY: sizes agree with the slices.
         unsafe {
             (self.sgemm)(
-                ROW_MAJOR, NO_TRANSPOSE, NO_TRANSPOSE, m, n, k, 1.0, a.as_ptr(), k, b.as_ptr(), n, 0.0, c.as_mut_ptr(), n,
+                ROW_MAJOR,
+                NO_TRANSPOSE,
+                NO_TRANSPOSE,
+                m,
+                n,
+                k,
+                1.0,
+                a.as_ptr(),
+                k,
+                b.as_ptr(),
+                n,
+                0.0,
+                c.as_mut_ptr(),
+                n,
             );
         }
     }

@@ -39,7 +39,9 @@ pub fn triad(a: &mut [f32], b: &[f32], c: &[f32], s: f32) {
 
 /// `a = b + s c` with non-temporal stores. The length is a multiple of 16, `a` is aligned to 64 bytes.
 pub fn triad_stream(a: &mut [f32], b: &[f32], c: &[f32], s: f32) {
-    assert!(a.len() == b.len() && a.len() == c.len() && a.len().is_multiple_of(16) && a.as_ptr().addr().is_multiple_of(64));
+    assert!(
+        a.len() == b.len() && a.len() == c.len() && a.len().is_multiple_of(16) && a.as_ptr().addr().is_multiple_of(64)
+    );
     // SAFETY: lengths agree, alignment and multiple as the intrinsics need them; `a` is not aliased.
     unsafe { raw::peer_triad_stream_f32(a.as_mut_ptr(), b.as_ptr(), c.as_ptr(), s, a.len() as i64) }
 }

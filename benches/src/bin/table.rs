@@ -1,9 +1,9 @@
 //! Measures all contenders of each case in rotated, interleaved rounds and prints ratios with their spread.
 
 use anyhow::{Result, bail};
+use hidp_benches::Case;
 use hidp_benches::cases::{self, Recipe};
 use hidp_benches::limits::{Meter, time};
-use hidp_benches::Case;
 
 /// Rounds of each case; every contender and the limit run once in each.
 const ROUNDS: usize = 7;

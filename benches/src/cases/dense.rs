@@ -178,11 +178,7 @@ fn gemm([m, n, k]: [usize; 3]) -> Case {
         let mut c = Buffer::from_fn(m * n, |_| 0.0f32);
         contenders.push(Contender::new("OpenBLAS", move || openblas.sgemm([m, n, k], &a, &b, &mut c)));
     }
-    Case {
-        name: format!("gemm f32 {m} x {n} x {k}"),
-        limit: Limit::Flops(2.0 * (m * n * k) as f64),
-        contenders,
-    }
+    Case { name: format!("gemm f32 {m} x {n} x {k}"), limit: Limit::Flops(2.0 * (m * n * k) as f64), contenders }
 }
 
 /// `C = A B` by the crate matrixmultiply.

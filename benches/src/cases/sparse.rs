@@ -44,8 +44,13 @@ fn five_point() -> Case {
     for y in 0..side {
         for x in 0..side {
             let at = y * side + x;
-            let neighbours =
-                [(y > 0, at.wrapping_sub(side)), (x > 0, at.wrapping_sub(1)), (true, at), (x + 1 < side, at + 1), (y + 1 < side, at + side)];
+            let neighbours = [
+                (y > 0, at.wrapping_sub(side)),
+                (x > 0, at.wrapping_sub(1)),
+                (true, at),
+                (x + 1 < side, at + 1),
+                (y + 1 < side, at + side),
+            ];
             matrix.push_row(neighbours.into_iter().filter(|(inside, _)| *inside).map(|(_, column)| column));
         }
     }
@@ -108,10 +113,6 @@ fn case(name: &str, matrix: Matrix) -> Case {
     Case {
         name: name.into(),
         limit: Limit::Read((12 * nonzeros + 4 * rows + 16 * rows) as f64),
-        contenders: vec![
-            Contender::new("HiDP", hidp),
-            Contender::new("OpenMP", openmp),
-            Contender::new("sprs", sprs),
-        ],
+        contenders: vec![Contender::new("HiDP", hidp), Contender::new("OpenMP", openmp), Contender::new("sprs", sprs)],
     }
 }

@@ -73,7 +73,22 @@ fn himeno(shape: [usize; 3]) -> Case {
             let out = &mut (&mut wrk2[..], shape);
             // Header order: a0 a1 a2 a3 b0 b1 b2 c0 c1 c2 p wrk1 bnd.
             stencil::himeno(
-                &cx, &a(0), &a(1), &a(2), &a(3), &a(4), &a(5), &a(6), &a(7), &a(8), &a(9), &a(10), &a(11), &a(12), 0.8, out,
+                &cx,
+                &a(0),
+                &a(1),
+                &a(2),
+                &a(3),
+                &a(4),
+                &a(5),
+                &a(6),
+                &a(7),
+                &a(8),
+                &a(9),
+                &a(10),
+                &a(11),
+                &a(12),
+                0.8,
+                out,
             )
             .expect("himeno runs")
         }

@@ -29,7 +29,12 @@ fn main() -> Result<()> {
     let seconds = start.elapsed().as_secs_f64();
     picture::write(&options.output, &u)?;
     let updates = options.steps as f64 * (u.len() as f64);
-    println!("{} x {0}, {} steps: {seconds:.3} s, {:.0} million points/s", options.size, options.steps, updates / seconds / 1e6);
+    println!(
+        "{} x {0}, {} steps: {seconds:.3} s, {:.0} million points/s",
+        options.size,
+        options.steps,
+        updates / seconds / 1e6
+    );
     println!("wrote {}", options.output.display());
     Ok(())
 }
@@ -99,7 +104,8 @@ mod tests {
 
     #[test]
     fn wrong_arguments_are_explained() {
-        let error = |words: &[&str]| format!("{:#}", parse_arguments(words.iter().map(|w| w.to_string())).err().unwrap());
+        let error =
+            |words: &[&str]| format!("{:#}", parse_arguments(words.iter().map(|w| w.to_string())).err().unwrap());
         assert!(error(&["--size", "0"]).contains("between 1 and 16384"));
         assert!(error(&["--sise", "3"]).contains("usage: heat"));
     }

@@ -39,9 +39,8 @@ impl Fields {
     /// One sweep; the new pressure becomes the current one.
     fn sweep(&mut self, cx: &Context) -> Result<f32, hidp_std::Error> {
         let Fields { ones, sixths, zeros, p, wrk2 } = self;
-        let gosa = himeno(
-            cx, ones, ones, ones, sixths, zeros, zeros, zeros, ones, ones, ones, p, zeros, ones, 0.8, wrk2,
-        )?;
+        let gosa =
+            himeno(cx, ones, ones, ones, sixths, zeros, zeros, zeros, ones, ones, ones, p, zeros, ones, 0.8, wrk2)?;
         std::mem::swap(p, wrk2);
         Ok(gosa)
     }

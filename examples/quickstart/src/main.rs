@@ -65,7 +65,9 @@ fn parse_arguments(mut arguments: impl Iterator<Item = String>) -> Result<Option
         match argument.as_str() {
             "--help" | "-h" => return Ok(None),
             "--tolerance" => options.tolerance = value()?.parse().context("--tolerance needs a number")?,
-            "--max-iterations" => options.max_iterations = value()?.parse().context("--max-iterations needs a count")?,
+            "--max-iterations" => {
+                options.max_iterations = value()?.parse().context("--max-iterations needs a count")?
+            }
             flag if flag.starts_with('-') => bail!("there is no option `{flag}`\n\n{USAGE}"),
             file => options.file = file.into(),
         }
@@ -126,7 +128,10 @@ fn check(a: &Csr, inv_diag: &[f64], b: &[f64], solution: &Solution, options: &Op
     let difference = largest(solution.x.iter().zip(&expected).map(|(x, e)| (x - e).abs()));
     let error = largest(solution.x.iter().map(|x| (x - 1.0).abs()));
 
-    println!("residual   {true_residual:.3e} computed anew in plain Rust, {:.3e} by recurrence", solution.relative_residual);
+    println!(
+        "residual   {true_residual:.3e} computed anew in plain Rust, {:.3e} by recurrence",
+        solution.relative_residual
+    );
     println!("answer     at most {error:.3e} from the known solution, {difference:.3e} from plain Rust");
     print_time("HiDP", a, solution.iterations, solution.time);
     print_time("plain Rust", a, solution.iterations, reference_time);

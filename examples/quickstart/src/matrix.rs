@@ -54,7 +54,8 @@ impl Csr {
         let mut entries = Vec::new();
         let mut listed = 0;
         for (number, line) in content {
-            let entry = parse_entry(line, pattern, rows, columns).with_context(|| format!("line {number}: `{line}`"))?;
+            let entry =
+                parse_entry(line, pattern, rows, columns).with_context(|| format!("line {number}: `{line}`"))?;
             listed += 1;
             entries.extend(mirror(&entry, symmetry));
             entries.push(entry);
@@ -106,9 +107,8 @@ impl Csr {
     /// Whether `a[i][j] == a[j][i]` for all entries.
     pub(crate) fn is_symmetric(&self) -> bool {
         self.rows == self.columns
-            && (0..self.rows).all(|row| {
-                self.row(row).all(|(column, value)| self.row(column).any(|(c, v)| c == row && v == value))
-            })
+            && (0..self.rows)
+                .all(|row| self.row(row).all(|(column, value)| self.row(column).any(|(c, v)| c == row && v == value)))
     }
 }
 
@@ -180,7 +180,8 @@ mod tests {
 
     #[test]
     fn a_symmetric_file_gives_both_triangles() {
-        let a = Csr::parse("%%MatrixMarket matrix coordinate real symmetric\n% note\n2 2 2\n1 1 4\n2 1 -1.5\n").unwrap();
+        let a =
+            Csr::parse("%%MatrixMarket matrix coordinate real symmetric\n% note\n2 2 2\n1 1 4\n2 1 -1.5\n").unwrap();
         assert_eq!(a.rowptr, [0, 2, 3]);
         assert_eq!(a.col, [0, 1, 0]);
         assert_eq!(a.val, [4.0, -1.5, -1.5]);

@@ -1,0 +1,173 @@
+// thread_sort: one worker sorts one segment, stably.
+//
+// Called by: a worker. Run by: that worker alone. Result: in out_key (and out_val), valid when it returns.
+// Scratch: n keys and n values, given by the caller. in and out are equal or do not overlap; scratch overlaps neither.
+//
+// Insertion sort up to kInsertionMost elements, merges of such runs up to kMergeMost, least-significant-digit radix sort with
+// 8-bit digits over the bits that vary beyond (Knuth, TAOCP 3, 5.2.5).
+#pragma once
+
+#include <stdint.h>
+
+#include <hidp/abi.hpp>
+#include <hidp/prim/radix_key.hpp>
+
+HIDP_NAMESPACE_BEGIN
+
+constexpr int64_t kInsertionMost = 24;
+constexpr int64_t kMergeMost = 192;
+
+// Keys with or without values, moved together.
+template <class K, class V>
+struct SortRun {
+  K *key;
+  V *val;
+
+  HIDP_INLINE void move(int64_t to, const SortRun<K, V> &source, int64_t from) const {
+    key[to] = source.key[from];
+    val[to] = source.val[from];
+  }
+  HIDP_INLINE SortRun at(int64_t offset) const { return SortRun{key + offset, val + offset}; }
+};
+template <class K>
+struct SortRun<K, NoValue> {
+  K *key;
+
+  HIDP_INLINE void move(int64_t to, const SortRun<K, NoValue> &source, int64_t from) const { key[to] = source.key[from]; }
+  HIDP_INLINE SortRun at(int64_t offset) const { return SortRun{key + offset}; }
+};
+
+template <class K, class V>
+inline void copy_run(SortRun<K, V> to, SortRun<K, V> from, int64_t n) {
+  if (to.key == from.key) return;
+  for (int64_t i = 0; i < n; ++i) to.move(i, from, i);
+}
+
+// in and out may be equal.
+template <class K, class V>
+inline void insertion_sort(SortRun<K, V> in, SortRun<K, V> out, int64_t n, RadixWord<K> flip) {
+  for (int64_t i = 0; i < n; ++i) {
+    const K key = in.key[i];
+    const RadixWord<K> word = radix_word(key, flip);
+    int64_t hole = i;
+    if constexpr (sizeof(SortRun<K, V>) == sizeof(K *)) {
+      for (; hole > 0 && radix_word(out.key[hole - 1], flip) > word; --hole) out.key[hole] = out.key[hole - 1];
+      out.key[hole] = key;
+    } else {
+      const V val = in.val[i];
+      for (; hole > 0 && radix_word(out.key[hole - 1], flip) > word; --hole) out.move(hole, out, hole - 1);
+      out.key[hole] = key;
+      out.val[hole] = val;
+    }
+  }
+}
+
+// Merges from[0, middle) and from[middle, n); equal keys of the first part go first.
+template <class K, class V>
+inline void merge_runs(SortRun<K, V> from, SortRun<K, V> to, int64_t middle, int64_t n, RadixWord<K> flip) {
+  int64_t a = 0, b = middle, at = 0;
+  while (a < middle && b < n) {
+    const bool second = radix_word(from.key[b], flip) < radix_word(from.key[a], flip);
+    to.move(at++, from, second ? b : a);
+    a += !second;
+    b += second;
+  }
+  while (a < middle) to.move(at++, from, a++);
+  while (b < n) to.move(at++, from, b++);
+}
+
+template <class K, class V>
+inline void merge_sort(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, RadixWord<K> flip) {
+  int levels = 0;
+  for (int64_t width = kInsertionMost; width < n; width *= 2) ++levels;
+  // The last merge must end in out.
+  SortRun<K, V> from = levels % 2 == 0 ? out : scratch, to = levels % 2 == 0 ? scratch : out;
+  for (int64_t low = 0; low < n; low += kInsertionMost) {
+    const int64_t length = n - low < kInsertionMost ? n - low : kInsertionMost;
+    insertion_sort(in.at(low), from.at(low), length, flip);
+  }
+  for (int64_t width = kInsertionMost; width < n; width *= 2) {
+    for (int64_t low = 0; low < n; low += 2 * width) {
+      const int64_t length = n - low < 2 * width ? n - low : 2 * width;
+      merge_runs(from.at(low), to.at(low), length < width ? length : width, length, flip);
+    }
+    const SortRun<K, V> other = from;
+    from = to;
+    to = other;
+  }
+}
+
+// One stable pass by the digit at `shift`. `next` holds where each digit's next element goes.
+template <class K, class V>
+inline void radix_pass(SortRun<K, V> from, SortRun<K, V> to, int64_t n, int shift, RadixWord<K> flip, uint32_t *next) {
+  for (int64_t i = 0; i < n; ++i) to.move(next[radix_digit(radix_word(from.key[i], flip), shift)]++, from, i);
+}
+
+// Sorts by the low `bits` bits of the words. n < 2^32.
+template <class K, class V>
+inline void radix_sort(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, int bits, RadixWord<K> flip) {
+  constexpr int kMostPasses = static_cast<int>(sizeof(K));
+  uint32_t counts[kMostPasses][kDigits];
+  const int passes = (bits + kDigitBits - 1) / kDigitBits;
+  for (int pass = 0; pass < passes; ++pass) __builtin_memset(counts[pass], 0, sizeof counts[pass]);
+  for (int64_t i = 0; i < n; ++i) {
+    const RadixWord<K> word = radix_word(in.key[i], flip);
+    for (int pass = 0; pass < passes; ++pass) ++counts[pass][radix_digit(word, pass * kDigitBits)];
+  }
+  int order[kMostPasses], used = 0;
+  for (int pass = 0; pass < passes; ++pass) {
+    uint32_t sum = 0;
+    bool trivial = false;
+    for (int digit = 0; digit < kDigits; ++digit) {
+      const uint32_t count = counts[pass][digit];
+      trivial |= count == static_cast<uint32_t>(n);
+      counts[pass][digit] = sum;
+      sum += count;
+    }
+    if (!trivial) order[used++] = pass;
+  }
+  SortRun<K, V> from = in;
+  for (int step = 0; step < used; ++step) {
+    const bool into_out = (used - step) % 2 == 1;
+    const SortRun<K, V> to = into_out ? out : scratch;
+    if (from.key == to.key) {
+      // Only in place, with an odd number of passes: the first one reads from a copy.
+      copy_run(scratch, from, n);
+      from = scratch;
+    }
+    radix_pass(from, to, n, order[step] * kDigitBits, flip, counts[order[step]]);
+    from = to;
+  }
+  copy_run(out, from, n);
+}
+
+// Sorts words that may differ in their low `bits` bits only.
+template <class K, class V>
+inline void sort_low_bits(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, int bits, RadixWord<K> flip) {
+  if (n <= kInsertionMost) insertion_sort(in, out, n, flip);
+  else if (bits == 0) copy_run(out, in, n);
+  else if (n <= kMergeMost) merge_sort(in, out, scratch, n, flip);
+  else radix_sort(in, out, scratch, n, bits, flip);
+}
+
+// Keys only. n < 2^32.
+template <class K>
+inline void thread_sort(const K *in_key, K *out_key, int64_t n, bool descending, K *scratch_key) {
+  using Run = SortRun<K, NoValue>;
+  const RadixWord<K> flip = descending ? static_cast<RadixWord<K>>(~RadixWord<K>{0}) : RadixWord<K>{0};
+  const int bits = n <= kMergeMost ? 1 : bit_length(varying_bits(in_key, n));
+  sort_low_bits(Run{const_cast<K *>(in_key)}, Run{out_key}, Run{scratch_key}, n, bits, flip);
+}
+
+// Keys with values. n < 2^32.
+template <class K, class V>
+inline void thread_sort(const K *in_key, K *out_key, const V *in_val, V *out_val, int64_t n, bool descending, K *scratch_key,
+                        V *scratch_val) {
+  using Run = SortRun<K, V>;
+  const RadixWord<K> flip = descending ? static_cast<RadixWord<K>>(~RadixWord<K>{0}) : RadixWord<K>{0};
+  const int bits = n <= kMergeMost ? 1 : bit_length(varying_bits(in_key, n));
+  sort_low_bits(Run{const_cast<K *>(in_key), const_cast<V *>(in_val)}, Run{out_key, out_val}, Run{scratch_key, scratch_val}, n,
+                bits, flip);
+}
+
+HIDP_NAMESPACE_END
