@@ -1,7 +1,7 @@
 // thread_sort: one worker sorts one segment, stably.
 //
 // Called by: a worker. Run by: that worker alone. Result: in out_key (and out_val), valid when it returns.
-// Scratch: n keys and n values, given by the caller. in and out are equal or do not overlap; scratch overlaps neither.
+// Scratch: n keys and n values, given by the caller. in is out, or scratch (which is clobbered), or overlaps neither.
 //
 // Insertion sort up to kInsertionMost elements, merges of such runs up to kMergeMost, least-significant-digit radix sort with
 // 8-bit digits over the bits that vary beyond (Knuth, TAOCP 3, 5.2.5).
@@ -131,9 +131,10 @@ inline void radix_sort(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratc
     const bool into_out = (used - step) % 2 == 1;
     const SortRun<K, V> to = into_out ? out : scratch;
     if (from.key == to.key) {
-      // Only in place, with an odd number of passes: the first one reads from a copy.
-      copy_run(scratch, from, n);
-      from = scratch;
+      // Only the first pass, where in is out or scratch: it reads from a copy.
+      const SortRun<K, V> other = into_out ? scratch : out;
+      copy_run(other, from, n);
+      from = other;
     }
     radix_pass(from, to, n, order[step] * kDigitBits, flip, counts[order[step]]);
     from = to;
