@@ -1,0 +1,98 @@
+// simd_reduce: one worker folds one segment, lanes inside.
+//
+// Called by: a worker. Run by: that worker alone, in vector lanes where the operator is built in, in order otherwise.
+// Result: returned. Scratch: none. The segment must not be empty: callers know the neutral element, or report the fault.
+//
+// The tree is fixed by the length alone: blocks of kFoldBlock elements, in lanes; blocks combine pairwise. For sums of n floats
+// the error grows with log n rather than n (Higham, The accuracy of floating point summation, SIAM J. Sci. Comput. 14, 1993).
+#pragma once
+
+#include <stdint.h>
+
+#include <type_traits>
+
+#include <hidp/abi.hpp>
+#include <hidp/cast.hpp>
+#include <hidp/ops.hpp>
+#include <hidp/prim/lane_ops.hpp>
+#include <hidp/prim/vector.hpp>
+
+HIDP_NAMESPACE_BEGIN
+
+constexpr int64_t kFoldBlock = 4096;
+
+// Combines results of consecutive blocks pairwise, like carries of a binary counter.
+template <class T>
+class PairwiseFold {
+ public:
+  template <class Op>
+  HIDP_INLINE void push(const Op &op, T value) {
+    for (uint64_t carry = count_; carry & 1; carry >>= 1) value = op(levels_[--used_], value);
+    levels_[used_++] = value;
+    ++count_;
+  }
+  template <class Op>
+  T finish(const Op &op) {
+    T value = levels_[--used_];
+    while (used_ > 0) value = op(levels_[--used_], value);
+    return value;
+  }
+
+ private:
+  T levels_[64];
+  int used_ = 0;
+  uint64_t count_ = 0;
+};
+
+template <class T, class In, class Op>
+inline T fold_in_order(const Op &op, const In *in, int64_t n) {
+  T sum = cast<T>(in[0]);
+  for (int64_t i = 1; i < n; ++i) sum = op(sum, cast<T>(in[i]));
+  return sum;
+}
+
+// n is a multiple of four vectors' lanes and not 0.
+template <class T, class Op>
+inline T fold_in_lanes(const Op &op, const T *in, int64_t n) {
+  using Lane = LaneOp<Op>;
+  constexpr int64_t lanes = kLanes<T>;
+  Vector<T> a = load_vector(in), b = load_vector(in + lanes), c = load_vector(in + 2 * lanes), d = load_vector(in + 3 * lanes);
+  for (int64_t i = 4 * lanes; i < n; i += 4 * lanes) {
+    a = Lane::apply(a, load_vector(in + i));
+    b = Lane::apply(b, load_vector(in + i + lanes));
+    c = Lane::apply(c, load_vector(in + i + 2 * lanes));
+    d = Lane::apply(d, load_vector(in + i + 3 * lanes));
+  }
+  a = Lane::apply(Lane::apply(a, b), Lane::apply(c, d));
+  T values[lanes];
+  store_vector(values, a);
+  for (int64_t width = lanes / 2; width > 0; width /= 2)
+    for (int64_t lane = 0; lane < width; ++lane) values[lane] = op(values[lane], values[lane + width]);
+  return values[0];
+}
+
+template <class T, class In, class Op>
+inline T fold_block(const Op &op, const In *in, int64_t n) {
+  if constexpr (LaneOp<Op>::exists && std::is_same_v<T, In>) {
+    constexpr int64_t step = 4 * kLanes<T>;
+    const int64_t whole = n / step * step;
+    if (whole == 0) return fold_in_order<T>(op, in, n);
+    T sum = fold_in_lanes(op, in, whole);
+    for (int64_t i = whole; i < n; ++i) sum = op(sum, in[i]);
+    return sum;
+  } else {
+    return fold_in_order<T>(op, in, n);
+  }
+}
+
+// Folds in[0, n) in type T; n > 0.
+template <class T, class In, class Op>
+inline T simd_reduce(const Op &op, const In *in, int64_t n) {
+  if (n <= kFoldBlock) return fold_block<T>(op, in, n);
+  PairwiseFold<T> blocks;
+  for (int64_t at = 0; at < n; at += kFoldBlock)
+    blocks.push(op, fold_block<T>(op, in + at, n - at < kFoldBlock ? n - at : kFoldBlock));
+  return blocks.finish(op);
+}
+
+HIDP_NAMESPACE_END
