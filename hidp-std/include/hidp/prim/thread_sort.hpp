@@ -3,8 +3,8 @@
 // Called by: a worker. Run by: that worker alone. Result: in out_key (and out_val), valid when it returns.
 // Scratch: n keys and n values, given by the caller. in is out, or scratch (which is clobbered), or overlaps neither.
 //
-// Insertion sort up to kInsertionMost elements, merges of such runs up to kMergeMost, least-significant-digit radix sort with
-// 8-bit digits over the bits that vary beyond (Knuth, TAOCP 3, 5.2.5).
+// Insertion sort up to kInsertionMost elements, merges of such runs while they are short, least-significant-digit radix
+// sort with 8-bit digits over the bits that vary beyond (Knuth, TAOCP 3, 5.2.5).
 #pragma once
 
 #include <stdint.h>
@@ -15,7 +15,8 @@
 HIDP_NAMESPACE_BEGIN
 
 constexpr int64_t kInsertionMost = 24;
-constexpr int64_t kMergeMost = 192;
+// A radix pass costs as much as merging so many elements for each digit.
+constexpr int64_t kMergePerDigit = 16;
 
 // Keys with or without values, moved together.
 template <class K, class V>
@@ -147,7 +148,7 @@ template <class K, class V>
 inline void sort_low_bits(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, int bits, RadixWord<K> flip) {
   if (n <= kInsertionMost) insertion_sort(in, out, n, flip);
   else if (bits == 0) copy_run(out, in, n);
-  else if (n <= kMergeMost) merge_sort(in, out, scratch, n, flip);
+  else if (n <= kMergePerDigit * ((bits + kDigitBits - 1) / kDigitBits)) merge_sort(in, out, scratch, n, flip);
   else radix_sort(in, out, scratch, n, bits, flip);
 }
 
@@ -156,7 +157,7 @@ template <class K>
 inline void thread_sort(const K *in_key, K *out_key, int64_t n, bool descending, K *scratch_key) {
   using Run = SortRun<K, NoValue>;
   const RadixWord<K> flip = descending ? static_cast<RadixWord<K>>(~RadixWord<K>{0}) : RadixWord<K>{0};
-  const int bits = n <= kMergeMost ? 1 : bit_length(varying_bits(in_key, n));
+  const int bits = n <= kInsertionMost ? 1 : bit_length(varying_bits(in_key, n));
   sort_low_bits(Run{const_cast<K *>(in_key)}, Run{out_key}, Run{scratch_key}, n, bits, flip);
 }
 
@@ -166,7 +167,7 @@ inline void thread_sort(const K *in_key, K *out_key, const V *in_val, V *out_val
                         V *scratch_val) {
   using Run = SortRun<K, V>;
   const RadixWord<K> flip = descending ? static_cast<RadixWord<K>>(~RadixWord<K>{0}) : RadixWord<K>{0};
-  const int bits = n <= kMergeMost ? 1 : bit_length(varying_bits(in_key, n));
+  const int bits = n <= kInsertionMost ? 1 : bit_length(varying_bits(in_key, n));
   sort_low_bits(Run{const_cast<K *>(in_key), const_cast<V *>(in_val)}, Run{out_key, out_val}, Run{scratch_key, scratch_val}, n,
                 bits, flip);
 }
