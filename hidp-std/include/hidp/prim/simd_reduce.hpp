@@ -51,6 +51,24 @@ inline T fold_in_order(const Op &op, const In *in, int64_t n) {
   return sum;
 }
 
+// The lanes of a vector, halves on halves.
+template <class T, class Op>
+HIDP_INLINE T fold_lanes(const Op &op, Vector<T> vector) {
+  T values[kLanes<T>];
+  store_vector(values, vector);
+  for (int width = kLanes<T> / 2; width > 0; width /= 2)
+    for (int lane = 0; lane < width; ++lane) values[lane] = op(values[lane], values[lane + width]);
+  return values[0];
+}
+
+// n is a multiple of the lanes and not 0.
+template <class T, class Op>
+inline T fold_few_lanes(const Op &op, const T *in, int64_t n) {
+  Vector<T> sum = load_vector(in);
+  for (int64_t i = kLanes<T>; i < n; i += kLanes<T>) sum = LaneOp<Op>::apply(sum, load_vector(in + i));
+  return fold_lanes<T>(op, sum);
+}
+
 // n is a multiple of four vectors' lanes and not 0.
 template <class T, class Op>
 inline T fold_in_lanes(const Op &op, const T *in, int64_t n) {
@@ -63,21 +81,16 @@ inline T fold_in_lanes(const Op &op, const T *in, int64_t n) {
     c = Lane::apply(c, load_vector(in + i + 2 * lanes));
     d = Lane::apply(d, load_vector(in + i + 3 * lanes));
   }
-  a = Lane::apply(Lane::apply(a, b), Lane::apply(c, d));
-  T values[lanes];
-  store_vector(values, a);
-  for (int64_t width = lanes / 2; width > 0; width /= 2)
-    for (int64_t lane = 0; lane < width; ++lane) values[lane] = op(values[lane], values[lane + width]);
-  return values[0];
+  return fold_lanes<T>(op, Lane::apply(Lane::apply(a, b), Lane::apply(c, d)));
 }
 
 template <class T, class In, class Op>
 inline T fold_block(const Op &op, const In *in, int64_t n) {
   if constexpr (LaneOp<Op>::exists && std::is_same_v<T, In>) {
-    constexpr int64_t step = 4 * kLanes<T>;
-    const int64_t whole = n / step * step;
-    if (whole == 0) return fold_in_order<T>(op, in, n);
-    T sum = fold_in_lanes(op, in, whole);
+    constexpr int64_t few = kLanes<T>, many = 4 * few;
+    if (n < few) return fold_in_order<T>(op, in, n);
+    const int64_t whole = n / few * few;
+    T sum = whole % many == 0 ? fold_in_lanes(op, in, whole) : fold_few_lanes(op, in, whole);
     for (int64_t i = whole; i < n; ++i) sum = op(sum, in[i]);
     return sum;
   } else {

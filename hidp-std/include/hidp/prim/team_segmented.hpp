@@ -1,0 +1,178 @@
+// team_segmented_*: all threads work on many segments, which may differ much in length.
+//
+// Called by: the host function. Run by: all threads; a segment by one worker, but the few that are larger than a fair share by
+// all, one after the other. Result: valid when true is returned; false after a fault: a segment outside its array
+// (sites.range: low, high, extent), two output segments that overlap (sites.overlap: their numbers), memory (sites.memory).
+// Scratch: from the pool and from the workers. Segments come in any order and need not cover anything.
+#pragma once
+
+#include <stdint.h>
+
+#include <hidp/abi.hpp>
+#include <hidp/host.hpp>
+#include <hidp/prim/segments.hpp>
+#include <hidp/prim/simd_reduce.hpp>
+#include <hidp/prim/simd_scan.hpp>
+#include <hidp/prim/team_partition.hpp>
+#include <hidp/prim/team_reduce.hpp>
+#include <hidp/prim/team_reverse.hpp>
+#include <hidp/prim/team_scan.hpp>
+#include <hidp/prim/team_sort.hpp>
+#include <hidp/prim/thread_partition.hpp>
+#include <hidp/prim/thread_reverse.hpp>
+#include <hidp/prim/thread_sort.hpp>
+
+HIDP_NAMESPACE_BEGIN
+
+// out[i] is the fold of segment i. Without a neutral element an empty segment is a fault at `empty_site`.
+template <class T, class Op, class In, class Segments>
+inline bool team_segmented_reduce(Host &host, const SegmentSites &sites, uint32_t empty_site, const In *in, int64_t extent, T *out,
+                                  const Segments &segments, T neutral, bool has_neutral) {
+  SegmentFacts facts;
+  if (!check_segments(host, sites.range, sites.memory, segments, extent, &facts)) return false;
+  return for_segments(
+      host, segments, facts,
+      [=](Worker &worker, int64_t i, int64_t low, int64_t length) {
+        if (length > 0) out[i] = simd_reduce<T>(Op(worker.trap), in + low, length);
+        else if (has_neutral) out[i] = neutral;
+        else worker.trap.raise(empty_site);
+      },
+      [=, &host](int64_t i, int64_t low, int64_t length) {
+        return team_reduce<T, Op>(host, sites.memory, in + low, length, &out[i]);
+      });
+}
+
+// Prefixes of each segment, at its place in out.
+template <class T, class Op, class In, class Segments>
+inline bool team_segmented_scan(Host &host, const SegmentSites &sites, const In *in, T *out, int64_t extent, const Segments &segments,
+                                T neutral, bool has_neutral, bool exclusive) {
+  SegmentFacts facts;
+  if (!check_outputs(host, sites, segments, extent, &facts)) return false;
+  return for_segments(
+      host, segments, facts,
+      [=](Worker &worker, int64_t, int64_t low, int64_t length) {
+        const Op op(worker.trap);
+        if (length == 0) return;
+        if (has_neutral) simd_scan<T>(op, in + low, out + low, length, neutral, exclusive);
+        else simd_scan_first<T>(op, in + low, out + low, length);
+      },
+      [=, &host](int64_t, int64_t low, int64_t length) {
+        return team_scan<T, Op>(host, sites.memory, in + low, out + low, length, neutral, has_neutral, exclusive);
+      });
+}
+
+// Each segment sorted, at its place in out.
+template <class K, class Segments>
+inline bool team_segmented_sort(Host &host, const SegmentSites &sites, const K *in_key, K *out_key, int64_t extent,
+                                const Segments &segments, bool descending) {
+  SegmentFacts facts;
+  if (!check_outputs(host, sites, segments, extent, &facts)) return false;
+  return for_segments(
+      host, segments, facts,
+      [=](Worker &worker, int64_t, int64_t low, int64_t length) {
+        if (length == 0) return;
+        ScratchBlock block(worker);
+        K *keys = length > kInsertionMost ? scratch<K>(worker, length, false, sites.memory) : out_key;
+        if (keys != nullptr) thread_sort(in_key + low, out_key + low, length, descending, keys);
+      },
+      [=, &host](int64_t, int64_t low, int64_t length) {
+        return team_sort(host, sites.memory, in_key + low, out_key + low, length, descending);
+      });
+}
+
+template <class K, class V, class Segments>
+inline bool team_segmented_sort(Host &host, const SegmentSites &sites, const K *in_key, K *out_key, const V *in_val, V *out_val,
+                                int64_t extent, const Segments &segments, bool descending) {
+  SegmentFacts facts;
+  if (!check_outputs(host, sites, segments, extent, &facts)) return false;
+  return for_segments(
+      host, segments, facts,
+      [=](Worker &worker, int64_t, int64_t low, int64_t length) {
+        if (length == 0) return;
+        ScratchBlock block(worker);
+        const bool needed = length > kInsertionMost;
+        K *keys = needed ? scratch<K>(worker, length, false, sites.memory) : out_key;
+        V *values = needed ? scratch<V>(worker, length, false, sites.memory) : out_val;
+        if (keys != nullptr && values != nullptr)
+          thread_sort(in_key + low, out_key + low, in_val + low, out_val + low, length, descending, keys, values);
+      },
+      [=, &host](int64_t, int64_t low, int64_t length) {
+        return team_sort(host, sites.memory, in_key + low, out_key + low, in_val + low, out_val + low, length, descending);
+      });
+}
+
+// Each segment reversed, at its place in out.
+template <class T, class Segments>
+inline bool team_segmented_reverse(Host &host, const SegmentSites &sites, const T *in, T *out, int64_t extent,
+                                   const Segments &segments) {
+  SegmentFacts facts;
+  if (!check_outputs(host, sites, segments, extent, &facts)) return false;
+  return for_segments(
+      host, segments, facts,
+      [=](Worker &, int64_t, int64_t low, int64_t length) { thread_reverse(in + low, out + low, length); },
+      [=, &host](int64_t, int64_t low, int64_t length) { return team_reverse(host, in + low, out + low, length); });
+}
+
+template <class T, class Segments>
+inline bool team_segmented_reverse_inplace(Host &host, const SegmentSites &sites, T *data, int64_t extent, const Segments &segments) {
+  SegmentFacts facts;
+  if (!check_outputs(host, sites, segments, extent, &facts)) return false;
+  return for_segments(
+      host, segments, facts,
+      [=](Worker &, int64_t, int64_t low, int64_t length) { thread_reverse_inplace(data + low, length); },
+      [=, &host](int64_t, int64_t low, int64_t length) { return team_reverse_inplace(host, data + low, length); });
+}
+
+// Each segment partitioned by its own pivot, at its place in out; the bounds of the two parts of segment i in
+// new_low/new_high[2i] and [2i + 1].
+template <class F, class T, class P, class B, class Segments>
+inline bool team_segmented_partition(Host &host, const SegmentSites &sites, const T *in, T *out, const P *pivots, int64_t extent,
+                                     const Segments &segments, B *new_low, B *new_high) {
+  SegmentFacts facts;
+  if (!check_outputs(host, sites, segments, extent, &facts)) return false;
+  const auto note = [=](int64_t i, int64_t low, int64_t length, int64_t front) {
+    new_low[2 * i] = static_cast<B>(low);
+    new_high[2 * i] = new_low[2 * i + 1] = static_cast<B>(low + front);
+    new_high[2 * i + 1] = static_cast<B>(low + length);
+  };
+  return for_segments(
+      host, segments, facts,
+      [=](Worker &worker, int64_t i, int64_t low, int64_t length) {
+        const F holds(worker.trap);
+        note(i, low, length, length == 0 ? 0 : thread_partition(holds, in + low, out + low, pivots[i], length));
+      },
+      [=, &host](int64_t i, int64_t low, int64_t length) {
+        int64_t front = 0;
+        const bool done = team_partition<F>(host, sites.memory, in + low, out + low, pivots[i], length, &front);
+        note(i, low, length, front);
+        return done;
+      });
+}
+
+template <class F, class T, class V, class P, class B, class Segments>
+inline bool team_segmented_partition(Host &host, const SegmentSites &sites, const T *in, T *out, const V *in_val, V *out_val,
+                                     const P *pivots, int64_t extent, const Segments &segments, B *new_low, B *new_high) {
+  SegmentFacts facts;
+  if (!check_outputs(host, sites, segments, extent, &facts)) return false;
+  const auto note = [=](int64_t i, int64_t low, int64_t length, int64_t front) {
+    new_low[2 * i] = static_cast<B>(low);
+    new_high[2 * i] = new_low[2 * i + 1] = static_cast<B>(low + front);
+    new_high[2 * i + 1] = static_cast<B>(low + length);
+  };
+  return for_segments(
+      host, segments, facts,
+      [=](Worker &worker, int64_t i, int64_t low, int64_t length) {
+        const F holds(worker.trap);
+        note(i, low, length,
+             length == 0 ? 0 : thread_partition(holds, in + low, out + low, in_val + low, out_val + low, pivots[i], length));
+      },
+      [=, &host](int64_t i, int64_t low, int64_t length) {
+        int64_t front = 0;
+        const bool done =
+            team_partition<F>(host, sites.memory, in + low, out + low, in_val + low, out_val + low, pivots[i], length, &front);
+        note(i, low, length, front);
+        return done;
+      });
+}
+
+HIDP_NAMESPACE_END
