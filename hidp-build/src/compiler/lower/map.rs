@@ -1,0 +1,304 @@
+//! Maps: strategies, kernels, and the loops of one thread.
+
+use std::mem;
+
+use super::build::{Body, Role};
+use super::fold::Acc;
+use super::space::Range;
+use super::{Binding, Checks, Lowerer, make};
+use crate::compiler::ir::imp::{Expr, Kernel, KernelId, LoopKind, Schedule, Stmt, VarKind};
+use crate::compiler::ir::par::effects::may_fault;
+use crate::compiler::ir::par::{self, visit, BinOp, FoldFn, FoldKind, Map, StmtKind};
+use crate::compiler::plan::{self, Exec, Strategy};
+use crate::compiler::source::Span;
+use crate::compiler::ty::Ty;
+
+/// Assumed length of a range that only data knows.
+const UNKNOWN_LENGTH: i64 = 16;
+
+impl Lowerer<'_> {
+    /// A map, on the host or inside a kernel.
+    pub(super) fn map(&mut self, map: &Map, span: Span) {
+        match self.body.role {
+            Role::Kernel => self.thread_map(map),
+            Role::Host => self.host_map(map, span),
+        }
+    }
+
+    fn host_map(&mut self, map: &Map, span: Span) {
+        if !self.inside_team {
+            self.enter_nest(map);
+        }
+        let scans = map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce);
+        match self.strategy {
+            _ if scans => self.host_scan(map, span),
+            _ if !map.folds.is_empty() => self.host_fold(map, span),
+            Strategy::Team if !self.inside_team => self.team_map(map),
+            Strategy::Lanes if !self.inside_team => self.lane_map(map, span),
+            Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial => self.share_map(map, span),
+        }
+    }
+
+    /// Looks up what the plan says about the next nest.
+    fn enter_nest(&mut self, map: &Map) {
+        let plan = self.plan;
+        let nest = plan.nests.get(self.nest);
+        self.nest += 1;
+        self.strategy = nest.map_or(Strategy::Rows, |nest| nest.strategy);
+        self.levels.clear();
+        let levels = nest.map_or(&[][..], |nest| &nest.levels);
+        self.levels.extend(plan::iterators(map).into_iter().zip(levels.iter().cloned()));
+        let streamed = plan::streamed_outputs(self.program, self.func, map);
+        self.streamed = streamed.into_iter().filter(|var| nest.is_some_and(|nest| nest.streams(*var))).collect();
+    }
+
+    /// Outer iterations in order on the host; the maps inside each are launched.
+    fn team_map(&mut self, map: &Map) {
+        self.inside_team = true;
+        let ranges = self.ranges(map);
+        self.outer_loops(&ranges, &mut |this, range| {
+            let count = range.count.clone();
+            this.range_loop(range, make::long(0), count, LoopKind::Seq, &mut |this| {
+                this.stmts(&map.body.stmts);
+                this.free_locals(&map.body);
+            });
+        });
+        self.inside_team = false;
+    }
+
+    /// Iterations shared out over threads, all iterators collapsed.
+    fn share_map(&mut self, map: &Map, span: Span) {
+        let ranges = self.ranges(map);
+        let (strides, total) = self.strides(&ranges);
+        let cost = self.cost_of(&map.body);
+        let work = self.body.fix("work", make::mul(total.clone(), cost));
+        if plan::irregular(map) && self.strategy != Strategy::Serial {
+            self.share_irregular(map, span, &ranges, &strides, &total, work);
+            return;
+        }
+        let stream = self.stream_flag(&total);
+        let (kernel, args) = self.kernel("map", span, |this, begin, end| {
+            this.shared_part(map, &ranges, &strides, stream.as_ref(), begin, end);
+        });
+        let grain = if plan::inner_maps(&map.body).is_empty() { self.model.line } else { 1 };
+        let schedule = self.schedule(grain, work);
+        self.body.push(Stmt::Launch { kernel, args, extent: total, schedule });
+    }
+
+    /// Iterations of unequal length are taken in turn, in parts whose size follows from the number of iterations alone.
+    fn share_irregular(
+        &mut self,
+        map: &Map,
+        span: Span,
+        ranges: &[Range],
+        strides: &[Expr],
+        total: &Expr,
+        work: Expr,
+    ) {
+        let most = make::long(self.model.irregular_rows.into());
+        let part = make::min(make::add(make::div(total.clone(), make::long(256)), make::long(1)), most);
+        let part = self.body.fix("part", part);
+        let parts = self.body.fix("parts", make::ceil_div(total.clone(), part.clone()));
+        let (kernel, args) = self.kernel("map", span, |this, begin, end| {
+            let (part, total) = (this.import(&part), this.import(total));
+            let begin = this.body.fix("from", make::mul(begin, part.clone()));
+            let end = this.body.fix("to", make::min(make::mul(end, part), total));
+            this.shared_part(map, ranges, strides, None, begin, end);
+        });
+        self.body.push(Stmt::Launch { kernel, args, extent: parts, schedule: Schedule::Dynamic { grain: 1, work } });
+    }
+
+    fn shared_part(
+        &mut self,
+        map: &Map,
+        ranges: &[Range],
+        strides: &[Expr],
+        stream: Option<&Expr>,
+        begin: Expr,
+        end: Expr,
+    ) {
+        let ranges = self.import_ranges(ranges);
+        let strides: Vec<Expr> = strides.iter().map(|stride| self.import(stride)).collect();
+        let stream = stream.map(|flag| self.import(flag));
+        let Some(last) = ranges.last().cloned() else { return };
+        self.clipped(&ranges, &strides, begin, end, &mut |this, low, high| match &stream {
+            Some(flag) => {
+                let (low2, high2) = (low.clone(), high.clone());
+                this.branch(
+                    flag.clone(),
+                    |this| this.stream_loop(map, &last, low, high),
+                    |this| this.innermost(map, &last, low2, high2, &[]),
+                );
+            }
+            None => this.innermost(map, &last, low, high, &[]),
+        });
+    }
+
+    /// A kernel whose body `build` makes from the bounds of its part; and the launch's arguments.
+    pub(super) fn kernel(
+        &mut self,
+        role: &str,
+        span: Span,
+        build: impl FnOnce(&mut Self, Expr, Expr),
+    ) -> (KernelId, Vec<Expr>) {
+        let host = mem::replace(&mut self.body, Body::new(Role::Kernel));
+        self.host = Some(host);
+        let long = VarKind::Value(Ty::LONG);
+        let begin = self.body.unlisted_param("begin", long);
+        let end = self.body.unlisted_param("end", long);
+        build(self, make::var(begin, Ty::LONG), make::var(end, Ty::LONG));
+        let Some(mut host) = self.host.take() else { return (crate::compiler::index::Id::new(0), Vec::new()) };
+        mem::swap(&mut self.body, &mut host);
+        let mut body = host;
+        body.params.extend([begin, end]);
+        let mut args = Vec::new();
+        for (outer, inner) in mem::take(&mut body.captures) {
+            let ty = match body.vars[inner].kind {
+                VarKind::Value(ty) => ty,
+                VarKind::Buffer { elem, writable } => {
+                    if writable {
+                        self.body.mark_written(outer);
+                    }
+                    elem
+                }
+                VarKind::Tile { elem, .. } => elem,
+            };
+            args.push(make::var(outer, ty));
+        }
+        let name = format!("{role}{}", self.kernels.len());
+        let kernel = self.kernels.push(Kernel { name, function: body.finish(), span });
+        (kernel, args)
+    }
+
+    /// Equal parts on all threads, or everything on one.
+    pub(super) fn schedule(&self, grain: u32, work: Expr) -> Schedule {
+        if self.strategy == Strategy::Serial { Schedule::Serial } else { Schedule::Static { grain, work } }
+    }
+
+    /// A map inside a kernel: loops of one thread.
+    pub(super) fn thread_map(&mut self, map: &Map) {
+        if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
+            self.thread_scan(map);
+        } else if map.folds.is_empty() {
+            let ranges = self.ranges(map);
+            self.outer_loops(&ranges, &mut |this, range| {
+                let count = range.count.clone();
+                this.innermost(map, range, make::long(0), count, &[]);
+            });
+        } else {
+            self.thread_fold(map);
+        }
+    }
+
+    /// Whether a map's innermost loop runs in vector lanes.
+    pub(super) fn in_lanes(&self, map: &Map) -> bool {
+        let planned = map
+            .iters
+            .last()
+            .and_then(|iter| self.levels.get(&iter.var))
+            .is_some_and(|level| matches!(level.exec, Exec::Simd | Exec::Lanes));
+        planned && plan::vectorisable(self.program, self.func, map)
+    }
+
+    /// The loop over positions of a map's last range.
+    pub(super) fn innermost(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
+        if !self.in_lanes(map) {
+            self.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, accs));
+            return;
+        }
+        let low = self.body.fix("low", low);
+        let high = self.body.fix("high", high);
+        let mut reductions: Vec<_> = accs.iter().map(|acc| (acc.var, acc.fold.op.func)).collect();
+        if !may_fault(self.program, &self.func.vars, &map.body) {
+            let kind = LoopKind::Simd { reductions };
+            self.range_loop(range, low, high, kind, &mut |this| this.iteration(map, accs));
+            return;
+        }
+        let bad = self.body.slot("bad", Ty::LONG, Some(make::long(0)));
+        reductions.push((bad, FoldFn::Or));
+        let checks = mem::replace(&mut self.checks, Checks::Flag(bad));
+        let kind = LoopKind::Simd { reductions };
+        self.range_loop(range, low.clone(), high.clone(), kind, &mut |this| this.iteration(map, accs));
+        self.checks = checks;
+        self.body.enter();
+        self.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, accs));
+        let again = self.body.leave();
+        let failed = make::binary(BinOp::Ne, make::var(bad, Ty::LONG), make::long(0));
+        self.body.push(make::when(failed, again.stmts));
+    }
+
+    /// One iteration: its statements, then what it adds to the folds.
+    pub(super) fn iteration(&mut self, map: &Map, accs: &[Acc<'_>]) {
+        let factors = self.fused_product(map, accs);
+        let plain = map.body.stmts.len() - usize::from(factors.is_some());
+        self.stmts(&map.body.stmts[..plain]);
+        self.free_locals(&map.body);
+        match factors {
+            Some((a, b)) => self.fold_product(&accs[0], a, b),
+            None => accs.iter().for_each(|acc| self.fold_step(acc)),
+        }
+    }
+
+    /// Element operations of one execution of a block, as far as sizes known here tell.
+    pub(super) fn cost_of(&mut self, block: &par::Block) -> Expr {
+        let mut cost = make::long(1);
+        for stmt in &block.stmts {
+            let more = match &stmt.kind {
+                StmtKind::Map(map) => {
+                    let mut inner = self.cost_of(&map.body);
+                    for iter in &map.iters {
+                        inner = make::mul(inner, self.length_of(iter));
+                    }
+                    inner
+                }
+                StmtKind::Loop(node) => make::mul(self.cost_of(&node.body), make::long(UNKNOWN_LENGTH)),
+                StmtKind::If { then, otherwise, .. } => make::add(self.cost_of(then), self.cost_of(otherwise)),
+                StmtKind::Scope(body) => self.cost_of(body),
+                StmtKind::Prim(_) => make::long(UNKNOWN_LENGTH * 4),
+                StmtKind::Store { .. } | StmtKind::Atomic { .. } | StmtKind::Assign { .. } => make::long(1),
+                StmtKind::Declare { .. }
+                | StmtKind::AssignField { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Leave
+                | StmtKind::Return(_)
+                | StmtKind::Swap(..)
+                | StmtKind::Call { .. }
+                | StmtKind::Require { .. } => make::long(0),
+            };
+            cost = make::add(cost, more);
+        }
+        cost
+    }
+
+    fn length_of(&mut self, iter: &par::Iter) -> Expr {
+        let mut known = true;
+        for bound in [&iter.lo, &iter.hi] {
+            visit::walk_subexprs(bound, |expr| known &= self.is_known(expr));
+        }
+        if !known {
+            return make::long(UNKNOWN_LENGTH);
+        }
+        let (lo, hi) = (self.expr(&iter.lo), self.expr(&iter.hi));
+        make::max(make::sub(hi, lo), make::long(0))
+    }
+
+    /// Whether the host can compute this part of a bound without faults.
+    fn is_known(&self, expr: &par::Expr) -> bool {
+        match &expr.kind {
+            par::ExprKind::Const(_) => true,
+            par::ExprKind::Read(var) => {
+                matches!(self.body.bindings.get(var), Some(Binding::Fixed(_) | Binding::Slot { .. }))
+            }
+            par::ExprKind::Binary { checked, .. } => !checked,
+            par::ExprKind::Convert { mode, .. } => *mode == par::ConvertMode::Cast,
+            par::ExprKind::Unary(..) | par::ExprKind::Math(..) => true,
+            par::ExprKind::Load(_)
+            | par::ExprKind::Lazy { .. }
+            | par::ExprKind::Select { .. }
+            | par::ExprKind::Call(..)
+            | par::ExprKind::Field(..)
+            | par::ExprKind::Struct(..) => false,
+        }
+    }
+}

@@ -1,0 +1,197 @@
+//! Prefix folds. On the host in two passes over blocks: sums of blocks, their prefixes, then each block with its prefix.
+
+use super::fold::Acc;
+use super::space::Range;
+use super::{Lowerer, make};
+use crate::compiler::ir::imp::{Expr, LoopKind, Schedule, Stmt, VarId, VarKind};
+use crate::compiler::ir::par::effects::Effects;
+use crate::compiler::ir::par::{FaultKind, Fold, FoldKind, Map, Target};
+use crate::compiler::plan::{self, Exec, Strategy};
+use crate::compiler::source::Span;
+use crate::compiler::ty::Ty;
+
+/// Elements of a block.
+const BLOCK: i64 = 16384;
+
+impl Lowerer<'_> {
+    /// A map with prefix folds inside a kernel.
+    pub(super) fn thread_scan(&mut self, map: &Map) {
+        let ranges = self.ranges(map);
+        let accs = self.accumulators(map);
+        self.outer_loops(&ranges, &mut |this, range| {
+            let count = range.count.clone();
+            this.scan_loop(map, range, make::long(0), count, &accs);
+        });
+    }
+
+    /// Iterations in order, each leaving its prefixes.
+    fn scan_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
+        self.range_loop(range, low, high, LoopKind::Seq, &mut |this| {
+            this.stmts(&map.body.stmts);
+            accs.iter().for_each(|acc| this.scan_step(acc));
+        });
+    }
+
+    fn scan_step(&mut self, acc: &Acc<'_>) {
+        match acc.fold.kind {
+            FoldKind::Reduce => self.fold_step(acc),
+            FoldKind::Scan => {
+                self.fold_step(acc);
+                self.store_prefix(acc);
+            }
+            FoldKind::Exscan => {
+                let value = self.read(acc.fold.value);
+                let value = self.body.fix("value", value);
+                if let Some(seen) = acc.seen {
+                    self.require(make::var(seen, Ty::BOOL), FaultKind::EmptyFold, acc.fold.span, Vec::new());
+                }
+                self.store_prefix(acc);
+                self.fold_value(acc, value);
+            }
+        }
+    }
+
+    fn store_prefix(&mut self, acc: &Acc<'_>) {
+        let ty = acc.fold.op.ty;
+        match &acc.fold.target {
+            Target::Scalar(var) => self.assign(*var, make::var(acc.var, ty)),
+            Target::Element(place) => {
+                let (target, _) = self.element(place);
+                self.body.mark_written(target.base);
+                self.store_element(target, make::var(acc.var, ty), ty);
+            }
+        }
+    }
+
+    /// A map with prefix folds on the host.
+    pub(super) fn host_scan(&mut self, map: &Map, span: Span) {
+        if self.strategy == Strategy::Serial || !self.splits(map) {
+            let (kernel, args) = self.kernel("scan", span, |this, _, _| this.thread_scan(map));
+            self.body.push(Stmt::Launch { kernel, args, extent: make::long(1), schedule: Schedule::Serial });
+            return;
+        }
+        let ranges = self.ranges(map);
+        let Some(range) = ranges.last().cloned() else { return };
+        let total = range.count.clone();
+        let runs = self.body.fix("runs", make::ceil_div(total.clone(), make::long(BLOCK)));
+        let partials: Vec<VarId> = map.folds.iter().map(|fold| self.prefix_buffer(fold, &runs)).collect();
+        let cost = self.cost_of(&map.body);
+        let work = self.body.fix("work", make::mul(total.clone(), cost));
+        self.sum_blocks(map, span, &ranges, &total, &runs, &partials, work.clone());
+        for (fold, partial) in map.folds.iter().zip(&partials) {
+            self.prefixes(fold, *partial, &runs);
+        }
+        let (kernel, args) = self.kernel("scan", span, |this, begin, end| {
+            let (range, total) = (this.import_ranges(&ranges), this.import(&total));
+            let Some(range) = range.last().cloned() else { return };
+            let partials: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
+            this.runs_loop(begin, end, &total, &mut |this, run, from, to| {
+                let accs = this.accumulators(map);
+                for (acc, partial) in accs.iter().zip(&partials) {
+                    let prefix = make::load(make::element(*partial, run.clone()), acc.fold.op.ty);
+                    this.body.push(make::set(acc.var, prefix));
+                }
+                this.scan_loop(map, &range, from, to, &accs);
+            });
+        });
+        let schedule = self.schedule(1, work);
+        self.body.push(Stmt::Launch { kernel, args, extent: runs, schedule });
+        partials.iter().for_each(|partial| self.body.push(Stmt::Free(*partial)));
+    }
+
+    /// Whether blocks can be summed ahead: the body has no effect but its values, and prefixes may be reassociated.
+    fn splits(&self, map: &Map) -> bool {
+        let effects = Effects::of_block(self.program, &self.func.vars, &map.body);
+        let float = |fold: &Fold| fold.op.ty.scalar().is_none_or(|scalar| scalar.is_float());
+        map.iters.len() == 1
+            && plan::straight(self.program, self.func, &map.body)
+            && effects.outer_writes().is_empty()
+            && map.folds.iter().all(|fold| {
+                fold.kind != FoldKind::Reduce && fold.op.neutral.is_some() && !(fold.op.ordered && float(fold))
+            })
+    }
+
+    fn prefix_buffer(&mut self, fold: &Fold, runs: &Expr) -> VarId {
+        let var = self.body.declare("prefix", VarKind::Buffer { elem: fold.op.ty, writable: true });
+        let site = self.site(FaultKind::Allocation, fold.span, Vec::new());
+        self.body.push(Stmt::Alloc { var, count: make::max(runs.clone(), make::long(1)), zero: false, site });
+        var
+    }
+
+    /// `for run in begin..end` with the positions of each run.
+    fn runs_loop(
+        &mut self,
+        begin: Expr,
+        end: Expr,
+        total: &Expr,
+        body: &mut dyn FnMut(&mut Self, Expr, Expr, Expr),
+    ) {
+        let run = self.body.enter_loop("run");
+        let at = make::var(run, Ty::LONG);
+        let from = self.body.fix("from", make::mul(at.clone(), make::long(BLOCK)));
+        let to = self.body.fix("to", make::min(make::add(from.clone(), make::long(BLOCK)), total.clone()));
+        body(self, at, from, to);
+        self.body.leave_loop(run, begin, end, LoopKind::Seq);
+    }
+
+    /// The first pass: the folds of all blocks but the last.
+    #[allow(clippy::too_many_arguments)]
+    fn sum_blocks(
+        &mut self,
+        map: &Map,
+        span: Span,
+        ranges: &[Range],
+        total: &Expr,
+        runs: &Expr,
+        partials: &[VarId],
+        work: Expr,
+    ) {
+        let mut sums = map.clone();
+        sums.folds.iter_mut().for_each(|fold| fold.kind = FoldKind::Reduce);
+        if let Some(level) = map.iters.last().and_then(|iter| self.levels.get_mut(&iter.var)) {
+            level.exec = Exec::Simd;
+        }
+        let (kernel, args) = self.kernel("sums", span, |this, begin, end| {
+            let (range, total) = (this.import_ranges(ranges), this.import(total));
+            let Some(range) = range.last().cloned() else { return };
+            let partials: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
+            this.runs_loop(begin, end, &total, &mut |this, run, from, to| {
+                let accs = this.accumulators(&sums);
+                this.innermost(&sums, &range, from, to, &accs);
+                for (acc, partial) in accs.iter().zip(&partials) {
+                    this.body.mark_written(*partial);
+                    let value = make::var(acc.var, acc.fold.op.ty);
+                    this.body.push(Stmt::Store { target: make::element(*partial, run.clone()), value });
+                }
+            });
+        });
+        let extent = make::max(make::sub(runs.clone(), make::long(1)), make::long(0));
+        let schedule = self.schedule(1, work);
+        self.body.push(Stmt::Launch { kernel, args, extent, schedule });
+    }
+
+    /// The blocks' folds become the prefixes that stand before them.
+    fn prefixes(&mut self, fold: &Fold, partial: VarId, runs: &Expr) {
+        let op = &fold.op;
+        let neutral = op.neutral.as_deref().map(|neutral| self.expr(neutral));
+        let init = neutral.unwrap_or_else(|| self.zero_value(op.ty));
+        let sum = self.body.slot("sum", op.ty, Some(init));
+        let at = self.body.enter_loop("at");
+        let place = make::element(partial, make::var(at, Ty::LONG));
+        let before = self.body.fix("before", make::var(sum, op.ty));
+        // The last block is never summed, and no block needs its sum.
+        let last = make::sub(runs.clone(), make::long(1));
+        let inner = make::binary(crate::compiler::ir::par::BinOp::Lt, make::var(at, Ty::LONG), last);
+        let value = make::load(place.clone(), op.ty);
+        self.branch(
+            inner,
+            |this| {
+                let joined = this.apply(op, make::var(sum, op.ty), value);
+                this.body.push(make::set(sum, joined));
+            },
+            |_| {},
+        );
+        self.body.push(Stmt::Store { target: place, value: before });
+        self.body.leave_loop(at, make::long(0), runs.clone(), LoopKind::Seq);
+    }
+}
