@@ -3,8 +3,7 @@
 
 use super::build::Binding;
 use super::{Checks, Lowerer, make};
-use crate::compiler::ir::imp::{Element, Expr, ExprKind, Stmt};
-use crate::compiler::ir::par::effects::scalar_fn_may_fault;
+use crate::compiler::ir::imp::{self, Element, Expr, ExprKind, Stmt};
 use crate::compiler::ir::par::{self, Access, BinOp, Const, ConvertMode, FaultKind, Place, ScalarFnId, UnOp};
 use crate::compiler::source::Span;
 use crate::compiler::ty::{Scalar, Ty};
@@ -66,12 +65,22 @@ impl Lowerer<'_> {
     /// A call of a scalar function; one that can fault is followed by the test for it.
     pub(super) fn call(&mut self, function: ScalarFnId, operands: Vec<Expr>, ty: Ty) -> Expr {
         let call = Expr { kind: ExprKind::Call(function, operands), ty };
-        if !scalar_fn_may_fault(self.program, function) {
+        if !self.trap_sites(function) {
             return call;
         }
         let value = self.body.fix("value", call);
         self.body.push(Stmt::CheckTrap);
         value
+    }
+
+    /// Adds the sites at which a scalar function can fault; whether there are any.
+    pub(super) fn trap_sites(&mut self, function: ScalarFnId) -> bool {
+        let sites = imp::trap_sites(self.program, function);
+        let any = !sites.is_empty();
+        for site in sites {
+            self.site(site.kind, site.span, site.names);
+        }
+        any
     }
 
     fn unary(&mut self, op: UnOp, operand: &par::Expr) -> Expr {

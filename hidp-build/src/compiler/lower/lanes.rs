@@ -8,8 +8,7 @@ use super::expr::product;
 use super::space::Range;
 use super::{Lowerer, make};
 use crate::compiler::ir::imp::{Element, Expr, LoopKind, Stmt, VarId, VarKind};
-use crate::compiler::ir::par::visit;
-use crate::compiler::ir::par::{self, BinOp, FaultKind, Fold, FoldFn, Map, Place, StmtKind, Target};
+use crate::compiler::ir::par::{self, BinOp, FaultKind, Fold, FoldFn, Map, Place, StmtKind, Target, visit};
 use crate::compiler::plan::{self, Stride};
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
@@ -28,8 +27,8 @@ pub(super) struct Panel {
 struct Tile {
     rows: Option<Axis>,
     lanes: Axis,
-    /// Columns from one row of the tile to the next.
-    pitch: Expr,
+    /// Elements from one row of the tile to the next.
+    lane_tile: u32,
     /// Elements of the tile.
     size: u32,
     /// Whether rows and lanes are all there, so that bounds are constants.
@@ -180,9 +179,8 @@ impl Lowerer<'_> {
     /// The tile at these places, with constant bounds where it is whole.
     fn whole_or_edge(&mut self, map: &Map, shape: &Shape, rows: Option<Axis>, lanes: &Axis) {
         let size = shape.row_tile * shape.lane_tile;
-        let pitch = make::long(shape.lane_tile.into());
         let Some(rows) = rows else {
-            let tile = Tile { rows: None, lanes: lanes.clone(), pitch, size, full: false };
+            let tile = Tile { rows: None, lanes: lanes.clone(), lane_tile: shape.lane_tile, size, full: false };
             return self.tile(map, &tile);
         };
         let (row_tile, lane_tile) = (make::long(shape.row_tile.into()), make::long(shape.lane_tile.into()));
@@ -194,11 +192,11 @@ impl Lowerer<'_> {
         let full = Tile {
             rows: Some(Axis { count: row_tile, ..rows.clone() }),
             lanes: Axis { count: lane_tile, ..lanes.clone() },
-            pitch: pitch.clone(),
+            lane_tile: shape.lane_tile,
             size,
             full: true,
         };
-        let edge = Tile { rows: Some(rows), lanes: lanes.clone(), pitch, size, full: false };
+        let edge = Tile { rows: Some(rows), lanes: lanes.clone(), lane_tile: shape.lane_tile, size, full: false };
         self.branch(whole, |this| this.tile(map, &full), |this| this.tile(map, &edge));
     }
 
@@ -283,7 +281,7 @@ impl Lowerer<'_> {
         let row = self.body.enter_loop("row");
         let at = make::var(row, Ty::LONG);
         self.bind_fixed(rows.var, make::add(rows.first.clone(), at.clone()));
-        let start = make::mul(at, tile.pitch.clone());
+        let start = make::mul(at, make::long(tile.lane_tile.into()));
         self.every_lane(tile, shared, start, body);
         let rows_at_most = tile.full.then(|| make::as_int(&rows.count)).flatten();
         let kind = rows_at_most.and_then(|n| u32::try_from(n).ok()).map_or(LoopKind::Seq, LoopKind::Unroll);
@@ -300,12 +298,12 @@ impl Lowerer<'_> {
         let lane = self.body.enter_loop("lane");
         let at = make::var(lane, Ty::LONG);
         self.bind_fixed(tile.lanes.var, make::add(tile.lanes.first.clone(), at.clone()));
+        self.place_panels(&at);
         let index = make::add(start, at);
         for (local, base) in shared {
             let element = make::element(*base, index.clone());
             self.body.bindings.insert(*local, Binding::Lane(element));
         }
-        self.place_panels(tile);
         body(self, index);
         let kind = LoopKind::Simd { reductions: Vec::new() };
         self.body.leave_loop(lane, make::long(0), tile.lanes.count.clone(), kind);
@@ -335,8 +333,7 @@ impl Lowerer<'_> {
             });
             return;
         };
-        let runs: Vec<VarId> =
-            map.folds.iter().map(|fold| self.body.tile("run", fold.op.ty, tile.size)).collect();
+        let runs: Vec<VarId> = map.folds.iter().map(|fold| self.body.tile("run", fold.op.ty, tile.size)).collect();
         self.block_loop(make::long(0), range.count.clone(), block, &mut |this, low, high| {
             this.fill_neutral(map, tile, shared, &runs);
             this.fold_rows(map, range, low, high, tile, shared, &runs);
@@ -374,7 +371,13 @@ impl Lowerer<'_> {
         accs: &[VarId],
     ) {
         self.range_loop(range, low, high, LoopKind::Seq, &mut |this| {
+            if !this.panels.is_empty() {
+                let position = make::sub(this.read(range.var), range.lo.clone());
+                let depth = this.body.fix("depth", make::mul(position, make::long(tile.lane_tile.into())));
+                this.depth = Some(depth);
+            }
             this.every_element(tile, shared, &mut |this, at| this.fold_lane(map, at, accs));
+            this.depth = None;
         });
     }
 
@@ -421,7 +424,8 @@ impl Lowerer<'_> {
             _ => return None,
         };
         let places = packable(inner, lanes.var, &outer);
-        let written = crate::compiler::ir::par::effects::Effects::of_block(self.program, &self.func.vars, &map.body).writes;
+        let written =
+            crate::compiler::ir::par::effects::Effects::of_block(self.program, &self.func.vars, &map.body).writes;
         if places.is_empty() || places.iter().any(|place| written.contains(&place.array)) || !uniform(inner, &outer) {
             return None;
         }
@@ -460,7 +464,8 @@ impl Lowerer<'_> {
             let value = self.element(&panel.place).0;
             let elem = self.func.vars[panel.place.array].ty;
             let value = make::load(value, elem);
-            self.body.push(Stmt::Store { target: make::element(panel.base, make::add(start.clone(), at.clone())), value });
+            self.body
+                .push(Stmt::Store { target: make::element(panel.base, make::add(start.clone(), at.clone())), value });
         }
         let kind = LoopKind::Simd { reductions: Vec::new() };
         self.body.leave_loop(lane, make::long(0), lanes.count.clone(), kind);
@@ -473,9 +478,11 @@ impl Lowerer<'_> {
         Some(Element { path: place.path.clone(), ..make::element(panel.base, panel.index.clone()) })
     }
 
-    /// Computes where the copies for this iteration stand.
-    fn place_panels(&mut self, tile: &Tile) {
-        let _ = tile;
+    /// Computes where the copies for this lane stand.
+    fn place_panels(&mut self, lane: &Expr) {
+        if let Some(depth) = self.depth.clone() {
+            self.panels.iter_mut().for_each(|panel| panel.index = make::add(depth.clone(), lane.clone()));
+        }
     }
 }
 

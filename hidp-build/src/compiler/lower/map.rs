@@ -8,7 +8,7 @@ use super::space::Range;
 use super::{Binding, Checks, Lowerer, make};
 use crate::compiler::ir::imp::{Expr, Kernel, KernelId, LoopKind, Schedule, Stmt, VarKind};
 use crate::compiler::ir::par::effects::may_fault;
-use crate::compiler::ir::par::{self, visit, BinOp, FoldFn, FoldKind, Map, StmtKind};
+use crate::compiler::ir::par::{self, BinOp, FoldFn, FoldKind, Map, StmtKind, visit};
 use crate::compiler::plan::{self, Exec, Strategy};
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
@@ -67,7 +67,7 @@ impl Lowerer<'_> {
     }
 
     /// Iterations shared out over threads, all iterators collapsed.
-    fn share_map(&mut self, map: &Map, span: Span) {
+    pub(super) fn share_map(&mut self, map: &Map, span: Span) {
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
         let cost = self.cost_of(&map.body);
@@ -86,15 +86,7 @@ impl Lowerer<'_> {
     }
 
     /// Iterations of unequal length are taken in turn, in parts whose size follows from the number of iterations alone.
-    fn share_irregular(
-        &mut self,
-        map: &Map,
-        span: Span,
-        ranges: &[Range],
-        strides: &[Expr],
-        total: &Expr,
-        work: Expr,
-    ) {
+    fn share_irregular(&mut self, map: &Map, span: Span, ranges: &[Range], strides: &[Expr], total: &Expr, work: Expr) {
         let most = make::long(self.model.irregular_rows.into());
         let part = make::min(make::add(make::div(total.clone(), make::long(256)), make::long(1)), most);
         let part = self.body.fix("part", part);

@@ -35,8 +35,6 @@ mod scan;
 mod space;
 mod stmt;
 mod stream;
-#[cfg(test)]
-mod tests;
 
 use build::{ArrayBinding, Binding, Body, Role};
 
@@ -60,6 +58,7 @@ fn unit(program: &Program, func: &Func, plan: &Plan, model: &Model, sites: &mut 
         streamed: Vec::new(),
         redirects: Vec::new(),
         panels: Vec::new(),
+        depth: None,
         sites,
         kernels: Arena::new(),
         host: None,
@@ -68,12 +67,7 @@ fn unit(program: &Program, func: &Func, plan: &Plan, model: &Model, sites: &mut 
     };
     lowerer.bind_params();
     lowerer.stmts(&func.body.stmts);
-    Unit {
-        plan: plan.name.clone(),
-        plan_text: plan.to_string(),
-        host: lowerer.body.finish(),
-        kernels: lowerer.kernels,
-    }
+    Unit { plan: plan.name.clone(), plan_text: plan.to_string(), host: lowerer.body.finish(), kernels: lowerer.kernels }
 }
 
 /// What a check does when it fails.
@@ -105,6 +99,8 @@ struct Lowerer<'a> {
     redirects: Vec<stream::Redirect>,
     /// Loads that a copy of the element serves.
     panels: Vec<lanes::Panel>,
+    /// Where the current iteration of a reduction starts in them.
+    depth: Option<imp::Expr>,
     sites: &'a mut Arena<SiteId, Site>,
     kernels: Arena<KernelId, Kernel>,
     /// The host function while a kernel is under construction.

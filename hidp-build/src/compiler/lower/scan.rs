@@ -119,13 +119,7 @@ impl Lowerer<'_> {
     }
 
     /// `for run in begin..end` with the positions of each run.
-    fn runs_loop(
-        &mut self,
-        begin: Expr,
-        end: Expr,
-        total: &Expr,
-        body: &mut dyn FnMut(&mut Self, Expr, Expr, Expr),
-    ) {
+    fn runs_loop(&mut self, begin: Expr, end: Expr, total: &Expr, body: &mut dyn FnMut(&mut Self, Expr, Expr, Expr)) {
         let run = self.body.enter_loop("run");
         let at = make::var(run, Ty::LONG);
         let from = self.body.fix("from", make::mul(at.clone(), make::long(BLOCK)));

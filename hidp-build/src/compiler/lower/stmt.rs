@@ -303,7 +303,11 @@ impl Lowerer<'_> {
             Ty::Struct(id) if self.program.structs[id].native => 64,
             Ty::Struct(id) => {
                 let fields = &self.program.structs[id].fields;
-                fields.iter().map(|(_, ty)| self.size_of(*ty).next_multiple_of(Scalar::F64.size())).sum::<usize>().max(1)
+                fields
+                    .iter()
+                    .map(|(_, ty)| self.size_of(*ty).next_multiple_of(Scalar::F64.size()))
+                    .sum::<usize>()
+                    .max(1)
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::inner_maps;
 use crate::compiler::ir::par::effects::{self, Effects};
 use crate::compiler::ir::par::visit::{self, Role, Visitor, look};
 use crate::compiler::ir::par::{
@@ -75,7 +76,7 @@ pub fn invariant(expr: &Expr, var: VarId, varying: &BTreeSet<VarId>) -> bool {
 /// Whether the innermost iterator of `map` can run in vector lanes: no inner maps, loops, shared accesses or jumps, and
 /// folds that lanes can share. Faults may remain if no store of the body can change what is checked.
 pub fn vectorisable(program: &Program, func: &Func, map: &Map) -> bool {
-    map.folds.iter().all(|fold| lane_fold(fold))
+    map.folds.iter().all(lane_fold)
         && straight(program, func, &map.body)
         && (!effects::may_fault(program, &func.vars, &map.body) || checks_are_stable(program, func, &map.body))
 }
@@ -211,7 +212,10 @@ pub fn lane_iterator(program: &Program, func: &Func, map: &Map) -> Option<LaneSh
             | StmtKind::Require { .. } => return None,
         }
     }
-    shape.filter(|_| gains)
+    let shape = shape.filter(|_| gains)?;
+    let fixed =
+        |rows: usize| inner_maps(&map.body).iter().all(|inner| bounds_do_not_depend(inner, map.iters[rows].var));
+    Some(LaneShape { reuse: shape.reuse.filter(|rows| fixed(*rows)), ..shape })
 }
 
 fn is_iter(func: &Func, var: VarId) -> bool {
@@ -247,7 +251,12 @@ fn lane_reduction(
     let uniform = inner.iters.iter().all(|iter| {
         iter.step.as_int() == Some(1) && invariant(&iter.lo, lane, locals) && invariant(&iter.hi, lane, locals)
     });
-    if !reduces || !uniform || !straight(program, func, &inner.body) {
+    let effects = Effects::of_block(program, &func.vars, &inner.body);
+    let read_back = inner.folds.iter().any(|fold| match &fold.target {
+        Target::Scalar(var) => effects.reads.contains(var) || !locals.contains(var),
+        Target::Element(_) => true,
+    });
+    if !reduces || read_back || !uniform || !straight(program, func, &inner.body) {
         return None;
     }
     let mut facts = Reduction { gains: false, reuse: None, elem_size: 1 };

@@ -1,9 +1,7 @@
 //! Removes the tests that always pass, and lists those that stay.
 
 use crate::compiler::index::Arena;
-use crate::compiler::ir::par::{
-    BinOp, Block, ConvertMode, Expr, ExprKind, Map, Place, PrimCall, Var, VarId,
-};
+use crate::compiler::ir::par::{BinOp, Block, ConvertMode, Expr, ExprKind, Map, Place, PrimCall, Var, VarId};
 use crate::compiler::source::Span;
 
 use super::context::{Context, Position};
@@ -38,12 +36,7 @@ impl Client for Prover {
     fn expr(&mut self, cx: &mut Context<'_>, expr: &mut Expr) {
         let ty = expr.ty.scalar();
         match &mut expr.kind {
-            ExprKind::Binary {
-                op,
-                left,
-                right,
-                checked,
-            } if *checked => {
+            ExprKind::Binary { op, left, right, checked } if *checked => {
                 *checked = !operation_cannot_fault(cx, *op, left, right);
             }
             ExprKind::Convert { operand, mode } if *mode == ConvertMode::Checked => {
@@ -76,28 +69,18 @@ fn operation_cannot_fault(cx: &mut Context<'_>, op: BinOp, left: &Expr, right: &
     match op {
         BinOp::Div | BinOp::Rem => {
             value.offset(-1).is_some_and(|goal| cx.proves(&goal))
-                || value
-                    .scale(-1)
-                    .and_then(|lin| lin.offset(-1))
-                    .is_some_and(|goal| cx.proves(&goal))
+                || value.scale(-1).and_then(|lin| lin.offset(-1)).is_some_and(|goal| cx.proves(&goal))
         }
         BinOp::Shl | BinOp::Shr => {
             let last = i128::try_from(left_ty.size() * 8).unwrap_or(8) - 1;
-            cx.proves(&value)
-                && Lin::constant(last)
-                    .sub(&value)
-                    .is_some_and(|goal| cx.proves(&goal))
+            cx.proves(&value) && Lin::constant(last).sub(&value).is_some_and(|goal| cx.proves(&goal))
         }
         _ => true,
     }
 }
 
 /// Removes tests from a body; gives the new extents of its locals.
-pub(super) fn prove(
-    vars: &Arena<VarId, Var>,
-    body: &mut Block,
-    start: Start,
-) -> Vec<(VarId, Vec<Expr>)> {
+pub(super) fn prove(vars: &Arena<VarId, Var>, body: &mut Block, start: Start) -> Vec<(VarId, Vec<Expr>)> {
     walk(vars, body, &mut Prover, start).into_iter().collect()
 }
 
@@ -109,11 +92,7 @@ struct Lister {
 
 impl Lister {
     fn push(&mut self, span: Span, kind: RemainingKind, reason: impl Into<String>) {
-        let check = RemainingCheck {
-            span,
-            kind,
-            reason: reason.into(),
-        };
+        let check = RemainingCheck { span, kind, reason: reason.into() };
         if !self.found.contains(&check) {
             self.found.push(check);
         }
@@ -134,33 +113,20 @@ impl Client for Lister {
 
     fn expr(&mut self, cx: &mut Context<'_>, expr: &mut Expr) {
         match &expr.kind {
-            ExprKind::Binary {
-                op,
-                right,
-                checked: true,
-                ..
-            } => {
+            ExprKind::Binary { op, right, checked: true, .. } => {
                 let value = cx.lin(right);
                 let origin = origin(cx, &value);
                 match op {
                     BinOp::Div | BinOp::Rem => {
-                        self.push(
-                            expr.span,
-                            RemainingKind::Division,
-                            format!("the divisor might be 0{origin}"),
-                        );
+                        self.push(expr.span, RemainingKind::Division, format!("the divisor might be 0{origin}"));
                     }
                     _ => {
-                        let reason =
-                            format!("the shift count might not be below the width{origin}");
+                        let reason = format!("the shift count might not be below the width{origin}");
                         self.push(expr.span, RemainingKind::Shift, reason);
                     }
                 }
             }
-            ExprKind::Convert {
-                operand,
-                mode: ConvertMode::Checked,
-            } => {
+            ExprKind::Convert { operand, mode: ConvertMode::Checked } => {
                 let value = cx.lin(operand);
                 let ty = expr.ty.scalar().map_or("the type", |ty| ty.hidp_name());
                 let reason = format!("the value might not fit `{ty}`{}", origin(cx, &value));
@@ -170,31 +136,17 @@ impl Client for Lister {
         }
     }
 
-    fn enter_map(
-        &mut self,
-        cx: &mut Context<'_>,
-        map: &Map,
-        _positions: &[Position],
-        _conditional: bool,
-    ) {
+    fn enter_map(&mut self, cx: &mut Context<'_>, map: &Map, _positions: &[Position], _conditional: bool) {
         for iter in &map.iters {
             let step = cx.lin(&iter.step);
             if step.as_constant().is_none_or(|step| step < 1) {
-                self.push(
-                    iter.span,
-                    RemainingKind::Stride,
-                    "the stride might not be positive",
-                );
+                self.push(iter.span, RemainingKind::Stride, "the stride might not be positive");
             }
         }
     }
 
     fn prim(&mut self, _cx: &mut Context<'_>, call: &PrimCall, _conditional: bool) {
-        self.push(
-            call.span,
-            RemainingKind::Segment,
-            "a primitive tests its segments once",
-        );
+        self.push(call.span, RemainingKind::Segment, "a primitive tests its segments once");
     }
 }
 

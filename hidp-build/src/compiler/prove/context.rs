@@ -92,11 +92,7 @@ impl<'f> Context<'f> {
     pub(crate) fn enter_param(&mut self, param: VarId) {
         let vars = self.vars;
         self.exact = true;
-        let extents: Vec<Lin> = vars[param]
-            .shape
-            .iter()
-            .map(|extent| self.lin(extent))
-            .collect();
+        let extents: Vec<Lin> = vars[param].shape.iter().map(|extent| self.lin(extent)).collect();
         self.exact = false;
         if extents.is_empty() {
             return;
@@ -120,10 +116,7 @@ impl<'f> Context<'f> {
 
     /// `lin >= 0` holds from here to the end of the scope.
     pub(crate) fn fact(&mut self, lin: Lin) {
-        let known = self
-            .atoms
-            .lin_range(&lin)
-            .is_some_and(|range| range.lo >= 0);
+        let known = self.atoms.lin_range(&lin).is_some_and(|range| range.lo >= 0);
         if !known && !self.facts.contains(&lin) {
             self.facts.push(lin);
         }
@@ -144,10 +137,7 @@ impl<'f> Context<'f> {
 
     /// A value of which only the type is known.
     pub(crate) fn unknown(&mut self, ty: Scalar) -> Lin {
-        let range = Interval::of(ty).unwrap_or(Interval {
-            lo: i64::MIN.into(),
-            hi: u64::MAX.into(),
-        });
+        let range = Interval::of(ty).unwrap_or(Interval { lo: i64::MIN.into(), hi: u64::MAX.into() });
         Lin::atom(self.atoms.fresh(range))
     }
 
@@ -170,16 +160,10 @@ impl<'f> Context<'f> {
             return lin.clone();
         }
         let ty = self.vars[var].ty.scalar().unwrap_or(Scalar::I64);
-        let full = Interval::of(ty).unwrap_or(Interval {
-            lo: i64::MIN.into(),
-            hi: u64::MAX.into(),
-        });
+        let full = Interval::of(ty).unwrap_or(Interval { lo: i64::MIN.into(), hi: u64::MAX.into() });
         match self.vars[var].kind {
             VarKind::Dim => {
-                let range = Interval {
-                    lo: 0,
-                    hi: MAX_EXTENT.into(),
-                };
+                let range = Interval { lo: 0, hi: MAX_EXTENT.into() };
                 Lin::atom(self.atoms.intern(AtomKey::Var(var), range))
             }
             VarKind::Param(_) => Lin::atom(self.atoms.intern(AtomKey::Var(var), full)),
@@ -192,10 +176,7 @@ impl<'f> Context<'f> {
     /// value is `lo + stride × position`, and the position's atom is what distinguishes iterations. Its facts are not yet
     /// assumed.
     pub(crate) fn enter_iter(&mut self, iter: &Iter, [lo, hi, step]: &[Lin; 3]) -> Position {
-        let low = self
-            .atoms
-            .lin_range(lo)
-            .map_or(i64::MIN.into(), |range| range.lo);
+        let low = self.atoms.lin_range(lo).map_or(i64::MIN.into(), |range| range.lo);
         let last = hi.offset(-1);
         let last_range = last.as_ref().and_then(|lin| self.atoms.lin_range(lin));
         let high = last_range.map_or(i64::MAX.into(), |range| range.hi);
@@ -203,40 +184,22 @@ impl<'f> Context<'f> {
             Some(stride) if stride > 1 => {
                 let span = high.saturating_sub(low).max(0) / stride;
                 let atom = self.atoms.fresh(Interval { lo: 0, hi: span });
-                (
-                    atom,
-                    Lin::atom(atom).scale(stride).and_then(|lin| lin.add(lo)),
-                )
+                (atom, Lin::atom(atom).scale(stride).and_then(|lin| lin.add(lo)))
             }
             _ => {
-                let atom = self.atoms.fresh(Interval {
-                    lo: low,
-                    hi: high.max(low),
-                });
+                let atom = self.atoms.fresh(Interval { lo: low, hi: high.max(low) });
                 (atom, Some(Lin::atom(atom)))
             }
         };
         let value = value.unwrap_or_else(|| self.unknown(Scalar::I64));
-        let facts = [value.sub(lo), last.and_then(|last| last.sub(&value))]
-            .into_iter()
-            .flatten()
-            .collect();
+        let facts = [value.sub(lo), last.and_then(|last| last.sub(&value))].into_iter().flatten().collect();
         self.env.insert(iter.var, value.clone());
-        Position {
-            var: iter.var,
-            atom,
-            value,
-            facts,
-        }
+        Position { var: iter.var, atom, value, facts }
     }
 
     /// Whether `goal >= 0` follows.
     pub(crate) fn proves(&self, goal: &Lin) -> bool {
-        if self
-            .atoms
-            .lin_range(goal)
-            .is_some_and(|range| range.lo >= 0)
-        {
+        if self.atoms.lin_range(goal).is_some_and(|range| range.lo >= 0) {
             return true;
         }
         let Some(negated) = goal.scale(-1).and_then(|lin| lin.offset(-1)) else {
@@ -252,9 +215,7 @@ impl<'f> Context<'f> {
 
     /// Whether `a < b` follows.
     pub(crate) fn proves_lt(&self, a: &Lin, b: &Lin) -> bool {
-        b.sub(a)
-            .and_then(|lin| lin.offset(-1))
-            .is_some_and(|goal| self.proves(&goal))
+        b.sub(a).and_then(|lin| lin.offset(-1)).is_some_and(|goal| self.proves(&goal))
     }
 
     /// Whether `a == b` follows.
@@ -267,18 +228,11 @@ impl<'f> Context<'f> {
         let Some(target) = Interval::of(ty) else {
             return false;
         };
-        if self
-            .atoms
-            .lin_range(lin)
-            .is_some_and(|range| range.within(target))
-        {
+        if self.atoms.lin_range(lin).is_some_and(|range| range.within(target)) {
             return true;
         }
-        lin.offset(-target.lo)
-            .is_some_and(|goal| self.proves(&goal))
-            && Lin::constant(target.hi)
-                .sub(lin)
-                .is_some_and(|goal| self.proves(&goal))
+        lin.offset(-target.lo).is_some_and(|goal| self.proves(&goal))
+            && Lin::constant(target.hi).sub(lin).is_some_and(|goal| self.proves(&goal))
     }
 
     /// Whether `extra` (each not negative) contradicts what is known.
@@ -333,18 +287,12 @@ impl<'f> Context<'f> {
 
     /// The ranges of all terms that occur.
     fn add_ranges(&self, rows: &mut Vec<Lin>) {
-        let terms: BTreeSet<_> = rows
-            .iter()
-            .flat_map(|row| row.terms.keys().cloned())
-            .collect();
+        let terms: BTreeSet<_> = rows.iter().flat_map(|row| row.terms.keys().cloned()).collect();
         for term in terms {
             let Some(range) = self.atoms.term_range(&term) else {
                 continue;
             };
-            let term = Lin {
-                constant: 0,
-                terms: BTreeMap::from([(term, 1)]),
-            };
+            let term = Lin { constant: 0, terms: BTreeMap::from([(term, 1)]) };
             rows.extend(term.offset(range.lo.saturating_neg()));
             rows.extend(Lin::constant(range.hi).sub(&term));
         }
@@ -353,19 +301,15 @@ impl<'f> Context<'f> {
     /// For each product of atoms that occurs: the linear facts about one factor times the others, where those are not
     /// negative.
     fn add_products(&self, rows: &mut Vec<Lin>) {
-        let products: BTreeSet<_> = rows
-            .iter()
-            .flat_map(|row| row.terms.keys().filter(|term| term.len() > 1).cloned())
-            .collect();
+        let products: BTreeSet<_> =
+            rows.iter().flat_map(|row| row.terms.keys().filter(|term| term.len() > 1).cloned()).collect();
         let mut linear: Vec<Lin> = rows.iter().filter(|row| row.is_linear()).cloned().collect();
         let factors: BTreeSet<AtomId> = products.iter().flatten().copied().collect();
         for &factor in &factors {
             linear.extend(Lin::atom(factor).offset(self.atoms.range(factor).lo.saturating_neg()));
         }
-        let not_negative: BTreeSet<AtomId> = factors
-            .into_iter()
-            .filter(|&factor| self.atom_not_negative(factor, &linear))
-            .collect();
+        let not_negative: BTreeSet<AtomId> =
+            factors.into_iter().filter(|&factor| self.atom_not_negative(factor, &linear)).collect();
         let mut made = BTreeSet::new();
         for term in &products {
             for (at, &atom) in term.iter().enumerate() {
@@ -374,13 +318,8 @@ impl<'f> Context<'f> {
                 if !others.iter().all(|other| not_negative.contains(other)) {
                     continue;
                 }
-                let others = Lin {
-                    constant: 0,
-                    terms: BTreeMap::from([(others, 1)]),
-                };
-                let about = linear
-                    .iter()
-                    .filter(|fact| fact.terms.contains_key(&vec![atom]));
+                let others = Lin { constant: 0, terms: BTreeMap::from([(others, 1)]) };
+                let about = linear.iter().filter(|fact| fact.terms.contains_key(&vec![atom]));
                 made.extend(about.filter_map(|fact| fact.mul(&others)));
                 if made.len() > PRODUCTS {
                     break;
@@ -396,12 +335,7 @@ impl<'f> Context<'f> {
         }
         let negative = Lin::atom(atom).scale(-1).and_then(|lin| lin.offset(-1));
         negative.is_some_and(|negative| {
-            infeasible(
-                linear
-                    .iter()
-                    .filter(|row| row.terms.contains_key(&vec![atom]))
-                    .chain([&negative]),
-            )
+            infeasible(linear.iter().filter(|row| row.terms.contains_key(&vec![atom])).chain([&negative]))
         })
     }
 }

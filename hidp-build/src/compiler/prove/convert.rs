@@ -20,30 +20,17 @@ impl Context<'_> {
             ExprKind::Read(var) => self.value(*var),
             ExprKind::Load(place) => self.load(place, ty),
             ExprKind::Unary(op, operand) => self.unary(*op, operand, ty),
-            ExprKind::Binary {
-                op, left, right, ..
-            } => self.binary(*op, left, right, ty),
-            ExprKind::Select {
-                cond,
-                then,
-                otherwise,
-            } => self.select(cond, then, otherwise, ty),
+            ExprKind::Binary { op, left, right, .. } => self.binary(*op, left, right, ty),
+            ExprKind::Select { cond, then, otherwise } => self.select(cond, then, otherwise, ty),
             ExprKind::Convert { operand, mode } => self.convert(operand, *mode, ty),
             ExprKind::Math(function, operands) => self.math(*function, operands, ty),
-            ExprKind::Lazy { .. }
-            | ExprKind::Call(..)
-            | ExprKind::Field(..)
-            | ExprKind::Struct(..) => self.unknown(ty),
+            ExprKind::Lazy { .. } | ExprKind::Call(..) | ExprKind::Field(..) | ExprKind::Struct(..) => self.unknown(ty),
         }
     }
 
     fn load(&mut self, place: &Place, ty: Scalar) -> Lin {
         let range = Interval::of(ty);
-        if let (Some(range), true, 0) = (
-            range,
-            self.constant_arrays.contains(&place.array),
-            place.unproved,
-        ) {
+        if let (Some(range), true, 0) = (range, self.constant_arrays.contains(&place.array), place.unproved) {
             let index = place.index.iter().map(|index| self.lin(index)).collect();
             let key = AtomKey::Load(place.array, index, place.path.clone());
             return Lin::atom(self.atoms.intern(key, range));
@@ -54,12 +41,7 @@ impl Context<'_> {
     /// `exact` if it is known and fits `ty`; otherwise the opaque result of `op`.
     fn or_wrapped(&mut self, exact: Option<Lin>, op: Op, operands: Vec<Lin>, ty: Scalar) -> Lin {
         match exact {
-            Some(lin)
-                if (self.exact && ty == Scalar::I64 && op != Op::Convert)
-                    || self.fits(&lin, ty) =>
-            {
-                lin
-            }
+            Some(lin) if (self.exact && ty == Scalar::I64 && op != Op::Convert) || self.fits(&lin, ty) => lin,
             _ => self.opaque(op, operands, ty),
         }
     }
@@ -77,16 +59,10 @@ impl Context<'_> {
             UnOp::Neg => self.or_wrapped(value.scale(-1), Op::Neg, vec![value], ty),
             // -x - 1 on signed types, MAX - x on unsigned ones.
             UnOp::BitNot => {
-                let top = if ty.is_signed() {
-                    -1
-                } else {
-                    Interval::of(ty).map_or(0, |range| range.hi)
-                };
+                let top = if ty.is_signed() { -1 } else { Interval::of(ty).map_or(0, |range| range.hi) };
                 self.or_wrapped(Lin::constant(top).sub(&value), Op::Not, vec![value], ty)
             }
-            UnOp::Not => Lin::constant(1)
-                .sub(&value)
-                .unwrap_or_else(|| self.unknown(ty)),
+            UnOp::Not => Lin::constant(1).sub(&value).unwrap_or_else(|| self.unknown(ty)),
         }
     }
 
@@ -110,9 +86,7 @@ impl Context<'_> {
                 Some(divisor) if self.proves(&a) => self.quotient(&a, &Lin::constant(divisor), ty),
                 _ => self.opaque(Op::Shr, vec![a, b], ty),
             },
-            BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne => {
-                self.unknown(ty)
-            }
+            BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne => self.unknown(ty),
         }
     }
 
@@ -128,11 +102,7 @@ impl Context<'_> {
             Some(divisor) if divisor > 1 => {
                 // divisor * q lies within divisor - 1 of a, on the side of zero.
                 let rest = q.scale(divisor).and_then(|product| a.sub(&product));
-                let (low, high) = if not_negative {
-                    (0, divisor - 1)
-                } else {
-                    (1 - divisor, divisor - 1)
-                };
+                let (low, high) = if not_negative { (0, divisor - 1) } else { (1 - divisor, divisor - 1) };
                 self.fact_opt(rest.as_ref().and_then(|rest| rest.offset(-low)));
                 self.fact_opt(rest.and_then(|rest| Lin::constant(high).sub(&rest)));
                 if not_negative {
@@ -151,9 +121,7 @@ impl Context<'_> {
     /// `a % b`, with the sign of `a`.
     fn remainder(&mut self, a: &Lin, b: &Lin, ty: Scalar) -> Lin {
         let not_negative = self.proves(a);
-        if let (Some(divisor), true) =
-            (b.as_constant().filter(|divisor| *divisor > 0), not_negative)
-        {
+        if let (Some(divisor), true) = (b.as_constant().filter(|divisor| *divisor > 0), not_negative) {
             let q = self.quotient(a, b, ty);
             if let Some(rest) = q.scale(divisor).and_then(|product| a.sub(&product)) {
                 return rest;
@@ -181,11 +149,7 @@ impl Context<'_> {
         };
         let result = self.opaque(opaque_op, vec![a.clone(), b.clone()], ty);
         if op == BinOp::And {
-            for operand in [(signs.0, &a), (signs.1, &b)]
-                .iter()
-                .filter(|side| side.0)
-                .map(|side| side.1)
-            {
+            for operand in [(signs.0, &a), (signs.1, &b)].iter().filter(|side| side.0).map(|side| side.1) {
                 self.fact(result.clone());
                 self.fact_opt(operand.sub(&result));
             }
@@ -197,10 +161,7 @@ impl Context<'_> {
     }
 
     fn select(&mut self, cond: &Expr, then: &Expr, otherwise: &Expr, ty: Scalar) -> Lin {
-        let (yes, no) = (
-            self.case(cond, true, then),
-            self.case(cond, false, otherwise),
-        );
+        let (yes, no) = (self.case(cond, true, then), self.case(cond, false, otherwise));
         if yes.value == no.value {
             return yes.value;
         }
@@ -215,10 +176,7 @@ impl Context<'_> {
         let mark = self.facts.len();
         self.assume(cond, truth);
         let value = self.lin(value);
-        Case {
-            when: self.facts.split_off(mark),
-            value,
-        }
+        Case { when: self.facts.split_off(mark), value }
     }
 
     fn convert(&mut self, operand: &Expr, mode: ConvertMode, ty: Scalar) -> Lin {
@@ -247,9 +205,7 @@ impl Context<'_> {
             (MathFn::Abs, [operand]) => {
                 let value = self.lin(operand);
                 match value.scale(-1) {
-                    Some(negated) if self.fits(&negated, ty) => {
-                        self.extreme(value, negated, false, ty)
-                    }
+                    Some(negated) if self.fits(&negated, ty) => self.extreme(value, negated, false, ty),
                     _ if self.proves(&value) => value,
                     _ => self.opaque(Op::Abs, vec![value], ty),
                 }
@@ -266,29 +222,12 @@ impl Context<'_> {
         // `a_less_b` is a - b: not negative when b <= a.
         let op = if smaller { Op::Min } else { Op::Max };
         let result = self.opaque(op, vec![a.clone(), b.clone()], ty);
-        let (when_a, when_b) = if smaller {
-            (b_less_a, a_less_b)
-        } else {
-            (a_less_b, b_less_a)
-        };
+        let (when_a, when_b) = if smaller { (b_less_a, a_less_b) } else { (a_less_b, b_less_a) };
         for operand in [&a, &b] {
-            self.fact_opt(if smaller {
-                operand.sub(&result)
-            } else {
-                result.sub(operand)
-            });
+            self.fact_opt(if smaller { operand.sub(&result) } else { result.sub(operand) });
         }
         if let Some(atom) = result.as_atom() {
-            let cases = vec![
-                Case {
-                    when: vec![when_a],
-                    value: a,
-                },
-                Case {
-                    when: vec![when_b],
-                    value: b,
-                },
-            ];
+            let cases = vec![Case { when: vec![when_a], value: a }, Case { when: vec![when_b], value: b }];
             self.cases.insert(atom, cases);
         }
         result
@@ -302,9 +241,7 @@ impl Context<'_> {
                 self.assume(left, truth);
                 self.assume(right, truth);
             }
-            ExprKind::Binary {
-                op, left, right, ..
-            } if op.is_comparison() => {
+            ExprKind::Binary { op, left, right, .. } if op.is_comparison() => {
                 if left.ty.scalar().is_some_and(|ty| !ty.is_float()) {
                     let (a, b) = (self.lin(left), self.lin(right));
                     self.assume_comparison(*op, &a, &b, truth);

@@ -27,11 +27,7 @@ impl<'f> Facts<'f> {
                 context.enter_param(id);
             }
         }
-        Facts {
-            func,
-            context,
-            unstable: unstable_scalars(func),
-        }
+        Facts { func, context, unstable: unstable_scalars(func) }
     }
 
     /// Whether `a <= b` whenever both are evaluated at the same point. Both are integers.
@@ -59,26 +55,20 @@ impl<'f> Facts<'f> {
         match &expr.kind {
             ExprKind::Const(_) => true,
             ExprKind::Read(var) => {
-                matches!(
-                    self.func.vars[*var].kind,
-                    VarKind::Dim | VarKind::Param(_) | VarKind::Local
-                ) && !self.unstable.contains(var)
+                matches!(self.func.vars[*var].kind, VarKind::Dim | VarKind::Param(_) | VarKind::Local)
+                    && !self.unstable.contains(var)
             }
             ExprKind::Load(Place { .. }) => false,
-            ExprKind::Unary(_, operand)
-            | ExprKind::Convert { operand, .. }
-            | ExprKind::Field(operand, _) => self.is_stable(operand),
+            ExprKind::Unary(_, operand) | ExprKind::Convert { operand, .. } | ExprKind::Field(operand, _) => {
+                self.is_stable(operand)
+            }
             ExprKind::Binary { left, right, .. } | ExprKind::Lazy { left, right, .. } => {
                 self.is_stable(left) && self.is_stable(right)
             }
-            ExprKind::Select {
-                cond,
-                then,
-                otherwise,
-            } => self.is_stable(cond) && self.is_stable(then) && self.is_stable(otherwise),
-            ExprKind::Math(_, operands)
-            | ExprKind::Call(_, operands)
-            | ExprKind::Struct(_, operands) => {
+            ExprKind::Select { cond, then, otherwise } => {
+                self.is_stable(cond) && self.is_stable(then) && self.is_stable(otherwise)
+            }
+            ExprKind::Math(_, operands) | ExprKind::Call(_, operands) | ExprKind::Struct(_, operands) => {
                 operands.iter().all(|operand| self.is_stable(operand))
             }
         }
@@ -89,8 +79,7 @@ impl<'f> Facts<'f> {
 fn unstable_scalars(func: &Func) -> BTreeSet<VarId> {
     let mut assigned = written::scalars_with_repetition(&func.body);
     for pair in func.body.stmts.windows(2) {
-        if let (StmtKind::Declare { var: declared, .. }, StmtKind::Assign { var, .. }) =
-            (&pair[0].kind, &pair[1].kind)
+        if let (StmtKind::Declare { var: declared, .. }, StmtKind::Assign { var, .. }) = (&pair[0].kind, &pair[1].kind)
         {
             // Two of them: the declaration and its initialiser.
             if declared == var && assigned.iter().filter(|other| *other == var).count() == 2 {

@@ -77,10 +77,7 @@ pub(crate) struct Interval {
 impl Interval {
     /// Exactly one value.
     pub(crate) fn point(value: i128) -> Self {
-        Interval {
-            lo: value,
-            hi: value,
-        }
+        Interval { lo: value, hi: value }
     }
     /// The values of an integer type (or `bool`).
     pub(crate) fn of(ty: Scalar) -> Option<Self> {
@@ -91,10 +88,7 @@ impl Interval {
         outer.lo <= self.lo && self.hi <= outer.hi
     }
     fn add(self, other: Interval) -> Option<Interval> {
-        Some(Interval {
-            lo: self.lo.checked_add(other.lo)?,
-            hi: self.hi.checked_add(other.hi)?,
-        })
+        Some(Interval { lo: self.lo.checked_add(other.lo)?, hi: self.hi.checked_add(other.hi)? })
     }
     fn mul(self, other: Interval) -> Option<Interval> {
         let corners = [
@@ -103,10 +97,7 @@ impl Interval {
             self.hi.checked_mul(other.lo)?,
             self.hi.checked_mul(other.hi)?,
         ];
-        Some(Interval {
-            lo: corners.into_iter().min()?,
-            hi: corners.into_iter().max()?,
-        })
+        Some(Interval { lo: corners.into_iter().min()?, hi: corners.into_iter().max()? })
     }
 }
 
@@ -148,17 +139,13 @@ impl Atoms {
     }
     /// The values that a product of atoms can have.
     pub(crate) fn term_range(&self, term: &Term) -> Option<Interval> {
-        term.iter().try_fold(Interval::point(1), |product, &atom| {
-            product.mul(self.range(atom))
-        })
+        term.iter().try_fold(Interval::point(1), |product, &atom| product.mul(self.range(atom)))
     }
     /// The values that `lin` can have, as far as the ranges of its atoms tell.
     pub(crate) fn lin_range(&self, lin: &Lin) -> Option<Interval> {
-        lin.terms
-            .iter()
-            .try_fold(Interval::point(lin.constant), |sum, (term, &factor)| {
-                sum.add(self.term_range(term)?.mul(Interval::point(factor))?)
-            })
+        lin.terms.iter().try_fold(Interval::point(lin.constant), |sum, (term, &factor)| {
+            sum.add(self.term_range(term)?.mul(Interval::point(factor))?)
+        })
     }
 }
 
@@ -178,17 +165,11 @@ const MAX_DEGREE: usize = 4;
 impl Lin {
     /// A constant.
     pub(crate) fn constant(value: i128) -> Lin {
-        Lin {
-            constant: value,
-            terms: BTreeMap::new(),
-        }
+        Lin { constant: value, terms: BTreeMap::new() }
     }
     /// One atom.
     pub(crate) fn atom(id: AtomId) -> Lin {
-        Lin {
-            constant: 0,
-            terms: BTreeMap::from([(vec![id], 1)]),
-        }
+        Lin { constant: 0, terms: BTreeMap::from([(vec![id], 1)]) }
     }
     /// The value, if it has no terms.
     pub(crate) fn as_constant(&self) -> Option<i128> {
@@ -197,15 +178,12 @@ impl Lin {
     /// The atom, if it is nothing else.
     pub(crate) fn as_atom(&self) -> Option<AtomId> {
         let (term, &factor) = self.terms.iter().next()?;
-        (self.constant == 0 && self.terms.len() == 1 && factor == 1 && term.len() == 1)
-            .then(|| term[0])
+        (self.constant == 0 && self.terms.len() == 1 && factor == 1 && term.len() == 1).then(|| term[0])
     }
     /// `self + factor * other`.
     pub(crate) fn plus(&self, other: &Lin, factor: i128) -> Option<Lin> {
         let mut sum = self.clone();
-        sum.constant = sum
-            .constant
-            .checked_add(other.constant.checked_mul(factor)?)?;
+        sum.constant = sum.constant.checked_add(other.constant.checked_mul(factor)?)?;
         for (term, &value) in &other.terms {
             sum.add_term(term.clone(), value.checked_mul(factor)?)?;
         }

@@ -13,15 +13,8 @@ fn tighten(lin: &Lin) -> Option<Lin> {
     if divisor <= 1 {
         return Some(lin.clone());
     }
-    let terms = lin
-        .terms
-        .iter()
-        .map(|(term, &factor)| (term.clone(), factor / divisor))
-        .collect();
-    Some(Lin {
-        constant: lin.constant.div_euclid(divisor),
-        terms,
-    })
+    let terms = lin.terms.iter().map(|(term, &factor)| (term.clone(), factor / divisor)).collect();
+    Some(Lin { constant: lin.constant.div_euclid(divisor), terms })
 }
 
 /// Greatest common divisor, never negative.
@@ -56,16 +49,9 @@ impl System {
         let mut counts: BTreeMap<&Term, (usize, usize)> = BTreeMap::new();
         for (term, &factor) in self.rows.keys().flatten() {
             let count = counts.entry(term).or_default();
-            if factor > 0 {
-                count.0 += 1
-            } else {
-                count.1 += 1
-            }
+            if factor > 0 { count.0 += 1 } else { count.1 += 1 }
         }
-        counts
-            .into_iter()
-            .min_by_key(|(_, (up, down))| up * down)
-            .map(|(term, _)| term.clone())
+        counts.into_iter().min_by_key(|(_, (up, down))| up * down).map(|(term, _)| term.clone())
     }
 
     /// Eliminates `term`; rows that overflow are dropped, which only loses proofs.
@@ -83,9 +69,8 @@ impl System {
         for (lower_factor, low) in &lower {
             for (upper_factor, high) in &upper {
                 let common = gcd(*lower_factor, *upper_factor).max(1);
-                let combined = low
-                    .scale(upper_factor / common)
-                    .and_then(|scaled| scaled.plus(high, lower_factor / common));
+                let combined =
+                    low.scale(upper_factor / common).and_then(|scaled| scaled.plus(high, lower_factor / common));
                 if let Some(row) = combined {
                     self.insert(&row);
                 }
@@ -118,18 +103,13 @@ pub(crate) fn infeasible<'a>(rows: impl IntoIterator<Item = &'a Lin>) -> bool {
 }
 
 /// The rows of `facts` that share atoms with `seed`, directly or through others, nearest first, at most `limit`.
-pub(crate) fn relevant<'a>(
-    seed: &Lin,
-    facts: impl IntoIterator<Item = &'a Lin>,
-    limit: usize,
-) -> Vec<&'a Lin> {
+pub(crate) fn relevant<'a>(seed: &Lin, facts: impl IntoIterator<Item = &'a Lin>, limit: usize) -> Vec<&'a Lin> {
     let mut atoms: BTreeSet<AtomId> = seed.atoms().collect();
     let mut chosen = Vec::new();
     let mut rest: Vec<&Lin> = facts.into_iter().collect();
     loop {
-        let (near, far): (Vec<&Lin>, Vec<&Lin>) = rest
-            .into_iter()
-            .partition(|fact| fact.atoms().any(|atom| atoms.contains(&atom)));
+        let (near, far): (Vec<&Lin>, Vec<&Lin>) =
+            rest.into_iter().partition(|fact| fact.atoms().any(|atom| atoms.contains(&atom)));
         if near.is_empty() {
             return chosen;
         }

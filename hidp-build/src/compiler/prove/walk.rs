@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compiler::index::Arena;
 use crate::compiler::ir::par::{
-    ArrayRef, Block, CallArg, Expr, ExprKind, Extent, Fold, FoldKind, FoldOp, FuncId, Loop, Map,
-    Place, PrimCall, PrimValue, Section, SectionDim, Stmt, StmtKind, Target, Var, VarId, VarKind,
+    ArrayRef, Block, CallArg, Expr, ExprKind, Extent, Fold, FoldKind, FoldOp, FuncId, Loop, Map, Place, PrimCall,
+    PrimValue, Section, SectionDim, Stmt, StmtKind, Target, Var, VarId, VarKind,
 };
 use crate::compiler::syntax::ast::Direction;
 
@@ -43,13 +43,7 @@ pub(crate) trait Client {
         let _ = (cx, var);
     }
     /// Before the body of a map; its iterators are known.
-    fn enter_map(
-        &mut self,
-        cx: &mut Context<'_>,
-        map: &Map,
-        positions: &[Position],
-        conditional: bool,
-    ) {
+    fn enter_map(&mut self, cx: &mut Context<'_>, map: &Map, positions: &[Position], conditional: bool) {
         let _ = (cx, map, positions, conditional);
     }
     /// After the folds of a map, its iterators still have values but nothing is known of them.
@@ -125,14 +119,7 @@ impl<'f, 'c> Walker<'f, 'c> {
                 }
             }
         }
-        Walker {
-            cx,
-            client,
-            unstable,
-            shapes: BTreeMap::new(),
-            conditions: 0,
-            dry: 0,
-        }
+        Walker { cx, client, unstable, shapes: BTreeMap::new(), conditions: 0, dry: 0 }
     }
 
     /// Walks statements; what they teach ends with them.
@@ -173,11 +160,7 @@ impl<'f, 'c> Walker<'f, 'c> {
                 self.expr(value);
                 self.place(place, Use::Atomic);
             }
-            StmtKind::If {
-                cond,
-                then,
-                otherwise,
-            } => self.branch(cond, then, otherwise),
+            StmtKind::If { cond, then, otherwise } => self.branch(cond, then, otherwise),
             StmtKind::Loop(sequential) => self.sequential(sequential),
             // What follows in this block runs only if this was not reached on the way.
             StmtKind::Break | StmtKind::Continue | StmtKind::Leave => {}
@@ -206,10 +189,7 @@ impl<'f, 'c> Walker<'f, 'c> {
                 self.expr(extent);
             }
             let extents: Vec<Lin> = if self.unstable.contains(&var) {
-                shape
-                    .iter()
-                    .map(|extent| self.cx.unknown(extent.scalar()))
-                    .collect()
+                shape.iter().map(|extent| self.cx.unknown(extent.scalar())).collect()
             } else {
                 shape.iter().map(|extent| self.cx.lin(extent)).collect()
             };
@@ -274,9 +254,7 @@ impl<'f, 'c> Walker<'f, 'c> {
     /// Variables that the two branches leave with different values become unknown.
     fn merge(&mut self, other: &BTreeMap<VarId, Lin>) {
         let both = self.cx.env.keys().chain(other.keys()).copied();
-        let changed: BTreeSet<VarId> = both
-            .filter(|var| self.cx.env.get(var) != other.get(var))
-            .collect();
+        let changed: BTreeSet<VarId> = both.filter(|var| self.cx.env.get(var) != other.get(var)).collect();
         self.havoc(&changed);
     }
 
@@ -317,11 +295,7 @@ impl<'f, 'c> Walker<'f, 'c> {
     fn assume_invariants(&mut self, invariants: &[Invariant]) {
         for Invariant { var, bound, grows } in invariants {
             let value = self.cx.value(*var);
-            self.cx.fact_opt(if *grows {
-                value.sub(bound)
-            } else {
-                bound.sub(&value)
-            });
+            self.cx.fact_opt(if *grows { value.sub(bound) } else { bound.sub(&value) });
         }
     }
 
@@ -329,16 +303,9 @@ impl<'f, 'c> Walker<'f, 'c> {
     fn guesses(&self, assigned: &BTreeSet<VarId>) -> Vec<Invariant> {
         let mut guesses = Vec::new();
         for &var in assigned {
-            let is_integer = self.cx.vars[var]
-                .ty
-                .scalar()
-                .is_some_and(|ty| ty.is_integer());
+            let is_integer = self.cx.vars[var].ty.scalar().is_some_and(|ty| ty.is_integer());
             if let (Some(bound), true) = (self.cx.env.get(&var), is_integer) {
-                guesses.extend([true, false].map(|grows| Invariant {
-                    var,
-                    bound: bound.clone(),
-                    grows,
-                }));
+                guesses.extend([true, false].map(|grows| Invariant { var, bound: bound.clone(), grows }));
             }
         }
         guesses
@@ -349,11 +316,7 @@ impl<'f, 'c> Walker<'f, 'c> {
         let mut guesses = self.guesses(assigned);
         while !guesses.is_empty() {
             let count = guesses.len();
-            let (env, extents, facts) = (
-                self.cx.env.clone(),
-                self.cx.extents.clone(),
-                self.cx.facts.len(),
-            );
+            let (env, extents, facts) = (self.cx.env.clone(), self.cx.extents.clone(), self.cx.facts.len());
             self.havoc(assigned);
             self.assume_invariants(&guesses);
             self.dry += 1;
@@ -361,11 +324,7 @@ impl<'f, 'c> Walker<'f, 'c> {
             self.dry -= 1;
             guesses.retain(|Invariant { var, bound, grows }| {
                 let value = self.cx.value(*var);
-                if *grows {
-                    self.cx.proves_le(bound, &value)
-                } else {
-                    self.cx.proves_le(&value, bound)
-                }
+                if *grows { self.cx.proves_le(bound, &value) } else { self.cx.proves_le(&value, bound) }
             });
             self.cx.facts.truncate(facts);
             (self.cx.env, self.cx.extents) = (env, extents);
@@ -397,17 +356,12 @@ impl<'f, 'c> Walker<'f, 'c> {
         let facts = self.cx.facts.len();
         let conditional = self.conditional();
         let conditions = std::mem::take(&mut self.conditions);
-        let positions: Vec<Position> = map
-            .iters
-            .iter()
-            .zip(&bounds)
-            .map(|(iter, bounds)| self.cx.enter_iter(iter, bounds))
-            .collect();
+        let positions: Vec<Position> =
+            map.iters.iter().zip(&bounds).map(|(iter, bounds)| self.cx.enter_iter(iter, bounds)).collect();
         self.assume_positions(&positions, &[]);
         self.cx.map_depth += 1;
         if self.dry == 0 {
-            self.client
-                .enter_map(&mut self.cx, map, &positions, conditional);
+            self.client.enter_map(&mut self.cx, map, &positions, conditional);
         }
         self.block(&mut map.body);
         for (number, fold) in map.folds.iter_mut().enumerate() {
@@ -425,10 +379,7 @@ impl<'f, 'c> Walker<'f, 'c> {
     }
 
     fn assume_positions(&mut self, positions: &[Position], except: &[VarId]) {
-        for position in positions
-            .iter()
-            .filter(|position| !except.contains(&position.var))
-        {
+        for position in positions.iter().filter(|position| !except.contains(&position.var)) {
             for fact in &position.facts {
                 self.cx.fact(fact.clone());
             }
@@ -552,8 +503,7 @@ impl<'f, 'c> Walker<'f, 'c> {
         let extents = |var: VarId| self.cx.extents.get(&var);
         let equal = match (extents(a), extents(b)) {
             (Some(left), Some(right)) => {
-                left.len() == right.len()
-                    && left.iter().zip(right).all(|(l, r)| self.cx.proves_eq(l, r))
+                left.len() == right.len() && left.iter().zip(right).all(|(l, r)| self.cx.proves_eq(l, r))
             }
             _ => false,
         };
@@ -576,9 +526,7 @@ impl<'f, 'c> Walker<'f, 'c> {
         match &mut expr.kind {
             ExprKind::Const(_) | ExprKind::Read(_) => {}
             ExprKind::Load(place) => self.place(place, Use::Read),
-            ExprKind::Unary(_, operand)
-            | ExprKind::Convert { operand, .. }
-            | ExprKind::Field(operand, _) => {
+            ExprKind::Unary(_, operand) | ExprKind::Convert { operand, .. } | ExprKind::Field(operand, _) => {
                 self.expr(operand);
             }
             ExprKind::Binary { left, right, .. } => {
@@ -589,18 +537,12 @@ impl<'f, 'c> Walker<'f, 'c> {
                 self.expr(left);
                 self.under(left, *and, |walker| walker.expr(right));
             }
-            ExprKind::Select {
-                cond,
-                then,
-                otherwise,
-            } => {
+            ExprKind::Select { cond, then, otherwise } => {
                 self.expr(cond);
                 self.under(cond, true, |walker| walker.expr(then));
                 self.under(cond, false, |walker| walker.expr(otherwise));
             }
-            ExprKind::Math(_, operands)
-            | ExprKind::Call(_, operands)
-            | ExprKind::Struct(_, operands) => {
+            ExprKind::Math(_, operands) | ExprKind::Call(_, operands) | ExprKind::Struct(_, operands) => {
                 for operand in operands {
                     self.expr(operand);
                 }
@@ -615,10 +557,7 @@ impl<'f, 'c> Walker<'f, 'c> {
 /// Whether control can reach the end of the block.
 fn falls_through(block: &Block) -> bool {
     !block.stmts.last().is_some_and(|stmt| {
-        matches!(
-            stmt.kind,
-            StmtKind::Break | StmtKind::Continue | StmtKind::Leave | StmtKind::Return(_)
-        )
+        matches!(stmt.kind, StmtKind::Break | StmtKind::Continue | StmtKind::Leave | StmtKind::Return(_))
     })
 }
 
@@ -652,13 +591,7 @@ fn unstable_arrays(vars: &Arena<VarId, Var>, body: &Block) -> BTreeSet<VarId> {
     loop {
         let known = unstable.len();
         let mut nothing = Nothing;
-        let mut walker = Walker::new(
-            vars,
-            &copy.clone(),
-            &mut nothing,
-            unstable,
-            Start::PerhapsInMap,
-        );
+        let mut walker = Walker::new(vars, &copy.clone(), &mut nothing, unstable, Start::PerhapsInMap);
         walker.block(&mut copy);
         unstable = std::mem::take(&mut walker.unstable);
         if unstable.len() == known {

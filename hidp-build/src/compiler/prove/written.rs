@@ -17,9 +17,7 @@ fn each(block: &Block, visit: &mut dyn FnMut(&Stmt)) {
 
 fn inner_blocks(stmt: &Stmt) -> Vec<&Block> {
     match &stmt.kind {
-        StmtKind::If {
-            then, otherwise, ..
-        } => vec![then, otherwise],
+        StmtKind::If { then, otherwise, .. } => vec![then, otherwise],
         StmtKind::Loop(sequential) => vec![&sequential.body, &sequential.step],
         StmtKind::Scope(body) => vec![body],
         StmtKind::Map(map) => vec![&map.body],
@@ -54,11 +52,7 @@ pub(crate) fn scalars_with_repetition(block: &Block) -> Vec<VarId> {
 /// Scalars that a map may assign, its folds included.
 pub(crate) fn scalars_of_map(map: &Map) -> BTreeSet<VarId> {
     let mut found = scalars(&map.body);
-    found.extend(
-        map.folds
-            .iter()
-            .filter_map(|fold| scalar_target(&fold.target)),
-    );
+    found.extend(map.folds.iter().filter_map(|fold| scalar_target(&fold.target)));
     found
 }
 
@@ -71,16 +65,10 @@ fn scalar_target(target: &Target) -> Option<VarId> {
 
 fn scalars_of(stmt: &Stmt, found: &mut Vec<VarId>) {
     match &stmt.kind {
-        StmtKind::Declare { var, .. }
-        | StmtKind::Assign { var, .. }
-        | StmtKind::AssignField { var, .. } => {
+        StmtKind::Declare { var, .. } | StmtKind::Assign { var, .. } | StmtKind::AssignField { var, .. } => {
             found.push(*var);
         }
-        StmtKind::Map(map) => found.extend(
-            map.folds
-                .iter()
-                .filter_map(|fold| scalar_target(&fold.target)),
-        ),
+        StmtKind::Map(map) => found.extend(map.folds.iter().filter_map(|fold| scalar_target(&fold.target))),
         StmtKind::Prim(call) => found.extend(call.result.as_ref().and_then(scalar_target)),
         StmtKind::Call { args, .. } => {
             for arg in args {
@@ -115,11 +103,7 @@ fn arrays_of(stmt: &Stmt, found: &mut BTreeSet<VarId>) {
         StmtKind::Store { place, .. } | StmtKind::Atomic { place, .. } => {
             found.insert(place.array);
         }
-        StmtKind::Map(map) => found.extend(
-            map.folds
-                .iter()
-                .filter_map(|fold| element_target(&fold.target)),
-        ),
+        StmtKind::Map(map) => found.extend(map.folds.iter().filter_map(|fold| element_target(&fold.target))),
         StmtKind::Prim(call) => found.extend(prim_outputs(call)),
         StmtKind::Swap(a, b) => found.extend([*a, *b]),
         StmtKind::Call { args, .. } => found.extend(args.iter().filter_map(|arg| match arg {
@@ -157,18 +141,9 @@ pub(crate) fn prim_outputs(call: &PrimCall) -> Vec<VarId> {
         found.push(call.input.array);
     }
     found.extend(call.output.as_ref().map(|output| output.array));
-    found.extend(
-        call.values
-            .as_ref()
-            .and_then(|(_, out)| out.as_ref())
-            .map(|out| out.array),
-    );
+    found.extend(call.values.as_ref().and_then(|(_, out)| out.as_ref()).map(|out| out.array));
     found.extend(call.result.as_ref().and_then(element_target));
-    found.extend(
-        call.new_bounds
-            .into_iter()
-            .flat_map(|(low, high)| [low, high]),
-    );
+    found.extend(call.new_bounds.into_iter().flat_map(|(low, high)| [low, high]));
     found
 }
 
@@ -181,12 +156,7 @@ fn any(block: &Block, test: fn(&StmtKind) -> bool) -> bool {
 
 /// Whether it may end its loop, scope or function early.
 pub(crate) fn jumps(block: &Block) -> bool {
-    any(block, |kind| {
-        matches!(
-            kind,
-            StmtKind::Break | StmtKind::Continue | StmtKind::Leave | StmtKind::Return(_)
-        )
-    })
+    any(block, |kind| matches!(kind, StmtKind::Break | StmtKind::Continue | StmtKind::Leave | StmtKind::Return(_)))
 }
 
 /// Whether it holds a `continue`, perhaps of an inner loop.
@@ -196,19 +166,12 @@ pub(crate) fn continues(block: &Block) -> bool {
 
 /// Whether it may leave its loop other than by the condition.
 pub(crate) fn breaks(block: &Block) -> bool {
-    any(block, |kind| {
-        matches!(
-            kind,
-            StmtKind::Break | StmtKind::Leave | StmtKind::Return(_)
-        )
-    })
+    any(block, |kind| matches!(kind, StmtKind::Break | StmtKind::Leave | StmtKind::Return(_)))
 }
 
 /// Whether it may leave its scope or function.
 pub(crate) fn leaves(block: &Block) -> bool {
-    any(block, |kind| {
-        matches!(kind, StmtKind::Leave | StmtKind::Return(_))
-    })
+    any(block, |kind| matches!(kind, StmtKind::Leave | StmtKind::Return(_)))
 }
 
 /// Whether it exchanges arrays.

@@ -7,10 +7,7 @@ use crate::compiler::ty::Scalar::{F32, I32, I64};
 /// The kinds of tests that remain, in order.
 fn left((mut program, func): (Program, FuncId)) -> Vec<RemainingKind> {
     bounds(&mut program, func);
-    remaining(&program, func)
-        .into_iter()
-        .map(|check| check.kind)
-        .collect()
+    remaining(&program, func).into_iter().map(|check| check.kind).collect()
 }
 
 /// `map { i := [lo:hi) } out[index(i)] = 0` over `out[N]`.
@@ -37,93 +34,43 @@ const INDEX: RemainingKind = RemainingKind::Index(0);
 
 #[test]
 fn whole_range_is_inside() {
-    assert_eq!(
-        one_store(|b, _| b.int(0), |b, n| b.read(n), |b, i, _| b.read(i)),
-        []
-    );
+    assert_eq!(one_store(|b, _| b.int(0), |b, n| b.read(n), |b, i, _| b.read(i)), []);
 }
 
 #[test]
 fn one_too_many_is_not() {
-    assert_eq!(
-        one_store(
-            |b, _| b.int(0),
-            |b, n| add(b.read(n), b.int(1)),
-            |b, i, _| b.read(i)
-        ),
-        [INDEX]
-    );
-    assert_eq!(
-        one_store(|b, _| b.int(-1), |b, n| b.read(n), |b, i, _| b.read(i)),
-        [INDEX]
-    );
-    assert_eq!(
-        one_store(
-            |b, _| b.int(0),
-            |b, n| b.read(n),
-            |b, i, _| add(b.read(i), b.int(1))
-        ),
-        [INDEX]
-    );
-    assert_eq!(
-        one_store(
-            |b, _| b.int(0),
-            |b, n| b.read(n),
-            |b, i, _| sub(b.read(i), b.int(1))
-        ),
-        [INDEX]
-    );
+    assert_eq!(one_store(|b, _| b.int(0), |b, n| add(b.read(n), b.int(1)), |b, i, _| b.read(i)), [INDEX]);
+    assert_eq!(one_store(|b, _| b.int(-1), |b, n| b.read(n), |b, i, _| b.read(i)), [INDEX]);
+    assert_eq!(one_store(|b, _| b.int(0), |b, n| b.read(n), |b, i, _| add(b.read(i), b.int(1))), [INDEX]);
+    assert_eq!(one_store(|b, _| b.int(0), |b, n| b.read(n), |b, i, _| sub(b.read(i), b.int(1))), [INDEX]);
 }
 
 #[test]
 fn a_constant_index_needs_a_large_enough_array() {
-    assert_eq!(
-        one_store(|b, _| b.int(0), |b, n| b.read(n), |b, _, _| b.int(0)),
-        []
-    );
-    assert_eq!(
-        one_store(|b, _| b.int(0), |b, n| b.read(n), |b, _, _| b.int(1)),
-        [INDEX]
-    );
-    assert_eq!(
-        one_store(|b, _| b.int(0), |b, _| b.int(3), |b, _, _| b.int(0)),
-        [INDEX]
-    );
+    assert_eq!(one_store(|b, _| b.int(0), |b, n| b.read(n), |b, _, _| b.int(0)), []);
+    assert_eq!(one_store(|b, _| b.int(0), |b, n| b.read(n), |b, _, _| b.int(1)), [INDEX]);
+    assert_eq!(one_store(|b, _| b.int(0), |b, _| b.int(3), |b, _, _| b.int(0)), [INDEX]);
 }
 
 #[test]
 fn reflection_and_division_and_remainder() {
-    let all = |index: fn(&mut Build, VarId, VarId) -> Expr| {
-        one_store(|b, _| b.int(0), |b, n| b.read(n), index)
-    };
+    let all = |index: fn(&mut Build, VarId, VarId) -> Expr| one_store(|b, _| b.int(0), |b, n| b.read(n), index);
     assert_eq!(all(|b, i, n| sub(sub(b.read(n), b.int(1)), b.read(i))), []);
     assert_eq!(all(|b, i, _| div(b.read(i), b.int(2))), []);
     assert_eq!(all(|b, i, n| rem(add(b.read(i), b.int(1)), b.read(n))), []);
-    assert_eq!(
-        all(|b, i, n| rem(sub(b.read(i), b.int(1)), b.read(n))),
-        [INDEX]
-    );
+    assert_eq!(all(|b, i, n| rem(sub(b.read(i), b.int(1)), b.read(n))), [INDEX]);
     assert_eq!(all(|b, i, _| mul(b.read(i), b.int(2))), [INDEX]);
-    let half = one_store(
-        |b, _| b.int(0),
-        |b, n| div(b.read(n), b.int(2)),
-        |b, i, _| add(mul(b.read(i), b.int(2)), b.int(1)),
-    );
+    let half =
+        one_store(|b, _| b.int(0), |b, n| div(b.read(n), b.int(2)), |b, i, _| add(mul(b.read(i), b.int(2)), b.int(1)));
     assert_eq!(half, []);
 }
 
 #[test]
 fn clamped_and_selected_indices() {
-    let all = |index: fn(&mut Build, VarId, VarId) -> Expr| {
-        one_store(|b, _| b.int(0), |b, n| b.read(n), index)
-    };
-    assert_eq!(
-        all(|b, i, _| math(MathFn::Max, vec![sub(b.read(i), b.int(1)), b.int(0)])),
-        []
-    );
+    let all = |index: fn(&mut Build, VarId, VarId) -> Expr| one_store(|b, _| b.int(0), |b, n| b.read(n), index);
+    assert_eq!(all(|b, i, _| math(MathFn::Max, vec![sub(b.read(i), b.int(1)), b.int(0)])), []);
     let last = |b: &mut Build, n| sub(b.read(n), b.int(1));
-    let up =
-        move |b: &mut Build, i, n| math(MathFn::Min, vec![add(b.read(i), b.int(1)), last(b, n)]);
+    let up = move |b: &mut Build, i, n| math(MathFn::Min, vec![add(b.read(i), b.int(1)), last(b, n)]);
     assert_eq!(one_store(|b, _| b.int(0), |b, n| b.read(n), up), []);
     let wrapped = |b: &mut Build, i, n| {
         let cond = lt(add(b.read(i), b.int(1)), b.read(n));
@@ -140,18 +87,10 @@ fn clamped_and_selected_indices() {
 #[test]
 fn arithmetic_that_may_wrap_is_no_proof() {
     // i * 2^62 is 0 modulo 2^63 for every second i: in range for some, but nothing may be concluded.
-    let huge = one_store(
-        |b, _| b.int(0),
-        |b, n| b.read(n),
-        |b, i, _| mul(b.read(i), b.int(1 << 62)),
-    );
+    let huge = one_store(|b, _| b.int(0), |b, n| b.read(n), |b, i, _| mul(b.read(i), b.int(1 << 62)));
     assert_eq!(huge, [INDEX]);
     // The bound wraps: 2^56 * 2^8 = 2^64 = 0.
-    let bound = one_store(
-        |b, _| b.int(0),
-        |b, n| mul(b.read(n), b.int(1 << 10)),
-        |b, i, _| b.read(i),
-    );
+    let bound = one_store(|b, _| b.int(0), |b, n| mul(b.read(n), b.int(1 << 10)), |b, i, _| b.read(i));
     assert_eq!(bound, [INDEX]);
 }
 
@@ -185,11 +124,7 @@ fn gemm_has_no_tests() {
     let mut b = Build::new();
     let [m, n, k] = ["M", "N", "K"].map(|name| b.dim(name));
     let shape = |b: &mut Build, x, y| vec![b.read(x), b.read(y)];
-    let (sa, sb, sc) = (
-        shape(&mut b, m, k),
-        shape(&mut b, k, n),
-        shape(&mut b, m, n),
-    );
+    let (sa, sb, sc) = (shape(&mut b, m, k), shape(&mut b, k, n), shape(&mut b, m, n));
     let (a, bb) = (b.input("A", F32, sa), b.input("B", F32, sb));
     let c = b.inout("C", F32, sc);
     let sc1 = shape(&mut b, m, n);
@@ -211,11 +146,7 @@ fn gemm_has_no_tests() {
         let (lo, hi) = (b.int(0), b.read(dim));
         b.range(iter, lo, hi)
     });
-    let (i1, i2, i3) = (
-        shape(&mut b, im, in_),
-        shape(&mut b, im, in_),
-        shape(&mut b, im, in_),
-    );
+    let (i1, i2, i3) = (shape(&mut b, im, in_), shape(&mut b, im, in_), shape(&mut b, im, in_));
     let sum = add(b.load(c1, i1), b.load(c, i2));
     let store = b.store(c, i3, sum);
     let update = b.map(iters.to_vec(), vec![store], vec![]);
@@ -279,15 +210,8 @@ fn spmv_keeps_what_depends_on_data() {
     let (mut program, func) = b.program(vec![outer]);
     bounds(&mut program, func);
     let checks = remaining(&program, func);
-    assert_eq!(
-        checks.iter().map(|check| check.kind).collect::<Vec<_>>(),
-        [INDEX; 3]
-    );
-    assert!(
-        checks
-            .iter()
-            .any(|check| check.reason.contains("`rowptr`") || check.reason.contains("bounds"))
-    );
+    assert_eq!(checks.iter().map(|check| check.kind).collect::<Vec<_>>(), [INDEX; 3]);
+    assert!(checks.iter().any(|check| check.reason.contains("`rowptr`") || check.reason.contains("bounds")));
 }
 
 #[test]
@@ -350,17 +274,10 @@ fn loops_forget_what_they_change() {
         let cond = lt(b.read(s), b.read(n));
         let (index, zero) = (b.read(s), b.int(0));
         let store = b.store(a, vec![index], zero);
-        let next = if down {
-            sub(b.read(s), b.int(1))
-        } else {
-            add(b.read(s), b.int(1))
-        };
+        let next = if down { sub(b.read(s), b.int(1)) } else { add(b.read(s), b.int(1)) };
         let step = b.assign(s, next);
         body.push(b.while_(cond, vec![store], vec![step]));
-        assert_eq!(
-            left(b.program(body)),
-            if down { vec![INDEX] } else { vec![] }
-        );
+        assert_eq!(left(b.program(body)), if down { vec![INDEX] } else { vec![] });
     }
 }
 
@@ -381,9 +298,7 @@ fn a_guard_that_leaves_proves_what_follows() {
     let beyond = b.if_(beyond, vec![leave], vec![]);
     let (index, zero) = (b.read(k), b.int(0));
     let store = b.store(a, vec![index], zero);
-    let scope = b.stmt(StmtKind::Scope(Block {
-        stmts: vec![negative, beyond, store],
-    }));
+    let scope = b.stmt(StmtKind::Scope(Block { stmts: vec![negative, beyond, store] }));
     // Outside the scope nothing is known.
     let (index, zero) = (b.read(k), b.int(0));
     let after = b.store(a, vec![index], zero);
@@ -406,18 +321,11 @@ fn divisors_and_narrowing() {
     let quotient = div(b.read(n), b.read(i));
     let index = b.read(i);
     let fault = b.store(a, vec![index], quotient);
-    let narrow = convert(
-        convert(b.read(i), I32, ConvertMode::Checked),
-        I64,
-        ConvertMode::Cast,
-    );
+    let narrow = convert(convert(b.read(i), I32, ConvertMode::Checked), I64, ConvertMode::Cast);
     let index = b.read(i);
     let narrow = b.store(a, vec![index], narrow);
     let map = b.map(vec![iter], vec![fine, fault, narrow], vec![]);
-    assert_eq!(
-        left(b.program(vec![map])),
-        [RemainingKind::Division, RemainingKind::Narrowing]
-    );
+    assert_eq!(left(b.program(vec![map])), [RemainingKind::Division, RemainingKind::Narrowing]);
 }
 
 #[test]
