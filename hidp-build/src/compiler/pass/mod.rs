@@ -4,10 +4,13 @@
 //! that a failure names the pass that is to blame.
 
 mod bounds;
+mod cleanup;
+mod forward;
 pub mod fuse;
 mod same;
 mod simplify;
 mod split;
+mod zero;
 
 #[cfg(test)]
 mod tests;
@@ -34,7 +37,17 @@ impl fmt::Debug for Pass {
 }
 
 /// The passes between `check` and `plan`, in order.
-pub const PIPELINE: &[Pass] = &[simplify::PASS, bounds::PASS, split::PASS, bounds::PASS, fuse::PASS];
+pub const PIPELINE: &[Pass] = &[
+    simplify::PASS,
+    bounds::PASS,
+    split::PASS,
+    bounds::PASS,
+    fuse::PASS,
+    forward::PASS,
+    zero::PASS,
+    bounds::PASS,
+    cleanup::PASS,
+];
 
 /// A pass left a program that the verifier rejects. A defect of the compiler, never of the user's program.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -41,7 +41,7 @@ fn run(program: &mut Program) {
     }
 }
 
-fn simplify_block(program: &Program, block: &mut Block) {
+pub(super) fn simplify_block(program: &Program, block: &mut Block) {
     Simplify { program }.visit_block(block);
 }
 
