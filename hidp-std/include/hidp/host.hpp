@@ -48,7 +48,7 @@ class Host {
   template <class T>
   T *alloc(int64_t count, bool zero, uint32_t site) {
     const size_t bytes = bytes_of(count, sizeof(T));
-    void *block = take(bytes);
+    void *block = bytes > kMostBytes ? nullptr : take(bytes);
     if (block == nullptr) raise_allocation(trap, site, bytes);
     else if (zero) parallel_zero(block, bytes, workers());
     return static_cast<T *>(block);

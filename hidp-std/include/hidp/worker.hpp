@@ -53,7 +53,6 @@ class Scratch {
 
   HIDP_COLD bool grow(size_t bytes) {
     const size_t doubled = top_ == nullptr ? kSmallest : 2 * top_->bytes;
-    if (bytes > SIZE_MAX / 4) return false;
     const size_t wanted = rounded(bytes) + kLine > doubled ? rounded(bytes) + kLine : doubled;
     Chunk *chunk = spare_;
     if (chunk != nullptr && chunk->bytes >= rounded(bytes) + kLine) {
@@ -109,6 +108,9 @@ class ScratchBlock {
   Scratch::Mark mark_;
 };
 
+// No object is larger.
+constexpr size_t kMostBytes = PTRDIFF_MAX;
+
 // Bytes of `count` elements; the largest number if that does not fit.
 inline size_t bytes_of(int64_t count, size_t element) {
   size_t bytes;
@@ -116,14 +118,14 @@ inline size_t bytes_of(int64_t count, size_t element) {
 }
 
 inline void raise_allocation(Trap &trap, uint32_t site, size_t bytes) {
-  trap.raise(site, 1, bytes > INT64_MAX ? INT64_MAX : static_cast<int64_t>(bytes));
+  trap.raise(site, 1, bytes > kMostBytes ? INT64_MAX : static_cast<int64_t>(bytes));
 }
 
 // Storage for `count` elements until the enclosing ScratchBlock ends. Null, and a fault at `site`, if there is none.
 template <class T>
 inline T *scratch(Worker &worker, int64_t count, bool zero, uint32_t site) {
   const size_t bytes = bytes_of(count, sizeof(T));
-  void *block = worker.scratch.take(bytes);
+  void *block = bytes > kMostBytes ? nullptr : worker.scratch.take(bytes);
   if (HIDP_UNLIKELY(block == nullptr)) raise_allocation(worker.trap, site, bytes);
   else if (zero) __builtin_memset(block, 0, bytes);
   return static_cast<T *>(block);
