@@ -1,10 +1,35 @@
 //! From syntax trees to [`par`]: names, types, shapes, data-parallel statements, primitives. The last phase that reports
 //! user errors.
+//!
+//! Items are collected first ([`collect`]); then every body is checked on its own ([`cx::Cx`]): an error is reported once,
+//! where it is found, and what depends on it stays quiet. Values keep no type while they are built from literals alone
+//! ([`value`]); everything that reaches [`par`] has its exact type.
 
 use crate::compiler::diag::Sink;
 use crate::compiler::ir::par;
 use crate::compiler::source::{FileId, SourceMap};
 use crate::compiler::syntax::ast;
+
+mod access;
+mod calls;
+mod collect;
+mod convert;
+mod cx;
+mod directives;
+mod expr;
+mod fold;
+mod functions;
+mod header;
+mod items;
+mod maps;
+mod ops;
+mod parallel;
+mod prims;
+mod shape;
+mod stmt;
+#[cfg(test)]
+mod tests;
+mod value;
 
 /// One file of a build.
 #[derive(Clone, Debug)]
@@ -18,6 +43,7 @@ pub struct SourceUnit {
 }
 
 /// Checks all files of a build together. The program is meant for use only where `sink` holds no error.
-pub fn check(_sources: &SourceMap, _units: &[SourceUnit], _sink: &mut Sink) -> par::Program {
-    par::Program::default()
+pub fn check(sources: &SourceMap, units: &[SourceUnit], sink: &mut Sink) -> par::Program {
+    let collected = collect::collect(sources, units, sink);
+    functions::check_bodies(&collected, sink)
 }

@@ -1,0 +1,483 @@
+//! Map blocks and the folds behind them.
+
+use crate::compiler::diag::{Code, Diagnostic, near};
+use crate::compiler::ir::par::{
+    self, Block, Directives, Expr, ExprKind, Fold, FoldKind, FoldOp, Iter, Map, Stmt, StmtKind, Target, VarId,
+    VarKind,
+};
+use crate::compiler::source::Span;
+use crate::compiler::syntax::ast;
+use crate::compiler::ty::Ty;
+
+use super::access::{TargetRef, stmt};
+use super::convert::Purpose;
+use super::cx::Cx;
+use super::shape;
+use super::value::Val;
+
+/// A suffix whose inside was checked; the target belongs to the level outside.
+struct HalfFold<'e> {
+    kind: FoldKind,
+    op: OpArg<'e>,
+    target: &'e ast::Expr,
+    value: Expr,
+    over: Vec<VarId>,
+    span: Span,
+    /// Position in the body after which the value is there.
+    name: String,
+}
+
+/// An operator as written.
+#[derive(Clone, Copy)]
+pub(super) enum OpArg<'e> {
+    /// None was written: `+`.
+    Default(Span),
+    /// In quotes.
+    Quoted(&'e str, Span),
+    /// A scalar function.
+    Named(&'e str, Span),
+    /// With its neutral element.
+    WithNeutral(&'e ast::Ident, &'e ast::Expr),
+}
+
+impl Cx<'_> {
+    pub(super) fn map_stmt(&mut self, m: &ast::Map, span: Span, out: &mut Vec<Stmt>) -> Option<()> {
+        let directives = self.take_directives();
+        let ranges: Vec<Option<(Expr, Expr, Expr)>> = m.iters.iter().map(|iter| self.bounds(m, iter)).collect();
+        let before = self.assigned.clone();
+        self.enter_map();
+        self.maps.last_mut().expect("entered above").unordered = directives.unordered;
+        let iters = self.iterators(m, ranges);
+        let mut body = Vec::new();
+        self.stmts(&m.body.stmts, &mut body);
+        let halves: Vec<Option<HalfFold<'_>>> = m.suffixes.iter().map(|s| self.suffix_inside(s, &iters)).collect();
+        let values = self.fold_values(halves, &mut body);
+        let first = self.iters.len() - m.iters.len();
+        let own: Vec<VarId> = self.iters.drain(first..).collect();
+        let frame = self.leave_map();
+        self.assigned = before;
+        let folds: Vec<Option<(Fold, Expr)>> =
+            values.into_iter().map(|half| self.suffix_outside(half?, &own, &directives)).collect();
+        let mut complete = true;
+        let mut done = Vec::new();
+        for fold in folds {
+            match fold {
+                Some((mut fold, value)) => {
+                    fold.value = self.fold_value(value, &fold.op, &mut body);
+                    done.push(fold);
+                }
+                None => complete = false,
+            }
+        }
+        let iters: Vec<Iter> = iters.into_iter().collect::<Option<_>>()?;
+        let declares = frame.implicit.iter().map(|var| {
+            let span = self.vars[*var].span;
+            stmt(StmtKind::Declare { var: *var, zero: true }, span)
+        });
+        let body = Block { stmts: declares.chain(body).collect() };
+        let map = Map { iters, body, folds: done, directives };
+        out.push(stmt(StmtKind::Map(map), span));
+        complete.then_some(())
+    }
+
+    fn bounds(&mut self, m: &ast::Map, iter: &ast::Iter) -> Option<(Expr, Expr, Expr)> {
+        self.refuse_own_iterators(m, iter)?;
+        self.range(&iter.range)
+    }
+
+    /// Bounds are evaluated before the map: its own iterators have no values there.
+    fn refuse_own_iterators(&mut self, m: &ast::Map, iter: &ast::Iter) -> Option<()> {
+        let mut names = Vec::new();
+        for bound in [Some(&iter.range.low), Some(&iter.range.high), iter.range.step.as_ref()].into_iter().flatten() {
+            collect_names(bound, &mut names);
+        }
+        for (name, span) in names {
+            let own = m.iters.iter().find(|other| other.name.name == name);
+            if let Some(own) = own.filter(|_| self.lookup(&name).is_none()) {
+                let other = own.name.span;
+                return self.error(
+                    Diagnostic::new(
+                        Code::OwnIterator,
+                        span,
+                        format!("the bounds of `{}` use `{name}`, an iterator of the same map", iter.name.name),
+                    )
+                    .label("has no value yet")
+                    .also(other, "declared by the same map")
+                    .help(format!(
+                        "use a nested map: `map {{ {} map {{ {} … }} }}`",
+                        self.text(own.span).trim_end_matches(';').to_string() + ";",
+                        self.text(iter.span).trim_end_matches(';').to_string() + ";"
+                    )),
+                );
+            }
+        }
+        Some(())
+    }
+
+    fn iterators(&mut self, m: &ast::Map, ranges: Vec<Option<(Expr, Expr, Expr)>>) -> Vec<Option<Iter>> {
+        let mut iters = Vec::new();
+        let mut vars = Vec::new();
+        for (iter, range) in m.iters.iter().zip(ranges) {
+            let var = self.new_var(&iter.name.name, Ty::LONG, Vec::new(), VarKind::Iter, iter.name.span);
+            self.declare(&iter.name, var);
+            vars.push(var);
+            iters.push(range.map(|(lo, hi, step)| Iter { var, lo, hi, step, span: iter.span }));
+        }
+        // Arrays declared outside count all iterators of this map, whichever they come before.
+        self.iters.extend(vars);
+        iters
+    }
+
+    // ---- suffixes, seen from inside the body
+
+    fn suffix_inside<'e>(&mut self, call: &'e ast::Call, iters: &[Option<Iter>]) -> Option<HalfFold<'e>> {
+        let kind = match call.callee.name.as_str() {
+            "reduce" => FoldKind::Reduce,
+            "scan" => FoldKind::Scan,
+            "exscan" => FoldKind::Exscan,
+            _ => return self.bad_suffix(call),
+        };
+        let span = suffix_span(call);
+        let (op, target, value, over) = self.suffix_args(call, kind)?;
+        let over = self.over(kind, &over, iters, span);
+        let value = self.expr(value).and_then(|value| self.settle(value));
+        let name = self.vars_name(value.as_ref());
+        Some(HalfFold { kind, op, target, value: value?, over: over?, span, name })
+    }
+
+    fn vars_name(&self, value: Option<&Expr>) -> String {
+        match value.map(|v| &v.kind) {
+            Some(ExprKind::Read(var)) => self.vars[*var].name.clone(),
+            _ => "value".to_string(),
+        }
+    }
+
+    fn bad_suffix<T>(&mut self, call: &ast::Call) -> Option<T> {
+        self.error(
+            Diagnostic::new(Code::BadSuffix, call.callee.span, format!("`{}` is no suffix of a map", call.callee.name))
+                .label("not `reduce`, `scan` or `exscan`"),
+        )
+    }
+
+    fn suffix_args<'e>(
+        &mut self,
+        call: &'e ast::Call,
+        kind: FoldKind,
+    ) -> Option<(OpArg<'e>, &'e ast::Expr, &'e ast::Expr, Vec<(&'e ast::Ident, Span)>)> {
+        let mut plain = Vec::new();
+        let mut over = Vec::new();
+        for arg in &call.args {
+            match arg {
+                ast::Arg::Over { iter, span } => over.push((iter, *span)),
+                ast::Arg::Expr(_) | ast::Arg::Operator { .. } | ast::Arg::WithNeutral { .. } => plain.push(arg),
+            }
+        }
+        let (op, rest) = match plain.as_slice() {
+            [ast::Arg::Operator { name, span }, rest @ ..] => (OpArg::Quoted(name, *span), rest),
+            [ast::Arg::WithNeutral { op, neutral }, rest @ ..] => (OpArg::WithNeutral(op, neutral), rest),
+            [ast::Arg::Expr(first), rest @ ..] if rest.len() == 2 => (self.named_op(first)?, rest),
+            rest if kind != FoldKind::Reduce => (OpArg::Default(call.callee.span), rest),
+            // Only scans have an operator that may be left out.
+            _ => (OpArg::Default(call.callee.span), &[] as &[&ast::Arg]),
+        };
+        if let [ast::Arg::Expr(target), ast::Arg::Expr(value)] = rest {
+            return Some((op, target, value, over));
+        }
+        let name = &call.callee.name;
+        self.error(
+            Diagnostic::new(Code::BadSuffix, suffix_span(call), format!("`{name}` behind a map takes an operator, a target, a value and iterators"))
+                .label("other arguments")
+                .help(format!("write `{name}(\"+\", out, _x, i := [*]);`")),
+        )
+    }
+
+    fn over(
+        &mut self,
+        kind: FoldKind,
+        names: &[(&ast::Ident, Span)],
+        iters: &[Option<Iter>],
+        span: Span,
+    ) -> Option<Vec<VarId>> {
+        let mut over = Vec::new();
+        let own: Vec<VarId> = self.iters[self.iters.len() - iters.len()..].to_vec();
+        for (name, whole) in names {
+            let Some(var) = own.iter().copied().find(|var| self.vars[*var].name == name.name) else {
+                return self.not_an_iterator(name, &own);
+            };
+            if over.contains(&var) {
+                return self.error(
+                    Diagnostic::new(Code::FoldOver, *whole, format!("`{}` is folded over twice", name.name))
+                        .label("named again"),
+                );
+            }
+            over.push(var);
+        }
+        let what = match kind {
+            FoldKind::Reduce => None,
+            FoldKind::Scan | FoldKind::Exscan => (over.len() != 1).then_some("runs along exactly one iterator"),
+        };
+        if let Some(what) = what {
+            return self.error(
+                Diagnostic::new(Code::FoldOver, span, format!("a scan {what}"))
+                    .label(format!("names {}", over.len())),
+            );
+        }
+        if over.is_empty() {
+            return self.error(
+                Diagnostic::new(Code::FoldOver, span, "no iterator is folded over")
+                    .label("names none")
+                    .help("name the iterators to fold over: `k := [*]`"),
+            );
+        }
+        Some(over)
+    }
+
+    fn not_an_iterator<T>(&mut self, name: &ast::Ident, own: &[VarId]) -> Option<T> {
+        let names: Vec<&str> = own.iter().map(|var| self.vars[*var].name.as_str()).collect();
+        let outer = self.iters.iter().any(|var| self.vars[*var].name == name.name);
+        let near = near::suggest(&name.name, names.iter().copied());
+        let mut diagnostic = Diagnostic::new(
+            Code::FoldOver,
+            name.span,
+            format!("`{}` is no iterator of the map that the suffix follows", name.name),
+        )
+        .label(if outer { "an iterator of an outer map" } else { "not an iterator" });
+        diagnostic = match near {
+            Some(near) => diagnostic.suggest(name.span, near, "a similar iterator exists"),
+            None => {
+                let list: Vec<String> = names.iter().map(|n| format!("`{n}`")).collect();
+                diagnostic.note(format!("its iterators are {}", list.join(", ")))
+            }
+        };
+        self.error(diagnostic)
+    }
+
+    /// Values that are no scalars of the body's own get one, at the end of the body.
+    fn fold_values<'e>(
+        &mut self,
+        halves: Vec<Option<HalfFold<'e>>>,
+        body: &mut Vec<Stmt>,
+    ) -> Vec<Option<HalfFold<'e>>> {
+        let level = self.level();
+        halves
+            .into_iter()
+            .map(|half| {
+                let mut half = half?;
+                let own = match half.value.kind {
+                    ExprKind::Read(var) => {
+                        self.info(var).level == level
+                            && self.vars[var].kind == VarKind::Local
+                            && !self.vars[var].is_array()
+                    }
+                    _ => false,
+                };
+                if !own {
+                    half.value = self.temporary(&half.name, half.value.clone(), body);
+                }
+                Some(half)
+            })
+            .collect()
+    }
+
+    // ---- suffixes, seen from outside
+
+    fn suffix_outside(
+        &mut self,
+        half: HalfFold<'_>,
+        own: &[VarId],
+        directives: &Directives,
+    ) -> Option<(Fold, Expr)> {
+        let reduce = half.kind == FoldKind::Reduce;
+        let free: Vec<VarId> =
+            own.iter().copied().filter(|iter| !reduce || !half.over.contains(iter)).collect();
+        let folded: Vec<VarId> = if reduce { half.over.clone() } else { Vec::new() };
+        let target = self.fold_target(half.target, &free, &folded, half.value.ty);
+        let (target, ty) = target?;
+        let op = self.fold_op(half.op, ty, directives.ordered, half.target.span)?;
+        let what = format!("`{}`", self.text(half.target.span));
+        let value = self.coerce(Val::typed(half.value), ty, Purpose::since(&what, half.target.span))?;
+        let fold = Fold { kind: half.kind, op, target, value: own[0], over: half.over, span: half.span };
+        Some((fold, value))
+    }
+
+    /// The scalar that holds the value of a fold: the value itself, or a converted copy at the end of the body.
+    fn fold_value(&mut self, value: Expr, op: &FoldOp, body: &mut Vec<Stmt>) -> VarId {
+        if let ExprKind::Read(var) = value.kind {
+            return var;
+        }
+        let span = value.span;
+        let var = self.new_var("value", op.ty, Vec::new(), VarKind::Local, span);
+        body.push(stmt(StmtKind::Declare { var, zero: true }, span));
+        body.push(stmt(StmtKind::Assign { var, value }, span));
+        var
+    }
+
+    /// Where a fold's results go. `free` are the iterators that index it; they have names while it is checked.
+    fn fold_target(&mut self, e: &ast::Expr, free: &[VarId], folded: &[VarId], value: Ty) -> Option<(Target, Ty)> {
+        self.push_scope();
+        for iter in free {
+            let name = self.vars[*iter].name.clone();
+            self.bind(&name, *iter);
+        }
+        let before = self.iters.len();
+        self.iters.extend(free);
+        let target = self.fold_place(e, free, folded);
+        self.iters.truncate(before);
+        self.pop_scope();
+        match target? {
+            TargetRef::Element { place, ty } => {
+                self.each_iterator_indexes(&place, free, e.span)?;
+                Some((Target::Element(place), ty))
+            }
+            TargetRef::Scalar { var, path, ty } if path.is_empty() => {
+                if let Some(iter) = free.first() {
+                    let (iter, name) = (self.vars[*iter].name.clone(), self.vars[var].name.clone());
+                    return self.error(
+                        Diagnostic::new(
+                            Code::FoldTarget,
+                            e.span,
+                            format!("`{name}` is one value, but there is a result for every `{iter}`"),
+                        )
+                        .label("a scalar")
+                        .help(format!("fold over it too, `{iter} := [*]`, or use an array indexed by it")),
+                    );
+                }
+                self.mark_assigned(var);
+                Some((Target::Scalar(var), ty))
+            }
+            TargetRef::Scalar { .. } => self.error(
+                Diagnostic::new(Code::FoldTarget, e.span, "a fold cannot end in a field of a scalar")
+                    .label("a field")
+                    .help("fold into a scalar and assign the field afterwards"),
+            ),
+            TargetRef::Parallel { array, .. } => {
+                let name = self.vars[array].name.clone();
+                let rank = self.vars[array].shape.len();
+                let index: String = free.iter().map(|iter| format!("[{}]", self.vars[*iter].name)).collect();
+                let mut diagnostic = Diagnostic::new(
+                    Code::FoldTarget,
+                    e.span,
+                    format!("`{name}` is an array of {rank} dimensions, but each fold gives one value"),
+                )
+                .label("not one element");
+                if !index.is_empty() && free.len() == rank {
+                    diagnostic = diagnostic.suggest(e.span, format!("{name}{index}"), "name the element");
+                }
+                self.error(diagnostic)
+            }
+            TargetRef::New => {
+                if let Some(iter) = free.first() {
+                    let iter = self.vars[*iter].name.clone();
+                    return self.error(
+                        Diagnostic::new(Code::FoldTarget, e.span, format!("one value would hold a result for every `{iter}`"))
+                            .label("a scalar"),
+                    );
+                }
+                let name = self.text(e.span);
+                let var = self.make_implicit(name, Some(value), e.span);
+                self.mark_assigned(var);
+                Some((Target::Scalar(var), value))
+            }
+        }
+    }
+
+    /// The target of a fold as seen from the level outside the map, where only free iterators have names.
+    fn fold_place(&mut self, e: &ast::Expr, free: &[VarId], folded: &[VarId]) -> Option<TargetRef> {
+        let mut names = Vec::new();
+        collect_names(e, &mut names);
+        for (name, span) in names {
+            let hidden = folded.iter().any(|iter| self.vars[*iter].name == name);
+            if hidden && self.lookup(&name).is_none() {
+                return self.error(
+                    Diagnostic::new(Code::FoldTarget, span, format!("`{name}` is folded over, so results have no `{name}`"))
+                        .label("gone after the fold")
+                        .help("index the target by the iterators that are not named in the suffix"),
+                );
+            }
+        }
+        // An element named by the rule of the iteration: `_y` or `y` for `y[r]`.
+        if let ast::ExprKind::Name(name) = &e.kind {
+            if let Some(super::cx::Named::Array(array)) = self.lookup(name) {
+                if let Some(index) = self.iteration_index(array, e.span).filter(|_| !free.is_empty() || self.in_map()) {
+                    self.check_writable(array, e.span)?;
+                    let ty = self.vars[array].ty;
+                    return Some(TargetRef::Element { place: self.place(array, index, e.span), ty });
+                }
+            }
+        }
+        self.target(e)
+    }
+
+    fn each_iterator_indexes(&mut self, place: &par::Place, free: &[VarId], span: Span) -> Option<()> {
+        for iter in free {
+            if !place.index.iter().any(|index| shape::mentions(index, *iter)) {
+                let name = self.vars[*iter].name.clone();
+                let declared = self.vars[*iter].span;
+                return self.error(
+                    Diagnostic::new(
+                        Code::FoldTarget,
+                        span,
+                        format!("the results for every `{name}` would go to one element"),
+                    )
+                    .label(format!("not indexed by `{name}`"))
+                    .also(declared, "not folded over")
+                    .help(format!("index the target by `{name}`, or fold over it: `{name} := [*]`")),
+                );
+            }
+        }
+        Some(())
+    }
+}
+
+/// Names in an expression, with their places.
+pub(super) fn collect_names(e: &ast::Expr, names: &mut Vec<(String, Span)>) {
+    match &e.kind {
+        ast::ExprKind::Name(name) => names.push((name.clone(), e.span)),
+        ast::ExprKind::Index { base, subscripts } => {
+            collect_names(base, names);
+            for sub in subscripts {
+                match sub {
+                    ast::Subscript::At(index) => collect_names(index, names),
+                    ast::Subscript::Range(range) => {
+                        collect_names(&range.low, names);
+                        collect_names(&range.high, names);
+                        if let Some(step) = &range.step {
+                            collect_names(step, names);
+                        }
+                    }
+                    ast::Subscript::All(_) => {}
+                }
+            }
+        }
+        ast::ExprKind::Field { base: operand, .. }
+        | ast::ExprKind::Unary { operand, .. }
+        | ast::ExprKind::Cast { operand, .. } => collect_names(operand, names),
+        ast::ExprKind::Binary { left, right, .. } => {
+            collect_names(left, names);
+            collect_names(right, names);
+        }
+        ast::ExprKind::Select { condition, then, otherwise } => {
+            collect_names(condition, names);
+            collect_names(then, names);
+            collect_names(otherwise, names);
+        }
+        ast::ExprKind::Call(call) => {
+            for arg in &call.args {
+                if let ast::Arg::Expr(e) = arg {
+                    collect_names(e, names);
+                }
+            }
+        }
+        ast::ExprKind::Struct { fields, .. } => fields.iter().for_each(|(_, e)| collect_names(e, names)),
+        ast::ExprKind::Literal(_) | ast::ExprKind::Limit { .. } | ast::ExprKind::Error => {}
+    }
+}
+
+/// From the word to the last argument.
+fn suffix_span(call: &ast::Call) -> Span {
+    match call.args.last() {
+        Some(ast::Arg::Over { span, .. } | ast::Arg::Operator { span, .. }) => call.callee.span.to(*span),
+        Some(ast::Arg::Expr(e) | ast::Arg::WithNeutral { neutral: e, .. }) => call.callee.span.to(e.span),
+        None => call.callee.span,
+    }
+}
