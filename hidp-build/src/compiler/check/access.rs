@@ -134,10 +134,7 @@ impl Cx<'_> {
                  since its declaration, which is {count} here"
             ))
         } else {
-            diagnostic.help(format!(
-                "name an element, `{name}{}`, or fold the array with `reduce`",
-                "[0]".repeat(rank)
-            ))
+            diagnostic.help(format!("name an element, `{name}{}`, or fold the array with `reduce`", "[0]".repeat(rank)))
         };
         self.error(diagnostic)
     }
@@ -186,17 +183,25 @@ impl Cx<'_> {
             Some(Named::ElementOf(array)) => {
                 let plain = self.vars[array].name.clone();
                 self.error(
-                    Diagnostic::new(Code::NotAnArray, base.span, format!("`{name}` is one element, which has no indices"))
-                        .label("already this iteration's element")
-                        .suggest(base.span, plain, "name the array"),
+                    Diagnostic::new(
+                        Code::NotAnArray,
+                        base.span,
+                        format!("`{name}` is one element, which has no indices"),
+                    )
+                    .label("already this iteration's element")
+                    .suggest(base.span, plain, "name the array"),
                 )
             }
             Some(Named::Scalar(var)) => {
                 let declared = self.vars[var].span;
                 self.error(
-                    Diagnostic::new(Code::NotAnArray, base.span, format!("`{name}` is a scalar, which has no elements"))
-                        .label("a scalar")
-                        .also(declared, "declared here"),
+                    Diagnostic::new(
+                        Code::NotAnArray,
+                        base.span,
+                        format!("`{name}` is a scalar, which has no elements"),
+                    )
+                    .label("a scalar")
+                    .also(declared, "declared here"),
                 )
             }
             Some(Named::Poisoned | Named::Global(Global::Poisoned)) => self.silent(),
@@ -263,9 +268,8 @@ impl Cx<'_> {
             high = Expr { span, ..shape::add(&high, &Expr::int(1, span)) };
         }
         if step.as_int().is_some_and(|step| step <= 0) {
-            return self.error(
-                Diagnostic::new(Code::BadStride, step.span, "a stride must be positive").label("not positive"),
-            );
+            return self
+                .error(Diagnostic::new(Code::BadStride, step.span, "a stride must be positive").label("not positive"));
         }
         Some((low, high, step))
     }
@@ -385,7 +389,7 @@ impl Cx<'_> {
             }
             ast::ExprKind::Error => self.silent(),
             _ => self.error(
-                Diagnostic::new(Code::NotAssignable, e.span, "this cannot be assigned to")
+                Diagnostic::new(Code::NotWritable, e.span, "this cannot be assigned to")
                     .label("not a variable, an element or a section"),
             ),
         }
@@ -449,7 +453,7 @@ impl Cx<'_> {
             Some(Named::Poisoned | Named::Global(Global::Poisoned)) => self.silent(),
             Some(Named::Global(global)) => self.error(
                 Diagnostic::new(
-                    Code::NotAssignable,
+                    Code::NotWritable,
                     span,
                     format!("`{name}` is a {}, which cannot be assigned to", global.noun()),
                 )
@@ -485,13 +489,9 @@ impl Cx<'_> {
             .collect();
         let index: String = iters.iter().map(|iter| format!("[{iter}]")).collect();
         self.error(
-            Diagnostic::new(
-                Code::DataParallelInMap,
-                span,
-                format!("`{name}` is assigned as a whole inside a map"),
-            )
-            .label("data-parallel statements stand at host level only")
-            .help(format!("write a nested map: `map {{ {} {name}{index} = …; }}`", ranges.join(" "))),
+            Diagnostic::new(Code::DataParallelInMap, span, format!("`{name}` is assigned as a whole inside a map"))
+                .label("data-parallel statements stand at host level only")
+                .help(format!("write a nested map: `map {{ {} {name}{index} = …; }}`", ranges.join(" "))),
         )
     }
 
@@ -506,7 +506,7 @@ impl Cx<'_> {
         };
         if let Some(noun) = refused {
             return self.error(
-                Diagnostic::new(Code::NotAssignable, span, format!("`{name}` is {noun}, which cannot be assigned to"))
+                Diagnostic::new(Code::NotWritable, span, format!("`{name}` is {noun}, which cannot be assigned to"))
                     .label("never changes")
                     .also(declared, "declared here"),
             );

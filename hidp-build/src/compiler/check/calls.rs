@@ -34,9 +34,13 @@ impl Cx<'_> {
             Some(Named::Global(Global::Scalar(id))) => return self.scalar_call(id, call, span),
             Some(Named::Global(Global::Func(_))) => {
                 return self.error(
-                    Diagnostic::new(Code::NotAValue, call.callee.span, format!("`{name}` is a function over arrays, which has no value"))
-                        .label("called as a value")
-                        .help(format!("call it as a statement: `{name}(…);`")),
+                    Diagnostic::new(
+                        Code::NotAValue,
+                        call.callee.span,
+                        format!("`{name}` is a function over arrays, which has no value"),
+                    )
+                    .label("called as a value")
+                    .help(format!("call it as a statement: `{name}(…);`")),
                 );
             }
             Some(Named::Global(Global::Poisoned)) => return self.silent(),
@@ -47,9 +51,13 @@ impl Cx<'_> {
         }
         if super::prims::is_primitive(name) {
             return self.error(
-                Diagnostic::new(Code::NotAValue, call.callee.span, format!("`{name}` is a primitive, which has no value"))
-                    .label("called as a value")
-                    .help(format!("call it as a statement: `{name}(…);`")),
+                Diagnostic::new(
+                    Code::NotAValue,
+                    call.callee.span,
+                    format!("`{name}` is a primitive, which has no value"),
+                )
+                .label("called as a value")
+                .help(format!("call it as a statement: `{name}(…);`")),
             );
         }
         let candidates: Vec<&str> = self
@@ -150,8 +158,12 @@ impl Cx<'_> {
         if let Some(bad) = values.iter().find(|v| v.default_ty().scalar().is_none()) {
             let (ty, at) = (self.show_ty(bad.default_ty()), bad.span());
             return self.error(
-                Diagnostic::new(Code::BadOperand, at, format!("`{}` takes numbers, but this is `{ty}`", call.callee.name))
-                    .label(format!("`{ty}`")),
+                Diagnostic::new(
+                    Code::BadOperand,
+                    at,
+                    format!("`{}` takes numbers, but this is `{ty}`", call.callee.name),
+                )
+                .label(format!("`{ty}`")),
             );
         }
         self.math_of(function, values, call, span)
@@ -263,9 +275,13 @@ impl Cx<'_> {
             Some(Named::Global(Global::Func(id))) => return self.func_call(id, call, span, out),
             Some(Named::Global(Global::Scalar(_))) => {
                 return self.error(
-                    Diagnostic::new(Code::NotAValue, call.callee.span, format!("the value of scalar function `{name}` is not used"))
-                        .label("has no other effect")
-                        .help("assign its value"),
+                    Diagnostic::new(
+                        Code::NotAValue,
+                        call.callee.span,
+                        format!("the value of scalar function `{name}` is not used"),
+                    )
+                    .label("has no other effect")
+                    .help("assign its value"),
                 );
             }
             Some(Named::Global(Global::Poisoned)) => return self.silent(),
@@ -278,7 +294,7 @@ impl Cx<'_> {
             .names_in_scope()
             .into_iter()
             .filter(|n| matches!(self.lookup(n), Some(Named::Global(Global::Func(_)))))
-            .chain(super::prims::names())
+            .chain(super::prims::NAMES.iter().copied())
             .collect();
         let near = near::suggest(name, candidates).map(str::to_string);
         self.unknown_function(&call.callee, near)
@@ -291,11 +307,8 @@ impl Cx<'_> {
         if args.len() != sig.params.len() {
             return self.count_args(call, sig.params.len(), Some(sig.span));
         }
-        let checked: Vec<Option<CallArg>> = args
-            .iter()
-            .zip(&sig.params)
-            .map(|(arg, param)| self.func_arg(arg, param, &sig.name, out))
-            .collect();
+        let checked: Vec<Option<CallArg>> =
+            args.iter().zip(&sig.params).map(|(arg, param)| self.func_arg(arg, param, &sig.name, out)).collect();
         let checked: Vec<CallArg> = checked.into_iter().collect::<Option<_>>()?;
         let uses: Vec<(Option<VarId>, Direction, Span)> = checked
             .iter()
@@ -345,9 +358,13 @@ impl Cx<'_> {
             TargetRef::Parallel { array, .. } => {
                 let name = self.vars[array].name.clone();
                 self.error(
-                    Diagnostic::new(Code::RankMismatch, arg.span, format!("{what} is a scalar, but `{name}` is an array"))
-                        .label("an array")
-                        .also(param.span, "a scalar"),
+                    Diagnostic::new(
+                        Code::RankMismatch,
+                        arg.span,
+                        format!("{what} is a scalar, but `{name}` is an array"),
+                    )
+                    .label("an array")
+                    .also(param.span, "a scalar"),
                 )
             }
         }

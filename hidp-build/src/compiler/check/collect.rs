@@ -100,7 +100,7 @@ fn declared_names(items: &Items<'_>, order: &[usize], sink: &mut Sink) -> BTreeM
 
 fn reserved(name: &ast::Ident) -> Diagnostic {
     let what = if super::prims::is_primitive(&name.name) { "primitive" } else { "maths function" };
-    Diagnostic::new(Code::ReservedName, name.span, format!("`{}` is the name of a {what}", name.name))
+    Diagnostic::new(Code::TakenName, name.span, format!("`{}` is the name of a {what}", name.name))
         .label("reserved")
         .suggest(name.span, format!("my_{}", name.name), "choose another name")
 }
@@ -112,11 +112,7 @@ fn duplicate(name: &str, again: Span, first: Span) -> Diagnostic {
 }
 
 /// What each file sees: its own names and those that the files it imports declare.
-fn visible_names(
-    units: &[SourceUnit],
-    declared: &BTreeMap<FileId, Names>,
-    sink: &mut Sink,
-) -> BTreeMap<FileId, Names> {
+fn visible_names(units: &[SourceUnit], declared: &BTreeMap<FileId, Names>, sink: &mut Sink) -> BTreeMap<FileId, Names> {
     let empty = Names::new();
     let mut visible = BTreeMap::new();
     for unit in units {
@@ -232,9 +228,13 @@ fn structs(globals: &mut Globals<'_>, items: &[(FileId, &ast::StructItem)], orde
         }
         if item.fields.as_ref().is_some_and(Vec::is_empty) {
             sink.push(
-                Diagnostic::new(Code::RecursiveStruct, item.name.span, format!("struct `{}` has no fields", item.name.name))
-                    .label("empty")
-                    .help("give it at least one field"),
+                Diagnostic::new(
+                    Code::RecursiveStruct,
+                    item.name.span,
+                    format!("struct `{}` has no fields", item.name.name),
+                )
+                .label("empty")
+                .help("give it at least one field"),
             );
         }
         globals.structs.push(par::Struct {
@@ -295,11 +295,16 @@ fn constant(
     if state[index] != 0 {
         if state[index] == VISITING {
             let start = path.iter().position(|at| *at == index).unwrap_or(0);
-            let names: Vec<&str> = path[start..].iter().chain([&index]).map(|at| items[*at].1.name.name.as_str()).collect();
+            let names: Vec<&str> =
+                path[start..].iter().chain([&index]).map(|at| items[*at].1.name.name.as_str()).collect();
             sink.push(
-                Diagnostic::new(Code::NotConstant, items[index].1.name.span, format!("constant `{}` is made of itself", names[0]))
-                    .label("has no value")
-                    .note(format!("the cycle is {}", names.join(" -> "))),
+                Diagnostic::new(
+                    Code::NotConstant,
+                    items[index].1.name.span,
+                    format!("constant `{}` is made of itself", names[0]),
+                )
+                .label("has no value")
+                .note(format!("the cycle is {}", names.join(" -> "))),
             );
         }
         return;

@@ -73,11 +73,8 @@ impl Cx<'_> {
             }
             UntypedKind::Select(cond, then, otherwise) => {
                 let (then, otherwise) = (self.materialize(then, ty), self.materialize(otherwise, ty));
-                let kind = ExprKind::Select {
-                    cond: cond.clone(),
-                    then: Box::new(then?),
-                    otherwise: Box::new(otherwise?),
-                };
+                let kind =
+                    ExprKind::Select { cond: cond.clone(), then: Box::new(then?), otherwise: Box::new(otherwise?) };
                 Some(Expr { kind, ty: ty.into(), span })
             }
             UntypedKind::Math(function, args) => {
@@ -146,9 +143,7 @@ impl Cx<'_> {
             (Val::Typed { expr, .. }, to) if expr.ty == to => Some(expr),
             (Val::Typed { expr, dimension }, to) => match (expr.ty.scalar(), to.scalar()) {
                 (Some(from), Some(to)) if from.converts_to(to) => Some(convert(expr, to, ConvertMode::Cast)),
-                (Some(Scalar::I64), Some(to)) if dimension && to.is_integer() => {
-                    self.narrow_dimension(expr, to)
-                }
+                (Some(Scalar::I64), Some(to)) if dimension && to.is_integer() => self.narrow_dimension(expr, to),
                 _ => self.mismatch(&expr, to, purpose),
             },
         }
@@ -178,9 +173,11 @@ impl Cx<'_> {
                 let zero = if from.is_float() { "0.0" } else { "0" };
                 diagnostic.suggest(value.span, format!("{} != {zero}", operand_text(source)), "compare it")
             }
-            (Ty::Scalar(from), Ty::Scalar(to)) => diagnostic
-                .note(loss(from, to))
-                .suggest(value.span, cast_text(to.hidp_name(), source), "convert it explicitly"),
+            (Ty::Scalar(from), Ty::Scalar(to)) => diagnostic.note(loss(from, to)).suggest(
+                value.span,
+                cast_text(to.hidp_name(), source),
+                "convert it explicitly",
+            ),
             (Ty::Struct(_), _) | (_, Ty::Struct(_)) => diagnostic,
         };
         self.error(diagnostic)
@@ -204,9 +201,7 @@ impl Cx<'_> {
             return Some(Expr { span, ..operand });
         }
         match (operand.ty, to) {
-            (Ty::Scalar(_), Ty::Scalar(scalar)) => {
-                Some(Expr { span, ..convert(operand, scalar, ConvertMode::Cast) })
-            }
+            (Ty::Scalar(_), Ty::Scalar(scalar)) => Some(Expr { span, ..convert(operand, scalar, ConvertMode::Cast) }),
             (from, to) => {
                 let (from, to) = (self.show_ty(from), self.show_ty(to));
                 self.error(

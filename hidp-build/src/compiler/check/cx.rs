@@ -189,7 +189,12 @@ impl<'a> Cx<'a> {
 
     /// Enters a map: its iterators and its body's names go into a new scope.
     pub(super) fn enter_map(&mut self) {
-        self.maps.push(MapFrame { implicit: Vec::new(), scope: self.scopes.len(), outer_loops: self.loops, unordered: false });
+        self.maps.push(MapFrame {
+            implicit: Vec::new(),
+            scope: self.scopes.len(),
+            outer_loops: self.loops,
+            unordered: false,
+        });
         self.loops = 0;
         self.push_scope();
     }
@@ -229,7 +234,7 @@ impl<'a> Cx<'a> {
     pub(super) fn refuse_reserved(&mut self, name: &str, span: Span) {
         if super::prims::is_primitive(name) {
             let _: Option<()> = self.error(
-                Diagnostic::new(Code::ReservedName, span, format!("`{name}` is the name of a primitive"))
+                Diagnostic::new(Code::TakenName, span, format!("`{name}` is the name of a primitive"))
                     .label("reserved")
                     .suggest(span, format!("my_{name}"), "choose another name"),
             );
@@ -283,9 +288,7 @@ impl<'a> Cx<'a> {
 
     fn lookup_underscored(&self, name: &str, rest: &str) -> Option<Named> {
         let local = |scope: &Scope| {
-            [name, rest]
-                .iter()
-                .find_map(|n| scope.names.get(*n).copied().filter(|var| self.is_plain_scalar(*var)))
+            [name, rest].iter().find_map(|n| scope.names.get(*n).copied().filter(|var| self.is_plain_scalar(*var)))
         };
         let of_a_map = self.scopes.iter().rev().filter(|scope| scope.level > 0).find_map(local);
         let of_the_function = |n: &str| self.find(n, &|var, level| level == 0 && self.is_plain_scalar(var));

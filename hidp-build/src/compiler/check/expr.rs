@@ -187,7 +187,7 @@ impl Cx<'_> {
         }
     }
 
-    fn shift(&mut self, op: BinOp, left: Val, right: Val, span: Span) -> Option<Val> {
+    pub(super) fn shift(&mut self, op: BinOp, left: Val, right: Val, span: Span) -> Option<Val> {
         for side in [&left, &right] {
             let integer = match side {
                 Val::Untyped(untyped) => !untyped.is_float(),
@@ -312,13 +312,7 @@ impl Cx<'_> {
         )
     }
 
-    fn select(
-        &mut self,
-        condition: &ast::Expr,
-        then: &ast::Expr,
-        otherwise: &ast::Expr,
-        span: Span,
-    ) -> Option<Val> {
+    fn select(&mut self, condition: &ast::Expr, then: &ast::Expr, otherwise: &ast::Expr, span: Span) -> Option<Val> {
         let (cond, then, otherwise) = (self.condition(condition), self.expr(then), self.expr(otherwise));
         let (cond, then, otherwise) = (Box::new(cond?), then?, otherwise?);
         if let (Val::Untyped(t), Val::Untyped(o)) = (&then, &otherwise) {

@@ -50,9 +50,7 @@ pub(super) fn eval(expr: &Expr) -> Option<Const> {
         ExprKind::Const(value) => Some(*value),
         ExprKind::Convert { operand, .. } => Some(convert(eval(operand)?, expr.ty.scalar()?)),
         ExprKind::Unary(op, operand) => unary(*op, eval(operand)?, expr.ty.scalar()?),
-        ExprKind::Binary { op, left, right, .. } => {
-            binary(*op, eval(left)?, eval(right)?, left.ty.scalar()?)
-        }
+        ExprKind::Binary { op, left, right, .. } => binary(*op, eval(left)?, eval(right)?, left.ty.scalar()?),
         ExprKind::Lazy { and, left, right } => match (eval(left)?, and) {
             (Const::Bool(false), true) => Some(Const::Bool(false)),
             (Const::Bool(true), false) => Some(Const::Bool(true)),

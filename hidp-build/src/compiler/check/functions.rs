@@ -52,10 +52,7 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
 fn entries(collected: &Collected<'_>, calls: &[Calls<FuncId>]) -> Vec<FuncId> {
     let called: BTreeSet<FuncId> = calls.iter().flatten().map(|(id, _)| *id).collect();
     let own = collected.funcs.iter().enumerate();
-    own.filter(|(_, (_, f))| !f.is_static)
-        .map(|(at, _)| FuncId::new(at))
-        .filter(|id| !called.contains(id))
-        .collect()
+    own.filter(|(_, (_, f))| !f.is_static).map(|(at, _)| FuncId::new(at)).filter(|id| !called.contains(id)).collect()
 }
 
 fn index_calls<I: Id>(calls: &[Calls<I>]) -> Vec<Vec<(usize, Span)>> {
@@ -64,7 +61,14 @@ fn index_calls<I: Id>(calls: &[Calls<I>]) -> Vec<Vec<(usize, Span)>> {
 
 /// Reports cycles of calls. Without any, gives the functions in an order in which callees come before callers.
 fn refuse_recursion(calls: &[Vec<(usize, Span)>], names: &[&str], sink: &mut Sink) -> Option<Vec<usize>> {
-    let mut search = Search { calls, names, state: vec![State::New; calls.len()], path: Vec::new(), order: Vec::new(), cyclic: false };
+    let mut search = Search {
+        calls,
+        names,
+        state: vec![State::New; calls.len()],
+        path: Vec::new(),
+        order: Vec::new(),
+        cyclic: false,
+    };
     for at in 0..calls.len() {
         search.visit(at, sink);
     }
@@ -114,11 +118,10 @@ impl Search<'_> {
         let mut names: Vec<&str> = cycle.iter().map(|(at, _)| self.names[*at]).collect();
         names.push(self.names[callee]);
         let (_, last) = cycle[cycle.len() - 1];
-        let mut diagnostic =
-            Diagnostic::new(Code::Recursion, last, format!("`{}` calls itself", self.names[callee]))
-                .label("this call closes the cycle")
-                .note(format!("the cycle is {}", names.join(" -> ")))
-                .note("every call is inlined, so none may lead back to its function");
+        let mut diagnostic = Diagnostic::new(Code::Recursion, last, format!("`{}` calls itself", self.names[callee]))
+            .label("this call closes the cycle")
+            .note(format!("the cycle is {}", names.join(" -> ")))
+            .note("every call is inlined, so none may lead back to its function");
         for (at, span) in &cycle[..cycle.len() - 1] {
             diagnostic = diagnostic.also(*span, format!("called by `{}`", self.names[*at]));
         }
@@ -156,9 +159,13 @@ fn scalar_function(
         if cx.assigned.is_some() && !cx.failed {
             let end = Span { start: body.span.end.saturating_sub(1), ..body.span };
             let _: Option<()> = cx.error(
-                Diagnostic::new(Code::MissingReturn, end, format!("not every path of `{}` returns a value", f.name.name))
-                    .label("reached without `return`")
-                    .also(f.result.span, format!("a `{}` is promised here", f.result.name)),
+                Diagnostic::new(
+                    Code::MissingReturn,
+                    end,
+                    format!("not every path of `{}` returns a value", f.name.name),
+                )
+                .label("reached without `return`")
+                .also(f.result.span, format!("a `{}` is promised here", f.result.name)),
             );
         }
         block
@@ -264,9 +271,7 @@ impl Cx<'_> {
             let local = known.kind == VarKind::Local;
             let what = if info.written && local { "assigned, but never read" } else { "never used" };
             let code = if local { Code::UnusedLocal } else { Code::UnusedParameter };
-            self.sink.push(
-                Diagnostic::new(code, known.span, format!("`{}` is {what}", known.name)).label(what),
-            );
+            self.sink.push(Diagnostic::new(code, known.span, format!("`{}` is {what}", known.name)).label(what));
         }
     }
 

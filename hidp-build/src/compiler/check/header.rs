@@ -13,10 +13,14 @@ use super::stmt::too_many_dimensions;
 
 /// An unknown type name.
 pub(super) fn unknown_type(globals: &Globals<'_>, file: FileId, ty: &ast::TypeName) -> Diagnostic {
-    let diagnostic = Diagnostic::new(Code::UnknownType, ty.span, format!("there is no type `{}`", ty.name))
-        .label("not a type");
+    let diagnostic =
+        Diagnostic::new(Code::UnknownType, ty.span, format!("there is no type `{}`", ty.name)).label("not a type");
     let structs = globals.structs.iter().map(|(_, s)| s.name.as_str());
-    let candidates = Scalar::ALL.into_iter().map(Scalar::hidp_name).chain(["char"]).chain(structs);
+    let mut candidates: Vec<&str> = structs.collect();
+    for scalar in Scalar::ALL {
+        candidates.push(scalar.hidp_name());
+    }
+    candidates.push("char");
     match near::suggest(&ty.name, candidates) {
         Some(near) => diagnostic.suggest(ty.span, near, "a similar type exists"),
         None => match globals.lookup(file, &ty.name) {
@@ -133,9 +137,7 @@ impl Cx<'_> {
         let mut bound: Vec<VarId> = dims
             .iter()
             .copied()
-            .filter(|dim| {
-                extents.iter().any(|e| matches!(e.kind, ExprKind::Read(var) if var == *dim))
-            })
+            .filter(|dim| extents.iter().any(|e| matches!(e.kind, ExprKind::Read(var) if var == *dim)))
             .collect();
         loop {
             let next = dims.iter().copied().find(|dim| {
@@ -156,10 +158,13 @@ impl Cx<'_> {
             let name = self.vars[*dim].name.clone();
             let span = self.vars[*dim].span;
             let scalar = format!("_{name}");
-            let mut diagnostic =
-                Diagnostic::new(Code::UnboundDimension, span, format!("no argument gives dimension `{name}` a value"))
-                    .label("not bound")
-                    .note("a name is bound by an array that has it as a dimension, or by an expression that is linear in it");
+            let mut diagnostic = Diagnostic::new(
+                Code::UnboundDimension,
+                span,
+                format!("no argument gives dimension `{name}` a value"),
+            )
+            .label("not bound")
+            .note("a name is bound by an array that has it as a dimension, or by an expression that is linear in it");
             if self.names_in_scope().contains(&scalar.as_str()) {
                 diagnostic = diagnostic.suggest(span, scalar, "a scalar of a similar name exists");
             }

@@ -2,8 +2,7 @@
 
 use crate::compiler::diag::{Code, Diagnostic, near};
 use crate::compiler::ir::par::{
-    self, Block, Directives, Expr, ExprKind, Fold, FoldKind, FoldOp, Iter, Map, Stmt, StmtKind, Target, VarId,
-    VarKind,
+    self, Block, Directives, Expr, ExprKind, Fold, FoldKind, FoldOp, Iter, Map, Stmt, StmtKind, Target, VarId, VarKind,
 };
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast;
@@ -185,9 +184,13 @@ impl Cx<'_> {
         }
         let name = &call.callee.name;
         self.error(
-            Diagnostic::new(Code::BadSuffix, suffix_span(call), format!("`{name}` behind a map takes an operator, a target, a value and iterators"))
-                .label("other arguments")
-                .help(format!("write `{name}(\"+\", out, _x, i := [*]);`")),
+            Diagnostic::new(
+                Code::BadSuffix,
+                suffix_span(call),
+                format!("`{name}` behind a map takes an operator, a target, a value and iterators"),
+            )
+            .label("other arguments")
+            .help(format!("write `{name}(\"+\", out, _x, i := [*]);`")),
         )
     }
 
@@ -218,8 +221,7 @@ impl Cx<'_> {
         };
         if let Some(what) = what {
             return self.error(
-                Diagnostic::new(Code::FoldOver, span, format!("a scan {what}"))
-                    .label(format!("names {}", over.len())),
+                Diagnostic::new(Code::FoldOver, span, format!("a scan {what}")).label(format!("names {}", over.len())),
             );
         }
         if over.is_empty() {
@@ -281,15 +283,9 @@ impl Cx<'_> {
 
     // ---- suffixes, seen from outside
 
-    fn suffix_outside(
-        &mut self,
-        half: HalfFold<'_>,
-        own: &[VarId],
-        directives: &Directives,
-    ) -> Option<(Fold, Expr)> {
+    fn suffix_outside(&mut self, half: HalfFold<'_>, own: &[VarId], directives: &Directives) -> Option<(Fold, Expr)> {
         let reduce = half.kind == FoldKind::Reduce;
-        let free: Vec<VarId> =
-            own.iter().copied().filter(|iter| !reduce || !half.over.contains(iter)).collect();
+        let free: Vec<VarId> = own.iter().copied().filter(|iter| !reduce || !half.over.contains(iter)).collect();
         let folded: Vec<VarId> = if reduce { half.over.clone() } else { Vec::new() };
         let target = self.fold_target(half.target, &free, &folded, half.value.ty);
         let (target, ty) = target?;
@@ -369,8 +365,12 @@ impl Cx<'_> {
                 if let Some(iter) = free.first() {
                     let iter = self.vars[*iter].name.clone();
                     return self.error(
-                        Diagnostic::new(Code::FoldTarget, e.span, format!("one value would hold a result for every `{iter}`"))
-                            .label("a scalar"),
+                        Diagnostic::new(
+                            Code::FoldTarget,
+                            e.span,
+                            format!("one value would hold a result for every `{iter}`"),
+                        )
+                        .label("a scalar"),
                     );
                 }
                 let name = self.text(e.span);
@@ -389,9 +389,13 @@ impl Cx<'_> {
             let hidden = folded.iter().any(|iter| self.vars[*iter].name == name);
             if hidden && self.lookup(&name).is_none() {
                 return self.error(
-                    Diagnostic::new(Code::FoldTarget, span, format!("`{name}` is folded over, so results have no `{name}`"))
-                        .label("gone after the fold")
-                        .help("index the target by the iterators that are not named in the suffix"),
+                    Diagnostic::new(
+                        Code::FoldTarget,
+                        span,
+                        format!("`{name}` is folded over, so results have no `{name}`"),
+                    )
+                    .label("gone after the fold")
+                    .help("index the target by the iterators that are not named in the suffix"),
                 );
             }
         }

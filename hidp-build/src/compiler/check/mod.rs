@@ -23,6 +23,7 @@ mod header;
 mod items;
 mod maps;
 mod ops;
+mod outputs;
 mod parallel;
 mod prims;
 mod shape;

@@ -11,7 +11,8 @@ use super::cx::{Cx, Named};
 use super::items::Global;
 use super::maps::OpArg;
 
-const OPERATORS: &str = "`\"+\"`, `\"*\"`, `\"min\"`, `\"max\"`, `\"&\"`, `\"|\"`, `\"^\"` and scalar functions of two arguments";
+const OPERATORS: &str =
+    "`\"+\"`, `\"*\"`, `\"min\"`, `\"max\"`, `\"&\"`, `\"|\"`, `\"^\"` and scalar functions of two arguments";
 
 /// The built-in operator of this name.
 fn built_in(name: &str) -> Option<FoldFn> {
@@ -107,9 +108,13 @@ impl Cx<'_> {
             if let Some(id) = self.scalar_function(name) {
                 let _ = id;
                 return self.error(
-                    Diagnostic::new(Code::BadOperator, span, format!("`{name}` is a scalar function, written without quotes"))
-                        .label("quotes name built-in operators")
-                        .suggest(span, name, "name it plainly"),
+                    Diagnostic::new(
+                        Code::BadOperator,
+                        span,
+                        format!("`{name}` is a scalar function, written without quotes"),
+                    )
+                    .label("quotes name built-in operators")
+                    .suggest(span, name, "name it plainly"),
                 );
             }
             return self.error(
@@ -126,19 +131,22 @@ impl Cx<'_> {
         };
         let (Some(scalar), true) = (scalar, fits) else {
             let ty_name = self.show_ty(ty);
-            let mut diagnostic =
-                Diagnostic::new(Code::BadOperator, span, format!("`\"{name}\"` does not fold values of type `{ty_name}`"))
-                    .label(format!("cannot fold `{ty_name}`"))
-                    .also(because, format!("`{ty_name}`"));
+            let mut diagnostic = Diagnostic::new(
+                Code::BadOperator,
+                span,
+                format!("`\"{name}\"` does not fold values of type `{ty_name}`"),
+            )
+            .label(format!("cannot fold `{ty_name}`"))
+            .also(because, format!("`{ty_name}`"));
             if ty == Ty::BOOL {
-                diagnostic = diagnostic.help("fold truth values with `\"&\"`, `\"|\"` or `\"^\"`, or count in an `int`");
+                diagnostic =
+                    diagnostic.help("fold truth values with `\"&\"`, `\"|\"` or `\"^\"`, or count in an `int`");
             } else if scalar.is_none() {
                 diagnostic = diagnostic.help("structs fold with a scalar function of two arguments");
             }
             return self.error(diagnostic);
         };
-        let neutral = neutral(func, scalar)
-            .map(|value| Box::new(Expr { kind: ExprKind::Const(value), ty, span }));
+        let neutral = neutral(func, scalar).map(|value| Box::new(Expr { kind: ExprKind::Const(value), ty, span }));
         Some(FoldOp { func, ty, neutral, ordered })
     }
 
@@ -162,13 +170,9 @@ impl Cx<'_> {
             let declared = sig.span;
             let wanted = self.show_ty(ty);
             return self.error(
-                Diagnostic::new(
-                    Code::BadOperator,
-                    span,
-                    format!("`{name}` does not fold values of type `{wanted}`"),
-                )
-                .label("other types")
-                .also(declared, format!("should be `{wanted} {name}({wanted}, {wanted})`")),
+                Diagnostic::new(Code::BadOperator, span, format!("`{name}` does not fold values of type `{wanted}`"))
+                    .label("other types")
+                    .also(declared, format!("should be `{wanted} {name}({wanted}, {wanted})`")),
             );
         }
         Some(id)

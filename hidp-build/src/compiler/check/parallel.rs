@@ -163,9 +163,7 @@ impl Cx<'_> {
         for sub in &hoisted {
             index.push(match sub {
                 Sub::At(at) => at.clone(),
-                Sub::Range { lo, step, .. } => {
-                    element_index(dims.next().expect("the ranks are equal"), lo, step, span)
-                }
+                Sub::Range { lo, step, .. } => element_index(dims.next().expect("the ranks are equal"), lo, step, span),
             });
         }
         if array == parallel.target {
@@ -224,11 +222,7 @@ impl Cx<'_> {
             let not_negative = match dim.count.as_int() {
                 Some(_) => dim.count.clone(),
                 None if self.is_extent(place.array, &dim.count) => dim.count.clone(),
-                None => Expr {
-                    kind: ExprKind::Math(MathFn::Max, vec![dim.count.clone(), zero]),
-                    ty: Ty::LONG,
-                    span,
-                },
+                None => Expr { kind: ExprKind::Math(MathFn::Max, vec![dim.count.clone(), zero]), ty: Ty::LONG, span },
             };
             extents.push(self.stable(not_negative, out));
         }
@@ -236,11 +230,8 @@ impl Cx<'_> {
         let info = self.info_mut(copy);
         (info.read, info.written) = (true, true);
         out.push(stmt(StmtKind::Declare { var: copy, zero: true }, span));
-        let index: Vec<Expr> = parallel
-            .dims
-            .iter()
-            .map(|dim| shape::sub(&Expr::read(dim.iter, Ty::LONG, span), &dim.base))
-            .collect();
+        let index: Vec<Expr> =
+            parallel.dims.iter().map(|dim| shape::sub(&Expr::read(dim.iter, Ty::LONG, span), &dim.base)).collect();
         let mut copy_place = self.place(copy, index, span);
         copy_place.access = Access::Exclusive;
         let fill = stmt(StmtKind::Store { place: copy_place.clone(), value: value.clone() }, span);

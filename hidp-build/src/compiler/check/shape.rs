@@ -116,8 +116,7 @@ impl Linear {
         let mut found = false;
         for (keys, term) in &self.terms {
             let degree = keys.iter().filter(|k| **k == name).count();
-            let hidden =
-                keys.iter().zip(&term.product).any(|(k, e)| *k != name && mentions(e, var));
+            let hidden = keys.iter().zip(&term.product).any(|(k, e)| *k != name && mentions(e, var));
             if degree > 1 || hidden {
                 return false;
             }
@@ -371,11 +370,7 @@ mod tests {
     #[test]
     fn products_distribute() {
         // (n + 1) * (n - 1) = n * n - 1
-        let a = Expr::long(
-            BinOp::Mul,
-            Expr::long(BinOp::Add, var(0), int(1)),
-            Expr::long(BinOp::Sub, var(0), int(1)),
-        );
+        let a = Expr::long(BinOp::Mul, Expr::long(BinOp::Add, var(0), int(1)), Expr::long(BinOp::Sub, var(0), int(1)));
         let b = Expr::long(BinOp::Sub, Expr::long(BinOp::Mul, var(0), var(0)), int(1));
         assert!(same(&a, &b));
     }

@@ -156,9 +156,8 @@ impl Cx<'_> {
 
     fn refuse_negative(&mut self, extent: &Expr) {
         if extent.as_int().is_some_and(|size| size < 0) {
-            let _: Option<()> = self.error(
-                Diagnostic::new(Code::BadDimension, extent.span, "a size cannot be negative").label("negative"),
-            );
+            let _: Option<()> = self
+                .error(Diagnostic::new(Code::BadDimension, extent.span, "a size cannot be negative").label("negative"));
         }
     }
 
@@ -291,9 +290,13 @@ impl Cx<'_> {
             result => {
                 let (result, ty) = (self.show_ty(result), self.show_ty(ty));
                 self.error(
-                    Diagnostic::new(Code::BadOperand, op_span, format!("`{}=` on `{ty}` gives `{result}`", shape::bin_op(op)))
-                        .label(format!("the result is no `{ty}`"))
-                        .help("use `|=`, `&=` or `^=` on truth values"),
+                    Diagnostic::new(
+                        Code::BadOperand,
+                        op_span,
+                        format!("`{}=` on `{ty}` gives `{result}`", shape::bin_op(op)),
+                    )
+                    .label(format!("the result is no `{ty}`"))
+                    .help("use `|=`, `&=` or `^=` on truth values"),
                 )
             }
         }
@@ -557,9 +560,13 @@ impl Cx<'_> {
             Some(Named::ElementOf(array)) => {
                 let plain = self.vars[array].name.clone();
                 self.error(
-                    Diagnostic::new(Code::NotAnArray, span, format!("{who} takes an array, but `{name}` is one element"))
-                        .label("this iteration's element")
-                        .suggest(span, plain, "name the array"),
+                    Diagnostic::new(
+                        Code::NotAnArray,
+                        span,
+                        format!("{who} takes an array, but `{name}` is one element"),
+                    )
+                    .label("this iteration's element")
+                    .suggest(span, plain, "name the array"),
                 )
             }
             Some(Named::Poisoned | Named::Global(super::items::Global::Poisoned)) => self.silent(),

@@ -128,10 +128,7 @@ impl Untyped {
 }
 
 fn int_type(value: i128) -> Scalar {
-    [Scalar::I32, Scalar::I64]
-        .into_iter()
-        .find(|ty| fits(value, *ty))
-        .unwrap_or(Scalar::U64)
+    [Scalar::I32, Scalar::I64].into_iter().find(|ty| fits(value, *ty)).unwrap_or(Scalar::U64)
 }
 
 fn wider(a: Scalar, b: Scalar) -> Scalar {

@@ -121,6 +121,128 @@ codes! {
     ExpectedItem = "HD0025" Error "expected an item"
         "A file holds functions, structs, constants and imports; statements stand inside functions.";
 
+    UnknownName = "HD0101" Error "unknown name"
+        "Nothing of this name can be seen here. Names are exact: `_x` and `x` are different, except that `_x` in a map also means a \
+         scalar `x` or this iteration's element of an array `x`. In a map the first assignment to a name that begins with `_` makes \
+         a scalar of that iteration; everything else is declared before it is used.";
+    DuplicateName = "HD0102" Error "name declared twice"
+        "A block, a header and a file declare each name once. A file also sees the names of the files that it imports. Parameters \
+         must differ in more than a leading underscore, which Rust's parameters do not have.";
+    TakenName = "HD0103" Error "reserved name"
+        "The names of primitives (`reduce`, `sort`, `reg_min`, …) and, for functions, of maths functions are taken.";
+    ShadowsDimension = "HD0104" Error "name of a dimension or iterator"
+        "A dimension name and an iterator keep their meaning everywhere inside: nothing else may take their name.";
+    UnknownType = "HD0105" Error "unknown type"
+        "Types are `bool char int8 uint8 short ushort int uint long ulong float double`, Rust's names for them, and the structs that \
+         this file declares or imports.";
+    NotAValue = "HD0106" Error "not a value"
+        "Functions over arrays and primitives are called as statements; scalar functions stand in expressions. The name of a function \
+         or type is no value.";
+    IterationElement = "HD0107" Error "no element of this iteration"
+        "`_x` means this iteration's element `x[i][j]…` of an array `x`. That works where the rank of `x` is the number of iterators \
+         between the declaration of `x` and this place. Write the indices otherwise.";
+    ReadBeforeAssigned = "HD0108" Error "scalar read before it is assigned"
+        "A scalar that a first assignment in a map makes has no value on paths that have not passed the assignment. Declare it before, \
+         which makes it 0, or assign it on every path.";
+    UnknownField = "HD0109" Error "unknown field"
+        "Only structs have fields, and only those that they declare.";
+    NotAnArray = "HD0110" Error "not an array"
+        "Elements, sections, `swap` and array parameters need an array that is named plainly.";
+    NotWritable = "HD0111" Error "cannot be assigned to"
+        "Variables, elements, sections and their fields are assigned to. Dimension names, iterators, constants and functions never change.";
+    UnknownFunction = "HD0112" Error "unknown function"
+        "The name is no function of this file or its imports, no maths function and no primitive.";
+
+    MismatchedTypes = "HD0201" Error "type does not fit"
+        "Values convert by themselves only where every value is kept, from integers to `float` and `double`, and from dimension \
+         names, iterators and literals to a narrower integer, with a test at run time. Everything else is written as a cast: \
+         `(int)x` or `int(x)`.";
+    NoCommonType = "HD0202" Error "no type holds both operands"
+        "Both operands of an operator convert to the smallest type that keeps every value of both. For `long` and `ulong` there is none. \
+         Cast one of them to the type that is meant.";
+    LiteralOutOfRange = "HD0203" Error "literal does not fit its type"
+        "A literal takes its type from the other operand, the assignment's target or the parameter, and must be a value of it.";
+    BadOperand = "HD0204" Error "operator does not take this type"
+        "Arithmetic works on numbers; `%`, `~`, shifts and bit operations on integers (`fmod` is the remainder of floats); nothing works on \
+         whole structs: name their fields.";
+    ArgumentCount = "HD0205" Error "wrong number of arguments"
+        "A call gives one argument for each parameter.";
+    BadArgument = "HD0206" Error "argument does not fit"
+        "Operators in quotes, neutral elements and `k := [*]` are arguments of primitives. What a function writes must be a variable, an \
+         element or an array.";
+    StructValue = "HD0207" Error "malformed struct value"
+        "A struct value names its type and gives each field once: `Best{v: 0.0, i: -1}`.";
+    NotConstant = "HD0208" Error "not a constant"
+        "The value of a constant is known at compile time: literals, other constants, operators, casts and maths functions of them.";
+    RecursiveStruct = "HD0209" Error "impossible struct"
+        "A struct has at least one field and does not contain itself.";
+    NotAnInteger = "HD0210" Error "integer expected"
+        "Indices, sizes, bounds and strides are integers of any type.";
+    ArrayAsValue = "HD0211" Error "array where one value is needed"
+        "An array stands in an expression only in a data-parallel statement, whose target is an array or a section; in a map its bare name \
+         means this iteration's element if its rank fits. Name an element, or fold it with `reduce`.";
+    ArrayInitialiser = "HD0212" Error "array with an initial value"
+        "Arrays start as zeros. Fill them with a statement: `a = 1.0;`.";
+
+    ShapeMismatch = "HD0301" Error "shapes differ"
+        "All arrays and sections of a data-parallel statement have the same shape; scalars expand. Shapes that are not known to be equal \
+         are compared when the program runs.";
+    RankMismatch = "HD0302" Error "wrong number of dimensions"
+        "An array is indexed in every dimension, and an argument has as many dimensions as its parameter.";
+    UnboundDimension = "HD0303" Error "dimension without a value"
+        "A dimension name gets its value from the arguments' shapes: from an array that has the name as a dimension, or from an \
+         expression that is linear in it, such as `rowptr[R+1]`.";
+    BadDimension = "HD0304" Error "impossible dimension"
+        "Dimensions of parameters are names, constants and expressions over names, scalar inputs and constants. Sizes are not negative.";
+    DataParallelInMap = "HD0305" Error "whole array assigned in a map"
+        "Data-parallel statements stand at host level. In a map, write a nested map over the indices.";
+    OwnIterator = "HD0306" Error "bound uses an iterator of the same map"
+        "The bounds of all iterators of a map are evaluated before it. A bound that depends on another iterator belongs to a nested map.";
+    BadStride = "HD0307" Error "stride that is not positive"
+        "Ranges run upwards: `[low:high:stride)` with a positive stride.";
+
+    WritesInput = "HD0420" Error "input is written"
+        "What an `input` list names is read only. Use `inout` for arguments that change, or a local array.";
+    UnwrittenOutput = "HD0421" Error "output is never written"
+        "A function writes each of its outputs somewhere.";
+    OuterScalar = "HD0422" Error "map assigns a scalar of the level outside"
+        "Iterations are independent, so they cannot all assign one scalar. Fold a value of each iteration with a suffix: `} reduce(\"+\", \
+         sum, _x, i := [*]);`, or give the map a scalar of its own under another name.";
+    Aliasing = "HD0423" Error "array passed twice"
+        "A function may write through one parameter what it reads through another if both are the same array. Pass a copy.";
+    BadAtomic = "HD0424" Error "not an atomic update"
+        "`atomic` stands before an update of an array's element of 32 or 64 bits: `x[i] += e`, `-= *= &= |= ^=` on integers, \
+         `x[i] = min(x[i], e)` and `max` also on floating-point types.";
+    AtomicFloat = "HD0425" Error "atomic sum of floats"
+        "The order of atomic additions differs from run to run, and with it the rounding. `#pragma hidp unordered` before the map accepts that.";
+
+    BadSuffix = "HD0501" Error "malformed suffix"
+        "Behind a map stand `reduce`, `scan` and `exscan`: an operator, a target, the value that each iteration leaves and the iterators folded \
+         over: `} reduce(\"+\", y[r], _t, k := [*]);`.";
+    FoldOver = "HD0502" Error "fold over other iterators"
+        "A suffix names iterators of its own map, each once: any number for `reduce`, one for `scan` and `exscan`.";
+    FoldTarget = "HD0503" Error "target of a fold does not fit"
+        "A fold gives one result for every value of the iterators that it does not name. Its target is an element indexed by those, or a scalar \
+         of the level outside if all are named.";
+    BadOperator = "HD0504" Error "operator does not fold this type"
+        "Operators are `\"+\" \"*\" \"min\" \"max\"` on numbers, `\"&\" \"|\" \"^\"` on integers and truth values, and scalar functions `T f(T, T)`, with \
+         their neutral element as `f: value`.";
+    PrimitiveArguments = "HD0510" Error "arguments do not fit a primitive"
+        "Each primitive has a fixed list of arguments for each of its forms: the whole array (`size`), segments (`low, high`) and regular \
+         segments (`seg_size, num_seg`, with the prefix `reg_`).";
+    PrimitiveForm = "HD0511" Error "form of a primitive does not fit its place"
+        "In a map a primitive works on this iteration's segment `[low, high)`. Outside maps it works on a whole array (`size`), on all segments \
+         of two vectors, or on regular segments.";
+    PrimitiveArray = "HD0512" Error "argument of a primitive is no row"
+        "Primitives work on arrays of one dimension and on rows of arrays: `a`, `A[i][*]`, `A[i][lo:hi)`.";
+    PrimitiveType = "HD0513" Error "types of a primitive's arguments do not fit"
+        "Inputs and outputs that elements move between have one type; folded values convert to the output's type; keys are numbers; bounds, sizes \
+         and bins are integers.";
+    InPlace = "HD0514" Error "primitive cannot work in place"
+        "Input and output may be the same array for `scan`, `exscan` and `sort` only; `reverse_inplace` reverses in place.";
+    Predicate = "HD0515" Error "predicate does not fit"
+        "`partition` takes a scalar function `bool f(T element, P pivot)`.";
+
     UnknownDirective = "HD0601" Error "unknown directive"
         "The words after `#pragma hidp` are `kernel`, `block`, `warp`, `subwarp`, `subwarp2`, `thread`, `ordered`, `unordered`, \
          `unchecked`, `nocontract`, `block(256)` and `unroll(4)`.";
@@ -130,11 +252,33 @@ codes! {
          ```hidp\n#pragma hidp block warp unroll(4)\nmap { i := [0:N); y[i] = x[i]; }\n```";
     MisplacedDirective = "HD0603" Error "directive with nothing to apply to"
         "A directive applies to the statement or function that follows it.";
+    DirectiveArgument = "HD0604" Error "argument of a directive does not fit"
+        "`block(n)` takes a constant from 1 to 1024, `unroll(n)` one from 1 to 64. `ordered` and `unordered` exclude each other.";
+
+    Recursion = "HD0701" Error "recursion"
+        "Every call is inlined, so no function may call itself, directly or through others. Use a loop.";
+    MisplacedReturn = "HD0702" Error "misplaced return"
+        "`return;` ends a function over arrays at host level; scalar functions return a value.";
+    MisplacedJump = "HD0703" Error "jump outside of a loop"
+        "`break` and `continue` stand in `for` and `while`, inside the same map.";
+    MisplacedSwap = "HD0704" Error "misplaced swap"
+        "`swap(a, b);` exchanges two different arrays of one type and shape, at host level.";
+    MissingReturn = "HD0705" Error "path without return"
+        "Every path through a scalar function ends in `return value;`.";
+    NotInScalarFunction = "HD0706" Error "statement in a scalar function"
+        "Scalar functions hold declarations of scalars, assignments, `if`, loops and `return`.";
 
     ForeignPragma = "HD0801" Warning "pragma of another language"
         "Only `#pragma hidp` means something here; any other `#pragma` is ignored.";
     CommentedPragma = "HD0802" Warning "comment that looks like a directive"
         "A directive begins with `#pragma`, without a space. `# pragma hidp` is a comment.";
+    UnusedLocal = "HD0811" Warning "unused variable"
+        "Nothing reads the variable.";
+    UnusedParameter = "HD0812" Warning "unused parameter"
+        "The function does not use the parameter.";
+    OutputKept = "HD0813" Warning "output treated as inout"
+        "It could not be proved that every element of this output is written, so the array's old contents are kept where it is not: it is treated \
+         as `inout`. Declare it so if that is meant; otherwise write all of it, for example with `out = 0.0;` first.";
 }
 
 /// `docs/errors.md`: every code with its explanation.
