@@ -1,7 +1,7 @@
 //! Expressions: precedence, prefix and postfix operators. What they are built from is in [`super::primary`].
 
 use super::operators::{infix, precedence};
-use super::{MAX_DEPTH, Parsed, Parser, Punct, TokenKind};
+use super::{MAX_HEIGHT, Parsed, Parser, Punct, RIGHT_OPERAND, TokenKind};
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::{Expr, ExprKind, Subscript, UnaryOp};
 
@@ -36,7 +36,7 @@ impl Parser<'_> {
             let Some(op) = infix(punct).filter(|op| precedence(*op) >= lowest) else { break };
             let op_span = self.bump();
             let left_height = self.height;
-            let right = self.deeper(|parser| parser.binary(precedence(op) + 1))?;
+            let right = self.deeper_by(RIGHT_OPERAND, |parser| parser.binary(precedence(op) + 1))?;
             self.height = left_height.max(self.height);
             let span = left.span.to(right.span);
             let kind = ExprKind::Binary { op, left: Box::new(left), right: Box::new(right), op_span };
@@ -127,7 +127,7 @@ impl Parser<'_> {
     /// A node over what was parsed last: one higher, and an error if that is too high.
     pub(super) fn grown(&mut self, kind: ExprKind, span: Span) -> Parsed<Expr> {
         self.height += 1;
-        if self.height > MAX_DEPTH * 2 {
+        if self.height > MAX_HEIGHT {
             return Err(self.too_deep(span.start_point()));
         }
         Ok(Expr { kind, span })

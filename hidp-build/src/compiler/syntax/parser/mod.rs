@@ -21,9 +21,14 @@ use super::token::{Keyword, Punct, Token, TokenKind};
 use crate::compiler::diag::Sink;
 use crate::compiler::source::{FileId, SourceMap, Span};
 
-/// How deep statements and expressions may be nested, and how long a chain of operators may be. Every phase recurses over
-/// the tree, so this bounds the stack that any program needs.
-pub(super) const MAX_DEPTH: usize = 100;
+/// How high an expression's tree may be. Every phase recurses over the tree, so this and [`MAX_DEPTH`] bound the stack that
+/// any program needs.
+const MAX_HEIGHT: usize = 200;
+
+/// How deep statements and expressions may be nested: 100 statements or parentheses, or three times as many right operands.
+const MAX_DEPTH: usize = 300;
+const NESTED: usize = 3;
+const RIGHT_OPERAND: usize = 1;
 
 /// An error was reported.
 struct Failed;
@@ -44,6 +49,7 @@ pub fn parse(sources: &SourceMap, file: FileId, sink: &mut Sink) -> ast::File {
         open_braces: Vec::new(),
         suspect: None,
         unclosed_at: None,
+        stopped: false,
         sink,
     };
     parser.file()
@@ -54,7 +60,7 @@ struct Parser<'a> {
     tokens: Vec<Token>,
     comments: Vec<Comment>,
     at: usize,
-    /// How many statements and expressions are open.
+    /// Of the statements and expressions that are open, in the unit of [`MAX_DEPTH`].
     depth: usize,
     /// Height of the expression that was parsed last.
     height: usize,
@@ -65,6 +71,8 @@ struct Parser<'a> {
     suspect: Option<(Span, Span)>,
     /// Where a missing closing brace was reported: once is enough for all that are open there.
     unclosed_at: Option<usize>,
+    /// Set where the nesting is too deep: nothing behind it is looked at.
+    stopped: bool,
     sink: &'a mut Sink,
 }
 
@@ -151,12 +159,16 @@ impl<'a> Parser<'a> {
 
     /// Runs `parse` one level deeper; an error if that is too deep.
     fn deeper<T>(&mut self, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
-        if self.depth >= MAX_DEPTH {
+        self.deeper_by(NESTED, parse)
+    }
+
+    fn deeper_by<T>(&mut self, cost: usize, parse: impl FnOnce(&mut Self) -> Parsed<T>) -> Parsed<T> {
+        if self.depth + cost > MAX_DEPTH {
             return Err(self.too_deep(self.span()));
         }
-        self.depth += 1;
+        self.depth += cost;
         let result = parse(self);
-        self.depth -= 1;
+        self.depth -= cost;
         result
     }
 }
