@@ -1,3 +1,30 @@
 //! Compiles HiDP programs from a build script.
+//!
+//! ```no_run
+//! // build.rs
+//! fn main() -> hidp_build::Result {
+//!     hidp_build::compile("src/kernels")
+//! }
+//! ```
+//!
+//! Every `.hdp` file in the folder becomes a module with one safe function an entry; `hidp_std::include_kernels!()` brings
+//! them in. The package needs `hidp-std` among its dependencies, and a C++ compiler (GCC or Clang).
 
+mod builder;
+mod cargo;
 pub mod compiler;
+mod host_cc;
+mod report;
+mod sources;
+mod toolchain;
+
+use std::path::Path;
+
+pub use builder::Builder;
+pub use compiler::emit::rust::Isa;
+pub use report::{Error, Result};
+
+/// Compiles all `.hdp` files in a folder and the folders below it. The folder is relative to the package's root.
+pub fn compile(folder: impl AsRef<Path>) -> Result {
+    Builder::new().folder(folder).compile()
+}

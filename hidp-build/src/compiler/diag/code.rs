@@ -279,6 +279,39 @@ codes! {
     OutputKept = "HD0813" Warning "output treated as inout"
         "It could not be proved that every element of this output is written, so the array's old contents are kept where it is not: it is treated \
          as `inout`. Declare it so if that is meant; otherwise write all of it, for example with `out = 0.0;` first.";
+
+    Unreadable = "HD0901" Error "file or folder that cannot be read"
+        "`hidp_build::compile` takes a folder (or a file) relative to the package's root, where `Cargo.toml` is.";
+    NoSources = "HD0902" Error "folder without `.hdp` files"
+        "Every file in the folder and the folders below it whose name ends in `.hdp` is compiled; hidden ones are not.";
+    NotUtf8 = "HD0903" Error "file that is not UTF-8"
+        "Programs are text in UTF-8. Save the file in that encoding.";
+    MissingImport = "HD0904" Error "imported file that cannot be read"
+        "`import \"ops.hdp\";` means a file relative to the folder of the file that imports it.";
+    ImportCycle = "HD0905" Error "files that import each other"
+        "A file cannot import itself, directly or through others. Move what both need into a third file.";
+    SameModule = "HD0906" Error "two files with one module name"
+        "Each file becomes the Rust module of its name, without folder and extension; characters that Rust's names do not have \
+         become `_`. Rename one of the files.";
+    NoCompiler = "HD0907" Error "no C++ compiler"
+        "The kernels are compiled by GCC or Clang, found as the `cc` crate finds it: `CXX`, or the target's usual compiler.";
+    CompilerFailed = "HD0908" Error "the C++ compiler failed"
+        "The C++ that is generated for a checked program compiles, so the compiler is too old, lacks an instruction set or a header, \
+         or a native function's header has an error.";
+    NoRunTime = "HD0909" Error "`hidp-std` is not a dependency"
+        "Generated kernels call the run time, which the package needs among its `[dependencies]`, not only below them.";
+    WrongCompiler = "HD0910" Error "C++ compiler that cannot compile kernels"
+        "Kernels need GCC 11 or Clang 12 or later (for `-march=x86-64-v3` and vector loops).";
+    NoHeader = "HD0911" Error "native header that cannot be read"
+        "The header that a build script names is relative to the package's root.";
+    OutputFailed = "HD0912" Error "generated files that cannot be written"
+        "Generated files go to `OUT_DIR`, which cargo sets for build scripts.";
+
+    Internal = "HD0949" Error "defect of the compiler"
+        "The program may be fine: please report this message with it.";
+
+    NoOpenMp = "HD0951" Warning "no OpenMP library"
+        "Kernels use the threads that OpenMP gives them. Without it they run on one thread.";
 }
 
 /// `docs/errors.md`: every code with its explanation.

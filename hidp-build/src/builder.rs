@@ -1,0 +1,248 @@
+//! A build, with everything that can be chosen.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::cargo::{self, Cargo};
+use crate::compiler::diag::Code;
+use crate::compiler::emit::rust::{Library, failure};
+use crate::compiler::pipeline::{self, Options, PipelineInput, PipelineOutput};
+use crate::host_cc::{self, Job, write_if_changed};
+use crate::report::{Problem, Report, Result};
+use crate::sources;
+use crate::toolchain::Toolchain;
+use crate::{Error, Isa};
+
+/// A build, with everything that can be chosen. Paths are relative to the package's root.
+///
+/// ```no_run
+/// // build.rs
+/// fn main() -> hidp_build::Result {
+///     hidp_build::Builder::new()
+///         .folder("src/kernels")
+///         .header("src/native.hpp") // declares the `extern` functions
+///         .vouch_for_natives()
+///         .compile()
+/// }
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct Builder {
+    folders: Vec<PathBuf>,
+    headers: Vec<PathBuf>,
+    vouched: bool,
+    isas: Option<Vec<Isa>>,
+    threads: bool,
+    line_directives: bool,
+    out_dir: Option<PathBuf>,
+    include: Option<Vec<PathBuf>>,
+}
+
+impl Default for Builder {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Builder {
+    /// A build of nothing yet.
+    pub fn new() -> Self {
+        Self {
+            folders: Vec::new(),
+            headers: Vec::new(),
+            vouched: false,
+            isas: None,
+            threads: true,
+            line_directives: true,
+            out_dir: None,
+            include: None,
+        }
+    }
+    /// Compiles all `.hdp` files in this folder and the folders below it. Can be called several times; a file will do as well.
+    pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {
+        self.folders.push(folder.as_ref().to_owned());
+        self
+    }
+    /// A C++ header that declares `extern` functions. Can be called several times.
+    pub fn header(mut self, header: impl AsRef<Path>) -> Self {
+        self.headers.push(header.as_ref().to_owned());
+        self
+    }
+    /// Promises that the native functions have no undefined behaviour for any arguments, and no effect but their result: wrappers
+    /// that use them become safe functions.
+    pub fn vouch_for_natives(mut self) -> Self {
+        self.vouched = true;
+        self
+    }
+    /// Compiles for these instruction sets rather than for all that the target may have.
+    pub fn isas(mut self, isas: impl IntoIterator<Item = Isa>) -> Self {
+        let mut isas: Vec<Isa> = isas.into_iter().collect();
+        isas.sort();
+        isas.dedup();
+        isas.reverse();
+        self.isas = Some(isas);
+        self
+    }
+    /// Whether kernels use threads (they do if nothing is said).
+    pub fn threads(mut self, threads: bool) -> Self {
+        self.threads = threads;
+        self
+    }
+    /// Whether debuggers, profilers and the C++ compiler's messages show the `.hdp` files rather than the generated C++ (they do
+    /// if nothing is said).
+    pub fn line_directives(mut self, line_directives: bool) -> Self {
+        self.line_directives = line_directives;
+        self
+    }
+    /// Writes generated files here rather than to `OUT_DIR`, for use outside of build scripts.
+    pub fn out_dir(mut self, out_dir: impl AsRef<Path>) -> Self {
+        self.out_dir = Some(out_dir.as_ref().to_owned());
+        self
+    }
+    /// Where the run time's headers are, for use outside of build scripts.
+    pub fn run_time_headers(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
+        self.include = Some(folders.into_iter().collect());
+        self
+    }
+
+    /// Builds, and tells cargo what to link and when to build again.
+    pub fn compile(self) -> Result {
+        let cargo = Cargo::read(self.out_dir.as_deref())?;
+        let mut report = Report::default();
+        self.build(&cargo, &mut report)?;
+        report.warnings.iter().for_each(|text| cargo::warn(text));
+        match report.error() {
+            None => Ok(()),
+            Some(error) => {
+                write_if_changed(&kernels_file(&cargo), &failure(&error.to_string()))?;
+                Err(error)
+            }
+        }
+    }
+
+    fn build(&self, cargo: &Cargo, report: &mut Report) -> Result {
+        fs::create_dir_all(&cargo.out_dir).map_err(|error| {
+            let headline = format!("cannot make `{}`: {error}", cargo.out_dir.display());
+            Problem::new(Code::OutputFailed, headline)
+        })?;
+        cargo::watch(Path::new("build.rs"));
+        let loaded = sources::load(&cargo.root, &self.folders);
+        loaded.watched.iter().for_each(|path| cargo::watch(path));
+        loaded.problems.iter().for_each(|problem| report.problem(problem));
+        report.diagnostics(&loaded.sources, &loaded.diagnostics);
+        if !report.errors.is_empty() {
+            return Ok(());
+        }
+
+        let toolchain = Toolchain::find(&cargo.out_dir, self.threads);
+        let isas = self.isas.clone().unwrap_or_else(|| cargo::default_isas(&cargo::target()));
+        let library = format!("hidp_kernels_{}", cargo.namespace);
+        let openmp = toolchain.as_ref().ok().and_then(|toolchain| toolchain.openmp.clone());
+        let mut libraries = vec![Library { name: library.clone(), is_static: true }];
+        libraries.extend(openmp.map(|openmp| Library { name: openmp.library, is_static: false }));
+        let input = PipelineInput {
+            sources: loaded.sources,
+            files: loaded.files,
+            options: Options {
+                namespace: cargo.namespace.clone(),
+                isas: isas.clone(),
+                line_directives: self.line_directives,
+                native_headers: self.headers.iter().map(|header| header.display().to_string()).collect(),
+                vouched: self.vouched,
+                libraries,
+            },
+        };
+        let output = pipeline::compile(&input);
+        report.diagnostics(&input.sources, &output.diagnostics);
+        let toolchain = match toolchain {
+            Ok(toolchain) => toolchain,
+            Err(problem) => {
+                // Documentation needs no kernels.
+                if !cargo.docs_only {
+                    report.problem(&problem);
+                    return Ok(());
+                }
+                return write_if_changed(&kernels_file(cargo), &output.rust).map(drop).map_err(Error::from);
+            }
+        };
+        if report.errors.is_empty() {
+            self.finish(cargo, report, &toolchain, &isas, &library, &output)?;
+        }
+        Ok(())
+    }
+
+    /// Writes what was generated, and compiles it.
+    fn finish(
+        &self,
+        cargo: &Cargo,
+        report: &mut Report,
+        toolchain: &Toolchain,
+        isas: &[Isa],
+        library: &str,
+        output: &PipelineOutput,
+    ) -> Result {
+        for file in &output.cpp {
+            write_if_changed(&cargo.out_dir.join(&file.name), &file.text)?;
+        }
+        write_if_changed(&kernels_file(cargo), &output.rust)?;
+        if output.cpp.is_empty() || cargo.docs_only {
+            return Ok(());
+        }
+        let mut include = match &self.include {
+            Some(folders) => folders.clone(),
+            None => match cargo::run_time_headers() {
+                Ok(folders) => folders,
+                Err(problem) => {
+                    report.problem(&problem);
+                    return Ok(());
+                }
+            },
+        };
+        self.check_headers(cargo, report);
+        include.push(cargo.root.clone()); // native headers
+        let files: Vec<String> = output.cpp.iter().map(|file| file.name.clone()).collect();
+        let (out_dir, include) = (&*cargo.out_dir, &*include);
+        let compiled = host_cc::compile(&Job { toolchain, out_dir, files: &files, isas, include, library });
+        compiled.headers.iter().for_each(|header| cargo::watch(header));
+        compiled.problems.iter().for_each(|problem| report.problem(problem));
+        self.link(cargo, report, toolchain);
+        Ok(())
+    }
+
+    fn check_headers(&self, cargo: &Cargo, report: &mut Report) {
+        for header in &self.headers {
+            let path = cargo.root.join(header);
+            cargo::watch(&path);
+            if let Err(error) = fs::metadata(&path) {
+                let headline = format!("cannot read the header `{}`: {error}", header.display());
+                report.problem(&Problem::new(Code::NoHeader, headline));
+            }
+        }
+    }
+
+    /// The libraries themselves are named by the generated Rust, so that every target that includes it links them.
+    fn link(&self, cargo: &Cargo, report: &mut Report, toolchain: &Toolchain) {
+        println!("cargo::rustc-link-search=native={}", cargo.out_dir.display());
+        match &toolchain.openmp {
+            Some(openmp) => {
+                if let Some(folder) = &openmp.folder {
+                    println!("cargo::rustc-link-search=native={}", folder.display());
+                    if openmp.library == "omp" {
+                        println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
+                    }
+                }
+            }
+            None if self.threads => {
+                let headline = "kernels will run on one thread: the C++ compiler has no OpenMP";
+                let help = "install it (`apt install libgomp1`, `libomp-dev` for Clang, `brew install libomp`), or say \
+                            `Builder::threads(false)`";
+                report.problem(&Problem::new(Code::NoOpenMp, headline).help(help));
+            }
+            None => {}
+        }
+    }
+}
+
+fn kernels_file(cargo: &Cargo) -> PathBuf {
+    cargo.out_dir.join("hidp_kernels.rs")
+}

@@ -1,0 +1,137 @@
+//! What cargo tells build scripts, and what they tell cargo.
+
+use std::collections::hash_map::DefaultHasher;
+use std::env;
+use std::ffi::OsString;
+use std::hash::{Hash, Hasher};
+use std::path::{Path, PathBuf};
+
+use crate::compiler::diag::Code;
+use crate::compiler::emit::rust::Isa;
+use crate::report::Problem;
+
+/// The environment of a build script.
+#[derive(Clone, Debug)]
+pub(crate) struct Cargo {
+    /// Where `Cargo.toml` is.
+    pub(crate) root: PathBuf,
+    /// Where generated files go.
+    pub(crate) out_dir: PathBuf,
+    /// Part of the names of symbols and libraries: no two packages of a program share it.
+    pub(crate) namespace: String,
+    /// Whether only documentation is wanted: nothing will be linked.
+    pub(crate) docs_only: bool,
+}
+
+impl Cargo {
+    /// Reads it; `out_dir` stands for `OUT_DIR` where there is one.
+    pub(crate) fn read(out_dir: Option<&Path>) -> Result<Self, Problem> {
+        let current = || env::current_dir().unwrap_or_default();
+        let out_dir = out_dir.map(Path::to_owned).or_else(|| read("OUT_DIR").map(PathBuf::from));
+        let out_dir = out_dir.ok_or_else(|| {
+            Problem::new(Code::OutputFailed, "`OUT_DIR` is not set")
+                .help("call `hidp_build::compile` from a build script, or say where with `Builder::out_dir`")
+        })?;
+        println!("cargo::rerun-if-env-changed=DOCS_RS");
+        Ok(Self {
+            root: read("CARGO_MANIFEST_DIR").map_or_else(current, PathBuf::from),
+            out_dir,
+            namespace: namespace(&text("CARGO_PKG_NAME"), &text("CARGO_PKG_VERSION")),
+            docs_only: read("DOCS_RS").is_some(),
+        })
+    }
+}
+
+fn read(name: &str) -> Option<OsString> {
+    env::var_os(name)
+}
+
+fn text(name: &str) -> String {
+    read(name).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Readable, and different for two versions of a package.
+fn namespace(package: &str, version: &str) -> String {
+    let name: String = package.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
+    format!("{name}_{:08x}", hash(&(package, version)) as u32)
+}
+
+/// A hash that is the same in every run.
+pub(crate) fn hash(value: &(impl Hash + ?Sized)) -> u64 {
+    let mut hasher = DefaultHasher::new();
+    value.hash(&mut hasher);
+    hasher.finish()
+}
+
+/// The include directories that `hidp-std` publishes.
+pub(crate) fn run_time_headers() -> Result<Vec<PathBuf>, Problem> {
+    match read("DEP_HIDP_STD_INCLUDE") {
+        Some(paths) => Ok(env::split_paths(&paths).collect()),
+        None => Err(Problem::new(Code::NoRunTime, "`hidp-std` is not a dependency of this package")
+            .help(format!("add it to `Cargo.toml`:\n[dependencies]\nhidp-std = \"{}\"", env!("CARGO_PKG_VERSION")))),
+    }
+}
+
+/// Whether this runs in a build script (and not in a test of this crate, say).
+pub(crate) fn is_build_script() -> bool {
+    read("OUT_DIR").is_some() && read("TARGET").is_some()
+}
+
+/// The target that is built for; this machine's where no build script runs.
+pub(crate) fn target() -> String {
+    match read("TARGET") {
+        Some(target) => target.to_string_lossy().into_owned(),
+        None => match env::consts::OS {
+            "macos" => format!("{}-apple-darwin", env::consts::ARCH),
+            "windows" => format!("{}-pc-windows-gnu", env::consts::ARCH),
+            os => format!("{}-unknown-{os}-gnu", env::consts::ARCH),
+        },
+    }
+}
+
+/// The machine that builds.
+pub(crate) fn host() -> String {
+    read("HOST").map_or_else(target, |host| host.to_string_lossy().into_owned())
+}
+
+/// The instruction sets that code for a target is compiled for, most demanding first.
+pub(crate) fn default_isas(target: &str) -> Vec<Isa> {
+    if target.starts_with("x86_64") { vec![Isa::V4, Isa::V3, Isa::V2] } else { vec![Isa::Base] }
+}
+
+/// How many compilers may run at once.
+pub(crate) fn jobs() -> usize {
+    let asked = text("NUM_JOBS").parse().ok().filter(|&jobs| jobs > 0);
+    asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |count| count.get()))
+}
+
+/// Another build is needed when this file, or anything in this folder, changes.
+pub(crate) fn watch(path: &Path) {
+    println!("cargo::rerun-if-changed={}", path.display());
+}
+
+/// Shows a warning of several lines.
+pub(crate) fn warn(text: &str) {
+    for line in text.trim_end().lines() {
+        println!("cargo::warning={line}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn packages_have_namespaces_of_their_own() {
+        let name = namespace("my-crate", "0.1.0");
+        assert!(name.starts_with("my_crate_") && name.len() == "my_crate_".len() + 8, "{name}");
+        assert_ne!(name, namespace("my-crate", "0.2.0"));
+        assert_ne!(name, namespace("my_crate", "0.1.0"));
+    }
+
+    #[test]
+    fn x86_has_levels() {
+        assert_eq!(default_isas("x86_64-unknown-linux-gnu").len(), 3);
+        assert_eq!(default_isas("aarch64-unknown-linux-gnu"), [Isa::Base]);
+    }
+}

@@ -1,0 +1,150 @@
+//! Errors of the build: rendered texts, and messages that belong to no place in a program.
+
+use std::fmt;
+
+use crate::compiler::diag::{Code, Diagnostic, RenderStyle, Severity, render};
+use crate::compiler::source::SourceMap;
+
+/// What `hidp_build` returns.
+pub type Result<T = ()> = std::result::Result<T, Error>;
+
+/// Why a build failed, as text for the terminal. `Debug` prints the same, because `main` of a build script prints errors so.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Error {
+    text: String,
+}
+
+impl Error {
+    pub(crate) fn new(text: String) -> Self {
+        Self { text }
+    }
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.text.trim_end())
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "\n{self}")
+    }
+}
+
+impl std::error::Error for Error {}
+
+/// An error or warning that has no place in a program.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Problem {
+    code: Code,
+    headline: String,
+    notes: Vec<String>,
+    helps: Vec<String>,
+}
+
+impl Problem {
+    pub(crate) fn new(code: Code, headline: impl Into<String>) -> Self {
+        Self { code, headline: headline.into(), notes: Vec::new(), helps: Vec::new() }
+    }
+    #[must_use]
+    pub(crate) fn note(mut self, text: impl Into<String>) -> Self {
+        self.notes.push(text.into());
+        self
+    }
+    #[must_use]
+    pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
+        self.helps.push(text.into());
+        self
+    }
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let info = self.code.info();
+        let word = match info.severity {
+            Severity::Warning => "warning",
+            Severity::Error => "error",
+        };
+        writeln!(f, "{word}[{}]: {}", info.name, self.headline)?;
+        let notes = self.notes.iter().map(|text| ("note", text));
+        for (word, text) in notes.chain(self.helps.iter().map(|text| ("help", text))) {
+            let mut lines = text.lines();
+            writeln!(f, "  = {word}: {}", lines.next().unwrap_or(""))?;
+            lines.try_for_each(|line| writeln!(f, "          {line}"))?;
+        }
+        Ok(())
+    }
+}
+
+impl From<Problem> for Error {
+    fn from(problem: Problem) -> Self {
+        Error::new(problem.to_string())
+    }
+}
+
+/// Everything that was reported, errors and warnings apart.
+#[derive(Debug, Default)]
+pub(crate) struct Report {
+    pub(crate) errors: Vec<String>,
+    pub(crate) warnings: Vec<String>,
+}
+
+impl Report {
+    pub(crate) fn diagnostics(&mut self, sources: &SourceMap, diagnostics: &[Diagnostic]) {
+        for diagnostic in diagnostics {
+            let text = render(sources, diagnostic, RenderStyle { color: false, explain: false });
+            match diagnostic.severity {
+                Severity::Error => self.errors.push(text),
+                Severity::Warning => self.warnings.push(text),
+            }
+        }
+    }
+    pub(crate) fn problem(&mut self, problem: &Problem) {
+        match problem.code.info().severity {
+            Severity::Error => self.errors.push(problem.to_string()),
+            Severity::Warning => self.warnings.push(problem.to_string()),
+        }
+    }
+    /// The errors as one, with their number below if there are several.
+    pub(crate) fn error(&self) -> Option<Error> {
+        let mut text = self.errors.join("\n");
+        match self.errors.len() {
+            0 => return None,
+            1 => {}
+            count => text.push_str(&format!("\nerror: {count} errors in HiDP programs\n")),
+        }
+        Some(Error::new(text))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn problems_read_like_diagnostics() {
+        let problem = Problem::new(Code::NoSources, "no `.hdp` file in `src/kernels`").note("one\ntwo").help("three");
+        assert_eq!(
+            problem.to_string(),
+            "error[HD0902]: no `.hdp` file in `src/kernels`\n  = note: one\n          two\n  = help: three\n"
+        );
+    }
+
+    #[test]
+    fn debug_prints_the_text_for_main() {
+        let error = Error::from(Problem::new(Code::NoSources, "nothing"));
+        assert_eq!(format!("{error:?}"), "\nerror[HD0902]: nothing");
+    }
+
+    #[test]
+    fn several_errors_are_counted() {
+        let mut report = Report::default();
+        assert_eq!(report.error(), None);
+        report.problem(&Problem::new(Code::NoOpenMp, "serial"));
+        assert_eq!((report.error(), report.warnings.len()), (None, 1));
+        report.problem(&Problem::new(Code::NoSources, "a"));
+        report.problem(&Problem::new(Code::NoCompiler, "b"));
+        assert!(report.error().is_some_and(|error| error.to_string().ends_with("error: 2 errors in HiDP programs")));
+    }
+}
