@@ -43,6 +43,7 @@ use crate::compiler::ty::{StructId, Ty};
 use crate::define_id;
 
 pub mod effects;
+pub mod interp;
 pub mod text;
 mod verify;
 pub mod visit;
