@@ -4,16 +4,15 @@ use std::collections::BTreeMap;
 
 use crate::compiler::check::{SourceUnit, check};
 use crate::compiler::diag::{Code, Diagnostic, Sink};
-use crate::compiler::emit::rust::{EntryInfo, Isa, Library};
-use crate::compiler::emit::{openmp, rust};
-use crate::compiler::ir::imp;
+use crate::compiler::emit::openmp;
+use crate::compiler::emit::rust::{self, EntryInfo, Isa, Library};
 use crate::compiler::ir::par::{FuncId, Program};
+use crate::compiler::ir::imp;
 use crate::compiler::lower::lower;
-use crate::compiler::pass;
 use crate::compiler::plan::candidates;
 use crate::compiler::source::{FileId, SourceMap, Span};
-use crate::compiler::syntax::parse;
 use crate::compiler::target::Model;
+use crate::compiler::{pass, syntax};
 
 /// A build.
 #[derive(Clone, Debug, Default)]
@@ -87,76 +86,107 @@ pub struct PipelineOutput {
     pub diagnostics: Vec<Diagnostic>,
 }
 
-/// The part of its symbols that names an entry: `imp::Entry::symbol`. Unambiguous for every pair of names.
-pub fn symbol(namespace: &str, stem: &str, function: &str) -> String {
-    format!("{namespace}_{}{stem}_{function}", stem.len())
-}
-
-/// Compiles a build.
+/// From sources to generated files.
 pub fn compile(input: &PipelineInput) -> PipelineOutput {
     let mut sink = Sink::new();
-    let (rust, cpp) = generate(input, &mut sink).unwrap_or_default();
-    PipelineOutput { rust, cpp, diagnostics: sink.finish() }
+    let program = front(input, &mut sink).and_then(|program| optimise(program, &mut sink));
+    let output = program.and_then(|program| back(input, &program, &mut sink));
+    PipelineOutput { diagnostics: sink.finish(), ..output.unwrap_or_default() }
 }
 
-/// The Rust file and the C++ files, unless an error was reported.
-fn generate(input: &PipelineInput, sink: &mut Sink) -> Option<(String, Vec<GeneratedFile>)> {
-    let program = front(input, sink)?;
-    let model = Model::cpu();
-    let stems: BTreeMap<FileId, String> = input.files.iter().map(|file| (file.id, file.stem.clone())).collect();
-    let options = rust::Options { isas: &input.options.isas, vouched: input.options.vouched, stems: &stems };
-    let cpp_options = openmp::Options {
-        line_directives: input.options.line_directives,
-        native_headers: input.options.native_headers.clone(),
-    };
-    let (mut modules, mut cpp) = (Vec::new(), Vec::new());
-    for InputFile { id, stem, .. } in &input.files {
-        let funcs: Vec<FuncId> =
-            program.entries.iter().copied().filter(|&func| program.funcs[func].span.file == *id).collect();
-        let entries: Vec<imp::Entry> = funcs
-            .iter()
-            .map(|&func| {
-                let symbol = symbol(&input.options.namespace, stem, &program.funcs[func].name);
-                lower(&program, func, &symbol, &candidates(&program, func, &model), &model)
-            })
-            .collect();
-        let infos: Vec<EntryInfo<'_>> =
-            funcs.iter().zip(&entries).map(|(&func, entry)| EntryInfo { func, entry }).collect();
-        modules.push(rust::module(&program, &input.sources, stem, &infos, &options));
-        if !entries.is_empty() {
-            let text = openmp::module(&program, &input.sources, stem, &entries, &cpp_options);
-            cpp.push(GeneratedFile { name: format!("{stem}.cpp"), text });
-        }
-    }
-    let libraries = if cpp.is_empty() { &[] } else { &*input.options.libraries };
-    Some((rust::file(&modules, libraries), cpp))
-}
-
-/// The program after all passes, unless an error was reported.
-fn front(input: &PipelineInput, sink: &mut Sink) -> Option<Program> {
+/// Parses and checks. `None` after an error; phases collect all of theirs before they give up.
+pub fn front(input: &PipelineInput, sink: &mut Sink) -> Option<Program> {
     let units: Vec<SourceUnit> = input
         .files
         .iter()
-        .map(|InputFile { id, imports, .. }| SourceUnit {
-            id: *id,
-            ast: parse(&input.sources, *id, sink),
-            imports: imports.clone(),
+        .map(|file| SourceUnit {
+            id: file.id,
+            ast: syntax::parse(&input.sources, file.id, sink),
+            imports: file.imports.clone(),
         })
         .collect();
     if sink.has_errors() {
         return None;
     }
-    let mut program = check(&input.sources, &units, sink);
+    let program = check(&input.sources, &units, sink);
+    (!sink.has_errors()).then_some(program)
+}
+
+/// Runs the passes.
+pub fn optimise(mut program: Program, sink: &mut Sink) -> Option<Program> {
+    match pass::run(&mut program, pass::PIPELINE) {
+        Ok(()) => Some(program),
+        Err(error) => {
+            sink.push(defect(&program, &error.to_string()));
+            None
+        }
+    }
+}
+
+/// Plans and lowers an entry.
+pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model: &Model) -> imp::Entry {
+    let plans = candidates(program, func, model);
+    let item = &program.funcs[func];
+    let symbol = symbol(&input.options.namespace, stem_of(input, item.span), &item.name);
+    lower(program, func, &symbol, &plans, model)
+}
+
+fn stem_of(input: &PipelineInput, span: Span) -> &str {
+    let file = input.files.iter().find(|file| file.id == span.file);
+    file.map_or("", |file| file.stem.as_str())
+}
+
+/// The entries of each file, lowered.
+fn lower_all(input: &PipelineInput, program: &Program, sink: &mut Sink) -> BTreeMap<FileId, Vec<(FuncId, imp::Entry)>> {
+    let model = Model::cpu();
+    let mut files: BTreeMap<FileId, Vec<(FuncId, imp::Entry)>> = BTreeMap::new();
+    for &func in &program.entries {
+        let entry = lower_entry(input, program, func, &model);
+        let _ = &sink;
+        files.entry(program.funcs[func].span.file).or_default().push((func, entry));
+    }
+    files
+}
+
+fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<PipelineOutput> {
+    let lowered = lower_all(input, program, sink);
     if sink.has_errors() {
         return None;
     }
-    if let Err(error) = pass::run(&mut program, pass::PIPELINE) {
-        let start = Span::new(input.files.first()?.id, 0, 0);
-        let span = program.entries.first().map_or(start, |&entry| program.funcs[entry].span);
-        sink.push(Diagnostic::new(Code::Internal, span, "this is a defect of hidp-build").note(error.to_string()));
-        return None;
+    let stems: BTreeMap<FileId, String> = input.files.iter().map(|file| (file.id, file.stem.clone())).collect();
+    let mut modules = Vec::new();
+    let mut cpp = Vec::new();
+    for InputFile { id, stem, .. } in &input.files {
+        let (funcs, entries): (Vec<FuncId>, Vec<imp::Entry>) =
+            lowered.get(id).cloned().unwrap_or_default().into_iter().unzip();
+        let infos: Vec<EntryInfo<'_>> =
+            funcs.iter().zip(&entries).map(|(&func, entry)| EntryInfo { func, entry }).collect();
+        let options = rust::Options { isas: &input.options.isas, vouched: input.options.vouched, stems: &stems };
+        modules.push(rust::module(program, &input.sources, stem, &infos, &options));
+        if !entries.is_empty() {
+            let options = openmp::Options {
+                line_directives: input.options.line_directives,
+                native_headers: input.options.native_headers.clone(),
+            };
+            let text = openmp::module(program, &input.sources, stem, &entries, &options);
+            cpp.push(GeneratedFile { name: format!("{stem}.cpp"), text });
+        }
     }
-    Some(program)
+    Some(PipelineOutput { rust: rust::file(&modules, &input.options.libraries), cpp, diagnostics: Vec::new() })
+}
+
+/// A defect of the compiler, shown like an error of the program rather than as a panic of the build script.
+fn defect(program: &Program, what: &str) -> Diagnostic {
+    let nowhere = Span::new(crate::compiler::index::Id::new(0), 0, 0);
+    let span = program.entries.first().and_then(|&func| program.funcs.get(func)).map_or(nowhere, |func| func.span);
+    let mut diagnostic = Diagnostic::new(Code::Internal, span, "this is a defect of hidp-build");
+    diagnostic.notes.extend(what.lines().map(str::to_owned));
+    diagnostic
+}
+
+/// The part of its symbols that names an entry: `imp::Entry::symbol`. Unambiguous for every pair of names.
+pub fn symbol(namespace: &str, stem: &str, function: &str) -> String {
+    format!("{namespace}_{}{stem}_{function}", stem.len())
 }
 
 #[cfg(test)]
