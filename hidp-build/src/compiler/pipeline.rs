@@ -142,7 +142,6 @@ fn lower_all(input: &PipelineInput, program: &Program, sink: &mut Sink) -> BTree
     let mut files: BTreeMap<FileId, Vec<(FuncId, imp::Entry)>> = BTreeMap::new();
     for &func in &program.entries {
         let entry = lower_entry(input, program, func, &model);
-        let _ = &sink;
         files.entry(program.funcs[func].span.file).or_default().push((func, entry));
     }
     files
