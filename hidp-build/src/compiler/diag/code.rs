@@ -201,6 +201,23 @@ codes! {
     BadStride = "HD0307" Error "stride that is not positive"
         "Ranges run upwards: `[low:high:stride)` with a positive stride.";
 
+    SameElementWritten = "HD0401" Error "iterations of a map write the same element"
+        "The iterations of a map are independent: they run in any order and at the same time. Two that certainly write one \
+         element would leave an arbitrary one of their values.\n\n\
+         ```hidp\nmap { i := [0:N); s[0] = s[0] + x[i]; }\n```\n\n\
+         Values of all iterations are combined by a suffix:\n\n\
+         ```hidp\nmap { i := [0:N); _v = x[i]; } reduce(\"+\", s[0], _v, i := [*]);\n```";
+    OthersElementRead = "HD0402" Error "an iteration of a map reads what another writes"
+        "The iterations of a map are independent: they run in any order and at the same time. One that certainly reads what \
+         another writes would get an arbitrary one of the old and the new value. Write to a second array, or use a `for` loop \
+         where one step needs the result of the one before.\n\n\
+         ```hidp\nmap { i := [1:N-2]; q[i] = (p[i-1] + p[i+1]) / 2; }\nswap(p, q);\n```";
+    AtomicAndPlain = "HD0403" Error "array updated atomically and accessed otherwise"
+        "An array that `atomic` updates in a map is not read or written in another way in that map: the values seen would depend \
+         on the order of the iterations.";
+    PrimitiveDisturbed = "HD0404" Error "elements touched while a primitive works on them"
+        "A primitive in a map works on its segment as a whole. No other iteration may touch those elements in the same map unless \
+         the ranges show that they differ.";
     WritesInput = "HD0420" Error "input is written"
         "What an `input` list names is read only. Use `inout` for arguments that change, or a local array.";
     UnwrittenOutput = "HD0421" Error "output is never written"

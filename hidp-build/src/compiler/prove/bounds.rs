@@ -168,7 +168,7 @@ fn origin(cx: &Context<'_>, value: &Lin) -> String {
             AtomKey::Load(array, ..) => {
                 return format!(": it depends on the contents of `{}`", cx.vars[*array].name);
             }
-            AtomKey::Op(..) => return ": its arithmetic might wrap or is not linear".to_owned(),
+            AtomKey::Op(..) | AtomKey::Turns(..) => return ": its arithmetic might wrap or is not linear".to_owned(),
             AtomKey::Var(_) | AtomKey::Fresh(_) => {}
         }
     }

@@ -41,12 +41,26 @@ pub(crate) struct Case {
 pub(crate) struct Position {
     /// The iterator.
     pub var: VarId,
-    /// Different in different iterations: the value, or with a constant stride how many strides it is from the start.
+    /// Different in different iterations: the value, or with a constant stride above 1 the number of strides from the start.
     pub atom: AtomId,
-    /// The iterator's value.
-    pub value: Lin,
-    /// That the value lies in the range: true in iterations, false for a fold over an empty range.
+    /// First value.
+    pub lo: Lin,
+    /// Value that it does not pass.
+    pub last: Option<Lin>,
+    /// The stride, if it is constant.
+    pub stride: Option<i128>,
+    /// That the value lies in the range: true in iterations, not for a fold over an empty range.
     pub facts: Vec<Lin>,
+}
+
+impl Position {
+    /// The iterator's value after `count` strides from `lo`, and the atom's. `None` unless the stride is constant.
+    pub(crate) fn at(&self, lo: &Lin, count: i128) -> Option<(Lin, Lin)> {
+        let stride = self.stride.filter(|stride| *stride > 0)?;
+        let value = lo.offset(stride.checked_mul(count)?)?;
+        let atom = if stride > 1 { Lin::constant(count) } else { value.clone() };
+        Some((value, atom))
+    }
 }
 
 /// What is known where a statement runs.
@@ -192,9 +206,10 @@ impl<'f> Context<'f> {
             }
         };
         let value = value.unwrap_or_else(|| self.unknown(Scalar::I64));
-        let facts = [value.sub(lo), last.and_then(|last| last.sub(&value))].into_iter().flatten().collect();
-        self.env.insert(iter.var, value.clone());
-        Position { var: iter.var, atom, value, facts }
+        let below = last.as_ref().and_then(|last| last.sub(&value));
+        let facts = [value.sub(lo), below].into_iter().flatten().collect();
+        self.env.insert(iter.var, value);
+        Position { var: iter.var, atom, lo: lo.clone(), last, stride: step.as_constant(), facts }
     }
 
     /// Whether `goal >= 0` follows.

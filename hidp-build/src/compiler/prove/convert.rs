@@ -38,12 +38,24 @@ impl Context<'_> {
         self.unknown(ty)
     }
 
-    /// `exact` if it is known and fits `ty`; otherwise the opaque result of `op`.
+    /// `exact` if it is known and fits `ty`; otherwise the opaque result of `op`, which is `exact` but for a multiple of
+    /// 2 to the width.
     fn or_wrapped(&mut self, exact: Option<Lin>, op: Op, operands: Vec<Lin>, ty: Scalar) -> Lin {
-        match exact {
-            Some(lin) if (self.exact && ty == Scalar::I64 && op != Op::Convert) || self.fits(&lin, ty) => lin,
-            _ => self.opaque(op, operands, ty),
+        let Some(exact) = exact else { return self.opaque(op, operands, ty) };
+        if (self.exact && ty == Scalar::I64 && op != Op::Convert) || self.fits(&exact, ty) {
+            return exact;
         }
+        let result = self.opaque(op, operands, ty);
+        if let (Some(range), Some(all)) = (self.atoms.lin_range(&exact), Interval::of(ty)) {
+            let modulus = all.hi - all.lo + 1;
+            let turns = |value: i128| (value - all.lo).div_euclid(modulus);
+            let turns = Interval { lo: turns(range.lo), hi: turns(range.hi) };
+            let turns = Lin::atom(self.atoms.intern(AtomKey::Turns(ty, Box::new(exact.clone())), turns));
+            if let Some(wrapped) = exact.plus(&turns, -modulus) {
+                self.fact_equal(&result, &wrapped);
+            }
+        }
+        result
     }
 
     fn opaque(&mut self, op: Op, operands: Vec<Lin>, ty: Scalar) -> Lin {

@@ -61,6 +61,8 @@ pub(crate) enum AtomKey {
     Fresh(u32),
     /// An element of an array that nothing writes, its index proved to be inside.
     Load(VarId, Vec<Lin>, Vec<u32>),
+    /// How many times this sum wraps around in this type.
+    Turns(Scalar, Box<Lin>),
     /// An operation that could not be expressed, its result of this type.
     Op(Op, Scalar, Vec<Lin>),
 }
@@ -248,13 +250,13 @@ impl Lin {
     pub(crate) fn atoms(&self) -> impl Iterator<Item = AtomId> + '_ {
         self.terms.keys().flatten().copied()
     }
-    /// Replaces atoms. `None` if it becomes too large.
-    pub(crate) fn substitute(&self, replace: &impl Fn(AtomId) -> Option<Lin>) -> Option<Lin> {
+    /// Replaces every atom. `None` if it becomes too large.
+    pub(crate) fn substitute(&self, replace: &mut impl FnMut(AtomId) -> Lin) -> Option<Lin> {
         let mut result = Lin::constant(self.constant);
         for (term, &factor) in &self.terms {
             let mut product = Lin::constant(factor);
             for &atom in term {
-                product = product.mul(&replace(atom).unwrap_or_else(|| Lin::atom(atom)))?;
+                product = product.mul(&replace(atom))?;
             }
             result = result.add(&product)?;
         }

@@ -12,6 +12,7 @@ mod context;
 mod convert;
 mod facts;
 mod linear;
+mod races;
 mod solve;
 #[cfg(test)]
 mod testing;
@@ -59,15 +60,24 @@ pub enum RemainingKind {
 ///
 /// [`Access`]: crate::compiler::ir::par::Access
 pub fn races(program: &mut Program, func: FuncId, sink: &mut Sink) {
-    let _ = (program, func, sink);
+    let function = &program.funcs[func];
+    let shared = races::shared(program, &function.vars, &function.body, sink);
+    let mut body = std::mem::take(&mut program.funcs[func].body);
+    let mut setter = races::Setter { shared, count: 0 };
+    let shapes = walk::walk(&program.funcs[func].vars, &mut body, &mut setter, Start::PerhapsInMap);
+    let function = &mut program.funcs[func];
+    function.body = body;
+    for (var, shape) in shapes {
+        function.vars[var].shape = shape;
+    }
 }
 
 /// Removes the tests that can be proved to pass: bits of `Place::unproved`, `checked` of divisions and shifts,
 /// `ConvertMode::Checked` (becomes `Cast`). Those in scalar functions too.
 pub fn bounds(program: &mut Program, func: FuncId) {
-    let body = &mut program.funcs[func].body;
-    let mut taken = std::mem::take(body);
-    let shapes = bounds::prove(&program.funcs[func].vars, &mut taken, Start::Host);
+    let start = if program.entries.contains(&func) { Start::Host } else { Start::PerhapsInMap };
+    let mut taken = std::mem::take(&mut program.funcs[func].body);
+    let shapes = bounds::prove(&program.funcs[func].vars, &mut taken, start);
     let func = &mut program.funcs[func];
     func.body = taken;
     for (var, shape) in shapes {

@@ -44,14 +44,16 @@ impl System {
         *smallest = (*smallest).min(lin.constant);
     }
 
-    /// The term whose elimination adds the fewest rows.
+    /// The term whose elimination loses least: factors of 1 keep it exact for integers; then the one that adds the fewest rows.
     fn cheapest(&self) -> Option<Term> {
-        let mut counts: BTreeMap<&Term, (usize, usize)> = BTreeMap::new();
+        let mut counts: BTreeMap<&Term, (bool, usize, usize)> = BTreeMap::new();
         for (term, &factor) in self.rows.keys().flatten() {
-            let count = counts.entry(term).or_default();
-            if factor > 0 { count.0 += 1 } else { count.1 += 1 }
+            let (inexact, up, down) = counts.entry(term).or_default();
+            *inexact |= factor.abs() != 1;
+            *(if factor > 0 { up } else { down }) += 1;
         }
-        counts.into_iter().min_by_key(|(_, (up, down))| up * down).map(|(term, _)| term.clone())
+        let cost = |&(inexact, up, down): &(bool, usize, usize)| (inexact, up * down);
+        counts.into_iter().min_by_key(|(_, count)| cost(count)).map(|(term, _)| term.clone())
     }
 
     /// Eliminates `term`; rows that overflow are dropped, which only loses proofs.

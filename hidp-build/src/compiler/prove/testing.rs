@@ -153,9 +153,6 @@ pub(super) fn lt(left: Expr, right: Expr) -> Expr {
 pub(super) fn ge(left: Expr, right: Expr) -> Expr {
     binary(BinOp::Ge, left, right, false)
 }
-pub(super) fn eq(left: Expr, right: Expr) -> Expr {
-    binary(BinOp::Eq, left, right, false)
-}
 pub(super) fn math(function: MathFn, operands: Vec<Expr>) -> Expr {
     let (ty, span) = (operands[0].ty, operands[0].span);
     Expr { kind: ExprKind::Math(function, operands), ty, span }

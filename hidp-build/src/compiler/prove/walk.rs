@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compiler::index::Arena;
 use crate::compiler::ir::par::{
-    ArrayRef, Block, CallArg, Expr, ExprKind, Extent, Fold, FoldKind, FoldOp, FuncId, Loop, Map, Place, PrimCall,
-    PrimValue, Section, SectionDim, Stmt, StmtKind, Target, Var, VarId, VarKind,
+    ArrayRef, Block, CallArg, Expr, ExprKind, Extent, Fold, FoldKind, FoldOp, Loop, Map, Place, PrimCall, PrimValue,
+    Section, SectionDim, Stmt, StmtKind, Target, Var, VarId, VarKind,
 };
 use crate::compiler::syntax::ast::Direction;
 
@@ -597,13 +597,5 @@ fn unstable_arrays(vars: &Arena<VarId, Var>, body: &Block) -> BTreeSet<VarId> {
         if unstable.len() == known {
             return unstable;
         }
-    }
-}
-
-/// The callee of a call.
-pub(crate) fn callee(stmt: &Stmt) -> Option<(FuncId, &[CallArg])> {
-    match &stmt.kind {
-        StmtKind::Call { callee, args } => Some((*callee, args)),
-        _ => None,
     }
 }

@@ -1,3 +1,4 @@
 //! Tests of the proofs on programs built by hand.
 
 mod bounds;
+mod races;
