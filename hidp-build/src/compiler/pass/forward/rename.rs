@@ -47,6 +47,8 @@ impl Mutator for Copies<'_> {
         change::walk_loop(self, node);
         for at in 0..node.body.stmts.len() {
             if let Some((to, from)) = self.copy(&node.body.stmts[at])
+                // The caller sees a parameter's own storage, which cannot change places.
+                && self.func.vars[to].kind == VarKind::Local
                 && self.dies_in(node, at, from)
             {
                 node.body.stmts[at].kind = StmtKind::Swap(to, from);

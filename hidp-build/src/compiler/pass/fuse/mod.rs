@@ -282,7 +282,9 @@ struct Moving {
 
 impl Moving {
     fn passes(&self, other: &Moving) -> bool {
-        self.effects.independent_of(&other.effects) && !(self.faults && other.faults) && !self.jumps && !other.jumps
+        let both_fault = self.faults && other.faults;
+        let jumps = self.jumps || other.jumps;
+        self.effects.independent_of(&other.effects) && !both_fault && !jumps
     }
 }
 

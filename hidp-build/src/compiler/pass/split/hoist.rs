@@ -26,10 +26,11 @@ pub(super) fn run(program: &mut Program, func: FuncId) {
         prove::bounds(&mut trial, func);
         let mut failed = Vec::new();
         visit::walk_stmts(&trial.funcs[func].body, |stmt| {
-            if let StmtKind::Assign { var, value } = &stmt.kind {
-                if moved.contains(var) && expr_may_fault(&trial, value) {
-                    failed.push(*var);
-                }
+            if let StmtKind::Assign { var, value } = &stmt.kind
+                && moved.contains(var)
+                && expr_may_fault(&trial, value)
+            {
+                failed.push(*var);
             }
         });
         if failed.is_empty() {

@@ -107,7 +107,7 @@ impl Split<'_, '_> {
             for (bound, what) in [(lo, "low"), (hi, "high")] {
                 self.settle(bound, *var, what, &mut before);
             }
-            if !step.as_int().is_some_and(|step| step > 0) {
+            if step.as_int().is_none_or(|step| step <= 0) {
                 self.settle(step, *var, "step", &mut before);
                 let cond = Expr::long(BinOp::Gt, step.clone(), Expr::int(0, *span));
                 let values = vec![("the stride".to_string(), step.clone())];
