@@ -4,7 +4,8 @@ use std::fs;
 use std::path::Path;
 
 use hidp_build::compiler::check::{SourceUnit, check};
-use hidp_build::compiler::diag::{Diagnostic, Sink};
+use hidp_build::compiler::diag::{Diagnostic, Severity, Sink};
+use hidp_build::compiler::ir::par::Program;
 use hidp_build::compiler::source::{FileId, SourceMap};
 use hidp_build::compiler::syntax::{ast, parse};
 
@@ -33,15 +34,32 @@ pub(crate) fn parsed(name: &str, text: &str) -> Front {
 
 /// Parses a case and its imports and, if that went well, checks them.
 pub(crate) fn checked(case: &Case) -> Front {
+    compiled(case).0
+}
+
+/// The program of a case that must have no errors.
+pub(crate) fn program(case: &Case) -> Result<Program, String> {
+    let (front, program) = compiled(case);
+    let errors: Vec<&str> = front
+        .diagnostics
+        .iter()
+        .filter(|diagnostic| diagnostic.severity == Severity::Error)
+        .map(|diagnostic| diagnostic.headline.as_str())
+        .collect();
+    if errors.is_empty() { Ok(program) } else { Err(format!("does not compile: {}", errors.join("; "))) }
+}
+
+fn compiled(case: &Case) -> (Front, Program) {
     let mut build = Build { sources: SourceMap::new(), units: Vec::new(), sink: Sink::new() };
     let folder = case.path.parent().expect("a case lies in a folder");
     let name = format!("{}.hdp", case.name);
     let file = build.add(folder, &name, &case.text);
+    let mut program = Program::default();
     if !build.sink.has_errors() {
-        check(&build.sources, &build.units, &mut build.sink);
+        program = check(&build.sources, &build.units, &mut build.sink);
     }
     let tree = build.units.into_iter().find(|unit| unit.id == file).expect("the case is a unit").ast;
-    Front { sources: build.sources, file, tree, diagnostics: build.sink.finish() }
+    (Front { sources: build.sources, file, tree, diagnostics: build.sink.finish() }, program)
 }
 
 struct Build {

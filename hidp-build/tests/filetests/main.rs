@@ -3,12 +3,15 @@
 //! A case begins with `// test: <kind>`. Goldens and expectations are rewritten where `HIDP_BLESS=1` is set (`cargo xtask bless`);
 //! otherwise a difference is a failure. A further kind is a folder, a module with a function `run`, and a line in the registry.
 
+mod agree;
 mod case;
 mod check;
 mod codes;
 mod diff;
 mod expectation;
 mod front;
+mod fuse;
+mod nest;
 mod parse;
 mod render;
 
@@ -35,6 +38,7 @@ kinds! {
     parse => parse::run;
     check => check::run;
     render => render::run;
+    fuse => fuse::run;
 }
 
 /// Runs every case of a kind and fails with all failures together.
