@@ -288,7 +288,7 @@ impl Cx<'_> {
             Some(_) | None => {}
         }
         if super::prims::is_primitive(name) {
-            return self.primitive(call, None, span, out);
+            return self.primitive(call, span, out);
         }
         let candidates: Vec<&str> = self
             .names_in_scope()

@@ -123,3 +123,34 @@ fn saxpy() {
     let (_, warnings) = accepted("function saxpy input float _a, X[N]; inout float Y[N]; { Y = _a * X + Y; }");
     assert_eq!(warnings, Vec::<String>::new());
 }
+
+const QUICKSORT: &str = "function bool below(uint x, uint p) { return x <= p; }
+function quicksort
+input uint keys[N]; output uint sorted[N];
+{
+  uint a[N], b[N]; int lo[128], hi[128], nlo[256], nhi[256]; uint pivot[128];
+  a = keys; lo[0] = 0; hi[0] = N; int segs = 1;
+  while (segs < 64) {
+    map { s := [0:segs);
+      _mn = min(a, lo[s], hi[s]); _mx = max(a, lo[s], hi[s]);
+      pivot[s] = _mn + (_mx - _mn) / 2;
+      partition(a, b, pivot[s], lo[s], hi[s], nlo, nhi, below);
+    }
+    segs = segs * 2;
+    swap(a, b); lo[0:segs) = nlo[0:segs); hi[0:segs) = nhi[0:segs);
+  }
+  map { s := [0:segs); sort(a, sorted, lo[s], hi[s], 1); }
+}";
+
+#[test]
+fn quicksort_narrows_a_dimension_and_keeps_its_output() {
+    let (program, warnings) = accepted(QUICKSORT);
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("`sorted`"), "{warnings:?}");
+    let mut narrowed = 0;
+    par::visit::walk_exprs(&program.funcs[program.entries[0]].body, |e| {
+        let checked = par::ConvertMode::Checked;
+        narrowed += usize::from(matches!(&e.kind, par::ExprKind::Convert { mode, .. } if *mode == checked));
+    });
+    assert_eq!(narrowed, 1, "`hi[0] = N` alone");
+}
