@@ -42,6 +42,12 @@ inline void stream_out(Worker &worker, T *__restrict to, const T *__restrict fro
     constexpr size_t kLine = 64;
     char *target = reinterpret_cast<char *>(to);
     const char *source = reinterpret_cast<const char *>(from);
+    worker.streamed = true;
+    // Whole lines, as many as the compiler knows: straight from registers.
+    if (bytes % kLine == 0 && reinterpret_cast<uintptr_t>(target) % kLine == 0) {
+      for (size_t at = 0; at < bytes; at += kStreamBytes) stream_vector(target + at, source + at);
+      return;
+    }
     size_t head = (0 - reinterpret_cast<uintptr_t>(target)) % kLine;
     if (head > bytes) head = bytes;
     __builtin_memcpy(target, source, head);
@@ -50,8 +56,14 @@ inline void stream_out(Worker &worker, T *__restrict to, const T *__restrict fro
       for (size_t at = 0; at < kLine; at += kStreamBytes) stream_vector(target + at, source + at);
     }
     __builtin_memcpy(target, source, bytes);
-    worker.streamed = true;
   }
+}
+
+// How many elements stand between an address and the next start of a cache line.
+template <class T>
+HIDP_INLINE void elements_to_line(Worker &, const T *address, int64_t *count) {
+  constexpr uintptr_t kLine = 64;
+  *count = static_cast<int64_t>((0 - reinterpret_cast<uintptr_t>(address)) % kLine / sizeof(T));
 }
 
 // Before other threads may read what was streamed out.

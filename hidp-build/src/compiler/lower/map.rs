@@ -5,10 +5,9 @@ use std::mem;
 use super::build::{Body, Role};
 use super::fold::Acc;
 use super::space::Range;
-use super::{Binding, Checks, Lowerer, make};
+use super::{Binding, Lowerer, make};
 use crate::compiler::ir::imp::{Expr, Kernel, KernelId, LoopKind, Schedule, Stmt, VarKind};
-use crate::compiler::ir::par::effects::may_fault;
-use crate::compiler::ir::par::{self, BinOp, FoldFn, FoldKind, Map, StmtKind, visit};
+use crate::compiler::ir::par::{self, FoldKind, Map, StmtKind, visit};
 use crate::compiler::plan::{self, Exec, Strategy};
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
@@ -190,33 +189,6 @@ impl Lowerer<'_> {
             .and_then(|iter| self.levels.get(&iter.var))
             .is_some_and(|level| matches!(level.exec, Exec::Simd | Exec::Lanes));
         planned && plan::vectorisable(self.program, self.func, map)
-    }
-
-    /// The loop over positions of a map's last range.
-    pub(super) fn innermost(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
-        if !self.in_lanes(map) {
-            self.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, accs));
-            return;
-        }
-        let low = self.body.fix("low", low);
-        let high = self.body.fix("high", high);
-        let mut reductions: Vec<_> = accs.iter().map(|acc| (acc.var, acc.fold.op.func)).collect();
-        if !may_fault(self.program, &self.func.vars, &map.body) {
-            let kind = LoopKind::Simd { reductions };
-            self.range_loop(range, low, high, kind, &mut |this| this.iteration(map, accs));
-            return;
-        }
-        let bad = self.body.slot("bad", Ty::LONG, Some(make::long(0)));
-        reductions.push((bad, FoldFn::Or));
-        let checks = mem::replace(&mut self.checks, Checks::Flag(bad));
-        let kind = LoopKind::Simd { reductions };
-        self.range_loop(range, low.clone(), high.clone(), kind, &mut |this| this.iteration(map, accs));
-        self.checks = checks;
-        self.body.enter();
-        self.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, accs));
-        let again = self.body.leave();
-        let failed = make::binary(BinOp::Ne, make::var(bad, Ty::LONG), make::long(0));
-        self.body.push(make::when(failed, again.stmts));
     }
 
     /// One iteration: its statements, then what it adds to the folds.

@@ -7,6 +7,7 @@
 //! | `stmt` | statements but maps |
 //! | `space` | ranges of iterators, shared and clipped index spaces |
 //! | `map` | maps: which strategy, kernels, loops of one thread |
+//! | `vector` | loops in vector lanes, guarded and short ones |
 //! | `fold` | reductions: in lanes, in blocks, pairwise |
 //! | `scan` | prefix folds |
 //! | `lanes` | tiles of rows and lanes |
@@ -35,6 +36,7 @@ mod scan;
 mod space;
 mod stmt;
 mod stream;
+mod vector;
 
 use build::{ArrayBinding, Binding, Body, Role};
 

@@ -38,8 +38,10 @@ pub struct Model {
     pub tile_vectors: u32,
     /// Columns of a first-level cache tile.
     pub lane_tile: u32,
-    /// Elements computed before a non-temporal copy.
-    pub stream_tile: u32,
+    /// Elements below which a reduction does not fill its lanes.
+    pub short_row: u32,
+    /// The same when loads follow indices.
+    pub short_gather: u32,
     /// Bytes a private array may have to be kept on the stack.
     pub small_array: u32,
 }
@@ -106,7 +108,8 @@ impl Model {
             tile_rows: int("work", "tile_rows")?,
             tile_vectors: int("work", "tile_vectors")?,
             lane_tile: int("work", "lane_tile")?,
-            stream_tile: int("work", "stream_tile")?,
+            short_row: int("work", "short_row")?,
+            short_gather: int("work", "short_gather")?,
             small_array: int("work", "small_array")?,
         })
     }
