@@ -1,12 +1,23 @@
 //! What the printed text and its object files look like.
 
 use hidp_build::compiler::emit::openmp::Options;
+use hidp_build::compiler::ir::imp;
 
 use crate::library::{compile, compiler, folder, module, write};
 use crate::units;
 
 fn plain() -> String {
     module(&Options { line_directives: false, ..Options::default() })
+}
+
+#[test]
+fn entries_built_by_hand_pass_the_verifier() {
+    for entry in units::entries() {
+        if let Err(errors) = imp::verify(&units::program(), &entry) {
+            let text = imp::print(&units::program(), &entry);
+            panic!("{}\n{text}", errors.iter().map(|error| format!("{error}\n")).collect::<String>());
+        }
+    }
 }
 
 #[test]

@@ -345,7 +345,7 @@ fn host_flow() -> Entry {
     let mut h = F::new();
     let (x, out, n) = (h.input("x", LONG), h.output("out", LONG), h.scalar("N", LONG));
     let (a, b) = (h.buffer("a", LONG), h.buffer("b", LONG));
-    let (s, sum, i) = (h.local("s", LONG), h.local("sum", LONG), h.local("i", LONG));
+    let (s, sum, i, at_x) = (h.local("s", LONG), h.local("sum", LONG), h.local("i", LONG), h.local("at", LONG));
     let increase = |var, by| set(var, add(l(var), by));
     let is = |var, value| bin(BinOp::Eq, l(var), int(value));
     let step = vec![increase(s, int(1))];
@@ -372,10 +372,10 @@ fn host_flow() -> Entry {
         label: 7,
         body: block(vec![
             seq(
-                i,
+                at_x,
                 int(0),
                 l(n),
-                vec![when(bin(BinOp::Lt, load(at(x, l(i)), LONG), int(0)), vec![Stmt::Leave(Some(7))])],
+                vec![when(bin(BinOp::Lt, load(at(x, l(at_x)), LONG), int(0)), vec![Stmt::Leave(Some(7))])],
             ),
             store(at(out, int(1)), int(1)),
         ]),

@@ -53,7 +53,10 @@ fn call(scope: &Scope<'_>, trap: &str, function: ScalarFnId, args: Vec<String>) 
 
 /// `base[index].path`
 pub fn element(scope: &Scope<'_>, dialect: &dyn Dialect, target: &Element) -> String {
-    let index = expr(scope, dialect, &target.index).text;
+    let index = match target.index.kind {
+        ExprKind::Int(value) => value.to_string(),
+        _ => expr(scope, dialect, &target.index).text,
+    };
     let path = name::path(scope.program, element_ty(scope, target), &target.path);
     format!("{}[{index}]{path}", scope.name(target.base))
 }

@@ -54,7 +54,10 @@ impl Text {
     pub fn at(&mut self, sources: &SourceMap, span: Span) {
         if self.file.is_some() {
             let line = sources.position(span).line;
-            self.directive(format!("#line {line} {}", quoted(sources.file(span.file).name())));
+            let directive = format!("#line {line} {}\n", quoted(sources.file(span.file).name()));
+            if !self.text.ends_with(&directive) {
+                self.directive(directive.trim_end());
+            }
         }
     }
     /// What follows belongs to the generated file itself.

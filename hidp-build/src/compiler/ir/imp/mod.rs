@@ -11,16 +11,21 @@
 //!    by a statement before. Loads in a [`LoopKind::Simd`] body whose guard comes later have clamped indices; index 0 of
 //!    every buffer is readable, even of an empty one.
 //! 3. Integer division and remainder have a non-zero divisor, shifts a count below the width, when they are evaluated.
-//! 4. Evaluating an expression has no effect but, through a trapping scalar function, on the worker's trap. A statement
-//!    that calls one is followed by `CheckTrap` in the same block.
+//! 4. Evaluating an expression has no effect but, through a trapping scalar function, on the worker's trap. Such a function is
+//!    called only in the values of `Let`, `Set`, `Store` and `Atomic`, or passed to a `Prim`, and `CheckTrap` follows in the same
+//!    block. What it raises it raises at the entry's site of that kind and position: [`trap_sites`] lists those to add.
 //! 5. `Launch`, `Alloc`, `Free` and `WholePrim` stand in the host function only; `Scratch` and `WorkerIndex` in kernels only.
-//! 6. `Break` and `Continue` are inside a loop of the same function; simd loops hold neither, nor `Fault`, `CheckTrap`, inner
-//!    non-simd loops of unknown length over shared memory, or relaxed accesses.
+//! 6. `Break` and `Continue` are inside a loop of the same function. Simd loops hold only values, plain stores, branches and
+//!    other counted loops; what one iteration leaves for another is a reduction.
 
+mod print;
 mod trap;
+mod verify;
 pub mod visit;
 
+pub use print::print;
 pub use trap::{can_trap, trap_sites};
+pub use verify::{VerifyError, verify};
 
 use crate::compiler::index::Arena;
 use crate::compiler::ir::par::{BinOp, FaultKind, FoldFn, MathFn, ScalarFnId, UnOp};
@@ -330,7 +335,10 @@ pub struct Element {
     pub relaxed: bool,
 }
 
-/// A call of the run-time library, `hidp::<function><template arguments>(worker or context, arguments…)`.
+/// A call of the run-time library, `hidp::<function><template arguments>(worker or host, arguments…, sites…)`: `hidp::Worker &` in
+/// kernels, `hidp::Host &` in host functions, then the arguments, then the numbers of its sites as `uint32_t`. A primitive with
+/// sites returns whether it went well, having raised the worker's or host's trap if not. Functors are made from a trap:
+/// `Op op(worker.trap)`, then `op(a, b)`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Prim {
     /// From the primitive table: `team_scan`, `thread_sort`.
@@ -414,7 +422,7 @@ pub enum ExprKind {
     Field(Box<Expr>, u32),
     /// Struct value.
     Struct(StructId, Vec<Expr>),
-    /// Kernel: number of this worker's part, 0-based, `long`.
+    /// Kernel: number of this worker's part (static schedule) or thread (dynamic), below the worker count, `long`.
     WorkerIndex,
     /// Host: how many workers a launch may use at most, `long`.
     WorkerCount,
