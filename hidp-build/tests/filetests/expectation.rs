@@ -137,6 +137,7 @@ fn bless(case: &Case, front: &Front) -> Result<(), String> {
     let file = front.sources.file(front.file);
     let actual: Vec<Expectation> = front.diagnostics.iter().map(|diagnostic| described(diagnostic, file)).collect();
     let mut text = String::new();
+    let mut placed = 0;
     for (at, line) in case.text.lines().enumerate() {
         if expectation(line, at).is_some() {
             continue;
@@ -145,7 +146,11 @@ fn bless(case: &Case, front: &Front) -> Result<(), String> {
         text.push('\n');
         for expectation in actual.iter().filter(|expectation| expectation.line == at + 1) {
             text.push_str(&written(expectation));
+            placed += 1;
         }
+    }
+    if placed < actual.len() {
+        return Err("something is reported on a line that holds an expectation".to_string());
     }
     case.rewrite(&text)
 }

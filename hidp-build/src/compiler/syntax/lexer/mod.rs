@@ -52,8 +52,9 @@ impl<'a> Lexer<'a> {
             self.token(c);
         }
         self.end_pragma();
-        let end = self.text.trim_end().len();
-        let end = Span::new(self.file, end, end);
+        // The end is where the last token ends, so that a message about it does not point behind comments.
+        let start_of_file = Span::new(self.file, 0, 0);
+        let end = self.tokens.last().map_or(start_of_file, |token| token.span.end_point());
         self.tokens.push(Token { kind: TokenKind::Eof, span: end });
     }
 

@@ -116,8 +116,14 @@ impl<'a> Lexer<'a> {
 
     fn bad_suffix(&mut self, start: usize, suffix: &str, allowed: &[&'static str], what: &str) {
         let span: Span = self.span(start);
-        let mut diagnostic = Diagnostic::new(Code::BadNumber, span, format!("`{suffix}` is no suffix of {what}"))
-            .help(if allowed.len() == 1 { "the only suffix is `f`" } else { "the suffixes are `u`, `l` and `ul`" });
+        let mut diagnostic = Diagnostic::new(Code::BadNumber, span, format!("`{suffix}` is no suffix of {what}"));
+        diagnostic = diagnostic.help(match suffix.as_bytes() {
+            [b'_', ..] => "digits are written without separators",
+            [b'e' | b'E'] => "an exponent has digits: `1e5`",
+            [b'b' | b'B' | b'o', b'0'..=b'7', ..] => "numbers are decimal (`42`) or hexadecimal (`0x2a`)",
+            _ if allowed.len() == 1 => "the only suffix is `f`",
+            _ => "the suffixes are `u`, `l` and `ul`",
+        });
         let small = suffix.to_ascii_lowercase().replace("ll", "l");
         if let Some(fitting) = allowed.iter().find(|allowed| **allowed == small) {
             diagnostic = diagnostic.suggest(span, *fitting, format!("write `{fitting}`"));

@@ -5,14 +5,17 @@ use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::{Arg, Ident};
 
 impl Parser<'_> {
-    /// Behind the opening parenthesis, up to and with the closing one.
-    pub(super) fn args(&mut self, open: Span) -> Parsed<Vec<Arg>> {
+    /// Behind the opening parenthesis, up to and with the closing one. Only suffixes may name iterators.
+    pub(super) fn args(&mut self, open: Span, of_suffix: bool) -> Parsed<Vec<Arg>> {
         let mut args = Vec::new();
         let mut height = 0;
         while !self.at_punct(Punct::CloseParen) {
             self.height = 0;
-            args.push(self.arg()?);
+            args.push(self.arg(of_suffix)?);
             height = height.max(self.height);
+            if self.at_punct(Punct::Colon) {
+                return Err(self.section_in_parentheses(open));
+            }
             if self.eat(Punct::Comma).is_none() {
                 break;
             }
@@ -25,7 +28,7 @@ impl Parser<'_> {
         Ok(args)
     }
 
-    fn arg(&mut self) -> Parsed<Arg> {
+    fn arg(&mut self, of_suffix: bool) -> Parsed<Arg> {
         if let TokenKind::Str(name) = self.kind().clone() {
             let span = self.bump();
             return if self.at_punct(Punct::Colon) {
@@ -35,7 +38,7 @@ impl Parser<'_> {
             };
         }
         if self.at_name() && self.punct_at(1, Punct::Bind) {
-            return self.over();
+            return if of_suffix { self.over() } else { Err(self.iterator_in_call()) };
         }
         if self.at_name() && self.punct_at(1, Punct::Colon) {
             let op = self.name("an operator")?;

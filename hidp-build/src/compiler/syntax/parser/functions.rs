@@ -140,6 +140,9 @@ impl Parser<'_> {
                 return Err(self.array_parameter());
             }
             params.push(Field { ty, name });
+            if self.at_name() {
+                return Err(self.expected("`,` or `)`"));
+            }
             if self.eat(Punct::Comma).is_none() {
                 break;
             }

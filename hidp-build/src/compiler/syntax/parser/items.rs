@@ -25,6 +25,7 @@ impl Parser<'_> {
             TokenKind::Keyword(Keyword::Function) => items.push(self.function(start, directives)?),
             TokenKind::Keyword(Keyword::Static) => items.push(self.static_function(start, directives)?),
             TokenKind::Keyword(Keyword::Extern) => items.push(self.extern_item(start, directives)?),
+            TokenKind::Eof => return Err(self.misplaced_directives(&directives)),
             kind => {
                 if !directives.is_empty() {
                     self.misplaced_directives(&directives);
@@ -51,10 +52,12 @@ impl Parser<'_> {
         let word = self.bump();
         match *self.kind() {
             TokenKind::Keyword(Keyword::Function) => self.extern_function(start, directives),
-            TokenKind::Keyword(Keyword::Struct) if !directives.is_empty() => {
-                Err(self.misplaced_directives(&directives))
+            TokenKind::Keyword(Keyword::Struct) => {
+                if !directives.is_empty() {
+                    self.misplaced_directives(&directives);
+                }
+                self.extern_struct(word)
             }
-            TokenKind::Keyword(Keyword::Struct) => self.extern_struct(word),
             _ => Err(self.expected("`function` or `struct` behind `extern`")),
         }
     }
@@ -128,6 +131,7 @@ impl Parser<'_> {
             if self.eat(Punct::Comma).is_none() {
                 break;
             }
+            self.refuse_second_type()?;
         }
         self.expect_semicolon("a field")
     }

@@ -17,7 +17,7 @@ impl Parser<'_> {
         let open = self.open_brace();
         let mut iters = Vec::new();
         let mut all_parsed = true;
-        while self.at_name() && self.punct_at(1, Punct::Bind) {
+        while self.at_iter() {
             match self.iter() {
                 Ok(iter) => iters.push(iter),
                 Err(failed) => {
@@ -40,12 +40,30 @@ impl Parser<'_> {
         Ok(Map { iters, body, suffixes, map_span })
     }
 
+    /// Whether an iterator stands here, be it written with `=` or with a type.
+    fn at_iter(&self) -> bool {
+        let assigned_range = self.punct_at(1, Punct::Assign) && self.punct_at(2, Punct::OpenBracket);
+        let typed = self.name_at(1) && self.punct_at(2, Punct::Bind);
+        self.at_name() && (self.punct_at(1, Punct::Bind) || assigned_range || typed)
+    }
+
     /// `m := [0:M);`
     fn iter(&mut self) -> Parsed<Iter> {
+        if self.name_at(1) {
+            self.typed_iterator();
+        }
         let name = self.declared_name("an iterator")?;
+        if self.at_punct(Punct::Assign) {
+            self.iterator_assigned();
+        }
         self.bump();
         let range = self.range()?;
         let span = self.since(name.span);
+        if self.at_punct(Punct::Comma) && self.name_at(1) && self.punct_at(2, Punct::Bind) {
+            self.comma_between_iterators();
+            self.bump();
+            return Ok(Iter { name, range, span });
+        }
         self.expect_semicolon("an iterator")?;
         Ok(Iter { name, range, span })
     }
@@ -84,6 +102,10 @@ impl Parser<'_> {
         let high_inclusive = match self.kind() {
             TokenKind::Punct(Punct::CloseBracket) => true,
             TokenKind::Punct(Punct::CloseParen) => false,
+            TokenKind::Punct(Punct::CloseBrace) if self.punct_at(1, Punct::Semicolon) => {
+                self.unclosed_range(open);
+                false
+            }
             _ => return Err(self.unclosed_range(open)),
         };
         self.bump();
@@ -113,7 +135,7 @@ impl Parser<'_> {
     }
 
     fn suffix(&mut self) -> Parsed<Call> {
-        let call = self.call()?;
+        let call = self.suffix_call()?;
         self.expect_semicolon("a suffix")?;
         Ok(call)
     }

@@ -22,6 +22,7 @@ impl Parser<'_> {
             TokenKind::Punct(Punct::OpenParen) => return self.parenthesised(),
             TokenKind::Name => return self.named(),
             TokenKind::Str(_) => return Err(self.string_as_value()),
+            TokenKind::Punct(Punct::Gt) if self.behind_minus() => return Err(self.arrow()),
             _ => return Err(self.expected("an expression")),
         };
         let span = self.bump();
@@ -68,9 +69,18 @@ impl Parser<'_> {
 
     /// `name(arguments)`
     pub(super) fn call(&mut self) -> Parsed<Call> {
+        self.call_with(false)
+    }
+
+    /// `reduce("+", out, _x, k := [*])`
+    pub(super) fn suffix_call(&mut self) -> Parsed<Call> {
+        self.call_with(true)
+    }
+
+    fn call_with(&mut self, iterators: bool) -> Parsed<Call> {
         let callee = Ident { name: self.current_text().to_string(), span: self.bump() };
         let open = self.bump();
-        let args = self.args(open)?;
+        let args = self.args(open, iterators)?;
         Ok(Call { callee, args })
     }
 

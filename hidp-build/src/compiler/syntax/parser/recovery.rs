@@ -34,7 +34,21 @@ impl Parser<'_> {
         }
     }
 
-    fn starts_statement_line(&self) -> bool {
+    /// After an error in the head of a loop: before the brace that opens its body, if that stands on the same line.
+    pub(super) fn recover_before_body(&mut self, failed: Failed) -> Parsed<()> {
+        while !self.at_punct(Punct::OpenBrace) {
+            if self.at_eof() || self.at_punct(Punct::CloseBrace) {
+                return Err(failed);
+            }
+            self.bump();
+            if self.on_new_line() {
+                return Err(failed);
+            }
+        }
+        Ok(())
+    }
+
+    pub(super) fn starts_statement_line(&self) -> bool {
         let begins = match self.kind() {
             TokenKind::PragmaStart => true,
             TokenKind::Keyword(keyword) => matches!(
@@ -103,7 +117,7 @@ impl Parser<'_> {
             match *self.kind() {
                 TokenKind::Eof | TokenKind::PragmaStart => return,
                 TokenKind::Keyword(keyword) if starts_item(keyword) => return,
-                TokenKind::Name if self.on_new_line() && self.at_later_item() => return,
+                TokenKind::Name if self.on_new_line() && self.at_probable_item() => return,
                 TokenKind::Punct(Punct::OpenBrace) => self.skip_braces(),
                 _ => {
                     self.bump();

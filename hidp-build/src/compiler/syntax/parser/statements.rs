@@ -241,8 +241,8 @@ impl Parser<'_> {
 
     fn return_stmt(&mut self) -> Parsed<StmtKind> {
         self.bump();
-        let value =
-            if self.at_punct(Punct::Semicolon) || self.at_punct(Punct::CloseBrace) { None } else { Some(self.expr()?) };
+        let ends = self.at_punct(Punct::Semicolon) || self.at_punct(Punct::CloseBrace) || self.starts_statement_line();
+        let value = if ends { None } else { Some(self.expr()?) };
         self.expect_semicolon("`return`")?;
         Ok(StmtKind::Return(value))
     }
@@ -268,7 +268,7 @@ impl Parser<'_> {
     /// `(condition)`. After an error in it, the parser goes on behind its parenthesis.
     fn condition(&mut self, word: Span) -> Parsed<Expr> {
         if !self.at_punct(Punct::OpenParen) {
-            return Err(self.condition_without_parenthesis(word));
+            return self.bare_condition(word);
         }
         let start = self.span();
         match self.parenthesised_condition() {
@@ -278,6 +278,16 @@ impl Parser<'_> {
                 Ok(Expr { kind: ExprKind::Error, span: self.since(start) })
             }
         }
+    }
+
+    /// A condition that was written without parentheses.
+    fn bare_condition(&mut self, word: Span) -> Parsed<Expr> {
+        if self.at_punct(Punct::OpenBrace) {
+            return Err(self.condition_missing(word));
+        }
+        let condition = self.expr()?;
+        self.condition_without_parentheses(condition.span);
+        Ok(condition)
     }
 
     fn parenthesised_condition(&mut self) -> Parsed<Expr> {
@@ -293,7 +303,13 @@ impl Parser<'_> {
     }
 
     fn for_stmt(&mut self) -> Parsed<StmtKind> {
-        self.bump();
+        let word = self.bump();
+        if !self.at_punct(Punct::OpenParen) {
+            let failed = self.condition_missing(word);
+            self.recover_before_body(failed)?;
+            let body = self.branch()?;
+            return Ok(StmtKind::For { init: None, condition: None, step: None, body });
+        }
         let start = self.span();
         let (init, condition, step) = match self.for_header() {
             Ok(header) => header,
@@ -309,7 +325,7 @@ impl Parser<'_> {
     /// `(init; condition; step)`
     #[allow(clippy::type_complexity)] // the three parts of the header, in order
     fn for_header(&mut self) -> Parsed<(Option<Box<Stmt>>, Option<Expr>, Option<Box<Stmt>>)> {
-        let open = self.expect(Punct::OpenParen, "behind `for`")?;
+        let open = self.bump();
         let init = if self.at_punct(Punct::Semicolon) { None } else { Some(Box::new(self.for_init()?)) };
         if self.at_punct(Punct::Comma) {
             return Err(self.comma_operator());
@@ -347,8 +363,17 @@ impl Parser<'_> {
         if self.at_punct(Punct::OpenBrace) {
             return self.deeper(|parser| Ok(parser.block()));
         }
-        if self.at_end_of_items_body() || self.at_punct(Punct::CloseBrace) {
+        if self.at_end_of_items_body() {
+            self.unclosed_at = Some(self.at);
             return Err(self.expected("a statement"));
+        }
+        if self.at_punct(Punct::CloseBrace) {
+            return Err(self.expected("a statement"));
+        }
+        if self.at_punct(Punct::Semicolon) {
+            self.empty_statement();
+            let span = self.bump();
+            return Ok(Block { stmts: Vec::new(), span });
         }
         let stmt: Stmt = self.stmt()?;
         let span = stmt.span;

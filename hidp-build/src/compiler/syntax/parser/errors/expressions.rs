@@ -13,6 +13,22 @@ impl Parser<'_> {
         )
     }
 
+    /// Whether the current token stands directly behind a `-`.
+    pub(in super::super) fn behind_minus(&self) -> bool {
+        let before = self.previous_span();
+        before.end == self.span().start && self.text_of(before) == "-"
+    }
+
+    /// At the `>` of `a->v`.
+    pub(in super::super) fn arrow(&mut self) -> Failed {
+        let span = self.previous_span().to(self.span());
+        self.report(Diagnostic::new(Code::NotHidp, span, "HiDP has no `->`").note("HiDP has no pointers").suggest(
+            span,
+            ".",
+            "a field is read with `.`",
+        ))
+    }
+
     pub(in super::super) fn type_as_value(&mut self) -> Failed {
         let (span, text) = (self.span(), self.current_text());
         self.report(
@@ -115,6 +131,16 @@ impl Parser<'_> {
             diagnostic = diagnostic.suggest(open, "[", "a section is opened by `[`");
         }
         self.report(diagnostic)
+    }
+
+    /// At the colon of `a(0:3)`.
+    pub(in super::super) fn section_in_parentheses(&mut self, open: Span) -> Failed {
+        let span = self.span();
+        self.report(Diagnostic::new(Code::BadRange, span, "arguments hold no ranges").suggest(
+            open,
+            "[",
+            "a section of an array is opened by `[`",
+        ))
     }
 
     /// Whether a colon stands before the bracket that closes the one that stands here.

@@ -6,6 +6,9 @@ use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::{Ident, TypeName};
 use crate::compiler::ty::Scalar;
 
+/// The words that items begin with.
+const ITEM_WORDS: [&str; 6] = ["function", "struct", "const", "import", "extern", "static"];
+
 impl Parser<'_> {
     pub(in super::super) fn struct_without_fields(&mut self, name: Span) -> Failed {
         if self.at_punct(Punct::Semicolon) {
@@ -94,6 +97,11 @@ impl Parser<'_> {
         self.expected("`{` and the body of the function")
     }
 
+    /// Whether a word stands here that was probably meant to begin an item.
+    pub(in super::super) fn at_probable_item(&self) -> bool {
+        self.at_later_item() || (self.name_at(1) && near::suggest(self.current_text(), ITEM_WORDS).is_some())
+    }
+
     /// Whether an item of a later version begins here.
     pub(in super::super) fn at_later_item(&self) -> bool {
         self.at_name() && matches!(self.current_text(), "recurrence" | "codelet" | "tunable") && self.name_at(1)
@@ -110,8 +118,7 @@ impl Parser<'_> {
         let found = self.describe_current();
         let headline = format!("expected a function, struct, constant or import, found {found}");
         let mut diagnostic = Diagnostic::new(Code::ExpectedItem, span, headline);
-        let items = ["function", "struct", "const", "import", "extern", "static"];
-        if let Some(near) = near::suggest(word, items).filter(|_| self.at_name()) {
+        if let Some(near) = near::suggest(word, ITEM_WORDS).filter(|_| self.at_name()) {
             diagnostic = diagnostic.suggest(span, near, format!("did you mean `{near}`?"));
         }
         self.report(diagnostic)

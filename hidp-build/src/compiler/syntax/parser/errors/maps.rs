@@ -1,6 +1,6 @@
 //! Errors of ranges, maps and suffixes.
 
-use super::super::{Failed, Parsed, Parser, Punct};
+use super::super::{Failed, Parsed, Parser, Punct, TokenKind};
 use crate::compiler::diag::{Code, Diagnostic};
 use crate::compiler::source::Span;
 
@@ -34,6 +34,46 @@ impl Parser<'_> {
                 format!("expected `]` or `)` at the end of the range, found {found}"),
             )
             .also(open, "opened here"),
+        )
+    }
+
+    /// At the type of `int i := [0:N);`, which is skipped.
+    pub(in super::super) fn typed_iterator(&mut self) {
+        let ty = self.bump();
+        let through_blank = Span { end: self.span().start, ..ty };
+        self.report(
+            Diagnostic::new(Code::BadRange, ty, "an iterator is declared without a type")
+                .note("iterators are `long`")
+                .suggest(through_blank, "", "remove it"),
+        );
+    }
+
+    /// At the `=` of `i = [0:N);`.
+    pub(in super::super) fn iterator_assigned(&mut self) {
+        let span = self.span();
+        self.report(Diagnostic::new(Code::BadRange, span, "an iterator is declared with `:=`").suggest(
+            span,
+            ":=",
+            "write `:=`",
+        ));
+    }
+
+    /// At the comma of `i := [0:N), j := [0:M);`.
+    pub(in super::super) fn comma_between_iterators(&mut self) {
+        let span = self.span();
+        self.report(Diagnostic::new(Code::CommaOperator, span, "each iterator ends in `;`").suggest(
+            span,
+            ";",
+            "write `;`",
+        ));
+    }
+
+    /// At `i := [*]` among the arguments of a call that is no suffix.
+    pub(in super::super) fn iterator_in_call(&mut self) -> Failed {
+        let span = self.span();
+        self.report(
+            Diagnostic::new(Code::MisplacedSuffix, span, "iterators are folded over only by a suffix of their map")
+                .help("`reduce`, `scan` and `exscan` over iterators stand directly behind the map, as statements"),
         )
     }
 
@@ -92,13 +132,12 @@ impl Parser<'_> {
     pub(in super::super) fn misplaced_suffix(&mut self) -> Failed {
         let span = self.span();
         let name = self.current_text();
-        self.report(
-            Diagnostic::new(
-                Code::MisplacedSuffix,
-                span,
-                format!("a `{name}` over iterators stands directly behind a map"),
-            )
-            .label("no map ends here"),
-        )
+        let behind_directive = self.at > 0 && self.tokens[self.at - 1].kind == TokenKind::PragmaEnd;
+        let headline = format!("a `{name}` over iterators stands directly behind a map");
+        let mut diagnostic = Diagnostic::new(Code::MisplacedSuffix, span, headline).label("no map ends here");
+        if behind_directive {
+            diagnostic = diagnostic.help("directives for a map and its suffixes stand before the map");
+        }
+        self.report(diagnostic)
     }
 }

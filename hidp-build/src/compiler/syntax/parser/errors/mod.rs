@@ -6,7 +6,7 @@ mod items;
 mod maps;
 mod statements;
 
-use super::{Failed, Keyword, Parsed, Parser, Punct, TokenKind};
+use super::{Failed, Parsed, Parser, Punct, TokenKind};
 use crate::compiler::diag::{Code, Diagnostic};
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::Ident;

@@ -170,8 +170,17 @@ impl Parser<'_> {
         )
     }
 
-    pub(in super::super) fn condition_without_parenthesis(&mut self, word: Span) -> Failed {
+    pub(in super::super) fn condition_missing(&mut self, word: Span) -> Failed {
         let text = self.text_of(word).to_string();
         self.expected(&format!("`(` behind `{text}`"))
+    }
+
+    pub(in super::super) fn condition_without_parentheses(&mut self, condition: Span) {
+        let text = self.text_of(condition);
+        self.report(Diagnostic::new(Code::UnexpectedToken, condition, "a condition stands in parentheses").suggest(
+            condition,
+            format!("({text})"),
+            "add them",
+        ));
     }
 }
