@@ -34,7 +34,7 @@ impl OpenBlas {
         ["libopenblas.so.0", "libopenblas.so", "libopenblas.dylib"].iter().find_map(|name| {
             // SAFETY: OpenBLAS's initialisers have no conditions; the symbol has CBLAS's documented signature.
             unsafe {
-                let library = Library::new(name).ok()?;
+                let library = Library::new(*name).ok()?;
                 let sgemm = *library.get::<Sgemm>(b"cblas_sgemm\0").ok()?;
                 Some(OpenBlas { sgemm, _library: library })
             }

@@ -3,7 +3,7 @@
 use std::rc::Rc;
 
 use hidp_std::Context;
-use sprs::CsMatView;
+use sprs::CsMatViewI;
 
 use super::assert_close;
 use crate::buffer::Buffer;
@@ -39,7 +39,7 @@ impl Matrix {
 }
 
 fn five_point() -> Case {
-    let side = 1000;
+    let side: usize = 1000;
     let mut matrix = Matrix::new();
     for y in 0..side {
         for x in 0..side {
@@ -58,7 +58,7 @@ fn five_point() -> Case {
 }
 
 fn band() -> Case {
-    let (rows, width) = (200_000, 30);
+    let (rows, width): (usize, usize) = (200_000, 30);
     let mut matrix = Matrix::new();
     for row in 0..rows {
         let first = row.saturating_sub(width / 2).min(rows - width);
@@ -107,7 +107,7 @@ fn case(name: &str, matrix: Matrix) -> Case {
     };
     let sprs = move || {
         y_sprs.fill(0.0);
-        let a = CsMatView::new((rows, rows), &rowptr[..], &col[..], &val[..]);
+        let a = CsMatViewI::<f64, i32>::new((rows, rows), &rowptr[..], &col[..], &val[..]);
         sprs::prod::mul_acc_mat_vec_csr(a, &x[..], &mut y_sprs[..]);
     };
     Case {
