@@ -12,9 +12,6 @@ mod simplify;
 mod split;
 mod zero;
 
-#[cfg(test)]
-mod tests;
-
 use std::fmt;
 
 use crate::compiler::ir::par::{Program, VerifyError, verify};

@@ -1,6 +1,6 @@
 //! Equality of expressions wherever they were written: positions, and which checks have been proved, do not count.
 
-use crate::compiler::ir::par::{Expr, ExprKind, Place};
+use crate::compiler::ir::par::{Expr, ExprKind, FoldOp, Place};
 
 /// Whether `a` and `b` are the same expression.
 pub(super) fn expr(a: &Expr, b: &Expr) -> bool {
@@ -15,6 +15,16 @@ pub(super) fn exprs(a: &[Expr], b: &[Expr]) -> bool {
 /// Whether `a` and `b` name the same element, or field, in the same way.
 pub(super) fn place(a: &Place, b: &Place) -> bool {
     a.array == b.array && a.path == b.path && exprs(&a.index, &b.index)
+}
+
+/// Whether `a` and `b` fold in the same way.
+pub(super) fn op(a: &FoldOp, b: &FoldOp) -> bool {
+    let neutral = match (&a.neutral, &b.neutral) {
+        (Some(a), Some(b)) => expr(a, b),
+        (None, None) => true,
+        (Some(_) | None, _) => false,
+    };
+    a.func == b.func && a.ty == b.ty && a.ordered == b.ordered && neutral
 }
 
 fn kind(a: &ExprKind, b: &ExprKind) -> bool {

@@ -17,7 +17,7 @@ use crate::compiler::index::{Arena, Id};
 use crate::compiler::ir::par::effects::{Effects, may_fault, may_jump};
 use crate::compiler::ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use crate::compiler::ir::par::{
-    Block, Directives, Expr, FoldKind, Func, Map, Program, Stmt, StmtKind, Target, Var, VarId, VarKind,
+    Block, Directives, Expr, Fold, FoldKind, Func, Map, Program, Stmt, StmtKind, Target, Var, VarId, VarKind,
 };
 use crate::compiler::source::Span;
 
@@ -132,7 +132,7 @@ impl Fuse<'_, '_> {
         let b = rename_map(b, renamed);
         self.is_compatible(&a, &b)?;
         depend::stays_inside(self.program, self.vars, &a, &b)?;
-        let (mut joined, behind) = self.part(first, between, last)?;
+        let (mut joined, behind) = self.part(&a, first, between, last)?;
         self.rename_extents(&b, renamed);
         let mut map = a;
         map.body.stmts.extend(b.body.stmts);
@@ -234,8 +234,20 @@ impl Fuse<'_, '_> {
             })
     }
 
+    fn why_between(&self, folds: &[Fold], stmt: &Stmt) -> String {
+        let effects = Effects::of_stmt(self.program, self.vars, stmt);
+        let fold = folds.iter().find_map(|fold| match fold.target {
+            Target::Scalar(var) => effects.reads.contains(&var).then(|| self.vars[var].name.clone()),
+            Target::Element(_) => None,
+        });
+        match fold {
+            Some(name) => format!("a statement between them needs the complete fold `{name}`"),
+            None => "a statement between them must stay between".into(),
+        }
+    }
+
     /// Where the statements between two maps go: before the joined map, or behind it.
-    fn part(&self, first: &Stmt, between: &[Stmt], last: &Stmt) -> Result<(Vec<Stmt>, Vec<Stmt>), Refusal> {
+    fn part(&self, a: &Map, first: &Stmt, between: &[Stmt], last: &Stmt) -> Result<(Vec<Stmt>, Vec<Stmt>), Refusal> {
         let moving = |stmt: &Stmt| Moving {
             effects: Effects::of_stmt(self.program, self.vars, stmt),
             faults: may_fault(self.program, self.vars, &Block { stmts: vec![stmt.clone()] }),
@@ -252,7 +264,7 @@ impl Fuse<'_, '_> {
                 behind.push(stmt.clone());
                 sunk.push(this);
             } else {
-                return refuse("a statement between them must stay between");
+                return refuse(self.why_between(&a.folds, stmt));
             }
         }
         Ok((before, behind))

@@ -14,7 +14,7 @@ mod nest;
 
 use super::Pass;
 use crate::compiler::index::Arena;
-use crate::compiler::ir::par::effects::{expr_may_fault, may_fault, scalar_fn_may_fault};
+use crate::compiler::ir::par::effects::{Effects, expr_may_fault, may_fault, scalar_fn_may_fault};
 use crate::compiler::ir::par::visit::{self, Mutator, Role, change};
 use crate::compiler::ir::par::{
     BinOp, Block, Expr, ExprKind, FaultKind, Fold, FoldFn, FoldKind, FuncId, Iter, Map, Place, Program, Stmt, StmtKind,
@@ -34,7 +34,7 @@ fn run(program: &mut Program) {
     let before = program.clone();
     for (_, func) in program.funcs.iter_mut() {
         let mut body = std::mem::take(&mut func.body);
-        Split { program: &before, vars: &mut func.vars }.visit_block(&mut body);
+        Split { program: &before, vars: &mut func.vars, is_host_level: true }.visit_block(&mut body);
         func.body = body;
     }
     let funcs: Vec<FuncId> = program.funcs.ids().collect();
@@ -44,6 +44,8 @@ fn run(program: &mut Program) {
 struct Split<'p, 'v> {
     program: &'p Program,
     vars: &'v mut Arena<VarId, Var>,
+    /// Whether the block at hand is in no map.
+    is_host_level: bool,
 }
 
 impl Mutator for Split<'_, '_> {
@@ -57,12 +59,20 @@ impl Mutator for Split<'_, '_> {
             }
         }
     }
+    fn visit_map(&mut self, map: &mut Map) {
+        let outside = std::mem::replace(&mut self.is_host_level, false);
+        change::walk_map(self, map);
+        self.is_host_level = outside;
+    }
     fn visit_expr(&mut self, _: &mut Expr) {}
 }
 
 impl Split<'_, '_> {
     /// What to put in the place of a map whose body is split already. `kept`: its body only reads values kept by another map.
     fn map(&mut self, mut map: Map, span: Span, kept: bool) -> Vec<Stmt> {
+        if self.is_host_level && is_scan(&map) && self.stores(&map) {
+            return self.keep_values(map, span);
+        }
         if map.folds.is_empty() || is_scan(&map) {
             return vec![Stmt { kind: StmtKind::Map(map), span }];
         }
@@ -88,6 +98,11 @@ impl Split<'_, '_> {
         before.extend(self.map(map, span, kept));
         before.extend(self.map(second, span, true));
         before
+    }
+
+    /// Whether the body does more than compute values, so that a scan could not run it once for sums and again for prefixes.
+    fn stores(&self, map: &Map) -> bool {
+        !map.folds.is_empty() && !Effects::of_block(self.program, self.vars, &map.body).outer_writes().is_empty()
     }
 
     /// A fresh local.

@@ -2,6 +2,7 @@
 
 use super::{Split, levels};
 use crate::compiler::ir::par::{Block, Directives, Expr, Fold, FoldKind, Iter, Map, Stmt, StmtKind, Target, VarId};
+use crate::compiler::pass::same;
 use crate::compiler::source::Span;
 
 impl Split<'_, '_> {
@@ -40,8 +41,14 @@ impl Split<'_, '_> {
         let vars: Vec<VarId> = level.iters.iter().map(|iter| iter.var).collect();
         let (mut before, mut after) = (Vec::new(), Vec::new());
         let mut next = Vec::new();
-        for (mut fold, mut rest) in std::mem::take(pending) {
+        for (fold, mut rest) in std::mem::take(pending) {
             rest.retain(|var| !vars.contains(var));
+            if let Some(same) = level.folds.iter().find(|other| is_same_fold(other, &fold, &before))
+                && let Target::Scalar(target) = same.target
+            {
+                deliver(fold, rest, target, &mut after, &mut next);
+                continue;
+            }
             let target = match &fold.target {
                 Target::Scalar(var) if rest.is_empty() => *var,
                 Target::Scalar(_) | Target::Element(_) => {
@@ -55,21 +62,40 @@ impl Split<'_, '_> {
             step.over = vars.clone();
             step.target = Target::Scalar(target);
             level.folds.push(step);
-            if rest.is_empty() {
-                if let Target::Element(place) = fold.target {
-                    let value = Expr::read(target, fold.op.ty, fold.span);
-                    after.push(Stmt { kind: StmtKind::Store { place, value }, span: fold.span });
-                }
-            } else {
-                fold.value = target;
-                next.push((fold, rest));
-            }
+            deliver(fold, rest, target, &mut after, &mut next);
         }
         *pending = next;
         before.push(Stmt { kind: StmtKind::Map(level), span });
         before.append(&mut after);
         before
     }
+}
+
+/// Whether a fold of this level computes what `fold` wants, into a local that `before` declares.
+fn is_same_fold(known: &Fold, fold: &Fold, before: &[Stmt]) -> bool {
+    let local = |target: &Target| match target {
+        Target::Scalar(var) => {
+            before.iter().any(|stmt| matches!(stmt.kind, StmtKind::Declare { var: declared, .. } if declared == *var))
+        }
+        Target::Element(_) => false,
+    };
+    known.value == fold.value && same::op(&known.op, &fold.op) && local(&known.target)
+}
+
+/// Stores the complete result of a fold, or hands a partial one to the next level.
+fn deliver(mut fold: Fold, rest: Vec<VarId>, result: VarId, after: &mut Vec<Stmt>, next: &mut Vec<(Fold, Vec<VarId>)>) {
+    if !rest.is_empty() {
+        fold.value = result;
+        next.push((fold, rest));
+        return;
+    }
+    let value = Expr::read(result, fold.op.ty, fold.span);
+    let kind = match fold.target {
+        Target::Element(place) => StmtKind::Store { place, value },
+        Target::Scalar(var) if var == result => return,
+        Target::Scalar(var) => StmtKind::Assign { var, value },
+    };
+    after.push(Stmt { kind, span: fold.span });
 }
 
 fn iter_of(map: &Map, var: VarId) -> Iter {
