@@ -3,15 +3,15 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::Isa;
 use crate::cargo::{self, Cargo};
 use crate::compiler::diag::Code;
-use crate::compiler::emit::rust::{Library, failure};
+use crate::compiler::emit::rust::{Library, failure, links};
 use crate::compiler::pipeline::{self, Options, PipelineInput, PipelineOutput};
 use crate::host_cc::{self, Job, write_if_changed};
 use crate::report::{Problem, Report, Result};
 use crate::sources;
 use crate::toolchain::Toolchain;
-use crate::{Error, Isa};
 
 /// A build, with everything that can be chosen. Paths are relative to the package's root.
 ///
@@ -134,12 +134,7 @@ impl Builder {
             return Ok(());
         }
 
-        let toolchain = Toolchain::find(&cargo.out_dir, self.threads);
         let isas = self.isas.clone().unwrap_or_else(|| cargo::default_isas(&cargo::target()));
-        let library = format!("hidp_kernels_{}", cargo.namespace);
-        let openmp = toolchain.as_ref().ok().and_then(|toolchain| toolchain.openmp.clone());
-        let mut libraries = vec![Library { name: library.clone(), is_static: true }];
-        libraries.extend(openmp.map(|openmp| Library { name: openmp.library, is_static: false }));
         let input = PipelineInput {
             sources: loaded.sources,
             files: loaded.files,
@@ -149,97 +144,90 @@ impl Builder {
                 line_directives: self.line_directives,
                 native_headers: self.headers.iter().map(|header| header.display().to_string()).collect(),
                 vouched: self.vouched,
-                libraries,
             },
         };
         let output = pipeline::compile(&input);
         report.diagnostics(&input.sources, &output.diagnostics);
-        let toolchain = match toolchain {
-            Ok(toolchain) => toolchain,
-            Err(problem) => {
-                // Documentation needs no kernels.
-                if !cargo.docs_only {
-                    report.problem(&problem);
-                    return Ok(());
-                }
-                return write_if_changed(&kernels_file(cargo), &output.rust).map(drop).map_err(Error::from);
-            }
-        };
-        if report.errors.is_empty() {
-            self.finish(cargo, report, &toolchain, &isas, &library, &output)?;
-        }
-        Ok(())
-    }
-
-    /// Writes what was generated, and compiles it.
-    fn finish(
-        &self,
-        cargo: &Cargo,
-        report: &mut Report,
-        toolchain: &Toolchain,
-        isas: &[Isa],
-        library: &str,
-        output: &PipelineOutput,
-    ) -> Result {
-        for file in &output.cpp {
-            write_if_changed(&cargo.out_dir.join(&file.name), &file.text)?;
-        }
-        write_if_changed(&kernels_file(cargo), &output.rust)?;
-        if output.cpp.is_empty() || cargo.docs_only {
+        if !report.errors.is_empty() {
             return Ok(());
         }
-        let mut include = match &self.include {
-            Some(folders) => folders.clone(),
-            None => match cargo::run_time_headers() {
-                Ok(folders) => folders,
+        let libraries = if output.cpp.is_empty() || cargo.docs_only {
+            Vec::new()
+        } else {
+            match self.kernels(cargo, report, &isas, &output) {
+                Ok(libraries) => libraries,
                 Err(problem) => {
                     report.problem(&problem);
                     return Ok(());
                 }
-            },
+            }
         };
-        self.check_headers(cargo, report);
-        include.push(cargo.root.clone()); // native headers
-        let files: Vec<String> = output.cpp.iter().map(|file| file.name.clone()).collect();
-        let (out_dir, include) = (&*cargo.out_dir, &*include);
-        let compiled = host_cc::compile(&Job { toolchain, out_dir, files: &files, isas, include, library });
-        compiled.headers.iter().for_each(|header| cargo::watch(header));
-        compiled.problems.iter().for_each(|problem| report.problem(problem));
-        self.link(cargo, report, toolchain);
+        let text = output.rust + &links(&libraries);
+        write_if_changed(&kernels_file(cargo), &text)?;
         Ok(())
     }
 
-    fn check_headers(&self, cargo: &Cargo, report: &mut Report) {
+    /// Compiles the C++; gives what Rust has to link.
+    fn kernels(
+        &self,
+        cargo: &Cargo,
+        report: &mut Report,
+        isas: &[Isa],
+        output: &PipelineOutput,
+    ) -> std::result::Result<Vec<Library>, Problem> {
+        let mut include = self.include.clone().map_or_else(cargo::run_time_headers, Ok)?;
+        include.push(cargo.root.clone()); // native headers
+        self.check_headers(cargo)?;
+        let toolchain = Toolchain::find(&cargo.out_dir, self.threads)?;
+        for file in &output.cpp {
+            write_if_changed(&cargo.out_dir.join(&file.name), &file.text)?;
+        }
+        let library = format!("hidp_kernels_{}", cargo.namespace);
+        let files: Vec<String> = output.cpp.iter().map(|file| file.name.clone()).collect();
+        let compiled = host_cc::compile(&Job {
+            toolchain: &toolchain,
+            out_dir: &cargo.out_dir,
+            files: &files,
+            isas,
+            include: &include,
+            library: &library,
+        });
+        compiled.headers.iter().for_each(|header| cargo::watch(header));
+        compiled.problems.iter().for_each(|problem| report.problem(problem));
+        let openmp = self.search_paths(cargo, report, &toolchain);
+        Ok([Library { name: library, is_static: true }].into_iter().chain(openmp).collect())
+    }
+
+    fn check_headers(&self, cargo: &Cargo) -> std::result::Result<(), Problem> {
         for header in &self.headers {
             let path = cargo.root.join(header);
             cargo::watch(&path);
-            if let Err(error) = fs::metadata(&path) {
-                let headline = format!("cannot read the header `{}`: {error}", header.display());
-                report.problem(&Problem::new(Code::NoHeader, headline));
-            }
+            fs::metadata(&path).map_err(|error| {
+                Problem::new(Code::NoHeader, format!("cannot read the header `{}`: {error}", header.display()))
+            })?;
         }
+        Ok(())
     }
 
-    /// The libraries themselves are named by the generated Rust, so that every target that includes it links them.
-    fn link(&self, cargo: &Cargo, report: &mut Report, toolchain: &Toolchain) {
+    /// Tells cargo where libraries are; gives the OpenMP library.
+    fn search_paths(&self, cargo: &Cargo, report: &mut Report, toolchain: &Toolchain) -> Option<Library> {
         println!("cargo::rustc-link-search=native={}", cargo.out_dir.display());
-        match &toolchain.openmp {
-            Some(openmp) => {
-                if let Some(folder) = &openmp.folder {
-                    println!("cargo::rustc-link-search=native={}", folder.display());
-                    if openmp.library == "omp" {
-                        println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
-                    }
-                }
-            }
-            None if self.threads => {
+        let Some(openmp) = &toolchain.openmp else {
+            if self.threads {
                 let headline = "kernels will run on one thread: the C++ compiler has no OpenMP";
                 let help = "install it (`apt install libgomp1`, `libomp-dev` for Clang, `brew install libomp`), or say \
                             `Builder::threads(false)`";
                 report.problem(&Problem::new(Code::NoOpenMp, headline).help(help));
             }
-            None => {}
+            return None;
+        };
+        if let Some(folder) = &openmp.folder {
+            println!("cargo::rustc-link-search=native={}", folder.display());
+            if openmp.library == "omp" {
+                println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
+            }
         }
+        Some(Library { name: openmp.library.clone(), is_static: false })
     }
 }
 

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::compiler::check::{SourceUnit, check};
 use crate::compiler::diag::{Code, Diagnostic, Sink};
 use crate::compiler::emit::openmp;
-use crate::compiler::emit::rust::{self, EntryInfo, Isa, Library};
+use crate::compiler::emit::rust::{self, EntryInfo, Isa};
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{FuncId, Program};
 use crate::compiler::lower::lower;
@@ -49,8 +49,6 @@ pub struct Options {
     pub native_headers: Vec<String>,
     /// Whether the build script vouches for the native functions: wrappers that use them are safe.
     pub vouched: bool,
-    /// Libraries that the generated Rust links.
-    pub libraries: Vec<Library>,
 }
 
 impl Default for Options {
@@ -61,7 +59,6 @@ impl Default for Options {
             line_directives: true,
             native_headers: Vec::new(),
             vouched: false,
-            libraries: Vec::new(),
         }
     }
 }
@@ -78,7 +75,7 @@ pub struct GeneratedFile {
 /// What a build gives.
 #[derive(Clone, Debug, Default)]
 pub struct PipelineOutput {
-    /// Contents of `hidp_kernels.rs`; meaningless if a diagnostic is an error.
+    /// Contents of `hidp_kernels.rs`, but for the libraries that it links ([`rust::links`]); nothing if a diagnostic is an error.
     pub rust: String,
     /// One C++ file for each `.hdp` file with entries; none if a diagnostic is an error.
     pub cpp: Vec<GeneratedFile>,
@@ -171,7 +168,7 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
             cpp.push(GeneratedFile { name: format!("{stem}.cpp"), text });
         }
     }
-    Some(PipelineOutput { rust: rust::file(&modules, &input.options.libraries), cpp, diagnostics: Vec::new() })
+    Some(PipelineOutput { rust: rust::file(&modules), cpp, diagnostics: Vec::new() })
 }
 
 /// A defect of the compiler, shown like an error of the program rather than as a panic of the build script.

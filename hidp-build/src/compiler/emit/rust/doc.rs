@@ -69,7 +69,9 @@ fn errors(sources: &SourceMap, sites: &[&Site], lines: &mut Vec<String>) {
     }
     lines.push("If the shapes of the arguments do not fit together, and for these faults:".into());
     for (kind, places) in kinds {
-        lines.push(format!("- {}: {}", describe(kind), places.join(", ")));
+        // Memory may run out wherever arrays are made.
+        let places = if kind == FaultKind::Allocation { String::new() } else { format!(": {}", places.join(", ")) };
+        lines.push(format!("- {}{places}", describe(kind)));
     }
 }
 

@@ -1,11 +1,11 @@
 //! The static tables that describe entries to the run time.
 
 use super::doc::snippet;
-use super::signature::{Passing, Signature};
+use super::signature::Signature;
 use super::text::Text;
 use super::{EntryInfo, Options, extent};
 use crate::compiler::ir::imp::{Site, Unit};
-use crate::compiler::ir::par::{Func, Program};
+use crate::compiler::ir::par::{Func, Program, VarId};
 use crate::compiler::source::SourceMap;
 
 /// A wrapper's table.
@@ -51,34 +51,38 @@ impl Table<'_> {
             let dims: Vec<String> = func.dims.iter().map(|&dim| format!("{:?}", func.vars[dim].name)).collect();
             text.list("dims: &[", &dims, "],");
             text.nest("versions: &[", "],", |text| self.versions(text));
-            text.nest("sites: &[", "],", |text| {
-                self.info.entry.sites.iter().for_each(|(_, site)| self.site(site, text));
-            });
+            if self.info.entry.sites.is_empty() {
+                text.line("sites: &[],");
+            } else {
+                text.nest("sites: &[", "],", |text| {
+                    self.info.entry.sites.iter().for_each(|(_, site)| self.site(site, text));
+                });
+            }
         });
     }
 
     fn params(&self, text: &mut Text) {
         let func = self.func();
         for (parameter, &id) in self.signature.parameters.iter().zip(&func.params) {
-            text.nest("Param {", "},", |text| {
-                text.line(format!("name: {:?},", parameter.name));
-                text.line(format!("reads: {},", parameter.reads));
-                text.line(format!("writes: {},", parameter.writes));
-                if let Passing::View(_) = parameter.passing {
-                    let shape = func.vars[id].shape.iter().map(|extent| {
-                        let steps = extent::program(func, extent).unwrap_or_default();
-                        let steps: Vec<String> = steps.iter().map(|step| format!("Op::{step}")).collect();
-                        format!("&[{}]", steps.join(", "))
-                    });
-                    text.list("shape: &[", &shape.collect::<Vec<_>>(), "],");
-                    let extents: Vec<String> = parameter.extents.iter().map(|extent| format!("{extent:?}")).collect();
-                    text.list("shape_text: &[", &extents, "],");
-                } else {
-                    text.line("shape: &[],");
-                    text.line("shape_text: &[],");
-                }
-            });
+            let row = [
+                format!("name: {:?}", parameter.name),
+                format!("reads: {}", parameter.reads),
+                format!("writes: {}", parameter.writes),
+                format!("shape: &[{}]", self.shape(id).join(", ")),
+                format!("shape_text: &{:?}", parameter.extents),
+            ];
+            text.list("Param { ", &row, " },");
         }
+    }
+    /// One postfix program a dimension.
+    fn shape(&self, param: VarId) -> Vec<String> {
+        let func = self.func();
+        let extents = func.vars[param].shape.iter().map(|extent| {
+            let steps = extent::program(func, extent).unwrap_or_default();
+            let steps: Vec<String> = steps.iter().map(|step| format!("Op::{step}")).collect();
+            format!("&[{}]", steps.join(", "))
+        });
+        extents.collect()
     }
 
     fn versions(&self, text: &mut Text) {
@@ -97,14 +101,14 @@ impl Table<'_> {
 
     fn site(&self, site: &Site, text: &mut Text) {
         let position = self.sources.position(site.span);
-        text.nest("Site {", "},", |text| {
-            text.line(format!("file: {:?},", self.sources.file(site.span.file).name()));
-            text.line(format!("line: {},", position.line));
-            text.line(format!("column: {},", position.column));
-            text.line(format!("text: {:?},", snippet(self.sources, site)));
-            text.line(format!("kind: {},", site.kind as u32));
-            let names: Vec<String> = site.names.iter().map(|name| format!("{name:?}")).collect();
-            text.list("names: &[", &names, "],");
-        });
+        let row = [
+            format!("file: {:?}", self.sources.file(site.span.file).name()),
+            format!("line: {}", position.line),
+            format!("column: {}", position.column),
+            format!("text: {:?}", snippet(self.sources, site)),
+            format!("kind: {}", site.kind as u32),
+            format!("names: &{:?}", site.names),
+        ];
+        text.list("Site { ", &row, " },");
     }
 }

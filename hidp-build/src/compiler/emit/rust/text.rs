@@ -37,7 +37,9 @@ impl Text {
         if 4 * self.depth + one.chars().count() <= 100 {
             self.line(one);
         } else {
-            self.nest(open, close, |text| items.iter().for_each(|item| text.line(format!("{item},"))));
+            self.nest(open.trim_end(), close.trim_start(), |text| {
+                items.iter().for_each(|item| text.line(format!("{item},")))
+            });
         }
     }
     /// A documentation comment.

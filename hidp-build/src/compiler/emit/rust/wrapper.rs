@@ -67,8 +67,12 @@ impl Wrapper<'_> {
         }
         let args: Vec<String> = self.signature.parameters.iter().map(passed).collect();
         text.list("let args = [", &args, "];");
-        text.line(format!("// SAFETY: `{table}` describes the functions that were compiled with it; `args` are its parameters in order,"));
-        text.line("// of their types and ranks, and borrowed as it says.".to_owned() + self.promise());
+        text.line(format!(
+            "// SAFETY: `{table}` describes the functions that were compiled with it, and `args` are its"
+        ));
+        text.line(
+            "// parameters in order, of their types and ranks, and borrowed as it says.".to_owned() + self.promise(),
+        );
         let (params, dims) = (args.len(), self.func.dims.len());
         text.line(format!("unsafe {{ ::hidp_std::rt::call::<{params}, {dims}>(cx, &{table}, args) }}?;"));
         text.line(format!("Ok({})", self.signature.result_value()));

@@ -1,0 +1,271 @@
+//! Packages as users have them, built by the real cargo, without network.
+//!
+//! Each test has a package of its own; all share one target folder, so that the crates below them are built once.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::SystemTime;
+
+/// A package in a temporary folder.
+struct Package {
+    name: &'static str,
+    folder: PathBuf,
+}
+
+/// What a run of cargo said.
+struct Said {
+    ok: bool,
+    text: String,
+}
+
+const BUILD_SCRIPT: &str = "fn main() -> hidp_build::Result {\n    hidp_build::compile(\"src/kernels\")\n}\n";
+
+const SAXPY: &str = "\
+# y = a x + y
+function saxpy
+input float _a, x[N];
+inout float y[N];
+{
+  y = _a * x + y;
+}
+";
+
+const SAXPY_MAIN: &str = r#"
+#![deny(warnings, missing_docs, unreachable_pub)]
+//! Calls a kernel.
+hidp_std::include_kernels!();
+
+fn main() -> hidp_std::Result {
+    let cx = hidp_std::Context::new()?;
+    let mut y = ndarray::arr1(&[10.0, 20.0]);
+    kernels::saxpy::saxpy(&cx, 2.0, &vec![1.0, 2.0], &mut y)?;
+    println!("{y}");
+    Ok(())
+}
+"#;
+
+fn target() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages-target")
+}
+
+impl Package {
+    fn new(name: &'static str, files: &[(&str, &str)]) -> Self {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages").join(name);
+        let package = Self { name, folder };
+        for old in package.builds().iter().chain([&package.folder]) {
+            // Left from an earlier run, if at all.
+            let _ = fs::remove_dir_all(old);
+        }
+        package.write("Cargo.toml", &package.manifest("hidp-std = { path = \"ROOT/hidp-std\" }"));
+        package.write("build.rs", BUILD_SCRIPT);
+        let lock = workspace().join("Cargo.lock");
+        fs::copy(lock, package.folder.join("Cargo.lock")).expect("the workspace has a lock file");
+        files.iter().for_each(|(path, text)| package.write(path, text));
+        package
+    }
+    fn manifest(&self, run_time: &str) -> String {
+        format!(
+            "[package]\nname = \"{}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
+             {run_time}\nndarray = {{ version = \"0.17\", default-features = false }}\n\n[build-dependencies]\n\
+             hidp-build = {{ path = \"ROOT/hidp-build\" }}\n",
+            self.name
+        )
+        .replace("ROOT", &workspace().display().to_string().replace('\\', "/"))
+    }
+    fn write(&self, path: &str, text: &str) {
+        let path = self.folder.join(path);
+        fs::create_dir_all(path.parent().expect("a folder")).expect("the folder can be made");
+        fs::write(path, text).expect("the file can be written");
+    }
+    fn cargo(&self, args: &[&str]) -> Said {
+        let mut command = Command::new(env!("CARGO"));
+        command.args(args).arg("--offline").current_dir(&self.folder).env("CARGO_TARGET_DIR", target());
+        // What cargo sets for this test is not meant for the package; nor are a developer's settings.
+        for name in ["CARGO_MANIFEST_DIR", "RUSTFLAGS", "HIDP_THREADS", "HIDP_ISA", "HIDP_FORCE", "OUT_DIR", "TARGET"] {
+            command.env_remove(name);
+        }
+        let output = command.output().expect("cargo runs");
+        let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        Said { ok: output.status.success(), text }
+    }
+    /// Folders of the package's build scripts.
+    fn builds(&self) -> Vec<PathBuf> {
+        let Ok(builds) = fs::read_dir(target().join("debug/build")) else { return Vec::new() };
+        let prefix = format!("{}-", self.name);
+        let folders = builds.filter_map(|entry| Some(entry.ok()?.path()));
+        folders
+            .filter(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with(&prefix)))
+            .collect()
+    }
+    /// The folder that the build script wrote to.
+    fn out_dir(&self) -> PathBuf {
+        let outs = self.builds().into_iter().map(|folder| folder.join("out"));
+        let mut outs = outs.filter(|out| out.join("hidp_kernels.rs").is_file());
+        let out = outs.next().expect("kernels were generated");
+        assert_eq!(outs.next(), None, "one build script wrote");
+        out
+    }
+    /// When each object of the package was compiled.
+    fn objects(&self) -> Vec<(PathBuf, SystemTime)> {
+        let entries = fs::read_dir(self.out_dir()).expect("the folder is there");
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let objects = paths.filter(|path| path.extension().is_some_and(|extension| extension == "o"));
+        let mut objects: Vec<_> = objects.map(|path| (path.clone(), changed(&path))).collect();
+        objects.sort();
+        objects
+    }
+}
+
+impl Said {
+    #[track_caller]
+    fn succeeded(self) -> String {
+        assert!(self.ok, "{}", self.text);
+        self.text
+    }
+    #[track_caller]
+    fn failed(self) -> String {
+        assert!(!self.ok, "{}", self.text);
+        self.text
+    }
+}
+
+fn changed(path: &Path) -> SystemTime {
+    fs::metadata(path).and_then(|metadata| metadata.modified()).expect("the file is there")
+}
+
+fn workspace() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate is in a workspace")
+}
+
+#[test]
+fn a_package_builds_and_runs_and_is_not_built_again() {
+    let package = Package::new("hidp-fixture-runs", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)]);
+    let text = package.cargo(&["run"]).succeeded();
+    assert!(text.contains("[12, 24]"), "{text}");
+
+    let before = package.objects();
+    assert!(!before.is_empty());
+    let text = package.cargo(&["build", "-v"]).succeeded();
+    assert!(text.contains("Fresh hidp-fixture-runs"), "{text}");
+
+    // The script runs again, and finds nothing to compile.
+    package.write("src/kernels/saxpy.hdp", SAXPY);
+    package.cargo(&["run"]).succeeded();
+    assert_eq!(package.objects(), before);
+
+    package.write("src/kernels/saxpy.hdp", &SAXPY.replace("_a * x", "1 + _a * x"));
+    let text = package.cargo(&["run"]).succeeded();
+    assert!(text.contains("[13, 25]"), "{text}");
+    assert_ne!(package.objects(), before);
+}
+
+#[test]
+fn a_new_file_is_noticed_and_alone_compiled() {
+    let package = Package::new("hidp-fixture-grows", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)]);
+    package.cargo(&["build"]).succeeded();
+    let before = package.objects();
+    package.write("src/kernels/more/scale.hdp", "function Scale inout float x[N]; { x = 2 * x; }\n");
+    let main = SAXPY_MAIN.replace("println!", "kernels::scale::scale(&cx, &mut y)?;\n    println!");
+    package.write("src/main.rs", &main);
+    let text = package.cargo(&["run"]).succeeded();
+    assert!(text.contains("[24, 48]"), "{text}");
+    let after = package.objects();
+    assert!(before.iter().all(|object| after.contains(object)), "{before:#?}\n{after:#?}");
+    assert_eq!(after.len(), 2 * before.len());
+}
+
+#[test]
+fn a_broken_program_is_reported_and_reaches_the_editor() {
+    let broken = SAXPY.replace("_a * x", "_a * z");
+    let package =
+        Package::new("hidp-fixture-broken", &[("src/kernels/saxpy.hdp", &broken), ("src/main.rs", SAXPY_MAIN)]);
+    let text = package.cargo(&["build"]).failed();
+    assert!(text.contains("\n  error[HD"), "{text}");
+    assert!(text.contains("   --> src/kernels/saxpy.hdp:6:12\n"), "{text}");
+    assert!(!text.contains("Error {"), "not a debug dump: {text}");
+    assert!(!text.contains("CXX"), "no compiler was asked for: {text}");
+    let kernels = fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
+    assert!(kernels.starts_with("::core::compile_error!(\"error[HD"), "{kernels}");
+    assert!(kernels.contains("src/kernels/saxpy.hdp:6:12"), "{kernels}");
+
+    package.write("src/kernels/saxpy.hdp", SAXPY);
+    let text = package.cargo(&["run"]).succeeded();
+    assert!(text.contains("[12, 24]"), "{text}");
+}
+
+#[test]
+fn a_native_header_is_compiled_in_and_watched() {
+    const PROGRAM: &str = "\
+extern function float twist(float x);
+function apply
+inout float x[N];
+{
+  map { i := [0:N); x[i] = twist(x[i]); }
+}
+";
+    const MAIN: &str = "
+hidp_std::include_kernels!();
+fn main() -> hidp_std::Result {
+    let mut x = [1.0, 2.0];
+    kernels::apply::apply(&hidp_std::Context::new()?, &mut x)?;
+    println!(\"{x:?}\");
+    Ok(())
+}
+";
+    let script = BUILD_SCRIPT.replace(
+        "hidp_build::compile(\"src/kernels\")",
+        "hidp_build::Builder::new().folder(\"src/kernels\").header(\"src/twist.hpp\").vouch_for_natives().compile()",
+    );
+    let package = Package::new(
+        "hidp-fixture-native",
+        &[
+            ("build.rs", &script),
+            ("src/twist.hpp", "#include \"twist_by.hpp\"\nstatic inline float twist(float x) { return x + by; }\n"),
+            ("src/twist_by.hpp", "static const float by = 0.5f;\n"),
+            ("src/kernels/apply.hdp", PROGRAM),
+            ("src/main.rs", MAIN),
+        ],
+    );
+    let text = package.cargo(&["run"]).succeeded();
+    assert!(text.contains("[1.5, 2.5]"), "{text}");
+    // A header that only the header includes.
+    package.write("src/twist_by.hpp", "static const float by = 0.25f;\n");
+    let text = package.cargo(&["run"]).succeeded();
+    assert!(text.contains("[1.25, 2.25]"), "{text}");
+
+    package.write("src/twist.hpp", "static inline float twist(float x) { return y; }\n");
+    let text = package.cargo(&["build"]).failed();
+    assert!(text.contains("error[HD0908]") && text.contains("twist.hpp:1"), "{text}");
+
+    package.write("src/twist.hpp", "static inline float twist(float x) { return -x; }\n");
+    package.write("build.rs", &script.replace(".vouch_for_natives()", ""));
+    let text = package.cargo(&["build"]).failed();
+    assert!(text.contains("is unsafe and requires unsafe") && text.contains("unsafe function `apply`"), "{text}");
+}
+
+#[test]
+fn what_a_package_lacks_is_named() {
+    let package =
+        Package::new("hidp-fixture-lacks", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", "fn main() {}\n")]);
+    package.write("Cargo.toml", &package.manifest(""));
+    let text = package.cargo(&["build"]).failed();
+    assert!(text.contains("error[HD0909]: `hidp-std` is not a dependency"), "{text}");
+    assert!(text.contains("[dependencies]"), "{text}");
+
+    package.write("build.rs", &BUILD_SCRIPT.replace("src/kernels", "src/kernel"));
+    let text = package.cargo(&["build"]).failed();
+    assert!(text.contains("error[HD0901]: cannot read `src/kernel`"), "{text}");
+}
+
+#[test]
+fn a_missing_compiler_is_named_with_advice() {
+    let package =
+        Package::new("hidp-fixture-no-cxx", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", "fn main() {}\n")]);
+    let script = "fn main() -> hidp_build::Result {\n    // SAFETY: nothing else runs yet.\n    unsafe { \
+                  std::env::set_var(\"CXX\", \"no-such-compiler\") };\n    hidp_build::compile(\"src/kernels\")\n}\n";
+    package.write("build.rs", script);
+    let text = package.cargo(&["build"]).failed();
+    assert!(text.contains("error[HD0907]") && text.contains("no-such-compiler"), "{text}");
+    assert!(text.contains("apt install g++"), "{text}");
+}
