@@ -40,9 +40,8 @@ pub(crate) fn run(case: &Case, program: &Program) -> Result<(), String> {
             }
             ended |= expected.is_ok();
             for (pass, after) in &stages {
-                compare(&expected, after, *entry, args.clone()).map_err(|why| {
-                    format!("`{}` with {sizes:?} after `{pass}`: {why}\n{}", func.name, print(after))
-                })?;
+                compare(&expected, after, *entry, args.clone())
+                    .map_err(|why| format!("`{}` with {sizes:?} after `{pass}`: {why}\n{}", func.name, print(after)))?;
             }
         }
         if !ended {
@@ -173,4 +172,3 @@ fn elements(ty: Scalar, numbers: &[i64]) -> Data {
         Scalar::F64 => each.map(|n| n as f64).collect::<Vec<_>>().into(),
     }
 }
-

@@ -26,7 +26,8 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     let mut after = before;
     pass::run(&mut after, pass::PIPELINE).map_err(|error| error.to_string())?;
     let func = &after.funcs[*after.entries.last().ok_or("no entry")?];
-    let expectations: Vec<&str> = case.text.lines().filter_map(|line| line.trim().strip_prefix("// expect: ")).collect();
+    let expectations: Vec<&str> =
+        case.text.lines().filter_map(|line| line.trim().strip_prefix("// expect: ")).collect();
     if expectations.is_empty() {
         return Err("expects nothing".into());
     }
@@ -53,7 +54,9 @@ fn holds(program: &Program, func: &Func, expectation: &str) -> bool {
         Some(("maps", number)) => count(number) == Some(outermost(&func.body).len()),
         Some(("folds", number)) => count(number) == Some(folds(&func.body)),
         Some(("swaps", number)) => count(number) == Some(swaps(&func.body)),
-        Some(("no", array)) => array.strip_prefix("array ").is_some_and(|name| !declared.iter().any(|other| other == name)),
+        Some(("no", array)) => {
+            array.strip_prefix("array ").is_some_and(|name| !declared.iter().any(|other| other == name))
+        }
         Some(("array", name)) => declared.iter().any(|other| other == name),
         Some(("apart", reason)) => {
             pass::fuse::report(program, func).iter().any(|note| note.reason.contains(reason.trim_matches('"')))

@@ -112,9 +112,8 @@ codes! {
          A function of scalars names its result and its parameters like a C function:\n\n\
          ```hidp\nfunction float square(float x) { return x * x; }\n```";
     BadDeclaration = "HD0023" Error "malformed declaration"
-        "A declaration names a type, then one or more names with their dimensions: `float A[M][N], b = 1;`. Arrays start as zeros \
-         and are filled by a statement; only scalars have an initial value. Fields of structs are scalars or structs. Constants \
-         are declared at file level.";
+        "A declaration names a type, then one or more names with their dimensions: `float A[M][N], b = 1;`. Fields of \
+         structs are scalars or structs. Constants are declared at file level.";
     EmptyStatement = "HD0024" Error "empty statement"
         "A `;` alone is no statement. After `if`, `for` and `while` it would silently be their whole body; write `{ }` where nothing \
          is to be done.";
@@ -290,9 +289,9 @@ codes! {
     CommentedPragma = "HD0802" Warning "comment that looks like a directive"
         "A directive begins with `#pragma`, without a space. `# pragma hidp` is a comment.";
     UnusedLocal = "HD0811" Warning "unused variable"
-        "Nothing reads the variable.";
+        "Nothing reads the variable. What is assigned to it is lost: use it, or remove it.";
     UnusedParameter = "HD0812" Warning "unused parameter"
-        "The function does not use the parameter.";
+        "The function neither reads nor writes the parameter, and every caller has to pass it. Remove it from the header.";
     OutputKept = "HD0813" Warning "output treated as inout"
         "It could not be proved that every element of this output is written, so the array's old contents are kept where it is not: it is treated \
          as `inout`. Declare it so if that is meant; otherwise write all of it, for example with `out = 0.0;` first.";

@@ -64,7 +64,7 @@ impl Parser<'_> {
     pub(in super::super) fn initialised_array(&mut self, name: &Ident, equals: Span) {
         let name = &name.name;
         let mut diagnostic =
-            Diagnostic::new(Code::BadDeclaration, equals, format!("the array `{name}` cannot have an initial value"))
+            Diagnostic::new(Code::ArrayInitialiser, equals, format!("the array `{name}` cannot have an initial value"))
                 .note("a declared array holds zeros");
         diagnostic = if self.at_punct(Punct::Semicolon) {
             let before = self.text[..equals.start as usize].trim_end().len();
