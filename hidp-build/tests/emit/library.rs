@@ -32,7 +32,7 @@ impl Build {
         match self {
             Build::Base => &["-fopenmp"],
             Build::Native => &["-fopenmp", "-march=native"],
-            Build::Serial => &["-fopenmp-simd"],
+            Build::Serial => &["-fopenmp-simd", "-O1"],
             Build::Checked => &[
                 "-fopenmp",
                 "-O1",

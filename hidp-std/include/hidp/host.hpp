@@ -14,7 +14,7 @@ HIDP_NAMESPACE_BEGIN
 class Host {
  public:
   explicit Host(hidp_call *call) : context(call->context), call_(call) {}
-  ~Host() {
+  __attribute__((noinline)) ~Host() {
     for (Page *page = &first_; page != nullptr;) {
       for (size_t at = 0; at < page->used; ++at) hidp1_pool_give(context, page->blocks[at]);
       Page *next = page->next;
@@ -53,7 +53,7 @@ class Host {
     else if (zero) parallel_zero(block, bytes, workers());
     return static_cast<T *>(block);
   }
-  void free(const void *block) {
+  __attribute__((noinline)) void free(const void *block) {
     for (Page *page = &first_; page != nullptr; page = page->next) {
       for (size_t at = 0; at < page->used; ++at) {
         if (page->blocks[at] != block) continue;
@@ -72,7 +72,7 @@ class Host {
     void *blocks[kBlocks];
   };
 
-  void *take(size_t bytes) {
+  __attribute__((noinline)) void *take(size_t bytes) {
     Page *page = &first_;
     while (page->used == Page::kBlocks && page->next != nullptr) page = page->next;
     if (page->used == Page::kBlocks) {
