@@ -7,6 +7,7 @@ mod bounds;
 mod cleanup;
 mod forward;
 pub mod fuse;
+mod instantiate;
 mod same;
 mod simplify;
 mod split;
@@ -35,6 +36,7 @@ impl fmt::Debug for Pass {
 
 /// The passes between `check` and `plan`, in order.
 pub const PIPELINE: &[Pass] = &[
+    instantiate::PASS,
     simplify::PASS,
     bounds::PASS,
     split::PASS,
