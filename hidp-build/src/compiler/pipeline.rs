@@ -139,6 +139,10 @@ fn lower_all(input: &PipelineInput, program: &Program, sink: &mut Sink) -> BTree
     let mut files: BTreeMap<FileId, Vec<(FuncId, imp::Entry)>> = BTreeMap::new();
     for &func in &program.entries {
         let entry = lower_entry(input, program, func, &model);
+        if let Err(errors) = imp::verify(program, &entry) {
+            let listed: Vec<String> = errors.iter().map(ToString::to_string).collect();
+            sink.push(defect(program, &listed.join("\n")));
+        }
         files.entry(program.funcs[func].span.file).or_default().push((func, entry));
     }
     files
