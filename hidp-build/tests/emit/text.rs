@@ -42,7 +42,7 @@ fn sites_and_headers_stand_in_the_text() {
     let text = plain();
     assert!(text.contains("worker.trap.raise(0, 3, j_7, m_3, 0L);"));
     assert!(text.contains("#include <hidp/prim/test_fold.hpp>"));
-    assert!(text.contains("hidp::test_fold<int64_t, ratio_0_op>(host, x_0 + 1L, N_2 - 1L, &quotient_4, 0u)"));
+    assert!(text.contains("hidp::test_fold<int64_t, ratio_0_op>(host, 0u, x_0 + 1L, N_2 - 1L, &quotient_4)"));
 }
 
 #[test]

@@ -647,7 +647,7 @@ pub(crate) const TEST_FOLD: &str = r"
 #include <hidp/ops.hpp>
 HIDP_NAMESPACE_BEGIN
 template <class T, class Op>
-bool test_fold(Host &host, const T *in, int64_t size, T *result, uint32_t odd) {
+bool test_fold(Host &host, uint32_t odd, const T *in, int64_t size, T *result) {
   if (size % 2 == 0) return host.trap.raise(odd, 1, size), false;
   Op op(host.trap);
   T value = in[0];

@@ -200,8 +200,8 @@ impl OpenMp<'_> {
             OpenMp::Host { .. } => "host",
         };
         let args: Vec<String> = std::iter::once(frame.to_owned())
-            .chain(prim.args.iter().map(|arg| self.prim_arg(scope, arg)))
             .chain(prim.sites.iter().map(|site| format!("{}u", site.index())))
+            .chain(prim.args.iter().map(|arg| self.prim_arg(scope, arg)))
             .collect();
         let template: Vec<String> = prim.template.iter().map(|arg| template_arg(scope, *arg)).collect();
         let template = if template.is_empty() { String::new() } else { format!("<{}>", template.join(", ")) };

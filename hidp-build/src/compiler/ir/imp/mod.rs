@@ -335,8 +335,8 @@ pub struct Element {
     pub relaxed: bool,
 }
 
-/// A call of the run-time library, `hidp::<function><template arguments>(worker or host, arguments…, sites…)`: `hidp::Worker &` in
-/// kernels, `hidp::Host &` in host functions, then the arguments, then the numbers of its sites as `uint32_t`. A primitive with
+/// A call of the run-time library, `hidp::<function><template arguments>(worker or host, sites…, arguments…)`: `hidp::Worker &` in
+/// kernels, `hidp::Host &` in host functions, then the numbers of its sites as `uint32_t`, then the arguments. A primitive with
 /// sites returns whether it went well, having raised the worker's or host's trap if not. Functors are made from a trap:
 /// `Op op(worker.trap)`, then `op(a, b)`.
 #[derive(Clone, Debug, PartialEq)]
