@@ -74,6 +74,10 @@ impl Cx<'_> {
     }
 
     pub(super) fn unknown_name<T>(&mut self, name: &str, span: Span) -> Option<T> {
+        // One message a name is enough.
+        if !self.unknown.insert(name.to_string()) {
+            return self.silent();
+        }
         let mut diagnostic = Diagnostic::new(Code::UnknownName, span, format!("there is no `{name}` here"))
             .label("not found in this scope");
         let other = match name.strip_prefix('_') {
@@ -118,12 +122,11 @@ impl Cx<'_> {
     fn array_as_value<T>(&mut self, array: VarId, span: Span) -> Option<T> {
         let name = self.vars[array].name.clone();
         let rank = self.vars[array].shape.len();
-        let plural = if rank == 1 { "" } else { "s" };
         let declared = self.vars[array].span;
         let mut diagnostic = Diagnostic::new(
             Code::ArrayAsValue,
             span,
-            format!("`{name}` is an array of {rank} dimension{plural}, but one value is needed here"),
+            format!("`{name}` is an array of {}, but one value is needed here", dimensions(rank)),
         )
         .label("an array")
         .also(declared, "declared here");
@@ -154,8 +157,11 @@ impl Cx<'_> {
                 span,
                 format!("`_{name}` would be this iteration's element of `{name}`, but the rank does not fit"),
             )
-            .label(format!("{count} iterators enclose this since `{name}` was declared"))
-            .also(declared, format!("`{name}` has {rank} dimensions"))
+            .label(match count {
+                1 => format!("1 iterator encloses this since `{name}` was declared"),
+                _ => format!("{count} iterators enclose this since `{name}` was declared"),
+            })
+            .also(declared, format!("`{name}` has {}", dimensions(rank)))
             .help(format!("write the indices: `{name}{}`", "[…]".repeat(rank))),
         )
     }
@@ -227,7 +233,7 @@ impl Cx<'_> {
                 Diagnostic::new(
                     Code::RankMismatch,
                     span,
-                    format!("`{name}` has {rank} dimensions, but {} are written", subs.len()),
+                    format!("`{name}` has {}, but {} written", dimensions(rank), is_are(subs.len())),
                 )
                 .label("every dimension is written")
                 .also(declared, "declared here"),
@@ -461,6 +467,9 @@ impl Cx<'_> {
             ),
             None if self.in_map() && name.len() > 1 && name.starts_with('_') => Some(TargetRef::New),
             None if self.in_map() => {
+                if !self.unknown.insert(name.to_string()) {
+                    return self.silent();
+                }
                 let near = near::suggest(name, self.names_in_scope()).map(str::to_string);
                 let mut diagnostic = Diagnostic::new(Code::UnknownName, span, format!("there is no `{name}` here"))
                     .label("not found in this scope");
@@ -594,6 +603,16 @@ pub(super) fn is_repeatable(value: &Expr) -> bool {
         }
         _ => false,
     }
+}
+
+/// `1 dimension`, `2 dimensions`
+pub(super) fn dimensions(count: usize) -> String {
+    if count == 1 { "1 dimension".to_string() } else { format!("{count} dimensions") }
+}
+
+/// `1 is`, `2 are`
+fn is_are(count: usize) -> String {
+    if count == 1 { "1 is".to_string() } else { format!("{count} are") }
 }
 
 /// A statement.

@@ -255,9 +255,17 @@ impl Cx<'_> {
             .collect();
         if !missing.is_empty() {
             return self.error(
-                Diagnostic::new(Code::StructValue, span, format!("fields {} have no value", missing.join(", ")))
-                    .label("a struct value names every field")
-                    .also(strukt.span, "declared here"),
+                Diagnostic::new(
+                    Code::StructValue,
+                    span,
+                    if missing.len() == 1 {
+                        format!("field {} has no value", missing[0])
+                    } else {
+                        format!("fields {} have no value", missing.join(", "))
+                    },
+                )
+                .label("a struct value names every field")
+                .also(strukt.span, "declared here"),
             );
         }
         if !complete {

@@ -253,7 +253,7 @@ fn signatures(globals: &mut Globals<'_>, items: &Items<'_>) {
     for (file, f) in &items.scalars {
         let params = f.params.iter().map(|p| (p.name.name.clone(), globals.type_of(*file, &p.ty.name))).collect();
         let result = globals.type_of(*file, &f.result.name);
-        globals.scalars.push(ScalarSig { name: f.name.name.clone(), params, result, span: f.name.span });
+        globals.scalars.push(ScalarSig { params, result, span: f.name.span });
     }
     for (file, f) in &items.funcs {
         let params = f

@@ -100,7 +100,7 @@ impl Cx<'_> {
         if let Some(wider) = wider {
             diagnostic = diagnostic
                 .suggest(span, format!("({ty})({wider})({value})"), "convert it explicitly, which wraps it")
-                .help(format!("or convert the other operand or the target to `{wider}`"));
+                .help(format!("`{wider}` holds it: perhaps the other operand or the target should be `{wider}`"));
         }
         self.error(diagnostic)
     }
@@ -169,6 +169,10 @@ impl Cx<'_> {
             diagnostic = diagnostic.also(because, format!("`{to_name}` because of this"));
         }
         diagnostic = match (value.ty, to) {
+            (_, Ty::Scalar(Scalar::Bool)) if value.as_int().is_some_and(|v| v == 0 || v == 1) => {
+                let text = if value.as_int() == Some(1) { "true" } else { "false" };
+                diagnostic.suggest(value.span, text, "write the truth value")
+            }
             (Ty::Scalar(from), Ty::Scalar(Scalar::Bool)) => {
                 let zero = if from.is_float() { "0.0" } else { "0" };
                 diagnostic.suggest(value.span, format!("{} != {zero}", operand_text(source)), "compare it")

@@ -97,6 +97,8 @@ pub(super) struct Cx<'a> {
     pub(super) pending: Vec<ast::Directive>,
     /// Whether an error was reported for this body.
     pub(super) failed: bool,
+    /// Unknown names that were reported.
+    pub(super) unknown: BTreeSet<String>,
     /// Calls of functions over arrays, with their places.
     pub(super) calls: Vec<(par::FuncId, Span)>,
     /// Calls of scalar functions, with their places.
@@ -122,6 +124,7 @@ impl<'a> Cx<'a> {
             parallel: None,
             pending: Vec::new(),
             failed: false,
+            unknown: BTreeSet::new(),
             calls: Vec::new(),
             scalar_calls: Vec::new(),
             unchecked: false,
@@ -325,6 +328,15 @@ impl<'a> Cx<'a> {
         let scope = frame.scope;
         self.scopes[scope].names.insert(name.to_string(), var);
         var
+    }
+
+    /// Where a statement that would have made a scalar of the iteration failed: the name exists, and nothing is said of it.
+    pub(super) fn poison_new(&mut self, target: &ast::Expr) {
+        if let ast::ExprKind::Name(name) = &target.kind {
+            if self.in_map() && name.len() > 1 && name.starts_with('_') && self.lookup(name).is_none() {
+                self.make_implicit(name, None, target.span);
+            }
+        }
     }
 
     /// A compiler-made scalar that is assigned once, here.

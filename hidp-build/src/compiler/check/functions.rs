@@ -40,7 +40,11 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
     let order = refuse_recursion(&index_calls::<FuncId>(&func_calls), &func_names, sink);
     program.entries = entries(collected, &func_calls);
     if let Some(order) = order {
-        for at in order.into_iter().filter(|at| good[*at]) {
+        for at in order {
+            good[at] &= func_calls[at].iter().all(|(callee, _)| good[callee.index()]);
+            if !good[at] {
+                continue;
+            }
             let id = FuncId::new(at);
             super::outputs::settle(&mut program, id, sink);
             prove::races(&mut program, id, sink);

@@ -71,7 +71,7 @@ impl Cx<'_> {
         }
         let mut dims = Vec::new();
         for (name, span) in names {
-            if self.lookup_exact(&name) {
+            if self.is_known(&name) {
                 continue;
             }
             if super::prims::is_primitive(&name) {
@@ -84,10 +84,9 @@ impl Cx<'_> {
         dims
     }
 
-    fn lookup_exact(&self, name: &str) -> bool {
+    fn is_known(&self, name: &str) -> bool {
         match self.lookup(name) {
-            Some(Named::Scalar(var) | Named::Array(var)) => self.vars[var].name == name,
-            Some(Named::Global(Global::Const(_)) | Named::Poisoned) => true,
+            Some(Named::Scalar(_) | Named::Array(_) | Named::Global(Global::Const(_)) | Named::Poisoned) => true,
             Some(Named::ElementOf(_) | Named::Global(_)) | None => false,
         }
     }

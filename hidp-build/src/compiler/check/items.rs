@@ -40,7 +40,6 @@ pub(super) struct ConstInfo {
 /// What callers know of a scalar function.
 #[derive(Clone, Debug)]
 pub(super) struct ScalarSig {
-    pub(super) name: String,
     /// Names and types; `None` where the type is unknown.
     pub(super) params: Vec<(String, Option<Ty>)>,
     pub(super) result: Option<Ty>,

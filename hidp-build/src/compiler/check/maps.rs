@@ -55,26 +55,22 @@ impl Cx<'_> {
         let own: Vec<VarId> = self.iters.drain(first..).collect();
         let frame = self.leave_map();
         self.assigned = before;
-        let folds: Vec<Option<(Fold, Expr)>> =
-            values.into_iter().map(|half| self.suffix_outside(half?, &own, &directives)).collect();
-        let mut complete = true;
-        let mut done = Vec::new();
-        for fold in folds {
-            match fold {
-                Some((mut fold, value)) => {
-                    fold.value = self.fold_value(value, &fold.op, &mut body);
-                    done.push(fold);
-                }
-                None => complete = false,
+        let suffixes = values.len();
+        let mut folds = Vec::new();
+        for (half, call) in values.into_iter().zip(&m.suffixes) {
+            match half.and_then(|half| self.suffix_outside(half, &own, &directives, &mut body)) {
+                Some(fold) => folds.push(fold),
+                None => call.args.iter().for_each(|arg| self.poison_new_of(arg)),
             }
         }
+        let complete = folds.len() == suffixes;
         let iters: Vec<Iter> = iters.into_iter().collect::<Option<_>>()?;
         let declares = frame.implicit.iter().map(|var| {
             let span = self.vars[*var].span;
             stmt(StmtKind::Declare { var: *var, zero: true }, span)
         });
         let body = Block { stmts: declares.chain(body).collect() };
-        let map = Map { iters, body, folds: done, directives };
+        let map = Map { iters, body, folds, directives };
         out.push(stmt(StmtKind::Map(map), span));
         complete.then_some(())
     }
@@ -283,7 +279,13 @@ impl Cx<'_> {
 
     // ---- suffixes, seen from outside
 
-    fn suffix_outside(&mut self, half: HalfFold<'_>, own: &[VarId], directives: &Directives) -> Option<(Fold, Expr)> {
+    fn suffix_outside(
+        &mut self,
+        half: HalfFold<'_>,
+        own: &[VarId],
+        directives: &Directives,
+        body: &mut Vec<Stmt>,
+    ) -> Option<Fold> {
         let reduce = half.kind == FoldKind::Reduce;
         let free: Vec<VarId> = own.iter().copied().filter(|iter| !reduce || !half.over.contains(iter)).collect();
         let folded: Vec<VarId> = if reduce { half.over.clone() } else { Vec::new() };
@@ -292,8 +294,14 @@ impl Cx<'_> {
         let op = self.fold_op(half.op, ty, directives.ordered, half.target.span)?;
         let what = format!("`{}`", self.text(half.target.span));
         let value = self.coerce(Val::typed(half.value), ty, Purpose::since(&what, half.target.span))?;
-        let fold = Fold { kind: half.kind, op, target, value: own[0], over: half.over, span: half.span };
-        Some((fold, value))
+        let value = self.fold_value(value, &op, body);
+        Some(Fold { kind: half.kind, op, target, value, over: half.over, span: half.span })
+    }
+
+    fn poison_new_of(&mut self, arg: &ast::Arg) {
+        if let ast::Arg::Expr(target) = arg {
+            self.poison_new(target);
+        }
     }
 
     /// The scalar that holds the value of a fold: the value itself, or a converted copy at the end of the body.

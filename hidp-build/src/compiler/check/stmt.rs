@@ -2,8 +2,8 @@
 
 use crate::compiler::diag::{Code, Diagnostic};
 use crate::compiler::ir::par::{
-    self, BinOp, Block, ConvertMode, Expr, ExprKind, FaultKind, FoldFn, FoldOp, Loop, Place, Stmt, StmtKind, UnOp,
-    VarId, VarKind,
+    self, BinOp, Block, ConvertMode, Expr, ExprKind, FaultKind, FoldFn, FoldOp, Loop, Stmt, StmtKind, UnOp, VarId,
+    VarKind,
 };
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast;
@@ -144,11 +144,8 @@ impl Cx<'_> {
     fn initial_value(&mut self, ty: Option<Ty>, d: &ast::Declarator, init: &ast::Expr) -> Option<Expr> {
         let value = self.expr(init);
         if !d.dims.is_empty() {
-            return self.error(
-                Diagnostic::new(Code::ArrayInitialiser, init.span, "arrays have no initial values")
-                    .label("only scalars have one")
-                    .help(format!("arrays start as zeros; fill it with a statement: `{} = …;`", d.name.name)),
-            );
+            // The parser reports initial values of arrays.
+            return self.silent();
         }
         let what = format!("`{}`", d.name.name);
         self.coerce(value?, ty?, Purpose::since(&what, d.name.span))
@@ -224,15 +221,10 @@ impl Cx<'_> {
         }
     }
 
+    /// The target is wrong; the value's own errors are worth having where no data-parallel statement can be meant.
     fn value_of_bad_target(&mut self, value: &ast::Expr) -> Option<()> {
-        let is_name = matches!(value.kind, ast::ExprKind::Name(_) | ast::ExprKind::Index { .. });
-        if self.in_map() || !is_name {
-            let before = self.sink.clone();
+        if self.in_map() {
             let _ = self.expr(value);
-            if !self.in_map() {
-                // Whether arrays may stand here is unknown: keep quiet about this value.
-                *self.sink = before;
-            }
         }
         None
     }
@@ -591,9 +583,4 @@ enum AtomicOp {
 pub(super) fn too_many_dimensions(name: &ast::Ident) -> Diagnostic {
     Diagnostic::new(Code::BadDimension, name.span, format!("`{}` has more than {MAX_RANK} dimensions", name.name))
         .label(format!("at most {MAX_RANK}"))
-}
-
-/// A store of `value` to `place`.
-pub(super) fn store(place: Place, value: Expr, span: Span) -> Stmt {
-    stmt(StmtKind::Store { place, value }, span)
 }

@@ -23,10 +23,6 @@ impl Val {
         Val::Typed { expr, dimension: false }
     }
 
-    pub(super) fn dimension(expr: Expr) -> Val {
-        Val::Typed { expr, dimension: true }
-    }
-
     pub(super) fn span(&self) -> Span {
         match self {
             Val::Untyped(untyped) => untyped.span,

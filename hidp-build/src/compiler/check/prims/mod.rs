@@ -161,7 +161,11 @@ impl Cx<'_> {
             })
             .collect();
         let call = Use { prim, regular: false, name: &call.callee, op: None, args, span };
-        self.fold_primitive(&call, Some(target), out)
+        let done = self.fold_primitive(&call, Some(target), out);
+        if done.is_none() {
+            self.poison_new(target);
+        }
+        done
     }
 
     /// A primitive called as a statement.
