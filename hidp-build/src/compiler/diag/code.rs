@@ -180,6 +180,8 @@ codes! {
     ArrayAsValue = "HD0211" Error "array where one value is needed"
         "An array stands in an expression only in a data-parallel statement, whose target is an array or a section; in a map its bare name \
          means this iteration's element if its rank fits. Name an element, or fold it with `reduce`.";
+    ArrayInitialiser = "HD0212" Error "array with an initial value"
+        "Arrays start as zeros. Fill them with a statement: `a = 1.0;`.";
 
     ShapeMismatch = "HD0301" Error "shapes differ"
         "All arrays and sections of a data-parallel statement have the same shape; scalars expand. Shapes that are not known to be equal \
@@ -287,15 +289,9 @@ codes! {
     CommentedPragma = "HD0802" Warning "comment that looks like a directive"
         "A directive begins with `#pragma`, without a space. `# pragma hidp` is a comment.";
     UnusedLocal = "HD0811" Warning "unused variable"
-<<<<<<< HEAD
         "Nothing reads the variable. What is assigned to it is lost: use it, or remove it.";
     UnusedParameter = "HD0812" Warning "unused parameter"
         "The function neither reads nor writes the parameter, and every caller has to pass it. Remove it from the header.";
-=======
-        "Nothing reads the variable. Remove it, or use it.";
-    UnusedParameter = "HD0812" Warning "unused parameter"
-        "The body never uses the parameter, so callers pass it for nothing.";
->>>>>>> 6610c12 (Show every message of the checker in a case)
     OutputKept = "HD0813" Warning "output treated as inout"
         "It could not be proved that every element of this output is written, so the array's old contents are kept where it is not: it is treated \
          as `inout`. Declare it so if that is meant; otherwise write all of it, for example with `out = 0.0;` first.";
