@@ -8,6 +8,7 @@ mod case;
 mod check;
 mod codes;
 mod diff;
+mod emit;
 mod expectation;
 mod front;
 mod fuse;
@@ -39,6 +40,7 @@ kinds! {
     check => check::run;
     render => render::run;
     fuse => fuse::run;
+    emit => emit::run;
 }
 
 /// Runs every case of a kind and fails with all failures together.
