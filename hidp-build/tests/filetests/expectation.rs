@@ -35,20 +35,22 @@ pub(crate) fn compare(case: &Case, front: &Front) -> Result<(), String> {
         return Err(format!("reported in an imported file: {}", diagnostic.headline));
     }
     let file = front.sources.file(front.file);
-    let mut missing = expected.clone();
+    let actual: Vec<Expectation> = front.diagnostics.iter().map(|diagnostic| described(diagnostic, file)).collect();
+    match difference(expected, actual.clone()) {
+        None => Ok(()),
+        Some(_) if blessing() => bless(case, &actual),
+        Some(why) => Err(format!("diagnostics differ (- expected, + reported):\n{why}")),
+    }
+}
+
+/// What was expected and not reported, or the other way round.
+fn difference(mut missing: Vec<Expectation>, actual: Vec<Expectation>) -> Option<String> {
     let mut unexpected = Vec::new();
-    for diagnostic in &front.diagnostics {
-        let actual = described(diagnostic, file);
+    for actual in actual {
         match missing.iter().position(|expected| matches(expected, &actual)) {
             Some(at) => drop(missing.remove(at)),
             None => unexpected.push(actual),
         }
-    }
-    if missing.is_empty() && unexpected.is_empty() {
-        return Ok(());
-    }
-    if blessing() {
-        return bless(case, front);
     }
     let mut why = String::new();
     for expected in &missing {
@@ -57,7 +59,7 @@ pub(crate) fn compare(case: &Case, front: &Front) -> Result<(), String> {
     for actual in &unexpected {
         why.push_str(&format!("  + {}\n", shown(actual)));
     }
-    Err(format!("diagnostics differ (- expected, + reported):\n{why}"))
+    (!why.is_empty()).then_some(why)
 }
 
 /// Whether the case expects anything.
@@ -133,9 +135,7 @@ fn described(diagnostic: &Diagnostic, file: &SourceFile) -> Expectation {
 }
 
 /// Replaces all expectations by what was reported.
-fn bless(case: &Case, front: &Front) -> Result<(), String> {
-    let file = front.sources.file(front.file);
-    let actual: Vec<Expectation> = front.diagnostics.iter().map(|diagnostic| described(diagnostic, file)).collect();
+fn bless(case: &Case, actual: &[Expectation]) -> Result<(), String> {
     let mut text = String::new();
     let mut placed = 0;
     for (at, line) in case.text.lines().enumerate() {
@@ -162,5 +162,54 @@ fn written(expectation: &Expectation) -> String {
             format!("//{}{} {code} {text}\n", " ".repeat(start - 2), "^".repeat(end - start))
         }
         _ => format!("// {code} {text}\n"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CODE: &str = "first\nsecond line\n//     ^^^^ error[HD0001] part\nthird";
+
+    fn reported(line: usize, columns: (usize, usize), code: &str, headline: &str) -> Vec<Expectation> {
+        vec![Expectation { line, columns: Some(columns), code: code.into(), text: headline.into() }]
+    }
+
+    #[test]
+    fn what_is_expected_is_accepted() {
+        assert_eq!(difference(expectations(CODE), reported(2, (7, 11), "error[HD0001]", "a part of it")), None);
+        let anywhere = "first\n// error[HD0001] part";
+        assert_eq!(difference(expectations(anywhere), reported(1, (0, 3), "error[HD0001]", "part")), None);
+    }
+
+    #[test]
+    fn every_difference_is_one() {
+        for other in [
+            reported(1, (7, 11), "error[HD0001]", "part"),
+            reported(2, (6, 11), "error[HD0001]", "part"),
+            reported(2, (7, 12), "error[HD0001]", "part"),
+            reported(2, (7, 11), "error[HD0002]", "part"),
+            reported(2, (7, 11), "warning[HD0001]", "part"),
+            reported(2, (7, 11), "error[HD0001]", "other"),
+            Vec::new(),
+            [reported(2, (7, 11), "error[HD0001]", "part"), reported(2, (7, 11), "error[HD0001]", "part")].concat(),
+        ] {
+            assert!(difference(expectations(CODE), other.clone()).is_some(), "{other:?}");
+        }
+    }
+
+    #[test]
+    fn several_expectations_are_about_the_same_line() {
+        let two = format!("{CODE}\n// warning[HD0801]\n// error[HD0002] x");
+        let lines: Vec<usize> = expectations(&two).iter().map(|expectation| expectation.line).collect();
+        assert_eq!(lines, [2, 4, 4]);
+    }
+
+    #[test]
+    fn written_expectations_are_read_back() {
+        for columns in [(0, 3), (2, 3), (5, 9)] {
+            let text = format!("code\n{}", written(&reported(1, columns, "error[HD0001]", "headline")[0]));
+            assert_eq!(difference(expectations(&text), reported(1, columns, "error[HD0001]", "headline")), None);
+        }
     }
 }

@@ -1,9 +1,10 @@
 //! Tests of the whole of `syntax`.
 
 mod damage;
-mod depth;
 mod random;
 mod round_trip;
+mod shapes;
+mod spans;
 
 use super::parse;
 use crate::compiler::diag::{Diagnostic, Severity, Sink};
