@@ -44,6 +44,7 @@ use crate::define_id;
 
 pub mod effects;
 pub mod interp;
+pub mod shape;
 pub mod text;
 mod verify;
 pub mod visit;

@@ -30,7 +30,7 @@ mod stable;
 mod tests;
 
 /// The pass.
-pub const PASS: Pass = Pass {
+pub(super) const PASS: Pass = Pass {
     name: "instantiate",
     about: "replaces calls of functions over arrays by their bodies, for the shapes of the arguments",
     run,

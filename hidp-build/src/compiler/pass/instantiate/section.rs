@@ -26,7 +26,15 @@ pub(super) struct View {
 #[derive(Clone, Debug)]
 enum Dim {
     At(Expr),
-    Range { low: Expr, step: Expr, count: Expr },
+    Range(Box<Strided>),
+}
+
+/// `low, low + step, …`
+#[derive(Clone, Debug)]
+struct Strided {
+    low: Expr,
+    step: Expr,
+    count: Expr,
 }
 
 impl View {
@@ -35,9 +43,9 @@ impl View {
         let mut inner = inner.iter();
         let outer = |dim: &Dim| match dim {
             Dim::At(at) => at.clone(),
-            Dim::Range { low, step, .. } => {
+            Dim::Range(range) => {
                 let index = inner.next().cloned().unwrap_or_else(|| Expr::int(0, span));
-                add(low.clone(), mul(index, step.clone(), span), span)
+                add(range.low.clone(), mul(index, range.step.clone(), span), span)
             }
         };
         self.dims.iter().map(outer).collect()
@@ -47,7 +55,7 @@ impl View {
     fn extents(&self) -> Vec<Expr> {
         let count = |dim: &Dim| match dim {
             Dim::At(_) => None,
-            Dim::Range { count, .. } => Some(count.clone()),
+            Dim::Range(range) => Some(range.count.clone()),
         };
         self.dims.iter().filter_map(count).collect()
     }
@@ -56,10 +64,10 @@ impl View {
     fn row(&self) -> Option<&Expr> {
         let (last, outer) = self.dims.split_last()?;
         match last {
-            Dim::Range { low, step, .. } if step.as_int() == Some(1) => {
-                outer.iter().all(|dim| matches!(dim, Dim::At(_))).then_some(low)
+            Dim::Range(range) if range.step.as_int() == Some(1) => {
+                outer.iter().all(|dim| matches!(dim, Dim::At(_))).then_some(&range.low)
             }
-            Dim::Range { .. } | Dim::At(_) => None,
+            Dim::Range(_) | Dim::At(_) => None,
         }
     }
 }
@@ -120,7 +128,7 @@ impl Inliner<'_> {
                     out.extend(positive(&step, span));
                     out.extend(within(&low, &high, &extent, span));
                     let count = self.count(&low, &high, &step, &extent, span, out);
-                    Dim::Range { low, step, count }
+                    Dim::Range(Box::new(Strided { low, step, count }))
                 }
             });
         }

@@ -444,7 +444,7 @@ fn total_order(a: &Value, b: &Value) -> Ordering {
 }
 
 /// Two numbers, the smaller first, whose segments `(low, high, number)` overlap. Segments of one number may.
-fn overlap(mut segments: Vec<(i64, i64, i64)>) -> Option<(i64, i64)> {
+pub(super) fn overlap(mut segments: Vec<(i64, i64, i64)>) -> Option<(i64, i64)> {
     segments.retain(|(low, high, _)| low < high);
     segments.sort_by_key(|(low, _, number)| (*low, *number));
     // The greatest end so far, and the greatest of another number.

@@ -22,6 +22,7 @@ use crate::compiler::prim::Prim;
 use crate::compiler::syntax::ast::{Direction, Level};
 use crate::compiler::ty::Scalar;
 
+mod hidp;
 mod lex;
 mod print;
 mod read;
@@ -29,6 +30,7 @@ mod read_body;
 #[cfg(test)]
 mod tests;
 
+pub use hidp::{hidp_expr, hidp_operator};
 pub use print::print;
 pub use read::{ReadError, read};
 

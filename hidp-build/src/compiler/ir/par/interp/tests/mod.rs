@@ -1,5 +1,7 @@
-use super::super::{read, verify};
 use super::*;
+use crate::compiler::ir::par::{read, verify};
+
+mod prims;
 
 /// Reads and verifies a program.
 fn program(text: &str) -> Program {
