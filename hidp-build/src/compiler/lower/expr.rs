@@ -336,7 +336,7 @@ fn as_long(value: Expr) -> Expr {
 }
 
 /// Whether an integer value fits a type; `None` if every value of its type does.
-fn fits(value: &Expr, to: Scalar) -> Option<Expr> {
+pub(super) fn fits(value: &Expr, to: Scalar) -> Option<Expr> {
     let from = value.ty.scalar()?;
     let ((low, high), (to_low, to_high)) = (from.integer_range()?, to.integer_range()?);
     let limit = |bound: i128| Expr { kind: ExprKind::Int(bound), ty: value.ty };

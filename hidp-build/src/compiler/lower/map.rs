@@ -4,6 +4,7 @@ use std::mem;
 
 use super::build::{Body, Role};
 use super::fold::Acc;
+use super::record::iterators_of;
 use super::space::Range;
 use super::{Binding, Lowerer, make};
 use crate::compiler::ir::imp::{Expr, Kernel, KernelId, LoopKind, Schedule, Stmt, VarKind};
@@ -71,8 +72,10 @@ impl Lowerer<'_> {
         let (strides, total) = self.strides(&ranges);
         let cost = self.cost_of(&map.body);
         let work = self.body.fix("work", make::mul(total.clone(), cost));
+        self.prepare_records(map, &total);
         if plan::irregular(map) && self.strategy != Strategy::Serial {
             self.share_irregular(map, span, &ranges, &strides, &total, work);
+            self.compare_records(&total);
             return;
         }
         let stream = self.stream_flag(&total);
@@ -81,7 +84,8 @@ impl Lowerer<'_> {
         });
         let grain = if plan::inner_maps(&map.body).is_empty() { self.model.line } else { 1 };
         let schedule = self.schedule(grain, work);
-        self.body.push(Stmt::Launch { kernel, args, extent: total, schedule });
+        self.body.push(Stmt::Launch { kernel, args, extent: total.clone(), schedule });
+        self.compare_records(&total);
     }
 
     /// Iterations of unequal length are taken in turn, in parts whose size follows from the number of iterations alone.
@@ -193,6 +197,7 @@ impl Lowerer<'_> {
 
     /// One iteration: its statements, then what it adds to the folds.
     pub(super) fn iteration(&mut self, map: &Map, accs: &[Acc<'_>]) {
+        self.enclosing.push(iterators_of(map));
         let factors = self.fused_product(map, accs);
         let plain = map.body.stmts.len() - usize::from(factors.is_some());
         self.stmts(&map.body.stmts[..plain]);
@@ -201,6 +206,7 @@ impl Lowerer<'_> {
             Some((a, b)) => self.fold_product(&accs[0], a, b),
             None => accs.iter().for_each(|acc| self.fold_step(acc)),
         }
+        self.enclosing.pop();
     }
 
     /// Element operations of one execution of a block, as far as sizes known here tell.

@@ -13,6 +13,7 @@
 //! | `lanes` | tiles of rows and lanes |
 //! | `stream` | outputs that bypass the caches |
 //! | `prim` | calls of the run-time library |
+//! | `record` | segments that iterations write through primitives |
 
 use std::collections::BTreeMap;
 
@@ -32,6 +33,7 @@ mod lanes;
 mod make;
 mod map;
 mod prim;
+mod record;
 mod scan;
 mod space;
 mod stmt;
@@ -61,6 +63,9 @@ fn unit(program: &Program, func: &Func, plan: &Plan, model: &Model, sites: &mut 
         redirects: Vec::new(),
         panels: Vec::new(),
         depth: None,
+        records: Vec::new(),
+        enclosing: Vec::new(),
+        known_ranges: BTreeMap::new(),
         sites,
         kernels: Arena::new(),
         host: None,
@@ -103,6 +108,12 @@ struct Lowerer<'a> {
     panels: Vec<lanes::Panel>,
     /// Where the current iteration of a reduction starts in them.
     depth: Option<imp::Expr>,
+    /// Segments that the iterations of the current host-level map write.
+    records: Vec<record::Record>,
+    /// Iterators of the maps around, outermost first.
+    enclosing: Vec<Vec<par::VarId>>,
+    /// Ranges of iterators, as the current function sees them.
+    known_ranges: BTreeMap<par::VarId, space::Range>,
     sites: &'a mut Arena<SiteId, Site>,
     kernels: Arena<KernelId, Kernel>,
     /// The host function while a kernel is under construction.

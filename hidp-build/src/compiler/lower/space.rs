@@ -1,7 +1,7 @@
 //! Ranges of iterators, and the index spaces that launches share out.
 
 use super::{Lowerer, make};
-use crate::compiler::ir::imp::{Expr, LoopKind, Stmt, VarId};
+use crate::compiler::ir::imp::{Expr, LoopKind, Stmt};
 use crate::compiler::ir::par::{self, BinOp, FaultKind, Map};
 use crate::compiler::ty::Ty;
 
@@ -17,7 +17,9 @@ pub(super) struct Range {
 impl Lowerer<'_> {
     /// The ranges of a map's iterators, bounds evaluated in order.
     pub(super) fn ranges(&mut self, map: &Map) -> Vec<Range> {
-        map.iters.iter().map(|iter| self.range(iter)).collect()
+        let ranges: Vec<Range> = map.iters.iter().map(|iter| self.range(iter)).collect();
+        self.note_ranges(&ranges);
+        ranges
     }
 
     fn range(&mut self, iter: &par::Iter) -> Range {
@@ -66,7 +68,13 @@ impl Lowerer<'_> {
             step: this.import(&range.step),
             count: this.import(&range.count),
         };
-        ranges.iter().map(|range| import(self, range)).collect()
+        let ranges: Vec<Range> = ranges.iter().map(|range| import(self, range)).collect();
+        self.note_ranges(&ranges);
+        ranges
+    }
+
+    fn note_ranges(&mut self, ranges: &[Range]) {
+        self.known_ranges.extend(ranges.iter().map(|range| (range.var, range.clone())));
     }
 
     /// Loops over the part `[begin, end)` of the product of ranges: nested loops whose bounds are clipped, so that no
@@ -172,10 +180,5 @@ impl Lowerer<'_> {
         otherwise(self);
         let on_false = self.body.leave();
         self.body.push(Stmt::If { cond, then: on_true, otherwise: on_false });
-    }
-
-    /// Reads a slot.
-    pub(super) fn get(&self, slot: VarId, ty: Ty) -> Expr {
-        make::var(slot, ty)
     }
 }

@@ -5,6 +5,7 @@
 
 mod bounds;
 mod cleanup;
+mod expand;
 mod forward;
 pub mod fuse;
 mod instantiate;
@@ -37,6 +38,7 @@ impl fmt::Debug for Pass {
 /// The passes between `check` and `plan`, in order.
 pub const PIPELINE: &[Pass] = &[
     instantiate::PASS,
+    expand::PASS,
     simplify::PASS,
     bounds::PASS,
     split::PASS,
