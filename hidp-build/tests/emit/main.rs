@@ -1,4 +1,8 @@
 //! Entries built by hand, printed, compiled by the real C++ compiler and run.
+//!
+//! One of the builds traps on undefined behaviour. For errors of memory, build with `HIDP_TEST_CXXFLAGS="-fsanitize=address"` and
+//! run with `LD_PRELOAD="$(c++ -print-file-name=libasan.so)"` and
+//! `ASAN_OPTIONS=detect_leaks=0,allocator_may_return_null=1`.
 
 mod dsl;
 mod library;

@@ -24,7 +24,7 @@
 #define HIDP_SYMBOL(name) HIDP_CONCAT(HIDP_CONCAT(name, _), HIDP_ISA)
 #define HIDP_ENTRY extern "C" __attribute__((visibility("default"), used)) int32_t
 
-#define HIDP_KERNEL __attribute__((noinline))
+#define HIDP_KERNEL __attribute__((noinline, unused))
 #define HIDP_COLD __attribute__((noinline, cold))
 #define HIDP_INLINE inline __attribute__((always_inline))
 #define HIDP_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
@@ -34,5 +34,10 @@
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #pragma GCC diagnostic ignored "-Wtautological-compare"
+#pragma GCC diagnostic ignored "-Woverflow"
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wpass-failed"
+#else
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
 #endif

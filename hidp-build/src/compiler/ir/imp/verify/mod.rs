@@ -15,8 +15,8 @@ use crate::compiler::ir::imp::visit::each_stmt;
 use crate::compiler::ir::par::Program;
 use crate::compiler::ty::Ty;
 
-/// A tile larger than this endangers a thread's stack.
-const LARGEST_TILE: usize = 256 << 10;
+/// More than this endangers a thread's stack.
+const MOST_IN_TILES: usize = 256 << 10;
 
 /// A broken invariant.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -199,12 +199,13 @@ impl<'a> Checker<'a> {
     }
 
     fn tiles(&mut self) {
-        let size = |ty: Ty| size_of_ty(self.program, ty);
-        let too_large = self.function.vars.iter().any(|(_, var)| match var.kind {
-            VarKind::Tile { elem, len } => len as usize * size(elem) > LARGEST_TILE,
-            VarKind::Value(_) | VarKind::Buffer { .. } => false,
-        });
-        self.require(!too_large, "a tile has at most 256 KiB");
+        let bytes = |kind: VarKind| match kind {
+            VarKind::Tile { elem, len } => len as usize * size_of_ty(self.program, elem),
+            VarKind::Value(_) | VarKind::Buffer { .. } => 0,
+        };
+        let all: usize = self.function.vars.iter().map(|(_, var)| bytes(var.kind)).sum();
+        self.statement.clear();
+        self.require(all <= MOST_IN_TILES, "the tiles of a function have at most 256 KiB");
     }
 
     /// Every site that a called scalar function can raise is in the entry.

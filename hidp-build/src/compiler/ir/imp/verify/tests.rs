@@ -169,7 +169,7 @@ fn launches_match_their_kernel() {
     assert_eq!(rules(&short), ["a launch has an argument for each parameter but the last two"]);
     let mut huge = kernel(vec![]);
     huge.function.vars[VarId::new(7)].kind = VarKind::Tile { elem: Scalar::F32.into(), len: 1 << 20 };
-    assert_eq!(rules(&entry(huge, 1)), ["a tile has at most 256 KiB"]);
+    assert_eq!(rules(&entry(huge, 1)), ["the tiles of a function have at most 256 KiB"]);
 }
 
 #[test]
