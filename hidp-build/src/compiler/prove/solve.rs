@@ -7,9 +7,16 @@ use super::linear::{AtomId, Lin, Term};
 /// More constraints than this, and the answer is "not proved".
 const BUDGET: usize = 600;
 
+/// Rows with larger numbers are dropped, which only loses proofs.
+const LARGEST: u128 = 1 << 100;
+
 /// `constant + Σ factor × term >= 0`, divided by the greatest common divisor of the factors.
 fn tighten(lin: &Lin) -> Option<Lin> {
-    let divisor = lin.terms.values().fold(0i128, |g, &f| gcd(g, f));
+    let numbers = lin.terms.values().chain([&lin.constant]);
+    if numbers.map(|number| number.unsigned_abs()).max() > Some(LARGEST) {
+        return None;
+    }
+    let divisor = lin.terms.values().fold(0, |divisor, &factor| gcd(divisor, factor));
     if divisor <= 1 {
         return Some(lin.clone());
     }
