@@ -1,9 +1,17 @@
-//! Kind `check`: a case without expectations is accepted without any diagnostic, others with exactly those that they expect.
+//! Kind `check`: a case without expectations is accepted without any diagnostic, others with exactly those that they expect. A
+//! program without errors must hold the invariants of the parallel representation.
+
+use hidp_build::compiler::ir::par;
 
 use crate::case::Case;
 use crate::expectation;
-use crate::front::checked;
+use crate::front::{checked, program};
 
 pub(crate) fn run(case: &Case) -> Result<(), String> {
-    expectation::compare(case, &checked(case))
+    expectation::compare(case, &checked(case))?;
+    let Ok(program) = program(case) else { return Ok(()) };
+    par::verify(&program).map_err(|violations| {
+        let list: Vec<String> = violations.iter().map(|violation| format!("  {violation}\n")).collect();
+        format!("the program is not well formed:\n{}", list.concat())
+    })
 }

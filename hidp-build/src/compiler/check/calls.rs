@@ -8,7 +8,7 @@ use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::{self, Direction};
 use crate::compiler::ty::{Scalar, Ty};
 
-use super::access::{Sub, TargetRef, all_at, stmt};
+use super::access::{Sub, TargetRef, all_at, dimensions, stmt};
 use super::convert::{Purpose, convert};
 use super::cx::{BodyKind, Cx, Named};
 use super::items::{Global, ParamSig};
@@ -420,10 +420,10 @@ impl Cx<'_> {
                 Diagnostic::new(
                     Code::RankMismatch,
                     arg.span,
-                    format!("{what} has {} dimensions, but this has {rank}", param.rank),
+                    format!("{what} has {}, but this has {rank}", dimensions(param.rank)),
                 )
-                .label(format!("{rank} dimensions"))
-                .also(param.span, format!("{} dimensions", param.rank)),
+                .label(dimensions(rank))
+                .also(param.span, dimensions(param.rank)),
             );
         }
         match param.direction {

@@ -213,15 +213,20 @@ impl<'a> Cx<'a> {
     /// Puts a variable into the innermost scope. Reports names that may not be declared.
     pub(super) fn declare(&mut self, name: &ast::Ident, var: VarId) {
         self.refuse_reserved(&name.name, name.span);
-        if let Some(&old) = self.scopes.last().and_then(|scope| scope.names.get(&name.name)) {
+        let in_scope = self.scopes.last().and_then(|scope| scope.names.get(&name.name)).copied();
+        if let Some(old) = in_scope.filter(|old| !matches!(self.vars[*old].kind, VarKind::Dim)) {
             let old_span = self.vars[old].span;
             let _: Option<()> = self.error(
                 Diagnostic::new(Code::DuplicateName, name.span, format!("`{}` is declared twice", name.name))
                     .label("declared again here")
                     .also(old_span, "first declared here"),
             );
-        } else if let Some(old) = self.find(&name.name, &|_, _| true) {
-            self.refuse_shadowing(&name.name, name.span, old);
+            // The first one keeps the name, so that its uses bring no further messages.
+            return;
+        }
+        let outer = self.find(&name.name, &|_, _| true);
+        if outer.is_some_and(|old| self.refuse_shadowing(&name.name, name.span, old)) {
+            return;
         }
         let scope = self.scopes.last_mut().expect("there is always a scope");
         scope.names.insert(name.name.clone(), var);
@@ -244,18 +249,20 @@ impl<'a> Cx<'a> {
         }
     }
 
-    fn refuse_shadowing(&mut self, name: &str, span: Span, old: VarId) {
+    /// Reports a declaration that would hide a dimension or an iterator.
+    fn refuse_shadowing(&mut self, name: &str, span: Span, old: VarId) -> bool {
         let what = match self.vars[old].kind {
-            VarKind::Dim => "dimension",
-            VarKind::Iter => "iterator",
-            VarKind::Param(_) | VarKind::Local => return,
+            VarKind::Dim => "a dimension",
+            VarKind::Iter => "an iterator",
+            VarKind::Param(_) | VarKind::Local => return false,
         };
         let old_span = self.vars[old].span;
         let _: Option<()> = self.error(
-            Diagnostic::new(Code::ShadowsDimension, span, format!("`{name}` is already the name of a {what}"))
+            Diagnostic::new(Code::ShadowsDimension, span, format!("`{name}` is already the name of {what}"))
                 .label("would hide it")
-                .also(old_span, format!("the {what} `{name}`")),
+                .also(old_span, format!("`{name}` is {what}")),
         );
+        true
     }
 
     /// The innermost variable of this exact name that `accept` takes, given the scope's map level.

@@ -221,6 +221,13 @@ impl Cx<'_> {
                 return self.untyped_binary(op, l.clone(), r.clone(), span);
             }
         }
+        if matches!(op, BinOp::And | BinOp::Or | BinOp::Xor) {
+            if let (Val::Typed { expr: l, .. }, Val::Typed { expr: r, .. }) = (&left, &right) {
+                if l.ty == Ty::BOOL && r.ty == Ty::BOOL {
+                    return Some(Val::typed(arithmetic(op, l.clone(), r.clone(), Scalar::Bool, span)));
+                }
+            }
+        }
         let (l, r, scalar, dimension) = self.meet(left, right, super::shape::bin_op(op), op_span)?;
         let whole = matches!(op, BinOp::Rem | BinOp::And | BinOp::Or | BinOp::Xor);
         if whole && scalar.is_float() {

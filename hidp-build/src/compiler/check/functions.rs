@@ -159,7 +159,8 @@ fn scalar_function(
         })
         .collect();
     let body = f.body.as_ref().map(|body| {
-        let block = cx.block(body);
+        let mut block = Block::default();
+        cx.stmts(&body.stmts, &mut block.stmts);
         if cx.assigned.is_some() && !cx.failed {
             let end = Span { start: body.span.end.saturating_sub(1), ..body.span };
             let _: Option<()> = cx.error(
@@ -199,10 +200,8 @@ fn function(
     let (no_contract, unchecked) = directives::of_function(&mut cx, &f.directives);
     let (params, dims) = cx.header(&f.params);
     cx.refuse_clashing_parameters(&f.params);
-    cx.push_scope();
     let mut stmts = Vec::new();
     cx.stmts(&f.body.stmts, &mut stmts);
-    cx.pop_scope();
     cx.refuse_unwritten_outputs(&params);
     cx.warn_unused(true);
     let func = par::Func {

@@ -8,7 +8,7 @@ use crate::compiler::source::Span;
 use crate::compiler::syntax::ast;
 use crate::compiler::ty::Ty;
 
-use super::access::{TargetRef, stmt};
+use super::access::{TargetRef, dimensions, stmt};
 use super::convert::Purpose;
 use super::cx::Cx;
 use super::shape;
@@ -311,6 +311,8 @@ impl Cx<'_> {
         }
         let span = value.span;
         let var = self.new_var("value", op.ty, Vec::new(), VarKind::Local, span);
+        let info = self.info_mut(var);
+        (info.read, info.written) = (true, true);
         body.push(stmt(StmtKind::Declare { var, zero: true }, span));
         body.push(stmt(StmtKind::Assign { var, value }, span));
         var
@@ -361,7 +363,7 @@ impl Cx<'_> {
                 let mut diagnostic = Diagnostic::new(
                     Code::FoldTarget,
                     e.span,
-                    format!("`{name}` is an array of {rank} dimensions, but each fold gives one value"),
+                    format!("`{name}` is an array of {}, but each fold gives one value", dimensions(rank)),
                 )
                 .label("not one element");
                 if !index.is_empty() && free.len() == rank {

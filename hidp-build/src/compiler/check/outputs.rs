@@ -1,6 +1,6 @@
 //! Which outputs are certainly written in full before anything reads them. The others are treated as `inout`.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compiler::diag::{Code, Diagnostic, Sink};
 use crate::compiler::ir::par::visit::{self, Role};
@@ -23,15 +23,23 @@ pub(super) fn settle(program: &mut Program, id: FuncId, sink: &mut Sink) {
         .copied()
         .filter(|var| func.vars[*var].kind == VarKind::Param(Direction::Output) && func.vars[*var].is_array())
         .collect();
-    let mut walk = Walk { program, func, outputs: outputs.clone(), full: BTreeSet::new(), kept: BTreeSet::new() };
+    let mut walk = Walk { program, func, outputs: outputs.clone(), full: BTreeSet::new(), kept: BTreeMap::new() };
     walk.block(&func.body);
-    let kept: Vec<VarId> =
-        outputs.into_iter().filter(|var| !walk.full.contains(var) || walk.kept.contains(var)).collect();
-    for var in kept {
-        let read_early = walk_reads_early(program, id, var);
+    let kept: Vec<(VarId, Reason)> = outputs
+        .into_iter()
+        .filter_map(|var| match walk.kept.get(&var) {
+            Some(reason) => Some((var, *reason)),
+            None => (!walk.full.contains(&var)).then_some((var, Reason::Part)),
+        })
+        .collect();
+    for (var, reason) in kept {
         let known = &mut program.funcs[id].vars[var];
         known.kind = VarKind::Param(Direction::Inout);
-        let why = if read_early { "may be read before it is written" } else { "is not certainly written in full" };
+        let why = match reason {
+            Reason::Read => "may be read before it is written",
+            Reason::Left => "is not written where the function returns early",
+            Reason::Part => "is not certainly written in full",
+        };
         sink.push(
             Diagnostic::new(
                 Code::OutputKept,
@@ -44,11 +52,15 @@ pub(super) fn settle(program: &mut Program, id: FuncId, sink: &mut Sink) {
     }
 }
 
-fn walk_reads_early(program: &Program, id: FuncId, var: VarId) -> bool {
-    let func = &program.funcs[id];
-    let mut walk = Walk { program, func, outputs: vec![var], full: BTreeSet::new(), kept: BTreeSet::new() };
-    walk.block(&func.body);
-    walk.full.contains(&var)
+/// Why the old elements of an output are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// Read while they may be old.
+    Read,
+    /// The function ends early.
+    Left,
+    /// No statement is known to write all.
+    Part,
 }
 
 struct Walk<'a> {
@@ -57,8 +69,8 @@ struct Walk<'a> {
     outputs: Vec<VarId>,
     /// Written in full on every path to here.
     full: BTreeSet<VarId>,
-    /// Read before that.
-    kept: BTreeSet<VarId>,
+    /// Needed before that.
+    kept: BTreeMap<VarId, Reason>,
 }
 
 impl Walk<'_> {
@@ -94,7 +106,7 @@ impl Walk<'_> {
             StmtKind::Leave => {
                 // What is not full where the function ends early is kept.
                 let open: Vec<VarId> = self.outputs.iter().copied().filter(|var| !self.full.contains(var)).collect();
-                self.kept.extend(open);
+                open.into_iter().for_each(|var| self.keep(var, Reason::Left));
             }
             StmtKind::Loop(node) => {
                 let before = self.full.clone();
@@ -103,14 +115,11 @@ impl Walk<'_> {
                 self.full = before;
             }
             StmtKind::Swap(a, b) => {
-                // The names exchange what is known of them.
-                let (full_a, full_b) = (self.full.remove(a), self.full.remove(b));
-                let array_is_local = |var: &VarId| self.func.vars[*var].kind == VarKind::Local;
-                if full_a || array_is_local(a) {
-                    self.full.insert(*b);
-                }
-                if full_b || array_is_local(b) {
-                    self.full.insert(*a);
+                // The other name would take old elements along.
+                for var in [a, b] {
+                    if self.outputs.contains(var) && !self.full.contains(var) {
+                        self.keep(*var, Reason::Read);
+                    }
                 }
             }
             StmtKind::Declare { .. }
@@ -158,8 +167,15 @@ impl Walk<'_> {
                 });
             }
         }
-        let early = reads.into_iter().filter(|var| self.outputs.contains(var) && !self.full.contains(var));
-        self.kept.extend(early);
+        for var in reads {
+            if self.outputs.contains(&var) && !self.full.contains(&var) {
+                self.keep(var, Reason::Read);
+            }
+        }
+    }
+
+    fn keep(&mut self, var: VarId, reason: Reason) {
+        self.kept.entry(var).or_insert(reason);
     }
 
     /// Reads in a map, except those of an element that the same iteration has written before.

@@ -95,6 +95,14 @@ impl Cx<'_> {
             | ast::StmtKind::Return(_)
             | ast::StmtKind::Block(_) => return Some(()),
         };
+        if let ast::StmtKind::Declare(declare) = &s.kind {
+            for declarator in &declare.declarators {
+                let name = &declarator.name;
+                let var = self.new_var(&name.name, Ty::LONG, Vec::new(), VarKind::Local, name.span);
+                self.info_mut(var).poisoned = true;
+                self.declare(name, var);
+            }
+        }
         self.error(
             Diagnostic::new(Code::NotInScalarFunction, s.span, format!("{what} cannot stand in a scalar function"))
                 .label("not allowed here")

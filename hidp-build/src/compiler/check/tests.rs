@@ -154,3 +154,121 @@ fn quicksort_narrows_a_dimension_and_keeps_its_output() {
     });
     assert_eq!(narrowed, 1, "`hi[0] = N` alone");
 }
+
+/// The statements of the only entry.
+fn body(text: &str) -> (Vec<par::Stmt>, par::Func) {
+    let (program, _) = accepted(text);
+    let func = program.funcs[program.entries[0]].clone();
+    (func.body.stmts.clone(), func)
+}
+
+fn maps(stmts: &[par::Stmt]) -> usize {
+    stmts.iter().filter(|s| matches!(s.kind, StmtKind::Map(_))).count()
+}
+
+#[test]
+fn a_statement_that_reads_what_it_writes_elsewhere_goes_through_a_copy() {
+    for (statement, copies) in [
+        ("y[1:N) = y[0:N-1);", 1),
+        ("y = y[0] * y;", 1),
+        ("y[0:N:2) = y[1:N:2);", 1),
+        ("y = 2 * y + x;", 0),
+        ("y += x;", 0),
+        ("y[1:N) = y[1:N) + x[0:N-1);", 0),
+        ("y[0:N:2) = y[0:N:2);", 0),
+        ("y = x;", 0),
+    ] {
+        let (stmts, func) = body(&format!(
+            "function f input float x[N]; inout float y[N]; {{ x2(x, y); {statement} }}
+            static function x2 input float x[N]; inout float y[N]; {{ y[0] = x[0]; }}"
+        ));
+        let found = func.vars.iter().filter(|(_, var)| var.name == "copy").count();
+        assert_eq!((found, maps(&stmts)), (copies, 1 + copies), "{statement}");
+    }
+}
+
+#[test]
+fn shapes_that_may_differ_are_compared_at_run_time() {
+    let requires = |statement: &str| {
+        let (stmts, _) = body(&format!(
+            "function f input float x[N], z[K]; input int n; inout float y[N]; {{ z2(z, x, n, y); {statement} }}
+            static function z2 input float z[K], x[N]; input int n; inout float y[N]; {{ y[0] = z[0] + x[0] + n; }}"
+        ));
+        stmts.iter().filter(|s| matches!(s.kind, StmtKind::Require { .. })).count()
+    };
+    assert_eq!(requires("y = x;"), 0);
+    assert_eq!(requires("y = z;"), 1);
+    assert_eq!(requires("y[0:n) = x[1:n];"), 0);
+    assert_eq!(requires("y[0:n) = z;"), 1);
+    assert_eq!(requires("y[0:N:n) = 0;"), 1, "the stride must be positive");
+}
+
+#[test]
+fn implicit_scalars_are_declared_at_the_start_of_the_map() {
+    let (stmts, func) =
+        body("function f inout float y[N]; { map { i := [0:N); if (y[i] > 0) _t = 1.5f; else _t = 2; y[i] = _t; } }");
+    let StmtKind::Map(map) = &stmts[0].kind else { panic!("a map") };
+    let StmtKind::Declare { var, .. } = map.body.stmts[0].kind else { panic!("a declaration") };
+    assert_eq!(func.vars[var].name, "_t");
+    assert_eq!(func.vars[var].ty, crate::compiler::ty::Scalar::F32.into());
+}
+
+#[test]
+fn extents_that_may_change_are_computed_once() {
+    let (_, func) = body(
+        "function f input int n; inout float y[N]; { int m = n; float t[m], u[n]; m = 3; t = 1; u = 2; y[0] = t[0] + u[0]; }",
+    );
+    let shape = |name: &str| {
+        let (_, var) = func.vars.iter().find(|(_, var)| var.name == name).expect("declared");
+        shape::show(&var.shape[0], &func.vars)
+    };
+    assert_eq!((shape("t").as_str(), shape("u").as_str()), ("extent", "n"));
+}
+
+#[test]
+fn a_fold_converts_its_value_in_the_body() {
+    let (stmts, func) = body(
+        "function f input int k[N]; output long s; { map { i := [0:N); _v = k[i]; } reduce(\"+\", s, _v, i := [*]); }",
+    );
+    let StmtKind::Map(map) = &stmts[0].kind else { panic!("a map") };
+    assert_eq!(func.vars[map.folds[0].value].ty, crate::compiler::ty::Ty::LONG);
+    assert_eq!(map.folds[0].op.neutral.as_ref().and_then(|e| e.as_int()), Some(0));
+}
+
+#[test]
+fn only_functions_that_nobody_calls_are_entries() {
+    let (program, _) = accepted(
+        "function a inout float x[N]; { b(x); } function b inout float x[N]; { x = 0; }
+         static function c inout float x[N]; { x = 1; } function d inout float x[N]; { x = 2; }",
+    );
+    let names: Vec<&str> = program.entries.iter().map(|id| program.funcs[*id].name.as_str()).collect();
+    assert_eq!(names, ["a", "d"]);
+}
+
+/// Every suggestion of an error makes the program better: applied, the error is gone.
+#[test]
+fn suggestions_compile() {
+    for text in [
+        "function f input float x; inout int n; { n = 2 * x; }",
+        "function f input long l; input ulong u; inout double d; { d = l + u; }",
+        "function f inout uint8 b[N]; { b[0] = b[0] + 300; }",
+        "function f inout float x; { x = x % 2; }",
+        "function f inout float x[N]; { x[1.5] = 1; }",
+        "function f input int n; inout float x; { if (n) x = 1; }",
+        "function f inout bool b; { b = 1; }",
+        "function f inout float x; { x = sqr(x); }",
+        "function f input float value; inout float x; { x = valeu; }",
+        "function f input int x[N]; inout int y[N]; { map { i := [0:N); _m = min(x, N); y[i] = _m; } }",
+        "function f input float A[N][M]; inout float r[N]; { map { i := [0:N); _t = 0; map { j := [0:M); r[i] = _A[j]; } } }",
+        "function f inout float x[N]; { map { i := [0:N); t = 1; x[i] = 0; } }",
+        "function f inout int x[N]; { sort(_x, x, N, 1); }",
+    ] {
+        let (_, diagnostics, _) = checked(text);
+        let first = diagnostics.iter().find(|d| d.severity == Severity::Error).expect("an error");
+        let suggestion = first.suggestions.first().unwrap_or_else(|| panic!("no suggestion: {text}"));
+        let mut fixed = text.to_string();
+        fixed.replace_range(suggestion.span.start as usize..suggestion.span.end as usize, &suggestion.replacement);
+        let (_, after, _) = checked(&fixed);
+        assert!(!after.iter().any(|d| d.headline == first.headline), "{fixed}");
+    }
+}

@@ -6,7 +6,7 @@ use crate::compiler::source::Span;
 use crate::compiler::syntax::ast;
 use crate::compiler::ty::{Scalar, Ty};
 
-use super::super::access::Sub;
+use super::super::access::{Sub, dimensions};
 use super::super::cx::Cx;
 use super::super::shape;
 use super::Use;
@@ -57,9 +57,9 @@ impl Cx<'_> {
             Diagnostic::new(
                 Code::PrimitiveArray,
                 span,
-                format!("`{name}` has {rank} dimensions, primitives take rows"),
+                format!("`{name}` has {}, primitives take rows", dimensions(rank)),
             )
-            .label(format!("{rank} dimensions"))
+            .label(dimensions(rank))
             .also(declared, "declared here")
             .suggest(span, row, "name a row"),
         )

@@ -7,7 +7,7 @@ use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::{self, Arg};
 use crate::compiler::ty::{Scalar, Ty};
 
-use super::access::{Sub, TargetRef, stmt};
+use super::access::{Sub, TargetRef, dimensions, stmt};
 use super::convert::Purpose;
 use super::cx::{Cx, Named};
 use super::maps::OpArg;
@@ -429,7 +429,7 @@ impl Cx<'_> {
                         e.span,
                         "the whole array gives one value, but this is an array",
                     )
-                    .label(format!("{rank} dimensions"))
+                    .label(dimensions(rank))
                     .suggest(
                         e.span,
                         format!("{name}{}", "[0]".repeat(self.vars[array].shape.len())),
