@@ -14,6 +14,7 @@ mod front;
 mod fuse;
 mod nest;
 mod parse;
+mod random;
 mod render;
 
 use case::Case;
