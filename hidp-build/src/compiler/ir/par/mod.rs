@@ -9,7 +9,8 @@
 //!    expressions are `long`. Conditions are `bool`.
 //! 2. A variable is used only where it is in scope: parameters and dimensions everywhere, locals after their
 //!    [`StmtKind::Declare`] in the same or an inner block, iterators inside their map (not in its own bounds). Each local has
-//!    one `Declare`, each iterator one map. Extents of parameters hold dimensions, scalar parameters and constants only.
+//!    one `Declare`, each iterator one map. Extents of parameters hold dimensions, scalar `input` parameters and
+//!    constants only.
 //! 3. `index.len()` of a load, store or atomic equals the array's rank. Arrays never stand as values. No bit of `unproved`
 //!    lies beyond the rank.
 //! 4. Every fold's value is a scalar declared in the map's body, alive at its end; its `over` are iterators of its own map,

@@ -8,6 +8,7 @@ use std::fmt;
 use super::{Block, Expr, Func, FuncId, Program, ScalarFn, StmtKind, Var, VarId, VarKind};
 use crate::compiler::index::{Arena, Id};
 use crate::compiler::source::Span;
+use crate::compiler::syntax::ast::Direction;
 use crate::compiler::ty::{StructId, Ty};
 
 mod expr;
@@ -312,8 +313,7 @@ fn scalar_fn(program: &Program, function: &ScalarFn, errors: &mut Vec<VerifyErro
     check.result = Some(function.result);
     check.params(&function.params);
     for (id, var) in function.vars.iter() {
-        let known =
-            matches!(var.kind, VarKind::Local | VarKind::Param(super::super::super::syntax::ast::Direction::Input));
+        let known = matches!(var.kind, VarKind::Local | VarKind::Param(Direction::Input));
         check.require(known && !var.is_array(), Rule::Tables, || {
             format!("{id:?} is no scalar local or input, as all of a scalar function must be")
         });
@@ -367,9 +367,11 @@ impl Check<'_> {
         self.long("an extent", extent);
         let mut outside = Vec::new();
         super::visit::walk_expr_vars(extent, |var, _| {
-            if let Some(known) = self.vars.get(var)
-                && (known.is_array() || matches!(known.kind, VarKind::Local | VarKind::Iter))
-            {
+            let fits = self.vars.get(var).is_none_or(|known| {
+                let fixed = matches!(known.kind, VarKind::Dim | VarKind::Param(Direction::Input));
+                fixed && !known.is_array()
+            });
+            if !fits {
                 outside.push(var);
             }
         });

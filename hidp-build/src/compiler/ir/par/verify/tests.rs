@@ -93,6 +93,7 @@ fn scopes() {
     assert_eq!(rules("j = 0 .. N by 1", "j = i .. N by 1"), [Rule::Scopes]);
     assert_eq!(rules("map (k = 0 .. N", "map (i = 0 .. N"), [Rule::Scopes, Rule::Folds]);
     assert_eq!(rules("b: int[N] inout", "b: int[long(q)] inout")[0], Rule::Scopes);
+    assert_eq!(rules("x: int[n] inout", "x: int[long(t)] inout"), [Rule::Scopes]);
 }
 
 #[test]
