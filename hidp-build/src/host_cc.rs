@@ -1,5 +1,6 @@
 //! Compiles the generated C++: once for each instruction set, and only what changed.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
@@ -49,26 +50,29 @@ pub(crate) fn compile(job: &Job<'_>) -> Compiled {
         for _ in 0..workers {
             scope.spawn(|| {
                 while let Some(unit) = units.get(next.fetch_add(1, Ordering::Relaxed)) {
-                    let result = unit.update();
+                    let result = (unit, unit.update());
                     results.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(result);
                 }
             });
         }
     });
     let mut compiled = Compiled::default();
-    for result in results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()) {
+    let mut failures = BTreeMap::new();
+    let mut results = results.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    results.sort_by_key(|(unit, _)| (unit.file, unit.isa)); // workers finish in any order
+    for (unit, result) in results {
         match result {
             Ok((made, headers)) => {
                 compiled.objects += usize::from(made);
                 compiled.headers.extend(headers);
             }
-            Err(problem) => compiled.problems.push(problem),
+            // One message is enough where all instruction sets fail alike.
+            Err(problem) => drop(failures.entry(unit.file).or_insert(problem)),
         }
     }
+    compiled.problems.extend(failures.into_values());
     compiled.headers.sort();
     compiled.headers.dedup();
-    // Workers finish in any order; one message is enough where all instruction sets fail alike.
-    compiled.problems.sort_by_key(Problem::to_string);
     if compiled.problems.is_empty() {
         compiled.problems.extend(archive(job, &units, compiled.objects > 0).err());
     }

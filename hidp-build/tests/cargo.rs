@@ -245,6 +245,47 @@ fn main() -> hidp_std::Result {
 }
 
 #[test]
+fn a_library_and_its_binary_may_both_include_kernels() {
+    const KERNEL: &str = "\
+struct Best { float v; int i; }
+function Best better(Best a, Best b) { if (b.v > a.v) return b; return a; }
+function argmax
+input float x[N];
+output Best best;
+output long _n;
+{
+  map { i := [0:N); Best c = Best{v: x[i], i: (int)i}; } reduce(better: Best{v: -INFINITY, i: -1}, best, c, i := [*]);
+  _n = N;
+}
+";
+    const MAIN: &str = "
+hidp_std::include_kernels!(mod own);
+fn main() -> hidp_std::Result {
+    let cx = hidp_std::Context::new()?;
+    let (best, n): (own::argmax::Best, i64) = own::argmax::argmax(&cx, &[1.0, 5.0, 2.0])?;
+    let (none, zero) = hidp_fixture_both::kernels::argmax::argmax(&cx, &[])?;
+    println!(\"{best:?} {n} {none:?} {zero}\");
+    Ok(())
+}
+";
+    let script = BUILD_SCRIPT
+        .replace("compile(\"src/kernels\")", "Builder::new().folder(\"src/kernels\").threads(false).compile()");
+    let package = Package::new(
+        "hidp-fixture-both",
+        &[
+            ("build.rs", &script),
+            ("src/kernels/argmax.hdp", KERNEL),
+            ("src/lib.rs", "//! Kernels.\nhidp_std::include_kernels!(pub mod kernels);\n"),
+            ("src/main.rs", MAIN),
+        ],
+    );
+    let text = package.cargo(&["run"]).succeeded();
+    assert!(text.contains("Best { v: 5.0, i: 1 } 3 Best { v: -inf, i: -1 } 0"), "{text}");
+    let kernels = fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
+    assert!(!kernels.contains("omp\""), "no threads, no OpenMP: {kernels}");
+}
+
+#[test]
 fn what_a_package_lacks_is_named() {
     let package =
         Package::new("hidp-fixture-lacks", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", "fn main() {}\n")]);

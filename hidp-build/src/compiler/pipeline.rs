@@ -106,7 +106,24 @@ pub fn front(input: &PipelineInput, sink: &mut Sink) -> Option<Program> {
         return None;
     }
     let program = check(&input.sources, &units, sink);
+    natives(&program, &input.options, sink);
     (!sink.has_errors()).then_some(program)
+}
+
+/// What the program takes from C++ must be somewhere.
+fn natives(program: &Program, options: &Options, sink: &mut Sink) {
+    for (_, item) in program.structs.iter().filter(|(_, item)| item.native) {
+        let headline = format!("native structs, like `{}`, are not supported by this version", item.name);
+        let help = "declare the struct with its fields: the Rust type that is generated for it has the layout of C";
+        sink.push(Diagnostic::new(Code::NotSupported, item.span, headline).help(help));
+    }
+    for (_, function) in program.scalar_fns.iter().filter(|(_, function)| function.body.is_none()) {
+        if options.native_headers.is_empty() {
+            let headline = format!("no header declares the native function `{}`", function.name);
+            let help = "name its header in the build script: `hidp_build::Builder::header(\"src/native.hpp\")`";
+            sink.push(Diagnostic::new(Code::HeaderNotNamed, function.span, headline).help(help));
+        }
+    }
 }
 
 /// Runs the passes.
@@ -191,7 +208,26 @@ pub fn symbol(namespace: &str, stem: &str, function: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::symbol;
+    use super::*;
+
+    fn codes(text: &str, options: Options) -> Vec<Code> {
+        let mut sources = SourceMap::new();
+        let id = sources.add("k.hdp", text);
+        let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
+        let output = compile(&PipelineInput { sources, files, options });
+        output.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
+    }
+
+    #[test]
+    fn natives_need_a_header() {
+        let text = "extern function float twist(float x);\n\
+                    function f inout float x[N]; { map { i := [0:N); x[i] = twist(x[i]); } }\n";
+        assert_eq!(codes(text, Options::default()), [Code::HeaderNotNamed]);
+        let options = Options { native_headers: vec!["twist.hpp".into()], ..Options::default() };
+        assert_eq!(codes(text, options), []);
+        let text = "extern struct P;\nfunction f inout P x[N]; { map { i := [0:N); x[i] = x[i]; } }\n";
+        assert_eq!(codes(text, Options::default()), [Code::NotSupported]);
+    }
 
     #[test]
     fn symbols_differ_where_joined_names_do_not() {
