@@ -76,6 +76,24 @@ fn the_first_fault_in_iteration_order_is_reported() {
 }
 
 #[test]
+fn a_later_fault_of_a_higher_part_does_not_replace_the_first() {
+    for (build, module) in Module::all() {
+        let n = 4_000_000;
+        let mut idx = vec![0_i32; n];
+        // The first part ends at once, the last one long after.
+        idx[10] = 110;
+        idx[n - 10] = 120;
+        let (mut x, mut out) = (vec![0.0_f64; 100], vec![0.0_f64; n]);
+        let context = module.context(2);
+        for _ in 0..5 {
+            let params = [p(&mut x), p(&mut idx), p(&mut out)];
+            let result = context.call("gather_static", &params, &[100, n as i64]);
+            assert_eq!(seen(result), fault(0, &[110, 100, 0]), "{build:?}");
+        }
+    }
+}
+
+#[test]
 fn scratch_is_zero_every_time_and_released_with_its_block() {
     for (_, module) in Module::all() {
         let context = module.context(3);
