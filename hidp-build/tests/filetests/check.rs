@@ -5,10 +5,13 @@ use hidp_build::compiler::ir::par;
 
 use crate::case::Case;
 use crate::expectation;
-use crate::front::{checked, program};
+use crate::front::{checked, checked_as, program};
+use crate::suggestion;
 
 pub(crate) fn run(case: &Case) -> Result<(), String> {
-    expectation::compare(case, &checked(case))?;
+    let front = checked(case);
+    suggestion::all_help(&case.text, &front, |edited| checked_as(case, edited))?;
+    expectation::compare(case, &front)?;
     let Ok(program) = program(case) else { return Ok(()) };
     par::verify(&program).map_err(|violations| {
         let list: Vec<String> = violations.iter().map(|violation| format!("  {violation}\n")).collect();

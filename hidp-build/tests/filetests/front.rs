@@ -34,12 +34,17 @@ pub(crate) fn parsed(name: &str, text: &str) -> Front {
 
 /// Parses a case and its imports and, if that went well, checks them.
 pub(crate) fn checked(case: &Case) -> Front {
-    compiled(case).0
+    checked_as(case, &case.text)
+}
+
+/// The same with another text in the case's place.
+pub(crate) fn checked_as(case: &Case, text: &str) -> Front {
+    compiled(case, text).0
 }
 
 /// The program of a case that must have no errors.
 pub(crate) fn program(case: &Case) -> Result<Program, String> {
-    let (front, program) = compiled(case);
+    let (front, program) = compiled(case, &case.text);
     let errors: Vec<&str> = front
         .diagnostics
         .iter()
@@ -49,11 +54,11 @@ pub(crate) fn program(case: &Case) -> Result<Program, String> {
     if errors.is_empty() { Ok(program) } else { Err(format!("does not compile: {}", errors.join("; "))) }
 }
 
-fn compiled(case: &Case) -> (Front, Program) {
+fn compiled(case: &Case, text: &str) -> (Front, Program) {
     let mut build = Build { sources: SourceMap::new(), units: Vec::new(), sink: Sink::new() };
     let folder = case.path.parent().expect("a case lies in a folder");
     let name = format!("{}.hdp", case.name);
-    let file = build.add(folder, &name, &case.text);
+    let file = build.add(folder, &name, text);
     let mut program = Program::default();
     if !build.sink.has_errors() {
         program = check(&build.sources, &build.units, &mut build.sink);

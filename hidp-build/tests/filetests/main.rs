@@ -16,6 +16,7 @@ mod nest;
 mod parse;
 mod random;
 mod render;
+mod suggestion;
 
 use case::Case;
 

@@ -6,9 +6,12 @@ use hidp_build::compiler::syntax::{ast, print};
 use crate::case::Case;
 use crate::expectation;
 use crate::front::parsed;
+use crate::suggestion;
 
 pub(crate) fn run(case: &Case) -> Result<(), String> {
-    let front = parsed(&format!("{}.hdp", case.name), &case.text);
+    let name = format!("{}.hdp", case.name);
+    let front = parsed(&name, &case.text);
+    suggestion::all_help(&case.text, &front, |edited| parsed(&name, edited))?;
     if expectation::any(&case.text) || !front.diagnostics.is_empty() {
         return expectation::compare(case, &front);
     }

@@ -1,0 +1,28 @@
+//! Suggestions are followed: the edit must make its message go away.
+
+use hidp_build::compiler::diag::{Diagnostic, Suggestion};
+
+use crate::front::Front;
+
+/// Applies every suggestion to `text`, each alone, and looks at what `again` says of the result.
+pub(crate) fn all_help(text: &str, front: &Front, again: impl Fn(&str) -> Front) -> Result<(), String> {
+    for diagnostic in &front.diagnostics {
+        for suggestion in diagnostic.suggestions.iter().filter(|suggestion| suggestion.span.file == front.file) {
+            let edited = edited(text, suggestion);
+            if again(&edited).diagnostics.iter().any(|other| same(other, diagnostic)) {
+                let Diagnostic { headline, .. } = diagnostic;
+                return Err(format!("`{}` does not help against: {headline}", suggestion.text));
+            }
+        }
+    }
+    Ok(())
+}
+
+fn edited(text: &str, suggestion: &Suggestion) -> String {
+    let (start, end) = (suggestion.span.start as usize, suggestion.span.end as usize);
+    format!("{}{}{}", &text[..start], suggestion.replacement, &text[end..])
+}
+
+fn same(a: &Diagnostic, b: &Diagnostic) -> bool {
+    a.code == b.code && a.headline == b.headline && a.primary.span.start == b.primary.span.start
+}
