@@ -175,7 +175,10 @@ impl Cx<'_> {
             }
             (Ty::Scalar(from), Ty::Scalar(Scalar::Bool)) => {
                 let zero = if from.is_float() { "0.0" } else { "0" };
-                diagnostic.suggest(value.span, format!("{} != {zero}", operand_text(source)), "compare it")
+                let compared = format!("{} != {zero}", operand_text(source));
+                // `!` binds tighter than the comparison.
+                let text = if purpose.what == "`!`" { format!("({compared})") } else { compared };
+                diagnostic.suggest(value.span, text, "compare it")
             }
             (Ty::Scalar(from), Ty::Scalar(to)) => diagnostic.note(loss(from, to)).suggest(
                 value.span,
