@@ -320,11 +320,11 @@ codes! {
         "Kernels need GCC 11 or Clang 12 or later (for `-march=x86-64-v3` and vector loops).";
     NoHeader = "HD0911" Error "native header that cannot be read"
         "The header that a build script names is relative to the package's root.";
+    OutputFailed = "HD0912" Error "generated files that cannot be written"
+        "Generated files go to `OUT_DIR`, which cargo sets for build scripts.";
     HeaderNotNamed = "HD0913" Error "native function without its header"
         "Native functions are declared by a C++ header, which the build script names:\n\n\
          ```rust\nhidp_build::Builder::new().folder(\"src/kernels\").header(\"src/native.hpp\").compile()\n```";
-    OutputFailed = "HD0912" Error "generated files that cannot be written"
-        "Generated files go to `OUT_DIR`, which cargo sets for build scripts.";
 
     Internal = "HD0949" Error "defect of the compiler"
         "The program may be fine: please report this message with it.";
