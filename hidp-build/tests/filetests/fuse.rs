@@ -12,13 +12,13 @@
 //!
 //! They are of the last entry. Besides, every pass must keep what the interpreter makes of the program: see [`crate::agree`].
 
-use hidp_build::compiler::ir::par::{Block, Func, Program, Stmt, StmtKind, print, visit};
+use hidp_build::compiler::ir::par::{Block, Func, Program, Stmt, StmtKind, print, shape, visit};
 use hidp_build::compiler::pass;
 
 use crate::agree;
 use crate::case::Case;
+use crate::contents::{arrays, outermost};
 use crate::front::program;
-use crate::nest::{arrays, outermost, shape};
 
 pub(crate) fn run(case: &Case) -> Result<(), String> {
     let before = program(case)?;
@@ -35,15 +35,19 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
         .iter()
         .filter(|expectation| !holds(&after, func, expectation))
         .map(|expectation| format!("  expected {expectation}"))
-        .chain(other_shapes(func, &expectations))
+        .chain(other_shapes(&after, func, &expectations))
         .collect();
-    if failures.is_empty() { Ok(()) } else { Err(format!("{}\n{}", failures.join("\n"), print(&after))) }
+    let notes: Vec<String> =
+        pass::fuse::report(&after, func).into_iter().map(|note| format!("  apart: {}", note.reason)).collect();
+    let (failures, notes, text) = (failures.join("\n"), notes.join("\n"), print(&after));
+    if failures.is_empty() { Ok(()) } else { Err(format!("{failures}\n{notes}\n{text}")) }
 }
 
 /// Shapes are compared as a list.
-fn other_shapes(func: &Func, expectations: &[&str]) -> Option<String> {
+fn other_shapes(program: &Program, func: &Func, expectations: &[&str]) -> Option<String> {
     let expected: Vec<&str> = expectations.iter().filter_map(|text| text.strip_prefix("shape ")).collect();
-    let found: Vec<String> = outermost(&func.body).into_iter().map(|map| shape(&func.vars, map)).collect();
+    let found: Vec<String> =
+        outermost(&func.body).into_iter().map(|map| shape::nested(map).print(program, &func.vars)).collect();
     (!expected.is_empty() && expected != found).then(|| format!("  found shapes\n    {}", found.join("\n    ")))
 }
 

@@ -1,10 +1,10 @@
-//! Loads of elements that the same iteration stored, and stores that it overwrites.
+//! What an iteration knows: elements that it stored or loaded into a scalar, tests that it passed; and stores that it overwrites.
 
 use crate::compiler::index::Arena;
 use crate::compiler::ir::par::effects::{Effects, expr_may_fault};
 use crate::compiler::ir::par::visit::{self, Mutator, change};
 use crate::compiler::ir::par::{
-    Access, Block, Expr, ExprKind, Func, Place, Program, Stmt, StmtKind, Var, VarId, VarKind,
+    Access, Block, Const, Expr, ExprKind, Func, Place, Program, Stmt, StmtKind, Var, VarId, VarKind,
 };
 use crate::compiler::pass::same;
 
@@ -31,10 +31,11 @@ impl Mutator for Maps<'_, '_> {
     fn visit_expr(&mut self, _: &mut Expr) {}
 }
 
-/// An element whose value this iteration knows.
+/// An expression whose value this iteration knows.
 #[derive(Clone)]
 struct Known {
-    place: Place,
+    /// A scalar, a load, perhaps converted, or a condition.
+    expr: Expr,
     /// A constant or a scalar.
     value: Expr,
 }
@@ -57,12 +58,7 @@ impl Forward<'_, '_> {
                 block.stmts.extend(self.name_value(place, value));
             }
             forget(&mut known, &Effects::of_stmt(self.program, self.vars, &stmt));
-            if let StmtKind::Store { place, value } = &stmt.kind
-                && place.access == Access::Exclusive
-                && is_simple(value)
-            {
-                known.push(Known { place: place.clone(), value: value.clone() });
-            }
+            known.extend(learned(&stmt));
             block.stmts.push(stmt);
         }
         self.drop_overwritten(block);
@@ -164,6 +160,53 @@ impl Forward<'_, '_> {
     }
 }
 
+/// What is known once a statement has run.
+fn learned(stmt: &Stmt) -> Option<Known> {
+    let span = stmt.span;
+    match &stmt.kind {
+        StmtKind::Store { place, value } if place.access == Access::Exclusive && is_simple(value) => {
+            let expr = Expr { kind: ExprKind::Load(place.clone()), ty: value.ty, span };
+            Some(Known { expr, value: value.clone() })
+        }
+        StmtKind::Assign { var, value } if is_simple(value) && !Effects::of_expr(value).contains(var) => {
+            Some(Known { expr: Expr::read(*var, value.ty, span), value: value.clone() })
+        }
+        // Larger expressions stay together: a product may be contracted with the sum it stands in.
+        StmtKind::Assign { var, value } if is_loaded(value) && !Effects::of_expr(value).contains(var) => {
+            Some(Known { expr: value.clone(), value: Expr::read(*var, value.ty, span) })
+        }
+        StmtKind::Require { cond, .. } => {
+            let value = Expr { kind: ExprKind::Const(Const::Bool(true)), ty: cond.ty, span };
+            Some(Known { expr: cond.clone(), value })
+        }
+        StmtKind::Store { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::Declare { .. }
+        | StmtKind::AssignField { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::If { .. }
+        | StmtKind::Loop(_)
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Scope(_)
+        | StmtKind::Leave
+        | StmtKind::Return(_)
+        | StmtKind::Map(_)
+        | StmtKind::Prim(_)
+        | StmtKind::Swap(..)
+        | StmtKind::Call { .. } => None,
+    }
+}
+
+/// Whether an expression is a load, perhaps converted, that others do not disturb.
+fn is_loaded(value: &Expr) -> bool {
+    match &value.kind {
+        ExprKind::Load(place) => place.access == Access::Exclusive,
+        ExprKind::Convert { operand, .. } => is_loaded(operand),
+        _ => false,
+    }
+}
+
 fn is_simple(value: &Expr) -> bool {
     matches!(value.kind, ExprKind::Const(_) | ExprKind::Read(_))
 }
@@ -182,13 +225,7 @@ fn loads(stmt: &Stmt, place: &Place) -> bool {
 /// Drops what a statement with these effects may change.
 fn forget(known: &mut Vec<Known>, effects: &Effects) {
     let changed = |var: &VarId| effects.writes.contains(var) || effects.declares.contains(var);
-    known.retain(|fact| {
-        let mut lasts = !changed(&fact.place.array);
-        for expr in fact.place.index.iter().chain([&fact.value]) {
-            lasts &= !Effects::of_expr(expr).iter().any(changed);
-        }
-        lasts
-    });
+    known.retain(|fact| ![&fact.expr, &fact.value].into_iter().any(|expr| Effects::of_expr(expr).iter().any(changed)));
 }
 
 fn replace(expr: &mut Expr, known: &[Known]) {
@@ -200,10 +237,7 @@ struct Replace<'k>(&'k [Known]);
 impl Mutator for Replace<'_> {
     fn visit_expr(&mut self, expr: &mut Expr) {
         change::walk_expr(self, expr);
-        if let ExprKind::Load(place) = &expr.kind
-            && place.access == Access::Exclusive
-            && let Some(fact) = self.0.iter().find(|fact| same::place(&fact.place, place))
-        {
+        if let Some(fact) = self.0.iter().find(|fact| same::expr(&fact.expr, expr)) {
             expr.kind = fact.value.kind.clone();
         }
     }

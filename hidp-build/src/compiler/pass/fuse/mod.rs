@@ -7,6 +7,7 @@
 //!
 //! What does not fuse, and why, can be asked for with [`report`].
 
+mod checks;
 mod depend;
 mod shape;
 
@@ -203,11 +204,11 @@ impl Fuse<'_, '_> {
                 return refuse(format!("the second needs the complete fold `{}`", self.vars[var].name));
             }
         }
-        let faults = |map: &Map| {
-            let folds = map.folds.iter().any(|fold| fold.op.neutral.is_none());
-            folds || may_fault(self.program, self.vars, &map.body)
+        let b_faults = || {
+            let folds = b.folds.iter().any(|fold| fold.op.neutral.is_none());
+            folds || may_fault(self.program, self.vars, &checks::not_made_by(a, b, &self.effects(a), &effects))
         };
-        if may_fault(self.program, self.vars, &Block { stmts: vec![stmt_of(a)] }) && faults(b) {
+        if may_fault(self.program, self.vars, &Block { stmts: vec![stmt_of(a)] }) && b_faults() {
             return refuse("both can fault, and joined they would not report the first fault first");
         }
         Ok(())
