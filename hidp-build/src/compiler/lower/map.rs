@@ -59,8 +59,10 @@ impl Lowerer<'_> {
         self.outer_loops(&ranges, &mut |this, range| {
             let count = range.count.clone();
             this.range_loop(range, make::long(0), count, LoopKind::Seq, &mut |this| {
+                this.enclosing.push(iterators_of(map));
                 this.stmts(&map.body.stmts);
                 this.free_locals(&map.body);
+                this.enclosing.pop();
             });
         });
         self.inside_team = false;

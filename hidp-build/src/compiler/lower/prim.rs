@@ -245,7 +245,8 @@ impl Lowerer<'_> {
                 args.extend([PrimArg::Value(pivot), count, PrimArg::Out(front)]);
                 let template = vec![TemplateArg::Fn(predicate)];
                 self.call_library(header, "run_partition".into(), template, args, memory);
-                self.partition_results(call, low, high, front, None);
+                let instance = call.new_bounds.map(|_| self.instance());
+                self.partition_results(call, low, high, front, instance);
             }
             (Prim::Reverse, Some(output)) => {
                 self.call_library(header, "run_reverse".into(), Vec::new(), vec![input, output, count], Vec::new());

@@ -122,8 +122,8 @@ impl Lowerer<'_> {
             self.body.push(Stmt::Store { target, value });
             return;
         }
-        let (target, ok) = self.element(place);
         let value = self.expr(value);
+        let (target, ok) = self.element(place);
         self.body.mark_written(target.base);
         match ok {
             None => self.store_element(target, value, ty),
@@ -155,8 +155,8 @@ impl Lowerer<'_> {
     }
 
     fn atomic(&mut self, place: &Place, op: &FoldOp, value: &par::Expr) {
-        let (target, _) = self.element(place);
         let value = self.expr(value);
+        let (target, _) = self.element(place);
         self.body.mark_written(target.base);
         self.body.push(Stmt::Atomic { target: Element { relaxed: true, ..target }, op: op.func, value });
     }

@@ -1,5 +1,5 @@
-// run_segmented_*, run_regular_*: what generated host functions call for primitives over many segments: arrays and how many of
-// their elements may be used, the segments, options, then the sites in the order range, overlap, memory.
+// run_segmented_*, run_regular_*: what generated host functions call for primitives over many segments: the sites in the order range,
+// overlap, memory, then arrays and how many of their elements may be used, the segments, options.
 //
 // Called by: the host function. Run by: all threads of the context. Result: valid when true is returned; false after a fault.
 #pragma once
@@ -14,104 +14,105 @@
 HIDP_NAMESPACE_BEGIN
 
 template <class T, class Op, class In>
-inline bool run_regular_reduce(Host &host, const In *in, int64_t extent, T *out, int64_t size, int64_t count, T neutral,
-                               bool has_neutral, uint32_t range, uint32_t memory, uint32_t empty) {
+inline bool run_regular_reduce(Host &host, uint32_t range, uint32_t memory, uint32_t empty, const In *in, int64_t extent, T *out,
+                               int64_t size, int64_t count, T neutral, bool has_neutral) {
   return team_segmented_reduce<T, Op>(host, SegmentSites{range, range, memory}, empty, in, extent, out,
                                       RegularSegments{size, count}, neutral, has_neutral);
 }
 
 template <class T, class Op, class In, class L, class H>
-inline bool run_segmented_reduce(Host &host, const In *in, int64_t extent, T *out, const L *lows, const H *highs, int64_t count,
-                                 T neutral, bool has_neutral, uint32_t range, uint32_t memory, uint32_t empty) {
+inline bool run_segmented_reduce(Host &host, uint32_t range, uint32_t memory, uint32_t empty, const In *in, int64_t extent, T *out,
+                                 const L *lows, const H *highs, int64_t count, T neutral, bool has_neutral) {
   return team_segmented_reduce<T, Op>(host, SegmentSites{range, range, memory}, empty, in, extent, out,
                                       VectorSegments<L, H>{lows, highs, count}, neutral, has_neutral);
 }
 
 template <class T, class Op, class In>
-inline bool run_regular_scan(Host &host, const In *in, T *out, int64_t extent, int64_t size, int64_t count, T neutral,
-                             bool has_neutral, bool exclusive, uint32_t range, uint32_t overlap, uint32_t memory) {
+inline bool run_regular_scan(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const In *in, T *out, int64_t extent,
+                             int64_t size, int64_t count, T neutral, bool has_neutral, bool exclusive) {
   return team_segmented_scan<T, Op>(host, SegmentSites{range, overlap, memory}, in, out, extent, RegularSegments{size, count},
                                     neutral, has_neutral, exclusive);
 }
 
 template <class T, class Op, class In, class L, class H>
-inline bool run_segmented_scan(Host &host, const In *in, T *out, int64_t extent, const L *lows, const H *highs, int64_t count,
-                               T neutral, bool has_neutral, bool exclusive, uint32_t range, uint32_t overlap, uint32_t memory) {
+inline bool run_segmented_scan(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const In *in, T *out, int64_t extent,
+                               const L *lows, const H *highs, int64_t count, T neutral, bool has_neutral, bool exclusive) {
   return team_segmented_scan<T, Op>(host, SegmentSites{range, overlap, memory}, in, out, extent,
                                     VectorSegments<L, H>{lows, highs, count}, neutral, has_neutral, exclusive);
 }
 
 template <class K>
-inline bool run_regular_sort(Host &host, const K *in, K *out, int64_t extent, int64_t size, int64_t count, bool descending,
-                             uint32_t range, uint32_t overlap, uint32_t memory) {
+inline bool run_regular_sort(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const K *in, K *out, int64_t extent,
+                             int64_t size, int64_t count, bool descending) {
   return team_segmented_sort(host, SegmentSites{range, overlap, memory}, in, out, extent, RegularSegments{size, count}, descending);
 }
 
 template <class K, class L, class H>
-inline bool run_segmented_sort(Host &host, const K *in, K *out, int64_t extent, const L *lows, const H *highs, int64_t count,
-                               bool descending, uint32_t range, uint32_t overlap, uint32_t memory) {
+inline bool run_segmented_sort(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const K *in, K *out, int64_t extent,
+                               const L *lows, const H *highs, int64_t count, bool descending) {
   return team_segmented_sort(host, SegmentSites{range, overlap, memory}, in, out, extent, VectorSegments<L, H>{lows, highs, count},
                              descending);
 }
 
 template <class K, class V>
-inline bool run_regular_sort(Host &host, const K *in, K *out, const V *in_val, V *out_val, int64_t extent, int64_t size,
-                             int64_t count, bool descending, uint32_t range, uint32_t overlap, uint32_t memory) {
+inline bool run_regular_sort(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const K *in, K *out, const V *in_val,
+                             V *out_val, int64_t extent, int64_t size, int64_t count, bool descending) {
   return team_segmented_sort(host, SegmentSites{range, overlap, memory}, in, out, in_val, out_val, extent,
                              RegularSegments{size, count}, descending);
 }
 
 template <class K, class V, class L, class H>
-inline bool run_segmented_sort(Host &host, const K *in, K *out, const V *in_val, V *out_val, int64_t extent, const L *lows,
-                               const H *highs, int64_t count, bool descending, uint32_t range, uint32_t overlap, uint32_t memory) {
+inline bool run_segmented_sort(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const K *in, K *out, const V *in_val,
+                               V *out_val, int64_t extent, const L *lows, const H *highs, int64_t count, bool descending) {
   return team_segmented_sort(host, SegmentSites{range, overlap, memory}, in, out, in_val, out_val, extent,
                              VectorSegments<L, H>{lows, highs, count}, descending);
 }
 
 template <class T>
-inline bool run_regular_reverse(Host &host, const T *in, T *out, int64_t extent, int64_t size, int64_t count, uint32_t range,
-                                uint32_t overlap, uint32_t memory) {
+inline bool run_regular_reverse(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const T *in, T *out, int64_t extent,
+                                int64_t size, int64_t count) {
   return team_segmented_reverse(host, SegmentSites{range, overlap, memory}, in, out, extent, RegularSegments{size, count});
 }
 
 template <class T, class L, class H>
-inline bool run_segmented_reverse(Host &host, const T *in, T *out, int64_t extent, const L *lows, const H *highs, int64_t count,
-                                  uint32_t range, uint32_t overlap, uint32_t memory) {
+inline bool run_segmented_reverse(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const T *in, T *out,
+                                  int64_t extent, const L *lows, const H *highs, int64_t count) {
   return team_segmented_reverse(host, SegmentSites{range, overlap, memory}, in, out, extent,
                                 VectorSegments<L, H>{lows, highs, count});
 }
 
 template <class T>
-inline bool run_regular_reverse_inplace(Host &host, T *data, int64_t extent, int64_t size, int64_t count, uint32_t range,
-                                        uint32_t overlap, uint32_t memory) {
+inline bool run_regular_reverse_inplace(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, T *data, int64_t extent,
+                                        int64_t size, int64_t count) {
   return team_segmented_reverse_inplace(host, SegmentSites{range, overlap, memory}, data, extent, RegularSegments{size, count});
 }
 
 template <class T, class L, class H>
-inline bool run_segmented_reverse_inplace(Host &host, T *data, int64_t extent, const L *lows, const H *highs, int64_t count,
-                                          uint32_t range, uint32_t overlap, uint32_t memory) {
+inline bool run_segmented_reverse_inplace(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, T *data, int64_t extent,
+                                          const L *lows, const H *highs, int64_t count) {
   return team_segmented_reverse_inplace(host, SegmentSites{range, overlap, memory}, data, extent,
                                         VectorSegments<L, H>{lows, highs, count});
 }
 
 template <class F, class T, class P, class B, class L, class H>
-inline bool run_segmented_partition(Host &host, const T *in, T *out, const P *pivots, int64_t extent, const L *lows, const H *highs,
-                                    int64_t count, B *new_low, B *new_high, uint32_t range, uint32_t overlap, uint32_t memory) {
+inline bool run_segmented_partition(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const T *in, T *out,
+                                    const P *pivots, int64_t extent, const L *lows, const H *highs, int64_t count, B *new_low,
+                                    B *new_high) {
   return team_segmented_partition<F>(host, SegmentSites{range, overlap, memory}, in, out, pivots, extent,
                                      VectorSegments<L, H>{lows, highs, count}, new_low, new_high);
 }
 
 template <class F, class T, class V, class P, class B, class L, class H>
-inline bool run_segmented_partition(Host &host, const T *in, T *out, const V *in_val, V *out_val, const P *pivots, int64_t extent,
-                                    const L *lows, const H *highs, int64_t count, B *new_low, B *new_high, uint32_t range,
-                                    uint32_t overlap, uint32_t memory) {
+inline bool run_segmented_partition(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const T *in, T *out,
+                                    const V *in_val, V *out_val, const P *pivots, int64_t extent, const L *lows, const H *highs,
+                                    int64_t count, B *new_low, B *new_high) {
   return team_segmented_partition<F>(host, SegmentSites{range, overlap, memory}, in, out, in_val, out_val, pivots, extent,
                                      VectorSegments<L, H>{lows, highs, count}, new_low, new_high);
 }
 
 // After a map whose iterations wrote segments [lows[i], highs[i]) of one array.
-inline bool run_check_disjoint(Host &host, const int64_t *lows, const int64_t *highs, int64_t count, uint32_t overlap,
-                               uint32_t memory) {
+inline bool run_check_disjoint(Host &host, uint32_t overlap, uint32_t memory, const int64_t *lows, const int64_t *highs,
+                               int64_t count) {
   const VectorSegments<int64_t, int64_t> segments{lows, highs, count};
   bool ascending = true;
   int64_t past = INT64_MIN;
