@@ -5,7 +5,7 @@ use std::path::Path;
 
 use hidp_build::compiler::check::{SourceUnit, check};
 use hidp_build::compiler::diag::{Severity, Sink};
-use hidp_build::compiler::ir::par::interp::{Arg, Array, Data, Value, run};
+use hidp_build::compiler::ir::par::interp::{Arg, Array, Data, Options, Value, run_with};
 use hidp_build::compiler::ir::par::{Program, print, read, verify};
 use hidp_build::compiler::pass;
 use hidp_build::compiler::source::SourceMap;
@@ -36,7 +36,8 @@ fn results(name: &str, args: &[Arg]) -> Vec<Vec<Arg>> {
     let mut after = program.clone();
     pass::run(&mut after, pass::PIPELINE).unwrap_or_else(|error| panic!("{error}"));
     let run = |program: &Program| {
-        let results = run(program, program.entries[0], args.to_vec());
+        let options = Options { races: true, ..Options::default() };
+        let results = run_with(program, program.entries[0], args.to_vec(), &options);
         results.unwrap_or_else(|error| panic!("{error}\n{}", print(program))).args
     };
     vec![run(&program), run(&again), run(&after)]

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use hidp_build::compiler::ir::par::interp::{self, Arg, Array, Data, Error};
+use hidp_build::compiler::ir::par::interp::{self, Arg, Array, Data, Error, Options};
 use hidp_build::compiler::ir::par::{BinOp, Const, Expr, ExprKind, Func, FuncId, Program, Var, VarId, VarKind, print};
 use hidp_build::compiler::pass;
 use hidp_build::compiler::syntax::ast::Direction;
@@ -34,8 +34,8 @@ pub(crate) fn run(case: &Case, program: &Program) -> Result<(), String> {
         for (number, sizes) in SIZES.iter().enumerate() {
             let func = &program.funcs[*entry];
             let args = Maker::new(func, sizes, number as u64, &fillings).args();
-            let expected = interp::run(program, *entry, args.clone()).map(|results| results.args);
-            if let Err(error @ (Error::Unsound(_) | Error::Native(_) | Error::OutOfFuel)) = &expected {
+            let expected = interpret(program, *entry, args.clone());
+            if let Err(error @ (Error::Unsound(_) | Error::Race { .. } | Error::Native(_) | Error::OutOfFuel)) = &expected {
                 return Err(format!("`{}` before any pass: {error}", func.name));
             }
             ended |= expected.is_ok();
@@ -62,8 +62,13 @@ fn stages(program: &Program) -> Result<Vec<(&'static str, Program)>, String> {
     Ok(stages)
 }
 
+fn interpret(program: &Program, entry: FuncId, args: Vec<Arg>) -> Result<Vec<Arg>, Error> {
+    let options = Options { races: true, ..Options::default() };
+    interp::run_with(program, entry, args, &options).map(|results| results.args)
+}
+
 fn compare(expected: &Result<Vec<Arg>, Error>, after: &Program, entry: FuncId, args: Vec<Arg>) -> Result<(), String> {
-    let found = interp::run(after, entry, args).map(|results| results.args);
+    let found = interpret(after, entry, args);
     // By their debug form, because NaN is not equal to itself. After a fault arrays hold whatever.
     let (expected, found) = (format!("{expected:?}"), format!("{found:?}"));
     if expected == found { Ok(()) } else { Err(format!("\n  expected {expected}\n  found    {found}")) }

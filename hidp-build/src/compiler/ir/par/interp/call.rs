@@ -66,6 +66,7 @@ impl<'p> Machine<'p> {
             CallArg::Array(var) => (Slot::Array(self.buffer(*var)), Back::Nothing),
             CallArg::Element(place) => {
                 let at = self.place(place)?;
+                self.touch(at, written, place.access, place.span)?;
                 let value = self.memory.load(at.0, at.1).field(&place.path);
                 let back = if written { Back::Element { at, path: &place.path } } else { Back::Nothing };
                 (Slot::Scalar(value), back)
@@ -75,6 +76,7 @@ impl<'p> Machine<'p> {
                 let buffer = self.buffer(section.array);
                 let data = gather(&self.memory.get(buffer).data, &elements);
                 let copy = self.memory.add(Array { shape, data }, self.maps.len());
+                self.forget(copy);
                 let back = if written { Back::Section { buffer, elements, copy } } else { Back::Nothing };
                 (Slot::Array(copy), back)
             }

@@ -18,8 +18,11 @@ impl<'p> Machine<'p> {
             },
             ExprKind::Const(value) => Ok(constant(*value, expr.ty)),
             ExprKind::Load(place) => {
-                let (buffer, index) = self.place(place)?;
-                let value = self.memory.load(buffer, index);
+                let at = self.place(place)?;
+                if self.watch.is_some() {
+                    self.touch(at, false, place.access, place.span)?;
+                }
+                let value = self.memory.load(at.0, at.1);
                 Ok(if place.path.is_empty() { value } else { value.field(&place.path) })
             }
             ExprKind::Binary { op, left, right, checked } => {

@@ -40,11 +40,14 @@ impl<'p> Machine<'p> {
         }
         let count = ranges.iter().fold(1_i64, |count, range| count.saturating_mul(range.count));
         let mut gathered: Vec<Gathered> = map.folds.iter().map(|fold| gather(map, fold, &ranges)).collect();
-        self.maps.push(Running { iteration: 0, written: Vec::new() });
+        self.maps.push(Running { number: self.map_runs, iteration: 0, written: Vec::new() });
+        self.map_runs += 1;
+        self.moved_on();
         if count > 0 {
             self.iterations(map, &ranges, &mut gathered)?;
         }
         self.end_of_map()?;
+        self.moved_on();
         for (fold, gathered) in map.folds.iter().zip(gathered) {
             self.fold_results(map, fold, &ranges, gathered)?;
         }
@@ -63,6 +66,7 @@ impl<'p> Machine<'p> {
             if let Some(running) = self.maps.last_mut() {
                 running.iteration += 1;
             }
+            self.moved_on();
             // The next position, innermost first.
             let Some(dim) = (0..at.len()).rev().find(|dim| at[*dim] + 1 < ranges[*dim].count) else { return Ok(()) };
             at[dim] += 1;
@@ -70,6 +74,12 @@ impl<'p> Machine<'p> {
             for dim in dim..at.len() {
                 self.set_iter(map, ranges, &at, dim);
             }
+        }
+    }
+
+    fn moved_on(&mut self) {
+        if let Some(watch) = &mut self.watch {
+            watch.moved_on(&self.maps);
         }
     }
 
@@ -160,6 +170,7 @@ impl<'p> Machine<'p> {
             Target::Scalar(var) => self.frame[var.index()] = Slot::Scalar(value),
             Target::Element(place) => {
                 let at = self.place(place)?;
+                self.touch(at, true, place.access, place.span)?;
                 self.store(at, &place.path, value);
             }
         }

@@ -40,6 +40,7 @@ mod map;
 mod memory;
 mod ops;
 mod prim;
+mod races;
 mod special;
 mod stmt;
 #[cfg(test)]
@@ -70,6 +71,13 @@ pub enum Error {
     Fault(Fault),
     /// A fault at a place that claims to have been proved safe: a defect of the compiler, or the program is `unchecked`.
     Unsound(Fault),
+    /// Two iterations that may run at once touched one element, one of them claiming to be alone: a defect of the compiler.
+    Race {
+        /// One access.
+        first: Span,
+        /// The other.
+        second: Span,
+    },
     /// The limit of steps was reached.
     OutOfFuel,
     /// A native function that nobody supplied.
@@ -84,6 +92,7 @@ impl fmt::Display for Error {
             Error::Unsound(fault) => {
                 write!(f, "unexpected fault {:?} {:?} at {:?}", fault.kind, fault.values, fault.span)
             }
+            Error::Race { first, second } => write!(f, "accesses at {first:?} and {second:?} race"),
             Error::OutOfFuel => f.write_str("the limit of steps was reached"),
             Error::Native(name) => write!(f, "no native function `{name}` was supplied"),
         }
@@ -137,13 +146,15 @@ pub struct Options {
     pub fuel: Option<u64>,
     /// Locals of more bytes in all are allocation faults.
     pub max_bytes: u64,
+    /// Whether to watch for accesses that are wrongly marked as exclusive ([`Error::Race`]); takes several times as long.
+    pub races: bool,
     /// Native functions by name.
     pub natives: BTreeMap<String, Native>,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Options { fuel: None, max_bytes: 1 << 32, natives: BTreeMap::new() }
+        Options { fuel: None, max_bytes: 1 << 32, races: false, natives: BTreeMap::new() }
     }
 }
 
@@ -153,6 +164,7 @@ impl fmt::Debug for Options {
         f.debug_struct("Options")
             .field("fuel", &self.fuel)
             .field("max_bytes", &self.max_bytes)
+            .field("races", &self.races)
             .field("natives", &natives)
             .finish()
     }
@@ -195,6 +207,8 @@ enum Flow {
 
 /// A map that is running.
 struct Running {
+    /// Which run of a map this is.
+    number: u64,
     /// Linear number of the present iteration.
     iteration: i64,
     /// Output segments that its iterations have written so far.
@@ -210,13 +224,18 @@ struct Machine<'p> {
     frame: Vec<Slot>,
     memory: Memory,
     maps: Vec<Running>,
+    /// Maps that have been run so far.
+    map_runs: u64,
+    watch: Option<races::Watch>,
     fuel: Option<u64>,
 }
 
 impl<'p> Machine<'p> {
     fn new(program: &'p Program, vars: &'p Arena<VarId, Var>, options: &'p Options) -> Self {
         let frame = vec![Slot::Unset; vars.len()];
-        Machine { program, options, vars, frame, memory: Memory::default(), maps: Vec::new(), fuel: options.fuel }
+        let memory = Memory::default();
+        let watch = options.races.then(races::Watch::default);
+        Machine { program, options, vars, frame, memory, maps: Vec::new(), map_runs: 0, watch, fuel: options.fuel }
     }
 
     /// Takes a step, if there is fuel for it.

@@ -1,10 +1,11 @@
 //! Statements.
 
 use super::super::{Block, FoldOp, Loop, Place, Stmt, StmtKind, VarId};
+use super::memory::BufferId;
 use super::value::{self, Data, Fill};
 use super::{Array, Flow, Machine, Run, Slot, Value};
 use crate::compiler::index::Id;
-use crate::compiler::ir::par::{Expr, FaultKind};
+use crate::compiler::ir::par::{Access, Expr, FaultKind};
 use crate::compiler::source::Span;
 
 impl<'p> Machine<'p> {
@@ -29,6 +30,7 @@ impl<'p> Machine<'p> {
             StmtKind::Store { place, value } => {
                 let value = self.eval(value)?;
                 let at = self.place(place)?;
+                self.touch(at, true, place.access, place.span)?;
                 self.store(at, &place.path, value);
             }
             StmtKind::Declare { var, zero } => self.declare(*var, *zero, stmt.span)?,
@@ -63,6 +65,8 @@ impl<'p> Machine<'p> {
                     return self.fault(FaultKind::Shape, stmt.span, vec![*a, *b]);
                 }
                 self.memory.swap(left, right);
+                self.forget(left);
+                self.forget(right);
             }
             StmtKind::Call { callee, args } => self.call(*callee, args, stmt.span)?,
             StmtKind::Require { cond, fault, values } => {
@@ -94,10 +98,18 @@ impl<'p> Machine<'p> {
     fn atomic(&mut self, place: &'p Place, op: &'p FoldOp, value: &'p Expr) -> Run<()> {
         let value = self.eval(value)?;
         let at = self.place(place)?;
+        self.touch(at, true, Access::Shared, place.span)?;
         let old = self.memory.load(at.0, at.1).field(&place.path);
         let new = self.fold_step(op, old, value)?;
         self.store(at, &place.path, new);
         Ok(())
+    }
+
+    /// The contents of a buffer are new: what touched the old ones does not matter.
+    pub(super) fn forget(&mut self, buffer: BufferId) {
+        if let Some(watch) = &mut self.watch {
+            watch.forget(buffer);
+        }
     }
 
     /// A local comes to life.
@@ -130,6 +142,7 @@ impl<'p> Machine<'p> {
         };
         let born = self.maps.len();
         if let Slot::Array(buffer) = self.frame[var.index()] {
+            self.forget(buffer);
             let old = self.memory.get_mut(buffer);
             if old.shape == shape {
                 old.data.refill(&element, count as usize);
@@ -154,6 +167,7 @@ impl<'p> Machine<'p> {
             }
             Slot::Unset | Slot::Scalar(_) => self.memory.add(Array { shape, data }, born),
         };
+        self.forget(buffer);
         self.frame[var.index()] = Slot::Array(buffer);
         Ok(())
     }

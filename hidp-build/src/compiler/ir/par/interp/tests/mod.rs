@@ -338,3 +338,49 @@ entries (saxpy)
     let args = vec![2.0_f32.into(), vector(vec![1.5_f32; n]), vector(vec![1.0_f32; n])];
     assert_eq!(floats(&run_ok(text, args)[2])[n - 1], 4.0);
 }
+
+#[test]
+fn wrong_claims_of_exclusive_access_are_caught() {
+    let text = |body: &str| {
+        format!(
+            r#"
+func f(a, b) dims (N) {{
+  vars {{ N: long dim; a: int[N] inout; b: int[N] inout; i: long iter; j: long iter; k: long iter;
+    t: int local; own: int[2] local; }}
+  {body}
+}}
+entries (f)"#
+        )
+    };
+    let race = |body: &str| {
+        let program = program(&text(body));
+        let options = Options { races: true, ..Options::default() };
+        let args = vec![vector(vec![1_i32; 6]), vector(vec![1_i32; 6])];
+        match run_with(&program, program.entries[0], args, &options) {
+            Ok(_) => false,
+            Err(Error::Race { .. }) => true,
+            Err(error) => panic!("{error}"),
+        }
+    };
+    // Every iteration its own element.
+    assert!(!race("map (i = 0 .. N by 1) { a[i] = (a[i] + b[i]); }"));
+    // A neighbour is written and read.
+    assert!(race("map (i = 1 .. N by 1) { a[i] = a[(i - 1)]; }"));
+    assert!(race("map (i = 1 .. N by 1) { a~[i] = a[(i - 1)]; }"));
+    assert!(race("map (i = 1 .. N by 1) { a[(i - 1)] = a~[i]; }"));
+    assert!(!race("map (i = 1 .. N by 1) { a~[i] = a~[(i - 1)]; }"));
+    // One element by all.
+    assert!(race("map (i = 0 .. N by 1) { a[0] = int(i); }"));
+    assert!(!race("map (i = 0 .. N by 1) { a~[0] = int(i); }"));
+    assert!(!race("map (i = 0 .. N by 1) { atomic a[0] \"+\" int neutral 0:int = 1:int; }"));
+    assert!(race("map (i = 0 .. N by 1) { atomic a[0] \"+\" int neutral 0:int = 1:int; b[i] = a[0]; }"));
+    // Reading together is fine, and so are maps one after the other, loops and locals of an iteration.
+    assert!(!race("map (i = 0 .. N by 1) { b[i] = a[0]; } map (j = 0 .. N by 1) { a[j] = b[0]; }"));
+    let loops = "map (i = 0 .. 3 by 1) { declare t zero; declare own zero; loop (t < 2:int) {
+        map (j = 0 .. 2 by 1) { own[j] = a[((2 * i) + j)]; }
+        map (k = 0 .. 2 by 1) { a[((2 * i) + k)] = own[(1 - k)]; }
+      } step { t = (t + 1:int); } }";
+    assert!(!race(loops));
+    assert!(race(&loops.replace("own[j] = a[((2 * i) + j)]", "own[0] = a[((2 * i) + j)]")));
+    assert!(race(&loops.replace("own[j] = a[((2 * i) + j)]", "own[j] = a[(i + j)]")));
+}
