@@ -13,9 +13,13 @@ mod emit;
 mod expectation;
 mod front;
 mod fuse;
+mod maker;
+mod memory;
+mod native;
 mod parse;
 mod random;
 mod render;
+mod run;
 mod suggestion;
 
 use case::Case;
@@ -43,6 +47,7 @@ kinds! {
     render => render::run;
     fuse => fuse::run;
     emit => emit::run;
+    run => run::run;
 }
 
 /// Runs every case of a kind and fails with all failures together.

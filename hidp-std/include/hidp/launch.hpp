@@ -14,8 +14,11 @@
 
 HIDP_NAMESPACE_BEGIN
 
-// Starting threads costs some microseconds: each should have this many element operations to do.
-constexpr int64_t kWorkPerThread = 16384;
+// Starting threads costs some microseconds: each should have this many element operations to do. Tests set it to 1.
+#ifndef HIDP_WORK_PER_THREAD
+#define HIDP_WORK_PER_THREAD 16384
+#endif
+constexpr int64_t kWorkPerThread = HIDP_WORK_PER_THREAD;
 
 class FirstFault {
  public:

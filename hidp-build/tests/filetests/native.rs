@@ -1,0 +1,196 @@
+//! Compiles generated C++ with the real compiler, as the product does, and calls it through the ABI.
+
+use std::ffi::{OsStr, c_void};
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use hidp_build::compiler::emit::openmp::FLAGS;
+use hidp_sys::{HIDP_OK, hidp_call, hidp_context, hidp_entry, hidp_fault};
+use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
+
+/// An instruction set: what symbols end in, and the compiler's flags for it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Isa {
+    pub(crate) name: &'static str,
+    flags: &'static [&'static str],
+}
+
+/// The instruction sets that this machine can run.
+pub(crate) fn isas() -> Vec<Isa> {
+    let mut found = vec![Isa { name: "base", flags: &[] }];
+    #[cfg(target_arch = "x86_64")]
+    {
+        let v3 =
+            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma") && is_x86_feature_detected!("bmi2");
+        let v4 = v3
+            && is_x86_feature_detected!("avx512f")
+            && is_x86_feature_detected!("avx512bw")
+            && is_x86_feature_detected!("avx512cd")
+            && is_x86_feature_detected!("avx512dq")
+            && is_x86_feature_detected!("avx512vl");
+        if v3 {
+            found.push(Isa { name: "v3", flags: &["-march=x86-64-v3"] });
+        }
+        if v4 {
+            found.push(Isa { name: "v4", flags: &["-march=x86-64-v4"] });
+        }
+    }
+    found
+}
+
+fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run");
+    fs::create_dir_all(&folder).expect("a folder for outputs");
+    folder
+}
+
+/// FNV-1a, to name outputs after what they are made from.
+fn hash(mut state: u64, bytes: &[u8]) -> u64 {
+    for &byte in bytes {
+        state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    state
+}
+
+/// A number that changes with any header of the run time.
+fn headers_hash() -> u64 {
+    static HASH: OnceLock<u64> = OnceLock::new();
+    *HASH.get_or_init(|| {
+        let mut files = Vec::new();
+        collect(&root().join("hidp-std/include"), &mut files);
+        collect(&root().join("hidp-sys/include"), &mut files);
+        collect(&root().join("hidp-sys/src"), &mut files);
+        files.sort();
+        files.iter().fold(0xcbf2_9ce4_8422_2325, |state, file| hash(state, &fs::read(file).expect("a readable header")))
+    })
+}
+
+fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a readable folder") {
+        let path = entry.expect("a readable folder").path();
+        if path.is_dir() {
+            collect(&path, files);
+        } else if path.extension().and_then(OsStr::to_str).is_some_and(|e| ["h", "hpp", "cpp"].contains(&e)) {
+            files.push(path);
+        }
+    }
+}
+
+/// Runs the compiler on `inputs` unless `output` is there.
+fn build(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
+    if output.is_file() {
+        return Ok(());
+    }
+    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+    let temporary = output.with_extension("part");
+    let result = Command::new(&compiler)
+        .args(FLAGS)
+        .args(["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fopenmp"])
+        .args(flags)
+        .arg("-I")
+        .arg(root().join("hidp-std/include"))
+        .arg("-I")
+        .arg(root().join("hidp-sys/include"))
+        .args(inputs)
+        .arg("-o")
+        .arg(&temporary)
+        .output()
+        .map_err(|error| format!("cannot start the C++ compiler `{compiler}`: {error}"))?;
+    if !result.status.success() {
+        return Err(String::from_utf8_lossy(&result.stderr).into_owned());
+    }
+    fs::rename(&temporary, output).map_err(|error| error.to_string())
+}
+
+fn open(path: &Path) -> Result<Library, String> {
+    // SAFETY: initialising our libraries runs nothing but the OpenMP library's start.
+    unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map_err(|error| error.to_string())
+}
+
+/// The C++ core, loaded before any kernels so that they find its symbols.
+fn core() -> &'static Library {
+    static CORE: OnceLock<Library> = OnceLock::new();
+    CORE.get_or_init(|| {
+        // More threads than processors must not spin for one another. OpenMP reads it when it is loaded, just below.
+        // SAFETY: nothing else in this process writes or iterates over the environment.
+        unsafe { std::env::set_var("OMP_WAIT_POLICY", "passive") };
+        let output = folder().join(format!("core-{:016x}.so", headers_hash()));
+        let sources = ["context", "pool"].map(|name| root().join(format!("hidp-sys/src/{name}.cpp")));
+        build(&output, &["-fvisibility=default"], &sources)
+            .and_then(|()| open(&output))
+            .unwrap_or_else(|why| panic!("the C++ core: {why}"))
+    })
+}
+
+/// Threads and pool for calls.
+pub(crate) struct Context(*mut hidp_context);
+
+impl Context {
+    pub(crate) fn new(threads: u32) -> Context {
+        // SAFETY: the symbol has this type, and any number is allowed.
+        Context(unsafe {
+            let new = core().get::<unsafe extern "C" fn(u32) -> *mut hidp_context>(b"hidp1_context_new");
+            new.expect("the core's symbol")(threads)
+        })
+    }
+}
+
+impl Drop for Context {
+    fn drop(&mut self) {
+        // SAFETY: the symbol has this type, and nothing uses the context any more.
+        unsafe {
+            let free = core().get::<unsafe extern "C" fn(*mut hidp_context)>(b"hidp1_context_free");
+            free.expect("the core's symbol")(self.0);
+        }
+    }
+}
+
+/// Generated kernels, compiled for one instruction set and loaded.
+pub(crate) struct Kernels {
+    library: Library,
+    isa: Isa,
+}
+
+impl Kernels {
+    /// Compiles a generated file, with threads started for any amount of work.
+    pub(crate) fn build(stem: &str, cpp: &str, isa: Isa) -> Result<Kernels, String> {
+        core();
+        let isa_macro = format!("-DHIDP_ISA={}", isa.name);
+        let mut flags: Vec<&str> = isa.flags.to_vec();
+        flags.extend([isa_macro.as_str(), "-DHIDP_WORK_PER_THREAD=1"]);
+        let key = flags.iter().fold(hash(headers_hash(), cpp.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
+        let output = folder().join(format!("{stem}-{key:016x}.so"));
+        let source = folder().join(format!("{stem}-{key:016x}.cpp"));
+        fs::write(&source, cpp).map_err(|error| error.to_string())?;
+        build(&output, &flags, &[source])?;
+        Ok(Kernels { library: open(&output)?, isa })
+    }
+
+    /// Calls `hidp1_<symbol>_<plan>_<isa>`.
+    ///
+    /// # Safety
+    /// `params` and `dims` are what the entry expects.
+    pub(crate) unsafe fn call(
+        &self,
+        context: &Context,
+        symbol: &str,
+        params: &[*mut c_void],
+        dims: &[i64],
+    ) -> Result<(), hidp_fault> {
+        let name = format!("{symbol}_{}", self.isa.name);
+        // SAFETY: every symbol of this form is an entry.
+        let entry = unsafe { self.library.get::<hidp_entry>(name.as_bytes()) };
+        let entry = entry.unwrap_or_else(|error| panic!("{name}: {error}")).expect("not null");
+        let fault = hidp_fault { site: u32::MAX, count: 0, values: [0; 4] };
+        let mut call = hidp_call { context: context.0, params: params.as_ptr(), dims: dims.as_ptr(), fault };
+        // SAFETY: the caller's promise.
+        let result = unsafe { entry(&raw mut call) };
+        if result == HIDP_OK as i32 { Ok(()) } else { Err(call.fault) }
+    }
+}
