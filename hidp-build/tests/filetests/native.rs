@@ -153,7 +153,8 @@ impl Drop for Context {
 
 /// Generated kernels, compiled for one instruction set and loaded.
 pub(crate) struct Kernels {
-    library: Library,
+    /// Never unloaded: the threads of the OpenMP library that came with it go on waiting in its code.
+    library: &'static Library,
     isa: Isa,
 }
 
@@ -169,7 +170,7 @@ impl Kernels {
         let source = folder().join(format!("{stem}-{key:016x}.cpp"));
         fs::write(&source, cpp).map_err(|error| error.to_string())?;
         build(&output, &flags, &[source])?;
-        Ok(Kernels { library: open(&output)?, isa })
+        Ok(Kernels { library: Box::leak(Box::new(open(&output)?)), isa })
     }
 
     /// Calls `hidp1_<symbol>_<plan>_<isa>`.
