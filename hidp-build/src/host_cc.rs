@@ -94,9 +94,9 @@ impl Unit<'_> {
 
     fn flags(&self) -> Vec<String> {
         let own = FLAGS.iter().map(|&flag| flag.to_owned());
+        let threads = self.job.toolchain.thread_flags().iter().cloned();
         // Line tables only: debuggers and profilers find the `.hdp` lines.
-        let more = [self.job.toolchain.thread_flag().to_owned(), "-g1".to_owned()];
-        own.chain(Toolchain::isa_flags(self.isa)).chain(more).collect()
+        own.chain(Toolchain::isa_flags(self.isa)).chain(threads).chain(["-g1".to_owned()]).collect()
     }
 
     /// Everything but the contents of files that the object is made from.

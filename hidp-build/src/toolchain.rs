@@ -16,6 +16,8 @@ pub(crate) struct Toolchain {
     tool: cc::Tool,
     /// What it says of itself.
     identity: String,
+    /// Flags for kernels that run on one thread.
+    without_threads: Vec<String>,
     /// Its OpenMP library, if threads are wanted and it has one.
     pub(crate) openmp: Option<OpenMp>,
 }
@@ -23,6 +25,8 @@ pub(crate) struct Toolchain {
 /// An OpenMP library.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct OpenMp {
+    /// Flags that the compiler needs.
+    flags: Vec<String>,
     /// Name without `lib`.
     pub(crate) library: String,
     /// Folder to look in, where the compiler knows it.
@@ -59,7 +63,8 @@ impl Toolchain {
             tool.args(),
             String::from_utf8_lossy(&version.stdout).trim_end()
         );
-        let mut toolchain = Self { tool, identity, openmp: None };
+        let without_threads = vec!["-fopenmp-simd".to_owned()];
+        let mut toolchain = Self { tool, identity, without_threads, openmp: None };
         if threads {
             toolchain.openmp = toolchain.cached_openmp(out_dir);
         }
@@ -86,47 +91,61 @@ impl Toolchain {
     }
 
     /// Flags that give kernels their threads.
-    pub(crate) fn thread_flag(&self) -> &'static str {
-        if self.openmp.is_some() { "-fopenmp" } else { "-fopenmp-simd" }
+    pub(crate) fn thread_flags(&self) -> &[String] {
+        match &self.openmp {
+            Some(openmp) => &openmp.flags,
+            None => &self.without_threads,
+        }
     }
 
+    /// What an earlier build found, or else what can be found now: a library may have been installed since one was missed.
     fn cached_openmp(&self, out_dir: &Path) -> Option<OpenMp> {
         let cache = out_dir.join("hidp_openmp.txt");
         let key = format!("{:016x}", cargo::hash(&self.identity));
-        if let Ok(text) = fs::read_to_string(&cache) {
-            let lines: Vec<&str> = text.lines().collect();
-            match lines[..] {
-                [known, library, folder] if known == key => {
-                    let folder = Some(PathBuf::from(folder)).filter(|folder| !folder.as_os_str().is_empty());
-                    return Some(OpenMp { library: library.into(), folder });
-                }
-                // A library may have been installed since: look again.
-                _ => {}
-            }
+        let known = fs::read_to_string(&cache).ok().and_then(|text| OpenMp::read(&text, &key));
+        if known.is_some() {
+            return known;
         }
-        let found = self.probe_openmp(out_dir)?;
-        let folder = found.folder.as_deref().unwrap_or(Path::new("")).display();
+        let found = self.candidates().into_iter().find(|openmp| self.links(openmp, out_dir))?;
         // Without the cache the next build probes again.
-        let _ = fs::write(&cache, format!("{key}\n{}\n{folder}\n", found.library));
+        let _ = fs::write(&cache, found.text(&key));
         Some(found)
     }
 
-    /// Whether a program with a parallel region can be linked.
-    fn probe_openmp(&self, out_dir: &Path) -> Option<OpenMp> {
+    /// The libraries that the compiler may have.
+    fn candidates(&self) -> Vec<OpenMp> {
+        let library = if self.tool.is_like_clang() { "omp" } else { "gomp" };
+        let flags = vec!["-fopenmp".to_owned()];
+        let mut candidates = vec![OpenMp { flags, library: library.into(), folder: self.folder_of(library) }];
+        if cargo::target().contains("apple") {
+            // Apple's Clang has OpenMP, but neither its header nor its library, and hides the flag.
+            for root in ["/opt/homebrew/opt/libomp", "/usr/local/opt/libomp"] {
+                let flags = ["-Xclang".into(), "-fopenmp".into(), format!("-I{root}/include")];
+                let folder = Some(Path::new(root).join("lib"));
+                candidates.push(OpenMp { flags: flags.into(), library: "omp".into(), folder });
+            }
+        }
+        candidates
+    }
+
+    /// Whether a program that asks for the number of threads can be linked.
+    fn links(&self, openmp: &OpenMp, out_dir: &Path) -> bool {
         const PROGRAM: &str = "#include <omp.h>\nint main() { return omp_get_max_threads() == 0; }\n";
         let source = out_dir.join("hidp_openmp.cpp");
         let program = out_dir.join("hidp_openmp.out");
-        fs::write(&source, PROGRAM).ok()?;
-        let output = self.command().arg("-fopenmp").arg(&source).arg("-o").arg(&program).output();
-        let linked = output.is_ok_and(|output| output.status.success());
+        let mut command = self.command();
+        command.args(&openmp.flags).arg(&source).arg("-o").arg(&program);
+        if let Some(folder) = &openmp.folder {
+            command.arg("-L").arg(folder);
+        }
+        command.arg(format!("-l{}", openmp.library));
+        let linked =
+            fs::write(&source, PROGRAM).is_ok() && command.output().is_ok_and(|output| output.status.success());
         for file in [source, program] {
             // Nobody minds if it stays.
             let _ = fs::remove_file(file);
         }
-        linked.then(|| {
-            let library = if self.tool.is_like_clang() { "omp" } else { "gomp" };
-            OpenMp { library: library.into(), folder: self.folder_of(library) }
-        })
+        linked
     }
 
     /// Where the compiler finds a shared library, if it says so.
@@ -141,6 +160,23 @@ impl Toolchain {
     }
 }
 
+impl OpenMp {
+    /// Reads what [`OpenMp::text`] wrote about the same compiler.
+    fn read(text: &str, key: &str) -> Option<Self> {
+        let mut lines = text.lines();
+        if lines.next() != Some(key) {
+            return None;
+        }
+        let library = lines.next()?.to_owned();
+        let folder = lines.next().filter(|folder| !folder.is_empty()).map(PathBuf::from);
+        Some(Self { flags: lines.map(str::to_owned).collect(), library, folder })
+    }
+    fn text(&self, key: &str) -> String {
+        let folder = self.folder.as_deref().unwrap_or(Path::new("")).display();
+        format!("{key}\n{}\n{folder}\n{}\n", self.library, self.flags.join("\n"))
+    }
+}
+
 fn missing(reason: &str) -> Problem {
     Problem::new(Code::NoCompiler, "no C++ compiler for the kernels").note(reason.trim()).help(
         "install one: `apt install g++`, `dnf install gcc-c++`, `pacman -S gcc`, `brew install llvm libomp`,\n\
@@ -151,6 +187,16 @@ fn missing(reason: &str) -> Problem {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_was_found_is_remembered_for_the_same_compiler() {
+        for folder in [None, Some(PathBuf::from("/usr/lib"))] {
+            let openmp = OpenMp { flags: vec!["-fopenmp".into(), "-Ix".into()], library: "omp".into(), folder };
+            assert_eq!(OpenMp::read(&openmp.text("a"), "a"), Some(openmp.clone()));
+            assert_eq!(OpenMp::read(&openmp.text("a"), "b"), None);
+        }
+        assert_eq!(OpenMp::read("", "a"), None);
+    }
 
     #[test]
     fn levels_choose_machine_and_symbols() {
