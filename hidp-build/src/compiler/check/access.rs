@@ -13,6 +13,7 @@ use super::value::Val;
 
 /// One checked subscript.
 #[derive(Clone, Debug)]
+#[allow(clippy::large_enum_variant, reason = "short-lived, a few at a time")]
 pub(super) enum Sub {
     /// `[e]`
     At(Expr),
@@ -365,6 +366,8 @@ impl Cx<'_> {
         .also(strukt.span, "declared here");
         if let Some(near) = near::suggest(&field.name, names.clone()) {
             diagnostic = diagnostic.suggest(field.span, near, "a similar field exists");
+        } else if strukt.native {
+            diagnostic = diagnostic.note("its fields are known to the C header only: use native functions");
         } else {
             let list: Vec<String> = names.map(|name| format!("`{name}`")).collect();
             diagnostic = diagnostic.note(format!("its fields are {}", list.join(", ")));
@@ -521,12 +524,17 @@ impl Cx<'_> {
             );
         }
         if self.is_input(var) && self.kind == BodyKind::Func {
-            return self.error(
+            let mut diagnostic =
                 Diagnostic::new(Code::WritesInput, span, format!("`{name}` is an input, which cannot be written"))
                     .label("written here")
                     .also(declared, "an `input` of the function")
-                    .help("declare it in an `inout` list if callers are to see the change"),
-            );
+                    .help("declare it in an `inout` list if callers are to see the change");
+            if self.text(span).strip_prefix('_') == Some(name.as_str()) {
+                let what = if self.vars[var].is_array() { "this iteration's element of the array" } else { "the scalar" };
+                diagnostic = diagnostic
+                    .note(format!("`_{name}` means {what} `{name}`; a scalar of the iteration needs another name"));
+            }
+            return self.error(diagnostic);
         }
         if !self.vars[var].is_array() && self.info(var).level < self.level() {
             return self.outer_scalar(var, span);
@@ -538,18 +546,22 @@ impl Cx<'_> {
     fn outer_scalar<T>(&mut self, var: VarId, span: Span) -> Option<T> {
         let name = self.vars[var].name.clone();
         let declared = self.vars[var].span;
-        self.error(
-            Diagnostic::new(
-                Code::OuterScalar,
-                span,
-                format!("every iteration of the map would assign `{name}`, which belongs to the level outside"),
-            )
-            .label("assigned in every iteration")
-            .also(declared, "declared outside the map")
-            .help(format!(
-                "fold a value of each iteration instead: `}} reduce(\"+\", {name}, _x, i := [*]);` after the map"
-            )),
+        let renamed = self.text(span).strip_prefix('_') == Some(name.as_str());
+        let mut diagnostic = Diagnostic::new(
+            Code::OuterScalar,
+            span,
+            format!("every iteration of the map would assign `{name}`, which belongs to the level outside"),
         )
+        .label("assigned in every iteration")
+        .also(declared, "declared outside the map")
+        .help(format!(
+            "fold a value of each iteration instead: `}} reduce(\"+\", {name}, _x, i := [*]);` after the map"
+        ));
+        if renamed {
+            diagnostic = diagnostic
+                .note(format!("`_{name}` means the scalar `{name}`; a scalar of the iteration needs another name"));
+        }
+        self.error(diagnostic)
     }
 
     // ---- statements that arise from sections

@@ -317,7 +317,15 @@ impl Cx<'_> {
         }
         let checked: Vec<Option<CallArg>> =
             args.iter().zip(&sig.params).map(|(arg, param)| self.func_arg(arg, param, &sig.name, out)).collect();
-        let checked: Vec<CallArg> = checked.into_iter().collect::<Option<_>>()?;
+        let checked: Option<Vec<CallArg>> = checked.into_iter().collect();
+        let Some(checked) = checked else {
+            for (arg, _) in
+                args.iter().zip(&sig.params).filter(|(_, p)| p.rank == 0 && p.direction == Direction::Output)
+            {
+                self.poison_new(arg);
+            }
+            return None;
+        };
         let uses: Vec<(Option<VarId>, Direction, Span)> = checked
             .iter()
             .zip(&sig.params)

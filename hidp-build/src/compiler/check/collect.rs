@@ -116,20 +116,25 @@ fn visible_names(units: &[SourceUnit], declared: &BTreeMap<FileId, Names>, sink:
     let empty = Names::new();
     let mut visible = BTreeMap::new();
     for unit in units {
-        let mut names = declared.get(&unit.id).unwrap_or(&empty).clone();
+        let own = declared.get(&unit.id).unwrap_or(&empty);
+        let mut names = own.clone();
         let mut seen = vec![unit.id];
-        for import in &unit.imports {
+        let items = unit.ast.items.iter().filter_map(|item| match item {
+            ast::Item::Import(import) => Some(import),
+            ast::Item::Const(_) | ast::Item::Struct(_) | ast::Item::Function(_) | ast::Item::Scalar(_) => None,
+        });
+        for (import, item) in unit.imports.iter().zip(items) {
             if seen.contains(import) {
                 continue;
             }
             seen.push(*import);
             for (name, (global, span)) in declared.get(import).unwrap_or(&empty) {
                 match names.get(name) {
-                    Some((other, first)) if other != global => sink.push(
+                    Some((_, first)) if own.contains_key(name) => sink.push(
                         duplicate(name, *first, *span)
                             .note("a file sees its own names and those of the files that it imports"),
                     ),
-                    Some(_) => {}
+                    Some((_, first)) => sink.push(imported_twice(name, item, *first, *span)),
                     None => {
                         names.insert(name.clone(), (*global, *span));
                     }
@@ -139,6 +144,13 @@ fn visible_names(units: &[SourceUnit], declared: &BTreeMap<FileId, Names>, sink:
         visible.insert(unit.id, names);
     }
     visible
+}
+
+fn imported_twice(name: &str, import: &ast::Import, first: Span, second: Span) -> Diagnostic {
+    Diagnostic::new(Code::DuplicateName, import.path_span, format!("two imported files declare `{name}`"))
+        .label(format!("brings a second `{name}`"))
+        .also(first, "one declaration")
+        .also(second, "another declaration")
 }
 
 // ---- structs

@@ -150,9 +150,9 @@ impl Cx<'_> {
     }
 
     fn narrow_dimension(&mut self, expr: Expr, to: Scalar) -> Option<Expr> {
-        match fold::eval(&expr) {
-            Some(Const::Int(value)) => self.materialize_int(value, to, expr.span),
-            _ => Some(convert(expr, to, ConvertMode::Checked)),
+        match expr.as_int() {
+            Some(value) => self.materialize_int(value, to, expr.span),
+            None => Some(convert(expr, to, ConvertMode::Checked)),
         }
     }
 
@@ -300,6 +300,16 @@ fn folded_negation(op: UnOp, operand: Expr, ty: Scalar, span: Span) -> Expr {
 
 /// The constant the expression has, or the expression.
 pub(super) fn folded(expr: Expr) -> Expr {
+    // Operands were folded when they were made: a look at them is enough.
+    let constant = |e: &Expr| matches!(e.kind, ExprKind::Const(_));
+    let worth_it = match &expr.kind {
+        ExprKind::Unary(_, operand) => constant(operand),
+        ExprKind::Binary { left, right, .. } => constant(left) && constant(right),
+        _ => false,
+    };
+    if !worth_it {
+        return expr;
+    }
     match fold::eval(&expr) {
         Some(value) => Expr { kind: ExprKind::Const(value), ..expr },
         None => expr,

@@ -8,7 +8,6 @@ use crate::compiler::ty::{Scalar, Ty};
 
 use super::convert::{Purpose, arithmetic, convert, folded};
 use super::cx::Cx;
-use super::fold;
 use super::value::{Untyped, UntypedKind, Val};
 
 impl Cx<'_> {
@@ -293,12 +292,12 @@ impl Cx<'_> {
             },
         };
         let dimension = keeps_dimension(&left, &right);
-        let l = self.into_scalar(left, scalar);
-        let r = self.into_scalar(right, scalar);
+        let l = self.in_scalar(left, scalar);
+        let r = self.in_scalar(right, scalar);
         Some((l?, r?, scalar, dimension))
     }
 
-    fn into_scalar(&mut self, value: Val, scalar: Scalar) -> Option<Expr> {
+    fn in_scalar(&mut self, value: Val, scalar: Scalar) -> Option<Expr> {
         match value {
             Val::Untyped(untyped) => self.materialize(&untyped, scalar),
             Val::Typed { expr, .. } => Some(convert(expr, scalar, ConvertMode::Cast)),
@@ -387,7 +386,7 @@ fn keeps_dimension(left: &Val, right: &Val) -> bool {
     let part = |value: &Val| match value {
         Val::Untyped(untyped) => !untyped.is_float(),
         Val::Typed { expr, dimension } => {
-            *dimension || (expr.ty.scalar().is_some_and(Scalar::is_integer) && fold::eval(expr).is_some())
+            *dimension || (expr.ty.scalar().is_some_and(Scalar::is_integer) && matches!(expr.kind, ExprKind::Const(_)))
         }
     };
     let whole = |value: &Val| matches!(value, Val::Typed { dimension: true, .. });

@@ -9,6 +9,9 @@ use crate::compiler::ty::{Scalar, Ty};
 
 type Vars = Arena<VarId, Var>;
 
+/// The most terms that a product may have.
+const MOST_TERMS: usize = 64;
+
 /// `constant + Σ factor · product`, where products are keyed by their text, which names variables by id.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct Linear {
@@ -77,6 +80,10 @@ impl Linear {
     }
 
     fn times(self, other: &Self) -> Option<Self> {
+        // Products of long sums would grow without bound; they count as atoms.
+        if (self.terms.len() + 1) * (other.terms.len() + 1) > MOST_TERMS {
+            return None;
+        }
         let mut sum = other.clone().scale(self.constant)?;
         for (left_keys, left) in &self.terms {
             let scaled = Linear { constant: 0, terms: BTreeMap::from([(left_keys.clone(), left.clone())]) };

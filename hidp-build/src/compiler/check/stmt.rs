@@ -446,7 +446,9 @@ impl Cx<'_> {
         if let Some(step) = step {
             self.stmt(step, &mut after);
         }
-        self.assigned = before;
+        let endless = cond.as_ref().is_some_and(|c| matches!(c.kind, ExprKind::Const(par::Const::Bool(true))));
+        // Nothing comes after a loop that only `return` leaves.
+        self.assigned = if endless && !breaks(&body) { None } else { before };
         let node = Loop { cond: cond?, body, step: Block { stmts: after } };
         out.push(stmt(StmtKind::Loop(node), span));
         Some(())
@@ -585,6 +587,16 @@ enum AtomicOp {
     Fold(FoldFn),
     /// Adds the negated value.
     Sub,
+}
+
+/// Whether a `break` of the loop itself stands in its body.
+fn breaks(body: &Block) -> bool {
+    body.stmts.iter().any(|s| match &s.kind {
+        StmtKind::Break => true,
+        StmtKind::If { then, otherwise, .. } => breaks(then) || breaks(otherwise),
+        StmtKind::Scope(block) => breaks(block),
+        _ => false,
+    })
 }
 
 /// Reports an array of too high a rank.

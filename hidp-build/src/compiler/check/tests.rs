@@ -272,3 +272,76 @@ fn suggestions_compile() {
         assert!(!after.iter().any(|d| d.headline == first.headline), "{fixed}");
     }
 }
+
+#[test]
+fn long_expressions_do_not_exhaust_the_stack() {
+    for (first, more) in [("x[0]", " + x[0]"), ("1", " + 1"), ("x[0]", " * 2")] {
+        let sum = format!("{first}{}", more.repeat(20_000));
+        let text = format!("function f inout float x[N]; {{ x[0] = {sum}; }}");
+        let mut sources = SourceMap::new();
+        let file = sources.add("test.hdp", text);
+        let mut sink = Sink::new();
+        let ast = crate::compiler::syntax::parse(&sources, file, &mut sink);
+        if !sink.has_errors() {
+            check(&sources, &[SourceUnit { id: file, ast, imports: Vec::new() }], &mut sink);
+        }
+    }
+}
+
+/// Runs the first entry on the interpreter.
+fn run(text: &str, args: Vec<par::interp::Arg>) -> Vec<par::interp::Arg> {
+    let (program, _) = accepted(text);
+    let results = par::interp::run(&program, program.entries[0], args);
+    results.unwrap_or_else(|error| panic!("{error}")).args
+}
+
+fn vector(data: impl Into<par::interp::Data>) -> par::interp::Arg {
+    par::interp::Arg::Array(par::interp::Array::vector(data))
+}
+
+fn numbers(arg: &par::interp::Arg) -> Vec<f64> {
+    let par::interp::Arg::Array(array) = arg else { panic!("an array") };
+    let number = |v: &par::interp::Value| v.as_float().or_else(|| v.as_integer().map(|i| i as f64));
+    array.data.values().iter().map(|v| number(v).expect("a number")).collect()
+}
+
+#[test]
+fn data_parallel_statements_read_before_they_write() {
+    let shifted = run("function f inout int y[N]; { y[1:N) = y[0:N-1); }", vec![vector(vec![1i32, 2, 3, 4])]);
+    assert_eq!(numbers(&shifted[0]), [1.0, 1.0, 2.0, 3.0]);
+    let scaled = run("function f inout int y[N]; { y = y[0] * y; }", vec![vector(vec![2i32, 3, 4])]);
+    assert_eq!(numbers(&scaled[0]), [4.0, 6.0, 8.0]);
+    let strided =
+        run("function f inout int y[N]; { y[N-1:N) = 9; y[0:N:2) = y[1:N:2); }", vec![vector(vec![1i32, 2, 3, 4])]);
+    assert_eq!(numbers(&strided[0]), [2.0, 2.0, 9.0, 9.0]);
+}
+
+#[test]
+fn literals_take_the_type_of_their_surroundings() {
+    let text = "function f inout double d[N]; { float third = 1 / 3.0; d[0] = third; d[1] = 1 / 2; int n = 1 / 2; d[2] = n; d[3] = 7 % 4;
+        d[4] = (uint8)300; d[5] = 1 << 4; uint u = 1; d[6] = u - 2; d[7] = (int)-1.5; d[8] = 2 * 0.5; }";
+    let result = run(text, vec![vector(vec![0f64; 9])]);
+    let expected = [f64::from(1f32 / 3f32), 0.5, 0.0, 3.0, 44.0, 16.0, f64::from(u32::MAX), -1.0, 1.0];
+    assert_eq!(numbers(&result[0]), expected);
+}
+
+#[test]
+fn quicksort_sorts() {
+    let keys: Vec<u32> = (0..50u32).map(|i| i.wrapping_mul(2_654_435_761) % 97).collect();
+    let mut sorted: Vec<f64> = keys.iter().map(|k| f64::from(*k)).collect();
+    sorted.sort_by(f64::total_cmp);
+    let result = run(QUICKSORT, vec![vector(keys), vector(vec![0u32; 50])]);
+    assert_eq!(numbers(&result[1]), sorted);
+}
+
+#[test]
+fn spmv_multiplies() {
+    let args = vec![
+        vector(vec![0i32, 2, 2, 3]),
+        vector(vec![0i32, 2, 1]),
+        vector(vec![1f32, 2.0, 3.0]),
+        vector(vec![10f32, 20.0, 30.0]),
+        vector(vec![7f32; 3]),
+    ];
+    assert_eq!(numbers(&run(SPMV, args)[4]), [70.0, 0.0, 60.0]);
+}
