@@ -339,10 +339,13 @@ impl<'a> Cx<'a> {
 
     /// Where a statement that would have made a scalar of the iteration failed: the name exists, and nothing is said of it.
     pub(super) fn poison_new(&mut self, target: &ast::Expr) {
-        if let ast::ExprKind::Name(name) = &target.kind {
-            if self.in_map() && name.len() > 1 && name.starts_with('_') && self.lookup(name).is_none() {
-                self.make_implicit(name, None, target.span);
-            }
+        if let ast::ExprKind::Name(name) = &target.kind
+            && self.in_map()
+            && name.len() > 1
+            && name.starts_with('_')
+            && self.lookup(name).is_none()
+        {
+            self.make_implicit(name, None, target.span);
         }
     }
 

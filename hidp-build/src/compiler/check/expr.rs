@@ -215,17 +215,17 @@ impl Cx<'_> {
 
     /// Arithmetic, comparison and bit operations on two checked operands.
     pub(super) fn operate(&mut self, op: BinOp, left: Val, right: Val, op_span: Span, span: Span) -> Option<Val> {
-        if let (Val::Untyped(l), Val::Untyped(r)) = (&left, &right) {
-            if !op.is_comparison() {
-                return self.untyped_binary(op, l.clone(), r.clone(), span);
-            }
+        if let (Val::Untyped(l), Val::Untyped(r)) = (&left, &right)
+            && !op.is_comparison()
+        {
+            return self.untyped_binary(op, l.clone(), r.clone(), span);
         }
-        if matches!(op, BinOp::And | BinOp::Or | BinOp::Xor) {
-            if let (Val::Typed { expr: l, .. }, Val::Typed { expr: r, .. }) = (&left, &right) {
-                if l.ty == Ty::BOOL && r.ty == Ty::BOOL {
-                    return Some(Val::typed(arithmetic(op, l.clone(), r.clone(), Scalar::Bool, span)));
-                }
-            }
+        if matches!(op, BinOp::And | BinOp::Or | BinOp::Xor)
+            && let (Val::Typed { expr: l, .. }, Val::Typed { expr: r, .. }) = (&left, &right)
+            && l.ty == Ty::BOOL
+            && r.ty == Ty::BOOL
+        {
+            return Some(Val::typed(arithmetic(op, l.clone(), r.clone(), Scalar::Bool, span)));
         }
         let (l, r, scalar, dimension) = self.meet(left, right, super::shape::bin_op(op), op_span)?;
         let whole = matches!(op, BinOp::Rem | BinOp::And | BinOp::Or | BinOp::Xor);

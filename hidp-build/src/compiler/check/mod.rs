@@ -11,6 +11,8 @@ use crate::compiler::source::{FileId, SourceMap};
 use crate::compiler::syntax::ast;
 
 mod access;
+mod assign;
+mod atomic;
 mod calls;
 mod collect;
 mod convert;
@@ -18,6 +20,7 @@ mod cx;
 mod directives;
 mod expr;
 mod fold;
+mod func_calls;
 mod functions;
 mod header;
 mod items;
@@ -28,6 +31,8 @@ mod parallel;
 mod prims;
 mod shape;
 mod stmt;
+mod suffix;
+mod target;
 #[cfg(test)]
 mod tests;
 mod value;

@@ -9,7 +9,19 @@ use crate::compiler::ty::{Scalar, Ty};
 use super::convert::Purpose;
 use super::cx::{Cx, Named};
 use super::items::Global;
-use super::maps::OpArg;
+
+/// An operator as written.
+#[derive(Clone, Copy)]
+pub(super) enum OpArg<'e> {
+    /// None was written: `+`.
+    Default(Span),
+    /// In quotes.
+    Quoted(&'e str, Span),
+    /// A scalar function.
+    Named(&'e str, Span),
+    /// With its neutral element.
+    WithNeutral(&'e ast::Ident, &'e ast::Expr),
+}
 
 const OPERATORS: &str =
     "`\"+\"`, `\"*\"`, `\"min\"`, `\"max\"`, `\"&\"`, `\"|\"`, `\"^\"` and scalar functions of two arguments";

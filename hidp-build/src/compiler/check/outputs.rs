@@ -238,10 +238,10 @@ impl Walk<'_> {
     fn call(&mut self, callee: FuncId, args: &[CallArg]) {
         for (param, arg) in self.program.funcs[callee].params.iter().zip(args) {
             let output = self.program.funcs[callee].vars[*param].kind == VarKind::Param(Direction::Output);
-            if let (CallArg::Array(var), true) = (arg, output) {
-                if self.outputs.contains(var) {
-                    self.full.insert(*var);
-                }
+            if let (CallArg::Array(var), true) = (arg, output)
+                && self.outputs.contains(var)
+            {
+                self.full.insert(*var);
             }
         }
     }
@@ -289,10 +289,10 @@ fn element_key(place: &Place) -> (VarId, String) {
 impl Own {
     fn expr(&mut self, expr: &Expr) {
         shape::walk(expr, &mut |e| {
-            if let ExprKind::Load(place) = &e.kind {
-                if !self.written.contains(&element_key(place)) {
-                    self.reads.push(place.array);
-                }
+            if let ExprKind::Load(place) = &e.kind
+                && !self.written.contains(&element_key(place))
+            {
+                self.reads.push(place.array);
             }
         });
     }

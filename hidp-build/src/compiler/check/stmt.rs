@@ -1,21 +1,17 @@
-//! Statements, except maps, primitives and calls.
+//! Blocks, declarations, control flow, `swap`.
 
 use crate::compiler::diag::{Code, Diagnostic};
 use crate::compiler::ir::par::{
-    self, BinOp, Block, ConvertMode, Expr, ExprKind, FaultKind, FoldFn, FoldOp, Loop, Stmt, StmtKind, UnOp, VarId,
-    VarKind,
+    self, BinOp, Block, ConvertMode, Expr, ExprKind, FaultKind, Loop, Stmt, StmtKind, VarId, VarKind,
 };
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast;
-use crate::compiler::ty::{Scalar, Ty};
+use crate::compiler::ty::Ty;
 
-use super::access::{TargetRef, stmt};
+use super::access::stmt;
 use super::convert::Purpose;
 use super::cx::{BodyKind, Cx, MAX_RANK, Named};
-use super::expr::arithmetic_op;
-use super::parallel::ParallelTarget;
 use super::shape;
-use super::value::Val;
 
 impl Cx<'_> {
     /// The statements of a block, in a scope of their own.
@@ -166,246 +162,6 @@ impl Cx<'_> {
         }
     }
 
-    // ---- assignments
-
-    fn assign(&mut self, assign: &ast::Assign, span: Span, out: &mut Vec<Stmt>) -> Option<()> {
-        if let Some(call) = self.primitive_value(assign) {
-            return self.assign_primitive(&assign.target, call, span, out);
-        }
-        let Some(target) = self.target(&assign.target) else {
-            // A second look at the value finds its own errors; sections on it are fine only if the target was one.
-            return self.value_of_bad_target(&assign.value);
-        };
-        let op = assign.op.map(|op| (op, self.operator_span(assign)));
-        match target {
-            TargetRef::Parallel { array, subs, path, ty } => {
-                let directives = self.take_directives();
-                let target = ParallelTarget { array, subs, path, ty, span: assign.target.span };
-                self.parallel_assign(target, op, &assign.value, directives, out)
-            }
-            TargetRef::New => self.first_assignment(assign, span, out),
-            TargetRef::Scalar { var, path, ty } => {
-                let value = self.expr(&assign.value)?;
-                let declared = self.vars[var].span;
-                let value = match op {
-                    None => value,
-                    Some((op, op_span)) => {
-                        self.mark_read(var, assign.target.span)?;
-                        let mut old = Expr::read(var, self.vars[var].ty, assign.target.span);
-                        for field in &path {
-                            let ty = self.field_ty(old.ty, *field);
-                            let kind = ExprKind::Field(Box::new(old), *field);
-                            old = Expr { kind, ty, span: assign.target.span };
-                        }
-                        self.compound(op, Val::typed(old), value, op_span, span)?
-                    }
-                };
-                let what = format!("`{}`", self.text(assign.target.span));
-                let value = self.coerce(value, ty, Purpose::since(&what, declared))?;
-                if path.is_empty() {
-                    self.mark_assigned(var);
-                    out.push(stmt(StmtKind::Assign { var, value }, span));
-                } else {
-                    out.push(stmt(StmtKind::AssignField { var, path, value }, span));
-                }
-                Some(())
-            }
-            TargetRef::Element { place, ty } => {
-                let value = self.expr(&assign.value)?;
-                let declared = self.vars[place.array].span;
-                let value = match op {
-                    None => value,
-                    Some((op, op_span)) => {
-                        self.info_mut(place.array).read = true;
-                        let old = Expr { kind: ExprKind::Load(place.clone()), ty, span: place.span };
-                        self.compound(op, Val::typed(old), value, op_span, span)?
-                    }
-                };
-                let what = format!("`{}`", self.text(assign.target.span));
-                let value = self.coerce(value, ty, Purpose::since(&what, declared))?;
-                out.push(stmt(StmtKind::Store { place, value }, span));
-                Some(())
-            }
-        }
-    }
-
-    /// The target is wrong; the value's own errors are worth having where no data-parallel statement can be meant.
-    fn value_of_bad_target(&mut self, value: &ast::Expr) -> Option<()> {
-        if self.in_map() {
-            let _ = self.expr(value);
-        }
-        None
-    }
-
-    pub(super) fn field_ty(&self, ty: Ty, field: u32) -> Ty {
-        match ty {
-            Ty::Struct(id) => self.globals.structs[id].fields[field as usize].1,
-            Ty::Scalar(_) => ty,
-        }
-    }
-
-    /// `_x = e;` where nothing is called `_x`: makes a scalar of this iteration.
-    fn first_assignment(&mut self, assign: &ast::Assign, span: Span, out: &mut Vec<Stmt>) -> Option<()> {
-        let name = self.text(assign.target.span);
-        if assign.op.is_some() {
-            return self.unknown_name(name, assign.target.span);
-        }
-        let value = self.expr(&assign.value).and_then(|value| self.settle(value));
-        let var = self.make_implicit(name, value.as_ref().map(|v| v.ty), assign.target.span);
-        self.mark_assigned(var);
-        out.push(stmt(StmtKind::Assign { var, value: value? }, span));
-        Some(())
-    }
-
-    /// The characters of the operator of a compound assignment.
-    fn operator_span(&self, assign: &ast::Assign) -> Span {
-        let gap = Span { start: assign.target.span.end, end: assign.value.span.start, ..assign.target.span };
-        let text = self.text(gap);
-        let trimmed = text.trim();
-        let start = gap.start + (text.len() - text.trim_start().len()) as u32;
-        Span { start, end: start + trimmed.len() as u32, ..gap }
-    }
-
-    /// The value of `old op= right`: the right side converts to the target's type, in which the operation is done.
-    pub(super) fn compound(
-        &mut self,
-        op: ast::BinaryOp,
-        old: Val,
-        right: Val,
-        op_span: Span,
-        span: Span,
-    ) -> Option<Val> {
-        let op = arithmetic_op(op);
-        if matches!(op, BinOp::Shl | BinOp::Shr) {
-            return self.shift(op, old, right, span);
-        }
-        let ty = old.default_ty();
-        let old_span = old.span();
-        let what = format!("`{}`", self.text(old_span));
-        let right = self.coerce(right, ty, Purpose::since(&what, old_span))?;
-        let value = self.operate(op, old, Val::typed(right), op_span, span)?;
-        match value.default_ty() {
-            result if result == ty => Some(value),
-            // `+=` on a bool gives an int.
-            result => {
-                let (result, ty) = (self.show_ty(result), self.show_ty(ty));
-                self.error(
-                    Diagnostic::new(
-                        Code::BadOperand,
-                        op_span,
-                        format!("`{}=` on `{ty}` gives `{result}`", shape::bin_op(op)),
-                    )
-                    .label(format!("the result is no `{ty}`"))
-                    .help("use `|=`, `&=` or `^=` on truth values"),
-                )
-            }
-        }
-    }
-
-    // ---- atomic updates
-
-    fn atomic(&mut self, assign: &ast::Assign, span: Span, out: &mut Vec<Stmt>) -> Option<()> {
-        let (op, value) = self.atomic_parts(assign)?;
-        let target = self.target(&assign.target)?;
-        let TargetRef::Element { place, ty } = target else {
-            return self.error(
-                Diagnostic::new(Code::BadAtomic, assign.target.span, "`atomic` updates an element of an array")
-                    .label("not an element")
-                    .help("fold scalars with `reduce`"),
-            );
-        };
-        if !place.path.is_empty() {
-            return self.error(
-                Diagnostic::new(Code::BadAtomic, assign.target.span, "`atomic` cannot update a field of a struct")
-                    .label("a field"),
-            );
-        }
-        self.info_mut(place.array).read = true;
-        let what = format!("`{}`", self.text(assign.target.span));
-        let mut value = self.expr_of(value, ty, Purpose::since(&what, self.vars[place.array].span))?;
-        if op == AtomicOp::Sub {
-            let span = value.span;
-            value = super::convert::folded(Expr { kind: ExprKind::Unary(UnOp::Neg, Box::new(value)), ty, span });
-        }
-        let func = self.atomic_fn(op, ty, assign.target.span, span)?;
-        let op = FoldOp { func, ty, neutral: None, ordered: false };
-        out.push(stmt(StmtKind::Atomic { place, op, value }, span));
-        Some(())
-    }
-
-    fn atomic_parts<'e>(&mut self, assign: &'e ast::Assign) -> Option<(AtomicOp, &'e ast::Expr)> {
-        if let Some(op) = assign.op {
-            let op = match op {
-                ast::BinaryOp::Add => AtomicOp::Fold(FoldFn::Add),
-                ast::BinaryOp::Sub => AtomicOp::Sub,
-                ast::BinaryOp::Mul => AtomicOp::Fold(FoldFn::Mul),
-                ast::BinaryOp::BitAnd => AtomicOp::Fold(FoldFn::And),
-                ast::BinaryOp::BitOr => AtomicOp::Fold(FoldFn::Or),
-                ast::BinaryOp::BitXor => AtomicOp::Fold(FoldFn::Xor),
-                _ => return self.bad_atomic_form(self.operator_span(assign)),
-            };
-            return Some((op, &assign.value));
-        }
-        if let ast::ExprKind::Call(call) = &assign.value.kind {
-            let func = match call.callee.name.as_str() {
-                "min" => Some(FoldFn::Min),
-                "max" => Some(FoldFn::Max),
-                _ => None,
-            };
-            if let (Some(func), [ast::Arg::Expr(first), ast::Arg::Expr(second)]) = (func, call.args.as_slice()) {
-                let squeeze = |span| self.text(span).split_whitespace().collect::<String>();
-                let target = squeeze(assign.target.span);
-                if squeeze(first.span) == target {
-                    return Some((AtomicOp::Fold(func), second));
-                }
-                if squeeze(second.span) == target {
-                    return Some((AtomicOp::Fold(func), first));
-                }
-            }
-        }
-        self.bad_atomic_form(assign.value.span)
-    }
-
-    fn bad_atomic_form<T>(&mut self, span: Span) -> Option<T> {
-        self.error(
-            Diagnostic::new(Code::BadAtomic, span, "this is not an atomic update")
-                .label("cannot be done indivisibly")
-                .help("`atomic` takes `x += e`, `-=`, `*=`, `&=`, `|=`, `^=`, `x = min(x, e)` and `x = max(x, e)`"),
-        )
-    }
-
-    fn atomic_fn(&mut self, op: AtomicOp, ty: Ty, target: Span, span: Span) -> Option<FoldFn> {
-        let func = match op {
-            AtomicOp::Sub => FoldFn::Add,
-            AtomicOp::Fold(func) => func,
-        };
-        let wide = ty.scalar().is_some_and(|s| s.size() >= 4);
-        let float = ty.scalar().is_some_and(Scalar::is_float);
-        if !wide {
-            let name = self.show_ty(ty);
-            return self.error(
-                Diagnostic::new(Code::BadAtomic, target, format!("`atomic` does not work on `{name}`"))
-                    .label("not a type of 32 or 64 bits"),
-            );
-        }
-        match func {
-            FoldFn::Min | FoldFn::Max => Some(func),
-            FoldFn::Add if float && !self.is_unordered() => self.error(
-                Diagnostic::new(Code::AtomicFloat, span, "an atomic sum of floats gives other bits from run to run")
-                    .label("the order of the additions is not fixed")
-                    .help("use a `reduce` suffix or `histogram`, or write `#pragma hidp unordered` before the map"),
-            ),
-            FoldFn::Add => Some(func),
-            FoldFn::Mul | FoldFn::And | FoldFn::Or | FoldFn::Xor | FoldFn::Fn(_) if float => self.error(
-                Diagnostic::new(Code::BadAtomic, span, "this atomic update works on integers only")
-                    .label("on a floating-point type"),
-            ),
-            FoldFn::Mul | FoldFn::And | FoldFn::Or | FoldFn::Xor | FoldFn::Fn(_) => Some(func),
-        }
-    }
-
-    // ---- control flow
-
     fn if_stmt(
         &mut self,
         condition: &ast::Expr,
@@ -501,8 +257,6 @@ impl Cx<'_> {
         }
     }
 
-    // ---- swap
-
     fn swap(&mut self, a: &ast::Ident, b: &ast::Ident, span: Span, out: &mut Vec<Stmt>) -> Option<()> {
         if self.in_map() {
             return self.error(
@@ -579,14 +333,6 @@ impl Cx<'_> {
             None => self.unknown_name(name, span),
         }
     }
-}
-
-/// The operation of an atomic update.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum AtomicOp {
-    Fold(FoldFn),
-    /// Adds the negated value.
-    Sub,
 }
 
 /// Whether a `break` of the loop itself stands in its body.

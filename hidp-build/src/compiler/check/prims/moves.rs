@@ -77,7 +77,7 @@ impl Cx<'_> {
     pub(super) fn sort_primitive(&mut self, call: &Use<'_>, out: &mut Vec<Stmt>) -> Option<()> {
         let directives = self.take_directives();
         // Even counts have one bound and a direction, odd ones two bounds and a direction.
-        let bounds = if call.args.len() % 2 == 0 { 1 } else { 2 };
+        let bounds = if call.args.len().is_multiple_of(2) { 1 } else { 2 };
         let Some(arrays) = call.args.len().checked_sub(bounds + 1).filter(|n| *n == 2 || *n == 4) else {
             return self.wrong_count(call);
         };
