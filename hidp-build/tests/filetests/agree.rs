@@ -18,7 +18,7 @@ const SIZES: &[&[i64]] = &[&[4, 6, 5, 7], &[0], &[1], &[3, 0, 2], &[9, 2, 3], &[
 pub(crate) fn run(case: &Case, program: &Program) -> Result<(), String> {
     let fillings = fillings(&case.text)?;
     let stages = stages(program)?;
-    for entry in &program.entries {
+    for (position, entry) in program.entries.iter().enumerate() {
         let mut ended = false;
         for (number, sizes) in SIZES.iter().enumerate() {
             let func = &program.funcs[*entry];
@@ -29,7 +29,7 @@ pub(crate) fn run(case: &Case, program: &Program) -> Result<(), String> {
             }
             ended |= expected.is_ok();
             for (pass, after) in &stages {
-                compare(&expected, after, *entry, args.clone())
+                compare(&expected, after, after.entries[position], args.clone())
                     .map_err(|why| format!("`{}` with {sizes:?} after `{pass}`: {why}\n{}", func.name, print(after)))?;
             }
         }
