@@ -5,24 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::linear::{AtomId, Lin, Term};
 
 /// More constraints than this, and the answer is "not proved".
-const BUDGET: usize = 600;
-
+const BUDGET: usize = 400;
 /// Rows with larger numbers are dropped, which only loses proofs.
 const LARGEST: u128 = 1 << 100;
-
-/// `constant + Σ factor × term >= 0`, divided by the greatest common divisor of the factors.
-fn tighten(lin: &Lin) -> Option<Lin> {
-    let numbers = lin.terms.values().chain([&lin.constant]);
-    if numbers.map(|number| number.unsigned_abs()).max() > Some(LARGEST) {
-        return None;
-    }
-    let divisor = lin.terms.values().fold(0, |divisor, &factor| gcd(divisor, factor));
-    if divisor <= 1 {
-        return Some(lin.clone());
-    }
-    let terms = lin.terms.iter().map(|(term, &factor)| (term.clone(), factor / divisor)).collect();
-    Some(Lin { constant: lin.constant.div_euclid(divisor), terms })
-}
 
 /// Greatest common divisor, never negative.
 pub(crate) fn gcd(a: i128, b: i128) -> i128 {
@@ -33,55 +18,72 @@ pub(crate) fn gcd(a: i128, b: i128) -> i128 {
     i128::try_from(a).unwrap_or(1)
 }
 
-/// A system of inequalities: the smallest constant for each left side.
+/// `Σ factor × column`, one factor a column.
+type Row = Vec<i128>;
+
+/// A system of inequalities `row + constant >= 0`: the smallest constant for each row.
 #[derive(Default)]
 struct System {
-    rows: BTreeMap<BTreeMap<Term, i128>, i128>,
+    rows: BTreeMap<Row, i128>,
     contradiction: bool,
 }
 
 impl System {
-    fn insert(&mut self, lin: &Lin) {
-        let Some(lin) = tighten(lin) else { return };
-        if lin.terms.is_empty() {
-            self.contradiction |= lin.constant < 0;
+    /// Adds a row, divided by the greatest common divisor of its factors.
+    fn insert(&mut self, mut row: Row, mut constant: i128) {
+        if row.iter().chain([&constant]).any(|number| number.unsigned_abs() > LARGEST) {
             return;
         }
-        let smallest = self.rows.entry(lin.terms).or_insert(lin.constant);
-        *smallest = (*smallest).min(lin.constant);
-    }
-
-    /// The term whose elimination loses least: factors of 1 keep it exact for integers; then the one that adds the fewest rows.
-    fn cheapest(&self) -> Option<Term> {
-        let mut counts: BTreeMap<&Term, (bool, usize, usize)> = BTreeMap::new();
-        for (term, &factor) in self.rows.keys().flatten() {
-            let (inexact, up, down) = counts.entry(term).or_default();
-            *inexact |= factor.abs() != 1;
-            *(if factor > 0 { up } else { down }) += 1;
+        let divisor = row.iter().fold(0, |divisor, &factor| if divisor == 1 { 1 } else { gcd(divisor, factor) });
+        if divisor == 0 {
+            self.contradiction |= constant < 0;
+            return;
         }
-        let cost = |&(inexact, up, down): &(bool, usize, usize)| (inexact, up * down);
-        counts.into_iter().min_by_key(|(_, count)| cost(count)).map(|(term, _)| term.clone())
+        if divisor > 1 {
+            row.iter_mut().for_each(|factor| *factor /= divisor);
+            constant = constant.div_euclid(divisor);
+        }
+        let smallest = self.rows.entry(row).or_insert(constant);
+        *smallest = (*smallest).min(constant);
     }
 
-    /// Eliminates `term`; rows that overflow are dropped, which only loses proofs.
-    fn eliminate(&mut self, term: &Term) {
-        let (mut lower, mut upper) = (Vec::new(), Vec::new());
-        for (terms, constant) in std::mem::take(&mut self.rows) {
-            let factor = terms.get(term).copied().unwrap_or(0);
-            let row = Lin { constant, terms };
-            match factor.signum() {
-                1 => lower.push((factor, row)),
-                -1 => upper.push((-factor, row)),
-                _ => self.insert(&row),
+    /// The column whose elimination loses least: factors of 1 keep it exact for integers; then the one that adds the fewest
+    /// rows.
+    fn cheapest(&self, columns: usize) -> Option<usize> {
+        let mut counts = vec![(false, 0usize, 0usize); columns];
+        for row in self.rows.keys() {
+            for ((inexact, up, down), &factor) in counts.iter_mut().zip(row) {
+                *inexact |= factor.unsigned_abs() > 1;
+                *up += usize::from(factor > 0);
+                *down += usize::from(factor < 0);
             }
         }
-        for (lower_factor, low) in &lower {
-            for (upper_factor, high) in &upper {
-                let common = gcd(*lower_factor, *upper_factor).max(1);
-                let combined =
-                    low.scale(upper_factor / common).and_then(|scaled| scaled.plus(high, lower_factor / common));
-                if let Some(row) = combined {
-                    self.insert(&row);
+        let occurring = (0..columns).filter(|&column| counts[column].1 + counts[column].2 > 0);
+        occurring.min_by_key(|&column| (counts[column].0, counts[column].1 * counts[column].2))
+    }
+
+    /// Eliminates a column.
+    fn eliminate(&mut self, column: usize) {
+        let (mut lower, mut upper) = (Vec::new(), Vec::new());
+        let mut rest = BTreeMap::new();
+        for (row, constant) in std::mem::take(&mut self.rows) {
+            match row[column].signum() {
+                1 => lower.push((row, constant)),
+                -1 => upper.push((row, constant)),
+                _ => {
+                    rest.insert(row, constant);
+                }
+            }
+        }
+        self.rows = rest;
+        for (low, low_constant) in &lower {
+            for (high, high_constant) in &upper {
+                let common = gcd(low[column], high[column]).max(1);
+                let (low_factor, high_factor) = (-high[column] / common, low[column] / common);
+                let sum = |a: i128, b: i128| a.checked_mul(low_factor)?.checked_add(b.checked_mul(high_factor)?);
+                let row: Option<Row> = low.iter().zip(high).map(|(&a, &b)| sum(a, b)).collect();
+                if let (Some(row), Some(constant)) = (row, sum(*low_constant, *high_constant)) {
+                    self.insert(row, constant);
                 }
                 if self.contradiction || self.rows.len() > BUDGET {
                     return;
@@ -93,9 +95,16 @@ impl System {
 
 /// Whether no integers satisfy all of `rows >= 0`. `false` when it cannot tell.
 pub(crate) fn infeasible<'a>(rows: impl IntoIterator<Item = &'a Lin>) -> bool {
+    let rows: Vec<&Lin> = rows.into_iter().collect();
+    let terms: BTreeSet<&Term> = rows.iter().flat_map(|row| row.terms.keys()).collect();
+    let columns: BTreeMap<&Term, usize> = terms.into_iter().enumerate().map(|(column, term)| (term, column)).collect();
     let mut system = System::default();
     for row in rows {
-        system.insert(row);
+        let mut factors = vec![0; columns.len()];
+        for (term, &factor) in &row.terms {
+            factors[columns[term]] = factor;
+        }
+        system.insert(factors, row.constant);
     }
     loop {
         if system.contradiction {
@@ -104,10 +113,8 @@ pub(crate) fn infeasible<'a>(rows: impl IntoIterator<Item = &'a Lin>) -> bool {
         if system.rows.len() > BUDGET {
             return false;
         }
-        let Some(term) = system.cheapest() else {
-            return false;
-        };
-        system.eliminate(&term);
+        let Some(column) = system.cheapest(columns.len()) else { return false };
+        system.eliminate(column);
     }
 }
 
