@@ -5,8 +5,8 @@
 //!   (`FaultKind::SizeOverflow`). Extents in a header are evaluated exactly: what does not fit is an error of the call.
 //! - Elements of arrays that nothing in the function writes do not change during a call, and are nobody else's.
 //! - An access runs only where the conditions that guard it hold: whoever executes it speculatively must clamp its index.
-//! - Outside maps, what follows a failed test does not run. Inside maps it may (lanes of a vector that failed are reported
-//!   after the loop), so nothing is concluded from tests in maps.
+//! - What follows a failed `Require` in its block does not run, nor, outside maps, what follows any failed test. In maps other
+//!   tests end nothing (lanes of a vector that failed are reported after the loop), so nothing is concluded from them there.
 
 use std::collections::{BTreeMap, BTreeSet};
 

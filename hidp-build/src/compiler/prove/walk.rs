@@ -81,6 +81,8 @@ pub(crate) struct Walker<'f, 'c> {
     conditions: usize,
     /// Not 0 while statements are tried that the client must not see.
     dry: usize,
+    /// Conditions `a || b` that hold: the facts of either side.
+    choices: Vec<[Vec<Lin>; 2]>,
 }
 
 /// What a loop does not change.
@@ -119,17 +121,18 @@ impl<'f, 'c> Walker<'f, 'c> {
                 }
             }
         }
-        Walker { cx, client, unstable, shapes: BTreeMap::new(), conditions: 0, dry: 0 }
+        Walker { cx, client, unstable, shapes: BTreeMap::new(), conditions: 0, dry: 0, choices: Vec::new() }
     }
 
     /// Walks statements; what they teach ends with them.
     pub(crate) fn block(&mut self, block: &mut Block) {
         let facts = self.cx.facts.len();
-        let conditions = self.conditions;
+        let (conditions, choices) = (self.conditions, self.choices.len());
         for stmt in &mut block.stmts {
             self.stmt(stmt);
         }
         self.conditions = conditions;
+        self.choices.truncate(choices);
         self.cx.facts.truncate(facts);
     }
 
@@ -174,9 +177,31 @@ impl<'f, 'c> Walker<'f, 'c> {
                 for (_, value) in values {
                     self.expr(value);
                 }
-                if self.cx.map_depth == 0 {
-                    self.cx.assume(cond, true);
-                }
+                self.require(cond);
+            }
+        }
+    }
+
+    /// What follows in this block runs only if `cond` holds. Of `a || b` it is not known which: remembered until it is.
+    fn require(&mut self, cond: &Expr) {
+        self.cx.assume(cond, true);
+        if let ExprKind::Lazy { and: false, left, right } = &cond.kind {
+            let [left, right] = [left, right].map(|side| {
+                let known = self.cx.facts.len();
+                self.cx.assume(side, true);
+                self.cx.facts.split_off(known)
+            });
+            self.choices.push([left, right]);
+        }
+    }
+
+    /// Of every `a || b`, what is left when one of them is impossible here.
+    fn settle_choices(&mut self) {
+        for [left, right] in self.choices.clone() {
+            if self.cx.refutes(&left, 0) {
+                right.into_iter().for_each(|fact| self.cx.fact(fact));
+            } else if self.cx.refutes(&right, 0) {
+                left.into_iter().for_each(|fact| self.cx.fact(fact));
             }
         }
     }
@@ -359,6 +384,7 @@ impl<'f, 'c> Walker<'f, 'c> {
         let positions: Vec<Position> =
             map.iters.iter().zip(&bounds).map(|(iter, bounds)| self.cx.enter_iter(iter, bounds)).collect();
         self.assume_positions(&positions, &[]);
+        self.settle_choices();
         self.cx.map_depth += 1;
         if self.dry == 0 {
             self.client.enter_map(&mut self.cx, map, &positions, conditional);

@@ -5,9 +5,10 @@ use std::rc::Rc;
 
 use crate::compiler::diag::Sink;
 use crate::compiler::ir::par::effects::argument_direction;
+use crate::compiler::ir::par::visit::{walk_stmts, walk_vars};
 use crate::compiler::ir::par::{
-    ArrayRef, CallArg, Extent, Fold, FoldKind, Map, Place, PrimCall, PrimValue, Program, Section, SectionDim, Stmt,
-    StmtKind, VarId,
+    ArrayRef, Block, CallArg, Extent, Fold, FoldKind, FuncId, Map, Place, PrimCall, PrimValue, Program, Section,
+    SectionDim, Stmt, StmtKind, VarId,
 };
 use crate::compiler::prim::Prim;
 use crate::compiler::prove::context::{Context, Position};
@@ -181,7 +182,13 @@ impl<'a> Recorder<'a> {
         });
     }
 
-    fn section(&mut self, cx: &mut Context<'_>, section: &Section, doing: Doing) {
+    /// A primitive, if a function gives one its parameter.
+    fn primitive_inside(&mut self, callee: FuncId, position: usize) -> Option<Primitive> {
+        self.prims += 1;
+        gives_to_primitive(self.program, callee, position).then_some(Primitive { call: self.prims - 1, region: None })
+    }
+
+    fn section(&mut self, cx: &mut Context<'_>, section: &Section, doing: Doing, prim: Option<Primitive>) {
         let Some(chain) = self.shared_chain(section.array) else { return };
         let facts = cx.facts.len();
         let mut index = Vec::new();
@@ -205,12 +212,37 @@ impl<'a> Recorder<'a> {
             unconditional_from: chain.len(),
             chain,
             fold_over: None,
-            prim: None,
+            prim,
             span: section.span,
         };
         cx.facts.truncate(facts);
         self.accesses.push(access);
     }
+}
+
+/// Whether a function, or one that it calls, gives its parameter to a primitive. No function calls itself.
+fn gives_to_primitive(program: &Program, callee: FuncId, position: usize) -> bool {
+    let Some(func) = program.funcs.get(callee) else { return true };
+    let Some(&param) = func.params.get(position) else { return true };
+    let mut found = false;
+    walk_stmts(&func.body, |stmt| match &stmt.kind {
+        StmtKind::Prim(_) => {
+            let one = Block { stmts: vec![stmt.clone()] };
+            walk_vars(&one, |var, _| found |= var == param);
+        }
+        StmtKind::Call { callee, args } => {
+            for (position, arg) in args.iter().enumerate() {
+                let passed = match arg {
+                    CallArg::Array(array) => *array == param,
+                    CallArg::Section(section) => section.array == param,
+                    CallArg::Value(_) | CallArg::Scalar(_) | CallArg::Element(_) => false,
+                };
+                found |= passed && gives_to_primitive(program, *callee, position);
+            }
+        }
+        _ => {}
+    });
+    found
 }
 
 /// The iterators whose iterations together write one element of the fold's target.
@@ -360,8 +392,14 @@ impl Client for Recorder<'_> {
             };
             match arg {
                 CallArg::Value(_) | CallArg::Scalar(_) | CallArg::Element(_) => {}
-                CallArg::Array(array) => self.whole_array(cx, *array, doing, None, stmt.span),
-                CallArg::Section(section) => self.section(cx, section, doing),
+                CallArg::Array(array) => {
+                    let prim = self.primitive_inside(*callee, position);
+                    self.whole_array(cx, *array, doing, prim, stmt.span);
+                }
+                CallArg::Section(section) => {
+                    let prim = self.primitive_inside(*callee, position);
+                    self.section(cx, section, doing, prim);
+                }
             }
         }
     }

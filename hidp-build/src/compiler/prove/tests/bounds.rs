@@ -1,4 +1,5 @@
 use crate::compiler::ir::par::*;
+use crate::compiler::ir::par::{read, verify};
 use crate::compiler::prove::testing::*;
 use crate::compiler::prove::{Facts, RemainingKind, bounds, remaining};
 use crate::compiler::syntax::ast::Direction;
@@ -343,4 +344,33 @@ fn questions_about_extents() {
     assert!(!facts.same_extent(&n_read, &m_read));
     assert!(facts.proves_le(&n_read, &one_plus_n));
     assert!(!facts.proves_le(&one_plus_n, &n_read));
+}
+
+/// What remains of the function `f` of a program in textual form.
+fn remains(text: &str) -> Vec<RemainingKind> {
+    let program = read(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    verify(&program).unwrap_or_else(|errors| panic!("{errors:?}\n{text}"));
+    let func = program.entries[0];
+    left((program, func))
+}
+
+#[test]
+fn a_required_segment_is_inside_where_it_is_not_empty() {
+    let text = |cond: &str| {
+        format!(
+            "func f(a, lo, hi, y) dims (N, S) {{
+               vars {{ N: long dim; S: long dim; a: float[N] input; lo: int[S] input; hi: int[S] input; y: float[S] inout;
+                      s: long iter; k: long iter; v: float local; l: long local; h: long local; }}
+               map (s = 0 .. S by 1) {{
+                 declare l; l = long(lo[s?]); declare h; h = long(hi[s?]);
+                 require {cond} fault Segment (\"\" l, \"\" h, \"\" N);
+                 map (k = l .. h by 1) {{ declare v; v = a[k?]; }}
+                 fold reduce \"+\" float neutral 0.0:float value v over (k) into y[s?];
+               }}
+             }} entries (f)"
+        )
+    };
+    assert_eq!(remains(&text("((h <= l) || ((l >= 0) && (h <= N)))")), []);
+    assert_eq!(remains(&text("((h <= l) || (h <= N))")), [INDEX]);
+    assert_eq!(remains(&text("((h <= (l + 1)) || ((l >= 0) && (h <= N)))")), [INDEX]);
 }

@@ -234,3 +234,28 @@ fn messages_name_the_other_iteration() {
     assert_eq!(found[0].primary.text, "read by iteration `i`");
     assert_eq!(found[0].secondary[0].text, "written by iteration `i - 1`");
 }
+
+#[test]
+fn functions_that_iterations_call() {
+    let text = |arg: &str, body: &str| {
+        format!(
+            "func inner(v) dims (n) {{ vars {{ n: long dim; v: float[n] inout; }} {body} }}
+             func f(A, p) dims (N) {{
+               vars {{ N: long dim; A: float[N, N] inout; p: float[N] inout; i: long iter; }}
+               map (i = 0 .. N by 1) {{ call inner({arg}); }}
+             }} entries (f)"
+        )
+    };
+    let codes = |arg: &str, body: &str| {
+        let mut program = read(&text(arg, body)).unwrap_or_else(|error| panic!("{error}"));
+        let (func, mut sink) = (program.entries[0], Sink::new());
+        races(&mut program, func, &mut sink);
+        sink.finish().iter().map(|diagnostic| diagnostic.code.info().name).collect::<Vec<_>>()
+    };
+    let sort = "prim sort whole(n) in v{; 0, n} out v{; 0, n} dir 1:int;";
+    assert_eq!(codes("section A{at i, range 0 .. N by 1}", sort), Vec::<&str>::new());
+    assert_eq!(codes("section A{range 0 .. N by 1, at i}", sort), Vec::<&str>::new());
+    assert_eq!(codes("section A{at 0, range 0 .. N by 1}", sort), ["HD0404"]);
+    assert_eq!(codes("array p", sort), ["HD0404"]);
+    assert_eq!(codes("array p", "v[0?] = 1.0:float;"), Vec::<&str>::new());
+}
