@@ -123,6 +123,12 @@ impl<'f> Context<'f> {
             self.fact_opt(Lin::constant(MAX_EXTENT.into()).sub(extent));
             total = total.and_then(|product| product.mul(extent));
         }
+        if let Some((first, others)) = extents.split_first() {
+            if !others.is_empty() && others.iter().all(|other| other == first) {
+                let largest = root(MAX_EXTENT.into(), extents.len());
+                self.fact_opt(Lin::constant(largest).sub(first));
+            }
+        }
         if extents.len() > 1 {
             self.fact_opt(total.and_then(|product| Lin::constant(MAX_EXTENT.into()).sub(&product)));
         }
@@ -353,4 +359,19 @@ impl<'f> Context<'f> {
             infeasible(linear.iter().filter(|row| row.terms.contains_key(&vec![atom])).chain([&negative]))
         })
     }
+}
+
+/// The largest number whose power of this degree is at most `value`.
+fn root(value: i128, degree: usize) -> i128 {
+    let (mut low, mut high) = (0, value);
+    while low < high {
+        let middle = low + (high - low + 1) / 2;
+        let power = (0..degree).try_fold(1i128, |power, _| power.checked_mul(middle));
+        if power.is_some_and(|power| power <= value) {
+            low = middle;
+        } else {
+            high = middle - 1;
+        }
+    }
+    low
 }

@@ -225,24 +225,26 @@ fn gives_to_primitive(program: &Program, callee: FuncId, position: usize) -> boo
     let Some(func) = program.funcs.get(callee) else { return true };
     let Some(&param) = func.params.get(position) else { return true };
     let mut found = false;
-    walk_stmts(&func.body, |stmt| match &stmt.kind {
-        StmtKind::Prim(_) => {
+    walk_stmts(&func.body, |stmt| {
+        if let StmtKind::Prim(_) = &stmt.kind {
             let one = Block { stmts: vec![stmt.clone()] };
             walk_vars(&one, |var, _| found |= var == param);
         }
-        StmtKind::Call { callee, args } => {
+        if let StmtKind::Call { callee, args } = &stmt.kind {
             for (position, arg) in args.iter().enumerate() {
-                let passed = match arg {
-                    CallArg::Array(array) => *array == param,
-                    CallArg::Section(section) => section.array == param,
-                    CallArg::Value(_) | CallArg::Scalar(_) | CallArg::Element(_) => false,
-                };
-                found |= passed && gives_to_primitive(program, *callee, position);
+                found |= passed_array(arg) == Some(param) && gives_to_primitive(program, *callee, position);
             }
         }
-        _ => {}
     });
     found
+}
+
+fn passed_array(arg: &CallArg) -> Option<VarId> {
+    match arg {
+        CallArg::Array(array) => Some(*array),
+        CallArg::Section(section) => Some(section.array),
+        CallArg::Value(_) | CallArg::Scalar(_) | CallArg::Element(_) => None,
+    }
 }
 
 /// The iterators whose iterations together write one element of the fold's target.
