@@ -175,8 +175,7 @@ impl Builder {
         isas: &[Isa],
         output: &PipelineOutput,
     ) -> std::result::Result<Vec<Library>, Problem> {
-        let mut include = self.include.clone().map_or_else(cargo::run_time_headers, Ok)?;
-        include.push(cargo.root.clone()); // native headers
+        let include = self.include.clone().map_or_else(cargo::run_time_headers, Ok)?;
         self.check_headers(cargo)?;
         let toolchain = Toolchain::find(&cargo.out_dir, self.threads)?;
         for file in &output.cpp {
@@ -190,6 +189,7 @@ impl Builder {
             files: &files,
             isas,
             include: &include,
+            root: &cargo.root,
             library: &library,
         });
         compiled.headers.iter().for_each(|header| cargo::watch(header));

@@ -24,7 +24,10 @@ pub(crate) struct Job<'a> {
     /// C++ files in `out_dir`.
     pub(crate) files: &'a [String],
     pub(crate) isas: &'a [Isa],
+    /// Folders with the run time's headers.
     pub(crate) include: &'a [PathBuf],
+    /// Native headers are relative to this folder. System headers are not looked for there, whatever lies in it.
+    pub(crate) root: &'a Path,
     /// Name of the static library.
     pub(crate) library: &'a str,
 }
@@ -101,7 +104,7 @@ impl Unit<'_> {
 
     /// Everything but the contents of files that the object is made from.
     fn key(&self) -> String {
-        let inputs = (self.job.toolchain.identity(), self.flags(), self.job.include, self.file);
+        let inputs = (self.job.toolchain.identity(), self.flags(), self.job.include, self.job.root, self.file);
         format!("{:016x}", cargo::hash(&inputs))
     }
 
@@ -156,6 +159,7 @@ impl Unit<'_> {
         for folder in self.job.include {
             command.arg("-I").arg(folder);
         }
+        command.arg("-iquote").arg(self.job.root);
         command.arg("-MMD").arg("-MF").arg(&depfile);
         command.arg("-c").arg(self.job.out_dir.join(self.file)).arg("-o").arg(&object);
         let shown = format!("{command:?}");

@@ -19,7 +19,7 @@ use crate::{Error, Isa};
 ///
 /// Environment variables that [`Context::new`] reads:
 ///
-/// - `HIDP_THREADS`: number of threads; all of the machine's if it is not set.
+/// - `HIDP_THREADS`: number of threads, at most 1024; all of the machine's if it is not set.
 /// - `HIDP_ISA`: `base`, `v2`, `v3` or `v4` (x86-64-v2, …); the best that the machine has if it is not set.
 /// - `HIDP_FORCE`: the plan that entries run; each entry's own choice if it is not set.
 #[derive(Clone)]
@@ -201,7 +201,7 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// Number of threads.
+    /// Number of threads, from 1 to 1024.
     pub fn threads(mut self, threads: u32) -> Self {
         self.threads = Some(threads);
         self
@@ -236,14 +236,13 @@ impl Builder {
     /// What is set here, else in the environment, else the default.
     fn resolve(self, variable: impl Fn(&str) -> Option<OsString>) -> Result<Settings, Error> {
         let read = |name: &'static str| variable(name).map(|value| value.to_string_lossy().trim().to_owned());
-        let threads = match (self.threads, read(THREADS)) {
-            (Some(0), _) => return Err(setting(THREADS, "0", THREADS_EXPECTED)),
-            (Some(threads), _) => threads,
-            (None, Some(value)) => match value.parse() {
-                Ok(0) | Err(_) => return Err(setting(THREADS, &value, THREADS_EXPECTED)),
-                Ok(threads) => threads,
+        let asked = self.threads.map(|threads| threads.to_string()).or_else(|| read(THREADS));
+        let threads = match asked {
+            None => 0,
+            Some(value) => match value.parse() {
+                Ok(threads @ 1..=MOST_THREADS) => threads,
+                Ok(_) | Err(_) => return Err(setting(THREADS, &value, THREADS_EXPECTED)),
             },
-            (None, None) => 0,
         };
         let isa = match (self.isa, read(ISA)) {
             (Some(isa), _) => Some(isa),
@@ -266,7 +265,9 @@ impl Builder {
 }
 
 const THREADS: &str = "HIDP_THREADS";
-const THREADS_EXPECTED: &str = "a positive number of threads";
+const THREADS_EXPECTED: &str = "a number of threads from 1 to 1024";
+/// OpenMP ends the process where the system has no more threads to give.
+const MOST_THREADS: u32 = 1024;
 const ISA: &str = "HIDP_ISA";
 const ISA_EXPECTED: &str = "`base`, `v2`, `v3` or `v4`";
 const FORCE: &str = "HIDP_FORCE";
@@ -323,13 +324,14 @@ mod tests {
     #[test]
     fn senseless_settings_are_errors() {
         let message = |name, value| resolve(Context::builder(), &[(name, value)]).unwrap_err().to_string();
-        for value in ["0", "-1", "many", ""] {
-            let expected = format!("HIDP_THREADS is `{value}`, expected a positive number of threads");
+        for value in ["0", "-1", "many", "", "1025", "4000000000", "1e9"] {
+            let expected = format!("HIDP_THREADS is `{value}`, expected a number of threads from 1 to 1024");
             assert_eq!(message("HIDP_THREADS", value), expected);
         }
         assert_eq!(message("HIDP_ISA", "avx2"), "HIDP_ISA is `avx2`, expected `base`, `v2`, `v3` or `v4`");
         assert_eq!(message("HIDP_FORCE", ""), "HIDP_FORCE is ``, expected the name of a plan");
         assert!(resolve(Context::builder().threads(0), &[]).is_err());
+        assert!(resolve(Context::builder().threads(u32::MAX), &[]).is_err());
     }
 
     #[test]

@@ -41,8 +41,8 @@ impl std::error::Error for ViewError {}
 /// Implemented for `ndarray` arrays and views, vectors, slices and Rust arrays, for a pair of one of these and a shape,
 /// `(&data, [rows, columns])`, and for references to all of them. Row-major and contiguous in all cases.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not an array of {R} dimensions with elements `{T}`",
-    label = "not an array of {R} dimensions with elements `{T}`",
+    message = "`{Self}` is not an array of rank {R} with elements `{T}`",
+    label = "not an array of rank {R} with elements `{T}`",
     note = "pass an `ndarray` array or view, or a slice with its shape: `&(&data, [rows, columns])`"
 )]
 pub trait View<T, const R: usize> {
@@ -52,8 +52,8 @@ pub trait View<T, const R: usize> {
 
 /// Something that can be written as an array of `R` dimensions with elements of type `T`.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` is not a writable array of {R} dimensions with elements `{T}`",
-    label = "not a writable array of {R} dimensions with elements `{T}`",
+    message = "`{Self}` is not a writable array of rank {R} with elements `{T}`",
+    label = "not a writable array of rank {R} with elements `{T}`",
     note = "pass an `ndarray` array or mutable view, or a mutable slice with its shape: `&mut (&mut data[..], [rows, columns])`"
 )]
 pub trait ViewMut<T, const R: usize> {

@@ -24,7 +24,9 @@ pub(crate) fn run(case: &Case, program: &Program) -> Result<(), String> {
             let func = &program.funcs[*entry];
             let args = Maker::new(func, sizes, number as u64, &fillings).args();
             let expected = interpret(program, *entry, args.clone());
-            if let Err(error @ (Error::Unsound(_) | Error::Race { .. } | Error::Native(_) | Error::OutOfFuel)) = &expected {
+            if let Err(error @ (Error::Unsound(_) | Error::Race { .. } | Error::Native(_) | Error::OutOfFuel)) =
+                &expected
+            {
                 return Err(format!("`{}` before any pass: {error}", func.name));
             }
             ended |= expected.is_ok();

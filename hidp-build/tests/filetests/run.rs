@@ -44,7 +44,10 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     let build = |isa| Kernels::build(&subject.stem, &subject.cpp, isa);
     let built: Vec<Kernels> = std::thread::scope(|scope| {
         let handles: Vec<_> = isas.iter().map(|&isa| scope.spawn(move || build(isa))).collect();
-        handles.into_iter().map(|handle| handle.join().expect("the compiler's thread ends")).collect::<Result<_, String>>()
+        handles
+            .into_iter()
+            .map(|handle| handle.join().expect("the compiler's thread ends"))
+            .collect::<Result<_, String>>()
     })?;
     let fillings = fillings(&case.text)?;
     let mut ended = 0;
