@@ -13,6 +13,7 @@
 mod builder;
 mod cargo;
 pub mod compiler;
+mod explain;
 mod host_cc;
 mod report;
 mod sources;
@@ -22,6 +23,8 @@ use std::path::Path;
 
 pub use builder::Builder;
 pub use compiler::emit::rust::Isa;
+pub use compiler::explain::Wanted;
+pub use explain::explain;
 pub use report::{Error, Result};
 
 /// Compiles all `.hdp` files in a folder and the folders below it. The folder is relative to the package's root.

@@ -2,6 +2,7 @@
 
 mod bench;
 mod command;
+mod explain;
 mod tidy;
 
 use std::process::ExitCode;
@@ -21,6 +22,8 @@ cargo xtask <command>
   doc           rustdoc of the public crates, warnings denied
   tidy          layering, headers that compile alone, file sizes, text rules
   bench [CASE]  benchmarks beside their peers, as a table of ratios
+  explain FILE.hdp [ENTRY] [--par] [--imp] [--source]
+                what the compiler makes of a file: shapes, fusion, remaining checks, plans
 ";
 
 fn main() -> ExitCode {
@@ -36,7 +39,9 @@ fn main() -> ExitCode {
 fn run() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest: Vec<&str> = args.iter().skip(1).map(String::as_str).collect();
-    std::env::set_current_dir(workspace_root())?;
+    if args.first().is_none_or(|command| command != "explain") {
+        std::env::set_current_dir(workspace_root())?;
+    }
     match args.first().map(String::as_str) {
         Some("test") => test(&rest),
         Some("ci") => ci(),
@@ -46,6 +51,7 @@ fn run() -> Result<()> {
         Some("doc") => doc(),
         Some("tidy") => tidy::run(),
         Some("bench") => bench::run(&rest),
+        Some("explain") => explain::run(&rest),
         Some("help" | "--help" | "-h") | None => {
             print!("{USAGE}");
             Ok(())
@@ -55,7 +61,8 @@ fn run() -> Result<()> {
 }
 
 fn test(extra: &[&str]) -> Result<()> {
-    cargo(&["test", "--workspace"]).args(extra).run()
+    // Tests start more threads than there are processors; they must not spin for one another.
+    cargo(&["test", "--workspace"]).args(extra).env("OMP_WAIT_POLICY", "passive").run()
 }
 
 fn ci() -> Result<()> {

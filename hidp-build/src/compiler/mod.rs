@@ -5,12 +5,16 @@
 //!
 //! | layer | modules |
 //! |---|---|
-//! | 0 | [`source`], [`index`] |
-//! | 1 | [`diag`], [`ty`] |
-//! | 2 | [`prim`], [`syntax`] |
-//! | 3 | `check`, [`ir`], [`prove`], [`target`] |
-//! | 4 | `pass`, [`plan`], [`lower`], `emit` |
-//! | 5 | [`pipeline`] |
+//! | 0 | [`index`] |
+//! | 1 | [`source`] |
+//! | 2 | [`diag`], [`ty`] |
+//! | 3 | [`prim`], [`syntax`] |
+//! | 4 | [`ir`], [`target`] |
+//! | 5 | [`prove`] |
+//! | 6 | [`check`], [`pass`], [`plan`], [`emit`] |
+//! | 7 | [`lower`] |
+//! | 8 | [`pipeline`] |
+//! | 9 | [`explain`] |
 
 pub mod index;
 pub mod source;
@@ -33,4 +37,5 @@ pub mod plan;
 
 pub mod emit;
 
+pub mod explain;
 pub mod pipeline;

@@ -24,6 +24,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("emit", 6),
     ("lower", 7),
     ("pipeline", 8),
+    ("explain", 9),
 ];
 
 /// What the pure compiler must not touch.

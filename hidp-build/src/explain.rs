@@ -1,0 +1,34 @@
+//! Explains what the compiler makes of files: for tools, not for build scripts.
+
+use std::path::{Path, PathBuf};
+
+use crate::compiler::diag::Sink;
+use crate::compiler::explain::{self, Wanted};
+use crate::compiler::pipeline::{Options, PipelineInput, front, optimise};
+use crate::report::{Report, Result};
+use crate::sources;
+
+/// Explains the entries of a `.hdp` file, or the one of this name: nested shapes, what fused and what did not, the checks that
+/// remain, the plans, and what else is wanted.
+pub fn explain(file: impl AsRef<Path>, name: Option<&str>, wanted: Wanted) -> Result<String> {
+    let loaded = sources::load(Path::new(""), &[PathBuf::from(file.as_ref())]);
+    let mut report = Report::default();
+    loaded.problems.iter().for_each(|problem| report.problem(problem));
+    report.diagnostics(&loaded.sources, &loaded.diagnostics);
+    report.error().map_or(Ok(()), Err)?;
+
+    let input = PipelineInput { sources: loaded.sources, files: loaded.files, options: Options::default() };
+    let mut sink = Sink::new();
+    let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink));
+    report.diagnostics(&input.sources, &sink.finish());
+    report.error().map_or(Ok(()), Err)?;
+
+    let program = program.unwrap_or_default();
+    let chosen = program.entries.iter().filter(|&&func| name.is_none_or(|name| program.funcs[func].name == name));
+    let texts: Vec<String> = chosen.map(|&func| explain::entry(&input, &program, func, wanted)).collect();
+    if let (true, Some(name)) = (texts.is_empty(), name) {
+        let names: Vec<&str> = program.entries.iter().map(|&func| program.funcs[func].name.as_str()).collect();
+        return Ok(format!("there is no entry `{name}`; there are: {}\n", names.join(", ")));
+    }
+    Ok(texts.join("\n"))
+}
