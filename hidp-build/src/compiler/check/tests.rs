@@ -345,3 +345,52 @@ fn spmv_multiplies() {
     ];
     assert_eq!(numbers(&run(SPMV, args)[4]), [70.0, 0.0, 60.0]);
 }
+
+/// Words of the canonical programs, taken out, doubled and exchanged: whatever comes out is checked without a panic, and what
+/// is accepted is well formed.
+#[test]
+fn damaged_programs_do_no_harm() {
+    let mut seed = 1u64;
+    let mut next = |below: usize| {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as usize % below
+    };
+    let words = |text: &str| -> Vec<String> {
+        let mut words = vec![String::new()];
+        for c in text.chars() {
+            let word = |c: char| c.is_alphanumeric() || c == '_';
+            if !words.last().is_some_and(|w| w.chars().all(word) && word(c)) {
+                words.push(String::new());
+            }
+            words.last_mut().expect("not empty").push(c);
+        }
+        words
+    };
+    for text in [GEMM, HIMENO, SPMV, QUICKSORT] {
+        let words = words(text);
+        for _ in 0..150 {
+            let mut damaged = words.clone();
+            for _ in 0..1 + next(2) {
+                let (a, b) = (next(damaged.len()), next(damaged.len()));
+                match next(3) {
+                    0 => drop(damaged.remove(a)),
+                    1 => damaged[a] = damaged[b].clone(),
+                    _ => damaged.swap(a, b),
+                }
+            }
+            let text = damaged.concat();
+            let mut sources = SourceMap::new();
+            let file = sources.add("test.hdp", text.clone());
+            let mut sink = Sink::new();
+            let ast = crate::compiler::syntax::parse(&sources, file, &mut sink);
+            if sink.has_errors() {
+                continue;
+            }
+            let program = check(&sources, &[SourceUnit { id: file, ast, imports: Vec::new() }], &mut sink);
+            if !sink.has_errors() {
+                let verified = par::verify(&program);
+                assert!(verified.is_ok(), "{text}\n{verified:?}");
+            }
+        }
+    }
+}

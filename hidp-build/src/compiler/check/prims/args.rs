@@ -182,7 +182,14 @@ impl Cx<'_> {
         self.in_place(input.array, input_span, output_span, call, why)
     }
 
-    fn in_place<T>(&mut self, array: VarId, first: Span, second: Span, call: &Use<'_>, why: &str) -> Option<T> {
+    pub(super) fn in_place<T>(
+        &mut self,
+        array: VarId,
+        first: Span,
+        second: Span,
+        call: &Use<'_>,
+        why: &str,
+    ) -> Option<T> {
         let name = self.vars[array].name.clone();
         self.error(
             Diagnostic::new(

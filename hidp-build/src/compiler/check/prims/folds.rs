@@ -1,13 +1,13 @@
 //! Primitives that fold: min, max, reduce, scan, exscan, histogram.
 
 use crate::compiler::diag::{Code, Diagnostic};
-use crate::compiler::ir::par::{Expr, Extent, FoldOp, PrimValue, Stmt, StmtKind, Target};
+use crate::compiler::ir::par::{Expr, Extent, FoldOp, PrimValue, Stmt, Target};
 use crate::compiler::prim::{Form, Prim};
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast;
 use crate::compiler::ty::{Scalar, Ty};
 
-use super::super::access::{Sub, dimensions, stmt};
+use super::super::access::{Sub, dimensions};
 use super::super::convert::Purpose;
 use super::super::cx::Cx;
 use super::super::ops::OpArg;
@@ -62,8 +62,7 @@ impl Cx<'_> {
         };
         prim.op = Some(self.primitive_op(call, ty, prim.directives.ordered, target.span)?);
         self.folds_to(element, ty, input.span, target.span)?;
-        out.push(stmt(StmtKind::Prim(Box::new(prim)), call.span));
-        Some(())
+        self.finish_primitive(call, prim, out)
     }
 
     fn primitive_op(&mut self, call: &Use<'_>, ty: Ty, ordered: bool, because: Span) -> Option<FoldOp> {
@@ -149,8 +148,7 @@ impl Cx<'_> {
         let mut prim = self.new_call(call, form, extent, row, directives);
         prim.op = Some(op);
         prim.output = Some(to.array);
-        out.push(stmt(StmtKind::Prim(Box::new(prim)), call.span));
-        Some(())
+        self.finish_primitive(call, prim, out)
     }
 
     pub(super) fn histogram_primitive(&mut self, call: &Use<'_>, out: &mut Vec<Stmt>) -> Option<()> {
@@ -183,8 +181,7 @@ impl Cx<'_> {
         prim.op = Some(op);
         prim.values = Some((values_row.array, None));
         prim.output = Some(to.array);
-        out.push(stmt(StmtKind::Prim(Box::new(prim)), call.span));
-        Some(())
+        self.finish_primitive(call, prim, out)
     }
 
     pub(super) fn direction(&mut self, e: &ast::Expr) -> Option<Expr> {

@@ -1,11 +1,12 @@
 //! Primitives: which one a name means, its forms, and the type rules of its arguments.
 
 use crate::compiler::diag::{Code, Diagnostic};
-use crate::compiler::ir::par::{Directives, Extent, PrimCall, Stmt};
+use crate::compiler::ir::par::{Directives, Extent, PrimCall, PrimValue, Stmt, StmtKind, VarId};
 use crate::compiler::prim::{Form, Prim};
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::{self, Arg};
 
+use super::access::stmt;
 use super::cx::{Cx, Named};
 use super::ops::OpArg;
 
@@ -318,5 +319,34 @@ impl Cx<'_> {
             directives,
             span: call.span,
         }
+    }
+
+    /// The call is complete: bounds, pivots and inputs must not be arrays that it writes.
+    fn finish_primitive(&mut self, call: &Use<'_>, prim: PrimCall, out: &mut Vec<Stmt>) -> Option<()> {
+        let mut written: Vec<(VarId, Span)> = Vec::new();
+        let values = prim.values.as_ref();
+        written.extend(prim.output.iter().chain(values.and_then(|(_, out)| out.as_ref())).map(|a| (a.array, a.span)));
+        let mut read: Vec<(VarId, Span)> = Vec::new();
+        if let Extent::Vectors { low, high } = &prim.extent {
+            read.extend([(low.array, low.span), (high.array, high.span)]);
+        }
+        if let Some(PrimValue::Array(pivots)) = &prim.pivot {
+            read.push((pivots.array, pivots.span));
+        }
+        if let Some((low, high)) = prim.new_bounds {
+            // The rows were compared with each other before; new bounds are compared with everything.
+            written.extend([(low, call.span), (high, call.span)]);
+            let rows =
+                [Some(&prim.input), prim.output.as_ref(), values.map(|(v, _)| v), values.and_then(|(_, v)| v.as_ref())];
+            let clash = rows.into_iter().flatten().find(|row| row.array == low || row.array == high);
+            read.extend(clash.map(|row| (row.array, row.span)));
+        }
+        for (array, span) in read {
+            if let Some((_, written_at)) = written.iter().find(|(other, _)| *other == array) {
+                return self.in_place(array, span, *written_at, call, "it needs both while it runs");
+            }
+        }
+        out.push(stmt(StmtKind::Prim(Box::new(prim)), call.span));
+        Some(())
     }
 }

@@ -1,13 +1,12 @@
 //! Primitives that move elements: sort, reverse, partition.
 
 use crate::compiler::diag::{Code, Diagnostic};
-use crate::compiler::ir::par::{Extent, ScalarFnId, Stmt, StmtKind, VarId};
+use crate::compiler::ir::par::{Extent, ScalarFnId, Stmt, VarId};
 use crate::compiler::prim::{Form, Prim};
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast;
 use crate::compiler::ty::{Scalar, Ty};
 
-use super::super::access::stmt;
 use super::super::cx::{Cx, Named};
 use super::super::items::Global;
 use super::Use;
@@ -99,8 +98,7 @@ impl Cx<'_> {
         prim.output = Some(keys.1.array);
         prim.values = values.map(|(from, to)| (from.array, Some(to.array)));
         prim.dir = Some(dir?);
-        out.push(stmt(StmtKind::Prim(Box::new(prim)), call.span));
-        Some(())
+        self.finish_primitive(call, prim, out)
     }
 
     pub(super) fn reverse_primitive(&mut self, call: &Use<'_>, out: &mut Vec<Stmt>) -> Option<()> {
@@ -114,8 +112,7 @@ impl Cx<'_> {
             self.info_mut(row.array.array).read = true;
             let mut prim = self.new_call(call, form, extent, row, directives);
             prim.prim = Prim::ReverseInplace;
-            out.push(stmt(StmtKind::Prim(Box::new(prim)), call.span));
-            return Some(());
+            return self.finish_primitive(call, prim, out);
         }
         let [from, to, bounds @ ..] = call.args.as_slice() else { return self.wrong_count(call) };
         let pair = self.pair(call, from, to, false, out);
@@ -123,8 +120,7 @@ impl Cx<'_> {
         let ((input, output), (form, extent)) = (pair?, extent?);
         let mut prim = self.new_call(call, form, extent, input, directives);
         prim.output = Some(output.array);
-        out.push(stmt(StmtKind::Prim(Box::new(prim)), call.span));
-        Some(())
+        self.finish_primitive(call, prim, out)
     }
 
     // ---- partition
@@ -170,8 +166,7 @@ impl Cx<'_> {
         prim.pivot = Some(pivot);
         prim.new_bounds = new_bounds;
         prim.result = result;
-        out.push(stmt(StmtKind::Prim(Box::new(prim)), call.span));
-        Some(())
+        self.finish_primitive(call, prim, out)
     }
 
     fn count_result(&mut self, e: &ast::Expr) -> Option<crate::compiler::ir::par::Target> {
