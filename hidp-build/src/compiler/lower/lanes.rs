@@ -13,6 +13,9 @@ use crate::compiler::plan::{self, Stride};
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
+/// Statements of a reduction up to which several of its iterations are written out.
+const MOST_REPEATED: usize = 4;
+
 /// A copy of the elements that an access reads in one tile column: `panel[(k - first) * width + lane]`.
 #[derive(Clone, Debug)]
 pub(super) struct Panel {
@@ -370,37 +373,101 @@ impl Lowerer<'_> {
         shared: &BTreeMap<par::VarId, VarId>,
         accs: &[VarId],
     ) {
+        let low = self.body.fix("low", low);
+        let high = self.body.fix("high", high);
+        let low = match tile.rows {
+            Some(_) => low,
+            None => self.fold_several(map, range, low, high.clone(), tile, shared, accs),
+        };
         self.range_loop(range, low, high, LoopKind::Seq, &mut |this| {
             if !this.panels.is_empty() {
                 let position = make::sub(this.read(range.var), range.lo.clone());
                 let depth = this.body.fix("depth", make::mul(position, make::long(tile.lane_tile.into())));
                 this.depth = Some(depth);
             }
-            this.every_element(tile, shared, &mut |this, at| this.fold_lane(map, at, accs));
+            this.every_element(tile, shared, &mut |this, at| {
+                let targets: Vec<Element> = accs.iter().map(|base| make::element(*base, at.clone())).collect();
+                let before = map.folds.iter().zip(&targets).map(|(fold, at)| make::load(at.clone(), fold.op.ty));
+                let before = before.collect();
+                let after = this.fold_lane(map, before);
+                for (target, value) in targets.into_iter().zip(after) {
+                    this.body.push(Stmt::Store { target, value });
+                }
+            });
             this.depth = None;
         });
     }
 
-    /// What one iteration of a reduction adds for one row and lane.
-    fn fold_lane(&mut self, map: &Map, at: Expr, accs: &[VarId]) {
+    /// Without rows that share loads, several iterations of the reduction at once, so that accumulators are loaded and stored
+    /// less often than what they add. Gives the first position that is left.
+    #[allow(clippy::too_many_arguments)]
+    fn fold_several(
+        &mut self,
+        map: &Map,
+        range: &Range,
+        low: Expr,
+        high: Expr,
+        tile: &Tile,
+        shared: &BTreeMap<par::VarId, VarId>,
+        accs: &[VarId],
+    ) -> Expr {
+        let several = i64::from(self.model.lane_unroll);
+        if map.body.stmts.len() > MOST_REPEATED || several < 2 {
+            return low;
+        }
+        let groups = make::div(make::sub(high, low.clone()), make::long(several));
+        let past = make::add(low.clone(), make::mul(groups, make::long(several)));
+        let past = self.body.fix("past", past);
+        let first = self.body.enter_loop("group");
+        let iterators: Vec<Expr> = (0..several)
+            .map(|next| {
+                let position = make::add(make::var(first, Ty::LONG), make::long(next));
+                self.body.fix("iteration", make::add(range.lo.clone(), make::mul(position, range.step.clone())))
+            })
+            .collect();
+        self.every_element(tile, shared, &mut |this, at| {
+            let targets: Vec<Element> = accs.iter().map(|base| make::element(*base, at.clone())).collect();
+            let slots: Vec<(VarId, Ty)> = map
+                .folds
+                .iter()
+                .zip(&targets)
+                .map(|(fold, at)| {
+                    let init = make::load(at.clone(), fold.op.ty);
+                    (this.body.slot("acc", fold.op.ty, Some(init)), fold.op.ty)
+                })
+                .collect();
+            for iterator in &iterators {
+                this.body.bindings.insert(range.var, Binding::Fixed(iterator.clone()));
+                let before = slots.iter().map(|(slot, ty)| make::var(*slot, *ty)).collect();
+                let after = this.fold_lane(map, before);
+                for ((slot, _), value) in slots.iter().zip(after) {
+                    this.body.push(make::set(*slot, value));
+                }
+            }
+            for ((slot, ty), target) in slots.into_iter().zip(targets) {
+                this.body.push(Stmt::Store { target, value: make::var(slot, ty) });
+            }
+        });
+        self.body.leave_loop_step(first, low, past.clone(), make::long(several), LoopKind::Seq);
+        past
+    }
+
+    /// The accumulators of one row and lane after one more iteration of a reduction.
+    fn fold_lane(&mut self, map: &Map, before: Vec<Expr>) -> Vec<Expr> {
         let factors = self.lane_product(map);
         let plain = map.body.stmts.len() - usize::from(factors.is_some());
         self.stmts(&map.body.stmts[..plain]);
-        for (fold, base) in map.folds.iter().zip(accs) {
-            let target = make::element(*base, at.clone());
-            let before = make::load(target.clone(), fold.op.ty);
-            let value = match factors {
-                Some((a, b)) => {
-                    let (a, b) = (self.expr(a), self.expr(b));
-                    make::mul_add(a, b, before)
-                }
-                None => {
-                    let value = self.read(fold.value);
-                    self.apply(&fold.op, before, value)
-                }
-            };
-            self.body.push(Stmt::Store { target, value });
-        }
+        let step = |this: &mut Self, (fold, before): (&Fold, Expr)| match factors {
+            Some((a, b)) => {
+                let (a, b) = (this.expr(a), this.expr(b));
+                make::mul_add(a, b, before)
+            }
+            None => {
+                let value = this.read(fold.value);
+                this.apply(&fold.op, before, value)
+            }
+        };
+        map.folds.iter().zip(before).map(|pair| step(self, pair)).collect()
     }
 
     fn lane_product<'m>(&self, map: &'m Map) -> Option<(&'m par::Expr, &'m par::Expr)> {

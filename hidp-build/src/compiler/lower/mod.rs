@@ -8,6 +8,7 @@
 //! | `space` | ranges of iterators, shared and clipped index spaces |
 //! | `map` | maps: which strategy, kernels, loops of one thread |
 //! | `vector` | loops in vector lanes, guarded and short ones |
+//! | `lane_fold` | reductions of floats in vector lanes |
 //! | `fold` | reductions: in lanes, in blocks, pairwise |
 //! | `scan` | prefix folds |
 //! | `lanes` | tiles of rows and lanes |
@@ -29,6 +30,7 @@ use crate::compiler::ty::Ty;
 mod build;
 mod expr;
 mod fold;
+mod lane_fold;
 mod lanes;
 mod make;
 mod map;

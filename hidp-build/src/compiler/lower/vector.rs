@@ -6,11 +6,11 @@ use std::mem;
 use super::fold::Acc;
 use super::space::Range;
 use super::{Binding, Checks, Lowerer, make};
-use crate::compiler::ir::imp::{Expr, LoopKind};
+use crate::compiler::ir::imp::{self, Expr, LoopKind};
 use crate::compiler::ir::par::effects::{expr_may_fault, may_fault};
 use crate::compiler::ir::par::{self, BinOp, Block, ExprKind, FoldFn, Map, Place, StmtKind, visit};
 use crate::compiler::plan::{self, Stride};
-use crate::compiler::ty::Ty;
+use crate::compiler::ty::{Scalar, Ty};
 
 /// Factors of an iterator up to which testing the ends of a range is enough: no index between them wraps.
 const MOST_STRIDE: i128 = 1024;
@@ -62,12 +62,21 @@ impl Lowerer<'_> {
     }
 
     fn lane_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
+        if accs.iter().any(|acc| acc.fold.op.ty.scalar().is_some_and(Scalar::is_float)) {
+            self.lane_fold(map, range, low, high, accs);
+            return;
+        }
+        let kind = LoopKind::Simd { reductions: self.reductions(accs) };
+        self.range_loop(range, low, high, kind, &mut |this| this.iteration(map, accs));
+    }
+
+    /// What the lanes of a loop reduce: accumulators, and the flag that checks raise.
+    pub(super) fn reductions(&self, accs: &[Acc<'_>]) -> Vec<(imp::VarId, FoldFn)> {
         let mut reductions: Vec<_> = accs.iter().map(|acc| (acc.var, acc.fold.op.func)).collect();
         if let Checks::Flag(bad) = self.checks {
             reductions.push((bad, FoldFn::Or));
         }
-        let kind = LoopKind::Simd { reductions };
-        self.range_loop(range, low, high, kind, &mut |this| this.iteration(map, accs));
+        reductions
     }
 
     /// Lanes where checks remain.

@@ -38,6 +38,8 @@ pub struct Model {
     pub tile_vectors: u32,
     /// Columns of a first-level cache tile.
     pub lane_tile: u32,
+    /// Iterations of a reduction that a first-level cache tile takes at once.
+    pub lane_unroll: u32,
     /// Elements below which a reduction does not fill its lanes.
     pub short_row: u32,
     /// The same when loads follow indices.
@@ -108,6 +110,7 @@ impl Model {
             tile_rows: int("work", "tile_rows")?,
             tile_vectors: int("work", "tile_vectors")?,
             lane_tile: int("work", "lane_tile")?,
+            lane_unroll: int("work", "lane_unroll")?,
             short_row: int("work", "short_row")?,
             short_gather: int("work", "short_gather")?,
             small_array: int("work", "small_array")?,
