@@ -6,7 +6,7 @@ use super::space::Range;
 use super::{Lowerer, make};
 use crate::compiler::ir::imp::{self, Expr, LoopKind, Stmt};
 use crate::compiler::ir::par::visit::{self, Role};
-use crate::compiler::ir::par::{FoldFn, Map};
+use crate::compiler::ir::par::{BinOp, FoldFn, Map};
 use crate::compiler::ty::Ty;
 
 /// Vectors that fold side by side where a body loads little: enough to hide the latency of an addition.
@@ -33,9 +33,21 @@ impl Lowerer<'_> {
             accs.iter().map(|acc| self.body.tile("lanes", acc.fold.op.ty, lanes * vectors)).collect();
         let mut next = low;
         if vectors > 1 {
-            self.fill(accs, &tiles, lanes * vectors);
-            next = self.whole_turns(map, range, next, &high, lanes * vectors, accs, &tiles);
-            self.join_vectors(accs, &tiles, lanes, vectors);
+            let start = self.body.slot("start", Ty::LONG, Some(next.clone()));
+            let many = make::long((lanes * vectors).into());
+            let long = make::binary(BinOp::Ge, make::sub(high.clone(), next.clone()), many);
+            let (from, end) = (next, high.clone());
+            self.branch(
+                long,
+                |this| {
+                    this.fill(accs, &tiles, lanes * vectors);
+                    let past = this.whole_turns(map, range, from, &end, lanes * vectors, accs, &tiles);
+                    this.join_vectors(accs, &tiles, lanes, vectors);
+                    this.body.push(make::set(start, past));
+                },
+                |this| this.fill(accs, &tiles, lanes),
+            );
+            next = self.body.fix("next", make::var(start, Ty::LONG));
         } else {
             self.fill(accs, &tiles, lanes);
         }

@@ -185,7 +185,7 @@ impl Lowerer<'_> {
     }
 
     /// Emits a call. A function of the program that it gets may have raised.
-    fn call_library(
+    pub(super) fn call_library(
         &mut self,
         header: &str,
         function: String,
@@ -203,7 +203,7 @@ impl Lowerer<'_> {
     }
 
     /// Type and operator as template arguments, and the neutral element with whether there is one.
-    fn operator(&mut self, op: &FoldOp) -> (Vec<TemplateArg>, [PrimArg; 2]) {
+    pub(super) fn operator(&mut self, op: &FoldOp) -> (Vec<TemplateArg>, [PrimArg; 2]) {
         let neutral = op.neutral.as_deref().map(|neutral| self.expr(neutral));
         let has = truth(neutral.is_some());
         let neutral = neutral.unwrap_or_else(|| self.zero_value(op.ty));

@@ -1,12 +1,14 @@
 //! Prefix folds. On the host in two passes over blocks: sums of blocks, their prefixes, then each block with its prefix.
 
+use std::collections::BTreeSet;
+
 use super::fold::Acc;
 use super::space::Range;
-use super::{Lowerer, make};
-use crate::compiler::ir::imp::{Expr, LoopKind, Schedule, Stmt, VarId, VarKind};
+use super::{Binding, Lowerer, make};
+use crate::compiler::ir::imp::{Element, Expr, ExprKind, LoopKind, PrimArg, Schedule, Stmt, VarId, VarKind};
 use crate::compiler::ir::par::effects::Effects;
-use crate::compiler::ir::par::{FaultKind, Fold, FoldKind, Map, Target};
-use crate::compiler::plan::{self, Exec, Strategy};
+use crate::compiler::ir::par::{self, Access, ConvertMode, FaultKind, Fold, FoldKind, Map, Place, StmtKind, Target};
+use crate::compiler::plan::{self, Exec, Strategy, Stride};
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
@@ -72,6 +74,10 @@ impl Lowerer<'_> {
         }
         let ranges = self.ranges(map);
         let Some(range) = ranges.last().cloned() else { return };
+        if let Some((from, to)) = copied(map, &range) {
+            self.library_scan(&map.folds[0], &range, from, to, span);
+            return;
+        }
         let total = range.count.clone();
         let runs = self.body.fix("runs", make::ceil_div(total.clone(), make::long(BLOCK)));
         let partials: Vec<VarId> = map.folds.iter().map(|fold| self.prefix_buffer(fold, &runs)).collect();
@@ -97,6 +103,22 @@ impl Lowerer<'_> {
         let schedule = self.schedule(1, work);
         self.body.push(Stmt::Launch { kernel, args, extent: runs, schedule });
         partials.iter().for_each(|partial| self.body.push(Stmt::Free(*partial)));
+    }
+
+    /// Prefixes of neighbouring elements of an array: the library reads them once.
+    fn library_scan(&mut self, fold: &Fold, range: &Range, from: &Place, to: &Place, span: Span) {
+        self.body.bindings.insert(range.var, Binding::Fixed(range.lo.clone()));
+        let (from, _) = self.element(from);
+        let (to, _) = self.element(to);
+        self.body.mark_written(to.base);
+        let (template, [neutral, has]) = self.operator(&fold.op);
+        let address = |element: Element| PrimArg::Address { base: element.base, offset: *element.index };
+        let exclusive = fold.kind == FoldKind::Exscan;
+        let exclusive = Expr { kind: ExprKind::Bool(exclusive), ty: Ty::BOOL };
+        let count = PrimArg::Value(range.count.clone());
+        let args = vec![address(from), address(to), count, neutral, has, PrimArg::Value(exclusive)];
+        let site = self.site(FaultKind::Allocation, span, vec![String::new()]);
+        self.call_library("run_whole", "run_scan".into(), template, args, vec![site]);
     }
 
     /// Whether blocks can be summed ahead: the body has no effect but its values, and prefixes may be reassociated.
@@ -188,4 +210,25 @@ impl Lowerer<'_> {
         self.body.push(Stmt::Store { target: place, value: before });
         self.body.leave_loop(at, make::long(0), runs.clone(), LoopKind::Seq);
     }
+}
+
+/// Where values come from and prefixes go, if the map does nothing but the prefix fold of neighbouring elements.
+fn copied<'m>(map: &'m Map, range: &Range) -> Option<(&'m Place, &'m Place)> {
+    let [fold] = &map.folds[..] else { return None };
+    let [declare, assign] = &map.body.stmts[..] else { return None };
+    let (StmtKind::Declare { .. }, StmtKind::Assign { var, value }) = (&declare.kind, &assign.kind) else {
+        return None;
+    };
+    let value = match &value.kind {
+        par::ExprKind::Convert { operand, mode: ConvertMode::Cast } => operand,
+        _ => value,
+    };
+    let (par::ExprKind::Load(from), Target::Element(to)) = (&value.kind, &fold.target) else { return None };
+    let none = BTreeSet::new();
+    let neighbours = |place: &Place| {
+        let plain = place.unproved == 0 && place.access == Access::Exclusive && place.path.is_empty();
+        plain && plan::stride_of(place, range.var, &none) == Stride::Unit
+    };
+    let fits = *var == fold.value && make::as_int(&range.step) == Some(1) && neighbours(from) && neighbours(to);
+    fits.then_some((from, to))
 }
