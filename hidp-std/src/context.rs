@@ -236,12 +236,12 @@ impl Builder {
     /// What is set here, else in the environment, else the default.
     fn resolve(self, variable: impl Fn(&str) -> Option<OsString>) -> Result<Settings, Error> {
         let read = |name: &'static str| variable(name).map(|value| value.to_string_lossy().trim().to_owned());
-        let asked = self.threads.map(|threads| threads.to_string()).or_else(|| read(THREADS));
-        let threads = match asked {
+        let asked = self.threads.map(|threads| ("Builder::threads", threads.to_string()));
+        let threads = match asked.or_else(|| Some((THREADS, read(THREADS)?))) {
             None => 0,
-            Some(value) => match value.parse() {
+            Some((name, value)) => match value.parse() {
                 Ok(threads @ 1..=MOST_THREADS) => threads,
-                Ok(_) | Err(_) => return Err(setting(THREADS, &value, THREADS_EXPECTED)),
+                Ok(_) | Err(_) => return Err(setting(name, &value, THREADS_EXPECTED)),
             },
         };
         let isa = match (self.isa, read(ISA)) {
@@ -330,7 +330,8 @@ mod tests {
         }
         assert_eq!(message("HIDP_ISA", "avx2"), "HIDP_ISA is `avx2`, expected `base`, `v2`, `v3` or `v4`");
         assert_eq!(message("HIDP_FORCE", ""), "HIDP_FORCE is ``, expected the name of a plan");
-        assert!(resolve(Context::builder().threads(0), &[]).is_err());
+        let error = resolve(Context::builder().threads(0), &[]).unwrap_err();
+        assert_eq!(error.to_string(), "Builder::threads is `0`, expected a number of threads from 1 to 1024");
         assert!(resolve(Context::builder().threads(u32::MAX), &[]).is_err());
     }
 

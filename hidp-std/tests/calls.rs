@@ -70,7 +70,8 @@ fn matrices_can_be_slices_with_a_shape() {
 fn references_to_arrays_can_be_passed_on() {
     fn step(cx: &Context, a: &Array2<f32>, c: &mut Array2<f32>, view: &mut ArrayViewMut2<'_, f32>) {
         gemm(cx, a, a, c).unwrap();
-        gemm(cx, &a, &&*a, view).unwrap();
+        let twice = &a;
+        gemm(cx, &a, &twice, view).unwrap();
     }
     let a = Array2::eye(2);
     let (mut c, mut d) = (Array2::zeros((2, 2)), Array2::zeros((2, 2)));
