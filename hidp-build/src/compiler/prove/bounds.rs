@@ -1,8 +1,9 @@
 //! Removes the tests that always pass, and lists those that stay.
 
 use crate::compiler::index::Arena;
-use crate::compiler::ir::par::{BinOp, Block, ConvertMode, Expr, ExprKind, Map, Place, PrimCall, Var, VarId};
+use crate::compiler::ir::par::{BinOp, Block, Const, ConvertMode, Expr, ExprKind, Map, Place, PrimCall, Var, VarId};
 use crate::compiler::source::Span;
+use crate::compiler::ty::Scalar;
 
 use super::context::{Context, Position};
 use super::linear::{AtomKey, Lin};
@@ -55,6 +56,36 @@ impl Client for Prover {
             }
             _ => {}
         }
+    }
+
+    fn always_holds(&mut self, cx: &mut Context<'_>, cond: &Expr) -> bool {
+        always_holds(cx, cond)
+    }
+}
+
+/// Whether a condition is certainly true.
+fn always_holds(cx: &mut Context<'_>, cond: &Expr) -> bool {
+    match &cond.kind {
+        ExprKind::Const(value) => *value == Const::Bool(true),
+        ExprKind::Lazy { and: true, left, right } => always_holds(cx, left) && always_holds(cx, right),
+        ExprKind::Lazy { and: false, left, right } => {
+            let mut otherwise = cx.clone();
+            otherwise.assume(left, false);
+            always_holds(cx, left) || always_holds(&mut otherwise, right)
+        }
+        ExprKind::Binary { op, left, right, .. } if left.ty.scalar().is_some_and(Scalar::is_integer) => {
+            let (left, right) = (cx.lin(left), cx.lin(right));
+            match op {
+                BinOp::Lt => cx.proves_lt(&left, &right),
+                BinOp::Le => cx.proves_le(&left, &right),
+                BinOp::Gt => cx.proves_lt(&right, &left),
+                BinOp::Ge => cx.proves_le(&right, &left),
+                BinOp::Eq => cx.proves_eq(&left, &right),
+                BinOp::Ne => cx.proves_lt(&left, &right) || cx.proves_lt(&right, &left),
+                _ => false,
+            }
+        }
+        _ => false,
     }
 }
 

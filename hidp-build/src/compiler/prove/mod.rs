@@ -73,7 +73,7 @@ pub fn races(program: &mut Program, func: FuncId, sink: &mut Sink) {
 }
 
 /// Removes the tests that can be proved to pass: bits of `Place::unproved`, `checked` of divisions and shifts,
-/// `ConvertMode::Checked` (becomes `Cast`). Those in scalar functions too.
+/// `ConvertMode::Checked` (becomes `Cast`), conditions of `Require` (become `true`). Those in scalar functions too.
 pub fn bounds(program: &mut Program, func: FuncId) {
     let start = if program.entries.contains(&func) { Start::Host } else { Start::PerhapsInMap };
     let mut taken = std::mem::take(&mut program.funcs[func].body);

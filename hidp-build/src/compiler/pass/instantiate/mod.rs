@@ -322,12 +322,11 @@ impl Inliner<'_> {
         place.index = place.index.into_iter().map(|index| self.held(index, "index", out)).collect();
         let load = Expr { kind: ExprKind::Load(place.clone()), ty: known.ty, span };
         let copy = self.declared(&known.name, known.ty, span, out);
-        if direction != Direction::Output || place.unproved != 0 {
-            out.push(assign(copy, load, span));
-            place.unproved = 0;
-        }
         if direction == Direction::Output {
+            out.extend(section::inside_all(&place, &self.extents_of(place.array)));
             out.push(assign(copy, zero(self.program, known.ty, span), span));
+        } else {
+            out.push(assign(copy, load, span));
         }
         if direction != Direction::Input {
             let value = Expr::read(copy, known.ty, span);

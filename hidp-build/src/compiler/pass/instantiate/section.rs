@@ -138,11 +138,14 @@ impl Inliner<'_> {
     /// How many indices a range has.
     fn count(&mut self, low: &Expr, high: &Expr, step: &Expr, extent: &Expr, span: Span, out: &mut Vec<Stmt>) -> Expr {
         let unit = step.as_int() == Some(1);
-        if unit && low.as_int() == Some(0) && same(high, extent) {
+        let all = low.as_int() == Some(0) && same(high, extent);
+        if all && unit {
             return extent.clone();
         }
         let length = sub(high.clone(), low.clone(), span);
         let length = match length.as_int() {
+            // Extents are not negative.
+            None if all => extent.clone(),
             Some(length) => Expr::int((length as i64).max(0), span),
             None => Expr { kind: ExprKind::Math(MathFn::Max, vec![length, Expr::int(0, span)]), ty: Ty::LONG, span },
         };
@@ -170,9 +173,9 @@ impl Inliner<'_> {
         let index: Vec<Expr> = iters.iter().map(|iter| Expr::read(iter.var, Ty::LONG, span)).collect();
         let place = |array: VarId, index: Vec<Expr>| Place {
             array,
+            unproved: every_dimension(index.len()),
             index,
             path: Vec::new(),
-            unproved: 0,
             access: Access::Exclusive,
             span,
         };
@@ -183,6 +186,18 @@ impl Inliner<'_> {
         let map = Map { iters, body, folds: Vec::new(), directives: Directives::default() };
         Stmt { kind: StmtKind::Map(map), span }
     }
+}
+
+fn every_dimension(rank: usize) -> u32 {
+    u32::MAX.checked_shr(32_u32.saturating_sub(rank as u32)).unwrap_or(0)
+}
+
+/// Tests of all unproved indices of an access that comes later.
+pub(super) fn inside_all(place: &Place, extents: &[Expr]) -> Vec<Stmt> {
+    let dims = place.index.iter().zip(extents).enumerate();
+    dims.filter(|(dim, _)| *dim >= 32 || place.unproved >> dim & 1 == 1)
+        .filter_map(|(dim, (index, extent))| inside(index, extent, dim, place.span))
+        .collect()
 }
 
 /// `0 <= index < extent`, unless that is plain.
@@ -304,6 +319,9 @@ impl Mutator for InPlace<'_> {
         if let Some(view) = self.views.get(&place.array) {
             place.array = view.array;
             place.index = view.index(&place.index, place.span);
+            // They are inside, but the proof of the bounds finds that out by itself: where a test inside a map stops nothing but
+            // its own iteration, accesses may run ahead of it.
+            place.unproved = every_dimension(place.index.len());
         }
     }
     fn visit_array_ref(&mut self, array: &mut ArrayRef, role: Role) {
