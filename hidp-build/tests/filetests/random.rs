@@ -13,7 +13,7 @@ const SEEDS: std::ops::Range<u64> = 0..60;
 
 #[test]
 fn random_programs_keep_their_results() {
-    let (mut refused, mut failures) = (0, Vec::new());
+    let (mut refused, mut never, mut failures) = (0, 0, Vec::new());
     let seeds = seeds();
     for seed in seeds.clone() {
         let text = Writer::new(seed).function();
@@ -25,17 +25,19 @@ fn random_programs_keep_their_results() {
                 }
                 refused += 1;
             }
-            Ok(program) => {
-                if let Err(why) = agree::run(&case, &program)
-                    && !why.contains("faults with whatever arguments")
-                {
-                    failures.push(format!("seed {seed}\n{}\n{why}", case.text));
-                }
-            }
+            Ok(program) => match agree::run(&case, &program) {
+                Ok(()) => {}
+                Err(why) if why.contains("faults with whatever arguments") => never += 1,
+                Err(why) => failures.push(format!("seed {seed}\n{}\n{why}", case.text)),
+            },
         }
     }
+    if std::env::var("HIDP_RANDOM").is_ok() {
+        println!("{refused} refused, {never} never end");
+    }
     assert!(failures.is_empty(), "{} failures\n\n{}", failures.len(), failures[0]);
-    assert!(refused * 2 < seeds.count(), "{refused} programs refused");
+    let few = seeds.count() / 2;
+    assert!(refused < few && never < few, "{refused} programs refused, {never} only fault");
 }
 
 fn seeds() -> std::ops::Range<u64> {
@@ -91,7 +93,11 @@ impl Writer {
 
     fn function(mut self) -> String {
         self.text.push_str(
-            "// data: idx below N\nfunction f\ninput int a[N], b[N], A[N][K], _c;\ninput int idx[N], far[N];\n\
+            "// data: idx below N\nfunction int first(int a, int b) { return a; }\n\
+             function int last(int a, int b) { return b; }\n\
+             static function twice\ninput int p[n];\noutput int q[n];\ninout int _z;\n{\n  \
+             if (_z > 6) { return; }\n  map { i := [0:n); q[i] = p[i] * 2; _k = q[i]; } reduce(\"+\", _z, _k, i := [*]);\n}\n\
+             function f\ninput int a[N], b[N], A[N][K], _c;\ninput int idx[N], far[N];\n\
              inout int x[N], y[N], P[N][K], s;\noutput int _r;\n{\n  int u[N], v[N], Q[N][K], t = 1;\n",
         );
         let count = 3 + self.below(6);
@@ -104,13 +110,16 @@ impl Writer {
     }
 
     fn statement(&mut self) {
-        match self.below(14) {
+        match self.below(17) {
             0 => self.vector_statement(),
             1 => self.matrix_statement(),
             2..=5 => self.map(),
             6 | 7 => self.product(),
             8 | 9 => self.nest(),
             10 => self.scan(),
+            13 => self.call(),
+            14 => self.primitive(),
+            15 => self.row(),
             11 if self.depth < 2 => self.branch(),
             12 if self.depth < 2 => self.repeat(),
             _ => self.scalar(),
@@ -214,7 +223,8 @@ impl Writer {
                 self.line(&format!("  {to}[i] = _w + {value};"));
             }
         }
-        let suffix = match self.below(5) {
+        let suffix = match self.below(6) {
+            2 => format!(" reduce({}, {}, _w, i := [*]);", self.pick(&["first", "last"]), self.pick(SCALARS)),
             0 => format!(" reduce(\"+\", {}, _w, i := [*]);", self.pick(SCALARS)),
             1 => format!(" reduce(\"max\", {}, _w, i := [*]);", self.pick(SCALARS)),
             _ => String::new(),
@@ -250,6 +260,11 @@ impl Writer {
         if self.one_in(3) {
             folds.push_str(&format!(" reduce(\"min\", {}, _e, i := [*], k := [*]);", self.pick(SCALARS)));
         }
+        if self.one_in(5) {
+            let order = self.pick(&["first", "last"]);
+            let over = self.pick(&["i := [*], k := [*]", "k := [*], i := [*]"]);
+            folds.push_str(&format!(" reduce({order}, {}, _e, {over});", self.pick(SCALARS)));
+        }
         if self.one_in(3) {
             folds.push_str(&format!(" reduce(\"^\", {}[i], _e, k := [*]);", self.pick(&["v", "u"])));
         }
@@ -279,6 +294,35 @@ impl Writer {
             self.line(&format!("  map {{ k := [0:K); {to}[i][k] = z + (int)k; }}"));
         }
         let to = self.pick(VECTORS);
+        self.line(&format!("  {to}[i] = z;"));
+        self.line("}");
+    }
+
+    fn call(&mut self) {
+        let (from, to) = (self.pick(&["a", "b", "x", "u"]), self.pick(&["y", "v"]));
+        let scalar = self.pick(SCALARS);
+        self.line(&format!("twice({from}, {to}, {scalar});"));
+    }
+
+    fn primitive(&mut self) {
+        let (from, to) = (self.pick(&["a", "b", "x", "u"]), self.pick(&["y", "v"]));
+        let scalar = self.pick(SCALARS);
+        match self.below(5) {
+            0 => self.line(&format!("{scalar} = max({from}, N);")),
+            1 => self.line(&format!("reduce(\"+\", {from}, {scalar}, N);")),
+            2 => self.line(&format!("scan({from}, {to}, N);")),
+            3 => self.line(&format!("sort({from}, {to}, N, 1);")),
+            _ => self.line(&format!("reverse({from}, {to}, N);")),
+        }
+    }
+
+    /// An array of each iteration.
+    fn row(&mut self) {
+        let (from, to) = (self.pick(&["A", "P", "Q"]), self.pick(VECTORS));
+        let back = self.pick(&["w[k]", "w[K-1-k]"]);
+        self.line("map { i := [0:N);");
+        self.line(&format!("  int w[K], z = 0; map {{ k := [0:K); w[k] = {from}[i][k] + 1; }}"));
+        self.line(&format!("  map {{ k := [0:K); _h = {back} * 3; }} reduce(\"+\", z, _h, k := [*]);"));
         self.line(&format!("  {to}[i] = z;"));
         self.line("}");
     }
