@@ -94,7 +94,7 @@ impl Writer {
     fn function(mut self) -> String {
         self.text.push_str(
             "// data: idx below N\nfunction int first(int a, int b) { return a; }\n\
-             function int last(int a, int b) { return b; }\n\
+             function int last(int a, int b) { return b != 0 ? b : a; }\n\
              static function twice\ninput int p[n];\noutput int q[n];\ninout int _z;\n{\n  \
              if (_z > 6) { return; }\n  map { i := [0:n); q[i] = p[i] * 2; _k = q[i]; } reduce(\"+\", _z, _k, i := [*]);\n}\n\
              function f\ninput int a[N], b[N], A[N][K], _c;\ninput int idx[N], far[N];\n\
@@ -110,8 +110,9 @@ impl Writer {
     }
 
     fn statement(&mut self) {
-        match self.below(17) {
+        match self.below(19) {
             0 => self.vector_statement(),
+            16 | 17 => self.copy(),
             1 => self.matrix_statement(),
             2..=5 => self.map(),
             6 | 7 => self.product(),
@@ -217,14 +218,18 @@ impl Writer {
         self.line(&format!("  _w = {left} - {right};"));
         for _ in 0..self.below(3) {
             let (to, value) = (self.pick(VECTORS), self.value());
-            if self.one_in(4) {
+            if self.one_in(8) {
+                self.line(&format!("  {to}[far[i] + 2] = {value};"));
+            } else if self.one_in(4) {
                 self.line(&format!("  if (_w > 0) {{ {to}[i] = {value}; }}"));
             } else {
                 self.line(&format!("  {to}[i] = _w + {value};"));
             }
         }
         let suffix = match self.below(6) {
-            2 => format!(" reduce({}, {}, _w, i := [*]);", self.pick(&["first", "last"]), self.pick(SCALARS)),
+            2 => {
+                format!(" reduce({}, {}, _w, i := [*]);", self.pick(&["first", "last", "last: 0"]), self.pick(SCALARS))
+            }
             0 => format!(" reduce(\"+\", {}, _w, i := [*]);", self.pick(SCALARS)),
             1 => format!(" reduce(\"max\", {}, _w, i := [*]);", self.pick(SCALARS)),
             _ => String::new(),
@@ -247,7 +252,8 @@ impl Writer {
         if self.one_in(4) {
             self.line(&format!("  _e = (int)(i * 10 + k) / {from}[i][k];"));
         } else {
-            self.line(&format!("  _e = {from}[{index}][k] * {vector}[i];"));
+            let other = self.pick(&["i", "i", "i", "N-1-i"]);
+            self.line(&format!("  _e = {from}[{index}][k] * {vector}[{other}];"));
         }
         if self.one_in(3) {
             let to = self.pick(MATRICES);
@@ -261,7 +267,7 @@ impl Writer {
             folds.push_str(&format!(" reduce(\"min\", {}, _e, i := [*], k := [*]);", self.pick(SCALARS)));
         }
         if self.one_in(5) {
-            let order = self.pick(&["first", "last"]);
+            let order = self.pick(&["first", "last", "last: 0"]);
             let over = self.pick(&["i := [*], k := [*]", "k := [*], i := [*]"]);
             folds.push_str(&format!(" reduce({order}, {}, _e, {over});", self.pick(SCALARS)));
         }
@@ -287,7 +293,7 @@ impl Writer {
         let vector = self.vector();
         self.line(&format!("  int z = {vector}[i];"));
         self.line(&format!(
-            "  map {{ k := [{low}:K); _g = z * 2; _h = {matrix}[i][k] + _g; }} reduce(\"+\", z, _h, k := [*]);"
+            "  map {{ k := [{low}:K); _g = z * 2; _f = (int)k; _o = _f + z; _h = {matrix}[i][k] + _g * _o; }} reduce(\"+\", z, _h, k := [*]);"
         ));
         if self.one_in(2) {
             let to = self.pick(MATRICES);
@@ -296,6 +302,20 @@ impl Writer {
         let to = self.pick(VECTORS);
         self.line(&format!("  {to}[i] = z;"));
         self.line("}");
+    }
+
+    /// A copy from an array that dies with it.
+    fn copy(&mut self) {
+        let name = self.name("w");
+        let (to, from) = (self.pick(VECTORS), self.vector());
+        self.line(&format!("int {name}[N];"));
+        let value = self.pick(&["i > 0 ? {}[i-1] : 3", "{}[i] + 1", "{}[idx[i]]"]).replace("{}", from);
+        let range = self.pick(&["[0:N)", "[0:N)", "[1:N)"]);
+        self.line(&format!("map {{ i := {range}; {name}[i] = {value}; }}"));
+        if self.one_in(2) {
+            self.map();
+        }
+        self.line(&format!("{to} = {name};"));
     }
 
     fn call(&mut self) {
