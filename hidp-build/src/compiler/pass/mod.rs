@@ -43,6 +43,7 @@ pub const PIPELINE: &[Pass] = &[
     bounds::PASS,
     split::PASS,
     bounds::PASS,
+    forward::PASS,
     fuse::PASS,
     forward::PASS,
     simplify::PASS,
