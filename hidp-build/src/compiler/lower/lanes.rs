@@ -13,6 +13,8 @@ use crate::compiler::plan::{self, Stride};
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
+/// Neighbours below which rows are the better choice.
+const FEWEST_LANES: i64 = 8;
 /// Statements of a reduction up to which several of its iterations are written out.
 const MOST_REPEATED: usize = 4;
 
@@ -62,9 +64,16 @@ struct Shape {
 
 impl Lowerer<'_> {
     /// Tiles shared out over threads, columns of tiles outermost so that what lanes load is used by all rows.
+    /// Rows instead if there are too few neighbours to fill lanes.
     pub(super) fn lane_map(&mut self, map: &Map, span: Span) {
         let ranges = self.ranges(map);
         let Some(shape) = self.tile_shape(map, ranges) else { return self.share_map(map, span) };
+        let count = shape.ranges[shape.ranges.len() - 1].count.clone();
+        let wide = make::binary(BinOp::Ge, count, make::long(FEWEST_LANES));
+        self.branch(wide, |this| this.launch_tiles(map, span, shape), |this| this.share_map(map, span));
+    }
+
+    fn launch_tiles(&mut self, map: &Map, span: Span, shape: Shape) {
         let mut tiles = shape.tile_counts();
         tiles.rotate_right(1);
         let mut counts = Vec::new();

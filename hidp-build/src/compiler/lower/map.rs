@@ -7,14 +7,16 @@ use super::fold::Acc;
 use super::record::iterators_of;
 use super::space::Range;
 use super::{Binding, Lowerer, make};
-use crate::compiler::ir::imp::{Expr, Kernel, KernelId, LoopKind, Schedule, Stmt, VarKind};
-use crate::compiler::ir::par::{self, FoldKind, Map, StmtKind, visit};
+use crate::compiler::ir::imp::{Expr, ExprKind, Kernel, KernelId, LoopKind, Schedule, Stmt, VarKind};
+use crate::compiler::ir::par::{self, BinOp, FoldKind, Map, StmtKind, visit};
 use crate::compiler::plan::{self, Exec, Strategy};
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
 /// Assumed length of a range that only data knows.
 const UNKNOWN_LENGTH: i64 = 16;
+/// Element operations of a row that all threads should share.
+const LONG_ROW: i64 = 1 << 18;
 
 impl Lowerer<'_> {
     /// A map, on the host or inside a kernel.
@@ -68,26 +70,44 @@ impl Lowerer<'_> {
         self.inside_team = false;
     }
 
-    /// Iterations shared out over threads, all iterators collapsed.
+    /// Iterations shared out over threads, all iterators collapsed. Rows fewer than threads, and long, go to all threads one
+    /// after the other: the results are the same to the bit.
     pub(super) fn share_map(&mut self, map: &Map, span: Span) {
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
         let cost = self.cost_of(&map.body);
         let work = self.body.fix("work", make::mul(total.clone(), cost));
-        self.prepare_records(map, &total);
-        if plan::irregular(map) && self.strategy != Strategy::Serial {
-            self.share_irregular(map, span, &ranges, &strides, &total, work);
-            self.compare_records(&total);
+        let rows = self.strategy == Strategy::Rows && !self.inside_team;
+        if !rows || !plan::gives_to_team(map) || plan::irregular(map) {
+            self.share_ranges(map, span, &ranges, &strides, &total, work);
             return;
         }
-        let stream = self.stream_flag(&total);
+        let workers = Expr { kind: ExprKind::WorkerCount, ty: Ty::LONG };
+        let few = make::binary(BinOp::Lt, make::mul(total.clone(), make::long(2)), make::add(workers, make::long(1)));
+        let each = make::mul(total.clone(), make::long(LONG_ROW));
+        let long = make::binary(BinOp::Ge, work.clone(), each);
+        self.branch(
+            make::binary(BinOp::And, few, long),
+            |this| this.team_map(map),
+            |this| this.share_ranges(map, span, &ranges, &strides, &total, work),
+        );
+    }
+
+    fn share_ranges(&mut self, map: &Map, span: Span, ranges: &[Range], strides: &[Expr], total: &Expr, work: Expr) {
+        self.prepare_records(map, total);
+        if plan::irregular(map) && self.strategy != Strategy::Serial {
+            self.share_irregular(map, span, ranges, strides, total, work);
+            self.compare_records(total);
+            return;
+        }
+        let stream = self.stream_flag(total);
         let (kernel, args) = self.kernel("map", span, |this, begin, end| {
-            this.shared_part(map, &ranges, &strides, stream.as_ref(), begin, end);
+            this.shared_part(map, ranges, strides, stream.as_ref(), begin, end);
         });
         let grain = if plan::inner_maps(&map.body).is_empty() { self.model.line } else { 1 };
         let schedule = self.schedule(grain, work);
         self.body.push(Stmt::Launch { kernel, args, extent: total.clone(), schedule });
-        self.compare_records(&total);
+        self.compare_records(total);
     }
 
     /// Iterations of unequal length are taken in turn, in parts whose size follows from the number of iterations alone.

@@ -40,6 +40,8 @@ mod scan;
 mod space;
 mod stmt;
 mod stream;
+#[cfg(test)]
+mod tests;
 mod vector;
 
 use build::{ArrayBinding, Binding, Body, Role};

@@ -41,7 +41,7 @@ fn nest(program: &Program, func: &Func, map: &Map, strategy: Strategy, model: &M
         Strategy::Rows => Strategy::Rows,
         Strategy::Serial => Strategy::Serial,
         Strategy::Lanes => lane_iterator(program, func, map).map_or(Strategy::Rows, |_| Strategy::Lanes),
-        Strategy::Team if map.folds.is_empty() && !inner_maps(&map.body).is_empty() => Strategy::Team,
+        Strategy::Team if gives_to_team(map) && lane_iterator(program, func, map).is_none() => Strategy::Team,
         Strategy::Team => Strategy::Rows,
     };
     let mut levels = Vec::new();
@@ -65,6 +65,11 @@ fn nest(program: &Program, func: &Func, map: &Map, strategy: Strategy, model: &M
         memory: Memory::Stream,
     });
     Nest { strategy: applied, levels, places: places.collect() }
+}
+
+/// Whether all threads could share what is inside one iteration: a row after the other.
+pub fn gives_to_team(map: &Map) -> bool {
+    map.folds.is_empty() && map.iters.len() == 1 && !inner_maps(&map.body).is_empty()
 }
 
 fn level(func: &Func, var: crate::compiler::ir::par::VarId, exec: Exec) -> LevelPlan {

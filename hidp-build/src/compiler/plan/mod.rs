@@ -11,7 +11,7 @@ mod candidates;
 mod shape;
 mod text;
 
-pub use candidates::{candidates, choose};
+pub use candidates::{candidates, choose, gives_to_team};
 pub use shape::{
     LaneShape, Stride, coefficient, invariant, irregular, lane_iterator, straight, streamed_outputs, stride_of,
     vectorisable,
