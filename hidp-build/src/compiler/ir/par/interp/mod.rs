@@ -41,6 +41,7 @@ mod memory;
 mod ops;
 mod prim;
 mod races;
+mod segments;
 mod special;
 mod stmt;
 #[cfg(test)]
@@ -212,7 +213,7 @@ struct Running {
     /// Linear number of the present iteration.
     iteration: i64,
     /// Output segments that its iterations have written so far.
-    written: Vec<prim::Written>,
+    written: Vec<segments::Written>,
 }
 
 struct Machine<'p> {

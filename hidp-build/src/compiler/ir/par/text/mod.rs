@@ -27,6 +27,7 @@ mod lex;
 mod print;
 mod read;
 mod read_body;
+mod read_expr;
 #[cfg(test)]
 mod tests;
 

@@ -230,6 +230,10 @@ fn overlaps_are_found_against_a_brute_force_search() {
             .iter()
             .enumerate()
             .any(|(at, a)| segments[..at].iter().any(|b| a.2 != b.2 && a.0.max(b.0) < a.1.min(b.1)));
-        assert_eq!(crate::compiler::ir::par::interp::prim::overlap(segments.clone()).is_some(), clash, "{segments:?}");
+        assert_eq!(
+            crate::compiler::ir::par::interp::segments::overlap(segments.clone()).is_some(),
+            clash,
+            "{segments:?}"
+        );
     }
 }
