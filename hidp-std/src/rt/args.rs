@@ -95,9 +95,13 @@ impl<'a, const R: usize> Array<'a, R> {
     }
 }
 
+/// Largest extent of an array, of empty ones too: no machine has memory for more bytes, and sums and small multiples of such
+/// extents do not overflow. The compiler's proofs rely on it (`hidp_build::compiler::prove::MAX_EXTENT`).
+const MAX_EXTENT: u64 = 1 << 56;
+
 /// The product of the extents if that, and each of them, is a valid number of elements.
 pub(crate) fn element_count(shape: &[usize]) -> Option<usize> {
-    if shape.iter().any(|&extent| isize::try_from(extent).is_err()) {
+    if shape.iter().any(|&extent| extent as u64 > MAX_EXTENT) {
         return None;
     }
     // A zero anywhere makes the array empty, whatever the product of the others.

@@ -207,8 +207,8 @@ fn origin(cx: &Context<'_>, value: &Lin) -> String {
 }
 
 /// Lists the tests in a body.
-pub(super) fn list(vars: &Arena<VarId, Var>, body: &Block) -> Vec<RemainingCheck> {
+pub(super) fn list(vars: &Arena<VarId, Var>, body: &Block, start: Start) -> Vec<RemainingCheck> {
     let mut lister = Lister::default();
-    walk(vars, &mut body.clone(), &mut lister, Start::Host);
+    walk(vars, &mut body.clone(), &mut lister, start);
     lister.found
 }

@@ -1,8 +1,9 @@
 //! What is known where a statement runs, and the proofs made from it.
 //!
 //! # What the proofs rely on
-//! - The wrapper refuses an argument with an extent, or a number of elements, above [`MAX_EXTENT`]; so does a declaration
-//!   (`FaultKind::SizeOverflow`). Extents in a header are evaluated exactly: what does not fit is an error of the call.
+//! - The wrapper refuses an argument with an extent above [`MAX_EXTENT`], and a negative value of a dimension. It evaluates the
+//!   extents of a header exactly: what does not fit is an error of the call. No array has more elements than [`MAX_EXTENT`],
+//!   because no machine has the memory (an array with an extent 0 has none, however large its others).
 //! - Elements of arrays that nothing in the function writes do not change during a call, and are nobody else's.
 //! - An access runs only where the conditions that guard it hold: whoever executes it speculatively must clamp its index.
 //! - What follows a failed `Require` in its block does not run, nor, outside maps, what follows any failed test. In maps other
@@ -11,7 +12,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compiler::index::Arena;
-use crate::compiler::ir::par::{Iter, Var, VarId, VarKind};
+use crate::compiler::ir::par::{ExprKind, Iter, Var, VarId, VarKind};
 use crate::compiler::ty::Scalar;
 
 use super::linear::{AtomId, AtomKey, Atoms, Interval, Lin};
@@ -76,6 +77,8 @@ pub(crate) struct Context<'f> {
     pub env: BTreeMap<VarId, Lin>,
     /// Extents of arrays in scope.
     pub extents: BTreeMap<VarId, Vec<Lin>>,
+    /// Dimensions that are an extent of an argument which the wrapper has tested.
+    pub named_extents: BTreeSet<VarId>,
     /// Arrays that nothing writes.
     pub constant_arrays: BTreeSet<VarId>,
     /// How many maps enclose this.
@@ -95,6 +98,7 @@ impl<'f> Context<'f> {
             facts: Vec::new(),
             env: BTreeMap::new(),
             extents: BTreeMap::new(),
+            named_extents: BTreeSet::new(),
             constant_arrays: BTreeSet::new(),
             map_depth: 0,
             exact: false,
@@ -102,25 +106,45 @@ impl<'f> Context<'f> {
         }
     }
 
-    /// Extents of a parameter, and what its existence says about them.
-    pub(crate) fn enter_param(&mut self, param: VarId) {
+    /// Extents of all parameters but `except`, tested by the wrapper or not.
+    pub(crate) fn enter_params(&mut self, except: &BTreeSet<VarId>, by_wrapper: bool) {
         let vars = self.vars;
-        self.exact = true;
+        let is_known = |id: &VarId, var: &Var| matches!(var.kind, VarKind::Param(_)) && !except.contains(id);
+        let params: Vec<VarId> = vars.iter().filter(|(id, var)| is_known(id, var)).map(|(id, _)| id).collect();
+        if by_wrapper {
+            let extents = params.iter().flat_map(|&id| &vars[id].shape);
+            self.named_extents = extents
+                .filter_map(|extent| match extent.kind {
+                    ExprKind::Read(dim) => Some(dim),
+                    _ => None,
+                })
+                .collect();
+        }
+        params.into_iter().for_each(|id| self.enter_param(id, by_wrapper));
+    }
+
+    /// Extents of a parameter, and what its existence says about them; more if the wrapper has tested them.
+    fn enter_param(&mut self, param: VarId, by_wrapper: bool) {
+        let vars = self.vars;
+        self.exact = by_wrapper;
         let extents: Vec<Lin> = vars[param].shape.iter().map(|extent| self.lin(extent)).collect();
         self.exact = false;
         if extents.is_empty() {
             return;
         }
-        self.array_exists(&extents);
+        self.array_exists(&extents, by_wrapper);
         self.extents.insert(param, extents);
     }
 
-    /// An array of these extents exists: none is negative, none is too large, nor is their product.
-    pub(crate) fn array_exists(&mut self, extents: &[Lin]) {
+    /// An array of these extents exists: none is negative, and their product is not too large. Nor is one of them, if that was
+    /// tested `of_each` or there are no others that might be 0.
+    pub(crate) fn array_exists(&mut self, extents: &[Lin], of_each: bool) {
         let mut total = Some(Lin::constant(1));
         for extent in extents {
             self.fact(extent.clone());
-            self.fact_opt(Lin::constant(MAX_EXTENT.into()).sub(extent));
+            if of_each || extents.len() == 1 {
+                self.fact_opt(Lin::constant(MAX_EXTENT.into()).sub(extent));
+            }
             total = total.and_then(|product| product.mul(extent));
         }
         if let Some((first, others)) = extents.split_first() {
@@ -183,7 +207,8 @@ impl<'f> Context<'f> {
         let full = Interval::of(ty).unwrap_or(Interval { lo: i64::MIN.into(), hi: u64::MAX.into() });
         match self.vars[var].kind {
             VarKind::Dim => {
-                let range = Interval { lo: 0, hi: MAX_EXTENT.into() };
+                let hi = if self.named_extents.contains(&var) { MAX_EXTENT } else { i64::MAX };
+                let range = Interval { lo: 0, hi: hi.into() };
                 Lin::atom(self.atoms.intern(AtomKey::Var(var), range))
             }
             VarKind::Param(_) => Lin::atom(self.atoms.intern(AtomKey::Var(var), full)),

@@ -17,16 +17,12 @@ pub struct Facts<'f> {
 }
 
 impl<'f> Facts<'f> {
-    /// What is known of `func`.
+    /// What is known of `func`, an entry.
     pub fn new(func: &'f Func) -> Self {
         let mut context = Context::new(&func.vars);
         // Values of variables count as they are where an expression stands, so what a test taught is not used.
         context.map_depth = 1;
-        for (id, var) in func.vars.iter() {
-            if matches!(var.kind, VarKind::Param(_)) {
-                context.enter_param(id);
-            }
-        }
+        context.enter_params(&BTreeSet::new(), true);
         Facts { func, context, unstable: unstable_scalars(func) }
     }
 

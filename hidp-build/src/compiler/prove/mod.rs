@@ -61,10 +61,11 @@ pub enum RemainingKind {
 /// [`Access`]: crate::compiler::ir::par::Access
 pub fn races(program: &mut Program, func: FuncId, sink: &mut Sink) {
     let function = &program.funcs[func];
-    let shared = races::shared(program, &function.vars, &function.body, sink);
+    let start = start(program, func);
+    let shared = races::shared(program, &function.vars, &function.body, start, sink);
     let mut body = std::mem::take(&mut program.funcs[func].body);
     let mut setter = races::Setter { shared, count: 0 };
-    let shapes = walk::walk(&program.funcs[func].vars, &mut body, &mut setter, Start::PerhapsInMap);
+    let shapes = walk::walk(&program.funcs[func].vars, &mut body, &mut setter, start);
     let function = &mut program.funcs[func];
     function.body = body;
     for (var, shape) in shapes {
@@ -75,7 +76,7 @@ pub fn races(program: &mut Program, func: FuncId, sink: &mut Sink) {
 /// Removes the tests that can be proved to pass: bits of `Place::unproved`, `checked` of divisions and shifts,
 /// `ConvertMode::Checked` (becomes `Cast`), conditions of `Require` (become `true`). Those in scalar functions too.
 pub fn bounds(program: &mut Program, func: FuncId) {
-    let start = if program.entries.contains(&func) { Start::Host } else { Start::PerhapsInMap };
+    let start = start(program, func);
     let mut taken = std::mem::take(&mut program.funcs[func].body);
     let shapes = bounds::prove(&program.funcs[func].vars, &mut taken, start);
     let func = &mut program.funcs[func];
@@ -85,13 +86,18 @@ pub fn bounds(program: &mut Program, func: FuncId) {
     }
     for (_, scalar_fn) in program.scalar_fns.iter_mut() {
         if let Some(body) = &mut scalar_fn.body {
-            bounds::prove(&scalar_fn.vars, body, Start::PerhapsInMap);
+            bounds::prove(&scalar_fn.vars, body, Start::Called);
         }
     }
 }
 
 /// The tests that [`bounds`] had to leave, in execution order; those of scalar functions are not among them.
 pub fn remaining(program: &Program, func: FuncId) -> Vec<RemainingCheck> {
-    let func = &program.funcs[func];
-    bounds::list(&func.vars, &func.body)
+    let function = &program.funcs[func];
+    bounds::list(&function.vars, &function.body, start(program, func))
+}
+
+/// Nobody but the wrapper calls an entry.
+fn start(program: &Program, func: FuncId) -> Start {
+    if program.entries.contains(&func) { Start::Entry } else { Start::Called }
 }

@@ -65,13 +65,13 @@ pub(crate) trait Client {
     }
 }
 
-/// Where a function may run.
+/// Who runs a function.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Start {
-    /// At host level only.
-    Host,
-    /// Perhaps called in maps.
-    PerhapsInMap,
+    /// A wrapper, which has tested the arguments.
+    Entry,
+    /// Another function, perhaps in a map.
+    Called,
 }
 
 /// A walk over one function.
@@ -107,25 +107,20 @@ impl<'f, 'c> Walker<'f, 'c> {
         body: &Block,
         client: &'c mut dyn Client,
         unstable: BTreeSet<VarId>,
-        place: Start,
+        start: Start,
     ) -> Self {
         let mut cx = Context::new(vars);
-        cx.map_depth = match place {
-            Start::Host => 0,
-            Start::PerhapsInMap => 1,
+        cx.map_depth = match start {
+            Start::Entry => 0,
+            Start::Called => 1,
         };
+        cx.enter_params(&unstable, start == Start::Entry);
         let written = written::arrays(body);
-        for (id, var) in vars.iter() {
-            if let VarKind::Param(direction) = var.kind {
-                if unstable.contains(&id) {
-                    continue;
-                }
-                cx.enter_param(id);
-                if direction == Direction::Input && !written.contains(&id) {
-                    cx.constant_arrays.insert(id);
-                }
-            }
-        }
+        cx.constant_arrays = vars
+            .iter()
+            .filter(|(id, var)| var.kind == VarKind::Param(Direction::Input) && !written.contains(id))
+            .map(|(id, _)| id)
+            .collect();
         Walker { cx, client, unstable, shapes: BTreeMap::new(), conditions: 0, dry: 0, choices: Vec::new() }
     }
 
@@ -228,7 +223,7 @@ impl<'f, 'c> Walker<'f, 'c> {
                 shape.iter().map(|extent| self.cx.lin(extent)).collect()
             };
             if self.cx.map_depth == 0 {
-                self.cx.array_exists(&extents);
+                self.cx.array_exists(&extents, false);
             }
             self.cx.extents.insert(var, extents);
             self.shapes.insert(var, shape);
@@ -608,7 +603,7 @@ pub(crate) fn walk(
     client: &mut dyn Client,
     start: Start,
 ) -> BTreeMap<VarId, Vec<Expr>> {
-    let unstable = unstable_arrays(vars, body);
+    let unstable = unstable_arrays(vars, body, start);
     let mut copy = std::mem::take(body);
     let mut walker = Walker::new(vars, &copy, client, unstable, start);
     walker.block(&mut copy);
@@ -617,7 +612,7 @@ pub(crate) fn walk(
     shapes
 }
 
-fn unstable_arrays(vars: &Arena<VarId, Var>, body: &Block) -> BTreeSet<VarId> {
+fn unstable_arrays(vars: &Arena<VarId, Var>, body: &Block, start: Start) -> BTreeSet<VarId> {
     let mut unstable = BTreeSet::new();
     if !written::swaps(body) {
         return unstable;
@@ -626,7 +621,7 @@ fn unstable_arrays(vars: &Arena<VarId, Var>, body: &Block) -> BTreeSet<VarId> {
     loop {
         let known = unstable.len();
         let mut nothing = Nothing;
-        let mut walker = Walker::new(vars, &copy.clone(), &mut nothing, unstable, Start::PerhapsInMap);
+        let mut walker = Walker::new(vars, &copy.clone(), &mut nothing, unstable, start);
         walker.block(&mut copy);
         unstable = std::mem::take(&mut walker.unstable);
         if unstable.len() == known {

@@ -22,12 +22,18 @@ use super::walk::{Client, Start, Use, walk};
 use record::Recorder;
 
 /// The numbers, in the order of a walk, of the places that other iterations may touch.
-pub(super) fn shared(program: &Program, vars: &Arena<VarId, Var>, body: &Block, sink: &mut Sink) -> BTreeSet<usize> {
+pub(super) fn shared(
+    program: &Program,
+    vars: &Arena<VarId, Var>,
+    body: &Block,
+    start: Start,
+    sink: &mut Sink,
+) -> BTreeSet<usize> {
     // What is proved to be inside has a value that can be told to equal itself.
     let mut proved = body.clone();
-    bounds::prove(vars, &mut proved, Start::PerhapsInMap);
+    bounds::prove(vars, &mut proved, start);
     let mut recorder = Recorder::new(program, sink);
-    walk(vars, &mut proved, &mut recorder, Start::PerhapsInMap);
+    walk(vars, &mut proved, &mut recorder, start);
     recorder.shared
 }
 
