@@ -2,9 +2,12 @@
 
 use super::super::{Fold, FoldKind, Map, Target};
 use super::fold::Accumulator;
-use super::{Machine, Run, Running, Slot, Value};
+use super::{Error, Machine, Run, Running, Slot, Value};
 use crate::compiler::index::Id;
 use crate::compiler::ir::par::FaultKind;
+
+/// Maps with folds of more iterations are not run: their values would not fit into memory.
+const MAX_GATHERED: i64 = 1 << 32;
 
 /// An iterator's values: `low + n · step` for `n` below `count`.
 #[derive(Clone, Copy)]
@@ -39,6 +42,9 @@ impl<'p> Machine<'p> {
             ranges.push(Range { low, step, count: count.min(i64::MAX.into()) as i64 });
         }
         let count = ranges.iter().fold(1_i64, |count, range| count.saturating_mul(range.count));
+        if !map.folds.is_empty() && count > MAX_GATHERED {
+            return Err(Box::new(Error::OutOfFuel));
+        }
         let mut gathered: Vec<Gathered> = map.folds.iter().map(|fold| gather(map, fold, &ranges)).collect();
         self.maps.push(Running { number: self.map_runs, iteration: 0, written: Vec::new() });
         self.map_runs += 1;
