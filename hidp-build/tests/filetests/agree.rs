@@ -46,8 +46,13 @@ pub(crate) fn run(case: &Case, program: &Program) -> Result<(), String> {
 fn stages(program: &Program) -> Result<Vec<(&'static str, Program)>, String> {
     let mut stages = Vec::new();
     let mut now = program.clone();
+    let mut split = false;
     for one in pass::PIPELINE {
         pass::run(&mut now, std::slice::from_ref(one)).map_err(|error| format!("{error}\n{}", print(&now)))?;
+        split |= one.name == "split";
+        if split && !pass::folds_are_normal(&now) {
+            return Err(format!("folds are not in normal form after `{}`\n{}", one.name, print(&now)));
+        }
         stages.push((one.name, now.clone()));
     }
     Ok(stages)

@@ -11,8 +11,8 @@ use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
 /// The pass.
-pub const PASS: Pass =
-    Pass { name: "expand", about: "Replaces `min`, `max` and `reduce` of one segment by maps with a fold.", run };
+pub(super) const PASS: Pass =
+    Pass { name: "expand", about: "replaces `min`, `max` and `reduce` of one segment by maps with a fold", run };
 
 fn run(program: &mut Program) {
     for (_, func) in program.funcs.iter_mut() {

@@ -14,6 +14,9 @@ mod simplify;
 mod split;
 mod zero;
 
+#[cfg(test)]
+mod tests;
+
 use std::fmt;
 
 use crate::compiler::ir::par::{Program, VerifyError, verify};
@@ -71,6 +74,12 @@ impl fmt::Display for PassError {
 }
 
 impl std::error::Error for PassError {}
+
+/// Whether folds are in the normal form that `split` makes and every later pass keeps: over all iterators of their map into
+/// scalars, or prefix folds of a map with one iterator.
+pub fn folds_are_normal(program: &Program) -> bool {
+    split::is_normal(program)
+}
 
 /// Runs `passes` in order and verifies the program after each of them.
 pub fn run(program: &mut Program, passes: &[Pass]) -> Result<(), PassError> {

@@ -20,8 +20,8 @@
 //!    [`StmtKind::Scope`] and not across a map boundary; every path of a scalar function ends in `Return`, which stands nowhere else.
 //! 6. Iterations of a map write no element that another writes or reads unless the access says [`Access::Shared`] (or is atomic).
 //! 7. A [`StmtKind::Call`] has an argument for each parameter, of its type and rank, a variable where the parameter is
-//!    written, and no variable twice of which one is written. After `instantiate` there is none. After `split`, folds are over
-//!    all iterators of their map (reduce) or the map has exactly one iterator more than... each pass documents what it adds.
+//!    written, and no variable twice of which one is written. After `instantiate` there is none. (Each pass documents what it
+//!    adds: after `split` a map has `reduce` folds over all its iterators into scalars, or one iterator and prefix folds.)
 //! 8. Dimensions, iterators and `input` parameters are never written. Inside a map no scalar of an outer level is assigned, and
 //!    no array of an outer level is swapped.
 //! 9. The fields of a [`PrimCall`] are those that its row of the verifier's table names. Outputs of folding primitives are of

@@ -159,3 +159,57 @@ pub(super) fn math(function: MathFn, args: &[Const], ty: Scalar) -> Option<Const
         _ => None,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Every operation on every pair of 8-bit integers gives what Rust's wrapping arithmetic gives, or nothing where it faults.
+    #[test]
+    fn bytes_fold_as_they_run() {
+        for a in i8::MIN..=i8::MAX {
+            for b in i8::MIN..=i8::MAX {
+                let shift = u32::try_from(b).ok().filter(|count| *count < 8);
+                let number = |value: i8| Some(Const::Int(value.into()));
+                let expected = [
+                    (BinOp::Add, number(a.wrapping_add(b))),
+                    (BinOp::Sub, number(a.wrapping_sub(b))),
+                    (BinOp::Mul, number(a.wrapping_mul(b))),
+                    (BinOp::Div, (b != 0).then(|| Const::Int(a.wrapping_div(b).into()))),
+                    (BinOp::Rem, (b != 0).then(|| Const::Int(a.wrapping_rem(b).into()))),
+                    (BinOp::Shl, shift.map(|count| Const::Int((a << count).into()))),
+                    (BinOp::Shr, shift.map(|count| Const::Int((a >> count).into()))),
+                    (BinOp::Xor, number(a ^ b)),
+                    (BinOp::Lt, Some(Const::Bool(a < b))),
+                ];
+                for (op, value) in expected {
+                    assert_eq!(
+                        binary(op, Const::Int(a.into()), Const::Int(b.into()), Scalar::I8),
+                        value,
+                        "{a} {op:?} {b}"
+                    );
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn floats_round_once_and_nan_is_left_to_the_machine() {
+        let third = binary(BinOp::Div, Const::Float(1.0), Const::Float(3.0), Scalar::F32);
+        assert_eq!(third, Some(Const::Float(f64::from(1.0_f32 / 3.0))));
+        assert_eq!(binary(BinOp::Div, Const::Float(0.0), Const::Float(0.0), Scalar::F64), None);
+        assert_eq!(binary(BinOp::Lt, Const::Float(f64::NAN), Const::Float(0.0), Scalar::F64), Some(Const::Bool(false)));
+    }
+
+    #[test]
+    fn conversions_are_those_of_rust() {
+        let cast = |value, to| convert(value, ConvertMode::Cast, to);
+        assert_eq!(cast(Const::Float(300.7), Scalar::U8), Some(Const::Int(255)));
+        assert_eq!(cast(Const::Float(-1e30), Scalar::I64), Some(Const::Int(i64::MIN.into())));
+        assert_eq!(cast(Const::Float(f64::NAN), Scalar::I32), Some(Const::Int(0)));
+        assert_eq!(cast(Const::Int(300), Scalar::U8), Some(Const::Int(44)));
+        assert_eq!(cast(Const::Int(16_777_217), Scalar::F32), Some(Const::Float(16_777_216.0)));
+        assert_eq!(convert(Const::Int(300), ConvertMode::Checked, Scalar::U8), None);
+        assert_eq!(convert(Const::Int(200), ConvertMode::Checked, Scalar::U8), Some(Const::Int(200)));
+    }
+}

@@ -236,6 +236,23 @@ impl Split<'_, '_> {
     }
 }
 
+/// Whether all folds of a program are in the form that this pass makes.
+pub(super) fn is_normal(program: &Program) -> bool {
+    let mut normal = true;
+    for (_, func) in program.funcs.iter() {
+        visit::walk_stmts(&func.body, |stmt| {
+            if let StmtKind::Map(map) = &stmt.kind {
+                normal &= is_scan(map) || map.folds.iter().all(|fold| is_total(map, fold));
+            }
+        });
+    }
+    normal
+}
+
+fn is_total(map: &Map, fold: &Fold) -> bool {
+    fold.kind == FoldKind::Reduce && fold.over.len() == map.iters.len() && matches!(fold.target, Target::Scalar(_))
+}
+
 fn is_same_element(place: &Place, target: &Place) -> bool {
     place.array == target.array && super::same::exprs(&place.index, &target.index)
 }
