@@ -1,9 +1,9 @@
 //! From syntax trees to [`par`]: names, types, shapes, data-parallel statements, primitives. The last phase that reports
 //! user errors.
 //!
-//! Items are collected first ([`collect`]); then every body is checked on its own ([`cx::Cx`]): an error is reported once,
+//! Items are collected first (`collect`); then every body is checked on its own (`cx::Cx`): an error is reported once,
 //! where it is found, and what depends on it stays quiet. Values keep no type while they are built from literals alone
-//! ([`value`]); everything that reaches [`par`] has its exact type.
+//! (`value`); everything that reaches [`par`] has its exact type.
 
 use crate::compiler::diag::Sink;
 use crate::compiler::ir::par;

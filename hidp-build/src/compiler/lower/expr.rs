@@ -91,10 +91,12 @@ impl Lowerer<'_> {
 
     fn binary(&mut self, whole: &par::Expr, op: BinOp, left: &par::Expr, right: &par::Expr, checked: bool) -> Expr {
         let float = whole.ty.scalar().is_some_and(Scalar::is_float);
-        if float && self.func.contract && matches!(op, BinOp::Add | BinOp::Sub) {
-            if let Some(fused) = self.contract(op, left, right) {
-                return fused;
-            }
+        if float
+            && self.func.contract
+            && matches!(op, BinOp::Add | BinOp::Sub)
+            && let Some(fused) = self.contract(op, left, right)
+        {
+            return fused;
         }
         let left = self.expr(left);
         let right_value = self.expr(right);

@@ -1,4 +1,4 @@
-//! Lowering: from a planned entry of [`par`](crate::compiler::ir::par) to [`imp`](crate::compiler::ir::imp).
+//! Lowering: from a planned entry of [`par`] to [`imp`].
 //!
 //! | file | what it lowers |
 //! |---|---|

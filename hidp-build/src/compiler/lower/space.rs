@@ -26,7 +26,7 @@ impl Lowerer<'_> {
         let lo = self.fixed("lo", &iter.lo);
         let hi = self.fixed("hi", &iter.hi);
         let step = self.fixed("step", &iter.step);
-        if !make::as_int(&step).is_some_and(|step| step > 0) {
+        if make::as_int(&step).is_none_or(|step| step <= 0) {
             let ok = make::binary(BinOp::Gt, step.clone(), make::long(0));
             self.require(ok, FaultKind::Stride, iter.step.span, vec![step.clone()]);
         }

@@ -147,11 +147,12 @@ impl<'f> Context<'f> {
             }
             total = total.and_then(|product| product.mul(extent));
         }
-        if let Some((first, others)) = extents.split_first() {
-            if !others.is_empty() && others.iter().all(|other| other == first) {
-                let largest = root(MAX_EXTENT.into(), extents.len());
-                self.fact_opt(Lin::constant(largest).sub(first));
-            }
+        if let Some((first, others)) = extents.split_first()
+            && !others.is_empty()
+            && others.iter().all(|other| other == first)
+        {
+            let largest = root(MAX_EXTENT.into(), extents.len());
+            self.fact_opt(Lin::constant(largest).sub(first));
         }
         if extents.len() > 1 {
             self.fact_opt(total.and_then(|product| Lin::constant(MAX_EXTENT.into()).sub(&product)));

@@ -203,7 +203,7 @@ pub struct Map {
 /// An iterator: `lo, lo + step, …` below `hi`. Empty if `hi <= lo`.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iter {
-    /// Variable of kind [`VarKind::Iter`].
+    /// Variable of kind [`super::VarKind::Iter`].
     pub var: VarId,
     /// First value, `long`.
     pub lo: Expr,

@@ -38,12 +38,12 @@ impl Renamer {
         let renamed = self.renamed(cx, atom);
         let value = Lin::atom(renamed);
         self.values.insert(atom, value.clone());
-        if renamed != atom {
-            if let Some(cases) = cx.cases.get(&atom).cloned() {
-                let cases: Option<Vec<Case>> = cases.iter().map(|case| self.case(cx, case)).collect();
-                if let Some(cases) = cases {
-                    cx.cases.insert(renamed, cases);
-                }
+        if renamed != atom
+            && let Some(cases) = cx.cases.get(&atom).cloned()
+        {
+            let cases: Option<Vec<Case>> = cases.iter().map(|case| self.case(cx, case)).collect();
+            if let Some(cases) = cases {
+                cx.cases.insert(renamed, cases);
             }
         }
         value

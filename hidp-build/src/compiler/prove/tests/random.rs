@@ -97,7 +97,7 @@ impl Generator {
             return self.leaf();
         }
         let kinds = if self.wild { 11 } else { 5 };
-        let mut sub = |this: &mut Self| Box::new(this.expr(depth - 1));
+        let sub = |this: &mut Self| Box::new(this.expr(depth - 1));
         match self.random.below(kinds) {
             0 | 1 => self.leaf(),
             2 => E::Add(sub(self), sub(self)),
