@@ -9,7 +9,7 @@ use super::space::Range;
 use super::{Lowerer, make};
 use crate::compiler::ir::imp::{Element, Expr, LoopKind, Stmt, VarId, VarKind};
 use crate::compiler::ir::par::{self, BinOp, FaultKind, Fold, FoldFn, Map, Place, StmtKind, Target, visit};
-use crate::compiler::plan::{self, Stride};
+use crate::compiler::plan::{self, Exec, Stride};
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
@@ -70,7 +70,17 @@ impl Lowerer<'_> {
         let Some(shape) = self.tile_shape(map, ranges) else { return self.share_map(map, span) };
         let count = shape.ranges[shape.ranges.len() - 1].count.clone();
         let wide = make::binary(BinOp::Ge, count, make::long(FEWEST_LANES));
-        self.branch(wide, |this| this.launch_tiles(map, span, shape), |this| this.share_map(map, span));
+        self.branch(
+            wide,
+            |this| this.launch_tiles(map, span, shape),
+            |this| {
+                let inner = plan::inner_maps(&map.body);
+                for iter in inner.iter().filter_map(|inner| inner.iters.last()) {
+                    this.levels.entry(iter.var).and_modify(|level| level.exec = Exec::Simd);
+                }
+                this.share_map(map, span);
+            },
+        );
     }
 
     fn launch_tiles(&mut self, map: &Map, span: Span, shape: Shape) {
