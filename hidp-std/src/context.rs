@@ -9,8 +9,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use hidp_sys::hidp_context;
 
-use crate::error::{IsaNames, PlanNames};
-use crate::rt::entry::{Code, Entry, Version};
+use crate::rt::entry::{MOST_MEASURES, Measure, Rule};
 use crate::{Error, Isa};
 
 /// Threads and memory that calls run with, and which versions they choose.
@@ -96,28 +95,11 @@ impl Context {
         LAST_RUN.set(Some((self.shared.number, run)));
     }
 
-    /// The version and the code of `entry` that this context runs.
-    pub(crate) fn choose(&self, entry: &'static Entry) -> Result<Choice, Error> {
-        let (version, forced) = match &self.plan {
-            None => (entry.versions.first(), false),
-            Some(plan) => (entry.versions.iter().find(|version| version.plan == &**plan), true),
-        };
-        let Some(version) = version else {
-            let plan = self.plan.clone().unwrap_or_else(|| "".into());
-            return Err(Error::UnknownPlan { entry: entry.name, plan, plans: PlanNames(entry.versions) });
-        };
-        let code =
-            version.code.iter().find(|code| if self.isa_forced { code.isa == self.isa } else { code.isa <= self.isa });
-        let Some(code) = code else {
-            let compiled = IsaNames(version.code);
-            return Err(Error::NoCode { entry: entry.name, plan: version.plan, isa: self.isa, compiled });
-        };
-        let why = match (forced, self.isa_forced) {
-            (true, _) => Why::ForcedPlan,
-            (false, true) => Why::ForcedIsa,
-            (false, false) => Why::Preferred,
-        };
-        Ok(Choice { version, code, why })
+    pub(crate) fn plan(&self) -> Option<&str> {
+        self.plan.as_deref()
+    }
+    pub(crate) fn isa_forced(&self) -> bool {
+        self.isa_forced
     }
 }
 
@@ -129,13 +111,6 @@ impl fmt::Debug for Context {
             .field("plan", &self.plan)
             .finish()
     }
-}
-
-/// What [`Context::choose`] chose.
-pub(crate) struct Choice {
-    pub(crate) version: &'static Version,
-    pub(crate) code: &'static Code,
-    pub(crate) why: Why,
 }
 
 /// How many contexts were made.
@@ -179,15 +154,62 @@ pub enum Why {
     ForcedPlan,
     /// The instruction set was asked for.
     ForcedIsa,
+    /// The entry's rules looked at the sizes of the call.
+    Rule(Reason),
+}
+
+/// What the rules of an entry saw, and which of them decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reason {
+    pub(crate) measures: &'static [Measure],
+    /// `None` if no rule held, so that the first version ran.
+    pub(crate) rule: Option<&'static Rule>,
+    /// -1 where nothing is known.
+    pub(crate) values: [i64; MOST_MEASURES],
+}
+
+impl Reason {
+    /// What was measured: names and values.
+    pub fn measures(&self) -> impl Iterator<Item = (&'static str, Option<i64>)> {
+        let known = |value: i64| (value >= 0).then_some(value);
+        self.measures.iter().zip(self.values).map(move |(measure, value)| (measure.name, known(value)))
+    }
+    /// Whether a rule held; the first version ran otherwise.
+    pub fn held(&self) -> bool {
+        self.rule.is_some()
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(rule) = self.rule else {
+            f.write_str("no rule holds")?;
+            for (at, (name, value)) in self.measures().enumerate() {
+                f.write_str(if at == 0 { ": " } else { ", " })?;
+                match value {
+                    Some(value) => write!(f, "{name} = {value}")?,
+                    None => write!(f, "{name} unknown")?,
+                }
+            }
+            return Ok(());
+        };
+        for (at, condition) in rule.conditions.iter().enumerate() {
+            let (name, value) = (self.measures[condition.measure].name, self.values[condition.measure]);
+            let and = if at == 0 { "" } else { " and " };
+            write!(f, "{and}{name} = {value} {} {}", if condition.least { ">=" } else { "<" }, condition.bound)?;
+        }
+        Ok(())
+    }
 }
 
 impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Why::Preferred => "preferred",
-            Why::ForcedPlan => "plan forced",
-            Why::ForcedIsa => "instruction set forced",
-        })
+        match self {
+            Why::Preferred => f.write_str("preferred"),
+            Why::ForcedPlan => f.write_str("plan forced"),
+            Why::ForcedIsa => f.write_str("instruction set forced"),
+            Why::Rule(reason) => reason.fmt(f),
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::fmt;
 
 use hidp_sys::hidp_fault;
 
-use crate::rt::entry::{Entry, Site};
+use crate::rt::entry::{Dispatch, Entry, Site};
 
 macro_rules! fault_kinds {
     ($($(#[$meta:meta])* $variant:ident = $number:literal;)*) => {
@@ -205,7 +205,8 @@ mod tests {
     fn message(kind: FaultKind, text: &'static str, names: &'static [&'static str], values: &[i64]) -> String {
         let site = Site { file: "k/spmv.hdp", line: 7, column: 34, text, kind: kind as u32, names };
         let sites: &'static [Site] = Box::leak(Box::new([site]));
-        let entry = Entry { name: "spmv::spmv", params: &[], dims: &[], versions: &[], sites };
+        let entry =
+            Entry { name: "spmv::spmv", params: &[], dims: &[], versions: &[], dispatch: Dispatch::NONE, sites };
         let entry: &'static Entry = Box::leak(Box::new(entry));
         let mut raw = hidp_fault { site: 0, count: values.len() as u32, values: [0; 4] };
         raw.values[..values.len()].copy_from_slice(values);
@@ -243,7 +244,8 @@ mod tests {
 
     #[test]
     fn a_site_that_the_table_lacks_is_no_panic() {
-        static ENTRY: Entry = Entry { name: "a::b", params: &[], dims: &[], versions: &[], sites: &[] };
+        static ENTRY: Entry =
+            Entry { name: "a::b", params: &[], dims: &[], versions: &[], dispatch: Dispatch::NONE, sites: &[] };
         let fault = Fault::new(&ENTRY, hidp_fault { site: 7, count: 9, values: [1, 2, 3, 4] });
         assert_eq!(fault.to_string(), "<unknown>:0:0: fault with values 1, 2, 3, 4");
     }

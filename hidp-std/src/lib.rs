@@ -19,7 +19,7 @@ mod isa;
 pub mod rt;
 mod view;
 
-pub use context::{Builder, Context, LastRun, Why};
+pub use context::{Builder, Context, LastRun, Reason, Why};
 pub use error::{ArrayText, Binding, Error, IsaNames, PlanNames};
 pub use fault::{Fault, FaultKind};
 pub use isa::Isa;

@@ -6,8 +6,8 @@ use crate::compiler::emit::openmp;
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{self, FuncId, Program, shape};
 use crate::compiler::pass::fuse;
-use crate::compiler::pipeline::{PipelineInput, lower_entry};
-use crate::compiler::plan::{Plan, candidates, nests};
+use crate::compiler::pipeline::{Lowered, PipelineInput, lower_entry};
+use crate::compiler::plan::{Measure, Plan, candidates, nests};
 use crate::compiler::prove;
 use crate::compiler::source::{SourceMap, Span};
 use crate::compiler::target::Model;
@@ -33,16 +33,17 @@ pub fn entry(input: &PipelineInput, program: &Program, func: FuncId, wanted: Wan
     checks(&input.sources, program, func, &mut text);
     plans(&candidates(program, func, &model), &mut text);
     let lowered = lower_entry(input, program, func, &model);
-    units(&lowered, &mut text);
+    dispatching(program, &lowered, &mut text);
+    units(&lowered.entry, &mut text);
     if wanted.par {
         section("parallel form", &par::print(program), &mut text);
     }
     if wanted.imp {
-        section("imperative form", &imp::print(program, &lowered), &mut text);
+        section("imperative form", &imp::print(program, &lowered.entry), &mut text);
     }
     if wanted.source {
         let options = openmp::Options { line_directives: false, native_headers: input.options.native_headers.clone() };
-        let source = openmp::module(program, &input.sources, "explained", &[lowered], &options);
+        let source = openmp::module(program, &input.sources, "explained", &[lowered.entry], &options);
         section("generated C++", &source, &mut text);
     }
     text
@@ -98,6 +99,17 @@ fn plans(plans: &[Plan], text: &mut String) {
         let note = if rank == 0 { " (preferred)" } else { "" };
         section(&format!("plan {}{note}", plan.name), &plan.to_string(), text);
     }
+}
+
+fn dispatching(program: &Program, lowered: &Lowered, text: &mut String) {
+    let Lowered { func, entry, dispatch } = lowered;
+    let vars = &program.funcs[*func].vars;
+    let value = |measure: &Measure| par::text::hidp_expr(program, vars, &measure.value);
+    let mut lines: Vec<String> =
+        dispatch.measures.iter().map(|measure| format!("{} = {}", measure.name, value(measure))).collect();
+    lines.extend(dispatch.rules.iter().map(|rule| dispatch.print(rule)));
+    lines.extend(entry.units.first().map(|unit| format!("otherwise: {}", unit.plan)));
+    section("which version runs", &lines.join("\n"), text);
 }
 
 fn units(entry: &imp::Entry, text: &mut String) {

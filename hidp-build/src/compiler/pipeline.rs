@@ -9,7 +9,7 @@ use crate::compiler::emit::rust::{self, EntryInfo, Isa};
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{FuncId, Program};
 use crate::compiler::lower::lower;
-use crate::compiler::plan::candidates;
+use crate::compiler::plan::{Dispatch, candidates, dispatch};
 use crate::compiler::source::{FileId, SourceMap, Span};
 use crate::compiler::target::Model;
 use crate::compiler::{pass, syntax};
@@ -137,12 +137,30 @@ pub fn optimise(mut program: Program, sink: &mut Sink) -> Option<Program> {
     }
 }
 
+/// An entry, and how a call finds its version.
+#[derive(Clone, Debug)]
+pub struct Lowered {
+    /// The function.
+    pub func: FuncId,
+    /// Its versions.
+    pub entry: imp::Entry,
+    /// How a call finds its version.
+    pub dispatch: Dispatch,
+}
+
+impl Lowered {
+    fn info(&self) -> EntryInfo<'_> {
+        EntryInfo { func: self.func, entry: &self.entry, dispatch: &self.dispatch }
+    }
+}
+
 /// Plans and lowers an entry.
-pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model: &Model) -> imp::Entry {
+pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model: &Model) -> Lowered {
     let plans = candidates(program, func, model);
     let item = &program.funcs[func];
     let symbol = symbol(&input.options.namespace, stem_of(input, item.span), &item.name);
-    lower(program, func, &symbol, &plans, model)
+    let entry = lower(program, func, &symbol, &plans, model);
+    Lowered { func, entry, dispatch: dispatch(item, &plans, model) }
 }
 
 fn stem_of(input: &PipelineInput, span: Span) -> &str {
@@ -151,16 +169,16 @@ fn stem_of(input: &PipelineInput, span: Span) -> &str {
 }
 
 /// The entries of each file, lowered.
-fn lower_all(input: &PipelineInput, program: &Program, sink: &mut Sink) -> BTreeMap<FileId, Vec<(FuncId, imp::Entry)>> {
+fn lower_all(input: &PipelineInput, program: &Program, sink: &mut Sink) -> BTreeMap<FileId, Vec<Lowered>> {
     let model = Model::cpu();
-    let mut files: BTreeMap<FileId, Vec<(FuncId, imp::Entry)>> = BTreeMap::new();
+    let mut files: BTreeMap<FileId, Vec<Lowered>> = BTreeMap::new();
     for &func in &program.entries {
-        let entry = lower_entry(input, program, func, &model);
-        if let Err(errors) = imp::verify(program, &entry) {
+        let lowered = lower_entry(input, program, func, &model);
+        if let Err(errors) = imp::verify(program, &lowered.entry) {
             let listed: Vec<String> = errors.iter().map(ToString::to_string).collect();
             sink.push(defect(program, &listed.join("\n")));
         }
-        files.entry(program.funcs[func].span.file).or_default().push((func, entry));
+        files.entry(program.funcs[func].span.file).or_default().push(lowered);
     }
     files
 }
@@ -174,10 +192,9 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
     let mut modules = Vec::new();
     let mut cpp = Vec::new();
     for InputFile { id, stem, .. } in &input.files {
-        let (funcs, entries): (Vec<FuncId>, Vec<imp::Entry>) =
-            lowered.get(id).cloned().unwrap_or_default().into_iter().unzip();
-        let infos: Vec<EntryInfo<'_>> =
-            funcs.iter().zip(&entries).map(|(&func, entry)| EntryInfo { func, entry }).collect();
+        let lowered = lowered.get(id).map_or(&[][..], Vec::as_slice);
+        let infos: Vec<EntryInfo<'_>> = lowered.iter().map(Lowered::info).collect();
+        let entries: Vec<imp::Entry> = lowered.iter().map(|lowered| lowered.entry.clone()).collect();
         let options = rust::Options { isas: &input.options.isas, vouched: input.options.vouched, stems: &stems };
         modules.push(rust::module(program, &input.sources, stem, &infos, &options));
         if !entries.is_empty() {

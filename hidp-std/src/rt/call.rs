@@ -6,6 +6,7 @@ use hidp_sys::{HIDP_OK, hidp_call, hidp_fault};
 
 use super::args::Arg;
 use super::bind::bind;
+use super::choose::choose;
 use super::entry::Entry;
 use crate::{Context, Error, Fault, LastRun};
 
@@ -23,13 +24,19 @@ pub unsafe fn call<const N: usize, const D: usize>(
     let params = args.each_ref().map(|arg| arg.address);
     bind(entry, &args, &mut dims)?;
     // SAFETY: the caller's promise; the dimensions are bound and agree with the shapes.
-    unsafe { run(cx, entry, &params, &dims) }
+    unsafe { run(cx, entry, &args, &params, &dims) }
 }
 
 /// # Safety
 /// As [`call`], and `dims` are the entry's dimensions, agreeing with the arrays at `params`.
-unsafe fn run(cx: &Context, entry: &'static Entry, params: &[*mut c_void], dims: &[i64]) -> Result<(), Error> {
-    let choice = cx.choose(entry)?;
+unsafe fn run(
+    cx: &Context,
+    entry: &'static Entry,
+    args: &[Arg<'_>],
+    params: &[*mut c_void],
+    dims: &[i64],
+) -> Result<(), Error> {
+    let choice = choose(cx, entry, args, dims)?;
     let mut call = hidp_call {
         context: cx.raw(),
         params: params.as_ptr(),

@@ -1,6 +1,8 @@
 //! The static description of an entry that generated code carries: enough to bind dimensions, check shapes, choose a version,
 //! call it and say what went wrong.
 
+use std::fmt;
+
 pub use crate::Isa;
 
 /// One entry: a `function` of a `.hdp` file.
@@ -14,8 +16,84 @@ pub struct Entry {
     pub dims: &'static [&'static str],
     /// Versions, best guess first; the first is always eligible.
     pub versions: &'static [Version],
+    /// When which version runs.
+    pub dispatch: Dispatch,
     /// Fault sites.
     pub sites: &'static [Site],
+}
+
+/// How a call finds its version.
+#[derive(Debug, Default)]
+pub struct Dispatch {
+    /// Numbers that a call's shapes give.
+    pub measures: &'static [Measure],
+    /// The first whose conditions all hold, and whose version this machine can run, decides; the first version where none does.
+    pub rules: &'static [Rule],
+}
+
+impl Dispatch {
+    /// Always the first version.
+    pub const NONE: Dispatch = Dispatch { measures: &[], rules: &[] };
+}
+
+/// Measures that an entry has at most.
+pub const MOST_MEASURES: usize = 2;
+
+/// A number that a call's shapes give.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Measure {
+    /// `parallel` or `inner`.
+    pub name: &'static str,
+    /// A postfix program over dimensions, scalars and constants.
+    pub program: &'static [Op],
+}
+
+/// A version and when it runs.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// All must hold.
+    pub conditions: &'static [Condition],
+    /// Position among the versions.
+    pub version: usize,
+}
+
+/// A comparison of a measure with a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Position among the measures.
+    pub measure: usize,
+    /// `>=` rather than `<`.
+    pub least: bool,
+    /// What it is compared with.
+    pub bound: Bound,
+}
+
+/// What a measure is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// A number.
+    Fixed(i64),
+    /// A multiple of the number of threads.
+    PerThread(i64),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::Fixed(value) => write!(f, "{value}"),
+            Bound::PerThread(value) => write!(f, "{value} * threads"),
+        }
+    }
+}
+
+impl Bound {
+    /// Its value in a context with so many threads.
+    pub(crate) fn value(self, threads: u32) -> i64 {
+        match self {
+            Bound::Fixed(value) => value,
+            Bound::PerThread(value) => value.saturating_mul(threads.into()),
+        }
+    }
 }
 
 /// A parameter.

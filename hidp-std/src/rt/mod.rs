@@ -3,6 +3,7 @@
 mod args;
 mod bind;
 mod call;
+mod choose;
 pub mod entry;
 mod extent;
 

@@ -5,7 +5,7 @@
 #![allow(unreachable_pub)] // a module of tests
 #![allow(clippy::undocumented_unsafe_blocks)] // the sentence above, at each of them
 
-use hidp_std::rt::entry::{Code, Entry, Op, Param, Site, Version};
+use hidp_std::rt::entry::{Code, Dispatch, Entry, Op, Param, Site, Version};
 use hidp_std::rt::{Arg, Array, call, hidp_call};
 use hidp_std::{Context, Error, Isa, View, ViewMut};
 
@@ -73,6 +73,7 @@ static GATHER: Entry = Entry {
         },
         Version { plan: "twice", code: &[Code { isa: Isa::Base, function: gather_twice }] },
     ],
+    dispatch: Dispatch::NONE,
     sites: &[Site {
         file: "kernels/gather.hdp",
         line: 4,
@@ -121,6 +122,7 @@ static SHAPES: Entry = Entry {
     ],
     dims: &["R", "M", "Q"],
     versions: &[Version { plan: "serial", code: &[Code { isa: Isa::Base, function: shapes }] }],
+    dispatch: Dispatch::NONE,
     sites: &[],
 };
 
@@ -161,6 +163,7 @@ static GEMM: Entry = Entry {
     ],
     dims: &["M", "K", "N"],
     versions: &[Version { plan: "serial", code: &[Code { isa: Isa::Base, function: gemm_serial }] }],
+    dispatch: Dispatch::NONE,
     sites: &[],
 };
 

@@ -24,6 +24,7 @@ use wrapper::Wrapper;
 
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{FuncId, Program};
+use crate::compiler::plan::Dispatch;
 use crate::compiler::source::{FileId, SourceMap};
 
 /// An instruction set that kernels are compiled for.
@@ -76,6 +77,8 @@ pub struct EntryInfo<'a> {
     pub func: FuncId,
     /// Its versions and fault sites.
     pub entry: &'a imp::Entry,
+    /// How a call finds its version.
+    pub dispatch: &'a Dispatch,
 }
 
 /// What the modules of a build share.
@@ -126,7 +129,7 @@ fn functions(
     let names: Vec<String> =
         entries.iter().map(|info| names.unique(snake_case(&program.funcs[info.func].name))).collect();
     let statics: Vec<String> = names.iter().map(|name| name.to_uppercase()).collect();
-    let signature = |info: &EntryInfo<'_>| Signature::of(program, sources, &program.funcs[info.func], options, stem);
+    let signature = |info: &EntryInfo<'_>| Signature::of(program, sources, info, options, stem);
     let signatures: Vec<Signature> = entries.iter().map(signature).collect();
 
     for (((info, name), table), signature) in entries.iter().zip(&names).zip(&statics).zip(&signatures) {

@@ -8,10 +8,12 @@ use crate::compiler::ir::par::{Block, Func, Map, StmtKind, VarId};
 use crate::compiler::syntax::ast;
 
 mod candidates;
+mod dispatch;
 mod shape;
 mod text;
 
 pub use candidates::{candidates, choose, gives_to_team};
+pub use dispatch::{Bound, Condition, Dispatch, Measure, Rule, dispatch};
 pub use shape::{
     LaneShape, Stride, coefficient, invariant, irregular, lane_iterator, straight, streamed_outputs, stride_of,
     vectorisable,

@@ -30,6 +30,8 @@ pub struct Model {
     pub fold_block: u32,
     /// Element operations of the smallest part worth sharing out.
     pub grain: u32,
+    /// Element operations that a thread should have before it is worth starting.
+    pub thread_work: u32,
     /// Rows taken in turn when their lengths depend on data.
     pub irregular_rows: u32,
     /// Rows of a register tile.
@@ -106,6 +108,7 @@ impl Model {
             stream: u64::from(int("memory", "stream")?),
             fold_block: int("work", "fold_block")?,
             grain: int("work", "grain")?,
+            thread_work: int("work", "thread_work")?,
             irregular_rows: int("work", "irregular_rows")?,
             tile_rows: int("work", "tile_rows")?,
             tile_vectors: int("work", "tile_vectors")?,

@@ -1,6 +1,7 @@
 //! Extents of parameters as the postfix programs that the run time evaluates.
 
 use crate::compiler::ir::par::{BinOp, Const, Expr, ExprKind, Func, MathFn, UnOp, VarId};
+use crate::compiler::plan::Dispatch;
 use crate::compiler::ty::Scalar;
 
 /// The steps that compute `extent`, as variants of `hidp_std::rt::entry::Op`. `None` for what headers cannot hold.
@@ -10,13 +11,12 @@ pub(super) fn program(func: &Func, extent: &Expr) -> Option<Vec<String>> {
     Some(steps)
 }
 
-/// Scalar parameters that extents use.
-pub(super) fn sizes(func: &Func) -> Vec<VarId> {
+/// Scalar parameters that extents and measures use.
+pub(super) fn sizes(func: &Func, dispatch: &Dispatch) -> Vec<VarId> {
+    let extents = func.params.iter().flat_map(|&param| &func.vars[param].shape);
     let mut used = Vec::new();
-    for &param in &func.params {
-        for extent in &func.vars[param].shape {
-            crate::compiler::ir::par::visit::walk_expr_vars(extent, |var, _| used.push(var));
-        }
+    for expr in extents.chain(dispatch.measures.iter().map(|measure| &measure.value)) {
+        crate::compiler::ir::par::visit::walk_expr_vars(expr, |var, _| used.push(var));
     }
     used
 }

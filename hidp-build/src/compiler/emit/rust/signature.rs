@@ -1,9 +1,9 @@
 //! How an entry's parameters are passed in Rust.
 
-use super::Options;
 use super::extent;
 use super::names::{Names, identifier, snake_case};
-use crate::compiler::ir::par::{Func, Program, Var, VarKind};
+use super::{EntryInfo, Options};
+use crate::compiler::ir::par::{Program, Var, VarKind};
 use crate::compiler::source::SourceMap;
 use crate::compiler::syntax::ast::Direction;
 use crate::compiler::ty::{Scalar, StructId, Ty};
@@ -41,7 +41,7 @@ pub(super) struct Parameter {
     pub(super) reads: bool,
     /// Whether the kernel writes it.
     pub(super) writes: bool,
-    /// Whether extents use the value.
+    /// Whether extents or measures use the value.
     pub(super) is_size: bool,
     /// The value that a result has before the call.
     pub(super) zero: String,
@@ -54,9 +54,16 @@ pub(super) struct Signature {
 }
 
 impl Signature {
-    pub(super) fn of(program: &Program, sources: &SourceMap, func: &Func, options: &Options<'_>, stem: &str) -> Self {
+    pub(super) fn of(
+        program: &Program,
+        sources: &SourceMap,
+        info: &EntryInfo<'_>,
+        options: &Options<'_>,
+        stem: &str,
+    ) -> Self {
+        let func = &program.funcs[info.func];
         let mut names = Names::new(&["cx"]);
-        let sizes = extent::sizes(func);
+        let sizes = extent::sizes(func, info.dispatch);
         let parameter = |&id| {
             let var: &Var = &func.vars[id];
             let direction = direction(var);

@@ -6,6 +6,7 @@ use super::text::Text;
 use super::{EntryInfo, Options, extent};
 use crate::compiler::ir::imp::{Site, Unit};
 use crate::compiler::ir::par::{Func, Program, VarId};
+use crate::compiler::plan::{Bound, Dispatch, Rule};
 use crate::compiler::source::SourceMap;
 
 /// A wrapper's table.
@@ -51,6 +52,7 @@ impl Table<'_> {
             let dims: Vec<String> = func.dims.iter().map(|&dim| format!("{:?}", func.vars[dim].name)).collect();
             text.list("dims: &[", &dims, "],");
             text.nest("versions: &[", "],", |text| self.versions(text));
+            text.nest("dispatch: Dispatch {", "},", |text| self.dispatch(text));
             if self.info.entry.sites.is_empty() {
                 text.line("sites: &[],");
             } else {
@@ -97,6 +99,31 @@ impl Table<'_> {
                 });
             });
         }
+    }
+
+    fn dispatch(&self, text: &mut Text) {
+        let Dispatch { measures, rules } = self.info.dispatch;
+        text.nest("measures: &[", "],", |text| {
+            for measure in measures {
+                let steps = extent::program(self.func(), &measure.value).unwrap_or_default();
+                let steps: Vec<String> = steps.iter().map(|step| format!("Op::{step}")).collect();
+                text.line(format!("Measure {{ name: {:?}, program: &[{}] }},", measure.name, steps.join(", ")));
+            }
+        });
+        text.nest("rules: &[", "],", |text| rules.iter().for_each(|rule| self.rule(rule, text)));
+    }
+    fn rule(&self, rule: &Rule, text: &mut Text) {
+        let conditions = rule.conditions.iter().map(|condition| {
+            let bound = match condition.bound {
+                Bound::Fixed(value) => format!("Bound::Fixed({value})"),
+                Bound::PerThread(value) => format!("Bound::PerThread({value})"),
+            };
+            let (measure, least) = (condition.measure, condition.least);
+            format!("Condition {{ measure: {measure}, least: {least}, bound: {bound} }}")
+        });
+        let conditions: Vec<String> = conditions.collect();
+        let version = self.units().iter().position(|unit| unit.plan == rule.plan).unwrap_or(0);
+        text.line(format!("Rule {{ conditions: &[{}], version: {version} }},", conditions.join(", ")));
     }
 
     fn site(&self, site: &Site, text: &mut Text) {

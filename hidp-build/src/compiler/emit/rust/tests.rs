@@ -8,6 +8,7 @@ use crate::compiler::ir::par::{
     BinOp, Block, Const, ConvertMode, Expr, ExprKind, FaultKind, Func, ScalarFn, ScalarFnId, Stmt, StmtKind, Struct,
     Var, VarId, VarKind,
 };
+use crate::compiler::plan::{Bound, Condition, Measure, Rule};
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::Direction;
 use crate::compiler::ty::{Scalar, StructId, Ty};
@@ -112,7 +113,13 @@ impl Fixture {
         program.entries.push(func);
         let stems = BTreeMap::from([(self.file, "spmv".to_owned())]);
         let options = Options { isas: &[Isa::V4, Isa::V2], vouched, stems: &stems };
-        module(&program, &self.sources, "spmv", &[EntryInfo { func, entry: &entry }], &options)
+        module(
+            &program,
+            &self.sources,
+            "spmv",
+            &[EntryInfo { func, entry: &entry, dispatch: &Dispatch::default() }],
+            &options,
+        )
     }
 }
 
@@ -164,6 +171,38 @@ fn comments_and_faults_are_documented() {
 }
 
 #[test]
+fn tables_say_which_version_runs_when() {
+    let fixture = Fixture::new();
+    let (entry, mut program) = (fixture.entry(), fixture.program.clone());
+    let (rows, steps) = (fixture.read(fixture.func.dims[0], "R+1"), fixture.func.params[2]);
+    let func = program.funcs.push(fixture.func.clone());
+    let inner = fixture.read(steps, "_alpha");
+    let dispatch = Dispatch {
+        measures: vec![Measure { name: "parallel", value: rows }, Measure { name: "inner", value: inner }],
+        rules: vec![Rule {
+            conditions: vec![
+                Condition { measure: 0, least: true, bound: Bound::Fixed(4) },
+                Condition { measure: 1, least: false, bound: Bound::PerThread(2) },
+            ],
+            plan: "serial".into(),
+        }],
+    };
+    let stems = BTreeMap::from([(fixture.file, "spmv".to_owned())]);
+    let options = Options { isas: &[Isa::Base], vouched: false, stems: &stems };
+    let info = EntryInfo { func, entry: &entry, dispatch: &dispatch };
+    let text = module(&program, &fixture.sources, "spmv", &[info], &options);
+    let squeezed: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for expected in [
+        "Measure { name: \"parallel\", program: &[Op::Dim(0)] },",
+        "Rule { conditions: &[Condition { measure: 0, least: true, bound: Bound::Fixed(4) }, \
+         Condition { measure: 1, least: false, bound: Bound::PerThread(2) }], version: 1 },",
+        "::hidp_std::rt::Arg::size(&alpha),", // measures use its value
+    ] {
+        assert!(squeezed.contains(expected), "{expected}\n{squeezed}");
+    }
+}
+
+#[test]
 fn tables_describe_extents_versions_and_sites() {
     let text = Fixture::new().module(false);
     let squeezed: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
@@ -204,7 +243,13 @@ fn structs_of_other_files_are_used_from_there() {
     let func = program.funcs.push(fixture.func.clone());
     let stems = BTreeMap::from([(fixture.file, "spmv".to_owned()), (other, "ops".to_owned())]);
     let options = Options { isas: &[Isa::Base], vouched: false, stems: &stems };
-    let spmv = module(&program, &fixture.sources, "spmv", &[EntryInfo { func, entry: &entry }], &options);
+    let spmv = module(
+        &program,
+        &fixture.sources,
+        "spmv",
+        &[EntryInfo { func, entry: &entry, dispatch: &Dispatch::default() }],
+        &options,
+    );
     assert!(spmv.contains("super::ops::Best") && !spmv.contains("pub struct"), "{spmv}");
     let ops = module(&program, &fixture.sources, "ops", &[], &options);
     assert!(ops.contains("pub struct Best") && !ops.contains("entry_tables"), "{ops}");

@@ -1,0 +1,137 @@
+//! Which version of an entry a call runs.
+
+use super::args::Arg;
+use super::entry::{Code, Condition, Entry, MOST_MEASURES, Rule, Version};
+use super::extent::{Evaluator, Extent};
+use crate::error::{IsaNames, PlanNames};
+use crate::{Context, Error, Isa, Reason, Why};
+
+/// A version, its code for this machine, and why it runs.
+pub(super) struct Choice {
+    pub(super) version: &'static Version,
+    pub(super) code: &'static Code,
+    pub(super) why: Why,
+}
+
+/// The version that the context's settings ask for, else the one that the entry's rules choose.
+pub(super) fn choose(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims: &[i64]) -> Result<Choice, Error> {
+    if let Some(plan) = cx.plan() {
+        let Some(version) = entry.versions.iter().find(|version| version.plan == plan) else {
+            return Err(Error::UnknownPlan { entry: entry.name, plan: plan.into(), plans: PlanNames(entry.versions) });
+        };
+        return with_code(cx, entry, version, Why::ForcedPlan);
+    }
+    let (version, why) = preferred(cx, entry, args, dims);
+    let Some(version) = version else {
+        return Err(Error::UnknownPlan { entry: entry.name, plan: "".into(), plans: PlanNames(entry.versions) });
+    };
+    with_code(cx, entry, version, if cx.isa_forced() { Why::ForcedIsa } else { why })
+}
+
+/// What the rules say. A version that cannot run here is never chosen.
+fn preferred(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims: &[i64]) -> (Option<&'static Version>, Why) {
+    let rules = entry.dispatch.rules;
+    if rules.is_empty() {
+        return (entry.versions.first(), Why::Preferred);
+    }
+    let values = measure(entry, args, dims);
+    let decides = |rule: &&Rule| {
+        rule.conditions.iter().all(|condition| holds(condition, &values, cx.threads()))
+            && entry.versions.get(rule.version).is_some_and(|version| eligible(cx, version).is_some())
+    };
+    let rule = rules.iter().find(decides);
+    let version = entry.versions.get(rule.map_or(0, |rule| rule.version));
+    (version, Why::Rule(Reason { measures: entry.dispatch.measures, rule, values }))
+}
+
+/// Values of the entry's measures; -1 for those that these shapes do not give.
+fn measure(entry: &'static Entry, args: &[Arg<'_>], dims: &[i64]) -> [i64; MOST_MEASURES] {
+    let mut values = [-1; MOST_MEASURES];
+    for (value, measure) in values.iter_mut().zip(entry.dispatch.measures) {
+        let mut evaluator = Evaluator { args, dims, unknown: None };
+        if let Extent::Linear { scale: 0, offset } = evaluator.extent(measure.program) {
+            *value = i64::try_from(offset).unwrap_or(-1).max(0);
+        }
+    }
+    values
+}
+
+/// Nothing is said of a measure that has no value.
+fn holds(condition: &Condition, values: &[i64; MOST_MEASURES], threads: u32) -> bool {
+    let bound = condition.bound.value(threads);
+    values.get(condition.measure).is_some_and(|&value| value >= 0 && (value >= bound) == condition.least)
+}
+
+/// The code of a version that this context can run.
+fn eligible(cx: &Context, version: &'static Version) -> Option<&'static Code> {
+    let fits = |isa: Isa| if cx.isa_forced() { isa == cx.isa() } else { isa <= cx.isa() };
+    version.code.iter().find(|code| fits(code.isa))
+}
+
+fn with_code(cx: &Context, entry: &'static Entry, version: &'static Version, why: Why) -> Result<Choice, Error> {
+    match eligible(cx, version) {
+        Some(code) => Ok(Choice { version, code, why }),
+        None => {
+            let compiled = IsaNames(version.code);
+            Err(Error::NoCode { entry: entry.name, plan: version.plan, isa: cx.isa(), compiled })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rt::entry::{Bound, Dispatch, Measure, Op};
+
+    unsafe extern "C" fn nothing(_: *mut hidp_sys::hidp_call) -> i32 {
+        0
+    }
+    const CODE: &[Code] = &[Code { isa: Isa::Base, function: nothing }];
+    const V4: &[Code] = &[Code { isa: Isa::V4, function: nothing }];
+    const FEW: Condition = Condition { measure: 0, least: false, bound: Bound::PerThread(2) };
+    const LONG: Condition = Condition { measure: 1, least: true, bound: Bound::Fixed(1000) };
+
+    const fn entry(versions: &'static [Version]) -> Entry {
+        Entry {
+            name: "sums::rows",
+            params: &[],
+            dims: &["R", "C"],
+            versions,
+            dispatch: Dispatch {
+                measures: &[
+                    Measure { name: "parallel", program: &[Op::Dim(0)] },
+                    Measure { name: "inner", program: &[Op::Dim(1), Op::Dim(0), Op::Div] },
+                ],
+                rules: &[Rule { conditions: &[FEW, LONG], version: 1 }],
+            },
+            sites: &[],
+        }
+    }
+    static SUMS: Entry = entry(&[Version { plan: "rows", code: CODE }, Version { plan: "team", code: CODE }]);
+    static UNRUNNABLE: Entry = entry(&[Version { plan: "rows", code: CODE }, Version { plan: "team", code: V4 }]);
+
+    fn chosen(cx: &Context, entry: &'static Entry, dims: [i64; 2]) -> (&'static str, String) {
+        let choice = choose(cx, entry, &[], &dims).unwrap();
+        (choice.version.plan, choice.why.to_string())
+    }
+
+    #[test]
+    fn the_first_rule_that_holds_decides() {
+        let cx = Context::builder().threads(2).build().unwrap();
+        let why = "parallel = 3 < 2 * threads and inner = 1000 >= 1000";
+        assert_eq!(chosen(&cx, &SUMS, [3, 3000]), ("team", why.into()));
+        assert_eq!(chosen(&cx, &SUMS, [3, 2999]), ("rows", "no rule holds: parallel = 3, inner = 999".into()));
+        assert_eq!(chosen(&cx, &SUMS, [4, 4000]).0, "rows");
+        assert_eq!(chosen(&cx, &SUMS, [0, 4000]), ("rows", "no rule holds: parallel = 0, inner unknown".into()));
+        let one = Context::builder().threads(1).build().unwrap();
+        assert_eq!(chosen(&one, &SUMS, [3, 3000]).0, "rows");
+        assert_eq!(chosen(&cx.with_plan("rows"), &SUMS, [3, 3000]), ("rows", "plan forced".into()));
+    }
+
+    #[test]
+    fn a_version_that_cannot_run_is_never_chosen() {
+        let cx = Context::builder().threads(2).isa(Isa::Base).build().unwrap();
+        assert_eq!(chosen(&cx, &SUMS, [1, 5000]).0, "team");
+        assert_eq!(chosen(&cx, &UNRUNNABLE, [1, 5000]).0, "rows");
+    }
+}
