@@ -32,7 +32,7 @@ fn emitted(case: &Case) -> Result<String, String> {
     };
     let model = Model::cpu();
     let entries: Vec<imp::Entry> =
-        program.entries.iter().map(|func| pipeline::lower_entry(&input, &program, *func, &model)).collect();
+        program.entries.iter().map(|func| pipeline::lower_entry(&input, &program, *func, &model).entry).collect();
     for entry in &entries {
         imp::verify(&program, entry).map_err(|errors| {
             let errors: Vec<String> = errors.iter().map(ToString::to_string).collect();

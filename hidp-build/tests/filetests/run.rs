@@ -114,7 +114,7 @@ impl Subject {
             program.entries.iter().copied().zip(original.entries.iter().copied()).collect();
         let model = Model::cpu();
         let entries: Vec<imp::Entry> =
-            funcs.iter().map(|&(func, _)| lower_entry(&input, &program, func, &model)).collect();
+            funcs.iter().map(|&(func, _)| lower_entry(&input, &program, func, &model).entry).collect();
         for entry in &entries {
             imp::verify(&program, entry).map_err(|errors| format!("imp: {errors:?}"))?;
         }

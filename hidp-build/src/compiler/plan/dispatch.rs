@@ -274,7 +274,7 @@ mod tests {
         assert_eq!(of(text), (vec!["parallel = R".into(), "inner = C".into()], vec![TEAM.into()]));
         let text = "function f input float A[M][K], B[K][N]; output float C[M][N];
             { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
-        assert_eq!(of(text), (vec!["parallel = M * N".into(), "inner = K".into()], vec![TEAM.into()]));
+        assert_eq!(of(text), (vec!["parallel = M * N".into(), "inner = K".into()], vec![]), "no plan is for the team");
     }
 
     #[test]
