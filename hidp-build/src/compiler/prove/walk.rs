@@ -3,9 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::compiler::index::Arena;
+use crate::compiler::ir::par::visit::walk_subexprs;
 use crate::compiler::ir::par::{
-    ArrayRef, Block, CallArg, Const, Expr, ExprKind, Extent, Fold, FoldKind, FoldOp, Loop, Map, Place, PrimCall,
-    PrimValue, Section, SectionDim, Stmt, StmtKind, Target, Var, VarId, VarKind,
+    ArrayRef, Block, CallArg, Const, ConvertMode, Expr, ExprKind, Extent, Fold, FoldKind, FoldOp, Loop, Map, Place,
+    PrimCall, PrimValue, Section, SectionDim, Stmt, StmtKind, Target, Var, VarId, VarKind,
 };
 use crate::compiler::syntax::ast::Direction;
 
@@ -116,8 +117,9 @@ impl<'f, 'c> Walker<'f, 'c> {
         };
         cx.enter_params(&unstable, start == Start::Entry);
         let written = written::arrays(body);
-        cx.constant_arrays = vars
-            .iter()
+        // What another function gives may change while this one runs: other iterations of its map may write it.
+        let inputs = vars.iter().filter(|_| start == Start::Entry);
+        cx.constant_arrays = inputs
             .filter(|(id, var)| var.kind == VarKind::Param(Direction::Input) && !written.contains(id))
             .map(|(id, _)| id)
             .collect();
@@ -177,7 +179,8 @@ impl<'f, 'c> Walker<'f, 'c> {
                 for (_, value) in values {
                     self.expr(value);
                 }
-                let holds = self.dry == 0 && self.client.always_holds(&mut self.cx, cond);
+                // Proofs rest on the tests in a condition, so one that may fault stays.
+                let holds = self.dry == 0 && !may_fault(cond) && self.client.always_holds(&mut self.cx, cond);
                 self.require(cond);
                 if holds {
                     cond.kind = ExprKind::Const(Const::Bool(true));
@@ -582,6 +585,28 @@ impl<'f, 'c> Walker<'f, 'c> {
             self.client.expr(&mut self.cx, expr);
         }
     }
+}
+
+/// Whether evaluating a condition may fail a test. Of a call it is not known.
+fn may_fault(cond: &Expr) -> bool {
+    let mut found = false;
+    walk_subexprs(cond, |expr| {
+        found |= match &expr.kind {
+            ExprKind::Load(place) => place.unproved != 0,
+            ExprKind::Binary { checked, .. } => *checked,
+            ExprKind::Convert { mode, .. } => *mode == ConvertMode::Checked,
+            ExprKind::Call(..) => true,
+            ExprKind::Const(_)
+            | ExprKind::Read(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Lazy { .. }
+            | ExprKind::Select { .. }
+            | ExprKind::Math(..)
+            | ExprKind::Field(..)
+            | ExprKind::Struct(..) => false,
+        };
+    });
+    found
 }
 
 /// Whether control can reach the end of the block.

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::compiler::ir::par::VarId;
+use crate::compiler::ir::par::{VarId, VarKind};
 use crate::compiler::prove::context::Context;
-use crate::compiler::prove::linear::Lin;
+use crate::compiler::prove::linear::{AtomId, AtomKey, Lin};
 
 use super::record::{Accessed, Doing, Frame};
 use super::rename::Renamer;
@@ -224,7 +224,7 @@ fn witness(cx: &Context<'_>, p: &Accessed, q: &Accessed, map: usize) -> Option<W
     if !certain(p) || !certain(q) || mixed {
         return None;
     }
-    let counts = candidate_counts(p, q, map)?;
+    let counts = candidate_counts(cx, p, q, map)?;
     let mut cx = cx.clone();
     let left = instances(&mut cx, p, map, &counts);
     let right = instances(&mut cx, q, map, &counts);
@@ -258,27 +258,41 @@ fn is_uniform(p: &Accessed, q: &Accessed) -> bool {
     p.index.iter().zip(&q.index).all(|(a, b)| a.terms == b.terms)
 }
 
-/// How many strides from the start the iterators of a witness are: few, and the distances that the subscripts suggest.
-fn candidate_counts(p: &Accessed, q: &Accessed, map: usize) -> Option<Vec<i128>> {
+/// How many strides from the start the iterators of a witness are: at most one, or the distances that the subscripts suggest
+/// where sizes of arguments alone say how long the ranges are. A range that a scalar limits may always be short.
+fn candidate_counts(cx: &Context<'_>, p: &Accessed, q: &Accessed, map: usize) -> Option<Vec<i128>> {
     let iterators = |access: &Accessed| access.chain[map..].iter().map(|frame| frame.positions.len()).sum::<usize>();
     let mut counts = vec![0, 1];
-    for (a, b) in p.index.iter().zip(&q.index).filter(|(a, b)| a.terms == b.terms) {
-        let Some(difference) = a.constant.checked_sub(b.constant) else { continue };
-        for factor in a.terms.values().filter(|factor| difference % **factor == 0) {
-            let distance = (difference / factor).abs();
-            if distance <= FARTHEST && !counts.contains(&distance) {
+    if [p, q].into_iter().all(|access| ranges_over_dimensions(cx, access, map)) {
+        for distance in p.index.iter().zip(&q.index).flat_map(|(a, b)| distances(a, b)).chain([2]) {
+            if !counts.contains(&distance) {
                 counts.push(distance);
             }
         }
-    }
-    if !counts.contains(&2) {
-        counts.push(2);
     }
     let exponent = u32::try_from(iterators(p) + iterators(q)).ok()?;
     while counts.len() > 1 && counts.len().checked_pow(exponent).is_none_or(|all| all > WITNESSES) {
         counts.pop();
     }
     (counts.len() > 1).then_some(counts)
+}
+
+/// Numbers of iterations after which `b` may be what `a` was.
+fn distances(a: &Lin, b: &Lin) -> Vec<i128> {
+    let difference = a.constant.checked_sub(b.constant).filter(|_| a.terms == b.terms).unwrap_or(0);
+    let factors = a.terms.values().filter(|factor| difference % **factor == 0);
+    factors.map(|factor| (difference / factor).abs()).filter(|distance| *distance <= FARTHEST).collect()
+}
+
+/// Whether the bounds of all iterators from this map inward depend on dimensions alone.
+fn ranges_over_dimensions(cx: &Context<'_>, access: &Accessed, map: usize) -> bool {
+    let is_dimension = |atom: AtomId| match cx.atoms.key(atom) {
+        AtomKey::Var(var) => cx.vars[*var].kind == VarKind::Dim,
+        AtomKey::Fresh(_) | AtomKey::Load(..) | AtomKey::Turns(..) | AtomKey::Op(..) => false,
+    };
+    let positions = access.chain[map..].iter().flat_map(|frame| &frame.positions);
+    let mut bounds = positions.flat_map(|position| position.last.iter().chain([&position.lo]));
+    bounds.all(|bound| bound.atoms().all(is_dimension))
 }
 
 /// An access in one iteration of its maps.

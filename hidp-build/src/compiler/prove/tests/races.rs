@@ -119,6 +119,9 @@ fn neighbours_in_place() {
         "map (i = 1 .. (N - 1) by 1, j = 1 .. (N - 1) by 1) { A[i?, j?] = (A[(i - 1)?, j?] + A[(i + 1)?, j?]); }",
     );
     accepted("map (i = 1 .. (N - 1) by 1) { q[i?] = (p[(i - 1)?] + p[(i + 1)?]); }");
+    // A scalar may keep the range shorter than the distance, if that is more than one.
+    shares("p", "map (i = 0 .. c by 1) { p[i?] = p[(i + 7)?]; }");
+    rejected("HD0402", "map (i = 0 .. c by 1) { p[i?] = p[(i + 1)?]; }");
     // Seven apart never meet in six iterations.
     accepted("map (i = 0 .. 6 by 1) { p[i?] = p[(i + 7)?]; }");
     // Nor do the halves.
