@@ -1,5 +1,6 @@
 //! Reductions of floats in vector lanes. Each lane of a small tile, which the C++ compiler keeps in registers, folds every
 //! so-manieth element; lanes combine pairwise at the end. OpenMP's own reductions would combine them one after the other.
+//! Where loads follow indices, lanes are iterations side by side without a vector: each does its own loads and checks anyway.
 
 use super::fold::Acc;
 use super::space::Range;
@@ -11,6 +12,8 @@ use crate::compiler::ty::Ty;
 
 /// Vectors that fold side by side where a body loads little: enough to hide the latency of an addition.
 const VECTORS: u32 = 4;
+/// Iterations side by side where loads follow indices.
+const SCALARS: u32 = 4;
 /// Loads and stores up to which a body counts as small.
 const FEW_ACCESSES: usize = 2;
 
@@ -25,10 +28,11 @@ impl Lowerer<'_> {
     /// Folds the positions `[low, high)` into the accumulators.
     pub(super) fn lane_fold(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
         let widest = accs.iter().map(|acc| self.size_of(acc.fold.op.ty)).max().unwrap_or(1) as u32;
-        let lanes = (self.model.vector_bytes / widest).max(1);
+        let gathers = self.gathers(map);
+        let lanes = if gathers { SCALARS } else { (self.model.vector_bytes / widest).max(1) };
         let mut accesses = 0;
         visit::walk_places(&map.body, |_, _: Role| accesses += 1);
-        let vectors = if accesses <= FEW_ACCESSES { VECTORS } else { 1 };
+        let vectors = if accesses <= FEW_ACCESSES && !gathers { VECTORS } else { 1 };
         let tiles: Vec<imp::VarId> =
             accs.iter().map(|acc| self.body.tile("lanes", acc.fold.op.ty, lanes * vectors)).collect();
         let mut next = low;
@@ -119,8 +123,13 @@ impl Lowerer<'_> {
             let value = make::var(acc.var, acc.fold.op.ty);
             self.body.push(Stmt::Store { target: make::element(*tile, at.clone()), value });
         }
-        let reductions = self.reductions(&[]);
-        self.close_lanes(lane, turn.lanes.clone(), reductions);
+        if self.gathers(map) {
+            let kind = make::as_int(&turn.lanes).map_or(LoopKind::Seq, |_| LoopKind::Unroll(SCALARS));
+            self.body.leave_loop(lane, make::long(0), turn.lanes.clone(), kind);
+        } else {
+            let reductions = self.reductions(&[]);
+            self.close_lanes(lane, turn.lanes.clone(), reductions);
+        }
     }
 
     /// Joins the vectors of a tile to one.

@@ -38,12 +38,7 @@ impl Lowerer<'_> {
         let (low2, high2) = (low.clone(), high.clone());
         self.branch(
             short,
-            |this| {
-                // Lanes may only raise a flag, a loop in order reports.
-                let checks = mem::replace(&mut this.checks, Checks::Fault);
-                this.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, accs));
-                this.checks = checks;
-            },
+            |this| this.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, accs)),
             |this| this.lane_loop(map, range, low2, high2, accs),
         );
     }
@@ -52,17 +47,23 @@ impl Lowerer<'_> {
         if accs.is_empty() {
             return None;
         }
-        let iter = map.iters.last()?.var;
+        Some(if self.gathers(map) { self.model.short_gather } else { self.model.short_row })
+    }
+
+    /// Whether a load of a map's body follows indices that data give.
+    pub(super) fn gathers(&self, map: &Map) -> bool {
+        let Some(iter) = map.iters.last() else { return false };
         let declared = visit::declared(&map.body).into_iter().collect();
-        let mut gathers = false;
+        let mut found = false;
         visit::walk_places(&map.body, |place, _| {
-            gathers |= plan::stride_of(place, iter, &declared) == Stride::Irregular
+            found |= plan::stride_of(place, iter.var, &declared) == Stride::Irregular;
         });
-        Some(if gathers { self.model.short_gather } else { self.model.short_row })
+        found
     }
 
     fn lane_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
-        if accs.iter().any(|acc| acc.fold.op.ty.scalar().is_some_and(Scalar::is_float)) {
+        let float = accs.iter().any(|acc| acc.fold.op.ty.scalar().is_some_and(Scalar::is_float));
+        if float || (!accs.is_empty() && self.gathers(map)) {
             self.lane_fold(map, range, low, high, accs);
             return;
         }
@@ -79,24 +80,82 @@ impl Lowerer<'_> {
         reductions
     }
 
-    /// Lanes where checks remain.
+    /// Lanes where checks remain: they only raise a flag, and the loop in order finds the fault. Short ranges run in order.
     fn guarded_lanes(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
         let (inside, proved) = self.ends_inside(map, range, &low, &high);
+        if self.gathers(map) && !accs.is_empty() {
+            return self.gathering(map, &proved, inside, range, &low, &high, accs);
+        }
+        let in_order = |this: &mut Self, map: &Map, low: &Expr, high: &Expr| {
+            this.range_loop(range, low.clone(), high.clone(), LoopKind::Seq, &mut |this| this.iteration(map, accs));
+        };
+        let Some(least) = self.least_length(map, accs) else {
+            return self.flagged_lanes(map, &proved, inside, range, &low, &high, accs);
+        };
+        let short = make::binary(BinOp::Lt, make::sub(high.clone(), low.clone()), make::long(least.into()));
+        self.branch(
+            short,
+            |this| match inside.clone() {
+                Some(inside) => this.branch(
+                    inside,
+                    |this| in_order(this, &proved, &low, &high),
+                    |this| in_order(this, map, &low, &high),
+                ),
+                None => in_order(this, map, &low, &high),
+            },
+            |this| this.flagged_lanes(map, &proved, inside.clone(), range, &low, &high, accs),
+        );
+    }
+
+    /// Loads that follow indices are checked one by one: the lanes of such a reduction are no vector, see `lane_fold`.
+    #[allow(clippy::too_many_arguments)]
+    fn gathering(
+        &mut self,
+        map: &Map,
+        proved: &Map,
+        inside: Option<Expr>,
+        range: &Range,
+        low: &Expr,
+        high: &Expr,
+        accs: &[Acc<'_>],
+    ) {
+        let Some(inside) = inside else {
+            return self.lanes_or_short(proved, range, low.clone(), high.clone(), accs);
+        };
+        self.branch(
+            inside,
+            |this| this.lanes_or_short(proved, range, low.clone(), high.clone(), accs),
+            |this| {
+                let kind = LoopKind::Seq;
+                this.range_loop(range, low.clone(), high.clone(), kind, &mut |this| this.iteration(map, accs));
+            },
+        );
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn flagged_lanes(
+        &mut self,
+        map: &Map,
+        proved: &Map,
+        inside: Option<Expr>,
+        range: &Range,
+        low: &Expr,
+        high: &Expr,
+        accs: &[Acc<'_>],
+    ) {
         let start = inside.map_or(make::long(0), |inside| make::select(inside, make::long(0), make::long(1)));
         let bad = self.body.slot("bad", Ty::LONG, Some(start));
         let failed = |op| make::binary(op, make::var(bad, Ty::LONG), make::long(0));
         self.body.enter();
-        if may_fault(self.program, &self.func.vars, &proved.body) {
-            let checks = mem::replace(&mut self.checks, Checks::Flag(bad));
-            self.lanes_or_short(&proved, range, low.clone(), high.clone(), accs);
-            self.checks = checks;
-        } else {
-            self.lanes_or_short(&proved, range, low.clone(), high.clone(), accs);
-        }
+        let flagged = may_fault(self.program, &self.func.vars, &proved.body);
+        let checks = if flagged { Checks::Flag(bad) } else { self.checks };
+        let checks = mem::replace(&mut self.checks, checks);
+        self.lane_loop(proved, range, low.clone(), high.clone(), accs);
+        self.checks = checks;
         let fast = self.body.leave();
         self.body.push(make::when(failed(BinOp::Eq), fast.stmts));
         self.body.enter();
-        self.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, accs));
+        self.range_loop(range, low.clone(), high.clone(), LoopKind::Seq, &mut |this| this.iteration(map, accs));
         let again = self.body.leave();
         self.body.push(make::when(failed(BinOp::Ne), again.stmts));
     }
