@@ -8,6 +8,28 @@
 
 static inline int64_t at(int64_t i, int64_t j, int64_t k, int64_t J, int64_t K) { return (i * J + j) * K + k; }
 
+// One row, in a plain function: GCC 12 forgets `restrict` in loops that OpenMP moves elsewhere.
+__attribute__((noinline)) static float himeno_row(float *RESTRICT wrk2, const float *RESTRICT a0, const float *RESTRICT a1,
+                                                  const float *RESTRICT a2, const float *RESTRICT a3, const float *RESTRICT b0,
+                                                  const float *RESTRICT b1, const float *RESTRICT b2, const float *RESTRICT c0,
+                                                  const float *RESTRICT c1, const float *RESTRICT c2, const float *RESTRICT p,
+                                                  const float *RESTRICT wrk1, const float *RESTRICT bnd, float omega, int64_t JK,
+                                                  int64_t K) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (int64_t q = 1; q < K - 1; q++) {
+    const float s0 = a0[q] * p[q + JK] + a1[q] * p[q + K] + a2[q] * p[q + 1] +
+                     b0[q] * (p[q + JK + K] - p[q + JK - K] - p[q - JK + K] + p[q - JK - K]) +
+                     b1[q] * (p[q + K + 1] - p[q - K + 1] - p[q + K - 1] + p[q - K - 1]) +
+                     b2[q] * (p[q + JK + 1] - p[q - JK + 1] - p[q + JK - 1] + p[q - JK - 1]) + c0[q] * p[q - JK] +
+                     c1[q] * p[q - K] + c2[q] * p[q - 1] + wrk1[q];
+    const float ss = (s0 * a3[q] - p[q]) * bnd[q];
+    sum += ss * ss;
+    wrk2[q] = p[q] + omega * ss;
+  }
+  return sum;
+}
+
 extern "C" {
 
 void peer_triad_f32(float *RESTRICT a, const float *RESTRICT b, const float *RESTRICT c, float s, int64_t n) {
@@ -61,10 +83,13 @@ double peer_fma_f32(int64_t rounds, float *out) {
 #pragma omp parallel reduction(+ : threads)
   {
     __m512 acc[24];
+#pragma GCC unroll 24
     for (int i = 0; i < 24; i++) acc[i] = _mm512_set1_ps(1.0f + i);
     __m512 m = _mm512_set1_ps(0.999f), a = _mm512_set1_ps(0.001f);
     for (int64_t r = 0; r < rounds; r++)
+#pragma GCC unroll 24
       for (int i = 0; i < 24; i++) acc[i] = _mm512_fmadd_ps(acc[i], m, a);
+#pragma GCC unroll 24
     for (int i = 1; i < 24; i++) acc[0] = _mm512_add_ps(acc[0], acc[i]);
     *(volatile float *)out = _mm512_reduce_add_ps(acc[0]);
     threads += 1;
@@ -171,27 +196,15 @@ void peer_jacobi7_stream_f64(double *RESTRICT out, const double *RESTRICT in, do
 
 // The arrays in the order a0 a1 a2 a3 b0 b1 b2 c0 c1 c2 p wrk1 bnd.
 float peer_himeno_f32(float *RESTRICT wrk2, const float *const *arrays, float omega, int64_t I, int64_t J, int64_t K) {
-  const float *RESTRICT a0 = arrays[0], *RESTRICT a1 = arrays[1], *RESTRICT a2 = arrays[2], *RESTRICT a3 = arrays[3];
-  const float *RESTRICT b0 = arrays[4], *RESTRICT b1 = arrays[5], *RESTRICT b2 = arrays[6];
-  const float *RESTRICT c0 = arrays[7], *RESTRICT c1 = arrays[8], *RESTRICT c2 = arrays[9];
-  const float *RESTRICT p = arrays[10], *RESTRICT wrk1 = arrays[11], *RESTRICT bnd = arrays[12];
   float gosa = 0;
-  const int64_t JK = J * K;
-#pragma omp parallel for collapse(2) schedule(static) reduction(+ : gosa)
+#pragma omp parallel for schedule(static) reduction(+ : gosa)
   for (int64_t i = 1; i < I - 1; i++)
-    for (int64_t j = 1; j < J - 1; j++)
-#pragma omp simd reduction(+ : gosa)
-      for (int64_t k = 1; k < K - 1; k++) {
-        const int64_t q = at(i, j, k, J, K);
-        const float s0 = a0[q] * p[q + JK] + a1[q] * p[q + K] + a2[q] * p[q + 1] +
-                         b0[q] * (p[q + JK + K] - p[q + JK - K] - p[q - JK + K] + p[q - JK - K]) +
-                         b1[q] * (p[q + K + 1] - p[q - K + 1] - p[q + K - 1] + p[q - K - 1]) +
-                         b2[q] * (p[q + JK + 1] - p[q - JK + 1] - p[q + JK - 1] + p[q - JK - 1]) + c0[q] * p[q - JK] +
-                         c1[q] * p[q - K] + c2[q] * p[q - 1] + wrk1[q];
-        const float ss = (s0 * a3[q] - p[q]) * bnd[q];
-        gosa += ss * ss;
-        wrk2[q] = p[q] + omega * ss;
-      }
+    for (int64_t j = 1; j < J - 1; j++) {
+      const int64_t row = at(i, j, 0, J, K);
+      const float *const *a = arrays;
+      gosa += himeno_row(wrk2 + row, a[0] + row, a[1] + row, a[2] + row, a[3] + row, a[4] + row, a[5] + row, a[6] + row, a[7] + row,
+                         a[8] + row, a[9] + row, a[10] + row, a[11] + row, a[12] + row, omega, J * K, K);
+    }
   return gosa;
 }
 }

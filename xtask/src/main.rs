@@ -1,6 +1,7 @@
 //! Every developer command of the workspace: `cargo xtask <command>`.
 
 mod bench;
+mod bindings;
 mod command;
 mod explain;
 mod tidy;
@@ -21,6 +22,7 @@ cargo xtask <command>
   clippy        clippy over all targets, warnings denied
   doc           rustdoc of the public crates, warnings denied
   tidy          layering, headers that compile alone, file sizes, text rules
+  bindings      hidp-sys/src/bindings.rs from the ABI's header (needs libclang)
   bench [CASE]  benchmarks beside their peers, as a table of ratios
   explain FILE.hdp [ENTRY] [--par] [--imp] [--source]
                 what the compiler makes of a file: shapes, fusion, remaining checks, plans
@@ -50,6 +52,7 @@ fn run() -> Result<()> {
         Some("clippy") => clippy(),
         Some("doc") => doc(),
         Some("tidy") => tidy::run(),
+        Some("bindings") => bindings::run(),
         Some("bench") => bench::run(&rest),
         Some("explain") => explain::run(&rest),
         Some("help" | "--help" | "-h") | None => {

@@ -28,6 +28,10 @@ pub(crate) fn run() -> Result<()> {
     let mut findings = layers::check(&files)?;
     findings.extend(text::check(&files)?);
     findings.extend(headers::check(&files)?);
+    if !crate::bindings::are_current()? {
+        let bindings = Path::new("hidp-sys/src/bindings.rs");
+        findings.push(Finding::new(bindings, 1, "the ABI's header has changed: run `cargo xtask bindings`"));
+    }
     for Finding { file, line, message } in &findings {
         eprintln!("{}:{line}: {message}", file.display());
     }
