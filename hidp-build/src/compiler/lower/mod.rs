@@ -11,9 +11,9 @@
 //! | `lane_fold` | reductions of floats in vector lanes |
 //! | `fold` | reductions: in lanes, in blocks, pairwise |
 //! | `scan` | prefix folds |
-//! | `lanes` | tiles of rows and lanes |
+//! | `lanes`, `tile_fold`, `panels` | tiles of rows and lanes, their reductions, copies of what lanes load |
 //! | `stream` | outputs that bypass the caches |
-//! | `prim` | calls of the run-time library |
+//! | `prim`, `prim_worker` | calls of the run-time library, on the host and in kernels |
 //! | `record` | segments that iterations write through primitives |
 
 use std::collections::BTreeMap;
@@ -34,7 +34,9 @@ mod lane_fold;
 mod lanes;
 mod make;
 mod map;
+mod panels;
 mod prim;
+mod prim_worker;
 mod record;
 mod scan;
 mod space;
@@ -42,6 +44,7 @@ mod stmt;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod tile_fold;
 mod vector;
 
 use build::{ArrayBinding, Binding, Body, Role};
@@ -109,7 +112,7 @@ struct Lowerer<'a> {
     /// Stores that go to a tile for now.
     redirects: Vec<stream::Redirect>,
     /// Loads that a copy of the element serves.
-    panels: Vec<lanes::Panel>,
+    panels: Vec<panels::Panel>,
     /// Where the current iteration of a reduction starts in them.
     depth: Option<imp::Expr>,
     /// Segments that the iterations of the current host-level map write.
