@@ -11,8 +11,8 @@
 //! | 3 | [`prim`], [`syntax`] |
 //! | 4 | [`ir`], [`target`] |
 //! | 5 | [`prove`] |
-//! | 6 | [`check`], [`pass`], [`plan`], [`emit`] |
-//! | 7 | [`lower`] |
+//! | 6 | [`check`], [`pass`], [`plan`] |
+//! | 7 | [`lower`], [`emit`] |
 //! | 8 | [`pipeline`] |
 //! | 9 | [`explain`] |
 

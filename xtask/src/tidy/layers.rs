@@ -21,7 +21,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("check", 6),
     ("pass", 6),
     ("plan", 6),
-    ("emit", 6),
+    ("emit", 7),
     ("lower", 7),
     ("pipeline", 8),
     ("explain", 9),
