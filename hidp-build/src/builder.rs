@@ -7,7 +7,8 @@ use crate::Isa;
 use crate::cargo::{self, Cargo};
 use crate::compiler::diag::Code;
 use crate::compiler::emit::rust::{Library, failure, links};
-use crate::compiler::pipeline::{self, Options, PipelineInput, PipelineOutput};
+use crate::compiler::pipeline::{self, IdleRecord, Options, PipelineInput, PipelineOutput};
+use crate::compiler::plan::{Record, read_records};
 use crate::host_cc::{self, Job, write_if_changed};
 use crate::report::{Problem, Report, Result};
 use crate::sources;
@@ -36,6 +37,7 @@ pub struct Builder {
     line_directives: bool,
     out_dir: Option<PathBuf>,
     include: Option<Vec<PathBuf>>,
+    tuning: Option<PathBuf>,
 }
 
 impl Default for Builder {
@@ -56,6 +58,7 @@ impl Builder {
             line_directives: true,
             out_dir: None,
             include: None,
+            tuning: None,
         }
     }
     /// Compiles all `.hdp` files in this folder and the folders below it. Can be called several times; a file will do as well.
@@ -97,6 +100,11 @@ impl Builder {
     /// Writes generated files here rather than to `OUT_DIR`, for use outside of build scripts.
     pub fn out_dir(mut self, out_dir: impl AsRef<Path>) -> Self {
         self.out_dir = Some(out_dir.as_ref().to_owned());
+        self
+    }
+    /// The file of tuning records to embed; `hidp-tune.toml` in the package's root, if it is there and nothing is said.
+    pub fn tuning(mut self, file: impl AsRef<Path>) -> Self {
+        self.tuning = Some(file.as_ref().to_owned());
         self
     }
     /// Where the run time's headers are, for use outside of build scripts.
@@ -144,37 +152,58 @@ impl Builder {
                 line_directives: self.line_directives,
                 native_headers: self.headers.iter().map(|header| header.display().to_string()).collect(),
                 vouched: self.vouched,
+                records: self.records(cargo, report),
             },
         };
         let output = pipeline::compile(&input);
+        output.idle_records.iter().for_each(|(entry, why)| report.problem(&idle_record(entry, *why)));
         report.diagnostics(&input.sources, &output.diagnostics);
         if !report.errors.is_empty() {
             return Ok(());
         }
-        let libraries = if output.cpp.is_empty() || cargo.docs_only {
-            Vec::new()
+        let (libraries, toolchain) = if output.cpp.is_empty() || cargo.docs_only {
+            (Vec::new(), String::new())
         } else {
             match self.kernels(cargo, report, &isas, &output) {
-                Ok(libraries) => libraries,
+                Ok(compiled) => compiled,
                 Err(problem) => {
                     report.problem(&problem);
                     return Ok(());
                 }
             }
         };
-        let text = output.rust + &links(&libraries);
+        let text = output.rust + &links(&libraries, &toolchain);
         write_if_changed(&kernels_file(cargo), &text)?;
         Ok(())
     }
 
-    /// Compiles the C++; gives what Rust has to link.
+    /// The tuning records to embed.
+    fn records(&self, cargo: &Cargo, report: &mut Report) -> Vec<Record> {
+        let path = cargo.root.join(self.tuning.as_deref().unwrap_or(Path::new("hidp-tune.toml")));
+        // Cargo runs the build script at every build if it is told to watch a file that is not there.
+        if self.tuning.is_none() && !path.exists() {
+            return Vec::new();
+        }
+        cargo::watch(&path);
+        let (records, ignored) = match fs::read_to_string(&path) {
+            Ok(text) => read_records(&text),
+            Err(error) => (Vec::new(), vec![format!("all of it: {error}")]),
+        };
+        for what in ignored {
+            let headline = format!("of the tuning file `{}` this is ignored: {what}", path.display());
+            report.problem(&Problem::new(Code::IdleTuning, headline));
+        }
+        records
+    }
+
+    /// Compiles the C++; gives what Rust has to link, and the compiler's version.
     fn kernels(
         &self,
         cargo: &Cargo,
         report: &mut Report,
         isas: &[Isa],
         output: &PipelineOutput,
-    ) -> std::result::Result<Vec<Library>, Problem> {
+    ) -> std::result::Result<(Vec<Library>, String), Problem> {
         let include = self.include.clone().map_or_else(cargo::run_time_headers, Ok)?;
         self.check_headers(cargo)?;
         let toolchain = Toolchain::find(&cargo.out_dir, self.threads)?;
@@ -195,7 +224,8 @@ impl Builder {
         compiled.headers.iter().for_each(|header| cargo::watch(header));
         compiled.problems.iter().for_each(|problem| report.problem(problem));
         let openmp = self.search_paths(cargo, report, &toolchain);
-        Ok([Library { name: library, is_static: true }].into_iter().chain(openmp).collect())
+        let libraries = [Library { name: library, is_static: true }].into_iter().chain(openmp).collect();
+        Ok((libraries, toolchain.version()))
     }
 
     fn check_headers(&self, cargo: &Cargo) -> std::result::Result<(), Problem> {
@@ -229,6 +259,14 @@ impl Builder {
         }
         Some(Library { name: openmp.library.clone(), is_static: false })
     }
+}
+
+fn idle_record(entry: &str, why: IdleRecord) -> Problem {
+    let headline = match why {
+        IdleRecord::Stale => format!("a tuning record is ignored: `{entry}` is compiled to something else now"),
+        IdleRecord::Unknown => format!("a tuning record is ignored: there is no entry `{entry}`"),
+    };
+    Problem::new(Code::IdleTuning, headline).help("tune again, or delete the record")
 }
 
 fn kernels_file(cargo: &Cargo) -> PathBuf {

@@ -76,6 +76,12 @@ impl Toolchain {
         &self.identity
     }
 
+    /// The first line of what the compiler says of its version, as tuning records carry it.
+    pub(crate) fn version(&self) -> String {
+        let line = self.identity.lines().nth(2).unwrap_or_default();
+        line.replace(['"', '\\', '#'], " ").trim().to_owned()
+    }
+
     /// The compiler with the flags of the target.
     pub(crate) fn command(&self) -> Command {
         self.tool.to_command()

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::fmt;
+use std::path::Path;
 use std::ptr::NonNull;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -10,6 +11,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use hidp_sys::hidp_context;
 
 use crate::rt::entry::{MOST_MEASURES, Measure, Rule};
+use crate::tuning::{TuneFile, Tuning};
 use crate::{Error, Isa};
 
 /// Threads and memory that calls run with, and which versions they choose.
@@ -21,12 +23,14 @@ use crate::{Error, Isa};
 /// - `HIDP_THREADS`: number of threads, at most 1024; all of the machine's if it is not set.
 /// - `HIDP_ISA`: `base`, `v2`, `v3` or `v4` (x86-64-v2, …); the best that the machine has if it is not set.
 /// - `HIDP_FORCE`: the plan that entries run; each entry's own choice if it is not set.
+/// - `HIDP_TUNE`: a file of tuning records that go before those of the build, or `off` for no records at all.
 #[derive(Clone)]
 pub struct Context {
     shared: Arc<Shared>,
     isa: Isa,
     isa_forced: bool,
     plan: Option<Arc<str>>,
+    tuning: Tuning,
 }
 
 struct Shared {
@@ -98,6 +102,9 @@ impl Context {
     pub(crate) fn plan(&self) -> Option<&str> {
         self.plan.as_deref()
     }
+    pub(crate) fn tuning(&self) -> Tuning {
+        self.tuning
+    }
     pub(crate) fn isa_forced(&self) -> bool {
         self.isa_forced
     }
@@ -166,6 +173,7 @@ pub struct Reason {
     pub(crate) rule: Option<&'static Rule>,
     /// -1 where nothing is known.
     pub(crate) values: [i64; MOST_MEASURES],
+    pub(crate) tuned: bool,
 }
 
 impl Reason {
@@ -173,6 +181,10 @@ impl Reason {
     pub fn measures(&self) -> impl Iterator<Item = (&'static str, Option<i64>)> {
         let known = |value: i64| (value >= 0).then_some(value);
         self.measures.iter().zip(self.values).map(move |(measure, value)| (measure.name, known(value)))
+    }
+    /// Whether the rules were measured, rather than guessed by the compiler.
+    pub fn tuned(&self) -> bool {
+        self.tuned
     }
     /// Whether a rule held; the first version ran otherwise.
     pub fn held(&self) -> bool {
@@ -182,6 +194,9 @@ impl Reason {
 
 impl fmt::Display for Reason {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.tuned {
+            f.write_str("tuned: ")?;
+        }
         let Some(rule) = self.rule else {
             f.write_str("no rule holds")?;
             for (at, (name, value)) in self.measures().enumerate() {
@@ -193,6 +208,9 @@ impl fmt::Display for Reason {
             }
             return Ok(());
         };
+        if rule.conditions.is_empty() {
+            return f.write_str("otherwise");
+        }
         for (at, condition) in rule.conditions.iter().enumerate() {
             let (name, value) = (self.measures[condition.measure].name, self.values[condition.measure]);
             let and = if at == 0 { "" } else { " and " };
@@ -220,6 +238,7 @@ pub struct Builder {
     threads: Option<u32>,
     isa: Option<Isa>,
     plan: Option<Arc<str>>,
+    tuning: Option<OsString>,
 }
 
 impl Builder {
@@ -238,6 +257,11 @@ impl Builder {
         self.plan = Some(plan.into());
         self
     }
+    /// A file of tuning records that go before those of the build, or `off` for no records at all.
+    pub fn tuning(mut self, file: impl AsRef<Path>) -> Self {
+        self.tuning = Some(file.as_ref().into());
+        self
+    }
     /// Makes it.
     pub fn build(self) -> Result<Context, Error> {
         self.build_in(|name| std::env::var_os(name))
@@ -251,8 +275,8 @@ impl Builder {
         // SAFETY: made just above.
         let threads = unsafe { hidp_sys::hidp1_context_threads(raw.as_ptr()) };
         let number = CONTEXTS.fetch_add(1, Ordering::Relaxed);
-        let Settings { isa, isa_forced, plan, .. } = settings;
-        Ok(Context { shared: Arc::new(Shared { raw, threads, number }), isa, isa_forced, plan })
+        let Settings { isa, isa_forced, plan, tuning, .. } = settings;
+        Ok(Context { shared: Arc::new(Shared { raw, threads, number }), isa, isa_forced, plan, tuning })
     }
 
     /// What is set here, else in the environment, else the default.
@@ -277,7 +301,13 @@ impl Builder {
             (None, Some(value)) => Some(value.into()),
             (None, None) => None,
         };
+        let tuning = match self.tuning.or_else(|| variable(TUNE).filter(|value| !value.is_empty())) {
+            None => Tuning::Embedded,
+            Some(value) if value == "off" => Tuning::Off,
+            Some(path) => Tuning::File(TuneFile::load(Path::new(&path))),
+        };
         Ok(Settings {
+            tuning,
             threads,
             isa: isa.map_or_else(|| Ok(Isa::detect()), supported)?,
             isa_forced: isa.is_some(),
@@ -295,6 +325,8 @@ const ISA_EXPECTED: &str = "`base`, `v2`, `v3` or `v4`";
 const FORCE: &str = "HIDP_FORCE";
 const FORCE_EXPECTED: &str = "the name of a plan";
 
+const TUNE: &str = "HIDP_TUNE";
+
 /// All that a context is made from. 0 threads means all.
 #[derive(Debug)]
 struct Settings {
@@ -302,6 +334,7 @@ struct Settings {
     isa: Isa,
     isa_forced: bool,
     plan: Option<Arc<str>>,
+    tuning: Tuning,
 }
 
 fn setting(name: &'static str, value: &str, expected: &'static str) -> Error {
@@ -341,6 +374,15 @@ mod tests {
         let settings = resolve(builder, &variables).unwrap();
         assert_eq!((settings.threads, settings.isa), (2, Isa::Base));
         assert_eq!(settings.plan.as_deref(), Some("lanes"));
+    }
+
+    #[test]
+    fn records_come_from_the_build_unless_a_file_is_named() {
+        let tuning = |builder: Builder, value: &str| resolve(builder, &[("HIDP_TUNE", value)]).unwrap().tuning;
+        assert!(matches!(tuning(Context::builder(), ""), Tuning::Embedded));
+        assert!(matches!(tuning(Context::builder(), "off"), Tuning::Off));
+        assert!(matches!(tuning(Context::builder(), "no such file"), Tuning::File(file) if file.records.is_empty()));
+        assert!(matches!(tuning(Context::builder().tuning("off"), "no such file"), Tuning::Off));
     }
 
     #[test]

@@ -4,7 +4,7 @@ use std::fmt;
 
 use hidp_sys::hidp_fault;
 
-use crate::rt::entry::{Dispatch, Entry, Site};
+use crate::rt::entry::{Entry, Site};
 
 macro_rules! fault_kinds {
     ($($(#[$meta:meta])* $variant:ident = $number:literal;)*) => {
@@ -201,6 +201,7 @@ impl fmt::Debug for Fault {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rt::entry::Dispatch;
 
     fn message(kind: FaultKind, text: &'static str, names: &'static [&'static str], values: &[i64]) -> String {
         let site = Site { file: "k/spmv.hdp", line: 7, column: 34, text, kind: kind as u32, names };

@@ -17,6 +17,7 @@ mod error;
 mod fault;
 mod isa;
 pub mod rt;
+mod tuning;
 mod view;
 
 pub use context::{Builder, Context, LastRun, Reason, Why};

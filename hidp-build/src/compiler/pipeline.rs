@@ -6,10 +6,11 @@ use crate::compiler::check::{SourceUnit, check};
 use crate::compiler::diag::{Code, Diagnostic, Sink};
 use crate::compiler::emit::openmp;
 use crate::compiler::emit::rust::{self, EntryInfo, Isa};
+use crate::compiler::index::Arena;
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{FuncId, Program};
 use crate::compiler::lower::lower;
-use crate::compiler::plan::{Dispatch, candidates, dispatch};
+use crate::compiler::plan::{Dispatch, Record, candidates, dispatch, stable_hash};
 use crate::compiler::source::{FileId, SourceMap, Span};
 use crate::compiler::target::Model;
 use crate::compiler::{pass, syntax};
@@ -49,6 +50,8 @@ pub struct Options {
     pub native_headers: Vec<String>,
     /// Whether the build script vouches for the native functions: wrappers that use them are safe.
     pub vouched: bool,
+    /// Tuning records.
+    pub records: Vec<Record>,
 }
 
 impl Default for Options {
@@ -59,6 +62,7 @@ impl Default for Options {
             line_directives: true,
             native_headers: Vec::new(),
             vouched: false,
+            records: Vec::new(),
         }
     }
 }
@@ -81,6 +85,8 @@ pub struct PipelineOutput {
     pub cpp: Vec<GeneratedFile>,
     /// Errors and warnings, in order of file and position.
     pub diagnostics: Vec<Diagnostic>,
+    /// Entries of tuning records that are not used.
+    pub idle_records: Vec<(String, IdleRecord)>,
 }
 
 /// From sources to generated files.
@@ -160,7 +166,46 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let item = &program.funcs[func];
     let symbol = symbol(&input.options.namespace, stem_of(input, item.span), &item.name);
     let entry = lower(program, func, &symbol, &plans, model);
-    Lowered { func, entry, dispatch: dispatch(item, &plans, model) }
+    let shown = format!("{}::{}", stem_of(input, item.span), item.name);
+    let source = source_of(program, &entry);
+    let holds = |record: &&Record| record.entry == shown && record.source == source;
+    let records = input.options.records.iter().filter(holds).cloned().collect();
+    Lowered { func, entry, dispatch: Dispatch { source, records, ..dispatch(item, &plans, model) } }
+}
+
+/// A hash of what an entry is compiled to, wherever in its file it stands.
+fn source_of(program: &Program, entry: &imp::Entry) -> String {
+    let anywhere = imp::Entry { symbol: String::new(), sites: Arena::new(), units: entry.units.clone() };
+    stable_hash(&imp::print(program, &anywhere))
+}
+
+/// Records that no entry of the build takes, and why.
+fn idle_records<'a>(
+    input: &'a PipelineInput,
+    lowered: &[&Lowered],
+    program: &Program,
+) -> Vec<(&'a Record, IdleRecord)> {
+    let shown = |lowered: &&Lowered| {
+        let item = &program.funcs[lowered.func];
+        format!("{}::{}", stem_of(input, item.span), item.name)
+    };
+    let names: Vec<String> = lowered.iter().map(shown).collect();
+    let taken = |record: &Record| lowered.iter().any(|lowered| lowered.dispatch.records.contains(record));
+    let idle = input.options.records.iter().filter(|record| !taken(record));
+    idle.map(|record| {
+        let why = if names.contains(&record.entry) { IdleRecord::Stale } else { IdleRecord::Unknown };
+        (record, why)
+    })
+    .collect()
+}
+
+/// Why a tuning record is not used.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IdleRecord {
+    /// The entry is compiled to something else now.
+    Stale,
+    /// There is no such entry.
+    Unknown,
 }
 
 fn stem_of(input: &PipelineInput, span: Span) -> &str {
@@ -206,7 +251,12 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
             cpp.push(GeneratedFile { name: format!("{stem}.cpp"), text });
         }
     }
-    Some(PipelineOutput { rust: rust::file(&modules), cpp, diagnostics: Vec::new() })
+    let all: Vec<&Lowered> = lowered.values().flatten().collect();
+    let idle = idle_records(input, &all, program);
+    let idle_records = idle.into_iter().map(|(record, why)| (record.entry.clone(), why)).collect();
+    let with_entries = |file: &&InputFile| lowered.contains_key(&file.id);
+    let with_entries: Vec<&str> = input.files.iter().filter(with_entries).map(|file| file.stem.as_str()).collect();
+    Some(PipelineOutput { rust: rust::file(&modules, &with_entries), cpp, idle_records, ..PipelineOutput::default() })
 }
 
 /// A defect of the compiler, shown like an error of the program rather than as a panic of the build script.
@@ -244,6 +294,33 @@ mod tests {
         assert_eq!(codes(text, options), []);
         let text = "extern struct P;\nfunction f inout P x[N]; { map { i := [0:N); x[i] = x[i]; } }\n";
         assert_eq!(codes(text, Options::default()), [Code::NotSupported]);
+    }
+
+    fn tuned(text: &str, records: Vec<Record>) -> PipelineOutput {
+        let mut sources = SourceMap::new();
+        let id = sources.add("k.hdp", text);
+        let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
+        compile(&PipelineInput { sources, files, options: Options { records, ..Options::default() } })
+    }
+
+    #[test]
+    fn records_hold_for_what_was_measured() {
+        let text = "function f inout float x[N]; { x = 2 * x; }\n";
+        let plain = tuned(text, Vec::new());
+        let (_, rest) = plain.rust.split_once("source: \"").unwrap();
+        let source = rest[..16].to_owned();
+        let texts = ["device", "architecture", "vendor", "isa", "toolchain", "rules"].map(|key| (key, String::new()));
+        let record = Record { entry: "k::f".into(), source, texts, threads: 2 };
+        let holds = |text: &str, record: &Record| {
+            let output = tuned(text, vec![record.clone()]);
+            assert_eq!(output.rust.contains("threads: 2"), output.idle_records.is_empty());
+            output.idle_records
+        };
+        assert_eq!(holds(text, &record), []);
+        let moved = format!("function g inout float y[N]; {{ y = 3 * y; }}\n{text}");
+        assert_eq!(holds(&moved, &record), [], "what stands before it does not matter");
+        assert_eq!(holds(&text.replace('2', "4"), &record), [("k::f".into(), IdleRecord::Stale)]);
+        assert_eq!(holds(&text.replace("function f", "function g"), &record), [("k::f".into(), IdleRecord::Unknown)]);
     }
 
     #[test]

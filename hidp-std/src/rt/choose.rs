@@ -4,6 +4,7 @@ use super::args::Arg;
 use super::entry::{Code, Condition, Entry, MOST_MEASURES, Rule, Version};
 use super::extent::{Evaluator, Extent};
 use crate::error::{IsaNames, PlanNames};
+use crate::tuning::tuned;
 use crate::{Context, Error, Isa, Reason, Why};
 
 /// A version, its code for this machine, and why it runs.
@@ -30,7 +31,8 @@ pub(super) fn choose(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims
 
 /// What the rules say. A version that cannot run here is never chosen.
 fn preferred(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims: &[i64]) -> (Option<&'static Version>, Why) {
-    let rules = entry.dispatch.rules;
+    let tuned = tuned(cx, entry);
+    let rules: &'static [Rule] = tuned.map_or(entry.dispatch.rules, |tuned| &tuned.rules);
     if rules.is_empty() {
         return (entry.versions.first(), Why::Preferred);
     }
@@ -41,7 +43,7 @@ fn preferred(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims: &[i64]
     };
     let rule = rules.iter().find(decides);
     let version = entry.versions.get(rule.map_or(0, |rule| rule.version));
-    (version, Why::Rule(Reason { measures: entry.dispatch.measures, rule, values }))
+    (version, Why::Rule(Reason { measures: entry.dispatch.measures, rule, values, tuned: tuned.is_some() }))
 }
 
 /// Values of the entry's measures; -1 for those that these shapes do not give.
@@ -98,6 +100,9 @@ mod tests {
             dims: &["R", "C"],
             versions,
             dispatch: Dispatch {
+                source: "",
+                toolchain: "",
+                records: &[],
                 measures: &[
                     Measure { name: "parallel", program: &[Op::Dim(0)] },
                     Measure { name: "inner", program: &[Op::Dim(1), Op::Dim(0), Op::Div] },

@@ -25,15 +25,42 @@ pub struct Entry {
 /// How a call finds its version.
 #[derive(Debug, Default)]
 pub struct Dispatch {
+    /// A hash of what the entry was compiled to.
+    pub source: &'static str,
+    /// The C++ compiler.
+    pub toolchain: &'static str,
     /// Numbers that a call's shapes give.
     pub measures: &'static [Measure],
     /// The first whose conditions all hold, and whose version this machine can run, decides; the first version where none does.
     pub rules: &'static [Rule],
+    /// Rules that were measured: they go before `rules` on the devices that they are for.
+    pub records: &'static [Record],
+}
+
+/// Rules that were measured on a device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// [`Dispatch::source`] of the entry that was measured.
+    pub source: &'static str,
+    /// The model of the processor.
+    pub device: &'static str,
+    /// Its vendor and family.
+    pub architecture: &'static str,
+    /// Its vendor.
+    pub vendor: &'static str,
+    /// The instruction set.
+    pub isa: &'static str,
+    /// The number of threads.
+    pub threads: u32,
+    /// [`Dispatch::toolchain`] of the entry that was measured.
+    pub toolchain: &'static str,
+    /// `parallel < 4 and inner >= 32768: team; otherwise: rows`
+    pub rules: &'static str,
 }
 
 impl Dispatch {
     /// Always the first version.
-    pub const NONE: Dispatch = Dispatch { measures: &[], rules: &[] };
+    pub const NONE: Dispatch = Dispatch { source: "", toolchain: "", measures: &[], rules: &[], records: &[] };
 }
 
 /// Measures that an entry has at most.

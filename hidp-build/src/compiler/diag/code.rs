@@ -331,6 +331,10 @@ codes! {
 
     NoOpenMp = "HD0951" Warning "no OpenMP library"
         "Kernels use the threads that OpenMP gives them. Without it they run on one thread.";
+
+    IdleTuning = "HD0952" Warning "a tuning record is not used"
+        "The tuner stamps what it measured with a hash of what the entry was compiled to. A record of another entry, or of what \
+         the entry was before, says nothing about the entry now: the compiler's own rules decide as if the record were not there.";
 }
 
 /// `docs/errors.md`: every code with its explanation.

@@ -6,7 +6,7 @@
 
 use std::fmt;
 
-use super::{Nest, Plan, Strategy, inner_maps, iterators, nests};
+use super::{Nest, Plan, Record, Strategy, inner_maps, iterators, nests};
 use crate::compiler::ir::par::visit::{self, substitute_expr};
 use crate::compiler::ir::par::{
     BinOp, ConvertMode, Expr, ExprKind, Extent, Func, Iter, Map, MathFn, StmtKind, UnOp, VarId, VarKind,
@@ -20,6 +20,10 @@ pub struct Dispatch {
     pub measures: Vec<Measure>,
     /// The first whose conditions all hold decides; the first version where none does.
     pub rules: Vec<Rule>,
+    /// A hash of what the entry is compiled to.
+    pub source: String,
+    /// Rules that were measured for just this.
+    pub records: Vec<Record>,
 }
 
 /// A number that the shapes of a call give.
@@ -93,7 +97,7 @@ pub fn dispatch(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let mut measures = vec![Measure { name: "parallel", value: parallel }];
     measures.extend(inner.map(|value| Measure { name: "inner", value }));
     let rules = team_rule(plans, dominant, measures.len(), model).into_iter().collect();
-    Dispatch { measures, rules }
+    Dispatch { measures, rules, ..Dispatch::default() }
 }
 
 /// Iterators of a nest; the elements that a primitive works on count as one more.

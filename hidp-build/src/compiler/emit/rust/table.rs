@@ -102,7 +102,9 @@ impl Table<'_> {
     }
 
     fn dispatch(&self, text: &mut Text) {
-        let Dispatch { measures, rules } = self.info.dispatch;
+        let Dispatch { measures, rules, source, records } = self.info.dispatch;
+        text.line(format!("source: {source:?},"));
+        text.line("toolchain: super::super::TOOLCHAIN,");
         text.nest("measures: &[", "],", |text| {
             for measure in measures {
                 let steps = extent::program(self.func(), &measure.value).unwrap_or_default();
@@ -111,6 +113,13 @@ impl Table<'_> {
             }
         });
         text.nest("rules: &[", "],", |text| rules.iter().for_each(|rule| self.rule(rule, text)));
+        text.nest("records: &[", "],", |text| {
+            for record in records {
+                let texts = record.texts.iter().map(|(name, value)| format!("{name}: {value:?}"));
+                let row = [format!("source: {:?}", record.source), format!("threads: {}", record.threads)];
+                text.list("Record { ", &row.into_iter().chain(texts).collect::<Vec<_>>(), " },");
+            }
+        });
     }
     fn rule(&self, rule: &Rule, text: &mut Text) {
         let conditions = rule.conditions.iter().map(|condition| {

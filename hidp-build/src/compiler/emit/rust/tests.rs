@@ -8,7 +8,7 @@ use crate::compiler::ir::par::{
     BinOp, Block, Const, ConvertMode, Expr, ExprKind, FaultKind, Func, ScalarFn, ScalarFnId, Stmt, StmtKind, Struct,
     Var, VarId, VarKind,
 };
-use crate::compiler::plan::{Bound, Condition, Measure, Rule};
+use crate::compiler::plan::{Bound, Condition, Measure, Record, Rule};
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::Direction;
 use crate::compiler::ty::{Scalar, StructId, Ty};
@@ -186,6 +186,14 @@ fn tables_say_which_version_runs_when() {
             ],
             plan: "serial".into(),
         }],
+        source: "1f".into(),
+        records: vec![Record {
+            entry: "spmv::SpmvCSR".into(),
+            source: "1f".into(),
+            texts: ["device", "architecture", "vendor", "isa", "toolchain", "rules"]
+                .map(|key| (key, key.to_uppercase())),
+            threads: 4,
+        }],
     };
     let stems = BTreeMap::from([(fixture.file, "spmv".to_owned())]);
     let options = Options { isas: &[Isa::Base], vouched: false, stems: &stems };
@@ -196,6 +204,10 @@ fn tables_say_which_version_runs_when() {
         "Measure { name: \"parallel\", program: &[Op::Dim(0)] },",
         "Rule { conditions: &[Condition { measure: 0, least: true, bound: Bound::Fixed(4) }, \
          Condition { measure: 1, least: false, bound: Bound::PerThread(2) }], version: 1 },",
+        "source: \"1f\", toolchain: super::super::TOOLCHAIN,",
+        "Record { source: \"1f\", threads: 4, device: \"DEVICE\", architecture: \"ARCHITECTURE\", vendor: \"VENDOR\", \
+         isa: \"ISA\", toolchain: \"TOOLCHAIN\", rules: \"RULES\"",
+        "pub(super) static ENTRIES: &[&::hidp_std::rt::entry::Entry] = &[&entry_tables::SPMV_CSR];",
         "::hidp_std::rt::Arg::size(&alpha),", // measures use its value
     ] {
         assert!(squeezed.contains(expected), "{expected}\n{squeezed}");
@@ -312,7 +324,8 @@ fn failures_show_the_message_where_kernels_are_included() {
 fn libraries_are_linked_by_the_generated_file() {
     let libraries =
         [Library { name: "hidp_kernels_x".into(), is_static: true }, Library { name: "gomp".into(), is_static: false }];
-    let text = links(&libraries);
+    let text = links(&libraries, "g++ 12");
+    assert!(text.contains("const TOOLCHAIN: &str = \"g++ 12\";"), "{text}");
     assert!(text.contains("#[link(name = \"hidp_kernels_x\", kind = \"static\")]\nunsafe extern \"C\" {}"), "{text}");
     assert!(text.contains("#[link(name = \"gomp\")]"), "{text}");
 }

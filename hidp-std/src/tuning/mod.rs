@@ -1,0 +1,28 @@
+//! Tuning records: rules that were measured on a device, embedded at build or read from a file.
+//!
+//! A record holds for one entry as it was compiled when it was measured, for one instruction set and number of threads. Of
+//! those that hold, one for this very device goes first, then one for its architecture, then one for its vendor; without any the
+//! compiler's own rules decide. What is stale, malformed or impossible is ignored and logged.
+
+mod device;
+mod file;
+mod rules;
+mod select;
+#[allow(unreachable_pub)] // the same text as in hidp-build
+mod subset;
+
+pub(crate) use file::TuneFile;
+pub(crate) use rules::parse;
+pub(crate) use select::tuned;
+
+/// Where a context takes tuning records from.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) enum Tuning {
+    /// Nowhere.
+    Off,
+    /// From the build.
+    #[default]
+    Embedded,
+    /// From a file, else from the build.
+    File(&'static TuneFile),
+}

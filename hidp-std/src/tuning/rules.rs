@@ -1,0 +1,101 @@
+//! Rules as text: `parallel < 4 and inner >= 32768: team; otherwise: rows`.
+
+use crate::rt::entry::{Bound, Condition, Entry, Rule};
+
+/// Largest bound that makes sense: no product of sizes is larger.
+const MOST: i64 = 1 << 62;
+
+/// Reads rules for an entry. Says what is wrong with them otherwise.
+pub(crate) fn parse(entry: &Entry, text: &str) -> Result<Vec<Rule>, String> {
+    let rules: Result<Vec<Rule>, String> = text.split(';').map(|part| rule(entry, part.trim())).collect();
+    let rules = rules?;
+    let unreachable = rules.iter().rev().skip(1).any(|rule| rule.conditions.is_empty());
+    if unreachable { Err("`otherwise` stands before other rules".into()) } else { Ok(rules) }
+}
+
+fn rule(entry: &Entry, text: &str) -> Result<Rule, String> {
+    let (conditions, plan) = text.rsplit_once(':').ok_or_else(|| format!("no plan in `{text}`"))?;
+    let plan = plan.trim();
+    let version = entry.versions.iter().position(|version| version.plan == plan);
+    let version = version.ok_or_else(|| format!("no plan is called `{plan}`"))?;
+    let conditions = conditions.trim();
+    if conditions == "otherwise" {
+        return Ok(Rule { conditions: &[], version });
+    }
+    let conditions: Result<Vec<Condition>, String> =
+        conditions.split(" and ").map(|text| condition(entry, text.trim())).collect();
+    // Kept as long as the program runs, once for each entry and context that asks for it.
+    Ok(Rule { conditions: Vec::leak(conditions?), version })
+}
+
+fn condition(entry: &Entry, text: &str) -> Result<Condition, String> {
+    let (least, parts) = match (text.split_once(">="), text.split_once('<')) {
+        (Some(parts), _) => (true, parts),
+        (None, Some(parts)) => (false, parts),
+        (None, None) => return Err(format!("no comparison in `{text}`")),
+    };
+    let (name, value) = (parts.0.trim(), parts.1.trim());
+    let measure = entry.dispatch.measures.iter().position(|measure| measure.name == name);
+    let measure = measure.ok_or_else(|| format!("nothing is measured that is called `{name}`"))?;
+    let (number, per_thread) = match value.strip_suffix("threads") {
+        Some(rest) => (rest.trim().strip_suffix('*').unwrap_or("").trim(), true),
+        None => (value, false),
+    };
+    match number.parse() {
+        Ok(number @ 0..=MOST) => {
+            let bound = if per_thread { Bound::PerThread(number) } else { Bound::Fixed(number) };
+            Ok(Condition { measure, least, bound })
+        }
+        Ok(_) | Err(_) => Err(format!("`{value}` is no bound")),
+    }
+}
+
+/// The text that [`parse`] reads.
+#[cfg(any(test, feature = "tune"))]
+pub(crate) fn print(entry: &Entry, rules: &[Rule]) -> String {
+    use std::fmt::Write as _;
+
+    let mut text = String::new();
+    for (at, rule) in rules.iter().enumerate() {
+        text.push_str(if at == 0 { "" } else { "; " });
+        for (at, Condition { measure, least, bound }) in rule.conditions.iter().enumerate() {
+            let and = if at == 0 { "" } else { " and " };
+            let sign = if *least { ">=" } else { "<" };
+            let _ = write!(text, "{and}{} {sign} {bound}", entry.dispatch.measures[*measure].name);
+        }
+        text.push_str(if rule.conditions.is_empty() { "otherwise: " } else { ": " });
+        text.push_str(entry.versions[rule.version].plan);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::tuning::select::tests::SUMS;
+
+    #[test]
+    fn rules_print_and_read_back() {
+        for text in [
+            "otherwise: team",
+            "parallel < 4: team",
+            "parallel < 2 * threads and inner >= 32768: team; inner < 16: rows; otherwise: team",
+        ] {
+            assert_eq!(print(&SUMS, &parse(&SUMS, text).unwrap()), text);
+        }
+    }
+
+    #[test]
+    fn impossible_rules_say_why() {
+        let error = |text: &str| parse(&SUMS, text).unwrap_err();
+        assert_eq!(error("parallel < 4"), "no plan in `parallel < 4`");
+        assert_eq!(error("parallel < 4: warp"), "no plan is called `warp`");
+        assert_eq!(error("depth < 4: team"), "nothing is measured that is called `depth`");
+        assert_eq!(error("parallel = 4: team"), "no comparison in `parallel = 4`");
+        for bound in ["-1", "many", "4611686018427387905", "99999999999999999999", "threads", "2 threads"] {
+            assert_eq!(error(&format!("parallel < {bound}: team")), format!("`{bound}` is no bound"));
+        }
+        assert_eq!(error("otherwise: team; parallel < 4: rows"), "`otherwise` stands before other rules");
+        assert_eq!(error(""), "no plan in ``");
+    }
+}

@@ -1,0 +1,170 @@
+//! The record that holds for an entry in a context.
+
+use std::collections::HashMap;
+use std::sync::{PoisonError, RwLock};
+
+use super::device::{Device, Likeness};
+use super::{Tuning, parse};
+use crate::rt::entry::{Entry, Record, Rule};
+use crate::{Context, Isa};
+
+/// Rules that were measured.
+pub(crate) struct Tuned {
+    pub(crate) rules: Vec<Rule>,
+}
+
+/// What records are found by: the entry, the file, the instruction set and the number of threads.
+type Key = (usize, usize, Isa, u32);
+
+/// The measured rules that hold for `entry` in a context, if there are any. Found once and remembered.
+pub(crate) fn tuned(cx: &Context, entry: &'static Entry) -> Option<&'static Tuned> {
+    let file = match cx.tuning() {
+        Tuning::Off => return None,
+        Tuning::Embedded if entry.dispatch.records.is_empty() => return None,
+        Tuning::Embedded => None,
+        Tuning::File(file) => Some(file),
+    };
+    static FOUND: RwLock<Option<HashMap<Key, Option<&'static Tuned>>>> = RwLock::new(None);
+    let address = |file| std::ptr::from_ref::<super::TuneFile>(file) as usize;
+    let key = (std::ptr::from_ref(entry) as usize, file.map_or(0, address), cx.isa(), cx.threads());
+    let found = FOUND.read().unwrap_or_else(PoisonError::into_inner);
+    if let Some(known) = found.as_ref().and_then(|found| found.get(&key)) {
+        return *known;
+    }
+    drop(found);
+    let mut found = FOUND.write().unwrap_or_else(PoisonError::into_inner);
+    *found.get_or_insert_default().entry(key).or_insert_with(|| {
+        let own = file.iter().flat_map(|file| &file.records).filter(|(name, _)| name == entry.name);
+        let own: Vec<&Record> = own.map(|(_, record)| record).collect();
+        let here = Here { device: Device::this(), isa: cx.isa(), threads: cx.threads() };
+        let source = file.map_or("the build", |file| &file.path);
+        let rules = here.best(entry, source, &own).or_else(|| {
+            let embedded: Vec<&Record> = entry.dispatch.records.iter().collect();
+            here.best(entry, "the build", &embedded)
+        });
+        rules.map(|rules| &*Box::leak(Box::new(Tuned { rules })))
+    })
+}
+
+/// What records are compared with.
+struct Here<'a> {
+    device: &'a Device,
+    isa: Isa,
+    threads: u32,
+}
+
+impl Here<'_> {
+    /// The rules of the record that resembles this machine most.
+    fn best(&self, entry: &Entry, source: &str, records: &[&Record]) -> Option<Vec<Rule>> {
+        let ignore = |reason: &str| log::warn!("{}: a tuning record of {source} is ignored: {reason}", entry.name);
+        let mut usable: Vec<(Likeness, &Record)> = Vec::new();
+        for record in records {
+            match self.likeness(entry, record) {
+                Ok(likeness) => usable.push((likeness, record)),
+                Err(reason) => ignore(&reason),
+            }
+        }
+        usable.sort_by_key(|(likeness, _)| std::cmp::Reverse(*likeness));
+        usable.into_iter().find_map(|(_, record)| match parse(entry, record.rules) {
+            Ok(rules) => Some(rules),
+            Err(reason) => {
+                ignore(&reason);
+                None
+            }
+        })
+    }
+
+    /// How much the device of a record resembles this one, or why the record does not hold here.
+    fn likeness(&self, entry: &Entry, record: &Record) -> Result<Likeness, String> {
+        if record.source != entry.dispatch.source {
+            return Err("the entry was changed after it was measured".into());
+        }
+        if record.toolchain != entry.dispatch.toolchain {
+            return Err(format!("it was measured with `{}`", record.toolchain));
+        }
+        if record.isa != self.isa.name() || record.threads != self.threads {
+            return Err(format!("it is for {} threads with {}", record.threads, record.isa));
+        }
+        let likeness = self.device.likeness(record.device, record.architecture, record.vendor);
+        likeness.ok_or_else(|| format!("it is for `{}`", record.device))
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::*;
+    use crate::rt::entry::{Code, Dispatch, Measure, Op, Version};
+
+    unsafe extern "C" fn nothing(_: *mut hidp_sys::hidp_call) -> i32 {
+        0
+    }
+    const CODE: &[Code] = &[Code { isa: Isa::Base, function: nothing }];
+    const DISPATCH: Dispatch = Dispatch {
+        source: "1f",
+        toolchain: "g++ 12",
+        measures: &[
+            Measure { name: "parallel", program: &[Op::Dim(0)] },
+            Measure { name: "inner", program: &[Op::Dim(1)] },
+        ],
+        rules: &[],
+        records: &[],
+    };
+    /// An entry with two plans and two measures.
+    pub(crate) static SUMS: Entry = Entry {
+        name: "sums::rows",
+        params: &[],
+        dims: &["R", "C"],
+        versions: &[Version { plan: "rows", code: CODE }, Version { plan: "team", code: CODE }],
+        dispatch: DISPATCH,
+        sites: &[],
+    };
+
+    const GOOD: Record = Record {
+        source: "1f",
+        device: "Model 3",
+        architecture: "Maker family 7",
+        vendor: "Maker",
+        isa: "v3",
+        threads: 4,
+        toolchain: "g++ 12",
+        rules: "otherwise: team",
+    };
+
+    /// Version of the last rule of the best record.
+    fn best(records: &[Record]) -> Option<usize> {
+        let device = Device { name: "Model 3".into(), architecture: "Maker family 7".into(), vendor: "Maker".into() };
+        let here = Here { device: &device, isa: Isa::V3, threads: 4 };
+        let records: Vec<&Record> = records.iter().collect();
+        here.best(&SUMS, "a test", &records).map(|rules| rules[rules.len() - 1].version)
+    }
+
+    #[test]
+    fn the_closest_device_goes_first() {
+        let rows = |record: Record| Record { rules: "otherwise: rows", ..record };
+        let architecture = Record { device: "Model 4", ..GOOD };
+        let vendor = Record { device: "Model 4", architecture: "Maker family 8", ..GOOD };
+        assert_eq!(best(&[vendor.clone()]), Some(1));
+        assert_eq!(best(&[vendor.clone(), rows(architecture.clone())]), Some(0));
+        assert_eq!(best(&[rows(vendor.clone()), rows(architecture.clone()), GOOD]), Some(1));
+        assert_eq!(best(&[GOOD, rows(vendor)]), Some(1));
+        assert_eq!(best(&[]), None);
+    }
+
+    #[test]
+    fn what_does_not_hold_here_is_ignored() {
+        for bad in [
+            Record { source: "20", ..GOOD },
+            Record { toolchain: "g++ 13", ..GOOD },
+            Record { isa: "v4", ..GOOD },
+            Record { threads: 8, ..GOOD },
+            Record { vendor: "Another", ..GOOD },
+            Record { rules: "otherwise: warp", ..GOOD },
+            Record { rules: "parallel < -1: team", ..GOOD },
+            Record { rules: "", ..GOOD },
+        ] {
+            assert_eq!(best(std::slice::from_ref(&bad)), None, "{bad:?}");
+            let next = Record { device: "Model 4", ..GOOD };
+            assert_eq!(best(&[bad, next]), Some(1), "the next best record holds");
+        }
+    }
+}
