@@ -43,7 +43,7 @@ func all(A, keys, out, total, lo, hi) dims (M, N) contract unchecked doc "everyt
   }
   fold reduce "+" float neutral 0.0:float ordered value "a b"%10 over (j) into out[i?];
   fold scan "max" float neutral -inf:float value t%11 over (i) into t%12[j?, 0];
-  map (k = 0 .. 2 by 1) { pairs[k?]@1 = (k %? 2); best%13 = best%13; } 
+  map (k = 0 .. 2 by 1) { pairs[k?]@1 = (k %? 2); best%13 = best%13; }
   scope { loop (total < 1.0:float) { if not((true && false)) { continue; } leave; } step { } }
   require (M == N) fault Shape ("M" M, "" N);
   swap t%12, t%12;
