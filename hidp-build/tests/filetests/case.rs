@@ -35,10 +35,13 @@ pub(crate) fn folders() -> Vec<String> {
     folders
 }
 
-/// The cases of a kind in the order of their names. Files in deeper folders belong to cases but are none.
+/// The cases of a kind in the order of their names, only those whose name holds `HIDP_CASE` where that is set. Files in
+/// deeper folders belong to cases but are none.
 pub(crate) fn of_kind(kind: &str) -> Vec<Case> {
+    let wanted = std::env::var("HIDP_CASE").unwrap_or_default();
     let mut paths = entries(&root().join(kind));
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "hdp"));
+    paths.retain(|path| path.to_string_lossy().contains(&wanted));
     paths.sort();
     paths.into_iter().map(|path| Case::read(path, kind)).collect()
 }
