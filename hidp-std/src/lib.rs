@@ -11,11 +11,19 @@
 //!
 //! Arrays are anything that implements [`View`] or [`ViewMut`]: `ndarray` arrays and views, vectors and slices, and
 //! `(slice, [rows, columns])`.
+//!
+//! With the feature `prim`, the module `prim` has the language's primitives as functions on such arrays, without any `.hdp`
+//! file: sort, scan, reduce, partition, reverse, histogram, whole, segmented and regular. It needs a C++ compiler to build.
+
+#[cfg(feature = "prim")]
+extern crate self as hidp_std; // generated code names this crate from outside
 
 mod context;
 mod error;
 mod fault;
 mod isa;
+#[cfg(feature = "prim")]
+pub mod prim;
 pub mod rt;
 mod tuning;
 mod view;

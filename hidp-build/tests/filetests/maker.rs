@@ -48,6 +48,11 @@ impl<'f> Maker<'f> {
         func.params.iter().map(|param| self.arg(&func.vars[*param])).collect()
     }
 
+    /// Values of the dimensions, in order of the header.
+    pub(crate) fn sizes(&self) -> Vec<i64> {
+        self.func.dims.iter().map(|dim| self.dims[dim]).collect()
+    }
+
     fn arg(&mut self, var: &Var) -> Arg {
         let shape: Vec<i64> = var.shape.iter().map(|extent| self.extent(extent)).collect();
         let count: i64 = shape.iter().product();

@@ -13,7 +13,7 @@ use hidp_build::compiler::emit::openmp;
 use hidp_build::compiler::index::Id;
 use hidp_build::compiler::ir::imp;
 use hidp_build::compiler::ir::par::interp::{self, Arg, Array, Data, Error};
-use hidp_build::compiler::ir::par::{ExprKind, FaultKind, Func, FuncId, Program};
+use hidp_build::compiler::ir::par::{FaultKind, Func, FuncId, Program};
 use hidp_build::compiler::pipeline::{InputFile, PipelineInput, front, lower_entry, optimise};
 use hidp_build::compiler::source::Span;
 use hidp_build::compiler::target::Model;
@@ -54,12 +54,13 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     for (&(func, original), entry) in subject.funcs.iter().zip(&subject.entries) {
         let item = &subject.program.funcs[func];
         for (seed, sizes) in sizes(case, item)?.iter().enumerate() {
-            let args = Maker::new(item, sizes, seed as u64, &fillings).args();
-            let expected = interp::run(&subject.original, original, args.clone());
+            let mut maker = Maker::new(item, sizes, seed as u64, &fillings);
+            let call = Call { args: maker.args(), dims: maker.sizes() };
+            let expected = interp::run(&subject.original, original, call.args.clone());
             ended += usize::from(expected.is_ok());
             for kernels in &built {
                 subject
-                    .compare(kernels, item, entry, &args, &expected)
+                    .compare(kernels, item, entry, &call, &expected)
                     .map_err(|why| format!("`{}` with {sizes:?}: {why}", item.name))?;
             }
         }
@@ -129,12 +130,12 @@ impl Subject {
         kernels: &Kernels,
         func: &Func,
         entry: &imp::Entry,
-        args: &[Arg],
+        call: &Call,
         expected: &Result<interp::Results, Error>,
     ) -> Result<(), String> {
         for unit in &entry.units {
             for &threads in THREADS {
-                let found = self.call(kernels, func, entry, unit, args, &Context::new(threads));
+                let found = self.call(kernels, func, entry, unit, call, &Context::new(threads));
                 let same = match (expected, &found) {
                     (Ok(expected), Ok(found)) => same_args(&expected.args, found),
                     (Err(Error::Fault(expected)), Err(found)) => self.same_fault(expected, found),
@@ -152,17 +153,16 @@ impl Subject {
         func: &Func,
         entry: &imp::Entry,
         unit: &imp::Unit,
-        args: &[Arg],
+        Call { args, dims }: &Call,
         context: &Context,
     ) -> Result<Vec<Arg>, Found> {
         let types: Vec<Ty> = func.params.iter().map(|&param| func.vars[param].ty).collect();
         let mut blocks: Vec<Block> =
             args.iter().zip(&types).map(|(arg, &ty)| Block::of(&self.program, ty, arg)).collect();
         let params: Vec<*mut c_void> = blocks.iter_mut().map(Block::address).collect();
-        let dims = bind(func, args).map_err(|why| Found { what: why, ..Found::default() })?;
         let symbol = openmp::symbol(entry, unit);
         // SAFETY: the blocks have the shapes that the dimensions say, the interpreter checked that.
-        let result = unsafe { kernels.call(context, &symbol, &params, &dims) };
+        let result = unsafe { kernels.call(context, &symbol, &params, dims) };
         let intact = blocks.iter().all(Block::intact);
         if !intact {
             return Err(Found { what: "wrote outside an argument".into(), ..Found::default() });
@@ -200,6 +200,13 @@ impl Subject {
     }
 }
 
+/// What an entry is called with.
+struct Call {
+    args: Vec<Arg>,
+    /// Values of the dimensions, in order of the header.
+    dims: Vec<i64>,
+}
+
 /// How a compiled call failed.
 #[derive(Debug, Default)]
 struct Found {
@@ -207,22 +214,6 @@ struct Found {
     kind: Option<FaultKind>,
     span: Option<Span>,
     values: Vec<i64>,
-}
-
-/// The dimensions' values from the first array that carries each plain name.
-fn bind(func: &Func, args: &[Arg]) -> Result<Vec<i64>, String> {
-    func.dims
-        .iter()
-        .map(|dim| {
-            let places = func.params.iter().zip(args).filter_map(|(param, arg)| match arg {
-                Arg::Array(array) => Some((&func.vars[*param].shape, &array.shape)),
-                Arg::Scalar(_) | Arg::Output => None,
-            });
-            let mut sizes = places.flat_map(|(shape, sizes)| shape.iter().zip(sizes));
-            let found = sizes.find(|(extent, _)| extent.kind == ExprKind::Read(*dim));
-            found.map(|(_, size)| *size).ok_or_else(|| "a dimension that no array carries alone".to_owned())
-        })
-        .collect()
 }
 
 fn brief<T: std::fmt::Debug>(value: &T) -> String {
@@ -249,7 +240,11 @@ fn data_of(arg: &Arg) -> Data {
 }
 
 fn same_data(expected: &Data, found: &Data) -> Result<(), String> {
-    let flat = |data: &Data| data.values().iter().flat_map(crate::memory::leaves).collect::<Vec<_>>();
+    let flat = |data: &Data| {
+        let values = data.values();
+        let structs = matches!(values.first(), Some(interp::Value::Struct(_)));
+        if structs { values.iter().flat_map(crate::memory::leaves).collect() } else { values }
+    };
     let (expected, found) = (flat(expected), flat(found));
     let scale = expected
         .iter()

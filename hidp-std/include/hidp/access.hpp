@@ -1,6 +1,9 @@
 // Accesses to elements that other iterations may touch at the same time: relaxed, never torn.
 #pragma once
 
+#include <stddef.h>
+#include <stdint.h>
+
 #include <type_traits>
 
 #include <hidp/abi.hpp>
@@ -17,6 +20,41 @@ HIDP_INLINE T load_relaxed(const T *address) {
 template <class T>
 HIDP_INLINE void store_relaxed(T *address, T value) {
   __atomic_store(address, &value, __ATOMIC_RELAXED);
+}
+
+// The same for any type, in units that hold whole fields: a struct may be a mixture of what was written, its fields are not.
+template <int Bytes>
+struct UnitOf;
+template <>
+struct UnitOf<1> {
+  typedef uint8_t __attribute__((may_alias)) type;
+};
+template <>
+struct UnitOf<2> {
+  typedef uint16_t __attribute__((may_alias)) type;
+};
+template <>
+struct UnitOf<4> {
+  typedef uint32_t __attribute__((may_alias)) type;
+};
+template <>
+struct UnitOf<8> {
+  typedef uint64_t __attribute__((may_alias)) type;
+};
+
+template <class T>
+HIDP_INLINE T load_shared(const T *address) {
+  using Unit = typename UnitOf<alignof(T)>::type;
+  T value;
+  for (size_t at = 0; at < sizeof(T) / sizeof(Unit); ++at)
+    reinterpret_cast<Unit *>(&value)[at] = __atomic_load_n(reinterpret_cast<const Unit *>(address) + at, __ATOMIC_RELAXED);
+  return value;
+}
+template <class T>
+HIDP_INLINE void store_shared(T *address, const T &value) {
+  using Unit = typename UnitOf<alignof(T)>::type;
+  for (size_t at = 0; at < sizeof(T) / sizeof(Unit); ++at)
+    __atomic_store_n(reinterpret_cast<Unit *>(address) + at, reinterpret_cast<const Unit *>(&value)[at], __ATOMIC_RELAXED);
 }
 
 // *address = next(*address), indivisibly. Where that changes no bit, nothing is written.

@@ -215,7 +215,7 @@ impl Lowerer<'_> {
     }
 
     /// Loads; a struct that others may write at the same time field by field.
-    fn load_element(&mut self, element: Element, ty: Ty) -> Expr {
+    pub(super) fn load_element(&mut self, element: Element, ty: Ty) -> Expr {
         match ty {
             Ty::Struct(id) if element.relaxed => {
                 let index = self.body.fix("at", (*element.index).clone());

@@ -2,7 +2,7 @@
 
 use super::prim::{Operands, View};
 use super::{Binding, Lowerer, make};
-use crate::compiler::ir::imp::{Expr, LoopKind, PrimArg, Stmt, TemplateArg, VarId, VarKind};
+use crate::compiler::ir::imp::{Element, Expr, LoopKind, PrimArg, Stmt, TemplateArg, VarId, VarKind};
 use crate::compiler::ir::par::{self, BinOp, FaultKind, PrimCall, PrimValue, Target};
 use crate::compiler::prim::Prim;
 use crate::compiler::source::Span;
@@ -65,9 +65,9 @@ impl Lowerer<'_> {
         let acc = self.body.slot("acc", op.ty, Some(init));
         let at = self.body.enter_loop("at");
         let position = make::add(low.clone(), make::var(at, Ty::LONG));
-        let from = make::element(input.base, make::add(input.start.clone(), position.clone()));
-        let to = make::element(output.base, make::add(output.start.clone(), position));
-        let value = make::load(from, input.elem);
+        let from = self.own_or_shared(input.base, make::add(input.start.clone(), position.clone()));
+        let to = self.own_or_shared(output.base, make::add(output.start.clone(), position));
+        let value = self.load_element(from, input.elem);
         let value = match op.ty {
             Ty::Scalar(scalar) => make::cast(value, scalar),
             Ty::Struct(_) => value,
@@ -75,7 +75,7 @@ impl Lowerer<'_> {
         let value = self.body.fix("value", value);
         self.body.mark_written(output.base);
         if exclusive {
-            self.body.push(Stmt::Store { target: to.clone(), value: make::var(acc, op.ty) });
+            self.store_element(to.clone(), make::var(acc, op.ty), op.ty);
         }
         let (first, later) = (value.clone(), value);
         if first_seen {
@@ -93,7 +93,7 @@ impl Lowerer<'_> {
             self.body.push(make::set(acc, joined));
         }
         if !exclusive {
-            self.body.push(Stmt::Store { target: to, value: make::var(acc, op.ty) });
+            self.store_element(to, make::var(acc, op.ty), op.ty);
         }
         self.body.leave_loop(at, make::long(0), n.clone(), LoopKind::Seq);
     }
@@ -146,10 +146,11 @@ impl Lowerer<'_> {
         let start = self.body.fix("start", make::add(view.start.clone(), low.clone()));
         let at = self.body.enter_loop("at");
         let index = make::var(at, Ty::LONG);
-        let shared = make::element(view.base, make::add(start, index.clone()));
+        let shared = self.own_or_shared(view.base, make::add(start, index.clone()));
         let own = make::element(private, index);
         let (target, from) = if back.is_some() { (shared, own) } else { (own, shared) };
-        self.body.push(Stmt::Store { target, value: make::load(from, view.elem) });
+        let value = self.load_element(from, view.elem);
+        self.store_element(target, value, view.elem);
         self.body.leave_loop(at, make::long(0), n.clone(), LoopKind::Seq);
     }
 
@@ -201,7 +202,15 @@ impl Lowerer<'_> {
         self.require(make::inside(at.clone(), extent), FaultKind::Index, span, values);
         let value = self.narrowed(bound, ty, span);
         self.body.mark_written(binding.base);
-        self.body.push(Stmt::Store { target: make::element(binding.base, at), value });
+        let target = self.own_or_shared(binding.base, at);
+        self.body.push(Stmt::Store { target, value });
+    }
+
+    /// An element that a primitive touches. Segments of several iterations may overlap, which is noticed only after the map:
+    /// until then accesses to arrays that live outside of it are relaxed, so that a wrong program has no data race.
+    pub(super) fn own_or_shared(&self, base: VarId, index: Expr) -> Element {
+        let outside = self.body.captures.iter().any(|(_, inner)| *inner == base);
+        Element { relaxed: outside, ..make::element(base, index) }
     }
 
     /// A position in the type of its target, after the check that it fits.

@@ -1,10 +1,12 @@
 //! Primitives that are plain folds become maps, so that they are planned, fused and vectorised as maps are.
 
+use std::collections::BTreeSet;
+
 use super::Pass;
 use crate::compiler::index::Arena;
 use crate::compiler::ir::par::{
     Access, ArrayRef, BinOp, Block, ConvertMode, Expr, ExprKind, Extent, FaultKind, Fold, FoldKind, FoldOp, Iter, Map,
-    Place, PrimCall, Program, Stmt, StmtKind, Target, Var, VarId, VarKind,
+    Place, PrimCall, Program, Stmt, StmtKind, Target, Var, VarId, VarKind, visit,
 };
 use crate::compiler::prim::Prim;
 use crate::compiler::source::Span;
@@ -17,19 +19,21 @@ pub(super) const PASS: Pass =
 fn run(program: &mut Program) {
     for (_, func) in program.funcs.iter_mut() {
         let mut body = std::mem::take(&mut func.body);
-        block(&mut func.vars, &mut body);
+        block(&mut func.vars, &mut body, &BTreeSet::new());
         func.body = body;
     }
 }
 
-fn block(vars: &mut Arena<VarId, Var>, block: &mut Block) {
+/// `written` are the arrays that the maps around write.
+fn block(vars: &mut Arena<VarId, Var>, block: &mut Block, written: &BTreeSet<VarId>) {
     let mut stmts = Vec::with_capacity(block.stmts.len());
     for mut stmt in block.stmts.drain(..) {
-        inner_blocks(vars, &mut stmt.kind);
+        inner_blocks(vars, &mut stmt.kind, written);
         match stmt.kind {
             StmtKind::Prim(call) => match (folds(&call), call.op.as_ref(), call.result.as_ref()) {
                 (Some((low, high)), Some(op), Some(result)) => {
-                    Expansion { vars, stmts: &mut stmts, span: call.span }.fold(&call, low, high, op, result);
+                    let span = call.span;
+                    Expansion { vars, stmts: &mut stmts, written, span }.fold(&call, low, high, op, result);
                 }
                 _ => stmts.push(Stmt { kind: StmtKind::Prim(call), span: stmt.span }),
             },
@@ -39,18 +43,26 @@ fn block(vars: &mut Arena<VarId, Var>, block: &mut Block) {
     block.stmts = stmts;
 }
 
-fn inner_blocks(vars: &mut Arena<VarId, Var>, kind: &mut StmtKind) {
+fn inner_blocks(vars: &mut Arena<VarId, Var>, kind: &mut StmtKind, written: &BTreeSet<VarId>) {
     match kind {
         StmtKind::If { then, otherwise, .. } => {
-            block(vars, then);
-            block(vars, otherwise);
+            block(vars, then, written);
+            block(vars, otherwise, written);
         }
         StmtKind::Loop(node) => {
-            block(vars, &mut node.body);
-            block(vars, &mut node.step);
+            block(vars, &mut node.body, written);
+            block(vars, &mut node.step, written);
         }
-        StmtKind::Scope(body) => block(vars, body),
-        StmtKind::Map(map) => block(vars, &mut map.body),
+        StmtKind::Scope(body) => block(vars, body, written),
+        StmtKind::Map(map) => {
+            let mut all = written.clone();
+            visit::walk_vars(&map.body, |var, role| {
+                if writes(role) {
+                    all.insert(var);
+                }
+            });
+            block(vars, &mut map.body, &all);
+        }
         StmtKind::Declare { .. }
         | StmtKind::Assign { .. }
         | StmtKind::AssignField { .. }
@@ -64,6 +76,13 @@ fn inner_blocks(vars: &mut Arena<VarId, Var>, kind: &mut StmtKind) {
         | StmtKind::Swap(..)
         | StmtKind::Call { .. }
         | StmtKind::Require { .. } => {}
+    }
+}
+
+fn writes(role: visit::Role) -> bool {
+    match role {
+        visit::Role::Write | visit::Role::Update | visit::Role::Argument { .. } => true,
+        visit::Role::Declare | visit::Role::Iterate | visit::Role::Read => false,
     }
 }
 
@@ -89,6 +108,8 @@ fn folds(call: &PrimCall) -> Option<(Expr, Expr)> {
 struct Expansion<'a> {
     vars: &'a mut Arena<VarId, Var>,
     stmts: &'a mut Vec<Stmt>,
+    /// Arrays that other iterations may write while this one folds them.
+    written: &'a BTreeSet<VarId>,
     span: Span,
 }
 
@@ -159,7 +180,7 @@ impl Expansion<'_> {
             unproved: u32::MAX >> (32 - index.len().min(32)),
             index,
             path: Vec::new(),
-            access: Access::Exclusive,
+            access: if self.written.contains(&input.array) { Access::Shared } else { Access::Exclusive },
             span: input.span,
         };
         let elem = self.vars[input.array].ty;
@@ -198,7 +219,7 @@ impl Expansion<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compiler::ir::par::{read, verify, visit};
+    use crate::compiler::ir::par::{read, verify};
 
     #[test]
     fn a_segmented_reduce_becomes_a_map_with_one_fold() {

@@ -6,8 +6,7 @@
 #include <stdint.h>
 
 #include <hidp/abi.hpp>
-#include <hidp/prim/thread_partition.hpp>
-#include <hidp/prim/thread_reverse.hpp>
+#include <hidp/access.hpp>
 #include <hidp/prim/thread_sort.hpp>
 #include <hidp/worker.hpp>
 
@@ -24,24 +23,52 @@ inline void worker_sort(Worker &, K *data, K *scratch, V *values, V *scratch_val
   thread_sort(static_cast<const K *>(data), data, static_cast<const V *>(values), values, n, descending, scratch, scratch_values);
 }
 
-template <class F, class T, class P>
-inline void worker_partition(Worker &worker, const T *in, T *out, P pivot, int64_t n, int64_t *count) {
-  *count = thread_partition(F(worker.trap), in, out, pivot, n);
-}
-
-template <class F, class T, class V, class P>
-inline void worker_partition(Worker &worker, const T *in, T *out, const V *in_val, V *out_val, P pivot, int64_t n, int64_t *count) {
-  *count = thread_partition(F(worker.trap), in, out, in_val, out_val, pivot, n);
+// Other iterations may touch the same elements: that is a fault, but found only after the map.
+template <class T>
+inline void worker_reverse_inplace(Worker &, T *data, int64_t n) {
+  for (int64_t a = 0, b = n - 1; a < b; ++a, --b) {
+    const T first = load_shared(data + a);
+    store_shared(data + a, load_shared(data + b));
+    store_shared(data + b, first);
+  }
 }
 
 template <class T>
 inline void worker_reverse(Worker &, const T *in, T *out, int64_t n) {
-  thread_reverse(in, out, n);
+  for (int64_t i = 0; i < n; ++i) store_shared(out + i, load_shared(in + n - 1 - i));
 }
 
-template <class T>
-inline void worker_reverse_inplace(Worker &, T *data, int64_t n) {
-  thread_reverse_inplace(data, n);
+template <class F, class T, class P>
+inline void worker_partition(Worker &worker, const T *in, T *out, P pivot, int64_t n, int64_t *count) {
+  const F holds(worker.trap);
+  int64_t front = 0, back = n;
+  for (int64_t i = 0; i < n; ++i) {
+    const T value = load_shared(in + i);
+    const bool first = holds(value, pivot);
+    store_shared(out + (first ? front : back - 1), value);
+    front += first;
+    back -= !first;
+  }
+  worker_reverse_inplace(worker, out + front, n - front);
+  *count = front;
+}
+
+template <class F, class T, class V, class P>
+inline void worker_partition(Worker &worker, const T *in, T *out, const V *in_val, V *out_val, P pivot, int64_t n, int64_t *count) {
+  const F holds(worker.trap);
+  int64_t front = 0, back = n;
+  for (int64_t i = 0; i < n; ++i) {
+    const T value = load_shared(in + i);
+    const bool first = holds(value, pivot);
+    const int64_t at = first ? front : back - 1;
+    store_shared(out + at, value);
+    store_shared(out_val + at, load_shared(in_val + i));
+    front += first;
+    back -= !first;
+  }
+  worker_reverse_inplace(worker, out + front, n - front);
+  worker_reverse_inplace(worker, out_val + front, n - front);
+  *count = front;
 }
 
 HIDP_NAMESPACE_END

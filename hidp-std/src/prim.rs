@@ -1,0 +1,82 @@
+//! The primitives of HiDP as functions on slices, vectors and `ndarray` views: no `.hdp` file needed. Cargo feature `prim`.
+//!
+//! ```
+//! use hidp_std::Context;
+//! use hidp_std::prim::{self, Order};
+//!
+//! # fn main() -> hidp_std::Result {
+//! let cx = Context::new()?;
+//! let mut keys = vec![3u32, 1, 2];
+//! prim::sort(&cx, &mut keys, Order::Ascending)?;
+//! assert_eq!(keys, [1, 2, 3]);
+//! prim::scan(&cx, &mut keys, prim::Op::Add)?;
+//! assert_eq!(keys, [1, 3, 6]);
+//! assert_eq!(prim::reduce(&cx, &keys, prim::Op::Add)?, 10);
+//! # Ok(())
+//! # }
+//! ```
+//!
+//! Functions of this module work on a whole array, those of [`segmented`] on many parts of one at once, those of [`regular`]
+//! on parts of one size. All use the threads of the [`Context`] and the same kernels as `.hdp` programs.
+//!
+//! Elements are the scalar types of [`Element`]. Integers wrap. Floats sort in IEEE 754's total order (-NaN, -∞ … -0, +0 … +∞,
+//! NaN); `min` and `max` pass over NaN; sums have the same bits on every run with the same number of elements.
+//!
+//! # Errors
+//! All functions return an [`Error`](crate::Error) if an array is not contiguous or if there is not enough memory. What else
+//! can go wrong is said beside each.
+
+mod element;
+mod whole;
+
+pub mod regular;
+pub mod segmented;
+
+pub use element::Element;
+pub use whole::{exscan, histogram, max, min, partition, reduce, reverse, scan, sort, sort_by_key};
+
+/// Which way a sort goes. Sorts are stable both ways.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Order {
+    /// Smallest first.
+    #[default]
+    Ascending,
+    /// Greatest first.
+    Descending,
+}
+
+impl Order {
+    /// As the language has it.
+    fn dir(self) -> i32 {
+        match self {
+            Order::Ascending => 1,
+            Order::Descending => -1,
+        }
+    }
+}
+
+/// What joins two elements in a fold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Op {
+    /// The sum; of nothing, 0.
+    Add,
+    /// The smaller; of nothing, the greatest value of the type (of floats, ∞).
+    Min,
+    /// The greater; of nothing, the smallest value of the type (of floats, -∞).
+    Max,
+}
+
+/// Which elements a partition puts in front: those that compare so with the pivot. Nothing holds for a NaN.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Front {
+    /// `x < pivot`
+    Less,
+    /// `x <= pivot`
+    LessOrEqual,
+    /// `x > pivot`
+    Greater,
+    /// `x >= pivot`
+    GreaterOrEqual,
+}
+
+crate::include_kernels!(mod kernels);
