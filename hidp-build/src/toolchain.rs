@@ -107,7 +107,7 @@ impl Toolchain {
     /// What an earlier build found, or else what can be found now: a library may have been installed since one was missed.
     fn cached_openmp(&self, out_dir: &Path) -> Option<OpenMp> {
         let cache = out_dir.join("hidp_openmp.txt");
-        let key = format!("{:016x}", cargo::hash(&self.identity));
+        let key = format!("{:016x}", cargo::hash(&(&self.identity, env!("CARGO_PKG_VERSION"))));
         let known = fs::read_to_string(&cache).ok().and_then(|text| OpenMp::read(&text, &key));
         if known.is_some() {
             return known;
@@ -175,7 +175,9 @@ impl OpenMp {
         }
         let library = lines.next()?.to_owned();
         let folder = lines.next().filter(|folder| !folder.is_empty()).map(PathBuf::from);
-        Some(Self { flags: lines.map(str::to_owned).collect(), library, folder })
+        let flags: Vec<String> = lines.map(str::to_owned).collect();
+        // A note without flags is damaged: it would turn threads off without a word.
+        (!flags.is_empty()).then_some(Self { flags, library, folder })
     }
     fn text(&self, key: &str) -> String {
         let folder = self.folder.as_deref().unwrap_or(Path::new("")).display();

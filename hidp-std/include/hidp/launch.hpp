@@ -16,7 +16,7 @@ HIDP_NAMESPACE_BEGIN
 
 // Starting threads costs some microseconds: each should have this many element operations to do. Tests set it to 1.
 #ifndef HIDP_WORK_PER_THREAD
-#define HIDP_WORK_PER_THREAD 16384
+#define HIDP_WORK_PER_THREAD 65536
 #endif
 constexpr int64_t kWorkPerThread = HIDP_WORK_PER_THREAD;
 

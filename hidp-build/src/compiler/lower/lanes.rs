@@ -79,9 +79,9 @@ impl Lowerer<'_> {
             counts.push(Range { count, lo: make::long(0), step: make::long(1), var: range });
         }
         let (strides, total) = self.strides(&counts);
-        let cost = self.cost_of(&map.body);
-        let all = shape.ranges.iter().fold(cost, |work, range| make::mul(work, range.count.clone()));
-        let work = self.body.fix("work", all);
+        let times = shape.ranges.iter().fold(make::long(1), |times, range| make::mul(times, range.count.clone()));
+        let work = self.work_of(&map.body, times);
+        let work = self.body.fix("work", work);
         let (kernel, args) = self.kernel("tiles", span, |this, begin, end| {
             let shape = Shape { ranges: this.import_ranges(&shape.ranges), width: this.import(&shape.width), ..shape };
             let counts = this.import_ranges(&counts);

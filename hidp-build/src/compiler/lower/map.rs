@@ -75,8 +75,8 @@ impl Lowerer<'_> {
     pub(super) fn share_map(&mut self, map: &Map, span: Span) {
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
-        let cost = self.cost_of(&map.body);
-        let work = self.body.fix("work", make::mul(total.clone(), cost));
+        let work = self.work_of(&map.body, total.clone());
+        let work = self.body.fix("work", work);
         let rows = self.strategy == Strategy::Rows && !self.inside_team;
         if !rows || !plan::gives_to_team(map) || plan::irregular(map) {
             self.share_ranges(map, span, &ranges, &strides, &total, work);
@@ -231,23 +231,21 @@ impl Lowerer<'_> {
         self.enclosing.pop();
     }
 
-    /// Element operations of one execution of a block, as far as sizes known here tell.
-    pub(super) fn cost_of(&mut self, block: &par::Block) -> Expr {
-        let mut cost = make::long(1);
+    /// Element operations of `times` executions of a block, as far as sizes known here tell.
+    pub(super) fn work_of(&mut self, block: &par::Block, times: Expr) -> Expr {
+        let each = |count: i64| make::mul(times.clone(), make::long(count));
+        let mut work = times.clone();
         for stmt in &block.stmts {
             let more = match &stmt.kind {
-                StmtKind::Map(map) => {
-                    let mut inner = self.cost_of(&map.body);
-                    for iter in &map.iters {
-                        inner = make::mul(inner, self.length_of(iter));
-                    }
-                    inner
+                StmtKind::Map(map) => self.work_of_map(map, times.clone()),
+                StmtKind::Loop(node) => self.work_of(&node.body, each(UNKNOWN_LENGTH)),
+                StmtKind::If { then, otherwise, .. } => {
+                    let then = self.work_of(then, times.clone());
+                    make::add(then, self.work_of(otherwise, times.clone()))
                 }
-                StmtKind::Loop(node) => make::mul(self.cost_of(&node.body), make::long(UNKNOWN_LENGTH)),
-                StmtKind::If { then, otherwise, .. } => make::add(self.cost_of(then), self.cost_of(otherwise)),
-                StmtKind::Scope(body) => self.cost_of(body),
-                StmtKind::Prim(_) => make::long(UNKNOWN_LENGTH * 4),
-                StmtKind::Store { .. } | StmtKind::Atomic { .. } | StmtKind::Assign { .. } => make::long(1),
+                StmtKind::Scope(body) => self.work_of(body, times.clone()),
+                StmtKind::Prim(_) => each(UNKNOWN_LENGTH * 4),
+                StmtKind::Store { .. } | StmtKind::Atomic { .. } | StmtKind::Assign { .. } => times.clone(),
                 StmtKind::Declare { .. }
                 | StmtKind::AssignField { .. }
                 | StmtKind::Break
@@ -258,17 +256,34 @@ impl Lowerer<'_> {
                 | StmtKind::Call { .. }
                 | StmtKind::Require { .. } => make::long(0),
             };
-            cost = make::add(cost, more);
+            work = make::add(work, more);
         }
-        cost
+        work
+    }
+
+    /// All ranges of a ragged map together are about as long as the array that it runs through.
+    fn work_of_map(&mut self, map: &Map, times: Expr) -> Expr {
+        let closed =
+            map.iters.iter().all(|iter| self.is_known_throughout(&iter.lo) && self.is_known_throughout(&iter.hi));
+        let ragged = if closed { None } else { plan::ragged_extent(self.func, map).cloned() };
+        let turns = match ragged {
+            Some(extent) if self.is_known_throughout(&extent) => self.expr(&extent),
+            Some(_) | None => {
+                let lengths: Vec<Expr> = map.iters.iter().map(|iter| self.length_of(iter)).collect();
+                lengths.into_iter().fold(times, make::mul)
+            }
+        };
+        self.work_of(&map.body, turns)
+    }
+
+    fn is_known_throughout(&self, expr: &par::Expr) -> bool {
+        let mut known = true;
+        visit::walk_subexprs(expr, |expr| known &= self.is_known(expr));
+        known
     }
 
     fn length_of(&mut self, iter: &par::Iter) -> Expr {
-        let mut known = true;
-        for bound in [&iter.lo, &iter.hi] {
-            visit::walk_subexprs(bound, |expr| known &= self.is_known(expr));
-        }
-        if !known {
+        if ![&iter.lo, &iter.hi].into_iter().all(|bound| self.is_known_throughout(bound)) {
             return make::long(UNKNOWN_LENGTH);
         }
         let (lo, hi) = (self.expr(&iter.lo), self.expr(&iter.hi));

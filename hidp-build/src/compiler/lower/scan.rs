@@ -81,8 +81,8 @@ impl Lowerer<'_> {
         let total = range.count.clone();
         let runs = self.body.fix("runs", make::ceil_div(total.clone(), make::long(BLOCK)));
         let partials: Vec<VarId> = map.folds.iter().map(|fold| self.prefix_buffer(fold, &runs)).collect();
-        let cost = self.cost_of(&map.body);
-        let work = self.body.fix("work", make::mul(total.clone(), cost));
+        let work = self.work_of(&map.body, total.clone());
+        let work = self.body.fix("work", work);
         self.sum_blocks(map, span, &ranges, &total, &runs, &partials, work.clone());
         for (fold, partial) in map.folds.iter().zip(&partials) {
             self.prefixes(fold, *partial, &runs);

@@ -150,17 +150,23 @@ fn at_middle(outer: &Map, mut length: Expr) -> Expr {
     length
 }
 
-/// Mean length of ranges that depend on data, from the extent of an array that the ranges' iterator runs through.
+/// Mean length of ranges that depend on data.
 fn ragged(func: &Func, map: &Map, parallel: &Expr) -> Option<Expr> {
+    mean(closed(func, ragged_extent(func, map)?.clone())?, parallel)
+}
+
+/// The extent of the first array that the map's last iterator runs through: about as many iterations as all instances of a
+/// map with ranges that depend on data have together.
+pub fn ragged_extent<'f>(func: &'f Func, map: &Map) -> Option<&'f Expr> {
     let iter = map.iters.last()?.var;
     let mut extent = None;
     visit::walk_places(&map.body, |place, _| {
         let direct = matches!(place.index.last().map(|index| &index.kind), Some(ExprKind::Read(var)) if *var == iter);
         if direct && place.index.len() == 1 && extent.is_none() {
-            extent = func.vars[place.array].shape.last().cloned();
+            extent = func.vars[place.array].shape.last();
         }
     });
-    mean(closed(func, extent?)?, parallel)
+    extent
 }
 
 /// Mean length of the segments that a primitive inside the map works on.

@@ -14,7 +14,7 @@ mod shape;
 mod text;
 
 pub use candidates::{candidates, choose, gives_to_team};
-pub use dispatch::{Bound, Condition, Dispatch, Measure, Rule, dispatch};
+pub use dispatch::{Bound, Condition, Dispatch, Measure, Rule, dispatch, ragged_extent};
 pub use record::{Record, read_records, stable_hash};
 pub use shape::{
     LaneShape, Stride, coefficient, invariant, irregular, lane_iterator, straight, streamed_outputs, stride_of,
