@@ -22,7 +22,8 @@ pub(crate) fn run(case: &Case, program: &Program) -> Result<(), String> {
         let mut ended = false;
         for (number, sizes) in SIZES.iter().enumerate() {
             let func = &program.funcs[*entry];
-            let args = Maker::new(func, sizes, number as u64, &fillings).args();
+            let mut maker = Maker::new(program, func, sizes, number as u64, &fillings);
+            let Some(args) = maker.args() else { continue };
             let expected = interpret(program, *entry, args.clone());
             if let Err(error @ (Error::Unsound(_) | Error::Race { .. } | Error::Native(_) | Error::OutOfFuel)) =
                 &expected

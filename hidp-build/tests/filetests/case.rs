@@ -60,6 +60,11 @@ impl Case {
         Case { path, name, text }
     }
 
+    /// Whether a comment line of the case is this.
+    pub(crate) fn says(&self, what: &str) -> bool {
+        self.text.lines().any(|line| line.strip_prefix("// ") == Some(what))
+    }
+
     /// Compares with the file beside the case that has this extension, or rewrites it.
     pub(crate) fn golden(&self, extension: &str, actual: &str) -> Result<(), String> {
         golden(&self.path.with_extension(extension), actual)

@@ -1,7 +1,8 @@
 //! Runs `tests/cases/<kind>/*.hdp`: one file is one test, and the function registered for its folder's kind runs it.
 //!
 //! A case begins with `// test: <kind>`. Goldens and expectations are rewritten where `HIDP_BLESS=1` is set (`cargo xtask bless`);
-//! otherwise a difference is a failure. A further kind is a folder, a module with a function `run`, and a line in the registry.
+//! otherwise a difference is a failure. `HIDP_CASE=text` runs only those whose name has the text. A further kind is a folder, a
+//! module with a function `run`, and a line in the registry.
 
 mod agree;
 mod case;
@@ -20,7 +21,15 @@ mod parse;
 mod random;
 mod render;
 mod run;
+mod same;
+mod stated;
+mod subject;
 mod suggestion;
+
+use std::panic::catch_unwind;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
 
 use case::Case;
 
@@ -54,10 +63,33 @@ kinds! {
 fn run_all(kind: &str, run: Run) {
     let cases = case::of_kind(kind);
     assert!(!cases.is_empty(), "no case of kind `{kind}`");
-    let failures: Vec<String> =
-        cases.iter().filter_map(|case| run(case).err().map(|why| format!("{}\n{why}", case.path.display()))).collect();
+    let failures = shared_out(&cases, |case| {
+        let start = Instant::now();
+        let ended = catch_unwind(|| run(case)).unwrap_or_else(|_| Err("panicked; the message is above".into()));
+        println!("{kind}/{}: {:.1} s", case.name, start.elapsed().as_secs_f64());
+        ended.err().map(|why| format!("{}\n{why}", case.path.display()))
+    });
     let summary = format!("{} of {} cases of kind `{kind}` failed", failures.len(), cases.len());
     assert!(failures.is_empty(), "\n\n{}\n\n{summary}; HIDP_BLESS=1 accepts new output\n", failures.join("\n\n"));
+}
+
+/// What `work` finds in the cases, in their order, with as many threads as there are processors.
+fn shared_out(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> Vec<String> {
+    let found: Vec<Mutex<Option<String>>> = cases.iter().map(|_| Mutex::new(None)).collect();
+    let next = AtomicUsize::new(0);
+    let worker = || {
+        loop {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            let Some(case) = cases.get(index) else { return };
+            *found[index].lock().expect("no panic") = work(case);
+        }
+    };
+    std::thread::scope(|scope| {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        let handles: Vec<_> = (0..workers).map(|_| scope.spawn(worker)).collect();
+        handles.into_iter().for_each(|handle| handle.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+    });
+    found.into_iter().filter_map(|slot| slot.into_inner().expect("no panic")).collect()
 }
 
 #[test]

@@ -1,9 +1,12 @@
 //! Compiles generated C++ with the real compiler, as the product does, and calls it through the ABI.
 
+use std::cell::RefCell;
+use std::collections::BTreeMap;
 use std::ffi::{OsStr, c_void};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::rc::Rc;
 use std::sync::OnceLock;
 
 use hidp_build::compiler::emit::openmp::FLAGS;
@@ -131,8 +134,20 @@ fn core() -> &'static Library {
 /// Threads and pool for calls.
 pub(crate) struct Context(*mut hidp_context);
 
+thread_local! {
+    /// One for each number of threads: their pools hand out memory that holds what calls before left in it.
+    static CONTEXTS: RefCell<BTreeMap<u32, Rc<Context>>> = const { RefCell::new(BTreeMap::new()) };
+}
+
 impl Context {
-    pub(crate) fn new(threads: u32) -> Context {
+    /// Runs `with` a context that this thread keeps.
+    pub(crate) fn with<T>(threads: u32, with: impl FnOnce(&Context) -> T) -> T {
+        let new = || Rc::new(Context::new(threads));
+        let context = CONTEXTS.with_borrow_mut(|contexts| Rc::clone(contexts.entry(threads).or_insert_with(new)));
+        with(&context)
+    }
+
+    fn new(threads: u32) -> Context {
         // SAFETY: the symbol has this type, and any number is allowed.
         Context(unsafe {
             let new = core().get::<unsafe extern "C" fn(u32) -> *mut hidp_context>(b"hidp1_context_new");
@@ -159,18 +174,23 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
-    /// Compiles a generated file, with threads started for any amount of work.
+    /// Compiles a generated file, with threads started for any amount of work and short turns.
     pub(crate) fn build(stem: &str, cpp: &str, isa: Isa) -> Result<Kernels, String> {
         core();
         let isa_macro = format!("-DHIDP_ISA={}", isa.name);
         let mut flags: Vec<&str> = isa.flags.to_vec();
-        flags.extend([isa_macro.as_str(), "-DHIDP_WORK_PER_THREAD=1"]);
+        flags.extend([isa_macro.as_str(), "-DHIDP_WORK_PER_THREAD=1", "-DHIDP_TURN=1024"]);
         let key = flags.iter().fold(hash(headers_hash(), cpp.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
         let output = folder().join(format!("{stem}-{key:016x}.so"));
         let source = folder().join(format!("{stem}-{key:016x}.cpp"));
         fs::write(&source, cpp).map_err(|error| error.to_string())?;
         build(&output, &flags, &[source])?;
         Ok(Kernels { library: Box::leak(Box::new(open(&output)?)), isa })
+    }
+
+    /// The name of the instruction set.
+    pub(crate) fn isa(&self) -> &'static str {
+        self.isa.name
     }
 
     /// Calls `hidp1_<symbol>_<plan>_<isa>`.

@@ -20,6 +20,12 @@ HIDP_NAMESPACE_BEGIN
 #endif
 constexpr int64_t kWorkPerThread = HIDP_WORK_PER_THREAD;
 
+// After so many iterations a part looks whether a lower one has failed: calls end soon after a fault. Tests lower it.
+#ifndef HIDP_TURN
+#define HIDP_TURN 4194304
+#endif
+constexpr int64_t kTurn = HIDP_TURN;
+
 class FirstFault {
  public:
   // Whether a fault of `part` could still be the first.
@@ -49,9 +55,12 @@ class FirstFault {
 
 template <class Body>
 inline void run_part(Worker &worker, FirstFault &first, int64_t part, int64_t begin, int64_t end, Body body) {
-  if (!first.matters(part)) return;
   worker.trap.raised = false;
-  body(worker, begin, end);
+  while (begin < end && first.matters(part) && !worker.trap.raised) {
+    const int64_t stop = end - begin > kTurn ? begin + kTurn : end;
+    body(worker, begin, stop);
+    begin = stop;
+  }
   fence_streams(worker);
   if (HIDP_UNLIKELY(worker.trap.raised)) first.report(part, worker.trap.fault);
 }

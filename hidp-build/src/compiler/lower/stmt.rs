@@ -3,7 +3,7 @@
 use super::build::{ArrayBinding, Binding, Role};
 use super::{Lowerer, make};
 use crate::compiler::ir::imp::{self, Element, Expr, ExprKind, LoopKind, Stmt};
-use crate::compiler::ir::par::{self, BinOp, FaultKind, FoldOp, Place, StmtKind};
+use crate::compiler::ir::par::{self, BinOp, FAULT_VALUES, FaultKind, FoldOp, Place, StmtKind};
 use crate::compiler::source::Span;
 use crate::compiler::ty::{Scalar, Ty};
 
@@ -289,7 +289,7 @@ impl Lowerer<'_> {
             if !plain {
                 let divisor = make::max(extent.clone(), make::long(1));
                 let ok = make::binary(BinOp::Le, count.clone(), make::div(make::long(most), divisor));
-                self.require(ok, FaultKind::SizeOverflow, span, vec![count.clone(), extent.clone()]);
+                self.require(ok, FaultKind::SizeOverflow, span, extents.iter().take(FAULT_VALUES).cloned().collect());
             }
             count = self.body.fix("count", make::mul(count, extent.clone()));
         }

@@ -173,6 +173,9 @@ pub enum VarKind {
     Iter,
 }
 
+/// A fault has at most so many values; of more, the first are kept.
+pub const FAULT_VALUES: usize = 4;
+
 /// What can go wrong while a program runs. The run time holds the same numbers (`hidp_std::rt::FaultKind`).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[repr(u32)]

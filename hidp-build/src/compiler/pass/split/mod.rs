@@ -123,10 +123,11 @@ impl Split<'_, '_> {
                 self.settle(bound, *var, what, &mut before);
             }
             if step.as_int().is_none_or(|step| step <= 0) {
+                let place = step.span;
                 self.settle(step, *var, "step", &mut before);
                 let cond = Expr::long(BinOp::Gt, step.clone(), Expr::int(0, *span));
                 let values = vec![("the stride".to_string(), step.clone())];
-                before.push(Stmt { kind: StmtKind::Require { cond, fault: FaultKind::Stride, values }, span: *span });
+                before.push(Stmt { kind: StmtKind::Require { cond, fault: FaultKind::Stride, values }, span: place });
             }
         }
         before

@@ -34,7 +34,7 @@ impl<'p> Machine<'p> {
         for iter in &map.iters {
             let (low, high, step) = (self.long(&iter.lo)?, self.long(&iter.hi)?, self.long(&iter.step)?);
             if step <= 0 {
-                return self.fault(FaultKind::Stride, iter.span, vec![step]);
+                return self.fault(FaultKind::Stride, iter.step.span, vec![step]);
             }
             // In 128 bits, because `high - low` may not fit.
             let length = i128::from(high) - i128::from(low);

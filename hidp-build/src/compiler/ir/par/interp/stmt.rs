@@ -5,7 +5,7 @@ use super::memory::BufferId;
 use super::value::{self, Data, Fill};
 use super::{Array, Flow, Machine, Run, Slot, Value};
 use crate::compiler::index::Id;
-use crate::compiler::ir::par::{Access, Expr, FaultKind};
+use crate::compiler::ir::par::{Access, Expr, FAULT_VALUES, FaultKind};
 use crate::compiler::source::Span;
 
 impl<'p> Machine<'p> {
@@ -133,11 +133,12 @@ impl<'p> Machine<'p> {
     }
 
     /// Gives a local array its memory: again the same one if it had one.
-    fn allocate(&mut self, var: VarId, element: Value, shape: Vec<i64>, span: Span) -> Run<()> {
+    fn allocate(&mut self, var: VarId, element: Value, mut shape: Vec<i64>, span: Span) -> Run<()> {
         let size = value::size_of(self.program, self.vars[var].ty);
         let count = shape.iter().try_fold(1_i64, |count, extent| count.checked_mul(*extent));
         let bytes = count.and_then(|count| count.checked_mul(size as i64));
         let (Some(count), Some(bytes)) = (count, bytes) else {
+            shape.truncate(FAULT_VALUES);
             return self.fault(FaultKind::SizeOverflow, span, shape);
         };
         let born = self.maps.len();

@@ -1,0 +1,45 @@
+//! Whether two results are the same: integers exactly, floats as nearly as another order of sums allows.
+
+use hidp_build::compiler::ir::par::interp::{Arg, Array, Data, Value};
+use hidp_build::compiler::ty::Scalar;
+
+use crate::memory::leaves;
+
+/// Compares arguments after a call. `exact`: floats bit for bit, but for the bits of NaN.
+pub(crate) fn args(expected: &[Arg], found: &[Arg], exact: bool) -> Result<(), String> {
+    for (number, (expected, found)) in expected.iter().zip(found).enumerate() {
+        data(&data_of(expected), &data_of(found), exact).map_err(|why| format!("argument {number}: {why}"))?;
+    }
+    Ok(())
+}
+
+fn data_of(arg: &Arg) -> Data {
+    match arg {
+        Arg::Array(Array { data, .. }) => data.clone(),
+        Arg::Scalar(value) => Data::Struct(vec![value.clone()]),
+        Arg::Output => Data::Struct(Vec::new()),
+    }
+}
+
+/// Compares elements.
+pub(crate) fn data(expected: &Data, found: &Data, exact: bool) -> Result<(), String> {
+    let flat = |data: &Data| data.values().iter().flat_map(leaves).collect::<Vec<_>>();
+    let (expected, found) = (flat(expected), flat(found));
+    if expected.len() != found.len() {
+        return Err(format!("{} elements, but must be {}", found.len(), expected.len()));
+    }
+    let finite = expected.iter().filter_map(Value::as_float).filter(|float| float.is_finite());
+    let scale = finite.fold(1.0, |a: f64, b| a.max(b.abs()));
+    let differs = |(expected, found): (&Value, &Value)| !value(expected, found, if exact { 0.0 } else { scale });
+    match expected.iter().zip(&found).position(differs) {
+        Some(index) => Err(format!("element {index} is {:?}, but must be {:?}", found[index], expected[index])),
+        None => Ok(()),
+    }
+}
+
+fn value(expected: &Value, found: &Value, scale: f64) -> bool {
+    let (Some(a), Some(b)) = (expected.as_float(), found.as_float()) else { return expected == found };
+    let epsilon = if expected.scalar() == Some(Scalar::F32) { 1e-5 } else { 1e-12 };
+    let near = scale > 0.0 && (a - b).abs() <= scale * epsilon;
+    (a.is_nan() && b.is_nan()) || (a == b && (scale > 0.0 || a.to_bits() == b.to_bits())) || near
+}

@@ -1,0 +1,197 @@
+//! A program on its way from source to compiled code, each stage of which can be called.
+
+use std::collections::BTreeMap;
+use std::ffi::c_void;
+
+use hidp_build::compiler::diag::Sink;
+use hidp_build::compiler::emit::openmp;
+use hidp_build::compiler::index::Id;
+use hidp_build::compiler::ir::imp;
+use hidp_build::compiler::ir::par::interp::{self, Arg, Error};
+use hidp_build::compiler::ir::par::{ExprKind, Func, FuncId, Program};
+use hidp_build::compiler::pipeline::{InputFile, PipelineInput, front, lower_entry, optimise};
+use hidp_build::compiler::source::Span;
+use hidp_build::compiler::target::Model;
+use hidp_build::compiler::ty::Ty;
+
+use crate::memory::Block;
+use crate::native::{Context, Kernels};
+use crate::same;
+
+/// Most steps of the interpreter; what takes more is compared with stated results only.
+const FUEL: u64 = 30_000_000;
+
+/// A file, compiled as far as C++.
+pub(crate) struct Subject {
+    pub(crate) stem: String,
+    input: PipelineInput,
+    /// As checked.
+    original: Program,
+    /// After all passes.
+    program: Program,
+    pub(crate) entries: Vec<Entry>,
+    pub(crate) cpp: String,
+}
+
+/// A function that can be called.
+pub(crate) struct Entry {
+    before: FuncId,
+    after: FuncId,
+    code: imp::Entry,
+}
+
+/// What came of a call.
+pub(crate) enum Outcome {
+    /// The arguments afterwards.
+    Results(Vec<Arg>),
+    /// A fault.
+    Fault(interp::Fault),
+    /// The interpreter gave up.
+    Unknown,
+}
+
+/// A call's arguments, dimensions and what the interpreter makes of them.
+pub(crate) struct Request {
+    pub(crate) args: Vec<Arg>,
+    pub(crate) dims: Vec<i64>,
+    pub(crate) expected: Outcome,
+}
+
+impl Subject {
+    pub(crate) fn compile(name: &str, text: &str) -> Result<Subject, String> {
+        let stem = name.replace('-', "_");
+        let mut input = PipelineInput::default();
+        let id = input.sources.add(format!("{name}.hdp"), text);
+        input.files.push(InputFile { id, stem: stem.clone(), imports: Vec::new() });
+        let mut sink = Sink::new();
+        let original = front(&input, &mut sink);
+        let program = original.clone().and_then(|original| optimise(original, &mut sink));
+        let (Some(original), Some(program)) = (original, program) else {
+            let texts: Vec<String> =
+                sink.finish().into_iter().map(|d| format!("{}\n{}", d.headline, d.notes.join("\n"))).collect();
+            return Err(format!("does not compile: {}", texts.join("; ")));
+        };
+        let model = Model::cpu();
+        let mut entries = Vec::new();
+        for (&after, &before) in program.entries.iter().zip(&original.entries) {
+            let code = lower_entry(&input, &program, after, &model).entry;
+            imp::verify(&program, &code).map_err(|errors| format!("`{}`: {errors:?}", program.funcs[after].name))?;
+            entries.push(Entry { before, after, code });
+        }
+        let codes: Vec<imp::Entry> = entries.iter().map(|entry| entry.code.clone()).collect();
+        let options = openmp::Options { line_directives: false, native_headers: Vec::new() };
+        let cpp = openmp::module(&program, &input.sources, &stem, &codes, &options);
+        Ok(Subject { stem, input, original, program, entries, cpp })
+    }
+
+    /// The program as checked.
+    pub(crate) fn program(&self) -> &Program {
+        &self.original
+    }
+
+    /// The function as checked.
+    pub(crate) fn func(&self, entry: &Entry) -> &Func {
+        &self.original.funcs[entry.before]
+    }
+
+    /// Asks the interpreter, for small arguments also about what the passes made of the function.
+    pub(crate) fn request(&self, entry: &Entry, args: Vec<Arg>, dims: Vec<i64>) -> Result<Request, String> {
+        let small = dims.iter().all(|&dim| dim < 1000) && dims.iter().product::<i64>() < 3000;
+        let options = interp::Options { fuel: Some(FUEL), races: small, ..interp::Options::default() };
+        let expected = interpret(&self.original, entry.before, &args, &options)?;
+        let request = Request { args, dims, expected };
+        if small && !matches!(request.expected, Outcome::Unknown) {
+            let found = interpret(&self.program, entry.after, &request.args, &options);
+            found.and_then(|found| self.agree(&request, &found, false)).map_err(|why| format!("passes: {why}"))?;
+        }
+        Ok(request)
+    }
+
+    /// Calls compiled code with one plan.
+    pub(crate) fn call(
+        &self,
+        kernels: &Kernels,
+        (entry, unit): (&Entry, &imp::Unit),
+        request: &Request,
+        context: &Context,
+    ) -> Result<Outcome, String> {
+        let func = self.func(entry);
+        let types: Vec<Ty> = func.params.iter().map(|&param| func.vars[param].ty).collect();
+        let mut blocks: Vec<Block> =
+            request.args.iter().zip(&types).map(|(arg, &ty)| Block::of(&self.program, ty, arg)).collect();
+        let params: Vec<*mut c_void> = blocks.iter_mut().map(Block::address).collect();
+        let symbol = openmp::symbol(&entry.code, unit);
+        // SAFETY: the blocks have the shapes that the dimensions say, the interpreter checked that.
+        let result = unsafe { kernels.call(context, &symbol, &params, &request.dims) };
+        if !blocks.iter().all(Block::intact) {
+            return Err("wrote outside an argument".into());
+        }
+        let back = || blocks.iter().zip(&request.args).zip(&types);
+        Ok(match result {
+            Ok(()) => Outcome::Results(back().map(|((block, arg), &ty)| block.back(&self.program, ty, arg)).collect()),
+            Err(fault) => {
+                let site = &entry.code.sites[Id::new(fault.site as usize)];
+                let values = fault.values[..fault.count as usize].to_vec();
+                Outcome::Fault(interp::Fault { kind: site.kind, span: site.span, values })
+            }
+        })
+    }
+
+    /// The plans of an entry.
+    pub(crate) fn units<'e>(&self, entry: &'e Entry) -> &'e [imp::Unit] {
+        &entry.code.units
+    }
+
+    /// Whether what was found is what the interpreter said.
+    pub(crate) fn agree(&self, request: &Request, found: &Outcome, exact: bool) -> Result<(), String> {
+        match (&request.expected, found) {
+            (Outcome::Unknown, _) => Ok(()),
+            (Outcome::Results(expected), Outcome::Results(found)) => same::args(expected, found, exact),
+            (Outcome::Fault(expected), Outcome::Fault(found)) if expected == found => Ok(()),
+            (expected, found) => Err(format!("expected {}, found {}", self.text(expected), self.text(found))),
+        }
+    }
+
+    fn text(&self, outcome: &Outcome) -> String {
+        match outcome {
+            Outcome::Results(args) => format!("{args:?}").chars().take(300).collect(),
+            Outcome::Unknown => "whatever".into(),
+            Outcome::Fault(fault) => self.fault(fault),
+        }
+    }
+
+    /// A fault with the source text of its place.
+    pub(crate) fn fault(&self, fault: &interp::Fault) -> String {
+        let place = |span: Span| self.input.sources.snippet(span);
+        format!("{:?} {:?} at `{}`", fault.kind, fault.values, place(fault.span))
+    }
+}
+
+fn interpret(program: &Program, func: FuncId, args: &[Arg], options: &interp::Options) -> Result<Outcome, String> {
+    match interp::run_with(program, func, args.to_vec(), options) {
+        Ok(results) => Ok(Outcome::Results(results.args)),
+        Err(Error::Fault(fault)) => Ok(Outcome::Fault(fault)),
+        Err(Error::OutOfFuel) => Ok(Outcome::Unknown),
+        Err(error @ (Error::Call(_) | Error::Unsound(_) | Error::Race { .. } | Error::Native(_))) => {
+            Err(format!("the interpreter: {error}"))
+        }
+    }
+}
+
+/// The dimensions' values from the first array that carries each plain name.
+pub(crate) fn bind(func: &Func, args: &[Arg]) -> Result<Vec<i64>, String> {
+    let mut bound = BTreeMap::new();
+    for (param, arg) in func.params.iter().zip(args) {
+        if let Arg::Array(array) = arg {
+            for (extent, size) in func.vars[*param].shape.iter().zip(&array.shape) {
+                if let ExprKind::Read(dim) = extent.kind {
+                    bound.entry(dim).or_insert(*size);
+                }
+            }
+        }
+    }
+    func.dims
+        .iter()
+        .map(|dim| bound.get(dim).copied().ok_or_else(|| "no array carries a dimension alone".into()))
+        .collect()
+}
