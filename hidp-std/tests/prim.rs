@@ -158,7 +158,7 @@ fn histograms_add_to_what_is_there() {
         assert!(found == expected, "{n} keys, {bins} bins");
     }
     let error = prim::histogram(&cx, &[0, 3], &[1, 1], &mut [0, 0, 0]).unwrap_err();
-    assert!(matches!(&error, Error::Fault(fault) if fault.kind == FaultKind::HistogramKey), "{error}");
+    assert!(matches!(&error, Error::Fault(fault) if fault.kind() == FaultKind::HistogramKey), "{error}");
 }
 
 /// Segments of random length with gaps, shuffled; some empty, some that end before they start.
@@ -265,7 +265,7 @@ fn wrong_segments_are_faults() {
     let cx = context();
     let mut data: Vec<i32> = (0..100).collect();
     let mut kind = |low: &[i64], high: &[i64]| match segmented::sort(&cx, &mut data, low, high, Order::Ascending) {
-        Err(Error::Fault(fault)) => Some(fault.kind),
+        Err(Error::Fault(fault)) => Some(fault.kind()),
         _ => None,
     };
     assert_eq!(kind(&[0, 50], &[50, 100]), None);

@@ -339,7 +339,8 @@ impl Lowerer<'_> {
                 let mut args = vec![input, output, extent];
                 args.extend(parts);
                 args.extend([neutral, has, PrimArg::Value(truth(exclusive))]);
-                self.call_library("run_segments", name("scan"), template, args, sites);
+                let empty = self.site(FaultKind::EmptyFold, call.span, Vec::new());
+                self.call_library("run_segments", name("scan"), template, args, [sites, vec![empty]].concat());
             }
             (Prim::Sort, Some(output)) => {
                 let mut args = vec![input, output];
@@ -352,7 +353,8 @@ impl Lowerer<'_> {
             (Prim::Partition, Some(output)) => {
                 let args = self.partition_args(call, (input, output, values), extent, parts, &count);
                 let Some((template, args)) = args else { return };
-                self.call_library("run_segments", name("partition"), template, args, sites);
+                let narrow = self.site(FaultKind::Narrowing, call.span, vec![String::new()]);
+                self.call_library("run_segments", name("partition"), template, args, [sites, vec![narrow]].concat());
             }
             (Prim::Reverse, Some(output)) => {
                 let mut args = vec![input, output, extent];

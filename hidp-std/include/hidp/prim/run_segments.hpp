@@ -1,5 +1,5 @@
 // run_segmented_*, run_regular_*: what generated host functions call for primitives over many segments: the sites in the order range,
-// overlap, memory, then arrays and how many of their elements may be used, the segments, options.
+// overlap, memory, and one for what only this primitive does wrong, then arrays and how many of their elements may be used, the segments, options.
 //
 // Called by: the host function. Run by: all threads of the context. Result: valid when true is returned; false after a fault.
 #pragma once
@@ -28,16 +28,16 @@ inline bool run_segmented_reduce(Host &host, uint32_t range, uint32_t memory, ui
 }
 
 template <class T, class Op, class In>
-inline bool run_regular_scan(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const In *in, T *out, int64_t extent,
+inline bool run_regular_scan(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, uint32_t empty, const In *in, T *out, int64_t extent,
                              int64_t size, int64_t count, T neutral, bool has_neutral, bool exclusive) {
-  return team_segmented_scan<T, Op>(host, SegmentSites{range, overlap, memory}, in, out, extent, RegularSegments{size, count},
+  return team_segmented_scan<T, Op>(host, SegmentSites{range, overlap, memory}, empty, in, out, extent, RegularSegments{size, count},
                                     neutral, has_neutral, exclusive);
 }
 
 template <class T, class Op, class In, class L, class H>
-inline bool run_segmented_scan(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const In *in, T *out, int64_t extent,
+inline bool run_segmented_scan(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, uint32_t empty, const In *in, T *out, int64_t extent,
                                const L *lows, const H *highs, int64_t count, T neutral, bool has_neutral, bool exclusive) {
-  return team_segmented_scan<T, Op>(host, SegmentSites{range, overlap, memory}, in, out, extent,
+  return team_segmented_scan<T, Op>(host, SegmentSites{range, overlap, memory}, empty, in, out, extent,
                                     VectorSegments<L, H>{lows, highs, count}, neutral, has_neutral, exclusive);
 }
 
@@ -95,18 +95,18 @@ inline bool run_segmented_reverse_inplace(Host &host, uint32_t range, uint32_t o
 }
 
 template <class F, class T, class P, class B, class L, class H>
-inline bool run_segmented_partition(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const T *in, T *out,
+inline bool run_segmented_partition(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, uint32_t narrow, const T *in, T *out,
                                     const P *pivots, int64_t extent, const L *lows, const H *highs, int64_t count, B *new_low,
                                     B *new_high) {
-  return team_segmented_partition<F>(host, SegmentSites{range, overlap, memory}, in, out, pivots, extent,
+  return team_segmented_partition<F>(host, SegmentSites{range, overlap, memory}, narrow, in, out, pivots, extent,
                                      VectorSegments<L, H>{lows, highs, count}, new_low, new_high);
 }
 
 template <class F, class T, class V, class P, class B, class L, class H>
-inline bool run_segmented_partition(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const T *in, T *out,
+inline bool run_segmented_partition(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, uint32_t narrow, const T *in, T *out,
                                     const V *in_val, V *out_val, const P *pivots, int64_t extent, const L *lows, const H *highs,
                                     int64_t count, B *new_low, B *new_high) {
-  return team_segmented_partition<F>(host, SegmentSites{range, overlap, memory}, in, out, in_val, out_val, pivots, extent,
+  return team_segmented_partition<F>(host, SegmentSites{range, overlap, memory}, narrow, in, out, in_val, out_val, pivots, extent,
                                      VectorSegments<L, H>{lows, highs, count}, new_low, new_high);
 }
 

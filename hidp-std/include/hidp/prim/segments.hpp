@@ -15,6 +15,7 @@ struct RegularSegments {
   int64_t size, count;
   int64_t low(int64_t i) const { return i * size; }
   int64_t length(int64_t) const { return size; }
+  int64_t past(int64_t i) const { return (i + 1) * size; }
 };
 
 // Segment i is [lows[i], highs[i]); empty if that ends before it starts.
@@ -24,6 +25,7 @@ struct VectorSegments {
   const H *highs;
   int64_t count;
   int64_t low(int64_t i) const { return static_cast<int64_t>(lows[i]); }
+  int64_t past(int64_t i) const { return static_cast<int64_t>(highs[i]); }
   int64_t length(int64_t i) const {
     const int64_t first = static_cast<int64_t>(lows[i]), past = static_cast<int64_t>(highs[i]);
     return past > first ? past - first : 0;

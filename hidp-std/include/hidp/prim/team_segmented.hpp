@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include <type_traits>
+
 #include <hidp/abi.hpp>
 #include <hidp/host.hpp>
 #include <hidp/prim/segments.hpp>
@@ -42,9 +44,10 @@ inline bool team_segmented_reduce(Host &host, const SegmentSites &sites, uint32_
       });
 }
 
-// Prefixes of each segment, at its place in out.
+// Prefixes of each segment, at its place in out. Exclusive without a neutral element, a segment that is not empty is a fault at
+// `empty_site`.
 template <class T, class Op, class In, class Segments>
-inline bool team_segmented_scan(Host &host, const SegmentSites &sites, const In *in, T *out, int64_t extent, const Segments &segments,
+inline bool team_segmented_scan(Host &host, const SegmentSites &sites, uint32_t empty_site, const In *in, T *out, int64_t extent, const Segments &segments,
                                 T neutral, bool has_neutral, bool exclusive) {
   SegmentFacts facts;
   if (!check_outputs(host, sites, segments, extent, &facts)) return false;
@@ -54,10 +57,12 @@ inline bool team_segmented_scan(Host &host, const SegmentSites &sites, const In 
         const Op op(worker.trap);
         if (length == 0) return;
         if (has_neutral) simd_scan<T>(op, in + low, out + low, length, neutral, exclusive);
+        else if (exclusive) worker.trap.raise(empty_site);
         else simd_scan_first<T>(op, in + low, out + low, length);
       },
       [=, &host](int64_t, int64_t low, int64_t length) {
-        return team_scan<T, Op>(host, sites.memory, in + low, out + low, length, neutral, has_neutral, exclusive);
+        if (exclusive && !has_neutral) host.trap.raise(empty_site);
+        return !host.trap.raised && team_scan<T, Op>(host, sites.memory, in + low, out + low, length, neutral, has_neutral, exclusive);
       });
 }
 
@@ -123,55 +128,74 @@ inline bool team_segmented_reverse_inplace(Host &host, const SegmentSites &sites
       [=, &host](int64_t, int64_t low, int64_t length) { return team_reverse_inplace(host, data + low, length); });
 }
 
+template <class B>
+inline bool holds_bound(int64_t bound) {
+  return static_cast<int64_t>(static_cast<B>(bound)) == bound && (std::is_signed_v<B> || bound >= 0);
+}
+
+// The bounds of both parts of segment i, in new_low/new_high[2i] and [2i + 1]. One that does not fit is a fault at `site`.
+template <class B>
+struct PartBounds {
+  B *new_low, *new_high;
+  uint32_t site;
+
+  bool note(Trap &trap, int64_t i, int64_t low, int64_t middle, int64_t past) const {
+    return put(trap, new_low, 2 * i, low) && put(trap, new_high, 2 * i, middle) && put(trap, new_low, 2 * i + 1, middle) &&
+           put(trap, new_high, 2 * i + 1, past);
+  }
+
+ private:
+  bool put(Trap &trap, B *bounds, int64_t at, int64_t bound) const {
+    if (HIDP_UNLIKELY(!holds_bound<B>(bound))) {
+      trap.raise(site, 1, bound);
+      return false;
+    }
+    bounds[at] = static_cast<B>(bound);
+    return true;
+  }
+};
+
 // Each segment partitioned by its own pivot, at its place in out; the bounds of the two parts of segment i in
 // new_low/new_high[2i] and [2i + 1].
 template <class F, class T, class P, class B, class Segments>
-inline bool team_segmented_partition(Host &host, const SegmentSites &sites, const T *in, T *out, const P *pivots, int64_t extent,
+inline bool team_segmented_partition(Host &host, const SegmentSites &sites, uint32_t narrow_site, const T *in, T *out, const P *pivots, int64_t extent,
                                      const Segments &segments, B *new_low, B *new_high) {
   SegmentFacts facts;
   if (!check_outputs(host, sites, segments, extent, &facts)) return false;
-  const auto note = [=](int64_t i, int64_t low, int64_t length, int64_t front) {
-    new_low[2 * i] = static_cast<B>(low);
-    new_high[2 * i] = new_low[2 * i + 1] = static_cast<B>(low + front);
-    new_high[2 * i + 1] = static_cast<B>(low + length);
-  };
+  const PartBounds<B> bounds{new_low, new_high, narrow_site};
   return for_segments(
       host, segments, facts,
       [=](Worker &worker, int64_t i, int64_t low, int64_t length) {
         const F holds(worker.trap);
-        note(i, low, length, length == 0 ? 0 : thread_partition(holds, in + low, out + low, pivots[i], length));
+        const int64_t front = length == 0 ? 0 : thread_partition(holds, in + low, out + low, pivots[i], length);
+        if (!worker.trap.raised) bounds.note(worker.trap, i, low, low + front, segments.past(i));
       },
       [=, &host](int64_t i, int64_t low, int64_t length) {
         int64_t front = 0;
         const bool done = team_partition<F>(host, sites.memory, in + low, out + low, pivots[i], length, &front);
-        note(i, low, length, front);
-        return done;
+        return done && bounds.note(host.trap, i, low, low + front, segments.past(i));
       });
 }
 
 template <class F, class T, class V, class P, class B, class Segments>
-inline bool team_segmented_partition(Host &host, const SegmentSites &sites, const T *in, T *out, const V *in_val, V *out_val,
+inline bool team_segmented_partition(Host &host, const SegmentSites &sites, uint32_t narrow_site, const T *in, T *out, const V *in_val, V *out_val,
                                      const P *pivots, int64_t extent, const Segments &segments, B *new_low, B *new_high) {
   SegmentFacts facts;
   if (!check_outputs(host, sites, segments, extent, &facts)) return false;
-  const auto note = [=](int64_t i, int64_t low, int64_t length, int64_t front) {
-    new_low[2 * i] = static_cast<B>(low);
-    new_high[2 * i] = new_low[2 * i + 1] = static_cast<B>(low + front);
-    new_high[2 * i + 1] = static_cast<B>(low + length);
-  };
+  const PartBounds<B> bounds{new_low, new_high, narrow_site};
   return for_segments(
       host, segments, facts,
       [=](Worker &worker, int64_t i, int64_t low, int64_t length) {
         const F holds(worker.trap);
-        note(i, low, length,
-             length == 0 ? 0 : thread_partition(holds, in + low, out + low, in_val + low, out_val + low, pivots[i], length));
+        const int64_t front =
+            length == 0 ? 0 : thread_partition(holds, in + low, out + low, in_val + low, out_val + low, pivots[i], length);
+        if (!worker.trap.raised) bounds.note(worker.trap, i, low, low + front, segments.past(i));
       },
       [=, &host](int64_t i, int64_t low, int64_t length) {
         int64_t front = 0;
         const bool done =
             team_partition<F>(host, sites.memory, in + low, out + low, in_val + low, out_val + low, pivots[i], length, &front);
-        note(i, low, length, front);
-        return done;
+        return done && bounds.note(host.trap, i, low, low + front, segments.past(i));
       });
 }
 
