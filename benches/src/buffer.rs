@@ -11,6 +11,7 @@ impl Number for f32 {}
 impl Number for f64 {}
 impl Number for i32 {}
 impl Number for u32 {}
+impl Number for u64 {}
 
 const HUGE_PAGE: usize = 2 << 20;
 

@@ -15,6 +15,7 @@ mod raw {
             x: *const f64,
             rows: i64,
         );
+        pub(super) fn peer_sort_u32(keys: *mut u32, n: i64);
         pub(super) fn peer_row_sums_f32(y: *mut f32, a: *const f32, rows: i64, columns: i64);
         pub(super) fn peer_column_sums_f32(y: *mut f32, a: *const f32, rows: i64, columns: i64);
         pub(super) fn peer_jacobi7_f64(out: *mut f64, inp: *const f64, c0: f64, c1: f64, i: i64, j: i64, k: i64);
@@ -74,6 +75,12 @@ pub fn spmv(y: &mut [f64], rowptr: &[i32], col: &[i32], val: &[f64], x: &[f64]) 
     unsafe {
         raw::peer_spmv_f64(y.as_mut_ptr(), rowptr.as_ptr(), col.as_ptr(), val.as_ptr(), x.as_ptr(), y.len() as i64);
     }
+}
+
+/// The parallel sort of GCC's standard library.
+pub fn sort_u32(keys: &mut [u32]) {
+    // SAFETY: sorts the slice's elements.
+    unsafe { raw::peer_sort_u32(keys.as_mut_ptr(), keys.len() as i64) }
 }
 
 /// Sum of each row of a row-major matrix.

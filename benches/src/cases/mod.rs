@@ -1,6 +1,7 @@
 //! The cases, one module a subject.
 
 mod dense;
+mod prims;
 mod sparse;
 mod stencil;
 
@@ -16,7 +17,7 @@ pub struct Recipe {
 
 /// Every case, in the table's order.
 pub fn all() -> Vec<Recipe> {
-    [dense::RECIPES, sparse::RECIPES, stencil::RECIPES]
+    [dense::RECIPES, prims::RECIPES, sparse::RECIPES, stencil::RECIPES]
         .concat()
         .into_iter()
         .map(|(name, make)| Recipe { name, make })

@@ -35,3 +35,286 @@ pub enum Form {
     /// `num_seg` segments of `seg_size` each, one after the other.
     Regular,
 }
+
+/// What a primitive leaves in its output.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Result {
+    /// One value a segment.
+    PerSegment,
+    /// The elements of each segment, at their places: segments of one call must not overlap.
+    InPlaceOfEach,
+    /// Values in places that the keys say.
+    Scattered,
+}
+
+/// What holds whatever the arguments.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Laws {
+    /// Takes an operator, which must be associative and need not be commutative.
+    pub operator: bool,
+    /// Elements that compare equal keep their order.
+    pub stable: bool,
+    /// Input and output may be one array.
+    pub aliasing: bool,
+    /// The output is not overwritten but added to.
+    pub accumulates: bool,
+}
+
+/// A function of the run-time library and the header, without folder and extension, that declares it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Symbol {
+    /// The function.
+    pub function: &'static str,
+    /// The header.
+    pub header: &'static str,
+}
+
+/// How a primitive runs on the CPU: what generated code calls, and the headers `<level>_<primitive>` that do the work.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cpu {
+    /// All threads on one segment. None: such calls become maps or loops before emission.
+    pub whole: Option<Symbol>,
+    /// All threads on the segments between two vectors.
+    pub segmented: Option<Symbol>,
+    /// All threads on segments of one size.
+    pub regular: Option<Symbol>,
+    /// One worker on its own segment, inside a map.
+    pub worker: Option<Symbol>,
+    /// Headers of each level: `thread` (one worker, one segment), `simd` (lanes inside of one), `team` (all threads).
+    pub levels: &'static [&'static str],
+}
+
+/// Everything that the compiler knows of a primitive by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Row {
+    /// Which.
+    pub prim: Prim,
+    /// Its name, for the forms `Whole` and `Segments`.
+    pub name: &'static str,
+    /// Its name for regular segments.
+    pub regular: Option<&'static str>,
+    /// Its value stands on the right of an assignment; otherwise it is a statement.
+    pub is_value: bool,
+    /// May stand in a map and take vectors of bounds.
+    pub segments: bool,
+    /// What it leaves in its output.
+    pub result: Result,
+    /// What holds whatever the arguments.
+    pub laws: Laws,
+    /// How it runs on the CPU.
+    pub cpu: Cpu,
+}
+
+const PLAIN: Laws = Laws { operator: false, stable: false, aliasing: false, accumulates: false };
+const FOLDS: Laws = Laws { operator: true, ..PLAIN };
+const SCANS: Laws = Laws { operator: true, aliasing: true, ..PLAIN };
+
+const fn whole(function: &'static str) -> Option<Symbol> {
+    Some(Symbol { function, header: "run_whole" })
+}
+const fn many(function: &'static str) -> Option<Symbol> {
+    Some(Symbol { function, header: "run_segments" })
+}
+const fn worker(function: &'static str) -> Option<Symbol> {
+    Some(Symbol { function, header: "worker_prims" })
+}
+
+const REDUCE: Cpu = Cpu {
+    whole: None,
+    segmented: many("run_segmented_reduce"),
+    regular: many("run_regular_reduce"),
+    worker: None,
+    levels: &["simd_reduce", "team_reduce", "team_segmented"],
+};
+const SCAN: Cpu = Cpu {
+    whole: whole("run_scan"),
+    segmented: many("run_segmented_scan"),
+    regular: many("run_regular_scan"),
+    worker: None,
+    levels: &["simd_scan", "team_scan", "team_segmented"],
+};
+
+/// The table, in the order of [`Prim`].
+pub const TABLE: &[Row] = &[
+    Row {
+        prim: Prim::Min,
+        name: "min",
+        regular: Some("reg_min"),
+        is_value: true,
+        segments: true,
+        result: Result::PerSegment,
+        laws: PLAIN,
+        cpu: REDUCE,
+    },
+    Row {
+        prim: Prim::Max,
+        name: "max",
+        regular: Some("reg_max"),
+        is_value: true,
+        segments: true,
+        result: Result::PerSegment,
+        laws: PLAIN,
+        cpu: REDUCE,
+    },
+    Row {
+        prim: Prim::Reduce,
+        name: "reduce",
+        regular: Some("reg_reduce"),
+        is_value: false,
+        segments: true,
+        result: Result::PerSegment,
+        laws: FOLDS,
+        cpu: REDUCE,
+    },
+    Row {
+        prim: Prim::Scan,
+        name: "scan",
+        regular: Some("reg_scan"),
+        is_value: false,
+        segments: true,
+        result: Result::InPlaceOfEach,
+        laws: SCANS,
+        cpu: SCAN,
+    },
+    Row {
+        prim: Prim::Exscan,
+        name: "exscan",
+        regular: Some("reg_exscan"),
+        is_value: false,
+        segments: true,
+        result: Result::InPlaceOfEach,
+        laws: SCANS,
+        cpu: SCAN,
+    },
+    Row {
+        prim: Prim::Sort,
+        name: "sort",
+        regular: Some("reg_sort"),
+        is_value: false,
+        segments: true,
+        result: Result::InPlaceOfEach,
+        laws: Laws { stable: true, aliasing: true, ..PLAIN },
+        cpu: Cpu {
+            whole: whole("run_sort"),
+            segmented: many("run_segmented_sort"),
+            regular: many("run_regular_sort"),
+            worker: worker("worker_sort"),
+            levels: &["thread_sort", "team_sort", "team_segmented"],
+        },
+    },
+    Row {
+        prim: Prim::Partition,
+        name: "partition",
+        regular: None,
+        is_value: false,
+        segments: true,
+        result: Result::InPlaceOfEach,
+        laws: Laws { stable: true, ..PLAIN },
+        cpu: Cpu {
+            whole: whole("run_partition"),
+            segmented: many("run_segmented_partition"),
+            regular: None,
+            worker: worker("worker_partition"),
+            levels: &["thread_partition", "team_partition", "team_segmented"],
+        },
+    },
+    Row {
+        prim: Prim::Reverse,
+        name: "reverse",
+        regular: Some("reg_reverse"),
+        is_value: false,
+        segments: true,
+        result: Result::InPlaceOfEach,
+        laws: PLAIN,
+        cpu: Cpu {
+            whole: whole("run_reverse"),
+            segmented: many("run_segmented_reverse"),
+            regular: many("run_regular_reverse"),
+            worker: worker("worker_reverse"),
+            levels: &["thread_reverse", "team_reverse", "team_segmented"],
+        },
+    },
+    Row {
+        prim: Prim::ReverseInplace,
+        name: "reverse_inplace",
+        // `reg_reverse` with one array.
+        regular: None,
+        is_value: false,
+        segments: true,
+        result: Result::InPlaceOfEach,
+        laws: Laws { aliasing: true, ..PLAIN },
+        cpu: Cpu {
+            whole: whole("run_reverse_inplace"),
+            segmented: many("run_segmented_reverse_inplace"),
+            regular: many("run_regular_reverse_inplace"),
+            worker: worker("worker_reverse_inplace"),
+            levels: &["thread_reverse", "team_reverse", "team_segmented"],
+        },
+    },
+    Row {
+        prim: Prim::Histogram,
+        name: "histogram",
+        regular: None,
+        is_value: false,
+        segments: false,
+        result: Result::Scattered,
+        laws: Laws { operator: true, accumulates: true, ..PLAIN },
+        cpu: Cpu {
+            whole: whole("run_histogram"),
+            segmented: None,
+            regular: None,
+            worker: None,
+            levels: &["thread_histogram", "team_histogram"],
+        },
+    },
+];
+
+impl Prim {
+    /// Its row.
+    pub fn row(self) -> &'static Row {
+        &TABLE[self as usize]
+    }
+    /// Whether it gives one value a segment.
+    pub fn per_segment(self) -> bool {
+        self.row().result == Result::PerSegment
+    }
+    /// Whether it writes the elements of its segments.
+    pub fn writes_segments(self) -> bool {
+        self.row().result == Result::InPlaceOfEach
+    }
+}
+
+/// The primitive of a name, and whether it is the form for regular segments.
+pub fn named(name: &str) -> Option<(Prim, bool)> {
+    TABLE.iter().find_map(|row| {
+        let regular = row.regular == Some(name);
+        (regular || row.name == name).then_some((row.prim, regular))
+    })
+}
+
+/// The names of all primitives that are called as statements.
+pub fn statements() -> impl Iterator<Item = &'static str> {
+    TABLE.iter().flat_map(|row| [(!row.is_value).then_some(row.name), row.regular]).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_stand_in_the_order_of_the_enum() {
+        for (number, row) in TABLE.iter().enumerate() {
+            assert_eq!(row.prim as usize, number, "{}", row.name);
+            assert_eq!(row.prim.row().name, row.name);
+        }
+    }
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<&str> = TABLE.iter().flat_map(|row| [Some(row.name), row.regular]).flatten().collect();
+        let count = names.len();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), count);
+    }
+}

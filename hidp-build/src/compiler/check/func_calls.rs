@@ -2,6 +2,7 @@
 
 use crate::compiler::diag::{Code, Diagnostic, near};
 use crate::compiler::ir::par::{CallArg, FuncId, Section, SectionDim, Stmt, StmtKind, VarId};
+use crate::compiler::prim;
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::{self, Direction};
 use crate::compiler::ty::Ty;
@@ -38,7 +39,7 @@ impl Cx<'_> {
             .names_in_scope()
             .into_iter()
             .filter(|n| matches!(self.lookup(n), Some(Named::Global(Global::Func(_)))))
-            .chain(super::prims::NAMES.iter().copied())
+            .chain(prim::statements().map(|name| -> &str { name }))
             .collect();
         let near = near::suggest(name, candidates).map(str::to_string);
         self.unknown_function(&call.callee, near)

@@ -6,7 +6,7 @@ use super::build::Role;
 use super::{Binding, Lowerer, make};
 use crate::compiler::ir::imp::{self, Expr, ExprKind, PrimArg, SiteId, Stmt, TemplateArg, VarId};
 use crate::compiler::ir::par::{self, ArrayRef, BinOp, Extent, FaultKind, FoldOp, PrimCall, PrimValue, ScalarFnId};
-use crate::compiler::prim::Prim;
+use crate::compiler::prim::{Prim, Symbol};
 use crate::compiler::source::Span;
 use crate::compiler::ty::{Scalar, Ty};
 
@@ -185,16 +185,16 @@ impl Lowerer<'_> {
     /// Emits a call. A function of the program that it gets may have raised.
     pub(super) fn call_library(
         &mut self,
-        header: &str,
-        function: String,
+        symbol: Option<Symbol>,
         template: Vec<TemplateArg>,
         args: Vec<PrimArg>,
         sites: Vec<SiteId>,
     ) {
+        let Some(Symbol { function, header }) = symbol else { return };
         let functions: Vec<ScalarFnId> = template.iter().filter_map(function_of).collect();
         let raises = functions.into_iter().fold(false, |raises, function| self.trap_sites(function) | raises);
         let header = format!("prim/{header}.hpp");
-        self.body.push(Stmt::Prim(imp::Prim { function, header, template, args, sites }));
+        self.body.push(Stmt::Prim(imp::Prim { function: function.into(), header, template, args, sites }));
         if raises {
             self.body.push(Stmt::CheckTrap);
         }
@@ -217,7 +217,7 @@ impl Lowerer<'_> {
         let input = self.address(&operands.input, low, call.prim == Prim::ReverseInplace);
         let output = operands.output.as_ref().map(|view| self.address(view, low, true));
         let values = self.value_addresses(operands, low);
-        let header = "run_whole";
+        let symbol = call.prim.row().cpu.whole;
         let memory = vec![self.memory_site(call.span)];
         match (call.prim, output) {
             (Prim::Scan | Prim::Exscan, Some(output)) => {
@@ -226,13 +226,13 @@ impl Lowerer<'_> {
                 self.require_neutral(op, exclusive, &n, call.span);
                 let (template, [neutral, has]) = self.operator(op);
                 let args = vec![input, output, count, neutral, has, PrimArg::Value(truth(exclusive))];
-                self.call_library(header, "run_scan".into(), template, args, memory);
+                self.call_library(symbol, template, args, memory);
             }
             (Prim::Sort, Some(output)) => {
                 let mut args = vec![input, output];
                 args.extend(values);
                 args.extend([count, PrimArg::Value(descending)]);
-                self.call_library(header, "run_sort".into(), Vec::new(), args, memory);
+                self.call_library(symbol, Vec::new(), args, memory);
             }
             (Prim::Partition, Some(output)) => {
                 let (Some(predicate), Some(PrimValue::Scalar(pivot))) = (call.predicate, &call.pivot) else { return };
@@ -242,15 +242,15 @@ impl Lowerer<'_> {
                 args.extend(values);
                 args.extend([PrimArg::Value(pivot), count, PrimArg::Out(front)]);
                 let template = vec![TemplateArg::Fn(predicate)];
-                self.call_library(header, "run_partition".into(), template, args, memory);
+                self.call_library(symbol, template, args, memory);
                 let instance = call.new_bounds.map(|_| self.instance());
                 self.partition_results(call, low, high, front, instance);
             }
             (Prim::Reverse, Some(output)) => {
-                self.call_library(header, "run_reverse".into(), Vec::new(), vec![input, output, count], Vec::new());
+                self.call_library(symbol, Vec::new(), vec![input, output, count], Vec::new());
             }
             (Prim::ReverseInplace, _) => {
-                self.call_library(header, "run_reverse_inplace".into(), Vec::new(), vec![input, count], Vec::new());
+                self.call_library(symbol, Vec::new(), vec![input, count], Vec::new());
             }
             (Prim::Histogram, _) => self.histogram(call, operands, low, count),
             // Folds of one segment are maps: see the pass `expand`. The others always have an output.
@@ -268,7 +268,7 @@ impl Lowerer<'_> {
         let memory = self.memory_site(call.span);
         let key = self.site(FaultKind::HistogramKey, call.span, vec![String::new(); 2]);
         let args = vec![keys, values, out, count, PrimArg::Value(bins.len.clone()), neutral, has];
-        self.call_library("run_whole", "run_histogram".into(), template, args, vec![memory, key]);
+        self.call_library(call.prim.row().cpu.whole, template, args, vec![memory, key]);
     }
 
     pub(super) fn value_addresses(&mut self, operands: &Operands, at: &Expr) -> Vec<PrimArg> {
@@ -290,19 +290,20 @@ impl Lowerer<'_> {
 
     /// Many segments, all threads.
     fn segmented(&mut self, call: &PrimCall, operands: &Operands, segments: &Segments, descending: Expr) {
-        let (kind, parts, count) = match segments {
+        let cpu = call.prim.row().cpu;
+        let (symbol, parts, count) = match segments {
             Segments::Regular(size, count) => {
-                ("regular", vec![PrimArg::Value(size.clone()), PrimArg::Value(count.clone())], count.clone())
+                (cpu.regular, vec![PrimArg::Value(size.clone()), PrimArg::Value(count.clone())], count.clone())
             }
             Segments::Vectors(low, high, count) => {
                 let lows = self.address(low, &make::long(0), false);
                 let highs = self.address(high, &make::long(0), false);
-                ("segmented", vec![lows, highs, PrimArg::Value(count.clone())], count.clone())
+                (cpu.segmented, vec![lows, highs, PrimArg::Value(count.clone())], count.clone())
             }
             Segments::One(..) => return,
         };
         let zero = make::long(0);
-        let per_segment = matches!(call.prim, Prim::Min | Prim::Max | Prim::Reduce);
+        let per_segment = call.prim.per_segment();
         let extent = self.usable(operands, per_segment);
         if let Segments::Regular(size, count) = segments {
             let all = make::mul(size.clone(), count.clone());
@@ -317,7 +318,6 @@ impl Lowerer<'_> {
         let overlap = self.site(FaultKind::SegmentOverlap, call.span, vec![String::new(); 2]);
         let memory = self.memory_site(call.span);
         let sites = vec![range, overlap, memory];
-        let name = |what: &str| format!("run_{kind}_{what}");
         match (call.prim, output) {
             (Prim::Min | Prim::Max | Prim::Reduce, Some(output)) => {
                 let Some(op) = &call.op else { return };
@@ -330,7 +330,7 @@ impl Lowerer<'_> {
                 let mut args = vec![input, extent, output];
                 args.extend(parts);
                 args.extend([neutral, has]);
-                self.call_library("run_segments", name("reduce"), template, args, vec![range, memory, empty]);
+                self.call_library(symbol, template, args, vec![range, memory, empty]);
             }
             (Prim::Scan | Prim::Exscan, Some(output)) => {
                 let Some(op) = &call.op else { return };
@@ -340,7 +340,7 @@ impl Lowerer<'_> {
                 args.extend(parts);
                 args.extend([neutral, has, PrimArg::Value(truth(exclusive))]);
                 let empty = self.site(FaultKind::EmptyFold, call.span, Vec::new());
-                self.call_library("run_segments", name("scan"), template, args, [sites, vec![empty]].concat());
+                self.call_library(symbol, template, args, [sites, vec![empty]].concat());
             }
             (Prim::Sort, Some(output)) => {
                 let mut args = vec![input, output];
@@ -348,23 +348,23 @@ impl Lowerer<'_> {
                 args.push(extent);
                 args.extend(parts);
                 args.push(PrimArg::Value(descending));
-                self.call_library("run_segments", name("sort"), Vec::new(), args, sites);
+                self.call_library(symbol, Vec::new(), args, sites);
             }
             (Prim::Partition, Some(output)) => {
                 let args = self.partition_args(call, (input, output, values), extent, parts, &count);
                 let Some((template, args)) = args else { return };
                 let narrow = self.site(FaultKind::Narrowing, call.span, vec![String::new()]);
-                self.call_library("run_segments", name("partition"), template, args, [sites, vec![narrow]].concat());
+                self.call_library(symbol, template, args, [sites, vec![narrow]].concat());
             }
             (Prim::Reverse, Some(output)) => {
                 let mut args = vec![input, output, extent];
                 args.extend(parts);
-                self.call_library("run_segments", name("reverse"), Vec::new(), args, sites);
+                self.call_library(symbol, Vec::new(), args, sites);
             }
             (Prim::ReverseInplace, _) => {
                 let mut args = vec![input, extent];
                 args.extend(parts);
-                self.call_library("run_segments", name("reverse_inplace"), Vec::new(), args, sites);
+                self.call_library(symbol, Vec::new(), args, sites);
             }
             (
                 Prim::Min

@@ -36,17 +36,17 @@ impl Lowerer<'_> {
                 args.extend(self.value_addresses(operands, low));
                 args.extend([PrimArg::Value(pivot), count, PrimArg::Out(front)]);
                 let template = vec![TemplateArg::Fn(predicate)];
-                self.call_library("worker_prims", "worker_partition".into(), template, args, Vec::new());
+                self.call_library(call.prim.row().cpu.worker, template, args, Vec::new());
                 let instance = self.instance();
                 self.partition_results(call, low, high, front, Some(instance));
             }
             (Prim::Reverse, Some(output)) => {
                 let args = vec![input(self), self.address(output, low, true), count];
-                self.call_library("worker_prims", "worker_reverse".into(), Vec::new(), args, Vec::new());
+                self.call_library(call.prim.row().cpu.worker, Vec::new(), args, Vec::new());
             }
             (Prim::ReverseInplace, _) => {
                 let args = vec![input(self), count];
-                self.call_library("worker_prims", "worker_reverse_inplace".into(), Vec::new(), args, Vec::new());
+                self.call_library(call.prim.row().cpu.worker, Vec::new(), args, Vec::new());
             }
             // Folds are maps; a histogram stands outside of maps; the others always have an output.
             (Prim::Min | Prim::Max | Prim::Reduce | Prim::Histogram, _)
@@ -123,7 +123,7 @@ impl Lowerer<'_> {
             copies.push((data, to));
         }
         args.extend([PrimArg::Value(n.clone()), PrimArg::Value(descending)]);
-        self.call_library("worker_prims", "worker_sort".into(), Vec::new(), args, Vec::new());
+        self.call_library(call.prim.row().cpu.worker, Vec::new(), args, Vec::new());
         for (data, to) in copies {
             self.body.mark_written(to.base);
             self.copy(to, low, Some(()), data, n);

@@ -6,7 +6,6 @@ use super::space::Range;
 use super::{Lowerer, make};
 use crate::compiler::ir::imp::{Expr, Prim, PrimArg, Stmt, VarId, VarKind};
 use crate::compiler::ir::par::{self, Block, FaultKind, Map, PrimCall, StmtKind};
-use crate::compiler::prim;
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
@@ -88,7 +87,7 @@ impl Lowerer<'_> {
 fn written_segments(block: &Block, found: &mut Vec<Span>) {
     for stmt in &block.stmts {
         match &stmt.kind {
-            StmtKind::Prim(call) if writes_segments(call.prim) => found.push(call.span),
+            StmtKind::Prim(call) if call.prim.writes_segments() => found.push(call.span),
             StmtKind::If { then, otherwise, .. } => {
                 written_segments(then, found);
                 written_segments(otherwise, found);
@@ -110,18 +109,6 @@ fn written_segments(block: &Block, found: &mut Vec<Span>) {
             | StmtKind::Call { .. }
             | StmtKind::Require { .. } => {}
         }
-    }
-}
-
-fn writes_segments(prim: prim::Prim) -> bool {
-    match prim {
-        prim::Prim::Scan
-        | prim::Prim::Exscan
-        | prim::Prim::Sort
-        | prim::Prim::Partition
-        | prim::Prim::Reverse
-        | prim::Prim::ReverseInplace => true,
-        prim::Prim::Min | prim::Prim::Max | prim::Prim::Reduce | prim::Prim::Histogram => false,
     }
 }
 

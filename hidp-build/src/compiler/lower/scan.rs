@@ -9,6 +9,7 @@ use crate::compiler::ir::imp::{Element, Expr, ExprKind, LoopKind, PrimArg, Sched
 use crate::compiler::ir::par::effects::Effects;
 use crate::compiler::ir::par::{self, Access, ConvertMode, FaultKind, Fold, FoldKind, Map, Place, StmtKind, Target};
 use crate::compiler::plan::{self, Exec, Strategy, Stride};
+use crate::compiler::prim::Prim;
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
@@ -118,7 +119,7 @@ impl Lowerer<'_> {
         let count = PrimArg::Value(range.count.clone());
         let args = vec![address(from), address(to), count, neutral, has, PrimArg::Value(exclusive)];
         let site = self.site(FaultKind::Allocation, span, vec![String::new()]);
-        self.call_library("run_whole", "run_scan".into(), template, args, vec![site]);
+        self.call_library(Prim::Scan.row().cpu.whole, template, args, vec![site]);
     }
 
     /// Whether blocks can be summed ahead: the body has no effect but its values, and prefixes may be reassociated.

@@ -8,7 +8,6 @@ use crate::compiler::ir::par::{
     Access, ArrayRef, BinOp, Block, ConvertMode, Expr, ExprKind, Extent, FaultKind, Fold, FoldKind, FoldOp, Iter, Map,
     Place, PrimCall, Program, Stmt, StmtKind, Target, Var, VarId, VarKind, visit,
 };
-use crate::compiler::prim::Prim;
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
@@ -88,16 +87,7 @@ fn writes(role: visit::Role) -> bool {
 
 /// The segment that a call folds to one value.
 fn folds(call: &PrimCall) -> Option<(Expr, Expr)> {
-    let folds = match call.prim {
-        Prim::Min | Prim::Max | Prim::Reduce => true,
-        Prim::Scan
-        | Prim::Exscan
-        | Prim::Sort
-        | Prim::Partition
-        | Prim::Reverse
-        | Prim::ReverseInplace
-        | Prim::Histogram => false,
-    };
+    let folds = call.prim.per_segment();
     match &call.extent {
         Extent::Whole { size } if folds => Some((Expr::int(0, call.span), size.clone())),
         Extent::Segment { low, high } if folds => Some((low.clone(), high.clone())),

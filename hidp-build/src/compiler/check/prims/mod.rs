@@ -2,7 +2,7 @@
 
 use crate::compiler::diag::{Code, Diagnostic};
 use crate::compiler::ir::par::{Directives, Extent, PrimCall, PrimValue, Stmt, StmtKind, VarId};
-use crate::compiler::prim::{Form, Prim};
+use crate::compiler::prim::{Form, Prim, named};
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::{self, Arg};
 
@@ -16,51 +16,10 @@ mod moves;
 
 use args::Row;
 
-/// The primitive of a name, and whether it is the form for regular segments.
-fn named(name: &str) -> Option<(Prim, bool)> {
-    let (plain, regular) = match name.strip_prefix("reg_") {
-        Some(rest) => (rest, true),
-        None => (name, false),
-    };
-    let prim = match plain {
-        "min" => Prim::Min,
-        "max" => Prim::Max,
-        "reduce" => Prim::Reduce,
-        "scan" => Prim::Scan,
-        "exscan" => Prim::Exscan,
-        "sort" => Prim::Sort,
-        "partition" if !regular => Prim::Partition,
-        "reverse" => Prim::Reverse,
-        "reverse_inplace" if !regular => Prim::ReverseInplace,
-        "histogram" if !regular => Prim::Histogram,
-        _ => return None,
-    };
-    Some((prim, regular))
-}
-
 /// Whether a name is reserved for a primitive.
 pub(super) fn is_primitive(name: &str) -> bool {
     named(name).is_some()
 }
-
-/// All names of primitives that are called as statements.
-pub(super) const NAMES: &[&str] = &[
-    "reduce",
-    "scan",
-    "exscan",
-    "sort",
-    "partition",
-    "reverse",
-    "reverse_inplace",
-    "histogram",
-    "reg_min",
-    "reg_max",
-    "reg_reduce",
-    "reg_scan",
-    "reg_exscan",
-    "reg_sort",
-    "reg_reverse",
-];
 
 /// How the arguments of a primitive are written, for messages.
 fn usage(prim: Prim, regular: bool, in_map: bool) -> &'static str {
@@ -196,7 +155,7 @@ impl Cx<'_> {
         call: &'e ast::Call,
         prim: Prim,
     ) -> Option<(Option<OpArg<'e>>, Vec<&'e ast::Expr>)> {
-        let takes_op = matches!(prim, Prim::Reduce | Prim::Scan | Prim::Exscan | Prim::Histogram);
+        let takes_op = prim.row().laws.operator;
         let mut op = None;
         let mut args = Vec::new();
         for (position, arg) in call.args.iter().enumerate() {

@@ -127,7 +127,7 @@ impl<'p> Machine<'p> {
 
     /// Every segment must lie inside every operand that it selects from.
     pub(super) fn check_segments(&mut self, call: &PrimCall, segments: &[Segment], operands: &Operands) -> Run<()> {
-        let per_segment = results_per_segment(call.prim);
+        let per_segment = call.prim.per_segment();
         let mut views = vec![operands.input];
         if !per_segment && call.prim != Prim::Histogram {
             views.extend(operands.output);
@@ -158,7 +158,7 @@ impl<'p> Machine<'p> {
 
     /// Segments of outputs must not overlap: those of one call at once, those of a map's iterations when it ends.
     pub(super) fn check_overlaps(&mut self, call: &'p PrimCall, segments: &[Segment], operands: &Operands) -> Run<()> {
-        if results_per_segment(call.prim) || call.prim == Prim::Histogram {
+        if call.prim.per_segment() || call.prim == Prim::Histogram {
             return Ok(());
         }
         if let Extent::Vectors { .. } = call.extent {
@@ -212,20 +212,6 @@ impl<'p> Machine<'p> {
         }
         running.written.into_iter().for_each(|written| self.record(written));
         Ok(())
-    }
-}
-
-/// Whether a primitive has one result a segment instead of one an element.
-fn results_per_segment(prim: Prim) -> bool {
-    match prim {
-        Prim::Min | Prim::Max | Prim::Reduce => true,
-        Prim::Scan
-        | Prim::Exscan
-        | Prim::Sort
-        | Prim::Partition
-        | Prim::Reverse
-        | Prim::ReverseInplace
-        | Prim::Histogram => false,
     }
 }
 

@@ -1,0 +1,357 @@
+//! Primitives: sort, scan, folds, partition, and segmented sums and sorts.
+
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::rc::Rc;
+
+use hidp_std::Context;
+use rayon::prelude::*;
+use rdst::RadixSort as _;
+use voracious_radix_sort::RadixSort as _;
+
+use crate::buffer::{Buffer, Number};
+use crate::kernels::prims;
+use crate::random::Random;
+use crate::{Case, Contender, Limit, peers};
+
+pub(super) const RECIPES: &[(&str, fn() -> Case)] = &[
+    ("sort u32 2^16 uniform", || sort_u32(16, UNIFORM)),
+    ("sort u32 2^20 uniform", || sort_u32(20, UNIFORM)),
+    ("sort u32 2^24 uniform", || sort_u32(24, UNIFORM)),
+    ("sort u32 2^24 sorted", || sort_u32(24, SORTED)),
+    ("sort u32 2^24 reversed", || sort_u32(24, REVERSED)),
+    ("sort u32 2^24 equal", || sort_u32(24, EQUAL)),
+    ("sort u32 2^24 few", || sort_u32(24, FEW)),
+    ("sort f32 2^16 uniform", || sort_f32(16)),
+    ("sort f32 2^20 uniform", || sort_f32(20)),
+    ("sort f32 2^24 uniform", || sort_f32(24)),
+    ("sort u64 2^16 uniform", || sort_u64(16)),
+    ("sort u64 2^20 uniform", || sort_u64(20)),
+    ("sort u64 2^24 uniform", || sort_u64(24)),
+    ("sort pairs u32 2^16", || sort_pairs(16)),
+    ("sort pairs u32 2^20", || sort_pairs(20)),
+    ("sort pairs u32 2^24", || sort_pairs(24)),
+    ("scan i32 2^16", || scan(16)),
+    ("scan i32 2^20", || scan(20)),
+    ("scan i32 2^24", || scan(24)),
+    ("scan i32 2^26", || scan(26)),
+    ("sum f32 2^26", sum),
+    ("min f32 2^26", min),
+    ("max i32 2^26", max),
+    ("partition u32 2^24", partition),
+    ("segmented sum u32 2^20 x 16", || segmented_sum("2^20 x 16", &even(1 << 20, 16))),
+    ("segmented sum u32 2^14 x 1024", || segmented_sum("2^14 x 1024", &even(1 << 14, 1 << 10))),
+    ("segmented sum u32 8 x 2^21", || segmented_sum("8 x 2^21", &even(8, 1 << 21))),
+    ("segmented sum u32 Zipf", || segmented_sum("Zipf", &zipf(1 << 24))),
+    ("segmented sort u32 2^20 x 16", || segmented_sort("2^20 x 16", &even(1 << 20, 16))),
+    ("segmented sort u32 2^14 x 1024", || segmented_sort("2^14 x 1024", &even(1 << 14, 1 << 10))),
+    ("segmented sort u32 8 x 2^21", || segmented_sort("8 x 2^21", &even(8, 1 << 21))),
+    ("segmented sort u32 Zipf", || segmented_sort("Zipf", &zipf(1 << 24))),
+];
+
+/// How keys are distributed: a name, and the key from the index, the number of keys and random bits.
+type Keys = (&'static str, fn(usize, usize, u64) -> u32);
+
+const UNIFORM: Keys = ("uniform", |_, _, bits| bits as u32);
+const SORTED: Keys = ("sorted", |i, n, _| (i << 32).wrapping_div(n) as u32);
+const REVERSED: Keys = ("reversed", |i, n, _| ((n - 1 - i) << 32).wrapping_div(n) as u32);
+const EQUAL: Keys = ("equal", |_, _, _| 7);
+const FEW: Keys = ("few", |_, _, bits| (bits % 10) as u32 * 1_000_003);
+
+fn context() -> Context {
+    Context::cpu().expect("a CPU context")
+}
+
+/// Contenders that sort a fresh copy of the keys each time; copying is part of everyone's work.
+struct Sorts<T: Number> {
+    keys: Rc<Buffer<T>>,
+    expected: Vec<T>,
+    work: Rc<RefCell<Buffer<T>>>,
+    contenders: Vec<Contender>,
+}
+
+impl<T: Number + PartialEq> Sorts<T> {
+    fn new(keys: Buffer<T>, compare: impl Fn(&T, &T) -> std::cmp::Ordering) -> Sorts<T> {
+        let mut expected = keys.to_vec();
+        expected.sort_unstable_by(compare);
+        let work = Rc::new(RefCell::new(Buffer::from_fn(keys.len(), |i| keys[i])));
+        Sorts { keys: Rc::new(keys), expected, work, contenders: Vec::new() }
+    }
+
+    fn add(&mut self, name: &'static str, mut sort: impl FnMut(&mut [T]) + 'static) {
+        let (keys, work) = (self.keys.clone(), self.work.clone());
+        let mut run = move || {
+            let mut work = work.borrow_mut();
+            work.copy_from_slice(&keys);
+            sort(&mut work);
+        };
+        run();
+        assert!(self.work.borrow()[..] == self.expected[..], "{name} does not sort");
+        self.contenders.push(Contender::new(name, run));
+    }
+
+    fn case(self, name: String) -> Case {
+        let bytes = 2.0 * size_of_val(&self.keys[..]) as f64;
+        Case { name, limit: Limit::Stream(bytes), contenders: self.contenders }
+    }
+}
+
+fn sort_u32(bits: u32, (distribution, key): Keys) -> Case {
+    let n = 1usize << bits;
+    let mut random = Random::new(1);
+    let mut sorts = Sorts::new(Buffer::from_fn(n, |i| key(i, n, random.bits())), u32::cmp);
+    let cx = context();
+    sorts.add("HiDP", move |keys| prims::sort_u32(&cx, keys).expect("sort runs"));
+    sorts.add("rdst", |keys| keys.radix_sort_unstable());
+    sorts.add("voracious", |keys| keys.voracious_mt_sort(rayon::current_num_threads()));
+    sorts.add("rayon", |keys| keys.par_sort_unstable());
+    sorts.add("gnu_parallel", peers::sort_u32);
+    sorts.case(format!("sort u32 2^{bits} {distribution}"))
+}
+
+fn sort_f32(bits: u32) -> Case {
+    let mut random = Random::new(2);
+    let keys = Buffer::from_fn(1 << bits, |_| (random.unit() as f32 - 0.5) * 1.0e6);
+    let mut sorts = Sorts::new(keys, f32::total_cmp);
+    let cx = context();
+    sorts.add("HiDP", move |keys| prims::sort_f32(&cx, keys).expect("sort runs"));
+    sorts.add("rdst", |keys| keys.radix_sort_unstable());
+    sorts.add("voracious", |keys| keys.voracious_mt_sort(rayon::current_num_threads()));
+    sorts.add("rayon", |keys| keys.par_sort_unstable_by(f32::total_cmp));
+    sorts.case(format!("sort f32 2^{bits} uniform"))
+}
+
+fn sort_u64(bits: u32) -> Case {
+    let mut random = Random::new(3);
+    let mut sorts = Sorts::new(Buffer::from_fn(1 << bits, |_| random.bits()), u64::cmp);
+    let cx = context();
+    sorts.add("HiDP", move |keys| prims::sort_u64(&cx, keys).expect("sort runs"));
+    sorts.add("rdst", |keys| keys.radix_sort_unstable());
+    sorts.add("voracious", |keys| keys.voracious_mt_sort(rayon::current_num_threads()));
+    sorts.add("rayon", |keys| keys.par_sort_unstable());
+    sorts.case(format!("sort u64 2^{bits} uniform"))
+}
+
+fn sort_pairs(bits: u32) -> Case {
+    let n = 1usize << bits;
+    let mut random = Random::new(4);
+    let keys = Rc::new(Buffer::from_fn(n, |_| random.bits() as u32));
+    let mut expected: Vec<(u32, u32)> = keys.iter().copied().zip(0..).collect();
+    expected.sort();
+    let (mut a, mut v) = (Buffer::from_fn(n, |i| keys[i]), Buffer::from_fn(n, |i| i as u32));
+    let cx = context();
+    prims::sort_pairs_u32(&cx, &mut a[..], &mut v[..]).expect("sort runs");
+    assert!(a.iter().zip(v.iter()).zip(&expected).all(|((a, v), e)| (*a, *v) == *e), "pairs are not sorted");
+
+    let input = keys.clone();
+    let hidp = move || {
+        a.copy_from_slice(&input);
+        v.iter_mut().zip(0..).for_each(|(value, i)| *value = i);
+        prims::sort_pairs_u32(&cx, &mut a[..], &mut v[..]).expect("sort runs");
+    };
+    let input = keys;
+    let rayon = move || {
+        expected.iter_mut().zip(input.iter().zip(0..)).for_each(|(pair, (key, i))| *pair = (*key, i));
+        expected.par_sort_by_key(|pair| pair.0);
+    };
+    Case {
+        name: format!("sort pairs u32 2^{bits}"),
+        limit: Limit::Stream(16.0 * n as f64),
+        contenders: vec![Contender::new("HiDP", hidp), Contender::new("rayon", rayon)],
+    }
+}
+
+fn scan(bits: u32) -> Case {
+    let n = 1usize << bits;
+    let x = Rc::new(Buffer::from_fn(n, |i| (i % 7) as i32 - 3));
+    let (mut y, mut z) = (Buffer::from_fn(n, |_| 0i32), Buffer::from_fn(n, |_| 0i32));
+    let cx = context();
+    prims::scan_i32(&cx, &x[..], &mut y[..]).expect("scan runs");
+    two_pass(&x, &mut z);
+    assert!(y[..] == z[..], "scans differ");
+    let input = x.clone();
+    Case {
+        name: format!("scan i32 2^{bits}"),
+        limit: Limit::Stream(8.0 * n as f64),
+        contenders: vec![
+            Contender::new("HiDP", move || prims::scan_i32(&cx, &input[..], &mut y[..]).expect("scan runs")),
+            Contender::new("rayon two-pass", move || two_pass(&x, &mut z)),
+        ],
+    }
+}
+
+/// Sums of parts, their prefixes, then every part from its prefix.
+fn two_pass(x: &[i32], y: &mut [i32]) {
+    let part = x.len().div_ceil(8 * rayon::current_num_threads()).max(1 << 12);
+    let sums: Vec<i32> = x.par_chunks(part).map(|part| part.iter().fold(0i32, |a, b| a.wrapping_add(*b))).collect();
+    let mut so_far = 0i32;
+    let before: Vec<i32> = sums
+        .iter()
+        .map(|sum| {
+            let before = so_far;
+            so_far = so_far.wrapping_add(*sum);
+            before
+        })
+        .collect();
+    x.par_chunks(part).zip(y.par_chunks_mut(part)).zip(before).for_each(|((x, y), mut sum)| {
+        x.iter().zip(y).for_each(|(x, y)| {
+            sum = sum.wrapping_add(*x);
+            *y = sum;
+        });
+    });
+}
+
+/// A fold of 2^26 elements to one value, by HiDP and by rayon over chunks.
+fn fold<T: Number + Sync + Send + PartialEq>(
+    name: &str,
+    value: impl Fn(usize) -> T,
+    hidp: impl Fn(&[T]) -> T + 'static,
+    chunk: fn(&[T]) -> T,
+    join: fn(T, T) -> T,
+) -> Case {
+    let n = 1 << 26;
+    let x = Rc::new(Buffer::from_fn(n, value));
+    let y = x.clone();
+    Case {
+        name: name.into(),
+        limit: Limit::Read(size_of_val(&x[..]) as f64),
+        contenders: vec![
+            Contender::new("HiDP", move || drop(black_box(hidp(&x)))),
+            Contender::new("rayon", move || drop(black_box(y.par_chunks(1 << 16).map(chunk).reduce_with(join)))),
+        ],
+    }
+}
+
+fn small(index: usize) -> f32 {
+    ((index * 7919) % 17) as f32 / 16.0 - 0.5
+}
+
+/// Many partial results, so that the compiler can use vectors.
+fn lanes<T: Copy>(x: &[T], start: T, join: impl Fn(T, T) -> T) -> T {
+    let mut partial = [start; 64];
+    let parts = x.chunks_exact(64);
+    let rest = parts.remainder();
+    parts.for_each(|part| partial.iter_mut().zip(part).for_each(|(a, b)| *a = join(*a, *b)));
+    rest.iter().chain(&partial).fold(start, |a, b| join(a, *b))
+}
+
+fn sum() -> Case {
+    let cx = context();
+    let hidp = move |x: &[f32]| prims::sum_f32(&cx, x).expect("sum runs");
+    fold("sum f32 2^26", small, hidp, |x| lanes(x, 0.0, |a, b| a + b), |a, b| a + b)
+}
+
+fn min() -> Case {
+    let cx = context();
+    let hidp = move |x: &[f32]| prims::min_f32(&cx, x).expect("min runs");
+    fold("min f32 2^26", small, hidp, |x| lanes(x, f32::INFINITY, least), least)
+}
+
+fn least(a: f32, b: f32) -> f32 {
+    if a < b { a } else { b }
+}
+
+fn max() -> Case {
+    let cx = context();
+    let hidp = move |x: &[i32]| prims::max_i32(&cx, x).expect("max runs");
+    fold("max i32 2^26", |i| (i * 7919 % 1013) as i32, hidp, |x| lanes(x, i32::MIN, i32::max), i32::max)
+}
+
+fn partition() -> Case {
+    let n = 1usize << 24;
+    let pivot = 1 << 31;
+    let mut random = Random::new(5);
+    let x = Rc::new(Buffer::from_fn(n, |_| random.bits() as u32));
+    let mut y = Buffer::from_fn(n, |_| 0u32);
+    let cx = context();
+    let front = prims::partition_u32(&cx, &x[..], pivot, &mut y[..]).expect("partition runs") as usize;
+    let (kept, others): (Vec<u32>, Vec<u32>) = x.iter().partition(|&&key| key < pivot);
+    assert!(y[..front] == kept && y[front..] == others, "partitions differ");
+    let input = x.clone();
+    Case {
+        name: "partition u32 2^24".into(),
+        limit: Limit::Stream(8.0 * n as f64),
+        contenders: vec![
+            Contender::new("HiDP", move || {
+                prims::partition_u32(&cx, &input[..], pivot, &mut y[..]).expect("partition runs");
+            }),
+            Contender::new("rayon partition", move || {
+                let parts: (Vec<u32>, Vec<u32>) = x.par_iter().partition(|&&key| key < pivot);
+                black_box(parts);
+            }),
+        ],
+    }
+}
+
+fn even(segments: usize, length: usize) -> Vec<i32> {
+    (0..=segments).map(|i| (i * length) as i32).collect()
+}
+
+/// Lengths proportional to 1 / rank, in random order, n elements in all.
+fn zipf(n: usize) -> Vec<i32> {
+    let segments = 1usize << 16;
+    let harmonic: f64 = (1..=segments).map(|rank| 1.0 / rank as f64).sum();
+    let mut lengths: Vec<usize> = (1..=segments).map(|rank| (n as f64 / harmonic / rank as f64) as usize).collect();
+    let mut random = Random::new(6);
+    (1..segments).rev().for_each(|last| lengths.swap(last, random.below(last + 1)));
+    let mut cut = vec![0i32];
+    cut.extend(lengths.iter().scan(0, |at, length| {
+        *at += length;
+        Some(*at as i32)
+    }));
+    cut
+}
+
+/// The elements of each segment.
+fn split<'a>(mut data: &'a mut [u32], cut: &[i32]) -> Vec<&'a mut [u32]> {
+    cut.windows(2)
+        .map(|pair| {
+            let (part, rest) = std::mem::take(&mut data).split_at_mut((pair[1] - pair[0]) as usize);
+            data = rest;
+            part
+        })
+        .collect()
+}
+
+fn segmented_sum(name: &str, cut: &[i32]) -> Case {
+    let n = cut[cut.len() - 1] as usize;
+    let cut = Rc::new(cut.to_vec());
+    let x = Rc::new(Buffer::from_fn(n, |i| (i * 7919) as u32));
+    let (mut y, mut z) = (Buffer::from_fn(cut.len() - 1, |_| 0u32), vec![0u32; cut.len() - 1]);
+    let cx = context();
+    let rayon = |x: &[u32], cut: &[i32], z: &mut [u32]| {
+        let parts = z.par_iter_mut().zip(cut.par_windows(2)).with_min_len(64);
+        parts.for_each(|(sum, pair)| {
+            *sum = x[pair[0] as usize..pair[1] as usize].iter().fold(0, |a: u32, b| a.wrapping_add(*b));
+        });
+    };
+    prims::segmented_sum_u32(&cx, &x[..], &cut[..], &mut y[..]).expect("sums run");
+    rayon(&x, &cut, &mut z);
+    assert!(y[..] == z[..], "sums differ");
+    let (input, cuts) = (x.clone(), cut.clone());
+    Case {
+        name: format!("segmented sum u32 {name}"),
+        limit: Limit::Read(4.0 * n as f64),
+        contenders: vec![
+            Contender::new("HiDP", move || {
+                prims::segmented_sum_u32(&cx, &input[..], &cuts[..], &mut y[..]).expect("sums run");
+            }),
+            Contender::new("rayon", move || rayon(&x, &cut, &mut z)),
+        ],
+    }
+}
+
+fn segmented_sort(name: &str, cut: &[i32]) -> Case {
+    let n = cut[cut.len() - 1] as usize;
+    let mut random = Random::new(7);
+    let keys = Buffer::from_fn(n, |_| random.bits() as u32);
+    let mut sorts = Sorts::new(keys, |_, _| std::cmp::Ordering::Equal);
+    sorts.expected = sorts.keys.to_vec();
+    split(&mut sorts.expected, cut).into_iter().for_each(<[u32]>::sort_unstable);
+    let cx = context();
+    let cuts = cut.to_vec();
+    sorts.add("HiDP", move |keys| prims::segmented_sort_u32(&cx, keys, &cuts[..]).expect("sorts run"));
+    let cuts = cut.to_vec();
+    sorts.add("rayon", move |keys| split(keys, &cuts).into_par_iter().for_each(<[u32]>::sort_unstable));
+    sorts.case(format!("segmented sort u32 {name}"))
+}
