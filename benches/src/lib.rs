@@ -9,7 +9,7 @@ pub mod openblas;
 pub mod peers;
 pub mod random;
 
-hidp_std::include_kernels!();
+hidp_std::include_kernels!(pub mod kernels);
 
 /// What bounds a case, and how much of it one run uses.
 #[derive(Clone, Copy, Debug)]

@@ -25,6 +25,8 @@ mod isa;
 #[cfg(feature = "prim")]
 pub mod prim;
 pub mod rt;
+#[cfg(feature = "tune")]
+pub mod tune;
 mod tuning;
 mod view;
 

@@ -5,6 +5,7 @@ mod bindings;
 mod command;
 mod explain;
 mod tidy;
+mod tune;
 
 use std::process::ExitCode;
 
@@ -24,6 +25,8 @@ cargo xtask <command>
   tidy          layering, headers that compile alone, file sizes, text rules
   bindings      hidp-sys/src/bindings.rs from the ABI's header (needs libclang)
   bench [CASE]  benchmarks beside their peers, as a table of ratios
+  tune [ENTRY] [--seconds N] [--fresh] …
+                measures the versions of the benchmarks' kernels; records and a report go to target/hidp-tune.*
   explain FILE.hdp [ENTRY] [--par] [--imp] [--source]
                 what the compiler makes of a file: shapes, fusion, remaining checks, plans
 ";
@@ -53,6 +56,7 @@ fn run() -> Result<()> {
         Some("doc") => doc(),
         Some("tidy") => tidy::run(),
         Some("bindings") => bindings::run(),
+        Some("tune") => tune::run(&rest),
         Some("bench") => bench::run(&rest),
         Some("explain") => explain::run(&rest),
         Some("help" | "--help" | "-h") | None => {

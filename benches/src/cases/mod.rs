@@ -2,7 +2,7 @@
 
 mod dense;
 mod prims;
-mod sparse;
+pub mod sparse;
 mod stencil;
 
 use crate::Case;

@@ -18,10 +18,10 @@ pub(super) const RECIPES: &[(&str, fn() -> Case)] = &[
 ];
 
 /// Compressed sparse rows of a square matrix.
-struct Matrix {
-    rowptr: Vec<i32>,
-    col: Vec<i32>,
-    val: Vec<f64>,
+pub struct Matrix {
+    pub rowptr: Vec<i32>,
+    pub col: Vec<i32>,
+    pub val: Vec<f64>,
 }
 
 impl Matrix {
@@ -39,7 +39,11 @@ impl Matrix {
 }
 
 fn five_point() -> Case {
-    let side: usize = 1000;
+    case("spmv f64 5-point 1000 x 1000", five_point_matrix(1000))
+}
+
+/// The 5-point stencil on a square grid.
+pub fn five_point_matrix(side: usize) -> Matrix {
     let mut matrix = Matrix::new();
     for y in 0..side {
         for x in 0..side {
@@ -54,22 +58,29 @@ fn five_point() -> Case {
             matrix.push_row(neighbours.into_iter().filter(|(inside, _)| *inside).map(|(_, column)| column));
         }
     }
-    case("spmv f64 5-point 1000 x 1000", matrix)
+    matrix
 }
 
 fn band() -> Case {
-    let (rows, width): (usize, usize) = (200_000, 30);
+    case("spmv f64 band 200000 x 30", band_matrix(200_000, 30))
+}
+
+/// So many rows, each of `width` neighbouring columns.
+pub fn band_matrix(rows: usize, width: usize) -> Matrix {
     let mut matrix = Matrix::new();
     for row in 0..rows {
         let first = row.saturating_sub(width / 2).min(rows - width);
         matrix.push_row(first..first + width);
     }
-    case("spmv f64 band 200000 x 30", matrix)
+    matrix
+}
+
+fn zipf() -> Case {
+    case("spmv f64 Zipf 500000", zipf_matrix(500_000))
 }
 
 /// Row lengths follow Zipf's law with exponent 1 up to 50000; columns are uniform.
-fn zipf() -> Case {
-    let rows = 500_000;
+pub fn zipf_matrix(rows: usize) -> Matrix {
     let mut random = Random::new(1);
     let mut matrix = Matrix::new();
     for _ in 0..rows {
@@ -79,7 +90,7 @@ fn zipf() -> Case {
         columns.dedup();
         matrix.push_row(columns);
     }
-    case("spmv f64 Zipf 500000", matrix)
+    matrix
 }
 
 fn case(name: &str, matrix: Matrix) -> Case {

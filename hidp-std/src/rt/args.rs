@@ -30,6 +30,11 @@ impl<'a> Arg<'a> {
     fn at<T>(address: *mut T, value: Option<i64>) -> Self {
         Self { address: address.cast(), value, shape: &[], borrow: PhantomData }
     }
+    /// Anything.
+    #[cfg(feature = "tune")]
+    pub(crate) fn raw(address: *mut c_void, value: Option<i64>, shape: &'a [usize]) -> Self {
+        Self { address, value, shape, borrow: PhantomData }
+    }
     /// A scalar that the kernel reads.
     pub fn scalar<T>(value: &'a T) -> Self {
         Self::at(std::ptr::from_ref(value).cast_mut(), None)

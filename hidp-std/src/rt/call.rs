@@ -27,6 +27,52 @@ pub unsafe fn call<const N: usize, const D: usize>(
     unsafe { run(cx, entry, &args, &params, &dims) }
 }
 
+/// A call whose entry is known only while the program runs.
+#[cfg(feature = "tune")]
+pub(crate) struct Dynamic<'a> {
+    entry: &'static Entry,
+    args: Vec<Arg<'a>>,
+    params: Vec<*mut c_void>,
+    dims: Vec<i64>,
+}
+
+#[cfg(feature = "tune")]
+impl<'a> Dynamic<'a> {
+    /// Binds the dimensions and checks the shapes.
+    pub(crate) fn new(entry: &'static Entry, args: Vec<Arg<'a>>) -> Result<Self, Error> {
+        let mut dims = vec![0; entry.dims.len()];
+        bind(entry, &args, &mut dims)?;
+        Ok(Self { entry, params: args.iter().map(|arg| arg.address).collect(), args, dims })
+    }
+    /// Position of the version that the context chooses.
+    pub(crate) fn chosen(&self, cx: &Context) -> Result<usize, Error> {
+        let choice = choose(cx, self.entry, &self.args, &self.dims)?;
+        let same = |version: &super::entry::Version| std::ptr::eq(version, choice.version);
+        Ok(self.entry.versions.iter().position(same).unwrap_or(0))
+    }
+    /// Values of the entry's measures.
+    pub(crate) fn measures(&self) -> [i64; super::entry::MOST_MEASURES] {
+        super::choose::measure(self.entry, &self.args, &self.dims)
+    }
+    /// # Safety
+    /// As [`call`].
+    pub(crate) unsafe fn run(&self, cx: &Context) -> Result<(), Error> {
+        // SAFETY: the caller's promise; `new` bound the dimensions.
+        unsafe { run(cx, self.entry, &self.args, &self.params, &self.dims) }
+    }
+}
+
+/// The extents of parameter number `param` for these dimensions, and these scalars among `args`.
+#[cfg(feature = "tune")]
+pub(crate) fn shape_of(entry: &Entry, param: usize, args: &[Arg<'_>], dims: &[i64]) -> Option<Vec<usize>> {
+    use super::extent::{Evaluator, Extent};
+    let extent = |program: &&[super::entry::Op]| match (Evaluator { args, dims, unknown: None }).extent(program) {
+        Extent::Linear { scale: 0, offset } => usize::try_from(offset).ok(),
+        Extent::Linear { .. } | Extent::Open | Extent::Undefined => None,
+    };
+    entry.params.get(param)?.shape.iter().map(extent).collect()
+}
+
 /// # Safety
 /// As [`call`], and `dims` are the entry's dimensions, agreeing with the arrays at `params`.
 unsafe fn run(

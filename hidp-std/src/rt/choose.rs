@@ -47,7 +47,7 @@ fn preferred(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims: &[i64]
 }
 
 /// Values of the entry's measures; -1 for those that these shapes do not give.
-fn measure(entry: &'static Entry, args: &[Arg<'_>], dims: &[i64]) -> [i64; MOST_MEASURES] {
+pub(crate) fn measure(entry: &Entry, args: &[Arg<'_>], dims: &[i64]) -> [i64; MOST_MEASURES] {
     let mut values = [-1; MOST_MEASURES];
     for (value, measure) in values.iter_mut().zip(entry.dispatch.measures) {
         let mut evaluator = Evaluator { args, dims, unknown: None };

@@ -132,10 +132,32 @@ pub struct Param {
     pub reads: bool,
     /// Whether the entry writes it.
     pub writes: bool,
+    /// Type of the value or of the elements.
+    pub elem: Elem,
+    /// Whether values are positions in arrays or sizes of loops, so that tools cannot make them up.
+    pub positions: bool,
     /// Extents, outermost first; empty for a scalar. Each is a postfix program over dimensions, scalars and constants.
     pub shape: &'static [&'static [Op]],
     /// The extents as written, for messages.
     pub shape_text: &'static [&'static str],
+}
+
+/// A type of elements.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs)]
+pub enum Elem {
+    I8,
+    U8,
+    I16,
+    U16,
+    I32,
+    U32,
+    I64,
+    U64,
+    F32,
+    F64,
+    /// A truth value or a struct.
+    Other,
 }
 
 /// One step of a postfix extent expression.

@@ -4,10 +4,16 @@ mod args;
 mod bind;
 mod call;
 mod choose;
+mod entries;
 pub mod entry;
 mod extent;
 
 pub(crate) use args::element_count;
 pub use args::{Arg, Array, EMPTY_BYTES};
 pub use call::call;
+#[cfg(feature = "tune")]
+pub(crate) use call::{Dynamic, shape_of};
+#[cfg(feature = "tune")]
+pub(crate) use choose::measure as measures_of;
+pub use entries::Entries;
 pub use hidp_sys::hidp_call;

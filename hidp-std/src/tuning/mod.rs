@@ -11,8 +11,16 @@ mod select;
 #[allow(unreachable_pub)] // the same text as in hidp-build
 mod subset;
 
+#[cfg(feature = "tune")]
+pub(crate) use device::Device;
+#[cfg(feature = "tune")]
+pub(crate) use file::FORMAT;
 pub(crate) use file::TuneFile;
 pub(crate) use rules::parse;
+#[cfg(feature = "tune")]
+pub(crate) use rules::print;
+#[cfg(all(test, feature = "tune"))]
+pub(crate) use select::tests as testing;
 pub(crate) use select::tuned;
 
 /// Where a context takes tuning records from.

@@ -5,7 +5,7 @@
 #![allow(unreachable_pub)] // a module of tests
 #![allow(clippy::undocumented_unsafe_blocks)] // the sentence above, at each of them
 
-use hidp_std::rt::entry::{Code, Dispatch, Entry, Op, Param, Site, Version};
+use hidp_std::rt::entry::{Code, Dispatch, Elem, Entry, Op, Param, Site, Version};
 use hidp_std::rt::{Arg, Array, call, hidp_call};
 use hidp_std::{Context, Error, Isa, View, ViewMut};
 
@@ -28,7 +28,7 @@ unsafe fn fault(call: *mut hidp_call, site: u32, values: &[i64]) -> i32 {
 }
 
 const fn param_row(name: &'static str, writes: bool) -> Param {
-    Param { name, reads: true, writes, shape: &[], shape_text: &[] }
+    Param { name, reads: true, writes, elem: Elem::Other, positions: false, shape: &[], shape_text: &[] }
 }
 
 // y[i] = a * x[cols[i]]; faults at an index outside x.

@@ -159,8 +159,13 @@ fn functions(
             Table { program, sources, options, info, signature, shown, name }
         })
         .collect();
-    text.line("/// The entries of this module.");
-    let listed: Vec<String> = statics.iter().map(|name| format!("&entry_tables::{name}")).collect();
+    text.line("/// The entries of this module whose wrappers are safe.");
+    let safe = |info: &EntryInfo<'_>| {
+        let danger = Danger::of(program, info.func);
+        danger.unchecked.is_empty() && (options.vouched || danger.natives.is_empty())
+    };
+    let listed = entries.iter().zip(&statics).filter(|(info, _)| safe(info));
+    let listed: Vec<String> = listed.map(|(_, name)| format!("&entry_tables::{name}")).collect();
     text.list("pub(super) static ENTRIES: &[&::hidp_std::rt::entry::Entry] = &[", &listed, "];");
     text.line("");
     text.line("/// What the run time knows of the functions above.");
@@ -183,7 +188,13 @@ pub fn file(modules: &[String], stems: &[&str]) -> String {
     text.line("");
     text.line("/// Every entry, for tools such as the tuner.");
     let entries: Vec<String> = stems.iter().map(|stem| format!("{}::ENTRIES", identifier(stem))).collect();
-    text.list("pub static ENTRIES: &[&[&::hidp_std::rt::entry::Entry]] = &[", &entries, "];");
+    text.line(
+        "// SAFETY: they describe the functions that were compiled with them, and those are safe for all arguments.",
+    );
+    let entries = format!("&[{}]", entries.join(", "));
+    text.line(format!(
+        "pub static ENTRIES: ::hidp_std::rt::Entries = unsafe {{ ::hidp_std::rt::Entries::new({entries}) }};"
+    ));
     for module in modules {
         text.line("");
         module.lines().for_each(|line| text.line(line));

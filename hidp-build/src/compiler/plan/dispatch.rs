@@ -4,9 +4,10 @@
 //! map; `inner` is the number of iterations inside each of them, or their mean where it depends on data and the extent of an
 //! array that is read in order tells the sum.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Nest, Plan, Record, Strategy, inner_maps, iterators, nests};
+use super::{Nest, Plan, Record, Strategy, index_vars, inner_maps, iterators, nests};
 use crate::compiler::ir::par::visit::{self, substitute_expr};
 use crate::compiler::ir::par::{
     BinOp, ConvertMode, Expr, ExprKind, Extent, Func, Iter, Map, MathFn, StmtKind, UnOp, VarId, VarKind,
@@ -20,6 +21,8 @@ pub struct Dispatch {
     pub measures: Vec<Measure>,
     /// The first whose conditions all hold decides; the first version where none does.
     pub rules: Vec<Rule>,
+    /// Parameters that hold positions in arrays or sizes: tools cannot make them up.
+    pub positions: BTreeSet<VarId>,
     /// A hash of what the entry is compiled to.
     pub source: String,
     /// Rules that were measured for just this.
@@ -89,6 +92,11 @@ const TEAM_PARALLEL: i64 = 2;
 
 /// What the shapes of `func` tell, and when another version than the first of `plans` promises more.
 pub fn dispatch(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
+    let positions = index_vars(func).into_iter().filter(|var| func.params.contains(var)).collect();
+    Dispatch { positions, ..by_shape(func, plans, model) }
+}
+
+fn by_shape(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let maps = nests(func);
     let depth = |at: &usize| (levels(maps[*at]), usize::MAX - at);
     let Some(dominant) = (0..maps.len()).max_by_key(depth) else { return Dispatch::default() };

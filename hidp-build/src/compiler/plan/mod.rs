@@ -9,12 +9,14 @@ use crate::compiler::syntax::ast;
 
 mod candidates;
 mod dispatch;
+mod indexes;
 mod record;
 mod shape;
 mod text;
 
 pub use candidates::{candidates, choose, gives_to_team};
 pub use dispatch::{Bound, Condition, Dispatch, Measure, Rule, dispatch, ragged_extent};
+pub use indexes::index_vars;
 pub use record::{Record, read_records, stable_hash};
 pub use shape::{
     LaneShape, Stride, coefficient, invariant, irregular, lane_iterator, straight, streamed_outputs, stride_of,

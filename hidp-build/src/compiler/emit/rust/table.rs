@@ -8,6 +8,7 @@ use crate::compiler::ir::imp::{Site, Unit};
 use crate::compiler::ir::par::{Func, Program, VarId};
 use crate::compiler::plan::{Bound, Dispatch, Rule};
 use crate::compiler::source::SourceMap;
+use crate::compiler::ty::{Scalar, Ty};
 
 /// A wrapper's table.
 pub(super) struct Table<'a> {
@@ -70,6 +71,8 @@ impl Table<'_> {
                 format!("name: {:?}", parameter.name),
                 format!("reads: {}", parameter.reads),
                 format!("writes: {}", parameter.writes),
+                format!("elem: Elem::{}", elem(func.vars[id].ty)),
+                format!("positions: {}", self.info.dispatch.positions.contains(&id)),
                 format!("shape: &[{}]", self.shape(id).join(", ")),
                 format!("shape_text: &{:?}", parameter.extents),
             ];
@@ -102,7 +105,7 @@ impl Table<'_> {
     }
 
     fn dispatch(&self, text: &mut Text) {
-        let Dispatch { measures, rules, source, records } = self.info.dispatch;
+        let Dispatch { measures, rules, positions: _, source, records } = self.info.dispatch;
         text.line(format!("source: {source:?},"));
         text.line("toolchain: super::super::TOOLCHAIN,");
         text.nest("measures: &[", "],", |text| {
@@ -146,5 +149,23 @@ impl Table<'_> {
             format!("names: &{:?}", site.names),
         ];
         text.list("Site { ", &row, " },");
+    }
+}
+
+/// The variant of `hidp_std::rt::entry::Elem` for a type.
+fn elem(ty: Ty) -> &'static str {
+    let Some(scalar) = ty.scalar() else { return "Other" };
+    match scalar {
+        Scalar::Bool => "Other",
+        Scalar::I8 => "I8",
+        Scalar::U8 => "U8",
+        Scalar::I16 => "I16",
+        Scalar::U16 => "U16",
+        Scalar::I32 => "I32",
+        Scalar::U32 => "U32",
+        Scalar::I64 => "I64",
+        Scalar::U64 => "U64",
+        Scalar::F32 => "F32",
+        Scalar::F64 => "F64",
     }
 }

@@ -186,6 +186,7 @@ fn tables_say_which_version_runs_when() {
             ],
             plan: "serial".into(),
         }],
+        positions: [fixture.func.params[0]].into(),
         source: "1f".into(),
         records: vec![Record {
             entry: "spmv::SpmvCSR".into(),
@@ -207,6 +208,8 @@ fn tables_say_which_version_runs_when() {
         "source: \"1f\", toolchain: super::super::TOOLCHAIN,",
         "Record { source: \"1f\", threads: 4, device: \"DEVICE\", architecture: \"ARCHITECTURE\", vendor: \"VENDOR\", \
          isa: \"ISA\", toolchain: \"TOOLCHAIN\", rules: \"RULES\"",
+        "name: \"rowptr\", reads: true, writes: false, elem: Elem::I32, positions: true,",
+        "name: \"val\", reads: true, writes: false, elem: Elem::F32, positions: false,",
         "pub(super) static ENTRIES: &[&::hidp_std::rt::entry::Entry] = &[&entry_tables::SPMV_CSR];",
         "::hidp_std::rt::Arg::size(&alpha),", // measures use its value
     ] {
@@ -224,7 +227,7 @@ fn tables_describe_extents_versions_and_sites() {
         "name: \"spmv::SpmvCSR\",",
         "shape: &[&[Op::Dim(0), Op::Const(1), Op::Add]], shape_text: &[\"R+1\"]",
         "shape: &[&[Op::Scalar(4)]],",
-        "name: \"_sum\", reads: false, writes: true, shape: &[], shape_text: &[]",
+        "name: \"_sum\", reads: false, writes: true, elem: Elem::F32, positions: false, shape: &[], shape_text: &[]",
         "dims: &[\"R\", \"Z\"],",
         "Code { isa: Isa::V4, function: hidp1_k_4spmv_SpmvCSR_rows_v4 },",
         "file: \"kernels/spmv.hdp\", line: 7, column: 3, text: \"y[rowptr[0]]\", kind: 1,",

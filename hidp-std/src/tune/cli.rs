@@ -1,0 +1,85 @@
+//! The tuner as a program.
+
+use std::process::ExitCode;
+use std::time::Duration;
+
+use super::Tuner;
+use crate::Isa;
+
+const USAGE: &str = "\
+measures the versions of entries and writes tuning records
+
+  [ENTRY]          only entries whose name contains this
+  --seconds N      how long all may take (120)
+  --threads N      threads to tune for (all)
+  --isa NAME       instruction set to tune for (the best)
+  --file PATH      records (hidp-tune.toml)
+  --report PATH    report (hidp-tune.html)
+  --fresh          do not go on where an interrupted run stopped
+";
+
+impl Tuner {
+    /// Tunes as the command line says.
+    #[must_use]
+    pub fn main(self) -> ExitCode {
+        let args: Vec<String> = std::env::args().skip(1).collect();
+        if args.iter().any(|arg| arg == "--help" || arg == "-h") {
+            print!("{USAGE}");
+            return ExitCode::SUCCESS;
+        }
+        match self.with_args(&args).and_then(|tuner| tuner.run()) {
+            Ok(_) => ExitCode::SUCCESS,
+            Err(error) => {
+                eprintln!("error: {error}");
+                ExitCode::FAILURE
+            }
+        }
+    }
+
+    fn with_args(mut self, args: &[String]) -> Result<Self, String> {
+        let mut args = args.iter();
+        while let Some(arg) = args.next() {
+            let mut value = || args.next().cloned().ok_or_else(|| format!("`{arg}` needs a value"));
+            let number = |text: String| text.parse::<u32>().map_err(|_| format!("`{text}` is no number"));
+            match arg.as_str() {
+                "--seconds" => self.budget = Duration::from_secs(number(value()?)?.into()),
+                "--threads" => self.threads = Some(number(value()?)?),
+                "--isa" => {
+                    let name = value()?;
+                    self.isa = Some(Isa::from_name(&name).ok_or_else(|| format!("`{name}` is no instruction set"))?);
+                }
+                "--file" => self.file = value()?.into(),
+                "--report" => self.report = value()?.into(),
+                "--fresh" => self.fresh = true,
+                flag if flag.starts_with('-') => return Err(format!("there is no option `{flag}`\n\n{USAGE}")),
+                name => self.only = Some(name.into()),
+            }
+        }
+        Ok(self)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rt::Entries;
+
+    #[test]
+    fn arguments_are_read() {
+        // SAFETY: there are none.
+        let tuner = || Tuner::new(unsafe { Entries::new(&[]) });
+        let read = |text: &str| tuner().with_args(&text.split(' ').map(str::to_owned).collect::<Vec<_>>());
+        let tuner = read("gemm --seconds 7 --threads 2 --isa v3 --file a --report b --fresh").ok().unwrap();
+        assert_eq!((tuner.only.as_deref(), tuner.budget.as_secs(), tuner.threads), (Some("gemm"), 7, Some(2)));
+        assert_eq!((tuner.isa, tuner.fresh, tuner.file.to_str()), (Some(Isa::V3), true, Some("a")));
+        for (text, error) in [
+            ("--seconds", "`--seconds` needs a value"),
+            ("--seconds x", "`x` is no number"),
+            ("--isa avx", "`avx` is no instruction set"),
+        ] {
+            assert_eq!(read(text).err().unwrap(), error);
+        }
+        assert!(read("--what").is_err());
+        assert!(read("gemm").unwrap().run().unwrap_err().starts_with("no entry"));
+    }
+}

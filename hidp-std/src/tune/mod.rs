@@ -1,0 +1,136 @@
+//! The tuner: measures the versions of entries and records which of them runs when.
+//!
+//! ```ignore
+//! // src/bin/tune.rs, run with `cargo run --release --bin tune`
+//! hidp_std::include_kernels!();
+//! fn main() -> std::process::ExitCode {
+//!     hidp_std::tune::Tuner::new(kernels::ENTRIES).main()
+//! }
+//! ```
+//!
+//! It runs every version of every entry over sizes that cover the plane of the entry's measures, checks that all give the same
+//! results, and fits rules. A rule is kept only where it is reliably faster, in pairs of runs, than what runs without it.
+
+mod cli;
+mod data;
+mod entry;
+mod fit;
+mod measure;
+mod partial;
+mod record;
+mod report;
+mod sweep;
+
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+pub use data::{Data, Number};
+pub use entry::Outcome;
+
+use crate::rt::Entries;
+use crate::rt::entry::Entry;
+use crate::{Context, Isa};
+
+/// Inputs that the user registered.
+struct Registered {
+    entry: String,
+    name: String,
+    make: Box<dyn Fn() -> Vec<Data>>,
+}
+
+/// Measures entries and writes records.
+#[must_use]
+pub struct Tuner {
+    entries: Entries,
+    registered: Vec<Registered>,
+    only: Option<String>,
+    budget: Duration,
+    file: PathBuf,
+    report: PathBuf,
+    threads: Option<u32>,
+    isa: Option<Isa>,
+    fresh: bool,
+}
+
+impl Tuner {
+    /// A tuner of these entries: `kernels::ENTRIES`.
+    pub fn new(entries: Entries) -> Self {
+        Self {
+            entries,
+            registered: Vec::new(),
+            only: None,
+            budget: Duration::from_secs(120),
+            file: "hidp-tune.toml".into(),
+            report: "hidp-tune.html".into(),
+            threads: None,
+            isa: None,
+            fresh: false,
+        }
+    }
+    /// Inputs for an entry, `file::function`: one argument a parameter, in the header's order, outputs included. They are
+    /// made when it is their turn. An entry whose arguments hold positions in arrays is measured on registered inputs alone.
+    pub fn input(mut self, entry: &str, name: &str, make: impl Fn() -> Vec<Data> + 'static) -> Self {
+        self.registered.push(Registered { entry: entry.into(), name: name.into(), make: Box::new(make) });
+        self
+    }
+    /// Tunes only entries whose name contains this.
+    pub fn only(mut self, name: &str) -> Self {
+        self.only = Some(name.into());
+        self
+    }
+    /// How long all may take: two minutes if nothing is said.
+    pub fn budget(mut self, budget: Duration) -> Self {
+        self.budget = budget;
+        self
+    }
+    /// The file of records: `hidp-tune.toml` if nothing is said.
+    pub fn file(mut self, file: impl Into<PathBuf>) -> Self {
+        self.file = file.into();
+        self
+    }
+    /// The report: `hidp-tune.html` if nothing is said.
+    pub fn report(mut self, file: impl Into<PathBuf>) -> Self {
+        self.report = file.into();
+        self
+    }
+
+    /// Measures, writes the records and the report.
+    pub fn run(&self) -> Result<Vec<Outcome>, String> {
+        let mut builder = Context::builder().tuning("off");
+        builder = self.threads.map_or(builder.clone(), |threads| builder.threads(threads));
+        builder = self.isa.map_or(builder.clone(), |isa| builder.isa(isa));
+        let cx = builder.build().map_err(|error| error.to_string())?;
+        let chosen: Vec<&'static Entry> = self.entries.iter().filter(|entry| self.wants(entry)).collect();
+        if chosen.is_empty() {
+            let names: Vec<&str> = self.entries.iter().map(|entry| entry.name).collect();
+            return Err(format!("no entry is called so; there are: {}", names.join(", ")));
+        }
+        let mut file = record::File::open(&self.file)?;
+        let mut partial = partial::Partial::open(&self.file, self.fresh)?;
+        let end = Instant::now() + self.budget;
+        let mut outcomes = Vec::new();
+        for (at, entry) in chosen.iter().enumerate() {
+            let share = end.saturating_duration_since(Instant::now()) / (chosen.len() - at) as u32;
+            let registered = self.registered.iter().filter(|input| input.entry == entry.name);
+            let outcome =
+                entry::tune(entry, &registered.collect::<Vec<_>>(), &cx, Instant::now() + share, &mut partial)?;
+            println!("{outcome}");
+            if outcome.measured() {
+                file.put(entry, &cx, outcome.rules())?;
+            }
+            outcomes.push(outcome);
+        }
+        std::fs::write(&self.report, report::html(&outcomes)).map_err(|error| cannot_write(&self.report, &error))?;
+        partial.finish();
+        println!("records: {}   report: {}", self.file.display(), self.report.display());
+        Ok(outcomes)
+    }
+
+    fn wants(&self, entry: &Entry) -> bool {
+        self.only.as_ref().is_none_or(|only| entry.name.contains(only.as_str()))
+    }
+}
+
+fn cannot_write(path: &std::path::Path, error: &std::io::Error) -> String {
+    format!("cannot write `{}`: {error}", path.display())
+}

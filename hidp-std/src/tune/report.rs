@@ -1,0 +1,118 @@
+//! The report: a page with a picture of each entry's times.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use super::entry::Outcome;
+use super::fit::Point;
+
+const COLOURS: [&str; 6] = ["#1b6ca8", "#d1495b", "#2e933c", "#8d5a97", "#c98b1d", "#555555"];
+const WIDTH: f64 = 420.0;
+const HEIGHT: f64 = 260.0;
+const MARGIN: f64 = 44.0;
+
+/// The page.
+pub(super) fn html(outcomes: &[Outcome]) -> String {
+    let mut page = String::from(
+        "<!doctype html><html lang=\"en\"><meta charset=\"utf-8\"><title>Tuning</title>\n\
+         <style>body{font:15px sans-serif;margin:2em;max-width:72em}table{border-collapse:collapse}\
+         td,th{padding:.15em .8em;text-align:right;border-bottom:1px solid #ddd}svg{margin:.5em}</style>\n\
+         <h1>Tuning</h1>\n",
+    );
+    for outcome in outcomes {
+        let _ = writeln!(page, "<h2>{}</h2>\n<pre>{}</pre>", escape(outcome.entry.name), escape(&outcome.to_string()));
+        if outcome.measured() {
+            pictures(outcome, &mut page);
+            table(outcome, &mut page);
+        }
+    }
+    page.push_str("</html>\n");
+    page
+}
+
+/// One picture for each amount of work that was split in several ways: time over parallelism.
+fn pictures(outcome: &Outcome, page: &mut String) {
+    let mut groups: BTreeMap<i64, Vec<&Point>> = BTreeMap::new();
+    for point in &outcome.points {
+        let work = if point.values[1] > 0 { point.values[0].saturating_mul(point.values[1]) } else { -1 };
+        groups.entry(work).or_default().push(point);
+    }
+    for (work, points) in groups.iter_mut().filter(|(_, points)| points.len() > 3) {
+        points.sort_by_key(|point| point.values[0]);
+        let title = if *work < 0 { "all sizes".to_owned() } else { format!("parallel × inner = {work}") };
+        picture(outcome, &title, points, page);
+    }
+}
+
+fn picture(outcome: &Outcome, title: &str, points: &[&Point], page: &mut String) {
+    let log = |value: i64| (value.max(1) as f64).log2();
+    let (left, right) = (log(points[0].values[0]), log(points[points.len() - 1].values[0]));
+    let times = || points.iter().flat_map(|point| point.times.iter().flatten()).map(|time| time.log10());
+    let (low, high) = (times().fold(f64::INFINITY, f64::min), times().fold(f64::NEG_INFINITY, f64::max));
+    let x = |value: f64| MARGIN + (value - left) / (right - left).max(1.0) * (WIDTH - 2.0 * MARGIN);
+    let y = |value: f64| HEIGHT - MARGIN - (value - low) / (high - low).max(0.1) * (HEIGHT - 2.0 * MARGIN);
+    let _ = writeln!(page, "<svg width=\"{WIDTH}\" height=\"{HEIGHT}\" font-size=\"11\">");
+    let _ = writeln!(page, "<text x=\"{MARGIN}\" y=\"14\">{title}: seconds over parallelism</text>");
+    let bottom = HEIGHT - MARGIN;
+    let frame = format!("M{MARGIN} {MARGIN}V{bottom}H{}", WIDTH - MARGIN);
+    let _ = writeln!(page, "<path d=\"{frame}\" fill=\"none\" stroke=\"#888\"/>");
+    for point in points {
+        let at = log(point.values[0]);
+        let _ = writeln!(page, "<text x=\"{:.0}\" y=\"{:.0}\">2^{at:.0}</text>", x(at) - 8.0, bottom + 14.0);
+    }
+    for decade in low.floor() as i32..=high.ceil() as i32 {
+        let at = f64::from(decade);
+        if (low..=high).contains(&at) {
+            let _ = writeln!(page, "<text x=\"4\" y=\"{:.0}\">1e{decade}</text>", y(at) + 4.0);
+        }
+    }
+    switching_points(outcome, left, right, x, page);
+    for (version, colour) in (0..outcome.entry.versions.len()).zip(COLOURS.iter().cycle()) {
+        let known = points.iter().filter_map(|point| Some((log(point.values[0]), point.times[version]?.log10())));
+        let path: Vec<String> = known.map(|(a, b)| format!("{:.1},{:.1}", x(a), y(b))).collect();
+        let _ = writeln!(page, "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\"/>", path.join(" "));
+        let (name, top) = (outcome.entry.versions[version].plan, 28 + 13 * version);
+        let _ = writeln!(page, "<text x=\"{}\" y=\"{top}\" fill=\"{colour}\">{name}</text>", WIDTH - 90.0);
+    }
+    for point in points {
+        if let Some(time) = point.times[outcome.tuned(point)] {
+            let (cx, cy) = (x(log(point.values[0])), y(time.log10()));
+            let _ = writeln!(page, "<circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"4\" fill=\"none\" stroke=\"#000\"/>");
+        }
+    }
+    page.push_str("</svg>\n");
+}
+
+fn switching_points(outcome: &Outcome, left: f64, right: f64, x: impl Fn(f64) -> f64, page: &mut String) {
+    let tests = outcome.choices.iter().flat_map(|(tests, _)| tests).filter(|test| test.measure == 0);
+    for at in tests.map(|test| (test.bound.max(1) as f64).log2()).filter(|at| (left..=right).contains(at)) {
+        let (at, bottom) = (x(at), HEIGHT - MARGIN);
+        let _ = writeln!(page, "<path d=\"M{at:.1} {MARGIN}V{bottom}\" stroke=\"#000\" stroke-dasharray=\"4 3\"/>");
+    }
+}
+
+fn table(outcome: &Outcome, page: &mut String) {
+    page.push_str("<details><summary>all points, in microseconds; the circle in pictures is what runs after tuning</summary><table><tr><th>sizes</th>");
+    for version in outcome.entry.versions {
+        let _ = write!(page, "<th>{}</th>", version.plan);
+    }
+    page.push_str("<th>untuned</th><th>tuned</th></tr>\n");
+    let mut points: Vec<&Point> = outcome.points.iter().collect();
+    points.sort_by_key(|point| point.values);
+    for point in points {
+        let _ = write!(page, "<tr><td>{}</td>", escape(&point.name));
+        for time in &point.times {
+            let _ = match time {
+                Some(time) => write!(page, "<td>{:.2}</td>", time * 1e6),
+                None => write!(page, "<td>–</td>"),
+            };
+        }
+        let plan = |version: usize| outcome.entry.versions[version].plan;
+        let _ = writeln!(page, "<td>{}</td><td>{}</td></tr>", plan(point.untuned), plan(outcome.tuned(point)));
+    }
+    page.push_str("</table></details>\n");
+}
+
+fn escape(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}

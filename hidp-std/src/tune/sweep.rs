@@ -1,0 +1,128 @@
+//! Sizes to measure at: dimensions that cover the plane of an entry's measures.
+
+use std::collections::BTreeMap;
+
+use super::data::{Data, scalars, shapes, size_of_elem};
+use crate::rt::entry::Entry;
+use crate::rt::{Arg, element_count, measures_of};
+
+/// What a sweep is held to.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Limits {
+    /// Bytes of all arguments together.
+    pub(super) bytes: usize,
+    /// Innermost iterations of a call, at least and at most.
+    pub(super) work: (i64, i64),
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { bytes: 128 << 20, work: (256, 1 << 26) }
+    }
+}
+
+/// Largest size of a dimension, as a power of 2.
+const LARGEST: u32 = 24;
+/// Combinations to look at, at most.
+const MOST_COMBINATIONS: u64 = 100_000;
+
+/// Sizes of an entry's dimensions: one point for each pair of measures that is reached, in an order in which every beginning
+/// covers the plane.
+pub(super) fn sizes(entry: &Entry, limits: Limits) -> Vec<Vec<i64>> {
+    let count = entry.dims.len() as u32;
+    let step = [2, 4, 6, 8, 12, 24]
+        .into_iter()
+        .find(|step| u64::from(LARGEST / step + 1).saturating_pow(count) <= MOST_COMBINATIONS)
+        .unwrap_or(LARGEST);
+    let choices = u64::from(LARGEST / step + 1);
+    let mut found: BTreeMap<[i64; 2], Vec<i64>> = BTreeMap::new();
+    for number in 0..choices.saturating_pow(count).min(MOST_COMBINATIONS) {
+        let exponent = |at: u32| (number / choices.pow(at) % choices) as u32 * step;
+        let dims: Vec<i64> = (0..count).map(|at| 1 << exponent(at)).collect();
+        let Some(measures) = admitted(entry, &dims, limits) else { continue };
+        // Of several ways to the same measures the one with the most even sizes is the most usual.
+        match found.get(&measures) {
+            Some(known) if spread(known) <= spread(&dims) => {}
+            Some(_) | None => {
+                found.insert(measures, dims);
+            }
+        }
+    }
+    scattered(found.into_values().collect())
+}
+
+/// The measures, if the sizes are within the limits.
+fn admitted(entry: &Entry, dims: &[i64], limits: Limits) -> Option<[i64; 2]> {
+    let mut bytes = 0_usize;
+    for (shape, param) in shapes(entry, dims)?.iter().zip(entry.params) {
+        bytes = bytes.checked_add(element_count(shape)?.checked_mul(size_of_elem(param.elem))?)?;
+    }
+    let mut scalars = scalars(entry);
+    let args: Vec<Arg<'_>> = scalars.iter_mut().map(Data::arg).collect();
+    let measures = measures_of(entry, &args, dims);
+    let inner = if entry.dispatch.measures.len() > 1 { measures[1] } else { 1 };
+    let work = measures[0].checked_mul(inner)?;
+    let fits = bytes <= limits.bytes && measures[0] >= 0 && (limits.work.0..=limits.work.1).contains(&work);
+    fits.then_some(measures)
+}
+
+fn spread(dims: &[i64]) -> i64 {
+    dims.iter().max().unwrap_or(&1) / dims.iter().min().unwrap_or(&1).max(&1)
+}
+
+/// Every 7th, then every 7th of the rest, and so on.
+fn scattered<T>(mut items: Vec<T>) -> Vec<T> {
+    let mut order = Vec::with_capacity(items.len());
+    let mut at = 0;
+    while !items.is_empty() {
+        at = (at + 6) % items.len();
+        order.push(items.remove(at));
+    }
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::rt::entry::{Dispatch, Elem, Measure, Op, Param};
+
+    const MATRIX: Param = Param {
+        name: "A",
+        reads: true,
+        writes: false,
+        elem: Elem::F32,
+        positions: false,
+        shape: &[&[Op::Dim(0)], &[Op::Dim(1)]],
+        shape_text: &["R", "C"],
+    };
+    static SUMS: Entry = Entry {
+        name: "sums::rows",
+        params: &[MATRIX],
+        dims: &["R", "C"],
+        versions: &[],
+        dispatch: Dispatch {
+            measures: &[
+                Measure { name: "parallel", program: &[Op::Dim(0)] },
+                Measure { name: "inner", program: &[Op::Dim(1)] },
+            ],
+            ..Dispatch::NONE
+        },
+        sites: &[],
+    };
+
+    #[test]
+    fn sizes_cover_the_plane_within_the_limits() {
+        let limits = Limits { bytes: 4 << 20, work: (256, 1 << 20) };
+        let sizes = sizes(&SUMS, limits);
+        assert!(
+            sizes.contains(&vec![1, 1 << 20]) && sizes.contains(&vec![1 << 20, 1]) && sizes.contains(&vec![16, 16])
+        );
+        assert!(sizes.iter().all(|dims| (256..=1 << 20).contains(&(dims[0] * dims[1]))));
+        let mut distinct = sizes.clone();
+        distinct.sort();
+        distinct.dedup();
+        assert_eq!(distinct.len(), sizes.len());
+        let first: Vec<i64> = sizes.iter().take(8).map(|dims| dims[0]).collect();
+        assert!(first.iter().any(|&rows| rows < 64) && first.iter().any(|&rows| rows > 4096), "{first:?}");
+    }
+}
