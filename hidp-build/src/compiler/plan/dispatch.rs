@@ -77,7 +77,7 @@ impl fmt::Display for Bound {
 }
 
 impl Dispatch {
-    /// `parallel < 2 * threads and inner >= 32768: team`
+    /// `parallel < 2 * threads and inner >= 131072: team`
     pub fn print(&self, rule: &Rule) -> String {
         let conditions = rule.conditions.iter().map(|condition| {
             let sign = if condition.least { ">=" } else { "<" };
@@ -283,7 +283,7 @@ mod tests {
         )
     }
 
-    const TEAM: &str = "parallel < 2 * threads and inner >= 32768: team";
+    const TEAM: &str = "parallel < 2 * threads and inner >= 131072: team";
 
     #[test]
     fn long_rows_go_to_the_team() {
