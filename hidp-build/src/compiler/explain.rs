@@ -7,7 +7,7 @@ use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{self, FuncId, Program, shape};
 use crate::compiler::pass::fuse;
 use crate::compiler::pipeline::{Lowered, PipelineInput, lower_entry};
-use crate::compiler::plan::{Measure, Plan, candidates, nests};
+use crate::compiler::plan::{Cost, Measure, Plan, candidates, cost, nests};
 use crate::compiler::prove;
 use crate::compiler::source::{SourceMap, Span};
 use crate::compiler::target::Model;
@@ -34,6 +34,7 @@ pub fn entry(input: &PipelineInput, program: &Program, func: FuncId, wanted: Wan
     plans(&candidates(program, func, &model), &mut text);
     let lowered = lower_entry(input, program, func, &model);
     dispatching(program, &lowered, &mut text);
+    costs(program, func, &mut text);
     units(&lowered.entry, &mut text);
     if wanted.par {
         section("parallel form", &par::print(program), &mut text);
@@ -110,6 +111,20 @@ fn dispatching(program: &Program, lowered: &Lowered, text: &mut String) {
     lines.extend(dispatch.rules.iter().map(|rule| dispatch.print(rule)));
     lines.extend(entry.units.first().map(|unit| format!("otherwise: {}", unit.plan)));
     section("which version runs", &lines.join("\n"), text);
+}
+
+fn costs(program: &Program, func: FuncId, text: &mut String) {
+    let item = &program.funcs[func];
+    let print = |expr: Option<par::Expr>| {
+        expr.map_or("unknown".to_owned(), |expr| par::text::hidp_expr(program, &item.vars, &expr))
+    };
+    let line = |map: &par::Map| {
+        let Cost { bytes, flops } = cost(program, item, map);
+        let shape = shape::nested(map).print(program, &item.vars);
+        format!("{shape}\n  bytes: {}\n  FLOPs: {}", print(bytes), print(flops))
+    };
+    let lines: Vec<String> = nests(item).into_iter().map(line).collect();
+    section("memory traffic (every array once) and arithmetic of each nest", &lines.join("\n"), text);
 }
 
 fn units(entry: &imp::Entry, text: &mut String) {

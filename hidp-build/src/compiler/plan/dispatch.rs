@@ -127,7 +127,7 @@ fn team_rule(plans: &[Plan], dominant: usize, measures: usize, model: &Model) ->
 }
 
 /// Number of iterations of a map whose ranges depend on nothing but sizes.
-fn volume(func: &Func, map: &Map) -> Option<Expr> {
+pub(super) fn volume(func: &Func, map: &Map) -> Option<Expr> {
     product(map.iters.iter().map(|iter| closed(func, length(iter))))
 }
 
@@ -145,6 +145,14 @@ fn inside(func: &Func, map: &Map, parallel: &Expr) -> Option<Expr> {
             Some(rest) => Some(Expr::long(BinOp::Mul, own, rest)),
             None => Some(own),
         },
+    }
+}
+
+/// Number of iterations of `inner` in all `count` iterations of the map `outer` around it.
+pub(super) fn extent_of_inner(func: &Func, outer: &Map, inner: &Map, count: &Expr) -> Option<Expr> {
+    match product(inner.iters.iter().map(|iter| closed(func, at_middle(outer, length(iter))))) {
+        Some(own) => Some(Expr::long(BinOp::Mul, count.clone(), own)),
+        None => closed(func, ragged_extent(func, inner)?.clone()),
     }
 }
 

@@ -8,6 +8,7 @@ use crate::compiler::ir::par::{Block, Func, Map, StmtKind, VarId};
 use crate::compiler::syntax::ast;
 
 mod candidates;
+mod cost;
 mod dispatch;
 mod indexes;
 mod record;
@@ -15,6 +16,7 @@ mod shape;
 mod text;
 
 pub use candidates::{candidates, choose, gives_to_team};
+pub use cost::{Cost, cost};
 pub use dispatch::{Bound, Condition, Dispatch, Measure, Rule, dispatch, ragged_extent};
 pub use indexes::index_vars;
 pub use record::{Record, read_records, stable_hash};
