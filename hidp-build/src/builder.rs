@@ -7,7 +7,7 @@ use crate::Isa;
 use crate::cargo::{self, Cargo};
 use crate::compiler::diag::Code;
 use crate::compiler::emit::rust::{Library, failure, links};
-use crate::compiler::pipeline::{self, IdleRecord, Options, PipelineInput, PipelineOutput};
+use crate::compiler::pipeline::{self, IdleRecord, NativeStruct, Options, PipelineInput, PipelineOutput};
 use crate::compiler::plan::{Record, read_records};
 use crate::host_cc::{self, Job, write_if_changed};
 use crate::report::{Problem, Report, Result};
@@ -66,7 +66,9 @@ impl Builder {
         self.folders.push(folder.as_ref().to_owned());
         self
     }
-    /// A C++ header that declares `extern` functions. Can be called several times.
+    /// A C++ header that declares `extern` functions, or a C header that defines `extern` structs. Can be called several times.
+    ///
+    /// The structs are read by bindgen, which needs libclang: enable the feature `bindgen` of this crate.
     pub fn header(mut self, header: impl AsRef<Path>) -> Self {
         self.headers.push(header.as_ref().to_owned());
         self
@@ -143,7 +145,7 @@ impl Builder {
         }
 
         let isas = self.isas.clone().unwrap_or_else(|| cargo::default_isas(&cargo::target()));
-        let input = PipelineInput {
+        let mut input = PipelineInput {
             sources: loaded.sources,
             files: loaded.files,
             options: Options {
@@ -151,10 +153,18 @@ impl Builder {
                 isas: isas.clone(),
                 line_directives: self.line_directives,
                 native_headers: self.headers.iter().map(|header| header.display().to_string()).collect(),
+                native_structs: None,
                 vouched: self.vouched,
                 records: self.records(cargo, report),
             },
         };
+        match self.native_structs(cargo, &pipeline::named_structs(&input)) {
+            Ok(structs) => input.options.native_structs = structs,
+            Err(problem) => {
+                report.problem(&problem);
+                return Ok(());
+            }
+        }
         let output = pipeline::compile(&input);
         output.idle_records.iter().for_each(|(entry, why)| report.problem(&idle_record(entry, *why)));
         report.diagnostics(&input.sources, &output.diagnostics);
@@ -175,6 +185,33 @@ impl Builder {
         let text = output.rust + &links(&libraries, &toolchain);
         write_if_changed(&kernels_file(cargo), &text)?;
         Ok(())
+    }
+
+    /// What the headers say of the program's extern structs.
+    #[cfg(feature = "bindgen")]
+    fn native_structs(
+        &self,
+        cargo: &Cargo,
+        names: &[String],
+    ) -> std::result::Result<Option<Vec<NativeStruct>>, Problem> {
+        if names.is_empty() || self.headers.is_empty() {
+            return Ok(None);
+        }
+        self.check_headers(cargo)?;
+        for name in ["LIBCLANG_PATH", "BINDGEN_EXTRA_CLANG_ARGS"] {
+            println!("cargo::rerun-if-env-changed={name}");
+        }
+        crate::headers::structs(&cargo.root, &self.headers, names).map(Some)
+    }
+
+    /// Nobody reads headers.
+    #[cfg(not(feature = "bindgen"))]
+    fn native_structs(
+        &self,
+        cargo: &Cargo,
+        names: &[String],
+    ) -> std::result::Result<Option<Vec<NativeStruct>>, Problem> {
+        if names.is_empty() { Ok(None) } else { self.check_headers(cargo).map(|()| None) }
     }
 
     /// The tuning records to embed.

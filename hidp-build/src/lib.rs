@@ -14,6 +14,8 @@ mod builder;
 mod cargo;
 pub mod compiler;
 mod explain;
+#[cfg(feature = "bindgen")]
+mod headers;
 mod host_cc;
 mod report;
 mod sources;

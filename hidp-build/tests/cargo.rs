@@ -242,6 +242,16 @@ fn main() -> hidp_std::Result {
     package.write("build.rs", &script.replace(".vouch_for_natives()", ""));
     let text = package.cargo(&["build"]).failed();
     assert!(text.contains("is unsafe and requires unsafe") && text.contains("unsafe function `apply`"), "{text}");
+    let call = "kernels::apply::apply(&hidp_std::Context::new()?, &mut x)?;";
+    let vouched = MAIN.replace(
+        call,
+        &format!("// SAFETY: `twist` is sound for all values.\n    unsafe {{ {call} }}").replace("?; }", "? };"),
+    );
+    package.write("src/main.rs", &vouched);
+    let text = package.cargo(&["run"]).succeeded();
+    assert!(text.contains("[-1.0, -2.0]"), "{text}");
+    let kernels = fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
+    assert!(kernels.contains("# Safety") && kernels.contains("native function `twist` must be sound"), "{kernels}");
 }
 
 #[test]
@@ -309,4 +319,111 @@ fn a_missing_compiler_is_named_with_advice() {
     let text = package.cargo(&["build"]).failed();
     assert!(text.contains("error[HD0907]") && text.contains("no-such-compiler"), "{text}");
     assert!(text.contains("apt install g++"), "{text}");
+}
+
+const PARTICLE: &str = "\
+#include <stdint.h>
+#include <stdbool.h>
+typedef struct { double x, y; } Position;
+struct particle { char kind; Position at; float speed; int64_t steps; bool moved; };
+typedef struct particle Particle;
+";
+
+const STEP: &str = "\
+extern struct Position;
+extern struct Particle;
+function Position shifted(Position p, double by) { return Position{x: p.x + by, y: p.y}; }
+function step
+input double _dt;
+inout Particle p[N];
+output double far;
+{
+  map {
+    i := [0:N);
+    p[i].at = shifted(p[i].at, _dt * p[i].speed);
+    p[i].steps = p[i].steps + 1;
+    p[i].moved = true;
+    _x = p[i].at.x;
+  } reduce(\"max\", far, _x, i := [*]);
+}
+function last
+input Particle p[N]; input int at[N];
+inout Particle q[M];
+{ map { i := [0:N); q[at[i]] = p[i]; } }
+";
+
+const STEP_MAIN: &str = "
+hidp_std::include_kernels!();
+use kernels::step::{Particle, Position};
+fn main() -> hidp_std::Result {
+    let cx = hidp_std::Context::new()?;
+    let mut p = vec![Particle { kind: 7, at: Position { x: 1.0, y: 2.0 }, speed: 4.0, steps: 41, moved: false }; 3];
+    p[1].at.x = 8.0;
+    let far = kernels::step::step(&cx, 0.5, &mut p)?;
+    let mut q = vec![Particle::default(); 2];
+    kernels::step::last(&cx, &p, &[0, 1, 0], &mut q)?;
+    println!(\"{far} {} {:?}\", std::mem::size_of::<Particle>(), q[1]);
+    Ok(())
+}
+";
+
+fn step_package(name: &'static str) -> Package {
+    let script = BUILD_SCRIPT.replace(
+        "compile(\"src/kernels\")",
+        "Builder::new().folder(\"src/kernels\").header(\"src/particle.h\").compile()",
+    );
+    Package::new(
+        name,
+        &[
+            ("build.rs", &script),
+            ("src/particle.h", PARTICLE),
+            ("src/kernels/step.hdp", STEP),
+            ("src/main.rs", STEP_MAIN),
+        ],
+    )
+}
+
+#[test]
+fn an_extern_struct_says_which_feature_reads_it() {
+    let text = step_package("hidp-fixture-no-bindgen").cargo(&["build"]).failed();
+    assert!(text.contains("error[HD0914]") && text.contains("features = [\"bindgen\"]"), "{text}");
+    assert!(text.contains("step.hdp:2:"), "{text}");
+}
+
+/// Whether libclang seems to be there; bindgen knows better, but takes a while to compile.
+fn has_libclang() -> bool {
+    let asked = std::env::var_os("LIBCLANG_PATH").map(PathBuf::from);
+    let usual =
+        ["/usr/lib", "/usr/lib64", "/usr/lib/x86_64-linux-gnu", "/usr/lib/aarch64-linux-gnu"].map(PathBuf::from);
+    let versions = fs::read_dir("/usr/lib").into_iter().flatten().filter_map(|entry| Some(entry.ok()?.path()));
+    let versions = versions.filter(|path| path.to_string_lossy().contains("llvm")).map(|path| path.join("lib"));
+    let holds_it = |folder: PathBuf| {
+        let files = fs::read_dir(folder).into_iter().flatten().flatten();
+        files.map(|file| file.file_name()).any(|name| name.to_string_lossy().starts_with("libclang.so"))
+    };
+    asked.into_iter().chain(usual).chain(versions).any(holds_it)
+}
+
+#[test]
+fn an_extern_struct_takes_its_fields_from_the_header() {
+    if !has_libclang() {
+        println!("skipped: no libclang, which bindgen needs (`apt install libclang-dev`, or set LIBCLANG_PATH)");
+        return;
+    }
+    let package = step_package("hidp-fixture-bindgen");
+    let manifest = package.manifest("hidp-std = { path = \"ROOT/hidp-std\" }");
+    let manifest = manifest.replace("/hidp-build\" }", "/hidp-build\", features = [\"bindgen\"] }");
+    assert!(manifest.contains("bindgen"), "{manifest}");
+    package.write("Cargo.toml", &manifest);
+    let text = package.cargo(&["run"]).succeeded();
+    let last = "Particle { kind: 7, at: Position { x: 10.0, y: 2.0 }, speed: 4.0, steps: 42, moved: true }";
+    assert!(text.contains(&format!("10 48 {last}")), "{text}");
+
+    package.write("src/particle.h", &PARTICLE.replace("float speed;", "float *speed;"));
+    let text = package.cargo(&["build"]).failed();
+    assert!(text.contains("error[HD0914]: field `speed` of the extern struct `Particle` is a pointer"), "{text}");
+
+    package.write("src/particle.h", "struct Particle { int x }");
+    let text = package.cargo(&["build"]).failed();
+    assert!(text.contains("error[HD0915]") && text.contains("particle.h:1"), "{text}");
 }

@@ -1,5 +1,7 @@
 //! Everything in order: sources and options in, generated files and diagnostics out.
 
+mod native;
+
 use std::collections::BTreeMap;
 
 use crate::compiler::check::{SourceUnit, check};
@@ -14,6 +16,8 @@ use crate::compiler::plan::{Dispatch, Record, candidates, dispatch, stable_hash}
 use crate::compiler::source::{FileId, SourceMap, Span};
 use crate::compiler::target::Model;
 use crate::compiler::{pass, syntax};
+
+pub use native::{NativeField, NativeStruct, NativeType, named_structs};
 
 /// A build.
 #[derive(Clone, Debug, Default)]
@@ -48,6 +52,8 @@ pub struct Options {
     pub line_directives: bool,
     /// C++ headers that declare the native functions and structs.
     pub native_headers: Vec<String>,
+    /// The structs that the native headers define and the program names; `None` if nobody has read the headers.
+    pub native_structs: Option<Vec<NativeStruct>>,
     /// Whether the build script vouches for the native functions: wrappers that use them are safe.
     pub vouched: bool,
     /// Tuning records.
@@ -61,6 +67,7 @@ impl Default for Options {
             isas: vec![Isa::Base],
             line_directives: true,
             native_headers: Vec::new(),
+            native_structs: None,
             vouched: false,
             records: Vec::new(),
         }
@@ -99,7 +106,7 @@ pub fn compile(input: &PipelineInput) -> PipelineOutput {
 
 /// Parses and checks. `None` after an error; phases collect all of theirs before they give up.
 pub fn front(input: &PipelineInput, sink: &mut Sink) -> Option<Program> {
-    let units: Vec<SourceUnit> = input
+    let mut units: Vec<SourceUnit> = input
         .files
         .iter()
         .map(|file| SourceUnit {
@@ -108,21 +115,18 @@ pub fn front(input: &PipelineInput, sink: &mut Sink) -> Option<Program> {
             imports: file.imports.clone(),
         })
         .collect();
+    native::complete(&mut units, &input.options, sink);
     if sink.has_errors() {
         return None;
     }
     let program = check(&input.sources, &units, sink);
     natives(&program, &input.options, sink);
+    native::check_layouts(&program, &input.options, sink);
     (!sink.has_errors()).then_some(program)
 }
 
 /// What the program takes from C++ must be somewhere.
 fn natives(program: &Program, options: &Options, sink: &mut Sink) {
-    for (_, item) in program.structs.iter().filter(|(_, item)| item.native) {
-        let headline = format!("native structs, like `{}`, are not supported by this version", item.name);
-        let help = "declare the struct with its fields: the Rust type that is generated for it has the layout of C";
-        sink.push(Diagnostic::new(Code::NotSupported, item.span, headline).help(help));
-    }
     for (_, function) in program.scalar_fns.iter().filter(|(_, function)| function.body.is_none()) {
         if options.native_headers.is_empty() {
             let headline = format!("no header declares the native function `{}`", function.name);
@@ -292,8 +296,6 @@ mod tests {
         assert_eq!(codes(text, Options::default()), [Code::HeaderNotNamed]);
         let options = Options { native_headers: vec!["twist.hpp".into()], ..Options::default() };
         assert_eq!(codes(text, options), []);
-        let text = "extern struct P;\nfunction f inout P x[N]; { map { i := [0:N); x[i] = x[i]; } }\n";
-        assert_eq!(codes(text, Options::default()), [Code::NotSupported]);
     }
 
     fn tuned(text: &str, records: Vec<Record>) -> PipelineOutput {

@@ -351,8 +351,6 @@ impl Cx<'_> {
         .also(strukt.span, "declared here");
         if let Some(near) = near::suggest(&field.name, names.clone()) {
             diagnostic = diagnostic.suggest(field.span, near, "a similar field exists");
-        } else if strukt.native {
-            diagnostic = diagnostic.note("its fields are known to the C header only: use native functions");
         } else {
             let list: Vec<String> = names.map(|name| format!("`{name}`")).collect();
             diagnostic = diagnostic.note(format!("its fields are {}", list.join(", ")));

@@ -195,7 +195,7 @@ fn visit_struct(
     path.push(index);
     let (file, item) = structs[index];
     let mut good = true;
-    for field in item.fields.iter().flatten() {
+    for field in &item.fields {
         if let Some(inner) = find(file, &field.ty.name) {
             good &= visit_struct(inner, structs, find, state, path, order, sink);
         }
@@ -227,7 +227,7 @@ fn structs(globals: &mut Globals<'_>, items: &[(FileId, &ast::StructItem)], orde
         let (file, item) = items[*at];
         let mut fields: Vec<(String, Ty)> = Vec::new();
         let mut spans: Vec<(&str, Span)> = Vec::new();
-        for field in item.fields.iter().flatten() {
+        for field in &item.fields {
             if let Some((_, first)) = spans.iter().find(|(name, _)| *name == field.name.name) {
                 sink.push(duplicate(&field.name.name, field.name.span, *first));
                 continue;
@@ -238,7 +238,7 @@ fn structs(globals: &mut Globals<'_>, items: &[(FileId, &ast::StructItem)], orde
                 None => sink.push(super::header::unknown_type(globals, file, &field.ty)),
             }
         }
-        if item.fields.as_ref().is_some_and(Vec::is_empty) {
+        if item.fields.is_empty() && !item.native {
             sink.push(
                 Diagnostic::new(
                     Code::RecursiveStruct,
@@ -252,7 +252,7 @@ fn structs(globals: &mut Globals<'_>, items: &[(FileId, &ast::StructItem)], orde
         globals.structs.push(par::Struct {
             name: item.name.name.clone(),
             fields,
-            native: item.fields.is_none(),
+            native: item.native,
             doc: item.doc.clone(),
             span: item.name.span,
         });

@@ -326,6 +326,17 @@ codes! {
         "Native functions are declared by a C++ header, which the build script names:\n\n\
          ```rust\nhidp_build::Builder::new().folder(\"src/kernels\").header(\"src/native.hpp\").compile()\n```";
 
+    NativeStruct = "HD0914" Error "extern struct that no header gives"
+        "`extern struct P;` takes its fields from a C header, which the build script names. bindgen reads it, so the build needs \
+         libclang and the feature `bindgen`; nothing else does:\n\n\
+         ```toml\n[build-dependencies]\nhidp-build = { version = \"0.1\", features = [\"bindgen\"] }\n```\n\n\
+         Fields are numbers, `bool`s and other extern structs. A struct with pointers, arrays, unions, enums, bit fields or an \
+         unusual alignment stays on the C side; hand its parts to a native function.";
+    HeaderNotRead = "HD0915" Error "native header that bindgen cannot read"
+        "bindgen reads the headers of extern structs with libclang. Install it (`apt install libclang-dev`, `dnf install clang-devel`, \
+         `brew install llvm`) or point `LIBCLANG_PATH` to the folder where it lies; `BINDGEN_EXTRA_CLANG_ARGS` hands it further \
+         options, such as `-I` with the folder of the compiler's own headers.";
+
     Internal = "HD0949" Error "defect of the compiler"
         "The program may be fine: please report this message with it.";
 

@@ -104,7 +104,7 @@ pub fn module(
     text.line(format!("/// Kernels of `{stem}.hdp`."));
     text.nest(format!("pub mod {} {{", identifier(stem)), "}", |text| {
         for (id, item) in program.structs.iter() {
-            if !item.native && signature::home(program, options, id) == Some(stem) {
+            if signature::home(program, options, id) == Some(stem) {
                 structs::print(program, options, stem, item, text);
                 text.line("");
             }

@@ -300,7 +300,6 @@ impl Lowerer<'_> {
     pub(super) fn size_of(&self, ty: Ty) -> usize {
         match ty {
             Ty::Scalar(scalar) => scalar.size(),
-            Ty::Struct(id) if self.program.structs[id].native => 64,
             Ty::Struct(id) => {
                 let fields = &self.program.structs[id].fields;
                 fields

@@ -60,15 +60,17 @@ pub struct ConstItem {
     pub span: Span,
 }
 
-/// A struct; `fields` is `None` for `extern struct`.
+/// A struct; an `extern struct` has no fields until its header is read.
 #[derive(Clone, Debug, PartialEq)]
 pub struct StructItem {
     /// Comment lines directly above.
     pub doc: Vec<String>,
     /// Name.
     pub name: Ident,
-    /// Fields in order; `None` when the type comes from a C header.
-    pub fields: Option<Vec<Field>>,
+    /// Whether the type comes from a C header: `extern struct P;`
+    pub native: bool,
+    /// Fields in order.
+    pub fields: Vec<Field>,
     /// The whole item.
     pub span: Span,
 }

@@ -4,6 +4,7 @@ use super::expr::access_function;
 use super::name;
 use super::text::Text;
 use crate::compiler::ir::par::Program;
+use crate::compiler::ir::par::layout::layout;
 use crate::compiler::ty::StructId;
 
 /// The definition of a struct (unless it is native) and the functions that access one relaxed.
@@ -11,7 +12,9 @@ pub fn definition(program: &Program, id: StructId, out: &mut Text) {
     let structure = &program.structs[id];
     let ty = name::structure(program, id);
     let fields: Vec<_> = (0..structure.fields.len() as u32).map(|at| name::field(program, id, at)).collect();
-    if !structure.native {
+    if structure.native {
+        same_layout(program, id, out);
+    } else {
         out.open(format!("struct {ty} {{"));
         for (field, (_, field_ty)) in fields.iter().zip(&structure.fields) {
             out.line(format!("{} {field};", name::ty(program, *field_ty)));
@@ -30,4 +33,16 @@ pub fn definition(program: &Program, id: StructId, out: &mut Text) {
         out.line(format!("{}(&address->{field}, value.{field});", access_function("store_relaxed", *field_ty)));
     }
     out.close("}");
+}
+
+/// The header must say what the Rust type was made from.
+fn same_layout(program: &Program, id: StructId, out: &mut Text) {
+    let ty = name::structure(program, id);
+    let layout = layout(program, &program.structs[id]);
+    let (size, align) = (layout.size, layout.align);
+    out.line(format!("static_assert(sizeof({ty}) == {size} && alignof({ty}) == {align}, \"the Rust type differs\");"));
+    for (at, offset) in layout.offsets.iter().enumerate() {
+        let field = name::field(program, id, at as u32);
+        out.line(format!("static_assert(__builtin_offsetof({ty}, {field}) == {offset}, \"the Rust type differs\");"));
+    }
 }

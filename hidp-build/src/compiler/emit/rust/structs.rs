@@ -4,11 +4,12 @@ use super::Options;
 use super::names::{identifier, snake_case};
 use super::signature::rust_type;
 use super::text::Text;
+use crate::compiler::ir::par::layout::layout;
 use crate::compiler::ir::par::{Program, Struct};
 
 pub(super) fn print(program: &Program, options: &Options<'_>, stem: &str, item: &Struct, text: &mut Text) {
     text.doc(&super::doc::comment(&item.doc));
-    text.line(format!("/// `struct {}` of the program.", item.name));
+    text.line(format!("/// `struct {}` of the {}.", item.name, if item.native { "C header" } else { "program" }));
     let camel_case = item.name.starts_with(char::is_uppercase) && !item.name.contains('_');
     let snake_fields = item.fields.iter().all(|(name, _)| snake_case(name) == *name);
     let lints = [(camel_case, "non_camel_case_types"), (snake_fields, "non_snake_case")];
@@ -22,6 +23,23 @@ pub(super) fn print(program: &Program, options: &Options<'_>, stem: &str, item: 
             let ty = rust_type(program, options, stem, *ty);
             text.line(format!("/// `{name}`"));
             text.line(format!("pub {}: {ty},", identifier(name)));
+        }
+    });
+    if item.native {
+        same_layout(program, item, text);
+    }
+}
+
+/// The type must lie in memory as the header's does.
+fn same_layout(program: &Program, item: &Struct, text: &mut Text) {
+    let layout = layout(program, item);
+    let name = identifier(&item.name);
+    text.nest("const _: () = {", "};", |text| {
+        let (size, align) = (layout.size, layout.align);
+        text.line(format!("assert!(size_of::<{name}>() == {size} && align_of::<{name}>() == {align});"));
+        for ((field, _), offset) in item.fields.iter().zip(&layout.offsets) {
+            let field = identifier(field);
+            text.line(format!("assert!(::core::mem::offset_of!({name}, {field}) == {offset});"));
         }
     });
 }

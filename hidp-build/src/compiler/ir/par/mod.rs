@@ -45,6 +45,7 @@ use crate::define_id;
 
 pub mod effects;
 pub mod interp;
+pub mod layout;
 pub mod shape;
 pub mod text;
 mod verify;

@@ -116,7 +116,7 @@ impl Parser<'_> {
         self.open_braces.pop();
         let span = self.since(open).to(start);
         self.eat(Punct::Semicolon);
-        Ok(Item::Struct(StructItem { doc, name, fields: Some(fields), span }))
+        Ok(Item::Struct(StructItem { doc, name, native: false, fields, span }))
     }
 
     /// `float v;` or `float x, y;`
@@ -145,7 +145,7 @@ impl Parser<'_> {
             return Err(self.extern_with_body("a struct"));
         }
         self.expect_semicolon("an extern struct")?;
-        Ok(Item::Struct(StructItem { doc, name, fields: None, span: self.since(start) }))
+        Ok(Item::Struct(StructItem { doc, name, native: true, fields: Vec::new(), span: self.since(start) }))
     }
 
     /// The comment that ends on the line above `start`, with those directly above it.

@@ -30,13 +30,13 @@ impl Printer {
 
     fn struct_item(&mut self, item: &StructItem) {
         self.doc(&item.doc);
-        let Some(fields) = &item.fields else {
+        if item.native {
             self.line(&format!("extern struct {};", item.name.name));
             return;
-        };
+        }
         self.line(&format!("struct {} {{", item.name.name));
         self.indented(|printer| {
-            for Field { ty, name } in fields {
+            for Field { ty, name } in &item.fields {
                 printer.line(&format!("{} {};", ty.name, name.name));
             }
         });

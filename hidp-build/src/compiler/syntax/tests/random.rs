@@ -72,12 +72,16 @@ fn item(random: &mut Random) -> Item {
             value: expr(random, 3),
             span: nowhere(),
         }),
-        2 => Item::Struct(StructItem {
-            doc: doc(random),
-            name: ident(random),
-            fields: sometimes(random, |random| several(random, 1, 3, field)),
-            span: nowhere(),
-        }),
+        2 => {
+            let fields = sometimes(random, |random| several(random, 1, 3, field));
+            Item::Struct(StructItem {
+                doc: doc(random),
+                name: ident(random),
+                native: fields.is_none(),
+                fields: fields.unwrap_or_default(),
+                span: nowhere(),
+            })
+        }
         3 | 4 => Item::Scalar(ScalarFunction {
             doc: doc(random),
             directives: several(random, 0, 2, directive),

@@ -85,7 +85,7 @@ fn random_trees_hold_everything() {
         "NoContract",
         "BlockSize(",
         "Unroll(",
-        "fields: None",
+        "native: true",
         "body: None",
         "is_static: true",
     ];
