@@ -82,7 +82,16 @@ impl Package {
         let mut command = Command::new(env!("CARGO"));
         command.args(args).arg("--offline").current_dir(&self.folder).env("CARGO_TARGET_DIR", target());
         // What cargo sets for this test is not meant for the package; nor are a developer's settings.
-        for name in ["CARGO_MANIFEST_DIR", "RUSTFLAGS", "HIDP_THREADS", "HIDP_ISA", "HIDP_FORCE", "OUT_DIR", "TARGET"] {
+        for name in [
+            "CARGO_MANIFEST_DIR",
+            "RUSTFLAGS",
+            "HIDP_THREADS",
+            "HIDP_ISA",
+            "HIDP_FORCE",
+            "HIDP_TUNE",
+            "OUT_DIR",
+            "TARGET",
+        ] {
             command.env_remove(name);
         }
         let output = command.output().expect("cargo runs");
@@ -293,6 +302,39 @@ fn main() -> hidp_std::Result {
     assert!(text.contains("Best { v: 5.0, i: 1 } 3 Best { v: -inf, i: -1 } 0"), "{text}");
     let kernels = fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
     assert!(!kernels.contains("omp\""), "no threads, no OpenMP: {kernels}");
+}
+
+#[test]
+fn tuning_records_are_embedded_or_said_to_be_idle() {
+    let package = Package::new("hidp-fixture-tuned", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)]);
+    package.cargo(&["build"]).succeeded();
+    let kernels = || fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
+    let text = kernels();
+    let source = text.split("source: \"").nth(1).and_then(|rest| rest.split('"').next()).expect("a hash");
+    let record = |entry: &str, source: &str| {
+        let texts =
+            ["device", "architecture", "vendor", "isa", "toolchain", "rules"].map(|key| format!("{key} = \"\"\n"));
+        format!("[[record]]\nentry = \"{entry}\"\nsource = \"{source}\"\nthreads = 77\n{}", texts.concat())
+    };
+    let good = format!("format = 1\n{}", record("saxpy::saxpy", source));
+    package.write("hidp-tune.toml", &good);
+    package.write("build.rs", &format!("{BUILD_SCRIPT}\n"));
+    let text = package.cargo(&["build"]).succeeded();
+    assert!(!text.contains("HD0952") && kernels().contains("threads: 77"), "{text}");
+
+    let idle = record("saxpy::saxpy", "0") + &record("saxpy::axpy", source);
+    package.write("hidp-tune.toml", &(good + &idle));
+    let text = package.cargo(&["run"]).succeeded();
+    assert_eq!(kernels().matches("threads: 77").count(), 1);
+    assert!(
+        text.contains("[HD0952]: a tuning record is ignored: `saxpy::saxpy` is compiled to something else"),
+        "{text}"
+    );
+    assert!(text.contains("[HD0952]: a tuning record is ignored: there is no entry `saxpy::axpy`"), "{text}");
+
+    package.write("hidp-tune.toml", "format = 1\nnonsense\n");
+    let text = package.cargo(&["run"]).succeeded();
+    assert!(text.contains("this is ignored: all of it: line 2:") && text.contains("[12, 24]"), "{text}");
 }
 
 #[test]

@@ -151,6 +151,51 @@ pub(crate) mod tests {
     }
 
     #[test]
+    fn a_file_goes_before_the_build() {
+        let text = |text: &str| &*String::leak(text.to_owned());
+        let this = Device::this();
+        let embedded = Record {
+            device: &this.name,
+            architecture: &this.architecture,
+            vendor: &this.vendor,
+            isa: "base",
+            threads: 1,
+            ..GOOD
+        };
+        let records: &'static [Record] = Box::leak(Box::new([embedded.clone()]));
+        let entry: &'static Entry = Box::leak(Box::new(Entry {
+            versions: &[Version { plan: "rows", code: CODE }, Version { plan: "team", code: CODE }],
+            dispatch: Dispatch { records, ..DISPATCH },
+            ..Entry { name: "sums::rows", params: &[], dims: &[], versions: &[], dispatch: DISPATCH, sites: &[] }
+        }));
+        let version = |context: crate::Builder| {
+            let cx = context.threads(1).isa(Isa::Base).build().unwrap();
+            // Twice: what was found is remembered.
+            assert_eq!(tuned(&cx, entry).is_some(), tuned(&cx, entry).is_some());
+            tuned(&cx, entry).map(|tuned| tuned.rules[0].version)
+        };
+        assert_eq!(version(Context::builder()), Some(1));
+        assert_eq!(version(Context::builder().tuning("off")), None);
+
+        let path = std::env::temp_dir().join(format!("hidp-select-{}.toml", std::process::id()));
+        let record = |rules: &str| {
+            let Record { source, device, architecture, vendor, isa, threads, toolchain, .. } = &embedded;
+            text(&format!(
+                "format = 1\n[[record]]\nentry = \"sums::rows\"\nsource = \"{source}\"\ndevice = \"{device}\"\n\
+                 architecture = \"{architecture}\"\nvendor = \"{vendor}\"\nisa = \"{isa}\"\nthreads = {threads}\n\
+                 toolchain = \"{toolchain}\"\nrules = \"{rules}\"\n"
+            ))
+        };
+        std::fs::write(&path, record("otherwise: rows")).unwrap();
+        assert_eq!(version(Context::builder().tuning(&path)), Some(0));
+        let bad = path.with_extension("bad");
+        std::fs::write(&bad, record("otherwise: warp")).unwrap();
+        assert_eq!(version(Context::builder().tuning(&bad)), Some(1), "what the build holds stays");
+        std::fs::remove_file(path).unwrap();
+        std::fs::remove_file(bad).unwrap();
+    }
+
+    #[test]
     fn what_does_not_hold_here_is_ignored() {
         for bad in [
             Record { source: "20", ..GOOD },
