@@ -19,6 +19,7 @@ mod memory;
 mod native;
 mod parse;
 mod random;
+mod random_native;
 mod render;
 mod run;
 mod same;
@@ -73,15 +74,15 @@ fn run_all(kind: &str, run: Run) {
     assert!(failures.is_empty(), "\n\n{}\n\n{summary}; HIDP_BLESS=1 accepts new output\n", failures.join("\n\n"));
 }
 
-/// What `work` finds in the cases, in their order, with as many threads as there are processors.
-fn shared_out(cases: &[Case], work: impl Fn(&Case) -> Option<String> + Sync) -> Vec<String> {
-    let found: Vec<Mutex<Option<String>>> = cases.iter().map(|_| Mutex::new(None)).collect();
+/// What `work` finds in the items, in their order, with as many threads as there are processors.
+fn shared_out<T: Sync>(items: &[T], work: impl Fn(&T) -> Option<String> + Sync) -> Vec<String> {
+    let found: Vec<Mutex<Option<String>>> = items.iter().map(|_| Mutex::new(None)).collect();
     let next = AtomicUsize::new(0);
     let worker = || {
         loop {
             let index = next.fetch_add(1, Ordering::Relaxed);
-            let Some(case) = cases.get(index) else { return };
-            *found[index].lock().expect("no panic") = work(case);
+            let Some(item) = items.get(index) else { return };
+            *found[index].lock().expect("no panic") = work(item);
         }
     };
     std::thread::scope(|scope| {

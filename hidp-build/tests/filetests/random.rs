@@ -14,7 +14,7 @@ const SEEDS: std::ops::Range<u64> = 0..60;
 #[test]
 fn random_programs_keep_their_results() {
     let (mut refused, mut never, mut failures) = (0, 0, Vec::new());
-    let seeds = seeds();
+    let seeds = seeds(SEEDS);
     for seed in seeds.clone() {
         let text = Writer::new(seed).function();
         let case = Case { path: PathBuf::from(format!("random/{seed}.hdp")), name: format!("random{seed}"), text };
@@ -40,13 +40,14 @@ fn random_programs_keep_their_results() {
     assert!(refused < few && never < few, "{refused} programs refused, {never} only fault");
 }
 
-fn seeds() -> std::ops::Range<u64> {
+/// The seeds that `HIDP_RANDOM` asks for, else the usual ones.
+pub(crate) fn seeds(usual: std::ops::Range<u64>) -> std::ops::Range<u64> {
     let range = std::env::var("HIDP_RANDOM").ok();
     let parsed = range.as_deref().and_then(|range| {
         let (first, last) = range.split_once("..")?;
         Some(first.parse().ok()?..last.parse().ok()?)
     });
-    parsed.unwrap_or(SEEDS)
+    parsed.unwrap_or(usual)
 }
 
 /// Vectors that may be written, and those that may only be read.
@@ -55,7 +56,8 @@ const READ_ONLY: &[&str] = &["a", "b"];
 const MATRICES: &[&str] = &["P", "Q"];
 const SCALARS: &[&str] = &["s", "t"];
 
-struct Writer {
+/// Writes one program.
+pub(crate) struct Writer {
     state: u64,
     text: String,
     depth: usize,
@@ -63,7 +65,7 @@ struct Writer {
 }
 
 impl Writer {
-    fn new(seed: u64) -> Writer {
+    pub(crate) fn new(seed: u64) -> Writer {
         Writer {
             state: seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ 0x1234_5678,
             text: String::new(),
@@ -91,7 +93,7 @@ impl Writer {
         self.text.push('\n');
     }
 
-    fn function(mut self) -> String {
+    pub(crate) fn function(mut self) -> String {
         self.text.push_str(
             "// data: idx below N\nfunction int first(int a, int b) { return a; }\n\
              function int last(int a, int b) { return b != 0 ? b : a; }\n\
