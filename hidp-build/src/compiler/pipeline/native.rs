@@ -67,7 +67,7 @@ pub(super) fn complete(units: &mut [SourceUnit], options: &Options, sink: &mut S
     for item in units.iter_mut().flat_map(|unit| natives(&mut unit.ast.items)) {
         match fields(item, &named, options) {
             Ok(fields) => item.fields = fields,
-            Err(diagnostic) => sink.push(diagnostic),
+            Err(diagnostic) => sink.push(*diagnostic),
         }
     }
 }
@@ -79,50 +79,64 @@ fn natives(items: &mut [Item]) -> impl Iterator<Item = &mut StructItem> {
     })
 }
 
-fn fields(item: &StructItem, named: &[String], options: &Options) -> Result<Vec<Field>, Diagnostic> {
+fn fields(item: &StructItem, named: &[String], options: &Options) -> Result<Vec<Field>, Box<Diagnostic>> {
     let (name, span) = (&item.name.name, item.name.span);
     let error = |code: Code, headline: String| Diagnostic::new(code, span, headline);
+    let rejected = |diagnostic: Diagnostic| Err(Box::new(diagnostic));
     if options.native_headers.is_empty() {
-        return Err(error(Code::HeaderNotNamed, format!("no header declares the extern struct `{name}`"))
-            .help("name its header in the build script: `hidp_build::Builder::header(\"src/native.h\")`"));
+        return rejected(
+            error(Code::HeaderNotNamed, format!("no header declares the extern struct `{name}`"))
+                .help("name its header in the build script: `hidp_build::Builder::header(\"src/native.h\")`"),
+        );
     }
     let Some(found) = &options.native_structs else {
         let version = env!("CARGO_PKG_VERSION");
-        return Err(error(Code::NativeStruct, format!("reading the fields of `{name}` needs the feature `bindgen`"))
-            .label("its fields stand in a C header")
-            .note("the feature needs libclang, which nothing else does")
-            .help(format!(
-                "enable it in `Cargo.toml`: `hidp-build = {{ version = \"{version}\", features = [\"bindgen\"] }}`"
-            ))
-            .help("or declare the struct with its fields: its Rust type has the layout of C"));
+        return rejected(
+            error(Code::NativeStruct, format!("reading the fields of `{name}` needs the feature `bindgen`"))
+                .label("its fields stand in a C header")
+                .note("the feature needs libclang, which nothing else does")
+                .help(format!(
+                    "enable it in `Cargo.toml`: `hidp-build = {{ version = \"{version}\", features = [\"bindgen\"] }}`"
+                ))
+                .help("or declare the struct with its fields: its Rust type has the layout of C"),
+        );
     };
     let Some(found) = found.iter().find(|found| found.name == *name) else {
-        return Err(error(Code::NativeStruct, format!("the headers define no struct `{name}`"))
-            .label("not found")
-            .note(format!("the build script names {}", listed(&options.native_headers))));
+        return rejected(
+            error(Code::NativeStruct, format!("the headers define no struct `{name}`"))
+                .label("not found")
+                .note(format!("the build script names {}", listed(&options.native_headers))),
+        );
     };
     if found.fields.is_empty() {
-        return Err(error(Code::NativeStruct, format!("the extern struct `{name}` has no fields"))
-            .label("empty, or not defined where it is declared"));
+        return rejected(
+            error(Code::NativeStruct, format!("the extern struct `{name}` has no fields"))
+                .label("empty, or not defined where it is declared"),
+        );
     }
     found.fields.iter().map(|field| completed(item, field, named)).collect()
 }
 
-fn completed(item: &StructItem, field: &NativeField, named: &[String]) -> Result<Field, Diagnostic> {
+fn completed(item: &StructItem, field: &NativeField, named: &[String]) -> Result<Field, Box<Diagnostic>> {
     let span = item.name.span;
+    let rejected = |diagnostic: Diagnostic| Err(Box::new(diagnostic));
     let about = format!("field `{}` of the extern struct `{}`", field.name, item.name.name);
     let ty = match &field.ty {
         NativeType::Scalar(scalar) => scalar.hidp_name().to_owned(),
         NativeType::Struct(inner) if named.contains(inner) => inner.clone(),
         NativeType::Struct(inner) => {
-            return Err(Diagnostic::new(Code::NativeStruct, span, format!("{about} is a struct that is not declared"))
-                .label(format!("holds a `{inner}`"))
-                .help(format!("declare it too: `extern struct {inner};`")));
+            return rejected(
+                Diagnostic::new(Code::NativeStruct, span, format!("{about} is a struct that is not declared"))
+                    .label(format!("holds a `{inner}`"))
+                    .help(format!("declare it too: `extern struct {inner};`")),
+            );
         }
         NativeType::Other(what) => {
-            return Err(Diagnostic::new(Code::NativeStruct, span, format!("{about} is {what}"))
-                .label("HiDP has no such fields")
-                .help("keep the struct on the C side, and hand its parts to native functions"));
+            return rejected(
+                Diagnostic::new(Code::NativeStruct, span, format!("{about} is {what}"))
+                    .label("HiDP has no such fields")
+                    .help("keep the struct on the C side, and hand its parts to native functions"),
+            );
         }
     };
     let name = Ident { name: field.name.clone(), span };

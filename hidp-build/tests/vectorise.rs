@@ -1,0 +1,183 @@
+//! Inner loops are vector code: in the assembly of every version of these kernels, an innermost loop works on packed numbers.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use hidp_build::compiler::emit::openmp::FLAGS;
+use hidp_build::compiler::pipeline::{InputFile, Options, PipelineInput, compile};
+use hidp_build::compiler::source::SourceMap;
+
+const MORE: &str = "\
+function saxpy
+input float _a, x[N];
+inout float y[N];
+{ y = _a * x + y; }
+
+function dot64
+input double x[N], y[N];
+output double _sum;
+{
+  map { i := [0:N); _t = x[i] * y[i]; } reduce(\"+\", _sum, _t, i := [*]);
+}
+";
+
+/// An entry, and the instructions one of which its inner loops must hold: those that do its arithmetic.
+const EXPECTED: [(&str, &str, &[&str]); 9] = [
+    ("saxpy", "ps", &["vfmadd"]),
+    ("dot", "ps", &["vfmadd"]),
+    ("dot64", "pd", &["vfmadd"]),
+    ("triad", "ps", &["vfmadd"]),
+    ("row_sums", "ps", &["vadd"]),
+    ("column_sums", "ps", &["vadd"]),
+    ("GEMM", "ps", &["vfmadd"]),
+    ("jacobi7", "pd", &["vadd", "vfmadd"]),
+    ("himeno", "ps", &["vfmadd", "vfnmadd", "vfmsub"]),
+];
+
+/// Whether the compiler makes code for this machine's sort of processor, and reads GCC's options.
+fn compiler() -> Option<String> {
+    let name = std::env::var("CXX").unwrap_or_else(|_| "g++".into());
+    let version = Command::new(&name).arg("--version").output().ok()?;
+    let is_gcc = String::from_utf8_lossy(&version.stdout).contains("Free Software Foundation");
+    (is_gcc && cfg!(all(target_arch = "x86_64", target_os = "linux"))).then_some(name)
+}
+
+/// The generated C++ of all entries, one file a program.
+fn programs() -> Vec<String> {
+    let cases = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/cases/run");
+    let read = |name: &str| fs::read_to_string(cases.join(name)).expect("the case is there");
+    [MORE.to_owned(), read("dense.hdp"), read("stencil.hdp")].map(|text| generated(&text)).into()
+}
+
+fn generated(text: &str) -> String {
+    let mut sources = SourceMap::new();
+    let id = sources.add("k.hdp", text);
+    let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
+    let options = Options { line_directives: false, ..Options::default() };
+    let output = compile(&PipelineInput { sources, files, options });
+    assert!(!output.cpp.is_empty(), "{:?}", output.diagnostics);
+    output.cpp[0].text.clone()
+}
+
+/// Assembly in which functions of the same code do not share it, so that each version is found.
+fn assembly(compiler: &str, cpp: &str, name: &str, isa: &str, more: &[&str]) -> String {
+    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("vectorise");
+    fs::create_dir_all(&folder).expect("a folder for outputs");
+    let (input, output) = (folder.join(format!("{name}.cpp")), folder.join(format!("{name}.s")));
+    fs::write(&input, cpp).expect("the file can be written");
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let mut command = Command::new(compiler);
+    command
+        .args(FLAGS)
+        .args([&format!("-march=x86-64-{isa}"), &format!("-DHIDP_ISA={isa}"), "-fopenmp", "-fno-ipa-icf", "-S"])
+        .args(more);
+    command.arg("-I").arg(root.join("hidp-std/include")).arg("-I").arg(root.join("hidp-sys/include"));
+    let said = command.arg("-o").arg(&output).arg(&input).output().expect("the compiler runs");
+    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    fs::read_to_string(output).expect("the assembly is there")
+}
+
+/// The lines of each function.
+fn functions(assembly: &str) -> BTreeMap<&str, Vec<&str>> {
+    let mut functions: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut current = "";
+    for line in assembly.lines() {
+        match line.strip_suffix(':') {
+            Some(label) if !label.starts_with('.') => current = label,
+            _ => functions.entry(current).or_default().push(line.trim()),
+        }
+    }
+    functions
+}
+
+/// The loops of a function that hold no other: from a label to a jump back to it.
+fn inner_loops<'a>(lines: &[&'a str]) -> Vec<Vec<&'a str>> {
+    let labels: BTreeMap<&str, usize> =
+        lines.iter().enumerate().filter_map(|(at, line)| Some((line.strip_suffix(':')?, at))).collect();
+    let mut loops: Vec<(usize, usize)> = Vec::new();
+    for (at, line) in lines.iter().enumerate() {
+        let mut words = line.split_whitespace();
+        let (Some(word), Some(label)) = (words.next(), words.next()) else { continue };
+        if let (true, Some(&start)) = (word.starts_with('j'), labels.get(label).filter(|&&start| start < at)) {
+            loops.push((start, at));
+        }
+    }
+    let holds =
+        |outer: &(usize, usize), inner: &(usize, usize)| outer != inner && outer.0 <= inner.0 && inner.1 <= outer.1;
+    let inner = loops.iter().filter(|outer| !loops.iter().any(|inner| holds(outer, inner)));
+    inner.map(|&(start, end)| lines[start..end].to_vec()).collect()
+}
+
+/// Whether the line is one of the instructions, on vectors of 32 bytes or more.
+fn is_packed(line: &str, kinds: &[&str], element: &str) -> bool {
+    let mnemonic = line.split_whitespace().next().unwrap_or("");
+    let wide = line.contains("%ymm") || line.contains("%zmm");
+    wide && mnemonic.ends_with(element) && kinds.iter().any(|kind| mnemonic.starts_with(kind))
+}
+
+/// Versions without such a loop, as `dot rows`, and how many were looked at.
+fn scalar_versions(assembly: &str, isa: &str) -> (Vec<String>, usize) {
+    let functions = functions(assembly);
+    let (mut scalar, mut seen) = (Vec::new(), 0);
+    for (entry, element, kinds) in EXPECTED {
+        let prefix = format!("hidp1_k_1k_{entry}_");
+        let suffix = format!("_{isa}");
+        let versions = functions.keys().filter_map(|name| name.strip_prefix(&prefix)?.strip_suffix(&suffix));
+        for version in versions {
+            seen += 1;
+            // Kernels are inlined into the host function, outlined for OpenMP, or stand for themselves.
+            let kernel = format!("entry_k_1k_{entry}12_GLOBAL__N_1");
+            let (host, kernel_name) = (format!("{prefix}{version}{suffix}"), format!("{version}_"));
+            let own = functions.iter().filter(|(name, _)| {
+                name.contains(&host)
+                    || name.split_once(&kernel).is_some_and(|(_, rest)| {
+                        rest.trim_start_matches(|c: char| c.is_ascii_digit()).starts_with(&kernel_name)
+                    })
+            });
+            let mut loops = own.flat_map(|(_, lines)| inner_loops(lines));
+            if !loops.any(|body| body.iter().any(|line| is_packed(line, kinds, element))) {
+                scalar.push(format!("{entry} {version}"));
+            }
+        }
+    }
+    (scalar, seen)
+}
+
+fn check(isa: &str) {
+    let Some(compiler) = compiler() else {
+        println!("skipped: not GCC for x86-64");
+        return;
+    };
+    let (mut scalar, mut seen) = (Vec::new(), 0);
+    for (at, cpp) in programs().iter().enumerate() {
+        let assembly = assembly(&compiler, cpp, &format!("{isa}_{at}"), isa, &[]);
+        let (found, looked_at) = scalar_versions(&assembly, isa);
+        scalar.extend(found);
+        seen += looked_at;
+    }
+    assert!(scalar.is_empty(), "no vector code for {isa} in {scalar:?}");
+    assert!(seen >= 2 * EXPECTED.len(), "only {seen} versions were found");
+}
+
+#[test]
+fn every_version_is_vector_code_for_v3() {
+    check("v3");
+}
+
+#[test]
+fn every_version_is_vector_code_for_v4() {
+    check("v4");
+}
+
+#[test]
+fn scalar_code_is_noticed() {
+    let Some(compiler) = compiler() else {
+        println!("skipped: not GCC for x86-64");
+        return;
+    };
+    let flags = ["-fno-tree-loop-vectorize", "-fno-tree-slp-vectorize"];
+    let (scalar, seen) = scalar_versions(&assembly(&compiler, &generated(MORE), "scalar", "v3", &flags), "v3");
+    assert!(seen > 0 && scalar.len() == seen, "of {seen} only {scalar:?}");
+}
