@@ -85,11 +85,15 @@ fn dot() -> Case {
 
     let hidp = {
         let (x, y) = (x.clone(), y.clone());
-        move || drop(black_box(blas::dot(&cx, &x[..], &y[..]).expect("dot runs")))
+        move || {
+            black_box(blas::dot(&cx, &x[..], &y[..]).expect("dot runs"));
+        }
     };
     let openmp = {
         let (x, y) = (x.clone(), y.clone());
-        move || drop(black_box(peers::dot(&x, &y)))
+        move || {
+            black_box(peers::dot(&x, &y));
+        }
     };
     let rayon = move || {
         let parts = x.par_chunks(1 << 16).zip(y.par_chunks(1 << 16));
