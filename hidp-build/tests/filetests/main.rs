@@ -23,6 +23,7 @@ mod random_native;
 mod render;
 mod run;
 mod same;
+mod sanitized;
 mod stated;
 mod subject;
 mod suggestion;

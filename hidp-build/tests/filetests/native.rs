@@ -13,6 +13,8 @@ use hidp_build::compiler::emit::openmp::FLAGS;
 use hidp_sys::{HIDP_OK, hidp_call, hidp_context, hidp_entry, hidp_fault};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
+use crate::sanitized;
+
 /// An instruction set: what symbols end in, and the compiler's flags for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Isa {
@@ -180,6 +182,9 @@ impl Kernels {
         let isa_macro = format!("-DHIDP_ISA={}", isa.name);
         let mut flags: Vec<&str> = isa.flags.to_vec();
         flags.extend([isa_macro.as_str(), "-DHIDP_WORK_PER_THREAD=1", "-DHIDP_TURN=1024"]);
+        if std::env::var_os(sanitized::VARIABLE).is_some() {
+            flags.extend(sanitized::FLAGS);
+        }
         let key = flags.iter().fold(hash(headers_hash(), cpp.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
         let output = folder().join(format!("{stem}-{key:016x}.so"));
         let source = folder().join(format!("{stem}-{key:016x}.cpp"));
