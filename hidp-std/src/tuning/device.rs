@@ -44,7 +44,7 @@ impl Device {
 
 #[cfg(target_arch = "x86_64")]
 fn detect() -> Device {
-    use std::arch::x86_64::{__cpuid, CpuidResult};
+    use std::arch::x86_64::CpuidResult;
 
     let bytes = |registers: &[u32]| -> String {
         let bytes: Vec<u8> = registers.iter().flat_map(|register| register.to_le_bytes()).collect();
@@ -52,19 +52,27 @@ fn detect() -> Device {
         // Records are text in double quotes, without escapes.
         text.replace(['"', '\\', '#'], " ").split_whitespace().collect::<Vec<_>>().join(" ")
     };
-    // Every 64-bit processor answers these.
-    let CpuidResult { ebx, ecx, edx, .. } = __cpuid(0);
+    let CpuidResult { ebx, ecx, edx, .. } = cpuid(0);
     let vendor = bytes(&[ebx, edx, ecx]);
-    let signature = __cpuid(1).eax;
+    let signature = cpuid(1).eax;
     let (base, extended) = ((signature >> 8) & 15, (signature >> 20) & 255);
     let family = if base == 15 { base + extended } else { base };
-    let brand = if __cpuid(0x8000_0000).eax >= 0x8000_0004 {
-        let parts = (0x8000_0002..=0x8000_0004).map(|leaf| __cpuid(leaf));
+    let brand = if cpuid(0x8000_0000).eax >= 0x8000_0004 {
+        let parts = (0x8000_0002..=0x8000_0004).map(cpuid);
         bytes(&parts.flat_map(|part| [part.eax, part.ebx, part.ecx, part.edx]).collect::<Vec<_>>())
     } else {
         String::new()
     };
     Device { name: brand, architecture: format!("{vendor} family {family}"), vendor }
+}
+
+#[cfg(target_arch = "x86_64")]
+fn cpuid(leaf: u32) -> std::arch::x86_64::CpuidResult {
+    // SAFETY: every 64-bit processor has the instruction. (Newer versions of Rust know.)
+    #[allow(unused_unsafe)]
+    unsafe {
+        std::arch::x86_64::__cpuid(leaf)
+    }
 }
 
 #[cfg(not(target_arch = "x86_64"))]

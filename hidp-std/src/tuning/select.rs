@@ -143,7 +143,7 @@ pub(crate) mod tests {
         let rows = |record: Record| Record { rules: "otherwise: rows", ..record };
         let architecture = Record { device: "Model 4", ..GOOD };
         let vendor = Record { device: "Model 4", architecture: "Maker family 8", ..GOOD };
-        assert_eq!(best(&[vendor.clone()]), Some(1));
+        assert_eq!(best(std::slice::from_ref(&vendor)), Some(1));
         assert_eq!(best(&[vendor.clone(), rows(architecture.clone())]), Some(0));
         assert_eq!(best(&[rows(vendor.clone()), rows(architecture.clone()), GOOD]), Some(1));
         assert_eq!(best(&[GOOD, rows(vendor)]), Some(1));

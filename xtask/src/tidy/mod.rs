@@ -28,6 +28,7 @@ pub(crate) fn run() -> Result<()> {
     let mut findings = layers::check(&files)?;
     findings.extend(text::check(&files)?);
     findings.extend(headers::check(&files)?);
+    findings.extend(copies()?);
     if !crate::bindings::are_current()? {
         let bindings = Path::new("hidp-sys/src/bindings.rs");
         findings.push(Finding::new(bindings, 1, "the ABI's header has changed: run `cargo xtask bindings`"));
@@ -40,6 +41,14 @@ pub(crate) fn run() -> Result<()> {
     }
     eprintln!("tidy: {} files are in order", files.len());
     Ok(())
+}
+
+/// Two crates that do not depend on one another read the same files.
+fn copies() -> Result<Vec<Finding>> {
+    let [one, other] = ["hidp-build/src/compiler/target/subset.rs", "hidp-std/src/tuning/subset.rs"].map(PathBuf::from);
+    let same = std::fs::read(&one)? == std::fs::read(&other)?;
+    let finding = || Finding::new(&other, 1, format!("is not the same text as {}", one.display()));
+    Ok(if same { Vec::new() } else { vec![finding()] })
 }
 
 /// Files that git tracks or would track, in order. A source package without git has every file below the root.
