@@ -10,6 +10,9 @@
 #pragma once
 
 #include <stdint.h>
+#if defined(__unix__) || defined(__APPLE__)
+#include <sched.h>
+#endif
 
 #include <hidp/abi.hpp>
 #include <hidp/host.hpp>
@@ -25,10 +28,17 @@ constexpr int64_t kScanBlockBytes = int64_t{256} << 10;
 constexpr int64_t kScanTile = 1024;
 constexpr int64_t kStreamedScan = int64_t{32} << 20;
 
-HIDP_INLINE void pause_briefly() {
-#if defined(__x86_64__) || defined(__i386__)
-  __builtin_ia32_pause();
+// Looks again and again; after a while the thread that is waited for probably has no core, and gets this one.
+constexpr int kPatience = 512;
+inline void wait_until_ready(const int64_t *ready) {
+  for (int looks = 0; __atomic_load_n(ready, __ATOMIC_ACQUIRE) == 0; ++looks) {
+#if defined(__unix__) || defined(__APPLE__)
+    if (looks >= kPatience) sched_yield();
 #endif
+#if defined(__x86_64__) || defined(__i386__)
+    __builtin_ia32_pause();
+#endif
+  }
 }
 
 template <class T, class Op, class In>
@@ -66,7 +76,7 @@ class TeamScan {
     bool has_before = has_init_;
     if (block > 0) {
       // A part that failed hands on as well, so that nobody waits for ever.
-      while (__atomic_load_n(&ready_[block - 1], __ATOMIC_ACQUIRE) == 0) pause_briefly();
+      wait_until_ready(&ready_[block - 1]);
       before = prefix_[block - 1];
       has_before = true;
     }

@@ -77,7 +77,7 @@ inline bool team_segmented_sort(Host &host, const SegmentSites &sites, const K *
       [=](Worker &worker, int64_t, int64_t low, int64_t length) {
         if (length == 0) return;
         ScratchBlock block(worker);
-        K *keys = length > kInsertionMost ? scratch<K>(worker, length, false, sites.memory) : out_key;
+        K *keys = length > kShortMost ? scratch<K>(worker, length, false, sites.memory) : out_key;
         if (keys != nullptr) thread_sort(in_key + low, out_key + low, length, descending, keys);
       },
       [=, &host](int64_t, int64_t low, int64_t length) {
@@ -95,7 +95,7 @@ inline bool team_segmented_sort(Host &host, const SegmentSites &sites, const K *
       [=](Worker &worker, int64_t, int64_t low, int64_t length) {
         if (length == 0) return;
         ScratchBlock block(worker);
-        const bool needed = length > kInsertionMost;
+        const bool needed = length > kShortMost;
         K *keys = needed ? scratch<K>(worker, length, false, sites.memory) : out_key;
         V *values = needed ? scratch<V>(worker, length, false, sites.memory) : out_val;
         if (keys != nullptr && values != nullptr)

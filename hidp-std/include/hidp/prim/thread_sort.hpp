@@ -3,18 +3,24 @@
 // Called by: a worker. Run by: that worker alone. Result: in out_key (and out_val), valid when it returns.
 // Scratch: n keys and n values, given by the caller. in is out, or scratch (which is clobbered), or overlaps neither.
 //
-// Insertion sort up to kInsertionMost elements, merges of such runs while they are short, least-significant-digit radix
+// Up to kShortMost elements by their ranks, counted in vector lanes without branches; insertion sort of what is too wide for
+// that; merges of such runs while they are short, least-significant-digit radix
 // sort with 8-bit digits over the bits that vary beyond (Knuth, TAOCP 3, 5.2.5).
 #pragma once
 
 #include <stdint.h>
 
+#include <type_traits>
+
 #include <hidp/abi.hpp>
 #include <hidp/prim/radix_key.hpp>
+#include <hidp/prim/vector.hpp>
 
 HIDP_NAMESPACE_BEGIN
 
-constexpr int64_t kInsertionMost = 24;
+constexpr int64_t kShortMost = 32;
+// Fewer are faster by insertion.
+constexpr int64_t kRankLeast = 4;
 // A radix pass costs as much as merging so many elements for each digit.
 constexpr int64_t kMergePerDigit = 16;
 
@@ -63,6 +69,51 @@ inline void insertion_sort(SortRun<K, V> in, SortRun<K, V> out, int64_t n, Radix
   }
 }
 
+// Every element's rank is how many are smaller, or equal and before it. All pairs are compared, a vector at a time; the lanes
+// behind the last element rank nothing. in and out may be equal.
+template <class K, class V>
+inline void rank_sort(SortRun<K, V> in, SortRun<K, V> out, int64_t n, RadixWord<K> flip) {
+  using U = RadixWord<K>;
+  constexpr int64_t lanes = kLanes<U>;
+  constexpr int64_t room = kShortMost > lanes ? kShortMost : lanes;
+  alignas(64) U word[room] = {}, rank[room];
+  K key[kShortMost];
+  for (int64_t i = 0; i < n; ++i) {
+    key[i] = in.key[i];
+    word[i] = radix_word(key[i], flip);
+  }
+  Vector<U> numbers;
+  for (int64_t lane = 0; lane < lanes; ++lane) numbers[lane] = static_cast<U>(lane);
+  for (int64_t first = 0; first < n; first += lanes) {
+    const Vector<U> own = load_vector(word + first);
+    const Vector<U> position = numbers + broadcast(static_cast<U>(first));
+    Vector<U> before = {};
+    for (int64_t j = 0; j < n; ++j) {
+      const Vector<U> other = broadcast(word[j]);
+      before -= (Vector<U>)((other < own) | ((other == own) & (broadcast(static_cast<U>(j)) < position)));
+    }
+    store_vector(rank + first, before);
+  }
+  if constexpr (std::is_same_v<V, NoValue>) {
+    for (int64_t i = 0; i < n; ++i) out.key[rank[i]] = key[i];
+  } else {
+    V val[kShortMost];
+    for (int64_t i = 0; i < n; ++i) val[i] = in.val[i];
+    for (int64_t i = 0; i < n; ++i) {
+      out.key[rank[i]] = key[i];
+      out.val[rank[i]] = val[i];
+    }
+  }
+}
+
+// n <= kShortMost.
+template <class K, class V>
+inline void short_sort(SortRun<K, V> in, SortRun<K, V> out, int64_t n, RadixWord<K> flip) {
+  constexpr bool narrow = std::is_same_v<V, NoValue> || sizeof(V) <= 16;
+  if (!narrow || n < kRankLeast) insertion_sort(in, out, n, flip);
+  else rank_sort(in, out, n, flip);
+}
+
 // Merges from[0, middle) and from[middle, n); equal keys of the first part go first.
 template <class K, class V>
 inline void merge_runs(SortRun<K, V> from, SortRun<K, V> to, int64_t middle, int64_t n, RadixWord<K> flip) {
@@ -80,14 +131,14 @@ inline void merge_runs(SortRun<K, V> from, SortRun<K, V> to, int64_t middle, int
 template <class K, class V>
 inline void merge_sort(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, RadixWord<K> flip) {
   int levels = 0;
-  for (int64_t width = kInsertionMost; width < n; width *= 2) ++levels;
+  for (int64_t width = kShortMost; width < n; width *= 2) ++levels;
   // The last merge must end in out.
   SortRun<K, V> from = levels % 2 == 0 ? out : scratch, to = levels % 2 == 0 ? scratch : out;
-  for (int64_t low = 0; low < n; low += kInsertionMost) {
-    const int64_t length = n - low < kInsertionMost ? n - low : kInsertionMost;
-    insertion_sort(in.at(low), from.at(low), length, flip);
+  for (int64_t low = 0; low < n; low += kShortMost) {
+    const int64_t length = n - low < kShortMost ? n - low : kShortMost;
+    short_sort(in.at(low), from.at(low), length, flip);
   }
-  for (int64_t width = kInsertionMost; width < n; width *= 2) {
+  for (int64_t width = kShortMost; width < n; width *= 2) {
     for (int64_t low = 0; low < n; low += 2 * width) {
       const int64_t length = n - low < 2 * width ? n - low : 2 * width;
       merge_runs(from.at(low), to.at(low), length < width ? length : width, length, flip);
@@ -146,7 +197,7 @@ inline void radix_sort(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratc
 // Sorts words that may differ in their low `bits` bits only.
 template <class K, class V>
 inline void sort_low_bits(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, int bits, RadixWord<K> flip) {
-  if (n <= kInsertionMost) insertion_sort(in, out, n, flip);
+  if (n <= kShortMost) short_sort(in, out, n, flip);
   else if (bits == 0) copy_run(out, in, n);
   else if (n <= kMergePerDigit * ((bits + kDigitBits - 1) / kDigitBits)) merge_sort(in, out, scratch, n, flip);
   else radix_sort(in, out, scratch, n, bits, flip);
@@ -157,7 +208,7 @@ template <class K>
 inline void thread_sort(const K *in_key, K *out_key, int64_t n, bool descending, K *scratch_key) {
   using Run = SortRun<K, NoValue>;
   const RadixWord<K> flip = descending ? static_cast<RadixWord<K>>(~RadixWord<K>{0}) : RadixWord<K>{0};
-  const int bits = n <= kInsertionMost ? 1 : bit_length(varying_bits(in_key, n));
+  const int bits = n <= kShortMost ? 1 : bit_length(varying_bits(in_key, n));
   sort_low_bits(Run{const_cast<K *>(in_key)}, Run{out_key}, Run{scratch_key}, n, bits, flip);
 }
 
@@ -167,7 +218,7 @@ inline void thread_sort(const K *in_key, K *out_key, const V *in_val, V *out_val
                         V *scratch_val) {
   using Run = SortRun<K, V>;
   const RadixWord<K> flip = descending ? static_cast<RadixWord<K>>(~RadixWord<K>{0}) : RadixWord<K>{0};
-  const int bits = n <= kInsertionMost ? 1 : bit_length(varying_bits(in_key, n));
+  const int bits = n <= kShortMost ? 1 : bit_length(varying_bits(in_key, n));
   sort_low_bits(Run{const_cast<K *>(in_key), const_cast<V *>(in_val)}, Run{out_key, out_val}, Run{scratch_key, scratch_val}, n,
                 bits, flip);
 }
