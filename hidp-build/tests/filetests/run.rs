@@ -126,12 +126,16 @@ fn compiled(
         // How work is shared out is the same on every instruction set.
         let threads: &[u32] = if number > 0 || big { &[3] } else { &[1, 2, 3] };
         for unit in subject.units(entry) {
+            let mut first = None;
             for &threads in threads {
                 let outcome = Context::with(threads, |cx| subject.call(kernels, (entry, unit), request, cx));
                 outcome
                     .and_then(|found| {
                         subject.agree(request, &found, case.says("exact"))?;
-                        also(&found)
+                        also(&found)?;
+                        let Outcome::Results(found) = found else { return Ok(()) };
+                        let same = same::args(first.get_or_insert_with(|| found.clone()), &found, true);
+                        same.map_err(|why| format!("other bits than with one thread: {why}"))
                     })
                     .map_err(|why| format!("{}, plan {}, {threads} threads: {why}", kernels.isa(), unit.plan))?;
             }
