@@ -134,7 +134,7 @@ namespace entry_k_7atomics_atomics {
     const int64_t N_4 = host.dim(0);
     const int64_t B_5 = host.dim(1);
     if (!(1L <= hidp::div<int64_t>(288230376151711744L, hidp::max<int64_t>(B_5, 1L)))) {
-      host.trap.raise(0, 2, 1L, B_5);
+      host.trap.raise(0, 1, B_5);
       return host.finish();
     }
     int32_t *const local_6 = host.alloc<int32_t>(B_5, true, 1);
@@ -149,7 +149,7 @@ namespace entry_k_7atomics_atomics {
         if (s_7 == 1) {
           goto next_0;
         }
-        const int64_t work_8 = N_4 * 3L;
+        const int64_t work_8 = (N_4 + N_4) + N_4;
         {
           const bool ok = hidp::launch_static(host, N_4, 64, work_8, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
             rows_map0_k0(worker, N_4, count_1, B_5, key_0, low_2, begin, end);
@@ -160,14 +160,14 @@ namespace entry_k_7atomics_atomics {
 next_0:;
       s_7 = s_7 + 1;
     }
-    const int64_t work_9 = N_4 * 2L;
+    const int64_t work_9 = N_4 + N_4;
     {
       const bool ok = hidp::launch_static(host, N_4, 64, work_9, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         rows_map1_k1(worker, N_4, local_6, B_5, key_0, begin, end);
       });
       if (!ok) return host.finish();
     }
-    const int64_t work_10 = B_5 * 2L;
+    const int64_t work_10 = B_5 + B_5;
     const bool large_11 = (B_5 * 4L) >= 33554432L;
     {
       const bool ok = hidp::launch_static(host, B_5, 64, work_10, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
@@ -188,7 +188,7 @@ next_0:;
     const int64_t N_4 = host.dim(0);
     const int64_t B_5 = host.dim(1);
     if (!(1L <= hidp::div<int64_t>(288230376151711744L, hidp::max<int64_t>(B_5, 1L)))) {
-      host.trap.raise(0, 2, 1L, B_5);
+      host.trap.raise(0, 1, B_5);
       return host.finish();
     }
     int32_t *const local_6 = host.alloc<int32_t>(B_5, true, 1);
@@ -203,7 +203,7 @@ next_0:;
         if (s_7 == 1) {
           goto next_0;
         }
-        [[maybe_unused]] const int64_t work_8 = N_4 * 3L;
+        [[maybe_unused]] const int64_t work_8 = (N_4 + N_4) + N_4;
         {
           const bool ok = hidp::launch_serial(host, N_4, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
             serial_map0_k0(worker, N_4, count_1, B_5, key_0, low_2, begin, end);
@@ -214,14 +214,14 @@ next_0:;
 next_0:;
       s_7 = s_7 + 1;
     }
-    [[maybe_unused]] const int64_t work_9 = N_4 * 2L;
+    [[maybe_unused]] const int64_t work_9 = N_4 + N_4;
     {
       const bool ok = hidp::launch_serial(host, N_4, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         serial_map1_k1(worker, N_4, local_6, B_5, key_0, begin, end);
       });
       if (!ok) return host.finish();
     }
-    [[maybe_unused]] const int64_t work_10 = B_5 * 2L;
+    [[maybe_unused]] const int64_t work_10 = B_5 + B_5;
     const bool large_11 = (B_5 * 4L) >= 33554432L;
     {
       const bool ok = hidp::launch_serial(host, B_5, [=](hidp::Worker &worker, int64_t begin, int64_t end) {

@@ -61,7 +61,7 @@ namespace entry_k_6gather_gather {
     double *const y_2 = host.param<double>(2);
     const int64_t M_3 = host.dim(0);
     const int64_t N_4 = host.dim(1);
-    const int64_t work_5 = N_4 * 2L;
+    const int64_t work_5 = N_4 + N_4;
     {
       const bool ok = hidp::launch_static(host, N_4, 64, work_5, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         rows_map0_k0(worker, N_4, y_2, index_1, x_0, M_3, begin, end);
@@ -79,7 +79,7 @@ namespace entry_k_6gather_gather {
     double *const y_2 = host.param<double>(2);
     const int64_t M_3 = host.dim(0);
     const int64_t N_4 = host.dim(1);
-    [[maybe_unused]] const int64_t work_5 = N_4 * 2L;
+    [[maybe_unused]] const int64_t work_5 = N_4 + N_4;
     {
       const bool ok = hidp::launch_serial(host, N_4, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         serial_map0_k0(worker, N_4, y_2, index_1, x_0, M_3, begin, end);

@@ -129,7 +129,7 @@ namespace entry_k_6narrow_narrow {
     int64_t *const limits_7 = host.param<int64_t>(7);
     bool *const odd_8 = host.param<bool>(8);
     const int64_t N_9 = host.dim(0);
-    const int64_t work_10 = N_9 * 6L;
+    const int64_t work_10 = ((((N_9 + N_9) + N_9) + N_9) + N_9) + N_9;
     const bool large_11 = (N_9 * 16L) >= 33554432L;
     {
       const bool ok = hidp::launch_static(host, N_9, 64, work_10, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
@@ -153,7 +153,7 @@ namespace entry_k_6narrow_narrow {
     int64_t *const limits_7 = host.param<int64_t>(7);
     bool *const odd_8 = host.param<bool>(8);
     const int64_t N_9 = host.dim(0);
-    [[maybe_unused]] const int64_t work_10 = N_9 * 6L;
+    [[maybe_unused]] const int64_t work_10 = ((((N_9 + N_9) + N_9) + N_9) + N_9) + N_9;
     const bool large_11 = (N_9 * 16L) >= 33554432L;
     {
       const bool ok = hidp::launch_serial(host, N_9, [=](hidp::Worker &worker, int64_t begin, int64_t end) {

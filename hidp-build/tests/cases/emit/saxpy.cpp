@@ -27,7 +27,7 @@ namespace entry_k_5saxpy_saxpy {
     float *const y_2 = host.param<float>(2);
     const int64_t N_3 = host.dim(0);
     const float a_4 = a_0[0];
-    const int64_t work_5 = N_3 * 2L;
+    const int64_t work_5 = N_3 + N_3;
     {
       const bool ok = hidp::launch_static(host, N_3, 64, work_5, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         rows_map0_k0(worker, N_3, a_4, x_1, y_2, begin, end);
@@ -45,7 +45,7 @@ namespace entry_k_5saxpy_saxpy {
     float *const y_2 = host.param<float>(2);
     const int64_t N_3 = host.dim(0);
     const float a_4 = a_0[0];
-    [[maybe_unused]] const int64_t work_5 = N_3 * 2L;
+    [[maybe_unused]] const int64_t work_5 = N_3 + N_3;
     {
       const bool ok = hidp::launch_serial(host, N_3, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         serial_map0_k0(worker, N_3, a_4, x_1, y_2, begin, end);

@@ -66,7 +66,7 @@ namespace entry_k_5words_namespace {
     int64_t *const virtual_2 = host.param<int64_t>(2);
     union_1 *const typename_3 = host.param<union_1>(3);
     const int64_t linux_4 = host.dim(0);
-    const int64_t work_5 = linux_4 * 5L;
+    const int64_t work_5 = (((linux_4 + linux_4) + linux_4) + linux_4) + linux_4;
     {
       const bool ok = hidp::launch_static(host, linux_4, 64, work_5, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         rows_map0_k0(worker, linux_4, template_0, auto_1, virtual_2, typename_3, begin, end);
@@ -84,7 +84,7 @@ namespace entry_k_5words_namespace {
     int64_t *const virtual_2 = host.param<int64_t>(2);
     union_1 *const typename_3 = host.param<union_1>(3);
     const int64_t linux_4 = host.dim(0);
-    [[maybe_unused]] const int64_t work_5 = linux_4 * 5L;
+    [[maybe_unused]] const int64_t work_5 = (((linux_4 + linux_4) + linux_4) + linux_4) + linux_4;
     {
       const bool ok = hidp::launch_serial(host, linux_4, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         serial_map0_k0(worker, linux_4, template_0, auto_1, virtual_2, typename_3, begin, end);
