@@ -40,10 +40,10 @@ pub(super) struct Test {
 pub(super) type Choice = (Vec<Test>, usize);
 
 /// Splits of the tree below one another.
-const MOST_DEPTH: usize = 3;
+const MOST_DEPTH: usize = 4;
 /// What a split must save at least: in total, and for each point.
 const SAVED: f64 = 0.05;
-const SAVED_EACH: f64 = 0.005;
+const SAVED_EACH: f64 = 0.001;
 
 /// Rules, the first that holds decides, the last always does.
 pub(super) fn fit(points: &[&Point], versions: usize) -> Vec<Choice> {

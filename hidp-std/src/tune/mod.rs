@@ -105,6 +105,9 @@ impl Tuner {
             let names: Vec<&str> = self.entries.iter().map(|entry| entry.name).collect();
             return Err(format!("no entry is called so; there are: {}", names.join(", ")));
         }
+        if let Some(load) = load().filter(|load| *load > f64::from(cx.threads()) * 0.5) {
+            eprintln!("warning: other programs are running (load average {load}) and disturb the measurements");
+        }
         let mut file = record::File::open(&self.file)?;
         let mut partial = partial::Partial::open(&self.file, self.fresh)?;
         let end = Instant::now() + self.budget;
@@ -129,6 +132,11 @@ impl Tuner {
     fn wants(&self, entry: &Entry) -> bool {
         self.only.as_ref().is_none_or(|only| entry.name.contains(only.as_str()))
     }
+}
+
+/// How many threads of other programs ran in the last minute, on average; `None` where the system does not say.
+fn load() -> Option<f64> {
+    std::fs::read_to_string("/proc/loadavg").ok()?.split(' ').next()?.parse().ok()
 }
 
 fn cannot_write(path: &std::path::Path, error: &std::io::Error) -> String {
