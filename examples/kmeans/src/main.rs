@@ -43,9 +43,8 @@ fn main() -> Result<()> {
 
 /// Steps until the error falls by less than a thousandth, at most `steps`.
 fn cluster(cx: &Context, point: &Array2<f32>, clusters: usize, steps: usize) -> hidp_std::Result<Clusters> {
-    let (points, dims) = point.dim();
-    // Every few-th point is a first centre.
-    let centre = Array2::from_shape_fn((clusters, dims), |(k, d)| point[[k * points / clusters, d]]);
+    let points = point.nrows();
+    let centre = first_centres(point, clusters);
     let mut found = Clusters { centre, cluster: vec![0; points], errors: Vec::new() };
     for _ in 0..steps {
         let error = assign(cx, point, &found.centre, &mut found.cluster)?;
@@ -57,6 +56,24 @@ fn cluster(cx: &Context, point: &Array2<f32>, clusters: usize, steps: usize) -> 
         update(cx, point, &found.cluster, &mut found.centre)?;
     }
     Ok(found)
+}
+
+/// The first point, then always the one of the first thousand that is farthest from all chosen so far (Gonzalez, Clustering to
+/// minimize the maximum intercluster distance, 1985).
+fn first_centres(point: &Array2<f32>, clusters: usize) -> Array2<f32> {
+    let sample = point.nrows().min(1000.max(clusters));
+    let mut distance = vec![f32::INFINITY; sample];
+    let mut chosen = 0;
+    let mut centre = Array2::zeros((clusters, point.ncols()));
+    for mut row in centre.rows_mut() {
+        row.assign(&point.row(chosen));
+        for (i, distance) in distance.iter_mut().enumerate() {
+            let squared = (&point.row(i) - &row).mapv(|d| d * d).sum();
+            *distance = distance.min(squared);
+        }
+        chosen = (0..sample).max_by(|&a, &b| distance[a].total_cmp(&distance[b])).unwrap_or(0);
+    }
+    centre
 }
 
 /// Points in round clouds around places on a spiral.
@@ -104,7 +121,7 @@ mod tests {
         for (points, clusters) in [(1, 1), (7, 3), (1000, 5), (5003, 17)] {
             let point = blobs(points, clusters);
             let found = cluster(&cx, &point, clusters, 1).unwrap();
-            let first = Array2::from_shape_fn((clusters, 2), |(k, d)| point[[k * points / clusters, d]]);
+            let first = first_centres(&point, clusters);
             let squared = |i: usize, k: usize| {
                 let (dx, dy) = (point[[i, 0]] - first[[k, 0]], point[[i, 1]] - first[[k, 1]]);
                 f64::from(dx) * f64::from(dx) + f64::from(dy) * f64::from(dy)

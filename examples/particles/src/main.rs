@@ -39,7 +39,7 @@ impl Box2 {
         let side = ((0.5 / self.radius) as i32).max(1);
         for _ in 0..steps {
             let (position, velocity) = (&mut self.position, &mut self.velocity);
-            step(cx, position, velocity, STEP, self.radius, 20_000.0, self.damping, self.gravity, side)?;
+            step(cx, position, velocity, STEP, self.radius, 400_000.0, self.damping, self.gravity, side)?;
         }
         Ok(())
     }
