@@ -216,8 +216,12 @@ fn fold<T: Number + Sync + Send + PartialEq>(
         name: name.into(),
         limit: Limit::Read(size_of_val(&x[..]) as f64),
         contenders: vec![
-            Contender::new("HiDP", move || drop(black_box(hidp(&x)))),
-            Contender::new("rayon", move || drop(black_box(y.par_chunks(1 << 16).map(chunk).reduce_with(join)))),
+            Contender::new("HiDP", move || {
+                black_box(hidp(&x));
+            }),
+            Contender::new("rayon", move || {
+                black_box(y.par_chunks(1 << 16).map(chunk).reduce_with(join));
+            }),
         ],
     }
 }
