@@ -1,8 +1,11 @@
 //! Compiles the generated C++: once for each instruction set, and only what changed.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
+use std::iter;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
@@ -162,7 +165,7 @@ impl Unit<'_> {
         command.arg("-iquote").arg(self.job.root);
         command.arg("-MMD").arg("-MF").arg(&depfile);
         command.arg("-c").arg(self.job.out_dir.join(self.file)).arg("-o").arg(&object);
-        let shown = format!("{command:?}");
+        let shown = shown(&command);
         let output = command.output().map_err(|error| self.failed(&shown, &error.to_string()))?;
         if !output.status.success() {
             return Err(self.failed(&shown, &String::from_utf8_lossy(&output.stderr)));
@@ -225,4 +228,10 @@ pub(crate) fn write_if_changed(path: &Path, text: &str) -> Result<bool, Problem>
 fn write(path: &Path, text: &str) -> Result<(), Problem> {
     fs::write(path, text)
         .map_err(|error| Problem::new(Code::OutputFailed, format!("cannot write `{}`: {error}", path.display())))
+}
+/// The program and its arguments. `Debug` would show the whole environment, which is long, and none of a log's business.
+fn shown(command: &Command) -> String {
+    let words = iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_string_lossy);
+    let quoted = words.map(|word| if word.contains(' ') { format!("\"{word}\"") } else { word.into_owned() });
+    quoted.collect::<Vec<_>>().join(" ")
 }

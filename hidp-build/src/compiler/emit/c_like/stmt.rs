@@ -7,6 +7,7 @@ use crate::compiler::index::Id;
 use crate::compiler::ir::imp::{Block, Element, Expr, ExprKind, Loop, LoopKind, SiteId, Stmt, VarId, VarKind};
 use crate::compiler::ir::par::FoldFn;
 use crate::compiler::source::Span;
+use crate::compiler::ty::Ty;
 
 /// Prints the body of one function.
 pub struct Printer<'a> {
@@ -101,17 +102,30 @@ impl<'a> Printer<'a> {
     }
 
     fn store(&self, target: &Element, value: &Expr, out: &mut Text) {
-        let place = element(&self.scope, self.dialect, target);
         let text = self.expr(value);
         if target.relaxed {
-            out.line(format!("{}(&{place}, {text});", access_function("store_relaxed", value.ty)));
+            let function = access_function("store_relaxed", value.ty);
+            let of_type = self.cast(target, value.ty).map_or(String::new(), |ty| format!("<{ty}>"));
+            out.line(format!("{function}{of_type}({}, {text});", self.address(target, value.ty)));
         } else {
-            out.line(format!("{place} = {text};"));
+            out.line(format!("{} = {text};", element(&self.scope, self.dialect, target)));
         }
     }
 
-    fn atomic(&self, target: &Element, op: FoldFn, value: &Expr, out: &mut Text) {
+    /// The type to access a field of a native struct as: its own may have the same layout but another name, such as `long long`.
+    fn cast(&self, target: &Element, ty: Ty) -> Option<&'static str> {
+        let has_natives = self.scope.program.structs.iter().any(|(_, item)| item.native);
+        ty.scalar().filter(|_| has_natives && !target.path.is_empty()).map(name::scalar)
+    }
+
+    /// Where an element lies.
+    fn address(&self, target: &Element, ty: Ty) -> String {
         let place = element(&self.scope, self.dialect, target);
+        self.cast(target, ty).map_or_else(|| format!("&{place}"), |ty| format!("({ty} *)&{place}"))
+    }
+
+    fn atomic(&self, target: &Element, op: FoldFn, value: &Expr, out: &mut Text) {
+        let address = self.address(target, value.ty);
         let function = match op {
             FoldFn::Add => "add",
             FoldFn::Mul => "mul",
@@ -123,7 +137,7 @@ impl<'a> Printer<'a> {
             FoldFn::Fn(_) => "call",
         };
         let ty = name::ty(self.scope.program, value.ty);
-        out.line(format!("hidp::atomic_{function}<{ty}>(&{place}, {});", self.expr(value)));
+        out.line(format!("hidp::atomic_{function}<{ty}>({address}, {});", self.expr(value)));
     }
 
     fn branch(&mut self, keyword: &str, cond: &Expr, then: &Block, otherwise: &Block, out: &mut Text) {
