@@ -51,6 +51,23 @@ pub(super) fn fit(points: &[&Point], versions: usize) -> Vec<Choice> {
     if !points.is_empty() {
         split(points, versions, MOST_DEPTH, &[], &mut rules);
     }
+    without_repetition(rules)
+}
+
+/// Leaves out a rule where the next one would choose alike.
+fn without_repetition(mut rules: Vec<Choice>) -> Vec<Choice> {
+    let covers = |wide: &[Test], narrow: &[Test]| {
+        wide.iter().all(|w| narrow.iter().any(|n| n.measure == w.measure && n.bound <= w.bound))
+    };
+    let mut at = rules.len();
+    while at >= 2 {
+        at -= 1;
+        let [(narrow, one), (wide, other)] = &rules[at - 1..=at] else { break };
+        if one == other && covers(wide, narrow) {
+            rules.remove(at - 1);
+            at = rules.len().min(at + 1);
+        }
+    }
     rules
 }
 
@@ -79,13 +96,14 @@ fn split(points: &[&Point], versions: usize, depth: usize, path: &[Test], rules:
         Some((test, after)) if loss - after > needed || (loss.is_infinite() && after.is_finite()) => {
             let (low, high): (Vec<&Point>, Vec<&Point>) =
                 points.iter().partition(|point| point.values[test.measure] < test.bound);
-            let below: Vec<Test> = path.iter().copied().chain([test]).collect();
+            // Bounds of one measure only become smaller along a path.
+            let others = path.iter().copied().filter(|other| other.measure != test.measure);
+            let below: Vec<Test> = others.chain([test]).collect();
             split(&low, versions, depth - 1, &below, rules);
             // What comes after the rules below the bound is not below it.
             split(&high, versions, depth - 1, path, rules);
         }
         Some(_) | None => {
-            // Two neighbours that choose alike are one rule.
             rules.push((path.to_vec(), version));
         }
     }
@@ -208,6 +226,22 @@ mod tests {
         let rules = fit(&points, 2);
         assert_eq!(mean_loss(&points, |point| chosen(&rules, point)), 1.0, "{rules:?}");
         assert!(rules.len() == 3, "{rules:?}");
+    }
+
+    #[test]
+    fn rules_that_choose_alike_are_one() {
+        let test = |measure, bound| Test { measure, least: false, bound };
+        let rules = vec![
+            (vec![test(0, 8), test(1, 4)], 2),
+            (vec![test(0, 2)], 1),
+            (vec![test(0, 8), test(1, 9)], 2),
+            (vec![test(0, 8)], 2),
+            (vec![], 0),
+        ];
+        let kept = [rules[0].clone(), rules[1].clone(), rules[3].clone(), rules[4].clone()];
+        assert_eq!(without_repetition(rules), kept);
+        let all_alike = vec![(vec![test(1, 3)], 1), (vec![test(0, 2)], 1), (vec![], 1)];
+        assert_eq!(without_repetition(all_alike), [(vec![], 1)]);
     }
 
     #[test]
