@@ -51,7 +51,7 @@ fn program(seed: u64) -> Option<Program> {
         words.split_inclusive(|c: char| !c.is_alphanumeric()).map(|piece| with_type(piece, ty)).collect();
     let subject = Subject::compile(&format!("random_{seed}"), &text).ok()?;
     // What iterations race for is one of several values, which may differ.
-    let racing = print(subject.program()).contains("~[");
+    let racing = print(subject.original()).contains("~[");
     (!racing).then_some(Program { text, subject })
 }
 
@@ -69,7 +69,7 @@ impl Program {
         let fillings = fillings(&self.text)?;
         for entry in &subject.entries {
             for (seed, sizes) in SIZES.iter().enumerate() {
-                let mut maker = Maker::new(subject.program(), subject.func(entry), sizes, seed as u64, &fillings);
+                let mut maker = Maker::new(subject.original(), subject.func(entry), sizes, seed as u64, &fillings);
                 let Some(args) = maker.args() else { continue };
                 let failed = |why| format!("{}\nwith {sizes:?}: {why}", self.text);
                 let request = subject.request(entry, args, maker.dims()).map_err(failed)?;

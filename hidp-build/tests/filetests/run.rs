@@ -77,7 +77,7 @@ fn made(
     let func = subject.func(entry);
     let mut ended = false;
     for (seed, sizes) in sizes(case, func)?.iter().enumerate() {
-        let mut maker = Maker::new(subject.program(), func, sizes, seed as u64, fillings);
+        let mut maker = Maker::new(subject.original(), func, sizes, seed as u64, fillings);
         let Some(args) = maker.args() else { continue };
         let request = subject.request(entry, args, maker.dims());
         let result = request.and_then(|request| {

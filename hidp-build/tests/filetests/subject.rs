@@ -85,7 +85,7 @@ impl Subject {
     }
 
     /// The program as checked.
-    pub(crate) fn program(&self) -> &Program {
+    pub(crate) fn original(&self) -> &Program {
         &self.original
     }
 
