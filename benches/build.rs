@@ -6,6 +6,8 @@ fn main() -> hidp_build::Result {
         .cpp(true)
         .std("c++17")
         .opt_level(3)
+        .warnings(false)
+        .flag_if_supported("-Wno-uninitialized") // GCC 12's own headers
         .flag_if_supported("-march=native")
         .flag_if_supported("-fopenmp")
         .file("peers/peers.cpp")

@@ -7,13 +7,13 @@ use std::rc::Rc;
 use hidp_std::Context;
 use rayon::prelude::*;
 
-use super::{assert_close, widen};
+use super::{Recipes, assert_close, widen};
 use crate::buffer::Buffer;
 use crate::kernels::blas;
 use crate::openblas::OpenBlas;
 use crate::{Case, Contender, Limit, peers};
 
-pub(super) const RECIPES: &[(&str, fn() -> Case)] = &[
+pub(super) const RECIPES: Recipes = &[
     ("triad f32 2^26", triad),
     ("dot f32 2^26", dot),
     ("row sums f32 1 x 2^26", || row_sums(1, 1 << 26)),

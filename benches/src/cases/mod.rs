@@ -7,6 +7,9 @@ mod stencil;
 
 use crate::Case;
 
+/// The cases of a module: names and makers.
+type Recipes = &'static [(&'static str, fn() -> Case)];
+
 /// A case that is made (and allocates) only when it is its turn.
 pub struct Recipe {
     /// What the command line selects by.

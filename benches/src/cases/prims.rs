@@ -9,12 +9,13 @@ use rayon::prelude::*;
 use rdst::RadixSort as _;
 use voracious_radix_sort::RadixSort as _;
 
+use super::Recipes;
 use crate::buffer::{Buffer, Number};
 use crate::kernels::prims;
 use crate::random::Random;
 use crate::{Case, Contender, Limit, peers};
 
-pub(super) const RECIPES: &[(&str, fn() -> Case)] = &[
+pub(super) const RECIPES: Recipes = &[
     ("sort u32 2^16 uniform", || sort_u32(16, UNIFORM)),
     ("sort u32 2^20 uniform", || sort_u32(20, UNIFORM)),
     ("sort u32 2^24 uniform", || sort_u32(24, UNIFORM)),

@@ -5,13 +5,14 @@ use std::rc::Rc;
 use hidp_std::Context;
 use sprs::CsMatViewI;
 
+use super::Recipes;
 use super::assert_close;
 use crate::buffer::Buffer;
 use crate::kernels::sparse;
 use crate::random::Random;
 use crate::{Case, Contender, Limit, peers};
 
-pub(super) const RECIPES: &[(&str, fn() -> Case)] = &[
+pub(super) const RECIPES: Recipes = &[
     ("spmv f64 5-point 1000 x 1000", five_point),
     ("spmv f64 band 200000 x 30", band),
     ("spmv f64 Zipf 500000", zipf),

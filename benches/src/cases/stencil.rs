@@ -6,12 +6,13 @@ use std::rc::Rc;
 
 use hidp_std::Context;
 
+use super::Recipes;
 use super::assert_close;
 use crate::buffer::Buffer;
 use crate::kernels::stencil;
 use crate::{Case, Contender, Limit, peers};
 
-pub(super) const RECIPES: &[(&str, fn() -> Case)] = &[
+pub(super) const RECIPES: Recipes = &[
     ("jacobi7 f64 256^3", jacobi7),
     ("himeno f32 small", || himeno([64, 64, 128])),
     ("himeno f32 large", || himeno([256, 256, 512])),
