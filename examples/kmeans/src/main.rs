@@ -151,7 +151,7 @@ mod tests {
     fn the_picture_is_a_png() {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("out.png");
-        picture::write(&file, &blobs(50, 2), &vec![1; 50], &Array2::zeros((2, 2))).unwrap();
+        picture::write(&file, &blobs(50, 2), &[1; 50], &Array2::zeros((2, 2))).unwrap();
         let decoder = png::Decoder::new(std::io::BufReader::new(std::fs::File::open(&file).unwrap()));
         assert_eq!(decoder.read_info().unwrap().info().size(), (picture::SIZE as u32, picture::SIZE as u32));
     }
