@@ -10,13 +10,16 @@ use kernels::bitonic::{bitonic, by_segments};
 
 const USAGE: &str = "usage: bitonic [LOG2]   (default 20: 2^20 keys)";
 
+/// One way to sort keys.
+type Sort<'a> = dyn Fn(&mut Vec<u32>) -> hidp_std::Result + 'a;
+
 fn main() -> Result<()> {
     let bits = parse_arguments(std::env::args().skip(1))?;
     let cx = Context::new()?;
     let keys = keys(1 << bits);
     let mut expected = keys.clone();
     expected.sort_unstable();
-    let sorts: [(&str, &dyn Fn(&mut Vec<u32>) -> hidp_std::Result); 2] = [
+    let sorts: [(&str, &Sort<'_>); 2] = [
         ("network", &|keys| bitonic(&cx, keys)),
         ("regular segments", &|keys| by_segments(&cx, keys, 1024.min(1 << bits))),
     ];
