@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use anyhow::{Context as _, Result, bail, ensure};
 use hidp_std::Context;
-use ndarray::{Array2, Axis};
+use ndarray::Array2;
 
 hidp_std::include_kernels!();
 use kernels::particles::step;
@@ -45,8 +45,9 @@ impl Box2 {
     }
 
     /// The sum of all velocities; all particles have one mass.
+    #[cfg(test)]
     fn momentum(&self) -> [f64; 2] {
-        [0, 1].map(|d| self.velocity.index_axis(Axis(1), d).iter().map(|&v| f64::from(v)).sum())
+        [0, 1].map(|d| self.velocity.index_axis(ndarray::Axis(1), d).iter().map(|&v| f64::from(v)).sum())
     }
 
     fn all_inside(&self) -> bool {
