@@ -120,7 +120,7 @@ fn mirror(entry: &Entry, symmetry: Symmetry) -> Option<Entry> {
         Symmetry::SkewSymmetric => -1.0,
     };
     let off_diagonal = entry.row != entry.column;
-    off_diagonal.then(|| Entry { row: entry.column, column: entry.row, value: sign * entry.value })
+    off_diagonal.then_some(Entry { row: entry.column, column: entry.row, value: sign * entry.value })
 }
 
 fn parse_banner(banner: &str) -> Result<(bool, Symmetry)> {
