@@ -69,7 +69,9 @@ fn run() -> Result<()> {
 
 fn test(extra: &[&str]) -> Result<()> {
     // Tests start more threads than there are processors; they must not spin for one another.
-    cargo(&["test", "--workspace"]).args(extra).env("OMP_WAIT_POLICY", "passive").run()
+    let passive = |args: &[&str]| cargo(args).args(extra).env("OMP_WAIT_POLICY", "passive").run();
+    passive(&["test", "--workspace"])?;
+    passive(&["test", "--package", "hidp-std", "--features", "prim,tune"])
 }
 
 fn ci() -> Result<()> {
