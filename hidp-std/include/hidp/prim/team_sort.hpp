@@ -70,7 +70,7 @@ class TeamSort {
       all.strictly_descending &= facts[part].strictly_descending;
     }
     if (all.ascending) copy(in, out, n);
-    else if (all.strictly_descending && in.key != out.key) reverse(in, out, n);
+    else if (all.strictly_descending) reverse(in, out, n);
     else partition(in, scratch, out, n, bit_length(all.varying), true);
     host_.free(counts_);
     host_.free(facts);
@@ -92,8 +92,14 @@ class TeamSort {
     on_parts(n, [&](int64_t, int64_t begin, int64_t end) { copy_run(out.at(begin), in.at(begin), end - begin); });
   }
   void reverse(Run in, Run out, int64_t n) {
-    on_parts(n, [&](int64_t, int64_t begin, int64_t end) {
-      for (int64_t i = begin; i < end; ++i) out.move(i, in, n - 1 - i);
+    if (in.key != out.key) {
+      on_parts(n, [&](int64_t, int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i) out.move(i, in, n - 1 - i);
+      });
+      return;
+    }
+    on_parts(n / 2, [&](int64_t, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) out.exchange(i, n - 1 - i);
     });
   }
 

@@ -34,6 +34,13 @@ struct SortRun {
     key[to] = source.key[from];
     val[to] = source.val[from];
   }
+  HIDP_INLINE void exchange(int64_t a, int64_t b) const {
+    const K first_key = key[a];
+    const V first_val = val[a];
+    move(a, *this, b);
+    key[b] = first_key;
+    val[b] = first_val;
+  }
   HIDP_INLINE SortRun at(int64_t offset) const { return SortRun{key + offset, val + offset}; }
 };
 template <class K>
@@ -41,6 +48,11 @@ struct SortRun<K, NoValue> {
   K *key;
 
   HIDP_INLINE void move(int64_t to, const SortRun<K, NoValue> &source, int64_t from) const { key[to] = source.key[from]; }
+  HIDP_INLINE void exchange(int64_t a, int64_t b) const {
+    const K first_key = key[a];
+    key[a] = key[b];
+    key[b] = first_key;
+  }
   HIDP_INLINE SortRun at(int64_t offset) const { return SortRun{key + offset}; }
 };
 
