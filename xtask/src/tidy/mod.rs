@@ -2,6 +2,7 @@
 
 mod headers;
 mod layers;
+mod numbers;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -28,6 +29,7 @@ pub(crate) fn run() -> Result<()> {
     let mut findings = layers::check(&files)?;
     findings.extend(text::check(&files)?);
     findings.extend(headers::check(&files)?);
+    findings.extend(numbers::check()?);
     findings.extend(copies()?);
     if !crate::bindings::are_current()? {
         let bindings = Path::new("hidp-sys/src/bindings.rs");
