@@ -7,14 +7,17 @@
 // the error grows with log n rather than n (Higham, The accuracy of floating point summation, SIAM J. Sci. Comput. 14, 1993).
 #pragma once
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include <type_traits>
+#include <utility>
 
 #include <hidp/abi.hpp>
 #include <hidp/cast.hpp>
 #include <hidp/ops.hpp>
 #include <hidp/prim/lane_ops.hpp>
+#include <hidp/prim/radix_key.hpp>
 #include <hidp/prim/vector.hpp>
 
 HIDP_NAMESPACE_BEGIN
@@ -51,14 +54,26 @@ inline T fold_in_order(const Op &op, const In *in, int64_t n) {
   return sum;
 }
 
+// Every lane's neighbour `Width` lanes further on.
+template <int Width, class T, size_t... Lane>
+HIDP_INLINE Vector<T> rotate_lanes(Vector<T> vector, std::index_sequence<Lane...>) {
+#if defined(__clang__)
+  return __builtin_shufflevector(vector, vector, ((Lane + Width) % sizeof...(Lane))...);
+#else
+  using Index = typename VectorOf<std::make_signed_t<typename UnsignedOf<sizeof(T)>::type>>::type;
+  return __builtin_shuffle(vector, Index{((Lane + Width) % sizeof...(Lane))...});
+#endif
+}
+
 // The lanes of a vector, halves on halves.
-template <class T, class Op>
+template <class T, int Width = kLanes<T> / 2, class Op>
 HIDP_INLINE T fold_lanes(const Op &op, Vector<T> vector) {
-  T values[kLanes<T>];
-  store_vector(values, vector);
-  for (int width = kLanes<T> / 2; width > 0; width /= 2)
-    for (int lane = 0; lane < width; ++lane) values[lane] = op(values[lane], values[lane + width]);
-  return values[0];
+  if constexpr (Width == 0) {
+    return vector[0];
+  } else {
+    const Vector<T> other = rotate_lanes<Width, T>(vector, std::make_index_sequence<kLanes<T>>());
+    return fold_lanes<T, Width / 2>(op, LaneOp<Op>::apply(vector, other));
+  }
 }
 
 // n is a multiple of the lanes and not 0.
