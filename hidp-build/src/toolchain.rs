@@ -204,6 +204,7 @@ mod tests {
             assert_eq!(OpenMp::read(&openmp.text("a"), "b"), None);
         }
         assert_eq!(OpenMp::read("", "a"), None);
+        assert_eq!(OpenMp::read("a\ngomp\n/usr/lib\n", "a"), None, "no flags would mean no threads");
     }
 
     #[test]
