@@ -156,6 +156,7 @@ impl Builder {
                 native_structs: None,
                 vouched: self.vouched,
                 records: self.records(cargo, report),
+                cuda: false,
             },
         };
         match self.native_structs(cargo, &pipeline::named_structs(&input)) {

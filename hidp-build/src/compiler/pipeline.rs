@@ -58,6 +58,8 @@ pub struct Options {
     pub vouched: bool,
     /// Tuning records.
     pub records: Vec<Record>,
+    /// Whether CUDA is generated too.
+    pub cuda: bool,
 }
 
 impl Default for Options {
@@ -70,6 +72,7 @@ impl Default for Options {
             native_structs: None,
             vouched: false,
             records: Vec::new(),
+            cuda: false,
         }
     }
 }
@@ -90,6 +93,9 @@ pub struct PipelineOutput {
     pub rust: String,
     /// One C++ file for each `.hdp` file with entries; none if a diagnostic is an error.
     pub cpp: Vec<GeneratedFile>,
+    /// One CUDA file, `<stem>.cu`, for each `.hdp` file with entries that have versions for a GPU, if [`Options::cuda`]; none if a
+    /// diagnostic is an error.
+    pub cuda: Vec<GeneratedFile>,
     /// Errors and warnings, in order of file and position.
     pub diagnostics: Vec<Diagnostic>,
     /// Entries of tuning records that are not used.
