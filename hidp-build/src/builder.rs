@@ -8,7 +8,7 @@ use crate::cargo::{self, Cargo};
 use crate::compiler::diag::Code;
 use crate::compiler::emit::rust::{Library, failure, links};
 use crate::compiler::pipeline::{self, IdleRecord, NativeStruct, Options, PipelineInput, PipelineOutput};
-use crate::compiler::plan::{Record, read_records};
+use crate::compiler::plan::{Limits, Record, read_records};
 use crate::host_cc::{self, Job, write_if_changed};
 use crate::report::{Problem, Report, Result};
 use crate::sources;
@@ -38,6 +38,7 @@ pub struct Builder {
     out_dir: Option<PathBuf>,
     include: Option<Vec<PathBuf>>,
     tuning: Option<PathBuf>,
+    limits: Limits,
 }
 
 impl Default for Builder {
@@ -59,6 +60,7 @@ impl Builder {
             out_dir: None,
             include: None,
             tuning: None,
+            limits: Limits::default(),
         }
     }
     /// Compiles all `.hdp` files in this folder and the folders below it. Can be called several times; a file will do as well.
@@ -109,6 +111,17 @@ impl Builder {
         self.tuning = Some(file.as_ref().to_owned());
         self
     }
+    /// How many plans of an entry survive at most, by their scores: 4 if nothing is said. Each costs code and compile time.
+    pub fn versions(mut self, most: usize) -> Self {
+        self.limits.most = most;
+        self
+    }
+    /// Whether entries get versions with other tiles too, for the tuner to compare (not, if nothing is said). The environment
+    /// variable `HIDP_VARIANTS=on` asks for the same.
+    pub fn variants(mut self, variants: bool) -> Self {
+        self.limits.variants = variants;
+        self
+    }
     /// Where the run time's headers are, for use outside of build scripts.
     pub fn run_time_headers(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         self.include = Some(folders.into_iter().collect());
@@ -157,6 +170,7 @@ impl Builder {
                 vouched: self.vouched,
                 records: self.records(cargo, report),
                 cuda: false,
+                limits: Limits { variants: self.limits.variants || cargo::variants(), ..self.limits },
             },
         };
         match self.native_structs(cargo, &pipeline::named_structs(&input)) {

@@ -99,6 +99,12 @@ pub(crate) fn default_isas(target: &str) -> Vec<Isa> {
     if target.starts_with("x86_64") { vec![Isa::V4, Isa::V3, Isa::V2] } else { vec![Isa::Base] }
 }
 
+/// Whether the environment asks for versions with other tiles.
+pub(crate) fn variants() -> bool {
+    println!("cargo::rerun-if-env-changed=HIDP_VARIANTS");
+    text("HIDP_VARIANTS") == "on"
+}
+
 /// How many compilers may run at once.
 pub(crate) fn jobs() -> usize {
     let asked = text("NUM_JOBS").parse().ok().filter(|&jobs| jobs > 0);

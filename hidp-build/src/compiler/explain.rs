@@ -7,7 +7,7 @@ use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{self, FuncId, Program, shape};
 use crate::compiler::pass::fuse;
 use crate::compiler::pipeline::{Lowered, PipelineInput, lower_entry};
-use crate::compiler::plan::{Cost, Measure, Plan, candidates, cost, nests};
+use crate::compiler::plan::{Considered, Cost, Explored, Measure, Plan, cost, explore, nests};
 use crate::compiler::prove;
 use crate::compiler::source::{SourceMap, Span};
 use crate::compiler::target::Model;
@@ -31,7 +31,9 @@ pub fn entry(input: &PipelineInput, program: &Program, func: FuncId, wanted: Wan
     shapes(program, func, &mut text);
     fusion(&input.sources, program, func, &mut text);
     checks(&input.sources, program, func, &mut text);
-    plans(&candidates(program, func, &model), &mut text);
+    let Explored { plans: found, nests: considered } = explore(program, func, &model, input.options.limits);
+    candidates(program, func, &considered, &mut text);
+    plans(&found, &mut text);
     let lowered = lower_entry(input, program, func, &model);
     dispatching(program, &lowered, &mut text);
     costs(program, func, &mut text);
@@ -93,6 +95,19 @@ fn checks(sources: &SourceMap, program: &Program, func: FuncId, text: &mut Strin
         .collect();
     let body = if lines.is_empty() { "none".to_owned() } else { lines.join("\n") };
     section("checks that remain at run time", &body, text);
+}
+
+fn candidates(program: &Program, func: FuncId, considered: &[Vec<Considered>], text: &mut String) {
+    let item = &program.funcs[func];
+    let mut lines = Vec::new();
+    for (map, row) in nests(item).into_iter().zip(considered) {
+        lines.push(shape::nested(map).print(program, &item.vars).to_string());
+        for Considered { strategy, score, fate } in row {
+            let score = score.map_or(String::new(), |score| format!("  score {score}"));
+            lines.push(format!("  {:<8}{fate}{score}", strategy.name()));
+        }
+    }
+    section("candidates", &lines.join("\n"), text);
 }
 
 fn plans(plans: &[Plan], text: &mut String) {

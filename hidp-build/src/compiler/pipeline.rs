@@ -12,7 +12,7 @@ use crate::compiler::index::Arena;
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{FuncId, Program};
 use crate::compiler::lower::lower;
-use crate::compiler::plan::{Dispatch, Record, candidates, dispatch, stable_hash};
+use crate::compiler::plan::{Dispatch, Limits, Record, dispatch, explore, stable_hash};
 use crate::compiler::source::{FileId, SourceMap, Span};
 use crate::compiler::target::Model;
 use crate::compiler::{pass, syntax};
@@ -60,6 +60,8 @@ pub struct Options {
     pub records: Vec<Record>,
     /// Whether CUDA is generated too.
     pub cuda: bool,
+    /// How many plans an entry may have.
+    pub limits: Limits,
 }
 
 impl Default for Options {
@@ -73,6 +75,7 @@ impl Default for Options {
             vouched: false,
             records: Vec::new(),
             cuda: false,
+            limits: Limits::default(),
         }
     }
 }
@@ -172,7 +175,7 @@ impl Lowered {
 
 /// Plans and lowers an entry.
 pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model: &Model) -> Lowered {
-    let plans = candidates(program, func, model);
+    let plans = explore(program, func, model, input.options.limits).plans;
     let item = &program.funcs[func];
     let symbol = symbol(&input.options.namespace, stem_of(input, item.span), &item.name);
     let entry = lower(program, func, &symbol, &plans, model);

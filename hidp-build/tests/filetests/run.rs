@@ -10,6 +10,7 @@
 //! // calls only                    (no made arguments)
 //! // faults: f g                   (functions that never end well with made arguments)
 //! // every instruction set         (see `instruction_sets`)
+//! // variants                      (plans with every tile of the hardware model's domains)
 //! ```
 
 use std::collections::BTreeMap;

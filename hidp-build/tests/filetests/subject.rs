@@ -63,6 +63,7 @@ impl Subject {
         let mut input = PipelineInput::default();
         let id = input.sources.add(format!("{name}.hdp"), text);
         input.files.push(InputFile { id, stem: stem.clone(), imports: Vec::new() });
+        input.options.limits.variants = text.lines().any(|line| line == "// variants");
         let mut sink = Sink::new();
         let original = front(&input, &mut sink);
         let program = original.clone().and_then(|original| optimise(original, &mut sink));

@@ -8,22 +8,24 @@ use crate::compiler::ir::par::{Block, Func, Map, StmtKind, VarId};
 use crate::compiler::syntax::ast;
 
 mod candidates;
+mod constraint;
 mod cost;
 mod dispatch;
 mod indexes;
 mod record;
+mod score;
 mod shape;
 mod text;
+mod variants;
 
-pub use candidates::{candidates, choose, gives_to_team};
+pub use candidates::{Considered, Explored, Fate, Limits, candidates, constraint, explore};
+pub use constraint::{Constraint, LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use cost::{Cost, cost};
 pub use dispatch::{Bound, Condition, Dispatch, Measure, Rule, dispatch, ragged_extent};
 pub use indexes::index_vars;
 pub use record::{Record, read_records, stable_hash};
-pub use shape::{
-    LaneShape, Stride, coefficient, invariant, irregular, lane_iterator, straight, streamed_outputs, stride_of,
-    vectorisable,
-};
+pub use score::Score;
+pub use shape::{Stride, coefficient, invariant, irregular, straight, streamed_outputs, stride_of, vectorisable};
 pub use text::PlanError;
 
 /// How one version of an entry runs.

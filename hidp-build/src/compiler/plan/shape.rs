@@ -1,13 +1,12 @@
-//! What a nest looks like to a planner: strides, what can be vectorised, what can be tiled.
+//! What a nest looks like to a planner: strides, what can be vectorised.
 
 use std::collections::BTreeSet;
 
-use super::inner_maps;
 use crate::compiler::ir::par::effects::{self, Effects};
 use crate::compiler::ir::par::visit::{self, Role, Visitor, look};
 use crate::compiler::ir::par::{
-    Access, BinOp, Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, Target,
-    UnOp, VarId,
+    Access, BinOp, Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, UnOp,
+    VarId,
 };
 
 /// How an access moves when an iterator advances by one.
@@ -154,132 +153,6 @@ fn checks_are_stable(program: &Program, func: &Func, block: &Block) -> bool {
     let effects = Effects::of_block(program, &func.vars, block);
     let array = |var: &&VarId| func.vars[**var].is_array();
     !effects.writes.iter().filter(array).any(|var| effects.reads.contains(var))
-}
-
-/// What makes a nest worth tiling over lanes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LaneShape {
-    /// Position of the iterator among the map's that several rows of a tile take: elements that lanes load serve all of them.
-    pub reuse: Option<usize>,
-    /// Bytes of the widest folded value.
-    pub elem_size: usize,
-}
-
-/// Whether `map` can run with lanes over its last iterator and its reductions outside of them, and gains from it: the
-/// reductions load neighbours along that iterator and distant elements along their own.
-pub fn lane_iterator(program: &Program, func: &Func, map: &Map) -> Option<LaneShape> {
-    let lane = map.iters.last()?;
-    let unit_steps = map.iters.iter().all(|iter| iter.step.as_int() == Some(1));
-    if !map.folds.is_empty() || !unit_steps || effects::may_fault(program, &func.vars, &map.body) {
-        return None;
-    }
-    let locals: BTreeSet<VarId> = Effects::of_block(program, &func.vars, &map.body)
-        .declares
-        .into_iter()
-        .filter(|var| !is_iter(func, *var))
-        .collect();
-    let mut shape: Option<LaneShape> = None;
-    let mut gains = false;
-    for stmt in &map.body.stmts {
-        match &stmt.kind {
-            StmtKind::Map(inner) => {
-                let facts = lane_reduction(program, func, map, inner, &locals)?;
-                gains |= facts.gains;
-                let elem_size = facts.elem_size.max(shape.map_or(0, |shape| shape.elem_size));
-                let reuse = facts.reuse.or(shape.and_then(|shape| shape.reuse));
-                shape = Some(LaneShape { reuse, elem_size });
-            }
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::If { .. } => {
-                let one = Block { stmts: vec![stmt.clone()] };
-                if !straight(program, func, &one) || !regular(&one, lane.var, &locals) {
-                    return None;
-                }
-            }
-            StmtKind::Atomic { .. }
-            | StmtKind::Loop(_)
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Scope(_)
-            | StmtKind::Leave
-            | StmtKind::Return(_)
-            | StmtKind::Prim(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Call { .. }
-            | StmtKind::Require { .. } => return None,
-        }
-    }
-    let shape = shape.filter(|_| gains)?;
-    let fixed =
-        |rows: usize| inner_maps(&map.body).iter().all(|inner| bounds_do_not_depend(inner, map.iters[rows].var));
-    Some(LaneShape { reuse: shape.reuse.filter(|rows| fixed(*rows)), ..shape })
-}
-
-fn is_iter(func: &Func, var: VarId) -> bool {
-    func.vars[var].kind == crate::compiler::ir::par::VarKind::Iter
-}
-
-/// Whether no access of the block moves irregularly with `var`.
-fn regular(block: &Block, var: VarId, varying: &BTreeSet<VarId>) -> bool {
-    let mut good = true;
-    visit::walk_places(block, |place, _| good &= stride_of(place, var, varying) != Stride::Irregular);
-    good
-}
-
-struct Reduction {
-    gains: bool,
-    reuse: Option<usize>,
-    elem_size: usize,
-}
-
-fn lane_reduction(
-    program: &Program,
-    func: &Func,
-    outer: &Map,
-    inner: &Map,
-    locals: &BTreeSet<VarId>,
-) -> Option<Reduction> {
-    let lane = outer.iters.last()?.var;
-    let own = inner.iters.last()?.var;
-    let reduces = !inner.folds.is_empty()
-        && inner.folds.iter().all(|fold| {
-            fold.kind == FoldKind::Reduce && matches!(fold.target, Target::Scalar(_)) && fold.op.ty.scalar().is_some()
-        });
-    let uniform = inner.iters.iter().all(|iter| {
-        iter.step.as_int() == Some(1) && invariant(&iter.lo, lane, locals) && invariant(&iter.hi, lane, locals)
-    });
-    let effects = Effects::of_block(program, &func.vars, &inner.body);
-    let read_back = inner.folds.iter().any(|fold| match &fold.target {
-        Target::Scalar(var) => effects.reads.contains(var) || !locals.contains(var),
-        Target::Element(_) => true,
-    });
-    if !reduces || read_back || !uniform || !straight(program, func, &inner.body) {
-        return None;
-    }
-    let mut facts = Reduction { gains: false, reuse: None, elem_size: 1 };
-    facts.elem_size = inner.folds.iter().filter_map(|fold| fold.op.ty.scalar()).map(|s| s.size()).max().unwrap_or(1);
-    let mut good = true;
-    visit::walk_places(&inner.body, |place, role| {
-        let along_lane = stride_of(place, lane, locals);
-        good &= role == Role::Read && matches!(along_lane, Stride::Unit | Stride::Invariant);
-        facts.gains |= along_lane == Stride::Unit && stride_of(place, own, locals) == Stride::Strided;
-        if along_lane == Stride::Unit {
-            let rows = &outer.iters[..outer.iters.len() - 1];
-            let fixed = rows.iter().position(|iter| {
-                stride_of(place, iter.var, locals) == Stride::Invariant && bounds_do_not_depend(inner, iter.var)
-            });
-            facts.reuse = facts.reuse.or(fixed);
-        }
-    });
-    good.then_some(facts)
-}
-
-fn bounds_do_not_depend(map: &Map, var: VarId) -> bool {
-    let none = BTreeSet::new();
-    map.iters.iter().all(|iter| invariant(&iter.lo, var, &none) && invariant(&iter.hi, var, &none))
 }
 
 /// Arrays that a nest without inner maps writes in full rows and never reads: they may bypass the caches.

@@ -48,6 +48,43 @@ pub struct Model {
     pub short_gather: u32,
     /// Bytes a private array may have to be kept on the stack.
     pub small_array: u32,
+    /// What the parts of a plan's score weigh.
+    pub weights: Weights,
+    /// What a tuner may vary.
+    pub tunables: Vec<Tunable>,
+}
+
+/// What the parts of a plan's score weigh.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Weights {
+    /// Neighbouring lanes access neighbouring elements.
+    pub coalescing: u32,
+    /// Iterations are shared out over threads.
+    pub parallelism: u32,
+    /// Iterations take equally long.
+    pub divergence: u32,
+    /// Loads serve several iterations.
+    pub reuse: u32,
+}
+
+/// A number that a tuner may vary.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Tunable {
+    /// Its name: of a field of the model, or of what a call takes.
+    pub name: String,
+    /// When it takes effect.
+    pub stage: Stage,
+    /// The values worth trying.
+    pub domain: Vec<u32>,
+}
+
+/// When a tunable takes effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// A version is compiled for each value.
+    Build,
+    /// Each call can have another value.
+    Run,
 }
 
 /// An execution level of a target.
@@ -96,6 +133,8 @@ impl Model {
         let document = subset::read(text).map_err(ModelError::Syntax)?;
         let levels: Result<Vec<_>, _> =
             document.tables.iter().filter(|(name, _)| name == "level").map(|(_, table)| level(table)).collect();
+        let tunables: Result<Vec<_>, _> =
+            document.tables.iter().filter(|(name, _)| name == "tunable").map(|(_, table)| tunable(table)).collect();
         let int = |table: &str, key: &str| integer(&document, table, key);
         Ok(Model {
             name: text_of(&document.root, "name")?,
@@ -117,6 +156,13 @@ impl Model {
             short_row: int("work", "short_row")?,
             short_gather: int("work", "short_gather")?,
             small_array: int("work", "small_array")?,
+            weights: Weights {
+                coalescing: int("score", "coalescing")?,
+                parallelism: int("score", "parallelism")?,
+                divergence: int("score", "divergence")?,
+                reuse: int("score", "reuse")?,
+            },
+            tunables: tunables?,
         })
     }
 
@@ -135,6 +181,17 @@ fn level(table: &Table) -> Result<LevelModel, ModelError> {
         sync: text_of(table, "sync")?,
         tiles: text_of(table, "tiles")?,
     })
+}
+
+fn tunable(table: &Table) -> Result<Tunable, ModelError> {
+    let stage = match text_of(table, "stage")?.as_str() {
+        "build" => Stage::Build,
+        "run" => Stage::Run,
+        _ => return Err(ModelError::Key("stage".into())),
+    };
+    let domain: Result<Vec<u32>, _> = text_of(table, "domain")?.split_whitespace().map(str::parse).collect();
+    let domain = domain.map_err(|_| ModelError::Key("domain".into()))?;
+    Ok(Tunable { name: text_of(table, "name")?, stage, domain })
 }
 
 fn integer(document: &Document, table: &str, key: &str) -> Result<u32, ModelError> {

@@ -1,0 +1,92 @@
+//! Plans with other tiles, from the domains that the hardware model declares.
+
+use super::{Exec, Nest, Plan, Strategy, lane_iterator};
+use crate::compiler::ir::par::{Func, Map, Program};
+use crate::compiler::target::{Model, Stage};
+
+/// A vector register for what a tile's rows are multiplied with, and one for addresses that spill.
+const SPARE_REGISTERS: u32 = 2;
+
+/// The plans, each followed by its variants: one tunable at a time but for the two sides of a register tile.
+pub(super) fn with_variants(
+    program: &Program,
+    func: &Func,
+    maps: &[&Map],
+    plans: Vec<Plan>,
+    model: &Model,
+) -> Vec<Plan> {
+    let mut all: Vec<Plan> = plans;
+    for at in 0..all.len() {
+        let plan = all[at].clone();
+        for variant in tiles(program, func, maps, &plan, model).into_iter().chain(blocks(maps, &plan, model)) {
+            if !all.iter().any(|other| other.same_as(&variant)) {
+                all.push(variant);
+            }
+        }
+    }
+    all
+}
+
+fn domain<'m>(model: &'m Model, name: &str) -> &'m [u32] {
+    let tunable = model.tunables.iter().find(|tunable| tunable.stage == Stage::Build && tunable.name == name);
+    tunable.map_or(&[], |tunable| &tunable.domain)
+}
+
+/// Register tiles of other sides, and first-level cache tiles of other lengths.
+fn tiles(program: &Program, func: &Func, maps: &[&Map], plan: &Plan, model: &Model) -> Vec<Plan> {
+    let mut found = Vec::new();
+    for &rows in domain(model, "tile_rows") {
+        for &vectors in domain(model, "tile_vectors") {
+            // Sums, a row of vectors, and what they are multiplied with.
+            if rows * vectors + vectors + SPARE_REGISTERS <= model.vector_registers {
+                let name = format!("{}_r{rows}v{vectors}", plan.name);
+                found.extend(changed(maps, plan, name, &|map, nest| {
+                    let Some(shape) = lane_iterator(program, func, map).filter(|_| nest.strategy == Strategy::Lanes)
+                    else {
+                        return;
+                    };
+                    let Some(reuse) = shape.reuse else { return };
+                    let last = map.iters.len() - 1;
+                    nest.levels[last].tile = vectors * model.vector_bytes / shape.elem_size as u32;
+                    nest.levels[reuse].tile = rows;
+                }));
+            }
+        }
+    }
+    for &columns in domain(model, "lane_tile") {
+        let name = format!("{}_c{columns}", plan.name);
+        found.extend(changed(maps, plan, name, &|map, nest| {
+            let shape = lane_iterator(program, func, map).filter(|_| nest.strategy == Strategy::Lanes);
+            if shape.is_some_and(|shape| shape.reuse.is_none()) {
+                nest.levels[map.iters.len() - 1].tile = columns;
+            }
+        }));
+    }
+    found
+}
+
+/// Folds in runs of other lengths; not where a directive says how long.
+fn blocks(maps: &[&Map], plan: &Plan, model: &Model) -> Vec<Plan> {
+    let change = |&block: &u32| {
+        changed(maps, plan, format!("{}_b{block}", plan.name), &|map, nest| {
+            if !map.folds.is_empty() && map.directives.block.is_none() {
+                let last = map.iters.len().saturating_sub(1);
+                let shared = |exec: Exec| exec == Exec::Simd || exec == Exec::Thread;
+                nest.levels
+                    .iter_mut()
+                    .skip(last)
+                    .take(1)
+                    .filter(|level| shared(level.exec))
+                    .for_each(|level| level.tile = block);
+            }
+        })
+    };
+    domain(model, "fold_block").iter().filter_map(change).collect()
+}
+
+/// The plan with changed nests, if that changes anything.
+fn changed(maps: &[&Map], plan: &Plan, name: String, change: &dyn Fn(&Map, &mut Nest)) -> Option<Plan> {
+    let mut nests = plan.nests.clone();
+    maps.iter().zip(&mut nests).for_each(|(map, nest)| change(map, nest));
+    (nests != plan.nests).then_some(Plan { name, nests })
+}
