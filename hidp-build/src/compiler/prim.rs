@@ -84,6 +84,42 @@ pub struct Cpu {
     pub levels: &'static [&'static str],
 }
 
+/// How a primitive runs on a GPU: functions of the headers in `cuda/prim`.
+///
+/// What the host calls takes the arguments of the CPU's functions: `kernel_scan(host, memory, in, out, …)` those of `run_scan`.
+/// It returns false after a fault, if it takes a site. `kernel_reduce<T, Op>(host, memory, in, n, &result)` folds a segment that
+/// is not empty; `kernel_check_disjoint` is `run_check_disjoint`. Arrays are on the device, results in scalars on the host.
+///
+/// What a group calls takes the arguments of the CPU's `worker_*`, and is called by all lanes of the group with the same ones:
+/// `warp_sort(worker, data, scratch, [values, scratch_values,] n, descending)`. Beside those there are
+/// `warp_scan<T, Op>(worker, in, out, n, neutral, has_neutral, exclusive)` and `warp_reduce<T, Op>(worker, in, n, &result)`.
+/// Before the call, what the group wrote must be visible to it (`Sync`); after the call, what the primitive wrote is, and a
+/// fault of a function of the program is raised in all lanes or in none.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Device {
+    /// The whole device on one segment, called by the host function.
+    pub whole: Option<Symbol>,
+    /// The whole device on the segments between two vectors.
+    pub segmented: Option<Symbol>,
+    /// The whole device on segments of one size.
+    pub regular: Option<Symbol>,
+    /// One group of lanes on its own segment, inside a kernel: a function for each of [`GROUPS`].
+    pub group: Option<&'static [Symbol; GROUPS.len()]>,
+    /// Headers of each level.
+    pub levels: &'static [&'static str],
+}
+
+/// The execution levels of groups of lanes, from the smallest: 1, 4, 8, 32, and all lanes of a block.
+pub const GROUPS: [&str; 5] = ["thread", "subwarp2", "subwarp", "warp", "block"];
+
+impl Device {
+    /// What a group of the level calls.
+    pub fn of_group(&self, level: &str) -> Option<Symbol> {
+        let position = GROUPS.iter().position(|&name| name == level)?;
+        self.group.map(|symbols| symbols[position])
+    }
+}
+
 /// Everything that the compiler knows of a primitive by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Row {
@@ -103,6 +139,8 @@ pub struct Row {
     pub laws: Laws,
     /// How it runs on the CPU.
     pub cpu: Cpu,
+    /// How it runs on a GPU.
+    pub device: Device,
 }
 
 const PLAIN: Laws = Laws { operator: false, stable: false, aliasing: false, accumulates: false };
@@ -134,6 +172,53 @@ const SCAN: Cpu = Cpu {
     levels: &["simd_scan", "team_scan", "team_segmented"],
 };
 
+/// One function a group level, each in the header of its level.
+macro_rules! groups {
+    ($name:literal in $header:literal) => {
+        Some(&[
+            Symbol { function: concat!("thread_", $name), header: concat!("thread_", $header) },
+            Symbol { function: concat!("subwarp2_", $name), header: concat!("subwarp2_", $header) },
+            Symbol { function: concat!("subwarp_", $name), header: concat!("subwarp_", $header) },
+            Symbol { function: concat!("warp_", $name), header: concat!("warp_", $header) },
+            Symbol { function: concat!("block_", $name), header: concat!("block_", $header) },
+        ])
+    };
+}
+
+/// The headers of all levels.
+macro_rules! headers {
+    ($name:literal) => {
+        &[
+            concat!("thread_", $name),
+            concat!("subwarp2_", $name),
+            concat!("subwarp_", $name),
+            concat!("warp_", $name),
+            concat!("block_", $name),
+            concat!("kernel_", $name),
+            concat!("kernel_segmented_", $name),
+        ]
+    };
+}
+
+const fn kernel(function: &'static str, header: &'static str) -> Option<Symbol> {
+    Some(Symbol { function, header })
+}
+
+const DEVICE_REDUCE: Device = Device {
+    whole: kernel("kernel_reduce", "kernel_reduce"),
+    segmented: kernel("kernel_segmented_reduce", "kernel_segmented_reduce"),
+    regular: kernel("kernel_regular_reduce", "kernel_segmented_reduce"),
+    group: groups!("reduce" in "reduce"),
+    levels: headers!("reduce"),
+};
+const DEVICE_SCAN: Device = Device {
+    whole: kernel("kernel_scan", "kernel_scan"),
+    segmented: kernel("kernel_segmented_scan", "kernel_segmented_scan"),
+    regular: kernel("kernel_regular_scan", "kernel_segmented_scan"),
+    group: groups!("scan" in "scan"),
+    levels: headers!("scan"),
+};
+
 /// The table, in the order of [`Prim`].
 pub const TABLE: &[Row] = &[
     Row {
@@ -145,6 +230,7 @@ pub const TABLE: &[Row] = &[
         result: Result::PerSegment,
         laws: PLAIN,
         cpu: REDUCE,
+        device: DEVICE_REDUCE,
     },
     Row {
         prim: Prim::Max,
@@ -155,6 +241,7 @@ pub const TABLE: &[Row] = &[
         result: Result::PerSegment,
         laws: PLAIN,
         cpu: REDUCE,
+        device: DEVICE_REDUCE,
     },
     Row {
         prim: Prim::Reduce,
@@ -165,6 +252,7 @@ pub const TABLE: &[Row] = &[
         result: Result::PerSegment,
         laws: FOLDS,
         cpu: REDUCE,
+        device: DEVICE_REDUCE,
     },
     Row {
         prim: Prim::Scan,
@@ -175,6 +263,7 @@ pub const TABLE: &[Row] = &[
         result: Result::InPlaceOfEach,
         laws: SCANS,
         cpu: SCAN,
+        device: DEVICE_SCAN,
     },
     Row {
         prim: Prim::Exscan,
@@ -185,6 +274,7 @@ pub const TABLE: &[Row] = &[
         result: Result::InPlaceOfEach,
         laws: SCANS,
         cpu: SCAN,
+        device: DEVICE_SCAN,
     },
     Row {
         prim: Prim::Sort,
@@ -200,6 +290,13 @@ pub const TABLE: &[Row] = &[
             regular: many("run_regular_sort"),
             worker: worker("worker_sort"),
             levels: &["thread_sort", "team_sort", "team_segmented"],
+        },
+        device: Device {
+            whole: kernel("kernel_sort", "kernel_sort"),
+            segmented: kernel("kernel_segmented_sort", "kernel_segmented_sort"),
+            regular: kernel("kernel_regular_sort", "kernel_segmented_sort"),
+            group: groups!("sort" in "sort"),
+            levels: headers!("sort"),
         },
     },
     Row {
@@ -217,6 +314,13 @@ pub const TABLE: &[Row] = &[
             worker: worker("worker_partition"),
             levels: &["thread_partition", "team_partition", "team_segmented"],
         },
+        device: Device {
+            whole: kernel("kernel_partition", "kernel_partition"),
+            segmented: kernel("kernel_segmented_partition", "kernel_segmented_partition"),
+            regular: None,
+            group: groups!("partition" in "partition"),
+            levels: headers!("partition"),
+        },
     },
     Row {
         prim: Prim::Reverse,
@@ -232,6 +336,13 @@ pub const TABLE: &[Row] = &[
             regular: many("run_regular_reverse"),
             worker: worker("worker_reverse"),
             levels: &["thread_reverse", "team_reverse", "team_segmented"],
+        },
+        device: Device {
+            whole: kernel("kernel_reverse", "kernel_reverse"),
+            segmented: kernel("kernel_segmented_reverse", "kernel_segmented_reverse"),
+            regular: kernel("kernel_regular_reverse", "kernel_segmented_reverse"),
+            group: groups!("reverse" in "reverse"),
+            levels: headers!("reverse"),
         },
     },
     Row {
@@ -250,6 +361,13 @@ pub const TABLE: &[Row] = &[
             worker: worker("worker_reverse_inplace"),
             levels: &["thread_reverse", "team_reverse", "team_segmented"],
         },
+        device: Device {
+            whole: kernel("kernel_reverse_inplace", "kernel_reverse"),
+            segmented: kernel("kernel_segmented_reverse_inplace", "kernel_segmented_reverse"),
+            regular: kernel("kernel_regular_reverse_inplace", "kernel_segmented_reverse"),
+            group: groups!("reverse_inplace" in "reverse"),
+            levels: headers!("reverse"),
+        },
     },
     Row {
         prim: Prim::Histogram,
@@ -265,6 +383,13 @@ pub const TABLE: &[Row] = &[
             regular: None,
             worker: None,
             levels: &["thread_histogram", "team_histogram"],
+        },
+        device: Device {
+            whole: kernel("kernel_histogram", "kernel_histogram"),
+            segmented: None,
+            regular: None,
+            group: None,
+            levels: &["block_histogram", "kernel_histogram"],
         },
     },
 ];
@@ -306,6 +431,19 @@ mod tests {
         for (number, row) in TABLE.iter().enumerate() {
             assert_eq!(row.prim as usize, number, "{}", row.name);
             assert_eq!(row.prim.row().name, row.name);
+        }
+    }
+
+    #[test]
+    fn every_group_level_has_its_function() {
+        for row in TABLE {
+            for level in GROUPS {
+                let symbol = row.device.of_group(level);
+                assert_eq!(symbol.is_some(), row.segments, "{}", row.name);
+                let starts = symbol.is_none_or(|symbol| symbol.function.starts_with(&format!("{level}_")));
+                assert!(starts, "{} at {level}", row.name);
+            }
+            assert_eq!(row.device.of_group("kernel"), None);
         }
     }
 
