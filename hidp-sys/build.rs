@@ -19,5 +19,5 @@ fn main() {
         .flag_if_supported("-fno-rtti")
         .flag_if_supported("-fvisibility=hidden")
         .cpp_link_stdlib(None)
-        .compile("hidp1_core");
+        .compile("hidp2_core");
 }

@@ -122,7 +122,7 @@ fn scalar_versions(assembly: &str, isa: &str) -> (Vec<String>, usize) {
     let functions = functions(assembly);
     let (mut scalar, mut seen) = (Vec::new(), 0);
     for (entry, element, kinds) in EXPECTED {
-        let prefix = format!("hidp1_k_1k_{entry}_");
+        let prefix = format!("hidp2_k_1k_{entry}_");
         let suffix = format!("_{isa}");
         let versions = functions.keys().filter_map(|name| name.strip_prefix(&prefix)?.strip_suffix(&suffix));
         for version in versions {

@@ -47,8 +47,8 @@ unsafe impl Sync for Shared {}
 
 impl Drop for Shared {
     fn drop(&mut self) {
-        // SAFETY: `raw` came from `hidp1_context_new`, and this is its only owner.
-        unsafe { hidp_sys::hidp1_context_free(self.raw.as_ptr()) }
+        // SAFETY: `raw` came from `hidp2_context_new`, and this is its only owner.
+        unsafe { hidp_sys::hidp2_context_free(self.raw.as_ptr()) }
     }
 }
 
@@ -85,7 +85,7 @@ impl Context {
     /// Bytes of memory that the context holds for local arrays, in use or not.
     pub fn pool_bytes(&self) -> usize {
         // SAFETY: the context lives as long as `self`.
-        unsafe { hidp_sys::hidp1_pool_bytes(self.raw()) }
+        unsafe { hidp_sys::hidp2_pool_bytes(self.raw()) }
     }
     /// What this thread's last call with this context (or a clone of it) ran, and why that.
     pub fn last_run(&self) -> Option<LastRun> {
@@ -270,10 +270,10 @@ impl Builder {
     fn build_in(self, variable: impl Fn(&str) -> Option<OsString>) -> Result<Context, Error> {
         let settings = self.resolve(variable)?;
         // SAFETY: takes a number; null is handled.
-        let raw = unsafe { hidp_sys::hidp1_context_new(settings.threads) };
+        let raw = unsafe { hidp_sys::hidp2_context_new(settings.threads) };
         let raw = NonNull::new(raw).ok_or(Error::Allocation)?;
         // SAFETY: made just above.
-        let threads = unsafe { hidp_sys::hidp1_context_threads(raw.as_ptr()) };
+        let threads = unsafe { hidp_sys::hidp2_context_threads(raw.as_ptr()) };
         let number = CONTEXTS.fetch_add(1, Ordering::Relaxed);
         let Settings { isa, isa_forced, plan, tuning, .. } = settings;
         Ok(Context { shared: Arc::new(Shared { raw, threads, number }), isa, isa_forced, plan, tuning })

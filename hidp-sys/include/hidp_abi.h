@@ -8,7 +8,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define HIDP_ABI 1
+#define HIDP_ABI 2
 #define HIDP_CONCAT2(a, b) a##b
 #define HIDP_CONCAT(a, b) HIDP_CONCAT2(a, b)
 
@@ -27,31 +27,65 @@ typedef struct hidp_fault {
  * at once. */
 typedef struct hidp_context hidp_context;
 
+/* The accelerator and the stream of one call. No function throws, and each may be called from the calling thread alone. The
+ * device's primary context is current while the entry runs. */
+typedef struct hidp_device {
+  void *state;  /* of the run time: first argument of the functions below */
+  void *stream; /* a cudaStream_t: all work of the call goes into it */
+  int32_t ordinal; /* of the device */
+  int32_t multiprocessors;
+  int32_t threads_per_multiprocessor; /* that are resident at most */
+  /* Device memory from a pool, 256-byte aligned, valid in the stream's order: what was given back may be taken again at once.
+   * Null if there is none; never null for 0 bytes. */
+  void *(*take)(void *state, size_t bytes);
+  void (*give)(void *state, void *block);
+  /* The same of page-locked host memory, 64-byte aligned. The host may touch it at once, so that it is given back only when the
+   * stream is done with it. */
+  void *(*take_pinned)(void *state, size_t bytes);
+  void (*give_pinned)(void *state, void *block);
+} hidp_device;
+
 /* Arguments of one call of one entry. */
 typedef struct hidp_call {
   hidp_context *context;
+  const hidp_device *device; /* null for code that runs on the CPU */
   /* One address a parameter in the header's order: of the first element of an array (of readable zeros if it is empty), of the
-   * value of a scalar. Aligned for its type. No two overlap unless the entry writes neither. */
+   * value of a scalar. Aligned for its type. No two overlap unless the entry writes neither.
+   * With a device, arrays are in its memory and scalars in the host's. */
   void *const *params;
   const int64_t *dims; /* in the order of first appearance in the header */
-  hidp_fault fault;    /* set when the entry returns HIDP_FAULT */
+  /* Set when the entry returns HIDP_FAULT. With HIDP_DEVICE_ERROR, `values[0]` is the cudaError_t. */
+  hidp_fault fault;
 } hidp_call;
 
-enum { HIDP_OK = 0, HIDP_FAULT = 1 };
+/* HIDP_DEVICE_ERROR: the device or its driver failed; nothing is known about what the entry wrote. */
+enum { HIDP_OK = 0, HIDP_FAULT = 1, HIDP_DEVICE_ERROR = 2 };
 
-/* `hidp1_<file>_<function>_<plan>_<isa>` */
+/* `hidp2_<file>_<function>_<plan>_<isa>` */
 typedef int32_t (*hidp_entry)(hidp_call *call);
 
 /* threads = 0 asks for all. Returns null if memory is short. */
-hidp_context *hidp1_context_new(uint32_t threads);
-void hidp1_context_free(hidp_context *context);
-uint32_t hidp1_context_threads(const hidp_context *context);
+hidp_context *hidp2_context_new(uint32_t threads);
+void hidp2_context_free(hidp_context *context);
+uint32_t hidp2_context_threads(const hidp_context *context);
 /* At least 64-byte aligned, bases staggered over 4 KiB, huge pages asked for; null if there is none. Never returns null for
  * 0 bytes. Steady state takes from the pool and asks the system for nothing. */
-void *hidp1_pool_take(hidp_context *context, size_t bytes);
-void hidp1_pool_give(hidp_context *context, void *block);
+void *hidp2_pool_take(hidp_context *context, size_t bytes);
+void hidp2_pool_give(hidp_context *context, void *block);
 /* Bytes that the pool holds from the system, in use or not. */
-size_t hidp1_pool_bytes(const hidp_context *context);
+size_t hidp2_pool_bytes(const hidp_context *context);
+
+/* What one object file of device code was built for. Each adds itself before `main`. */
+typedef struct hidp_device_code {
+  const int32_t *architectures; /* such as 900 for sm_90; code for the largest can be made from PTX for all later ones */
+  int32_t count;
+  struct hidp_device_code *next; /* set by hidp2_device_code_add */
+} hidp_device_code;
+
+/* `code` stays valid. */
+void hidp2_device_code_add(hidp_device_code *code);
+/* The last one added, or null: this program has no device code. */
+const hidp_device_code *hidp2_device_code_first(void);
 
 #ifdef __cplusplus
 }

@@ -1,6 +1,7 @@
 // The C functions of the ABI.
 #include "hidp_abi.h"
 
+#include <atomic>
 #include <new>
 #include <stdlib.h>
 #include <unistd.h>
@@ -28,28 +29,39 @@ uint32_t available_threads() {
   return online > 0 ? static_cast<uint32_t>(online) : 1;
 }
 
+// Constant-initialised: objects add themselves while the program starts, in any order.
+std::atomic<hidp_device_code *> device_code{nullptr};
+
 }  // namespace
 
 extern "C" {
 
-hidp_context *hidp1_context_new(uint32_t threads) {
+hidp_context *hidp2_context_new(uint32_t threads) {
   void *memory = malloc(sizeof(hidp_context));
   if (memory == nullptr) return nullptr;
   return new (memory) hidp_context{threads == 0 ? available_threads() : threads, {}};
 }
 
-void hidp1_context_free(hidp_context *context) {
+void hidp2_context_free(hidp_context *context) {
   if (context == nullptr) return;
   context->~hidp_context();
   free(context);
 }
 
-uint32_t hidp1_context_threads(const hidp_context *context) { return context->threads; }
+uint32_t hidp2_context_threads(const hidp_context *context) { return context->threads; }
 
-void *hidp1_pool_take(hidp_context *context, size_t bytes) { return context->pool.take(bytes); }
+void *hidp2_pool_take(hidp_context *context, size_t bytes) { return context->pool.take(bytes); }
 
-void hidp1_pool_give(hidp_context *context, void *block) { context->pool.give(block); }
+void hidp2_pool_give(hidp_context *context, void *block) { context->pool.give(block); }
 
-size_t hidp1_pool_bytes(const hidp_context *context) { return context->pool.bytes(); }
+size_t hidp2_pool_bytes(const hidp_context *context) { return context->pool.bytes(); }
+
+void hidp2_device_code_add(hidp_device_code *code) {
+  code->next = device_code.load(std::memory_order_relaxed);
+  while (!device_code.compare_exchange_weak(code->next, code, std::memory_order_release, std::memory_order_relaxed)) {
+  }
+}
+
+const hidp_device_code *hidp2_device_code_first(void) { return device_code.load(std::memory_order_acquire); }
 
 }

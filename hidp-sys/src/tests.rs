@@ -7,28 +7,28 @@ struct Context(*mut hidp_context);
 impl Context {
     fn new(threads: u32) -> Self {
         // SAFETY: any number of threads is allowed.
-        let context = unsafe { hidp1_context_new(threads) };
+        let context = unsafe { hidp2_context_new(threads) };
         assert!(!context.is_null());
         Self(context)
     }
     fn take(&self, bytes: usize) -> *mut u8 {
         // SAFETY: the context lives as long as `self`.
-        unsafe { hidp1_pool_take(self.0, bytes).cast() }
+        unsafe { hidp2_pool_take(self.0, bytes).cast() }
     }
     fn give(&self, block: *mut u8) {
         // SAFETY: tests give what they took.
-        unsafe { hidp1_pool_give(self.0, block.cast()) }
+        unsafe { hidp2_pool_give(self.0, block.cast()) }
     }
     fn bytes(&self) -> usize {
         // SAFETY: the context lives as long as `self`.
-        unsafe { hidp1_pool_bytes(self.0) }
+        unsafe { hidp2_pool_bytes(self.0) }
     }
 }
 
 impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: nothing uses the context any more.
-        unsafe { hidp1_context_free(self.0) }
+        unsafe { hidp2_context_free(self.0) }
     }
 }
 
@@ -40,8 +40,8 @@ fn zero_threads_means_all() {
     let (all, three) = (Context::new(0), Context::new(3));
     // SAFETY: both contexts live.
     unsafe {
-        assert!(hidp1_context_threads(all.0) >= 1);
-        assert_eq!(hidp1_context_threads(three.0), 3);
+        assert!(hidp2_context_threads(all.0) >= 1);
+        assert_eq!(hidp2_context_threads(three.0), 3);
     }
 }
 
@@ -120,4 +120,20 @@ fn threads_share_a_pool() {
             });
         }
     });
+}
+
+#[test]
+fn device_code_adds_itself() {
+    // SAFETY: what is added lives as long as the program and is not touched any more.
+    unsafe {
+        assert!(hidp2_device_code_first().is_null(), "these tests have no device code");
+        for architectures in [&[900, 1000][..], &[800]] {
+            let count = architectures.len() as i32;
+            let code = hidp_device_code { architectures: architectures.as_ptr(), count, next: ptr::null_mut() };
+            hidp2_device_code_add(Box::leak(Box::new(code)));
+        }
+        let first = hidp2_device_code_first();
+        let second = (*first).next;
+        assert_eq!((*(*first).architectures, (*second).count, (*second).next), (800, 2, ptr::null_mut()));
+    }
 }

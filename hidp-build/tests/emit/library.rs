@@ -145,7 +145,7 @@ impl Module {
     }
 
     pub(crate) fn context(&self, threads: u32) -> Context<'_> {
-        let new: unsafe extern "C" fn(u32) -> *mut hidp_context = self.symbol("hidp1_context_new");
+        let new: unsafe extern "C" fn(u32) -> *mut hidp_context = self.symbol("hidp2_context_new");
         // SAFETY: any number is allowed.
         Context { module: self, context: unsafe { new(threads) } }
     }
@@ -162,16 +162,22 @@ unsafe impl Sync for Context<'_> {}
 impl Context<'_> {
     /// Calls `t_<name>`.
     pub(crate) fn call(&self, name: &str, params: &[*mut c_void], dims: &[i64]) -> Result<(), hidp_fault> {
-        let entry: hidp_entry = self.module.symbol(&format!("hidp1_t_{name}_p_base"));
+        let entry: hidp_entry = self.module.symbol(&format!("hidp2_t_{name}_p_base"));
         let fault = hidp_fault { site: u32::MAX, count: 0, values: [0; 4] };
-        let mut call = hidp_call { context: self.context, params: params.as_ptr(), dims: dims.as_ptr(), fault };
+        let mut call = hidp_call {
+            context: self.context,
+            device: std::ptr::null(),
+            params: params.as_ptr(),
+            dims: dims.as_ptr(),
+            fault,
+        };
         // SAFETY: tests pass arrays of the lengths that the entry expects.
         let result = unsafe { entry.expect("not null")(&raw mut call) };
         if result == HIDP_FAULT as i32 { Err(call.fault) } else { Ok(()) }
     }
 
     pub(crate) fn bytes(&self) -> usize {
-        let bytes: unsafe extern "C" fn(*const hidp_context) -> usize = self.module.symbol("hidp1_pool_bytes");
+        let bytes: unsafe extern "C" fn(*const hidp_context) -> usize = self.module.symbol("hidp2_pool_bytes");
         // SAFETY: the context lives.
         unsafe { bytes(self.context) }
     }
@@ -179,7 +185,7 @@ impl Context<'_> {
 
 impl Drop for Context<'_> {
     fn drop(&mut self) {
-        let free: unsafe extern "C" fn(*mut hidp_context) = self.module.symbol("hidp1_context_free");
+        let free: unsafe extern "C" fn(*mut hidp_context) = self.module.symbol("hidp2_context_free");
         // SAFETY: nothing uses the context any more.
         unsafe { free(self.context) }
     }

@@ -152,7 +152,7 @@ impl Context {
     fn new(threads: u32) -> Context {
         // SAFETY: the symbol has this type, and any number is allowed.
         Context(unsafe {
-            let new = core().get::<unsafe extern "C" fn(u32) -> *mut hidp_context>(b"hidp1_context_new");
+            let new = core().get::<unsafe extern "C" fn(u32) -> *mut hidp_context>(b"hidp2_context_new");
             new.expect("the core's symbol")(threads)
         })
     }
@@ -162,7 +162,7 @@ impl Drop for Context {
     fn drop(&mut self) {
         // SAFETY: the symbol has this type, and nothing uses the context any more.
         unsafe {
-            let free = core().get::<unsafe extern "C" fn(*mut hidp_context)>(b"hidp1_context_free");
+            let free = core().get::<unsafe extern "C" fn(*mut hidp_context)>(b"hidp2_context_free");
             free.expect("the core's symbol")(self.0);
         }
     }
@@ -198,7 +198,7 @@ impl Kernels {
         self.isa.name
     }
 
-    /// Calls `hidp1_<symbol>_<plan>_<isa>`.
+    /// Calls `hidp2_<symbol>_<plan>_<isa>`.
     ///
     /// # Safety
     /// `params` and `dims` are what the entry expects.
@@ -214,7 +214,13 @@ impl Kernels {
         let entry = unsafe { self.library.get::<hidp_entry>(name.as_bytes()) };
         let entry = entry.unwrap_or_else(|error| panic!("{name}: {error}")).expect("not null");
         let fault = hidp_fault { site: u32::MAX, count: 0, values: [0; 4] };
-        let mut call = hidp_call { context: context.0, params: params.as_ptr(), dims: dims.as_ptr(), fault };
+        let mut call = hidp_call {
+            context: context.0,
+            device: std::ptr::null(),
+            params: params.as_ptr(),
+            dims: dims.as_ptr(),
+            fault,
+        };
         // SAFETY: the caller's promise.
         let result = unsafe { entry(&raw mut call) };
         if result == HIDP_OK as i32 { Ok(()) } else { Err(call.fault) }

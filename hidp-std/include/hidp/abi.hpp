@@ -20,7 +20,7 @@
   }                        \
   }
 
-// `hidp1_<entry>_<plan>` with the instruction set at its end.
+// `hidp2_<entry>_<plan>` with the instruction set at its end.
 #define HIDP_SYMBOL(name) HIDP_CONCAT(HIDP_CONCAT(name, _), HIDP_ISA)
 #define HIDP_ENTRY extern "C" __attribute__((visibility("default"), used)) int32_t
 

@@ -16,9 +16,9 @@ class Host {
   explicit Host(hidp_call *call) : context(call->context), call_(call) {}
   __attribute__((noinline)) ~Host() {
     for (Page *page = &first_; page != nullptr;) {
-      for (size_t at = 0; at < page->used; ++at) hidp1_pool_give(context, page->blocks[at]);
+      for (size_t at = 0; at < page->used; ++at) hidp2_pool_give(context, page->blocks[at]);
       Page *next = page->next;
-      if (page != &first_) hidp1_pool_give(context, page);
+      if (page != &first_) hidp2_pool_give(context, page);
       page = next;
     }
   }
@@ -29,7 +29,7 @@ class Host {
   Trap trap;
 
   // How many workers a launch may use.
-  int64_t workers() const { return hidp1_context_threads(context); }
+  int64_t workers() const { return hidp2_context_threads(context); }
 
   template <class T>
   T *param(int number) const {
@@ -57,7 +57,7 @@ class Host {
     for (Page *page = &first_; page != nullptr; page = page->next) {
       for (size_t at = 0; at < page->used; ++at) {
         if (page->blocks[at] != block) continue;
-        hidp1_pool_give(context, page->blocks[at]);
+        hidp2_pool_give(context, page->blocks[at]);
         page->blocks[at] = page->blocks[--page->used];
         return;
       }
@@ -76,13 +76,13 @@ class Host {
     Page *page = &first_;
     while (page->used == Page::kBlocks && page->next != nullptr) page = page->next;
     if (page->used == Page::kBlocks) {
-      page->next = static_cast<Page *>(hidp1_pool_take(context, sizeof(Page)));
+      page->next = static_cast<Page *>(hidp2_pool_take(context, sizeof(Page)));
       if (page->next == nullptr) return nullptr;
       page = page->next;
       page->next = nullptr;
       page->used = 0;
     }
-    void *block = hidp1_pool_take(context, bytes);
+    void *block = hidp2_pool_take(context, bytes);
     if (block != nullptr) page->blocks[page->used++] = block;
     return block;
   }

@@ -16,7 +16,7 @@ class Scratch {
   explicit Scratch(hidp_context *context) : context_(context) {}
   ~Scratch() {
     release(Mark{nullptr, 0});
-    hidp1_pool_give(context_, spare_);
+    hidp2_pool_give(context_, spare_);
   }
   Scratch(const Scratch &) = delete;
   Scratch &operator=(const Scratch &) = delete;
@@ -58,7 +58,7 @@ class Scratch {
     if (chunk != nullptr && chunk->bytes >= rounded(bytes) + kLine) {
       spare_ = nullptr;
     } else {
-      chunk = static_cast<Chunk *>(hidp1_pool_take(context_, wanted));
+      chunk = static_cast<Chunk *>(hidp2_pool_take(context_, wanted));
       if (chunk == nullptr) return false;
       chunk->bytes = wanted;
     }
@@ -75,7 +75,7 @@ class Scratch {
       spare_ = chunk;
       chunk = smaller;
     }
-    hidp1_pool_give(context_, chunk);
+    hidp2_pool_give(context_, chunk);
   }
 
   hidp_context *context_;

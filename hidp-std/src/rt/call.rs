@@ -85,6 +85,7 @@ unsafe fn run(
     let choice = choose(cx, entry, args, dims)?;
     let mut call = hidp_call {
         context: cx.raw(),
+        device: std::ptr::null(),
         params: params.as_ptr(),
         dims: dims.as_ptr(),
         fault: hidp_fault { site: 0, count: 0, values: [0; 4] },

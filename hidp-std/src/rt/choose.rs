@@ -92,14 +92,14 @@ fn holds(condition: &Condition, values: &[i64; MOST_MEASURES], threads: u32) -> 
 /// The code of a version that this context can run.
 fn eligible(cx: &Context, version: &'static Version) -> Option<&'static Code> {
     let fits = |isa: Isa| if cx.isa_forced() { isa == cx.isa() } else { isa <= cx.isa() };
-    version.code.iter().find(|code| fits(code.isa))
+    version.code.cpu().iter().find(|code| fits(code.isa))
 }
 
 fn with_code(cx: &Context, entry: &'static Entry, version: &'static Version, why: Why) -> Result<Choice, Error> {
     match eligible(cx, version) {
         Some(code) => Ok(Choice { version, code, why }),
         None => {
-            let compiled = IsaNames(version.code);
+            let compiled = IsaNames(version.code.cpu());
             Err(Error::NoCode { entry: entry.name, plan: version.plan, isa: cx.isa(), compiled })
         }
     }
@@ -108,13 +108,13 @@ fn with_code(cx: &Context, entry: &'static Entry, version: &'static Version, why
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rt::entry::{Bound, Dispatch, Measure};
+    use crate::rt::entry::{Bound, Codes, Dispatch, Measure};
 
     unsafe extern "C" fn nothing(_: *mut hidp_sys::hidp_call) -> i32 {
         0
     }
-    const CODE: &[Code] = &[Code { isa: Isa::Base, function: nothing }];
-    const V4: &[Code] = &[Code { isa: Isa::V4, function: nothing }];
+    const CODE: Codes = Codes::Cpu(&[Code { isa: Isa::Base, function: nothing }]);
+    const V4: Codes = Codes::Cpu(&[Code { isa: Isa::V4, function: nothing }]);
     const FEW: Condition = Condition { measure: 0, least: false, bound: Bound::PerThread(2) };
     const LONG: Condition = Condition { measure: 1, least: true, bound: Bound::Fixed(1000) };
 

@@ -14,7 +14,7 @@ pub struct Entry {
     pub params: &'static [Param],
     /// Dimension names in the order of first appearance; `hidp_call::dims` has this order.
     pub dims: &'static [&'static str],
-    /// Versions, best guess first; the first is always eligible.
+    /// Versions, best guess first; the first one for the CPU can always run there.
     pub versions: &'static [Version],
     /// When which version runs.
     pub dispatch: Dispatch,
@@ -199,13 +199,32 @@ pub enum Op {
     InRange(i64, i64),
 }
 
-/// One compiled version of an entry: one plan, built for one or more instruction sets.
+/// One compiled version of an entry: one plan.
 #[derive(Debug)]
 pub struct Version {
     /// The plan's name.
     pub plan: &'static str,
+    /// What it was compiled to.
+    pub code: Codes,
+}
+
+/// The functions of a version.
+#[derive(Debug)]
+pub enum Codes {
     /// One function an instruction set, most demanding first; the last one always runs.
-    pub code: &'static [Code],
+    Cpu(&'static [Code]),
+    /// The function that drives an accelerator: arrays are in its memory, scalars in the host's.
+    Device(EntryFn),
+}
+
+impl Codes {
+    /// The functions for the processor.
+    pub(crate) fn cpu(&self) -> &'static [Code] {
+        match self {
+            Codes::Cpu(codes) => codes,
+            Codes::Device(_) => &[],
+        }
+    }
 }
 
 /// An entry point.

@@ -253,7 +253,7 @@ fn clear() {
 mod tests {
     use super::*;
     use crate::Isa;
-    use crate::rt::entry::{Code, Dispatch, Elem, Measure, Op, Param, Version};
+    use crate::rt::entry::{Code, Codes, Dispatch, Elem, Measure, Op, Param, Version};
     use crate::rt::hidp_call;
 
     /// Writes the sum of `x`, after as many microseconds as `delay` says for its length.
@@ -279,15 +279,15 @@ mod tests {
         // SAFETY: as above.
         unsafe { sum(call, |_| 0, 1.0) }
     }
-    const fn version(plan: &'static str, code: &'static [Code]) -> Version {
+    const fn version(plan: &'static str, code: Codes) -> Version {
         Version { plan, code }
     }
     const fn param(name: &'static str, writes: bool, shape: &'static [&'static [Op]]) -> Param {
         Param { name, reads: !writes, writes, elem: Elem::F32, positions: !writes, shape, shape_text: &[] }
     }
-    const EVEN: &[Code] = &[Code { isa: Isa::Base, function: even }];
-    const GROWING: &[Code] = &[Code { isa: Isa::Base, function: growing }];
-    const WRONG: &[Code] = &[Code { isa: Isa::Base, function: wrong }];
+    const EVEN: Codes = Codes::Cpu(&[Code { isa: Isa::Base, function: even }]);
+    const GROWING: Codes = Codes::Cpu(&[Code { isa: Isa::Base, function: growing }]);
+    const WRONG: Codes = Codes::Cpu(&[Code { isa: Isa::Base, function: wrong }]);
     const SUM: Entry = Entry {
         name: "test::sum",
         params: &[param("x", false, &[&[Op::Dim(0)]]), param("_s", true, &[])],

@@ -204,7 +204,7 @@ pub(super) fn median(values: &mut [f64]) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rt::entry::{Code, Dispatch, Measure, Op, Param, Version};
+    use crate::rt::entry::{Code, Codes, Dispatch, Measure, Op, Param, Version};
     use crate::{Isa, rt::hidp_call};
 
     /// Doubles its argument, `delay` times over.
@@ -242,9 +242,9 @@ mod tests {
         }],
         dims: &["N"],
         versions: &[
-            Version { plan: "wrong", code: &[Code { isa: Isa::Base, function: wrong }] },
-            Version { plan: "quick", code: &[Code { isa: Isa::Base, function: quick }] },
-            Version { plan: "serial", code: &[Code { isa: Isa::Base, function: slow }] },
+            Version { plan: "wrong", code: Codes::Cpu(&[Code { isa: Isa::Base, function: wrong }]) },
+            Version { plan: "quick", code: Codes::Cpu(&[Code { isa: Isa::Base, function: quick }]) },
+            Version { plan: "serial", code: Codes::Cpu(&[Code { isa: Isa::Base, function: slow }]) },
         ],
         dispatch: Dispatch { measures: &[Measure { name: "parallel", program: &[Op::Dim(0)] }], ..Dispatch::NONE },
         sites: &[],

@@ -93,12 +93,12 @@ impl Here<'_> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::rt::entry::{Code, Dispatch, Measure, Op, Version};
+    use crate::rt::entry::{Code, Codes, Dispatch, Measure, Op, Version};
 
     unsafe extern "C" fn nothing(_: *mut hidp_sys::hidp_call) -> i32 {
         0
     }
-    const CODE: &[Code] = &[Code { isa: Isa::Base, function: nothing }];
+    const CODE: Codes = Codes::Cpu(&[Code { isa: Isa::Base, function: nothing }]);
     const DISPATCH: Dispatch = Dispatch {
         source: "1f",
         toolchain: "g++ 12",

@@ -5,7 +5,7 @@
 #![allow(unreachable_pub)] // a module of tests
 #![allow(clippy::undocumented_unsafe_blocks)] // the sentence above, at each of them
 
-use hidp_std::rt::entry::{Code, Dispatch, Elem, Entry, Op, Param, Site, Version};
+use hidp_std::rt::entry::{Code, Codes, Dispatch, Elem, Entry, Op, Param, Site, Version};
 use hidp_std::rt::{Arg, Array, call, hidp_call};
 use hidp_std::{Context, Error, Isa, View, ViewMut};
 
@@ -69,9 +69,12 @@ static GATHER: Entry = Entry {
     versions: &[
         Version {
             plan: "rows",
-            code: &[Code { isa: Isa::V3, function: gather_plain }, Code { isa: Isa::Base, function: gather_plain }],
+            code: Codes::Cpu(&[
+                Code { isa: Isa::V3, function: gather_plain },
+                Code { isa: Isa::Base, function: gather_plain },
+            ]),
         },
-        Version { plan: "twice", code: &[Code { isa: Isa::Base, function: gather_twice }] },
+        Version { plan: "twice", code: Codes::Cpu(&[Code { isa: Isa::Base, function: gather_twice }]) },
     ],
     dispatch: Dispatch::NONE,
     sites: &[Site {
@@ -121,7 +124,7 @@ static SHAPES: Entry = Entry {
         Param { shape: &[&[Op::Scalar(2)]], shape_text: &["_k"], ..param_row("out", true) },
     ],
     dims: &["R", "M", "Q"],
-    versions: &[Version { plan: "serial", code: &[Code { isa: Isa::Base, function: shapes }] }],
+    versions: &[Version { plan: "serial", code: Codes::Cpu(&[Code { isa: Isa::Base, function: shapes }]) }],
     dispatch: Dispatch::NONE,
     sites: &[],
 };
@@ -162,7 +165,7 @@ static GEMM: Entry = Entry {
         Param { shape: &[&[Op::Dim(0)], &[Op::Dim(2)]], shape_text: &["M", "N"], ..param_row("C", true) },
     ],
     dims: &["M", "K", "N"],
-    versions: &[Version { plan: "serial", code: &[Code { isa: Isa::Base, function: gemm_serial }] }],
+    versions: &[Version { plan: "serial", code: Codes::Cpu(&[Code { isa: Isa::Base, function: gemm_serial }]) }],
     dispatch: Dispatch::NONE,
     sites: &[],
 };

@@ -54,7 +54,7 @@ namespace entry_k_6gather_gather {
   }
 
   // plan rows nest rows iter i simd dim 0 tile 1 split
-  HIDP_ENTRY HIDP_SYMBOL(hidp1_k_6gather_gather_rows)(hidp_call *call) {
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6gather_gather_rows)(hidp_call *call) {
     hidp::Host host(call);
     const double *const x_0 = host.param<double>(0);
     const int32_t *const index_1 = host.param<int32_t>(1);
@@ -72,7 +72,7 @@ namespace entry_k_6gather_gather {
   }
 
   // plan serial nest serial iter i simd dim 0 tile 1 span
-  HIDP_ENTRY HIDP_SYMBOL(hidp1_k_6gather_gather_serial)(hidp_call *call) {
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6gather_gather_serial)(hidp_call *call) {
     hidp::Host host(call);
     const double *const x_0 = host.param<double>(0);
     const int32_t *const index_1 = host.param<int32_t>(1);

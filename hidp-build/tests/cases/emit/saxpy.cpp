@@ -20,7 +20,7 @@ namespace entry_k_5saxpy_saxpy {
   }
 
   // plan rows nest rows iter i simd dim 0 tile 1 split
-  HIDP_ENTRY HIDP_SYMBOL(hidp1_k_5saxpy_saxpy_rows)(hidp_call *call) {
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5saxpy_saxpy_rows)(hidp_call *call) {
     hidp::Host host(call);
     const float *const a_0 = host.param<float>(0);
     const float *const x_1 = host.param<float>(1);
@@ -38,7 +38,7 @@ namespace entry_k_5saxpy_saxpy {
   }
 
   // plan serial nest serial iter i simd dim 0 tile 1 span
-  HIDP_ENTRY HIDP_SYMBOL(hidp1_k_5saxpy_saxpy_serial)(hidp_call *call) {
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5saxpy_saxpy_serial)(hidp_call *call) {
     hidp::Host host(call);
     const float *const a_0 = host.param<float>(0);
     const float *const x_1 = host.param<float>(1);

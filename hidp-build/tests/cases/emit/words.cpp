@@ -59,7 +59,7 @@ namespace entry_k_5words_namespace {
   }
 
   // plan rows nest rows iter public thread dim 0 tile 1 split
-  HIDP_ENTRY HIDP_SYMBOL(hidp1_k_5words_namespace_rows)(hidp_call *call) {
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5words_namespace_rows)(hidp_call *call) {
     hidp::Host host(call);
     const int64_t *const template_0 = host.param<int64_t>(0);
     const int64_t *const auto_1 = host.param<int64_t>(1);
@@ -77,7 +77,7 @@ namespace entry_k_5words_namespace {
   }
 
   // plan serial nest serial iter public seq dim 0 tile 1 span
-  HIDP_ENTRY HIDP_SYMBOL(hidp1_k_5words_namespace_serial)(hidp_call *call) {
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5words_namespace_serial)(hidp_call *call) {
     hidp::Host host(call);
     const int64_t *const template_0 = host.param<int64_t>(0);
     const int64_t *const auto_1 = host.param<int64_t>(1);

@@ -1,7 +1,7 @@
 //! C++ with OpenMP: one file for all entries of a `.hdp` file.
 //!
 //! For each entry a namespace with its scalar functions and kernels, all with internal linkage, and one `extern "C"` function a
-//! version, `hidp1_<entry symbol>_<plan>_<HIDP_ISA>`. A build compiles the same text once for each instruction set.
+//! version, `hidp2_<entry symbol>_<plan>_<HIDP_ISA>`. A build compiles the same text once for each instruction set.
 
 mod function;
 mod special;
@@ -47,7 +47,7 @@ impl Default for Options {
 
 /// The symbol of a version's host function, without the instruction set that `HIDP_SYMBOL` appends.
 pub fn symbol(entry: &imp::Entry, unit: &imp::Unit) -> String {
-    format!("hidp1_{}_{}", name::symbol(&entry.symbol), name::symbol(&unit.plan))
+    format!("hidp2_{}_{}", name::symbol(&entry.symbol), name::symbol(&unit.plan))
 }
 
 /// The C++ file of `<stem>.hdp`.

@@ -41,7 +41,7 @@ impl Table<'_> {
         }
     }
     fn symbol(&self, unit: &Unit, isa: &str) -> String {
-        format!("hidp1_{}_{}_{isa}", self.info.entry.symbol, unit.plan)
+        format!("hidp2_{}_{}_{isa}", self.info.entry.symbol, unit.plan)
     }
 
     /// The static.
@@ -94,7 +94,7 @@ impl Table<'_> {
         for unit in self.units() {
             text.nest("Version {", "},", |text| {
                 text.line(format!("plan: {:?},", unit.plan));
-                text.nest("code: &[", "],", |text| {
+                text.nest("code: Codes::Cpu(&[", "]),", |text| {
                     for isa in self.options.isas {
                         let symbol = self.symbol(unit, isa.name());
                         text.line(format!("Code {{ isa: Isa::{}, function: {symbol} }},", isa.variant()));

@@ -222,14 +222,14 @@ fn tables_describe_extents_versions_and_sites() {
     let text = Fixture::new().module(false);
     let squeezed: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
-        "fn hidp1_k_4spmv_SpmvCSR_rows_v4(call: *mut hidp_call) -> i32;",
-        "fn hidp1_k_4spmv_SpmvCSR_serial_v2(call: *mut hidp_call) -> i32;",
+        "fn hidp2_k_4spmv_SpmvCSR_rows_v4(call: *mut hidp_call) -> i32;",
+        "fn hidp2_k_4spmv_SpmvCSR_serial_v2(call: *mut hidp_call) -> i32;",
         "name: \"spmv::SpmvCSR\",",
         "shape: &[&[Op::Dim(0), Op::Const(1), Op::Add]], shape_text: &[\"R+1\"]",
         "shape: &[&[Op::Scalar(4)]],",
         "name: \"_sum\", reads: false, writes: true, elem: Elem::F32, positions: false, shape: &[], shape_text: &[]",
         "dims: &[\"R\", \"Z\"],",
-        "Code { isa: Isa::V4, function: hidp1_k_4spmv_SpmvCSR_rows_v4 },",
+        "Code { isa: Isa::V4, function: hidp2_k_4spmv_SpmvCSR_rows_v4 },",
         "file: \"kernels/spmv.hdp\", line: 7, column: 3, text: \"y[rowptr[0]]\", kind: 1,",
         "names: &[\"rowptr[0]\", \"\", \"\"]",
     ] {
