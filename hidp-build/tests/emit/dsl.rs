@@ -187,10 +187,16 @@ impl E {
         self.sites.push(site)
     }
     pub(crate) fn kernel(&mut self, name: &str, function: Function) -> KernelId {
-        self.kernels.push(Kernel { name: name.to_owned(), function, span: span(4) })
+        self.kernels.push(Kernel { grid: None, name: name.to_owned(), function, span: span(4) })
     }
     pub(crate) fn finish(self, host: Function) -> Entry {
-        let unit = Unit { plan: "p".to_owned(), plan_text: "by hand".to_owned(), host, kernels: self.kernels };
+        let unit = Unit {
+            target: UnitTarget::Cpu,
+            plan: "p".to_owned(),
+            plan_text: "by hand".to_owned(),
+            host,
+            kernels: self.kernels,
+        };
         Entry { symbol: self.symbol, sites: self.sites, units: vec![unit] }
     }
 }

@@ -178,12 +178,12 @@ impl Lowerer<'_> {
                     }
                     elem
                 }
-                VarKind::Tile { elem, .. } => elem,
+                VarKind::HostCell { elem, .. } | VarKind::Tile { elem, .. } => elem,
             };
             args.push(make::var(outer, ty));
         }
         let name = format!("{role}{}", self.kernels.len());
-        let kernel = self.kernels.push(Kernel { name, function: body.finish(), span });
+        let kernel = self.kernels.push(Kernel { name, grid: None, function: body.finish(), span });
         (kernel, args)
     }
 

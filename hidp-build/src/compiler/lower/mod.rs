@@ -19,7 +19,7 @@
 use std::collections::BTreeMap;
 
 use crate::compiler::index::Arena;
-use crate::compiler::ir::imp::{self, Entry, Kernel, KernelId, Site, SiteId, Unit, VarId};
+use crate::compiler::ir::imp::{self, Entry, Kernel, KernelId, Site, SiteId, Unit, UnitTarget, VarId};
 use crate::compiler::ir::par::{self, FaultKind, Func, FuncId, Program, VarKind};
 use crate::compiler::plan::{LevelPlan, Plan, Strategy};
 use crate::compiler::source::Span;
@@ -81,7 +81,13 @@ fn unit(program: &Program, func: &Func, plan: &Plan, model: &Model, sites: &mut 
     };
     lowerer.bind_params();
     lowerer.stmts(&func.body.stmts);
-    Unit { plan: plan.name.clone(), plan_text: plan.to_string(), host: lowerer.body.finish(), kernels: lowerer.kernels }
+    Unit {
+        plan: plan.name.clone(),
+        plan_text: plan.to_string(),
+        target: UnitTarget::Cpu,
+        host: lowerer.body.finish(),
+        kernels: lowerer.kernels,
+    }
 }
 
 /// What a check does when it fails.

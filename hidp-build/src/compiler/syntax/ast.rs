@@ -564,3 +564,21 @@ pub enum Level {
     /// One lane.
     Thread,
 }
+
+impl Level {
+    /// Every level, from the whole device to a single lane.
+    pub const ALL: [Level; 6] =
+        [Level::Kernel, Level::Block, Level::Warp, Level::Subwarp, Level::Subwarp2, Level::Thread];
+
+    /// Its name in directives, plans and symbols.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Level::Kernel => "kernel",
+            Level::Block => "block",
+            Level::Warp => "warp",
+            Level::Subwarp => "subwarp",
+            Level::Subwarp2 => "subwarp2",
+            Level::Thread => "thread",
+        }
+    }
+}

@@ -38,6 +38,9 @@ pub fn expr(scope: &Scope<'_>, dialect: &dyn Dialect, node: &Expr) -> Piece {
         }
         ExprKind::WorkerIndex => Piece::atom(dialect.worker_index()),
         ExprKind::WorkerCount => Piece::atom(dialect.worker_count()),
+        // Of devices, whose dialect prints them.
+        ExprKind::GroupCount(_) => Piece::atom(dialect.worker_count()),
+        ExprKind::Broadcast(_, value) => sub(value),
     }
 }
 
@@ -64,7 +67,10 @@ pub fn element(scope: &Scope<'_>, dialect: &dyn Dialect, target: &Element) -> St
 /// The type of an element, whatever the path.
 fn element_ty(scope: &Scope<'_>, target: &Element) -> Ty {
     match scope.var(target.base).kind {
-        VarKind::Value(ty) | VarKind::Buffer { elem: ty, .. } | VarKind::Tile { elem: ty, .. } => ty,
+        VarKind::Value(ty)
+        | VarKind::Buffer { elem: ty, .. }
+        | VarKind::HostCell { elem: ty, .. }
+        | VarKind::Tile { elem: ty, .. } => ty,
     }
 }
 

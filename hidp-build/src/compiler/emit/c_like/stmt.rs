@@ -55,6 +55,9 @@ impl<'a> Printer<'a> {
             | Stmt::Scratch { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
+            | Stmt::LaunchGrid { .. }
+            | Stmt::Single { .. }
+            | Stmt::Sync(_)
             | Stmt::StreamOut { .. }
             | Stmt::Prim(_) => self.dialect.special(&self.scope, stmt, out),
         }
@@ -85,7 +88,7 @@ impl<'a> Printer<'a> {
             VarKind::Tile { elem, len } => {
                 format!("alignas(64) {} {name}[{}];", name::ty(self.scope.program, elem), len.max(1))
             }
-            VarKind::Buffer { elem, .. } => {
+            VarKind::Buffer { elem, .. } | VarKind::HostCell { elem, .. } => {
                 let init = init.map_or("nullptr".to_owned(), |init| self.expr(init));
                 format!("{} *{name} = {init};", name::ty(self.scope.program, elem))
             }
@@ -96,7 +99,7 @@ impl<'a> Printer<'a> {
     fn set(&self, var: VarId, path: &[u32], value: &Expr, out: &mut Text) {
         let fields = match self.scope.var(var).kind {
             VarKind::Value(ty) => name::path(self.scope.program, ty, path),
-            VarKind::Buffer { .. } | VarKind::Tile { .. } => String::new(),
+            VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Tile { .. } => String::new(),
         };
         out.line(format!("{}{fields} = {};", self.scope.name(var), self.expr(value)));
     }
@@ -184,7 +187,8 @@ impl<'a> Printer<'a> {
             _ => format!("{var} += {}", self.bound(node, &node.step, "step", out)),
         };
         match &node.kind {
-            LoopKind::Seq => {}
+            // Spread loops are of devices, whose dialect prints them.
+            LoopKind::Seq | LoopKind::Spread { .. } => {}
             LoopKind::Unroll(factor) => out.directive(format!("#pragma GCC unroll {factor}")),
             LoopKind::Simd { reductions } => out.directive(self.dialect.simd_pragma(&self.scope, reductions)),
         }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::compiler::index::Id;
 use crate::compiler::ir::imp::visit::{accessed, each_expr, each_stmt, introduced, overwritten};
 use crate::compiler::ir::imp::{
-    Entry, Expr, ExprKind, Function, LoopKind, Prim, Stmt, TemplateArg, Unit, VarId, VarKind,
+    Entry, Expr, ExprKind, Function, LoopKind, Prim, Stmt, TemplateArg, Unit, UnitTarget, VarId, VarKind,
 };
 use crate::compiler::ir::par::visit::{Visitor, look};
 use crate::compiler::ir::par::{self, FoldFn, Program, ScalarFnId};
@@ -78,10 +78,10 @@ pub struct Needs {
 }
 
 impl Needs {
-    /// Looks at all versions of an entry.
-    pub fn of(program: &Program, entry: &Entry) -> Needs {
+    /// Looks at all versions of an entry for one target.
+    pub fn of(program: &Program, entry: &Entry, target: UnitTarget) -> Needs {
         let mut collector = Collector { program, needs: Needs::default() };
-        entry.units.iter().for_each(|unit| collector.unit(unit));
+        entry.units_for(target).for_each(|unit| collector.unit(unit));
         collector.needs
     }
 }
@@ -99,7 +99,10 @@ impl Collector<'_> {
     fn function(&mut self, function: &Function) {
         for (_, var) in function.vars.iter() {
             match var.kind {
-                VarKind::Value(ty) | VarKind::Buffer { elem: ty, .. } | VarKind::Tile { elem: ty, .. } => self.ty(ty),
+                VarKind::Value(ty)
+                | VarKind::Buffer { elem: ty, .. }
+                | VarKind::HostCell { elem: ty, .. }
+                | VarKind::Tile { elem: ty, .. } => self.ty(ty),
             }
         }
         each_expr(&function.body, &mut |expr| {

@@ -30,8 +30,13 @@ pub(super) fn kernel_name(unit: &Unit, id: KernelId) -> String {
 /// `const float *` for a buffer or tile.
 pub(super) fn pointer(scope: &Scope<'_>, var: VarId) -> String {
     match scope.var(var).kind {
-        VarKind::Buffer { elem, writable: false } => format!("const {} *", name::ty(scope.program, elem)),
-        VarKind::Buffer { elem, writable: true } | VarKind::Tile { elem, .. } | VarKind::Value(elem) => {
+        VarKind::Buffer { elem, writable: false } | VarKind::HostCell { elem, writable: false } => {
+            format!("const {} *", name::ty(scope.program, elem))
+        }
+        VarKind::Buffer { elem, writable: true }
+        | VarKind::HostCell { elem, writable: true }
+        | VarKind::Tile { elem, .. }
+        | VarKind::Value(elem) => {
             format!("{} *", name::ty(scope.program, elem))
         }
     }
@@ -82,6 +87,8 @@ impl Dialect for OpenMp<'_> {
                 out.line(format!("hidp::stream_out(worker, &{target}, {}, {});", scope.name(*tile), text(count)));
             }
             Stmt::Prim(prim) => self.primitive(scope, prim, out),
+            // Of devices; a CPU unit holds none.
+            Stmt::LaunchGrid { .. } | Stmt::Single { .. } | Stmt::Sync(_) => {}
             // Common to all targets.
             Stmt::Let { .. }
             | Stmt::Set { .. }
@@ -104,7 +111,9 @@ impl Dialect for OpenMp<'_> {
 fn reduction_operator(scope: &Scope<'_>, var: VarId, op: FoldFn) -> &'static str {
     let scalar = match scope.var(var).kind {
         VarKind::Value(Ty::Scalar(scalar)) => scalar,
-        VarKind::Value(Ty::Struct(_)) | VarKind::Buffer { .. } | VarKind::Tile { .. } => Scalar::I64,
+        VarKind::Value(Ty::Struct(_)) | VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Tile { .. } => {
+            Scalar::I64
+        }
     };
     match op {
         FoldFn::Add => "+",

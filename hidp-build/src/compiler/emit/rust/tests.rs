@@ -100,6 +100,7 @@ impl Fixture {
         let unit = |plan: &str| imp::Unit {
             plan: plan.into(),
             plan_text: String::new(),
+            target: imp::UnitTarget::Cpu,
             host: imp::Function::default(),
             kernels: Arena::new(),
         };

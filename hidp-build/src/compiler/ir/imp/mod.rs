@@ -17,6 +17,25 @@
 //! 5. `Launch`, `Alloc`, `Free` and `WholePrim` stand in the host function only; `Scratch` and `WorkerIndex` in kernels only.
 //! 6. `Break` and `Continue` are inside a loop of the same function. Simd loops hold only values, plain stores, branches and
 //!    other counted loops; what one iteration leaves for another is a reduction.
+//!
+//! # Units for a device
+//! A kernel of a [`UnitTarget::Device`] runs once an *item*: a position of its launch's grid. A *group* of lanes takes one item
+//! after the other; its width follows from the level of the kernel's [`Grid`] (thread: 1 lane, sub-warp2 4, sub-warp 8, warp
+//! 32, block: all threads of a block). Outside of `Spread` and `Single` all lanes of the group execute the same statements on
+//! the same values: such code is at the *scope* of the grid's level. The body of a `Spread { over, .. }` is at the scope `over`.
+//!
+//! 7. `Grid`s, `LaunchGrid`, `Spread`, `Single`, `Sync`, `Broadcast`, `GroupCount` and host cells are in device units only,
+//!    `Launch`, `Scratch`, `StreamOut`, simd loops and `WorkerCount` in CPU units only.
+//! 8. `Spread`, `Single`, `Sync` and `Broadcast` name the level of the scope that they stand in, as `group`; so does a `Prim` of
+//!    a kernel, which all lanes of the group call. A `Spread` goes to a lower level. None of them stands in a `Single`.
+//! 9. At the scope of a level above `thread`, what all lanes compute is the same in all: a buffer that the kernel writes is
+//!    loaded as a `Broadcast` only, which is the whole value of a `Let` or `Set`; buffers are written in `Single` only; no tile
+//!    is written inside of a `Spread` that it lives outside of. A `Set` in a `Spread` or `Single` is of a variable that lives
+//!    inside, or of one of the loop's reductions.
+//! 10. `Single` holds values, stores, atomic updates, branches and sequential loops, and nothing that faults. No jump leaves a
+//!     `Spread` or `Single`, but `Fault` and `CheckTrap` stop what the lane does in the innermost `Spread`: when all lanes of the
+//!     group have come to its end, the fault at the lowest position is the group's, and is treated as one of the statement.
+//! 11. A variable under [`Reduction`] holds the neutral element when its loop starts, or its `seen` is false.
 
 mod print;
 mod trap;
@@ -30,6 +49,7 @@ pub use verify::{VerifyError, verify};
 use crate::compiler::index::Arena;
 use crate::compiler::ir::par::{BinOp, FaultKind, FoldFn, MathFn, ScalarFnId, UnOp};
 use crate::compiler::source::Span;
+pub use crate::compiler::syntax::ast::Level;
 use crate::compiler::ty::{StructId, Ty};
 use crate::define_id;
 
@@ -53,8 +73,15 @@ pub struct Entry {
     pub symbol: String,
     /// Fault sites, in order of first use.
     pub sites: Arena<SiteId, Site>,
-    /// One unit a plan. The first one is always eligible.
+    /// One unit a plan: those for the CPU, of which the first is always eligible, then those for a device.
     pub units: Vec<Unit>,
+}
+
+impl Entry {
+    /// The versions for one target.
+    pub fn units_for(&self, target: UnitTarget) -> impl Iterator<Item = &Unit> {
+        self.units.iter().filter(move |unit| unit.target == target)
+    }
 }
 
 /// Where and what a fault is.
@@ -75,18 +102,43 @@ pub struct Unit {
     pub plan: String,
     /// The plan as text, for reports.
     pub plan_text: String,
-    /// Host function. Parameters: per entry parameter in order a buffer (arrays, and scalars as buffers of one element),
-    /// then one `long` value per dimension in the order of `par::Func::dims`.
+    /// What it is compiled for.
+    pub target: UnitTarget,
+    /// Host function. Parameters: per entry parameter in order a buffer (arrays, and scalars as buffers of one element; in
+    /// device units scalars are host cells), then one `long` value per dimension in the order of `par::Func::dims`.
+    ///
+    /// In device units a load of a buffer waits for the value, and a store takes its place among the launches.
     pub host: Function,
     /// Kernels.
     pub kernels: Arena<KernelId, Kernel>,
 }
 
-/// A kernel: its last two parameters are `long` values `begin` and `end`.
+/// What a unit is compiled for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum UnitTarget {
+    /// The processor that runs the host function.
+    Cpu,
+    /// A graphics processor; the host function starts its kernels.
+    Device,
+}
+
+/// How a device runs a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// The level of the groups that take items.
+    pub level: Level,
+    /// Threads of a block: a positive multiple of 32, at most 1024.
+    pub block: u32,
+}
+
+/// A kernel. On the CPU its last two parameters are `long` values `begin` and `end`; on a device one to three `long` positions,
+/// one for each dimension of the launch, of which the last varies fastest from lane to lane.
 #[derive(Clone, Debug)]
 pub struct Kernel {
     /// A short role, part of the symbol: `map0`, `fold1`.
     pub name: String,
+    /// Device: who takes an item.
+    pub grid: Option<Grid>,
     /// Parameters, variables, body.
     pub function: Function,
     /// Where the nest stands, for `#line` and profilers.
@@ -125,7 +177,14 @@ pub enum VarKind {
         /// Whether stores are allowed.
         writable: bool,
     },
-    /// A private array of constant length, in registers or first-level cache. Not zeroed.
+    /// Address of one element in the host's memory: a scalar parameter of a device unit. Only host functions have such.
+    HostCell {
+        /// Element type.
+        elem: Ty,
+        /// Whether stores are allowed.
+        writable: bool,
+    },
+    /// A private array of constant length, in registers or first-level cache; on a device one for each lane. Not zeroed.
     Tile {
         /// Element type.
         elem: Ty,
@@ -255,6 +314,27 @@ pub enum Stmt {
         /// How the index space is shared out.
         schedule: Schedule,
     },
+    /// Host of a device unit: runs a kernel once for each position of a grid, after all launches before it. A grid with an
+    /// extent of 0 runs nothing.
+    LaunchGrid {
+        /// Kernel.
+        kernel: KernelId,
+        /// All parameters but the positions.
+        args: Vec<Expr>,
+        /// `long`, not negative, outermost first; one to three.
+        extents: Vec<Expr>,
+        /// `long`, positive: no more groups than this run at a time. `WorkerIndex` is below it.
+        most: Option<Expr>,
+    },
+    /// Device: only the first lane of the group runs the body.
+    Single {
+        /// The level of the scope.
+        group: Level,
+        /// Body.
+        body: Block,
+    },
+    /// Device: all lanes of the group come here before one goes on, and see what any of them wrote before.
+    Sync(Level),
     /// Copies a tile's first `count` elements to `buffer[index…]` with non-temporal stores.
     StreamOut {
         /// Destination.
@@ -320,6 +400,40 @@ pub enum LoopKind {
         /// Variable and operator.
         reductions: Vec<(VarId, FoldFn)>,
     },
+    /// Device: the iterations are dealt out to the groups of level `over` that the group consists of.
+    Spread {
+        /// The level of the scope that the loop stands in.
+        group: Level,
+        /// The level of its body's scope.
+        over: Level,
+        /// Who gets which.
+        share: Share,
+        /// What the iterations leave.
+        reductions: Vec<Reduction>,
+    },
+}
+
+/// Who gets which iterations.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Share {
+    /// One to each in turn.
+    Cyclic,
+    /// To each a contiguous part, in order.
+    Blocked,
+}
+
+/// What the iterations of a `Spread` loop fold together. Each of the groups that share the loop folds its own iterations; after
+/// the loop the variable holds, in all lanes, their results combined in order, in a tree whose shape is fixed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Reduction {
+    /// A value.
+    pub var: VarId,
+    /// Operator.
+    pub op: FoldFn,
+    /// Type of the value.
+    pub ty: Ty,
+    /// Whether there is a value yet: a `bool`, combined by or. For operators without neutral element.
+    pub seen: Option<VarId>,
 }
 
 /// An element of a buffer or tile, or a field of one.
@@ -422,8 +536,13 @@ pub enum ExprKind {
     Field(Box<Expr>, u32),
     /// Struct value.
     Struct(StructId, Vec<Expr>),
-    /// Kernel: number of this worker's part (static schedule) or thread (dynamic), below the worker count, `long`.
+    /// Kernel: number of this worker's part (static schedule) or thread (dynamic), below the worker count, `long`. On a device:
+    /// number of this group among those that run at a time.
     WorkerIndex,
     /// Host: how many workers a launch may use at most, `long`.
     WorkerCount,
+    /// Host of a device unit: how many groups of such a grid the device runs at a time at most, `long`, positive.
+    GroupCount(Grid),
+    /// Device: the first lane of the group evaluates it, and all get that value.
+    Broadcast(Level, Box<Expr>),
 }

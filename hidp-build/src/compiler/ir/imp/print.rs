@@ -1,8 +1,8 @@
 //! `imp` as text, for goldens and `explain`. Variables are `name.id`.
 
 use super::{
-    Block, Element, Entry, Expr, ExprKind, Function, Loop, LoopKind, Prim, PrimArg, Schedule, Stmt, TemplateArg, Unit,
-    VarId, VarKind,
+    Block, Element, Entry, Expr, ExprKind, Function, Grid, Loop, LoopKind, Prim, PrimArg, Reduction, Schedule, Share,
+    Stmt, TemplateArg, Unit, UnitTarget, VarId, VarKind,
 };
 use crate::compiler::index::Id;
 use crate::compiler::ir::par::{BinOp, FoldFn, Program, UnOp};
@@ -48,10 +48,15 @@ impl Lines {
 }
 
 fn print_unit(program: &Program, unit: &Unit, out: &mut Lines) {
-    out.nested(format!("unit {} ({})", unit.plan, unit.plan_text), |out| {
+    let head = match unit.target {
+        UnitTarget::Cpu => "unit",
+        UnitTarget::Device => "device unit",
+    };
+    out.nested(format!("{head} {} ({})", unit.plan, unit.plan_text), |out| {
         print_function(program, "host", &unit.host, out);
         for (id, kernel) in unit.kernels.iter() {
-            print_function(program, &format!("kernel {id:?} {}", kernel.name), &kernel.function, out);
+            let grid = kernel.grid.map_or(String::new(), |grid| format!(" {} of {}", grid.level.name(), grid.block));
+            print_function(program, &format!("kernel {id:?} {}{grid}", kernel.name), &kernel.function, out);
         }
     });
 }
@@ -87,6 +92,8 @@ impl Printer<'_> {
             VarKind::Value(ty) => format!("{} {name}", self.ty(ty)),
             VarKind::Buffer { elem, writable: false } => format!("const {} {name}[]", self.ty(elem)),
             VarKind::Buffer { elem, writable: true } => format!("{} {name}[]", self.ty(elem)),
+            VarKind::HostCell { elem, writable: false } => format!("const host {} {name}[]", self.ty(elem)),
+            VarKind::HostCell { elem, writable: true } => format!("host {} {name}[]", self.ty(elem)),
             VarKind::Tile { elem, len } => format!("tile {} {name}[{len}]", self.ty(elem)),
         }
     }
@@ -134,6 +141,16 @@ impl Printer<'_> {
                 self.expr(extent),
                 self.schedule(schedule)
             )),
+            Stmt::LaunchGrid { kernel, args, extents, most } => {
+                let most =
+                    most.as_ref().map_or(String::new(), |most| format!(" at most {} at a time", self.expr(most)));
+                let extents = self.list(extents);
+                out.line(format!("launch {kernel:?}({}) over grid ({extents}){most}", self.list(args)));
+            }
+            Stmt::Single { group, body } => {
+                out.nested(format!("single {}", group.name()), |out| self.block(body, out));
+            }
+            Stmt::Sync(level) => out.line(format!("sync {}", level.name())),
             Stmt::StreamOut { target, tile, count } => {
                 let (to, count) = (self.element(target), self.expr(count));
                 out.line(format!("stream {to} = {}[0..{count}]", self.name(*tile)));
@@ -154,6 +171,19 @@ impl Printer<'_> {
             LoopKind::Simd { reductions } => {
                 let clause = |(var, op): &(VarId, FoldFn)| format!("({} {})", self.fold(*op), self.name(*var));
                 format!("simd{}", reductions.iter().map(clause).collect::<String>())
+            }
+            LoopKind::Spread { group, over, share, reductions } => {
+                let share = match share {
+                    Share::Cyclic => "cyclic",
+                    Share::Blocked => "blocked",
+                };
+                let seen = |var: VarId| format!(" if {}", self.name(var));
+                let clause = |reduction: &Reduction| {
+                    let seen = reduction.seen.map_or(String::new(), seen);
+                    format!("({} {}{seen})", self.fold(reduction.op), self.name(reduction.var))
+                };
+                let clauses = reductions.iter().map(clause).collect::<String>();
+                format!("spread {} over {} {share}{clauses}", group.name(), over.name())
             }
         };
         let step =
@@ -232,7 +262,9 @@ impl Printer<'_> {
             | ExprKind::Field(..)
             | ExprKind::Struct(..)
             | ExprKind::WorkerIndex
-            | ExprKind::WorkerCount => text,
+            | ExprKind::WorkerCount
+            | ExprKind::GroupCount(_)
+            | ExprKind::Broadcast(..) => text,
         }
     }
 
@@ -257,6 +289,8 @@ impl Printer<'_> {
             ExprKind::Struct(_, args) => format!("{}{{{}}}", self.ty(node.ty), self.list(args)),
             ExprKind::WorkerIndex => "worker_index".to_owned(),
             ExprKind::WorkerCount => "worker_count".to_owned(),
+            ExprKind::GroupCount(Grid { level, block }) => format!("group_count({}, {block})", level.name()),
+            ExprKind::Broadcast(level, a) => format!("broadcast {}({})", level.name(), self.expr(a)),
         }
     }
 }

@@ -6,7 +6,7 @@ use super::{Block, Element, Expr, ExprKind, Loop, PrimArg, Schedule, Stmt, VarId
 pub fn child_blocks(stmt: &Stmt) -> Vec<&Block> {
     match stmt {
         Stmt::If { then, otherwise, .. } => vec![then, otherwise],
-        Stmt::Loop(Loop { body, .. }) | Stmt::Scope { body, .. } => vec![body],
+        Stmt::Loop(Loop { body, .. }) | Stmt::Scope { body, .. } | Stmt::Single { body, .. } => vec![body],
         Stmt::Forever { body, step } => vec![body, step],
         Stmt::Let { .. }
         | Stmt::Set { .. }
@@ -22,6 +22,8 @@ pub fn child_blocks(stmt: &Stmt) -> Vec<&Block> {
         | Stmt::Scratch { .. }
         | Stmt::Swap(..)
         | Stmt::Launch { .. }
+        | Stmt::LaunchGrid { .. }
+        | Stmt::Sync(_)
         | Stmt::StreamOut { .. }
         | Stmt::Prim(_) => Vec::new(),
     }
@@ -40,6 +42,7 @@ pub fn stmt_exprs(stmt: &Stmt) -> Vec<&Expr> {
         Stmt::Launch { args, extent, schedule, .. } => {
             args.iter().chain([extent]).chain(schedule_work(schedule)).collect()
         }
+        Stmt::LaunchGrid { args, extents, most, .. } => args.iter().chain(extents).chain(most).collect(),
         Stmt::StreamOut { target, count, .. } => vec![&target.index, count],
         Stmt::Prim(prim) => prim.args.iter().filter_map(prim_arg_expr).collect(),
         Stmt::Forever { .. }
@@ -49,6 +52,8 @@ pub fn stmt_exprs(stmt: &Stmt) -> Vec<&Expr> {
         | Stmt::Leave(_)
         | Stmt::CheckTrap
         | Stmt::Free(_)
+        | Stmt::Single { .. }
+        | Stmt::Sync(_)
         | Stmt::Swap(..) => Vec::new(),
     }
 }
@@ -76,9 +81,10 @@ pub fn operands(expr: &Expr) -> Vec<&Expr> {
         | ExprKind::Bool(_)
         | ExprKind::Var(_)
         | ExprKind::WorkerIndex
-        | ExprKind::WorkerCount => Vec::new(),
+        | ExprKind::WorkerCount
+        | ExprKind::GroupCount(_) => Vec::new(),
         ExprKind::Load(Element { index, .. }) => vec![index],
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Field(a, _) => vec![a],
+        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Field(a, _) | ExprKind::Broadcast(_, a) => vec![a],
         ExprKind::Binary(_, a, b) | ExprKind::Lazy(_, a, b) => vec![a, b],
         ExprKind::MulAdd(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
         ExprKind::Math(_, args) | ExprKind::Call(_, args) | ExprKind::Struct(_, args) => args.iter().collect(),
@@ -123,6 +129,9 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
         | Stmt::Free(_)
         | Stmt::Swap(..)
         | Stmt::Launch { .. }
+        | Stmt::LaunchGrid { .. }
+        | Stmt::Single { .. }
+        | Stmt::Sync(_)
         | Stmt::StreamOut { .. }
         | Stmt::Prim(_) => None,
     }
@@ -153,6 +162,9 @@ pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
         | Stmt::Free(_)
         | Stmt::Scratch { .. }
         | Stmt::Launch { .. }
+        | Stmt::LaunchGrid { .. }
+        | Stmt::Single { .. }
+        | Stmt::Sync(_)
         | Stmt::StreamOut { .. } => Vec::new(),
     }
 }
@@ -181,6 +193,9 @@ pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
         | Stmt::Alloc { .. }
         | Stmt::Scratch { .. }
         | Stmt::Swap(..)
-        | Stmt::Launch { .. } => Vec::new(),
+        | Stmt::Launch { .. }
+        | Stmt::LaunchGrid { .. }
+        | Stmt::Single { .. }
+        | Stmt::Sync(_) => Vec::new(),
     }
 }

@@ -2,8 +2,7 @@
 
 use super::Printer;
 use crate::compiler::syntax::ast::{
-    ConstItem, Direction, Directive, DirectiveKind, Field, Function, Import, Item, Level, Param, ScalarFunction,
-    StructItem,
+    ConstItem, Direction, Directive, DirectiveKind, Field, Function, Import, Item, Param, ScalarFunction, StructItem,
 };
 
 impl Printer {
@@ -106,7 +105,7 @@ impl Printer {
 
     fn directive(&mut self, kind: &DirectiveKind) {
         match kind {
-            DirectiveKind::Level(level) => self.push(level_word(*level)),
+            DirectiveKind::Level(level) => self.push(level.name()),
             DirectiveKind::Ordered => self.push("ordered"),
             DirectiveKind::Unordered => self.push("unordered"),
             DirectiveKind::Unchecked => self.push("unchecked"),
@@ -122,16 +121,5 @@ impl Printer {
                 self.push(")");
             }
         }
-    }
-}
-
-fn level_word(level: Level) -> &'static str {
-    match level {
-        Level::Kernel => "kernel",
-        Level::Block => "block",
-        Level::Warp => "warp",
-        Level::Subwarp => "subwarp",
-        Level::Subwarp2 => "subwarp2",
-        Level::Thread => "thread",
     }
 }

@@ -36,7 +36,9 @@ impl Checker<'_> {
                 self.use_var(*var);
                 match self.kind(*var) {
                     VarKind::Value(ty) => self.result(node, ty),
-                    VarKind::Buffer { .. } | VarKind::Tile { .. } => self.fail("a buffer is no value"),
+                    VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Tile { .. } => {
+                        self.fail("a buffer is no value");
+                    }
                 }
             }
             ExprKind::Load(element) => {
@@ -89,8 +91,16 @@ impl Checker<'_> {
             }
             ExprKind::WorkerCount => {
                 self.require(self.is_host(), "worker_count stands in host functions only");
+                self.require(!self.on_device(), "worker_count stands in CPU units only");
                 self.result(node, Ty::LONG);
             }
+            ExprKind::GroupCount(grid) => {
+                self.require(self.is_host(), "group_count stands in host functions only");
+                self.require(self.on_device(), "group_count stands in device units only");
+                self.grid(*grid);
+                self.result(node, Ty::LONG);
+            }
+            ExprKind::Broadcast(_, value) => self.result(node, value.ty),
         }
     }
 
@@ -169,6 +179,11 @@ impl Checker<'_> {
         self.require(!raises, "no scalar function that can raise is called in an index");
         match self.kind(element.base) {
             VarKind::Buffer { elem, .. } => self.path(elem, &element.path),
+            VarKind::HostCell { elem, .. } => {
+                let first = matches!(element.index.kind, ExprKind::Int(0));
+                self.require(first && !element.relaxed, "a host cell has one element, and nobody else has it");
+                self.path(elem, &element.path)
+            }
             VarKind::Tile { elem, .. } => {
                 self.require(!element.relaxed, "tiles are private: no access to one is relaxed");
                 self.path(elem, &element.path)

@@ -1,17 +1,17 @@
 //! Launches and primitives: arguments against parameters.
 
-use super::Checker;
+use super::{Checker, is_long};
 use crate::compiler::index::Id;
 use crate::compiler::ir::imp::visit::schedule_work;
 use crate::compiler::ir::imp::{
-    Expr, ExprKind, KernelId, Prim, PrimArg, Schedule, Stmt, TemplateArg, VarKind, can_trap,
+    Expr, ExprKind, Kernel, KernelId, Prim, PrimArg, Schedule, Stmt, TemplateArg, VarKind, can_trap,
 };
 use crate::compiler::ir::par::{FoldFn, ScalarFnId};
 use crate::compiler::ty::Ty;
 
 impl Checker<'_> {
     pub(super) fn launch(&mut self, kernel: KernelId, args: &[Expr], extent: &Expr, schedule: &Schedule) {
-        self.require(self.is_host(), "`launch` stands in host functions only");
+        self.require(self.is_host() && !self.on_device(), "`launch` stands in host functions of CPU units only");
         self.typed(extent, Ty::LONG);
         if let Some(work) = schedule_work(schedule) {
             self.typed(work, Ty::LONG);
@@ -23,15 +23,33 @@ impl Checker<'_> {
         self.require(grain > 0, "a part has at least one iteration");
         let unit = self.unit;
         let Some(kernel) = unit.kernels.get(kernel) else { return self.fail("a kernel is one of the version") };
+        self.arguments(args, kernel, 2);
+    }
+
+    pub(super) fn launch_grid(&mut self, kernel: KernelId, args: &[Expr], extents: &[Expr], most: Option<&Expr>) {
+        self.require(self.is_host() && self.on_device(), "`launch grid` stands in host functions of device units only");
+        self.require((1..=3).contains(&extents.len()), "a grid has one to three dimensions");
+        extents.iter().chain(most).for_each(|extent| self.typed(extent, Ty::LONG));
+        let unit = self.unit;
+        let Some(kernel) = unit.kernels.get(kernel) else { return self.fail("a kernel is one of the version") };
+        self.arguments(args, kernel, extents.len());
+    }
+
+    /// Arguments against all parameters but the last ones, which are `long` positions.
+    fn arguments(&mut self, args: &[Expr], kernel: &Kernel, positions: usize) {
         let params = &kernel.function.params;
-        if args.len() + 2 != params.len() {
-            return self.fail("a launch has an argument for each parameter but the last two");
+        if args.len() + positions != params.len() {
+            return self.fail("a launch has an argument for each parameter but the positions");
         }
+        let are_long = params[args.len()..].iter().all(|param| is_long(&kernel.function, *param));
+        self.require(are_long, "the last parameters of a kernel are `long` positions");
         for (arg, param) in args.iter().zip(params) {
             match kernel.function.vars.get(*param).map(|var| var.kind) {
                 Some(VarKind::Value(ty)) => self.typed(arg, ty),
                 Some(VarKind::Buffer { elem, writable }) => self.buffer_arg(arg, elem, writable),
-                Some(VarKind::Tile { .. }) | None => self.fail("a kernel takes values and buffers"),
+                Some(VarKind::HostCell { .. } | VarKind::Tile { .. }) | None => {
+                    self.fail("a kernel takes values and buffers")
+                }
             }
         }
         self.distinct_buffers(args, kernel);
@@ -42,13 +60,13 @@ impl Checker<'_> {
         self.use_var(var);
         let fits = match self.kind(var) {
             VarKind::Buffer { elem: of, writable: may } => of == elem && (may || !writable),
-            VarKind::Value(_) | VarKind::Tile { .. } => false,
+            VarKind::Value(_) | VarKind::HostCell { .. } | VarKind::Tile { .. } => false,
         };
         self.require(fits, "a buffer parameter gets a buffer of its element type, writable if it is");
     }
 
     /// Parameters are `__restrict`: what one writes no other reaches.
-    fn distinct_buffers(&mut self, args: &[Expr], kernel: &crate::compiler::ir::imp::Kernel) {
+    fn distinct_buffers(&mut self, args: &[Expr], kernel: &Kernel) {
         let is_written = |position: usize| {
             let param = kernel.function.params[position];
             matches!(kernel.function.vars.get(param).map(|v| v.kind), Some(VarKind::Buffer { writable: true, .. }))
@@ -70,7 +88,7 @@ impl Checker<'_> {
                 PrimArg::Address { base, offset } => {
                     self.use_var(*base);
                     self.typed(offset, Ty::LONG);
-                    let has_address = !matches!(self.kind(*base), VarKind::Value(_));
+                    let has_address = !matches!(self.kind(*base), VarKind::Value(_) | VarKind::HostCell { .. });
                     self.require(has_address, "an address is one of a buffer or tile");
                 }
                 PrimArg::Out(var) => {

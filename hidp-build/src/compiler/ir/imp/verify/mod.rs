@@ -1,5 +1,6 @@
 //! The verifier of `imp`: checks the invariants that the module's documentation lists.
 
+mod device;
 mod expr;
 mod launch;
 mod simd;
@@ -9,7 +10,7 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::print::stmt_head;
-use super::{Entry, Function, KernelId, Stmt, Unit, VarId, VarKind, trap_sites};
+use super::{Entry, Function, KernelId, Stmt, Unit, UnitTarget, VarId, VarKind, trap_sites};
 use crate::compiler::index::Id;
 use crate::compiler::ir::imp::visit::each_stmt;
 use crate::compiler::ir::par::Program;
@@ -71,8 +72,11 @@ fn check_unit(program: &Program, entry: &Entry, unit: &Unit, errors: &mut Vec<Ve
         if !is_identifier(&kernel.name) {
             errors.push(error(&name, "a kernel's name is an identifier"));
         }
-        if !ends_in_a_range(&kernel.function) {
+        if unit.target == UnitTarget::Cpu && !ends_in_a_range(&kernel.function) {
             errors.push(error(&name, "the last two parameters of a kernel are `long` values"));
+        }
+        if kernel.grid.is_some() != (unit.target == UnitTarget::Device) {
+            errors.push(error(&name, "kernels of device units, and no others, have a grid"));
         }
         Checker::new(program, entry, unit, &kernel.function, Some(id), name, errors).function();
     }
@@ -83,7 +87,8 @@ fn is_long(function: &Function, var: VarId) -> bool {
 }
 
 fn host_params_are_in_order(host: &Function) -> bool {
-    let is_buffer = |var: &VarId| host.vars.get(*var).is_some_and(|var| matches!(var.kind, VarKind::Buffer { .. }));
+    let is_address = |kind: VarKind| matches!(kind, VarKind::Buffer { .. } | VarKind::HostCell { .. });
+    let is_buffer = |var: &VarId| host.vars.get(*var).is_some_and(|var| is_address(var.kind));
     let buffers = host.params.iter().take_while(|var| is_buffer(var)).count();
     host.params[buffers..].iter().all(|var| is_long(host, *var))
 }
@@ -101,6 +106,8 @@ struct Surroundings {
     labels: Vec<u32>,
     /// In a simd loop.
     in_simd: bool,
+    /// In a kernel of a device: who runs this together.
+    scope: Option<device::Scope>,
 }
 
 struct Checker<'a> {
@@ -150,16 +157,28 @@ impl<'a> Checker<'a> {
     fn function(&mut self) {
         for &var in &self.function.params {
             self.introduce(var);
-            if matches!(self.kind(var), VarKind::Tile { .. }) {
-                self.fail("tiles are no parameters");
+            match self.kind(var) {
+                VarKind::Tile { .. } => self.fail("tiles are no parameters"),
+                VarKind::HostCell { .. } => {
+                    let fits = self.on_device() && self.is_host();
+                    self.require(fits, "host cells are parameters of host functions of device units only");
+                }
+                VarKind::Value(_) | VarKind::Buffer { .. } => {}
             }
         }
-        self.block(&self.function.body, &Surroundings::default());
+        let grid = self.kernel.and_then(|id| self.unit.kernels[id].grid);
+        grid.into_iter().for_each(|grid| self.grid(grid));
+        let scope = grid.map(|grid| device::Scope { level: grid.level, ..device::Scope::default() });
+        self.block(&self.function.body, &Surroundings { scope, ..Surroundings::default() });
         self.tiles();
     }
 
     fn is_host(&self) -> bool {
         self.kernel.is_none()
+    }
+
+    fn on_device(&self) -> bool {
+        self.unit.target == UnitTarget::Device
     }
 
     fn fail(&mut self, rule: impl Into<String>) {
@@ -201,7 +220,7 @@ impl<'a> Checker<'a> {
     fn tiles(&mut self) {
         let bytes = |kind: VarKind| match kind {
             VarKind::Tile { elem, len } => len as usize * size_of_ty(self.program, elem),
-            VarKind::Value(_) | VarKind::Buffer { .. } => 0,
+            VarKind::Value(_) | VarKind::Buffer { .. } | VarKind::HostCell { .. } => 0,
         };
         let all: usize = self.function.vars.iter().map(|(_, var)| bytes(var.kind)).sum();
         self.statement.clear();

@@ -54,6 +54,9 @@ impl Checker<'_> {
             | Stmt::Scratch { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
+            | Stmt::LaunchGrid { .. }
+            | Stmt::Single { .. }
+            | Stmt::Sync(_)
             | Stmt::StreamOut { .. }
             | Stmt::Prim(_) => false,
         };

@@ -38,6 +38,7 @@ impl Checker<'_> {
         if around.in_simd {
             self.in_simd(stmt);
         }
+        self.at_scope(stmt, around);
         match stmt {
             Stmt::Let { var, init } => self.declare(*var, init.as_ref()),
             Stmt::Set { var, path, value } => self.set(*var, path, value),
@@ -68,7 +69,7 @@ impl Checker<'_> {
                 self.storage(*var, count, *site);
             }
             Stmt::Scratch { var, count, site, .. } => {
-                self.require(!self.is_host(), "`scratch` stands in kernels only");
+                self.require(!self.is_host() && !self.on_device(), "`scratch` stands in kernels of CPU units only");
                 self.storage(*var, count, *site);
             }
             Stmt::Free(var) => {
@@ -82,6 +83,11 @@ impl Checker<'_> {
                 self.require(self.kind(*a) == self.kind(*b), "exchanged buffers are of one kind");
             }
             Stmt::Launch { kernel, args, extent, schedule } => self.launch(*kernel, args, extent, schedule),
+            Stmt::LaunchGrid { kernel, args, extents, most } => {
+                self.launch_grid(*kernel, args, extents, most.as_ref());
+            }
+            Stmt::Single { group, body } => self.single(*group, body, around),
+            Stmt::Sync(group) => self.collective(*group, around, "`sync`"),
             Stmt::StreamOut { target, tile, count } => self.stream(target, *tile, count),
             Stmt::Prim(prim) => self.prim(prim),
         }
@@ -92,7 +98,9 @@ impl Checker<'_> {
             (VarKind::Value(ty), Some(init)) => self.typed(init, ty),
             (VarKind::Value(_), None) | (VarKind::Tile { .. }, None) => {}
             (VarKind::Tile { .. }, Some(_)) => self.fail("a tile has no initial value"),
-            (VarKind::Buffer { .. }, _) => self.fail("buffers are introduced by `alloc` and `scratch`"),
+            (VarKind::Buffer { .. } | VarKind::HostCell { .. }, _) => {
+                self.fail("buffers are introduced by `alloc` and `scratch`")
+            }
         }
         self.introduce(var);
     }
@@ -105,12 +113,17 @@ impl Checker<'_> {
                 let ty = self.path(ty, path);
                 self.typed(value, ty);
             }
-            VarKind::Buffer { .. } | VarKind::Tile { .. } => self.fail("only values are set"),
+            VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Tile { .. } => {
+                self.fail("only values are set")
+            }
         }
     }
 
     pub(super) fn writable(&mut self, target: &Element) {
-        let is_read_only = matches!(self.kind(target.base), VarKind::Buffer { writable: false, .. });
+        let is_read_only = matches!(
+            self.kind(target.base),
+            VarKind::Buffer { writable: false, .. } | VarKind::HostCell { writable: false, .. }
+        );
         self.require(!is_read_only, "a read-only buffer is not written");
     }
 
@@ -141,12 +154,20 @@ impl Checker<'_> {
         self.require(self.kind(node.var) == VarKind::Value(Ty::LONG), "a loop's variable is a `long` value");
         self.introduce(node.var);
         self.read_only.insert(node.var);
-        if let LoopKind::Simd { reductions } = &node.kind {
-            self.require(!around.in_simd, "simd loops do not nest");
-            self.simd(node, reductions);
-            self.block(&node.body, &Surroundings { in_loop: false, labels: Vec::new(), in_simd: true });
-        } else {
-            self.block(&node.body, &Surroundings { in_loop: true, ..around.clone() });
+        match &node.kind {
+            LoopKind::Simd { reductions } => {
+                self.require(!around.in_simd, "simd loops do not nest");
+                self.require(!self.on_device(), "simd loops are in CPU units only");
+                self.simd(node, reductions);
+                let inside = Surroundings { in_loop: false, labels: Vec::new(), in_simd: true, ..around.clone() };
+                self.block(&node.body, &inside);
+            }
+            LoopKind::Spread { group, over, reductions, .. } => {
+                self.spread(node, *group, *over, reductions, around);
+            }
+            LoopKind::Seq | LoopKind::Unroll(_) => {
+                self.block(&node.body, &Surroundings { in_loop: true, ..around.clone() });
+            }
         }
         self.visible.truncate(before);
     }
@@ -185,7 +206,7 @@ impl Checker<'_> {
     }
 
     fn stream(&mut self, target: &Element, tile: VarId, count: &Expr) {
-        self.require(!self.is_host(), "`stream` stands in kernels only");
+        self.require(!self.is_host() && !self.on_device(), "`stream` stands in kernels of CPU units only");
         let ty = self.element(target);
         self.writable(target);
         self.typed(count, Ty::LONG);

@@ -47,7 +47,7 @@ fn kernel(stmts: Vec<Stmt>) -> Kernel {
     let mut vars = Arena::new();
     let ids: Vec<VarId> = kinds.into_iter().map(|kind| vars.push(Var { name: "x".to_owned(), kind })).collect();
     let function = Function { params: ids[..4].to_vec(), vars, body: Block { stmts } };
-    Kernel { name: "map0".to_owned(), function, span: Span::new(FileId::new(0), 0, 1) }
+    Kernel { name: "map0".to_owned(), grid: None, function, span: Span::new(FileId::new(0), 0, 1) }
 }
 
 /// An entry that launches this kernel on buffers 0 and `written`.
@@ -65,7 +65,7 @@ fn entry(kernel: Kernel, written: usize) -> Entry {
     let mut sites = Arena::new();
     let span = Span::new(FileId::new(0), 0, 1);
     sites.push(Site { kind: FaultKind::Index, span, names: vec![String::new()] });
-    let unit = Unit { plan: "rows".to_owned(), plan_text: String::new(), host, kernels };
+    let unit = Unit { plan: "rows".to_owned(), plan_text: String::new(), target: UnitTarget::Cpu, host, kernels };
     Entry { symbol: "t".to_owned(), sites, units: vec![unit] }
 }
 
