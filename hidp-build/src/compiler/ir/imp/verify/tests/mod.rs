@@ -1,3 +1,5 @@
+mod device;
+
 use super::*;
 use crate::compiler::index::Arena;
 use crate::compiler::ir::imp::{
@@ -166,7 +168,7 @@ fn launches_match_their_kernel() {
     if let Stmt::Launch { args, .. } = &mut short.units[0].host.body.stmts[0] {
         args.pop();
     }
-    assert_eq!(rules(&short), ["a launch has an argument for each parameter but the last two"]);
+    assert_eq!(rules(&short), ["a launch has an argument for each parameter but the positions"]);
     let mut huge = kernel(vec![]);
     huge.function.vars[VarId::new(7)].kind = VarKind::Tile { elem: Scalar::F32.into(), len: 1 << 20 };
     assert_eq!(rules(&entry(huge, 1)), ["the tiles of a function have at most 256 KiB"]);

@@ -1,0 +1,132 @@
+//! Rules of kernels for devices: each by a kernel that breaks it.
+
+use super::*;
+use crate::compiler::ir::imp::{Grid, Level, Reduction, Share};
+
+const CYCLIC: Share = Share::Cyclic;
+
+/// Rules that a kernel of this level breaks. Variables as in `kernel`: of these 2 and 3 are a value and the position, 1 is the
+/// buffer that may be written.
+fn at(level: Level, stmts: Vec<Stmt>) -> Vec<String> {
+    rules(&device(level, 128, stmts))
+}
+
+fn device(level: Level, block: u32, stmts: Vec<Stmt>) -> Entry {
+    let mut entry = entry(Kernel { grid: Some(Grid { level, block }), ..kernel(stmts) }, 1);
+    let unit = &mut entry.units[0];
+    unit.target = UnitTarget::Device;
+    let Stmt::Launch { kernel, mut args, extent, .. } = unit.host.body.stmts.remove(0) else { panic!("a launch") };
+    args.push(int(1));
+    unit.host.body.stmts = vec![Stmt::LaunchGrid { kernel, args, extents: vec![extent], most: None }];
+    entry
+}
+
+fn spread(group: Level, over: Level, reductions: Vec<Reduction>, stmts: Vec<Stmt>) -> Stmt {
+    for_each(LoopKind::Spread { group, over, share: CYCLIC, reductions }, 4, stmts)
+}
+
+fn store(base: usize) -> Stmt {
+    Stmt::Store { target: element(base, int(0)), value: load(0, int(0)) }
+}
+
+fn single(group: Level, stmts: Vec<Stmt>) -> Stmt {
+    Stmt::Single { group, body: Block { stmts } }
+}
+
+fn assign(var: usize, init: Expr) -> Stmt {
+    Stmt::Let { var: VarId::new(var), init: Some(init) }
+}
+
+fn broadcast(level: Level, value: Expr) -> Expr {
+    let ty = value.ty;
+    expr(ExprKind::Broadcast(level, Box::new(value)), ty)
+}
+
+#[test]
+fn groups_share_loops_and_write_alone() {
+    let sum = Reduction { var: VarId::new(6), op: FoldFn::Add, ty: Scalar::F32.into(), seen: None };
+    let zero = || assign(6, expr(ExprKind::Float(0.0), Scalar::F32));
+    let step = || Stmt::Set { var: VarId::new(6), path: Vec::new(), value: load(0, long(4)) };
+    let good = vec![
+        zero(),
+        spread(Level::Warp, Level::Thread, vec![sum], vec![step()]),
+        single(Level::Warp, vec![store(1)]),
+        Stmt::Sync(Level::Warp),
+        spread(
+            Level::Warp,
+            Level::Thread,
+            vec![],
+            vec![Stmt::Store { target: element(1, int(0)), value: load(1, int(0)) }],
+        ),
+    ];
+    // The second loop would introduce the variable of the first again.
+    let mut again = good.clone();
+    if let Some(Stmt::Loop(node)) = again.last_mut() {
+        node.var = VarId::new(5);
+    }
+    assert_eq!(at(Level::Warp, again), [] as [String; 0]);
+    assert_eq!(at(Level::Thread, vec![store(1)]), [] as [String; 0]);
+    let lost = vec![zero(), spread(Level::Warp, Level::Thread, vec![], vec![step()])];
+    assert_eq!(at(Level::Warp, lost), ["a value that outlives a `spread` or `single` is one of its reductions"]);
+}
+
+#[test]
+fn collectives_name_their_scope() {
+    let wrong = ["`sync` names the level of its scope and is not in `single`"];
+    assert_eq!(at(Level::Warp, vec![Stmt::Sync(Level::Block)]), wrong);
+    assert_eq!(at(Level::Warp, vec![spread(Level::Warp, Level::Thread, vec![], vec![Stmt::Sync(Level::Warp)])]), wrong);
+    assert_eq!(at(Level::Warp, vec![single(Level::Warp, vec![Stmt::Sync(Level::Warp)])]), wrong);
+    let up = vec![spread(Level::Warp, Level::Block, vec![], vec![])];
+    assert_eq!(at(Level::Warp, up), ["a `spread` goes to a lower level"]);
+}
+
+#[test]
+fn what_lanes_do_together_is_the_same_in_all() {
+    let alone = "a buffer is written by one lane: in `single`, or in a thread's scope";
+    assert_eq!(at(Level::Block, vec![store(1)]), [alone]);
+    let load_written = load(1, int(0));
+    let same = "what all lanes of a group load is not written, or broadcast";
+    assert_eq!(at(Level::Block, vec![assign(6, load_written.clone())]), [same]);
+    assert_eq!(at(Level::Block, vec![assign(6, broadcast(Level::Block, load_written.clone()))]), [] as [String; 0]);
+    let sum = expr(
+        ExprKind::Binary(BinOp::Add, Box::new(broadcast(Level::Block, load_written)), Box::new(load(0, int(0)))),
+        Scalar::F32,
+    );
+    assert_eq!(at(Level::Block, vec![assign(6, sum)]), ["a broadcast is the whole value of a variable"]);
+    let tile = vec![Stmt::Let { var: VarId::new(7), init: None }, single(Level::Warp, vec![store(7)])];
+    assert_eq!(at(Level::Warp, tile), ["a tile is written where it lives, not in a `spread` or `single` inside"]);
+}
+
+#[test]
+fn nothing_faults_in_single() {
+    let fault = Stmt::Fault { site: SiteId::new(0), values: vec![int(0)] };
+    assert_eq!(at(Level::Warp, vec![single(Level::Warp, vec![fault.clone()])]), ["nothing faults in `single`"]);
+    assert_eq!(at(Level::Warp, vec![spread(Level::Warp, Level::Thread, vec![], vec![fault])]), [] as [String; 0]);
+    let jump = vec![for_each(LoopKind::Seq, 5, vec![spread(Level::Warp, Level::Thread, vec![], vec![Stmt::Break])])];
+    assert_eq!(at(Level::Warp, jump), ["`break` and `continue` stand in a loop"]);
+}
+
+#[test]
+fn grids_are_what_devices_run() {
+    assert_eq!(
+        rules(&device(Level::Warp, 48, vec![])),
+        ["a block has a positive multiple of 32 threads, at most 1024"]
+    );
+    assert_eq!(rules(&device(Level::Kernel, 32, vec![])), ["groups of a grid are parts of it"]);
+    assert_eq!(of(vec![Stmt::Sync(Level::Warp)]), ["`sync` stands in kernels of device units only"]);
+    let mut mixed = device(Level::Warp, 32, vec![simd(vec![], vec![])]);
+    assert_eq!(rules(&mixed), ["simd loops are in CPU units only"]);
+    mixed = device(Level::Warp, 32, vec![]);
+    for (_, kernel) in mixed.units[0].kernels.iter_mut() {
+        kernel.grid = None;
+    }
+    assert_eq!(rules(&mixed), ["kernels of device units, and no others, have a grid"]);
+    let mut short = device(Level::Warp, 32, vec![]);
+    if let Stmt::LaunchGrid { extents, .. } = &mut short.units[0].host.body.stmts[0] {
+        extents.extend([int(1), int(1), int(1)]);
+    }
+    assert_eq!(
+        rules(&short),
+        ["a grid has one to three dimensions", "a launch has an argument for each parameter but the positions"]
+    );
+}
