@@ -64,7 +64,28 @@ class Host {
     }
   }
 
+  // The same for workers, which may come at one time. Null if there is no storage.
+  void *take_shared(size_t bytes) {
+    const Locked locked(busy_);
+    return bytes > kMostBytes ? nullptr : take(bytes);
+  }
+  void free_shared(const void *block) {
+    const Locked locked(busy_);
+    free(block);
+  }
+
  private:
+  class Locked {
+   public:
+    explicit Locked(bool &busy) : busy_(busy) {
+      while (__atomic_test_and_set(&busy_, __ATOMIC_ACQUIRE)) {
+      }
+    }
+    ~Locked() { __atomic_clear(&busy_, __ATOMIC_RELEASE); }
+
+   private:
+    bool &busy_;
+  };
   struct Page {
     static constexpr size_t kBlocks = 30;
     Page *next = nullptr;
@@ -89,6 +110,7 @@ class Host {
 
   hidp_call *call_;
   Page first_;
+  bool busy_ = false;
 };
 
 template <class T>

@@ -4,7 +4,6 @@ use std::mem;
 
 use super::build::{Body, Role};
 use super::fold::Acc;
-use super::record::iterators_of;
 use super::space::Range;
 use super::{Binding, Lowerer, make};
 use crate::compiler::ir::imp::{Expr, ExprKind, Kernel, KernelId, LoopKind, Schedule, Stmt, VarKind};
@@ -21,10 +20,12 @@ const LONG_ROW: i64 = 1 << 18;
 impl Lowerer<'_> {
     /// A map, on the host or inside a kernel.
     pub(super) fn map(&mut self, map: &Map, span: Span) {
+        let log = self.open_log(map, span);
         match self.body.role {
             Role::Kernel => self.thread_map(map),
             Role::Host => self.host_map(map, span),
         }
+        self.close_log(log, span);
     }
 
     fn host_map(&mut self, map: &Map, span: Span) {
@@ -61,10 +62,10 @@ impl Lowerer<'_> {
         self.outer_loops(&ranges, &mut |this, range| {
             let count = range.count.clone();
             this.range_loop(range, make::long(0), count, LoopKind::Seq, &mut |this| {
-                this.enclosing.push(iterators_of(map));
+                this.enter_iteration(map);
                 this.stmts(&map.body.stmts);
                 this.free_locals(&map.body);
-                this.enclosing.pop();
+                this.leave_iteration();
             });
         });
         self.inside_team = false;
@@ -94,10 +95,8 @@ impl Lowerer<'_> {
     }
 
     fn share_ranges(&mut self, map: &Map, span: Span, ranges: &[Range], strides: &[Expr], total: &Expr, work: Expr) {
-        self.prepare_records(map, total);
         if plan::irregular(map) && self.strategy != Strategy::Serial {
             self.share_irregular(map, span, ranges, strides, total, work);
-            self.compare_records(total);
             return;
         }
         let stream = self.stream_flag(total);
@@ -107,7 +106,6 @@ impl Lowerer<'_> {
         let grain = if plan::inner_maps(&map.body).is_empty() { self.model.line } else { 1 };
         let schedule = self.schedule(grain, work);
         self.body.push(Stmt::Launch { kernel, args, extent: total.clone(), schedule });
-        self.compare_records(total);
     }
 
     /// Iterations of unequal length are taken in turn, in parts whose size follows from the number of iterations alone.
@@ -219,7 +217,7 @@ impl Lowerer<'_> {
 
     /// One iteration: its statements, then what it adds to the folds.
     pub(super) fn iteration(&mut self, map: &Map, accs: &[Acc<'_>]) {
-        self.enclosing.push(iterators_of(map));
+        self.enter_iteration(map);
         let factors = self.fused_product(map, accs);
         let plain = map.body.stmts.len() - usize::from(factors.is_some());
         self.stmts(&map.body.stmts[..plain]);
@@ -228,7 +226,7 @@ impl Lowerer<'_> {
             Some((a, b)) => self.fold_product(&accs[0], a, b),
             None => accs.iter().for_each(|acc| self.fold_step(acc)),
         }
-        self.enclosing.pop();
+        self.leave_iteration();
     }
 
     /// Element operations of `times` executions of a block, as far as sizes known here tell.

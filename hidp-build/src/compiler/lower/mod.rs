@@ -70,7 +70,8 @@ fn unit(program: &Program, func: &Func, plan: &Plan, model: &Model, sites: &mut 
         redirects: Vec::new(),
         panels: Vec::new(),
         depth: None,
-        records: Vec::new(),
+        logs: Vec::new(),
+        noted: Vec::new(),
         enclosing: Vec::new(),
         known_ranges: BTreeMap::new(),
         sites,
@@ -121,10 +122,12 @@ struct Lowerer<'a> {
     panels: Vec<panels::Panel>,
     /// Where the current iteration of a reduction starts in them.
     depth: Option<imp::Expr>,
-    /// Segments that the iterations of the current host-level map write.
-    records: Vec<record::Record>,
-    /// Iterators of the maps around, outermost first.
-    enclosing: Vec<Vec<par::VarId>>,
+    /// Where the host-level maps around note segments, outermost first.
+    logs: Vec<VarId>,
+    /// The outputs of primitives that are noted.
+    noted: Vec<record::Key>,
+    /// The maps around, outermost first.
+    enclosing: Vec<record::Frame>,
     /// Ranges of iterators, as the current function sees them.
     known_ranges: BTreeMap<par::VarId, space::Range>,
     sites: &'a mut Arena<SiteId, Site>,

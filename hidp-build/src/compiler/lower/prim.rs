@@ -213,6 +213,7 @@ impl Lowerer<'_> {
     fn whole(&mut self, call: &PrimCall, operands: &Operands, low: &Expr, high: &Expr, descending: Expr) {
         let length = make::max(make::sub(high.clone(), low.clone()), make::long(0));
         let n = self.body.fix("n", length);
+        self.note_segments(call, operands, low, &n);
         let count = PrimArg::Value(n.clone());
         let input = self.address(&operands.input, low, call.prim == Prim::ReverseInplace);
         let output = operands.output.as_ref().map(|view| self.address(view, low, true));

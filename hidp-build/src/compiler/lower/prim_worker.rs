@@ -3,7 +3,7 @@
 use super::prim::{Operands, View};
 use super::{Binding, Lowerer, make};
 use crate::compiler::ir::imp::{Element, Expr, LoopKind, PrimArg, Stmt, TemplateArg, VarId, VarKind};
-use crate::compiler::ir::par::{self, BinOp, FaultKind, PrimCall, PrimValue, Target};
+use crate::compiler::ir::par::{self, Access, BinOp, FaultKind, PrimCall, PrimValue, Target};
 use crate::compiler::prim::Prim;
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
@@ -20,9 +20,7 @@ impl Lowerer<'_> {
     ) {
         let length = make::max(make::sub(high.clone(), low.clone()), make::long(0));
         let n = self.body.fix("n", length);
-        if call.prim != Prim::Histogram {
-            self.record_segment(call, operands.output.as_ref().unwrap_or(&operands.input), low, &n);
-        }
+        self.note_segments(call, operands, low, &n);
         let input = |this: &mut Self| this.address(&operands.input, low, call.prim == Prim::ReverseInplace);
         let count = PrimArg::Value(n.clone());
         match (call.prim, &operands.output) {
@@ -65,8 +63,8 @@ impl Lowerer<'_> {
         let acc = self.body.slot("acc", op.ty, Some(init));
         let at = self.body.enter_loop("at");
         let position = make::add(low.clone(), make::var(at, Ty::LONG));
-        let from = self.own_or_shared(input.base, make::add(input.start.clone(), position.clone()));
-        let to = self.own_or_shared(output.base, make::add(output.start.clone(), position));
+        let from = self.own_or_shared(input.base, make::add(input.start.clone(), position.clone()), call.access);
+        let to = self.own_or_shared(output.base, make::add(output.start.clone(), position), call.access);
         let value = self.load_element(from, input.elem);
         let value = match op.ty {
             Ty::Scalar(scalar) => make::cast(value, scalar),
@@ -116,7 +114,7 @@ impl Lowerer<'_> {
             let (Some(from), Some(to)) = (from, to) else { continue };
             let data = self.scratch("data", from.elem, n, call.span);
             let scratch = self.scratch("scratch", from.elem, n, call.span);
-            self.copy(from, low, None, data, n);
+            self.copy(from, low, false, data, n, call.access);
             for base in [data, scratch] {
                 args.push(PrimArg::Address { base, offset: make::long(0) });
             }
@@ -126,7 +124,7 @@ impl Lowerer<'_> {
         self.call_library(call.prim.row().cpu.worker, Vec::new(), args, Vec::new());
         for (data, to) in copies {
             self.body.mark_written(to.base);
-            self.copy(to, low, Some(()), data, n);
+            self.copy(to, low, true, data, n, call.access);
         }
     }
 
@@ -142,13 +140,13 @@ impl Lowerer<'_> {
     }
 
     /// Copies a segment to a private buffer, or back.
-    fn copy(&mut self, view: &View, low: &Expr, back: Option<()>, private: VarId, n: &Expr) {
+    fn copy(&mut self, view: &View, low: &Expr, back: bool, private: VarId, n: &Expr, access: Access) {
         let start = self.body.fix("start", make::add(view.start.clone(), low.clone()));
         let at = self.body.enter_loop("at");
         let index = make::var(at, Ty::LONG);
-        let shared = self.own_or_shared(view.base, make::add(start, index.clone()));
+        let shared = self.own_or_shared(view.base, make::add(start, index.clone()), access);
         let own = make::element(private, index);
-        let (target, from) = if back.is_some() { (shared, own) } else { (own, shared) };
+        let (target, from) = if back { (shared, own) } else { (own, shared) };
         let value = self.load_element(from, view.elem);
         self.store_element(target, value, view.elem);
         self.body.leave_loop(at, make::long(0), n.clone(), LoopKind::Seq);
@@ -202,15 +200,15 @@ impl Lowerer<'_> {
         self.require(make::inside(at.clone(), extent), FaultKind::Index, span, values);
         let value = self.narrowed(bound, ty, span);
         self.body.mark_written(binding.base);
-        let target = self.own_or_shared(binding.base, at);
+        let target = self.own_or_shared(binding.base, at, Access::Shared);
         self.body.push(Stmt::Store { target, value });
     }
 
-    /// An element that a primitive touches. Segments of several iterations may overlap, which is noticed only after the map:
-    /// until then accesses to arrays that live outside of it are relaxed, so that a wrong program has no data race.
-    pub(super) fn own_or_shared(&self, base: VarId, index: Expr) -> Element {
+    /// An element that a primitive touches. Where segments of several iterations may overlap, which is noticed only after the
+    /// map, accesses to arrays that live outside of it are relaxed until then, so that a wrong program has no data race.
+    pub(super) fn own_or_shared(&self, base: VarId, index: Expr, access: Access) -> Element {
         let outside = self.body.captures.iter().any(|(_, inner)| *inner == base);
-        Element { relaxed: outside, ..make::element(base, index) }
+        Element { relaxed: outside && access == Access::Shared, ..make::element(base, index) }
     }
 
     /// A position in the type of its target, after the check that it fits.

@@ -30,7 +30,9 @@ impl Lowerer<'_> {
     /// Iterations in order, each leaving its prefixes.
     fn scan_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
         self.range_loop(range, low, high, LoopKind::Seq, &mut |this| {
+            this.enter_iteration(map);
             this.stmts(&map.body.stmts);
+            this.leave_iteration();
             accs.iter().for_each(|acc| this.scan_step(acc));
         });
     }

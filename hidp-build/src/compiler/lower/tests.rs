@@ -223,6 +223,29 @@ const PROGRAMS: &[&str] = &[
     "function f output int a[4]; { a[0] = 1; int i = 3; while (i > 0) { a[i] = a[i-1] + 1; i -= 1; } }",
 ];
 
+fn is_log(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Prim(prim) if prim.header == "prim/segment_log.hpp")
+}
+
+#[test]
+fn segments_are_noted_unless_they_are_proved_disjoint() {
+    let logs = |body: &str| {
+        let entry = lowered(&format!(
+            "function f input float x[M][N], flat[L]; input long cut[M+1]; inout float y[M][N], z[L], w[M]; {{ {body} }}"
+        ));
+        let counts = entry.units.iter().map(|unit| count(&unit.host.body, is_log) + in_kernels(unit, is_log));
+        counts.max().expect("a unit")
+    };
+    assert_eq!(logs("map { i := [0:M); sort(x[i][*], y[i][*], 0, N, 1); }"), 0);
+    assert_eq!(logs("map { i := [0:M); map { j := [0:4); scan(x[i][*], y[i][*], 2 * j, 2 * j + 2); } }"), 0);
+    assert_eq!(logs("map { i := [0:M); sort(flat, z, 8 * i, 8 * i + 8, 1); }"), 0);
+    assert_eq!(logs("map { i := [0:M); float own[8]; scan(flat, own, 0, 8); w[i] = own[7]; }"), 0);
+    // Opened, noted, closed.
+    assert_eq!(logs("map { i := [0:M); sort(flat, z, cut[i], cut[i+1], 1); }"), 3);
+    // Each row for itself: the rows are disjoint, but one proof is asked of all maps around.
+    assert_eq!(logs("map { i := [0:M); map { j := [0:4); scan(x[i][*], y[i][*], cut[j], cut[j+1]); } }"), 5);
+}
+
 #[test]
 fn every_unit_of_every_program_is_well_formed() {
     for text in PROGRAMS {

@@ -176,7 +176,7 @@ impl Client for Lister {
         }
     }
 
-    fn prim(&mut self, _cx: &mut Context<'_>, call: &PrimCall, _conditional: bool) {
+    fn prim(&mut self, _cx: &mut Context<'_>, call: &mut PrimCall, _conditional: bool) {
         self.push(call.span, RemainingKind::Segment, "a primitive tests its segments once");
     }
 }

@@ -55,16 +55,15 @@ pub enum RemainingKind {
     Extent,
 }
 
-/// Finds out which iterations of each map of `func` may touch one element: sets [`Access`] of every place, and reports
+/// Finds out which iterations of each map of `func` may touch one element: sets [`Access`] of every place and primitive, and reports
 /// the maps in which two iterations certainly conflict.
 ///
 /// [`Access`]: crate::compiler::ir::par::Access
 pub fn races(program: &mut Program, func: FuncId, sink: &mut Sink) {
     let function = &program.funcs[func];
     let start = start(program, func);
-    let shared = races::shared(program, &function.vars, &function.body, start, sink);
+    let mut setter = races::shared(program, &function.vars, &function.body, start, sink);
     let mut body = std::mem::take(&mut program.funcs[func].body);
-    let mut setter = races::Setter { shared, count: 0 };
     let shapes = walk::walk(&program.funcs[func].vars, &mut body, &mut setter, start);
     let function = &mut program.funcs[func];
     function.body = body;

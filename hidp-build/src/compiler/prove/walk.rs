@@ -59,7 +59,7 @@ pub(crate) trait Client {
         let _ = (cx, map);
     }
     /// After the operands of a primitive.
-    fn prim(&mut self, cx: &mut Context<'_>, call: &PrimCall, conditional: bool) {
+    fn prim(&mut self, cx: &mut Context<'_>, call: &mut PrimCall, conditional: bool) {
         let _ = (cx, call, conditional);
     }
     /// After the arguments of a call.

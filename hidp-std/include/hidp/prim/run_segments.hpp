@@ -110,18 +110,4 @@ inline bool run_segmented_partition(Host &host, uint32_t range, uint32_t overlap
                                      VectorSegments<L, H>{lows, highs, count}, new_low, new_high);
 }
 
-// After a map whose iterations wrote segments [lows[i], highs[i]) of one array.
-inline bool run_check_disjoint(Host &host, uint32_t overlap, uint32_t memory, const int64_t *lows, const int64_t *highs,
-                               int64_t count) {
-  const VectorSegments<int64_t, int64_t> segments{lows, highs, count};
-  bool ascending = true;
-  int64_t past = INT64_MIN;
-  for (int64_t i = 0; i < count && ascending; ++i) {
-    if (segments.length(i) == 0) continue;
-    ascending = segments.low(i) >= past;
-    past = highs[i];
-  }
-  return ascending || check_disjoint(host, overlap, memory, segments);
-}
-
 HIDP_NAMESPACE_END

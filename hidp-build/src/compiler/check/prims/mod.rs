@@ -1,7 +1,7 @@
 //! Primitives: which one a name means, its forms, and the type rules of its arguments.
 
 use crate::compiler::diag::{Code, Diagnostic};
-use crate::compiler::ir::par::{Directives, Extent, PrimCall, PrimValue, Stmt, StmtKind, VarId};
+use crate::compiler::ir::par::{Access, Directives, Extent, PrimCall, PrimValue, Stmt, StmtKind, VarId};
 use crate::compiler::prim::{Form, Prim, named};
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::{self, Arg};
@@ -275,6 +275,7 @@ impl Cx<'_> {
             values: None,
             result: None,
             new_bounds: None,
+            access: Access::Shared,
             directives,
             span: call.span,
         }

@@ -1,6 +1,6 @@
 //! Calls of primitives.
 
-use super::{Directives, Expr, FoldOp, ScalarFnId, Target, VarId};
+use super::{Access, Directives, Expr, FoldOp, ScalarFnId, Target, VarId};
 use crate::compiler::prim::{Form, Prim};
 use crate::compiler::source::Span;
 
@@ -31,6 +31,8 @@ pub struct PrimCall {
     pub result: Option<Target>,
     /// `new_low`, `new_high` of segmented partition.
     pub new_bounds: Option<(VarId, VarId)>,
+    /// Whether iterations of a map around may write elements of each other's segments, which is a fault.
+    pub access: Access,
     /// What the user asked of it.
     pub directives: Directives,
     /// The call.

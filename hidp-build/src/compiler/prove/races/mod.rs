@@ -14,41 +14,53 @@ use std::collections::BTreeSet;
 
 use crate::compiler::diag::Sink;
 use crate::compiler::index::Arena;
-use crate::compiler::ir::par::{Access, Block, Place, Program, Var, VarId};
+use crate::compiler::ir::par::{Access, Block, Place, PrimCall, Program, Var, VarId};
 
 use super::bounds;
 use super::context::Context;
 use super::walk::{Client, Start, Use, walk};
 use record::Recorder;
 
-/// The numbers, in the order of a walk, of the places that other iterations may touch.
+/// Finds the places, and the segments of primitives, that other iterations may touch.
 pub(super) fn shared(
     program: &Program,
     vars: &Arena<VarId, Var>,
     body: &Block,
     start: Start,
     sink: &mut Sink,
-) -> BTreeSet<usize> {
+) -> Setter {
     // What is proved to be inside has a value that can be told to equal itself.
     let mut proved = body.clone();
     bounds::prove(vars, &mut proved, start);
     let mut recorder = Recorder::new(program, sink);
     walk(vars, &mut proved, &mut recorder, start);
-    recorder.shared
+    Setter { shared: recorder.shared, places: 0, shared_calls: recorder.shared_calls, calls: 0 }
 }
 
-/// Sets the access of every place.
+/// Sets the access of every place and primitive. Numbers are those in the order of a walk.
 pub(super) struct Setter {
     /// The places that are shared.
-    pub shared: BTreeSet<usize>,
+    shared: BTreeSet<usize>,
     /// How many places were met.
-    pub count: usize,
+    places: usize,
+    /// The calls of primitives whose segments are shared.
+    shared_calls: BTreeSet<usize>,
+    /// How many calls were met.
+    calls: usize,
 }
 
 impl Client for Setter {
     fn place(&mut self, _cx: &mut Context<'_>, place: &mut Place, how: Use, _conditional: bool) {
-        let is_shared = self.shared.contains(&self.count) || how == Use::Atomic;
-        place.access = if is_shared { Access::Shared } else { Access::Exclusive };
-        self.count += 1;
+        place.access = access(self.shared.contains(&self.places) || how == Use::Atomic);
+        self.places += 1;
     }
+
+    fn prim(&mut self, _cx: &mut Context<'_>, call: &mut PrimCall, _conditional: bool) {
+        call.access = access(self.shared_calls.contains(&self.calls));
+        self.calls += 1;
+    }
+}
+
+fn access(is_shared: bool) -> Access {
+    if is_shared { Access::Shared } else { Access::Exclusive }
 }

@@ -53,6 +53,8 @@ pub(super) struct Conflict<'a> {
 pub(super) struct Findings<'a> {
     /// Numbers of the places that other iterations may touch.
     pub shared: BTreeSet<usize>,
+    /// Numbers of the calls of primitives whose segments may overlap those of other iterations.
+    pub shared_calls: BTreeSet<usize>,
     /// What is to be reported, at most one an array.
     pub conflicts: Vec<Conflict<'a>>,
 }
@@ -127,8 +129,10 @@ fn judge_pair<'a>(
 
 /// All accesses to the array in this map are shared.
 fn share(map: usize, accesses: &[&Accessed], findings: &mut Findings<'_>) {
-    let inside = accesses.iter().filter(|access| access.chain.iter().any(|frame| frame.map == map));
-    findings.shared.extend(inside.filter_map(|access| access.number));
+    for access in accesses.iter().filter(|access| access.chain.iter().any(|frame| frame.map == map)) {
+        findings.shared.extend(access.number);
+        findings.shared_calls.extend(access.call);
+    }
 }
 
 fn may_conflict(p: &Accessed, q: &Accessed) -> bool {

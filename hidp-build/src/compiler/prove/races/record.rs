@@ -61,6 +61,8 @@ pub(super) struct Primitive {
 pub(super) struct Accessed {
     /// Number of its place; `None` for what has no place of its own.
     pub number: Option<usize>,
+    /// Number of the call of a primitive whose segments it touches.
+    pub call: Option<usize>,
     /// The array.
     pub array: VarId,
     /// One subscript a dimension.
@@ -91,9 +93,12 @@ pub(super) struct Recorder<'a> {
     sink: &'a mut Sink,
     /// Places that are shared.
     pub shared: BTreeSet<usize>,
+    /// Calls of primitives whose segments are.
+    pub shared_calls: BTreeSet<usize>,
     places: usize,
     maps: usize,
     prims: usize,
+    calls: usize,
     chain: Vec<Rc<Frame>>,
     /// How many maps are around the declaration of a local array.
     levels: BTreeMap<VarId, usize>,
@@ -106,9 +111,11 @@ impl<'a> Recorder<'a> {
             program,
             sink,
             shared: BTreeSet::new(),
+            shared_calls: BTreeSet::new(),
             places: 0,
             maps: 0,
             prims: 0,
+            calls: 0,
             chain: Vec::new(),
             levels: BTreeMap::new(),
             accesses: Vec::new(),
@@ -146,6 +153,7 @@ impl<'a> Recorder<'a> {
         index.push(element_between(cx, bounds));
         let access = Accessed {
             number: None,
+            call: Some(self.calls - 1),
             array: array.array,
             index,
             exact: false,
@@ -168,6 +176,7 @@ impl<'a> Recorder<'a> {
         let index = (0..rank).map(|_| element_between(cx, None)).collect();
         self.accesses.push(Accessed {
             number: None,
+            call: None,
             array,
             index,
             exact: false,
@@ -203,6 +212,7 @@ impl<'a> Recorder<'a> {
         }
         let access = Accessed {
             number: None,
+            call: None,
             array: section.array,
             index,
             exact: false,
@@ -293,6 +303,7 @@ impl Client for Recorder<'_> {
         };
         self.accesses.push(Accessed {
             number: Some(number),
+            call: None,
             array: place.array,
             exact: true,
             path: place.path.clone(),
@@ -332,12 +343,14 @@ impl Client for Recorder<'_> {
             let levels = std::mem::take(&mut self.levels);
             let findings = pair::judge(cx, &accesses, &levels);
             self.shared.extend(&findings.shared);
+            self.shared_calls.extend(&findings.shared_calls);
             report::report(cx, &findings, self.sink);
             self.levels = levels;
         }
     }
 
-    fn prim(&mut self, cx: &mut Context<'_>, call: &PrimCall, _conditional: bool) {
+    fn prim(&mut self, cx: &mut Context<'_>, call: &mut PrimCall, _conditional: bool) {
+        self.calls += 1;
         if self.chain.is_empty() {
             return;
         }

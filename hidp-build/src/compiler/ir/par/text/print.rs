@@ -249,7 +249,11 @@ impl Printer<'_> {
                 format!("regular({}, {})", self.expr(seg_size), self.expr(num_seg))
             }
         };
-        let mut text = format!("prim {} {extent} in {}", call.prim.word(), self.array(&call.input));
+        let shared = match call.access {
+            Access::Shared => "~",
+            Access::Exclusive => "",
+        };
+        let mut text = format!("prim {}{shared} {extent} in {}", call.prim.word(), self.array(&call.input));
         let mut field = |name: &str, value: Option<String>| {
             if let Some(value) = value {
                 text += &format!(" {name} {value}");

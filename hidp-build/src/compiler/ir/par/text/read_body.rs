@@ -1,8 +1,8 @@
 //! Reads extents and statements.
 
 use super::super::{
-    ArrayRef, Block, CallArg, Directives, Expr, Extent, FaultKind, Fold, FoldFn, FoldKind, FoldOp, FuncId, Iter, Loop,
-    Map, PrimCall, PrimValue, Program, ScalarFnId, Section, SectionDim, Stmt, StmtKind, Target, Var, VarId,
+    Access, ArrayRef, Block, CallArg, Directives, Expr, Extent, FaultKind, Fold, FoldFn, FoldKind, FoldOp, FuncId,
+    Iter, Loop, Map, PrimCall, PrimValue, Program, ScalarFnId, Section, SectionDim, Stmt, StmtKind, Target, Var, VarId,
 };
 use super::lex::Tok;
 use super::read::{Name, Read, Reader, nowhere};
@@ -281,6 +281,7 @@ impl<'a> Body<'a> {
         let Some(prim) = Prim::from_word(&word) else {
             return self.reader.error(format!("`{word}` is no primitive"));
         };
+        let access = if self.reader.sign("~") { Access::Shared } else { Access::Exclusive };
         let (form, extent) = self.extent()?;
         self.reader.expect_word("in")?;
         let input = self.array()?;
@@ -331,6 +332,7 @@ impl<'a> Body<'a> {
             values,
             result,
             new_bounds,
+            access,
             directives,
             span: nowhere(),
         })))
