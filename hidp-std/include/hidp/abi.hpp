@@ -25,8 +25,17 @@
 #define HIDP_ENTRY extern "C" __attribute__((visibility("default"), used)) int32_t
 
 #define HIDP_KERNEL __attribute__((noinline, unused))
+// Device code is compiled by nvcc, or by any compiler for the executor that runs it on the host.
+#if defined(__CUDACC__)
+#define HIDP_COLD __host__ __device__ __noinline__
+#define HIDP_INLINE __host__ __device__ __forceinline__
+#else
 #define HIDP_COLD __attribute__((noinline, cold))
 #define HIDP_INLINE inline __attribute__((always_inline))
+#endif
+#if defined(__CUDACC__) || defined(HIDP_SIMT)
+#define HIDP_FOR_DEVICE 1
+#endif
 #define HIDP_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
 // The programs' own comparisons may be trivial, and loops may be built without OpenMP.

@@ -8,6 +8,14 @@
 
 #include <hidp/abi.hpp>
 
+// The C library's functions: nvcc knows them by name only, other compilers best by their built-in form.
+#if defined(__CUDACC__)
+#include <math.h>
+#define HIDP_LIBRARY(name) ::name
+#else
+#define HIDP_LIBRARY(name) __builtin_##name
+#endif
+
 HIDP_NAMESPACE_BEGIN
 
 // The unsigned type of T's width in which arithmetic on T is done: at least as wide as `int`, so that promotion changes nothing.
@@ -44,8 +52,8 @@ HIDP_INLINE T div(T a, T b) {
 // MIN % -1 is 0.
 template <class T>
 HIDP_INLINE T rem(T a, T b) {
-  if constexpr (std::is_same_v<T, float>) return __builtin_fmodf(a, b);
-  else if constexpr (std::is_same_v<T, double>) return __builtin_fmod(a, b);
+  if constexpr (std::is_same_v<T, float>) return HIDP_LIBRARY(fmodf)(a, b);
+  else if constexpr (std::is_same_v<T, double>) return HIDP_LIBRARY(fmod)(a, b);
   else if constexpr (std::is_signed_v<T>) return b == -1 ? T{0} : static_cast<T>(a % b);
   else return static_cast<T>(a % b);
 }
@@ -68,8 +76,8 @@ HIDP_INLINE T bit_not(T a) {
 // Wraps: the smallest value is its own absolute value.
 template <class T>
 HIDP_INLINE T abs(T a) {
-  if constexpr (std::is_same_v<T, float>) return __builtin_fabsf(a);
-  else if constexpr (std::is_same_v<T, double>) return __builtin_fabs(a);
+  if constexpr (std::is_same_v<T, float>) return HIDP_LIBRARY(fabsf)(a);
+  else if constexpr (std::is_same_v<T, double>) return HIDP_LIBRARY(fabs)(a);
   else if constexpr (std::is_signed_v<T>) return a < 0 ? neg(a) : a;
   else return a;
 }
@@ -97,9 +105,9 @@ HIDP_INLINE T max(T a, T b) {
 // a * b + c, fused where the machine has an instruction for it.
 template <class T>
 HIDP_INLINE T mul_add(T a, T b, T c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__)
-  if constexpr (std::is_same_v<T, float>) return __builtin_fmaf(a, b, c);
-  else if constexpr (std::is_same_v<T, double>) return __builtin_fma(a, b, c);
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__) || defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<T, float>) return HIDP_LIBRARY(fmaf)(a, b, c);
+  else if constexpr (std::is_same_v<T, double>) return HIDP_LIBRARY(fma)(a, b, c);
   else return add(mul(a, b), c);
 #else
   return add(mul(a, b), c);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <stdint.h>
+#include <string.h>
 
 #include <type_traits>
 
@@ -59,7 +60,7 @@ template <class To, class From>
 HIDP_INLINE To bit_cast(From value) {
   static_assert(sizeof(To) == sizeof(From), "bits of one type in another of the same size");
   To result;
-  __builtin_memcpy(&result, &value, sizeof result);
+  memcpy(&result, &value, sizeof result);
   return result;
 }
 

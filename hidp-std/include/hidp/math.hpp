@@ -2,15 +2,16 @@
 #pragma once
 
 #include <hidp/abi.hpp>
+#include <hidp/arith.hpp>
 
 HIDP_NAMESPACE_BEGIN
 
-#define HIDP_MATH1(name)                                                \
-  HIDP_INLINE float name(float x) { return __builtin_##name##f(x); } \
-  HIDP_INLINE double name(double x) { return __builtin_##name(x); }
-#define HIDP_MATH2(name)                                                            \
-  HIDP_INLINE float name(float x, float y) { return __builtin_##name##f(x, y); } \
-  HIDP_INLINE double name(double x, double y) { return __builtin_##name(x, y); }
+#define HIDP_MATH1(name)                                                  \
+  HIDP_INLINE float name(float x) { return HIDP_LIBRARY(name##f)(x); } \
+  HIDP_INLINE double name(double x) { return HIDP_LIBRARY(name)(x); }
+#define HIDP_MATH2(name)                                                              \
+  HIDP_INLINE float name(float x, float y) { return HIDP_LIBRARY(name##f)(x, y); } \
+  HIDP_INLINE double name(double x, double y) { return HIDP_LIBRARY(name)(x, y); }
 
 HIDP_MATH1(sqrt)
 HIDP_MATH1(cbrt)
@@ -52,8 +53,8 @@ HIDP_MATH2(copysign)
 #undef HIDP_MATH2
 
 // Rounded once, whatever the machine.
-HIDP_INLINE float fma(float x, float y, float z) { return __builtin_fmaf(x, y, z); }
-HIDP_INLINE double fma(double x, double y, double z) { return __builtin_fma(x, y, z); }
+HIDP_INLINE float fma(float x, float y, float z) { return HIDP_LIBRARY(fmaf)(x, y, z); }
+HIDP_INLINE double fma(double x, double y, double z) { return HIDP_LIBRARY(fma)(x, y, z); }
 
 template <class T>
 HIDP_INLINE bool isnan(T x) {

@@ -11,13 +11,13 @@
 HIDP_NAMESPACE_BEGIN
 
 template <class T>
-constexpr T lowest_value() {
+HIDP_INLINE constexpr T lowest_value() {
   if constexpr (std::is_floating_point_v<T>) return -static_cast<T>(__builtin_inf());
   else if constexpr (std::is_same_v<T, bool>) return false;
   else return IntegerRange<T>::min;
 }
 template <class T>
-constexpr T highest_value() {
+HIDP_INLINE constexpr T highest_value() {
   if constexpr (std::is_floating_point_v<T>) return static_cast<T>(__builtin_inf());
   else if constexpr (std::is_same_v<T, bool>) return true;
   else return IntegerRange<T>::max;
@@ -28,9 +28,9 @@ constexpr T highest_value() {
   template <class T>                                        \
   struct Name {                                             \
     static constexpr bool builtin = true;                   \
-    explicit Name(Trap &) {}                                \
+    HIDP_INLINE explicit Name(Trap &) {}                                \
     HIDP_INLINE T operator()(T a, T b) const { return result; } \
-    static constexpr T neutral() { return neutral_value; }  \
+    HIDP_INLINE static constexpr T neutral() { return neutral_value; }  \
   };
 
 HIDP_OPERATOR(Add, add(a, b), T{0})

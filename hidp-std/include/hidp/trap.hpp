@@ -4,9 +4,13 @@
 #include <hidp/abi.hpp>
 #include <hidp/arith.hpp>
 #include <hidp/cast.hpp>
+#if defined(HIDP_FOR_DEVICE)
+#include <hidp/cuda/fault.cuh>
+#endif
 
 HIDP_NAMESPACE_BEGIN
 
+#if !defined(HIDP_FOR_DEVICE)
 struct Trap {
   bool raised = false;
   hidp_fault fault = {};
@@ -17,6 +21,7 @@ struct Trap {
     fault = hidp_fault{site, count, {a, b, c, d}};
   }
 };
+#endif
 
 // For scalar functions: 0 where the operation has no result.
 

@@ -5,6 +5,7 @@
 #include <stdint.h>
 
 #include <hidp/abi.hpp>
+#include <hidp/storage.hpp>
 #include <hidp/trap.hpp>
 
 HIDP_NAMESPACE_BEGIN
@@ -107,19 +108,6 @@ class ScratchBlock {
   Scratch &scratch_;
   Scratch::Mark mark_;
 };
-
-// No object is larger.
-constexpr size_t kMostBytes = PTRDIFF_MAX;
-
-// Bytes of `count` elements; the largest number if that does not fit.
-inline size_t bytes_of(int64_t count, size_t element) {
-  size_t bytes;
-  return count < 0 || __builtin_mul_overflow(static_cast<size_t>(count), element, &bytes) ? SIZE_MAX : bytes;
-}
-
-inline void raise_allocation(Trap &trap, uint32_t site, size_t bytes) {
-  trap.raise(site, 1, bytes > kMostBytes ? INT64_MAX : static_cast<int64_t>(bytes));
-}
 
 // Storage for `count` elements until the enclosing ScratchBlock ends. Null, and a fault at `site`, if there is none.
 template <class T>

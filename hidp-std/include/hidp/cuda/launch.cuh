@@ -1,0 +1,152 @@
+// Launches: a kernel, once for each item of a grid of up to three dimensions. A bounded number of blocks runs; their groups take
+// one item after the other.
+#pragma once
+
+#include <stdint.h>
+
+#include <type_traits>
+
+#include <hidp/abi.hpp>
+#include <hidp/cuda/host.cuh>
+#include <hidp/cuda/target.cuh>
+#include <hidp/cuda/worker.cuh>
+
+HIDP_NAMESPACE_BEGIN
+
+// What a launch runs over: hidp::over(rows, columns).most(slots).can_fault().
+struct Over {
+  int64_t extents[3];
+  int dimensions;
+  // No more groups than this run at a time; none: any number.
+  int64_t limit = 0;
+  bool faults = false;
+
+  Over most(int64_t groups) const {
+    Over result = *this;
+    result.limit = groups < 1 ? 1 : groups;
+    return result;
+  }
+  Over can_fault() const {
+    Over result = *this;
+    result.faults = true;
+    return result;
+  }
+};
+
+// The last one varies fastest.
+inline Over over(int64_t x) { return Over{{x, 1, 1}, 1}; }
+inline Over over(int64_t y, int64_t x) { return Over{{x, y, 1}, 2}; }
+inline Over over(int64_t z, int64_t y, int64_t x) { return Over{{x, y, z}, 3}; }
+
+constexpr int64_t ceil_div(int64_t a, int64_t b) { return a / b + (a % b != 0); }
+constexpr int64_t at_most(int64_t a, int64_t limit) { return a < limit ? a : limit; }
+
+// The number of bits, up to `most`, of the smallest power of two that is no less than `extent`.
+inline uint32_t bits_for(int64_t extent, uint32_t most) {
+  uint32_t bits = 0;
+  while (bits < most && (int64_t{1} << bits) < extent) ++bits;
+  return bits;
+}
+
+// The groups of a block, of which `groups` at most take items, laid out so that few of them are outside of the extents.
+inline void lay_out(const Over &over, int64_t groups, Launch &launch) {
+  launch.groups = static_cast<uint32_t>(groups);
+  launch.x_bits = launch.y_bits = 0;
+  if (over.dimensions == 1) return;
+  uint32_t bits = 0;
+  while ((int64_t{2} << bits) <= groups) ++bits;
+  launch.x_bits = static_cast<uint8_t>(bits_for(over.extents[0], bits));
+  launch.y_bits = static_cast<uint8_t>(bits_for(over.extents[1], bits - launch.x_bits));
+  const uint32_t z_bits = over.dimensions == 2 ? 0 : bits_for(over.extents[2], bits - launch.x_bits - launch.y_bits);
+  launch.groups = uint32_t{1} << (launch.x_bits + launch.y_bits + z_bits);
+}
+
+struct Blocks {
+  int64_t x, y, z;
+};
+
+// The limits of hardware, less one bit for x.
+constexpr int64_t kMostX = 1 << 30, kMostYZ = 65535;
+
+// At most `budget` blocks for so many in each dimension, chosen so that the one with most to do has little to do.
+inline Blocks share_out(const int64_t (&wanted)[3], int64_t budget) {
+  Blocks best = {1, 1, 1};
+  double least = -1;
+  for (int64_t turns = 1; turns <= 16; ++turns) {
+    Blocks blocks;
+    blocks.x = at_most(at_most(ceil_div(wanted[0], turns), budget), kMostX);
+    blocks.y = at_most(at_most(wanted[1], budget / blocks.x), kMostYZ);
+    blocks.z = at_most(at_most(wanted[2], budget / blocks.x / blocks.y), kMostYZ);
+    const double work = static_cast<double>(ceil_div(wanted[0], blocks.x)) * static_cast<double>(ceil_div(wanted[1], blocks.y)) *
+                        static_cast<double>(ceil_div(wanted[2], blocks.z));
+    if (least < 0 || work < least) {
+      least = work;
+      best = blocks;
+    }
+    if (wanted[1] == 1 && wanted[2] == 1) break;
+  }
+  return best;
+}
+
+// Grids without a limit get so many blocks for each one that runs at a time: the device evens out what is uneven.
+constexpr int64_t kWaves = 4;
+
+// Blocks of a kernel that one multiprocessor runs at a time: asked for once for each of the first devices.
+template <auto Kernel>
+inline int resident_blocks(Host &host, int threads) {
+  constexpr int32_t kDevices = 16;
+  static int known[kDevices];
+  const int32_t device = host.device.ordinal;
+  const bool has_place = device >= 0 && device < kDevices;
+  int blocks = has_place ? __atomic_load_n(&known[device], __ATOMIC_RELAXED) : 0;
+  if (blocks == 0) {
+    if (!host.went_well(blocks_at_a_time(Kernel, threads, &blocks))) return 0;
+    if (blocks < 1) blocks = 1;
+    if (has_place) __atomic_store_n(&known[device], blocks, __ATOMIC_RELAXED);
+  }
+  return blocks;
+}
+
+template <class... Params, class... Args>
+inline int start_with(void (*kernel)(Launch, Params...), const Blocks &blocks, int threads, void *stream, const Launch &launch, Args... args) {
+  return start(kernel, static_cast<uint32_t>(blocks.x), static_cast<uint32_t>(blocks.y), static_cast<uint32_t>(blocks.z), threads, stream,
+               launch, static_cast<Params>(args)...);
+}
+
+// Runs a kernel of blocks of so many threads, whose `Group`s take one item each. False if the host function has to end.
+template <auto Kernel, class Group, int Threads, class... Args>
+inline bool launch(Host &host, const Over &over, Args... args) {
+  for (int64_t extent : over.extents) {
+    if (extent <= 0) return !host.failed();
+  }
+  Launch launch = {};
+  if (!host.next_launch(over.faults, launch)) return false;
+  constexpr int64_t kGroups = Threads / kLanes<Group, Threads>;
+  lay_out(over, over.limit == 0 ? kGroups : at_most(kGroups, over.limit), launch);
+  const int resident = resident_blocks<Kernel>(host, Threads);
+  if (resident == 0) return false;
+  const int64_t at_a_time = int64_t{resident} * host.device.multiprocessors;
+  const int64_t budget = over.limit == 0 ? at_a_time * kWaves : at_most(at_a_time, over.limit < kGroups ? 1 : over.limit / kGroups);
+  const int64_t z_groups = over.dimensions == 3 ? int64_t{launch.groups} >> (launch.x_bits + launch.y_bits) : 1;
+  const int64_t wanted[3] = {
+      ceil_div(over.extents[0], over.dimensions == 1 ? int64_t{launch.groups} : int64_t{1} << launch.x_bits),
+      ceil_div(over.extents[1], over.dimensions == 2 ? int64_t{launch.groups} >> launch.x_bits : int64_t{1} << launch.y_bits),
+      ceil_div(over.extents[2], z_groups),
+  };
+  for (int at = 0; at < 3; ++at) launch.extents[at] = over.extents[at];
+  return host.went_well(start_with(Kernel, share_out(wanted, budget), Threads, host.device.stream, launch, args...));
+}
+
+template <class T>
+HIDP_GLOBAL(32) put_value(Out<T> place, T value) {
+  if (thread_rank() == 0) store(place, value);
+}
+
+// Stores a value when everything before is done, and before everything after.
+template <class T>
+inline void put(Host &host, Any<T> place, std::common_type_t<T> value) {
+  if (host.failed()) return;
+  host.went_well(start(put_value<T>, 1, 1, 1, 32, host.device.stream, place, value));
+}
+
+HIDP_NAMESPACE_END

@@ -1,0 +1,43 @@
+// The GPU's threads under nvcc: see target.cuh.
+#pragma once
+
+#include <stdint.h>
+#include <string.h>
+
+#include <hidp/abi.hpp>
+
+#define HIDP_GLOBAL(threads) static __global__ void __launch_bounds__(threads)
+#define HIDP_DEVICE __device__ __forceinline__
+#define HIDP_DEVICE_COLD static __device__ __noinline__
+#define HIDP_SHARED(type, name, count) __shared__ type name[count]
+#define HIDP_WHERE
+#define HIDP_HERE
+
+HIDP_NAMESPACE_BEGIN
+
+HIDP_DEVICE uint32_t thread_rank() { return threadIdx.x; }
+HIDP_DEVICE uint32_t block_rank(int dimension) {
+  return dimension == 0 ? blockIdx.x : dimension == 1 ? blockIdx.y : blockIdx.z;
+}
+HIDP_DEVICE uint32_t block_count(int dimension) {
+  return dimension == 0 ? gridDim.x : dimension == 1 ? gridDim.y : gridDim.z;
+}
+
+HIDP_DEVICE void block_barrier(uint32_t) { __syncthreads(); }
+HIDP_DEVICE bool block_any(uint32_t, bool value) { return __syncthreads_or(value) != 0; }
+HIDP_DEVICE void warp_barrier(uint32_t mask) { __syncwarp(mask); }
+HIDP_DEVICE bool warp_any(uint32_t mask, bool value) { return __any_sync(mask, value) != 0; }
+
+template <class T>
+HIDP_DEVICE T shuffle(uint32_t mask, const T &value, uint32_t lane) {
+  constexpr int kWords = (sizeof(T) + 3) / 4;
+  uint32_t words[kWords] = {};
+  memcpy(words, &value, sizeof(T));
+#pragma unroll
+  for (int at = 0; at < kWords; ++at) words[at] = __shfl_sync(mask, words[at], static_cast<int>(lane));
+  T result;
+  memcpy(&result, words, sizeof(T));
+  return result;
+}
+
+HIDP_NAMESPACE_END

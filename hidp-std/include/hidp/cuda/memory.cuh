@@ -1,0 +1,205 @@
+// Device memory under nvcc: see target.cuh. Places are pointers.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <type_traits>
+
+#include <hidp/abi.hpp>
+#include <hidp/arith.hpp>
+#include <hidp/cuda/machine.cuh>
+
+#define HIDP_FIELD(place, path) (&(*(place))path)
+
+HIDP_NAMESPACE_BEGIN
+
+template <class T>
+using In = const T *__restrict__;
+template <class T>
+using Out = T *__restrict__;
+template <class T>
+using Any = T *;
+
+template <class T>
+HIDP_DEVICE T &at(T *place, int64_t index) {
+  return place[index];
+}
+template <class T>
+HIDP_DEVICE std::remove_const_t<T> load(T *place) {
+  return *place;
+}
+template <class T>
+HIDP_DEVICE void store(T *place, std::common_type_t<T> value) {
+  *place = value;
+}
+
+// Atomic accesses of the device; for fields whose own type is another name of T, store_relaxed<T>.
+template <class T>
+HIDP_DEVICE std::remove_const_t<T> load_relaxed(T *place) {
+  std::remove_const_t<T> value;
+  __nv_atomic_load(place, &value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+  return value;
+}
+template <class T>
+HIDP_DEVICE void store_relaxed(T *place, std::common_type_t<T> value) {
+  __nv_atomic_store(place, &value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+}
+
+template <int Bytes>
+struct UnitOf;
+template <>
+struct UnitOf<1> {
+  typedef uint8_t __attribute__((may_alias)) type;
+};
+template <>
+struct UnitOf<2> {
+  typedef uint16_t __attribute__((may_alias)) type;
+};
+template <>
+struct UnitOf<4> {
+  typedef uint32_t __attribute__((may_alias)) type;
+};
+template <>
+struct UnitOf<8> {
+  typedef uint64_t __attribute__((may_alias)) type;
+};
+
+template <class T>
+HIDP_DEVICE std::remove_const_t<T> load_shared(T *place) {
+  using Unit = typename UnitOf<alignof(T)>::type;
+  constexpr int kUnits = sizeof(T) / sizeof(Unit);
+  Unit units[kUnits];
+#pragma unroll
+  for (int at = 0; at < kUnits; ++at) units[at] = load_relaxed(reinterpret_cast<const Unit *>(place) + at);
+  std::remove_const_t<T> value;
+  memcpy(&value, units, sizeof(T));
+  return value;
+}
+template <class T>
+HIDP_DEVICE void store_shared(T *place, const std::common_type_t<T> &value) {
+  using Unit = typename UnitOf<alignof(T)>::type;
+  constexpr int kUnits = sizeof(T) / sizeof(Unit);
+  Unit units[kUnits];
+  memcpy(units, &value, sizeof(T));
+#pragma unroll
+  for (int at = 0; at < kUnits; ++at) store_relaxed<Unit>(reinterpret_cast<Unit *>(place) + at, units[at]);
+}
+
+HIDP_DEVICE void fence() { __threadfence(); }
+
+// Words that the hardware exchanges. One byte is exchanged as half of two, whose other half stays.
+template <class T>
+using Word = std::conditional_t<sizeof(T) == 8, unsigned long long, std::conditional_t<sizeof(T) == 4, unsigned, unsigned short>>;
+
+template <class T>
+HIDP_DEVICE T compare_exchange(T *place, std::common_type_t<T> old, std::common_type_t<T> wanted) {
+  static_assert(sizeof(T) >= 2, "bytes are exchanged by update_relaxed");
+  Word<T> before, after;
+  memcpy(&before, &old, sizeof(T));
+  memcpy(&after, &wanted, sizeof(T));
+  const Word<T> found = atomicCAS(reinterpret_cast<Word<T> *>(place), before, after);
+  T result;
+  memcpy(&result, &found, sizeof(T));
+  return result;
+}
+template <class T>
+HIDP_DEVICE T exchange(T *place, std::common_type_t<T> wanted) {
+  static_assert(sizeof(T) >= 4, "narrow values are exchanged by update_relaxed");
+  Word<T> after;
+  memcpy(&after, &wanted, sizeof(T));
+  const Word<T> found = atomicExch(reinterpret_cast<Word<T> *>(place), after);
+  T result;
+  memcpy(&result, &found, sizeof(T));
+  return result;
+}
+template <class T>
+HIDP_DEVICE T fetch_add(T *place, std::common_type_t<T> value) {
+  static_assert(std::is_integral_v<T> && sizeof(T) >= 4, "the hardware adds words");
+  return static_cast<T>(atomicAdd(reinterpret_cast<Word<T> *>(place), static_cast<Word<T>>(value)));
+}
+
+// *place = next(*place), indivisibly. Where that changes no bit, nothing is written.
+template <class T, class Next>
+HIDP_DEVICE void update_byte(T *place, Next next) {
+  const uintptr_t address = reinterpret_cast<uintptr_t>(place);
+  unsigned short *const both = reinterpret_cast<unsigned short *>(address & ~uintptr_t{1});
+  const int shift = 8 * static_cast<int>(address & 1);
+  unsigned short found = load_relaxed(both);
+  for (;;) {
+    const uint8_t byte = static_cast<uint8_t>(found >> shift);
+    T old;
+    memcpy(&old, &byte, 1);
+    const T wanted = next(old);
+    uint8_t changed;
+    memcpy(&changed, &wanted, 1);
+    if (changed == byte) return;
+    const unsigned short after = static_cast<unsigned short>((found & ~(0xff << shift)) | (changed << shift));
+    const unsigned short now = atomicCAS(both, found, after);
+    if (now == found) return;
+    found = now;
+  }
+}
+template <class T, class Next>
+HIDP_DEVICE void update_relaxed(T *place, Next next) {
+  if constexpr (sizeof(T) == 1) {
+    update_byte(place, next);
+  } else {
+    T old = load_relaxed(place);
+    for (;;) {
+      const T wanted = next(old);
+      if (memcmp(&wanted, &old, sizeof(T)) == 0) return;
+      const T found = compare_exchange(place, old, wanted);
+      if (memcmp(&found, &old, sizeof(T)) == 0) return;
+      old = found;
+    }
+  }
+}
+
+template <class T>
+inline constexpr bool kIsWord = std::is_integral_v<T> && sizeof(T) >= 4;
+
+// The hardware's minimum and maximum know signs.
+template <class T>
+using SignedWord = std::conditional_t<sizeof(T) == 8, std::conditional_t<std::is_signed_v<T>, long long, unsigned long long>,
+                                      std::conditional_t<std::is_signed_v<T>, int, unsigned>>;
+
+// Adding floats: the GPU's own addition, which takes subnormal numbers of 32 bits in global memory for zeros.
+template <class T>
+HIDP_DEVICE void atomic_add(T *place, std::common_type_t<T> value) {
+  if constexpr (kIsWord<T>) atomicAdd(reinterpret_cast<Word<T> *>(place), static_cast<Word<T>>(value));
+  else if constexpr (std::is_floating_point_v<T>) atomicAdd(place, value);
+  else update_relaxed(place, [=](T old) { return add<T>(old, value); });
+}
+template <class T>
+HIDP_DEVICE void atomic_mul(T *place, std::common_type_t<T> value) {
+  update_relaxed(place, [=](T old) { return mul<T>(old, value); });
+}
+template <class T>
+HIDP_DEVICE void atomic_min(T *place, std::common_type_t<T> value) {
+  if constexpr (kIsWord<T>) atomicMin(reinterpret_cast<SignedWord<T> *>(place), static_cast<SignedWord<T>>(value));
+  else update_relaxed(place, [=](T old) { return min<T>(old, value); });
+}
+template <class T>
+HIDP_DEVICE void atomic_max(T *place, std::common_type_t<T> value) {
+  if constexpr (kIsWord<T>) atomicMax(reinterpret_cast<SignedWord<T> *>(place), static_cast<SignedWord<T>>(value));
+  else update_relaxed(place, [=](T old) { return max<T>(old, value); });
+}
+template <class T>
+HIDP_DEVICE void atomic_and(T *place, std::common_type_t<T> value) {
+  if constexpr (kIsWord<T>) atomicAnd(reinterpret_cast<Word<T> *>(place), static_cast<Word<T>>(value));
+  else update_relaxed(place, [=](T old) { return static_cast<T>(old & value); });
+}
+template <class T>
+HIDP_DEVICE void atomic_or(T *place, std::common_type_t<T> value) {
+  if constexpr (kIsWord<T>) atomicOr(reinterpret_cast<Word<T> *>(place), static_cast<Word<T>>(value));
+  else update_relaxed(place, [=](T old) { return static_cast<T>(old | value); });
+}
+template <class T>
+HIDP_DEVICE void atomic_xor(T *place, std::common_type_t<T> value) {
+  if constexpr (kIsWord<T>) atomicXor(reinterpret_cast<Word<T> *>(place), static_cast<Word<T>>(value));
+  else update_relaxed(place, [=](T old) { return static_cast<T>(old ^ value); });
+}
+
+HIDP_NAMESPACE_END

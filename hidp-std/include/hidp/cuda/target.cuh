@@ -1,0 +1,48 @@
+// What runs device code: a GPU under nvcc, or the executor of hidp/simt, which any C++ compiler builds. Everything else in
+// hidp/cuda, every primitive, and what the compiler prints use only the names listed here, so the same text runs on both.
+//
+// Attributes. HIDP_GLOBAL(threads) starts the head of a kernel of blocks of so many threads; HIDP_DEVICE that of a function
+// that threads call, HIDP_DEVICE_COLD that of one that is rarely called.
+//
+// Where something happened. HIDP_WHERE at the end of a parameter list, without a comma before it, and HIDP_HERE likewise at the
+// end of an argument list carry the caller's line along, for the executor's reports; under nvcc both are empty. What is marked
+// with an asterisk takes it.
+//
+// Memory. Places are addresses of one element in device or shared memory; `place + n` is the place n elements on.
+//   In<T>      elements that nobody writes while the kernel runs          Out<T>  elements that no other parameter reaches
+//   Any<T>     elements; converts to Out<T> and In<T>. T may be const. Any<T>{} is no place
+//   HIDP_SHARED(T, name, count)       an array of the block, not initialised; `name` is the place of its first element
+//   HIDP_FIELD(place, path)           the place of a field: HIDP_FIELD(p + i, .best.v)
+// * load(place), store(place, v)      plain accesses
+// * at(p, i)                          element i, as a reference or what acts like one
+// * load_relaxed, store_relaxed       a scalar that others may access at the same time
+// * load_shared, store_shared         any type, in units that hold whole fields
+// * atomic_add, mul, min, max, and, or, xor (place, v)                    indivisible, relaxed
+// * fetch_add(place, v)               4 or 8 bytes, integers; what was there before
+// * exchange(place, v), compare_exchange(place, old, v)                   4 or 8 bytes; what was there before
+//   fence()                           accesses before it are seen before those after it by all threads of the device
+// Where a field's own type is another name of T's layout: load_relaxed<T>, store_relaxed<T>, atomic_add<T> and so on.
+//
+// Lanes. A block is one row of threads; 32 of them from a multiple of 32 on are a warp. Grids have three dimensions, 0 is x.
+//   thread_rank()                     in its block                        block_rank(d), block_count(d)   in the grid
+// * block_barrier(threads)            all threads of the block come here; memory is seen by all of the block
+// * block_any(threads, bool)          the same, and whether any of them says so
+// * warp_barrier(mask)                the same for lanes of a warp; the mask is the same in all of them
+// * warp_any(mask, bool)              likewise
+// * shuffle(mask, v, lane)            what lane `lane` of the warp, one of the mask, has as v; any type
+//
+// Host. Errors are numbers, 0 is none.
+//   place_at<T>(address)            Any<T> of an address from the run time  address_of(place)  back again
+//   copy_to_host(stream, to, place, n)    waits for nothing                 set_zero(stream, place, n)    n elements each
+//   wait(stream)
+//   blocks_at_a_time(kernel, threads, &blocks)     of one multiprocessor
+//   start(kernel, x, y, z, threads, stream, args…) a grid of x by y by z blocks
+#pragma once
+
+#if defined(HIDP_SIMT)
+#include <hidp/simt/target.hpp>
+#else
+#include <hidp/cuda/machine.cuh>
+#include <hidp/cuda/memory.cuh>
+#include <hidp/cuda/runtime.cuh>
+#endif
