@@ -1,0 +1,109 @@
+// The lanes of a block, and where they meet.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <deque>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <hidp/abi.hpp>
+#include <hidp/simt/fiber.hpp>
+#include <hidp/simt/memory.hpp>
+#include <hidp/simt/place.hpp>
+#include <hidp/simt/shadow.hpp>
+
+HIDP_NAMESPACE_BEGIN
+namespace simt {
+
+// What lanes do together.
+enum class Together : uint8_t { kBarrier, kShuffle, kBallot };
+
+inline const char *name_of(Together what) {
+  switch (what) {
+    case Together::kBarrier: return "a barrier";
+    case Together::kShuffle: return "a shuffle";
+    case Together::kBallot: return "a vote";
+  }
+  return "";
+}
+
+enum class State : uint8_t { kReady, kWaitsInWarp, kWaitsInBlock, kEnded };
+
+struct Block;
+
+struct Lane {
+  Context context;
+  void *stack = nullptr;
+  Block *block = nullptr;
+  uint32_t thread = 0;
+  State state = State::kReady;
+  // While it waits.
+  Together what = Together::kBarrier;
+  uint32_t mask = 0;
+  Place place = Place::here();
+  const void *in = nullptr;
+  void *out = nullptr;
+  int source = 0;
+
+  int in_warp() const { return static_cast<int>(thread % kWarp); }
+};
+
+// Lanes that have come to do something together, and who must still come.
+struct Meeting {
+  uint32_t mask = 0;
+  uint32_t arrived = 0;
+  uint32_t votes = 0;
+  size_t bytes = 0;
+  Together what = Together::kBarrier;
+  Place place = Place::here();
+};
+
+struct Warp {
+  WarpClocks clocks;
+  // By the lowest lane of the mask.
+  Meeting meetings[kWarp];
+};
+
+struct Block {
+  Block(uint32_t number, uint32_t threads) : number(number), lanes(threads), warps((threads + kWarp - 1) / kWarp), left(threads) {
+    for (uint32_t thread = 0; thread < threads; ++thread) {
+      lanes[thread].block = this;
+      lanes[thread].thread = thread;
+      ready.push_back(thread);
+    }
+    for (Warp &warp : warps)
+      for (int lane = 0; lane < kWarp; ++lane) warp.clocks.seen[lane][lane] = 1;
+  }
+
+  const uint32_t number;
+  std::vector<Lane> lanes;
+  std::vector<Warp> warps;
+  std::deque<uint32_t> ready;
+  // Lanes that have not ended.
+  uint32_t left;
+  uint32_t epoch = 0;
+  // Of the barrier of all lanes.
+  uint32_t arrived = 0;
+  uint32_t votes = 0;
+  Place place = Place::here();
+  // By the place of the declaration.
+  std::map<const void *, std::unique_ptr<Allocation>> shared;
+  size_t shared_bytes = 0;
+
+  Warp &warp_of(const Lane &lane) { return warps[lane.thread / kWarp]; }
+  Moment moment(const Lane &lane) {
+    const int row = lane.in_warp();
+    return {number, lane.thread, epoch, warp_of(lane).clocks.seen[row][row]};
+  }
+};
+
+inline std::string text(const Lane &lane) {
+  return "lane " + std::to_string(lane.thread) + " of block " + std::to_string(lane.block->number);
+}
+
+}  // namespace simt
+HIDP_NAMESPACE_END

@@ -1,0 +1,166 @@
+// Runs kernels on the host, one lane after the other, and looks at what they do.
+//
+// Every lane is a fiber that runs until it waits for others. Which one is next follows from a seed: the same seed gives the same
+// run. Several blocks are under way at a time. Lanes that meet wait for one another by who they are, never by the clock, so
+// those that never come are found when nobody can go on.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include <hidp/abi.hpp>
+#include <hidp/simt/block.hpp>
+#include <hidp/simt/memory.hpp>
+#include <hidp/simt/place.hpp>
+#include <hidp/simt/report.hpp>
+
+HIDP_NAMESPACE_BEGIN
+namespace simt {
+
+struct Grid {
+  uint32_t blocks[3];
+
+  uint32_t count() const { return blocks[0] * blocks[1] * blocks[2]; }
+};
+
+class Executor {
+ public:
+  explicit Executor(uint64_t seed) : state_(seed * 0x9E3779B97F4A7C15 + 1), order_(seed < 2 ? static_cast<Order>(seed) : Order::kRandom) {}
+
+  Memory memory;
+  Reports reports;
+  Places places;
+
+  // Runs `kernel` in every lane of the grid's blocks of `threads` lanes. Throws `Stopped` where anything was reported.
+  void launch(const Grid &grid, uint32_t threads, std::function<void()> kernel) {
+    kernel_ = std::move(kernel);
+    grid_ = grid;
+    threads_ = threads;
+    ++launch_;
+    idle_ = 0;
+    run_blocks();
+    if (!reports.all().empty()) throw Stopped{};
+  }
+
+  // Of the lane that runs.
+  Lane &lane() { return *lane_; }
+  const Grid &grid() const { return grid_; }
+  uint32_t block_rank(int dimension) const {
+    uint32_t number = lane_->block->number;
+    for (int lower = 0; lower < dimension; ++lower) number /= grid_.blocks[lower];
+    return number % grid_.blocks[dimension];
+  }
+
+  // Notes that something is wrong. Goes on unless too much is.
+  void report(const char *kind, const Place &place, const std::string &what) {
+    if (reports.add(kind, place, what)) return;
+    stop();
+  }
+  [[noreturn]] void fail(const char *kind, const Place &place, const std::string &what) {
+    reports.add(kind, place, what);
+    stop();
+    __builtin_unreachable();
+  }
+
+  // Whether the lane may touch these bytes; if not, that is reported.
+  bool touch(Allocation *allocation, const void *address, size_t bytes, Access access, bool reads, const Place &place);
+
+  // All lanes of the mask, of one warp, come to the same `place`; `in` of lane `source` is copied to `out`.
+  void shuffle(uint32_t mask, const void *in, void *out, size_t bytes, int source, const Place &place) {
+    Lane &me = lane();
+    me.in = in;
+    me.out = out;
+    me.source = source;
+    meet(mask, Together::kShuffle, bytes, false, place);
+  }
+  // The lanes for which `vote` holds.
+  uint32_t ballot(uint32_t mask, bool vote, const Place &place) {
+    uint32_t result = 0;
+    lane().out = &result;
+    meet(mask, Together::kBallot, 0, vote, place);
+    return result;
+  }
+  void sync_warp(uint32_t mask, const Place &place) { meet(mask, Together::kBarrier, 0, false, place); }
+  // For how many lanes `vote` holds.
+  uint32_t sync_block(bool vote, const Place &place);
+
+  // Others may go on here: whoever looks at what they change must not keep them from it.
+  void give_way(const Place &place);
+
+  // The array of the block that is declared where `key` is.
+  Allocation *shared(const void *key, size_t bytes, const char *name, const Place &place);
+
+ private:
+  enum class Order : uint8_t { kForward, kBackward, kRandom };
+  static constexpr uint64_t kMostIdle = uint64_t{1} << 26;
+  static constexpr size_t kMostShared = size_t{48} << 10;
+
+  uint64_t random(uint64_t below) {
+    state_ ^= state_ << 13;
+    state_ ^= state_ >> 7;
+    state_ ^= state_ << 17;
+    return (state_ >> 11) % below;
+  }
+
+  void run_blocks();
+  void start(Block &block);
+  bool step(Block &block);
+  void give_back(Block &block);
+  void lane_main();
+  static void fiber_main();
+
+  void meet(uint32_t mask, Together what, size_t bytes, bool vote, const Place &place);
+  void mismatch(const Meeting &meeting, uint32_t mask, Together what, size_t bytes, const Place &place);
+  void complete(Warp &warp, uint32_t first, Meeting &meeting);
+  void copy_shuffled(Lane &lane, uint32_t first, const Meeting &meeting);
+  Lane &block_lane(uint32_t thread) { return lane_->block->lanes[thread]; }
+  void wait(State state);
+  void report_stuck(Block &block);
+  std::string where(const Lane &lane) const;
+
+  // Leaves the kernel, or the host function.
+  void stop() {
+    if (lane_ == nullptr) throw Stopped{};
+    stopped_ = true;
+    Context::change(lane_->context, scheduler_);
+  }
+
+  uint64_t state_;
+  const Order order_;
+  Stacks stacks_;
+  Context scheduler_;
+  std::function<void()> kernel_;
+  Grid grid_ = {};
+  uint32_t threads_ = 0;
+  uint32_t launch_ = 0;
+  // Relaxed accesses since a lane has got on for sure.
+  uint64_t idle_ = 0;
+  Lane *lane_ = nullptr;
+  bool stopped_ = false;
+};
+
+}  // namespace simt
+HIDP_NAMESPACE_END
+
+// What runs on this thread of the host, the same for all files of a program.
+extern "C" __attribute__((weak, visibility("default"))) void **hidp_simt_current() {
+  static thread_local void *current = nullptr;
+  return &current;
+}
+
+HIDP_NAMESPACE_BEGIN
+namespace simt {
+
+inline Executor &running() { return *static_cast<Executor *>(*hidp_simt_current()); }
+
+inline void Executor::fiber_main() { running().lane_main(); }
+
+}  // namespace simt
+HIDP_NAMESPACE_END

@@ -1,0 +1,149 @@
+// Barriers, shuffles and votes: lanes that wait for one another.
+#pragma once
+
+#include <hidp/simt/executor.hpp>
+
+HIDP_NAMESPACE_BEGIN
+namespace simt {
+
+inline std::string list_of(uint32_t mask) {
+  std::string text;
+  for (int lane = 0; lane < kWarp; ++lane) {
+    if ((mask >> lane & 1) == 0) continue;
+    int last = lane;
+    while (last + 1 < kWarp && (mask >> (last + 1) & 1) != 0) ++last;
+    text += (text.empty() ? "" : ", ") + std::to_string(lane) + (last > lane ? "-" + std::to_string(last) : "");
+    lane = last;
+  }
+  return text;
+}
+
+inline void Executor::wait(State state) {
+  lane_->state = state;
+  Context::change(lane_->context, scheduler_);
+}
+
+inline void Executor::meet(uint32_t mask, Together what, size_t bytes, bool vote, const Place &place) {
+  Lane &me = lane();
+  const uint32_t own = uint32_t{1} << me.in_warp();
+  if ((mask & own) == 0)
+    fail("inactive lane", place, text(me) + " is at " + name_of(what) + " of the lanes " + list_of(mask) + " of its warp, to which it does not belong");
+  me.what = what;
+  me.mask = mask;
+  me.place = place;
+  Warp &warp = me.block->warp_of(me);
+  const uint32_t first = static_cast<uint32_t>(__builtin_ctz(mask));
+  Meeting &meeting = warp.meetings[first];
+  if (meeting.arrived == 0) {
+    meeting.mask = mask;
+    meeting.what = what;
+    meeting.bytes = bytes;
+    meeting.place = place;
+    meeting.votes = 0;
+  } else if (meeting.mask != mask || meeting.what != what || meeting.bytes != bytes || meeting.place.line != place.line) {
+    mismatch(meeting, mask, what, bytes, place);
+  }
+  meeting.arrived |= own;
+  meeting.votes |= vote ? own : 0;
+  idle_ = 0;
+  if (meeting.arrived != mask) return wait(State::kWaitsInWarp);
+  complete(warp, me.thread / kWarp * kWarp, meeting);
+}
+
+inline void Executor::mismatch(const Meeting &meeting, uint32_t mask, Together what, size_t bytes, const Place &place) {
+  std::string told = text(lane()) + " is at " + name_of(what) + " of lanes " + list_of(mask) + " while lanes " + list_of(meeting.arrived) +
+                     " of its warp are at " + name_of(meeting.what) + " of lanes " + list_of(meeting.mask) + " (" + text(meeting.place) + ")";
+  if (meeting.bytes != bytes) told += ", with values of another size";
+  fail("divergence", place, told);
+}
+
+// Everybody is here; the lane that runs is the last one.
+inline void Executor::complete(Warp &warp, uint32_t first, Meeting &meeting) {
+  Block &block = *lane_->block;
+  for (int at = 0; at < kWarp; ++at) {
+    if ((meeting.mask >> at & 1) == 0) continue;
+    Lane &lane = block.lanes[first + static_cast<uint32_t>(at)];
+    switch (meeting.what) {
+      case Together::kBarrier: break;
+      case Together::kShuffle: copy_shuffled(lane, first, meeting); break;
+      case Together::kBallot: *static_cast<uint32_t *>(lane.out) = meeting.votes; break;
+    }
+    if (&lane == lane_) continue;
+    lane.state = State::kReady;
+    block.ready.push_back(lane.thread);
+  }
+  if (meeting.what == Together::kBarrier) warp.clocks.join(meeting.mask);
+  meeting.arrived = 0;
+}
+
+inline void Executor::copy_shuffled(Lane &lane, uint32_t first, const Meeting &meeting) {
+  const bool takes_part = lane.source >= 0 && lane.source < kWarp && (meeting.mask >> lane.source & 1) != 0;
+  if (takes_part) {
+    std::memcpy(lane.out, block_lane(first + static_cast<uint32_t>(lane.source)).in, meeting.bytes);
+    return;
+  }
+  report("inactive lane", lane.place, text(lane) + " takes a value from lane " + std::to_string(lane.source) + " of its warp, which does not take part: lanes " +
+                                          list_of(meeting.mask) + " do");
+  std::memcpy(lane.out, lane.in, meeting.bytes);
+}
+
+inline uint32_t Executor::sync_block(bool vote, const Place &place) {
+  Lane &me = lane();
+  Block &block = *me.block;
+  me.place = place;
+  me.what = Together::kBarrier;
+  uint32_t votes = 0;
+  me.out = &votes;
+  if (block.arrived == 0) block.place = place, block.votes = 0;
+  else if (block.place.line != place.line)
+    fail("divergence", place, text(me) + " is at a barrier of its block while other lanes are at that of " + text(block.place));
+  block.votes += vote;
+  idle_ = 0;
+  if (++block.arrived < block.lanes.size()) {
+    wait(State::kWaitsInBlock);
+    return votes;
+  }
+  block.arrived = 0;
+  ++block.epoch;
+  for (Lane &lane : block.lanes) {
+    *static_cast<uint32_t *>(lane.out) = block.votes;
+    if (&lane == lane_) continue;
+    lane.state = State::kReady;
+    block.ready.push_back(lane.thread);
+  }
+  return votes;
+}
+
+inline std::string Executor::where(const Lane &lane) const {
+  switch (lane.state) {
+    case State::kEnded: return "have ended";
+    case State::kReady: return "can go on";
+    case State::kWaitsInBlock: return "wait at a barrier of their block (" + text(lane.place) + ")";
+    case State::kWaitsInWarp:
+      return std::string("wait at ") + name_of(lane.what) + " of lanes " + list_of(lane.mask) + " of their warp (" + text(lane.place) + ")";
+  }
+  return "";
+}
+
+// Nobody in the block can go on.
+inline void Executor::report_stuck(Block &block) {
+  std::vector<std::pair<std::string, std::string>> groups;
+  const Lane *first = nullptr;
+  for (uint32_t thread = 0; thread < block.lanes.size();) {
+    const std::string told = where(block.lanes[thread]);
+    uint32_t last = thread;
+    while (last + 1 < block.lanes.size() && where(block.lanes[last + 1]) == told) ++last;
+    if (first == nullptr && block.lanes[thread].state != State::kEnded) first = &block.lanes[thread];
+    const std::string lanes = std::to_string(thread) + (last > thread ? "-" + std::to_string(last) : "");
+    auto known = std::find_if(groups.begin(), groups.end(), [&](const auto &group) { return group.first == told; });
+    if (known == groups.end()) groups.push_back({told, lanes});
+    else known->second += ", " + lanes;
+    thread = last + 1;
+  }
+  std::string told = "not all lanes of block " + std::to_string(block.number) + " come";
+  for (const auto &group : groups) told += (&group == &groups.front() ? ": " : "; ") + group.second + " " + group.first;
+  reports.add("divergence", first->place, told);
+}
+
+}  // namespace simt
+HIDP_NAMESPACE_END

@@ -1,0 +1,54 @@
+// Where in the program something is done: generated code says it by `#line`, so it is a line of a `.hdp` file.
+#pragma once
+
+#include <stdint.h>
+
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include <hidp/abi.hpp>
+
+HIDP_NAMESPACE_BEGIN
+namespace simt {
+
+struct Place {
+  const char *file;
+  int line;
+
+  // As a default argument it is the place of the call.
+  static constexpr Place here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+};
+
+inline std::string text(const Place &place) {
+  const char *name = std::strrchr(place.file, '/');
+  return std::string(name == nullptr ? place.file : name + 1) + ":" + std::to_string(place.line);
+}
+
+// Numbers for places, so that a record of an access is small.
+class Places {
+ public:
+  uint32_t number(const Place &place) {
+    if (place.file != last_) find(place.file);
+    return last_number_ << kLineBits | (static_cast<uint32_t>(place.line) & kMostLines);
+  }
+  Place at(uint32_t number) const { return {files_[number >> kLineBits], static_cast<int>(number & kMostLines)}; }
+
+ private:
+  static constexpr int kLineBits = 20;
+  static constexpr uint32_t kMostLines = (uint32_t{1} << kLineBits) - 1;
+
+  void find(const char *file) {
+    last_ = file;
+    for (last_number_ = 0; last_number_ < files_.size(); ++last_number_)
+      if (files_[last_number_] == file || std::strcmp(files_[last_number_], file) == 0) return;
+    files_.push_back(file);
+  }
+
+  std::vector<const char *> files_;
+  const char *last_ = nullptr;
+  uint32_t last_number_ = 0;
+};
+
+}  // namespace simt
+HIDP_NAMESPACE_END

@@ -1,0 +1,163 @@
+// Device code on the host: the names of cuda/target.cuh for the executor, which looks at whatever the lanes do.
+#pragma once
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include <hidp/abi.hpp>
+#include <hidp/arith.hpp>
+#include <hidp/simt/device.hpp>
+#include <hidp/simt/pointer.hpp>
+
+#define HIDP_GLOBAL(threads) [[maybe_unused]] static __attribute__((noinline)) void
+#define HIDP_DEVICE inline
+#define HIDP_DEVICE_COLD [[maybe_unused]] static __attribute__((noinline))
+#define HIDP_WHERE , const ::hidp::simt::Place &hidp_here = ::hidp::simt::Place::here()
+#define HIDP_HERE hidp_here
+#define HIDP_ALSO_HERE , hidp_here
+// The lambda is a type of its own for each declaration and each instance of a template.
+#define HIDP_SHARED(type, name, count)                                                            \
+  const auto name = ::hidp::simt::shared<type>([] { static const char key = 0; return &key; }(), \
+                                               static_cast<int64_t>(count), #name, ::hidp::simt::Place::here())
+#define HIDP_FIELD(place, path) \
+  ::hidp::simt::field((place), [&](auto *hidp_whole) { return &(*hidp_whole)path; })
+
+HIDP_NAMESPACE_BEGIN
+namespace simt {
+
+template <class T>
+inline Pointer<T> shared(const void *key, int64_t count, const char *name, const Place &here) {
+  Allocation *const found = running().shared(key, static_cast<size_t>(count) * sizeof(T), name, here);
+  return Pointer<T>(reinterpret_cast<T *>(found->base), found);
+}
+
+}  // namespace simt
+
+#define HIDP_PLACE const simt::Place &here = simt::Place::here()
+
+template <class T>
+using In = simt::Pointer<const T>;
+template <class T>
+using Out = simt::Pointer<T>;
+template <class T>
+using Any = simt::Pointer<T>;
+
+template <class T>
+inline simt::Reference<T> at(const simt::Pointer<T> &place, int64_t index, HIDP_PLACE) {
+  return simt::Reference<T>(place + index, here);
+}
+template <class T>
+inline std::remove_const_t<T> load(const simt::Pointer<T> &place, HIDP_PLACE) {
+  return simt::load(place, simt::Access::kRead, here);
+}
+template <class T>
+inline void store(const simt::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) {
+  simt::store(place, value, simt::Access::kWrite, here);
+}
+template <class T>
+inline std::remove_const_t<T> load_relaxed(const simt::Pointer<T> &place, HIDP_PLACE) {
+  return simt::load(place, simt::Access::kRelaxedRead, here);
+}
+template <class T>
+inline void store_relaxed(const simt::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) {
+  simt::store(place, value, simt::Access::kRelaxedWrite, here);
+}
+template <class T>
+inline std::remove_const_t<T> load_shared(const simt::Pointer<T> &place, HIDP_PLACE) {
+  return simt::load(place, simt::Access::kRelaxedRead, here);
+}
+template <class T>
+inline void store_shared(const simt::Pointer<T> &place, const std::common_type_t<T> &value, HIDP_PLACE) {
+  simt::store(place, value, simt::Access::kRelaxedWrite, here);
+}
+
+template <class T, class Next>
+inline void update_relaxed(const simt::Pointer<T> &place, Next next, HIDP_PLACE) {
+  simt::update(place, next, here);
+}
+template <class T>
+inline T compare_exchange(const simt::Pointer<T> &place, std::common_type_t<T> old, std::common_type_t<T> wanted, HIDP_PLACE) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "the hardware exchanges words");
+  return simt::update(place, [&](T found) { return std::memcmp(&found, &old, sizeof(T)) == 0 ? wanted : found; }, here);
+}
+template <class T>
+inline T exchange(const simt::Pointer<T> &place, std::common_type_t<T> wanted, HIDP_PLACE) {
+  static_assert(sizeof(T) == 4 || sizeof(T) == 8, "the hardware exchanges words");
+  return simt::update(place, [&](T) { return wanted; }, here);
+}
+template <class T>
+inline T fetch_add(const simt::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) {
+  static_assert(std::is_integral_v<T> && sizeof(T) >= 4, "the hardware adds words");
+  return simt::update(place, [&](T old) { return add<T>(old, value); }, here);
+}
+
+#define HIDP_ATOMIC(name, result)                                                                        \
+  template <class T>                                                                                     \
+  inline void atomic_##name(const simt::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) { \
+    simt::update(place, [&](T old) { return result; }, here);                                            \
+  }
+HIDP_ATOMIC(add, add<T>(old, value))
+HIDP_ATOMIC(mul, mul<T>(old, value))
+HIDP_ATOMIC(min, min<T>(old, value))
+HIDP_ATOMIC(max, max<T>(old, value))
+HIDP_ATOMIC(and, static_cast<T>(old & value))
+HIDP_ATOMIC(or, static_cast<T>(old | value))
+HIDP_ATOMIC(xor, static_cast<T>(old ^ value))
+#undef HIDP_ATOMIC
+
+// Lanes see what others wrote as soon as it is written.
+inline void fence(HIDP_PLACE) { (void)here; }
+
+inline uint32_t thread_rank() { return simt::running().lane().thread; }
+inline uint32_t block_rank(int dimension) { return simt::running().block_rank(dimension); }
+inline uint32_t block_count(int dimension) { return simt::running().block_count(dimension); }
+
+inline void block_barrier(HIDP_PLACE) { simt::running().sync_block(false, here); }
+inline bool block_any(bool value, HIDP_PLACE) { return simt::running().sync_block(value, here) != 0; }
+inline void warp_barrier(uint32_t mask, HIDP_PLACE) { simt::running().sync_warp(mask, here); }
+inline bool warp_any(uint32_t mask, bool value, HIDP_PLACE) { return simt::running().ballot(mask, value, here) != 0; }
+template <class T>
+inline T shuffle(uint32_t mask, const T &value, uint32_t lane, HIDP_PLACE) {
+  static_assert(std::is_trivially_copyable_v<T>, "values are plain data");
+  T result = value;
+  simt::running().shuffle(mask, &value, &result, sizeof(T), static_cast<int>(lane), here);
+  return result;
+}
+
+// Errors are numbers, 0 is none. Whatever goes wrong here is reported instead.
+
+template <class T>
+inline Any<T> place_at(void *address, HIDP_PLACE) {
+  if (address == nullptr) return nullptr;
+  return Any<T>(static_cast<T *>(address), simt::running().found(address, here));
+}
+template <class T>
+inline void *address_of(const simt::Pointer<T> &place) {
+  return const_cast<std::remove_const_t<T> *>(place.address());
+}
+template <class T>
+inline int copy_to_host(void *, std::remove_const_t<T> *to, const simt::Pointer<T> &place, int64_t count, HIDP_PLACE) {
+  simt::running().copy_out(to, address_of(place), static_cast<size_t>(count) * sizeof(T), here);
+  return 0;
+}
+template <class T>
+inline int set_zero(void *, const simt::Pointer<T> &place, int64_t count, HIDP_PLACE) {
+  simt::running().zero(address_of(place), static_cast<size_t>(count) * sizeof(T), here);
+  return 0;
+}
+inline int wait(void *) { return 0; }
+
+template <class... Params>
+inline int blocks_at_a_time(void (*)(Params...), int, int *blocks) {
+  *blocks = 1;
+  return 0;
+}
+template <class... Params>
+inline int start(void (*kernel)(Params...), uint32_t x, uint32_t y, uint32_t z, int threads, void *, std::common_type_t<Params>... args) {
+  simt::running().launch({x, y, z}, static_cast<uint32_t>(threads), [=] { kernel(args...); });
+  return 0;
+}
+
+#undef HIDP_PLACE
+
+HIDP_NAMESPACE_END

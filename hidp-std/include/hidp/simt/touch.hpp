@@ -1,0 +1,74 @@
+// Looks at an access of a lane: whether the memory is there, was written, and belongs to nobody else at that time.
+#pragma once
+
+#include <hidp/simt/executor.hpp>
+
+HIDP_NAMESPACE_BEGIN
+namespace simt {
+
+inline const char *verb(Access access) {
+  switch (access) {
+    case Access::kRead: return "reads";
+    case Access::kRelaxedRead: return "reads, relaxed,";
+    case Access::kWrite: return "writes";
+    case Access::kRelaxedWrite: return "writes, relaxed,";
+  }
+  return "";
+}
+
+// What stands at an offset, in elements of this size.
+inline std::string element_text(const Allocation &allocation, size_t offset, size_t bytes) {
+  const size_t size = bytes > 0 ? bytes : 1;
+  const int64_t index = static_cast<int64_t>(offset) / static_cast<int64_t>(size);
+  return "element " + std::to_string(index) + " of " + allocation.name + " that holds " + std::to_string(allocation.bytes / size) + " of " +
+         std::to_string(size) + " bytes";
+}
+
+inline bool Executor::touch(Allocation *allocation, const void *address, size_t bytes, Access access, bool reads, const Place &place) {
+  if (lane_ == nullptr) fail("host access", place, "the host function touches an element of device memory");
+  if (allocation == nullptr) {
+    report("host address", place, text(*lane_) + " " + verb(access) + " what is no device memory");
+    return false;
+  }
+  const size_t offset = allocation->offset(address);
+  if (allocation->freed) {
+    report("use after free", place, text(*lane_) + " " + verb(access) + " " + element_text(*allocation, offset, bytes) + ", freed at " + text(allocation->freed_at));
+    return false;
+  }
+  if (!allocation->holds(offset, bytes, writes(access))) {
+    report("out of bounds", place, text(*lane_) + " " + verb(access) + " " + element_text(*allocation, offset, bytes));
+    return false;
+  }
+  if (reads && !allocation->written(offset, bytes)) {
+    report("uninitialised", place, text(*lane_) + " reads " + element_text(*allocation, offset, bytes) + ", which nobody has written");
+    allocation->set_written(offset, bytes);
+  }
+  if (writes(access)) allocation->set_written(offset, bytes);
+  if (relaxed(access)) give_way(place);
+  const Record record = {lane_->block->moment(*lane_), places.number(place), access, true};
+  const WarpClocks &clocks = lane_->block->warp_of(*lane_).clocks;
+  allocation->shadow.each(offset, bytes, [&](Cell &cell) {
+    const Record *race = cell.add(launch_, record, clocks);
+    if (race == nullptr) return true;
+    const std::string other = "lane " + std::to_string(race->when.thread) + " of block " + std::to_string(race->when.block);
+    report("data race", place, text(*lane_) + " " + verb(access) + " " + element_text(*allocation, offset, bytes) + "; " + other + " " + verb(race->access) +
+                                   " it too (" + text(places.at(race->place)) + "), without a barrier between");
+    return false;
+  });
+  return true;
+}
+
+inline Allocation *Executor::shared(const void *key, size_t bytes, const char *name, const Place &place) {
+  Block &block = *lane_->block;
+  std::unique_ptr<Allocation> &found = block.shared[key];
+  if (found == nullptr) {
+    found = std::make_unique<Allocation>(bytes, std::string("the shared array `") + name + "`");
+    block.shared_bytes += bytes;
+    if (block.shared_bytes > kMostShared)
+      report("shared memory", place, "the block's shared arrays have " + std::to_string(block.shared_bytes) + " bytes, more than " + std::to_string(kMostShared));
+  }
+  return found.get();
+}
+
+}  // namespace simt
+HIDP_NAMESPACE_END
