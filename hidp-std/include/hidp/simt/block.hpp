@@ -17,7 +17,7 @@
 #include <hidp/simt/shadow.hpp>
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 // What lanes do together.
 enum class Together : uint8_t { kBarrier, kShuffle, kBallot };
@@ -105,5 +105,5 @@ inline std::string text(const Lane &lane) {
   return "lane " + std::to_string(lane.thread) + " of block " + std::to_string(lane.block->number);
 }
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END

@@ -19,10 +19,10 @@
 #include <hidp/simt/touch.hpp>
 
 // What a call returns in which something was wrong.
-enum { HIDP_SIMT_REPORTS = 2 };
+enum { HIDP_SIMT_REPORTS = 3 };
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 // The memory of an address that the host uses, or null after a report.
 inline Allocation *Executor::found(const void *address, size_t bytes, const Place &here) {
@@ -32,7 +32,7 @@ inline Allocation *Executor::found(const void *address, size_t bytes, const Plac
     return nullptr;
   }
   if (allocation->freed) {
-    report("use after free", here, "the host uses device memory that was freed at " + text(allocation->freed_at));
+    report("use after free", here, "the host uses device memory that was freed");
     return nullptr;
   }
   const size_t offset = allocation->offset(address);
@@ -101,26 +101,26 @@ struct Device {
   }
 };
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END
 
 #define HIDP_SIMT_EXPORT extern "C" __attribute__((weak, visibility("default")))
 
 // The same seed gives the same order of blocks and lanes: 0 in order, 1 backwards, others at random.
 HIDP_SIMT_EXPORT hidp_device *hidp_simt_new(uint64_t seed, int32_t multiprocessors) {
-  return &(new hidp::simt::Device(seed, multiprocessors))->face;
+  return &(new hidp::machine::Device(seed, multiprocessors))->face;
 }
-HIDP_SIMT_EXPORT void hidp_simt_free(hidp_device *device) { delete &hidp::simt::Device::of(device->state); }
+HIDP_SIMT_EXPORT void hidp_simt_free(hidp_device *device) { delete &hidp::machine::Device::of(device->state); }
 HIDP_SIMT_EXPORT int32_t hidp_simt_call(hidp_device *device, hidp_entry entry, hidp_call *call) {
-  return hidp::simt::Device::of(device->state).call(entry, call);
+  return hidp::machine::Device::of(device->state).call(entry, call);
 }
 // A line for each thing that was wrong so far. Valid until the next call of this function.
 HIDP_SIMT_EXPORT const char *hidp_simt_reports(hidp_device *device) {
-  return hidp::simt::Device::of(device->state).reports();
+  return hidp::machine::Device::of(device->state).reports();
 }
 HIDP_SIMT_EXPORT void hidp_simt_copy_in(hidp_device *device, void *to, const void *from, size_t bytes) {
-  hidp::simt::Device::of(device->state).executor.copy_in(to, from, bytes, hidp::simt::Place::here());
+  hidp::machine::Device::of(device->state).executor.copy_in(to, from, bytes, hidp::machine::Place::here());
 }
 HIDP_SIMT_EXPORT void hidp_simt_copy_out(hidp_device *device, void *to, const void *from, size_t bytes) {
-  hidp::simt::Device::of(device->state).executor.copy_out(to, from, bytes, hidp::simt::Place::here());
+  hidp::machine::Device::of(device->state).executor.copy_out(to, from, bytes, hidp::machine::Place::here());
 }

@@ -22,7 +22,7 @@
 #include <hidp/simt/report.hpp>
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 struct Grid {
   uint32_t blocks[3];
@@ -94,6 +94,12 @@ class Executor {
   // Others may go on here: whoever looks at what they change must not keep them from it.
   void give_way(const Place &place);
 
+  // What the host does with device memory.
+  Allocation *found(const void *address, size_t bytes, const Place &here);
+  void copy_in(void *to, const void *from, size_t bytes, const Place &here);
+  void copy_out(void *to, const void *from, size_t bytes, const Place &here);
+  void zero(void *to, size_t bytes, const Place &here);
+
   // The array of the block that is declared where `key` is.
   Allocation *shared(const void *key, size_t bytes, const char *name, const Place &place);
 
@@ -146,7 +152,7 @@ class Executor {
   bool stopped_ = false;
 };
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END
 
 // What runs on this thread of the host, the same for all files of a program.
@@ -156,11 +162,11 @@ extern "C" __attribute__((weak, visibility("default"))) void **hidp_simt_current
 }
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 inline Executor &running() { return *static_cast<Executor *>(*hidp_simt_current()); }
 
 inline void Executor::fiber_main() { running().lane_main(); }
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END

@@ -16,7 +16,7 @@
 #endif
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 // Stacks of one size, each above a page that nothing may touch. Kept for the next fiber.
 class Stacks {
@@ -117,5 +117,5 @@ class Context {
 
 #endif
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END

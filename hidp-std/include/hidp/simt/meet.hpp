@@ -4,7 +4,7 @@
 #include <hidp/simt/executor.hpp>
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 inline std::string list_of(uint32_t mask) {
   std::string text;
@@ -145,5 +145,5 @@ inline void Executor::report_stuck(Block &block) {
   reports.add("divergence", first->place, told);
 }
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END

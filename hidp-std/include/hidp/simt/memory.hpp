@@ -11,11 +11,10 @@
 #include <vector>
 
 #include <hidp/abi.hpp>
-#include <hidp/simt/place.hpp>
 #include <hidp/simt/shadow.hpp>
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 // Some memory: of the device, or an array that a block shares. Stays known after it was freed.
 class Allocation {
@@ -33,7 +32,6 @@ class Allocation {
   const std::string name;
   char *base;
   bool freed = false;
-  Place freed_at = Place::here();
   Shadow shadow;
 
   size_t offset(const void *address) const { return static_cast<size_t>(static_cast<const char *>(address) - base); }
@@ -84,9 +82,8 @@ class Memory {
     return found->offset(address) <= found->bytes ? found : nullptr;
   }
   // What was freed is kept so that its use is noticed, the contents of the oldest not for ever.
-  void free(Allocation *allocation, const Place &place) {
+  void free(Allocation *allocation) {
     allocation->freed = true;
-    allocation->freed_at = place;
     freed_.push_back(allocation);
     while (held_ > kMostHeld && first_freed_ < freed_.size()) {
       Allocation *const oldest = freed_[first_freed_++];
@@ -108,5 +105,5 @@ class Memory {
   size_t held_ = 0;
 };
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END

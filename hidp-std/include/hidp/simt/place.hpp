@@ -10,7 +10,7 @@
 #include <hidp/abi.hpp>
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 struct Place {
   const char *file;
@@ -50,5 +50,5 @@ class Places {
   uint32_t last_number_ = 0;
 };
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END

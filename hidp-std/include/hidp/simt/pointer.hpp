@@ -12,7 +12,7 @@
 #include <hidp/simt/touch.hpp>
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 // The place of an element and the memory that it should be in. T may be const: then nothing is written through it.
 template <class T>
@@ -107,5 +107,5 @@ auto field(const Pointer<T> &of, Find find) {
   return Pointer<std::remove_pointer_t<decltype(address)>>(address, of.allocation());
 }
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END

@@ -10,7 +10,7 @@
 #include <hidp/simt/place.hpp>
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 // Thrown through host functions where going on makes no sense. What happened stands in the reports.
 struct Stopped {};
@@ -34,5 +34,5 @@ class Reports {
   std::vector<std::string> all_;
 };
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END

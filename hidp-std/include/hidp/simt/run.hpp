@@ -4,7 +4,7 @@
 #include <hidp/simt/executor.hpp>
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 inline void Executor::run_blocks() {
   constexpr size_t kUnderWay = 3;
@@ -82,5 +82,5 @@ inline void Executor::give_way(const Place &place) {
   Context::change(lane_->context, scheduler_);
 }
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END

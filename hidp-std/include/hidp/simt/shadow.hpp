@@ -14,7 +14,7 @@
 #include <hidp/abi.hpp>
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 constexpr int kWarp = 32;
 
@@ -168,5 +168,5 @@ class Shadow {
   std::vector<Page> pages_;
 };
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END

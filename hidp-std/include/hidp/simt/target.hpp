@@ -12,18 +12,18 @@
 #define HIDP_GLOBAL(threads) [[maybe_unused]] static __attribute__((noinline)) void
 #define HIDP_DEVICE inline
 #define HIDP_DEVICE_COLD [[maybe_unused]] static __attribute__((noinline))
-#define HIDP_WHERE , const ::hidp::simt::Place &hidp_here = ::hidp::simt::Place::here()
+#define HIDP_WHERE , const ::hidp::machine::Place &hidp_here = ::hidp::machine::Place::here()
 #define HIDP_HERE hidp_here
 #define HIDP_ALSO_HERE , hidp_here
 // The lambda is a type of its own for each declaration and each instance of a template.
 #define HIDP_SHARED(type, name, count)                                                            \
-  const auto name = ::hidp::simt::shared<type>([] { static const char key = 0; return &key; }(), \
-                                               static_cast<int64_t>(count), #name, ::hidp::simt::Place::here())
+  const auto name = ::hidp::machine::shared<type>([] { static const char key = 0; return &key; }(), \
+                                               static_cast<int64_t>(count), #name, ::hidp::machine::Place::here())
 #define HIDP_FIELD(place, path) \
-  ::hidp::simt::field((place), [&](auto *hidp_whole) { return &(*hidp_whole)path; })
+  ::hidp::machine::field((place), [&](auto *hidp_whole) { return &(*hidp_whole)path; })
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 template <class T>
 inline Pointer<T> shared(const void *key, int64_t count, const char *name, const Place &here) {
@@ -31,70 +31,70 @@ inline Pointer<T> shared(const void *key, int64_t count, const char *name, const
   return Pointer<T>(reinterpret_cast<T *>(found->base), found);
 }
 
-}  // namespace simt
+}  // namespace machine
 
-#define HIDP_PLACE const simt::Place &here = simt::Place::here()
-
-template <class T>
-using In = simt::Pointer<const T>;
-template <class T>
-using Out = simt::Pointer<T>;
-template <class T>
-using Any = simt::Pointer<T>;
+#define HIDP_PLACE const machine::Place &here = machine::Place::here()
 
 template <class T>
-inline simt::Reference<T> at(const simt::Pointer<T> &place, int64_t index, HIDP_PLACE) {
-  return simt::Reference<T>(place + index, here);
+using In = machine::Pointer<const T>;
+template <class T>
+using Out = machine::Pointer<T>;
+template <class T>
+using Any = machine::Pointer<T>;
+
+template <class T>
+inline machine::Reference<T> at(const machine::Pointer<T> &place, int64_t index, HIDP_PLACE) {
+  return machine::Reference<T>(place + index, here);
 }
 template <class T>
-inline std::remove_const_t<T> load(const simt::Pointer<T> &place, HIDP_PLACE) {
-  return simt::load(place, simt::Access::kRead, here);
+inline std::remove_const_t<T> load(const machine::Pointer<T> &place, HIDP_PLACE) {
+  return machine::load(place, machine::Access::kRead, here);
 }
 template <class T>
-inline void store(const simt::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) {
-  simt::store(place, value, simt::Access::kWrite, here);
+inline void store(const machine::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) {
+  machine::store(place, value, machine::Access::kWrite, here);
 }
 template <class T>
-inline std::remove_const_t<T> load_relaxed(const simt::Pointer<T> &place, HIDP_PLACE) {
-  return simt::load(place, simt::Access::kRelaxedRead, here);
+inline std::remove_const_t<T> load_relaxed(const machine::Pointer<T> &place, HIDP_PLACE) {
+  return machine::load(place, machine::Access::kRelaxedRead, here);
 }
 template <class T>
-inline void store_relaxed(const simt::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) {
-  simt::store(place, value, simt::Access::kRelaxedWrite, here);
+inline void store_relaxed(const machine::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) {
+  machine::store(place, value, machine::Access::kRelaxedWrite, here);
 }
 template <class T>
-inline std::remove_const_t<T> load_shared(const simt::Pointer<T> &place, HIDP_PLACE) {
-  return simt::load(place, simt::Access::kRelaxedRead, here);
+inline std::remove_const_t<T> load_shared(const machine::Pointer<T> &place, HIDP_PLACE) {
+  return machine::load(place, machine::Access::kRelaxedRead, here);
 }
 template <class T>
-inline void store_shared(const simt::Pointer<T> &place, const std::common_type_t<T> &value, HIDP_PLACE) {
-  simt::store(place, value, simt::Access::kRelaxedWrite, here);
+inline void store_shared(const machine::Pointer<T> &place, const std::common_type_t<T> &value, HIDP_PLACE) {
+  machine::store(place, value, machine::Access::kRelaxedWrite, here);
 }
 
 template <class T, class Next>
-inline void update_relaxed(const simt::Pointer<T> &place, Next next, HIDP_PLACE) {
-  simt::update(place, next, here);
+inline void update_relaxed(const machine::Pointer<T> &place, Next next, HIDP_PLACE) {
+  machine::update(place, next, here);
 }
 template <class T>
-inline T compare_exchange(const simt::Pointer<T> &place, std::common_type_t<T> old, std::common_type_t<T> wanted, HIDP_PLACE) {
+inline T compare_exchange(const machine::Pointer<T> &place, std::common_type_t<T> old, std::common_type_t<T> wanted, HIDP_PLACE) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "the hardware exchanges words");
-  return simt::update(place, [&](T found) { return std::memcmp(&found, &old, sizeof(T)) == 0 ? wanted : found; }, here);
+  return machine::update(place, [&](T found) { return std::memcmp(&found, &old, sizeof(T)) == 0 ? wanted : found; }, here);
 }
 template <class T>
-inline T exchange(const simt::Pointer<T> &place, std::common_type_t<T> wanted, HIDP_PLACE) {
+inline T exchange(const machine::Pointer<T> &place, std::common_type_t<T> wanted, HIDP_PLACE) {
   static_assert(sizeof(T) == 4 || sizeof(T) == 8, "the hardware exchanges words");
-  return simt::update(place, [&](T) { return wanted; }, here);
+  return machine::update(place, [&](T) { return wanted; }, here);
 }
 template <class T>
-inline T fetch_add(const simt::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) {
+inline T fetch_add(const machine::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) {
   static_assert(std::is_integral_v<T> && sizeof(T) >= 4, "the hardware adds words");
-  return simt::update(place, [&](T old) { return add<T>(old, value); }, here);
+  return machine::update(place, [&](T old) { return add<T>(old, value); }, here);
 }
 
 #define HIDP_ATOMIC(name, result)                                                                        \
   template <class T>                                                                                     \
-  inline void atomic_##name(const simt::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) { \
-    simt::update(place, [&](T old) { return result; }, here);                                            \
+  inline void atomic_##name(const machine::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) { \
+    machine::update(place, [&](T old) { return result; }, here);                                            \
   }
 HIDP_ATOMIC(add, add<T>(old, value))
 HIDP_ATOMIC(mul, mul<T>(old, value))
@@ -108,19 +108,19 @@ HIDP_ATOMIC(xor, static_cast<T>(old ^ value))
 // Lanes see what others wrote as soon as it is written.
 inline void fence(HIDP_PLACE) { (void)here; }
 
-inline uint32_t thread_rank() { return simt::running().lane().thread; }
-inline uint32_t block_rank(int dimension) { return simt::running().block_rank(dimension); }
-inline uint32_t block_count(int dimension) { return simt::running().block_count(dimension); }
+inline uint32_t thread_rank() { return machine::running().lane().thread; }
+inline uint32_t block_rank(int dimension) { return machine::running().block_rank(dimension); }
+inline uint32_t block_count(int dimension) { return machine::running().grid().blocks[dimension]; }
 
-inline void block_barrier(HIDP_PLACE) { simt::running().sync_block(false, here); }
-inline bool block_any(bool value, HIDP_PLACE) { return simt::running().sync_block(value, here) != 0; }
-inline void warp_barrier(uint32_t mask, HIDP_PLACE) { simt::running().sync_warp(mask, here); }
-inline bool warp_any(uint32_t mask, bool value, HIDP_PLACE) { return simt::running().ballot(mask, value, here) != 0; }
+inline void block_barrier(HIDP_PLACE) { machine::running().sync_block(false, here); }
+inline bool block_any(bool value, HIDP_PLACE) { return machine::running().sync_block(value, here) != 0; }
+inline void warp_barrier(uint32_t mask, HIDP_PLACE) { machine::running().sync_warp(mask, here); }
+inline bool warp_any(uint32_t mask, bool value, HIDP_PLACE) { return machine::running().ballot(mask, value, here) != 0; }
 template <class T>
 inline T shuffle(uint32_t mask, const T &value, uint32_t lane, HIDP_PLACE) {
   static_assert(std::is_trivially_copyable_v<T>, "values are plain data");
   T result = value;
-  simt::running().shuffle(mask, &value, &result, sizeof(T), static_cast<int>(lane), here);
+  machine::running().shuffle(mask, &value, &result, sizeof(T), static_cast<int>(lane), here);
   return result;
 }
 
@@ -129,20 +129,20 @@ inline T shuffle(uint32_t mask, const T &value, uint32_t lane, HIDP_PLACE) {
 template <class T>
 inline Any<T> place_at(void *address, HIDP_PLACE) {
   if (address == nullptr) return nullptr;
-  return Any<T>(static_cast<T *>(address), simt::running().found(address, here));
+  return Any<T>(static_cast<T *>(address), machine::running().found(address, 0, here));
 }
 template <class T>
-inline void *address_of(const simt::Pointer<T> &place) {
+inline void *address_of(const machine::Pointer<T> &place) {
   return const_cast<std::remove_const_t<T> *>(place.address());
 }
 template <class T>
-inline int copy_to_host(void *, std::remove_const_t<T> *to, const simt::Pointer<T> &place, int64_t count, HIDP_PLACE) {
-  simt::running().copy_out(to, address_of(place), static_cast<size_t>(count) * sizeof(T), here);
+inline int copy_to_host(void *, std::remove_const_t<T> *to, const machine::Pointer<T> &place, int64_t count, HIDP_PLACE) {
+  machine::running().copy_out(to, address_of(place), static_cast<size_t>(count) * sizeof(T), here);
   return 0;
 }
 template <class T>
-inline int set_zero(void *, const simt::Pointer<T> &place, int64_t count, HIDP_PLACE) {
-  simt::running().zero(address_of(place), static_cast<size_t>(count) * sizeof(T), here);
+inline int set_zero(void *, const machine::Pointer<T> &place, int64_t count, HIDP_PLACE) {
+  machine::running().zero(address_of(place), static_cast<size_t>(count) * sizeof(T), here);
   return 0;
 }
 inline int wait(void *) { return 0; }
@@ -154,7 +154,7 @@ inline int blocks_at_a_time(void (*)(Params...), int, int *blocks) {
 }
 template <class... Params>
 inline int start(void (*kernel)(Params...), uint32_t x, uint32_t y, uint32_t z, int threads, void *, std::common_type_t<Params>... args) {
-  simt::running().launch({x, y, z}, static_cast<uint32_t>(threads), [=] { kernel(args...); });
+  machine::running().launch({x, y, z}, static_cast<uint32_t>(threads), [=] { kernel(args...); });
   return 0;
 }
 

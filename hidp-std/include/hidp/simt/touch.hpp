@@ -4,7 +4,7 @@
 #include <hidp/simt/executor.hpp>
 
 HIDP_NAMESPACE_BEGIN
-namespace simt {
+namespace machine {
 
 inline const char *verb(Access access) {
   switch (access) {
@@ -32,7 +32,7 @@ inline bool Executor::touch(Allocation *allocation, const void *address, size_t 
   }
   const size_t offset = allocation->offset(address);
   if (allocation->freed) {
-    report("use after free", place, text(*lane_) + " " + verb(access) + " " + element_text(*allocation, offset, bytes) + ", freed at " + text(allocation->freed_at));
+    report("use after free", place, text(*lane_) + " " + verb(access) + " " + element_text(*allocation, offset, bytes) + ", which was freed");
     return false;
   }
   if (!allocation->holds(offset, bytes, writes(access))) {
@@ -70,5 +70,5 @@ inline Allocation *Executor::shared(const void *key, size_t bytes, const char *n
   return found.get();
 }
 
-}  // namespace simt
+}  // namespace machine
 HIDP_NAMESPACE_END
