@@ -89,7 +89,7 @@ class Executor {
   }
   void sync_warp(uint32_t mask, const Place &place) { meet(mask, Together::kBarrier, 0, false, place); }
   // For how many lanes `vote` holds.
-  uint32_t sync_block(bool vote, const Place &place);
+  uint32_t sync_block(int threads, bool vote, const Place &place);
 
   // Others may go on here: whoever looks at what they change must not keep them from it.
   void give_way(const Place &place);

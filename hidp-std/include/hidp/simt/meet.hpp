@@ -87,9 +87,11 @@ inline void Executor::copy_shuffled(Lane &lane, uint32_t first, const Meeting &m
   std::memcpy(lane.out, lane.in, meeting.bytes);
 }
 
-inline uint32_t Executor::sync_block(bool vote, const Place &place) {
+inline uint32_t Executor::sync_block(int threads, bool vote, const Place &place) {
   Lane &me = lane();
   Block &block = *me.block;
+  if (static_cast<uint32_t>(threads) != threads_)
+    fail("divergence", place, "a barrier of " + std::to_string(threads) + " threads in a block of " + std::to_string(threads_));
   me.place = place;
   me.what = Together::kBarrier;
   uint32_t votes = 0;

@@ -13,8 +13,7 @@
 #define HIDP_DEVICE inline
 #define HIDP_DEVICE_COLD [[maybe_unused]] static __attribute__((noinline))
 #define HIDP_WHERE , const ::hidp::machine::Place &hidp_here = ::hidp::machine::Place::here()
-#define HIDP_HERE hidp_here
-#define HIDP_ALSO_HERE , hidp_here
+#define HIDP_HERE , hidp_here
 // The lambda is a type of its own for each declaration and each instance of a template.
 #define HIDP_SHARED(type, name, count)                                                            \
   const auto name = ::hidp::machine::shared<type>([] { static const char key = 0; return &key; }(), \
@@ -112,8 +111,8 @@ inline uint32_t thread_rank() { return machine::running().lane().thread; }
 inline uint32_t block_rank(int dimension) { return machine::running().block_rank(dimension); }
 inline uint32_t block_count(int dimension) { return machine::running().grid().blocks[dimension]; }
 
-inline void block_barrier(HIDP_PLACE) { machine::running().sync_block(false, here); }
-inline bool block_any(bool value, HIDP_PLACE) { return machine::running().sync_block(value, here) != 0; }
+inline void block_barrier(int threads, HIDP_PLACE) { machine::running().sync_block(threads, false, here); }
+inline bool block_any(int threads, bool value, HIDP_PLACE) { return machine::running().sync_block(threads, value, here) != 0; }
 inline void warp_barrier(uint32_t mask, HIDP_PLACE) { machine::running().sync_warp(mask, here); }
 inline bool warp_any(uint32_t mask, bool value, HIDP_PLACE) { return machine::running().ballot(mask, value, here) != 0; }
 template <class T>
