@@ -3,16 +3,16 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::Isa;
 use crate::cargo::{self, Cargo};
 use crate::compiler::diag::Code;
 use crate::compiler::emit::rust::{Library, failure, links};
 use crate::compiler::pipeline::{self, IdleRecord, NativeStruct, Options, PipelineInput, PipelineOutput};
 use crate::compiler::plan::{Limits, Record, read_records};
-use crate::host_cc::{self, Job, write_if_changed};
+use crate::kernels::{self, Compilers, Work};
+use crate::nvcc::Wish;
+use crate::objects::write_if_changed;
 use crate::report::{Problem, Report, Result};
-use crate::sources;
-use crate::toolchain::Toolchain;
+use crate::{Cuda, Isa, sources};
 
 /// A build, with everything that can be chosen. Paths are relative to the package's root.
 ///
@@ -34,6 +34,8 @@ pub struct Builder {
     vouched: bool,
     isas: Option<Vec<Isa>>,
     threads: bool,
+    cuda: Cuda,
+    cuda_arch: Vec<String>,
     line_directives: bool,
     out_dir: Option<PathBuf>,
     include: Option<Vec<PathBuf>>,
@@ -56,6 +58,8 @@ impl Builder {
             vouched: false,
             isas: None,
             threads: true,
+            cuda: Cuda::Auto,
+            cuda_arch: Vec::new(),
             line_directives: true,
             out_dir: None,
             include: None,
@@ -93,6 +97,18 @@ impl Builder {
     /// Whether kernels use threads (they do if nothing is said).
     pub fn threads(mut self, threads: bool) -> Self {
         self.threads = threads;
+        self
+    }
+    /// Whether kernels are compiled for NVIDIA GPUs too: where nvcc is found, if nothing is said. `HIDP_CUDA` goes before it.
+    pub fn cuda(mut self, cuda: Cuda) -> Self {
+        self.cuda = cuda;
+        self
+    }
+    /// Compiles for GPUs of these architectures (`sm_90`), and for newer ones by way of the newest one's PTX, which the driver compiles
+    /// when a program first runs. If nothing is said, for `sm_80`: its code runs on 8.0, 8.6 and 8.9, its PTX on all that came
+    /// later. `HIDP_CUDA_ARCH` (`sm_80,sm_90`) goes before it.
+    pub fn cuda_arch(mut self, archs: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
+        self.cuda_arch = archs.into_iter().map(|arch| arch.as_ref().to_owned()).collect();
         self
     }
     /// Whether debuggers, profilers and the C++ compiler's messages show the `.hdp` files rather than the generated C++ (they do
@@ -158,18 +174,19 @@ impl Builder {
         }
 
         let isas = self.isas.clone().unwrap_or_else(|| cargo::default_isas(&cargo::target()));
+        let wish = Wish::read(self.cuda, &self.cuda_arch, cargo)?;
         let mut input = PipelineInput {
             sources: loaded.sources,
             files: loaded.files,
             options: Options {
                 namespace: cargo.namespace.clone(),
-                isas: isas.clone(),
+                isas,
                 line_directives: self.line_directives,
                 native_headers: self.headers.iter().map(|header| header.display().to_string()).collect(),
                 native_structs: None,
                 vouched: self.vouched,
                 records: self.records(cargo, report),
-                cuda: false,
+                cuda: wish.may_have(),
                 limits: Limits { variants: self.limits.variants || cargo::variants(), ..self.limits },
             },
         };
@@ -180,7 +197,7 @@ impl Builder {
                 return Ok(());
             }
         }
-        let output = pipeline::compile(&input);
+        let mut output = pipeline::compile(&input);
         output.idle_records.iter().for_each(|(entry, why)| report.problem(&idle_record(entry, *why)));
         report.diagnostics(&input.sources, &output.diagnostics);
         if !report.errors.is_empty() {
@@ -189,7 +206,7 @@ impl Builder {
         let (libraries, toolchain) = if output.cpp.is_empty() || cargo.docs_only {
             (Vec::new(), String::new())
         } else {
-            match self.kernels(cargo, report, &isas, &output) {
+            match self.kernels(cargo, report, &wish, &mut input, &mut output) {
                 Ok(compiled) => compiled,
                 Err(problem) => {
                     report.problem(&problem);
@@ -200,6 +217,26 @@ impl Builder {
         let text = output.rust + &links(&libraries, &toolchain);
         write_if_changed(&kernels_file(cargo), &text)?;
         Ok(())
+    }
+
+    /// Compiles what was generated; gives what Rust has to link, and the C++ compiler's version.
+    fn kernels(
+        &self,
+        cargo: &Cargo,
+        report: &mut Report,
+        wish: &Wish,
+        input: &mut PipelineInput,
+        output: &mut PipelineOutput,
+    ) -> std::result::Result<(Vec<Library>, String), Problem> {
+        let include = self.include.clone().map_or_else(cargo::run_time_headers, Ok)?;
+        self.check_headers(cargo)?;
+        let compilers = Compilers::find(cargo, self.threads, wish)?;
+        if input.options.cuda && !compilers.have_cuda() {
+            input.options.cuda = false;
+            *output = pipeline::compile(input);
+        }
+        let work = Work { cargo, isas: &input.options.isas, threads: self.threads, include: &include, output };
+        kernels::compile(&work, &compilers, report)
     }
 
     /// What the headers say of the program's extern structs.
@@ -248,38 +285,6 @@ impl Builder {
         records
     }
 
-    /// Compiles the C++; gives what Rust has to link, and the compiler's version.
-    fn kernels(
-        &self,
-        cargo: &Cargo,
-        report: &mut Report,
-        isas: &[Isa],
-        output: &PipelineOutput,
-    ) -> std::result::Result<(Vec<Library>, String), Problem> {
-        let include = self.include.clone().map_or_else(cargo::run_time_headers, Ok)?;
-        self.check_headers(cargo)?;
-        let toolchain = Toolchain::find(&cargo.out_dir, self.threads)?;
-        for file in &output.cpp {
-            write_if_changed(&cargo.out_dir.join(&file.name), &file.text)?;
-        }
-        let library = format!("hidp_kernels_{}", cargo.namespace);
-        let files: Vec<String> = output.cpp.iter().map(|file| file.name.clone()).collect();
-        let compiled = host_cc::compile(&Job {
-            toolchain: &toolchain,
-            out_dir: &cargo.out_dir,
-            files: &files,
-            isas,
-            include: &include,
-            root: &cargo.root,
-            library: &library,
-        });
-        compiled.headers.iter().for_each(|header| cargo::watch(header));
-        compiled.problems.iter().for_each(|problem| report.problem(problem));
-        let openmp = self.search_paths(cargo, report, &toolchain);
-        let libraries = [Library { name: library, is_static: true }].into_iter().chain(openmp).collect();
-        Ok((libraries, toolchain.version()))
-    }
-
     fn check_headers(&self, cargo: &Cargo) -> std::result::Result<(), Problem> {
         for header in &self.headers {
             let path = cargo.root.join(header);
@@ -289,27 +294,6 @@ impl Builder {
             })?;
         }
         Ok(())
-    }
-
-    /// Tells cargo where libraries are; gives the OpenMP library.
-    fn search_paths(&self, cargo: &Cargo, report: &mut Report, toolchain: &Toolchain) -> Option<Library> {
-        println!("cargo::rustc-link-search=native={}", cargo.out_dir.display());
-        let Some(openmp) = &toolchain.openmp else {
-            if self.threads {
-                let headline = "kernels will run on one thread: the C++ compiler has no OpenMP";
-                let help = "install it (`apt install libgomp1`, `libomp-dev` for Clang, `brew install libomp`), or say \
-                            `Builder::threads(false)`";
-                report.problem(&Problem::new(Code::NoOpenMp, headline).help(help));
-            }
-            return None;
-        };
-        if let Some(folder) = &openmp.folder {
-            println!("cargo::rustc-link-search=native={}", folder.display());
-            if openmp.library == "omp" {
-                println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
-            }
-        }
-        Some(Library { name: openmp.library.clone(), is_static: false })
     }
 }
 

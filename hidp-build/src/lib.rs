@@ -17,9 +17,13 @@ mod explain;
 #[cfg(feature = "bindgen")]
 mod headers;
 mod host_cc;
+mod kernels;
+pub mod nvcc;
+mod objects;
 mod report;
 mod sources;
 mod toolchain;
+mod workers;
 
 use std::path::Path;
 
@@ -27,6 +31,7 @@ pub use builder::Builder;
 pub use compiler::emit::rust::Isa;
 pub use compiler::explain::Wanted;
 pub use explain::explain;
+pub use nvcc::Cuda;
 pub use report::{Error, Result};
 
 /// Compiles all `.hdp` files in a folder and the folders below it. The folder is relative to the package's root.

@@ -82,6 +82,11 @@ impl Toolchain {
         line.replace(['"', '\\', '#'], " ").trim().to_owned()
     }
 
+    /// The compiler's program.
+    pub(crate) fn program(&self) -> &Path {
+        self.tool.path()
+    }
+
     /// The compiler with the flags of the target.
     pub(crate) fn command(&self) -> Command {
         self.tool.to_command()

@@ -337,6 +337,17 @@ codes! {
          `brew install llvm`) or point `LIBCLANG_PATH` to the folder where it lies; `BINDGEN_EXTRA_CLANG_ARGS` hands it further \
          options, such as `-I` with the folder of the compiler's own headers.";
 
+    NoNvcc = "HD0916" Error "CUDA is demanded without nvcc"
+        "`Builder::cuda(Cuda::Required)` or `HIDP_CUDA=required` demands kernels for GPUs, or `NVCC` names a program; the message says what is \
+         missing. nvcc is looked for in `NVCC`, `CUDA_HOME`, `CUDA_PATH`, `PATH` and where distributions put it. It must be 12.0 or later, its \
+         toolkit must have the static run-time library, and it must take the C++ compiler as its host compiler: where that is too new, \
+         `NVCC_CCBIN=g++-12` names another.";
+    BadCudaOption = "HD0917" Error "malformed option of CUDA"
+        "`HIDP_CUDA` is `auto`, `off` or `required`. `HIDP_CUDA_ARCH` and `Builder::cuda_arch` name architectures: `sm_90`.";
+    NvccFailed = "HD0918" Error "nvcc failed"
+        "The CUDA that is generated for a checked program compiles, so nvcc or its host compiler does not fit, or a native function's header has \
+         an error. `HIDP_CUDA=off` builds for the CPU alone.";
+
     Internal = "HD0949" Error "defect of the compiler"
         "The program may be fine: please report this message with it.";
 
@@ -346,6 +357,9 @@ codes! {
     IdleTuning = "HD0952" Warning "a tuning record is not used"
         "The tuner stamps what it measured with a hash of what the entry was compiled to. A record of another entry, or of what \
          the entry was before, says nothing about the entry now: the compiler's own rules decide as if the record were not there.";
+
+    IdleNvcc = "HD0953" Warning "nvcc cannot be used"
+        "An nvcc was found and CUDA was not demanded, so kernels are compiled for the CPU alone. The message says what is wrong with it.";
 }
 
 /// `docs/errors.md`: every code with its explanation.

@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 /// The files on the right side of the first rule.
-pub(super) fn files(text: &str) -> Vec<PathBuf> {
+pub(crate) fn files(text: &str) -> Vec<PathBuf> {
     let joined = text.replace("\\\r\n", " ").replace("\\\n", " ");
     let rule = joined.lines().next().unwrap_or("");
     // On Windows the target may be `C:\object.o`: the colon that ends it has a blank behind.

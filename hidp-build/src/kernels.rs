@@ -1,0 +1,132 @@
+//! From generated files to what cargo links: compilers, objects, one static library, the libraries below it.
+
+use std::path::PathBuf;
+
+use crate::Isa;
+use crate::cargo::{self, Cargo};
+use crate::compiler::diag::Code;
+use crate::compiler::emit::rust::Library;
+use crate::compiler::pipeline::{GeneratedFile, PipelineOutput};
+use crate::host_cc;
+use crate::nvcc::{self, Choice, Nvcc, Wish};
+use crate::objects::{self, Unit, write_if_changed};
+use crate::report::{Problem, Report};
+use crate::toolchain::Toolchain;
+
+/// The compilers of a build.
+pub(crate) struct Compilers {
+    toolchain: Toolchain,
+    choice: Choice,
+}
+
+impl Compilers {
+    /// Finds them.
+    pub(crate) fn find(cargo: &Cargo, threads: bool, wish: &Wish) -> Result<Self, Problem> {
+        let toolchain = Toolchain::find(&cargo.out_dir, threads)?;
+        let choice = wish.fulfil(&toolchain)?;
+        Ok(Self { toolchain, choice })
+    }
+
+    /// Whether there is one for GPUs.
+    pub(crate) fn have_cuda(&self) -> bool {
+        self.choice.nvcc.is_some()
+    }
+}
+
+/// A build's generated files, and what compilers need to know.
+pub(crate) struct Work<'a> {
+    pub(crate) cargo: &'a Cargo,
+    pub(crate) isas: &'a [Isa],
+    /// Whether kernels should use threads.
+    pub(crate) threads: bool,
+    /// Folders with the run time's headers.
+    pub(crate) include: &'a [PathBuf],
+    pub(crate) output: &'a PipelineOutput,
+}
+
+/// Compiles; gives what Rust has to link, and the C++ compiler's version.
+pub(crate) fn compile(
+    work: &Work<'_>,
+    compilers: &Compilers,
+    report: &mut Report,
+) -> Result<(Vec<Library>, String), Problem> {
+    let Work { cargo, output, .. } = work;
+    for file in output.cpp.iter().chain(&output.cuda) {
+        write_if_changed(&cargo.out_dir.join(&file.name), &file.text)?;
+    }
+    let (cpp, cuda) = (names(&output.cpp), names(&output.cuda));
+    let job = host_cc::Job {
+        toolchain: &compilers.toolchain,
+        out_dir: &cargo.out_dir,
+        files: &cpp,
+        isas: work.isas,
+        include: work.include,
+        root: &cargo.root,
+    };
+    let cuda_job = compilers.choice.nvcc.as_ref().map(|nvcc| nvcc::Job {
+        nvcc,
+        out_dir: &cargo.out_dir,
+        files: &cuda,
+        include: work.include,
+        root: &cargo.root,
+    });
+    // nvcc takes longest: it begins.
+    let cuda_units: Vec<_> = cuda_job.iter().flat_map(nvcc::units).collect();
+    let cpp_units: Vec<_> = host_cc::units(&job).collect();
+    let units = cuda_units.iter().map(|unit| unit as &dyn Unit).chain(cpp_units.iter().map(|unit| unit as &dyn Unit));
+    let library = format!("hidp_kernels_{}", cargo.namespace);
+    let compiled = objects::compile(&cargo.out_dir, &library, &units.collect::<Vec<_>>());
+    compiled.headers.iter().for_each(|header| cargo::watch(header));
+    compiled.problems.iter().for_each(|problem| report.problem(problem));
+    say(cargo, &compilers.choice, cuda_job.as_ref(), report)?;
+
+    println!("cargo::rustc-link-search=native={}", cargo.out_dir.display());
+    let own = Library { name: library, is_static: true };
+    let nvcc = compilers.choice.nvcc.as_ref().filter(|_| !cuda.is_empty());
+    let openmp = openmp(work.threads, &compilers.toolchain, report);
+    let libraries = [own].into_iter().chain(nvcc.map(cuda_libraries).into_iter().flatten()).chain(openmp);
+    Ok((libraries.collect(), compilers.toolchain.version()))
+}
+
+fn names(files: &[GeneratedFile]) -> Vec<String> {
+    files.iter().map(|file| file.name.clone()).collect()
+}
+
+/// Writes what was made for GPUs, or why nothing was.
+fn say(cargo: &Cargo, choice: &Choice, job: Option<&nvcc::Job<'_>>, report: &mut Report) -> Result<(), Problem> {
+    choice.warning.iter().for_each(|warning| report.problem(warning));
+    let text = match job {
+        Some(job) => nvcc::report(job),
+        None => format!("CUDA is left out: {}\n", choice.reason),
+    };
+    print!("{text}");
+    write_if_changed(&cargo.out_dir.join(nvcc::KERNELS), &text).map(drop)
+}
+
+/// The run-time library, static: the driver is found when the program runs. And what that needs of the system.
+fn cuda_libraries(nvcc: &Nvcc) -> Vec<Library> {
+    println!("cargo::rustc-link-search=native={}", nvcc.libraries.display());
+    let own = Library { name: "cudart_static".into(), is_static: true };
+    let system = ["stdc++", "dl", "rt", "pthread"].map(|name| Library { name: name.into(), is_static: false });
+    [own].into_iter().chain(system).collect()
+}
+
+/// Tells cargo where the OpenMP library is, or the user that there is none.
+fn openmp(threads: bool, toolchain: &Toolchain, report: &mut Report) -> Option<Library> {
+    let Some(openmp) = &toolchain.openmp else {
+        if threads {
+            let headline = "kernels will run on one thread: the C++ compiler has no OpenMP";
+            let help = "install it (`apt install libgomp1`, `libomp-dev` for Clang, `brew install libomp`), or say \
+                        `Builder::threads(false)`";
+            report.problem(&Problem::new(Code::NoOpenMp, headline).help(help));
+        }
+        return None;
+    };
+    if let Some(folder) = &openmp.folder {
+        println!("cargo::rustc-link-search=native={}", folder.display());
+        if openmp.library == "omp" {
+            println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
+        }
+    }
+    Some(Library { name: openmp.library.clone(), is_static: false })
+}

@@ -1,0 +1,179 @@
+//! NVIDIA's compiler: whether there is one, what it is told, and what it says of kernels.
+
+mod arch;
+mod kernel_name;
+mod places;
+mod probe;
+mod ptxas;
+mod unit;
+
+use std::env;
+use std::path::PathBuf;
+use std::process::Command;
+
+pub use ptxas::{Kernel, kernels, table};
+
+pub(crate) use arch::Archs;
+use places::Candidate;
+pub(crate) use probe::Nvcc;
+pub(crate) use unit::{Job, KERNELS, report, units};
+
+use crate::cargo::{self, Cargo};
+use crate::compiler::diag::Code;
+use crate::report::{Error, Problem};
+use crate::toolchain::Toolchain;
+
+/// Whether kernels are compiled for NVIDIA GPUs too. The environment variable `HIDP_CUDA` (`auto`, `off`, `required`) goes before
+/// what a build script says.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Cuda {
+    /// Where nvcc is found.
+    #[default]
+    Auto,
+    /// Never.
+    Off,
+    /// Always: without nvcc the build fails.
+    Required,
+}
+
+impl Cuda {
+    fn parse(text: &str) -> Result<Self, Problem> {
+        match text {
+            "auto" => Ok(Self::Auto),
+            "off" => Ok(Self::Off),
+            "required" => Ok(Self::Required),
+            _ => Err(Problem::new(Code::BadCudaOption, format!("`HIDP_CUDA` is `{text}`"))
+                .help("it may be `auto`, `off` or `required`")),
+        }
+    }
+}
+
+/// What was decided for a build.
+pub(crate) struct Choice {
+    pub(crate) nvcc: Option<Nvcc>,
+    /// Why there is none, for the report.
+    pub(crate) reason: String,
+    /// An nvcc is there, and nobody said that it is not wanted, but it cannot be used.
+    pub(crate) warning: Option<Problem>,
+}
+
+/// Every environment variable that nvcc or the search for it reads, `PATH` apart: it differs between a terminal and an editor, and
+/// cargo would build again whenever the two take turns. A program that was found is watched instead.
+const VARIABLES: [&str; 8] = [
+    "HIDP_CUDA",
+    "HIDP_CUDA_ARCH",
+    places::VARIABLES[0],
+    places::VARIABLES[1],
+    places::VARIABLES[2],
+    "NVCC_CCBIN",
+    "NVCC_PREPEND_FLAGS",
+    "NVCC_APPEND_FLAGS",
+];
+
+/// What the build script and the environment say.
+pub(crate) struct Wish {
+    cuda: Cuda,
+    archs: Archs,
+    /// Why there cannot be any, whatever is installed.
+    obstacle: Option<String>,
+    candidates: Vec<Candidate>,
+}
+
+impl Wish {
+    /// Reads it, and looks for programs that may be nvcc.
+    pub(crate) fn read(asked: Cuda, archs: &[String], cargo: &Cargo) -> Result<Self, Problem> {
+        VARIABLES.iter().for_each(|name| println!("cargo::rerun-if-env-changed={name}"));
+        let text = |name: &str| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
+        let cuda = text("HIDP_CUDA").filter(|text| !text.is_empty()).map_or(Ok(asked), |text| Cuda::parse(&text))?;
+        let named = text("HIDP_CUDA_ARCH").filter(|text| !text.trim().is_empty());
+        let archs = match &named {
+            Some(named) => Archs::parse(named.split([',', ' ', ';'])),
+            None => Archs::parse(archs.iter().map(String::as_str)),
+        }?;
+        let obstacle = match cuda {
+            Cuda::Off => Some("it was not wanted".to_owned()),
+            Cuda::Auto | Cuda::Required if cargo.docs_only => Some("only documentation is made".to_owned()),
+            Cuda::Auto | Cuda::Required => foreign(&cargo::target(), &cargo::host()),
+        };
+        let candidates = match obstacle {
+            Some(_) => Vec::new(),
+            None => places::candidates(|name| env::var_os(name)),
+        };
+        Ok(Self { cuda, archs, obstacle, candidates })
+    }
+
+    /// Whether CUDA should be generated: there may be an nvcc for it.
+    pub(crate) fn may_have(&self) -> bool {
+        !self.candidates.is_empty()
+    }
+
+    /// The first nvcc that can be used.
+    pub(crate) fn fulfil(&self, toolchain: &Toolchain) -> Result<Choice, Problem> {
+        let mut refusals = Vec::new();
+        for Candidate { program, is_named } in &self.candidates {
+            match Nvcc::probe(program, &self.archs, toolchain) {
+                Ok(nvcc) => {
+                    cargo::watch(&nvcc.program);
+                    return Ok(Choice { nvcc: Some(nvcc), reason: String::new(), warning: None });
+                }
+                Err(why) if *is_named => {
+                    let reason = format!("`NVCC` names what cannot be used: `{}`: {why}", program.display());
+                    return Err(missing(&reason));
+                }
+                Err(why) => refusals.push(format!("`{}`: {why}", program.display())),
+            }
+        }
+        self.without(&refusals)
+    }
+
+    /// A build for the CPU alone, unless more was demanded.
+    fn without(&self, refusals: &[String]) -> Result<Choice, Problem> {
+        let reason = match (&self.obstacle, refusals) {
+            (Some(obstacle), _) => obstacle.clone(),
+            (None, []) => format!("no nvcc in {}", places::LIST),
+            (None, refusals) => refusals.join("\n"),
+        };
+        if self.cuda == Cuda::Required {
+            return Err(missing(&reason));
+        }
+        let warning = (!refusals.is_empty()).then(|| {
+            let headline = "kernels are compiled for the CPU alone: nvcc cannot be used";
+            Problem::new(Code::IdleNvcc, headline).note(&reason).help("say `HIDP_CUDA=off` if that is meant")
+        });
+        Ok(Choice { nvcc: None, reason, warning })
+    }
+}
+
+/// Why no GPU can be had with this target, if so.
+fn foreign(target: &str, host: &str) -> Option<String> {
+    let is_known =
+        ["x86_64-", "aarch64-"].iter().any(|start| target.starts_with(start)) && target.contains("-linux-gnu");
+    if !is_known {
+        return Some(format!("nvcc does not compile for `{target}`"));
+    }
+    (target != host).then(|| format!("the target `{target}` is not the machine that builds, `{host}`"))
+}
+
+fn missing(reason: &str) -> Problem {
+    Problem::new(Code::NoNvcc, "CUDA is demanded, and there is no nvcc that can be used").note(reason).help(
+        "install NVIDIA's CUDA toolkit, 12.0 or later, and name its folder: `CUDA_HOME=/usr/local/cuda`; nvcc alone is also\n\
+         a Python package: `pip install nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime nvidia-cuda-cccl`\n\
+         (one version for all), or build for the CPU alone: `HIDP_CUDA=off`",
+    )
+}
+
+/// nvcc as a build would take it, for tools and tests: with the flags of generated code, the default architecture and the run
+/// time's headers in these folders. `None` where there is none.
+///
+/// # Errors
+///
+/// There is no C++ compiler, or `NVCC` names something that cannot be used.
+pub fn command(include: &[PathBuf]) -> Result<Option<Command>, Error> {
+    let cargo = Cargo::read(Some(&env::temp_dir()))?;
+    let toolchain = Toolchain::find(&cargo.out_dir, false)?;
+    let choice = Wish::read(Cuda::Auto, &[], &cargo)?.fulfil(&toolchain)?;
+    Ok(choice.nvcc.map(|nvcc| nvcc.command(include)))
+}
+
+#[cfg(test)]
+mod tests;

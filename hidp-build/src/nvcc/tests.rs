@@ -1,0 +1,165 @@
+//! What nvcc is asked for, and, where it is, a file on its way to a program that starts without a driver.
+
+use std::fs;
+use std::path::Path;
+
+use super::*;
+use crate::objects::{self, Compiled, Unit};
+
+#[test]
+fn nvcc_compiles_for_the_machine_it_runs_on() {
+    let linux = "x86_64-unknown-linux-gnu";
+    assert_eq!(foreign(linux, linux), None);
+    assert!(foreign("aarch64-unknown-linux-gnu", linux).is_some_and(|why| why.contains("is not the machine")));
+    for target in ["aarch64-apple-darwin", "x86_64-pc-windows-gnu", "x86_64-unknown-linux-musl", "wasm32-wasip1"] {
+        assert!(foreign(target, target).is_some_and(|why| why.contains(target)));
+    }
+}
+
+#[test]
+fn wishes_have_three_words() {
+    assert_eq!(Cuda::parse("required").unwrap(), Cuda::Required);
+    let problem = Cuda::parse("on").unwrap_err().to_string();
+    assert!(problem.starts_with("error[HD0917]: `HIDP_CUDA` is `on`"), "{problem}");
+}
+
+/// A kernel, and what calls it, as they are generated.
+const SCALE: &str = "\
+#include <hidp_abi.h>
+#include \"factor.hpp\"
+#include <cuda_runtime.h>
+namespace entry_k_5scale_scale {
+namespace {
+__global__ void __launch_bounds__(256) kernel_0(float *x, long n) {
+  for (long i = blockIdx.x * 256l + threadIdx.x; i < n; i += gridDim.x * 256l) x[i] = x[i] * factor + 1.0f;
+}
+}
+}
+extern \"C\" int hidp1_k_5scale_scale_kernel_cuda(hidp_call *call) {
+  int devices = 0;
+  if (cudaGetDeviceCount(&devices) != cudaSuccess) return 77;
+  entry_k_5scale_scale::kernel_0<<<1, 256>>>((float *)call->params[0], call->dims[0]);
+  return cudaGetLastError() == cudaSuccess ? 0 : 1;
+}
+";
+
+const MAIN: &str = r#"
+#[link(name = "scale", kind = "static")]
+#[link(name = "cudart_static", kind = "static")]
+#[link(name = "stdc++")]
+#[link(name = "dl")]
+#[link(name = "rt")]
+#[link(name = "pthread")]
+unsafe extern "C" { fn hidp1_k_5scale_scale_kernel_cuda(call: *mut u8) -> i32; }
+fn main() {
+    let mut call = [0u8; 256];
+    println!("called: {}", unsafe { hidp1_k_5scale_scale_kernel_cuda(call.as_mut_ptr()) });
+}
+"#;
+
+/// A folder that goes away with the test.
+struct Folder(PathBuf);
+
+impl Folder {
+    fn new(name: &str) -> Self {
+        let folder = Self(env::temp_dir().join(format!("hidp, {name} {}", std::process::id())));
+        fs::create_dir_all(folder.0.join("out")).unwrap();
+        folder
+    }
+    fn write(&self, name: &str, text: &str) {
+        fs::write(self.0.join(name), text).unwrap();
+    }
+}
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn wish(cuda: Cuda, archs: &[String]) -> Wish {
+    Wish::read(cuda, archs, &Cargo::read(Some(&env::temp_dir())).unwrap()).unwrap()
+}
+
+/// The machine's nvcc; `cargo xtask test` has one, elsewhere the test says that it does nothing.
+fn installed(archs: &[&str]) -> Option<Nvcc> {
+    let toolchain = Toolchain::find(&env::temp_dir(), false).unwrap();
+    let archs: Vec<String> = archs.iter().map(|&arch| arch.to_owned()).collect();
+    let nvcc = wish(Cuda::Auto, &archs).fulfil(&toolchain).unwrap().nvcc;
+    assert!(nvcc.is_some() || env::var_os("HIDP_TEST_NVCC").is_none(), "no nvcc, and HIDP_TEST_NVCC is set");
+    if nvcc.is_none() {
+        println!("skipped: no nvcc (`cargo xtask test` installs one)");
+    }
+    nvcc
+}
+
+fn compile(nvcc: &Nvcc, folder: &Path) -> (Compiled, String) {
+    let out_dir = folder.join("out");
+    let abi = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hidp-sys/include");
+    let (files, include) = (["scale.cu".to_owned()], [abi]);
+    let job = Job { nvcc, out_dir: &out_dir, files: &files, include: &include, root: folder };
+    let units: Vec<_> = units(&job).collect();
+    let compiled = objects::compile(&out_dir, "scale", &units.iter().map(|unit| unit as &dyn Unit).collect::<Vec<_>>());
+    (compiled, report(&job))
+}
+
+#[test]
+fn a_file_is_compiled_once_and_again_when_a_header_changes() {
+    let Some(nvcc) = installed(&["sm_80", "sm_90"]) else { return };
+    let folder = Folder::new("once");
+    folder.write("out/scale.cu", SCALE);
+    folder.write("factor.hpp", "static constexpr float factor = 2.0f;\n");
+
+    let (compiled, report) = compile(&nvcc, &folder.0);
+    assert_eq!((compiled.problems, compiled.made), (Vec::new(), 1));
+    let names: Vec<String> = compiled.headers.iter().map(|header| header.display().to_string()).collect();
+    assert_eq!(names.len(), 2, "no header of the toolkit: {names:?}");
+    assert!(names.iter().any(|name| name.ends_with("factor.hpp")), "{names:?}");
+    let head = format!("CUDA: nvcc {} (`{}`", nvcc.version, nvcc.program.display());
+    assert!(report.starts_with(&head) && report.contains("for sm_80, sm_90, PTX 9.0\n\nscale.cu\n"), "{report}");
+    for arch in ["sm_80", "sm_90"] {
+        let line = report.lines().find(|line| line.contains(arch) && !line.contains("CUDA:")).unwrap();
+        assert!(line.starts_with("entry_k_5scale_scale::kernel_0  "), "{report}");
+    }
+
+    assert_eq!(compile(&nvcc, &folder.0).0.made, 0);
+    folder.write("factor.hpp", "static constexpr float factor = 3.0f;\n");
+    assert_eq!(compile(&nvcc, &folder.0).0.made, 1);
+    let other = installed(&["sm_90"]).unwrap();
+    assert_eq!(compile(&other, &folder.0).0.made, 1, "for other architectures");
+
+    folder.write("factor.hpp", "static constexpr float fact = 3.0f;\n");
+    let (compiled, _) = compile(&nvcc, &folder.0);
+    let text = compiled.problems.iter().map(ToString::to_string).collect::<String>();
+    assert!(text.starts_with("error[HD0918]: nvcc failed on `scale.cu`") && text.contains("\"factor\""), "{text}");
+    assert!(text.contains("--fmad=false") && !text.contains("CARGO_MANIFEST_DIR"), "{text}");
+}
+
+#[test]
+fn a_program_with_kernels_starts_without_a_driver() {
+    let Some(nvcc) = installed(&[]) else { return };
+    let folder = Folder::new("starts");
+    folder.write("out/scale.cu", SCALE);
+    folder.write("factor.hpp", "static constexpr float factor = 2.0f;\n");
+    folder.write("main.rs", MAIN);
+    assert_eq!(compile(&nvcc, &folder.0).0.problems, Vec::new());
+    let program = folder.0.join("main");
+    let out = Command::new("rustc")
+        .args(["--edition=2024", "-L"])
+        .arg(folder.0.join("out"))
+        .arg("-L")
+        .arg(&nvcc.libraries)
+        .arg("-o")
+        .args([&program, &folder.0.join("main.rs")])
+        .output()
+        .unwrap();
+    assert!(out.status.success(), "{}", String::from_utf8_lossy(&out.stderr));
+
+    let text = |command: &mut Command| String::from_utf8(command.output().unwrap().stdout).unwrap();
+    let needed = text(Command::new("readelf").arg("-d").arg(&program));
+    let needed: Vec<&str> = needed.lines().filter(|line| line.contains("(NEEDED)")).collect();
+    assert!(needed.iter().any(|line| line.contains("libc.so")), "{needed:?}");
+    assert!(!needed.iter().any(|line| line.contains("libcuda")), "{needed:?}");
+    let said = text(&mut Command::new(&program));
+    assert!(["called: 77\n", "called: 0\n"].contains(&said.as_str()), "with or without a driver: {said}");
+}

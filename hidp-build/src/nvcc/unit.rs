@@ -1,0 +1,104 @@
+//! Compiles the generated CUDA, one run of nvcc a file.
+//!
+//! nvcc is called as it is rather than through the `cc` crate, whose CUDA mode adds relocatable device code and a link step for
+//! it, which slow kernels down, and flags of its own that belong to no stamp.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use super::probe::whole;
+use super::{Nvcc, kernels, table};
+use crate::cargo;
+use crate::compiler::diag::Code;
+use crate::objects::{Object, Unit, depfile, excerpt, shown, write};
+use crate::report::Problem;
+
+/// Extension of what ptxas said.
+const SAID: &str = "ptxas";
+
+/// The file with the report.
+pub(crate) const KERNELS: &str = "hidp_cuda.txt";
+
+/// What is compiled, and how.
+pub(crate) struct Job<'a> {
+    pub(crate) nvcc: &'a Nvcc,
+    /// The folder with the CUDA files, where objects go too.
+    pub(crate) out_dir: &'a Path,
+    /// CUDA files in `out_dir`.
+    pub(crate) files: &'a [String],
+    /// Folders with the run time's headers.
+    pub(crate) include: &'a [PathBuf],
+    /// Native headers are relative to this folder. System headers are not looked for there, whatever lies in it.
+    pub(crate) root: &'a Path,
+}
+
+/// The objects to make.
+pub(crate) fn units<'a>(job: &'a Job<'a>) -> impl Iterator<Item = CudaUnit<'a>> {
+    job.files.iter().map(move |file| CudaUnit { job, file })
+}
+
+/// One file for all architectures.
+pub(crate) struct CudaUnit<'a> {
+    job: &'a Job<'a>,
+    file: &'a str,
+}
+
+impl CudaUnit<'_> {
+    fn command(&self) -> Command {
+        let mut command = self.job.nvcc.command(self.job.include);
+        // Line tables only, as for the CPU.
+        command.args(["-w", "-Xptxas=-v", "-Xcompiler=-g1"]);
+        // What nvcc hands on goes through a shell.
+        command.arg("-Xcompiler=-iquote").arg(format!("-Xcompiler=\"{}\"", whole(self.job.root)));
+        command
+    }
+
+    fn failed(&self, command: &str, output: &str) -> Problem {
+        let headline = format!("nvcc failed on `{}`", self.file);
+        Problem::new(Code::NvccFailed, headline).note(excerpt(output)).note(command)
+    }
+}
+
+impl Unit for CudaUnit<'_> {
+    fn file(&self) -> &str {
+        self.file
+    }
+
+    fn object(&self) -> Object<'_> {
+        let stem = self.file.trim_end_matches(".cu");
+        let key = cargo::hash(&(&self.job.nvcc.identity, shown(&self.command()), self.file));
+        let (name, key) = (format!("{stem}.cuda"), format!("{key:016x}"));
+        Object { out_dir: self.job.out_dir, name, key, besides: &[SAID] }
+    }
+
+    fn compile(&self, object: &Object<'_>) -> Result<Vec<PathBuf>, Problem> {
+        let depfile = object.path("d");
+        let mut command = self.command();
+        command.arg("-MMD").arg("-MF").arg(&depfile);
+        command.arg("-c").arg(self.job.out_dir.join(self.file)).arg("-o").arg(object.path("o"));
+        let shown = shown(&command);
+        let output = command.output().map_err(|error| self.failed(&shown, &error.to_string()))?;
+        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
+        if !output.status.success() {
+            return Err(self.failed(&shown, &said));
+        }
+        write(&object.path(SAID), &said)?;
+        let files = depfile::files(&fs::read_to_string(&depfile).unwrap_or_default());
+        let is_toolkit =
+            |file: &PathBuf| fs::canonicalize(file).is_ok_and(|file| file.starts_with(&self.job.nvcc.root));
+        Ok(files.into_iter().filter(|file| !is_toolkit(file)).collect())
+    }
+}
+
+/// What the build made for GPUs: compiler, architectures, and each kernel's needs.
+pub(crate) fn report(job: &Job<'_>) -> String {
+    let Nvcc { version, program, archs, host, .. } = job.nvcc;
+    let host = host.to_string_lossy();
+    let head = format!("CUDA: nvcc {version} (`{}`, host compiler `{host}`) for {archs}\n", program.display());
+    let files = units(job).map(|unit| {
+        let said = fs::read_to_string(unit.object().path(SAID)).unwrap_or_default();
+        format!("\n{}\n{}", unit.file, table(&kernels(&said)))
+    });
+    head + &files.collect::<String>()
+}
