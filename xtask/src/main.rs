@@ -3,6 +3,7 @@
 mod bench;
 mod bindings;
 mod command;
+mod cuda_toolkit;
 mod explain;
 mod tidy;
 mod tune;
@@ -27,6 +28,7 @@ cargo xtask <command>
   bench [CASE]  benchmarks beside their peers, as a table of ratios
   tune [ENTRY] [--seconds N] [--fresh] …
                 measures the versions of the benchmarks' kernels; records and a report go to target/hidp-tune.*
+  cuda-toolkit  installs the CUDA compiler below target/ (Python packages, no GPU needed) and prints the CUDA_HOME to use
   explain FILE.hdp [ENTRY] [--par] [--imp] [--source]
                 what the compiler makes of a file: shapes, fusion, remaining checks, plans
 ";
@@ -58,6 +60,7 @@ fn run() -> Result<()> {
         Some("bindings") => bindings::run(),
         Some("tune") => tune::run(&rest),
         Some("bench") => bench::run(&rest),
+        Some("cuda-toolkit") => cuda_toolkit::run(),
         Some("explain") => explain::run(&rest),
         Some("help" | "--help" | "-h") | None => {
             print!("{USAGE}");
@@ -68,10 +71,18 @@ fn run() -> Result<()> {
 }
 
 fn test(extra: &[&str]) -> Result<()> {
-    // Tests start more threads than there are processors; they must not spin for one another.
-    let passive = |args: &[&str]| cargo(args).args(extra).env("OMP_WAIT_POLICY", "passive").run();
-    passive(&["test", "--workspace"])?;
-    passive(&["test", "--package", "hidp-std", "--features", "prim,tune"])
+    let cuda = cuda_toolkit::for_tests()?;
+    let test = |args: &[&str]| {
+        // Tests start more threads than there are processors; they must not spin for one another.
+        let command = cargo(args).args(extra).env("OMP_WAIT_POLICY", "passive");
+        match &cuda {
+            // Those that need nvcc fail without it, rather than say that they do nothing.
+            Some(home) => command.env("CUDA_HOME", &home.display().to_string()).env("HIDP_TEST_NVCC", "required").run(),
+            None => command.run(),
+        }
+    };
+    test(&["test", "--workspace"])?;
+    test(&["test", "--package", "hidp-std", "--features", "prim,tune"])
 }
 
 fn ci() -> Result<()> {

@@ -1,0 +1,140 @@
+//! `cargo xtask cuda-toolkit`: nvcc and what it needs, from Python packages, below `target`.
+//!
+//! A folder is made aside and put in its place at the end by one renaming, so that runs at the same time do not disturb each other, and
+//! a run that was broken off leaves nothing that looks whole.
+
+use std::env;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::command::workspace_root;
+
+const REQUIREMENTS: &str = include_str!("../cuda-requirements.txt");
+
+/// Prints the folder to use as `CUDA_HOME`.
+pub(crate) fn run() -> Result<()> {
+    println!("{}", install()?.display());
+    Ok(())
+}
+
+/// The toolkit for tests: what the environment names, or else the packages. `None`, said aloud, where it is not wanted or there is
+/// none for this machine.
+pub(crate) fn for_tests() -> Result<Option<PathBuf>> {
+    if env::var_os("HIDP_CUDA").is_some_and(|value| value == "off") {
+        eprintln!("CUDA is left out: HIDP_CUDA=off");
+        return Ok(None);
+    }
+    if let Some(home) = env::var_os("CUDA_HOME").filter(|home| !home.is_empty()).map(PathBuf::from) {
+        ensure!(home.join("bin/nvcc").is_file(), "`CUDA_HOME` is `{}`, which has no bin/nvcc", home.display());
+        return Ok(Some(home));
+    }
+    if !cfg!(target_os = "linux") {
+        eprintln!("CUDA is left out: nvcc does not compile for this system");
+        return Ok(None);
+    }
+    install().map(Some).context("tests compile CUDA with the real nvcc; `HIDP_CUDA=off` leaves it out")
+}
+
+/// Installs unless it is there.
+fn install() -> Result<PathBuf> {
+    let root = workspace_root().join("target/cuda-toolkit");
+    let place = root.join(name());
+    let home = place.join("nvidia/cu13");
+    if home.join("bin/nvcc").is_file() {
+        return Ok(home);
+    }
+    let aside = root.join(format!("{}.{}", name(), std::process::id()));
+    // Left by a process that had this number and was broken off.
+    let _ = fs::remove_dir_all(&aside);
+    fs::create_dir_all(&aside).with_context(|| format!("cannot make `{}`", aside.display()))?;
+    let installed = install_aside(&aside).and_then(|packages| {
+        if let Err(error) = fs::rename(&packages, &place) {
+            // Another run was faster.
+            ensure!(home.join("bin/nvcc").is_file(), "cannot make `{}`: {error}", place.display());
+        }
+        Ok(home)
+    });
+    // What is left of it is in nobody's way.
+    let _ = fs::remove_dir_all(&aside);
+    installed
+}
+
+/// Name of the folder: other pins, another folder.
+fn name() -> String {
+    // FNV-1a: the same in every run.
+    let hash = REQUIREMENTS
+        .lines()
+        .flat_map(str::bytes)
+        .fold(0xcbf2_9ce4_8422_2325_u64, |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3));
+    let nvcc = REQUIREMENTS.lines().find_map(|line| line.strip_prefix("nvidia-cuda-nvcc==")).unwrap_or("nvcc");
+    format!("{nvcc}-{:08x}", hash as u32)
+}
+
+/// Puts the packages into a folder below this one, and sees whether nvcc runs.
+fn install_aside(aside: &Path) -> Result<PathBuf> {
+    let (requirements, packages) = (aside.join("requirements.txt"), aside.join("packages"));
+    fs::write(&requirements, REQUIREMENTS)?;
+    let mut pip = pip(&aside.join("python"))?;
+    pip.args([
+        "install",
+        "--disable-pip-version-check",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--no-warn-script-location",
+    ]);
+    pip.arg("--requirement").arg(&requirements).arg("--target").arg(&packages);
+    eprintln!("installing the CUDA compiler (about 100 MB) …");
+    // What pip prints is progress; the answer of this command is on standard output.
+    let status = pip.stdout(std::io::stderr()).status().context("cannot start pip")?;
+    ensure!(status.success(), "pip failed: {status}");
+    let home = packages.join("nvidia/cu13");
+    // nvcc looks for libraries in `lib64` when it links; the packages have `lib`.
+    #[cfg(unix)]
+    std::os::unix::fs::symlink("lib", home.join("lib64")).context("cannot link `lib64`")?;
+    let nvcc = home.join("bin/nvcc");
+    let output = Command::new(&nvcc).arg("--version").output();
+    let output = output.with_context(|| format!("the packages hold no nvcc that runs, `{}`", nvcc.display()))?;
+    ensure!(output.status.success(), "nvcc does not run: {}", String::from_utf8_lossy(&output.stderr));
+    Ok(packages)
+}
+
+/// A pip of its own in this folder, or else the system's.
+fn pip(folder: &Path) -> Result<Command> {
+    let runs = |command: &mut Command| {
+        let quiet = command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        quiet.status().is_ok_and(|status| status.success())
+    };
+    if !runs(Command::new("python3").arg("--version")) {
+        bail!("there is no `python3`, which installs the CUDA compiler: {ADVICE}");
+    }
+    let own = folder.join("bin/python");
+    let candidates = [own.as_path(), Path::new("python3")];
+    // Without the package `python3-venv` Debian's Python makes no environment, or one without pip.
+    runs(Command::new("python3").args(["-m", "venv"]).arg(folder));
+    for python in candidates {
+        if runs(Command::new(python).args(["-m", "pip", "--version"])) {
+            let mut command = Command::new(python);
+            command.args(["-m", "pip"]);
+            return Ok(command);
+        }
+    }
+    bail!("Python has neither `venv` nor `pip`: {ADVICE}")
+}
+
+const ADVICE: &str = "`apt install python3-venv`, or name a toolkit that is installed: `CUDA_HOME=/usr/local/cuda`";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_package_is_pinned() {
+        let lines: Vec<&str> = REQUIREMENTS.lines().filter(|line| !line.starts_with('#')).collect();
+        assert_eq!(lines.len(), 5);
+        assert!(lines.iter().all(|line| line.split("==").count() == 2), "{lines:?}");
+        assert!(name().starts_with("13.0.88-"), "{}", name());
+    }
+}
