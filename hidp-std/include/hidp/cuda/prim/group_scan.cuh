@@ -1,0 +1,94 @@
+// group_scan: a group scans one segment, inclusive or exclusive. What thread_scan to block_scan share.
+//
+// Called by: all lanes of the group, with the same arguments. Run by: these. Result: in out, visible to the group on return.
+// in and out are equal or do not overlap. Shared memory: at block level one element a warp. Grouping depends on the length
+// and the group's width alone. Exclusive needs a neutral element.
+#pragma once
+
+#include <stdint.h>
+
+#include <hidp/cuda/prim/rows.cuh>
+
+HIDP_NAMESPACE_BEGIN
+
+// A prefix that may not exist yet.
+template <class T>
+struct Carry {
+  T value;
+  bool any;
+
+  template <class Op>
+  HIDP_DEVICE void push(const Op &op, const T &next) {
+    value = any ? op(value, next) : next;
+    any = true;
+  }
+};
+
+// Adds the folds of all warps to the carry, in order; returns what stands before the own warp.
+template <class T, class Op, class W>
+HIDP_DEVICE Carry<T> carry_over_warps(W &worker, const Op &op, Carry<T> &carry, const T &own, int used) {
+  using Place = Tile<Block, W, sizeof(T)>;
+  HIDP_SHARED(T, folds, Place::warps);
+  sync<Block>(worker);
+  if (Place::lane(worker) == 0) at(folds, Place::warp(worker)) = own;
+  sync<Block>(worker);
+  Carry<T> before = carry;
+  for (int warp = 0; warp < used; ++warp) {
+    if (warp == Place::warp(worker)) before = carry;
+    carry.push(op, static_cast<T>(at(folds, warp)));
+  }
+  return before;
+}
+
+// Continues after `carry`, which then holds the whole segment as well.
+template <class Group, class Access, class T, class Op, class W, class Src, class Dst>
+HIDP_DEVICE void scan_tiles(W &worker, const Op &op, Src in, Dst out, int64_t n, Carry<T> &carry, bool exclusive) {
+  using Place = Tile<Group, W, sizeof(T)>;
+  using Row = typename Place::Row;
+  const int lane = Place::lane(worker);
+  for (int64_t base = 0; base < n; base += Place::size) {
+    const int64_t first = base + Place::warp(worker) * Place::part;
+    T value[Place::rows];
+#pragma unroll
+    for (int j = 0; j < Place::rows; ++j) {
+      const int64_t i = first + j * Place::row + lane;
+      value[j] = i < n ? cast<T>(Access::read(in + i)) : T{};
+    }
+    T fold[Place::rows];
+    Carry<T> own{T{}, false};
+#pragma unroll
+    for (int j = 0; j < Place::rows; ++j) {
+      const int valid = Place::valid(first + j * Place::row, n);
+      arrive<Group, Op>(worker, first + j * Place::row + lane);
+      value[j] = prefix_of_row<Row, T>(worker, op, value[j], valid);
+      fold[j] = shuffle_from<Row>(worker, value[j], valid > 0 ? valid - 1 : 0);
+      if (Place::warps > 1 && valid > 0) own.push(op, fold[j]);
+    }
+    Carry<T> before = carry;
+    if constexpr (Place::warps > 1) before = carry_over_warps<T>(worker, op, carry, own.value, Place::used_warps(n - base));
+#pragma unroll
+    for (int j = 0; j < Place::rows; ++j) {
+      const int valid = Place::valid(first + j * Place::row, n);
+      if (valid == 0) break;
+      T prefix = before.any && lane < valid ? op(before.value, value[j]) : value[j];
+      if (exclusive) {
+        prefix = shuffle_from<Row>(worker, prefix, lane > 0 ? lane - 1 : 0);
+        if (lane == 0) prefix = before.value;
+      }
+      if (lane < valid) Access::write(out + (first + j * Place::row + lane), prefix);
+      before.push(op, fold[j]);
+    }
+    if constexpr (Place::warps == 1) carry = before;
+  }
+}
+
+template <class Group, class Access, class T, class Op, class W, class Src, class Dst>
+HIDP_DEVICE void group_scan(W &worker, Src in, Dst out, int64_t n, T neutral, bool has_neutral, bool exclusive) {
+  const Op op(worker.trap);
+  Carry<T> carry{neutral, has_neutral};
+  scan_tiles<Group, Access, T>(worker, op, in, out, n, carry, exclusive);
+  settled<Group, Op>(worker);
+  sync<Group>(worker);
+}
+
+HIDP_NAMESPACE_END

@@ -1,0 +1,183 @@
+// group_sort: a group sorts one segment, stably. What thread_sort to warp_sort share, and the merges of block_sort.
+//
+// Called by: all lanes of the group, with the same arguments. Run by: these. Result: in data (and values), visible to the group
+// on return. Scratch: n keys and n values, given by the caller, that nobody else touches meanwhile; likewise data. Shared
+// memory: none up to a warp.
+//
+// Runs of a few rows are sorted by rank: every element counts in registers how many go before it (all pairs, by shuffles, no
+// branches). Then runs merge, pairs of them at a time, through the scratch memory: every lane finds by bisection where the part
+// of the output that it writes starts in both runs (Green, McColl and Bader, GPU Merge Path, ICS 2012).
+#pragma once
+
+#include <stdint.h>
+
+#include <type_traits>
+
+#include <hidp/cuda/prim/rows.cuh>
+#include <hidp/prim/radix_key.hpp>
+
+HIDP_NAMESPACE_BEGIN
+
+// Keys with or without values, moved together. K and V are places.
+template <class K, class V>
+struct SortPlaces {
+  using Key = ElementOf<K>;
+  using Val = ElementOf<V>;
+  struct Element {
+    Key key;
+    Val val;
+  };
+  K keys;
+  V vals;
+
+  HIDP_DEVICE Key key(int64_t i) const { return load(keys + i); }
+  HIDP_DEVICE Element element(int64_t i) const { return Element{load(keys + i), load(vals + i)}; }
+  HIDP_DEVICE void put(int64_t i, const Element &element) const {
+    store(keys + i, element.key);
+    store(vals + i, element.val);
+  }
+};
+template <class K>
+struct SortPlaces<K, NoValue> {
+  using Key = ElementOf<K>;
+  struct Element {
+    Key key;
+  };
+  K keys;
+
+  HIDP_DEVICE Key key(int64_t i) const { return load(keys + i); }
+  HIDP_DEVICE Element element(int64_t i) const { return Element{load(keys + i)}; }
+  HIDP_DEVICE void put(int64_t i, const Element &element) const { store(keys + i, element.key); }
+};
+
+template <class Key>
+HIDP_DEVICE RadixWord<Key> flip_of(bool descending) {
+  return descending ? static_cast<RadixWord<Key>>(~RadixWord<Key>{0}) : RadixWord<Key>{0};
+}
+
+// Sorts runs of the group's rows, each on its own, from `from` to `to`, which may be equal.
+template <class Group, int Rows, class W, class Places>
+HIDP_DEVICE void sort_runs(W &worker, const Places &from, const Places &to, int64_t n, RadixWord<typename Places::Key> flip) {
+  using Word = RadixWord<typename Places::Key>;
+  constexpr int width = kWidth<Group, W>;
+  const int own = static_cast<int>(lane<Group>(worker));
+  for (int64_t base = 0; base < n; base += width * Rows) {
+    const int length = n - base < width * Rows ? static_cast<int>(n - base) : width * Rows;
+    typename Places::Element element[Rows];
+    Word word[Rows];
+    int rank[Rows];
+#pragma unroll
+    for (int j = 0; j < Rows; ++j) {
+      element[j] = from.element(base + (j * width + own < length ? j * width + own : 0));
+      word[j] = radix_word(element[j].key, flip);
+      rank[j] = 0;
+    }
+#pragma unroll
+    for (int other_row = 0; other_row < Rows; ++other_row) {
+      for (int other_lane = 0; other_lane < width; ++other_lane) {
+        const Word other = shuffle_from<Group>(worker, word[other_row], static_cast<uint32_t>(other_lane));
+        const int place = other_row * width + other_lane;
+#pragma unroll
+        for (int j = 0; j < Rows; ++j) {
+          const bool before = other < word[j] || (other == word[j] && place < j * width + own);
+          rank[j] += before && place < length;
+        }
+      }
+    }
+    // Everything has been read before anything is written.
+    sync<Group>(worker);
+#pragma unroll
+    for (int j = 0; j < Rows; ++j)
+      if (j * width + own < length) to.put(base + rank[j], element[j]);
+  }
+}
+
+// How many of the first `count` outputs of a merge come from the first of two runs, which start at a and b.
+template <class Places>
+HIDP_DEVICE int64_t merge_path(const Places &from, int64_t a, int64_t length_a, int64_t b, int64_t length_b, int64_t count,
+                               RadixWord<typename Places::Key> flip) {
+  int64_t least = count > length_b ? count - length_b : 0, most = count < length_a ? count : length_a;
+  while (least < most) {
+    const int64_t middle = least + (most - least) / 2;
+    const bool first = radix_word(from.key(a + middle), flip) <= radix_word(from.key(b + (count - 1 - middle)), flip);
+    if (first) least = middle + 1;
+    else most = middle;
+  }
+  return least;
+}
+
+// Writes outputs [begin, end) of the merge of [low, low + length_a) and the length_b elements behind them.
+template <class Places>
+HIDP_DEVICE void merge_part(const Places &from, const Places &to, int64_t low, int64_t length_a, int64_t length_b, int64_t begin,
+                            int64_t end, RadixWord<typename Places::Key> flip) {
+  int64_t a = merge_path(from, low, length_a, low + length_a, length_b, begin, flip);
+  int64_t b = low + length_a + (begin - a);
+  a += low;
+  for (int64_t i = begin; i < end; ++i) {
+    bool second = a >= low + length_a;
+    if (!second && b < low + length_a + length_b) second = radix_word(from.key(b), flip) < radix_word(from.key(a), flip);
+    to.put(low + i, from.element(second ? b : a));
+    a += !second;
+    b += second;
+  }
+}
+
+// Outputs that a lane writes in one go; one lane alone writes all.
+template <class Group, class W>
+inline constexpr int64_t kMergePart = kWidth<Group, W> == 1 ? INT64_MAX : 8;
+
+// Merges all pairs of neighbouring runs of `width` elements.
+template <class Group, class W, class Places>
+HIDP_DEVICE void merge_pass(W &worker, const Places &from, const Places &to, int64_t n, int64_t width, RadixWord<typename Places::Key> flip) {
+  const int64_t both = width <= n - width ? 2 * width : n;
+  const int64_t part = kMergePart<Group, W> < both ? kMergePart<Group, W> : both;
+  const int64_t own = lane<Group>(worker), lanes = kWidth<Group, W>;
+  // `both` is a multiple of `part`, unless it is all there is.
+  for (int64_t at = own * part; at < n; at += lanes * part) {
+    const int64_t low = at / both * both;
+    const int64_t length = n - low < both ? n - low : both;
+    const int64_t length_a = length < width ? length : width;
+    const int64_t begin = at - low, end = length - begin < part ? length : begin + part;
+    merge_part(from, to, low, length_a, length - length_a, begin, end, flip);
+  }
+  sync<Group>(worker);
+}
+
+// Runs that are sorted at once grow until one is left. `runs(from, to)` sorts each of them.
+template <class Group, class W, class Places, class Runs>
+HIDP_DEVICE void merge_sort(W &worker, const Places &data, const Places &scratch, int64_t n, int64_t run, RadixWord<typename Places::Key> flip,
+                            const Runs &runs) {
+  bool into_scratch = false;
+  for (int64_t width = run; width < n; width = width <= n - width ? 2 * width : n) into_scratch = !into_scratch;
+  runs(data, into_scratch ? scratch : data);
+  sync<Group>(worker);
+  for (int64_t width = run; width < n; width = width <= n - width ? 2 * width : n) {
+    if (into_scratch) merge_pass<Group>(worker, scratch, data, n, width, flip);
+    else merge_pass<Group>(worker, data, scratch, n, width, flip);
+    into_scratch = !into_scratch;
+  }
+}
+
+// Rows of a run. Wide elements would not stay in registers.
+template <class Group, class W, class Places>
+inline constexpr int kRunRows = (kWidth<Group, W> == 1 ? 8 : kWidth<Group, W> == 32 ? 2 : 4) / (sizeof(typename Places::Element) > 16 ? 2 : 1);
+
+template <class Group, class W, class Places>
+struct RankedRuns {
+  W &worker;
+  int64_t n;
+  RadixWord<typename Places::Key> flip;
+  HIDP_DEVICE void operator()(const Places &from, const Places &to) const {
+    sort_runs<Group, kRunRows<Group, W, Places>>(worker, from, to, n, flip);
+  }
+};
+
+// Groups up to a warp.
+template <class Group, class W, class Places>
+HIDP_DEVICE void group_sort(W &worker, const Places &data, const Places &scratch, int64_t n, bool descending) {
+  constexpr int64_t run = kWidth<Group, W> * kRunRows<Group, W, Places>;
+  const auto flip = flip_of<typename Places::Key>(descending);
+  merge_sort<Group>(worker, data, scratch, n, run, flip, RankedRuns<Group, W, Places>{worker, n, flip});
+}
+
+HIDP_NAMESPACE_END

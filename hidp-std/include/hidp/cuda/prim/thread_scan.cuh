@@ -1,0 +1,18 @@
+// thread_scan: one thread scans one segment, inclusive or exclusive.
+//
+// Called by: a thread. Run by: that thread alone. Result: in out, valid on return. in and out are equal or do not overlap.
+// Shared memory: none. Exclusive needs a neutral element. Grouping depends on the length alone.
+#pragma once
+
+#include <stdint.h>
+
+#include <hidp/cuda/prim/group_scan.cuh>
+
+HIDP_NAMESPACE_BEGIN
+
+template <class T, class Op, class W, class Src, class Dst>
+HIDP_DEVICE void thread_scan(W &worker, Src in, Dst out, int64_t n, T neutral, bool has_neutral, bool exclusive) {
+  group_scan<Thread, SharedInOut, T, Op>(worker, in, out, n, neutral, has_neutral, exclusive);
+}
+
+HIDP_NAMESPACE_END
