@@ -27,6 +27,7 @@ HIDP_DEVICE void block_barrier(uint32_t) { __syncthreads(); }
 HIDP_DEVICE bool block_any(uint32_t, bool value) { return __syncthreads_or(value) != 0; }
 HIDP_DEVICE void warp_barrier(uint32_t mask) { __syncwarp(mask); }
 HIDP_DEVICE bool warp_any(uint32_t mask, bool value) { return __any_sync(mask, value) != 0; }
+HIDP_DEVICE uint32_t warp_ballot(uint32_t mask, bool value) { return __ballot_sync(mask, value); }
 
 template <class T>
 HIDP_DEVICE T shuffle(uint32_t mask, const T &value, uint32_t lane) {

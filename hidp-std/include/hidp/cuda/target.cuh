@@ -29,6 +29,7 @@
 // * block_any(threads, bool)          the same, and whether any of them says so
 // * warp_barrier(mask)                the same for lanes of a warp; the mask is the same in all of them
 // * warp_any(mask, bool)              likewise
+// * warp_ballot(mask, bool)           the lanes of the warp that say so, lane 0 in the lowest bit
 // * shuffle(mask, v, lane)            what lane `lane` of the warp, one of the mask, has as v; any type
 //
 // Host. Errors are numbers, 0 is none.

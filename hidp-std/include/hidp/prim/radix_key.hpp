@@ -4,6 +4,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include <type_traits>
 
@@ -39,7 +40,7 @@ HIDP_INLINE RadixWord<T> radix_word(T key, RadixWord<T> flip) {
   constexpr int bits = 8 * sizeof(T);
   constexpr U top = static_cast<U>(U{1} << (bits - 1));
   U word;
-  __builtin_memcpy(&word, &key, sizeof word);
+  memcpy(&word, &key, sizeof word);
   if constexpr (std::is_floating_point_v<T>) {
     const U negative = static_cast<U>(U{0} - static_cast<U>(word >> (bits - 1)));
     word = static_cast<U>(word ^ (negative | top));

@@ -78,9 +78,9 @@ HIDP_DEVICE void sort_by_digit(W &worker, Words words, Order order, Counters cou
   sync<Block>(worker);
 }
 
-template <class W, class Places>
-HIDP_DEVICE void block_tile_sort(W &worker, const Places &from, const Places &to, int64_t n, RadixWord<typename Places::Key> flip) {
-  using Word = RadixWord<typename Places::Key>;
+template <class W, class From, class To>
+HIDP_DEVICE void block_tile_sort(W &worker, const From &from, const To &to, int64_t n, RadixWord<typename From::Key> flip) {
+  using Word = RadixWord<typename From::Key>;
   using Size = SortTile<W>;
   HIDP_SHARED(Word, words, Size::size);
   HIDP_SHARED(uint16_t, order, Size::size);
@@ -104,7 +104,7 @@ HIDP_DEVICE void block_tile_sort(W &worker, const Places &from, const Places &to
     differs = reduce_over<Block, Thread, Or<uint64_t>>(worker, differs);
     for (int shift = 0; shift < 8 * static_cast<int>(sizeof(Word)); shift += kTileDigitBits)
       if ((differs >> shift & (kTileDigits - 1)) != 0) sort_by_digit<W, Word>(worker, words, order, counters, shift);
-    typename Places::Element element[Size::rows];
+    typename From::Element element[Size::rows];
 #pragma unroll
     for (int j = 0; j < Size::rows; ++j) {
       const int at = j * Size::threads + thread;

@@ -19,14 +19,20 @@
 HIDP_NAMESPACE_BEGIN
 
 // Keys with or without values, moved together. K and V are places.
+template <class Key, class Val>
+struct SortPair {
+  Key key;
+  Val val;
+};
+template <class Key>
+struct SortPair<Key, NoValue> {
+  Key key;
+};
+
 template <class K, class V>
 struct SortPlaces {
   using Key = ElementOf<K>;
-  using Val = ElementOf<V>;
-  struct Element {
-    Key key;
-    Val val;
-  };
+  using Element = SortPair<Key, ElementOf<V>>;
   K keys;
   V vals;
 
@@ -36,18 +42,18 @@ struct SortPlaces {
     store(keys + i, element.key);
     store(vals + i, element.val);
   }
+  HIDP_DEVICE SortPlaces at(int64_t offset) const { return SortPlaces{keys + offset, vals + offset}; }
 };
 template <class K>
 struct SortPlaces<K, NoValue> {
   using Key = ElementOf<K>;
-  struct Element {
-    Key key;
-  };
+  using Element = SortPair<Key, NoValue>;
   K keys;
 
   HIDP_DEVICE Key key(int64_t i) const { return load(keys + i); }
   HIDP_DEVICE Element element(int64_t i) const { return Element{load(keys + i)}; }
   HIDP_DEVICE void put(int64_t i, const Element &element) const { store(keys + i, element.key); }
+  HIDP_DEVICE SortPlaces at(int64_t offset) const { return SortPlaces{keys + offset}; }
 };
 
 template <class Key>
