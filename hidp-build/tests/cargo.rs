@@ -79,6 +79,10 @@ impl Package {
         fs::write(path, text).expect("the file can be written");
     }
     fn cargo(&self, args: &[&str]) -> Said {
+        self.cargo_with(args, &[])
+    }
+    /// With these environment variables.
+    fn cargo_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Said {
         let mut command = Command::new(env!("CARGO"));
         command.args(args).arg("--offline").current_dir(&self.folder).env("CARGO_TARGET_DIR", target());
         // What cargo sets for this test is not meant for the package; nor are a developer's settings.
@@ -89,11 +93,14 @@ impl Package {
             "HIDP_ISA",
             "HIDP_FORCE",
             "HIDP_TUNE",
+            "HIDP_CUDA",
+            "HIDP_CUDA_ARCH",
             "OUT_DIR",
             "TARGET",
         ] {
             command.env_remove(name);
         }
+        command.envs(variables.iter().copied());
         let output = command.output().expect("cargo runs");
         let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
         Said { ok: output.status.success(), text }
@@ -339,6 +346,31 @@ fn tuning_records_are_embedded_or_said_to_be_idle() {
     package.write("hidp-tune.toml", "format = 1\nnonsense\n");
     let text = package.cargo(&["run"]).succeeded();
     assert!(text.contains("this is ignored: all of it: line 2:") && text.contains("[12, 24]"), "{text}");
+}
+
+#[test]
+fn demanded_cuda_is_never_left_out_silently() {
+    let package = Package::new("hidp-fixture-cuda", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)]);
+    let text = package.cargo_with(&["build"], &[("HIDP_CUDA", "required"), ("NVCC", "/nowhere/nvcc")]).failed();
+    assert!(text.contains("error[HD0916]") && text.contains("`/nowhere/nvcc`: it cannot be run"), "{text}");
+    assert!(text.contains("CUDA_HOME=") && text.contains("HIDP_CUDA=off"), "advice: {text}");
+    let text = package.cargo_with(&["build"], &[("HIDP_CUDA", "yes")]).failed();
+    assert!(text.contains("error[HD0917]: `HIDP_CUDA` is `yes`"), "{text}");
+    let text = package.cargo_with(&["build"], &[("HIDP_CUDA_ARCH", "sm_90,pascal")]).failed();
+    assert!(text.contains("error[HD0917]: `pascal` is no architecture"), "{text}");
+
+    // The environment goes before the build script.
+    let script = BUILD_SCRIPT.replace(
+        "compile(\"src/kernels\")",
+        "Builder::new().folder(\"src/kernels\").cuda(hidp_build::Cuda::Required).compile()",
+    );
+    package.write("build.rs", &script);
+    let text = package.cargo_with(&["run"], &[("HIDP_CUDA", "off"), ("NVCC", "/nowhere/nvcc")]).succeeded();
+    assert!(text.contains("[12, 24]"), "{text}");
+    let said = fs::read_to_string(package.out_dir().join("hidp_cuda.txt")).expect("the file is there");
+    assert_eq!(said, "CUDA is left out: it was not wanted\n");
+    let text = package.cargo_with(&["build"], &[("NVCC", "/nowhere/nvcc")]).failed();
+    assert!(text.contains("error[HD0916]"), "{text}");
 }
 
 #[test]

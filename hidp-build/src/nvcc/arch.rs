@@ -65,7 +65,7 @@ impl fmt::Display for Archs {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|arch| write!(f, "{arch}, "))?;
         let newest = self.0.iter().map(|arch| arch.number).max().unwrap_or_default();
-        write!(f, "PTX {}.{}", newest / 10, newest % 10)
+        write!(f, "PTX of compute_{newest}")
     }
 }
 
@@ -92,7 +92,7 @@ mod tests {
                 "-gencode=arch=compute_100,code=compute_100"
             ]
         );
-        assert_eq!(archs(&["sm_100", "80", "sm_80"]).to_string(), "sm_80, sm_100, PTX 10.0");
+        assert_eq!(archs(&["sm_100", "80", "sm_80"]).to_string(), "sm_80, sm_100, PTX of compute_100");
     }
 
     #[test]
@@ -105,7 +105,7 @@ mod tests {
 
     #[test]
     fn nothing_is_the_default() {
-        assert_eq!(archs(&[]).to_string(), "sm_80, PTX 8.0");
+        assert_eq!(archs(&[]).to_string(), "sm_80, PTX of compute_80");
         assert_eq!(archs(&[""]), archs(&["sm_80"]));
     }
 

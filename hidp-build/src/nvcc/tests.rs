@@ -116,7 +116,10 @@ fn a_file_is_compiled_once_and_again_when_a_header_changes() {
     assert_eq!(names.len(), 2, "no header of the toolkit: {names:?}");
     assert!(names.iter().any(|name| name.ends_with("factor.hpp")), "{names:?}");
     let head = format!("CUDA: nvcc {} (`{}`", nvcc.version, nvcc.program.display());
-    assert!(report.starts_with(&head) && report.contains("for sm_80, sm_90, PTX 9.0\n\nscale.cu\n"), "{report}");
+    assert!(
+        report.starts_with(&head) && report.contains("for sm_80, sm_90, PTX of compute_90\n\nscale.cu\n"),
+        "{report}"
+    );
     for arch in ["sm_80", "sm_90"] {
         let line = report.lines().find(|line| line.contains(arch) && !line.contains("CUDA:")).unwrap();
         assert!(line.starts_with("entry_k_5scale_scale::kernel_0  "), "{report}");
@@ -162,4 +165,66 @@ fn a_program_with_kernels_starts_without_a_driver() {
     assert!(!needed.iter().any(|line| line.contains("libcuda")), "{needed:?}");
     let said = text(&mut Command::new(&program));
     assert!(["called: 77\n", "called: 0\n"].contains(&said.as_str()), "with or without a driver: {said}");
+}
+
+/// A wish for one program that stands for nvcc: a script that says this version and dry run, and fails at anything else.
+#[cfg(unix)]
+fn wish_for(folder: &Folder, cuda: Cuda, version: &str, dry_run: &str) -> Wish {
+    use std::os::unix::fs::PermissionsExt;
+
+    let program = folder.0.join("nvcc");
+    let script = format!(
+        "#!/bin/sh\ncase \"$1\" in\n  --version) echo 'Cuda compilation tools, release x, V{version}';;\n  \
+         --dryrun) echo '#$ TOP={dry_run}';;\n  *) echo 'nvcc fatal   : Unsupported gpu architecture' >&2; exit 1;;\nesac\n"
+    );
+    folder.write("nvcc", &script);
+    fs::set_permissions(&program, fs::Permissions::from_mode(0o755)).unwrap();
+    // A child that another test has started just now may hold the file open for writing until it is somebody else.
+    while Command::new(&program).output().is_err_and(|error| error.kind() == std::io::ErrorKind::ExecutableFileBusy) {
+        std::thread::yield_now();
+    }
+    let candidates = vec![Candidate { program, is_named: false }];
+    Wish { cuda, archs: Archs::parse([].into_iter()).unwrap(), obstacle: None, candidates }
+}
+
+#[cfg(unix)]
+#[test]
+fn what_cannot_be_used_is_a_warning_or_an_error() {
+    let toolchain = Toolchain::find(&env::temp_dir(), false).unwrap();
+    let folder = Folder::new("unusable");
+    let top = folder.0.display().to_string();
+    let cases = [
+        ("11.8.89", "/nowhere", "it is version 11.8.89, and 12.0 or later is needed"),
+        ("12.4.131", top.as_str(), "nvcc fatal   : Unsupported gpu architecture"),
+    ];
+    fs::create_dir_all(folder.0.join("lib")).unwrap();
+    folder.write("lib/libcudart_static.a", "");
+    for (version, top, why) in cases {
+        let choice = wish_for(&folder, Cuda::Auto, version, top).fulfil(&toolchain).unwrap();
+        assert!(choice.nvcc.is_none() && choice.reason.ends_with(why), "{}", choice.reason);
+        let warning = choice.warning.map(|warning| warning.to_string()).unwrap_or_default();
+        assert!(warning.starts_with("warning[HD0953]: kernels are compiled for the CPU alone"), "{warning}");
+        assert!(warning.contains(why), "{warning}");
+
+        let mut demanded = wish_for(&folder, Cuda::Required, version, top);
+        let error = demanded.fulfil(&toolchain).map(drop).unwrap_err().to_string();
+        assert!(error.starts_with("error[HD0916]: CUDA is demanded") && error.contains(why), "{error}");
+        demanded.cuda = Cuda::Auto;
+        demanded.candidates[0].is_named = true;
+        let error = demanded.fulfil(&toolchain).map(drop).unwrap_err().to_string();
+        assert!(error.contains("`NVCC` names what cannot be used") && error.contains(why), "{error}");
+    }
+}
+
+#[test]
+fn nothing_installed_is_an_error_only_if_it_was_demanded() {
+    let toolchain = Toolchain::find(&env::temp_dir(), false).unwrap();
+    let archs = Archs::parse([].into_iter()).unwrap();
+    let mut wish = Wish { cuda: Cuda::Auto, archs, obstacle: None, candidates: Vec::new() };
+    assert!(!wish.may_have());
+    let choice = wish.fulfil(&toolchain).unwrap();
+    assert!(choice.warning.is_none() && choice.reason.starts_with("no nvcc in NVCC, CUDA_HOME"), "{}", choice.reason);
+    wish.cuda = Cuda::Required;
+    let error = wish.fulfil(&toolchain).map(drop).unwrap_err().to_string();
+    assert!(error.contains("no nvcc in NVCC, CUDA_HOME") && error.contains("HIDP_CUDA=off"), "{error}");
 }
