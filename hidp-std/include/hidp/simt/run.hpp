@@ -15,13 +15,14 @@ inline void Executor::run_blocks() {
     for (size_t at = waiting.size(); at > 1; --at) std::swap(waiting[at - 1], waiting[random(at)]);
   std::vector<std::unique_ptr<Block>> under_way;
   stopped_ = false;
+  size_t turn = 0;
   while (!stopped_ && (!waiting.empty() || !under_way.empty())) {
     while (under_way.size() < kUnderWay && !waiting.empty()) {
       under_way.push_back(std::make_unique<Block>(waiting.back(), threads_));
       waiting.pop_back();
       start(*under_way.back());
     }
-    const size_t chosen = order_ == Order::kRandom ? random(under_way.size()) : 0;
+    const size_t chosen = order_ == Order::kRandom ? random(under_way.size()) : ++turn % under_way.size();
     if (step(*under_way[chosen])) continue;
     if (stopped_) break;
     give_back(*under_way[chosen]);
