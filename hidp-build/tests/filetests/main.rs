@@ -9,6 +9,7 @@ mod case;
 mod check;
 mod codes;
 mod contents;
+mod device;
 mod diff;
 mod emit;
 mod expectation;
@@ -27,6 +28,7 @@ mod sanitized;
 mod stated;
 mod subject;
 mod suggestion;
+mod wrong_kernels;
 
 use std::panic::catch_unwind;
 use std::sync::Mutex;

@@ -45,18 +45,18 @@ pub(crate) fn isas() -> Vec<Isa> {
     found
 }
 
-fn root() -> PathBuf {
+pub(crate) fn root() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
 }
 
-fn folder() -> PathBuf {
+pub(crate) fn folder() -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run");
     fs::create_dir_all(&folder).expect("a folder for outputs");
     folder
 }
 
 /// FNV-1a, to name outputs after what they are made from.
-fn hash(mut state: u64, bytes: &[u8]) -> u64 {
+pub(crate) fn hash(mut state: u64, bytes: &[u8]) -> u64 {
     for &byte in bytes {
         state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     }
@@ -64,7 +64,7 @@ fn hash(mut state: u64, bytes: &[u8]) -> u64 {
 }
 
 /// A number that changes with any header of the run time.
-fn headers_hash() -> u64 {
+pub(crate) fn headers_hash() -> u64 {
     static HASH: OnceLock<u64> = OnceLock::new();
     *HASH.get_or_init(|| {
         let mut files = Vec::new();
@@ -81,22 +81,26 @@ fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
         let path = entry.expect("a readable folder").path();
         if path.is_dir() {
             collect(&path, files);
-        } else if path.extension().and_then(OsStr::to_str).is_some_and(|e| ["h", "hpp", "cpp"].contains(&e)) {
+        } else if path.extension().and_then(OsStr::to_str).is_some_and(|e| ["h", "hpp", "cuh", "cpp"].contains(&e)) {
             files.push(path);
         }
     }
 }
 
-/// Runs the compiler on `inputs` unless `output` is there.
+/// Runs the compiler on `inputs`, as the product does, unless `output` is there.
 fn build(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
+    compile(output, &[FLAGS, &["-shared", "-fPIC", "-fopenmp"], flags].concat(), inputs)
+}
+
+/// Runs the compiler with these flags on `inputs` unless `output` is there.
+pub(crate) fn compile(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
     if output.is_file() {
         return Ok(());
     }
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     let temporary = output.with_extension("part");
     let result = Command::new(&compiler)
-        .args(FLAGS)
-        .args(["-Wall", "-Wextra", "-Werror", "-shared", "-fPIC", "-fopenmp"])
+        .args(["-Wall", "-Wextra", "-Werror"])
         .args(flags)
         .arg("-I")
         .arg(root().join("hidp-std/include"))
@@ -113,7 +117,7 @@ fn build(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String
     fs::rename(&temporary, output).map_err(|error| error.to_string())
 }
 
-fn open(path: &Path) -> Result<Library, String> {
+pub(crate) fn open(path: &Path) -> Result<Library, String> {
     // SAFETY: initialising our libraries runs nothing but the OpenMP library's start.
     unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map_err(|error| error.to_string())
 }

@@ -1,8 +1,6 @@
 // Kernels in which something is wrong, for the executor to find. Each entry gets two arrays of 64 `int32_t` of which the first is
-// written. What is wrong stands behind it, and nothing else may be found in what stands before an entry's end:
-//   //~ kind     found here, whatever the order of the lanes
-//   //~? kind    found here or at another such place of the entry
-//   //~~ kind    found, in the run time
+// written. Behind what is wrong stands a comment, `~` and the kind of report: whatever the order of the lanes, it must be there.
+// With `~?` it must be there or at another such place of the entry, with `~~` anywhere. Nothing else may be found.
 
 #include <hidp/cuda/target.cuh>
 
@@ -340,12 +338,11 @@ HIDP_GLOBAL(kThreads) shares_too_much(In<int32_t>, Out<int32_t>) {
 }
 ENTRY(shares_too_much) { return run(call, shares_too_much); }
 
-// In line directives are what the reports show.
+}  // namespace
+
+// Not among those above: see the tests.
 HIDP_GLOBAL(kThreads) from_another_file(In<int32_t>, Out<int32_t> y) {
 #line 7 "rows.hdp"
   hidp::store(y, 1);
 }
-
-}  // namespace
-
-ENTRY(from_another_file) { return run(call, from_another_file); }
+HIDP_ENTRY HIDP_SYMBOL(hidp2_from_another_file)(hidp_call *call) { return run(call, from_another_file); }

@@ -40,11 +40,13 @@ class Executor {
 
   // Runs `kernel` in every lane of the grid's blocks of `threads` lanes. Throws `Stopped` where anything was reported.
   void launch(const Grid &grid, uint32_t threads, std::function<void()> kernel) {
+    if (!reports.all().empty()) throw Stopped{};
     kernel_ = std::move(kernel);
     grid_ = grid;
     threads_ = threads;
     ++launch_;
-    idle_ = 0;
+    got_on();
+    work_ = 0;
     run_blocks();
     if (!reports.all().empty()) throw Stopped{};
   }
@@ -93,6 +95,8 @@ class Executor {
 
   // Others may go on here: whoever looks at what they change must not keep them from it.
   void give_way(const Place &place);
+  // Something has changed for which others may wait.
+  void got_on() { idle_ = 0; }
 
   // What the host does with device memory.
   Allocation *found(const void *address, size_t bytes, const Place &here);
@@ -105,7 +109,8 @@ class Executor {
 
  private:
   enum class Order : uint8_t { kForward, kBackward, kRandom };
-  static constexpr uint64_t kMostIdle = uint64_t{1} << 26;
+  static constexpr uint64_t kMostIdle = uint64_t{1} << 22;
+  static constexpr uint64_t kMostWork = uint64_t{1} << 30;
   static constexpr size_t kMostShared = size_t{48} << 10;
 
   uint64_t random(uint64_t below) {
@@ -146,8 +151,9 @@ class Executor {
   Grid grid_ = {};
   uint32_t threads_ = 0;
   uint32_t launch_ = 0;
-  // Relaxed accesses since a lane has got on for sure.
+  // Relaxed accesses since anything has changed; accesses of the launch.
   uint64_t idle_ = 0;
+  uint64_t work_ = 0;
   Lane *lane_ = nullptr;
   bool stopped_ = false;
 };

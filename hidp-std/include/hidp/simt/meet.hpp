@@ -45,7 +45,7 @@ inline void Executor::meet(uint32_t mask, Together what, size_t bytes, bool vote
   }
   meeting.arrived |= own;
   meeting.votes |= vote ? own : 0;
-  idle_ = 0;
+  got_on();
   if (meeting.arrived != mask) return wait(State::kWaitsInWarp);
   complete(warp, me.thread / kWarp * kWarp, meeting);
 }
@@ -100,7 +100,7 @@ inline uint32_t Executor::sync_block(int threads, bool vote, const Place &place)
   else if (block.place.line != place.line)
     fail("divergence", place, text(me) + " is at a barrier of its block while other lanes are at that of " + text(block.place));
   block.votes += vote;
-  idle_ = 0;
+  got_on();
   if (++block.arrived < block.lanes.size()) {
     wait(State::kWaitsInBlock);
     return votes;

@@ -61,9 +61,15 @@ std::remove_const_t<T> load(const Pointer<T> &from, Access access, const Place &
   return value;
 }
 template <class T>
+void put(const Pointer<T> &to, const T &value) {
+  if (std::memcmp(to.address(), &value, sizeof(T)) == 0) return;
+  std::memcpy(to.address(), &value, sizeof(T));
+  running().got_on();
+}
+template <class T>
 void store(const Pointer<T> &to, const T &value, Access access, const Place &here) {
   static_assert(!std::is_const_v<T>, "nothing is written through a place to read from");
-  if (to.touch(access, false, here)) std::memcpy(to.address(), &value, sizeof(T));
+  if (to.touch(access, false, here)) put(to, value);
 }
 
 // Stands for an element where C++ has a reference.
@@ -96,7 +102,7 @@ T update(const Pointer<T> &to, Next next, const Place &here) {
   T before;
   std::memcpy(&before, to.address(), sizeof(T));
   const T after = next(before);
-  std::memcpy(to.address(), &after, sizeof(T));
+  put(to, after);
   return before;
 }
 

@@ -71,7 +71,7 @@ inline void Executor::lane_main() {
   kernel_();
   lane_->state = State::kEnded;
   --lane_->block->left;
-  idle_ = 0;
+  got_on();
   Context::change(lane_->context, scheduler_);
 }
 

@@ -1,0 +1,150 @@
+//! Device code on the host: compiles generated CUDA for the executor of `hidp/simt`, and calls it on devices whose memory is
+//! checked. What the executor reports is an error of the test.
+
+use std::ffi::{CStr, c_char, c_void};
+use std::fs;
+use std::path::PathBuf;
+use std::ptr::null_mut;
+use std::sync::OnceLock;
+
+use hidp_build::compiler::emit::openmp::FLAGS;
+use hidp_sys::{HIDP_FAULT, HIDP_OK, hidp_call, hidp_device, hidp_entry, hidp_fault};
+use libloading::os::unix::Library;
+
+use crate::native::{compile, folder, hash, headers_hash, open};
+
+/// How a call ended that did not go well.
+pub(crate) enum Ended {
+    /// With a fault of the program.
+    Fault(hidp_fault),
+    /// With a defect of the code: what the executor found.
+    Wrong(String),
+}
+
+/// Device code for the executor.
+pub(crate) struct DeviceKernels {
+    library: Library,
+}
+
+/// Everything device code includes, compiled once.
+const HEADER: &str = "#include <hidp/cuda/core.cuh>\n";
+
+/// The product's flags, but that exceptions end calls in which something was found, and that compiling is to be quick.
+fn flags() -> Vec<&'static str> {
+    let kept = FLAGS.iter().copied().filter(|flag| !["-O3", "-fno-exceptions"].contains(flag));
+    kept.chain(["-O1", "-fPIC", "-fopenmp-simd", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt"]).collect()
+}
+
+/// The folder of the header that everything includes first, beside its compiled form.
+fn precompiled() -> Result<PathBuf, String> {
+    static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let make = || {
+        let flags = flags();
+        let key = flags.iter().fold(headers_hash(), |state, flag| hash(state, flag.as_bytes()));
+        let folder = folder().join(format!("simt-{key:016x}"));
+        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+        let header = folder.join("simt.hpp");
+        fs::write(&header, HEADER).map_err(|error| error.to_string())?;
+        compile(&folder.join("simt.hpp.gch"), &[&flags[..], &["-x", "c++-header"]].concat(), &[header])?;
+        Ok(folder)
+    };
+    FOLDER.get_or_init(make).clone()
+}
+
+impl DeviceKernels {
+    /// Compiles a generated file.
+    pub(crate) fn build(stem: &str, cu: &str) -> Result<DeviceKernels, String> {
+        let precompiled = precompiled()?;
+        let precompiled = precompiled.to_string_lossy();
+        let flags = [&flags()[..], &["-shared", "-I", &precompiled, "-include", "simt.hpp", "-x", "c++"]].concat();
+        let key = hash(hash(headers_hash(), cu.as_bytes()), precompiled.as_bytes());
+        let output = folder().join(format!("{stem}-{key:016x}.cu.so"));
+        let source = folder().join(format!("{stem}-{key:016x}.cu"));
+        fs::write(&source, cu).map_err(|error| error.to_string())?;
+        compile(&output, &flags, &[source])?;
+        Ok(DeviceKernels { library: open(&output)? })
+    }
+
+    /// A new device: the seed says in which order blocks and lanes run.
+    pub(crate) fn device(&self, seed: u64, multiprocessors: i32) -> Device<'_> {
+        type New = unsafe extern "C" fn(u64, i32) -> *mut hidp_device;
+        // SAFETY: the header defines the function with this type; any numbers are allowed.
+        let device = unsafe { self.symbol::<New>(b"hidp_simt_new")(seed, multiprocessors) };
+        Device { kernels: self, device }
+    }
+
+    /// # Safety
+    /// The symbol has this type.
+    unsafe fn symbol<T: Copy>(&self, name: &[u8]) -> T {
+        // SAFETY: the caller's promise.
+        let found = unsafe { self.library.get::<T>(name) };
+        *found.unwrap_or_else(|error| panic!("{}: {error}", String::from_utf8_lossy(name)))
+    }
+}
+
+/// A device with memory of its own.
+pub(crate) struct Device<'k> {
+    kernels: &'k DeviceKernels,
+    device: *mut hidp_device,
+}
+
+impl Device<'_> {
+    /// Memory that nobody has written yet.
+    pub(crate) fn take(&self, bytes: usize) -> *mut c_void {
+        // SAFETY: the device is alive, its functions are set.
+        unsafe { (*self.device).take.expect("not null")((*self.device).state, bytes) }
+    }
+
+    /// # Safety
+    /// `from` is readable for so many bytes.
+    pub(crate) unsafe fn copy_in(&self, to: *mut c_void, from: *const c_void, bytes: usize) {
+        type Copy = unsafe extern "C" fn(*mut hidp_device, *mut c_void, *const c_void, usize);
+        // SAFETY: the header defines the function with this type; the rest is the caller's promise.
+        unsafe { self.kernels.symbol::<Copy>(b"hidp_simt_copy_in")(self.device, to, from, bytes) };
+    }
+
+    /// # Safety
+    /// `to` is writable for so many bytes.
+    pub(crate) unsafe fn copy_out(&self, to: *mut c_void, from: *const c_void, bytes: usize) {
+        type Copy = unsafe extern "C" fn(*mut hidp_device, *mut c_void, *const c_void, usize);
+        // SAFETY: the header defines the function with this type; the rest is the caller's promise.
+        unsafe { self.kernels.symbol::<Copy>(b"hidp_simt_copy_out")(self.device, to, from, bytes) };
+    }
+
+    /// Calls `<symbol>_simt`.
+    ///
+    /// # Safety
+    /// `params` and `dims` are what the entry expects: device addresses of arrays, host addresses of scalars.
+    pub(crate) unsafe fn call(&self, symbol: &str, params: &[*mut c_void], dims: &[i64]) -> Result<(), Ended> {
+        type Call = unsafe extern "C" fn(*mut hidp_device, hidp_entry, *mut hidp_call) -> i32;
+        let fault = hidp_fault { site: u32::MAX, count: 0, values: [0; 4] };
+        let (params, dims) = (params.as_ptr(), dims.as_ptr());
+        let mut call = hidp_call { context: null_mut(), device: self.device, params, dims, fault };
+        // SAFETY: every symbol of this form is an entry; the rest is the caller's promise.
+        let result = unsafe {
+            let entry = self.kernels.symbol::<hidp_entry>(format!("{symbol}_simt").as_bytes());
+            self.kernels.symbol::<Call>(b"hidp_simt_call")(self.device, entry, &raw mut call)
+        };
+        match self.reports() {
+            reports if !reports.is_empty() => Err(Ended::Wrong(reports)),
+            _ if result == HIDP_OK as i32 => Ok(()),
+            _ if result == HIDP_FAULT as i32 => Err(Ended::Fault(call.fault)),
+            _ => Err(Ended::Wrong(format!("ended with {result}, error {}", call.fault.values[0]))),
+        }
+    }
+
+    /// A line for each thing that was wrong.
+    pub(crate) fn reports(&self) -> String {
+        type Reports = unsafe extern "C" fn(*mut hidp_device) -> *const c_char;
+        // SAFETY: the header defines the function with this type; it returns a string that lives long enough.
+        let text = unsafe { CStr::from_ptr(self.kernels.symbol::<Reports>(b"hidp_simt_reports")(self.device)) };
+        text.to_string_lossy().into_owned()
+    }
+}
+
+impl Drop for Device<'_> {
+    fn drop(&mut self) {
+        // SAFETY: the header defines the function with this type; nothing uses the device any more.
+        unsafe { self.kernels.symbol::<unsafe extern "C" fn(*mut hidp_device)>(b"hidp_simt_free")(self.device) };
+    }
+}
