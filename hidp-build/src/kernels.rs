@@ -69,6 +69,7 @@ pub(crate) fn compile(
         files: &cuda,
         include: work.include,
         root: &cargo.root,
+        strict: false,
     });
     // nvcc takes longest: it begins.
     let cuda_units: Vec<_> = cuda_job.iter().flat_map(nvcc::units).collect();

@@ -5,13 +5,13 @@ mod kernel_name;
 mod places;
 mod probe;
 mod ptxas;
+mod tool;
 mod unit;
 
 use std::env;
-use std::path::PathBuf;
-use std::process::Command;
 
 pub use ptxas::{Kernel, kernels, table};
+pub use tool::Checker;
 
 pub(crate) use arch::Archs;
 use places::Candidate;
@@ -20,7 +20,7 @@ pub(crate) use unit::{Job, KERNELS, report, units};
 
 use crate::cargo::{self, Cargo};
 use crate::compiler::diag::Code;
-use crate::report::{Error, Problem};
+use crate::report::Problem;
 use crate::toolchain::Toolchain;
 
 /// Whether kernels are compiled for NVIDIA GPUs too. The environment variable `HIDP_CUDA` (`auto`, `off`, `required`) goes before
@@ -160,19 +160,6 @@ fn missing(reason: &str) -> Problem {
          a Python package: `pip install nvidia-cuda-nvcc nvidia-cuda-crt nvidia-nvvm nvidia-cuda-runtime nvidia-cuda-cccl`\n\
          (one version for all), or build for the CPU alone: `HIDP_CUDA=off`",
     )
-}
-
-/// nvcc as a build would take it, for tools and tests: with the flags of generated code, the default architecture and the run
-/// time's headers in these folders. `None` where there is none.
-///
-/// # Errors
-///
-/// There is no C++ compiler, or `NVCC` names something that cannot be used.
-pub fn command(include: &[PathBuf]) -> Result<Option<Command>, Error> {
-    let cargo = Cargo::read(Some(&env::temp_dir()))?;
-    let toolchain = Toolchain::find(&cargo.out_dir, false)?;
-    let choice = Wish::read(Cuda::Auto, &[], &cargo)?.fulfil(&toolchain)?;
-    Ok(choice.nvcc.map(|nvcc| nvcc.command(include)))
 }
 
 #[cfg(test)]

@@ -39,10 +39,7 @@ pub(crate) struct Compiled {
 pub(crate) fn compile(out_dir: &Path, library: &str, units: &[&dyn Unit]) -> Compiled {
     let mut compiled = Compiled::default();
     let mut failures = BTreeMap::new();
-    let results = workers::run_all(units, |unit| {
-        let object = unit.object();
-        object.update(|| unit.compile(&object))
-    });
+    let results = workers::run_all(units, |&unit| update(unit));
     for (unit, result) in units.iter().zip(results) {
         match result {
             Ok(Updated { made, headers }) => {
@@ -61,6 +58,12 @@ pub(crate) fn compile(out_dir: &Path, library: &str, units: &[&dyn Unit]) -> Com
         compiled.problems.extend(archive(out_dir, library, &objects, compiled.made > 0).err());
     }
     compiled
+}
+
+/// Brings one object up to date.
+pub(crate) fn update(unit: &dyn Unit) -> Result<Updated, Problem> {
+    let object = unit.object();
+    object.update(|| unit.compile(&object))
 }
 
 /// Makes the static library, if an object is new or the objects are others than before.
@@ -95,11 +98,11 @@ pub(crate) struct Object<'a> {
 }
 
 /// What became of an object.
-struct Updated {
+pub(crate) struct Updated {
     /// Whether it had to be compiled.
-    made: bool,
+    pub(crate) made: bool,
     /// The files that it is made from, but those in `out_dir`.
-    headers: Vec<PathBuf>,
+    pub(crate) headers: Vec<PathBuf>,
 }
 
 impl Object<'_> {

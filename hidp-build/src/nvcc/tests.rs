@@ -1,7 +1,8 @@
 //! What nvcc is asked for, and, where it is, a file on its way to a program that starts without a driver.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use super::*;
 use crate::objects::{self, Compiled, Unit};
@@ -97,7 +98,7 @@ fn compile(nvcc: &Nvcc, folder: &Path) -> (Compiled, String) {
     let out_dir = folder.join("out");
     let abi = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hidp-sys/include");
     let (files, include) = (["scale.cu".to_owned()], [abi]);
-    let job = Job { nvcc, out_dir: &out_dir, files: &files, include: &include, root: folder };
+    let job = Job { nvcc, out_dir: &out_dir, files: &files, include: &include, root: folder, strict: false };
     let units: Vec<_> = units(&job).collect();
     let compiled = objects::compile(&out_dir, "scale", &units.iter().map(|unit| unit as &dyn Unit).collect::<Vec<_>>());
     (compiled, report(&job))

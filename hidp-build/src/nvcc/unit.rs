@@ -31,6 +31,8 @@ pub(crate) struct Job<'a> {
     pub(crate) include: &'a [PathBuf],
     /// Native headers are relative to this folder. System headers are not looked for there, whatever lies in it.
     pub(crate) root: &'a Path,
+    /// Whether warnings are errors.
+    pub(crate) strict: bool,
 }
 
 /// The objects to make.
@@ -48,7 +50,8 @@ impl CudaUnit<'_> {
     fn command(&self) -> Command {
         let mut command = self.job.nvcc.command(self.job.include);
         // Line tables only, as for the CPU.
-        command.args(["-w", "-Xptxas=-v", "-Xcompiler=-g1"]);
+        command.args(["-Xptxas=-v", "-Xcompiler=-g1"]);
+        command.arg(if self.job.strict { "-Werror=all-warnings" } else { "-w" });
         // What nvcc hands on goes through a shell.
         command.arg("-Xcompiler=-iquote").arg(format!("-Xcompiler=\"{}\"", whole(self.job.root)));
         command
@@ -96,9 +99,11 @@ pub(crate) fn report(job: &Job<'_>) -> String {
     let Nvcc { version, program, archs, host, .. } = job.nvcc;
     let host = host.to_string_lossy();
     let head = format!("CUDA: nvcc {version} (`{}`, host compiler `{host}`) for {archs}\n", program.display());
-    let files = units(job).map(|unit| {
-        let said = fs::read_to_string(unit.object().path(SAID)).unwrap_or_default();
-        format!("\n{}\n{}", unit.file, table(&kernels(&said)))
-    });
+    let files = units(job).map(|unit| format!("\n{}\n{}", unit.file, table(&kernels(&said_of(&unit)))));
     head + &files.collect::<String>()
+}
+
+/// What nvcc said when it compiled the file.
+pub(super) fn said_of(unit: &CudaUnit<'_>) -> String {
+    fs::read_to_string(unit.object().path(SAID)).unwrap_or_default()
 }

@@ -18,6 +18,7 @@ mod fuse;
 mod maker;
 mod memory;
 mod native;
+mod nvcc;
 mod parse;
 mod random;
 mod random_native;

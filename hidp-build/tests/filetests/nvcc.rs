@@ -1,0 +1,61 @@
+//! The real CUDA compiler for cases that are printed as CUDA. `cargo xtask test` installs one; elsewhere cases say that they were not
+//! compiled.
+
+use std::env;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
+
+use hidp_build::nvcc::{Checker, table};
+
+/// Architecture that cases are compiled for.
+const ARCH: &str = "sm_90";
+
+/// Whether nvcc takes the text without a warning, and every kernel with the registers that there are. The name is unique among all
+/// cases. What did not change since the last run is not compiled again.
+pub(crate) fn compiles(name: &str, text: &str) -> Result<(), String> {
+    let Some(checker) = checker() else {
+        println!("{name}: not compiled: no nvcc (`cargo xtask test` installs one)");
+        return Ok(());
+    };
+    let kernels = checker.check(&format!("{name}.cu"), text).map_err(|error| error.to_string())?;
+    if kernels.is_empty() {
+        return Err("no kernel was compiled".into());
+    }
+    let spilled: Vec<_> = kernels.into_iter().filter(|kernel| kernel.spilled > 0).collect();
+    if spilled.is_empty() { Ok(()) } else { Err(format!("kernels spill registers:\n{}", table(&spilled))) }
+}
+
+fn checker() -> Option<&'static Checker> {
+    static CHECKER: OnceLock<Option<Checker>> = OnceLock::new();
+    let found = CHECKER.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let include = ["hidp-std/include", "hidp-sys/include"].map(|folder| root.join(folder));
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("nvcc");
+        Checker::find(&[ARCH], &include, &folder).unwrap_or_else(|error| panic!("{error}"))
+    });
+    assert!(found.is_some() || env::var_os("HIDP_TEST_NVCC").is_none(), "no nvcc, and HIDP_TEST_NVCC is set");
+    found.as_ref()
+}
+
+#[test]
+fn a_kernel_that_spills_is_found() {
+    let kernel = |registers: usize| {
+        format!(
+            "__global__ void __launch_bounds__(1024) k(const double *a, double *b, int n) {{\n  double v[{registers}];\n\
+             #pragma unroll\n  for (int j = 0; j < {registers}; ++j) v[j] = a[j * 1024 + threadIdx.x];\n  \
+             for (int k = 0; k < n; ++k) {{\n#pragma unroll\n    \
+             for (int j = 0; j < {registers}; ++j) v[j] = v[j] * v[(j + 7) % {registers}] + k;\n  }}\n#pragma unroll\n  \
+             for (int j = 0; j < {registers}; ++j) b[j * 1024 + threadIdx.x] = v[j];\n}}\n"
+        )
+    };
+    if checker().is_none() {
+        println!("skipped: no nvcc (`cargo xtask test` installs one)");
+        return;
+    }
+    assert_eq!(compiles("spill_none", &kernel(8)), Ok(()));
+    let error = compiles("spill_many", &kernel(64)).unwrap_err();
+    assert!(error.starts_with("kernels spill registers:\nkernel ") && error.contains("\nk "), "{error}");
+    let error = compiles("spill_warning", "__global__ void k(float *p) { int unused; *p = 1; }\n").unwrap_err();
+    assert!(error.contains("\"unused\" was declared but never referenced"), "{error}");
+    assert_eq!(compiles("spill_empty", "").unwrap_err(), "no kernel was compiled");
+}
