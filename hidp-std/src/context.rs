@@ -209,14 +209,14 @@ impl fmt::Display for Reason {
             return Ok(());
         };
         if rule.conditions.is_empty() {
-            return f.write_str("otherwise");
+            return write!(f, "otherwise{}", rule.settings);
         }
         for (at, condition) in rule.conditions.iter().enumerate() {
             let (name, value) = (self.measures[condition.measure].name, self.values[condition.measure]);
             let and = if at == 0 { "" } else { " and " };
             write!(f, "{and}{name} = {value} {} {}", if condition.least { ">=" } else { "<" }, condition.bound)?;
         }
-        Ok(())
+        rule.settings.fmt(f)
     }
 }
 

@@ -45,6 +45,14 @@ typedef struct hidp_device {
   void (*give_pinned)(void *state, void *block);
 } hidp_device;
 
+/* What a tuner may vary from call to call; 0 stands for what is usual. */
+typedef struct hidp_tunables {
+  int64_t threads;      /* workers at most */
+  int64_t thread_work;  /* element operations that a worker should have before it is started */
+  int64_t segment_work; /* elements of segments that a worker takes at once */
+  int64_t team_segment; /* elements of a segment that is worth all workers */
+} hidp_tunables;
+
 /* Arguments of one call of one entry. */
 typedef struct hidp_call {
   hidp_context *context;
@@ -56,6 +64,7 @@ typedef struct hidp_call {
   const int64_t *dims; /* in the order of first appearance in the header */
   /* Set when the entry returns HIDP_FAULT. With HIDP_DEVICE_ERROR, `values[0]` is the cudaError_t. */
   hidp_fault fault;
+  hidp_tunables tunables;
 } hidp_call;
 
 /* HIDP_DEVICE_ERROR: the device or its driver failed; nothing is known about what the entry wrote. */

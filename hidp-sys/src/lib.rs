@@ -8,5 +8,10 @@ mod bindings;
 
 pub use bindings::*;
 
+impl hidp_tunables {
+    /// Everything as usual.
+    pub const USUAL: Self = Self { threads: 0, thread_work: 0, segment_work: 0, team_segment: 0 };
+}
+
 #[cfg(test)]
 mod tests;

@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 use hidp_build::compiler::emit::openmp::{self, FLAGS, Options};
 use hidp_build::compiler::source::SourceMap;
-use hidp_sys::{HIDP_FAULT, hidp_call, hidp_context, hidp_entry, hidp_fault};
+use hidp_sys::{HIDP_FAULT, hidp_call, hidp_context, hidp_entry, hidp_fault, hidp_tunables};
 use libloading::Library;
 
 use crate::units;
@@ -164,12 +164,14 @@ impl Context<'_> {
     pub(crate) fn call(&self, name: &str, params: &[*mut c_void], dims: &[i64]) -> Result<(), hidp_fault> {
         let entry: hidp_entry = self.module.symbol(&format!("hidp2_t_{name}_p_base"));
         let fault = hidp_fault { site: u32::MAX, count: 0, values: [0; 4] };
+        let tunables = hidp_tunables::USUAL;
         let mut call = hidp_call {
             context: self.context,
             device: std::ptr::null(),
             params: params.as_ptr(),
             dims: dims.as_ptr(),
             fault,
+            tunables,
         };
         // SAFETY: tests pass arrays of the lengths that the entry expects.
         let result = unsafe { entry.expect("not null")(&raw mut call) };

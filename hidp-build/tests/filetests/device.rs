@@ -8,7 +8,7 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 
 use hidp_build::compiler::emit::openmp::FLAGS;
-use hidp_sys::{HIDP_FAULT, HIDP_OK, hidp_call, hidp_device, hidp_entry, hidp_fault};
+use hidp_sys::{HIDP_FAULT, HIDP_OK, hidp_call, hidp_device, hidp_entry, hidp_fault, hidp_tunables};
 use libloading::os::unix::Library;
 
 use crate::native::{compile, folder, hash, headers_hash, open};
@@ -119,7 +119,8 @@ impl Device<'_> {
         type Call = unsafe extern "C" fn(*mut hidp_device, hidp_entry, *mut hidp_call) -> i32;
         let fault = hidp_fault { site: u32::MAX, count: 0, values: [0; 4] };
         let (params, dims) = (params.as_ptr(), dims.as_ptr());
-        let mut call = hidp_call { context: null_mut(), device: self.device, params, dims, fault };
+        let mut call =
+            hidp_call { context: null_mut(), device: self.device, params, dims, fault, tunables: hidp_tunables::USUAL };
         // SAFETY: every symbol of this form is an entry; the rest is the caller's promise.
         let result = unsafe {
             let entry = self.kernels.symbol::<hidp_entry>(format!("{symbol}_simt").as_bytes());

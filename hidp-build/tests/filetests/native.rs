@@ -1,6 +1,6 @@
 //! Compiles generated C++ with the real compiler, as the product does, and calls it through the ABI.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::ffi::{OsStr, c_void};
 use std::fs;
@@ -10,7 +10,7 @@ use std::rc::Rc;
 use std::sync::OnceLock;
 
 use hidp_build::compiler::emit::openmp::FLAGS;
-use hidp_sys::{HIDP_OK, hidp_call, hidp_context, hidp_entry, hidp_fault};
+use hidp_sys::{HIDP_OK, hidp_call, hidp_context, hidp_entry, hidp_fault, hidp_tunables};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
 use crate::sanitized;
@@ -138,7 +138,10 @@ fn core() -> &'static Library {
 }
 
 /// Threads and pool for calls.
-pub(crate) struct Context(*mut hidp_context);
+pub(crate) struct Context(*mut hidp_context, Cell<hidp_tunables>);
+
+/// Settings that no tuner would choose: everything that can be shared out differently is.
+const ODD: hidp_tunables = hidp_tunables { threads: 2, thread_work: 7, segment_work: 5, team_segment: 3 };
 
 thread_local! {
     /// One for each number of threads: their pools hand out memory that holds what calls before left in it.
@@ -150,15 +153,27 @@ impl Context {
     pub(crate) fn with<T>(threads: u32, with: impl FnOnce(&Context) -> T) -> T {
         let new = || Rc::new(Context::new(threads));
         let context = CONTEXTS.with_borrow_mut(|contexts| Rc::clone(contexts.entry(threads).or_insert_with(new)));
+        context.1.set(hidp_tunables::USUAL);
         with(&context)
+    }
+
+    /// Runs `with` a context of three threads whose calls have odd settings.
+    pub(crate) fn oddly<T>(with: impl FnOnce(&Context) -> T) -> T {
+        Context::with(3, |context| {
+            context.1.set(ODD);
+            with(context)
+        })
     }
 
     fn new(threads: u32) -> Context {
         // SAFETY: the symbol has this type, and any number is allowed.
-        Context(unsafe {
-            let new = core().get::<unsafe extern "C" fn(u32) -> *mut hidp_context>(b"hidp2_context_new");
-            new.expect("the core's symbol")(threads)
-        })
+        Context(
+            unsafe {
+                let new = core().get::<unsafe extern "C" fn(u32) -> *mut hidp_context>(b"hidp2_context_new");
+                new.expect("the core's symbol")(threads)
+            },
+            Cell::new(hidp_tunables::USUAL),
+        )
     }
 }
 
@@ -218,12 +233,14 @@ impl Kernels {
         let entry = unsafe { self.library.get::<hidp_entry>(name.as_bytes()) };
         let entry = entry.unwrap_or_else(|error| panic!("{name}: {error}")).expect("not null");
         let fault = hidp_fault { site: u32::MAX, count: 0, values: [0; 4] };
+        let tunables = context.1.get();
         let mut call = hidp_call {
             context: context.0,
             device: std::ptr::null(),
             params: params.as_ptr(),
             dims: dims.as_ptr(),
             fault,
+            tunables,
         };
         // SAFETY: the caller's promise.
         let result = unsafe { entry(&raw mut call) };

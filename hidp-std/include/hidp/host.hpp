@@ -13,7 +13,10 @@ HIDP_NAMESPACE_BEGIN
 
 class Host {
  public:
-  explicit Host(hidp_call *call) : context(call->context), call_(call) {}
+  explicit Host(hidp_call *call)
+      : context(call->context), tunables(call->tunables), workers_(hidp2_context_threads(context)), call_(call) {
+    if (tunables.threads > 0 && tunables.threads < workers_) workers_ = tunables.threads;
+  }
   __attribute__((noinline)) ~Host() {
     for (Page *page = &first_; page != nullptr;) {
       for (size_t at = 0; at < page->used; ++at) hidp2_pool_give(context, page->blocks[at]);
@@ -26,10 +29,11 @@ class Host {
   Host &operator=(const Host &) = delete;
 
   hidp_context *const context;
+  const hidp_tunables tunables;
   Trap trap;
 
   // How many workers a launch may use.
-  int64_t workers() const { return hidp2_context_threads(context); }
+  int64_t workers() const { return workers_; }
 
   template <class T>
   T *param(int number) const {
@@ -108,6 +112,7 @@ class Host {
     return block;
   }
 
+  int64_t workers_;
   hidp_call *call_;
   Page first_;
   bool busy_ = false;

@@ -68,7 +68,8 @@ inline void run_part(Worker &worker, FirstFault &first, int64_t part, int64_t be
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 inline int64_t threads_worth(const Host &host, int64_t parts, int64_t work) {
-  const int64_t worth = work / kWorkPerThread;
+  const int64_t each = host.tunables.thread_work;
+  const int64_t worth = work / (each > 0 ? each : kWorkPerThread);
   const int64_t threads = smaller(smaller(host.workers(), parts), worth);
   return threads < 1 ? 1 : threads;
 }

@@ -6,7 +6,7 @@ use hidp_sys::{HIDP_OK, hidp_call, hidp_fault};
 
 use super::args::Arg;
 use super::bind::bind;
-use super::choose::choose;
+use super::choose::{Choice, choose};
 use super::entry::Entry;
 use crate::{Context, Error, Fault, LastRun};
 
@@ -24,7 +24,7 @@ pub unsafe fn call<const N: usize, const D: usize>(
     let params = args.each_ref().map(|arg| arg.address);
     bind(entry, &args, &mut dims)?;
     // SAFETY: the caller's promise; the dimensions are bound and agree with the shapes.
-    unsafe { run(cx, entry, &args, &params, &dims) }
+    unsafe { run(cx, entry, choose(cx, entry, &args, &dims)?, &params, &dims) }
 }
 
 /// A call whose entry is known only while the program runs.
@@ -54,11 +54,19 @@ impl<'a> Dynamic<'a> {
     pub(crate) fn measures(&self) -> [i64; super::entry::MOST_MEASURES] {
         super::choose::measure(self.entry, &self.args, &self.dims)
     }
+    /// Runs version number `version` with these settings.
+    ///
     /// # Safety
     /// As [`call`].
-    pub(crate) unsafe fn run(&self, cx: &Context) -> Result<(), Error> {
+    pub(crate) unsafe fn run_as(
+        &self,
+        cx: &Context,
+        version: usize,
+        settings: super::entry::Settings,
+    ) -> Result<(), Error> {
+        let choice = super::choose::forced(cx, self.entry, version, settings)?;
         // SAFETY: the caller's promise; `new` bound the dimensions.
-        unsafe { run(cx, self.entry, &self.args, &self.params, &self.dims) }
+        unsafe { run(cx, self.entry, choice, &self.params, &self.dims) }
     }
 }
 
@@ -78,17 +86,17 @@ pub(crate) fn shape_of(entry: &Entry, param: usize, args: &[Arg<'_>], dims: &[i6
 unsafe fn run(
     cx: &Context,
     entry: &'static Entry,
-    args: &[Arg<'_>],
+    choice: Choice,
     params: &[*mut c_void],
     dims: &[i64],
 ) -> Result<(), Error> {
-    let choice = choose(cx, entry, args, dims)?;
     let mut call = hidp_call {
         context: cx.raw(),
         device: std::ptr::null(),
         params: params.as_ptr(),
         dims: dims.as_ptr(),
         fault: hidp_fault { site: 0, count: 0, values: [0; 4] },
+        tunables: choice.settings.raw(),
     };
     // SAFETY: the caller's promise. This machine has the instruction set: `choose` saw to it.
     let status = unsafe { (choice.code.function)(&raw mut call) };
@@ -96,7 +104,7 @@ unsafe fn run(
         entry: entry.name,
         plan: choice.version.plan,
         isa: choice.code.isa,
-        threads: cx.threads(),
+        threads: choice.settings.threads(cx.threads()),
         why: choice.why,
     });
     if status == HIDP_OK as i32 { Ok(()) } else { Err(Error::Fault(Fault::new(entry, call.fault))) }

@@ -1,7 +1,7 @@
 //! Which version of an entry a call runs.
 
 use super::args::Arg;
-use super::entry::{Code, Condition, Entry, MOST_MEASURES, Op, Rule, Version};
+use super::entry::{Code, Condition, Entry, MOST_MEASURES, Op, Rule, Settings, Version};
 use super::extent::{Evaluator, Extent};
 use crate::error::{IsaNames, PlanNames};
 use crate::tuning::tuned;
@@ -11,6 +11,7 @@ use crate::{Context, Error, Isa, Reason, Why};
 pub(super) struct Choice {
     pub(super) version: &'static Version,
     pub(super) code: &'static Code,
+    pub(super) settings: Settings,
     pub(super) why: Why,
 }
 
@@ -20,21 +21,35 @@ pub(super) fn choose(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims
         let Some(version) = entry.versions.iter().find(|version| version.plan == plan) else {
             return Err(Error::UnknownPlan { entry: entry.name, plan: plan.into(), plans: PlanNames(entry.versions) });
         };
-        return with_code(cx, entry, version, Why::ForcedPlan);
+        return with_code(cx, entry, version, Settings::USUAL, Why::ForcedPlan);
     }
-    let (version, why) = preferred(cx, entry, args, dims);
+    let (version, settings, why) = preferred(cx, entry, args, dims);
     let Some(version) = version else {
         return Err(Error::UnknownPlan { entry: entry.name, plan: "".into(), plans: PlanNames(entry.versions) });
     };
-    with_code(cx, entry, version, if cx.isa_forced() { Why::ForcedIsa } else { why })
+    with_code(cx, entry, version, settings, if cx.isa_forced() { Why::ForcedIsa } else { why })
+}
+
+/// A version and settings that a tool asks for.
+#[cfg(feature = "tune")]
+pub(super) fn forced(cx: &Context, entry: &'static Entry, version: usize, settings: Settings) -> Result<Choice, Error> {
+    match entry.versions.get(version) {
+        Some(version) => with_code(cx, entry, version, settings, Why::ForcedPlan),
+        None => Err(Error::UnknownPlan { entry: entry.name, plan: "".into(), plans: PlanNames(entry.versions) }),
+    }
 }
 
 /// What the rules say. A version that cannot run here is never chosen.
-fn preferred(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims: &[i64]) -> (Option<&'static Version>, Why) {
+fn preferred(
+    cx: &Context,
+    entry: &'static Entry,
+    args: &[Arg<'_>],
+    dims: &[i64],
+) -> (Option<&'static Version>, Settings, Why) {
     let tuned = tuned(cx, entry);
     let rules: &'static [Rule] = tuned.map_or(entry.dispatch.rules, |tuned| &tuned.rules);
     if rules.is_empty() {
-        return (entry.versions.first(), Why::Preferred);
+        return (entry.versions.first(), Settings::USUAL, Why::Preferred);
     }
     let values = measure(entry, args, dims);
     let decides = |rule: &&Rule| {
@@ -43,7 +58,8 @@ fn preferred(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims: &[i64]
     };
     let rule = rules.iter().find(decides);
     let version = entry.versions.get(rule.map_or(0, |rule| rule.version));
-    (version, Why::Rule(Reason { measures: entry.dispatch.measures, rule, values, tuned: tuned.is_some() }))
+    let settings = rule.map_or(Settings::USUAL, |rule| rule.settings);
+    (version, settings, Why::Rule(Reason { measures: entry.dispatch.measures, rule, values, tuned: tuned.is_some() }))
 }
 
 /// Values of the entry's measures; -1 for those that these shapes do not give.
@@ -95,9 +111,15 @@ fn eligible(cx: &Context, version: &'static Version) -> Option<&'static Code> {
     version.code.cpu().iter().find(|code| fits(code.isa))
 }
 
-fn with_code(cx: &Context, entry: &'static Entry, version: &'static Version, why: Why) -> Result<Choice, Error> {
+fn with_code(
+    cx: &Context,
+    entry: &'static Entry,
+    version: &'static Version,
+    settings: Settings,
+    why: Why,
+) -> Result<Choice, Error> {
     match eligible(cx, version) {
-        Some(code) => Ok(Choice { version, code, why }),
+        Some(code) => Ok(Choice { version, code, settings, why }),
         None => {
             let compiled = IsaNames(version.code.cpu());
             Err(Error::NoCode { entry: entry.name, plan: version.plan, isa: cx.isa(), compiled })
@@ -128,11 +150,12 @@ mod tests {
                 source: "",
                 toolchain: "",
                 records: &[],
+                tunables: &[],
                 measures: &[
                     Measure { name: "parallel", program: &[Op::Dim(0)] },
                     Measure { name: "inner", program: &[Op::Dim(1), Op::Dim(0), Op::Div] },
                 ],
-                rules: &[Rule { conditions: &[FEW, LONG], version: 1 }],
+                rules: &[Rule { conditions: &[FEW, LONG], version: 1, settings: Settings::USUAL }],
             },
             sites: &[],
         }

@@ -35,6 +35,59 @@ pub struct Dispatch {
     pub rules: &'static [Rule],
     /// Rules that were measured: they go before `rules` on the devices that they are for.
     pub records: &'static [Record],
+    /// What a tuner may vary from call to call, with the values worth trying.
+    pub tunables: &'static [Tunable],
+}
+
+/// A number that a tuner may vary from call to call.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Tunable {
+    /// One of [`Settings::NAMES`].
+    pub name: &'static str,
+    /// The values worth trying.
+    pub domain: &'static [u32],
+}
+
+/// What a call runs with besides its version; 0 stands for what is usual.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Settings([i64; Settings::NAMES.len()]);
+
+impl Settings {
+    /// Everything as usual.
+    pub const USUAL: Settings = Settings([0; Self::NAMES.len()]);
+    /// What can be set: workers at most, element operations that a worker should have before it is started, elements of segments
+    /// that a worker takes at once, elements of a segment that is worth all workers.
+    pub const NAMES: [&'static str; 4] = ["threads", "thread_work", "segment_work", "team_segment"];
+
+    /// With this value; `None` if nothing is called so, or the value is impossible.
+    #[must_use]
+    pub fn with(mut self, name: &str, value: i64) -> Option<Settings> {
+        let at = Self::NAMES.iter().position(|known| *known == name)?;
+        (1..=1 << 40).contains(&value).then(|| self.0[at] = value)?;
+        Some(self)
+    }
+    /// What is not as usual.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, i64)> {
+        Self::NAMES.into_iter().zip(self.0).filter(|(_, value)| *value != 0)
+    }
+    /// How many threads a call may use of so many.
+    pub(crate) fn threads(&self, all: u32) -> u32 {
+        u32::try_from(self.0[0]).map_or(all, |most| if most == 0 { all } else { all.min(most) })
+    }
+    pub(crate) fn raw(self) -> hidp_sys::hidp_tunables {
+        let [threads, thread_work, segment_work, team_segment] = self.0;
+        hidp_sys::hidp_tunables { threads, thread_work, segment_work, team_segment }
+    }
+}
+
+/// ` with threads = 1, thread_work = 4096`; nothing where everything is as usual.
+impl fmt::Display for Settings {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (at, (name, value)) in self.iter().enumerate() {
+            write!(f, "{} {name} = {value}", if at == 0 { " with" } else { "," })?;
+        }
+        Ok(())
+    }
 }
 
 /// Rules that were measured on a device.
@@ -60,7 +113,8 @@ pub struct Record {
 
 impl Dispatch {
     /// Always the first version.
-    pub const NONE: Dispatch = Dispatch { source: "", toolchain: "", measures: &[], rules: &[], records: &[] };
+    pub const NONE: Dispatch =
+        Dispatch { source: "", toolchain: "", measures: &[], rules: &[], records: &[], tunables: &[] };
 }
 
 /// Measures that an entry has at most.
@@ -82,6 +136,8 @@ pub struct Rule {
     pub conditions: &'static [Condition],
     /// Position among the versions.
     pub version: usize,
+    /// What it runs with.
+    pub settings: Settings,
 }
 
 /// A comparison of a measure with a bound.

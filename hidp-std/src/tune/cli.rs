@@ -15,6 +15,8 @@ measures the versions of entries and writes tuning records
   --isa NAME       instruction set to tune for (the best)
   --file PATH      records (hidp-tune.toml)
   --report PATH    report (hidp-tune.html)
+  --table PATH     table of all points in Markdown
+  --inputs         only registered inputs, where there are any
   --fresh          do not go on where an interrupted run stopped
 ";
 
@@ -22,12 +24,17 @@ impl Tuner {
     /// Tunes as the command line says.
     #[must_use]
     pub fn main(self) -> ExitCode {
-        let args: Vec<String> = std::env::args().skip(1).collect();
+        self.main_with(&std::env::args().skip(1).collect::<Vec<_>>())
+    }
+
+    /// Tunes as these arguments say.
+    #[must_use]
+    pub fn main_with(self, args: &[String]) -> ExitCode {
         if args.iter().any(|arg| arg == "--help" || arg == "-h") {
             print!("{USAGE}");
             return ExitCode::SUCCESS;
         }
-        match self.with_args(&args).and_then(|tuner| tuner.run()) {
+        match self.with_args(args).and_then(|tuner| tuner.run()) {
             Ok(_) => ExitCode::SUCCESS,
             Err(error) => {
                 eprintln!("error: {error}");
@@ -50,6 +57,8 @@ impl Tuner {
                 }
                 "--file" => self.file = value()?.into(),
                 "--report" => self.report = value()?.into(),
+                "--table" => self.table = Some(value()?.into()),
+                "--inputs" => self.sweeps = false,
                 "--fresh" => self.fresh = true,
                 flag if flag.starts_with('-') => return Err(format!("there is no option `{flag}`\n\n{USAGE}")),
                 name => self.only = Some(name.into()),

@@ -12,9 +12,9 @@ pub(super) struct Point {
     pub(super) name: String,
     /// -1 where nothing is known.
     pub(super) values: [i64; MOST_MEASURES],
-    /// Seconds a call; `None` for what failed, or gave other results.
+    /// Seconds a call of each arm; `None` for what failed, or gave other results.
     pub(super) times: Vec<Option<f64>>,
-    /// The version that runs without records.
+    /// The version that runs without records, which is also the number of an arm.
     pub(super) untuned: usize,
 }
 
@@ -22,7 +22,11 @@ impl Point {
     pub(super) fn best(&self) -> f64 {
         self.times.iter().flatten().copied().fold(f64::INFINITY, f64::min)
     }
-    /// How much more than the best a version costs: 0 for the best.
+    /// The arm that takes least time.
+    pub(super) fn fastest(&self) -> usize {
+        (0..self.times.len()).min_by(|a, b| self.loss(*a).total_cmp(&self.loss(*b))).unwrap_or(0)
+    }
+    /// How much more than the best an arm costs: 0 for the best.
     pub(super) fn loss(&self, version: usize) -> f64 {
         self.times[version].map_or(f64::INFINITY, |time| (time / self.best()).ln())
     }
@@ -36,14 +40,30 @@ pub(super) struct Test {
     pub(super) bound: i64,
 }
 
+impl Test {
+    /// Nothing is said of a measure that has no value.
+    pub(super) fn holds(&self, point: &Point) -> bool {
+        let value = point.values[self.measure];
+        value >= 0 && (value >= self.bound) == self.least
+    }
+}
+
 /// A rule: all tests must hold.
 pub(super) type Choice = (Vec<Test>, usize);
 
 /// Splits of the tree below one another.
-const MOST_DEPTH: usize = 4;
+const MOST_DEPTH: usize = 6;
 /// What a split must save at least: in total, and for each point.
 const SAVED: f64 = 0.05;
 const SAVED_EACH: f64 = 0.001;
+/// A loss that users should never see, and how much worse than smaller ones it counts.
+pub(super) const TOLERATED: f64 = 0.04;
+const BEYOND: f64 = 4.0;
+
+/// What a loss counts in the search for rules.
+fn price(loss: f64) -> f64 {
+    loss + BEYOND * (loss - TOLERATED).max(0.0)
+}
 
 /// Rules, the first that holds decides, the last always does.
 pub(super) fn fit(points: &[&Point], versions: usize) -> Vec<Choice> {
@@ -73,16 +93,12 @@ fn without_repetition(mut rules: Vec<Choice>) -> Vec<Choice> {
 
 /// The version that the rules choose for a point.
 pub(super) fn chosen(rules: &[Choice], point: &Point) -> usize {
-    let holds = |test: &Test| {
-        let value = point.values[test.measure];
-        value >= 0 && (value >= test.bound) == test.least
-    };
-    rules.iter().find(|(tests, _)| tests.iter().all(holds)).map_or(0, |(_, version)| *version)
+    rules.iter().find(|(tests, _)| tests.iter().all(|test| test.holds(point))).map_or(0, |(_, version)| *version)
 }
 
 /// The version with the smallest sum of losses, and that. Of equals the one that runs at most of the points anyway.
 fn single(points: &[&Point], versions: usize) -> (usize, f64) {
-    let loss = |version: usize| points.iter().map(|point| point.loss(version)).sum::<f64>();
+    let loss = |version: usize| points.iter().map(|point| price(point.loss(version))).sum::<f64>();
     let usual = |version: usize| points.iter().filter(|point| point.untuned == version).count();
     let order = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1).then(usual(b.0).cmp(&usual(a.0)));
     (0..versions).map(|version| (version, loss(version))).min_by(order).unwrap_or((0, 0.0))

@@ -1,25 +1,26 @@
-//! Times of the versions of an entry for one set of arguments.
+//! Times of the arms of an entry for one set of arguments.
 
 use std::time::Instant;
 
+use super::arms::{Arm, Arms};
 use super::data::Data;
 use super::fit::Point;
+use super::sample::{PAIRS, Verdict, calls, median, spread, typical, verdict};
 use crate::rt::entry::{Elem, Entry};
 use crate::rt::{Arg, Dynamic};
 use crate::{Context, Error};
 
-/// Rounds in which every version runs in turn.
+/// Rounds in which every arm runs in turn, at first and at most.
 const ROUNDS: usize = 5;
-/// Pairs of runs that compare two versions.
-const PAIRS: usize = 9;
-/// Of so many pairs as many must agree: by chance they do so in 2 of 100 cases.
-const AGREEING: usize = 8;
-/// A difference that counts.
-const DIFFERENCE: f64 = 1.02;
-/// Seconds that a version runs for in one round at least, if more than one call fits.
-const SLICE: f64 = 0.002;
-/// A version that is so many times slower than another at its first run is not measured more often.
+const MOST_ROUNDS: usize = 15;
+/// Samples that scatter more than this, where it matters which arm is best, are not enough.
+const SCATTERED: f64 = 0.04;
+/// An arm that is so many times slower than another at its first run is not measured more often.
 const HOPELESS: f64 = 8.0;
+/// An arm that is so many times slower than another after some rounds is measured well enough.
+const BEHIND: f64 = 1.3;
+/// Arms whose times are this close, as a logarithm, are compared in pairs.
+const CLOSE: f64 = 0.1;
 
 /// Arguments, their working copy, and the result that is right.
 pub(super) struct Bench<'a> {
@@ -27,26 +28,14 @@ pub(super) struct Bench<'a> {
     name: String,
     pristine: &'a [Data],
     working: Vec<Data>,
-    forced: Vec<Context>,
-    plain: Context,
-}
-
-/// Which of two versions is faster.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Verdict {
-    First,
-    Second,
-    Neither,
+    arms: &'a Arms,
+    cx: Context,
 }
 
 impl<'a> Bench<'a> {
     /// A bench. Says what is wrong with the arguments otherwise.
-    pub(super) fn new(
-        entry: &'static Entry,
-        name: String,
-        pristine: &'a [Data],
-        plain: &Context,
-    ) -> Result<Self, String> {
+    pub(super) fn new(arms: &'a Arms, name: String, pristine: &'a [Data], cx: &Context) -> Result<Self, String> {
+        let entry = arms.entry;
         let fits = pristine.len() == entry.params.len()
             && pristine.iter().zip(entry.params).all(|(data, param)| {
                 data.elem() == param.elem && param.elem != Elem::Other && data.shape().len() == param.shape.len()
@@ -54,8 +43,7 @@ impl<'a> Bench<'a> {
         if !fits {
             return Err("the arguments have not the types and ranks of the parameters".into());
         }
-        let forced = entry.versions.iter().map(|version| plain.with_plan(version.plan)).collect();
-        Ok(Self { entry, name, pristine, working: pristine.to_vec(), forced, plain: plain.clone() })
+        Ok(Self { entry, name, pristine, working: pristine.to_vec(), arms, cx: cx.clone() })
     }
 
     fn restore(&mut self) {
@@ -66,25 +54,26 @@ impl<'a> Bench<'a> {
         }
     }
 
-    fn with_call<T>(&mut self, act: impl FnOnce(&Dynamic<'_>, &[Context], &Context) -> T) -> Result<T, Error> {
+    fn with_call<T>(&mut self, act: impl FnOnce(&Dynamic<'_>, &Context) -> T) -> Result<T, Error> {
         let args: Vec<Arg<'_>> = self.working.iter_mut().map(Data::arg).collect();
         let call = Dynamic::new(self.entry, args)?;
-        Ok(act(&call, &self.forced, &self.plain))
+        Ok(act(&call, &self.cx))
     }
 
-    /// Runs a version on fresh arguments, some times; seconds a call.
-    fn time(&mut self, version: usize, calls: usize) -> Result<f64, Error> {
+    /// Runs an arm on fresh arguments, some times; seconds a call.
+    fn time(&mut self, arm: usize, calls: usize) -> Result<f64, Error> {
+        let Arm { version, settings } = self.arms.get(arm);
         let keeps = !self.entry.params.iter().any(|param| param.writes && param.reads);
         let (mut seconds, mut left) = (0.0, calls);
         while left > 0 {
             self.restore();
             // What a call writes is what the next one reads: only entries that do not read it run without a pause.
             let batch = if keeps { left } else { 1 };
-            seconds += self.with_call(|call, forced, _| {
+            seconds += self.with_call(|call, cx| {
                 let start = Instant::now();
                 for _ in 0..batch {
                     // SAFETY: the entry comes from `Entries`, whose functions are safe to call with arguments of these types.
-                    unsafe { call.run(&forced[version]) }?;
+                    unsafe { call.run_as(cx, version, settings) }?;
                 }
                 Ok::<f64, Error>(start.elapsed().as_secs_f64())
             })??;
@@ -102,103 +91,134 @@ impl<'a> Bench<'a> {
     /// Measures every version. Says why nothing could be measured, and adds to `complaints` what is wrong with some versions.
     pub(super) fn point(&mut self, complaints: &mut Vec<String>) -> Result<Point, String> {
         let text = |error: Error| error.to_string();
-        let (values, untuned) = self.with_call(|call, _, plain| (call.measures(), call.chosen(plain))).map_err(text)?;
+        let (values, untuned) = self.with_call(|call, cx| (call.measures(), call.chosen(cx))).map_err(text)?;
         let untuned = untuned.map_err(text)?;
-        let count = self.entry.versions.len();
-        let oracle = self.entry.versions.iter().position(|version| version.plan == "serial").unwrap_or(0);
-        let mut first = vec![None; count];
-        first[oracle] = Some(self.time(oracle, 1).map_err(text)?);
-        let expected = self.working.clone();
-        for version in (0..count).filter(|version| *version != oracle) {
-            match self.time(version, 1) {
-                Ok(seconds) if self.is_right(&expected) => first[version] = Some(seconds),
-                Ok(_) => complaints.push(self.complaint(version, "gives other results than", oracle)),
-                Err(error) => complaints.push(format!("{}: {error}", self.complaint(version, "fails, unlike", oracle))),
-            }
-        }
-        let mut times = first.clone();
-        let quickest = first.iter().flatten().copied().fold(f64::INFINITY, f64::min);
-        let worthy: Vec<usize> =
-            (0..count).filter(|&version| first[version].is_some_and(|time| time < HOPELESS * quickest)).collect();
-        let mut rounds: Vec<Vec<f64>> = vec![Vec::new(); count];
-        for round in 0..ROUNDS {
-            for turn in 0..worthy.len() {
-                let version = worthy[(round + turn) % worthy.len()];
-                rounds[version].push(self.time(version, calls(first[version])).map_err(text)?);
-            }
-        }
-        for &version in &worthy {
-            times[version] = Some(median(&mut rounds[version]));
-        }
-        let mut point = Point { name: self.name.clone(), values, times, untuned };
-        self.settle(&mut point)?;
+        let mut point = Point { name: self.name.clone(), values, times: vec![None; self.arms.len()], untuned };
+        let arms: Vec<usize> = (0..self.arms.len()).collect();
+        self.extend(&mut point, &arms, complaints)?;
         Ok(point)
+    }
+
+    /// Measures arms, in turn with each other and with those that are best so far.
+    pub(super) fn extend(
+        &mut self,
+        point: &mut Point,
+        arms: &[usize],
+        complaints: &mut Vec<String>,
+    ) -> Result<(), String> {
+        let first = self.first_runs(arms, complaints)?;
+        point.times.resize(self.arms.len(), None);
+        first.iter().for_each(|(arm, seconds)| point.times[*arm] = Some(*seconds));
+        let known = point.best();
+        // What is known is compared anew, under the same conditions.
+        let usual = |arm: usize| arms.iter().any(|&other| self.arms.usual(other) == arm);
+        let rivals = (0..point.times.len())
+            .filter(|arm| !arms.contains(arm) && (usual(*arm) || point.loss(*arm) < CLOSE))
+            .filter(|arm| point.times[*arm].is_some());
+        let rivals: Vec<usize> = rivals.collect();
+        let mut worthy: Vec<(usize, Vec<f64>)> = first
+            .iter()
+            .map(|(arm, _)| *arm)
+            .chain(rivals)
+            .filter(|&arm| point.times[arm].is_some_and(|time| time < HOPELESS * known))
+            .map(|arm| (arm, Vec::new()))
+            .collect();
+        for round in 0..MOST_ROUNDS {
+            if round >= ROUNDS && !undecided(&worthy) {
+                break;
+            }
+            let best = worthy.iter().map(|(_, samples)| typical(samples)).fold(f64::INFINITY, f64::min);
+            let turns = worthy.len();
+            for turn in 0..turns {
+                let (arm, samples) = &mut worthy[(round + turn) % turns];
+                if round >= ROUNDS / 2 && typical(samples) > BEHIND * best {
+                    continue;
+                }
+                let seconds = self.time(*arm, calls(point.times[*arm])).map_err(|error| error.to_string())?;
+                samples.push(seconds);
+            }
+        }
+        for (arm, samples) in &worthy {
+            point.times[*arm] = Some(typical(samples));
+        }
+        self.settle(point)
+    }
+
+    /// One run of each arm whose results are right.
+    fn first_runs(&mut self, arms: &[usize], complaints: &mut Vec<String>) -> Result<Vec<(usize, f64)>, String> {
+        let oracle = self.arms.oracle();
+        let seconds = self.time(oracle, 1).map_err(|error| error.to_string())?;
+        let expected = self.working.clone();
+        let mut first = Vec::new();
+        for &arm in arms {
+            if arm == oracle {
+                first.push((arm, seconds));
+                continue;
+            }
+            // The first run finds caches and pages as the one before left them: the second one counts.
+            match self.time(arm, 1) {
+                Ok(_) if self.is_right(&expected) => {
+                    let seconds = self.time(arm, 1).map_err(|error| error.to_string())?;
+                    first.push((arm, seconds));
+                }
+                Ok(_) => complaints.push(self.complaint(arm, "gives other results than", oracle)),
+                Err(error) => complaints.push(format!("{}: {error}", self.complaint(arm, "fails, unlike", oracle))),
+            }
+        }
+        Ok(first)
     }
 
     /// The best two, if they are close, are compared in pairs.
     fn settle(&mut self, point: &mut Point) -> Result<(), String> {
-        let mut order: Vec<usize> = (0..point.times.len()).filter(|version| point.times[*version].is_some()).collect();
+        let mut order: Vec<usize> = (0..point.times.len()).filter(|arm| point.times[*arm].is_some()).collect();
         order.sort_by(|a, b| point.loss(*a).total_cmp(&point.loss(*b)));
         let [first, second, ..] = order[..] else { return Ok(()) };
-        if point.loss(second) < 0.1 {
+        if point.loss(second) < CLOSE {
             self.compare(point, first, second)?;
         }
         Ok(())
     }
 
-    /// Runs two versions in turn and puts their times into `point`: equal ones if neither is reliably faster.
+    /// Runs two arms in turn and puts their times into `point`: equal ones if neither is reliably faster.
     pub(super) fn compare(&mut self, point: &mut Point, a: usize, b: usize) -> Result<Verdict, String> {
-        let text = |error: Error| error.to_string();
         let (mut ones, mut others, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-        for pair in 0..PAIRS {
-            let order = if pair % 2 == 0 { [a, b] } else { [b, a] };
-            let mut seconds = [0.0; 2];
-            for version in order {
-                let time = self.time(version, calls(point.times[version])).map_err(text)?;
-                seconds[usize::from(version == b)] = time;
+        let verdict = loop {
+            for pair in 0..PAIRS {
+                let order = if pair % 2 == 0 { [a, b] } else { [b, a] };
+                let mut seconds = [0.0; 2];
+                for arm in order {
+                    let time = self.time(arm, calls(point.times[arm])).map_err(|error| error.to_string())?;
+                    seconds[usize::from(arm == b)] = time;
+                }
+                ones.push(seconds[0]);
+                others.push(seconds[1]);
+                ratios.push(seconds[1] / seconds[0]);
             }
-            ones.push(seconds[0]);
-            others.push(seconds[1]);
-            ratios.push(seconds[1] / seconds[0]);
-        }
-        let verdict = verdict(&mut ratios);
-        let (one, other) = (median(&mut ones), median(&mut others));
-        let (one, other) = match verdict {
-            Verdict::Neither => ((one * other).sqrt(), (one * other).sqrt()),
-            Verdict::First | Verdict::Second => (one, other),
+            if let Some(verdict) = verdict(&ratios) {
+                break verdict;
+            }
         };
-        (point.times[a], point.times[b]) = (Some(one), Some(other));
+        // Their ratio is known better than either time.
+        let mean = (typical(&ones) * typical(&others)).sqrt();
+        let ratio = match verdict {
+            Verdict::Neither => 1.0,
+            Verdict::First | Verdict::Second => median(&ratios),
+        };
+        (point.times[a], point.times[b]) = (Some(mean / ratio.sqrt()), Some(mean * ratio.sqrt()));
         Ok(verdict)
     }
 
-    fn complaint(&self, version: usize, what: &str, oracle: usize) -> String {
-        let plan = |version: usize| self.entry.versions[version].plan;
-        format!("{} at {}: plan {} {what} plan {}", self.entry.name, self.name, plan(version), plan(oracle))
+    fn complaint(&self, arm: usize, what: &str, oracle: usize) -> String {
+        let plan = |arm: usize| self.arms.name(arm);
+        format!("{} at {}: plan {} {what} plan {}", self.entry.name, self.name, plan(arm), plan(oracle))
     }
 }
 
-/// Of ratios of the second's time to the first's.
-fn verdict(ratios: &mut [f64]) -> Verdict {
-    let (first, second) =
-        (ratios.iter().filter(|ratio| **ratio > 1.0).count(), ratios.iter().filter(|ratio| **ratio < 1.0).count());
-    let typical = median(ratios);
-    if first >= AGREEING && typical >= DIFFERENCE {
-        Verdict::First
-    } else if second >= AGREEING && typical <= 1.0 / DIFFERENCE {
-        Verdict::Second
-    } else {
-        Verdict::Neither
-    }
-}
-
-/// How often a version that takes so long is called in one round.
-fn calls(seconds: Option<f64>) -> usize {
-    seconds.map_or(1, |seconds| (SLICE / seconds.max(1e-8)) as usize).clamp(1, 2000)
-}
-
-pub(super) fn median(values: &mut [f64]) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values.get(values.len() / 2).copied().unwrap_or(f64::INFINITY)
+/// Whether the samples of arms that may be best scatter.
+fn undecided(worthy: &[(usize, Vec<f64>)]) -> bool {
+    let best = worthy.iter().map(|(_, samples)| typical(samples)).fold(f64::INFINITY, f64::min);
+    let close = |samples: &Vec<f64>| typical(samples) <= BEHIND * best;
+    worthy.iter().any(|(_, samples)| close(samples) && spread(samples) > SCATTERED)
 }
 
 #[cfg(test)]
@@ -255,7 +275,8 @@ mod tests {
     fn wrong_versions_have_no_time() {
         let cx = Context::builder().threads(1).build().unwrap();
         let data = [Data::vector(&[1.0f32, 2.0, 3.0])];
-        let mut bench = Bench::new(&DOUBLE, "N = 3".into(), &data, &cx).unwrap();
+        let arms = Arms::new(&DOUBLE);
+        let mut bench = Bench::new(&arms, "N = 3".into(), &data, &cx).unwrap();
         let mut complaints = Vec::new();
         let point = bench.point(&mut complaints).unwrap();
         assert_eq!(complaints, ["test::double at N = 3: plan wrong gives other results than plan serial"]);
@@ -267,17 +288,10 @@ mod tests {
     #[test]
     fn arguments_of_other_types_are_refused() {
         let cx = Context::builder().threads(1).build().unwrap();
+        let arms = Arms::new(&DOUBLE);
         for data in [Data::vector(&[1.0f64]), Data::scalar(1.0f32), Data::array(&[1.0f32], &[1, 1])] {
-            assert!(Bench::new(&DOUBLE, String::new(), &[data], &cx).is_err());
+            assert!(Bench::new(&arms, String::new(), &[data], &cx).is_err());
         }
-        assert!(Bench::new(&DOUBLE, String::new(), &[], &cx).is_err());
-    }
-
-    #[test]
-    fn only_clear_differences_count() {
-        assert_eq!(verdict(&mut [1.1; 9]), Verdict::First);
-        assert_eq!(verdict(&mut [0.9; 9]), Verdict::Second);
-        assert_eq!(verdict(&mut [1.01; 9]), Verdict::Neither);
-        assert_eq!(verdict(&mut [1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 1.1, 0.9, 0.9]), Verdict::Neither);
+        assert!(Bench::new(&arms, String::new(), &[], &cx).is_err());
     }
 }

@@ -11,21 +11,26 @@
 //! It runs every version of every entry over sizes that cover the plane of the entry's measures, checks that all give the same
 //! results, and fits rules. A rule is kept only where it is reliably faster, in pairs of runs, than what runs without it.
 
+mod arms;
 mod cli;
 mod data;
+mod decide;
 mod entry;
 mod fit;
 mod measure;
+mod outcome;
 mod partial;
+mod progress;
 mod record;
 mod report;
+mod sample;
 mod sweep;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 pub use data::{Data, Number};
-pub use entry::Outcome;
+pub use outcome::Outcome;
 
 use crate::rt::Entries;
 use crate::rt::entry::Entry;
@@ -50,6 +55,8 @@ pub struct Tuner {
     threads: Option<u32>,
     isa: Option<Isa>,
     fresh: bool,
+    sweeps: bool,
+    table: Option<PathBuf>,
 }
 
 impl Tuner {
@@ -65,6 +72,8 @@ impl Tuner {
             threads: None,
             isa: None,
             fresh: false,
+            sweeps: true,
+            table: None,
         }
     }
     /// Inputs for an entry, `file::function`: one argument a parameter, in the header's order, outputs included. They are
@@ -94,6 +103,18 @@ impl Tuner {
         self
     }
 
+    /// Whether entries that have registered inputs are measured over sizes that the tuner makes up as well (they are, if nothing
+    /// is said and their arguments can be made up).
+    pub fn sweeps(mut self, sweeps: bool) -> Self {
+        self.sweeps = sweeps;
+        self
+    }
+    /// A file for a table of all points in Markdown.
+    pub fn table(mut self, file: impl Into<PathBuf>) -> Self {
+        self.table = Some(file.into());
+        self
+    }
+
     /// Measures, writes the records and the report.
     pub fn run(&self) -> Result<Vec<Outcome>, String> {
         let mut builder = Context::builder().tuning("off");
@@ -115,8 +136,14 @@ impl Tuner {
         for (at, entry) in chosen.iter().enumerate() {
             let share = end.saturating_duration_since(Instant::now()) / (chosen.len() - at) as u32;
             let registered = self.registered.iter().filter(|input| input.entry == entry.name);
-            let outcome =
-                entry::tune(entry, &registered.collect::<Vec<_>>(), &cx, Instant::now() + share, &mut partial)?;
+            let outcome = entry::tune(
+                entry,
+                &registered.collect::<Vec<_>>(),
+                self.sweeps,
+                &cx,
+                Instant::now() + share,
+                &mut partial,
+            )?;
             println!("{outcome}");
             if outcome.measured() {
                 file.put(entry, &cx, outcome.rules())?;
@@ -124,6 +151,10 @@ impl Tuner {
             outcomes.push(outcome);
         }
         std::fs::write(&self.report, report::html(&outcomes)).map_err(|error| cannot_write(&self.report, &error))?;
+        if let Some(table) = &self.table {
+            let text: Vec<String> = outcomes.iter().map(Outcome::markdown).collect();
+            std::fs::write(table, text.join("\n")).map_err(|error| cannot_write(table, &error))?;
+        }
         partial.finish();
         println!("records: {}   report: {}", self.file.display(), self.report.display());
         Ok(outcomes)

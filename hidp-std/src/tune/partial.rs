@@ -4,6 +4,7 @@ use std::fs::{self, OpenOptions};
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::arms::Arms;
 use super::cannot_write;
 use super::fit::Point;
 use crate::Context;
@@ -26,20 +27,23 @@ impl Partial {
             let _ = fs::remove_file(&path); // nothing to remove is as good
         }
         let text = fs::read_to_string(&path).unwrap_or_default();
-        // The last line may be cut off.
+        // The last line may be cut off: the next one must not go on there.
         let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        if !text.is_empty() && !text.ends_with('\n') {
+            fs::write(&path, format!("{whole}\n")).map_err(|error| cannot_write(&path, &error))?;
+        }
         Ok(Partial { path, lines: whole.lines().map(str::to_owned).collect() })
     }
 
-    /// The point of this name, if it was measured for the same entry under the same conditions.
-    pub(super) fn find(&self, entry: &Entry, cx: &Context, name: &str) -> Option<Point> {
-        let stamp = stamp(entry, cx, name);
-        self.lines.iter().find_map(|line| read(entry, line.strip_prefix(&stamp)?, name))
+    /// The point of this name, if all `arms` were measured for the same entry under the same conditions. The last line counts.
+    pub(super) fn find(&self, arms: &Arms, cx: &Context, name: &str) -> Option<Point> {
+        let stamp = stamp(arms.entry, cx, name);
+        self.lines.iter().rev().find_map(|line| read(arms, line.strip_prefix(&stamp)?, name))
     }
 
     /// Adds a point.
-    pub(super) fn add(&mut self, entry: &Entry, cx: &Context, point: &Point) -> Result<(), String> {
-        let line = stamp(entry, cx, &point.name) + &text(point);
+    pub(super) fn add(&mut self, arms: &Arms, cx: &Context, point: &Point) -> Result<(), String> {
+        let line = stamp(arms.entry, cx, &point.name) + &text(arms, point);
         let file = OpenOptions::new().create(true).append(true).open(&self.path);
         file.and_then(|mut file| writeln!(file, "{line}")).map_err(|error| cannot_write(&self.path, &error))?;
         self.lines.push(line);
@@ -57,26 +61,38 @@ fn stamp(entry: &Entry, cx: &Context, name: &str) -> String {
     format!("{}\t{source}\t{toolchain}\t{device}\t{}\t{}\t{name}\t", entry.name, cx.isa().name(), cx.threads())
 }
 
-fn text(point: &Point) -> String {
+/// Measures, what runs untuned, then each arm and its time.
+fn text(arms: &Arms, point: &Point) -> String {
     let values = point.values.map(|value| value.to_string()).join(" ");
-    let times: Vec<String> =
-        point.times.iter().map(|time| time.map_or("-".into(), |time| format!("{time:e}"))).collect();
-    format!("{values}\t{}\t{}", point.untuned, times.join(" "))
+    let mut text = format!("{values}\t{}", point.untuned);
+    for (arm, time) in point.times.iter().enumerate() {
+        let time = time.map_or("-".into(), |time| format!("{time:e}"));
+        text.push_str(&format!("\t{}\t{time}", arms.name(arm)));
+    }
+    text
 }
 
-fn read(entry: &Entry, text: &str, name: &str) -> Option<Point> {
+fn read(arms: &Arms, text: &str, name: &str) -> Option<Point> {
     let mut parts = text.split('\t');
     let values: Vec<i64> = parts.next()?.split(' ').filter_map(|value| value.parse().ok()).collect();
-    let untuned = parts.next()?.parse().ok().filter(|untuned| *untuned < entry.versions.len())?;
-    let times: Vec<Option<f64>> = parts.next()?.split(' ').map(|time| time.parse().ok()).collect();
-    let fits = times.len() == entry.versions.len() && times.iter().flatten().all(|time| *time > 0.0);
+    let untuned = parts.next()?.parse().ok().filter(|untuned| *untuned < arms.entry.versions.len())?;
+    let mut times = vec![None; arms.len()];
+    let mut known = vec![false; arms.len()];
+    while let Some(arm) = parts.next() {
+        let time = parts.next()?;
+        if let Some(arm) = arms.find(arm) {
+            times[arm] = time.parse().ok().filter(|time| *time > 0.0);
+            known[arm] = true;
+        }
+    }
     let values = values.try_into().ok()?;
-    fits.then(|| Point { name: name.into(), values, times, untuned })
+    known.iter().all(|known| *known).then(|| Point { name: name.into(), values, times, untuned })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::rt::entry::MOST_MEASURES;
     use crate::tuning::testing::SUMS;
 
     #[test]
@@ -84,16 +100,27 @@ mod tests {
         let folder = std::env::temp_dir().join(format!("hidp-partial-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let records = folder.join("tune.toml");
-        let (one, two) =
-            (Context::builder().threads(1).build().unwrap(), Context::builder().threads(2).build().unwrap());
-        let point = Point { name: "R = 3".into(), values: [3, -1], times: vec![Some(1.5e-6), None], untuned: 1 };
+        let context = |threads| Context::builder().threads(threads).build().unwrap();
+        let (one, two) = (context(1), context(2));
+        let mut arms = Arms::new(&SUMS);
+        let mut values = [-1; MOST_MEASURES];
+        values[0] = 3;
+        let point = Point { name: "R = 3".into(), values, times: vec![Some(1.5e-6), None], untuned: 1 };
         let mut partial = Partial::open(&records, true).unwrap();
-        partial.add(&SUMS, &one, &point).unwrap();
+        partial.add(&arms, &one, &point).unwrap();
         fs::write(&partial.path, fs::read_to_string(&partial.path).unwrap() + "sums::rows\tcut").unwrap();
+        let mut partial = Partial::open(&records, false).unwrap();
+        assert_eq!(partial.find(&arms, &one, "R = 3"), Some(point.clone()));
+        assert_eq!(partial.find(&arms, &two, "R = 3"), None);
+        assert_eq!(partial.find(&arms, &one, "R = 4"), None);
+
+        // What is measured later is only found where it was.
+        assert_eq!(arms.with_settings(0, &two).len(), 1);
+        assert_eq!(partial.find(&arms, &one, "R = 3"), None);
+        let more = Point { times: vec![Some(1.5e-6), None, Some(1e-6)], ..point };
+        partial.add(&arms, &one, &more).unwrap();
         let partial = Partial::open(&records, false).unwrap();
-        assert_eq!(partial.find(&SUMS, &one, "R = 3"), Some(point));
-        assert_eq!(partial.find(&SUMS, &two, "R = 3"), None);
-        assert_eq!(partial.find(&SUMS, &one, "R = 4"), None);
+        assert_eq!(partial.find(&arms, &one, "R = 3"), Some(more));
         partial.finish();
         assert!(Partial::open(&records, false).unwrap().lines.is_empty());
         fs::remove_dir_all(folder).unwrap();

@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use super::entry::Outcome;
 use super::fit::Point;
+use super::outcome::Outcome;
 
 const COLOURS: [&str; 6] = ["#1b6ca8", "#d1495b", "#2e933c", "#8d5a97", "#c98b1d", "#555555"];
 const WIDTH: f64 = 420.0;
@@ -20,7 +20,7 @@ pub(super) fn html(outcomes: &[Outcome]) -> String {
          <h1>Tuning</h1>\n",
     );
     for outcome in outcomes {
-        let _ = writeln!(page, "<h2>{}</h2>\n<pre>{}</pre>", escape(outcome.entry.name), escape(&outcome.to_string()));
+        let _ = writeln!(page, "<h2>{}</h2>\n<pre>{}</pre>", escape(outcome.entry()), escape(&outcome.to_string()));
         if outcome.measured() {
             pictures(outcome, &mut page);
             table(outcome, &mut page);
@@ -67,12 +67,12 @@ fn picture(outcome: &Outcome, title: &str, points: &[&Point], page: &mut String)
         }
     }
     switching_points(outcome, left, right, x, page);
-    for (version, colour) in (0..outcome.entry.versions.len()).zip(COLOURS.iter().cycle()) {
+    for (row, (version, colour)) in shown(outcome).into_iter().zip(COLOURS.iter().cycle()).enumerate() {
         let known = points.iter().filter_map(|point| Some((log(point.values[0]), point.times[version]?.log10())));
         let path: Vec<String> = known.map(|(a, b)| format!("{:.1},{:.1}", x(a), y(b))).collect();
         let _ = writeln!(page, "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\"/>", path.join(" "));
-        let (name, top) = (outcome.entry.versions[version].plan, 28 + 13 * version);
-        let _ = writeln!(page, "<text x=\"{}\" y=\"{top}\" fill=\"{colour}\">{name}</text>", WIDTH - 90.0);
+        let (name, top) = (outcome.arms.name(version), 28 + 13 * row);
+        let _ = writeln!(page, "<text x=\"{}\" y=\"{top}\" fill=\"{colour}\">{name}</text>", WIDTH - 130.0);
     }
     for point in points {
         if let Some(time) = point.times[outcome.tuned(point)] {
@@ -81,6 +81,13 @@ fn picture(outcome: &Outcome, title: &str, points: &[&Point], page: &mut String)
         }
     }
     page.push_str("</svg>\n");
+}
+
+/// The versions, and what else runs somewhere after tuning.
+fn shown(outcome: &Outcome) -> Vec<usize> {
+    let versions = outcome.arms.entry.versions.len();
+    let chosen: Vec<usize> = outcome.points.iter().map(|point| outcome.tuned(point)).collect();
+    (0..outcome.arms.len()).filter(|arm| *arm < versions || chosen.contains(arm)).collect()
 }
 
 fn switching_points(outcome: &Outcome, left: f64, right: f64, x: impl Fn(f64) -> f64, page: &mut String) {
@@ -93,8 +100,8 @@ fn switching_points(outcome: &Outcome, left: f64, right: f64, x: impl Fn(f64) ->
 
 fn table(outcome: &Outcome, page: &mut String) {
     page.push_str("<details><summary>all points, in microseconds; the circle in pictures is what runs after tuning</summary><table><tr><th>sizes</th>");
-    for version in outcome.entry.versions {
-        let _ = write!(page, "<th>{}</th>", version.plan);
+    for arm in 0..outcome.arms.len() {
+        let _ = write!(page, "<th>{}</th>", outcome.arms.name(arm));
     }
     page.push_str("<th>untuned</th><th>tuned</th></tr>\n");
     let mut points: Vec<&Point> = outcome.points.iter().collect();
@@ -107,7 +114,7 @@ fn table(outcome: &Outcome, page: &mut String) {
                 None => write!(page, "<td>–</td>"),
             };
         }
-        let plan = |version: usize| outcome.entry.versions[version].plan;
+        let plan = |arm: usize| outcome.arms.name(arm);
         let _ = writeln!(page, "<td>{}</td><td>{}</td></tr>", plan(point.untuned), plan(outcome.tuned(point)));
     }
     page.push_str("</table></details>\n");

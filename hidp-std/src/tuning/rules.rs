@@ -1,6 +1,6 @@
-//! Rules as text: `parallel < 4 and inner >= 32768: team; otherwise: rows`.
+//! Rules as text: `parallel < 4 and inner >= 32768: team; otherwise: rows with thread_work = 16384`.
 
-use crate::rt::entry::{Bound, Condition, Entry, Rule};
+use crate::rt::entry::{Bound, Condition, Entry, Rule, Settings};
 
 /// Largest bound that makes sense: no product of sizes is larger.
 const MOST: i64 = 1 << 62;
@@ -15,17 +15,29 @@ pub(crate) fn parse(entry: &Entry, text: &str) -> Result<Vec<Rule>, String> {
 
 fn rule(entry: &Entry, text: &str) -> Result<Rule, String> {
     let (conditions, plan) = text.rsplit_once(':').ok_or_else(|| format!("no plan in `{text}`"))?;
-    let plan = plan.trim();
+    let (plan, settings) = match plan.split_once(" with ") {
+        Some((plan, settings)) => (plan.trim(), read_settings(settings)?),
+        None => (plan.trim(), Settings::USUAL),
+    };
     let version = entry.versions.iter().position(|version| version.plan == plan);
     let version = version.ok_or_else(|| format!("no plan is called `{plan}`"))?;
     let conditions = conditions.trim();
     if conditions == "otherwise" {
-        return Ok(Rule { conditions: &[], version });
+        return Ok(Rule { conditions: &[], version, settings });
     }
     let conditions: Result<Vec<Condition>, String> =
         conditions.split(" and ").map(|text| condition(entry, text.trim())).collect();
     // Kept as long as the program runs, once for each entry and context that asks for it.
-    Ok(Rule { conditions: Vec::leak(conditions?), version })
+    Ok(Rule { conditions: Vec::leak(conditions?), version, settings })
+}
+
+fn read_settings(text: &str) -> Result<Settings, String> {
+    text.split(',').try_fold(Settings::USUAL, |settings, part| {
+        let (name, value) = part.split_once('=').ok_or_else(|| format!("`{}` sets nothing", part.trim()))?;
+        let value = value.trim().parse().ok();
+        let set = value.and_then(|value| settings.with(name.trim(), value));
+        set.ok_or_else(|| format!("`{}` sets nothing, or not to that", part.trim()))
+    })
 }
 
 fn condition(entry: &Entry, text: &str) -> Result<Condition, String> {
@@ -64,7 +76,7 @@ pub(crate) fn print(entry: &Entry, rules: &[Rule]) -> String {
             let _ = write!(text, "{and}{} {sign} {bound}", entry.dispatch.measures[*measure].name);
         }
         text.push_str(if rule.conditions.is_empty() { "otherwise: " } else { ": " });
-        text.push_str(entry.versions[rule.version].plan);
+        let _ = write!(text, "{}{}", entry.versions[rule.version].plan, rule.settings);
     }
     text
 }
@@ -80,6 +92,7 @@ mod tests {
             "otherwise: team",
             "parallel < 4: team",
             "parallel < 2 * threads and inner >= 32768: team; inner < 16: rows; otherwise: team",
+            "parallel < 4: team with threads = 1; otherwise: rows with thread_work = 4096, team_segment = 1",
         ] {
             assert_eq!(print(&SUMS, &parse(&SUMS, text).unwrap()), text);
         }
@@ -97,5 +110,11 @@ mod tests {
         }
         assert_eq!(error("otherwise: team; parallel < 4: rows"), "`otherwise` stands before other rules");
         assert_eq!(error(""), "no plan in ``");
+        for settings in ["threads = 0", "threads = -1", "threads = many", "speed = 2", "threads = 99999999999999999999"]
+        {
+            let text = format!("otherwise: team with {settings}");
+            assert_eq!(error(&text), format!("`{settings}` sets nothing, or not to that"));
+        }
+        assert_eq!(error("otherwise: team with threads"), "`threads` sets nothing");
     }
 }

@@ -108,6 +108,7 @@ pub(crate) mod tests {
         ],
         rules: &[],
         records: &[],
+        tunables: &[crate::rt::entry::Tunable { name: "thread_work", domain: &[4096] }],
     };
     /// An entry with two plans and two measures.
     pub(crate) static SUMS: Entry = Entry {

@@ -10,9 +10,9 @@ use std::fmt;
 use super::{Nest, Plan, Record, Strategy, index_vars, inner_maps, iterators, nests};
 use crate::compiler::ir::par::visit::{self, substitute_expr};
 use crate::compiler::ir::par::{
-    BinOp, ConvertMode, Expr, ExprKind, Extent, Func, Iter, Map, MathFn, StmtKind, UnOp, VarId, VarKind,
+    BinOp, ConvertMode, Expr, ExprKind, Extent, Func, Iter, Map, MathFn, PrimCall, StmtKind, UnOp, VarId, VarKind,
 };
-use crate::compiler::target::Model;
+use crate::compiler::target::{Model, Stage, Tunable};
 
 /// How a call finds its version.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -27,6 +27,8 @@ pub struct Dispatch {
     pub source: String,
     /// Rules that were measured for just this.
     pub records: Vec<Record>,
+    /// What a tuner may vary from call to call.
+    pub tunables: Vec<Tunable>,
 }
 
 /// A number that the shapes of a call give.
@@ -93,19 +95,56 @@ const TEAM_PARALLEL: i64 = 2;
 /// What the shapes of `func` tell, and when another version than the first of `plans` promises more.
 pub fn dispatch(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let positions = index_vars(func).into_iter().filter(|var| func.params.contains(var)).collect();
-    Dispatch { positions, ..by_shape(func, plans, model) }
+    Dispatch { positions, tunables: tunables(func, model), ..by_shape(func, plans, model) }
+}
+
+/// Tunables that only primitives over segments look at.
+const OF_SEGMENTS: [&str; 2] = ["segment_work", "team_segment"];
+
+/// What of the model's domains calls of `func` can make use of.
+fn tunables(func: &Func, model: &Model) -> Vec<Tunable> {
+    let mut segments = false;
+    visit::walk_stmts(&func.body, |stmt| {
+        if let StmtKind::Prim(call) = &stmt.kind {
+            segments |= !matches!(call.extent, Extent::Whole { .. });
+        }
+    });
+    let matters =
+        |tunable: &&Tunable| tunable.stage == Stage::Run && (segments || !OF_SEGMENTS.contains(&tunable.name.as_str()));
+    model.tunables.iter().filter(matters).cloned().collect()
 }
 
 fn by_shape(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let maps = nests(func);
     let depth = |at: &usize| (levels(maps[*at]), usize::MAX - at);
-    let Some(dominant) = (0..maps.len()).max_by_key(depth) else { return Dispatch::default() };
+    let Some(dominant) = (0..maps.len()).max_by_key(depth) else { return of_primitive(func) };
     let Some(parallel) = volume(func, maps[dominant]) else { return Dispatch::default() };
     let inner = inside(func, maps[dominant], &parallel);
     let mut measures = vec![Measure { name: "parallel", value: parallel }];
     measures.extend(inner.map(|value| Measure { name: "inner", value }));
     let rules = team_rule(plans, dominant, measures.len(), model).into_iter().collect();
     Dispatch { measures, rules, ..Dispatch::default() }
+}
+
+/// What the first primitive of a function without nests tells. It has one version, but tuners may vary how it runs.
+fn of_primitive(func: &Func) -> Dispatch {
+    let mut found: Option<PrimCall> = None;
+    visit::walk_stmts(&func.body, |stmt| {
+        if let (StmtKind::Prim(call), None) = (&stmt.kind, &found) {
+            found = Some(call.as_ref().clone());
+        }
+    });
+    let Some(call) = found else { return Dispatch::default() };
+    let (parallel, inner) = match &call.extent {
+        Extent::Whole { size } => (Some(size.clone()), None),
+        Extent::Segment { .. } => (Some(call.input.len.clone()), None),
+        Extent::Vectors { low, high: _ } => (Some(low.len.clone()), mean(call.input.len.clone(), &low.len)),
+        Extent::Regular { seg_size, num_seg } => (Some(num_seg.clone()), Some(seg_size.clone())),
+    };
+    let Some(parallel) = parallel.and_then(|value| closed(func, value)) else { return Dispatch::default() };
+    let mut measures = vec![Measure { name: "parallel", value: parallel }];
+    measures.extend(inner.and_then(|value| closed(func, value)).map(|value| Measure { name: "inner", value }));
+    Dispatch { measures, ..Dispatch::default() }
 }
 
 /// Iterators of a nest; the elements that a primitive works on count as one more.
@@ -318,6 +357,13 @@ mod tests {
         let text = "function f input float A[N][N]; output float y[N];
             { map { i := [0:N); map { j := [0:i); _t = A[i][j]; } reduce(\"+\", y[i], _t, j := [*]); } }";
         assert_eq!(of(text).0, ["parallel = N", "inner = (0 + N) / 2"]);
+    }
+
+    #[test]
+    fn primitives_are_measured_by_their_segments() {
+        let text = "function f inout uint a[N]; input int cut[S+1]; { sort(a, a, cut[0:S), cut[1:S], 1); }";
+        assert_eq!(of(text).0, ["parallel = S", "inner = N / S"]);
+        assert_eq!(of("function f inout uint a[N]; { sort(a, a, N, 1); }").0, ["parallel = N"]);
     }
 
     #[test]

@@ -136,9 +136,11 @@ template <class Segments, class Small, class Large>
 inline bool for_segments(Host &host, const Segments &segments, const SegmentFacts &facts, Small small, Large large) {
   if (segments.count == 0) return true;
   const int64_t fair = facts.elements / (4 * host.workers());
-  const int64_t most = fair > kTeamSortLeast ? fair : kTeamSortLeast;
+  const int64_t usual = fair > kTeamSortLeast ? fair : kTeamSortLeast;
+  const int64_t most = host.tunables.team_segment > 0 ? host.tunables.team_segment - 1 : usual;
   const int64_t mean = facts.elements / segments.count + kSegmentCost;
-  const int64_t grain = mean >= kSegmentWork ? 1 : kSegmentWork / mean;
+  const int64_t take = host.tunables.segment_work > 0 ? host.tunables.segment_work : kSegmentWork;
+  const int64_t grain = mean >= take ? 1 : take / mean;
   const int64_t work = facts.elements + kSegmentCost * segments.count;
   int64_t larger = 0;
   const bool done = launch_dynamic(host, segments.count, grain, work, [&](Worker &worker, int64_t begin, int64_t end) {

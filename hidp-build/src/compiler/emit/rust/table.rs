@@ -8,6 +8,7 @@ use crate::compiler::ir::imp::{Site, Unit};
 use crate::compiler::ir::par::{Func, Program, VarId};
 use crate::compiler::plan::{Bound, Dispatch, Rule};
 use crate::compiler::source::SourceMap;
+use crate::compiler::target::Tunable;
 use crate::compiler::ty::{Scalar, Ty};
 
 /// A wrapper's table.
@@ -105,7 +106,7 @@ impl Table<'_> {
     }
 
     fn dispatch(&self, text: &mut Text) {
-        let Dispatch { measures, rules, positions: _, source, records } = self.info.dispatch;
+        let Dispatch { measures, rules, positions: _, source, records, tunables } = self.info.dispatch;
         text.line(format!("source: {source:?},"));
         text.line("toolchain: super::super::TOOLCHAIN,");
         text.nest("measures: &[", "],", |text| {
@@ -116,6 +117,11 @@ impl Table<'_> {
             }
         });
         text.nest("rules: &[", "],", |text| rules.iter().for_each(|rule| self.rule(rule, text)));
+        let tunables = tunables.iter().map(|Tunable { name, stage: _, domain }| {
+            let domain: Vec<String> = domain.iter().map(u32::to_string).collect();
+            format!("Tunable {{ name: {name:?}, domain: &[{}] }}", domain.join(", "))
+        });
+        text.list("tunables: &[", &tunables.collect::<Vec<_>>(), "],");
         text.nest("records: &[", "],", |text| {
             for record in records {
                 let texts = record.texts.iter().map(|(name, value)| format!("{name}: {value:?}"));
@@ -135,7 +141,10 @@ impl Table<'_> {
         });
         let conditions: Vec<String> = conditions.collect();
         let version = self.units().iter().position(|unit| unit.plan == rule.plan).unwrap_or(0);
-        text.line(format!("Rule {{ conditions: &[{}], version: {version} }},", conditions.join(", ")));
+        text.line(format!(
+            "Rule {{ conditions: &[{}], version: {version}, settings: Settings::USUAL }},",
+            conditions.join(", ")
+        ));
     }
 
     fn site(&self, site: &Site, text: &mut Text) {

@@ -11,6 +11,7 @@ use crate::compiler::ir::par::{
 use crate::compiler::plan::{Bound, Condition, Measure, Record, Rule};
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::Direction;
+use crate::compiler::target::{Stage, Tunable};
 use crate::compiler::ty::{Scalar, StructId, Ty};
 
 const TEXT: &str = "\
@@ -178,7 +179,9 @@ fn tables_say_which_version_runs_when() {
     let (rows, steps) = (fixture.read(fixture.func.dims[0], "R+1"), fixture.func.params[2]);
     let func = program.funcs.push(fixture.func.clone());
     let inner = fixture.read(steps, "_alpha");
+    let tunable = Tunable { name: "threads".into(), stage: Stage::Run, domain: vec![1, 2] };
     let dispatch = Dispatch {
+        tunables: vec![tunable],
         measures: vec![Measure { name: "parallel", value: rows }, Measure { name: "inner", value: inner }],
         rules: vec![Rule {
             conditions: vec![
@@ -205,7 +208,8 @@ fn tables_say_which_version_runs_when() {
     for expected in [
         "Measure { name: \"parallel\", program: &[Op::Dim(0)] },",
         "Rule { conditions: &[Condition { measure: 0, least: true, bound: Bound::Fixed(4) }, \
-         Condition { measure: 1, least: false, bound: Bound::PerThread(2) }], version: 1 },",
+         Condition { measure: 1, least: false, bound: Bound::PerThread(2) }], version: 1, settings: Settings::USUAL },",
+        "tunables: &[Tunable { name: \"threads\", domain: &[1, 2] }],",
         "source: \"1f\", toolchain: super::super::TOOLCHAIN,",
         "Record { source: \"1f\", threads: 4, device: \"DEVICE\", architecture: \"ARCHITECTURE\", vendor: \"VENDOR\", \
          isa: \"ISA\", toolchain: \"TOOLCHAIN\", rules: \"RULES\"",

@@ -1,0 +1,165 @@
+//! What tuning an entry gave, for people.
+
+use std::fmt::{self, Write as _};
+
+use super::arms::Arms;
+use super::fit::{Choice, Point, Test, chosen, mean_loss, regression, worst_loss};
+use crate::rt::entry::{Bound, Condition, Entry, Rule};
+use crate::tuning;
+
+/// What tuning an entry gave.
+#[derive(Debug)]
+pub struct Outcome {
+    pub(super) arms: Arms,
+    pub(super) points: Vec<Point>,
+    pub(super) choices: Vec<Choice>,
+    rules: Option<String>,
+    pub(super) complaints: Vec<String>,
+    /// Points left out for want of time.
+    pub(super) left_out: usize,
+    pub(super) skipped: Option<String>,
+}
+
+/// A loss that the summary counts.
+const NEAR: f64 = 1.05;
+
+impl Outcome {
+    pub(super) fn new(entry: &'static Entry) -> Outcome {
+        Outcome {
+            arms: Arms::new(entry),
+            points: Vec::new(),
+            choices: Vec::new(),
+            rules: None,
+            complaints: Vec::new(),
+            left_out: 0,
+            skipped: None,
+        }
+    }
+    /// `file::function`
+    pub fn entry(&self) -> &'static str {
+        self.arms.entry.name
+    }
+    /// The rules that were recorded, if any are better than none.
+    pub fn rules(&self) -> Option<&str> {
+        self.rules.as_deref()
+    }
+    /// Whether anything could be measured.
+    pub fn measured(&self) -> bool {
+        !self.points.is_empty()
+    }
+    /// What was wrong with some versions, or inputs.
+    pub fn complaints(&self) -> &[String] {
+        &self.complaints
+    }
+    /// Mean and worst time, as factors of the best version's at each point: without records, with the rules, and with the
+    /// switching points of the HiDP paper's regression.
+    pub fn losses(&self) -> [(f64, f64); 3] {
+        let points: Vec<&Point> = self.points.iter().collect();
+        let lines = regression(&points, self.arms.len());
+        let untuned = |point: &Point| point.untuned;
+        let tuned = |point: &Point| self.tuned(point);
+        [
+            (mean_loss(&points, untuned), worst_loss(&points, untuned)),
+            (mean_loss(&points, tuned), worst_loss(&points, tuned)),
+            (mean_loss(&points, &lines), worst_loss(&points, &lines)),
+        ]
+    }
+    /// The arm that runs at a point after tuning.
+    pub(super) fn tuned(&self, point: &Point) -> usize {
+        if self.rules.is_some() { chosen(&self.choices, point) } else { point.untuned }
+    }
+    /// These rules are better than none.
+    pub(super) fn keep(&mut self, choices: Vec<Choice>) {
+        let rules: Vec<Rule> = choices.iter().map(|choice| self.rule(choice)).collect();
+        self.rules = Some(tuning::print(self.arms.entry, &rules));
+        self.choices = choices;
+    }
+    fn rule(&self, (tests, arm): &Choice) -> Rule {
+        let condition =
+            |test: &Test| Condition { measure: test.measure, least: test.least, bound: Bound::Fixed(test.bound) };
+        let arm = self.arms.get(*arm);
+        // A handful in the life of the program.
+        let conditions = Vec::leak(tests.iter().map(condition).collect());
+        Rule { conditions, version: arm.version, settings: arm.settings }
+    }
+
+    /// A section of a page in Markdown: what was reached, and a table of all points.
+    pub fn markdown(&self) -> String {
+        let mut text = format!("### `{}`\n\n", self.entry());
+        if !self.measured() {
+            let _ = writeln!(text, "Not tuned: {}.", self.skipped.as_deref().unwrap_or("nothing could be measured"));
+            return text;
+        }
+        let near = |arm: &dyn Fn(&Point) -> usize| {
+            self.points.iter().filter(|point| point.loss(arm(point)).exp() <= NEAR).count()
+        };
+        let all = self.points.len();
+        let [untuned, tuned, lines] = self.losses();
+        let rows: [(&str, (f64, f64), usize); 2] = [
+            ("untuned", untuned, near(&|point: &Point| point.untuned)),
+            ("tuned", tuned, near(&|point: &Point| self.tuned(point))),
+        ];
+        for (name, (mean, worst), near) in rows {
+            let _ = writeln!(
+                text,
+                "- {name}: {mean:.3} of the best version's time on average, {worst:.3} at worst; within 5 % at {near} of {all} points"
+            );
+        }
+        let slower = self.points.iter().filter(|point| self.tuned(point) != point.untuned);
+        let slower = slower.filter(|point| point.loss(self.tuned(point)) > point.loss(point.untuned)).count();
+        let _ = writeln!(
+            text,
+            "- tuned is slower than untuned at {slower} points; the paper's regression: {:.3}, {:.3} at worst",
+            lines.0, lines.1
+        );
+        let _ = writeln!(
+            text,
+            "- rules: `{}`\n",
+            self.rules().unwrap_or("none are reliably faster than the compiler's own")
+        );
+        text.push_str("| input | best | µs | untuned | x best | tuned | x best |\n|---|---|---|---|---|---|---|\n");
+        let mut points: Vec<&Point> = self.points.iter().collect();
+        points.sort_by_key(|point| point.values);
+        for point in points {
+            let factor = |arm: usize| point.loss(arm).exp();
+            let (untuned, tuned) = (point.untuned, self.tuned(point));
+            let _ = writeln!(
+                text,
+                "| {} | {} | {:.1} | {} | {:.2} | {} | {:.2} |",
+                point.name,
+                self.arms.name(point.fastest()),
+                point.best() * 1e6,
+                self.arms.name(untuned),
+                factor(untuned),
+                self.arms.name(tuned),
+                factor(tuned)
+            );
+        }
+        text
+    }
+}
+
+impl fmt::Display for Outcome {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if let Some(why) = &self.skipped {
+            return write!(f, "{}: not tuned: {why}", self.entry());
+        }
+        self.complaints.iter().try_for_each(|complaint| writeln!(f, "warning: {complaint}"))?;
+        let [untuned, tuned, lines] = self.losses();
+        let percent = |(mean, worst): (f64, f64)| {
+            format!("{:.1} % over the best version, {:.1} % at worst", (mean - 1.0) * 100.0, (worst - 1.0) * 100.0)
+        };
+        write!(f, "{}: {} points", self.entry(), self.points.len())?;
+        if self.left_out > 0 {
+            write!(f, " ({} left out for want of time)", self.left_out)?;
+        }
+        writeln!(f, "\n  untuned:    {}", percent(untuned))?;
+        writeln!(f, "  tuned:      {}", percent(tuned))?;
+        writeln!(f, "  regression: {}", percent(lines))?;
+        write!(
+            f,
+            "  rules:      {}",
+            self.rules.as_deref().unwrap_or("none are reliably faster than the compiler's own")
+        )
+    }
+}
