@@ -32,7 +32,7 @@ const HEADER: &str = "#include <hidp/cuda/core.cuh>\n";
 /// The product's flags, but that exceptions end calls in which something was found, and that compiling is to be quick.
 fn flags() -> Vec<&'static str> {
     let kept = FLAGS.iter().copied().filter(|flag| !["-O3", "-fno-exceptions"].contains(flag));
-    kept.chain(["-O1", "-fPIC", "-fopenmp-simd", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt"]).collect()
+    kept.chain(["-O1", "-fPIC", "-fopenmp-simd", "-Wno-unknown-pragmas", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt"]).collect()
 }
 
 /// The folder of the header that everything includes first, beside its compiled form.

@@ -41,6 +41,9 @@ struct Lane {
   Block *block = nullptr;
   uint32_t thread = 0;
   State state = State::kReady;
+  // Where it was last in the program.
+  uint32_t last = 0;
+  bool has_been = false;
   // While it waits.
   Together what = Together::kBarrier;
   uint32_t mask = 0;

@@ -62,11 +62,11 @@ class Executor {
 
   // Notes that something is wrong. Goes on unless too much is.
   void report(const char *kind, const Place &place, const std::string &what) {
-    if (reports.add(kind, place, what)) return;
+    if (reports.add(kind, place, what + after(place))) return;
     stop();
   }
   [[noreturn]] void fail(const char *kind, const Place &place, const std::string &what) {
-    reports.add(kind, place, what);
+    reports.add(kind, place, what + after(place));
     stop();
     __builtin_unreachable();
   }
@@ -135,6 +135,12 @@ class Executor {
   void wait(State state);
   void report_stuck(Block &block);
   std::string where(const Lane &lane) const;
+
+  // For places in the run time: where the lane was before in the program.
+  std::string after(const Place &place) const {
+    if (lane_ == nullptr || !lane_->has_been || !in_run_time(place.file)) return "";
+    return ", after " + text(places.at(lane_->last));
+  }
 
   // Leaves the kernel, or the host function.
   void stop() {

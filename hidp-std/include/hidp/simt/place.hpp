@@ -25,6 +25,12 @@ inline std::string text(const Place &place) {
   return std::string(name == nullptr ? place.file : name + 1) + ":" + std::to_string(place.line);
 }
 
+// Whether it is in a header of the run time.
+inline bool in_run_time(const char *file) {
+  const char *end = std::strrchr(file, '.');
+  return end != nullptr && (std::strcmp(end, ".cuh") == 0 || std::strcmp(end, ".hpp") == 0);
+}
+
 // Numbers for places, so that a record of an access is small.
 class Places {
  public:
@@ -32,6 +38,7 @@ class Places {
     if (place.file != last_) find(place.file);
     return last_number_ << kLineBits | (static_cast<uint32_t>(place.line) & kMostLines);
   }
+  bool in_run_time(uint32_t number) const { return in_run_time_[number >> kLineBits]; }
   Place at(uint32_t number) const { return {files_[number >> kLineBits], static_cast<int>(number & kMostLines)}; }
 
  private:
@@ -43,9 +50,11 @@ class Places {
     for (last_number_ = 0; last_number_ < files_.size(); ++last_number_)
       if (files_[last_number_] == file || std::strcmp(files_[last_number_], file) == 0) return;
     files_.push_back(file);
+    in_run_time_.push_back(machine::in_run_time(file));
   }
 
   std::vector<const char *> files_;
+  std::vector<bool> in_run_time_;
   const char *last_ = nullptr;
   uint32_t last_number_ = 0;
 };

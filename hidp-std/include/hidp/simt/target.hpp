@@ -115,6 +115,7 @@ inline void block_barrier(int threads, HIDP_PLACE) { machine::running().sync_blo
 inline bool block_any(int threads, bool value, HIDP_PLACE) { return machine::running().sync_block(threads, value, here) != 0; }
 inline void warp_barrier(uint32_t mask, HIDP_PLACE) { machine::running().sync_warp(mask, here); }
 inline bool warp_any(uint32_t mask, bool value, HIDP_PLACE) { return machine::running().ballot(mask, value, here) != 0; }
+inline uint32_t warp_ballot(uint32_t mask, bool value, HIDP_PLACE) { return machine::running().ballot(mask, value, here); }
 template <class T>
 inline T shuffle(uint32_t mask, const T &value, uint32_t lane, HIDP_PLACE) {
   static_assert(std::is_trivially_copyable_v<T>, "values are plain data");
