@@ -65,7 +65,7 @@ struct Device {
   Device(uint64_t seed, int32_t multiprocessors) : executor(seed) {
     face.state = this;
     face.multiprocessors = multiprocessors;
-    face.threads_per_multiprocessor = 2048;
+    face.threads_per_multiprocessor = 512;
     face.take = [](void *state, size_t bytes) { return static_cast<void *>(of(state).executor.memory.take(bytes)->base); };
     face.give = [](void *state, void *block) { of(state).give(block); };
     face.take_pinned = [](void *, size_t bytes) { return std::malloc(bytes > 0 ? bytes : 1); };

@@ -151,7 +151,7 @@ class Executor {
 
   uint64_t state_;
   const Order order_;
-  Stacks stacks_;
+  Stacks &stacks_ = Stacks::of_thread();
   Context scheduler_;
   std::function<void()> kernel_;
   Grid grid_ = {};

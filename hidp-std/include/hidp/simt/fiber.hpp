@@ -15,20 +15,25 @@
 #include <ucontext.h>
 #endif
 
+// What a thread of the host keeps, the same for all files of a program.
+extern "C" __attribute__((weak, visibility("default"))) void **hidp_simt_stacks() {
+  static thread_local void *stacks = nullptr;
+  return &stacks;
+}
+
 HIDP_NAMESPACE_BEGIN
 namespace machine {
 
-// Stacks of one size, each above a page that nothing may touch. Kept for the next fiber.
+// Stacks of one size, each above a page that nothing may touch. Kept for the next fiber, to the end of the process.
 class Stacks {
  public:
   static constexpr size_t kBytes = size_t{256} << 10;
 
-  Stacks() = default;
-  ~Stacks() {
-    for (void *stack : all_) munmap(stack, kBytes);
+  static Stacks &of_thread() {
+    void *&kept = *hidp_simt_stacks();
+    if (kept == nullptr) kept = new Stacks;
+    return *static_cast<Stacks *>(kept);
   }
-  Stacks(const Stacks &) = delete;
-  Stacks &operator=(const Stacks &) = delete;
 
   void *take() {
     if (free_.empty()) add();
@@ -44,12 +49,10 @@ class Stacks {
   void add() {
     void *stack = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stack == MAP_FAILED) throw std::bad_alloc();
-    all_.push_back(stack);
     mprotect(stack, kGuard, PROT_NONE);
     free_.push_back(stack);
   }
 
-  std::vector<void *> all_;
   std::vector<void *> free_;
 };
 
