@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::Archs;
-use crate::compiler::emit::cuda_flags::FLAGS;
+use crate::compiler::emit::cuda::FLAGS;
 use crate::toolchain::Toolchain;
 
 /// Older ones lack C++17 in full, and CUB as it is used.

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ffi::c_void;
 
 use hidp_build::compiler::diag::Sink;
+use hidp_build::compiler::emit::c_like::name;
 use hidp_build::compiler::emit::openmp;
 use hidp_build::compiler::index::Id;
 use hidp_build::compiler::ir::imp;
@@ -121,7 +122,7 @@ impl Subject {
         let mut blocks: Vec<Block> =
             request.args.iter().zip(&types).map(|(arg, &ty)| Block::of(&self.program, ty, arg)).collect();
         let params: Vec<*mut c_void> = blocks.iter_mut().map(Block::address).collect();
-        let symbol = openmp::symbol(&entry.code, unit);
+        let symbol = name::host(&entry.code, unit);
         // SAFETY: the blocks have the shapes that the dimensions say, the interpreter checked that.
         let result = unsafe { kernels.call(context, &symbol, &params, &request.dims) };
         if !blocks.iter().all(Block::intact) {

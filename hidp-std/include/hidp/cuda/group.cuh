@@ -35,6 +35,20 @@ template <class Group, int Threads>
 HIDP_DEVICE bool is_first(const Worker<Threads> &worker) {
   return lane<Group>(worker) == 0;
 }
+// The contiguous part of [lo, hi) by steps that this `Over` of its `Group` gets, when all get as many steps, but for the last ones.
+struct Part {
+  int64_t begin, end;
+};
+template <class Group, class Over, int Threads>
+HIDP_DEVICE Part part(const Worker<Threads> &worker, int64_t lo, int64_t hi, int64_t step) {
+  if (lo >= hi) return Part{hi, hi};
+  constexpr int64_t parts = kLanes<Group, Threads> / kLanes<Over, Threads>;
+  const int64_t steps = (hi - lo - 1) / step + 1;
+  const int64_t first = ((steps - 1) / parts + 1) * rank<Group, Over>(worker);
+  const int64_t last = first + (steps - 1) / parts + 1;
+  return Part{first < steps ? lo + first * step : hi, last < steps ? lo + last * step : hi};
+}
+
 // The group's lanes in its warp; no group is larger.
 template <class Group, int Threads>
 HIDP_DEVICE uint32_t mask(const Worker<Threads> &) {

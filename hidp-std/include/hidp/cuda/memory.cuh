@@ -22,6 +22,12 @@ using Out = T *__restrict__;
 template <class T>
 using Any = T *;
 
+template <class To, class From>
+HIDP_INLINE To *place_as(From *place) {
+  static_assert(sizeof(To) == sizeof(From), "two names of one type");
+  return reinterpret_cast<To *>(place);
+}
+
 template <class T>
 HIDP_DEVICE T &at(T *place, int64_t index) {
   return place[index];

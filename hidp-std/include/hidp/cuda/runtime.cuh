@@ -11,6 +11,11 @@
 
 HIDP_NAMESPACE_BEGIN
 
+// The run time asks what a program's device code was built for before it chooses a device. nvcc lists it.
+static const int32_t architectures[] = {__CUDA_ARCH_LIST__};
+static hidp_device_code device_code = {architectures, sizeof architectures / sizeof *architectures, nullptr};
+__attribute__((constructor)) static void add_device_code() { hidp2_device_code_add(&device_code); }
+
 template <class T>
 inline Any<T> place_at(void *address) {
   return static_cast<T *>(address);

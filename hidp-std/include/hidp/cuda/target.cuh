@@ -12,7 +12,7 @@
 //   In<T>      elements that nobody writes while the kernel runs          Out<T>  elements that no other parameter reaches
 //   Any<T>     elements; converts to Out<T> and In<T>. T may be const. Any<T>{} is no place
 //   HIDP_SHARED(T, name, count)       an array of the block, not initialised; `name` is the place of its first element
-//   HIDP_FIELD(place, path)           the place of a field: HIDP_FIELD(p + i, .best.v)
+//   HIDP_FIELD(place, path)           the place of a field: HIDP_FIELD(p + i, .best.v); on the host too
 // * load(place), store(place, v)      plain accesses
 // * at(p, i)                          element i, as a reference or what acts like one
 // * load_relaxed, store_relaxed       a scalar that others may access at the same time
@@ -21,7 +21,7 @@
 // * fetch_add(place, v)               4 or 8 bytes, integers; what was there before
 // * exchange(place, v), compare_exchange(place, old, v)                   4 or 8 bytes; what was there before
 //   fence()                           accesses before it are seen before those after it by all threads of the device
-// Where a field's own type is another name of T's layout: load_relaxed<T>, store_relaxed<T>, atomic_add<T> and so on.
+//   place_as<T>(place)                a place of a type that is T by another name; on the host too
 //
 // Lanes. A block is one row of threads; 32 of them from a multiple of 32 on are a warp. Grids have three dimensions, 0 is x.
 //   thread_rank()                     in its block                        block_rank(d), block_count(d)   in the grid

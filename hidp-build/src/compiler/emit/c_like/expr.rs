@@ -1,9 +1,9 @@
 //! Expressions of `imp`.
 
 use super::value::{self, Piece};
-use super::{Dialect, Scope, literal, name};
+use super::{Dialect, Scope, group, literal, memory, name};
 use crate::compiler::ir::imp::can_trap;
-use crate::compiler::ir::imp::{Element, Expr, ExprKind, VarKind};
+use crate::compiler::ir::imp::{Expr, ExprKind, Level};
 use crate::compiler::ir::par::ScalarFnId;
 use crate::compiler::ty::{Scalar, Ty};
 
@@ -15,7 +15,7 @@ pub fn expr(scope: &Scope<'_>, dialect: &dyn Dialect, node: &Expr) -> Piece {
         ExprKind::Float(value) => literal::float(*value, scalar_or_long(node.ty)),
         ExprKind::Bool(value) => literal::bool(*value),
         ExprKind::Var(var) => Piece::atom(scope.name(*var)),
-        ExprKind::Load(element) => load(scope, dialect, element, node.ty),
+        ExprKind::Load(element) => memory::load(scope, dialect, element, node.ty),
         ExprKind::Unary(op, a) => value::unary(*op, a.ty, sub(a)),
         ExprKind::Binary(op, a, b) => value::binary(*op, a.ty, sub(a), sub(b)),
         ExprKind::MulAdd(a, b, c) => value::mul_add(node.ty, sub(a), sub(b), sub(c)),
@@ -38,9 +38,8 @@ pub fn expr(scope: &Scope<'_>, dialect: &dyn Dialect, node: &Expr) -> Piece {
         }
         ExprKind::WorkerIndex => Piece::atom(dialect.worker_index()),
         ExprKind::WorkerCount => Piece::atom(dialect.worker_count()),
-        // Of devices, whose dialect prints them.
-        ExprKind::GroupCount(_) => Piece::atom(dialect.worker_count()),
-        ExprKind::Broadcast(_, value) => sub(value),
+        ExprKind::GroupCount(grid) => Piece::atom(dialect.group_count(*grid)),
+        ExprKind::Broadcast(level, value) => broadcast(scope, *level, value.ty, sub(value)),
     }
 }
 
@@ -54,39 +53,10 @@ fn call(scope: &Scope<'_>, trap: &str, function: ScalarFnId, args: Vec<String>) 
     value::call(name::scalar_fn(scope.program, function), trap.into_iter().chain(args))
 }
 
-/// `base[index].path`
-pub fn element(scope: &Scope<'_>, dialect: &dyn Dialect, target: &Element) -> String {
-    let index = match target.index.kind {
-        ExprKind::Int(value) => value.to_string(),
-        _ => expr(scope, dialect, &target.index).text,
-    };
-    let path = name::path(scope.program, element_ty(scope, target), &target.path);
-    format!("{}[{index}]{path}", scope.name(target.base))
-}
-
-/// The type of an element, whatever the path.
-fn element_ty(scope: &Scope<'_>, target: &Element) -> Ty {
-    match scope.var(target.base).kind {
-        VarKind::Value(ty)
-        | VarKind::Buffer { elem: ty, .. }
-        | VarKind::HostCell { elem: ty, .. }
-        | VarKind::Tile { elem: ty, .. } => ty,
-    }
-}
-
-/// The function that accesses a `ty`: of the run time for scalars, printed with the struct for structs.
-pub fn access_function(function: &str, ty: Ty) -> String {
-    match ty {
-        Ty::Scalar(_) => format!("hidp::{function}"),
-        Ty::Struct(_) => function.to_owned(),
-    }
-}
-
-fn load(scope: &Scope<'_>, dialect: &dyn Dialect, source: &Element, ty: Ty) -> Piece {
-    let place = element(scope, dialect, source);
-    if source.relaxed {
-        value::call(access_function("load_relaxed", ty), [format!("&{place}")])
-    } else {
-        Piece::atom(place)
-    }
+/// The first lane evaluates; the others have nothing to say.
+fn broadcast(scope: &Scope<'_>, level: Level, ty: Ty, value: Piece) -> Piece {
+    let level = group::level(level);
+    let ty = name::ty(scope.program, ty);
+    let first = format!("hidp::is_first<{level}>(worker) ? {ty}({}) : {ty}{{}}", value.text);
+    value::call(format!("hidp::broadcast<{level}>"), ["worker".to_owned(), first])
 }

@@ -2,8 +2,11 @@
 //! [`Dialect`].
 
 pub mod expr;
+pub mod group;
 pub mod literal;
+pub mod memory;
 pub mod name;
+pub mod prim;
 pub mod scalar_fn;
 pub mod stmt;
 pub mod structs;
@@ -11,9 +14,11 @@ pub mod text;
 pub mod uses;
 pub mod value;
 
-use crate::compiler::ir::imp::{Entry, Function, Stmt, Var, VarId};
+use crate::compiler::ir::imp::{Entry, Function, Grid, Level, Stmt, Var, VarId, VarKind};
 use crate::compiler::ir::par::{FoldFn, Program};
 use crate::compiler::source::SourceMap;
+use crate::compiler::ty::Ty;
+use memory::Memory;
 use text::Text;
 use uses::Usage;
 
@@ -45,6 +50,8 @@ impl Scope<'_> {
 
 /// What a target prints its own way in the body of a function.
 pub trait Dialect {
+    /// What stands for the run time in calls: `worker` or `host`.
+    fn frame(&self) -> &'static str;
     /// The trap that faults and scalar functions raise.
     fn trap(&self) -> &'static str;
     /// The statement that leaves the function, regularly or after a fault.
@@ -53,8 +60,17 @@ pub trait Dialect {
     fn worker_index(&self) -> &'static str;
     /// `WorkerCount`
     fn worker_count(&self) -> &'static str;
+    /// `GroupCount`
+    fn group_count(&self, grid: Grid) -> String;
+    /// How elements of a buffer or tile are reached.
+    fn memory(&self, kind: VarKind) -> Memory;
+    /// The type of a variable that holds the address of elements.
+    fn buffer(&self, scope: &Scope<'_>, elem: Ty, writable: bool) -> String;
+    /// The level of the group that runs the function, where a group of lanes does.
+    fn group(&self) -> Option<Level>;
     /// The line before a loop whose iterations run in vector lanes.
     fn simd_pragma(&self, scope: &Scope<'_>, reductions: &[(VarId, FoldFn)]) -> String;
-    /// Memory, launches and primitives: `Alloc`, `Free`, `Scratch`, `Swap`, `Launch`, `StreamOut`, `Prim`.
-    fn special(&self, scope: &Scope<'_>, stmt: &Stmt, out: &mut Text);
+    /// Memory and launches: `Alloc`, `Free`, `Scratch`, `Swap`, `Launch`, `LaunchGrid`, `StreamOut`. `leave` is the statement that
+    /// ends what is being done.
+    fn special(&self, scope: &Scope<'_>, stmt: &Stmt, leave: &str, out: &mut Text);
 }

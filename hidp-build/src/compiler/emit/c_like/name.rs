@@ -1,6 +1,7 @@
 //! Names in printed code: readable, unique, and never a word or macro of C++.
 
 use crate::compiler::index::Id;
+use crate::compiler::ir::imp::{Entry, KernelId, Unit};
 use crate::compiler::ir::par::{Program, ScalarFnId};
 use crate::compiler::ty::{Scalar, StructId, Ty};
 
@@ -92,6 +93,17 @@ pub fn scalar_fn(program: &Program, id: ScalarFnId) -> String {
 /// The function object of a scalar function.
 pub fn functor(program: &Program, id: ScalarFnId) -> String {
     format!("{}_op", var(&program.scalar_fns[id].name, id))
+}
+
+/// A kernel: unique in the entry.
+pub fn kernel(unit: &Unit, id: KernelId) -> String {
+    let role = unit.kernels.get(id).map_or("kernel", |kernel| kernel.name.as_str());
+    format!("{}_{}_k{}", symbol(&unit.plan), symbol(role), id.index())
+}
+
+/// A version's host function, without the instruction set that `HIDP_SYMBOL` appends.
+pub fn host(entry: &Entry, unit: &Unit) -> String {
+    format!("hidp2_{}_{}", symbol(&entry.symbol), symbol(&unit.plan))
 }
 
 /// A part of a symbol: letters, digits and underscores only.

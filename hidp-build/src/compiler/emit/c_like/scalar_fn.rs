@@ -70,9 +70,9 @@ fn functor(program: &Program, id: ScalarFnId, out: &mut Text) {
     out.open(format!("struct {ty} {{"));
     out.line("static constexpr bool builtin = false;");
     if traps {
-        out.line(format!("explicit {ty}(hidp::Trap &raised) : {TRAP}(raised) {{}}"));
+        out.line(format!("HIDP_INLINE explicit {ty}(hidp::Trap &raised) : {TRAP}(raised) {{}}"));
     } else {
-        out.line(format!("explicit {ty}(hidp::Trap &) {{}}"));
+        out.line(format!("HIDP_INLINE explicit {ty}(hidp::Trap &) {{}}"));
     }
     let result = name::ty(program, function.result);
     out.open(format!("HIDP_INLINE {result} operator()({}) const {{", typed.join(", ")));

@@ -1,18 +1,23 @@
 //! Statements of `imp`.
 
-use super::expr::{access_function, element, expr};
+use super::expr::expr;
+use super::group::level;
+use super::memory::{self, Memory};
 use super::text::Text;
-use super::{Dialect, Scope, name};
+use super::{Dialect, Scope, name, prim};
 use crate::compiler::index::Id;
-use crate::compiler::ir::imp::{Block, Element, Expr, ExprKind, Loop, LoopKind, SiteId, Stmt, VarId, VarKind};
-use crate::compiler::ir::par::FoldFn;
+use crate::compiler::ir::imp::visit::{each_subexpr, stmt_exprs};
+use crate::compiler::ir::imp::{Block, Expr, ExprKind, Level, Loop, LoopKind, SiteId, Stmt, VarId, VarKind};
 use crate::compiler::source::Span;
-use crate::compiler::ty::Ty;
 
 /// Prints the body of one function.
 pub struct Printer<'a> {
-    scope: Scope<'a>,
-    dialect: &'a dyn Dialect,
+    pub(super) scope: Scope<'a>,
+    pub(super) dialect: &'a dyn Dialect,
+    /// The levels of the groups that run what is printed, where groups of lanes do.
+    pub(super) levels: Vec<Level>,
+    /// For each enclosing loop that lanes share, the label behind it.
+    pub(super) ends: Vec<String>,
     span: Option<Span>,
     /// For each enclosing loop, the label before its step if `continue` must go there.
     loops: Vec<Option<u32>>,
@@ -22,7 +27,8 @@ pub struct Printer<'a> {
 impl<'a> Printer<'a> {
     /// A printer for one function; `span` is where statements without a position of their own belong.
     pub fn new(scope: Scope<'a>, dialect: &'a dyn Dialect, span: Option<Span>) -> Self {
-        Self { scope, dialect, span, loops: Vec::new(), labels: 0 }
+        let levels = dialect.group().into_iter().collect();
+        Self { scope, dialect, levels, ends: Vec::new(), span, loops: Vec::new(), labels: 0 }
     }
 
     /// The statements of a block, without braces.
@@ -33,11 +39,24 @@ impl<'a> Printer<'a> {
     }
 
     fn stmt(&mut self, stmt: &Stmt, out: &mut Text) {
+        self.print(stmt, out);
+        // Blocks look before they begin, and a fault leaves anyhow.
+        let leaves = matches!(stmt, Stmt::If { .. } | Stmt::Loop(_) | Stmt::Fault { .. });
+        if !leaves && stmt_exprs(stmt).into_iter().any(|node| self.waits(node)) {
+            self.look(out);
+        }
+    }
+
+    fn print(&mut self, stmt: &Stmt, out: &mut Text) {
         match stmt {
             Stmt::Let { var, init } => self.declare(*var, init.as_ref(), out),
             Stmt::Set { var, path, value } => self.set(*var, path, value, out),
-            Stmt::Store { target, value } => self.store(target, value, out),
-            Stmt::Atomic { target, op, value } => self.atomic(target, *op, value, out),
+            Stmt::Store { target, value } => {
+                out.line(memory::store(&self.scope, self.dialect, target, value.ty, &self.expr(value)));
+            }
+            Stmt::Atomic { target, op, value } => {
+                out.line(memory::atomic(&self.scope, self.dialect, target, *op, value));
+            }
             Stmt::If { cond, then, otherwise } => self.branch("if", cond, then, otherwise, out),
             Stmt::Loop(node) => self.counted_loop(node, out),
             Stmt::Forever { body, step } => self.forever(body, step, out),
@@ -47,24 +66,56 @@ impl<'a> Printer<'a> {
             Stmt::Leave(Some(label)) => out.line(format!("goto leave_{label};")),
             Stmt::Leave(None) => out.line(self.dialect.leave()),
             Stmt::Fault { site, values } => self.fault(*site, values, out),
-            Stmt::CheckTrap => {
-                out.line(format!("if (HIDP_UNLIKELY({}.raised)) {}", self.dialect.trap(), self.dialect.leave()));
-            }
+            Stmt::CheckTrap => self.check_trap(out),
+            Stmt::Single { group, body } => self.single(*group, body, out),
+            Stmt::Sync(group) => out.line(format!("hidp::sync<{}>(worker);", level(*group))),
+            Stmt::Prim(prim) => prim::call(&self.scope, self.dialect, prim, &self.leave(), out),
             Stmt::Alloc { .. }
             | Stmt::Free(_)
             | Stmt::Scratch { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }
-            | Stmt::Single { .. }
-            | Stmt::Sync(_)
-            | Stmt::StreamOut { .. }
-            | Stmt::Prim(_) => self.dialect.special(&self.scope, stmt, out),
+            | Stmt::StreamOut { .. } => self.dialect.special(&self.scope, stmt, &self.leave(), out),
         }
     }
 
-    fn expr(&self, node: &Expr) -> String {
+    pub(super) fn expr(&self, node: &Expr) -> String {
         expr(&self.scope, self.dialect, node).text
+    }
+
+    /// The statement that ends what is being done after a fault: the iterations that this lane has of a shared loop, or all.
+    pub(super) fn leave(&self) -> String {
+        self.ends.last().map_or_else(|| self.dialect.leave().to_owned(), |end| format!("goto {end};"))
+    }
+
+    /// Whether evaluating an expression waits for a device, which may have failed by then.
+    fn waits(&self, node: &Expr) -> bool {
+        let mut found = false;
+        each_subexpr(node, &mut |inner| {
+            if let ExprKind::Load(element) = &inner.kind {
+                found |= self.dialect.memory(self.scope.var(element.base).kind) == Memory::Remote;
+            }
+        });
+        found
+    }
+
+    /// Leaves if the device has failed.
+    fn look(&self, out: &mut Text) {
+        out.line(format!("if (HIDP_UNLIKELY({}.failed())) {}", self.dialect.frame(), self.leave()));
+    }
+
+    /// An expression, evaluated before what depends on it if the device has to be waited for.
+    fn settled(&mut self, node: &Expr, out: &mut Text) -> String {
+        let text = self.expr(node);
+        if !self.waits(node) {
+            return text;
+        }
+        let name = format!("settled_{}", self.labels);
+        self.labels += 1;
+        out.line(format!("const {} {name} = {text};", name::ty(self.scope.program, node.ty)));
+        self.look(out);
+        name
     }
 
     /// Lines that follow belong to the construct as a whole.
@@ -88,9 +139,9 @@ impl<'a> Printer<'a> {
             VarKind::Tile { elem, len } => {
                 format!("alignas(64) {} {name}[{}];", name::ty(self.scope.program, elem), len.max(1))
             }
-            VarKind::Buffer { elem, .. } | VarKind::HostCell { elem, .. } => {
-                let init = init.map_or("nullptr".to_owned(), |init| self.expr(init));
-                format!("{} *{name} = {init};", name::ty(self.scope.program, elem))
+            VarKind::Buffer { elem, writable } | VarKind::HostCell { elem, writable } => {
+                let init = init.map_or("{}".to_owned(), |init| format!(" = {}", self.expr(init)));
+                format!("{}{name}{init};", self.dialect.buffer(&self.scope, elem, writable))
             }
         };
         out.line(format!("{attribute}{declaration}"));
@@ -104,47 +155,8 @@ impl<'a> Printer<'a> {
         out.line(format!("{}{fields} = {};", self.scope.name(var), self.expr(value)));
     }
 
-    fn store(&self, target: &Element, value: &Expr, out: &mut Text) {
-        let text = self.expr(value);
-        if target.relaxed {
-            let function = access_function("store_relaxed", value.ty);
-            let of_type = self.cast(target, value.ty).map_or(String::new(), |ty| format!("<{ty}>"));
-            out.line(format!("{function}{of_type}({}, {text});", self.address(target, value.ty)));
-        } else {
-            out.line(format!("{} = {text};", element(&self.scope, self.dialect, target)));
-        }
-    }
-
-    /// The type to access a field of a native struct as: its own may have the same layout but another name, such as `long long`.
-    fn cast(&self, target: &Element, ty: Ty) -> Option<&'static str> {
-        let has_natives = self.scope.program.structs.iter().any(|(_, item)| item.native);
-        ty.scalar().filter(|_| has_natives && !target.path.is_empty()).map(name::scalar)
-    }
-
-    /// Where an element lies.
-    fn address(&self, target: &Element, ty: Ty) -> String {
-        let place = element(&self.scope, self.dialect, target);
-        self.cast(target, ty).map_or_else(|| format!("&{place}"), |ty| format!("({ty} *)&{place}"))
-    }
-
-    fn atomic(&self, target: &Element, op: FoldFn, value: &Expr, out: &mut Text) {
-        let address = self.address(target, value.ty);
-        let function = match op {
-            FoldFn::Add => "add",
-            FoldFn::Mul => "mul",
-            FoldFn::Min => "min",
-            FoldFn::Max => "max",
-            FoldFn::And => "and",
-            FoldFn::Or => "or",
-            FoldFn::Xor => "xor",
-            FoldFn::Fn(_) => "call",
-        };
-        let ty = name::ty(self.scope.program, value.ty);
-        out.line(format!("hidp::atomic_{function}<{ty}>({address}, {});", self.expr(value)));
-    }
-
     fn branch(&mut self, keyword: &str, cond: &Expr, then: &Block, otherwise: &Block, out: &mut Text) {
-        let head = format!("{keyword} ({}) {{", self.expr(cond));
+        let head = format!("{keyword} ({}) {{", self.settled(cond, out));
         if keyword == "if" {
             out.open(head)
         } else {
@@ -153,7 +165,9 @@ impl<'a> Printer<'a> {
         self.block(then, out);
         match otherwise.stmts.as_slice() {
             [] => out.close("}"),
-            [Stmt::If { cond, then, otherwise }] => self.branch("} else if", cond, then, otherwise, out),
+            [Stmt::If { cond, then, otherwise }] if !self.waits(cond) => {
+                self.branch("} else if", cond, then, otherwise, out)
+            }
             _ => {
                 out.reopen("} else {");
                 self.block(otherwise, out);
@@ -163,7 +177,7 @@ impl<'a> Printer<'a> {
     }
 
     /// What stands for a bound in a loop's head: evaluated once, before the loop.
-    fn bound(&self, node: &Loop, bound: &Expr, role: &str, out: &mut Text) -> String {
+    pub(super) fn bound(&self, node: &Loop, bound: &Expr, role: &str, out: &mut Text) -> String {
         let text = self.expr(bound);
         let is_fixed = match &bound.kind {
             ExprKind::Int(_) => true,
@@ -175,11 +189,18 @@ impl<'a> Printer<'a> {
         }
         let name = format!("{}_{role}", self.scope.name(node.var));
         out.line(format!("const int64_t {name} = {text};"));
+        if self.waits(bound) {
+            self.look(out);
+        }
         name
     }
 
     fn counted_loop(&mut self, node: &Loop, out: &mut Text) {
         self.back_to_span(out);
+        if let LoopKind::Spread { group, over, share, reductions } = &node.kind {
+            return self.spread(node, (*group, *over, *share), reductions, out);
+        }
+        let lo = self.settled(&node.lo, out);
         let end = self.bound(node, &node.hi, "end", out);
         let var = self.scope.name(node.var);
         let advance = match node.step.kind {
@@ -187,12 +208,11 @@ impl<'a> Printer<'a> {
             _ => format!("{var} += {}", self.bound(node, &node.step, "step", out)),
         };
         match &node.kind {
-            // Spread loops are of devices, whose dialect prints them.
             LoopKind::Seq | LoopKind::Spread { .. } => {}
             LoopKind::Unroll(factor) => out.directive(format!("#pragma GCC unroll {factor}")),
             LoopKind::Simd { reductions } => out.directive(self.dialect.simd_pragma(&self.scope, reductions)),
         }
-        out.open(format!("for (int64_t {var} = {}; {var} < {end}; {advance}) {{", self.expr(&node.lo)));
+        out.open(format!("for (int64_t {var} = {lo}; {var} < {end}; {advance}) {{"));
         self.loop_body(&node.body, None, out);
         out.close("}");
     }
@@ -214,7 +234,7 @@ impl<'a> Printer<'a> {
         out.close("}");
     }
 
-    fn loop_body(&mut self, body: &Block, continue_label: Option<u32>, out: &mut Text) {
+    pub(super) fn loop_body(&mut self, body: &Block, continue_label: Option<u32>, out: &mut Text) {
         self.loops.push(continue_label);
         self.block(body, out);
         self.loops.pop();
@@ -246,7 +266,7 @@ impl<'a> Printer<'a> {
             out.at(self.scope.sources, site.span);
         }
         out.line(format!("{}.raise({});", self.dialect.trap(), args.join(", ")));
-        out.line(self.dialect.leave());
+        out.line(self.leave());
         self.back_to_span(out);
     }
 }

@@ -1,13 +1,13 @@
 //! Struct types and their relaxed accesses, field by field.
 
-use super::expr::access_function;
+use super::memory::access_function;
 use super::name;
 use super::text::Text;
 use crate::compiler::ir::par::Program;
 use crate::compiler::ir::par::layout::layout;
 use crate::compiler::ty::StructId;
 
-/// The definition of a struct (unless it is native) and the functions that access one relaxed.
+/// The definition of a struct, unless it is native.
 pub fn definition(program: &Program, id: StructId, out: &mut Text) {
     let structure = &program.structs[id];
     let ty = name::structure(program, id);
@@ -21,16 +21,23 @@ pub fn definition(program: &Program, id: StructId, out: &mut Text) {
         }
         out.close("};");
     }
+}
+
+/// The functions that access one relaxed, in memory of C.
+pub fn accesses(program: &Program, id: StructId, out: &mut Text) {
+    let structure = &program.structs[id];
+    let ty = name::structure(program, id);
+    let fields: Vec<_> = (0..structure.fields.len() as u32).map(|at| name::field(program, id, at)).collect();
     out.open(format!("inline {ty} load_relaxed(const {ty} *address) {{"));
     let loads = fields
         .iter()
         .zip(&structure.fields)
-        .map(|(field, (_, field_ty))| format!("{}(&address->{field})", access_function("load_relaxed", *field_ty)));
+        .map(|(field, (_, field_ty))| format!("{}(&address->{field})", access_function("load", *field_ty)));
     out.line(format!("return {ty}{{{}}};", loads.collect::<Vec<_>>().join(", ")));
     out.close("}");
     out.open(format!("inline void store_relaxed({ty} *address, {ty} value) {{"));
     for (field, (_, field_ty)) in fields.iter().zip(&structure.fields) {
-        out.line(format!("{}(&address->{field}, value.{field});", access_function("store_relaxed", *field_ty)));
+        out.line(format!("{}(&address->{field}, value.{field});", access_function("store", *field_ty)));
     }
     out.close("}");
 }

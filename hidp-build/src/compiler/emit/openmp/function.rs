@@ -1,7 +1,6 @@
 //! Kernels and host functions.
 
 use super::special::{self, OpenMp};
-use super::symbol;
 use crate::compiler::emit::c_like::stmt::Printer;
 use crate::compiler::emit::c_like::text::Text;
 use crate::compiler::emit::c_like::uses::Usage;
@@ -17,7 +16,7 @@ pub(super) fn kernels(program: &Program, sources: &SourceMap, entry: &Entry, uni
         let scope = Scope { program, sources, entry, function: &kernel.function, usage: &usage };
         out.line("");
         out.at(sources, kernel.span);
-        let head = format!("HIDP_KERNEL void {}", special::kernel_name(unit, id));
+        let head = format!("HIDP_KERNEL void {}", name::kernel(unit, id));
         out.open(format!("{head}({}) {{", kernel_params(&scope, kernel).join(", ")));
         body(scope, &OpenMp::Kernel, Some(kernel.span), out);
         out.close("}");
@@ -51,7 +50,7 @@ pub(super) fn host(program: &Program, sources: &SourceMap, entry: &Entry, unit: 
     let scope = Scope { program, sources, entry, function: &unit.host, usage: &usage };
     out.line("");
     out.line(format!("// {}", one_line(&unit.plan_text)));
-    out.open(format!("HIDP_ENTRY HIDP_SYMBOL({})(hidp_call *call) {{", symbol(entry, unit)));
+    out.open(format!("HIDP_ENTRY HIDP_SYMBOL({})(hidp_call *call) {{", name::host(entry, unit)));
     out.line("hidp::Host host(call);");
     host_params(&scope, &unit.host, out);
     body(scope, &OpenMp::Host { unit }, None, out);

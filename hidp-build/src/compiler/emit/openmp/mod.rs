@@ -45,11 +45,6 @@ impl Default for Options {
     }
 }
 
-/// The symbol of a version's host function, without the instruction set that `HIDP_SYMBOL` appends.
-pub fn symbol(entry: &imp::Entry, unit: &imp::Unit) -> String {
-    format!("hidp2_{}_{}", name::symbol(&entry.symbol), name::symbol(&unit.plan))
-}
-
 /// The C++ file of `<stem>.hdp`.
 pub fn module(program: &Program, sources: &SourceMap, stem: &str, entries: &[imp::Entry], options: &Options) -> String {
     let mut out = Text::new(options.line_directives.then(|| format!("{stem}.cpp")));
@@ -88,6 +83,9 @@ fn struct_types(program: &Program, needs: &[Needs], out: &mut Text) {
     }
     out.line("");
     out.open("namespace {");
-    types.iter().for_each(|id| structs::definition(program, *id, out));
+    for id in types {
+        structs::definition(program, id, out);
+        structs::accesses(program, id, out);
+    }
     out.close("}");
 }

@@ -1,12 +1,12 @@
 //! What C++ with OpenMP prints its own way: memory, launches, primitives, simd loops.
 
-use crate::compiler::emit::c_like::expr::{element, expr};
+use crate::compiler::emit::c_like::expr::expr;
+use crate::compiler::emit::c_like::memory::{Memory, element};
+use crate::compiler::emit::c_like::prim::launch_argument;
 use crate::compiler::emit::c_like::text::Text;
 use crate::compiler::emit::c_like::{Dialect, Scope, name};
 use crate::compiler::index::Id;
-use crate::compiler::ir::imp::{
-    Expr, ExprKind, KernelId, Prim, PrimArg, Schedule, SiteId, Stmt, TemplateArg, Unit, VarId, VarKind,
-};
+use crate::compiler::ir::imp::{Expr, Grid, KernelId, Level, Schedule, SiteId, Stmt, Unit, VarId, VarKind};
 use crate::compiler::ir::par::FoldFn;
 use crate::compiler::ty::{Scalar, Ty};
 
@@ -19,12 +19,6 @@ pub(super) enum OpenMp<'a> {
         /// The version, whose kernels it launches.
         unit: &'a Unit,
     },
-}
-
-/// The name of a kernel: unique in the entry.
-pub(super) fn kernel_name(unit: &Unit, id: KernelId) -> String {
-    let role = unit.kernels.get(id).map_or("kernel", |kernel| kernel.name.as_str());
-    format!("{}_{}_k{}", name::symbol(&unit.plan), name::symbol(role), id.index())
 }
 
 /// `const float *` for a buffer or tile.
@@ -43,6 +37,12 @@ pub(super) fn pointer(scope: &Scope<'_>, var: VarId) -> String {
 }
 
 impl Dialect for OpenMp<'_> {
+    fn frame(&self) -> &'static str {
+        match self {
+            OpenMp::Kernel => "worker",
+            OpenMp::Host { .. } => "host",
+        }
+    }
     fn trap(&self) -> &'static str {
         match self {
             OpenMp::Kernel => "worker.trap",
@@ -61,13 +61,26 @@ impl Dialect for OpenMp<'_> {
     fn worker_count(&self) -> &'static str {
         "host.workers()"
     }
+    /// Of devices; a CPU unit holds none.
+    fn group_count(&self, _: Grid) -> String {
+        self.worker_count().to_owned()
+    }
+    fn memory(&self, _: VarKind) -> Memory {
+        Memory::Plain
+    }
+    fn buffer(&self, scope: &Scope<'_>, elem: Ty, _: bool) -> String {
+        format!("{} *", name::ty(scope.program, elem))
+    }
+    fn group(&self) -> Option<Level> {
+        None
+    }
     fn simd_pragma(&self, scope: &Scope<'_>, reductions: &[(VarId, FoldFn)]) -> String {
         let clause = |(var, op): &(VarId, FoldFn)| {
             format!(" reduction({} : {})", reduction_operator(scope, *var, *op), scope.name(*var))
         };
         format!("#pragma omp simd{}", reductions.iter().map(clause).collect::<String>())
     }
-    fn special(&self, scope: &Scope<'_>, stmt: &Stmt, out: &mut Text) {
+    fn special(&self, scope: &Scope<'_>, stmt: &Stmt, _: &str, out: &mut Text) {
         let text = |node: &Expr| expr(scope, self, node).text;
         match stmt {
             Stmt::Alloc { var, count, zero, site } => {
@@ -86,7 +99,6 @@ impl Dialect for OpenMp<'_> {
                 let target = element(scope, self, target);
                 out.line(format!("hidp::stream_out(worker, &{target}, {}, {});", scope.name(*tile), text(count)));
             }
-            Stmt::Prim(prim) => self.primitive(scope, prim, out),
             // Of devices; a CPU unit holds none.
             Stmt::LaunchGrid { .. } | Stmt::Single { .. } | Stmt::Sync(_) => {}
             // Common to all targets.
@@ -102,7 +114,8 @@ impl Dialect for OpenMp<'_> {
             | Stmt::Scope { .. }
             | Stmt::Leave(_)
             | Stmt::Fault { .. }
-            | Stmt::CheckTrap => {}
+            | Stmt::CheckTrap
+            | Stmt::Prim(_) => {}
         }
     }
 }
@@ -167,10 +180,10 @@ impl OpenMp<'_> {
         out: &mut Text,
     ) {
         let OpenMp::Host { unit } = self else { return };
-        let name = kernel_name(unit, kernel);
+        let name = name::kernel(unit, kernel);
         out.open("{");
         let passed: Vec<String> = std::iter::once("worker".to_owned())
-            .chain(args.iter().enumerate().map(|(at, arg)| self.launch_arg(scope, at, arg, out)))
+            .chain(args.iter().enumerate().map(|(at, arg)| launch_argument(scope, self, at, arg, out)))
             .chain(["begin".to_owned(), "end".to_owned()])
             .collect();
         let head = match schedule {
@@ -187,69 +200,5 @@ impl OpenMp<'_> {
 
     fn shared(&self, scope: &Scope<'_>, function: &str, extent: &str, grain: u32, work: &Expr) -> String {
         format!("{function}(host, {extent}, {}, {}", grain.max(1), expr(scope, self, work).text)
-    }
-
-    /// Evaluated before the launch, not by each worker.
-    fn launch_arg(&self, scope: &Scope<'_>, position: usize, arg: &Expr, out: &mut Text) -> String {
-        let text = expr(scope, self, arg).text;
-        match arg.kind {
-            ExprKind::Var(_) | ExprKind::Int(_) | ExprKind::Float(_) | ExprKind::Bool(_) => text,
-            _ => {
-                let name = format!("argument_{position}");
-                out.line(format!("const {} {name} = {text};", name::ty(scope.program, arg.ty)));
-                name
-            }
-        }
-    }
-
-    /// Primitives that can fault return whether they did not.
-    fn primitive(&self, scope: &Scope<'_>, prim: &Prim, out: &mut Text) {
-        let frame = match self {
-            OpenMp::Kernel => "worker",
-            OpenMp::Host { .. } => "host",
-        };
-        let args: Vec<String> = std::iter::once(frame.to_owned())
-            .chain(prim.sites.iter().map(|site| format!("{}u", site.index())))
-            .chain(prim.args.iter().map(|arg| self.prim_arg(scope, arg)))
-            .collect();
-        let template: Vec<String> = prim.template.iter().map(|arg| template_arg(scope, *arg)).collect();
-        let template = if template.is_empty() { String::new() } else { format!("<{}>", template.join(", ")) };
-        let call = format!("hidp::{}{template}({})", prim.function, args.join(", "));
-        if prim.sites.is_empty() {
-            out.line(format!("{call};"));
-        } else {
-            out.line(format!("if (!{call}) {}", self.leave()));
-        }
-    }
-
-    fn prim_arg(&self, scope: &Scope<'_>, arg: &PrimArg) -> String {
-        match arg {
-            PrimArg::Value(value) => expr(scope, self, value).text,
-            PrimArg::Address { base, offset } => match offset.kind {
-                ExprKind::Int(0) => scope.name(*base),
-                _ => format!("{} + {}", scope.name(*base), expr(scope, self, offset).operand()),
-            },
-            PrimArg::Out(var) => format!("&{}", scope.name(*var)),
-        }
-    }
-}
-
-fn template_arg(scope: &Scope<'_>, arg: TemplateArg) -> String {
-    match arg {
-        TemplateArg::Ty(ty) => name::ty(scope.program, ty),
-        TemplateArg::Op(FoldFn::Fn(function), _) | TemplateArg::Fn(function) => name::functor(scope.program, function),
-        TemplateArg::Op(op, ty) => format!("hidp::{}<{}>", builtin_functor(op), name::ty(scope.program, ty)),
-    }
-}
-
-fn builtin_functor(op: FoldFn) -> &'static str {
-    match op {
-        FoldFn::Add => "Add",
-        FoldFn::Mul => "Mul",
-        FoldFn::Min => "Min",
-        FoldFn::Max => "Max",
-        FoldFn::And => "And",
-        FoldFn::Or => "Or",
-        FoldFn::Xor | FoldFn::Fn(_) => "Xor",
     }
 }
