@@ -6,8 +6,8 @@ use std::collections::BTreeMap;
 
 use crate::compiler::check::{SourceUnit, check};
 use crate::compiler::diag::{Code, Diagnostic, Sink};
-use crate::compiler::emit::openmp;
 use crate::compiler::emit::rust::{self, EntryInfo, Isa};
+use crate::compiler::emit::{cuda, openmp};
 use crate::compiler::index::Arena;
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{FuncId, Program};
@@ -248,7 +248,7 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
     }
     let stems: BTreeMap<FileId, String> = input.files.iter().map(|file| (file.id, file.stem.clone())).collect();
     let mut modules = Vec::new();
-    let mut cpp = Vec::new();
+    let (mut cpp, mut device) = (Vec::new(), Vec::new());
     for InputFile { id, stem, .. } in &input.files {
         let lowered = lowered.get(id).map_or(&[][..], Vec::as_slice);
         let infos: Vec<EntryInfo<'_>> = lowered.iter().map(Lowered::info).collect();
@@ -262,6 +262,8 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
             };
             let text = openmp::module(program, &input.sources, stem, &entries, &options);
             cpp.push(GeneratedFile { name: format!("{stem}.cpp"), text });
+            let text = cuda::module(program, &input.sources, stem, &entries, &options);
+            device.extend(text.map(|text| GeneratedFile { name: format!("{stem}.cu"), text }));
         }
     }
     let all: Vec<&Lowered> = lowered.values().flatten().collect();
@@ -269,7 +271,13 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
     let idle_records = idle.into_iter().map(|(record, why)| (record.entry.clone(), why)).collect();
     let with_entries = |file: &&InputFile| lowered.contains_key(&file.id);
     let with_entries: Vec<&str> = input.files.iter().filter(with_entries).map(|file| file.stem.as_str()).collect();
-    Some(PipelineOutput { rust: rust::file(&modules, &with_entries), cpp, idle_records, ..PipelineOutput::default() })
+    Some(PipelineOutput {
+        rust: rust::file(&modules, &with_entries),
+        cpp,
+        cuda: device,
+        idle_records,
+        ..PipelineOutput::default()
+    })
 }
 
 /// A defect of the compiler, shown like an error of the program rather than as a panic of the build script.

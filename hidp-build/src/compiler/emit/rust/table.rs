@@ -4,12 +4,16 @@ use super::doc::snippet;
 use super::signature::Signature;
 use super::text::Text;
 use super::{EntryInfo, Options, extent};
-use crate::compiler::ir::imp::{Site, Unit};
+use crate::compiler::emit::c_like::name;
+use crate::compiler::ir::imp::{Site, Unit, UnitTarget};
 use crate::compiler::ir::par::{Func, Program, VarId};
 use crate::compiler::plan::{Bound, Dispatch, Rule};
 use crate::compiler::source::SourceMap;
 use crate::compiler::target::Tunable;
 use crate::compiler::ty::{Scalar, Ty};
+
+/// What `HIDP_ISA` is for a device.
+const CUDA: &str = "cuda";
 
 /// A wrapper's table.
 pub(super) struct Table<'a> {
@@ -35,14 +39,18 @@ impl Table<'_> {
     /// Declarations of the entry points.
     pub(super) fn declare(&self, text: &mut Text) {
         for unit in self.units() {
-            for isa in self.options.isas {
-                let symbol = self.symbol(unit, isa.name());
-                text.line(format!("fn {symbol}(call: *mut hidp_call) -> i32;"));
+            let cpu = self.options.isas.iter().map(|isa| isa.name());
+            let suffixes: Vec<&str> = match unit.target {
+                UnitTarget::Cpu => cpu.collect(),
+                UnitTarget::Device => vec![CUDA],
+            };
+            for suffix in suffixes {
+                text.line(format!("fn {}(call: *mut hidp_call) -> i32;", self.symbol(unit, suffix)));
             }
         }
     }
-    fn symbol(&self, unit: &Unit, isa: &str) -> String {
-        format!("hidp2_{}_{}_{isa}", self.info.entry.symbol, unit.plan)
+    fn symbol(&self, unit: &Unit, suffix: &str) -> String {
+        format!("{}_{suffix}", name::host(self.info.entry, unit))
     }
 
     /// The static.
@@ -95,12 +103,15 @@ impl Table<'_> {
         for unit in self.units() {
             text.nest("Version {", "},", |text| {
                 text.line(format!("plan: {:?},", unit.plan));
-                text.nest("code: Codes::Cpu(&[", "]),", |text| {
-                    for isa in self.options.isas {
-                        let symbol = self.symbol(unit, isa.name());
-                        text.line(format!("Code {{ isa: Isa::{}, function: {symbol} }},", isa.variant()));
-                    }
-                });
+                match unit.target {
+                    UnitTarget::Cpu => text.nest("code: Codes::Cpu(&[", "]),", |text| {
+                        for isa in self.options.isas {
+                            let symbol = self.symbol(unit, isa.name());
+                            text.line(format!("Code {{ isa: Isa::{}, function: {symbol} }},", isa.variant()));
+                        }
+                    }),
+                    UnitTarget::Device => text.line(format!("code: Codes::Device({}),", self.symbol(unit, CUDA))),
+                }
             });
         }
     }
