@@ -236,6 +236,33 @@ HIDP_GLOBAL(kThreads) a_byte_of_a_word(In<int32_t>, Out<int32_t> y) {
 }
 ENTRY(a_byte_of_a_word) { return run(call, a_byte_of_a_word); }
 
+// --- read only
+
+// Its own lane, and with barriers: machines may have kept a copy all the same.
+HIDP_GLOBAL(kThreads) writes_what_it_reads_only(In<int32_t> x, Out<int32_t> y) {
+  const uint32_t i = hidp::thread_rank();
+  const int32_t before = hidp::load(x + i);  //~? not read only
+  hidp::block_barrier(kThreads);
+  hidp::store(y + i, before + 1);  //~? not read only
+  hidp::block_barrier(kThreads);
+  hidp::load(y + 63 - i);
+}
+ENTRY(writes_what_it_reads_only) {
+  const Any<int32_t> x = hidp::place_at<int32_t>(call->params[0]);
+  return hidp::start(writes_what_it_reads_only, 1, 1, 1, kThreads, nullptr, x, x);
+}
+
+HIDP_GLOBAL(kThreads) writes_what_it_reads(Any<const int32_t> x, Any<int32_t> y) {
+  const uint32_t i = hidp::thread_rank();
+  const int32_t before = hidp::load(x + i);
+  hidp::block_barrier(kThreads);
+  hidp::store(y + (63 - i), before + 1);
+}
+ENTRY(writes_what_it_reads) {
+  const Any<int32_t> x = hidp::place_at<int32_t>(call->params[0]);
+  return hidp::start(writes_what_it_reads, 1, 1, 1, kThreads, nullptr, x, x);
+}
+
 // --- lanes that do not come
 
 HIDP_GLOBAL(kThreads) half_at_a_barrier(In<int32_t> x, Out<int32_t>) {

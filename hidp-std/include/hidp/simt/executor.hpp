@@ -109,7 +109,7 @@ class Executor {
 
  private:
   enum class Order : uint8_t { kForward, kBackward, kRandom };
-  static constexpr uint64_t kMostIdle = uint64_t{1} << 22;
+  static constexpr uint64_t kMostIdle = uint64_t{1} << 21;
   static constexpr uint64_t kMostWork = uint64_t{1} << 30;
   static constexpr size_t kMostShared = size_t{48} << 10;
 

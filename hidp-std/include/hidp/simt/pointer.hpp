@@ -22,12 +22,14 @@ class Pointer {
 
   Pointer() = default;
   Pointer(std::nullptr_t) {}
-  Pointer(T *address, Allocation *allocation) : address_(address), allocation_(allocation) {}
+  Pointer(T *address, Allocation *allocation, bool fixed = false) : address_(address), allocation_(allocation), fixed_(fixed) {}
   template <class From, class = std::enable_if_t<std::is_convertible_v<From *, T *>>>
-  Pointer(const Pointer<From> &from) : address_(from.address()), allocation_(from.allocation()) {}
+  Pointer(const Pointer<From> &from) : address_(from.address()), allocation_(from.allocation()), fixed_(from.fixed()) {}
 
   T *address() const { return address_; }
   Allocation *allocation() const { return allocation_; }
+  // Whether nobody writes there while the kernel runs.
+  bool fixed() const { return fixed_; }
 
   explicit operator bool() const { return address_ != nullptr; }
   friend bool operator==(const Pointer &a, const Pointer &b) { return a.address_ == b.address_; }
@@ -36,7 +38,7 @@ class Pointer {
   // Addresses far outside are no undefined behaviour here: only what is touched is looked at.
   Pointer operator+(int64_t count) const {
     const uintptr_t moved = reinterpret_cast<uintptr_t>(address_) + static_cast<uintptr_t>(count) * sizeof(T);
-    return {reinterpret_cast<T *>(moved), allocation_};
+    return {reinterpret_cast<T *>(moved), allocation_, fixed_};
   }
   Pointer operator-(int64_t count) const { return *this + (-count); }
   int64_t operator-(const Pointer &from) const { return address_ - from.address_; }
@@ -46,12 +48,24 @@ class Pointer {
 
   bool touch(Access access, bool reads, const Place &here) const {
     static_assert(std::is_trivially_copyable_v<Element>, "elements are plain data");
-    return running().touch(allocation_, address_, sizeof(T), access, reads, here);
+    const bool fixed = fixed_ && access == Access::kRead;
+    return running().touch(allocation_, address_, sizeof(T), fixed ? Access::kFixedRead : access, reads, here);
   }
 
  private:
   T *address_ = nullptr;
   Allocation *allocation_ = nullptr;
+  bool fixed_ = false;
+};
+
+// Reads only, of what nobody writes while the kernel runs.
+template <class T>
+class ReadOnly : public Pointer<const T> {
+ public:
+  ReadOnly() = default;
+  ReadOnly(std::nullptr_t) {}
+  ReadOnly(const Pointer<const T> &from) : Pointer<const T>(from.address(), from.allocation(), true) {}
+  ReadOnly(const Pointer<T> &from) : Pointer<const T>(from.address(), from.allocation(), true) {}
 };
 
 template <class T>
@@ -110,7 +124,7 @@ T update(const Pointer<T> &to, Next next, const Place &here) {
 template <class T, class Find>
 auto field(const Pointer<T> &of, Find find) {
   auto *const address = find(of.address());
-  return Pointer<std::remove_pointer_t<decltype(address)>>(address, of.allocation());
+  return Pointer<std::remove_pointer_t<decltype(address)>>(address, of.allocation(), of.fixed());
 }
 
 }  // namespace machine

@@ -18,16 +18,19 @@ namespace machine {
 
 constexpr int kWarp = 32;
 
-enum class Access : uint8_t { kRead, kRelaxedRead, kWrite, kRelaxedWrite };
+// A fixed read is of what nobody writes while the kernel runs: machines keep a copy of it.
+enum class Access : uint8_t { kRead, kFixedRead, kRelaxedRead, kWrite, kRelaxedWrite };
 
 constexpr bool writes(Access access) { return access == Access::kWrite || access == Access::kRelaxedWrite; }
 constexpr bool relaxed(Access access) { return access == Access::kRelaxedRead || access == Access::kRelaxedWrite; }
 constexpr bool conflict(Access a, Access b) { return (writes(a) || writes(b)) && !(relaxed(a) && relaxed(b)); }
 // Whether whatever races with `b` races with `a`.
 constexpr bool covers(Access a, Access b) {
-  if (a == Access::kWrite || a == b) return true;
-  return b == Access::kRelaxedRead;
+  if (a == b) return true;
+  return b != Access::kFixedRead && (a == Access::kWrite || b == Access::kRelaxedRead);
 }
+// Whether a barrier helps two that conflict.
+constexpr bool can_be_ordered(Access a, Access b) { return a != Access::kFixedRead && b != Access::kFixedRead; }
 
 // When a lane does something: clocks rise at barriers.
 struct Moment {
@@ -97,7 +100,8 @@ struct Cell {
         continue;
       }
       const bool ordered = in_order(old.when, record.when, clocks);
-      if (!ordered && conflict(old.access, record.access)) race = &old;
+      const bool allowed = ordered && can_be_ordered(old.access, record.access);
+      if (!allowed && conflict(old.access, record.access)) race = &old;
       else if (ordered && covers(record.access, old.access)) slot = &old;
     }
     if (race == nullptr) *(slot == nullptr ? least(record) : slot) = record;
@@ -113,7 +117,7 @@ struct Cell {
       int away = distance(old.when, record.when);
       for (const Record &other : records)
         if (&other != &old && other.access == old.access) away = away < distance(old.when, other.when) ? away : distance(old.when, other.when);
-      if (old.access == Access::kWrite) away = 4;
+      if (old.access == Access::kWrite || old.access == Access::kFixedRead) away = 4;
       if (away < lowest) lowest = away, found = &old;
     }
     return found;

@@ -35,7 +35,7 @@ inline Pointer<T> shared(const void *key, int64_t count, const char *name, const
 #define HIDP_PLACE const machine::Place &here = machine::Place::here()
 
 template <class T>
-using In = machine::Pointer<const T>;
+using In = machine::ReadOnly<T>;
 template <class T>
 using Out = machine::Pointer<T>;
 template <class T>

@@ -9,6 +9,7 @@ namespace machine {
 inline const char *verb(Access access) {
   switch (access) {
     case Access::kRead: return "reads";
+    case Access::kFixedRead: return "reads, as what nobody writes,";
     case Access::kRelaxedRead: return "reads, relaxed,";
     case Access::kWrite: return "writes";
     case Access::kRelaxedWrite: return "writes, relaxed,";
@@ -55,8 +56,9 @@ inline bool Executor::touch(Allocation *allocation, const void *address, size_t 
     const Record *race = cell.add(launch_, record, clocks);
     if (race == nullptr) return true;
     const std::string other = "lane " + std::to_string(race->when.thread) + " of block " + std::to_string(race->when.block);
-    report("data race", place, text(*lane_) + " " + verb(access) + " " + element_text(*allocation, offset, bytes) + "; " + other + " " + verb(race->access) +
-                                   " it too (" + text(places.at(race->place)) + "), without a barrier between");
+    const bool can_wait = can_be_ordered(access, race->access);
+    report(can_wait ? "data race" : "not read only", place, text(*lane_) + " " + verb(access) + " " + element_text(*allocation, offset, bytes) + "; " + other + " " + verb(race->access) +
+                                   " it too (" + text(places.at(race->place)) + "), " + (can_wait ? "without a barrier between" : "in the same kernel"));
     return false;
   });
   return true;
