@@ -59,3 +59,31 @@ fn a_kernel_that_spills_is_found() {
     assert!(error.contains("\"unused\" was declared but never referenced"), "{error}");
     assert_eq!(compiles("spill_empty", "").unwrap_err(), "no kernel was compiled");
 }
+
+#[test]
+fn the_headers_of_devices_compile() {
+    let Some(checker) = checker() else {
+        println!("skipped: no nvcc (`cargo xtask test` installs one)");
+        return;
+    };
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hidp-std/include");
+    let mut headers: Vec<String> = ["hidp/cuda", "hidp/cuda/prim"]
+        .into_iter()
+        .flat_map(|folder| {
+            let entries = std::fs::read_dir(root.join(folder)).expect("the folder is there").flatten();
+            let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+            names.filter(|name| name.ends_with(".cuh")).map(move |name| format!("{folder}/{name}"))
+        })
+        .collect();
+    headers.sort();
+    assert!(headers.len() > 10, "{headers:?}");
+    // One run for all. That each stands alone is checked by `cargo xtask tidy`, but for those that nvcc alone reads.
+    let alone = ["machine", "memory", "runtime", "prim/radix_sort_by_cub"].map(|name| format!("hidp/cuda/{name}.cuh"));
+    let include = |header: &String| format!("#include <{header}>\n");
+    let all = ("header_all".to_owned(), headers.iter().map(include).collect());
+    let alone = alone.iter().map(|header| (format!("header_{}", header.replace(['/', '.'], "_")), include(header)));
+    for (name, text) in [all].into_iter().chain(alone) {
+        let checked = checker.check(&format!("{name}.cu"), &text);
+        assert!(checked.is_ok(), "{}", checked.unwrap_err());
+    }
+}

@@ -18,7 +18,8 @@ fn unfinished() -> [String; 4] {
 pub(super) fn check(files: &[PathBuf]) -> Result<Vec<Finding>> {
     let unfinished = unfinished();
     let mut findings = Vec::new();
-    for file in files.iter().filter(|f| has_extension(f, &["rs", "hpp", "h", "cpp", "cu", "hdp", "md", "toml"])) {
+    for file in files.iter().filter(|f| has_extension(f, &["rs", "hpp", "h", "cpp", "cu", "cuh", "hdp", "md", "toml"]))
+    {
         let Ok(text) = fs::read_to_string(file) else { continue };
         check_lines(file, &text, &unfinished, &mut findings);
         check_size(file, &text, &mut findings);
@@ -50,7 +51,7 @@ fn check_lines(file: &Path, text: &str, unfinished: &[String], findings: &mut Ve
 
 fn check_size(file: &Path, text: &str, findings: &mut Vec<Finding>) {
     let lines = text.lines().count();
-    let is_code = has_extension(file, &["rs", "hpp", "h", "cpp", "cu"]);
+    let is_code = has_extension(file, &["rs", "hpp", "h", "cpp", "cu", "cuh"]);
     let is_test = file.components().any(|part| part.as_os_str() == "tests");
     let is_generated = file.file_name().is_some_and(|name| name == "bindings.rs");
     if is_code && !is_test && !is_generated && lines > LONGEST_FILE {
