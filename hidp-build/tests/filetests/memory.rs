@@ -41,6 +41,11 @@ impl Block {
         self.raw()[GUARD..].as_mut_ptr().cast()
     }
 
+    /// Length of the argument.
+    pub(crate) fn length(&self) -> usize {
+        self.bytes
+    }
+
     /// Whether nothing outside of the argument was written.
     pub(crate) fn intact(&self) -> bool {
         let raw = self.bytes();

@@ -2,8 +2,10 @@
 //!
 //! The programs of [`crate::random`] in several element types, many to one C++ file. `HIDP_RANDOM=first..last` runs other seeds.
 
+use hidp_build::compiler::ir::imp::UnitTarget;
 use hidp_build::compiler::ir::par::print;
 
+use crate::device::{DeviceKernels, orders};
 use crate::maker::{Maker, fillings};
 use crate::native::{Context, Kernels, isas};
 use crate::random::{Writer, seeds};
@@ -36,8 +38,12 @@ fn compiled_random_programs_agree_with_the_interpreter() {
     let batches: Vec<(usize, &[Program])> = programs.chunks(BATCH).enumerate().collect();
     let failures = crate::shared_out(&batches, |&(number, batch)| {
         let cpp: String = batch.iter().map(|program| program.subject.cpp.as_str()).collect();
-        match Kernels::build(&format!("random_{number}"), &cpp, sets[number % sets.len()]) {
-            Ok(kernels) => batch.iter().find_map(|program| program.compare(&kernels).err()),
+        let cu: String = batch.iter().filter_map(|program| program.subject.cu.as_deref()).collect();
+        let stem = format!("random_{number}");
+        let built = Kernels::build(&stem, &cpp, sets[number % sets.len()])
+            .and_then(|kernels| Ok((kernels, DeviceKernels::build(&stem, &cu)?)));
+        match built {
+            Ok((kernels, device)) => batch.iter().find_map(|program| program.compare(&kernels, &device).err()),
             Err(why) => Some(why),
         }
     });
@@ -64,7 +70,7 @@ fn with_type(piece: &str, ty: &str) -> String {
 }
 
 impl Program {
-    fn compare(&self, kernels: &Kernels) -> Result<(), String> {
+    fn compare(&self, kernels: &Kernels, device: &DeviceKernels) -> Result<(), String> {
         let subject = &self.subject;
         let fillings = fillings(&self.text)?;
         for entry in &subject.entries {
@@ -73,13 +79,20 @@ impl Program {
                 let Some(args) = maker.args() else { continue };
                 let failed = |why| format!("{}\nwith {sizes:?}: {why}", self.text);
                 let request = subject.request(entry, args, maker.dims()).map_err(failed)?;
-                for unit in subject.units(entry) {
+                for unit in subject.units(entry, UnitTarget::Cpu) {
                     let threads = 1 + seed as u32 % 3;
                     Context::with(threads, |cx| subject.call(kernels, (entry, unit), &request, cx))
                         .and_then(|found| subject.agree(&request, &found, false))
                         .map_err(|why| {
                             failed(format!("{}, {threads} threads, plan {}: {why}", kernels.isa(), unit.plan))
                         })?;
+                }
+                for unit in subject.units(entry, UnitTarget::Device) {
+                    let order = orders(seed as u64)[seed % 2];
+                    subject
+                        .call_on(&device.device(order, 1 + (seed % 2) as i32), (entry, unit), &request)
+                        .and_then(|found| subject.agree(&request, &found, false))
+                        .map_err(|why| failed(format!("plan {}, seed {order}: {why}", unit.plan)))?;
                 }
             }
         }

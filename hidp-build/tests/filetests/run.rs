@@ -1,5 +1,6 @@
 //! Kind `run`: every entry of the case, on the interpreter and compiled, with every plan, several thread counts and
-//! instruction sets of this machine. Results must agree, integers exactly; faults in kind, place and values.
+//! instruction sets of this machine; device code on an executor that looks at whatever it does, in several orders of its lanes.
+//! Results must agree, integers exactly; faults in kind, place and values.
 //!
 //! ```text
 //! // data: rowptr ascending Z      (see `maker`)
@@ -15,9 +16,12 @@
 
 use std::collections::BTreeMap;
 
+use hidp_build::compiler::ir::imp::UnitTarget;
 use hidp_build::compiler::ir::par::Func;
+use hidp_build::compiler::ir::par::interp::Arg;
 
 use crate::case::Case;
+use crate::device::{DeviceKernels, orders};
 use crate::maker::{Filling, Maker, fillings};
 use crate::native::{Context, Isa, Kernels, isas};
 use crate::same;
@@ -42,10 +46,7 @@ fn big(func: &Func) -> &'static [i64] {
 
 pub(crate) fn run(case: &Case) -> Result<(), String> {
     let subject = Subject::compile(&case.name, &case.text)?;
-    let built: Vec<Kernels> = instruction_sets(case)
-        .into_iter()
-        .map(|isa| Kernels::build(&subject.stem, &subject.cpp, isa))
-        .collect::<Result<_, _>>()?;
+    let built = Built::new(case, &subject)?;
     let fillings = fillings(&case.text)?;
     for entry in subject.entries.iter().filter(|_| !case.says("calls only")) {
         made(case, &subject, entry, &built, &fillings)?;
@@ -54,6 +55,21 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
         as_stated(case, &subject, &call, &built).map_err(|why| format!("call of `{}`: {why}", call.function))?;
     }
     Ok(())
+}
+
+/// What a case is compiled to.
+struct Built {
+    kernels: Vec<Kernels>,
+    device: Option<DeviceKernels>,
+}
+
+impl Built {
+    fn new(case: &Case, subject: &Subject) -> Result<Built, String> {
+        let compile = |isa| Kernels::build(&subject.stem, &subject.cpp, isa);
+        let kernels = instruction_sets(case).into_iter().map(compile).collect::<Result<_, _>>()?;
+        let device = subject.cu.as_ref().map(|cu| DeviceKernels::build(&subject.stem, cu)).transpose()?;
+        Ok(Built { kernels, device })
+    }
 }
 
 /// A case is compiled for one instruction set, which one goes by its name: together they have them all. Those that say so, and
@@ -72,7 +88,7 @@ fn made(
     case: &Case,
     subject: &Subject,
     entry: &Entry,
-    built: &[Kernels],
+    built: &Built,
     fillings: &BTreeMap<String, Filling>,
 ) -> Result<(), String> {
     let func = subject.func(entry);
@@ -121,15 +137,31 @@ fn compiled(
     case: &Case,
     subject: &Subject,
     entry: &Entry,
-    built: &[Kernels],
+    built: &Built,
     request: &Request,
     also: impl Fn(&Outcome) -> Result<(), String>,
+) -> Result<(), String> {
+    let check = |found: &Outcome| {
+        subject.agree(request, found, case.says("exact"))?;
+        also(found)
+    };
+    on_threads(subject, entry, &built.kernels, request, &check)?;
+    built.device.as_ref().map_or(Ok(()), |device| on_devices(subject, entry, device, request, &check))
+}
+
+/// On the CPU.
+fn on_threads(
+    subject: &Subject,
+    entry: &Entry,
+    built: &[Kernels],
+    request: &Request,
+    check: &dyn Fn(&Outcome) -> Result<(), String>,
 ) -> Result<(), String> {
     let big = request.dims.iter().any(|&dim| dim > 1000);
     for (number, kernels) in built.iter().enumerate() {
         // How work is shared out is the same on every instruction set.
         let threads: &[u32] = if number > 0 || big { &[3] } else { &[1, 2, 3] };
-        for unit in subject.units(entry) {
+        for unit in subject.units(entry, UnitTarget::Cpu) {
             let mut first = None;
             let oddly = (number == 0 && !big).then_some(ODDLY);
             for threads in threads.iter().copied().chain(oddly) {
@@ -137,11 +169,8 @@ fn compiled(
                 let outcome = if threads == ODDLY { Context::oddly(call) } else { Context::with(threads, call) };
                 outcome
                     .and_then(|found| {
-                        subject.agree(request, &found, case.says("exact"))?;
-                        also(&found)?;
-                        let Outcome::Results(found) = found else { return Ok(()) };
-                        let same = same::args(first.get_or_insert_with(|| found.clone()), &found, true);
-                        same.map_err(|why| format!("other bits than with one thread: {why}"))
+                        check(&found)?;
+                        as_the_first(found, &mut first)
                     })
                     .map_err(|why| format!("{}, plan {}, {threads} threads: {why}", kernels.isa(), unit.plan))?;
             }
@@ -150,8 +179,40 @@ fn compiled(
     Ok(())
 }
 
+/// On devices of one or two processors, in several orders of blocks and lanes.
+fn on_devices(
+    subject: &Subject,
+    entry: &Entry,
+    built: &DeviceKernels,
+    request: &Request,
+    check: &dyn Fn(&Outcome) -> Result<(), String>,
+) -> Result<(), String> {
+    let number = request.dims.iter().fold(0, |sum, &dim| sum * 3 + dim as u64);
+    for unit in subject.units(entry, UnitTarget::Device) {
+        let mut first = None;
+        for seed in orders(number) {
+            let device = built.device(seed, 1 + (seed % 2) as i32);
+            subject
+                .call_on(&device, (entry, unit), request)
+                .and_then(|found| {
+                    check(&found)?;
+                    as_the_first(found, &mut first)
+                })
+                .map_err(|why| format!("plan {}, seed {seed}: {why}", unit.plan))?;
+        }
+    }
+    Ok(())
+}
+
+/// Results do not depend on who computes them.
+fn as_the_first(found: Outcome, first: &mut Option<Vec<Arg>>) -> Result<(), String> {
+    let Outcome::Results(found) = found else { return Ok(()) };
+    let same = same::args(first.get_or_insert_with(|| found.clone()), &found, true);
+    same.map_err(|why| format!("other bits than the first time: {why}"))
+}
+
 /// Makes a stated call on the interpreter and compiled.
-fn as_stated(case: &Case, subject: &Subject, call: &stated::Stated, built: &[Kernels]) -> Result<(), String> {
+fn as_stated(case: &Case, subject: &Subject, call: &stated::Stated, built: &Built) -> Result<(), String> {
     let entry = subject.entries.iter().find(|entry| subject.func(entry).name == call.function);
     let entry = entry.ok_or("no such entry")?;
     let func = subject.func(entry);

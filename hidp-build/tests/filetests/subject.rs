@@ -5,7 +5,7 @@ use std::ffi::c_void;
 
 use hidp_build::compiler::diag::Sink;
 use hidp_build::compiler::emit::c_like::name;
-use hidp_build::compiler::emit::openmp;
+use hidp_build::compiler::emit::{cuda, openmp};
 use hidp_build::compiler::index::Id;
 use hidp_build::compiler::ir::imp;
 use hidp_build::compiler::ir::par::interp::{self, Arg, Error};
@@ -14,7 +14,9 @@ use hidp_build::compiler::pipeline::{InputFile, PipelineInput, front, lower_entr
 use hidp_build::compiler::source::Span;
 use hidp_build::compiler::target::Model;
 use hidp_build::compiler::ty::Ty;
+use hidp_sys::hidp_fault;
 
+use crate::device::{Device, Ended};
 use crate::memory::Block;
 use crate::native::{Context, Kernels};
 use crate::same;
@@ -32,6 +34,8 @@ pub(crate) struct Subject {
     program: Program,
     pub(crate) entries: Vec<Entry>,
     pub(crate) cpp: String,
+    /// CUDA, if any entry has a version for a device.
+    pub(crate) cu: Option<String>,
 }
 
 /// A function that can be called.
@@ -62,6 +66,7 @@ impl Subject {
     pub(crate) fn compile(name: &str, text: &str) -> Result<Subject, String> {
         let stem = name.replace('-', "_");
         let mut input = PipelineInput::default();
+        input.options.cuda = true;
         let id = input.sources.add(format!("{name}.hdp"), text);
         input.files.push(InputFile { id, stem: stem.clone(), imports: Vec::new() });
         input.options.limits.variants = text.lines().any(|line| line == "// variants");
@@ -83,7 +88,9 @@ impl Subject {
         let codes: Vec<imp::Entry> = entries.iter().map(|entry| entry.code.clone()).collect();
         let options = openmp::Options { line_directives: false, native_headers: Vec::new() };
         let cpp = openmp::module(&program, &input.sources, &stem, &codes, &options);
-        Ok(Subject { stem, input, original, program, entries, cpp })
+        let options = openmp::Options { line_directives: true, ..options };
+        let cu = cuda::module(&program, &input.sources, &stem, &codes, &options);
+        Ok(Subject { stem, input, original, program, entries, cpp, cu })
     }
 
     /// The program as checked.
@@ -117,20 +124,69 @@ impl Subject {
         request: &Request,
         context: &Context,
     ) -> Result<Outcome, String> {
-        let func = self.func(entry);
-        let types: Vec<Ty> = func.params.iter().map(|&param| func.vars[param].ty).collect();
-        let mut blocks: Vec<Block> =
-            request.args.iter().zip(&types).map(|(arg, &ty)| Block::of(&self.program, ty, arg)).collect();
+        let mut blocks = self.blocks(entry, request);
         let params: Vec<*mut c_void> = blocks.iter_mut().map(Block::address).collect();
         let symbol = name::host(&entry.code, unit);
         // SAFETY: the blocks have the shapes that the dimensions say, the interpreter checked that.
         let result = unsafe { kernels.call(context, &symbol, &params, &request.dims) };
+        self.outcome(entry, request, &blocks, result)
+    }
+
+    /// Calls device code with one plan.
+    pub(crate) fn call_on(
+        &self,
+        device: &Device<'_>,
+        (entry, unit): (&Entry, &imp::Unit),
+        request: &Request,
+    ) -> Result<Outcome, String> {
+        let mut blocks = self.blocks(entry, request);
+        let is_array = |number: usize| matches!(request.args[number], Arg::Array(_));
+        let mut params: Vec<*mut c_void> = blocks.iter_mut().map(Block::address).collect();
+        let host = params.clone();
+        for (number, param) in params.iter_mut().enumerate().filter(|(number, _)| is_array(*number)) {
+            let bytes = blocks[number].length();
+            *param = device.take(bytes);
+            // SAFETY: the block has so many bytes.
+            unsafe { device.copy_in(*param, host[number], bytes) };
+        }
+        // SAFETY: arrays are on the device; the shapes are what the dimensions say, the interpreter checked that.
+        let result = unsafe { device.call(&name::host(&entry.code, unit), &params, &request.dims) };
+        let fault = match result {
+            Ok(()) => Ok(()),
+            Err(Ended::Fault(fault)) => Err(fault),
+            Err(Ended::Wrong(reports)) => return Err(reports),
+        };
+        for (number, block) in blocks.iter_mut().enumerate().filter(|(number, _)| is_array(*number)) {
+            // SAFETY: the block has so many bytes.
+            unsafe { device.copy_out(block.address(), params[number], block.length()) };
+        }
+        self.outcome(entry, request, &blocks, fault)
+    }
+
+    fn types<'s>(&'s self, entry: &Entry) -> impl Iterator<Item = Ty> + 's {
+        let func = self.func(entry);
+        func.params.iter().map(|&param| func.vars[param].ty)
+    }
+
+    /// The arguments as code sees them.
+    fn blocks(&self, entry: &Entry, request: &Request) -> Vec<Block> {
+        request.args.iter().zip(self.types(entry)).map(|(arg, ty)| Block::of(&self.program, ty, arg)).collect()
+    }
+
+    /// What came of a call that left this in its arguments.
+    fn outcome(
+        &self,
+        entry: &Entry,
+        request: &Request,
+        blocks: &[Block],
+        result: Result<(), hidp_fault>,
+    ) -> Result<Outcome, String> {
         if !blocks.iter().all(Block::intact) {
             return Err("wrote outside an argument".into());
         }
-        let back = || blocks.iter().zip(&request.args).zip(&types);
+        let back = || blocks.iter().zip(&request.args).zip(self.types(entry));
         Ok(match result {
-            Ok(()) => Outcome::Results(back().map(|((block, arg), &ty)| block.back(&self.program, ty, arg)).collect()),
+            Ok(()) => Outcome::Results(back().map(|((block, arg), ty)| block.back(&self.program, ty, arg)).collect()),
             Err(fault) => {
                 let site = &entry.code.sites[Id::new(fault.site as usize)];
                 let values = fault.values[..fault.count as usize].to_vec();
@@ -139,9 +195,9 @@ impl Subject {
         })
     }
 
-    /// The plans of an entry.
-    pub(crate) fn units<'e>(&self, entry: &'e Entry) -> &'e [imp::Unit] {
-        &entry.code.units
+    /// The plans of an entry for a target.
+    pub(crate) fn units<'e>(&self, entry: &'e Entry, target: imp::UnitTarget) -> impl Iterator<Item = &'e imp::Unit> {
+        entry.code.units_for(target)
     }
 
     /// Whether what was found is what the interpreter said.

@@ -41,6 +41,12 @@ using Out = machine::Pointer<T>;
 template <class T>
 using Any = machine::Pointer<T>;
 
+template <class To, class From>
+inline machine::Pointer<To> place_as(const machine::Pointer<From> &place) {
+  static_assert(sizeof(To) == sizeof(From), "two names of one type");
+  return machine::Pointer<To>(reinterpret_cast<To *>(place.address()), place.allocation(), place.fixed());
+}
+
 template <class T>
 inline machine::Reference<T> at(const machine::Pointer<T> &place, int64_t index, HIDP_PLACE) {
   return machine::Reference<T>(place + index, here);
