@@ -251,7 +251,7 @@ impl Builder {
         }
         self.check_headers(cargo)?;
         for name in ["LIBCLANG_PATH", "BINDGEN_EXTRA_CLANG_ARGS"] {
-            println!("cargo::rerun-if-env-changed={name}");
+            cargo::watch_variable(name);
         }
         crate::headers::structs(&cargo.root, &self.headers, names).map(Some)
     }

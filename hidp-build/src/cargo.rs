@@ -32,7 +32,7 @@ impl Cargo {
             Problem::new(Code::OutputFailed, "`OUT_DIR` is not set")
                 .help("call `hidp_build::compile` from a build script, or say where with `Builder::out_dir`")
         })?;
-        println!("cargo::rerun-if-env-changed=DOCS_RS");
+        watch_variable("DOCS_RS");
         Ok(Self {
             root: read("CARGO_MANIFEST_DIR").map_or_else(current, PathBuf::from),
             out_dir,
@@ -101,7 +101,7 @@ pub(crate) fn default_isas(target: &str) -> Vec<Isa> {
 
 /// Whether the environment asks for versions with other tiles.
 pub(crate) fn variants() -> bool {
-    println!("cargo::rerun-if-env-changed=HIDP_VARIANTS");
+    watch_variable("HIDP_VARIANTS");
     text("HIDP_VARIANTS") == "on"
 }
 
@@ -113,13 +113,33 @@ pub(crate) fn jobs() -> usize {
 
 /// Another build is needed when this file, or anything in this folder, changes.
 pub(crate) fn watch(path: &Path) {
-    println!("cargo::rerun-if-changed={}", path.display());
+    tell(&format!("rerun-if-changed={}", path.display()));
+}
+
+/// Another build is needed when this environment variable changes.
+pub(crate) fn watch_variable(name: &str) {
+    tell(&format!("rerun-if-env-changed={name}"));
+}
+
+/// Libraries are looked for in this folder.
+pub(crate) fn search(folder: &Path) {
+    tell(&format!("rustc-link-search=native={}", folder.display()));
+}
+
+/// Speaks to cargo; nobody listens where no build script runs.
+pub(crate) fn tell(what: &str) {
+    if is_build_script() {
+        println!("cargo::{what}");
+    }
 }
 
 /// Shows a warning of several lines.
 pub(crate) fn warn(text: &str) {
+    if !is_build_script() {
+        eprint!("{text}");
+    }
     for line in text.trim_end().lines() {
-        println!("cargo::warning={line}");
+        tell(&format!("warning={line}"));
     }
 }
 

@@ -81,7 +81,7 @@ pub(crate) fn compile(
     compiled.problems.iter().for_each(|problem| report.problem(problem));
     say(cargo, &compilers.choice, cuda_job.as_ref(), report)?;
 
-    println!("cargo::rustc-link-search=native={}", cargo.out_dir.display());
+    cargo::search(&cargo.out_dir);
     let own = Library { name: library, is_static: true };
     let nvcc = compilers.choice.nvcc.as_ref().filter(|_| !cuda.is_empty());
     let openmp = openmp(work.threads, &compilers.toolchain, report);
@@ -100,13 +100,15 @@ fn say(cargo: &Cargo, choice: &Choice, job: Option<&nvcc::Job<'_>>, report: &mut
         Some(job) => nvcc::report(job),
         None => format!("CUDA is left out: {}\n", choice.reason),
     };
-    print!("{text}");
+    if cargo::is_build_script() {
+        print!("{text}");
+    }
     write_if_changed(&cargo.out_dir.join(nvcc::KERNELS), &text).map(drop)
 }
 
 /// The run-time library, static: the driver is found when the program runs. And what that needs of the system.
 fn cuda_libraries(nvcc: &Nvcc) -> Vec<Library> {
-    println!("cargo::rustc-link-search=native={}", nvcc.libraries.display());
+    cargo::search(&nvcc.libraries);
     let own = Library { name: "cudart_static".into(), is_static: true };
     let system = ["stdc++", "dl", "rt", "pthread"].map(|name| Library { name: name.into(), is_static: false });
     [own].into_iter().chain(system).collect()
@@ -124,9 +126,9 @@ fn openmp(threads: bool, toolchain: &Toolchain, report: &mut Report) -> Option<L
         return None;
     };
     if let Some(folder) = &openmp.folder {
-        println!("cargo::rustc-link-search=native={}", folder.display());
+        cargo::search(folder);
         if openmp.library == "omp" {
-            println!("cargo::rustc-link-arg=-Wl,-rpath,{}", folder.display());
+            cargo::tell(&format!("rustc-link-arg=-Wl,-rpath,{}", folder.display()));
         }
     }
     Some(Library { name: openmp.library.clone(), is_static: false })

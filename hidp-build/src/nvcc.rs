@@ -82,7 +82,7 @@ pub(crate) struct Wish {
 impl Wish {
     /// Reads it, and looks for programs that may be nvcc.
     pub(crate) fn read(asked: Cuda, archs: &[String], cargo: &Cargo) -> Result<Self, Problem> {
-        VARIABLES.iter().for_each(|name| println!("cargo::rerun-if-env-changed={name}"));
+        VARIABLES.iter().for_each(|name| cargo::watch_variable(name));
         let text = |name: &str| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
         let cuda = text("HIDP_CUDA").filter(|text| !text.is_empty()).map_or(Ok(asked), |text| Cuda::parse(&text))?;
         let named = text("HIDP_CUDA_ARCH").filter(|text| !text.trim().is_empty());

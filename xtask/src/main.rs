@@ -3,6 +3,7 @@
 mod bench;
 mod bindings;
 mod command;
+mod cuda_report;
 mod cuda_toolkit;
 mod explain;
 mod tidy;
@@ -29,6 +30,8 @@ cargo xtask <command>
   tune [ENTRY] [--seconds N] [--fresh] …
                 measures the versions of the benchmarks' kernels; records and a report go to target/hidp-tune.*
   cuda-toolkit  installs the CUDA compiler below target/ (Python packages, no GPU needed) and prints the CUDA_HOME to use
+  cuda-report [FILE.hdp|FOLDER …] [--arch sm_90,…]
+                what kernels need of a GPU, as nvcc says: registers, spilled bytes, shared memory; of the examples if none is named
   explain FILE.hdp [ENTRY] [--par] [--imp] [--source]
                 what the compiler makes of a file: shapes, fusion, remaining checks, plans
 ";
@@ -60,6 +63,7 @@ fn run() -> Result<()> {
         Some("bindings") => bindings::run(),
         Some("tune") => tune::run(&rest),
         Some("bench") => bench::run(&rest),
+        Some("cuda-report") => cuda_report::run(&rest),
         Some("cuda-toolkit") => cuda_toolkit::run(),
         Some("explain") => explain::run(&rest),
         Some("help" | "--help" | "-h") | None => {

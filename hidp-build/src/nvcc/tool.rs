@@ -4,13 +4,15 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::unit::said_of;
+use super::unit::{report, said_of};
 use super::{Cuda, Job, Kernel, Nvcc, Wish, kernels, units};
 use crate::cargo::Cargo;
 use crate::compiler::diag::Code;
-use crate::objects::write_if_changed;
-use crate::report::{Error, Problem, Result};
+use crate::compiler::pipeline::{self, Options, PipelineInput};
+use crate::objects::{self, write_if_changed};
+use crate::report::{Error, Problem, Report, Result};
 use crate::toolchain::Toolchain;
+use crate::{sources, workers};
 
 /// Compiles CUDA to see whether nvcc takes it without a warning, and what its kernels need. What has not changed since is not compiled
 /// again.
@@ -41,6 +43,35 @@ impl Checker {
         Ok(choice.nvcc.map(found))
     }
 
+    /// What the kernels of programs (files, or folders of them) need, as a build reports it: registers, spilled bytes, shared memory.
+    ///
+    /// # Errors
+    ///
+    /// An error in a program, or nvcc fails.
+    pub fn report(&self, programs: &[PathBuf]) -> Result<String> {
+        let loaded = sources::load(Path::new(""), programs);
+        let mut said = Report::default();
+        loaded.problems.iter().for_each(|problem| said.problem(problem));
+        said.diagnostics(&loaded.sources, &loaded.diagnostics);
+        said.error().map_or(Ok(()), Err)?;
+        let options = Options { cuda: true, ..Options::default() };
+        let input = PipelineInput { sources: loaded.sources, files: loaded.files, options };
+        let output = pipeline::compile(&input);
+        said.diagnostics(&input.sources, &output.diagnostics);
+        said.error().map_or(Ok(()), Err)?;
+
+        for file in &output.cuda {
+            write_if_changed(&self.folder.join(&file.name), &file.text)?;
+        }
+        let files: Vec<String> = output.cuda.iter().map(|file| file.name.clone()).collect();
+        let job = self.job(&files, false);
+        let units: Vec<_> = units(&job).collect();
+        for updated in workers::run_all(&units, |unit| objects::update(unit)) {
+            updated?;
+        }
+        Ok(report(&job))
+    }
+
     /// Compiles the text as a file of this name (`gemm.cu`), which no other text uses at the same time; gives its kernels.
     ///
     /// # Errors
@@ -49,13 +80,17 @@ impl Checker {
     pub fn check(&self, name: &str, text: &str) -> Result<Vec<Kernel>> {
         write_if_changed(&self.folder.join(name), text)?;
         let files = [name.to_owned()];
-        let Self { nvcc, include, folder } = self;
-        let job = Job { nvcc, out_dir: folder, files: &files, include, root: folder, strict: true };
+        let job = self.job(&files, true);
         let mut found = Vec::new();
         for unit in units(&job) {
-            crate::objects::update(&unit)?;
+            objects::update(&unit)?;
             found.extend(kernels(&said_of(&unit)));
         }
         Ok(found)
+    }
+
+    fn job<'a>(&'a self, files: &'a [String], strict: bool) -> Job<'a> {
+        let Self { nvcc, include, folder } = self;
+        Job { nvcc, out_dir: folder, files, include, root: folder, strict }
     }
 }
