@@ -10,7 +10,11 @@ mod check;
 mod codes;
 mod contents;
 mod device;
+mod device_units;
 mod diff;
+#[allow(dead_code, reason = "shared with the tests of CPU units")]
+#[path = "../emit/dsl.rs"]
+mod dsl;
 mod emit;
 mod expectation;
 mod front;

@@ -78,7 +78,7 @@ template <class Group, class T, int Threads>
 HIDP_DEVICE T shuffle_from(Worker<Threads> &worker, const T &value, uint32_t from HIDP_WHERE) {
   constexpr uint32_t lanes = kLanes<Group, Threads>;
   if constexpr (lanes == 1) return value;
-  else return shuffle(mask<Group>(worker), value, thread_rank() % 32 / lanes * lanes + from % lanes HIDP_HERE);
+  else return shuffle(mask<Group>(worker), value, (thread_rank() % 32 & ~(lanes - 1)) | from % lanes HIDP_HERE);
 }
 // Of the lane `distance` below; its own value where there is none.
 template <class Group, class T, int Threads>
@@ -92,9 +92,11 @@ HIDP_DEVICE T shuffle_down(Worker<Threads> &worker, const T &value, uint32_t dis
   const uint32_t own = lane<Group>(worker), other = own + distance;
   return shuffle_from<Group>(worker, value, other < kLanes<Group, Threads> ? other : own HIDP_HERE);
 }
+// Of the lane whose number differs in these bits.
 template <class Group, class T, int Threads>
 HIDP_DEVICE T shuffle_xor(Worker<Threads> &worker, const T &value, uint32_t bits HIDP_WHERE) {
-  return shuffle_from<Group>(worker, value, lane<Group>(worker) ^ bits HIDP_HERE);
+  if constexpr (kLanes<Group, Threads> == 1) return value;
+  else return shuffle(mask<Group>(worker), value, (thread_rank() % 32) ^ bits HIDP_HERE);
 }
 
 // The first lane's value. Blocks pass it through shared memory, between two barriers.

@@ -6,7 +6,8 @@
 
 #include <hidp/abi.hpp>
 
-#define HIDP_GLOBAL(threads) static __global__ void __launch_bounds__(threads)
+// At least one block: without that, nvcc would rather spill registers around calls than run fewer threads.
+#define HIDP_GLOBAL(threads) static __global__ void __launch_bounds__(threads, 1)
 #define HIDP_DEVICE __device__ __forceinline__
 #define HIDP_DEVICE_COLD static __device__ __noinline__
 #define HIDP_SHARED(type, name, count) __shared__ type name[count]

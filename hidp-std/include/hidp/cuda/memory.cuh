@@ -95,13 +95,13 @@ HIDP_DEVICE void store_shared(T *place, const std::common_type_t<T> &value) {
 
 HIDP_DEVICE void fence() { __threadfence(); }
 
-// Words that the hardware exchanges. One byte is exchanged as half of two, whose other half stays.
+// Words that the hardware exchanges.
 template <class T>
-using Word = std::conditional_t<sizeof(T) == 8, unsigned long long, std::conditional_t<sizeof(T) == 4, unsigned, unsigned short>>;
+using Word = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
 
 template <class T>
 HIDP_DEVICE T compare_exchange(T *place, std::common_type_t<T> old, std::common_type_t<T> wanted) {
-  static_assert(sizeof(T) >= 2, "bytes are exchanged by update_relaxed");
+  static_assert(sizeof(T) >= 4, "the hardware exchanges words");
   Word<T> before, after;
   memcpy(&before, &old, sizeof(T));
   memcpy(&after, &wanted, sizeof(T));
@@ -112,7 +112,7 @@ HIDP_DEVICE T compare_exchange(T *place, std::common_type_t<T> old, std::common_
 }
 template <class T>
 HIDP_DEVICE T exchange(T *place, std::common_type_t<T> wanted) {
-  static_assert(sizeof(T) >= 4, "narrow values are exchanged by update_relaxed");
+  static_assert(sizeof(T) >= 4, "the hardware exchanges words");
   Word<T> after;
   memcpy(&after, &wanted, sizeof(T));
   const Word<T> found = atomicExch(reinterpret_cast<Word<T> *>(place), after);
@@ -128,38 +128,14 @@ HIDP_DEVICE T fetch_add(T *place, std::common_type_t<T> value) {
 
 // *place = next(*place), indivisibly. Where that changes no bit, nothing is written.
 template <class T, class Next>
-HIDP_DEVICE void update_byte(T *place, Next next) {
-  const uintptr_t address = reinterpret_cast<uintptr_t>(place);
-  unsigned short *const both = reinterpret_cast<unsigned short *>(address & ~uintptr_t{1});
-  const int shift = 8 * static_cast<int>(address & 1);
-  unsigned short found = load_relaxed(both);
-  for (;;) {
-    const uint8_t byte = static_cast<uint8_t>(found >> shift);
-    T old;
-    memcpy(&old, &byte, 1);
-    const T wanted = next(old);
-    uint8_t changed;
-    memcpy(&changed, &wanted, 1);
-    if (changed == byte) return;
-    const unsigned short after = static_cast<unsigned short>((found & ~(0xff << shift)) | (changed << shift));
-    const unsigned short now = atomicCAS(both, found, after);
-    if (now == found) return;
-    found = now;
-  }
-}
-template <class T, class Next>
 HIDP_DEVICE void update_relaxed(T *place, Next next) {
-  if constexpr (sizeof(T) == 1) {
-    update_byte(place, next);
-  } else {
-    T old = load_relaxed(place);
-    for (;;) {
-      const T wanted = next(old);
-      if (memcmp(&wanted, &old, sizeof(T)) == 0) return;
-      const T found = compare_exchange(place, old, wanted);
-      if (memcmp(&found, &old, sizeof(T)) == 0) return;
-      old = found;
-    }
+  T old = load_relaxed(place);
+  for (;;) {
+    const T wanted = next(old);
+    if (memcmp(&wanted, &old, sizeof(T)) == 0) return;
+    const T found = compare_exchange(place, old, wanted);
+    if (memcmp(&found, &old, sizeof(T)) == 0) return;
+    old = found;
   }
 }
 

@@ -5,9 +5,12 @@
 
 #include <stdint.h>
 
+#include <type_traits>
+
 #include <hidp/abi.hpp>
 #include <hidp/cuda/group.cuh>
 #include <hidp/cuda/target.cuh>
+#include <hidp/ops.hpp>
 
 HIDP_NAMESPACE_BEGIN
 
@@ -29,13 +32,48 @@ HIDP_DEVICE Maybe<T> combined(const Op &op, const Maybe<T> &a, const Maybe<T> &b
   return Maybe<T>{op(a.value, b.value), true};
 }
 
-// The values of lanes 0, stride, 2 stride … below `limit` of a group up to a warp, combined; in lane 0.
-template <class Group, class Op, class T, int Threads>
-HIDP_DEVICE T tree(Worker<Threads> &worker, const Op &op, T value, uint32_t stride, uint32_t limit HIDP_WHERE) {
-  const uint32_t own = lane<Group>(worker);
-  for (uint32_t distance = stride; distance < limit; distance *= 2) {
-    const T other = shuffle_down<Group>(worker, value, distance HIDP_HERE);
-    if (own % (2 * distance) == 0 && own + distance < limit) value = combined(op, value, other);
+// Operators whose result is the same, to the bit, whichever operand comes first. Extremes of -0.0 and 0.0 are not.
+template <class Op>
+inline constexpr bool kSameEitherWay = false;
+template <class T>
+inline constexpr bool kSameEitherWay<Add<T>> = true;
+template <class T>
+inline constexpr bool kSameEitherWay<Mul<T>> = true;
+template <class T>
+inline constexpr bool kSameEitherWay<Min<T>> = std::is_integral_v<T>;
+template <class T>
+inline constexpr bool kSameEitherWay<Max<T>> = std::is_integral_v<T>;
+template <class T>
+inline constexpr bool kSameEitherWay<And<T>> = true;
+template <class T>
+inline constexpr bool kSameEitherWay<Or<T>> = true;
+template <class T>
+inline constexpr bool kSameEitherWay<Xor<T>> = true;
+
+HIDP_INLINE constexpr uint32_t power_of_two_from(uint32_t number) {
+  uint32_t power = 1;
+  while (power < number) power *= 2;
+  return power;
+}
+
+// In each lane of a group up to a warp, what lanes 0, Stride, 2 Stride … below Limit have, combined in order: lanes exchange with
+// those that differ from them in one bit, and both put the lower one's value first.
+template <class Group, uint32_t Stride, uint32_t Limit, class Op, class T, int Threads>
+HIDP_DEVICE T butterfly(Worker<Threads> &worker, const Op &op, T value HIDP_WHERE) {
+  // Lanes from there on do what those below do.
+  const uint32_t own = lane<Group>(worker) % power_of_two_from(Limit);
+#pragma unroll
+  for (uint32_t bit = Stride; bit < Limit; bit *= 2) {
+    const T other = shuffle_xor<Group>(worker, value, bit HIDP_HERE);
+    const bool is_upper = (own & bit) != 0;
+    // Only where the number of parts is no power of two is there no upper half for some.
+    const bool is_whole = (Limit & (Limit - 1)) == 0 || ((own | bit) & ~(bit - 1)) < Limit;
+    if constexpr (kSameEitherWay<Op> && (Limit & (Limit - 1)) == 0 && std::is_arithmetic_v<T>) {
+      value = op(value, other);
+    } else {
+      const T lower = is_upper ? other : value, upper = is_upper ? value : other;
+      value = is_whole ? combined(op, lower, upper) : lower;
+    }
   }
   return value;
 }
@@ -43,18 +81,21 @@ HIDP_DEVICE T tree(Worker<Threads> &worker, const Op &op, T value, uint32_t stri
 template <class Group, class Over, class Op, class T, int Threads>
 HIDP_DEVICE T reduce_parts(Worker<Threads> &worker, const Op &op, T value HIDP_WHERE) {
   if constexpr (!kIsBlock<Group>) {
-    return broadcast<Group>(worker, tree<Group>(worker, op, value, kLanes<Over, Threads>, kLanes<Group, Threads> HIDP_HERE) HIDP_HERE);
+    return butterfly<Group, kLanes<Over, Threads>, kLanes<Group, Threads>>(worker, op, value HIDP_HERE);
   } else {
     constexpr uint32_t warps = Threads / 32;
-    value = tree<Warp>(worker, op, value, kLanes<Over, Threads>, 32 HIDP_HERE);
-    HIDP_SHARED(T, parts, warps);
-    if (is_first<Warp>(worker)) store(parts + rank<Block, Warp>(worker), value HIDP_HERE);
-    block_barrier(Threads HIDP_HERE);
-    const uint32_t own = lane<Warp>(worker);
-    value = load(parts + (own < warps ? own : 0) HIDP_HERE);
-    value = broadcast<Warp>(worker, tree<Warp>(worker, op, value, 1, warps HIDP_HERE) HIDP_HERE);
-    block_barrier(Threads HIDP_HERE);
-    return value;
+    value = butterfly<Warp, kLanes<Over, Threads>, 32>(worker, op, value HIDP_HERE);
+    if constexpr (warps == 1) {
+      return value;
+    } else {
+      HIDP_SHARED(T, parts, warps);
+      if (is_first<Warp>(worker)) store(parts + rank<Block, Warp>(worker), value HIDP_HERE);
+      block_barrier(Threads HIDP_HERE);
+      const uint32_t part = lane<Warp>(worker) % power_of_two_from(warps);
+      value = load(parts + (part < warps ? part : 0) HIDP_HERE);
+      block_barrier(Threads HIDP_HERE);
+      return butterfly<Warp, 1, warps>(worker, op, value HIDP_HERE);
+    }
   }
 }
 

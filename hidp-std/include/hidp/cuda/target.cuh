@@ -17,7 +17,7 @@
 // * at(p, i)                          element i, as a reference or what acts like one
 // * load_relaxed, store_relaxed       a scalar that others may access at the same time
 // * load_shared, store_shared         any type, in units that hold whole fields
-// * atomic_add, mul, min, max, and, or, xor (place, v)                    indivisible, relaxed
+// * atomic_add, mul, min, max, and, or, xor (place, v)                    4 or 8 bytes; indivisible, relaxed
 // * fetch_add(place, v)               4 or 8 bytes, integers; what was there before
 // * exchange(place, v), compare_exchange(place, old, v)                   4 or 8 bytes; what was there before
 //   fence()                           accesses before it are seen before those after it by all threads of the device

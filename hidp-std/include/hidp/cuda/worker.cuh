@@ -85,68 +85,55 @@ HIDP_DEVICE int64_t group_number(const Worker<Threads> &) {
   return block * per_block + thread_rank() / kLanes<Group, Threads>;
 }
 
-// The items of this thread's group, one after the other, in increasing order:
-//   for (hidp::Items<hidp::Warp, 2, 256> items(worker, launch); items.more(); items.next()) …
-// What the group's lanes see is the same. After a fault there are no more.
-template <class Group, int Dimensions, int Threads>
-class Items {
- public:
-  HIDP_DEVICE Items(Worker<Threads> &worker, const Launch &launch) : worker_(worker), launch_(launch) {
-    const uint32_t group = thread_rank() / kLanes<Group, Threads>;
-    if (group >= launch.groups || (launch.looks && load_relaxed(HIDP_FIELD(launch.record, .raised)) != 0)) {
-      done_ = true;
-      return;
+// A dimension of a launch, as one group goes along it.
+struct Stride {
+  int64_t first, step;
+
+  HIDP_DEVICE Stride(int dimension, uint32_t group, uint32_t groups)
+      : first(int64_t{block_rank(dimension)} * groups + group), step(int64_t{block_count(dimension)} * groups) {}
+};
+
+// Calls body([z, [y,]] x) for each item of this thread's group, in increasing order. All lanes of the group get the same items.
+// After a fault there are no more.
+template <class Group, int Dimensions, int Threads, class Body>
+HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body body) {
+  const uint32_t group = thread_rank() / kLanes<Group, Threads>;
+  if (group >= launch.groups) return;
+  if (launch.looks && load_relaxed(HIDP_FIELD(launch.record, .raised)) != 0) return;
+  const int64_t(&extents)[3] = launch.extents;
+  uint64_t &item = worker.trap.where.item;
+  if constexpr (Dimensions == 1) {
+    const Stride along_x(0, group, launch.groups);
+    for (int64_t x = along_x.first; x < extents[0]; x += along_x.step) {
+      item = x;
+      body(x);
+      if (worker.trap.raised) return;
     }
-    if constexpr (Dimensions == 1) {
-      set(0, group, launch.groups);
-    } else {
-      const uint32_t rest = group >> launch.x_bits;
-      set(0, group & low_bits(launch.x_bits), uint32_t{1} << launch.x_bits);
-      if constexpr (Dimensions == 2) {
-        set(1, rest, launch.groups >> launch.x_bits);
-      } else {
-        set(1, rest & low_bits(launch.y_bits), uint32_t{1} << launch.y_bits);
-        set(2, rest >> launch.y_bits, launch.groups >> (launch.x_bits + launch.y_bits));
+  } else if constexpr (Dimensions == 2) {
+    const Stride along_x(0, group & ((uint32_t{1} << launch.x_bits) - 1), uint32_t{1} << launch.x_bits);
+    const Stride along_y(1, group >> launch.x_bits, launch.groups >> launch.x_bits);
+    for (int64_t y = along_y.first; y < extents[1]; y += along_y.step) {
+      for (int64_t x = along_x.first; x < extents[0]; x += along_x.step) {
+        item = y * extents[0] + x;
+        body(y, x);
+        if (worker.trap.raised) return;
       }
     }
-    done_ = false;
-    for (int at = 0; at < Dimensions; ++at) done_ = done_ || position_[at] >= launch.extents[at];
-    arrive();
-  }
-
-  HIDP_DEVICE bool more() const { return !done_ && !worker_.trap.raised; }
-  HIDP_DEVICE void next() {
-    for (int at = 0; at < Dimensions; ++at) {
-      position_[at] += step(at);
-      if (position_[at] < launch_.extents[at]) return arrive();
-      position_[at] = first_[at];
+  } else {
+    const uint32_t rest = group >> launch.x_bits;
+    const Stride along_x(0, group & ((uint32_t{1} << launch.x_bits) - 1), uint32_t{1} << launch.x_bits);
+    const Stride along_y(1, rest & ((uint32_t{1} << launch.y_bits) - 1), uint32_t{1} << launch.y_bits);
+    const Stride along_z(2, rest >> launch.y_bits, launch.groups >> (launch.x_bits + launch.y_bits));
+    for (int64_t z = along_z.first; z < extents[2]; z += along_z.step) {
+      for (int64_t y = along_y.first; y < extents[1]; y += along_y.step) {
+        for (int64_t x = along_x.first; x < extents[0]; x += along_x.step) {
+          item = (z * extents[1] + y) * extents[0] + x;
+          body(z, y, x);
+          if (worker.trap.raised) return;
+        }
+      }
     }
-    done_ = true;
   }
-
-  HIDP_DEVICE int64_t x() const { return position_[0]; }
-  HIDP_DEVICE int64_t y() const { return position_[1]; }
-  HIDP_DEVICE int64_t z() const { return position_[2]; }
-
- private:
-  static HIDP_DEVICE uint32_t low_bits(uint32_t bits) { return (uint32_t{1} << bits) - 1; }
-  HIDP_DEVICE void set(int dimension, uint32_t group, uint32_t groups) {
-    first_[dimension] = int64_t{block_rank(dimension)} * groups + group;
-    position_[dimension] = first_[dimension];
-    groups_[dimension] = groups;
-  }
-  HIDP_DEVICE int64_t step(int dimension) const { return int64_t{block_count(dimension)} * groups_[dimension]; }
-  HIDP_DEVICE void arrive() {
-    uint64_t item = 0;
-    for (int at = Dimensions; at-- > 0;) item = item * static_cast<uint64_t>(launch_.extents[at]) + static_cast<uint64_t>(position_[at]);
-    worker_.trap.where.item = item;
-  }
-
-  Worker<Threads> &worker_;
-  const Launch &launch_;
-  int64_t first_[Dimensions], position_[Dimensions];
-  uint32_t groups_[Dimensions];
-  bool done_;
-};
+}
 
 HIDP_NAMESPACE_END

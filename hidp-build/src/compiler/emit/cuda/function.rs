@@ -56,16 +56,17 @@ fn all_items(scope: &Scope<'_>, grid: Grid, name: &str, passed: &[VarId], dimens
     let launch = "const hidp::Launch launch".to_owned();
     let params: Vec<String> =
         std::iter::once(launch).chain(passed.iter().map(|var| kernel_param(scope, *var))).collect();
-    let positions = ["items.z()", "items.y()", "items.x()"];
-    let positions = positions.iter().skip(positions.len() - dimensions).map(|&position| position.to_owned());
+    let positions = ["z", "y", "x"];
+    let positions = positions.iter().skip(positions.len().saturating_sub(dimensions)).map(|&name| name.to_owned());
     let args: Vec<String> = std::iter::once("worker".to_owned())
         .chain(passed.iter().map(|var| scope.name(*var)))
-        .chain(positions)
+        .chain(positions.clone())
         .collect();
-    let items = format!("hidp::Items<{}, {dimensions}, {}> items(worker, launch)", level(grid.level), grid.block);
+    let typed: Vec<String> = positions.map(|name| format!("int64_t {name}")).collect();
     out.open(format!("HIDP_GLOBAL({}) {name}_items({}) {{", grid.block, params.join(", ")));
     out.line(format!("hidp::Worker<{}> worker(launch);", grid.block));
-    out.line(format!("for ({items}; items.more(); items.next()) {name}({});", args.join(", ")));
+    let each = format!("hidp::each_item<{}, {dimensions}>(worker, launch", level(grid.level));
+    out.line(format!("{each}, [&]({}) {{ {name}({}); }});", typed.join(", "), args.join(", ")));
     out.close("}");
 }
 

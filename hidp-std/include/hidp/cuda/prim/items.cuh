@@ -13,7 +13,7 @@ constexpr int kBlockThreads = 256;
 template <class Group, int Threads, class Body>
 HIDP_GLOBAL(Threads) run_items(Launch launch, Body body) {
   Worker<Threads> worker(launch);
-  for (Items<Group, 1, Threads> items(worker, launch); items.more(); items.next()) body(worker, items.x());
+  each_item<Group, 1>(worker, launch, [&](int64_t item) { body(worker, item); });
 }
 
 // body(worker, item) for each item of [0, count), each by one group. False if the host function has to end.
