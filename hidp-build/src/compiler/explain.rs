@@ -7,7 +7,7 @@ use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{self, FuncId, Program, shape};
 use crate::compiler::pass::fuse;
 use crate::compiler::pipeline::{Lowered, PipelineInput, lower_entry};
-use crate::compiler::plan::{Considered, Cost, Explored, Measure, Plan, cost, explore, nests};
+use crate::compiler::plan::{Considered, Cost, Explored, Measure, MeasureOf, Plan, cost, explore, nests};
 use crate::compiler::prove;
 use crate::compiler::source::{SourceMap, Span};
 use crate::compiler::target::Model;
@@ -120,7 +120,17 @@ fn plans(plans: &[Plan], text: &mut String) {
 fn dispatching(program: &Program, lowered: &Lowered, text: &mut String) {
     let Lowered { func, entry, dispatch } = lowered;
     let vars = &program.funcs[*func].vars;
-    let value = |measure: &Measure| par::text::hidp_expr(program, vars, &measure.value);
+    let name = |var: par::VarId| &vars[var].name;
+    let value = |measure: &Measure| {
+        let value = par::text::hidp_expr(program, vars, &measure.value);
+        match measure.of {
+            MeasureOf::Shapes => value,
+            MeasureOf::Longest(bounds) => {
+                format!("longest of the {value} segments in `{}` and `{}`", name(bounds.low.0), name(bounds.high.0))
+            }
+            MeasureOf::Balance(_) => "elements of all segments / longest".to_owned(),
+        }
+    };
     let mut lines: Vec<String> =
         dispatch.measures.iter().map(|measure| format!("{} = {}", measure.name, value(measure))).collect();
     lines.extend(dispatch.rules.iter().map(|rule| dispatch.print(rule)));

@@ -1,7 +1,7 @@
 //! Which version of an entry a call runs.
 
 use super::args::Arg;
-use super::entry::{Code, Condition, Entry, MOST_MEASURES, Op, Rule, Settings, Version};
+use super::entry::{Code, Condition, Entry, MOST_MEASURES, Measure, Op, Rule, Settings, Version};
 use super::extent::{Evaluator, Extent};
 use crate::error::{IsaNames, PlanNames};
 use crate::tuning::tuned;
@@ -51,30 +51,57 @@ fn preferred(
     if rules.is_empty() {
         return (entry.versions.first(), Settings::USUAL, Why::Preferred);
     }
-    let values = measure(entry, args, dims);
-    let decides = |rule: &&Rule| {
-        rule.conditions.iter().all(|condition| holds(condition, &values, cx.threads()))
-            && entry.versions.get(rule.version).is_some_and(|version| eligible(cx, version).is_some())
+    let mut values = [UNKNOWN; MOST_MEASURES];
+    fill(entry, args, dims, &mut values, |measure| !is_costly(measure));
+    let mut decides = |rule: &&Rule| {
+        rule.conditions.iter().all(|condition| {
+            let needed = entry.dispatch.measures.get(condition.measure).is_some_and(is_costly);
+            if needed && values[condition.measure] == UNKNOWN {
+                fill(entry, args, dims, &mut values, |measure| {
+                    std::ptr::eq(measure, &entry.dispatch.measures[condition.measure])
+                });
+            }
+            holds(condition, &values, cx.threads())
+        }) && entry.versions.get(rule.version).is_some_and(|version| eligible(cx, version).is_some())
     };
-    let rule = rules.iter().find(decides);
+    let rule = rules.iter().find(|rule| decides(rule));
     let version = entry.versions.get(rule.map_or(0, |rule| rule.version));
     let settings = rule.map_or(Settings::USUAL, |rule| rule.settings);
     (version, settings, Why::Rule(Reason { measures: entry.dispatch.measures, rule, values, tuned: tuned.is_some() }))
 }
 
+/// The value of a measure of which nothing is known.
+const UNKNOWN: i64 = -1;
+
+/// Whether a measure looks at arrays: only where a rule asks for it.
+fn is_costly(measure: &Measure) -> bool {
+    matches!(measure.program.last(), Some(Op::Longest(_) | Op::Balance(_)))
+}
+
 /// Values of the entry's measures; -1 for those that these shapes do not give.
+#[cfg(feature = "tune")]
 pub(crate) fn measure(entry: &Entry, args: &[Arg<'_>], dims: &[i64]) -> [i64; MOST_MEASURES] {
-    let mut values = [-1; MOST_MEASURES];
-    for (value, measure) in values.iter_mut().zip(entry.dispatch.measures) {
+    let mut values = [UNKNOWN; MOST_MEASURES];
+    fill(entry, args, dims, &mut values, |_| true);
+    values
+}
+
+fn fill(
+    entry: &Entry,
+    args: &[Arg<'_>],
+    dims: &[i64],
+    values: &mut [i64; MOST_MEASURES],
+    wanted: impl Fn(&'static Measure) -> bool,
+) {
+    for (value, measure) in values.iter_mut().zip(entry.dispatch.measures).filter(|(_, measure)| wanted(measure)) {
         *value = match quick(measure.program, dims) {
             Some(value) => value.max(0),
             None => match (Evaluator { args, dims, unknown: None }).extent(measure.program) {
-                Extent::Linear { scale: 0, offset } => i64::try_from(offset).unwrap_or(-1).max(0),
-                Extent::Linear { .. } | Extent::Open | Extent::Undefined => -1,
+                Extent::Linear { scale: 0, offset } => i64::try_from(offset).map_or(UNKNOWN, |value| value.max(0)),
+                Extent::Linear { .. } | Extent::Open | Extent::Undefined => UNKNOWN,
             },
         };
     }
-    values
 }
 
 /// What the evaluator gives, at once for the usual programs: products, quotients and sums of dimensions.
@@ -130,7 +157,7 @@ fn with_code(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rt::entry::{Bound, Codes, Dispatch, Measure};
+    use crate::rt::entry::{Bound, Codes, Dispatch, Elem, SegmentBound};
 
     unsafe extern "C" fn nothing(_: *mut hidp_sys::hidp_call) -> i32 {
         0
@@ -206,6 +233,44 @@ mod tests {
         assert_eq!(quick(&[Dim(0), Dim(1), Mul], &dims), Some(21));
         assert_eq!(quick(&[Dim(0), Dim(1), Sub], &dims), Some(4));
         assert_eq!(quick(&[Dim(0), Dim(1)], &dims), None);
+    }
+
+    #[test]
+    fn segments_are_looked_at_where_a_rule_asks() {
+        const CUT: SegmentBound = SegmentBound { param: 0, elem: Elem::I32, offset: 0 };
+        const BOUNDS: &[SegmentBound; 2] = &[CUT, SegmentBound { offset: 1, ..CUT }];
+        const ONE_LONG: &[Condition] = &[
+            Condition { measure: 1, least: true, bound: Bound::Fixed(60_000) },
+            Condition { measure: 2, least: false, bound: Bound::Fixed(2) },
+        ];
+        static RAGGED: Entry = Entry {
+            dispatch: Dispatch {
+                measures: &[
+                    Measure { name: "parallel", program: &[Op::Dim(0)] },
+                    Measure { name: "longest", program: &[Op::Dim(0), Op::Longest(BOUNDS)] },
+                    Measure { name: "balance", program: &[Op::Dim(0), Op::Balance(BOUNDS)] },
+                ],
+                rules: &[Rule { conditions: ONE_LONG, version: 1, settings: Settings::USUAL }],
+                ..Dispatch::NONE
+            },
+            ..entry(&[Version { plan: "rows", code: CODE }, Version { plan: "team", code: CODE }])
+        };
+        let cx = Context::builder().threads(2).build().unwrap();
+        let chosen = |cut: &[i32]| {
+            let array = crate::rt::Array::<1>::input::<i32, _>(&RAGGED, 0, cut).unwrap();
+            let choice = choose(&cx, &RAGGED, &[array.arg()], &[cut.len() as i64 - 1]).unwrap();
+            (choice.version.plan, choice.why.to_string())
+        };
+        let why = "longest = 70000 >= 60000 and balance = 1 < 2";
+        assert_eq!(chosen(&[0, 70_000, 80_000, 90_000]), ("team", why.into()));
+        let why = "no rule holds: parallel = 3, longest = 70000, balance = 2";
+        assert_eq!(chosen(&[0, 70_000, 100_000, 150_000]), ("rows", why.into()));
+        // Too little work to look, too many segments, or bounds that are not there.
+        let unknown = |count: usize| format!("no rule holds: parallel = {count}, longest unknown, balance unknown");
+        assert_eq!(chosen(&[0, 60_000]), ("rows", unknown(1)));
+        let many: Vec<i32> = (0..=5000).map(|at| at * 40_000).collect();
+        assert_eq!(chosen(&many), ("rows", unknown(5000)));
+        assert_eq!(chosen(&[5]), ("rows", unknown(0)));
     }
 
     #[test]

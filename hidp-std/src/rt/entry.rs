@@ -118,12 +118,12 @@ impl Dispatch {
 }
 
 /// Measures that an entry has at most.
-pub const MOST_MEASURES: usize = 2;
+pub const MOST_MEASURES: usize = 5;
 
 /// A number that a call's shapes give.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// `parallel` or `inner`.
+    /// `parallel`, `inner`, `width`, `longest` or `balance`.
     pub name: &'static str,
     /// A postfix program over dimensions, scalars and constants.
     pub program: &'static [Op],
@@ -253,6 +253,21 @@ pub enum Op {
     Neg,
     /// Pops one, pushes it again (a call error if it is not from the first to the second).
     InRange(i64, i64),
+    /// Pops the number of segments, pushes the length of the longest. Bounds are where they begin and where they end.
+    Longest(&'static [SegmentBound; 2]),
+    /// Pops the number of segments, pushes their elements over those of the longest.
+    Balance(&'static [SegmentBound; 2]),
+}
+
+/// Where bounds of segments stand.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SegmentBound {
+    /// Number of the parameter, a vector.
+    pub param: u16,
+    /// Its elements: `I32` or `I64`.
+    pub elem: Elem,
+    /// Element of the first segment's bound.
+    pub offset: i64,
 }
 
 /// One compiled version of an entry: one plan.

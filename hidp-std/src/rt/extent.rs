@@ -1,7 +1,8 @@
 //! Values of extent expressions, with at most one dimension still unknown.
 
 use super::args::Arg;
-use super::entry::Op;
+use super::entry::{Op, SegmentBound};
+use super::segments::{Facts, facts};
 
 /// A dimension that nothing has bound yet.
 pub(super) const UNBOUND: i64 = -1;
@@ -56,6 +57,8 @@ impl Evaluator<'_> {
                 Extent::Linear { scale: 0, .. } | Extent::Undefined => Extent::Undefined,
                 Extent::Linear { .. } | Extent::Open => Extent::Open,
             },
+            Op::Longest(bounds) => self.segments(bounds, rest, |facts| facts.longest),
+            Op::Balance(bounds) => self.segments(bounds, rest, |facts| facts.elements / facts.longest.max(1)),
             Op::Add
             | Op::Sub
             | Op::Mul
@@ -73,6 +76,12 @@ impl Evaluator<'_> {
                 apply(op, left, right)
             }
         }
+    }
+
+    fn segments(&mut self, bounds: &[SegmentBound; 2], rest: &mut &[Op], take: impl Fn(Facts) -> i64) -> Extent {
+        let Extent::Linear { scale: 0, offset: count } = self.pop(rest) else { return Extent::Open };
+        let facts = i64::try_from(count).ok().and_then(|count| facts(self.args, bounds, count));
+        facts.map_or(Extent::Open, |facts| Extent::known(take(facts).into()))
     }
 
     fn dim(&mut self, number: u16) -> Extent {
@@ -113,7 +122,14 @@ fn apply(op: Op, left: Extent, right: Extent) -> Extent {
         Op::Xor => linear(Some(0), Some(a.1 ^ b.1)),
         Op::Shl => linear(Some(0), shift_count(b.1).map(|count| a.1 << count)),
         Op::Shr => linear(Some(0), shift_count(b.1).map(|count| a.1 >> count)),
-        Op::Mul | Op::Const(_) | Op::Dim(_) | Op::Scalar(_) | Op::Neg | Op::InRange(..) => Extent::Open,
+        Op::Mul
+        | Op::Const(_)
+        | Op::Dim(_)
+        | Op::Scalar(_)
+        | Op::Neg
+        | Op::InRange(..)
+        | Op::Longest(_)
+        | Op::Balance(_) => Extent::Open,
     }
 }
 

@@ -7,6 +7,7 @@ mod choose;
 mod entries;
 pub mod entry;
 mod extent;
+mod segments;
 
 pub(crate) use args::element_count;
 pub use args::{Arg, Array, EMPTY_BYTES};

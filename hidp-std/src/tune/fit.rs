@@ -205,7 +205,9 @@ mod tests {
 
     fn point(parallel: i64, inner: i64, times: &[f64]) -> Point {
         let times = times.iter().map(|&time| Some(time)).collect();
-        Point { name: String::new(), values: [parallel, inner], times, untuned: 0 }
+        let mut values = [-1; MOST_MEASURES];
+        (values[0], values[1]) = (parallel, inner);
+        Point { name: String::new(), values, times, untuned: 0 }
     }
 
     #[test]

@@ -1,9 +1,9 @@
-//! Sizes to measure at: dimensions that cover the plane of an entry's measures.
+//! Sizes to measure at: dimensions that cover the space of an entry's measures.
 
 use std::collections::BTreeMap;
 
 use super::data::{Data, scalars, shapes, size_of_elem};
-use crate::rt::entry::Entry;
+use crate::rt::entry::{Entry, MOST_MEASURES};
 use crate::rt::{Arg, element_count, measures_of};
 
 /// What a sweep is held to.
@@ -26,8 +26,8 @@ const LARGEST: u32 = 24;
 /// Combinations to look at, at most.
 const MOST_COMBINATIONS: u64 = 100_000;
 
-/// Sizes of an entry's dimensions: one point for each pair of measures that is reached, in an order in which every beginning
-/// covers the plane.
+/// Sizes of an entry's dimensions: one point for all measures that are reached, in an order in which every beginning
+/// covers the space.
 pub(super) fn sizes(entry: &Entry, limits: Limits) -> Vec<Vec<i64>> {
     let count = entry.dims.len() as u32;
     let step = [2, 4, 6, 8, 12, 24]
@@ -35,7 +35,7 @@ pub(super) fn sizes(entry: &Entry, limits: Limits) -> Vec<Vec<i64>> {
         .find(|step| u64::from(LARGEST / step + 1).saturating_pow(count) <= MOST_COMBINATIONS)
         .unwrap_or(LARGEST);
     let choices = u64::from(LARGEST / step + 1);
-    let mut found: BTreeMap<[i64; 2], Vec<i64>> = BTreeMap::new();
+    let mut found: BTreeMap<[i64; MOST_MEASURES], Vec<i64>> = BTreeMap::new();
     for number in 0..choices.saturating_pow(count).min(MOST_COMBINATIONS) {
         let exponent = |at: u32| (number / choices.pow(at) % choices) as u32 * step;
         let dims: Vec<i64> = (0..count).map(|at| 1 << exponent(at)).collect();
@@ -52,7 +52,7 @@ pub(super) fn sizes(entry: &Entry, limits: Limits) -> Vec<Vec<i64>> {
 }
 
 /// The measures, if the sizes are within the limits.
-fn admitted(entry: &Entry, dims: &[i64], limits: Limits) -> Option<[i64; 2]> {
+fn admitted(entry: &Entry, dims: &[i64], limits: Limits) -> Option<[i64; MOST_MEASURES]> {
     let mut bytes = 0_usize;
     for (shape, param) in shapes(entry, dims)?.iter().zip(entry.params) {
         bytes = bytes.checked_add(element_count(shape)?.checked_mul(size_of_elem(param.elem))?)?;
@@ -60,7 +60,8 @@ fn admitted(entry: &Entry, dims: &[i64], limits: Limits) -> Option<[i64; 2]> {
     let mut scalars = scalars(entry);
     let args: Vec<Arg<'_>> = scalars.iter_mut().map(Data::arg).collect();
     let measures = measures_of(entry, &args, dims);
-    let inner = if entry.dispatch.measures.len() > 1 { measures[1] } else { 1 };
+    let inner = entry.dispatch.measures.iter().position(|measure| measure.name == "inner");
+    let inner = inner.map_or(1, |at| measures[at]);
     let work = measures[0].checked_mul(inner)?;
     let fits = bytes <= limits.bytes && measures[0] >= 0 && (limits.work.0..=limits.work.1).contains(&work);
     fits.then_some(measures)

@@ -1,6 +1,6 @@
 //! What a nest must do at least: bytes that move if every array is read and written once, and floating-point operations.
 
-use super::dispatch::{extent_of_inner, volume};
+use super::measures::{extent_of_inner, volume};
 use crate::compiler::ir::par::effects::Effects;
 use crate::compiler::ir::par::visit::{Visitor, look};
 use crate::compiler::ir::par::{

@@ -1,17 +1,14 @@
 //! Which version of an entry runs when: measures of a call that its shapes give, and rules over them.
 //!
-//! The nest with most iterators speaks for the entry. Its degree of parallelism is the number of iterations of its outermost
-//! map; `inner` is the number of iterations inside each of them, or their mean where it depends on data and the extent of an
-//! array that is read in order tells the sum.
+//! The nest with most iterators speaks for the entry.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::{Nest, Plan, Record, Strategy, index_vars, inner_maps, iterators, nests};
-use crate::compiler::ir::par::visit::{self, substitute_expr};
-use crate::compiler::ir::par::{
-    BinOp, ConvertMode, Expr, ExprKind, Extent, Func, Iter, Map, MathFn, PrimCall, StmtKind, UnOp, VarId, VarKind,
-};
+use super::measures::{BALANCE, INNER, LONGEST, Measure, PARALLEL, levels, of_nest, of_primitive};
+use super::{Nest, Plan, Record, Strategy, index_vars, nests};
+use crate::compiler::ir::par::visit;
+use crate::compiler::ir::par::{Extent, Func, StmtKind, VarId};
 use crate::compiler::target::{Model, Stage, Tunable};
 
 /// How a call finds its version.
@@ -29,15 +26,6 @@ pub struct Dispatch {
     pub records: Vec<Record>,
     /// What a tuner may vary from call to call.
     pub tunables: Vec<Tunable>,
-}
-
-/// A number that the shapes of a call give.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Measure {
-    /// `parallel` or `inner`.
-    pub name: &'static str,
-    /// Over dimensions and scalar parameters.
-    pub value: Expr,
 }
 
 /// A version and when it runs.
@@ -117,189 +105,37 @@ fn tunables(func: &Func, model: &Model) -> Vec<Tunable> {
 fn by_shape(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let maps = nests(func);
     let depth = |at: &usize| (levels(maps[*at]), usize::MAX - at);
-    let Some(dominant) = (0..maps.len()).max_by_key(depth) else { return of_primitive(func) };
-    let Some(parallel) = volume(func, maps[dominant]) else { return Dispatch::default() };
-    let inner = inside(func, maps[dominant], &parallel);
-    let mut measures = vec![Measure { name: "parallel", value: parallel }];
-    measures.extend(inner.map(|value| Measure { name: "inner", value }));
-    let rules = team_rule(plans, dominant, measures.len(), model).into_iter().collect();
+    let Some(dominant) = (0..maps.len()).max_by_key(depth) else {
+        return Dispatch { measures: of_primitive(func), ..Dispatch::default() };
+    };
+    let measures = of_nest(func, maps[dominant]);
+    let rules = team_rules(plans, dominant, &measures, model);
     Dispatch { measures, rules, ..Dispatch::default() }
 }
 
-/// What the first primitive of a function without nests tells. It has one version, but tuners may vary how it runs.
-fn of_primitive(func: &Func) -> Dispatch {
-    let mut found: Option<PrimCall> = None;
-    visit::walk_stmts(&func.body, |stmt| {
-        if let (StmtKind::Prim(call), None) = (&stmt.kind, &found) {
-            found = Some(call.as_ref().clone());
-        }
-    });
-    let Some(call) = found else { return Dispatch::default() };
-    let (parallel, inner) = match &call.extent {
-        Extent::Whole { size } => (Some(size.clone()), None),
-        Extent::Segment { .. } => (Some(call.input.len.clone()), None),
-        Extent::Vectors { low, high: _ } => (Some(low.len.clone()), mean(call.input.len.clone(), &low.len)),
-        Extent::Regular { seg_size, num_seg } => (Some(num_seg.clone()), Some(seg_size.clone())),
-    };
-    let Some(parallel) = parallel.and_then(|value| closed(func, value)) else { return Dispatch::default() };
-    let mut measures = vec![Measure { name: "parallel", value: parallel }];
-    measures.extend(inner.and_then(|value| closed(func, value)).map(|value| Measure { name: "inner", value }));
-    Dispatch { measures, ..Dispatch::default() }
-}
-
-/// Iterators of a nest; the elements that a primitive works on count as one more.
-fn levels(map: &Map) -> usize {
-    let mut primitives = false;
-    visit::walk_stmts(&map.body, |stmt| primitives |= matches!(stmt.kind, StmtKind::Prim(_)));
-    iterators(map).len() + usize::from(primitives)
-}
-
-/// Few outer iterations that are worth sharing out each.
-fn team_rule(plans: &[Plan], dominant: usize, measures: usize, model: &Model) -> Option<Rule> {
+/// When all threads should share what is inside each iteration: few outer iterations that are worth sharing out, or one that
+/// has more to do than all others together.
+fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Model) -> Vec<Rule> {
     let is_team = |plan: &&Plan| plan.nests.get(dominant).is_some_and(|nest: &Nest| nest.strategy == Strategy::Team);
-    let team = plans.iter().skip(1).find(is_team).filter(|_| measures == 2)?;
-    let conditions = vec![
-        Condition { measure: 0, least: false, bound: Bound::PerThread(TEAM_PARALLEL) },
-        Condition { measure: 1, least: true, bound: Bound::Fixed(2 * i64::from(model.thread_work)) },
-    ];
-    Some(Rule { conditions, plan: team.name.clone() })
-}
-
-/// Number of iterations of a map whose ranges depend on nothing but sizes.
-pub(super) fn volume(func: &Func, map: &Map) -> Option<Expr> {
-    product(map.iters.iter().map(|iter| closed(func, length(iter))))
-}
-
-/// Number of iterations of what is inside an iteration of `map`, which itself has `parallel`. `None` if there is nothing
-/// inside, or nothing is known of it.
-fn inside(func: &Func, map: &Map, parallel: &Expr) -> Option<Expr> {
-    let deepest = |(at, map): &(usize, &Map)| (levels(map), usize::MAX - at);
-    let Some((_, inner)) = inner_maps(&map.body).into_iter().enumerate().max_by_key(deepest) else {
-        return segments(func, map, parallel);
-    };
-    let own = product(inner.iters.iter().map(|iter| closed(func, at_middle(map, length(iter)))));
-    match own {
-        None => ragged(func, inner, parallel),
-        Some(own) => match inside(func, inner, parallel) {
-            Some(rest) => Some(Expr::long(BinOp::Mul, own, rest)),
-            None => Some(own),
-        },
+    let Some(team) = plans.iter().skip(1).find(is_team) else { return Vec::new() };
+    let find = |name: &str| measures.iter().position(|measure| measure.name == name);
+    let worth = Bound::Fixed(2 * i64::from(model.thread_work));
+    let mut rules = Vec::new();
+    if let (Some(parallel), Some(inner)) = (find(PARALLEL), find(INNER)) {
+        let conditions = vec![
+            Condition { measure: parallel, least: false, bound: Bound::PerThread(TEAM_PARALLEL) },
+            Condition { measure: inner, least: true, bound: worth },
+        ];
+        rules.push(Rule { conditions, plan: team.name.clone() });
     }
-}
-
-/// Number of iterations of `inner` in all `count` iterations of the map `outer` around it.
-pub(super) fn extent_of_inner(func: &Func, outer: &Map, inner: &Map, count: &Expr) -> Option<Expr> {
-    match product(inner.iters.iter().map(|iter| closed(func, at_middle(outer, length(iter))))) {
-        Some(own) => Some(Expr::long(BinOp::Mul, count.clone(), own)),
-        None => closed(func, ragged_extent(func, inner)?.clone()),
+    if let (Some(longest), Some(balance)) = (find(LONGEST), find(BALANCE)) {
+        let conditions = vec![
+            Condition { measure: longest, least: true, bound: worth },
+            Condition { measure: balance, least: false, bound: Bound::Fixed(2) },
+        ];
+        rules.push(Rule { conditions, plan: team.name.clone() });
     }
-}
-
-/// The length that a range has halfway through the iterations of `outer`.
-fn at_middle(outer: &Map, mut length: Expr) -> Expr {
-    for iter in &outer.iters {
-        let sum = Expr::long(BinOp::Add, iter.lo.clone(), iter.hi.clone());
-        let middle = Expr::long(BinOp::Div, sum, Expr::int(2, iter.span));
-        substitute_expr(&mut length, |var| (var == iter.var).then(|| middle.clone()));
-    }
-    length
-}
-
-/// Mean length of ranges that depend on data.
-fn ragged(func: &Func, map: &Map, parallel: &Expr) -> Option<Expr> {
-    mean(closed(func, ragged_extent(func, map)?.clone())?, parallel)
-}
-
-/// The extent of the first array that the map's last iterator runs through: about as many iterations as all instances of a
-/// map with ranges that depend on data have together.
-pub fn ragged_extent<'f>(func: &'f Func, map: &Map) -> Option<&'f Expr> {
-    let iter = map.iters.last()?.var;
-    let mut extent = None;
-    visit::walk_places(&map.body, |place, _| {
-        let direct = matches!(place.index.last().map(|index| &index.kind), Some(ExprKind::Read(var)) if *var == iter);
-        if direct && place.index.len() == 1 && extent.is_none() {
-            extent = func.vars[place.array].shape.last();
-        }
-    });
-    extent
-}
-
-/// Mean length of the segments that a primitive inside the map works on.
-fn segments(func: &Func, map: &Map, parallel: &Expr) -> Option<Expr> {
-    let mut found = None;
-    visit::walk_stmts(&map.body, |stmt| {
-        if let (StmtKind::Prim(call), None) = (&stmt.kind, &found) {
-            found = match &call.extent {
-                Extent::Segment { .. } => {
-                    closed(func, call.input.len.clone()).and_then(|elements| mean(elements, parallel))
-                }
-                Extent::Whole { size } => closed(func, size.clone()),
-                Extent::Vectors { .. } | Extent::Regular { .. } => None,
-            };
-        }
-    });
-    found
-}
-
-fn mean(elements: Expr, parallel: &Expr) -> Option<Expr> {
-    Some(Expr::long(BinOp::Div, elements, parallel.clone()))
-}
-
-fn product(factors: impl Iterator<Item = Option<Expr>>) -> Option<Expr> {
-    factors.reduce(|left, right| Some(Expr::long(BinOp::Mul, left?, right?))).flatten()
-}
-
-fn length(iter: &Iter) -> Expr {
-    let range = match iter.lo.as_int() {
-        Some(0) => iter.hi.clone(),
-        Some(_) | None => Expr::long(BinOp::Sub, iter.hi.clone(), iter.lo.clone()),
-    };
-    match iter.step.as_int() {
-        Some(1) => range,
-        Some(_) | None => Expr::long(BinOp::Div, range, iter.step.clone()),
-    }
-}
-
-/// The expression, if it is made of dimensions, integer parameters that are scalars, and constants, by integer arithmetic.
-fn closed(func: &Func, expr: Expr) -> Option<Expr> {
-    is_closed(func, &expr).then_some(expr)
-}
-
-fn is_closed(func: &Func, expr: &Expr) -> bool {
-    match &expr.kind {
-        ExprKind::Const(_) => expr.as_int().is_some(),
-        ExprKind::Read(var) => is_size(func, *var),
-        ExprKind::Unary(UnOp::Neg, operand) | ExprKind::Convert { operand, mode: ConvertMode::Checked } => {
-            is_closed(func, operand)
-        }
-        ExprKind::Convert { operand, mode: ConvertMode::Cast } => {
-            operand.ty.scalar().is_some_and(|scalar| scalar.is_integer()) && is_closed(func, operand)
-        }
-        ExprKind::Binary { op, left, right, checked: _ } => {
-            !op.is_comparison() && is_closed(func, left) && is_closed(func, right)
-        }
-        ExprKind::Math(MathFn::Min | MathFn::Max, operands) => {
-            expr.ty.scalar().is_some_and(|scalar| scalar.is_integer())
-                && operands.iter().all(|operand| is_closed(func, operand))
-        }
-        ExprKind::Math(..)
-        | ExprKind::Load(_)
-        | ExprKind::Unary(UnOp::Not | UnOp::BitNot, _)
-        | ExprKind::Lazy { .. }
-        | ExprKind::Select { .. }
-        | ExprKind::Call(..)
-        | ExprKind::Field(..)
-        | ExprKind::Struct(..) => false,
-    }
-}
-
-fn is_size(func: &Func, var: VarId) -> bool {
-    let item = &func.vars[var];
-    match item.kind {
-        VarKind::Dim => true,
-        VarKind::Param(_) => item.shape.is_empty() && item.ty.scalar().is_some_and(|scalar| scalar.is_integer()),
-        VarKind::Local | VarKind::Iter => false,
-    }
+    rules
 }
 
 #[cfg(test)]
@@ -330,6 +166,7 @@ mod tests {
         )
     }
 
+    const ONE_LONG: &str = "longest >= 131072 and balance < 2: team";
     const TEAM: &str = "parallel < 2 * threads and inner >= 131072: team";
 
     #[test]
@@ -339,17 +176,22 @@ mod tests {
         assert_eq!(of(text), (vec!["parallel = R".into(), "inner = C".into()], vec![TEAM.into()]));
         let text = "function f input float A[M][K], B[K][N]; output float C[M][N];
             { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
-        assert_eq!(of(text), (vec!["parallel = M * N".into(), "inner = K".into()], vec![]), "no plan is for the team");
+        assert_eq!(
+            of(text),
+            (vec!["parallel = M * N".into(), "inner = K".into(), "width = N".into()], vec![]),
+            "no plan is for the team"
+        );
     }
 
     #[test]
     fn ragged_rows_have_a_mean() {
         let text = "function f input int p[R+1]; input double v[Z]; output double y[R];
             { map { r := [0:R); map { k := [p[r]:p[r+1]); _t = v[k]; } reduce(\"+\", y[r], _t, k := [*]); } }";
-        assert_eq!(of(text), (vec!["parallel = R".into(), "inner = Z / R".into()], vec![TEAM.into()]));
+        let measures = ["parallel = R", "inner = Z / R", "longest = R", "balance = R"].map(String::from);
+        assert_eq!(of(text), (measures.into(), vec![TEAM.into(), ONE_LONG.into()]));
         let text = "function f input uint v[Z]; input int lo[S], hi[S]; output uint w[Z];
             { w = v; map { s := [0:S); sort(v, w, lo[s], hi[s], 1); } }";
-        assert_eq!(of(text).0, ["parallel = S", "inner = Z / S"]);
+        assert_eq!(of(text).0, ["parallel = S", "inner = Z / S", "longest = S", "balance = S"]);
     }
 
     #[test]
@@ -362,7 +204,7 @@ mod tests {
     #[test]
     fn primitives_are_measured_by_their_segments() {
         let text = "function f inout uint a[N]; input int cut[S+1]; { sort(a, a, cut[0:S), cut[1:S], 1); }";
-        assert_eq!(of(text).0, ["parallel = S", "inner = N / S"]);
+        assert_eq!(of(text).0, ["parallel = S", "inner = N / S", "longest = S", "balance = S"]);
         assert_eq!(of("function f inout uint a[N]; { sort(a, a, N, 1); }").0, ["parallel = N"]);
     }
 

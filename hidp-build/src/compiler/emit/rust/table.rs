@@ -7,7 +7,7 @@ use super::{EntryInfo, Options, extent};
 use crate::compiler::emit::c_like::name;
 use crate::compiler::ir::imp::{Site, Unit, UnitTarget};
 use crate::compiler::ir::par::{Func, Program, VarId};
-use crate::compiler::plan::{Bound, Dispatch, Rule};
+use crate::compiler::plan::{Bound, Dispatch, MeasureOf, Rule};
 use crate::compiler::source::SourceMap;
 use crate::compiler::target::Tunable;
 use crate::compiler::ty::{Scalar, Ty};
@@ -123,7 +123,8 @@ impl Table<'_> {
         text.nest("measures: &[", "],", |text| {
             for measure in measures {
                 let steps = extent::program(self.func(), &measure.value).unwrap_or_default();
-                let steps: Vec<String> = steps.iter().map(|step| format!("Op::{step}")).collect();
+                let mut steps: Vec<String> = steps.iter().map(|step| format!("Op::{step}")).collect();
+                steps.extend(self.of_segments(measure.of));
                 text.line(format!("Measure {{ name: {:?}, program: &[{}] }},", measure.name, steps.join(", ")));
             }
         });
@@ -140,6 +141,20 @@ impl Table<'_> {
                 text.list("Record { ", &row.into_iter().chain(texts).collect::<Vec<_>>(), " },");
             }
         });
+    }
+    /// The step that looks at the segments that a measure is about.
+    fn of_segments(&self, of: MeasureOf) -> Option<String> {
+        let (op, bounds) = match of {
+            MeasureOf::Shapes => return None,
+            MeasureOf::Longest(bounds) => ("Longest", bounds),
+            MeasureOf::Balance(bounds) => ("Balance", bounds),
+        };
+        let func = self.func();
+        let bound = |(array, offset): (VarId, i64)| {
+            let param = func.params.iter().position(|&param| param == array).unwrap_or(0);
+            format!("SegmentBound {{ param: {param}, elem: Elem::{}, offset: {offset} }}", elem(func.vars[array].ty))
+        };
+        Some(format!("Op::{op}(&[{}, {}])", bound(bounds.low), bound(bounds.high)))
     }
     fn rule(&self, rule: &Rule, text: &mut Text) {
         let conditions = rule.conditions.iter().map(|condition| {

@@ -8,7 +8,7 @@ use crate::compiler::ir::par::{
     BinOp, Block, Const, ConvertMode, Expr, ExprKind, FaultKind, Func, ScalarFn, ScalarFnId, Stmt, StmtKind, Struct,
     Var, VarId, VarKind,
 };
-use crate::compiler::plan::{Bound, Condition, Measure, Record, Rule};
+use crate::compiler::plan::{Bound, Bounds, Condition, Measure, MeasureOf, Record, Rule};
 use crate::compiler::source::Span;
 use crate::compiler::syntax::ast::Direction;
 use crate::compiler::target::{Stage, Tunable};
@@ -179,10 +179,19 @@ fn tables_say_which_version_runs_when() {
     let (rows, steps) = (fixture.read(fixture.func.dims[0], "R+1"), fixture.func.params[2]);
     let func = program.funcs.push(fixture.func.clone());
     let inner = fixture.read(steps, "_alpha");
+    let rowptr = fixture.func.params[0];
     let tunable = Tunable { name: "threads".into(), stage: Stage::Run, domain: vec![1, 2] };
     let dispatch = Dispatch {
         tunables: vec![tunable],
-        measures: vec![Measure { name: "parallel", value: rows }, Measure { name: "inner", value: inner }],
+        measures: vec![
+            Measure { name: "parallel", value: rows.clone(), of: MeasureOf::Shapes },
+            Measure { name: "inner", value: inner, of: MeasureOf::Shapes },
+            Measure {
+                name: "longest",
+                value: rows,
+                of: MeasureOf::Longest(Bounds { low: (rowptr, 0), high: (rowptr, 1) }),
+            },
+        ],
         rules: vec![Rule {
             conditions: vec![
                 Condition { measure: 0, least: true, bound: Bound::Fixed(4) },
@@ -207,6 +216,8 @@ fn tables_say_which_version_runs_when() {
     let squeezed: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
     for expected in [
         "Measure { name: \"parallel\", program: &[Op::Dim(0)] },",
+        "Measure { name: \"longest\", program: &[Op::Dim(0), Op::Longest(&[SegmentBound { param: 0, elem: Elem::I32, offset: 0 }, \
+         SegmentBound { param: 0, elem: Elem::I32, offset: 1 }])] },",
         "Rule { conditions: &[Condition { measure: 0, least: true, bound: Bound::Fixed(4) }, \
          Condition { measure: 1, least: false, bound: Bound::PerThread(2) }], version: 1, settings: Settings::USUAL },",
         "tunables: &[Tunable { name: \"threads\", domain: &[1, 2] }],",
