@@ -27,7 +27,7 @@ namespace machine {
 // Stacks of one size, each above a page that nothing may touch. Kept for the next fiber, to the end of the process.
 class Stacks {
  public:
-  static constexpr size_t kBytes = size_t{256} << 10;
+  static constexpr size_t kBytes = size_t{128} << 10;
 
   static Stacks &of_thread() {
     void *&kept = *hidp_simt_stacks();
@@ -45,15 +45,19 @@ class Stacks {
 
  private:
   static constexpr size_t kGuard = size_t{4} << 10;
+  // Tops are this far from one another modulo the most, or they would all compete for the same lines of the caches.
+  static constexpr size_t kStagger = 320, kMostStagger = size_t{64} << 10;
 
   void add() {
-    void *stack = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    const size_t room = kGuard + kBytes + kMostStagger;
+    void *stack = mmap(nullptr, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     if (stack == MAP_FAILED) throw std::bad_alloc();
     mprotect(stack, kGuard, PROT_NONE);
-    free_.push_back(stack);
+    free_.push_back(static_cast<char *>(stack) + kGuard + made_++ * kStagger % kMostStagger);
   }
 
   std::vector<void *> free_;
+  size_t made_ = 0;
 };
 
 // What `start` runs never returns.
