@@ -10,7 +10,7 @@
 
 #include <hidp/abi.hpp>
 
-#if !defined(__x86_64__) || defined(HIDP_SIMT_UCONTEXT)
+#if !(defined(__x86_64__) || (defined(__aarch64__) && defined(__linux__))) || defined(HIDP_SIMT_UCONTEXT)
 #define HIDP_SIMT_ANY_MACHINE
 #include <ucontext.h>
 #endif
@@ -82,21 +82,26 @@ class Context {
 
 #else
 
+// Saves by hand what cannot be named as changed; the compiler saves whatever else it needs.
 class Context {
  public:
   void start(void *stack, FiberMain main) {
+    char *const top = static_cast<char *>(stack) + Stacks::kBytes;
+#if defined(__x86_64__)
     // As a call leaves it: the return address, which is null, 8 bytes above a multiple of 16.
-    void **top = reinterpret_cast<void **>(static_cast<char *>(stack) + Stacks::kBytes) - 3;
-    *top = nullptr;
+    stack_ = top - 24;
+    *static_cast<void **>(stack_) = nullptr;
+#else
     stack_ = top;
+#endif
     frame_ = nullptr;
     next_ = reinterpret_cast<void *>(main);
   }
 
-  // Saves by hand what cannot be named as changed; the compiler saves whatever else it needs.
   __attribute__((noinline)) static void change(Context &from, Context &to) {
     Context *source = &from;
     Context *target = &to;
+#if defined(__x86_64__)
     __asm__ volatile(
         "leaq 1f(%%rip), %%rax\n\t"
         "movq %%rsp, (%[source])\n\t"
@@ -114,6 +119,28 @@ class Context {
         : "rax", "rbx", "rcx", "rdx", "r8", "r9", "r10", "r11", "r12", "r13", "r14", "r15", "xmm0", "xmm1", "xmm2",
           "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14", "xmm15",
           "cc", "memory");
+#else
+    register Context *first __asm__("x0") = source;
+    register Context *second __asm__("x1") = target;
+    __asm__ volatile(
+        "adr x9, 1f\n\t"
+        "mov x10, sp\n\t"
+        "stp x10, x29, [x0]\n\t"
+        "str x9, [x0, #16]\n\t"
+        "ldp x10, x29, [x1]\n\t"
+        "ldr x9, [x1, #16]\n\t"
+        "mov sp, x10\n\t"
+        "br x9\n"
+        "1:\n\t"
+        // A place that may be jumped to, where that has to be said.
+        "hint #36\n\t"
+        : "+r"(first), "+r"(second)
+        :
+        : "x2", "x3", "x4", "x5", "x6", "x7", "x8", "x9", "x10", "x11", "x12", "x13", "x14", "x15", "x16", "x17", "x18", "x19",
+          "x20", "x21", "x22", "x23", "x24", "x25", "x26", "x27", "x28", "x30", "v0", "v1", "v2", "v3", "v4", "v5", "v6", "v7",
+          "v8", "v9", "v10", "v11", "v12", "v13", "v14", "v15", "v16", "v17", "v18", "v19", "v20", "v21", "v22", "v23", "v24",
+          "v25", "v26", "v27", "v28", "v29", "v30", "v31", "cc", "memory");
+#endif
   }
 
  private:
