@@ -13,6 +13,9 @@ use crate::toolchain::Toolchain;
 /// Older ones lack C++17 in full, and CUB as it is used.
 const OLDEST: u32 = 12;
 
+/// How symbols and namespaces of the code are marked, where code for processors has its instruction set.
+const ISA: &str = "-DHIDP_ISA=cuda";
+
 /// An nvcc that can be used.
 #[derive(Clone, Debug)]
 pub(crate) struct Nvcc {
@@ -54,7 +57,7 @@ impl Nvcc {
     /// Everything but files: flags, architectures, host compiler, folders of headers.
     pub(crate) fn command(&self, include: &[PathBuf]) -> Command {
         let mut command = Command::new(&self.program);
-        command.arg("-ccbin").arg(&self.host).args(FLAGS).args(self.archs.flags());
+        command.arg("-ccbin").arg(&self.host).args(FLAGS).args(self.archs.flags()).arg(ISA);
         for folder in include {
             command.arg("-I").arg(whole(folder));
         }
