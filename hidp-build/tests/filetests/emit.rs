@@ -1,29 +1,35 @@
-//! Kind `emit`: the C++ of a case is as in `.cpp`, keeps the invariants of `imp` on its way there, and the real compiler takes
-//! it without a warning.
+//! Kind `emit`: the C++ of a case is as in `.cpp` and its CUDA as in `.cu`, both keep the invariants of `imp` on their way there, and
+//! the real compilers take them without a warning.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use hidp_build::compiler::diag::Sink;
-use hidp_build::compiler::emit::openmp;
+use hidp_build::compiler::emit::{cuda, openmp};
 use hidp_build::compiler::ir::imp;
 use hidp_build::compiler::pipeline::{self, InputFile, PipelineInput};
 use hidp_build::compiler::source::SourceMap;
 use hidp_build::compiler::target::Model;
 
 use crate::case::Case;
+use crate::nvcc;
 
 pub(crate) fn run(case: &Case) -> Result<(), String> {
-    let text = emitted(case)?;
-    compiles(case, &text)?;
-    case.golden("cpp", &text)
+    let (cpp, cu) = emitted(case)?;
+    compiles(case, &cpp)?;
+    if let Some(cu) = &cu {
+        nvcc::compiles(&format!("emit_{}", case.name), cu)?;
+    }
+    case.golden("cpp", &cpp)?;
+    case.golden("cu", &cu.unwrap_or_default())
 }
 
-fn emitted(case: &Case) -> Result<String, String> {
+/// C++, and CUDA if an entry has a version for a device.
+fn emitted(case: &Case) -> Result<(String, Option<String>), String> {
     let mut sources = SourceMap::new();
     let id = sources.add(format!("{}.hdp", case.name), case.text.as_str());
     let files = vec![InputFile { id, stem: case.name.clone(), imports: Vec::new() }];
-    let input = PipelineInput { sources, files, options: pipeline::Options::default() };
+    let input = PipelineInput { sources, files, options: pipeline::Options { cuda: true, ..Default::default() } };
     let mut sink = Sink::new();
     let program = pipeline::front(&input, &mut sink).and_then(|program| pipeline::optimise(program, &mut sink));
     let Some(program) = program else {
@@ -40,7 +46,8 @@ fn emitted(case: &Case) -> Result<String, String> {
         })?;
     }
     let options = openmp::Options { line_directives: false, native_headers: Vec::new() };
-    Ok(openmp::module(&program, &input.sources, &case.name, &entries, &options))
+    let cpp = openmp::module(&program, &input.sources, &case.name, &entries, &options);
+    Ok((cpp, cuda::module(&program, &input.sources, &case.name, &entries, &options)))
 }
 
 /// Checks with the C++ compiler; where there is none, says so and passes.
