@@ -85,21 +85,33 @@ HIDP_INLINE T abs(T a) {
 // On floats as fmin and fmax: a NaN gives the other operand.
 template <class T>
 HIDP_INLINE T min(T a, T b) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<T, float>) return ::fminf(a, b);
+  else if constexpr (std::is_same_v<T, double>) return ::fmin(a, b);
+  else return a < b ? a : b;
+#else
   if constexpr (std::is_floating_point_v<T>) {
     const T lower = a < b ? a : b;
     return b != b ? a : lower;
   } else {
     return a < b ? a : b;
   }
+#endif
 }
 template <class T>
 HIDP_INLINE T max(T a, T b) {
+#if defined(__CUDA_ARCH__)
+  if constexpr (std::is_same_v<T, float>) return ::fmaxf(a, b);
+  else if constexpr (std::is_same_v<T, double>) return ::fmax(a, b);
+  else return a > b ? a : b;
+#else
   if constexpr (std::is_floating_point_v<T>) {
     const T higher = a > b ? a : b;
     return b != b ? a : higher;
   } else {
     return a > b ? a : b;
   }
+#endif
 }
 
 // a * b + c, fused where the machine has an instruction for it.

@@ -89,7 +89,7 @@ inline Blocks share_out(const int64_t (&wanted)[3], int64_t budget) {
 }
 
 // Grids without a limit get so many blocks for each one that runs at a time: the device evens out what is uneven.
-constexpr int64_t kWaves = 4;
+constexpr int64_t kWaves = 16;
 
 // Blocks of a kernel that one multiprocessor runs at a time: asked for once for each of the first devices.
 template <auto Kernel>

@@ -94,7 +94,7 @@ struct Stride {
 };
 
 // Calls body([z, [y,]] x) for each item of this thread's group, in increasing order. All lanes of the group get the same items.
-// After a fault there are no more.
+// After a fault there are no more. Not unrolled: each thread would divide to find the number of its turns, of which there are few.
 template <class Group, int Dimensions, int Threads, class Body>
 HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body body) {
   const uint32_t group = thread_rank() / kLanes<Group, Threads>;
@@ -104,6 +104,7 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
   uint64_t &item = worker.trap.where.item;
   if constexpr (Dimensions == 1) {
     const Stride along_x(0, group, launch.groups);
+#pragma unroll 1
     for (int64_t x = along_x.first; x < extents[0]; x += along_x.step) {
       item = x;
       body(x);
@@ -113,6 +114,7 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
     const Stride along_x(0, group & ((uint32_t{1} << launch.x_bits) - 1), uint32_t{1} << launch.x_bits);
     const Stride along_y(1, group >> launch.x_bits, launch.groups >> launch.x_bits);
     for (int64_t y = along_y.first; y < extents[1]; y += along_y.step) {
+#pragma unroll 1
       for (int64_t x = along_x.first; x < extents[0]; x += along_x.step) {
         item = y * extents[0] + x;
         body(y, x);
@@ -126,6 +128,7 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
     const Stride along_z(2, rest >> launch.y_bits, launch.groups >> (launch.x_bits + launch.y_bits));
     for (int64_t z = along_z.first; z < extents[2]; z += along_z.step) {
       for (int64_t y = along_y.first; y < extents[1]; y += along_y.step) {
+#pragma unroll 1
         for (int64_t x = along_x.first; x < extents[0]; x += along_x.step) {
           item = (z * extents[1] + y) * extents[0] + x;
           body(z, y, x);
