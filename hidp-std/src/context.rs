@@ -1,25 +1,29 @@
-//! Contexts: threads, memory and the choice of versions.
+//! Contexts: device, threads, memory and the choice of versions.
 
 use std::cell::Cell;
 use std::ffi::OsString;
 use std::fmt;
 use std::path::Path;
 use std::ptr::NonNull;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use hidp_sys::hidp_context;
 
-use crate::rt::entry::{MOST_MEASURES, Measure, Rule};
+use crate::device::{Asked, Copies, Device, Machine, Queue};
+use crate::rt::entry::{Entry, MOST_MEASURES, Measure, Rule};
 use crate::tuning::{TuneFile, Tuning};
 use crate::{Error, Isa};
 
-/// Threads and memory that calls run with, and which versions they choose.
+/// Device, threads and memory that calls run with, and which versions they choose.
 ///
-/// Cheap to clone, and usable from several threads at once; clones share threads and memory.
+/// Cheap to clone, and usable from several threads at once; clones share device, threads and memory. All work of a context and its clones
+/// on a device goes into one stream: it keeps its order, and several contexts run side by side.
 ///
 /// Environment variables that [`Context::new`] reads:
 ///
+/// - `HIDP_DEVICE`: `cpu`, `cuda` or `cuda:1`, or `auto` as if it were not set: a device if there is one that can run the program's
+///   kernels, else the processor.
 /// - `HIDP_THREADS`: number of threads, at most 1024; all of the machine's if it is not set.
 /// - `HIDP_ISA`: `base`, `v2`, `v3` or `v4` (x86-64-v2, …); the best that the machine has if it is not set.
 /// - `HIDP_FORCE`: the plan that entries run; each entry's own choice if it is not set.
@@ -38,6 +42,12 @@ struct Shared {
     threads: u32,
     /// Tells contexts apart, also one from another that was freed before.
     number: u64,
+    device: Device,
+    queue: Option<Arc<Queue>>,
+    /// Whether the device was asked for, so that nothing may run elsewhere.
+    strict: bool,
+    /// Entries of which it was said that the processor runs them.
+    told: Mutex<Vec<&'static str>>,
 }
 
 // SAFETY: the ABI says that a context is usable from several threads at once, and nothing ties it to the one that made it.
@@ -53,13 +63,23 @@ impl Drop for Shared {
 }
 
 impl Context {
-    /// The best device that is there, with the settings of the environment.
+    /// The first device that can run all kernels of this program, else the processor, with the settings of the environment.
+    /// [`Context::device`] says which and why; so does the log.
+    ///
+    /// An entry that has no version for devices runs on the processor all the same, with its arrays in the host's memory;
+    /// [`Context::last_run`] and, the first time, the log say so.
     pub fn new() -> Result<Self, Error> {
-        Self::cpu()
+        Self::builder().build()
     }
     /// The processor, with the settings of the environment.
     pub fn cpu() -> Result<Self, Error> {
-        Self::builder().build()
+        Self::builder().cpu().build()
+    }
+    /// The device of this number and no other, with the settings of the environment. An error says why not.
+    ///
+    /// An entry that has no version for devices returns [`Error::NoDeviceVersion`].
+    pub fn cuda(ordinal: u32) -> Result<Self, Error> {
+        Self::builder().cuda(ordinal).build()
     }
     /// A context made to measure. What is not set there comes from the environment.
     pub fn builder() -> Builder {
@@ -74,7 +94,23 @@ impl Context {
     pub fn with_isa(&self, isa: Isa) -> Result<Self, Error> {
         Ok(Self { isa: supported(isa)?, isa_forced: true, ..self.clone() })
     }
-    /// How many threads calls run with.
+    /// Where calls run, and why there.
+    pub fn device(&self) -> &Device {
+        &self.shared.device
+    }
+    /// What was copied between the host's memory and the device's since the context was made. Nothing on the processor.
+    pub fn copies(&self) -> Copies {
+        self.queue().map_or_else(Copies::default, |queue| queue.copies())
+    }
+    /// Waits until the device has done all that was asked of it; at once on the processor.
+    ///
+    /// Calls return before the device is done where nothing that it computes is wanted on the host.
+    pub fn synchronize(&self) -> Result<(), Error> {
+        let Some(queue) = self.queue() else { return Ok(()) };
+        queue.enter()?;
+        Ok(queue.synchronize()?)
+    }
+    /// How many threads of the processor calls run with.
     pub fn threads(&self) -> u32 {
         self.shared.threads
     }
@@ -82,7 +118,11 @@ impl Context {
     pub fn isa(&self) -> Isa {
         self.isa
     }
-    /// Bytes of memory that the context holds for local arrays, in use or not.
+    /// Bytes of the device's memory that the context holds, in use or not; 0 on the processor.
+    pub fn device_pool_bytes(&self) -> usize {
+        self.queue().map_or(0, |queue| queue.pool_bytes())
+    }
+    /// Bytes of the host's memory that the context holds for local arrays, in use or not.
     pub fn pool_bytes(&self) -> usize {
         // SAFETY: the context lives as long as `self`.
         unsafe { hidp_sys::hidp2_pool_bytes(self.raw()) }
@@ -94,6 +134,20 @@ impl Context {
 
     pub(crate) fn raw(&self) -> *mut hidp_context {
         self.shared.raw.as_ptr()
+    }
+    pub(crate) fn queue(&self) -> Option<&Arc<Queue>> {
+        self.shared.queue.as_ref()
+    }
+    pub(crate) fn is_strict(&self) -> bool {
+        self.shared.strict
+    }
+    /// Says once for each entry that the processor runs it.
+    pub(crate) fn tell_of(&self, entry: &'static Entry) {
+        let mut told = self.shared.told.lock().unwrap_or_else(PoisonError::into_inner);
+        if !told.contains(&entry.name) {
+            told.push(entry.name);
+            log::warn!("{} has no version for {}: the processor runs it", entry.name, self.device().name());
+        }
     }
     pub(crate) fn note_run(&self, run: LastRun) {
         LAST_RUN.set(Some((self.shared.number, run)));
@@ -113,6 +167,7 @@ impl Context {
 impl fmt::Debug for Context {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Context")
+            .field("device", &self.device().name())
             .field("threads", &self.threads())
             .field("isa", &self.isa)
             .field("plan", &self.plan)
@@ -135,7 +190,11 @@ pub struct LastRun {
     pub entry: &'static str,
     /// The plan.
     pub plan: &'static str,
-    /// The instruction set.
+    /// The number of the device that ran it; `None` for the processor.
+    pub device: Option<u32>,
+    /// The number of the context's device if the processor ran the entry because it has no version for devices.
+    pub instead_of: Option<u32>,
+    /// The instruction set; `Base` on a device.
     pub isa: Isa,
     /// How many threads it could use.
     pub threads: u32,
@@ -145,9 +204,16 @@ pub struct LastRun {
 
 impl fmt::Display for LastRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { entry, plan, isa, threads, why } = self;
-        let plural = if *threads == 1 { "" } else { "s" };
-        write!(f, "{entry}: plan {plan}, {isa}, {threads} thread{plural} ({why})")
+        let Self { entry, plan, device, instead_of, isa, threads, why } = self;
+        write!(f, "{entry}: plan {plan}, ")?;
+        match device {
+            Some(ordinal) => write!(f, "cuda:{ordinal} (")?,
+            None => write!(f, "{isa}, {threads} thread{} (", if *threads == 1 { "" } else { "s" })?,
+        }
+        if let Some(ordinal) = instead_of {
+            write!(f, "no version for cuda:{ordinal}; ")?;
+        }
+        write!(f, "{why})")
     }
 }
 
@@ -235,6 +301,8 @@ impl fmt::Display for Why {
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Builder {
+    device: Option<Asked>,
+    machine: Machine,
     threads: Option<u32>,
     isa: Option<Isa>,
     plan: Option<Arc<str>>,
@@ -242,6 +310,29 @@ pub struct Builder {
 }
 
 impl Builder {
+    /// The processor runs everything.
+    pub fn cpu(mut self) -> Self {
+        self.device = Some(Asked::Cpu);
+        self
+    }
+    /// A device whose memory is the host's and which runs code that a host compiler made of the same text as a GPU's: for tests where there
+    /// is no GPU. Slow, and it finds mistakes.
+    #[cfg(feature = "simulated-device")]
+    pub fn simulated(self) -> Self {
+        let simulation = crate::device::Simulation { world: Default::default(), devices: 1 };
+        self.on(simulation.machine()).cuda(0)
+    }
+    /// On a stand-in for this machine.
+    #[cfg(any(test, feature = "simulated-device"))]
+    pub(crate) fn on(mut self, machine: Machine) -> Self {
+        self.machine = machine;
+        self
+    }
+    /// The device of this number runs everything, or there is no context.
+    pub fn cuda(mut self, ordinal: u32) -> Self {
+        self.device = Some(Asked::Cuda(ordinal));
+        self
+    }
     /// Number of threads, from 1 to 1024.
     pub fn threads(mut self, threads: u32) -> Self {
         self.threads = Some(threads);
@@ -268,6 +359,7 @@ impl Builder {
     }
 
     fn build_in(self, variable: impl Fn(&str) -> Option<OsString>) -> Result<Context, Error> {
+        let machine = self.machine.clone();
         let settings = self.resolve(variable)?;
         // SAFETY: takes a number; null is handled.
         let raw = unsafe { hidp_sys::hidp2_context_new(settings.threads) };
@@ -275,8 +367,19 @@ impl Builder {
         // SAFETY: made just above.
         let threads = unsafe { hidp_sys::hidp2_context_threads(raw.as_ptr()) };
         let number = CONTEXTS.fetch_add(1, Ordering::Relaxed);
-        let Settings { isa, isa_forced, plan, tuning, .. } = settings;
-        Ok(Context { shared: Arc::new(Shared { raw, threads, number }), isa, isa_forced, plan, tuning })
+        let Settings { isa, isa_forced, plan, tuning, asked, threads: _ } = settings;
+        let mut shared = Shared {
+            raw,
+            threads,
+            number,
+            device: Device::processor("asked for"),
+            queue: None,
+            strict: matches!(asked, Asked::Cuda(_)),
+            told: Mutex::default(),
+        };
+        (shared.device, shared.queue) = machine.open(asked)?;
+        log::info!("context {number} runs on {}", shared.device);
+        Ok(Context { shared: Arc::new(shared), isa, isa_forced, plan, tuning })
     }
 
     /// What is set here, else in the environment, else the default.
@@ -306,7 +409,13 @@ impl Builder {
             Some(value) if value == "off" => Tuning::Off,
             Some(path) => Tuning::File(TuneFile::load(Path::new(&path))),
         };
+        let asked = match (self.device, read(DEVICE)) {
+            (Some(asked), _) => asked,
+            (None, Some(value)) => Asked::read(&value).ok_or_else(|| setting(DEVICE, &value, DEVICE_EXPECTED))?,
+            (None, None) => Asked::Auto,
+        };
         Ok(Settings {
+            asked,
             tuning,
             threads,
             isa: isa.map_or_else(|| Ok(Isa::detect()), supported)?,
@@ -316,6 +425,8 @@ impl Builder {
     }
 }
 
+const DEVICE: &str = "HIDP_DEVICE";
+const DEVICE_EXPECTED: &str = "`auto`, `cpu`, `cuda` or `cuda:<number>`";
 const THREADS: &str = "HIDP_THREADS";
 const THREADS_EXPECTED: &str = "a number of threads from 1 to 1024";
 /// OpenMP ends the process where the system has no more threads to give.
@@ -330,6 +441,7 @@ const TUNE: &str = "HIDP_TUNE";
 /// All that a context is made from. 0 threads means all.
 #[derive(Debug)]
 struct Settings {
+    asked: Asked,
     threads: u32,
     isa: Isa,
     isa_forced: bool,

@@ -3,6 +3,7 @@
 use std::fmt;
 use std::sync::Arc;
 
+use crate::device::{ArrayError, DeviceError, NoDevice};
 use crate::rt::entry::{Code, Entry, Version};
 use crate::{Fault, Isa, ViewError};
 
@@ -88,8 +89,47 @@ pub enum Error {
         /// Which dimension, from 0.
         axis: usize,
     },
-    /// There is no memory for a context.
+    /// There is no memory for a context, or on the host for an array.
     Allocation,
+    /// The device that was asked for cannot be used.
+    NoDevice {
+        /// Its number.
+        ordinal: u32,
+        /// Why not.
+        reason: NoDevice,
+    },
+    /// A device or its driver failed. Nothing is known of the elements that the call writes on the device; arrays on the host are as
+    /// they were.
+    Device(DeviceError),
+    /// The entry has no version for devices, and the context is for a device alone.
+    NoDeviceVersion {
+        /// The entry, `file::function`.
+        entry: &'static str,
+        /// The plan that was asked for, if one was.
+        plan: Option<Arc<str>>,
+        /// The context's device.
+        device: Arc<str>,
+    },
+    /// The plan that was asked for is for devices, and the context has none.
+    DevicePlan {
+        /// The entry, `file::function`.
+        entry: &'static str,
+        /// The plan.
+        plan: &'static str,
+        /// Why the context has no device.
+        why: Arc<str>,
+    },
+    /// An argument is in a device's memory where the call cannot use it.
+    Elsewhere {
+        /// The entry, `file::function`.
+        entry: &'static str,
+        /// The parameter.
+        array: ArrayText,
+        /// Whether the call runs on a device, another one then, or the same one in another context.
+        on_device: bool,
+    },
+    /// An operation on a [`crate::DeviceArray`] makes no sense.
+    Array(ArrayError),
     /// A setting, of the environment or of [`crate::Builder`], makes no sense.
     Setting {
         /// Name of the variable.
@@ -256,7 +296,25 @@ impl fmt::Display for Error {
                     "{entry}: dimension {axis} of {array} cannot be computed: {extent} overflows or divides by zero"
                 )
             }
-            Error::Allocation => f.write_str("not enough memory for a context"),
+            Error::Allocation => f.write_str("not enough memory"),
+            Error::NoDevice { ordinal, reason } => write!(f, "cuda:{ordinal} cannot be used: {reason}"),
+            Error::Device(error) => error.fmt(f),
+            Error::NoDeviceVersion { entry, plan: None, device } => {
+                write!(f, "{entry} has no version for devices, and the context is for {device} alone")
+            }
+            Error::NoDeviceVersion { entry, plan: Some(plan), device } => {
+                write!(f, "{entry}: plan `{plan}` is for the processor, and the context is for {device} alone")
+            }
+            Error::DevicePlan { entry, plan, why } => {
+                write!(f, "{entry}: plan `{plan}` is for devices, and the context has none: {why}")
+            }
+            Error::Elsewhere { entry, array, on_device: true } => {
+                write!(f, "{entry}: the argument for {array} is in memory of another context")
+            }
+            Error::Elsewhere { entry, array, on_device: false } => {
+                write!(f, "{entry}: the argument for {array} is in a device's memory, but the processor runs this call")
+            }
+            Error::Array(error) => error.fmt(f),
             Error::Setting { name, value, expected } => write!(f, "{name} is `{value}`, expected {expected}"),
             Error::UnsupportedIsa { asked, detected } => {
                 write!(f, "this machine does not have instruction set `{asked}`; the best it has is `{detected}`")
@@ -272,6 +330,18 @@ impl fmt::Display for Error {
 }
 
 impl std::error::Error for Error {}
+
+impl From<DeviceError> for Error {
+    fn from(error: DeviceError) -> Self {
+        Error::Device(error)
+    }
+}
+
+impl From<ArrayError> for Error {
+    fn from(error: ArrayError) -> Self {
+        Error::Array(error)
+    }
+}
 
 impl From<Fault> for Error {
     fn from(fault: Fault) -> Self {

@@ -19,6 +19,11 @@
 extern crate self as hidp_std; // generated code names this crate from outside
 
 mod context;
+#[cfg(feature = "cuda")]
+mod cuda;
+// Nobody makes a driver then.
+#[cfg_attr(not(any(feature = "cuda", feature = "simulated-device")), allow(dead_code))]
+mod device;
 mod error;
 mod fault;
 mod isa;
@@ -31,10 +36,11 @@ mod tuning;
 mod view;
 
 pub use context::{Builder, Context, LastRun, Reason, Why};
+pub use device::{ArrayError, Copies, Device, DeviceArray, DeviceError, NoDevice, Section, SectionMut, Zeroed};
 pub use error::{ArrayText, Binding, Error, IsaNames, PlanNames};
 pub use fault::{Fault, FaultKind};
 pub use isa::Isa;
-pub use view::{View, ViewError, ViewMut};
+pub use view::{OnDevice, OnDeviceMut, View, ViewError, ViewMut};
 
 /// What calls of kernels return.
 pub type Result<T = ()> = std::result::Result<T, Error>;

@@ -1,6 +1,10 @@
 //! What may be passed as an array.
 
 use std::fmt;
+use std::marker::PhantomData;
+
+use crate::device::Queue;
+use crate::rt::element_count;
 
 mod nd;
 mod slice;
@@ -18,6 +22,10 @@ pub enum ViewError {
         /// Elements that the shape asks for; `None` if their number does not fit a `usize`.
         shape: Option<usize>,
     },
+    /// The elements are in a device's memory, and something on the host wants them.
+    OnDevice,
+    /// The elements of a section of a [`crate::DeviceArray`] are not next to each other.
+    Scattered,
 }
 
 impl fmt::Display for ViewError {
@@ -26,6 +34,12 @@ impl fmt::Display for ViewError {
             ViewError::NotContiguous => f.write_str("the array is not contiguous in row-major order"),
             ViewError::Length { elements, shape: Some(shape) } => {
                 write!(f, "the shape asks for {shape} elements, the slice has {elements}")
+            }
+            ViewError::OnDevice => {
+                f.write_str("the array is in a device's memory; `.to_array()` brings a copy of it to the host")
+            }
+            ViewError::Scattered => {
+                f.write_str("the section's elements are not next to each other; `.to_device()` makes an array of them")
             }
             ViewError::Length { elements, shape: None } => {
                 write!(f, "the shape asks for more elements than an array can have, the slice has {elements}")
@@ -48,6 +62,10 @@ impl std::error::Error for ViewError {}
 pub trait View<T, const R: usize> {
     /// The elements in row-major order, and the shape, outermost dimension first.
     fn elements(&self) -> Result<(&[T], [usize; R]), ViewError>;
+    /// The array, if it is in a device's memory; then `elements` is not asked.
+    fn on_device(&self) -> Option<OnDevice<'_, T, R>> {
+        None
+    }
 }
 
 /// Something that can be written as an array of `R` dimensions with elements of type `T`.
@@ -59,11 +77,56 @@ pub trait View<T, const R: usize> {
 pub trait ViewMut<T, const R: usize> {
     /// The elements in row-major order, and the shape, outermost dimension first.
     fn elements_mut(&mut self) -> Result<(&mut [T], [usize; R]), ViewError>;
+    /// The array, if it is in a device's memory; then `elements_mut` is not asked.
+    fn on_device_mut(&mut self) -> Option<OnDeviceMut<'_, T, R>> {
+        None
+    }
+}
+
+/// An array in a device's memory: what [`crate::DeviceArray`] and its sections give to calls.
+#[derive(Clone, Copy, Debug)]
+pub struct OnDevice<'a, T, const R: usize> {
+    pub(crate) queue: &'a Queue,
+    pub(crate) first: *mut u8,
+    pub(crate) shape: [usize; R],
+    elements: PhantomData<(&'a (), *const T)>,
+}
+
+/// The same to write to.
+#[derive(Debug)]
+pub struct OnDeviceMut<'a, T, const R: usize> {
+    pub(crate) array: OnDevice<'a, T, R>,
+    elements: PhantomData<(&'a mut (), *mut T)>,
+}
+
+impl<'a, T, const R: usize> OnDevice<'a, T, R> {
+    pub(crate) fn new(queue: &'a Queue, first: *mut u8, shape: [usize; R]) -> Self {
+        Self { queue, first, shape, elements: PhantomData }
+    }
+    /// The same elements with other extents.
+    pub fn with_shape<const S: usize>(self, shape: [usize; S]) -> Option<OnDevice<'a, T, S>> {
+        let same = element_count(&shape) == element_count(&self.shape);
+        same.then(|| OnDevice::new(self.queue, self.first, shape))
+    }
+}
+
+impl<'a, T, const R: usize> OnDeviceMut<'a, T, R> {
+    /// `array` is borrowed from something that is borrowed to write to.
+    pub(crate) fn new(array: OnDevice<'a, T, R>) -> Self {
+        Self { array, elements: PhantomData }
+    }
+    /// The same elements with other extents.
+    pub fn with_shape<const S: usize>(self, shape: [usize; S]) -> Option<OnDeviceMut<'a, T, S>> {
+        self.array.with_shape(shape).map(OnDeviceMut::new)
+    }
 }
 
 impl<T, V: View<T, R> + ?Sized, const R: usize> View<T, R> for &V {
     fn elements(&self) -> Result<(&[T], [usize; R]), ViewError> {
         (**self).elements()
+    }
+    fn on_device(&self) -> Option<OnDevice<'_, T, R>> {
+        (**self).on_device()
     }
 }
 
@@ -71,10 +134,16 @@ impl<T, V: View<T, R> + ?Sized, const R: usize> View<T, R> for &mut V {
     fn elements(&self) -> Result<(&[T], [usize; R]), ViewError> {
         (**self).elements()
     }
+    fn on_device(&self) -> Option<OnDevice<'_, T, R>> {
+        (**self).on_device()
+    }
 }
 
 impl<T, V: ViewMut<T, R> + ?Sized, const R: usize> ViewMut<T, R> for &mut V {
     fn elements_mut(&mut self) -> Result<(&mut [T], [usize; R]), ViewError> {
         (**self).elements_mut()
+    }
+    fn on_device_mut(&mut self) -> Option<OnDeviceMut<'_, T, R>> {
+        (**self).on_device_mut()
     }
 }

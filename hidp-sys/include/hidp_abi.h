@@ -88,6 +88,7 @@ size_t hidp2_pool_bytes(const hidp_context *context);
 typedef struct hidp_device_code {
   const int32_t *architectures; /* such as 900 for sm_90; code for the largest can be made from PTX for all later ones */
   int32_t count;
+  int32_t toolkit; /* such as 13000: the driver must be of this major version or a later one */
   struct hidp_device_code *next; /* set by hidp2_device_code_add */
 } hidp_device_code;
 

@@ -129,7 +129,12 @@ fn device_code_adds_itself() {
         assert!(hidp2_device_code_first().is_null(), "these tests have no device code");
         for architectures in [&[900, 1000][..], &[800]] {
             let count = architectures.len() as i32;
-            let code = hidp_device_code { architectures: architectures.as_ptr(), count, next: ptr::null_mut() };
+            let code = hidp_device_code {
+                architectures: architectures.as_ptr(),
+                count,
+                toolkit: 13000,
+                next: ptr::null_mut(),
+            };
             hidp2_device_code_add(Box::leak(Box::new(code)));
         }
         let first = hidp2_device_code_first();

@@ -4,6 +4,8 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 
 use super::entry::Entry;
+use crate::device::Queue;
+use crate::view::{OnDevice, OnDeviceMut};
 use crate::{ArrayText, Error, View, ViewError, ViewMut};
 
 /// Largest element that an empty array may have: so many zeros stand where its address points.
@@ -22,18 +24,22 @@ pub struct Arg<'a> {
     /// The value of a scalar that extents use; `None` for all else, and if it does not fit.
     pub(super) value: Option<i64>,
     pub(super) shape: &'a [usize],
+    /// Of the array; 0 for a scalar.
+    pub(super) bytes: usize,
+    /// Whose memory the array is in, if it is in a device's.
+    pub(super) queue: Option<&'a Queue>,
     /// What the kernel writes is borrowed.
     borrow: PhantomData<&'a mut ()>,
 }
 
 impl<'a> Arg<'a> {
     fn at<T>(address: *mut T, value: Option<i64>) -> Self {
-        Self { address: address.cast(), value, shape: &[], borrow: PhantomData }
+        Self { address: address.cast(), value, shape: &[], bytes: 0, queue: None, borrow: PhantomData }
     }
     /// Anything.
     #[cfg(feature = "tune")]
-    pub(crate) fn raw(address: *mut c_void, value: Option<i64>, shape: &'a [usize]) -> Self {
-        Self { address, value, shape, borrow: PhantomData }
+    pub(crate) fn raw(address: *mut c_void, value: Option<i64>, shape: &'a [usize], bytes: usize) -> Self {
+        Self { address, value, shape, bytes, queue: None, borrow: PhantomData }
     }
     /// A scalar that the kernel reads.
     pub fn scalar<T>(value: &'a T) -> Self {
@@ -58,6 +64,8 @@ impl<'a> Arg<'a> {
 pub struct Array<'a, const R: usize> {
     address: *mut c_void,
     shape: [usize; R],
+    bytes: usize,
+    queue: Option<&'a Queue>,
     borrow: PhantomData<&'a mut ()>,
 }
 
@@ -67,6 +75,9 @@ impl<'a, const R: usize> Array<'a, R> {
     where
         V: View<T, R> + ?Sized,
     {
+        if let Some(OnDevice { queue, first, shape, .. }) = view.on_device() {
+            return Ok(Self::of_device::<T>(queue, first, shape));
+        }
         let (elements, shape) = view.elements().map_err(|reason| cannot_view(entry, param, reason))?;
         Self::new(entry, param, elements.as_ptr().cast_mut(), elements.len(), shape)
     }
@@ -75,6 +86,15 @@ impl<'a, const R: usize> Array<'a, R> {
     where
         V: ViewMut<T, R> + ?Sized,
     {
+        // Asked twice, since what is borrowed to write to is so for as long as the answer is.
+        if view.on_device_mut().is_some() {
+            return match view.on_device_mut() {
+                Some(OnDeviceMut { array: OnDevice { queue, first, shape, .. }, .. }) => {
+                    Ok(Self::of_device::<T>(queue, first, shape))
+                }
+                None => Err(cannot_view(entry, param, ViewError::OnDevice)),
+            };
+        }
         let (elements, shape) = view.elements_mut().map_err(|reason| cannot_view(entry, param, reason))?;
         Self::new(entry, param, elements.as_mut_ptr(), elements.len(), shape)
     }
@@ -92,11 +112,16 @@ impl<'a, const R: usize> Array<'a, R> {
             return Err(cannot_view(entry, param, ViewError::Length { elements, shape: product }));
         }
         let address = if elements == 0 { (&raw const ZEROS.0).cast_mut().cast() } else { first.cast() };
-        Ok(Self { address, shape, borrow: PhantomData })
+        Ok(Self { address, shape, bytes: elements * size_of::<T>(), queue: None, borrow: PhantomData })
+    }
+    fn of_device<T>(queue: &'a Queue, first: *mut u8, shape: [usize; R]) -> Self {
+        let bytes = shape.iter().product::<usize>() * size_of::<T>();
+        Self { address: first.cast(), shape, bytes, queue: Some(queue), borrow: PhantomData }
     }
     /// The argument.
     pub fn arg(&self) -> Arg<'_> {
-        Arg { address: self.address, value: None, shape: &self.shape, borrow: PhantomData }
+        let Self { address, ref shape, bytes, queue, borrow } = *self;
+        Arg { address, value: None, shape, bytes, queue, borrow }
     }
 }
 

@@ -2,13 +2,14 @@
 
 use std::ffi::c_void;
 
-use hidp_sys::{HIDP_OK, hidp_call, hidp_fault};
+use hidp_sys::{HIDP_DEVICE_ERROR, HIDP_OK, hidp_call, hidp_device, hidp_fault};
 
 use super::args::Arg;
 use super::bind::bind;
 use super::choose::{Choice, choose};
 use super::entry::Entry;
-use crate::{Context, Error, Fault, LastRun};
+use super::on_queue::OnQueue;
+use crate::{ArrayText, Context, Error, Fault, Isa, LastRun};
 
 /// Binds the dimensions, checks the shapes, chooses a version and runs it. Allocates nothing unless it fails.
 ///
@@ -23,8 +24,10 @@ pub unsafe fn call<const N: usize, const D: usize>(
     let mut dims = [0; D];
     let params = args.each_ref().map(|arg| arg.address);
     bind(entry, &args, &mut dims)?;
+    let choice = choose(cx, entry, &args, &dims)?;
+    let mut room = [[std::ptr::null_mut(); 2]; N];
     // SAFETY: the caller's promise; the dimensions are bound and agree with the shapes.
-    unsafe { run(cx, entry, choose(cx, entry, &args, &dims)?, &params, &dims) }
+    unsafe { run(cx, entry, choice, &args, &params, &dims, room.as_flattened_mut()) }
 }
 
 /// A call whose entry is known only while the program runs.
@@ -65,8 +68,10 @@ impl<'a> Dynamic<'a> {
         settings: super::entry::Settings,
     ) -> Result<(), Error> {
         let choice = super::choose::forced(cx, self.entry, version, settings)?;
+        let places = if cx.queue().is_some() { 2 * self.args.len() } else { 0 };
+        let mut room = vec![std::ptr::null_mut(); places];
         // SAFETY: the caller's promise; `new` bound the dimensions.
-        unsafe { run(cx, self.entry, choice, &self.params, &self.dims) }
+        unsafe { run(cx, self.entry, choice, &self.args, &self.params, &self.dims, &mut room) }
     }
 }
 
@@ -82,30 +87,71 @@ pub(crate) fn shape_of(entry: &Entry, param: usize, args: &[Arg<'_>], dims: &[i6
 }
 
 /// # Safety
-/// As [`call`], and `dims` are the entry's dimensions, agreeing with the arrays at `params`.
+/// As [`call`], and `dims` are the entry's dimensions, agreeing with the arrays at `params`. `room` has two places a parameter if the
+/// context has a device.
 unsafe fn run(
     cx: &Context,
     entry: &'static Entry,
     choice: Choice,
+    args: &[Arg<'_>],
     params: &[*mut c_void],
     dims: &[i64],
+    room: &mut [*mut c_void],
 ) -> Result<(), Error> {
+    let device = if choice.isa.is_none() { cx.queue() } else { None };
+    let run = LastRun {
+        entry: entry.name,
+        plan: choice.version.plan,
+        device: device.and(cx.device().ordinal()),
+        instead_of: cx.device().ordinal().filter(|_| choice.instead),
+        isa: choice.isa.unwrap_or(Isa::Base),
+        threads: device.map_or(choice.settings.threads(cx.threads()), |queue| queue.facts().threads()),
+        why: choice.why,
+    };
+    let Some(queue) = device else {
+        if let Some(param) = args.iter().position(|arg| arg.queue.is_some()) {
+            let array = ArrayText::new(entry, param);
+            return Err(Error::Elsewhere { entry: entry.name, array, on_device: false });
+        }
+        // SAFETY: the caller's promise. This machine has the instruction set: `choose` saw to it.
+        let (status, call) = unsafe { enter(cx, &choice, None, params, dims) };
+        cx.note_run(run);
+        return if status == HIDP_OK as i32 { Ok(()) } else { Err(Error::Fault(Fault::new(entry, call.fault))) };
+    };
+    let (addresses, blocks) = room.split_at_mut(args.len());
+    let bound = OnQueue::bind(queue, entry, args, addresses, blocks)?;
+    let raw = queue.raw();
+    // SAFETY: as above; the arrays are on the device, whose code this is.
+    let (status, call) = unsafe { enter(cx, &choice, Some(&raw), bound.addresses(), dims) };
+    cx.note_run(run);
+    match status {
+        status if status == HIDP_OK as i32 => bound.bring_back(),
+        status if status == HIDP_DEVICE_ERROR as i32 => {
+            let code = i32::try_from(call.fault.values[0]).unwrap_or(i32::MAX);
+            Err(Error::Device(queue.failed_with(code)))
+        }
+        _ => Err(Error::Fault(Fault::new(entry, call.fault))),
+    }
+}
+
+/// # Safety
+/// As [`run`]; this machine, or the device, has what the chosen code needs.
+unsafe fn enter(
+    cx: &Context,
+    choice: &Choice,
+    device: Option<&hidp_device>,
+    params: &[*mut c_void],
+    dims: &[i64],
+) -> (i32, hidp_call) {
     let mut call = hidp_call {
         context: cx.raw(),
-        device: std::ptr::null(),
+        device: device.map_or(std::ptr::null(), std::ptr::from_ref),
         params: params.as_ptr(),
         dims: dims.as_ptr(),
         fault: hidp_fault { site: 0, count: 0, values: [0; 4] },
         tunables: choice.settings.raw(),
     };
-    // SAFETY: the caller's promise. This machine has the instruction set: `choose` saw to it.
-    let status = unsafe { (choice.code.function)(&raw mut call) };
-    cx.note_run(LastRun {
-        entry: entry.name,
-        plan: choice.version.plan,
-        isa: choice.code.isa,
-        threads: choice.settings.threads(cx.threads()),
-        why: choice.why,
-    });
-    if status == HIDP_OK as i32 { Ok(()) } else { Err(Error::Fault(Fault::new(entry, call.fault))) }
+    // SAFETY: the caller's promise.
+    let status = unsafe { (choice.function)(&raw mut call) };
+    (status, call)
 }

@@ -1,7 +1,7 @@
 //! Which version of an entry a call runs.
 
 use super::args::Arg;
-use super::entry::{Code, Condition, Entry, MOST_MEASURES, Measure, Op, Rule, Settings, Version};
+use super::entry::{Code, Codes, Condition, Entry, EntryFn, MOST_MEASURES, Measure, Op, Rule, Settings, Version};
 use super::extent::{Evaluator, Extent};
 use crate::error::{IsaNames, PlanNames};
 use crate::tuning::tuned;
@@ -10,9 +10,20 @@ use crate::{Context, Error, Isa, Reason, Why};
 /// A version, its code for this machine, and why it runs.
 pub(super) struct Choice {
     pub(super) version: &'static Version,
-    pub(super) code: &'static Code,
+    pub(super) function: EntryFn,
+    /// `None` if the context's device runs it.
+    pub(super) isa: Option<Isa>,
+    /// Whether the context has a device, but the entry no version for it.
+    pub(super) instead: bool,
     pub(super) settings: Settings,
     pub(super) why: Why,
+}
+
+/// What runs a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Place {
+    Processor,
+    Device,
 }
 
 /// The version that the context's settings ask for, else the one that the entry's rules choose.
@@ -21,21 +32,56 @@ pub(super) fn choose(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims
         let Some(version) = entry.versions.iter().find(|version| version.plan == plan) else {
             return Err(Error::UnknownPlan { entry: entry.name, plan: plan.into(), plans: PlanNames(entry.versions) });
         };
-        return with_code(cx, entry, version, Settings::USUAL, Why::ForcedPlan);
+        let place = place_of_forced(cx, entry, version)?;
+        return with_code(cx, entry, version, place, Settings::USUAL, Why::ForcedPlan);
     }
-    let (version, settings, why) = preferred(cx, entry, args, dims);
+    let place = place_of(cx, entry)?;
+    let (version, settings, why) = preferred(cx, entry, place, args, dims);
     let Some(version) = version else {
         return Err(Error::UnknownPlan { entry: entry.name, plan: "".into(), plans: PlanNames(entry.versions) });
     };
-    with_code(cx, entry, version, settings, if cx.isa_forced() { Why::ForcedIsa } else { why })
+    let forced = cx.isa_forced() && place == Place::Processor;
+    let choice = with_code(cx, entry, version, place, settings, if forced { Why::ForcedIsa } else { why })?;
+    Ok(Choice { instead: place == Place::Processor && cx.queue().is_some(), ..choice })
 }
 
 /// A version and settings that a tool asks for.
 #[cfg(feature = "tune")]
 pub(super) fn forced(cx: &Context, entry: &'static Entry, version: usize, settings: Settings) -> Result<Choice, Error> {
     match entry.versions.get(version) {
-        Some(version) => with_code(cx, entry, version, settings, Why::ForcedPlan),
+        Some(version) => {
+            let place = place_of_forced(cx, entry, version)?;
+            with_code(cx, entry, version, place, settings, Why::ForcedPlan)
+        }
         None => Err(Error::UnknownPlan { entry: entry.name, plan: "".into(), plans: PlanNames(entry.versions) }),
+    }
+}
+
+/// What runs an entry that may run in any plan.
+fn place_of(cx: &Context, entry: &'static Entry) -> Result<Place, Error> {
+    if cx.queue().is_none() {
+        Ok(Place::Processor)
+    } else if entry.versions.iter().any(|version| version.code.on_device()) {
+        Ok(Place::Device)
+    } else if cx.is_strict() {
+        Err(Error::NoDeviceVersion { entry: entry.name, plan: None, device: cx.device().name().into() })
+    } else {
+        cx.tell_of(entry);
+        Ok(Place::Processor)
+    }
+}
+
+fn place_of_forced(cx: &Context, entry: &'static Entry, version: &'static Version) -> Result<Place, Error> {
+    match (&version.code, cx.queue()) {
+        (Codes::Device(_), Some(_)) => Ok(Place::Device),
+        (Codes::Device(_), None) => {
+            Err(Error::DevicePlan { entry: entry.name, plan: version.plan, why: cx.device().why().into() })
+        }
+        (Codes::Cpu(_), Some(_)) if cx.is_strict() => {
+            let device = cx.device().name().into();
+            Err(Error::NoDeviceVersion { entry: entry.name, plan: Some(version.plan.into()), device })
+        }
+        (Codes::Cpu(_), Some(_) | None) => Ok(Place::Processor),
     }
 }
 
@@ -43,29 +89,37 @@ pub(super) fn forced(cx: &Context, entry: &'static Entry, version: usize, settin
 fn preferred(
     cx: &Context,
     entry: &'static Entry,
+    place: Place,
     args: &[Arg<'_>],
     dims: &[i64],
 ) -> (Option<&'static Version>, Settings, Why) {
-    let tuned = tuned(cx, entry);
+    let tuned = if place == Place::Processor { tuned(cx, entry) } else { None };
     let rules: &'static [Rule] = tuned.map_or(entry.dispatch.rules, |tuned| &tuned.rules);
+    let first = || entry.versions.iter().find(|version| version.code.on_device() == (place == Place::Device));
     if rules.is_empty() {
-        return (entry.versions.first(), Settings::USUAL, Why::Preferred);
+        return (first(), Settings::USUAL, Why::Preferred);
     }
+    let threads = match (place, cx.queue()) {
+        (Place::Device, Some(queue)) => queue.facts().threads(),
+        (Place::Device, None) | (Place::Processor, _) => cx.threads(),
+    };
     let mut values = [UNKNOWN; MOST_MEASURES];
     fill(entry, args, dims, &mut values, |measure| !is_costly(measure));
     let mut decides = |rule: &&Rule| {
-        rule.conditions.iter().all(|condition| {
+        let version = entry.versions.get(rule.version);
+        let runs = version.is_some_and(|version| eligible(cx, version, place).is_some());
+        runs && rule.conditions.iter().all(|condition| {
             let needed = entry.dispatch.measures.get(condition.measure).is_some_and(is_costly);
             if needed && values[condition.measure] == UNKNOWN {
                 fill(entry, args, dims, &mut values, |measure| {
                     std::ptr::eq(measure, &entry.dispatch.measures[condition.measure])
                 });
             }
-            holds(condition, &values, cx.threads())
-        }) && entry.versions.get(rule.version).is_some_and(|version| eligible(cx, version).is_some())
+            holds(condition, &values, threads)
+        })
     };
     let rule = rules.iter().find(|rule| decides(rule));
-    let version = entry.versions.get(rule.map_or(0, |rule| rule.version));
+    let version = rule.map_or_else(first, |rule| entry.versions.get(rule.version));
     let settings = rule.map_or(Settings::USUAL, |rule| rule.settings);
     (version, settings, Why::Rule(Reason { measures: entry.dispatch.measures, rule, values, tuned: tuned.is_some() }))
 }
@@ -132,21 +186,28 @@ fn holds(condition: &Condition, values: &[i64; MOST_MEASURES], threads: u32) -> 
     values.get(condition.measure).is_some_and(|&value| value >= 0 && (value >= bound) == condition.least)
 }
 
-/// The code of a version that this context can run.
-fn eligible(cx: &Context, version: &'static Version) -> Option<&'static Code> {
+/// The code of a version that this context can run there, and the instruction set it is for.
+fn eligible(cx: &Context, version: &'static Version, place: Place) -> Option<(EntryFn, Option<Isa>)> {
     let fits = |isa: Isa| if cx.isa_forced() { isa == cx.isa() } else { isa <= cx.isa() };
-    version.code.cpu().iter().find(|code| fits(code.isa))
+    match (&version.code, place) {
+        (Codes::Cpu(codes), Place::Processor) => {
+            codes.iter().find(|code| fits(code.isa)).map(|Code { isa, function }| (*function, Some(*isa)))
+        }
+        (Codes::Device(function), Place::Device) => Some((*function, None)),
+        (Codes::Cpu(_), Place::Device) | (Codes::Device(_), Place::Processor) => None,
+    }
 }
 
 fn with_code(
     cx: &Context,
     entry: &'static Entry,
     version: &'static Version,
+    place: Place,
     settings: Settings,
     why: Why,
 ) -> Result<Choice, Error> {
-    match eligible(cx, version) {
-        Some(code) => Ok(Choice { version, code, settings, why }),
+    match eligible(cx, version, place) {
+        Some((function, isa)) => Ok(Choice { version, function, isa, instead: false, settings, why }),
         None => {
             let compiled = IsaNames(version.code.cpu());
             Err(Error::NoCode { entry: entry.name, plan: version.plan, isa: cx.isa(), compiled })

@@ -296,6 +296,13 @@ impl Codes {
             Codes::Device(_) => &[],
         }
     }
+    /// Whether it is for accelerators.
+    pub(crate) fn on_device(&self) -> bool {
+        match self {
+            Codes::Cpu(_) => false,
+            Codes::Device(_) => true,
+        }
+    }
 }
 
 /// An entry point.

@@ -7,6 +7,7 @@ mod choose;
 mod entries;
 pub mod entry;
 mod extent;
+mod on_queue;
 mod segments;
 
 pub(crate) use args::element_count;

@@ -59,7 +59,8 @@ fn vector<'a>(args: &[Arg<'a>], bound: &SegmentBound, count: i64) -> Option<Vect
     let &[length] = arg.shape else { return None };
     let (first, count) = (usize::try_from(bound.offset).ok()?, usize::try_from(count).ok()?);
     let fits = first.checked_add(count).is_some_and(|past| past <= length);
-    if !fits || arg.address.is_null() {
+    // What is on a device stays there: to look would cost more than to guess.
+    if !fits || arg.queue.is_some() || arg.address.is_null() {
         return None;
     }
     // SAFETY: `elem` is the type of the parameter's elements, of which the argument has `length`; they are borrowed for `'a`, and
@@ -78,5 +79,29 @@ fn vector<'a>(args: &[Arg<'a>], bound: &SegmentBound, count: i64) -> Option<Vect
             | Elem::F64
             | Elem::Other => None,
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::testing::{AXPY, World, cuda};
+    use crate::rt::Array;
+    use crate::{Context, DeviceArray, View};
+
+    fn facts_of(bounds: &impl View<i64, 1>) -> Option<Facts> {
+        let bounds = Array::input(&AXPY, 1, bounds).unwrap();
+        let bound = |offset| SegmentBound { param: 0, elem: Elem::I64, offset };
+        facts(&[bounds.arg()], &[bound(0), bound(1)], 2)
+    }
+
+    #[test]
+    fn bounds_on_a_device_are_not_looked_at() {
+        let bounds = [0, 1 << 20, 3 << 20];
+        let known = Some(Facts { elements: 3 << 20, longest: 2 << 20 });
+        let cpu = Context::builder().cpu().build().unwrap();
+        assert_eq!(facts_of(&bounds), known);
+        assert_eq!(facts_of(&DeviceArray::from_host(&cpu, &bounds).unwrap()), known);
+        assert_eq!(facts_of(&DeviceArray::from_host(&cuda(&World::default()), &bounds).unwrap()), None);
     }
 }

@@ -116,7 +116,7 @@ impl Data {
     /// The argument that the kernel gets.
     pub(super) fn arg(&mut self) -> Arg<'_> {
         let address: *mut c_void = self.words.as_mut_ptr().cast();
-        Arg::raw(address, self.value, &self.shape)
+        Arg::raw(address, self.value, &self.shape, size_of_val(&*self.words))
     }
 
     /// Takes over the elements of `pristine`, which has the same shape.

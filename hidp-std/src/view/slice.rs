@@ -2,7 +2,7 @@
 
 use crate::rt::element_count;
 
-use super::{View, ViewError, ViewMut};
+use super::{OnDevice, OnDeviceMut, View, ViewError, ViewMut};
 
 impl<T> View<T, 1> for [T] {
     fn elements(&self) -> Result<(&[T], [usize; 1]), ViewError> {
@@ -76,6 +76,9 @@ impl<T, V: View<T, 1>, const R: usize> View<T, R> for (V, [usize; R]) {
         fits(elements.len(), &self.1)?;
         Ok((elements, self.1))
     }
+    fn on_device(&self) -> Option<OnDevice<'_, T, R>> {
+        self.0.on_device()?.with_shape(self.1)
+    }
 }
 
 impl<T, V: ViewMut<T, 1>, const R: usize> ViewMut<T, R> for (V, [usize; R]) {
@@ -83,5 +86,8 @@ impl<T, V: ViewMut<T, 1>, const R: usize> ViewMut<T, R> for (V, [usize; R]) {
         let (elements, _) = self.0.elements_mut()?;
         fits(elements.len(), &self.1)?;
         Ok((elements, self.1))
+    }
+    fn on_device_mut(&mut self) -> Option<OnDeviceMut<'_, T, R>> {
+        self.0.on_device_mut()?.with_shape(self.1)
     }
 }

@@ -1,0 +1,107 @@
+//! Memory of `cudarc` as arrays and arrays as memory of `cudarc`, without copies.
+
+use std::mem::ManuallyDrop;
+use std::sync::Arc;
+
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result};
+
+use super::driver::{Stream, device_address, error};
+use crate::device::{Block, Owner, Queue, Storage};
+use crate::rt::element_count;
+use crate::{ArrayError, Context, DeviceArray, DeviceError, Error};
+
+/// Memory of `cudarc` that an array uses; freed after all that was asked of the array.
+struct Lent<T> {
+    slice: ManuallyDrop<CudaSlice<T>>,
+    user: Arc<CudaStream>,
+}
+
+impl<T> Lent<T> {
+    /// The memory, which its own stream may use only after all that is in the array's.
+    fn take(mut self) -> (CudaSlice<T>, Result<(), result::DriverError>) {
+        // SAFETY: taken once, since `self` is forgotten.
+        let slice = unsafe { ManuallyDrop::take(&mut self.slice) };
+        let user = self.user.clone();
+        std::mem::forget(self);
+        let joined = slice.stream().join(&user);
+        (slice, joined)
+    }
+}
+
+impl<T> Drop for Lent<T> {
+    fn drop(&mut self) {
+        if let Err(failure) = self.slice.stream().join(&self.user) {
+            log::debug!("device memory is not freed: {}", error(failure));
+            return;
+        }
+        // SAFETY: dropped once.
+        unsafe { ManuallyDrop::drop(&mut self.slice) }
+    }
+}
+
+fn stream(queue: &Queue) -> Option<&Stream> {
+    (queue.driver() as &dyn std::any::Any).downcast_ref()
+}
+
+fn failed(doing: &'static str, failure: result::DriverError) -> Error {
+    Error::Device(DeviceError::new(doing, &error(failure), false))
+}
+
+impl<T: Copy + Send + Sync + 'static, const N: usize> DeviceArray<T, N> {
+    /// The memory as an array, without a copy. What is in the memory's own stream happens before what is asked of the array.
+    ///
+    /// The memory must be in the primary context of the context's device, where `cudarc`'s `CudaContext::new` puts it.
+    pub fn from_cuda_slice(cx: &Context, slice: CudaSlice<T>, shape: [usize; N]) -> Result<Self, Error> {
+        let count = element_count(&shape).ok_or(ArrayError::Size)?;
+        if count != slice.len() {
+            return Err(ArrayError::Shape { device: shape.into(), other: [slice.len()].into() }.into());
+        }
+        let Some((queue, ours)) = cx.queue().and_then(|queue| Some((queue, stream(queue)?.cuda_stream()))) else {
+            return Err(ArrayError::OtherContext.into());
+        };
+        if **slice.context() != **ours.context() {
+            return Err(ArrayError::OtherContext.into());
+        }
+        queue.enter()?;
+        if count == 0 {
+            return Ok(Self::from_storage(Storage::Device(Block::new(queue, 0)?), shape));
+        }
+        ours.join(slice.stream()).map_err(|failure| failed("wait for another stream", failure))?;
+        let first = std::ptr::with_exposed_provenance_mut(slice.device_ptr(ours).0 as usize);
+        let owner = Owner::Other(Box::new(Lent { slice: ManuallyDrop::new(slice), user: ours.clone() }));
+        // SAFETY: the memory holds as many elements, and is the owner's.
+        let block = unsafe { Block::of(queue.clone(), first, owner) };
+        Ok(Self::from_storage(Storage::Device(block), shape))
+    }
+
+    /// The array as memory of `cudarc`, without a copy. It belongs to the context's stream, or to the one it was in before.
+    ///
+    /// An array of the host, or without elements, is refused.
+    pub fn into_cuda_slice(self) -> Result<CudaSlice<T>, Error> {
+        let count = self.len();
+        let Storage::Device(mut block) = self.storage else { return Err(ArrayError::OtherContext.into()) };
+        let Some(ours) = stream(&block.queue).map(|stream| stream.cuda_stream().clone()) else {
+            return Err(ArrayError::OtherContext.into());
+        };
+        block.queue.enter()?;
+        match std::mem::replace(&mut block.owner, Owner::Nobody) {
+            Owner::Nobody => Err(ArrayError::Size.into()),
+            Owner::Pool => {
+                block.queue.forget(block.first);
+                // SAFETY: the memory is nobody else's any more, holds as many elements, and is freed as the driver allocated it.
+                Ok(unsafe { ours.upgrade_device_ptr(device_address(block.first), count) })
+            }
+            Owner::Other(owner) => match owner.downcast::<Lent<T>>() {
+                Ok(lent) => {
+                    let (slice, joined) = lent.take();
+                    joined.map_err(|failure| failed("wait for a stream", failure))?;
+                    Ok(slice)
+                }
+                Err(owner) => {
+                    block.owner = Owner::Other(owner);
+                    Err(ArrayError::OtherContext.into())
+                }
+            },
+        }
+    }
+}

@@ -1,0 +1,294 @@
+//! Arrays that stay where a context computes.
+
+use std::fmt;
+use std::marker::PhantomData;
+use std::mem::MaybeUninit;
+use std::sync::Arc;
+
+use ndarray::{Array, ArrayRef, Dim, Dimension, IntoDimension, SliceInfo, SliceInfoElem};
+
+use super::driver::Rows;
+use super::error::ArrayError;
+use super::layout::Layout;
+use super::queue::Queue;
+use super::section::{Section, SectionMut};
+use crate::rt::element_count;
+use crate::{Context, Error, View, ViewError, ViewMut};
+
+/// An array of `N` dimensions in the memory that a context computes in.
+///
+/// Calls with that context (or a clone of it) take it where they take other arrays, and copy nothing: neither before the call nor
+/// after it. Calls with another context refuse it. With a context on the processor it is an array in ordinary memory, so that a
+/// program which uses it runs with and without a device.
+///
+/// Elements are next to each other in row-major order. What goes to a device, what happens there and what comes back keep their
+/// order; only what brings elements to the host waits.
+///
+/// ```
+/// use hidp_std::{Context, DeviceArray};
+/// use ndarray::{arr2, s};
+///
+/// # fn main() -> hidp_std::Result {
+/// let cx = Context::new()?;
+/// let mut a = DeviceArray::from_host(&cx, &arr2(&[[1, 2, 3], [4, 5, 6]]))?;
+/// assert_eq!(a.section(s![.., 1..])?.to_array()?, arr2(&[[2, 3], [5, 6]]));
+/// a.section_mut(s![.., ..;2])?.copy_from(&arr2(&[[10, 30], [40, 60]]))?;
+/// assert_eq!(a.to_array()?, arr2(&[[10, 2, 30], [40, 5, 60]]));
+/// # Ok(())
+/// # }
+/// ```
+pub struct DeviceArray<T, const N: usize> {
+    pub(crate) storage: Storage<T>,
+    shape: [usize; N],
+}
+
+/// Where the elements are.
+pub(crate) enum Storage<T> {
+    Host(Vec<T>),
+    Device(Block<T>),
+}
+
+/// Elements in device memory.
+pub(crate) struct Block<T> {
+    pub(crate) queue: Arc<Queue>,
+    pub(crate) first: *mut u8,
+    pub(crate) owner: Owner,
+    elements: PhantomData<T>,
+}
+
+/// Whose the memory is.
+pub(crate) enum Owner {
+    /// There are no elements, and `first` points to the queue's zeros.
+    Nobody,
+    Pool,
+    /// Whatever this is; dropping it frees the memory.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    Other(Box<dyn std::any::Any + Send + Sync>),
+}
+
+// SAFETY: the block owns its elements, and its queue may be used from any thread.
+unsafe impl<T: Send> Send for Block<T> {}
+// SAFETY: as above.
+unsafe impl<T: Sync> Sync for Block<T> {}
+
+impl<T> Drop for Block<T> {
+    fn drop(&mut self) {
+        match self.owner {
+            Owner::Pool => self.queue.give(self.first),
+            Owner::Nobody | Owner::Other(_) => {}
+        }
+    }
+}
+
+impl<T> Block<T> {
+    /// Memory for so many elements that says nothing yet.
+    pub(crate) fn new(queue: &Arc<Queue>, count: usize) -> Result<Self, Error> {
+        let (queue, elements) = (queue.clone(), PhantomData);
+        if count == 0 {
+            return Ok(Self { first: queue.zeros(), queue, owner: Owner::Nobody, elements });
+        }
+        let bytes = count.checked_mul(size_of::<T>()).ok_or(ArrayError::Size)?;
+        queue.enter()?;
+        Ok(Self { first: queue.take(bytes)?, queue, owner: Owner::Pool, elements })
+    }
+    /// # Safety
+    /// The memory is the queue's device's, holds the elements, and is `owner`'s.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    pub(crate) unsafe fn of(queue: Arc<Queue>, first: *mut u8, owner: Owner) -> Self {
+        Self { queue, first, owner, elements: PhantomData }
+    }
+    /// Rows of elements from this one on.
+    pub(super) fn rows(&self, start: usize, pitch: usize) -> Rows {
+        Rows { first: self.first.wrapping_add(start * size_of::<T>()), pitch: pitch * size_of::<T>() }
+    }
+}
+
+/// Types of which all bits zero are a value.
+///
+/// # Safety
+/// They are.
+pub unsafe trait Zeroed: Copy {}
+
+macro_rules! zeroed {
+    ($($ty:ty)*) => {$(
+        // SAFETY: 0, 0.0 or false.
+        unsafe impl Zeroed for $ty {}
+    )*};
+}
+
+zeroed!(bool i8 u8 i16 u16 i32 u32 i64 u64 f32 f64);
+// SAFETY: its elements are.
+unsafe impl<T: Zeroed, const M: usize> Zeroed for [T; M] {}
+
+pub(super) fn count_of(shape: &[usize]) -> Result<usize, ArrayError> {
+    element_count(shape).ok_or(ArrayError::Size)
+}
+
+impl<T: Copy, const N: usize> DeviceArray<T, N> {
+    /// An array of zeros.
+    pub fn zeros(cx: &Context, shape: [usize; N]) -> Result<Self, Error>
+    where
+        T: Zeroed,
+    {
+        let count = count_of(&shape)?;
+        let Some(queue) = cx.queue() else {
+            // SAFETY: all bits zero are a value.
+            let zero = unsafe { MaybeUninit::<T>::zeroed().assume_init() };
+            return Ok(Self {
+                storage: Storage::Host(host_memory(count, |memory| memory.resize(count, zero))?),
+                shape,
+            });
+        };
+        let block = Block::new(queue, count)?;
+        // SAFETY: so many elements are there.
+        unsafe { queue.zero(block.first, count * size_of::<T>()) }?;
+        Ok(Self { storage: Storage::Device(block), shape })
+    }
+
+    /// A copy of an array.
+    pub fn from_host(cx: &Context, array: &(impl View<T, N> + ?Sized)) -> Result<Self, Error> {
+        let (elements, shape) = array.elements().map_err(ArrayError::View)?;
+        Self::from_elements(cx, elements, shape)
+    }
+
+    /// A copy of an `ndarray` array or view with any strides.
+    pub fn from_strided(cx: &Context, array: &ArrayRef<T, Dim<[usize; N]>>) -> Result<Self, Error>
+    where
+        Dim<[usize; N]>: Dimension,
+    {
+        let packed = array.as_standard_layout();
+        let shape = std::array::from_fn(|axis| array.shape()[axis]);
+        Self::from_elements(cx, packed.as_slice().ok_or(ArrayError::View(ViewError::NotContiguous))?, shape)
+    }
+
+    fn from_elements(cx: &Context, elements: &[T], shape: [usize; N]) -> Result<Self, Error> {
+        let count = count_of(&shape)?;
+        if count != elements.len() {
+            let reason = ViewError::Length { elements: elements.len(), shape: Some(count) };
+            return Err(ArrayError::View(reason).into());
+        }
+        let Some(queue) = cx.queue() else {
+            let memory = host_memory(count, |memory| memory.extend_from_slice(elements))?;
+            return Ok(Self { storage: Storage::Host(memory), shape });
+        };
+        let block = Block::new(queue, count)?;
+        // SAFETY: so many elements are there on both sides.
+        unsafe { queue.upload(block.first, elements.as_ptr().cast(), size_of_val(elements)) }?;
+        Ok(Self { storage: Storage::Device(block), shape })
+    }
+
+    pub(crate) fn from_storage(storage: Storage<T>, shape: [usize; N]) -> Self {
+        Self { storage, shape }
+    }
+
+    /// A copy in the same place.
+    pub fn try_clone(&self) -> Result<Self, Error> {
+        self.all().to_device()
+    }
+
+    /// The elements in row-major order.
+    pub fn to_vec(&self) -> Result<Vec<T>, Error> {
+        self.all().to_vec()
+    }
+    /// The array as an `ndarray` array.
+    pub fn to_array(&self) -> Result<Array<T, Dim<[usize; N]>>, Error>
+    where
+        [usize; N]: IntoDimension<Dim = Dim<[usize; N]>>,
+        Dim<[usize; N]>: Dimension,
+    {
+        self.all().to_array()
+    }
+    /// Copies the elements to an array of the same shape.
+    pub fn copy_to(&self, array: &mut (impl ViewMut<T, N> + ?Sized)) -> Result<(), Error> {
+        self.all().copy_to(array)
+    }
+    /// Copies the elements of an array of the same shape.
+    pub fn copy_from(&mut self, array: &(impl View<T, N> + ?Sized)) -> Result<(), Error> {
+        self.all_mut().copy_from(array)
+    }
+
+    /// A part of the array, as `ndarray`'s `s![…]` describes it with one range a dimension: `s![1..3, ..;2]`.
+    pub fn section(
+        &self,
+        part: SliceInfo<[SliceInfoElem; N], Dim<[usize; N]>, Dim<[usize; N]>>,
+    ) -> Result<Section<'_, T, N>, Error>
+    where
+        Dim<[usize; N]>: Dimension,
+    {
+        Ok(Section::new(self, Layout::section(self.shape, &part)?))
+    }
+    /// A part of the array to write to.
+    pub fn section_mut(
+        &mut self,
+        part: SliceInfo<[SliceInfoElem; N], Dim<[usize; N]>, Dim<[usize; N]>>,
+    ) -> Result<SectionMut<'_, T, N>, Error>
+    where
+        Dim<[usize; N]>: Dimension,
+    {
+        let layout = Layout::section(self.shape, &part)?;
+        Ok(SectionMut::new(self, layout))
+    }
+    fn all(&self) -> Section<'_, T, N> {
+        Section::new(self, Layout::whole(self.shape))
+    }
+    fn all_mut(&mut self) -> SectionMut<'_, T, N> {
+        let layout = Layout::whole(self.shape);
+        SectionMut::new(self, layout)
+    }
+}
+
+impl<T, const N: usize> DeviceArray<T, N> {
+    /// The extents, outermost first.
+    pub fn shape(&self) -> [usize; N] {
+        self.shape
+    }
+    /// How many elements there are.
+    pub fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+    /// Whether there are none.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+    /// Whether the elements are in a device's memory, rather than the host's.
+    pub fn is_on_device(&self) -> bool {
+        matches!(self.storage, Storage::Device(_))
+    }
+    /// The same elements with other extents.
+    pub fn into_shape<const M: usize>(self, shape: [usize; M]) -> Result<DeviceArray<T, M>, Error> {
+        if element_count(&shape) != Some(self.len()) {
+            return Err(ArrayError::Shape { device: self.shape.into(), other: shape.into() }.into());
+        }
+        Ok(DeviceArray { storage: self.storage, shape })
+    }
+}
+
+/// Memory of the host, filled by `fill`; an error where there is none.
+pub(super) fn host_memory<T>(count: usize, fill: impl FnOnce(&mut Vec<T>)) -> Result<Vec<T>, Error> {
+    let mut memory = Vec::new();
+    memory.try_reserve_exact(count).map_err(|_| Error::Allocation)?;
+    fill(&mut memory);
+    Ok(memory)
+}
+
+impl<T: Copy, const N: usize> Clone for DeviceArray<T, N> {
+    /// # Panics
+    /// If there is no memory, or the device failed; [`DeviceArray::try_clone`] does not.
+    fn clone(&self) -> Self {
+        match self.try_clone() {
+            Ok(copy) => copy,
+            Err(error) => panic!("{error}"),
+        }
+    }
+}
+
+impl<T, const N: usize> fmt::Debug for DeviceArray<T, N> {
+    /// Where and how large, not the elements: that would wait for the device.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let place = match &self.storage {
+            Storage::Host(_) => "host".to_owned(),
+            Storage::Device(block) => block.queue.facts().to_string(),
+        };
+        f.debug_struct("DeviceArray").field("shape", &self.shape).field("place", &format_args!("{place}")).finish()
+    }
+}

@@ -1,0 +1,110 @@
+//! What the run time needs of an accelerator.
+
+use std::any::Any;
+use std::ffi::c_void;
+use std::fmt;
+
+/// One stream of one accelerator: every operation but `enter`, allocation and waiting goes into the stream and returns at once,
+/// and runs after all that went into it before.
+///
+/// Addresses are those of the device's memory, whatever a pointer to that means on the host.
+pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
+    fn facts(&self) -> &Facts;
+    /// What generated code gets as `hidp_device::stream`.
+    fn stream(&self) -> *mut c_void;
+    /// Makes the device the calling thread's.
+    fn enter(&self) -> Result<(), DriverError>;
+
+    /// Device memory, valid for what goes into the stream from now on; at least 256-byte aligned.
+    fn allocate(&self, bytes: usize) -> Result<*mut u8, DriverError>;
+    /// # Safety
+    /// `block` came from `allocate`, and nothing that goes into the stream from now on uses it.
+    unsafe fn release(&self, block: *mut u8);
+    /// Page-locked host memory, at least 64-byte aligned.
+    fn allocate_pinned(&self, bytes: usize) -> Result<*mut u8, DriverError>;
+    /// # Safety
+    /// `block` came from `allocate_pinned`; nothing uses it any more, on the device neither.
+    unsafe fn release_pinned(&self, block: *mut u8);
+
+    /// # Safety
+    /// `bytes` bytes are there on both sides, page-locked ones on the host, and stay until the stream has come so far.
+    unsafe fn to_device(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DriverError>;
+    /// # Safety
+    /// As [`Driver::to_device`].
+    unsafe fn to_host(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DriverError>;
+    /// Copies within device memory.
+    ///
+    /// # Safety
+    /// The rows are there on both sides and do not overlap each other.
+    unsafe fn copy_rows(&self, to: Rows, from: Rows, width: usize, rows: usize) -> Result<(), DriverError>;
+    /// # Safety
+    /// `bytes` bytes are there.
+    unsafe fn zero(&self, to: *mut u8, bytes: usize) -> Result<(), DriverError>;
+
+    fn new_event(&self) -> Result<Event, DriverError>;
+    fn free_event(&self, event: Event);
+    /// Notes how far the stream is filled now.
+    fn record(&self, event: &Event) -> Result<(), DriverError>;
+    /// Whether the stream has come to where the event was recorded last.
+    fn has_come_to(&self, event: &Event) -> Result<bool, DriverError>;
+    fn wait_for(&self, event: &Event) -> Result<(), DriverError>;
+    /// Waits for all that is in the stream.
+    fn synchronize(&self) -> Result<(), DriverError>;
+    /// The name and meaning of an error of generated code.
+    fn explain(&self, code: i32) -> String;
+}
+
+/// Rows of bytes in device memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Rows {
+    pub(crate) first: *mut u8,
+    /// Bytes from one row's begin to the next one's.
+    pub(crate) pitch: usize,
+}
+
+/// A position in a stream; a handle of the driver.
+#[derive(Debug)]
+pub(crate) struct Event(pub(crate) *mut c_void);
+
+// SAFETY: drivers hand out handles that any thread may use.
+unsafe impl Send for Event {}
+
+/// What an accelerator is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Facts {
+    pub(crate) ordinal: u32,
+    pub(crate) name: String,
+    /// 90 for compute capability 9.0.
+    pub(crate) architecture: u32,
+    pub(crate) multiprocessors: i32,
+    pub(crate) threads_per_multiprocessor: i32,
+}
+
+impl fmt::Display for Facts {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "cuda:{} ({}, sm_{})", self.ordinal, self.name, self.architecture)
+    }
+}
+
+impl Facts {
+    /// How many threads the device runs at once.
+    pub(crate) fn threads(&self) -> u32 {
+        let threads = self.multiprocessors.saturating_mul(self.threads_per_multiprocessor);
+        u32::try_from(threads).unwrap_or(1).max(1)
+    }
+}
+
+/// What a driver says when it fails.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct DriverError {
+    /// The number in the driver's own interface; `None` for what it did not say itself.
+    pub(crate) code: Option<i32>,
+    /// Name and meaning.
+    pub(crate) text: String,
+}
+
+impl fmt::Display for DriverError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

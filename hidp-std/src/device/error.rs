@@ -1,0 +1,158 @@
+//! What goes wrong with devices.
+
+use std::fmt;
+use std::sync::Arc;
+
+use super::driver::DriverError;
+use crate::ViewError;
+
+/// A device or its driver failed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceError {
+    doing: &'static str,
+    code: Option<i32>,
+    text: Arc<str>,
+    lost: bool,
+}
+
+impl DeviceError {
+    pub(crate) fn new(doing: &'static str, error: &DriverError, lost: bool) -> Self {
+        Self { doing, code: error.code, text: error.text.as_str().into(), lost }
+    }
+    /// The driver's number for it.
+    pub fn code(&self) -> Option<i32> {
+        self.code
+    }
+    /// Whether the device is lost to this process: it stays so, for the whole process, whatever is called. The processor can still be
+    /// used, by [`crate::Context::cpu`].
+    pub fn is_lost(&self) -> bool {
+        self.lost
+    }
+}
+
+impl fmt::Display for DeviceError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "the device could not {}: {}", self.doing, self.text)?;
+        if self.lost {
+            f.write_str("; it is lost to this process, which may go on with `Context::cpu()`")?;
+        }
+        Ok(())
+    }
+}
+
+impl std::error::Error for DeviceError {}
+
+/// Why there is no device.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum NoDevice {
+    /// `hidp-std` was built without its feature `cuda`.
+    NotBuilt,
+    /// The program has no code for devices.
+    NoCode,
+    /// There is no driver library.
+    NoDriver,
+    /// The driver is older than the code.
+    OldDriver {
+        /// Its version, as CUDA counts: 12080 for 12.8.
+        version: i32,
+        /// The first version that would do.
+        needed: i32,
+    },
+    /// The driver failed.
+    Driver {
+        /// What it says.
+        text: Arc<str>,
+    },
+    /// There are fewer devices.
+    Missing {
+        /// The number that was asked for.
+        ordinal: u32,
+        /// How many there are.
+        count: u32,
+    },
+    /// The program's code is for other devices.
+    Architecture {
+        /// The device.
+        device: Arc<str>,
+        /// What the code is for: `sm_80, sm_90`.
+        compiled: Arc<str>,
+    },
+}
+
+impl fmt::Display for NoDevice {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NoDevice::NotBuilt => f.write_str("hidp-std was built without its feature `cuda`"),
+            NoDevice::NoCode => f.write_str("this program has no code for devices: it was built without nvcc"),
+            NoDevice::NoDriver => f.write_str("there is no driver: the library libcuda was not found"),
+            NoDevice::OldDriver { version, needed } => {
+                write!(f, "the driver is for CUDA {}, needed is {}", Cuda(*version), Cuda(*needed))
+            }
+            NoDevice::Driver { text } => write!(f, "the driver says: {text}"),
+            NoDevice::Missing { ordinal: _, count: 0 } => f.write_str("the driver knows no device"),
+            NoDevice::Missing { ordinal, count: 1 } => write!(f, "there is no device {ordinal}, only device 0"),
+            NoDevice::Missing { ordinal, count } => {
+                write!(f, "there is no device {ordinal}, only devices 0 to {}", count - 1)
+            }
+            NoDevice::Architecture { device, compiled } => {
+                write!(f, "{device} cannot run code for {compiled}")
+            }
+        }
+    }
+}
+
+/// A version as CUDA counts.
+struct Cuda(i32);
+
+impl fmt::Display for Cuda {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}.{}", self.0 / 1000, self.0 % 1000 / 10)
+    }
+}
+
+impl std::error::Error for NoDevice {}
+
+/// What goes wrong with a [`crate::DeviceArray`] outside calls.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ArrayError {
+    /// What a section asks for is not in the array, or runs backwards.
+    Section {
+        /// Which dimension, from 0.
+        axis: usize,
+        /// How many indices the array has there.
+        extent: usize,
+    },
+    /// The two sides of a copy have different shapes.
+    Shape {
+        /// The shape of the array or section on the device.
+        device: Box<[usize]>,
+        /// The other one.
+        other: Box<[usize]>,
+    },
+    /// No array has such a shape.
+    Size,
+    /// The other side of a copy cannot be viewed as an array.
+    View(ViewError),
+    /// The two arrays are not of the same context, or the memory is another device's.
+    OtherContext,
+}
+
+impl fmt::Display for ArrayError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            ArrayError::Section { axis, extent } => {
+                write!(f, "dimension {axis} of the section is not a forward part of the array's 0..{extent}")
+            }
+            ArrayError::Shape { device, other } => {
+                write!(f, "the array on the device has shape {device:?}, the other one {other:?}")
+            }
+            ArrayError::Size => f.write_str("no array can have so many elements"),
+            ArrayError::View(reason) => reason.fmt(f),
+            ArrayError::OtherContext => f.write_str("the array belongs to another context"),
+        }
+    }
+}
+
+impl std::error::Error for ArrayError {}

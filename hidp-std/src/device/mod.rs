@@ -1,0 +1,38 @@
+//! Accelerators: memory, copies and arrays, above a driver that can be any.
+
+mod array;
+mod driver;
+mod error;
+mod find;
+mod info;
+mod layout;
+mod machine;
+mod pool;
+mod queue;
+mod section;
+#[cfg(any(test, feature = "simulated-device"))]
+mod simulated;
+mod staging;
+#[cfg(test)]
+mod tests;
+
+#[cfg(test)]
+pub(crate) use tests as testing;
+
+pub use array::{DeviceArray, Zeroed};
+pub use error::{ArrayError, DeviceError, NoDevice};
+pub use info::Device;
+pub use queue::Copies;
+pub use section::{Section, SectionMut};
+
+#[cfg(feature = "cuda")]
+pub(crate) use array::{Block, Owner, Storage};
+#[cfg(feature = "cuda")]
+pub(crate) use driver::{Driver, DriverError, Event, Facts, Rows};
+pub(crate) use find::Asked;
+#[cfg(feature = "cuda")]
+pub(crate) use find::Platform;
+pub(crate) use machine::Machine;
+pub(crate) use queue::Queue;
+#[cfg(feature = "simulated-device")]
+pub(crate) use simulated::Simulation;

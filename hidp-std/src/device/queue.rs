@@ -1,0 +1,259 @@
+//! One stream of one device with its memory: what a context on a device, its clones and the arrays made with it share.
+
+use std::ffi::c_void;
+use std::fmt;
+use std::ops::Sub;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+
+use hidp_sys::hidp_device;
+
+use super::driver::{Driver, DriverError, Facts, Rows};
+use super::error::DeviceError;
+use super::pool::{Pool, Source};
+use super::staging::Staging;
+use crate::rt::EMPTY_BYTES;
+
+/// See the module.
+pub(crate) struct Queue {
+    driver: Box<dyn Driver>,
+    memory: Mutex<Pool>,
+    staging: Mutex<Staging>,
+    /// So many zeros in device memory, where the address of empty arrays points.
+    zeros: usize,
+    counters: Counters,
+    /// Set when the device failed for good.
+    lost: OnceLock<DriverError>,
+}
+
+#[derive(Debug, Default)]
+struct Counters {
+    to_device: AtomicU64,
+    to_host: AtomicU64,
+    bytes_to_device: AtomicU64,
+    bytes_to_host: AtomicU64,
+}
+
+/// Copies between the host's and a device's memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Copies {
+    /// Arrays, or sections of arrays, that went to the device.
+    pub to_device: u64,
+    /// Arrays, or sections of arrays, that came from the device.
+    pub to_host: u64,
+    /// Bytes that went to the device.
+    pub bytes_to_device: u64,
+    /// Bytes that came from the device.
+    pub bytes_to_host: u64,
+}
+
+impl Sub for Copies {
+    type Output = Copies;
+    fn sub(self, before: Copies) -> Copies {
+        Copies {
+            to_device: self.to_device - before.to_device,
+            to_host: self.to_host - before.to_host,
+            bytes_to_device: self.bytes_to_device - before.bytes_to_device,
+            bytes_to_host: self.bytes_to_host - before.bytes_to_host,
+        }
+    }
+}
+
+struct Device<'a>(&'a dyn Driver);
+
+impl Source for Device<'_> {
+    fn make(&self, bytes: usize) -> Result<*mut u8, DriverError> {
+        self.0.allocate(bytes)
+    }
+    unsafe fn free(&self, block: *mut u8) {
+        // SAFETY: the caller's promise.
+        unsafe { self.0.release(block) }
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Queue {
+    pub(crate) fn new(driver: Box<dyn Driver>) -> Result<Self, DeviceError> {
+        let starting = |error: DriverError| DeviceError::new("start", &error, false);
+        driver.enter().map_err(starting)?;
+        let mut memory = Pool::default();
+        let zeros = memory.take(EMPTY_BYTES, &Device(&*driver)).map_err(starting)?;
+        // SAFETY: the block has as many bytes.
+        unsafe { driver.zero(zeros, EMPTY_BYTES) }.map_err(starting)?;
+        Ok(Self {
+            driver,
+            memory: Mutex::new(memory),
+            staging: Mutex::default(),
+            zeros: zeros.expose_provenance(),
+            counters: Counters::default(),
+            lost: OnceLock::new(),
+        })
+    }
+    pub(crate) fn facts(&self) -> &Facts {
+        self.driver.facts()
+    }
+    pub(crate) fn driver(&self) -> &dyn Driver {
+        &*self.driver
+    }
+    pub(crate) fn copies(&self) -> Copies {
+        let Counters { to_device, to_host, bytes_to_device, bytes_to_host } = &self.counters;
+        Copies {
+            to_device: to_device.load(Ordering::Relaxed),
+            to_host: to_host.load(Ordering::Relaxed),
+            bytes_to_device: bytes_to_device.load(Ordering::Relaxed),
+            bytes_to_host: bytes_to_host.load(Ordering::Relaxed),
+        }
+    }
+    /// Bytes of device memory that are held, in use or not.
+    pub(crate) fn pool_bytes(&self) -> usize {
+        lock(&self.memory).bytes()
+    }
+
+    /// Makes the device the calling thread's. Everything below wants that.
+    pub(crate) fn enter(&self) -> Result<(), DeviceError> {
+        match self.lost.get() {
+            Some(error) => Err(DeviceError::new("go on", error, true)),
+            None => self.check("be entered", self.driver.enter()),
+        }
+    }
+    /// Device memory, in the stream's order.
+    pub(crate) fn take(&self, bytes: usize) -> Result<*mut u8, DeviceError> {
+        let block = lock(&self.memory).take(bytes, &Device(self.driver()));
+        self.check("allocate memory", block)
+    }
+    pub(crate) fn give(&self, block: *mut u8) {
+        lock(&self.memory).give(block);
+    }
+    /// The block is no longer the pool's.
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
+    pub(crate) fn forget(&self, block: *mut u8) {
+        lock(&self.memory).forget(block);
+    }
+    pub(crate) fn zeros(&self) -> *mut u8 {
+        std::ptr::with_exposed_provenance_mut(self.zeros)
+    }
+
+    /// Copies host memory, which may change as soon as this returns.
+    ///
+    /// # Safety
+    /// `bytes` bytes are there on both sides.
+    pub(crate) unsafe fn upload(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DeviceError> {
+        self.counters.to_device.fetch_add(1, Ordering::Relaxed);
+        self.counters.bytes_to_device.fetch_add(bytes as u64, Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        let copied = unsafe { lock(&self.staging).upload(self.driver(), to, from, bytes) };
+        self.check("copy to the device", copied)
+    }
+    /// Waits for the copy and all that stands before it.
+    ///
+    /// # Safety
+    /// As [`Queue::upload`].
+    pub(crate) unsafe fn download(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DeviceError> {
+        self.counters.to_host.fetch_add(1, Ordering::Relaxed);
+        self.counters.bytes_to_host.fetch_add(bytes as u64, Ordering::Relaxed);
+        // SAFETY: the caller's promise.
+        let copied = unsafe { lock(&self.staging).download(self.driver(), to, from, bytes) };
+        self.check("copy from the device", copied)
+    }
+    /// # Safety
+    /// As [`Driver::copy_rows`].
+    pub(crate) unsafe fn copy_rows(&self, to: Rows, from: Rows, width: usize, rows: usize) -> Result<(), DeviceError> {
+        // SAFETY: the caller's promise.
+        self.check("copy within the device", unsafe { self.driver.copy_rows(to, from, width, rows) })
+    }
+    /// # Safety
+    /// `bytes` bytes are there.
+    pub(crate) unsafe fn zero(&self, to: *mut u8, bytes: usize) -> Result<(), DeviceError> {
+        // SAFETY: the caller's promise.
+        self.check("clear memory", unsafe { self.driver.zero(to, bytes) })
+    }
+    pub(crate) fn synchronize(&self) -> Result<(), DeviceError> {
+        self.check("finish", self.driver.synchronize())
+    }
+
+    fn check<T>(&self, doing: &'static str, result: Result<T, DriverError>) -> Result<T, DeviceError> {
+        result.map_err(|error| self.failed(doing, error))
+    }
+    /// An error of generated code, by its number.
+    pub(crate) fn failed_with(&self, code: i32) -> DeviceError {
+        self.failed("run the kernels", DriverError { code: Some(code), text: self.driver.explain(code) })
+    }
+    /// Finds out whether the device works all the same.
+    fn failed(&self, doing: &'static str, error: DriverError) -> DeviceError {
+        let lost = self.driver.synchronize().is_err();
+        if lost {
+            log::error!("{} failed for good: {error}", self.facts());
+            let _ = self.lost.set(error.clone());
+        }
+        DeviceError::new(doing, &error, lost)
+    }
+
+    /// What generated code gets. Valid as long as `self`.
+    pub(crate) fn raw(&self) -> hidp_device {
+        let facts = self.facts();
+        hidp_device {
+            state: std::ptr::from_ref(self).cast_mut().cast(),
+            stream: self.driver.stream(),
+            ordinal: i32::try_from(facts.ordinal).unwrap_or(i32::MAX),
+            multiprocessors: facts.multiprocessors,
+            threads_per_multiprocessor: facts.threads_per_multiprocessor,
+            take: Some(take),
+            give: Some(give),
+            take_pinned: Some(take_pinned),
+            give_pinned: Some(give_pinned),
+        }
+    }
+}
+
+/// # Safety
+/// `state` is the one of [`Queue::raw`], whose queue is alive. So for the functions below.
+unsafe fn queue<'a>(state: *mut c_void) -> &'a Queue {
+    // SAFETY: the caller's promise.
+    unsafe { &*state.cast::<Queue>().cast_const() }
+}
+
+unsafe extern "C" fn take(state: *mut c_void, bytes: usize) -> *mut c_void {
+    // SAFETY: generated code passes the state on.
+    let queue = unsafe { queue(state) };
+    let block = lock(&queue.memory).take(bytes, &Device(queue.driver()));
+    block.map_or(std::ptr::null_mut(), <*mut u8>::cast)
+}
+
+unsafe extern "C" fn give(state: *mut c_void, block: *mut c_void) {
+    // SAFETY: as above.
+    unsafe { queue(state) }.give(block.cast());
+}
+
+unsafe extern "C" fn take_pinned(state: *mut c_void, bytes: usize) -> *mut c_void {
+    // SAFETY: as above.
+    let queue = unsafe { queue(state) };
+    let block = lock(&queue.staging).take(queue.driver(), bytes);
+    block.map_or(std::ptr::null_mut(), <*mut u8>::cast)
+}
+
+unsafe extern "C" fn give_pinned(state: *mut c_void, block: *mut c_void) {
+    // SAFETY: as above.
+    lock(&unsafe { queue(state) }.staging).give(block.cast());
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // On a device that failed for good there is nothing left to wait for, and its driver refuses what follows.
+        let _ = self.driver.enter();
+        let _ = self.driver.synchronize();
+        lock(&self.staging).close(&*self.driver);
+        let mut memory = lock(&self.memory);
+        memory.give(std::ptr::with_exposed_provenance_mut(self.zeros));
+        memory.release_idle(0, &Device(&*self.driver));
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Queue").field("driver", &self.driver).field("lost", &self.lost).finish_non_exhaustive()
+    }
+}
