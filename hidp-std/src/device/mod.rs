@@ -14,10 +14,7 @@ mod section;
 mod simulated;
 mod staging;
 #[cfg(test)]
-mod tests;
-
-#[cfg(test)]
-pub(crate) use tests as testing;
+pub(crate) mod tests;
 
 pub use array::{DeviceArray, Zeroed};
 pub use error::{ArrayError, DeviceError, NoDevice};

@@ -85,7 +85,7 @@ fn vector<'a>(args: &[Arg<'a>], bound: &SegmentBound, count: i64) -> Option<Vect
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::testing::{AXPY, World, cuda};
+    use crate::device::tests::{AXPY, World, cuda};
     use crate::rt::Array;
     use crate::{Context, DeviceArray, View};
 
