@@ -13,7 +13,7 @@ HIDP_NAMESPACE_BEGIN
 
 // The run time asks what a program's device code was built for before it chooses a device. nvcc lists it.
 static const int32_t architectures[] = {__CUDA_ARCH_LIST__};
-static hidp_device_code device_code = {architectures, sizeof architectures / sizeof *architectures, nullptr};
+static hidp_device_code device_code = {architectures, sizeof architectures / sizeof *architectures, CUDART_VERSION, nullptr};
 __attribute__((constructor)) static void add_device_code() { hidp2_device_code_add(&device_code); }
 
 template <class T>
