@@ -9,6 +9,7 @@
 
 #include <hidp/abi.hpp>
 #include <hidp/arith.hpp>
+#include <hidp/cast.hpp>
 #include <hidp/cuda/machine.cuh>
 
 #define HIDP_FIELD(place, path) (&(*(place))path)
@@ -100,42 +101,34 @@ template <class T>
 using Word = std::conditional_t<sizeof(T) == 8, unsigned long long, unsigned>;
 
 template <class T>
+HIDP_DEVICE Word<T> *word_at(T *place) {
+  static_assert(sizeof(T) == sizeof(Word<T>), "the hardware exchanges words");
+  return reinterpret_cast<Word<T> *>(place);
+}
+template <class T>
 HIDP_DEVICE T compare_exchange(T *place, std::common_type_t<T> old, std::common_type_t<T> wanted) {
-  static_assert(sizeof(T) >= 4, "the hardware exchanges words");
-  Word<T> before, after;
-  memcpy(&before, &old, sizeof(T));
-  memcpy(&after, &wanted, sizeof(T));
-  const Word<T> found = atomicCAS(reinterpret_cast<Word<T> *>(place), before, after);
-  T result;
-  memcpy(&result, &found, sizeof(T));
-  return result;
+  return bit_cast<T>(atomicCAS(word_at(place), bit_cast<Word<T>>(old), bit_cast<Word<T>>(wanted)));
 }
 template <class T>
 HIDP_DEVICE T exchange(T *place, std::common_type_t<T> wanted) {
-  static_assert(sizeof(T) >= 4, "the hardware exchanges words");
-  Word<T> after;
-  memcpy(&after, &wanted, sizeof(T));
-  const Word<T> found = atomicExch(reinterpret_cast<Word<T> *>(place), after);
-  T result;
-  memcpy(&result, &found, sizeof(T));
-  return result;
+  return bit_cast<T>(atomicExch(word_at(place), bit_cast<Word<T>>(wanted)));
 }
 template <class T>
 HIDP_DEVICE T fetch_add(T *place, std::common_type_t<T> value) {
-  static_assert(std::is_integral_v<T> && sizeof(T) >= 4, "the hardware adds words");
-  return static_cast<T>(atomicAdd(reinterpret_cast<Word<T> *>(place), static_cast<Word<T>>(value)));
+  static_assert(std::is_integral_v<T>, "a word of bits is added to");
+  return static_cast<T>(atomicAdd(word_at(place), static_cast<Word<T>>(value)));
 }
 
 // *place = next(*place), indivisibly. Where that changes no bit, nothing is written.
 template <class T, class Next>
 HIDP_DEVICE void update_relaxed(T *place, Next next) {
-  T old = load_relaxed(place);
+  Word<T> found = bit_cast<Word<T>>(load_relaxed(place));
   for (;;) {
-    const T wanted = next(old);
-    if (memcmp(&wanted, &old, sizeof(T)) == 0) return;
-    const T found = compare_exchange(place, old, wanted);
-    if (memcmp(&found, &old, sizeof(T)) == 0) return;
-    old = found;
+    const Word<T> wanted = bit_cast<Word<T>>(next(bit_cast<T>(found)));
+    if (wanted == found) return;
+    const Word<T> now = atomicCAS(word_at(place), found, wanted);
+    if (now == found) return;
+    found = now;
   }
 }
 
@@ -150,7 +143,7 @@ using SignedWord = std::conditional_t<sizeof(T) == 8, std::conditional_t<std::is
 // Adding floats: the GPU's own addition, which takes subnormal numbers of 32 bits in global memory for zeros.
 template <class T>
 HIDP_DEVICE void atomic_add(T *place, std::common_type_t<T> value) {
-  if constexpr (kIsWord<T>) atomicAdd(reinterpret_cast<Word<T> *>(place), static_cast<Word<T>>(value));
+  if constexpr (kIsWord<T>) atomicAdd(word_at(place), static_cast<Word<T>>(value));
   else if constexpr (std::is_floating_point_v<T>) atomicAdd(place, value);
   else update_relaxed(place, [=](T old) { return add<T>(old, value); });
 }
@@ -170,18 +163,15 @@ HIDP_DEVICE void atomic_max(T *place, std::common_type_t<T> value) {
 }
 template <class T>
 HIDP_DEVICE void atomic_and(T *place, std::common_type_t<T> value) {
-  if constexpr (kIsWord<T>) atomicAnd(reinterpret_cast<Word<T> *>(place), static_cast<Word<T>>(value));
-  else update_relaxed(place, [=](T old) { return static_cast<T>(old & value); });
+  atomicAnd(word_at(place), static_cast<Word<T>>(value));
 }
 template <class T>
 HIDP_DEVICE void atomic_or(T *place, std::common_type_t<T> value) {
-  if constexpr (kIsWord<T>) atomicOr(reinterpret_cast<Word<T> *>(place), static_cast<Word<T>>(value));
-  else update_relaxed(place, [=](T old) { return static_cast<T>(old | value); });
+  atomicOr(word_at(place), static_cast<Word<T>>(value));
 }
 template <class T>
 HIDP_DEVICE void atomic_xor(T *place, std::common_type_t<T> value) {
-  if constexpr (kIsWord<T>) atomicXor(reinterpret_cast<Word<T> *>(place), static_cast<Word<T>>(value));
-  else update_relaxed(place, [=](T old) { return static_cast<T>(old ^ value); });
+  atomicXor(word_at(place), static_cast<Word<T>>(value));
 }
 
 HIDP_NAMESPACE_END
