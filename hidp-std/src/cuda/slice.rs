@@ -1,6 +1,5 @@
 //! Memory of `cudarc` as arrays and arrays as memory of `cudarc`, without copies.
 
-use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result};
@@ -12,30 +11,27 @@ use crate::{ArrayError, Context, DeviceArray, DeviceError, Error};
 
 /// Memory of `cudarc` that an array uses; freed after all that was asked of the array.
 struct Lent<T> {
-    slice: ManuallyDrop<CudaSlice<T>>,
+    /// `None` once it was taken.
+    slice: Option<CudaSlice<T>>,
     user: Arc<CudaStream>,
 }
 
 impl<T> Lent<T> {
     /// The memory, which its own stream may use only after all that is in the array's.
-    fn take(mut self) -> (CudaSlice<T>, Result<(), result::DriverError>) {
-        // SAFETY: taken once, since `self` is forgotten.
-        let slice = unsafe { ManuallyDrop::take(&mut self.slice) };
-        let user = self.user.clone();
-        std::mem::forget(self);
-        let joined = slice.stream().join(&user);
-        (slice, joined)
+    fn take(mut self) -> Option<(CudaSlice<T>, Result<(), result::DriverError>)> {
+        let slice = self.slice.take()?;
+        let joined = slice.stream().join(&self.user);
+        Some((slice, joined))
     }
 }
 
 impl<T> Drop for Lent<T> {
     fn drop(&mut self) {
-        if let Err(failure) = self.slice.stream().join(&self.user) {
+        let Some(slice) = self.slice.take() else { return };
+        if let Err(failure) = slice.stream().join(&self.user) {
             log::debug!("device memory is not freed: {}", error(failure));
-            return;
+            std::mem::forget(slice);
         }
-        // SAFETY: dropped once.
-        unsafe { ManuallyDrop::drop(&mut self.slice) }
     }
 }
 
@@ -68,7 +64,7 @@ impl<T: Copy + Send + Sync + 'static, const N: usize> DeviceArray<T, N> {
         }
         ours.join(slice.stream()).map_err(|failure| failed("wait for another stream", failure))?;
         let first = std::ptr::with_exposed_provenance_mut(slice.device_ptr(ours).0 as usize);
-        let owner = Owner::Other(Box::new(Lent { slice: ManuallyDrop::new(slice), user: ours.clone() }));
+        let owner = Owner::Other(Box::new(Lent { slice: Some(slice), user: ours.clone() }));
         // SAFETY: the memory holds as many elements, and is the owner's.
         let block = unsafe { Block::of(queue.clone(), first, owner) };
         Ok(Self::from_storage(Storage::Device(block), shape))
@@ -93,7 +89,7 @@ impl<T: Copy + Send + Sync + 'static, const N: usize> DeviceArray<T, N> {
             }
             Owner::Other(owner) => match owner.downcast::<Lent<T>>() {
                 Ok(lent) => {
-                    let (slice, joined) = lent.take();
+                    let (slice, joined) = lent.take().ok_or(ArrayError::OtherContext)?;
                     joined.map_err(|failure| failed("wait for a stream", failure))?;
                     Ok(slice)
                 }

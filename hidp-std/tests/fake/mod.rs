@@ -181,3 +181,72 @@ pub fn gemm(
     let c = Array::output(&GEMM, 2, c)?;
     unsafe { call::<3, 3>(cx, &GEMM, [a.arg(), b.arg(), c.arg()]) }
 }
+
+// y += a * x, on the processor and on a device whose memory is the host's; faults at a negative x.
+
+unsafe extern "C" fn axpy_rows(call: *mut hidp_call) -> i32 {
+    unsafe {
+        assert!((*call).device.is_null());
+        axpy_any(call)
+    }
+}
+unsafe extern "C" fn axpy_thread(call: *mut hidp_call) -> i32 {
+    unsafe {
+        let device = (*call).device.as_ref().expect("a device");
+        let block = device.take.expect("never null")(device.state, 1000);
+        assert!(!block.is_null() && block.addr().is_multiple_of(256));
+        device.give.expect("never null")(device.state, block);
+        axpy_any(call)
+    }
+}
+unsafe fn axpy_any(call: *mut hidp_call) -> i32 {
+    unsafe {
+        let n = dim(call, 0);
+        let (a, x, y) = (param::<f32>(call, 0, 1)[0], param::<f32>(call, 1, n), param::<f32>(call, 2, n));
+        for (i, (y, &mut x)) in y.iter_mut().zip(x).enumerate() {
+            if x < 0.0 {
+                return fault(call, 0, &[i as i64, 0, 0]);
+            }
+            *y += a * x;
+        }
+        0
+    }
+}
+
+static AXPY: Entry = Entry {
+    name: "axpy::axpy",
+    params: &[
+        param_row("_a", false),
+        Param { shape: &[&[Op::Dim(0)]], shape_text: &["N"], ..param_row("x", false) },
+        Param { shape: &[&[Op::Dim(0)]], shape_text: &["N"], ..param_row("y", true) },
+    ],
+    dims: &["N"],
+    versions: &[
+        Version { plan: "rows", code: Codes::Cpu(&[Code { isa: Isa::Base, function: axpy_rows }]) },
+        Version { plan: "thread", code: Codes::Device(axpy_thread) },
+    ],
+    dispatch: Dispatch::NONE,
+    sites: &[Site { file: "axpy.hdp", line: 3, column: 7, text: "x[i]", kind: 1, names: &["i", "", ""] }],
+};
+
+pub fn axpy(
+    cx: &Context,
+    a: f32,
+    x: &(impl View<f32, 1> + ?Sized),
+    y: &mut (impl ViewMut<f32, 1> + ?Sized),
+) -> Result<(), Error> {
+    let x = Array::input(&AXPY, 1, x)?;
+    let y = Array::output(&AXPY, 2, y)?;
+    unsafe { call::<3, 1>(cx, &AXPY, [Arg::scalar(&a), x.arg(), y.arg()]) }
+}
+
+/// What the constructor of an object file of device code does.
+pub fn add_device_code(architectures: &'static [i32]) {
+    let code = hidp_sys::hidp_device_code {
+        architectures: architectures.as_ptr(),
+        count: architectures.len() as i32,
+        toolkit: 13000,
+        next: std::ptr::null_mut(),
+    };
+    unsafe { hidp_sys::hidp2_device_code_add(Box::leak(Box::new(code))) }
+}
