@@ -61,6 +61,17 @@ inline void lay_out(const Over &over, int64_t groups, Launch &launch) {
   launch.groups = uint32_t{1} << (launch.x_bits + launch.y_bits + z_bits);
 }
 
+// Blocks for all items, in each dimension, if every group takes so many along x.
+inline void blocks_for(const Over &over, const Launch &launch, int64_t items, int64_t (&wanted)[3]) {
+  const bool is_row = over.dimensions == 1, is_plane = over.dimensions == 2;
+  const int64_t x_groups = is_row ? int64_t{launch.groups} : int64_t{1} << launch.x_bits;
+  const int64_t y_groups = is_row ? 1 : is_plane ? int64_t{launch.groups} >> launch.x_bits : int64_t{1} << launch.y_bits;
+  const int64_t z_groups = is_row || is_plane ? 1 : int64_t{launch.groups} >> (launch.x_bits + launch.y_bits);
+  wanted[0] = ceil_div(over.extents[0], x_groups * items);
+  wanted[1] = ceil_div(over.extents[1], y_groups);
+  wanted[2] = ceil_div(over.extents[2], z_groups);
+}
+
 struct Blocks {
   int64_t x, y, z;
 };
@@ -113,8 +124,9 @@ inline int start_with(void (*kernel)(Launch, Params...), const Blocks &blocks, i
                launch, static_cast<Params>(args)...);
 }
 
-// Runs a kernel of blocks of so many threads, whose `Group`s take one item each. False if the host function has to end.
-template <auto Kernel, class Group, int Threads, class... Args>
+// Runs a kernel of blocks of so many threads, whose `Group`s take one item each at a time, or Items side by side, if there is no
+// limit. False if the host function has to end.
+template <auto Kernel, class Group, int Threads, int Items = 1, class... Args>
 inline bool launch(Host &host, const Over &over, Args... args) {
   for (int64_t extent : over.extents) {
     if (extent <= 0) return !host.failed();
@@ -127,12 +139,12 @@ inline bool launch(Host &host, const Over &over, Args... args) {
   if (resident == 0) return false;
   const int64_t at_a_time = int64_t{resident} * host.device.multiprocessors;
   const int64_t budget = over.limit == 0 ? at_a_time * kWaves : at_most(at_a_time, over.limit < kGroups ? 1 : over.limit / kGroups);
-  const int64_t z_groups = over.dimensions == 3 ? int64_t{launch.groups} >> (launch.x_bits + launch.y_bits) : 1;
-  const int64_t wanted[3] = {
-      ceil_div(over.extents[0], over.dimensions == 1 ? int64_t{launch.groups} : int64_t{1} << launch.x_bits),
-      ceil_div(over.extents[1], over.dimensions == 2 ? int64_t{launch.groups} >> launch.x_bits : int64_t{1} << launch.y_bits),
-      ceil_div(over.extents[2], z_groups),
-  };
+  int64_t wanted[3];
+  blocks_for(over, launch, Items, wanted);
+  if (Items > 1 && double(wanted[0]) * double(wanted[1]) * double(wanted[2]) < double(at_a_time)) {
+    launch.one_by_one = true;
+    blocks_for(over, launch, 1, wanted);
+  }
   for (int at = 0; at < 3; ++at) launch.extents[at] = over.extents[at];
   return host.went_well(start_with(Kernel, share_out(wanted, budget), Threads, host.device.stream, launch, args...));
 }

@@ -56,6 +56,8 @@ struct Launch {
   // The groups of a block that take items, and the dimensions that they are laid out in: 2^x_bits by 2^y_bits by the rest.
   uint32_t groups;
   uint8_t x_bits, y_bits;
+  // Whether threads that could take several items side by side take one: there are too few for all threads.
+  bool one_by_one;
 };
 
 // A thread. `Threads` is the size of its block.
@@ -93,9 +95,45 @@ struct Stride {
       : first(int64_t{block_rank(dimension)} * groups + group), step(int64_t{block_count(dimension)} * groups) {}
 };
 
+// Calls body(x) for x = first, first + step … below the extent, and with each for Items that are so far apart.
+//
+// Not unrolled, but for those: each thread would divide to find the number of its turns, of which there are few. Of one turn's items
+// the loads come first, as far as the compiler sees that no store goes between: more bytes are under way at a time.
+template <int Items, class Body>
+HIDP_DEVICE void along(int64_t first, int64_t step, int64_t extent, int64_t apart, Body body) {
+#pragma unroll 1
+  for (int64_t x = first; x < extent; x += step) {
+    if constexpr (Items == 1) {
+      if (!body(x)) return;
+    } else if (x + (Items - 1) * apart < extent) {
+#pragma unroll
+      for (int at = 0; at < Items; ++at) {
+        if (!body(x + at * apart)) return;
+      }
+    } else {
+#pragma unroll
+      for (int at = 0; at < Items; ++at) {
+        if (x + at * apart < extent && !body(x + at * apart)) return;
+      }
+    }
+  }
+}
+
+// The same for one group of many, side by side, along x.
+template <int Items, class Body>
+HIDP_DEVICE void along_x(const Launch &launch, uint32_t group, uint32_t groups, Body body) {
+  if (Items == 1 || launch.one_by_one) {
+    const Stride stride(0, group, groups);
+    along<1>(stride.first, stride.step, launch.extents[0], groups, body);
+  } else {
+    const int64_t first = int64_t{block_rank(0)} * (groups * Items) + group;
+    along<Items>(first, int64_t{block_count(0)} * (groups * Items), launch.extents[0], groups, body);
+  }
+}
+
 // Calls body([z, [y,]] x) for each item of this thread's group, in increasing order. All lanes of the group get the same items.
-// After a fault there are no more. Not unrolled: each thread would divide to find the number of its turns, of which there are few.
-template <class Group, int Dimensions, int Threads, class Body>
+// After a fault there are no more.
+template <class Group, int Dimensions, int Items = 1, int Threads, class Body>
 HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body body) {
   const uint32_t group = thread_rank() / kLanes<Group, Threads>;
   if (group >= launch.groups) return;
@@ -103,35 +141,37 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
   const int64_t(&extents)[3] = launch.extents;
   uint64_t &item = worker.trap.where.item;
   if constexpr (Dimensions == 1) {
-    const Stride along_x(0, group, launch.groups);
-#pragma unroll 1
-    for (int64_t x = along_x.first; x < extents[0]; x += along_x.step) {
+    // A constant, so that the compiler knows that items side by side are different ones. Launches of such have no limit.
+    const uint32_t groups = Items == 1 ? launch.groups : Threads / kLanes<Group, Threads>;
+    along_x<Items>(launch, group, groups, [&](int64_t x) {
       item = x;
       body(x);
-      if (worker.trap.raised) return;
-    }
-  } else if constexpr (Dimensions == 2) {
-    const Stride along_x(0, group & ((uint32_t{1} << launch.x_bits) - 1), uint32_t{1} << launch.x_bits);
-    const Stride along_y(1, group >> launch.x_bits, launch.groups >> launch.x_bits);
-    for (int64_t y = along_y.first; y < extents[1]; y += along_y.step) {
-#pragma unroll 1
-      for (int64_t x = along_x.first; x < extents[0]; x += along_x.step) {
-        item = y * extents[0] + x;
-        body(y, x);
+      return !worker.trap.raised;
+    });
+  } else {
+    const uint32_t x_groups = uint32_t{1} << launch.x_bits, x_group = group & (x_groups - 1);
+    const uint32_t rest = group >> launch.x_bits, rest_groups = launch.groups >> launch.x_bits;
+    if constexpr (Dimensions == 2) {
+      const Stride along_y(1, rest, rest_groups);
+      for (int64_t y = along_y.first; y < extents[1]; y += along_y.step) {
+        along_x<Items>(launch, x_group, x_groups, [&](int64_t x) {
+          item = y * extents[0] + x;
+          body(y, x);
+          return !worker.trap.raised;
+        });
         if (worker.trap.raised) return;
       }
-    }
-  } else {
-    const uint32_t rest = group >> launch.x_bits;
-    const Stride along_x(0, group & ((uint32_t{1} << launch.x_bits) - 1), uint32_t{1} << launch.x_bits);
-    const Stride along_y(1, rest & ((uint32_t{1} << launch.y_bits) - 1), uint32_t{1} << launch.y_bits);
-    const Stride along_z(2, rest >> launch.y_bits, launch.groups >> (launch.x_bits + launch.y_bits));
-    for (int64_t z = along_z.first; z < extents[2]; z += along_z.step) {
-      for (int64_t y = along_y.first; y < extents[1]; y += along_y.step) {
-#pragma unroll 1
-        for (int64_t x = along_x.first; x < extents[0]; x += along_x.step) {
-          item = (z * extents[1] + y) * extents[0] + x;
-          body(z, y, x);
+    } else {
+      const uint32_t y_groups = uint32_t{1} << launch.y_bits;
+      const Stride along_y(1, rest & (y_groups - 1), y_groups);
+      const Stride along_z(2, rest >> launch.y_bits, rest_groups >> launch.y_bits);
+      for (int64_t z = along_z.first; z < extents[2]; z += along_z.step) {
+        for (int64_t y = along_y.first; y < extents[1]; y += along_y.step) {
+          along_x<Items>(launch, x_group, x_groups, [&](int64_t x) {
+            item = (z * extents[1] + y) * extents[0] + x;
+            body(z, y, x);
+            return !worker.trap.raised;
+          });
           if (worker.trap.raised) return;
         }
       }
