@@ -1,7 +1,7 @@
 //! Device code on the host: compiles generated CUDA for the executor of `hidp/simt`, and calls it on devices whose memory is
 //! checked. What the executor reports is an error of the test.
 
-use std::ffi::{CStr, c_char, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::fs;
 use std::path::PathBuf;
 use std::ptr::null_mut;
@@ -103,6 +103,14 @@ impl Device<'_> {
     pub(crate) fn take(&self, bytes: usize) -> *mut c_void {
         // SAFETY: the device is alive, its functions are set.
         unsafe { (*self.device).take.expect("not null")((*self.device).state, bytes) }
+    }
+
+    /// What reports call a block.
+    pub(crate) fn name(&self, block: *mut c_void, name: &str) {
+        type Name = unsafe extern "C" fn(*mut hidp_device, *mut c_void, *const c_char);
+        let name = CString::new(name).expect("no zeros");
+        // SAFETY: the header defines the function with this type; it copies the name.
+        unsafe { self.kernels.symbol::<Name>(b"hidp_simt_name")(self.device, block, name.as_ptr()) };
     }
 
     /// # Safety

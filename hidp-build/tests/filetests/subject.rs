@@ -146,6 +146,8 @@ impl Subject {
         for (number, param) in params.iter_mut().enumerate().filter(|(number, _)| is_array(*number)) {
             let bytes = blocks[number].length();
             *param = device.take(bytes);
+            let var = self.func(entry).params[number];
+            device.name(*param, &format!("`{}`", self.func(entry).vars[var].name));
             // SAFETY: the block has so many bytes.
             unsafe { device.copy_in(*param, host[number], bytes) };
         }

@@ -118,6 +118,11 @@ HIDP_SIMT_EXPORT int32_t hidp_simt_call(hidp_device *device, hidp_entry entry, h
 HIDP_SIMT_EXPORT const char *hidp_simt_reports(hidp_device *device) {
   return hidp::machine::Device::of(device->state).reports();
 }
+// What reports call a block of device memory.
+HIDP_SIMT_EXPORT void hidp_simt_name(hidp_device *device, void *block, const char *name) {
+  hidp::machine::Allocation *const found = hidp::machine::Device::of(device->state).executor.memory.find(block);
+  if (found != nullptr) found->name = name;
+}
 HIDP_SIMT_EXPORT void hidp_simt_copy_in(hidp_device *device, void *to, const void *from, size_t bytes) {
   hidp::machine::Device::of(device->state).executor.copy_in(to, from, bytes, hidp::machine::Place::here());
 }

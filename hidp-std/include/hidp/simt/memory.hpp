@@ -29,7 +29,7 @@ class Allocation {
   }
 
   const size_t bytes;
-  const std::string name;
+  std::string name;
   char *base;
   bool freed = false;
   Shadow shadow;

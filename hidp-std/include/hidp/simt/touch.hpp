@@ -21,8 +21,8 @@ inline const char *verb(Access access) {
 inline std::string element_text(const Allocation &allocation, size_t offset, size_t bytes) {
   const size_t size = bytes > 0 ? bytes : 1;
   const int64_t index = static_cast<int64_t>(offset) / static_cast<int64_t>(size);
-  return "element " + std::to_string(index) + " of " + allocation.name + " that holds " + std::to_string(allocation.bytes / size) + " of " +
-         std::to_string(size) + " bytes";
+  return "element " + std::to_string(index) + " of " + allocation.name + " (" + std::to_string(allocation.bytes / size) + " of " +
+         std::to_string(size) + " bytes)";
 }
 
 inline bool Executor::touch(Allocation *allocation, const void *address, size_t bytes, Access access, bool reads, const Place &place) {
