@@ -39,10 +39,19 @@ pub(crate) fn orders(number: u64) -> Vec<u64> {
 /// Everything device code includes, compiled once.
 const HEADER: &str = "#include <hidp/cuda/core.cuh>\n";
 
+/// What the run time's headers ask for by pragmas, which a precompiled header loses.
+const QUIET: [&str; 5] = [
+    "-Wno-unknown-pragmas",
+    "-Wno-type-limits",
+    "-Wno-tautological-compare",
+    "-Wno-overflow",
+    "-Wno-maybe-uninitialized",
+];
+
 /// The product's flags, but that exceptions end calls in which something was found, and that compiling is to be quick.
 fn flags() -> Vec<&'static str> {
     let kept = FLAGS.iter().copied().filter(|flag| !["-O3", "-fno-exceptions"].contains(flag));
-    kept.chain(["-O1", "-fPIC", "-fopenmp-simd", "-Wno-unknown-pragmas", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt"]).collect()
+    kept.chain(QUIET).chain(["-O1", "-fPIC", "-fopenmp-simd", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt"]).collect()
 }
 
 /// The folder of the header that everything includes first, beside its compiled form.

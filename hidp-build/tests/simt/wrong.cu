@@ -317,6 +317,17 @@ HIDP_GLOBAL(kThreads) groups_at_their_own_pace(In<int32_t> x, Out<int32_t> y) {
 }
 ENTRY(groups_at_their_own_pace) { return run(call, groups_at_their_own_pace); }
 
+// Eight lanes, at their own pace, and then the warp.
+HIDP_GLOBAL(kThreads) groups_of_groups(In<int32_t> x, Out<int32_t> y) {
+  const uint32_t i = hidp::thread_rank();
+  const uint32_t mask = 0xffu << (i % 32 / 8 * 8);
+  int32_t sum = hidp::load(x + i);
+  for (uint32_t turn = 0; turn <= i / 8; ++turn) sum += hidp::shuffle(mask, sum, i % 32 ^ 1);
+  sum = hidp::shuffle(~0u, sum, i % 32 ^ 8);
+  hidp::store(y + i, sum);
+}
+ENTRY(groups_of_groups) { return run(call, groups_of_groups); }
+
 // --- shuffles
 
 HIDP_GLOBAL(kThreads) from_a_lane_outside(In<int32_t>, Out<int32_t>) {

@@ -67,8 +67,14 @@ struct Meeting {
 
 struct Warp {
   WarpClocks clocks;
-  // By the lowest lane of the mask.
-  Meeting meetings[kWarp];
+  // One for each mask that somebody waits with: small groups go at their own pace until they are part of a larger one.
+  std::vector<Meeting> meetings;
+
+  Meeting *find(uint32_t mask) {
+    for (Meeting &meeting : meetings)
+      if (meeting.mask == mask) return &meeting;
+    return nullptr;
+  }
 };
 
 struct Block {

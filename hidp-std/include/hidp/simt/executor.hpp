@@ -129,7 +129,7 @@ class Executor {
 
   void meet(uint32_t mask, Together what, size_t bytes, bool vote, const Place &place);
   void mismatch(const Meeting &meeting, uint32_t mask, Together what, size_t bytes, const Place &place);
-  void complete(Warp &warp, uint32_t first, Meeting &meeting);
+  void complete(Warp &warp, uint32_t first, const Meeting &meeting);
   void copy_shuffled(Lane &lane, uint32_t first, const Meeting &meeting);
   Lane &block_lane(uint32_t thread) { return lane_->block->lanes[thread]; }
   void wait(State state);

@@ -32,33 +32,32 @@ inline void Executor::meet(uint32_t mask, Together what, size_t bytes, bool vote
   me.mask = mask;
   me.place = place;
   Warp &warp = me.block->warp_of(me);
-  const uint32_t first = static_cast<uint32_t>(__builtin_ctz(mask));
-  Meeting &meeting = warp.meetings[first];
-  if (meeting.arrived == 0) {
-    meeting.mask = mask;
-    meeting.what = what;
-    meeting.bytes = bytes;
-    meeting.place = place;
-    meeting.votes = 0;
-  } else if (meeting.mask != mask || meeting.what != what || meeting.bytes != bytes || meeting.place.line != place.line) {
-    mismatch(meeting, mask, what, bytes, place);
+  Meeting *meeting = warp.find(mask);
+  if (meeting == nullptr) {
+    warp.meetings.push_back(Meeting{mask, 0, 0, bytes, what, place});
+    meeting = &warp.meetings.back();
+  } else if (meeting->what != what || meeting->bytes != bytes || meeting->place.line != place.line) {
+    mismatch(*meeting, mask, what, bytes, place);
   }
-  meeting.arrived |= own;
-  meeting.votes |= vote ? own : 0;
+  meeting->arrived |= own;
+  meeting->votes |= vote ? own : 0;
   got_on();
-  if (meeting.arrived != mask) return wait(State::kWaitsInWarp);
-  complete(warp, me.thread / kWarp * kWarp, meeting);
+  if (meeting->arrived != mask) return wait(State::kWaitsInWarp);
+  const Meeting all = *meeting;
+  *meeting = warp.meetings.back();
+  warp.meetings.pop_back();
+  complete(warp, me.thread / kWarp * kWarp, all);
 }
 
 inline void Executor::mismatch(const Meeting &meeting, uint32_t mask, Together what, size_t bytes, const Place &place) {
   std::string told = text(lane()) + " is at " + name_of(what) + " of lanes " + list_of(mask) + " while lanes " + list_of(meeting.arrived) +
-                     " of its warp are at " + name_of(meeting.what) + " of lanes " + list_of(meeting.mask) + " (" + text(meeting.place) + ")";
+                     " of its warp are at " + name_of(meeting.what) + " (" + text(meeting.place) + ")";
   if (meeting.bytes != bytes) told += ", with values of another size";
   fail("divergence", place, told);
 }
 
 // Everybody is here; the lane that runs is the last one.
-inline void Executor::complete(Warp &warp, uint32_t first, Meeting &meeting) {
+inline void Executor::complete(Warp &warp, uint32_t first, const Meeting &meeting) {
   Block &block = *lane_->block;
   for (int at = 0; at < kWarp; ++at) {
     if ((meeting.mask >> at & 1) == 0) continue;
@@ -73,7 +72,6 @@ inline void Executor::complete(Warp &warp, uint32_t first, Meeting &meeting) {
     block.ready.push_back(lane.thread);
   }
   if (meeting.what == Together::kBarrier) warp.clocks.join(meeting.mask);
-  meeting.arrived = 0;
 }
 
 inline void Executor::copy_shuffled(Lane &lane, uint32_t first, const Meeting &meeting) {
