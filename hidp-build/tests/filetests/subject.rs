@@ -66,7 +66,7 @@ impl Subject {
     pub(crate) fn compile(name: &str, text: &str) -> Result<Subject, String> {
         let stem = name.replace('-', "_");
         let mut input = PipelineInput::default();
-        input.options.cuda = true;
+        input.options.cuda = std::env::var_os("HIDP_DEVICES").is_some();
         let id = input.sources.add(format!("{name}.hdp"), text);
         input.files.push(InputFile { id, stem: stem.clone(), imports: Vec::new() });
         input.options.limits.variants = text.lines().any(|line| line == "// variants");
