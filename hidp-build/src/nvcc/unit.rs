@@ -1,7 +1,7 @@
 //! Compiles the generated CUDA, one run of nvcc a file.
 //!
-//! nvcc is called as it is rather than through the `cc` crate, whose CUDA mode adds relocatable device code and a link step for
-//! it, which slow kernels down, and flags of its own that belong to no stamp.
+//! nvcc is called as it is rather than through the `cc` crate: with several files its CUDA mode adds relocatable device code and a link
+//! step for it, which nothing here needs, and flags of its own that belong to no stamp.
 
 use std::fs;
 use std::path::{Path, PathBuf};
