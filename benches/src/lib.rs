@@ -5,9 +5,13 @@
 pub mod buffer;
 pub mod cases;
 pub mod limits;
+#[path = "../../examples/quickstart/src/matrix.rs"]
+#[allow(dead_code)] // the example uses all of it
+mod matrix;
 pub mod openblas;
 pub mod peers;
 pub mod random;
+pub mod tuning;
 
 hidp_std::include_kernels!(pub mod kernels);
 

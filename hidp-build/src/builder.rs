@@ -179,6 +179,7 @@ impl Builder {
             sources: loaded.sources,
             files: loaded.files,
             options: Options {
+                pins: loaded.pins,
                 namespace: cargo.namespace.clone(),
                 isas,
                 line_directives: self.line_directives,

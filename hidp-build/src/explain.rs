@@ -17,7 +17,11 @@ pub fn explain(file: impl AsRef<Path>, name: Option<&str>, wanted: Wanted) -> Re
     report.diagnostics(&loaded.sources, &loaded.diagnostics);
     report.error().map_or(Ok(()), Err)?;
 
-    let input = PipelineInput { sources: loaded.sources, files: loaded.files, options: Options::default() };
+    let input = PipelineInput {
+        sources: loaded.sources,
+        files: loaded.files,
+        options: Options { pins: loaded.pins, ..Options::default() },
+    };
     let mut sink = Sink::new();
     let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink));
     report.diagnostics(&input.sources, &sink.finish());

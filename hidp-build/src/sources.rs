@@ -8,6 +8,7 @@ use walkdir::WalkDir;
 
 use crate::compiler::diag::{Code, Diagnostic, Sink, near};
 use crate::compiler::pipeline::InputFile;
+use crate::compiler::plan::PinFile;
 use crate::compiler::source::{FileId, SourceMap, Span};
 use crate::compiler::syntax::ast::{Import, Item};
 use crate::compiler::syntax::parse;
@@ -18,6 +19,8 @@ use crate::report::Problem;
 pub(crate) struct Loaded {
     pub(crate) sources: SourceMap,
     pub(crate) files: Vec<InputFile>,
+    /// Files of pinned plans beside them.
+    pub(crate) pins: Vec<PinFile>,
     pub(crate) diagnostics: Vec<Diagnostic>,
     pub(crate) problems: Vec<Problem>,
     /// Files and folders whose change asks for another build.
@@ -98,6 +101,7 @@ impl Loader<'_> {
                 let id = self.text(&shown, bytes);
                 self.known.insert(real, id);
                 self.loaded.files.push(InputFile { id, stem: module_name(path), imports: Vec::new() });
+                self.pins(id, path, name);
                 Some(id)
             }
             Ok(_) => {
@@ -108,6 +112,21 @@ impl Loader<'_> {
                 self.unreadable(&shown, &error.to_string());
                 None
             }
+        }
+    }
+
+    /// Reads the file of pinned plans beside a program, if there is one.
+    fn pins(&mut self, program: FileId, path: &Path, name: &Path) {
+        let (path, shown) = (path.with_extension("plan"), display(&name.with_extension("plan")));
+        match fs::read(&path) {
+            Ok(bytes) if u32::try_from(bytes.len()).is_ok() => {
+                self.loaded.watched.push(path);
+                let plans = self.text(&shown, bytes);
+                self.loaded.pins.push(PinFile { program, plans });
+            }
+            Ok(_) => self.unreadable(&shown, "it is larger than 4 GiB"),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+            Err(error) => self.unreadable(&shown, &error.to_string()),
         }
     }
 

@@ -12,7 +12,9 @@ use crate::compiler::index::Arena;
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{FuncId, Program};
 use crate::compiler::lower::lower;
-use crate::compiler::plan::{Dispatch, Limits, Record, dispatch, explore, stable_hash};
+use crate::compiler::plan::{
+    Dispatch, Limits, PinFile, Plan, Record, check_pins, dispatch, explore, pinned, stable_hash,
+};
 use crate::compiler::source::{FileId, SourceMap, Span};
 use crate::compiler::target::Model;
 use crate::compiler::{pass, syntax};
@@ -62,6 +64,8 @@ pub struct Options {
     pub cuda: bool,
     /// How many plans an entry may have.
     pub limits: Limits,
+    /// Files of pinned plans.
+    pub pins: Vec<PinFile>,
 }
 
 impl Default for Options {
@@ -76,6 +80,7 @@ impl Default for Options {
             records: Vec::new(),
             cuda: false,
             limits: Limits::default(),
+            pins: Vec::new(),
         }
     }
 }
@@ -175,7 +180,7 @@ impl Lowered {
 
 /// Plans and lowers an entry.
 pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model: &Model) -> Lowered {
-    let plans = explore(program, func, model, input.options.limits).plans;
+    let plans = plans_of(input, program, func, model);
     let item = &program.funcs[func];
     let symbol = symbol(&input.options.namespace, stem_of(input, item.span), &item.name);
     let entry = lower(program, func, &symbol, &plans, model);
@@ -184,6 +189,12 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let holds = |record: &&Record| record.entry == shown && record.source == source;
     let records = input.options.records.iter().filter(holds).cloned().collect();
     Lowered { func, entry, dispatch: Dispatch { source, records, ..dispatch(item, &plans, model) } }
+}
+
+/// The plans of an entry: pinned ones, else those that the planner finds.
+pub fn plans_of(input: &PipelineInput, program: &Program, func: FuncId, model: &Model) -> Vec<Plan> {
+    pinned(program, &input.sources, &input.options.pins, func, model)
+        .unwrap_or_else(|| explore(program, func, model, input.options.limits).plans)
 }
 
 /// A hash of what an entry is compiled to, wherever in its file it stands.
@@ -230,6 +241,10 @@ fn stem_of(input: &PipelineInput, span: Span) -> &str {
 fn lower_all(input: &PipelineInput, program: &Program, sink: &mut Sink) -> BTreeMap<FileId, Vec<Lowered>> {
     let model = Model::cpu();
     let mut files: BTreeMap<FileId, Vec<Lowered>> = BTreeMap::new();
+    check_pins(program, &input.sources, &input.options.pins, &model, sink);
+    if sink.has_errors() {
+        return files;
+    }
     for &func in &program.entries {
         let lowered = lower_entry(input, program, func, &model);
         if let Err(errors) = imp::verify(program, &lowered.entry) {

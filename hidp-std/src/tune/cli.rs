@@ -61,7 +61,7 @@ impl Tuner {
                 "--inputs" => self.sweeps = false,
                 "--fresh" => self.fresh = true,
                 flag if flag.starts_with('-') => return Err(format!("there is no option `{flag}`\n\n{USAGE}")),
-                name => self.only = Some(name.into()),
+                name => self.only.push(name.into()),
             }
         }
         Ok(self)
@@ -79,7 +79,7 @@ mod tests {
         let tuner = || Tuner::new(unsafe { Entries::new(&[]) });
         let read = |text: &str| tuner().with_args(&text.split(' ').map(str::to_owned).collect::<Vec<_>>());
         let tuner = read("gemm --seconds 7 --threads 2 --isa v3 --file a --report b --fresh").ok().unwrap();
-        assert_eq!((tuner.only.as_deref(), tuner.budget.as_secs(), tuner.threads), (Some("gemm"), 7, Some(2)));
+        assert_eq!((&tuner.only[..], tuner.budget.as_secs(), tuner.threads), (&["gemm".to_owned()][..], 7, Some(2)));
         assert_eq!((tuner.isa, tuner.fresh, tuner.file.to_str()), (Some(Isa::V3), true, Some("a")));
         for (text, error) in [
             ("--seconds", "`--seconds` needs a value"),

@@ -48,7 +48,7 @@ struct Registered {
 pub struct Tuner {
     entries: Entries,
     registered: Vec<Registered>,
-    only: Option<String>,
+    only: Vec<String>,
     budget: Duration,
     file: PathBuf,
     report: PathBuf,
@@ -65,7 +65,7 @@ impl Tuner {
         Self {
             entries,
             registered: Vec::new(),
-            only: None,
+            only: Vec::new(),
             budget: Duration::from_secs(120),
             file: "hidp-tune.toml".into(),
             report: "hidp-tune.html".into(),
@@ -82,9 +82,9 @@ impl Tuner {
         self.registered.push(Registered { entry: entry.into(), name: name.into(), make: Box::new(make) });
         self
     }
-    /// Tunes only entries whose name contains this.
+    /// Tunes only entries whose name contains this, or what another call named.
     pub fn only(mut self, name: &str) -> Self {
-        self.only = Some(name.into());
+        self.only.push(name.into());
         self
     }
     /// How long all may take: two minutes if nothing is said.
@@ -161,7 +161,7 @@ impl Tuner {
     }
 
     fn wants(&self, entry: &Entry) -> bool {
-        self.only.as_ref().is_none_or(|only| entry.name.contains(only.as_str()))
+        self.only.is_empty() || self.only.iter().any(|only| entry.name.contains(only.as_str()))
     }
 }
 

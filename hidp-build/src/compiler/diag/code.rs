@@ -348,6 +348,15 @@ codes! {
         "The CUDA that is generated for a checked program compiles, so nvcc or its host compiler does not fit, or a native function's header has \
          an error. `HIDP_CUDA=off` builds for the CPU alone.";
 
+    MalformedPlan = "HD0919" Error "malformed file of pinned plans"
+        "A file `gemm.plan` beside `gemm.hdp` pins the plans of entries. After `entry` and a name come plans as `cargo xtask explain \
+         FILE --pin` prints them: `plan`, `nest`, `iter` and `place` lines. Comments start with `#`.";
+    UnfitPlan = "HD0920" Error "pinned plan that does not fit"
+        "A pinned plan is for an entry as it was when the plan was written down. Where the entry has other nests or iterators now, or \
+         cannot run under the plan's strategy any more, the build stops rather than run something else. Tiles may be changed within \
+         limits, `simd` may become `seq`, and `place` lines may be left out; all else follows from the strategy. \
+         `cargo xtask explain FILE --pin` prints the plans that fit now.";
+
     Internal = "HD0949" Error "defect of the compiler"
         "The program may be fine: please report this message with it.";
 

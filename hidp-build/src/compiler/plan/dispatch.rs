@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::measures::{BALANCE, INNER, LONGEST, Measure, PARALLEL, levels, of_nest, of_primitive};
+use super::measures::{BALANCE, INNER, LONGEST, Measure, PARALLEL, WIDTH, levels, of_nest, of_primitive};
 use super::{Nest, Plan, Record, Strategy, index_vars, nests};
 use crate::compiler::ir::par::visit;
 use crate::compiler::ir::par::{Extent, Func, StmtKind, VarId};
@@ -109,7 +109,8 @@ fn by_shape(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
         return Dispatch { measures: of_primitive(func), ..Dispatch::default() };
     };
     let measures = of_nest(func, maps[dominant]);
-    let rules = team_rules(plans, dominant, &measures, model);
+    let mut rules = team_rules(plans, dominant, &measures, model);
+    rules.extend(narrow_rule(plans, dominant, &measures, model));
     Dispatch { measures, rules, ..Dispatch::default() }
 }
 
@@ -136,6 +137,17 @@ fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mod
         rules.push(Rule { conditions, plan: team.name.clone() });
     }
     rules
+}
+
+/// When a nest that prefers lanes has too few of them: the next plan that does without.
+fn narrow_rule(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Model) -> Option<Rule> {
+    let strategy = |plan: &Plan| plan.nests.get(dominant).map(|nest: &Nest| nest.strategy);
+    let lanes = plans.first().filter(|plan| strategy(plan) == Some(Strategy::Lanes));
+    let without = plans.iter().find(|plan| strategy(plan) == Some(Strategy::Rows)).filter(|_| lanes.is_some())?;
+    // A nest of one iterator has all of it in lanes.
+    let width = measures.iter().position(|measure| measure.name == WIDTH).unwrap_or(0);
+    let conditions = vec![Condition { measure: width, least: false, bound: Bound::Fixed(model.narrow.into()) }];
+    (!measures.is_empty()).then(|| Rule { conditions, plan: without.name.clone() })
 }
 
 #[cfg(test)]
@@ -178,7 +190,7 @@ mod tests {
             { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
         assert_eq!(
             of(text),
-            (vec!["parallel = M * N".into(), "inner = K".into(), "width = N".into()], vec![]),
+            (vec!["parallel = M * N".into(), "inner = K".into(), "width = N".into()], vec!["width < 8: rows".into()]),
             "no plan is for the team"
         );
     }

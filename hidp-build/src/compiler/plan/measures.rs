@@ -125,10 +125,10 @@ fn bounds_inside(func: &Func, map: &Map) -> Option<Bounds> {
     }
     let mut found = None;
     visit::walk_stmts(&map.body, |stmt| {
-        if let (StmtKind::Prim(call), None) = (&stmt.kind, &found) {
-            if let Extent::Segment { low, high } = &call.extent {
-                found = pair(low, high);
-            }
+        if let (StmtKind::Prim(call), None) = (&stmt.kind, &found)
+            && let Extent::Segment { low, high } = &call.extent
+        {
+            found = pair(low, high);
         }
     });
     found

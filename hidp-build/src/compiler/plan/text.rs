@@ -55,7 +55,7 @@ impl Exec {
 }
 
 impl Share {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Share::Span => "span",
             Share::Split => "split",
@@ -64,7 +64,7 @@ impl Share {
 }
 
 impl Memory {
-    fn name(self) -> &'static str {
+    pub(super) fn name(self) -> &'static str {
         match self {
             Memory::Stream => "stream",
             Memory::Private => "private",
@@ -98,21 +98,24 @@ impl Plan {
     pub fn read(text: &str) -> Result<Plan, PlanError> {
         let mut plan: Option<Plan> = None;
         for (number, line) in text.lines().enumerate() {
-            let line = line.split('#').next().unwrap_or("");
-            let mut words = line.split_whitespace();
-            let Some(first) = words.next() else { continue };
-            let step = match (first, &mut plan) {
-                ("plan", None) => word(&mut words).map(|name| plan = Some(Plan { name, nests: Vec::new() })),
-                ("nest", Some(plan)) => read_nest(&mut words).map(|nest| plan.nests.push(nest)),
-                ("iter", Some(plan)) => read_level(&mut words, plan.nests.last_mut()),
-                ("place", Some(plan)) => read_place(&mut words, plan.nests.last_mut()),
-                _ => Err("`plan` once, then `nest`, `iter` and `place` lines"),
-            };
-            let ended = step.and_then(|()| words.next().map_or(Ok(()), |_| Err("the end of the line")));
-            ended.map_err(|expected| PlanError { line: number + 1, expected })?;
+            read_line(&mut plan, line).map_err(|expected| PlanError { line: number + 1, expected })?;
         }
         plan.ok_or(PlanError { line: 1, expected: "`plan` and a name" })
     }
+}
+
+/// Adds a line to a plan. Says what was expected otherwise.
+pub(super) fn read_line(plan: &mut Option<Plan>, line: &str) -> Result<(), &'static str> {
+    let mut words = line.split('#').next().unwrap_or("").split_whitespace();
+    let Some(first) = words.next() else { return Ok(()) };
+    match (first, &mut *plan) {
+        ("plan", None) => *plan = Some(Plan { name: word(&mut words)?, nests: Vec::new() }),
+        ("nest", Some(plan)) => plan.nests.push(read_nest(&mut words)?),
+        ("iter", Some(plan)) => read_level(&mut words, plan.nests.last_mut())?,
+        ("place", Some(plan)) => read_place(&mut words, plan.nests.last_mut())?,
+        _ => return Err("`plan` once, then `nest`, `iter` and `place` lines"),
+    }
+    words.next().map_or(Ok(()), |_| Err("the end of the line"))
 }
 
 fn word(words: &mut SplitWhitespace<'_>) -> Result<String, &'static str> {

@@ -42,6 +42,8 @@ pub struct Model {
     pub lane_tile: u32,
     /// Iterations of a reduction that a first-level cache tile takes at once.
     pub lane_unroll: u32,
+    /// Lanes below which a nest is not worth running over lanes.
+    pub narrow: u32,
     /// Elements below which a reduction does not fill its lanes.
     pub short_row: u32,
     /// The same when loads follow indices.
@@ -153,6 +155,7 @@ impl Model {
             tile_vectors: int("work", "tile_vectors")?,
             lane_tile: int("work", "lane_tile")?,
             lane_unroll: int("work", "lane_unroll")?,
+            narrow: int("work", "narrow")?,
             short_row: int("work", "short_row")?,
             short_gather: int("work", "short_gather")?,
             small_array: int("work", "small_array")?,

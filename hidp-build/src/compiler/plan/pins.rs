@@ -1,0 +1,412 @@
+//! Pinned plans: files beside the programs that say which plans an entry has, instead of the planner.
+//!
+//! ```text
+//! # gemm.plan
+//! entry GEMM
+//! plan lanes
+//! nest lanes
+//!   iter m thread dim 1 tile 12 split
+//!   iter n lanes dim 0 tile 32 split
+//!   iter k seq dim 0 tile 1 span
+//! ```
+//!
+//! The first plan of an entry is the preferred one. A pinned plan is what the planner would make of its strategy, but for tiles,
+//! for lanes that are given up (`simd` as `seq`), and for arrays that are not to bypass the caches.
+
+use super::candidates::{constraint, nest};
+use super::text::read_line;
+use super::{Exec, LevelPlan, Nest, Plan, Strategy, nests};
+use crate::compiler::diag::{Code, Diagnostic, Sink, near};
+use crate::compiler::ir::par::{Func, FuncId, Map, Program};
+use crate::compiler::source::{FileId, SourceMap, Span};
+use crate::compiler::target::Model;
+
+/// A file of pinned plans, and the program that they are for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PinFile {
+    /// The `.hdp` file.
+    pub program: FileId,
+    /// The `.plan` file.
+    pub plans: FileId,
+}
+
+/// The plans of an entry, and where they stand.
+struct PinnedEntry {
+    name: String,
+    span: Span,
+    plans: Vec<PinnedPlan>,
+}
+
+struct PinnedPlan {
+    /// Nothing, if a line could not be read.
+    plan: Option<Plan>,
+    broken: bool,
+    span: Span,
+    nests: Vec<PinnedNest>,
+}
+
+/// Lines of a nest.
+struct PinnedNest {
+    span: Span,
+    iters: Vec<Span>,
+    places: Vec<Span>,
+}
+
+/// Largest tile of a fold, and of elements in a tile of lanes.
+const MOST_BLOCK: u32 = 1 << 20;
+const MOST_TILE: u32 = 1 << 14;
+
+/// The pinned plans of an entry, if it has any that fit. [`check_pins`] reports what does not.
+pub fn pinned(
+    program: &Program,
+    sources: &SourceMap,
+    files: &[PinFile],
+    func: FuncId,
+    model: &Model,
+) -> Option<Vec<Plan>> {
+    let item = &program.funcs[func];
+    let file = files.iter().find(|file| file.program == item.span.file)?;
+    let mut sink = Sink::new();
+    let entry = read(sources, file.plans, &mut sink).into_iter().find(|entry| entry.name == item.name)?;
+    let plans: Option<Vec<Plan>> =
+        entry.plans.iter().map(|pinned| fitted(program, item, pinned, model, &mut sink)).collect();
+    plans.filter(|plans| !plans.is_empty() && !sink.has_errors())
+}
+
+/// Reports files that cannot be read and plans that do not fit their entries.
+pub fn check_pins(program: &Program, sources: &SourceMap, files: &[PinFile], model: &Model, sink: &mut Sink) {
+    for file in files {
+        let entries: Vec<&Func> = program
+            .entries
+            .iter()
+            .map(|&func| &program.funcs[func])
+            .filter(|func| func.span.file == file.program)
+            .collect();
+        let mut known: Vec<String> = Vec::new();
+        for pinned in read(sources, file.plans, sink) {
+            if known.contains(&pinned.name) {
+                let headline = format!("`{}` stands in the file twice", pinned.name);
+                sink.push(Diagnostic::new(Code::MalformedPlan, pinned.span, headline).label("again"));
+            }
+            known.push(pinned.name.clone());
+            let Some(func) = entries.iter().find(|func| func.name == pinned.name) else {
+                sink.push(unknown(sources, file, &pinned, &entries));
+                continue;
+            };
+            check_entry(program, func, &pinned, model, sink);
+        }
+    }
+}
+
+fn unknown(sources: &SourceMap, file: &PinFile, pinned: &PinnedEntry, entries: &[&Func]) -> Diagnostic {
+    let headline = format!("`{}` has no entry `{}`", sources.file(file.program).name(), pinned.name);
+    let diagnostic = Diagnostic::new(Code::UnfitPlan, pinned.span, headline).label("plans for nothing");
+    match near::suggest(&pinned.name, entries.iter().map(|func| func.name.as_str())) {
+        Some(near) => diagnostic.suggest(pinned.span, format!("entry {near}"), "there is an entry of a similar name"),
+        None => diagnostic,
+    }
+}
+
+fn check_entry(program: &Program, func: &Func, pinned: &PinnedEntry, model: &Model, sink: &mut Sink) {
+    if pinned.plans.is_empty() {
+        let headline = format!("no plan is given for `{}`", pinned.name);
+        sink.push(Diagnostic::new(Code::MalformedPlan, pinned.span, headline).label("expected `plan` lines below"));
+    }
+    let mut names: Vec<&str> = Vec::new();
+    for plan in &pinned.plans {
+        fitted(program, func, plan, model, sink);
+        let Some(name) = plan.plan.as_ref().map(|plan| plan.name.as_str()) else { continue };
+        let identifier = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
+        if !identifier || names.contains(&name) {
+            let headline = format!("`{name}` cannot be the name of this plan");
+            let what = if identifier { "another plan is called so" } else { "letters, digits and `_` make a name" };
+            sink.push(Diagnostic::new(Code::MalformedPlan, plan.span, headline).label(what));
+        }
+        names.push(name);
+    }
+}
+
+/// Lines of the file as entries and plans; reports what cannot be read.
+fn read(sources: &SourceMap, file: FileId, sink: &mut Sink) -> Vec<PinnedEntry> {
+    let mut entries: Vec<PinnedEntry> = Vec::new();
+    let mut start = 0;
+    for line in sources.file(file).text().split_inclusive('\n') {
+        let code = line.split('#').next().unwrap_or("");
+        let (indent, trimmed) = (code.len() - code.trim_start().len(), code.trim());
+        let span = Span::new(file, start + indent, start + indent + trimmed.len());
+        start += line.len();
+        let mut words = trimmed.split_whitespace();
+        let expected = match (words.next(), words.next()) {
+            (None, _) => continue,
+            (Some("entry"), Some(name)) if words.next().is_none() => {
+                entries.push(PinnedEntry { name: name.to_owned(), span, plans: Vec::new() });
+                continue;
+            }
+            (Some("entry"), _) => Some("`entry` and a name"),
+            (Some(first), _) => match entries.last_mut() {
+                None => Some("`entry` and a name before anything else"),
+                Some(entry) => add_line(entry, first, trimmed, span).err(),
+            },
+        };
+        if let Some(expected) = expected {
+            let headline = "this is no line of a plan";
+            sink.push(Diagnostic::new(Code::MalformedPlan, span, headline).label(format!("expected {expected}")));
+        }
+    }
+    entries
+}
+
+fn add_line(entry: &mut PinnedEntry, first: &str, line: &str, span: Span) -> Result<(), &'static str> {
+    if first == "plan" {
+        entry.plans.push(PinnedPlan { plan: None, broken: false, span, nests: Vec::new() });
+    }
+    let pinned = entry.plans.last_mut().ok_or("`plan` and a name before `nest`")?;
+    read_line(&mut pinned.plan, line).inspect_err(|_| pinned.broken = true)?;
+    match (first, pinned.nests.last_mut()) {
+        ("nest", _) => pinned.nests.push(PinnedNest { span, iters: Vec::new(), places: Vec::new() }),
+        ("iter", Some(nest)) => nest.iters.push(span),
+        ("place", Some(nest)) => nest.places.push(span),
+        _ => {}
+    }
+    Ok(())
+}
+
+/// The plan as it is used, if it fits the entry; reports where it does not.
+fn fitted(program: &Program, func: &Func, pinned: &PinnedPlan, model: &Model, sink: &mut Sink) -> Option<Plan> {
+    let plan = pinned.plan.as_ref().filter(|_| !pinned.broken)?;
+    let maps = nests(func);
+    if maps.len() != plan.nests.len() {
+        let headline = format!("`{}` has {} nests, but the plan {}", func.name, maps.len(), plan.nests.len());
+        sink.push(unfit(headline, pinned.span, "this plan").help(NEW_PLAN));
+        return None;
+    }
+    let parts = maps.iter().zip(&plan.nests).zip(&pinned.nests);
+    let nests = parts.map(|((map, nest), lines)| fitted_nest(program, func, map, nest, lines, model));
+    // All of them, so that all complaints are made.
+    let nests: Vec<Result<Nest, Box<Diagnostic>>> = nests.collect();
+    let mut good = Vec::new();
+    for nest in nests {
+        match nest {
+            Ok(nest) => good.push(nest),
+            Err(diagnostic) => sink.push(*diagnostic),
+        }
+    }
+    (good.len() == plan.nests.len()).then(|| Plan { name: plan.name.clone(), nests: good })
+}
+
+const NEW_PLAN: &str = "`cargo xtask explain FILE --pin` prints the plans that fit now";
+
+fn unfit(headline: String, span: Span, label: impl Into<String>) -> Box<Diagnostic> {
+    Box::new(Diagnostic::new(Code::UnfitPlan, span, headline).label(label))
+}
+
+fn fitted_nest(
+    program: &Program,
+    func: &Func,
+    map: &Map,
+    pinned: &Nest,
+    lines: &PinnedNest,
+    model: &Model,
+) -> Result<Nest, Box<Diagnostic>> {
+    let name = pinned.strategy.name();
+    if let Some(constraint) = constraint(program, func, map, pinned.strategy) {
+        let headline = format!("this nest of `{}` cannot run as `{name}`", func.name);
+        let iter = map.iters.first().map_or(func.span, |iter| iter.span);
+        return Err(unfit(headline, lines.span, constraint.to_string()).also(iter, "the nest").into());
+    }
+    let usual = nest(program, func, map, pinned.strategy, model);
+    if usual.levels.len() != pinned.levels.len() {
+        let headline =
+            format!("this nest of `{}` has {} iterators, not {}", func.name, usual.levels.len(), pinned.levels.len());
+        let iters: Vec<&str> = usual.levels.iter().map(|level| level.iter.as_str()).collect();
+        let label = format!("expected lines for {}", iters.join(", "));
+        return Err(unfit(headline, lines.span, label).help(NEW_PLAN).into());
+    }
+    for ((level, usual), line) in pinned.levels.iter().zip(&usual.levels).zip(&lines.iters) {
+        if let Some(expected) = wrong_level(pinned.strategy, level, usual) {
+            let headline = format!("`{}` cannot run like this", level.iter);
+            return Err(unfit(headline, *line, format!("expected {expected}")));
+        }
+    }
+    let lanes: u64 = pinned
+        .levels
+        .iter()
+        .filter(|_| pinned.strategy == Strategy::Lanes)
+        .map(|level| u64::from(level.tile))
+        .product();
+    if lanes > u64::from(MOST_TILE) {
+        let headline = format!("a tile of {lanes} elements is too large");
+        return Err(unfit(headline, lines.span, format!("the tiles below make more than {MOST_TILE} elements")));
+    }
+    let mut places = Vec::new();
+    for (place, line) in pinned.places.iter().zip(&lines.places) {
+        let same = usual.places.iter().find(|usual| usual.array == place.array && usual.memory == place.memory);
+        let headline = || format!("`{}` cannot be placed like this", place.array);
+        places.push(same.ok_or_else(|| unfit(headline(), *line, "not among the planner's placements"))?.clone());
+    }
+    Ok(Nest { strategy: pinned.strategy, levels: pinned.levels.clone(), places })
+}
+
+/// What is expected instead, where a level cannot be like this.
+fn wrong_level(strategy: Strategy, pinned: &LevelPlan, usual: &LevelPlan) -> Option<String> {
+    let most = if strategy == Strategy::Lanes { MOST_TILE } else { MOST_BLOCK };
+    let given_up = usual.exec == Exec::Simd && pinned.exec == Exec::Seq;
+    if pinned.iter != usual.iter {
+        Some(format!("the line of `{}`", usual.iter))
+    } else if pinned.exec != usual.exec && !given_up {
+        let or = if usual.exec == Exec::Simd { " or `seq`" } else { "" };
+        Some(format!("`{}`{or}", usual.exec.name()))
+    } else if pinned.dim != usual.dim {
+        Some(format!("`dim {}`", usual.dim))
+    } else if pinned.share != usual.share {
+        Some(format!("`{}`", usual.share.name()))
+    } else if usual.tile == 1 && pinned.tile != 1 {
+        Some("`tile 1`".into())
+    } else if usual.tile > 1 && !(2..=most).contains(&pinned.tile) {
+        Some(format!("a tile from 2 to {most}"))
+    } else {
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compiler::pipeline::{InputFile, Options, PipelineInput, PipelineOutput, compile};
+
+    const PROGRAM: &str = "function GEMM input float A[M][K], B[K][N]; output float C[M][N];
+{ map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }
+function scale input float x[N]; output float y[N]; { y = 2 * x; }
+";
+    const PLANS: &str = "# measured
+entry GEMM
+plan wide
+nest lanes
+  iter m thread dim 1 tile 12 split
+  iter n lanes dim 0 tile 32 split
+  iter k seq dim 0 tile 1 span
+plan serial   # for small ones
+nest serial
+  iter m seq dim 1 tile 1 span
+  iter n seq dim 0 tile 1 span
+  iter k seq dim 0 tile 8192 span
+";
+
+    fn build(plans: &str) -> PipelineOutput {
+        let mut sources = SourceMap::new();
+        let program = sources.add("k.hdp", PROGRAM);
+        let plans = sources.add("k.plan", plans);
+        let files = vec![InputFile { id: program, stem: "k".into(), imports: Vec::new() }];
+        let options = Options { pins: vec![PinFile { program, plans }], ..Options::default() };
+        compile(&PipelineInput { sources, files, options })
+    }
+    /// Headlines, labels and lines.
+    fn errors(plans: &str) -> Vec<String> {
+        let mut sources = SourceMap::new();
+        sources.add("k.hdp", PROGRAM);
+        sources.add("k.plan", plans);
+        let output = build(plans);
+        let line = |span: Span| sources.position(span).line;
+        let text = |d: &Diagnostic| format!("{}: {} | {}", line(d.primary.span), d.headline, d.primary.text);
+        output.diagnostics.iter().map(text).collect()
+    }
+
+    #[test]
+    fn pinned_plans_are_the_versions() {
+        let output = build(PLANS);
+        assert_eq!(errors(PLANS), [""; 0]);
+        let versions: Vec<&str> =
+            output.rust.split("plan: \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+        assert_eq!(versions, ["wide", "serial", "rows", "serial"], "the second entry is planned as usual");
+        assert!(output.cpp[0].text.contains("iter m thread dim 1 tile 12 split"), "{}", output.cpp[0].text);
+    }
+
+    #[test]
+    fn what_the_planner_prints_fits() {
+        let mut sources = SourceMap::new();
+        let id = sources.add("k.hdp", PROGRAM);
+        let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
+        let input = PipelineInput { sources, files, options: Options::default() };
+        let mut sink = Sink::new();
+        let program = crate::compiler::pipeline::front(&input, &mut sink)
+            .and_then(|program| crate::compiler::pipeline::optimise(program, &mut sink))
+            .unwrap();
+        let mut text = String::new();
+        for &func in &program.entries {
+            text.push_str(&format!("entry {}\n", program.funcs[func].name));
+            let plans = super::super::candidates(&program, func, &Model::cpu());
+            plans.iter().for_each(|plan| text.push_str(&plan.to_string()));
+        }
+        assert!(text.contains("place y"), "{text}");
+        assert_eq!(errors(&text), [""; 0]);
+        assert_eq!(build(&text).rust, compile(&input).rust);
+    }
+
+    #[test]
+    fn plans_that_do_not_fit_say_where_and_why() {
+        let changed = |from: &str, to: &str| {
+            assert!(PLANS.contains(from));
+            errors(&PLANS.replace(from, to)).join("\n")
+        };
+        assert_eq!(changed("entry GEMM", "entry GEMMM"), "2: `k.hdp` has no entry `GEMMM` | plans for nothing");
+        assert_eq!(
+            changed("iter k seq dim 0 tile 1 span", "iter l seq dim 0 tile 1 span"),
+            "7: `l` cannot run like this | expected the line of `k`"
+        );
+        assert_eq!(changed("m thread", "m seq"), "5: `m` cannot run like this | expected `thread`");
+        assert_eq!(changed("tile 12", "tile 1"), "5: `m` cannot run like this | expected a tile from 2 to 16384");
+        assert_eq!(
+            changed("tile 12", "tile 16000"),
+            "4: a tile of 512000 elements is too large | the tiles below make more than 16384 elements"
+        );
+        assert_eq!(changed("tile 32 split", "tile 32 span"), "6: `n` cannot run like this | expected `split`");
+        assert_eq!(changed("dim 1 tile 12", "dim 2 tile 12"), "5: `m` cannot run like this | expected `dim 1`");
+        assert_eq!(
+            changed("  iter k seq dim 0 tile 1 span\n", ""),
+            "4: this nest of `GEMM` has 3 iterators, not 2 | expected lines for m, n, k"
+        );
+        assert_eq!(
+            changed("plan serial ", "nest rows\nplan serial "),
+            "3: `GEMM` has 1 nests, but the plan 2 | this plan"
+        );
+        assert_eq!(
+            changed("nest lanes", "nest team"),
+            "4: this nest of `GEMM` cannot run as `team` | the outermost map has not exactly one iterator, or folds"
+        );
+        assert_eq!(
+            changed("nest serial\n", "nest serial\n  place C 9 stream\n"),
+            "10: `C` cannot be placed like this | not among the planner's placements"
+        );
+    }
+
+    #[test]
+    fn malformed_files_say_where() {
+        let changed = |from: &str, to: &str| errors(&PLANS.replace(from, to)).join("\n");
+        assert_eq!(
+            errors("plan a"),
+            ["1: this is no line of a plan | expected `entry` and a name before anything else"]
+        );
+        assert_eq!(errors("entry GEMM"), ["1: no plan is given for `GEMM` | expected `plan` lines below"]);
+        assert_eq!(
+            errors("entry GEMM\nnest rows")[1],
+            "2: this is no line of a plan | expected `plan` and a name before `nest`"
+        );
+        assert_eq!(
+            changed("tile 12 split", "tile x split").lines().next(),
+            Some("5: this is no line of a plan | expected a number")
+        );
+        assert_eq!(
+            changed("plan serial ", "plan wide "),
+            "8: `wide` cannot be the name of this plan | another plan is called so"
+        );
+        assert_eq!(
+            changed("plan wide", "plan w-1"),
+            "3: `w-1` cannot be the name of this plan | letters, digits and `_` make a name"
+        );
+        let twice = format!("{PLANS}{PLANS}");
+        assert_eq!(errors(&twice), ["14: `GEMM` stands in the file twice | again"]);
+        assert!(
+            errors(&PLANS.replace("nest lanes", "what")).iter().any(|error| error.starts_with("4: this is no line"))
+        );
+    }
+}
