@@ -1,0 +1,214 @@
+// Distributes segments over the levels of the device.
+#pragma once
+
+#include <stdint.h>
+
+#include <hidp/cuda/prim/block_tile_sort.cuh>
+#include <hidp/cuda/prim/device_segments.cuh>
+#include <hidp/cuda/prim/items.cuh>
+#include <hidp/cuda/prim/segment_bins.cuh>
+
+HIDP_NAMESPACE_BEGIN
+
+// How many segments each bin gets. All bytes zero: none.
+struct BinCounts {
+  int64_t of[kBins];
+};
+struct Giants {
+  int64_t numbers[kFairShares];
+};
+
+template <class Segments>
+struct CountBins {
+  Segments segments;
+  BinLimits limits;
+  int64_t each;
+  Any<BinCounts> counts;
+  template <class W>
+  HIDP_DEVICE void operator()(W &worker, int64_t part) const {
+    int64_t own[kBins] = {};
+    const int64_t begin = part * each, end = begin + each < segments.count ? begin + each : segments.count;
+    for (int64_t i = begin + lane<Block>(worker); i < end; i += kWidth<Block, W>) {
+      const int bin = limits.bin(segments.length(i));
+#pragma unroll
+      for (int at = 0; at < kBins; ++at) own[at] += at == bin;
+    }
+#pragma unroll
+    for (int at = 0; at < kBins; ++at) {
+      const int64_t sum = reduce_over<Warp, Thread, Add<int64_t>>(worker, own[at]);
+      if (is_first<Warp>(worker) && sum != 0) atomic_add(HIDP_FIELD(counts, .of[at]), sum);
+    }
+  }
+};
+
+// Writes the number of every segment into the part of the list that belongs to its bin. In what order a bin is listed depends
+// on timing; nothing else does.
+template <class Segments>
+struct ListBins {
+  Segments segments;
+  BinLimits limits;
+  int64_t each;
+  // Where the next one of each bin goes.
+  Any<BinCounts> next;
+  Any<int64_t> list;
+  template <class W>
+  HIDP_DEVICE void operator()(W &worker, int64_t part) const {
+    const int64_t begin = part * each, end = begin + each < segments.count ? begin + each : segments.count;
+    for (int64_t base = begin; base < end; base += kWidth<Block, W>) {
+      const int64_t i = base + lane<Block>(worker);
+      const int bin = i < end ? limits.bin(segments.length(i)) : int{kBins};
+      for (int at = 0; at < kBins; ++at) {
+        const int own = bin == at;
+        const uint32_t mates = lanes_where<Warp>(worker, own != 0);
+        int all;
+        const int before = counts_before(worker, count_bits(mates), &all) + count_bits(mates & bits_below(static_cast<int>(lane<Warp>(worker))));
+        if (all == 0) continue;
+        int64_t first = 0;
+        if (is_first<Block>(worker)) first = fetch_add(HIDP_FIELD(next, .of[at]), int64_t{all});
+        first = broadcast<Block>(worker, first);
+        if (own != 0) store(list + (first + before), i);
+      }
+    }
+  }
+};
+
+template <class Segments, class Body, class Group>
+struct SegmentItem {
+  Segments segments;
+  Body body;
+  // The segments to take: all of them, or those listed.
+  Any<int64_t> list;
+  bool listed;
+  template <class W>
+  HIDP_DEVICE void operator()(W &worker, int64_t item) const {
+    const int64_t i = listed ? load(list + item) : item;
+    worker.trap.where.item = static_cast<uint64_t>(i);
+    body.template run<Group>(worker, i, segments.low(i), segments.past(i), segments.length(i));
+  }
+};
+
+template <class Segments, class Body>
+class SegmentLaunches {
+ public:
+  SegmentLaunches(Host &host, uint32_t memory, const Segments &segments, const SegmentFacts &facts, const Body &body)
+      : host_(host), memory_(memory), segments_(segments), facts_(facts), body_(body), limits_(BinLimits::of(facts.elements)) {}
+
+  // Whether one bin holds all: then nothing is listed.
+  bool run(const RegularSegments &) { return run_alone(limits_.bin(facts_.longest)); }
+  template <class L, class H>
+  bool run(const VectorSegments<L, H> &) {
+    if (facts_.longest <= kThreadSegment) return run_alone(kThreadBin);
+    counts_place_ = host_.alloc<BinCounts>(1, true, memory_);
+    if (host_.failed()) return false;
+    const int64_t parts = ceil_div(segments_.count, kSegmentsAtOnce);
+    if (!for_items<Block>(host_, parts, false, CountBins<Segments>{segments_, limits_, kSegmentsAtOnce, counts_place_})) return false;
+    counts_ = host_.fetch(counts_place_);
+    if (host_.failed()) return false;
+    for (int bin = 0; bin < kBins; ++bin)
+      if (counts_.of[bin] == segments_.count) return run_alone(bin);
+    return run_listed(parts);
+  }
+
+  // The segments for the whole device, in order.
+  int64_t giants() const { return giants_; }
+  int64_t giant(int64_t at) const { return giant_numbers_.numbers[at]; }
+
+ private:
+  bool run_alone(int bin) {
+    if (bin == kGiantBin) {
+      giants_ = segments_.count;
+      for (int64_t i = 0; i < giants_; ++i) giant_numbers_.numbers[i] = i;
+      return true;
+    }
+    return run_bin(bin, segments_.count, Any<int64_t>{}, false);
+  }
+
+  bool run_listed(int64_t parts) {
+    const Any<int64_t> list = host_.alloc<int64_t>(segments_.count + kFairShares, false, memory_);
+    if (host_.failed()) return false;
+    // Starts of the bins.
+    int64_t starts[kBins], sum = 0;
+    for (int bin = 0; bin < kBins; ++bin) {
+      starts[bin] = sum;
+      put(host_, HIDP_FIELD(counts_place_, .of[bin]), sum);
+      sum += counts_.of[bin];
+    }
+    bool done = for_items<Block>(host_, parts, false, ListBins<Segments>{segments_, limits_, kSegmentsAtOnce, counts_place_, list});
+    bool first = true;
+    for (int bin = 0; bin < kGiantBin && done; ++bin) {
+      if (counts_.of[bin] == 0) continue;
+      done = run_bin(bin, counts_.of[bin], list + starts[bin], true, !first);
+      first = false;
+    }
+    if (done && counts_.of[kGiantBin] > 0) done = fetch_giants(list + starts[kGiantBin]);
+    host_.free(list);
+    host_.free(counts_place_);
+    return done;
+  }
+
+  bool run_bin(int bin, int64_t count, Any<int64_t> list, bool listed, bool joins = false) {
+    switch (bin) {
+      case kThreadBin: return run_level<Thread>(count, list, listed, joins);
+      case kSubwarpBin: return run_level<Subwarp>(count, list, listed, joins);
+      case kWarpBin: return run_level<Warp>(count, list, listed, joins);
+      default: return run_level<Block>(count, list, listed, joins);
+    }
+  }
+  // All levels together count as one launch, so that of several faults that of the first segment is reported.
+  template <class Group>
+  bool run_level(int64_t count, Any<int64_t> list, bool listed, bool joins) {
+    using Item = SegmentItem<Segments, Body, Group>;
+    Over all = over(count);
+    if (Body::can_fault) all = all.can_fault();
+    if (joins) all = all.joins();
+    return launch<run_items<Group, kBlockThreads, Item>, Group, kBlockThreads>(host_, all, Item{segments_, body_, list, listed});
+  }
+
+  bool fetch_giants(Any<int64_t> list) {
+    giants_ = counts_.of[kGiantBin];
+    for (int64_t at = 0; at < giants_; ++at) giant_numbers_.numbers[at] = host_.fetch(list + at);
+    for (int64_t at = 1; at < giants_; ++at)
+      for (int64_t to = at; to > 0 && giant_numbers_.numbers[to - 1] > giant_numbers_.numbers[to]; --to)
+        swap_buffers(giant_numbers_.numbers[to - 1], giant_numbers_.numbers[to]);
+    return !host_.failed();
+  }
+
+  Host &host_;
+  uint32_t memory_;
+  const Segments &segments_;
+  const SegmentFacts &facts_;
+  const Body &body_;
+  BinLimits limits_;
+  Any<BinCounts> counts_place_ = {};
+  BinCounts counts_ = {};
+  int64_t giants_ = 0;
+  Giants giant_numbers_ = {};
+};
+
+// The bounds of a segment, on the host.
+template <class L, class H>
+inline void fetch_bounds(Host &host, const VectorSegments<L, H> &segments, int64_t i, int64_t *low, int64_t *past) {
+  *low = static_cast<int64_t>(host.fetch(segments.lows + i));
+  *past = static_cast<int64_t>(host.fetch(segments.highs + i));
+}
+inline void fetch_bounds(Host &, const RegularSegments &segments, int64_t i, int64_t *low, int64_t *past) {
+  *low = i * segments.size;
+  *past = *low + segments.size;
+}
+
+// Runs body.run<Group>(worker, i, low, past, length) for every segment that one group should take, many at once, then
+// giant(i, low, past), which uses the whole device, for each of the few others. Empty ones go to threads.
+template <class Segments, class Body, class Giant>
+inline bool for_segments(Host &host, uint32_t memory, const Segments &segments, const SegmentFacts &facts, const Body &body, const Giant &giant) {
+  if (segments.count <= 0) return !host.failed();
+  SegmentLaunches<Segments, Body> launches(host, memory, segments, facts, body);
+  if (!launches.run(segments)) return false;
+  for (int64_t at = 0; at < launches.giants(); ++at) {
+    int64_t low, past;
+    fetch_bounds(host, segments, launches.giant(at), &low, &past);
+    if (host.failed() || !giant(launches.giant(at), low, past)) return false;
+  }
+  return true;
+}
+
+HIDP_NAMESPACE_END
