@@ -103,13 +103,18 @@ class Host {
     return failed() ? stand_in<Value>() : *value;
   }
 
-  // The record of faults, for the next launch; made when `can_fault` is first true.
-  bool next_launch(bool can_fault, Launch &launch) {
+  // The record of faults, for the next launch; made when `can_fault` is first true. One that joins counts as part of the one
+  // before it: of the faults of both that of the lowest item is the first.
+  bool next_launch(bool can_fault, bool joins, Launch &launch) {
     if (failed()) return false;
     if (can_fault && !recording_ && !make_record()) return false;
+    if (!joins) {
+      ++launches_;
+      looks_ = unseen_;
+    }
     launch.record = record_;
-    launch.number = launches_++;
-    launch.looks = unseen_;
+    launch.number = launches_;
+    launch.looks = looks_;
     unseen_ = unseen_ || can_fault;
     return true;
   }
@@ -189,6 +194,8 @@ class Host {
   int error_ = 0;
   // Whether there is a record, and whether a launch that can fault has not been looked at since.
   bool recording_ = false, unseen_ = false;
+  // Whether the last launch, and what joins it, looks at faults of those before it.
+  bool looks_ = false;
   uint32_t launches_ = 0;
   Any<FaultRecord> record_ = {};
   void *staging_ = nullptr;

@@ -20,6 +20,7 @@ struct Over {
   // No more groups than this run at a time; none: any number.
   int64_t limit = 0;
   bool faults = false;
+  bool with_last = false;
 
   Over most(int64_t groups) const {
     Over result = *this;
@@ -29,6 +30,12 @@ struct Over {
   Over can_fault() const {
     Over result = *this;
     result.faults = true;
+    return result;
+  }
+  // Counts as part of the launch before: see Host::next_launch.
+  Over joins() const {
+    Over result = *this;
+    result.with_last = true;
     return result;
   }
 };
@@ -132,7 +139,7 @@ inline bool launch(Host &host, const Over &over, Args... args) {
     if (extent <= 0) return !host.failed();
   }
   Launch launch = {};
-  if (!host.next_launch(over.faults, launch)) return false;
+  if (!host.next_launch(over.faults, over.with_last, launch)) return false;
   constexpr int64_t kGroups = Threads / kLanes<Group, Threads>;
   lay_out(over, over.limit == 0 ? kGroups : at_most(kGroups, over.limit), launch);
   const int resident = resident_blocks<Kernel>(host, Threads);

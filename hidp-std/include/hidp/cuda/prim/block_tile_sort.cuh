@@ -45,7 +45,7 @@ HIDP_DEVICE void sort_by_digit(W &worker, Words words, Order order, Counters cou
   Word word[Size::rows];
   uint16_t number[Size::rows];
   int place[Size::rows];
-#pragma unroll
+  HIDP_UNROLL
   for (int j = 0; j < Size::rows; ++j) {
     const int at = (warp * Size::rows + j) * 32 + own;
     word[j] = load(words + at);
@@ -68,7 +68,7 @@ HIDP_DEVICE void sort_by_digit(W &worker, Words words, Order order, Counters cou
   const int start = sum_before(worker, counts ? static_cast<int>(load(counters + (counts ? thread : 0))) : 0);
   if (counts) store(counters + thread, start);
   sync<Block>(worker);
-#pragma unroll
+  HIDP_UNROLL
   for (int j = 0; j < Size::rows; ++j) {
     const int digit = static_cast<int>(word[j] >> shift) & (kTileDigits - 1);
     const int to = load(counters + (digit * Size::warps + warp)) + place[j];
@@ -105,13 +105,13 @@ HIDP_DEVICE void block_tile_sort(W &worker, const From &from, const To &to, int6
     for (int shift = 0; shift < 8 * static_cast<int>(sizeof(Word)); shift += kTileDigitBits)
       if ((differs >> shift & (kTileDigits - 1)) != 0) sort_by_digit<W, Word>(worker, words, order, counters, shift);
     typename From::Element element[Size::rows];
-#pragma unroll
+    HIDP_UNROLL
     for (int j = 0; j < Size::rows; ++j) {
       const int at = j * Size::threads + thread;
       element[j] = from.element(base + (at < length ? static_cast<int>(load(order + at)) : 0));
     }
     sync<Block>(worker);
-#pragma unroll
+    HIDP_UNROLL
     for (int j = 0; j < Size::rows; ++j) {
       const int at = j * Size::threads + thread;
       if (at < length) to.put(base + at, element[j]);
@@ -124,13 +124,17 @@ struct SortedTiles {
   W &worker;
   int64_t n;
   RadixWord<typename Places::Key> flip;
-  HIDP_DEVICE void operator()(const Places &from, const Places &to) const { block_tile_sort(worker, from, to, n, flip); }
+  template <class From>
+  HIDP_DEVICE void operator()(const From &from, const Places &to) const {
+    block_tile_sort(worker, from, to, n, flip);
+  }
 };
 
-template <class W, class Places>
-HIDP_DEVICE void block_sort_places(W &worker, const Places &data, const Places &scratch, int64_t n, bool descending) {
+// Sorts `in`, which may be `data`, into `data`.
+template <class W, class From, class Places>
+HIDP_DEVICE void block_sort_places(W &worker, const From &in, const Places &data, const Places &scratch, int64_t n, bool descending) {
   const auto flip = flip_of<typename Places::Key>(descending);
-  merge_sort<Block>(worker, data, scratch, n, int64_t{SortTile<W>::size}, flip, SortedTiles<W, Places>{worker, n, flip});
+  merge_sort<Block>(worker, in, data, scratch, n, int64_t{SortTile<W>::size}, flip, SortedTiles<W, Places>{worker, n, flip});
 }
 
 HIDP_NAMESPACE_END

@@ -30,10 +30,10 @@ struct CountBins {
     const int64_t begin = part * each, end = begin + each < segments.count ? begin + each : segments.count;
     for (int64_t i = begin + lane<Block>(worker); i < end; i += kWidth<Block, W>) {
       const int bin = limits.bin(segments.length(i));
-#pragma unroll
+      HIDP_UNROLL
       for (int at = 0; at < kBins; ++at) own[at] += at == bin;
     }
-#pragma unroll
+    HIDP_UNROLL
     for (int at = 0; at < kBins; ++at) {
       const int64_t sum = reduce_over<Warp, Thread, Add<int64_t>>(worker, own[at]);
       if (is_first<Warp>(worker) && sum != 0) atomic_add(HIDP_FIELD(counts, .of[at]), sum);
@@ -104,6 +104,12 @@ class SegmentLaunches {
     if (!for_items<Block>(host_, parts, false, CountBins<Segments>{segments_, limits_, kSegmentsAtOnce, counts_place_})) return false;
     counts_ = host_.fetch(counts_place_);
     if (host_.failed()) return false;
+    // Only where segments overlap so much that the sum of their lengths did not fit.
+    if (counts_.of[kGiantBin] > kFairShares) {
+      limits_.block = INT64_MAX;
+      counts_.of[kBlockBin] += counts_.of[kGiantBin];
+      counts_.of[kGiantBin] = 0;
+    }
     for (int bin = 0; bin < kBins; ++bin)
       if (counts_.of[bin] == segments_.count) return run_alone(bin);
     return run_listed(parts);

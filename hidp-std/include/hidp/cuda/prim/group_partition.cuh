@@ -20,6 +20,7 @@ struct MoveKeys {
   Src in;
   Dst out;
   HIDP_DEVICE void operator()(int64_t to, int64_t, const ElementOf<Src> &key) const { Access::write(out + to, key); }
+  HIDP_INLINE MoveKeys at(int64_t offset) const { return MoveKeys{in + offset, out + offset}; }
 };
 template <class Access, class Src, class Dst, class ValSrc, class ValDst>
 struct MovePairs {
@@ -31,6 +32,7 @@ struct MovePairs {
     Access::write(out + to, key);
     Access::write(out_val + to, Access::read(in_val + from));
   }
+  HIDP_INLINE MovePairs at(int64_t offset) const { return MovePairs{in + offset, out + offset, in_val + offset, out_val + offset}; }
 };
 
 // The sum of the counts of the warps before this one, and of all.
@@ -76,12 +78,12 @@ HIDP_DEVICE void group_split(W &worker, const F &holds, const Move &move, const 
     Key key[Place::rows];
     uint32_t held[Place::rows];
     int mine = 0, all;
-#pragma unroll
+    HIDP_UNROLL
     for (int j = 0; j < Place::rows; ++j) {
       const int64_t i = first + j * Place::row + own;
       key[j] = i < n ? Access::read(move.in + i) : Key{};
     }
-#pragma unroll
+    HIDP_UNROLL
     for (int j = 0; j < Place::rows; ++j) {
       held[j] = lanes_where<Row>(worker, first + j * Place::row + own < n && holds(key[j], pivot));
       mine += count_bits(held[j]);
@@ -89,7 +91,7 @@ HIDP_DEVICE void group_split(W &worker, const F &holds, const Move &move, const 
     int before = 0;
     if constexpr (Place::warps > 1) before = counts_before(worker, mine, &all);
     else all = mine;
-#pragma unroll
+    HIDP_UNROLL
     for (int j = 0; j < Place::rows; ++j) {
       const int64_t i = first + j * Place::row + own;
       const int fronts = before + count_bits(held[j] & bits_below(own));

@@ -49,14 +49,14 @@ HIDP_DEVICE void scan_tiles(W &worker, const Op &op, Src in, Dst out, int64_t n,
   for (int64_t base = 0; base < n; base += Place::size) {
     const int64_t first = base + Place::warp(worker) * Place::part;
     T value[Place::rows];
-#pragma unroll
+    HIDP_UNROLL
     for (int j = 0; j < Place::rows; ++j) {
       const int64_t i = first + j * Place::row + lane;
       value[j] = i < n ? cast<T>(Access::read(in + i)) : T{};
     }
     T fold[Place::rows];
     Carry<T> own{T{}, false};
-#pragma unroll
+    HIDP_UNROLL
     for (int j = 0; j < Place::rows; ++j) {
       const int valid = Place::valid(first + j * Place::row, n);
       arrive<Group, Op>(worker, first + j * Place::row + lane);
@@ -66,7 +66,7 @@ HIDP_DEVICE void scan_tiles(W &worker, const Op &op, Src in, Dst out, int64_t n,
     }
     Carry<T> before = carry;
     if constexpr (Place::warps > 1) before = carry_over_warps<T>(worker, op, carry, own.value, Place::used_warps(n - base));
-#pragma unroll
+    HIDP_UNROLL
     for (int j = 0; j < Place::rows; ++j) {
       const int valid = Place::valid(first + j * Place::row, n);
       if (valid == 0) break;

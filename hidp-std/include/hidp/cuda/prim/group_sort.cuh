@@ -62,28 +62,28 @@ HIDP_DEVICE RadixWord<Key> flip_of(bool descending) {
 }
 
 // Sorts runs of the group's rows, each on its own, from `from` to `to`, which may be equal.
-template <class Group, int Rows, class W, class Places>
-HIDP_DEVICE void sort_runs(W &worker, const Places &from, const Places &to, int64_t n, RadixWord<typename Places::Key> flip) {
-  using Word = RadixWord<typename Places::Key>;
+template <class Group, int Rows, class W, class From, class To>
+HIDP_DEVICE void sort_runs(W &worker, const From &from, const To &to, int64_t n, RadixWord<typename From::Key> flip) {
+  using Word = RadixWord<typename From::Key>;
   constexpr int width = kWidth<Group, W>;
   const int own = static_cast<int>(lane<Group>(worker));
   for (int64_t base = 0; base < n; base += width * Rows) {
     const int length = n - base < width * Rows ? static_cast<int>(n - base) : width * Rows;
-    typename Places::Element element[Rows];
+    typename From::Element element[Rows];
     Word word[Rows];
     int rank[Rows];
-#pragma unroll
+    HIDP_UNROLL
     for (int j = 0; j < Rows; ++j) {
       element[j] = from.element(base + (j * width + own < length ? j * width + own : 0));
       word[j] = radix_word(element[j].key, flip);
       rank[j] = 0;
     }
-#pragma unroll
+    HIDP_UNROLL
     for (int other_row = 0; other_row < Rows; ++other_row) {
       for (int other_lane = 0; other_lane < width; ++other_lane) {
         const Word other = shuffle_from<Group>(worker, word[other_row], static_cast<uint32_t>(other_lane));
         const int place = other_row * width + other_lane;
-#pragma unroll
+        HIDP_UNROLL
         for (int j = 0; j < Rows; ++j) {
           const bool before = other < word[j] || (other == word[j] && place < j * width + own);
           rank[j] += before && place < length;
@@ -92,7 +92,7 @@ HIDP_DEVICE void sort_runs(W &worker, const Places &from, const Places &to, int6
     }
     // Everything has been read before anything is written.
     sync<Group>(worker);
-#pragma unroll
+    HIDP_UNROLL
     for (int j = 0; j < Rows; ++j)
       if (j * width + own < length) to.put(base + rank[j], element[j]);
   }
@@ -149,13 +149,13 @@ HIDP_DEVICE void merge_pass(W &worker, const Places &from, const Places &to, int
   sync<Group>(worker);
 }
 
-// Runs that are sorted at once grow until one is left. `runs(from, to)` sorts each of them.
-template <class Group, class W, class Places, class Runs>
-HIDP_DEVICE void merge_sort(W &worker, const Places &data, const Places &scratch, int64_t n, int64_t run, RadixWord<typename Places::Key> flip,
-                            const Runs &runs) {
+// Sorts `in`, which may be `data`, into `data`. Runs that are sorted at once grow until one is left; runs(from, to) sorts each.
+template <class Group, class W, class From, class Places, class Runs>
+HIDP_DEVICE void merge_sort(W &worker, const From &in, const Places &data, const Places &scratch, int64_t n, int64_t run,
+                            RadixWord<typename Places::Key> flip, const Runs &runs) {
   bool into_scratch = false;
   for (int64_t width = run; width < n; width = width <= n - width ? 2 * width : n) into_scratch = !into_scratch;
-  runs(data, into_scratch ? scratch : data);
+  runs(in, into_scratch ? scratch : data);
   sync<Group>(worker);
   for (int64_t width = run; width < n; width = width <= n - width ? 2 * width : n) {
     if (into_scratch) merge_pass<Group>(worker, scratch, data, n, width, flip);
@@ -173,17 +173,18 @@ struct RankedRuns {
   W &worker;
   int64_t n;
   RadixWord<typename Places::Key> flip;
-  HIDP_DEVICE void operator()(const Places &from, const Places &to) const {
+  template <class From>
+  HIDP_DEVICE void operator()(const From &from, const Places &to) const {
     sort_runs<Group, kRunRows<Group, W, Places>>(worker, from, to, n, flip);
   }
 };
 
 // Groups up to a warp.
-template <class Group, class W, class Places>
-HIDP_DEVICE void group_sort(W &worker, const Places &data, const Places &scratch, int64_t n, bool descending) {
+template <class Group, class W, class From, class Places>
+HIDP_DEVICE void group_sort(W &worker, const From &in, const Places &data, const Places &scratch, int64_t n, bool descending) {
   constexpr int64_t run = kWidth<Group, W> * kRunRows<Group, W, Places>;
   const auto flip = flip_of<typename Places::Key>(descending);
-  merge_sort<Group>(worker, data, scratch, n, run, flip, RankedRuns<Group, W, Places>{worker, n, flip});
+  merge_sort<Group>(worker, in, data, scratch, n, run, flip, RankedRuns<Group, W, Places>{worker, n, flip});
 }
 
 HIDP_NAMESPACE_END

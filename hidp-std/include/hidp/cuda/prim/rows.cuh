@@ -13,6 +13,13 @@
 
 #include <hidp/cuda/core.cuh>
 
+// Before a loop over what is to stay in registers.
+#if defined(__CUDACC__)
+#define HIDP_UNROLL _Pragma("unroll")
+#else
+#define HIDP_UNROLL
+#endif
+
 HIDP_NAMESPACE_BEGIN
 
 // Elements that only this group touches while it works.

@@ -16,13 +16,15 @@ HIDP_NAMESPACE_BEGIN
 template <class K, class W>
 HIDP_DEVICE void subwarp_sort(W &worker, K data, K scratch, int64_t n, bool descending) {
   using Places = SortPlaces<K, NoValue>;
-  group_sort<Subwarp>(worker, Places{data}, Places{scratch}, n, descending);
+  const Places own{data}, other{scratch};
+  group_sort<Subwarp>(worker, own, own, other, n, descending);
 }
 
 template <class K, class V, class W>
 HIDP_DEVICE void subwarp_sort(W &worker, K data, K scratch, V values, V scratch_values, int64_t n, bool descending) {
   using Places = SortPlaces<K, V>;
-  group_sort<Subwarp>(worker, Places{data, values}, Places{scratch, scratch_values}, n, descending);
+  const Places own{data, values}, other{scratch, scratch_values};
+  group_sort<Subwarp>(worker, own, own, other, n, descending);
 }
 
 HIDP_NAMESPACE_END
