@@ -4,7 +4,7 @@
 #include <stdint.h>
 
 #include <hidp/cuda/prim/items.cuh>
-#include <hidp/cuda/prim/kernel_sort.cuh>
+#include <hidp/cuda/prim/merge_sort_on_device.cuh>
 #include <hidp/cuda/prim/rows.cuh>
 
 HIDP_NAMESPACE_BEGIN
@@ -141,7 +141,7 @@ inline bool look_for_overlap(Host &host, const SegmentSites &sites, const Segmen
   const Any<int64_t> first = host.alloc<int64_t>(1, true, sites.memory);
   if (host.failed()) return false;
   if (!for_items<Thread>(host, segments.count, false, ListLows<Segments>{segments, lows, numbers})) return false;
-  if (!kernel_sort(host, sites.memory, lows, lows, numbers, numbers, segments.count, false)) return false;
+  if (!merge_sort_on_device(host, sites.memory, lows, lows, numbers, numbers, segments.count, false)) return false;
   if (!for_items<Thread>(host, filled - 1, false, FindOverlap<Segments>{segments, lows, numbers, filled, first})) return false;
   const int64_t to_end = host.fetch(first);
   if (!host.failed() && to_end != 0) {

@@ -88,13 +88,13 @@ inline bool partition_on_device(Host &host, uint32_t memory, const Move &move, c
 
 template <class F, class Src, class Dst, class P>
 inline bool kernel_partition(Host &host, uint32_t memory, Src in, Dst out, P pivot, int64_t n, int64_t *count) {
-  return n <= 0 || partition_on_device<F>(host, memory, MoveKeys<Own, Src, Dst>{in, out}, pivot, n, count);
+  return n <= 0 ? !host.failed() : partition_on_device<F>(host, memory, MoveKeys<Own, Src, Dst>{in, out}, pivot, n, count);
 }
 
 template <class F, class Src, class Dst, class ValSrc, class ValDst, class P>
 inline bool kernel_partition(Host &host, uint32_t memory, Src in, Dst out, ValSrc in_val, ValDst out_val, P pivot, int64_t n, int64_t *count) {
   const MovePairs<Own, Src, Dst, ValSrc, ValDst> move{in, out, in_val, out_val};
-  return n <= 0 || partition_on_device<F>(host, memory, move, pivot, n, count);
+  return n <= 0 ? !host.failed() : partition_on_device<F>(host, memory, move, pivot, n, count);
 }
 
 HIDP_NAMESPACE_END

@@ -21,12 +21,22 @@ HIDP_NAMESPACE_BEGIN
 
 template <class Src, class Dst>
 inline bool kernel_sort(Host &host, uint32_t memory, Src in_key, Dst out_key, int64_t n, bool descending) {
-  return n <= 0 || sort_on_device(host, memory, in_key, out_key, n, descending);
+  if (n <= 0) return !host.failed();
+#if defined(__CUDACC__)
+  return radix_sort_by_cub(host, memory, in_key, out_key, n, descending);
+#else
+  return merge_sort_on_device(host, memory, in_key, out_key, n, descending);
+#endif
 }
 
 template <class Src, class Dst, class ValSrc, class ValDst>
 inline bool kernel_sort(Host &host, uint32_t memory, Src in_key, Dst out_key, ValSrc in_val, ValDst out_val, int64_t n, bool descending) {
-  return n <= 0 || sort_on_device(host, memory, in_key, out_key, in_val, out_val, n, descending);
+  if (n <= 0) return !host.failed();
+#if defined(__CUDACC__)
+  return radix_sort_by_cub(host, memory, in_key, out_key, in_val, out_val, n, descending);
+#else
+  return merge_sort_on_device(host, memory, in_key, out_key, in_val, out_val, n, descending);
+#endif
 }
 
 HIDP_NAMESPACE_END

@@ -1,5 +1,6 @@
-// The whole device sorts one segment by merging, for the executor, which cannot run CUB: blocks sort tiles by radix, then every
-// thread of the grid writes parts of the merges of neighbouring runs (see group_sort.cuh), pass after pass.
+// The whole device sorts one segment by merging: blocks sort tiles by radix, then every thread of the grid writes parts of the
+// merges of neighbouring runs (see group_sort.cuh), pass after pass. For the executor, which cannot run CUB, and where a program
+// should not have to wait for CUB to compile.
 #pragma once
 
 #include <stdint.h>
@@ -42,12 +43,12 @@ struct MergeOnePart {
 };
 
 // `out` and `scratch` change roles with every pass.
-template <class In, class Places>
-inline bool merge_sort_on_device(Host &host, const In &in, Places out, Places scratch, int64_t n, bool descending) {
+template <class From, class Places>
+inline bool merge_on_device(Host &host, const From &in, Places out, Places scratch, int64_t n, bool descending) {
   constexpr int64_t tile = SortTile<Worker<kBlockThreads>>::size;
   bool into_scratch = false;
   for (int64_t width = tile; width < n; width = width <= n - width ? 2 * width : n) into_scratch = !into_scratch;
-  const SortOneTile<In, Places> sort{in, into_scratch ? scratch : out, n, tile, descending};
+  const SortOneTile<From, Places> sort{in, into_scratch ? scratch : out, n, tile, descending};
   bool done = for_items<Block>(host, ceil_div(n, tile), false, sort);
   for (int64_t width = tile; done && width < n; width = width <= n - width ? 2 * width : n) {
     const MergeOnePart<Places> merge{into_scratch ? scratch : out, into_scratch ? out : scratch, n, width, descending};
@@ -58,19 +59,19 @@ inline bool merge_sort_on_device(Host &host, const In &in, Places out, Places sc
 }
 
 template <class Src, class Dst>
-inline bool sort_on_device(Host &host, uint32_t memory, Src in, Dst out, int64_t n, bool descending) {
+inline bool merge_sort_on_device(Host &host, uint32_t memory, Src in, Dst out, int64_t n, bool descending) {
   using K = ElementOf<Dst>;
   const Any<K> scratch = host.alloc<K>(n, false, memory);
   if (host.failed()) return false;
   const SortPlaces<Src, NoValue> from{in};
   const SortPlaces<Any<K>, NoValue> to{out}, other{scratch};
-  const bool done = merge_sort_on_device(host, from, to, other, n, descending);
+  const bool done = merge_on_device(host, from, to, other, n, descending);
   host.free(scratch);
   return done;
 }
 
 template <class Src, class Dst, class ValSrc, class ValDst>
-inline bool sort_on_device(Host &host, uint32_t memory, Src in_key, Dst out_key, ValSrc in_val, ValDst out_val, int64_t n, bool descending) {
+inline bool merge_sort_on_device(Host &host, uint32_t memory, Src in_key, Dst out_key, ValSrc in_val, ValDst out_val, int64_t n, bool descending) {
   using K = ElementOf<Dst>;
   using V = ElementOf<ValDst>;
   const Any<K> scratch = host.alloc<K>(n, false, memory);
@@ -78,7 +79,7 @@ inline bool sort_on_device(Host &host, uint32_t memory, Src in_key, Dst out_key,
   if (host.failed()) return false;
   const SortPlaces<Src, ValSrc> from{in_key, in_val};
   const SortPlaces<Any<K>, Any<V>> to{out_key, out_val}, other{scratch, scratch_val};
-  const bool done = merge_sort_on_device(host, from, to, other, n, descending);
+  const bool done = merge_on_device(host, from, to, other, n, descending);
   host.free(scratch_val);
   host.free(scratch);
   return done;
