@@ -1,6 +1,8 @@
 // Scans at every level: see check.hpp.
 #include "check.hpp"
 
+#include <cmath>
+
 #include <hidp/cuda/prim/block_scan.cuh>
 #include <hidp/cuda/prim/kernel_scan.cuh>
 #include <hidp/cuda/prim/kernel_segmented_scan.cuh>
@@ -12,14 +14,14 @@
 namespace {
 
 template <class T, class Op, class In>
-void scan_plainly(const std::vector<In> &in, std::vector<T> &out, int64_t low, int64_t high, T init, bool has_init, bool exclusive) {
+void scan_plainly(const std::vector<In> &in, std::vector<T> &out, int64_t low, int64_t high, T init, bool exclusive) {
   Trap trap;
   const Op op(trap);
   T sum = init;
   for (int64_t i = low; i < high; ++i) {
     const auto at = static_cast<size_t>(i);
     const T value = static_cast<T>(in[at]);
-    const T next = has_init || i > low ? op(sum, value) : value;
+    const T next = i > low ? op(sum, value) : value;
     out[at] = exclusive ? sum : next;
     sum = next;
   }
@@ -54,7 +56,7 @@ template <class T, class Op, class Group, template <class, class> class Body, in
 void groups(Machine &machine, const Segments &segments, const Case<T> &test, bool in_place) {
   std::vector<T> wanted = in_place ? test.values : std::vector<T>(test.values.size());
   for (size_t i = 0; i < segments.count(); ++i)
-    scan_plainly<T, Op>(test.values, wanted, segments.low[i], segments.high[i], test.init, test.has_init, test.exclusive);
+    scan_plainly<T, Op>(test.values, wanted, segments.low[i], segments.high[i], test.init, test.exclusive);
   Array<T> in(machine, test.values), out(machine, test.values.size());
   Array<int64_t> lows(machine, segments.low), highs(machine, segments.high);
   machine.run([&](Host &host) {
@@ -77,7 +79,7 @@ template <class T, class Op>
 void segmented(Machine &machine, const Segments &segments, const Case<T> &test) {
   std::vector<T> wanted(test.values.size());
   for (size_t i = 0; i < segments.count(); ++i)
-    scan_plainly<T, Op>(test.values, wanted, segments.low[i], segments.high[i], test.init, test.has_init, test.exclusive);
+    scan_plainly<T, Op>(test.values, wanted, segments.low[i], segments.high[i], test.init, test.exclusive);
   Array<T> in(machine, test.values), out(machine, test.values.size());
   Array<int64_t> lows(machine, segments.low), highs(machine, segments.high);
   machine.run([&](Host &host) {
@@ -91,7 +93,7 @@ template <class T, class Op>
 void whole(Machine &machine, const Case<T> &test, bool in_place) {
   const int64_t n = static_cast<int64_t>(test.values.size());
   std::vector<T> wanted(test.values.size());
-  scan_plainly<T, Op>(test.values, wanted, 0, n, test.init, test.has_init, test.exclusive);
+  scan_plainly<T, Op>(test.values, wanted, 0, n, test.init, test.exclusive);
   Array<T> in(machine, test.values), out(machine, test.values.size());
   machine.run([&](Host &host) {
     const bool done =
@@ -131,7 +133,8 @@ int main(int argc, char **argv) {
   Machine machine(seed);
   Random random(seed + 1);
   of_type<uint32_t, hidp::Mul<uint32_t>>(machine, "uint products", [&](int64_t) { return static_cast<uint32_t>(random.next() | 1); }, 3u, true);
-  of_type<int64_t, hidp::Add<int64_t>>(machine, "long sums", [&](int64_t) { return static_cast<int64_t>(random.next()); }, int64_t{0}, true);
+  of_type<float, hidp::Min<float>>(machine, "minima with NaN", [&](int64_t i) { return i % 3 > 0 ? NAN : static_cast<float>(random.below(1000)); }, INFINITY, true);
+  of_type<int64_t, hidp::Add<int64_t>>(machine, "long sums", [&](int64_t) { return static_cast<int64_t>(random.next()); }, int64_t{5}, true);
   of_type<uint8_t, hidp::Max<uint8_t>>(machine, "bytes' maxima", [&](int64_t) { return static_cast<uint8_t>(random.next()); }, uint8_t{0}, false);
   of_type<Affine, Compose>(machine, "affine maps", [&](int64_t) { return Affine{static_cast<uint32_t>(random.next() | 1), static_cast<uint32_t>(random.next())}; },
                            Affine{1, 0}, true);

@@ -12,8 +12,8 @@
 HIDP_NAMESPACE_BEGIN
 
 template <class T, class Op, class W, class Src, class Dst>
-HIDP_DEVICE void block_scan(W &worker, Src in, Dst out, int64_t n, T neutral, bool has_neutral, bool exclusive) {
-  group_scan<Block, SharedInOut, T, Op>(worker, in, out, n, neutral, has_neutral, exclusive);
+HIDP_DEVICE void block_scan(W &worker, Src in, Dst out, int64_t n, T neutral, bool, bool exclusive) {
+  group_scan<Block, SharedInOut, T, Op>(worker, in, out, n, neutral, false, exclusive);
 }
 
 HIDP_NAMESPACE_END

@@ -30,8 +30,8 @@ template <class Group, class Access, class T, class Op, class W, class Src>
 HIDP_DEVICE T fold_by_lanes(W &worker, const Op &op, Src in, int64_t n) {
   using Place = Tile<Group, W, sizeof(T)>;
   const int64_t own = lane<Group>(worker);
-  T sum = Op::neutral();
-  int64_t base = 0;
+  T sum = own < n ? cast<T>(Access::read(in + own)) : T{};
+  int64_t base = Place::lanes;
   for (; n - base >= Place::size; base += Place::size) {
     T value[Place::rows];
     HIDP_UNROLL
@@ -40,8 +40,11 @@ HIDP_DEVICE T fold_by_lanes(W &worker, const Op &op, Src in, int64_t n) {
     for (int j = 0; j < Place::rows; ++j) sum = op(sum, value[j]);
   }
   for (int64_t i = base + own; i < n; i += Place::lanes) sum = op(sum, cast<T>(Access::read(in + i)));
-  sum = fold_of_row<typename Place::Row, T>(worker, op, sum, Place::row);
-  if constexpr (Place::warps > 1) sum = fold_of_warps<T>(worker, op, sum, Place::warps);
+  sum = fold_of_row<typename Place::Row, T>(worker, op, sum, Place::valid(Place::warp(worker) * Place::row, n));
+  if constexpr (Place::warps > 1) {
+    const int64_t used = n < Place::lanes ? (n + Place::row - 1) / Place::row : Place::warps;
+    sum = fold_of_warps<T>(worker, op, sum, static_cast<int>(used));
+  }
   return sum;
 }
 

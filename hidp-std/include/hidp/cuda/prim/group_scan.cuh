@@ -82,10 +82,12 @@ HIDP_DEVICE void scan_tiles(W &worker, const Op &op, Src in, Dst out, int64_t n,
   }
 }
 
+// `first` is what an exclusive scan starts with. It is folded with what follows only where `has_first` says that something
+// stands before the segment: neutral elements are folded with nothing.
 template <class Group, class Access, class T, class Op, class W, class Src, class Dst>
-HIDP_DEVICE void group_scan(W &worker, Src in, Dst out, int64_t n, T neutral, bool has_neutral, bool exclusive) {
+HIDP_DEVICE void group_scan(W &worker, Src in, Dst out, int64_t n, T first, bool has_first, bool exclusive) {
   const Op op(worker.trap);
-  Carry<T> carry{neutral, has_neutral};
+  Carry<T> carry{first, has_first};
   scan_tiles<Group, Access, T>(worker, op, in, out, n, carry, exclusive);
   settled<Group, Op>(worker);
   sync<Group>(worker);

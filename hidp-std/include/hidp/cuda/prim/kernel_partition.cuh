@@ -40,7 +40,7 @@ struct SumCounts {
   int64_t n;
   template <class W>
   HIDP_DEVICE void operator()(W &worker) const {
-    group_scan<Block, Own, int64_t, Add<int64_t>>(worker, counts, counts, n, int64_t{0}, true, false);
+    group_scan<Block, Own, int64_t, Add<int64_t>>(worker, counts, counts, n, int64_t{0}, false, false);
   }
 };
 
@@ -76,7 +76,7 @@ template <class F, class Move, class P>
 inline bool partition_on_device(Host &host, uint32_t memory, const Move &move, const P &pivot, int64_t n, int64_t *count) {
   using Src = decltype(Move::in);
   const Parts parts = Parts::of(n, kPartitionGrain, kPartitionParts);
-  const Any<int64_t> counts = host.alloc<int64_t>(parts.count, false, memory);
+  const Any<int64_t> counts = host.alloc<int64_t>(parts.count, true, memory);
   if (host.failed()) return false;
   if (!for_items<Block>(host, parts.count, true, CountPart<F, Src, P>{move.in, pivot, counts, parts})) return false;
   if (!run_once<Block>(host, false, SumCounts{counts, parts.count})) return false;

@@ -47,7 +47,7 @@ inline bool fold_on_device(Host &host, uint32_t memory, Src in, int64_t n, Any<T
 template <class T, class Op, class Src>
 inline bool kernel_reduce(Host &host, uint32_t memory, Src in, int64_t n, T *result) {
   if (n <= 0) return !host.failed();
-  const Any<T> fold = host.alloc<T>(1, false, memory);
+  const Any<T> fold = host.alloc<T>(1, true, memory);
   if (host.failed() || !fold_on_device<T, Op>(host, memory, in, n, fold)) return false;
   *result = host.fetch(fold);
   host.free(fold);

@@ -31,12 +31,11 @@ struct PlainOp {
 };
 
 template <class T, class Op, class Src, class Dst>
-inline bool scan_by_cub(Host &host, uint32_t memory, Src in, Dst out, int64_t n, T init, bool has_init, bool exclusive) {
+inline bool scan_by_cub(Host &host, uint32_t memory, Src in, Dst out, int64_t n, T neutral, bool exclusive) {
   const cudaStream_t stream = static_cast<cudaStream_t>(host.device.stream);
   const PlainOp<T, Op> op;
   const auto scan = [&](void *scratch, size_t &bytes) {
-    if (exclusive) return cub::DeviceScan::ExclusiveScan(scratch, bytes, in, out, op, init, n, stream);
-    if (has_init) return cub::DeviceScan::InclusiveScanInit(scratch, bytes, in, out, op, init, n, stream);
+    if (exclusive) return cub::DeviceScan::ExclusiveScan(scratch, bytes, in, out, op, neutral, n, stream);
     return cub::DeviceScan::InclusiveScan(scratch, bytes, in, out, op, n, stream);
   };
   size_t bytes = 0;
@@ -53,15 +52,15 @@ template <class T, class Op, class Src>
 inline constexpr bool kAnyGrouping = IsBuiltin<Op>::value && std::is_integral_v<T> && std::is_same_v<ElementOf<Src>, T>;
 
 template <class T, class Op, class Src, class Dst>
-inline bool kernel_scan(Host &host, uint32_t memory, Src in, Dst out, int64_t n, T neutral, bool has_neutral, bool exclusive) {
+inline bool kernel_scan(Host &host, uint32_t memory, Src in, Dst out, int64_t n, T neutral, bool, bool exclusive) {
   if (n <= 0) return !host.failed();
   if (host.failed()) return false;
 #if defined(__CUDACC__)
   if constexpr (kAnyGrouping<T, Op, Src>) {
-    if (n > kFoldGrain) return scan_by_cub<T, Op>(host, memory, in, out, n, neutral, has_neutral, exclusive);
+    if (n > kFoldGrain) return scan_by_cub<T, Op>(host, memory, in, out, n, neutral, exclusive);
   }
 #endif
-  return scan_by_parts<T, Op>(host, memory, in, out, n, neutral, has_neutral, exclusive);
+  return scan_by_parts<T, Op>(host, memory, in, out, n, neutral, exclusive);
 }
 
 HIDP_NAMESPACE_END

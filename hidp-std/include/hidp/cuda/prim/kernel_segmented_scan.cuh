@@ -28,7 +28,7 @@ struct ScanSegment {
   HIDP_DEVICE void run(W &worker, int64_t, int64_t low, int64_t, int64_t length) const {
     if (length == 0) return;
     if (exclusive && !has_neutral) worker.trap.raise(empty);
-    else group_scan<Group, Own, T, Op>(worker, in + low, out + low, length, neutral, has_neutral, exclusive);
+    else group_scan<Group, Own, T, Op>(worker, in + low, out + low, length, neutral, false, exclusive);
   }
 };
 
@@ -41,7 +41,7 @@ inline bool segmented_scan(Host &host, const SegmentSites &sites, uint32_t empty
   const ScanSegment<T, Op, Src, Dst> body{in, out, empty, neutral, has_neutral, exclusive};
   return for_segments(host, sites.memory, segments, facts, body, [&](int64_t, int64_t low, int64_t past) {
     if (exclusive && !has_neutral) host.trap.raise(empty);
-    return !host.failed() && scan_by_parts<T, Op>(host, sites.memory, in + low, out + low, past - low, neutral, has_neutral, exclusive);
+    return !host.failed() && scan_by_parts<T, Op>(host, sites.memory, in + low, out + low, past - low, neutral, exclusive);
   });
 }
 

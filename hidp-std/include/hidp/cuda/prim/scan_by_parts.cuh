@@ -13,11 +13,9 @@ template <class T, class Op>
 struct ScanFolds {
   Any<T> folds;
   int64_t n;
-  T init;
-  bool has_init;
   template <class W>
   HIDP_DEVICE void operator()(W &worker) const {
-    group_scan<Block, Own, T, Op>(worker, folds, folds, n, init, has_init, false);
+    group_scan<Block, Own, T, Op>(worker, folds, folds, n, T{}, false, false);
   }
 };
 
@@ -27,25 +25,25 @@ struct ScanPart {
   Dst out;
   Any<T> prefixes;
   Parts parts;
-  T init;
-  bool has_init, exclusive;
+  T neutral;
+  bool exclusive;
   template <class W>
   HIDP_DEVICE void operator()(W &worker, int64_t part) const {
     const int64_t begin = parts.begin(part);
-    const T before = part == 0 ? init : load(prefixes + (part - 1));
-    group_scan<Block, Own, T, Op>(worker, in + begin, out + begin, parts.length(part), before, part > 0 || has_init, exclusive);
+    const T before = part == 0 ? neutral : load(prefixes + (part - 1));
+    group_scan<Block, Own, T, Op>(worker, in + begin, out + begin, parts.length(part), before, part > 0, exclusive);
   }
 };
 
 template <class T, class Op, class Src, class Dst>
-inline bool scan_by_parts(Host &host, uint32_t memory, Src in, Dst out, int64_t n, const T &init, bool has_init, bool exclusive) {
+inline bool scan_by_parts(Host &host, uint32_t memory, Src in, Dst out, int64_t n, const T &neutral, bool exclusive) {
   constexpr bool can_fault = !IsBuiltin<Op>::value;
   const Parts parts = Parts::of(n, kFoldGrain, kFoldParts);
-  ScanPart<T, Op, Src, Dst> scan{in, out, Any<T>{}, parts, init, has_init, exclusive};
+  ScanPart<T, Op, Src, Dst> scan{in, out, Any<T>{}, parts, neutral, exclusive};
   if (parts.count == 1) return for_items<Block>(host, 1, can_fault, scan);
   const Any<T> folds = host.alloc<T>(parts.count, false, memory);
   if (host.failed() || !for_items<Block>(host, parts.count, can_fault, FoldPart<T, Op, Src>{in, folds, parts})) return false;
-  if (!run_once<Block>(host, can_fault, ScanFolds<T, Op>{folds, parts.count, init, has_init})) return false;
+  if (!run_once<Block>(host, can_fault, ScanFolds<T, Op>{folds, parts.count})) return false;
   scan.prefixes = folds;
   const bool done = for_items<Block>(host, parts.count, can_fault, scan);
   host.free(folds);
