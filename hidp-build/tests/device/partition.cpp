@@ -199,7 +199,7 @@ void faults(Machine &machine) {
   });
   // In a kernel the first element counts, and no lane goes on alone.
   Array<Wide> values(machine, 3000), out_values(machine, 3000);
-  Array<int64_t> counts(machine, 1), all_low(machine, {0}), all_high(machine, {3000});
+  Array<int64_t> counts(machine, 1), all_low(machine, std::vector<int64_t>{0}), all_high(machine, std::vector<int64_t>{3000});
   machine.faults(kThirteen, {9}, [&](Host &host) {
     on_each_segment<Block, 96>(host, all_low, all_high, BlockPartition{in.place(), out.place(), values.place(), out_values.place(), counts.place(), 9, false});
   });
