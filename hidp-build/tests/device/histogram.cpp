@@ -1,5 +1,5 @@
-// Histograms: see check.hpp.
-#include "check.hpp"
+// Histograms: see check.h.
+#include "check.h"
 
 #include <cmath>
 

@@ -1,5 +1,5 @@
-// Partitions and reversals at every level: see check.hpp.
-#include "check.hpp"
+// Partitions and reversals at every level: see check.h.
+#include "check.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// Folds at every level: see check.hpp.
-#include "check.hpp"
+// Folds at every level: see check.h.
+#include "check.h"
 
 #include <cmath>
 

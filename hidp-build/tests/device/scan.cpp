@@ -1,5 +1,5 @@
-// Scans at every level: see check.hpp.
-#include "check.hpp"
+// Scans at every level: see check.h.
+#include "check.h"
 
 #include <cmath>
 

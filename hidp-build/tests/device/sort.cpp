@@ -1,5 +1,5 @@
-// Sorts at every level: see check.hpp.
-#include "check.hpp"
+// Sorts at every level: see check.h.
+#include "check.h"
 
 #include <algorithm>
 #include <cmath>

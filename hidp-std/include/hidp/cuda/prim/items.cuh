@@ -4,6 +4,7 @@
 #include <stdint.h>
 
 #include <hidp/cuda/core.cuh>
+#include <hidp/cuda/prim/unroll.cuh>
 
 HIDP_NAMESPACE_BEGIN
 
@@ -35,6 +36,31 @@ struct Once {
 template <class Group, class Body>
 inline bool run_once(Host &host, bool can_fault, const Body &body) {
   return for_items<Group>(host, 1, can_fault, Once<Body>{body});
+}
+
+// A block's tile of elements that are read with body.get(i) and written with body.put(i, value). Several reads are under way at a
+// time before anything is written.
+template <class Body>
+struct MoveTile {
+  static constexpr int kRows = 8;
+  static constexpr int64_t kElements = int64_t{kRows} * kBlockThreads;
+  Body body;
+  int64_t n;
+  template <class W>
+  HIDP_DEVICE void operator()(W &worker, int64_t tile) const {
+    const int64_t first = tile * kElements + lane<Block>(worker);
+    decltype(body.get(first)) value[kRows];
+    HIDP_UNROLL
+    for (int j = 0; j < kRows; ++j)
+      if (first + j * kBlockThreads < n) value[j] = body.get(first + j * kBlockThreads);
+    HIDP_UNROLL
+    for (int j = 0; j < kRows; ++j)
+      if (first + j * kBlockThreads < n) body.put(first + j * kBlockThreads, value[j]);
+  }
+};
+template <class Body>
+inline bool move_elements(Host &host, int64_t n, const Body &body) {
+  return for_items<Block>(host, ceil_div(n, MoveTile<Body>::kElements), false, MoveTile<Body>{body, n});
 }
 
 // [0, n) in parts of one length but the last. Their number depends on n alone, and so does whatever is folded by parts.

@@ -4,22 +4,22 @@
 #include <stdint.h>
 
 #include <hidp/cuda/prim/items.cuh>
+#include <hidp/cuda/prim/rows.cuh>
 
 HIDP_NAMESPACE_BEGIN
 
 template <class Src, class Dst>
 struct CopyElement {
+  using T = ElementOf<Src>;
   Src from;
   Dst to;
-  template <class W>
-  HIDP_DEVICE void operator()(W &, int64_t i) const {
-    store(to + i, load(from + i));
-  }
+  HIDP_DEVICE T get(int64_t i) const { return load(from + i); }
+  HIDP_DEVICE void put(int64_t i, const T &value) const { store(to + i, value); }
 };
 
 template <class Src, class Dst>
 inline bool kernel_copy(Host &host, Src from, Dst to, int64_t n) {
-  return for_items<Thread>(host, n, false, CopyElement<Src, Dst>{from, to});
+  return move_elements(host, n, CopyElement<Src, Dst>{from, to});
 }
 
 HIDP_NAMESPACE_END

@@ -102,10 +102,8 @@ template <class Keys, class Word>
 struct KeyToWord {
   Keys keys;
   Any<Word> words;
-  template <class W>
-  HIDP_DEVICE void operator()(W &, int64_t i) const {
-    store(words + i, static_cast<Word>(load(keys + i)));
-  }
+  HIDP_DEVICE Word get(int64_t i) const { return static_cast<Word>(load(keys + i)); }
+  HIDP_DEVICE void put(int64_t i, Word word) const { store(words + i, word); }
 };
 
 // Where runs of equal keys start and end.
@@ -160,7 +158,7 @@ inline bool histogram_by_sorting(Host &host, uint32_t memory, Keys keys, Values 
   const Any<int64_t> highs = host.alloc<int64_t>(bin_count, true, memory);
   const Any<T> fold = host.alloc<T>(1, false, memory);
   if (host.failed()) return false;
-  if (!for_items<Thread>(host, n, false, KeyToWord<Keys, Word>{keys, words})) return false;
+  if (!move_elements(host, n, KeyToWord<Keys, Word>{keys, words})) return false;
   if (!kernel_sort(host, memory, words, words, values, sorted, n, false)) return false;
   if (!for_items<Thread>(host, n, false, BoundsOfRuns<Word>{words, lows, highs, n})) return false;
   using Segments = VectorSegments<Any<int64_t>, Any<int64_t>>;

@@ -12,13 +12,7 @@
 #include <utility>
 
 #include <hidp/cuda/core.cuh>
-
-// Before a loop over what is to stay in registers.
-#if defined(__CUDACC__)
-#define HIDP_UNROLL _Pragma("unroll")
-#else
-#define HIDP_UNROLL
-#endif
+#include <hidp/cuda/prim/unroll.cuh>
 
 HIDP_NAMESPACE_BEGIN
 

@@ -228,10 +228,10 @@ void on_levels(Body body) {
 template <class Group, int Threads, class Body>
 HIDP_GLOBAL(Threads) each_segment(Launch launch, Any<const int64_t> lows, Any<const int64_t> highs, Body body) {
   hidp::Worker<Threads> worker(launch);
-  for (hidp::Items<Group, 1, Threads> items(worker, launch); items.more(); items.next()) {
-    const int64_t low = hidp::load(lows + items.x()), high = hidp::load(highs + items.x());
-    body(worker, items.x(), low, high > low ? high - low : 0);
-  }
+  hidp::each_item<Group, 1>(worker, launch, [&](int64_t item) {
+    const int64_t low = hidp::load(lows + item), high = hidp::load(highs + item);
+    body(worker, item, low, high > low ? high - low : 0);
+  });
 }
 template <class Group, int Threads, class Body>
 void on_each_segment(Host &host, const Array<int64_t> &lows, const Array<int64_t> &highs, const Body &body) {
