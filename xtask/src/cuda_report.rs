@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use anyhow::{Context, Result, anyhow, bail};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use hidp_build::nvcc::Checker;
 
 use crate::cuda_toolkit;
@@ -28,12 +28,19 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     let include = ["hidp-std/include", "hidp-sys/include"].map(PathBuf::from);
     let checker =
         |folder: String| Checker::find(&archs, &include, &PathBuf::from("target/hidp-cuda-report").join(folder));
+    let mut failed = 0;
     for program in programs {
         let folder = program.display().to_string().replace(|c: char| !c.is_ascii_alphanumeric(), "_");
         let checker = checker(folder).map_err(|error| anyhow!("{error}"))?.context("there is no nvcc")?;
-        let text = checker.report(std::slice::from_ref(&program)).map_err(|error| anyhow!("{error}"))?;
-        println!("{}\n{text}", program.display());
+        match checker.report(std::slice::from_ref(&program)) {
+            Ok(text) => println!("{}\n{text}", program.display()),
+            Err(error) => {
+                failed += 1;
+                eprintln!("{}\n{error}\n", program.display());
+            }
+        }
     }
+    ensure!(failed == 0, "{failed} programs are not compiled");
     Ok(())
 }
 

@@ -99,11 +99,36 @@ pub(crate) fn report(job: &Job<'_>) -> String {
     let Nvcc { version, program, archs, host, .. } = job.nvcc;
     let host = host.to_string_lossy();
     let head = format!("CUDA: nvcc {version} (`{}`, host compiler `{host}`) for {archs}\n", program.display());
-    let files = units(job).map(|unit| format!("\n{}\n{}", unit.file, table(&kernels(&said_of(&unit)))));
+    let files = units(job).map(|unit| {
+        let mut kernels = kernels(&said_of(&unit));
+        kernels.iter_mut().for_each(|kernel| kernel.name = shorter(unit.file, &kernel.name));
+        format!("\n{}\n{}", unit.file, table(&kernels))
+    });
     head + &files.collect::<String>()
+}
+
+/// The name without what is the same for all kernels of a file: the package's and the file's part of the entry's symbol.
+fn shorter(file: &str, name: &str) -> String {
+    let stem = file.trim_end_matches(".cu");
+    let part = format!("_{}{stem}_", stem.len());
+    let own = name.strip_prefix("entry_").and_then(|name| name.split_once(&part));
+    own.map_or_else(|| name.to_owned(), |(_, own)| own.to_owned())
 }
 
 /// What nvcc said when it compiled the file.
 pub(super) fn said_of(unit: &CudaUnit<'_>) -> String {
     fs::read_to_string(unit.object().path(SAID)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_are_named_as_in_their_file() {
+        assert_eq!(shorter("gemm.cu", "entry_my_app_1f2e_4gemm_GEMM::warp_map0_k0_items"), "GEMM::warp_map0_k0_items");
+        assert_eq!(shorter("a_b.cu", "entry_k_3a_b_c::k0"), "c::k0");
+        assert_eq!(shorter("gemm.cu", "cub::detail::EmptyKernel<…>"), "cub::detail::EmptyKernel<…>");
+        assert_eq!(shorter("gemm.cu", "entry_k_4heat_step::k0"), "entry_k_4heat_step::k0");
+    }
 }

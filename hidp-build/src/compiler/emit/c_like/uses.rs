@@ -111,11 +111,21 @@ impl Collector<'_> {
                 self.scalar_fn(callee);
             }
         });
-        each_stmt(&function.body, &mut |stmt| {
-            if let Stmt::Prim(prim) = stmt {
-                self.prim(prim);
-            }
+        each_stmt(&function.body, &mut |stmt| match stmt {
+            Stmt::Prim(prim) => self.prim(prim),
+            Stmt::Loop(node) => self.reductions(&node.kind),
+            _ => {}
         });
+    }
+    /// Lanes combine what they folded by functions of the run time, as primitives do.
+    fn reductions(&mut self, kind: &LoopKind) {
+        let LoopKind::Spread { reductions, .. } = kind else { return };
+        for reduction in reductions {
+            if let FoldFn::Fn(function) = reduction.op {
+                self.scalar_fn(function);
+                self.needs.functors.insert(function);
+            }
+        }
     }
     fn prim(&mut self, prim: &Prim) {
         self.needs.headers.insert(prim.header.clone());
