@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+mod device;
 mod subset;
 
+pub use device::{DeviceLevel, DeviceModel};
 pub use subset::read as read_subset;
 pub use subset::{Document, SubsetError, Table, Value};
 
@@ -204,6 +206,14 @@ fn integer(document: &Document, table: &str, key: &str) -> Result<u32, ModelErro
             u32::try_from(*value).map_err(|_| ModelError::Key(format!("{table}.{key}")))
         }
         Some(Value::Int(_) | Value::Text(_) | Value::Bool(_)) | None => Err(ModelError::Key(format!("{table}.{key}"))),
+    }
+}
+
+/// A number that may be 0.
+fn natural(table: &Table, key: &str) -> Result<u32, ModelError> {
+    match table.get(key) {
+        Some(Value::Int(value)) => u32::try_from(*value).map_err(|_| ModelError::Key(key.to_string())),
+        Some(Value::Text(_) | Value::Bool(_)) | None => Err(ModelError::Key(key.to_string())),
     }
 }
 

@@ -1,0 +1,188 @@
+//! The hardware model of graphics processors.
+
+use super::{ModelError, Table, integer, natural, subset, text_of, truth_of};
+use crate::compiler::syntax::ast::Level;
+
+/// A model of a graphics processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceModel {
+    /// Its name.
+    pub name: String,
+    /// Levels, outermost first.
+    pub levels: Vec<DeviceLevel>,
+    /// Threads of a warp.
+    pub warp: u32,
+    /// Threads of a block at most.
+    pub most_threads: u32,
+    /// Bytes of a line of memory that neighbouring lanes share.
+    pub line: u32,
+    /// Bytes that the threads of a block share.
+    pub shared: u32,
+    /// Bytes a private array of a thread may have to be kept in registers or its own memory.
+    pub small_array: u32,
+    /// Bytes of the arrays that iterations declare, of all iterations that run at a time.
+    pub scratch: u32,
+    /// Threads of a block if nobody says otherwise.
+    pub block: u32,
+    /// Iterations that a block folds before its result is written.
+    pub run: u32,
+    /// Results of blocks that one block folds in the end.
+    pub most_runs: u32,
+    /// The number of iterations of the outermost map from which on a level is chosen, the lowest level first.
+    pub thresholds: Vec<(Level, u32)>,
+}
+
+/// An execution level of a graphics processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceLevel {
+    /// Which.
+    pub level: Level,
+    /// The level below, if it shares out work to one.
+    pub children: Option<Level>,
+    /// How many groups of this level are in one of the level above; `None` where the device or the size of a block tells.
+    pub parallelism: Option<u32>,
+    /// Whether it runs scalar code.
+    pub scalar: bool,
+    /// Whether it runs one operation on many elements.
+    pub vector: bool,
+    /// How it waits for its children.
+    pub sync: String,
+    /// The memory that its children share.
+    pub memory: String,
+    /// Whether its children take neighbouring (`adjacent`) or round-robin (`strided`) parts.
+    pub tiles: String,
+}
+
+impl DeviceModel {
+    /// The model of processors that CUDA programs.
+    pub fn cuda() -> DeviceModel {
+        DeviceModel::read(include_str!("../../../targets/cuda.toml")).expect("the built-in model is well formed")
+    }
+
+    /// Reads a model.
+    pub fn read(text: &str) -> Result<DeviceModel, ModelError> {
+        let document = subset::read(text).map_err(ModelError::Syntax)?;
+        let levels: Result<Vec<_>, _> =
+            document.tables.iter().filter(|(name, _)| name == "level").map(|(_, table)| level(table)).collect();
+        let int = |table: &str, key: &str| integer(&document, table, key);
+        let threshold = |level: Level| Ok((level, int("dispatch", level.name())?));
+        let chosen = [Level::Thread, Level::Subwarp2, Level::Subwarp, Level::Warp, Level::Block];
+        let thresholds: Result<Vec<_>, ModelError> = chosen.into_iter().map(threshold).collect();
+        Ok(DeviceModel {
+            name: text_of(&document.root, "name")?,
+            levels: levels?,
+            warp: int("lanes", "warp")?,
+            most_threads: int("lanes", "most")?,
+            line: int("memory", "line")?,
+            shared: int("memory", "shared")?,
+            small_array: int("memory", "small_array")?,
+            scratch: int("memory", "scratch")?,
+            block: int("work", "block")?,
+            run: int("work", "run")?,
+            most_runs: int("work", "most_runs")?,
+            thresholds: thresholds?,
+        })
+    }
+
+    /// A level.
+    pub fn level(&self, level: Level) -> Option<&DeviceLevel> {
+        self.levels.iter().find(|row| row.level == level)
+    }
+
+    /// Lanes of a group of a level, in blocks of `block` threads.
+    pub fn lanes(&self, level: Level, block: u32) -> u32 {
+        let parts = |level| self.level(level).and_then(|row| row.parallelism).unwrap_or(1).max(1);
+        match level {
+            Level::Kernel | Level::Block => block,
+            Level::Warp => self.warp,
+            Level::Subwarp | Level::Subwarp2 => self.warp / parts(level),
+            Level::Thread => 1,
+        }
+    }
+
+    /// A size of block: at least `wanted` threads in full warps, as far as the device has them.
+    pub fn block_size(&self, wanted: u32) -> u32 {
+        wanted.clamp(1, self.most_threads).next_multiple_of(self.warp).min(self.most_threads)
+    }
+}
+
+fn named(table: &Table, key: &str) -> Result<Level, ModelError> {
+    let name = text_of(table, key)?;
+    Level::ALL.into_iter().find(|level| level.name() == name).ok_or_else(|| ModelError::Key(key.to_string()))
+}
+
+fn level(table: &Table) -> Result<DeviceLevel, ModelError> {
+    Ok(DeviceLevel {
+        level: named(table, "name")?,
+        children: table.contains_key("children").then(|| named(table, "children")).transpose()?,
+        parallelism: Some(natural(table, "parallelism")?).filter(|parts| *parts > 0),
+        scalar: truth_of(table, "scalar")?,
+        vector: truth_of(table, "vector")?,
+        sync: text_of(table, "sync")?,
+        memory: text_of(table, "memory")?,
+        tiles: text_of(table, "tiles")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each level can do, as HiDP's Table 3 lists it.
+    fn abilities(model: &DeviceModel) -> String {
+        let row = |level: &DeviceLevel| {
+            let children = level.children.map_or("-", Level::name);
+            let yes = |ability: bool| if ability { "yes" } else { "no" };
+            let (scalar, vector) = (yes(level.scalar), yes(level.vector));
+            format!("{:<9}{children:<8}{scalar:<5}{vector:<5}{:<9}{}\n", level.level.name(), level.sync, level.memory)
+        };
+        model.levels.iter().map(row).collect()
+    }
+
+    /// How many groups of a level are in one of the level above, and how many lanes they have, as in HiDP's Table 4.
+    fn widths(model: &DeviceModel) -> String {
+        let row = |level: &DeviceLevel| {
+            let parts = level.parallelism.map_or("any".to_owned(), |parts| parts.to_string());
+            format!("{:<9}{parts:<4}{}\n", level.level.name(), model.lanes(level.level, model.block))
+        };
+        model.levels.iter().map(row).collect()
+    }
+
+    #[test]
+    fn levels_are_those_of_the_paper() {
+        let model = DeviceModel::cuda();
+        let expected = "\
+kernel   block   yes  yes  launch   global
+block    warp    yes  yes  barrier  shared
+warp     thread  yes  yes  lockstep registers
+subwarp  thread  yes  yes  lockstep registers
+subwarp2 thread  yes  yes  lockstep registers
+thread   -       yes  no   none     private
+";
+        println!("{}\n{}", abilities(&model), widths(&model));
+        assert_eq!(abilities(&model), expected);
+        let expected = "\
+kernel   1   256
+block    any 256
+warp     any 32
+subwarp  4   8
+subwarp2 8   4
+thread   any 1
+";
+        assert_eq!(widths(&model), expected);
+    }
+
+    #[test]
+    fn blocks_are_full_warps() {
+        let model = DeviceModel::cuda();
+        assert_eq!([0, 1, 32, 33, 100, 5000].map(|wanted| model.block_size(wanted)), [32, 32, 32, 64, 128, 1024]);
+    }
+
+    #[test]
+    fn missing_keys_are_named() {
+        let text = include_str!("../../../targets/cuda.toml").replace("shared = ", "split = ");
+        assert_eq!(DeviceModel::read(&text), Err(ModelError::Key("memory.shared".into())));
+        let text = include_str!("../../../targets/cuda.toml").replace("\"block\"", "\"blok\"");
+        assert_eq!(DeviceModel::read(&text), Err(ModelError::Key("children".into())));
+    }
+}
