@@ -20,7 +20,7 @@ pub fn explain(file: impl AsRef<Path>, name: Option<&str>, wanted: Wanted) -> Re
     let input = PipelineInput {
         sources: loaded.sources,
         files: loaded.files,
-        options: Options { pins: loaded.pins, ..Options::default() },
+        options: Options { pins: loaded.pins, cuda: true, ..Options::default() },
     };
     let mut sink = Sink::new();
     let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink));

@@ -2,15 +2,17 @@
 
 use std::fmt::Write as _;
 
-use crate::compiler::emit::openmp;
+use crate::compiler::emit::{cuda, openmp};
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{self, FuncId, Program, shape};
 use crate::compiler::pass::fuse;
 use crate::compiler::pipeline::{Lowered, PipelineInput, lower_entry};
-use crate::compiler::plan::{Considered, Cost, Explored, Measure, MeasureOf, Plan, cost, explore, nests};
+use crate::compiler::plan::{
+    Considered, Cost, Explored, Limits, Measure, MeasureOf, Plan, cost, explore, explore_device, nests,
+};
 use crate::compiler::prove;
 use crate::compiler::source::{SourceMap, Span};
-use crate::compiler::target::Model;
+use crate::compiler::target::{DeviceModel, Model};
 
 /// What is asked for besides the summary.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -34,6 +36,9 @@ pub fn entry(input: &PipelineInput, program: &Program, func: FuncId, wanted: Wan
     let Explored { plans: found, nests: considered } = explore(program, func, &model, input.options.limits);
     candidates(program, func, &considered, &mut text);
     plans(&found, &mut text);
+    if input.options.cuda {
+        device_plans(program, func, input.options.limits, &mut text);
+    }
     let lowered = lower_entry(input, program, func, &model);
     dispatching(program, &lowered, &mut text);
     costs(program, func, &mut text);
@@ -46,8 +51,12 @@ pub fn entry(input: &PipelineInput, program: &Program, func: FuncId, wanted: Wan
     }
     if wanted.source {
         let options = openmp::Options { line_directives: false, native_headers: input.options.native_headers.clone() };
-        let source = openmp::module(program, &input.sources, "explained", &[lowered.entry], &options);
+        let entries = [lowered.entry];
+        let source = openmp::module(program, &input.sources, "explained", &entries, &options);
         section("generated C++", &source, &mut text);
+        if let Some(source) = cuda::module(program, &input.sources, "explained", &entries, &options) {
+            section("generated CUDA", &source, &mut text);
+        }
     }
     text
 }
@@ -115,6 +124,14 @@ fn plans(plans: &[Plan], text: &mut String) {
         let note = if rank == 0 { " (preferred)" } else { "" };
         section(&format!("plan {}{note}", plan.name), &plan.to_string(), text);
     }
+}
+
+/// What became of each level of a graphics processor.
+fn device_plans(program: &Program, func: FuncId, limits: Limits, text: &mut String) {
+    let explored = explore_device(program, func, &DeviceModel::cuda(), limits);
+    let lines: Vec<String> = explored.fates.iter().map(|(level, fate)| format!("{:<9}{fate}", level.name())).collect();
+    section("levels of a GPU", &lines.join("\n"), text);
+    plans(&explored.plans, text);
 }
 
 fn dispatching(program: &Program, lowered: &Lowered, text: &mut String) {

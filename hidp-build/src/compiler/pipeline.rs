@@ -11,12 +11,12 @@ use crate::compiler::emit::{cuda, openmp};
 use crate::compiler::index::Arena;
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{FuncId, Program};
-use crate::compiler::lower::lower;
+use crate::compiler::lower::{lower, lower_device};
 use crate::compiler::plan::{
-    Dispatch, Limits, PinFile, Plan, Record, check_pins, dispatch, explore, pinned, stable_hash,
+    Dispatch, Limits, PinFile, Plan, Record, check_pins, dispatch, explore, explore_device, pinned, stable_hash,
 };
 use crate::compiler::source::{FileId, SourceMap, Span};
-use crate::compiler::target::Model;
+use crate::compiler::target::{DeviceModel, Model};
 use crate::compiler::{pass, syntax};
 
 pub use native::{NativeField, NativeStruct, NativeType, named_structs};
@@ -183,7 +183,12 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let plans = plans_of(input, program, func, model);
     let item = &program.funcs[func];
     let symbol = symbol(&input.options.namespace, stem_of(input, item.span), &item.name);
-    let entry = lower(program, func, &symbol, &plans, model);
+    let mut entry = lower(program, func, &symbol, &plans, model);
+    if input.options.cuda {
+        let device = DeviceModel::cuda();
+        let explored = explore_device(program, func, &device, input.options.limits);
+        lower_device(program, func, &explored.plans, (model, &device), &mut entry);
+    }
     let shown = format!("{}::{}", stem_of(input, item.span), item.name);
     let source = source_of(program, &entry);
     let holds = |record: &&Record| record.entry == shown && record.source == source;
@@ -199,7 +204,8 @@ pub fn plans_of(input: &PipelineInput, program: &Program, func: FuncId, model: &
 
 /// A hash of what an entry is compiled to, wherever in its file it stands.
 fn source_of(program: &Program, entry: &imp::Entry) -> String {
-    let anywhere = imp::Entry { symbol: String::new(), sites: Arena::new(), units: entry.units.clone() };
+    let units = entry.units_for(imp::UnitTarget::Cpu).cloned().collect();
+    let anywhere = imp::Entry { symbol: String::new(), sites: Arena::new(), units };
     stable_hash(&imp::print(program, &anywhere))
 }
 

@@ -33,8 +33,10 @@ pub(super) struct ArrayBinding {
     pub(super) base: VarId,
     /// Extents, values that never change.
     pub(super) extents: Vec<Expr>,
-    /// Element 0 of the array is this element of the base: a window of a tile.
+    /// Element 0 of the array is this element of the base: a window of a tile, one of many private arrays.
     pub(super) window: Option<Expr>,
+    /// Neighbouring elements of the array are so many elements of the base apart, if that is not 1.
+    pub(super) stride: Option<Expr>,
 }
 
 /// Which kind of function.

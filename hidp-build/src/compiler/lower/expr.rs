@@ -228,7 +228,7 @@ impl Lowerer<'_> {
                 let values = values.collect();
                 Expr { kind: ExprKind::Struct(id, values), ty }
             }
-            Ty::Struct(_) | Ty::Scalar(_) => make::load(element, ty),
+            Ty::Struct(_) | Ty::Scalar(_) => self.loaded(element, ty),
         }
     }
 
@@ -259,8 +259,9 @@ impl Lowerer<'_> {
             indices.push(self.clamped(ok, value, make::long(0)));
         }
         let index = self.linear(&array.extents, indices);
+        let index = array.stride.map_or(index.clone(), |stride| make::mul(index, stride));
         let index = array.window.map_or(index.clone(), |window| make::add(window, index));
-        let relaxed = place.access == Access::Shared;
+        let relaxed = place.access == Access::Shared && !self.is_device_host();
         (Element { base: array.base, index: Box::new(index), path: place.path.clone(), relaxed }, all_ok)
     }
 

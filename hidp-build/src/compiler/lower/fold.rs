@@ -49,6 +49,11 @@ impl Lowerer<'_> {
 
     /// Accumulators for a map's folds, neutral or empty.
     pub(super) fn accumulators<'m>(&mut self, map: &'m Map) -> Vec<Acc<'m>> {
+        self.accumulators_of(&map.folds)
+    }
+
+    /// Accumulators for folds, neutral or empty.
+    pub(super) fn accumulators_of<'m>(&mut self, folds: &'m [Fold]) -> Vec<Acc<'m>> {
         let make_one = |this: &mut Self, fold: &'m Fold| {
             let neutral = fold.op.neutral.as_deref().map(|neutral| this.expr(neutral));
             let empty = neutral.is_none();
@@ -58,7 +63,7 @@ impl Lowerer<'_> {
             let seen = empty.then(|| this.body.slot("seen", Ty::BOOL, Some(unset)));
             Acc { fold, var, seen }
         };
-        map.folds.iter().map(|fold| make_one(self, fold)).collect()
+        folds.iter().map(|fold| make_one(self, fold)).collect()
     }
 
     /// Adds the value of this iteration.
@@ -117,7 +122,8 @@ impl Lowerer<'_> {
     pub(super) fn thread_fold(&mut self, map: &Map) {
         let ranges = self.ranges(map);
         let accs = self.accumulators(map);
-        if !map.folds.iter().any(needs_tree) {
+        // A device's threads take short rows each; long ones are shared by groups, whose lanes' results combine in a tree.
+        if self.device.is_some() || !map.folds.iter().any(needs_tree) {
             self.outer_loops(&ranges, &mut |this, range| {
                 let count = range.count.clone();
                 this.innermost(map, range, make::long(0), count, &accs);
@@ -235,7 +241,7 @@ impl Lowerer<'_> {
     }
 
     /// Results go to their targets; an empty fold without neutral element is a fault.
-    fn deliver(&mut self, accs: &[Acc<'_>]) {
+    pub(super) fn deliver(&mut self, accs: &[Acc<'_>]) {
         for acc in accs {
             if let Some(seen) = acc.seen {
                 self.require(make::var(seen, Ty::BOOL), FaultKind::EmptyFold, acc.fold.span, Vec::new());
@@ -271,7 +277,9 @@ impl Lowerer<'_> {
         let schedule = match self.strategy {
             Strategy::Serial => Schedule::Serial,
             _ if plan::irregular(map) => Schedule::Dynamic { grain: 1, work },
-            Strategy::Rows | Strategy::Lanes | Strategy::Team => Schedule::Static { grain: 1, work },
+            Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Device(_) => {
+                Schedule::Static { grain: 1, work }
+            }
         };
         self.body.push(Stmt::Launch { kernel, args, extent: runs.clone(), schedule });
         for (fold, partial) in map.folds.iter().zip(partials) {
@@ -292,7 +300,7 @@ impl Lowerer<'_> {
         make::long(planned.filter(|tile| *tile > 1).unwrap_or(self.model.fold_block).into())
     }
 
-    fn partials(&mut self, fold: &Fold, runs: &Expr) -> VarId {
+    pub(super) fn partials(&mut self, fold: &Fold, runs: &Expr) -> VarId {
         let var = self.body.declare("partial", VarKind::Buffer { elem: fold.op.ty, writable: true });
         let site = self.site(FaultKind::Allocation, fold.span, Vec::new());
         self.body.push(Stmt::Alloc { var, count: make::max(runs.clone(), make::long(1)), zero: false, site });
@@ -347,6 +355,12 @@ impl Lowerer<'_> {
         let body = self.body.leave();
         let step = imp::Block { stmts: vec![make::set(width, make::mul(distance, make::long(2)))] };
         self.body.push(Stmt::Forever { body, step });
+        self.deliver_first(fold, partial, runs);
+    }
+
+    /// On the host: the first of the runs' results is that of all, if there is a run.
+    pub(super) fn deliver_first(&mut self, fold: &Fold, partial: VarId, runs: &Expr) {
+        let op = &fold.op;
         let none = make::binary(BinOp::Eq, runs.clone(), make::long(0));
         let first = make::load(make::element(partial, make::long(0)), op.ty);
         let value = match op.neutral.as_deref() {

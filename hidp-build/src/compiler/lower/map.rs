@@ -6,7 +6,7 @@ use super::build::{Body, Role};
 use super::fold::Acc;
 use super::space::Range;
 use super::{Binding, Lowerer, make};
-use crate::compiler::ir::imp::{Expr, ExprKind, Kernel, KernelId, LoopKind, Schedule, Stmt, VarKind};
+use crate::compiler::ir::imp::{Expr, ExprKind, Grid, Kernel, KernelId, LoopKind, Schedule, Stmt, VarId, VarKind};
 use crate::compiler::ir::par::{self, BinOp, FoldKind, Map, StmtKind, visit};
 use crate::compiler::plan::{self, Exec, Strategy};
 use crate::compiler::source::Span;
@@ -20,6 +20,12 @@ const LONG_ROW: i64 = 1 << 18;
 impl Lowerer<'_> {
     /// A map, on the host or inside a kernel.
     pub(super) fn map(&mut self, map: &Map, span: Span) {
+        if self.device.is_some() {
+            return match self.body.role {
+                Role::Kernel => self.group_map(map),
+                Role::Host => self.device_map(map, span),
+            };
+        }
         let log = self.open_log(map, span);
         match self.body.role {
             Role::Kernel => self.thread_map(map),
@@ -38,12 +44,14 @@ impl Lowerer<'_> {
             _ if !map.folds.is_empty() => self.host_fold(map, span),
             Strategy::Team if !self.inside_team => self.team_map(map),
             Strategy::Lanes if !self.inside_team => self.lane_map(map, span),
-            Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial => self.share_map(map, span),
+            Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Device(_) => {
+                self.share_map(map, span);
+            }
         }
     }
 
     /// Looks up what the plan says about the next nest.
-    fn enter_nest(&mut self, map: &Map) {
+    pub(super) fn enter_nest(&mut self, map: &Map) {
         let plan = self.plan;
         let nest = plan.nests.get(self.nest);
         self.nest += 1;
@@ -156,16 +164,37 @@ impl Lowerer<'_> {
         span: Span,
         build: impl FnOnce(&mut Self, Expr, Expr),
     ) -> (KernelId, Vec<Expr>) {
+        self.kernel_of(role, span, None, 2, |this, bounds| {
+            if let [begin, end] = bounds {
+                build(this, begin.clone(), end.clone());
+            }
+        })
+    }
+
+    /// A kernel whose last parameters are so many `long` values; and the launch's arguments before them.
+    pub(super) fn kernel_of(
+        &mut self,
+        role: &str,
+        span: Span,
+        grid: Option<Grid>,
+        positions: usize,
+        build: impl FnOnce(&mut Self, &[Expr]),
+    ) -> (KernelId, Vec<Expr>) {
         let host = mem::replace(&mut self.body, Body::new(Role::Kernel));
         self.host = Some(host);
-        let long = VarKind::Value(Ty::LONG);
-        let begin = self.body.unlisted_param("begin", long);
-        let end = self.body.unlisted_param("end", long);
-        build(self, make::var(begin, Ty::LONG), make::var(end, Ty::LONG));
+        let name = |at: usize| match (grid, at) {
+            (None, 0) => "begin",
+            (None, _) => "end",
+            (Some(_), _) => "position",
+        };
+        let last: Vec<VarId> =
+            (0..positions).map(|at| self.body.unlisted_param(name(at), VarKind::Value(Ty::LONG))).collect();
+        let values: Vec<Expr> = last.iter().map(|var| make::var(*var, Ty::LONG)).collect();
+        build(self, &values);
         let Some(mut host) = self.host.take() else { return (crate::compiler::index::Id::new(0), Vec::new()) };
         mem::swap(&mut self.body, &mut host);
         let mut body = host;
-        body.params.extend([begin, end]);
+        body.params.extend(last);
         let mut args = Vec::new();
         for (outer, inner) in mem::take(&mut body.captures) {
             let ty = match body.vars[inner].kind {
@@ -181,7 +210,7 @@ impl Lowerer<'_> {
             args.push(make::var(outer, ty));
         }
         let name = format!("{role}{}", self.kernels.len());
-        let kernel = self.kernels.push(Kernel { name, grid: None, function: body.finish(), span });
+        let kernel = self.kernels.push(Kernel { name, grid, function: body.finish(), span });
         (kernel, args)
     }
 

@@ -15,6 +15,7 @@
 //! | `stream` | outputs that bypass the caches |
 //! | `prim`, `prim_worker` | calls of the run-time library, on the host and in kernels |
 //! | `record` | segments that iterations write through primitives |
+//! | `device` | units for graphics processors |
 
 use std::collections::BTreeMap;
 
@@ -28,6 +29,7 @@ use crate::compiler::target::Model;
 use crate::compiler::ty::Ty;
 
 mod build;
+mod device;
 mod expr;
 mod fold;
 mod lane_fold;
@@ -48,6 +50,7 @@ mod tile_fold;
 mod vector;
 
 use build::{ArrayBinding, Binding, Body, Role};
+pub use device::lower_device;
 
 /// Lowers an entry after the pass pipeline, one unit a plan. `symbol` is `<file stem>_<function>`.
 pub fn lower(program: &Program, func: FuncId, symbol: &str, plans: &[Plan], model: &Model) -> Entry {
@@ -57,29 +60,7 @@ pub fn lower(program: &Program, func: FuncId, symbol: &str, plans: &[Plan], mode
 }
 
 fn unit(program: &Program, func: &Func, plan: &Plan, model: &Model, sites: &mut Arena<SiteId, Site>) -> Unit {
-    let mut lowerer = Lowerer {
-        program,
-        func,
-        model,
-        plan,
-        nest: 0,
-        strategy: Strategy::Rows,
-        inside_team: false,
-        levels: BTreeMap::new(),
-        streamed: Vec::new(),
-        redirects: Vec::new(),
-        panels: Vec::new(),
-        depth: None,
-        logs: Vec::new(),
-        noted: Vec::new(),
-        enclosing: Vec::new(),
-        known_ranges: BTreeMap::new(),
-        sites,
-        kernels: Arena::new(),
-        host: None,
-        body: Body::new(Role::Host),
-        checks: Checks::Fault,
-    };
+    let mut lowerer = Lowerer::new(program, func, plan, model, sites);
     lowerer.bind_params();
     lowerer.stmts(&func.body.stmts);
     Unit {
@@ -88,6 +69,41 @@ fn unit(program: &Program, func: &Func, plan: &Plan, model: &Model, sites: &mut 
         target: UnitTarget::Cpu,
         host: lowerer.body.finish(),
         kernels: lowerer.kernels,
+    }
+}
+
+impl<'a> Lowerer<'a> {
+    fn new(
+        program: &'a Program,
+        func: &'a Func,
+        plan: &'a Plan,
+        model: &'a Model,
+        sites: &'a mut Arena<SiteId, Site>,
+    ) -> Self {
+        Lowerer {
+            program,
+            func,
+            model,
+            plan,
+            device: None,
+            nest: 0,
+            strategy: Strategy::Rows,
+            inside_team: false,
+            levels: BTreeMap::new(),
+            streamed: Vec::new(),
+            redirects: Vec::new(),
+            panels: Vec::new(),
+            depth: None,
+            logs: Vec::new(),
+            noted: Vec::new(),
+            enclosing: Vec::new(),
+            known_ranges: BTreeMap::new(),
+            sites,
+            kernels: Arena::new(),
+            host: None,
+            body: Body::new(Role::Host),
+            checks: Checks::Fault,
+        }
     }
 }
 
@@ -106,6 +122,8 @@ struct Lowerer<'a> {
     func: &'a Func,
     model: &'a Model,
     plan: &'a Plan,
+    /// Set when the unit is one for a device.
+    device: Option<device::State<'a>>,
     /// Number of the next host-level map.
     nest: usize,
     /// Strategy of the current host-level map.
@@ -147,7 +165,12 @@ impl Lowerer<'_> {
         for &param in &func.params {
             let var = &func.vars[param];
             let writable = !matches!(var.kind, VarKind::Param(Direction::Input));
-            let kind = imp::VarKind::Buffer { elem: var.ty, writable };
+            let elem = var.ty;
+            let kind = if self.device.is_some() && !var.is_array() {
+                imp::VarKind::HostCell { elem, writable }
+            } else {
+                imp::VarKind::Buffer { elem, writable }
+            };
             buffers.push((param, self.body.param(&var.name, kind), writable));
         }
         for &dim in &func.dims {
@@ -168,7 +191,9 @@ impl Lowerer<'_> {
         }
         for (param, base, _) in arrays {
             let extents = func.vars[param].shape.iter().map(|extent| self.fixed("extent", extent)).collect();
-            self.body.bindings.insert(param, Binding::Array(ArrayBinding { base, extents, window: None }));
+            self.body
+                .bindings
+                .insert(param, Binding::Array(ArrayBinding { base, extents, window: None, stride: None }));
         }
     }
 
@@ -186,7 +211,7 @@ impl Lowerer<'_> {
             Some(Binding::Array(array)) => {
                 let base = self.capture(array.base);
                 let extents = array.extents.iter().map(|extent| self.import(extent)).collect();
-                Binding::Array(ArrayBinding { base, extents, window: None })
+                Binding::Array(ArrayBinding { base, extents, window: None, stride: None })
             }
             Some(Binding::Lane(_)) | None => Binding::Fixed(expr::zero_of(self.func.vars[var].ty)),
         };

@@ -49,6 +49,9 @@ impl Lowerer<'_> {
                 self.check_segment(call, &operands, &low, &high);
                 match self.body.role {
                     Role::Host => self.whole(call, &operands, &low, &high, descending),
+                    Role::Kernel if self.device.is_some() => {
+                        self.of_group(call, &operands, &low, &high, descending);
+                    }
                     Role::Kernel => self.of_worker(call, &operands, &low, &high, descending),
                 }
             }
@@ -142,6 +145,7 @@ impl Lowerer<'_> {
         };
         indices.push(offset);
         let start = self.linear(&binding.extents, indices);
+        let start = binding.window.map_or(start.clone(), |window| make::add(window, start));
         let start = self.body.fix("start", start);
         View { base: binding.base, start, len, elem }
     }
@@ -193,7 +197,10 @@ impl Lowerer<'_> {
         let Some(Symbol { function, header }) = symbol else { return };
         let functions: Vec<ScalarFnId> = template.iter().filter_map(function_of).collect();
         let raises = functions.into_iter().fold(false, |raises, function| self.trap_sites(function) | raises);
-        let header = format!("prim/{header}.hpp");
+        let header = match self.device {
+            Some(_) => format!("cuda/prim/{header}.cuh"),
+            None => format!("prim/{header}.hpp"),
+        };
         self.body.push(Stmt::Prim(imp::Prim { function: function.into(), header, template, args, sites }));
         if raises {
             self.body.push(Stmt::CheckTrap);
@@ -218,7 +225,7 @@ impl Lowerer<'_> {
         let input = self.address(&operands.input, low, call.prim == Prim::ReverseInplace);
         let output = operands.output.as_ref().map(|view| self.address(view, low, true));
         let values = self.value_addresses(operands, low);
-        let symbol = call.prim.row().cpu.whole;
+        let symbol = self.whole_symbol(call.prim);
         let memory = vec![self.memory_site(call.span)];
         match (call.prim, output) {
             (Prim::Scan | Prim::Exscan, Some(output)) => {
@@ -269,7 +276,7 @@ impl Lowerer<'_> {
         let memory = self.memory_site(call.span);
         let key = self.site(FaultKind::HistogramKey, call.span, vec![String::new(); 2]);
         let args = vec![keys, values, out, count, PrimArg::Value(bins.len.clone()), neutral, has];
-        self.call_library(call.prim.row().cpu.whole, template, args, vec![memory, key]);
+        self.call_library(self.whole_symbol(call.prim), template, args, vec![memory, key]);
     }
 
     pub(super) fn value_addresses(&mut self, operands: &Operands, at: &Expr) -> Vec<PrimArg> {
@@ -291,15 +298,15 @@ impl Lowerer<'_> {
 
     /// Many segments, all threads.
     fn segmented(&mut self, call: &PrimCall, operands: &Operands, segments: &Segments, descending: Expr) {
-        let cpu = call.prim.row().cpu;
+        let (segmented, regular) = self.many_symbols(call.prim);
         let (symbol, parts, count) = match segments {
             Segments::Regular(size, count) => {
-                (cpu.regular, vec![PrimArg::Value(size.clone()), PrimArg::Value(count.clone())], count.clone())
+                (regular, vec![PrimArg::Value(size.clone()), PrimArg::Value(count.clone())], count.clone())
             }
             Segments::Vectors(low, high, count) => {
                 let lows = self.address(low, &make::long(0), false);
                 let highs = self.address(high, &make::long(0), false);
-                (cpu.segmented, vec![lows, highs, PrimArg::Value(count.clone())], count.clone())
+                (segmented, vec![lows, highs, PrimArg::Value(count.clone())], count.clone())
             }
             Segments::One(..) => return,
         };
@@ -432,7 +439,7 @@ impl Lowerer<'_> {
     }
 }
 
-fn truth(value: bool) -> Expr {
+pub(super) fn truth(value: bool) -> Expr {
     Expr { kind: ExprKind::Bool(value), ty: Ty::BOOL }
 }
 

@@ -53,7 +53,7 @@ impl Lowerer<'_> {
     }
 
     /// Prefixes in order.
-    fn worker_scan(&mut self, call: &PrimCall, input: &View, output: &View, low: &Expr, n: &Expr) {
+    pub(super) fn worker_scan(&mut self, call: &PrimCall, input: &View, output: &View, low: &Expr, n: &Expr) {
         let Some(op) = &call.op else { return };
         let exclusive = call.prim == Prim::Exscan;
         self.require_neutral(op, exclusive, n, call.span);
@@ -201,13 +201,13 @@ impl Lowerer<'_> {
         let value = self.narrowed(bound, ty, span);
         self.body.mark_written(binding.base);
         let target = self.own_or_shared(binding.base, at, Access::Shared);
-        self.body.push(Stmt::Store { target, value });
+        self.push_store(target, value);
     }
 
     /// An element that a primitive touches. Where segments of several iterations may overlap, which is noticed only after the
     /// map, accesses to arrays that live outside of it are relaxed until then, so that a wrong program has no data race.
     pub(super) fn own_or_shared(&self, base: VarId, index: Expr, access: Access) -> Element {
-        let outside = self.body.captures.iter().any(|(_, inner)| *inner == base);
+        let outside = self.body.captures.iter().any(|(_, inner)| *inner == base) && !self.is_given(base);
         Element { relaxed: outside && access == Access::Shared, ..make::element(base, index) }
     }
 

@@ -127,6 +127,9 @@ impl Lowerer<'_> {
         if call.access == Access::Exclusive || !call.prim.writes_segments() {
             return;
         }
+        if self.device.is_some() {
+            return self.record_segments(call, operands, low, n);
+        }
         let (keys, values) = outputs(call);
         let values_view = operands.values.as_ref().and_then(|(_, out)| out.as_ref());
         let views = [(keys, operands.output.as_ref().or(Some(&operands.input))), (values, values_view)];

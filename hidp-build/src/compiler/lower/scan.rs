@@ -121,7 +121,7 @@ impl Lowerer<'_> {
         let count = PrimArg::Value(range.count.clone());
         let args = vec![address(from), address(to), count, neutral, has, PrimArg::Value(exclusive)];
         let site = self.site(FaultKind::Allocation, span, vec![String::new()]);
-        self.call_library(Prim::Scan.row().cpu.whole, template, args, vec![site]);
+        self.call_library(self.whole_symbol(Prim::Scan), template, args, vec![site]);
     }
 
     /// Whether blocks can be summed ahead: the body has no effect but its values, and prefixes may be reassociated.

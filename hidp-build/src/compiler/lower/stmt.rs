@@ -150,7 +150,7 @@ impl Lowerer<'_> {
                     self.store_element(part, value, ty);
                 }
             }
-            Ty::Struct(_) | Ty::Scalar(_) => self.body.push(Stmt::Store { target, value }),
+            Ty::Struct(_) | Ty::Scalar(_) => self.push_store(target, value),
         }
     }
 
@@ -158,7 +158,12 @@ impl Lowerer<'_> {
         let value = self.expr(value);
         let (target, _) = self.element(place);
         self.body.mark_written(target.base);
-        self.body.push(Stmt::Atomic { target: Element { relaxed: true, ..target }, op: op.func, value });
+        let target = Element { relaxed: true, ..target };
+        if self.device.is_some() {
+            self.device_atomic(target, op, value);
+        } else {
+            self.body.push(Stmt::Atomic { target, op: op.func, value });
+        }
     }
 
     fn sequential_loop(&mut self, node: &par::Loop) {
@@ -195,6 +200,9 @@ impl Lowerer<'_> {
         self.body.mark_written(second.base);
         let count = first.extents.iter().cloned().fold(make::long(1), make::mul);
         let count = self.body.fix("count", count);
+        if self.device.is_some() {
+            return self.swap_elements((first.base, second.base), ty, &count);
+        }
         let at = self.body.enter_loop("at");
         let place = |base| make::element(base, make::var(at, Ty::LONG));
         let kept = self.body.fix("kept", make::load(place(first.base), ty));
@@ -236,9 +244,13 @@ impl Lowerer<'_> {
             extents.push(extent);
         }
         let count = self.count_of(&extents, elem_size, span);
+        if let Some(array) = self.given_array(var, &extents, &count, zero) {
+            self.body.bindings.insert(var, Binding::Array(array));
+            return;
+        }
         let small = make::as_int(&count)
             .and_then(|count| u32::try_from(count).ok())
-            .filter(|count| u64::from(*count) * elem_size as u64 <= u64::from(self.model.small_array));
+            .filter(|count| u64::from(*count) * elem_size as u64 <= u64::from(self.small_array()));
         let base = match (self.body.role, small) {
             (Role::Kernel, Some(len)) => self.private_tile(&declared.name, declared.ty, len.max(1), zero),
             (Role::Kernel, None) | (Role::Host, _) => {
@@ -252,7 +264,7 @@ impl Lowerer<'_> {
                 base
             }
         };
-        self.body.bindings.insert(var, Binding::Array(ArrayBinding { base, extents, window: None }));
+        self.body.bindings.insert(var, Binding::Array(ArrayBinding { base, extents, window: None, stride: None }));
     }
 
     fn private_tile(&mut self, name: &str, ty: Ty, len: u32, zero: bool) -> imp::VarId {

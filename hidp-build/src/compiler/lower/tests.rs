@@ -4,12 +4,25 @@ use crate::compiler::check;
 use crate::compiler::diag::Sink;
 use crate::compiler::ir::imp::visit::each_stmt;
 use crate::compiler::ir::imp::{self, Block, Entry, LoopKind, Schedule, Stmt, Unit, VarKind};
-use crate::compiler::ir::par::FaultKind;
+use crate::compiler::ir::par::{FaultKind, FuncId, Program};
 use crate::compiler::source::SourceMap;
 use crate::compiler::target::Model;
 use crate::compiler::{pass, plan, syntax};
 
 fn lowered(text: &str) -> Entry {
+    let (program, func) = optimised(text);
+    let model = Model::cpu();
+    let plans = plan::candidates(&program, func, &model);
+    for plan in &plans {
+        assert_eq!(plan::Plan::read(&plan.to_string()).as_ref(), Ok(plan));
+    }
+    let entry = super::lower(&program, func, "test_entry", &plans, &model);
+    imp::verify(&program, &entry).unwrap_or_else(|errors| panic!("{errors:?}\n{}", imp::print(&program, &entry)));
+    entry
+}
+
+/// The last entry of a program after all passes.
+pub(super) fn optimised(text: &str) -> (Program, FuncId) {
     let mut sources = SourceMap::new();
     let file = sources.add("test.hdp", text);
     let mut sink = Sink::new();
@@ -19,14 +32,7 @@ fn lowered(text: &str) -> Entry {
     assert!(!sink.has_errors(), "{:?}", sink.finish());
     pass::run(&mut program, pass::PIPELINE).expect("passes keep programs well formed");
     let func = *program.entries.last().expect("an entry");
-    let model = Model::cpu();
-    let plans = plan::candidates(&program, func, &model);
-    for plan in &plans {
-        assert_eq!(plan::Plan::read(&plan.to_string()).as_ref(), Ok(plan));
-    }
-    let entry = super::lower(&program, func, "test_entry", &plans, &model);
-    imp::verify(&program, &entry).unwrap_or_else(|errors| panic!("{errors:?}\n{}", imp::print(&program, &entry)));
-    entry
+    (program, func)
 }
 
 fn unit<'a>(entry: &'a Entry, plan: &str) -> &'a Unit {
@@ -69,7 +75,7 @@ fn schedules(unit: &Unit) -> Vec<Schedule> {
     found
 }
 
-const GEMM: &str = "
+pub(super) const GEMM: &str = "
 function gemm input float _alpha, _beta, A[M][K], B[K][N]; inout float C[M][N];
 {
   float C1[M][N];
@@ -183,7 +189,7 @@ fn team_runs_outer_iterations_on_the_host() {
 }
 
 /// Every part of the language; the verifier is the test.
-const PROGRAMS: &[&str] = &[
+pub(super) const PROGRAMS: &[&str] = &[
     GEMM,
     SPMV,
     "function bool below(uint x, uint p) { return x <= p; }

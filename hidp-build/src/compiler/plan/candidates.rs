@@ -130,6 +130,7 @@ pub fn constraint(program: &Program, func: &Func, map: &Map, strategy: Strategy)
         Strategy::Rows | Strategy::Serial => None,
         Strategy::Lanes => lane_shape(program, func, map).err(),
         Strategy::Team => team_constraint(program, func, map),
+        Strategy::Device(_) => Some(Constraint::OtherTarget),
     }
 }
 
@@ -150,6 +151,8 @@ pub(super) fn nest(program: &Program, func: &Func, map: &Map, strategy: Strategy
                 .iter()
                 .for_each(|inner| shared_levels(program, func, inner, Exec::Thread, model, &mut levels));
         }
+        // Never applied here: see `constraint`.
+        Strategy::Device(_) => {}
     }
     let places = streamed_outputs(program, func, map).into_iter().map(|var| Placement {
         array: func.vars[var].name.clone(),

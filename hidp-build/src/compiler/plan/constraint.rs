@@ -36,6 +36,8 @@ pub enum Constraint {
     SeveralIterators,
     /// Team: tiles do the same with fewer starts of threads.
     Tiled,
+    /// Device: other plans are for graphics processors.
+    OtherTarget,
 }
 
 impl fmt::Display for Constraint {
@@ -55,6 +57,7 @@ impl fmt::Display for Constraint {
             Constraint::NothingInside => f.write_str("there is no map inside that threads could share"),
             Constraint::SeveralIterators => f.write_str("the outermost map has not exactly one iterator, or folds"),
             Constraint::Tiled => f.write_str("`lanes` shares the same work with fewer starts of threads"),
+            Constraint::OtherTarget => f.write_str("that is a level of graphics processors"),
         }
     }
 }

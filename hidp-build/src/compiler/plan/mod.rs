@@ -10,10 +10,13 @@ use crate::compiler::syntax::ast;
 mod candidates;
 mod constraint;
 mod cost;
+mod device;
+mod device_levels;
 mod dispatch;
 mod indexes;
 mod measures;
 mod pins;
+mod private;
 mod record;
 mod score;
 mod shape;
@@ -23,10 +26,12 @@ mod variants;
 pub use candidates::{Considered, Explored, Fate, Limits, candidates, constraint, explore};
 pub use constraint::{Constraint, LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use cost::{Cost, cost};
+pub use device::{DeviceExplored, DeviceFate, Obstacle, explore_device};
 pub use dispatch::{Bound, Condition, Dispatch, Rule, dispatch};
 pub use indexes::index_vars;
 pub use measures::{Bounds, Measure, MeasureOf, ragged_extent};
 pub use pins::{PinFile, check_pins, pinned};
+pub use private::{Private, Store, direct_segments, private_arrays};
 pub use record::{Record, read_records, stable_hash};
 pub use score::Score;
 pub use shape::{Stride, coefficient, invariant, irregular, straight, streamed_outputs, stride_of, vectorisable};
@@ -64,10 +69,12 @@ pub enum Strategy {
     Team,
     /// One thread.
     Serial,
+    /// On a graphics processor: the groups of this level share the iterations of the outermost map.
+    Device(ast::Level),
 }
 
 impl Strategy {
-    /// Every strategy.
+    /// Every strategy of multicore processors.
     pub const ALL: [Strategy; 4] = [Strategy::Rows, Strategy::Lanes, Strategy::Team, Strategy::Serial];
 
     /// Its name in plans and symbols.
@@ -77,6 +84,7 @@ impl Strategy {
             Strategy::Lanes => "lanes",
             Strategy::Team => "team",
             Strategy::Serial => "serial",
+            Strategy::Device(level) => level.name(),
         }
     }
 }
@@ -116,7 +124,8 @@ pub struct LevelPlan {
     pub exec: Exec,
     /// Position in the level's order: 0 varies fastest.
     pub dim: u32,
-    /// Iterations that belong together: the rows or columns of a tile, the block of a fold; 1 if none.
+    /// Iterations that belong together: the rows or columns of a tile, the block of a fold; 1 if none. Of what a device's
+    /// grid shares out: threads of a block.
     pub tile: u32,
     /// Whether parts take turns.
     pub share: Share,

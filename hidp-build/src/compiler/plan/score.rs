@@ -87,7 +87,7 @@ fn parallelism(nest: &Nest) -> u32 {
     match nest.strategy {
         Strategy::Serial => 0,
         Strategy::Team => Score::MOST / 2,
-        Strategy::Rows | Strategy::Lanes => {
+        Strategy::Rows | Strategy::Lanes | Strategy::Device(_) => {
             if shared {
                 Score::MOST
             } else {
@@ -104,7 +104,7 @@ fn divergence(map: &Map, strategy: Strategy) -> u32 {
         _ if !irregular(map) => Score::MOST,
         Strategy::Rows => Score::MOST * 3 / 4,
         Strategy::Lanes => Score::MOST / 2,
-        Strategy::Team | Strategy::Serial => Score::MOST,
+        Strategy::Team | Strategy::Serial | Strategy::Device(_) => Score::MOST,
     }
 }
 

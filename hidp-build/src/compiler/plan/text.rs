@@ -132,7 +132,9 @@ fn keyed(words: &mut SplitWhitespace<'_>, key: &'static str) -> Result<u32, &'st
 
 fn read_nest(words: &mut SplitWhitespace<'_>) -> Result<Nest, &'static str> {
     let name = word(words)?;
-    let strategy = Strategy::ALL.into_iter().find(|strategy| strategy.name() == name).ok_or("a strategy")?;
+    let of_devices = ast::Level::ALL.into_iter().map(Strategy::Device);
+    let mut all = Strategy::ALL.into_iter().chain(of_devices);
+    let strategy = all.find(|strategy| strategy.name() == name).ok_or("a strategy")?;
     Ok(Nest { strategy, levels: Vec::new(), places: Vec::new() })
 }
 

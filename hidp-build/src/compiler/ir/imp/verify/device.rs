@@ -40,7 +40,7 @@ impl Scope {
 
 impl Checker<'_> {
     pub(super) fn grid(&mut self, grid: Grid) {
-        let fits = grid.block > 0 && grid.block % WARP == 0 && grid.block <= MOST_THREADS;
+        let fits = grid.block > 0 && grid.block.is_multiple_of(WARP) && grid.block <= MOST_THREADS;
         self.require(fits, "a block has a positive multiple of 32 threads, at most 1024");
         self.require(grid.level != Level::Kernel, "groups of a grid are parts of it");
     }

@@ -1,0 +1,122 @@
+//! Units for graphics processors.
+//!
+//! | file | what it lowers |
+//! |---|---|
+//! | `grid` | host-level maps: grids, positions |
+//! | `group` | maps inside of a kernel: shared by the lanes of a group, or run by all of them together |
+//! | `memory` | loads, stores and atomic updates of several lanes at once |
+//! | `private` | arrays of iterations, allocated before the launch |
+//! | `reduce` | reductions of host-level maps: runs of blocks, then a block |
+//! | `scan` | prefix folds of host-level maps |
+//! | `prim` | calls of the run-time library |
+//! | `record` | segments that iterations write through primitives |
+//! | `sync` | barriers where a lane sees what another one wrote |
+//!
+//! Whatever is not here is shared with units for the CPU.
+
+mod grid;
+mod group;
+mod memory;
+mod prim;
+mod private;
+mod record;
+mod reduce;
+mod scan;
+mod sync;
+#[cfg(test)]
+mod tests;
+
+use super::build::Role;
+use super::{Lowerer, UnitTarget};
+use crate::compiler::index::Arena;
+use crate::compiler::ir::imp::{Entry, Level, Site, SiteId, Unit};
+use crate::compiler::ir::par::{Func, FuncId, Program};
+use crate::compiler::plan::Plan;
+use crate::compiler::target::{DeviceModel, Model};
+
+/// What lowering a device's unit adds to the state.
+pub(super) struct State<'a> {
+    model: &'a DeviceModel,
+    /// In a kernel: the level of the groups that run the code at hand together.
+    scope: Level,
+    /// Memory of iterations, as the host allocated it for the kernel under construction.
+    privates: Vec<private::Given>,
+    /// Where the iterations of the current host-level map note the segments that they write.
+    records: Vec<record::Record>,
+}
+
+/// Adds to an entry its units for a device, one a plan.
+pub fn lower_device(
+    program: &Program,
+    func: FuncId,
+    plans: &[Plan],
+    (model, device): (&Model, &DeviceModel),
+    entry: &mut Entry,
+) {
+    for plan in plans {
+        let unit = unit(program, &program.funcs[func], plan, (model, device), &mut entry.sites);
+        entry.units.push(unit);
+    }
+}
+
+fn unit(
+    program: &Program,
+    func: &Func,
+    plan: &Plan,
+    (model, device): (&Model, &DeviceModel),
+    sites: &mut Arena<SiteId, Site>,
+) -> Unit {
+    let mut lowerer = Lowerer::new(program, func, plan, model, sites);
+    lowerer.device = Some(State { model: device, scope: Level::Thread, privates: Vec::new(), records: Vec::new() });
+    lowerer.bind_params();
+    lowerer.stmts(&func.body.stmts);
+    Unit {
+        plan: plan.name.clone(),
+        plan_text: plan.to_string(),
+        target: UnitTarget::Device,
+        host: lowerer.body.finish(),
+        kernels: lowerer.kernels,
+    }
+}
+
+impl<'a> Lowerer<'a> {
+    /// The level of the group that runs the code at hand; a single lane where there are no groups.
+    fn group_here(&self) -> Level {
+        self.device.as_ref().map_or(Level::Thread, |state| state.scope)
+    }
+
+    /// In a device's kernel: the level of a group whose lanes all run the code at hand.
+    fn shared_scope(&self) -> Option<Level> {
+        let shared = self.body.role == Role::Kernel && self.group_here() != Level::Thread;
+        shared.then(|| self.group_here())
+    }
+
+    /// Builds something that groups of another level run.
+    fn in_scope<T>(&mut self, level: Level, build: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.group_here();
+        self.set_scope(level);
+        let built = build(self);
+        self.set_scope(before);
+        built
+    }
+
+    fn set_scope(&mut self, level: Level) {
+        if let Some(state) = &mut self.device {
+            state.scope = level;
+        }
+    }
+
+    /// Whether the function under construction is the host's, and arrays are elsewhere.
+    pub(super) fn is_device_host(&self) -> bool {
+        self.device.is_some() && self.body.role == Role::Host
+    }
+
+    /// Bytes that a private array of constant size may have.
+    pub(super) fn small_array(&self) -> u32 {
+        self.device.as_ref().map_or(self.model.small_array, |state| state.model.small_array)
+    }
+
+    fn device_model(&self) -> Option<&'a DeviceModel> {
+        self.device.as_ref().map(|state| state.model)
+    }
+}

@@ -1,0 +1,157 @@
+//! Reductions of host-level maps: a level has no barrier across blocks, so each block folds a run of iterations, and another
+//! launch folds the runs' results. How long a run is follows from the number of iterations alone.
+
+use super::super::fold::Acc;
+use super::super::space::Range;
+use super::super::{Lowerer, make};
+use super::private::Given;
+use crate::compiler::ir::imp::{Expr, Grid, Level, Stmt, VarId};
+use crate::compiler::ir::par::{BinOp, Fold, Map};
+use crate::compiler::plan::{self, Exec};
+use crate::compiler::source::Span;
+
+/// Iterations of a run where each holds maps of its own.
+const HEAVY_RUN: i64 = 64;
+
+/// What is folded, as the host knows it.
+pub(super) struct Folded<'a> {
+    pub(super) ranges: &'a [Range],
+    pub(super) strides: &'a [Expr],
+    pub(super) total: &'a Expr,
+    /// Who takes the iterations of a run; `None` is a single lane in order.
+    pub(super) over: Option<Level>,
+    pub(super) block: u32,
+    /// Iterations of a run, and how many runs there are.
+    pub(super) run: Expr,
+    pub(super) runs: Expr,
+    pub(super) given: Vec<Given>,
+    pub(super) most: Option<Expr>,
+    /// The map, if its iterations write anything.
+    pub(super) map: Option<&'a Map>,
+    pub(super) span: Span,
+}
+
+impl Folded<'_> {
+    fn grid(&self) -> Grid {
+        Grid { level: self.over.map_or(Level::Thread, |_| Level::Block), block: self.block }
+    }
+}
+
+impl Lowerer<'_> {
+    /// A map with reductions that the host meets.
+    pub(super) fn device_fold(&mut self, map: &Map, span: Span) {
+        let over = match self.exec_of(map) {
+            Exec::Device(level) => Some(level),
+            Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Seq => None,
+        };
+        let ranges = self.ranges(map);
+        let (strides, total) = self.strides(&ranges);
+        let heavy = !plan::inner_maps(&map.body).is_empty() || plan::irregular(map);
+        let (run, runs) = self.runs(over, heavy, &total);
+        let block = self.block_of(map);
+        let level = over.map_or(Level::Thread, |_| Level::Block);
+        let space = (&ranges[..], &strides[..], &total);
+        let (given, most) = self.allocate_privates(map, space, Grid { level, block }, &runs);
+        let (ranges, strides, total) = space;
+        let folded = Folded { ranges, strides, total, over, block, run, runs, given, most, map: Some(map), span };
+        let partials = self.fold_runs_on_device("fold", &folded, &map.folds, &mut |this, accs| {
+            this.iteration(map, accs);
+        });
+        self.free_privates(&folded.given);
+        for (fold, partial) in map.folds.iter().zip(partials) {
+            self.deliver_first(fold, partial, &folded.runs);
+        }
+    }
+
+    /// Iterations of a run and the number of runs.
+    pub(super) fn runs(&mut self, over: Option<Level>, heavy: bool, total: &Expr) -> (Expr, Expr) {
+        let (least, most) = self.device_model().map_or((1, 1), |model| (model.run, model.most_runs));
+        let least = if heavy { HEAVY_RUN } else { least.into() };
+        let run = match over {
+            None => make::max(total.clone(), make::long(1)),
+            Some(_) => make::max(make::ceil_div(total.clone(), make::long(most.into())), make::long(least)),
+        };
+        let run = self.body.fix("run", run);
+        let runs = self.body.fix("runs", make::ceil_div(total.clone(), run.clone()));
+        (run, runs)
+    }
+
+    /// Folds everything; the first element of each buffer is a result if there is a run. `body` makes an iteration, which adds to
+    /// the accumulators.
+    pub(super) fn fold_runs_on_device<'f>(
+        &mut self,
+        role: &str,
+        folded: &Folded<'_>,
+        folds: &'f [Fold],
+        body: &mut dyn FnMut(&mut Self, &[Acc<'f>]),
+    ) -> Vec<VarId> {
+        let partials: Vec<VarId> = folds.iter().map(|fold| self.partials(fold, &folded.runs)).collect();
+        let narrow = self.is_narrow(folded.total);
+        let given = folded.given.clone();
+        let (kernel, args) = self.grid_kernel(role, folded.span, folded.grid(), 1, given, |this, positions| {
+            this.fold_run(folded, folds, &partials, &narrow, &positions[0], body);
+        });
+        let extents = vec![folded.runs.clone()];
+        self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: folded.most.clone() });
+        if folded.over.is_some() {
+            self.fold_partials(folded, folds, &partials);
+        }
+        partials
+    }
+
+    /// In a kernel: one run.
+    fn fold_run<'f>(
+        &mut self,
+        folded: &Folded<'_>,
+        folds: &'f [Fold],
+        partials: &[VarId],
+        narrow: &Expr,
+        number: &Expr,
+        body: &mut dyn FnMut(&mut Self, &[Acc<'f>]),
+    ) {
+        folded.map.into_iter().for_each(|map| self.mark_outputs(map));
+        let ranges = self.import_ranges(folded.ranges);
+        let strides: Vec<Expr> = folded.strides.iter().map(|stride| self.import(stride)).collect();
+        let (total, run, narrow) = (self.import(folded.total), self.import(&folded.run), self.import(narrow));
+        let from = self.body.fix("from", make::mul(number.clone(), run.clone()));
+        let to = self.body.fix("to", make::min(make::add(from.clone(), run), total));
+        let accs = self.accumulators_of(folds);
+        let over = folded.over.unwrap_or(Level::Thread);
+        self.spread(over, &accs, from, to, &mut |this, position| {
+            this.bind_linear(&ranges, &strides, &narrow, position);
+            body(this, &accs);
+        });
+        for (acc, partial) in accs.iter().zip(partials) {
+            self.store_partial(acc, *partial, number.clone());
+        }
+    }
+
+    fn store_partial(&mut self, acc: &Acc<'_>, partial: VarId, at: Expr) {
+        let partial = self.capture(partial);
+        self.body.mark_written(partial);
+        self.push_store(make::element(partial, at), make::var(acc.var, acc.fold.op.ty));
+    }
+
+    /// Another launch, if there are several runs: one block folds their results.
+    fn fold_partials(&mut self, folded: &Folded<'_>, folds: &[Fold], partials: &[VarId]) {
+        let grid = Grid { level: Level::Block, block: folded.block };
+        let (kernel, args) = self.grid_kernel("combine", folded.span, grid, 1, Vec::new(), |this, _| {
+            let runs = this.import(&folded.runs);
+            let inner: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
+            inner.iter().for_each(|partial| this.body.mark_written(*partial));
+            let accs = this.accumulators_of(folds);
+            this.spread(Level::Thread, &accs, make::long(0), runs, &mut |this, position| {
+                for (acc, partial) in accs.iter().zip(&inner) {
+                    let value = make::load(make::element(*partial, position.clone()), acc.fold.op.ty);
+                    this.fold_value(acc, value);
+                }
+            });
+            for (acc, partial) in accs.iter().zip(partials) {
+                this.store_partial(acc, *partial, make::long(0));
+            }
+        });
+        let several = make::binary(BinOp::Gt, folded.runs.clone(), make::long(1));
+        let launch = Stmt::LaunchGrid { kernel, args, extents: vec![make::long(1)], most: None };
+        self.body.push(make::when(several, vec![launch]));
+    }
+}

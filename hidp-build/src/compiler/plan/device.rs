@@ -1,0 +1,262 @@
+//! The plans for a graphics processor: one for each execution level that suits a nest or that a directive asks for.
+
+use std::fmt;
+
+use super::device_levels::{Levels, holds_primitives};
+use super::private::{exec_of, private_arrays, repeated_segments};
+use super::{Exec, Nest, Plan, Strategy, inner_maps, irregular, iterators, nests};
+use crate::compiler::ir::par::visit::{Visitor, look};
+use crate::compiler::ir::par::{
+    Expr, ExprKind, FoldKind, Func, FuncId, Map, Program, ScalarFnId, Stmt, StmtKind, VarId,
+};
+use crate::compiler::plan::Limits;
+use crate::compiler::syntax::ast::Level;
+use crate::compiler::target::DeviceModel;
+use crate::compiler::ty::Ty;
+
+/// Every way to run an entry on a device that was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DeviceExplored {
+    /// Those that survived, best guess first; perhaps none.
+    pub plans: Vec<Plan>,
+    /// What became of each level, in the order in which they were looked at.
+    pub fates: Vec<(Level, DeviceFate)>,
+}
+
+/// What became of a plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum DeviceFate {
+    /// It is one.
+    Kept,
+    /// It cannot be lowered.
+    Excluded(Obstacle),
+    /// It runs like the plan of another level.
+    SameAs(Level),
+    /// So many plans come before it.
+    Outnumbered(usize),
+}
+
+/// Why a plan cannot be.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The entry uses something of this name that a C++ header defines, which is compiled for the host only.
+    Native(String),
+    /// The size of this is found only while an iteration runs, too late for the host to allocate it.
+    UnknownSize(String),
+    /// This primitive stands in a loop or inner map, and what it writes there may overlap what other iterations write.
+    Segments(&'static str),
+    /// No iteration has anything inside that the lanes of a group could share.
+    NothingInside,
+    /// Directives name other levels for every nest.
+    NotNamed,
+}
+
+impl fmt::Display for Obstacle {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Obstacle::Native(name) => {
+                write!(f, "`{name}` comes from a C++ header, which is compiled for the host only")
+            }
+            Obstacle::UnknownSize(name) => {
+                write!(f, "the size of `{name}` is found only while an iteration runs, too late to allocate it")
+            }
+            Obstacle::Segments(name) => {
+                write!(
+                    f,
+                    "segments that `{name}` writes in a loop or inner map may overlap; a device does not log them"
+                )
+            }
+            Obstacle::NothingInside => f.write_str("no iteration has a map or primitive inside that lanes could share"),
+            Obstacle::NotNamed => f.write_str("directives name other levels"),
+        }
+    }
+}
+
+impl fmt::Display for DeviceFate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            DeviceFate::Kept => f.write_str("kept"),
+            DeviceFate::Excluded(obstacle) => write!(f, "excluded: {obstacle}"),
+            DeviceFate::SameAs(level) => write!(f, "runs like {}", level.name()),
+            DeviceFate::Outnumbered(most) => write!(f, "rejected: {most} plans come before it"),
+        }
+    }
+}
+
+/// Looks at every level for a function after the pass pipeline.
+pub fn explore_device(program: &Program, func: FuncId, model: &DeviceModel, limits: Limits) -> DeviceExplored {
+    let func = &program.funcs[func];
+    let maps = nests(func);
+    let named = maps.iter().any(|map| !map.directives.levels.is_empty());
+    let most = if named { Level::ALL.len() } else { limits.most.max(1) };
+    let native = native_name(program, func);
+    let mut explored = DeviceExplored::default();
+    for level in order(&maps) {
+        let fate = match &native {
+            Some(name) => DeviceFate::Excluded(Obstacle::Native(name.clone())),
+            None => consider(program, func, &maps, level, model, &explored.plans, most),
+        };
+        let fate = fate_or_plan(fate, &mut explored.plans, || plan(program, func, &maps, level, model));
+        explored.fates.push((level, fate));
+    }
+    explored
+}
+
+fn fate_or_plan(fate: DeviceFate, plans: &mut Vec<Plan>, plan: impl FnOnce() -> Plan) -> DeviceFate {
+    if fate == DeviceFate::Kept {
+        plans.push(plan());
+    }
+    fate
+}
+
+/// Levels in the order of preference without any numbers: groups no larger than rows of unequal length are first guesses.
+fn order(maps: &[&Map]) -> [Level; 6] {
+    if maps.iter().any(|map| irregular(map)) {
+        [Level::Thread, Level::Subwarp, Level::Warp, Level::Block, Level::Kernel, Level::Subwarp2]
+    } else {
+        [Level::Thread, Level::Warp, Level::Block, Level::Kernel, Level::Subwarp, Level::Subwarp2]
+    }
+}
+
+fn plan(program: &Program, func: &Func, maps: &[&Map], level: Level, model: &DeviceModel) -> Plan {
+    let nests = maps.iter().map(|map| nest(program, func, map, level, model)).collect();
+    Plan { name: level.name().to_string(), nests }
+}
+
+fn consider(
+    program: &Program,
+    func: &Func,
+    maps: &[&Map],
+    level: Level,
+    model: &DeviceModel,
+    before: &[Plan],
+    most: usize,
+) -> DeviceFate {
+    let applies = |map: &&&Map| level == applied(map, level);
+    if !maps.is_empty() && maps.iter().filter(applies).count() == 0 {
+        let named = maps.iter().any(|map| map.directives.levels.contains(&level));
+        let shares = maps.iter().any(|map| shares_inside(map));
+        // The lowest level is always one, so that there is a plan.
+        if level != Level::Thread || !before.is_empty() {
+            let obstacle = if shares && !named { Obstacle::NotNamed } else { Obstacle::NothingInside };
+            return DeviceFate::Excluded(obstacle);
+        }
+    }
+    let plan = plan(program, func, maps, level, model);
+    if let Some(other) = before.iter().find(|other| other.same_as(&plan)) {
+        let same = Level::ALL.into_iter().find(|level| level.name() == other.name);
+        return DeviceFate::SameAs(same.unwrap_or(level));
+    }
+    if let Some(call) = maps.iter().find_map(|map| repeated_segments(map)) {
+        return DeviceFate::Excluded(Obstacle::Segments(call.prim.row().name));
+    }
+    if let Some(name) = unknown_size(program, func, maps, &plan, model) {
+        return DeviceFate::Excluded(Obstacle::UnknownSize(name));
+    }
+    if before.len() >= most { DeviceFate::Outnumbered(most) } else { DeviceFate::Kept }
+}
+
+/// What a nest runs at when the entry's plan is for `level`.
+fn applied(map: &Map, level: Level) -> Level {
+    let named = &map.directives.levels;
+    let rank = |level: Level| Level::ALL.iter().position(|other| *other == level).unwrap_or(0);
+    let suits =
+        |level: &Level| *level == Level::Thread || (shares_inside(map) && (*level != Level::Kernel || on_host(map)));
+    if named.is_empty() {
+        return if suits(&level) { level } else { Level::Thread };
+    }
+    let near = |other: &Level| (rank(*other).abs_diff(rank(level)), rank(*other));
+    let chosen = named.iter().copied().filter(|other| *other != Level::Kernel || on_host(map)).min_by_key(near);
+    chosen.unwrap_or(Level::Thread)
+}
+
+/// Whether an iteration has something inside that several lanes can share.
+fn shares_inside(map: &Map) -> bool {
+    !inner_maps(&map.body).is_empty() || holds_primitives(map)
+}
+
+/// Whether the host could run the iterations one after the other, with something left for the device in each.
+fn on_host(map: &Map) -> bool {
+    shares_inside(map) && map.folds.is_empty()
+}
+
+/// One nest of the plan for `level`.
+fn nest(program: &Program, func: &Func, map: &Map, level: Level, model: &DeviceModel) -> Nest {
+    let level = applied(map, level);
+    let mut levels = Levels { program, func, model, found: Vec::new() };
+    levels.launched(map, level);
+    Nest { strategy: Strategy::Device(level), levels: levels.found, places: Vec::new() }
+}
+
+/// The name of something whose size no launch can know.
+fn unknown_size(program: &Program, func: &Func, maps: &[&Map], plan: &Plan, model: &DeviceModel) -> Option<String> {
+    maps.iter().zip(&plan.nests).find_map(|(map, nest)| {
+        let iterators = iterators(map);
+        let exec = exec_of(nest, &iterators);
+        launched(map, &exec).into_iter().find_map(|map| {
+            let level = scope_of(map, &exec);
+            private_arrays(program, func, map, level, &exec, model.small_array).err()
+        })
+    })
+}
+
+/// The maps that become launches: those inside, if the host runs the iterations around.
+fn launched<'m>(map: &'m Map, exec: &dyn Fn(VarId) -> Option<Exec>) -> Vec<&'m Map> {
+    let first = map.iters.first().and_then(|iter| exec(iter.var));
+    if first == Some(Exec::Device(Level::Kernel)) { inner_maps(&map.body) } else { vec![map] }
+}
+
+/// The level of the groups that take the iterations of a launched map.
+fn scope_of(map: &Map, exec: &dyn Fn(VarId) -> Option<Exec>) -> Level {
+    let scans = map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce);
+    match map.iters.first().and_then(|iter| exec(iter.var)) {
+        Some(Exec::Device(level)) if !scans => level,
+        _ => Level::Thread,
+    }
+}
+
+/// The name of a native function or struct that an entry uses.
+fn native_name(program: &Program, func: &Func) -> Option<String> {
+    let structure = |ty: Ty| if let Ty::Struct(id) = ty { Some(&program.structs[id]) } else { None };
+    let mut structs = func.vars.iter().filter_map(|(_, var)| structure(var.ty));
+    let native = structs.find(|item| item.native).map(|item| item.name.clone());
+    let mut search = Native { program, found: native };
+    search.visit_block(&func.body);
+    search.found
+}
+
+struct Native<'a> {
+    program: &'a Program,
+    found: Option<String>,
+}
+
+impl Native<'_> {
+    fn function(&mut self, function: ScalarFnId) {
+        let function = &self.program.scalar_fns[function];
+        match &function.body {
+            Some(body) => self.visit_block(body),
+            None => self.found = Some(function.name.clone()),
+        }
+    }
+}
+
+impl Visitor for Native<'_> {
+    fn visit_expr(&mut self, expr: &Expr) {
+        if let ExprKind::Call(function, _) = &expr.kind {
+            self.function(*function);
+        }
+        look::walk_expr(self, expr);
+    }
+    fn visit_fold_op(&mut self, op: &crate::compiler::ir::par::FoldOp) {
+        if let crate::compiler::ir::par::FoldFn::Fn(function) = op.func {
+            self.function(function);
+        }
+        look::walk_fold_op(self, op);
+    }
+    fn visit_stmt(&mut self, stmt: &Stmt) {
+        if let StmtKind::Prim(call) = &stmt.kind {
+            call.predicate.into_iter().for_each(|function| self.function(function));
+        }
+        look::walk_stmt(self, stmt);
+    }
+}
