@@ -87,3 +87,8 @@ fn the_headers_of_devices_compile() {
         assert!(checked.is_ok(), "{}", checked.unwrap_err());
     }
 }
+
+#[test]
+fn every_primitive_compiles() {
+    assert_eq!(compiles("every_primitive", include_str!("../device/all.cu")), Ok(()));
+}
