@@ -11,12 +11,14 @@ use crate::host_cc;
 use crate::nvcc::{self, Choice, Nvcc, Wish};
 use crate::objects::{self, Unit, write_if_changed};
 use crate::report::{Problem, Report};
+use crate::simulated;
 use crate::toolchain::Toolchain;
 
 /// The compilers of a build.
 pub(crate) struct Compilers {
     toolchain: Toolchain,
     choice: Choice,
+    simulated: bool,
 }
 
 impl Compilers {
@@ -24,12 +26,12 @@ impl Compilers {
     pub(crate) fn find(cargo: &Cargo, threads: bool, wish: &Wish) -> Result<Self, Problem> {
         let toolchain = Toolchain::find(&cargo.out_dir, threads)?;
         let choice = wish.fulfil(&toolchain)?;
-        Ok(Self { toolchain, choice })
+        Ok(Self { toolchain, choice, simulated: wish.is_simulated() })
     }
 
-    /// Whether there is one for GPUs.
+    /// Whether there is one for device code.
     pub(crate) fn have_cuda(&self) -> bool {
-        self.choice.nvcc.is_some()
+        self.simulated || self.choice.nvcc.is_some()
     }
 }
 
@@ -74,7 +76,17 @@ pub(crate) fn compile(
     // nvcc takes longest: it begins.
     let cuda_units: Vec<_> = cuda_job.iter().flat_map(nvcc::units).collect();
     let cpp_units: Vec<_> = host_cc::units(&job).collect();
-    let units = cuda_units.iter().map(|unit| unit as &dyn Unit).chain(cpp_units.iter().map(|unit| unit as &dyn Unit));
+    let simulated_job = simulated::Job {
+        toolchain: &compilers.toolchain,
+        out_dir: &cargo.out_dir,
+        files: if compilers.simulated { &cuda } else { &[] },
+        include: work.include,
+        root: &cargo.root,
+    };
+    let simulated_units: Vec<_> = simulated::units(&simulated_job).collect();
+    let units = cuda_units.iter().map(|unit| unit as &dyn Unit);
+    let units = units.chain(simulated_units.iter().map(|unit| unit as &dyn Unit));
+    let units = units.chain(cpp_units.iter().map(|unit| unit as &dyn Unit));
     let library = format!("hidp_kernels_{}", cargo.namespace);
     let compiled = objects::compile(&cargo.out_dir, &library, &units.collect::<Vec<_>>());
     compiled.headers.iter().for_each(|header| cargo::watch(header));
@@ -85,7 +97,9 @@ pub(crate) fn compile(
     let own = Library { name: library, is_static: true };
     let nvcc = compilers.choice.nvcc.as_ref().filter(|_| !cuda.is_empty());
     let openmp = openmp(work.threads, &compilers.toolchain, report);
-    let libraries = [own].into_iter().chain(nvcc.map(cuda_libraries).into_iter().flatten()).chain(openmp);
+    let executor = simulated_units.first().map(|_| Library { name: "stdc++".into(), is_static: false });
+    let libraries =
+        [own].into_iter().chain(executor).chain(nvcc.map(cuda_libraries).into_iter().flatten()).chain(openmp);
     Ok((libraries.collect(), compilers.toolchain.version()))
 }
 

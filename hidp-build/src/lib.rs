@@ -21,6 +21,7 @@ mod kernels;
 pub mod nvcc;
 mod objects;
 mod report;
+mod simulated;
 mod sources;
 mod toolchain;
 mod workers;

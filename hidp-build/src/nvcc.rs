@@ -23,7 +23,7 @@ use crate::compiler::diag::Code;
 use crate::report::Problem;
 use crate::toolchain::Toolchain;
 
-/// Whether kernels are compiled for NVIDIA GPUs too. The environment variable `HIDP_CUDA` (`auto`, `off`, `required`) goes before
+/// Whether kernels are compiled for NVIDIA GPUs too. The environment variable `HIDP_CUDA` (`auto`, `off`, `required`, `simulated`) goes before
 /// what a build script says.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cuda {
@@ -34,6 +34,9 @@ pub enum Cuda {
     Off,
     /// Always: without nvcc the build fails.
     Required,
+    /// The C++ compiler compiles the same text for an executor on the host, which looks at what every thread does. For tests of
+    /// programs where there is no GPU, with `hidp_std`'s feature `simulated-device`; slow.
+    Simulated,
 }
 
 impl Cuda {
@@ -42,8 +45,9 @@ impl Cuda {
             "auto" => Ok(Self::Auto),
             "off" => Ok(Self::Off),
             "required" => Ok(Self::Required),
+            "simulated" => Ok(Self::Simulated),
             _ => Err(Problem::new(Code::BadCudaOption, format!("`HIDP_CUDA` is `{text}`"))
-                .help("it may be `auto`, `off` or `required`")),
+                .help("it may be `auto`, `off`, `required` or `simulated`")),
         }
     }
 }
@@ -92,6 +96,7 @@ impl Wish {
         }?;
         let obstacle = match cuda {
             Cuda::Off => Some("it was not wanted".to_owned()),
+            Cuda::Simulated => Some("it is simulated".to_owned()),
             Cuda::Auto | Cuda::Required if cargo.docs_only => Some("only documentation is made".to_owned()),
             Cuda::Auto | Cuda::Required => foreign(&cargo::target(), &cargo::host()),
         };
@@ -104,7 +109,12 @@ impl Wish {
 
     /// Whether CUDA should be generated: there may be an nvcc for it.
     pub(crate) fn may_have(&self) -> bool {
-        !self.candidates.is_empty()
+        self.is_simulated() || !self.candidates.is_empty()
+    }
+
+    /// Whether the C++ compiler compiles it.
+    pub(crate) fn is_simulated(&self) -> bool {
+        self.cuda == Cuda::Simulated
     }
 
     /// The first nvcc that can be used.

@@ -315,11 +315,13 @@ impl Builder {
         self.device = Some(Asked::Cpu);
         self
     }
-    /// A device whose memory is the host's and which runs code that a host compiler made of the same text as a GPU's: for tests where there
-    /// is no GPU. Slow, and it finds mistakes.
+    /// A device that runs device code on the host, for tests where there is no GPU. Slow; what the code does wrong is an error of the call.
+    ///
+    /// Build the program with `HIDP_CUDA=simulated` to have such code. The seed says in which order blocks and threads run: 0 in order, 1
+    /// backwards, others at random.
     #[cfg(feature = "simulated-device")]
-    pub fn simulated(self) -> Self {
-        let simulation = crate::device::Simulation { world: Default::default(), devices: 1 };
+    pub fn simulated(self, seed: u64) -> Self {
+        let simulation = crate::device::Simulation { world: Default::default(), devices: 1, seed };
         self.on(simulation.machine()).cuda(0)
     }
     /// On a stand-in for this machine.

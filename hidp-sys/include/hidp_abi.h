@@ -97,6 +97,23 @@ void hidp2_device_code_add(hidp_device_code *code);
 /* The last one added, or null: this program has no device code. */
 const hidp_device_code *hidp2_device_code_first(void);
 
+/* Who runs device code that a host compiler made, in programs for tests. What is wrong in it is reported, and ends the call with another
+ * result than those above. Not for several threads at once. */
+typedef struct hidp_executor {
+  /* A device with memory of its own, which alone it can use. The seed says in which order blocks and threads run. */
+  hidp_device *(*open)(uint64_t seed, int32_t multiprocessors);
+  void (*close)(hidp_device *device);
+  int32_t (*call)(hidp_device *device, hidp_entry entry, hidp_call *call);
+  void (*copy_in)(hidp_device *device, void *to, const void *from, size_t bytes);
+  void (*copy_out)(hidp_device *device, void *to, const void *from, size_t bytes);
+  /* A line for each thing that was wrong so far. Valid until the next call of this function. */
+  const char *(*reports)(hidp_device *device);
+} hidp_executor;
+
+void hidp2_executor_set(const hidp_executor *executor);
+/* Null: there is none. */
+const hidp_executor *hidp2_executor(void);
+
 #ifdef __cplusplus
 }
 #endif

@@ -31,6 +31,7 @@ uint32_t available_threads() {
 
 // Constant-initialised: objects add themselves while the program starts, in any order.
 std::atomic<hidp_device_code *> device_code{nullptr};
+std::atomic<const hidp_executor *> executor{nullptr};
 
 }  // namespace
 
@@ -63,5 +64,9 @@ void hidp2_device_code_add(hidp_device_code *code) {
 }
 
 const hidp_device_code *hidp2_device_code_first(void) { return device_code.load(std::memory_order_acquire); }
+
+void hidp2_executor_set(const hidp_executor *found) { executor.store(found, std::memory_order_release); }
+
+const hidp_executor *hidp2_executor(void) { return executor.load(std::memory_order_acquire); }
 
 }

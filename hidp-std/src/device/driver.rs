@@ -4,6 +4,10 @@ use std::any::Any;
 use std::ffi::c_void;
 use std::fmt;
 
+use hidp_sys::hidp_call;
+
+use crate::rt::entry::EntryFn;
+
 /// One stream of one accelerator: every operation but `enter`, allocation and waiting goes into the stream and returns at once,
 /// and runs after all that went into it before.
 ///
@@ -50,6 +54,14 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     fn wait_for(&self, event: &Event) -> Result<(), DriverError>;
     /// Waits for all that is in the stream.
     fn synchronize(&self) -> Result<(), DriverError>;
+    /// Runs an entry's code for the device.
+    ///
+    /// # Safety
+    /// The call is as the ABI wants it, with memory of this driver's.
+    unsafe fn call(&self, function: EntryFn, call: &mut hidp_call) -> i32 {
+        // SAFETY: the caller's promise.
+        unsafe { function(call) }
+    }
     /// The name and meaning of an error of generated code.
     fn explain(&self, code: i32) -> String;
 }

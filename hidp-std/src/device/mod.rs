@@ -3,6 +3,8 @@
 mod array;
 mod driver;
 mod error;
+#[cfg(any(test, feature = "simulated-device"))]
+mod executed;
 mod find;
 mod info;
 mod layout;

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::driver::{Driver, DriverError, Event, Facts, Rows};
 use super::error::NoDevice;
+use super::executed::Executed;
 use super::find::{Built, Platform};
 use super::machine::Machine;
 
@@ -61,6 +62,8 @@ enum Work {
 pub(crate) struct Simulation {
     pub(crate) world: World,
     pub(crate) devices: u32,
+    /// The order in which blocks and threads of generated code run.
+    pub(crate) seed: u64,
 }
 
 impl Simulation {
@@ -82,6 +85,9 @@ impl Platform for Simulation {
         Ok(Facts { ordinal, name, architecture: 90, multiprocessors: 2, threads_per_multiprocessor: 256 })
     }
     fn open(&self, ordinal: u32) -> Result<Box<dyn Driver>, NoDevice> {
+        if let Some(executed) = Executed::new(self.facts(ordinal)?, self.seed) {
+            return Ok(Box::new(executed));
+        }
         Ok(Box::new(self.world.driver(self.facts(ordinal)?)))
     }
 }

@@ -13,12 +13,12 @@ use ndarray::s;
 
 /// A context on the device of a world, which one may look at.
 pub(crate) fn cuda(world: &World) -> Context {
-    let simulation = Simulation { world: world.clone(), devices: 1 };
+    let simulation = Simulation { world: world.clone(), devices: 1, seed: 0 };
     Context::builder().on(simulation.machine()).threads(1).cuda(0).build().expect("a context")
 }
 
 fn auto(devices: u32) -> Context {
-    let simulation = Simulation { world: World::default(), devices };
+    let simulation = Simulation { world: World::default(), devices, seed: 0 };
     Context::builder().on(simulation.machine()).threads(1).build().expect("a context")
 }
 
@@ -134,7 +134,7 @@ fn the_best_device_is_taken_and_said() {
     let none = auto(0);
     assert_eq!(none.device().to_string(), "cpu: the driver knows no device");
     assert_eq!(cpu().device().to_string(), "cpu: asked for");
-    let missing = || Simulation { world: World::default(), devices: 1 };
+    let missing = || Simulation { world: World::default(), devices: 1, seed: 0 };
     let error = Context::builder().on(missing().machine()).cuda(3).build().unwrap_err();
     assert_eq!(error.to_string(), "cuda:3 cannot be used: there is no device 3, only device 0");
     let broken = missing();

@@ -2,13 +2,14 @@
 
 use std::ffi::c_void;
 
-use hidp_sys::{HIDP_DEVICE_ERROR, HIDP_OK, hidp_call, hidp_device, hidp_fault};
+use hidp_sys::{HIDP_DEVICE_ERROR, HIDP_OK, hidp_call, hidp_fault};
 
 use super::args::Arg;
 use super::bind::bind;
 use super::choose::{Choice, choose};
 use super::entry::Entry;
 use super::on_queue::OnQueue;
+use crate::device::Queue;
 use crate::{ArrayText, Context, Error, Fault, Isa, LastRun};
 
 /// Binds the dimensions, checks the shapes, chooses a version and runs it. Allocates nothing unless it fails.
@@ -120,9 +121,8 @@ unsafe fn run(
     };
     let (addresses, blocks) = room.split_at_mut(args.len());
     let bound = OnQueue::bind(queue, entry, args, addresses, blocks)?;
-    let raw = queue.raw();
     // SAFETY: as above; the arrays are on the device, whose code this is.
-    let (status, call) = unsafe { enter(cx, &choice, Some(&raw), bound.addresses(), dims) };
+    let (status, call) = unsafe { enter(cx, &choice, Some(queue), bound.addresses(), dims) };
     cx.note_run(run);
     match status {
         status if status == HIDP_OK as i32 => bound.bring_back(),
@@ -139,19 +139,25 @@ unsafe fn run(
 unsafe fn enter(
     cx: &Context,
     choice: &Choice,
-    device: Option<&hidp_device>,
+    queue: Option<&Queue>,
     params: &[*mut c_void],
     dims: &[i64],
 ) -> (i32, hidp_call) {
+    let device = queue.map(Queue::raw);
     let mut call = hidp_call {
         context: cx.raw(),
-        device: device.map_or(std::ptr::null(), std::ptr::from_ref),
+        device: device.as_ref().map_or(std::ptr::null(), std::ptr::from_ref),
         params: params.as_ptr(),
         dims: dims.as_ptr(),
         fault: hidp_fault { site: 0, count: 0, values: [0; 4] },
         tunables: choice.settings.raw(),
     };
     // SAFETY: the caller's promise.
-    let status = unsafe { (choice.function)(&raw mut call) };
+    let status = unsafe {
+        match queue {
+            Some(queue) => queue.driver().call(choice.function, &mut call),
+            None => (choice.function)(&raw mut call),
+        }
+    };
     (status, call)
 }

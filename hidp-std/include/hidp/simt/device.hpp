@@ -129,3 +129,10 @@ HIDP_SIMT_EXPORT void hidp_simt_copy_in(hidp_device *device, void *to, const voi
 HIDP_SIMT_EXPORT void hidp_simt_copy_out(hidp_device *device, void *to, const void *from, size_t bytes) {
   hidp::machine::Device::of(device->state).executor.copy_out(to, from, bytes, hidp::machine::Place::here());
 }
+
+#if defined(HIDP_SIMT_PROGRAM)
+// The run time of a program finds the executor, as it finds what a GPU's code was built for.
+static const hidp_executor hidp_simt_executor = {hidp_simt_new,     hidp_simt_free,     hidp_simt_call,
+                                                 hidp_simt_copy_in, hidp_simt_copy_out, hidp_simt_reports};
+__attribute__((constructor)) static void hidp_simt_add() { hidp2_executor_set(&hidp_simt_executor); }
+#endif

@@ -1,0 +1,177 @@
+//! A device of the executor in `hidp/simt`, which runs device code that a host compiler made and looks at what it does.
+//!
+//! Its stream is done at once. What was wrong in a call is that call's error.
+
+use std::cell::Cell;
+use std::ffi::{CStr, c_void};
+use std::ptr::{NonNull, null_mut};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use hidp_sys::{HIDP_DEVICE_ERROR, HIDP_FAULT, HIDP_OK, hidp_call, hidp_device, hidp_executor};
+
+use super::driver::{Driver, DriverError, Event, Facts, Rows};
+use crate::rt::entry::EntryFn;
+
+/// The driver.
+#[derive(Debug)]
+pub(crate) struct Executed {
+    facts: Facts,
+    functions: &'static hidp_executor,
+    device: NonNull<hidp_device>,
+    /// The executor is for one thread at a time.
+    turn: Mutex<()>,
+}
+
+// SAFETY: the executor may be used by any thread, by one at a time: the one whose turn it is.
+unsafe impl Send for Executed {}
+// SAFETY: as above.
+unsafe impl Sync for Executed {}
+
+thread_local! {
+    /// Whether this thread runs code on a device, which asks for memory of it: it has its turn already.
+    static INSIDE: Cell<bool> = const { Cell::new(false) };
+}
+
+/// The number of an error that stands for the executor's reports.
+const REPORTS: i32 = -1;
+const MISSING: &str = "executors have all their functions";
+
+impl Executed {
+    /// `None` if the program has no executor, because no host compiler made device code.
+    pub(crate) fn new(facts: Facts, seed: u64) -> Option<Self> {
+        // SAFETY: what was set stays as it is as long as the program runs.
+        let functions: &'static hidp_executor = unsafe { hidp_sys::hidp2_executor().as_ref() }?;
+        // SAFETY: any numbers are allowed.
+        let device = unsafe { functions.open.expect(MISSING)(seed, facts.multiprocessors) };
+        Some(Self { facts, functions, device: NonNull::new(device)?, turn: Mutex::new(()) })
+    }
+    fn turn(&self) -> Option<MutexGuard<'_, ()>> {
+        (!INSIDE.get()).then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+    /// The turn is this thread's.
+    fn reports(&self) -> String {
+        // SAFETY: the device is alive; the text is copied at once.
+        let text = unsafe { CStr::from_ptr(self.functions.reports.expect(MISSING)(self.device.as_ptr())) };
+        text.to_string_lossy().into_owned()
+    }
+    /// # Safety
+    /// So many bytes are there on the host.
+    unsafe fn copy_in(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DriverError> {
+        let _turn = self.turn();
+        // SAFETY: the caller's promise; the executor looks at the device's side itself.
+        unsafe { self.functions.copy_in.expect(MISSING)(self.device.as_ptr(), to.cast(), from.cast(), bytes) };
+        self.look()
+    }
+    /// # Safety
+    /// As [`Executed::copy_in`].
+    unsafe fn copy_out(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DriverError> {
+        let _turn = self.turn();
+        // SAFETY: as above.
+        unsafe { self.functions.copy_out.expect(MISSING)(self.device.as_ptr(), to.cast(), from.cast(), bytes) };
+        self.look()
+    }
+    fn look(&self) -> Result<(), DriverError> {
+        let text = self.reports();
+        if text.is_empty() { Ok(()) } else { Err(DriverError { code: Some(REPORTS), text }) }
+    }
+}
+
+impl Drop for Executed {
+    fn drop(&mut self) {
+        let _turn = self.turn();
+        // SAFETY: nobody uses the device any more.
+        unsafe { self.functions.close.expect(MISSING)(self.device.as_ptr()) }
+    }
+}
+
+impl Driver for Executed {
+    fn facts(&self) -> &Facts {
+        &self.facts
+    }
+    fn stream(&self) -> *mut c_void {
+        null_mut()
+    }
+    fn enter(&self) -> Result<(), DriverError> {
+        Ok(())
+    }
+    fn allocate(&self, bytes: usize) -> Result<*mut u8, DriverError> {
+        let _turn = self.turn();
+        // SAFETY: the device is alive.
+        let block = unsafe { self.device.as_ref().take.expect(MISSING)(self.device.as_ref().state, bytes) };
+        Ok(block.cast())
+    }
+    unsafe fn release(&self, block: *mut u8) {
+        let _turn = self.turn();
+        // SAFETY: the device is alive; the rest is the caller's promise.
+        unsafe { self.device.as_ref().give.expect(MISSING)(self.device.as_ref().state, block.cast()) }
+    }
+    fn allocate_pinned(&self, bytes: usize) -> Result<*mut u8, DriverError> {
+        let _turn = self.turn();
+        // SAFETY: the device is alive.
+        let block = unsafe { self.device.as_ref().take_pinned.expect(MISSING)(self.device.as_ref().state, bytes) };
+        if block.is_null() {
+            return Err(DriverError { code: Some(2), text: "out of memory".into() });
+        }
+        Ok(block.cast())
+    }
+    unsafe fn release_pinned(&self, block: *mut u8) {
+        let _turn = self.turn();
+        // SAFETY: the device is alive; the rest is the caller's promise.
+        unsafe { self.device.as_ref().give_pinned.expect(MISSING)(self.device.as_ref().state, block.cast()) }
+    }
+    unsafe fn to_device(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DriverError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.copy_in(to, from, bytes) }
+    }
+    unsafe fn to_host(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DriverError> {
+        // SAFETY: the caller's promise.
+        unsafe { self.copy_out(to, from, bytes) }
+    }
+    unsafe fn copy_rows(&self, to: Rows, from: Rows, width: usize, rows: usize) -> Result<(), DriverError> {
+        let mut bytes = vec![0; width];
+        for row in 0..rows {
+            // SAFETY: so many bytes are in between; the rest is the caller's promise.
+            unsafe {
+                self.copy_out(bytes.as_mut_ptr(), from.first.wrapping_add(row * from.pitch), width)?;
+                self.copy_in(to.first.wrapping_add(row * to.pitch), bytes.as_ptr(), width)?;
+            }
+        }
+        Ok(())
+    }
+    unsafe fn zero(&self, to: *mut u8, bytes: usize) -> Result<(), DriverError> {
+        // SAFETY: so many zeros are there; the rest is the caller's promise.
+        unsafe { self.copy_in(to, vec![0; bytes].as_ptr(), bytes) }
+    }
+    fn new_event(&self) -> Result<Event, DriverError> {
+        Ok(Event(null_mut()))
+    }
+    fn free_event(&self, _: Event) {}
+    fn record(&self, _: &Event) -> Result<(), DriverError> {
+        Ok(())
+    }
+    fn has_come_to(&self, _: &Event) -> Result<bool, DriverError> {
+        Ok(true)
+    }
+    fn wait_for(&self, _: &Event) -> Result<(), DriverError> {
+        Ok(())
+    }
+    fn synchronize(&self) -> Result<(), DriverError> {
+        Ok(())
+    }
+    unsafe fn call(&self, function: EntryFn, call: &mut hidp_call) -> i32 {
+        let _turn = self.turn();
+        INSIDE.set(true);
+        // SAFETY: the caller's promise.
+        let status = unsafe { self.functions.call.expect(MISSING)(self.device.as_ptr(), Some(function), call) };
+        INSIDE.set(false);
+        let known = [HIDP_OK, HIDP_FAULT, HIDP_DEVICE_ERROR].iter().any(|known| *known as i32 == status);
+        if !known {
+            call.fault.values[0] = REPORTS.into();
+        }
+        if known { status } else { HIDP_DEVICE_ERROR as i32 }
+    }
+    fn explain(&self, code: i32) -> String {
+        let _turn = self.turn();
+        if code == REPORTS { self.reports() } else { format!("simulated error {code}") }
+    }
+}
