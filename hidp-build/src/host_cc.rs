@@ -1,13 +1,12 @@
 //! Compiles the generated C++: once for each instruction set.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cargo;
 use crate::compiler::diag::Code;
 use crate::compiler::emit::openmp::FLAGS;
 use crate::compiler::emit::rust::Isa;
-use crate::objects::{Object, Unit, depfile, excerpt, shown};
+use crate::objects::{Object, Unit, compile_cpp, excerpt};
 use crate::report::Problem;
 use crate::toolchain::Toolchain;
 
@@ -51,22 +50,13 @@ impl Unit for CppUnit<'_> {
     }
 
     fn compile(&self, object: &Object<'_>) -> Result<Vec<PathBuf>, Problem> {
-        let depfile = object.path("d");
         let mut command = self.job.toolchain.command();
         command.args(self.flags());
         for folder in self.job.include {
             command.arg("-I").arg(folder);
         }
         command.arg("-iquote").arg(self.job.root);
-        command.arg("-MMD").arg("-MF").arg(&depfile);
-        command.arg("-c").arg(self.job.out_dir.join(self.file)).arg("-o").arg(object.path("o"));
-        let shown = shown(&command);
-        let output = command.output().map_err(|error| self.failed(&shown, &error.to_string()))?;
-        if !output.status.success() {
-            return Err(self.failed(&shown, &String::from_utf8_lossy(&output.stderr)));
-        }
-        let text = fs::read_to_string(&depfile).unwrap_or_default();
-        Ok(depfile::files(&text))
+        compile_cpp(command, &self.job.out_dir.join(self.file), object, |command, output| self.failed(command, output))
     }
 }
 

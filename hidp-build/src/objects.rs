@@ -166,6 +166,24 @@ pub(crate) fn excerpt(output: &str) -> String {
     text
 }
 
+/// Runs a C++ compiler, which also says what it read. `failed` gets the command and what the compiler said.
+pub(crate) fn compile_cpp(
+    mut command: Command,
+    source: &Path,
+    object: &Object<'_>,
+    failed: impl Fn(&str, &str) -> Problem,
+) -> Result<Vec<PathBuf>, Problem> {
+    let depfile = object.path("d");
+    command.arg("-MMD").arg("-MF").arg(&depfile);
+    command.arg("-c").arg(source).arg("-o").arg(object.path("o"));
+    let shown = shown(&command);
+    let output = command.output().map_err(|error| failed(&shown, &error.to_string()))?;
+    if !output.status.success() {
+        return Err(failed(&shown, &String::from_utf8_lossy(&output.stderr)));
+    }
+    Ok(depfile::files(&fs::read_to_string(&depfile).unwrap_or_default()))
+}
+
 /// The program and its arguments. `Debug` would show the whole environment, which is long, and none of a log's business.
 pub(crate) fn shown(command: &Command) -> String {
     let words = iter::once(command.get_program()).chain(command.get_args()).map(OsStr::to_string_lossy);

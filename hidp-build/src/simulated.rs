@@ -1,13 +1,12 @@
 //! Compiles the generated CUDA with the C++ compiler, for the executor of `hidp/simt`: programs for tests.
 
-use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cargo;
 use crate::compiler::diag::Code;
 use crate::compiler::emit::openmp::FLAGS;
-use crate::objects::{Object, Unit, depfile, excerpt, shown};
+use crate::objects::{Object, Unit, compile_cpp, excerpt, shown};
 use crate::report::Problem;
 use crate::toolchain::Toolchain;
 
@@ -65,19 +64,9 @@ impl Unit for SimulatedUnit<'_> {
     }
 
     fn compile(&self, object: &Object<'_>) -> Result<Vec<PathBuf>, Problem> {
-        let depfile = object.path("d");
-        let mut command = self.command();
-        command.arg("-MMD").arg("-MF").arg(&depfile);
-        command.arg("-c").arg(self.job.out_dir.join(self.file)).arg("-o").arg(object.path("o"));
-        let shown = shown(&command);
-        let failed = |output: &str| {
+        compile_cpp(self.command(), &self.job.out_dir.join(self.file), object, |command, output| {
             let headline = format!("the C++ compiler failed on `{}`", self.file);
-            Problem::new(Code::CompilerFailed, headline).note(excerpt(output)).note(&shown)
-        };
-        let output = command.output().map_err(|error| failed(&error.to_string()))?;
-        if !output.status.success() {
-            return Err(failed(&String::from_utf8_lossy(&output.stderr)));
-        }
-        Ok(depfile::files(&fs::read_to_string(&depfile).unwrap_or_default()))
+            Problem::new(Code::CompilerFailed, headline).note(excerpt(output)).note(command)
+        })
     }
 }

@@ -343,7 +343,7 @@ codes! {
          toolkit must have the static run-time library, and it must take the C++ compiler as its host compiler: where that is too new, \
          `NVCC_CCBIN=g++-12` names another.";
     BadCudaOption = "HD0917" Error "malformed option of CUDA"
-        "`HIDP_CUDA` is `auto`, `off` or `required`. `HIDP_CUDA_ARCH` and `Builder::cuda_arch` name architectures: `sm_90`.";
+        "`HIDP_CUDA` is `auto`, `off`, `required` or `simulated`. `HIDP_CUDA_ARCH` and `Builder::cuda_arch` name architectures: `sm_90`.";
     NvccFailed = "HD0918" Error "nvcc failed"
         "The CUDA that is generated for a checked program compiles, so nvcc or its host compiler does not fit, or a native function's header has \
          an error. `HIDP_CUDA=off` builds for the CPU alone.";
