@@ -22,6 +22,21 @@ pub(crate) struct Isa {
     flags: &'static [&'static str],
 }
 
+/// What code is compiled for and called on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Targets {
+    pub(crate) cpu: bool,
+    pub(crate) devices: bool,
+}
+
+/// What `HIDP_TARGETS` says: `cpu`, `devices` or `all`.
+pub(crate) fn targets() -> Targets {
+    let wish = std::env::var("HIDP_TARGETS").unwrap_or_else(|_| "cpu".to_owned());
+    let known = ["cpu", "devices", "all"].contains(&wish.as_str());
+    assert!(known, "HIDP_TARGETS={wish}: `cpu`, `devices` or `all`");
+    Targets { cpu: wish != "devices", devices: wish != "cpu" }
+}
+
 /// The instruction sets that this machine can run.
 pub(crate) fn isas() -> Vec<Isa> {
     let mut found = vec![Isa { name: "base", flags: &[] }];

@@ -23,7 +23,7 @@ use hidp_build::compiler::ir::par::interp::Arg;
 use crate::case::Case;
 use crate::device::{DeviceKernels, orders};
 use crate::maker::{Filling, Maker, fillings};
-use crate::native::{Context, Isa, Kernels, isas};
+use crate::native::{Context, Isa, Kernels, isas, targets};
 use crate::same;
 use crate::stated::{self, stated};
 use crate::subject::{Entry, Outcome, Request, Subject, bind};
@@ -66,7 +66,8 @@ struct Built {
 impl Built {
     fn new(case: &Case, subject: &Subject) -> Result<Built, String> {
         let compile = |isa| Kernels::build(&subject.stem, &subject.cpp, isa);
-        let kernels = instruction_sets(case).into_iter().map(compile).collect::<Result<_, _>>()?;
+        let sets = if targets().cpu { instruction_sets(case) } else { Vec::new() };
+        let kernels = sets.into_iter().map(compile).collect::<Result<_, _>>()?;
         let device = subject.cu.as_ref().map(|cu| DeviceKernels::build(&subject.stem, cu)).transpose()?;
         Ok(Built { kernels, device })
     }

@@ -18,7 +18,7 @@ use hidp_sys::hidp_fault;
 
 use crate::device::{Device, Ended};
 use crate::memory::Block;
-use crate::native::{Context, Kernels};
+use crate::native::{Context, Kernels, targets};
 use crate::same;
 
 /// Most steps of the interpreter; what takes more is compared with stated results only.
@@ -66,7 +66,7 @@ impl Subject {
     pub(crate) fn compile(name: &str, text: &str) -> Result<Subject, String> {
         let stem = name.replace('-', "_");
         let mut input = PipelineInput::default();
-        input.options.cuda = std::env::var_os("HIDP_DEVICES").is_some();
+        input.options.cuda = targets().devices;
         let id = input.sources.add(format!("{name}.hdp"), text);
         input.files.push(InputFile { id, stem: stem.clone(), imports: Vec::new() });
         input.options.limits.variants = text.lines().any(|line| line == "// variants");
