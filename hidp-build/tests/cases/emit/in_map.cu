@@ -2,7 +2,7 @@
 #include <hidp/cuda/core.cuh>
 #include <hidp/cuda/prim/block_scan.cuh>
 #include <hidp/cuda/prim/block_sort.cuh>
-#include <hidp/cuda/prim/kernel_disjoint.cuh>
+#include <hidp/cuda/prim/kernel_check_disjoint.cuh>
 #include <hidp/cuda/prim/subwarp_scan.cuh>
 #include <hidp/cuda/prim/subwarp_sort.cuh>
 #include <hidp/cuda/prim/thread_sort.cuh>

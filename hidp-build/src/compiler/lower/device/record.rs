@@ -12,7 +12,7 @@ use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
 /// The function that looks for segments that overlap.
-const CHECK: Symbol = Symbol { function: "kernel_check_disjoint", header: "kernel_disjoint" };
+const CHECK: Symbol = Symbol { function: "kernel_check_disjoint", header: "kernel_check_disjoint" };
 
 /// Where the iterations note what a call writes.
 #[derive(Clone, Debug)]
