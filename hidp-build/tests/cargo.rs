@@ -373,6 +373,46 @@ fn demanded_cuda_is_never_left_out_silently() {
     assert!(text.contains("error[HD0916]"), "{text}");
 }
 
+/// Whether an nvcc seems to be there. `cargo xtask test` installs one.
+fn has_nvcc() -> bool {
+    let home = std::env::var_os("CUDA_HOME").map(|home| Path::new(&home).join("bin"));
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = home.into_iter().chain(std::env::split_paths(&path)).any(|folder| folder.join("nvcc").is_file());
+    assert!(found || std::env::var_os("HIDP_TEST_NVCC").is_none(), "no nvcc, and HIDP_TEST_NVCC is set");
+    found
+}
+
+#[test]
+fn a_program_for_gpus_starts_without_one() {
+    if !has_nvcc() {
+        println!("skipped: no nvcc (`cargo xtask test` installs one)");
+        return;
+    }
+    let package = Package::new("hidp-fixture-gpu", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)]);
+    let demanded = [("HIDP_CUDA", "required"), ("HIDP_CUDA_ARCH", "sm_80,sm_90")];
+    let text = package.cargo_with(&["run"], &demanded).succeeded();
+    assert!(text.contains("[12, 24]"), "{text}");
+    let said = fs::read_to_string(package.out_dir().join("hidp_cuda.txt")).expect("the file is there");
+    assert!(said.contains("\nsaxpy.cu\nkernel "), "{said}");
+    for arch in ["  sm_80  ", "  sm_90  "] {
+        assert!(said.lines().any(|line| line.starts_with("saxpy::") && line.contains(arch)), "{said}");
+    }
+
+    let program = target().join("debug/hidp-fixture-gpu");
+    let needed = Command::new("readelf").arg("-d").arg(&program).output().expect("readelf runs").stdout;
+    let needed = String::from_utf8_lossy(&needed).into_owned();
+    let needed: Vec<&str> = needed.lines().filter(|line| line.contains("(NEEDED)")).collect();
+    assert!(needed.iter().any(|line| line.contains("libc.so")), "{needed:?}");
+    assert!(!needed.iter().any(|line| line.contains("libcuda")), "{needed:?}");
+
+    // The script runs again, and finds nothing to compile.
+    let before = package.objects();
+    assert!(before.iter().any(|(path, _)| path.ends_with("saxpy.cuda.o")), "{before:?}");
+    package.write("build.rs", &format!("{BUILD_SCRIPT}\n"));
+    package.cargo_with(&["build"], &demanded).succeeded();
+    assert_eq!(package.objects(), before);
+}
+
 #[test]
 fn what_a_package_lacks_is_named() {
     let package =
