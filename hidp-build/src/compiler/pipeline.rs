@@ -13,7 +13,8 @@ use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{FuncId, Program};
 use crate::compiler::lower::{lower, lower_device};
 use crate::compiler::plan::{
-    Dispatch, Limits, PinFile, Plan, Record, check_pins, dispatch, explore, explore_device, pinned, stable_hash,
+    Dispatch, Limits, PinFile, Plan, Record, add_device_rules, check_pins, dispatch, explore, explore_device, pinned,
+    stable_hash,
 };
 use crate::compiler::source::{FileId, SourceMap, Span};
 use crate::compiler::target::{DeviceModel, Model};
@@ -184,16 +185,18 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let item = &program.funcs[func];
     let symbol = symbol(&input.options.namespace, stem_of(input, item.span), &item.name);
     let mut entry = lower(program, func, &symbol, &plans, model);
+    let mut dispatch = dispatch(item, &plans, model);
     if input.options.cuda {
         let device = DeviceModel::cuda();
         let explored = explore_device(program, func, &device, input.options.limits);
         lower_device(program, func, &explored.plans, (model, &device), &mut entry);
+        add_device_rules(&mut dispatch, program, item, &explored.plans, &device);
     }
     let shown = format!("{}::{}", stem_of(input, item.span), item.name);
     let source = source_of(program, &entry);
     let holds = |record: &&Record| record.entry == shown && record.source == source;
     let records = input.options.records.iter().filter(holds).cloned().collect();
-    Lowered { func, entry, dispatch: Dispatch { source, records, ..dispatch(item, &plans, model) } }
+    Lowered { func, entry, dispatch: Dispatch { source, records, ..dispatch } }
 }
 
 /// The plans of an entry: pinned ones, else those that the planner finds.

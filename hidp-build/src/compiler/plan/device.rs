@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::device_levels::{Levels, holds_primitives};
+use super::device_rules::rows_apart;
 use super::private::{exec_of, private_arrays, repeated_segments};
 use super::{Exec, Nest, Plan, Strategy, inner_maps, irregular, iterators, nests};
 use crate::compiler::ir::par::visit::{Visitor, look};
@@ -49,6 +50,8 @@ pub enum Obstacle {
     NothingInside,
     /// Directives name other levels for every nest.
     NotNamed,
+    /// The outermost map folds what its iterations leave, so the host cannot run them one after the other.
+    OuterFold,
 }
 
 impl fmt::Display for Obstacle {
@@ -68,6 +71,7 @@ impl fmt::Display for Obstacle {
             }
             Obstacle::NothingInside => f.write_str("no iteration has a map or primitive inside that lanes could share"),
             Obstacle::NotNamed => f.write_str("directives name other levels"),
+            Obstacle::OuterFold => f.write_str("the outermost map folds what its iterations leave"),
         }
     }
 }
@@ -91,7 +95,7 @@ pub fn explore_device(program: &Program, func: FuncId, model: &DeviceModel, limi
     let most = if named { Level::ALL.len() } else { limits.most.max(1) };
     let native = native_name(program, func);
     let mut explored = DeviceExplored::default();
-    for level in order(&maps) {
+    for level in order(program, func, &maps) {
         let fate = match &native {
             Some(name) => DeviceFate::Excluded(Obstacle::Native(name.clone())),
             None => consider(program, func, &maps, level, model, &explored.plans, most),
@@ -109,12 +113,14 @@ fn fate_or_plan(fate: DeviceFate, plans: &mut Vec<Plan>, plan: impl FnOnce() -> 
     fate
 }
 
-/// Levels in the order of preference without any numbers: groups no larger than rows of unequal length are first guesses.
-fn order(maps: &[&Map]) -> [Level; 6] {
-    if maps.iter().any(|map| irregular(map)) {
-        [Level::Thread, Level::Subwarp, Level::Warp, Level::Block, Level::Kernel, Level::Subwarp2]
-    } else {
+/// Levels in the order of preference without any numbers. Rows apart, or of unequal length, are worth smaller groups.
+fn order(program: &Program, func: &Func, maps: &[&Map]) -> [Level; 6] {
+    if !maps.iter().any(|map| shares_inside(map)) {
         [Level::Thread, Level::Warp, Level::Block, Level::Kernel, Level::Subwarp, Level::Subwarp2]
+    } else if maps.iter().any(|map| irregular(map) || rows_apart(program, func, map)) {
+        [Level::Warp, Level::Thread, Level::Block, Level::Subwarp, Level::Kernel, Level::Subwarp2]
+    } else {
+        [Level::Warp, Level::Thread, Level::Block, Level::Kernel, Level::Subwarp, Level::Subwarp2]
     }
 }
 
@@ -134,11 +140,15 @@ fn consider(
 ) -> DeviceFate {
     let applies = |map: &&&Map| level == applied(map, level);
     if !maps.is_empty() && maps.iter().filter(applies).count() == 0 {
-        let named = maps.iter().any(|map| map.directives.levels.contains(&level));
+        let named = maps.iter().any(|map| !map.directives.levels.is_empty());
         let shares = maps.iter().any(|map| shares_inside(map));
-        // The lowest level is always one, so that there is a plan.
-        if level != Level::Thread || !before.is_empty() {
-            let obstacle = if shares && !named { Obstacle::NotNamed } else { Obstacle::NothingInside };
+        let obstacle = match (shares, named) {
+            (false, _) => Obstacle::NothingInside,
+            (true, true) => Obstacle::NotNamed,
+            (true, false) => Obstacle::OuterFold,
+        };
+        // One level is always left, so that there is a plan: that of what no nest names.
+        if level != Level::Thread || shares {
             return DeviceFate::Excluded(obstacle);
         }
     }

@@ -5,11 +5,12 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
+use super::device_rules::device_rules;
 use super::measures::{BALANCE, INNER, LONGEST, Measure, PARALLEL, WIDTH, levels, of_nest, of_primitive};
 use super::{Nest, Plan, Record, Strategy, index_vars, nests};
 use crate::compiler::ir::par::visit;
-use crate::compiler::ir::par::{Extent, Func, StmtKind, VarId};
-use crate::compiler::target::{Model, Stage, Tunable};
+use crate::compiler::ir::par::{Extent, Func, Map, Program, StmtKind, VarId};
+use crate::compiler::target::{DeviceModel, Model, Stage, Tunable};
 
 /// How a call finds its version.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -102,10 +103,24 @@ fn tunables(func: &Func, model: &Model) -> Vec<Tunable> {
     model.tunables.iter().filter(matters).cloned().collect()
 }
 
+/// Adds when which of the plans for a device runs. Its rules hold on devices only, those of other plans only elsewhere.
+pub fn add_device_rules(dispatch: &mut Dispatch, program: &Program, func: &Func, plans: &[Plan], model: &DeviceModel) {
+    let maps = nests(func);
+    if let Some(map) = dominant(&maps).map(|at| maps[at]) {
+        let rules = device_rules(program, func, map, plans, &dispatch.measures, model);
+        dispatch.rules.extend(rules);
+    }
+}
+
+/// The nest that speaks for an entry.
+fn dominant(maps: &[&Map]) -> Option<usize> {
+    let depth = |at: &usize| (levels(maps[*at]), usize::MAX - at);
+    (0..maps.len()).max_by_key(depth)
+}
+
 fn by_shape(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let maps = nests(func);
-    let depth = |at: &usize| (levels(maps[*at]), usize::MAX - at);
-    let Some(dominant) = (0..maps.len()).max_by_key(depth) else {
+    let Some(dominant) = dominant(&maps) else {
         return Dispatch { measures: of_primitive(func), ..Dispatch::default() };
     };
     let measures = of_nest(func, maps[dominant]);
@@ -154,7 +169,6 @@ fn narrow_rule(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mo
 mod tests {
     use super::*;
     use crate::compiler::diag::Sink;
-    use crate::compiler::ir::par::Program;
     use crate::compiler::ir::par::text::hidp_expr;
     use crate::compiler::pipeline::{InputFile, Options, PipelineInput, front, optimise};
     use crate::compiler::plan::candidates;

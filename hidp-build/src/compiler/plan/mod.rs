@@ -12,6 +12,7 @@ mod constraint;
 mod cost;
 mod device;
 mod device_levels;
+mod device_rules;
 mod dispatch;
 mod indexes;
 mod measures;
@@ -27,7 +28,7 @@ pub use candidates::{Considered, Explored, Fate, Limits, candidates, constraint,
 pub use constraint::{Constraint, LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use cost::{Cost, cost};
 pub use device::{DeviceExplored, DeviceFate, Obstacle, explore_device};
-pub use dispatch::{Bound, Condition, Dispatch, Rule, dispatch};
+pub use dispatch::{Bound, Condition, Dispatch, Rule, add_device_rules, dispatch};
 pub use indexes::index_vars;
 pub use measures::{Bounds, Measure, MeasureOf, ragged_extent};
 pub use pins::{PinFile, check_pins, pinned};

@@ -4,22 +4,6 @@
 namespace entry_k_4gemm_GEMM {
   namespace {
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<float> A_10, hidp::In<float> B_12, float alpha_13, float beta_14, int64_t position_0, int64_t position_1) {
-      float c0_total_5;
-      float acc_7 = 0.0f;
-      const int64_t row_11 = position_0 * K_6;
-      for (int64_t k_8 = 0L; k_8 < K_6; ++k_8) {
-        [[maybe_unused]] const float c0_9 = 0.0f;
-        acc_7 = hidp::mul_add<float>(hidp::load(A_10 + (row_11 + k_8)), hidp::load(B_12 + ((k_8 * N_4) + position_1)), acc_7);
-      }
-      c0_total_5 = acc_7;
-      hidp::store(C_2 + ((position_0 * N_4) + position_1), hidp::mul_add<float>(alpha_13, c0_total_5, beta_14 * hidp::load(C_2 + ((position_0 * N_4) + position_1))));
-    }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<float> A_10, hidp::In<float> B_12, float alpha_13, float beta_14) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 2>(worker, launch, [&](int64_t y, int64_t x) { thread_map0_k0(worker, C_2, M_3, N_4, K_6, A_10, B_12, alpha_13, beta_14, y, x); });
-    }
-
     HIDP_DEVICE void warp_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<float> A_10, hidp::In<float> B_12, float alpha_13, float beta_14, int64_t position_0, int64_t position_1) {
       float c0_total_5;
       float acc_7 = 0.0f;
@@ -38,6 +22,22 @@ namespace entry_k_4gemm_GEMM {
     HIDP_GLOBAL(256) warp_map0_k0_items(const hidp::Launch launch, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<float> A_10, hidp::In<float> B_12, float alpha_13, float beta_14) {
       hidp::Worker<256> worker(launch);
       hidp::each_item<hidp::Warp, 2>(worker, launch, [&](int64_t y, int64_t x) { warp_map0_k0(worker, C_2, M_3, N_4, K_6, A_10, B_12, alpha_13, beta_14, y, x); });
+    }
+
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<float> A_10, hidp::In<float> B_12, float alpha_13, float beta_14, int64_t position_0, int64_t position_1) {
+      float c0_total_5;
+      float acc_7 = 0.0f;
+      const int64_t row_11 = position_0 * K_6;
+      for (int64_t k_8 = 0L; k_8 < K_6; ++k_8) {
+        [[maybe_unused]] const float c0_9 = 0.0f;
+        acc_7 = hidp::mul_add<float>(hidp::load(A_10 + (row_11 + k_8)), hidp::load(B_12 + ((k_8 * N_4) + position_1)), acc_7);
+      }
+      c0_total_5 = acc_7;
+      hidp::store(C_2 + ((position_0 * N_4) + position_1), hidp::mul_add<float>(alpha_13, c0_total_5, beta_14 * hidp::load(C_2 + ((position_0 * N_4) + position_1))));
+    }
+    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<float> A_10, hidp::In<float> B_12, float alpha_13, float beta_14) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Thread, 2>(worker, launch, [&](int64_t y, int64_t x) { thread_map0_k0(worker, C_2, M_3, N_4, K_6, A_10, B_12, alpha_13, beta_14, y, x); });
     }
 
     HIDP_DEVICE void block_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<float> A_10, hidp::In<float> B_12, float alpha_13, float beta_14, int64_t position_0, int64_t position_1) {
@@ -61,25 +61,6 @@ namespace entry_k_4gemm_GEMM {
     }
   }
 
-  // plan thread nest thread iter m device-thread dim 1 tile 256 split iter n device-thread dim 0 tile 256 split iter k seq dim 0 tile 1 span
-  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4gemm_GEMM_thread)(hidp_call *call) {
-    hidp::Host host(call);
-    const float *const alpha_0 = host.cell<const float>(0);
-    const float *const beta_1 = host.cell<const float>(1);
-    const hidp::Any<const float> A_2 = host.param<const float>(2);
-    const hidp::Any<const float> B_3 = host.param<const float>(3);
-    const hidp::Any<float> C_4 = host.param<float>(4);
-    const int64_t M_5 = host.dim(0);
-    const int64_t K_6 = host.dim(1);
-    const int64_t N_7 = host.dim(2);
-    const float alpha_8 = alpha_0[0];
-    const float beta_9 = beta_1[0];
-    [[maybe_unused]] const int64_t stride_10 = hidp::max<int64_t>(N_7, 1L);
-    [[maybe_unused]] const int64_t total_11 = M_5 * N_7;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(host, hidp::over(M_5, N_7), C_4, M_5, N_7, K_6, A_2, B_3, alpha_8, beta_9)) return host.finish();
-    return host.finish();
-  }
-
   // plan warp nest warp iter m device-warp dim 1 tile 256 split iter n device-warp dim 0 tile 256 split iter k device-thread dim 0 tile 1 split
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4gemm_GEMM_warp)(hidp_call *call) {
     hidp::Host host(call);
@@ -96,6 +77,25 @@ namespace entry_k_4gemm_GEMM {
     [[maybe_unused]] const int64_t stride_10 = hidp::max<int64_t>(N_7, 1L);
     [[maybe_unused]] const int64_t total_11 = M_5 * N_7;
     if (!hidp::launch<warp_map0_k0_items, hidp::Warp, 256>(host, hidp::over(M_5, N_7), C_4, M_5, N_7, K_6, A_2, B_3, alpha_8, beta_9)) return host.finish();
+    return host.finish();
+  }
+
+  // plan thread nest thread iter m device-thread dim 1 tile 256 split iter n device-thread dim 0 tile 256 split iter k seq dim 0 tile 1 span
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4gemm_GEMM_thread)(hidp_call *call) {
+    hidp::Host host(call);
+    const float *const alpha_0 = host.cell<const float>(0);
+    const float *const beta_1 = host.cell<const float>(1);
+    const hidp::Any<const float> A_2 = host.param<const float>(2);
+    const hidp::Any<const float> B_3 = host.param<const float>(3);
+    const hidp::Any<float> C_4 = host.param<float>(4);
+    const int64_t M_5 = host.dim(0);
+    const int64_t K_6 = host.dim(1);
+    const int64_t N_7 = host.dim(2);
+    const float alpha_8 = alpha_0[0];
+    const float beta_9 = beta_1[0];
+    [[maybe_unused]] const int64_t stride_10 = hidp::max<int64_t>(N_7, 1L);
+    [[maybe_unused]] const int64_t total_11 = M_5 * N_7;
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(host, hidp::over(M_5, N_7), C_4, M_5, N_7, K_6, A_2, B_3, alpha_8, beta_9)) return host.finish();
     return host.finish();
   }
 

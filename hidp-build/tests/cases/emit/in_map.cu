@@ -12,164 +12,6 @@
 namespace entry_k_6in_map_segments {
   namespace {
 
-    HIDP_DEVICE void thread_size0_k0([[maybe_unused]] hidp::Worker<256> &worker, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, [[maybe_unused]] int64_t extent_10, hidp::Out<int64_t> partial_14, int64_t position_0) {
-      const int64_t from_4 = position_0 * run_2;
-      const int64_t to_5 = hidp::min<int64_t>(from_4 + run_2, S_1);
-      int64_t acc_6 = 0L;
-      for (int64_t at_7 = (from_4) + int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_7 < to_5; at_7 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
-        const int64_t bad_8 = 0L;
-        const int64_t extent_11 = hidp::max<int64_t>(int64_t(hidp::load(cut_9 + (at_7 + 1L))) - int64_t(hidp::load(cut_9 + at_7)), 0L);
-        const int64_t count_12 = (1L <= hidp::div<int64_t>(72057594037927936L, hidp::max<int64_t>(extent_11, 1L))) ? extent_11 : 0L;
-        const int64_t count_13 = (bad_8 == 0L) ? count_12 : 0L;
-        acc_6 = hidp::max<int64_t>(acc_6, count_13);
-      }
-      acc_6 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Max<int64_t>>(worker, acc_6);
-      if (hidp::is_first<hidp::Block>(worker)) {
-        hidp::store(partial_14 + position_0, acc_6);
-      }
-    }
-    HIDP_GLOBAL(256) thread_size0_k0_items(const hidp::Launch launch, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, [[maybe_unused]] int64_t extent_10, hidp::Out<int64_t> partial_14) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { thread_size0_k0(worker, S_1, run_2, narrow_3, cut_9, extent_10, partial_14, x); });
-    }
-
-    HIDP_DEVICE void thread_combine1_k1([[maybe_unused]] hidp::Worker<256> &worker, int64_t runs_1, hidp::Out<int64_t> partial_2, [[maybe_unused]] int64_t position_0) {
-      int64_t acc_3 = 0L;
-      for (int64_t at_4 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_4 < runs_1; at_4 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
-        acc_3 = hidp::max<int64_t>(acc_3, hidp::load(partial_2 + at_4));
-      }
-      acc_3 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Max<int64_t>>(worker, acc_3);
-      hidp::sync<hidp::Block>(worker);
-      if (hidp::is_first<hidp::Block>(worker)) {
-        hidp::store(partial_2, acc_3);
-      }
-    }
-    HIDP_GLOBAL(256) thread_combine1_k1_items(const hidp::Launch launch, int64_t runs_1, hidp::Out<int64_t> partial_2) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { thread_combine1_k1(worker, runs_1, partial_2, x); });
-    }
-
-    HIDP_DEVICE void thread_map2_k2([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> sorted_1, int64_t N_2, hidp::Out<int32_t> sums_3, int64_t S_4, hidp::In<int32_t> cut_5, [[maybe_unused]] int64_t extent_6, hidp::In<int32_t> x_9, hidp::Out<int64_t> segments_12, hidp::Out<int64_t> segments_13, hidp::Out<int32_t> copies_14, int64_t largest_15, hidp::Out<int32_t> copies_17, hidp::Out<int64_t> segments_25, hidp::Out<int64_t> segments_26, int64_t position_0) {
-      const int64_t low_7 = int64_t(hidp::load(cut_5 + position_0));
-      const int64_t high_8 = int64_t(hidp::load(cut_5 + (position_0 + 1L)));
-      if (!bool((high_8 <= low_7) | bool((low_7 >= 0L) & (high_8 <= N_2)))) {
-        worker.trap.raise(1, 3, low_7, high_8, N_2);
-        return;
-      }
-      const int64_t n_10 = hidp::max<int64_t>(high_8 - low_7, 0L);
-      const int64_t instance_11 = (0L * S_4) + position_0;
-      hidp::store(segments_12 + instance_11, low_7);
-      hidp::store(segments_13 + instance_11, low_7 + n_10);
-      const int64_t slot_16 = hidp::group_number<hidp::Thread>(worker) * largest_15;
-      const int64_t slot_18 = hidp::group_number<hidp::Thread>(worker) * largest_15;
-      for (int64_t at_19 = 0L; at_19 < n_10; ++at_19) {
-        hidp::store(copies_14 + (slot_16 + at_19), hidp::load_relaxed(x_9 + (low_7 + at_19)));
-      }
-      hidp::thread_sort(worker, copies_14 + slot_16, copies_17 + slot_18, n_10, false);
-      for (int64_t at_20 = 0L; at_20 < n_10; ++at_20) {
-        hidp::store_relaxed(sorted_1 + (low_7 + at_20), hidp::load(copies_14 + (slot_16 + at_20)));
-      }
-      const int64_t low_21 = int64_t(hidp::load(cut_5 + position_0));
-      const int64_t high_22 = int64_t(hidp::load(cut_5 + (position_0 + 1L)));
-      if (!bool((high_22 <= low_21) | bool((low_21 >= 0L) & (high_22 <= N_2)))) {
-        worker.trap.raise(4, 3, low_21, high_22, N_2);
-        return;
-      }
-      const int64_t n_23 = hidp::max<int64_t>(high_22 - low_21, 0L);
-      const int64_t instance_24 = (0L * S_4) + position_0;
-      hidp::store(segments_25 + instance_24, low_21);
-      hidp::store(segments_26 + instance_24, low_21 + n_23);
-      int32_t acc_27 = 0;
-      for (int64_t at_28 = 0L; at_28 < n_23; ++at_28) {
-        const int32_t value_29 = hidp::load_relaxed(x_9 + (low_21 + at_28));
-        acc_27 = acc_27 + value_29;
-        hidp::store_relaxed(sums_3 + (low_21 + at_28), acc_27);
-      }
-    }
-    HIDP_GLOBAL(256) thread_map2_k2_items(const hidp::Launch launch, hidp::Out<int32_t> sorted_1, int64_t N_2, hidp::Out<int32_t> sums_3, int64_t S_4, hidp::In<int32_t> cut_5, [[maybe_unused]] int64_t extent_6, hidp::In<int32_t> x_9, hidp::Out<int64_t> segments_12, hidp::Out<int64_t> segments_13, hidp::Out<int32_t> copies_14, int64_t largest_15, hidp::Out<int32_t> copies_17, hidp::Out<int64_t> segments_25, hidp::Out<int64_t> segments_26) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map2_k2(worker, sorted_1, N_2, sums_3, S_4, cut_5, extent_6, x_9, segments_12, segments_13, copies_14, largest_15, copies_17, segments_25, segments_26, x); });
-    }
-
-    HIDP_DEVICE void subwarp_size0_k0([[maybe_unused]] hidp::Worker<256> &worker, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, [[maybe_unused]] int64_t extent_10, hidp::Out<int64_t> partial_14, int64_t position_0) {
-      const int64_t from_4 = position_0 * run_2;
-      const int64_t to_5 = hidp::min<int64_t>(from_4 + run_2, S_1);
-      int64_t acc_6 = 0L;
-      for (int64_t at_7 = (from_4) + int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_7 < to_5; at_7 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
-        const int64_t bad_8 = 0L;
-        const int64_t extent_11 = hidp::max<int64_t>(int64_t(hidp::load(cut_9 + (at_7 + 1L))) - int64_t(hidp::load(cut_9 + at_7)), 0L);
-        const int64_t count_12 = (1L <= hidp::div<int64_t>(72057594037927936L, hidp::max<int64_t>(extent_11, 1L))) ? extent_11 : 0L;
-        const int64_t count_13 = (bad_8 == 0L) ? count_12 : 0L;
-        acc_6 = hidp::max<int64_t>(acc_6, count_13);
-      }
-      acc_6 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Max<int64_t>>(worker, acc_6);
-      if (hidp::is_first<hidp::Block>(worker)) {
-        hidp::store(partial_14 + position_0, acc_6);
-      }
-    }
-    HIDP_GLOBAL(256) subwarp_size0_k0_items(const hidp::Launch launch, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, [[maybe_unused]] int64_t extent_10, hidp::Out<int64_t> partial_14) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { subwarp_size0_k0(worker, S_1, run_2, narrow_3, cut_9, extent_10, partial_14, x); });
-    }
-
-    HIDP_DEVICE void subwarp_combine1_k1([[maybe_unused]] hidp::Worker<256> &worker, int64_t runs_1, hidp::Out<int64_t> partial_2, [[maybe_unused]] int64_t position_0) {
-      int64_t acc_3 = 0L;
-      for (int64_t at_4 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_4 < runs_1; at_4 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
-        acc_3 = hidp::max<int64_t>(acc_3, hidp::load(partial_2 + at_4));
-      }
-      acc_3 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Max<int64_t>>(worker, acc_3);
-      hidp::sync<hidp::Block>(worker);
-      if (hidp::is_first<hidp::Block>(worker)) {
-        hidp::store(partial_2, acc_3);
-      }
-    }
-    HIDP_GLOBAL(256) subwarp_combine1_k1_items(const hidp::Launch launch, int64_t runs_1, hidp::Out<int64_t> partial_2) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { subwarp_combine1_k1(worker, runs_1, partial_2, x); });
-    }
-
-    HIDP_DEVICE void subwarp_map2_k2([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> sorted_1, int64_t N_2, hidp::Out<int32_t> sums_3, int64_t S_4, hidp::In<int32_t> cut_5, [[maybe_unused]] int64_t extent_6, hidp::In<int32_t> x_9, hidp::Out<int64_t> segments_12, hidp::Out<int64_t> segments_13, hidp::Out<int32_t> copies_14, int64_t largest_15, hidp::Out<int32_t> copies_17, hidp::Out<int64_t> segments_25, hidp::Out<int64_t> segments_26, int64_t position_0) {
-      const int64_t low_7 = int64_t(hidp::load(cut_5 + position_0));
-      const int64_t high_8 = int64_t(hidp::load(cut_5 + (position_0 + 1L)));
-      if (!bool((high_8 <= low_7) | bool((low_7 >= 0L) & (high_8 <= N_2)))) {
-        worker.trap.raise(1, 3, low_7, high_8, N_2);
-        return;
-      }
-      const int64_t n_10 = hidp::max<int64_t>(high_8 - low_7, 0L);
-      const int64_t instance_11 = (0L * S_4) + position_0;
-      if (hidp::is_first<hidp::Subwarp>(worker)) {
-        hidp::store(segments_12 + instance_11, low_7);
-        hidp::store(segments_13 + instance_11, low_7 + n_10);
-      }
-      const int64_t slot_16 = hidp::group_number<hidp::Subwarp>(worker) * largest_15;
-      const int64_t slot_18 = hidp::group_number<hidp::Subwarp>(worker) * largest_15;
-      for (int64_t at_19 = int64_t(hidp::rank<hidp::Subwarp, hidp::Thread>(worker)); at_19 < n_10; at_19 += int64_t(hidp::count<hidp::Subwarp, hidp::Thread>(worker))) {
-        hidp::store(copies_14 + (slot_16 + at_19), hidp::load_relaxed(x_9 + (low_7 + at_19)));
-      }
-      hidp::sync<hidp::Subwarp>(worker);
-      hidp::subwarp_sort(worker, copies_14 + slot_16, copies_17 + slot_18, n_10, false);
-      for (int64_t at_20 = int64_t(hidp::rank<hidp::Subwarp, hidp::Thread>(worker)); at_20 < n_10; at_20 += int64_t(hidp::count<hidp::Subwarp, hidp::Thread>(worker))) {
-        hidp::store_relaxed(sorted_1 + (low_7 + at_20), hidp::load(copies_14 + (slot_16 + at_20)));
-      }
-      const int64_t low_21 = int64_t(hidp::load(cut_5 + position_0));
-      const int64_t high_22 = int64_t(hidp::load(cut_5 + (position_0 + 1L)));
-      if (!bool((high_22 <= low_21) | bool((low_21 >= 0L) & (high_22 <= N_2)))) {
-        worker.trap.raise(4, 3, low_21, high_22, N_2);
-        return;
-      }
-      const int64_t n_23 = hidp::max<int64_t>(high_22 - low_21, 0L);
-      const int64_t instance_24 = (0L * S_4) + position_0;
-      if (hidp::is_first<hidp::Subwarp>(worker)) {
-        hidp::store(segments_25 + instance_24, low_21);
-        hidp::store(segments_26 + instance_24, low_21 + n_23);
-      }
-      hidp::subwarp_scan<int32_t, hidp::Add<int32_t>>(worker, x_9 + low_21, sums_3 + low_21, n_23, 0, true, false);
-    }
-    HIDP_GLOBAL(256) subwarp_map2_k2_items(const hidp::Launch launch, hidp::Out<int32_t> sorted_1, int64_t N_2, hidp::Out<int32_t> sums_3, int64_t S_4, hidp::In<int32_t> cut_5, [[maybe_unused]] int64_t extent_6, hidp::In<int32_t> x_9, hidp::Out<int64_t> segments_12, hidp::Out<int64_t> segments_13, hidp::Out<int32_t> copies_14, int64_t largest_15, hidp::Out<int32_t> copies_17, hidp::Out<int64_t> segments_25, hidp::Out<int64_t> segments_26) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Subwarp, 1>(worker, launch, [&](int64_t x) { subwarp_map2_k2(worker, sorted_1, N_2, sums_3, S_4, cut_5, extent_6, x_9, segments_12, segments_13, copies_14, largest_15, copies_17, segments_25, segments_26, x); });
-    }
-
     HIDP_DEVICE void warp_size0_k0([[maybe_unused]] hidp::Worker<256> &worker, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, [[maybe_unused]] int64_t extent_10, hidp::Out<int64_t> partial_14, int64_t position_0) {
       const int64_t from_4 = position_0 * run_2;
       const int64_t to_5 = hidp::min<int64_t>(from_4 + run_2, S_1);
@@ -247,6 +89,85 @@ namespace entry_k_6in_map_segments {
     HIDP_GLOBAL(256) warp_map2_k2_items(const hidp::Launch launch, hidp::Out<int32_t> sorted_1, int64_t N_2, hidp::Out<int32_t> sums_3, int64_t S_4, hidp::In<int32_t> cut_5, [[maybe_unused]] int64_t extent_6, hidp::In<int32_t> x_9, hidp::Out<int64_t> segments_12, hidp::Out<int64_t> segments_13, hidp::Out<int32_t> copies_14, int64_t largest_15, hidp::Out<int32_t> copies_17, hidp::Out<int64_t> segments_25, hidp::Out<int64_t> segments_26) {
       hidp::Worker<256> worker(launch);
       hidp::each_item<hidp::Warp, 1>(worker, launch, [&](int64_t x) { warp_map2_k2(worker, sorted_1, N_2, sums_3, S_4, cut_5, extent_6, x_9, segments_12, segments_13, copies_14, largest_15, copies_17, segments_25, segments_26, x); });
+    }
+
+    HIDP_DEVICE void thread_size0_k0([[maybe_unused]] hidp::Worker<256> &worker, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, [[maybe_unused]] int64_t extent_10, hidp::Out<int64_t> partial_14, int64_t position_0) {
+      const int64_t from_4 = position_0 * run_2;
+      const int64_t to_5 = hidp::min<int64_t>(from_4 + run_2, S_1);
+      int64_t acc_6 = 0L;
+      for (int64_t at_7 = (from_4) + int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_7 < to_5; at_7 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
+        const int64_t bad_8 = 0L;
+        const int64_t extent_11 = hidp::max<int64_t>(int64_t(hidp::load(cut_9 + (at_7 + 1L))) - int64_t(hidp::load(cut_9 + at_7)), 0L);
+        const int64_t count_12 = (1L <= hidp::div<int64_t>(72057594037927936L, hidp::max<int64_t>(extent_11, 1L))) ? extent_11 : 0L;
+        const int64_t count_13 = (bad_8 == 0L) ? count_12 : 0L;
+        acc_6 = hidp::max<int64_t>(acc_6, count_13);
+      }
+      acc_6 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Max<int64_t>>(worker, acc_6);
+      if (hidp::is_first<hidp::Block>(worker)) {
+        hidp::store(partial_14 + position_0, acc_6);
+      }
+    }
+    HIDP_GLOBAL(256) thread_size0_k0_items(const hidp::Launch launch, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, [[maybe_unused]] int64_t extent_10, hidp::Out<int64_t> partial_14) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { thread_size0_k0(worker, S_1, run_2, narrow_3, cut_9, extent_10, partial_14, x); });
+    }
+
+    HIDP_DEVICE void thread_combine1_k1([[maybe_unused]] hidp::Worker<256> &worker, int64_t runs_1, hidp::Out<int64_t> partial_2, [[maybe_unused]] int64_t position_0) {
+      int64_t acc_3 = 0L;
+      for (int64_t at_4 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_4 < runs_1; at_4 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
+        acc_3 = hidp::max<int64_t>(acc_3, hidp::load(partial_2 + at_4));
+      }
+      acc_3 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Max<int64_t>>(worker, acc_3);
+      hidp::sync<hidp::Block>(worker);
+      if (hidp::is_first<hidp::Block>(worker)) {
+        hidp::store(partial_2, acc_3);
+      }
+    }
+    HIDP_GLOBAL(256) thread_combine1_k1_items(const hidp::Launch launch, int64_t runs_1, hidp::Out<int64_t> partial_2) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { thread_combine1_k1(worker, runs_1, partial_2, x); });
+    }
+
+    HIDP_DEVICE void thread_map2_k2([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> sorted_1, int64_t N_2, hidp::Out<int32_t> sums_3, int64_t S_4, hidp::In<int32_t> cut_5, [[maybe_unused]] int64_t extent_6, hidp::In<int32_t> x_9, hidp::Out<int64_t> segments_12, hidp::Out<int64_t> segments_13, hidp::Out<int32_t> copies_14, int64_t largest_15, hidp::Out<int32_t> copies_17, hidp::Out<int64_t> segments_25, hidp::Out<int64_t> segments_26, int64_t position_0) {
+      const int64_t low_7 = int64_t(hidp::load(cut_5 + position_0));
+      const int64_t high_8 = int64_t(hidp::load(cut_5 + (position_0 + 1L)));
+      if (!bool((high_8 <= low_7) | bool((low_7 >= 0L) & (high_8 <= N_2)))) {
+        worker.trap.raise(1, 3, low_7, high_8, N_2);
+        return;
+      }
+      const int64_t n_10 = hidp::max<int64_t>(high_8 - low_7, 0L);
+      const int64_t instance_11 = (0L * S_4) + position_0;
+      hidp::store(segments_12 + instance_11, low_7);
+      hidp::store(segments_13 + instance_11, low_7 + n_10);
+      const int64_t slot_16 = hidp::group_number<hidp::Thread>(worker) * largest_15;
+      const int64_t slot_18 = hidp::group_number<hidp::Thread>(worker) * largest_15;
+      for (int64_t at_19 = 0L; at_19 < n_10; ++at_19) {
+        hidp::store(copies_14 + (slot_16 + at_19), hidp::load_relaxed(x_9 + (low_7 + at_19)));
+      }
+      hidp::thread_sort(worker, copies_14 + slot_16, copies_17 + slot_18, n_10, false);
+      for (int64_t at_20 = 0L; at_20 < n_10; ++at_20) {
+        hidp::store_relaxed(sorted_1 + (low_7 + at_20), hidp::load(copies_14 + (slot_16 + at_20)));
+      }
+      const int64_t low_21 = int64_t(hidp::load(cut_5 + position_0));
+      const int64_t high_22 = int64_t(hidp::load(cut_5 + (position_0 + 1L)));
+      if (!bool((high_22 <= low_21) | bool((low_21 >= 0L) & (high_22 <= N_2)))) {
+        worker.trap.raise(4, 3, low_21, high_22, N_2);
+        return;
+      }
+      const int64_t n_23 = hidp::max<int64_t>(high_22 - low_21, 0L);
+      const int64_t instance_24 = (0L * S_4) + position_0;
+      hidp::store(segments_25 + instance_24, low_21);
+      hidp::store(segments_26 + instance_24, low_21 + n_23);
+      int32_t acc_27 = 0;
+      for (int64_t at_28 = 0L; at_28 < n_23; ++at_28) {
+        const int32_t value_29 = hidp::load_relaxed(x_9 + (low_21 + at_28));
+        acc_27 = acc_27 + value_29;
+        hidp::store_relaxed(sums_3 + (low_21 + at_28), acc_27);
+      }
+    }
+    HIDP_GLOBAL(256) thread_map2_k2_items(const hidp::Launch launch, hidp::Out<int32_t> sorted_1, int64_t N_2, hidp::Out<int32_t> sums_3, int64_t S_4, hidp::In<int32_t> cut_5, [[maybe_unused]] int64_t extent_6, hidp::In<int32_t> x_9, hidp::Out<int64_t> segments_12, hidp::Out<int64_t> segments_13, hidp::Out<int32_t> copies_14, int64_t largest_15, hidp::Out<int32_t> copies_17, hidp::Out<int64_t> segments_25, hidp::Out<int64_t> segments_26) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map2_k2(worker, sorted_1, N_2, sums_3, S_4, cut_5, extent_6, x_9, segments_12, segments_13, copies_14, largest_15, copies_17, segments_25, segments_26, x); });
     }
 
     HIDP_DEVICE void block_size0_k0([[maybe_unused]] hidp::Worker<256> &worker, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, [[maybe_unused]] int64_t extent_10, hidp::Out<int64_t> partial_14, int64_t position_0) {
@@ -327,112 +248,85 @@ namespace entry_k_6in_map_segments {
       hidp::Worker<256> worker(launch);
       hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { block_map2_k2(worker, sorted_1, N_2, sums_3, S_4, cut_5, extent_6, x_9, segments_12, segments_13, copies_14, largest_15, copies_17, segments_25, segments_26, x); });
     }
-  }
 
-  // plan thread nest thread iter s device-thread dim 0 tile 256 split
-  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6in_map_segments_thread)(hidp_call *call) {
-    hidp::Host host(call);
-    const hidp::Any<const int32_t> x_0 = host.param<const int32_t>(0);
-    const hidp::Any<const int32_t> cut_1 = host.param<const int32_t>(1);
-    const hidp::Any<int32_t> sorted_2 = host.param<int32_t>(2);
-    const hidp::Any<int32_t> sums_3 = host.param<int32_t>(3);
-    const int64_t N_4 = host.dim(0);
-    const int64_t S_5 = host.dim(1);
-    const int64_t extent_6 = S_5 + 1L;
-    const hidp::Any<int64_t> segments_7 = host.alloc<int64_t>(S_5, true, 3);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const hidp::Any<int64_t> segments_8 = host.alloc<int64_t>(S_5, true, 3);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const hidp::Any<int64_t> segments_9 = host.alloc<int64_t>(S_5, true, 6);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const hidp::Any<int64_t> segments_10 = host.alloc<int64_t>(S_5, true, 6);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const int64_t run_11 = hidp::max<int64_t>(hidp::div<int64_t>(S_5 + 1023L, 1024L), 4096L);
-    const int64_t runs_12 = hidp::div<int64_t>(S_5 + (run_11 - 1L), run_11);
-    const hidp::Any<int64_t> partial_13 = host.alloc<int64_t>(hidp::max<int64_t>(runs_12, 1L), false, 7);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const bool narrow_14 = S_5 < 2147483648L;
-    if (!hidp::launch<thread_size0_k0_items, hidp::Block, 256>(host, hidp::over(runs_12), S_5, run_11, narrow_14, cut_1, extent_6, partial_13)) return host.finish();
-    if (runs_12 > 1L) {
-      if (!hidp::launch<thread_combine1_k1_items, hidp::Block, 256>(host, hidp::over(1L), runs_12, partial_13)) return host.finish();
+    HIDP_DEVICE void subwarp_size0_k0([[maybe_unused]] hidp::Worker<256> &worker, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, [[maybe_unused]] int64_t extent_10, hidp::Out<int64_t> partial_14, int64_t position_0) {
+      const int64_t from_4 = position_0 * run_2;
+      const int64_t to_5 = hidp::min<int64_t>(from_4 + run_2, S_1);
+      int64_t acc_6 = 0L;
+      for (int64_t at_7 = (from_4) + int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_7 < to_5; at_7 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
+        const int64_t bad_8 = 0L;
+        const int64_t extent_11 = hidp::max<int64_t>(int64_t(hidp::load(cut_9 + (at_7 + 1L))) - int64_t(hidp::load(cut_9 + at_7)), 0L);
+        const int64_t count_12 = (1L <= hidp::div<int64_t>(72057594037927936L, hidp::max<int64_t>(extent_11, 1L))) ? extent_11 : 0L;
+        const int64_t count_13 = (bad_8 == 0L) ? count_12 : 0L;
+        acc_6 = hidp::max<int64_t>(acc_6, count_13);
+      }
+      acc_6 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Max<int64_t>>(worker, acc_6);
+      if (hidp::is_first<hidp::Block>(worker)) {
+        hidp::store(partial_14 + position_0, acc_6);
+      }
     }
-    int64_t largest_15 = 0L;
-    if (runs_12 > 0L) {
-      largest_15 = host.fetch(partial_13);
-      if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    HIDP_GLOBAL(256) subwarp_size0_k0_items(const hidp::Launch launch, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, [[maybe_unused]] int64_t extent_10, hidp::Out<int64_t> partial_14) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { subwarp_size0_k0(worker, S_1, run_2, narrow_3, cut_9, extent_10, partial_14, x); });
     }
-    host.free(partial_13);
-    const int64_t largest_16 = largest_15;
-    const int64_t bytes_17 = 1L + (largest_16 * 8L);
-    const int64_t slots_18 = hidp::max<int64_t>(hidp::min<int64_t>(hidp::min<int64_t>(host.groups<hidp::Thread, 256>(), S_5), hidp::div<int64_t>(1073741824L, hidp::max<int64_t>(bytes_17, 1L))), 1L);
-    const int64_t all_19 = hidp::max<int64_t>(largest_16 * slots_18, 1L);
-    const hidp::Any<int32_t> copies_20 = host.alloc<int32_t>(all_19, false, 3);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const hidp::Any<int32_t> copies_21 = host.alloc<int32_t>(all_19, false, 3);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    if (!hidp::launch<thread_map2_k2_items, hidp::Thread, 256>(host, hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
-    host.free(copies_21);
-    host.free(copies_20);
-    if (!hidp::kernel_check_disjoint(host, 2u, 3u, segments_7, segments_8, S_5)) return host.finish();
-    host.free(segments_8);
-    host.free(segments_7);
-    if (!hidp::kernel_check_disjoint(host, 5u, 6u, segments_9, segments_10, S_5)) return host.finish();
-    host.free(segments_10);
-    host.free(segments_9);
-    return host.finish();
-  }
 
-  // plan subwarp nest subwarp iter s device-subwarp dim 0 tile 256 split
-  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6in_map_segments_subwarp)(hidp_call *call) {
-    hidp::Host host(call);
-    const hidp::Any<const int32_t> x_0 = host.param<const int32_t>(0);
-    const hidp::Any<const int32_t> cut_1 = host.param<const int32_t>(1);
-    const hidp::Any<int32_t> sorted_2 = host.param<int32_t>(2);
-    const hidp::Any<int32_t> sums_3 = host.param<int32_t>(3);
-    const int64_t N_4 = host.dim(0);
-    const int64_t S_5 = host.dim(1);
-    const int64_t extent_6 = S_5 + 1L;
-    const hidp::Any<int64_t> segments_7 = host.alloc<int64_t>(S_5, true, 3);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const hidp::Any<int64_t> segments_8 = host.alloc<int64_t>(S_5, true, 3);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const hidp::Any<int64_t> segments_9 = host.alloc<int64_t>(S_5, true, 6);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const hidp::Any<int64_t> segments_10 = host.alloc<int64_t>(S_5, true, 6);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const int64_t run_11 = hidp::max<int64_t>(hidp::div<int64_t>(S_5 + 1023L, 1024L), 4096L);
-    const int64_t runs_12 = hidp::div<int64_t>(S_5 + (run_11 - 1L), run_11);
-    const hidp::Any<int64_t> partial_13 = host.alloc<int64_t>(hidp::max<int64_t>(runs_12, 1L), false, 7);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const bool narrow_14 = S_5 < 2147483648L;
-    if (!hidp::launch<subwarp_size0_k0_items, hidp::Block, 256>(host, hidp::over(runs_12), S_5, run_11, narrow_14, cut_1, extent_6, partial_13)) return host.finish();
-    if (runs_12 > 1L) {
-      if (!hidp::launch<subwarp_combine1_k1_items, hidp::Block, 256>(host, hidp::over(1L), runs_12, partial_13)) return host.finish();
+    HIDP_DEVICE void subwarp_combine1_k1([[maybe_unused]] hidp::Worker<256> &worker, int64_t runs_1, hidp::Out<int64_t> partial_2, [[maybe_unused]] int64_t position_0) {
+      int64_t acc_3 = 0L;
+      for (int64_t at_4 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_4 < runs_1; at_4 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
+        acc_3 = hidp::max<int64_t>(acc_3, hidp::load(partial_2 + at_4));
+      }
+      acc_3 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Max<int64_t>>(worker, acc_3);
+      hidp::sync<hidp::Block>(worker);
+      if (hidp::is_first<hidp::Block>(worker)) {
+        hidp::store(partial_2, acc_3);
+      }
     }
-    int64_t largest_15 = 0L;
-    if (runs_12 > 0L) {
-      largest_15 = host.fetch(partial_13);
-      if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    HIDP_GLOBAL(256) subwarp_combine1_k1_items(const hidp::Launch launch, int64_t runs_1, hidp::Out<int64_t> partial_2) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { subwarp_combine1_k1(worker, runs_1, partial_2, x); });
     }
-    host.free(partial_13);
-    const int64_t largest_16 = largest_15;
-    const int64_t bytes_17 = 1L + (largest_16 * 8L);
-    const int64_t slots_18 = hidp::max<int64_t>(hidp::min<int64_t>(hidp::min<int64_t>(host.groups<hidp::Subwarp, 256>(), S_5), hidp::div<int64_t>(1073741824L, hidp::max<int64_t>(bytes_17, 1L))), 1L);
-    const int64_t all_19 = hidp::max<int64_t>(largest_16 * slots_18, 1L);
-    const hidp::Any<int32_t> copies_20 = host.alloc<int32_t>(all_19, false, 3);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const hidp::Any<int32_t> copies_21 = host.alloc<int32_t>(all_19, false, 3);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    if (!hidp::launch<subwarp_map2_k2_items, hidp::Subwarp, 256>(host, hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
-    host.free(copies_21);
-    host.free(copies_20);
-    if (!hidp::kernel_check_disjoint(host, 2u, 3u, segments_7, segments_8, S_5)) return host.finish();
-    host.free(segments_8);
-    host.free(segments_7);
-    if (!hidp::kernel_check_disjoint(host, 5u, 6u, segments_9, segments_10, S_5)) return host.finish();
-    host.free(segments_10);
-    host.free(segments_9);
-    return host.finish();
+
+    HIDP_DEVICE void subwarp_map2_k2([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> sorted_1, int64_t N_2, hidp::Out<int32_t> sums_3, int64_t S_4, hidp::In<int32_t> cut_5, [[maybe_unused]] int64_t extent_6, hidp::In<int32_t> x_9, hidp::Out<int64_t> segments_12, hidp::Out<int64_t> segments_13, hidp::Out<int32_t> copies_14, int64_t largest_15, hidp::Out<int32_t> copies_17, hidp::Out<int64_t> segments_25, hidp::Out<int64_t> segments_26, int64_t position_0) {
+      const int64_t low_7 = int64_t(hidp::load(cut_5 + position_0));
+      const int64_t high_8 = int64_t(hidp::load(cut_5 + (position_0 + 1L)));
+      if (!bool((high_8 <= low_7) | bool((low_7 >= 0L) & (high_8 <= N_2)))) {
+        worker.trap.raise(1, 3, low_7, high_8, N_2);
+        return;
+      }
+      const int64_t n_10 = hidp::max<int64_t>(high_8 - low_7, 0L);
+      const int64_t instance_11 = (0L * S_4) + position_0;
+      if (hidp::is_first<hidp::Subwarp>(worker)) {
+        hidp::store(segments_12 + instance_11, low_7);
+        hidp::store(segments_13 + instance_11, low_7 + n_10);
+      }
+      const int64_t slot_16 = hidp::group_number<hidp::Subwarp>(worker) * largest_15;
+      const int64_t slot_18 = hidp::group_number<hidp::Subwarp>(worker) * largest_15;
+      for (int64_t at_19 = int64_t(hidp::rank<hidp::Subwarp, hidp::Thread>(worker)); at_19 < n_10; at_19 += int64_t(hidp::count<hidp::Subwarp, hidp::Thread>(worker))) {
+        hidp::store(copies_14 + (slot_16 + at_19), hidp::load_relaxed(x_9 + (low_7 + at_19)));
+      }
+      hidp::sync<hidp::Subwarp>(worker);
+      hidp::subwarp_sort(worker, copies_14 + slot_16, copies_17 + slot_18, n_10, false);
+      for (int64_t at_20 = int64_t(hidp::rank<hidp::Subwarp, hidp::Thread>(worker)); at_20 < n_10; at_20 += int64_t(hidp::count<hidp::Subwarp, hidp::Thread>(worker))) {
+        hidp::store_relaxed(sorted_1 + (low_7 + at_20), hidp::load(copies_14 + (slot_16 + at_20)));
+      }
+      const int64_t low_21 = int64_t(hidp::load(cut_5 + position_0));
+      const int64_t high_22 = int64_t(hidp::load(cut_5 + (position_0 + 1L)));
+      if (!bool((high_22 <= low_21) | bool((low_21 >= 0L) & (high_22 <= N_2)))) {
+        worker.trap.raise(4, 3, low_21, high_22, N_2);
+        return;
+      }
+      const int64_t n_23 = hidp::max<int64_t>(high_22 - low_21, 0L);
+      const int64_t instance_24 = (0L * S_4) + position_0;
+      if (hidp::is_first<hidp::Subwarp>(worker)) {
+        hidp::store(segments_25 + instance_24, low_21);
+        hidp::store(segments_26 + instance_24, low_21 + n_23);
+      }
+      hidp::subwarp_scan<int32_t, hidp::Add<int32_t>>(worker, x_9 + low_21, sums_3 + low_21, n_23, 0, true, false);
+    }
+    HIDP_GLOBAL(256) subwarp_map2_k2_items(const hidp::Launch launch, hidp::Out<int32_t> sorted_1, int64_t N_2, hidp::Out<int32_t> sums_3, int64_t S_4, hidp::In<int32_t> cut_5, [[maybe_unused]] int64_t extent_6, hidp::In<int32_t> x_9, hidp::Out<int64_t> segments_12, hidp::Out<int64_t> segments_13, hidp::Out<int32_t> copies_14, int64_t largest_15, hidp::Out<int32_t> copies_17, hidp::Out<int64_t> segments_25, hidp::Out<int64_t> segments_26) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Subwarp, 1>(worker, launch, [&](int64_t x) { subwarp_map2_k2(worker, sorted_1, N_2, sums_3, S_4, cut_5, extent_6, x_9, segments_12, segments_13, copies_14, largest_15, copies_17, segments_25, segments_26, x); });
+    }
   }
 
   // plan warp nest warp iter s device-warp dim 0 tile 256 split
@@ -488,6 +382,59 @@ namespace entry_k_6in_map_segments {
     return host.finish();
   }
 
+  // plan thread nest thread iter s device-thread dim 0 tile 256 split
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6in_map_segments_thread)(hidp_call *call) {
+    hidp::Host host(call);
+    const hidp::Any<const int32_t> x_0 = host.param<const int32_t>(0);
+    const hidp::Any<const int32_t> cut_1 = host.param<const int32_t>(1);
+    const hidp::Any<int32_t> sorted_2 = host.param<int32_t>(2);
+    const hidp::Any<int32_t> sums_3 = host.param<int32_t>(3);
+    const int64_t N_4 = host.dim(0);
+    const int64_t S_5 = host.dim(1);
+    const int64_t extent_6 = S_5 + 1L;
+    const hidp::Any<int64_t> segments_7 = host.alloc<int64_t>(S_5, true, 3);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    const hidp::Any<int64_t> segments_8 = host.alloc<int64_t>(S_5, true, 3);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    const hidp::Any<int64_t> segments_9 = host.alloc<int64_t>(S_5, true, 6);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    const hidp::Any<int64_t> segments_10 = host.alloc<int64_t>(S_5, true, 6);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    const int64_t run_11 = hidp::max<int64_t>(hidp::div<int64_t>(S_5 + 1023L, 1024L), 4096L);
+    const int64_t runs_12 = hidp::div<int64_t>(S_5 + (run_11 - 1L), run_11);
+    const hidp::Any<int64_t> partial_13 = host.alloc<int64_t>(hidp::max<int64_t>(runs_12, 1L), false, 7);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    const bool narrow_14 = S_5 < 2147483648L;
+    if (!hidp::launch<thread_size0_k0_items, hidp::Block, 256>(host, hidp::over(runs_12), S_5, run_11, narrow_14, cut_1, extent_6, partial_13)) return host.finish();
+    if (runs_12 > 1L) {
+      if (!hidp::launch<thread_combine1_k1_items, hidp::Block, 256>(host, hidp::over(1L), runs_12, partial_13)) return host.finish();
+    }
+    int64_t largest_15 = 0L;
+    if (runs_12 > 0L) {
+      largest_15 = host.fetch(partial_13);
+      if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    }
+    host.free(partial_13);
+    const int64_t largest_16 = largest_15;
+    const int64_t bytes_17 = 1L + (largest_16 * 8L);
+    const int64_t slots_18 = hidp::max<int64_t>(hidp::min<int64_t>(hidp::min<int64_t>(host.groups<hidp::Thread, 256>(), S_5), hidp::div<int64_t>(1073741824L, hidp::max<int64_t>(bytes_17, 1L))), 1L);
+    const int64_t all_19 = hidp::max<int64_t>(largest_16 * slots_18, 1L);
+    const hidp::Any<int32_t> copies_20 = host.alloc<int32_t>(all_19, false, 3);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    const hidp::Any<int32_t> copies_21 = host.alloc<int32_t>(all_19, false, 3);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    if (!hidp::launch<thread_map2_k2_items, hidp::Thread, 256>(host, hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
+    host.free(copies_21);
+    host.free(copies_20);
+    if (!hidp::kernel_check_disjoint(host, 2u, 3u, segments_7, segments_8, S_5)) return host.finish();
+    host.free(segments_8);
+    host.free(segments_7);
+    if (!hidp::kernel_check_disjoint(host, 5u, 6u, segments_9, segments_10, S_5)) return host.finish();
+    host.free(segments_10);
+    host.free(segments_9);
+    return host.finish();
+  }
+
   // plan block nest block iter s device-block dim 0 tile 256 split
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6in_map_segments_block)(hidp_call *call) {
     hidp::Host host(call);
@@ -530,6 +477,59 @@ namespace entry_k_6in_map_segments {
     const hidp::Any<int32_t> copies_21 = host.alloc<int32_t>(all_19, false, 3);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
     if (!hidp::launch<block_map2_k2_items, hidp::Block, 256>(host, hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
+    host.free(copies_21);
+    host.free(copies_20);
+    if (!hidp::kernel_check_disjoint(host, 2u, 3u, segments_7, segments_8, S_5)) return host.finish();
+    host.free(segments_8);
+    host.free(segments_7);
+    if (!hidp::kernel_check_disjoint(host, 5u, 6u, segments_9, segments_10, S_5)) return host.finish();
+    host.free(segments_10);
+    host.free(segments_9);
+    return host.finish();
+  }
+
+  // plan subwarp nest subwarp iter s device-subwarp dim 0 tile 256 split
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6in_map_segments_subwarp)(hidp_call *call) {
+    hidp::Host host(call);
+    const hidp::Any<const int32_t> x_0 = host.param<const int32_t>(0);
+    const hidp::Any<const int32_t> cut_1 = host.param<const int32_t>(1);
+    const hidp::Any<int32_t> sorted_2 = host.param<int32_t>(2);
+    const hidp::Any<int32_t> sums_3 = host.param<int32_t>(3);
+    const int64_t N_4 = host.dim(0);
+    const int64_t S_5 = host.dim(1);
+    const int64_t extent_6 = S_5 + 1L;
+    const hidp::Any<int64_t> segments_7 = host.alloc<int64_t>(S_5, true, 3);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    const hidp::Any<int64_t> segments_8 = host.alloc<int64_t>(S_5, true, 3);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    const hidp::Any<int64_t> segments_9 = host.alloc<int64_t>(S_5, true, 6);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    const hidp::Any<int64_t> segments_10 = host.alloc<int64_t>(S_5, true, 6);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    const int64_t run_11 = hidp::max<int64_t>(hidp::div<int64_t>(S_5 + 1023L, 1024L), 4096L);
+    const int64_t runs_12 = hidp::div<int64_t>(S_5 + (run_11 - 1L), run_11);
+    const hidp::Any<int64_t> partial_13 = host.alloc<int64_t>(hidp::max<int64_t>(runs_12, 1L), false, 7);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    const bool narrow_14 = S_5 < 2147483648L;
+    if (!hidp::launch<subwarp_size0_k0_items, hidp::Block, 256>(host, hidp::over(runs_12), S_5, run_11, narrow_14, cut_1, extent_6, partial_13)) return host.finish();
+    if (runs_12 > 1L) {
+      if (!hidp::launch<subwarp_combine1_k1_items, hidp::Block, 256>(host, hidp::over(1L), runs_12, partial_13)) return host.finish();
+    }
+    int64_t largest_15 = 0L;
+    if (runs_12 > 0L) {
+      largest_15 = host.fetch(partial_13);
+      if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    }
+    host.free(partial_13);
+    const int64_t largest_16 = largest_15;
+    const int64_t bytes_17 = 1L + (largest_16 * 8L);
+    const int64_t slots_18 = hidp::max<int64_t>(hidp::min<int64_t>(hidp::min<int64_t>(host.groups<hidp::Subwarp, 256>(), S_5), hidp::div<int64_t>(1073741824L, hidp::max<int64_t>(bytes_17, 1L))), 1L);
+    const int64_t all_19 = hidp::max<int64_t>(largest_16 * slots_18, 1L);
+    const hidp::Any<int32_t> copies_20 = host.alloc<int32_t>(all_19, false, 3);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    const hidp::Any<int32_t> copies_21 = host.alloc<int32_t>(all_19, false, 3);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    if (!hidp::launch<subwarp_map2_k2_items, hidp::Subwarp, 256>(host, hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
     host.free(copies_21);
     host.free(copies_20);
     if (!hidp::kernel_check_disjoint(host, 2u, 3u, segments_7, segments_8, S_5)) return host.finish();

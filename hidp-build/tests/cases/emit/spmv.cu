@@ -4,76 +4,6 @@
 namespace entry_k_4spmv_spmv {
   namespace {
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17, int64_t position_0) {
-      double t_total_3;
-      const int64_t lo_6 = int64_t(hidp::load(rowptr_4 + position_0));
-      const int64_t hi_7 = int64_t(hidp::load(rowptr_4 + (position_0 + 1L)));
-      const int64_t count_8 = hidp::max<int64_t>(hi_7 - lo_6, 0L);
-      double acc_9 = 0.0;
-      const int64_t high_10 = lo_6 + count_8;
-      for (int64_t k_11 = lo_6; k_11 < high_10; ++k_11) {
-        [[maybe_unused]] const double t_12 = 0.0;
-        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
-          worker.trap.raise(1, 3, k_11, Z_14, 0L);
-          return;
-        }
-        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
-          worker.trap.raise(2, 3, k_11, Z_14, 0L);
-          return;
-        }
-        const int64_t index_18 = int64_t(hidp::load(col_17 + k_11));
-        if (!(uint64_t(index_18) < uint64_t(C_16))) {
-          worker.trap.raise(0, 3, index_18, C_16, 0L);
-          return;
-        }
-        acc_9 = hidp::mul_add<double>(hidp::load(val_13 + k_11), hidp::load(x_15 + index_18), acc_9);
-      }
-      t_total_3 = acc_9;
-      hidp::store(y_1 + position_0, t_total_3);
-    }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_13, Z_14, x_15, C_16, col_17, x); });
-    }
-
-    HIDP_DEVICE void subwarp_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17, int64_t position_0) {
-      double t_total_3;
-      const int64_t lo_6 = int64_t(hidp::load(rowptr_4 + position_0));
-      const int64_t hi_7 = int64_t(hidp::load(rowptr_4 + (position_0 + 1L)));
-      const int64_t count_8 = hidp::max<int64_t>(hi_7 - lo_6, 0L);
-      double acc_9 = 0.0;
-      for (int64_t at_10 = int64_t(hidp::rank<hidp::Subwarp, hidp::Thread>(worker)); at_10 < count_8; at_10 += int64_t(hidp::count<hidp::Subwarp, hidp::Thread>(worker))) {
-        worker.at<hidp::Subwarp>(at_10);
-        const int64_t k_11 = lo_6 + at_10;
-        [[maybe_unused]] const double t_12 = 0.0;
-        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
-          worker.trap.raise(1, 3, k_11, Z_14, 0L);
-          goto end_of_at_10;
-        }
-        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
-          worker.trap.raise(2, 3, k_11, Z_14, 0L);
-          goto end_of_at_10;
-        }
-        const int64_t index_18 = int64_t(hidp::load(col_17 + k_11));
-        if (!(uint64_t(index_18) < uint64_t(C_16))) {
-          worker.trap.raise(0, 3, index_18, C_16, 0L);
-          goto end_of_at_10;
-        }
-        acc_9 = hidp::mul_add<double>(hidp::load(val_13 + k_11), hidp::load(x_15 + index_18), acc_9);
-      }
-end_of_at_10:;
-      acc_9 = hidp::reduce_over<hidp::Subwarp, hidp::Thread, hidp::Add<double>>(worker, acc_9);
-      if (hidp::settle<hidp::Subwarp>(worker)) return;
-      t_total_3 = acc_9;
-      if (hidp::is_first<hidp::Subwarp>(worker)) {
-        hidp::store(y_1 + position_0, t_total_3);
-      }
-    }
-    HIDP_GLOBAL(256) subwarp_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Subwarp, 1>(worker, launch, [&](int64_t x) { subwarp_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_13, Z_14, x_15, C_16, col_17, x); });
-    }
-
     HIDP_DEVICE void warp_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17, int64_t position_0) {
       double t_total_3;
       const int64_t lo_6 = int64_t(hidp::load(rowptr_4 + position_0));
@@ -110,6 +40,38 @@ end_of_at_10:;
     HIDP_GLOBAL(256) warp_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17) {
       hidp::Worker<256> worker(launch);
       hidp::each_item<hidp::Warp, 1>(worker, launch, [&](int64_t x) { warp_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_13, Z_14, x_15, C_16, col_17, x); });
+    }
+
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17, int64_t position_0) {
+      double t_total_3;
+      const int64_t lo_6 = int64_t(hidp::load(rowptr_4 + position_0));
+      const int64_t hi_7 = int64_t(hidp::load(rowptr_4 + (position_0 + 1L)));
+      const int64_t count_8 = hidp::max<int64_t>(hi_7 - lo_6, 0L);
+      double acc_9 = 0.0;
+      const int64_t high_10 = lo_6 + count_8;
+      for (int64_t k_11 = lo_6; k_11 < high_10; ++k_11) {
+        [[maybe_unused]] const double t_12 = 0.0;
+        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
+          worker.trap.raise(1, 3, k_11, Z_14, 0L);
+          return;
+        }
+        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
+          worker.trap.raise(2, 3, k_11, Z_14, 0L);
+          return;
+        }
+        const int64_t index_18 = int64_t(hidp::load(col_17 + k_11));
+        if (!(uint64_t(index_18) < uint64_t(C_16))) {
+          worker.trap.raise(0, 3, index_18, C_16, 0L);
+          return;
+        }
+        acc_9 = hidp::mul_add<double>(hidp::load(val_13 + k_11), hidp::load(x_15 + index_18), acc_9);
+      }
+      t_total_3 = acc_9;
+      hidp::store(y_1 + position_0, t_total_3);
+    }
+    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_13, Z_14, x_15, C_16, col_17, x); });
     }
 
     HIDP_DEVICE void block_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17, int64_t position_0) {
@@ -149,38 +111,44 @@ end_of_at_10:;
       hidp::Worker<256> worker(launch);
       hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { block_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_13, Z_14, x_15, C_16, col_17, x); });
     }
-  }
 
-  // plan thread nest thread iter r device-thread dim 0 tile 256 split iter k seq dim 0 tile 1 span
-  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4spmv_spmv_thread)(hidp_call *call) {
-    hidp::Host host(call);
-    const hidp::Any<const int32_t> rowptr_0 = host.param<const int32_t>(0);
-    const hidp::Any<const int32_t> col_1 = host.param<const int32_t>(1);
-    const hidp::Any<const double> val_2 = host.param<const double>(2);
-    const hidp::Any<const double> x_3 = host.param<const double>(3);
-    const hidp::Any<double> y_4 = host.param<double>(4);
-    const int64_t R_5 = host.dim(0);
-    const int64_t Z_6 = host.dim(1);
-    const int64_t C_7 = host.dim(2);
-    const int64_t extent_8 = R_5 + 1L;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(host, hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
-    return host.finish();
-  }
-
-  // plan subwarp nest subwarp iter r device-subwarp dim 0 tile 256 split iter k device-thread dim 0 tile 1 split
-  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4spmv_spmv_subwarp)(hidp_call *call) {
-    hidp::Host host(call);
-    const hidp::Any<const int32_t> rowptr_0 = host.param<const int32_t>(0);
-    const hidp::Any<const int32_t> col_1 = host.param<const int32_t>(1);
-    const hidp::Any<const double> val_2 = host.param<const double>(2);
-    const hidp::Any<const double> x_3 = host.param<const double>(3);
-    const hidp::Any<double> y_4 = host.param<double>(4);
-    const int64_t R_5 = host.dim(0);
-    const int64_t Z_6 = host.dim(1);
-    const int64_t C_7 = host.dim(2);
-    const int64_t extent_8 = R_5 + 1L;
-    if (!hidp::launch<subwarp_map0_k0_items, hidp::Subwarp, 256>(host, hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
-    return host.finish();
+    HIDP_DEVICE void subwarp_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17, int64_t position_0) {
+      double t_total_3;
+      const int64_t lo_6 = int64_t(hidp::load(rowptr_4 + position_0));
+      const int64_t hi_7 = int64_t(hidp::load(rowptr_4 + (position_0 + 1L)));
+      const int64_t count_8 = hidp::max<int64_t>(hi_7 - lo_6, 0L);
+      double acc_9 = 0.0;
+      for (int64_t at_10 = int64_t(hidp::rank<hidp::Subwarp, hidp::Thread>(worker)); at_10 < count_8; at_10 += int64_t(hidp::count<hidp::Subwarp, hidp::Thread>(worker))) {
+        worker.at<hidp::Subwarp>(at_10);
+        const int64_t k_11 = lo_6 + at_10;
+        [[maybe_unused]] const double t_12 = 0.0;
+        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
+          worker.trap.raise(1, 3, k_11, Z_14, 0L);
+          goto end_of_at_10;
+        }
+        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
+          worker.trap.raise(2, 3, k_11, Z_14, 0L);
+          goto end_of_at_10;
+        }
+        const int64_t index_18 = int64_t(hidp::load(col_17 + k_11));
+        if (!(uint64_t(index_18) < uint64_t(C_16))) {
+          worker.trap.raise(0, 3, index_18, C_16, 0L);
+          goto end_of_at_10;
+        }
+        acc_9 = hidp::mul_add<double>(hidp::load(val_13 + k_11), hidp::load(x_15 + index_18), acc_9);
+      }
+end_of_at_10:;
+      acc_9 = hidp::reduce_over<hidp::Subwarp, hidp::Thread, hidp::Add<double>>(worker, acc_9);
+      if (hidp::settle<hidp::Subwarp>(worker)) return;
+      t_total_3 = acc_9;
+      if (hidp::is_first<hidp::Subwarp>(worker)) {
+        hidp::store(y_1 + position_0, t_total_3);
+      }
+    }
+    HIDP_GLOBAL(256) subwarp_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Subwarp, 1>(worker, launch, [&](int64_t x) { subwarp_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_13, Z_14, x_15, C_16, col_17, x); });
+    }
   }
 
   // plan warp nest warp iter r device-warp dim 0 tile 256 split iter k device-thread dim 0 tile 1 split
@@ -199,6 +167,22 @@ end_of_at_10:;
     return host.finish();
   }
 
+  // plan thread nest thread iter r device-thread dim 0 tile 256 split iter k seq dim 0 tile 1 span
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4spmv_spmv_thread)(hidp_call *call) {
+    hidp::Host host(call);
+    const hidp::Any<const int32_t> rowptr_0 = host.param<const int32_t>(0);
+    const hidp::Any<const int32_t> col_1 = host.param<const int32_t>(1);
+    const hidp::Any<const double> val_2 = host.param<const double>(2);
+    const hidp::Any<const double> x_3 = host.param<const double>(3);
+    const hidp::Any<double> y_4 = host.param<double>(4);
+    const int64_t R_5 = host.dim(0);
+    const int64_t Z_6 = host.dim(1);
+    const int64_t C_7 = host.dim(2);
+    const int64_t extent_8 = R_5 + 1L;
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(host, hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
+    return host.finish();
+  }
+
   // plan block nest block iter r device-block dim 0 tile 256 split iter k device-thread dim 0 tile 1 split
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4spmv_spmv_block)(hidp_call *call) {
     hidp::Host host(call);
@@ -212,6 +196,22 @@ end_of_at_10:;
     const int64_t C_7 = host.dim(2);
     const int64_t extent_8 = R_5 + 1L;
     if (!hidp::launch<block_map0_k0_items, hidp::Block, 256>(host, hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
+    return host.finish();
+  }
+
+  // plan subwarp nest subwarp iter r device-subwarp dim 0 tile 256 split iter k device-thread dim 0 tile 1 split
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4spmv_spmv_subwarp)(hidp_call *call) {
+    hidp::Host host(call);
+    const hidp::Any<const int32_t> rowptr_0 = host.param<const int32_t>(0);
+    const hidp::Any<const int32_t> col_1 = host.param<const int32_t>(1);
+    const hidp::Any<const double> val_2 = host.param<const double>(2);
+    const hidp::Any<const double> x_3 = host.param<const double>(3);
+    const hidp::Any<double> y_4 = host.param<double>(4);
+    const int64_t R_5 = host.dim(0);
+    const int64_t Z_6 = host.dim(1);
+    const int64_t C_7 = host.dim(2);
+    const int64_t extent_8 = R_5 + 1L;
+    if (!hidp::launch<subwarp_map0_k0_items, hidp::Subwarp, 256>(host, hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
     return host.finish();
   }
 }

@@ -77,7 +77,7 @@ fn first_kernel(unit: &Unit) -> &Kernel {
 #[test]
 fn a_directive_on_gemm_gives_the_three_kernels_of_the_paper() {
     let entry = lowered(&GEMM.replace("map {", "#pragma hidp block warp thread\n map {"));
-    assert_eq!(plans(&entry), ["thread", "warp", "block"]);
+    assert_eq!(plans(&entry), ["warp", "thread", "block"]);
     for unit in &entry.units {
         assert_eq!(on_host(unit, |stmt| matches!(stmt, Stmt::LaunchGrid { extents, .. } if extents.len() == 2)), 1);
         assert_eq!(on_host(unit, |stmt| matches!(stmt, Stmt::Alloc { .. })), 0);

@@ -1,0 +1,129 @@
+//! When which level of a device runs an entry, untuned: HiDP's thresholds on the degree of parallelism, and the length of what is
+//! inside an iteration. The plan of the first level in the order of preference runs where no rule holds.
+
+use std::collections::BTreeSet;
+
+use super::measures::{INNER, Measure, PARALLEL};
+use super::shape::{Stride, stride_of};
+use super::{Bound, Condition, Plan, Rule, inner_maps};
+use crate::compiler::ir::par::effects::Effects;
+use crate::compiler::ir::par::visit;
+use crate::compiler::ir::par::{Func, Map, Program, VarId, VarKind};
+use crate::compiler::syntax::ast::Level;
+use crate::compiler::target::DeviceModel;
+
+/// Rules for the plans of an entry whose dominant nest is `map`.
+pub(super) fn device_rules(
+    program: &Program,
+    func: &Func,
+    map: &Map,
+    plans: &[Plan],
+    measures: &[Measure],
+    model: &DeviceModel,
+) -> Vec<Rule> {
+    if plans.len() < 2 {
+        return Vec::new();
+    }
+    let find = |name: &str| measures.iter().position(|measure| measure.name == name);
+    let (parallel, inner) = (find(PARALLEL), find(INNER));
+    let at_least = |measure: Option<usize>, level: Level| {
+        let (_, bound) = model.thresholds.iter().find(|(other, _)| *other == level)?;
+        Some(Condition { measure: measure?, least: true, bound: Bound::Fixed((*bound).into()) })
+    };
+    let below = |measure: Option<usize>, bound: i64| {
+        Some(Condition { measure: measure?, least: false, bound: Bound::Fixed(bound) })
+    };
+    let fewer = |level: Level| at_least(parallel, level).map(|condition| Condition { least: false, ..condition });
+    let mut rules = Vec::new();
+    let mut rule = |level: Level, conditions: Vec<Option<Condition>>| {
+        let known: Option<Vec<Condition>> = conditions.into_iter().collect();
+        let planned = plans.iter().any(|plan| plan.name == level.name());
+        if let (Some(conditions), true) = (known, planned) {
+            rules.push(Rule { conditions, plan: level.name().to_owned() });
+        }
+    };
+    // Groups no wider than what there is to share; where lanes next to each other read rows apart, only then.
+    let lanes = |level: Level| i64::from(model.lanes(level, model.block));
+    if rows_apart(program, func, map) {
+        rule(Level::Thread, vec![at_least(parallel, Level::Thread), below(inner, lanes(Level::Subwarp2))]);
+        rule(Level::Subwarp2, vec![at_least(parallel, Level::Subwarp2), below(inner, 2 * lanes(Level::Subwarp2))]);
+        rule(Level::Subwarp, vec![at_least(parallel, Level::Subwarp), below(inner, 2 * lanes(Level::Subwarp))]);
+    } else {
+        rule(Level::Thread, vec![at_least(parallel, Level::Thread)]);
+        rule(Level::Subwarp, vec![at_least(parallel, Level::Subwarp), below(inner, lanes(Level::Warp))]);
+    }
+    let long = |turns: u32| Some(Condition { measure: inner?, least: true, bound: Bound::Fixed(turns.into()) });
+    rule(Level::Kernel, vec![fewer(Level::Block), long(model.block * model.most_runs)]);
+    rule(Level::Block, vec![fewer(Level::Warp)]);
+    rules
+}
+
+/// Whether most accesses inside are to neighbours along the inner iterators rather than along the outermost map's last one.
+pub(super) fn rows_apart(program: &Program, func: &Func, map: &Map) -> bool {
+    let Some(outer) = map.iters.last() else { return false };
+    let declared = Effects::of_block(program, &func.vars, &map.body).declares;
+    let varying: BTreeSet<VarId> = declared.into_iter().filter(|var| func.vars[*var].kind != VarKind::Iter).collect();
+    let (mut across, mut along) = (0, 0);
+    let near = |stride: Stride| matches!(stride, Stride::Unit | Stride::Invariant);
+    for inner in inner_maps(&map.body) {
+        let Some(own) = inner.iters.last() else { continue };
+        visit::walk_places(&inner.body, |place, _| {
+            across += usize::from(near(stride_of(place, outer.var, &varying)));
+            along += usize::from(near(stride_of(place, own.var, &varying)));
+        });
+    }
+    along > across
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::compiler::diag::Sink;
+    use crate::compiler::pipeline::{InputFile, Options, PipelineInput, front, lower_entry, optimise};
+    use crate::compiler::source::SourceMap;
+    use crate::compiler::target::Model;
+
+    /// The plans for a device, best guess first, and the rules for them.
+    fn of(text: &str) -> (Vec<String>, Vec<String>) {
+        let mut sources = SourceMap::new();
+        let id = sources.add("k.hdp", text);
+        let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
+        let input = PipelineInput { sources, files, options: Options { cuda: true, ..Options::default() } };
+        let mut sink = Sink::new();
+        let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink)).unwrap();
+        let lowered = lower_entry(&input, &program, program.entries[0], &Model::cpu());
+        let of_devices = crate::compiler::ir::imp::UnitTarget::Device;
+        let plans: Vec<String> = lowered.entry.units_for(of_devices).map(|unit| unit.plan.clone()).collect();
+        let rules = lowered.dispatch.rules.iter().filter(|rule| plans.contains(&rule.plan));
+        let rules = rules.map(|rule| lowered.dispatch.print(rule)).collect();
+        (plans, rules)
+    }
+
+    const GEMM: &str = "function f input float A[M][K], B[K][N]; output float C[M][N];
+        { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
+
+    #[test]
+    fn gemm_chooses_by_the_degree_of_parallelism_as_in_the_paper() {
+        let (plans, rules) = of(&GEMM.replace("map {", "\n#pragma hidp block warp thread\n map {"));
+        assert_eq!(plans, ["warp", "thread", "block"]);
+        assert_eq!(rules, ["parallel >= 65536: thread", "parallel < 2048: block"]);
+    }
+
+    #[test]
+    fn rows_go_to_groups_as_wide_as_they_are_long() {
+        let (plans, rules) = of("function f input float A[R][C]; output float y[R];
+            { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }");
+        assert_eq!(plans, ["warp", "thread", "block", "subwarp"]);
+        let expected = [
+            "parallel >= 65536 and inner < 4: thread",
+            "parallel >= 8192 and inner < 16: subwarp",
+            "parallel < 2048: block",
+        ];
+        assert_eq!(rules, expected);
+    }
+
+    #[test]
+    fn flat_maps_have_one_plan() {
+        let (plans, rules) = of("function f input float x[N]; output float y[N]; { y = 2 * x; }");
+        assert_eq!((plans, rules), (vec!["thread".to_owned()], vec![]));
+    }
+}
