@@ -78,7 +78,10 @@ impl Unfinished {
         self.sites.push(Site { kind: FaultKind::Index, span, names: vec![String::new(); values] })
     }
     fn kernel(&mut self, level: Level, block: u32, function: Function) -> KernelId {
-        let grid = Some(Grid { level, block });
+        self.on_grid(Grid::new(level, block), function)
+    }
+    fn on_grid(&mut self, grid: Grid, function: Function) -> KernelId {
+        let grid = Some(grid);
         self.kernels.push(Kernel { grid, name: "map".into(), function, span: span(4) })
     }
     fn finish(self, name: &str, host: Function) -> Entry {
@@ -277,7 +280,7 @@ fn host_flow() -> Entry {
     let x = h.output("x", LONG);
     let n = h.scalar("n", LONG);
     let (own, sums, most) = (h.buffer("own", LONG), h.buffer("sums", LONG), h.local("most", LONG));
-    let groups = e(ExprKind::GroupCount(Grid { level: Level::Warp, block: 64 }), LONG);
+    let groups = e(ExprKind::GroupCount(Grid::new(Level::Warp, 64)), LONG);
     let fewer = e(ExprKind::Math(par::MathFn::Min, vec![groups, int(5)]), LONG);
     let step = vec![
         when(not(lt(load(at(x, int(0)), LONG), load(at(count, int(0)), LONG))), vec![Stmt::Break]),
@@ -305,6 +308,30 @@ fn host_flow() -> Entry {
     entry.finish("host_flow", h.body(body))
 }
 
+/// `x[a*b]; a, b`: doubled over two dimensions, then made negative over one, by threads that take four elements at a time.
+fn side_by_side() -> Entry {
+    let mut entry = Unfinished::new();
+    let mut grid = Grid { items: 4, ..Grid::new(Level::Thread, 64) };
+    let mut k = F::new();
+    let (b, x) = (k.scalar("b", LONG), k.output("x", I32));
+    let (y, at_x) = (k.scalar("y", LONG), k.scalar("x", LONG));
+    let i = || add(mul(l(y), l(b)), l(at_x));
+    let doubled = mul(constant(2, I32), load(at(x, i()), I32));
+    let double = entry.on_grid(grid, k.body(vec![store(at(x, i()), doubled)]));
+    let mut k = F::new();
+    let (x, i) = (k.output("x", I32), k.scalar("i", LONG));
+    let negative = bin(BinOp::Sub, constant(0, I32), load(at(x, l(i)), I32));
+    grid.block = 32;
+    let negate = entry.on_grid(grid, k.body(vec![store(at(x, l(i)), negative)]));
+    let mut h = F::new();
+    let (x, a, b) = (h.output("x", I32), h.scalar("a", LONG), h.scalar("b", LONG));
+    let body = vec![
+        launch(double, vec![l(b), v(x, I32)], vec![l(a), l(b)]),
+        launch(negate, vec![v(x, I32)], vec![mul(l(a), l(b))]),
+    ];
+    entry.finish("side_by_side", h.body(body))
+}
+
 const LEVELS: [(&str, Level, u32); 6] = [
     ("rows_thread", Level::Thread, 128),
     ("rows_subwarp2", Level::Subwarp2, 64),
@@ -316,7 +343,7 @@ const LEVELS: [(&str, Level, u32); 6] = [
 
 fn entries() -> Vec<Entry> {
     let rows = LEVELS.iter().map(|(name, level, block)| rows(name, *level, *block));
-    [gather(), nested(), scatter(), host_flow()].into_iter().chain(rows).collect()
+    [gather(), nested(), scatter(), host_flow(), side_by_side()].into_iter().chain(rows).collect()
 }
 
 fn text() -> String {
@@ -497,5 +524,14 @@ fn host_functions_wait_for_what_they_read() {
         let args = &mut [Arg::Cell(&mut limit), Arg::Cell(&mut total), array(&mut x)];
         assert_eq!(run("host_flow", 1, args, &[n]), expected);
         assert_eq!((total, x[0], &x[1..]), (sum, -sum, &grown[1..]));
+    }
+}
+
+#[test]
+fn items_side_by_side_are_each_met_once() {
+    for (seed, (a, b)) in [(1, (3, 40)), (2, (5, 6001)), (3, (700, 33)), (4, (1, 1)), (5, (2, 8192)), (6, (0, 5))] {
+        let mut x: Vec<i32> = (0..(a * b) as i32).collect();
+        assert_eq!(run("side_by_side", seed, &mut [array(&mut x)], &[a, b]), Ok(()));
+        assert!(x.iter().enumerate().all(|(at, value)| *value == -2 * at as i32), "{a} {b}");
     }
 }

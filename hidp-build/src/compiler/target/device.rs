@@ -14,8 +14,12 @@ pub struct DeviceModel {
     pub warp: u32,
     /// Threads of a block at most.
     pub most_threads: u32,
+    /// Threads of a multiprocessor at most.
+    pub resident: u32,
     /// Bytes of a line of memory that neighbouring lanes share.
     pub line: u32,
+    /// Bytes of loads that a multiprocessor needs under way at a time to use all of the memory's bandwidth.
+    pub in_flight: u32,
     /// Bytes that the threads of a block share.
     pub shared: u32,
     /// Bytes a private array of a thread may have to be kept in registers or its own memory.
@@ -73,7 +77,9 @@ impl DeviceModel {
             levels: levels?,
             warp: int("lanes", "warp")?,
             most_threads: int("lanes", "most")?,
+            resident: int("lanes", "resident")?,
             line: int("memory", "line")?,
+            in_flight: int("memory", "in_flight")?,
             shared: int("memory", "shared")?,
             small_array: int("memory", "small_array")?,
             scratch: int("memory", "scratch")?,

@@ -41,7 +41,7 @@ namespace entry_k_7atomics_atomics {
     }
     HIDP_GLOBAL(256) thread_map2_k2_items(const hidp::Launch launch, hidp::Out<int32_t> last_1, [[maybe_unused]] int64_t B_2, hidp::In<int32_t> local_3) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map2_k2(worker, last_1, B_2, local_3, x); });
+      hidp::each_item<hidp::Thread, 1, 4>(worker, launch, [&](int64_t x) { thread_map2_k2(worker, last_1, B_2, local_3, x); });
     }
   }
 
@@ -76,7 +76,7 @@ next_0:;
       s_7 = s_7 + 1;
     }
     if (!hidp::launch<thread_map1_k1_items, hidp::Thread, 256>(host, hidp::over(N_4).can_fault(), local_6, B_5, N_4, key_0)) return host.finish();
-    if (!hidp::launch<thread_map2_k2_items, hidp::Thread, 256>(host, hidp::over(B_5), last_3, B_5, local_6)) return host.finish();
+    if (!hidp::launch<thread_map2_k2_items, hidp::Thread, 256, 4>(host, hidp::over(B_5), last_3, B_5, local_6)) return host.finish();
     return host.finish();
   }
 }

@@ -13,7 +13,7 @@ namespace entry_k_6narrow_narrow {
     }
     HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<int8_t> sum_1, [[maybe_unused]] int64_t N_2, hidp::Out<int16_t> product_3, hidp::Out<int32_t> bits_4, hidp::Out<int64_t> limits_5, hidp::Out<bool> odd_6, hidp::In<int8_t> a_7, hidp::In<uint8_t> b_8, hidp::In<float> f_9, hidp::In<uint16_t> c_10) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, sum_1, N_2, product_3, bits_4, limits_5, odd_6, a_7, b_8, f_9, c_10, x); });
+      hidp::each_item<hidp::Thread, 1, 4>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, sum_1, N_2, product_3, bits_4, limits_5, odd_6, a_7, b_8, f_9, c_10, x); });
     }
   }
 
@@ -30,7 +30,7 @@ namespace entry_k_6narrow_narrow {
     const hidp::Any<int64_t> limits_7 = host.param<int64_t>(7);
     const hidp::Any<bool> odd_8 = host.param<bool>(8);
     const int64_t N_9 = host.dim(0);
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(host, hidp::over(N_9), sum_4, N_9, product_5, bits_6, limits_7, odd_8, a_0, b_1, f_3, c_2)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(host, hidp::over(N_9), sum_4, N_9, product_5, bits_6, limits_7, odd_8, a_0, b_1, f_3, c_2)) return host.finish();
     return host.finish();
   }
 }

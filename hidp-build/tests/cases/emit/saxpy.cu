@@ -9,7 +9,7 @@ namespace entry_k_5saxpy_saxpy {
     }
     HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> y_1, [[maybe_unused]] int64_t N_2, float a_3, hidp::In<float> x_4) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, N_2, a_3, x_4, x); });
+      hidp::each_item<hidp::Thread, 1, 4>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, N_2, a_3, x_4, x); });
     }
   }
 
@@ -21,7 +21,7 @@ namespace entry_k_5saxpy_saxpy {
     const hidp::Any<float> y_2 = host.param<float>(2);
     const int64_t N_3 = host.dim(0);
     const float a_4 = a_0[0];
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(host, hidp::over(N_3), y_2, N_3, a_4, x_1)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(host, hidp::over(N_3), y_2, N_3, a_4, x_1)) return host.finish();
     return host.finish();
   }
 }

@@ -65,7 +65,8 @@ fn all_items(scope: &Scope<'_>, grid: Grid, name: &str, passed: &[VarId], dimens
     let typed: Vec<String> = positions.map(|name| format!("int64_t {name}")).collect();
     out.open(format!("HIDP_GLOBAL({}) {name}_items({}) {{", grid.block, params.join(", ")));
     out.line(format!("hidp::Worker<{}> worker(launch);", grid.block));
-    let each = format!("hidp::each_item<{}, {dimensions}>(worker, launch", level(grid.level));
+    let items = if grid.items == 1 { String::new() } else { format!(", {}", grid.items) };
+    let each = format!("hidp::each_item<{}, {dimensions}{items}>(worker, launch", level(grid.level));
     out.line(format!("{each}, [&]({}) {{ {name}({}); }});", typed.join(", "), args.join(", ")));
     out.close("}");
 }

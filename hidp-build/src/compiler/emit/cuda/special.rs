@@ -149,7 +149,8 @@ impl Cuda<'_> {
         }
         let args = args.iter().enumerate().map(|(at, arg)| launch_argument(scope, self, at, arg, out));
         let args: Vec<String> = ["host".to_owned(), over].into_iter().chain(args).collect();
-        let template = format!("<{}_items, {}, {}>", name::kernel(unit, id), level(grid.level), grid.block);
+        let items = if grid.items == 1 { String::new() } else { format!(", {}", grid.items) };
+        let template = format!("<{}_items, {}, {}{items}>", name::kernel(unit, id), level(grid.level), grid.block);
         out.line(format!("if (!hidp::launch{template}({})) {leave}", args.join(", ")));
         if hoists {
             out.close("}");

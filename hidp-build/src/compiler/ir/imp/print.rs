@@ -55,7 +55,7 @@ fn print_unit(program: &Program, unit: &Unit, out: &mut Lines) {
     out.nested(format!("{head} {} ({})", unit.plan, unit.plan_text), |out| {
         print_function(program, "host", &unit.host, out);
         for (id, kernel) in unit.kernels.iter() {
-            let grid = kernel.grid.map_or(String::new(), |grid| format!(" {} of {}", grid.level.name(), grid.block));
+            let grid = kernel.grid.map_or(String::new(), grid_text);
             print_function(program, &format!("kernel {id:?} {}{grid}", kernel.name), &kernel.function, out);
         }
     });
@@ -289,7 +289,7 @@ impl Printer<'_> {
             ExprKind::Struct(_, args) => format!("{}{{{}}}", self.ty(node.ty), self.list(args)),
             ExprKind::WorkerIndex => "worker_index".to_owned(),
             ExprKind::WorkerCount => "worker_count".to_owned(),
-            ExprKind::GroupCount(Grid { level, block }) => format!("group_count({}, {block})", level.name()),
+            ExprKind::GroupCount(Grid { level, block, .. }) => format!("group_count({}, {block})", level.name()),
             ExprKind::Broadcast(level, a) => format!("broadcast {}({})", level.name(), self.expr(a)),
         }
     }
@@ -326,4 +326,9 @@ const fn infix(op: BinOp) -> &'static str {
         BinOp::Eq => "==",
         BinOp::Ne => "!=",
     }
+}
+
+fn grid_text(Grid { level, block, items }: Grid) -> String {
+    let side_by_side = if items == 1 { String::new() } else { format!(" by {items}") };
+    format!(" {} of {block}{side_by_side}", level.name())
 }

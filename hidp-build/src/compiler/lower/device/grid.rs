@@ -64,7 +64,7 @@ impl Lowerer<'_> {
     /// One group an iteration.
     fn grid_map(&mut self, map: &Map, span: Span) {
         let Exec::Device(level) = self.exec_of(map) else { return };
-        let grid = Grid { level, block: self.block_of(map) };
+        let grid = Grid::new(level, self.block_of(map));
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
         if !self.inside_team {
@@ -79,10 +79,22 @@ impl Lowerer<'_> {
             this.iteration(map, &[]);
         });
         let extents = dims.iter().map(|dim| self.extent(&ranges, dim)).collect();
+        if level == Level::Thread && most.is_none() {
+            self.take_side_by_side(kernel);
+        }
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most });
         self.free_privates(&given);
         if !self.inside_team {
             self.compare_records(&total);
+        }
+    }
+
+    /// Gives threads several items at a time, where that keeps more loads under way.
+    fn take_side_by_side(&mut self, kernel: KernelId) {
+        let Some(model) = self.device_model() else { return };
+        let kernel = &mut self.kernels[kernel];
+        if let Some(grid) = &mut kernel.grid {
+            grid.items = super::items::side_by_side(&kernel.function, model);
         }
     }
 
@@ -182,7 +194,7 @@ impl Lowerer<'_> {
     /// One lane for each position below `count`.
     pub(super) fn launch_over(&mut self, role: &str, span: Span, count: &Expr, build: impl FnOnce(&mut Self, &Expr)) {
         let block = self.device_model().map_or(1, |model| model.block);
-        let grid = Grid { level: Level::Thread, block };
+        let grid = Grid::new(Level::Thread, block);
         let (kernel, args) =
             self.grid_kernel(role, span, grid, 1, Vec::new(), |this, positions| build(this, &positions[0]));
         self.body.push(Stmt::LaunchGrid { kernel, args, extents: vec![count.clone()], most: None });

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `grid` | host-level maps: grids, positions |
 //! | `group` | maps inside of a kernel: shared by the lanes of a group, or run by all of them together |
+//! | `items` | how many positions a thread takes at a time |
 //! | `memory` | loads, stores and atomic updates of several lanes at once |
 //! | `private` | arrays of iterations, allocated before the launch |
 //! | `reduce` | reductions of host-level maps: runs of blocks, then a block |
@@ -16,6 +17,7 @@
 
 mod grid;
 mod group;
+mod items;
 mod memory;
 mod prim;
 mod private;

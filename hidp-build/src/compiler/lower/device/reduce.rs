@@ -33,7 +33,7 @@ pub(super) struct Folded<'a> {
 
 impl Folded<'_> {
     fn grid(&self) -> Grid {
-        Grid { level: self.over.map_or(Level::Thread, |_| Level::Block), block: self.block }
+        Grid::new(self.over.map_or(Level::Thread, |_| Level::Block), self.block)
     }
 }
 
@@ -51,7 +51,7 @@ impl Lowerer<'_> {
         let block = self.block_of(map);
         let level = over.map_or(Level::Thread, |_| Level::Block);
         let space = (&ranges[..], &strides[..], &total);
-        let (given, most) = self.allocate_privates(map, space, Grid { level, block }, &runs);
+        let (given, most) = self.allocate_privates(map, space, Grid::new(level, block), &runs);
         let (ranges, strides, total) = space;
         let folded = Folded { ranges, strides, total, over, block, run, runs, given, most, map: Some(map), span };
         let partials = self.fold_runs_on_device("fold", &folded, &map.folds, &mut |this, accs| {
@@ -134,7 +134,7 @@ impl Lowerer<'_> {
 
     /// Another launch, if there are several runs: one block folds their results.
     fn fold_partials(&mut self, folded: &Folded<'_>, folds: &[Fold], partials: &[VarId]) {
-        let grid = Grid { level: Level::Block, block: folded.block };
+        let grid = Grid::new(Level::Block, folded.block);
         let (kernel, args) = self.grid_kernel("combine", folded.span, grid, 1, Vec::new(), |this, _| {
             let runs = this.import(&folded.runs);
             let inner: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();

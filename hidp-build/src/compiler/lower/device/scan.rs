@@ -14,7 +14,7 @@ impl Lowerer<'_> {
         let ranges = self.ranges(map);
         let Some(range) = ranges.last().cloned() else { return };
         let (strides, total) = self.strides(&ranges);
-        let grid = Grid { level: Level::Thread, block: self.block_of(map) };
+        let grid = Grid::new(Level::Thread, self.block_of(map));
         let space = (&ranges[..], &strides[..], &total);
         let (given, most) = self.allocate_privates(map, space, grid, &total);
         let values: Vec<VarId> = map.folds.iter().map(|fold| self.partials(fold, &total)).collect();

@@ -9,6 +9,8 @@ use crate::compiler::ty::Ty;
 
 /// Threads of a warp.
 const WARP: u32 = 32;
+/// Items of a thread at most.
+const MOST_ITEMS: u32 = 8;
 /// Threads of the largest block.
 const MOST_THREADS: u32 = 1024;
 
@@ -43,6 +45,8 @@ impl Checker<'_> {
         let fits = grid.block > 0 && grid.block.is_multiple_of(WARP) && grid.block <= MOST_THREADS;
         self.require(fits, "a block has a positive multiple of 32 threads, at most 1024");
         self.require(grid.level != Level::Kernel, "groups of a grid are parts of it");
+        let alone = grid.items == 1 || (grid.level == Level::Thread && (2..=MOST_ITEMS).contains(&grid.items));
+        self.require(alone, "threads alone take several items side by side, at most 8");
     }
 
     /// What a statement may do where it stands; `around` says who runs it.

@@ -32,6 +32,8 @@ impl Checker<'_> {
         extents.iter().chain(most).for_each(|extent| self.typed(extent, Ty::LONG));
         let unit = self.unit;
         let Some(kernel) = unit.kernels.get(kernel) else { return self.fail("a kernel is one of the version") };
+        let bounded = most.is_some() && kernel.grid.is_some_and(|grid| grid.items > 1);
+        self.require(!bounded, "threads of a launch with a limit take one item at a time");
         self.arguments(args, kernel, extents.len());
     }
 

@@ -12,7 +12,7 @@ fn at(level: Level, stmts: Vec<Stmt>) -> Vec<String> {
 }
 
 fn device(level: Level, block: u32, stmts: Vec<Stmt>) -> Entry {
-    let mut entry = entry(Kernel { grid: Some(Grid { level, block }), ..kernel(stmts) }, 1);
+    let mut entry = entry(Kernel { grid: Some(Grid::new(level, block)), ..kernel(stmts) }, 1);
     let unit = &mut entry.units[0];
     unit.target = UnitTarget::Device;
     let Stmt::Launch { kernel, mut args, extent, .. } = unit.host.body.stmts.remove(0) else { panic!("a launch") };
