@@ -86,7 +86,7 @@ fn test(extra: &[&str]) -> Result<()> {
         }
     };
     test(&["test", "--workspace"])?;
-    test(&["test", "--package", "hidp-std", "--features", "prim,tune"])
+    test(&["test", "--package", "hidp-std", "--features", "prim,tune,simulated-device"])
 }
 
 fn ci() -> Result<()> {
@@ -106,7 +106,12 @@ fn fmt_check() -> Result<()> {
 }
 
 fn clippy() -> Result<()> {
-    cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]).run()
+    cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]).run()?;
+    let run_time = ["clippy", "--package", "hidp-std", "--all-targets", "--no-default-features"];
+    for features in ["", "tune,simulated-device"] {
+        cargo(&run_time).args(&["--features", features, "--", "--deny", "warnings"]).run()?;
+    }
+    Ok(())
 }
 
 fn doc() -> Result<()> {

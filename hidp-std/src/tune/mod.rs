@@ -117,7 +117,8 @@ impl Tuner {
 
     /// Measures, writes the records and the report.
     pub fn run(&self) -> Result<Vec<Outcome>, String> {
-        let mut builder = Context::builder().tuning("off");
+        // Versions for devices are chosen by the compiler's rules alone.
+        let mut builder = Context::builder().cpu().tuning("off");
         builder = self.threads.map_or(builder.clone(), |threads| builder.threads(threads));
         builder = self.isa.map_or(builder.clone(), |isa| builder.isa(isa));
         let cx = builder.build().map_err(|error| error.to_string())?;

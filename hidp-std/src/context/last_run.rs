@@ -1,0 +1,121 @@
+//! What a call ran, and why that.
+
+use std::fmt;
+
+use crate::Isa;
+use crate::rt::entry::{MOST_MEASURES, Measure, Rule};
+
+/// What a call ran.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct LastRun {
+    /// The entry, `file::function`.
+    pub entry: &'static str,
+    /// The plan.
+    pub plan: &'static str,
+    /// The number of the device that ran it; `None` for the processor.
+    pub device: Option<u32>,
+    /// The number of the context's device if the processor ran the entry because it has no version for devices.
+    pub instead_of: Option<u32>,
+    /// The instruction set; `Base` on a device.
+    pub isa: Isa,
+    /// How many threads it could use.
+    pub threads: u32,
+    /// Why this version.
+    pub why: Why,
+}
+
+impl fmt::Display for LastRun {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { entry, plan, device, instead_of, isa, threads, why } = self;
+        write!(f, "{entry}: plan {plan}, ")?;
+        match device {
+            Some(ordinal) => write!(f, "cuda:{ordinal} (")?,
+            None => write!(f, "{isa}, {threads} thread{} (", if *threads == 1 { "" } else { "s" })?,
+        }
+        if let Some(ordinal) = instead_of {
+            write!(f, "no version for cuda:{ordinal}; ")?;
+        }
+        write!(f, "{why})")
+    }
+}
+
+/// Why a version was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Why {
+    /// The compiler prefers it, and this machine can run it.
+    Preferred,
+    /// The plan was asked for.
+    ForcedPlan,
+    /// The instruction set was asked for.
+    ForcedIsa,
+    /// The entry's rules looked at the sizes of the call.
+    Rule(Reason),
+}
+
+/// What the rules of an entry saw, and which of them decided.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Reason {
+    pub(crate) measures: &'static [Measure],
+    /// `None` if no rule held, so that the first version ran.
+    pub(crate) rule: Option<&'static Rule>,
+    /// -1 where nothing is known.
+    pub(crate) values: [i64; MOST_MEASURES],
+    pub(crate) tuned: bool,
+}
+
+impl Reason {
+    /// What was measured: names and values.
+    pub fn measures(&self) -> impl Iterator<Item = (&'static str, Option<i64>)> {
+        let known = |value: i64| (value >= 0).then_some(value);
+        self.measures.iter().zip(self.values).map(move |(measure, value)| (measure.name, known(value)))
+    }
+    /// Whether the rules were measured, rather than guessed by the compiler.
+    pub fn tuned(&self) -> bool {
+        self.tuned
+    }
+    /// Whether a rule held; the first version ran otherwise.
+    pub fn held(&self) -> bool {
+        self.rule.is_some()
+    }
+}
+
+impl fmt::Display for Reason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.tuned {
+            f.write_str("tuned: ")?;
+        }
+        let Some(rule) = self.rule else {
+            f.write_str("no rule holds")?;
+            for (at, (name, value)) in self.measures().enumerate() {
+                f.write_str(if at == 0 { ": " } else { ", " })?;
+                match value {
+                    Some(value) => write!(f, "{name} = {value}")?,
+                    None => write!(f, "{name} unknown")?,
+                }
+            }
+            return Ok(());
+        };
+        if rule.conditions.is_empty() {
+            return write!(f, "otherwise{}", rule.settings);
+        }
+        for (at, condition) in rule.conditions.iter().enumerate() {
+            let (name, value) = (self.measures[condition.measure].name, self.values[condition.measure]);
+            let and = if at == 0 { "" } else { " and " };
+            write!(f, "{and}{name} = {value} {} {}", if condition.least { ">=" } else { "<" }, condition.bound)?;
+        }
+        rule.settings.fmt(f)
+    }
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Why::Preferred => f.write_str("preferred"),
+            Why::ForcedPlan => f.write_str("plan forced"),
+            Why::ForcedIsa => f.write_str("instruction set forced"),
+            Why::Rule(reason) => reason.fmt(f),
+        }
+    }
+}
