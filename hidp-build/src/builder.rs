@@ -122,7 +122,7 @@ impl Builder {
         self.out_dir = Some(out_dir.as_ref().to_owned());
         self
     }
-    /// The file of tuning records to embed; `hidp-tune.toml` in the package's root, if it is there and nothing is said.
+    /// The file of tuning records to embed; `hidp-tune.toml` in each folder of programs, if it is there and nothing is said.
     pub fn tuning(mut self, file: impl AsRef<Path>) -> Self {
         self.tuning = Some(file.as_ref().to_owned());
         self
@@ -269,21 +269,11 @@ impl Builder {
 
     /// The tuning records to embed.
     fn records(&self, cargo: &Cargo, report: &mut Report) -> Vec<Record> {
-        let path = cargo.root.join(self.tuning.as_deref().unwrap_or(Path::new("hidp-tune.toml")));
-        // Cargo runs the build script at every build if it is told to watch a file that is not there.
-        if self.tuning.is_none() && !path.exists() {
-            return Vec::new();
-        }
-        cargo::watch(&path);
-        let (records, ignored) = match fs::read_to_string(&path) {
-            Ok(text) => read_records(&text),
-            Err(error) => (Vec::new(), vec![format!("all of it: {error}")]),
-        };
-        for what in ignored {
-            let headline = format!("of the tuning file `{}` this is ignored: {what}", path.display());
-            report.problem(&Problem::new(Code::IdleTuning, headline));
-        }
-        records
+        // The folders are watched. Told to watch a file that is not there yet, cargo would run the script at every build.
+        let usual =
+            || self.folders.iter().map(|folder| folder.join(TUNING)).filter(|file| cargo.root.join(file).exists());
+        let files = self.tuning.clone().map_or_else(|| usual().collect(), |file| vec![file]);
+        files.iter().flat_map(|file| records_of(&cargo.root.join(file), report)).collect()
     }
 
     fn check_headers(&self, cargo: &Cargo) -> std::result::Result<(), Problem> {
@@ -296,6 +286,22 @@ impl Builder {
         }
         Ok(())
     }
+}
+
+/// Name of a file of tuning records.
+const TUNING: &str = "hidp-tune.toml";
+
+fn records_of(path: &Path, report: &mut Report) -> Vec<Record> {
+    cargo::watch(path);
+    let (records, ignored) = match fs::read_to_string(path) {
+        Ok(text) => read_records(&text),
+        Err(error) => (Vec::new(), vec![format!("all of it: {error}")]),
+    };
+    for what in ignored {
+        let headline = format!("of the tuning file `{}` this is ignored: {what}", path.display());
+        report.problem(&Problem::new(Code::IdleTuning, headline));
+    }
+    records
 }
 
 fn idle_record(entry: &str, why: IdleRecord) -> Problem {

@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 use crate::compiler::diag::Sink;
 use crate::compiler::explain::{self, Wanted};
 use crate::compiler::pipeline::{Options, PipelineInput, front, optimise};
-use crate::report::{Report, Result};
+use crate::compiler::plan::check_pins;
+use crate::compiler::target::Model;
+use crate::report::{Error, Report, Result};
 use crate::sources;
 
 /// Explains the entries of a `.hdp` file, or the one of this name: nested shapes, what fused and what did not, the checks that
@@ -24,15 +26,18 @@ pub fn explain(file: impl AsRef<Path>, name: Option<&str>, wanted: Wanted) -> Re
     };
     let mut sink = Sink::new();
     let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink));
+    if let Some(program) = &program {
+        check_pins(program, &input.sources, &input.options.pins, &Model::cpu(), &mut sink);
+    }
     report.diagnostics(&input.sources, &sink.finish());
     report.error().map_or(Ok(()), Err)?;
 
     let program = program.unwrap_or_default();
-    let chosen = program.entries.iter().filter(|&&func| name.is_none_or(|name| program.funcs[func].name == name));
-    let texts: Vec<String> = chosen.map(|&func| explain::entry(&input, &program, func, wanted)).collect();
-    if let (true, Some(name)) = (texts.is_empty(), name) {
+    let chosen = program.entries.iter().copied();
+    let chosen: Vec<_> = chosen.filter(|&func| name.is_none_or(|name| program.funcs[func].name == name)).collect();
+    if let (true, Some(name)) = (chosen.is_empty(), name) {
         let names: Vec<&str> = program.entries.iter().map(|&func| program.funcs[func].name.as_str()).collect();
-        return Ok(format!("there is no entry `{name}`; there are: {}\n", names.join(", ")));
+        return Err(Error::new(format!("there is no entry `{name}`; there are: {}", names.join(", "))));
     }
-    Ok(texts.join("\n"))
+    Ok(explain::entries(&input, &program, &chosen, wanted))
 }

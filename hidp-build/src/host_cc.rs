@@ -1,13 +1,15 @@
 //! Compiles the generated C++: once for each instruction set.
 
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use crate::cargo;
 use crate::compiler::diag::Code;
 use crate::compiler::emit::openmp::FLAGS;
 use crate::compiler::emit::rust::Isa;
-use crate::objects::{Object, Unit, compile_cpp, excerpt};
+use crate::objects::{Object, Unit, compile_cpp, excerpt, write};
 use crate::report::Problem;
+use crate::sizes::SECONDS;
 use crate::toolchain::Toolchain;
 
 /// What is compiled, and how.
@@ -56,7 +58,11 @@ impl Unit for CppUnit<'_> {
             command.arg("-I").arg(folder);
         }
         command.arg("-iquote").arg(self.job.root);
-        compile_cpp(command, &self.job.out_dir.join(self.file), object, |command, output| self.failed(command, output))
+        let start = Instant::now();
+        let source = self.job.out_dir.join(self.file);
+        let files = compile_cpp(command, &source, object, |command, output| self.failed(command, output))?;
+        write(&object.path(SECONDS), &format!("{:.1}", start.elapsed().as_secs_f64()))?;
+        Ok(files)
     }
 }
 

@@ -12,6 +12,7 @@ use crate::nvcc::{self, Choice, Nvcc, Wish};
 use crate::objects::{self, Unit, write_if_changed};
 use crate::report::{Problem, Report};
 use crate::simulated;
+use crate::sizes;
 use crate::toolchain::Toolchain;
 
 /// The compilers of a build.
@@ -92,6 +93,7 @@ pub(crate) fn compile(
     compiled.headers.iter().for_each(|header| cargo::watch(header));
     compiled.problems.iter().for_each(|problem| report.problem(problem));
     say(cargo, &compilers.choice, cuda_job.as_ref(), report)?;
+    write_if_changed(&cargo.out_dir.join(sizes::CODE), &sizes::report(&cargo.out_dir, work.isas, &output.versions))?;
 
     cargo::search(&cargo.out_dir);
     let own = Library { name: library, is_static: true };

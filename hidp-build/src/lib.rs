@@ -22,6 +22,7 @@ pub mod nvcc;
 mod objects;
 mod report;
 mod simulated;
+mod sizes;
 mod sources;
 mod toolchain;
 mod workers;
@@ -30,7 +31,7 @@ use std::path::Path;
 
 pub use builder::Builder;
 pub use compiler::emit::rust::Isa;
-pub use compiler::explain::Wanted;
+pub use compiler::explain::{Format, Wanted};
 pub use explain::explain;
 pub use nvcc::Cuda;
 pub use report::{Error, Result};

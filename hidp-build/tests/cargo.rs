@@ -328,13 +328,15 @@ fn tuning_records_are_embedded_or_said_to_be_idle() {
         format!("[[record]]\nentry = \"{entry}\"\nsource = \"{source}\"\nthreads = 77\n{}", texts.concat())
     };
     let good = format!("format = 1\n{}", record("saxpy::saxpy", source));
-    package.write("hidp-tune.toml", &good);
-    package.write("build.rs", &format!("{BUILD_SCRIPT}\n"));
+    // The folder is watched, so that the first file is noticed; without a change nothing is built.
+    package.write("src/kernels/hidp-tune.toml", &good);
     let text = package.cargo(&["build"]).succeeded();
     assert!(!text.contains("HD0952") && kernels().contains("threads: 77"), "{text}");
+    let text = package.cargo(&["build", "-v"]).succeeded();
+    assert!(text.contains("Fresh hidp-fixture-tuned"), "{text}");
 
     let idle = record("saxpy::saxpy", "0") + &record("saxpy::axpy", source);
-    package.write("hidp-tune.toml", &(good + &idle));
+    package.write("src/kernels/hidp-tune.toml", &(good + &idle));
     let text = package.cargo(&["run"]).succeeded();
     assert_eq!(kernels().matches("threads: 77").count(), 1);
     assert!(
@@ -343,7 +345,7 @@ fn tuning_records_are_embedded_or_said_to_be_idle() {
     );
     assert!(text.contains("[HD0952]: a tuning record is ignored: there is no entry `saxpy::axpy`"), "{text}");
 
-    package.write("hidp-tune.toml", "format = 1\nnonsense\n");
+    package.write("src/kernels/hidp-tune.toml", "format = 1\nnonsense\n");
     let text = package.cargo(&["run"]).succeeded();
     assert!(text.contains("this is ignored: all of it: line 2:") && text.contains("[12, 24]"), "{text}");
 }
@@ -546,4 +548,67 @@ fn an_extern_struct_takes_its_fields_from_the_header() {
     package.write("src/particle.h", "struct Particle { int x }");
     let text = package.cargo(&["build"]).failed();
     assert!(text.contains("error[HD0915]") && text.contains("particle.h:1"), "{text}");
+}
+
+#[test]
+fn pinned_plans_are_honoured_or_refused() {
+    let package = Package::new("hidp-fixture-pinned", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)]);
+    package.cargo(&["build"]).succeeded();
+    let kernels = || fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
+    assert!(kernels().contains("plan: \"serial\"") && !kernels().contains("plan: \"one\""));
+
+    let plan = "entry saxpy\nplan one\nnest rows\n  iter i simd dim 0 tile 1 split\n";
+    package.write("src/kernels/saxpy.plan", plan);
+    let text = package.cargo(&["build"]).failed();
+    assert!(text.contains("error[HD0920]: `i` cannot run like this"), "{text}");
+    let line = text.lines().find(|line| line.contains("expected the line of `")).expect("what is expected");
+    let iter = line.rsplit('`').nth(1).expect("a name");
+    package.write("src/kernels/saxpy.plan", &plan.replace("iter i", &format!("iter {iter}")));
+    let text = package.cargo(&["run"]).succeeded();
+    assert!(text.contains("[12, 24]") && kernels().contains("plan: \"one\""), "{text}");
+    assert!(!kernels().contains("plan: \"serial\""));
+
+    package.write("src/kernels/saxpy.plan", &plan.replace("tile 1 split", "tile one split"));
+    let text = package.cargo(&["build"]).failed();
+    assert!(text.contains("error[HD0919]: this is no line of a plan") && text.contains("saxpy.plan:4:3"), "{text}");
+}
+
+/// The lines that `docs/tuning.md` shows, in a workspace as users have it.
+#[test]
+fn a_workspace_tunes_its_kernels() {
+    const TUNER: &str = "fn main() -> std::process::ExitCode {
+    hidp_std::tune::Tuner::new(hidp_fixture_tunes::kernels::ENTRIES).main()
+}
+";
+    let guide = fs::read_to_string(workspace().join("docs/tuning.md")).expect("the page is there");
+    assert!(guide.contains(&TUNER.replace("hidp_fixture_tunes", "my_crate")), "the page shows it");
+    let sums = "function sums input float A[R][C]; output float y[R];
+{ map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }
+";
+    let package = Package::new(
+        "hidp-fixture-tunes",
+        &[
+            ("src/kernels/sums.hdp", sums),
+            ("src/lib.rs", "//! Kernels.\nhidp_std::include_kernels!(pub mod kernels);\n"),
+            ("xtask/src/main.rs", TUNER),
+        ],
+    );
+    let root = workspace().display().to_string().replace('\\', "/");
+    let manifest = package.manifest("hidp-std = { path = \"ROOT/hidp-std\" }");
+    package.write("Cargo.toml", &manifest.replace("[workspace]\n", "[workspace]\nmembers = [\"xtask\"]\n"));
+    package.write(
+        "xtask/Cargo.toml",
+        &format!(
+            "[package]\nname = \"hidp-fixture-xtask\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
+             hidp-fixture-tunes = {{ path = \"..\" }}\nhidp-std = {{ path = \"{root}/hidp-std\", features = [\"tune\"] }}\n"
+        ),
+    );
+    let text = package.cargo(&["run", "--package", "hidp-fixture-xtask", "--", "sums", "--seconds", "1"]).succeeded();
+    assert!(text.contains("sums::sums: ") && text.contains("rules:"), "{text}");
+    let records = fs::read_to_string(package.folder.join("src/kernels/hidp-tune.toml")).expect("records are written");
+    assert!(records.contains("format = 1"), "{records}");
+    assert!(package.folder.join("hidp-tune.html").is_file());
+    // What was recorded fits the entry.
+    let text = package.cargo(&["build"]).succeeded();
+    assert!(!text.contains("HD0952"), "{text}");
 }

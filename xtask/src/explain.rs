@@ -1,14 +1,25 @@
 //! `cargo xtask explain`: what the compiler makes of a file.
 
+use std::fs;
+use std::io::IsTerminal as _;
+
 use anyhow::{Context, Result, anyhow, bail};
-use hidp_build::Wanted;
+use hidp_build::{Builder, Format, Wanted};
+
+use crate::command::workspace_root;
 
 /// Prints the explanation of a file's entries, or of the one that is named.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
-    let mut wanted = Wanted::default();
+    let terminal = std::io::stdout().is_terminal();
+    let format = if terminal { Format::Colour } else { Format::Plain };
+    let mut wanted = Wanted { format, ..Wanted::default() };
+    let mut code = false;
     let mut names = Vec::new();
     for &arg in args {
         match arg {
+            "--json" => wanted.format = Format::Json,
+            "--pin" => wanted.format = Format::Pin,
+            "--code" => code = true,
             "--par" => wanted.par = true,
             "--imp" => wanted.imp = true,
             "--source" => wanted.source = true,
@@ -19,5 +30,17 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     let file = names.first().context("which file?")?;
     let text = hidp_build::explain(file, names.get(1).copied(), wanted).map_err(|error| anyhow!("{error}"))?;
     print!("{text}");
+    if code { print_code(file) } else { Ok(()) }
+}
+
+/// Compiles the file and prints what each version costs.
+fn print_code(file: &str) -> Result<()> {
+    let root = workspace_root();
+    let folder = root.join("target/hidp-explain");
+    let include = ["hidp-std/include", "hidp-sys/include"].map(|path| root.join(path));
+    let file = std::path::absolute(file)?;
+    let builder = Builder::new().folder(file).out_dir(&folder).run_time_headers(include);
+    builder.compile().map_err(|error| anyhow!("{error}"))?;
+    print!("\n{}", fs::read_to_string(folder.join("hidp_code.txt")).context("no C++ was compiled")?);
     Ok(())
 }

@@ -27,13 +27,15 @@ cargo xtask <command>
   tidy          layering, headers that compile alone, file sizes, text rules
   bindings      hidp-sys/src/bindings.rs from the ABI's header (needs libclang)
   bench [CASE]  benchmarks beside their peers, as a table of ratios
-  tune [ENTRY] [--seconds N] [--fresh] …
-                measures the versions of the benchmarks' kernels; records and a report go to target/hidp-tune.*
+  tune [CASE | ENTRY] [--seconds N] [--variants] [--fresh] …
+                measures the versions of the benchmarks' kernels; records and a report go to target/hidp-tune*. Cases
+                (gemm, spmv, row-sums, segmented-sort, segmented-scan) put their tables into docs/performance.md
   cuda-toolkit  installs the CUDA compiler below target/ (Python packages, no GPU needed) and prints the CUDA_HOME to use
   cuda-report [FILE.hdp|FOLDER …] [--arch sm_90,…]
                 what kernels need of a GPU, as nvcc says: registers, spilled bytes, shared memory; of the examples if none is named
-  explain FILE.hdp [ENTRY] [--par] [--imp] [--source]
-                what the compiler makes of a file: shapes, fusion, remaining checks, plans
+  explain FILE.hdp [ENTRY] [--par] [--imp] [--source] [--code] [--json] [--pin]
+                what the compiler makes of a file: shapes, fusion, remaining checks, plans and their scores, costs;
+                --code compiles it and adds sizes and times, --pin prints only the plans, as a file that pins them
 ";
 
 fn main() -> ExitCode {

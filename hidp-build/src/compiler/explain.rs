@@ -1,20 +1,22 @@
-//! What the compiler made of an entry, for people: shapes, fusion, checks that remain, plans, and the generated code.
+//! What the compiler made of an entry, for people and for tools: shapes, fusion, checks that remain, plans and what became of the
+//! others, costs, and the generated code.
 
-use std::fmt::Write as _;
+mod json;
+mod text;
 
 use crate::compiler::emit::{cuda, openmp};
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{self, FuncId, Program, shape};
 use crate::compiler::pass::fuse;
-use crate::compiler::pipeline::{Lowered, PipelineInput, lower_entry};
+use crate::compiler::pipeline::{Lowered, PipelineInput, lower_entry, plans_of};
 use crate::compiler::plan::{
-    Considered, Cost, Explored, Limits, Measure, MeasureOf, Plan, cost, explore, explore_device, nests,
+    Considered, Cost, DeviceExplored, Measure, MeasureOf, Plan, cost, explore, explore_device, nests, pinned,
 };
 use crate::compiler::prove;
 use crate::compiler::source::{SourceMap, Span};
 use crate::compiler::target::{DeviceModel, Model};
 
-/// What is asked for besides the summary.
+/// What is asked for besides the summary, and in which form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// `par` after all passes.
@@ -23,48 +25,108 @@ pub struct Wanted {
     pub imp: bool,
     /// The generated C++.
     pub source: bool,
+    /// How it is written.
+    pub format: Format,
 }
 
-/// Explains one entry of a program that went through all passes. Ends in a line break.
-pub fn entry(input: &PipelineInput, program: &Program, func: FuncId, wanted: Wanted) -> String {
-    let model = Model::cpu();
-    let mut text = String::new();
-    header(&input.sources, program, func, &mut text);
-    shapes(program, func, &mut text);
-    fusion(&input.sources, program, func, &mut text);
-    checks(&input.sources, program, func, &mut text);
-    let Explored { plans: found, nests: considered } = explore(program, func, &model, input.options.limits);
-    candidates(program, func, &considered, &mut text);
-    plans(&found, &mut text);
-    if input.options.cuda {
-        device_plans(program, func, input.options.limits, &mut text);
-    }
-    let lowered = lower_entry(input, program, func, &model);
-    dispatching(program, &lowered, &mut text);
-    costs(program, func, &mut text);
-    units(&lowered.entry, &mut text);
-    if wanted.par {
-        section("parallel form", &par::print(program), &mut text);
-    }
-    if wanted.imp {
-        section("imperative form", &imp::print(program, &lowered.entry), &mut text);
-    }
-    if wanted.source {
-        let options = openmp::Options { line_directives: false, native_headers: input.options.native_headers.clone() };
-        let entries = [lowered.entry];
-        let source = openmp::module(program, &input.sources, "explained", &entries, &options);
-        section("generated C++", &source, &mut text);
-        if let Some(source) = cuda::module(program, &input.sources, "explained", &entries, &options) {
-            section("generated CUDA", &source, &mut text);
+/// How an explanation is written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Format {
+    /// Text.
+    #[default]
+    Plain,
+    /// Text with colours for a terminal.
+    Colour,
+    /// A JSON object an entry, in a list.
+    Json,
+    /// Only the plans, as a file that pins them.
+    Pin,
+}
+
+/// What there is to say about one entry.
+struct Explanation {
+    name: String,
+    place: String,
+    nests: Vec<NestFacts>,
+    /// Nests that were not fused, and why.
+    apart: Vec<String>,
+    checks: Vec<Check>,
+    plans: Vec<Plan>,
+    /// Whether a file pins the plans.
+    pinned: bool,
+    /// Levels of a GPU and what became of them, and the plans for it; nothing if CUDA is left out.
+    device: Option<DeviceExplored>,
+    /// Names of measures, and what they are.
+    measures: Vec<(&'static str, String)>,
+    rules: Vec<String>,
+    /// Tunables of a call, and their domains.
+    tunables: Vec<(String, Vec<u32>)>,
+    /// Names of versions, how many kernels each has.
+    versions: Vec<(String, usize)>,
+    /// Titles and texts of what else was wanted.
+    more: Vec<(&'static str, String)>,
+}
+
+struct NestFacts {
+    shape: String,
+    considered: Vec<Considered>,
+    bytes: String,
+    flops: String,
+}
+
+/// A check that remains.
+struct Check {
+    place: String,
+    text: String,
+    reason: String,
+}
+
+/// Explains entries of a program that went through all passes. Ends in a line break.
+pub fn entries(input: &PipelineInput, program: &Program, funcs: &[FuncId], wanted: Wanted) -> String {
+    let explanations = funcs.iter().map(|&func| explanation(input, program, func, wanted));
+    match wanted.format {
+        Format::Plain | Format::Colour => {
+            let colour = wanted.format == Format::Colour;
+            explanations.map(|explanation| explanation.text(colour)).collect::<Vec<_>>().join("\n")
         }
+        Format::Json => json::list(&explanations.collect::<Vec<_>>()),
+        Format::Pin => explanations.map(|explanation| explanation.pin()).collect::<Vec<_>>().join("\n"),
     }
-    text
 }
 
-fn section(title: &str, body: &str, text: &mut String) {
-    let _ = writeln!(text, "\n{title}");
-    for line in body.lines() {
-        let _ = if line.is_empty() { writeln!(text) } else { writeln!(text, "  {line}") };
+fn explanation(input: &PipelineInput, program: &Program, func: FuncId, wanted: Wanted) -> Explanation {
+    let (model, item) = (Model::cpu(), &program.funcs[func]);
+    let lowered = lower_entry(input, program, func, &model);
+    let mut considered = explore(program, func, &model, input.options.limits).nests;
+    let print = |expr: Option<par::Expr>| {
+        expr.map_or("unknown".to_owned(), |expr| par::text::hidp_expr(program, &item.vars, &expr))
+    };
+    let nests = nests(item).into_iter().enumerate().map(|(at, map)| {
+        let Cost { bytes, flops } = cost(program, item, map);
+        NestFacts {
+            shape: shape::nested(map).print(program, &item.vars).to_string(),
+            considered: considered.get_mut(at).map(std::mem::take).unwrap_or_default(),
+            bytes: print(bytes),
+            flops: print(flops),
+        }
+    });
+    let nests = nests.collect();
+    let dispatch = &lowered.dispatch;
+    let otherwise = lowered.entry.units.first().map(|unit| format!("otherwise: {}", unit.plan));
+    Explanation {
+        name: item.name.clone(),
+        place: place(&input.sources, item.span),
+        nests,
+        apart: apart(&input.sources, program, func),
+        checks: checks(&input.sources, program, func),
+        plans: plans_of(input, program, func, &model),
+        pinned: pinned(program, &input.sources, &input.options.pins, func, &model).is_some(),
+        device: input.options.cuda.then(|| explore_device(program, func, &DeviceModel::cuda(), input.options.limits)),
+        measures: dispatch.measures.iter().map(|measure| (measure.name, meaning(program, func, measure))).collect(),
+        rules: dispatch.rules.iter().map(|rule| dispatch.print(rule)).chain(otherwise).collect(),
+        tunables: dispatch.tunables.iter().map(|t| (t.name.clone(), t.domain.clone())).collect(),
+        versions: lowered.entry.units.iter().map(|unit| (unit.plan.clone(), unit.kernels.len())).collect(),
+        more: more(input, program, lowered, wanted),
     }
 }
 
@@ -73,104 +135,51 @@ fn place(sources: &SourceMap, span: Span) -> String {
     format!("{}:{}:{}", sources.file(span.file).name(), at.line, at.column)
 }
 
-fn header(sources: &SourceMap, program: &Program, func: FuncId, text: &mut String) {
-    let item = &program.funcs[func];
-    let _ = writeln!(text, "entry {}   {}", item.name, place(sources, item.span));
+fn apart(sources: &SourceMap, program: &Program, func: FuncId) -> Vec<String> {
+    let notes = fuse::report(program, &program.funcs[func]);
+    let line = |note: &fuse::Note| {
+        format!("{} and {}: {}", place(sources, note.first), place(sources, note.second), note.reason)
+    };
+    notes.iter().map(line).collect()
 }
 
-fn shapes(program: &Program, func: FuncId, text: &mut String) {
-    let item = &program.funcs[func];
-    let lines: Vec<String> = nests(item).into_iter().map(|map| shape::nested(map).print(program, &item.vars)).collect();
-    section("nests after fusion, in order", &lines.join("\n"), text);
+fn checks(sources: &SourceMap, program: &Program, func: FuncId) -> Vec<Check> {
+    let remaining = prove::remaining(program, func);
+    let check = |check: &prove::RemainingCheck| Check {
+        place: place(sources, check.span),
+        text: sources.snippet(check.span).replace('\n', " "),
+        reason: check.reason.clone(),
+    };
+    remaining.iter().map(check).collect()
 }
 
-fn fusion(sources: &SourceMap, program: &Program, func: FuncId, text: &mut String) {
-    let notes: Vec<String> = fuse::report(program, &program.funcs[func])
-        .iter()
-        .map(|note| format!("{} and {}: {}", place(sources, note.first), place(sources, note.second), note.reason))
-        .collect();
-    if !notes.is_empty() {
-        section("nests that stay apart", &notes.join("\n"), text);
-    }
-}
-
-fn checks(sources: &SourceMap, program: &Program, func: FuncId, text: &mut String) {
-    let lines: Vec<String> = prove::remaining(program, func)
-        .iter()
-        .map(|check| {
-            let snippet = sources.snippet(check.span).replace('\n', " ");
-            format!("{} `{snippet}`: {}", place(sources, check.span), check.reason)
-        })
-        .collect();
-    let body = if lines.is_empty() { "none".to_owned() } else { lines.join("\n") };
-    section("checks that remain at run time", &body, text);
-}
-
-fn candidates(program: &Program, func: FuncId, considered: &[Vec<Considered>], text: &mut String) {
-    let item = &program.funcs[func];
-    let mut lines = Vec::new();
-    for (map, row) in nests(item).into_iter().zip(considered) {
-        lines.push(shape::nested(map).print(program, &item.vars).to_string());
-        for Considered { strategy, score, fate } in row {
-            let score = score.map_or(String::new(), |score| format!("  score {score}"));
-            lines.push(format!("  {:<8}{fate}{score}", strategy.name()));
+fn meaning(program: &Program, func: FuncId, measure: &Measure) -> String {
+    let vars = &program.funcs[func].vars;
+    let value = par::text::hidp_expr(program, vars, &measure.value);
+    match measure.of {
+        MeasureOf::Shapes => value,
+        MeasureOf::Longest(bounds) => {
+            let [low, high] = [bounds.low, bounds.high].map(|(var, _)| &vars[var].name);
+            format!("longest of the {value} segments in `{low}` and `{high}`")
         }
-    }
-    section("candidates", &lines.join("\n"), text);
-}
-
-fn plans(plans: &[Plan], text: &mut String) {
-    for (rank, plan) in plans.iter().enumerate() {
-        let note = if rank == 0 { " (preferred)" } else { "" };
-        section(&format!("plan {}{note}", plan.name), &plan.to_string(), text);
+        MeasureOf::Balance(_) => "elements of all segments / longest".to_owned(),
     }
 }
 
-/// What became of each level of a graphics processor.
-fn device_plans(program: &Program, func: FuncId, limits: Limits, text: &mut String) {
-    let explored = explore_device(program, func, &DeviceModel::cuda(), limits);
-    let lines: Vec<String> = explored.fates.iter().map(|(level, fate)| format!("{:<9}{fate}", level.name())).collect();
-    section("levels of a GPU", &lines.join("\n"), text);
-    plans(&explored.plans, text);
-}
-
-fn dispatching(program: &Program, lowered: &Lowered, text: &mut String) {
-    let Lowered { func, entry, dispatch } = lowered;
-    let vars = &program.funcs[*func].vars;
-    let name = |var: par::VarId| &vars[var].name;
-    let value = |measure: &Measure| {
-        let value = par::text::hidp_expr(program, vars, &measure.value);
-        match measure.of {
-            MeasureOf::Shapes => value,
-            MeasureOf::Longest(bounds) => {
-                format!("longest of the {value} segments in `{}` and `{}`", name(bounds.low.0), name(bounds.high.0))
-            }
-            MeasureOf::Balance(_) => "elements of all segments / longest".to_owned(),
-        }
-    };
-    let mut lines: Vec<String> =
-        dispatch.measures.iter().map(|measure| format!("{} = {}", measure.name, value(measure))).collect();
-    lines.extend(dispatch.rules.iter().map(|rule| dispatch.print(rule)));
-    lines.extend(entry.units.first().map(|unit| format!("otherwise: {}", unit.plan)));
-    section("which version runs", &lines.join("\n"), text);
-}
-
-fn costs(program: &Program, func: FuncId, text: &mut String) {
-    let item = &program.funcs[func];
-    let print = |expr: Option<par::Expr>| {
-        expr.map_or("unknown".to_owned(), |expr| par::text::hidp_expr(program, &item.vars, &expr))
-    };
-    let line = |map: &par::Map| {
-        let Cost { bytes, flops } = cost(program, item, map);
-        let shape = shape::nested(map).print(program, &item.vars);
-        format!("{shape}\n  bytes: {}\n  FLOPs: {}", print(bytes), print(flops))
-    };
-    let lines: Vec<String> = nests(item).into_iter().map(line).collect();
-    section("memory traffic (every array once) and arithmetic of each nest", &lines.join("\n"), text);
-}
-
-fn units(entry: &imp::Entry, text: &mut String) {
-    let lines: Vec<String> =
-        entry.units.iter().map(|unit| format!("{}: {} kernels", unit.plan, unit.kernels.len())).collect();
-    section("versions", &lines.join("\n"), text);
+fn more(input: &PipelineInput, program: &Program, lowered: Lowered, wanted: Wanted) -> Vec<(&'static str, String)> {
+    let mut more = Vec::new();
+    if wanted.par {
+        more.push(("parallel form", par::print(program)));
+    }
+    if wanted.imp {
+        more.push(("imperative form", imp::print(program, &lowered.entry)));
+    }
+    if wanted.source {
+        let options = openmp::Options { line_directives: false, native_headers: input.options.native_headers.clone() };
+        let entries = [lowered.entry];
+        more.push(("generated C++", openmp::module(program, &input.sources, "explained", &entries, &options)));
+        let cuda = cuda::module(program, &input.sources, "explained", &entries, &options);
+        more.extend(cuda.map(|text| ("generated CUDA", text)));
+    }
+    more
 }

@@ -107,8 +107,23 @@ pub struct PipelineOutput {
     pub cuda: Vec<GeneratedFile>,
     /// Errors and warnings, in order of file and position.
     pub diagnostics: Vec<Diagnostic>,
+    /// The versions of each entry, file by file.
+    pub versions: Vec<EntryVersions>,
     /// Entries of tuning records that are not used.
     pub idle_records: Vec<(String, IdleRecord)>,
+}
+
+/// An entry and its versions for CPUs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct EntryVersions {
+    /// Name of the C++ file without extension.
+    pub stem: String,
+    /// `file::function`
+    pub name: String,
+    /// The part of its symbols that names the entry.
+    pub symbol: String,
+    /// Names of its plans.
+    pub plans: Vec<String>,
 }
 
 /// From sources to generated files.
@@ -272,13 +287,27 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
     }
     let stems: BTreeMap<FileId, String> = input.files.iter().map(|file| (file.id, file.stem.clone())).collect();
     let mut modules = Vec::new();
-    let (mut cpp, mut device) = (Vec::new(), Vec::new());
+    let (mut cpp, mut device, mut versions) = (Vec::new(), Vec::new(), Vec::new());
     for InputFile { id, stem, .. } in &input.files {
         let lowered = lowered.get(id).map_or(&[][..], Vec::as_slice);
         let infos: Vec<EntryInfo<'_>> = lowered.iter().map(Lowered::info).collect();
         let entries: Vec<imp::Entry> = lowered.iter().map(|lowered| lowered.entry.clone()).collect();
         let options = rust::Options { isas: &input.options.isas, vouched: input.options.vouched, stems: &stems };
         modules.push(rust::module(program, &input.sources, stem, &infos, &options));
+        versions.extend(lowered.iter().map(|lowered| {
+            EntryVersions {
+                stem: stem.clone(),
+                name: format!("{stem}::{}", program.funcs[lowered.func].name),
+                symbol: lowered.entry.symbol.clone(),
+                plans: lowered
+                    .entry
+                    .units
+                    .iter()
+                    .filter(|unit| unit.target == imp::UnitTarget::Cpu)
+                    .map(|unit| unit.plan.clone())
+                    .collect(),
+            }
+        }));
         if !entries.is_empty() {
             let options = openmp::Options {
                 line_directives: input.options.line_directives,
@@ -299,6 +328,7 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
         rust: rust::file(&modules, &with_entries),
         cpp,
         cuda: device,
+        versions,
         idle_records,
         ..PipelineOutput::default()
     })

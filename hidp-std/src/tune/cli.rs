@@ -13,11 +13,11 @@ measures the versions of entries and writes tuning records
   --seconds N      how long all may take (120)
   --threads N      threads to tune for (all)
   --isa NAME       instruction set to tune for (the best)
-  --file PATH      records (hidp-tune.toml)
+  --file PATH      records (src/kernels/hidp-tune.toml)
   --report PATH    report (hidp-tune.html)
   --table PATH     table of all points in Markdown
   --inputs         only registered inputs, where there are any
-  --fresh          do not go on where an interrupted run stopped
+  --fresh          do not go on where an interrupted run stopped (its points are kept beside the report)
 ";
 
 impl Tuner {

@@ -67,7 +67,7 @@ impl Tuner {
             registered: Vec::new(),
             only: Vec::new(),
             budget: Duration::from_secs(120),
-            file: "hidp-tune.toml".into(),
+            file: usual_file(),
             report: "hidp-tune.html".into(),
             threads: None,
             isa: None,
@@ -92,7 +92,8 @@ impl Tuner {
         self.budget = budget;
         self
     }
-    /// The file of records: `hidp-tune.toml` if nothing is said.
+    /// The file of records: `hidp-tune.toml` if nothing is said, in `src/kernels`, where builds look for it, if there is such a
+    /// folder.
     pub fn file(mut self, file: impl Into<PathBuf>) -> Self {
         self.file = file.into();
         self
@@ -131,7 +132,7 @@ impl Tuner {
             eprintln!("warning: other programs are running (load average {load}) and disturb the measurements");
         }
         let mut file = record::File::open(&self.file)?;
-        let mut partial = partial::Partial::open(&self.file, self.fresh)?;
+        let mut partial = partial::Partial::open(&self.report, self.fresh)?;
         let end = Instant::now() + self.budget;
         let mut outcomes = Vec::new();
         for (at, entry) in chosen.iter().enumerate() {
@@ -164,6 +165,11 @@ impl Tuner {
     fn wants(&self, entry: &Entry) -> bool {
         self.only.is_empty() || self.only.iter().any(|only| entry.name.contains(only.as_str()))
     }
+}
+
+fn usual_file() -> PathBuf {
+    let folder = std::path::Path::new("src/kernels");
+    if folder.is_dir() { folder.join("hidp-tune.toml") } else { "hidp-tune.toml".into() }
 }
 
 /// How many threads of other programs ran in the last minute, on average; `None` where the system does not say.

@@ -18,9 +18,9 @@ pub(super) struct Partial {
 }
 
 impl Partial {
-    /// The file beside that of the records.
-    pub(super) fn open(records: &Path, fresh: bool) -> Result<Partial, String> {
-        let mut path = records.as_os_str().to_owned();
+    /// The file beside the report: not beside the records, where a build would take notice of each point.
+    pub(super) fn open(report: &Path, fresh: bool) -> Result<Partial, String> {
+        let mut path = report.as_os_str().to_owned();
         path.push(".partial");
         let path = PathBuf::from(path);
         if fresh {

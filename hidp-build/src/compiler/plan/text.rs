@@ -55,7 +55,8 @@ impl Exec {
 }
 
 impl Share {
-    pub(super) fn name(self) -> &'static str {
+    /// Its name in plans.
+    pub fn name(self) -> &'static str {
         match self {
             Share::Span => "span",
             Share::Split => "split",
@@ -64,7 +65,8 @@ impl Share {
 }
 
 impl Memory {
-    pub(super) fn name(self) -> &'static str {
+    /// Its name in plans.
+    pub fn name(self) -> &'static str {
         match self {
             Memory::Stream => "stream",
             Memory::Private => "private",

@@ -1,0 +1,246 @@
+//! Explanations as JSON.
+
+use std::fmt;
+
+use super::{Check, Explanation, NestFacts};
+use crate::compiler::plan::{Considered, DeviceExplored, Fate, LevelPlan, Placement, Plan, Share};
+
+/// A value.
+enum Json {
+    Null,
+    Bool(bool),
+    Number(i64),
+    Text(String),
+    List(Vec<Json>),
+    Object(Vec<(&'static str, Json)>),
+}
+
+impl Json {
+    fn text(text: impl ToString) -> Json {
+        Json::Text(text.to_string())
+    }
+    fn list<T>(items: &[T], item: impl Fn(&T) -> Json) -> Json {
+        Json::List(items.iter().map(item).collect())
+    }
+}
+
+impl fmt::Display for Json {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Json::Null => f.write_str("null"),
+            Json::Bool(value) => write!(f, "{value}"),
+            Json::Number(value) => write!(f, "{value}"),
+            Json::Text(text) => quoted(text, f),
+            Json::List(items) => {
+                f.write_str("[")?;
+                for (at, item) in items.iter().enumerate() {
+                    write!(f, "{}{item}", if at == 0 { "" } else { ", " })?;
+                }
+                f.write_str("]")
+            }
+            Json::Object(members) => {
+                f.write_str("{")?;
+                for (at, (name, value)) in members.iter().enumerate() {
+                    write!(f, "{}\"{name}\": {value}", if at == 0 { "" } else { ", " })?;
+                }
+                f.write_str("}")
+            }
+        }
+    }
+}
+
+fn quoted(text: &str, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+    f.write_str("\"")?;
+    for c in text.chars() {
+        match c {
+            '"' => f.write_str("\\\"")?,
+            '\\' => f.write_str("\\\\")?,
+            '\n' => f.write_str("\\n")?,
+            c if u32::from(c) < 0x20 => write!(f, "\\u{:04x}", u32::from(c))?,
+            c => write!(f, "{c}")?,
+        }
+    }
+    f.write_str("\"")
+}
+
+/// All explanations, one a line.
+pub(super) fn list(explanations: &[Explanation]) -> String {
+    let lines: Vec<String> = explanations.iter().map(|explanation| entry(explanation).to_string()).collect();
+    format!("[\n{}\n]\n", lines.join(",\n"))
+}
+
+fn entry(explanation: &Explanation) -> Json {
+    let Explanation {
+        name,
+        place,
+        nests,
+        apart,
+        checks,
+        plans,
+        pinned,
+        device,
+        measures,
+        rules,
+        tunables,
+        versions,
+        more,
+    } = explanation;
+    Json::Object(vec![
+        ("entry", Json::text(name)),
+        ("place", Json::text(place)),
+        ("nests", Json::list(nests, nest)),
+        ("apart", Json::list(apart, |line| Json::text(line))),
+        ("checks", Json::list(checks, check)),
+        ("plans", Json::list(plans, plan)),
+        ("pinned", Json::Bool(*pinned)),
+        ("device", device.as_ref().map_or(Json::Null, of_device)),
+        (
+            "measures",
+            Json::list(measures, |(name, is)| {
+                Json::Object(vec![("name", Json::text(name)), ("value", Json::text(is))])
+            }),
+        ),
+        ("rules", Json::list(rules, |line| Json::text(line))),
+        (
+            "tunables",
+            Json::list(tunables, |(name, domain)| {
+                let domain = Json::list(domain, |value| Json::Number((*value).into()));
+                Json::Object(vec![("name", Json::text(name)), ("domain", domain)])
+            }),
+        ),
+        (
+            "versions",
+            Json::list(versions, |(plan, kernels)| {
+                Json::Object(vec![("plan", Json::text(plan)), ("kernels", Json::Number(*kernels as i64))])
+            }),
+        ),
+        (
+            "more",
+            Json::list(more, |(title, text)| {
+                Json::Object(vec![("title", Json::text(title)), ("text", Json::text(text))])
+            }),
+        ),
+    ])
+}
+
+fn nest(nest: &NestFacts) -> Json {
+    let NestFacts { shape, considered, bytes, flops } = nest;
+    Json::Object(vec![
+        ("shape", Json::text(shape)),
+        ("bytes", Json::text(bytes)),
+        ("flops", Json::text(flops)),
+        ("candidates", Json::list(considered, candidate)),
+    ])
+}
+
+fn candidate(candidate: &Considered) -> Json {
+    let Considered { strategy, score, fate } = candidate;
+    let parts = score.map_or(Json::Null, |score| {
+        let total = [("total", Json::Number(score.total.into()))];
+        let parts = score.parts().map(|(name, value)| (name, Json::Number(value.into())));
+        Json::Object(total.into_iter().chain(parts).collect())
+    });
+    Json::Object(vec![
+        ("strategy", Json::text(strategy.name())),
+        ("kept", Json::Bool(matches!(fate, Fate::Kept(_)))),
+        ("fate", Json::text(fate)),
+        ("score", parts),
+    ])
+}
+
+fn check(check: &Check) -> Json {
+    let Check { place, text, reason } = check;
+    Json::Object(vec![("place", Json::text(place)), ("text", Json::text(text)), ("reason", Json::text(reason))])
+}
+
+fn of_device(device: &DeviceExplored) -> Json {
+    let levels = Json::list(&device.fates, |(level, fate)| {
+        Json::Object(vec![("level", Json::text(level.name())), ("fate", Json::text(fate))])
+    });
+    Json::Object(vec![("levels", levels), ("plans", Json::list(&device.plans, plan))])
+}
+
+fn plan(plan: &Plan) -> Json {
+    let level = |level: &LevelPlan| {
+        Json::Object(vec![
+            ("iter", Json::text(&level.iter)),
+            ("level", Json::text(level.exec.name())),
+            ("dim", Json::Number(level.dim.into())),
+            ("tile", Json::Number(level.tile.into())),
+            ("split", Json::Bool(level.share == Share::Split)),
+        ])
+    };
+    let place = |place: &Placement| {
+        Json::Object(vec![("array", Json::text(&place.array)), ("memory", Json::text(place.memory.name()))])
+    };
+    let nests = Json::list(&plan.nests, |nest| {
+        Json::Object(vec![
+            ("strategy", Json::text(nest.strategy.name())),
+            ("levels", Json::list(&nest.levels, level)),
+            ("places", Json::list(&nest.places, place)),
+        ])
+    });
+    Json::Object(vec![("name", Json::text(&plan.name)), ("nests", nests), ("text", Json::text(plan))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{Format, Wanted, entries};
+    use super::*;
+    use crate::compiler::diag::Sink;
+    use crate::compiler::pipeline::{InputFile, Options, PipelineInput, front, optimise};
+    use crate::compiler::source::SourceMap;
+
+    fn explained(wanted: Wanted) -> String {
+        let text = "function f input float A[R][C]; input int at[R]; output float y[R];
+            { map { r := [0:R); c := [0:C); _t = A[at[r]][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+        let mut sources = SourceMap::new();
+        let id = sources.add("k.hdp", text);
+        let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
+        let input = PipelineInput { sources, files, options: Options::default() };
+        let mut sink = Sink::new();
+        let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink)).unwrap();
+        entries(&input, &program, &program.entries, wanted)
+    }
+
+    #[test]
+    fn text_is_quoted() {
+        assert_eq!(Json::text("a\"b\\c\nd\u{1}é").to_string(), r#""a\"b\\c\nd\u0001é""#);
+        assert_eq!(Json::List(vec![Json::Null, Json::Bool(true), Json::Number(-1)]).to_string(), "[null, true, -1]");
+    }
+
+    #[test]
+    fn all_that_the_text_says_is_there() {
+        let json = explained(Wanted { format: Format::Json, source: true, ..Wanted::default() });
+        for expected in [
+            "\"entry\": \"f\"",
+            "\"strategy\": \"lanes\", \"kept\": false, \"fate\": \"excluded: a check remains inside",
+            "\"score\": {\"total\": ",
+            "\"reason\": ",
+            "{\"iter\": \"r\", \"level\": \"thread\", \"dim\": 0, \"tile\": 1, \"split\": true}",
+            "{\"name\": \"inner\", \"value\": \"C\"}",
+            "\"bytes\": \"4 * ",
+            "{\"name\": \"threads\", \"domain\": [1, 2, ",
+            "\"title\": \"generated C++\", \"text\": \"// Generated",
+        ] {
+            assert!(json.contains(expected), "{expected}\n{json}");
+        }
+        let depth = |open: char, close: char| json.matches(open).count() == json.matches(close).count();
+        assert!(depth('[', ']') || json.contains("\"text\""), "lists are closed");
+        assert!(json.starts_with("[\n{") && json.ends_with("}\n]\n"));
+    }
+
+    #[test]
+    fn colours_are_for_terminals_and_nothing_else_differs() {
+        let plain = explained(Wanted::default());
+        let colour = explained(Wanted { format: Format::Colour, ..Wanted::default() });
+        assert!(!plain.contains('\u{1b}') && colour.contains("\u{1b}[32mkept: plan rows\u{1b}[0m"));
+        let mut bare = String::new();
+        for (at, part) in colour.split('\u{1b}').enumerate() {
+            bare.push_str(if at == 0 { part } else { part.split_once('m').unwrap().1 });
+        }
+        assert_eq!(bare, plain);
+        let pin = explained(Wanted { format: Format::Pin, ..Wanted::default() });
+        assert!(pin.starts_with("entry f\nplan rows\nnest rows\n  iter r thread"), "{pin}");
+    }
+}

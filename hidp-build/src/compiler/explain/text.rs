@@ -1,0 +1,116 @@
+//! Explanations as text.
+
+use std::fmt::Write as _;
+
+use super::Explanation;
+use crate::compiler::plan::{Considered, Fate};
+
+/// What a piece of text is, from which its colour follows.
+#[derive(Clone, Copy)]
+enum Paint {
+    Title,
+    Good,
+    Bad,
+    Aside,
+}
+
+struct Page {
+    text: String,
+    colour: bool,
+}
+
+impl Page {
+    fn paint(&self, text: &str, paint: Paint) -> String {
+        if !self.colour {
+            return text.to_owned();
+        }
+        let code = match paint {
+            Paint::Title => "1",
+            Paint::Good => "32",
+            Paint::Bad => "33",
+            Paint::Aside => "2",
+        };
+        format!("\x1b[{code}m{text}\x1b[0m")
+    }
+
+    fn section(&mut self, title: &str, body: &str) {
+        let title = self.paint(title, Paint::Title);
+        let _ = writeln!(self.text, "\n{title}");
+        for line in body.lines() {
+            let _ = if line.is_empty() { writeln!(self.text) } else { writeln!(self.text, "  {line}") };
+        }
+    }
+
+    fn considered(&self, row: &Considered) -> String {
+        let Considered { strategy, score, fate } = row;
+        let paint = match fate {
+            Fate::Kept(_) => Paint::Good,
+            Fate::Excluded(_) | Fate::Outscored(_) => Paint::Bad,
+            Fate::SameAs(_) => Paint::Aside,
+        };
+        let score = score.map_or(String::new(), |score| self.paint(&format!("  score {score}"), Paint::Aside));
+        format!("  {:<8}{}{score}", strategy.name(), self.paint(&fate.to_string(), paint))
+    }
+}
+
+impl Explanation {
+    /// The explanation, with colours for a terminal or without.
+    pub(super) fn text(&self, colour: bool) -> String {
+        let mut page = Page { text: String::new(), colour };
+        let entry = page.paint(&format!("entry {}", self.name), Paint::Title);
+        page.text = format!("{entry}   {}\n", self.place);
+        let shapes: Vec<&str> = self.nests.iter().map(|nest| nest.shape.as_str()).collect();
+        page.section("nests after fusion, in order", &shapes.join("\n"));
+        if !self.apart.is_empty() {
+            page.section("nests that stay apart", &self.apart.join("\n"));
+        }
+        let line = |check: &super::Check| format!("{} `{}`: {}", check.place, check.text, check.reason);
+        let checks: Vec<String> = self.checks.iter().map(line).collect();
+        page.section(
+            "checks that remain at run time",
+            if checks.is_empty() { "none".to_owned() } else { checks.join("\n") }.as_str(),
+        );
+        let mut lines = Vec::new();
+        for nest in &self.nests {
+            lines.push(nest.shape.clone());
+            lines.extend(nest.considered.iter().map(|row| page.considered(row)));
+        }
+        page.section("candidates", &lines.join("\n"));
+        for (rank, plan) in self.plans.iter().enumerate() {
+            let pinned = if self.pinned { ", pinned" } else { "" };
+            let note = if rank == 0 { format!(" (preferred{pinned})") } else { String::new() };
+            page.section(&format!("plan {}{note}", plan.name), &plan.to_string());
+        }
+        if let Some(device) = &self.device {
+            let lines: Vec<String> =
+                device.fates.iter().map(|(level, fate)| format!("{:<9}{fate}", level.name())).collect();
+            page.section("levels of a GPU", &lines.join("\n"));
+            device.plans.iter().for_each(|plan| page.section(&format!("plan {}", plan.name), &plan.to_string()));
+        }
+        let mut lines: Vec<String> = self.measures.iter().map(|(name, is)| format!("{name} = {is}")).collect();
+        lines.extend(self.rules.iter().cloned());
+        page.section("which version runs", &lines.join("\n"));
+        if !self.tunables.is_empty() {
+            let line = |(name, domain): &(String, Vec<u32>)| {
+                let values: Vec<String> = domain.iter().map(u32::to_string).collect();
+                format!("{name}: {}", values.join(" "))
+            };
+            let lines: Vec<String> = self.tunables.iter().map(line).collect();
+            page.section("what a tuner may vary from call to call", &lines.join("\n"));
+        }
+        let lines: Vec<String> =
+            self.nests.iter().map(|n| format!("{}\n  bytes: {}\n  FLOPs: {}", n.shape, n.bytes, n.flops)).collect();
+        page.section("memory traffic (every array once) and arithmetic of each nest", &lines.join("\n"));
+        let versions: Vec<String> =
+            self.versions.iter().map(|(plan, kernels)| format!("{plan}: {kernels} kernels")).collect();
+        page.section("versions", &versions.join("\n"));
+        self.more.iter().for_each(|(title, body)| page.section(title, body));
+        page.text
+    }
+
+    /// The plans as a file that pins them.
+    pub(super) fn pin(&self) -> String {
+        let plans: String = self.plans.iter().map(ToString::to_string).collect();
+        format!("entry {}\n{plans}", self.name)
+    }
+}
