@@ -154,6 +154,7 @@ impl Context {
         }
     }
     pub(crate) fn note_run(&self, run: LastRun) {
+        log::trace!(target: "hidp", "{run}");
         LAST_RUN.set(Some((self.shared.number, run)));
     }
 
