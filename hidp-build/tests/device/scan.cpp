@@ -1,4 +1,8 @@
 // Scans at every level: see check.h.
+
+// So that few tiles already make several neighbourhoods and quarters.
+#define HIDP_NEIGHBOURS 3
+
 #include "check.h"
 
 #include <cmath>
@@ -126,12 +130,27 @@ void of_type(Machine &machine, const char *name, Make make, T init, bool has_ini
   }
 }
 
+// Whatever the order of blocks and lanes.
+void same_bits(uint64_t seed) {
+  testing = "scan of float sums";
+  std::vector<float> values, first;
+  for (int i = 0; i < 50000; ++i) values.push_back(1.0f / static_cast<float>(i % 977 + 1));
+  for (uint64_t run = 0; run < 3; ++run) {
+    Machine machine(seed + run);
+    Array<float> in(machine, values), out(machine, values.size());
+    machine.run([&](Host &host) { hidp::kernel_scan<float, hidp::Add<float>>(host, 3, in.place(), out.place(), 50000, 0.0f, true, false); });
+    if (run == 0) first = out.get();
+    else expect_same(out.get(), first, "another run");
+  }
+}
+
 }  // namespace
 
 int main(int argc, char **argv) {
   const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
   Machine machine(seed);
   Random random(seed + 1);
+  same_bits(seed);
   of_type<uint32_t, hidp::Mul<uint32_t>>(machine, "uint products", [&](int64_t) { return static_cast<uint32_t>(random.next() | 1); }, 3u, true);
   of_type<float, hidp::Min<float>>(machine, "minima with NaN", [&](int64_t i) { return i % 3 > 0 ? NAN : static_cast<float>(random.below(1000)); }, INFINITY, true);
   of_type<int64_t, hidp::Add<int64_t>>(machine, "long sums", [&](int64_t) { return static_cast<int64_t>(random.next()); }, int64_t{5}, true);

@@ -24,38 +24,22 @@ struct Carry {
   }
 };
 
-// Adds the folds of all warps to the carry, in order; returns what stands before the own warp.
-template <class T, class Op, class W>
-HIDP_DEVICE Carry<T> carry_over_warps(W &worker, const Op &op, Carry<T> &carry, const T &own, int used) {
-  using Place = Tile<Block, W, sizeof(T)>;
-  HIDP_SHARED(T, folds, Place::warps);
-  sync<Block>(worker);
-  if (Place::lane(worker) == 0) at(folds, Place::warp(worker)) = own;
-  sync<Block>(worker);
-  Carry<T> before = carry;
-  for (int warp = 0; warp < used; ++warp) {
-    if (warp == Place::warp(worker)) before = carry;
-    carry.push(op, static_cast<T>(at(folds, warp)));
-  }
-  return before;
-}
-
-// Continues after `carry`, which then holds the whole segment as well.
-template <class Group, class Access, class T, class Op, class W, class Src, class Dst>
-HIDP_DEVICE void scan_tiles(W &worker, const Op &op, Src in, Dst out, int64_t n, Carry<T> &carry, bool exclusive) {
-  using Place = Tile<Group, W, sizeof(T)>;
+// A tile in registers: rows with prefixes of their own, and the fold of each row.
+template <class T, class Op, class Group, class Place, class W>
+struct ScannedRows {
   using Row = typename Place::Row;
-  const int lane = Place::lane(worker);
-  for (int64_t base = 0; base < n; base += Place::size) {
-    const int64_t first = base + Place::warp(worker) * Place::part;
-    T value[Place::rows];
+  T value[Place::rows], fold[Place::rows];
+  // Of the lane's warp.
+  Carry<T> own = {T{}, false};
+
+  template <class Access, class Src>
+  HIDP_DEVICE void read(W &worker, const Op &op, Src in, int64_t first, int64_t n) {
+    const int lane = Place::lane(worker);
     HIDP_UNROLL
     for (int j = 0; j < Place::rows; ++j) {
       const int64_t i = first + j * Place::row + lane;
       value[j] = i < n ? cast<T>(Access::read(in + i)) : T{};
     }
-    T fold[Place::rows];
-    Carry<T> own{T{}, false};
     HIDP_UNROLL
     for (int j = 0; j < Place::rows; ++j) {
       const int valid = Place::valid(first + j * Place::row, n);
@@ -64,12 +48,17 @@ HIDP_DEVICE void scan_tiles(W &worker, const Op &op, Src in, Dst out, int64_t n,
       fold[j] = shuffle_from<Row>(worker, value[j], valid > 0 ? valid - 1 : 0);
       if (Place::warps > 1 && valid > 0) own.push(op, fold[j]);
     }
-    Carry<T> before = carry;
-    if constexpr (Place::warps > 1) before = carry_over_warps<T>(worker, op, carry, own.value, Place::used_warps(n - base));
+  }
+
+  // What stands before the warp; afterwards the warp's elements are in it as well.
+  template <class Access, class Dst>
+  HIDP_DEVICE void write(W &worker, const Op &op, Dst out, int64_t first, int64_t n, Carry<T> &before, bool exclusive) {
+    const int lane = Place::lane(worker);
     HIDP_UNROLL
     for (int j = 0; j < Place::rows; ++j) {
       const int valid = Place::valid(first + j * Place::row, n);
       if (valid == 0) break;
+      arrive<Group, Op>(worker, first + j * Place::row + lane);
       T prefix = before.any && lane < valid ? op(before.value, value[j]) : value[j];
       if (exclusive) {
         prefix = shuffle_from<Row>(worker, prefix, lane > 0 ? lane - 1 : 0);
@@ -78,6 +67,37 @@ HIDP_DEVICE void scan_tiles(W &worker, const Op &op, Src in, Dst out, int64_t n,
       if (lane < valid) Access::write(out + (first + j * Place::row + lane), prefix);
       before.push(op, fold[j]);
     }
+  }
+};
+
+// The folds of the warps before the own one, and of all `used` ones, in order. `base` is where the tile starts.
+template <class T, class Op, class Place, class W>
+HIDP_DEVICE Carry<T> fold_before_warp(W &worker, const Op &op, const T &own, int used, int64_t base, Carry<T> &all) {
+  HIDP_SHARED(T, folds, Place::warps);
+  sync<Block>(worker);
+  if (Place::lane(worker) == 0) store(folds + Place::warp(worker), own);
+  sync<Block>(worker);
+  Carry<T> before{T{}, false};
+  for (int warp = 0; warp < used; ++warp) {
+    if (warp == Place::warp(worker)) before = all;
+    arrive<Block, Op>(worker, base + warp * Place::part);
+    all.push(op, load(folds + warp));
+  }
+  return before;
+}
+
+// Continues after `carry`, which then holds the whole segment as well.
+template <class Group, class Access, class T, class Op, class W, class Src, class Dst>
+HIDP_DEVICE void scan_tiles(W &worker, const Op &op, Src in, Dst out, int64_t n, Carry<T> &carry, bool exclusive) {
+  using Place = Tile<Group, W, sizeof(T)>;
+  for (int64_t base = 0; base < n; base += Place::size) {
+    const int64_t first = base + Place::warp(worker) * Place::part;
+    ScannedRows<T, Op, Group, Place, W> rows;
+    rows.template read<Access>(worker, op, in, first, n);
+    Carry<T> before = carry;
+    if constexpr (Place::warps > 1)
+      before = fold_before_warp<T, Op, Place>(worker, op, rows.own.value, Place::used_warps(n - base), base, carry);
+    rows.template write<Access>(worker, op, out, first, n, before, exclusive);
     if constexpr (Place::warps == 1) carry = before;
   }
 }

@@ -1,19 +1,19 @@
 // kernel_scan: the whole device scans one segment, inclusive or exclusive.
 //
 // Called by: the host function. Run by: all blocks. Result: in out, for what follows on the stream, if it returns true; false
-// after an allocation fault at `memory` or an error of the device; faults of the operator show at the next look. Scratch: one
-// element a part, or what CUB wants, from the device's pool. in and out are equal or do not overlap. Exclusive needs a neutral
-// element.
+// after an allocation fault at `memory` or an error of the device; faults of the operator show at the next look. Scratch: an
+// element and a flag a tile, or what CUB wants, from the device's pool. in and out are equal or do not overlap. Exclusive needs a
+// neutral element.
 //
-// Where any grouping gives the same bits (integers under built-in operators) CUB scans, with one look at the input. Its
-// grouping depends on timing, so everything else is folded by parts whose folds are scanned before the parts are: two looks.
+// Where any grouping gives the same bits (integers under built-in operators) CUB scans. Its grouping depends on timing, so
+// everything else goes through scan_in_one_pass.
 #pragma once
 
 #include <stdint.h>
 
 #include <type_traits>
 
-#include <hidp/cuda/prim/scan_by_parts.cuh>
+#include <hidp/cuda/prim/scan_in_one_pass.cuh>
 #if defined(__CUDACC__)
 #include <cub/device/device_scan.cuh>
 #endif
@@ -56,11 +56,10 @@ inline bool kernel_scan(Host &host, uint32_t memory, Src in, Dst out, int64_t n,
   if (n <= 0) return !host.failed();
   if (host.failed()) return false;
 #if defined(__CUDACC__)
-  if constexpr (kAnyGrouping<T, Op, Src>) {
-    if (n > kFoldGrain) return scan_by_cub<T, Op>(host, memory, in, out, n, neutral, exclusive);
-  }
+  if constexpr (kAnyGrouping<T, Op, Src>) return scan_by_cub<T, Op>(host, memory, in, out, n, neutral, exclusive);
+  else
 #endif
-  return scan_by_parts<T, Op>(host, memory, in, out, n, neutral, exclusive);
+    return scan_in_one_pass<T, Op>(host, memory, in, out, n, neutral, exclusive);
 }
 
 HIDP_NAMESPACE_END

@@ -12,7 +12,7 @@
 
 #include <hidp/cuda/prim/for_segments.cuh>
 #include <hidp/cuda/prim/group_scan.cuh>
-#include <hidp/cuda/prim/scan_by_parts.cuh>
+#include <hidp/cuda/prim/scan_in_one_pass.cuh>
 
 HIDP_NAMESPACE_BEGIN
 
@@ -41,7 +41,7 @@ inline bool segmented_scan(Host &host, const SegmentSites &sites, uint32_t empty
   const ScanSegment<T, Op, Src, Dst> body{in, out, empty, neutral, has_neutral, exclusive};
   return for_segments(host, sites.memory, segments, facts, body, [&](int64_t, int64_t low, int64_t past) {
     if (exclusive && !has_neutral) host.trap.raise(empty);
-    return !host.failed() && scan_by_parts<T, Op>(host, sites.memory, in + low, out + low, past - low, neutral, exclusive);
+    return !host.failed() && scan_in_one_pass<T, Op>(host, sites.memory, in + low, out + low, past - low, neutral, exclusive);
   });
 }
 

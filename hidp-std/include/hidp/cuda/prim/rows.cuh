@@ -68,13 +68,17 @@ struct ThreadsOf<Worker<Threads>> {
 template <class Group, class W>
 inline constexpr int kWidth = static_cast<int>(kLanes<Group, ThreadsOf<W>::value>);
 
-// A tile of a group, of elements of which a lane keeps `Bytes` each.
+// How many rows of elements of so many bytes stay in registers.
 template <class Group, class W, int Bytes>
+inline constexpr int kRows = Bytes > 32 ? 1 : Bytes > 8 || kWidth<Group, W> < 32 ? 4 : 8;
+
+// A tile of a group, of elements of which a lane keeps `Bytes` each.
+template <class Group, class W, int Bytes, int Rows = kRows<Group, W, Bytes>>
 struct Tile {
   using Row = RowOf<Group>;
   static constexpr int lanes = kWidth<Group, W>;
   static constexpr int row = kWidth<Row, W>;
-  static constexpr int rows = Bytes > 32 ? 1 : Bytes > 8 || lanes < 32 ? 4 : 8;
+  static constexpr int rows = Rows;
   static constexpr int warps = lanes / row;
   static constexpr int64_t part = int64_t{row} * rows; // of a warp
   static constexpr int64_t size = part * warps;
