@@ -7,6 +7,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::SystemTime;
 
+#[path = "cargo/simulated.rs"]
+mod simulated;
+
 /// A package in a temporary folder.
 struct Package {
     name: &'static str,
@@ -93,6 +96,7 @@ impl Package {
             "HIDP_ISA",
             "HIDP_FORCE",
             "HIDP_TUNE",
+            "HIDP_DEVICE",
             "HIDP_CUDA",
             "HIDP_CUDA_ARCH",
             "OUT_DIR",

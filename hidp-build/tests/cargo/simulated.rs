@@ -1,0 +1,148 @@
+//! A program whose device code runs on the host: wrappers, tables, run time and generated kernels together.
+
+use super::Package;
+
+const KERNELS: &str = "\
+function saxpy
+input float _a, x[N];
+inout float y[N];
+{
+  y = _a * x + y;
+}
+
+function gather
+input float x[N]; input int cols[Z];
+output float y[Z];
+{
+  map { i := [0:Z); y[i] = x[cols[i]]; }
+}
+
+function row_sums
+input float A[R][C];
+output float y[R];
+{
+  map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]);
+}
+
+function mean
+input float x[N];
+output float _mean;
+{
+  float _sum = 0;
+  map { i := [0:N); _t = x[i]; } reduce(\"+\", _sum, _t, i := [*]);
+  _mean = _sum / N;
+}
+
+function smooth
+inout float x[N];
+{
+  float before[N];
+  before = x;
+  map { i := [1:N-1); x[i] = (before[i-1] + before[i] + before[i+1]) / 3; }
+}
+";
+
+const MAIN: &str = r#"
+//! Calls each kernel on the processor and in every plan that it has for devices, and compares.
+use hidp_std::{Context, Copies, DeviceArray, Error};
+use ndarray::{Array1, Array2};
+
+hidp_std::include_kernels!();
+use kernels::k;
+
+/// What a call gave, and what was copied for it.
+fn on(cx: &Context, call: impl FnOnce(&Context) -> hidp_std::Result<Vec<f32>>) -> (hidp_std::Result<Vec<f32>>, Copies) {
+    let before = cx.copies();
+    (call(cx), cx.copies() - before)
+}
+
+fn compare(name: &str, copies: (u64, u64), call: impl Fn(&Context) -> hidp_std::Result<Vec<f32>>) {
+    let cpu = Context::builder().cpu().threads(2).build().unwrap();
+    let expected = call(&cpu).unwrap();
+    let mut ran = Vec::new();
+    for seed in 0..4 {
+        let device = Context::builder().simulated(seed).build().unwrap();
+        for plan in ["", "thread", "subwarp2", "subwarp", "warp", "block", "kernel"] {
+            let cx = if plan.is_empty() { device.clone() } else { device.with_plan(plan) };
+            let (found, used) = match on(&cx, &call) {
+                (Err(Error::UnknownPlan { .. }), _) => continue,
+                (found, used) => (found.unwrap_or_else(|error| panic!("{name}, plan `{plan}`, seed {seed}: {error}")), used),
+            };
+            assert_eq!(found, expected, "{name}, plan `{plan}`, seed {seed}");
+            assert_eq!((used.to_device, used.to_host), copies, "{name}, plan `{plan}`");
+            let run = cx.last_run().unwrap();
+            assert_eq!(run.device, Some(0), "{run}");
+            ran.push(run.plan);
+        }
+    }
+    ran.sort();
+    ran.dedup();
+    println!("{name}: {}", ran.join(" "));
+}
+
+fn main() -> hidp_std::Result {
+    let n = 1000;
+    let x = Array1::from_shape_fn(n, |i| (i % 17) as f32);
+    let a = Array2::from_shape_fn((40, 70), |(r, c)| ((3 * r + c) % 11) as f32);
+    let cols: Vec<i32> = (0..n as i32).map(|i| (i * 7) % n as i32).collect();
+
+    compare("saxpy", (2, 1), |cx| {
+        let mut y = vec![1.0; n];
+        k::saxpy(cx, 2.0, &x, &mut y).map(|()| y)
+    });
+    compare("gather", (2, 1), |cx| {
+        let mut y = vec![f32::NAN; n];
+        k::gather(cx, &x, &cols, &mut y).map(|()| y)
+    });
+    compare("row_sums", (1, 1), |cx| {
+        let mut y = vec![f32::NAN; 40];
+        k::row_sums(cx, &a, &mut y).map(|()| y)
+    });
+    compare("mean", (1, 0), |cx| k::mean(cx, &x).map(|mean| vec![mean]));
+    compare("smooth", (1, 1), |cx| {
+        let mut y = x.to_vec();
+        k::smooth(cx, &mut y).map(|()| y)
+    });
+
+    let cx = Context::builder().simulated(2).build()?;
+    let mut y = DeviceArray::zeros(&cx, [n])?;
+    let there = DeviceArray::from_host(&cx, &x)?;
+    let before = cx.copies();
+    for _ in 0..3 {
+        k::saxpy(&cx, 1.0, &there, &mut y)?;
+        k::smooth(&cx, &mut y)?;
+    }
+    assert_eq!(cx.copies(), before, "nothing is copied");
+    assert_eq!(y.to_vec()?[0], 0.0);
+
+    // Of several faults the first, and the same as on the processor; the context goes on.
+    let cpu = Context::cpu()?;
+    let mut wrong = cols.clone();
+    for at in [700, 131, 300] {
+        wrong[at] = -5;
+    }
+    let fault = |cx: &Context| k::gather(cx, &x, &wrong, &mut vec![0.0; n]).unwrap_err().to_string();
+    for _ in 0..2 {
+        assert_eq!(fault(&cx), fault(&cpu));
+    }
+    k::gather(&cx, &x, &cols, &mut vec![0.0; n])?;
+    println!("fault: {}", fault(&cx));
+    Ok(())
+}
+"#;
+
+#[test]
+fn a_simulated_device_runs_every_plan_as_the_processor_does() {
+    let package = Package::new("hidp-fixture-simulated", &[("src/kernels/k.hdp", KERNELS), ("src/main.rs", MAIN)]);
+    let run_time = "hidp-std = { path = \"ROOT/hidp-std\", features = [\"simulated-device\"] }";
+    package.write("Cargo.toml", &package.manifest(run_time));
+    let text = package.cargo_with(&["run"], &[("HIDP_CUDA", "simulated"), ("OMP_WAIT_POLICY", "passive")]).succeeded();
+    for name in ["saxpy", "gather", "row_sums", "mean", "smooth"] {
+        let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
+        let plans: Vec<&str> = line.unwrap_or_else(|| panic!("{name} did not run:\n{text}")).split(' ').collect();
+        assert!(plans.contains(&"thread"), "{name} ran {plans:?}");
+        assert!(plans.len() >= if name == "row_sums" { 3 } else { 1 }, "{name} ran {plans:?}");
+    }
+    let fault = "fault: src/kernels/k.hdp:12:28: index -5 is outside x[0:1000) in x[cols[i]]";
+    assert!(text.contains(fault), "{text}");
+}
