@@ -20,8 +20,13 @@ impl Lowerer<'_> {
     /// A map with prefix folds inside a kernel.
     pub(super) fn thread_scan(&mut self, map: &Map) {
         let ranges = self.ranges(map);
+        self.scan_in_order(map, &ranges);
+    }
+
+    /// Iterations one after the other.
+    pub(super) fn scan_in_order(&mut self, map: &Map, ranges: &[Range]) {
         let accs = self.accumulators(map);
-        self.outer_loops(&ranges, &mut |this, range| {
+        self.outer_loops(ranges, &mut |this, range| {
             let count = range.count.clone();
             this.scan_loop(map, range, make::long(0), count, &accs);
         });

@@ -7,7 +7,7 @@ use super::shape::{Stride, stride_of};
 use super::{Exec, LevelPlan, Share, inner_maps};
 use crate::compiler::ir::par::effects::{Effects, may_fault};
 use crate::compiler::ir::par::visit;
-use crate::compiler::ir::par::{Fold, FoldKind, Func, Map, Program, StmtKind, VarId, VarKind};
+use crate::compiler::ir::par::{Access, Fold, FoldKind, Func, Map, Place, Program, StmtKind, Target, VarId, VarKind};
 use crate::compiler::syntax::ast::Level;
 use crate::compiler::target::DeviceModel;
 
@@ -24,7 +24,9 @@ impl Levels<'_> {
     pub(super) fn launched(&mut self, map: &Map, level: Level) {
         let block = self.model.block_size(map.directives.block.unwrap_or(self.model.block));
         if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
-            self.shared(map, Exec::Device(Level::Thread), block, &source_order(map));
+            let ordered = map.folds.iter().any(is_ordered);
+            let exec = if ordered { Exec::Seq } else { Exec::Device(Level::Thread) };
+            self.shared(map, exec, block, &source_order(map));
             self.inside(map, Level::Thread);
         } else if map.folds.is_empty() && level == Level::Kernel {
             self.on_host(map);
@@ -81,7 +83,8 @@ impl Levels<'_> {
 
     /// The groups that share an inner map's iterations; `None` if all lanes run them in order together.
     fn below(&self, map: &Map, scope: Level) -> Option<Level> {
-        let in_order = map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce || is_ordered(fold));
+        let scans = map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce);
+        let in_order = map.folds.iter().any(is_ordered) || (scans && !scans_in_place(self.program, self.func, map));
         if scope == Level::Thread || in_order || holds_primitives(map) {
             return None;
         }
@@ -128,6 +131,29 @@ impl Levels<'_> {
         let best = (0..map.iters.len()).max_by_key(|&at| (near(map.iters[at].var), at));
         let Some(best) = best else { return plain };
         plain.iter().enumerate().map(|(at, dim)| if at == best { 0 } else { dim + u32::from(at > best) }).collect()
+    }
+}
+
+/// Whether the values of a map's prefix folds can be left where the prefixes belong, neighbour by neighbour, for a primitive to
+/// make prefixes of them.
+pub fn scans_in_place(program: &Program, func: &Func, map: &Map) -> bool {
+    let [iter] = &map.iters[..] else { return false };
+    let body = Effects::of_block(program, &func.vars, &map.body);
+    let places: Option<Vec<&Place>> = map.folds.iter().map(target_place).collect();
+    let Some(places) = places else { return false };
+    let apart = |at: usize| places[..at].iter().all(|other| other.array != places[at].array);
+    iter.step.as_int() == Some(1)
+        && places.iter().enumerate().all(|(at, place)| {
+            let touched = body.reads.contains(&place.array) || body.writes.contains(&place.array);
+            let near = stride_of(place, iter.var, &body.declares) == Stride::Unit;
+            near && apart(at) && !touched && place.path.is_empty() && place.access == Access::Exclusive
+        })
+}
+
+fn target_place(fold: &Fold) -> Option<&Place> {
+    match &fold.target {
+        Target::Element(place) => Some(place),
+        Target::Scalar(_) => None,
     }
 }
 

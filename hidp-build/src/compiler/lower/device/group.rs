@@ -1,17 +1,22 @@
 //! Maps inside of a kernel: the lanes of a group share the iterations, or all of them run each together.
 
 use super::super::fold::Acc;
+use super::super::prim::truth;
 use super::super::space::Range;
 use super::super::{Lowerer, make};
-use crate::compiler::ir::imp::{Expr, Level, LoopKind, Reduction, Share};
-use crate::compiler::ir::par::{FoldFn, Map};
+use crate::compiler::ir::imp::{Expr, Level, LoopKind, PrimArg, Reduction, Share};
+use crate::compiler::ir::par::{BinOp, FaultKind, Fold, FoldFn, FoldKind, Map, Place, Target};
 use crate::compiler::plan::Exec;
+use crate::compiler::prim::Prim;
 use crate::compiler::ty::Ty;
 
 impl Lowerer<'_> {
     /// A map inside of a kernel.
     pub(in super::super) fn group_map(&mut self, map: &Map) {
         match (self.shared_scope(), self.exec_of(map)) {
+            (Some(_), Exec::Device(_)) if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) => {
+                self.scan_map(map);
+            }
             (Some(_), Exec::Device(over)) => self.spread_map(map, over),
             _ => self.thread_map(map),
         }
@@ -29,10 +34,58 @@ impl Lowerer<'_> {
         self.deliver(&accs);
     }
 
+    /// The lanes leave their values where the prefixes belong, and a primitive makes prefixes of them.
+    fn scan_map(&mut self, map: &Map) {
+        let ranges = self.ranges(map);
+        let [range] = &ranges[..] else { return };
+        self.spread(Level::Thread, &[], make::long(0), range.count.clone(), &mut |this, position| {
+            this.bind_position(range, position.clone());
+            this.iteration(map, &[]);
+            for fold in &map.folds {
+                this.leave_value(fold, &position);
+            }
+        });
+        let some = make::binary(BinOp::Gt, range.count.clone(), make::long(0));
+        self.body.enter();
+        self.bind_position(range, make::long(0));
+        map.folds.iter().for_each(|fold| self.scan_segment(fold, range.count.clone()));
+        let scans = self.body.leave();
+        self.body.push(make::when(some, scans.stmts));
+    }
+
+    /// After an iteration: its value, in the place of its prefix.
+    fn leave_value(&mut self, fold: &Fold, position: &Expr) {
+        let value = self.read(fold.value);
+        let value = self.body.fix("value", value);
+        if fold.kind == FoldKind::Exscan && fold.op.neutral.is_none() {
+            let later = make::binary(BinOp::Gt, position.clone(), make::long(0));
+            self.require(later, FaultKind::EmptyFold, fold.span, Vec::new());
+        }
+        if let Target::Element(place) = &fold.target {
+            let (target, _) = self.element(place);
+            self.body.mark_written(target.base);
+            self.store_element(target, value, fold.op.ty);
+        }
+    }
+
+    /// All lanes: the values from the place of the first one on become prefixes.
+    fn scan_segment(&mut self, fold: &Fold, count: Expr) {
+        let Target::Element(place) = &fold.target else { return };
+        // Its checks were made when the values were left there.
+        let proved = Place { unproved: 0, ..place.clone() };
+        let (target, _) = self.element(&proved);
+        let start = self.body.fix("start", *target.index);
+        let (template, [neutral, has]) = self.operator(&fold.op);
+        let address = || PrimArg::Address { base: target.base, offset: start.clone() };
+        let exclusive = truth(fold.kind == FoldKind::Exscan);
+        let args = vec![address(), address(), PrimArg::Value(count), neutral, has, PrimArg::Value(exclusive)];
+        self.call_library(self.group_symbol(Prim::Scan), template, args, Vec::new());
+    }
+
     /// Strides, number of positions and whether they fit 32 bits.
     fn product(&mut self, ranges: &[Range]) -> (Vec<Expr>, Expr, Expr) {
         if let [range] = ranges {
-            return (vec![make::long(1)], range.count.clone(), super::super::prim::truth(true));
+            return (vec![make::long(1)], range.count.clone(), truth(true));
         }
         let (strides, total) = self.strides(ranges);
         let narrow = self.is_narrow(&total);

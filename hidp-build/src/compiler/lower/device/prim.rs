@@ -67,7 +67,7 @@ impl Lowerer<'_> {
         }
     }
 
-    fn group_symbol(&self, prim: Prim) -> Option<Symbol> {
+    pub(super) fn group_symbol(&self, prim: Prim) -> Option<Symbol> {
         prim.row().device.of_group(self.group_here().name())
     }
 

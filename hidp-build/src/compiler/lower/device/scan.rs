@@ -5,6 +5,7 @@ use super::super::space::Range;
 use super::super::{Lowerer, make};
 use crate::compiler::ir::imp::{Expr, Grid, Level, PrimArg, Stmt, VarId};
 use crate::compiler::ir::par::{BinOp, FaultKind, Fold, FoldKind, Map, Target};
+use crate::compiler::plan::Exec;
 use crate::compiler::prim::Prim;
 use crate::compiler::source::Span;
 
@@ -16,6 +17,9 @@ impl Lowerer<'_> {
         let (strides, total) = self.strides(&ranges);
         let grid = Grid::new(Level::Thread, self.block_of(map));
         let space = (&ranges[..], &strides[..], &total);
+        if self.exec_of(map) == Exec::Seq {
+            return self.device_scan_in_order(map, span, space, grid);
+        }
         let (given, most) = self.allocate_privates(map, space, grid, &total);
         let values: Vec<VarId> = map.folds.iter().map(|fold| self.partials(fold, &total)).collect();
         let (kernel, args) = self.grid_kernel("values", span, grid, 1, given.clone(), |this, positions| {
@@ -34,6 +38,18 @@ impl Lowerer<'_> {
         }
         self.deliver_prefixes(map, span, &range, &values, &total);
         values.iter().rev().for_each(|buffer| self.body.push(Stmt::Free(*buffer)));
+    }
+
+    /// One lane takes all iterations.
+    fn device_scan_in_order(&mut self, map: &Map, span: Span, space: (&[Range], &[Expr], &Expr), grid: Grid) {
+        let (given, most) = self.allocate_privates(map, space, grid, &make::long(1));
+        let (kernel, args) = self.grid_kernel("scan", span, grid, 1, given.clone(), |this, _| {
+            this.mark_outputs(map);
+            let ranges = this.import_ranges(space.0);
+            this.scan_in_order(map, &ranges);
+        });
+        self.body.push(Stmt::LaunchGrid { kernel, args, extents: vec![make::long(1)], most });
+        self.free_privates(&given);
     }
 
     /// In a kernel: keeps the value of an iteration, after the faults that come with its prefix.

@@ -16,7 +16,7 @@ pub(super) fn insert(function: &mut Function, level: Level, private: &BTreeSet<V
     }
     let kept: BTreeSet<VarId> = function.params.iter().copied().collect();
     let buffer = |var: VarId| kept.contains(&var) && matches!(function.vars[var].kind, VarKind::Buffer { .. });
-    let pass = Pass { is_buffer: &buffer };
+    let pass = Pass { private, is_buffer: &buffer };
     let mut pending = Pending::default();
     let mut escaped = Pending::default();
     let mut body = std::mem::take(&mut function.body);
@@ -75,6 +75,12 @@ impl Pending {
             Who::All => self.all.join(touched),
         }
     }
+    fn keep(&mut self, vars: &BTreeSet<VarId>) {
+        for touched in [&mut self.first, &mut self.all] {
+            touched.reads.retain(|var| vars.contains(var));
+            touched.writes.retain(|var| vars.contains(var));
+        }
+    }
     fn touches(&self, vars: &BTreeSet<VarId>) -> bool {
         let Pending { first, all } = self;
         [&first.reads, &first.writes, &all.reads, &all.writes].into_iter().any(|touched| !touched.is_disjoint(vars))
@@ -82,6 +88,7 @@ impl Pending {
 }
 
 struct Pass<'a> {
+    private: &'a BTreeSet<VarId>,
     is_buffer: &'a dyn Fn(VarId) -> bool,
 }
 
@@ -140,10 +147,10 @@ impl Pass<'_> {
             }
             Stmt::Loop(Loop { kind: LoopKind::Spread { over: Level::Thread, .. }, .. }) => {}
             Stmt::Loop(Loop { kind: LoopKind::Spread { over, .. }, body, .. }) => {
-                self.repeated(&mut [body], *over, &mut Pending::default());
+                self.repeated(&mut [body], *over, &mut Pending::default(), true);
             }
-            Stmt::Loop(node) => self.repeated(&mut [&mut node.body], scope, pending),
-            Stmt::Forever { body, step } => self.repeated(&mut [body, step], scope, pending),
+            Stmt::Loop(node) => self.repeated(&mut [&mut node.body], scope, pending, true),
+            Stmt::Forever { body, step } => self.repeated(&mut [body, step], scope, pending, false),
             Stmt::Scope { body, .. } => {
                 let mut left = Pending::default();
                 self.block(body, scope, pending, &mut left);
@@ -155,8 +162,9 @@ impl Pass<'_> {
         }
     }
 
-    /// Blocks that run again and again: what is pending at their end is so at their start.
-    fn repeated(&self, blocks: &mut [&mut Block], scope: Level, pending: &mut Pending) {
+    /// Blocks that run again and again: what is pending at their end is so at their start. Iterations of a map, which counted
+    /// loops run, share elements of the memory that the group uses again and again, and no others.
+    fn repeated(&self, blocks: &mut [&mut Block], scope: Level, pending: &mut Pending, of_map: bool) {
         let mut around = pending.clone();
         for block in blocks.iter() {
             self.block(&mut (*block).clone(), scope, &mut around, &mut Pending::default());
@@ -165,8 +173,12 @@ impl Pass<'_> {
         for block in blocks.iter() {
             self.block(&mut (*block).clone(), scope, &mut around.clone(), &mut jumps);
         }
-        pending.join(&around);
-        pending.join(&jumps);
+        let mut carried = around.clone();
+        carried.join(&jumps);
+        if of_map {
+            carried.keep(self.private);
+        }
+        pending.join(&carried);
         let mut left = Pending::default();
         for block in blocks.iter_mut() {
             self.block(block, scope, pending, &mut left);

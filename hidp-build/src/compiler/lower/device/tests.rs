@@ -176,3 +176,17 @@ fn sizes_that_come_too_late_exclude_a_plan() {
         assert!(fate == "kernel: kept" || fate.ends_with(late), "{fate}");
     }
 }
+
+#[test]
+fn prefixes_of_a_row_are_made_by_its_group() {
+    let text = "function f input float A[M][N]; output float y[M][N];
+        { map { i := [0:M); map { j := [0:N); _t = A[i][j]; } scan(\"+\", y[i][j], _t, j := [*]); } }";
+    let scans = |unit: &Unit| in_kernels(unit, |stmt| matches!(stmt, Stmt::Prim(prim) if prim.function == "warp_scan"));
+    let entry = lowered(text);
+    assert_eq!(scans(unit(&entry, "warp")), 1);
+    assert_eq!(in_kernels(unit(&entry, "warp"), |stmt| matches!(stmt, Stmt::Single { .. })), 0);
+    let ordered = lowered(&text.replace("map { j", "\n#pragma hidp ordered\n map { j"));
+    assert_eq!(scans(unit(&ordered, "warp")), 0, "the order is fixed");
+    let far = lowered(&text.replace("y[i][j], _t", "y[j][i], _t").replace("y[M][N]", "y[N][M]"));
+    assert_eq!(scans(unit(&far, "warp")), 0, "prefixes are no neighbours");
+}
