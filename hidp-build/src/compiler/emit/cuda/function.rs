@@ -32,10 +32,10 @@ pub(super) fn kernels(program: &Program, sources: &SourceMap, entry: &Entry, uni
 fn dimensions(unit: &Unit, id: KernelId) -> Option<usize> {
     let mut found = None;
     each_stmt(&unit.host.body, &mut |stmt| {
-        if let Stmt::LaunchGrid { kernel, extents, .. } = stmt {
-            if *kernel == id {
-                found = Some(extents.len());
-            }
+        if let Stmt::LaunchGrid { kernel, extents, .. } = stmt
+            && *kernel == id
+        {
+            found = Some(extents.len());
         }
     });
     found

@@ -130,3 +130,28 @@ fn grids_are_what_devices_run() {
         ["a grid has one to three dimensions", "a launch has an argument for each parameter but the positions"]
     );
 }
+
+#[test]
+fn threads_without_limit_take_several_items() {
+    let broken = |level, items, limited: bool| {
+        let mut entry = device(level, 128, vec![store(1)]);
+        if level != Level::Thread {
+            entry = device(level, 128, vec![single(level, vec![store(1)])]);
+        }
+        let unit = &mut entry.units[0];
+        for (_, kernel) in unit.kernels.iter_mut() {
+            kernel.grid = Some(Grid { items, ..Grid::new(level, 128) });
+        }
+        if let Stmt::LaunchGrid { most, .. } = &mut unit.host.body.stmts[0] {
+            *most = limited.then(|| int(5));
+        }
+        rules(&entry)
+    };
+    let wrong = ["threads alone take several items side by side, at most 8"];
+    assert_eq!(broken(Level::Thread, 4, false), [] as [String; 0]);
+    assert_eq!(broken(Level::Warp, 1, true), [] as [String; 0]);
+    assert_eq!(broken(Level::Warp, 2, false), wrong);
+    assert_eq!(broken(Level::Thread, 0, false), wrong);
+    assert_eq!(broken(Level::Thread, 9, false), wrong);
+    assert_eq!(broken(Level::Thread, 2, true), ["threads of a launch with a limit take one item at a time"]);
+}
