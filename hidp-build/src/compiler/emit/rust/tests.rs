@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::*;
 use crate::compiler::index::{Arena, Id};
+use crate::compiler::ir::imp::UnitTarget::{Cpu, Device};
 use crate::compiler::ir::par::{
     BinOp, Block, Const, ConvertMode, Expr, ExprKind, FaultKind, Func, ScalarFn, ScalarFnId, Stmt, StmtKind, Struct,
     Var, VarId, VarKind,
@@ -98,14 +99,18 @@ impl Fixture {
         let mut sites = Arena::new();
         let names = vec!["rowptr[0]".into(), String::new(), String::new()];
         sites.push(imp::Site { kind: FaultKind::Index, span: self.span("y[rowptr[0]]"), names });
-        let unit = |plan: &str| imp::Unit {
+        let unit = |plan: &str, target| imp::Unit {
             plan: plan.into(),
             plan_text: String::new(),
-            target: imp::UnitTarget::Cpu,
+            target,
             host: imp::Function::default(),
             kernels: Arena::new(),
         };
-        imp::Entry { symbol: "k_4spmv_SpmvCSR".into(), sites, units: vec![unit("rows"), unit("serial")] }
+        imp::Entry {
+            symbol: "k_4spmv_SpmvCSR".into(),
+            sites,
+            units: vec![unit("rows", Cpu), unit("serial", Cpu), unit("warp", Device)],
+        }
     }
 
     fn module(self, vouched: bool) -> String {
@@ -246,13 +251,15 @@ fn tables_describe_extents_versions_and_sites() {
         "name: \"_sum\", reads: false, writes: true, elem: Elem::F32, positions: false, shape: &[], shape_text: &[]",
         "dims: &[\"R\", \"Z\"],",
         "Code { isa: Isa::V4, function: hidp2_k_4spmv_SpmvCSR_rows_v4 },",
+        "fn hidp2_k_4spmv_SpmvCSR_warp_cuda(call: *mut hidp_call) -> i32;",
+        "plan: \"warp\", code: Codes::Device(hidp2_k_4spmv_SpmvCSR_warp_cuda),",
         "file: \"kernels/spmv.hdp\", line: 7, column: 3, text: \"y[rowptr[0]]\", kind: 1,",
         "names: &[\"rowptr[0]\", \"\", \"\"]",
     ] {
         assert!(squeezed.contains(expected), "{expected} is not in\n{text}");
     }
     let plans: Vec<&str> = text.lines().map(str::trim).filter(|line| line.starts_with("plan:")).collect();
-    assert_eq!(plans, ["plan: \"rows\",", "plan: \"serial\","]);
+    assert_eq!(plans, ["plan: \"rows\",", "plan: \"serial\",", "plan: \"warp\","]);
 }
 
 #[test]
