@@ -87,7 +87,7 @@ impl Package {
     /// With these environment variables.
     fn cargo_with(&self, args: &[&str], variables: &[(&str, &str)]) -> Said {
         let mut command = Command::new(env!("CARGO"));
-        command.args(args).arg("--offline").current_dir(&self.folder).env("CARGO_TARGET_DIR", target());
+        command.arg("--offline").args(args).current_dir(&self.folder).env("CARGO_TARGET_DIR", target());
         // What cargo sets for this test is not meant for the package; nor are a developer's settings.
         for name in [
             "CARGO_MANIFEST_DIR",
