@@ -34,6 +34,10 @@ impl Arms {
     pub(super) fn get(&self, arm: usize) -> Arm {
         self.list[arm]
     }
+    /// Whether the processor runs it: the tuner leaves versions for devices to the compiler's rules.
+    pub(super) fn on_processor(&self, arm: usize) -> bool {
+        !self.entry.versions[self.list[arm].version].code.on_device()
+    }
     /// The arm with the same version and usual settings.
     pub(super) fn usual(&self, arm: usize) -> usize {
         self.list[arm].version
@@ -52,7 +56,7 @@ impl Arms {
     /// Adds `version` with every other setting of one tunable; gives their numbers.
     pub(super) fn with_settings(&mut self, version: usize, cx: &Context) -> Vec<usize> {
         let before = self.list.len();
-        if self.entry.versions[version].plan == ORACLE {
+        if self.entry.versions[version].plan == ORACLE || !self.on_processor(version) {
             return Vec::new();
         }
         for tunable in self.entry.dispatch.tunables {

@@ -34,7 +34,8 @@ pub(super) fn tune(
     partial: &mut Partial,
 ) -> Result<Outcome, String> {
     let mut outcome = Outcome::new(entry);
-    if entry.dispatch.measures.is_empty() || (entry.versions.len() < 2 && entry.dispatch.tunables.is_empty()) {
+    let versions_here = (0..outcome.arms.len()).filter(|&arm| outcome.arms.on_processor(arm)).count();
+    if entry.dispatch.measures.is_empty() || (versions_here < 2 && entry.dispatch.tunables.is_empty()) {
         outcome.skipped = Some("it has one version, or none of its sizes is known before it runs".into());
         return Ok(outcome);
     }

@@ -94,7 +94,7 @@ impl<'a> Bench<'a> {
         let (values, untuned) = self.with_call(|call, cx| (call.measures(), call.chosen(cx))).map_err(text)?;
         let untuned = untuned.map_err(text)?;
         let mut point = Point { name: self.name.clone(), values, times: vec![None; self.arms.len()], untuned };
-        let arms: Vec<usize> = (0..self.arms.len()).collect();
+        let arms: Vec<usize> = (0..self.arms.len()).filter(|&arm| self.arms.on_processor(arm)).collect();
         self.extend(&mut point, &arms, complaints)?;
         Ok(point)
     }
@@ -266,6 +266,7 @@ mod tests {
             Version { plan: "wrong", code: Codes::Cpu(&[Code { isa: Isa::Base, function: wrong }]) },
             Version { plan: "quick", code: Codes::Cpu(&[Code { isa: Isa::Base, function: quick }]) },
             Version { plan: "serial", code: Codes::Cpu(&[Code { isa: Isa::Base, function: slow }]) },
+            Version { plan: "block", code: Codes::Device(wrong) },
         ],
         dispatch: Dispatch { measures: &[Measure { name: "parallel", program: &[Op::Dim(0)] }], ..Dispatch::NONE },
         sites: &[],
@@ -282,6 +283,7 @@ mod tests {
         let point = bench.point(&mut complaints).unwrap();
         assert_eq!(complaints, ["test::double at N = 3: plan wrong gives other results than plan serial"]);
         assert_eq!((point.times[0], point.untuned, point.values[0]), (None, 0, 3));
+        assert_eq!(point.times[3], None, "devices have their own rules");
         let seconds = |version: usize| point.times[version].unwrap();
         assert!(seconds(1) >= 300e-6 && seconds(2) >= 900e-6, "{point:?}");
     }
