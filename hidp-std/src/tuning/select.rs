@@ -1,5 +1,6 @@
 //! The record that holds for an entry in a context.
 
+use std::cell::Cell;
 use std::collections::HashMap;
 use std::sync::{PoisonError, RwLock};
 
@@ -24,9 +25,33 @@ pub(crate) fn tuned(cx: &Context, entry: &'static Entry) -> Option<&'static Tune
         Tuning::Embedded => None,
         Tuning::File(file) => Some(file),
     };
-    static FOUND: RwLock<Option<HashMap<Key, Option<&'static Tuned>>>> = RwLock::new(None);
     let address = |file| std::ptr::from_ref::<super::TuneFile>(file) as usize;
     let key = (std::ptr::from_ref(entry) as usize, file.map_or(0, address), cx.isa(), cx.threads());
+    // Entries are some hundred bytes apart.
+    let slot = (key.0 >> 7) % RECENT_SLOTS;
+    if let Some((_, tuned)) = RECENT.with(|recent| recent[slot].get()).filter(|(known, _)| *known == key) {
+        return tuned;
+    }
+    let tuned = known_or_found(cx, entry, file, key);
+    RECENT.with(|recent| recent[slot].set(Some((key, tuned))));
+    tuned
+}
+
+/// Entries that each thread remembers, so that calls of a few of them need no lock.
+const RECENT_SLOTS: usize = 32;
+
+thread_local! {
+    static RECENT: [Cell<Option<(Key, Option<&'static Tuned>)>>; RECENT_SLOTS] =
+        const { [const { Cell::new(None) }; RECENT_SLOTS] };
+}
+
+fn known_or_found(
+    cx: &Context,
+    entry: &'static Entry,
+    file: Option<&'static super::TuneFile>,
+    key: Key,
+) -> Option<&'static Tuned> {
+    static FOUND: RwLock<Option<HashMap<Key, Option<&'static Tuned>>>> = RwLock::new(None);
     let found = FOUND.read().unwrap_or_else(PoisonError::into_inner);
     if let Some(known) = found.as_ref().and_then(|found| found.get(&key)) {
         return *known;
@@ -206,6 +231,8 @@ pub(crate) mod tests {
             Record { vendor: "Another", ..GOOD },
             Record { rules: "otherwise: warp", ..GOOD },
             Record { rules: "parallel < -1: team", ..GOOD },
+            Record { rules: "otherwise: team with threads = 0", ..GOOD },
+            Record { rules: "otherwise: team with speed = 9", ..GOOD },
             Record { rules: "", ..GOOD },
         ] {
             assert_eq!(best(std::slice::from_ref(&bad)), None, "{bad:?}");
