@@ -51,3 +51,8 @@ fn partitions_and_reversals() {
 fn histograms() {
     run("histogram");
 }
+
+#[test]
+fn edges() {
+    run("edges");
+}

@@ -1,7 +1,8 @@
 // block_tile_sort: a block sorts tiles of a segment by radix in shared memory, each on its own, stably.
 //
 // Called by: all threads of the block, with the same arguments. Run by: these. Result: in `to`, visible to the block after its
-// next barrier. Shared memory: a key image and a 16-bit number for each element of a tile, and 16 counters a warp: up to 22 KiB.
+// next barrier. Shared memory: a key image and a 16-bit number for each element of a tile, and 16 counters a warp: up to 22 KiB,
+// the same for keys of all types that one kernel sorts.
 //
 // Least significant digit first, over the bits that differ in the tile. Lanes of a warp with the same digit find one another by
 // votes, so a digit's elements keep their order and counters are touched once a warp (Merrill and Grimshaw, High Performance and
@@ -26,6 +27,38 @@ struct SortTile {
   static constexpr int size = threads * rows;
 };
 
+template <class W>
+HIDP_DEVICE auto shared_halves() {
+  HIDP_SHARED(uint32_t, halves, 2 * SortTile<W>::size);
+  return halves + 0;
+}
+template <class W>
+HIDP_DEVICE auto shared_order() {
+  HIDP_SHARED(uint16_t, order, SortTile<W>::size);
+  return order + 0;
+}
+template <class W>
+HIDP_DEVICE auto shared_counters() {
+  HIDP_SHARED(int, counters, kTileDigits * SortTile<W>::warps);
+  return counters + 0;
+}
+
+// Key images in shared memory, in halves: one of 8 bytes is in two arrays.
+template <class Word, class W>
+struct TileWords {
+  decltype(shared_halves<W>()) halves = shared_halves<W>();
+
+  HIDP_DEVICE Word get(int at) const {
+    const uint32_t low = load(halves + at);
+    if constexpr (sizeof(Word) == 8) return uint64_t{load(halves + (SortTile<W>::size + at))} << 32 | low;
+    else return static_cast<Word>(low);
+  }
+  HIDP_DEVICE void put(int at, Word word) const {
+    store(halves + at, static_cast<uint32_t>(word));
+    if constexpr (sizeof(Word) == 8) store(halves + (SortTile<W>::size + at), static_cast<uint32_t>(word >> 32));
+  }
+};
+
 // The exclusive prefix sum over the block's threads.
 template <class W>
 HIDP_DEVICE int sum_before(W &worker, int value) {
@@ -35,8 +68,10 @@ HIDP_DEVICE int sum_before(W &worker, int value) {
 }
 
 // Sorts the words and the numbers beside them by one digit.
-template <class W, class Word, class Words, class Order, class Counters>
-HIDP_DEVICE void sort_by_digit(W &worker, Words words, Order order, Counters counters, int shift) {
+template <class Word, class W>
+HIDP_DEVICE void sort_by_digit(W &worker, const TileWords<Word, W> &words, int shift) {
+  const auto order = shared_order<W>();
+  const auto counters = shared_counters<W>();
   using Size = SortTile<W>;
   const int own = static_cast<int>(lane<Warp>(worker)), warp = static_cast<int>(rank<Block, Warp>(worker));
   const int thread = static_cast<int>(lane<Block>(worker));
@@ -48,7 +83,7 @@ HIDP_DEVICE void sort_by_digit(W &worker, Words words, Order order, Counters cou
   HIDP_UNROLL
   for (int j = 0; j < Size::rows; ++j) {
     const int at = (warp * Size::rows + j) * 32 + own;
-    word[j] = load(words + at);
+    word[j] = words.get(at);
     number[j] = load(order + at);
     const int digit = static_cast<int>(word[j] >> shift) & (kTileDigits - 1);
     uint32_t peers = ~uint32_t{0};
@@ -72,7 +107,7 @@ HIDP_DEVICE void sort_by_digit(W &worker, Words words, Order order, Counters cou
   for (int j = 0; j < Size::rows; ++j) {
     const int digit = static_cast<int>(word[j] >> shift) & (kTileDigits - 1);
     const int to = load(counters + (digit * Size::warps + warp)) + place[j];
-    store(words + to, word[j]);
+    words.put(to, word[j]);
     store(order + to, number[j]);
   }
   sync<Block>(worker);
@@ -82,9 +117,8 @@ template <class W, class From, class To>
 HIDP_DEVICE void block_tile_sort(W &worker, const From &from, const To &to, int64_t n, RadixWord<typename From::Key> flip) {
   using Word = RadixWord<typename From::Key>;
   using Size = SortTile<W>;
-  HIDP_SHARED(Word, words, Size::size);
-  HIDP_SHARED(uint16_t, order, Size::size);
-  HIDP_SHARED(int, counters, kTileDigits * Size::warps);
+  const TileWords<Word, W> words;
+  const auto order = shared_order<W>();
   const int thread = static_cast<int>(lane<Block>(worker));
   for (int64_t base = 0; base < n; base += Size::size) {
     const int length = n - base < Size::size ? static_cast<int>(n - base) : Size::size;
@@ -98,12 +132,12 @@ HIDP_DEVICE void block_tile_sort(W &worker, const From &from, const To &to, int6
         word = radix_word(from.key(base + at), flip);
         differs |= static_cast<Word>(word ^ first);
       }
-      store(words + at, word);
+      words.put(at, word);
       store(order + at, static_cast<uint16_t>(at));
     }
     differs = reduce_over<Block, Thread, Or<uint64_t>>(worker, differs);
     for (int shift = 0; shift < 8 * static_cast<int>(sizeof(Word)); shift += kTileDigitBits)
-      if ((differs >> shift & (kTileDigits - 1)) != 0) sort_by_digit<W, Word>(worker, words, order, counters, shift);
+      if ((differs >> shift & (kTileDigits - 1)) != 0) sort_by_digit(worker, words, shift);
     typename From::Element element[Size::rows];
     HIDP_UNROLL
     for (int j = 0; j < Size::rows; ++j) {

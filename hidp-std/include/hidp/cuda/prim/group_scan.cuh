@@ -24,11 +24,11 @@ struct Carry {
   }
 };
 
-// A tile in registers: rows with prefixes of their own, and the fold of each row.
+// A tile in registers: rows with prefixes of their own.
 template <class T, class Op, class Group, class Place, class W>
 struct ScannedRows {
   using Row = typename Place::Row;
-  T value[Place::rows], fold[Place::rows];
+  T value[Place::rows];
   // Of the lane's warp.
   Carry<T> own = {T{}, false};
 
@@ -45,8 +45,9 @@ struct ScannedRows {
       const int valid = Place::valid(first + j * Place::row, n);
       arrive<Group, Op>(worker, first + j * Place::row + lane);
       value[j] = prefix_of_row<Row, T>(worker, op, value[j], valid);
-      fold[j] = shuffle_from<Row>(worker, value[j], valid > 0 ? valid - 1 : 0);
-      if (Place::warps > 1 && valid > 0) own.push(op, fold[j]);
+      if (Place::warps == 1) continue;
+      const T fold = shuffle_from<Row>(worker, value[j], valid > 0 ? valid - 1 : 0);
+      if (valid > 0) own.push(op, fold);
     }
   }
 
@@ -65,7 +66,8 @@ struct ScannedRows {
         if (lane == 0) prefix = before.value;
       }
       if (lane < valid) Access::write(out + (first + j * Place::row + lane), prefix);
-      before.push(op, fold[j]);
+      // Again: kept, the folds of all rows would take too many registers.
+      before.push(op, shuffle_from<Row>(worker, value[j], valid - 1));
     }
   }
 };
