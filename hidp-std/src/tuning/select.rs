@@ -40,8 +40,11 @@ pub(crate) fn tuned(cx: &Context, entry: &'static Entry) -> Option<&'static Tune
 /// Entries that each thread remembers, so that calls of a few of them need no lock.
 const RECENT_SLOTS: usize = 32;
 
+/// What was found for a key.
+type Recent = Cell<Option<(Key, Option<&'static Tuned>)>>;
+
 thread_local! {
-    static RECENT: [Cell<Option<(Key, Option<&'static Tuned>)>>; RECENT_SLOTS] =
+    static RECENT: [Recent; RECENT_SLOTS] =
         const { [const { Cell::new(None) }; RECENT_SLOTS] };
 }
 
