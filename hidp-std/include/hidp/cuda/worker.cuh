@@ -131,13 +131,18 @@ HIDP_DEVICE void along_x(const Launch &launch, uint32_t group, uint32_t groups, 
   }
 }
 
+// Whether an earlier launch has failed. Faults of this one do not count: some lanes of a block may have seen them, and others not.
+HIDP_DEVICE bool failed_before(const Launch &launch) {
+  return load_relaxed(HIDP_FIELD(launch.record, .raised)) != 0 && load_relaxed(HIDP_FIELD(launch.record, .launch)) < launch.number;
+}
+
 // Calls body([z, [y,]] x) for each item of this thread's group, in increasing order. All lanes of the group get the same items.
 // After a fault there are no more.
 template <class Group, int Dimensions, int Items = 1, int Threads, class Body>
 HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body body) {
   const uint32_t group = thread_rank() / kLanes<Group, Threads>;
   if (group >= launch.groups) return;
-  if (launch.looks && load_relaxed(HIDP_FIELD(launch.record, .raised)) != 0) return;
+  if (launch.looks && failed_before(launch)) return;
   const int64_t(&extents)[3] = launch.extents;
   uint64_t &item = worker.trap.where.item;
   if constexpr (Dimensions == 1) {
