@@ -10,6 +10,9 @@
 #define HIDP_GLOBAL(threads) static __global__ void __launch_bounds__(threads, 1)
 #define HIDP_DEVICE __device__ __forceinline__
 #define HIDP_DEVICE_COLD static __device__ __noinline__
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
+#error "lanes of one warp go different ways and wait for each other: GPUs do that from compute capability 7.0 on"
+#endif
 #define HIDP_SHARED(type, name, count) __shared__ type name[count]
 #define HIDP_WHERE
 #define HIDP_HERE

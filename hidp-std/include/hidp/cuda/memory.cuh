@@ -42,16 +42,24 @@ HIDP_DEVICE void store(T *place, std::common_type_t<T> value) {
   *place = value;
 }
 
-// Atomic accesses of the device; for fields whose own type is another name of T, store_relaxed<T>.
+// nvcc has functions for it from 12.8 on. Before, volatile accesses of up to 8 bytes are what it makes into indivisible ones.
 template <class T>
 HIDP_DEVICE std::remove_const_t<T> load_relaxed(T *place) {
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208
   std::remove_const_t<T> value;
   __nv_atomic_load(place, &value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
   return value;
+#else
+  return *static_cast<const volatile T *>(place);
+#endif
 }
 template <class T>
 HIDP_DEVICE void store_relaxed(T *place, std::common_type_t<T> value) {
+#if __CUDACC_VER_MAJOR__ * 100 + __CUDACC_VER_MINOR__ >= 1208
   __nv_atomic_store(place, &value, __NV_ATOMIC_RELAXED, __NV_THREAD_SCOPE_DEVICE);
+#else
+  *static_cast<volatile T *>(place) = value;
+#endif
 }
 
 template <int Bytes>
