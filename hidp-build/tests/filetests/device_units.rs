@@ -332,6 +332,27 @@ fn side_by_side() -> Entry {
     entry.finish("side_by_side", h.body(body))
 }
 
+/// `x[n]; n`: elements above 1000 are faults; then, by a launch of its own, all become -1; then 7 elements are a fault of the host.
+fn skips() -> Entry {
+    let mut entry = Unfinished::new();
+    let (large, seven) = (entry.site(1), entry.site(1));
+    let mut k = F::new();
+    let (x, i) = (k.input("x", LONG), k.scalar("i", LONG));
+    let check = when(lt(int(1000), load(at(x, l(i)), LONG)), vec![fault(large, vec![l(i)])]);
+    let check = entry.kernel(Level::Thread, 32, k.body(vec![check]));
+    let mut k = F::new();
+    let (x, i) = (k.output("x", LONG), k.scalar("i", LONG));
+    let mark = entry.kernel(Level::Thread, 32, k.body(vec![store(at(x, l(i)), int(-1))]));
+    let mut h = F::new();
+    let (x, n) = (h.output("x", LONG), h.scalar("n", LONG));
+    let body = vec![
+        launch(check, vec![v(x, LONG)], vec![l(n)]),
+        launch(mark, vec![v(x, LONG)], vec![l(n)]),
+        when(bin(BinOp::Eq, l(n), int(7)), vec![fault(seven, vec![l(n)])]),
+    ];
+    entry.finish("skips", h.body(body))
+}
+
 const LEVELS: [(&str, Level, u32); 6] = [
     ("rows_thread", Level::Thread, 128),
     ("rows_subwarp2", Level::Subwarp2, 64),
@@ -343,7 +364,7 @@ const LEVELS: [(&str, Level, u32); 6] = [
 
 fn entries() -> Vec<Entry> {
     let rows = LEVELS.iter().map(|(name, level, block)| rows(name, *level, *block));
-    [gather(), nested(), scatter(), host_flow(), side_by_side()].into_iter().chain(rows).collect()
+    [gather(), nested(), scatter(), host_flow(), side_by_side(), skips()].into_iter().chain(rows).collect()
 }
 
 fn text() -> String {
@@ -534,4 +555,18 @@ fn items_side_by_side_are_each_met_once() {
         assert_eq!(run("side_by_side", seed, &mut [array(&mut x)], &[a, b]), Ok(()));
         assert!(x.iter().enumerate().all(|(at, value)| *value == -2 * at as i32), "{a} {b}");
     }
+}
+
+#[test]
+fn after_a_fault_later_launches_do_nothing() {
+    for (n, bad, expected) in [(40, Some(33), Err((0, vec![33]))), (40, None, Ok(())), (7, None, Err((1, vec![7])))] {
+        let mut x = vec![5_i64; n];
+        bad.into_iter().for_each(|at: usize| x[at] = 1001);
+        let before = x.clone();
+        assert_eq!(run("skips", 2, &mut [array(&mut x)], &[n as i64]), expected);
+        assert_eq!(x, if bad.is_some() { before } else { vec![-1; n] });
+    }
+    // The launch came before the host function's own fault.
+    let mut x = vec![1001_i64; 7];
+    assert_eq!(run("skips", 3, &mut [array(&mut x)], &[7]), Err((0, vec![0])));
 }
