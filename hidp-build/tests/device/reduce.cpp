@@ -136,11 +136,12 @@ void of_type(Machine &machine, const char *name, Make make, T neutral) {
   }
 }
 
-// A giant among dwarfs: the whole device folds it.
-void giant(Machine &machine) {
-  testing = "fold of a giant";
+// Giants among dwarfs: the whole device folds each.
+void giants(Machine &machine) {
+  testing = "fold of giants";
   std::vector<int64_t> sizes(40, 3);
   sizes[17] = hidp::kBlockSegment + 5;
+  sizes[31] = hidp::kBlockSegment + 900;
   const Segments segments = segments_of(sizes, 1);
   std::vector<uint32_t> values;
   for (int64_t i = 0; i < segments.extent; ++i) values.push_back(static_cast<uint32_t>(i) * 2654435761u);
@@ -188,6 +189,6 @@ int main(int argc, char **argv) {
   of_type<double, hidp::Min<double>, float>(machine, "minima with NaN", [&](int64_t i) { return i % 5 > 0 ? NAN : static_cast<float>(random.below(1000)); }, 1e300);
   of_type<Affine, Compose, Affine>(machine, "affine maps", [&](int64_t) { return Affine{static_cast<uint32_t>(random.next() | 1), static_cast<uint32_t>(random.next())}; }, Affine{1, 0});
   of_type<Run, JoinRuns, Run>(machine, "runs", [](int64_t i) { return Run{static_cast<int32_t>(i), static_cast<int32_t>(i + 1)}; }, Run{});
-  giant(machine);
+  giants(machine);
   return finish();
 }

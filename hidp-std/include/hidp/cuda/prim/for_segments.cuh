@@ -14,8 +14,12 @@ HIDP_NAMESPACE_BEGIN
 struct BinCounts {
   int64_t of[kBins];
 };
+// The segments for the whole device, which are fetched by the host all at once. All bytes zero: none.
+struct Giant {
+  int64_t number, low, past;
+};
 struct Giants {
-  int64_t numbers[kFairShares];
+  Giant of[kFairShares];
 };
 
 template <class Segments>
@@ -51,6 +55,7 @@ struct ListBins {
   // Where the next one of each bin goes.
   Any<BinCounts> next;
   Any<int64_t> list;
+  Any<Giants> giants;
   template <class W>
   HIDP_DEVICE void operator()(W &worker, int64_t part) const {
     const int64_t begin = part * each, end = begin + each < segments.count ? begin + each : segments.count;
@@ -66,7 +71,9 @@ struct ListBins {
         int64_t first = 0;
         if (is_first<Block>(worker)) first = fetch_add(HIDP_FIELD(next, .of[at]), int64_t{all});
         first = broadcast<Block>(worker, first);
-        if (own != 0) store(list + (first + before), i);
+        if (own == 0) continue;
+        if (at == kGiantBin) store(HIDP_FIELD(giants, .of[first + before]), Giant{i, segments.low(i), segments.past(i)});
+        else store(list + (first + before), i);
       }
     }
   }
@@ -86,6 +93,17 @@ struct SegmentItem {
     body.template run<Group>(worker, i, segments.low(i), segments.past(i), segments.length(i));
   }
 };
+
+// The bounds of a segment, on the host.
+template <class L, class H>
+inline void fetch_bounds(Host &host, const VectorSegments<L, H> &segments, int64_t i, int64_t *low, int64_t *past) {
+  *low = static_cast<int64_t>(host.fetch(segments.lows + i));
+  *past = static_cast<int64_t>(host.fetch(segments.highs + i));
+}
+inline void fetch_bounds(Host &, const RegularSegments &segments, int64_t i, int64_t *low, int64_t *past) {
+  *low = i * segments.size;
+  *past = *low + segments.size;
+}
 
 template <class Segments, class Body>
 class SegmentLaunches {
@@ -116,37 +134,46 @@ class SegmentLaunches {
   }
 
   // The segments for the whole device, in order.
-  int64_t giants() const { return giants_; }
-  int64_t giant(int64_t at) const { return giant_numbers_.numbers[at]; }
+  int64_t giants() const { return count_of_giants_; }
+  const Giant &giant(int64_t at) const { return giants_.of[at]; }
 
  private:
   bool run_alone(int bin) {
-    if (bin == kGiantBin) {
-      giants_ = segments_.count;
-      for (int64_t i = 0; i < giants_; ++i) giant_numbers_.numbers[i] = i;
-      return true;
-    }
+    if (bin == kGiantBin) return take_all();
     return run_bin(bin, segments_.count, Any<int64_t>{}, false);
   }
 
+  // All are giants, of which there are few.
+  bool take_all() {
+    count_of_giants_ = segments_.count;
+    for (int64_t i = 0; i < count_of_giants_; ++i) {
+      Giant &giant = giants_.of[i];
+      giant.number = i;
+      fetch_bounds(host_, segments_, i, &giant.low, &giant.past);
+    }
+    return !host_.failed();
+  }
+
   bool run_listed(int64_t parts) {
-    const Any<int64_t> list = host_.alloc<int64_t>(segments_.count + kFairShares, false, memory_);
+    const Any<int64_t> list = host_.alloc<int64_t>(segments_.count, false, memory_);
+    const Any<Giants> giants = host_.alloc<Giants>(1, true, memory_);
     if (host_.failed()) return false;
-    // Starts of the bins.
-    int64_t starts[kBins], sum = 0;
-    for (int bin = 0; bin < kBins; ++bin) {
+    // Starts of the bins; giants have a list of their own.
+    int64_t starts[kBins] = {}, sum = 0;
+    for (int bin = 0; bin < kGiantBin; ++bin) {
       starts[bin] = sum;
-      put(host_, HIDP_FIELD(counts_place_, .of[bin]), sum);
       sum += counts_.of[bin];
     }
-    bool done = for_items<Block>(host_, parts, false, ListBins<Segments>{segments_, limits_, kSegmentsAtOnce, counts_place_, list});
+    for (int bin = 0; bin < kBins; ++bin) put(host_, HIDP_FIELD(counts_place_, .of[bin]), starts[bin]);
+    bool done = for_items<Block>(host_, parts, false, ListBins<Segments>{segments_, limits_, kSegmentsAtOnce, counts_place_, list, giants});
     bool first = true;
     for (int bin = 0; bin < kGiantBin && done; ++bin) {
       if (counts_.of[bin] == 0) continue;
       done = run_bin(bin, counts_.of[bin], list + starts[bin], true, !first);
       first = false;
     }
-    if (done && counts_.of[kGiantBin] > 0) done = fetch_giants(list + starts[kGiantBin]);
+    if (done && counts_.of[kGiantBin] > 0) done = fetch_giants(giants);
+    host_.free(giants);
     host_.free(list);
     host_.free(counts_place_);
     return done;
@@ -170,12 +197,11 @@ class SegmentLaunches {
     return launch<run_items<Group, kBlockThreads, Item>, Group, kBlockThreads>(host_, all, Item{segments_, body_, list, listed});
   }
 
-  bool fetch_giants(Any<int64_t> list) {
-    giants_ = counts_.of[kGiantBin];
-    for (int64_t at = 0; at < giants_; ++at) giant_numbers_.numbers[at] = host_.fetch(list + at);
-    for (int64_t at = 1; at < giants_; ++at)
-      for (int64_t to = at; to > 0 && giant_numbers_.numbers[to - 1] > giant_numbers_.numbers[to]; --to)
-        swap_buffers(giant_numbers_.numbers[to - 1], giant_numbers_.numbers[to]);
+  bool fetch_giants(Any<Giants> giants) {
+    count_of_giants_ = counts_.of[kGiantBin];
+    giants_ = host_.fetch(giants);
+    for (int64_t at = 1; at < count_of_giants_; ++at)
+      for (int64_t to = at; to > 0 && giants_.of[to - 1].number > giants_.of[to].number; --to) swap_buffers(giants_.of[to - 1], giants_.of[to]);
     return !host_.failed();
   }
 
@@ -187,32 +213,20 @@ class SegmentLaunches {
   BinLimits limits_;
   Any<BinCounts> counts_place_ = {};
   BinCounts counts_ = {};
-  int64_t giants_ = 0;
-  Giants giant_numbers_ = {};
+  int64_t count_of_giants_ = 0;
+  Giants giants_ = {};
 };
-
-// The bounds of a segment, on the host.
-template <class L, class H>
-inline void fetch_bounds(Host &host, const VectorSegments<L, H> &segments, int64_t i, int64_t *low, int64_t *past) {
-  *low = static_cast<int64_t>(host.fetch(segments.lows + i));
-  *past = static_cast<int64_t>(host.fetch(segments.highs + i));
-}
-inline void fetch_bounds(Host &, const RegularSegments &segments, int64_t i, int64_t *low, int64_t *past) {
-  *low = i * segments.size;
-  *past = *low + segments.size;
-}
 
 // Runs body.run<Group>(worker, i, low, past, length) for every segment that one group should take, many at once, then
 // giant(i, low, past), which uses the whole device, for each of the few others. Empty ones go to threads.
-template <class Segments, class Body, class Giant>
-inline bool for_segments(Host &host, uint32_t memory, const Segments &segments, const SegmentFacts &facts, const Body &body, const Giant &giant) {
+template <class Segments, class Body, class Whole>
+inline bool for_segments(Host &host, uint32_t memory, const Segments &segments, const SegmentFacts &facts, const Body &body, const Whole &giant) {
   if (segments.count <= 0) return !host.failed();
   SegmentLaunches<Segments, Body> launches(host, memory, segments, facts, body);
   if (!launches.run(segments)) return false;
   for (int64_t at = 0; at < launches.giants(); ++at) {
-    int64_t low, past;
-    fetch_bounds(host, segments, launches.giant(at), &low, &past);
-    if (host.failed() || !giant(launches.giant(at), low, past)) return false;
+    const Giant &taken = launches.giant(at);
+    if (!giant(taken.number, taken.low, taken.past)) return false;
   }
   return true;
 }
