@@ -7,7 +7,7 @@ use crate::device::{ArrayError, DeviceError, NoDevice};
 use crate::rt::entry::{Code, Entry, Version};
 use crate::{Fault, Isa, ViewError};
 
-/// Why a call, or making a context, failed. Nothing was run unless it is a [`Error::Fault`].
+/// Why a call, or making a context, failed. Nothing was run unless it is a [`Error::Fault`] or an [`Error::Device`].
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Error {

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use cudarc::driver::{CudaSlice, CudaStream, DevicePtr, result};
+use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, result};
 
 use super::driver::{Stream, device_address, error};
 use crate::device::{Block, Owner, Queue, Storage};
@@ -19,8 +19,9 @@ struct Lent<T> {
 impl<T> Lent<T> {
     /// The memory, which its own stream may use only after all that is in the array's.
     fn take(mut self) -> Option<(CudaSlice<T>, Result<(), result::DriverError>)> {
-        let slice = self.slice.take()?;
+        let mut slice = self.slice.take()?;
         let joined = slice.stream().join(&self.user);
+        note_use(&mut slice);
         Some((slice, joined))
     }
 }
@@ -35,6 +36,12 @@ impl<T> Drop for Lent<T> {
     }
 }
 
+/// Lets streams that use the memory later wait for what its own stream holds now.
+fn note_use<T>(slice: &mut CudaSlice<T>) {
+    let stream = slice.stream().clone();
+    drop(slice.device_ptr_mut(&stream).1);
+}
+
 fn stream(queue: &Queue) -> Option<&Stream> {
     (queue.driver() as &dyn std::any::Any).downcast_ref()
 }
@@ -47,7 +54,7 @@ impl<T: Copy + Send + Sync + 'static, const N: usize> DeviceArray<T, N> {
     /// The memory as an array, without a copy. What is in the memory's own stream happens before what is asked of the array.
     ///
     /// The memory must be in the primary context of the context's device, where `cudarc`'s `CudaContext::new` puts it.
-    pub fn from_cuda_slice(cx: &Context, slice: CudaSlice<T>, shape: [usize; N]) -> Result<Self, Error> {
+    pub fn from_cuda_slice(cx: &Context, mut slice: CudaSlice<T>, shape: [usize; N]) -> Result<Self, Error> {
         let count = element_count(&shape).ok_or(ArrayError::Size)?;
         if count != slice.len() {
             return Err(ArrayError::Shape { device: shape.into(), other: [slice.len()].into() }.into());
@@ -63,7 +70,8 @@ impl<T: Copy + Send + Sync + 'static, const N: usize> DeviceArray<T, N> {
             return Ok(Self::from_storage(Storage::Device(Block::new(queue, 0)?), shape));
         }
         ours.join(slice.stream()).map_err(|failure| failed("wait for another stream", failure))?;
-        let first = std::ptr::with_exposed_provenance_mut(slice.device_ptr(ours).0 as usize);
+        // Also waits for what other streams do with the memory.
+        let first = std::ptr::with_exposed_provenance_mut(slice.device_ptr_mut(ours).0 as usize);
         let owner = Owner::Other(Box::new(Lent { slice: Some(slice), user: ours.clone() }));
         // SAFETY: the memory holds as many elements, and is the owner's.
         let block = unsafe { Block::of(queue.clone(), first, owner) };
@@ -85,7 +93,9 @@ impl<T: Copy + Send + Sync + 'static, const N: usize> DeviceArray<T, N> {
             Owner::Pool => {
                 block.queue.forget(block.first);
                 // SAFETY: the memory is nobody else's any more, holds as many elements, and is freed as the driver allocated it.
-                Ok(unsafe { ours.upgrade_device_ptr(device_address(block.first), count) })
+                let mut slice = unsafe { ours.upgrade_device_ptr(device_address(block.first), count) };
+                note_use(&mut slice);
+                Ok(slice)
             }
             Owner::Other(owner) => match owner.downcast::<Lent<T>>() {
                 Ok(lent) => {
