@@ -29,9 +29,9 @@ pub(crate) struct Targets {
     pub(crate) devices: bool,
 }
 
-/// What `HIDP_TARGETS` says: `cpu`, `devices` or `all`.
+/// What `HIDP_TARGETS` says: `cpu`, `devices`, or `all`, as without it.
 pub(crate) fn targets() -> Targets {
-    let wish = std::env::var("HIDP_TARGETS").unwrap_or_else(|_| "cpu".to_owned());
+    let wish = std::env::var("HIDP_TARGETS").unwrap_or_else(|_| "all".to_owned());
     let known = ["cpu", "devices", "all"].contains(&wish.as_str());
     assert!(known, "HIDP_TARGETS={wish}: `cpu`, `devices` or `all`");
     Targets { cpu: wish != "devices", devices: wish != "cpu" }

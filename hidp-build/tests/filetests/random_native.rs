@@ -7,9 +7,9 @@ use hidp_build::compiler::ir::par::print;
 
 use crate::device::{DeviceKernels, orders};
 use crate::maker::{Maker, fillings};
-use crate::native::{Context, Kernels, isas};
+use crate::native::{Context, Kernels, isas, targets};
 use crate::random::{Writer, seeds};
-use crate::subject::Subject;
+use crate::subject::{Entry, Request, Subject};
 
 /// Seeds of an ordinary run.
 const SEEDS: std::ops::Range<u64> = 1000..1130;
@@ -31,34 +31,51 @@ struct Program {
 #[test]
 fn compiled_random_programs_agree_with_the_interpreter() {
     let seeds: Vec<u64> = seeds(SEEDS).collect();
-    let programs: Vec<Program> = seeds.iter().filter_map(|&seed| program(seed)).collect();
+    let programs: Result<Vec<Program>, String> = seeds.iter().filter_map(|&seed| program(seed).transpose()).collect();
+    let programs = programs.unwrap_or_else(|why| panic!("{why}"));
     assert!(programs.len() * 3 > seeds.len(), "{} of {} programs refused", seeds.len() - programs.len(), seeds.len());
     println!("{} of {} programs", programs.len(), seeds.len());
-    let sets = isas();
     let batches: Vec<(usize, &[Program])> = programs.chunks(BATCH).enumerate().collect();
     let failures = crate::shared_out(&batches, |&(number, batch)| {
-        let cpp: String = batch.iter().map(|program| program.subject.cpp.as_str()).collect();
-        let cu: String = batch.iter().filter_map(|program| program.subject.cu.as_deref()).collect();
-        let stem = format!("random_{number}");
-        let built = Kernels::build(&stem, &cpp, sets[number % sets.len()])
-            .and_then(|kernels| Ok((kernels, (!cu.is_empty()).then(|| DeviceKernels::build(&stem, &cu)).transpose()?)));
-        match built {
-            Ok((kernels, device)) => batch.iter().find_map(|program| program.compare(&kernels, device.as_ref()).err()),
-            Err(why) => Some(why),
-        }
+        let built = Built::new(number, batch);
+        built.and_then(|built| batch.iter().try_for_each(|program| program.compare(&built))).err()
     });
     assert!(failures.is_empty(), "{} batches failed\n\n{}", failures.len(), failures.join("\n\n"));
 }
 
-fn program(seed: u64) -> Option<Program> {
+/// What programs are compiled to together.
+struct Built {
+    kernels: Option<Kernels>,
+    device: Option<DeviceKernels>,
+}
+
+impl Built {
+    fn new(number: usize, batch: &[Program]) -> Result<Built, String> {
+        let sets = isas();
+        let stem = format!("random_{number}");
+        let cpp: String = batch.iter().map(|program| program.subject.cpp.as_str()).collect();
+        let cu: String = batch.iter().filter_map(|program| program.subject.cu.as_deref()).collect();
+        let compile = || Kernels::build(&stem, &cpp, sets[number % sets.len()]);
+        let kernels = targets().cpu.then(compile).transpose()?;
+        let device = (!cu.is_empty()).then(|| DeviceKernels::build(&stem, &cu)).transpose()?;
+        Ok(Built { kernels, device })
+    }
+}
+
+/// The program of a seed; none if `check` refuses it.
+fn program(seed: u64) -> Result<Option<Program>, String> {
     let ty = TYPES[seed as usize % TYPES.len()];
     let words = Writer::new(seed).function();
     let text: String =
         words.split_inclusive(|c: char| !c.is_alphanumeric()).map(|piece| with_type(piece, ty)).collect();
-    let subject = Subject::compile(&format!("random_{seed}"), &text).ok()?;
+    let subject = match Subject::compile(&format!("random_{seed}"), &text) {
+        Ok(subject) => subject,
+        Err(why) if why.starts_with("does not compile") => return Ok(None),
+        Err(why) => return Err(format!("{text}\n{why}")),
+    };
     // What iterations race for is one of several values, which may differ.
     let racing = print(subject.original()).contains("~[");
-    (!racing).then_some(Program { text, subject })
+    Ok((!racing).then_some(Program { text, subject }))
 }
 
 /// A word and the character after it, with another type for `int`.
@@ -70,7 +87,7 @@ fn with_type(piece: &str, ty: &str) -> String {
 }
 
 impl Program {
-    fn compare(&self, kernels: &Kernels, device: Option<&DeviceKernels>) -> Result<(), String> {
+    fn compare(&self, built: &Built) -> Result<(), String> {
         let subject = &self.subject;
         let fillings = fillings(&self.text)?;
         for entry in &subject.entries {
@@ -79,23 +96,36 @@ impl Program {
                 let Some(args) = maker.args() else { continue };
                 let failed = |why| format!("{}\nwith {sizes:?}: {why}", self.text);
                 let request = subject.request(entry, args, maker.dims()).map_err(failed)?;
-                for unit in subject.units(entry, UnitTarget::Cpu) {
-                    let threads = 1 + seed as u32 % 3;
-                    Context::with(threads, |cx| subject.call(kernels, (entry, unit), &request, cx))
-                        .and_then(|found| subject.agree(&request, &found, false))
-                        .map_err(|why| {
-                            failed(format!("{}, {threads} threads, plan {}: {why}", kernels.isa(), unit.plan))
-                        })?;
+                if let Some(kernels) = &built.kernels {
+                    self.on_threads(entry, kernels, 1 + seed as u32 % 3, &request).map_err(failed)?;
                 }
-                let Some(device) = device else { continue };
-                for unit in subject.units(entry, UnitTarget::Device) {
+                if let Some(device) = &built.device {
                     let order = orders(seed as u64)[seed % 2];
-                    subject
-                        .call_on(&device.device(order, 1 + (seed % 2) as i32), (entry, unit), &request)
-                        .and_then(|found| subject.agree(&request, &found, false))
-                        .map_err(|why| failed(format!("plan {}, seed {order}: {why}", unit.plan)))?;
+                    self.on_devices(entry, device, order, &request).map_err(failed)?;
                 }
             }
+        }
+        Ok(())
+    }
+
+    fn on_threads(&self, entry: &Entry, kernels: &Kernels, threads: u32, request: &Request) -> Result<(), String> {
+        let subject = &self.subject;
+        for unit in subject.units(entry, UnitTarget::Cpu) {
+            Context::with(threads, |cx| subject.call(kernels, (entry, unit), request, cx))
+                .and_then(|found| subject.agree(request, &found, false))
+                .map_err(|why| format!("{}, {threads} threads, plan {}: {why}", kernels.isa(), unit.plan))?;
+        }
+        Ok(())
+    }
+
+    fn on_devices(&self, entry: &Entry, kernels: &DeviceKernels, seed: u64, request: &Request) -> Result<(), String> {
+        let subject = &self.subject;
+        for unit in subject.units(entry, UnitTarget::Device) {
+            let device = kernels.device(seed, 1 + (seed % 2) as i32);
+            subject
+                .call_on(&device, (entry, unit), request)
+                .and_then(|found| subject.agree(request, &found, false))
+                .map_err(|why| format!("plan {}, seed {seed}: {why}", unit.plan))?;
         }
         Ok(())
     }

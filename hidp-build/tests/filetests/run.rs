@@ -239,3 +239,16 @@ fn as_stated(case: &Case, subject: &Subject, call: &stated::Stated, built: &Buil
     check(&request.expected).map_err(|why| format!("the interpreter: {why}"))?;
     compiled(case, subject, entry, built, &request, check)
 }
+
+/// What device code does is looked at only where there is some: everywhere but in a case whose segments a device cannot compare.
+#[test]
+fn entries_have_versions_for_devices() {
+    for case in crate::case::of_kind("run") {
+        let subject = Subject::compile(&case.name, &case.text).unwrap_or_else(|why| panic!("{}: {why}", case.name));
+        for entry in &subject.entries {
+            let has_some = subject.units(entry, UnitTarget::Device).next().is_some();
+            let name = &subject.func(entry).name;
+            assert!(has_some || case.name == "prim_overlap" || !targets().devices, "{}: `{name}` has none", case.name);
+        }
+    }
+}

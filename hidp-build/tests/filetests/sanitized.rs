@@ -23,6 +23,7 @@ fn sanitizers_find_nothing() {
         let output = Command::new(std::env::current_exe().expect("the path of this test"))
             .args(["--exact", "run", "--nocapture"])
             .env("HIDP_CASE", case)
+            .env("HIDP_TARGETS", "cpu")
             .env(VARIABLE, "1")
             .env("LD_PRELOAD", &library)
             .env("ASAN_OPTIONS", "detect_leaks=0")
