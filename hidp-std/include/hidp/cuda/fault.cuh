@@ -15,8 +15,8 @@ constexpr int kPositions = 4;
 // What a call knows of its faults, in device memory. All bytes zero: none yet.
 struct FaultRecord {
   uint32_t locked;
-  uint32_t raised;
-  uint32_t launch;
+  // Number of the launch and 1; 0: none has failed. One word, so that whoever sees that there is one sees which.
+  uint32_t failed_launch;
   uint64_t item;
   int64_t positions[kPositions];
   hidp_fault fault;
@@ -32,14 +32,16 @@ struct Where {
 
 // Whether an item before this one has failed for sure. Items only ever go down.
 HIDP_DEVICE bool is_later(const Where &where) {
-  if (load_relaxed(HIDP_FIELD(where.record, .raised)) == 0) return false;
-  return load_relaxed(HIDP_FIELD(where.record, .launch)) < where.launch ||
-         load_relaxed(HIDP_FIELD(where.record, .item)) < where.item;
+  const uint32_t failed = load_relaxed(HIDP_FIELD(where.record, .failed_launch));
+  if (failed == 0) return false;
+  // The item was written before.
+  fence();
+  return failed - 1 < where.launch || load_relaxed(HIDP_FIELD(where.record, .item)) < where.item;
 }
 
 // The record is locked.
 HIDP_DEVICE bool precedes(const Where &where) {
-  if (load_relaxed(HIDP_FIELD(where.record, .raised)) == 0) return true;
+  if (load_relaxed(HIDP_FIELD(where.record, .failed_launch)) == 0) return true;
   const uint64_t item = load_relaxed(HIDP_FIELD(where.record, .item));
   if (item != where.item) return where.item < item;
   for (int at = 0; at < kPositions; ++at) {
@@ -54,10 +56,9 @@ HIDP_DEVICE void write_fault(const Where &where, const hidp_fault &fault) {
   store_relaxed(HIDP_FIELD(where.record, .fault.site), fault.site);
   store_relaxed(HIDP_FIELD(where.record, .fault.count), fault.count);
   for (int at = 0; at < 4; ++at) store_relaxed(HIDP_FIELD(where.record, .fault.values[at]), fault.values[at]);
-  store_relaxed(HIDP_FIELD(where.record, .launch), where.launch);
   store_relaxed(HIDP_FIELD(where.record, .item), where.item);
   fence();
-  store_relaxed(HIDP_FIELD(where.record, .raised), 1u);
+  store_relaxed(HIDP_FIELD(where.record, .failed_launch), where.launch + 1);
 }
 
 HIDP_DEVICE_COLD void report(const Where where, const hidp_fault fault) {

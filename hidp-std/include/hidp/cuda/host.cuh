@@ -189,7 +189,7 @@ class Host {
     if (!went_well(wait(device.stream)) || record == nullptr) return;
     unseen_ = false;
     // A fault of a launch comes before one that the host function found after it.
-    if (record->raised != 0) {
+    if (record->failed_launch != 0) {
       trap.raised = true;
       trap.fault = record->fault;
     }

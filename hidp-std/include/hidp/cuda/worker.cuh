@@ -133,7 +133,8 @@ HIDP_DEVICE void along_x(const Launch &launch, uint32_t group, uint32_t groups, 
 
 // Whether an earlier launch has failed. Faults of this one do not count: some lanes of a block may have seen them, and others not.
 HIDP_DEVICE bool failed_before(const Launch &launch) {
-  return load_relaxed(HIDP_FIELD(launch.record, .raised)) != 0 && load_relaxed(HIDP_FIELD(launch.record, .launch)) < launch.number;
+  const uint32_t failed = load_relaxed(HIDP_FIELD(launch.record, .failed_launch));
+  return failed != 0 && failed - 1 < launch.number;
 }
 
 // Calls body([z, [y,]] x) for each item of this thread's group, in increasing order. All lanes of the group get the same items.
