@@ -190,3 +190,30 @@ fn prefixes_of_a_row_are_made_by_its_group() {
     let far = lowered(&text.replace("y[i][j], _t", "y[j][i], _t").replace("y[M][N]", "y[N][M]"));
     assert_eq!(scans(unit(&far, "warp")), 0, "prefixes are no neighbours");
 }
+
+/// What became of a level.
+fn fate(text: &str, level: Level) -> String {
+    let (program, func) = optimised(text);
+    let limits = Limits { most: 6, ..Limits::default() };
+    let explored = plan::explore_device(&program, func, &DeviceModel::cuda(), limits);
+    let found = explored.fates.iter().find(|(other, _)| *other == level);
+    found.map_or(String::new(), |(_, fate)| fate.to_string())
+}
+
+#[test]
+fn what_cannot_be_lowered_says_why() {
+    let native = "extern function float twist(float x);
+        function f inout float x[N]; { map { i := [0:N); x[i] = twist(x[i]); } }";
+    let why = "excluded: `twist` comes from a C++ header, which is compiled for the host only";
+    assert_eq!(fate(native, Level::Thread), why);
+    let again = "function f input uint v[Z]; input int lo[S], hi[S], turns; inout uint w[Z];
+        { map { s := [0:S); for (int t = 0; t < turns; t += 1) { sort(v, w, lo[s] + t, hi[s] + t, 1); } } }";
+    let why = "excluded: segments that `sort` writes in a loop or inner map may overlap; a device does not log them";
+    assert_eq!(fate(again, Level::Warp), why);
+    let flat = "function f input float x[N]; output float y[N]; { y = 2 * x; }";
+    assert_eq!(fate(flat, Level::Thread), "kept");
+    assert_eq!(fate(flat, Level::Warp), "excluded: no iteration has a map or primitive inside that lanes could share");
+    let named = GEMM.replace("map {", "\n#pragma hidp block warp\n map {");
+    assert_eq!(fate(&named, Level::Block), "kept");
+    assert_eq!(fate(&named, Level::Thread), "excluded: directives name other levels");
+}
