@@ -22,19 +22,40 @@ mod primitives {
     use std::path::PathBuf;
     use std::{env, fs};
 
-    const TEMPLATE: &str = "prim/primitives.hdp";
-    /// Types of elements, as in Rust.
-    const ELEMENTS: [&str; 10] = ["i8", "u8", "i16", "u16", "i32", "u32", "i64", "u64", "f32", "f64"];
+    /// Functions that compare: every type has its own.
+    const ORDERED: &str = "prim/ordered.hdp";
+    /// Functions that add: signed integers leave it to the unsigned ones.
+    const SUMS: &str = "prim/sums.hdp";
+    /// Functions on bits: unsigned integers do the work of all.
+    const BITS: &str = "prim/bits.hdp";
+    /// Types of elements, as in Rust, their bytes, and the templates that they need.
+    const ELEMENTS: [(&str, u32, &[&str]); 10] = [
+        ("i8", 1, &[ORDERED]),
+        ("i16", 2, &[ORDERED]),
+        ("i32", 4, &[ORDERED]),
+        ("i64", 8, &[ORDERED]),
+        ("u8", 1, &[ORDERED, SUMS, BITS]),
+        ("u16", 2, &[ORDERED, SUMS, BITS]),
+        ("u32", 4, &[ORDERED, SUMS, BITS]),
+        ("u64", 8, &[ORDERED, SUMS, BITS]),
+        ("f32", 4, &[ORDERED, SUMS]),
+        ("f64", 8, &[ORDERED, SUMS]),
+    ];
 
-    /// Instantiates the template for every type and compiles the files.
+    /// Instantiates the templates for every type and compiles the files.
     pub(super) fn compile(headers: Vec<PathBuf>) -> hidp_build::Result {
-        println!("cargo::rerun-if-changed={TEMPLATE}");
-        let template = fs::read_to_string(TEMPLATE).expect("the template is part of the package");
         let folder = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("prim");
         fs::create_dir_all(&folder).expect("OUT_DIR is writable");
-        for element in ELEMENTS {
+        for template in [ORDERED, SUMS, BITS] {
+            println!("cargo::rerun-if-changed={template}");
+        }
+        for (element, bytes, templates) in ELEMENTS {
+            let text: String = templates
+                .iter()
+                .map(|template| fs::read_to_string(template).expect("the template is part of the package"))
+                .collect();
+            let text = text.replace("ELEMENT", element).replace("BYTES", &bytes.to_string());
             let path = folder.join(format!("{element}s.hdp"));
-            let text = template.replace("ELEMENT", element);
             if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
                 fs::write(&path, text).expect("OUT_DIR is writable");
             }

@@ -89,7 +89,7 @@ pub enum Error {
         /// Which dimension, from 0.
         axis: usize,
     },
-    /// There is no memory for a context, or on the host for an array.
+    /// There is no memory for a context, on the host for an array, or for what a function of the library needs.
     Allocation,
     /// The device that was asked for cannot be used.
     NoDevice {
@@ -130,6 +130,13 @@ pub enum Error {
     },
     /// An operation on a [`crate::DeviceArray`] makes no sense.
     Array(ArrayError),
+    /// A function of the library takes fewer values.
+    TooLong {
+        /// How many there are.
+        length: usize,
+        /// How many it takes at most.
+        most: usize,
+    },
     /// A setting, of the environment or of [`crate::Builder`], makes no sense.
     Setting {
         /// Name of the variable.
@@ -315,6 +322,7 @@ impl fmt::Display for Error {
                 write!(f, "{entry}: the argument for {array} is in a device's memory, but the processor runs this call")
             }
             Error::Array(error) => error.fmt(f),
+            Error::TooLong { length, most } => write!(f, "{length} values, but at most {most} are taken at a time"),
             Error::Setting { name, value, expected } => write!(f, "{name} is `{value}`, expected {expected}"),
             Error::UnsupportedIsa { asked, detected } => {
                 write!(f, "this machine does not have instruction set `{asked}`; the best it has is `{detected}`")

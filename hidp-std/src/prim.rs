@@ -19,21 +19,35 @@
 //! Functions of this module work on a whole array, those of [`segmented`] on many parts of one at once, those of [`regular`]
 //! on parts of one size. All use the threads of the [`Context`] and the same kernels as `.hdp` programs.
 //!
-//! Elements are the scalar types of [`Element`]. Integers wrap. Floats sort in IEEE 754's total order (-NaN, -∞ … -0, +0 … +∞,
-//! NaN); `min` and `max` pass over NaN; sums have the same bits on every run with the same number of elements.
+//! | | here | [`segmented`] | [`regular`] |
+//! |---|---|---|---|
+//! | sort | [`sort`], [`sort_by_key`] | [`sort`](segmented::sort), [`sort_by_key`](segmented::sort_by_key) | [`sort`](regular::sort), [`sort_by_key`](regular::sort_by_key) |
+//! | prefixes | [`scan`], [`exscan`] | [`scan`](segmented::scan), [`exscan`](segmented::exscan) | [`scan`](regular::scan), [`exscan`](regular::exscan) |
+//! | folds | [`reduce`], [`min`], [`max`] | [`reduce`](segmented::reduce) | [`reduce`](regular::reduce) |
+//! | partition | [`partition`] | [`partition`](segmented::partition) | [`partition`](regular::partition) |
+//! | reversal | [`reverse`] | [`reverse`](segmented::reverse) | [`reverse`](regular::reverse) |
+//! | histogram | [`histogram`] | | |
+//!
+//! Elements are the scalar types of [`Element`]. Scans and folds take an [`Op`], for integers also a [`BitOp`]. Integers wrap. Floats
+//! sort in IEEE 754's total order (-NaN, -∞ … -0, +0 … +∞, NaN); `min` and `max` pass over NaN; sums have the same bits on every
+//! run with the same number of elements. Arrays may have more than 2^32 elements.
 //!
 //! # Errors
 //! All functions return an [`Error`](crate::Error) if an array is not contiguous or if there is not enough memory. What else
 //! can go wrong is said beside each.
 
+mod by_key;
 mod element;
+mod operator;
 mod whole;
 
 pub mod regular;
 pub mod segmented;
 
-pub use element::Element;
-pub use whole::{exscan, histogram, max, min, partition, reduce, reverse, scan, sort, sort_by_key};
+pub use by_key::sort_by_key;
+pub use element::{Element, Integer};
+pub use operator::{BitOp, Op, Operator};
+pub use whole::{exscan, histogram, max, min, partition, reduce, reverse, scan, sort};
 
 /// Which way a sort goes. Sorts are stable both ways.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -55,17 +69,6 @@ impl Order {
     }
 }
 
-/// What joins two elements in a fold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// The sum; of nothing, 0.
-    Add,
-    /// The smaller; of nothing, the greatest value of the type (of floats, ∞).
-    Min,
-    /// The greater; of nothing, the smallest value of the type (of floats, -∞).
-    Max,
-}
-
 /// Which elements a partition puts in front: those that compare so with the pivot. Nothing holds for a NaN.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Front {
@@ -73,10 +76,25 @@ pub enum Front {
     Less,
     /// `x <= pivot`
     LessOrEqual,
+    /// `x == pivot`
+    Equal,
     /// `x > pivot`
     Greater,
     /// `x >= pivot`
     GreaterOrEqual,
+}
+
+impl Front {
+    /// As `ordered.hdp` has it: bits for less, equal, greater.
+    fn bits(self) -> i32 {
+        match self {
+            Front::Less => 1,
+            Front::Equal => 2,
+            Front::LessOrEqual => 3,
+            Front::Greater => 4,
+            Front::GreaterOrEqual => 6,
+        }
+    }
 }
 
 crate::include_kernels!(mod kernels);

@@ -1,7 +1,7 @@
 //! The primitives as functions, against the standard library.
 #![cfg(feature = "prim")]
 
-use hidp_std::prim::{self, Element, Front, Op, Order, regular, segmented};
+use hidp_std::prim::{self, BitOp, Element, Front, Integer, Op, Operator, Order, regular, segmented};
 use hidp_std::{Context, Error, FaultKind};
 use ndarray::{Array1, Array2, s};
 
@@ -129,6 +129,7 @@ fn partitions_are_stable() {
         for (front, holds) in [
             (Front::Less, (|x, p| x < p) as fn(f64, f64) -> bool),
             (Front::LessOrEqual, |x, p| x <= p),
+            (Front::Equal, |x, p| x == p),
             (Front::Greater, |x, p| x > p),
             (Front::GreaterOrEqual, |x, p| x >= p),
         ] {
@@ -214,10 +215,10 @@ fn segments_agree_with_slices() {
         segmented::reverse(&cx, &mut data, &low, &high).unwrap();
         check("reverse", data, &mut |part| part.reverse());
         let mut data = input.clone();
-        segmented::scan(&cx, &mut data, &low, &high).unwrap();
+        segmented::scan(&cx, &mut data, &low, &high, Op::Add).unwrap();
         check("scan", data, &mut add_up);
         let mut data = input.clone();
-        segmented::exscan(&cx, &mut data, &low, &high).unwrap();
+        segmented::exscan(&cx, &mut data, &low, &high, Op::Add).unwrap();
         check("exscan", data, &mut |part| {
             add_up(part);
             part.rotate_right(1);
@@ -251,13 +252,266 @@ fn regular_segments_agree_with_chunks() {
         regular::reverse(&cx, &mut data, size, count).unwrap();
         assert!(data == expected(<[i32]>::reverse), "reverse {size} x {count}");
         let mut data = input.clone();
-        regular::scan(&cx, &mut data, size, count).unwrap();
+        regular::scan(&cx, &mut data, size, count, Op::Add).unwrap();
         assert!(data == expected(add_up), "scan {size} x {count}");
         let mut sums = vec![7; count];
         regular::reduce(&cx, &input, size, Op::Add, &mut sums).unwrap();
         let sum = |at: usize| input[at * size..][..size].iter().fold(0i32, |a, &b| a.wrapping_add(b));
         assert!(sums.into_iter().eq((0..count).map(sum)), "sums {size} x {count}");
     }
+}
+
+/// Whether elements are equal; between segments there may be NaN.
+fn same<T: PartialEq>(a: &[T], b: &[T]) -> bool {
+    #[allow(clippy::eq_op)]
+    a.iter().zip(b).all(|(a, b)| a == b || (a != a && b != b))
+}
+
+/// An operator, what it does to two elements, and the fold of nothing.
+type Operation<T, O> = (O, fn(T, T) -> T, T);
+
+/// Scans and folds with every operator, on the whole array, on segments and on chunks.
+fn operators<T: Element + PartialEq + std::fmt::Debug, O: Operator<T> + std::fmt::Debug>(
+    from: impl Fn(u64) -> T,
+    operations: &[Operation<T, O>],
+) {
+    let cx = context();
+    let mut random = Random(17);
+    for &(op, join, nothing) in operations {
+        for n in [0usize, 1, 5, 100, 1029, 70_001] {
+            let input: Vec<T> = (0..n).map(|_| from(random.next())).collect();
+            let (low, high) = segments(&mut random, n, 1 + n / 3);
+            let whole = (vec![0], vec![n as i64]);
+            let size = n / 3;
+            let chunks = ((0..3).map(|i| (i * size) as i64).collect(), (1..4).map(|i| (i * size) as i64).collect());
+            for (form, (low, high)) in [whole, (low, high), chunks].iter().enumerate() {
+                let (mut inclusive, mut exclusive) = (input.clone(), input.clone());
+                let mut folds: Vec<T> = vec![nothing; low.len()];
+                match form {
+                    0 => {
+                        prim::scan(&cx, &mut inclusive, op).unwrap();
+                        prim::exscan(&cx, &mut exclusive, op).unwrap();
+                        folds[0] = prim::reduce(&cx, &input, op).unwrap();
+                    }
+                    1 => {
+                        segmented::scan(&cx, &mut inclusive, low, high, op).unwrap();
+                        segmented::exscan(&cx, &mut exclusive, low, high, op).unwrap();
+                        segmented::reduce(&cx, &input, low, high, op, &mut folds).unwrap();
+                    }
+                    _ => {
+                        regular::scan(&cx, &mut inclusive, size, 3, op).unwrap();
+                        regular::exscan(&cx, &mut exclusive, size, 3, op).unwrap();
+                        regular::reduce(&cx, &input, size, op, &mut folds).unwrap();
+                    }
+                }
+                let (mut after, mut before) = (input.clone(), input.clone());
+                for (&low, &high) in low.iter().zip(high).filter(|(low, high)| low < high) {
+                    let mut sum = nothing;
+                    for at in low as usize..high as usize {
+                        before[at] = sum;
+                        sum = join(sum, input[at]);
+                        after[at] = sum;
+                    }
+                }
+                let name = format!("{op:?} of {n}, form {form}, {}", std::any::type_name::<T>());
+                assert!(same(&inclusive, &after), "scan {name}");
+                assert!(same(&exclusive, &before), "exscan {name}");
+                let expected = low
+                    .iter()
+                    .zip(high)
+                    .map(|(&low, &high)| (low..high).fold(nothing, |sum, at| join(sum, input[at as usize])));
+                assert!(folds.into_iter().eq(expected), "reduce {name}");
+            }
+        }
+    }
+}
+
+macro_rules! integer_operators {
+    ($($ty:ty)*) => {$({
+        let from = |bits: u64| bits as $ty;
+        operators::<$ty, Op>(from, &[
+            (Op::Add, <$ty>::wrapping_add, 0),
+            (Op::Mul, <$ty>::wrapping_mul, 1),
+            (Op::Min, |a, b| a.min(b), <$ty>::MAX),
+            (Op::Max, |a, b| a.max(b), <$ty>::MIN),
+        ]);
+        operators::<$ty, BitOp>(from, &[
+            (BitOp::And, |a, b| a & b, !0),
+            (BitOp::Or, |a, b| a | b, 0),
+            (BitOp::Xor, |a, b| a ^ b, 0),
+        ]);
+    })*};
+}
+
+#[test]
+fn every_operator_on_every_integer() {
+    integer_operators!(i8 u8 i16 u16 i32 u32 i64 u64);
+}
+
+#[test]
+fn every_operator_on_floats() {
+    // Sums and products that are exact in any order.
+    operators::<f32, Op>(|bits| (bits % 5) as f32 - 2.0, &[(Op::Add, |a, b| a + b, 0.0)]);
+    operators::<f64, Op>(
+        |bits| (bits % 1000) as f64,
+        &[(Op::Add, |a, b| a + b, 0.0), (Op::Min, f64::min, f64::INFINITY), (Op::Max, f64::max, -f64::INFINITY)],
+    );
+    operators::<f64, Op>(|bits| [1.0, -1.0][bits as usize % 2], &[(Op::Mul, |a, b| a * b, 1.0)]);
+    operators::<f32, Op>(
+        |bits| if bits % 7 == 0 { f32::NAN } else { bits as i32 as f32 },
+        &[(Op::Min, f32::min, f32::INFINITY), (Op::Max, f32::max, -f32::INFINITY)],
+    );
+}
+
+/// Keys with values of several sizes, in segments and in chunks.
+fn sorts_by_key<T: Element + PartialEq + std::fmt::Debug>(from: impl Fn(u64) -> T, bits: impl Fn(T) -> u64) {
+    let cx = context();
+    let mut random = Random(19);
+    for (n, longest) in [(0, 1), (1, 1), (50, 3), (1000, 40), (70_001, 30_000)] {
+        let input: Vec<T> = (0..n).map(|_| from(random.next() % 97)).collect();
+        let between = segments(&mut random, n, longest);
+        let (size, count) = (n / 4, 4);
+        let regular: (Vec<i64>, Vec<i64>) = (0..count as i64).map(|i| (i * size as i64, (i + 1) * size as i64)).unzip();
+        for (form, (low, high)) in [between, regular].iter().enumerate() {
+            for order in [Order::Ascending, Order::Descending] {
+                let (mut keys, mut values) = (input.clone(), (0..n).map(|i| [i, i, i]).collect::<Vec<_>>());
+                let (mut expected, mut moved) = (keys.clone(), values.clone());
+                if form == 0 {
+                    segmented::sort_by_key(&cx, &mut keys, &mut values, low, high, order).unwrap();
+                } else {
+                    regular::sort_by_key(&cx, &mut keys, &mut values, size, count, order).unwrap();
+                }
+                for (&low, &high) in low.iter().zip(high).filter(|(low, high)| low < high) {
+                    let mut at: Vec<usize> = (low as usize..high as usize).collect();
+                    at.sort_by(|&a, &b| {
+                        let ordering = input[a].partial_cmp(&input[b]).unwrap();
+                        if order == Order::Ascending { ordering } else { ordering.reverse() }
+                    });
+                    for (to, from) in (low as usize..).zip(at) {
+                        (expected[to], moved[to]) = (input[from], [from; 3]);
+                    }
+                }
+                let same = keys.iter().zip(&expected).all(|(a, b)| bits(*a) == bits(*b));
+                assert!(same && values == moved, "{n} keys {}, form {form}", std::any::type_name::<T>());
+            }
+        }
+    }
+}
+
+#[test]
+fn values_follow_the_keys_of_their_segment() {
+    sorts_by_key(|bits| bits as u8, u64::from);
+    sorts_by_key(|bits| bits as i8 - 50, |key| key as u64);
+    sorts_by_key(|bits| bits as i16 - 50, |key| key as u64);
+    sorts_by_key(|bits| bits as u32, u64::from);
+    sorts_by_key(|bits| bits as i64 - 50, |key| key as u64);
+    sorts_by_key(|bits| bits as f32 - 50.5, |key| u64::from(key.to_bits()));
+    sorts_by_key(|bits| 50.5 - bits as f64, f64::to_bits);
+}
+
+#[test]
+fn sorts_by_key_report_what_does_not_fit() {
+    let cx = context();
+    let (mut keys, mut values) = (vec![3.0f32, -1.0, 2.0, -5.0], vec!['a', 'b', 'c', 'd']);
+    let error = prim::sort_by_key(&cx, &mut keys, &mut values[1..], Order::Ascending).unwrap_err();
+    assert!(matches!(error, Error::ShapeMismatch { .. }), "{error}");
+    let mut matrix = Array2::from_elem((4, 2), 'x');
+    let error = prim::sort_by_key(&cx, &mut keys, &mut matrix.column_mut(1), Order::Ascending).unwrap_err();
+    assert!(matches!(error, Error::View { .. }), "{error}");
+    let (low, high) = ([0, 1], [2, 4]);
+    let error = segmented::sort_by_key(&cx, &mut keys, &mut values, &low, &high, Order::Ascending).unwrap_err();
+    assert!(matches!(&error, Error::Fault(fault) if fault.kind() == FaultKind::SegmentOverlap), "{error}");
+    let error = regular::sort_by_key(&cx, &mut keys, &mut values, 3, 2, Order::Ascending).unwrap_err();
+    assert!(matches!(&error, Error::Fault(fault) if fault.kind() == FaultKind::Segment), "{error}");
+    // What failed left the keys alone.
+    assert_eq!(keys, [3.0, -1.0, 2.0, -5.0]);
+    assert_eq!(values, ['a', 'b', 'c', 'd']);
+}
+
+fn partitions_of_parts<T: Element + PartialEq>(from: impl Fn(u64) -> T) {
+    let cx = context();
+    let mut random = Random(23);
+    for (n, longest) in [(0, 1), (1, 1), (50, 3), (1000, 40), (70_001, 60_000)] {
+        let input: Vec<T> = (0..n).map(|_| from(random.next() % 9)).collect();
+        let between = segments(&mut random, n, longest);
+        let size = n / 5;
+        let regular: (Vec<i64>, Vec<i64>) = (0..5).map(|i| (i * size as i64, (i + 1) * size as i64)).unzip();
+        for (form, (low, high)) in [between, regular].iter().enumerate() {
+            let pivots: Vec<T> = low.iter().map(|_| from(random.next() % 9)).collect();
+            for (front, holds) in [
+                (Front::Less, (|x: &T, p: &T| x < p) as fn(&T, &T) -> bool),
+                (Front::LessOrEqual, |x, p| x <= p),
+                (Front::Equal, |x, p| x == p),
+                (Front::Greater, |x, p| x > p),
+                (Front::GreaterOrEqual, |x, p| x >= p),
+            ] {
+                let (mut output, mut middle) = (vec![from(5); n], vec![-7; low.len()]);
+                let (mut expected, mut at) = (output.clone(), middle.clone());
+                if form == 0 {
+                    segmented::partition(&cx, &input, &mut output, low, high, front, &pivots, &mut middle).unwrap();
+                } else {
+                    regular::partition(&cx, &input, &mut output, size, front, &pivots, &mut middle).unwrap();
+                }
+                for (i, (&low, &high)) in low.iter().zip(high).enumerate() {
+                    at[i] = low;
+                    if low < high {
+                        let part = &input[low as usize..high as usize];
+                        let (mut kept, others): (Vec<T>, Vec<T>) = part.iter().partition(|x| holds(x, &pivots[i]));
+                        at[i] += kept.len() as i64;
+                        kept.extend(others);
+                        expected[low as usize..high as usize].copy_from_slice(&kept);
+                    } else {
+                        // Of an empty segment only that its parts are empty.
+                        at[i] = middle[i];
+                    }
+                }
+                assert!(output == expected && middle == at, "{front:?} of {n}, form {form}");
+            }
+        }
+    }
+}
+
+#[test]
+fn parts_are_partitioned_by_their_own_pivots() {
+    partitions_of_parts(|bits| bits as i32 - 4);
+    partitions_of_parts(|bits| bits as u64);
+    partitions_of_parts(|bits| bits as f32 - 4.0);
+    let (mut output, mut middle) = ([0.0; 3], [0]);
+    regular::partition(&context(), &[f64::NAN, 1.0, 2.0], &mut output, 3, Front::GreaterOrEqual, &[1.0], &mut middle)
+        .unwrap();
+    assert!(output[..2] == [1.0, 2.0] && output[2].is_nan() && middle == [2]);
+    let error = regular::partition(&context(), &[1, 2], &mut [0, 0], usize::MAX, Front::Less, &[1, 2], &mut [0, 0])
+        .unwrap_err();
+    assert!(matches!(&error, Error::Fault(fault) if fault.kind() == FaultKind::Segment), "{error}");
+}
+
+/// The unsigned kernels do the signed types' sums and all types' reversals.
+#[test]
+fn every_type_is_reversed_and_counted() {
+    fn one<T: Element + PartialEq + std::fmt::Debug>(from: impl Fn(u64) -> T) {
+        let cx = context();
+        let input: Vec<T> = (0..1000).map(&from).collect();
+        let mut data = input.clone();
+        prim::reverse(&cx, &mut data).unwrap();
+        segmented::reverse(&cx, &mut data, &[0, 500], &[500, 1000]).unwrap();
+        regular::reverse(&cx, &mut data, 500, 2).unwrap();
+        assert!(data.iter().eq(input.iter().rev()));
+        let mut bins = [from(0), from(1)];
+        prim::histogram(&cx, &[1, 0, 1], &[from(2), from(3), from(4)], &mut bins).unwrap();
+        assert_eq!(bins, [from(3), from(7)]);
+    }
+    fn integer<T: Integer>(_: T) {}
+    one(|bits| bits as i8);
+    one(|bits| bits as u8);
+    one(|bits| bits as i16);
+    one(|bits| bits as u16);
+    one(|bits| bits as i32);
+    one(|bits| bits as u32);
+    one(|bits| bits as i64);
+    one(|bits| bits);
+    one(|bits| bits as f32);
+    one(|bits| bits as f64);
+    integer(1u8);
 }
 
 #[test]

@@ -53,8 +53,22 @@ class FirstFault {
   hidp_fault fault_ = {};
 };
 
-template <class Body>
-inline void run_part(Worker &worker, FirstFault &first, int64_t part, int64_t begin, int64_t end, Body body) {
+// What a part does, as an address: all launches of a file share one copy of what follows.
+class PartBody {
+ public:
+  template <class Body>
+  explicit PartBody(const Body &body)
+      : body_(&body), call_([](const void *body, Worker &worker, int64_t begin, int64_t end) {
+          (*static_cast<const Body *>(body))(worker, begin, end);
+        }) {}
+  void operator()(Worker &worker, int64_t begin, int64_t end) const { call_(body_, worker, begin, end); }
+
+ private:
+  const void *body_;
+  void (*call_)(const void *, Worker &, int64_t, int64_t);
+};
+
+inline void run_part(Worker &worker, FirstFault &first, int64_t part, int64_t begin, int64_t end, PartBody body) {
   worker.trap.raised = false;
   while (begin < end && first.matters(part) && !worker.trap.raised) {
     const int64_t stop = end - begin > kTurn ? begin + kTurn : end;
@@ -74,20 +88,14 @@ inline int64_t threads_worth(const Host &host, int64_t parts, int64_t work) {
   return threads < 1 ? 1 : threads;
 }
 
-// All of these: body(worker, begin, end); false after a fault.
-
-template <class Body>
-inline bool launch_serial(Host &host, int64_t extent, Body body) {
-  if (extent <= 0) return true;
+HIDP_KERNEL bool serial_parts(Host &host, int64_t extent, PartBody body) {
   FirstFault first;
   Worker worker(host.context);
   run_part(worker, first, 0, 0, extent, body);
   return first.finish(host.trap);
 }
 
-template <class Body>
-inline bool launch_static(Host &host, int64_t extent, int64_t grain, int64_t work, Body body) {
-  if (extent <= 0) return true;
+HIDP_KERNEL bool static_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
   const int64_t parts = threads_worth(host, extent / grain + (extent % grain != 0), work);
   FirstFault first;
   on_threads(parts, [&](int64_t thread, int64_t threads) {
@@ -101,12 +109,10 @@ inline bool launch_static(Host &host, int64_t extent, int64_t grain, int64_t wor
   return first.finish(host.trap);
 }
 
-template <class Body>
-inline bool launch_dynamic(Host &host, int64_t extent, int64_t grain, int64_t work, Body body) {
-  if (extent <= 0) return true;
+HIDP_KERNEL bool dynamic_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
   const int64_t parts = extent / grain + (extent % grain != 0);
   const int64_t wanted = threads_worth(host, parts, work);
-  if (wanted == 1) return launch_serial(host, extent, body);
+  if (wanted == 1) return serial_parts(host, extent, body);
   FirstFault first;
   int64_t next = 0;
   on_threads(wanted, [&](int64_t thread, int64_t) {
@@ -120,6 +126,23 @@ inline bool launch_dynamic(Host &host, int64_t extent, int64_t grain, int64_t wo
     }
   });
   return first.finish(host.trap);
+}
+
+// All of these: body(worker, begin, end); false after a fault.
+
+template <class Body>
+inline bool launch_serial(Host &host, int64_t extent, const Body &body) {
+  return extent <= 0 || serial_parts(host, extent, PartBody(body));
+}
+
+template <class Body>
+inline bool launch_static(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
+  return extent <= 0 || static_parts(host, extent, grain, work, PartBody(body));
+}
+
+template <class Body>
+inline bool launch_dynamic(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
+  return extent <= 0 || dynamic_parts(host, extent, grain, work, PartBody(body));
 }
 
 HIDP_NAMESPACE_END

@@ -6,7 +6,9 @@
 //! If `low` and `high` differ in length, a segment lies outside of the array, or two segments that are written overlap; see
 //! also the [module above](super).
 
-use super::{Element, Op, Order};
+use super::element::sealed::Bits;
+use super::element::{Segments, cast_mut};
+use super::{Element, Front, Operator, Order, by_key};
 use crate::{Context, Result, View, ViewMut};
 
 /// Sorts every segment in place, stably.
@@ -31,10 +33,48 @@ pub fn sort<T: Element>(
     high: &(impl View<i64, 1> + ?Sized),
     order: Order,
 ) -> Result {
-    T::segmented_sort(cx, keys, low, high, order.dir())
+    T::sort(cx, &mut { keys }, Some(Segments::Between(&low, &high)), order.dir())
 }
 
-/// Replaces each element of a segment by the sum of the segment's elements up to it.
+/// Sorts the keys of every segment in place, stably, and gives the values at the same places the same order.
+///
+/// ```
+/// # use hidp_std::{Context, prim::{segmented, Order}};
+/// # fn main() -> hidp_std::Result {
+/// # let cx = Context::new()?;
+/// let (mut keys, mut values) = ([2, 1, 9, 5, 7], ['a', 'b', 'c', 'd', 'e']);
+/// segmented::sort_by_key(&cx, &mut keys, &mut values, &[0, 3], &[2, 5], Order::Descending)?;
+/// assert_eq!((keys, values), ([2, 1, 9, 7, 5], ['a', 'b', 'c', 'e', 'd']));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// If there are not as many values as keys, or more than 2^32, because positions are 32-bit numbers: sort parts of such an array.
+/// See also the [module](self).
+pub fn sort_by_key<T: Element, V: Copy + Send + Sync>(
+    cx: &Context,
+    keys: &mut (impl ViewMut<T, 1> + ?Sized),
+    values: &mut (impl ViewMut<V, 1> + ?Sized),
+    low: &(impl View<i64, 1> + ?Sized),
+    high: &(impl View<i64, 1> + ?Sized),
+    order: Order,
+) -> Result {
+    by_key::by_positions(cx, &mut { keys }, &mut { values }, Some(Segments::Between(&low, &high)), order)
+}
+
+/// Replaces each element of a segment by the fold of the segment's elements up to it.
+///
+/// ```
+/// # use hidp_std::{Context, prim::{segmented, Op}};
+/// # fn main() -> hidp_std::Result {
+/// # let cx = Context::new()?;
+/// let mut data = [3, 1, 2, 5, 4, 6];
+/// segmented::scan(&cx, &mut data, &[3, 0], &[6, 3], Op::Max)?;
+/// assert_eq!(data, [3, 3, 3, 5, 5, 6]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// See the [module](self).
@@ -43,11 +83,12 @@ pub fn scan<T: Element>(
     data: &mut (impl ViewMut<T, 1> + ?Sized),
     low: &(impl View<i64, 1> + ?Sized),
     high: &(impl View<i64, 1> + ?Sized),
+    op: impl Operator<T>,
 ) -> Result {
-    T::segmented_scan(cx, data, low, high)
+    op.scan(cx, &mut { data }, Some(Segments::Between(&low, &high)), false)
 }
 
-/// Replaces each element of a segment by the sum of the segment's elements before it.
+/// Replaces each element of a segment by the fold of the segment's elements before it; the first by the fold of nothing.
 ///
 /// # Errors
 /// See the [module](self).
@@ -56,11 +97,23 @@ pub fn exscan<T: Element>(
     data: &mut (impl ViewMut<T, 1> + ?Sized),
     low: &(impl View<i64, 1> + ?Sized),
     high: &(impl View<i64, 1> + ?Sized),
+    op: impl Operator<T>,
 ) -> Result {
-    T::segmented_exscan(cx, data, low, high)
+    op.scan(cx, &mut { data }, Some(Segments::Between(&low, &high)), true)
 }
 
 /// `out[i]` becomes the fold of segment i. Segments may overlap.
+///
+/// ```
+/// # use hidp_std::{Context, prim::{segmented, BitOp}};
+/// # fn main() -> hidp_std::Result {
+/// # let cx = Context::new()?;
+/// let mut any = [0u8; 3];
+/// segmented::reduce(&cx, &[1, 2, 4, 8], &[0, 1, 3], &[4, 3, 3], BitOp::Or, &mut any)?;
+/// assert_eq!(any, [15, 6, 0]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// If `out` has another length than `low`; see also the [module](self).
@@ -69,10 +122,40 @@ pub fn reduce<T: Element>(
     data: &(impl View<T, 1> + ?Sized),
     low: &(impl View<i64, 1> + ?Sized),
     high: &(impl View<i64, 1> + ?Sized),
-    op: Op,
+    op: impl Operator<T>,
     out: &mut (impl ViewMut<T, 1> + ?Sized),
 ) -> Result {
-    T::segmented_reduce(cx, data, low, high, op, out)
+    op.reduce_parts(cx, &data, Segments::Between(&low, &high), &mut { out })
+}
+
+/// Copies to `output`, at the place of segment i, first its elements that compare with `pivots[i]` as asked, then its others, both in
+/// their old order. The others of segment i start at `middle[i]`.
+///
+/// ```
+/// # use hidp_std::{Context, prim::{segmented, Front}};
+/// # fn main() -> hidp_std::Result {
+/// # let cx = Context::new()?;
+/// let (mut output, mut middle) = ([0; 6], [0; 2]);
+/// segmented::partition(&cx, &[5, 1, 4, 8, 7, 9], &mut output, &[0, 3], &[3, 6], Front::Less, &[5, 9], &mut middle)?;
+/// assert_eq!((output, middle), ([1, 4, 5, 8, 7, 9], [2, 5]));
+/// # Ok(())
+/// # }
+/// ```
+///
+/// # Errors
+/// If `output` has another length than `input`, or `pivots` or `middle` than `low`; see also the [module](self).
+#[allow(clippy::too_many_arguments)] // Of an array, of segments, of a partition.
+pub fn partition<T: Element>(
+    cx: &Context,
+    input: &(impl View<T, 1> + ?Sized),
+    output: &mut (impl ViewMut<T, 1> + ?Sized),
+    low: &(impl View<i64, 1> + ?Sized),
+    high: &(impl View<i64, 1> + ?Sized),
+    front: Front,
+    pivots: &(impl View<T, 1> + ?Sized),
+    middle: &mut (impl ViewMut<i64, 1> + ?Sized),
+) -> Result {
+    T::partition_parts(cx, &input, &pivots, [&low, &high], front.bits(), &mut { output }, &mut { middle })
 }
 
 /// Turns the order of every segment round, in place.
@@ -85,5 +168,5 @@ pub fn reverse<T: Element>(
     low: &(impl View<i64, 1> + ?Sized),
     high: &(impl View<i64, 1> + ?Sized),
 ) -> Result {
-    T::segmented_reverse(cx, data, low, high)
+    T::Bits::reverse(cx, &mut cast_mut(&mut { data }), Some(Segments::Between(&low, &high)))
 }

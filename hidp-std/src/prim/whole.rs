@@ -1,6 +1,9 @@
 //! Primitives on a whole array.
 
-use super::{Element, Front, Op, Order};
+use super::element::sealed::{Bits, Sums};
+use super::element::{cast, cast_mut};
+use super::operator::sealed::Apply;
+use super::{Element, Front, Op, Operator, Order};
 use crate::{Context, Result, View, ViewMut};
 
 /// Sorts in place, stably.
@@ -8,59 +11,31 @@ use crate::{Context, Result, View, ViewMut};
 /// # Errors
 /// See the [module](super).
 pub fn sort<T: Element>(cx: &Context, keys: &mut (impl ViewMut<T, 1> + ?Sized), order: Order) -> Result {
-    T::sort(cx, keys, order.dir())
-}
-
-/// Sorts keys in place, stably, and gives values the same order.
-///
-/// ```
-/// # use hidp_std::{Context, prim::{self, Order}};
-/// # fn main() -> hidp_std::Result {
-/// # let cx = Context::new()?;
-/// let (mut keys, mut values) = (vec![2.5, -1.0, 2.5], ["b", "a", "c"]);
-/// prim::sort_by_key(&cx, &mut keys, &mut values, Order::Descending)?;
-/// assert_eq!((keys, values), (vec![2.5, 2.5, -1.0], ["b", "c", "a"]));
-/// # Ok(())
-/// # }
-/// ```
-///
-/// # Panics
-/// If there are not as many values as keys, or more than 2^32.
-///
-/// # Errors
-/// See the [module](super).
-pub fn sort_by_key<T: Element, V: Copy>(cx: &Context, keys: &mut [T], values: &mut [V], order: Order) -> Result {
-    assert_eq!(keys.len(), values.len(), "as many values as keys");
-    let count = u32::try_from(keys.len()).expect("at most 2^32 keys");
-    let mut positions: Vec<u32> = (0..count).collect();
-    T::sort_order(cx, keys, &mut positions, order.dir())?;
-    let old = values.to_vec();
-    values.iter_mut().zip(positions).for_each(|(value, position)| *value = old[position as usize]);
-    Ok(())
+    T::sort(cx, &mut { keys }, None, order.dir())
 }
 
 /// Replaces each element by the fold of all elements up to it.
 ///
 /// # Errors
 /// See the [module](super).
-pub fn scan<T: Element>(cx: &Context, data: &mut (impl ViewMut<T, 1> + ?Sized), op: Op) -> Result {
-    T::scan(cx, data, op)
+pub fn scan<T: Element>(cx: &Context, data: &mut (impl ViewMut<T, 1> + ?Sized), op: impl Operator<T>) -> Result {
+    op.scan(cx, &mut { data }, None, false)
 }
 
 /// Replaces each element by the fold of all elements before it; the first by the fold of nothing.
 ///
 /// # Errors
 /// See the [module](super).
-pub fn exscan<T: Element>(cx: &Context, data: &mut (impl ViewMut<T, 1> + ?Sized), op: Op) -> Result {
-    T::exscan(cx, data, op)
+pub fn exscan<T: Element>(cx: &Context, data: &mut (impl ViewMut<T, 1> + ?Sized), op: impl Operator<T>) -> Result {
+    op.scan(cx, &mut { data }, None, true)
 }
 
 /// The fold of all elements.
 ///
 /// # Errors
 /// See the [module](super).
-pub fn reduce<T: Element>(cx: &Context, data: &(impl View<T, 1> + ?Sized), op: Op) -> Result<T> {
-    T::reduce(cx, data, op)
+pub fn reduce<T: Element>(cx: &Context, data: &(impl View<T, 1> + ?Sized), op: impl Operator<T>) -> Result<T> {
+    op.reduce(cx, &data)
 }
 
 /// The smallest element; none of an empty array.
@@ -68,7 +43,7 @@ pub fn reduce<T: Element>(cx: &Context, data: &(impl View<T, 1> + ?Sized), op: O
 /// # Errors
 /// See the [module](super).
 pub fn min<T: Element>(cx: &Context, data: &(impl View<T, 1> + ?Sized)) -> Result<Option<T>> {
-    let least = T::reduce(cx, data, Op::Min)?;
+    let least = Op::Min.reduce(cx, &data)?;
     Ok(any(data).then_some(least))
 }
 
@@ -77,7 +52,7 @@ pub fn min<T: Element>(cx: &Context, data: &(impl View<T, 1> + ?Sized)) -> Resul
 /// # Errors
 /// See the [module](super).
 pub fn max<T: Element>(cx: &Context, data: &(impl View<T, 1> + ?Sized)) -> Result<Option<T>> {
-    let most = T::reduce(cx, data, Op::Max)?;
+    let most = Op::Max.reduce(cx, &data)?;
     Ok(any(data).then_some(most))
 }
 
@@ -90,7 +65,7 @@ fn any<T>(data: &(impl View<T, 1> + ?Sized)) -> bool {
 /// # Errors
 /// See the [module](super).
 pub fn reverse<T: Element>(cx: &Context, data: &mut (impl ViewMut<T, 1> + ?Sized)) -> Result {
-    T::reverse(cx, data)
+    T::Bits::reverse(cx, &mut cast_mut(&mut { data }), None)
 }
 
 /// Copies to `output` first the elements that compare with the pivot as asked, then the others, both in their old order. Gives
@@ -116,7 +91,7 @@ pub fn partition<T: Element>(
     front: Front,
     pivot: T,
 ) -> Result<usize> {
-    Ok(T::partition(cx, input, output, front, pivot)? as usize)
+    Ok(T::partition(cx, &input, pivot, front.bits(), &mut { output })? as usize)
 }
 
 /// `bins[keys[i]] += values[i]`, with the same bits on every run.
@@ -129,5 +104,5 @@ pub fn histogram<T: Element>(
     values: &(impl View<T, 1> + ?Sized),
     bins: &mut (impl ViewMut<T, 1> + ?Sized),
 ) -> Result {
-    T::histogram(cx, keys, values, bins)
+    T::Sums::histogram(cx, &keys, &cast(&values), &mut cast_mut(&mut { bins }))
 }

@@ -44,7 +44,7 @@ namespace entry_k_7atomics_atomics {
           last_4[i0_8] = local_9[i0_8];
         }
         for (int64_t line_10 = start_6; line_10 < stop_7; line_10 += 16L) {
-          alignas(64) int32_t line_11[16];
+          [[maybe_unused]] alignas(64) int32_t line_11[16];
 #pragma omp simd
           for (int64_t lane_12 = 0L; lane_12 < 16L; ++lane_12) {
             const int64_t at_13 = line_10 + lane_12;
@@ -103,7 +103,7 @@ namespace entry_k_7atomics_atomics {
           last_4[i0_8] = local_9[i0_8];
         }
         for (int64_t line_10 = start_6; line_10 < stop_7; line_10 += 16L) {
-          alignas(64) int32_t line_11[16];
+          [[maybe_unused]] alignas(64) int32_t line_11[16];
 #pragma omp simd
           for (int64_t lane_12 = 0L; lane_12 < 16L; ++lane_12) {
             const int64_t at_13 = line_10 + lane_12;

@@ -20,11 +20,11 @@ namespace entry_k_6narrow_narrow {
           odd_16[i_8] = uint8_t(b_10[i_8] & uint8_t(1)) == uint8_t(1);
         }
         for (int64_t line_17 = start_6; line_17 < stop_7; line_17 += 64L) {
-          alignas(64) int8_t line_18[64];
-          alignas(64) int16_t line_19[64];
-          alignas(64) int32_t line_20[64];
-          alignas(64) int64_t line_21[64];
-          alignas(64) bool line_22[64];
+          [[maybe_unused]] alignas(64) int8_t line_18[64];
+          [[maybe_unused]] alignas(64) int16_t line_19[64];
+          [[maybe_unused]] alignas(64) int32_t line_20[64];
+          [[maybe_unused]] alignas(64) int64_t line_21[64];
+          [[maybe_unused]] alignas(64) bool line_22[64];
 #pragma omp simd
           for (int64_t lane_23 = 0L; lane_23 < 64L; ++lane_23) {
             const int64_t at_24 = line_17 + lane_23;
@@ -75,11 +75,11 @@ namespace entry_k_6narrow_narrow {
           odd_16[i_8] = uint8_t(b_10[i_8] & uint8_t(1)) == uint8_t(1);
         }
         for (int64_t line_17 = start_6; line_17 < stop_7; line_17 += 64L) {
-          alignas(64) int8_t line_18[64];
-          alignas(64) int16_t line_19[64];
-          alignas(64) int32_t line_20[64];
-          alignas(64) int64_t line_21[64];
-          alignas(64) bool line_22[64];
+          [[maybe_unused]] alignas(64) int8_t line_18[64];
+          [[maybe_unused]] alignas(64) int16_t line_19[64];
+          [[maybe_unused]] alignas(64) int32_t line_20[64];
+          [[maybe_unused]] alignas(64) int64_t line_21[64];
+          [[maybe_unused]] alignas(64) bool line_22[64];
 #pragma omp simd
           for (int64_t lane_23 = 0L; lane_23 < 64L; ++lane_23) {
             const int64_t at_24 = line_17 + lane_23;

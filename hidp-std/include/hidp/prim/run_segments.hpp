@@ -17,20 +17,20 @@ template <class T, class Op, class In>
 inline bool run_regular_reduce(Host &host, uint32_t range, uint32_t memory, uint32_t empty, const In *in, int64_t extent, T *out,
                                int64_t size, int64_t count, T neutral, bool has_neutral) {
   return team_segmented_reduce<T, Op>(host, SegmentSites{range, range, memory}, empty, in, extent, out,
-                                      RegularSegments{size, count}, neutral, has_neutral);
+                                      regular_segments(size, count), neutral, has_neutral);
 }
 
 template <class T, class Op, class In, class L, class H>
 inline bool run_segmented_reduce(Host &host, uint32_t range, uint32_t memory, uint32_t empty, const In *in, int64_t extent, T *out,
                                  const L *lows, const H *highs, int64_t count, T neutral, bool has_neutral) {
   return team_segmented_reduce<T, Op>(host, SegmentSites{range, range, memory}, empty, in, extent, out,
-                                      VectorSegments<L, H>{lows, highs, count}, neutral, has_neutral);
+                                      vector_segments(lows, highs, count), neutral, has_neutral);
 }
 
 template <class T, class Op, class In>
 inline bool run_regular_scan(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, uint32_t empty, const In *in, T *out, int64_t extent,
                              int64_t size, int64_t count, T neutral, bool has_neutral, bool exclusive) {
-  return team_segmented_scan<T, Op>(host, SegmentSites{range, overlap, memory}, empty, in, out, extent, RegularSegments{size, count},
+  return team_segmented_scan<T, Op>(host, SegmentSites{range, overlap, memory}, empty, in, out, extent, regular_segments(size, count),
                                     neutral, has_neutral, exclusive);
 }
 
@@ -38,19 +38,19 @@ template <class T, class Op, class In, class L, class H>
 inline bool run_segmented_scan(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, uint32_t empty, const In *in, T *out, int64_t extent,
                                const L *lows, const H *highs, int64_t count, T neutral, bool has_neutral, bool exclusive) {
   return team_segmented_scan<T, Op>(host, SegmentSites{range, overlap, memory}, empty, in, out, extent,
-                                    VectorSegments<L, H>{lows, highs, count}, neutral, has_neutral, exclusive);
+                                    vector_segments(lows, highs, count), neutral, has_neutral, exclusive);
 }
 
 template <class K>
 inline bool run_regular_sort(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const K *in, K *out, int64_t extent,
                              int64_t size, int64_t count, bool descending) {
-  return team_segmented_sort(host, SegmentSites{range, overlap, memory}, in, out, extent, RegularSegments{size, count}, descending);
+  return team_segmented_sort(host, SegmentSites{range, overlap, memory}, in, out, extent, regular_segments(size, count), descending);
 }
 
 template <class K, class L, class H>
 inline bool run_segmented_sort(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const K *in, K *out, int64_t extent,
                                const L *lows, const H *highs, int64_t count, bool descending) {
-  return team_segmented_sort(host, SegmentSites{range, overlap, memory}, in, out, extent, VectorSegments<L, H>{lows, highs, count},
+  return team_segmented_sort(host, SegmentSites{range, overlap, memory}, in, out, extent, vector_segments(lows, highs, count),
                              descending);
 }
 
@@ -58,40 +58,40 @@ template <class K, class V>
 inline bool run_regular_sort(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const K *in, K *out, const V *in_val,
                              V *out_val, int64_t extent, int64_t size, int64_t count, bool descending) {
   return team_segmented_sort(host, SegmentSites{range, overlap, memory}, in, out, in_val, out_val, extent,
-                             RegularSegments{size, count}, descending);
+                             regular_segments(size, count), descending);
 }
 
 template <class K, class V, class L, class H>
 inline bool run_segmented_sort(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const K *in, K *out, const V *in_val,
                                V *out_val, int64_t extent, const L *lows, const H *highs, int64_t count, bool descending) {
   return team_segmented_sort(host, SegmentSites{range, overlap, memory}, in, out, in_val, out_val, extent,
-                             VectorSegments<L, H>{lows, highs, count}, descending);
+                             vector_segments(lows, highs, count), descending);
 }
 
 template <class T>
 inline bool run_regular_reverse(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const T *in, T *out, int64_t extent,
                                 int64_t size, int64_t count) {
-  return team_segmented_reverse(host, SegmentSites{range, overlap, memory}, in, out, extent, RegularSegments{size, count});
+  return team_segmented_reverse(host, SegmentSites{range, overlap, memory}, in, out, extent, regular_segments(size, count));
 }
 
 template <class T, class L, class H>
 inline bool run_segmented_reverse(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, const T *in, T *out,
                                   int64_t extent, const L *lows, const H *highs, int64_t count) {
   return team_segmented_reverse(host, SegmentSites{range, overlap, memory}, in, out, extent,
-                                VectorSegments<L, H>{lows, highs, count});
+                                vector_segments(lows, highs, count));
 }
 
 template <class T>
 inline bool run_regular_reverse_inplace(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, T *data, int64_t extent,
                                         int64_t size, int64_t count) {
-  return team_segmented_reverse_inplace(host, SegmentSites{range, overlap, memory}, data, extent, RegularSegments{size, count});
+  return team_segmented_reverse_inplace(host, SegmentSites{range, overlap, memory}, data, extent, regular_segments(size, count));
 }
 
 template <class T, class L, class H>
 inline bool run_segmented_reverse_inplace(Host &host, uint32_t range, uint32_t overlap, uint32_t memory, T *data, int64_t extent,
                                           const L *lows, const H *highs, int64_t count) {
   return team_segmented_reverse_inplace(host, SegmentSites{range, overlap, memory}, data, extent,
-                                        VectorSegments<L, H>{lows, highs, count});
+                                        vector_segments(lows, highs, count));
 }
 
 template <class F, class T, class P, class B, class L, class H>
@@ -99,7 +99,7 @@ inline bool run_segmented_partition(Host &host, uint32_t range, uint32_t overlap
                                     const P *pivots, int64_t extent, const L *lows, const H *highs, int64_t count, B *new_low,
                                     B *new_high) {
   return team_segmented_partition<F>(host, SegmentSites{range, overlap, memory}, narrow, in, out, pivots, extent,
-                                     VectorSegments<L, H>{lows, highs, count}, new_low, new_high);
+                                     vector_segments(lows, highs, count), new_low, new_high);
 }
 
 template <class F, class T, class V, class P, class B, class L, class H>
@@ -107,7 +107,7 @@ inline bool run_segmented_partition(Host &host, uint32_t range, uint32_t overlap
                                     const V *in_val, V *out_val, const P *pivots, int64_t extent, const L *lows, const H *highs,
                                     int64_t count, B *new_low, B *new_high) {
   return team_segmented_partition<F>(host, SegmentSites{range, overlap, memory}, narrow, in, out, in_val, out_val, pivots, extent,
-                                     VectorSegments<L, H>{lows, highs, count}, new_low, new_high);
+                                     vector_segments(lows, highs, count), new_low, new_high);
 }
 
 HIDP_NAMESPACE_END

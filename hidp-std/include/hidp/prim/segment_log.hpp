@@ -13,7 +13,7 @@
 #include <hidp/abi.hpp>
 #include <hidp/host.hpp>
 #include <hidp/launch.hpp>
-#include <hidp/prim/team_sort.hpp>
+#include <hidp/prim/segments.hpp>
 #include <hidp/worker.hpp>
 
 HIDP_NAMESPACE_BEGIN
@@ -266,28 +266,26 @@ class SegmentNotes {
 // Compares segments that do not come in order.
 inline bool compare_segments(Host &host, uint32_t memory, int64_t *words, int64_t *next, int64_t keys, int64_t total) {
   SegmentNote *notes = host.alloc<SegmentNote>(total, false, memory);
-  int64_t *lows = host.alloc<int64_t>(total, false, memory);
-  int64_t *order = host.alloc<int64_t>(total, false, memory);
+  SegmentStart *starts = host.alloc<SegmentStart>(total, false, memory);
+  SegmentStart *other = host.alloc<SegmentStart>(total, false, memory);
   SegmentSweep *sweeps = host.alloc<SegmentSweep>(keys, false, memory);
-  if (notes == nullptr || lows == nullptr || order == nullptr || sweeps == nullptr) return false;
+  if (notes == nullptr || starts == nullptr || other == nullptr || sweeps == nullptr) return false;
   SegmentNotes all(words, host.workers(), next);
   for (int64_t i = 0; i < total; ++i) {
     notes[i] = *all.take();
-    lows[i] = notes[i].low;
-    order[i] = i;
+    starts[i] = SegmentStart{notes[i].low, i};
   }
-  if (!team_sort(host, memory, static_cast<const int64_t *>(lows), lows, static_cast<const int64_t *>(order), order, total, false))
-    return false;
+  const SegmentStart *sorted = sort_starts(starts, other, total);
   for (int64_t key = 0; key < keys; ++key) sweeps[key] = SegmentSweep();
-  for (int64_t i = 0; i < total; ++i) sweeps[notes[order[i]].key].look(notes[order[i]]);
+  for (int64_t i = 0; i < total; ++i) sweeps[notes[sorted[i].number].key].look(notes[sorted[i].number]);
   const SegmentSweep *worst = nullptr;
   for (int64_t key = 0; key < keys; ++key) {
     if (sweeps[key].is_before(worst)) worst = &sweeps[key];
   }
   if (worst != nullptr) worst->raise(host.trap);
   host.free(sweeps);
-  host.free(order);
-  host.free(lows);
+  host.free(other);
+  host.free(starts);
   host.free(notes);
   return worst == nullptr;
 }

@@ -10,27 +10,31 @@
 
 HIDP_NAMESPACE_BEGIN
 
-// `count` segments of `size` elements, one after the other.
-struct RegularSegments {
-  int64_t size, count;
-  int64_t low(int64_t i) const { return i * size; }
-  int64_t length(int64_t) const { return size; }
-  int64_t past(int64_t i) const { return (i + 1) * size; }
-};
-
-// Segment i is [lows[i], highs[i]); empty if that ends before it starts.
+// Segment i is [lows[i], highs[i]), empty if that ends before it starts; or, without vectors, [i * size, (i + 1) * size).
 template <class L, class H>
-struct VectorSegments {
+struct Segments {
   const L *lows;
   const H *highs;
-  int64_t count;
-  int64_t low(int64_t i) const { return static_cast<int64_t>(lows[i]); }
-  int64_t past(int64_t i) const { return static_cast<int64_t>(highs[i]); }
+  int64_t size, count;
+
+  bool regular() const { return lows == nullptr; }
+  int64_t low(int64_t i) const { return regular() ? i * size : static_cast<int64_t>(lows[i]); }
+  int64_t past(int64_t i) const { return regular() ? (i + 1) * size : static_cast<int64_t>(highs[i]); }
   int64_t length(int64_t i) const {
+    if (regular()) return size;
     const int64_t first = static_cast<int64_t>(lows[i]), past = static_cast<int64_t>(highs[i]);
     return past > first ? past - first : 0;
   }
 };
+
+// One instantiation serves both forms where the vectors hold `long`.
+inline Segments<int64_t, int64_t> regular_segments(int64_t size, int64_t count) {
+  return Segments<int64_t, int64_t>{nullptr, nullptr, size, count};
+}
+template <class L, class H>
+inline Segments<L, H> vector_segments(const L *lows, const H *highs, int64_t count) {
+  return Segments<L, H>{lows, highs, 0, count};
+}
 
 // Work of one take from the queue, in elements.
 constexpr int64_t kSegmentWork = 16384;
@@ -44,8 +48,8 @@ struct SegmentFacts {
   bool ascending = true;  // whether those that are not empty follow one another without overlap
 };
 
-template <class Segments>
-inline SegmentFacts segment_facts(const Segments &segments, Trap &trap, uint32_t site, int64_t extent, int64_t begin, int64_t end) {
+template <class L, class H>
+inline SegmentFacts segment_facts(const Segments<L, H> &segments, Trap &trap, uint32_t site, int64_t extent, int64_t begin, int64_t end) {
   SegmentFacts facts;
   for (int64_t i = begin; i < end; ++i) {
     const int64_t length = segments.length(i);
@@ -75,8 +79,8 @@ inline SegmentFacts joined(const SegmentFacts &a, const SegmentFacts &b) {
 }
 
 // Checks that every segment lies in [0, extent): the first that does not is a fault at `site` with low, high and extent.
-template <class Segments>
-inline bool check_segments(Host &host, uint32_t site, uint32_t memory_site, const Segments &segments, int64_t extent,
+template <class L, class H>
+inline bool check_segments(Host &host, uint32_t site, uint32_t memory_site, const Segments<L, H> &segments, int64_t extent,
                            SegmentFacts *result) {
   const int64_t parts = host.workers();
   SegmentFacts *facts = host.alloc<SegmentFacts>(parts, false, memory_site);
@@ -95,45 +99,72 @@ inline bool check_segments(Host &host, uint32_t site, uint32_t memory_site, cons
   return done;
 }
 
+// Where a segment starts, and its number.
+struct SegmentStart {
+  int64_t low, number;
+};
+
+// Sorts by the starts, none of which is negative, stably: least significant digit first, over the bits that are used. Gives
+// where the result is: in `starts` or in `other`.
+HIDP_KERNEL SegmentStart *sort_starts(SegmentStart *starts, SegmentStart *other, int64_t n) {
+  constexpr int kBits = 11;
+  constexpr int64_t kMask = (int64_t{1} << kBits) - 1;
+  int64_t used = 0;
+  for (int64_t i = 0; i < n; ++i) used |= starts[i].low;
+  for (int shift = 0; shift < 64 && used >> shift != 0; shift += kBits) {
+    int64_t next[kMask + 1] = {};
+    for (int64_t i = 0; i < n; ++i) ++next[starts[i].low >> shift & kMask];
+    int64_t sum = 0;
+    for (int64_t &slot : next) {
+      const int64_t count = slot;
+      slot = sum;
+      sum += count;
+    }
+    for (int64_t i = 0; i < n; ++i) other[next[starts[i].low >> shift & kMask]++] = starts[i];
+    SegmentStart *const done = other;
+    other = starts;
+    starts = done;
+  }
+  return starts;
+}
+
 // Checks that no two of the segments, which need not be in order, share an element: a fault at `site` with their numbers.
-template <class Segments>
-inline bool check_disjoint(Host &host, uint32_t site, uint32_t memory_site, const Segments &segments) {
-  int64_t *lows = host.alloc<int64_t>(segments.count, false, memory_site);
-  int64_t *order = host.alloc<int64_t>(segments.count, false, memory_site);
-  if (lows == nullptr || order == nullptr) return false;
+template <class L, class H>
+HIDP_KERNEL bool check_disjoint(Host &host, uint32_t site, uint32_t memory_site, const Segments<L, H> &segments) {
+  SegmentStart *starts = host.alloc<SegmentStart>(segments.count, false, memory_site);
+  SegmentStart *other = host.alloc<SegmentStart>(segments.count, false, memory_site);
+  if (starts == nullptr || other == nullptr) return false;
   int64_t used = 0;
   for (int64_t i = 0; i < segments.count; ++i) {
-    lows[used] = segments.low(i);
-    order[used] = i;
+    starts[used] = SegmentStart{segments.low(i), i};
     used += segments.length(i) > 0;
   }
-  bool done = team_sort(host, memory_site, static_cast<const int64_t *>(lows), lows, static_cast<const int64_t *>(order), order,
-                        used, false);
-  for (int64_t at = 1; done && at < used; ++at) {
-    const int64_t a = order[at - 1], b = order[at];
-    if (lows[at - 1] + segments.length(a) <= lows[at]) continue;
-    host.trap.raise(site, 2, smaller(a, b), a < b ? b : a);
-    done = false;
+  const SegmentStart *sorted = sort_starts(starts, other, used);
+  bool good = true;
+  for (int64_t at = 1; good && at < used; ++at) {
+    const SegmentStart a = sorted[at - 1], b = sorted[at];
+    good = a.low + segments.length(a.number) <= b.low;
+    if (!good) host.trap.raise(site, 2, smaller(a.number, b.number), a.number < b.number ? b.number : a.number);
   }
-  host.free(order);
-  host.free(lows);
-  return done;
+  host.free(other);
+  host.free(starts);
+  return good;
 }
 
 // Both checks, the second only where it is needed. Regular segments pass `extent` >= size * count and are disjoint.
 struct SegmentSites {
   uint32_t range, overlap, memory;
 };
-template <class Segments>
-inline bool check_outputs(Host &host, const SegmentSites &sites, const Segments &segments, int64_t extent, SegmentFacts *facts) {
+template <class L, class H>
+inline bool check_outputs(Host &host, const SegmentSites &sites, const Segments<L, H> &segments, int64_t extent, SegmentFacts *facts) {
   return check_segments(host, sites.range, sites.memory, segments, extent, facts) &&
          (facts->ascending || check_disjoint(host, sites.overlap, sites.memory, segments));
 }
 
 // Runs small(worker, i, low, length) for every segment that a single worker should take, many at once, then
 // large(i, low, length), which uses all threads, for each of the few others. Empty ones go to small.
-template <class Segments, class Small, class Large>
-inline bool for_segments(Host &host, const Segments &segments, const SegmentFacts &facts, Small small, Large large) {
+template <class L, class H, class Small, class Large>
+inline bool for_segments(Host &host, const Segments<L, H> &segments, const SegmentFacts &facts, Small small, Large large) {
   if (segments.count == 0) return true;
   const int64_t fair = facts.elements / (4 * host.workers());
   const int64_t usual = fair > kTeamSortLeast ? fair : kTeamSortLeast;

@@ -113,14 +113,18 @@ inline T fold_block(const Op &op, const In *in, int64_t n) {
   }
 }
 
-// Folds in[0, n) in type T; n > 0.
 template <class T, class In, class Op>
-inline T simd_reduce(const Op &op, const In *in, int64_t n) {
-  if (n <= kFoldBlock) return fold_block<T>(op, in, n);
+HIDP_KERNEL T fold_blocks(const Op &op, const In *in, int64_t n) {
   PairwiseFold<T> blocks;
   for (int64_t at = 0; at < n; at += kFoldBlock)
     blocks.push(op, fold_block<T>(op, in + at, n - at < kFoldBlock ? n - at : kFoldBlock));
   return blocks.finish(op);
+}
+
+// Folds in[0, n) in type T; n > 0.
+template <class T, class In, class Op>
+inline T simd_reduce(const Op &op, const In *in, int64_t n) {
+  return n <= kFoldBlock ? fold_block<T>(op, in, n) : fold_blocks<T>(op, in, n);
 }
 
 HIDP_NAMESPACE_END

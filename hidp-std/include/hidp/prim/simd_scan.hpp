@@ -61,7 +61,7 @@ HIDP_INLINE Vector<T> broadcast_last(Vector<T> vector, std::index_sequence<Lane.
 
 // Inclusive, from whole vectors; gives the new carry.
 template <class T, class Op>
-inline T scan_vectors(const T *in, T *out, int64_t n, T carry, bool exclusive) {
+HIDP_KERNEL T scan_vectors(const T *in, T *out, int64_t n, T carry, bool exclusive) {
   constexpr int lanes = kLanes<T>;
   Vector<T> before = broadcast(carry);
   for (int64_t i = 0; i < n; i += lanes) {
@@ -75,7 +75,7 @@ inline T scan_vectors(const T *in, T *out, int64_t n, T carry, bool exclusive) {
 
 // out[i] = carry op in[0] op … op in[i], or without in[i] if exclusive.
 template <class T, class Op, class In>
-inline T scan_in_order(const Op &op, const In *in, T *out, int64_t n, T carry, bool exclusive) {
+HIDP_KERNEL T scan_in_order(const Op &op, const In *in, T *out, int64_t n, T carry, bool exclusive) {
   for (int64_t i = 0; i < n; ++i) {
     const T sum = op(carry, cast<T>(in[i]));
     out[i] = exclusive ? carry : sum;

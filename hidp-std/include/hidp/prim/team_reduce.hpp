@@ -20,7 +20,7 @@ template <class T, class Op, class In>
 inline bool team_reduce(Host &host, uint32_t site, const In *in, int64_t n, T *result) {
   const int64_t blocks = n / kTeamFoldBlock + (n % kTeamFoldBlock != 0);
   if (blocks == 1) {
-    *result = simd_reduce<T>(Op(host.trap), in, n);
+    *result = fold_blocks<T>(Op(host.trap), in, n);
     return !host.trap.raised;
   }
   T *sums = host.alloc<T>(blocks, false, site);
@@ -29,7 +29,7 @@ inline bool team_reduce(Host &host, uint32_t site, const In *in, int64_t n, T *r
     const Op op(worker.trap);
     for (int64_t block = begin; block < end && !worker.trap.raised; ++block) {
       const int64_t low = block * kTeamFoldBlock;
-      sums[block] = simd_reduce<T>(op, in + low, smaller(n - low, kTeamFoldBlock));
+      sums[block] = fold_blocks<T>(op, in + low, smaller(n - low, kTeamFoldBlock));
     }
   });
   if (done) {

@@ -71,7 +71,7 @@ class TeamScan {
   void one_block(Worker &worker, int64_t block) {
     const Op op(worker.trap);
     const int64_t low = block * kBlock, length = smaller(n_ - low, kBlock);
-    const T sum = simd_reduce<T>(op, in_ + low, length);
+    const T sum = fold_blocks<T>(op, in_ + low, length);
     T before = init_;
     bool has_before = has_init_;
     if (block > 0) {
@@ -85,7 +85,7 @@ class TeamScan {
     scan_block(worker, low, length, before, has_before);
   }
 
-  void scan_block(Worker &worker, int64_t low, int64_t n, T carry, bool has_carry) {
+  __attribute__((noinline)) void scan_block(Worker &worker, int64_t low, int64_t n, T carry, bool has_carry) {
     const Op op(worker.trap);
     const In *in = in_ + low;
     T *out = out_ + low;

@@ -26,28 +26,37 @@
 
 HIDP_NAMESPACE_BEGIN
 
+// Least and greatest pass over NaN: of NaN alone they are the neutral element.
+template <class Op, class T>
+HIDP_INLINE T past_nan(T neutral, T fold) {
+  constexpr bool passes = std::is_floating_point_v<T> && (std::is_same_v<Op, Min<T>> || std::is_same_v<Op, Max<T>>);
+  return passes && fold != fold ? neutral : fold;
+}
+
 // out[i] is the fold of segment i. Without a neutral element an empty segment is a fault at `empty_site`.
-template <class T, class Op, class In, class Segments>
+template <class T, class Op, class In, class L, class H>
 inline bool team_segmented_reduce(Host &host, const SegmentSites &sites, uint32_t empty_site, const In *in, int64_t extent, T *out,
-                                  const Segments &segments, T neutral, bool has_neutral) {
+                                  const Segments<L, H> &segments, T neutral, bool has_neutral) {
   SegmentFacts facts;
   if (!check_segments(host, sites.range, sites.memory, segments, extent, &facts)) return false;
   return for_segments(
       host, segments, facts,
       [=](Worker &worker, int64_t i, int64_t low, int64_t length) {
-        if (length > 0) out[i] = simd_reduce<T>(Op(worker.trap), in + low, length);
+        if (length > 0) out[i] = past_nan<Op>(neutral, simd_reduce<T>(Op(worker.trap), in + low, length));
         else if (has_neutral) out[i] = neutral;
         else worker.trap.raise(empty_site);
       },
       [=, &host](int64_t i, int64_t low, int64_t length) {
-        return team_reduce<T, Op>(host, sites.memory, in + low, length, &out[i]);
+        const bool done = team_reduce<T, Op>(host, sites.memory, in + low, length, &out[i]);
+        if (done) out[i] = past_nan<Op>(neutral, out[i]);
+        return done;
       });
 }
 
 // Prefixes of each segment, at its place in out. Exclusive without a neutral element, a segment that is not empty is a fault at
 // `empty_site`.
-template <class T, class Op, class In, class Segments>
-inline bool team_segmented_scan(Host &host, const SegmentSites &sites, uint32_t empty_site, const In *in, T *out, int64_t extent, const Segments &segments,
+template <class T, class Op, class In, class L, class H>
+inline bool team_segmented_scan(Host &host, const SegmentSites &sites, uint32_t empty_site, const In *in, T *out, int64_t extent, const Segments<L, H> &segments,
                                 T neutral, bool has_neutral, bool exclusive) {
   SegmentFacts facts;
   if (!check_outputs(host, sites, segments, extent, &facts)) return false;
@@ -67,9 +76,9 @@ inline bool team_segmented_scan(Host &host, const SegmentSites &sites, uint32_t 
 }
 
 // Each segment sorted, at its place in out.
-template <class K, class Segments>
+template <class K, class L, class H>
 inline bool team_segmented_sort(Host &host, const SegmentSites &sites, const K *in_key, K *out_key, int64_t extent,
-                                const Segments &segments, bool descending) {
+                                const Segments<L, H> &segments, bool descending) {
   SegmentFacts facts;
   if (!check_outputs(host, sites, segments, extent, &facts)) return false;
   return for_segments(
@@ -85,9 +94,9 @@ inline bool team_segmented_sort(Host &host, const SegmentSites &sites, const K *
       });
 }
 
-template <class K, class V, class Segments>
+template <class K, class V, class L, class H>
 inline bool team_segmented_sort(Host &host, const SegmentSites &sites, const K *in_key, K *out_key, const V *in_val, V *out_val,
-                                int64_t extent, const Segments &segments, bool descending) {
+                                int64_t extent, const Segments<L, H> &segments, bool descending) {
   SegmentFacts facts;
   if (!check_outputs(host, sites, segments, extent, &facts)) return false;
   return for_segments(
@@ -107,9 +116,9 @@ inline bool team_segmented_sort(Host &host, const SegmentSites &sites, const K *
 }
 
 // Each segment reversed, at its place in out.
-template <class T, class Segments>
+template <class T, class L, class H>
 inline bool team_segmented_reverse(Host &host, const SegmentSites &sites, const T *in, T *out, int64_t extent,
-                                   const Segments &segments) {
+                                   const Segments<L, H> &segments) {
   SegmentFacts facts;
   if (!check_outputs(host, sites, segments, extent, &facts)) return false;
   return for_segments(
@@ -118,8 +127,8 @@ inline bool team_segmented_reverse(Host &host, const SegmentSites &sites, const 
       [=, &host](int64_t, int64_t low, int64_t length) { return team_reverse(host, in + low, out + low, length); });
 }
 
-template <class T, class Segments>
-inline bool team_segmented_reverse_inplace(Host &host, const SegmentSites &sites, T *data, int64_t extent, const Segments &segments) {
+template <class T, class L, class H>
+inline bool team_segmented_reverse_inplace(Host &host, const SegmentSites &sites, T *data, int64_t extent, const Segments<L, H> &segments) {
   SegmentFacts facts;
   if (!check_outputs(host, sites, segments, extent, &facts)) return false;
   return for_segments(
@@ -157,9 +166,9 @@ struct PartBounds {
 
 // Each segment partitioned by its own pivot, at its place in out; the bounds of the two parts of segment i in
 // new_low/new_high[2i] and [2i + 1].
-template <class F, class T, class P, class B, class Segments>
+template <class F, class T, class P, class B, class L, class H>
 inline bool team_segmented_partition(Host &host, const SegmentSites &sites, uint32_t narrow_site, const T *in, T *out, const P *pivots, int64_t extent,
-                                     const Segments &segments, B *new_low, B *new_high) {
+                                     const Segments<L, H> &segments, B *new_low, B *new_high) {
   SegmentFacts facts;
   if (!check_outputs(host, sites, segments, extent, &facts)) return false;
   const PartBounds<B> bounds{new_low, new_high, narrow_site};
@@ -177,9 +186,9 @@ inline bool team_segmented_partition(Host &host, const SegmentSites &sites, uint
       });
 }
 
-template <class F, class T, class V, class P, class B, class Segments>
+template <class F, class T, class V, class P, class B, class L, class H>
 inline bool team_segmented_partition(Host &host, const SegmentSites &sites, uint32_t narrow_site, const T *in, T *out, const V *in_val, V *out_val,
-                                     const P *pivots, int64_t extent, const Segments &segments, B *new_low, B *new_high) {
+                                     const P *pivots, int64_t extent, const Segments<L, H> &segments, B *new_low, B *new_high) {
   SegmentFacts facts;
   if (!check_outputs(host, sites, segments, extent, &facts)) return false;
   const PartBounds<B> bounds{new_low, new_high, narrow_site};

@@ -137,7 +137,7 @@ impl<'a> Printer<'a> {
                 format!("{constant}{ty} {name}{init};")
             }
             VarKind::Tile { elem, len } => {
-                format!("alignas(64) {} {name}[{}];", name::ty(self.scope.program, elem), len.max(1))
+                format!("[[maybe_unused]] alignas(64) {} {name}[{}];", name::ty(self.scope.program, elem), len.max(1))
             }
             VarKind::Buffer { elem, writable } | VarKind::HostCell { elem, writable } => {
                 let init = init.map_or("{}".to_owned(), |init| format!(" = {}", self.expr(init)));

@@ -19,6 +19,20 @@ fn pairwise(op: &FoldOp) -> bool {
     float && !op.ordered && matches!(op.func, FoldFn::Add | FoldFn::Mul)
 }
 
+/// What a value counts as: the least and the greatest pass over NaN, so that of NaN alone they are what they are of nothing.
+fn counted(op: &FoldOp, value: Value) -> Value {
+    let nothing = match op.func {
+        FoldFn::Min => f64::INFINITY,
+        FoldFn::Max => f64::NEG_INFINITY,
+        FoldFn::Add | FoldFn::Mul | FoldFn::And | FoldFn::Or | FoldFn::Xor | FoldFn::Fn(_) => return value,
+    };
+    match value {
+        Value::F32(number) if number.is_nan() => Value::F32(nothing as f32),
+        Value::F64(number) if number.is_nan() => Value::F64(nothing),
+        other => other,
+    }
+}
+
 impl<'p> Machine<'p> {
     /// `left op right`
     pub(super) fn fold_step(&mut self, op: &FoldOp, left: Value, right: Value) -> Run<Value> {
@@ -32,7 +46,7 @@ impl<'p> Machine<'p> {
 
     /// Adds a value to a reduction.
     pub(super) fn accumulate(&mut self, op: &FoldOp, into: &mut Accumulator, value: Value) -> Run<()> {
-        let mut part = (0, value);
+        let mut part = (0, counted(op, value));
         let pairwise = pairwise(op);
         while let Some((level, _)) = into.parts.last()
             && (!pairwise || *level == part.0)
@@ -74,6 +88,7 @@ impl<'p> Machine<'p> {
         let mut results = Vec::with_capacity(values.len());
         let mut so_far: Option<Value> = None;
         for value in values {
+            let value = counted(op, value);
             if !inclusive {
                 results.push(match &so_far {
                     Some(value) => value.clone(),
