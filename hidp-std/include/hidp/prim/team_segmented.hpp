@@ -30,7 +30,8 @@ HIDP_NAMESPACE_BEGIN
 template <class Op, class T>
 HIDP_INLINE T past_nan(T neutral, T fold) {
   constexpr bool passes = std::is_floating_point_v<T> && (std::is_same_v<Op, Min<T>> || std::is_same_v<Op, Max<T>>);
-  return passes && fold != fold ? neutral : fold;
+  if constexpr (passes) return fold != fold ? neutral : fold;
+  else return fold;
 }
 
 // out[i] is the fold of segment i. Without a neutral element an empty segment is a fault at `empty_site`.
