@@ -3,6 +3,7 @@
 use std::marker::PhantomData;
 
 use super::kernels;
+use crate::view::{OnDevice, OnDeviceMut};
 use crate::{Context, Result, View, ViewError, ViewMut};
 
 /// A type of elements that the primitives are compiled for: `i8` to `i64`, `u8` to `u64`, `f32`, `f64`.
@@ -149,9 +150,11 @@ impl<T: sealed::Kernels, U: sealed::Kernels> View<U, 1> for As<In<'_, T>, T> {
     fn elements(&self) -> std::result::Result<(&[U], [usize; 1]), ViewError> {
         let (elements, shape) = self.0.elements()?;
         const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>()) };
-        // SAFETY: `T` and `U` are integers or floats of one size, the only types
-        // with kernels, for which all bits are valid.
+        // SAFETY: `T` and `U` are integers or floats of one size, the only types with kernels; all bits are valid for them.
         Ok((unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), elements.len()) }, shape))
+    }
+    fn on_device(&self) -> Option<OnDevice<'_, U, 1>> {
+        self.0.on_device().map(|array| OnDevice::new(array.queue, array.first, array.shape))
     }
 }
 
@@ -161,6 +164,10 @@ impl<T: sealed::Kernels, U: sealed::Kernels> ViewMut<U, 1> for As<Out<'_, T>, T>
         const { assert!(size_of::<T>() == size_of::<U>() && align_of::<T>() == align_of::<U>()) };
         // SAFETY: as above; the slice is borrowed for as long as the result.
         Ok((unsafe { std::slice::from_raw_parts_mut(elements.as_mut_ptr().cast(), elements.len()) }, shape))
+    }
+    fn on_device_mut(&mut self) -> Option<OnDeviceMut<'_, U, 1>> {
+        let OnDeviceMut { array, .. } = self.0.on_device_mut()?;
+        Some(OnDeviceMut::new(OnDevice::new(array.queue, array.first, array.shape)))
     }
 }
 

@@ -34,7 +34,7 @@ namespace entry_k_4gemm_GEMM {
           const int64_t rows_27 = hidp::min<int64_t>(M_2 - row_26, 8L);
           if (fits_16) {
             if (bool((rows_27 == 8L) & (lanes_14 == 32L))) {
-              alignas(64) float c0_total_28[256];
+              [[maybe_unused]] alignas(64) float c0_total_28[256];
 #pragma GCC unroll 8
               for (int64_t row_29 = 0L; row_29 < 8L; ++row_29) {
                 [[maybe_unused]] const int64_t m_30 = row_26 + row_29;
@@ -44,7 +44,7 @@ namespace entry_k_4gemm_GEMM {
                   c0_total_28[(row_29 * 32L) + lane_31] = 0.0f;
                 }
               }
-              alignas(64) float run_33[256];
+              [[maybe_unused]] alignas(64) float run_33[256];
               for (int64_t start_34 = 0L; start_34 < K_15; start_34 += 8192L) {
                 const int64_t stop_35 = hidp::min<int64_t>(start_34 + 8192L, K_15);
 #pragma GCC unroll 8
@@ -91,7 +91,7 @@ namespace entry_k_4gemm_GEMM {
                 }
               }
             } else {
-              alignas(64) float c0_total_61[256];
+              [[maybe_unused]] alignas(64) float c0_total_61[256];
               for (int64_t row_62 = 0L; row_62 < rows_27; ++row_62) {
                 [[maybe_unused]] const int64_t m_63 = row_26 + row_62;
 #pragma omp simd
@@ -100,7 +100,7 @@ namespace entry_k_4gemm_GEMM {
                   c0_total_61[(row_62 * 32L) + lane_64] = 0.0f;
                 }
               }
-              alignas(64) float run_66[256];
+              [[maybe_unused]] alignas(64) float run_66[256];
               for (int64_t start_67 = 0L; start_67 < K_15; start_67 += 8192L) {
                 const int64_t stop_68 = hidp::min<int64_t>(start_67 + 8192L, K_15);
                 for (int64_t row_69 = 0L; row_69 < rows_27; ++row_69) {
@@ -144,7 +144,7 @@ namespace entry_k_4gemm_GEMM {
               }
             }
           } else if (bool((rows_27 == 8L) & (lanes_14 == 32L))) {
-            alignas(64) float c0_total_90[256];
+            [[maybe_unused]] alignas(64) float c0_total_90[256];
 #pragma GCC unroll 8
             for (int64_t row_91 = 0L; row_91 < 8L; ++row_91) {
               [[maybe_unused]] const int64_t m_92 = row_26 + row_91;
@@ -154,7 +154,7 @@ namespace entry_k_4gemm_GEMM {
                 c0_total_90[(row_91 * 32L) + lane_93] = 0.0f;
               }
             }
-            alignas(64) float run_95[256];
+            [[maybe_unused]] alignas(64) float run_95[256];
             for (int64_t start_96 = 0L; start_96 < K_15; start_96 += 8192L) {
               const int64_t stop_97 = hidp::min<int64_t>(start_96 + 8192L, K_15);
 #pragma GCC unroll 8
@@ -201,7 +201,7 @@ namespace entry_k_4gemm_GEMM {
               }
             }
           } else {
-            alignas(64) float c0_total_119[256];
+            [[maybe_unused]] alignas(64) float c0_total_119[256];
             for (int64_t row_120 = 0L; row_120 < rows_27; ++row_120) {
               [[maybe_unused]] const int64_t m_121 = row_26 + row_120;
 #pragma omp simd
@@ -210,7 +210,7 @@ namespace entry_k_4gemm_GEMM {
                 c0_total_119[(row_120 * 32L) + lane_122] = 0.0f;
               }
             }
-            alignas(64) float run_124[256];
+            [[maybe_unused]] alignas(64) float run_124[256];
             for (int64_t start_125 = 0L; start_125 < K_15; start_125 += 8192L) {
               const int64_t stop_126 = hidp::min<int64_t>(start_125 + 8192L, K_15);
               for (int64_t row_127 = 0L; row_127 < rows_27; ++row_127) {
@@ -276,7 +276,7 @@ namespace entry_k_4gemm_GEMM {
                 acc_14 = hidp::mul_add<float>(A_17[row_18 + k_15], B_19[(k_15 * N_3) + n_11], acc_14);
               }
             } else {
-              alignas(64) float lanes_20[64];
+              [[maybe_unused]] alignas(64) float lanes_20[64];
               int64_t start_21 = 0L;
               if (K_13 >= 64L) {
 #pragma omp simd
@@ -349,7 +349,7 @@ namespace entry_k_4gemm_GEMM {
               acc_14 = acc_14 + lanes_20[0];
             }
           } else {
-            alignas(64) float tree_48[48];
+            [[maybe_unused]] alignas(64) float tree_48[48];
             int64_t runs_49 = 0L;
             int64_t pending_50 = 0L;
             for (int64_t start_51 = 0L; start_51 < K_13; start_51 += 8192L) {
@@ -360,7 +360,7 @@ namespace entry_k_4gemm_GEMM {
                   acc_14 = hidp::mul_add<float>(A_17[row_18 + k_53], B_19[(k_53 * N_3) + n_11], acc_14);
                 }
               } else {
-                alignas(64) float lanes_55[64];
+                [[maybe_unused]] alignas(64) float lanes_55[64];
                 int64_t start_56 = start_51;
                 if ((stop_52 - start_51) >= 64L) {
 #pragma omp simd
@@ -487,7 +487,7 @@ namespace entry_k_4gemm_GEMM {
                 acc_14 = hidp::mul_add<float>(A_17[row_18 + k_15], B_19[(k_15 * N_3) + n_11], acc_14);
               }
             } else {
-              alignas(64) float lanes_20[64];
+              [[maybe_unused]] alignas(64) float lanes_20[64];
               int64_t start_21 = 0L;
               if (K_13 >= 64L) {
 #pragma omp simd
@@ -560,7 +560,7 @@ namespace entry_k_4gemm_GEMM {
               acc_14 = acc_14 + lanes_20[0];
             }
           } else {
-            alignas(64) float tree_48[48];
+            [[maybe_unused]] alignas(64) float tree_48[48];
             int64_t runs_49 = 0L;
             int64_t pending_50 = 0L;
             for (int64_t start_51 = 0L; start_51 < K_13; start_51 += 8192L) {
@@ -571,7 +571,7 @@ namespace entry_k_4gemm_GEMM {
                   acc_14 = hidp::mul_add<float>(A_17[row_18 + k_53], B_19[(k_53 * N_3) + n_11], acc_14);
                 }
               } else {
-                alignas(64) float lanes_55[64];
+                [[maybe_unused]] alignas(64) float lanes_55[64];
                 int64_t start_56 = start_51;
                 if ((stop_52 - start_51) >= 64L) {
 #pragma omp simd
@@ -698,7 +698,7 @@ namespace entry_k_4gemm_GEMM {
                 acc_14 = hidp::mul_add<float>(A_17[row_18 + k_15], B_19[(k_15 * N_3) + n_11], acc_14);
               }
             } else {
-              alignas(64) float lanes_20[64];
+              [[maybe_unused]] alignas(64) float lanes_20[64];
               int64_t start_21 = 0L;
               if (K_13 >= 64L) {
 #pragma omp simd
@@ -771,7 +771,7 @@ namespace entry_k_4gemm_GEMM {
               acc_14 = acc_14 + lanes_20[0];
             }
           } else {
-            alignas(64) float tree_48[48];
+            [[maybe_unused]] alignas(64) float tree_48[48];
             int64_t runs_49 = 0L;
             int64_t pending_50 = 0L;
             for (int64_t start_51 = 0L; start_51 < K_13; start_51 += 8192L) {
@@ -782,7 +782,7 @@ namespace entry_k_4gemm_GEMM {
                   acc_14 = hidp::mul_add<float>(A_17[row_18 + k_53], B_19[(k_53 * N_3) + n_11], acc_14);
                 }
               } else {
-                alignas(64) float lanes_55[64];
+                [[maybe_unused]] alignas(64) float lanes_55[64];
                 int64_t start_56 = start_51;
                 if ((stop_52 - start_51) >= 64L) {
 #pragma omp simd

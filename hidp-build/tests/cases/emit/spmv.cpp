@@ -28,7 +28,7 @@ namespace entry_k_4spmv_spmv {
                 acc_13 = hidp::mul_add<double>(val_15[k_21], x_18[index_23], acc_13);
               }
             } else {
-              alignas(64) double lanes_24[4];
+              [[maybe_unused]] alignas(64) double lanes_24[4];
 #pragma omp simd
               for (int64_t lane_25 = 0L; lane_25 < 4L; ++lane_25) {
                 lanes_24[lane_25] = 0.0;
@@ -93,7 +93,7 @@ namespace entry_k_4spmv_spmv {
             }
           }
         } else {
-          alignas(64) double tree_45[48];
+          [[maybe_unused]] alignas(64) double tree_45[48];
           int64_t runs_46 = 0L;
           int64_t pending_47 = 0L;
           for (int64_t start_48 = 0L; start_48 < count_12; start_48 += 8192L) {
@@ -114,7 +114,7 @@ namespace entry_k_4spmv_spmv {
                   acc_13 = hidp::mul_add<double>(val_15[k_54], x_18[index_56], acc_13);
                 }
               } else {
-                alignas(64) double lanes_57[4];
+                [[maybe_unused]] alignas(64) double lanes_57[4];
 #pragma omp simd
                 for (int64_t lane_58 = 0L; lane_58 < 4L; ++lane_58) {
                   lanes_57[lane_58] = 0.0;
@@ -235,7 +235,7 @@ namespace entry_k_4spmv_spmv {
               acc_8 = hidp::mul_add<double>(val_11[k_18], x_14[index_20], acc_8);
             }
           } else {
-            alignas(64) double lanes_21[4];
+            [[maybe_unused]] alignas(64) double lanes_21[4];
 #pragma omp simd
             for (int64_t lane_22 = 0L; lane_22 < 4L; ++lane_22) {
               lanes_21[lane_22] = 0.0;
@@ -326,7 +326,7 @@ namespace entry_k_4spmv_spmv {
                 acc_10 = hidp::mul_add<double>(val_12[k_18], x_15[index_20], acc_10);
               }
             } else {
-              alignas(64) double lanes_21[4];
+              [[maybe_unused]] alignas(64) double lanes_21[4];
 #pragma omp simd
               for (int64_t lane_22 = 0L; lane_22 < 4L; ++lane_22) {
                 lanes_21[lane_22] = 0.0;
@@ -391,7 +391,7 @@ namespace entry_k_4spmv_spmv {
             }
           }
         } else {
-          alignas(64) double tree_42[48];
+          [[maybe_unused]] alignas(64) double tree_42[48];
           int64_t runs_43 = 0L;
           int64_t pending_44 = 0L;
           for (int64_t start_45 = 0L; start_45 < count_9; start_45 += 8192L) {
@@ -412,7 +412,7 @@ namespace entry_k_4spmv_spmv {
                   acc_10 = hidp::mul_add<double>(val_12[k_51], x_15[index_53], acc_10);
                 }
               } else {
-                alignas(64) double lanes_54[4];
+                [[maybe_unused]] alignas(64) double lanes_54[4];
 #pragma omp simd
                 for (int64_t lane_55 = 0L; lane_55 < 4L; ++lane_55) {
                   lanes_54[lane_55] = 0.0;

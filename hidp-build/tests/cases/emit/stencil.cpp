@@ -42,7 +42,7 @@ namespace entry_k_7stencil_relax {
                 acc_12 = hidp::mul_add<float>(new_30 - in_32[row_44 + k_29], new_30 - in_32[row_44 + k_29], acc_12);
               }
             } else {
-              alignas(64) float lanes_45[16];
+              [[maybe_unused]] alignas(64) float lanes_45[16];
 #pragma omp simd
               for (int64_t lane_46 = 0L; lane_46 < 16L; ++lane_46) {
                 lanes_45[lane_46] = 0.0f;
@@ -135,7 +135,7 @@ namespace entry_k_7stencil_relax {
                 acc_12 = hidp::mul_add<float>(new_30 - in_32[row_44 + k_29], new_30 - in_32[row_44 + k_29], acc_12);
               }
             } else {
-              alignas(64) float lanes_45[16];
+              [[maybe_unused]] alignas(64) float lanes_45[16];
 #pragma omp simd
               for (int64_t lane_46 = 0L; lane_46 < 16L; ++lane_46) {
                 lanes_45[lane_46] = 0.0f;
