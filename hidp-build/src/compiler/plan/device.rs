@@ -44,7 +44,7 @@ pub enum Obstacle {
     Native(String),
     /// The size of this is found only while an iteration runs, too late for the host to allocate it.
     UnknownSize(String),
-    /// This primitive stands in a loop or inner map, and what it writes there may overlap what other iterations write.
+    /// This primitive stands in a loop, an inner map or a map that folds, and what it writes may overlap what other iterations write.
     Segments(&'static str),
     /// No iteration has anything inside that the lanes of a group could share.
     NothingInside,
@@ -66,7 +66,7 @@ impl fmt::Display for Obstacle {
             Obstacle::Segments(name) => {
                 write!(
                     f,
-                    "segments that `{name}` writes in a loop or inner map may overlap; a device does not log them"
+                    "segments that `{name}` writes in a loop, inner map or map that folds may overlap; a device does not log them"
                 )
             }
             Obstacle::NothingInside => f.write_str("no iteration has a map or primitive inside that lanes could share"),
