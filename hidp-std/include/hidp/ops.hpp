@@ -43,6 +43,20 @@ HIDP_OPERATOR(Xor, static_cast<T>(a ^ b), T{0})
 
 #undef HIDP_OPERATOR
 
+// Least and greatest pass over NaN: of NaN alone they are the neutral element.
+template <class Op, class T>
+HIDP_INLINE T past_nan(T neutral, T fold) {
+  constexpr bool passes = std::is_floating_point_v<T> && (std::is_same_v<Op, Min<T>> || std::is_same_v<Op, Max<T>>);
+  if constexpr (passes) return fold != fold ? neutral : fold;
+  else return fold;
+}
+template <class Op, class T>
+HIDP_INLINE T past_nan(T value) {
+  constexpr bool passes = std::is_floating_point_v<T> && (std::is_same_v<Op, Min<T>> || std::is_same_v<Op, Max<T>>);
+  if constexpr (passes) return past_nan<Op>(Op::neutral(), value);
+  else return value;
+}
+
 // Reductions of simd loops. OpenMP's own `min` and `max` know no NaN.
 #pragma omp declare reduction(minimum : float, double : omp_out = min(omp_out, omp_in)) \
     initializer(omp_priv = __builtin_inff())

@@ -26,14 +26,6 @@
 
 HIDP_NAMESPACE_BEGIN
 
-// Least and greatest pass over NaN: of NaN alone they are the neutral element.
-template <class Op, class T>
-HIDP_INLINE T past_nan(T neutral, T fold) {
-  constexpr bool passes = std::is_floating_point_v<T> && (std::is_same_v<Op, Min<T>> || std::is_same_v<Op, Max<T>>);
-  if constexpr (passes) return fold != fold ? neutral : fold;
-  else return fold;
-}
-
 // out[i] is the fold of segment i. Without a neutral element an empty segment is a fault at `empty_site`.
 template <class T, class Op, class In, class L, class H>
 inline bool team_segmented_reduce(Host &host, const SegmentSites &sites, uint32_t empty_site, const In *in, int64_t extent, T *out,

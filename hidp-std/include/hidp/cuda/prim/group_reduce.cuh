@@ -79,7 +79,7 @@ template <class Group, class Access, class T, class Op, class W, class Src>
 HIDP_DEVICE T group_reduce(W &worker, Src in, int64_t n) {
   const Op op(worker.trap);
   T sum;
-  if constexpr (IsBuiltin<Op>::value) sum = fold_by_lanes<Group, Access, T>(worker, op, in, n);
+  if constexpr (IsBuiltin<Op>::value) sum = past_nan<Op>(fold_by_lanes<Group, Access, T>(worker, op, in, n));
   else sum = fold_in_order<Group, Access, T>(worker, op, in, n);
   settled<Group, Op>(worker);
   return sum;

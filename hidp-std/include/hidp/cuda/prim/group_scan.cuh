@@ -38,7 +38,7 @@ struct ScannedRows {
     HIDP_UNROLL
     for (int j = 0; j < Place::rows; ++j) {
       const int64_t i = first + j * Place::row + lane;
-      value[j] = i < n ? cast<T>(Access::read(in + i)) : T{};
+      value[j] = i < n ? past_nan<Op>(cast<T>(Access::read(in + i))) : T{};
     }
     HIDP_UNROLL
     for (int j = 0; j < Place::rows; ++j) {
