@@ -200,6 +200,9 @@ impl Lowerer<'_> {
         self.require(make::inside(at.clone(), extent), FaultKind::Index, span, values);
         let value = self.narrowed(bound, ty, span);
         self.body.mark_written(binding.base);
+        // The arrays may be memory of the iteration: on devices all groups have parts of one buffer.
+        let at = binding.stride.map_or(at.clone(), |stride| make::mul(at, stride));
+        let at = binding.window.map_or(at.clone(), |window| make::add(window, at));
         let target = self.own_or_shared(binding.base, at, Access::Shared);
         self.push_store(target, value);
     }
