@@ -164,7 +164,7 @@ Segments segments_of(const std::vector<int64_t> &sizes, int64_t gap) {
   segments.extent = at;
   return segments;
 }
-// What CUB's tests of segmented scans try, and sizes that differ much.
+// What CUB's tests of segmented scans try, sizes that differ much, and short ones only.
 [[maybe_unused]] std::vector<Segments> some_segments() {
   std::vector<int64_t> skewed(300, 1);
   skewed[7] = 1500;
@@ -184,7 +184,8 @@ Segments segments_of(const std::vector<int64_t> &sizes, int64_t gap) {
           segments_of(ones, 0),
           segments_of(skewed, 2),
           segments_of(bins, 3),
-          backwards};
+          backwards,
+          segments_of({8, 5, 0, 7, 1, 4, 6, 3, 2, 8, 5}, 1)};
 }
 
 // Associative, not commutative, without a neutral element: joins runs of neighbouring positions, and raises on others.

@@ -164,9 +164,14 @@ HIDP_DEVICE void merge_sort(W &worker, const From &in, const Places &data, const
   }
 }
 
-// Rows of a run. Wide elements would not stay in registers.
+// Rows of a run of that many lanes. Wide elements would not stay in registers.
+template <int Lanes, class Places>
+inline constexpr int kRunRowsOf = (Lanes == 1 ? 8 : Lanes == 32 ? 2 : 4) / (sizeof(typename Places::Element) > 16 ? 2 : 1);
 template <class Group, class W, class Places>
-inline constexpr int kRunRows = (kWidth<Group, W> == 1 ? 8 : kWidth<Group, W> == 32 ? 2 : 4) / (sizeof(typename Places::Element) > 16 ? 2 : 1);
+inline constexpr int kRunRows = kRunRowsOf<kWidth<Group, W>, Places>;
+// The most elements that a thread sorts without touching scratch memory.
+template <class Places>
+inline constexpr int64_t kThreadRun = kRunRowsOf<1, Places>;
 
 template <class Group, class W, class Places>
 struct RankedRuns {

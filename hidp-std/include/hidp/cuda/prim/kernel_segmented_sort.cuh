@@ -31,6 +31,13 @@ struct SortSegment {
   }
 };
 
+// Elements of scratch memory: as many as the arrays have, unless every segment is a single run of a thread.
+template <class To>
+inline int64_t room_to_sort(const SegmentFacts &facts, int64_t extent) {
+  constexpr int64_t run = kThreadRun<To> < kThreadSegment ? kThreadRun<To> : kThreadSegment;
+  return facts.longest > run ? extent : 1;
+}
+
 template <class From, class To, class Segments, class Giant>
 inline bool segmented_sort(Host &host, const SegmentSites &sites, const From &in, const To &out, const To &scratch, const Segments &segments,
                            const SegmentFacts &facts, bool descending, const Giant &giant) {
@@ -43,7 +50,7 @@ inline bool segmented_sort_keys(Host &host, const SegmentSites &sites, Src in, D
   SegmentFacts facts;
   if (segments.count <= 0) return !host.failed();
   if (!look_at_outputs(host, sites, segments, extent, &facts)) return false;
-  const Any<K> scratch = host.alloc<K>(facts.longest > kThreadSegment ? extent : 1, false, sites.memory);
+  const Any<K> scratch = host.alloc<K>(room_to_sort<SortPlaces<Any<K>, NoValue>>(facts, extent), false, sites.memory);
   if (host.failed()) return false;
   const SortPlaces<Src, NoValue> from{in};
   const SortPlaces<Any<K>, NoValue> to{out}, other{scratch};
@@ -62,7 +69,7 @@ inline bool segmented_sort_pairs(Host &host, const SegmentSites &sites, Src in, 
   SegmentFacts facts;
   if (segments.count <= 0) return !host.failed();
   if (!look_at_outputs(host, sites, segments, extent, &facts)) return false;
-  const int64_t room = facts.longest > kThreadSegment ? extent : 1;
+  const int64_t room = room_to_sort<SortPlaces<Any<K>, Any<V>>>(facts, extent);
   const Any<K> scratch = host.alloc<K>(room, false, sites.memory);
   const Any<V> scratch_val = host.alloc<V>(room, false, sites.memory);
   if (host.failed()) return false;
