@@ -19,7 +19,7 @@ T fold_plainly(const std::vector<In> &in, int64_t low, int64_t high, T init) {
   const Op op(trap);
   T sum = init;
   for (int64_t i = low; i < high; ++i) {
-    const T value = static_cast<T>(in[static_cast<size_t>(i)]);
+    const T value = hidp::past_nan<Op>(static_cast<T>(in[static_cast<size_t>(i)]));
     sum = i > low ? op(sum, value) : value;
   }
   return sum;

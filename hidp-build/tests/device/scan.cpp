@@ -24,7 +24,7 @@ void scan_plainly(const std::vector<In> &in, std::vector<T> &out, int64_t low, i
   T sum = init;
   for (int64_t i = low; i < high; ++i) {
     const auto at = static_cast<size_t>(i);
-    const T value = static_cast<T>(in[at]);
+    const T value = hidp::past_nan<Op>(static_cast<T>(in[at]));
     const T next = i > low ? op(sum, value) : value;
     out[at] = exclusive ? sum : next;
     sum = next;
