@@ -15,11 +15,11 @@ use hidp_std::{Context, DeviceArray, Error, NoDevice};
 use ndarray::{Array2, s};
 
 /// A folder with the stand-in for the driver's library.
-fn stub() -> &'static Path {
-    static STUB: OnceLock<PathBuf> = OnceLock::new();
-    STUB.get_or_init(|| {
+fn stand_in() -> &'static Path {
+    static LIBRARY: OnceLock<PathBuf> = OnceLock::new();
+    LIBRARY.get_or_init(|| {
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/driver/libcuda.c");
-        library("stub", &["-O1", source])
+        library("stand_in", &["-O1", source])
     })
 }
 
@@ -52,7 +52,11 @@ fn child(part: &str, library: &Path, variables: &[(&str, &str)]) -> String {
 fn everything_on_a_driver() {
     for pools in ["1", "0"] {
         let report = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("report.{}.{pools}", std::process::id()));
-        child("part_everything", stub(), &[("STUB_REPORT", report.to_str().unwrap()), ("STUB_POOLS", pools)]);
+        child(
+            "part_everything",
+            stand_in(),
+            &[("STAND_IN_REPORT", report.to_str().unwrap()), ("STAND_IN_POOLS", pools)],
+        );
         let left = std::fs::read_to_string(&report).unwrap();
         assert_eq!(left.trim(), "device 0, pinned 0, streams 0, events 0, contexts 0", "with pools: {pools}");
         std::fs::remove_file(report).unwrap();
@@ -64,7 +68,7 @@ fn everything_on_a_driver() {
 fn part_everything() {
     fake::add_device_code(&[800, 900]);
     let cx = Context::new().unwrap();
-    assert_eq!(cx.device().to_string(), "cuda:0 (Stub 0, sm_90): it can run this program's kernels");
+    assert_eq!(cx.device().to_string(), "cuda:0 (Stand-in 0, sm_90): it can run this program's kernels");
     calls(&cx);
     arrays(&cx);
     slices(&cx);
@@ -146,7 +150,7 @@ fn address(slice: &CudaSlice<f32>) -> u64 {
 fn broken(cx: Context) {
     let y = DeviceArray::from_host(&cx, &[1.0]).unwrap();
     // SAFETY: the other threads are done.
-    unsafe { std::env::set_var("STUB_BROKEN", "1") };
+    unsafe { std::env::set_var("STAND_IN_BROKEN", "1") };
     for _ in 0..2 {
         let error = y.to_vec().unwrap_err();
         assert!(
@@ -159,7 +163,7 @@ fn broken(cx: Context) {
     axpy(&Context::cpu().unwrap(), 1.0, &[1.0], &mut y).unwrap();
     assert_eq!(y, [2.0]);
     // SAFETY: as above. (So that what is left is counted.)
-    unsafe { std::env::remove_var("STUB_BROKEN") };
+    unsafe { std::env::remove_var("STAND_IN_BROKEN") };
 }
 
 #[test]
@@ -169,13 +173,16 @@ fn the_driver_may_say_no() {
         let text = child("part_reasons", library, variables);
         text.lines().find_map(|line| line.strip_prefix("reason: ").map(str::to_owned)).expect(&text)
     };
-    assert_eq!(ask(stub(), &[]), "none");
-    assert_eq!(ask(stub(), &[("STUB_DEVICES", "0")]), "the driver knows no device");
-    assert_eq!(ask(stub(), &[("STUB_VERSION", "12080")]), "the driver is for CUDA 12.8, needed is 13.0");
-    assert_eq!(ask(stub(), &[("STUB_ARCHITECTURE", "75")]), "cuda:0 (Stub 0, sm_75) cannot run code for sm_80, sm_90");
-    assert_eq!(ask(stub(), &[("STUB_INIT", "999")]), "the driver says: an error of the stub (CUDA_ERROR)");
+    assert_eq!(ask(stand_in(), &[]), "none");
+    assert_eq!(ask(stand_in(), &[("STAND_IN_DEVICES", "0")]), "the driver knows no device");
+    assert_eq!(ask(stand_in(), &[("STAND_IN_VERSION", "12080")]), "the driver is for CUDA 12.8, needed is 13.0");
+    assert_eq!(
+        ask(stand_in(), &[("STAND_IN_ARCHITECTURE", "75")]),
+        "cuda:0 (Stand-in 0, sm_75) cannot run code for sm_80, sm_90"
+    );
+    assert_eq!(ask(stand_in(), &[("STAND_IN_INIT", "999")]), "the driver says: an error of the stand-in (CUDA_ERROR)");
     assert_eq!(ask(&empty, &[]), "the driver says: its library has no cuCtxGetCurrent");
-    assert_eq!(ask(stub(), &[("HIDP_DEVICE", "cpu")]), "asked for");
+    assert_eq!(ask(stand_in(), &[("HIDP_DEVICE", "cpu")]), "asked for");
 }
 
 /// With the reason that `Context::cuda` gives, `Context::new` runs on the processor.

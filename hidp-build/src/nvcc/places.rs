@@ -91,9 +91,9 @@ mod tests {
 
     #[test]
     fn variables_come_before_the_path() {
-        let files = ["home/bin/nvcc", "path/bin/nvcc", "bin/nvcc", "bin/my-nvcc"];
-        let variables = [("CUDA_HOME", "~/home"), ("CUDA_PATH", "~/path"), ("PATH", "~/none:~/bin")];
-        let expected = ["/home/bin/nvcc", "/path/bin/nvcc", "/bin/nvcc"].map(|program| (program.to_owned(), false));
+        let files = ["first/bin/nvcc", "second/bin/nvcc", "bin/nvcc", "bin/my-nvcc"];
+        let variables = [("CUDA_HOME", "~/first"), ("CUDA_PATH", "~/second"), ("PATH", "~/none:~/bin")];
+        let expected = ["/first/bin/nvcc", "/second/bin/nvcc", "/bin/nvcc"].map(|program| (program.to_owned(), false));
         assert_eq!(found("order", &files, &variables), expected);
         let named = |nvcc| found("named", &files, &[&variables[..], &[("NVCC", nvcc)]].concat());
         assert_eq!(named("~/bin/my-nvcc"), [("/bin/my-nvcc".to_owned(), true)]);
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn what_is_not_there_is_no_candidate() {
-        let variables = [("CUDA_HOME", "~/home"), ("CUDA_PATH", ""), ("PATH", "~/bin")];
+        let variables = [("CUDA_HOME", "~/first"), ("CUDA_PATH", ""), ("PATH", "~/bin")];
         assert_eq!(found("absent", &["home/include/cuda.h"], &variables), []);
     }
 

@@ -1,8 +1,8 @@
 /* A stand-in for NVIDIA's driver: devices without computing power whose memory is the host's. Streams are done at once. It minds what the
  * real one minds: a context must be current, handles and memory must be what was handed out.
  *
- * STUB_VERSION, STUB_DEVICES, STUB_ARCHITECTURE and STUB_POOLS say what there is, STUB_INIT what cuInit returns. While STUB_BROKEN is set, an
- * illegal access has happened. What is left when the program ends goes to the file STUB_REPORT. */
+ * STAND_IN_VERSION, STAND_IN_DEVICES, STAND_IN_ARCHITECTURE and STAND_IN_POOLS say what there is, STAND_IN_INIT what cuInit returns. While STAND_IN_BROKEN is set, an
+ * illegal access has happened. What is left when the program ends goes to the file STAND_IN_REPORT. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +32,7 @@ static int setting(const char *name, int usual) {
   return text ? atoi(text) : usual;
 }
 static int ready(void) {
-  if (getenv("STUB_BROKEN")) return ILLEGAL_ADDRESS;
+  if (getenv("STAND_IN_BROKEN")) return ILLEGAL_ADDRESS;
   return current ? OK : INVALID_CONTEXT;
 }
 
@@ -79,7 +79,7 @@ static int holds(int kind, const void *address, size_t bytes) {
 }
 
 __attribute__((destructor)) static void report(void) {
-  const char *path = getenv("STUB_REPORT");
+  const char *path = getenv("STAND_IN_REPORT");
   FILE *file = path ? fopen(path, "w") : NULL;
   if (!file) return;
   int left[5] = {0};
@@ -88,22 +88,22 @@ __attribute__((destructor)) static void report(void) {
   fclose(file);
 }
 
-int cuInit(unsigned flags) { return flags ? INVALID_VALUE : setting("STUB_INIT", OK); }
-int cuDriverGetVersion(int *version) { return *version = setting("STUB_VERSION", 13000), OK; }
-int cuDeviceGetCount(int *count) { return *count = setting("STUB_DEVICES", 1), OK; }
+int cuInit(unsigned flags) { return flags ? INVALID_VALUE : setting("STAND_IN_INIT", OK); }
+int cuDriverGetVersion(int *version) { return *version = setting("STAND_IN_VERSION", 13000), OK; }
+int cuDeviceGetCount(int *count) { return *count = setting("STAND_IN_DEVICES", 1), OK; }
 int cuDeviceGet(int *device, int ordinal) {
-  if (ordinal < 0 || ordinal >= setting("STUB_DEVICES", 1)) return INVALID_DEVICE;
+  if (ordinal < 0 || ordinal >= setting("STAND_IN_DEVICES", 1)) return INVALID_DEVICE;
   return *device = ordinal, OK;
 }
-int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, bytes, "Stub %d", device), OK; }
+int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, bytes, "Stand-in %d", device), OK; }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
-  const int architecture = setting("STUB_ARCHITECTURE", 90);
+  const int architecture = setting("STAND_IN_ARCHITECTURE", 90);
   switch (attribute) {
     case 16: return *value = 4, OK;     /* multiprocessors */
     case 39: return *value = 2048, OK;  /* threads in each */
     case 75: return *value = architecture / 10, OK;
     case 76: return *value = architecture % 10, OK;
-    case 115: return *value = setting("STUB_POOLS", 1), OK;
+    case 115: return *value = setting("STAND_IN_POOLS", 1), OK;
     default: return fprintf(stderr, "attribute %d of device %d?\n", attribute, device), INVALID_VALUE;
   }
 }
@@ -130,11 +130,11 @@ int cuEventRecord(void *event, void *stream) {
 }
 
 int cuMemAllocAsync(uint64_t *address, size_t bytes, void *stream) {
-  const int state = setting("STUB_POOLS", 1) ? holds(STREAM, stream, 1) : 801;
+  const int state = setting("STAND_IN_POOLS", 1) ? holds(STREAM, stream, 1) : 801;
   return state ? state : make(DEVICE, bytes, (char **)address);
 }
 int cuMemFreeAsync(uint64_t address, void *stream) {
-  const int state = setting("STUB_POOLS", 1) ? holds(STREAM, stream, 1) : 801;
+  const int state = setting("STAND_IN_POOLS", 1) ? holds(STREAM, stream, 1) : 801;
   return state ? state : drop(DEVICE, (void *)address);
 }
 int cuMemAlloc_v2(uint64_t *address, size_t bytes) { return make(DEVICE, bytes, (char **)address); }
@@ -189,4 +189,4 @@ int cuMemcpy2DAsync_v2(const struct plane *plane, void *stream) {
 }
 
 int cuGetErrorName(int error, const char **text) { return *text = error == ILLEGAL_ADDRESS ? "CUDA_ERROR_ILLEGAL_ADDRESS" : "CUDA_ERROR", OK; }
-int cuGetErrorString(int error, const char **text) { return *text = error == ILLEGAL_ADDRESS ? "an illegal memory access" : "an error of the stub", OK; }
+int cuGetErrorString(int error, const char **text) { return *text = error == ILLEGAL_ADDRESS ? "an illegal memory access" : "an error of the stand-in", OK; }
