@@ -45,15 +45,15 @@ HIDP_OPERATOR(Xor, static_cast<T>(a ^ b), T{0})
 
 // Least and greatest pass over NaN: of NaN alone they are the neutral element.
 template <class Op, class T>
+constexpr bool kPassesNan = std::is_floating_point_v<T> && (std::is_same_v<Op, Min<T>> || std::is_same_v<Op, Max<T>>);
+template <class Op, class T>
 HIDP_INLINE T past_nan(T neutral, T fold) {
-  constexpr bool passes = std::is_floating_point_v<T> && (std::is_same_v<Op, Min<T>> || std::is_same_v<Op, Max<T>>);
-  if constexpr (passes) return fold != fold ? neutral : fold;
+  if constexpr (kPassesNan<Op, T>) return fold != fold ? neutral : fold;
   else return fold;
 }
 template <class Op, class T>
 HIDP_INLINE T past_nan(T value) {
-  constexpr bool passes = std::is_floating_point_v<T> && (std::is_same_v<Op, Min<T>> || std::is_same_v<Op, Max<T>>);
-  if constexpr (passes) return past_nan<Op>(Op::neutral(), value);
+  if constexpr (kPassesNan<Op, T>) return past_nan<Op>(Op::neutral(), value);
   else return value;
 }
 
