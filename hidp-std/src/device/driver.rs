@@ -14,6 +14,12 @@ use crate::rt::entry::EntryFn;
 /// Addresses are those of the device's memory, whatever a pointer to that means on the host.
 pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     fn facts(&self) -> &Facts;
+    /// Waits until no other thread uses the driver, and keeps them waiting; within a turn of the same thread it is that turn.
+    /// Whoever holds locks of his own while he calls the driver takes his turn first: code that the driver runs in a turn
+    /// wants such locks too. Drivers that many threads may use at once have no turns.
+    fn turn(&self) -> Turn<'_> {
+        Turn(None)
+    }
     /// What generated code gets as `hidp_device::stream`.
     fn stream(&self) -> *mut c_void;
     /// Makes the device the calling thread's.
@@ -65,6 +71,10 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// The name and meaning of an error of generated code.
     fn explain(&self, code: i32) -> String;
 }
+
+/// A turn until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Turn<'a>(#[allow(dead_code)] pub(crate) Option<Box<dyn fmt::Debug + 'a>>);
 
 /// Rows of bytes in device memory.
 #[derive(Clone, Copy, Debug)]

@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use hidp_sys::{HIDP_DEVICE_ERROR, HIDP_FAULT, HIDP_OK, hidp_call, hidp_device, hidp_executor};
 
-use super::driver::{Driver, DriverError, Event, Facts, Rows};
+use super::driver::{Driver, DriverError, Event, Facts, Rows, Turn};
 use crate::rt::entry::EntryFn;
 
 /// The driver.
@@ -28,8 +28,21 @@ unsafe impl Send for Executed {}
 unsafe impl Sync for Executed {}
 
 thread_local! {
-    /// Whether this thread runs code on a device, which asks for memory of it: it has its turn already.
-    static INSIDE: Cell<bool> = const { Cell::new(false) };
+    /// The address of the device whose turn is this thread's: code that runs on it asks for memory of it.
+    static MINE: Cell<usize> = const { Cell::new(0) };
+}
+
+/// Ends the turn that it began.
+#[derive(Debug)]
+struct Ends<'a> {
+    before: usize,
+    _turn: MutexGuard<'a, ()>,
+}
+
+impl Drop for Ends<'_> {
+    fn drop(&mut self) {
+        MINE.set(self.before);
+    }
 }
 
 /// The number of an error that stands for the executor's reports.
@@ -44,9 +57,6 @@ impl Executed {
         // SAFETY: any numbers are allowed.
         let device = unsafe { functions.open.expect(MISSING)(seed, facts.multiprocessors) };
         Some(Self { facts, functions, device: NonNull::new(device)?, turn: Mutex::new(()) })
-    }
-    fn turn(&self) -> Option<MutexGuard<'_, ()>> {
-        (!INSIDE.get()).then(|| self.turn.lock().unwrap_or_else(PoisonError::into_inner))
     }
     /// The turn is this thread's.
     fn reports(&self) -> String {
@@ -87,6 +97,14 @@ impl Drop for Executed {
 impl Driver for Executed {
     fn facts(&self) -> &Facts {
         &self.facts
+    }
+    fn turn(&self) -> Turn<'_> {
+        let this = std::ptr::from_ref(self).addr();
+        if MINE.get() == this {
+            return Turn(None);
+        }
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        Turn(Some(Box::new(Ends { before: MINE.replace(this), _turn: turn })))
     }
     fn stream(&self) -> *mut c_void {
         null_mut()
@@ -160,10 +178,8 @@ impl Driver for Executed {
     }
     unsafe fn call(&self, function: EntryFn, call: &mut hidp_call) -> i32 {
         let _turn = self.turn();
-        INSIDE.set(true);
         // SAFETY: the caller's promise.
         let status = unsafe { self.functions.call.expect(MISSING)(self.device.as_ptr(), Some(function), call) };
-        INSIDE.set(false);
         let known = [HIDP_OK, HIDP_FAULT, HIDP_DEVICE_ERROR].iter().any(|known| *known as i32 == status);
         if !known {
             call.fault.values[0] = REPORTS.into();

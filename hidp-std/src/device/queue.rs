@@ -2,13 +2,13 @@
 
 use std::ffi::c_void;
 use std::fmt;
-use std::ops::Sub;
+use std::ops::{Deref, DerefMut, Sub};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hidp_sys::hidp_device;
 
-use super::driver::{Driver, DriverError, Facts, Rows};
+use super::driver::{Driver, DriverError, Facts, Rows, Turn};
 use super::error::DeviceError;
 use super::pool::{Pool, Source};
 use super::staging::Staging;
@@ -72,8 +72,24 @@ impl Source for Device<'_> {
     }
 }
 
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+/// What is locked, within a turn at the driver.
+struct Locked<'a, T> {
+    // Dropped first: a turn begins before and ends after.
+    guard: MutexGuard<'a, T>,
+    _turn: Turn<'a>,
+}
+
+impl<T> Deref for Locked<'_, T> {
+    type Target = T;
+    fn deref(&self) -> &T {
+        &self.guard
+    }
+}
+
+impl<T> DerefMut for Locked<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        &mut self.guard
+    }
 }
 
 impl Queue {
@@ -108,9 +124,19 @@ impl Queue {
             bytes_to_host: bytes_to_host.load(Ordering::Relaxed),
         }
     }
+    fn lock<'a, T>(&'a self, mutex: &'a Mutex<T>) -> Locked<'a, T> {
+        let turn = self.driver.turn();
+        Locked { guard: mutex.lock().unwrap_or_else(PoisonError::into_inner), _turn: turn }
+    }
+    fn memory(&self) -> Locked<'_, Pool> {
+        self.lock(&self.memory)
+    }
+    fn staging(&self) -> Locked<'_, Staging> {
+        self.lock(&self.staging)
+    }
     /// Bytes of device memory that are held, in use or not.
     pub(crate) fn pool_bytes(&self) -> usize {
-        lock(&self.memory).bytes()
+        self.memory().bytes()
     }
 
     /// Makes the device the calling thread's. Everything below wants that.
@@ -122,16 +148,16 @@ impl Queue {
     }
     /// Device memory, in the stream's order.
     pub(crate) fn take(&self, bytes: usize) -> Result<*mut u8, DeviceError> {
-        let block = lock(&self.memory).take(bytes, &Device(self.driver()));
+        let block = self.memory().take(bytes, &Device(self.driver()));
         self.check("allocate memory", block)
     }
     pub(crate) fn give(&self, block: *mut u8) {
-        lock(&self.memory).give(block);
+        self.memory().give(block);
     }
     /// The block is no longer the pool's.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
     pub(crate) fn forget(&self, block: *mut u8) {
-        lock(&self.memory).forget(block);
+        self.memory().forget(block);
     }
     pub(crate) fn zeros(&self) -> *mut u8 {
         std::ptr::with_exposed_provenance_mut(self.zeros)
@@ -145,7 +171,7 @@ impl Queue {
         self.counters.to_device.fetch_add(1, Ordering::Relaxed);
         self.counters.bytes_to_device.fetch_add(bytes as u64, Ordering::Relaxed);
         // SAFETY: the caller's promise.
-        let copied = unsafe { lock(&self.staging).upload(self.driver(), to, from, bytes) };
+        let copied = unsafe { self.staging().upload(self.driver(), to, from, bytes) };
         self.check("copy to the device", copied)
     }
     /// Waits for the copy and all that stands before it.
@@ -156,7 +182,7 @@ impl Queue {
         self.counters.to_host.fetch_add(1, Ordering::Relaxed);
         self.counters.bytes_to_host.fetch_add(bytes as u64, Ordering::Relaxed);
         // SAFETY: the caller's promise.
-        let copied = unsafe { lock(&self.staging).download(self.driver(), to, from, bytes) };
+        let copied = unsafe { self.staging().download(self.driver(), to, from, bytes) };
         self.check("copy from the device", copied)
     }
     /// # Safety
@@ -219,7 +245,7 @@ unsafe fn queue<'a>(state: *mut c_void) -> &'a Queue {
 unsafe extern "C" fn take(state: *mut c_void, bytes: usize) -> *mut c_void {
     // SAFETY: generated code passes the state on.
     let queue = unsafe { queue(state) };
-    let block = lock(&queue.memory).take(bytes, &Device(queue.driver()));
+    let block = queue.memory().take(bytes, &Device(queue.driver()));
     block.map_or(std::ptr::null_mut(), <*mut u8>::cast)
 }
 
@@ -231,13 +257,13 @@ unsafe extern "C" fn give(state: *mut c_void, block: *mut c_void) {
 unsafe extern "C" fn take_pinned(state: *mut c_void, bytes: usize) -> *mut c_void {
     // SAFETY: as above.
     let queue = unsafe { queue(state) };
-    let block = lock(&queue.staging).take(queue.driver(), bytes);
+    let block = queue.staging().take(queue.driver(), bytes);
     block.map_or(std::ptr::null_mut(), <*mut u8>::cast)
 }
 
 unsafe extern "C" fn give_pinned(state: *mut c_void, block: *mut c_void) {
     // SAFETY: as above.
-    lock(&unsafe { queue(state) }.staging).give(block.cast());
+    unsafe { queue(state) }.staging().give(block.cast());
 }
 
 impl Drop for Queue {
@@ -245,8 +271,8 @@ impl Drop for Queue {
         // On a device that failed for good there is nothing left to wait for, and its driver refuses what follows.
         let _ = self.driver.enter();
         let _ = self.driver.synchronize();
-        lock(&self.staging).close(&*self.driver);
-        let mut memory = lock(&self.memory);
+        self.staging().close(&*self.driver);
+        let mut memory = self.memory();
         memory.give(std::ptr::with_exposed_provenance_mut(self.zeros));
         memory.release_idle(0, &Device(&*self.driver));
     }
