@@ -78,9 +78,10 @@ fn run() -> Result<()> {
 
 fn test(extra: &[&str]) -> Result<()> {
     let cuda = cuda_toolkit::for_tests()?;
+    let limit = limit_of_programs();
     let test = |args: &[&str]| {
         // Tests start more threads than there are processors; they must not spin for one another.
-        let command = cargo(args).args(extra).env("OMP_WAIT_POLICY", "passive");
+        let command = cargo(&limit).args(args).args(extra).env("OMP_WAIT_POLICY", "passive");
         match &cuda {
             // Those that need nvcc fail without it, rather than say that they do nothing.
             Some(home) => command.env("CUDA_HOME", &home.display().to_string()).env("HIDP_TEST_NVCC", "required").run(),
@@ -89,6 +90,17 @@ fn test(extra: &[&str]) -> Result<()> {
     };
     test(&["test", "--workspace"])?;
     test(&["test", "--package", "hidp-std", "--features", "prim,tune,simulated-device"])
+}
+
+/// What makes cargo end a test program that hangs, as a failure that names the program, where there is `timeout`.
+fn limit_of_programs() -> Vec<&'static str> {
+    let there =
+        std::process::Command::new("timeout").arg("--version").output().is_ok_and(|output| output.status.success());
+    if there {
+        vec!["--config", r#"target.'cfg(all())'.runner=["timeout", "--foreground", "2400"]"#]
+    } else {
+        Vec::new()
+    }
 }
 
 fn ci() -> Result<()> {
