@@ -7,12 +7,24 @@ use crate::compiler::explain::{self, Wanted};
 use crate::compiler::pipeline::{Options, PipelineInput, front, optimise};
 use crate::compiler::plan::check_pins;
 use crate::compiler::target::Model;
+use crate::compiler::traffic::Resources;
+use crate::nvcc::Kernel;
 use crate::report::{Error, Report, Result};
 use crate::sources;
 
 /// Explains the entries of a `.hdp` file, or the one of this name: nested shapes, what fused and what did not, the checks that
 /// remain, the plans, and what else is wanted.
 pub fn explain(file: impl AsRef<Path>, name: Option<&str>, wanted: Wanted) -> Result<String> {
+    explain_compiled(file, name, wanted, &[])
+}
+
+/// As [`explain`], with what nvcc made of the kernels: registers, spilled bytes, and how many warps that leaves.
+pub fn explain_compiled(
+    file: impl AsRef<Path>,
+    name: Option<&str>,
+    wanted: Wanted,
+    kernels: &[Kernel],
+) -> Result<String> {
     let loaded = sources::load(Path::new(""), &[PathBuf::from(file.as_ref())]);
     let mut report = Report::default();
     loaded.problems.iter().for_each(|problem| report.problem(problem));
@@ -39,5 +51,11 @@ pub fn explain(file: impl AsRef<Path>, name: Option<&str>, wanted: Wanted) -> Re
         let names: Vec<&str> = program.entries.iter().map(|&func| program.funcs[func].name.as_str()).collect();
         return Err(Error::new(format!("there is no entry `{name}`; there are: {}", names.join(", "))));
     }
-    Ok(explain::entries(&input, &program, &chosen, wanted))
+    let resources: Vec<Resources> = kernels.iter().map(resources).collect();
+    Ok(explain::entries(&input, &program, &chosen, wanted, &resources))
+}
+
+fn resources(kernel: &Kernel) -> Resources {
+    let Kernel { name, arch, registers, spilled, stack, shared, barriers: _ } = kernel.clone();
+    Resources { kernel: name, arch, registers, spilled, stack, shared }
 }

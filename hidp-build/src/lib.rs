@@ -32,7 +32,7 @@ use std::path::Path;
 pub use builder::Builder;
 pub use compiler::emit::rust::Isa;
 pub use compiler::explain::{Format, Wanted};
-pub use explain::explain;
+pub use explain::{explain, explain_compiled};
 pub use nvcc::Cuda;
 pub use report::{Error, Result};
 

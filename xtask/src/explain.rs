@@ -4,6 +4,7 @@ use std::fs;
 use std::io::IsTerminal as _;
 
 use anyhow::{Context, Result, anyhow, bail};
+use hidp_build::nvcc::{Checker, Kernel};
 use hidp_build::{Builder, Format, Wanted};
 
 use crate::command::workspace_root;
@@ -28,9 +29,20 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
         }
     }
     let file = names.first().context("which file?")?;
-    let text = hidp_build::explain(file, names.get(1).copied(), wanted).map_err(|error| anyhow!("{error}"))?;
-    print!("{text}");
-    if code { print_code(file) } else { Ok(()) }
+    let kernels = if code { kernels(file)? } else { Vec::new() };
+    let text = hidp_build::explain_compiled(file, names.get(1).copied(), wanted, &kernels);
+    print!("{}", text.map_err(|error| anyhow!("{error}"))?);
+    let reads_on = matches!(wanted.format, Format::Plain | Format::Colour);
+    if code && reads_on { print_code(file) } else { Ok(()) }
+}
+
+/// What nvcc makes of the file's kernels; nothing where there is none.
+fn kernels(file: &str) -> Result<Vec<Kernel>> {
+    let root = workspace_root();
+    let include = ["hidp-std/include", "hidp-sys/include"].map(|path| root.join(path));
+    let found = Checker::find(&[], &include, &root.join("target/hidp-explain/cuda"));
+    let Some(checker) = found.map_err(|error| anyhow!("{error}"))? else { return Ok(Vec::new()) };
+    checker.kernels(&[std::path::absolute(file)?]).map_err(|error| anyhow!("{error}"))
 }
 
 /// Compiles the file and prints what each version costs.

@@ -2,6 +2,7 @@
 //! others, costs, and the generated code.
 
 mod json;
+mod kernels;
 mod text;
 
 use crate::compiler::emit::{cuda, openmp};
@@ -15,6 +16,8 @@ use crate::compiler::plan::{
 use crate::compiler::prove;
 use crate::compiler::source::{SourceMap, Span};
 use crate::compiler::target::{DeviceModel, Model};
+use crate::compiler::traffic::Resources;
+use kernels::PlanKernels;
 
 /// What is asked for besides the summary, and in which form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -56,6 +59,8 @@ struct Explanation {
     pinned: bool,
     /// Levels of a GPU and what became of them, and the plans for it; nothing if CUDA is left out.
     device: Option<DeviceExplored>,
+    /// The kernels of those plans.
+    kernels: Vec<PlanKernels>,
     /// Names of measures, and what they are.
     measures: Vec<(&'static str, String)>,
     rules: Vec<String>,
@@ -81,9 +86,16 @@ struct Check {
     reason: String,
 }
 
-/// Explains entries of a program that went through all passes. Ends in a line break.
-pub fn entries(input: &PipelineInput, program: &Program, funcs: &[FuncId], wanted: Wanted) -> String {
-    let explanations = funcs.iter().map(|&func| explanation(input, program, func, wanted));
+/// Explains entries of a program that went through all passes, with what the device's compiler made of their kernels, as far as it
+/// was asked. Ends in a line break.
+pub fn entries(
+    input: &PipelineInput,
+    program: &Program,
+    funcs: &[FuncId],
+    wanted: Wanted,
+    resources: &[Resources],
+) -> String {
+    let explanations = funcs.iter().map(|&func| explanation(input, program, func, wanted, resources));
     match wanted.format {
         Format::Plain | Format::Colour => {
             let colour = wanted.format == Format::Colour;
@@ -94,7 +106,13 @@ pub fn entries(input: &PipelineInput, program: &Program, funcs: &[FuncId], wante
     }
 }
 
-fn explanation(input: &PipelineInput, program: &Program, func: FuncId, wanted: Wanted) -> Explanation {
+fn explanation(
+    input: &PipelineInput,
+    program: &Program,
+    func: FuncId,
+    wanted: Wanted,
+    resources: &[Resources],
+) -> Explanation {
     let (model, item) = (Model::cpu(), &program.funcs[func]);
     let lowered = lower_entry(input, program, func, &model);
     let mut considered = explore(program, func, &model, input.options.limits).nests;
@@ -122,6 +140,7 @@ fn explanation(input: &PipelineInput, program: &Program, func: FuncId, wanted: W
         plans: plans_of(input, program, func, &model),
         pinned: pinned(program, &input.sources, &input.options.pins, func, &model).is_some(),
         device: input.options.cuda.then(|| explore_device(program, func, &DeviceModel::cuda(), input.options.limits)),
+        kernels: kernels::kernels(program, &lowered.entry, resources),
         measures: dispatch.measures.iter().map(|measure| (measure.name, meaning(program, func, measure))).collect(),
         rules: dispatch.rules.iter().map(|rule| dispatch.print(rule)).chain(otherwise).collect(),
         tunables: dispatch.tunables.iter().map(|t| (t.name.clone(), t.domain.clone())).collect(),

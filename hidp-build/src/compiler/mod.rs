@@ -10,7 +10,7 @@
 //! | 2 | [`diag`], [`ty`] |
 //! | 3 | [`prim`], [`syntax`] |
 //! | 4 | [`ir`], [`target`] |
-//! | 5 | [`prove`] |
+//! | 5 | [`prove`], [`traffic`] |
 //! | 6 | [`check`], [`pass`], [`plan`] |
 //! | 7 | [`lower`], [`emit`] |
 //! | 8 | [`pipeline`] |
@@ -28,6 +28,7 @@ pub mod syntax;
 pub mod check;
 pub mod ir;
 pub mod prove;
+pub mod traffic;
 
 pub mod target;
 

@@ -49,6 +49,23 @@ impl Checker {
     ///
     /// An error in a program, or nvcc fails.
     pub fn report(&self, programs: &[PathBuf]) -> Result<String> {
+        let files = self.compile(programs)?;
+        Ok(report(&self.job(&files, false)))
+    }
+
+    /// The kernels of programs, named with all their scopes.
+    ///
+    /// # Errors
+    ///
+    /// An error in a program, or nvcc fails.
+    pub fn kernels(&self, programs: &[PathBuf]) -> Result<Vec<Kernel>> {
+        let files = self.compile(programs)?;
+        let job = self.job(&files, false);
+        Ok(units(&job).flat_map(|unit| kernels(&said_of(&unit))).collect())
+    }
+
+    /// Compiles programs; gives their CUDA files.
+    fn compile(&self, programs: &[PathBuf]) -> Result<Vec<String>> {
         let loaded = sources::load(Path::new(""), programs);
         let mut said = Report::default();
         loaded.problems.iter().for_each(|problem| said.problem(problem));
@@ -69,7 +86,7 @@ impl Checker {
         for updated in workers::run_all(&units, |unit| objects::update(unit)) {
             updated?;
         }
-        Ok(report(&job))
+        Ok(files)
     }
 
     /// Compiles the text as a file of this name (`gemm.cu`), which no other text uses at the same time; gives its kernels.

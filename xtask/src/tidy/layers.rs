@@ -18,6 +18,7 @@ const LAYERS: &[(&str, u32)] = &[
     ("ir", 4),
     ("target", 4),
     ("prove", 5),
+    ("traffic", 5),
     ("check", 6),
     ("pass", 6),
     ("plan", 6),

@@ -2,8 +2,10 @@
 
 use std::fmt;
 
+use super::kernels::{KernelFacts, PlanKernels};
 use super::{Check, Explanation, NestFacts};
 use crate::compiler::plan::{Considered, DeviceExplored, Fate, LevelPlan, Placement, Plan, Share};
+use crate::compiler::traffic::{Access, Cost, Occupancy, Resources};
 
 /// A value.
 enum Json {
@@ -79,6 +81,7 @@ fn entry(explanation: &Explanation) -> Json {
         plans,
         pinned,
         device,
+        kernels,
         measures,
         rules,
         tunables,
@@ -94,6 +97,7 @@ fn entry(explanation: &Explanation) -> Json {
         ("plans", Json::list(plans, plan)),
         ("pinned", Json::Bool(*pinned)),
         ("device", device.as_ref().map_or(Json::Null, of_device)),
+        ("kernels", Json::list(kernels, of_plan)),
         (
             "measures",
             Json::list(measures, |(name, is)| {
@@ -160,6 +164,69 @@ fn of_device(device: &DeviceExplored) -> Json {
     Json::Object(vec![("levels", levels), ("plans", Json::list(&device.plans, plan))])
 }
 
+fn of_plan(own: &PlanKernels) -> Json {
+    Json::Object(vec![("plan", Json::text(&own.plan)), ("kernels", Json::list(&own.kernels, kernel))])
+}
+
+fn kernel(facts: &KernelFacts) -> Json {
+    let number = |value: u32| Json::Number(value.into());
+    let traffic = &facts.traffic;
+    let compiled = |(found, warps): &(Resources, Occupancy)| {
+        let Resources { kernel: _, arch, registers, spilled, stack, shared } = found;
+        Json::Object(vec![
+            ("arch", Json::text(arch)),
+            ("registers", number(*registers)),
+            ("spilled", number(*spilled)),
+            ("stack", number(*stack)),
+            ("shared", number(*shared)),
+            ("occupancy", of_warps(*warps)),
+        ])
+    };
+    Json::Object(vec![
+        ("kernel", Json::text(&traffic.kernel)),
+        ("level", Json::text(traffic.grid.level.name())),
+        ("block", number(traffic.grid.block)),
+        ("items", number(traffic.grid.items)),
+        ("shared", number(traffic.shared)),
+        ("occupancy", of_warps(facts.occupancy)),
+        ("compiled", Json::list(&facts.compiled, compiled)),
+        ("accesses", Json::list(&traffic.accesses, access)),
+    ])
+}
+
+fn of_warps(occupancy: Occupancy) -> Json {
+    let Occupancy { warps, most, limit } = occupancy;
+    Json::Object(vec![
+        ("warps", Json::Number(warps.into())),
+        ("most", Json::Number(most.into())),
+        ("limit", Json::text(limit.name())),
+    ])
+}
+
+fn access(access: &Access) -> Json {
+    let Access { action, array, index, depth, times, pattern, cost } = access;
+    let mut members = vec![
+        ("action", Json::text(action.name())),
+        ("array", Json::text(array)),
+        ("index", Json::text(index)),
+        ("loops", Json::Number((*depth).into())),
+        ("times", Json::Number((*times).into())),
+        ("pattern", Json::text(pattern)),
+    ];
+    match cost {
+        Cost::Global { sectors, least, read_only } => members.extend([
+            ("memory", Json::text("global")),
+            ("sectors", Json::Number((*sectors).into())),
+            ("least", Json::Number((*least).into())),
+            ("read_only", Json::Bool(*read_only)),
+        ]),
+        Cost::Shared { turns } => {
+            members.extend([("memory", Json::text("shared")), ("turns", Json::Number((*turns).into()))]);
+        }
+    }
+    Json::Object(members)
+}
+
 fn plan(plan: &Plan) -> Json {
     let level = |level: &LevelPlan| {
         Json::Object(vec![
@@ -192,15 +259,19 @@ mod tests {
     use crate::compiler::source::SourceMap;
 
     fn explained(wanted: Wanted) -> String {
+        explained_with(wanted, &[])
+    }
+
+    fn explained_with(wanted: Wanted, resources: &[Resources]) -> String {
         let text = "function f input float A[R][C]; input int at[R]; output float y[R];
             { map { r := [0:R); c := [0:C); _t = A[at[r]][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
         let mut sources = SourceMap::new();
         let id = sources.add("k.hdp", text);
         let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
-        let input = PipelineInput { sources, files, options: Options::default() };
+        let input = PipelineInput { sources, files, options: Options { cuda: true, ..Options::default() } };
         let mut sink = Sink::new();
         let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink)).unwrap();
-        entries(&input, &program, &program.entries, wanted)
+        entries(&input, &program, &program.entries, wanted, resources)
     }
 
     #[test]
@@ -228,6 +299,37 @@ mod tests {
         let depth = |open: char, close: char| json.matches(open).count() == json.matches(close).count();
         assert!(depth('[', ']') || json.contains("\"text\""), "lists are closed");
         assert!(json.starts_with("[\n{") && json.ends_with("}\n]\n"));
+    }
+
+    #[test]
+    fn kernels_are_shown_with_what_they_ask_for() {
+        let found = Resources {
+            kernel: "entry_k_1k_f::warp_map0_k0_items".into(),
+            arch: "sm_90".into(),
+            registers: 40,
+            spilled: 0,
+            stack: 8,
+            shared: 0,
+        };
+        let text = explained_with(Wanted::default(), std::slice::from_ref(&found));
+        for expected in [
+            "kernels of plan warp, as a warp runs them",
+            "map0: a warp an item, blocks of 256 threads, 0 bytes of shared memory",
+            "sm_90: 40 registers, 0 bytes spilled, 8 of stack, 0 shared; 48 of 64 warps (75%), limited by registers",
+            "registers apart: 64 of 64 warps (100%), limited by threads",
+            "coalesced",
+            "4 sectors for 4, read-only path",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+        let json = explained_with(Wanted { format: Format::Json, ..Wanted::default() }, &[found]);
+        for expected in [
+            "{\"plan\": \"warp\", \"kernels\": [{\"kernel\": \"map0\", \"level\": \"warp\", \"block\": 256",
+            "\"registers\": 40, \"spilled\": 0",
+            "\"pattern\": \"coalesced\", \"memory\": \"global\", \"sectors\": 4, \"least\": 4, \"read_only\": true",
+        ] {
+            assert!(json.contains(expected), "{expected}\n{json}");
+        }
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fmt::Write as _;
 
 use super::Explanation;
+use super::kernels::KernelFacts;
 use crate::compiler::plan::{Considered, Fate};
 
 /// What a piece of text is, from which its colour follows.
@@ -85,7 +86,12 @@ impl Explanation {
             let lines: Vec<String> =
                 device.fates.iter().map(|(level, fate)| format!("{:<9}{fate}", level.name())).collect();
             page.section("levels of a GPU", &lines.join("\n"));
-            device.plans.iter().for_each(|plan| page.section(&format!("plan {}", plan.name), &plan.to_string()));
+            for plan in &device.plans {
+                page.section(&format!("plan {}", plan.name), &plan.to_string());
+                let own = self.kernels.iter().filter(|kernels| kernels.plan == plan.name);
+                let lines: Vec<String> = own.flat_map(|own| &own.kernels).map(KernelFacts::text).collect();
+                page.section(&format!("kernels of plan {}, as a warp runs them", plan.name), &lines.join("\n"));
+            }
         }
         let mut lines: Vec<String> = self.measures.iter().map(|(name, is)| format!("{name} = {is}")).collect();
         lines.extend(self.rules.iter().cloned());

@@ -22,6 +22,18 @@ pub struct DeviceModel {
     pub in_flight: u32,
     /// Bytes that the threads of a block share.
     pub shared: u32,
+    /// Blocks of a multiprocessor at most.
+    pub resident_blocks: u32,
+    /// Registers of a multiprocessor.
+    pub registers: u32,
+    /// How many registers a warp gets at a time.
+    pub register_step: u32,
+    /// Bytes of shared memory of a multiprocessor.
+    pub shared_of_multiprocessor: u32,
+    /// Bytes of it that the device takes of each block for itself.
+    pub shared_of_block: u32,
+    /// Bytes of it that a block gets at a time.
+    pub shared_step: u32,
     /// Bytes a private array of a thread may have to be kept in registers or its own memory.
     pub small_array: u32,
     /// Bytes of the arrays that iterations declare, of all iterations that run at a time.
@@ -81,6 +93,12 @@ impl DeviceModel {
             line: int("memory", "line")?,
             in_flight: int("memory", "in_flight")?,
             shared: int("memory", "shared")?,
+            resident_blocks: int("multiprocessor", "blocks")?,
+            registers: int("multiprocessor", "registers")?,
+            register_step: int("multiprocessor", "register_step")?,
+            shared_of_multiprocessor: int("multiprocessor", "shared")?,
+            shared_of_block: int("multiprocessor", "shared_of_block")?,
+            shared_step: int("multiprocessor", "shared_step")?,
             small_array: int("memory", "small_array")?,
             scratch: int("memory", "scratch")?,
             block: int("work", "block")?,
@@ -186,8 +204,8 @@ thread   any 1
 
     #[test]
     fn missing_keys_are_named() {
-        let text = include_str!("../../../targets/cuda.toml").replace("shared = ", "split = ");
-        assert_eq!(DeviceModel::read(&text), Err(ModelError::Key("memory.shared".into())));
+        let text = include_str!("../../../targets/cuda.toml").replace("in_flight = ", "split = ");
+        assert_eq!(DeviceModel::read(&text), Err(ModelError::Key("memory.in_flight".into())));
         let text = include_str!("../../../targets/cuda.toml").replace("\"block\"", "\"blok\"");
         assert_eq!(DeviceModel::read(&text), Err(ModelError::Key("children".into())));
     }

@@ -1,0 +1,127 @@
+//! What the accesses of a warp's lanes cost: sectors of global memory, turns of the banks of shared memory.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::lanes::Atoms;
+use super::poly::Poly;
+use super::{BANK_BYTES, BANKS, Pattern, SECTOR};
+
+/// How the places of an access lie to each other, in elements; `places` has one for each lane that takes part.
+pub(super) fn pattern(places: &[Poly], atoms: &Atoms) -> Pattern {
+    let [first, rest @ ..] = places else { return Pattern::OneLane };
+    let Some(second) = rest.first() else { return Pattern::OneLane };
+    let steps: BTreeSet<Poly> = places.windows(2).map(|pair| pair[1].minus(&pair[0])).collect();
+    if steps.len() > 1 {
+        return runs(places);
+    }
+    let step = second.minus(first);
+    match step.known() {
+        Some(0) => Pattern::Broadcast,
+        Some(1) => Pattern::Neighbours,
+        Some(_) | None => Pattern::Strided(atoms.text(&step)),
+    }
+}
+
+/// Lanes that fall into runs of neighbours of one length, or of one place.
+fn runs(places: &[Poly]) -> Pattern {
+    let length = |step: i64| {
+        let ends = places.windows(2).position(|pair| pair[1].minus(&pair[0]).known() != Some(step));
+        ends.map_or(places.len(), |end| end + 1)
+    };
+    let neighbours = length(1);
+    if neighbours > 1 { Pattern::Runs(neighbours as u32) } else { Pattern::Groups(length(0) as u32) }
+}
+
+/// Bytes that each place begins at, by what is not known of it.
+fn by_origin(places: &[Poly], size: u32, offset: u32) -> BTreeMap<Poly, BTreeSet<i64>> {
+    let mut found: BTreeMap<Poly, BTreeSet<i64>> = BTreeMap::new();
+    for place in places {
+        let (known, rest) = place.split();
+        found.entry(rest).or_default().insert(known * i64::from(size) + i64::from(offset));
+    }
+    found
+}
+
+/// Sectors that one request touches, and those that as many bytes next to each other would. What is not known of an index counts as
+/// a multiple of a sector, and places that differ in it as being in different sectors.
+pub(super) fn sectors(places: &[Poly], size: u32, (offset, width): (u32, u32)) -> (u32, u32) {
+    let origins = by_origin(places, size, offset);
+    let touched = |bytes: &BTreeSet<i64>| {
+        let spans = bytes.iter().flat_map(|first| {
+            let last = first + i64::from(width.max(1)) - 1;
+            first.div_euclid(SECTOR.into())..=last.div_euclid(SECTOR.into())
+        });
+        spans.collect::<BTreeSet<i64>>().len() as u32
+    };
+    let distinct: usize = origins.values().map(BTreeSet::len).sum();
+    (origins.values().map(touched).sum(), (distinct as u32 * width).div_ceil(SECTOR).max(1))
+}
+
+/// How many turns the banks need: the most different words of one bank, in each part of the lanes that fits into one turn.
+pub(super) fn conflicts(places: &[Poly], size: u32, (offset, width): (u32, u32)) -> u32 {
+    let words = width.max(1).div_ceil(BANK_BYTES);
+    let at_a_time = (places.len() / words.next_power_of_two() as usize).max(1);
+    let turns = places.chunks(at_a_time).map(|part| {
+        let mut banks: BTreeMap<i64, BTreeSet<(Poly, i64)>> = BTreeMap::new();
+        for (rest, bytes) in by_origin(part, size, offset) {
+            for first in bytes {
+                for word in 0..i64::from(words) {
+                    let word = first.div_euclid(BANK_BYTES.into()) + word;
+                    banks.entry(word.rem_euclid(BANKS.into())).or_default().insert((rest.clone(), word));
+                }
+            }
+        }
+        banks.values().map(BTreeSet::len).max().unwrap_or(1) as u32
+    });
+    turns.max().unwrap_or(1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn places(lanes: impl Fn(i64) -> Poly) -> Vec<Poly> {
+        (0..32).map(lanes).collect()
+    }
+
+    fn cost(size: u32, step: i64, first: i64) -> (u32, u32, u32) {
+        let places = places(|lane| Poly::constant(first + lane * step));
+        let (sectors, least) = sectors(&places, size, (0, size));
+        (sectors, least, conflicts(&places, size, (0, size)))
+    }
+
+    #[test]
+    fn constant_distances() {
+        assert_eq!(cost(4, 1, 0), (4, 4, 1));
+        assert_eq!(cost(4, 1, 1), (5, 4, 1), "one beside the line touches a sector more");
+        assert_eq!(cost(8, 1, 0), (8, 8, 1));
+        assert_eq!(cost(4, 0, 7), (1, 1, 1));
+        assert_eq!(cost(4, 2, 0), (8, 4, 2));
+        assert_eq!(cost(4, 32, 0), (32, 4, 32));
+        assert_eq!(cost(4, 33, 0), (32, 4, 1), "padding spreads a column over the banks");
+        assert_eq!(cost(8, 33, 0), (32, 8, 1));
+        assert_eq!(cost(8, 32, 0), (32, 8, 16));
+        assert_eq!(cost(1, 1, 0), (1, 1, 1));
+    }
+
+    #[test]
+    fn distances_that_are_not_known() {
+        let rows = places(|lane| Poly::atom(0).times_known(lane));
+        assert_eq!(sectors(&rows, 4, (0, 4)), (32, 4));
+        let mut atoms = Atoms::default();
+        atoms.atom("W", "W");
+        assert_eq!(pattern(&rows, &atoms), Pattern::Strided("W".into()));
+        let groups = places(|lane| Poly::atom(0).times_known(lane / 8).plus(&Poly::constant(lane % 8)));
+        assert_eq!(sectors(&groups, 4, (0, 4)), (4, 4));
+        assert_eq!(pattern(&groups, &atoms), Pattern::Runs(8));
+        let same = places(|lane| Poly::atom(0).times_known(lane / 4));
+        assert_eq!((sectors(&same, 4, (0, 4)), pattern(&same, &atoms)), ((8, 1), Pattern::Groups(4)));
+    }
+
+    #[test]
+    fn fields_of_structs_leave_the_rest_out() {
+        let places = places(Poly::constant);
+        assert_eq!(sectors(&places, 16, (8, 8)), (16, 8));
+        assert_eq!(sectors(&places, 16, (0, 16)), (16, 16));
+    }
+}
