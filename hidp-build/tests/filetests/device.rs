@@ -11,7 +11,7 @@ use hidp_build::compiler::emit::openmp::FLAGS;
 use hidp_sys::{HIDP_FAULT, HIDP_OK, hidp_call, hidp_device, hidp_entry, hidp_fault, hidp_tunables};
 use libloading::os::unix::Library;
 
-use crate::native::{compile, folder, hash, headers_hash, open};
+use crate::native::{all_headers_hash, compile, folder, hash, open};
 
 /// How a call ended that did not go well.
 pub(crate) enum Ended {
@@ -59,7 +59,7 @@ fn precompiled() -> Result<PathBuf, String> {
     static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
     let make = || {
         let flags = flags();
-        let key = flags.iter().fold(headers_hash(), |state, flag| hash(state, flag.as_bytes()));
+        let key = flags.iter().fold(all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
         let folder = folder().join(format!("simt-{key:016x}"));
         fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
         let header = folder.join("simt.hpp");
@@ -76,7 +76,11 @@ impl DeviceKernels {
         let precompiled = precompiled()?;
         let precompiled = precompiled.to_string_lossy();
         let flags = [&flags()[..], &["-shared", "-I", &precompiled, "-include", "simt.hpp", "-x", "c++"]].concat();
-        let key = hash(hash(headers_hash(), cu.as_bytes()), precompiled.as_bytes());
+        let key = flags
+            .iter()
+            .filter(|flag| **flag != precompiled)
+            .fold(all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
+        let key = hash(key, cu.as_bytes());
         let output = folder().join(format!("{stem}-{key:016x}.cu.so"));
         let source = folder().join(format!("{stem}-{key:016x}.cu"));
         fs::write(&source, cu).map_err(|error| error.to_string())?;

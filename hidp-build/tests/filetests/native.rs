@@ -78,24 +78,35 @@ pub(crate) fn hash(mut state: u64, bytes: &[u8]) -> u64 {
     state
 }
 
-/// A number that changes with any header of the run time.
-pub(crate) fn headers_hash() -> u64 {
+/// A number that changes with any header of the run time that code for processors includes.
+fn headers_hash() -> u64 {
     static HASH: OnceLock<u64> = OnceLock::new();
-    *HASH.get_or_init(|| {
-        let mut files = Vec::new();
-        collect(&root().join("hidp-std/include"), &mut files);
-        collect(&root().join("hidp-sys/include"), &mut files);
-        collect(&root().join("hidp-sys/src"), &mut files);
-        files.sort();
-        files.iter().fold(0xcbf2_9ce4_8422_2325, |state, file| hash(state, &fs::read(file).expect("a readable header")))
-    })
+    let of_devices = ["hidp-std/include/hidp/cuda", "hidp-std/include/hidp/simt"].map(|folder| root().join(folder));
+    *HASH.get_or_init(|| hash_but(&of_devices))
 }
 
-fn collect(folder: &Path, files: &mut Vec<PathBuf>) {
+/// A number that changes with any header of the run time.
+pub(crate) fn all_headers_hash() -> u64 {
+    static HASH: OnceLock<u64> = OnceLock::new();
+    *HASH.get_or_init(|| hash_but(&[]))
+}
+
+fn hash_but(without: &[PathBuf]) -> u64 {
+    let mut files = Vec::new();
+    for folder in ["hidp-std/include", "hidp-sys/include", "hidp-sys/src"] {
+        collect(&root().join(folder), without, &mut files);
+    }
+    files.sort();
+    files.iter().fold(0xcbf2_9ce4_8422_2325, |state, file| hash(state, &fs::read(file).expect("a readable header")))
+}
+
+fn collect(folder: &Path, without: &[PathBuf], files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable folder").path();
         if path.is_dir() {
-            collect(&path, files);
+            if !without.contains(&path) {
+                collect(&path, without, files);
+            }
         } else if path.extension().and_then(OsStr::to_str).is_some_and(|e| ["h", "hpp", "cuh", "cpp"].contains(&e)) {
             files.push(path);
         }
@@ -113,7 +124,7 @@ pub(crate) fn compile(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Resu
         return Ok(());
     }
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    let temporary = output.with_extension("part");
+    let temporary = output.with_extension(format!("{}.part", std::process::id()));
     let result = Command::new(&compiler)
         .args(["-Wall", "-Wextra", "-Werror"])
         .args(flags)
