@@ -17,7 +17,7 @@ use crate::{Error, Isa};
 
 pub use builder::Builder;
 use builder::supported;
-pub use last_run::{LastRun, Reason, Why};
+pub use last_run::{LastRun, Placed, Reason, Why};
 
 /// Device, threads and memory that calls run with, and which versions they choose.
 ///
@@ -30,7 +30,7 @@ pub use last_run::{LastRun, Reason, Why};
 ///   kernels, else the processor.
 /// - `HIDP_THREADS`: number of threads, at most 1024; all of the machine's if it is not set.
 /// - `HIDP_ISA`: `base`, `v2`, `v3` or `v4` (x86-64-v2, …); the best that the machine has if it is not set.
-/// - `HIDP_FORCE`: the plan that entries run; each entry's own choice if it is not set.
+/// - `HIDP_FORCE`: the plan that entries run, or `host` or `device` for where they run; each entry's own choice if it is not set.
 /// - `HIDP_TUNE`: a file of tuning records that go before those of the build, or `off` for no records at all.
 #[derive(Clone)]
 pub struct Context {
@@ -70,8 +70,9 @@ impl Context {
     /// The first device that can run all kernels of this program, else the processor, with the settings of the environment.
     /// [`Context::device`] says which and why; so does the log.
     ///
-    /// An entry that has no version for devices runs on the processor all the same, with its arrays in the host's memory;
-    /// [`Context::last_run`] and, the first time, the log say so.
+    /// With a device, each call runs where it promises to be done sooner: a [`DeviceArray`](crate::DeviceArray) among its arguments
+    /// makes that the device; arrays of the host's memory have to be copied, which takes time, too. An entry that has no version for
+    /// devices runs on the processor. [`Context::last_run`] says where a call ran and why.
     pub fn new() -> Result<Self, Error> {
         Self::builder().build()
     }
@@ -81,7 +82,7 @@ impl Context {
     }
     /// The device of this number and no other, with the settings of the environment. An error says why not.
     ///
-    /// An entry that has no version for devices returns [`Error::NoDeviceVersion`].
+    /// Every call runs there, whatever has to be copied. An entry that has no version for devices returns [`Error::NoDeviceVersion`].
     pub fn cuda(ordinal: u32) -> Result<Self, Error> {
         Self::builder().cuda(ordinal).build()
     }
@@ -90,6 +91,8 @@ impl Context {
         Builder::default()
     }
     /// The same threads and memory, but entries run this plan. An entry that has no such plan returns [`Error::UnknownPlan`].
+    ///
+    /// `host` and `device` are no plans, but places: the processor, or the context's device, runs the plan that its rules choose.
     #[must_use]
     pub fn with_plan(&self, plan: &str) -> Self {
         Self { plan: Some(plan.into()), ..self.clone() }

@@ -35,7 +35,7 @@ pub mod tune;
 mod tuning;
 mod view;
 
-pub use context::{Builder, Context, LastRun, Reason, Why};
+pub use context::{Builder, Context, LastRun, Placed, Reason, Why};
 pub use device::{ArrayError, Copies, Device, DeviceArray, DeviceError, NoDevice, Section, SectionMut, Zeroed};
 pub use error::{ArrayText, Binding, Error, IsaNames, PlanNames};
 pub use fault::{Fault, FaultKind};

@@ -182,6 +182,9 @@ fn meaning(program: &Program, func: FuncId, measure: &Measure) -> String {
             format!("longest of the {value} segments in `{low}` and `{high}`")
         }
         MeasureOf::Balance(_) => "elements of all segments / longest".to_owned(),
+        MeasureOf::Work => format!("{value}, in operations on vector lanes"),
+        MeasureOf::Copied => "bytes of the host's arrays that are read, and written".to_owned(),
+        MeasureOf::Intensity => "1024 * work / copied".to_owned(),
     }
 }
 

@@ -205,7 +205,7 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
         let device = DeviceModel::cuda();
         let explored = explore_device(program, func, &device, input.options.limits);
         lower_device(program, func, &explored.plans, (model, &device), &mut entry);
-        add_device_rules(&mut dispatch, program, item, &explored.plans, &device);
+        add_device_rules(&mut dispatch, program, item, (&plans[0], &explored.plans), (model, &device));
     }
     let shown = format!("{}::{}", stem_of(input, item.span), item.name);
     let source = source_of(program, &entry);

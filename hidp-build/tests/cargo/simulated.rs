@@ -40,6 +40,12 @@ inout float x[N];
   before = x;
   map { i := [1:N-1); x[i] = (before[i-1] + before[i] + before[i+1]) / 3; }
 }
+
+function halve
+inout float x[N];
+{
+  map { i := [0:N); float s = x[i]; while (s > 1) { s = s / 2; } x[i] = s; }
+}
 ";
 
 const MAIN: &str = r#"
@@ -115,6 +121,18 @@ fn main() -> hidp_std::Result {
     assert_eq!(cx.copies(), before, "nothing is copied");
     assert_eq!(y.to_vec()?[0], 0.0);
 
+    // Where calls have the choice, what is not worth the copies stays on the host, and what cannot be counted does if it is small.
+    let auto = Context::builder().threads(2).simulated(0).auto().build()?;
+    k::mean(&auto, &x)?;
+    println!("auto: {}", auto.last_run().unwrap());
+    k::mean(&auto, &DeviceArray::from_host(&auto, &x)?)?;
+    println!("auto: {}", auto.last_run().unwrap());
+    k::halve(&auto, &mut x.to_vec()[..100])?;
+    println!("auto: {}", auto.last_run().unwrap());
+    k::halve(&auto, &mut x.to_vec())?;
+    println!("auto: {}", auto.last_run().unwrap());
+    assert_eq!(auto.copies().to_host, 1);
+
     // Of several faults the first, and the same as on the processor; the context goes on.
     let cpu = Context::cpu()?;
     let mut wrong = cols.clone();
@@ -143,6 +161,13 @@ fn a_simulated_device_runs_every_plan_as_the_processor_does() {
         assert!(plans.contains(&"thread"), "{name} ran {plans:?}");
         assert!(plans.len() >= if name == "row_sums" { 3 } else { 1 }, "{name} ran {plans:?}");
     }
+    let auto: Vec<&str> = text.lines().filter_map(|line| line.strip_prefix("auto: k::")).collect();
+    let [far, there, few, many] = auto[..] else { panic!("{text}") };
+    assert!(far.contains("2 threads (not cuda:0, intensity = ") && far.contains(" < 1365 * threads; "), "{far}");
+    assert!(there.starts_with("mean: plan thread, cuda:0 ("), "{there}");
+    assert!(few.contains("(not cuda:0, parallel = 100 < 64 * threads; "), "{few}");
+    let copies = "halve: plan thread, cuda:0, 1 array of 4000 bytes to it, 1 array of 4000 bytes from it (";
+    assert!(many.starts_with(copies), "{many}");
     let fault = "fault: src/kernels/k.hdp:12:28: index -5 is outside x[0:1000) in x[cols[i]]";
     assert!(text.contains(fault), "{text}");
 }

@@ -32,10 +32,16 @@ impl Builder {
         self.device = Some(Asked::Cpu);
         self
     }
+    /// The first device that can run the program, for calls that gain from it, else the processor: as [`Context::new`], but whatever
+    /// the environment says.
+    pub fn auto(mut self) -> Self {
+        self.device = Some(Asked::Auto);
+        self
+    }
     /// A device that runs device code on the host, for tests where there is no GPU. Slow; what the code does wrong is an error of the call.
     ///
     /// Build the program with `HIDP_CUDA=simulated` to have such code. The seed says in which order blocks and threads run: 0 in order, 1
-    /// backwards, others at random.
+    /// backwards, others at random. It runs every call; those that gain from it if [`Builder::auto`] is called afterwards.
     #[cfg(feature = "simulated-device")]
     pub fn simulated(self, seed: u64) -> Self {
         let simulation = crate::device::Simulation { world: Default::default(), devices: 1, seed };
@@ -62,7 +68,7 @@ impl Builder {
         self.isa = Some(isa);
         self
     }
-    /// The plan that entries run.
+    /// The plan that entries run: see [`Context::with_plan`].
     pub fn plan(mut self, plan: &str) -> Self {
         self.plan = Some(plan.into());
         self
@@ -153,7 +159,7 @@ const MOST_THREADS: u32 = 1024;
 const ISA: &str = "HIDP_ISA";
 const ISA_EXPECTED: &str = "`base`, `v2`, `v3` or `v4`";
 const FORCE: &str = "HIDP_FORCE";
-const FORCE_EXPECTED: &str = "the name of a plan";
+const FORCE_EXPECTED: &str = "the name of a plan, `host` or `device`";
 
 const TUNE: &str = "HIDP_TUNE";
 
@@ -230,7 +236,7 @@ mod tests {
         let expected = "HIDP_DEVICE is `gpu`, expected `auto`, `cpu`, `cuda` or `cuda:<number>`";
         assert_eq!(message("HIDP_DEVICE", "gpu"), expected);
         assert_eq!(message("HIDP_ISA", "avx2"), "HIDP_ISA is `avx2`, expected `base`, `v2`, `v3` or `v4`");
-        assert_eq!(message("HIDP_FORCE", ""), "HIDP_FORCE is ``, expected the name of a plan");
+        assert_eq!(message("HIDP_FORCE", ""), "HIDP_FORCE is ``, expected the name of a plan, `host` or `device`");
         let error = resolve(Context::builder().threads(0), &[]).unwrap_err();
         assert_eq!(error.to_string(), "Builder::threads is `0`, expected a number of threads from 1 to 1024");
         assert!(resolve(Context::builder().threads(u32::MAX), &[]).is_err());

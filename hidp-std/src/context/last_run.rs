@@ -3,7 +3,9 @@
 use std::fmt;
 
 use crate::Isa;
+use crate::device::Copies;
 use crate::rt::entry::{MOST_MEASURES, Measure, Rule};
+use crate::rt::is_for_devices;
 
 /// What a call ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,8 +17,13 @@ pub struct LastRun {
     pub plan: &'static str,
     /// The number of the device that ran it; `None` for the processor.
     pub device: Option<u32>,
-    /// The number of the context's device if the processor ran the entry because it has no version for devices.
+    /// The number of the context's device if the processor ran the entry although there is that: because the entry has no version
+    /// for devices, or because copies of its arguments are not worth it.
     pub instead_of: Option<u32>,
+    /// Why the processor, or the device.
+    pub placed: Placed,
+    /// What was copied to the device and back.
+    pub copied: Copies,
     /// The instruction set; `Base` on a device.
     pub isa: Isa,
     /// How many threads it could use.
@@ -27,16 +34,50 @@ pub struct LastRun {
 
 impl fmt::Display for LastRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { entry, plan, device, instead_of, isa, threads, why } = self;
+        let Self { entry, plan, device, instead_of, placed, copied, isa, threads, why } = self;
         write!(f, "{entry}: plan {plan}, ")?;
         match device {
-            Some(ordinal) => write!(f, "cuda:{ordinal} (")?,
+            Some(ordinal) if *copied == Copies::default() => write!(f, "cuda:{ordinal} (")?,
+            Some(ordinal) => write!(f, "cuda:{ordinal}, {copied} (")?,
             None => write!(f, "{isa}, {threads} thread{} (", if *threads == 1 { "" } else { "s" })?,
         }
-        if let Some(ordinal) = instead_of {
-            write!(f, "no version for cuda:{ordinal}; ")?;
+        match (placed, instead_of) {
+            (Placed::NoVersion, Some(ordinal)) => write!(f, "no version for cuda:{ordinal}; ")?,
+            (Placed::Host(reason), Some(ordinal)) => write!(f, "not cuda:{ordinal}, {reason}; ")?,
+            (
+                Placed::Only | Placed::NoVersion | Placed::Resident | Placed::Forced | Placed::Host(_) | Placed::Device,
+                _,
+            ) => {}
         }
         write!(f, "{why})")
+    }
+}
+
+/// Why the processor ran a call, or the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Placed {
+    /// The context is for nothing else.
+    Only,
+    /// The entry has no version for devices.
+    NoVersion,
+    /// Arrays of the call are on the device.
+    Resident,
+    /// The plan, or the place, was asked for.
+    Forced,
+    /// This rule speaks for the processor.
+    Host(Reason),
+    /// No rule speaks for the processor.
+    Device,
+}
+
+impl Placed {
+    /// Whether the processor ran the call because the context's device could not, or had better not.
+    pub(crate) fn is_instead(&self) -> bool {
+        match self {
+            Placed::NoVersion | Placed::Host(_) => true,
+            Placed::Only | Placed::Resident | Placed::Forced | Placed::Device => false,
+        }
     }
 }
 
@@ -66,10 +107,12 @@ pub struct Reason {
 }
 
 impl Reason {
-    /// What was measured: names and values.
+    /// What was measured: names and values. What is for contexts with a device stands there only if a rule asked for it.
     pub fn measures(&self) -> impl Iterator<Item = (&'static str, Option<i64>)> {
         let known = |value: i64| (value >= 0).then_some(value);
-        self.measures.iter().zip(self.values).map(move |(measure, value)| (measure.name, known(value)))
+        let asked = |(measure, value): &(&Measure, i64)| *value >= 0 || !is_for_devices(measure);
+        let all = self.measures.iter().zip(self.values).filter(asked);
+        all.map(move |(measure, value)| (measure.name, known(value)))
     }
     /// Whether the rules were measured, rather than guessed by the compiler.
     pub fn tuned(&self) -> bool {

@@ -48,6 +48,21 @@ pub struct Copies {
     pub bytes_to_host: u64,
 }
 
+/// `3 arrays of 36 bytes to it, 2 arrays of 24 bytes from it`; nothing where nothing was copied.
+impl fmt::Display for Copies {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Copies { to_device, to_host, bytes_to_device, bytes_to_host } = *self;
+        let mut comma = "";
+        for (arrays, bytes, whither) in [(to_device, bytes_to_device, "to"), (to_host, bytes_to_host, "from")] {
+            if arrays > 0 {
+                write!(f, "{comma}{arrays} array{} of {bytes} bytes {whither} it", if arrays == 1 { "" } else { "s" })?;
+                comma = ", ";
+            }
+        }
+        Ok(())
+    }
+}
+
 impl Sub for Copies {
     type Output = Copies;
     fn sub(self, before: Copies) -> Copies {

@@ -2,6 +2,7 @@
 
 mod arrays;
 mod axpy;
+mod places;
 
 use super::simulated::Simulation;
 pub(crate) use super::simulated::World;
@@ -173,7 +174,7 @@ fn plans_are_forced_and_chosen_by_rules() {
     assert_eq!(run(&cx, n).unwrap(), 20.0);
     assert_eq!(
         cx.last_run().map(|run| run.to_string()).unwrap(),
-        "axpy::axpy: plan warp, cuda:0 (parallel = 512 >= 1 * threads)"
+        "axpy::axpy: plan warp, cuda:0, 3 arrays of 6144 bytes to it, 2 arrays of 4096 bytes from it (parallel = 512 >= 1 * threads)"
     );
     assert_eq!(run(&cx, n - 1).unwrap(), 2.0);
     assert_eq!(run(&cx.with_plan("warp"), 1).unwrap(), 20.0);

@@ -8,8 +8,8 @@ use super::args::Arg;
 use super::bind::bind;
 use super::choose::{Choice, choose};
 use super::entry::Entry;
-use super::on_queue::OnQueue;
-use crate::device::Queue;
+use super::on_queue::{OnQueue, copies};
+use crate::device::{Copies, Queue};
 use crate::{ArrayText, Context, Error, Fault, Isa, LastRun};
 
 /// Binds the dimensions, checks the shapes, chooses a version and runs it. Allocates nothing unless it fails.
@@ -54,9 +54,9 @@ impl<'a> Dynamic<'a> {
         let same = |version: &super::entry::Version| std::ptr::eq(version, choice.version);
         Ok(self.entry.versions.iter().position(same).unwrap_or(0))
     }
-    /// Values of the entry's measures.
-    pub(crate) fn measures(&self) -> [i64; super::entry::MOST_MEASURES] {
-        super::choose::measure(self.entry, &self.args, &self.dims)
+    /// Values of the entry's measures; of those for devices too if they are wanted.
+    pub(crate) fn measures(&self, for_devices: bool) -> [i64; super::entry::MOST_MEASURES] {
+        super::measures::measure(self.entry, &self.args, &self.dims, for_devices)
     }
     /// Runs version number `version` with these settings.
     ///
@@ -104,7 +104,9 @@ unsafe fn run(
         entry: entry.name,
         plan: choice.version.plan,
         device: device.and(cx.device().ordinal()),
-        instead_of: cx.device().ordinal().filter(|_| choice.instead),
+        instead_of: cx.device().ordinal().filter(|_| choice.placed.is_instead()),
+        placed: choice.placed,
+        copied: device.map_or_else(Copies::default, |_| copies(entry, args)),
         isa: choice.isa.unwrap_or(Isa::Base),
         threads: device.map_or(choice.settings.threads(cx.threads()), |queue| queue.facts().threads()),
         why: choice.why,

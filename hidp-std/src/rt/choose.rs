@@ -1,11 +1,12 @@
 //! Which version of an entry a call runs.
 
 use super::args::Arg;
-use super::entry::{Code, Codes, Condition, Entry, EntryFn, MOST_MEASURES, Measure, Op, Rule, Settings, Version};
-use super::extent::{Evaluator, Extent};
+use super::entry::{Code, Codes, Condition, Entry, EntryFn, Rule, Settings, Version};
+use super::measures::Values;
+use super::place::{Place, Places, forced_place, place_of_forced, places};
 use crate::error::{IsaNames, PlanNames};
 use crate::tuning::tuned;
-use crate::{Context, Error, Isa, Reason, Why};
+use crate::{Context, Error, Isa, Placed, Reason, Why};
 
 /// A version, its code for this machine, and why it runs.
 pub(super) struct Choice {
@@ -13,181 +14,134 @@ pub(super) struct Choice {
     pub(super) function: EntryFn,
     /// `None` if the context's device runs it.
     pub(super) isa: Option<Isa>,
-    /// Whether the context has a device, but the entry no version for it.
-    pub(super) instead: bool,
+    /// Why there.
+    pub(super) placed: Placed,
     pub(super) settings: Settings,
     pub(super) why: Why,
 }
 
-/// What runs a call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Place {
-    Processor,
-    Device,
-}
-
 /// The version that the context's settings ask for, else the one that the entry's rules choose.
 pub(super) fn choose(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims: &[i64]) -> Result<Choice, Error> {
-    if let Some(plan) = cx.plan() {
-        let Some(version) = entry.versions.iter().find(|version| version.plan == plan) else {
-            return Err(Error::UnknownPlan { entry: entry.name, plan: plan.into(), plans: PlanNames(entry.versions) });
-        };
-        let place = place_of_forced(cx, entry, version)?;
-        return with_code(cx, entry, version, place, Settings::USUAL, Why::ForcedPlan);
-    }
-    let place = place_of(cx, entry)?;
-    let (version, settings, why) = preferred(cx, entry, place, args, dims);
+    let places = match cx.plan() {
+        None => places(cx, entry, args)?,
+        Some(plan) => match entry.versions.iter().find(|version| version.plan == plan) {
+            Some(version) => return forced_version(cx, entry, version, Settings::USUAL),
+            None => forced_place(cx, entry, plan)?,
+        },
+    };
+    let mut values = Values::new(entry, args, dims);
+    let (place, placed, rule) = match places {
+        Places::One(place, placed) => (place, placed, None),
+        Places::Either => either(cx, entry, &mut values),
+    };
+    let (version, settings, why) = preferred(cx, entry, (place, placed), rule, &mut values);
     let Some(version) = version else {
         return Err(Error::UnknownPlan { entry: entry.name, plan: "".into(), plans: PlanNames(entry.versions) });
     };
-    let forced = cx.isa_forced() && place == Place::Processor;
-    let choice = with_code(cx, entry, version, place, settings, if forced { Why::ForcedIsa } else { why })?;
-    Ok(Choice { instead: place == Place::Processor && cx.queue().is_some(), ..choice })
+    let why = if cx.isa_forced() && place == Place::Processor { Why::ForcedIsa } else { why };
+    with_code(cx, entry, version, place, settings, (placed, why))
+}
+
+fn forced_version(
+    cx: &Context,
+    entry: &'static Entry,
+    version: &'static Version,
+    settings: Settings,
+) -> Result<Choice, Error> {
+    let place = place_of_forced(cx, entry, version)?;
+    with_code(cx, entry, version, place, settings, (Placed::Forced, Why::ForcedPlan))
 }
 
 /// A version and settings that a tool asks for.
 #[cfg(feature = "tune")]
 pub(super) fn forced(cx: &Context, entry: &'static Entry, version: usize, settings: Settings) -> Result<Choice, Error> {
     match entry.versions.get(version) {
-        Some(version) => {
-            let place = place_of_forced(cx, entry, version)?;
-            with_code(cx, entry, version, place, settings, Why::ForcedPlan)
-        }
+        Some(version) => forced_version(cx, entry, version, settings),
         None => Err(Error::UnknownPlan { entry: entry.name, plan: "".into(), plans: PlanNames(entry.versions) }),
     }
 }
 
-/// What runs an entry that may run in any plan.
-fn place_of(cx: &Context, entry: &'static Entry) -> Result<Place, Error> {
-    if cx.queue().is_none() {
-        Ok(Place::Processor)
-    } else if entry.versions.iter().any(|version| version.code.on_device()) {
-        Ok(Place::Device)
-    } else if cx.is_strict() {
-        Err(Error::NoDeviceVersion { entry: entry.name, plan: None, device: cx.device().name().into() })
-    } else {
-        cx.tell_of(entry);
-        Ok(Place::Processor)
+/// A rule that decided, and whether it was measured.
+type Decided = (&'static Rule, bool);
+
+/// Where a call runs that could run on both sides; on the device the rule that said so, if one did.
+fn either(cx: &Context, entry: &'static Entry, values: &mut Values<'_>) -> (Place, Placed, Option<Decided>) {
+    let host = |rule: &Rule| rule.version == Rule::HOST;
+    let here = |rule: &Rule| host(rule) || eligible(cx, entry, rule, Place::Device);
+    match decides(cx, entry, Place::Device, here, values) {
+        Some((rule, tuned)) if host(rule) => {
+            let reason = Reason { measures: entry.dispatch.measures, rule: Some(rule), values: values.found(), tuned };
+            (Place::Processor, Placed::Host(reason), None)
+        }
+        decided => (Place::Device, Placed::Device, decided),
     }
 }
 
-fn place_of_forced(cx: &Context, entry: &'static Entry, version: &'static Version) -> Result<Place, Error> {
-    match (&version.code, cx.queue()) {
-        (Codes::Device(_), Some(_)) => Ok(Place::Device),
-        (Codes::Device(_), None) => {
-            Err(Error::DevicePlan { entry: entry.name, plan: version.plan, why: cx.device().why().into() })
-        }
-        (Codes::Cpu(_), Some(_)) if cx.is_strict() => {
-            let device = cx.device().name().into();
-            Err(Error::NoDeviceVersion { entry: entry.name, plan: Some(version.plan.into()), device })
-        }
-        (Codes::Cpu(_), Some(_) | None) => Ok(Place::Processor),
-    }
-}
-
-/// What the rules say. A version that cannot run here is never chosen.
+/// What the rules say, of which one may have decided before. A version that cannot run here is never chosen.
 fn preferred(
     cx: &Context,
     entry: &'static Entry,
-    place: Place,
-    args: &[Arg<'_>],
-    dims: &[i64],
+    (place, placed): (Place, Placed),
+    decided: Option<Decided>,
+    values: &mut Values<'_>,
 ) -> (Option<&'static Version>, Settings, Why) {
-    let tuned = if place == Place::Processor { tuned(cx, entry) } else { None };
-    let rules: &'static [Rule] = tuned.map_or(entry.dispatch.rules, |tuned| &tuned.rules);
     let first = || entry.versions.iter().find(|version| version.code.on_device() == (place == Place::Device));
-    if rules.is_empty() {
+    let here = |rule: &Rule| eligible(cx, entry, rule, place);
+    let decided = decided.or_else(|| decides(cx, entry, place, here, values));
+    let (rule, tuned) = decided.map_or((None, false), |(rule, tuned)| (Some(rule), tuned));
+    let compared = placed == Placed::Device;
+    if rule.is_none() && !compared && !entry.dispatch.rules.iter().any(|rule| has_code_for(entry, rule, place)) {
         return (first(), Settings::USUAL, Why::Preferred);
     }
-    let threads = match (place, cx.queue()) {
-        (Place::Device, Some(queue)) => queue.facts().threads(),
-        (Place::Device, None) | (Place::Processor, _) => cx.threads(),
-    };
-    let mut values = [UNKNOWN; MOST_MEASURES];
-    fill(entry, args, dims, &mut values, |measure| !is_costly(measure));
-    let mut decides = |rule: &&Rule| {
-        let version = entry.versions.get(rule.version);
-        let runs = version.is_some_and(|version| eligible(cx, version, place).is_some());
-        runs && rule.conditions.iter().all(|condition| {
-            let needed = entry.dispatch.measures.get(condition.measure).is_some_and(is_costly);
-            if needed && values[condition.measure] == UNKNOWN {
-                fill(entry, args, dims, &mut values, |measure| {
-                    std::ptr::eq(measure, &entry.dispatch.measures[condition.measure])
-                });
-            }
-            holds(condition, &values, threads)
-        })
-    };
-    let rule = rules.iter().find(|rule| decides(rule));
     let version = rule.map_or_else(first, |rule| entry.versions.get(rule.version));
     let settings = rule.map_or(Settings::USUAL, |rule| rule.settings);
-    (version, settings, Why::Rule(Reason { measures: entry.dispatch.measures, rule, values, tuned: tuned.is_some() }))
+    (version, settings, Why::Rule(Reason { measures: entry.dispatch.measures, rule, values: values.found(), tuned }))
 }
 
-/// The value of a measure of which nothing is known.
-const UNKNOWN: i64 = -1;
-
-/// Whether a measure looks at arrays: only where a rule asks for it.
-fn is_costly(measure: &Measure) -> bool {
-    matches!(measure.program.last(), Some(Op::Longest(_) | Op::Balance(_)))
+/// The first rule that holds, of those that were measured, else of the compiler's.
+fn decides(
+    cx: &Context,
+    entry: &'static Entry,
+    place: Place,
+    here: impl Fn(&Rule) -> bool,
+    values: &mut Values<'_>,
+) -> Option<Decided> {
+    let mut first = |rules: &'static [Rule], tuned: bool| {
+        let rule = rules.iter().find(|rule| {
+            here(rule) && rule.conditions.iter().all(|condition| holds(condition, values, threads(cx, rule, place)))
+        });
+        rule.map(|rule| (rule, tuned))
+    };
+    let tuned = if place == Place::Processor { tuned(cx, entry) } else { None };
+    tuned.and_then(|tuned| first(&tuned.rules, true)).or_else(|| first(entry.dispatch.rules, false))
 }
 
-/// Values of the entry's measures; -1 for those that these shapes do not give.
-#[cfg(feature = "tune")]
-pub(crate) fn measure(entry: &Entry, args: &[Arg<'_>], dims: &[i64]) -> [i64; MOST_MEASURES] {
-    let mut values = [UNKNOWN; MOST_MEASURES];
-    fill(entry, args, dims, &mut values, |_| true);
-    values
-}
-
-fn fill(
-    entry: &Entry,
-    args: &[Arg<'_>],
-    dims: &[i64],
-    values: &mut [i64; MOST_MEASURES],
-    wanted: impl Fn(&'static Measure) -> bool,
-) {
-    for (value, measure) in values.iter_mut().zip(entry.dispatch.measures).filter(|(_, measure)| wanted(measure)) {
-        *value = match quick(measure.program, dims) {
-            Some(value) => value.max(0),
-            None => match (Evaluator { args, dims, unknown: None }).extent(measure.program) {
-                Extent::Linear { scale: 0, offset } => i64::try_from(offset).map_or(UNKNOWN, |value| value.max(0)),
-                Extent::Linear { .. } | Extent::Open | Extent::Undefined => UNKNOWN,
-            },
-        };
+/// What `threads` in a rule stands for: those that would run the call.
+fn threads(cx: &Context, rule: &Rule, place: Place) -> u32 {
+    match (place, cx.queue()) {
+        (Place::Device, Some(queue)) if rule.version != Rule::HOST => queue.facts().threads(),
+        (Place::Device | Place::Processor, _) => cx.threads(),
     }
-}
-
-/// What the evaluator gives, at once for the usual programs: products, quotients and sums of dimensions.
-fn quick(program: &[Op], dims: &[i64]) -> Option<i64> {
-    let mut stack = [0_i64; 4];
-    let mut height = 0_usize;
-    for &op in program {
-        let operands = height.checked_sub(2).map(|below| (stack[below], stack[below + 1]));
-        let value = match (op, operands) {
-            (Op::Const(value), _) => value,
-            (Op::Dim(number), _) => *dims.get(usize::from(number))?,
-            (Op::Add, Some((a, b))) => a.checked_add(b)?,
-            (Op::Sub, Some((a, b))) => a.checked_sub(b)?,
-            (Op::Mul, Some((a, b))) => a.checked_mul(b)?,
-            (Op::Div, Some((a, b))) => a.checked_div(b)?,
-            _ => return None,
-        };
-        height -= if matches!(op, Op::Const(_) | Op::Dim(_)) { 0 } else { 2 };
-        *stack.get_mut(height)? = value;
-        height += 1;
-    }
-    (height == 1).then_some(stack[0])
 }
 
 /// Nothing is said of a measure that has no value.
-fn holds(condition: &Condition, values: &[i64; MOST_MEASURES], threads: u32) -> bool {
+fn holds(condition: &Condition, values: &mut Values<'_>, threads: u32) -> bool {
     let bound = condition.bound.value(threads);
-    values.get(condition.measure).is_some_and(|&value| value >= 0 && (value >= bound) == condition.least)
+    values.get(condition.measure).is_some_and(|value| (value >= bound) == condition.least)
+}
+
+fn has_code_for(entry: &'static Entry, rule: &Rule, place: Place) -> bool {
+    let version = entry.versions.get(rule.version);
+    version.is_some_and(|version| version.code.on_device() == (place == Place::Device))
+}
+
+/// Whether the version that a rule chooses can run there.
+fn eligible(cx: &Context, entry: &'static Entry, rule: &Rule, place: Place) -> bool {
+    entry.versions.get(rule.version).is_some_and(|version| code(cx, version, place).is_some())
 }
 
 /// The code of a version that this context can run there, and the instruction set it is for.
-fn eligible(cx: &Context, version: &'static Version, place: Place) -> Option<(EntryFn, Option<Isa>)> {
+fn code(cx: &Context, version: &'static Version, place: Place) -> Option<(EntryFn, Option<Isa>)> {
     let fits = |isa: Isa| if cx.isa_forced() { isa == cx.isa() } else { isa <= cx.isa() };
     match (&version.code, place) {
         (Codes::Cpu(codes), Place::Processor) => {
@@ -204,10 +158,10 @@ fn with_code(
     version: &'static Version,
     place: Place,
     settings: Settings,
-    why: Why,
+    (placed, why): (Placed, Why),
 ) -> Result<Choice, Error> {
-    match eligible(cx, version, place) {
-        Some((function, isa)) => Ok(Choice { version, function, isa, instead: false, settings, why }),
+    match code(cx, version, place) {
+        Some((function, isa)) => Ok(Choice { version, function, isa, placed, settings, why }),
         None => {
             let compiled = IsaNames(version.code.cpu());
             Err(Error::NoCode { entry: entry.name, plan: version.plan, isa: cx.isa(), compiled })
@@ -218,7 +172,7 @@ fn with_code(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rt::entry::{Bound, Codes, Dispatch, Elem, SegmentBound};
+    use crate::rt::entry::{Bound, Codes, Dispatch, Elem, Measure, Op, SegmentBound};
 
     unsafe extern "C" fn nothing(_: *mut hidp_sys::hidp_call) -> i32 {
         0
@@ -267,33 +221,6 @@ mod tests {
         let one = Context::builder().threads(1).build().unwrap();
         assert_eq!(chosen(&one, &SUMS, [3, 3000]).0, "rows");
         assert_eq!(chosen(&cx.with_plan("rows"), &SUMS, [3, 3000]), ("rows", "plan forced".into()));
-    }
-
-    #[test]
-    fn the_quick_way_agrees_with_the_evaluator() {
-        use Op::{Add, Const, Dim, Div, Max, Mul, Sub};
-        let dims = [7, 3, 0, i64::MAX];
-        let programs: [&[Op]; 9] = [
-            &[Dim(0)],
-            &[Dim(0), Dim(1), Mul],
-            &[Dim(0), Dim(1), Sub, Const(2), Div, Dim(1), Add],
-            &[Const(1), Dim(0), Dim(1), Const(5), Const(6), Add, Add, Add, Add],
-            &[Dim(0), Dim(2), Div],
-            &[Dim(3), Const(1), Add],
-            &[Dim(0), Dim(1), Max],
-            &[Dim(0), Dim(1)],
-            &[],
-        ];
-        for program in programs {
-            let whole = match (Evaluator { args: &[], dims: &dims, unknown: None }).extent(program) {
-                Extent::Linear { scale: 0, offset } => i64::try_from(offset).ok(),
-                Extent::Linear { .. } | Extent::Open | Extent::Undefined => None,
-            };
-            assert!(quick(program, &dims).is_none_or(|value| Some(value) == whole), "{program:?}");
-        }
-        assert_eq!(quick(&[Dim(0), Dim(1), Mul], &dims), Some(21));
-        assert_eq!(quick(&[Dim(0), Dim(1), Sub], &dims), Some(4));
-        assert_eq!(quick(&[Dim(0), Dim(1)], &dims), None);
     }
 
     #[test]

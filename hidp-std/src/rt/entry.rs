@@ -31,7 +31,7 @@ pub struct Dispatch {
     pub toolchain: &'static str,
     /// Numbers that a call's shapes give.
     pub measures: &'static [Measure],
-    /// The first whose conditions all hold, and whose version this machine can run, decides; the first version where none does.
+    /// The first whose conditions all hold, and whose version can run there, decides; the first version where none does.
     pub rules: &'static [Rule],
     /// Rules that were measured: they go before `rules` on the devices that they are for.
     pub records: &'static [Record],
@@ -118,12 +118,12 @@ impl Dispatch {
 }
 
 /// Measures that an entry has at most.
-pub const MOST_MEASURES: usize = 5;
+pub const MOST_MEASURES: usize = 8;
 
 /// A number that a call's shapes give.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// `parallel`, `inner`, `width`, `longest` or `balance`.
+    /// `parallel`, `inner`, `width`, `longest`, `balance`, `copied`, `work` or `intensity`.
     pub name: &'static str,
     /// A postfix program over dimensions, scalars and constants.
     pub program: &'static [Op],
@@ -134,10 +134,19 @@ pub struct Measure {
 pub struct Rule {
     /// All must hold.
     pub conditions: &'static [Condition],
-    /// Position among the versions.
+    /// Position among the versions, or [`Rule::HOST`].
     pub version: usize,
     /// What it runs with.
     pub settings: Settings,
+}
+
+impl Rule {
+    /// In place of a version, for contexts with a device: the processor runs the call, in the version that its own rules say.
+    pub const HOST: usize = usize::MAX;
+    /// What it is called.
+    pub(crate) const HOST_NAME: &'static str = "host";
+    /// What a call is forced to that runs on the device, in the version that its rules say.
+    pub(crate) const DEVICE_NAME: &'static str = "device";
 }
 
 /// A comparison of a measure with a bound.
@@ -257,6 +266,13 @@ pub enum Op {
     Longest(&'static [SegmentBound; 2]),
     /// Pops the number of segments, pushes their elements over those of the longest.
     Balance(&'static [SegmentBound; 2]),
+    /// Pops what a call computes, pushes it again. Stands last; such measures are for contexts that have a device, as those that
+    /// end in the two below.
+    Work,
+    /// Pushes the bytes that would be copied between the host's memory and the device's. Stands alone.
+    Copied,
+    /// Pops what a call computes, pushes it for every 1024 of these bytes. Stands last.
+    PerKib,
 }
 
 /// Where bounds of segments stand.

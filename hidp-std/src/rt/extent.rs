@@ -59,6 +59,8 @@ impl Evaluator<'_> {
             },
             Op::Longest(bounds) => self.segments(bounds, rest, |facts| facts.longest),
             Op::Balance(bounds) => self.segments(bounds, rest, |facts| facts.elements / facts.longest.max(1)),
+            // Only measures have them, which look at them first.
+            Op::Work | Op::Copied | Op::PerKib => Extent::Undefined,
             Op::Add
             | Op::Sub
             | Op::Mul
@@ -129,7 +131,10 @@ fn apply(op: Op, left: Extent, right: Extent) -> Extent {
         | Op::Neg
         | Op::InRange(..)
         | Op::Longest(_)
-        | Op::Balance(_) => Extent::Open,
+        | Op::Balance(_)
+        | Op::Work
+        | Op::Copied
+        | Op::PerKib => Extent::Open,
     }
 }
 

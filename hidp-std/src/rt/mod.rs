@@ -7,7 +7,9 @@ mod choose;
 mod entries;
 pub mod entry;
 mod extent;
+mod measures;
 mod on_queue;
+mod place;
 mod segments;
 
 pub(crate) use args::element_count;
@@ -15,7 +17,8 @@ pub use args::{Arg, Array, EMPTY_BYTES};
 pub use call::call;
 #[cfg(feature = "tune")]
 pub(crate) use call::{Dynamic, shape_of};
-#[cfg(feature = "tune")]
-pub(crate) use choose::measure as measures_of;
 pub use entries::Entries;
 pub use hidp_sys::hidp_call;
+pub(crate) use measures::is_for_devices;
+#[cfg(feature = "tune")]
+pub(crate) use measures::measure as measures_of;

@@ -4,8 +4,41 @@ use std::ffi::c_void;
 
 use super::args::Arg;
 use super::entry::{Entry, Param};
-use crate::device::Queue;
+use crate::device::{Copies, Queue};
 use crate::{ArrayText, Error};
+
+/// What a call of `entry` on a device copies: arrays of the host as it reads and writes them. The same as [`OnQueue`] does.
+pub(super) fn copies(entry: &Entry, args: &[Arg<'_>]) -> Copies {
+    let mut copies = Copies::default();
+    for (number, (param, arg)) in entry.params.iter().zip(args).enumerate() {
+        if !is_copied(param, arg) || same_array_before(entry, args, number).is_some() {
+            continue;
+        }
+        if param.reads {
+            copies.to_device += 1;
+            copies.bytes_to_device += arg.bytes as u64;
+        }
+        if param.writes {
+            copies.to_host += 1;
+            copies.bytes_to_host += arg.bytes as u64;
+        }
+    }
+    copies
+}
+
+/// Whether the argument is an array in the host's memory with something in it.
+fn is_copied(param: &Param, arg: &Arg<'_>) -> bool {
+    arg.queue.is_none() && !param.shape.is_empty() && arg.bytes > 0
+}
+
+/// The same elements may be passed several times, if nothing writes them.
+fn same_array_before(entry: &Entry, args: &[Arg<'_>], number: usize) -> Option<usize> {
+    let arg = &args[number];
+    (0..number).find(|&before| {
+        let other = &args[before];
+        is_copied(&entry.params[before], other) && other.address == arg.address && other.bytes == arg.bytes
+    })
+}
 
 /// Arguments where the device's code finds them. Gives back what it took.
 pub(super) struct OnQueue<'a> {
@@ -45,20 +78,11 @@ impl<'a> OnQueue<'a> {
             }
             None if param.shape.is_empty() => Ok(arg.address),
             None if arg.bytes == 0 => Ok(self.queue.zeros().cast()),
-            None => match self.same_array_before(number) {
+            None => match same_array_before(self.entry, self.args, number) {
                 Some(before) => Ok(self.addresses[before]),
                 None => self.copy(number, param),
             },
         }
-    }
-
-    /// The same elements may be passed several times, if nothing writes them.
-    fn same_array_before(&self, number: usize) -> Option<usize> {
-        let arg = &self.args[number];
-        (0..number).find(|&before| {
-            let other = &self.args[before];
-            !self.blocks[before].is_null() && other.address == arg.address && other.bytes == arg.bytes
-        })
     }
 
     fn copy(&mut self, number: usize, param: &Param) -> Result<*mut c_void, Error> {

@@ -93,7 +93,7 @@ impl<'a> Bench<'a> {
     /// Measures every version. Says why nothing could be measured, and adds to `complaints` what is wrong with some versions.
     pub(super) fn point(&mut self, complaints: &mut Vec<String>) -> Result<Point, String> {
         let text = |error: Error| error.to_string();
-        let (values, untuned) = self.with_call(|call, cx| (call.measures(), call.chosen(cx))).map_err(text)?;
+        let (values, untuned) = self.with_call(|call, cx| (call.measures(false), call.chosen(cx))).map_err(text)?;
         let untuned = untuned.map_err(text)?;
         let mut point = Point { name: self.name.clone(), values, times: vec![None; self.arms.len()], untuned };
         let arms: Vec<usize> = (0..self.arms.len()).filter(|&arm| self.arms.on_processor(arm)).collect();

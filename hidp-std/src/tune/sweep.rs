@@ -28,7 +28,7 @@ const MOST_COMBINATIONS: u64 = 100_000;
 
 /// Sizes of an entry's dimensions: one point for all measures that are reached, in an order in which every beginning
 /// covers the space.
-pub(super) fn sizes(entry: &Entry, limits: Limits) -> Vec<Vec<i64>> {
+pub(super) fn sizes(entry: &'static Entry, limits: Limits) -> Vec<Vec<i64>> {
     let count = entry.dims.len() as u32;
     let step = [2, 4, 6, 8, 12, 24]
         .into_iter()
@@ -52,14 +52,14 @@ pub(super) fn sizes(entry: &Entry, limits: Limits) -> Vec<Vec<i64>> {
 }
 
 /// The measures, if the sizes are within the limits.
-fn admitted(entry: &Entry, dims: &[i64], limits: Limits) -> Option<[i64; MOST_MEASURES]> {
+fn admitted(entry: &'static Entry, dims: &[i64], limits: Limits) -> Option<[i64; MOST_MEASURES]> {
     let mut bytes = 0_usize;
     for (shape, param) in shapes(entry, dims)?.iter().zip(entry.params) {
         bytes = bytes.checked_add(element_count(shape)?.checked_mul(size_of_elem(param.elem))?)?;
     }
     let mut scalars = scalars(entry);
     let args: Vec<Arg<'_>> = scalars.iter_mut().map(Data::arg).collect();
-    let measures = measures_of(entry, &args, dims);
+    let measures = measures_of(entry, &args, dims, false);
     let inner = entry.dispatch.measures.iter().position(|measure| measure.name == "inner");
     let inner = inner.map_or(1, |at| measures[at]);
     let work = measures[0].checked_mul(inner)?;

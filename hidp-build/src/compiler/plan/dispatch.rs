@@ -6,7 +6,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::device_rules::device_rules;
-use super::measures::{BALANCE, INNER, LONGEST, Measure, PARALLEL, WIDTH, levels, of_nest, of_primitive};
+use super::host_rules::host_rules;
+use super::measures::{BALANCE, INNER, LONGEST, Measure, PARALLEL, WIDTH, levels, of_copies, of_nest, of_primitive};
+use super::work::work;
 use super::{Nest, Plan, Record, Strategy, index_vars, nests};
 use crate::compiler::ir::par::visit;
 use crate::compiler::ir::par::{Extent, Func, Map, Program, StmtKind, VarId};
@@ -34,8 +36,15 @@ pub struct Dispatch {
 pub struct Rule {
     /// All must hold.
     pub conditions: Vec<Condition>,
-    /// Name of the plan.
+    /// Name of the plan, or [`Rule::HOST`].
     pub plan: String,
+}
+
+impl Rule {
+    /// Stands for a plan in rules for contexts with a device: the processor runs the call, in the version that its own rules say.
+    pub const HOST: &'static str = "host";
+    /// What a call is forced to that runs on the context's device, in the version that its rules say.
+    pub const DEVICE: &'static str = "device";
 }
 
 /// A comparison of a measure with a bound.
@@ -74,7 +83,8 @@ impl Dispatch {
             let sign = if condition.least { ">=" } else { "<" };
             format!("{} {sign} {}", self.measures[condition.measure].name, condition.bound)
         });
-        format!("{}: {}", conditions.collect::<Vec<_>>().join(" and "), rule.plan)
+        let conditions = conditions.collect::<Vec<_>>().join(" and ");
+        format!("{}: {}", if conditions.is_empty() { "otherwise" } else { &conditions }, rule.plan)
     }
 }
 
@@ -103,9 +113,21 @@ fn tunables(func: &Func, model: &Model) -> Vec<Tunable> {
     model.tunables.iter().filter(matters).cloned().collect()
 }
 
-/// Adds when which of the plans for a device runs. Its rules hold on devices only, those of other plans only elsewhere.
-pub fn add_device_rules(dispatch: &mut Dispatch, program: &Program, func: &Func, plans: &[Plan], model: &DeviceModel) {
+/// Adds when which of the plans for a device runs, and when rather the processor, where it can: see [`Rule::HOST`]. These rules
+/// hold on devices only, those of other plans only elsewhere. `host` is what the processor prefers.
+pub fn add_device_rules(
+    dispatch: &mut Dispatch,
+    program: &Program,
+    func: &Func,
+    (host, plans): (&Plan, &[Plan]),
+    (cpu, model): (&Model, &DeviceModel),
+) {
+    if plans.is_empty() {
+        return;
+    }
     let maps = nests(func);
+    dispatch.measures.extend(of_copies(func, work(program, func, host, cpu)));
+    dispatch.rules.extend(host_rules(func, &dispatch.measures, cpu, model));
     if let Some(map) = dominant(&maps).map(|at| maps[at]) {
         let rules = device_rules(program, func, map, plans, &dispatch.measures, model);
         dispatch.rules.extend(rules);

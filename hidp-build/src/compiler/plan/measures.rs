@@ -7,6 +7,14 @@
 //! | `width` | iterations of the outermost map's last iterator, where it has several: the lanes' share of `parallel` |
 //! | `longest` | the longest segment, where the segments' bounds are arguments and there are few |
 //! | `balance` | all segments' elements over the longest: how many threads the segments keep busy |
+//!
+//! Entries that have versions for a device have these too, for contexts that have one:
+//!
+//! | measure | is |
+//! |---|---|
+//! | `work` | operations, as vector lanes do them: see [`super::work`] |
+//! | `copied` | bytes that would go between the host's memory and the device's |
+//! | `intensity` | `work` for every 1024 bytes of `copied` |
 
 use super::{inner_maps, iterators};
 use crate::compiler::ir::par::visit::{self, substitute_expr};
@@ -22,6 +30,9 @@ pub(super) const INNER: &str = "inner";
 pub(super) const WIDTH: &str = "width";
 pub(super) const LONGEST: &str = "longest";
 pub(super) const BALANCE: &str = "balance";
+pub(super) const WORK: &str = "work";
+pub(super) const COPIED: &str = "copied";
+pub(super) const INTENSITY: &str = "intensity";
 
 /// A number that the arguments of a call give.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,6 +54,12 @@ pub enum MeasureOf {
     Longest(Bounds),
     /// The lengths of segments: their sum over the longest.
     Balance(Bounds),
+    /// What is computed, with a device in mind.
+    Work,
+    /// The arguments that are in the host's memory.
+    Copied,
+    /// The value, as work, and those arguments.
+    Intensity,
 }
 
 /// Where the bounds of segments stand: elements of parameters, from an offset on.
@@ -58,6 +75,17 @@ impl Measure {
     fn new(name: &'static str, value: Expr) -> Measure {
         Measure { name, value, of: MeasureOf::Shapes }
     }
+}
+
+/// Measures for contexts that have a device.
+pub(super) fn of_copies(func: &Func, work: Option<Expr>) -> Vec<Measure> {
+    let measure = |name, value, of| Measure { name, value, of };
+    let mut measures = vec![measure(COPIED, Expr::int(0, func.span), MeasureOf::Copied)];
+    if let Some(work) = work {
+        measures.push(measure(WORK, work.clone(), MeasureOf::Work));
+        measures.push(measure(INTENSITY, work, MeasureOf::Intensity));
+    }
+    measures
 }
 
 /// The measures of a nest; none if its iterations cannot be counted before it runs.
@@ -259,7 +287,7 @@ fn length(iter: &Iter) -> Expr {
 }
 
 /// The expression, if it is made of dimensions, integer parameters that are scalars, and constants, by integer arithmetic.
-fn closed(func: &Func, expr: Expr) -> Option<Expr> {
+pub(super) fn closed(func: &Func, expr: Expr) -> Option<Expr> {
     is_closed(func, &expr).then_some(expr)
 }
 

@@ -14,6 +14,7 @@ mod device;
 mod device_levels;
 mod device_rules;
 mod dispatch;
+mod host_rules;
 mod indexes;
 mod measures;
 mod pins;
@@ -23,6 +24,7 @@ mod score;
 mod shape;
 mod text;
 mod variants;
+mod work;
 
 pub use candidates::{Considered, Explored, Fate, Limits, candidates, constraint, explore};
 pub use constraint::{Constraint, LaneShape, gives_to_team, lane_iterator, lane_shape};

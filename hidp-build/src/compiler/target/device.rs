@@ -44,6 +44,10 @@ pub struct DeviceModel {
     pub run: u32,
     /// Results of blocks that one block folds in the end.
     pub most_runs: u32,
+    /// Bytes that come from the host's memory, or go there, in a microsecond.
+    pub copy_bandwidth: u32,
+    /// Microseconds of a call that works on copies, however small they are.
+    pub copy_latency: u32,
     /// The number of iterations of the outermost map from which on a level is chosen, the lowest level first.
     pub thresholds: Vec<(Level, u32)>,
 }
@@ -104,6 +108,8 @@ impl DeviceModel {
             block: int("work", "block")?,
             run: int("work", "run")?,
             most_runs: int("work", "most_runs")?,
+            copy_bandwidth: int("copies", "bandwidth")?,
+            copy_latency: int("copies", "latency")?,
             thresholds: thresholds?,
         })
     }

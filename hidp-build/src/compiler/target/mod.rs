@@ -52,6 +52,10 @@ pub struct Model {
     pub short_gather: u32,
     /// Bytes a private array may have to be kept on the stack.
     pub small_array: u32,
+    /// Operations on vector lanes that a thread does in a microsecond.
+    pub operations: u32,
+    /// How many of them an operation outside of vectors counts for.
+    pub scalar_operation: u32,
     /// What the parts of a plan's score weigh.
     pub weights: Weights,
     /// What a tuner may vary.
@@ -161,6 +165,8 @@ impl Model {
             short_row: int("work", "short_row")?,
             short_gather: int("work", "short_gather")?,
             small_array: int("work", "small_array")?,
+            operations: int("speed", "operations")?,
+            scalar_operation: int("speed", "scalar")?,
             weights: Weights {
                 coalescing: int("score", "coalescing")?,
                 parallelism: int("score", "parallelism")?,

@@ -7,7 +7,7 @@ use super::{EntryInfo, Options, extent};
 use crate::compiler::emit::c_like::name;
 use crate::compiler::ir::imp::{Site, Unit, UnitTarget};
 use crate::compiler::ir::par::{Func, Program, VarId};
-use crate::compiler::plan::{Bound, Dispatch, MeasureOf, Rule};
+use crate::compiler::plan::{Bound, Bounds, Dispatch, Measure, MeasureOf, Rule};
 use crate::compiler::source::SourceMap;
 use crate::compiler::target::Tunable;
 use crate::compiler::ty::{Scalar, Ty};
@@ -122,10 +122,8 @@ impl Table<'_> {
         text.line("toolchain: super::super::TOOLCHAIN,");
         text.nest("measures: &[", "],", |text| {
             for measure in measures {
-                let steps = extent::program(self.func(), &measure.value).unwrap_or_default();
-                let mut steps: Vec<String> = steps.iter().map(|step| format!("Op::{step}")).collect();
-                steps.extend(self.of_segments(measure.of));
-                text.line(format!("Measure {{ name: {:?}, program: &[{}] }},", measure.name, steps.join(", ")));
+                let steps = self.measure(measure).join(", ");
+                text.line(format!("Measure {{ name: {:?}, program: &[{steps}] }},", measure.name));
             }
         });
         text.nest("rules: &[", "],", |text| rules.iter().for_each(|rule| self.rule(rule, text)));
@@ -142,19 +140,26 @@ impl Table<'_> {
             }
         });
     }
-    /// The step that looks at the segments that a measure is about.
-    fn of_segments(&self, of: MeasureOf) -> Option<String> {
-        let (op, bounds) = match of {
-            MeasureOf::Shapes => return None,
-            MeasureOf::Longest(bounds) => ("Longest", bounds),
-            MeasureOf::Balance(bounds) => ("Balance", bounds),
+    fn measure(&self, measure: &Measure) -> Vec<String> {
+        let last = match measure.of {
+            MeasureOf::Shapes => None,
+            MeasureOf::Longest(bounds) => Some(self.of_segments("Longest", bounds)),
+            MeasureOf::Balance(bounds) => Some(self.of_segments("Balance", bounds)),
+            MeasureOf::Work => Some("Op::Work".into()),
+            MeasureOf::Copied => return vec!["Op::Copied".into()],
+            MeasureOf::Intensity => Some("Op::PerKib".into()),
         };
+        let steps = extent::program(self.func(), &measure.value).unwrap_or_default();
+        steps.iter().map(|step| format!("Op::{step}")).chain(last).collect()
+    }
+    /// The step that looks at the segments that a measure is about.
+    fn of_segments(&self, op: &str, bounds: Bounds) -> String {
         let func = self.func();
         let bound = |(array, offset): (VarId, i64)| {
             let param = func.params.iter().position(|&param| param == array).unwrap_or(0);
             format!("SegmentBound {{ param: {param}, elem: Elem::{}, offset: {offset} }}", elem(func.vars[array].ty))
         };
-        Some(format!("Op::{op}(&[{}, {}])", bound(bounds.low), bound(bounds.high)))
+        format!("Op::{op}(&[{}, {}])", bound(bounds.low), bound(bounds.high))
     }
     fn rule(&self, rule: &Rule, text: &mut Text) {
         let conditions = rule.conditions.iter().map(|condition| {
@@ -166,7 +171,10 @@ impl Table<'_> {
             format!("Condition {{ measure: {measure}, least: {least}, bound: {bound} }}")
         });
         let conditions: Vec<String> = conditions.collect();
-        let version = self.units().iter().position(|unit| unit.plan == rule.plan).unwrap_or(0);
+        let version = match self.units().iter().position(|unit| unit.plan == rule.plan) {
+            None if rule.plan == Rule::HOST => "Rule::HOST".to_owned(),
+            version => version.unwrap_or(0).to_string(),
+        };
         text.line(format!(
             "Rule {{ conditions: &[{}], version: {version}, settings: Settings::USUAL }},",
             conditions.join(", ")
