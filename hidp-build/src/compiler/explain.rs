@@ -66,10 +66,17 @@ struct Explanation {
     rules: Vec<String>,
     /// Tunables of a call, and their domains.
     tunables: Vec<(String, Vec<u32>)>,
-    /// Names of versions, how many kernels each has.
-    versions: Vec<(String, usize)>,
+    versions: Vec<Version>,
     /// Titles and texts of what else was wanted.
     more: Vec<(&'static str, String)>,
+}
+
+/// A version, and what it consists of.
+struct Version {
+    plan: String,
+    kernels: usize,
+    /// Bytes that the threads of a block share, of the kernel with most of them; without those of primitives.
+    shared: usize,
 }
 
 struct NestFacts {
@@ -144,9 +151,14 @@ fn explanation(
         measures: dispatch.measures.iter().map(|measure| (measure.name, meaning(program, func, measure))).collect(),
         rules: dispatch.rules.iter().map(|rule| dispatch.print(rule)).chain(otherwise).collect(),
         tunables: dispatch.tunables.iter().map(|t| (t.name.clone(), t.domain.clone())).collect(),
-        versions: lowered.entry.units.iter().map(|unit| (unit.plan.clone(), unit.kernels.len())).collect(),
+        versions: lowered.entry.units.iter().map(|unit| version(program, unit)).collect(),
         more: more(input, program, lowered, wanted),
     }
+}
+
+fn version(program: &Program, unit: &imp::Unit) -> Version {
+    let shared = unit.kernels.iter().map(|(_, kernel)| imp::shared_bytes(program, &kernel.function));
+    Version { plan: unit.plan.clone(), kernels: unit.kernels.len(), shared: shared.max().unwrap_or(0) }
 }
 
 fn place(sources: &SourceMap, span: Span) -> String {

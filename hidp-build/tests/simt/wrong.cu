@@ -56,6 +56,14 @@ HIDP_GLOBAL(kThreads) everything_inside(In<int32_t> x, Out<int32_t> y) {
 }
 ENTRY(everything_inside) { return run(call, everything_inside); }
 
+HIDP_GLOBAL(kThreads) between_two_fours(In<int32_t> x, Out<int32_t> y) {
+  if (hidp::thread_rank() != 0) return;
+  int32_t own[4];
+  hidp::load_several<4>(own, x + 4);
+  hidp::store_several<2>(y + 3, own);  //~ misaligned
+}
+ENTRY(between_two_fours) { return run(call, between_two_fours); }
+
 // --- memory of the wrong kind
 
 HIDP_GLOBAL(kThreads) copies(In<int32_t> x, Out<int32_t> y) {

@@ -3,8 +3,8 @@
 use std::fmt;
 
 use super::kernels::{KernelFacts, PlanKernels};
-use super::{Check, Explanation, NestFacts};
-use crate::compiler::plan::{Considered, DeviceExplored, Fate, LevelPlan, Placement, Plan, Share};
+use super::{Check, Explanation, NestFacts, Version};
+use crate::compiler::plan::{Considered, DeviceExplored, Fate, LevelPlan, Placement, Plan, Share, Staging};
 use crate::compiler::traffic::{Access, Cost, Occupancy, Resources};
 
 /// A value.
@@ -114,8 +114,12 @@ fn entry(explanation: &Explanation) -> Json {
         ),
         (
             "versions",
-            Json::list(versions, |(plan, kernels)| {
-                Json::Object(vec![("plan", Json::text(plan)), ("kernels", Json::Number(*kernels as i64))])
+            Json::list(versions, |Version { plan, kernels, shared }| {
+                Json::Object(vec![
+                    ("plan", Json::text(plan)),
+                    ("kernels", Json::Number(*kernels as i64)),
+                    ("shared", Json::Number(*shared as i64)),
+                ])
             }),
         ),
         (
@@ -245,9 +249,21 @@ fn plan(plan: &Plan) -> Json {
             ("strategy", Json::text(nest.strategy.name())),
             ("levels", Json::list(&nest.levels, level)),
             ("places", Json::list(&nest.places, place)),
+            ("staging", Json::list(&nest.staging, staged)),
         ])
     });
     Json::Object(vec![("name", Json::text(&plan.name)), ("nests", nests), ("text", Json::text(plan))])
+}
+
+fn staged(staging: &Staging) -> Json {
+    let Staging { array, var: _, kind, tile, buffers, pad } = staging;
+    Json::Object(vec![
+        ("array", Json::text(array)),
+        ("kind", Json::text(kind.name())),
+        ("tile", Json::list(tile, |extent| Json::Number((*extent).into()))),
+        ("buffers", Json::Number((*buffers).into())),
+        ("pad", Json::Number((*pad).into())),
+    ])
 }
 
 #[cfg(test)]

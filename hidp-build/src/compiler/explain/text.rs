@@ -2,8 +2,8 @@
 
 use std::fmt::Write as _;
 
-use super::Explanation;
 use super::kernels::KernelFacts;
+use super::{Explanation, Version};
 use crate::compiler::plan::{Considered, Fate};
 
 /// What a piece of text is, from which its colour follows.
@@ -107,8 +107,12 @@ impl Explanation {
         let lines: Vec<String> =
             self.nests.iter().map(|n| format!("{}\n  bytes: {}\n  FLOPs: {}", n.shape, n.bytes, n.flops)).collect();
         page.section("memory traffic (every array once) and arithmetic of each nest", &lines.join("\n"));
-        let versions: Vec<String> =
-            self.versions.iter().map(|(plan, kernels)| format!("{plan}: {kernels} kernels")).collect();
+        let line = |Version { plan, kernels, shared }: &Version| {
+            let shared =
+                if *shared == 0 { String::new() } else { format!(", {shared} bytes of shared memory a block") };
+            format!("{plan}: {kernels} kernels{shared}")
+        };
+        let versions: Vec<String> = self.versions.iter().map(line).collect();
         page.section("versions", &versions.join("\n"));
         self.more.iter().for_each(|(title, body)| page.section(title, body));
         page.text

@@ -205,7 +205,10 @@ impl Lowerer<'_> {
                     }
                     elem
                 }
-                VarKind::HostCell { elem, .. } | VarKind::Tile { elem, .. } => elem,
+                VarKind::HostCell { elem, .. }
+                | VarKind::Tile { elem, .. }
+                | VarKind::Shared { elem, .. }
+                | VarKind::Registers { elem, .. } => elem,
             };
             args.push(make::var(outer, ty));
         }

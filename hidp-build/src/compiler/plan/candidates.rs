@@ -159,7 +159,7 @@ pub(super) fn nest(program: &Program, func: &Func, map: &Map, strategy: Strategy
         var: var.index() as u32,
         memory: Memory::Stream,
     });
-    Nest { strategy: applied, levels, places: places.collect() }
+    Nest { strategy: applied, levels, places: places.collect(), staging: Vec::new() }
 }
 
 fn level(func: &Func, var: crate::compiler::ir::par::VarId, exec: Exec) -> LevelPlan {

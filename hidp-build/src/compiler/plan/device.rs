@@ -195,7 +195,7 @@ fn nest(program: &Program, func: &Func, map: &Map, level: Level, model: &DeviceM
     let level = applied(map, level);
     let mut levels = Levels { program, func, model, found: Vec::new() };
     levels.launched(map, level);
-    Nest { strategy: Strategy::Device(level), levels: levels.found, places: Vec::new() }
+    Nest { strategy: Strategy::Device(level), levels: levels.found, places: Vec::new(), staging: Vec::new() }
 }
 
 /// The name of something whose size no launch can know.

@@ -59,6 +59,8 @@ pub struct Nest {
     pub levels: Vec<LevelPlan>,
     /// Arrays that do not live where they would by default.
     pub places: Vec<Placement>,
+    /// Device: parts of arrays that a block copies to where its threads share them, or a lane keeps for itself.
+    pub staging: Vec<Staging>,
 }
 
 /// A named way of composing levels.
@@ -155,6 +157,63 @@ pub enum Memory {
     Private,
 }
 
+/// A part of an array that a group keeps near.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Staging {
+    /// The array's name, for readers.
+    pub array: String,
+    /// Which variable of the function it is.
+    pub var: u32,
+    /// Where, and what for.
+    pub kind: Stage,
+    /// Extents of the part as it is stored, outermost first.
+    pub tile: Vec<u32>,
+    /// How many of them there are: with two, one is filled while the other is used.
+    pub buffers: u32,
+    /// Elements between the end of a row of the part and the next row.
+    pub pad: u32,
+}
+
+/// What a group keeps a part of an array for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Stage {
+    /// In shared memory, in the array's order of dimensions: many iterations of the tile use each element.
+    Rows,
+    /// In shared memory, last dimension first: lanes that are neighbours load along it, and use it across.
+    Transposed,
+    /// In shared memory, with the elements around that iterations at the tile's edges use.
+    Halo,
+    /// In registers of each lane: what its iterations fold.
+    Registers,
+}
+
+impl Stage {
+    /// Every kind.
+    pub const ALL: [Stage; 4] = [Stage::Rows, Stage::Transposed, Stage::Halo, Stage::Registers];
+
+    /// Its name in plans.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Stage::Rows => "rows",
+            Stage::Transposed => "transposed",
+            Stage::Halo => "halo",
+            Stage::Registers => "registers",
+        }
+    }
+}
+
+impl Staging {
+    /// Elements from one row of the stored part to the next.
+    pub fn pitch(&self) -> u32 {
+        self.tile.last().map_or(0, |row| row + self.pad)
+    }
+    /// Elements of one buffer.
+    pub fn elements(&self) -> u32 {
+        let rows: u32 = self.tile.iter().rev().skip(1).product();
+        rows * self.pitch()
+    }
+}
+
 impl Plan {
     /// Whether two plans run alike.
     pub fn same_as(&self, other: &Plan) -> bool {
@@ -163,6 +222,11 @@ impl Plan {
 }
 
 impl Nest {
+    /// What is kept of an array, and how.
+    pub fn staged(&self, array: VarId, kind: Stage) -> Option<&Staging> {
+        use crate::compiler::index::Id;
+        self.staging.iter().find(|staging| staging.var as usize == array.index() && staging.kind == kind)
+    }
     /// Whether writes to `array` go past the caches when it is large.
     pub fn streams(&self, array: VarId) -> bool {
         use crate::compiler::index::Id;

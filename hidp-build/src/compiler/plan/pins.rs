@@ -244,7 +244,7 @@ fn fitted_nest(
         let headline = || format!("`{}` cannot be placed like this", place.array);
         places.push(same.ok_or_else(|| unfit(headline(), *line, "not among the planner's placements"))?.clone());
     }
-    Ok(Nest { strategy: pinned.strategy, levels: pinned.levels.clone(), places })
+    Ok(Nest { strategy: pinned.strategy, levels: pinned.levels.clone(), places, staging: Vec::new() })
 }
 
 /// What is expected instead, where a level cannot be like this.

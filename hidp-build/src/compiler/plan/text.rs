@@ -3,7 +3,7 @@
 use std::fmt;
 use std::str::SplitWhitespace;
 
-use super::{Exec, LevelPlan, Memory, Nest, Placement, Plan, Share, Strategy};
+use super::{Exec, LevelPlan, Memory, Nest, Placement, Plan, Share, Stage, Staging, Strategy};
 use crate::compiler::syntax::ast;
 
 /// Why a text is no plan.
@@ -91,6 +91,10 @@ impl fmt::Display for Nest {
         for place in &self.places {
             writeln!(f, "  place {} {} {}", place.array, place.var, place.memory.name())?;
         }
+        for Staging { array, var, kind, tile, buffers, pad } in &self.staging {
+            let tile = tile.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
+            writeln!(f, "  stage {array} {var} {} {tile} buffers {buffers} pad {pad}", kind.name())?;
+        }
         Ok(())
     }
 }
@@ -115,7 +119,8 @@ pub(super) fn read_line(plan: &mut Option<Plan>, line: &str) -> Result<(), &'sta
         ("nest", Some(plan)) => plan.nests.push(read_nest(&mut words)?),
         ("iter", Some(plan)) => read_level(&mut words, plan.nests.last_mut())?,
         ("place", Some(plan)) => read_place(&mut words, plan.nests.last_mut())?,
-        _ => return Err("`plan` once, then `nest`, `iter` and `place` lines"),
+        ("stage", Some(plan)) => read_stage(&mut words, plan.nests.last_mut())?,
+        _ => return Err("`plan` once, then `nest`, `iter`, `place` and `stage` lines"),
     }
     words.next().map_or(Ok(()), |_| Err("the end of the line"))
 }
@@ -137,7 +142,7 @@ fn read_nest(words: &mut SplitWhitespace<'_>) -> Result<Nest, &'static str> {
     let of_devices = ast::Level::ALL.into_iter().map(Strategy::Device);
     let mut all = Strategy::ALL.into_iter().chain(of_devices);
     let strategy = all.find(|strategy| strategy.name() == name).ok_or("a strategy")?;
-    Ok(Nest { strategy, levels: Vec::new(), places: Vec::new() })
+    Ok(Nest { strategy, levels: Vec::new(), places: Vec::new(), staging: Vec::new() })
 }
 
 fn read_level(words: &mut SplitWhitespace<'_>, nest: Option<&mut Nest>) -> Result<(), &'static str> {
@@ -168,6 +173,20 @@ fn read_place(words: &mut SplitWhitespace<'_>, nest: Option<&mut Nest>) -> Resul
     Ok(())
 }
 
+fn read_stage(words: &mut SplitWhitespace<'_>, nest: Option<&mut Nest>) -> Result<(), &'static str> {
+    let nest = nest.ok_or("a `nest` line before")?;
+    let array = word(words)?;
+    let var = number(words)?;
+    let kind = word(words)?;
+    let kind = Stage::ALL.into_iter().find(|stage| stage.name() == kind).ok_or("what is kept: `rows`, for example")?;
+    let tile: Option<Vec<u32>> = word(words)?.split('x').map(|extent| extent.parse().ok()).collect();
+    let tile = tile.filter(|tile| !tile.contains(&0)).ok_or("extents such as `8x128`")?;
+    let buffers = keyed(words, "buffers")?;
+    let pad = keyed(words, "pad")?;
+    nest.staging.push(Staging { array, var, kind, tile, buffers, pad });
+    Ok(())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -182,6 +201,14 @@ mod tests {
                 level("k", Exec::Device(ast::Level::Subwarp2), 0, 1, Share::Span),
             ],
             places: vec![Placement { array: "C".into(), var: 4, memory: Memory::Stream }],
+            staging: vec![Staging {
+                array: "A".into(),
+                var: 0,
+                kind: Stage::Transposed,
+                tile: vec![8, 128],
+                buffers: 2,
+                pad: 4,
+            }],
         };
         Plan { name: "lanes".into(), nests: vec![nest] }
     }
@@ -196,6 +223,8 @@ mod tests {
     fn errors_name_line_and_expectation() {
         let text = example().to_string().replace("tile 32", "tile x");
         assert_eq!(Plan::read(&text), Err(PlanError { line: 4, expected: "a number" }));
+        let text = example().to_string().replace("8x128", "8x0");
+        assert_eq!(Plan::read(&text), Err(PlanError { line: 7, expected: "extents such as `8x128`" }));
         assert_eq!(Plan::read("nest rows").unwrap_err().line, 1);
         assert_eq!(Plan::read("plan a\n  iter i seq dim 0 tile 1 span").unwrap_err().line, 2);
     }

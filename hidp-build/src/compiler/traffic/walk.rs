@@ -117,11 +117,15 @@ impl<'a> Walk<'a> {
             }
             Stmt::Store { target, value } => {
                 self.eval(value);
-                self.access(target, Action::Store);
+                self.access(target, Action::Store, 1);
+            }
+            Stmt::Move { to, from, count } => {
+                self.access(from, Action::Load, *count);
+                self.access(to, Action::Store, *count);
             }
             Stmt::Atomic { target, op: _, value } => {
                 self.eval(value);
-                self.access(target, Action::Update);
+                self.access(target, Action::Update, 1);
             }
             Stmt::If { cond, then, otherwise } => {
                 let around = self.divergent;
@@ -136,6 +140,13 @@ impl<'a> Walk<'a> {
                 this.block(step);
             }),
             Stmt::Scope { body, .. } => self.block(body),
+            Stmt::Lanes { group, lane, body } => {
+                // Of the group's first warp.
+                let width = self.width(*group);
+                let number = Value::spread(&Poly::default(), |lane| Poly::constant((lane % width) as i64));
+                self.values.insert(*lane, number);
+                self.block(body);
+            }
             Stmt::Single { group, body } => {
                 let width = self.width(*group);
                 self.among(|lane| lane % width == 0, |this| this.block(body));
@@ -244,7 +255,7 @@ impl<'a> Walk<'a> {
             ExprKind::Int(value) => i64::try_from(*value).map_or(Value::Unknown, Value::known),
             ExprKind::Var(var) => self.value_of(*var),
             ExprKind::Load(element) => {
-                let value = self.access(element, Action::Load);
+                let value = self.access(element, Action::Load, 1);
                 self.opaque(expr, &[value])
             }
             ExprKind::Unary(UnOp::Neg, operand) if is_integer(expr.ty) => {
@@ -373,18 +384,20 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Notes an access. Gives the index.
-    fn access(&mut self, element: &Element, action: Action) -> Value {
+    /// Notes an access to so many elements. Gives the index.
+    fn access(&mut self, element: &Element, action: Action, count: u32) -> Value {
         let index = self.eval(&element.index);
         let (elem, writable, shared) = match self.function.vars[element.base].kind {
             VarKind::Buffer { elem, writable } => (elem, writable, false),
-            VarKind::Tile { .. } => return Value::Unknown,
+            VarKind::Shared { elem, .. } => (elem, true, true),
+            VarKind::Tile { .. } | VarKind::Registers { .. } => return Value::Unknown,
             VarKind::Value(_) | VarKind::HostCell { .. } => return index,
         };
         let action = if action == Action::Load && element.relaxed { Action::LoadRelaxed } else { action };
         let places = index.lanes().map(|lanes| self.active.iter().map(|lane| lanes[*lane].clone()).collect::<Vec<_>>());
         let read_only = action == Action::Load && !writable;
-        let (size, part) = (size_of(self.program, elem), field(self.program, elem, &element.path));
+        let (size, (first, bytes)) = (size_of(self.program, elem), field(self.program, elem, &element.path));
+        let part = (first, bytes * count);
         let access = Access {
             action,
             array: self.function.vars[element.base].name.clone(),

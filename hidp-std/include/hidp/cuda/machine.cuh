@@ -13,7 +13,10 @@
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700
 #error "lanes of one warp go different ways and wait for each other: GPUs do that from compute capability 7.0 on"
 #endif
-#define HIDP_SHARED(type, name, count) __shared__ type name[count]
+// Any place that several elements at once are moved to or from can be in it.
+#define HIDP_SHARED(type, name, count) __shared__ __align__(16) type name[count]
+#define HIDP_PRAGMA(text) _Pragma(#text)
+#define HIDP_UNROLL(times) HIDP_PRAGMA(unroll times)
 #define HIDP_WHERE
 #define HIDP_HERE
 

@@ -42,6 +42,27 @@ HIDP_DEVICE void store(T *place, std::common_type_t<T> value) {
   *place = value;
 }
 
+// What one instruction moves.
+template <class T, int Count>
+struct alignas(sizeof(T) * Count) Several {
+  T parts[Count];
+};
+template <int Count, class T>
+HIDP_DEVICE void load_several(std::remove_const_t<T> *own, T *place) {
+  using All = Several<std::remove_const_t<T>, Count>;
+  const All all = *reinterpret_cast<const All *>(place);
+#pragma unroll
+  for (int at = 0; at < Count; ++at) own[at] = all.parts[at];
+}
+template <int Count, class T>
+HIDP_DEVICE void store_several(T *place, const T *own) {
+  using All = Several<T, Count>;
+  All all;
+#pragma unroll
+  for (int at = 0; at < Count; ++at) all.parts[at] = own[at];
+  *reinterpret_cast<All *>(place) = all;
+}
+
 // nvcc has functions for it from 12.8 on. Before, volatile accesses of up to 8 bytes are what it makes into indivisible ones.
 template <class T>
 HIDP_DEVICE std::remove_const_t<T> load_relaxed(T *place) {

@@ -4,6 +4,8 @@
 // Attributes. HIDP_GLOBAL(threads) starts the head of a kernel of blocks of so many threads; HIDP_DEVICE that of a function
 // that threads call, HIDP_DEVICE_COLD that of one that is rarely called.
 //
+// HIDP_UNROLL(n) before a loop has it written out n times.
+//
 // Where something happened. HIDP_WHERE at the end of a parameter list, without a comma before it, and HIDP_HERE likewise at the
 // end of an argument list carry the caller's line along, for the executor's reports; under nvcc both are empty. What is marked
 // with an asterisk takes it.
@@ -14,6 +16,8 @@
 //   HIDP_SHARED(T, name, count)       an array of the block, not initialised; `name` is the place of its first element
 //   HIDP_FIELD(place, path)           the place of a field: HIDP_FIELD(p + i, .best.v); on the host too
 // * load(place), store(place, v)      plain accesses
+// * load_several<n>(own, place)       n neighbours by one access to what the lane has for itself, from a multiple of their bytes
+// * store_several<n>(place, own)      the other way round
 // * at(p, i)                          element i, as a reference or what acts like one
 // * load_relaxed, store_relaxed       a scalar that others may access at the same time
 // * load_shared, store_shared         any type, in units that hold whole fields

@@ -104,6 +104,7 @@ class Executor {
   void copy_out(void *to, const void *from, size_t bytes, const Place &here);
   void zero(void *to, size_t bytes, const Place &here);
 
+  void misaligned(size_t bytes, const Place &place);
   // The array of the block that is declared where `key` is.
   Allocation *shared(const void *key, size_t bytes, const char *name, const Place &place);
 

@@ -74,6 +74,11 @@ std::remove_const_t<T> load(const Pointer<T> &from, Access access, const Place &
   if (from.touch(access, true, here)) std::memcpy(&value, from.address(), sizeof(T));
   return value;
 }
+// Several elements that are moved at once begin at a multiple of their bytes.
+template <class T>
+void aligned(const Pointer<T> &first, size_t count, const Place &here) {
+  if (reinterpret_cast<uintptr_t>(first.address()) % (sizeof(T) * count) != 0) running().misaligned(count * sizeof(T), here);
+}
 template <class T>
 void put(const Pointer<T> &to, const T &value) {
   if (std::memcmp(to.address(), &value, sizeof(T)) == 0) return;

@@ -18,6 +18,7 @@
 #define HIDP_SHARED(type, name, count)                                                            \
   const auto name = ::hidp::machine::shared<type>([] { static const char key = 0; return &key; }(), \
                                                static_cast<int64_t>(count), #name, ::hidp::machine::Place::here())
+#define HIDP_UNROLL(times)
 #define HIDP_FIELD(place, path) \
   ::hidp::machine::field((place), [&](auto *hidp_whole) { return &(*hidp_whole)path; })
 
@@ -58,6 +59,16 @@ inline std::remove_const_t<T> load(const machine::Pointer<T> &place, HIDP_PLACE)
 template <class T>
 inline void store(const machine::Pointer<T> &place, std::common_type_t<T> value, HIDP_PLACE) {
   machine::store(place, value, machine::Access::kWrite, here);
+}
+template <int Count, class T>
+inline void load_several(std::remove_const_t<T> *own, const machine::Pointer<T> &place, HIDP_PLACE) {
+  machine::aligned(place, Count, here);
+  for (int at = 0; at < Count; ++at) own[at] = machine::load(place + at, machine::Access::kRead, here);
+}
+template <int Count, class T>
+inline void store_several(const machine::Pointer<T> &place, const T *own, HIDP_PLACE) {
+  machine::aligned(place, Count, here);
+  for (int at = 0; at < Count; ++at) machine::store(place + at, own[at], machine::Access::kWrite, here);
 }
 template <class T>
 inline std::remove_const_t<T> load_relaxed(const machine::Pointer<T> &place, HIDP_PLACE) {

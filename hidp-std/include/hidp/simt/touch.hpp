@@ -64,6 +64,10 @@ inline bool Executor::touch(Allocation *allocation, const void *address, size_t 
   return true;
 }
 
+inline void Executor::misaligned(size_t bytes, const Place &place) {
+  report("misaligned", place, text(*lane_) + " moves " + std::to_string(bytes) + " bytes at once, at an address that is no multiple of it");
+}
+
 inline Allocation *Executor::shared(const void *key, size_t bytes, const char *name, const Place &place) {
   Block &block = *lane_->block;
   std::unique_ptr<Allocation> &found = block.shared[key];

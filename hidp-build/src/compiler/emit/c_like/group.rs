@@ -5,7 +5,7 @@ use super::prim::functor;
 use super::stmt::Printer;
 use super::text::Text;
 use crate::compiler::ir::imp::visit::each_stmt;
-use crate::compiler::ir::imp::{Block, ExprKind, Level, Loop, LoopKind, Reduction, Share, Stmt, can_trap};
+use crate::compiler::ir::imp::{Block, ExprKind, Level, Loop, LoopKind, Reduction, Share, Stmt, VarId, can_trap};
 use crate::compiler::ir::par::{FoldFn, Program};
 
 /// The run time's type for a level.
@@ -51,6 +51,8 @@ fn raises_itself(program: &Program, stmt: &Stmt) -> bool {
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
         | Stmt::Sync(_)
+        | Stmt::Lanes { .. }
+        | Stmt::Move { .. }
         | Stmt::StreamOut { .. } => false,
     }
 }
@@ -129,6 +131,17 @@ impl Printer<'_> {
     pub(super) fn single(&mut self, group: Level, body: &Block, out: &mut Text) {
         out.open(format!("if (hidp::is_first<{}>(worker)) {{", level(group)));
         self.block(body, out);
+        out.close("}");
+    }
+
+    /// What each lane does as a thread of its own.
+    pub(super) fn lanes(&mut self, group: Level, lane: VarId, body: &Block, out: &mut Text) {
+        out.open("{");
+        let name = self.scope.name(lane);
+        out.line(format!("const int64_t {name} = hidp::rank<{}, hidp::Thread>(worker);", level(group)));
+        self.levels.push(Level::Thread);
+        self.loop_body(body, None, out);
+        self.levels.pop();
         out.close("}");
     }
 

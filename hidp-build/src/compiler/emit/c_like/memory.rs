@@ -90,6 +90,19 @@ pub fn store(scope: &Scope<'_>, dialect: &dyn Dialect, target: &Element, ty: Ty,
     }
 }
 
+/// The statement that moves neighbouring elements by one access, between memory and what a lane has for itself.
+pub fn moved(scope: &Scope<'_>, dialect: &dyn Dialect, to: &Element, from: &Element, count: u32) -> String {
+    let own = |side: &Element| format!("&{}", element(scope, dialect, side));
+    match dialect.memory(scope.var(from.base).kind) {
+        Memory::Plain => {
+            format!("hidp::store_several<{count}>({}, {});", place(scope, dialect, to), own(from))
+        }
+        Memory::Place | Memory::Remote => {
+            format!("hidp::load_several<{count}>({}, {});", own(to), place(scope, dialect, from))
+        }
+    }
+}
+
 /// The statement that updates an element indivisibly.
 pub fn atomic(scope: &Scope<'_>, dialect: &dyn Dialect, target: &Element, op: FoldFn, operand: &Expr) -> String {
     let ty = operand.ty;
@@ -139,7 +152,9 @@ impl VarKind {
             VarKind::Value(ty)
             | VarKind::Buffer { elem: ty, .. }
             | VarKind::HostCell { elem: ty, .. }
-            | VarKind::Tile { elem: ty, .. } => ty,
+            | VarKind::Tile { elem: ty, .. }
+            | VarKind::Shared { elem: ty, .. }
+            | VarKind::Registers { elem: ty, .. } => ty,
         }
     }
 }

@@ -70,6 +70,8 @@ pub trait Dialect {
     fn group(&self) -> Option<Level>;
     /// The line before a loop whose iterations run in vector lanes.
     fn simd_pragma(&self, scope: &Scope<'_>, reductions: &[(VarId, FoldFn)]) -> String;
+    /// The line before a loop that is unrolled.
+    fn unroll(&self, factor: u32) -> String;
     /// Memory and launches: `Alloc`, `Free`, `Scratch`, `Swap`, `Launch`, `LaunchGrid`, `StreamOut`. `leave` is the statement that
     /// ends what is being done.
     fn special(&self, scope: &Scope<'_>, stmt: &Stmt, leave: &str, out: &mut Text);

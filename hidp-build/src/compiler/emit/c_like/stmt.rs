@@ -69,6 +69,10 @@ impl<'a> Printer<'a> {
             Stmt::CheckTrap => self.check_trap(out),
             Stmt::Single { group, body } => self.single(*group, body, out),
             Stmt::Sync(group) => out.line(format!("hidp::sync<{}>(worker);", level(*group))),
+            Stmt::Lanes { group, lane, body } => self.lanes(*group, *lane, body, out),
+            Stmt::Move { to, from, count } => {
+                out.line(memory::moved(&self.scope, self.dialect, to, from, *count));
+            }
             Stmt::Prim(prim) => prim::call(&self.scope, self.dialect, prim, &self.leave(), out),
             Stmt::Alloc { .. }
             | Stmt::Free(_)
@@ -139,6 +143,13 @@ impl<'a> Printer<'a> {
             VarKind::Tile { elem, len } => {
                 format!("[[maybe_unused]] alignas(64) {} {name}[{}];", name::ty(self.scope.program, elem), len.max(1))
             }
+            VarKind::Registers { elem, len } => {
+                format!("{} {name}[{}];", name::ty(self.scope.program, elem), len.max(1))
+            }
+            VarKind::Shared { elem, len } => {
+                let elem = name::ty(self.scope.program, elem);
+                return out.line(format!("HIDP_SHARED({elem}, {name}, {});", len.max(1)));
+            }
             VarKind::Buffer { elem, writable } | VarKind::HostCell { elem, writable } => {
                 let init = init.map_or("{}".to_owned(), |init| format!(" = {}", self.expr(init)));
                 format!("{}{name}{init};", self.dialect.buffer(&self.scope, elem, writable))
@@ -150,7 +161,11 @@ impl<'a> Printer<'a> {
     fn set(&self, var: VarId, path: &[u32], value: &Expr, out: &mut Text) {
         let fields = match self.scope.var(var).kind {
             VarKind::Value(ty) => name::path(self.scope.program, ty, path),
-            VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Tile { .. } => String::new(),
+            VarKind::Buffer { .. }
+            | VarKind::HostCell { .. }
+            | VarKind::Tile { .. }
+            | VarKind::Shared { .. }
+            | VarKind::Registers { .. } => String::new(),
         };
         out.line(format!("{}{fields} = {};", self.scope.name(var), self.expr(value)));
     }
@@ -209,7 +224,7 @@ impl<'a> Printer<'a> {
         };
         match &node.kind {
             LoopKind::Seq | LoopKind::Spread { .. } => {}
-            LoopKind::Unroll(factor) => out.directive(format!("#pragma GCC unroll {factor}")),
+            LoopKind::Unroll(factor) => out.directive(self.dialect.unroll(*factor)),
             LoopKind::Simd { reductions } => out.directive(self.dialect.simd_pragma(&self.scope, reductions)),
         }
         out.open(format!("for (int64_t {var} = {lo}; {var} < {end}; {advance}) {{"));

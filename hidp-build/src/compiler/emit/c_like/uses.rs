@@ -37,6 +37,9 @@ impl Usage {
                 reductions.iter().for_each(|(var, _)| self.read[var.index()] = true);
             }
         }
+        if let Stmt::Lanes { lane, .. } = stmt {
+            self.read[lane.index()] = true;
+        }
         if let Stmt::Leave(Some(label)) = stmt {
             self.left.insert(*label);
         }
@@ -102,7 +105,9 @@ impl Collector<'_> {
                 VarKind::Value(ty)
                 | VarKind::Buffer { elem: ty, .. }
                 | VarKind::HostCell { elem: ty, .. }
-                | VarKind::Tile { elem: ty, .. } => self.ty(ty),
+                | VarKind::Tile { elem: ty, .. }
+                | VarKind::Shared { elem: ty, .. }
+                | VarKind::Registers { elem: ty, .. } => self.ty(ty),
             }
         }
         each_expr(&function.body, &mut |expr| {

@@ -78,7 +78,10 @@ fn kernel_param(scope: &Scope<'_>, var: VarId) -> String {
         VarKind::Value(ty) => name::ty(scope.program, ty),
         VarKind::Buffer { elem, writable: false } => format!("hidp::In<{}>", name::ty(scope.program, elem)),
         VarKind::Buffer { elem, writable: true } => format!("hidp::Out<{}>", name::ty(scope.program, elem)),
-        VarKind::HostCell { elem, .. } | VarKind::Tile { elem, .. } => format!("{} *", name::ty(scope.program, elem)),
+        VarKind::HostCell { elem, .. }
+        | VarKind::Tile { elem, .. }
+        | VarKind::Shared { elem, .. }
+        | VarKind::Registers { elem, .. } => format!("{} *", name::ty(scope.program, elem)),
     };
     format!("{attribute}{ty} {name}")
 }
@@ -128,7 +131,7 @@ fn host_params(scope: &Scope<'_>, dialect: &dyn Dialect, host: &Function, out: &
                 out.line(format!("{attribute}{elem} *{fixed}{name} = host.cell<{elem}>({position});"));
             }
             // No parameter is one.
-            VarKind::Tile { .. } => {}
+            VarKind::Tile { .. } | VarKind::Shared { .. } | VarKind::Registers { .. } => {}
         }
     }
 }

@@ -62,9 +62,11 @@ impl Dialect for Cuda<'_> {
     }
     fn memory(&self, kind: VarKind) -> Memory {
         match (self, kind) {
-            (Cuda::Kernel { .. }, VarKind::Buffer { .. }) => Memory::Place,
+            (_, VarKind::Shared { .. }) | (Cuda::Kernel { .. }, VarKind::Buffer { .. }) => Memory::Place,
             (Cuda::Host { .. }, VarKind::Buffer { .. }) => Memory::Remote,
-            (_, VarKind::Value(_) | VarKind::HostCell { .. } | VarKind::Tile { .. }) => Memory::Plain,
+            (_, VarKind::Value(_) | VarKind::HostCell { .. } | VarKind::Tile { .. } | VarKind::Registers { .. }) => {
+                Memory::Plain
+            }
         }
     }
     fn buffer(&self, scope: &Scope<'_>, elem: Ty, writable: bool) -> String {
@@ -80,6 +82,9 @@ impl Dialect for Cuda<'_> {
     /// Of the CPU; a device unit holds no such loop.
     fn simd_pragma(&self, _: &Scope<'_>, _: &[(VarId, FoldFn)]) -> String {
         "#pragma unroll 1".to_owned()
+    }
+    fn unroll(&self, factor: u32) -> String {
+        format!("HIDP_UNROLL({factor})")
     }
     fn special(&self, scope: &Scope<'_>, stmt: &Stmt, leave: &str, out: &mut Text) {
         let text = |node: &Expr| expr(scope, self, node).text;
@@ -114,6 +119,8 @@ impl Dialect for Cuda<'_> {
             | Stmt::Fault { .. }
             | Stmt::Single { .. }
             | Stmt::Sync(_)
+            | Stmt::Lanes { .. }
+            | Stmt::Move { .. }
             | Stmt::CheckTrap
             | Stmt::Prim(_) => {}
         }

@@ -38,7 +38,11 @@ fn kernel_param(scope: &Scope<'_>, var: VarId) -> String {
     let attribute = if scope.usage.is_read(var) { "" } else { "[[maybe_unused]] " };
     match scope.var(var).kind {
         VarKind::Value(ty) => format!("{attribute}{} {name}", name::ty(scope.program, ty)),
-        VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Tile { .. } => {
+        VarKind::Buffer { .. }
+        | VarKind::HostCell { .. }
+        | VarKind::Tile { .. }
+        | VarKind::Shared { .. }
+        | VarKind::Registers { .. } => {
             format!("{attribute}{}__restrict {name}", special::pointer(scope, var))
         }
     }
@@ -70,7 +74,11 @@ fn host_params(scope: &Scope<'_>, host: &Function, out: &mut Text) {
                 out.line(format!("{attribute}{fixed}int64_t {name} = host.dim({dims});"));
                 dims += 1;
             }
-            VarKind::Buffer { elem, .. } | VarKind::HostCell { elem, .. } | VarKind::Tile { elem, .. } => {
+            VarKind::Buffer { elem, .. }
+            | VarKind::HostCell { elem, .. }
+            | VarKind::Tile { elem, .. }
+            | VarKind::Shared { elem, .. }
+            | VarKind::Registers { elem, .. } => {
                 let pointer = special::pointer(scope, var);
                 let elem = name::ty(scope.program, elem);
                 out.line(format!("{attribute}{pointer}{fixed}{name} = host.param<{elem}>({position});"));

@@ -30,6 +30,9 @@ pub(super) fn pointer(scope: &Scope<'_>, var: VarId) -> String {
         VarKind::Buffer { elem, writable: true }
         | VarKind::HostCell { elem, writable: true }
         | VarKind::Tile { elem, .. }
+        // Of devices.
+        | VarKind::Shared { elem, .. }
+        | VarKind::Registers { elem, .. }
         | VarKind::Value(elem) => {
             format!("{} *", name::ty(scope.program, elem))
         }
@@ -80,6 +83,9 @@ impl Dialect for OpenMp<'_> {
         };
         format!("#pragma omp simd{}", reductions.iter().map(clause).collect::<String>())
     }
+    fn unroll(&self, factor: u32) -> String {
+        format!("#pragma GCC unroll {factor}")
+    }
     fn special(&self, scope: &Scope<'_>, stmt: &Stmt, _: &str, out: &mut Text) {
         let text = |node: &Expr| expr(scope, self, node).text;
         match stmt {
@@ -100,7 +106,7 @@ impl Dialect for OpenMp<'_> {
                 out.line(format!("hidp::stream_out(worker, &{target}, {}, {});", scope.name(*tile), text(count)));
             }
             // Of devices; a CPU unit holds none.
-            Stmt::LaunchGrid { .. } | Stmt::Single { .. } | Stmt::Sync(_) => {}
+            Stmt::LaunchGrid { .. } | Stmt::Single { .. } | Stmt::Sync(_) | Stmt::Lanes { .. } | Stmt::Move { .. } => {}
             // Common to all targets.
             Stmt::Let { .. }
             | Stmt::Set { .. }
@@ -124,9 +130,12 @@ impl Dialect for OpenMp<'_> {
 fn reduction_operator(scope: &Scope<'_>, var: VarId, op: FoldFn) -> &'static str {
     let scalar = match scope.var(var).kind {
         VarKind::Value(Ty::Scalar(scalar)) => scalar,
-        VarKind::Value(Ty::Struct(_)) | VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Tile { .. } => {
-            Scalar::I64
-        }
+        VarKind::Value(Ty::Struct(_))
+        | VarKind::Buffer { .. }
+        | VarKind::HostCell { .. }
+        | VarKind::Tile { .. }
+        | VarKind::Shared { .. }
+        | VarKind::Registers { .. } => Scalar::I64,
     };
     match op {
         FoldFn::Add => "+",

@@ -36,6 +36,13 @@
 //!     `Spread` or `Single`, but `Fault` and `CheckTrap` stop what the lane does in the innermost `Spread`: when all lanes of the
 //!     group have come to its end, the fault at the lowest position is the group's, and is treated as one of the statement.
 //! 11. A variable under [`Reduction`] holds the neutral element when its loop starts, or its `seen` is false.
+//! 12. Shared arrays are in kernels of blocks only, introduced outside of `Spread`, `Single` and `Lanes`, with 48 KiB at most in a
+//!     kernel. Like buffers that the kernel writes, one lane stores, and loads for all. No lane accesses what another one wrote, or
+//!     writes what another one read, before a `Sync` of the block; so no body of a `Spread` or `Lanes` both reads and writes a
+//!     shared array. What an item leaves there the next one finds: the end of the kernel is followed by its start.
+//! 13. `Lanes` names the level of its scope, is in no `Single`, and holds nothing that faults; its body is at the scope `thread`,
+//!     and everything of rule 9 and 10 for `Spread` holds for it. Registers are introduced in the scope of a group, and accessed
+//!     in `Lanes` only.
 
 mod print;
 mod trap;
@@ -44,7 +51,7 @@ pub mod visit;
 
 pub use print::print;
 pub use trap::{can_trap, trap_sites};
-pub use verify::{VerifyError, verify};
+pub use verify::{VerifyError, shared_bytes, verify};
 
 use crate::compiler::index::Arena;
 use crate::compiler::ir::par::{BinOp, FaultKind, FoldFn, MathFn, ScalarFnId, UnOp};
@@ -201,6 +208,20 @@ pub enum VarKind {
         /// Number of elements.
         len: u32,
     },
+    /// Device: an array of constant length that the threads of a block share. Not zeroed.
+    Shared {
+        /// Element type.
+        elem: Ty,
+        /// Number of elements, padding included.
+        len: u32,
+    },
+    /// Device: an array of constant length that each lane has for itself, from one [`Stmt::Lanes`] to the next. Not zeroed.
+    Registers {
+        /// Element type.
+        elem: Ty,
+        /// Number of elements.
+        len: u32,
+    },
 }
 
 /// Statements in order.
@@ -213,7 +234,8 @@ pub struct Block {
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stmt {
-    /// Introduces a value (or a tile, without `init`). A value without `init` is assigned before it is read.
+    /// Introduces a value (or, without `init`, a tile, shared array or registers). A value without `init` is assigned before it is
+    /// read.
     Let {
         /// The variable.
         var: VarId,
@@ -345,6 +367,25 @@ pub enum Stmt {
     },
     /// Device: all lanes of the group come here before one goes on, and see what any of them wrote before.
     Sync(Level),
+    /// Device: each lane of the group runs the body once, as a thread of its own.
+    Lanes {
+        /// The level of the scope.
+        group: Level,
+        /// The number of the lane in its group: a `long` value, read only.
+        lane: VarId,
+        /// Body.
+        body: Block,
+    },
+    /// Device: one access moves `count` neighbouring elements between memory (a buffer or shared array) and a lane's own (a tile or
+    /// registers). In memory the first one's address is a multiple of the bytes that are moved.
+    Move {
+        /// First element written.
+        to: Element,
+        /// First element read.
+        from: Element,
+        /// 2 or more, 16 bytes at most.
+        count: u32,
+    },
     /// Copies a tile's first `count` elements to `buffer[index…]` with non-temporal stores.
     StreamOut {
         /// Destination.

@@ -95,6 +95,8 @@ impl Printer<'_> {
             VarKind::HostCell { elem, writable: false } => format!("const host {} {name}[]", self.ty(elem)),
             VarKind::HostCell { elem, writable: true } => format!("host {} {name}[]", self.ty(elem)),
             VarKind::Tile { elem, len } => format!("tile {} {name}[{len}]", self.ty(elem)),
+            VarKind::Shared { elem, len } => format!("shared {} {name}[{len}]", self.ty(elem)),
+            VarKind::Registers { elem, len } => format!("registers {} {name}[{len}]", self.ty(elem)),
         }
     }
 
@@ -151,6 +153,12 @@ impl Printer<'_> {
                 out.nested(format!("single {}", group.name()), |out| self.block(body, out));
             }
             Stmt::Sync(level) => out.line(format!("sync {}", level.name())),
+            Stmt::Lanes { group, lane, body } => {
+                out.nested(format!("lanes {} {}", group.name(), self.name(*lane)), |out| self.block(body, out));
+            }
+            Stmt::Move { to, from, count } => {
+                out.line(format!("move {count} {} = {}", self.element(to), self.element(from)));
+            }
             Stmt::StreamOut { target, tile, count } => {
                 let (to, count) = (self.element(target), self.expr(count));
                 out.line(format!("stream {to} = {}[0..{count}]", self.name(*tile)));

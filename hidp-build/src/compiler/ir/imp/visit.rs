@@ -6,7 +6,10 @@ use super::{Block, Element, Expr, ExprKind, Loop, PrimArg, Schedule, Stmt, VarId
 pub fn child_blocks(stmt: &Stmt) -> Vec<&Block> {
     match stmt {
         Stmt::If { then, otherwise, .. } => vec![then, otherwise],
-        Stmt::Loop(Loop { body, .. }) | Stmt::Scope { body, .. } | Stmt::Single { body, .. } => vec![body],
+        Stmt::Loop(Loop { body, .. })
+        | Stmt::Scope { body, .. }
+        | Stmt::Single { body, .. }
+        | Stmt::Lanes { body, .. } => vec![body],
         Stmt::Forever { body, step } => vec![body, step],
         Stmt::Let { .. }
         | Stmt::Set { .. }
@@ -24,6 +27,7 @@ pub fn child_blocks(stmt: &Stmt) -> Vec<&Block> {
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }
         | Stmt::Sync(_)
+        | Stmt::Move { .. }
         | Stmt::StreamOut { .. }
         | Stmt::Prim(_) => Vec::new(),
     }
@@ -35,6 +39,7 @@ pub fn stmt_exprs(stmt: &Stmt) -> Vec<&Expr> {
         Stmt::Let { init, .. } => init.iter().collect(),
         Stmt::Set { value, .. } => vec![value],
         Stmt::Store { target, value } | Stmt::Atomic { target, value, .. } => vec![&target.index, value],
+        Stmt::Move { to, from, .. } => vec![&to.index, &from.index],
         Stmt::If { cond, .. } => vec![cond],
         Stmt::Loop(node) => vec![&node.lo, &node.hi, &node.step],
         Stmt::Fault { values, .. } => values.iter().collect(),
@@ -53,6 +58,7 @@ pub fn stmt_exprs(stmt: &Stmt) -> Vec<&Expr> {
         | Stmt::CheckTrap
         | Stmt::Free(_)
         | Stmt::Single { .. }
+        | Stmt::Lanes { .. }
         | Stmt::Sync(_)
         | Stmt::Swap(..) => Vec::new(),
     }
@@ -115,6 +121,7 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
     match stmt {
         Stmt::Let { var, .. } | Stmt::Alloc { var, .. } | Stmt::Scratch { var, .. } => Some(*var),
         Stmt::Loop(node) => Some(node.var),
+        Stmt::Lanes { lane, .. } => Some(*lane),
         Stmt::Set { .. }
         | Stmt::Store { .. }
         | Stmt::Atomic { .. }
@@ -132,6 +139,7 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
         | Stmt::Sync(_)
+        | Stmt::Move { .. }
         | Stmt::StreamOut { .. }
         | Stmt::Prim(_) => None,
     }
@@ -164,7 +172,9 @@ pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
+        | Stmt::Lanes { .. }
         | Stmt::Sync(_)
+        | Stmt::Move { .. }
         | Stmt::StreamOut { .. } => Vec::new(),
     }
 }
@@ -174,6 +184,7 @@ pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
     match stmt {
         Stmt::Store { target, .. } | Stmt::Atomic { target, .. } => vec![target.base],
         Stmt::StreamOut { target, tile, .. } => vec![target.base, *tile],
+        Stmt::Move { to, from, .. } => vec![to.base, from.base],
         Stmt::Free(var) => vec![*var],
         Stmt::Prim(prim) => {
             let base = |arg: &PrimArg| if let PrimArg::Address { base, .. } = arg { Some(*base) } else { None };
@@ -196,6 +207,7 @@ pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
+        | Stmt::Lanes { .. }
         | Stmt::Sync(_) => Vec::new(),
     }
 }

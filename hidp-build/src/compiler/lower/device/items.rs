@@ -41,7 +41,12 @@ fn loaded(function: &Function) -> u32 {
     let bytes = |element: &&Element| match function.vars[element.base].kind {
         VarKind::Buffer { elem: Ty::Scalar(scalar), .. } => scalar.size() as u32,
         // Of a struct at least a word; those are larger anyhow.
-        VarKind::Buffer { .. } | VarKind::Value(_) | VarKind::HostCell { .. } | VarKind::Tile { .. } => 8,
+        VarKind::Buffer { .. }
+        | VarKind::Value(_)
+        | VarKind::HostCell { .. }
+        | VarKind::Tile { .. }
+        | VarKind::Shared { .. }
+        | VarKind::Registers { .. } => 8,
     };
     seen.iter().map(bytes).sum()
 }

@@ -21,7 +21,10 @@ impl Lowerer<'_> {
 
     /// The value of an element. Where a group's lanes run together and the memory may change, one lane loads it for all.
     pub(in super::super) fn loaded(&mut self, element: Element, ty: Ty) -> Expr {
-        let changes = matches!(self.body.vars[element.base].kind, VarKind::Buffer { writable: true, .. });
+        let changes = matches!(
+            self.body.vars[element.base].kind,
+            VarKind::Buffer { writable: true, .. } | VarKind::Shared { .. }
+        );
         let value = make::load(element, ty);
         match self.shared_scope() {
             Some(group) if changes => {

@@ -15,7 +15,12 @@ pub(super) fn insert(function: &mut Function, level: Level, private: &BTreeSet<V
         return;
     }
     let kept: BTreeSet<VarId> = function.params.iter().copied().collect();
-    let buffer = |var: VarId| kept.contains(&var) && matches!(function.vars[var].kind, VarKind::Buffer { .. });
+    let is_shared = |var: VarId| matches!(function.vars[var].kind, VarKind::Shared { .. });
+    let buffer = |var: VarId| {
+        is_shared(var) || (kept.contains(&var) && matches!(function.vars[var].kind, VarKind::Buffer { .. }))
+    };
+    let shared = function.vars.iter().map(|(var, _)| var).filter(|var| is_shared(*var));
+    let private = &private.iter().copied().chain(shared).collect();
     let pass = Pass { private, is_buffer: &buffer };
     let mut pending = Pending::default();
     let mut escaped = Pending::default();
@@ -123,7 +128,9 @@ impl Pass<'_> {
     fn own(&self, stmt: &Stmt) -> Option<(Who, Touched)> {
         match stmt {
             Stmt::Single { body, .. } => Some((Who::First, self.touched(body))),
-            Stmt::Loop(Loop { kind: LoopKind::Spread { .. }, body, .. }) => Some((Who::All, self.touched(body))),
+            Stmt::Loop(Loop { kind: LoopKind::Spread { .. }, body, .. }) | Stmt::Lanes { body, .. } => {
+                Some((Who::All, self.touched(body)))
+            }
             Stmt::Prim(prim) => Some((Who::All, self.of_prim(prim))),
             Stmt::Let { init: Some(value), .. } | Stmt::Set { value, .. } => match &value.kind {
                 ExprKind::Broadcast(_, inner) => {
@@ -192,6 +199,10 @@ impl Pass<'_> {
         let mut touched = Touched::default();
         each_stmt(block, &mut |stmt| match stmt {
             Stmt::Store { target, .. } => self.write(target.base, &mut touched),
+            Stmt::Move { to, from, .. } => {
+                self.write(to.base, &mut touched);
+                self.read(from.base, &mut touched);
+            }
             Stmt::Atomic { target, .. } => {
                 self.read(target.base, &mut touched);
                 self.write(target.base, &mut touched);

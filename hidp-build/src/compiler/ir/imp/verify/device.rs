@@ -25,11 +25,13 @@ pub(super) struct Scope {
     pub(super) outside: usize,
     /// Those of them that are its reductions.
     pub(super) reductions: Vec<VarId>,
+    /// In the body of `Lanes`.
+    pub(super) lanes: bool,
 }
 
 impl Default for Scope {
     fn default() -> Self {
-        Self { level: Level::Thread, single: false, outside: 0, reductions: Vec::new() }
+        Self { level: Level::Thread, single: false, outside: 0, reductions: Vec::new(), lanes: false }
     }
 }
 
@@ -58,10 +60,13 @@ impl Checker<'_> {
             self.require(!loads, "what all lanes of a group load is not written, or broadcast");
         }
         let jumps = matches!(stmt, Stmt::Fault { .. } | Stmt::CheckTrap | Stmt::Leave(None));
-        self.require(!(scope.single && jumps), "nothing faults in `single`");
+        self.require(!((scope.single || scope.lanes) && jumps), "nothing faults in `single` or `lanes`");
+        self.registers(stmt, scope);
         match stmt {
             Stmt::Set { var, .. } => self.set_inside(*var, scope),
-            Stmt::Store { target, .. } | Stmt::Atomic { target, .. } => self.written_inside(target, scope),
+            Stmt::Store { target, .. } | Stmt::Atomic { target, .. } | Stmt::Move { to: target, .. } => {
+                self.written_inside(target, scope);
+            }
             Stmt::Prim(_) => self.require(!scope.single, "all lanes of a group call a primitive"),
             Stmt::Leave(None) => self.require(scope.outside == 0, "no jump leaves a `spread`"),
             Stmt::Let { .. }
@@ -82,6 +87,7 @@ impl Checker<'_> {
             | Stmt::LaunchGrid { .. }
             | Stmt::Single { .. }
             | Stmt::Sync(_)
+            | Stmt::Lanes { .. }
             | Stmt::StreamOut { .. } => {}
         }
     }
@@ -109,7 +115,7 @@ impl Checker<'_> {
         let here = match &node.kind {
             ExprKind::Broadcast(..) => return false,
             ExprKind::Load(element) => {
-                matches!(self.kind(element.base), VarKind::Buffer { writable: true, .. })
+                matches!(self.kind(element.base), VarKind::Buffer { writable: true, .. } | VarKind::Shared { .. })
             }
             _ => false,
         };
@@ -132,13 +138,13 @@ impl Checker<'_> {
                 let inside = !self.is_outside(target.base, scope);
                 self.require(inside, "a tile is written where it lives, not in a `spread` or `single` inside");
             }
-            VarKind::Buffer { .. } => {
+            VarKind::Buffer { .. } | VarKind::Shared { .. } => {
                 self.require(
                     !scope.is_shared(),
                     "a buffer is written by one lane: in `single`, or in a thread's scope",
                 );
             }
-            VarKind::Value(_) | VarKind::HostCell { .. } => {}
+            VarKind::Value(_) | VarKind::HostCell { .. } | VarKind::Registers { .. } => {}
         }
     }
 
@@ -156,7 +162,10 @@ impl Checker<'_> {
     pub(super) fn single(&mut self, group: Level, body: &Block, around: &Surroundings) {
         self.collective(group, around, "`single`");
         let collective = |stmt: &Stmt| {
-            matches!(stmt, Stmt::Forever { .. } | Stmt::Scope { .. } | Stmt::Alloc { .. } | Stmt::Swap(..))
+            matches!(
+                stmt,
+                Stmt::Forever { .. } | Stmt::Scope { .. } | Stmt::Alloc { .. } | Stmt::Swap(..) | Stmt::Lanes { .. }
+            )
         };
         self.require(!holds(body, collective), "`single` holds values, stores, branches and counted loops");
         let scope = around.scope.as_ref().map(|scope| Scope {
@@ -164,6 +173,7 @@ impl Checker<'_> {
             single: true,
             outside: self.visible.len(),
             reductions: Vec::new(),
+            lanes: false,
         });
         self.block(body, &Surroundings { scope, in_loop: false, labels: Vec::new(), in_simd: false });
     }
@@ -188,6 +198,7 @@ impl Checker<'_> {
             // The loop's own variable is the last one.
             outside: self.visible.len().saturating_sub(1),
             reductions: vars.collect(),
+            lanes: false,
         });
         self.block(&node.body, &Surroundings { scope, in_loop: false, labels: Vec::new(), in_simd: false });
     }

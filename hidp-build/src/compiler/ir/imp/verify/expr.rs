@@ -36,9 +36,11 @@ impl Checker<'_> {
                 self.use_var(*var);
                 match self.kind(*var) {
                     VarKind::Value(ty) => self.result(node, ty),
-                    VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Tile { .. } => {
-                        self.fail("a buffer is no value");
-                    }
+                    VarKind::Buffer { .. }
+                    | VarKind::HostCell { .. }
+                    | VarKind::Tile { .. }
+                    | VarKind::Shared { .. }
+                    | VarKind::Registers { .. } => self.fail("a buffer is no value"),
                 }
             }
             ExprKind::Load(element) => {
@@ -184,8 +186,8 @@ impl Checker<'_> {
                 self.require(first && !element.relaxed, "a host cell has one element, and nobody else has it");
                 self.path(elem, &element.path)
             }
-            VarKind::Tile { elem, .. } => {
-                self.require(!element.relaxed, "tiles are private: no access to one is relaxed");
+            VarKind::Tile { elem, .. } | VarKind::Registers { elem, .. } | VarKind::Shared { elem, .. } => {
+                self.require(!element.relaxed, "no access to a tile, registers or a shared array is relaxed");
                 self.path(elem, &element.path)
             }
             VarKind::Value(ty) => {

@@ -49,9 +49,13 @@ impl Checker<'_> {
             match kernel.function.vars.get(*param).map(|var| var.kind) {
                 Some(VarKind::Value(ty)) => self.typed(arg, ty),
                 Some(VarKind::Buffer { elem, writable }) => self.buffer_arg(arg, elem, writable),
-                Some(VarKind::HostCell { .. } | VarKind::Tile { .. }) | None => {
-                    self.fail("a kernel takes values and buffers")
-                }
+                Some(
+                    VarKind::HostCell { .. }
+                    | VarKind::Tile { .. }
+                    | VarKind::Shared { .. }
+                    | VarKind::Registers { .. },
+                )
+                | None => self.fail("a kernel takes values and buffers"),
             }
         }
         self.distinct_buffers(args, kernel);
@@ -62,7 +66,11 @@ impl Checker<'_> {
         self.use_var(var);
         let fits = match self.kind(var) {
             VarKind::Buffer { elem: of, writable: may } => of == elem && (may || !writable),
-            VarKind::Value(_) | VarKind::HostCell { .. } | VarKind::Tile { .. } => false,
+            VarKind::Value(_)
+            | VarKind::HostCell { .. }
+            | VarKind::Tile { .. }
+            | VarKind::Shared { .. }
+            | VarKind::Registers { .. } => false,
         };
         self.require(fits, "a buffer parameter gets a buffer of its element type, writable if it is");
     }
@@ -90,7 +98,7 @@ impl Checker<'_> {
                 PrimArg::Address { base, offset } => {
                     self.use_var(*base);
                     self.typed(offset, Ty::LONG);
-                    let has_address = !matches!(self.kind(*base), VarKind::Value(_) | VarKind::HostCell { .. });
+                    let has_address = matches!(self.kind(*base), VarKind::Buffer { .. } | VarKind::Tile { .. });
                     self.require(has_address, "an address is one of a buffer or tile");
                 }
                 PrimArg::Out(var) => {

@@ -3,11 +3,14 @@
 mod device;
 mod expr;
 mod launch;
+mod shared;
 mod simd;
 mod stmt;
 
 use std::collections::BTreeSet;
 use std::fmt;
+
+pub use shared::shared_bytes;
 
 use super::print::stmt_head;
 use super::{Entry, Function, KernelId, Stmt, Unit, UnitTarget, VarId, VarKind, trap_sites};
@@ -158,7 +161,9 @@ impl<'a> Checker<'a> {
         for &var in &self.function.params {
             self.introduce(var);
             match self.kind(var) {
-                VarKind::Tile { .. } => self.fail("tiles are no parameters"),
+                VarKind::Tile { .. } | VarKind::Shared { .. } | VarKind::Registers { .. } => {
+                    self.fail("tiles, shared arrays and registers are no parameters");
+                }
                 VarKind::HostCell { .. } => {
                     let fits = self.on_device() && self.is_host();
                     self.require(fits, "host cells are parameters of host functions of device units only");
@@ -171,6 +176,7 @@ impl<'a> Checker<'a> {
         let scope = grid.map(|grid| device::Scope { level: grid.level, ..device::Scope::default() });
         self.block(&self.function.body, &Surroundings { scope, ..Surroundings::default() });
         self.tiles();
+        self.shared_arrays();
     }
 
     fn is_host(&self) -> bool {
@@ -219,8 +225,10 @@ impl<'a> Checker<'a> {
 
     fn tiles(&mut self) {
         let bytes = |kind: VarKind| match kind {
-            VarKind::Tile { elem, len } => len as usize * size_of_ty(self.program, elem),
-            VarKind::Value(_) | VarKind::Buffer { .. } | VarKind::HostCell { .. } => 0,
+            VarKind::Tile { elem, len } | VarKind::Registers { elem, len } => {
+                len as usize * size_of_ty(self.program, elem)
+            }
+            VarKind::Value(_) | VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Shared { .. } => 0,
         };
         let all: usize = self.function.vars.iter().map(|(_, var)| bytes(var.kind)).sum();
         self.statement.clear();

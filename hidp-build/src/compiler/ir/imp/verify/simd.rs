@@ -57,6 +57,8 @@ impl Checker<'_> {
             | Stmt::LaunchGrid { .. }
             | Stmt::Single { .. }
             | Stmt::Sync(_)
+            | Stmt::Lanes { .. }
+            | Stmt::Move { .. }
             | Stmt::StreamOut { .. }
             | Stmt::Prim(_) => false,
         };

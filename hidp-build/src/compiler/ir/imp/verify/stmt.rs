@@ -40,7 +40,7 @@ impl Checker<'_> {
         }
         self.at_scope(stmt, around);
         match stmt {
-            Stmt::Let { var, init } => self.declare(*var, init.as_ref()),
+            Stmt::Let { var, init } => self.declare(*var, init.as_ref(), around),
             Stmt::Set { var, path, value } => self.set(*var, path, value),
             Stmt::Store { target, value } => {
                 let ty = self.element(target);
@@ -88,16 +88,21 @@ impl Checker<'_> {
             }
             Stmt::Single { group, body } => self.single(*group, body, around),
             Stmt::Sync(group) => self.collective(*group, around, "`sync`"),
+            Stmt::Lanes { group, lane, body } => self.lanes(*group, *lane, body, around),
+            Stmt::Move { to, from, count } => self.moved(to, from, *count),
             Stmt::StreamOut { target, tile, count } => self.stream(target, *tile, count),
             Stmt::Prim(prim) => self.prim(prim),
         }
     }
 
-    fn declare(&mut self, var: VarId, init: Option<&Expr>) {
+    fn declare(&mut self, var: VarId, init: Option<&Expr>, around: &Surroundings) {
         match (self.kind(var), init) {
             (VarKind::Value(ty), Some(init)) => self.typed(init, ty),
             (VarKind::Value(_), None) | (VarKind::Tile { .. }, None) => {}
-            (VarKind::Tile { .. }, Some(_)) => self.fail("a tile has no initial value"),
+            (VarKind::Shared { .. } | VarKind::Registers { .. }, None) => self.of_group(var, around),
+            (VarKind::Tile { .. } | VarKind::Shared { .. } | VarKind::Registers { .. }, Some(_)) => {
+                self.fail("a tile, shared array or registers have no initial value");
+            }
             (VarKind::Buffer { .. } | VarKind::HostCell { .. }, _) => {
                 self.fail("buffers are introduced by `alloc` and `scratch`")
             }
@@ -113,9 +118,11 @@ impl Checker<'_> {
                 let ty = self.path(ty, path);
                 self.typed(value, ty);
             }
-            VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Tile { .. } => {
-                self.fail("only values are set")
-            }
+            VarKind::Buffer { .. }
+            | VarKind::HostCell { .. }
+            | VarKind::Tile { .. }
+            | VarKind::Shared { .. }
+            | VarKind::Registers { .. } => self.fail("only values are set"),
         }
     }
 

@@ -100,7 +100,10 @@ fn what_lanes_do_together_is_the_same_in_all() {
 #[test]
 fn nothing_faults_in_single() {
     let fault = Stmt::Fault { site: SiteId::new(0), values: vec![int(0)] };
-    assert_eq!(at(Level::Warp, vec![single(Level::Warp, vec![fault.clone()])]), ["nothing faults in `single`"]);
+    assert_eq!(
+        at(Level::Warp, vec![single(Level::Warp, vec![fault.clone()])]),
+        ["nothing faults in `single` or `lanes`"]
+    );
     assert_eq!(at(Level::Warp, vec![spread(Level::Warp, Level::Thread, vec![], vec![fault])]), [] as [String; 0]);
     let jump = vec![for_each(LoopKind::Seq, 5, vec![spread(Level::Warp, Level::Thread, vec![], vec![Stmt::Break])])];
     assert_eq!(at(Level::Warp, jump), ["`break` and `continue` stand in a loop"]);
@@ -154,4 +157,108 @@ fn threads_without_limit_take_several_items() {
     assert_eq!(broken(Level::Thread, 0, false), wrong);
     assert_eq!(broken(Level::Thread, 9, false), wrong);
     assert_eq!(broken(Level::Thread, 2, true), ["threads of a launch with a limit take one item at a time"]);
+}
+
+/// A kernel of blocks with more variables: 8 is a shared array, 9 are registers, 10 to 12 the numbers of lanes.
+fn in_block(stmts: Vec<Stmt>) -> Vec<String> {
+    let mut entry = device(Level::Block, 128, stmts);
+    let elem = Ty::from(Scalar::F32);
+    let shared = VarKind::Shared { elem, len: 128 };
+    let long = VarKind::Value(Ty::LONG);
+    for (_, kernel) in entry.units[0].kernels.iter_mut() {
+        for kind in [shared, VarKind::Registers { elem, len: 4 }, long, long, long] {
+            kernel.function.vars.push(Var { name: "y".to_owned(), kind });
+        }
+    }
+    rules(&entry)
+}
+
+fn declare(var: usize) -> Stmt {
+    Stmt::Let { var: VarId::new(var), init: None }
+}
+
+fn lanes(lane: usize, stmts: Vec<Stmt>) -> Stmt {
+    Stmt::Lanes { group: Level::Block, lane: VarId::new(lane), body: Block { stmts } }
+}
+
+/// Element 0 of one array becomes that of another.
+fn copy(to: usize, from: usize) -> Stmt {
+    Stmt::Store { target: element(to, int(0)), value: load(from, int(0)) }
+}
+
+const NONE: [String; 0] = [];
+
+#[test]
+fn barriers_stand_between_lanes_that_share_memory() {
+    let apart = "a `sync block` stands between accesses of different lanes to a shared array";
+    let fill = || lanes(10, vec![copy(8, 0)]);
+    let drain = || lanes(11, vec![copy(9, 8)]);
+    let sync = || Stmt::Sync(Level::Block);
+    let with = |stmts: Vec<Stmt>| in_block([declare(8), declare(9)].into_iter().chain(stmts).collect());
+    assert_eq!(with(vec![fill(), sync(), drain(), sync()]), NONE);
+    assert_eq!(with(vec![fill(), drain(), sync()])[0], apart, "what one lane writes another one reads");
+    assert_eq!(with(vec![fill(), sync(), drain()]), [apart], "the next item writes what this one reads");
+    let turn = |stmts: Vec<Stmt>| for_each(LoopKind::Seq, 5, stmts);
+    assert_eq!(with(vec![turn(vec![fill(), sync(), drain(), sync()])]), NONE);
+    let again = with(vec![turn(vec![fill(), sync(), drain()]), sync()]);
+    assert!(again.contains(&apart.to_owned()), "the next turn writes: {again:?}");
+    let first = || single(Level::Block, vec![copy(8, 0)]);
+    let all = || assign(6, broadcast(Level::Block, load(8, int(0))));
+    assert_eq!(with(vec![first(), all(), first(), sync()]), NONE, "the first lane alone needs none");
+    assert_eq!(with(vec![first(), drain(), sync()])[0], apart);
+    assert_eq!(with(vec![lanes(10, vec![copy(8, 8)]), sync()])[0], apart, "lanes are in no order");
+    let either = Stmt::If {
+        cond: expr(ExprKind::Bool(true), Ty::BOOL),
+        then: Block { stmts: vec![sync()] },
+        otherwise: Block::default(),
+    };
+    assert_eq!(with(vec![fill(), either, drain(), sync()])[0], apart, "perhaps there is none");
+}
+
+#[test]
+fn shared_arrays_belong_to_blocks() {
+    let place = "a shared array is introduced in the scope of a block";
+    assert_eq!(in_block(vec![lanes(10, vec![declare(8)])]), [place]);
+    let mut warp = device(Level::Warp, 128, vec![declare(7)]);
+    let huge = |entry: &mut Entry, len| {
+        for (_, kernel) in entry.units[0].kernels.iter_mut() {
+            kernel.function.vars[VarId::new(7)].kind = VarKind::Shared { elem: Scalar::F32.into(), len };
+        }
+        rules(entry)
+    };
+    assert_eq!(huge(&mut warp, 16), [place]);
+    let mut block = device(Level::Block, 128, vec![declare(7)]);
+    assert_eq!(huge(&mut block, 12 << 10), NONE);
+    assert_eq!(huge(&mut block, (12 << 10) + 1), ["the shared arrays of a kernel have at most 48 KiB"]);
+    let alone = "a buffer is written by one lane: in `single`, or in a thread's scope";
+    assert_eq!(in_block(vec![declare(8), copy(8, 0), Stmt::Sync(Level::Block)]), [alone]);
+}
+
+#[test]
+fn registers_are_what_lanes_have_for_themselves() {
+    let only = "registers are accessed in `lanes` only";
+    assert_eq!(in_block(vec![declare(9), lanes(10, vec![copy(9, 0)]), lanes(11, vec![copy(1, 9)])]), NONE);
+    assert_eq!(in_block(vec![declare(9), spread(Level::Block, Level::Thread, vec![], vec![copy(9, 0)])]), [only]);
+    assert_eq!(in_block(vec![declare(9), assign(6, load(9, int(0)))]), [only]);
+    assert_eq!(in_block(vec![lanes(10, vec![declare(9)])]), ["registers are introduced in the scope of a group"]);
+    let nested = in_block(vec![lanes(10, vec![lanes(11, vec![])])]);
+    assert_eq!(nested[0], "`lanes` names the level of its scope and is not in `single`");
+    let fault = Stmt::Fault { site: SiteId::new(0), values: vec![int(0)] };
+    assert_eq!(in_block(vec![lanes(10, vec![fault])]), ["nothing faults in `single` or `lanes`"]);
+}
+
+#[test]
+fn moves_cross_between_memory_and_lanes() {
+    let moved = |to, from, count| {
+        let moved = Stmt::Move { to: element(to, int(0)), from: element(from, int(0)), count };
+        in_block(vec![declare(8), declare(9), lanes(10, vec![moved]), Stmt::Sync(Level::Block)])
+    };
+    assert_eq!(moved(9, 0, 4), NONE);
+    assert_eq!(moved(8, 9, 2), NONE);
+    assert_eq!(moved(1, 9, 4), NONE);
+    assert_eq!(moved(8, 0, 4), ["elements are moved between memory and a lane's own"]);
+    for count in [1, 3, 8] {
+        assert_eq!(moved(9, 0, count), ["a power of two of bytes is moved, at most 16"]);
+    }
+    assert_eq!(moved(0, 9, 4), ["a read-only buffer is not written"]);
 }
