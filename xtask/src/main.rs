@@ -89,6 +89,7 @@ fn test(extra: &[&str]) -> Result<()> {
         }
     };
     test(&["test", "--workspace"])?;
+    test(&["test", "--package", "hidp-gpu", "--features", "simulated"])?;
     test(&["test", "--package", "hidp-std", "--features", "prim,tune,simulated-device"])
 }
 

@@ -5,6 +5,9 @@
 //! module with a function `run`, and a line in the registry.
 
 mod agree;
+#[allow(dead_code, unreachable_pub, reason = "shared with the runner on GPUs")]
+#[path = "../answers/mod.rs"]
+mod answers;
 mod case;
 mod check;
 mod codes;
@@ -26,6 +29,7 @@ mod nvcc;
 mod parse;
 mod random;
 mod random_native;
+mod record;
 mod render;
 mod run;
 mod same;

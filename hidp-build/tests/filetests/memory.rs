@@ -41,6 +41,11 @@ impl Block {
         self.raw()[GUARD..].as_mut_ptr().cast()
     }
 
+    /// The argument.
+    pub(crate) fn argument(&self) -> &[u8] {
+        &self.bytes()[GUARD..GUARD + self.bytes]
+    }
+
     /// Length of the argument.
     pub(crate) fn length(&self) -> usize {
         self.bytes
@@ -83,8 +88,26 @@ pub(crate) fn leaves(value: &Value) -> Vec<Value> {
     }
 }
 
+/// Offsets and types of the scalars of a type that begins at `start`.
+pub(crate) fn scalars(program: &Program, ty: Ty, start: usize) -> Vec<(usize, Scalar)> {
+    match ty {
+        Ty::Scalar(scalar) => vec![(start, scalar)],
+        Ty::Struct(id) => {
+            let mut offset = start;
+            let mut found = Vec::new();
+            for (_, field) in &program.structs[id].fields {
+                let (size, align) = layout(program, *field);
+                offset = offset.next_multiple_of(align);
+                found.extend(scalars(program, *field, offset));
+                offset += size;
+            }
+            found
+        }
+    }
+}
+
 /// Size and alignment as C lays it out.
-fn layout(program: &Program, ty: Ty) -> (usize, usize) {
+pub(crate) fn layout(program: &Program, ty: Ty) -> (usize, usize) {
     match ty {
         Ty::Scalar(scalar) => (scalar.size(), scalar.size()),
         Ty::Struct(id) => {

@@ -14,6 +14,7 @@
 //! // variants                      (plans with every tile of the hardware model's domains)
 //! ```
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 use hidp_build::compiler::ir::imp::UnitTarget;
@@ -24,6 +25,7 @@ use crate::case::Case;
 use crate::device::{DeviceKernels, orders};
 use crate::maker::{Filling, Maker, fillings};
 use crate::native::{Context, Isa, Kernels, isas, targets};
+use crate::record::Record;
 use crate::same;
 use crate::stated::{self, stated};
 use crate::subject::{Entry, Outcome, Request, Subject, bind};
@@ -54,22 +56,27 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     for call in stated(&case.text)? {
         as_stated(case, &subject, &call, &built).map_err(|why| format!("call of `{}`: {why}", call.function))?;
     }
-    Ok(())
+    built.answers.map_or(Ok(()), |answers| answers.into_inner().finish(&case.name))
 }
 
 /// What a case is compiled to.
 struct Built {
     kernels: Vec<Kernels>,
     device: Option<DeviceKernels>,
+    /// Where calls are written down rather than made.
+    answers: Option<RefCell<Record>>,
 }
 
 impl Built {
     fn new(case: &Case, subject: &Subject) -> Result<Built, String> {
+        if let Some(record) = Record::wanted() {
+            return Ok(Built { kernels: Vec::new(), device: None, answers: Some(RefCell::new(record)) });
+        }
         let compile = |isa| Kernels::build(&subject.stem, &subject.cpp, isa);
         let sets = if targets().cpu { instruction_sets(case) } else { Vec::new() };
         let kernels = sets.into_iter().map(compile).collect::<Result<_, _>>()?;
         let device = subject.cu.as_ref().map(|cu| DeviceKernels::build(&subject.stem, cu)).transpose()?;
-        Ok(Built { kernels, device })
+        Ok(Built { kernels, device, answers: None })
     }
 }
 
@@ -103,7 +110,7 @@ fn made(
                 return Err("the interpreter does not end".into());
             }
             ended |= matches!(request.expected, Outcome::Results(_));
-            compiled(case, subject, entry, built, &request, |_| Ok(()))
+            compiled(case, subject, entry, built, &request, &[], |_| Ok(()))
         });
         result.map_err(|why| format!("`{}` with {sizes:?}: {why}", func.name))?;
     }
@@ -140,8 +147,13 @@ fn compiled(
     entry: &Entry,
     built: &Built,
     request: &Request,
+    stated: &[(usize, Arg)],
     also: impl Fn(&Outcome) -> Result<(), String>,
 ) -> Result<(), String> {
+    if let Some(answers) = &built.answers {
+        answers.borrow_mut().add(subject.answer(entry, request, stated, case.says("exact")));
+        return Ok(());
+    }
     let check = |found: &Outcome| {
         subject.agree(request, found, case.says("exact"))?;
         also(found)
@@ -241,7 +253,11 @@ fn as_stated(case: &Case, subject: &Subject, call: &stated::Stated, built: &Buil
         (_, Outcome::Results(_)) => Err("no fault".into()),
     };
     check(&request.expected).map_err(|why| format!("the interpreter: {why}"))?;
-    compiled(case, subject, entry, built, &request, check)
+    let stated = match &call.outcome {
+        stated::Outcome::Results(results) => stated::results(func, results)?,
+        stated::Outcome::Fault(_) => Vec::new(),
+    };
+    compiled(case, subject, entry, built, &request, &stated, check)
 }
 
 /// What device code does is looked at only where there is some: everywhere but in a case whose segments a device cannot compare.

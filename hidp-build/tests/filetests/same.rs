@@ -3,6 +3,7 @@
 use hidp_build::compiler::ir::par::interp::{Arg, Array, Data, Value};
 use hidp_build::compiler::ty::Scalar;
 
+use crate::answers::{same_float, scale_of};
 use crate::memory::leaves;
 
 /// Compares arguments after a call. `exact`: floats bit for bit, but for the bits of NaN.
@@ -28,8 +29,7 @@ pub(crate) fn data(expected: &Data, found: &Data, exact: bool) -> Result<(), Str
     if expected.len() != found.len() {
         return Err(format!("{} elements, but must be {}", found.len(), expected.len()));
     }
-    let finite = expected.iter().filter_map(Value::as_float).filter(|float| float.is_finite());
-    let scale = finite.fold(1.0, |a: f64, b| a.max(b.abs()));
+    let scale = scale_of(expected.iter().filter_map(Value::as_float));
     let differs = |(expected, found): (&Value, &Value)| !value(expected, found, if exact { 0.0 } else { scale });
     match expected.iter().zip(&found).position(differs) {
         Some(index) => Err(format!("element {index} is {:?}, but must be {:?}", found[index], expected[index])),
@@ -39,7 +39,5 @@ pub(crate) fn data(expected: &Data, found: &Data, exact: bool) -> Result<(), Str
 
 fn value(expected: &Value, found: &Value, scale: f64) -> bool {
     let (Some(a), Some(b)) = (expected.as_float(), found.as_float()) else { return expected == found };
-    let epsilon = if expected.scalar() == Some(Scalar::F32) { 1e-5 } else { 1e-12 };
-    let near = scale > 0.0 && (a - b).abs() <= scale * epsilon;
-    (a.is_nan() && b.is_nan()) || (a == b && (scale > 0.0 || a.to_bits() == b.to_bits())) || near
+    same_float(a, b, expected.scalar() == Some(Scalar::F32), scale)
 }

@@ -9,16 +9,19 @@ use hidp_build::compiler::emit::{cuda, openmp};
 use hidp_build::compiler::index::Id;
 use hidp_build::compiler::ir::imp;
 use hidp_build::compiler::ir::par::interp::{self, Arg, Error};
-use hidp_build::compiler::ir::par::{ExprKind, Func, FuncId, Program};
+use hidp_build::compiler::ir::par::{ExprKind, Func, FuncId, Program, VarKind};
 use hidp_build::compiler::pipeline::{InputFile, PipelineInput, front, lower_entry, optimise};
 use hidp_build::compiler::source::Span;
+use hidp_build::compiler::syntax::ast::Direction;
 use hidp_build::compiler::target::Model;
 use hidp_build::compiler::ty::Ty;
 use hidp_sys::hidp_fault;
 
+use crate::answers;
 use crate::device::{Device, Ended};
 use crate::memory::Block;
 use crate::native::{Context, Kernels, targets};
+use crate::record;
 use crate::same;
 
 /// Most steps of the interpreter; what takes more is compared with stated results only.
@@ -114,6 +117,41 @@ impl Subject {
             found.and_then(|found| self.agree(&request, &found, false)).map_err(|why| format!("passes: {why}"))?;
         }
         Ok(request)
+    }
+
+    /// The call with what must come of it, as a file holds it. `stated` are parameters of which something is known where the
+    /// interpreter gave up.
+    pub(crate) fn answer(
+        &self,
+        entry: &Entry,
+        request: &Request,
+        stated: &[(usize, Arg)],
+        exact: bool,
+    ) -> answers::Call {
+        let func = self.func(entry);
+        let after = |number: usize| match &request.expected {
+            Outcome::Results(args) => args.get(number),
+            Outcome::Unknown => stated.iter().find(|(position, _)| *position == number).map(|(_, arg)| arg),
+            Outcome::Fault(_) => None,
+        };
+        let blocks = self.blocks(entry, request);
+        let params = func.params.iter().zip(&request.args).zip(&blocks).enumerate();
+        let args = params.map(|(number, ((&param, arg), before))| {
+            let var = &func.vars[param];
+            let written = matches!(var.kind, VarKind::Param(Direction::Output | Direction::Inout));
+            let after = after(number).filter(|_| written);
+            record::argument(&self.program, var.ty, arg, before, after)
+        });
+        let fault = match &request.expected {
+            Outcome::Fault(fault) => {
+                let place = self.input.sources.position(fault.span);
+                let (line, column) = (place.line, place.column);
+                Some(answers::Fault { kind: fault.kind as u32, line, column, values: fault.values.clone() })
+            }
+            Outcome::Results(_) | Outcome::Unknown => None,
+        };
+        let name = format!("{}::{}", self.stem, func.name);
+        answers::Call { entry: name, exact, dims: request.dims.clone(), args: args.collect(), fault }
     }
 
     /// Calls compiled code with one plan.

@@ -36,9 +36,9 @@ impl<'a> Arg<'a> {
     fn at<T>(address: *mut T, value: Option<i64>) -> Self {
         Self { address: address.cast(), value, shape: &[], bytes: 0, queue: None, borrow: PhantomData }
     }
-    /// Anything.
+    /// Anything, for [`super::Dynamic`]: `bytes` of elements, of a scalar 0.
     #[cfg(feature = "tune")]
-    pub(crate) fn raw(address: *mut c_void, value: Option<i64>, shape: &'a [usize], bytes: usize) -> Self {
+    pub fn raw(address: *mut c_void, value: Option<i64>, shape: &'a [usize], bytes: usize) -> Self {
         Self { address, value, shape, bytes, queue: None, borrow: PhantomData }
     }
     /// A scalar that the kernel reads.

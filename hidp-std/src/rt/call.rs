@@ -31,9 +31,10 @@ pub unsafe fn call<const N: usize, const D: usize>(
     unsafe { run(cx, entry, choice, &args, &params, &dims, room.as_flattened_mut()) }
 }
 
-/// A call whose entry is known only while the program runs.
+/// A call whose entry is known only while the program runs, for tools.
 #[cfg(feature = "tune")]
-pub(crate) struct Dynamic<'a> {
+#[derive(Debug)]
+pub struct Dynamic<'a> {
     entry: &'static Entry,
     args: Vec<Arg<'a>>,
     params: Vec<*mut c_void>,
@@ -43,10 +44,21 @@ pub(crate) struct Dynamic<'a> {
 #[cfg(feature = "tune")]
 impl<'a> Dynamic<'a> {
     /// Binds the dimensions and checks the shapes.
-    pub(crate) fn new(entry: &'static Entry, args: Vec<Arg<'a>>) -> Result<Self, Error> {
+    pub fn new(entry: &'static Entry, args: Vec<Arg<'a>>) -> Result<Self, Error> {
         let mut dims = vec![0; entry.dims.len()];
         bind(entry, &args, &mut dims)?;
         Ok(Self { entry, params: args.iter().map(|arg| arg.address).collect(), args, dims })
+    }
+    /// Runs the version that the context chooses.
+    ///
+    /// # Safety
+    /// As [`call`].
+    pub unsafe fn run(&self, cx: &Context) -> Result<(), Error> {
+        let choice = choose(cx, self.entry, &self.args, &self.dims)?;
+        let places = if cx.queue().is_some() { 2 * self.args.len() } else { 0 };
+        let mut room = vec![std::ptr::null_mut(); places];
+        // SAFETY: the caller's promise; `new` bound the dimensions.
+        unsafe { run(cx, self.entry, choice, &self.args, &self.params, &self.dims, &mut room) }
     }
     /// Position of the version that the context chooses.
     pub(crate) fn chosen(&self, cx: &Context) -> Result<usize, Error> {

@@ -14,9 +14,11 @@ mod segments;
 
 pub(crate) use args::element_count;
 pub use args::{Arg, Array, EMPTY_BYTES};
+#[cfg(feature = "tune")]
+pub use call::Dynamic;
 pub use call::call;
 #[cfg(feature = "tune")]
-pub(crate) use call::{Dynamic, shape_of};
+pub(crate) use call::shape_of;
 pub use entries::Entries;
 pub use hidp_sys::hidp_call;
 pub(crate) use measures::is_for_devices;

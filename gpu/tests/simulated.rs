@@ -1,0 +1,141 @@
+//! What runs on a GPU, on the executor: the answers of the interpreter are made, stored, read and agreed with, and wrong ones are
+//! found.
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+use std::{env, fs};
+
+use hidp_gpu::answers::{self, Call};
+use hidp_gpu::cases;
+use hidp_gpu::place::Place;
+
+/// Those that the build script compiles for the executor.
+const CASES: [&str; 5] = ["bools", "prim_quicksort", "ranks", "sparse", "spmv_bad_index"];
+
+/// Every lane is a fiber: larger arrays take too long.
+const LARGEST: i64 = 40;
+
+fn hidp_gpu(args: &[&str]) -> (bool, String) {
+    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_hidp-gpu"))
+        .args(args)
+        .env("OMP_WAIT_POLICY", "passive")
+        .output()
+        .expect("the program starts");
+    (status.success(), String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr))
+}
+
+/// The folder of the answers, made by the tests of the compiler.
+fn answers_of_the_interpreter() -> &'static Path {
+    static FOLDER: OnceLock<PathBuf> = OnceLock::new();
+    FOLDER.get_or_init(|| {
+        let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers");
+        for case in CASES {
+            let cargo = env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
+            let output = Command::new(cargo)
+                .args(["test", "--package", "hidp-build", "--test", "filetests", "--", "--exact", "run"])
+                .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join(".."))
+                .env_remove("CARGO_MANIFEST_DIR")
+                .env_remove("CARGO_PKG_NAME")
+                .env("HIDP_CASE", case)
+                .env("HIDP_ANSWERS", &folder)
+                .output()
+                .expect("cargo starts");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stdout));
+        }
+        folder
+    })
+}
+
+fn calls(case: &str) -> Vec<Call> {
+    let file = fs::read(answers_of_the_interpreter().join(format!("{case}.answers"))).expect("the answers are there");
+    answers::read(&file).expect("the answers can be read")
+}
+
+#[test]
+fn cases_agree_with_the_interpreter() {
+    let answers = answers_of_the_interpreter().display().to_string();
+    let logs = Path::new(env!("CARGO_TARGET_TMPDIR")).join("logs").display().to_string();
+    let (largest, common) = (LARGEST.to_string(), ["--answers", &answers, "--logs", &logs]);
+    for seed in ["0", "5"] {
+        let mut args = vec!["cases", "--simulated", seed, "--largest", &largest];
+        args.extend(common);
+        args.extend(CASES);
+        let (good, text) = hidp_gpu(&args);
+        assert!(good && text.contains("5 of 5 cases are good"), "{text}");
+        for case in CASES {
+            let line = text.lines().find(|line| line.starts_with(case)).unwrap_or_default();
+            assert!(line.contains(": ok") && line.contains("thread"), "{text}");
+        }
+    }
+    let (good, text) = hidp_gpu(&["cases", "nonsense", "--answers", &answers, "--logs", &logs]);
+    assert!(!good && text.contains("there is no case nonsense; there are: bools"), "{text}");
+}
+
+#[test]
+fn wrong_answers_are_found() {
+    let cx = Place::Simulated(0).context().expect("a simulated device");
+    let small = |case: &str| -> Vec<Call> {
+        calls(case).into_iter().filter(|call| call.dims.iter().all(|&dim| dim <= 8)).collect()
+    };
+    assert!(cases::run(&small("sparse"), &cx, LARGEST).is_good());
+    // Another number.
+    let mut wrong = small("sparse");
+    let call = wrong.iter_mut().rev().find(|call| call.fault.is_none()).expect("a call that ends well");
+    let entry = call.entry.clone();
+    let after = call.args.iter_mut().rev().find_map(|arg| arg.after.as_mut()).expect("a result");
+    *after.last_mut().expect("an element") ^= 0x40;
+    let tally = cases::run(&wrong, &cx, LARGEST);
+    assert!(!tally.is_good() && tally.to_string().contains("FAILED"), "{tally}");
+    assert!(tally.failures.iter().all(|why| why.starts_with(&entry) && why.contains("but must be")), "{tally:?}");
+    // Other values, another place, none at all.
+    let faulty = || small("spmv_bad_index").into_iter().filter(|call| call.fault.is_some()).take(1).collect::<Vec<_>>();
+    assert!(cases::run(&faulty(), &cx, LARGEST).is_good());
+    let mut changed = [faulty(), faulty(), faulty()];
+    changed[0][0].fault.as_mut().expect("a fault").values[0] += 1;
+    changed[1][0].fault.as_mut().expect("a fault").column += 1;
+    changed[2][0].fault = None;
+    for calls in changed {
+        let tally = cases::run(&calls, &cx, LARGEST);
+        assert!(!tally.is_good() && !tally.failures.is_empty(), "{tally:?}");
+    }
+    assert!(!cases::run(&[], &cx, LARGEST).is_good(), "nothing was called");
+    let file = answers::write(&calls("sparse"));
+    assert!(answers::read(&file[..file.len() - 1]).is_err() && answers::read(&file[1..]).is_err());
+}
+
+#[test]
+fn what_does_not_end_well_is_reported() {
+    let answers = answers_of_the_interpreter().display().to_string();
+    let logs = Path::new(env!("CARGO_TARGET_TMPDIR")).join("logs-bad").display().to_string();
+    let common = ["--simulated", "0", "--largest", "8", "--answers", &answers, "--logs", &logs];
+    let under = |program: &str, limit: &str| {
+        let mut args = vec!["cases", "sparse", "--under", program, "--limit", limit];
+        args.extend(common);
+        hidp_gpu(&args)
+    };
+    let (good, text) = under("/usr/bin/env", "100");
+    assert!(good && text.contains("1 of 1 cases are good"), "{text}");
+    let (good, text) = under("/usr/bin/env", "0");
+    assert!(!good && text.contains("FAILED: not done after 0 s"), "{text}");
+    let (good, text) = under("/bin/false", "100");
+    assert!(!good && text.contains("ended early"), "{text}");
+}
+
+#[test]
+fn tests_of_the_run_time_are_good() {
+    let (good, text) = hidp_gpu(&["std", "--simulated", "3"]);
+    assert!(good && text.contains("tests are good"), "{text}");
+    let (good, text) = hidp_gpu(&["std", "no such test", "--simulated", "3"]);
+    assert!(!good && text.contains("there is no test no such test"), "{text}");
+}
+
+#[test]
+fn without_a_gpu_it_is_said_why() {
+    if Path::new("/dev/nvidiactl").exists() {
+        println!("skipped: this machine has a GPU");
+        return;
+    }
+    let (good, text) = hidp_gpu(&["device"]);
+    assert!(!good && text.contains("cuda:0 cannot be used"), "{text}");
+}
