@@ -5,12 +5,14 @@
 pub mod buffer;
 pub mod cases;
 pub mod limits;
+pub mod matrices;
 #[path = "../../examples/quickstart/src/matrix.rs"]
 #[allow(dead_code)] // the example uses all of it
 mod matrix;
 pub mod openblas;
 pub mod peers;
 pub mod random;
+pub mod shapes;
 pub mod tuning;
 
 hidp_std::include_kernels!(pub mod kernels);

@@ -4,8 +4,8 @@ use std::path::Path;
 
 use hidp_std::tune::{Data, Tuner};
 
-use crate::cases::sparse::{Matrix, band_matrix, five_point_matrix, zipf_matrix};
 use crate::kernels;
+use crate::matrices::{Matrix, band_matrix, five_point_matrix, zipf_matrix};
 use crate::matrix::Csr;
 use crate::random::Random;
 

@@ -6,6 +6,7 @@ mod command;
 mod cuda_report;
 mod cuda_toolkit;
 mod explain;
+mod gpu_bundle;
 mod tidy;
 mod tune;
 
@@ -33,6 +34,8 @@ cargo xtask <command>
   cuda-toolkit  installs the CUDA compiler below target/ (Python packages, no GPU needed) and prints the CUDA_HOME to use
   cuda-report [FILE.hdp|FOLDER …] [--arch sm_90,…]
                 what kernels need of a GPU, as nvcc says: registers, spilled bytes, shared memory; of the examples if none is named
+  gpu-bundle [--arch sm_90,sm_80] [--jobs N] [--no-bench]
+                target/gpu-bundle: tests and benchmarks that run on another machine's GPU, which needs a driver and nothing else
   explain FILE.hdp [ENTRY] [--par] [--imp] [--source] [--code] [--json] [--pin]
                 what the compiler makes of a file: shapes, fusion, remaining checks, plans and their scores, costs;
                 --code compiles it and adds sizes and times, --pin prints only the plans, as a file that pins them
@@ -66,6 +69,7 @@ fn run() -> Result<()> {
         Some("tune") => tune::run(&rest),
         Some("bench") => bench::run(&rest),
         Some("cuda-report") => cuda_report::run(&rest),
+        Some("gpu-bundle") => gpu_bundle::run(&rest),
         Some("cuda-toolkit") => cuda_toolkit::run(),
         Some("explain") => explain::run(&rest),
         Some("help" | "--help" | "-h") | None => {

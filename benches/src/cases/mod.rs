@@ -2,7 +2,7 @@
 
 mod dense;
 mod prims;
-pub mod sparse;
+mod sparse;
 mod stencil;
 
 use crate::Case;

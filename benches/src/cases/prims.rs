@@ -13,6 +13,7 @@ use super::Recipes;
 use crate::buffer::{Buffer, Number};
 use crate::kernels::prims;
 use crate::random::Random;
+use crate::shapes::{EQUAL, FEW, Keys, REVERSED, SORTED, UNIFORM, even, zipf};
 use crate::{Case, Contender, Limit, peers};
 
 pub(super) const RECIPES: Recipes = &[
@@ -49,15 +50,6 @@ pub(super) const RECIPES: Recipes = &[
     ("segmented sort u32 8 x 2^21", || segmented_sort("8 x 2^21", &even(8, 1 << 21))),
     ("segmented sort u32 Zipf", || segmented_sort("Zipf", &zipf(1 << 24))),
 ];
-
-/// How keys are distributed: a name, and the key from the index, the number of keys and random bits.
-type Keys = (&'static str, fn(usize, usize, u64) -> u32);
-
-const UNIFORM: Keys = ("uniform", |_, _, bits| bits as u32);
-const SORTED: Keys = ("sorted", |i, n, _| (i << 32).wrapping_div(n) as u32);
-const REVERSED: Keys = ("reversed", |i, n, _| ((n - 1 - i) << 32).wrapping_div(n) as u32);
-const EQUAL: Keys = ("equal", |_, _, _| 7);
-const FEW: Keys = ("few", |_, _, bits| (bits % 10) as u32 * 1_000_003);
 
 fn context() -> Context {
     Context::cpu().expect("a CPU context")
@@ -286,25 +278,6 @@ fn partition() -> Case {
             }),
         ],
     }
-}
-
-fn even(segments: usize, length: usize) -> Vec<i32> {
-    (0..=segments).map(|i| (i * length) as i32).collect()
-}
-
-/// Lengths proportional to 1 / rank, in random order, n elements in all.
-fn zipf(n: usize) -> Vec<i32> {
-    let segments = 1usize << 16;
-    let harmonic: f64 = (1..=segments).map(|rank| 1.0 / rank as f64).sum();
-    let mut lengths: Vec<usize> = (1..=segments).map(|rank| (n as f64 / harmonic / rank as f64) as usize).collect();
-    let mut random = Random::new(6);
-    (1..segments).rev().for_each(|last| lengths.swap(last, random.below(last + 1)));
-    let mut cut = vec![0i32];
-    cut.extend(lengths.iter().scan(0, |at, length| {
-        *at += length;
-        Some(*at as i32)
-    }));
-    cut
 }
 
 /// The elements of each segment.

@@ -1,0 +1,22 @@
+//! Benchmarks of HiDP kernels on a GPU beside the libraries that do the same, over what the machine can do at most. At tiny sizes they
+//! run on the executor, which is how they are tested.
+
+#![allow(missing_docs)]
+// Without kernels there is nothing to measure.
+#![cfg(any(feature = "bundle", feature = "simulated"))]
+
+pub mod machine;
+#[path = "../../../benches/src/matrices.rs"]
+mod matrices;
+#[allow(dead_code, reason = "the example uses all of it")]
+#[path = "../../../examples/quickstart/src/matrix.rs"]
+mod matrix;
+pub mod parts;
+pub mod peers;
+#[path = "../../../benches/src/random.rs"]
+mod random;
+pub mod report;
+#[path = "../../../benches/src/shapes.rs"]
+mod shapes;
+
+hidp_std::include_kernels!(pub mod kernels);

@@ -1,0 +1,143 @@
+//! `cargo xtask gpu-bundle`: one folder with all that tests and measures on another machine's GPU.
+
+mod check;
+mod progress;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::{Context, Result, bail, ensure};
+
+use crate::command::cargo;
+use crate::cuda_toolkit;
+use progress::Progress;
+
+/// What is packed.
+const BUNDLE: &str = "target/gpu-bundle";
+/// Where it is built: beside the usual outputs, so that neither makes the other build again.
+const BUILD: &str = "target/gpu-bundle-build";
+const CASES: &str = "hidp-build/tests/cases/run";
+/// H100 and H200, A100, and PTX of the newest for what is newer still.
+const ARCHS: &str = "sm_90,sm_80";
+
+/// What the command line says.
+struct Options {
+    archs: String,
+    benches: bool,
+    jobs: String,
+}
+
+impl Options {
+    fn read(args: &[&str]) -> Result<Options> {
+        let mut options = Options { archs: ARCHS.into(), benches: true, jobs: "2".into() };
+        let mut args = args.iter();
+        while let Some(&arg) = args.next() {
+            match arg {
+                "--arch" => options.archs = args.next().context("which architectures? (sm_90,sm_80)")?.to_string(),
+                "--jobs" => options.jobs = args.next().context("how many?")?.to_string(),
+                "--no-bench" => options.benches = false,
+                other => bail!("gpu-bundle has no option `{other}`"),
+            }
+        }
+        Ok(options)
+    }
+}
+
+/// Builds and packs.
+pub(crate) fn run(args: &[&str]) -> Result<()> {
+    let options = Options::read(args)?;
+    let home = cuda_toolkit::for_tests()?.context("there is no nvcc")?;
+    answers()?;
+    build(&home, &options)?;
+    pack(&home, &options)?;
+    check::run(Path::new(BUNDLE))
+}
+
+/// The interpreter's answers to every case.
+fn answers() -> Result<()> {
+    let folder = Path::new(BUILD).join("answers");
+    let names: BTreeSet<String> = cases()?.into_iter().collect();
+    if let Ok(entries) = fs::read_dir(&folder) {
+        // A case may have gone, or have another name.
+        for path in entries.flatten().map(|entry| entry.path()) {
+            let name = path.file_stem().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+            if !names.contains(&name) {
+                fs::remove_file(&path)?;
+            }
+        }
+    }
+    let folder = std::path::absolute(folder)?;
+    cargo(&["test", "--package", "hidp-build", "--test", "filetests", "--", "--exact", "run"])
+        .env("HIDP_ANSWERS", &folder.display().to_string())
+        .run()
+        .context("the cases have no answers")
+}
+
+fn cases() -> Result<Vec<String>> {
+    let paths = fs::read_dir(CASES)?.flatten().map(|entry| entry.path());
+    let cases = paths.filter(|path| path.extension().is_some_and(|extension| extension == "hdp"));
+    Ok(cases.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned())).collect())
+}
+
+/// Compiles what changed since the last time.
+fn build(home: &Path, options: &Options) -> Result<()> {
+    let command = |args: &[&str]| {
+        cargo(&["build", "--jobs", &options.jobs])
+            .args(args)
+            .env("CARGO_TARGET_DIR", BUILD)
+            .env("CUDA_HOME", &home.display().to_string())
+            .env("HIDP_CUDA", "required")
+            .env("HIDP_CUDA_ARCH", &options.archs)
+    };
+    let progress = Progress::start(Path::new(BUILD), "debug/build/hidp-gpu-", cases()?.len() + 1);
+    let built = command(&["--package", "hidp-gpu", "--features", "bundle"]).run();
+    progress.end();
+    built?;
+    if options.benches {
+        command(&["--release", "--package", "hidp-gpu-bench", "--features", "bundle"]).run()?;
+    }
+    Ok(())
+}
+
+/// Puts everything into the folder.
+fn pack(home: &Path, options: &Options) -> Result<()> {
+    let (build, bundle) = (Path::new(BUILD), Path::new(BUNDLE));
+    if bundle.exists() {
+        fs::remove_dir_all(bundle)?;
+    }
+    for folder in ["bin", "bin/lib", "answers", "data"] {
+        fs::create_dir_all(bundle.join(folder))?;
+    }
+    let mut programs = vec![("debug/hidp-gpu", "bin/hidp-gpu")];
+    if options.benches {
+        programs.push(("release/hidp-gpu-bench", "bin/hidp-gpu-bench"));
+    }
+    for (from, to) in programs {
+        let to = bundle.join(to);
+        fs::copy(build.join(from), &to).with_context(|| format!("cannot copy {from}"))?;
+        let status = Command::new("strip").arg(&to).status().context("cannot start `strip`")?;
+        ensure!(status.success(), "`strip` failed on {}", to.display());
+        for library in check::libraries_of_the_compiler(&to)? {
+            let name = library.file_name().context("a library has a name")?;
+            fs::copy(&library, bundle.join("bin/lib").join(name))?;
+        }
+    }
+    for entry in fs::read_dir(build.join("answers"))?.flatten() {
+        fs::copy(entry.path(), bundle.join("answers").join(entry.file_name()))?;
+    }
+    fs::copy("examples/quickstart/data/1138_bus.mtx", bundle.join("data/1138_bus.mtx"))?;
+    fs::copy("gpu/run.sh", bundle.join("run.sh"))?;
+    fs::write(bundle.join("CUDA_VERSION"), version_of(home)? + "\n")?;
+    Ok(())
+}
+
+/// `13.0`: the driver must be of this major version or later.
+fn version_of(home: &Path) -> Result<String> {
+    let program: PathBuf = home.join("bin/nvcc");
+    let output = Command::new(&program).arg("--version").output().context("cannot start nvcc")?;
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    let version = text.split("release ").nth(1).and_then(|rest| rest.split(',').next());
+    Ok(version.context("nvcc says no version")?.to_owned())
+}
