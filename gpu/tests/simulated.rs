@@ -138,4 +138,23 @@ fn without_a_gpu_it_is_said_why() {
     }
     let (good, text) = hidp_gpu(&["device"]);
     assert!(!good && text.contains("cuda:0 cannot be used"), "{text}");
+    // And by the script of a bundle, before it tests anything.
+    let bundle = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bundle");
+    fs::create_dir_all(bundle.join("bin")).expect("a folder for outputs");
+    fs::copy(env!("CARGO_BIN_EXE_hidp-gpu"), bundle.join("bin/hidp-gpu")).expect("the program is built");
+    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("run.sh"), bundle.join("run.sh")).expect("the script is there");
+    fs::write(bundle.join("CUDA_VERSION"), "13.0\n").expect("the folder is writable");
+    let script = |part: &str| {
+        let Output { status, stdout, stderr } =
+            Command::new("bash").arg(bundle.join("run.sh")).arg(part).output().expect("bash starts");
+        let text = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
+        (status.code(), text)
+    };
+    let (code, text) = script("cases");
+    assert_eq!(code, Some(3), "{text}");
+    assert!(text.starts_with("There is no GPU that can run this: cuda:0 cannot be used"), "{text}");
+    assert!(text.contains("its driver (libcuda.so.1), for CUDA 13.0 or later"), "{text}");
+    let (code, text) = script("nonsense");
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.contains("There is no part nonsense; there are: device cases stdtests"), "{text}");
 }

@@ -7,16 +7,16 @@
 
 pub mod machine;
 #[path = "../../../benches/src/matrices.rs"]
-mod matrices;
+pub mod matrices;
 #[allow(dead_code, reason = "the example uses all of it")]
 #[path = "../../../examples/quickstart/src/matrix.rs"]
 mod matrix;
 pub mod parts;
 pub mod peers;
 #[path = "../../../benches/src/random.rs"]
-mod random;
+pub mod random;
 pub mod report;
 #[path = "../../../benches/src/shapes.rs"]
-mod shapes;
+pub mod shapes;
 
 hidp_std::include_kernels!(pub mod kernels);

@@ -125,7 +125,7 @@ fn power_law(rows: usize, degree: usize) -> Matrix {
             let part = random.unit();
             (row, column) = (
                 2 * row + usize::from(part >= 0.76),
-                2 * column + usize::from(part >= 0.57 && (part < 0.76 || part >= 0.95)),
+                2 * column + usize::from((0.57..0.76).contains(&part) || part >= 0.95),
             );
         }
         of_row[row].push(column);
