@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use crate::cargo::{self, Cargo};
 use crate::compiler::diag::Code;
-use crate::compiler::emit::rust::{Library, failure, links};
+use crate::compiler::emit::rust::{Library, Toolchains, failure, links};
 use crate::compiler::pipeline::{self, IdleRecord, NativeStruct, Options, PipelineInput, PipelineOutput};
 use crate::compiler::plan::{Limits, Record, read_records};
 use crate::kernels::{self, Compilers, Work};
@@ -204,8 +204,8 @@ impl Builder {
         if !report.errors.is_empty() {
             return Ok(());
         }
-        let (libraries, toolchain) = if output.cpp.is_empty() || cargo.docs_only {
-            (Vec::new(), String::new())
+        let (libraries, toolchains) = if output.cpp.is_empty() || cargo.docs_only {
+            (Vec::new(), Toolchains::default())
         } else {
             match self.kernels(cargo, report, &wish, &mut input, &mut output) {
                 Ok(compiled) => compiled,
@@ -215,7 +215,7 @@ impl Builder {
                 }
             }
         };
-        let text = output.rust + &links(&libraries, &toolchain);
+        let text = output.rust + &links(&libraries, &toolchains);
         write_if_changed(&kernels_file(cargo), &text)?;
         Ok(())
     }
@@ -228,7 +228,7 @@ impl Builder {
         wish: &Wish,
         input: &mut PipelineInput,
         output: &mut PipelineOutput,
-    ) -> std::result::Result<(Vec<Library>, String), Problem> {
+    ) -> std::result::Result<(Vec<Library>, Toolchains), Problem> {
         let include = self.include.clone().map_or_else(cargo::run_time_headers, Ok)?;
         self.check_headers(cargo)?;
         let compilers = Compilers::find(cargo, self.threads, wish)?;

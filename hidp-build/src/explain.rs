@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use crate::compiler::diag::Sink;
 use crate::compiler::explain::{self, Wanted};
 use crate::compiler::pipeline::{Options, PipelineInput, front, optimise};
-use crate::compiler::plan::check_pins;
-use crate::compiler::target::Model;
+use crate::compiler::plan::{Models, check_pins};
+use crate::compiler::target::{DeviceModel, Model};
 use crate::compiler::traffic::Resources;
 use crate::nvcc::Kernel;
 use crate::report::{Error, Report, Result};
@@ -39,7 +39,8 @@ pub fn explain_compiled(
     let mut sink = Sink::new();
     let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink));
     if let Some(program) = &program {
-        check_pins(program, &input.sources, &input.options.pins, &Model::cpu(), &mut sink);
+        let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
+        check_pins(program, &input.sources, &input.options.pins, models, &mut sink);
     }
     report.diagnostics(&input.sources, &sink.finish());
     report.error().map_or(Ok(()), Err)?;

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use crate::Isa;
 use crate::cargo::{self, Cargo};
 use crate::compiler::diag::Code;
-use crate::compiler::emit::rust::Library;
+use crate::compiler::emit::rust::{Library, Toolchains};
 use crate::compiler::pipeline::{GeneratedFile, PipelineOutput};
 use crate::host_cc;
 use crate::nvcc::{self, Choice, Nvcc, Wish};
@@ -52,7 +52,7 @@ pub(crate) fn compile(
     work: &Work<'_>,
     compilers: &Compilers,
     report: &mut Report,
-) -> Result<(Vec<Library>, String), Problem> {
+) -> Result<(Vec<Library>, Toolchains), Problem> {
     let Work { cargo, output, .. } = work;
     for file in output.cpp.iter().chain(&output.cuda) {
         write_if_changed(&cargo.out_dir.join(&file.name), &file.text)?;
@@ -102,7 +102,12 @@ pub(crate) fn compile(
     let executor = simulated_units.first().map(|_| Library { name: "stdc++".into(), is_static: false });
     let libraries =
         [own].into_iter().chain(executor).chain(nvcc.map(cuda_libraries).into_iter().flatten()).chain(openmp);
-    Ok((libraries.collect(), compilers.toolchain.version()))
+    let device = match nvcc {
+        Some(nvcc) => format!("nvcc {}", nvcc.version),
+        None if compilers.simulated => compilers.toolchain.version(),
+        None => String::new(),
+    };
+    Ok((libraries.collect(), Toolchains { cpu: compilers.toolchain.version(), device }))
 }
 
 fn names(files: &[GeneratedFile]) -> Vec<String> {

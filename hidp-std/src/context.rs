@@ -139,6 +139,19 @@ impl Context {
         LAST_RUN.get().filter(|(context, _)| *context == self.shared.number).map(|(_, run)| run)
     }
 
+    #[cfg(feature = "tune")]
+    pub(crate) fn with_tuning(&self, tuning: Tuning) -> Self {
+        Self { tuning, ..self.clone() }
+    }
+    /// One that the processor runs alone, with as many threads and without records.
+    #[cfg(feature = "tune")]
+    pub(crate) fn on_processor(&self) -> Result<Self, Error> {
+        if self.queue().is_none() {
+            return Ok(self.clone());
+        }
+        let builder = Self::builder().cpu().threads(self.threads()).tuning("off");
+        if self.isa_forced { builder.isa(self.isa) } else { builder }.build()
+    }
     pub(crate) fn raw(&self) -> *mut hidp_context {
         self.shared.raw.as_ptr()
     }

@@ -9,9 +9,9 @@ use crate::compiler::emit::{cuda, openmp};
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{self, FuncId, Program, shape};
 use crate::compiler::pass::fuse;
-use crate::compiler::pipeline::{Lowered, PipelineInput, lower_entry, plans_of};
+use crate::compiler::pipeline::{Lowered, PipelineInput, device_plans_of, lower_entry, plans_of};
 use crate::compiler::plan::{
-    Considered, Cost, DeviceExplored, Measure, MeasureOf, Plan, cost, explore, explore_device, nests, pinned,
+    Considered, Cost, DeviceExplored, Measure, MeasureOf, Models, Plan, cost, explore, explore_device, nests, pinned,
 };
 use crate::compiler::prove;
 use crate::compiler::source::{SourceMap, Span};
@@ -120,7 +120,9 @@ fn explanation(
     wanted: Wanted,
     resources: &[Resources],
 ) -> Explanation {
-    let (model, item) = (Model::cpu(), &program.funcs[func]);
+    let (model, device, item) = (Model::cpu(), DeviceModel::cuda(), &program.funcs[func]);
+    let models = Models { cpu: &model, device: &device };
+    let pins = pinned(program, &input.sources, &input.options.pins, func, models);
     let lowered = lower_entry(input, program, func, &model);
     let mut considered = explore(program, func, &model, input.options.limits).nests;
     let print = |expr: Option<par::Expr>| {
@@ -145,8 +147,11 @@ fn explanation(
         apart: apart(&input.sources, program, func),
         checks: checks(&input.sources, program, func),
         plans: plans_of(input, program, func, &model),
-        pinned: pinned(program, &input.sources, &input.options.pins, func, &model).is_some(),
-        device: input.options.cuda.then(|| explore_device(program, func, &DeviceModel::cuda(), input.options.limits)),
+        pinned: pins.is_some_and(|pins| !pins.cpu.is_empty()),
+        device: input.options.cuda.then(|| DeviceExplored {
+            plans: device_plans_of(input, program, func, models),
+            ..explore_device(program, func, &device, input.options.limits)
+        }),
         kernels: kernels::kernels(program, &lowered.entry, resources),
         measures: dispatch.measures.iter().map(|measure| (measure.name, meaning(program, func, measure))).collect(),
         rules: dispatch.rules.iter().map(|rule| dispatch.print(rule)).chain(otherwise).collect(),
@@ -194,9 +199,9 @@ fn meaning(program: &Program, func: FuncId, measure: &Measure) -> String {
             format!("longest of the {value} segments in `{low}` and `{high}`")
         }
         MeasureOf::Balance(_) => "elements of all segments / longest".to_owned(),
-        MeasureOf::Work => format!("{value}, in operations on vector lanes"),
+        MeasureOf::Work => format!("{value}, as vector lanes compute"),
         MeasureOf::Copied => "bytes of the host's arrays that are read, and written".to_owned(),
-        MeasureOf::Intensity => "1024 * work / copied".to_owned(),
+        MeasureOf::Intensity => "1024 * operations / copied".to_owned(),
     }
 }
 

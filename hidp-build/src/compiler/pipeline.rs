@@ -13,8 +13,8 @@ use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{FuncId, Program};
 use crate::compiler::lower::{lower, lower_device};
 use crate::compiler::plan::{
-    Dispatch, Limits, PinFile, Plan, Record, add_device_rules, check_pins, dispatch, explore, explore_device, pinned,
-    stable_hash,
+    Dispatch, Limits, Models, PinFile, Plan, Record, add_device_rules, check_pins, dispatch, explore, explore_device,
+    pinned, stable_hash,
 };
 use crate::compiler::source::{FileId, SourceMap, Span};
 use crate::compiler::target::{DeviceModel, Model};
@@ -203,28 +203,40 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let mut dispatch = dispatch(item, &plans, model);
     if input.options.cuda {
         let device = DeviceModel::cuda();
-        let explored = explore_device(program, func, &device, input.options.limits);
-        lower_device(program, func, &explored.plans, (model, &device), &mut entry);
-        add_device_rules(&mut dispatch, program, item, (&plans[0], &explored.plans), (model, &device));
+        let explored = device_plans_of(input, program, func, Models { cpu: model, device: &device });
+        lower_device(program, func, &explored, (model, &device), &mut entry);
+        add_device_rules(&mut dispatch, program, item, (&plans[0], &explored), (model, &device));
     }
     let shown = format!("{}::{}", stem_of(input, item.span), item.name);
-    let source = source_of(program, &entry);
-    let holds = |record: &&Record| record.entry == shown && record.source == source;
+    let source = source_of(program, &entry, imp::UnitTarget::Cpu).unwrap_or_default();
+    let device_source = source_of(program, &entry, imp::UnitTarget::Device).unwrap_or_default();
+    let stamp = |record: &Record| if record.is_for_devices() { &device_source } else { &source };
+    let holds = |record: &&Record| record.entry == shown && record.source == *stamp(record);
     let records = input.options.records.iter().filter(holds).cloned().collect();
-    Lowered { func, entry, dispatch: Dispatch { source, records, ..dispatch } }
+    Lowered { func, entry, dispatch: Dispatch { source, device_source, records, ..dispatch } }
 }
 
 /// The plans of an entry: pinned ones, else those that the planner finds.
 pub fn plans_of(input: &PipelineInput, program: &Program, func: FuncId, model: &Model) -> Vec<Plan> {
-    pinned(program, &input.sources, &input.options.pins, func, model)
-        .unwrap_or_else(|| explore(program, func, model, input.options.limits).plans)
+    let models = Models { cpu: model, device: &DeviceModel::cuda() };
+    let pinned = pinned(program, &input.sources, &input.options.pins, func, models).map(|pinned| pinned.cpu);
+    let pinned = pinned.filter(|plans| !plans.is_empty());
+    pinned.unwrap_or_else(|| explore(program, func, model, input.options.limits).plans)
 }
 
-/// A hash of what an entry is compiled to, wherever in its file it stands.
-fn source_of(program: &Program, entry: &imp::Entry) -> String {
-    let units = entry.units_for(imp::UnitTarget::Cpu).cloned().collect();
+/// The same for devices.
+pub fn device_plans_of(input: &PipelineInput, program: &Program, func: FuncId, models: Models<'_>) -> Vec<Plan> {
+    let pinned = pinned(program, &input.sources, &input.options.pins, func, models).map(|pinned| pinned.device);
+    let pinned = pinned.filter(|plans| !plans.is_empty());
+    pinned.unwrap_or_else(|| explore_device(program, func, models.device, input.options.limits).plans)
+}
+
+/// A hash of what an entry is compiled to for a target, wherever in its file it stands. `None` if that is nothing.
+fn source_of(program: &Program, entry: &imp::Entry, target: imp::UnitTarget) -> Option<String> {
+    let units: Vec<imp::Unit> = entry.units_for(target).cloned().collect();
+    let some = !units.is_empty();
     let anywhere = imp::Entry { symbol: String::new(), sites: Arena::new(), units };
-    stable_hash(&imp::print(program, &anywhere))
+    some.then(|| stable_hash(&imp::print(program, &anywhere)))
 }
 
 /// Records that no entry of the build takes, and why.
@@ -240,9 +252,11 @@ fn idle_records<'a>(
     let names: Vec<String> = lowered.iter().map(shown).collect();
     let taken = |record: &Record| lowered.iter().any(|lowered| lowered.dispatch.records.contains(record));
     let idle = input.options.records.iter().filter(|record| !taken(record));
-    idle.map(|record| {
-        let why = if names.contains(&record.entry) { IdleRecord::Stale } else { IdleRecord::Unknown };
-        (record, why)
+    idle.filter_map(|record| match names.contains(&record.entry) {
+        // Records of devices are for builds that have device code.
+        true if record.is_for_devices() && !input.options.cuda => None,
+        true => Some((record, IdleRecord::Stale)),
+        false => Some((record, IdleRecord::Unknown)),
     })
     .collect()
 }
@@ -265,7 +279,8 @@ fn stem_of(input: &PipelineInput, span: Span) -> &str {
 fn lower_all(input: &PipelineInput, program: &Program, sink: &mut Sink) -> BTreeMap<FileId, Vec<Lowered>> {
     let model = Model::cpu();
     let mut files: BTreeMap<FileId, Vec<Lowered>> = BTreeMap::new();
-    check_pins(program, &input.sources, &input.options.pins, &model, sink);
+    let models = Models { cpu: &model, device: &DeviceModel::cuda() };
+    check_pins(program, &input.sources, &input.options.pins, models, sink);
     if sink.has_errors() {
         return files;
     }
@@ -370,10 +385,38 @@ mod tests {
     }
 
     fn tuned(text: &str, records: Vec<Record>) -> PipelineOutput {
+        built(text, records, false)
+    }
+    fn built(text: &str, records: Vec<Record>, cuda: bool) -> PipelineOutput {
         let mut sources = SourceMap::new();
         let id = sources.add("k.hdp", text);
         let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
-        compile(&PipelineInput { sources, files, options: Options { records, ..Options::default() } })
+        compile(&PipelineInput { sources, files, options: Options { records, cuda, ..Options::default() } })
+    }
+
+    const TEXTS: [&str; 7] = ["device", "architecture", "vendor", "isa", "toolchain", "host", "rules"];
+
+    #[test]
+    fn records_of_devices_hold_for_device_code() {
+        let text = "function f inout float x[N]; { x = 2 * x; }\n";
+        let source = |key: &str, cuda: bool| {
+            let plain = built(text, Vec::new(), cuda).rust;
+            plain.split_once(&format!(" {key}: \"")).unwrap().1.split('"').next().unwrap().to_owned()
+        };
+        assert_eq!((source("source", true), source("device_source", false)), (source("source", false), String::new()));
+        assert_ne!(source("source", true), source("device_source", true));
+        let texts = TEXTS.map(|key| (key, if key == "isa" { "cuda".to_owned() } else { String::new() }));
+        let record = Record { entry: "k::f".into(), source: source("device_source", true), texts, threads: 512 };
+        let idle = |record: &Record, cuda: bool| {
+            let output = built(text, vec![record.clone()], cuda);
+            (output.rust.contains("threads: 512"), output.idle_records.first().map(|(_, why)| *why))
+        };
+        assert_eq!(idle(&record, true), (true, None));
+        assert_eq!(idle(&record, false), (false, None), "it waits for a build with device code");
+        let stale = Record { source: source("source", true), ..record.clone() };
+        assert_eq!(idle(&stale, true), (false, Some(IdleRecord::Stale)));
+        let unknown = Record { entry: "k::g".into(), ..record };
+        assert_eq!(idle(&unknown, false), (false, Some(IdleRecord::Unknown)));
     }
 
     #[test]
@@ -382,7 +425,7 @@ mod tests {
         let plain = tuned(text, Vec::new());
         let (_, rest) = plain.rust.split_once("source: \"").unwrap();
         let source = rest[..16].to_owned();
-        let texts = ["device", "architecture", "vendor", "isa", "toolchain", "rules"].map(|key| (key, String::new()));
+        let texts = TEXTS.map(|key| (key, String::new()));
         let record = Record { entry: "k::f".into(), source, texts, threads: 2 };
         let holds = |text: &str, record: &Record| {
             let output = tuned(text, vec![record.clone()]);

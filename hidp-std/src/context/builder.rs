@@ -47,6 +47,11 @@ impl Builder {
         let simulation = crate::device::Simulation { world: Default::default(), devices: 1, seed };
         self.on(simulation.machine()).cuda(0)
     }
+    #[cfg(feature = "tune")]
+    pub(crate) fn asked(mut self, device: Asked) -> Self {
+        self.device = Some(device);
+        self
+    }
     /// On a stand-in for this machine.
     #[cfg(any(test, feature = "simulated-device"))]
     pub(crate) fn on(mut self, machine: Machine) -> Self {

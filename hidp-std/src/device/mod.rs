@@ -26,8 +26,9 @@ pub use section::{Section, SectionMut};
 
 #[cfg(feature = "cuda")]
 pub(crate) use array::{Block, Owner, Storage};
+pub(crate) use driver::Facts;
 #[cfg(feature = "cuda")]
-pub(crate) use driver::{Driver, DriverError, Event, Facts, Rows};
+pub(crate) use driver::{Driver, DriverError, Event, Rows};
 pub(crate) use find::Asked;
 #[cfg(feature = "cuda")]
 pub(crate) use find::Platform;

@@ -18,6 +18,12 @@ pub(crate) fn cuda(world: &World) -> Context {
     Context::builder().on(simulation.machine()).threads(1).cuda(0).build().expect("a context")
 }
 
+/// A machine with one device, whose world one may look at.
+#[cfg(feature = "tune")]
+pub(crate) fn simulation(world: World) -> Machine {
+    Simulation { world, devices: 1, seed: 0 }.machine()
+}
+
 fn auto(devices: u32) -> Context {
     let simulation = Simulation { world: World::default(), devices, seed: 0 };
     Context::builder().on(simulation.machine()).threads(1).build().expect("a context")

@@ -41,6 +41,11 @@ impl<'a> Arg<'a> {
     pub fn raw(address: *mut c_void, value: Option<i64>, shape: &'a [usize], bytes: usize) -> Self {
         Self { address, value, shape, bytes, queue: None, borrow: PhantomData }
     }
+    /// The same array in a device's memory.
+    #[cfg(feature = "tune")]
+    pub(crate) fn on_device(self, queue: &'a Queue, block: *mut u8) -> Self {
+        Self { address: block.cast(), queue: Some(queue), ..self }
+    }
     /// A scalar that the kernel reads.
     pub fn scalar<T>(value: &'a T) -> Self {
         Self::at(std::ptr::from_ref(value).cast_mut(), None)

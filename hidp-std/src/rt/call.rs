@@ -66,6 +66,19 @@ impl<'a> Dynamic<'a> {
         let same = |version: &super::entry::Version| std::ptr::eq(version, choice.version);
         Ok(self.entry.versions.iter().position(same).unwrap_or(0))
     }
+    /// Whether the processor runs it in this context.
+    pub(crate) fn is_for_processor(&self, cx: &Context) -> Result<bool, Error> {
+        Ok(choose(cx, self.entry, &self.args, &self.dims)?.isa.is_some())
+    }
+    /// Runs what the context chooses.
+    ///
+    /// # Safety
+    /// As [`call`].
+    pub(crate) unsafe fn run(&self, cx: &Context) -> Result<(), Error> {
+        let choice = choose(cx, self.entry, &self.args, &self.dims)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.run_choice(cx, choice) }
+    }
     /// Values of the entry's measures; of those for devices too if they are wanted.
     pub(crate) fn measures(&self, for_devices: bool) -> [i64; super::entry::MOST_MEASURES] {
         super::measures::measure(self.entry, &self.args, &self.dims, for_devices)
@@ -81,6 +94,12 @@ impl<'a> Dynamic<'a> {
         settings: super::entry::Settings,
     ) -> Result<(), Error> {
         let choice = super::choose::forced(cx, self.entry, version, settings)?;
+        // SAFETY: the caller's promise.
+        unsafe { self.run_choice(cx, choice) }
+    }
+    /// # Safety
+    /// As [`call`].
+    unsafe fn run_choice(&self, cx: &Context, choice: Choice) -> Result<(), Error> {
         let places = if cx.queue().is_some() { 2 * self.args.len() } else { 0 };
         let mut room = vec![std::ptr::null_mut(); places];
         // SAFETY: the caller's promise; `new` bound the dimensions.

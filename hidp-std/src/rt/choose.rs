@@ -106,14 +106,21 @@ fn decides(
     here: impl Fn(&Rule) -> bool,
     values: &mut Values<'_>,
 ) -> Option<Decided> {
-    let mut first = |rules: &'static [Rule], tuned: bool| {
+    let mut first = |rules: &'static [Rule], tuned: bool, wanted: fn(&Rule) -> bool| {
         let rule = rules.iter().find(|rule| {
-            here(rule) && rule.conditions.iter().all(|condition| holds(condition, values, threads(cx, rule, place)))
+            wanted(rule)
+                && here(rule)
+                && rule.conditions.iter().all(|condition| holds(condition, values, threads(cx, rule, place)))
         });
         rule.map(|rule| (rule, tuned))
     };
-    let tuned = if place == Place::Processor { tuned(cx, entry) } else { None };
-    tuned.and_then(|tuned| first(&tuned.rules, true)).or_else(|| first(entry.dispatch.rules, false))
+    let compiled = entry.dispatch.rules;
+    let (host, plan) = (|rule: &Rule| rule.version == Rule::HOST, |rule: &Rule| rule.version != Rule::HOST);
+    let Some(tuned) = tuned(cx, entry, place == Place::Device) else { return first(compiled, false, |_| true) };
+    // What is for the processor the compiler's rules say, where that was not measured.
+    let unmeasured = place == Place::Device && !tuned.places;
+    let for_host = if unmeasured { first(compiled, false, host) } else { None };
+    for_host.or_else(|| first(&tuned.rules, true, |_| true)).or_else(|| first(compiled, false, plan))
 }
 
 /// What `threads` in a rule stands for: those that would run the call.
@@ -191,6 +198,8 @@ mod tests {
             dispatch: Dispatch {
                 source: "",
                 toolchain: "",
+                device_source: "",
+                device_toolchain: "",
                 records: &[],
                 tunables: &[],
                 measures: &[

@@ -29,11 +29,15 @@ pub struct Dispatch {
     pub source: &'static str,
     /// The C++ compiler.
     pub toolchain: &'static str,
+    /// The same of versions for devices; empty where there are none.
+    pub device_source: &'static str,
+    /// The compiler of device code.
+    pub device_toolchain: &'static str,
     /// Numbers that a call's shapes give.
     pub measures: &'static [Measure],
     /// The first whose conditions all hold, and whose version can run there, decides; the first version where none does.
     pub rules: &'static [Rule],
-    /// Rules that were measured: they go before `rules` on the devices that they are for.
+    /// Rules that were measured: they go before `rules` on the processors and devices that they are for.
     pub records: &'static [Record],
     /// What a tuner may vary from call to call, with the values worth trying.
     pub tunables: &'static [Tunable],
@@ -90,40 +94,55 @@ impl fmt::Display for Settings {
     }
 }
 
-/// Rules that were measured on a device.
+/// Rules that were measured on a processor or device.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Record {
-    /// [`Dispatch::source`] of the entry that was measured.
+    /// [`Dispatch::source`], or [`Dispatch::device_source`], of the entry that was measured.
     pub source: &'static str,
-    /// The model of the processor.
+    /// The model of the processor or device.
     pub device: &'static str,
-    /// Its vendor and family.
+    /// Its vendor and family, or its architecture: `sm_90`.
     pub architecture: &'static str,
     /// Its vendor.
     pub vendor: &'static str,
-    /// The instruction set.
+    /// The instruction set; [`Record::CUDA`] for devices.
     pub isa: &'static str,
     /// The number of threads.
     pub threads: u32,
-    /// [`Dispatch::toolchain`] of the entry that was measured.
+    /// [`Dispatch::toolchain`], or [`Dispatch::device_toolchain`], of the entry that was measured.
     pub toolchain: &'static str,
+    /// For devices: the processor that calls were compared with, if they were, its instruction set and number of threads.
+    pub host: &'static str,
     /// `parallel < 4 and inner >= 32768: team; otherwise: rows`
     pub rules: &'static str,
 }
 
+impl Record {
+    /// What stands in place of an instruction set for devices.
+    pub(crate) const CUDA: &'static str = "cuda";
+}
+
 impl Dispatch {
     /// Always the first version.
-    pub const NONE: Dispatch =
-        Dispatch { source: "", toolchain: "", measures: &[], rules: &[], records: &[], tunables: &[] };
+    pub const NONE: Dispatch = Dispatch {
+        source: "",
+        toolchain: "",
+        device_source: "",
+        device_toolchain: "",
+        measures: &[],
+        rules: &[],
+        records: &[],
+        tunables: &[],
+    };
 }
 
 /// Measures that an entry has at most.
-pub const MOST_MEASURES: usize = 8;
+pub const MOST_MEASURES: usize = 9;
 
 /// A number that a call's shapes give.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// `parallel`, `inner`, `width`, `longest`, `balance`, `copied`, `work` or `intensity`.
+    /// `parallel`, `inner`, `width`, `longest`, `balance`, `copied`, `operations` or `intensity`.
     pub name: &'static str,
     /// A postfix program over dimensions, scalars and constants.
     pub program: &'static [Op],

@@ -17,16 +17,25 @@ pub(super) struct Arm {
 pub(super) struct Arms {
     pub(super) entry: &'static Entry,
     list: Vec<Arm>,
+    /// Whether it is about versions for devices.
+    on_device: bool,
 }
 
 /// The version whose results are right, and which has nothing to set.
 const ORACLE: &str = "serial";
 
 impl Arms {
-    /// The versions.
+    /// The versions, of which those for the processor run.
     pub(super) fn new(entry: &'static Entry) -> Arms {
         let list = (0..entry.versions.len()).map(|version| Arm { version, settings: Settings::USUAL }).collect();
-        Arms { entry, list }
+        Arms { entry, list, on_device: false }
+    }
+    /// The versions, of which those run that the context prefers: on its device, if it has one.
+    pub(super) fn of(entry: &'static Entry, cx: &Context) -> Arms {
+        Arms { on_device: cx.queue().is_some(), ..Arms::new(entry) }
+    }
+    pub(super) fn are_on_device(&self) -> bool {
+        self.on_device
     }
     pub(super) fn len(&self) -> usize {
         self.list.len()
@@ -34,9 +43,9 @@ impl Arms {
     pub(super) fn get(&self, arm: usize) -> Arm {
         self.list[arm]
     }
-    /// Whether the processor runs it: the tuner leaves versions for devices to the compiler's rules.
-    pub(super) fn on_processor(&self, arm: usize) -> bool {
-        !self.entry.versions[self.list[arm].version].code.on_device()
+    /// Whether it is one of those that are compared.
+    pub(super) fn runs(&self, arm: usize) -> bool {
+        self.entry.versions[self.list[arm].version].code.on_device() == self.on_device
     }
     /// The arm with the same version and usual settings.
     pub(super) fn usual(&self, arm: usize) -> usize {
@@ -56,7 +65,8 @@ impl Arms {
     /// Adds `version` with every other setting of one tunable; gives their numbers.
     pub(super) fn with_settings(&mut self, version: usize, cx: &Context) -> Vec<usize> {
         let before = self.list.len();
-        if self.entry.versions[version].plan == ORACLE || !self.on_processor(version) {
+        // What there is to set is about threads of the processor.
+        if self.entry.versions[version].plan == ORACLE || self.on_device || !self.runs(version) {
             return Vec::new();
         }
         for tunable in self.entry.dispatch.tunables {

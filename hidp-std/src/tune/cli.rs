@@ -5,12 +5,14 @@ use std::time::Duration;
 
 use super::Tuner;
 use crate::Isa;
+use crate::device::Asked;
 
 const USAGE: &str = "\
 measures the versions of entries and writes tuning records
 
   [ENTRY]          only entries whose name contains this
   --seconds N      how long all may take (120)
+  --device NAME    what to tune for: `cpu`, the number of a GPU, or `auto` for one and when to leave calls to the CPU (cpu)
   --threads N      threads to tune for (all)
   --isa NAME       instruction set to tune for (the best)
   --file PATH      records (src/kernels/hidp-tune.toml)
@@ -50,6 +52,12 @@ impl Tuner {
             let number = |text: String| text.parse::<u32>().map_err(|_| format!("`{text}` is no number"));
             match arg.as_str() {
                 "--seconds" => self.budget = Duration::from_secs(number(value()?)?.into()),
+                "--device" => {
+                    let name = value()?;
+                    let number = name.parse().ok().map(Asked::Cuda);
+                    self.device =
+                        number.or_else(|| Asked::read(&name)).ok_or_else(|| format!("`{name}` is no device"))?;
+                }
                 "--threads" => self.threads = Some(number(value()?)?),
                 "--isa" => {
                     let name = value()?;
@@ -81,7 +89,12 @@ mod tests {
         let tuner = read("gemm --seconds 7 --threads 2 --isa v3 --file a --report b --fresh").ok().unwrap();
         assert_eq!((&tuner.only[..], tuner.budget.as_secs(), tuner.threads), (&["gemm".to_owned()][..], 7, Some(2)));
         assert_eq!((tuner.isa, tuner.fresh, tuner.file.to_str()), (Some(Isa::V3), true, Some("a")));
+        let device = |text: &str| read(text).unwrap().device;
+        assert_eq!(device("gemm"), Asked::Cpu);
+        let devices = ["cpu", "auto", "1", "cuda:2"].map(|name| device(&format!("--device {name}")));
+        assert_eq!(devices, [Asked::Cpu, Asked::Auto, Asked::Cuda(1), Asked::Cuda(2)]);
         for (text, error) in [
+            ("--device gpu", "`gpu` is no device"),
             ("--seconds", "`--seconds` needs a value"),
             ("--seconds x", "`x` is no number"),
             ("--isa avx", "`avx` is no instruction set"),

@@ -115,8 +115,18 @@ impl Data {
 
     /// The argument that the kernel gets.
     pub(super) fn arg(&mut self) -> Arg<'_> {
-        let address: *mut c_void = self.words.as_mut_ptr().cast();
-        Arg::raw(address, self.value, &self.shape, size_of_val(&*self.words))
+        let (address, bytes) = (self.address_mut(), self.bytes());
+        Arg::raw(address, self.value, &self.shape, bytes)
+    }
+    /// Of the array; 0 for a scalar.
+    pub(super) fn bytes(&self) -> usize {
+        if self.shape.is_empty() { 0 } else { self.len() * size_of_elem(self.elem) }
+    }
+    pub(super) fn address(&self) -> *const c_void {
+        self.words.as_ptr().cast()
+    }
+    pub(super) fn address_mut(&mut self) -> *mut c_void {
+        self.words.as_mut_ptr().cast()
     }
 
     /// Takes over the elements of `pristine`, which has the same shape.

@@ -2,7 +2,7 @@
 
 use std::time::Instant;
 
-use super::Registered;
+use super::arms::Arms;
 use super::data::{self, Data};
 use super::decide::decide;
 use super::fit::{chosen, fit};
@@ -10,7 +10,9 @@ use super::measure::Bench;
 use super::outcome::Outcome;
 use super::partial::Partial;
 use super::progress::Progress;
+use super::record::with_rules;
 use super::sweep::{Limits, sizes};
+use super::{Registered, places};
 use crate::Context;
 use crate::rt::entry::Entry;
 
@@ -23,6 +25,8 @@ pub(super) struct Job<'a> {
 /// Of the time, this part is for versions, and this one for versions and settings; the rest for comparing what was found.
 const VERSIONS: f64 = 0.5;
 const SETTINGS: f64 = 0.7;
+/// The part for versions for a device, where calls are compared with the processor's afterwards.
+const ON_DEVICE: f64 = 0.6;
 
 /// Measures an entry until `end` and finds rules for it.
 pub(super) fn tune(
@@ -34,8 +38,12 @@ pub(super) fn tune(
     partial: &mut Partial,
 ) -> Result<Outcome, String> {
     let mut outcome = Outcome::new(entry);
-    let versions_here = (0..outcome.arms.len()).filter(|&arm| outcome.arms.on_processor(arm)).count();
-    if entry.dispatch.measures.is_empty() || (versions_here < 2 && entry.dispatch.tunables.is_empty()) {
+    outcome.arms = Arms::of(entry, cx);
+    let versions_here = (0..outcome.arms.len()).filter(|&arm| outcome.arms.runs(arm)).count();
+    let on_device = outcome.arms.are_on_device();
+    let several = versions_here >= 2 || !(on_device || entry.dispatch.tunables.is_empty());
+    let both_sides = on_device && versions_here > 0 && !cx.is_strict();
+    if entry.dispatch.measures.is_empty() || !(several || both_sides) {
         outcome.skipped = Some("it has one version, or none of its sizes is known before it runs".into());
         return Ok(outcome);
     }
@@ -50,14 +58,36 @@ pub(super) fn tune(
         }
         Some(_) => {}
     }
+    let all = end;
+    let share = if both_sides && several { ON_DEVICE } else { 1.0 };
     let start = Instant::now();
+    let end = start + end.saturating_duration_since(start).mul_f64(share);
     let part = |part: f64| start + end.saturating_duration_since(start).mul_f64(part);
-    versions(&mut outcome, &jobs, cx, Progress::new(entry.name, "versions", jobs.len(), part(VERSIONS)), partial)?;
-    if outcome.measured() {
-        settings(&mut outcome, &jobs, cx, part(SETTINGS), partial)?;
-        decide(&mut outcome, &jobs, cx, end)?;
+    if several {
+        compare(&mut outcome, &jobs, cx, (&part, end), partial)?;
+    }
+    if both_sides {
+        let device = outcome.rules().map_or_else(|| cx.clone(), |rules| with_rules(entry, cx, rules));
+        outcome.places = Some(places::find(entry, &jobs, (cx, &device), all, &mut outcome.complaints));
     }
     Ok(outcome)
+}
+
+/// Compares versions, and settings of the best.
+fn compare(
+    outcome: &mut Outcome,
+    jobs: &[Job<'_>],
+    cx: &Context,
+    (part, end): (&dyn Fn(f64) -> Instant, Instant),
+    partial: &mut Partial,
+) -> Result<(), String> {
+    let entry = outcome.arms.entry;
+    versions(outcome, jobs, cx, Progress::new(entry.name, "versions", jobs.len(), part(VERSIONS)), partial)?;
+    if outcome.measured() {
+        settings(outcome, jobs, cx, part(SETTINGS), partial)?;
+        decide(outcome, jobs, cx, end)?;
+    }
+    Ok(())
 }
 
 fn job_of<'a>(input: &'a Registered) -> Job<'a> {

@@ -146,7 +146,7 @@ fn best_split(points: &[&Point], versions: usize) -> Option<(Test, f64)> {
 }
 
 /// The geometric mean of two sizes, above the first.
-fn between(a: i64, b: i64) -> i64 {
+pub(super) fn between(a: i64, b: i64) -> i64 {
     let mean = (a.max(1) as f64 * b as f64).sqrt().ceil() as i64;
     mean.clamp(a + 1, b)
 }

@@ -2,12 +2,13 @@
 
 use std::time::Instant;
 
+use super::arguments::Arguments;
 use super::arms::{Arm, Arms};
 use super::data::Data;
 use super::fit::Point;
 use super::sample::{PAIRS, Verdict, calls, median, spread, typical, verdict};
+use crate::rt::Dynamic;
 use crate::rt::entry::{Elem, Entry};
-use crate::rt::{Arg, Dynamic};
 use crate::{Context, Error};
 
 /// Rounds in which every arm runs in turn, at first and at most.
@@ -24,14 +25,15 @@ const BEHIND: f64 = 1.3;
 /// Arms whose times are this close, as a logarithm, are compared in pairs.
 const CLOSE: f64 = 0.1;
 
-/// Arguments, their working copy, and the result that is right.
+/// Arguments, and what runs on them. Arrays are where the arms run: copies of them are another matter.
 pub(super) struct Bench<'a> {
     entry: &'static Entry,
     name: String,
-    pristine: &'a [Data],
-    working: Vec<Data>,
+    arguments: Arguments<'a>,
     arms: &'a Arms,
     cx: Context,
+    /// The processor's.
+    host: Context,
 }
 
 impl<'a> Bench<'a> {
@@ -45,21 +47,17 @@ impl<'a> Bench<'a> {
         if !fits {
             return Err("the arguments have not the types and ranks of the parameters".into());
         }
-        Ok(Self { entry, name, pristine, working: pristine.to_vec(), arms, cx: cx.clone() })
-    }
-
-    fn restore(&mut self) {
-        for ((working, pristine), param) in self.working.iter_mut().zip(self.pristine).zip(self.entry.params) {
-            if param.writes {
-                working.restore(pristine);
-            }
-        }
+        let text = |error: Error| error.to_string();
+        let queue = cx.queue().filter(|_| arms.are_on_device());
+        let arguments = Arguments::new(entry, pristine, queue).map_err(text)?;
+        let host = cx.on_processor().map_err(text)?;
+        Ok(Self { entry, name, arguments, arms, cx: cx.clone(), host })
     }
 
     fn with_call<T>(&mut self, act: impl FnOnce(&Dynamic<'_>, &Context) -> T) -> Result<T, Error> {
-        let args: Vec<Arg<'_>> = self.working.iter_mut().map(Data::arg).collect();
-        let call = Dynamic::new(self.entry, args)?;
-        Ok(act(&call, &self.cx))
+        let cx = if self.arguments.are_at_home() { &self.host } else { &self.cx };
+        let call = Dynamic::new(self.entry, self.arguments.args())?;
+        Ok(act(&call, cx))
     }
 
     /// Runs an arm on fresh arguments, some times; seconds a call.
@@ -68,7 +66,7 @@ impl<'a> Bench<'a> {
         let keeps = !self.entry.params.iter().any(|param| param.writes && param.reads);
         let (mut seconds, mut left) = (0.0, calls);
         while left > 0 {
-            self.restore();
+            self.arguments.restore()?;
             // What a call writes is what the next one reads: only entries that do not read it run without a pause.
             let batch = if keeps { left } else { 1 };
             seconds += self.with_call(|call, cx| {
@@ -77,6 +75,7 @@ impl<'a> Bench<'a> {
                     // SAFETY: the entry comes from `Entries`, whose functions are safe to call with arguments of these types.
                     unsafe { call.run_as(cx, version, settings) }?;
                 }
+                cx.synchronize()?;
                 Ok::<f64, Error>(start.elapsed().as_secs_f64())
             })??;
             left -= batch;
@@ -84,10 +83,20 @@ impl<'a> Bench<'a> {
         Ok(seconds / calls as f64)
     }
 
-    /// Whether what is in the working copy is what `expected` holds.
-    fn is_right(&self, expected: &[Data]) -> bool {
-        let written = self.entry.params.iter().zip(self.working.iter().zip(expected)).filter(|(param, _)| param.writes);
-        written.into_iter().all(|(_, (found, expected))| found.agrees(expected))
+    /// Whether the last run left what `expected` holds.
+    fn is_right(&mut self, expected: &[Data]) -> Result<bool, Error> {
+        let found = self.arguments.values()?;
+        let written = self.entry.params.iter().zip(found.iter().zip(expected)).filter(|(param, _)| param.writes);
+        Ok(written.into_iter().all(|(_, (found, expected))| found.agrees(expected)))
+    }
+
+    /// What the processor's oracle makes of the arguments, and how long that takes.
+    fn expected(&mut self) -> Result<(Vec<Data>, f64), Error> {
+        self.arguments.stay_at_home(true);
+        let seconds = self.time(self.arms.oracle(), 1)?;
+        let expected = self.arguments.values()?.to_vec();
+        self.arguments.stay_at_home(false);
+        Ok((expected, seconds))
     }
 
     /// Measures every version. Says why nothing could be measured, and adds to `complaints` what is wrong with some versions.
@@ -96,7 +105,7 @@ impl<'a> Bench<'a> {
         let (values, untuned) = self.with_call(|call, cx| (call.measures(false), call.chosen(cx))).map_err(text)?;
         let untuned = untuned.map_err(text)?;
         let mut point = Point { name: self.name.clone(), values, times: vec![None; self.arms.len()], untuned };
-        let arms: Vec<usize> = (0..self.arms.len()).filter(|&arm| self.arms.on_processor(arm)).collect();
+        let arms: Vec<usize> = (0..self.arms.len()).filter(|&arm| self.arms.runs(arm)).collect();
         self.extend(&mut point, &arms, complaints)?;
         Ok(point)
     }
@@ -166,8 +175,7 @@ impl<'a> Bench<'a> {
     /// One run of each arm whose results are right.
     fn first_runs(&mut self, arms: &[usize], complaints: &mut Vec<String>) -> Result<Vec<(usize, f64)>, String> {
         let oracle = self.arms.oracle();
-        let seconds = self.time(oracle, 1).map_err(|error| error.to_string())?;
-        let expected = self.working.clone();
+        let (expected, seconds) = self.expected().map_err(|error| error.to_string())?;
         let mut first = Vec::new();
         for &arm in arms {
             if arm == oracle {
@@ -175,12 +183,12 @@ impl<'a> Bench<'a> {
                 continue;
             }
             // The first run finds caches and pages as the one before left them: the second one counts.
-            match self.time(arm, 1) {
-                Ok(_) if self.is_right(&expected) => {
+            match self.time(arm, 1).and_then(|_| self.is_right(&expected)) {
+                Ok(true) => {
                     let seconds = self.time(arm, 1).map_err(|error| error.to_string())?;
                     first.push((arm, seconds));
                 }
-                Ok(_) => complaints.push(self.complaint(arm, "gives other results than", oracle)),
+                Ok(false) => complaints.push(self.complaint(arm, "gives other results than", oracle)),
                 Err(Error::DevicePlan { .. }) => {}
                 Err(error) => complaints.push(format!("{}: {error}", self.complaint(arm, "fails, unlike", oracle))),
             }

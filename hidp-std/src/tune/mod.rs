@@ -11,6 +11,7 @@
 //! It runs every version of every entry over sizes that cover the plane of the entry's measures, checks that all give the same
 //! results, and fits rules. A rule is kept only where it is reliably faster, in pairs of runs, than what runs without it.
 
+mod arguments;
 mod arms;
 mod cli;
 mod data;
@@ -20,11 +21,14 @@ mod fit;
 mod measure;
 mod outcome;
 mod partial;
+mod places;
 mod progress;
 mod record;
 mod report;
 mod sample;
 mod sweep;
+#[cfg(test)]
+mod tests;
 
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
@@ -32,8 +36,10 @@ use std::time::{Duration, Instant};
 pub use data::{Data, Number};
 pub use outcome::Outcome;
 
+use crate::device::Asked;
 use crate::rt::Entries;
 use crate::rt::entry::Entry;
+use crate::tuning::Tuning;
 use crate::{Context, Isa};
 
 /// Inputs that the user registered.
@@ -52,6 +58,8 @@ pub struct Tuner {
     budget: Duration,
     file: PathBuf,
     report: PathBuf,
+    context: Option<Context>,
+    device: Asked,
     threads: Option<u32>,
     isa: Option<Isa>,
     fresh: bool,
@@ -69,6 +77,8 @@ impl Tuner {
             budget: Duration::from_secs(120),
             file: usual_file(),
             report: "hidp-tune.html".into(),
+            context: None,
+            device: Asked::Cpu,
             threads: None,
             isa: None,
             fresh: false,
@@ -90,6 +100,13 @@ impl Tuner {
     /// How long all may take: two minutes if nothing is said.
     pub fn budget(mut self, budget: Duration) -> Self {
         self.budget = budget;
+        self
+    }
+    /// What to tune for: this context's processor, or its device, rather than the processor. Versions for devices run on arrays that
+    /// are there. In a context for what gains from a device, as [`Context::new`] makes, calls with arrays of the host are then
+    /// compared on both sides.
+    pub fn context(mut self, cx: Context) -> Self {
+        self.context = Some(cx);
         self
     }
     /// The file of records: `hidp-tune.toml` if nothing is said, in `src/kernels`, where builds look for it, if there is such a
@@ -118,11 +135,7 @@ impl Tuner {
 
     /// Measures, writes the records and the report.
     pub fn run(&self) -> Result<Vec<Outcome>, String> {
-        // Versions for devices are chosen by the compiler's rules alone.
-        let mut builder = Context::builder().cpu().tuning("off");
-        builder = self.threads.map_or(builder.clone(), |threads| builder.threads(threads));
-        builder = self.isa.map_or(builder.clone(), |isa| builder.isa(isa));
-        let cx = builder.build().map_err(|error| error.to_string())?;
+        let cx = self.tuned_context().map_err(|error| error.to_string())?;
         let chosen: Vec<&'static Entry> = self.entries.iter().filter(|entry| self.wants(entry)).collect();
         if chosen.is_empty() {
             let names: Vec<&str> = self.entries.iter().map(|entry| entry.name).collect();
@@ -147,8 +160,8 @@ impl Tuner {
                 &mut partial,
             )?;
             println!("{outcome}");
-            if outcome.measured() {
-                file.put(entry, &cx, outcome.rules())?;
+            if outcome.measured() || outcome.places.is_some() {
+                file.put(entry, &cx, outcome.recorded())?;
             }
             outcomes.push(outcome);
         }
@@ -160,6 +173,17 @@ impl Tuner {
         partial.finish();
         println!("records: {}   report: {}", self.file.display(), self.report.display());
         Ok(outcomes)
+    }
+
+    /// Without records.
+    fn tuned_context(&self) -> Result<Context, crate::Error> {
+        if let Some(cx) = &self.context {
+            return Ok(cx.with_tuning(Tuning::Off));
+        }
+        let mut builder = Context::builder().asked(self.device).tuning("off");
+        builder = self.threads.map_or(builder.clone(), |threads| builder.threads(threads));
+        builder = self.isa.map_or(builder.clone(), |isa| builder.isa(isa));
+        builder.build()
     }
 
     fn wants(&self, entry: &Entry) -> bool {

@@ -4,6 +4,8 @@ use std::fmt::{self, Write as _};
 
 use super::arms::Arms;
 use super::fit::{Choice, Point, Test, chosen, mean_loss, regression, worst_loss};
+use super::places::Found;
+use super::record::Recorded;
 use crate::rt::entry::{Bound, Condition, Entry, Rule};
 use crate::tuning;
 
@@ -18,6 +20,8 @@ pub struct Outcome {
     /// Points left out for want of time.
     pub(super) left_out: usize,
     pub(super) skipped: Option<String>,
+    /// Which calls with arrays of the host are for the processor, if that was measured.
+    pub(super) places: Option<Found>,
 }
 
 /// A loss that the summary counts.
@@ -33,7 +37,14 @@ impl Outcome {
             complaints: Vec::new(),
             left_out: 0,
             skipped: None,
+            places: None,
         }
+    }
+    /// What goes into a record: the rules for `host`, then those of versions.
+    pub(super) fn recorded(&self) -> Option<Recorded> {
+        let host = self.places.as_ref().and_then(|found| found.rules.as_deref());
+        let rules: Vec<&str> = host.into_iter().chain(self.rules()).collect();
+        (!rules.is_empty()).then(|| Recorded { rules: rules.join("; "), places: host.is_some() })
     }
     /// `file::function`
     pub fn entry(&self) -> &'static str {
@@ -143,6 +154,9 @@ impl fmt::Display for Outcome {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if let Some(why) = &self.skipped {
             return write!(f, "{}: not tuned: {why}", self.entry());
+        }
+        if let Some(found) = &self.places {
+            writeln!(f, "{}: {found}", self.entry())?;
         }
         self.complaints.iter().try_for_each(|complaint| writeln!(f, "warning: {complaint}"))?;
         let [untuned, tuned, lines] = self.losses();

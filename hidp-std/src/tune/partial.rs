@@ -57,7 +57,11 @@ impl Partial {
 }
 
 fn stamp(entry: &Entry, cx: &Context, name: &str) -> String {
-    let (source, toolchain, device) = (entry.dispatch.source, entry.dispatch.toolchain, &Device::this().name);
+    let dispatch = &entry.dispatch;
+    let (source, toolchain, device) = match cx.queue() {
+        None => (dispatch.source, dispatch.toolchain, Device::this().name.clone()),
+        Some(queue) => (dispatch.device_source, dispatch.device_toolchain, Device::of(queue.facts()).name),
+    };
     format!("{}\t{source}\t{toolchain}\t{device}\t{}\t{}\t{name}\t", entry.name, cx.isa().name(), cx.threads())
 }
 

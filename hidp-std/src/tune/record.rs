@@ -7,7 +7,48 @@ use std::path::{Path, PathBuf};
 use super::cannot_write;
 use crate::Context;
 use crate::rt::entry::{Entry, Record};
-use crate::tuning::{Device, FORMAT, TuneFile};
+use crate::tuning::{Device, FORMAT, TuneFile, Tuning, processor};
+
+/// Rules to record.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Recorded {
+    pub(super) rules: String,
+    /// Whether calls on the processor were compared with calls on the device.
+    pub(super) places: bool,
+}
+
+/// The record of an entry in a context. The few of a run stay as long as the program runs.
+fn record(entry: &Entry, cx: &Context, Recorded { rules, places }: Recorded) -> Record {
+    let leak = |text: String| -> &'static str { String::leak(text) };
+    let usual = |device: Device| Record {
+        source: entry.dispatch.source,
+        device: leak(device.name),
+        architecture: leak(device.architecture),
+        vendor: leak(device.vendor),
+        isa: cx.isa().name(),
+        threads: cx.threads(),
+        toolchain: entry.dispatch.toolchain,
+        host: if places { leak(processor(cx)) } else { "" },
+        rules: leak(rules),
+    };
+    match cx.queue() {
+        None => usual(Device::this().clone()),
+        Some(queue) => Record {
+            source: entry.dispatch.device_source,
+            isa: Record::CUDA,
+            threads: queue.facts().threads(),
+            toolchain: entry.dispatch.device_toolchain,
+            ..usual(Device::of(queue.facts()))
+        },
+    }
+}
+
+/// The context with these rules for an entry.
+pub(super) fn with_rules(entry: &'static Entry, cx: &Context, rules: &str) -> Context {
+    let record = record(entry, cx, Recorded { rules: rules.to_owned(), places: false });
+    let file = TuneFile { path: "the tuner".into(), records: vec![(entry.name.to_owned(), record)] };
+    cx.with_tuning(Tuning::File(Box::leak(Box::new(file))))
+}
 
 /// The file and its records.
 pub(super) struct File {
@@ -27,26 +68,15 @@ impl File {
         Ok(File { path: path.to_owned(), records })
     }
 
-    /// Replaces what is known of an entry on this device; without rules the compiler's own will decide.
-    pub(super) fn put(&mut self, entry: &Entry, cx: &Context, rules: Option<&str>) -> Result<(), String> {
-        let Device { name, architecture, vendor } = Device::this();
-        let (isa, threads) = (cx.isa().name(), cx.threads());
+    /// Replaces what is known of an entry on this processor, or this device; without rules the compiler's own will decide.
+    pub(super) fn put(&mut self, entry: &Entry, cx: &Context, rules: Option<Recorded>) -> Result<(), String> {
+        let own = record(entry, cx, rules.clone().unwrap_or_default());
         let same = |known: &str, record: &Record| {
-            known == entry.name && record.device == name && record.isa == isa && record.threads == threads
+            known == entry.name && (record.device, record.isa, record.threads) == (own.device, own.isa, own.threads)
         };
         self.records.retain(|(known, record)| !same(known, record));
-        if let Some(rules) = rules {
-            let record = Record {
-                source: entry.dispatch.source,
-                device: name,
-                architecture,
-                vendor,
-                isa,
-                threads,
-                toolchain: entry.dispatch.toolchain,
-                rules: String::leak(rules.to_owned()),
-            };
-            self.records.push((entry.name.to_owned(), record));
+        if rules.is_some() {
+            self.records.push((entry.name.to_owned(), own));
         }
         self.records.sort_by(|a, b| a.0.cmp(&b.0));
         fs::write(&self.path, self.text()).map_err(|error| cannot_write(&self.path, &error))
@@ -55,10 +85,14 @@ impl File {
     fn text(&self) -> String {
         let mut text = format!("# Tuning records, written by the tuner. Commit them.\nformat = {FORMAT}\n");
         for (entry, record) in &self.records {
-            let Record { source, device, architecture, vendor, isa, threads, toolchain, rules } = record;
+            let Record { source, device, architecture, vendor, isa, threads, toolchain, host, rules } = record;
             let _ = writeln!(text, "\n[[record]]\nentry = \"{entry}\"\nsource = \"{source}\"\ndevice = \"{device}\"");
             let _ = writeln!(text, "architecture = \"{architecture}\"\nvendor = \"{vendor}\"\nisa = \"{isa}\"");
-            let _ = writeln!(text, "threads = {threads}\ntoolchain = \"{toolchain}\"\nrules = \"{rules}\"");
+            let _ = writeln!(text, "threads = {threads}\ntoolchain = \"{toolchain}\"");
+            if !host.is_empty() {
+                let _ = writeln!(text, "host = \"{host}\"");
+            }
+            let _ = writeln!(text, "rules = \"{rules}\"");
         }
         text
     }
@@ -76,12 +110,16 @@ mod tests {
         let other = Context::builder().threads(2).build().unwrap();
         let rules =
             |path: &Path| File::open(path).unwrap().records.iter().map(|(_, record)| record.rules).collect::<Vec<_>>();
-        File::open(&path).unwrap().put(&SUMS, &cx, Some("otherwise: team")).unwrap();
-        File::open(&path).unwrap().put(&SUMS, &other, Some("parallel < 4: team; otherwise: rows")).unwrap();
+        let put = |cx: &Context, rules: Option<&str>| {
+            let rules = rules.map(|rules| Recorded { rules: rules.into(), places: false });
+            File::open(&path).unwrap().put(&SUMS, cx, rules).unwrap();
+        };
+        put(&cx, Some("otherwise: team"));
+        put(&other, Some("parallel < 4: team; otherwise: rows"));
         assert_eq!(rules(&path), ["otherwise: team", "parallel < 4: team; otherwise: rows"]);
-        File::open(&path).unwrap().put(&SUMS, &cx, Some("otherwise: rows")).unwrap();
+        put(&cx, Some("otherwise: rows"));
         assert_eq!(rules(&path), ["parallel < 4: team; otherwise: rows", "otherwise: rows"]);
-        File::open(&path).unwrap().put(&SUMS, &cx, None).unwrap();
+        put(&cx, None);
         assert_eq!(rules(&path), ["parallel < 4: team; otherwise: rows"]);
         fs::write(&path, "nonsense").unwrap();
         assert!(File::open(&path).is_err());

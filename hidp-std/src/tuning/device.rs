@@ -1,13 +1,15 @@
-//! What this machine's processor is.
+//! What this machine's processor is, and what a context's device.
 
 use std::sync::OnceLock;
 
-/// A processor as records name it.
+use crate::device::Facts;
+
+/// A processor or device as records name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Device {
-    /// The model: `AMD EPYC 9B45`.
+    /// The model: `AMD EPYC 9B45`, `NVIDIA H200`.
     pub(crate) name: String,
-    /// Vendor and family: `AuthenticAMD family 26`.
+    /// Vendor and family: `AuthenticAMD family 26`; `sm_90`.
     pub(crate) architecture: String,
     /// `AuthenticAMD`.
     pub(crate) vendor: String,
@@ -28,6 +30,14 @@ impl Device {
         THIS.get_or_init(detect)
     }
 
+    /// A context's device.
+    pub(crate) fn of(facts: &Facts) -> Device {
+        // Whatever is measured on a simulated device holds for no other.
+        let vendor = if &*facts.name == SIMULATED { SIMULATED } else { "NVIDIA" };
+        let architecture = format!("sm_{}", facts.architecture);
+        Device { name: plain(&facts.name), architecture, vendor: vendor.into() }
+    }
+
     /// `None` for a foreign device.
     pub(crate) fn likeness(&self, name: &str, architecture: &str, vendor: &str) -> Option<Likeness> {
         if vendor != self.vendor {
@@ -42,6 +52,14 @@ impl Device {
     }
 }
 
+/// The name of simulated devices.
+const SIMULATED: &str = "simulated";
+
+/// Records are text in double quotes, without escapes.
+fn plain(name: &str) -> String {
+    name.replace(['"', '\\', '#'], " ").split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 #[cfg(target_arch = "x86_64")]
 fn detect() -> Device {
     use std::arch::x86_64::CpuidResult;
@@ -49,8 +67,7 @@ fn detect() -> Device {
     let bytes = |registers: &[u32]| -> String {
         let bytes: Vec<u8> = registers.iter().flat_map(|register| register.to_le_bytes()).collect();
         let text: String = String::from_utf8_lossy(&bytes).chars().filter(|c| (' '..='~').contains(c)).collect();
-        // Records are text in double quotes, without escapes.
-        text.replace(['"', '\\', '#'], " ").split_whitespace().collect::<Vec<_>>().join(" ")
+        plain(&text)
     };
     let CpuidResult { ebx, ecx, edx, .. } = cpuid(0);
     let vendor = bytes(&[ebx, edx, ecx]);

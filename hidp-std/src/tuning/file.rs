@@ -73,6 +73,7 @@ fn record(table: &Table) -> Result<(String, Record), &'static str> {
         isa: text("isa")?,
         threads,
         toolchain: text("toolchain")?,
+        host: if table.contains_key("host") { text("host")? } else { "" },
         rules: text("rules")?,
     };
     Ok((text("entry")?.to_owned(), record))

@@ -1,7 +1,7 @@
 //! Tuning records: rules that were measured on a device, embedded at build or read from a file.
 //!
-//! A record holds for one entry as it was compiled when it was measured, for one instruction set and number of threads. Of
-//! those that hold, one for this very device goes first, then one for its architecture, then one for its vendor; without any the
+//! A record holds for one entry as it was compiled when it was measured, for one instruction set and number of threads, or for
+//! devices. Of those that hold, one for this very processor or device goes first, then one for its architecture, then one for its vendor; without any the
 //! compiler's own rules decide. What is stale, malformed or impossible is ignored and logged.
 
 mod device;
@@ -19,6 +19,8 @@ pub(crate) use file::TuneFile;
 pub(crate) use rules::parse;
 #[cfg(feature = "tune")]
 pub(crate) use rules::print;
+#[cfg(feature = "tune")]
+pub(crate) use select::processor;
 #[cfg(all(test, feature = "tune"))]
 pub(crate) use select::tests as testing;
 pub(crate) use select::tuned;

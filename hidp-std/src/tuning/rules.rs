@@ -19,7 +19,8 @@ fn rule(entry: &Entry, text: &str) -> Result<Rule, String> {
         Some((plan, settings)) => (plan.trim(), read_settings(settings)?),
         None => (plan.trim(), Settings::USUAL),
     };
-    let version = entry.versions.iter().position(|version| version.plan == plan);
+    let host = (plan == Rule::HOST_NAME && settings == Settings::USUAL).then_some(Rule::HOST);
+    let version = entry.versions.iter().position(|version| version.plan == plan).or(host);
     let version = version.ok_or_else(|| format!("no plan is called `{plan}`"))?;
     let conditions = conditions.trim();
     if conditions == "otherwise" {
@@ -76,7 +77,8 @@ pub(crate) fn print(entry: &Entry, rules: &[Rule]) -> String {
             let _ = write!(text, "{and}{} {sign} {bound}", entry.dispatch.measures[*measure].name);
         }
         text.push_str(if rule.conditions.is_empty() { "otherwise: " } else { ": " });
-        let _ = write!(text, "{}{}", entry.versions[rule.version].plan, rule.settings);
+        let plan = entry.versions.get(rule.version).map_or(Rule::HOST_NAME, |version| version.plan);
+        let _ = write!(text, "{plan}{}", rule.settings);
     }
     text
 }
@@ -92,6 +94,7 @@ mod tests {
             "otherwise: team",
             "parallel < 4: team",
             "parallel < 2 * threads and inner >= 32768: team; inner < 16: rows; otherwise: team",
+            "inner < 9: host; parallel < 4: team; otherwise: rows",
             "parallel < 4: team with threads = 1; otherwise: rows with thread_work = 4096, team_segment = 1",
         ] {
             assert_eq!(print(&SUMS, &parse(&SUMS, text).unwrap()), text);
@@ -103,6 +106,7 @@ mod tests {
         let error = |text: &str| parse(&SUMS, text).unwrap_err();
         assert_eq!(error("parallel < 4"), "no plan in `parallel < 4`");
         assert_eq!(error("parallel < 4: warp"), "no plan is called `warp`");
+        assert_eq!(error("otherwise: host with threads = 1"), "no plan is called `host`");
         assert_eq!(error("depth < 4: team"), "nothing is measured that is called `depth`");
         assert_eq!(error("parallel = 4: team"), "no comparison in `parallel = 4`");
         for bound in ["-1", "many", "4611686018427387905", "99999999999999999999", "threads", "2 threads"] {

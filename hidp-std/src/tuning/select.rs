@@ -10,15 +10,20 @@ use crate::rt::entry::{Entry, Record, Rule};
 use crate::{Context, Isa};
 
 /// Rules that were measured.
+#[derive(Debug)]
 pub(crate) struct Tuned {
     pub(crate) rules: Vec<Rule>,
+    /// For devices: whether calls on the processor were compared, so that the compiler's rules for it do not matter.
+    pub(crate) places: bool,
 }
 
-/// What records are found by: the entry, the file, the instruction set and the number of threads.
-type Key = (usize, usize, Isa, u32);
+/// What records are found by: the entry, the file, the instruction set, the number of threads and the device, which is 0 for the
+/// processor.
+type Key = (usize, usize, Isa, u32, u32);
 
-/// The measured rules that hold for `entry` in a context, if there are any. Found once and remembered.
-pub(crate) fn tuned(cx: &Context, entry: &'static Entry) -> Option<&'static Tuned> {
+/// The measured rules that hold for `entry` in a context, if there are any: those for the processor, or for the context's device. Found
+/// once and remembered.
+pub(crate) fn tuned(cx: &Context, entry: &'static Entry, on_device: bool) -> Option<&'static Tuned> {
     let file = match cx.tuning() {
         Tuning::Off => return None,
         Tuning::Embedded if entry.dispatch.records.is_empty() => return None,
@@ -26,7 +31,8 @@ pub(crate) fn tuned(cx: &Context, entry: &'static Entry) -> Option<&'static Tune
         Tuning::File(file) => Some(file),
     };
     let address = |file| std::ptr::from_ref::<super::TuneFile>(file) as usize;
-    let key = (std::ptr::from_ref(entry) as usize, file.map_or(0, address), cx.isa(), cx.threads());
+    let key =
+        (std::ptr::from_ref(entry) as usize, file.map_or(0, address), cx.isa(), cx.threads(), device(cx, on_device));
     // Entries are some hundred bytes apart.
     let slot = (key.0 >> 7) % RECENT_SLOTS;
     if let Some((_, tuned)) = RECENT.with(|recent| recent[slot].get()).filter(|(known, _)| *known == key) {
@@ -35,6 +41,10 @@ pub(crate) fn tuned(cx: &Context, entry: &'static Entry) -> Option<&'static Tune
     let tuned = known_or_found(cx, entry, file, key);
     RECENT.with(|recent| recent[slot].set(Some((key, tuned))));
     tuned
+}
+
+fn device(cx: &Context, on_device: bool) -> u32 {
+    cx.queue().filter(|_| on_device).map_or(0, |queue| 1 + queue.facts().ordinal)
 }
 
 /// Entries that each thread remembers, so that calls of a few of them need no lock.
@@ -64,29 +74,44 @@ fn known_or_found(
     *found.get_or_insert_default().entry(key).or_insert_with(|| {
         let own = file.iter().flat_map(|file| &file.records).filter(|(name, _)| name == entry.name);
         let own: Vec<&Record> = own.map(|(_, record)| record).collect();
-        let here = Here { device: Device::this(), isa: cx.isa(), threads: cx.threads() };
+        let here = Here::of(cx, key.4 != 0);
         let source = file.map_or("the build", |file| &file.path);
-        let rules = here.best(entry, source, &own).or_else(|| {
+        let tuned = here.best(entry, source, &own).or_else(|| {
             let embedded: Vec<&Record> = entry.dispatch.records.iter().collect();
             here.best(entry, "the build", &embedded)
         });
-        rules.map(|rules| &*Box::leak(Box::new(Tuned { rules })))
+        tuned.map(|tuned| &*Box::leak(Box::new(tuned)))
     })
 }
 
-/// What records are compared with.
-struct Here<'a> {
-    device: &'a Device,
-    isa: Isa,
-    threads: u32,
+/// The processor of a context as records of devices name it: `AMD EPYC 9B45, v4, 16 threads`.
+pub(crate) fn processor(cx: &Context) -> String {
+    format!("{}, {}, {} threads", Device::this().name, cx.isa().name(), cx.threads())
 }
 
-impl Here<'_> {
-    /// The rules of the record that resembles this machine most.
-    fn best(&self, entry: &Entry, source: &str, records: &[&Record]) -> Option<Vec<Rule>> {
+/// What records are compared with.
+struct Here {
+    device: Device,
+    /// The instruction set and the number of threads; nothing on a device.
+    isa: Option<(Isa, u32)>,
+    host: String,
+}
+
+impl Here {
+    fn of(cx: &Context, on_device: bool) -> Here {
+        let host = processor(cx);
+        match cx.queue().filter(|_| on_device) {
+            Some(queue) => Here { device: Device::of(queue.facts()), isa: None, host },
+            None => Here { device: Device::this().clone(), isa: Some((cx.isa(), cx.threads())), host },
+        }
+    }
+
+    /// The record that resembles this machine most.
+    fn best(&self, entry: &Entry, source: &str, records: &[&Record]) -> Option<Tuned> {
         let ignore = |reason: &str| log::warn!("{}: a tuning record of {source} is ignored: {reason}", entry.name);
         let mut usable: Vec<(Likeness, &Record)> = Vec::new();
-        for record in records {
+        // A record for a device is no wrong record for the processor: it is for other calls.
+        for record in records.iter().filter(|record| (record.isa == Record::CUDA) == self.isa.is_none()) {
             match self.likeness(entry, record) {
                 Ok(likeness) => usable.push((likeness, record)),
                 Err(reason) => ignore(&reason),
@@ -94,7 +119,7 @@ impl Here<'_> {
         }
         usable.sort_by_key(|(likeness, _)| std::cmp::Reverse(*likeness));
         usable.into_iter().find_map(|(_, record)| match parse(entry, record.rules) {
-            Ok(rules) => Some(rules),
+            Ok(rules) => Some(self.with_places(entry, record, rules)),
             Err(reason) => {
                 ignore(&reason);
                 None
@@ -102,15 +127,32 @@ impl Here<'_> {
         })
     }
 
+    /// Which calls are for the processor depends on the processor, too.
+    fn with_places(&self, entry: &Entry, record: &Record, mut rules: Vec<Rule>) -> Tuned {
+        let places = record.host == self.host;
+        if !places && rules.iter().any(|rule| rule.version == Rule::HOST) {
+            let (name, other) = (entry.name, record.host);
+            log::warn!(
+                "{name}: the rules of a tuning record for `host` are ignored: they were measured with `{other}`"
+            );
+            rules.retain(|rule| rule.version != Rule::HOST);
+        }
+        Tuned { rules, places }
+    }
+
     /// How much the device of a record resembles this one, or why the record does not hold here.
     fn likeness(&self, entry: &Entry, record: &Record) -> Result<Likeness, String> {
-        if record.source != entry.dispatch.source {
+        let (source, toolchain) = match self.isa {
+            Some(_) => (entry.dispatch.source, entry.dispatch.toolchain),
+            None => (entry.dispatch.device_source, entry.dispatch.device_toolchain),
+        };
+        if record.source != source {
             return Err("the entry was changed after it was measured".into());
         }
-        if record.toolchain != entry.dispatch.toolchain {
+        if record.toolchain != toolchain {
             return Err(format!("it was measured with `{}`", record.toolchain));
         }
-        if record.isa != self.isa.name() || record.threads != self.threads {
+        if self.isa.is_some_and(|(isa, threads)| record.isa != isa.name() || record.threads != threads) {
             return Err(format!("it is for {} threads with {}", record.threads, record.isa));
         }
         let likeness = self.device.likeness(record.device, record.architecture, record.vendor);
@@ -130,6 +172,8 @@ pub(crate) mod tests {
     const DISPATCH: Dispatch = Dispatch {
         source: "1f",
         toolchain: "g++ 12",
+        device_source: "2f",
+        device_toolchain: "nvcc 13",
         measures: &[
             Measure { name: "parallel", program: &[Op::Dim(0)] },
             Measure { name: "inner", program: &[Op::Dim(1)] },
@@ -156,15 +200,16 @@ pub(crate) mod tests {
         isa: "v3",
         threads: 4,
         toolchain: "g++ 12",
+        host: "",
         rules: "otherwise: team",
     };
 
     /// Version of the last rule of the best record.
     fn best(records: &[Record]) -> Option<usize> {
         let device = Device { name: "Model 3".into(), architecture: "Maker family 7".into(), vendor: "Maker".into() };
-        let here = Here { device: &device, isa: Isa::V3, threads: 4 };
+        let here = Here { device, isa: Some((Isa::V3, 4)), host: String::new() };
         let records: Vec<&Record> = records.iter().collect();
-        here.best(&SUMS, "a test", &records).map(|rules| rules[rules.len() - 1].version)
+        here.best(&SUMS, "a test", &records).map(|tuned| tuned.rules[tuned.rules.len() - 1].version)
     }
 
     #[test]
@@ -200,8 +245,8 @@ pub(crate) mod tests {
         let version = |context: crate::Builder| {
             let cx = context.threads(1).isa(Isa::Base).build().unwrap();
             // Twice: what was found is remembered.
-            assert_eq!(tuned(&cx, entry).is_some(), tuned(&cx, entry).is_some());
-            tuned(&cx, entry).map(|tuned| tuned.rules[0].version)
+            assert_eq!(tuned(&cx, entry, false).is_some(), tuned(&cx, entry, true).is_some());
+            tuned(&cx, entry, false).map(|tuned| tuned.rules[0].version)
         };
         assert_eq!(version(Context::builder()), Some(1));
         assert_eq!(version(Context::builder().tuning("off")), None);
@@ -222,6 +267,47 @@ pub(crate) mod tests {
         assert_eq!(version(Context::builder().tuning(&bad)), Some(1), "what the build holds stays");
         std::fs::remove_file(path).unwrap();
         std::fs::remove_file(bad).unwrap();
+    }
+
+    #[test]
+    fn records_of_devices_hold_on_devices() {
+        let device = Device { name: "NVIDIA H200".into(), architecture: "sm_90".into(), vendor: "NVIDIA".into() };
+        let here = Here { device, isa: None, host: "EPYC, v4, 8 threads".into() };
+        let cuda = Record {
+            source: "2f",
+            device: "NVIDIA H200",
+            architecture: "sm_90",
+            vendor: "NVIDIA",
+            isa: Record::CUDA,
+            threads: 270_336,
+            toolchain: "nvcc 13",
+            host: "EPYC, v4, 8 threads",
+            rules: "inner < 7: host; otherwise: team",
+        };
+        let best = |records: &[Record]| {
+            let records: Vec<&Record> = records.iter().collect();
+            here.best(&SUMS, "a test", &records).map(|tuned| (tuned.rules.len(), tuned.places))
+        };
+        assert_eq!(best(std::slice::from_ref(&cuda)), Some((2, true)));
+        let other = Record { device: "NVIDIA H100 PCIe", threads: 233_472, ..cuda.clone() };
+        assert_eq!(best(std::slice::from_ref(&other)), Some((2, true)), "of the architecture");
+        let short = Record { rules: "otherwise: rows", ..cuda.clone() };
+        assert_eq!(best(&[other, short]), Some((1, true)), "the very device goes first");
+        let elsewhere = Record { host: "Xeon, v4, 8 threads", ..cuda.clone() };
+        assert_eq!(best(&[elsewhere]), Some((1, false)), "another processor: nothing is known of calls on it");
+        for bad in [
+            Record { source: "1f", ..cuda.clone() },
+            Record { toolchain: "g++ 12", ..cuda.clone() },
+            Record { vendor: "simulated", ..cuda.clone() },
+            Record { isa: "v3", ..cuda.clone() },
+            Record { rules: "otherwise: what", ..cuda.clone() },
+        ] {
+            assert_eq!(best(std::slice::from_ref(&bad)), None, "{bad:?}");
+        }
+        // Nor does the processor take them.
+        let this = Device { name: "Model 3".into(), architecture: "Maker family 7".into(), vendor: "Maker".into() };
+        let processor = Here { device: this, isa: Some((Isa::V3, 4)), host: String::new() };
+        assert_eq!(processor.best(&SUMS, "a test", &[&cuda, &GOOD]).map(|tuned| tuned.rules.len()), Some(1));
     }
 
     #[test]

@@ -70,6 +70,15 @@ pub struct Library {
     pub is_static: bool,
 }
 
+/// What compiled the kernels.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Toolchains {
+    /// The C++ compiler.
+    pub cpu: String,
+    /// The compiler of device code; empty if there is none.
+    pub device: String,
+}
+
 /// An entry: what it is, and what was made of it.
 #[derive(Clone, Copy, Debug)]
 pub struct EntryInfo<'a> {
@@ -204,11 +213,14 @@ pub fn file(modules: &[String], stems: &[&str]) -> String {
 
 /// The end of `hidp_kernels.rs`: what the kernels link. Standing there rather than in the build script's output, it holds for
 /// every target that includes the file, also where a package has a library too.
-pub fn links(libraries: &[Library], toolchain: &str) -> String {
+pub fn links(libraries: &[Library], toolchains: &Toolchains) -> String {
     let mut text = Text::default();
     text.line("");
     text.line("/// The C++ compiler that compiled the kernels.");
-    text.line(format!("const TOOLCHAIN: &str = {toolchain:?};"));
+    let Toolchains { cpu, device } = toolchains;
+    text.line(format!("const TOOLCHAIN: &str = {cpu:?};"));
+    text.line("/// What compiled device code.");
+    text.line(format!("const DEVICE_TOOLCHAIN: &str = {device:?};"));
     for Library { name, is_static } in libraries {
         text.line("");
         let kind = if *is_static { ", kind = \"static\"" } else { "" };

@@ -5,18 +5,18 @@ use std::collections::BTreeSet;
 
 use super::measures::{INNER, Measure, PARALLEL};
 use super::shape::{Stride, stride_of};
-use super::{Bound, Condition, Plan, Rule, inner_maps};
+use super::{Bound, Condition, Nest, Plan, Rule, Strategy, inner_maps};
 use crate::compiler::ir::par::effects::Effects;
 use crate::compiler::ir::par::visit;
 use crate::compiler::ir::par::{Func, Map, Program, VarId, VarKind};
 use crate::compiler::syntax::ast::Level;
 use crate::compiler::target::DeviceModel;
 
-/// Rules for the plans of an entry whose dominant nest is `map`.
+/// Rules for the plans of an entry whose dominant nest is `map`, number `dominant`.
 pub(super) fn device_rules(
     program: &Program,
     func: &Func,
-    map: &Map,
+    (dominant, map): (usize, &Map),
     plans: &[Plan],
     measures: &[Measure],
     model: &DeviceModel,
@@ -37,9 +37,10 @@ pub(super) fn device_rules(
     let mut rules = Vec::new();
     let mut rule = |level: Level, conditions: Vec<Option<Condition>>| {
         let known: Option<Vec<Condition>> = conditions.into_iter().collect();
-        let planned = plans.iter().any(|plan| plan.name == level.name());
-        if let (Some(conditions), true) = (known, planned) {
-            rules.push(Rule { conditions, plan: level.name().to_owned() });
+        let own = |nest: &Nest| nest.strategy == Strategy::Device(level);
+        let planned = plans.iter().find(|plan| plan.nests.get(dominant).is_some_and(own));
+        if let (Some(conditions), Some(plan)) = (known, planned) {
+            rules.push(Rule { conditions, plan: plan.name.clone() });
         }
     };
     // Groups no wider than what there is to share; where lanes next to each other read rows apart, only then.

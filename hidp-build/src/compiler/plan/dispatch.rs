@@ -25,6 +25,8 @@ pub struct Dispatch {
     pub positions: BTreeSet<VarId>,
     /// A hash of what the entry is compiled to.
     pub source: String,
+    /// The same of its versions for devices; empty if it has none.
+    pub device_source: String,
     /// Rules that were measured for just this.
     pub records: Vec<Record>,
     /// What a tuner may vary from call to call.
@@ -128,8 +130,8 @@ pub fn add_device_rules(
     let maps = nests(func);
     dispatch.measures.extend(of_copies(func, work(program, func, host, cpu)));
     dispatch.rules.extend(host_rules(func, &dispatch.measures, cpu, model));
-    if let Some(map) = dominant(&maps).map(|at| maps[at]) {
-        let rules = device_rules(program, func, map, plans, &dispatch.measures, model);
+    if let Some(at) = dominant(&maps) {
+        let rules = device_rules(program, func, (at, maps[at]), plans, &dispatch.measures, model);
         dispatch.rules.extend(rules);
     }
 }

@@ -1,7 +1,7 @@
 //! When the processor rather runs a call that a device could run, untuned: where copying the arguments takes longer than all that
 //! is to be computed. Only calls whose arrays are all in the host's memory have the choice.
 
-use super::measures::{INTENSITY, Measure, PARALLEL, WORK};
+use super::measures::{INTENSITY, Measure, OPERATIONS, PARALLEL};
 use super::{Bound, Condition, Rule, nests};
 use crate::compiler::ir::par::visit;
 use crate::compiler::ir::par::{Func, StmtKind};
@@ -18,7 +18,7 @@ pub(super) fn host_rules(func: &Func, measures: &[Measure], cpu: &Model, device:
         plan: Rule::HOST.to_owned(),
     };
     let speed = i64::from(cpu.operations);
-    match (find(WORK), find(INTENSITY), find(PARALLEL)) {
+    match (find(OPERATIONS), find(INTENSITY), find(PARALLEL)) {
         // What the processor has done by the time the copies have come, the first byte or all of them.
         (Some(work), Some(intensity), _) => vec![
             below(intensity, 1024 * speed / i64::from(device.copy_bandwidth)),
@@ -64,8 +64,8 @@ mod tests {
     #[test]
     fn copies_are_weighed_against_the_work() {
         let (rules, measures) = of(FLAT, true);
-        assert_eq!(rules, ["intensity < 1365 * threads: host", "work < 480000 * threads: host"]);
-        assert_eq!(measures, ["parallel", "copied", "work", "intensity"]);
+        assert_eq!(rules, ["intensity < 1365 * threads: host", "operations < 480000 * threads: host"]);
+        assert_eq!(measures, ["parallel", "copied", "operations", "intensity"]);
         assert_eq!(of(FLAT, false), (vec![], vec!["parallel"]), "without a device there is nothing to weigh");
     }
 

@@ -12,9 +12,9 @@
 //!
 //! | measure | is |
 //! |---|---|
-//! | `work` | operations, as vector lanes do them: see [`super::work`] |
+//! | `operations` | what is computed, as vector lanes do them: see [`super::work`] |
 //! | `copied` | bytes that would go between the host's memory and the device's |
-//! | `intensity` | `work` for every 1024 bytes of `copied` |
+//! | `intensity` | `operations` for every 1024 bytes of `copied` |
 
 use super::{inner_maps, iterators};
 use crate::compiler::ir::par::visit::{self, substitute_expr};
@@ -30,7 +30,7 @@ pub(super) const INNER: &str = "inner";
 pub(super) const WIDTH: &str = "width";
 pub(super) const LONGEST: &str = "longest";
 pub(super) const BALANCE: &str = "balance";
-pub(super) const WORK: &str = "work";
+pub(super) const OPERATIONS: &str = "operations";
 pub(super) const COPIED: &str = "copied";
 pub(super) const INTENSITY: &str = "intensity";
 
@@ -82,7 +82,7 @@ pub(super) fn of_copies(func: &Func, work: Option<Expr>) -> Vec<Measure> {
     let measure = |name, value, of| Measure { name, value, of };
     let mut measures = vec![measure(COPIED, Expr::int(0, func.span), MeasureOf::Copied)];
     if let Some(work) = work {
-        measures.push(measure(WORK, work.clone(), MeasureOf::Work));
+        measures.push(measure(OPERATIONS, work.clone(), MeasureOf::Work));
         measures.push(measure(INTENSITY, work, MeasureOf::Intensity));
     }
     measures

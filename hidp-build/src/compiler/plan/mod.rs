@@ -12,6 +12,7 @@ mod constraint;
 mod cost;
 mod device;
 mod device_levels;
+mod device_pins;
 mod device_rules;
 mod dispatch;
 mod host_rules;
@@ -34,7 +35,7 @@ pub use device_levels::scans_in_place;
 pub use dispatch::{Bound, Condition, Dispatch, Rule, add_device_rules, dispatch};
 pub use indexes::index_vars;
 pub use measures::{Bounds, Measure, MeasureOf, ragged_extent};
-pub use pins::{PinFile, check_pins, pinned};
+pub use pins::{Models, PinFile, Pinned, check_pins, pinned};
 pub use private::{Private, Store, direct_segments, private_arrays};
 pub use record::{Record, read_records, stable_hash};
 pub use score::Score;
@@ -218,6 +219,12 @@ impl Plan {
     /// Whether two plans run alike.
     pub fn same_as(&self, other: &Plan) -> bool {
         self.nests == other.nests
+    }
+
+    /// Whether it is for devices. One without nests is if it is called like a level of theirs.
+    pub fn is_for_device(&self) -> bool {
+        let level = || ast::Level::ALL.iter().any(|level| level.name() == self.name);
+        self.nests.first().map_or_else(level, |nest| matches!(nest.strategy, Strategy::Device(_)))
     }
 }
 

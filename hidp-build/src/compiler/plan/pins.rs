@@ -11,15 +11,18 @@
 //! ```
 //!
 //! The first plan of an entry is the preferred one. A pinned plan is what the planner would make of its strategy, but for tiles,
-//! for lanes that are given up (`simd` as `seq`), and for arrays that are not to bypass the caches.
+//! for lanes that are given up (`simd` as `seq`), and for arrays that are not to bypass the caches. Plans for devices stand among the
+//! others: see [`super::device_pins`]. An entry for which the file has plans of one kind alone has the planner's of the other.
 
 use super::candidates::{constraint, nest};
+use super::device_pins::Usual;
 use super::text::read_line;
-use super::{Exec, LevelPlan, Nest, Plan, Strategy, nests};
+use super::{Exec, LevelPlan, Nest, Plan, Rule, Strategy, nests};
 use crate::compiler::diag::{Code, Diagnostic, Sink, near};
 use crate::compiler::ir::par::{Func, FuncId, Map, Program};
 use crate::compiler::source::{FileId, SourceMap, Span};
-use crate::compiler::target::Model;
+use crate::compiler::syntax::ast::Level;
+use crate::compiler::target::{DeviceModel, Model};
 
 /// A file of pinned plans, and the program that they are for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -46,10 +49,28 @@ struct PinnedPlan {
 }
 
 /// Lines of a nest.
-struct PinnedNest {
-    span: Span,
-    iters: Vec<Span>,
-    places: Vec<Span>,
+pub(super) struct PinnedNest {
+    pub(super) span: Span,
+    pub(super) iters: Vec<Span>,
+    pub(super) places: Vec<Span>,
+}
+
+/// The pinned plans of an entry.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Pinned {
+    /// For the processor; perhaps none.
+    pub cpu: Vec<Plan>,
+    /// For devices; perhaps none.
+    pub device: Vec<Plan>,
+}
+
+/// The models that plans are for.
+#[derive(Clone, Copy, Debug)]
+pub struct Models<'a> {
+    /// The processor.
+    pub cpu: &'a Model,
+    /// Devices.
+    pub device: &'a DeviceModel,
 }
 
 /// Largest tile of a fold, and of elements in a tile of lanes.
@@ -62,26 +83,24 @@ pub fn pinned(
     sources: &SourceMap,
     files: &[PinFile],
     func: FuncId,
-    model: &Model,
-) -> Option<Vec<Plan>> {
+    models: Models<'_>,
+) -> Option<Pinned> {
     let item = &program.funcs[func];
     let file = files.iter().find(|file| file.program == item.span.file)?;
     let mut sink = Sink::new();
     let entry = read(sources, file.plans, &mut sink).into_iter().find(|entry| entry.name == item.name)?;
     let plans: Option<Vec<Plan>> =
-        entry.plans.iter().map(|pinned| fitted(program, item, pinned, model, &mut sink)).collect();
-    plans.filter(|plans| !plans.is_empty() && !sink.has_errors())
+        entry.plans.iter().map(|pinned| fitted(program, func, pinned, models, &mut sink)).collect();
+    let plans = plans.filter(|plans| !plans.is_empty() && !sink.has_errors())?;
+    let (device, cpu) = plans.into_iter().partition(Plan::is_for_device);
+    Some(Pinned { cpu, device })
 }
 
 /// Reports files that cannot be read and plans that do not fit their entries.
-pub fn check_pins(program: &Program, sources: &SourceMap, files: &[PinFile], model: &Model, sink: &mut Sink) {
+pub fn check_pins(program: &Program, sources: &SourceMap, files: &[PinFile], models: Models<'_>, sink: &mut Sink) {
     for file in files {
-        let entries: Vec<&Func> = program
-            .entries
-            .iter()
-            .map(|&func| &program.funcs[func])
-            .filter(|func| func.span.file == file.program)
-            .collect();
+        let of_file = |func: &FuncId| program.funcs[*func].span.file == file.program;
+        let entries: Vec<FuncId> = program.entries.iter().copied().filter(of_file).collect();
         let mut known: Vec<String> = Vec::new();
         for pinned in read(sources, file.plans, sink) {
             if known.contains(&pinned.name) {
@@ -89,11 +108,12 @@ pub fn check_pins(program: &Program, sources: &SourceMap, files: &[PinFile], mod
                 sink.push(Diagnostic::new(Code::MalformedPlan, pinned.span, headline).label("again"));
             }
             known.push(pinned.name.clone());
-            let Some(func) = entries.iter().find(|func| func.name == pinned.name) else {
+            let Some(func) = entries.iter().find(|func| program.funcs[**func].name == pinned.name) else {
+                let entries: Vec<&Func> = entries.iter().map(|func| &program.funcs[*func]).collect();
                 sink.push(unknown(sources, file, &pinned, &entries));
                 continue;
             };
-            check_entry(program, func, &pinned, model, sink);
+            check_entry(program, *func, &pinned, models, sink);
         }
     }
 }
@@ -107,22 +127,41 @@ fn unknown(sources: &SourceMap, file: &PinFile, pinned: &PinnedEntry, entries: &
     }
 }
 
-fn check_entry(program: &Program, func: &Func, pinned: &PinnedEntry, model: &Model, sink: &mut Sink) {
+fn check_entry(program: &Program, func: FuncId, pinned: &PinnedEntry, models: Models<'_>, sink: &mut Sink) {
     if pinned.plans.is_empty() {
         let headline = format!("no plan is given for `{}`", pinned.name);
         sink.push(Diagnostic::new(Code::MalformedPlan, pinned.span, headline).label("expected `plan` lines below"));
     }
     let mut names: Vec<&str> = Vec::new();
     for plan in &pinned.plans {
-        fitted(program, func, plan, model, sink);
-        let Some(name) = plan.plan.as_ref().map(|plan| plan.name.as_str()) else { continue };
-        let identifier = name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
-        if !identifier || names.contains(&name) {
+        fitted(program, func, plan, models, sink);
+        let Some(read) = &plan.plan else { continue };
+        let name = read.name.as_str();
+        if let Some(what) = wrong_name(read, names.contains(&name)) {
             let headline = format!("`{name}` cannot be the name of this plan");
-            let what = if identifier { "another plan is called so" } else { "letters, digits and `_` make a name" };
             sink.push(Diagnostic::new(Code::MalformedPlan, plan.span, headline).label(what));
         }
         names.push(name);
+    }
+}
+
+/// Why a plan cannot be called as it is, if so. Names of a call's versions are distinct, also of those that the planner adds.
+fn wrong_name(plan: &Plan, again: bool) -> Option<&'static str> {
+    let name = plan.name.as_str();
+    let level = Level::ALL.iter().any(|level| level.name() == name);
+    let strategy = Strategy::ALL.iter().any(|strategy| strategy.name() == name);
+    if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
+        Some("letters, digits and `_` make a name")
+    } else if again {
+        Some("another plan is called so")
+    } else if [Rule::HOST, Rule::DEVICE].contains(&name) {
+        Some("the name of a place: `host` and `device` are where plans run")
+    } else if level && !plan.is_for_device() {
+        Some("the planner calls a plan for devices so")
+    } else if strategy && plan.is_for_device() {
+        Some("the planner calls a plan for the processor so")
+    } else {
+        None
     }
 }
 
@@ -172,8 +211,9 @@ fn add_line(entry: &mut PinnedEntry, first: &str, line: &str, span: Span) -> Res
 }
 
 /// The plan as it is used, if it fits the entry; reports where it does not.
-fn fitted(program: &Program, func: &Func, pinned: &PinnedPlan, model: &Model, sink: &mut Sink) -> Option<Plan> {
+fn fitted(program: &Program, id: FuncId, pinned: &PinnedPlan, models: Models<'_>, sink: &mut Sink) -> Option<Plan> {
     let plan = pinned.plan.as_ref().filter(|_| !pinned.broken)?;
+    let func = &program.funcs[id];
     let maps = nests(func);
     if maps.len() != plan.nests.len() {
         let headline = format!("`{}` has {} nests, but the plan {}", func.name, maps.len(), plan.nests.len());
@@ -181,7 +221,11 @@ fn fitted(program: &Program, func: &Func, pinned: &PinnedPlan, model: &Model, si
         return None;
     }
     let parts = maps.iter().zip(&plan.nests).zip(&pinned.nests);
-    let nests = parts.map(|((map, nest), lines)| fitted_nest(program, func, map, nest, lines, model));
+    let usual = plan.is_for_device().then(|| Usual::new(program, id, models.device));
+    let nests = parts.enumerate().map(|(at, ((map, nest), lines))| match &usual {
+        Some(usual) => usual.fitted(&func.name, (at, map), nest, lines),
+        None => fitted_nest(program, func, map, nest, lines, models.cpu),
+    });
     // All of them, so that all complaints are made.
     let nests: Vec<Result<Nest, Box<Diagnostic>>> = nests.collect();
     let mut good = Vec::new();
@@ -194,9 +238,9 @@ fn fitted(program: &Program, func: &Func, pinned: &PinnedPlan, model: &Model, si
     (good.len() == plan.nests.len()).then(|| Plan { name: plan.name.clone(), nests: good })
 }
 
-const NEW_PLAN: &str = "`cargo xtask explain FILE --pin` prints the plans that fit now";
+pub(super) const NEW_PLAN: &str = "`cargo xtask explain FILE --pin` prints the plans that fit now";
 
-fn unfit(headline: String, span: Span, label: impl Into<String>) -> Box<Diagnostic> {
+pub(super) fn unfit(headline: impl Into<String>, span: Span, label: impl Into<String>) -> Box<Diagnostic> {
     Box::new(Diagnostic::new(Code::UnfitPlan, span, headline).label(label))
 }
 

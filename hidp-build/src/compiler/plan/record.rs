@@ -14,13 +14,22 @@ pub struct Record {
     /// [`super::Dispatch::source`] of the entry that was measured.
     pub source: String,
     /// Where and how it was measured: the other texts by name.
-    pub texts: [(&'static str, String); 6],
+    pub texts: [(&'static str, String); 7],
     /// The number of threads.
     pub threads: u32,
 }
 
 /// Texts of a record besides its entry and source.
-const TEXTS: [&str; 6] = ["device", "architecture", "vendor", "isa", "toolchain", "rules"];
+const TEXTS: [&str; 7] = ["device", "architecture", "vendor", "isa", "toolchain", HOST, "rules"];
+/// The text that only records of devices have.
+const HOST: &str = "host";
+
+impl Record {
+    /// Whether it is for versions for devices.
+    pub fn is_for_devices(&self) -> bool {
+        self.texts.iter().any(|(key, value)| *key == "isa" && value == "cuda")
+    }
+}
 
 /// Reads a tuning file. Beside the records, says what in it is ignored and why.
 pub fn read_records(text: &str) -> (Vec<Record>, Vec<String>) {
@@ -52,7 +61,7 @@ fn record(table: &Table) -> Result<Record, &'static str> {
         Some(Value::Text(_) | Value::Bool(_)) | None => return Err("threads"),
     };
     let mut texts = TEXTS.map(|key| (key, String::new()));
-    for (key, value) in &mut texts {
+    for (key, value) in texts.iter_mut().filter(|(key, _)| *key != HOST || table.contains_key(HOST)) {
         *value = text(key)?;
     }
     Ok(Record { entry: text("entry")?, source: text("source")?, texts, threads })
@@ -77,7 +86,9 @@ mod tests {
     fn what_is_wrong_with_a_file_is_said() {
         let (records, ignored) = read_records(RECORD);
         assert_eq!((records.len(), ignored.len()), (1, 0));
-        assert_eq!((records[0].entry.as_str(), records[0].threads), ("a::b", 2));
+        assert_eq!((records[0].entry.as_str(), records[0].threads, records[0].is_for_devices()), ("a::b", 2, false));
+        let (records, ignored) = read_records(&RECORD.replace("\"v3\"", "\"cuda\"\nhost = \"h\""));
+        assert!(records[0].is_for_devices() && records[0].texts.contains(&(HOST, "h".into())), "{ignored:?}");
         let ignored = |text: &str| {
             let (records, ignored) = read_records(text);
             assert!(records.is_empty());

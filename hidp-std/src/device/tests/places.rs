@@ -18,7 +18,7 @@ static WORTH: Entry = Entry {
     dispatch: Dispatch {
         measures: &[
             Measure { name: "parallel", program: &[Op::Dim(0)] },
-            Measure { name: "work", program: &[Op::Const(16), Op::Dim(0), Op::Mul, Op::Work] },
+            Measure { name: "operations", program: &[Op::Const(16), Op::Dim(0), Op::Mul, Op::Work] },
             Measure { name: "intensity", program: &[Op::Const(16), Op::Dim(0), Op::Mul, Op::PerKib] },
             Measure { name: "copied", program: &[Op::Copied] },
         ],
@@ -39,16 +39,16 @@ fn run(cx: &Context, n: usize) -> Result<String, Error> {
 fn small_calls_are_not_worth_copies() {
     let cx = auto(1);
     let before = cx.copies();
-    let expected = "axpy::axpy: plan rows, base, 1 thread (not cuda:0, work = 992 < 1000 * threads; preferred)";
+    let expected = "axpy::axpy: plan rows, base, 1 thread (not cuda:0, operations = 992 < 1000 * threads; preferred)";
     assert_eq!(run(&cx, 62).unwrap(), expected);
     assert_eq!(cx.copies(), before);
     let last = cx.last_run().unwrap();
     assert_eq!((last.device, last.instead_of, last.copied.to_device), (None, Some(0), 0));
     let Placed::Host(reason) = last.placed else { panic!("{last:?}") };
-    assert_eq!(reason.measures().collect::<Vec<_>>(), [("parallel", Some(62)), ("work", Some(992))]);
+    assert_eq!(reason.measures().collect::<Vec<_>>(), [("parallel", Some(62)), ("operations", Some(992))]);
     // 63 elements are enough work, and 819 operations for 1024 bytes suffice for one and two threads, but not for three.
     let expected = "axpy::axpy: plan thread, cuda:0, 3 arrays of 756 bytes to it, 2 arrays of 504 bytes from it \
-                    (no rule holds: parallel = 63, work = 1008, intensity = 819)";
+                    (no rule holds: parallel = 63, operations = 1008, intensity = 819)";
     assert_eq!(run(&cx, 63).unwrap(), expected);
     let last = cx.last_run().unwrap();
     assert_eq!((cx.copies() - before, last.placed), (last.copied, Placed::Device));

@@ -117,9 +117,11 @@ impl Table<'_> {
     }
 
     fn dispatch(&self, text: &mut Text) {
-        let Dispatch { measures, rules, positions: _, source, records, tunables } = self.info.dispatch;
+        let Dispatch { measures, rules, positions: _, source, device_source, records, tunables } = self.info.dispatch;
         text.line(format!("source: {source:?},"));
         text.line("toolchain: super::super::TOOLCHAIN,");
+        text.line(format!("device_source: {device_source:?},"));
+        text.line("device_toolchain: super::super::DEVICE_TOOLCHAIN,");
         text.nest("measures: &[", "],", |text| {
             for measure in measures {
                 let steps = self.measure(measure).join(", ");

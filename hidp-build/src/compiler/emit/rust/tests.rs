@@ -206,10 +206,11 @@ fn tables_say_which_version_runs_when() {
         }],
         positions: [fixture.func.params[0]].into(),
         source: "1f".into(),
+        device_source: "2f".into(),
         records: vec![Record {
             entry: "spmv::SpmvCSR".into(),
             source: "1f".into(),
-            texts: ["device", "architecture", "vendor", "isa", "toolchain", "rules"]
+            texts: ["device", "architecture", "vendor", "isa", "toolchain", "host", "rules"]
                 .map(|key| (key, key.to_uppercase())),
             threads: 4,
         }],
@@ -226,9 +227,10 @@ fn tables_say_which_version_runs_when() {
         "Rule { conditions: &[Condition { measure: 0, least: true, bound: Bound::Fixed(4) }, \
          Condition { measure: 1, least: false, bound: Bound::PerThread(2) }], version: 1, settings: Settings::USUAL },",
         "tunables: &[Tunable { name: \"threads\", domain: &[1, 2] }],",
-        "source: \"1f\", toolchain: super::super::TOOLCHAIN,",
+        "source: \"1f\", toolchain: super::super::TOOLCHAIN, device_source: \"2f\", \
+         device_toolchain: super::super::DEVICE_TOOLCHAIN,",
         "Record { source: \"1f\", threads: 4, device: \"DEVICE\", architecture: \"ARCHITECTURE\", vendor: \"VENDOR\", \
-         isa: \"ISA\", toolchain: \"TOOLCHAIN\", rules: \"RULES\"",
+         isa: \"ISA\", toolchain: \"TOOLCHAIN\", host: \"HOST\", rules: \"RULES\"",
         "name: \"rowptr\", reads: true, writes: false, elem: Elem::I32, positions: true,",
         "name: \"val\", reads: true, writes: false, elem: Elem::F32, positions: false,",
         "pub(super) static ENTRIES: &[&::hidp_std::rt::entry::Entry] = &[&entry_tables::SPMV_CSR];",
@@ -350,7 +352,7 @@ fn failures_show_the_message_where_kernels_are_included() {
 fn libraries_are_linked_by_the_generated_file() {
     let libraries =
         [Library { name: "hidp_kernels_x".into(), is_static: true }, Library { name: "gomp".into(), is_static: false }];
-    let text = links(&libraries, "g++ 12");
+    let text = links(&libraries, &Toolchains { cpu: "g++ 12".into(), device: "nvcc 13".into() });
     assert!(text.contains("const TOOLCHAIN: &str = \"g++ 12\";"), "{text}");
     assert!(text.contains("#[link(name = \"hidp_kernels_x\", kind = \"static\")]\nunsafe extern \"C\" {}"), "{text}");
     assert!(text.contains("#[link(name = \"gomp\")]"), "{text}");
