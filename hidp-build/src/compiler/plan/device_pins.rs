@@ -42,10 +42,16 @@ impl<'a> Usual<'a> {
             });
         };
         let alike = |nest: &&&Nest| {
-            nest.levels.len() == pinned.levels.len()
+            nest.staging == pinned.staging
+                && nest.levels.len() == pinned.levels.len()
                 && nest.levels.iter().zip(&pinned.levels).all(|(usual, level)| self.wrong(level, usual).is_none())
         };
-        let usual = candidates.iter().find(alike).unwrap_or(first);
+        let staged = |nest: &&&Nest| nest.staging == pinned.staging;
+        let usual = candidates.iter().find(alike).or_else(|| candidates.iter().find(staged)).unwrap_or(first);
+        if usual.staging != pinned.staging {
+            let line = lines.stages.first().unwrap_or(&lines.span);
+            return Err(unfit("arrays are not staged like this", *line, "expected the planner's `stage` lines"));
+        }
         if usual.levels.len() != pinned.levels.len() {
             let (has, given) = (usual.levels.len(), pinned.levels.len());
             let iters: Vec<&str> = usual.levels.iter().map(|level| level.iter.as_str()).collect();
@@ -53,11 +59,15 @@ impl<'a> Usual<'a> {
             let label = format!("expected lines for {}", iters.join(", "));
             return Err(unfit(headline, lines.span, label).help(NEW_PLAN).into());
         }
-        let block = usual.levels.iter().zip(&pinned.levels).find(|(usual, _)| self.is_block(usual));
+        let free = pinned.staging.is_empty();
+        let block = usual.levels.iter().zip(&pinned.levels).find(|(usual, _)| free && self.is_block(usual));
         let block = block.map(|(_, level)| level.tile);
         for ((level, usual), line) in pinned.levels.iter().zip(&usual.levels).zip(&lines.iters) {
             let other = block.filter(|block| self.is_block(usual) && level.tile != *block);
             let other = other.map(|block| format!("`tile {block}`, as above: a nest has blocks of one size"));
+            // What is staged follows from the sizes of tiles.
+            let fixed = !free && level.tile != usual.tile;
+            let other = if fixed { Some(format!("`tile {}`", usual.tile)) } else { other };
             if let Some(expected) = self.wrong(level, usual).or(other) {
                 let headline = format!("`{}` cannot run like this", level.iter);
                 return Err(unfit(headline, *line, format!("expected {expected}")));
@@ -200,6 +210,10 @@ nest thread
         assert_eq!(
             errors("entry scale\nplan warp\nnest warp\n  iter i device-warp dim 0 tile 256 split\n"),
             "3: this nest of `scale` cannot run as `warp` | excluded: no iteration has a map or primitive inside that lanes could share"
+        );
+        assert_eq!(
+            changed("tile 1 split\n", "tile 1 split\n  stage A 0 rows 32x8 buffers 1 pad 0\n"),
+            "6: arrays are not staged like this | expected the planner's `stage` lines"
         );
         let reserved = "the name of a place: `host` and `device` are where plans run";
         assert_eq!(

@@ -53,6 +53,7 @@ pub(super) struct PinnedNest {
     pub(super) span: Span,
     pub(super) iters: Vec<Span>,
     pub(super) places: Vec<Span>,
+    pub(super) stages: Vec<Span>,
 }
 
 /// The pinned plans of an entry.
@@ -202,9 +203,12 @@ fn add_line(entry: &mut PinnedEntry, first: &str, line: &str, span: Span) -> Res
     let pinned = entry.plans.last_mut().ok_or("`plan` and a name before `nest`")?;
     read_line(&mut pinned.plan, line).inspect_err(|_| pinned.broken = true)?;
     match (first, pinned.nests.last_mut()) {
-        ("nest", _) => pinned.nests.push(PinnedNest { span, iters: Vec::new(), places: Vec::new() }),
+        ("nest", _) => {
+            pinned.nests.push(PinnedNest { span, iters: Vec::new(), places: Vec::new(), stages: Vec::new() })
+        }
         ("iter", Some(nest)) => nest.iters.push(span),
         ("place", Some(nest)) => nest.places.push(span),
+        ("stage", Some(nest)) => nest.stages.push(span),
         _ => {}
     }
     Ok(())
@@ -287,6 +291,9 @@ fn fitted_nest(
         let same = usual.places.iter().find(|usual| usual.array == place.array && usual.memory == place.memory);
         let headline = || format!("`{}` cannot be placed like this", place.array);
         places.push(same.ok_or_else(|| unfit(headline(), *line, "not among the planner's placements"))?.clone());
+    }
+    if let Some(line) = lines.stages.first() {
+        return Err(unfit("arrays are not staged like this", *line, "plans for the processor stage nothing"));
     }
     Ok(Nest { strategy: pinned.strategy, levels: pinned.levels.clone(), places, staging: Vec::new() })
 }
