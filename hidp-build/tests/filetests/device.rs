@@ -40,11 +40,12 @@ pub(crate) fn orders(number: u64) -> Vec<u64> {
 const HEADER: &str = "#include <hidp/cuda/core.cuh>\n";
 
 /// What the run time's headers ask for by pragmas, which a precompiled header loses.
-const QUIET: [&str; 5] = [
+const QUIET: [&str; 6] = [
     "-Wno-unknown-pragmas",
     "-Wno-type-limits",
     "-Wno-tautological-compare",
     "-Wno-overflow",
+    "-Wno-misleading-indentation",
     "-Wno-maybe-uninitialized",
 ];
 

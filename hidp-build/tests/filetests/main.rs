@@ -22,6 +22,7 @@ mod emit;
 mod expectation;
 mod front;
 mod fuse;
+mod lines;
 mod maker;
 mod memory;
 mod native;

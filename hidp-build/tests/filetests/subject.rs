@@ -89,9 +89,8 @@ impl Subject {
             entries.push(Entry { before, after, code });
         }
         let codes: Vec<imp::Entry> = entries.iter().map(|entry| entry.code.clone()).collect();
-        let options = openmp::Options { line_directives: false, native_headers: Vec::new() };
+        let options = openmp::Options { line_directives: true, native_headers: Vec::new() };
         let cpp = openmp::module(&program, &input.sources, &stem, &codes, &options);
-        let options = openmp::Options { line_directives: true, ..options };
         let cu = cuda::module(&program, &input.sources, &stem, &codes, &options);
         Ok(Subject { stem, input, original, program, entries, cpp, cu })
     }

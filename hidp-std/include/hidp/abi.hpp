@@ -38,12 +38,13 @@
 #endif
 #define HIDP_UNLIKELY(condition) __builtin_expect(!!(condition), 0)
 
-// The programs' own comparisons may be trivial, and loops may be built without OpenMP.
+// The programs' own comparisons may be trivial, and loops may be built without OpenMP. Statements have the lines of the source.
 #if defined(__GNUC__)
 #pragma GCC diagnostic ignored "-Wunknown-pragmas"
 #pragma GCC diagnostic ignored "-Wtype-limits"
 #pragma GCC diagnostic ignored "-Wtautological-compare"
 #pragma GCC diagnostic ignored "-Woverflow"
+#pragma GCC diagnostic ignored "-Wmisleading-indentation"
 #if defined(__clang__)
 #pragma clang diagnostic ignored "-Wpass-failed"
 #else

@@ -6,6 +6,7 @@ use super::make;
 use crate::compiler::index::Arena;
 use crate::compiler::ir::imp::{Block, Element, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
 use crate::compiler::ir::par;
+use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
 /// What a program variable stands for.
@@ -59,7 +60,11 @@ pub(super) struct Body {
     /// Labels of the open scopes.
     pub(super) scopes: Vec<u32>,
     pub(super) labels: u32,
+    /// Where what is being lowered comes from.
+    pub(super) here: Option<Span>,
     open: Vec<Vec<Stmt>>,
+    /// For each open block, where its last statement comes from.
+    places: Vec<Option<Span>>,
     /// Values that never change after they were introduced, and the depth of the block that did it.
     fixed: BTreeMap<VarId, usize>,
     /// Index parts computed ahead: depth, expression, variable.
@@ -76,7 +81,9 @@ impl Body {
             captures: Vec::new(),
             scopes: Vec::new(),
             labels: 0,
+            here: None,
             open: vec![Vec::new()],
+            places: vec![None],
             fixed: BTreeMap::new(),
             ahead: Vec::new(),
         }
@@ -90,20 +97,25 @@ impl Body {
 
     /// Appends a statement to the innermost open block.
     pub(super) fn push(&mut self, stmt: Stmt) {
-        if let Some(block) = self.open.last_mut() {
-            block.push(stmt);
+        let (Some(block), Some(place)) = (self.open.last_mut(), self.places.last_mut()) else { return };
+        if *place != self.here {
+            *place = self.here;
+            block.extend(self.here.map(Stmt::At));
         }
+        block.push(stmt);
     }
 
     /// Opens a block.
     pub(super) fn enter(&mut self) {
         self.open.push(Vec::new());
+        self.places.push(None);
     }
 
     /// Closes the innermost block and gives its statements.
     pub(super) fn leave(&mut self) -> Block {
         let depth = self.open.len() - 1;
         self.ahead.retain(|(at, _, _)| *at < depth);
+        self.places.pop();
         Block { stmts: self.open.pop().unwrap_or_default() }
     }
 

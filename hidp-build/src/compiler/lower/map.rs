@@ -181,6 +181,7 @@ impl Lowerer<'_> {
         build: impl FnOnce(&mut Self, &[Expr]),
     ) -> (KernelId, Vec<Expr>) {
         let host = mem::replace(&mut self.body, Body::new(Role::Kernel));
+        self.body.here = host.here;
         self.host = Some(host);
         let name = |at: usize| match (grid, at) {
             (None, 0) => "begin",

@@ -41,6 +41,12 @@ impl Lowerer<'_> {
 
     /// One statement.
     pub(super) fn stmt(&mut self, stmt: &par::Stmt) {
+        let around = self.body.here.replace(stmt.span);
+        self.stmt_here(stmt);
+        self.body.here = around;
+    }
+
+    fn stmt_here(&mut self, stmt: &par::Stmt) {
         match &stmt.kind {
             StmtKind::Declare { var, zero } => self.declare(*var, *zero, stmt.span),
             StmtKind::Assign { var, value } => {

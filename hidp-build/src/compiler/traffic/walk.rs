@@ -107,6 +107,7 @@ impl<'a> Walk<'a> {
 
     fn stmt(&mut self, stmt: &Stmt) {
         match stmt {
+            Stmt::At(_) => {}
             Stmt::Let { var, init } => {
                 let value = init.as_ref().map(|init| self.eval(init));
                 self.assign(*var, value);

@@ -70,13 +70,13 @@ namespace entry_k_7atomics_atomics {
         if (s_7 == 1) {
           goto next_0;
         }
-        if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(host, hidp::over(N_4).can_fault(), count_1, B_5, low_2, N_4, key_0)) return host.finish();
+        if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(N_4).can_fault(), count_1, B_5, low_2, N_4, key_0)) return host.finish();
       }
 next_0:;
       s_7 = s_7 + 1;
     }
-    if (!hidp::launch<thread_map1_k1_items, hidp::Thread, 256>(host, hidp::over(N_4).can_fault(), local_6, B_5, N_4, key_0)) return host.finish();
-    if (!hidp::launch<thread_map2_k2_items, hidp::Thread, 256, 4>(host, hidp::over(B_5), last_3, B_5, local_6)) return host.finish();
+    if (!hidp::launch<thread_map1_k1_items, hidp::Thread, 256>(hidp::here(host), hidp::over(N_4).can_fault(), local_6, B_5, N_4, key_0)) return host.finish();
+    if (!hidp::launch<thread_map2_k2_items, hidp::Thread, 256, 4>(hidp::here(host), hidp::over(B_5), last_3, B_5, local_6)) return host.finish();
     return host.finish();
   }
 }

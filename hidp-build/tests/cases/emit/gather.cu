@@ -26,7 +26,7 @@ namespace entry_k_6gather_gather {
     const hidp::Any<double> y_2 = host.param<double>(2);
     const int64_t M_3 = host.dim(0);
     const int64_t N_4 = host.dim(1);
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(host, hidp::over(N_4).can_fault(), y_2, N_4, x_0, M_3, index_1)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(N_4).can_fault(), y_2, N_4, x_0, M_3, index_1)) return host.finish();
     return host.finish();
   }
 }

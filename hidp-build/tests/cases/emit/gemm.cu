@@ -76,7 +76,7 @@ namespace entry_k_4gemm_GEMM {
     const float beta_9 = beta_1[0];
     [[maybe_unused]] const int64_t stride_10 = hidp::max<int64_t>(N_7, 1L);
     [[maybe_unused]] const int64_t total_11 = M_5 * N_7;
-    if (!hidp::launch<warp_map0_k0_items, hidp::Warp, 256>(host, hidp::over(M_5, N_7), C_4, M_5, N_7, K_6, A_2, B_3, alpha_8, beta_9)) return host.finish();
+    if (!hidp::launch<warp_map0_k0_items, hidp::Warp, 256>(hidp::here(host), hidp::over(M_5, N_7), C_4, M_5, N_7, K_6, A_2, B_3, alpha_8, beta_9)) return host.finish();
     return host.finish();
   }
 
@@ -95,7 +95,7 @@ namespace entry_k_4gemm_GEMM {
     const float beta_9 = beta_1[0];
     [[maybe_unused]] const int64_t stride_10 = hidp::max<int64_t>(N_7, 1L);
     [[maybe_unused]] const int64_t total_11 = M_5 * N_7;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(host, hidp::over(M_5, N_7), C_4, M_5, N_7, K_6, A_2, B_3, alpha_8, beta_9)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(M_5, N_7), C_4, M_5, N_7, K_6, A_2, B_3, alpha_8, beta_9)) return host.finish();
     return host.finish();
   }
 
@@ -114,7 +114,7 @@ namespace entry_k_4gemm_GEMM {
     const float beta_9 = beta_1[0];
     [[maybe_unused]] const int64_t stride_10 = hidp::max<int64_t>(N_7, 1L);
     [[maybe_unused]] const int64_t total_11 = M_5 * N_7;
-    if (!hidp::launch<block_map0_k0_items, hidp::Block, 256>(host, hidp::over(M_5, N_7), C_4, M_5, N_7, K_6, A_2, B_3, alpha_8, beta_9)) return host.finish();
+    if (!hidp::launch<block_map0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(M_5, N_7), C_4, M_5, N_7, K_6, A_2, B_3, alpha_8, beta_9)) return host.finish();
     return host.finish();
   }
 }

@@ -68,7 +68,7 @@ namespace entry_k_6in_map_segments {
         hidp::store(copies_14 + (slot_16 + at_19), hidp::load_relaxed(x_9 + (low_7 + at_19)));
       }
       hidp::sync<hidp::Warp>(worker);
-      hidp::warp_sort(worker, copies_14 + slot_16, copies_17 + slot_18, n_10, false);
+      hidp::warp_sort(hidp::here(worker), copies_14 + slot_16, copies_17 + slot_18, n_10, false);
       for (int64_t at_20 = int64_t(hidp::rank<hidp::Warp, hidp::Thread>(worker)); at_20 < n_10; at_20 += int64_t(hidp::count<hidp::Warp, hidp::Thread>(worker))) {
         hidp::store_relaxed(sorted_1 + (low_7 + at_20), hidp::load(copies_14 + (slot_16 + at_20)));
       }
@@ -84,7 +84,7 @@ namespace entry_k_6in_map_segments {
         hidp::store(segments_25 + instance_24, low_21);
         hidp::store(segments_26 + instance_24, low_21 + n_23);
       }
-      hidp::warp_scan<int32_t, hidp::Add<int32_t>>(worker, x_9 + low_21, sums_3 + low_21, n_23, 0, true, false);
+      hidp::warp_scan<int32_t, hidp::Add<int32_t>>(hidp::here(worker), x_9 + low_21, sums_3 + low_21, n_23, 0, true, false);
     }
     HIDP_GLOBAL(256) warp_map2_k2_items(const hidp::Launch launch, hidp::Out<int32_t> sorted_1, int64_t N_2, hidp::Out<int32_t> sums_3, int64_t S_4, hidp::In<int32_t> cut_5, [[maybe_unused]] int64_t extent_6, hidp::In<int32_t> x_9, hidp::Out<int64_t> segments_12, hidp::Out<int64_t> segments_13, hidp::Out<int32_t> copies_14, int64_t largest_15, hidp::Out<int32_t> copies_17, hidp::Out<int64_t> segments_25, hidp::Out<int64_t> segments_26) {
       hidp::Worker<256> worker(launch);
@@ -144,7 +144,7 @@ namespace entry_k_6in_map_segments {
       for (int64_t at_19 = 0L; at_19 < n_10; ++at_19) {
         hidp::store(copies_14 + (slot_16 + at_19), hidp::load_relaxed(x_9 + (low_7 + at_19)));
       }
-      hidp::thread_sort(worker, copies_14 + slot_16, copies_17 + slot_18, n_10, false);
+      hidp::thread_sort(hidp::here(worker), copies_14 + slot_16, copies_17 + slot_18, n_10, false);
       for (int64_t at_20 = 0L; at_20 < n_10; ++at_20) {
         hidp::store_relaxed(sorted_1 + (low_7 + at_20), hidp::load(copies_14 + (slot_16 + at_20)));
       }
@@ -226,7 +226,7 @@ namespace entry_k_6in_map_segments {
         hidp::store(copies_14 + (slot_16 + at_19), hidp::load_relaxed(x_9 + (low_7 + at_19)));
       }
       hidp::sync<hidp::Block>(worker);
-      hidp::block_sort(worker, copies_14 + slot_16, copies_17 + slot_18, n_10, false);
+      hidp::block_sort(hidp::here(worker), copies_14 + slot_16, copies_17 + slot_18, n_10, false);
       for (int64_t at_20 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_20 < n_10; at_20 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
         hidp::store_relaxed(sorted_1 + (low_7 + at_20), hidp::load(copies_14 + (slot_16 + at_20)));
       }
@@ -242,7 +242,7 @@ namespace entry_k_6in_map_segments {
         hidp::store(segments_25 + instance_24, low_21);
         hidp::store(segments_26 + instance_24, low_21 + n_23);
       }
-      hidp::block_scan<int32_t, hidp::Add<int32_t>>(worker, x_9 + low_21, sums_3 + low_21, n_23, 0, true, false);
+      hidp::block_scan<int32_t, hidp::Add<int32_t>>(hidp::here(worker), x_9 + low_21, sums_3 + low_21, n_23, 0, true, false);
     }
     HIDP_GLOBAL(256) block_map2_k2_items(const hidp::Launch launch, hidp::Out<int32_t> sorted_1, int64_t N_2, hidp::Out<int32_t> sums_3, int64_t S_4, hidp::In<int32_t> cut_5, [[maybe_unused]] int64_t extent_6, hidp::In<int32_t> x_9, hidp::Out<int64_t> segments_12, hidp::Out<int64_t> segments_13, hidp::Out<int32_t> copies_14, int64_t largest_15, hidp::Out<int32_t> copies_17, hidp::Out<int64_t> segments_25, hidp::Out<int64_t> segments_26) {
       hidp::Worker<256> worker(launch);
@@ -305,7 +305,7 @@ namespace entry_k_6in_map_segments {
         hidp::store(copies_14 + (slot_16 + at_19), hidp::load_relaxed(x_9 + (low_7 + at_19)));
       }
       hidp::sync<hidp::Subwarp>(worker);
-      hidp::subwarp_sort(worker, copies_14 + slot_16, copies_17 + slot_18, n_10, false);
+      hidp::subwarp_sort(hidp::here(worker), copies_14 + slot_16, copies_17 + slot_18, n_10, false);
       for (int64_t at_20 = int64_t(hidp::rank<hidp::Subwarp, hidp::Thread>(worker)); at_20 < n_10; at_20 += int64_t(hidp::count<hidp::Subwarp, hidp::Thread>(worker))) {
         hidp::store_relaxed(sorted_1 + (low_7 + at_20), hidp::load(copies_14 + (slot_16 + at_20)));
       }
@@ -321,7 +321,7 @@ namespace entry_k_6in_map_segments {
         hidp::store(segments_25 + instance_24, low_21);
         hidp::store(segments_26 + instance_24, low_21 + n_23);
       }
-      hidp::subwarp_scan<int32_t, hidp::Add<int32_t>>(worker, x_9 + low_21, sums_3 + low_21, n_23, 0, true, false);
+      hidp::subwarp_scan<int32_t, hidp::Add<int32_t>>(hidp::here(worker), x_9 + low_21, sums_3 + low_21, n_23, 0, true, false);
     }
     HIDP_GLOBAL(256) subwarp_map2_k2_items(const hidp::Launch launch, hidp::Out<int32_t> sorted_1, int64_t N_2, hidp::Out<int32_t> sums_3, int64_t S_4, hidp::In<int32_t> cut_5, [[maybe_unused]] int64_t extent_6, hidp::In<int32_t> x_9, hidp::Out<int64_t> segments_12, hidp::Out<int64_t> segments_13, hidp::Out<int32_t> copies_14, int64_t largest_15, hidp::Out<int32_t> copies_17, hidp::Out<int64_t> segments_25, hidp::Out<int64_t> segments_26) {
       hidp::Worker<256> worker(launch);
@@ -352,9 +352,9 @@ namespace entry_k_6in_map_segments {
     const hidp::Any<int64_t> partial_13 = host.alloc<int64_t>(hidp::max<int64_t>(runs_12, 1L), false, 7);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
     const bool narrow_14 = S_5 < 2147483648L;
-    if (!hidp::launch<warp_size0_k0_items, hidp::Block, 256>(host, hidp::over(runs_12), S_5, run_11, narrow_14, cut_1, extent_6, partial_13)) return host.finish();
+    if (!hidp::launch<warp_size0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(runs_12), S_5, run_11, narrow_14, cut_1, extent_6, partial_13)) return host.finish();
     if (runs_12 > 1L) {
-      if (!hidp::launch<warp_combine1_k1_items, hidp::Block, 256>(host, hidp::over(1L), runs_12, partial_13)) return host.finish();
+      if (!hidp::launch<warp_combine1_k1_items, hidp::Block, 256>(hidp::here(host), hidp::over(1L), runs_12, partial_13)) return host.finish();
     }
     int64_t largest_15 = 0L;
     if (runs_12 > 0L) {
@@ -370,13 +370,13 @@ namespace entry_k_6in_map_segments {
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
     const hidp::Any<int32_t> copies_21 = host.alloc<int32_t>(all_19, false, 3);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    if (!hidp::launch<warp_map2_k2_items, hidp::Warp, 256>(host, hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
+    if (!hidp::launch<warp_map2_k2_items, hidp::Warp, 256>(hidp::here(host), hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
     host.free(copies_21);
     host.free(copies_20);
-    if (!hidp::kernel_check_disjoint(host, 2u, 3u, segments_7, segments_8, S_5)) return host.finish();
+    if (!hidp::kernel_check_disjoint(hidp::here(host), 2u, 3u, segments_7, segments_8, S_5)) return host.finish();
     host.free(segments_8);
     host.free(segments_7);
-    if (!hidp::kernel_check_disjoint(host, 5u, 6u, segments_9, segments_10, S_5)) return host.finish();
+    if (!hidp::kernel_check_disjoint(hidp::here(host), 5u, 6u, segments_9, segments_10, S_5)) return host.finish();
     host.free(segments_10);
     host.free(segments_9);
     return host.finish();
@@ -405,9 +405,9 @@ namespace entry_k_6in_map_segments {
     const hidp::Any<int64_t> partial_13 = host.alloc<int64_t>(hidp::max<int64_t>(runs_12, 1L), false, 7);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
     const bool narrow_14 = S_5 < 2147483648L;
-    if (!hidp::launch<thread_size0_k0_items, hidp::Block, 256>(host, hidp::over(runs_12), S_5, run_11, narrow_14, cut_1, extent_6, partial_13)) return host.finish();
+    if (!hidp::launch<thread_size0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(runs_12), S_5, run_11, narrow_14, cut_1, extent_6, partial_13)) return host.finish();
     if (runs_12 > 1L) {
-      if (!hidp::launch<thread_combine1_k1_items, hidp::Block, 256>(host, hidp::over(1L), runs_12, partial_13)) return host.finish();
+      if (!hidp::launch<thread_combine1_k1_items, hidp::Block, 256>(hidp::here(host), hidp::over(1L), runs_12, partial_13)) return host.finish();
     }
     int64_t largest_15 = 0L;
     if (runs_12 > 0L) {
@@ -423,13 +423,13 @@ namespace entry_k_6in_map_segments {
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
     const hidp::Any<int32_t> copies_21 = host.alloc<int32_t>(all_19, false, 3);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    if (!hidp::launch<thread_map2_k2_items, hidp::Thread, 256>(host, hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
+    if (!hidp::launch<thread_map2_k2_items, hidp::Thread, 256>(hidp::here(host), hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
     host.free(copies_21);
     host.free(copies_20);
-    if (!hidp::kernel_check_disjoint(host, 2u, 3u, segments_7, segments_8, S_5)) return host.finish();
+    if (!hidp::kernel_check_disjoint(hidp::here(host), 2u, 3u, segments_7, segments_8, S_5)) return host.finish();
     host.free(segments_8);
     host.free(segments_7);
-    if (!hidp::kernel_check_disjoint(host, 5u, 6u, segments_9, segments_10, S_5)) return host.finish();
+    if (!hidp::kernel_check_disjoint(hidp::here(host), 5u, 6u, segments_9, segments_10, S_5)) return host.finish();
     host.free(segments_10);
     host.free(segments_9);
     return host.finish();
@@ -458,9 +458,9 @@ namespace entry_k_6in_map_segments {
     const hidp::Any<int64_t> partial_13 = host.alloc<int64_t>(hidp::max<int64_t>(runs_12, 1L), false, 7);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
     const bool narrow_14 = S_5 < 2147483648L;
-    if (!hidp::launch<block_size0_k0_items, hidp::Block, 256>(host, hidp::over(runs_12), S_5, run_11, narrow_14, cut_1, extent_6, partial_13)) return host.finish();
+    if (!hidp::launch<block_size0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(runs_12), S_5, run_11, narrow_14, cut_1, extent_6, partial_13)) return host.finish();
     if (runs_12 > 1L) {
-      if (!hidp::launch<block_combine1_k1_items, hidp::Block, 256>(host, hidp::over(1L), runs_12, partial_13)) return host.finish();
+      if (!hidp::launch<block_combine1_k1_items, hidp::Block, 256>(hidp::here(host), hidp::over(1L), runs_12, partial_13)) return host.finish();
     }
     int64_t largest_15 = 0L;
     if (runs_12 > 0L) {
@@ -476,13 +476,13 @@ namespace entry_k_6in_map_segments {
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
     const hidp::Any<int32_t> copies_21 = host.alloc<int32_t>(all_19, false, 3);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    if (!hidp::launch<block_map2_k2_items, hidp::Block, 256>(host, hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
+    if (!hidp::launch<block_map2_k2_items, hidp::Block, 256>(hidp::here(host), hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
     host.free(copies_21);
     host.free(copies_20);
-    if (!hidp::kernel_check_disjoint(host, 2u, 3u, segments_7, segments_8, S_5)) return host.finish();
+    if (!hidp::kernel_check_disjoint(hidp::here(host), 2u, 3u, segments_7, segments_8, S_5)) return host.finish();
     host.free(segments_8);
     host.free(segments_7);
-    if (!hidp::kernel_check_disjoint(host, 5u, 6u, segments_9, segments_10, S_5)) return host.finish();
+    if (!hidp::kernel_check_disjoint(hidp::here(host), 5u, 6u, segments_9, segments_10, S_5)) return host.finish();
     host.free(segments_10);
     host.free(segments_9);
     return host.finish();
@@ -511,9 +511,9 @@ namespace entry_k_6in_map_segments {
     const hidp::Any<int64_t> partial_13 = host.alloc<int64_t>(hidp::max<int64_t>(runs_12, 1L), false, 7);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
     const bool narrow_14 = S_5 < 2147483648L;
-    if (!hidp::launch<subwarp_size0_k0_items, hidp::Block, 256>(host, hidp::over(runs_12), S_5, run_11, narrow_14, cut_1, extent_6, partial_13)) return host.finish();
+    if (!hidp::launch<subwarp_size0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(runs_12), S_5, run_11, narrow_14, cut_1, extent_6, partial_13)) return host.finish();
     if (runs_12 > 1L) {
-      if (!hidp::launch<subwarp_combine1_k1_items, hidp::Block, 256>(host, hidp::over(1L), runs_12, partial_13)) return host.finish();
+      if (!hidp::launch<subwarp_combine1_k1_items, hidp::Block, 256>(hidp::here(host), hidp::over(1L), runs_12, partial_13)) return host.finish();
     }
     int64_t largest_15 = 0L;
     if (runs_12 > 0L) {
@@ -529,13 +529,13 @@ namespace entry_k_6in_map_segments {
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
     const hidp::Any<int32_t> copies_21 = host.alloc<int32_t>(all_19, false, 3);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    if (!hidp::launch<subwarp_map2_k2_items, hidp::Subwarp, 256>(host, hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
+    if (!hidp::launch<subwarp_map2_k2_items, hidp::Subwarp, 256>(hidp::here(host), hidp::over(S_5).most(slots_18).can_fault(), sorted_2, N_4, sums_3, S_5, cut_1, extent_6, x_0, segments_7, segments_8, copies_20, largest_16, copies_21, segments_9, segments_10)) return host.finish();
     host.free(copies_21);
     host.free(copies_20);
-    if (!hidp::kernel_check_disjoint(host, 2u, 3u, segments_7, segments_8, S_5)) return host.finish();
+    if (!hidp::kernel_check_disjoint(hidp::here(host), 2u, 3u, segments_7, segments_8, S_5)) return host.finish();
     host.free(segments_8);
     host.free(segments_7);
-    if (!hidp::kernel_check_disjoint(host, 5u, 6u, segments_9, segments_10, S_5)) return host.finish();
+    if (!hidp::kernel_check_disjoint(hidp::here(host), 5u, 6u, segments_9, segments_10, S_5)) return host.finish();
     host.free(segments_10);
     host.free(segments_9);
     return host.finish();

@@ -30,7 +30,7 @@ namespace entry_k_6narrow_narrow {
     const hidp::Any<int64_t> limits_7 = host.param<int64_t>(7);
     const hidp::Any<bool> odd_8 = host.param<bool>(8);
     const int64_t N_9 = host.dim(0);
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(host, hidp::over(N_9), sum_4, N_9, product_5, bits_6, limits_7, odd_8, a_0, b_1, f_3, c_2)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(hidp::here(host), hidp::over(N_9), sum_4, N_9, product_5, bits_6, limits_7, odd_8, a_0, b_1, f_3, c_2)) return host.finish();
     return host.finish();
   }
 }

@@ -21,7 +21,7 @@ namespace entry_k_5saxpy_saxpy {
     const hidp::Any<float> y_2 = host.param<float>(2);
     const int64_t N_3 = host.dim(0);
     const float a_4 = a_0[0];
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(host, hidp::over(N_3), y_2, N_3, a_4, x_1)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(hidp::here(host), hidp::over(N_3), y_2, N_3, a_4, x_1)) return host.finish();
     return host.finish();
   }
 }

@@ -163,7 +163,7 @@ end_of_at_10:;
     const int64_t Z_6 = host.dim(1);
     const int64_t C_7 = host.dim(2);
     const int64_t extent_8 = R_5 + 1L;
-    if (!hidp::launch<warp_map0_k0_items, hidp::Warp, 256>(host, hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
+    if (!hidp::launch<warp_map0_k0_items, hidp::Warp, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
     return host.finish();
   }
 
@@ -179,7 +179,7 @@ end_of_at_10:;
     const int64_t Z_6 = host.dim(1);
     const int64_t C_7 = host.dim(2);
     const int64_t extent_8 = R_5 + 1L;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(host, hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
     return host.finish();
   }
 
@@ -195,7 +195,7 @@ end_of_at_10:;
     const int64_t Z_6 = host.dim(1);
     const int64_t C_7 = host.dim(2);
     const int64_t extent_8 = R_5 + 1L;
-    if (!hidp::launch<block_map0_k0_items, hidp::Block, 256>(host, hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
+    if (!hidp::launch<block_map0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
     return host.finish();
   }
 
@@ -211,7 +211,7 @@ end_of_at_10:;
     const int64_t Z_6 = host.dim(1);
     const int64_t C_7 = host.dim(2);
     const int64_t extent_8 = R_5 + 1L;
-    if (!hidp::launch<subwarp_map0_k0_items, hidp::Subwarp, 256>(host, hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
+    if (!hidp::launch<subwarp_map0_k0_items, hidp::Subwarp, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
     return host.finish();
   }
 }

@@ -86,9 +86,9 @@ namespace entry_k_7stencil_relax {
     const hidp::Any<float> partial_19 = host.alloc<float>(hidp::max<int64_t>(runs_18, 1L), false, 0);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
     const bool narrow_20 = total_16 < 2147483648L;
-    if (!hidp::launch<thread_fold0_k0_items, hidp::Block, 256>(host, hidp::over(runs_18), out_1, I_3, J_4, K_5, count_8, count_10, count_12, stride_15, stride_13, total_16, run_17, narrow_20, in_0, partial_19)) return host.finish();
+    if (!hidp::launch<thread_fold0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(runs_18), out_1, I_3, J_4, K_5, count_8, count_10, count_12, stride_15, stride_13, total_16, run_17, narrow_20, in_0, partial_19)) return host.finish();
     if (runs_18 > 1L) {
-      if (!hidp::launch<thread_combine1_k1_items, hidp::Block, 256>(host, hidp::over(1L), runs_18, partial_19)) return host.finish();
+      if (!hidp::launch<thread_combine1_k1_items, hidp::Block, 256>(hidp::here(host), hidp::over(1L), runs_18, partial_19)) return host.finish();
     }
     float value_21 = 0.0f;
     if (!(runs_18 == 0L)) {

@@ -42,7 +42,7 @@ namespace entry_k_5words_namespace {
     const hidp::Any<int64_t> virtual_2 = host.param<int64_t>(2);
     const hidp::Any<union_1> typename_3 = host.param<union_1>(3);
     const int64_t linux_4 = host.dim(0);
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(host, hidp::over(linux_4).can_fault(), virtual_2, linux_4, typename_3, template_0, auto_1)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(linux_4).can_fault(), virtual_2, linux_4, typename_3, template_0, auto_1)) return host.finish();
     return host.finish();
   }
 }

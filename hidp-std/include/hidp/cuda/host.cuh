@@ -94,7 +94,7 @@ class Host {
 
   // The value at a place, when everything before is done. After a failure 1, by which everything can be divided, if that is a value.
   template <class T>
-  std::remove_const_t<T> fetch(Any<T> place) {
+  std::remove_const_t<T> fetch(Any<T> place HIDP_WHERE) {
     using Value = std::remove_const_t<T>;
     if (failed() || !stage(sizeof(Value))) return stand_in<Value>();
 #ifdef HIDP_SIMT
@@ -103,7 +103,7 @@ class Host {
     if (failed()) return stand_in<Value>();
 #endif
     Value *value = reinterpret_cast<Value *>(static_cast<char *>(staging_) + kStagedRecord);
-    went_well(copy_to_host(device.stream, value, Any<const Value>(place), 1));
+    went_well(copy_to_host(device.stream, value, Any<const Value>(place), 1 HIDP_HERE));
     look();
     return failed() ? stand_in<Value>() : *value;
   }

@@ -163,8 +163,8 @@ HIDP_GLOBAL(32) put_value(Out<T> place, T value) {
 
 // Stores a value when everything before is done, and before everything after.
 template <class T>
-inline void put(Host &host, Any<T> place, std::common_type_t<T> value) {
-  if (host.failed()) return;
+inline void put(Host &host, Any<T> place, std::common_type_t<T> value HIDP_WHERE) {
+  if (here(host HIDP_HERE).failed()) return;
   host.went_well(start(put_value<T>, 1, 1, 1, 32, host.device.stream, place, value));
 }
 

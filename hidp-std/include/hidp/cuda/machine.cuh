@@ -22,6 +22,11 @@
 
 HIDP_NAMESPACE_BEGIN
 
+template <class T>
+HIDP_INLINE T &here(T &frame) {
+  return frame;
+}
+
 HIDP_DEVICE uint32_t thread_rank() { return threadIdx.x; }
 HIDP_DEVICE uint32_t block_rank(int dimension) {
   return dimension == 0 ? blockIdx.x : dimension == 1 ? blockIdx.y : blockIdx.z;

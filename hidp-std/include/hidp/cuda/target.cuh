@@ -9,6 +9,7 @@
 // Where something happened. HIDP_WHERE at the end of a parameter list, without a comma before it, and HIDP_HERE likewise at the
 // end of an argument list carry the caller's line along, for the executor's reports; under nvcc both are empty. What is marked
 // with an asterisk takes it.
+// * here(x)                           x; whatever the run time's headers do next, they do for the caller; on the host too
 //
 // Memory. Places are addresses of one element in device or shared memory; `place + n` is the place n elements on.
 //   In<T>      elements that nobody writes while the kernel runs          Out<T>  elements that no other parameter reaches

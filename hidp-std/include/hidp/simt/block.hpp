@@ -4,7 +4,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <deque>
 #include <map>
 #include <memory>
 #include <string>
@@ -41,9 +40,8 @@ struct Lane {
   Block *block = nullptr;
   uint32_t thread = 0;
   State state = State::kReady;
-  // Where it was last in the program.
-  uint32_t last = 0;
-  bool has_been = false;
+  // Where it was last in the program, the run time's headers not counted.
+  uint32_t program = Places::kNone;
   // While it waits.
   Together what = Together::kBarrier;
   uint32_t mask = 0;
@@ -77,12 +75,48 @@ struct Warp {
   }
 };
 
+// Lanes that can go on, in the order in which they could: a ring.
+class Ready {
+ public:
+  explicit Ready(uint32_t most) {
+    uint32_t room = 1;
+    while (room < most) room *= 2;
+    ring_.resize(room);
+  }
+
+  uint32_t count() const { return count_; }
+  void push(uint32_t thread) { at(count_++) = thread; }
+  uint32_t take_first() {
+    --count_;
+    return ring_[first_++ & mask()];
+  }
+  uint32_t take_last() { return at(--count_); }
+  // Of this number; the last one takes its place.
+  uint32_t take(uint32_t number) {
+    const uint32_t thread = at(number);
+    at(number) = at(--count_);
+    return thread;
+  }
+  void push_first(uint32_t thread) {
+    ring_[--first_ & mask()] = thread;
+    ++count_;
+  }
+
+ private:
+  uint32_t mask() const { return static_cast<uint32_t>(ring_.size()) - 1; }
+  uint32_t &at(uint32_t number) { return ring_[(first_ + number) & mask()]; }
+
+  std::vector<uint32_t> ring_;
+  uint32_t first_ = 0, count_ = 0;
+};
+
 struct Block {
-  Block(uint32_t number, uint32_t threads) : number(number), lanes(threads), warps((threads + kWarp - 1) / kWarp), left(threads) {
+  Block(uint32_t number, uint32_t threads)
+      : number(number), lanes(threads), warps((threads + kWarp - 1) / kWarp), ready(threads), left(threads) {
     for (uint32_t thread = 0; thread < threads; ++thread) {
       lanes[thread].block = this;
       lanes[thread].thread = thread;
-      ready.push_back(thread);
+      ready.push(thread);
     }
     for (Warp &warp : warps)
       for (int lane = 0; lane < kWarp; ++lane) warp.clocks.seen[lane][lane] = 1;
@@ -91,13 +125,15 @@ struct Block {
   const uint32_t number;
   std::vector<Lane> lanes;
   std::vector<Warp> warps;
-  std::deque<uint32_t> ready;
+  Ready ready;
   // Lanes that have not ended.
   uint32_t left;
   uint32_t epoch = 0;
   // Of the barrier of all lanes.
   uint32_t arrived = 0;
   uint32_t votes = 0;
+  // What the last one came to: all lanes look at it before they can come to the next one.
+  uint32_t voted = 0;
   Place place = Place::here();
   // By the place of the declaration.
   std::map<const void *, std::unique_ptr<Allocation>> shared;

@@ -62,13 +62,20 @@ class Executor {
 
   // Notes that something is wrong. Goes on unless too much is.
   void report(const char *kind, const Place &place, const std::string &what) {
-    if (reports.add(kind, place, what + after(place))) return;
+    if (add(kind, lane_, place, what)) return;
     stop();
   }
   [[noreturn]] void fail(const char *kind, const Place &place, const std::string &what) {
-    reports.add(kind, place, what + after(place));
+    add(kind, lane_, place, what);
     stop();
     __builtin_unreachable();
+  }
+
+  // What the run time does next, in the lane that runs or on the host, it does for whoever is here.
+  void note(const Place &place) {
+    const uint32_t number = places.number(place);
+    if (lane_ != nullptr) lane_->program = number;
+    else host_program_ = number;
   }
 
   // Whether the lane may touch these bytes; if not, that is reported.
@@ -118,12 +125,14 @@ class Executor {
     state_ ^= state_ << 13;
     state_ ^= state_ >> 7;
     state_ ^= state_ << 17;
-    return (state_ >> 11) % below;
+    return (state_ >> 32) * below >> 32;
   }
 
   void run_blocks();
   void start(Block &block);
   bool step(Block &block);
+  Lane *next(Block &block);
+  void go_on_elsewhere();
   void give_back(Block &block);
   void lane_main();
   static void fiber_main();
@@ -137,10 +146,11 @@ class Executor {
   void report_stuck(Block &block);
   std::string where(const Lane &lane) const;
 
-  // For places in the run time: where the lane was before in the program.
-  std::string after(const Place &place) const {
-    if (lane_ == nullptr || !lane_->has_been || !in_run_time(place.file)) return "";
-    return ", after " + text(places.at(lane_->last));
+  // A report names the program: for places in the run time, where it was called. Whether there is room for more.
+  bool add(const char *kind, const Lane *lane, const Place &place, const std::string &what) {
+    const uint32_t program = lane != nullptr ? lane->program : host_program_;
+    if (!in_run_time(place.file) || program == Places::kNone) return reports.add(kind, place, what);
+    return reports.add(kind, places.at(program), what + ", in " + text(place));
   }
 
   // Leaves the kernel, or the host function.
@@ -162,6 +172,10 @@ class Executor {
   uint64_t idle_ = 0;
   uint64_t work_ = 0;
   Lane *lane_ = nullptr;
+  // Where the host function was last in the program.
+  uint32_t host_program_ = Places::kNone;
+  // How many lanes of the block still go on before it is another block's turn.
+  uint64_t turns_ = 0;
   bool stopped_ = false;
 };
 

@@ -20,7 +20,7 @@ inline std::string list_of(uint32_t mask) {
 
 inline void Executor::wait(State state) {
   lane_->state = state;
-  Context::change(lane_->context, scheduler_);
+  go_on_elsewhere();
 }
 
 inline void Executor::meet(uint32_t mask, Together what, size_t bytes, bool vote, const Place &place) {
@@ -59,9 +59,8 @@ inline void Executor::mismatch(const Meeting &meeting, uint32_t mask, Together w
 // Everybody is here; the lane that runs is the last one.
 inline void Executor::complete(Warp &warp, uint32_t first, const Meeting &meeting) {
   Block &block = *lane_->block;
-  for (int at = 0; at < kWarp; ++at) {
-    if ((meeting.mask >> at & 1) == 0) continue;
-    Lane &lane = block.lanes[first + static_cast<uint32_t>(at)];
+  for (uint32_t rest = meeting.mask; rest != 0; rest &= rest - 1) {
+    Lane &lane = block.lanes[first + static_cast<uint32_t>(__builtin_ctz(rest))];
     switch (meeting.what) {
       case Together::kBarrier: break;
       case Together::kShuffle: copy_shuffled(lane, first, meeting); break;
@@ -69,7 +68,7 @@ inline void Executor::complete(Warp &warp, uint32_t first, const Meeting &meetin
     }
     if (&lane == lane_) continue;
     lane.state = State::kReady;
-    block.ready.push_back(lane.thread);
+    block.ready.push(lane.thread);
   }
   if (meeting.what == Together::kBarrier) warp.clocks.join(meeting.mask);
 }
@@ -77,7 +76,10 @@ inline void Executor::complete(Warp &warp, uint32_t first, const Meeting &meetin
 inline void Executor::copy_shuffled(Lane &lane, uint32_t first, const Meeting &meeting) {
   const bool takes_part = lane.source >= 0 && lane.source < kWarp && (meeting.mask >> lane.source & 1) != 0;
   if (takes_part) {
-    std::memcpy(lane.out, block_lane(first + static_cast<uint32_t>(lane.source)).in, meeting.bytes);
+    const void *const from = block_lane(first + static_cast<uint32_t>(lane.source)).in;
+    if (meeting.bytes == 4) std::memcpy(lane.out, from, 4);
+    else if (meeting.bytes == 8) std::memcpy(lane.out, from, 8);
+    else std::memcpy(lane.out, from, meeting.bytes);
     return;
   }
   report("inactive lane", lane.place, text(lane) + " takes a value from lane " + std::to_string(lane.source) + " of its warp, which does not take part: lanes " +
@@ -92,8 +94,6 @@ inline uint32_t Executor::sync_block(int threads, bool vote, const Place &place)
     fail("divergence", place, "a barrier of " + std::to_string(threads) + " threads in a block of " + std::to_string(threads_));
   me.place = place;
   me.what = Together::kBarrier;
-  uint32_t votes = 0;
-  me.out = &votes;
   if (block.arrived == 0) block.place = place, block.votes = 0;
   else if (block.place.line != place.line)
     fail("divergence", place, text(me) + " is at a barrier of its block while other lanes are at that of " + text(block.place));
@@ -101,17 +101,17 @@ inline uint32_t Executor::sync_block(int threads, bool vote, const Place &place)
   got_on();
   if (++block.arrived < block.lanes.size()) {
     wait(State::kWaitsInBlock);
-    return votes;
+    return block.voted;
   }
   block.arrived = 0;
+  block.voted = block.votes;
   ++block.epoch;
   for (Lane &lane : block.lanes) {
-    *static_cast<uint32_t *>(lane.out) = block.votes;
     if (&lane == lane_) continue;
     lane.state = State::kReady;
-    block.ready.push_back(lane.thread);
+    block.ready.push(lane.thread);
   }
-  return votes;
+  return block.voted;
 }
 
 inline std::string Executor::where(const Lane &lane) const {
@@ -142,7 +142,7 @@ inline void Executor::report_stuck(Block &block) {
   }
   std::string told = "not all lanes of block " + std::to_string(block.number) + " come";
   for (const auto &group : groups) told += (&group == &groups.front() ? ": " : "; ") + group.second + " " + group.first;
-  reports.add("divergence", first->place, told);
+  add("divergence", first, first->place, told);
 }
 
 }  // namespace machine

@@ -39,8 +39,14 @@ class Allocation {
     const size_t end = write || bytes > 0 ? bytes : room(bytes);
     return offset <= end && count <= end - offset;
   }
-  void set_written(size_t offset, size_t count) { std::memset(written_.data() + offset, 1, count); }
+  void set_written(size_t offset, size_t count) {
+    if (count == 4) put_words<uint32_t>(offset);
+    else if (count == 8) put_words<uint64_t>(offset);
+    else std::memset(written_.data() + offset, 1, count);
+  }
   bool written(size_t offset, size_t count) const {
+    if (count == 4) return is_word<uint32_t>(offset);
+    if (count == 8) return is_word<uint64_t>(offset);
     for (size_t at = offset; at < offset + count; ++at)
       if (written_[at] == 0) return false;
     return true;
@@ -59,6 +65,20 @@ class Allocation {
   static constexpr size_t kAlign = 256;
   static constexpr int kGarbage = 0xA5;
   static constexpr size_t room(size_t bytes) { return bytes > 0 ? bytes : 64; }
+
+  // As many written bytes as the word has.
+  template <class Word>
+  static constexpr Word kWritten = static_cast<Word>(0x0101010101010101);
+  template <class Word>
+  void put_words(size_t offset) {
+    std::memcpy(written_.data() + offset, &kWritten<Word>, sizeof(Word));
+  }
+  template <class Word>
+  bool is_word(size_t offset) const {
+    Word found;
+    std::memcpy(&found, written_.data() + offset, sizeof(Word));
+    return found == kWritten<Word>;
+  }
 
   std::unique_ptr<char[]> room_;
   std::vector<uint8_t> written_;

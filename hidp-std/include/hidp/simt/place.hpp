@@ -34,11 +34,15 @@ inline bool in_run_time(const char *file) {
 // Numbers for places, so that a record of an access is small.
 class Places {
  public:
+  // No place has this number.
+  static constexpr uint32_t kNone = ~uint32_t{0};
+
   uint32_t number(const Place &place) {
     if (place.file != last_) find(place.file);
     return last_number_ << kLineBits | (static_cast<uint32_t>(place.line) & kMostLines);
   }
-  bool in_run_time(uint32_t number) const { return in_run_time_[number >> kLineBits]; }
+  // Whether the place numbered last is in a header of the run time.
+  bool last_in_run_time() const { return last_in_run_time_; }
   Place at(uint32_t number) const { return {files_[number >> kLineBits], static_cast<int>(number & kMostLines)}; }
 
  private:
@@ -47,15 +51,15 @@ class Places {
 
   void find(const char *file) {
     last_ = file;
+    last_in_run_time_ = in_run_time(file);
     for (last_number_ = 0; last_number_ < files_.size(); ++last_number_)
       if (files_[last_number_] == file || std::strcmp(files_[last_number_], file) == 0) return;
     files_.push_back(file);
-    in_run_time_.push_back(machine::in_run_time(file));
   }
 
   std::vector<const char *> files_;
-  std::vector<bool> in_run_time_;
   const char *last_ = nullptr;
+  bool last_in_run_time_ = false;
   uint32_t last_number_ = 0;
 };
 

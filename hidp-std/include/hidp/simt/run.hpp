@@ -33,6 +33,7 @@ inline void Executor::run_blocks() {
 
 inline void Executor::start(Block &block) {
   for (Lane &lane : block.lanes) {
+    lane.program = host_program_;
     lane.stack = stacks_.take();
     lane.context.start(lane.stack, fiber_main);
   }
@@ -45,26 +46,40 @@ inline void Executor::give_back(Block &block) {
 // Lets some lanes of the block go on. Whether any is left.
 inline bool Executor::step(Block &block) {
   // Blocks take turns so that one may wait for what another one writes.
-  for (uint64_t turns = order_ == Order::kRandom ? 1 + random(2 * threads_) : threads_; turns > 0; --turns) {
-    if (block.left == 0) return false;
-    if (block.ready.empty()) {
-      report_stuck(block);
-      stopped_ = true;
-      return false;
-    }
-    size_t chosen = 0;
-    if (order_ == Order::kBackward) chosen = block.ready.size() - 1;
-    if (order_ == Order::kRandom) chosen = random(block.ready.size());
-    const uint32_t thread = block.ready[chosen];
-    block.ready[chosen] = order_ == Order::kForward ? thread : block.ready.back();
-    if (order_ == Order::kForward) block.ready.pop_front();
-    else block.ready.pop_back();
-    lane_ = &block.lanes[thread];
-    Context::change(scheduler_, lane_->context);
+  turns_ = order_ == Order::kRandom ? 1 + random(2 * threads_) : threads_;
+  Lane *const first = next(block);
+  if (first != nullptr) {
+    lane_ = first;
+    Context::change(scheduler_, first->context);
     lane_ = nullptr;
-    if (stopped_) return false;
   }
-  return block.left > 0;
+  if (stopped_ || block.left == 0) return false;
+  if (turns_ == 0 || block.ready.count() > 0) return true;
+  report_stuck(block);
+  stopped_ = true;
+  return false;
+}
+
+// The lane of the block that goes on, or null if none can or it is another block's turn.
+inline Lane *Executor::next(Block &block) {
+  if (turns_ == 0 || block.ready.count() == 0) return nullptr;
+  --turns_;
+  uint32_t thread = 0;
+  switch (order_) {
+    case Order::kForward: thread = block.ready.take_first(); break;
+    case Order::kBackward: thread = block.ready.take_last(); break;
+    case Order::kRandom: thread = block.ready.take(static_cast<uint32_t>(random(block.ready.count()))); break;
+  }
+  return &block.lanes[thread];
+}
+
+// The lane that runs gives way, to another lane of its block without a detour where that is to be the next one.
+inline void Executor::go_on_elsewhere() {
+  Lane *const from = lane_;
+  Lane *const to = next(*from->block);
+  if (to == from) return;
+  if (to != nullptr) lane_ = to;
+  Context::change(from->context, to != nullptr ? to->context : scheduler_);
 }
 
 inline void Executor::lane_main() {
@@ -72,15 +87,16 @@ inline void Executor::lane_main() {
   lane_->state = State::kEnded;
   --lane_->block->left;
   got_on();
-  Context::change(lane_->context, scheduler_);
+  go_on_elsewhere();
 }
 
 inline void Executor::give_way(const Place &place) {
   if (++idle_ > kMostIdle) fail("endless", place, "lanes wait for what never comes");
   if (random(8) != 0) return;
-  lane_->block->ready.push_back(lane_->thread);
-  if (order_ == Order::kBackward) std::rotate(lane_->block->ready.begin(), lane_->block->ready.end() - 1, lane_->block->ready.end());
-  Context::change(lane_->context, scheduler_);
+  Ready &ready = lane_->block->ready;
+  if (order_ == Order::kBackward) ready.push_first(lane_->thread);
+  else ready.push(lane_->thread);
+  go_on_elsewhere();
 }
 
 }  // namespace machine

@@ -44,7 +44,6 @@ struct Record {
   Moment when;
   uint32_t place;
   Access access;
-  bool valid;
 };
 
 // Who has seen what of a warp's lanes: a row a lane.
@@ -84,28 +83,29 @@ struct Cell {
   static constexpr int kRecords = 4;
 
   uint32_t launch = 0;
+  // Of them, those of this launch.
+  int used = 0;
   Record records[kRecords] = {};
 
   // Adds an access. What it races with, or null.
   const Record *add(uint32_t this_launch, const Record &record, const WarpClocks &clocks) {
     if (launch != this_launch) {
       launch = this_launch;
-      for (Record &old : records) old.valid = false;
+      used = 0;
     }
     const Record *race = nullptr;
     Record *slot = nullptr;
-    for (Record &old : records) {
-      if (!old.valid) {
-        if (slot == nullptr) slot = &old;
-        continue;
-      }
+    for (int at = 0; at < used; ++at) {
+      Record &old = records[at];
       const bool ordered = in_order(old.when, record.when, clocks);
       const bool allowed = ordered && can_be_ordered(old.access, record.access);
       if (!allowed && conflict(old.access, record.access)) race = &old;
       else if (ordered && covers(record.access, old.access)) slot = &old;
     }
-    if (race == nullptr) *(slot == nullptr ? least(record) : slot) = record;
-    return race;
+    if (race != nullptr) return race;
+    if (slot == nullptr) slot = used < kRecords ? &records[used++] : least(record);
+    *slot = record;
+    return nullptr;
   }
 
  private:
@@ -132,6 +132,11 @@ class Shadow {
   // Calls note(cell) for each cell of these bytes; a false ends that.
   template <class Note>
   void each(size_t offset, size_t bytes, Note note) {
+    Page &first = pages_[offset / kPage];
+    if (!first.cells.empty() && bytes == size_t{1} << first.shift && offset % bytes == 0) {
+      note(first.cells[offset % kPage >> first.shift]);
+      return;
+    }
     const size_t end = offset + bytes;
     while (offset < end) {
       Page &page = pages_[offset / kPage];

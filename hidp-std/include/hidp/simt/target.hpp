@@ -33,6 +33,12 @@ inline Pointer<T> shared(const void *key, int64_t count, const char *name, const
 
 }  // namespace machine
 
+template <class T>
+inline T &here(T &frame HIDP_WHERE) {
+  machine::running().note(hidp_here);
+  return frame;
+}
+
 #define HIDP_PLACE const machine::Place &here = machine::Place::here()
 
 template <class T>

@@ -29,7 +29,7 @@ inline bool Executor::touch(Allocation *allocation, const void *address, size_t 
   if (lane_ == nullptr) fail("host access", place, "the host function touches an element of device memory");
   if (++work_ > kMostWork) fail("endless", place, "the kernel does not end");
   const uint32_t number = places.number(place);
-  if (!places.in_run_time(number)) lane_->last = number, lane_->has_been = true;
+  if (!places.last_in_run_time()) lane_->program = number;
   if (allocation == nullptr) {
     report("host address", place, text(*lane_) + " " + verb(access) + " what is no device memory");
     return false;
@@ -50,7 +50,7 @@ inline bool Executor::touch(Allocation *allocation, const void *address, size_t 
   if (writes(access)) allocation->set_written(offset, bytes);
   if (access == Access::kWrite) got_on();
   if (relaxed(access)) give_way(place);
-  const Record record = {lane_->block->moment(*lane_), number, access, true};
+  const Record record = {lane_->block->moment(*lane_), number, access};
   const WarpClocks &clocks = lane_->block->warp_of(*lane_).clocks;
   allocation->shadow.each(offset, bytes, [&](Cell &cell) {
     const Record *race = cell.add(launch_, record, clocks);

@@ -32,7 +32,8 @@ fn raises_itself(program: &Program, stmt: &Stmt) -> bool {
         Stmt::Fault { .. } | Stmt::CheckTrap => true,
         Stmt::Prim(prim) => !prim.sites.is_empty(),
         Stmt::Loop(Loop { kind: LoopKind::Spread { reductions, .. }, .. }) => combining_raises(program, reductions),
-        Stmt::Let { .. }
+        Stmt::At(_)
+        | Stmt::Let { .. }
         | Stmt::Set { .. }
         | Stmt::Store { .. }
         | Stmt::Atomic { .. }

@@ -52,6 +52,10 @@ impl Scope<'_> {
 pub trait Dialect {
     /// What stands for the run time in calls: `worker` or `host`.
     fn frame(&self) -> &'static str;
+    /// The same where the run time's code does something for the statement that is printed.
+    fn called_from(&self) -> String {
+        self.frame().to_owned()
+    }
     /// The trap that faults and scalar functions raise.
     fn trap(&self) -> &'static str;
     /// The statement that leaves the function, regularly or after a fault.

@@ -9,7 +9,7 @@ use crate::compiler::ir::par::FoldFn;
 
 /// The call. Primitives that can fault return whether they did not.
 pub fn call(scope: &Scope<'_>, dialect: &dyn Dialect, prim: &Prim, leave: &str, out: &mut Text) {
-    let args: Vec<String> = std::iter::once(dialect.frame().to_owned())
+    let args: Vec<String> = std::iter::once(dialect.called_from())
         .chain(prim.sites.iter().map(|site| format!("{}u", site.index())))
         .chain(prim.args.iter().map(|arg| argument(scope, dialect, arg)))
         .collect();

@@ -33,9 +33,11 @@ pub fn definitions(
     for &id in functions {
         let function = &program.scalar_fns[id];
         if let Some(body) = &function.body {
+            let can_trap = can_trap(program, id);
+            let span = function.span;
             let mut printer =
-                Printer { program, entry, function, can_trap: can_trap(program, id), loops: Vec::new(), labels: 0 };
-            out.at(sources, function.span);
+                Printer { program, sources, entry, function, can_trap, span, loops: Vec::new(), labels: 0 };
+            out.at(sources, span);
             out.open(format!("{} {{", head(program, id)));
             printer.block(body, out);
             out.close("}");
@@ -86,9 +88,12 @@ fn functor(program: &Program, id: ScalarFnId, out: &mut Text) {
 
 struct Printer<'a> {
     program: &'a Program,
+    sources: &'a SourceMap,
     entry: &'a Entry,
     function: &'a ScalarFn,
     can_trap: bool,
+    /// Where the statement comes from that is being printed.
+    span: Span,
     /// For each enclosing loop, the label before its step if `continue` must go there.
     loops: Vec<Option<u32>>,
     labels: u32,
@@ -102,6 +107,14 @@ impl Printer<'_> {
     }
 
     fn stmt(&mut self, stmt: &Stmt, out: &mut Text) {
+        let around = std::mem::replace(&mut self.span, stmt.span);
+        out.at(self.sources, stmt.span);
+        self.stmt_here(stmt, out);
+        self.span = around;
+        out.at(self.sources, around);
+    }
+
+    fn stmt_here(&mut self, stmt: &Stmt, out: &mut Text) {
         match &stmt.kind {
             StmtKind::Declare { var, .. } => {
                 let ty = name::ty(self.program, self.function.vars[*var].ty);

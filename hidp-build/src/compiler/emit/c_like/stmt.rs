@@ -18,6 +18,7 @@ pub struct Printer<'a> {
     pub(super) levels: Vec<Level>,
     /// For each enclosing loop that lanes share, the label behind it.
     pub(super) ends: Vec<String>,
+    /// Where the statement comes from that is being printed.
     span: Option<Span>,
     /// For each enclosing loop, the label before its step if `continue` must go there.
     loops: Vec<Option<u32>>,
@@ -33,9 +34,12 @@ impl<'a> Printer<'a> {
 
     /// The statements of a block, without braces.
     pub fn block(&mut self, block: &Block, out: &mut Text) {
+        let around = self.span;
         for stmt in &block.stmts {
             self.stmt(stmt, out);
         }
+        self.span = around;
+        self.back_to_span(out);
     }
 
     fn stmt(&mut self, stmt: &Stmt, out: &mut Text) {
@@ -49,6 +53,7 @@ impl<'a> Printer<'a> {
 
     fn print(&mut self, stmt: &Stmt, out: &mut Text) {
         match stmt {
+            Stmt::At(span) => self.move_to(*span, out),
             Stmt::Let { var, init } => self.declare(*var, init.as_ref(), out),
             Stmt::Set { var, path, value } => self.set(*var, path, value, out),
             Stmt::Store { target, value } => {
@@ -122,10 +127,17 @@ impl<'a> Printer<'a> {
         name
     }
 
-    /// Lines that follow belong to the construct as a whole.
+    /// Lines that follow belong to this place.
+    fn move_to(&mut self, span: Span, out: &mut Text) {
+        self.span = Some(span);
+        out.at(self.scope.sources, span);
+    }
+
+    /// Lines that follow belong to the statement that is being printed, or to no place of the source.
     fn back_to_span(&self, out: &mut Text) {
-        if let Some(span) = self.span {
-            out.at(self.scope.sources, span);
+        match self.span {
+            Some(span) => out.at(self.scope.sources, span),
+            None => out.here(),
         }
     }
 
@@ -180,6 +192,13 @@ impl<'a> Printer<'a> {
         self.block(then, out);
         match otherwise.stmts.as_slice() {
             [] => out.close("}"),
+            [Stmt::At(span), Stmt::If { cond, then, otherwise }] if !self.waits(cond) => {
+                let around = self.span;
+                self.move_to(*span, out);
+                self.branch("} else if", cond, then, otherwise, out);
+                self.span = around;
+                self.back_to_span(out);
+            }
             [Stmt::If { cond, then, otherwise }] if !self.waits(cond) => {
                 self.branch("} else if", cond, then, otherwise, out)
             }
@@ -211,7 +230,6 @@ impl<'a> Printer<'a> {
     }
 
     fn counted_loop(&mut self, node: &Loop, out: &mut Text) {
-        self.back_to_span(out);
         if let LoopKind::Spread { group, over, share, reductions } = &node.kind {
             return self.spread(node, (*group, *over, *share), reductions, out);
         }
@@ -233,7 +251,6 @@ impl<'a> Printer<'a> {
     }
 
     fn forever(&mut self, body: &Block, step: &Block, out: &mut Text) {
-        self.back_to_span(out);
         out.open("for (;;) {");
         if step.stmts.is_empty() || !continues(body) {
             self.loop_body(body, None, out);

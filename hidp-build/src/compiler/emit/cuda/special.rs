@@ -32,6 +32,9 @@ impl Dialect for Cuda<'_> {
             Cuda::Host { .. } => "host",
         }
     }
+    fn called_from(&self) -> String {
+        format!("hidp::here({})", self.frame())
+    }
     fn trap(&self) -> &'static str {
         match self {
             Cuda::Kernel { .. } => "worker.trap",
@@ -105,7 +108,8 @@ impl Dialect for Cuda<'_> {
             // Of the CPU; a device unit holds none.
             Stmt::Scratch { .. } | Stmt::Launch { .. } | Stmt::StreamOut { .. } => {}
             // Common to all targets.
-            Stmt::Let { .. }
+            Stmt::At(_)
+            | Stmt::Let { .. }
             | Stmt::Set { .. }
             | Stmt::Store { .. }
             | Stmt::Atomic { .. }
@@ -155,7 +159,7 @@ impl Cuda<'_> {
             out.open("{");
         }
         let args = args.iter().enumerate().map(|(at, arg)| launch_argument(scope, self, at, arg, out));
-        let args: Vec<String> = ["host".to_owned(), over].into_iter().chain(args).collect();
+        let args: Vec<String> = [self.called_from(), over].into_iter().chain(args).collect();
         let items = if grid.items == 1 { String::new() } else { format!(", {}", grid.items) };
         let template = format!("<{}_items, {}, {}{items}>", name::kernel(unit, id), level(grid.level), grid.block);
         out.line(format!("if (!hidp::launch{template}({})) {leave}", args.join(", ")));

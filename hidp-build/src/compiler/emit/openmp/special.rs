@@ -108,7 +108,8 @@ impl Dialect for OpenMp<'_> {
             // Of devices; a CPU unit holds none.
             Stmt::LaunchGrid { .. } | Stmt::Single { .. } | Stmt::Sync(_) | Stmt::Lanes { .. } | Stmt::Move { .. } => {}
             // Common to all targets.
-            Stmt::Let { .. }
+            Stmt::At(_)
+            | Stmt::Let { .. }
             | Stmt::Set { .. }
             | Stmt::Store { .. }
             | Stmt::Atomic { .. }

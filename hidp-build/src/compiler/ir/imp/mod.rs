@@ -234,6 +234,8 @@ pub struct Block {
 /// A statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Stmt {
+    /// What follows in this block, up to the next such, comes from here. Does nothing.
+    At(Span),
     /// Introduces a value (or, without `init`, a tile, shared array or registers). A value without `init` is assigned before it is
     /// read.
     Let {

@@ -106,6 +106,7 @@ impl Printer<'_> {
 
     fn stmt(&self, stmt: &Stmt, out: &mut Lines) {
         match stmt {
+            Stmt::At(_) => {}
             Stmt::Let { var, init: Some(init) } => out.line(format!("let {} = {}", self.typed(*var), self.expr(init))),
             Stmt::Let { var, init: None } => out.line(format!("let {}", self.typed(*var))),
             Stmt::Set { var, path, value } => {

@@ -11,7 +11,8 @@ pub fn child_blocks(stmt: &Stmt) -> Vec<&Block> {
         | Stmt::Single { body, .. }
         | Stmt::Lanes { body, .. } => vec![body],
         Stmt::Forever { body, step } => vec![body, step],
-        Stmt::Let { .. }
+        Stmt::At(_)
+        | Stmt::Let { .. }
         | Stmt::Set { .. }
         | Stmt::Store { .. }
         | Stmt::Atomic { .. }
@@ -50,7 +51,8 @@ pub fn stmt_exprs(stmt: &Stmt) -> Vec<&Expr> {
         Stmt::LaunchGrid { args, extents, most, .. } => args.iter().chain(extents).chain(most).collect(),
         Stmt::StreamOut { target, count, .. } => vec![&target.index, count],
         Stmt::Prim(prim) => prim.args.iter().filter_map(prim_arg_expr).collect(),
-        Stmt::Forever { .. }
+        Stmt::At(_)
+        | Stmt::Forever { .. }
         | Stmt::Break
         | Stmt::Continue
         | Stmt::Scope { .. }
@@ -122,7 +124,8 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
         Stmt::Let { var, .. } | Stmt::Alloc { var, .. } | Stmt::Scratch { var, .. } => Some(*var),
         Stmt::Loop(node) => Some(node.var),
         Stmt::Lanes { lane, .. } => Some(*lane),
-        Stmt::Set { .. }
+        Stmt::At(_)
+        | Stmt::Set { .. }
         | Stmt::Store { .. }
         | Stmt::Atomic { .. }
         | Stmt::If { .. }
@@ -154,7 +157,8 @@ pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
             let out = |arg: &PrimArg| if let PrimArg::Out(var) = arg { Some(*var) } else { None };
             prim.args.iter().filter_map(out).collect()
         }
-        Stmt::Let { .. }
+        Stmt::At(_)
+        | Stmt::Let { .. }
         | Stmt::Store { .. }
         | Stmt::Atomic { .. }
         | Stmt::If { .. }
@@ -190,7 +194,8 @@ pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
             let base = |arg: &PrimArg| if let PrimArg::Address { base, .. } = arg { Some(*base) } else { None };
             prim.args.iter().filter_map(base).collect()
         }
-        Stmt::Let { .. }
+        Stmt::At(_)
+        | Stmt::Let { .. }
         | Stmt::Set { .. }
         | Stmt::If { .. }
         | Stmt::Loop(_)

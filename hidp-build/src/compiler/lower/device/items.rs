@@ -22,7 +22,7 @@ pub(super) fn side_by_side(function: &Function, model: &DeviceModel) -> u32 {
 fn is_straight(function: &Function) -> bool {
     let mut straight = true;
     each_stmt(&function.body, &mut |stmt| {
-        straight &= matches!(stmt, Stmt::Let { .. } | Stmt::Set { .. } | Stmt::Store { .. });
+        straight &= matches!(stmt, Stmt::At(_) | Stmt::Let { .. } | Stmt::Set { .. } | Stmt::Store { .. });
     });
     straight
 }

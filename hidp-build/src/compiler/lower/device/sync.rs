@@ -101,9 +101,16 @@ impl Pass<'_> {
     /// `escaped` collects what was pending at jumps.
     fn block(&self, block: &mut Block, scope: Level, pending: &mut Pending, escaped: &mut Pending) {
         let mut done = Vec::new();
+        // Where what comes next is from: said before it, unless it becomes part of what was before.
+        let mut place = None;
         for mut stmt in std::mem::take(&mut block.stmts) {
+            if let Stmt::At(_) = stmt {
+                place = Some(stmt);
+                continue;
+            }
             if let Some((who, touched)) = self.own(&stmt) {
                 if pending.conflicts(who, &touched) {
+                    done.extend(place.take());
                     done.push(Stmt::Sync(scope));
                     *pending = Pending::default();
                 }
@@ -116,9 +123,13 @@ impl Pass<'_> {
             self.inside(&mut stmt, scope, pending, escaped);
             match (done.last_mut(), stmt) {
                 (Some(Stmt::Single { group, body }), Stmt::Single { group: same, body: more }) if *group == same => {
+                    body.stmts.extend(place.clone());
                     body.stmts.extend(more.stmts);
                 }
-                (_, stmt) => done.push(stmt),
+                (_, stmt) => {
+                    done.extend(place.take());
+                    done.push(stmt);
+                }
             }
         }
         block.stmts = done;

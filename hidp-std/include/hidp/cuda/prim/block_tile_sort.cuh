@@ -80,7 +80,7 @@ HIDP_DEVICE void sort_by_digit(W &worker, const TileWords<Word, W> &words, int s
   Word word[Size::rows];
   uint16_t number[Size::rows];
   int place[Size::rows];
-  HIDP_UNROLL
+  HIDP_UNROLL_ALL
   for (int j = 0; j < Size::rows; ++j) {
     const int at = (warp * Size::rows + j) * 32 + own;
     word[j] = words.get(at);
@@ -103,7 +103,7 @@ HIDP_DEVICE void sort_by_digit(W &worker, const TileWords<Word, W> &words, int s
   const int start = sum_before(worker, counts ? static_cast<int>(load(counters + (counts ? thread : 0))) : 0);
   if (counts) store(counters + thread, start);
   sync<Block>(worker);
-  HIDP_UNROLL
+  HIDP_UNROLL_ALL
   for (int j = 0; j < Size::rows; ++j) {
     const int digit = static_cast<int>(word[j] >> shift) & (kTileDigits - 1);
     const int to = load(counters + (digit * Size::warps + warp)) + place[j];
@@ -139,13 +139,13 @@ HIDP_DEVICE void block_tile_sort(W &worker, const From &from, const To &to, int6
     for (int shift = 0; shift < 8 * static_cast<int>(sizeof(Word)); shift += kTileDigitBits)
       if ((differs >> shift & (kTileDigits - 1)) != 0) sort_by_digit(worker, words, shift);
     typename From::Element element[Size::rows];
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Size::rows; ++j) {
       const int at = j * Size::threads + thread;
       element[j] = from.element(base + (at < length ? static_cast<int>(load(order + at)) : 0));
     }
     sync<Block>(worker);
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Size::rows; ++j) {
       const int at = j * Size::threads + thread;
       if (at < length) to.put(base + at, element[j]);

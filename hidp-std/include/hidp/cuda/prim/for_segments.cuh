@@ -34,10 +34,10 @@ struct CountBins {
     const int64_t begin = part * each, end = begin + each < segments.count ? begin + each : segments.count;
     for (int64_t i = begin + lane<Block>(worker); i < end; i += kWidth<Block, W>) {
       const int bin = limits.bin(segments.length(i));
-      HIDP_UNROLL
+      HIDP_UNROLL_ALL
       for (int at = 0; at < kBins; ++at) own[at] += at == bin;
     }
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int at = 0; at < kBins; ++at) {
       const int64_t sum = reduce_over<Warp, Thread, Add<int64_t>>(worker, own[at]);
       if (is_first<Warp>(worker) && sum != 0) atomic_add(HIDP_FIELD(counts, .of[at]), sum);

@@ -78,12 +78,12 @@ HIDP_DEVICE void group_split(W &worker, const F &holds, const Move &move, const 
     Key key[Place::rows];
     uint32_t held[Place::rows];
     int mine = 0, all;
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Place::rows; ++j) {
       const int64_t i = first + j * Place::row + own;
       key[j] = i < n ? Access::read(move.in + i) : Key{};
     }
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Place::rows; ++j) {
       held[j] = lanes_where<Row>(worker, first + j * Place::row + own < n && holds(key[j], pivot));
       mine += count_bits(held[j]);
@@ -91,7 +91,7 @@ HIDP_DEVICE void group_split(W &worker, const F &holds, const Move &move, const 
     int before = 0;
     if constexpr (Place::warps > 1) before = counts_before(worker, mine, &all);
     else all = mine;
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Place::rows; ++j) {
       const int64_t i = first + j * Place::row + own;
       const int fronts = before + count_bits(held[j] & bits_below(own));

@@ -34,9 +34,9 @@ HIDP_DEVICE T fold_by_lanes(W &worker, const Op &op, Src in, int64_t n) {
   int64_t base = Place::lanes;
   for (; n - base >= Place::size; base += Place::size) {
     T value[Place::rows];
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Place::rows; ++j) value[j] = cast<T>(Access::read(in + (base + j * Place::lanes + own)));
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Place::rows; ++j) sum = op(sum, value[j]);
   }
   for (int64_t i = base + own; i < n; i += Place::lanes) sum = op(sum, cast<T>(Access::read(in + i)));
@@ -55,13 +55,13 @@ HIDP_DEVICE T fold_in_order(W &worker, const Op &op, Src in, int64_t n) {
   for (int64_t base = 0; base < n; base += Place::size) {
     const int64_t first = base + Place::warp(worker) * Place::part;
     T value[Place::rows];
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Place::rows; ++j) {
       const int64_t i = first + j * Place::row + Place::lane(worker);
       value[j] = i < n ? cast<T>(Access::read(in + i)) : T{};
     }
     T own{};
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Place::rows; ++j) {
       const int valid = Place::valid(first + j * Place::row, n);
       if (valid == 0) continue;

@@ -35,12 +35,12 @@ struct ScannedRows {
   template <class Access, class Src>
   HIDP_DEVICE void read(W &worker, const Op &op, Src in, int64_t first, int64_t n) {
     const int lane = Place::lane(worker);
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Place::rows; ++j) {
       const int64_t i = first + j * Place::row + lane;
       value[j] = i < n ? past_nan<Op>(cast<T>(Access::read(in + i))) : T{};
     }
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Place::rows; ++j) {
       const int valid = Place::valid(first + j * Place::row, n);
       arrive<Group, Op>(worker, first + j * Place::row + lane);
@@ -55,7 +55,7 @@ struct ScannedRows {
   template <class Access, class Dst>
   HIDP_DEVICE void write(W &worker, const Op &op, Dst out, int64_t first, int64_t n, Carry<T> &before, bool exclusive) {
     const int lane = Place::lane(worker);
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Place::rows; ++j) {
       const int valid = Place::valid(first + j * Place::row, n);
       if (valid == 0) break;

@@ -72,18 +72,18 @@ HIDP_DEVICE void sort_runs(W &worker, const From &from, const To &to, int64_t n,
     typename From::Element element[Rows];
     Word word[Rows];
     int rank[Rows];
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Rows; ++j) {
       element[j] = from.element(base + (j * width + own < length ? j * width + own : 0));
       word[j] = radix_word(element[j].key, flip);
       rank[j] = 0;
     }
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int other_row = 0; other_row < Rows; ++other_row) {
       for (int other_lane = 0; other_lane < width; ++other_lane) {
         const Word other = shuffle_from<Group>(worker, word[other_row], static_cast<uint32_t>(other_lane));
         const int place = other_row * width + other_lane;
-        HIDP_UNROLL
+        HIDP_UNROLL_ALL
         for (int j = 0; j < Rows; ++j) {
           const bool before = other < word[j] || (other == word[j] && place < j * width + own);
           rank[j] += before && place < length;
@@ -92,7 +92,7 @@ HIDP_DEVICE void sort_runs(W &worker, const From &from, const To &to, int64_t n,
     }
     // Everything has been read before anything is written.
     sync<Group>(worker);
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < Rows; ++j)
       if (j * width + own < length) to.put(base + rank[j], element[j]);
   }

@@ -50,10 +50,10 @@ struct MoveTile {
   HIDP_DEVICE void operator()(W &worker, int64_t tile) const {
     const int64_t first = tile * kElements + lane<Block>(worker);
     decltype(body.get(first)) value[kRows];
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < kRows; ++j)
       if (first + j * kBlockThreads < n) value[j] = body.get(first + j * kBlockThreads);
-    HIDP_UNROLL
+    HIDP_UNROLL_ALL
     for (int j = 0; j < kRows; ++j)
       if (first + j * kBlockThreads < n) body.put(first + j * kBlockThreads, value[j]);
   }

@@ -1,8 +1,8 @@
-// HIDP_UNROLL, before a loop over what is to stay in registers.
+// HIDP_UNROLL_ALL, before a loop over what is to stay in registers.
 #pragma once
 
 #if defined(__CUDACC__)
-#define HIDP_UNROLL _Pragma("unroll")
+#define HIDP_UNROLL_ALL _Pragma("unroll")
 #else
-#define HIDP_UNROLL
+#define HIDP_UNROLL_ALL
 #endif

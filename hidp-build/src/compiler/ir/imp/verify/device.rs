@@ -69,7 +69,8 @@ impl Checker<'_> {
             }
             Stmt::Prim(_) => self.require(!scope.single, "all lanes of a group call a primitive"),
             Stmt::Leave(None) => self.require(scope.outside == 0, "no jump leaves a `spread`"),
-            Stmt::Let { .. }
+            Stmt::At(_)
+            | Stmt::Let { .. }
             | Stmt::If { .. }
             | Stmt::Loop(_)
             | Stmt::Forever { .. }

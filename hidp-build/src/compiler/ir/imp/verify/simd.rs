@@ -39,7 +39,7 @@ impl Checker<'_> {
     /// One statement of it.
     pub(super) fn in_simd(&mut self, stmt: &Stmt) {
         let fits = match stmt {
-            Stmt::Let { .. } | Stmt::Set { .. } | Stmt::If { .. } | Stmt::Loop(_) => true,
+            Stmt::At(_) | Stmt::Let { .. } | Stmt::Set { .. } | Stmt::If { .. } | Stmt::Loop(_) => true,
             Stmt::Store { target, .. } => !target.relaxed,
             // Those of loops inside: whether there is one is tested for them.
             Stmt::Break | Stmt::Continue => true,

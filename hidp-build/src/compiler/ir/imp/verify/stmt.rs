@@ -40,6 +40,7 @@ impl Checker<'_> {
         }
         self.at_scope(stmt, around);
         match stmt {
+            Stmt::At(_) => {}
             Stmt::Let { var, init } => self.declare(*var, init.as_ref(), around),
             Stmt::Set { var, path, value } => self.set(*var, path, value),
             Stmt::Store { target, value } => {
