@@ -4,7 +4,7 @@
 // Attributes. HIDP_GLOBAL(threads) starts the head of a kernel of blocks of so many threads; HIDP_DEVICE that of a function
 // that threads call, HIDP_DEVICE_COLD that of one that is rarely called.
 //
-// HIDP_UNROLL(n) before a loop has it written out n times.
+// HIDP_UNROLL_BY(n) before a loop has it written out n times.
 //
 // Where something happened. HIDP_WHERE at the end of a parameter list, without a comma before it, and HIDP_HERE likewise at the
 // end of an argument list carry the caller's line along, for the executor's reports; under nvcc both are empty. What is marked

@@ -18,7 +18,7 @@
 #define HIDP_SHARED(type, name, count)                                                            \
   const auto name = ::hidp::machine::shared<type>([] { static const char key = 0; return &key; }(), \
                                                static_cast<int64_t>(count), #name, ::hidp::machine::Place::here())
-#define HIDP_UNROLL(times)
+#define HIDP_UNROLL_BY(times)
 #define HIDP_FIELD(place, path) \
   ::hidp::machine::field((place), [&](auto *hidp_whole) { return &(*hidp_whole)path; })
 

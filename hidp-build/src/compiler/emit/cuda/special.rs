@@ -87,7 +87,7 @@ impl Dialect for Cuda<'_> {
         "#pragma unroll 1".to_owned()
     }
     fn unroll(&self, factor: u32) -> String {
-        format!("HIDP_UNROLL({factor})")
+        format!("HIDP_UNROLL_BY({factor})")
     }
     fn special(&self, scope: &Scope<'_>, stmt: &Stmt, leave: &str, out: &mut Text) {
         let text = |node: &Expr| expr(scope, self, node).text;
