@@ -12,7 +12,7 @@ mod walk;
 
 pub use occupancy::{Limit, Occupancy, Resources, occupancy};
 
-use crate::compiler::ir::imp::{Grid, Kernel, KernelId, Stmt, Unit, visit};
+use crate::compiler::ir::imp::{Grid, Kernel, KernelId, Stmt, Unit, shared_bytes, visit};
 use crate::compiler::ir::par::Program;
 use crate::compiler::target::DeviceModel;
 use crate::compiler::ty::{Scalar, Ty};
@@ -140,7 +140,7 @@ pub fn traffic(program: &Program, unit: &Unit, model: &DeviceModel) -> Vec<Traff
         id,
         kernel: kernel.name.clone(),
         grid,
-        shared: 0,
+        shared: shared_bytes(program, &kernel.function) as u32,
         accesses: walk::accesses(program, kernel, grid, dimensions(unit, id), model),
     };
     unit.kernels.iter().filter_map(|(id, kernel)| kernel.grid.map(|grid| of(kernel, id, grid))).collect()
