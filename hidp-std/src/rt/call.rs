@@ -55,10 +55,8 @@ impl<'a> Dynamic<'a> {
     /// As [`call`].
     pub unsafe fn run(&self, cx: &Context) -> Result<(), Error> {
         let choice = choose(cx, self.entry, &self.args, &self.dims)?;
-        let places = if cx.queue().is_some() { 2 * self.args.len() } else { 0 };
-        let mut room = vec![std::ptr::null_mut(); places];
-        // SAFETY: the caller's promise; `new` bound the dimensions.
-        unsafe { run(cx, self.entry, choice, &self.args, &self.params, &self.dims, &mut room) }
+        // SAFETY: the caller's promise.
+        unsafe { self.run_choice(cx, choice) }
     }
     /// Position of the version that the context chooses.
     pub(crate) fn chosen(&self, cx: &Context) -> Result<usize, Error> {
@@ -69,15 +67,6 @@ impl<'a> Dynamic<'a> {
     /// Whether the processor runs it in this context.
     pub(crate) fn is_for_processor(&self, cx: &Context) -> Result<bool, Error> {
         Ok(choose(cx, self.entry, &self.args, &self.dims)?.isa.is_some())
-    }
-    /// Runs what the context chooses.
-    ///
-    /// # Safety
-    /// As [`call`].
-    pub(crate) unsafe fn run(&self, cx: &Context) -> Result<(), Error> {
-        let choice = choose(cx, self.entry, &self.args, &self.dims)?;
-        // SAFETY: the caller's promise.
-        unsafe { self.run_choice(cx, choice) }
     }
     /// Values of the entry's measures; of those for devices too if they are wanted.
     pub(crate) fn measures(&self, for_devices: bool) -> [i64; super::entry::MOST_MEASURES] {
