@@ -3,6 +3,8 @@
 //! The library is a stand-in (`driver/libcuda.c`), which a child process finds in the place of the real one.
 #![cfg(all(feature = "cuda", target_os = "linux"))]
 
+#[path = "driver/failing.rs"]
+mod failing;
 mod fake;
 
 use std::path::{Path, PathBuf};
@@ -85,7 +87,10 @@ fn calls(cx: &Context) {
     axpy(cx, 2.0, &x, &mut y).unwrap();
     assert_eq!(y, [12.0, 14.0, 16.0]);
     let run = cx.last_run().unwrap();
-    assert_eq!(run.to_string(), "axpy::axpy: plan thread, cuda:0 (preferred)");
+    assert_eq!(
+        run.to_string(),
+        "axpy::axpy: plan thread, cuda:0, 2 arrays of 24 bytes to it, 1 array of 12 bytes from it (no rule holds)"
+    );
     let error = axpy(cx, 2.0, &[1.0, -1.0], &mut [0.0; 2]).unwrap_err();
     assert!(matches!(&error, Error::Fault(fault) if fault.values() == [1, 0, 0]), "{error}");
     let large = vec![1.0; 3 << 20];
@@ -164,6 +169,16 @@ fn broken(cx: Context) {
     assert_eq!(y, [2.0]);
     // SAFETY: as above. (So that what is left is counted.)
     unsafe { std::env::remove_var("STAND_IN_BROKEN") };
+}
+
+/// Every call of the driver fails once, in every way: see the part.
+#[test]
+fn any_call_of_the_driver_may_fail() {
+    for pools in ["1", "0"] {
+        let text = child("failing::part_every_call", stand_in(), &[("STAND_IN_POOLS", pools)]);
+        let calls = text.lines().find_map(|line| line.strip_prefix("calls: ")).expect(&text);
+        assert!(calls.parse::<u32>().is_ok_and(|calls| calls > 100), "{calls}");
+    }
 }
 
 #[test]

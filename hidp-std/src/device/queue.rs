@@ -113,16 +113,17 @@ impl Queue {
         driver.enter().map_err(starting)?;
         let mut memory = Pool::default();
         let zeros = memory.take(EMPTY_BYTES, &Device(&*driver)).map_err(starting)?;
-        // SAFETY: the block has as many bytes.
-        unsafe { driver.zero(zeros, EMPTY_BYTES) }.map_err(starting)?;
-        Ok(Self {
+        let queue = Self {
             driver,
             memory: Mutex::new(memory),
             staging: Mutex::default(),
             zeros: zeros.expose_provenance(),
             counters: Counters::default(),
             lost: OnceLock::new(),
-        })
+        };
+        // SAFETY: the block has as many bytes.
+        unsafe { queue.driver.zero(zeros, EMPTY_BYTES) }.map_err(starting)?;
+        Ok(queue)
     }
     pub(crate) fn facts(&self) -> &Facts {
         self.driver.facts()

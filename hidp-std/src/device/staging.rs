@@ -62,7 +62,10 @@ impl Staging {
             Some(event) => event,
             None => driver.new_event()?,
         };
-        driver.record(&event)?;
+        if let Err(error) = driver.record(&event) {
+            self.events.push(event);
+            return Err(error);
+        }
         self.pending_bytes += bytes;
         self.pending.push_back(Pending { block: Address(block), bytes, event });
         Ok(())
@@ -140,8 +143,11 @@ impl Staging {
             if let Some(part) = travelling.take() {
                 // SAFETY: the part is inside.
                 let done = unsafe { self.finish_download(driver, to, part) };
-                if let (Err(error), Ok(next)) = (done, &next) {
-                    self.abandon(driver, next.block);
+                if let Err(error) = done {
+                    if let Ok(Part { block, event, .. }) = next {
+                        self.events.push(event);
+                        self.abandon(driver, block);
+                    }
                     return Err(error);
                 }
             }

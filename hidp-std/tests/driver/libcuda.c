@@ -2,7 +2,10 @@
  * real one minds: a context must be current, handles and memory must be what was handed out.
  *
  * STAND_IN_VERSION, STAND_IN_DEVICES, STAND_IN_ARCHITECTURE and STAND_IN_POOLS say what there is, STAND_IN_INIT what cuInit returns. While STAND_IN_BROKEN is set, an
- * illegal access has happened. What is left when the program ends goes to the file STAND_IN_REPORT. */
+ * illegal access has happened. What is left when the program ends goes to the file STAND_IN_REPORT.
+ *
+ * A program that has loaded it may ask by stand_in_fail for calls that fail, by stand_in_calls how many there were, and by stand_in_left
+ * for what is left. Calls that give something back never fail. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,11 +30,32 @@ static void lock(void) {
 }
 static void unlock(void) { __sync_lock_release(&busy); }
 
+/* The calls from this one on fail, so many, with this error. */
+static unsigned calls, first_failing, failing;
+static int failure;
+
+void stand_in_fail(unsigned first, unsigned count, int error) {
+  lock();
+  calls = 0, first_failing = first, failing = count, failure = error;
+  unlock();
+}
+unsigned stand_in_calls(void) { return calls; }
+static int step(void) {
+  lock();
+  const unsigned number = ++calls;
+  const int result = first_failing && number >= first_failing && number - first_failing < failing ? failure : OK;
+  unlock();
+  return result;
+}
+
 static int setting(const char *name, int usual) {
   const char *text = getenv(name);
   return text ? atoi(text) : usual;
 }
+/* Begins what can fail. */
 static int ready(void) {
+  const int failed = step();
+  if (failed) return failed;
   if (getenv("STAND_IN_BROKEN")) return ILLEGAL_ADDRESS;
   return current ? OK : INVALID_CONTEXT;
 }
@@ -65,9 +89,7 @@ static int drop(int kind, const void *address) {
   return result;
 }
 /* Whether so many bytes of this kind are there. */
-static int holds(int kind, const void *address, size_t bytes) {
-  const int state = ready();
-  if (state) return state;
+static int present(int kind, const void *address, size_t bytes) {
   lock();
   int result = kind == STREAM || kind == EVENT ? INVALID_HANDLE : INVALID_VALUE;
   for (int at = 0; at < PLACES && result; ++at) {
@@ -78,26 +100,45 @@ static int holds(int kind, const void *address, size_t bytes) {
   return result;
 }
 
+/* The same, for what can fail. */
+static int holds(int kind, const void *address, size_t bytes) {
+  const int state = ready();
+  return state ? state : present(kind, address, bytes);
+}
+
+/* Device memory, page-locked memory, streams, events, contexts. */
+void stand_in_left(int *left) {
+  int found[5] = {0};
+  lock();
+  for (int at = 0; at < PLACES; ++at) ++found[places[at].kind];
+  left[0] = found[DEVICE], left[1] = found[PINNED], left[2] = found[STREAM], left[3] = found[EVENT], left[4] = retained;
+  unlock();
+}
+
 __attribute__((destructor)) static void report(void) {
   const char *path = getenv("STAND_IN_REPORT");
   FILE *file = path ? fopen(path, "w") : NULL;
   if (!file) return;
-  int left[5] = {0};
-  for (int at = 0; at < PLACES; ++at) ++left[places[at].kind];
-  fprintf(file, "device %d, pinned %d, streams %d, events %d, contexts %d\n", left[DEVICE], left[PINNED], left[STREAM], left[EVENT], retained);
+  int left[5];
+  stand_in_left(left);
+  fprintf(file, "device %d, pinned %d, streams %d, events %d, contexts %d\n", left[0], left[1], left[2], left[3], left[4]);
   fclose(file);
 }
 
-int cuInit(unsigned flags) { return flags ? INVALID_VALUE : setting("STAND_IN_INIT", OK); }
-int cuDriverGetVersion(int *version) { return *version = setting("STAND_IN_VERSION", 13000), OK; }
-int cuDeviceGetCount(int *count) { return *count = setting("STAND_IN_DEVICES", 1), OK; }
+int cuInit(unsigned flags) {
+  const int failed = step();
+  return failed ? failed : flags ? INVALID_VALUE : setting("STAND_IN_INIT", OK);
+}
+int cuDriverGetVersion(int *version) { return *version = setting("STAND_IN_VERSION", 13000), step(); }
+int cuDeviceGetCount(int *count) { return *count = setting("STAND_IN_DEVICES", 1), step(); }
 int cuDeviceGet(int *device, int ordinal) {
   if (ordinal < 0 || ordinal >= setting("STAND_IN_DEVICES", 1)) return INVALID_DEVICE;
-  return *device = ordinal, OK;
+  return *device = ordinal, step();
 }
-int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, bytes, "Stand-in %d", device), OK; }
+int cuDeviceGetName(char *name, int bytes, int device) { return snprintf(name, bytes, "Stand-in %d", device), step(); }
 int cuDeviceGetAttribute(int *value, int attribute, int device) {
-  const int architecture = setting("STAND_IN_ARCHITECTURE", 90);
+  const int architecture = setting("STAND_IN_ARCHITECTURE", 90), failed = step();
+  if (failed) return failed;
   switch (attribute) {
     case 16: return *value = 4, OK;     /* multiprocessors */
     case 39: return *value = 2048, OK;  /* threads in each */
@@ -107,10 +148,16 @@ int cuDeviceGetAttribute(int *value, int attribute, int device) {
     default: return fprintf(stderr, "attribute %d of device %d?\n", attribute, device), INVALID_VALUE;
   }
 }
-int cuDevicePrimaryCtxRetain(void **context, int device) { return lock(), ++retained, unlock(), *context = &contexts[device], OK; }
+int cuDevicePrimaryCtxRetain(void **context, int device) {
+  const int failed = step();
+  return failed ? failed : (lock(), ++retained, unlock(), *context = &contexts[device], OK);
+}
 int cuDevicePrimaryCtxRelease_v2(int device) { return (void)device, lock(), --retained, unlock(), OK; }
-int cuCtxGetCurrent(void **context) { return *context = current, OK; }
-int cuCtxSetCurrent(void *context) { return current = context, OK; }
+int cuCtxGetCurrent(void **context) { return *context = current, step(); }
+int cuCtxSetCurrent(void *context) {
+  const int failed = step();
+  return failed ? failed : (current = context, OK);
+}
 int cuCtxSynchronize(void) { return ready(); }
 
 int cuStreamCreate(void **stream, unsigned flags) { return flags == 1 ? make(STREAM, 1, (char **)stream) : INVALID_VALUE; }
@@ -134,7 +181,8 @@ int cuMemAllocAsync(uint64_t *address, size_t bytes, void *stream) {
   return state ? state : make(DEVICE, bytes, (char **)address);
 }
 int cuMemFreeAsync(uint64_t address, void *stream) {
-  const int state = setting("STAND_IN_POOLS", 1) ? holds(STREAM, stream, 1) : 801;
+  if (getenv("STAND_IN_BROKEN")) return ILLEGAL_ADDRESS;
+  const int state = setting("STAND_IN_POOLS", 1) ? present(STREAM, stream, 1) : 801;
   return state ? state : drop(DEVICE, (void *)address);
 }
 int cuMemAlloc_v2(uint64_t *address, size_t bytes) { return make(DEVICE, bytes, (char **)address); }

@@ -5,6 +5,8 @@
 #![allow(unreachable_pub)] // a module of tests
 #![allow(clippy::undocumented_unsafe_blocks)] // the sentence above, at each of them
 
+use std::sync::atomic::{AtomicI32, Ordering};
+
 use hidp_std::rt::entry::{Code, Codes, Dispatch, Elem, Entry, Op, Param, Site, Version};
 use hidp_std::rt::{Arg, Array, call, hidp_call};
 use hidp_std::{Context, Error, Isa, View, ViewMut};
@@ -194,11 +196,32 @@ unsafe extern "C" fn axpy_thread(call: *mut hidp_call) -> i32 {
     unsafe {
         let device = (*call).device.as_ref().expect("a device");
         let block = device.take.expect("never null")(device.state, 1000);
-        assert!(!block.is_null() && block.addr().is_multiple_of(256));
+        if block.is_null() {
+            return device_error(call, 2);
+        }
+        assert!(block.addr().is_multiple_of(256));
+        let pinned = device.take_pinned.expect("never null")(device.state, 100);
+        if !pinned.is_null() {
+            device.give_pinned.expect("never null")(device.state, pinned);
+        }
         device.give.expect("never null")(device.state, block);
-        axpy_any(call)
+        let code = LAUNCH_FAILS.load(Ordering::Relaxed);
+        match (code, pinned.is_null()) {
+            (0, false) => axpy_any(call),
+            (0, true) => device_error(call, 2),
+            (code, _) => device_error(call, code),
+        }
     }
 }
+
+/// What the launches of [`axpy`] on a device end with, unless 0: a `cudaError_t`.
+pub static LAUNCH_FAILS: AtomicI32 = AtomicI32::new(0);
+
+unsafe fn device_error(call: *mut hidp_call, code: i32) -> i32 {
+    unsafe { (*call).fault.values[0] = code.into() };
+    hidp_sys::HIDP_DEVICE_ERROR as i32
+}
+
 unsafe fn axpy_any(call: *mut hidp_call) -> i32 {
     unsafe {
         let n = dim(call, 0);
