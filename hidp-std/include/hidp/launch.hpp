@@ -109,7 +109,59 @@ HIDP_KERNEL bool static_parts(Host &host, int64_t extent, int64_t grain, int64_t
   return first.finish(host.trap);
 }
 
+// Parts in turn for several threads: each begins with neighbouring ones of its own, which a later call finds in its caches again,
+// and then helps the others.
+class Turns {
+ public:
+  static constexpr int64_t kMostQueues = 64;
+
+  Turns(int64_t parts, int64_t threads) : queues_(smaller(threads, kMostQueues)) {
+    for (int64_t i = 0; i < queues_; ++i) {
+      const Part part(parts, 1, i, queues_);
+      queue_[i] = Queue{part.begin, part.end};
+    }
+  }
+  // The next part for `thread`, -1 after the last. `helped` is how many queues it has found empty: 0 at first.
+  int64_t take(int64_t thread, int64_t &helped) {
+    for (; helped < queues_; ++helped) {
+      Queue &queue = queue_[(thread + helped) % queues_];
+      // Empty queues are not counted on.
+      if (__atomic_load_n(&queue.next, __ATOMIC_RELAXED) >= queue.end) continue;
+      const int64_t part = __atomic_fetch_add(&queue.next, 1, __ATOMIC_RELAXED);
+      if (part < queue.end) return part;
+    }
+    return -1;
+  }
+
+ private:
+  struct alignas(128) Queue {
+    int64_t next, end;
+  };
+  int64_t queues_;
+  Queue queue_[kMostQueues];
+};
+
 HIDP_KERNEL bool dynamic_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
+  const int64_t parts = extent / grain + (extent % grain != 0);
+  const int64_t wanted = threads_worth(host, parts, work);
+  if (wanted == 1) return serial_parts(host, extent, body);
+  FirstFault first;
+  Turns turns(parts, wanted);
+  on_threads(wanted, [&](int64_t thread, int64_t) {
+    Worker worker(host.context);
+    worker.index = thread;
+    int64_t helped = 0;
+    for (int64_t number; (number = turns.take(thread, helped)) >= 0;) {
+      if (!first.matters(number)) continue;
+      const int64_t begin = number * grain;
+      run_part(worker, first, number, begin, number == parts - 1 ? extent : begin + grain, body);
+    }
+  });
+  return first.finish(host.trap);
+}
+
+// No part starts before those below it have: parts may wait for lower ones.
+HIDP_KERNEL bool ordered_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
   const int64_t parts = extent / grain + (extent % grain != 0);
   const int64_t wanted = threads_worth(host, parts, work);
   if (wanted == 1) return serial_parts(host, extent, body);
@@ -143,6 +195,11 @@ inline bool launch_static(Host &host, int64_t extent, int64_t grain, int64_t wor
 template <class Body>
 inline bool launch_dynamic(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
   return extent <= 0 || dynamic_parts(host, extent, grain, work, PartBody(body));
+}
+
+template <class Body>
+inline bool launch_ordered(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
+  return extent <= 0 || ordered_parts(host, extent, grain, work, PartBody(body));
 }
 
 HIDP_NAMESPACE_END

@@ -200,6 +200,7 @@ mod tests {
                 toolchain: "",
                 device_source: "",
                 device_toolchain: "",
+                kernels: &[],
                 records: &[],
                 tunables: &[],
                 measures: &[

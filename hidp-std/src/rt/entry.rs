@@ -33,6 +33,8 @@ pub struct Dispatch {
     pub device_source: &'static str,
     /// The compiler of device code.
     pub device_toolchain: &'static str,
+    /// Names of all entries that were built together, by file.
+    pub kernels: &'static [&'static [&'static str]],
     /// Numbers that a call's shapes give.
     pub measures: &'static [Measure],
     /// The first whose conditions all hold, and whose version can run there, decides; the first version where none does.
@@ -129,6 +131,7 @@ impl Dispatch {
         toolchain: "",
         device_source: "",
         device_toolchain: "",
+        kernels: &[],
         measures: &[],
         rules: &[],
         records: &[],
@@ -142,7 +145,7 @@ pub const MOST_MEASURES: usize = 9;
 /// A number that a call's shapes give.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Measure {
-    /// `parallel`, `inner`, `width`, `longest`, `balance`, `copied`, `operations` or `intensity`.
+    /// `parallel`, `inner`, `total`, `width`, `longest`, `balance`, `copied`, `operations` or `intensity`.
     pub name: &'static str,
     /// A postfix program over dimensions, scalars and constants.
     pub program: &'static [Op],

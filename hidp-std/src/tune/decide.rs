@@ -4,77 +4,86 @@
 use std::time::Instant;
 
 use super::entry::Job;
-use super::fit::{Choice, Point, TOLERATED, chosen, fit};
+use super::fit::{Choice, Point, Vetoes, chosen, fit};
 use super::measure::Bench;
-use super::outcome::Outcome;
+use super::outcome::{Comparison, Outcome};
 use super::progress::Progress;
-use super::sample::Verdict;
+use super::sample::{DIFFERENCE, Verdict};
 use crate::Context;
 
 /// Times that rules are fitted and compared before they are taken as they are.
-const MOST_FITS: usize = 6;
-
-/// Comparisons of two arms at a point.
-struct Compared {
-    list: Vec<(String, usize, usize, Verdict)>,
-}
-
-impl Compared {
-    fn find(&self, point: &Point, a: usize, b: usize) -> Option<Verdict> {
-        let same =
-            |(name, one, other, _): &&(String, usize, usize, Verdict)| (name, *one, *other) == (&point.name, a, b);
-        self.list.iter().find(same).map(|(.., verdict)| *verdict)
-    }
-}
+const MOST_FITS: usize = 10;
 
 /// Fits rules, compares, fits again with what that showed; keeps rules that gain somewhere and lose nowhere.
 pub(super) fn decide(outcome: &mut Outcome, jobs: &[Job<'_>], cx: &Context, end: Instant) -> Result<(), String> {
-    let mut compared = Compared { list: Vec::new() };
     let mut choices = Vec::new();
-    for round in 0..MOST_FITS {
-        choices = fit(&outcome.points.iter().collect::<Vec<_>>(), outcome.arms.len());
-        if round + 1 == MOST_FITS {
-            cautious(&mut choices, &outcome.points, &compared);
-        }
-        if !compare_all(outcome, &choices, jobs, cx, end, &mut compared)? {
+    let mut vetoes = Vetoes::new();
+    for _ in 0..MOST_FITS {
+        choices = fit(&outcome.points.iter().collect::<Vec<_>>(), outcome.arms.len(), &vetoes);
+        let wanted = wanted(outcome, Some(&choices));
+        let news = compare_all(outcome, wanted, jobs, cx, end)?;
+        let before = vetoes.len();
+        vetoes.extend(slower(outcome, &choices));
+        if !news && vetoes.len() == before {
             break;
         }
     }
-    let changed = |point: &&Point| chosen(&choices, point) != point.untuned;
-    let verdicts: Vec<Option<Verdict>> = outcome
-        .points
-        .iter()
-        .filter(changed)
-        .map(|point| compared.find(point, chosen(&choices, point), point.untuned))
-        .collect();
+    cautious(outcome, &mut choices);
+    let verdicts = verdicts(outcome, &choices);
     if verdicts.contains(&None) {
         outcome.complaints.push("there was no time to compare the rules with what runs without them".into());
     } else if verdicts.contains(&Some(Verdict::First)) && !verdicts.contains(&Some(Verdict::Second)) {
         outcome.keep(choices);
     }
+    // What the report says of the distance to the best must be a difference, not luck of the best.
+    while compare_all(outcome, wanted(outcome, None), jobs, cx, end)? {}
+    outcome.judge_noise();
     Ok(())
 }
 
-/// Compares what the rules choose with what runs without them and with what was best. Whether anything was new.
+/// Where rules choose something else than what runs without them: which of both is faster.
+fn verdicts(outcome: &Outcome, choices: &[Choice]) -> Vec<Option<Verdict>> {
+    let changed = |point: &&Point| chosen(choices, point) != point.untuned;
+    let verdict = |point: &Point| Some(outcome.find(point, chosen(choices, point), point.untuned)?.found.verdict);
+    outcome.points.iter().filter(changed).map(verdict).collect()
+}
+
+/// Choices that were shown to be slower than what runs without rules.
+fn slower(outcome: &Outcome, choices: &[Choice]) -> Vetoes {
+    let lost = outcome.points.iter().map(|point| (point, chosen(choices, point))).filter(|(point, arm)| {
+        let found = outcome.find(point, *arm, point.untuned);
+        found.is_some_and(|comparison| comparison.found.verdict == Verdict::Second)
+    });
+    lost.map(|(point, arm)| (point.name.clone(), arm)).collect()
+}
+
+/// Pairs of arms at points that have to be compared: what the rules choose (or, without `choices`, what runs with and without the
+/// rules that were kept) with what runs without them, and the best with both, where it is better by a difference that counts.
+fn wanted(outcome: &Outcome, choices: Option<&[Choice]>) -> Vec<(usize, usize, usize)> {
+    let mut wanted = Vec::new();
+    for (at, point) in outcome.points.iter().enumerate() {
+        let tuned = choices.map_or_else(|| outcome.tuned(point), |choices| chosen(choices, point));
+        wanted.push((at, tuned, point.untuned));
+        for arm in [tuned, point.untuned] {
+            if point.loss(arm) > DIFFERENCE.ln() {
+                wanted.push((at, point.fastest(), arm));
+            }
+        }
+    }
+    wanted.sort_unstable();
+    wanted.dedup();
+    wanted.retain(|(at, a, b)| a != b && outcome.find(&outcome.points[*at], *a, *b).is_none());
+    wanted
+}
+
+/// Whether anything was compared.
 fn compare_all(
     outcome: &mut Outcome,
-    choices: &[Choice],
+    wanted: Vec<(usize, usize, usize)>,
     jobs: &[Job<'_>],
     cx: &Context,
     end: Instant,
-    compared: &mut Compared,
 ) -> Result<bool, String> {
-    let mut wanted = Vec::new();
-    for (at, point) in outcome.points.iter().enumerate() {
-        let tuned = chosen(choices, point);
-        if tuned != point.untuned {
-            wanted.push((at, tuned, point.untuned));
-        }
-        if point.loss(tuned) > TOLERATED && point.fastest() != point.untuned {
-            wanted.push((at, tuned, point.fastest()));
-        }
-    }
-    wanted.retain(|(at, a, b)| a != b && compared.find(&outcome.points[*at], *a, *b).is_none());
     let mut progress = Progress::new(outcome.arms.entry.name, "comparisons", wanted.len(), end);
     let mut news = false;
     for (at, a, b) in wanted {
@@ -83,9 +92,12 @@ fn compare_all(
         }
         progress.show();
         let point = &mut outcome.points[at];
+        if point.times[a].is_none() || point.times[b].is_none() {
+            continue;
+        }
         let Some(data) = jobs.iter().find(|job| job.name == point.name).and_then(|job| (job.make)()) else { continue };
-        let verdict = Bench::new(&outcome.arms, point.name.clone(), &data, cx)?.compare(point, a, b)?;
-        compared.list.push((point.name.clone(), a, b, verdict));
+        let found = Bench::new(&outcome.arms, point.name.clone(), &data, cx)?.compare(point, a, b)?;
+        outcome.compared.push(Comparison { point: point.name.clone(), a, b, found });
         progress.step();
         news = true;
     }
@@ -93,11 +105,13 @@ fn compare_all(
 }
 
 /// Where a rule lost somewhere, and what runs without rules is one version, the rule chooses that.
-fn cautious(choices: &mut [Choice], points: &[Point], compared: &Compared) {
+fn cautious(outcome: &Outcome, choices: &mut [Choice]) {
     for at in 0..choices.len() {
-        let mine: Vec<&Point> = points.iter().filter(|point| deciding(choices, point) == Some(at)).collect();
+        let mine: Vec<&Point> = outcome.points.iter().filter(|point| deciding(choices, point) == Some(at)).collect();
         let (arm, first) = (choices[at].1, mine.first().map(|point| point.untuned));
-        let lost = mine.iter().any(|point| compared.find(point, arm, point.untuned) == Some(Verdict::Second));
+        let lost = mine.iter().any(|point| {
+            outcome.find(point, arm, point.untuned).is_some_and(|known| known.found.verdict == Verdict::Second)
+        });
         if let Some(untuned) = first.filter(|first| lost && mine.iter().all(|point| point.untuned == *first)) {
             choices[at].1 = untuned;
         }
@@ -112,25 +126,52 @@ fn deciding(choices: &[Choice], point: &Point) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::super::fit::Test;
+    use super::super::measure::Compared;
     use super::*;
     use crate::rt::entry::MOST_MEASURES;
+    use crate::tuning::testing::SUMS;
 
-    #[test]
-    fn a_rule_that_lost_is_withdrawn() {
+    fn compared(point: &str, verdict: Verdict) -> Comparison {
+        Comparison { point: point.into(), a: 1, b: 0, found: Compared { verdict, uncertainty: 0.0 } }
+    }
+
+    /// Two points, at which the second arm is chosen by different rules.
+    fn outcome() -> (Outcome, Vec<Choice>) {
         let point = |name: &str, parallel: i64| {
             let mut values = [-1; MOST_MEASURES];
             values[0] = parallel;
             Point { name: name.into(), values, times: vec![Some(1.0), Some(1.0)], untuned: 0 }
         };
-        let points = [point("a", 1), point("b", 9)];
-        let rules = vec![(vec![Test { measure: 0, least: false, bound: 4 }], 1), (Vec::new(), 1)];
+        let mut outcome = Outcome::new(&SUMS);
+        outcome.points = vec![point("a", 1), point("b", 9)];
+        (outcome, vec![(vec![Test { measure: 0, least: false, bound: 4 }], 1), (Vec::new(), 1)])
+    }
+
+    #[test]
+    fn a_rule_that_lost_is_withdrawn() {
+        let (mut outcome, rules) = outcome();
         let mut choices = rules.clone();
-        let mut compared = Compared { list: vec![("a".into(), 1, 0, Verdict::First)] };
-        cautious(&mut choices, &points, &compared);
+        outcome.compared.push(compared("a", Verdict::First));
+        cautious(&outcome, &mut choices);
         assert_eq!(choices, rules);
-        compared.list.push(("b".into(), 1, 0, Verdict::Second));
-        cautious(&mut choices, &points, &compared);
+        assert!(slower(&outcome, &choices).is_empty());
+        outcome.compared.push(compared("b", Verdict::Second));
+        assert_eq!(slower(&outcome, &choices), Vetoes::from([("b".to_owned(), 1)]));
+        assert_eq!(verdicts(&outcome, &choices), [Some(Verdict::First), Some(Verdict::Second)]);
+        cautious(&outcome, &mut choices);
         assert_eq!(choices[1].1, 0);
         assert_eq!(choices[0], rules[0]);
+        assert_eq!(verdicts(&outcome, &choices), [Some(Verdict::First)]);
+    }
+
+    #[test]
+    fn what_seems_better_has_to_show_it() {
+        let (mut outcome, rules) = outcome();
+        assert_eq!(wanted(&outcome, Some(&rules)), [(0, 1, 0), (1, 1, 0)]);
+        assert_eq!(wanted(&outcome, None), [], "nothing was kept and nothing seems better");
+        outcome.points[1].times = vec![Some(1.1), Some(1.0)];
+        assert_eq!(wanted(&outcome, None), [(1, 1, 0)]);
+        outcome.compared.push(compared("b", Verdict::First));
+        assert_eq!(wanted(&outcome, None), []);
     }
 }

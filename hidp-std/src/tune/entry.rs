@@ -5,7 +5,7 @@ use std::time::Instant;
 use super::arms::Arms;
 use super::data::{self, Data};
 use super::decide::decide;
-use super::fit::{chosen, fit};
+use super::fit::{Vetoes, chosen, fit};
 use super::measure::Bench;
 use super::outcome::Outcome;
 use super::partial::Partial;
@@ -145,7 +145,7 @@ fn settings(
     partial: &mut Partial,
 ) -> Result<(), String> {
     let versions = outcome.arms.len();
-    let choices = fit(&outcome.points.iter().collect::<Vec<_>>(), versions);
+    let choices = fit(&outcome.points.iter().collect::<Vec<_>>(), versions, &Vetoes::new());
     let choice: Vec<usize> = outcome.points.iter().map(|point| chosen(&choices, point)).collect();
     let mut order: Vec<usize> = (0..versions).filter(|version| choice.contains(version)).collect();
     order.sort_by_key(|version| std::cmp::Reverse(choice.iter().filter(|chosen| *chosen == version).count()));
@@ -289,6 +289,64 @@ mod tests {
         let table = outcome.markdown();
         assert!(table.contains("- tuned is slower than untuned at 0 points"), "{table}");
         assert!(table.contains("within 5 % at 4 of 4 points") && table.contains("| x of 1000 |"), "{table}");
+    }
+
+    /// Names of what a file of points holds, a line each.
+    #[cfg(unix)]
+    fn measured(partial: &std::path::Path) -> Vec<String> {
+        let text = std::fs::read_to_string(partial).unwrap_or_default();
+        let whole = text.rsplit_once('\n').map_or("", |(whole, _)| whole);
+        whole.lines().filter_map(|line| line.split('\t').nth(6)).map(str::to_owned).collect()
+    }
+
+    /// A run that is interrupted as by Ctrl-C, and the next one, which measures only what is missing. The first is another process.
+    #[cfg(unix)]
+    #[test]
+    fn an_interrupted_run_goes_on() {
+        use std::os::unix::process::ExitStatusExt;
+        use std::process::Command;
+        const CHILD: &str = "HIDP_TEST_INTERRUPTED";
+        static ENTRY: Entry = Entry { versions: &[version("rows", EVEN), version("serial", EVEN)], ..SUM };
+        let inputs: Vec<Registered> = (1..=12)
+            .map(|count| Registered {
+                entry: ENTRY.name.into(),
+                name: format!("x of {count}"),
+                make: Box::new(move || vec![Data::vector(&vec![0.5f32; count]), Data::scalar(0.0f32)]),
+            })
+            .collect();
+        let inputs: Vec<&Registered> = inputs.iter().collect();
+        let run = |file: &std::path::Path, fresh: bool| {
+            let cx = Context::builder().threads(1).tuning("off").build().unwrap();
+            let mut partial = Partial::open(file, fresh).unwrap();
+            let end = Instant::now() + Duration::from_secs(60);
+            tune(&ENTRY, &inputs, true, &cx, end, &mut partial).unwrap()
+        };
+        if let Some(file) = std::env::var_os(CHILD) {
+            run(file.as_ref(), true);
+            // Ended by the signal, here at the latest.
+            std::thread::sleep(Duration::from_secs(60));
+            return;
+        }
+        let file = std::env::temp_dir().join(format!("hidp-tune-interrupted-{}", std::process::id()));
+        let points = file.with_extension("partial");
+        let name = "tune::entry::tests::an_interrupted_run_goes_on";
+        let mut command = Command::new(std::env::current_exe().unwrap());
+        let mut child = command.args(["--exact", name, "--nocapture"]).env(CHILD, &file).spawn().unwrap();
+        let patience = Instant::now() + Duration::from_secs(60);
+        while measured(&points).len() < 3 && Instant::now() < patience {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
+        assert_eq!(child.wait().unwrap().signal(), Some(2), "ended by the signal");
+        let before = measured(&points);
+        assert!(before.len() >= 3, "{before:?}");
+
+        let outcome = run(&file, false);
+        let after = measured(&points);
+        assert_eq!(outcome.points.len(), inputs.len());
+        assert_eq!(after[..before.len()], before[..]);
+        assert_eq!(after.len(), inputs.len(), "each is measured once: {after:?}");
+        std::fs::remove_file(points).unwrap();
     }
 
     #[test]

@@ -4,6 +4,8 @@
 //! but a bad choice, so rules are a small decision tree that makes the mean loss, `ln(time of the choice / time of the best)`,
 //! small directly. [`regression`] is the paper's way, for comparison.
 
+use std::collections::BTreeSet;
+
 use crate::rt::entry::MOST_MEASURES;
 
 /// Times of all versions for one set of arguments.
@@ -59,17 +61,41 @@ const SAVED_EACH: f64 = 0.001;
 /// A loss that users should never see, and how much worse than smaller ones it counts.
 pub(super) const TOLERATED: f64 = 0.04;
 const BEYOND: f64 = 4.0;
+/// How much slower than untuned an arm may seem before that counts as much.
+const CHANCE: f64 = 0.02;
+/// What an arm costs where it failed, or was shown to be slower than what runs untuned.
+const FORBIDDEN: f64 = 1e3;
 
-/// What a loss counts in the search for rules.
-fn price(loss: f64) -> f64 {
-    loss + BEYOND * (loss - TOLERATED).max(0.0)
+/// Arms that must not be chosen at points: they were shown to be slower than what runs there without rules.
+pub(super) type Vetoes = BTreeSet<(String, usize)>;
+
+/// A point, and what choosing each arm costs there.
+struct Priced<'a> {
+    point: &'a Point,
+    prices: Vec<f64>,
+}
+
+impl<'a> Priced<'a> {
+    fn new(point: &'a Point, arms: usize, vetoes: &Vetoes) -> Self {
+        let untuned = point.loss(point.untuned);
+        let price = |arm: usize| {
+            let loss = point.loss(arm);
+            if loss.is_infinite() || vetoes.contains(&(point.name.clone(), arm)) {
+                return FORBIDDEN;
+            }
+            let slower = if untuned.is_finite() { (loss - untuned - CHANCE).max(0.0) } else { 0.0 };
+            loss + BEYOND * ((loss - TOLERATED).max(0.0) + slower)
+        };
+        Priced { point, prices: (0..arms).map(price).collect() }
+    }
 }
 
 /// Rules, the first that holds decides, the last always does.
-pub(super) fn fit(points: &[&Point], versions: usize) -> Vec<Choice> {
+pub(super) fn fit(points: &[&Point], arms: usize, vetoes: &Vetoes) -> Vec<Choice> {
+    let priced: Vec<Priced<'_>> = points.iter().map(|point| Priced::new(point, arms, vetoes)).collect();
     let mut rules = Vec::new();
-    if !points.is_empty() {
-        split(points, versions, MOST_DEPTH, &[], &mut rules);
+    if !priced.is_empty() {
+        split(&priced.iter().collect::<Vec<_>>(), MOST_DEPTH, &[], &mut rules);
     }
     without_repetition(rules)
 }
@@ -96,53 +122,84 @@ pub(super) fn chosen(rules: &[Choice], point: &Point) -> usize {
     rules.iter().find(|(tests, _)| tests.iter().all(|test| test.holds(point))).map_or(0, |(_, version)| *version)
 }
 
-/// The version with the smallest sum of losses, and that. Of equals the one that runs at most of the points anyway.
-fn single(points: &[&Point], versions: usize) -> (usize, f64) {
-    let loss = |version: usize| points.iter().map(|point| price(point.loss(version))).sum::<f64>();
-    let usual = |version: usize| points.iter().filter(|point| point.untuned == version).count();
+/// Points of a node of the tree.
+type Node<'a> = [&'a Priced<'a>];
+
+/// The arm with the smallest sum of prices, and that. Of equals the one that runs at most of the points anyway.
+fn single(node: &Node<'_>) -> (usize, f64) {
+    let arms = node.first().map_or(0, |point| point.prices.len());
+    let price = |arm: usize| node.iter().map(|point| point.prices[arm]).sum::<f64>();
+    let usual = |arm: usize| node.iter().filter(|point| point.point.untuned == arm).count();
     let order = |a: &(usize, f64), b: &(usize, f64)| a.1.total_cmp(&b.1).then(usual(b.0).cmp(&usual(a.0)));
-    (0..versions).map(|version| (version, loss(version))).min_by(order).unwrap_or((0, 0.0))
+    (0..arms).map(|arm| (arm, price(arm))).min_by(order).unwrap_or((0, 0.0))
 }
 
-fn split(points: &[&Point], versions: usize, depth: usize, path: &[Test], rules: &mut Vec<Choice>) {
-    let (version, loss) = single(points, versions);
-    let needed = SAVED + SAVED_EACH * points.len() as f64;
-    let best = if depth == 0 { None } else { best_split(points, versions) };
+fn split(node: &Node<'_>, depth: usize, path: &[Test], rules: &mut Vec<Choice>) {
+    let (arm, price) = single(node);
+    let best = if depth == 0 { None } else { best_split(node) };
     match best {
-        Some((test, after)) if loss - after > needed || (loss.is_infinite() && after.is_finite()) => {
-            let (low, high): (Vec<&Point>, Vec<&Point>) =
-                points.iter().partition(|point| point.values[test.measure] < test.bound);
+        Some((test, after)) if after < price => {
+            let (low, high) = parted(node, test);
             // Bounds of one measure only become smaller along a path.
             let others = path.iter().copied().filter(|other| other.measure != test.measure);
             let below: Vec<Test> = others.chain([test]).collect();
-            split(&low, versions, depth - 1, &below, rules);
+            split(&low, depth - 1, &below, rules);
             // What comes after the rules below the bound is not below it.
-            split(&high, versions, depth - 1, path, rules);
+            split(&high, depth - 1, path, rules);
         }
         Some(_) | None => {
-            rules.push((path.to_vec(), version));
+            rules.push((path.to_vec(), arm));
         }
     }
 }
 
-/// The split whose two sides lose least, each with one version.
-fn best_split(points: &[&Point], versions: usize) -> Option<(Test, f64)> {
+/// Those for which the test holds, and the others: also those of which nothing is known, as in calls.
+fn parted<'a>(node: &Node<'a>, test: Test) -> (Vec<&'a Priced<'a>>, Vec<&'a Priced<'a>>) {
+    node.iter().partition(|point| test.holds(point.point))
+}
+
+/// What a split costs.
+fn cost_of_split(points: usize) -> f64 {
+    SAVED + SAVED_EACH * points as f64
+}
+
+/// The split after which least is lost if each side has one arm or, at a cost, is split once more.
+fn best_split(node: &Node<'_>) -> Option<(Test, f64)> {
     let mut best: Option<(Test, f64)> = None;
-    for measure in 0..MOST_MEASURES {
-        let mut values: Vec<i64> = points.iter().map(|point| point.values[measure]).collect();
-        values.sort_unstable();
-        values.dedup();
-        for pair in values.windows(2).filter(|pair| pair[0] >= 0) {
-            let bound = between(pair[0], pair[1]);
-            let (low, high): (Vec<&Point>, Vec<&Point>) =
-                points.iter().partition(|point| point.values[measure] < bound);
-            let after = single(&low, versions).1 + single(&high, versions).1;
-            if best.as_ref().is_none_or(|(_, least)| after < *least) {
-                best = Some((Test { measure, least: false, bound }, after));
-            }
+    for test in tests(node) {
+        let (low, high) = parted(node, test);
+        let side = |node: &Node<'_>| {
+            let price = single(node).1;
+            if price > cost_of_split(node.len()) { price.min(once_more(node)) } else { price }
+        };
+        let after = side(&low) + side(&high) + cost_of_split(node.len());
+        if best.as_ref().is_none_or(|(_, least)| after < *least) {
+            best = Some((test, after));
         }
     }
     best
+}
+
+/// What the best split costs whose sides have one arm each.
+fn once_more(node: &Node<'_>) -> f64 {
+    let of = |test: Test| {
+        let (low, high) = parted(node, test);
+        single(&low).1 + single(&high).1
+    };
+    tests(node).into_iter().map(of).fold(f64::INFINITY, f64::min) + cost_of_split(node.len())
+}
+
+/// Bounds between neighbouring values of each measure.
+fn tests(node: &Node<'_>) -> Vec<Test> {
+    let mut tests = Vec::new();
+    for measure in 0..MOST_MEASURES {
+        let mut values: Vec<i64> = node.iter().map(|point| point.point.values[measure]).collect();
+        values.sort_unstable();
+        values.dedup();
+        let pairs = values.windows(2).filter(|pair| pair[0] >= 0);
+        tests.extend(pairs.map(|pair| Test { measure, least: false, bound: between(pair[0], pair[1]) }));
+    }
+    tests
 }
 
 /// The geometric mean of two sizes, above the first.
@@ -213,7 +270,7 @@ mod tests {
     #[test]
     fn one_version_that_is_always_best_needs_no_test() {
         let points = [point(1, 1, &[1.0, 2.0]), point(100, 1, &[1.0, 1.5])];
-        assert_eq!(fit(&points.each_ref(), 2), [(vec![], 0)]);
+        assert_eq!(fit(&points.each_ref(), 2, &Vetoes::new()), [(vec![], 0)]);
     }
 
     #[test]
@@ -222,7 +279,7 @@ mod tests {
             .map(|e| point(1 << (2 * e), 1 << (14 - 2 * e), if e < 3 { &[3.0, 1.0] } else { &[1.0, 3.0] }))
             .collect();
         let points: Vec<&Point> = points.iter().collect();
-        let rules = fit(&points, 2);
+        let rules = fit(&points, 2, &Vetoes::new());
         let [(first, 1), (last, 0)] = &rules[..] else { panic!("{rules:?}") };
         assert_eq!(first[..], [Test { measure: 0, least: false, bound: 32 }]);
         assert!(last.is_empty());
@@ -241,7 +298,7 @@ mod tests {
             }
         }
         let points: Vec<&Point> = points.iter().collect();
-        let rules = fit(&points, 2);
+        let rules = fit(&points, 2, &Vetoes::new());
         assert_eq!(mean_loss(&points, |point| chosen(&rules, point)), 1.0, "{rules:?}");
         assert!(rules.len() == 3, "{rules:?}");
     }
@@ -266,7 +323,44 @@ mod tests {
     fn noise_does_not_make_rules() {
         let points: Vec<Point> =
             (0..10).map(|e| point(1 << e, 1, if e % 2 == 0 { &[1.0, 1.01] } else { &[1.01, 1.0] })).collect();
-        assert_eq!(fit(&points.iter().collect::<Vec<_>>(), 2), [(vec![], 0)]);
+        assert_eq!(fit(&points.iter().collect::<Vec<_>>(), 2, &Vetoes::new()), [(vec![], 0)]);
+    }
+
+    #[test]
+    fn what_is_unknown_is_below_no_bound() {
+        // The second measure is known of half of the points alone, as lengths of segments are where there are many.
+        let points: Vec<Point> = (0..8)
+            .map(|e| point(1 << e, if e < 4 { 1 << e } else { -1 }, if e < 2 { &[2.0, 1.0] } else { &[1.0, 2.0] }))
+            .collect();
+        let rules = vec![(vec![Test { measure: 1, least: false, bound: 1 << 40 }], 1), (vec![], 0)];
+        assert_eq!(chosen(&rules, &points[7]), 0);
+        let points: Vec<&Point> = points.iter().collect();
+        let test = Test { measure: 1, least: false, bound: 3 };
+        let priced: Vec<Priced<'_>> = points.iter().map(|point| Priced::new(point, 2, &Vetoes::new())).collect();
+        let (low, high) = parted(&priced.iter().collect::<Vec<_>>(), test);
+        assert_eq!((low.len(), high.len()), (2, 6));
+        let rules = fit(&points, 2, &Vetoes::new());
+        assert_eq!(worst_loss(&points, |point| chosen(&rules, point)), 1.0, "{rules:?}");
+    }
+
+    #[test]
+    fn a_band_in_the_middle_is_found() {
+        // One split gains nothing: both sides still want both versions.
+        let points: Vec<Point> =
+            (0..12).map(|e| point(1 << e, 1, if (5..7).contains(&e) { &[1.3, 1.0] } else { &[1.0, 1.3] })).collect();
+        let points: Vec<&Point> = points.iter().collect();
+        let rules = fit(&points, 2, &Vetoes::new());
+        assert_eq!(worst_loss(&points, |point| chosen(&rules, point)), 1.0, "{rules:?}");
+    }
+
+    #[test]
+    fn what_was_slower_is_not_chosen_again() {
+        let points: Vec<Point> =
+            (0..4).map(|e| Point { name: e.to_string(), ..point(1 << e, 1, &[1.2, 1.0]) }).collect();
+        let points: Vec<&Point> = points.iter().collect();
+        assert_eq!(fit(&points, 2, &Vetoes::new()), [(vec![], 1)]);
+        let rules = fit(&points, 2, &Vetoes::from([("3".to_owned(), 1)]));
+        assert_eq!(points.iter().map(|point| chosen(&rules, point)).collect::<Vec<_>>(), [1, 1, 1, 0]);
     }
 
     #[test]
@@ -275,7 +369,7 @@ mod tests {
         wrong.times[1] = None;
         let points = [wrong, point(2, 1, &[9.0, 1.0]), point(4, 1, &[9.0, 1.0])];
         let points = points.each_ref();
-        let rules = fit(&points, 2);
+        let rules = fit(&points, 2, &Vetoes::new());
         assert_eq!(chosen(&rules, points[0]), 0, "{rules:?}");
         assert_eq!(chosen(&rules, points[2]), 1, "{rules:?}");
     }

@@ -6,7 +6,7 @@ use super::arguments::Arguments;
 use super::arms::{Arm, Arms};
 use super::data::Data;
 use super::fit::Point;
-use super::sample::{PAIRS, Verdict, calls, median, spread, typical, verdict};
+use super::sample::{PAIRS, Verdict, calls, median, spread, typical, uncertainty, verdict};
 use crate::rt::Dynamic;
 use crate::rt::entry::{Elem, Entry};
 use crate::{Context, Error};
@@ -24,6 +24,16 @@ const CHANCES: usize = 4;
 const BEHIND: f64 = 1.3;
 /// Arms whose times are this close, as a logarithm, are compared in pairs.
 const CLOSE: f64 = 0.1;
+/// Comparisons of what seems best, at most (each counts for both orders).
+const MOST_SETTLED: usize = 10;
+
+/// What runs in pairs say.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Compared {
+    pub(super) verdict: Verdict,
+    /// How far, as a part, the ratio may be from what was found.
+    pub(super) uncertainty: f64,
+}
 
 /// Arguments, and what runs on them. Arrays are where the arms run: copies of them are another matter.
 pub(super) struct Bench<'a> {
@@ -154,7 +164,7 @@ impl<'a> Bench<'a> {
         for (arm, samples) in &worthy {
             point.times[*arm] = Some(typical(samples));
         }
-        self.settle(point)
+        self.settle_all(point)
     }
 
     /// What seems hopeless may have been disturbed: it runs some times more.
@@ -196,20 +206,36 @@ impl<'a> Bench<'a> {
         Ok(first)
     }
 
-    /// The best two, if they are close, are compared in pairs.
-    fn settle(&mut self, point: &mut Point) -> Result<(), String> {
+    /// What seems best is compared in pairs with what it must be better than: other settings with the usual ones of their version,
+    /// a version with the next one. Of many noisy times the smallest is the luckiest rather than the best.
+    fn unsettled(&self, point: &Point) -> Vec<(usize, usize)> {
         let mut order: Vec<usize> = (0..point.times.len()).filter(|arm| point.times[*arm].is_some()).collect();
         order.sort_by(|a, b| point.loss(*a).total_cmp(&point.loss(*b)));
-        let [first, second, ..] = order[..] else { return Ok(()) };
-        if point.loss(second) < CLOSE {
-            self.compare(point, first, second)?;
+        let [first, second, ..] = order[..] else { return Vec::new() };
+        let usual = self.arms.usual(first);
+        let mut pairs = Vec::new();
+        if usual != first && point.loss(usual) < CLOSE {
+            pairs.push((first, usual));
+        }
+        if second != usual && point.loss(second) < CLOSE {
+            pairs.push((first, second));
+        }
+        pairs
+    }
+
+    fn settle_all(&mut self, point: &mut Point) -> Result<(), String> {
+        let mut done = Vec::new();
+        while done.len() < MOST_SETTLED {
+            let Some(&(a, b)) = self.unsettled(point).iter().find(|pair| !done.contains(*pair)) else { break };
+            self.compare(point, a, b)?;
+            done.extend([(a, b), (b, a)]);
         }
         Ok(())
     }
 
-    /// Runs two arms in turn and puts their times into `point`: equal ones if neither is reliably faster.
-    pub(super) fn compare(&mut self, point: &mut Point, a: usize, b: usize) -> Result<Verdict, String> {
-        let (mut ones, mut others, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    /// Runs two arms in turn and puts into `point` how `a` compares with `b`: the same time if neither is reliably faster.
+    pub(super) fn compare(&mut self, point: &mut Point, a: usize, b: usize) -> Result<Compared, String> {
+        let mut ratios = Vec::new();
         let verdict = loop {
             for pair in 0..PAIRS {
                 let order = if pair % 2 == 0 { [a, b] } else { [b, a] };
@@ -218,22 +244,19 @@ impl<'a> Bench<'a> {
                     let time = self.time(arm, calls(point.times[arm])).map_err(|error| error.to_string())?;
                     seconds[usize::from(arm == b)] = time;
                 }
-                ones.push(seconds[0]);
-                others.push(seconds[1]);
                 ratios.push(seconds[1] / seconds[0]);
             }
             if let Some(verdict) = verdict(&ratios) {
                 break verdict;
             }
         };
-        // Their ratio is known better than either time.
-        let mean = (typical(&ones) * typical(&others)).sqrt();
         let ratio = match verdict {
             Verdict::Neither => 1.0,
             Verdict::First | Verdict::Second => median(&ratios),
         };
-        (point.times[a], point.times[b]) = (Some(mean / ratio.sqrt()), Some(mean * ratio.sqrt()));
-        Ok(verdict)
+        // The time of `b` stays: it was measured beside all others, which these runs were not.
+        point.times[a] = point.times[b].map(|time| time / ratio);
+        Ok(Compared { verdict, uncertainty: uncertainty(&ratios) })
     }
 
     fn complaint(&self, arm: usize, what: &str, oracle: usize) -> String {

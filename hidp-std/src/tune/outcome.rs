@@ -4,8 +4,10 @@ use std::fmt::{self, Write as _};
 
 use super::arms::Arms;
 use super::fit::{Choice, Point, Test, chosen, mean_loss, regression, worst_loss};
+use super::measure::Compared;
 use super::places::Found;
 use super::record::Recorded;
+use super::sample::median;
 use crate::rt::entry::{Bound, Condition, Entry, Rule};
 use crate::tuning;
 
@@ -22,7 +24,21 @@ pub struct Outcome {
     pub(super) skipped: Option<String>,
     /// Which calls with arrays of the host are for the processor, if that was measured.
     pub(super) places: Option<Found>,
+    /// Runs in pairs, the last of equal ones counts.
+    pub(super) compared: Vec<Comparison>,
 }
+
+/// Two arms that ran in pairs at a point.
+#[derive(Clone, Debug)]
+pub(super) struct Comparison {
+    pub(super) point: String,
+    pub(super) a: usize,
+    pub(super) b: usize,
+    pub(super) found: Compared,
+}
+
+/// Ratios that are known this badly, usually, say little.
+const UNSURE: f64 = 0.05;
 
 /// A loss that the summary counts.
 const NEAR: f64 = 1.05;
@@ -38,6 +54,7 @@ impl Outcome {
             left_out: 0,
             skipped: None,
             places: None,
+            compared: Vec::new(),
         }
     }
     /// What goes into a record: the rules for `host`, then those of versions.
@@ -74,6 +91,24 @@ impl Outcome {
             (mean_loss(&points, tuned), worst_loss(&points, tuned)),
             (mean_loss(&points, &lines), worst_loss(&points, &lines)),
         ]
+    }
+    /// What is known of two arms at a point.
+    pub(super) fn find(&self, point: &Point, a: usize, b: usize) -> Option<&Comparison> {
+        self.compared.iter().rev().find(|known| known.point == point.name && (known.a, known.b) == (a, b))
+    }
+    /// How far the ratios of runs in pairs may be from the truth: usually, and at worst.
+    fn uncertainty(&self) -> Option<(f64, f64)> {
+        let all: Vec<f64> = self.compared.iter().map(|known| known.found.uncertainty).collect();
+        (!all.is_empty()).then(|| (median(&all), all.iter().copied().fold(0.0, f64::max)))
+    }
+    /// Complains if something disturbed the measurements.
+    pub(super) fn judge_noise(&mut self) {
+        if let Some((usual, _)) = self.uncertainty().filter(|(usual, _)| *usual > UNSURE) {
+            let (name, percent) = (self.entry(), usual * 100.0);
+            self.complaints.push(format!(
+                "{name}: runs in pairs scatter so that their ratios are known to {percent:.0} % only: differences below are not found"
+            ));
+        }
     }
     /// The arm that runs at a point after tuning.
     pub(super) fn tuned(&self, point: &Point) -> usize {
@@ -123,6 +158,15 @@ impl Outcome {
             "- tuned is slower than untuned at {slower} points; the paper's regression: {:.3}, {:.3} at worst",
             lines.0, lines.1
         );
+        if let Some((usual, worst)) = self.uncertainty() {
+            let _ = writeln!(
+                text,
+                "- {} pairs of versions were run in turn; their ratios are known to {:.1} %, the least certain one to {:.1} %",
+                self.compared.len(),
+                usual * 100.0,
+                worst * 100.0
+            );
+        }
         let _ = writeln!(
             text,
             "- rules: `{}`\n",

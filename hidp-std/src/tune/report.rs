@@ -30,29 +30,44 @@ pub(super) fn html(outcomes: &[Outcome]) -> String {
     page
 }
 
-/// One picture for each amount of work that was split in several ways: time over parallelism.
+/// The work of points whose work is of no interest.
+const ANY: i64 = -1;
+
+/// One picture for each amount of work that was split in several ways: time over parallelism. What is left is in one more, each time
+/// as a multiple of the best one there.
 fn pictures(outcome: &Outcome, page: &mut String) {
     let mut groups: BTreeMap<i64, Vec<&Point>> = BTreeMap::new();
     for point in &outcome.points {
-        let work = if point.values[1] > 0 { point.values[0].saturating_mul(point.values[1]) } else { -1 };
+        let work = if point.values[1] > 0 { point.values[0].saturating_mul(point.values[1]) } else { ANY };
         groups.entry(work).or_default().push(point);
     }
-    for (work, points) in groups.iter_mut().filter(|(_, points)| points.len() > 3) {
+    let (mut large, small): (BTreeMap<_, _>, BTreeMap<_, _>) =
+        groups.into_iter().partition(|(work, points)| *work != ANY && points.len() > FEW);
+    large.insert(ANY, small.into_values().flatten().collect());
+    for (work, points) in large.iter_mut().filter(|(_, points)| points.len() > FEW) {
         points.sort_by_key(|point| point.values[0]);
-        let title = if *work < 0 { "all sizes".to_owned() } else { format!("parallel × inner = {work}") };
-        picture(outcome, &title, points, page);
+        picture(outcome, *work, points, page);
     }
 }
 
-fn picture(outcome: &Outcome, title: &str, points: &[&Point], page: &mut String) {
+/// So many points make no picture.
+const FEW: usize = 3;
+
+fn picture(outcome: &Outcome, work: i64, points: &[&Point], page: &mut String) {
+    let (title, what) = match work {
+        ANY => ("all other sizes".to_owned(), "time, best = 1,"),
+        _ => (format!("parallel × inner = {work}"), "seconds"),
+    };
+    let shown_time = |point: &Point, time: f64| if work == ANY { time / point.best() } else { time };
     let log = |value: i64| (value.max(1) as f64).log2();
     let (left, right) = (log(points[0].values[0]), log(points[points.len() - 1].values[0]));
-    let times = || points.iter().flat_map(|point| point.times.iter().flatten()).map(|time| time.log10());
+    let times =
+        || points.iter().flat_map(|point| point.times.iter().flatten().map(|time| shown_time(point, *time).log10()));
     let (low, high) = (times().fold(f64::INFINITY, f64::min), times().fold(f64::NEG_INFINITY, f64::max));
     let x = |value: f64| MARGIN + (value - left) / (right - left).max(1.0) * (WIDTH - 2.0 * MARGIN);
     let y = |value: f64| HEIGHT - MARGIN - (value - low) / (high - low).max(0.1) * (HEIGHT - 2.0 * MARGIN);
     let _ = writeln!(page, "<svg width=\"{WIDTH}\" height=\"{HEIGHT}\" font-size=\"11\">");
-    let _ = writeln!(page, "<text x=\"{MARGIN}\" y=\"14\">{title}: seconds over parallelism</text>");
+    let _ = writeln!(page, "<text x=\"{MARGIN}\" y=\"14\">{title}: {what} over parallelism</text>");
     let bottom = HEIGHT - MARGIN;
     let frame = format!("M{MARGIN} {MARGIN}V{bottom}H{}", WIDTH - MARGIN);
     let _ = writeln!(page, "<path d=\"{frame}\" fill=\"none\" stroke=\"#888\"/>");
@@ -66,9 +81,11 @@ fn picture(outcome: &Outcome, title: &str, points: &[&Point], page: &mut String)
             let _ = writeln!(page, "<text x=\"4\" y=\"{:.0}\">1e{decade}</text>", y(at) + 4.0);
         }
     }
-    switching_points(outcome, left, right, x, page);
+    switching_points(outcome, work, (left, right), x, page);
     for (row, (version, colour)) in shown(outcome).into_iter().zip(COLOURS.iter().cycle()).enumerate() {
-        let known = points.iter().filter_map(|point| Some((log(point.values[0]), point.times[version]?.log10())));
+        let known = points
+            .iter()
+            .filter_map(|point| Some((log(point.values[0]), shown_time(point, point.times[version]?).log10())));
         let path: Vec<String> = known.map(|(a, b)| format!("{:.1},{:.1}", x(a), y(b))).collect();
         let _ = writeln!(page, "<polyline points=\"{}\" fill=\"none\" stroke=\"{colour}\"/>", path.join(" "));
         let (name, top) = (outcome.arms.name(version), 28 + 13 * row);
@@ -76,7 +93,7 @@ fn picture(outcome: &Outcome, title: &str, points: &[&Point], page: &mut String)
     }
     for point in points {
         if let Some(time) = point.times[outcome.tuned(point)] {
-            let (cx, cy) = (x(log(point.values[0])), y(time.log10()));
+            let (cx, cy) = (x(log(point.values[0])), y(shown_time(point, time).log10()));
             let _ = writeln!(page, "<circle cx=\"{cx:.1}\" cy=\"{cy:.1}\" r=\"4\" fill=\"none\" stroke=\"#000\"/>");
         }
     }
@@ -90,9 +107,22 @@ fn shown(outcome: &Outcome) -> Vec<usize> {
     (0..outcome.arms.len()).filter(|arm| *arm < versions || chosen.contains(arm)).collect()
 }
 
-fn switching_points(outcome: &Outcome, left: f64, right: f64, x: impl Fn(f64) -> f64, page: &mut String) {
-    let tests = outcome.choices.iter().flat_map(|(tests, _)| tests).filter(|test| test.measure == 0);
-    for at in tests.map(|test| (test.bound.max(1) as f64).log2()).filter(|at| (left..=right).contains(at)) {
+/// Bounds of rules: on the degree of parallelism, or on what is inside, which is the rest of the work.
+fn switching_points(
+    outcome: &Outcome,
+    work: i64,
+    (left, right): (f64, f64),
+    x: impl Fn(f64) -> f64,
+    page: &mut String,
+) {
+    let log = |value: i64| (value.max(1) as f64).log2();
+    let tests = outcome.choices.iter().flat_map(|(tests, _)| tests);
+    let places = tests.filter_map(|test| match test.measure {
+        0 => Some(log(test.bound)),
+        1 if work != ANY => Some(log(work) - log(test.bound)),
+        _ => None,
+    });
+    for at in places.filter(|at| (left..=right).contains(at)) {
         let (at, bottom) = (x(at), HEIGHT - MARGIN);
         let _ = writeln!(page, "<path d=\"M{at:.1} {MARGIN}V{bottom}\" stroke=\"#000\" stroke-dasharray=\"4 3\"/>");
     }

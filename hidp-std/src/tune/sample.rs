@@ -48,6 +48,18 @@ pub(super) fn median(values: &[f64]) -> f64 {
     quantile(values, 1, 2)
 }
 
+/// How far the typical ratio may be from the median of these, as a part of it: between the ranks of an interval that holds the
+/// median in about 95 of 100 cases.
+pub(super) fn uncertainty(ratios: &[f64]) -> f64 {
+    let mut sorted = ratios.to_vec();
+    sorted.sort_by(f64::total_cmp);
+    let beside = ratios.len().saturating_sub(agreeing(ratios.len()));
+    match (sorted.get(beside), sorted.iter().rev().nth(beside)) {
+        (Some(low), Some(high)) if low <= high => (high / low).sqrt() - 1.0,
+        (Some(_) | None, Some(_) | None) => f64::INFINITY,
+    }
+}
+
 /// How far apart the quarters are, as a part of the lower one.
 pub(super) fn spread(samples: &[f64]) -> f64 {
     quantile(samples, 1, 2) / quantile(samples, 1, 4) - 1.0
@@ -87,6 +99,16 @@ mod tests {
     #[test]
     fn chance_rarely_agrees() {
         assert_eq!([9, 15, 27].map(agreeing), [8, 12, 20]);
+    }
+
+    #[test]
+    fn scattered_ratios_are_uncertain() {
+        assert_eq!(uncertainty(&[1.5; 9]), 0.0);
+        let one_off = [1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 1.0, 9.0];
+        assert_eq!(uncertainty(&one_off), 0.0, "a single one does not matter");
+        let wide = uncertainty(&[0.5, 0.8, 0.8, 1.0, 1.0, 1.0, 1.25, 1.25, 2.0]);
+        assert!((wide - 0.25).abs() < 1e-9, "{wide}");
+        assert!(uncertainty(&[]).is_infinite());
     }
 
     #[test]

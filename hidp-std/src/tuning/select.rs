@@ -1,8 +1,8 @@
 //! The record that holds for an entry in a context.
 
 use std::cell::Cell;
-use std::collections::HashMap;
-use std::sync::{PoisonError, RwLock};
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Mutex, PoisonError, RwLock};
 
 use super::device::{Device, Likeness};
 use super::{Tuning, parse};
@@ -72,6 +72,9 @@ fn known_or_found(
     drop(found);
     let mut found = FOUND.write().unwrap_or_else(PoisonError::into_inner);
     *found.get_or_insert_default().entry(key).or_insert_with(|| {
+        if let Some(file) = file {
+            tell_of_unknown(file, entry);
+        }
         let own = file.iter().flat_map(|file| &file.records).filter(|(name, _)| name == entry.name);
         let own: Vec<&Record> = own.map(|(_, record)| record).collect();
         let here = Here::of(cx, key.4 != 0);
@@ -82,6 +85,28 @@ fn known_or_found(
         });
         tuned.map(|tuned| &*Box::leak(Box::new(tuned)))
     })
+}
+
+/// Says which of a file's records are for entries that the kernels around `entry` have not: once for each file and kernels.
+fn tell_of_unknown(file: &'static super::TuneFile, entry: &'static Entry) {
+    static TOLD: Mutex<BTreeSet<(usize, usize)>> = Mutex::new(BTreeSet::new());
+    let key = (std::ptr::from_ref(file) as usize, entry.dispatch.kernels.as_ptr() as usize);
+    if !TOLD.lock().unwrap_or_else(PoisonError::into_inner).insert(key) {
+        return;
+    }
+    for name in unknown(file, entry) {
+        let path = &file.path;
+        log::warn!(
+            "`{path}`: a tuning record is ignored: there is no entry `{name}` among those built with `{}`",
+            entry.name
+        );
+    }
+}
+
+/// Entries that a file has records of, but that are not among those that were built with `entry`.
+fn unknown<'a>(file: &'a super::TuneFile, entry: &Entry) -> BTreeSet<&'a str> {
+    let known = |name: &str| name == entry.name || entry.dispatch.kernels.iter().any(|names| names.contains(&name));
+    file.records.iter().map(|(name, _)| name.as_str()).filter(|name| !known(name)).collect()
 }
 
 /// The processor of a context as records of devices name it: `AMD EPYC 9B45, v4, 16 threads`.
@@ -180,6 +205,7 @@ pub(crate) mod tests {
         ],
         rules: &[],
         records: &[],
+        kernels: &[&["sums::rows", "sums::columns"], &["blas::dot"]],
         tunables: &[crate::rt::entry::Tunable { name: "thread_work", domain: &[4096] }],
     };
     /// An entry with two plans and two measures.
@@ -308,6 +334,14 @@ pub(crate) mod tests {
         let this = Device { name: "Model 3".into(), architecture: "Maker family 7".into(), vendor: "Maker".into() };
         let processor = Here { device: this, isa: Some((Isa::V3, 4)), host: String::new() };
         assert_eq!(processor.best(&SUMS, "a test", &[&cuda, &GOOD]).map(|tuned| tuned.rules.len()), Some(1));
+    }
+
+    #[test]
+    fn records_of_unknown_entries_are_found() {
+        let records = ["sums::rows", "sums::gone", "blas::dot", "gone::gone", "gone::gone"];
+        let records = records.map(|name| (name.to_owned(), GOOD)).into();
+        let file = crate::tuning::TuneFile { path: "f".into(), records };
+        assert_eq!(unknown(&file, &SUMS), BTreeSet::from(["gone::gone", "sums::gone"]));
     }
 
     #[test]

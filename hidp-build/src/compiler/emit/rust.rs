@@ -177,6 +177,10 @@ fn functions(
     let listed: Vec<String> = listed.map(|(_, name)| format!("&entry_tables::{name}")).collect();
     text.list("pub(super) static ENTRIES: &[&::hidp_std::rt::entry::Entry] = &[", &listed, "];");
     text.line("");
+    text.line("/// All entries of this module by name.");
+    let names: Vec<String> = tables.iter().map(|table| format!("{:?}", table.shown)).collect();
+    text.list("pub(super) const NAMES: &[&str] = &[", &names, "];");
+    text.line("");
     text.line("/// What the run time knows of the functions above.");
     text.nest("mod entry_tables {", "}", |text| {
         text.line("use ::hidp_std::rt::entry::*;");
@@ -204,6 +208,10 @@ pub fn file(modules: &[String], stems: &[&str]) -> String {
     text.line(format!(
         "pub static ENTRIES: ::hidp_std::rt::Entries = unsafe {{ ::hidp_std::rt::Entries::new({entries}) }};"
     ));
+    text.line("");
+    text.line("/// Names of all entries: tuning records of others are idle.");
+    let names: Vec<String> = stems.iter().map(|stem| format!("{}::NAMES", identifier(stem))).collect();
+    text.list("const NAMES: &[&[&str]] = &[", &names, "];");
     for module in modules {
         text.line("");
         module.lines().for_each(|line| text.line(line));

@@ -7,13 +7,17 @@ use super::fold::Acc;
 use super::space::Range;
 use super::{Binding, Lowerer, make};
 use crate::compiler::ir::imp::{Expr, ExprKind, Grid, Kernel, KernelId, LoopKind, Schedule, Stmt, VarId, VarKind};
-use crate::compiler::ir::par::{self, BinOp, FoldKind, Map, StmtKind, visit};
+use crate::compiler::ir::par::{self, BinOp, Extent, FoldKind, Map, PrimCall, StmtKind, visit};
 use crate::compiler::plan::{self, Exec, Strategy};
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
 /// Assumed length of a range that only data knows.
 const UNKNOWN_LENGTH: i64 = 16;
+/// Element operations that an iteration of a ragged range counts: its loops are short, and what it loads follows indices.
+const ELEMENT_OF_RAGGED: i64 = 2;
+/// Element operations that a primitive has for each element.
+const ELEMENT_OF_PRIMITIVE: i64 = 4;
 /// Element operations of a row that all threads should share.
 const LONG_ROW: i64 = 1 << 18;
 
@@ -275,7 +279,7 @@ impl Lowerer<'_> {
                     make::add(then, self.work_of(otherwise, times.clone()))
                 }
                 StmtKind::Scope(body) => self.work_of(body, times.clone()),
-                StmtKind::Prim(_) => each(UNKNOWN_LENGTH * 4),
+                StmtKind::Prim(call) => self.work_of_prim(call, times.clone()),
                 StmtKind::Store { .. } | StmtKind::Atomic { .. } | StmtKind::Assign { .. } => times.clone(),
                 StmtKind::Declare { .. }
                 | StmtKind::AssignField { .. }
@@ -298,13 +302,31 @@ impl Lowerer<'_> {
             map.iters.iter().all(|iter| self.is_known_throughout(&iter.lo) && self.is_known_throughout(&iter.hi));
         let ragged = if closed { None } else { plan::ragged_extent(self.func, map).cloned() };
         let turns = match ragged {
-            Some(extent) if self.is_known_throughout(&extent) => self.expr(&extent),
+            Some(extent) if self.is_known_throughout(&extent) => {
+                let elements = self.expr(&extent);
+                make::mul(elements, make::long(ELEMENT_OF_RAGGED))
+            }
             Some(_) | None => {
                 let lengths: Vec<Expr> = map.iters.iter().map(|iter| self.length_of(iter)).collect();
                 lengths.into_iter().fold(times, make::mul)
             }
         };
         self.work_of(&map.body, turns)
+    }
+
+    /// All segments of an array together are about as long as the array.
+    fn work_of_prim(&mut self, call: &PrimCall, times: Expr) -> Expr {
+        let (length, of_all) = match &call.extent {
+            Extent::Segment { .. } => (&call.input.len, call.input.prefix.is_empty()),
+            Extent::Whole { size } => (size, false),
+            Extent::Regular { .. } | Extent::Vectors { .. } => (&call.input.len, false),
+        };
+        let elements = match self.is_known_throughout(length) {
+            true if of_all => self.expr(length),
+            true => make::mul(times, self.expr(length)),
+            false => make::mul(times, make::long(UNKNOWN_LENGTH)),
+        };
+        make::mul(elements, make::long(ELEMENT_OF_PRIMITIVE))
     }
 
     fn is_known_throughout(&self, expr: &par::Expr) -> bool {

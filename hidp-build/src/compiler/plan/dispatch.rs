@@ -223,12 +223,18 @@ mod tests {
     fn long_rows_go_to_the_team() {
         let text = "function f input float A[R][C]; output float y[R];
             { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
-        assert_eq!(of(text), (vec!["parallel = R".into(), "inner = C".into()], vec![TEAM.into()]));
+        assert_eq!(
+            of(text),
+            (["parallel = R", "inner = C", "total = R * C"].map(String::from).into(), vec![TEAM.into()])
+        );
         let text = "function f input float A[M][K], B[K][N]; output float C[M][N];
             { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
         assert_eq!(
             of(text),
-            (vec!["parallel = M * N".into(), "inner = K".into(), "width = N".into()], vec!["width < 8: rows".into()]),
+            (
+                ["parallel = M * N", "inner = K", "total = M * N * K", "width = N"].map(String::from).into(),
+                vec!["width < 8: rows".into()]
+            ),
             "no plan is for the team"
         );
     }
@@ -237,24 +243,24 @@ mod tests {
     fn ragged_rows_have_a_mean() {
         let text = "function f input int p[R+1]; input double v[Z]; output double y[R];
             { map { r := [0:R); map { k := [p[r]:p[r+1]); _t = v[k]; } reduce(\"+\", y[r], _t, k := [*]); } }";
-        let measures = ["parallel = R", "inner = Z / R", "longest = R", "balance = R"].map(String::from);
+        let measures = ["parallel = R", "inner = Z / R", "total = Z", "longest = R", "balance = R"].map(String::from);
         assert_eq!(of(text), (measures.into(), vec![TEAM.into(), ONE_LONG.into()]));
         let text = "function f input uint v[Z]; input int lo[S], hi[S]; output uint w[Z];
             { w = v; map { s := [0:S); sort(v, w, lo[s], hi[s], 1); } }";
-        assert_eq!(of(text).0, ["parallel = S", "inner = Z / S", "longest = S", "balance = S"]);
+        assert_eq!(of(text).0, ["parallel = S", "inner = Z / S", "total = Z", "longest = S", "balance = S"]);
     }
 
     #[test]
     fn triangles_are_measured_at_their_middle() {
         let text = "function f input float A[N][N]; output float y[N];
             { map { i := [0:N); map { j := [0:i); _t = A[i][j]; } reduce(\"+\", y[i], _t, j := [*]); } }";
-        assert_eq!(of(text).0, ["parallel = N", "inner = (0 + N) / 2"]);
+        assert_eq!(of(text).0, ["parallel = N", "inner = (0 + N) / 2", "total = N * ((0 + N) / 2)"]);
     }
 
     #[test]
     fn primitives_are_measured_by_their_segments() {
         let text = "function f inout uint a[N]; input int cut[S+1]; { sort(a, a, cut[0:S), cut[1:S], 1); }";
-        assert_eq!(of(text).0, ["parallel = S", "inner = N / S", "longest = S", "balance = S"]);
+        assert_eq!(of(text).0, ["parallel = S", "inner = N / S", "total = N", "longest = S", "balance = S"]);
         assert_eq!(of("function f inout uint a[N]; { sort(a, a, N, 1); }").0, ["parallel = N"]);
     }
 

@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `parallel` | iterations of the outermost map: the degree of parallelism |
 //! | `inner` | iterations inside each of them, or their mean: where it depends on data, the extent of an array that is read in order tells the sum |
+//! | `total` | iterations in all: `parallel` times `inner` |
 //! | `width` | iterations of the outermost map's last iterator, where it has several: the lanes' share of `parallel` |
 //! | `longest` | the longest segment, where the segments' bounds are arguments and there are few |
 //! | `balance` | all segments' elements over the longest: how many threads the segments keep busy |
@@ -27,6 +28,7 @@ use crate::compiler::ty::Scalar;
 /// Names of measures.
 pub(super) const PARALLEL: &str = "parallel";
 pub(super) const INNER: &str = "inner";
+pub(super) const TOTAL: &str = "total";
 pub(super) const WIDTH: &str = "width";
 pub(super) const LONGEST: &str = "longest";
 pub(super) const BALANCE: &str = "balance";
@@ -92,7 +94,7 @@ pub(super) fn of_copies(func: &Func, work: Option<Expr>) -> Vec<Measure> {
 pub(super) fn of_nest(func: &Func, map: &Map) -> Vec<Measure> {
     let Some(parallel) = volume(func, map) else { return Vec::new() };
     let mut measures = vec![Measure::new(PARALLEL, parallel.clone())];
-    measures.extend(inside(func, map, &parallel).map(|value| Measure::new(INNER, value)));
+    measures.extend(inner_and_total(inside(func, map, &parallel), &parallel));
     if let [_, .., last] = &map.iters[..] {
         measures.extend(closed(func, length(last)).map(|value| Measure::new(WIDTH, value)));
     }
@@ -119,9 +121,22 @@ pub(super) fn of_primitive(func: &Func) -> Vec<Measure> {
     };
     let Some(parallel) = closed(func, parallel) else { return Vec::new() };
     let mut measures = vec![Measure::new(PARALLEL, parallel.clone())];
-    measures.extend(inner.and_then(|value| closed(func, value)).map(|value| Measure::new(INNER, value)));
+    measures.extend(inner_and_total(inner.and_then(|value| closed(func, value)), &parallel));
     measures.extend(segment_measures(bounds, &parallel));
     measures
+}
+
+/// The iterations inside one of `parallel`, and those of all: where the former are a mean, what that was made from.
+fn inner_and_total(inner: Option<Expr>, parallel: &Expr) -> Vec<Measure> {
+    let Some(inner) = inner else { return Vec::new() };
+    let total = if let ExprKind::Binary { op: BinOp::Div, left, right, .. } = &inner.kind
+        && **right == *parallel
+    {
+        left.as_ref().clone()
+    } else {
+        Expr::long(BinOp::Mul, parallel.clone(), inner.clone())
+    };
+    vec![Measure::new(INNER, inner), Measure::new(TOTAL, total)]
 }
 
 fn segment_measures(bounds: Option<Bounds>, count: &Expr) -> Vec<Measure> {

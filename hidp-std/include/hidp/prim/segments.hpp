@@ -85,7 +85,7 @@ inline bool check_segments(Host &host, uint32_t site, uint32_t memory_site, cons
   const int64_t parts = host.workers();
   SegmentFacts *facts = host.alloc<SegmentFacts>(parts, false, memory_site);
   if (facts == nullptr) return false;
-  const bool done = launch_static(host, parts, 1, segments.count, [&](Worker &worker, int64_t begin, int64_t end) {
+  const bool done = launch_static(host, parts, 1, kSegmentCost * segments.count, [&](Worker &worker, int64_t begin, int64_t end) {
     for (int64_t number = begin; number < end && !worker.trap.raised; ++number) {
       const Part part(segments.count, 1, number, parts);
       facts[number] = segment_facts(segments, worker.trap, site, extent, part.begin, part.end);
@@ -161,14 +161,50 @@ inline bool check_outputs(Host &host, const SegmentSites &sites, const Segments<
          (facts->ascending || check_disjoint(host, sites.overlap, sites.memory, segments));
 }
 
+// Segments that are larger than a fair share, as far as they are listed.
+class LargeSegments {
+ public:
+  template <class L, class H>
+  LargeSegments(const Segments<L, H> &segments, int64_t count, int64_t most) : count_(count) {
+    int64_t found = 0;
+    for (int64_t i = 0; count <= kMost && found < count; ++i)
+      if (segments.length(i) > most) number_[found++] = i;
+  }
+  // Whether the workers, each with the next segment in turn, end about when they would if all shared each of them.
+  template <class L, class H>
+  bool spread_evenly(const Segments<L, H> &segments, int64_t workers) const {
+    if (count_ > kMost || count_ < workers) return false;
+    int64_t busy[kMost] = {};
+    int64_t sum = 0, last = 0;
+    for (int64_t at = 0; at < count_; ++at) {
+      int64_t *first = busy;
+      for (int64_t i = 1; i < workers; ++i)
+        if (busy[i] < *first) first = &busy[i];
+      const int64_t length = segments.length(number_[at]);
+      *first += length;
+      sum += length;
+      if (*first > last) last = *first;
+    }
+    return last / 9 <= sum / workers / 8;
+  }
+  int64_t number(int64_t at) const { return number_[at]; }
+
+ private:
+  static constexpr int64_t kMost = 256;
+  int64_t count_;
+  int64_t number_[kMost];
+};
+
 // Runs small(worker, i, low, length) for every segment that a single worker should take, many at once, then
-// large(i, low, length), which uses all threads, for each of the few others. Empty ones go to small.
+// large(i, low, length), which uses all threads, for each of the few others. Empty ones go to small. Where the others keep all
+// workers busy, as two equal ones do two, each is left to one of them.
 template <class L, class H, class Small, class Large>
 inline bool for_segments(Host &host, const Segments<L, H> &segments, const SegmentFacts &facts, Small small, Large large) {
   if (segments.count == 0) return true;
   const int64_t fair = facts.elements / (4 * host.workers());
   const int64_t usual = fair > kTeamSortLeast ? fair : kTeamSortLeast;
-  const int64_t most = host.tunables.team_segment > 0 ? host.tunables.team_segment - 1 : usual;
+  const int64_t asked = host.tunables.team_segment;
+  const int64_t most = asked > 0 ? asked - 1 : usual;
   const int64_t mean = facts.elements / segments.count + kSegmentCost;
   const int64_t take = host.tunables.segment_work > 0 ? host.tunables.segment_work : kSegmentWork;
   const int64_t grain = mean >= take ? 1 : take / mean;
@@ -183,7 +219,16 @@ inline bool for_segments(Host &host, const Segments<L, H> &segments, const Segme
     }
     if (skipped > 0) __atomic_fetch_add(&larger, skipped, __ATOMIC_RELAXED);
   });
-  if (!done) return false;
+  if (!done || larger == 0) return done;
+  const LargeSegments list(segments, larger, most);
+  if (asked == 0 && list.spread_evenly(segments, host.workers())) {
+    return launch_ordered(host, larger, 1, facts.elements, [&](Worker &worker, int64_t begin, int64_t end) {
+      for (int64_t at = begin; at < end && !worker.trap.raised; ++at) {
+        const int64_t i = list.number(at);
+        small(worker, i, segments.low(i), segments.length(i));
+      }
+    });
+  }
   for (int64_t i = 0; larger > 0 && i < segments.count; ++i) {
     const int64_t length = segments.length(i);
     if (length <= most) continue;

@@ -57,7 +57,7 @@ class TeamScan {
     prefix_ = host.alloc<T>(blocks, false, site);
     ready_ = host.alloc<int64_t>(blocks, true, site);
     if (prefix_ == nullptr || ready_ == nullptr) return false;
-    launch_dynamic(host, blocks, 1, n_, [this](Worker &worker, int64_t begin, int64_t end) {
+    launch_ordered(host, blocks, 1, n_, [this](Worker &worker, int64_t begin, int64_t end) {
       for (int64_t block = begin; block < end; ++block) one_block(worker, block);
     });
     host.free(ready_);

@@ -122,6 +122,7 @@ impl Table<'_> {
         text.line("toolchain: super::super::TOOLCHAIN,");
         text.line(format!("device_source: {device_source:?},"));
         text.line("device_toolchain: super::super::DEVICE_TOOLCHAIN,");
+        text.line("kernels: super::super::NAMES,");
         text.nest("measures: &[", "],", |text| {
             for measure in measures {
                 let steps = self.measure(measure).join(", ");
