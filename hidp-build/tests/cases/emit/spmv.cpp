@@ -525,7 +525,7 @@ namespace entry_k_4spmv_spmv {
     const int64_t Z_6 = host.dim(1);
     const int64_t C_7 = host.dim(2);
     const int64_t extent_8 = R_5 + 1L;
-    const int64_t work_9 = (R_5 + (Z_6 + Z_6)) + R_5;
+    const int64_t work_9 = (R_5 + ((Z_6 * 2L) + (Z_6 * 2L))) + R_5;
     const int64_t part_10 = hidp::min<int64_t>(hidp::div<int64_t>(R_5, 256L) + 1L, 1024L);
     const int64_t parts_11 = hidp::div<int64_t>(R_5 + (part_10 - 1L), part_10);
     {
@@ -599,7 +599,7 @@ namespace entry_k_4spmv_spmv {
     const int64_t Z_6 = host.dim(1);
     const int64_t C_7 = host.dim(2);
     const int64_t extent_8 = R_5 + 1L;
-    [[maybe_unused]] const int64_t work_9 = (R_5 + (Z_6 + Z_6)) + R_5;
+    [[maybe_unused]] const int64_t work_9 = (R_5 + ((Z_6 * 2L) + (Z_6 * 2L))) + R_5;
     {
       const bool ok = hidp::launch_serial(host, R_5, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         serial_map0_k0(worker, R_5, rowptr_0, extent_8, val_2, Z_6, col_1, x_3, C_7, y_4, begin, end);
