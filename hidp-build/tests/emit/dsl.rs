@@ -162,7 +162,7 @@ pub(crate) fn shared(grain: u32) -> Schedule {
     Schedule::Static { grain, work: int(1 << 40) }
 }
 pub(crate) fn dynamic(grain: u32) -> Schedule {
-    Schedule::Dynamic { grain, work: int(1 << 40) }
+    Schedule::Dynamic { grain, work: int(1 << 40), in_order: false }
 }
 pub(crate) fn launch(kernel: KernelId, args: Vec<Expr>, extent: Expr, schedule: Schedule) -> Stmt {
     Stmt::Launch { kernel, args, extent, schedule }

@@ -276,7 +276,7 @@ impl Lowerer<'_> {
         });
         let schedule = match self.strategy {
             Strategy::Serial => Schedule::Serial,
-            _ if plan::irregular(map) => Schedule::Dynamic { grain: 1, work },
+            _ if plan::irregular(map) => self.in_turn(work),
             Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Device(_) => {
                 Schedule::Static { grain: 1, work }
             }

@@ -132,7 +132,8 @@ impl Lowerer<'_> {
             let end = this.body.fix("to", make::min(make::mul(end, part), total));
             this.shared_part(map, ranges, strides, None, begin, end);
         });
-        self.body.push(Stmt::Launch { kernel, args, extent: parts, schedule: Schedule::Dynamic { grain: 1, work } });
+        let schedule = self.in_turn(work);
+        self.body.push(Stmt::Launch { kernel, args, extent: parts, schedule });
     }
 
     fn shared_part(
@@ -225,6 +226,11 @@ impl Lowerer<'_> {
     /// Equal parts on all threads, or everything on one.
     pub(super) fn schedule(&self, grain: u32, work: Expr) -> Schedule {
         if self.strategy == Strategy::Serial { Schedule::Serial } else { Schedule::Static { grain, work } }
+    }
+
+    /// Parts in turn. Logs of segments want each thread's iterations in order.
+    pub(super) fn in_turn(&self, work: Expr) -> Schedule {
+        Schedule::Dynamic { grain: 1, work, in_order: !self.logs.is_empty() }
     }
 
     /// A map inside a kernel: loops of one thread.

@@ -199,7 +199,10 @@ impl OpenMp<'_> {
         let head = match schedule {
             Schedule::Serial => format!("launch_serial(host, {extent}"),
             Schedule::Static { grain, work } => self.shared(scope, "launch_static", extent, *grain, work),
-            Schedule::Dynamic { grain, work } => self.shared(scope, "launch_dynamic", extent, *grain, work),
+            Schedule::Dynamic { grain, work, in_order } => {
+                let function = if *in_order { "launch_ordered" } else { "launch_dynamic" };
+                self.shared(scope, function, extent, *grain, work)
+            }
         };
         out.open(format!("const bool ok = hidp::{head}, [=](hidp::Worker &worker, int64_t begin, int64_t end) {{"));
         out.line(format!("{name}({});", passed.join(", ")));

@@ -229,7 +229,7 @@ fn tables_say_which_version_runs_when() {
         "tunables: &[Tunable { name: \"threads\", domain: &[1, 2] }],",
         "source: \"1f\", toolchain: super::super::TOOLCHAIN, device_source: \"2f\", \
          device_toolchain: super::super::DEVICE_TOOLCHAIN, kernels: super::super::NAMES,",
-        "pub(super) const NAMES: &[&str] = &[\"graph::spmv_csr\"];",
+        "pub(super) const NAMES: &[&str] = &[\"spmv::SpmvCSR\"];",
         "Record { source: \"1f\", threads: 4, device: \"DEVICE\", architecture: \"ARCHITECTURE\", vendor: \"VENDOR\", \
          isa: \"ISA\", toolchain: \"TOOLCHAIN\", host: \"HOST\", rules: \"RULES\"",
         "name: \"rowptr\", reads: true, writes: false, elem: Elem::I32, positions: true,",

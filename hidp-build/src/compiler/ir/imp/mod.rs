@@ -420,6 +420,8 @@ pub enum Schedule {
         grain: u32,
         /// `long`: the estimated work, in element operations.
         work: Expr,
+        /// Whether each worker takes its parts in order, rather than first those that it is likely to have in its caches.
+        in_order: bool,
     },
 }
 

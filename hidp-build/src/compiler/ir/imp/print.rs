@@ -204,7 +204,9 @@ impl Printer<'_> {
         match schedule {
             Schedule::Serial => "serial".to_owned(),
             Schedule::Static { grain, work } => format!("static({grain}) work {}", self.expr(work)),
-            Schedule::Dynamic { grain, work } => format!("dynamic({grain}) work {}", self.expr(work)),
+            Schedule::Dynamic { grain, work, in_order } => {
+                format!("dynamic({grain}){} work {}", if *in_order { " in order" } else { "" }, self.expr(work))
+            }
         }
     }
 
