@@ -1,12 +1,10 @@
 //! `imp`: buffers, loops tagged with a level, guards, launches and host control flow. Emitters print it and nothing else.
 //!
-//! A [`Unit`] is one version (one plan) of one entry: a host function and the kernels it launches. A kernel is a plain
-//! function that one worker runs over a part `[begin, end)` of the launch's index space; restrict-qualified buffers come
-//! in as parameters, because a compiler vectorises plain functions best.
+//! A [`Unit`] is one version (one plan) of one entry: a host function and the kernels it launches. A kernel is a plain function that one worker
+//! runs over a part `[begin, end)` of the launch's index space; its buffers are restrict parameters, as compilers vectorise those best.
 //!
 //! # Invariants (the verifier checks each)
-//! 1. Every variable is introduced once: as a parameter, by `Let`, `Alloc`, or as a loop's variable, and is used only where
-//!    that dominates in block structure.
+//! 1. Every variable is introduced once: as a parameter, by `Let`, `Alloc`, or as a loop's variable, and used where that dominates.
 //! 2. Indices are linear, `long`, in elements of the buffer, and in bounds whenever they are evaluated: what is not proved is guarded
 //!    by a statement before. Loads in a [`LoopKind::Simd`] body whose guard comes later have clamped indices; index 0 of
 //!    every buffer is readable, even of an empty one.
@@ -406,8 +404,7 @@ pub enum Stmt {
 pub enum Schedule {
     /// One call `[0, extent)` on the calling thread.
     Serial,
-    /// Contiguous parts of nearly equal size, one a worker; each a multiple of `grain`, except the last. On one thread below
-    /// `serial_below` units of work.
+    /// Contiguous parts of nearly equal size, one a worker; each a multiple of `grain`, except the last.
     Static {
         /// Multiple of which parts are.
         grain: u32,
