@@ -39,6 +39,20 @@ part() {
   esac
 }
 
+# Programs and answers come compressed.
+unpack() {
+  local packed
+  for packed in "$here"/bin/*.gz "$here"/answers/*.gz; do
+    [ -e "$packed" ] || continue
+    if ! gzip -dc "$packed" >"${packed%.gz}.part" || ! mv "${packed%.gz}.part" "${packed%.gz}"; then
+      echo "cannot unpack $packed: is there gzip, and room on the disk?"
+      exit 4
+    fi
+    rm "$packed"
+  done
+  chmod +x "$here"/bin/hidp-gpu*
+}
+
 driver() {
   local said
   if ! said=$("$here/bin/hidp-gpu" device --gpu "$gpu" 2>&1); then
@@ -111,6 +125,7 @@ known() {
 
 if [ $# -gt 0 ] && ! known "$1"; then run "$1"; fi
 mkdir -p "$logs"
+unpack
 driver
 if [ $# -eq 0 ]; then
   set -- tests bench goals

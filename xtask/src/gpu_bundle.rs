@@ -4,7 +4,7 @@ mod check;
 mod progress;
 
 use std::collections::BTreeSet;
-use std::fs;
+use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -51,8 +51,8 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     let home = cuda_toolkit::for_tests()?.context("there is no nvcc")?;
     answers()?;
     build(&home, &options)?;
-    pack(&home, &options)?;
-    check::run(Path::new(BUNDLE))
+    let programs = pack(&home, &options)?;
+    check::run(Path::new(BUNDLE), &programs)
 }
 
 /// The interpreter's answers to every case.
@@ -83,6 +83,7 @@ fn cases() -> Result<Vec<String>> {
 
 /// Compiles what changed since the last time.
 fn build(home: &Path, options: &Options) -> Result<()> {
+    let flags = [std::env::var("NVCC_APPEND_FLAGS").unwrap_or_default(), smallest(&version_of(home)?).to_owned()];
     let command = |args: &[&str]| {
         cargo(&["build", "--jobs", &options.jobs])
             .args(args)
@@ -90,6 +91,7 @@ fn build(home: &Path, options: &Options) -> Result<()> {
             .env("CUDA_HOME", &home.display().to_string())
             .env("HIDP_CUDA", "required")
             .env("HIDP_CUDA_ARCH", &options.archs)
+            .env("NVCC_APPEND_FLAGS", flags.join(" ").trim())
     };
     let progress = Progress::start(Path::new(BUILD), "debug/build/hidp-gpu-", cases()?.len() + 1);
     let built = command(&["--package", "hidp-gpu", "--features", "bundle"]).run();
@@ -101,35 +103,58 @@ fn build(home: &Path, options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Puts everything into the folder.
-fn pack(home: &Path, options: &Options) -> Result<()> {
+/// What makes nvcc store device code in the fewest bytes; versions before 12.8 do not know it.
+fn smallest(version: &str) -> &'static str {
+    let mut numbers = version.split('.').map(|number| number.parse::<u32>().unwrap_or(0));
+    let version = (numbers.next().unwrap_or(0), numbers.next().unwrap_or(0));
+    if version >= (12, 8) { "--compress-mode=size" } else { "" }
+}
+
+/// Puts everything into the folder; gives the programs as they will be unpacked.
+fn pack(home: &Path, options: &Options) -> Result<Vec<PathBuf>> {
     let (build, bundle) = (Path::new(BUILD), Path::new(BUNDLE));
     if bundle.exists() {
         fs::remove_dir_all(bundle)?;
     }
-    for folder in ["bin", "bin/lib", "answers", "data"] {
+    for folder in ["bin/lib", "answers", "data"] {
         fs::create_dir_all(bundle.join(folder))?;
     }
-    let mut programs = vec![("debug/hidp-gpu", "bin/hidp-gpu")];
+    let mut programs = vec![("debug/hidp-gpu", "hidp-gpu")];
     if options.benches {
-        programs.push(("release/hidp-gpu-bench", "bin/hidp-gpu-bench"));
+        programs.push(("release/hidp-gpu-bench", "hidp-gpu-bench"));
     }
-    for (from, to) in programs {
-        let to = bundle.join(to);
-        fs::copy(build.join(from), &to).with_context(|| format!("cannot copy {from}"))?;
-        let status = Command::new("strip").arg(&to).status().context("cannot start `strip`")?;
-        ensure!(status.success(), "`strip` failed on {}", to.display());
-        for library in check::libraries_of_the_compiler(&to)? {
-            let name = library.file_name().context("a library has a name")?;
-            fs::copy(&library, bundle.join("bin/lib").join(name))?;
-        }
+    let mut packed = Vec::new();
+    for (from, name) in programs {
+        packed.push(program(&build.join(from), name)?);
     }
     for entry in fs::read_dir(build.join("answers"))?.flatten() {
-        fs::copy(entry.path(), bundle.join("answers").join(entry.file_name()))?;
+        let name = format!("{}.gz", entry.file_name().to_string_lossy());
+        compress(&entry.path(), &bundle.join("answers").join(name))?;
     }
     fs::copy("examples/quickstart/data/1138_bus.mtx", bundle.join("data/1138_bus.mtx"))?;
     fs::copy("gpu/run.sh", bundle.join("run.sh"))?;
     fs::write(bundle.join("CUDA_VERSION"), version_of(home)? + "\n")?;
+    Ok(packed)
+}
+
+/// Packs one program without its symbols, compressed, with the libraries of the compiler beside it: device code in it is mostly air.
+fn program(from: &Path, name: &str) -> Result<PathBuf> {
+    let folder = Path::new(BUILD).join("stripped");
+    fs::create_dir_all(&folder)?;
+    let (stripped, bin) = (folder.join(name), Path::new(BUNDLE).join("bin"));
+    let status = Command::new("strip").arg("-o").arg(&stripped).arg(from).status().context("cannot start `strip`")?;
+    ensure!(status.success(), "`strip` failed on {}", from.display());
+    for library in check::libraries_of_the_compiler(&stripped)? {
+        let name = library.file_name().context("a library has a name")?;
+        fs::copy(&library, bin.join("lib").join(name))?;
+    }
+    compress(&stripped, &bin.join(format!("{name}.gz")))?;
+    Ok(stripped)
+}
+
+fn compress(from: &Path, to: &Path) -> Result<()> {
+    let status = Command::new("gzip").args(["-9", "-n", "-c"]).arg(from).stdout(File::create(to)?).status();
+    ensure!(status.context("cannot start `gzip`")?.success(), "`gzip` failed on {}", from.display());
     Ok(())
 }
 
@@ -140,4 +165,22 @@ fn version_of(home: &Path) -> Result<String> {
     let text = String::from_utf8_lossy(&output.stdout).into_owned();
     let version = text.split("release ").nth(1).and_then(|rest| rest.split(',').next());
     Ok(version.context("nvcc says no version")?.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_newer_compilers_are_told_to_compress() {
+        assert_eq!(smallest("12.6"), "");
+        assert_eq!((smallest("12.8"), smallest("13.0")), ("--compress-mode=size", "--compress-mode=size"));
+    }
+
+    #[test]
+    fn options_are_read() {
+        let options = Options::read(&["--arch", "sm_90", "--no-bench"]).unwrap();
+        assert_eq!((options.archs.as_str(), options.benches), ("sm_90", false));
+        assert!(Options::read(&["--arch"]).is_err() && Options::read(&["--fast"]).is_err());
+    }
 }

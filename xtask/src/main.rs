@@ -93,7 +93,7 @@ fn test(extra: &[&str]) -> Result<()> {
         }
     };
     test(&["test", "--workspace"])?;
-    test(&["test", "--package", "hidp-gpu", "--features", "simulated"])?;
+    test(&["test", "--package", "hidp-gpu", "--package", "hidp-gpu-bench", "--features", "simulated"])?;
     test(&["test", "--package", "hidp-std", "--features", "prim,tune,simulated-device"])
 }
 

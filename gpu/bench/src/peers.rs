@@ -12,6 +12,9 @@ macro_rules! peers {
         #[cfg(feature = "bundle")]
         mod raw {
             use std::ffi::c_void;
+
+            use super::Address;
+
             unsafe extern "C" {
                 $(pub(super) fn $name(stream: *mut c_void, $($arg: $ty),*) -> i32;)*
             }

@@ -1,12 +1,13 @@
 //! Calls with what must come of them, as files: written where the interpreter is, read by programs that have no compiler in them.
 //!
 //! Everything is little-endian. The scalars of an argument's elements are stored one after the other, and where they take few values, as
-//! most of those that are made do, as numbers of values.
+//! most of those that are made do, as numbers of values. What stood in the file before is only referred to: entries are called with the
+//! same made arguments.
 
 use std::collections::HashMap;
 
 /// What files begin with.
-const MAGIC: &[u8; 8] = b"hidpans1";
+const MAGIC: &[u8; 8] = b"hidpans2";
 
 /// A scalar within an element.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,13 +149,14 @@ fn text(leaf: Leaf, bytes: &[u8]) -> String {
 /// A file's bytes.
 pub fn write(calls: &[Call]) -> Vec<u8> {
     let mut to = Vec::from(MAGIC);
+    let mut known = HashMap::new();
     number(&mut to, calls.len());
     for call in calls {
         bytes(&mut to, call.entry.as_bytes());
         to.push(call.exact.into());
         numbers(&mut to, &call.dims);
         number(&mut to, call.args.len());
-        call.args.iter().for_each(|arg| argument(&mut to, arg));
+        call.args.iter().for_each(|arg| argument(&mut to, arg, &mut known));
         to.push(call.fault.is_some().into());
         if let Some(fault) = &call.fault {
             numbers(&mut to, &[fault.kind.into(), fault.line.into(), fault.column.into()]);
@@ -164,7 +166,10 @@ pub fn write(calls: &[Call]) -> Vec<u8> {
     to
 }
 
-fn argument(to: &mut Vec<u8>, arg: &Argument) {
+/// Planes that were written, with their numbers.
+type Known = HashMap<Vec<u8>, usize>;
+
+fn argument(to: &mut Vec<u8>, arg: &Argument, known: &mut Known) {
     number(to, arg.layout.size);
     number(to, arg.layout.leaves.len());
     for &(offset, leaf) in &arg.layout.leaves {
@@ -176,9 +181,9 @@ fn argument(to: &mut Vec<u8>, arg: &Argument) {
         numbers(to, &shape.iter().map(|&extent| extent as i64).collect::<Vec<_>>());
     }
     numbers(to, &arg.value.into_iter().collect::<Vec<_>>());
-    elements(to, &arg.layout, &arg.before);
+    elements(to, &arg.layout, &arg.before, known);
     to.push(arg.after.is_some().into());
-    arg.after.iter().for_each(|after| elements(to, &arg.layout, after));
+    arg.after.iter().for_each(|after| elements(to, &arg.layout, after, known));
 }
 
 fn number(to: &mut Vec<u8>, value: usize) {
@@ -195,21 +200,34 @@ fn bytes(to: &mut Vec<u8>, from: &[u8]) {
     to.extend_from_slice(from);
 }
 
-fn elements(to: &mut Vec<u8>, layout: &Layout, from: &[u8]) {
+fn elements(to: &mut Vec<u8>, layout: &Layout, from: &[u8], known: &mut Known) {
     number(to, from.len() / layout.size);
     for &(offset, leaf) in &layout.leaves {
         let start = offset as usize;
-        let scalars = from.chunks_exact(layout.size).map(|element| &element[start..start + leaf.size()]);
-        plane(to, scalars.collect());
+        let scalars: Vec<&[u8]> =
+            from.chunks_exact(layout.size).map(|element| &element[start..start + leaf.size()]).collect();
+        let next = known.len();
+        match *known.entry(scalars.concat()).or_insert(next) {
+            number if number == next => plane(to, leaf.size(), &scalars),
+            before => {
+                to.push(AGAIN);
+                number(to, before);
+            }
+        }
     }
 }
 
-/// Scalars as they are (0), or the different ones and a byte for each that says which it is (1).
-fn plane(to: &mut Vec<u8>, scalars: Vec<&[u8]>) {
+/// How a plane is stored: byte by byte of all its scalars; as the different ones and a byte for each that says which it is; by the number of
+/// an earlier one.
+const PLAIN: u8 = 0;
+const CODED: u8 = 1;
+const AGAIN: u8 = 2;
+
+fn plane(to: &mut Vec<u8>, size: usize, scalars: &[&[u8]]) {
     let mut known = HashMap::new();
     let mut different = Vec::new();
     let mut codes = Vec::new();
-    for &scalar in &scalars {
+    for &scalar in scalars {
         let next = known.len();
         let code = *known.entry(scalar).or_insert_with(|| {
             different.extend_from_slice(scalar);
@@ -218,21 +236,21 @@ fn plane(to: &mut Vec<u8>, scalars: Vec<&[u8]>) {
         let Ok(code) = u8::try_from(code) else { break };
         codes.push(code);
     }
-    let raw = scalars.concat();
-    let is_shorter = codes.len() == scalars.len() && different.len() + codes.len() < raw.len();
-    to.push(is_shorter.into());
-    if is_shorter {
+    if codes.len() == scalars.len() && different.len() + codes.len() < size * scalars.len() {
+        to.push(CODED);
         bytes(to, &different);
         bytes(to, &codes);
     } else {
-        bytes(to, &raw);
+        // High bytes are alike, and compress well beside one another.
+        to.push(PLAIN);
+        bytes(to, &(0..size).flat_map(|byte| scalars.iter().map(move |scalar| scalar[byte])).collect::<Vec<u8>>());
     }
 }
 
 /// The calls of a file.
 pub fn read(file: &[u8]) -> Result<Vec<Call>, String> {
     let Some(rest) = file.strip_prefix(MAGIC) else { return Err("no file of answers".into()) };
-    let mut from = Reader(rest);
+    let mut from = Reader { rest, planes: Vec::new() };
     let calls = from.list(|from| {
         let entry = String::from_utf8(from.bytes()?).ok()?;
         let exact = from.flag()?;
@@ -245,16 +263,20 @@ pub fn read(file: &[u8]) -> Result<Vec<Call>, String> {
         })?;
         Some(Call { entry, exact, dims, args, fault })
     });
-    calls.filter(|_| from.0.is_empty()).ok_or_else(|| "a damaged file of answers".into())
+    calls.filter(|_| from.rest.is_empty()).ok_or_else(|| "a damaged file of answers".into())
 }
 
-/// What is left to read.
-struct Reader<'a>(&'a [u8]);
+struct Reader<'a> {
+    /// What is left to read.
+    rest: &'a [u8],
+    /// What was read.
+    planes: Vec<Vec<u8>>,
+}
 
 impl Reader<'_> {
     fn take(&mut self, count: usize) -> Option<&[u8]> {
-        let (taken, rest) = self.0.split_at_checked(count)?;
-        self.0 = rest;
+        let (taken, rest) = self.rest.split_at_checked(count)?;
+        self.rest = rest;
         Some(taken)
     }
     fn byte(&mut self) -> Option<u8> {
@@ -303,11 +325,24 @@ impl Reader<'_> {
         Some(elements)
     }
     fn plane(&mut self, size: usize) -> Option<Vec<u8>> {
-        if !self.flag()? {
-            return self.bytes();
-        }
-        let (different, codes) = (self.bytes()?, self.bytes()?);
-        let scalar = |code: u8| different.get(usize::from(code) * size..(usize::from(code) + 1) * size);
-        Some(codes.into_iter().map(scalar).collect::<Option<Vec<_>>>()?.concat())
+        let plane = match self.byte()? {
+            PLAIN => {
+                let bytes = self.bytes()?;
+                let count = bytes.len() / size;
+                (0..count).flat_map(|at| (0..size).map(move |byte| byte * count + at)).map(|at| bytes[at]).collect()
+            }
+            CODED => {
+                let (different, codes) = (self.bytes()?, self.bytes()?);
+                let scalar = |code: u8| different.get(usize::from(code) * size..(usize::from(code) + 1) * size);
+                codes.into_iter().map(scalar).collect::<Option<Vec<_>>>()?.concat()
+            }
+            AGAIN => {
+                let before = self.number()?;
+                return self.planes.get(before).cloned();
+            }
+            _ => return None,
+        };
+        self.planes.push(plane.clone());
+        Some(plane)
     }
 }

@@ -8,7 +8,7 @@ use std::process::Command;
 use anyhow::{Context, Result, ensure};
 
 /// The largest size of a bundle.
-const LARGEST: u64 = 50 << 20;
+const LARGEST: u64 = 50_000_000;
 
 /// Libraries that come with the C++ compiler rather than with the system.
 const OF_THE_COMPILER: [&str; 3] = ["libgomp.so.1", "libstdc++.so.6", "libgcc_s.so.1"];
@@ -35,27 +35,25 @@ pub(super) fn libraries_of_the_compiler(program: &Path) -> Result<Vec<PathBuf>> 
     Ok(found.collect())
 }
 
-/// Prints size and needs; fails if the bundle is too large or not self-contained.
-pub(super) fn run(bundle: &Path) -> Result<()> {
-    let mut size = 0;
+/// Prints size and needs; fails if the bundle is too large or not self-contained. The programs are in it, compressed.
+pub(super) fn run(bundle: &Path, programs: &[PathBuf]) -> Result<()> {
+    let files = files(bundle)?;
     let mut oldest = (0, 0);
-    for file in files(bundle)? {
-        size += fs::metadata(&file)?.len();
-        let is_library = file.parent().is_some_and(|folder| folder.ends_with("bin/lib"));
-        if is_library || file.parent().is_some_and(|folder| folder.ends_with("bin")) {
-            oldest = oldest.max(glibc(&said("readelf", &["--version-info", "--wide", &file.display().to_string()])?));
-            needs(&file)?;
-        }
+    for file in programs.iter().chain(files.iter().filter(|file| file.starts_with(bundle.join("bin/lib")))) {
+        oldest = oldest.max(glibc(&said("readelf", &["--version-info", "--wide", &file.display().to_string()])?));
+        needs(file)?;
     }
-    let megabytes = size as f64 / f64::from(1 << 20);
-    println!("{}: {megabytes:.1} MiB", bundle.display());
+    let mut size = 0;
+    for file in &files {
+        size += fs::metadata(file)?.len();
+    }
+    let (bundle, megabytes) = (bundle.display(), size as f64 / 1e6);
+    println!("{bundle}: {megabytes:.1} MB");
     println!(
-        "needs Linux on x86-64, glibc {}.{} or later, an NVIDIA driver; run {}/run.sh there",
-        oldest.0,
-        oldest.1,
-        bundle.display()
+        "needs Linux on x86-64, glibc {}.{} or later, an NVIDIA driver; run {bundle}/run.sh there",
+        oldest.0, oldest.1
     );
-    ensure!(size < LARGEST, "the bundle is larger than {} MiB", LARGEST >> 20);
+    ensure!(size < LARGEST, "the bundle is larger than {} MB", LARGEST / 1_000_000);
     Ok(())
 }
 
