@@ -1,5 +1,7 @@
 //! A program whose device code runs on the host: wrappers, tables, run time and generated kernels together.
 
+use std::fs;
+
 use super::Package;
 
 const KERNELS: &str = "\
@@ -50,6 +52,7 @@ inout float x[N];
 
 const MAIN: &str = r#"
 //! Calls each kernel on the processor and in every plan that it has for devices, and compares.
+use hidp_std::tune::{Data, Tuner};
 use hidp_std::{Context, Copies, DeviceArray, Error};
 use ndarray::{Array1, Array2};
 
@@ -133,6 +136,26 @@ fn main() -> hidp_std::Result {
     println!("auto: {}", auto.last_run().unwrap());
     assert_eq!(auto.copies().to_host, 1);
 
+    // The whole tuner, although times mean nothing here.
+    let cells = 48;
+    let input = move || {
+        let cell = |at: usize| (at % 7) as f32;
+        let a: Vec<f32> = (0..cells * cells).map(cell).collect();
+        vec![Data::array(&a, &[cells, cells]), Data::vector(&vec![0.0f32; cells])]
+    };
+    let tuner = Tuner::new(kernels::ENTRIES).context(Context::builder().threads(2).simulated(1).auto().build()?);
+    let tuner = tuner.only("row_sums").input("k::row_sums", "48 x 48", input).sweeps(false);
+    let tuner = tuner.file("tune.toml").report("tune.html").budget(std::time::Duration::from_millis(1));
+    let outcomes = tuner.run().expect("it tunes");
+    println!("tuned: {} complaints", outcomes[0].complaints().iter().filter(|line| line.contains("results")).count());
+    println!("points: {}", std::fs::read_to_string("tune.html").expect("a report").contains("48 x 48"));
+
+    // What the build embedded, if it did.
+    let mut sums = vec![0.0; 40];
+    let device = Context::builder().threads(2).simulated(0).build()?;
+    k::row_sums(&device, &a, &mut sums)?;
+    println!("embedded: {}", device.last_run().unwrap());
+
     // Of several faults the first, and the same as on the processor; the context goes on.
     let cpu = Context::cpu()?;
     let mut wrong = cols.clone();
@@ -152,9 +175,13 @@ fn main() -> hidp_std::Result {
 #[test]
 fn a_simulated_device_runs_every_plan_as_the_processor_does() {
     let package = Package::new("hidp-fixture-simulated", &[("src/kernels/k.hdp", KERNELS), ("src/main.rs", MAIN)]);
-    let run_time = "hidp-std = { path = \"ROOT/hidp-std\", features = [\"simulated-device\"] }";
+    let run_time = "hidp-std = { path = \"ROOT/hidp-std\", features = [\"simulated-device\", \"tune\"] }";
     package.write("Cargo.toml", &package.manifest(run_time));
-    let text = package.cargo_with(&["run"], &[("HIDP_CUDA", "simulated"), ("OMP_WAIT_POLICY", "passive")]).succeeded();
+    let run = || {
+        let variables = [("HIDP_CUDA", "simulated"), ("OMP_WAIT_POLICY", "passive")];
+        package.cargo_with(&["run"], &variables).succeeded()
+    };
+    let text = run();
     for name in ["saxpy", "gather", "row_sums", "mean", "smooth"] {
         let line = text.lines().find_map(|line| line.strip_prefix(&format!("{name}: ")));
         let plans: Vec<&str> = line.unwrap_or_else(|| panic!("{name} did not run:\n{text}")).split(' ').collect();
@@ -170,4 +197,29 @@ fn a_simulated_device_runs_every_plan_as_the_processor_does() {
     assert!(many.starts_with(copies), "{many}");
     let fault = "fault: src/kernels/k.hdp:12:28: index -5 is outside x[0:1000) in x[cols[i]]";
     assert!(text.contains(fault), "{text}");
+    assert!(text.contains("tuned: 0 complaints") && text.contains("points: true"), "{text}");
+    assert!(text.contains("embedded: k::row_sums: plan block, cuda:0, "), "{text}");
+    assert!(!text.contains("(tuned: "), "{text}");
+
+    // A record of the device code is embedded, and decides there.
+    let generated = fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
+    let of_sums = generated.split_once("name: \"k::row_sums\"").expect("the entry is there").1;
+    let quoted = |text: &str, key: &str| {
+        let rest = text.split_once(&format!("{key} \"")).expect(key).1;
+        rest.split('"').next().unwrap_or_default().to_owned()
+    };
+    let source = quoted(of_sums, "device_source:");
+    let toolchain = quoted(&generated, "const DEVICE_TOOLCHAIN: &str =");
+    let record = format!(
+        "format = 1\n[[record]]\nentry = \"k::row_sums\"\nsource = \"{source}\"\ndevice = \"simulated\"\narchitecture = \"sm_90\"\n\
+         vendor = \"simulated\"\nisa = \"cuda\"\nthreads = 512\ntoolchain = \"{toolchain}\"\nrules = \"inner >= 70: thread; otherwise: warp\"\n"
+    );
+    package.write("src/kernels/hidp-tune.toml", &record);
+    let text = run();
+    assert!(!text.contains("HD0952"), "{text}");
+    let embedded = "embedded: k::row_sums: plan thread, cuda:0, 1 array of 11200 bytes to it, 1 array of 160 bytes from it (tuned: inner = 70 >= 70)";
+    assert!(text.contains(embedded), "{text}");
+    package.write("src/kernels/hidp-tune.toml", &record.replace(&source, "0123456789abcdef"));
+    let text = run();
+    assert!(text.contains("HD0952") && !text.contains("(tuned: "), "{text}");
 }

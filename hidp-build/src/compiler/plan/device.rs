@@ -5,6 +5,7 @@ use std::fmt;
 use super::device_levels::{Levels, holds_primitives};
 use super::device_rules::rows_apart;
 use super::private::{exec_of, private_arrays, repeated_segments};
+use super::variants::with_blocks;
 use super::{Exec, Nest, Plan, Strategy, inner_maps, irregular, iterators, nests};
 use crate::compiler::ir::par::visit::{Visitor, look};
 use crate::compiler::ir::par::{
@@ -102,6 +103,9 @@ pub fn explore_device(program: &Program, func: FuncId, model: &DeviceModel, limi
         };
         let fate = fate_or_plan(fate, &mut explored.plans, || plan(program, func, &maps, level, model));
         explored.fates.push((level, fate));
+    }
+    if limits.variants {
+        explored.plans = with_blocks(&maps, explored.plans, model);
     }
     explored
 }

@@ -80,15 +80,19 @@ pub(super) fn rows_apart(program: &Program, func: &Func, map: &Map) -> bool {
 mod tests {
     use crate::compiler::diag::Sink;
     use crate::compiler::pipeline::{InputFile, Options, PipelineInput, front, lower_entry, optimise};
+    use crate::compiler::plan::Limits;
     use crate::compiler::source::SourceMap;
     use crate::compiler::target::Model;
 
     /// The plans for a device, best guess first, and the rules for them.
     fn of(text: &str) -> (Vec<String>, Vec<String>) {
+        of_limits(text, Limits::default())
+    }
+    fn of_limits(text: &str, limits: Limits) -> (Vec<String>, Vec<String>) {
         let mut sources = SourceMap::new();
         let id = sources.add("k.hdp", text);
         let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
-        let input = PipelineInput { sources, files, options: Options { cuda: true, ..Options::default() } };
+        let input = PipelineInput { sources, files, options: Options { cuda: true, limits, ..Options::default() } };
         let mut sink = Sink::new();
         let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink)).unwrap();
         let lowered = lower_entry(&input, &program, program.entries[0], &Model::cpu());
@@ -120,6 +124,22 @@ mod tests {
             "parallel < 2048: block",
         ];
         assert_eq!(rules, expected);
+    }
+
+    #[test]
+    fn variants_have_blocks_of_other_sizes_and_rules_do_not_choose_them() {
+        let text = "function f input float x[N]; output float y[N]; { y = 2 * x; }";
+        let limits = Limits { variants: true, ..Limits::default() };
+        let (plans, rules) = of_limits(text, limits);
+        assert_eq!(plans, ["thread", "thread_b64", "thread_b128", "thread_b512", "thread_b1024"]);
+        assert!(rules.iter().all(|rule| rule.ends_with(": thread")), "{rules:?}");
+        let rows = "function f input float A[R][C]; output float y[R];
+            { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+        let (plans, rules) = of_limits(rows, limits);
+        assert_eq!((plans.len(), rules.len()), (20, 3), "{plans:?} {rules:?}");
+        assert_eq!(rules, of(rows).1);
+        let (plans, _) = of_limits(&rows.replace("map {", "\n#pragma hidp block(64)\n map {"), limits);
+        assert!(plans.iter().all(|plan| !plan.contains("_b")), "a directive says how large: {plans:?}");
     }
 
     #[test]

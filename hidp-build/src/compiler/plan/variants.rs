@@ -1,8 +1,8 @@
 //! Plans with other tiles, from the domains that the hardware model declares.
 
-use super::{Exec, Nest, Plan, Strategy, lane_iterator};
+use super::{Exec, LevelPlan, Nest, Plan, Strategy, lane_iterator};
 use crate::compiler::ir::par::{Func, Map, Program};
-use crate::compiler::target::{Model, Stage};
+use crate::compiler::target::{DeviceModel, Model, Stage, Tunable};
 
 /// A vector register for what a tile's rows are multiplied with, and one for addresses that spill.
 const SPARE_REGISTERS: u32 = 2;
@@ -27,16 +27,34 @@ pub(super) fn with_variants(
     all
 }
 
-fn domain<'m>(model: &'m Model, name: &str) -> &'m [u32] {
-    let tunable = model.tunables.iter().find(|tunable| tunable.stage == Stage::Build && tunable.name == name);
+/// The plans for a device, and all of them with blocks of other sizes; not where a directive says how large, or tiles are staged.
+pub(super) fn with_blocks(maps: &[&Map], plans: Vec<Plan>, model: &DeviceModel) -> Vec<Plan> {
+    let usual = |level: &LevelPlan| level.tile > 1 && level.tile.is_multiple_of(model.warp);
+    let mut all = plans;
+    for at in 0..all.len() {
+        for &block in domain(&model.tunables, "block") {
+            let name = format!("{}_b{block}", all[at].name);
+            let variant = changed(maps, &all[at], name, &|map, nest| {
+                if map.directives.block.is_none() && nest.staging.is_empty() {
+                    nest.levels.iter_mut().filter(|level| usual(level)).for_each(|level| level.tile = block);
+                }
+            });
+            all.extend(variant);
+        }
+    }
+    all
+}
+
+fn domain<'m>(tunables: &'m [Tunable], name: &str) -> &'m [u32] {
+    let tunable = tunables.iter().find(|tunable| tunable.stage == Stage::Build && tunable.name == name);
     tunable.map_or(&[], |tunable| &tunable.domain)
 }
 
 /// Register tiles of other sides, and first-level cache tiles of other lengths.
 fn tiles(program: &Program, func: &Func, maps: &[&Map], plan: &Plan, model: &Model) -> Vec<Plan> {
     let mut found = Vec::new();
-    for &rows in domain(model, "tile_rows") {
-        for &vectors in domain(model, "tile_vectors") {
+    for &rows in domain(&model.tunables, "tile_rows") {
+        for &vectors in domain(&model.tunables, "tile_vectors") {
             // Sums, a row of vectors, and what they are multiplied with.
             if rows * vectors + vectors + SPARE_REGISTERS <= model.vector_registers {
                 let name = format!("{}_r{rows}v{vectors}", plan.name);
@@ -53,7 +71,7 @@ fn tiles(program: &Program, func: &Func, maps: &[&Map], plan: &Plan, model: &Mod
             }
         }
     }
-    for &columns in domain(model, "lane_tile") {
+    for &columns in domain(&model.tunables, "lane_tile") {
         let name = format!("{}_c{columns}", plan.name);
         found.extend(changed(maps, plan, name, &|map, nest| {
             let shape = lane_iterator(program, func, map).filter(|_| nest.strategy == Strategy::Lanes);
@@ -81,7 +99,7 @@ fn blocks(maps: &[&Map], plan: &Plan, model: &Model) -> Vec<Plan> {
             }
         })
     };
-    domain(model, "fold_block").iter().filter_map(change).collect()
+    domain(&model.tunables, "fold_block").iter().filter_map(change).collect()
 }
 
 /// The plan with changed nests, if that changes anything.

@@ -1,6 +1,6 @@
 //! The hardware model of graphics processors.
 
-use super::{ModelError, Table, integer, natural, subset, text_of, truth_of};
+use super::{ModelError, Table, Tunable, integer, natural, subset, text_of, truth_of, tunable};
 use crate::compiler::syntax::ast::Level;
 
 /// A model of a graphics processor.
@@ -50,6 +50,8 @@ pub struct DeviceModel {
     pub copy_latency: u32,
     /// The number of iterations of the outermost map from which on a level is chosen, the lowest level first.
     pub thresholds: Vec<(Level, u32)>,
+    /// What a tuner may vary.
+    pub tunables: Vec<Tunable>,
 }
 
 /// An execution level of a graphics processor.
@@ -84,6 +86,8 @@ impl DeviceModel {
         let document = subset::read(text).map_err(ModelError::Syntax)?;
         let levels: Result<Vec<_>, _> =
             document.tables.iter().filter(|(name, _)| name == "level").map(|(_, table)| level(table)).collect();
+        let tunables: Result<Vec<_>, _> =
+            document.tables.iter().filter(|(name, _)| name == "tunable").map(|(_, table)| tunable(table)).collect();
         let int = |table: &str, key: &str| integer(&document, table, key);
         let threshold = |level: Level| Ok((level, int("dispatch", level.name())?));
         let chosen = [Level::Thread, Level::Subwarp2, Level::Subwarp, Level::Warp, Level::Block];
@@ -111,6 +115,7 @@ impl DeviceModel {
             copy_bandwidth: int("copies", "bandwidth")?,
             copy_latency: int("copies", "latency")?,
             thresholds: thresholds?,
+            tunables: tunables?,
         })
     }
 
