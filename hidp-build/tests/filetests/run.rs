@@ -6,6 +6,7 @@
 //! // data: rowptr ascending Z      (see `maker`)
 //! // call: f x=[1 2] -> y=[2 4]    (see `stated`)
 //! // sizes: 4 6 5; 100 3           (further sizes of the dimensions, in order of the header)
+//! // sizes of f: 7 100             (the same for one function, in the place of those for all)
 //! // small                         (no big arrays)
 //! // exact                         (floats to the bit)
 //! // calls only                    (no made arguments)
@@ -52,6 +53,12 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     let fillings = fillings(&case.text)?;
     for entry in subject.entries.iter().filter(|_| !case.says("calls only")) {
         made(case, &subject, entry, &built, &fillings)?;
+    }
+    for line in case.text.lines().filter_map(|line| line.strip_prefix("// sizes of ")) {
+        let known = subject.entries.iter().any(|entry| line.split(':').next() == Some(&subject.func(entry).name));
+        if !known {
+            return Err(format!("sizes of a function that is not there: {line}"));
+        }
     }
     for call in stated(&case.text)? {
         as_stated(case, &subject, &call, &built).map_err(|why| format!("call of `{}`: {why}", call.function))?;
@@ -128,7 +135,9 @@ fn sizes(case: &Case, func: &Func) -> Result<Vec<Vec<i64>>, String> {
     if !func.dims.is_empty() && !case.says("small") {
         sizes.push(big(func).to_vec());
     }
-    for line in case.text.lines().filter_map(|line| line.strip_prefix("// sizes: ")) {
+    let own = format!("// sizes of {}: ", func.name);
+    let head = if case.text.lines().any(|line| line.starts_with(&own)) { own.as_str() } else { "// sizes: " };
+    for line in case.text.lines().filter_map(|line| line.strip_prefix(head)) {
         for list in line.split(';') {
             let parsed: Result<Vec<i64>, _> = list.split_whitespace().map(str::parse).collect();
             sizes.push(parsed.map_err(|error| format!("{list}: {error}"))?);
@@ -201,13 +210,9 @@ fn on_devices(
     check: &dyn Fn(&Outcome) -> Result<(), String>,
 ) -> Result<(), String> {
     let number = request.dims.iter().fold(0, |sum, &dim| sum * 3 + dim as u64);
-    let large = request.dims.iter().any(|&dim| dim > 1000);
     for unit in subject.units(entry, UnitTarget::Device) {
         let mut first = None;
-        // Every lane is a fiber: of many items, one order is enough, and blocks take too long for each.
-        let seeds = orders(number).into_iter().take(if large { 1 } else { usize::MAX });
-        let too_long = large && request.dims.len() > 1 && ["block", "kernel"].contains(&unit.plan.as_str());
-        for seed in seeds.filter(|_| !too_long) {
+        for seed in orders(number) {
             let device = built.device(seed, 1 + (seed % 2) as i32);
             subject
                 .call_on(&device, (entry, unit), request)

@@ -42,11 +42,13 @@
 //!     and everything of rule 9 and 10 for `Spread` holds for it. Registers are introduced in the scope of a group, and accessed
 //!     in `Lanes` only.
 
+mod grid;
 mod print;
 mod trap;
 mod verify;
 pub mod visit;
 
+pub use grid::Grid;
 pub use print::print;
 pub use trap::{can_trap, trap_sites};
 pub use verify::{VerifyError, shared_bytes, verify};
@@ -125,25 +127,6 @@ pub enum UnitTarget {
     Cpu,
     /// A graphics processor; the host function starts its kernels.
     Device,
-}
-
-/// How a device runs a kernel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Grid {
-    /// The level of the groups that take items.
-    pub level: Level,
-    /// Threads of a block: a positive multiple of 32, at most 1024.
-    pub block: u32,
-    /// Items that a group takes side by side, along the dimension that varies fastest, where there are enough: more than one only
-    /// of threads, in launches without limit.
-    pub items: u32,
-}
-
-impl Grid {
-    /// Groups that take one item at a time.
-    pub const fn new(level: Level, block: u32) -> Grid {
-        Grid { level, block, items: 1 }
-    }
 }
 
 /// A kernel. On the CPU its last two parameters are `long` values `begin` and `end`; on a device one to three `long` positions,

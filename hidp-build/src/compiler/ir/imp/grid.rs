@@ -1,0 +1,22 @@
+//! Who takes the items of a launch.
+
+use super::Level;
+
+/// How a device runs a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Grid {
+    /// The level of the groups that take items.
+    pub level: Level,
+    /// Threads of a block: a positive multiple of 32, at most 1024.
+    pub block: u32,
+    /// Items that a group takes side by side, along the dimension that varies fastest, where there are enough: more than one only
+    /// of threads, in launches without limit.
+    pub items: u32,
+}
+
+impl Grid {
+    /// Groups that take one item at a time.
+    pub const fn new(level: Level, block: u32) -> Grid {
+        Grid { level, block, items: 1 }
+    }
+}
