@@ -15,8 +15,8 @@ fn main() {
         if !wanted {
             continue;
         }
-        let case = (recipe.make)();
-        let mut group = criterion.benchmark_group(recipe.name);
+        let case = recipe.make();
+        let mut group = criterion.benchmark_group(&recipe.name);
         group.throughput(match case.limit {
             Limit::Read(bytes) | Limit::Stream(bytes) => Throughput::Bytes(bytes as u64),
             Limit::Flops(operations) => Throughput::Elements(operations as u64),

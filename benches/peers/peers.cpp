@@ -210,5 +210,4 @@ float peer_himeno_f32(float *RESTRICT wrk2, const float *const *arrays, float om
   return gosa;
 }
 
-void peer_sort_u32(uint32_t *keys, int64_t n) { __gnu_parallel::sort(keys, keys + n); }
 }

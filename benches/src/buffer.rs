@@ -12,6 +12,7 @@ impl Number for f64 {}
 impl Number for i32 {}
 impl Number for u32 {}
 impl Number for u64 {}
+impl<K: Number> Number for crate::cases::Pair<K> {}
 
 const HUGE_PAGE: usize = 2 << 20;
 

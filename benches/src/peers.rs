@@ -15,7 +15,12 @@ mod raw {
             x: *const f64,
             rows: i64,
         );
-        pub(super) fn peer_sort_u32(keys: *mut u32, n: i64);
+        pub(super) fn peer_has_tbb() -> bool;
+        pub(super) fn peer_scan_i32(x: *const i32, y: *mut i32, n: i64);
+        pub(super) fn peer_sum_f32(x: *const f32, n: i64) -> f32;
+        pub(super) fn peer_min_f32(x: *const f32, n: i64) -> f32;
+        pub(super) fn peer_max_i32(x: *const i32, n: i64) -> i32;
+        pub(super) fn peer_partition_u32(x: *const u32, front: *mut u32, back: *mut u32, n: i64, pivot: u32);
         pub(super) fn peer_row_sums_f32(y: *mut f32, a: *const f32, rows: i64, columns: i64);
         pub(super) fn peer_column_sums_f32(y: *mut f32, a: *const f32, rows: i64, columns: i64);
         pub(super) fn peer_jacobi7_f64(out: *mut f64, inp: *const f64, c0: f64, c1: f64, i: i64, j: i64, k: i64);
@@ -77,10 +82,76 @@ pub fn spmv(y: &mut [f64], rowptr: &[i32], col: &[i32], val: &[f64], x: &[f64]) 
     }
 }
 
-/// The parallel sort of GCC's standard library.
-pub fn sort_u32(keys: &mut [u32]) {
-    // SAFETY: sorts the slice's elements.
-    unsafe { raw::peer_sort_u32(keys.as_mut_ptr(), keys.len() as i64) }
+/// Whether the C++17 parallel algorithms run in parallel: whether TBB was there at build time. The functions that follow need it.
+pub fn has_tbb() -> bool {
+    // SAFETY: has no arguments.
+    unsafe { raw::peer_has_tbb() }
+}
+
+/// `std::inclusive_scan` with `std::execution::par_unseq`.
+pub fn scan_i32(x: &[i32], y: &mut [i32]) {
+    assert_eq!(x.len(), y.len());
+    // SAFETY: lengths agree.
+    unsafe { raw::peer_scan_i32(x.as_ptr(), y.as_mut_ptr(), x.len() as i64) }
+}
+
+/// `std::reduce` with `std::execution::par_unseq`: the sum.
+pub fn sum_f32(x: &[f32]) -> f32 {
+    // SAFETY: reads below the length only.
+    unsafe { raw::peer_sum_f32(x.as_ptr(), x.len() as i64) }
+}
+
+/// Likewise the least.
+pub fn min_f32(x: &[f32]) -> f32 {
+    // SAFETY: reads below the length only.
+    unsafe { raw::peer_min_f32(x.as_ptr(), x.len() as i64) }
+}
+
+/// Likewise the greatest.
+pub fn max_i32(x: &[i32]) -> i32 {
+    // SAFETY: reads below the length only.
+    unsafe { raw::peer_max_i32(x.as_ptr(), x.len() as i64) }
+}
+
+/// `std::partition_copy` with `std::execution::par`.
+pub fn partition_u32(x: &[u32], front: &mut [u32], back: &mut [u32], pivot: u32) {
+    assert!(front.len() == x.len() && back.len() == x.len());
+    // SAFETY: each part has room for all.
+    unsafe { raw::peer_partition_u32(x.as_ptr(), front.as_mut_ptr(), back.as_mut_ptr(), x.len() as i64, pivot) }
+}
+
+/// Sorts of C++: `gnu` the parallel mode of GCC's library, `standard` `std::sort` with `std::execution::par` (needs TBB).
+pub mod sorts {
+    macro_rules! sorts {
+        ($($key:ident, $gnu:ident, $gnu_pairs:ident, $standard:ident;)*) => {$(
+            pub mod $key {
+                use crate::cases::Pair;
+
+                unsafe extern "C" {
+                    fn $gnu(keys: *mut $key, n: i64);
+                    fn $gnu_pairs(pairs: *mut Pair<$key>, n: i64);
+                    fn $standard(keys: *mut $key, n: i64);
+                }
+                pub fn gnu(keys: &mut [$key]) {
+                    // SAFETY: sorts the slice's elements.
+                    unsafe { $gnu(keys.as_mut_ptr(), keys.len() as i64) }
+                }
+                pub fn gnu_pairs(pairs: &mut [Pair<$key>]) {
+                    // SAFETY: sorts the slice's elements, whose layout is C's.
+                    unsafe { $gnu_pairs(pairs.as_mut_ptr(), pairs.len() as i64) }
+                }
+                pub fn standard(keys: &mut [$key]) {
+                    // SAFETY: sorts the slice's elements.
+                    unsafe { $standard(keys.as_mut_ptr(), keys.len() as i64) }
+                }
+            }
+        )*};
+    }
+    sorts! {
+        u32, peer_gnu_sort_u32, peer_gnu_sort_pairs_u32, peer_std_sort_u32;
+        f32, peer_gnu_sort_f32, peer_gnu_sort_pairs_f32, peer_std_sort_f32;
+        u64, peer_gnu_sort_u64, peer_gnu_sort_pairs_u64, peer_std_sort_u64;
+    }
 }
 
 /// Sum of each row of a row-major matrix.

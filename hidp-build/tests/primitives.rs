@@ -21,7 +21,7 @@ fn every_row_has_its_headers_and_functions() {
         for level in row.cpu.levels {
             header(level);
         }
-        let symbols = [row.cpu.whole, row.cpu.segmented, row.cpu.regular, row.cpu.worker];
+        let symbols = [row.cpu.whole, row.cpu.segmented, row.cpu.regular, row.cpu.worker, row.cpu.shared_worker];
         for Symbol { function, header: file } in symbols.into_iter().flatten() {
             assert!(header(file).contains(&format!(" {function}(")), "`{}`: no `{function}` in {file}", row.name);
         }
@@ -46,7 +46,7 @@ const OTHERS: &[&str] = &["run_check_disjoint"];
 #[test]
 fn every_function_for_generated_code_has_its_row() {
     let symbols =
-        |row: &hidp_build::compiler::prim::Row| [row.cpu.whole, row.cpu.segmented, row.cpu.regular, row.cpu.worker];
+        |row: &Row| [row.cpu.whole, row.cpu.segmented, row.cpu.regular, row.cpu.worker, row.cpu.shared_worker];
     let known: BTreeSet<&str> = TABLE.iter().flat_map(symbols).flatten().map(|symbol| symbol.function).collect();
     for file in ["run_whole", "run_segments", "worker_prims"] {
         for line in header(file).lines().filter(|line| line.starts_with("inline ")) {

@@ -28,7 +28,7 @@
 //! | reversal | [`reverse`] | [`reverse`](segmented::reverse) | [`reverse`](regular::reverse) |
 //! | histogram | [`histogram`] | | |
 //!
-//! Elements are the scalar types of [`Element`]. Scans and folds take an [`Op`], for integers also a [`BitOp`]. Integers wrap. Floats
+//! Elements are the scalar types of [`Element`]. Scans, folds and histograms take an [`Op`], for integers also a [`BitOp`]. Integers wrap. Floats
 //! sort in IEEE 754's total order (-NaN, -∞ … -0, +0 … +∞, NaN); `min` and `max` pass over NaN; sums have the same bits on every
 //! run with the same number of elements. Arrays may have more than 2^32 elements.
 //!

@@ -155,10 +155,10 @@ fn histograms_add_to_what_is_there() {
         keys.iter().zip(&values).for_each(|(&key, value)| {
             expected[key as usize] = expected[key as usize].wrapping_add(*value);
         });
-        prim::histogram(&cx, &keys, &values, &mut found).unwrap();
+        prim::histogram(&cx, &keys, &values, Op::Add, &mut found).unwrap();
         assert!(found == expected, "{n} keys, {bins} bins");
     }
-    let error = prim::histogram(&cx, &[0, 3], &[1, 1], &mut [0, 0, 0]).unwrap_err();
+    let error = prim::histogram(&cx, &[0, 3], &[1, 1], Op::Add, &mut [0, 0, 0]).unwrap_err();
     assert!(matches!(&error, Error::Fault(fault) if fault.kind() == FaultKind::HistogramKey), "{error}");
 }
 
@@ -497,7 +497,7 @@ fn every_type_is_reversed_and_counted() {
         regular::reverse(&cx, &mut data, 500, 2).unwrap();
         assert!(data.iter().eq(input.iter().rev()));
         let mut bins = [from(0), from(1)];
-        prim::histogram(&cx, &[1, 0, 1], &[from(2), from(3), from(4)], &mut bins).unwrap();
+        prim::histogram(&cx, &[1, 0, 1], &[from(2), from(3), from(4)], Op::Add, &mut bins).unwrap();
         assert_eq!(bins, [from(3), from(7)]);
     }
     fn integer<T: Integer>(_: T) {}

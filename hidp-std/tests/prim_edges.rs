@@ -81,6 +81,34 @@ fn sorts_partitions_and_reversals_of_every_size() {
     });
 }
 
+/// Keys alone are sorted by networks of many shapes while they are few.
+#[test]
+fn short_sorts_of_every_length() {
+    fn check<T: prim::Element + Copy>(cx: &Context, make: fn(u64) -> T, order: fn(&T, &T) -> std::cmp::Ordering) {
+        let sizes = (0..=300)
+            .chain([383, 384, 385, 511, 512, 513, 700, 1023, 1024, 1025, 1600, 2047, 2049, 4095, 4096, 4097, 9000]);
+        let mut random = Random(43);
+        for n in sizes {
+            // Every second key is the greatest there is, as the padding of a network.
+            let input: Vec<T> = (0..n).map(|i| make(if i % 2 == 0 { random.next() } else { u64::MAX })).collect();
+            let (mut up, mut down) = (input.clone(), input.clone());
+            prim::sort(cx, &mut up, Order::Ascending).unwrap();
+            prim::sort(cx, &mut down, Order::Descending).unwrap();
+            let mut expected = input;
+            expected.sort_by(order);
+            let same = |a: &T, b: &T| order(a, b).is_eq();
+            assert!(up.iter().zip(&expected).all(|(a, b)| same(a, b)), "{n} of {}", std::any::type_name::<T>());
+            assert!(down.iter().rev().zip(&expected).all(|(a, b)| same(a, b)), "{n} of {}", std::any::type_name::<T>());
+        }
+    }
+    let cx = context(2);
+    check(&cx, |bits| bits as u32, u32::cmp);
+    check(&cx, |bits| bits as i32, i32::cmp);
+    check(&cx, |bits| f32::from_bits(bits as u32), f32::total_cmp);
+    check(&cx, |bits| bits, u64::cmp);
+    check(&cx, f64::from_bits, f64::total_cmp);
+}
+
 /// Nothing is written beside the slice, wherever it starts.
 #[test]
 fn slices_that_start_anywhere_keep_their_neighbours() {
@@ -312,16 +340,32 @@ fn histograms_of_every_shape() {
             ("nearly equal", (0..n).map(|i| if i % 1000 == 0 { random.below(bins) as u32 } else { 0 }).collect()),
         ];
         for (name, keys) in shapes {
-            let values: Vec<u8> = (0..n).map(|i| i as u8).collect();
-            let (mut found, mut expected) = (vec![9u8; bins], vec![9u8; bins]);
-            prim::histogram(&cx, &keys, &values, &mut found).unwrap();
-            keys.iter().zip(&values).for_each(|(&key, value)| {
-                expected[key as usize] = expected[key as usize].wrapping_add(*value);
-            });
-            assert!(found == expected, "{name}, {bins} bins");
+            let values: Vec<u8> = (0..n).map(|i| (i * 37) as u8).collect();
+            let check = |op: &str, found: Vec<u8>, join: fn(u8, u8) -> u8| {
+                let mut expected = vec![9u8; bins];
+                keys.iter().zip(&values).for_each(|(&key, value)| {
+                    expected[key as usize] = join(expected[key as usize], *value);
+                });
+                assert!(found == expected, "{name}, {bins} bins, {op}");
+            };
+            let mut found = vec![vec![9u8; bins]; 7];
+            let ops: [(Op, fn(u8, u8) -> u8); 4] =
+                [(Op::Add, u8::wrapping_add), (Op::Mul, u8::wrapping_mul), (Op::Min, u8::min), (Op::Max, u8::max)];
+            for (op, join) in ops {
+                let mut bins = found.pop().unwrap();
+                prim::histogram(&cx, &keys, &values, op, &mut bins).unwrap();
+                check(&format!("{op:?}"), bins, join);
+            }
+            let ops: [(BitOp, fn(u8, u8) -> u8); 3] =
+                [(BitOp::And, |a, b| a & b), (BitOp::Or, |a, b| a | b), (BitOp::Xor, |a, b| a ^ b)];
+            for (op, join) in ops {
+                let mut bins = found.pop().unwrap();
+                prim::histogram(&cx, &keys, &values, op, &mut bins).unwrap();
+                check(&format!("{op:?}"), bins, join);
+            }
         }
     }
-    let error = prim::histogram(&cx, &vec![0; 1], &[1u8], &mut []).unwrap_err();
+    let error = prim::histogram(&cx, &vec![0; 1], &[1u8], Op::Add, &mut []).unwrap_err();
     assert!(matches!(&error, Error::Fault(fault) if fault.kind() == FaultKind::HistogramKey), "{error}");
 }
 

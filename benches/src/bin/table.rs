@@ -38,12 +38,17 @@ fn main() -> Result<()> {
     let filters: Vec<String> = std::env::args().skip(1).collect();
     let selected = select(&filters)?;
     let mut meter = Meter::new();
+    if !hidp_benches::peers::has_tbb() {
+        println!(
+            "TBB was not there when this was built: the C++17 parallel algorithms are left out (Debian: libtbb-dev).\n"
+        );
+    }
     println!("{} rounds, contenders and limit interleaved; median [smallest, largest] over the rounds.", ROUNDS);
     println!("speed-up: HiDP's rate over the contender's. of limit: rate over the limit measured in the same round.\n");
     println!("| case | contender | rate | HiDP's speed-up | of limit |");
     println!("|---|---|---|---|---|");
     for recipe in selected {
-        measure((recipe.make)(), &mut meter);
+        measure(recipe.make(), &mut meter);
     }
     Ok(())
 }
@@ -54,7 +59,7 @@ fn select(filters: &[String]) -> Result<Vec<Recipe>> {
         .filter(|recipe| filters.is_empty() || filters.iter().any(|filter| recipe.name.contains(filter.as_str())))
         .collect();
     if chosen.is_empty() {
-        let names: Vec<&str> = cases::all().iter().map(|recipe| recipe.name).collect();
+        let names: Vec<String> = cases::all().into_iter().map(|recipe| recipe.name).collect();
         bail!("no case contains {filters:?}; there are:\n  {}", names.join("\n  "));
     }
     Ok(chosen)

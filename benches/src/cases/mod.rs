@@ -2,10 +2,13 @@
 
 mod dense;
 mod prims;
+mod sorts;
 mod sparse;
 mod stencil;
 
 use crate::Case;
+
+pub use sorts::Pair;
 
 /// The cases of a module: names and makers.
 type Recipes = &'static [(&'static str, fn() -> Case)];
@@ -13,18 +16,28 @@ type Recipes = &'static [(&'static str, fn() -> Case)];
 /// A case that is made (and allocates) only when it is its turn.
 pub struct Recipe {
     /// What the command line selects by.
-    pub name: &'static str,
+    pub name: String,
+    make: Box<dyn Fn(String) -> Case>,
+}
+
+impl Recipe {
+    fn new(name: String, make: impl Fn(String) -> Case + 'static) -> Recipe {
+        Recipe { name, make: Box::new(make) }
+    }
+
     /// Makes it.
-    pub make: fn() -> Case,
+    pub fn make(&self) -> Case {
+        (self.make)(self.name.clone())
+    }
 }
 
 /// Every case, in the table's order.
 pub fn all() -> Vec<Recipe> {
-    [dense::RECIPES, prims::RECIPES, sparse::RECIPES, stencil::RECIPES]
-        .concat()
-        .into_iter()
-        .map(|(name, make)| Recipe { name, make })
-        .collect()
+    let fixed = |recipes: Recipes| recipes.iter().map(|&(name, make)| Recipe::new(name.into(), move |_| make()));
+    let mut all: Vec<Recipe> = fixed(dense::RECIPES).collect();
+    all.extend(sorts::recipes());
+    all.extend([prims::RECIPES, sparse::RECIPES, stencil::RECIPES].into_iter().flat_map(fixed));
+    all
 }
 
 /// Stops a benchmark whose contenders disagree: a wrong answer must not win.

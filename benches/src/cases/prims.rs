@@ -1,15 +1,13 @@
-//! Primitives: sort, scan, folds, partition, and segmented sums and sorts.
+//! Primitives other than sorts: scan, folds, partition, and segmented sums and sorts.
 
-use std::cell::RefCell;
 use std::hint::black_box;
 use std::rc::Rc;
 
 use hidp_std::Context;
 use rayon::prelude::*;
-use rdst::RadixSort as _;
-use voracious_radix_sort::RadixSort as _;
 
 use super::Recipes;
+use super::sorts::Sorts;
 use crate::buffer::{Buffer, Number};
 use crate::kernels::prims;
 use crate::random::Random;
@@ -17,24 +15,10 @@ use crate::shapes::{EQUAL, FEW, Keys, REVERSED, SORTED, UNIFORM, even, zipf};
 use crate::{Case, Contender, Limit, peers};
 
 pub(super) const RECIPES: Recipes = &[
-    ("sort u32 2^16 uniform", || sort_u32(16, UNIFORM)),
-    ("sort u32 2^20 uniform", || sort_u32(20, UNIFORM)),
-    ("sort u32 2^24 uniform", || sort_u32(24, UNIFORM)),
-    ("sort u32 2^24 sorted", || sort_u32(24, SORTED)),
-    ("sort u32 2^24 reversed", || sort_u32(24, REVERSED)),
-    ("sort u32 2^24 equal", || sort_u32(24, EQUAL)),
-    ("sort u32 2^24 few", || sort_u32(24, FEW)),
-    ("sort f32 2^16 uniform", || sort_f32(16)),
-    ("sort f32 2^20 uniform", || sort_f32(20)),
-    ("sort f32 2^24 uniform", || sort_f32(24)),
-    ("sort u64 2^16 uniform", || sort_u64(16)),
-    ("sort u64 2^20 uniform", || sort_u64(20)),
-    ("sort u64 2^24 uniform", || sort_u64(24)),
-    ("sort pairs u32 2^16", || sort_pairs(16)),
-    ("sort pairs u32 2^20", || sort_pairs(20)),
-    ("sort pairs u32 2^24", || sort_pairs(24)),
     ("scan i32 2^16", || scan(16)),
+    ("scan i32 2^18", || scan(18)),
     ("scan i32 2^20", || scan(20)),
+    ("scan i32 2^22", || scan(22)),
     ("scan i32 2^24", || scan(24)),
     ("scan i32 2^26", || scan(26)),
     ("sum f32 2^26", sum),
@@ -55,105 +39,6 @@ fn context() -> Context {
     Context::cpu().expect("a CPU context")
 }
 
-/// Contenders that sort a fresh copy of the keys each time; copying is part of everyone's work.
-struct Sorts<T: Number> {
-    keys: Rc<Buffer<T>>,
-    expected: Vec<T>,
-    work: Rc<RefCell<Buffer<T>>>,
-    contenders: Vec<Contender>,
-}
-
-impl<T: Number + PartialEq> Sorts<T> {
-    fn new(keys: Buffer<T>, compare: impl Fn(&T, &T) -> std::cmp::Ordering) -> Sorts<T> {
-        let mut expected = keys.to_vec();
-        expected.sort_unstable_by(compare);
-        let work = Rc::new(RefCell::new(Buffer::from_fn(keys.len(), |i| keys[i])));
-        Sorts { keys: Rc::new(keys), expected, work, contenders: Vec::new() }
-    }
-
-    fn add(&mut self, name: &'static str, mut sort: impl FnMut(&mut [T]) + 'static) {
-        let (keys, work) = (self.keys.clone(), self.work.clone());
-        let mut run = move || {
-            let mut work = work.borrow_mut();
-            work.copy_from_slice(&keys);
-            sort(&mut work);
-        };
-        run();
-        assert!(self.work.borrow()[..] == self.expected[..], "{name} does not sort");
-        self.contenders.push(Contender::new(name, run));
-    }
-
-    fn case(self, name: String) -> Case {
-        let bytes = 2.0 * size_of_val(&self.keys[..]) as f64;
-        Case { name, limit: Limit::Stream(bytes), contenders: self.contenders }
-    }
-}
-
-fn sort_u32(bits: u32, (distribution, key): Keys) -> Case {
-    let n = 1usize << bits;
-    let mut random = Random::new(1);
-    let mut sorts = Sorts::new(Buffer::from_fn(n, |i| key(i, n, random.bits())), u32::cmp);
-    let cx = context();
-    sorts.add("HiDP", move |keys| prims::sort_u32(&cx, keys).expect("sort runs"));
-    sorts.add("rdst", |keys| keys.radix_sort_unstable());
-    sorts.add("voracious", |keys| keys.voracious_mt_sort(rayon::current_num_threads()));
-    sorts.add("rayon", |keys| keys.par_sort_unstable());
-    sorts.add("gnu_parallel", peers::sort_u32);
-    sorts.case(format!("sort u32 2^{bits} {distribution}"))
-}
-
-fn sort_f32(bits: u32) -> Case {
-    let mut random = Random::new(2);
-    let keys = Buffer::from_fn(1 << bits, |_| (random.unit() as f32 - 0.5) * 1.0e6);
-    let mut sorts = Sorts::new(keys, f32::total_cmp);
-    let cx = context();
-    sorts.add("HiDP", move |keys| prims::sort_f32(&cx, keys).expect("sort runs"));
-    sorts.add("rdst", |keys| keys.radix_sort_unstable());
-    sorts.add("voracious", |keys| keys.voracious_mt_sort(rayon::current_num_threads()));
-    sorts.add("rayon", |keys| keys.par_sort_unstable_by(f32::total_cmp));
-    sorts.case(format!("sort f32 2^{bits} uniform"))
-}
-
-fn sort_u64(bits: u32) -> Case {
-    let mut random = Random::new(3);
-    let mut sorts = Sorts::new(Buffer::from_fn(1 << bits, |_| random.bits()), u64::cmp);
-    let cx = context();
-    sorts.add("HiDP", move |keys| prims::sort_u64(&cx, keys).expect("sort runs"));
-    sorts.add("rdst", |keys| keys.radix_sort_unstable());
-    sorts.add("voracious", |keys| keys.voracious_mt_sort(rayon::current_num_threads()));
-    sorts.add("rayon", |keys| keys.par_sort_unstable());
-    sorts.case(format!("sort u64 2^{bits} uniform"))
-}
-
-fn sort_pairs(bits: u32) -> Case {
-    let n = 1usize << bits;
-    let mut random = Random::new(4);
-    let keys = Rc::new(Buffer::from_fn(n, |_| random.bits() as u32));
-    let mut expected: Vec<(u32, u32)> = keys.iter().copied().zip(0..).collect();
-    expected.sort();
-    let (mut a, mut v) = (Buffer::from_fn(n, |i| keys[i]), Buffer::from_fn(n, |i| i as u32));
-    let cx = context();
-    prims::sort_pairs_u32(&cx, &mut a[..], &mut v[..]).expect("sort runs");
-    assert!(a.iter().zip(v.iter()).zip(&expected).all(|((a, v), e)| (*a, *v) == *e), "pairs are not sorted");
-
-    let input = keys.clone();
-    let hidp = move || {
-        a.copy_from_slice(&input);
-        v.iter_mut().zip(0..).for_each(|(value, i)| *value = i);
-        prims::sort_pairs_u32(&cx, &mut a[..], &mut v[..]).expect("sort runs");
-    };
-    let input = keys;
-    let rayon = move || {
-        expected.iter_mut().zip(input.iter().zip(0..)).for_each(|(pair, (key, i))| *pair = (*key, i));
-        expected.par_sort_by_key(|pair| pair.0);
-    };
-    Case {
-        name: format!("sort pairs u32 2^{bits}"),
-        limit: Limit::Stream(16.0 * n as f64),
-        contenders: vec![Contender::new("HiDP", hidp), Contender::new("rayon", rayon)],
-    }
-}
-
 fn scan(bits: u32) -> Case {
     let n = 1usize << bits;
     let x = Rc::new(Buffer::from_fn(n, |i| (i % 7) as i32 - 3));
@@ -162,15 +47,16 @@ fn scan(bits: u32) -> Case {
     prims::scan_i32(&cx, &x[..], &mut y[..]).expect("scan runs");
     two_pass(&x, &mut z);
     assert!(y[..] == z[..], "scans differ");
-    let input = x.clone();
-    Case {
-        name: format!("scan i32 2^{bits}"),
-        limit: Limit::Stream(8.0 * n as f64),
-        contenders: vec![
-            Contender::new("HiDP", move || prims::scan_i32(&cx, &input[..], &mut y[..]).expect("scan runs")),
-            Contender::new("rayon two-pass", move || two_pass(&x, &mut z)),
-        ],
+    let (input, also) = (x.clone(), x.clone());
+    let mut contenders = vec![
+        Contender::new("HiDP", move || prims::scan_i32(&cx, &input[..], &mut y[..]).expect("scan runs")),
+        Contender::new("rayon two-pass", move || two_pass(&x, &mut z)),
+    ];
+    if peers::has_tbb() {
+        let mut w = Buffer::from_fn(n, |_| 0i32);
+        contenders.push(Contender::new("C++17 par", move || peers::scan_i32(&also, &mut w)));
     }
+    Case { name: format!("scan i32 2^{bits}"), limit: Limit::Stream(8.0 * n as f64), contenders }
 }
 
 /// Sums of parts, their prefixes, then every part from its prefix.
@@ -201,22 +87,26 @@ fn fold<T: Number + Sync + Send + PartialEq>(
     hidp: impl Fn(&[T]) -> T + 'static,
     chunk: fn(&[T]) -> T,
     join: fn(T, T) -> T,
+    standard: fn(&[T]) -> T,
 ) -> Case {
     let n = 1 << 26;
     let x = Rc::new(Buffer::from_fn(n, value));
-    let y = x.clone();
-    Case {
-        name: name.into(),
-        limit: Limit::Read(size_of_val(&x[..]) as f64),
-        contenders: vec![
-            Contender::new("HiDP", move || {
-                black_box(hidp(&x));
-            }),
-            Contender::new("rayon", move || {
-                black_box(y.par_chunks(1 << 16).map(chunk).reduce_with(join));
-            }),
-        ],
+    let (y, z) = (x.clone(), x.clone());
+    let limit = Limit::Read(size_of_val(&x[..]) as f64);
+    let mut contenders = vec![
+        Contender::new("HiDP", move || {
+            black_box(hidp(&x));
+        }),
+        Contender::new("rayon", move || {
+            black_box(y.par_chunks(1 << 16).map(chunk).reduce_with(join));
+        }),
+    ];
+    if peers::has_tbb() {
+        contenders.push(Contender::new("C++17 par", move || {
+            black_box(standard(&z));
+        }));
     }
+    Case { name: name.into(), limit, contenders }
 }
 
 fn small(index: usize) -> f32 {
@@ -235,13 +125,13 @@ fn lanes<T: Copy>(x: &[T], start: T, join: impl Fn(T, T) -> T) -> T {
 fn sum() -> Case {
     let cx = context();
     let hidp = move |x: &[f32]| prims::sum_f32(&cx, x).expect("sum runs");
-    fold("sum f32 2^26", small, hidp, |x| lanes(x, 0.0, |a, b| a + b), |a, b| a + b)
+    fold("sum f32 2^26", small, hidp, |x| lanes(x, 0.0, |a, b| a + b), |a, b| a + b, peers::sum_f32)
 }
 
 fn min() -> Case {
     let cx = context();
     let hidp = move |x: &[f32]| prims::min_f32(&cx, x).expect("min runs");
-    fold("min f32 2^26", small, hidp, |x| lanes(x, f32::INFINITY, least), least)
+    fold("min f32 2^26", small, hidp, |x| lanes(x, f32::INFINITY, least), least, peers::min_f32)
 }
 
 fn least(a: f32, b: f32) -> f32 {
@@ -251,7 +141,8 @@ fn least(a: f32, b: f32) -> f32 {
 fn max() -> Case {
     let cx = context();
     let hidp = move |x: &[i32]| prims::max_i32(&cx, x).expect("max runs");
-    fold("max i32 2^26", |i| (i * 7919 % 1013) as i32, hidp, |x| lanes(x, i32::MIN, i32::max), i32::max)
+    let value = |i| (i * 7919 % 1013) as i32;
+    fold("max i32 2^26", value, hidp, |x| lanes(x, i32::MIN, i32::max), i32::max, peers::max_i32)
 }
 
 fn partition() -> Case {
@@ -264,20 +155,21 @@ fn partition() -> Case {
     let front = prims::partition_u32(&cx, &x[..], pivot, &mut y[..]).expect("partition runs") as usize;
     let (kept, others): (Vec<u32>, Vec<u32>) = x.iter().partition(|&&key| key < pivot);
     assert!(y[..front] == kept && y[front..] == others, "partitions differ");
-    let input = x.clone();
-    Case {
-        name: "partition u32 2^24".into(),
-        limit: Limit::Stream(8.0 * n as f64),
-        contenders: vec![
-            Contender::new("HiDP", move || {
-                prims::partition_u32(&cx, &input[..], pivot, &mut y[..]).expect("partition runs");
-            }),
-            Contender::new("rayon partition", move || {
-                let parts: (Vec<u32>, Vec<u32>) = x.par_iter().partition(|&&key| key < pivot);
-                black_box(parts);
-            }),
-        ],
+    let (input, also) = (x.clone(), x.clone());
+    let mut contenders = vec![
+        Contender::new("HiDP", move || {
+            prims::partition_u32(&cx, &input[..], pivot, &mut y[..]).expect("partition runs");
+        }),
+        Contender::new("rayon partition", move || {
+            let parts: (Vec<u32>, Vec<u32>) = x.par_iter().partition(|&&key| key < pivot);
+            black_box(parts);
+        }),
+    ];
+    if peers::has_tbb() {
+        let (mut front, mut back) = (Buffer::from_fn(n, |_| 0u32), Buffer::from_fn(n, |_| 0u32));
+        contenders.push(Contender::new("C++17 par", move || peers::partition_u32(&also, &mut front, &mut back, pivot)));
     }
+    Case { name: "partition u32 2^24".into(), limit: Limit::Stream(8.0 * n as f64), contenders }
 }
 
 /// The elements of each segment.

@@ -80,6 +80,8 @@ pub struct Cpu {
     pub regular: Option<Symbol>,
     /// One worker on its own segment, inside a map.
     pub worker: Option<Symbol>,
+    /// Likewise where other iterations may touch the segment at the same time, if that makes a difference.
+    pub shared_worker: Option<Symbol>,
     /// Headers of each level: `thread` (one worker, one segment), `simd` (lanes inside of one), `team` (all threads).
     pub levels: &'static [&'static str],
 }
@@ -162,6 +164,7 @@ const REDUCE: Cpu = Cpu {
     segmented: many("run_segmented_reduce"),
     regular: many("run_regular_reduce"),
     worker: None,
+    shared_worker: None,
     levels: &["simd_reduce", "team_reduce", "team_segmented"],
 };
 const SCAN: Cpu = Cpu {
@@ -169,6 +172,7 @@ const SCAN: Cpu = Cpu {
     segmented: many("run_segmented_scan"),
     regular: many("run_regular_scan"),
     worker: None,
+    shared_worker: None,
     levels: &["simd_scan", "team_scan", "team_segmented"],
 };
 
@@ -289,7 +293,8 @@ pub const TABLE: &[Row] = &[
             segmented: many("run_segmented_sort"),
             regular: many("run_regular_sort"),
             worker: worker("worker_sort"),
-            levels: &["thread_sort", "team_sort", "team_segmented"],
+            shared_worker: worker("worker_sort"),
+            levels: &["simd_sort", "thread_sort", "team_sort", "team_segmented"],
         },
         device: Device {
             whole: kernel("kernel_sort", "kernel_sort"),
@@ -312,6 +317,7 @@ pub const TABLE: &[Row] = &[
             segmented: many("run_segmented_partition"),
             regular: None,
             worker: worker("worker_partition"),
+            shared_worker: worker("worker_shared_partition"),
             levels: &["thread_partition", "team_partition", "team_segmented"],
         },
         device: Device {
@@ -335,6 +341,7 @@ pub const TABLE: &[Row] = &[
             segmented: many("run_segmented_reverse"),
             regular: many("run_regular_reverse"),
             worker: worker("worker_reverse"),
+            shared_worker: worker("worker_shared_reverse"),
             levels: &["thread_reverse", "team_reverse", "team_segmented"],
         },
         device: Device {
@@ -359,6 +366,7 @@ pub const TABLE: &[Row] = &[
             segmented: many("run_segmented_reverse_inplace"),
             regular: many("run_regular_reverse_inplace"),
             worker: worker("worker_reverse_inplace"),
+            shared_worker: worker("worker_shared_reverse_inplace"),
             levels: &["thread_reverse", "team_reverse", "team_segmented"],
         },
         device: Device {
@@ -382,6 +390,7 @@ pub const TABLE: &[Row] = &[
             segmented: None,
             regular: None,
             worker: None,
+            shared_worker: None,
             levels: &["thread_histogram", "team_histogram"],
         },
         device: Device {

@@ -80,6 +80,13 @@ pub(super) mod sealed {
             least: bool,
             out: Out<'_, Self>,
         ) -> Result;
+        fn most_histogram(
+            cx: &Context,
+            keys: In<'_, u32>,
+            values: In<'_, Self>,
+            least: bool,
+            bins: Out<'_, Self>,
+        ) -> Result;
         fn partition(cx: &Context, a: In<'_, Self>, pivot: Self, front: i32, b: Out<'_, Self>) -> Result<i64>;
         fn partition_parts(
             cx: &Context,
@@ -112,7 +119,13 @@ pub(super) mod sealed {
             product: bool,
             out: Out<'_, Self>,
         ) -> Result;
-        fn histogram(cx: &Context, keys: In<'_, u32>, values: In<'_, Self>, bins: Out<'_, Self>) -> Result;
+        fn histogram(
+            cx: &Context,
+            keys: In<'_, u32>,
+            values: In<'_, Self>,
+            product: bool,
+            bins: Out<'_, Self>,
+        ) -> Result;
     }
 
     /// Kernels on bits.
@@ -129,6 +142,7 @@ pub(super) mod sealed {
         fn scan(cx: &Context, a: Out<'_, Self>, parts: Option<Segments<'_>>, op: i32, exclusive: bool) -> Result;
         fn reduce(cx: &Context, a: In<'_, Self>, op: i32) -> Result<Self>;
         fn reduce_parts(cx: &Context, a: In<'_, Self>, segments: Segments<'_>, op: i32, out: Out<'_, Self>) -> Result;
+        fn histogram(cx: &Context, keys: In<'_, u32>, values: In<'_, Self>, op: i32, bins: Out<'_, Self>) -> Result;
         fn reverse(cx: &Context, a: Out<'_, Self>, parts: Option<Segments<'_>>) -> Result;
     }
 }
@@ -229,6 +243,15 @@ macro_rules! ordered {
                     Segments::Regular(size, _) => kernels::$module::regular_most_reduce(cx, a, size, out, least),
                 }
             }
+            fn most_histogram(
+                cx: &Context,
+                keys: In<'_, u32>,
+                values: In<'_, Self>,
+                least: bool,
+                bins: Out<'_, Self>,
+            ) -> Result {
+                kernels::$module::histogram_most(cx, keys, values, bins, least)
+            }
             fn partition(cx: &Context, a: In<'_, Self>, pivot: Self, front: i32, b: Out<'_, Self>) -> Result<i64> {
                 kernels::$module::partition_all(cx, a, pivot, front, b)
             }
@@ -301,8 +324,14 @@ macro_rules! sums {
                     Segments::Regular(size, _) => kernels::$module::regular_sum_reduce(cx, a, size, out, product),
                 }
             }
-            fn histogram(cx: &Context, keys: In<'_, u32>, values: In<'_, Self>, bins: Out<'_, Self>) -> Result {
-                kernels::$module::histogram_add(cx, keys, values, bins)
+            fn histogram(
+                cx: &Context,
+                keys: In<'_, u32>,
+                values: In<'_, Self>,
+                product: bool,
+                bins: Out<'_, Self>,
+            ) -> Result {
+                kernels::$module::histogram_sum(cx, keys, values, bins, product)
             }
         }
     )*};
@@ -349,6 +378,15 @@ macro_rules! bits {
                     }
                     Segments::Regular(size, _) => kernels::$module::regular_bit_reduce(cx, a, size, out, op),
                 }
+            }
+            fn histogram(
+                cx: &Context,
+                keys: In<'_, u32>,
+                values: In<'_, Self>,
+                op: i32,
+                bins: Out<'_, Self>,
+            ) -> Result {
+                kernels::$module::histogram_bits(cx, keys, values, bins, op)
             }
             fn reverse(cx: &Context, a: Out<'_, Self>, parts: Option<Segments<'_>>) -> Result {
                 use kernels::$module::{regular_reverse, reverse_all, segmented_reverse};

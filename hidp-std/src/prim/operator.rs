@@ -43,6 +43,7 @@ pub(super) mod sealed {
         fn scan(self, cx: &Context, data: Out<'_, T>, parts: Option<Segments<'_>>, exclusive: bool) -> Result;
         fn reduce(self, cx: &Context, data: In<'_, T>) -> Result<T>;
         fn reduce_parts(self, cx: &Context, data: In<'_, T>, segments: Segments<'_>, out: Out<'_, T>) -> Result;
+        fn histogram(self, cx: &Context, keys: In<'_, u32>, values: In<'_, T>, bins: Out<'_, T>) -> Result;
     }
 }
 
@@ -71,6 +72,14 @@ impl<T: Element> sealed::Apply<T> for Op {
             Op::Max => T::most_reduce_parts(cx, data, segments, false, out),
         }
     }
+    fn histogram(self, cx: &Context, keys: In<'_, u32>, values: In<'_, T>, bins: Out<'_, T>) -> Result {
+        match self {
+            Op::Add => <T as Kernels>::Sums::histogram(cx, keys, &cast(values), false, &mut cast_mut(bins)),
+            Op::Mul => <T as Kernels>::Sums::histogram(cx, keys, &cast(values), true, &mut cast_mut(bins)),
+            Op::Min => T::most_histogram(cx, keys, values, true, bins),
+            Op::Max => T::most_histogram(cx, keys, values, false, bins),
+        }
+    }
 }
 
 impl BitOp {
@@ -93,5 +102,8 @@ impl<T: Integer> sealed::Apply<T> for BitOp {
     }
     fn reduce_parts(self, cx: &Context, data: In<'_, T>, segments: Segments<'_>, out: Out<'_, T>) -> Result {
         <T as Kernels>::Bits::reduce_parts(cx, &cast(data), segments, self.number(), &mut cast_mut(out))
+    }
+    fn histogram(self, cx: &Context, keys: In<'_, u32>, values: In<'_, T>, bins: Out<'_, T>) -> Result {
+        <T as Kernels>::Bits::histogram(cx, keys, &cast(values), self.number(), &mut cast_mut(bins))
     }
 }

@@ -1,7 +1,7 @@
 //! Primitives on a whole array.
 
-use super::element::sealed::{Bits, Sums};
-use super::element::{cast, cast_mut};
+use super::element::cast_mut;
+use super::element::sealed::Bits;
 use super::operator::sealed::Apply;
 use super::{Element, Front, Op, Operator, Order};
 use crate::{Context, Result, View, ViewMut};
@@ -94,7 +94,19 @@ pub fn partition<T: Element>(
     Ok(T::partition(cx, &input, pivot, front.bits(), &mut { output })? as usize)
 }
 
-/// `bins[keys[i]] += values[i]`, with the same bits on every run.
+/// Folds each value into the bin that its key names, `bins[keys[i]] = op(bins[keys[i]], values[i])`, in order: with the same
+/// bits on every run. What the bins held before counts.
+///
+/// ```
+/// # use hidp_std::{Context, prim::{self, Op}};
+/// # fn main() -> hidp_std::Result {
+/// # let cx = Context::new()?;
+/// let mut greatest = [0; 3];
+/// prim::histogram(&cx, &[0, 2, 0, 2], &[5, 1, 3, 4], Op::Max, &mut greatest)?;
+/// assert_eq!(greatest, [5, 0, 4]);
+/// # Ok(())
+/// # }
+/// ```
 ///
 /// # Errors
 /// If there are not as many values as keys, or a key has no bin; see also the [module](super).
@@ -102,7 +114,8 @@ pub fn histogram<T: Element>(
     cx: &Context,
     keys: &(impl View<u32, 1> + ?Sized),
     values: &(impl View<T, 1> + ?Sized),
+    op: impl Operator<T>,
     bins: &mut (impl ViewMut<T, 1> + ?Sized),
 ) -> Result {
-    T::Sums::histogram(cx, &keys, &cast(&values), &mut cast_mut(&mut { bins }))
+    op.histogram(cx, &keys, &values, &mut { bins })
 }

@@ -4,7 +4,7 @@ use super::prim::{Operands, View};
 use super::{Binding, Lowerer, make};
 use crate::compiler::ir::imp::{Element, Expr, LoopKind, PrimArg, Stmt, TemplateArg, VarId, VarKind};
 use crate::compiler::ir::par::{self, Access, BinOp, FaultKind, PrimCall, PrimValue, Target};
-use crate::compiler::prim::Prim;
+use crate::compiler::prim::{Prim, Symbol};
 use crate::compiler::source::Span;
 use crate::compiler::ty::Ty;
 
@@ -34,17 +34,17 @@ impl Lowerer<'_> {
                 args.extend(self.value_addresses(operands, low));
                 args.extend([PrimArg::Value(pivot), count, PrimArg::Out(front)]);
                 let template = vec![TemplateArg::Fn(predicate)];
-                self.call_library(call.prim.row().cpu.worker, template, args, Vec::new());
+                self.call_library(worker_function(call), template, args, Vec::new());
                 let instance = self.instance();
                 self.partition_results(call, low, high, front, Some(instance));
             }
             (Prim::Reverse, Some(output)) => {
                 let args = vec![input(self), self.address(output, low, true), count];
-                self.call_library(call.prim.row().cpu.worker, Vec::new(), args, Vec::new());
+                self.call_library(worker_function(call), Vec::new(), args, Vec::new());
             }
             (Prim::ReverseInplace, _) => {
                 let args = vec![input(self), count];
-                self.call_library(call.prim.row().cpu.worker, Vec::new(), args, Vec::new());
+                self.call_library(worker_function(call), Vec::new(), args, Vec::new());
             }
             // Folds are maps; a histogram stands outside of maps; the others always have an output.
             (Prim::Min | Prim::Max | Prim::Reduce | Prim::Histogram, _)
@@ -121,7 +121,7 @@ impl Lowerer<'_> {
             copies.push((data, to));
         }
         args.extend([PrimArg::Value(n.clone()), PrimArg::Value(descending)]);
-        self.call_library(call.prim.row().cpu.worker, Vec::new(), args, Vec::new());
+        self.call_library(worker_function(call), Vec::new(), args, Vec::new());
         for (data, to) in copies {
             self.body.mark_written(to.base);
             self.copy(to, low, true, data, n, call.access);
@@ -221,5 +221,14 @@ impl Lowerer<'_> {
             self.require(fits, FaultKind::Narrowing, span, vec![value.clone()]);
         }
         make::cast(value, scalar)
+    }
+}
+
+/// What does a call in a kernel: other iterations may touch the same segment, or not.
+fn worker_function(call: &PrimCall) -> Option<Symbol> {
+    let cpu = &call.prim.row().cpu;
+    match call.access {
+        Access::Exclusive => cpu.worker,
+        Access::Shared => cpu.shared_worker,
     }
 }

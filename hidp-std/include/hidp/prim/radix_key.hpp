@@ -50,6 +50,24 @@ HIDP_INLINE RadixWord<T> radix_word(T key, RadixWord<T> flip) {
   return static_cast<U>(word ^ flip);
 }
 
+// The key of an image.
+template <class T>
+HIDP_INLINE T radix_key(RadixWord<T> word, RadixWord<T> flip) {
+  using U = RadixWord<T>;
+  constexpr int bits = 8 * sizeof(T);
+  constexpr U top = static_cast<U>(U{1} << (bits - 1));
+  word = static_cast<U>(word ^ flip);
+  if constexpr (std::is_floating_point_v<T>) {
+    const U positive = static_cast<U>(U{0} - static_cast<U>(word >> (bits - 1)));
+    word = static_cast<U>(word ^ (static_cast<U>(~positive) | top));
+  } else if constexpr (std::is_signed_v<T>) {
+    word = static_cast<U>(word ^ top);
+  }
+  T key;
+  memcpy(&key, &word, sizeof key);
+  return key;
+}
+
 // Stands for the values of a sort that has none.
 struct NoValue {};
 

@@ -48,9 +48,28 @@ struct SegmentFacts {
   bool ascending = true;  // whether those that are not empty follow one another without overlap
 };
 
+// Whether segments [begin, end) follow one another in [0, extent), as they mostly do. Without branches, for vector lanes.
+template <class L, class H>
+inline bool follow_in_order(const Segments<L, H> &segments, int64_t extent, int64_t begin, int64_t end) {
+  const L *const lows = segments.lows;
+  const H *const highs = segments.highs;
+  if (static_cast<int64_t>(lows[begin]) < 0) return false;
+  int64_t wrong = 0;
+  for (int64_t i = begin; i < end; ++i) wrong |= static_cast<int64_t>(lows[i]) > static_cast<int64_t>(highs[i]);
+  for (int64_t i = begin + 1; i < end; ++i) wrong |= static_cast<int64_t>(lows[i]) < static_cast<int64_t>(highs[i - 1]);
+  return wrong == 0 && static_cast<int64_t>(highs[end - 1]) <= extent;
+}
+
 template <class L, class H>
 inline SegmentFacts segment_facts(const Segments<L, H> &segments, Trap &trap, uint32_t site, int64_t extent, int64_t begin, int64_t end) {
   SegmentFacts facts;
+  if (begin < end && !segments.regular() && follow_in_order(segments, extent, begin, end)) {
+    facts.first_low = segments.low(begin);
+    facts.last_past = segments.past(end - 1);
+    for (int64_t i = begin; i < end; ++i) facts.elements += segments.past(i) - segments.low(i);
+    facts.any = facts.elements > 0;
+    return facts;
+  }
   for (int64_t i = begin; i < end; ++i) {
     const int64_t length = segments.length(i);
     if (length == 0) continue;
@@ -198,8 +217,11 @@ class LargeSegments {
 // Runs small(worker, i, low, length) for every segment that a single worker should take, many at once, then
 // large(i, low, length), which uses all threads, for each of the few others. Empty ones go to small. Where the others keep all
 // workers busy, as two equal ones do two, each is left to one of them.
-template <class L, class H, class Small, class Large>
-inline bool for_segments(Host &host, const Segments<L, H> &segments, const SegmentFacts &facts, Small small, Large large) {
+//
+// together(worker, i, most) may do `Together` segments from the i-th on at once, none longer than `most`: it says whether it has.
+template <int64_t Together, class L, class H, class Small, class Large, class Group>
+inline bool for_segment_groups(Host &host, const Segments<L, H> &segments, const SegmentFacts &facts, Small small, Large large,
+                               Group together) {
   if (segments.count == 0) return true;
   const int64_t fair = facts.elements / (4 * host.workers());
   const int64_t usual = fair > kTeamSortLeast ? fair : kTeamSortLeast;
@@ -212,10 +234,14 @@ inline bool for_segments(Host &host, const Segments<L, H> &segments, const Segme
   int64_t larger = 0;
   const bool done = launch_dynamic(host, segments.count, grain, work, [&](Worker &worker, int64_t begin, int64_t end) {
     int64_t skipped = 0;
-    for (int64_t i = begin; i < end && !worker.trap.raised; ++i) {
-      const int64_t length = segments.length(i);
-      if (length <= most) small(worker, i, segments.low(i), length);
-      else ++skipped;
+    for (int64_t group = begin; group < end && !worker.trap.raised; group += Together) {
+      if (Together > 1 && end - group >= Together && together(worker, group, most)) continue;
+      const int64_t past = smaller(end, group + Together);
+      for (int64_t i = group; i < past && !worker.trap.raised; ++i) {
+        const int64_t length = segments.length(i);
+        if (length <= most) small(worker, i, segments.low(i), length);
+        else ++skipped;
+      }
     }
     if (skipped > 0) __atomic_fetch_add(&larger, skipped, __ATOMIC_RELAXED);
   });
@@ -236,6 +262,11 @@ inline bool for_segments(Host &host, const Segments<L, H> &segments, const Segme
     if (!large(i, segments.low(i), length)) return false;
   }
   return true;
+}
+
+template <class L, class H, class Small, class Large>
+inline bool for_segments(Host &host, const Segments<L, H> &segments, const SegmentFacts &facts, Small small, Large large) {
+  return for_segment_groups<1>(host, segments, facts, small, large, [](Worker &, int64_t, int64_t) { return false; });
 }
 
 HIDP_NAMESPACE_END

@@ -76,17 +76,42 @@ HIDP_INLINE T fold_lanes(const Op &op, Vector<T> vector) {
   }
 }
 
+// The folds of the lanes of as many vectors as there are lanes, each by the tree of fold_lanes: halves of two vectors share one.
+template <class T, size_t Group, bool High, size_t... Lane>
+HIDP_INLINE Vector<T> gather_halves(Vector<T> a, Vector<T> b, std::index_sequence<Lane...>) {
+  constexpr size_t half = Group / 2;
+#if defined(__clang__)
+  return __builtin_shufflevector(a, b, static_cast<int>(Lane / half * Group + Lane % half + (High ? half : 0))...);
+#else
+  using Index = typename VectorOf<std::make_signed_t<typename UnsignedOf<sizeof(T)>::type>>::type;
+  return __builtin_shuffle(a, b, Index{static_cast<std::make_signed_t<typename UnsignedOf<sizeof(T)>::type>>(Lane / half * Group + Lane % half + (High ? half : 0))...});
+#endif
+}
+template <class T, class Op, size_t Count, size_t... Pair>
+HIDP_INLINE Vector<T> fold_each(Vector<T> *vectors, std::index_sequence<Pair...>) {
+  constexpr auto lanes = std::make_index_sequence<kLanes<T>>();
+  ((vectors[Pair] = LaneOp<Op>::apply(gather_halves<T, Count, false>(vectors[2 * Pair], vectors[2 * Pair + 1], lanes),
+                                      gather_halves<T, Count, true>(vectors[2 * Pair], vectors[2 * Pair + 1], lanes))),
+   ...);
+  if constexpr (Count == 2) return vectors[0];
+  else return fold_each<T, Op, Count / 2>(vectors, std::make_index_sequence<Count / 4>());
+}
+template <class T, class Op>
+HIDP_INLINE Vector<T> fold_each(Vector<T> *vectors) {
+  return fold_each<T, Op, kLanes<T>>(vectors, std::make_index_sequence<kLanes<T> / 2>());
+}
+
 // n is a multiple of the lanes and not 0.
 template <class T, class Op>
-inline T fold_few_lanes(const Op &op, const T *in, int64_t n) {
+HIDP_INLINE Vector<T> fold_few_vectors(const T *in, int64_t n) {
   Vector<T> sum = load_vector(in);
   for (int64_t i = kLanes<T>; i < n; i += kLanes<T>) sum = LaneOp<Op>::apply(sum, load_vector(in + i));
-  return fold_lanes<T>(op, sum);
+  return sum;
 }
 
 // n is a multiple of four vectors' lanes and not 0.
 template <class T, class Op>
-inline T fold_in_lanes(const Op &op, const T *in, int64_t n) {
+HIDP_INLINE Vector<T> fold_four_vectors(const T *in, int64_t n) {
   using Lane = LaneOp<Op>;
   constexpr int64_t lanes = kLanes<T>;
   Vector<T> a = load_vector(in), b = load_vector(in + lanes), c = load_vector(in + 2 * lanes), d = load_vector(in + 3 * lanes);
@@ -96,16 +121,22 @@ inline T fold_in_lanes(const Op &op, const T *in, int64_t n) {
     c = Lane::apply(c, load_vector(in + i + 2 * lanes));
     d = Lane::apply(d, load_vector(in + i + 3 * lanes));
   }
-  return fold_lanes<T>(op, Lane::apply(Lane::apply(a, b), Lane::apply(c, d)));
+  return Lane::apply(Lane::apply(a, b), Lane::apply(c, d));
+}
+
+// n is a multiple of the lanes and not 0.
+template <class T, class Op>
+HIDP_INLINE Vector<T> fold_vectors(const T *in, int64_t n) {
+  return n % (4 * kLanes<T>) == 0 ? fold_four_vectors<T, Op>(in, n) : fold_few_vectors<T, Op>(in, n);
 }
 
 template <class T, class In, class Op>
 inline T fold_block(const Op &op, const In *in, int64_t n) {
   if constexpr (LaneOp<Op>::exists && std::is_same_v<T, In>) {
-    constexpr int64_t few = kLanes<T>, many = 4 * few;
-    if (n < few) return fold_in_order<T>(op, in, n);
-    const int64_t whole = n / few * few;
-    T sum = whole % many == 0 ? fold_in_lanes(op, in, whole) : fold_few_lanes(op, in, whole);
+    constexpr int64_t lanes = kLanes<T>;
+    if (n < lanes) return fold_in_order<T>(op, in, n);
+    const int64_t whole = n / lanes * lanes;
+    T sum = fold_lanes<T>(op, fold_vectors<T, Op>(in, whole));
     for (int64_t i = whole; i < n; ++i) sum = op(sum, in[i]);
     return sum;
   } else {
@@ -125,6 +156,22 @@ HIDP_KERNEL T fold_blocks(const Op &op, const In *in, int64_t n) {
 template <class T, class In, class Op>
 inline T simd_reduce(const Op &op, const In *in, int64_t n) {
   return n <= kFoldBlock ? fold_block<T>(op, in, n) : fold_blocks<T>(op, in, n);
+}
+
+// Whether as many segments as a vector has lanes can share the end of their folds.
+template <class T, class In, class Op>
+constexpr bool folds_together() {
+  if constexpr (LaneOp<Op>::exists && std::is_same_v<T, In>) return sizeof(T) >= 4;
+  else return false;
+}
+
+// Folds as many segments as a vector has lanes, each of as many elements, as simd_reduce does. low(i) is where segment i starts.
+template <class T, class Op, class Low>
+HIDP_INLINE void simd_reduce_together(const T *in, T *out, const Low &low) {
+  Vector<T> segments[kLanes<T>];
+#pragma GCC unroll 16
+  for (int64_t i = 0; i < kLanes<T>; ++i) segments[i] = load_vector(in + low(i));
+  store_vector(out, fold_each<T, Op>(segments));
 }
 
 HIDP_NAMESPACE_END

@@ -26,13 +26,24 @@
 
 HIDP_NAMESPACE_BEGIN
 
+// Whether each of `count` segments from `first` on has as many elements.
+template <class L, class H>
+inline bool all_of_length(const Segments<L, H> &segments, int64_t first, int64_t count) {
+  if (segments.regular()) return segments.size == count;
+  int64_t differs = 0;
+  for (int64_t i = first; i < first + count; ++i)
+    differs |= static_cast<int64_t>(segments.highs[i]) - static_cast<int64_t>(segments.lows[i]) - count;
+  return differs == 0;
+}
+
 // out[i] is the fold of segment i. Without a neutral element an empty segment is a fault at `empty_site`.
 template <class T, class Op, class In, class L, class H>
 inline bool team_segmented_reduce(Host &host, const SegmentSites &sites, uint32_t empty_site, const In *in, int64_t extent, T *out,
                                   const Segments<L, H> &segments, T neutral, bool has_neutral) {
   SegmentFacts facts;
   if (!check_segments(host, sites.range, sites.memory, segments, extent, &facts)) return false;
-  return for_segments(
+  constexpr int64_t group = folds_together<T, In, Op>() ? kLanes<T> : 1;
+  return for_segment_groups<group>(
       host, segments, facts,
       [=](Worker &worker, int64_t i, int64_t low, int64_t length) {
         if (length > 0) out[i] = past_nan<Op>(neutral, simd_reduce<T>(Op(worker.trap), in + low, length));
@@ -43,6 +54,16 @@ inline bool team_segmented_reduce(Host &host, const SegmentSites &sites, uint32_
         const bool done = team_reduce<T, Op>(host, sites.memory, in + low, length, &out[i]);
         if (done) out[i] = past_nan<Op>(neutral, out[i]);
         return done;
+      },
+      [=](Worker &, int64_t first, int64_t most) {
+        if constexpr (group == 1) {
+          return false;
+        } else {
+          if (most < group || !all_of_length(segments, first, group)) return false;
+          simd_reduce_together<T, Op>(in, out + first, [=](int64_t i) { return segments.low(first + i); });
+          for (int64_t i = first; kPassesNan<Op, T> && i < first + group; ++i) out[i] = past_nan<Op>(neutral, out[i]);
+          return true;
+        }
       });
 }
 
@@ -79,7 +100,7 @@ inline bool team_segmented_sort(Host &host, const SegmentSites &sites, const K *
       [=](Worker &worker, int64_t, int64_t low, int64_t length) {
         if (length == 0) return;
         ScratchBlock block(worker);
-        K *keys = length > kShortMost ? scratch<K>(worker, length, false, sites.memory) : out_key;
+        K *keys = length > kAtOnce<K, NoValue> ? scratch<K>(worker, length, false, sites.memory) : out_key;
         if (keys != nullptr) thread_sort(in_key + low, out_key + low, length, descending, keys);
       },
       [=, &host](int64_t, int64_t low, int64_t length) {
@@ -97,7 +118,7 @@ inline bool team_segmented_sort(Host &host, const SegmentSites &sites, const K *
       [=](Worker &worker, int64_t, int64_t low, int64_t length) {
         if (length == 0) return;
         ScratchBlock block(worker);
-        const bool needed = length > kShortMost;
+        const bool needed = length > kAtOnce<K, V>;
         K *keys = needed ? scratch<K>(worker, length, false, sites.memory) : out_key;
         V *values = needed ? scratch<V>(worker, length, false, sites.memory) : out_val;
         if (keys != nullptr && values != nullptr)

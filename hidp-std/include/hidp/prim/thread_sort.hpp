@@ -3,9 +3,10 @@
 // Called by: a worker. Run by: that worker alone. Result: in out_key (and out_val), valid when it returns.
 // Scratch: n keys and n values, given by the caller. in is out, or scratch (which is clobbered), or overlaps neither.
 //
-// Up to kShortMost elements by their ranks, counted in vector lanes without branches; insertion sort of what is too wide for
-// that; merges of such runs while they are short, least-significant-digit radix
-// sort with 8-bit digits over the bits that vary beyond (Knuth, TAOCP 3, 5.2.5).
+// Keys alone: networks in vector lanes, where there are; more than those take are dealt out by their highest digit first.
+// Otherwise up to kShortMost elements by their ranks, counted in vector lanes without branches; insertion sort of what is too wide
+// for that; merges of such runs while they are short, least-significant-digit radix sort with 8-bit digits over the bits that vary
+// beyond (Knuth, TAOCP 3, 5.2.5).
 #pragma once
 
 #include <stdint.h>
@@ -14,6 +15,7 @@
 
 #include <hidp/abi.hpp>
 #include <hidp/prim/radix_key.hpp>
+#include <hidp/prim/simd_sort.hpp>
 #include <hidp/prim/vector.hpp>
 
 HIDP_NAMESPACE_BEGIN
@@ -23,6 +25,8 @@ constexpr int64_t kShortMost = 32;
 constexpr int64_t kRankLeast = 4;
 // A radix pass costs as much as merging so many elements for each digit.
 constexpr int64_t kMergePerDigit = 16;
+// Buckets of so many bits' worth of elements are left when keys are dealt out: networks are at their best there.
+constexpr int kBucketBits = 8;
 
 // Keys with or without values, moved together.
 template <class K, class V>
@@ -206,21 +210,78 @@ inline void radix_sort(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratc
   copy_run(out, from, n);
 }
 
+template <class K, class V>
+inline void sort_low_bits(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, int bits, RadixWord<K> flip);
+
+// Occurrences of each digit in n < 2^32 keys. Two tables: neighbouring equal digits do not wait for one another.
+template <class K>
+inline void count_digits(const K *keys, int64_t n, int shift, RadixWord<K> flip, uint32_t *counts) {
+  uint32_t odd[kDigits] = {};
+  for (int digit = 0; digit < kDigits; ++digit) counts[digit] = 0;
+  int64_t i = 0;
+  for (; i + 1 < n; i += 2) {
+    ++counts[radix_digit(radix_word(keys[i], flip), shift)];
+    ++odd[radix_digit(radix_word(keys[i + 1], flip), shift)];
+  }
+  if (i < n) ++counts[radix_digit(radix_word(keys[i], flip), shift)];
+  for (int digit = 0; digit < kDigits; ++digit) counts[digit] += odd[digit];
+}
+
+// Deals keys out by the highest digit that varies and sorts what each gets. n < 2^32.
+template <class K>
+HIDP_KERNEL void deal_sort(SortRun<K, NoValue> in, SortRun<K, NoValue> out, SortRun<K, NoValue> scratch, int64_t n, int bits,
+                           RadixWord<K> flip) {
+  const int varying = bit_length(varying_bits(in.key, n));
+  if (varying < bits) bits = varying;
+  if (bits == 0) return copy_run(out, in, n);
+  const int wanted = bit_length(static_cast<uint64_t>(n)) - 1 - kBucketBits;
+  const int digit_bits = wanted < 1 ? 1 : wanted > kDigitBits ? kDigitBits : wanted;
+  const int shift = bits > digit_bits ? bits - digit_bits : 0;
+  const SortRun<K, NoValue> to = in.key == scratch.key ? out : scratch;
+  uint32_t next[kDigits];
+  count_digits(in.key, n, shift, flip, next);
+  uint32_t sum = 0;
+  for (uint32_t &slot : next) {
+    const uint32_t count = slot;
+    slot = sum;
+    sum += count;
+  }
+  radix_pass(in, to, n, shift, flip, next);
+  // Every slot has become the end of its digit's keys.
+  int64_t low = 0;
+  for (const uint32_t past : next) {
+    if (past > low) sort_low_bits(to.at(low), out.at(low), scratch.at(low), past - low, shift, flip);
+    low = past;
+  }
+}
+
 // Sorts words that may differ in their low `bits` bits only.
 template <class K, class V>
 inline void sort_low_bits(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, int bits, RadixWord<K> flip) {
-  if (n <= kShortMost) short_sort(in, out, n, flip);
-  else if (bits == 0) copy_run(out, in, n);
-  else if (n <= kMergePerDigit * ((bits + kDigitBits - 1) / kDigitBits)) merge_sort(in, out, scratch, n, flip);
-  else radix_sort(in, out, scratch, n, bits, flip);
+  if constexpr (std::is_same_v<V, NoValue> && network_most<RadixWord<K>>() > 0) {
+    if (bits == 0) copy_run(out, in, n);
+    else if (n < kLanes<RadixWord<K>>) short_sort(in, out, n, flip);
+    else if (n <= network_most<RadixWord<K>>()) simd_sort(in.key, out.key, n, flip);
+    else deal_sort(in, out, scratch, n, bits, flip);
+  } else {
+    if (n <= kShortMost) short_sort(in, out, n, flip);
+    else if (bits == 0) copy_run(out, in, n);
+    else if (n <= kMergePerDigit * ((bits + kDigitBits - 1) / kDigitBits)) merge_sort(in, out, scratch, n, flip);
+    else radix_sort(in, out, scratch, n, bits, flip);
+  }
 }
+
+// Whether scratch is needed, and a look at the bits pays.
+template <class K, class V>
+constexpr int64_t kAtOnce = std::is_same_v<V, NoValue> && (network_most<RadixWord<K>>() > kShortMost) ? network_most<RadixWord<K>>()
+                                                                                                       : kShortMost;
 
 // Keys only. n < 2^32.
 template <class K>
 inline void thread_sort(const K *in_key, K *out_key, int64_t n, bool descending, K *scratch_key) {
   using Run = SortRun<K, NoValue>;
   const RadixWord<K> flip = descending ? static_cast<RadixWord<K>>(~RadixWord<K>{0}) : RadixWord<K>{0};
-  const int bits = n <= kShortMost ? 1 : bit_length(varying_bits(in_key, n));
+  const int bits = n <= kAtOnce<K, NoValue> ? 1 : bit_length(varying_bits(in_key, n));
   sort_low_bits(Run{const_cast<K *>(in_key)}, Run{out_key}, Run{scratch_key}, n, bits, flip);
 }
 

@@ -7,6 +7,8 @@
 
 #include <hidp/abi.hpp>
 #include <hidp/access.hpp>
+#include <hidp/prim/thread_partition.hpp>
+#include <hidp/prim/thread_reverse.hpp>
 #include <hidp/prim/thread_sort.hpp>
 #include <hidp/worker.hpp>
 
@@ -23,9 +25,29 @@ inline void worker_sort(Worker &, K *data, K *scratch, V *values, V *scratch_val
   thread_sort(static_cast<const K *>(data), data, static_cast<const V *>(values), values, n, descending, scratch, scratch_values);
 }
 
-// Other iterations may touch the same elements: that is a fault, but found only after the map.
 template <class T>
 inline void worker_reverse_inplace(Worker &, T *data, int64_t n) {
+  thread_reverse_inplace(data, n);
+}
+
+template <class T>
+inline void worker_reverse(Worker &, const T *in, T *out, int64_t n) {
+  thread_reverse(in, out, n);
+}
+
+template <class F, class T, class P>
+inline void worker_partition(Worker &worker, const T *in, T *out, P pivot, int64_t n, int64_t *count) {
+  *count = thread_partition(F(worker.trap), in, out, pivot, n);
+}
+
+template <class F, class T, class V, class P>
+inline void worker_partition(Worker &worker, const T *in, T *out, const V *in_val, V *out_val, P pivot, int64_t n, int64_t *count) {
+  *count = thread_partition(F(worker.trap), in, out, in_val, out_val, pivot, n);
+}
+
+// worker_shared_*: other iterations may touch the same elements: that is a fault, but found only after the map.
+template <class T>
+inline void worker_shared_reverse_inplace(Worker &, T *data, int64_t n) {
   for (int64_t a = 0, b = n - 1; a < b; ++a, --b) {
     const T first = load_shared(data + a);
     store_shared(data + a, load_shared(data + b));
@@ -34,12 +56,12 @@ inline void worker_reverse_inplace(Worker &, T *data, int64_t n) {
 }
 
 template <class T>
-inline void worker_reverse(Worker &, const T *in, T *out, int64_t n) {
+inline void worker_shared_reverse(Worker &, const T *in, T *out, int64_t n) {
   for (int64_t i = 0; i < n; ++i) store_shared(out + i, load_shared(in + n - 1 - i));
 }
 
 template <class F, class T, class P>
-inline void worker_partition(Worker &worker, const T *in, T *out, P pivot, int64_t n, int64_t *count) {
+inline void worker_shared_partition(Worker &worker, const T *in, T *out, P pivot, int64_t n, int64_t *count) {
   const F holds(worker.trap);
   int64_t front = 0, back = n;
   for (int64_t i = 0; i < n; ++i) {
@@ -49,12 +71,12 @@ inline void worker_partition(Worker &worker, const T *in, T *out, P pivot, int64
     front += first;
     back -= !first;
   }
-  worker_reverse_inplace(worker, out + front, n - front);
+  worker_shared_reverse_inplace(worker, out + front, n - front);
   *count = front;
 }
 
 template <class F, class T, class V, class P>
-inline void worker_partition(Worker &worker, const T *in, T *out, const V *in_val, V *out_val, P pivot, int64_t n, int64_t *count) {
+inline void worker_shared_partition(Worker &worker, const T *in, T *out, const V *in_val, V *out_val, P pivot, int64_t n, int64_t *count) {
   const F holds(worker.trap);
   int64_t front = 0, back = n;
   for (int64_t i = 0; i < n; ++i) {
@@ -66,8 +88,8 @@ inline void worker_partition(Worker &worker, const T *in, T *out, const V *in_va
     front += first;
     back -= !first;
   }
-  worker_reverse_inplace(worker, out + front, n - front);
-  worker_reverse_inplace(worker, out_val + front, n - front);
+  worker_shared_reverse_inplace(worker, out + front, n - front);
+  worker_shared_reverse_inplace(worker, out_val + front, n - front);
   *count = front;
 }
 
