@@ -1,5 +1,5 @@
 //! More than 2^31 elements: 2^31 + 64 bytes, ignored unless asked for. Needs 7 GiB of memory:
-//! `cargo test -p hidp-std --features prim --test prim_huge -- --ignored`
+//! `cargo xtask bench huge`.
 #![cfg(feature = "prim")]
 
 use hidp_std::Context;

@@ -27,7 +27,7 @@ cargo xtask <command>
   doc           rustdoc of the public crates, warnings denied
   tidy          layering, headers that compile alone, file sizes, text rules
   bindings      hidp-sys/src/bindings.rs from the ABI's header (needs libclang)
-  bench [CASE]  benchmarks beside their peers, as a table of ratios
+  bench [CASE]  benchmarks beside their peers, as a table of ratios; `huge` checks primitives of 2^31 elements and more
   tune [CASE | ENTRY] [--seconds N] [--variants] [--fresh] …
                 measures the versions of the benchmarks' kernels; records and a report go to target/hidp-tune*. Cases
                 (gemm, spmv, row-sums, segmented-sort, segmented-scan) put their tables into docs/performance.md
