@@ -294,7 +294,7 @@ pub const TABLE: &[Row] = &[
             regular: many("run_regular_sort"),
             worker: worker("worker_sort"),
             shared_worker: worker("worker_sort"),
-            levels: &["simd_sort", "thread_sort", "team_sort", "team_segmented"],
+            levels: &["thread_sort", "team_sort", "team_segmented"],
         },
         device: Device {
             whole: kernel("kernel_sort", "kernel_sort"),

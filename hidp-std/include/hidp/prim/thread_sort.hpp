@@ -15,7 +15,7 @@
 
 #include <hidp/abi.hpp>
 #include <hidp/prim/radix_key.hpp>
-#include <hidp/prim/simd_sort.hpp>
+#include <hidp/prim/sort_network.hpp>
 #include <hidp/prim/vector.hpp>
 
 HIDP_NAMESPACE_BEGIN
@@ -261,7 +261,7 @@ inline void sort_low_bits(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scr
   if constexpr (std::is_same_v<V, NoValue> && network_most<RadixWord<K>>() > 0) {
     if (bits == 0) copy_run(out, in, n);
     else if (n < kLanes<RadixWord<K>>) short_sort(in, out, n, flip);
-    else if (n <= network_most<RadixWord<K>>()) simd_sort(in.key, out.key, n, flip);
+    else if (n <= network_most<RadixWord<K>>()) network_sort(in.key, out.key, n, flip);
     else deal_sort(in, out, scratch, n, bits, flip);
   } else {
     if (n <= kShortMost) short_sort(in, out, n, flip);

@@ -1,4 +1,4 @@
-// simd_sort: one worker sorts the keys of one short segment, in vector lanes.
+// network_sort: one worker sorts the keys of one short segment, in vector lanes.
 //
 // Called by: a worker. Run by: that worker alone. Result: in out, valid when it returns. Scratch: two buffers on the stack.
 // in and out are equal or do not overlap. Keys of equal images have equal bits, so nothing could tell a stable sort from this.
@@ -335,10 +335,10 @@ HIDP_INLINE void keys_of_rows(RadixWord<K> *words, int64_t rows, RadixWord<K> fl
 
 // 0 < n <= network_most.
 template <class K>
-inline void simd_sort(const K *in, K *out, int64_t n, RadixWord<K> flip) {
+inline void network_sort(const K *in, K *out, int64_t n, RadixWord<K> flip) {
   using U = RadixWord<K>;
   constexpr int64_t most = network_most<U>();
-  static_assert(most > 0, "simd_sort is for keys that have networks");
+  static_assert(most > 0, "network_sort is for keys that have networks");
   alignas(64) U words[most], sorted[most];
   const int64_t rows = (n + kLanes<U> - 1) / kLanes<U>, room = power_of_two_up(rows) * kLanes<U>;
   store_vector(words + (rows - 1) * kLanes<U>, Vector<U>{});
