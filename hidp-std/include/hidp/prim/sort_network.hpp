@@ -6,7 +6,8 @@
 // The keys stand in rows of a vector each; element (row, lane) has rank lane * rows + row in the end. First every lane's column is
 // sorted by Batcher's odd-even merges, then neighbouring lanes are merged bitonically, twice as many at a time: two lanes' worth
 // of keys meet with the second half turned round, so every comparison puts the smaller one first (Batcher, Sorting networks and
-// their applications, AFIPS 1968; the layout is that of Bramas, A novel hybrid quicksort algorithm vectorized using AVX-512, 2017).
+// their applications, AFIPS 1968; columns first: Blacher, Giesen, Kuehne, Fast and robust vectorized in-place sorting of primitive
+// types, SEA 2021).
 #pragma once
 
 #include <stddef.h>
