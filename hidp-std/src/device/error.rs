@@ -117,12 +117,17 @@ impl std::error::Error for NoDevice {}
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrayError {
-    /// What a section asks for is not in the array, or runs backwards.
+    /// What a section asks for is not in the array.
     Section {
         /// Which dimension, from 0.
         axis: usize,
         /// How many indices the array has there.
         extent: usize,
+    },
+    /// A section has a negative step: copies go forwards only.
+    Backwards {
+        /// Which dimension, from 0.
+        axis: usize,
     },
     /// The two sides of a copy have different shapes.
     Shape {
@@ -143,7 +148,13 @@ impl fmt::Display for ArrayError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             ArrayError::Section { axis, extent } => {
-                write!(f, "dimension {axis} of the section is not a forward part of the array's 0..{extent}")
+                write!(f, "dimension {axis} of the section is no part of the array's 0..{extent}")
+            }
+            ArrayError::Backwards { axis } => {
+                write!(
+                    f,
+                    "dimension {axis} of the section has a negative step; take it forwards and reverse it on the host (`invert_axis`)"
+                )
             }
             ArrayError::Shape { device, other } => {
                 write!(f, "the array on the device has shape {device:?}, the other one {other:?}")

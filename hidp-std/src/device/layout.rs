@@ -37,7 +37,7 @@ impl<const N: usize> Layout<N> {
         let mut layout = Self::whole(shape);
         for (axis, span) in spans.iter().enumerate() {
             let extent = shape[axis];
-            let (first, count, step) = resolve(*span, extent).ok_or(ArrayError::Section { axis, extent })?;
+            let (first, count, step) = resolve(*span, axis, extent)?;
             layout.start = layout.start.wrapping_add(first.wrapping_mul(layout.strides[axis]));
             layout.shape[axis] = count;
             layout.strides[axis] = layout.strides[axis].wrapping_mul(step);
@@ -86,22 +86,22 @@ impl<const N: usize> Layout<N> {
     }
 }
 
-/// First index, number of indices and step. `None` if that is no part of `0..extent`.
-fn resolve(span: SliceInfoElem, extent: usize) -> Option<(usize, usize, usize)> {
+/// First index, number of indices and step of a span of dimension `axis`, which has indices `0..extent`.
+fn resolve(span: SliceInfoElem, axis: usize, extent: usize) -> Result<(usize, usize, usize), ArrayError> {
     let place = |position: isize| match usize::try_from(position) {
         Ok(position) => Some(position),
         Err(_) => extent.checked_sub(position.unsigned_abs()),
     };
-    match span {
+    let found = match span {
         SliceInfoElem::Slice { start, end, step } => {
-            let (start, end) = (place(start)?, end.map_or(Some(extent), place)?);
-            let step = usize::try_from(step).ok().filter(|step| *step > 0)?;
-            let count = end.checked_sub(start)?.div_ceil(step);
-            (end <= extent).then_some((start, count, step))
+            let step = usize::try_from(step).ok().filter(|step| *step > 0).ok_or(ArrayError::Backwards { axis })?;
+            let ends = place(start).zip(end.map_or(Some(extent), place)).filter(|(_, end)| *end <= extent);
+            ends.and_then(|(start, end)| Some((start, end.checked_sub(start)?.div_ceil(step), step)))
         }
         SliceInfoElem::Index(position) => place(position).filter(|at| *at < extent).map(|at| (at, 1, 1)),
         SliceInfoElem::NewAxis => None,
-    }
+    };
+    found.ok_or(ArrayError::Section { axis, extent })
 }
 
 #[cfg(test)]
@@ -157,9 +157,11 @@ mod tests {
     #[test]
     fn what_is_outside_is_refused() {
         let refused = |spans: &[SliceInfoElem; 1]| Layout::section([5], spans).unwrap_err();
-        for spans in [*s![2..6], *s![6..], *s![..6], *s![-6..], *s![..;-1]] {
+        for spans in [*s![2..6], *s![6..], *s![..6], *s![-6..]] {
             assert_eq!(refused(&spans), ArrayError::Section { axis: 0, extent: 5 }, "{spans:?}");
         }
         assert!(Layout::section([0], &*s![..]).is_ok());
+        assert_eq!(refused(&*s![..;-1]), ArrayError::Backwards { axis: 0 });
+        assert_eq!(Layout::section([4, 5], &*s![.., 1..3;-2]), Err(ArrayError::Backwards { axis: 1 }));
     }
 }
