@@ -165,7 +165,8 @@ fn of_device(device: &DeviceExplored) -> Json {
     let levels = Json::list(&device.fates, |(level, fate)| {
         Json::Object(vec![("level", Json::text(level.name())), ("fate", Json::text(fate))])
     });
-    Json::Object(vec![("levels", levels), ("plans", Json::list(&device.plans, plan))])
+    let near = device.near.as_ref().map_or(Json::Null, Json::text);
+    Json::Object(vec![("levels", levels), ("near", near), ("plans", Json::list(&device.plans, plan))])
 }
 
 fn of_plan(own: &PlanKernels) -> Json {

@@ -210,6 +210,9 @@ impl Lowerer<'_> {
         if let Some(copy) = self.panel_element(place) {
             return make::load(copy, ty);
         }
+        if let Some(copy) = self.near_element(place) {
+            return make::load(copy, ty);
+        }
         let (element, _) = self.element(place);
         self.load_element(element, ty)
     }

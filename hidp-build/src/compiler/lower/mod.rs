@@ -93,6 +93,7 @@ impl<'a> Lowerer<'a> {
             streamed: Vec::new(),
             redirects: Vec::new(),
             panels: Vec::new(),
+            near: Vec::new(),
             depth: None,
             logs: Vec::new(),
             noted: Vec::new(),
@@ -138,6 +139,8 @@ struct Lowerer<'a> {
     redirects: Vec<stream::Redirect>,
     /// Loads that a copy of the element serves.
     panels: Vec<panels::Panel>,
+    /// Copies in a block's shared memory that the iteration at hand reads.
+    near: Vec<device::Copied>,
     /// Where the current iteration of a reduction starts in them.
     depth: Option<imp::Expr>,
     /// Where the host-level maps around note segments, outermost first.

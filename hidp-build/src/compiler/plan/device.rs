@@ -4,6 +4,7 @@ use std::fmt;
 
 use super::device_levels::{Levels, holds_primitives};
 use super::device_rules::rows_apart;
+use super::near::{Far, near_nest};
 use super::private::{exec_of, private_arrays, repeated_segments};
 use super::variants::with_blocks;
 use super::{Exec, Nest, Plan, Strategy, inner_maps, irregular, iterators, nests};
@@ -23,7 +24,12 @@ pub struct DeviceExplored {
     pub plans: Vec<Plan>,
     /// What became of each level, in the order in which they were looked at.
     pub fates: Vec<(Level, DeviceFate)>,
+    /// What became of the plan whose blocks keep parts of arrays in shared memory; nothing if there is no nest.
+    pub near: Option<DeviceFate>,
 }
+
+/// The name of the plan whose blocks keep parts of arrays in shared memory.
+pub const NEAR: &str = "near";
 
 /// What became of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -53,6 +59,8 @@ pub enum Obstacle {
     NotNamed,
     /// The outermost map folds what its iterations leave, so the host cannot run them one after the other.
     OuterFold,
+    /// Nothing is worth being kept in shared memory.
+    Far(Far),
 }
 
 impl fmt::Display for Obstacle {
@@ -72,6 +80,7 @@ impl fmt::Display for Obstacle {
             }
             Obstacle::NothingInside => f.write_str("no iteration has a map or primitive inside that lanes could share"),
             Obstacle::NotNamed => f.write_str("directives name other levels"),
+            Obstacle::Far(far) => write!(f, "{far}"),
             Obstacle::OuterFold => f.write_str("the outermost map folds what its iterations leave"),
         }
     }
@@ -104,10 +113,51 @@ pub fn explore_device(program: &Program, func: FuncId, model: &DeviceModel, limi
         let fate = fate_or_plan(fate, &mut explored.plans, || plan(program, func, &maps, level, model));
         explored.fates.push((level, fate));
     }
+    explored.near = near_fate(program, func, &maps, model, native, &mut explored.plans, most);
     if limits.variants {
         explored.plans = with_blocks(&maps, explored.plans, model);
     }
     explored
+}
+
+/// Adds a plan in which every nest keeps near what is worth it, and the others run by threads.
+fn near_fate(
+    program: &Program,
+    func: &Func,
+    maps: &[&Map],
+    model: &DeviceModel,
+    native: Option<String>,
+    plans: &mut Vec<Plan>,
+    most: usize,
+) -> Option<DeviceFate> {
+    let found: Vec<Result<Nest, Far>> = maps.iter().map(|map| near_nest(program, func, map, model)).collect();
+    // The nest with most iterators says why there is none.
+    let reason = maps.iter().zip(&found).max_by_key(|(map, _)| iterators(map).len())?.1.clone().err();
+    if found.iter().all(Result::is_err) {
+        return reason.map(|far| DeviceFate::Excluded(Obstacle::Far(far)));
+    }
+    let named = maps.iter().any(|map| !map.directives.levels.is_empty());
+    let nests = maps.iter().zip(found).map(|(map, found)| match found {
+        Ok(nest) => nest,
+        Err(_) => nest(program, func, map, Level::Thread, model),
+    });
+    let plan = Plan { name: NEAR.to_owned(), nests: nests.collect() };
+    let obstacle = match (native, unknown_size(program, func, maps, &plan, model)) {
+        (Some(name), _) => Some(Obstacle::Native(name)),
+        (None, Some(name)) => Some(Obstacle::UnknownSize(name)),
+        (None, None) if named => Some(Obstacle::NotNamed),
+        (None, None) => {
+            maps.iter().find_map(|map| repeated_segments(map)).map(|call| Obstacle::Segments(call.prim.row().name))
+        }
+    };
+    Some(match obstacle {
+        Some(obstacle) => DeviceFate::Excluded(obstacle),
+        None if plans.len() >= most => DeviceFate::Outnumbered(most),
+        None => {
+            plans.push(plan);
+            DeviceFate::Kept
+        }
+    })
 }
 
 fn fate_or_plan(fate: DeviceFate, plans: &mut Vec<Plan>, plan: impl FnOnce() -> Plan) -> DeviceFate {

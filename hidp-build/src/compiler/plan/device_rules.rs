@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::measures::{INNER, Measure, PARALLEL};
 use super::shape::{Stride, stride_of};
-use super::{Bound, Condition, Nest, Plan, Rule, Strategy, inner_maps};
+use super::{Bound, Condition, Nest, Plan, Rule, Stage, Strategy, inner_maps};
 use crate::compiler::ir::par::effects::Effects;
 use crate::compiler::ir::par::visit;
 use crate::compiler::ir::par::{Func, Map, Program, VarId, VarKind};
@@ -21,9 +21,6 @@ pub(super) fn device_rules(
     measures: &[Measure],
     model: &DeviceModel,
 ) -> Vec<Rule> {
-    if plans.len() < 2 {
-        return Vec::new();
-    }
     let find = |name: &str| measures.iter().position(|measure| measure.name == name);
     let (parallel, inner) = (find(PARALLEL), find(INNER));
     let at_least = |measure: Option<usize>, level: Level| {
@@ -35,10 +32,20 @@ pub(super) fn device_rules(
     };
     let fewer = |level: Level| at_least(parallel, level).map(|condition| Condition { least: false, ..condition });
     let mut rules = Vec::new();
+    // Tiles of transposed arrays cost little, and what lanes load with gaps costs several times its bytes. What neighbouring iterations
+    // share may come from the caches as well: only measurements choose that.
+    let nest = |plan: &&Plan, wanted: &dyn Fn(&Nest) -> bool| plan.nests.get(dominant).is_some_and(wanted);
+    let across = plans.iter().find(|plan| nest(plan, &|nest| nest.stages(Stage::Transposed)));
+    if let (Some(plan), Some(condition)) = (across, at_least(parallel, Level::Thread)) {
+        rules.push(Rule { conditions: vec![condition], plan: plan.name.clone() });
+    }
+    if plans.iter().filter(|plan| !nest(plan, &Nest::is_near)).count() < 2 {
+        return rules;
+    }
     let mut rule = |level: Level, conditions: Vec<Option<Condition>>| {
         let known: Option<Vec<Condition>> = conditions.into_iter().collect();
-        let own = |nest: &Nest| nest.strategy == Strategy::Device(level);
-        let planned = plans.iter().find(|plan| plan.nests.get(dominant).is_some_and(own));
+        let own = |nest: &Nest| nest.strategy == Strategy::Device(level) && !nest.is_near();
+        let planned = plans.iter().find(|plan| nest(plan, &own));
         if let (Some(conditions), Some(plan)) = (known, planned) {
             rules.push(Rule { conditions, plan: plan.name.clone() });
         }
@@ -140,6 +147,19 @@ mod tests {
         assert_eq!(rules, of(rows).1);
         let (plans, _) = of_limits(&rows.replace("map {", "\n#pragma hidp block(64)\n map {"), limits);
         assert!(plans.iter().all(|plan| !plan.contains("_b")), "a directive says how large: {plans:?}");
+    }
+
+    #[test]
+    fn many_elements_are_transposed_through_tiles_and_stencils_only_when_measured() {
+        let (plans, rules) = of("function f input float a[H][W]; output float b[W][H];
+            { map { i := [0:H); j := [0:W); b[j][i] = a[i][j]; } }");
+        assert_eq!(
+            (plans, rules),
+            (vec!["thread".to_owned(), "near".into()], vec!["parallel >= 65536: near".to_owned()])
+        );
+        let (plans, rules) = of("function f input float a[H][W]; inout float b[H][W];
+            { map { i := [1:H-2]; j := [0:W); b[i][j] = a[i-1][j] + a[i][j] + a[i+1][j]; } }");
+        assert_eq!((plans, rules), (vec!["thread".to_owned(), "near".into()], vec![]));
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod dispatch;
 mod host_rules;
 mod indexes;
 mod measures;
+mod near;
 mod pins;
 mod private;
 mod record;
@@ -30,11 +31,12 @@ mod work;
 pub use candidates::{Considered, Explored, Fate, Limits, candidates, constraint, explore};
 pub use constraint::{Constraint, LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use cost::{Cost, cost};
-pub use device::{DeviceExplored, DeviceFate, Obstacle, explore_device};
+pub use device::{DeviceExplored, DeviceFate, NEAR, Obstacle, explore_device};
 pub use device_levels::scans_in_place;
 pub use dispatch::{Bound, Condition, Dispatch, Rule, add_device_rules, dispatch};
 pub use indexes::index_vars;
 pub use measures::{Bounds, Measure, MeasureOf, ragged_extent};
+pub use near::{Far, Near, NearArray, NearDim, index_offset, near};
 pub use pins::{Models, PinFile, Pinned, check_pins, pinned};
 pub use private::{Private, Store, direct_segments, private_arrays};
 pub use record::{Record, read_records, stable_hash};
@@ -233,6 +235,14 @@ impl Nest {
     pub fn staged(&self, array: VarId, kind: Stage) -> Option<&Staging> {
         use crate::compiler::index::Id;
         self.staging.iter().find(|staging| staging.var as usize == array.index() && staging.kind == kind)
+    }
+    /// Whether a part of an array is kept in this way.
+    pub fn stages(&self, kind: Stage) -> bool {
+        self.staging.iter().any(|staging| staging.kind == kind)
+    }
+    /// Whether blocks keep what iterations share or lanes would load with gaps.
+    pub fn is_near(&self) -> bool {
+        self.stages(Stage::Halo) || self.stages(Stage::Transposed)
     }
     /// Whether writes to `array` go past the caches when it is large.
     pub fn streams(&self, array: VarId) -> bool {

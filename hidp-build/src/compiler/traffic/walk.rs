@@ -332,10 +332,11 @@ impl<'a> Walk<'a> {
             (BinOp::Sub, _) => left.minus(right),
             (BinOp::Mul, _) => left.times(right),
             (BinOp::Div, Some(divisor)) => left.over(divisor, &mut self.atoms),
-            (BinOp::Rem, Some(divisor)) => left.modulo(divisor),
+            (BinOp::Rem, Some(divisor)) if !left.is_uniform() => left.modulo(divisor),
+            (BinOp::Rem, Some(_)) => self.opaque(expr, &[left.clone()]),
             // Rows are longer than a warp.
             (BinOp::Div, None) if right.is_uniform() && *left != Value::Unknown => self.opaque(expr, &[]),
-            (BinOp::Rem, None) if right.is_uniform() => {
+            (BinOp::Rem, None) if right.is_uniform() && *left != Value::Unknown => {
                 let turns = self.opaque(expr, &[]);
                 left.minus(&turns.times(right))
             }

@@ -19,7 +19,9 @@ impl Lowerer<'_> {
         if !self.inside_team {
             self.enter_nest(map);
         }
-        if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
+        if let Some(near) = self.near_of(map).filter(|_| !self.inside_team) {
+            self.near_map(map, &near, span);
+        } else if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
             self.device_scan(map, span);
         } else if !map.folds.is_empty() {
             self.device_fold(map, span);

@@ -6,6 +6,7 @@
 //! | `group` | maps inside of a kernel: shared by the lanes of a group, or run by all of them together |
 //! | `items` | how many positions a thread takes at a time |
 //! | `memory` | loads, stores and atomic updates of several lanes at once |
+//! | `near` | maps whose blocks keep parts of arrays in shared memory |
 //! | `private` | arrays of iterations, allocated before the launch |
 //! | `reduce` | reductions of host-level maps: runs of blocks, then a block |
 //! | `scan` | prefix folds of host-level maps |
@@ -19,6 +20,7 @@ mod grid;
 mod group;
 mod items;
 mod memory;
+mod near;
 mod prim;
 mod private;
 mod record;
@@ -35,6 +37,8 @@ use crate::compiler::ir::imp::{Entry, Level, Site, SiteId, Unit};
 use crate::compiler::ir::par::{Func, FuncId, Program};
 use crate::compiler::plan::Plan;
 use crate::compiler::target::{DeviceModel, Model};
+
+pub(super) use near::Copied;
 
 /// What lowering a device's unit adds to the state.
 pub(super) struct State<'a> {
