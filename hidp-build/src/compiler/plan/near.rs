@@ -3,13 +3,14 @@
 
 use std::fmt;
 
+use super::device_levels::is_ordered;
 use super::shape::{Stride, straight, stride_of};
 use super::{Exec, LevelPlan, Nest, Share, Stage, Staging, Strategy};
 use crate::compiler::index::Id as _;
 use crate::compiler::ir::par::effects::{Effects, may_fault};
 use crate::compiler::ir::par::visit::{self, Role};
 use crate::compiler::ir::par::{
-    Access, BinOp, Expr, ExprKind, Func, Map, Place, Program, StmtKind, UnOp, VarId, VarKind,
+    Access, BinOp, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, StmtKind, UnOp, VarId, VarKind,
 };
 use crate::compiler::syntax::ast::{Direction, Level};
 use crate::compiler::target::DeviceModel;
@@ -71,7 +72,7 @@ pub enum NearDim {
 /// Why a nest keeps nothing in shared memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Far {
-    /// It folds what iterations leave.
+    /// It folds what iterations leave in a way that depends on their order.
     Folds,
     /// Not two or three iterators of step 1.
     Iterators,
@@ -88,7 +89,7 @@ pub enum Far {
 impl fmt::Display for Far {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Far::Folds => "the map folds what its iterations leave",
+            Far::Folds => "the map folds what its iterations leave in order",
             Far::Iterators => "the map has not two or three iterators of step 1",
             Far::NotStraight => "an iteration has loops, inner maps, arrays or checks",
             Far::Scattered => "lanes next to each other would not store next to each other",
@@ -100,7 +101,7 @@ impl fmt::Display for Far {
 
 /// What a nest would keep near.
 pub fn near(program: &Program, func: &Func, map: &Map) -> Result<Near, Far> {
-    if !map.folds.is_empty() {
+    if !map.folds.iter().all(is_free) {
         return Err(Far::Folds);
     }
     if !(2..=3).contains(&map.iters.len()) || map.iters.iter().any(|iter| iter.step.as_int() != Some(1)) {
@@ -125,6 +126,11 @@ pub fn near(program: &Program, func: &Func, map: &Map) -> Result<Near, Far> {
         near.arrays.retain(|array| third.is_some_and(|third| array.dim_of(third).is_some()));
     }
     Ok(near)
+}
+
+/// Whether values of any tiles can be folded in any order.
+fn is_free(fold: &Fold) -> bool {
+    fold.kind == FoldKind::Reduce && !is_ordered(fold) && !matches!(fold.op.func, FoldFn::Fn(_))
 }
 
 /// Whether an array is staged with these iterators; then whether lanes would load it with gaps.
@@ -354,5 +360,66 @@ fn staging(func: &Func, near: &Near, array: &NearArray) -> Staging {
         buffers: 1,
         // Lanes that go down a column meet a bank each.
         pad: if array.across { 1 - row % 2 } else { 0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compiler::diag::Sink;
+    use crate::compiler::pipeline::{InputFile, Options, PipelineInput, front, optimise};
+    use crate::compiler::plan::nests;
+    use crate::compiler::source::SourceMap;
+
+    /// What the last nest of a function keeps near, as a plan says it.
+    fn kept(text: &str) -> Result<String, Far> {
+        let mut sources = SourceMap::new();
+        let id = sources.add("k.hdp", text);
+        let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
+        let input = PipelineInput { sources, files, options: Options::default() };
+        let mut sink = Sink::new();
+        let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink)).unwrap();
+        let func = &program.funcs[program.entries[0]];
+        let map = *nests(func).last().unwrap();
+        let nest = near_nest(&program, func, map, &DeviceModel::cuda())?;
+        let part = |part: &Staging| format!("{} {} {:?} pad {}", part.array, part.kind.name(), part.tile, part.pad);
+        Ok(nest.staging.iter().map(part).collect::<Vec<_>>().join("; "))
+    }
+
+    fn flat(body: &str) -> Result<String, Far> {
+        let head = "function f input float a[H][W]; input int at[H]; inout float b[H][W];";
+        kept(&format!("{head} {{ map {{ i := [1:H-2]; j := [1:W-2]; {body} }} }}"))
+    }
+
+    #[test]
+    fn what_neighbours_share_is_kept_with_its_halo() {
+        let found = flat("b[i][j] = a[i-1][j] + a[i][j+1] + a[i][j];");
+        assert_eq!(found.as_deref(), Ok("a halo [1, 17, 65] pad 0"));
+        let deep = "function f input double a[I][J][K]; inout double b[I][J][K];
+            { map { i := [2:I-2]; j := [1:J-2]; k := [0:K); b[i][j][k] = a[i-2][j][k] + a[i][j-1][k] + a[i+1][j][k]; } }";
+        assert_eq!(kept(deep).as_deref(), Ok("a halo [4, 17, 32] pad 0"));
+    }
+
+    #[test]
+    fn what_lanes_would_load_with_gaps_is_kept_with_rows_apart() {
+        let found = kept(
+            "function f input short a[H][W]; output short b[W][H]; { map { i := [0:H); j := [0:W); b[j][i] = a[i][j]; } }",
+        );
+        assert_eq!(found.as_deref(), Ok("a transposed [1, 32, 32] pad 1"));
+    }
+
+    #[test]
+    fn what_is_not_worth_it_or_cannot_be_is_left() {
+        assert_eq!(flat("b[i][j] = a[i][j-1] + a[i][j+1];"), Err(Far::NoReuse), "two loads are few");
+        assert_eq!(flat("b[i][j] = a[at[i]][j] + a[i][j+1] + a[i+1][j];"), Err(Far::NotStraight), "a check remains");
+        let wide = "function f input float a[H][W]; inout float b[H][V];
+            { map { i := [1:H-2]; j := [1:min(W-2, V/2-1)]; b[i][2*j] = a[i-1][j] + a[i][j] + a[i+1][j]; } }";
+        assert_eq!(kept(wide), Err(Far::Scattered), "stores have gaps");
+        let row = "function f input float a[N]; inout float b[N]; { map { i := [1:N-2]; b[i] = a[i-1] + a[i] + a[i+1]; } }";
+        assert_eq!(kept(row), Err(Far::Iterators));
+        let folded = "function f input float a[H][W]; inout float b[H][W]; output float s;
+            { map { i := [1:H-2]; j := [0:W); _t = a[i-1][j] + a[i][j] + a[i+1][j]; b[i][j] = _t; }
+              reduce(\"+\", s, _t, i := [*], j := [*]); }";
+        assert_eq!(kept(folded).as_deref(), Ok("a halo [1, 18, 64] pad 0"), "sums may be taken by tiles");
     }
 }

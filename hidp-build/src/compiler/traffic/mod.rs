@@ -285,6 +285,23 @@ mod tests {
     }
 
     #[test]
+    fn tiles_of_transposed_arrays_are_coalesced_and_meet_no_bank_twice() {
+        for elem in ["float", "double", "short"] {
+            let text = format!(
+                "function f input {elem} a[H][W]; output {elem} b[W][H];
+                {{ map {{ i := [0:H); j := [0:W); b[j][i] = a[i][j]; }} }}"
+            );
+            let found = lines(&text, "near");
+            println!("{found:#?}");
+            let full = if elem == "double" { 8 } else if elem == "float" { 4 } else { 2 };
+            assert!(found[0].starts_with("load a[") && found[0].ends_with(&format!("coalesced: {full}/{full} read-only")));
+            assert!(found[1].starts_with("store near_a[") && found[1].ends_with("coalesced: 1 turns"));
+            assert!(found[2].starts_with("load near_a[") && found[2].ends_with("strided by 33: 1 turns"));
+            assert!(found[3].starts_with("store b[") && found[3].ends_with(&format!("coalesced: {full}/{full}")));
+        }
+    }
+
+    #[test]
     fn what_data_says_is_irregular() {
         let found = lines(
             "function f input int at[N]; input float x[M]; inout float y[N]; { map { i := [0:N); y[i] = y[i] + x[at[i]]; } }",

@@ -1,11 +1,13 @@
 //! Maps whose blocks keep parts of arrays in shared memory: tiles of iterations, which first copy what they share, and then read the copies.
 //! Where iterations share planes too, a block takes planes one after the other and keeps as many as an iteration reaches.
 
+use super::super::fold::Acc;
 use super::super::space::Range;
 use super::super::{Binding, Lowerer, make};
+use super::reduce::Folded;
 use crate::compiler::index::Id as _;
 use crate::compiler::ir::imp::{Element, Expr, Grid, Level, LoopKind, Stmt, VarId, VarKind};
-use crate::compiler::ir::par::{self, BinOp, Map, Place};
+use crate::compiler::ir::par::{self, BinOp, Fold, Map, Place};
 use crate::compiler::plan::{self, Near, NearArray, NearDim};
 use crate::compiler::source::Span;
 use crate::compiler::ty::{Scalar, Ty};
@@ -63,6 +65,14 @@ impl Lowerer<'_> {
         let ranges = self.ranges(map);
         let order: Vec<usize> = near.third.into_iter().chain([near.rows, near.lanes]).collect();
         let sizes: Vec<u32> = map.iters.iter().map(|iter| self.tile_of(iter.var)).collect();
+        let mut extents = Vec::new();
+        for &at in &order {
+            let tiles = make::ceil_div(ranges[at].count.clone(), make::long(sizes[at].into()));
+            extents.push(self.body.fix("tiles", tiles));
+        }
+        let runs = extents.iter().cloned().reduce(make::mul).unwrap_or(make::long(1));
+        let runs = if map.folds.is_empty() { runs } else { self.body.fix("runs", runs) };
+        let partials: Vec<VarId> = map.folds.iter().map(|fold| self.partials(fold, &runs)).collect();
         let (kernel, args) = self.grid_kernel("tile", span, grid, order.len(), Vec::new(), |this, positions| {
             this.mark_outputs(map);
             let ranges = this.import_ranges(&ranges);
@@ -72,14 +82,27 @@ impl Lowerer<'_> {
                 first[*at] = this.body.fix("first", start);
             }
             let size = [sizes[near.lanes], sizes[near.rows]];
-            this.tile_item(&Tile { map, near, ranges, size, first });
+            let accs = this.accumulators(map);
+            this.tile_item(&Tile { map, near, ranges, size, first }, &accs);
+            if !accs.is_empty() {
+                let extents: Vec<Expr> = extents.iter().map(|extent| this.import(extent)).collect();
+                let number = this.linear(&extents, positions.to_vec());
+                let number = this.body.fix("number", number);
+                accs.iter().zip(&partials).for_each(|(acc, partial)| this.store_partial(acc, *partial, number.clone()));
+            }
         });
-        let mut extents = Vec::new();
-        for at in order {
-            let tiles = make::ceil_div(ranges[at].count.clone(), make::long(sizes[at].into()));
-            extents.push(self.body.fix("tiles", tiles));
-        }
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: None });
+        if !map.folds.is_empty() {
+            let (over, run) = (Some(Level::Thread), make::long(1));
+            let (ranges, total, block) = (&ranges[..], &runs.clone(), grid.block);
+            let given = Vec::new();
+            let folded =
+                Folded { ranges, strides: &[], total, over, block, run, runs, given, most: None, map: None, span };
+            self.fold_partials(&folded, &map.folds, &partials);
+            for (fold, partial) in map.folds.iter().zip(partials) {
+                self.deliver_first(fold, partial, &folded.runs);
+            }
+        }
     }
 
     fn tile_of(&self, var: par::VarId) -> u32 {
@@ -87,7 +110,7 @@ impl Lowerer<'_> {
     }
 
     /// In the kernel: one tile.
-    fn tile_item(&mut self, tile: &Tile<'_>) {
+    fn tile_item(&mut self, tile: &Tile<'_>, accs: &[Acc<'_>]) {
         let nest = self.plan.nests.get(self.nest.wrapping_sub(1));
         let parts = tile.near.arrays.iter().filter_map(|array| {
             let staging = nest?.staging.iter().find(|staging| staging.var as usize == array.var.index())?;
@@ -107,19 +130,25 @@ impl Lowerer<'_> {
             copies.push(Copied { array, base, plane, pitch: staging.pitch(), sides, iters, own, planes, lowest });
         }
         match (tile.near.march, tile.near.third) {
-            (Some(reach), Some(third)) => self.march(tile, copies, third, reach),
+            (Some(reach), Some(third)) => self.march(tile, copies, (third, reach), accs),
             _ => {
                 if let Some(third) = tile.near.third {
                     self.bind_position(&tile.ranges[third], tile.first[third].clone());
                 }
                 copies.iter().for_each(|copied| self.copy_near(tile, copied, None));
-                self.tile_iterations(tile, &copies);
+                self.tile_iterations(tile, &copies, accs);
             }
         }
     }
 
     /// Planes one after the other: the next one is copied over the one that no iteration reaches any more.
-    fn march(&mut self, tile: &Tile<'_>, mut copies: Vec<Copied>, third: usize, (low, high): (i64, i64)) {
+    fn march(
+        &mut self,
+        tile: &Tile<'_>,
+        mut copies: Vec<Copied>,
+        (third, (low, high)): (usize, (i64, i64)),
+        accs: &[Acc<'_>],
+    ) {
         let range = &tile.ranges[third];
         let first = tile.first[third].clone();
         let planes = high - low + 1;
@@ -151,7 +180,13 @@ impl Lowerer<'_> {
             copied.planes =
                 slots.iter().map(|slot| self.body.fix("start", make::mul(slot.clone(), plane.clone()))).collect();
         }
-        self.tile_iterations(tile, &copies);
+        // What the lanes of a block fold together begins with every plane anew.
+        let folds: &[Fold] = if accs.is_empty() { &[] } else { &tile.map.folds };
+        let own_accs = self.accumulators_of(folds);
+        self.tile_iterations(tile, &copies, &own_accs);
+        for (acc, own) in accs.iter().zip(&own_accs) {
+            self.fold_value(acc, make::var(own.var, own.fold.op.ty));
+        }
         let iterations = self.body.leave();
         self.body.push(make::when(ready, iterations.stmts));
         self.body.leave_loop(at, start, stop, LoopKind::Seq);
@@ -233,10 +268,10 @@ impl Lowerer<'_> {
     }
 
     /// The iterations of a tile, which read the copies.
-    fn tile_iterations(&mut self, tile: &Tile<'_>, copies: &[Copied]) {
+    fn tile_iterations(&mut self, tile: &Tile<'_>, copies: &[Copied], accs: &[Acc<'_>]) {
         let [width, height] = tile.size;
         let elements = make::long((width * height).into());
-        self.spread(Level::Thread, &[], make::long(0), elements, &mut |this, at| {
+        self.spread(Level::Thread, accs, make::long(0), elements, &mut |this, at| {
             let (row, lane) = this.row_and_column(&at, width);
             let mut inside = None;
             let mut positions = Vec::new();
@@ -257,7 +292,7 @@ impl Lowerer<'_> {
                 let own = this.body.fix("near", copied.place_of(&local));
                 this.near.push(Copied { own, ..copied.clone() });
             }
-            this.iteration(tile.map, &[]);
+            this.iteration(tile.map, accs);
             this.near.clear();
             let iteration = this.body.leave();
             if let Some(inside) = inside {

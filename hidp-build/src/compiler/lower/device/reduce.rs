@@ -126,14 +126,14 @@ impl Lowerer<'_> {
         }
     }
 
-    fn store_partial(&mut self, acc: &Acc<'_>, partial: VarId, at: Expr) {
+    pub(super) fn store_partial(&mut self, acc: &Acc<'_>, partial: VarId, at: Expr) {
         let partial = self.capture(partial);
         self.body.mark_written(partial);
         self.push_store(make::element(partial, at), make::var(acc.var, acc.fold.op.ty));
     }
 
     /// Another launch, if there are several runs: one block folds their results.
-    fn fold_partials(&mut self, folded: &Folded<'_>, folds: &[Fold], partials: &[VarId]) {
+    pub(super) fn fold_partials(&mut self, folded: &Folded<'_>, folds: &[Fold], partials: &[VarId]) {
         let grid = Grid::new(Level::Block, folded.block);
         let (kernel, args) = self.grid_kernel("combine", folded.span, grid, 1, Vec::new(), |this, _| {
             let runs = this.import(&folded.runs);
