@@ -415,7 +415,8 @@ mod tests {
         let wide = "function f input float a[H][W]; inout float b[H][V];
             { map { i := [1:H-2]; j := [1:min(W-2, V/2-1)]; b[i][2*j] = a[i-1][j] + a[i][j] + a[i+1][j]; } }";
         assert_eq!(kept(wide), Err(Far::Scattered), "stores have gaps");
-        let row = "function f input float a[N]; inout float b[N]; { map { i := [1:N-2]; b[i] = a[i-1] + a[i] + a[i+1]; } }";
+        let row =
+            "function f input float a[N]; inout float b[N]; { map { i := [1:N-2]; b[i] = a[i-1] + a[i] + a[i+1]; } }";
         assert_eq!(kept(row), Err(Far::Iterators));
         let folded = "function f input float a[H][W]; inout float b[H][W]; output float s;
             { map { i := [1:H-2]; j := [0:W); _t = a[i-1][j] + a[i][j] + a[i+1][j]; b[i][j] = _t; }

@@ -99,7 +99,9 @@ impl Value {
             let unknown = if rest == Poly::default() {
                 rest
             } else {
-                let text = format!("({})/{divisor}", atoms.text(&rest));
+                let inner = atoms.text(&rest);
+                let text =
+                    if inner.contains(' ') { format!("({inner})/{divisor}") } else { format!("{inner}/{divisor}") };
                 atoms.atom(&format!("{rest:?}/{divisor}"), &text)
             };
             unknown.plus(&Poly::constant(known.div_euclid(divisor)))
@@ -130,6 +132,6 @@ mod tests {
         assert_eq!(lanes[16].minus(&lanes[0]).known(), Some(17));
         assert_eq!(lanes[15].minus(&lanes[0]).known(), Some(15));
         assert!(at.over(32, &mut atoms).is_uniform());
-        assert_eq!(atoms.text(&lanes[0]), "17*(at)/16");
+        assert_eq!(atoms.text(&lanes[0]), "17*at/16");
     }
 }

@@ -293,8 +293,16 @@ mod tests {
             );
             let found = lines(&text, "near");
             println!("{found:#?}");
-            let full = if elem == "double" { 8 } else if elem == "float" { 4 } else { 2 };
-            assert!(found[0].starts_with("load a[") && found[0].ends_with(&format!("coalesced: {full}/{full} read-only")));
+            let full = if elem == "double" {
+                8
+            } else if elem == "float" {
+                4
+            } else {
+                2
+            };
+            assert!(
+                found[0].starts_with("load a[") && found[0].ends_with(&format!("coalesced: {full}/{full} read-only"))
+            );
             assert!(found[1].starts_with("store near_a[") && found[1].ends_with("coalesced: 1 turns"));
             assert!(found[2].starts_with("load near_a[") && found[2].ends_with("strided by 33: 1 turns"));
             assert!(found[3].starts_with("store b[") && found[3].ends_with(&format!("coalesced: {full}/{full}")));
