@@ -90,7 +90,7 @@ namespace entry_k_4near_seven {
     const int64_t total_12 = count_8 * count_10;
     [[maybe_unused]] const int64_t stride_13 = hidp::max<int64_t>(total_12, 1L);
     [[maybe_unused]] const int64_t total_14 = count_6 * total_12;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(host, hidp::over(count_6, count_8, count_10), b_1, I_2, J_3, K_4, count_6, count_8, count_10, a_0)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(count_6, count_8, count_10), b_1, I_2, J_3, K_4, count_6, count_8, count_10, a_0)) return host.finish();
     return host.finish();
   }
 
@@ -111,7 +111,7 @@ namespace entry_k_4near_seven {
     const int64_t tiles_11 = hidp::div<int64_t>(count_6 + 31L, 32L);
     const int64_t tiles_12 = hidp::div<int64_t>(count_8 + 15L, 16L);
     const int64_t tiles_13 = hidp::div<int64_t>(count_10 + 31L, 32L);
-    if (!hidp::launch<near_tile0_k0_items, hidp::Block, 256>(host, hidp::over(tiles_11, tiles_12, tiles_13), b_1, I_2, J_3, K_4, count_6, count_8, count_10, a_0)) return host.finish();
+    if (!hidp::launch<near_tile0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(tiles_11, tiles_12, tiles_13), b_1, I_2, J_3, K_4, count_6, count_8, count_10, a_0)) return host.finish();
     return host.finish();
   }
 }
@@ -170,7 +170,7 @@ namespace entry_k_4near_transpose {
     const int64_t W_3 = host.dim(1);
     [[maybe_unused]] const int64_t stride_4 = hidp::max<int64_t>(W_3, 1L);
     [[maybe_unused]] const int64_t total_5 = H_2 * W_3;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(host, hidp::over(H_2, W_3), b_1, W_3, H_2, a_0)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(hidp::here(host), hidp::over(H_2, W_3), b_1, W_3, H_2, a_0)) return host.finish();
     return host.finish();
   }
 
@@ -183,7 +183,7 @@ namespace entry_k_4near_transpose {
     const int64_t W_3 = host.dim(1);
     const int64_t tiles_4 = hidp::div<int64_t>(W_3 + 31L, 32L);
     const int64_t tiles_5 = hidp::div<int64_t>(H_2 + 31L, 32L);
-    if (!hidp::launch<near_tile0_k0_items, hidp::Block, 256>(host, hidp::over(tiles_4, tiles_5), b_1, W_3, H_2, a_0)) return host.finish();
+    if (!hidp::launch<near_tile0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(tiles_4, tiles_5), b_1, W_3, H_2, a_0)) return host.finish();
     return host.finish();
   }
 }
