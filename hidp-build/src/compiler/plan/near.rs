@@ -25,6 +25,9 @@ const ACROSS: (u32, u32) = (32, 32);
 /// Planes that a block takes one after the other.
 const MARCH: u32 = 32;
 
+/// The position of an iterator, if there is one, and what is added to it.
+pub(super) type Offset = (Option<usize>, i64);
+
 /// How a nest runs with parts of arrays in shared memory.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Near {
@@ -251,13 +254,13 @@ fn is_full(func: &Func, var: VarId) -> bool {
 }
 
 fn read_array(map: &Map, var: VarId) -> Option<NearArray> {
-    let mut places: Vec<Option<Vec<(Option<usize>, i64)>>> = Vec::new();
+    let mut places: Vec<Option<Vec<Offset>>> = Vec::new();
     visit::walk_places(&map.body, |place, _| {
         if place.array == var {
             places.push(indices(map, place));
         }
     });
-    let mut places: Vec<Vec<(Option<usize>, i64)>> = places.into_iter().collect::<Option<_>>()?;
+    let mut places: Vec<Vec<Offset>> = places.into_iter().collect::<Option<_>>()?;
     places.sort_unstable();
     places.dedup();
     let first = places.first()?.clone();
@@ -278,7 +281,7 @@ fn read_array(map: &Map, var: VarId) -> Option<NearArray> {
 }
 
 /// The iterator and the offset of each dimension.
-fn indices(map: &Map, place: &Place) -> Option<Vec<(Option<usize>, i64)>> {
+fn indices(map: &Map, place: &Place) -> Option<Vec<Offset>> {
     let plain = place.access == Access::Exclusive && place.path.is_empty();
     let iters: Vec<VarId> = map.iters.iter().map(|iter| iter.var).collect();
     if plain { place.index.iter().map(|index| index_offset(&iters, index)).collect() } else { None }
@@ -347,7 +350,7 @@ pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &Devic
 fn staging(func: &Func, near: &Near, array: &NearArray) -> Staging {
     let (width, height) = near.tile();
     let side = |iter: usize, tile: u32| (array.dim_of(iter), tile + array.reach(iter).1 - 1);
-    let mut sides = vec![side(near.lanes, width), side(near.rows, height)];
+    let mut sides = [side(near.lanes, width), side(near.rows, height)];
     sides.sort_unstable();
     let planes = near.march.map_or(1, |(low, high)| (high - low + 1) as u32);
     let tile: Vec<u32> = std::iter::once(planes).chain(sides.iter().map(|(_, extent)| *extent)).collect();

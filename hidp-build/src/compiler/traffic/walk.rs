@@ -333,7 +333,7 @@ impl<'a> Walk<'a> {
             (BinOp::Mul, _) => left.times(right),
             (BinOp::Div, Some(divisor)) => left.over(divisor, &mut self.atoms),
             (BinOp::Rem, Some(divisor)) if !left.is_uniform() => left.modulo(divisor),
-            (BinOp::Rem, Some(_)) => self.opaque(expr, &[left.clone()]),
+            (BinOp::Rem, Some(_)) => self.opaque(expr, std::slice::from_ref(left)),
             // Rows are longer than a warp.
             (BinOp::Div, None) if right.is_uniform() && *left != Value::Unknown => self.opaque(expr, &[]),
             (BinOp::Rem, None) if right.is_uniform() && *left != Value::Unknown => {
