@@ -59,6 +59,90 @@ namespace entry_k_7stencil_relax {
       hidp::Worker<256> worker(launch);
       hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { thread_combine1_k1(worker, runs_1, partial_2, x); });
     }
+
+    HIDP_DEVICE void near_tile0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> out_3, int64_t I_4, int64_t J_5, int64_t K_6, int64_t count_7, int64_t count_8, int64_t count_9, hidp::In<float> in_27, [[maybe_unused]] int64_t tiles_50, int64_t tiles_51, int64_t tiles_52, hidp::Out<float> partial_54, int64_t position_0, int64_t position_1, int64_t position_2) {
+      const int64_t first_10 = position_0 * 32L;
+      const int64_t first_11 = position_1 * 16L;
+      const int64_t first_12 = position_2 * 32L;
+      float acc_13 = 0.0f;
+      HIDP_SHARED(float, near_in_14, 1728);
+      const int64_t past_15 = hidp::min<int64_t>(first_10 + 32L, count_7);
+      const int64_t start_16 = first_10 + (-1L);
+      const int64_t stop_17 = past_15 + 1L;
+      for (int64_t plane_18 = start_16; plane_18 < stop_17; ++plane_18) {
+        const int64_t turn_19 = hidp::rem<int64_t>(plane_18 - start_16, 3L);
+        const int64_t start_20 = turn_19 * 576L;
+        hidp::sync<hidp::Block>(worker);
+        for (int64_t at_21 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_21 < 576L; at_21 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
+          const int64_t row_22 = int64_t(hidp::div<uint32_t>(uint32_t(at_21), uint32_t(32L)));
+          const int64_t column_23 = int64_t(hidp::rem<uint32_t>(uint32_t(at_21), uint32_t(32L)));
+          const int64_t index_24 = 1L + plane_18;
+          const int64_t index_25 = 1L + ((first_11 + (-1L)) + row_22);
+          const int64_t index_26 = 1L + (first_12 + column_23);
+          const int64_t row_28 = index_24 * J_5;
+          const int64_t row_29 = (row_28 + index_25) * K_6;
+          if (bool(bool((uint64_t(index_24) < uint64_t(I_4)) & (uint64_t(index_25) < uint64_t(J_5))) & (uint64_t(index_26) < uint64_t(K_6)))) {
+            hidp::store(near_in_14 + (start_20 + ((row_22 * 32L) + column_23)), hidp::load(in_27 + (row_29 + index_26)));
+          }
+        }
+        const int64_t slot_30 = ((turn_19 + 1L) >= 3L) ? ((turn_19 + 1L) - 3L) : (turn_19 + 1L);
+        const int64_t slot_31 = ((turn_19 + 2L) >= 3L) ? ((turn_19 + 2L) - 3L) : (turn_19 + 2L);
+        const int64_t slot_32 = ((turn_19 + 3L) >= 3L) ? ((turn_19 + 3L) - 3L) : (turn_19 + 3L);
+        const int64_t own_33 = plane_18 - 1L;
+        if (own_33 >= first_10) {
+          const int64_t i_34 = 1L + own_33;
+          const int64_t start_35 = slot_30 * 576L;
+          const int64_t start_36 = slot_31 * 576L;
+          const int64_t start_37 = slot_32 * 576L;
+          float acc_38 = 0.0f;
+          const int64_t row_49 = i_34 * J_5;
+          hidp::sync<hidp::Block>(worker);
+          for (int64_t at_39 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_39 < 512L; at_39 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
+            const int64_t row_40 = int64_t(hidp::div<uint32_t>(uint32_t(at_39), uint32_t(32L)));
+            const int64_t column_41 = int64_t(hidp::rem<uint32_t>(uint32_t(at_39), uint32_t(32L)));
+            const int64_t at_42 = first_11 + row_40;
+            const int64_t at_43 = first_12 + column_41;
+            if (bool((at_42 < count_8) & (at_43 < count_9))) {
+              const int64_t j_44 = 1L + at_42;
+              const int64_t k_45 = 1L + at_43;
+              const int64_t near_46 = ((row_40 - (-1L)) * 32L) + column_41;
+              float new_47 = 0.0f;
+              [[maybe_unused]] const float step_48 = 0.0f;
+              new_47 = 0.25f * (((hidp::load(near_in_14 + (start_35 + near_46)) + hidp::load(near_in_14 + (start_37 + near_46))) + hidp::load(near_in_14 + ((start_36 + near_46) + (-32L)))) + hidp::load(near_in_14 + ((start_36 + near_46) + 32L)));
+              hidp::store(out_3 + (((row_49 + j_44) * K_6) + k_45), new_47);
+              acc_38 = hidp::mul_add<float>(new_47 - hidp::load(near_in_14 + (start_36 + near_46)), new_47 - hidp::load(near_in_14 + (start_36 + near_46)), acc_38);
+            }
+          }
+          acc_38 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Add<float>>(worker, acc_38);
+          acc_13 = acc_13 + acc_38;
+        }
+      }
+      const int64_t number_53 = (((position_0 * tiles_51) + position_1) * tiles_52) + position_2;
+      if (hidp::is_first<hidp::Block>(worker)) {
+        hidp::store(partial_54 + number_53, acc_13);
+      }
+      hidp::sync<hidp::Block>(worker);
+    }
+    HIDP_GLOBAL(256) near_tile0_k0_items(const hidp::Launch launch, hidp::Out<float> out_3, int64_t I_4, int64_t J_5, int64_t K_6, int64_t count_7, int64_t count_8, int64_t count_9, hidp::In<float> in_27, [[maybe_unused]] int64_t tiles_50, int64_t tiles_51, int64_t tiles_52, hidp::Out<float> partial_54) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Block, 3>(worker, launch, [&](int64_t z, int64_t y, int64_t x) { near_tile0_k0(worker, out_3, I_4, J_5, K_6, count_7, count_8, count_9, in_27, tiles_50, tiles_51, tiles_52, partial_54, z, y, x); });
+    }
+
+    HIDP_DEVICE void near_combine1_k1([[maybe_unused]] hidp::Worker<256> &worker, int64_t runs_1, hidp::Out<float> partial_2, [[maybe_unused]] int64_t position_0) {
+      float acc_3 = 0.0f;
+      for (int64_t at_4 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_4 < runs_1; at_4 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
+        acc_3 = acc_3 + hidp::load(partial_2 + at_4);
+      }
+      acc_3 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Add<float>>(worker, acc_3);
+      hidp::sync<hidp::Block>(worker);
+      if (hidp::is_first<hidp::Block>(worker)) {
+        hidp::store(partial_2, acc_3);
+      }
+    }
+    HIDP_GLOBAL(256) near_combine1_k1_items(const hidp::Launch launch, int64_t runs_1, hidp::Out<float> partial_2) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { near_combine1_k1(worker, runs_1, partial_2, x); });
+    }
   }
 
   // plan thread nest thread iter i device-thread dim 2 tile 256 split iter j device-thread dim 1 tile 256 split iter k device-thread dim 0 tile 256 split
@@ -97,6 +181,43 @@ namespace entry_k_7stencil_relax {
     }
     host.free(partial_19);
     change_6 = value_21;
+    change_2[0] = change_6;
+    return host.finish();
+  }
+
+  // plan near nest block iter i seq dim 2 tile 32 split iter j device-block dim 1 tile 16 split iter k device-block dim 0 tile 32 split stage in 3 halo 3x18x32 buffers 1 pad 0
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7stencil_relax_near)(hidp_call *call) {
+    hidp::Host host(call);
+    const hidp::Any<const float> in_0 = host.param<const float>(0);
+    const hidp::Any<float> out_1 = host.param<float>(1);
+    float *const change_2 = host.cell<float>(2);
+    const int64_t I_3 = host.dim(0);
+    const int64_t J_4 = host.dim(1);
+    const int64_t K_5 = host.dim(2);
+    float change_6 = change_2[0];
+    const int64_t hi_7 = I_3 - 1L;
+    const int64_t count_8 = hidp::max<int64_t>(hi_7 - 1L, 0L);
+    const int64_t hi_9 = J_4 - 1L;
+    const int64_t count_10 = hidp::max<int64_t>(hi_9 - 1L, 0L);
+    const int64_t hi_11 = K_5 - 1L;
+    const int64_t count_12 = hidp::max<int64_t>(hi_11 - 1L, 0L);
+    const int64_t tiles_13 = hidp::div<int64_t>(count_8 + 31L, 32L);
+    const int64_t tiles_14 = hidp::div<int64_t>(count_10 + 15L, 16L);
+    const int64_t tiles_15 = hidp::div<int64_t>(count_12 + 31L, 32L);
+    const int64_t runs_16 = (tiles_13 * tiles_14) * tiles_15;
+    const hidp::Any<float> partial_17 = host.alloc<float>(hidp::max<int64_t>(runs_16, 1L), false, 0);
+    if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    if (!hidp::launch<near_tile0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(tiles_13, tiles_14, tiles_15), out_1, I_3, J_4, K_5, count_8, count_10, count_12, in_0, tiles_13, tiles_14, tiles_15, partial_17)) return host.finish();
+    if (runs_16 > 1L) {
+      if (!hidp::launch<near_combine1_k1_items, hidp::Block, 256>(hidp::here(host), hidp::over(1L), runs_16, partial_17)) return host.finish();
+    }
+    float value_18 = 0.0f;
+    if (!(runs_16 == 0L)) {
+      value_18 = host.fetch(partial_17);
+      if (HIDP_UNLIKELY(host.failed())) return host.finish();
+    }
+    host.free(partial_17);
+    change_6 = value_18;
     change_2[0] = change_6;
     return host.finish();
   }
