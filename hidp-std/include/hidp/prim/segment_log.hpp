@@ -62,14 +62,23 @@ inline void sort_notes(SegmentNote *notes, int64_t n, Less less) {
   }
 }
 
+inline bool is_earlier(const SegmentNote &a, const SegmentNote &b) {
+  if (a.instance != b.instance) return a.instance < b.instance;
+  return a.key != b.key ? a.key < b.key : a.low < b.low;
+}
+
+// Workers that helped others have taken iterations out of order.
+inline void order_by_iterations(SegmentLog &log) {
+  for (int64_t i = 1; i < log.count; ++i) {
+    if (log.notes[i].instance < log.notes[i - 1].instance) return sort_notes(log.notes, log.count, is_earlier);
+  }
+}
+
 // Room for one more note: joins what one iteration wrote in several pieces, or else doubles the storage.
 HIDP_COLD inline bool make_room(SegmentLog &log) {
   SegmentNote *notes = log.notes + log.window;
   const int64_t n = log.count - log.window;
-  sort_notes(notes, n, [](const SegmentNote &a, const SegmentNote &b) {
-    if (a.instance != b.instance) return a.instance < b.instance;
-    return a.key != b.key ? a.key < b.key : a.low < b.low;
-  });
+  sort_notes(notes, n, is_earlier);
   int64_t kept = 0;
   for (int64_t i = 0; i < n; ++i) {
     SegmentNote *last = kept > 0 ? &notes[kept - 1] : nullptr;
@@ -222,11 +231,14 @@ inline bool run_note_segment(Host &host, uint32_t overlap, uint32_t memory, int6
   return note_segment(host.trap, memory, *segment_log(words), segment_note(overlap, key, levels, instance, low, high));
 }
 
-// The notes of all workers in order of the iterations: every worker has taken its iterations in order.
+// The notes of all workers in order of the iterations.
 class SegmentNotes {
  public:
   SegmentNotes(int64_t *words, int64_t workers, int64_t *next) : words_(words), workers_(workers), next_(next) {
-    for (int64_t worker = 0; worker < workers; ++worker) next_[worker] = 0;
+    for (int64_t worker = 0; worker < workers; ++worker) {
+      next_[worker] = 0;
+      order_by_iterations(*segment_log(words_ + 8 * worker));
+    }
     choose();
   }
   const SegmentNote *take() {
