@@ -132,7 +132,7 @@ fn pack(home: &Path, options: &Options) -> Result<Vec<PathBuf>> {
         compress(&entry.path(), &bundle.join("answers").join(name))?;
     }
     fs::copy("examples/quickstart/data/1138_bus.mtx", bundle.join("data/1138_bus.mtx"))?;
-    fs::copy("gpu/run.sh", bundle.join("run.sh"))?;
+    fs::copy("benches/gpu/run.sh", bundle.join("run.sh"))?;
     fs::write(bundle.join("CUDA_VERSION"), version_of(home)? + "\n")?;
     Ok(packed)
 }

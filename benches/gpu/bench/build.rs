@@ -7,10 +7,10 @@ use hidp_build::{Builder, Cuda, Isa};
 
 /// The programs that are measured; those of the examples besides.
 const KERNELS: [&str; 4] = [
-    "../../benches/src/kernels",
-    "../../examples/quicksort/src/kernels",
-    "../../examples/bitonic/src/kernels",
-    "../../examples/particles/src/kernels",
+    "../../src/kernels",
+    "../../../examples/quicksort/src/kernels",
+    "../../../examples/bitonic/src/kernels",
+    "../../../examples/particles/src/kernels",
 ];
 
 const PEERS: [&str; 4] = ["basic", "segments", "libraries", "sort"];

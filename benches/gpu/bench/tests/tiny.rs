@@ -6,7 +6,7 @@ use hidp_gpu_bench::machine::Machine;
 use hidp_gpu_bench::parts;
 
 fn machine() -> Machine {
-    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../examples/quickstart/data");
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../../examples/quickstart/data");
     Machine::simulated(data).expect("a simulated device")
 }
 

@@ -6,17 +6,17 @@
 #![cfg(any(feature = "bundle", feature = "simulated"))]
 
 pub mod machine;
-#[path = "../../../benches/src/matrices.rs"]
+#[path = "../../../src/matrices.rs"]
 pub mod matrices;
 #[allow(dead_code, reason = "the example uses all of it")]
-#[path = "../../../examples/quickstart/src/matrix.rs"]
+#[path = "../../../../examples/quickstart/src/matrix.rs"]
 mod matrix;
 pub mod parts;
 pub mod peers;
-#[path = "../../../benches/src/random.rs"]
+#[path = "../../../src/random.rs"]
 pub mod random;
 pub mod report;
-#[path = "../../../benches/src/shapes.rs"]
+#[path = "../../../src/shapes.rs"]
 pub mod shapes;
 
 hidp_std::include_kernels!(pub mod kernels);

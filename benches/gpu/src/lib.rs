@@ -4,7 +4,7 @@
 #![allow(missing_docs)]
 
 #[allow(dead_code, reason = "shared with who writes them")]
-#[path = "../../hidp-build/tests/answers/mod.rs"]
+#[path = "../../../hidp-build/tests/answers/mod.rs"]
 pub mod answers;
 pub mod cases;
 pub mod children;

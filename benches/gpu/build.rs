@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use hidp_build::{Builder, Cuda, Isa};
 
-const CASES: &str = "../hidp-build/tests/cases/run";
+const CASES: &str = "../../hidp-build/tests/cases/run";
 
 /// Cases that together have grids of every level, folds, prefixes, sorts, private arrays, structs and faults, and are quick.
 const SOME: [&str; 5] = ["bools", "prim_quicksort", "ranks", "sparse", "spmv_bad_index"];
