@@ -11,7 +11,7 @@ use super::sorts::Sorts;
 use crate::buffer::{Buffer, Number};
 use crate::kernels::prims;
 use crate::random::Random;
-use crate::shapes::{EQUAL, FEW, Keys, REVERSED, SORTED, UNIFORM, even, zipf};
+use crate::shapes::{even, zipf};
 use crate::{Case, Contender, Limit, peers};
 
 pub(super) const RECIPES: Recipes = &[

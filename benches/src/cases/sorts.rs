@@ -207,7 +207,7 @@ fn sort_pairs<K: Key>(name: String, bits: u32, distribution: Distribution) -> Ca
     let work = Rc::new(RefCell::new(Buffer::from_fn(n, |i| input[i])));
     let mut add = |name: &'static str, sort: fn(&mut [Pair<K>])| {
         let (input, work_of_run) = (input.clone(), work.clone());
-        let mut run = move || {
+        let run = move || {
             let mut work = work_of_run.borrow_mut();
             work.copy_from_slice(&input);
             sort(&mut work);
