@@ -166,7 +166,10 @@ fn of_device(device: &DeviceExplored) -> Json {
         Json::Object(vec![("level", Json::text(level.name())), ("fate", Json::text(fate))])
     });
     let near = device.near.as_ref().map_or(Json::Null, Json::text);
-    Json::Object(vec![("levels", levels), ("near", near), ("plans", Json::list(&device.plans, plan))])
+    let tiled = Json::list(&device.tiled, |(name, fate)| {
+        Json::Object(vec![("plan", Json::text(name)), ("fate", Json::text(fate))])
+    });
+    Json::Object(vec![("levels", levels), ("near", near), ("tiles", tiled), ("plans", Json::list(&device.plans, plan))])
 }
 
 fn of_plan(own: &PlanKernels) -> Json {

@@ -11,10 +11,10 @@ use crate::compiler::ty::Ty;
 /// A copy of the elements that an access reads in one tile column: `panel[(k - first) * width + lane]`.
 #[derive(Clone, Debug)]
 pub(super) struct Panel {
-    place: Place,
-    base: VarId,
+    pub(super) place: Place,
+    pub(super) base: VarId,
     /// Index of the element for the current iteration.
-    index: Expr,
+    pub(super) index: Expr,
 }
 
 impl Lowerer<'_> {

@@ -150,7 +150,7 @@ impl Lowerer<'_> {
     }
 
     /// The accumulators of one row and lane after one more iteration of a reduction.
-    fn fold_lane(&mut self, map: &Map, before: Vec<Expr>) -> Vec<Expr> {
+    pub(super) fn fold_lane(&mut self, map: &Map, before: Vec<Expr>) -> Vec<Expr> {
         let factors = self.lane_product(map);
         let plain = map.body.stmts.len() - usize::from(factors.is_some());
         self.stmts(&map.body.stmts[..plain]);

@@ -222,7 +222,7 @@ fn lane_reduction(
     if good { Ok(facts) } else { Err(Constraint::FarLoads(name(func, lane))) }
 }
 
-fn bounds_do_not_depend(map: &Map, var: VarId) -> bool {
+pub(super) fn bounds_do_not_depend(map: &Map, var: VarId) -> bool {
     let none = BTreeSet::new();
     map.iters.iter().all(|iter| invariant(&iter.lo, var, &none) && invariant(&iter.hi, var, &none))
 }

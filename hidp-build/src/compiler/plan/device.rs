@@ -6,6 +6,7 @@ use super::device_levels::{Levels, holds_primitives};
 use super::device_rules::rows_apart;
 use super::near::{Far, near_nest};
 use super::private::{exec_of, private_arrays, repeated_segments};
+use super::tiled::{Tiled, tiled, tiled_nest};
 use super::variants::with_blocks;
 use super::{Exec, Nest, Plan, Strategy, inner_maps, irregular, iterators, nests};
 use crate::compiler::ir::par::visit::{Visitor, look};
@@ -14,7 +15,7 @@ use crate::compiler::ir::par::{
 };
 use crate::compiler::plan::Limits;
 use crate::compiler::syntax::ast::Level;
-use crate::compiler::target::DeviceModel;
+use crate::compiler::target::{DeviceModel, DeviceTile};
 use crate::compiler::ty::Ty;
 
 /// Every way to run an entry on a device that was looked at.
@@ -26,6 +27,8 @@ pub struct DeviceExplored {
     pub fates: Vec<(Level, DeviceFate)>,
     /// What became of the plan whose blocks keep parts of arrays in shared memory; nothing if there is no nest.
     pub near: Option<DeviceFate>,
+    /// What became of tiles whose operands blocks keep in shared memory, by name.
+    pub tiled: Vec<(String, DeviceFate)>,
 }
 
 /// The name of the plan whose blocks keep parts of arrays in shared memory.
@@ -57,6 +60,8 @@ pub enum Obstacle {
     NothingInside,
     /// Directives name other levels for every nest.
     NotNamed,
+    /// No nest suits tiles; why the one with most iterators does not.
+    NoTiles(&'static str),
     /// The outermost map folds what its iterations leave, so the host cannot run them one after the other.
     OuterFold,
     /// Nothing is worth being kept in shared memory.
@@ -81,6 +86,7 @@ impl fmt::Display for Obstacle {
             Obstacle::NothingInside => f.write_str("no iteration has a map or primitive inside that lanes could share"),
             Obstacle::NotNamed => f.write_str("directives name other levels"),
             Obstacle::Far(far) => write!(f, "{far}"),
+            Obstacle::NoTiles(why) => f.write_str(why),
             Obstacle::OuterFold => f.write_str("the outermost map folds what its iterations leave"),
         }
     }
@@ -113,7 +119,11 @@ pub fn explore_device(program: &Program, func: FuncId, model: &DeviceModel, limi
         let fate = fate_or_plan(fate, &mut explored.plans, || plan(program, func, &maps, level, model));
         explored.fates.push((level, fate));
     }
+    let on_host = native.is_some();
     explored.near = near_fate(program, func, &maps, model, native, &mut explored.plans, most);
+    if !on_host && !named && explored.plans.len() > 1 {
+        tiled_plans(program, func, &maps, model, &mut explored);
+    }
     if limits.variants {
         explored.plans = with_blocks(&maps, explored.plans, model);
     }
@@ -158,6 +168,35 @@ fn near_fate(
             DeviceFate::Kept
         }
     })
+}
+
+/// Plans in which blocks keep what results share in shared memory, the largest tiles first; other nests run as threads.
+fn tiled_plans(program: &Program, func: &Func, maps: &[&Map], model: &DeviceModel, explored: &mut DeviceExplored) {
+    let suits: Vec<Result<Tiled, &str>> = maps.iter().map(|map| tiled(program, func, map)).collect();
+    let Some(widest) = suits.iter().flatten().map(|tiled| tiled.widest).max() else {
+        let deep = maps.iter().zip(&suits).max_by_key(|(map, _)| iterators(map).len());
+        if let Some((_, Err(why))) = deep {
+            explored.tiled.push(("tiled".to_owned(), DeviceFate::Excluded(Obstacle::NoTiles(why))));
+        }
+        return;
+    };
+    if unknown_size(program, func, maps, &plan(program, func, maps, Level::Thread, model), model).is_some() {
+        return;
+    }
+    for tile in model.tiles.iter().filter(|tile| widest <= tile.widest) {
+        let nests = maps.iter().zip(&suits).map(|(map, tiled)| match tiled {
+            Ok(tiled) => tiled_nest(func, map, tiled, tile),
+            Err(_) => nest(program, func, map, Level::Thread, model),
+        });
+        let plan = Plan { name: tiled_name(tile), nests: nests.collect() };
+        explored.tiled.push((plan.name.clone(), DeviceFate::Kept));
+        explored.plans.push(plan);
+    }
+}
+
+/// The name of the plan with such tiles.
+fn tiled_name(tile: &DeviceTile) -> String {
+    format!("tiled{}x{}", tile.rows, tile.columns)
 }
 
 fn fate_or_plan(fate: DeviceFate, plans: &mut Vec<Plan>, plan: impl FnOnce() -> Plan) -> DeviceFate {

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::measures::{INNER, Measure, PARALLEL};
 use super::shape::{Stride, stride_of};
+use super::tiled::has_tile;
 use super::{Bound, Condition, Nest, Plan, Rule, Stage, Strategy, inner_maps};
 use crate::compiler::ir::par::effects::Effects;
 use crate::compiler::ir::par::visit;
@@ -32,19 +33,26 @@ pub(super) fn device_rules(
     };
     let fewer = |level: Level| at_least(parallel, level).map(|condition| Condition { least: false, ..condition });
     let mut rules = Vec::new();
+    let nest = |plan: &&Plan, wanted: &dyn Fn(&Nest) -> bool| plan.nests.get(dominant).is_some_and(wanted);
+    for tile in &model.tiles {
+        let planned = plans.iter().find(|plan| nest(plan, &|nest| has_tile(map, nest, tile)));
+        if let (Some(plan), Some(measure)) = (planned, parallel) {
+            let condition = Condition { measure, least: true, bound: Bound::Fixed(tile.from.into()) };
+            rules.push(Rule { conditions: vec![condition], plan: plan.name.clone() });
+        }
+    }
     // Tiles of transposed arrays cost little, and what lanes load with gaps costs several times its bytes. What neighbouring iterations
     // share may come from the caches as well: only measurements choose that.
-    let nest = |plan: &&Plan, wanted: &dyn Fn(&Nest) -> bool| plan.nests.get(dominant).is_some_and(wanted);
-    let across = plans.iter().find(|plan| nest(plan, &|nest| nest.stages(Stage::Transposed)));
+    let across = plans.iter().find(|plan| nest(plan, &|nest| nest.is_near() && nest.stages(Stage::Transposed)));
     if let (Some(plan), Some(condition)) = (across, at_least(parallel, Level::Thread)) {
         rules.push(Rule { conditions: vec![condition], plan: plan.name.clone() });
     }
-    if plans.iter().filter(|plan| !nest(plan, &Nest::is_near)).count() < 2 {
+    if plans.iter().filter(|plan| nest(plan, &|nest| nest.staging.is_empty())).count() < 2 {
         return rules;
     }
     let mut rule = |level: Level, conditions: Vec<Option<Condition>>| {
         let known: Option<Vec<Condition>> = conditions.into_iter().collect();
-        let own = |nest: &Nest| nest.strategy == Strategy::Device(level) && !nest.is_near();
+        let own = |nest: &Nest| nest.strategy == Strategy::Device(level) && nest.staging.is_empty();
         let planned = plans.iter().find(|plan| nest(plan, &own));
         if let (Some(conditions), Some(plan)) = (known, planned) {
             rules.push(Rule { conditions, plan: plan.name.clone() });
@@ -118,6 +126,19 @@ mod tests {
         let (plans, rules) = of(&GEMM.replace("map {", "\n#pragma hidp block warp thread\n map {"));
         assert_eq!(plans, ["warp", "thread", "block"]);
         assert_eq!(rules, ["parallel >= 65536: thread", "parallel < 2048: block"]);
+    }
+
+    #[test]
+    fn large_products_of_matrices_are_tiled() {
+        let (plans, rules) = of(GEMM);
+        let tiles = ["tiled128x128", "tiled64x64", "tiled32x32"];
+        assert_eq!(plans[plans.len() - 3..], tiles);
+        let from = ["parallel >= 2097152", "parallel >= 524288", "parallel >= 65536"];
+        let expected: Vec<String> = from.iter().zip(tiles).map(|(from, tile)| format!("{from}: {tile}")).collect();
+        assert_eq!(rules[..3], expected);
+        assert!(rules.iter().all(|rule| !rule.contains("block") || rule == "parallel < 2048: block"), "{rules:?}");
+        let (double, _) = of(&GEMM.replace("float", "double"));
+        assert_eq!(double.iter().filter(|plan| plan.starts_with("tiled")).count(), 1, "registers are enough for one");
     }
 
     #[test]

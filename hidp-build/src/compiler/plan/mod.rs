@@ -25,6 +25,7 @@ mod record;
 mod score;
 mod shape;
 mod text;
+mod tiled;
 mod variants;
 mod work;
 
@@ -43,6 +44,7 @@ pub use record::{Record, read_records, stable_hash};
 pub use score::Score;
 pub use shape::{Stride, coefficient, invariant, irregular, straight, streamed_outputs, stride_of, vectorisable};
 pub use text::PlanError;
+pub use tiled::{Operand, Tiled, tiled};
 
 /// How one version of an entry runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -242,7 +244,7 @@ impl Nest {
     }
     /// Whether blocks keep what iterations share or lanes would load with gaps.
     pub fn is_near(&self) -> bool {
-        self.stages(Stage::Halo) || self.stages(Stage::Transposed)
+        (self.stages(Stage::Halo) || self.stages(Stage::Transposed)) && !self.stages(Stage::Registers)
     }
     /// Whether writes to `array` go past the caches when it is large.
     pub fn streams(&self, array: VarId) -> bool {

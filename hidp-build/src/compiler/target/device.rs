@@ -52,6 +52,27 @@ pub struct DeviceModel {
     pub thresholds: Vec<(Level, u32)>,
     /// What a tuner may vary.
     pub tunables: Vec<Tunable>,
+    /// Tiles of results that a block makes from what it keeps in shared memory, the largest first.
+    pub tiles: Vec<DeviceTile>,
+}
+
+/// A tile of results whose operands a block keeps in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceTile {
+    /// Rows of results.
+    pub rows: u32,
+    /// Columns of results.
+    pub columns: u32,
+    /// Terms of the folds whose operands are there at a time.
+    pub depth: u32,
+    /// Rows that a lane has.
+    pub lane_rows: u32,
+    /// Columns that a lane has.
+    pub lane_columns: u32,
+    /// The number of results from which on it is chosen.
+    pub from: u32,
+    /// Bytes of the largest element for which registers are enough.
+    pub widest: u32,
 }
 
 /// An execution level of a graphics processor.
@@ -116,6 +137,12 @@ impl DeviceModel {
             copy_latency: int("copies", "latency")?,
             thresholds: thresholds?,
             tunables: tunables?,
+            tiles: document
+                .tables
+                .iter()
+                .filter(|(name, _)| name == "tile")
+                .map(|(_, table)| tile(table))
+                .collect::<Result<_, _>>()?,
         })
     }
 
@@ -156,6 +183,18 @@ fn level(table: &Table) -> Result<DeviceLevel, ModelError> {
         sync: text_of(table, "sync")?,
         memory: text_of(table, "memory")?,
         tiles: text_of(table, "tiles")?,
+    })
+}
+
+fn tile(table: &Table) -> Result<DeviceTile, ModelError> {
+    Ok(DeviceTile {
+        rows: natural(table, "rows")?,
+        columns: natural(table, "columns")?,
+        depth: natural(table, "depth")?,
+        lane_rows: natural(table, "lane_rows")?,
+        lane_columns: natural(table, "lane_columns")?,
+        from: natural(table, "from")?,
+        widest: natural(table, "widest")?,
     })
 }
 

@@ -308,7 +308,8 @@ impl<'a> Walk<'a> {
             | ExprKind::Field(..)
             | ExprKind::Struct(..)
             | ExprKind::WorkerCount
-            | ExprKind::GroupCount(_) => {
+            | ExprKind::GroupCount(_)
+            | ExprKind::IsAligned(..) => {
                 let values: Vec<Value> = visit::operands(expr).into_iter().map(|operand| self.eval(operand)).collect();
                 self.opaque(expr, &values)
             }

@@ -63,6 +63,11 @@ HIDP_DEVICE void store_several(T *place, const T *own) {
   *reinterpret_cast<All *>(place) = all;
 }
 
+template <int Bytes, class T>
+HIDP_DEVICE bool is_aligned(T *place) {
+  return reinterpret_cast<uintptr_t>(place) % Bytes == 0;
+}
+
 // nvcc has functions for it from 12.8 on. Before, volatile accesses of up to 8 bytes are what it makes into indivisible ones.
 template <class T>
 HIDP_DEVICE std::remove_const_t<T> load_relaxed(T *place) {

@@ -19,6 +19,7 @@
 // * load(place), store(place, v)      plain accesses
 // * load_several<n>(own, place)       n neighbours by one access to what the lane has for itself, from a multiple of their bytes
 // * store_several<n>(place, own)      the other way round
+//   is_aligned<n>(place)              whether it is at a multiple of n bytes
 // * at(p, i)                          element i, as a reference or what acts like one
 // * load_relaxed, store_relaxed       a scalar that others may access at the same time
 // * load_shared, store_shared         any type, in units that hold whole fields

@@ -76,6 +76,10 @@ inline void store_several(const machine::Pointer<T> &place, const T *own, HIDP_P
   machine::aligned(place, Count, here);
   for (int at = 0; at < Count; ++at) machine::store(place + at, own[at], machine::Access::kWrite, here);
 }
+template <int Bytes, class T>
+inline bool is_aligned(const machine::Pointer<T> &place) {
+  return reinterpret_cast<uintptr_t>(place.address()) % Bytes == 0;
+}
 template <class T>
 inline std::remove_const_t<T> load_relaxed(const machine::Pointer<T> &place, HIDP_PLACE) {
   return machine::load(place, machine::Access::kRelaxedRead, here);

@@ -139,7 +139,8 @@ impl Printer<'_> {
     pub(super) fn lanes(&mut self, group: Level, lane: VarId, body: &Block, out: &mut Text) {
         out.open("{");
         let name = self.scope.name(lane);
-        out.line(format!("const int64_t {name} = hidp::rank<{}, hidp::Thread>(worker);", level(group)));
+        let attribute = if self.scope.usage.is_read(lane) { "" } else { "[[maybe_unused]] " };
+        out.line(format!("{attribute}const int64_t {name} = hidp::rank<{}, hidp::Thread>(worker);", level(group)));
         self.levels.push(Level::Thread);
         self.loop_body(body, None, out);
         self.levels.pop();

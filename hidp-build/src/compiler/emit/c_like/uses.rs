@@ -37,9 +37,6 @@ impl Usage {
                 reductions.iter().for_each(|(var, _)| self.read[var.index()] = true);
             }
         }
-        if let Stmt::Lanes { lane, .. } = stmt {
-            self.read[lane.index()] = true;
-        }
         if let Stmt::Leave(Some(label)) = stmt {
             self.left.insert(*label);
         }
@@ -48,7 +45,7 @@ impl Usage {
     }
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Var(var) => self.read[var.index()] = true,
+            ExprKind::Var(var) | ExprKind::IsAligned(var, _) => self.read[var.index()] = true,
             ExprKind::Load(element) => self.read[element.base.index()] = true,
             _ => {}
         }

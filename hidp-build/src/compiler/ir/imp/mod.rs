@@ -578,6 +578,8 @@ pub enum ExprKind {
     WorkerCount,
     /// Host of a device unit: how many groups of such a grid the device runs at a time at most, `long`, positive.
     GroupCount(Grid),
+    /// Device: whether a buffer's first element is at a multiple of so many bytes, `bool`.
+    IsAligned(VarId, u32),
     /// Device: the first lane of the group evaluates it, and all get that value.
     Broadcast(Level, Box<Expr>),
 }

@@ -275,6 +275,7 @@ impl Printer<'_> {
             | ExprKind::WorkerIndex
             | ExprKind::WorkerCount
             | ExprKind::GroupCount(_)
+            | ExprKind::IsAligned(..)
             | ExprKind::Broadcast(..) => text,
         }
     }
@@ -301,6 +302,7 @@ impl Printer<'_> {
             ExprKind::WorkerIndex => "worker_index".to_owned(),
             ExprKind::WorkerCount => "worker_count".to_owned(),
             ExprKind::GroupCount(Grid { level, block, .. }) => format!("group_count({}, {block})", level.name()),
+            ExprKind::IsAligned(var, bytes) => format!("is_aligned({}, {bytes})", self.name(*var)),
             ExprKind::Broadcast(level, a) => format!("broadcast {}({})", level.name(), self.expr(a)),
         }
     }

@@ -90,7 +90,8 @@ pub fn operands(expr: &Expr) -> Vec<&Expr> {
         | ExprKind::Var(_)
         | ExprKind::WorkerIndex
         | ExprKind::WorkerCount
-        | ExprKind::GroupCount(_) => Vec::new(),
+        | ExprKind::GroupCount(_)
+        | ExprKind::IsAligned(..) => Vec::new(),
         ExprKind::Load(Element { index, .. }) => vec![index],
         ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Field(a, _) | ExprKind::Broadcast(_, a) => vec![a],
         ExprKind::Binary(_, a, b) | ExprKind::Lazy(_, a, b) => vec![a, b],

@@ -65,6 +65,9 @@ impl Lowerer<'_> {
 
     /// One group an iteration.
     fn grid_map(&mut self, map: &Map, span: Span) {
+        if let Some(tiling) = self.tiling(map) {
+            return self.tiled_map(map, &tiling, span);
+        }
         let Exec::Device(level) = self.exec_of(map) else { return };
         let grid = Grid::new(level, self.block_of(map));
         let ranges = self.ranges(map);

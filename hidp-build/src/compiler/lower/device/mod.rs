@@ -12,6 +12,7 @@
 //! | `scan` | prefix folds of host-level maps |
 //! | `prim` | calls of the run-time library |
 //! | `record` | segments that iterations write through primitives |
+//! | `tiled`, `tiled_parts` | nests whose results share operands: tiles of results, operands in shared memory |
 //! | `sync` | barriers where a lane sees what another one wrote |
 //!
 //! Whatever is not here is shared with units for the CPU.
@@ -29,6 +30,8 @@ mod scan;
 mod sync;
 #[cfg(test)]
 mod tests;
+mod tiled;
+mod tiled_parts;
 
 use super::build::Role;
 use super::{Lowerer, UnitTarget};

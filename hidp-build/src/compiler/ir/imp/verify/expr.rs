@@ -102,6 +102,13 @@ impl Checker<'_> {
                 self.grid(*grid);
                 self.result(node, Ty::LONG);
             }
+            ExprKind::IsAligned(var, bytes) => {
+                self.use_var(*var);
+                let buffer = matches!(self.kind(*var), VarKind::Buffer { .. });
+                let fits = buffer && self.on_device() && !self.is_host() && bytes.is_power_of_two();
+                self.require(fits, "is_aligned asks for a buffer in kernels of devices, and a power of two");
+                self.result(node, Ty::BOOL);
+            }
             ExprKind::Broadcast(_, value) => self.result(node, value.ty),
         }
     }
