@@ -24,14 +24,12 @@ const LONG_ROW: i64 = 1 << 18;
 impl Lowerer<'_> {
     /// A map, on the host or inside a kernel.
     pub(super) fn map(&mut self, map: &Map, span: Span) {
-        if self.device.is_some() {
-            return match self.body.role {
-                Role::Kernel => self.group_map(map),
-                Role::Host => self.device_map(map, span),
-            };
+        if self.is_device_host() {
+            return self.device_map(map, span);
         }
         let log = self.open_log(map, span);
         match self.body.role {
+            Role::Kernel if self.device.is_some() => self.group_map(map),
             Role::Kernel => self.thread_map(map),
             Role::Host => self.host_map(map, span),
         }

@@ -446,6 +446,6 @@ pub(super) fn truth(value: bool) -> Expr {
 fn function_of(arg: &TemplateArg) -> Option<ScalarFnId> {
     match arg {
         TemplateArg::Fn(function) | TemplateArg::Op(par::FoldFn::Fn(function), _) => Some(*function),
-        TemplateArg::Op(..) | TemplateArg::Ty(_) => None,
+        TemplateArg::Op(..) | TemplateArg::Ty(_) | TemplateArg::Group(_) => None,
     }
 }

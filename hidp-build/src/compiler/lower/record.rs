@@ -7,7 +7,7 @@ use super::build::Role;
 use super::prim::{Operands, View};
 use super::space::Range;
 use super::{Lowerer, make};
-use crate::compiler::ir::imp::{Expr, ExprKind, PrimArg, SiteId, Stmt, VarId, VarKind};
+use crate::compiler::ir::imp::{Expr, ExprKind, PrimArg, SiteId, Stmt, TemplateArg, VarId, VarKind};
 use crate::compiler::ir::par::effects::Effects;
 use crate::compiler::ir::par::visit::walk_stmts;
 use crate::compiler::ir::par::{self, Access, ArrayRef, FaultKind, Map, PrimCall, StmtKind};
@@ -86,8 +86,8 @@ impl Lowerer<'_> {
             }
             Role::Kernel if has_shared_segments(map) => {
                 let window = self.body.slot("window", Ty::LONG, Some(make::long(0)));
-                let log = self.worker_log();
-                self.log_call("worker_open_segments", vec![log, PrimArg::Out(window)], Vec::new());
+                let args = self.worker_log().into_iter().chain([PrimArg::Out(window)]).collect();
+                self.log_call(self.worker_function("open_segments", "worker_open_segments"), args, Vec::new());
                 Log::Worker(window)
             }
             Role::Host | Role::Kernel => Log::None,
@@ -100,9 +100,9 @@ impl Lowerer<'_> {
             Log::None => {}
             Log::Worker(window) => {
                 let memory = vec![self.memory_site(span)];
-                let (log, instance) = (self.worker_log(), self.instance());
-                let args = vec![log, PrimArg::Value(make::var(window, Ty::LONG)), PrimArg::Value(instance)];
-                self.log_call("worker_close_segments", args, memory);
+                let (mut args, instance) = (self.worker_log(), self.instance());
+                args.extend([PrimArg::Value(make::var(window, Ty::LONG)), PrimArg::Value(instance)]);
+                self.log_call(self.worker_function("close_segments", "worker_close_segments"), args, memory);
             }
             Log::Run => {
                 let Some(log) = self.logs.pop() else { return };
@@ -127,7 +127,7 @@ impl Lowerer<'_> {
         if call.access == Access::Exclusive || !call.prim.writes_segments() {
             return;
         }
-        if self.device.is_some() {
+        if self.device.is_some() && self.logs.is_empty() {
             return self.record_segments(call, operands, low, n);
         }
         let (keys, values) = outputs(call);
@@ -151,15 +151,16 @@ impl Lowerer<'_> {
         let (function, log) = match self.body.role {
             Role::Host => {
                 let Some(log) = self.logs.last() else { return };
-                ("run_note_segment", whole(*log))
+                let function = if self.device.is_some() { "kernel_note_segment" } else { "run_note_segment" };
+                (function, vec![whole(*log)])
             }
-            Role::Kernel => ("worker_note_segment", self.worker_log()),
+            Role::Kernel => (self.worker_function("note_segment", "worker_note_segment"), self.worker_log()),
         };
         let instance = self.instance();
         let first = self.body.fix("from", make::add(view.start.clone(), low.clone()));
         let past = make::add(first.clone(), n.clone());
         let values = [make::long(key as i64), make::long(levels as i64), instance, first, past];
-        let args = std::iter::once(log).chain(values.map(PrimArg::Value)).collect();
+        let args = log.into_iter().chain(values.map(PrimArg::Value)).collect();
         let overlap = self.site(FaultKind::SegmentOverlap, call.span, vec![String::new(); 2]);
         let memory = self.memory_site(call.span);
         self.log_call(function, args, vec![overlap, memory]);
@@ -170,33 +171,43 @@ impl Lowerer<'_> {
         self.enclosing.iter().rev().take_while(|frame| !frame.declares.contains(&array)).count()
     }
 
-    /// In a kernel: the log of this worker.
-    fn worker_log(&mut self) -> PrimArg {
-        let Some(&log) = self.logs.last() else { return PrimArg::Value(make::long(0)) };
+    /// In a kernel: the log of this worker; on a device the log and the group's slot in it.
+    fn worker_log(&mut self) -> Vec<PrimArg> {
+        let Some(&log) = self.logs.last() else { return Vec::new() };
         let base = self.capture(log);
         self.body.mark_written(base);
         let worker = Expr { kind: ExprKind::WorkerIndex, ty: Ty::LONG };
-        PrimArg::Address { base, offset: make::mul(worker, make::long(LOG)) }
+        if self.device.is_some() {
+            return vec![whole(base), PrimArg::Value(worker)];
+        }
+        vec![PrimArg::Address { base, offset: make::mul(worker, make::long(LOG)) }]
     }
 
-    fn log_call(&mut self, function: &'static str, args: Vec<PrimArg>, sites: Vec<SiteId>) {
+    fn worker_function(&self, group: &'static str, worker: &'static str) -> &'static str {
+        if self.device.is_some() { group } else { worker }
+    }
+
+    /// A call of the log's functions. In kernels of a device those of a group.
+    pub(super) fn log_call(&mut self, function: &'static str, args: Vec<PrimArg>, sites: Vec<SiteId>) {
         let symbol = Symbol { function, header: "segment_log" };
-        self.call_library(Some(symbol), Vec::new(), args, sites);
+        let in_group = self.device.is_some() && self.body.role == Role::Kernel;
+        let template = if in_group { vec![TemplateArg::Group(self.group_here())] } else { Vec::new() };
+        self.call_library(Some(symbol), template, args, sites);
     }
 }
 
-fn whole(buffer: VarId) -> PrimArg {
+pub(super) fn whole(buffer: VarId) -> PrimArg {
     PrimArg::Address { base: buffer, offset: make::long(0) }
 }
 
 /// The arrays of keys and of values that a call writes.
-fn outputs(call: &PrimCall) -> (Option<&ArrayRef>, Option<&ArrayRef>) {
+pub(super) fn outputs(call: &PrimCall) -> (Option<&ArrayRef>, Option<&ArrayRef>) {
     let keys = call.output.as_ref().or((call.prim == Prim::ReverseInplace).then_some(&call.input));
     (keys, call.values.as_ref().and_then(|(_, out)| out.as_ref()))
 }
 
 /// Whether iterations of a map, or of one inside, may write overlapping segments of an array that they share.
-fn any_shared_segments(map: &Map) -> bool {
+pub(super) fn any_shared_segments(map: &Map) -> bool {
     let mut found = has_shared_segments(map);
     walk_stmts(&map.body, |stmt| {
         if let StmtKind::Map(inner) = &stmt.kind {

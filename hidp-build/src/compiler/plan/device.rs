@@ -5,7 +5,7 @@ use std::fmt;
 use super::device_levels::{Levels, holds_primitives};
 use super::device_rules::rows_apart;
 use super::near::{Far, near_nest};
-use super::private::{exec_of, private_arrays, repeated_segments};
+use super::private::{exec_of, private_arrays};
 use super::tiled::{Tiled, tiled, tiled_nest};
 use super::variants::with_blocks;
 use super::{Exec, Nest, Plan, Strategy, inner_maps, irregular, iterators, nests};
@@ -54,8 +54,6 @@ pub enum Obstacle {
     Native(String),
     /// The size of this is found only while an iteration runs, too late for the host to allocate it.
     UnknownSize(String),
-    /// This primitive stands in a loop, an inner map or a map that folds, and what it writes may overlap what other iterations write.
-    Segments(&'static str),
     /// No iteration has anything inside that the lanes of a group could share.
     NothingInside,
     /// Directives name other levels for every nest.
@@ -76,12 +74,6 @@ impl fmt::Display for Obstacle {
             }
             Obstacle::UnknownSize(name) => {
                 write!(f, "the size of `{name}` is found only while an iteration runs, too late to allocate it")
-            }
-            Obstacle::Segments(name) => {
-                write!(
-                    f,
-                    "segments that `{name}` writes in a loop, inner map or map that folds may overlap; a device does not log them"
-                )
             }
             Obstacle::NothingInside => f.write_str("no iteration has a map or primitive inside that lanes could share"),
             Obstacle::NotNamed => f.write_str("directives name other levels"),
@@ -156,9 +148,7 @@ fn near_fate(
         (Some(name), _) => Some(Obstacle::Native(name)),
         (None, Some(name)) => Some(Obstacle::UnknownSize(name)),
         (None, None) if named => Some(Obstacle::NotNamed),
-        (None, None) => {
-            maps.iter().find_map(|map| repeated_segments(map)).map(|call| Obstacle::Segments(call.prim.row().name))
-        }
+        (None, None) => None,
     };
     Some(match obstacle {
         Some(obstacle) => DeviceFate::Excluded(obstacle),
@@ -249,9 +239,6 @@ fn consider(
     if let Some(other) = before.iter().find(|other| other.same_as(&plan)) {
         let same = Level::ALL.into_iter().find(|level| level.name() == other.name);
         return DeviceFate::SameAs(same.unwrap_or(level));
-    }
-    if let Some(call) = maps.iter().find_map(|map| repeated_segments(map)) {
-        return DeviceFate::Excluded(Obstacle::Segments(call.prim.row().name));
     }
     if let Some(name) = unknown_size(program, func, maps, &plan, model) {
         return DeviceFate::Excluded(Obstacle::UnknownSize(name));

@@ -39,7 +39,7 @@ pub use indexes::index_vars;
 pub use measures::{Bounds, Measure, MeasureOf, ragged_extent};
 pub use near::{Far, Near, NearArray, NearDim, index_offset, near};
 pub use pins::{Models, PinFile, Pinned, check_pins, pinned};
-pub use private::{Private, Store, direct_segments, private_arrays};
+pub use private::{Private, Store, direct_segments, private_arrays, repeated_segments};
 pub use record::{Record, read_records, stable_hash};
 pub use score::Score;
 pub use shape::{Stride, coefficient, invariant, irregular, straight, streamed_outputs, stride_of, vectorisable};

@@ -82,11 +82,11 @@ pub fn direct_segments(map: &Map) -> Vec<(Span, VarId)> {
     found
 }
 
-/// The first primitive in a loop or inner map of an iteration whose segments other iterations may overlap, or of a map that folds:
-/// a device keeps no log of what is not one segment of an item.
-pub(super) fn repeated_segments(map: &Map) -> Option<&PrimCall> {
-    let logged = if map.folds.is_empty() { shared_calls(&map.body, false) } else { Vec::new() };
-    shared_calls(&map.body, true).into_iter().find(|call| !logged.contains(call))
+/// Whether a primitive whose segments other iterations may overlap stands in a loop or inner map of an iteration, or in a map that
+/// folds: then an iteration may write any number of segments, and a log takes them.
+pub fn repeated_segments(map: &Map) -> bool {
+    let once = if map.folds.is_empty() { shared_calls(&map.body, false) } else { Vec::new() };
+    shared_calls(&map.body, true).into_iter().any(|call| !once.contains(&call))
 }
 
 /// Calls of a block that write segments which may overlap; those in loops and maps inside only if `deep`.

@@ -1,6 +1,7 @@
 //! Calls of primitives.
 
 use super::expr::expr;
+use super::group::level;
 use super::text::Text;
 use super::{Dialect, Scope, name};
 use crate::compiler::index::Id;
@@ -39,6 +40,7 @@ fn template_arg(scope: &Scope<'_>, arg: TemplateArg) -> String {
         TemplateArg::Ty(ty) => name::ty(scope.program, ty),
         TemplateArg::Op(op, ty) => functor(scope, op, name::ty(scope.program, ty)),
         TemplateArg::Fn(function) => name::functor(scope.program, function),
+        TemplateArg::Group(group) => level(group).to_owned(),
     }
 }
 

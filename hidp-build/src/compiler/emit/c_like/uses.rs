@@ -139,6 +139,7 @@ impl Collector<'_> {
                     self.needs.functors.insert(*function);
                 }
                 TemplateArg::Op(_, ty) => self.ty(*ty),
+                TemplateArg::Group(_) => {}
             }
         }
     }

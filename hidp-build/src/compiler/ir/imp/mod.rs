@@ -511,6 +511,8 @@ pub enum TemplateArg {
     Op(FoldFn, Ty),
     /// A functor that calls a scalar function.
     Fn(ScalarFnId),
+    /// The group whose lanes all call.
+    Group(Level),
 }
 
 /// An argument of a primitive.

@@ -221,6 +221,7 @@ impl Printer<'_> {
             TemplateArg::Ty(ty) => self.ty(ty),
             TemplateArg::Op(op, ty) => format!("{} {}", self.fold(op), self.ty(ty)),
             TemplateArg::Fn(function) => self.fold(FoldFn::Fn(function)),
+            TemplateArg::Group(group) => group.name().to_owned(),
         }
     }
 

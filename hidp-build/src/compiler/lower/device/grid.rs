@@ -26,7 +26,7 @@ impl Lowerer<'_> {
         } else if !map.folds.is_empty() {
             self.device_fold(map, span);
         } else if self.exec_of(map) == Exec::Device(Level::Kernel) {
-            self.host_loop(map);
+            self.host_loop(map, span);
         } else {
             self.grid_map(map, span);
         }
@@ -45,11 +45,15 @@ impl Lowerer<'_> {
     }
 
     /// Iterations one after the other on the host; the maps and primitives inside take the whole device.
-    fn host_loop(&mut self, map: &Map) {
-        self.inside_team = true;
+    fn host_loop(&mut self, map: &Map, span: Span) {
         let ranges = self.ranges(map);
         let (_, total) = self.strides(&ranges);
-        self.prepare_records(map, &total);
+        let logged = self.logs_segments(map);
+        let log = logged.then(|| self.open_device_log(map, span, &total, make::long(1), &[]));
+        if !logged {
+            self.prepare_records(map, &total);
+        }
+        self.inside_team = true;
         self.outer_loops(&ranges, &mut |this, range| {
             let count = range.count.clone();
             this.range_loop(range, make::long(0), count, LoopKind::Seq, &mut |this| {
@@ -60,6 +64,7 @@ impl Lowerer<'_> {
             });
         });
         self.inside_team = false;
+        self.close_device_log(log, span);
         self.compare_records(&total);
     }
 
@@ -72,10 +77,12 @@ impl Lowerer<'_> {
         let grid = Grid::new(level, self.block_of(map));
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
-        if !self.inside_team {
+        let logged = self.logs_segments(map);
+        if !self.inside_team && !logged {
             self.prepare_records(map, &total);
         }
         let (given, most) = self.allocate_privates(map, (&ranges, &strides, &total), grid, &total);
+        let log = self.open_launch_log(map, span, &total, &most, &given);
         let dims = self.dimensions(map);
         let (kernel, args) = self.grid_kernel("map", span, grid, dims.len(), given.clone(), |this, positions| {
             this.mark_outputs(map);
@@ -89,6 +96,7 @@ impl Lowerer<'_> {
         }
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most });
         self.free_privates(&given);
+        self.close_device_log(log, span);
         if !self.inside_team {
             self.compare_records(&total);
         }

@@ -11,7 +11,7 @@
 //! | `reduce` | reductions of host-level maps: runs of blocks, then a block |
 //! | `scan` | prefix folds of host-level maps |
 //! | `prim` | calls of the run-time library |
-//! | `record` | segments that iterations write through primitives |
+//! | `record`, `log` | segments that iterations write through primitives: one an iteration and call, or any number |
 //! | `tiled`, `tiled_parts` | nests whose results share operands: tiles of results, operands in shared memory |
 //! | `sync` | barriers where a lane sees what another one wrote |
 //!
@@ -20,6 +20,7 @@
 mod grid;
 mod group;
 mod items;
+mod log;
 mod memory;
 mod near;
 mod prim;
@@ -90,7 +91,7 @@ fn unit(
 
 impl<'a> Lowerer<'a> {
     /// The level of the group that runs the code at hand; a single lane where there are no groups.
-    fn group_here(&self) -> Level {
+    pub(super) fn group_here(&self) -> Level {
         self.device.as_ref().map_or(Level::Thread, |state| state.scope)
     }
 

@@ -27,6 +27,11 @@ pub(in super::super) struct Given {
 }
 
 impl Given {
+    /// Elements of all iterations that run at a time, if it is an array.
+    pub(super) fn of_array(&self, array: par::VarId, slots: &Expr) -> Option<Expr> {
+        (self.store == Store::Array(array)).then(|| make::mul(self.count.clone(), slots.clone()))
+    }
+
     /// Whether a buffer of the host function is part of it.
     pub(super) fn holds(&self, base: VarId) -> bool {
         self.bases.contains(&base)
@@ -48,7 +53,7 @@ impl Lowerer<'_> {
         let privates = private_arrays(self.program, self.func, map, grid.level, &exec, self.small_array());
         // The planner took no plan where a size cannot be known.
         let privates = privates.unwrap_or_default();
-        if privates.is_empty() {
+        if privates.is_empty() && !self.logs_segments(map) {
             return (Vec::new(), None);
         }
         let mut counts = Vec::new();

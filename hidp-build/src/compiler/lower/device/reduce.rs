@@ -53,11 +53,13 @@ impl Lowerer<'_> {
         let space = (&ranges[..], &strides[..], &total);
         let (given, most) = self.allocate_privates(map, space, Grid::new(level, block), &runs);
         let (ranges, strides, total) = space;
+        let log = self.open_launch_log(map, span, total, &most, &given);
         let folded = Folded { ranges, strides, total, over, block, run, runs, given, most, map: Some(map), span };
         let partials = self.fold_runs_on_device("fold", &folded, &map.folds, &mut |this, accs| {
             this.iteration(map, accs);
         });
         self.free_privates(&folded.given);
+        self.close_device_log(log, span);
         for (fold, partial) in map.folds.iter().zip(partials) {
             self.deliver_first(fold, partial, &folded.runs);
         }

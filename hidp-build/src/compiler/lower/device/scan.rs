@@ -21,6 +21,7 @@ impl Lowerer<'_> {
             return self.device_scan_in_order(map, span, space, grid);
         }
         let (given, most) = self.allocate_privates(map, space, grid, &total);
+        let log = self.open_launch_log(map, span, &total, &most, &given);
         let values: Vec<VarId> = map.folds.iter().map(|fold| self.partials(fold, &total)).collect();
         let (kernel, args) = self.grid_kernel("values", span, grid, 1, given.clone(), |this, positions| {
             this.mark_outputs(map);
@@ -33,6 +34,7 @@ impl Lowerer<'_> {
         });
         self.body.push(Stmt::LaunchGrid { kernel, args, extents: vec![total.clone()], most });
         self.free_privates(&given);
+        self.close_device_log(log, span);
         for (fold, buffer) in map.folds.iter().zip(&values) {
             self.scan_buffer(fold, *buffer, &total, span);
         }
@@ -43,6 +45,7 @@ impl Lowerer<'_> {
     /// One lane takes all iterations.
     fn device_scan_in_order(&mut self, map: &Map, span: Span, space: (&[Range], &[Expr], &Expr), grid: Grid) {
         let (given, most) = self.allocate_privates(map, space, grid, &make::long(1));
+        let log = self.open_launch_log(map, span, space.2, &most, &given);
         let (kernel, args) = self.grid_kernel("scan", span, grid, 1, given.clone(), |this, _| {
             this.mark_outputs(map);
             let ranges = this.import_ranges(space.0);
@@ -50,6 +53,7 @@ impl Lowerer<'_> {
         });
         self.body.push(Stmt::LaunchGrid { kernel, args, extents: vec![make::long(1)], most });
         self.free_privates(&given);
+        self.close_device_log(log, span);
     }
 
     /// In a kernel: keeps the value of an iteration, after the faults that come with its prefix.

@@ -127,7 +127,7 @@ impl Checker<'_> {
 fn functions(prim: &Prim) -> Vec<ScalarFnId> {
     let function = |arg: &TemplateArg| match arg {
         TemplateArg::Fn(function) | TemplateArg::Op(FoldFn::Fn(function), _) => Some(*function),
-        TemplateArg::Op(..) | TemplateArg::Ty(_) => None,
+        TemplateArg::Op(..) | TemplateArg::Ty(_) | TemplateArg::Group(_) => None,
     };
     prim.template.iter().filter_map(function).collect()
 }
