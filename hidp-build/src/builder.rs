@@ -7,7 +7,7 @@ use crate::cargo::{self, Cargo};
 use crate::compiler::diag::Code;
 use crate::compiler::emit::rust::{Library, Toolchains, failure, links};
 use crate::compiler::pipeline::{self, IdleRecord, NativeStruct, Options, PipelineInput, PipelineOutput};
-use crate::compiler::plan::{Limits, Record, read_records};
+use crate::compiler::plan::{Limits, Natives, Record, read_records};
 use crate::kernels::{self, Compilers, Work};
 use crate::nvcc::Wish;
 use crate::objects::write_if_changed;
@@ -188,6 +188,7 @@ impl Builder {
                 vouched: self.vouched,
                 records: self.records(cargo, report),
                 cuda: wish.may_have(),
+                natives: Natives::Everywhere,
                 limits: Limits { variants: self.limits.variants || cargo::variants(), ..self.limits },
             },
         };
@@ -236,6 +237,13 @@ impl Builder {
             input.options.cuda = false;
             *output = pipeline::compile(input);
         }
+        if let Some(file) = output.natives.take()
+            && let Err(problem) = compilers.take_natives(cargo, &include, &file)
+        {
+            report.problem(&wish.without_natives(problem)?);
+            input.options.natives = Natives::Host;
+            *output = pipeline::compile(input);
+        }
         let work = Work { cargo, isas: &input.options.isas, threads: self.threads, include: &include, output };
         kernels::compile(&work, &compilers, report)
     }
@@ -254,7 +262,9 @@ impl Builder {
         for name in ["LIBCLANG_PATH", "BINDGEN_EXTRA_CLANG_ARGS"] {
             cargo::watch_variable(name);
         }
-        crate::headers::structs(&cargo.root, &self.headers, names).map(Some)
+        // Documentation is made without them.
+        let include = self.include.clone().map_or_else(cargo::run_time_headers, Ok).unwrap_or_default();
+        crate::headers::structs(&cargo.root, &include, &self.headers, names).map(Some)
     }
 
     /// Nobody reads headers.

@@ -12,9 +12,14 @@ use crate::compiler::ty::Scalar;
 use crate::report::Problem;
 
 /// The structs of these names, as far as the headers define them.
-pub(crate) fn structs(root: &Path, headers: &[PathBuf], names: &[String]) -> Result<Vec<NativeStruct>, Problem> {
+pub(crate) fn structs(
+    root: &Path,
+    include: &[PathBuf],
+    headers: &[PathBuf],
+    names: &[String],
+) -> Result<Vec<NativeStruct>, Problem> {
     let windows = crate::cargo::target().contains("windows");
-    read(&bindings(root, headers, names)?, names, windows)
+    read(&bindings(root, include, headers, names)?, names, windows)
         .map_err(|why| Problem::new(Code::HeaderNotRead, format!("what bindgen wrote is no Rust: {why}")))
 }
 
@@ -25,13 +30,16 @@ fn read(text: &str, names: &[String], windows: bool) -> syn::Result<Vec<NativeSt
     Ok(names.iter().filter_map(|name| reader.structure(name)).collect())
 }
 
-fn bindings(root: &Path, headers: &[PathBuf], names: &[String]) -> Result<String, Problem> {
+fn bindings(root: &Path, include: &[PathBuf], headers: &[PathBuf], names: &[String]) -> Result<String, Problem> {
     let mut builder = bindgen::Builder::default()
         .clang_args(["-iquote".to_owned(), root.display().to_string()])
         .default_enum_style(bindgen::EnumVariation::Rust { non_exhaustive: false })
         .derive_debug(false)
         .layout_tests(true)
         .generate_comments(false);
+    for folder in include {
+        builder = builder.clang_args(["-I".to_owned(), folder.display().to_string()]);
+    }
     for header in headers {
         builder = builder.header(root.join(header).display().to_string());
     }

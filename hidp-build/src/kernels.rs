@@ -36,6 +36,18 @@ impl Compilers {
     }
 }
 
+impl Compilers {
+    /// Whether nvcc takes what a program uses of native headers; the error is why not. The C++ compiler takes all of it for an executor.
+    pub(crate) fn take_natives(&self, cargo: &Cargo, include: &[PathBuf], file: &GeneratedFile) -> Result<(), Problem> {
+        let Some(nvcc) = &self.choice.nvcc else { return Ok(()) };
+        write_if_changed(&cargo.out_dir.join(&file.name), &file.text)?;
+        let files = [file.name.clone()];
+        let job = nvcc::Job { nvcc, out_dir: &cargo.out_dir, files: &files, include, root: &cargo.root, strict: false };
+        let updated = nvcc::units(&job).try_for_each(|unit| objects::update(&unit).map(drop));
+        updated
+    }
+}
+
 /// A build's generated files, and what compilers need to know.
 pub(crate) struct Work<'a> {
     pub(crate) cargo: &'a Cargo,

@@ -136,6 +136,17 @@ impl Wish {
         self.without(&refusals)
     }
 
+    /// Entries that use native functions are for the CPU alone, unless more was demanded.
+    pub(crate) fn without_natives(&self, problem: Problem) -> Result<Problem, Problem> {
+        let help = "include `<hidp/function.h>` and write `HIDP_FUNCTION` before each function";
+        if self.cuda == Cuda::Required {
+            return Err(problem.help(help));
+        }
+        let headline =
+            "entries that use native functions or structs run on the CPU alone: nvcc does not take their headers";
+        Ok(problem.again(Code::NativesOnHost, headline).help(help))
+    }
+
     /// A build for the CPU alone, unless more was demanded.
     fn without(&self, refusals: &[String]) -> Result<Choice, Problem> {
         let reason = match (&self.obstacle, refusals) {

@@ -52,6 +52,10 @@ impl Problem {
         self.notes.push(text.into());
         self
     }
+    /// The same notes under another headline.
+    pub(crate) fn again(self, code: Code, headline: impl Into<String>) -> Self {
+        Self { code, headline: headline.into(), ..self }
+    }
     #[must_use]
     pub(crate) fn help(mut self, text: impl Into<String>) -> Self {
         self.helps.push(text.into());

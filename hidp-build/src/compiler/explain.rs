@@ -9,7 +9,7 @@ use crate::compiler::emit::{cuda, openmp};
 use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{self, FuncId, Program, shape};
 use crate::compiler::pass::fuse;
-use crate::compiler::pipeline::{Lowered, PipelineInput, device_plans_of, lower_entry, plans_of};
+use crate::compiler::pipeline::{Lowered, Options, PipelineInput, device_plans_of, lower_entry, plans_of};
 use crate::compiler::plan::{
     Considered, Cost, DeviceExplored, Measure, MeasureOf, Models, Plan, cost, explore, explore_device, nests, pinned,
 };
@@ -148,9 +148,10 @@ fn explanation(
         checks: checks(&input.sources, program, func),
         plans: plans_of(input, program, func, &model),
         pinned: pins.is_some_and(|pins| !pins.cpu.is_empty()),
-        device: input.options.cuda.then(|| DeviceExplored {
-            plans: device_plans_of(input, program, func, models),
-            ..explore_device(program, func, &device, input.options.limits)
+        device: input.options.cuda.then(|| {
+            let Options { limits, natives, .. } = input.options;
+            let plans = device_plans_of(input, program, func, models);
+            DeviceExplored { plans, ..explore_device(program, func, &device, limits, natives) }
         }),
         kernels: kernels::kernels(program, &lowered.entry, resources),
         measures: dispatch.measures.iter().map(|measure| (measure.name, meaning(program, func, measure))).collect(),

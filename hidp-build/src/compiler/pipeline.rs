@@ -13,8 +13,8 @@ use crate::compiler::ir::imp;
 use crate::compiler::ir::par::{FuncId, Program};
 use crate::compiler::lower::{lower, lower_device};
 use crate::compiler::plan::{
-    Dispatch, Limits, Models, PinFile, Plan, Record, add_device_rules, check_pins, dispatch, explore, explore_device,
-    pinned, stable_hash,
+    Dispatch, Limits, Models, Natives, PinFile, Plan, Record, add_device_rules, check_pins, dispatch, explore,
+    explore_device, native_name, pinned, stable_hash,
 };
 use crate::compiler::source::{FileId, SourceMap, Span};
 use crate::compiler::target::{DeviceModel, Model};
@@ -63,6 +63,8 @@ pub struct Options {
     pub records: Vec<Record>,
     /// Whether CUDA is generated too.
     pub cuda: bool,
+    /// What the native headers are compiled for.
+    pub natives: Natives,
     /// How many plans an entry may have.
     pub limits: Limits,
     /// Files of pinned plans.
@@ -80,6 +82,7 @@ impl Default for Options {
             vouched: false,
             records: Vec::new(),
             cuda: false,
+            natives: Natives::Everywhere,
             limits: Limits::default(),
             pins: Vec::new(),
         }
@@ -105,6 +108,8 @@ pub struct PipelineOutput {
     /// One CUDA file, `<stem>.cu`, for each `.hdp` file with entries that have versions for a GPU, if [`Options::cuda`]; none if a
     /// diagnostic is an error.
     pub cuda: Vec<GeneratedFile>,
+    /// A CUDA file that compiles if the native headers do, and all that the CUDA files use of them: none if they use nothing.
+    pub natives: Option<GeneratedFile>,
     /// Errors and warnings, in order of file and position.
     pub diagnostics: Vec<Diagnostic>,
     /// The versions of each entry, file by file.
@@ -226,9 +231,13 @@ pub fn plans_of(input: &PipelineInput, program: &Program, func: FuncId, model: &
 
 /// The same for devices.
 pub fn device_plans_of(input: &PipelineInput, program: &Program, func: FuncId, models: Models<'_>) -> Vec<Plan> {
+    let Options { limits, natives, .. } = input.options;
+    if natives == Natives::Host && native_name(program, &program.funcs[func]).is_some() {
+        return Vec::new();
+    }
     let pinned = pinned(program, &input.sources, &input.options.pins, func, models).map(|pinned| pinned.device);
     let pinned = pinned.filter(|plans| !plans.is_empty());
-    pinned.unwrap_or_else(|| explore_device(program, func, models.device, input.options.limits).plans)
+    pinned.unwrap_or_else(|| explore_device(program, func, models.device, limits, natives).plans)
 }
 
 /// A hash of what an entry is compiled to for a target, wherever in its file it stands. `None` if that is nothing.
@@ -335,6 +344,7 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
         }
     }
     let all: Vec<&Lowered> = lowered.values().flatten().collect();
+    let native = cuda::natives(program, all.iter().map(|lowered| &lowered.entry), &input.options.native_headers);
     let idle = idle_records(input, &all, program);
     let idle_records = idle.into_iter().map(|(record, why)| (record.entry.clone(), why)).collect();
     let with_entries = |file: &&InputFile| lowered.contains_key(&file.id);
@@ -343,6 +353,7 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
         rust: rust::file(&modules, &with_entries),
         cpp,
         cuda: device,
+        natives: native.map(|text| GeneratedFile { name: "hidp_natives.cu".to_owned(), text }),
         versions,
         idle_records,
         ..PipelineOutput::default()

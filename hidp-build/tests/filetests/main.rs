@@ -26,6 +26,7 @@ mod lines;
 mod maker;
 mod memory;
 mod native;
+mod natives;
 mod nvcc;
 mod parse;
 mod random;

@@ -93,7 +93,7 @@ pub(crate) fn all_headers_hash() -> u64 {
 
 fn hash_but(without: &[PathBuf]) -> u64 {
     let mut files = Vec::new();
-    for folder in ["hidp-std/include", "hidp-sys/include", "hidp-sys/src"] {
+    for folder in ["hidp-std/include", "hidp-sys/include", "hidp-sys/src", "hidp-build/tests/cases/run/natives"] {
         collect(&root().join(folder), without, &mut files);
     }
     files.sort();

@@ -21,6 +21,7 @@ use crate::answers;
 use crate::device::{Device, Ended};
 use crate::memory::Block;
 use crate::native::{Context, Kernels, targets};
+use crate::natives;
 use crate::record;
 use crate::same;
 
@@ -73,6 +74,7 @@ impl Subject {
         let id = input.sources.add(format!("{name}.hdp"), text);
         input.files.push(InputFile { id, stem: stem.clone(), imports: Vec::new() });
         input.options.limits.variants = text.lines().any(|line| line == "// variants");
+        natives::name_header(text, &mut input.options);
         let mut sink = Sink::new();
         let original = front(&input, &mut sink);
         let program = original.clone().and_then(|original| optimise(original, &mut sink));
@@ -89,7 +91,7 @@ impl Subject {
             entries.push(Entry { before, after, code });
         }
         let codes: Vec<imp::Entry> = entries.iter().map(|entry| entry.code.clone()).collect();
-        let options = openmp::Options { line_directives: true, native_headers: Vec::new() };
+        let options = openmp::Options { line_directives: true, native_headers: input.options.native_headers.clone() };
         let cpp = openmp::module(&program, &input.sources, &stem, &codes, &options);
         let cu = cuda::module(&program, &input.sources, &stem, &codes, &options);
         Ok(Subject { stem, input, original, program, entries, cpp, cu })
@@ -108,7 +110,12 @@ impl Subject {
     /// Asks the interpreter, for small arguments also about what the passes made of the function.
     pub(crate) fn request(&self, entry: &Entry, args: Vec<Arg>, dims: Vec<i64>) -> Result<Request, String> {
         let small = dims.iter().all(|&dim| dim < 1000) && dims.iter().product::<i64>() < 3000;
-        let options = interp::Options { fuel: Some(FUEL), races: small, ..interp::Options::default() };
+        let options = interp::Options {
+            fuel: Some(FUEL),
+            races: small,
+            natives: natives::functions(),
+            ..interp::Options::default()
+        };
         let expected = interpret(&self.original, entry.before, &args, &options)?;
         let request = Request { args, dims, expected };
         if small && !matches!(request.expected, Outcome::Unknown) {

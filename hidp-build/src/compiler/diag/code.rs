@@ -369,6 +369,10 @@ codes! {
 
     IdleNvcc = "HD0953" Warning "nvcc cannot be used"
         "An nvcc was found and CUDA was not demanded, so kernels are compiled for the CPU alone. The message says what is wrong with it.";
+    NativesOnHost = "HD0954" Warning "native functions that devices cannot run"
+        "nvcc does not take a native header, or its functions are for the host alone. CUDA was not demanded, so the entries that use them run on the \
+         CPU, and the others on GPUs too. Functions for both are marked:\n\n\
+         ```cpp\n#include <hidp/function.h>\nHIDP_FUNCTION inline float twist(float x) { return x + 0.5f; }\n```";
 }
 
 /// `docs/errors.md`: every code with its explanation.

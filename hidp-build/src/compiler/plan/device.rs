@@ -50,7 +50,7 @@ pub enum DeviceFate {
 /// Why a plan cannot be.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Obstacle {
-    /// The entry uses something of this name that a C++ header defines, which is compiled for the host only.
+    /// The entry uses something of this name that a C++ header defines, which cannot be compiled for devices.
     Native(String),
     /// The size of this is found only while an iteration runs, too late for the host to allocate it.
     UnknownSize(String),
@@ -70,7 +70,7 @@ impl fmt::Display for Obstacle {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Obstacle::Native(name) => {
-                write!(f, "`{name}` comes from a C++ header, which is compiled for the host only")
+                write!(f, "`{name}` comes from a C++ header that cannot be compiled for devices")
             }
             Obstacle::UnknownSize(name) => {
                 write!(f, "the size of `{name}` is found only while an iteration runs, too late to allocate it")
@@ -95,13 +95,32 @@ impl fmt::Display for DeviceFate {
     }
 }
 
+/// For what the C++ headers of a program are compiled.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Natives {
+    /// Devices too.
+    #[default]
+    Everywhere,
+    /// The host alone.
+    Host,
+}
+
 /// Looks at every level for a function after the pass pipeline.
-pub fn explore_device(program: &Program, func: FuncId, model: &DeviceModel, limits: Limits) -> DeviceExplored {
+pub fn explore_device(
+    program: &Program,
+    func: FuncId,
+    model: &DeviceModel,
+    limits: Limits,
+    natives: Natives,
+) -> DeviceExplored {
     let func = &program.funcs[func];
     let maps = nests(func);
     let named = maps.iter().any(|map| !map.directives.levels.is_empty());
     let most = if named { Level::ALL.len() } else { limits.most.max(1) };
-    let native = native_name(program, func);
+    let native = match natives {
+        Natives::Everywhere => None,
+        Natives::Host => native_name(program, func),
+    };
     let mut explored = DeviceExplored::default();
     for level in order(program, func, &maps) {
         let fate = match &native {
@@ -306,7 +325,7 @@ fn scope_of(map: &Map, exec: &dyn Fn(VarId) -> Option<Exec>) -> Level {
 }
 
 /// The name of a native function or struct that an entry uses.
-fn native_name(program: &Program, func: &Func) -> Option<String> {
+pub fn native_name(program: &Program, func: &Func) -> Option<String> {
     let structure = |ty: Ty| if let Ty::Struct(id) = ty { Some(&program.structs[id]) } else { None };
     let mut structs = func.vars.iter().filter_map(|(_, var)| structure(var.ty));
     let native = structs.find(|item| item.native).map(|item| item.name.clone());

@@ -1,6 +1,6 @@
 //! Pinned plans for devices. What a line may change is the size of blocks: where the planner has its usual one.
 
-use super::device::explore_device;
+use super::device::{Natives, explore_device};
 use super::pins::{NEW_PLAN, PinnedNest, unfit};
 use super::{DeviceFate, LevelPlan, Limits, Nest, Plan, Strategy};
 use crate::compiler::diag::Diagnostic;
@@ -18,7 +18,7 @@ pub(super) struct Usual<'a> {
 impl<'a> Usual<'a> {
     pub(super) fn new(program: &Program, func: FuncId, model: &'a DeviceModel) -> Self {
         let limits = Limits { most: usize::MAX, ..Limits::default() };
-        let explored = explore_device(program, func, model, limits);
+        let explored = explore_device(program, func, model, limits, Natives::Everywhere);
         Self { plans: explored.plans, fates: explored.fates, model }
     }
 
@@ -113,7 +113,7 @@ impl<'a> Usual<'a> {
 mod tests {
     use crate::compiler::diag::Diagnostic;
     use crate::compiler::pipeline::{InputFile, Options, PipelineInput, PipelineOutput, compile};
-    use crate::compiler::plan::{Limits, PinFile, explore_device};
+    use crate::compiler::plan::{Limits, Natives, PinFile, explore_device};
     use crate::compiler::source::{SourceMap, Span};
     use crate::compiler::target::DeviceModel;
 
@@ -180,7 +180,7 @@ nest thread
         let mut text = String::new();
         for &func in &program.entries {
             text.push_str(&format!("entry {}\n", program.funcs[func].name));
-            let explored = explore_device(&program, func, &DeviceModel::cuda(), Limits::default());
+            let explored = explore_device(&program, func, &DeviceModel::cuda(), Limits::default(), Natives::Everywhere);
             explored.plans.iter().for_each(|plan| text.push_str(&plan.to_string()));
         }
         assert!(text.contains("device-warp"), "{text}");

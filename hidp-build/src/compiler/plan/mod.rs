@@ -32,7 +32,7 @@ mod work;
 pub use candidates::{Considered, Explored, Fate, Limits, candidates, constraint, explore};
 pub use constraint::{Constraint, LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use cost::{Cost, cost};
-pub use device::{DeviceExplored, DeviceFate, NEAR, Obstacle, explore_device};
+pub use device::{DeviceExplored, DeviceFate, NEAR, Natives, Obstacle, explore_device, native_name};
 pub use device_levels::scans_in_place;
 pub use dispatch::{Bound, Condition, Dispatch, Rule, add_device_rules, dispatch};
 pub use indexes::index_vars;

@@ -215,7 +215,7 @@ fn staged(func: &Func, operand: &Operand, vector: u32, tile: &DeviceTile) -> Sta
 mod tests {
     use crate::compiler::diag::Sink;
     use crate::compiler::pipeline::{InputFile, Options, PipelineInput, front, optimise};
-    use crate::compiler::plan::{Limits, Plan, explore_device};
+    use crate::compiler::plan::{Limits, Natives, Plan, explore_device};
     use crate::compiler::source::SourceMap;
     use crate::compiler::target::DeviceModel;
 
@@ -230,7 +230,8 @@ mod tests {
         let input = PipelineInput { sources, files, options: Options::default() };
         let mut sink = Sink::new();
         let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink)).unwrap();
-        let explored = explore_device(&program, program.entries[0], &DeviceModel::cuda(), Limits::default());
+        let explored =
+            explore_device(&program, program.entries[0], &DeviceModel::cuda(), Limits::default(), Natives::default());
         let fates: Vec<String> = explored.tiled.iter().map(|(name, fate)| format!("{name} {fate}")).collect();
         (explored.plans.into_iter().rfind(|plan| plan.name.starts_with("tiled")), fates.join(", "))
     }

@@ -6,6 +6,7 @@
 //! lists, so that the executor on the host runs the same text.
 
 mod function;
+mod natives;
 mod special;
 
 use std::collections::BTreeSet;
@@ -18,6 +19,7 @@ use crate::compiler::ir::par::Program;
 use crate::compiler::source::SourceMap;
 
 pub use super::openmp::Options;
+pub use natives::natives;
 
 /// Flags without which the generated code does not mean what it should (or is slow), for nvcc 12 and later. A build adds
 /// architectures, the host compiler and include directories.
@@ -51,7 +53,9 @@ pub fn module(
     out.line("#include <hidp/cuda/core.cuh>");
     let headers: BTreeSet<&String> = needs.iter().flat_map(|needs| &needs.headers).collect();
     headers.iter().for_each(|header| out.line(format!("#include <hidp/{header}>")));
-    options.native_headers.iter().for_each(|header| out.line(format!("#include \"{header}\"")));
+    if needs.iter().any(|needs| natives::uses(program, needs)) {
+        options.native_headers.iter().for_each(|header| out.line(format!("#include \"{header}\"")));
+    }
     struct_types(program, &needs, &mut out);
     for (entry, needs) in entries.iter().zip(&needs) {
         out.line("");

@@ -4,7 +4,7 @@ use super::super::tests::{GEMM, PROGRAMS, optimised};
 use crate::compiler::ir::imp::visit::{each_expr, each_stmt};
 use crate::compiler::ir::imp::{self, Block, Entry, ExprKind, Kernel, Level, LoopKind, Stmt, Unit};
 use crate::compiler::lower::{lower, lower_device};
-use crate::compiler::plan::{self, Limits, Plan};
+use crate::compiler::plan::{self, Limits, Natives, Plan};
 use crate::compiler::target::{DeviceModel, Model};
 
 /// An entry with its plans for a device alone, as many as there are.
@@ -12,7 +12,7 @@ fn lowered(text: &str) -> Entry {
     let (program, func) = optimised(text);
     let (model, device) = (Model::cpu(), DeviceModel::cuda());
     let limits = Limits { most: 6, ..Limits::default() };
-    let explored = plan::explore_device(&program, func, &device, limits);
+    let explored = plan::explore_device(&program, func, &device, limits, Natives::Everywhere);
     for plan in &explored.plans {
         assert_eq!(Plan::read(&plan.to_string()).as_ref(), Ok(plan));
     }
@@ -109,7 +109,9 @@ fn neighbouring_lanes_take_neighbouring_elements() {
         { map { m := [0:M); n := [0:N); B[n][m] = 2 * A[m][n] + A[m][n] * A[m][n]; } }";
     let order = |text: &str| {
         let (program, func) = optimised(text);
-        let plan = plan::explore_device(&program, func, &DeviceModel::cuda(), Limits::default()).plans.remove(0);
+        let plan = plan::explore_device(&program, func, &DeviceModel::cuda(), Limits::default(), Natives::Everywhere)
+            .plans
+            .remove(0);
         plan.nests[0].levels.iter().map(|level| level.dim).collect::<Vec<_>>()
     };
     assert_eq!(order(text), [1, 0], "three loads along n against a store along m");
@@ -169,7 +171,7 @@ fn sizes_that_come_too_late_exclude_a_plan() {
             map { k := [0:n[r]); w[k] = k; } map { k := [0:n[r]); _t = w[k]; } reduce(\"+\", y[r], _t, k := [*]); } }";
     let (program, func) = optimised(text);
     let limits = Limits { most: 6, ..Limits::default() };
-    let explored = plan::explore_device(&program, func, &DeviceModel::cuda(), limits);
+    let explored = plan::explore_device(&program, func, &DeviceModel::cuda(), limits, Natives::Everywhere);
     let fates: Vec<String> = explored.fates.iter().map(|(level, fate)| format!("{}: {fate}", level.name())).collect();
     let late = "excluded: the size of `w` is found only while an iteration runs, too late to allocate it";
     for fate in fates {
@@ -193,9 +195,13 @@ fn prefixes_of_a_row_are_made_by_its_group() {
 
 /// What became of a level.
 fn fate(text: &str, level: Level) -> String {
+    fate_with(text, level, Natives::Everywhere)
+}
+
+fn fate_with(text: &str, level: Level, natives: Natives) -> String {
     let (program, func) = optimised(text);
     let limits = Limits { most: 6, ..Limits::default() };
-    let explored = plan::explore_device(&program, func, &DeviceModel::cuda(), limits);
+    let explored = plan::explore_device(&program, func, &DeviceModel::cuda(), limits, natives);
     let found = explored.fates.iter().find(|(other, _)| *other == level);
     found.map_or(String::new(), |(_, fate)| fate.to_string())
 }
@@ -204,8 +210,9 @@ fn fate(text: &str, level: Level) -> String {
 fn what_cannot_be_lowered_says_why() {
     let native = "extern function float twist(float x);
         function f inout float x[N]; { map { i := [0:N); x[i] = twist(x[i]); } }";
-    let why = "excluded: `twist` comes from a C++ header, which is compiled for the host only";
-    assert_eq!(fate(native, Level::Thread), why);
+    let why = "excluded: `twist` comes from a C++ header that cannot be compiled for devices";
+    assert_eq!(fate_with(native, Level::Thread, Natives::Host), why);
+    assert_eq!(fate(native, Level::Thread), "kept");
     let again = "function f input uint v[Z]; input int lo[S], hi[S], turns; inout uint w[Z];
         { map { s := [0:S); for (int t = 0; t < turns; t += 1) { sort(v, w, lo[s] + t, hi[s] + t, 1); } } }";
     assert_eq!(fate(again, Level::Warp), "kept");
