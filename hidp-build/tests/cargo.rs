@@ -298,7 +298,8 @@ fn main() -> hidp_std::Result {
     let cx = hidp_std::Context::new()?;
     let (best, n): (own::argmax::Best, i64) = own::argmax::argmax(&cx, &[1.0, 5.0, 2.0])?;
     let (none, zero) = hidp_fixture_both::kernels::argmax::argmax(&cx, &[])?;
-    println!(\"{best:?} {n} {none:?} {zero}\");
+    let zeros = hidp_std::DeviceArray::<own::argmax::Best, 1>::zeros(&cx, [2])?.to_vec()?;
+    println!(\"{best:?} {n} {none:?} {zero} {}\", zeros == [own::argmax::Best::default(); 2]);
     Ok(())
 }
 ";
@@ -314,7 +315,7 @@ fn main() -> hidp_std::Result {
         ],
     );
     let text = package.cargo(&["run"]).succeeded();
-    assert!(text.contains("Best { v: 5.0, i: 1 } 3 Best { v: -inf, i: -1 } 0"), "{text}");
+    assert!(text.contains("Best { v: 5.0, i: 1 } 3 Best { v: -inf, i: -1 } 0 true"), "{text}");
     let kernels = fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
     assert!(!kernels.contains("omp\""), "no threads, no OpenMP: {kernels}");
 }

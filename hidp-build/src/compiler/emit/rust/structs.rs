@@ -25,6 +25,8 @@ pub(super) fn print(program: &Program, options: &Options<'_>, stem: &str, item: 
             text.line(format!("pub {}: {ty},", identifier(name)));
         }
     });
+    text.line("// SAFETY: its fields are numbers, `bool`s and such structs, of which all bits zero are values.");
+    text.line(format!("unsafe impl ::hidp_std::Zeroed for {} {{}}", identifier(&item.name)));
     if item.native {
         same_layout(program, item, text);
     }

@@ -272,6 +272,7 @@ fn structs_have_the_layout_of_c() {
     let expected = ["pub struct Best {", "/// `v`", "pub v: f32,", "/// `type`", "pub r#type: bool,", "}"];
     assert!(item.contains(&"#[repr(C)]"), "{item:#?}");
     assert!(item.ends_with(&expected), "{item:#?}");
+    assert!(text.contains("unsafe impl ::hidp_std::Zeroed for Best {}"), "{text}");
 }
 
 #[test]
