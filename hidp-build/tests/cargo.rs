@@ -421,6 +421,49 @@ fn a_program_for_gpus_starts_without_one() {
 }
 
 #[test]
+fn native_functions_that_nvcc_does_not_take_stay_on_the_host() {
+    if !has_nvcc() {
+        println!("skipped: no nvcc (`cargo xtask test` installs one)");
+        return;
+    }
+    const PROGRAM: &str = "\
+extern function float twist(float x);
+function apply inout float x[N]; { map { i := [0:N); x[i] = twist(x[i]); } }
+function plain inout float x[N]; { map { i := [0:N); x[i] = x[i] + 1; } }
+";
+    let of_host = "static inline float twist(float x) { return x + 0.5f; }\n";
+    let script = BUILD_SCRIPT.replace(
+        "hidp_build::compile(\"src/kernels\")",
+        "hidp_build::Builder::new().folder(\"src/kernels\").header(\"src/twist.hpp\").vouch_for_natives().compile()",
+    );
+    let package = Package::new(
+        "hidp-fixture-native-gpu",
+        &[
+            ("build.rs", &script),
+            ("src/twist.hpp", of_host),
+            ("src/kernels/apply.hdp", PROGRAM),
+            ("src/main.rs", "hidp_std::include_kernels!();\nfn main() {}\n"),
+        ],
+    );
+    let kernels = |name: &str| {
+        let said = fs::read_to_string(package.out_dir().join("hidp_cuda.txt")).expect("the file is there");
+        said.lines().filter(|line| line.starts_with(name)).count()
+    };
+    let text = package.cargo(&["build"]).succeeded();
+    assert!(text.contains("warning[HD0954]") && text.contains("twist") && text.contains("HIDP_FUNCTION"), "{text}");
+    assert_eq!((kernels("apply::"), kernels("plain::") > 0), (0, true));
+
+    let text = package.cargo_with(&["build"], &[("HIDP_CUDA", "required")]).failed();
+    assert!(text.contains("error[HD0918]") && text.contains("HIDP_FUNCTION"), "{text}");
+
+    let of_both = of_host.replace("static inline", "HIDP_FUNCTION inline");
+    package.write("src/twist.hpp", &format!("#include <hidp/function.h>\n{of_both}"));
+    let text = package.cargo_with(&["build"], &[("HIDP_CUDA", "required")]).succeeded();
+    assert!(!text.contains("HD0954"), "{text}");
+    assert!(kernels("apply::") > 0);
+}
+
+#[test]
 fn what_a_package_lacks_is_named() {
     let package =
         Package::new("hidp-fixture-lacks", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", "fn main() {}\n")]);
