@@ -9,7 +9,7 @@ namespace entry_k_14inner_segments_pieces {
 
     HIDP_DEVICE void warp_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, int64_t N_2, int64_t S_3, hidp::Out<int64_t> segments_5, hidp::In<int32_t> cut_7, [[maybe_unused]] int64_t extent_8, int32_t step_9, hidp::In<float> x_12, hidp::Out<float> copies_14, int64_t count_15, hidp::Out<float> copies_17, int64_t position_0) {
       int64_t window_4 = 0L;
-      hidp::open_segments<hidp::Warp>(worker, segments_5, hidp::group_number<hidp::Warp>(worker), &window_4);
+      hidp::open_segments<hidp::Warp>(hidp::here(worker), segments_5, hidp::group_number<hidp::Warp>(worker), &window_4);
       for (int64_t j_6 = 0L; j_6 < 4L; ++j_6) {
         const int64_t low_10 = int64_t(hidp::load(cut_7 + position_0)) + (j_6 * int64_t(step_9));
         const int64_t high_11 = hidp::min<int64_t>(int64_t(hidp::load(cut_7 + (position_0 + 1L))), int64_t(hidp::load(cut_7 + position_0)) + ((j_6 + 1L) * int64_t(step_9)));
@@ -18,20 +18,20 @@ namespace entry_k_14inner_segments_pieces {
           return;
         }
         const int64_t n_13 = hidp::max<int64_t>(high_11 - low_10, 0L);
-        if (!hidp::note_segment<hidp::Warp>(worker, 2u, 3u, segments_5, hidp::group_number<hidp::Warp>(worker), 0L, 2L, j_6, low_10, low_10 + n_13)) return;
+        if (!hidp::note_segment<hidp::Warp>(hidp::here(worker), 2u, 3u, segments_5, hidp::group_number<hidp::Warp>(worker), 0L, 2L, j_6, low_10, low_10 + n_13)) return;
         const int64_t slot_16 = hidp::group_number<hidp::Warp>(worker) * count_15;
         const int64_t slot_18 = hidp::group_number<hidp::Warp>(worker) * count_15;
         for (int64_t at_19 = int64_t(hidp::rank<hidp::Warp, hidp::Thread>(worker)); at_19 < n_13; at_19 += int64_t(hidp::count<hidp::Warp, hidp::Thread>(worker))) {
           hidp::store(copies_14 + (slot_16 + at_19), hidp::load_relaxed(x_12 + (low_10 + at_19)));
         }
         hidp::sync<hidp::Warp>(worker);
-        hidp::warp_sort(worker, copies_14 + slot_16, copies_17 + slot_18, n_13, false);
+        hidp::warp_sort(hidp::here(worker), copies_14 + slot_16, copies_17 + slot_18, n_13, false);
         for (int64_t at_20 = int64_t(hidp::rank<hidp::Warp, hidp::Thread>(worker)); at_20 < n_13; at_20 += int64_t(hidp::count<hidp::Warp, hidp::Thread>(worker))) {
           hidp::store_relaxed(y_1 + (low_10 + at_20), hidp::load(copies_14 + (slot_16 + at_20)));
         }
       }
       const int64_t instance_21 = (0L * S_3) + position_0;
-      if (!hidp::close_segments<hidp::Warp>(worker, 4u, segments_5, hidp::group_number<hidp::Warp>(worker), window_4, instance_21)) return;
+      if (!hidp::close_segments<hidp::Warp>(hidp::here(worker), 4u, segments_5, hidp::group_number<hidp::Warp>(worker), window_4, instance_21)) return;
     }
     HIDP_GLOBAL(256) warp_map0_k0_items(const hidp::Launch launch, hidp::Out<float> y_1, int64_t N_2, int64_t S_3, hidp::Out<int64_t> segments_5, hidp::In<int32_t> cut_7, [[maybe_unused]] int64_t extent_8, int32_t step_9, hidp::In<float> x_12, hidp::Out<float> copies_14, int64_t count_15, hidp::Out<float> copies_17) {
       hidp::Worker<256> worker(launch);
@@ -83,13 +83,13 @@ namespace entry_k_14inner_segments_pieces {
         return;
       }
       const int64_t n_10 = hidp::max<int64_t>(high_8 - low_7, 0L);
-      if (!hidp::note_segment<hidp::Thread>(worker, 2u, 3u, segments_11, hidp::group_number<hidp::Thread>(worker), 0L, 2L, position_0, low_7, low_7 + n_10)) return;
+      if (!hidp::note_segment<hidp::Thread>(hidp::here(worker), 2u, 3u, segments_11, hidp::group_number<hidp::Thread>(worker), 0L, 2L, position_0, low_7, low_7 + n_10)) return;
       const int64_t slot_14 = hidp::group_number<hidp::Thread>(worker) * largest_13;
       const int64_t slot_16 = hidp::group_number<hidp::Thread>(worker) * largest_13;
       for (int64_t at_17 = 0L; at_17 < n_10; ++at_17) {
         hidp::store(copies_12 + (slot_14 + at_17), hidp::load_relaxed(x_9 + (low_7 + at_17)));
       }
-      hidp::thread_sort(worker, copies_12 + slot_14, copies_15 + slot_16, n_10, false);
+      hidp::thread_sort(hidp::here(worker), copies_12 + slot_14, copies_15 + slot_16, n_10, false);
       for (int64_t at_18 = 0L; at_18 < n_10; ++at_18) {
         hidp::store_relaxed(y_1 + (low_7 + at_18), hidp::load(copies_12 + (slot_14 + at_18)));
       }
@@ -124,11 +124,11 @@ namespace entry_k_14inner_segments_pieces {
     const int64_t words_16 = ((slots_11 + 1L) * 8L) + (places_15 * 4L);
     const hidp::Any<int64_t> segments_17 = host.alloc<int64_t>(words_16, false, 0);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    if (!hidp::kernel_open_segments(host, 0u, segments_17, slots_11, places_15)) return host.finish();
-    if (!hidp::launch<warp_map0_k0_items, hidp::Warp, 256>(host, hidp::over(S_5).most(slots_11).can_fault(), y_3, N_4, S_5, segments_17, cut_1, extent_7, step_6, x_0, copies_13, count_9, copies_14)) return host.finish();
+    if (!hidp::kernel_open_segments(hidp::here(host), 0u, segments_17, slots_11, places_15)) return host.finish();
+    if (!hidp::launch<warp_map0_k0_items, hidp::Warp, 256>(hidp::here(host), hidp::over(S_5).most(slots_11).can_fault(), y_3, N_4, S_5, segments_17, cut_1, extent_7, step_6, x_0, copies_13, count_9, copies_14)) return host.finish();
     host.free(copies_14);
     host.free(copies_13);
-    if (!hidp::kernel_close_segments(host, 0u, segments_17, slots_11, 1L)) return host.finish();
+    if (!hidp::kernel_close_segments(hidp::here(host), 0u, segments_17, slots_11, 1L)) return host.finish();
     host.free(segments_17);
     return host.finish();
   }
@@ -148,14 +148,14 @@ namespace entry_k_14inner_segments_pieces {
     const int64_t words_9 = 16L + (places_8 * 4L);
     const hidp::Any<int64_t> segments_10 = host.alloc<int64_t>(words_9, false, 0);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    if (!hidp::kernel_open_segments(host, 0u, segments_10, 1L, places_8)) return host.finish();
+    if (!hidp::kernel_open_segments(hidp::here(host), 0u, segments_10, 1L, places_8)) return host.finish();
     for (int64_t s_11 = 0L; s_11 < S_5; ++s_11) {
       const hidp::Any<int64_t> partial_12 = host.alloc<int64_t>(1L, false, 5);
       if (HIDP_UNLIKELY(host.failed())) return host.finish();
       const bool narrow_13 = 4L < 2147483648L;
-      if (!hidp::launch<kernel_size0_k0_items, hidp::Block, 256>(host, hidp::over(1L), narrow_13, cut_1, extent_7, s_11, step_6, partial_12)) return host.finish();
+      if (!hidp::launch<kernel_size0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(1L), narrow_13, cut_1, extent_7, s_11, step_6, partial_12)) return host.finish();
       if (1L > 1L) {
-        if (!hidp::launch<kernel_combine1_k1_items, hidp::Block, 256>(host, hidp::over(1L), partial_12)) return host.finish();
+        if (!hidp::launch<kernel_combine1_k1_items, hidp::Block, 256>(hidp::here(host), hidp::over(1L), partial_12)) return host.finish();
       }
       int64_t largest_14 = 0L;
       if (1L > 0L) {
@@ -175,15 +175,15 @@ namespace entry_k_14inner_segments_pieces {
       const int64_t words_22 = ((slots_17 + 1L) * 8L) + (places_21 * 4L);
       const hidp::Any<int64_t> segments_23 = host.alloc<int64_t>(words_22, false, 4);
       if (HIDP_UNLIKELY(host.failed())) return host.finish();
-      if (!hidp::kernel_open_segments(host, 4u, segments_23, slots_17, places_21)) return host.finish();
-      if (!hidp::launch<kernel_map2_k2_items, hidp::Thread, 256>(host, hidp::over(4L).most(slots_17).can_fault(), y_3, N_4, cut_1, extent_7, s_11, step_6, x_0, segments_23, copies_19, largest_15, copies_20)) return host.finish();
+      if (!hidp::kernel_open_segments(hidp::here(host), 4u, segments_23, slots_17, places_21)) return host.finish();
+      if (!hidp::launch<kernel_map2_k2_items, hidp::Thread, 256>(hidp::here(host), hidp::over(4L).most(slots_17).can_fault(), y_3, N_4, cut_1, extent_7, s_11, step_6, x_0, segments_23, copies_19, largest_15, copies_20)) return host.finish();
       host.free(copies_20);
       host.free(copies_19);
       const int64_t instance_24 = (0L * S_5) + s_11;
-      if (!hidp::kernel_close_inner_segments(host, 4u, segments_23, slots_17, 1L, segments_10, instance_24)) return host.finish();
+      if (!hidp::kernel_close_inner_segments(hidp::here(host), 4u, segments_23, slots_17, 1L, segments_10, instance_24)) return host.finish();
       host.free(segments_23);
     }
-    if (!hidp::kernel_close_segments(host, 0u, segments_10, 1L, 1L)) return host.finish();
+    if (!hidp::kernel_close_segments(hidp::here(host), 0u, segments_10, 1L, 1L)) return host.finish();
     host.free(segments_10);
     return host.finish();
   }
