@@ -115,11 +115,11 @@ namespace entry_k_14inner_segments_pieces {
     int64_t *const segments_8 = host.alloc<int64_t>(words_9, true, 0);
     if (HIDP_UNLIKELY(segments_8 == nullptr)) return host.finish();
     hidp::run_open_segments(host, segments_8);
-    const int64_t work_10 = S_5 + ((S_5 * 4L) + ((S_5 * 4L) * 64L));
+    const int64_t work_10 = S_5 + ((S_5 * 4L) + (N_4 * 4L));
     const int64_t part_11 = hidp::min<int64_t>(hidp::div<int64_t>(S_5, 256L) + 1L, 1024L);
     const int64_t parts_12 = hidp::div<int64_t>(S_5 + (part_11 - 1L), part_11);
     {
-      const bool ok = hidp::launch_dynamic(host, parts_12, 1, work_10, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+      const bool ok = hidp::launch_ordered(host, parts_12, 1, work_10, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         rows_map0_k0(worker, part_11, S_5, segments_8, cut_1, extent_7, step_6, x_0, N_4, y_3, begin, end);
       });
       if (!ok) return host.finish();
@@ -149,14 +149,15 @@ namespace entry_k_14inner_segments_pieces {
       int64_t *const segments_11 = host.alloc<int64_t>(words_12, true, 4);
       if (HIDP_UNLIKELY(segments_11 == nullptr)) return host.finish();
       hidp::run_open_segments(host, segments_11);
+      const int64_t work_13 = 4L + (N_4 * 4L);
       {
-        const bool ok = hidp::launch_dynamic(host, 4L, 1, 260L, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+        const bool ok = hidp::launch_ordered(host, 4L, 1, work_13, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
           team_map0_k0(worker, cut_1, extent_7, s_10, step_6, x_0, N_4, y_3, segments_11, begin, end);
         });
         if (!ok) return host.finish();
       }
-      const int64_t instance_13 = (0L * S_5) + s_10;
-      if (!hidp::run_close_inner_segments(host, 4u, segments_11, 1L, segments_8, instance_13)) return host.finish();
+      const int64_t instance_14 = (0L * S_5) + s_10;
+      if (!hidp::run_close_inner_segments(host, 4u, segments_11, 1L, segments_8, instance_14)) return host.finish();
       host.free(segments_11);
     }
     if (!hidp::run_close_segments(host, 0u, segments_8, 1L)) return host.finish();
@@ -179,7 +180,7 @@ namespace entry_k_14inner_segments_pieces {
     int64_t *const segments_8 = host.alloc<int64_t>(words_9, true, 0);
     if (HIDP_UNLIKELY(segments_8 == nullptr)) return host.finish();
     hidp::run_open_segments(host, segments_8);
-    [[maybe_unused]] const int64_t work_10 = S_5 + ((S_5 * 4L) + ((S_5 * 4L) * 64L));
+    [[maybe_unused]] const int64_t work_10 = S_5 + ((S_5 * 4L) + (N_4 * 4L));
     {
       const bool ok = hidp::launch_serial(host, S_5, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
         serial_map0_k0(worker, S_5, segments_8, cut_1, extent_7, step_6, x_0, N_4, y_3, begin, end);
