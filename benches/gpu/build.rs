@@ -7,7 +7,7 @@ use hidp_build::{Builder, Cuda, Isa};
 const CASES: &str = "../../hidp-build/tests/cases/run";
 
 /// What cases use of C++.
-const HEADER: &str = "../hidp-build/tests/cases/run/natives/functions.h";
+const HEADER: &str = "../../hidp-build/tests/cases/run/natives/functions.h";
 
 /// Needs libclang, which not every machine has.
 const LEFT_OUT: &str = "native_structs.hdp";
