@@ -43,8 +43,7 @@ impl Compilers {
         write_if_changed(&cargo.out_dir.join(&file.name), &file.text)?;
         let files = [file.name.clone()];
         let job = nvcc::Job { nvcc, out_dir: &cargo.out_dir, files: &files, include, root: &cargo.root, strict: false };
-        let updated = nvcc::units(&job).try_for_each(|unit| objects::update(&unit).map(drop));
-        updated
+        nvcc::units(&job).try_for_each(|unit| objects::update(&unit).map(drop))
     }
 }
 
