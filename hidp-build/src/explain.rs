@@ -18,7 +18,7 @@ pub fn explain(file: impl AsRef<Path>, name: Option<&str>, wanted: Wanted) -> Re
     explain_compiled(file, name, wanted, &[])
 }
 
-/// As [`explain`], with what nvcc made of the kernels: registers, spilled bytes, and how many warps that leaves.
+/// As [`explain()`], with what nvcc made of the kernels: registers, spilled bytes, and how many warps that leaves.
 pub fn explain_compiled(
     file: impl AsRef<Path>,
     name: Option<&str>,

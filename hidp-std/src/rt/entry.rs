@@ -107,7 +107,7 @@ pub struct Record {
     pub architecture: &'static str,
     /// Its vendor.
     pub vendor: &'static str,
-    /// The instruction set; [`Record::CUDA`] for devices.
+    /// The instruction set; `cuda` for devices.
     pub isa: &'static str,
     /// The number of threads.
     pub threads: u32,
