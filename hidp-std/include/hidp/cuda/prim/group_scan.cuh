@@ -3,26 +3,20 @@
 // Called by: all lanes of the group, with the same arguments. Run by: these. Result: in out, visible to the group on return.
 // in and out are equal or do not overlap. Shared memory: at block level one element a warp. Grouping depends on the length
 // and the group's width alone. Exclusive needs a neutral element.
+//
+// Under built-in operators a lane keeps several neighbours, which move at once where they are aligned (scanned_runs.cuh): most of what a
+// scan does is done once a row. Functions of the program meet the elements one by one, in the order of the lanes.
 #pragma once
 
 #include <stdint.h>
 
+#include <type_traits>
+
+#include <hidp/cuda/prim/carry.cuh>
 #include <hidp/cuda/prim/rows.cuh>
+#include <hidp/cuda/prim/scanned_runs.cuh>
 
 HIDP_NAMESPACE_BEGIN
-
-// A prefix that may not exist yet.
-template <class T>
-struct Carry {
-  T value;
-  bool any;
-
-  template <class Op>
-  HIDP_DEVICE void push(const Op &op, const T &next) {
-    value = any ? op(value, next) : next;
-    any = true;
-  }
-};
 
 // A tile in registers: rows with prefixes of their own.
 template <class T, class Op, class Group, class Place, class W>
@@ -80,7 +74,9 @@ HIDP_DEVICE Carry<T> fold_before_warp(W &worker, const Op &op, const T &own, int
   if (Place::lane(worker) == 0) store(folds + Place::warp(worker), own);
   sync<Block>(worker);
   Carry<T> before{T{}, false};
-  for (int warp = 0; warp < used; ++warp) {
+  HIDP_UNROLL_ALL
+  for (int warp = 0; warp < Place::warps; ++warp) {
+    if (warp >= used) break;
     if (warp == Place::warp(worker)) before = all;
     arrive<Block, Op>(worker, base + warp * Place::part);
     all.push(op, load(folds + warp));
@@ -88,13 +84,19 @@ HIDP_DEVICE Carry<T> fold_before_warp(W &worker, const Op &op, const T &own, int
   return before;
 }
 
+// Where a group's tiles of T lie, and what its lanes have of one. Tiles have so many rows, if lanes keep one element of each.
+template <class T, class Op, class Group, class W, int Rows>
+using ScanPlace = std::conditional_t<(kRun<T, Op> > 1), RunTile<Group, W, kRun<T, Op>, kRowsOfRuns<Group, W>>, Tile<Group, W, sizeof(T), Rows>>;
+template <class T, class Op, class Group, class Place, class W>
+using Scanned = std::conditional_t<(kRun<T, Op> > 1), ScannedRuns<T, Op, Place, W>, ScannedRows<T, Op, Group, Place, W>>;
+
 // Continues after `carry`, which then holds the whole segment as well.
 template <class Group, class Access, class T, class Op, class W, class Src, class Dst>
 HIDP_DEVICE void scan_tiles(W &worker, const Op &op, Src in, Dst out, int64_t n, Carry<T> &carry, bool exclusive) {
-  using Place = Tile<Group, W, sizeof(T)>;
+  using Place = ScanPlace<T, Op, Group, W, kRows<Group, W, sizeof(T)>>;
   for (int64_t base = 0; base < n; base += Place::size) {
     const int64_t first = base + Place::warp(worker) * Place::part;
-    ScannedRows<T, Op, Group, Place, W> rows;
+    Scanned<T, Op, Group, Place, W> rows;
     rows.template read<Access>(worker, op, in, first, n);
     Carry<T> before = carry;
     if constexpr (Place::warps > 1)

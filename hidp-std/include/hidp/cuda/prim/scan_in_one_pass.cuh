@@ -122,26 +122,44 @@ struct Chain {
 
 template <class T>
 inline constexpr int kOnePassRows = sizeof(T) <= 4 ? 16 : sizeof(T) <= 8 ? 8 : sizeof(T) <= 32 ? 4 : 1;
-template <class T>
-using OnePassTile = Tile<Block, Worker<kBlockThreads>, sizeof(T), kOnePassRows<T>>;
+template <class T, class Op>
+using OnePassTile = ScanPlace<T, Op, Block, Worker<kBlockThreads>, kOnePassRows<T>>;
 
 template <class T, class Op, class Src, class Dst>
-struct ScanNextTile {
-  using Place = OnePassTile<T>;
+struct ScanTiles {
+  using Place = OnePassTile<T, Op>;
   Src in;
   Dst out;
   Chain<T> chain;
-  int64_t n;
+  int64_t n, tiles;
   T neutral;
   bool exclusive;
 
+  // A block takes tiles until there are none. The number of its next one is on its way while it works on one: so it has to take that
+  // one as well, even after a fault, since others wait for it.
   template <class W>
   HIDP_DEVICE void operator()(W &worker, int64_t) const {
+    uint32_t next = take(worker);
+    for (;;) {
+      const int64_t tile = broadcast<Block>(worker, next);
+      if (tile >= tiles) return;
+      next = take(worker);
+      scan(worker, tile);
+    }
+  }
+
+ private:
+  template <class W>
+  HIDP_DEVICE uint32_t take(W &worker) const {
+    return is_first<Block>(worker) ? fetch_add(chain.next, 1u) : 0u;
+  }
+
+  template <class W>
+  HIDP_DEVICE void scan(W &worker, int64_t tile) const {
     const Op op(worker.trap);
-    const int64_t tile = broadcast<Block>(worker, is_first<Block>(worker) ? fetch_add(chain.next, 1u) : 0u);
     worker.trap.where.item = static_cast<uint64_t>(tile);
     const int64_t base = tile * Place::size, first = base + Place::warp(worker) * Place::part;
-    ScannedRows<T, Op, Block, Place, W> rows;
+    Scanned<T, Op, Block, Place, W> rows;
     rows.template read<Own>(worker, op, in, first, n);
     Carry<T> all{T{}, false};
     const Carry<T> in_tile = fold_before_warp<T, Op, Place>(worker, op, rows.own.value, Place::used_warps(n - base), base, all);
@@ -162,11 +180,12 @@ struct ScanNextTile {
 
 template <class T, class Op, class Src, class Dst>
 inline bool scan_in_one_pass(Host &host, uint32_t memory, Src in, Dst out, int64_t n, const T &neutral, bool exclusive) {
-  const int64_t tiles = ceil_div(n, OnePassTile<T>::size);
+  const int64_t tiles = ceil_div(n, OnePassTile<T, Op>::size);
   Chain<T> chain;
   if (!Chain<T>::make(host, memory, tiles, chain)) return false;
-  const ScanNextTile<T, Op, Src, Dst> scan{in, out, chain, n, neutral, exclusive};
-  const bool done = for_items<Block>(host, tiles, !IsBuiltin<Op>::value, scan);
+  const ScanTiles<T, Op, Src, Dst> scan{in, out, chain, n, tiles, neutral, exclusive};
+  const int64_t blocks = host.groups<Block, kBlockThreads>();
+  const bool done = for_items<Block>(host, tiles < blocks ? tiles : blocks, !IsBuiltin<Op>::value, scan);
   chain.free(host);
   return done;
 }
