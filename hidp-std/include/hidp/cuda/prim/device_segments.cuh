@@ -6,6 +6,7 @@
 #include <hidp/cuda/prim/items.cuh>
 #include <hidp/cuda/prim/merge_sort_on_device.cuh>
 #include <hidp/cuda/prim/rows.cuh>
+#include <hidp/cuda/prim/segment_bins.cuh>
 
 HIDP_NAMESPACE_BEGIN
 
@@ -44,54 +45,83 @@ struct SegmentFacts {
   int64_t bad_to_end;
   // Whether one may start before the one before it ends.
   int64_t unordered;
+  // How many each bin gets, but for the longest, if blocks take segments of up to kBlockSegment elements.
+  int64_t in_bin[kGiantBin];
 };
+
+// Whether a segment does not lie in [0, extent). Empty ones lie anywhere.
+HIDP_DEVICE bool is_outside(int64_t low, int64_t length, int64_t extent) {
+  return length > 0 && (low < 0 || length > extent || low > extent - length);
+}
+
+// Segments that one block looks at.
+constexpr int64_t kSegmentsAtOnce = 2048;
+// Counts of a block's segments share a word.
+constexpr int kCountBits = 12;
+static_assert(kSegmentsAtOnce < int64_t{1} << kCountBits && (kGiantBin + 1) * kCountBits <= 64, "counts fit");
 
 template <class Segments>
 struct LookAtSegments {
   Segments segments;
-  int64_t extent, each;
+  int64_t extent;
   Any<SegmentFacts> facts;
 
   template <class W>
   HIDP_DEVICE void operator()(W &worker, int64_t part) const {
-    int64_t elements = 0, longest = 0, filled = 0, bad = 0;
+    int64_t elements = 0, longest = 0, bad = 0;
+    uint64_t counts = 0;
     bool unordered = false;
-    const int64_t begin = part * each, end = begin + each < segments.count ? begin + each : segments.count;
+    const int64_t begin = part * kSegmentsAtOnce;
+    const int64_t end = begin + kSegmentsAtOnce < segments.count ? begin + kSegmentsAtOnce : segments.count;
     for (int64_t i = begin + lane<Block>(worker); i < end; i += kWidth<Block, W>) {
       const int64_t low = segments.low(i), length = segments.length(i);
-      const bool outside = length > 0 && (low < 0 || length > extent || low > extent - length);
-      bad = outside && bad == 0 ? segments.count - i : bad;
+      bad = bad == 0 && is_outside(low, length, extent) ? segments.count - i : bad;
       elements = add(elements, length);
       longest = max(longest, length);
-      filled += length > 0;
+      const int bin = BinLimits{kBlockSegment}.bin(length);
+      counts += uint64_t{bin < kGiantBin} << (bin < kGiantBin ? bin * kCountBits : 0);
+      counts += uint64_t{length > 0} << (kGiantBin * kCountBits);
       if (i > 0) unordered |= low < max(segments.low(i - 1), segments.past(i - 1));
     }
-    elements = reduce_over<Warp, Thread, Add<int64_t>>(worker, elements);
-    longest = reduce_over<Warp, Thread, Max<int64_t>>(worker, longest);
-    filled = reduce_over<Warp, Thread, Add<int64_t>>(worker, filled);
-    bad = reduce_over<Warp, Thread, Max<int64_t>>(worker, bad);
-    unordered = any<Warp>(worker, unordered);
-    if (!is_first<Warp>(worker)) return;
-    atomic_add(HIDP_FIELD(facts, .elements), elements);
-    atomic_max(HIDP_FIELD(facts, .longest), longest);
-    atomic_add(HIDP_FIELD(facts, .filled), filled);
-    atomic_max(HIDP_FIELD(facts, .bad_to_end), bad);
-    atomic_max(HIDP_FIELD(facts, .unordered), static_cast<int64_t>(unordered));
+    elements = reduce_over<Block, Thread, Add<int64_t>>(worker, elements);
+    longest = reduce_over<Block, Thread, Max<int64_t>>(worker, longest);
+    counts = reduce_over<Block, Thread, Add<uint64_t>>(worker, counts);
+    bad = reduce_over<Block, Thread, Max<int64_t>>(worker, bad);
+    unordered = any<Block>(worker, unordered);
+    if (!is_first<Block>(worker)) return;
+    // Blocks meet at the same few words: those that have nothing to say stay away.
+    if (elements != 0) atomic_add(HIDP_FIELD(facts, .elements), elements);
+    if (longest != 0) atomic_max(HIDP_FIELD(facts, .longest), longest);
+    if (bad != 0) atomic_max(HIDP_FIELD(facts, .bad_to_end), bad);
+    if (unordered) atomic_max(HIDP_FIELD(facts, .unordered), int64_t{1});
+    const int64_t filled = count_in(counts, kGiantBin);
+    if (filled != 0) atomic_add(HIDP_FIELD(facts, .filled), filled);
+    HIDP_UNROLL_ALL
+    for (int bin = 0; bin < kGiantBin; ++bin) {
+      const int64_t held = count_in(counts, bin);
+      if (held != 0) atomic_add(HIDP_FIELD(facts, .in_bin[bin]), held);
+    }
+  }
+
+ private:
+  static HIDP_DEVICE int64_t count_in(uint64_t counts, int at) {
+    return static_cast<int64_t>(counts >> (at * kCountBits) & ((uint64_t{1} << kCountBits) - 1));
   }
 };
 
-// Segments that one block looks at.
-constexpr int64_t kSegmentsAtOnce = 2048;
-
-// Checks that every segment lies in [0, extent): the first that does not is a fault at `sites.range` with low, high and extent.
-// Waits for the device.
+// Begins to look at segments; what is launched before take_facts() runs while the host waits for the facts.
 template <class L, class H>
-inline bool look_at_segments(Host &host, const SegmentSites &sites, const VectorSegments<L, H> &segments, int64_t extent, SegmentFacts *facts) {
-  const Any<SegmentFacts> place = host.alloc<SegmentFacts>(1, true, sites.memory);
-  if (host.failed()) return false;
+inline bool begin_to_look(Host &host, const SegmentSites &sites, const VectorSegments<L, H> &segments, int64_t extent, Any<SegmentFacts> *place) {
+  *place = host.alloc<SegmentFacts>(1, true, sites.memory);
   using Look = LookAtSegments<VectorSegments<L, H>>;
-  const int64_t parts = ceil_div(segments.count, kSegmentsAtOnce);
-  if (!for_items<Block>(host, parts, false, Look{segments, extent, kSegmentsAtOnce, place})) return false;
+  return !host.failed() && for_items<Block>(host, ceil_div(segments.count, kSegmentsAtOnce), false, Look{segments, extent, *place});
+}
+
+// The facts. The first segment that does not lie in [0, extent) is a fault at `sites.range` with low, high and extent. Waits for the
+// device.
+template <class L, class H>
+inline bool take_facts(Host &host, const SegmentSites &sites, const VectorSegments<L, H> &segments, int64_t extent, Any<SegmentFacts> place,
+                       SegmentFacts *facts) {
   *facts = host.fetch(place);
   host.free(place);
   if (host.failed()) return false;
@@ -102,8 +132,15 @@ inline bool look_at_segments(Host &host, const SegmentSites &sites, const Vector
   if (!host.failed()) host.trap.raise(sites.range, 3, low, high, extent);
   return false;
 }
+
+// Checks that every segment lies in [0, extent). Waits for the device.
+template <class L, class H>
+inline bool look_at_segments(Host &host, const SegmentSites &sites, const VectorSegments<L, H> &segments, int64_t extent, SegmentFacts *facts) {
+  Any<SegmentFacts> place;
+  return begin_to_look(host, sites, segments, extent, &place) && take_facts(host, sites, segments, extent, place, facts);
+}
 inline bool look_at_segments(Host &host, const SegmentSites &, const RegularSegments &segments, int64_t, SegmentFacts *facts) {
-  *facts = SegmentFacts{segments.size * segments.count, segments.size, segments.size > 0 ? segments.count : 0, 0, 0};
+  *facts = SegmentFacts{segments.size * segments.count, segments.size, segments.size > 0 ? segments.count : 0, 0, 0, {}};
   return !host.failed();
 }
 

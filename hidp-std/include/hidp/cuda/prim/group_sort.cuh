@@ -4,8 +4,7 @@
 // on return. Scratch: n keys and n values, given by the caller, that nobody else touches meanwhile; likewise data. Shared
 // memory: none up to a warp.
 //
-// Runs of a few rows are sorted by rank: every element counts in registers how many go before it (all pairs, by shuffles, no
-// branches). Then runs merge, pairs of them at a time, through the scratch memory: every lane finds by bisection where the part
+// Runs of up to 32 rows are sorted in registers (sort_network.cuh), in as few rows as they need. Then runs merge, pairs of them at a time, through the scratch memory: every lane finds by bisection where the part
 // of the output that it writes starts in both runs (Green, McColl and Bader, GPU Merge Path, ICS 2012).
 #pragma once
 
@@ -14,6 +13,7 @@
 #include <type_traits>
 
 #include <hidp/cuda/prim/rows.cuh>
+#include <hidp/cuda/prim/sort_network.cuh>
 #include <hidp/prim/radix_key.hpp>
 
 HIDP_NAMESPACE_BEGIN
@@ -38,6 +38,8 @@ struct SortPlaces {
 
   HIDP_DEVICE Key key(int64_t i) const { return load(keys + i); }
   HIDP_DEVICE Element element(int64_t i) const { return Element{load(keys + i), load(vals + i)}; }
+  // The element of number `i`, whose key is known.
+  HIDP_DEVICE Element element_of(const Key &key, int64_t i) const { return Element{key, load(vals + i)}; }
   HIDP_DEVICE void put(int64_t i, const Element &element) const {
     store(keys + i, element.key);
     store(vals + i, element.val);
@@ -52,6 +54,7 @@ struct SortPlaces<K, NoValue> {
 
   HIDP_DEVICE Key key(int64_t i) const { return load(keys + i); }
   HIDP_DEVICE Element element(int64_t i) const { return Element{load(keys + i)}; }
+  HIDP_DEVICE Element element_of(const Key &key, int64_t) const { return Element{key}; }
   HIDP_DEVICE void put(int64_t i, const Element &element) const { store(keys + i, element.key); }
   HIDP_DEVICE SortPlaces at(int64_t offset) const { return SortPlaces{keys + offset}; }
 };
@@ -61,40 +64,88 @@ HIDP_DEVICE RadixWord<Key> flip_of(bool descending) {
   return descending ? static_cast<RadixWord<Key>>(~RadixWord<Key>{0}) : RadixWord<Key>{0};
 }
 
+// What stands for an element in registers: the image of its key and, where it has a value, its number.
+template <class Places>
+struct ImageOf;
+template <class K>
+struct ImageOf<SortPlaces<K, NoValue>> {
+  using Key = ElementOf<K>;
+  using Word = RadixWord<Key>;
+  using Type = std::conditional_t<sizeof(Word) == 8, uint64_t, uint32_t>;
+  static HIDP_DEVICE Type of(Word word, uint32_t) { return word; }
+  // Goes behind all others.
+  static HIDP_DEVICE Type none(uint32_t) { return static_cast<Type>(~Type{0}); }
+  static HIDP_DEVICE Word word(Type image) { return static_cast<Word>(image); }
+  static HIDP_DEVICE uint32_t number(Type) { return 0; }
+};
+template <class K, class V>
+struct ImageOf<SortPlaces<K, V>> {
+  using Key = ElementOf<K>;
+  using Word = RadixWord<Key>;
+  using Type = std::conditional_t<sizeof(Word) == 8, NumberedWord, uint64_t>;
+  static HIDP_DEVICE Type of(Word word, uint32_t number) {
+    if constexpr (sizeof(Word) == 8) return NumberedWord{word, number};
+    else return uint64_t{word} << 32 | number;
+  }
+  static HIDP_DEVICE Type none(uint32_t number) { return of(static_cast<Word>(~Word{0}), number); }
+  static HIDP_DEVICE Word word(const Type &image) {
+    if constexpr (sizeof(Word) == 8) return image.word;
+    else return static_cast<Word>(image >> 32);
+  }
+  static HIDP_DEVICE uint32_t number(const Type &image) {
+    if constexpr (sizeof(Word) == 8) return image.number;
+    else return static_cast<uint32_t>(image);
+  }
+};
+
+// Sorts `length` elements, no more than the group's rows hold, from `from` to `to`, which may be equal.
+template <class Group, int Rows, class W, class From, class To>
+HIDP_DEVICE void sort_run(W &worker, const From &from, const To &to, int length, RadixWord<typename From::Key> flip) {
+  using Image = ImageOf<From>;
+  constexpr int width = kWidth<Group, W>;
+  const int own = static_cast<int>(lane<Group>(worker));
+  typename Image::Type image[Rows];
+  HIDP_UNROLL_ALL
+  for (int row = 0; row < Rows; ++row) {
+    const int at = row * width + own;
+    const uint32_t number = static_cast<uint32_t>(at);
+    image[row] = at < length ? Image::of(radix_word(from.key(at), flip), number) : Image::none(number);
+  }
+  sort_network<Group>(worker, image);
+  turn_rows<Group>(worker, image);
+  typename From::Element element[Rows];
+  HIDP_UNROLL_ALL
+  for (int row = 0; row < Rows; ++row) {
+    const bool is_there = turned_place<Group, Rows>(worker, row) < length;
+    const auto key = radix_key<typename From::Key>(Image::word(image[row]), flip);
+    element[row] = from.element_of(key, is_there ? Image::number(image[row]) : 0);
+  }
+  // Everything has been read before anything is written.
+  sync<Group>(worker);
+  HIDP_UNROLL_ALL
+  for (int row = 0; row < Rows; ++row) {
+    const int place = turned_place<Group, Rows>(worker, row);
+    if (place < length) to.put(place, element[row]);
+  }
+}
+
+// The same in as few rows as that takes.
+template <class Group, int Rows, class W, class From, class To>
+HIDP_DEVICE void sort_short_run(W &worker, const From &from, const To &to, int length, RadixWord<typename From::Key> flip) {
+  if constexpr (Rows > 2) {
+    if (length <= kWidth<Group, W> * (Rows / 2)) return sort_short_run<Group, Rows / 2>(worker, from, to, length, flip);
+  }
+  sort_run<Group, Rows>(worker, from, to, length, flip);
+}
+
 // Sorts runs of the group's rows, each on its own, from `from` to `to`, which may be equal.
 template <class Group, int Rows, class W, class From, class To>
 HIDP_DEVICE void sort_runs(W &worker, const From &from, const To &to, int64_t n, RadixWord<typename From::Key> flip) {
-  using Word = RadixWord<typename From::Key>;
-  constexpr int width = kWidth<Group, W>;
-  const int own = static_cast<int>(lane<Group>(worker));
-  for (int64_t base = 0; base < n; base += width * Rows) {
-    const int length = n - base < width * Rows ? static_cast<int>(n - base) : width * Rows;
-    typename From::Element element[Rows];
-    Word word[Rows];
-    int rank[Rows];
-    HIDP_UNROLL_ALL
-    for (int j = 0; j < Rows; ++j) {
-      element[j] = from.element(base + (j * width + own < length ? j * width + own : 0));
-      word[j] = radix_word(element[j].key, flip);
-      rank[j] = 0;
-    }
-    HIDP_UNROLL_ALL
-    for (int other_row = 0; other_row < Rows; ++other_row) {
-      for (int other_lane = 0; other_lane < width; ++other_lane) {
-        const Word other = shuffle_from<Group>(worker, word[other_row], static_cast<uint32_t>(other_lane));
-        const int place = other_row * width + other_lane;
-        HIDP_UNROLL_ALL
-        for (int j = 0; j < Rows; ++j) {
-          const bool before = other < word[j] || (other == word[j] && place < j * width + own);
-          rank[j] += before && place < length;
-        }
-      }
-    }
-    // Everything has been read before anything is written.
-    sync<Group>(worker);
-    HIDP_UNROLL_ALL
-    for (int j = 0; j < Rows; ++j)
-      if (j * width + own < length) to.put(base + rank[j], element[j]);
+  constexpr int size = kWidth<Group, W> * Rows;
+#pragma unroll 1
+  for (int64_t base = 0; base < n; base += size) {
+    const int length = n - base < size ? static_cast<int>(n - base) : size;
+    sort_short_run<Group, Rows>(worker, from.at(base), to.at(base), length, flip);
   }
 }
 
@@ -164,17 +215,29 @@ HIDP_DEVICE void merge_sort(W &worker, const From &in, const Places &data, const
   }
 }
 
-// Rows of a run of that many lanes. Wide elements would not stay in registers.
+// Rows of a run of that many lanes. Images and elements stay in registers.
 template <int Lanes, class Places>
-inline constexpr int kRunRowsOf = (Lanes == 1 ? 8 : Lanes == 32 ? 2 : 4) / (sizeof(typename Places::Element) > 16 ? 2 : 1);
+constexpr int rows_of_run() {
+  constexpr int image = static_cast<int>(sizeof(typename ImageOf<Places>::Type)), element = static_cast<int>(sizeof(typename Places::Element));
+  constexpr int bytes = image > element ? image : element;
+  int rows = Lanes == 32 ? 32 : 8;
+  while (rows > 2 && rows * bytes > 256) rows /= 2;
+  return rows;
+}
+template <int Lanes, class Places>
+inline constexpr int kRunRowsOf = rows_of_run<Lanes, Places>();
 template <class Group, class W, class Places>
 inline constexpr int kRunRows = kRunRowsOf<kWidth<Group, W>, Places>;
-// The most elements that a thread sorts without touching scratch memory.
+// The most elements that a thread, a sub-warp and a warp sort without touching scratch memory.
 template <class Places>
 inline constexpr int64_t kThreadRun = kRunRowsOf<1, Places>;
+template <class Places>
+inline constexpr int64_t kSubwarpRun = 8 * kRunRowsOf<8, Places>;
+template <class Places>
+inline constexpr int64_t kWarpRun = 32 * kRunRowsOf<32, Places>;
 
 template <class Group, class W, class Places>
-struct RankedRuns {
+struct RunsInRegisters {
   W &worker;
   int64_t n;
   RadixWord<typename Places::Key> flip;
@@ -189,7 +252,7 @@ template <class Group, class W, class From, class Places>
 HIDP_DEVICE void group_sort(W &worker, const From &in, const Places &data, const Places &scratch, int64_t n, bool descending) {
   constexpr int64_t run = kWidth<Group, W> * kRunRows<Group, W, Places>;
   const auto flip = flip_of<typename Places::Key>(descending);
-  merge_sort<Group>(worker, in, data, scratch, n, run, flip, RankedRuns<Group, W, Places>{worker, n, flip});
+  merge_sort<Group>(worker, in, data, scratch, n, run, flip, RunsInRegisters<Group, W, Places>{worker, n, flip});
 }
 
 HIDP_NAMESPACE_END

@@ -123,7 +123,7 @@ struct BoundsOfRuns {
 // bins[i] = bins[i] op what stands in segment i.
 template <class T, class Op, class Src, class Out>
 struct FoldSegmentIntoBin {
-  static constexpr bool can_fault = !IsBuiltin<Op>::value;
+  static constexpr bool can_fault() { return !IsBuiltin<Op>::value; }
   Src in;
   Out bins;
   template <class Group, class W>

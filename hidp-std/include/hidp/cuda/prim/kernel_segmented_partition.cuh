@@ -53,7 +53,7 @@ struct NoteGiant {
 
 template <class F, class Move, class Pivots, class Bounds>
 struct PartitionSegment {
-  static constexpr bool can_fault = true;
+  static constexpr bool can_fault() { return true; }
   Move move;
   Pivots pivots;
   PartBounds<Bounds> bounds;

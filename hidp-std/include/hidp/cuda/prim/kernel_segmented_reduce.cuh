@@ -17,12 +17,12 @@ HIDP_NAMESPACE_BEGIN
 
 template <class T, class Op, class Src, class Dst>
 struct ReduceSegment {
-  static constexpr bool can_fault = true;
   Src in;
   Dst out;
   uint32_t empty;
   T neutral;
   bool has_neutral;
+  bool can_fault() const { return !IsBuiltin<Op>::value || !has_neutral; }
   template <class Group, class W>
   HIDP_DEVICE void run(W &worker, int64_t i, int64_t low, int64_t, int64_t length) const {
     T fold = neutral;
@@ -32,16 +32,38 @@ struct ReduceSegment {
   }
 };
 
+// Looks at the segments. Where folds cannot fault, those of up to the average length are folded meanwhile, if that is not too long
+// for a warp; returns the first bin of which none are done.
+template <class T, class Op, class Src, class Dst, class L, class H>
+inline bool look_and_fold(Host &host, const SegmentSites &sites, const ReduceSegment<T, Op, Src, Dst> &body, int64_t extent,
+                          const VectorSegments<L, H> &segments, SegmentFacts *facts, int *first_bin) {
+  Any<SegmentFacts> place;
+  if (!begin_to_look(host, sites, segments, extent, &place)) return false;
+  const int bin = BinLimits{kBlockSegment}.bin(extent / segments.count);
+  if (bin <= kWarpBin && !body.can_fault()) {
+    if (!for_short_segments(host, segments, body, extent, bin)) return false;
+    *first_bin = bin + 1;
+  }
+  return take_facts(host, sites, segments, extent, place, facts);
+}
+template <class T, class Op, class Src, class Dst>
+inline bool look_and_fold(Host &host, const SegmentSites &sites, const ReduceSegment<T, Op, Src, Dst> &, int64_t extent,
+                          const RegularSegments &segments, SegmentFacts *facts, int *) {
+  return look_at_segments(host, sites, segments, extent, facts);
+}
+
 template <class T, class Op, class Src, class Dst, class Segments>
 inline bool segmented_reduce(Host &host, const SegmentSites &sites, uint32_t empty, Src in, int64_t extent, Dst out, const Segments &segments,
                              const T &neutral, bool has_neutral) {
   SegmentFacts facts;
+  int first_bin = 0;
   if (segments.count <= 0) return !host.failed();
-  if (!look_at_segments(host, sites, segments, extent, &facts)) return false;
   const ReduceSegment<T, Op, Src, Dst> body{in, out, empty, neutral, has_neutral};
-  return for_segments(host, sites.memory, segments, facts, body, [&](int64_t i, int64_t low, int64_t past) {
+  if (!look_and_fold(host, sites, body, extent, segments, &facts, &first_bin)) return false;
+  const auto giant = [&](int64_t i, int64_t low, int64_t past) {
     return fold_on_device<T, Op>(host, sites.memory, in + low, past - low, Any<T>(out + i));
-  });
+  };
+  return for_segments(host, sites.memory, segments, facts, body, giant, first_bin);
 }
 
 template <class T, class Op, class Src, class Dst>

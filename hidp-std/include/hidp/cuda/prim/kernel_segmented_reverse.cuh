@@ -18,7 +18,7 @@ HIDP_NAMESPACE_BEGIN
 
 template <class Src, class Dst>
 struct ReverseSegment {
-  static constexpr bool can_fault = false;
+  static constexpr bool can_fault() { return false; }
   Src in;
   Dst out;
   template <class Group, class W>
@@ -29,7 +29,7 @@ struct ReverseSegment {
 
 template <class Dst>
 struct ReverseSegmentInplace {
-  static constexpr bool can_fault = false;
+  static constexpr bool can_fault() { return false; }
   Dst data;
   template <class Group, class W>
   HIDP_DEVICE void run(W &worker, int64_t, int64_t low, int64_t, int64_t length) const {

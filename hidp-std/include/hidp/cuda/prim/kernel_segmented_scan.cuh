@@ -18,12 +18,12 @@ HIDP_NAMESPACE_BEGIN
 
 template <class T, class Op, class Src, class Dst>
 struct ScanSegment {
-  static constexpr bool can_fault = true;
   Src in;
   Dst out;
   uint32_t empty;
   T neutral;
   bool has_neutral, exclusive;
+  bool can_fault() const { return !IsBuiltin<Op>::value || (exclusive && !has_neutral); }
   template <class Group, class W>
   HIDP_DEVICE void run(W &worker, int64_t, int64_t low, int64_t, int64_t length) const {
     if (length == 0) return;

@@ -19,7 +19,7 @@ HIDP_NAMESPACE_BEGIN
 
 template <class From, class To>
 struct SortSegment {
-  static constexpr bool can_fault = false;
+  static constexpr bool can_fault() { return false; }
   From in;
   To out, scratch;
   bool descending;
@@ -31,11 +31,17 @@ struct SortSegment {
   }
 };
 
-// Elements of scratch memory: as many as the arrays have, unless every segment is a single run of a thread.
+// The longest segment for which no level that takes it, or takes a shorter one, needs scratch memory.
+template <class To>
+inline constexpr int64_t kSortedInRegisters = kThreadRun<To> < kThreadSegment      ? kThreadRun<To>
+                                              : kSubwarpRun<To> < kSubwarpSegment ? kSubwarpRun<To>
+                                              : kWarpRun<To> < kWarpSegment       ? kWarpRun<To>
+                                                                                  : kWarpSegment;
+
+// Elements of scratch memory: as many as the arrays have, unless every segment is sorted in registers.
 template <class To>
 inline int64_t room_to_sort(const SegmentFacts &facts, int64_t extent) {
-  constexpr int64_t run = kThreadRun<To> < kThreadSegment ? kThreadRun<To> : kThreadSegment;
-  return facts.longest > run ? extent : 1;
+  return facts.longest > kSortedInRegisters<To> ? extent : 1;
 }
 
 template <class From, class To, class Segments, class Giant>
