@@ -10,9 +10,9 @@ namespace entry_k_4near_seven {
       const int64_t k_12 = 1L + position_2;
       hidp::store(b_3 + ((((i_10 * J_5) + j_11) * K_6) + k_12), ((((hidp::load(a_13 + (((((i_10 - 1L) * J_5) + j_11) * K_6) + k_12)) + hidp::load(a_13 + (((((i_10 + 1L) * J_5) + j_11) * K_6) + k_12))) + hidp::load(a_13 + ((((i_10 * J_5) + (j_11 - 1L)) * K_6) + k_12))) + hidp::load(a_13 + ((((i_10 * J_5) + (j_11 + 1L)) * K_6) + k_12))) + hidp::load(a_13 + ((((i_10 * J_5) + j_11) * K_6) + (k_12 - 1L)))) + hidp::load(a_13 + ((((i_10 * J_5) + j_11) * K_6) + (k_12 + 1L))));
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> b_3, [[maybe_unused]] int64_t I_4, int64_t J_5, int64_t K_6, [[maybe_unused]] int64_t count_7, [[maybe_unused]] int64_t count_8, [[maybe_unused]] int64_t count_9, hidp::In<float> a_13) {
+    HIDP_GLOBAL_AT_ONCE(256, 3) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> b_3, [[maybe_unused]] int64_t I_4, int64_t J_5, int64_t K_6, [[maybe_unused]] int64_t count_7, [[maybe_unused]] int64_t count_8, [[maybe_unused]] int64_t count_9, hidp::In<float> a_13) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 3>(worker, launch, [&](int64_t z, int64_t y, int64_t x) { thread_map0_k0(worker, b_3, I_4, J_5, K_6, count_7, count_8, count_9, a_13, z, y, x); });
+      hidp::each_item<hidp::Thread, 3, 4>(worker, launch, [&](int64_t z, int64_t y, int64_t x) { thread_map0_k0(worker, b_3, I_4, J_5, K_6, count_7, count_8, count_9, a_13, z, y, x); });
     }
 
     HIDP_DEVICE void near_tile0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> b_3, int64_t I_4, int64_t J_5, int64_t K_6, int64_t count_7, int64_t count_8, int64_t count_9, hidp::In<float> a_26, int64_t position_0, int64_t position_1, int64_t position_2) {
@@ -90,7 +90,7 @@ namespace entry_k_4near_seven {
     const int64_t total_12 = count_8 * count_10;
     [[maybe_unused]] const int64_t stride_13 = hidp::max<int64_t>(total_12, 1L);
     [[maybe_unused]] const int64_t total_14 = count_6 * total_12;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(count_6, count_8, count_10), b_1, I_2, J_3, K_4, count_6, count_8, count_10, a_0)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(hidp::here(host), hidp::over(count_6, count_8, count_10), b_1, I_2, J_3, K_4, count_6, count_8, count_10, a_0)) return host.finish();
     return host.finish();
   }
 

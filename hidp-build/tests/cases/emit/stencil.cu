@@ -4,44 +4,79 @@
 namespace entry_k_7stencil_relax {
   namespace {
 
-    HIDP_DEVICE void thread_fold0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> out_1, [[maybe_unused]] int64_t I_2, int64_t J_3, int64_t K_4, [[maybe_unused]] int64_t count_5, [[maybe_unused]] int64_t count_6, [[maybe_unused]] int64_t count_7, int64_t stride_8, int64_t stride_9, int64_t total_10, int64_t run_11, bool narrow_12, hidp::In<float> in_28, hidp::Out<float> partial_29, int64_t position_0) {
-      const int64_t from_13 = position_0 * run_11;
-      const int64_t to_14 = hidp::min<int64_t>(from_13 + run_11, total_10);
-      float acc_15 = 0.0f;
-      for (int64_t at_16 = (from_13) + int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_16 < to_14; at_16 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
-        int64_t quotient_17;
-        if (narrow_12) {
-          quotient_17 = int64_t(hidp::div<uint32_t>(uint32_t(at_16), uint32_t(stride_8)));
-        } else {
-          quotient_17 = hidp::div<int64_t>(at_16, stride_8);
+    HIDP_DEVICE void thread_fold0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> out_1, [[maybe_unused]] int64_t I_2, int64_t J_3, int64_t K_4, int64_t units_5, int64_t run_6, bool narrow_7, [[maybe_unused]] int64_t count_11, [[maybe_unused]] int64_t count_12, int64_t count_13, int64_t stride_14, int64_t stride_15, bool by_rows_16, int64_t stride_17, hidp::In<float> in_29, hidp::Out<float> partial_50, int64_t position_0) {
+      const int64_t from_8 = position_0 * run_6;
+      const int64_t to_9 = hidp::min<int64_t>(from_8 + run_6, units_5);
+      float acc_10 = 0.0f;
+      if (by_rows_16) {
+        for (int64_t at_18 = (from_8) + int64_t(hidp::rank<hidp::Block, hidp::Warp>(worker)); at_18 < to_9; at_18 += int64_t(hidp::count<hidp::Block, hidp::Warp>(worker))) {
+          int64_t quotient_19;
+          if (narrow_7) {
+            quotient_19 = int64_t(hidp::div<uint32_t>(uint32_t(at_18), uint32_t(stride_17)));
+          } else {
+            quotient_19 = hidp::div<int64_t>(at_18, stride_17);
+          }
+          const int64_t own_20 = quotient_19;
+          const int64_t rest_21 = at_18 - (own_20 * stride_17);
+          const int64_t i_22 = 1L + own_20;
+          const int64_t j_23 = 1L + rest_21;
+          float acc_24 = 0.0f;
+          const int64_t row_30 = (i_22 - 1L) * J_3;
+          const int64_t row_31 = (row_30 + j_23) * K_4;
+          const int64_t row_32 = (i_22 + 1L) * J_3;
+          const int64_t row_33 = (row_32 + j_23) * K_4;
+          const int64_t row_34 = i_22 * J_3;
+          const int64_t row_35 = (row_34 + (j_23 - 1L)) * K_4;
+          const int64_t row_36 = (row_34 + (j_23 + 1L)) * K_4;
+          const int64_t row_37 = (row_34 + j_23) * K_4;
+          for (int64_t at_25 = int64_t(hidp::rank<hidp::Warp, hidp::Thread>(worker)); at_25 < count_13; at_25 += int64_t(hidp::count<hidp::Warp, hidp::Thread>(worker))) {
+            const int64_t k_26 = 1L + at_25;
+            float new_27 = 0.0f;
+            [[maybe_unused]] const float step_28 = 0.0f;
+            new_27 = 0.25f * (((hidp::load(in_29 + (row_31 + k_26)) + hidp::load(in_29 + (row_33 + k_26))) + hidp::load(in_29 + (row_35 + k_26))) + hidp::load(in_29 + (row_36 + k_26)));
+            hidp::store(out_1 + (row_37 + k_26), new_27);
+            acc_24 = hidp::mul_add<float>(new_27 - hidp::load(in_29 + (row_37 + k_26)), new_27 - hidp::load(in_29 + (row_37 + k_26)), acc_24);
+          }
+          acc_24 = hidp::reduce_over<hidp::Warp, hidp::Thread, hidp::Add<float>>(worker, acc_24);
+          acc_10 = acc_10 + acc_24;
         }
-        const int64_t own_18 = quotient_17;
-        const int64_t rest_19 = at_16 - (own_18 * stride_8);
-        const int64_t i_20 = 1L + own_18;
-        int64_t quotient_21;
-        if (narrow_12) {
-          quotient_21 = int64_t(hidp::div<uint32_t>(uint32_t(rest_19), uint32_t(stride_9)));
-        } else {
-          quotient_21 = hidp::div<int64_t>(rest_19, stride_9);
+        acc_10 = hidp::reduce_over<hidp::Block, hidp::Warp, hidp::Add<float>>(worker, acc_10);
+      } else {
+        for (int64_t at_38 = (from_8) + int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_38 < to_9; at_38 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
+          int64_t quotient_39;
+          if (narrow_7) {
+            quotient_39 = int64_t(hidp::div<uint32_t>(uint32_t(at_38), uint32_t(stride_14)));
+          } else {
+            quotient_39 = hidp::div<int64_t>(at_38, stride_14);
+          }
+          const int64_t own_40 = quotient_39;
+          const int64_t rest_41 = at_38 - (own_40 * stride_14);
+          const int64_t i_42 = 1L + own_40;
+          int64_t quotient_43;
+          if (narrow_7) {
+            quotient_43 = int64_t(hidp::div<uint32_t>(uint32_t(rest_41), uint32_t(stride_15)));
+          } else {
+            quotient_43 = hidp::div<int64_t>(rest_41, stride_15);
+          }
+          const int64_t own_44 = quotient_43;
+          const int64_t rest_45 = rest_41 - (own_44 * stride_15);
+          const int64_t j_46 = 1L + own_44;
+          const int64_t k_47 = 1L + rest_45;
+          float new_48 = 0.0f;
+          [[maybe_unused]] const float step_49 = 0.0f;
+          new_48 = 0.25f * (((hidp::load(in_29 + (((((i_42 - 1L) * J_3) + j_46) * K_4) + k_47)) + hidp::load(in_29 + (((((i_42 + 1L) * J_3) + j_46) * K_4) + k_47))) + hidp::load(in_29 + ((((i_42 * J_3) + (j_46 - 1L)) * K_4) + k_47))) + hidp::load(in_29 + ((((i_42 * J_3) + (j_46 + 1L)) * K_4) + k_47)));
+          hidp::store(out_1 + ((((i_42 * J_3) + j_46) * K_4) + k_47), new_48);
+          acc_10 = hidp::mul_add<float>(new_48 - hidp::load(in_29 + ((((i_42 * J_3) + j_46) * K_4) + k_47)), new_48 - hidp::load(in_29 + ((((i_42 * J_3) + j_46) * K_4) + k_47)), acc_10);
         }
-        const int64_t own_22 = quotient_21;
-        const int64_t rest_23 = rest_19 - (own_22 * stride_9);
-        const int64_t j_24 = 1L + own_22;
-        const int64_t k_25 = 1L + rest_23;
-        float new_26 = 0.0f;
-        [[maybe_unused]] const float step_27 = 0.0f;
-        new_26 = 0.25f * (((hidp::load(in_28 + (((((i_20 - 1L) * J_3) + j_24) * K_4) + k_25)) + hidp::load(in_28 + (((((i_20 + 1L) * J_3) + j_24) * K_4) + k_25))) + hidp::load(in_28 + ((((i_20 * J_3) + (j_24 - 1L)) * K_4) + k_25))) + hidp::load(in_28 + ((((i_20 * J_3) + (j_24 + 1L)) * K_4) + k_25)));
-        hidp::store(out_1 + ((((i_20 * J_3) + j_24) * K_4) + k_25), new_26);
-        acc_15 = hidp::mul_add<float>(new_26 - hidp::load(in_28 + ((((i_20 * J_3) + j_24) * K_4) + k_25)), new_26 - hidp::load(in_28 + ((((i_20 * J_3) + j_24) * K_4) + k_25)), acc_15);
+        acc_10 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Add<float>>(worker, acc_10);
       }
-      acc_15 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Add<float>>(worker, acc_15);
       if (hidp::is_first<hidp::Block>(worker)) {
-        hidp::store(partial_29 + position_0, acc_15);
+        hidp::store(partial_50 + position_0, acc_10);
       }
     }
-    HIDP_GLOBAL(256) thread_fold0_k0_items(const hidp::Launch launch, hidp::Out<float> out_1, [[maybe_unused]] int64_t I_2, int64_t J_3, int64_t K_4, [[maybe_unused]] int64_t count_5, [[maybe_unused]] int64_t count_6, [[maybe_unused]] int64_t count_7, int64_t stride_8, int64_t stride_9, int64_t total_10, int64_t run_11, bool narrow_12, hidp::In<float> in_28, hidp::Out<float> partial_29) {
+    HIDP_GLOBAL(256) thread_fold0_k0_items(const hidp::Launch launch, hidp::Out<float> out_1, [[maybe_unused]] int64_t I_2, int64_t J_3, int64_t K_4, int64_t units_5, int64_t run_6, bool narrow_7, [[maybe_unused]] int64_t count_11, [[maybe_unused]] int64_t count_12, int64_t count_13, int64_t stride_14, int64_t stride_15, bool by_rows_16, int64_t stride_17, hidp::In<float> in_29, hidp::Out<float> partial_50) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { thread_fold0_k0(worker, out_1, I_2, J_3, K_4, count_5, count_6, count_7, stride_8, stride_9, total_10, run_11, narrow_12, in_28, partial_29, x); });
+      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { thread_fold0_k0(worker, out_1, I_2, J_3, K_4, units_5, run_6, narrow_7, count_11, count_12, count_13, stride_14, stride_15, by_rows_16, stride_17, in_29, partial_50, x); });
     }
 
     HIDP_DEVICE void thread_combine1_k1([[maybe_unused]] hidp::Worker<256> &worker, int64_t runs_1, hidp::Out<float> partial_2, [[maybe_unused]] int64_t position_0) {
@@ -165,22 +200,26 @@ namespace entry_k_7stencil_relax {
     const int64_t total_14 = count_10 * count_12;
     const int64_t stride_15 = hidp::max<int64_t>(total_14, 1L);
     const int64_t total_16 = count_8 * total_14;
-    const int64_t run_17 = hidp::max<int64_t>(hidp::div<int64_t>(total_16 + 1023L, 1024L), 4096L);
-    const int64_t runs_18 = hidp::div<int64_t>(total_16 + (run_17 - 1L), run_17);
-    const hidp::Any<float> partial_19 = host.alloc<float>(hidp::max<int64_t>(runs_18, 1L), false, 0);
+    const int64_t stride_17 = hidp::max<int64_t>(count_10, 1L);
+    const int64_t total_18 = count_8 * count_10;
+    const bool by_rows_19 = count_12 >= 64L;
+    const int64_t units_20 = by_rows_19 ? total_18 : total_16;
+    const int64_t run_21 = hidp::max<int64_t>(hidp::div<int64_t>(units_20 + 1023L, 1024L), by_rows_19 ? hidp::div<int64_t>(4096L + (hidp::max<int64_t>(count_12, 1L) - 1L), hidp::max<int64_t>(count_12, 1L)) : 4096L);
+    const int64_t runs_22 = hidp::div<int64_t>(units_20 + (run_21 - 1L), run_21);
+    const hidp::Any<float> partial_23 = host.alloc<float>(hidp::max<int64_t>(runs_22, 1L), false, 0);
     if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    const bool narrow_20 = total_16 < 2147483648L;
-    if (!hidp::launch<thread_fold0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(runs_18), out_1, I_3, J_4, K_5, count_8, count_10, count_12, stride_15, stride_13, total_16, run_17, narrow_20, in_0, partial_19)) return host.finish();
-    if (runs_18 > 1L) {
-      if (!hidp::launch<thread_combine1_k1_items, hidp::Block, 256>(hidp::here(host), hidp::over(1L), runs_18, partial_19)) return host.finish();
+    const bool narrow_24 = total_16 < 2147483648L;
+    if (!hidp::launch<thread_fold0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(runs_22), out_1, I_3, J_4, K_5, units_20, run_21, narrow_24, count_8, count_10, count_12, stride_15, stride_13, by_rows_19, stride_17, in_0, partial_23)) return host.finish();
+    if (runs_22 > 1L) {
+      if (!hidp::launch<thread_combine1_k1_items, hidp::Block, 256>(hidp::here(host), hidp::over(1L), runs_22, partial_23)) return host.finish();
     }
-    float value_21 = 0.0f;
-    if (!(runs_18 == 0L)) {
-      value_21 = host.fetch(partial_19);
+    float value_25 = 0.0f;
+    if (!(runs_22 == 0L)) {
+      value_25 = host.fetch(partial_23);
       if (HIDP_UNLIKELY(host.failed())) return host.finish();
     }
-    host.free(partial_19);
-    change_6 = value_21;
+    host.free(partial_23);
+    change_6 = value_25;
     change_2[0] = change_6;
     return host.finish();
   }

@@ -55,17 +55,22 @@ inline uint32_t bits_for(int64_t extent, uint32_t most) {
   return bits;
 }
 
-// The groups of a block, of which `groups` at most take items, laid out so that few of them are outside of the extents.
-inline void lay_out(const Over &over, int64_t groups, Launch &launch) {
+// The groups of a block, of which `groups` at most take items, laid out so that few of them are outside of the extents. Along x stand
+// 2^row_bits, and more only where there would be nothing else for them: a block that is wide in all dimensions reads less of what is
+// around it.
+inline void lay_out(const Over &over, int64_t groups, uint32_t row_bits, Launch &launch) {
   launch.groups = static_cast<uint32_t>(groups);
   launch.x_bits = launch.y_bits = 0;
   if (over.dimensions == 1) return;
   uint32_t bits = 0;
   while ((int64_t{2} << bits) <= groups) ++bits;
-  launch.x_bits = static_cast<uint8_t>(bits_for(over.extents[0], bits));
-  launch.y_bits = static_cast<uint8_t>(bits_for(over.extents[1], bits - launch.x_bits));
-  const uint32_t z_bits = over.dimensions == 2 ? 0 : bits_for(over.extents[2], bits - launch.x_bits - launch.y_bits);
-  launch.groups = uint32_t{1} << (launch.x_bits + launch.y_bits + z_bits);
+  uint32_t x_bits = bits_for(over.extents[0], bits < row_bits ? bits : row_bits);
+  const uint32_t y_bits = bits_for(over.extents[1], bits - x_bits);
+  const uint32_t z_bits = over.dimensions == 2 ? 0 : bits_for(over.extents[2], bits - x_bits - y_bits);
+  x_bits += bits_for(ceil_div(over.extents[0], int64_t{1} << x_bits), bits - x_bits - y_bits - z_bits);
+  launch.x_bits = static_cast<uint8_t>(x_bits);
+  launch.y_bits = static_cast<uint8_t>(y_bits);
+  launch.groups = uint32_t{1} << (x_bits + y_bits + z_bits);
 }
 
 // Blocks for all items, in each dimension, if every group takes so many along x.
@@ -141,19 +146,25 @@ inline bool launch(Host &host, const Over &over, Args... args) {
   Launch launch = {};
   if (!host.next_launch(over.faults, over.with_last, launch)) return false;
   constexpr int64_t kGroups = Threads / kLanes<Group, Threads>;
-  lay_out(over, over.limit == 0 ? kGroups : at_most(kGroups, over.limit), launch);
+  lay_out(over, over.limit == 0 ? kGroups : at_most(kGroups, over.limit), kLanes<Group, Threads> == 1 ? kRowBits : 32, launch);
   const int resident = resident_blocks<Kernel>(host, Threads);
   if (resident == 0) return false;
   const int64_t at_a_time = int64_t{resident} * host.device.multiprocessors;
   const int64_t budget = over.limit == 0 ? at_a_time * kWaves : at_most(at_a_time, over.limit < kGroups ? 1 : over.limit / kGroups);
   int64_t wanted[3];
   blocks_for(over, launch, Items, wanted);
-  if (Items > 1 && double(wanted[0]) * double(wanted[1]) * double(wanted[2]) < double(at_a_time)) {
+  const bool has_rows = over.dimensions == 1 || launch.x_bits == kRowBits;
+  if (Items > 1 && (!has_rows || double(wanted[0]) * double(wanted[1]) * double(wanted[2]) < double(at_a_time))) {
     launch.one_by_one = true;
     blocks_for(over, launch, 1, wanted);
   }
   for (int at = 0; at < 3; ++at) launch.extents[at] = over.extents[at];
-  return host.went_well(start_with(Kernel, share_out(wanted, budget), Threads, host.device.stream, launch, args...));
+  Blocks blocks = share_out(wanted, budget);
+  launch.y_turns = ceil_div(wanted[1], blocks.y);
+  launch.z_turns = ceil_div(wanted[2], blocks.z);
+  blocks.y = ceil_div(wanted[1], launch.y_turns);
+  blocks.z = ceil_div(wanted[2], launch.z_turns);
+  return host.went_well(start_with(Kernel, blocks, Threads, host.device.stream, launch, args...));
 }
 
 template <class T>

@@ -7,7 +7,8 @@
 #include <hidp/abi.hpp>
 
 // At least one block: without that, nvcc would rather spill registers around calls than run fewer threads.
-#define HIDP_GLOBAL(threads) static __global__ void __launch_bounds__(threads, 1)
+#define HIDP_GLOBAL(threads) HIDP_GLOBAL_AT_ONCE(threads, 1)
+#define HIDP_GLOBAL_AT_ONCE(threads, blocks) static __global__ void __launch_bounds__(threads, blocks)
 #define HIDP_DEVICE __device__ __forceinline__
 #define HIDP_DEVICE_COLD static __device__ __noinline__
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 700

@@ -1,7 +1,8 @@
 // What runs device code: a GPU under nvcc, or the executor of hidp/simt, which any C++ compiler builds. Everything else in
 // hidp/cuda, every primitive, and what the compiler prints use only the names listed here, so the same text runs on both.
 //
-// Attributes. HIDP_GLOBAL(threads) starts the head of a kernel of blocks of so many threads; HIDP_DEVICE that of a function
+// Attributes. HIDP_GLOBAL(threads) starts the head of a kernel of blocks of so many threads, HIDP_GLOBAL_AT_ONCE(threads,
+// blocks) of one whose registers are to be enough for so many blocks of a multiprocessor; HIDP_DEVICE that of a function
 // that threads call, HIDP_DEVICE_COLD that of one that is rarely called.
 //
 // HIDP_UNROLL_BY(n) before a loop has it written out n times.

@@ -56,7 +56,9 @@ struct Launch {
   // The groups of a block that take items, and the dimensions that they are laid out in: 2^x_bits by 2^y_bits by the rest.
   uint32_t groups;
   uint8_t x_bits, y_bits;
-  // Whether threads that could take several items side by side take one: there are too few for all threads.
+  // How many times the groups of a block go on along y and z, one place after the other.
+  int64_t y_turns, z_turns;
+  // Whether threads that could take several items side by side take one: there are too few for all threads, or rows of threads are short.
   bool one_by_one;
 };
 
@@ -87,13 +89,28 @@ HIDP_DEVICE int64_t group_number(const Worker<Threads> &) {
   return block * per_block + thread_rank() / kLanes<Group, Threads>;
 }
 
-// A dimension of a launch, as one group goes along it.
+// The x dimension of a launch, as one group goes along it.
 struct Stride {
   int64_t first, step;
 
-  HIDP_DEVICE Stride(int dimension, uint32_t group, uint32_t groups)
-      : first(int64_t{block_rank(dimension)} * groups + group), step(int64_t{block_count(dimension)} * groups) {}
+  HIDP_DEVICE Stride(uint32_t group, uint32_t groups)
+      : first(int64_t{block_rank(0)} * groups + group), step(int64_t{block_count(0)} * groups) {}
 };
+
+// Another dimension: a block goes on to its neighbour, which reads again some of what it has read, if items read what is around them.
+struct March {
+  int64_t first, end;
+
+  HIDP_DEVICE March(int dimension, int64_t turns, int64_t extent, uint32_t group, uint32_t groups) {
+    const int64_t own = turns * groups, begin = int64_t{block_rank(dimension)} * own;
+    first = begin + group;
+    end = begin + own < extent ? begin + own : extent;
+  }
+};
+
+// Threads side by side along x where items have several dimensions: a row of a block.
+constexpr int kRowBits = 5;
+constexpr uint32_t kRowThreads = uint32_t{1} << kRowBits;
 
 // Calls body(x) for x = first, first + step … below the extent, and with each for Items that are so far apart.
 //
@@ -119,15 +136,16 @@ HIDP_DEVICE void along(int64_t first, int64_t step, int64_t extent, int64_t apar
   }
 }
 
-// The same for one group of many, side by side, along x.
-template <int Items, class Body>
+// The same for one group of many, side by side, along x. Several items at a time are a constant apart, so that the compiler knows that
+// they are different ones, and finds all from one address: `Apart` groups, which then is the number of groups.
+template <int Items, uint32_t Apart, class Body>
 HIDP_DEVICE void along_x(const Launch &launch, uint32_t group, uint32_t groups, Body body) {
   if (Items == 1 || launch.one_by_one) {
-    const Stride stride(0, group, groups);
+    const Stride stride(group, groups);
     along<1>(stride.first, stride.step, launch.extents[0], groups, body);
   } else {
-    const int64_t first = int64_t{block_rank(0)} * (groups * Items) + group;
-    along<Items>(first, int64_t{block_count(0)} * (groups * Items), launch.extents[0], groups, body);
+    const int64_t first = int64_t{block_rank(0)} * (Apart * Items) + group;
+    along<Items>(first, int64_t{block_count(0)} * (Apart * Items), launch.extents[0], Apart, body);
   }
 }
 
@@ -147,9 +165,9 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
   const int64_t(&extents)[3] = launch.extents;
   uint64_t &item = worker.trap.where.item;
   if constexpr (Dimensions == 1) {
-    // A constant, so that the compiler knows that items side by side are different ones. Launches of such have no limit.
-    const uint32_t groups = Items == 1 ? launch.groups : Threads / kLanes<Group, Threads>;
-    along_x<Items>(launch, group, groups, [&](int64_t x) {
+    // Launches that take several items have no limit.
+    constexpr uint32_t kAll = Threads / kLanes<Group, Threads>;
+    along_x<Items, kAll>(launch, group, Items == 1 ? launch.groups : kAll, [&](int64_t x) {
       item = x;
       body(x);
       return !worker.trap.raised;
@@ -158,9 +176,9 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
     const uint32_t x_groups = uint32_t{1} << launch.x_bits, x_group = group & (x_groups - 1);
     const uint32_t rest = group >> launch.x_bits, rest_groups = launch.groups >> launch.x_bits;
     if constexpr (Dimensions == 2) {
-      const Stride along_y(1, rest, rest_groups);
-      for (int64_t y = along_y.first; y < extents[1]; y += along_y.step) {
-        along_x<Items>(launch, x_group, x_groups, [&](int64_t x) {
+      const March along_y(1, launch.y_turns, extents[1], rest, rest_groups);
+      for (int64_t y = along_y.first; y < along_y.end; y += rest_groups) {
+        along_x<Items, kRowThreads>(launch, x_group, x_groups, [&](int64_t x) {
           item = y * extents[0] + x;
           body(y, x);
           return !worker.trap.raised;
@@ -168,12 +186,12 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
         if (worker.trap.raised) return;
       }
     } else {
-      const uint32_t y_groups = uint32_t{1} << launch.y_bits;
-      const Stride along_y(1, rest & (y_groups - 1), y_groups);
-      const Stride along_z(2, rest >> launch.y_bits, rest_groups >> launch.y_bits);
-      for (int64_t z = along_z.first; z < extents[2]; z += along_z.step) {
-        for (int64_t y = along_y.first; y < extents[1]; y += along_y.step) {
-          along_x<Items>(launch, x_group, x_groups, [&](int64_t x) {
+      const uint32_t y_groups = uint32_t{1} << launch.y_bits, z_groups = rest_groups >> launch.y_bits;
+      const March along_y(1, launch.y_turns, extents[1], rest & (y_groups - 1), y_groups);
+      const March along_z(2, launch.z_turns, extents[2], rest >> launch.y_bits, z_groups);
+      for (int64_t z = along_z.first; z < along_z.end; z += z_groups) {
+        for (int64_t y = along_y.first; y < along_y.end; y += y_groups) {
+          along_x<Items, kRowThreads>(launch, x_group, x_groups, [&](int64_t x) {
             item = (z * extents[1] + y) * extents[0] + x;
             body(z, y, x);
             return !worker.trap.raised;

@@ -10,6 +10,7 @@
 #include <hidp/simt/pointer.hpp>
 
 #define HIDP_GLOBAL(threads) [[maybe_unused]] static __attribute__((noinline)) void
+#define HIDP_GLOBAL_AT_ONCE(threads, blocks) HIDP_GLOBAL(threads)
 #define HIDP_DEVICE inline
 #define HIDP_DEVICE_COLD [[maybe_unused]] static __attribute__((noinline))
 #define HIDP_WHERE , const ::hidp::machine::Place &hidp_here = ::hidp::machine::Place::here()

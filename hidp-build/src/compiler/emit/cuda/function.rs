@@ -63,7 +63,11 @@ fn all_items(scope: &Scope<'_>, grid: Grid, name: &str, passed: &[VarId], dimens
         .chain(positions.clone())
         .collect();
     let typed: Vec<String> = positions.map(|name| format!("int64_t {name}")).collect();
-    out.open(format!("HIDP_GLOBAL({}) {name}_items({}) {{", grid.block, params.join(", ")));
+    let head = match grid.at_once {
+        1 => format!("HIDP_GLOBAL({})", grid.block),
+        blocks => format!("HIDP_GLOBAL_AT_ONCE({}, {blocks})", grid.block),
+    };
+    out.open(format!("{head} {name}_items({}) {{", params.join(", ")));
     out.line(format!("hidp::Worker<{}> worker(launch);", grid.block));
     let items = if grid.items == 1 { String::new() } else { format!(", {}", grid.items) };
     let each = format!("hidp::each_item<{}, {dimensions}{items}>(worker, launch", level(grid.level));

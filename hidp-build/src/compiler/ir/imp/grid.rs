@@ -12,11 +12,13 @@ pub struct Grid {
     /// Items that a group takes side by side, along the dimension that varies fastest, where there are enough: more than one only
     /// of threads, in launches without limit.
     pub items: u32,
+    /// Blocks that a multiprocessor's registers are to be enough for: more than one only where none is spilled for it.
+    pub at_once: u32,
 }
 
 impl Grid {
     /// Groups that take one item at a time.
     pub const fn new(level: Level, block: u32) -> Grid {
-        Grid { level, block, items: 1 }
+        Grid { level, block, items: 1, at_once: 1 }
     }
 }

@@ -342,7 +342,8 @@ const fn infix(op: BinOp) -> &'static str {
     }
 }
 
-fn grid_text(Grid { level, block, items }: Grid) -> String {
+fn grid_text(Grid { level, block, items, at_once }: Grid) -> String {
     let side_by_side = if items == 1 { String::new() } else { format!(" by {items}") };
-    format!(" {} of {block}{side_by_side}", level.name())
+    let at_once = if at_once == 1 { String::new() } else { format!(" at once {at_once}") };
+    format!(" {} of {block}{side_by_side}{at_once}", level.name())
 }

@@ -108,6 +108,18 @@ impl Lowerer<'_> {
         let kernel = &mut self.kernels[kernel];
         if let Some(grid) = &mut kernel.grid {
             grid.items = super::items::side_by_side(&kernel.function, model);
+            if grid.items > 1 {
+                grid.at_once = super::items::at_once(&kernel.function, *grid, 1, model);
+            }
+        }
+    }
+
+    /// Leaves registers for more blocks at a time, where a kernel with so many `copies` of its code has many loads.
+    pub(super) fn leave_registers(&mut self, kernel: KernelId, copies: u32) {
+        let Some(model) = self.device_model() else { return };
+        let kernel = &mut self.kernels[kernel];
+        if let Some(grid) = &mut kernel.grid {
+            grid.at_once = super::items::at_once(&kernel.function, *grid, copies, model);
         }
     }
 

@@ -9,6 +9,7 @@
 //! | `near` | maps whose blocks keep parts of arrays in shared memory |
 //! | `private` | arrays of iterations, allocated before the launch |
 //! | `reduce` | reductions of host-level maps: runs of blocks, then a block |
+//! | `rows` | runs of whole rows, one a warp |
 //! | `scan` | prefix folds of host-level maps |
 //! | `prim` | calls of the run-time library |
 //! | `record`, `log` | segments that iterations write through primitives: one an iteration and call, or any number |
@@ -27,6 +28,7 @@ mod prim;
 mod private;
 mod record;
 mod reduce;
+mod rows;
 mod scan;
 mod sync;
 #[cfg(test)]

@@ -91,13 +91,26 @@ impl Lowerer<'_> {
                 accs.iter().zip(&partials).for_each(|(acc, partial)| this.store_partial(acc, *partial, number.clone()));
             }
         });
+        self.leave_registers(kernel, 1);
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: None });
         if !map.folds.is_empty() {
             let (over, run) = (Some(Level::Thread), make::long(1));
             let (ranges, total, block) = (&ranges[..], &runs.clone(), grid.block);
             let given = Vec::new();
-            let folded =
-                Folded { ranges, strides: &[], total, over, block, run, runs, given, most: None, map: None, span };
+            let folded = Folded {
+                ranges,
+                strides: &[],
+                total,
+                rows: None,
+                over,
+                block,
+                run,
+                runs,
+                given,
+                most: None,
+                map: None,
+                span,
+            };
             self.fold_partials(&folded, &map.folds, &partials);
             for (fold, partial) in map.folds.iter().zip(partials) {
                 self.deliver_first(fold, partial, &folded.runs);

@@ -5,6 +5,7 @@ use super::super::fold::Acc;
 use super::super::space::Range;
 use super::super::{Lowerer, make};
 use super::private::Given;
+use super::rows::Rows;
 use crate::compiler::ir::imp::{Expr, Grid, Level, Stmt, VarId};
 use crate::compiler::ir::par::{BinOp, Fold, Map};
 use crate::compiler::plan::{self, Exec};
@@ -18,10 +19,12 @@ pub(super) struct Folded<'a> {
     pub(super) ranges: &'a [Range],
     pub(super) strides: &'a [Expr],
     pub(super) total: &'a Expr,
+    /// The rows that warps take, if there are any and they are long.
+    pub(super) rows: Option<Rows>,
     /// Who takes the iterations of a run; `None` is a single lane in order.
     pub(super) over: Option<Level>,
     pub(super) block: u32,
-    /// Iterations of a run, and how many runs there are.
+    /// Iterations of a run, or rows, and how many runs there are.
     pub(super) run: Expr,
     pub(super) runs: Expr,
     pub(super) given: Vec<Given>,
@@ -47,14 +50,18 @@ impl Lowerer<'_> {
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
         let heavy = !plan::inner_maps(&map.body).is_empty() || plan::irregular(map);
-        let (run, runs) = self.runs(over, heavy, &total);
+        let rows = if over == Some(Level::Thread) && !heavy { self.rows_of(&ranges, &total) } else { None };
+        let (run, runs) = match &rows {
+            Some(rows) => self.runs_of_rows(rows, &ranges),
+            None => self.runs(over, heavy, &total),
+        };
         let block = self.block_of(map);
         let level = over.map_or(Level::Thread, |_| Level::Block);
         let space = (&ranges[..], &strides[..], &total);
         let (given, most) = self.allocate_privates(map, space, Grid::new(level, block), &runs);
         let (ranges, strides, total) = space;
         let log = self.open_launch_log(map, span, total, &most, &given);
-        let folded = Folded { ranges, strides, total, over, block, run, runs, given, most, map: Some(map), span };
+        let folded = Folded { ranges, strides, total, rows, over, block, run, runs, given, most, map: Some(map), span };
         let partials = self.fold_runs_on_device("fold", &folded, &map.folds, &mut |this, accs| {
             this.iteration(map, accs);
         });
@@ -69,12 +76,21 @@ impl Lowerer<'_> {
     pub(super) fn runs(&mut self, over: Option<Level>, heavy: bool, total: &Expr) -> (Expr, Expr) {
         let (least, most) = self.device_model().map_or((1, 1), |model| (model.run, model.most_runs));
         let least = if heavy { HEAVY_RUN } else { least.into() };
-        let run = match over {
-            None => make::max(total.clone(), make::long(1)),
-            Some(_) => make::max(make::ceil_div(total.clone(), make::long(most.into())), make::long(least)),
-        };
+        match over {
+            None => self.runs_of(make::max(total.clone(), make::long(1)), total),
+            Some(_) => self.runs_of(long_run(total, most, make::long(least)), total),
+        }
+    }
+
+    /// The same, of rows where they are long.
+    fn runs_of_rows(&mut self, rows: &Rows, ranges: &[Range]) -> (Expr, Expr) {
+        let (least, most) = self.device_model().map_or((1, 1), |model| (model.run, model.most_runs));
+        self.runs_of(long_run(&rows.units, most, rows.least(ranges, least.into())), &rows.units)
+    }
+
+    fn runs_of(&mut self, run: Expr, units: &Expr) -> (Expr, Expr) {
         let run = self.body.fix("run", run);
-        let runs = self.body.fix("runs", make::ceil_div(total.clone(), run.clone()));
+        let runs = self.body.fix("runs", make::ceil_div(units.clone(), run.clone()));
         (run, runs)
     }
 
@@ -93,6 +109,7 @@ impl Lowerer<'_> {
         let (kernel, args) = self.grid_kernel(role, folded.span, folded.grid(), 1, given, |this, positions| {
             this.fold_run(folded, folds, &partials, &narrow, &positions[0], body);
         });
+        self.leave_registers(kernel, if folded.rows.is_some() { 2 } else { 1 });
         let extents = vec![folded.runs.clone()];
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: folded.most.clone() });
         if folded.over.is_some() {
@@ -112,17 +129,12 @@ impl Lowerer<'_> {
         body: &mut dyn FnMut(&mut Self, &[Acc<'f>]),
     ) {
         folded.map.into_iter().for_each(|map| self.mark_outputs(map));
-        let ranges = self.import_ranges(folded.ranges);
-        let strides: Vec<Expr> = folded.strides.iter().map(|stride| self.import(stride)).collect();
-        let (total, run, narrow) = (self.import(folded.total), self.import(&folded.run), self.import(narrow));
+        let units = folded.rows.as_ref().map_or(folded.total, |rows| &rows.units);
+        let (units, run, narrow) = (self.import(units), self.import(&folded.run), self.import(narrow));
         let from = self.body.fix("from", make::mul(number.clone(), run.clone()));
-        let to = self.body.fix("to", make::min(make::add(from.clone(), run), total));
+        let to = self.body.fix("to", make::min(make::add(from.clone(), run), units));
         let accs = self.accumulators_of(folds);
-        let over = folded.over.unwrap_or(Level::Thread);
-        self.spread(over, &accs, from, to, &mut |this, position| {
-            this.bind_linear(&ranges, &strides, &narrow, position);
-            body(this, &accs);
-        });
+        self.fold_units(folded, (folds, &accs), (from, to), &narrow, body);
         for (acc, partial) in accs.iter().zip(partials) {
             self.store_partial(acc, *partial, number.clone());
         }
@@ -156,4 +168,9 @@ impl Lowerer<'_> {
         let launch = Stmt::LaunchGrid { kernel, args, extents: vec![make::long(1)], most: None };
         self.body.push(make::when(several, vec![launch]));
     }
+}
+
+/// The length of runs of which there are `most` at most.
+fn long_run(units: &Expr, most: u32, least: Expr) -> Expr {
+    make::max(make::ceil_div(units.clone(), make::long(most.into())), least)
 }
