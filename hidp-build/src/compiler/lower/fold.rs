@@ -230,7 +230,7 @@ impl Lowerer<'_> {
     }
 
     /// Makes an accumulator neutral or empty again.
-    fn reset(&mut self, acc: &Acc<'_>) {
+    pub(super) fn reset(&mut self, acc: &Acc<'_>) {
         if let Some(seen) = acc.seen {
             self.body.push(make::set(seen, Expr { kind: imp::ExprKind::Bool(false), ty: Ty::BOOL }));
         }

@@ -162,7 +162,7 @@ impl Lowerer<'_> {
 
     /// Whether indices that grow evenly with the iterator are inside at both ends of the range; and the map without the
     /// checks that this answers.
-    fn ends_inside(&mut self, map: &Map, range: &Range, low: &Expr, high: &Expr) -> (Option<Expr>, Map) {
+    pub(super) fn ends_inside(&mut self, map: &Map, range: &Range, low: &Expr, high: &Expr) -> (Option<Expr>, Map) {
         let mut proved = map.clone();
         let declared = visit::declared(&map.body);
         let varying = declared.iter().copied().collect();

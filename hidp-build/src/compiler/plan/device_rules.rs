@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::measures::{INNER, Measure, PARALLEL};
-use super::shape::{Stride, stride_of};
+use super::shape::{Stride, coefficient, stride_of};
 use super::tiled::has_tile;
 use super::{Bound, Condition, Nest, Plan, Rule, Stage, Strategy, inner_maps};
 use crate::compiler::ir::par::effects::Effects;
@@ -58,12 +58,14 @@ pub(super) fn device_rules(
             rules.push(Rule { conditions, plan: plan.name.clone() });
         }
     };
-    // Groups no wider than what there is to share; where lanes next to each other read rows apart, only then.
     let lanes = |level: Level| i64::from(model.lanes(level, model.block));
     if rows_apart(program, func, map) {
-        rule(Level::Thread, vec![at_least(parallel, Level::Thread), below(inner, lanes(Level::Subwarp2))]);
-        rule(Level::Subwarp2, vec![at_least(parallel, Level::Subwarp2), below(inner, 2 * lanes(Level::Subwarp2))]);
-        rule(Level::Subwarp, vec![at_least(parallel, Level::Subwarp), below(inner, 2 * lanes(Level::Subwarp))]);
+        // Threads next to each other read rows apart: as many lines at a time as a row has elements, of which the cache looks for one a
+        // cycle. Groups ask for whole sectors, but have few loads under way in a row: the shorter rows are, the more rows at a time a
+        // warp needs.
+        rule(Level::Thread, vec![at_least(parallel, Level::Thread), below(inner, ROW_OF_THREAD)]);
+        rule(Level::Subwarp2, vec![at_least(parallel, Level::Subwarp2), below(inner, 4 * lanes(Level::Subwarp2))]);
+        rule(Level::Subwarp, vec![at_least(parallel, Level::Subwarp), below(inner, 16 * lanes(Level::Subwarp))]);
     } else {
         rule(Level::Thread, vec![at_least(parallel, Level::Thread)]);
         rule(Level::Subwarp, vec![at_least(parallel, Level::Subwarp), below(inner, lanes(Level::Warp))]);
@@ -74,6 +76,9 @@ pub(super) fn device_rules(
     rules
 }
 
+/// Elements of a row from which on one thread does not read it alone, where threads next to each other read other rows.
+const ROW_OF_THREAD: i64 = 17;
+
 /// Whether most accesses inside are to neighbours along the inner iterators rather than along the outermost map's last one.
 pub(super) fn rows_apart(program: &Program, func: &Func, map: &Map) -> bool {
     let Some(outer) = map.iters.last() else { return false };
@@ -83,8 +88,11 @@ pub(super) fn rows_apart(program: &Program, func: &Func, map: &Map) -> bool {
     let near = |stride: Stride| matches!(stride, Stride::Unit | Stride::Invariant);
     for inner in inner_maps(&map.body) {
         let Some(own) = inner.iters.last() else { continue };
+        // A range that begins elsewhere for each outer iteration: what moves along it is elsewhere too.
+        let moves = coefficient(&own.lo, outer.var, &varying) != Some(0);
         visit::walk_places(&inner.body, |place, _| {
-            across += usize::from(near(stride_of(place, outer.var, &varying)));
+            let apart = moves && stride_of(place, own.var, &varying) != Stride::Invariant;
+            across += usize::from(!apart && near(stride_of(place, outer.var, &varying)));
             along += usize::from(near(stride_of(place, own.var, &varying)));
         });
     }
@@ -147,8 +155,8 @@ mod tests {
             { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }");
         assert_eq!(plans, ["warp", "thread", "block", "subwarp"]);
         let expected = [
-            "parallel >= 65536 and inner < 4: thread",
-            "parallel >= 8192 and inner < 16: subwarp",
+            "parallel >= 65536 and inner < 17: thread",
+            "parallel >= 8192 and inner < 128: subwarp",
             "parallel < 2048: block",
         ];
         assert_eq!(rules, expected);

@@ -4,150 +4,216 @@
 namespace entry_k_4spmv_spmv {
   namespace {
 
-    HIDP_DEVICE void warp_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17, int64_t position_0) {
+    HIDP_DEVICE void warp_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_11, int64_t Z_12, hidp::In<int32_t> col_13, hidp::In<double> x_14, int64_t C_15, int64_t position_0) {
       double t_total_3;
       const int64_t lo_6 = int64_t(hidp::load(rowptr_4 + position_0));
       const int64_t hi_7 = int64_t(hidp::load(rowptr_4 + (position_0 + 1L)));
       const int64_t count_8 = hidp::max<int64_t>(hi_7 - lo_6, 0L);
       double acc_9 = 0.0;
-      for (int64_t at_10 = int64_t(hidp::rank<hidp::Warp, hidp::Thread>(worker)); at_10 < count_8; at_10 += int64_t(hidp::count<hidp::Warp, hidp::Thread>(worker))) {
-        worker.at<hidp::Warp>(at_10);
-        const int64_t k_11 = lo_6 + at_10;
-        [[maybe_unused]] const double t_12 = 0.0;
-        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
-          worker.trap.raise(1, 3, k_11, Z_14, 0L);
-          goto end_of_at_10;
+      const int64_t last_10 = lo_6 + (count_8 - 1L);
+      int64_t bad_16 = bool((uint64_t(lo_6) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12))) ? 0L : 1L;
+      if (bad_16 == 0L) {
+        for (int64_t at_17 = int64_t(hidp::rank<hidp::Warp, hidp::Thread>(worker)); at_17 < count_8; at_17 += int64_t(hidp::count<hidp::Warp, hidp::Thread>(worker))) {
+          const int64_t k_18 = lo_6 + at_17;
+          [[maybe_unused]] const double t_19 = 0.0;
+          const int64_t index_20 = int64_t(hidp::load(col_13 + k_18));
+          const bool inside_21 = uint64_t(index_20) < uint64_t(C_15);
+          bad_16 = bad_16 | (inside_21 ? 0L : 1L);
+          acc_9 = hidp::mul_add<double>(hidp::load(val_11 + k_18), hidp::load(x_14 + (inside_21 ? index_20 : 0L)), acc_9);
         }
-        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
-          worker.trap.raise(2, 3, k_11, Z_14, 0L);
-          goto end_of_at_10;
-        }
-        const int64_t index_18 = int64_t(hidp::load(col_17 + k_11));
-        if (!(uint64_t(index_18) < uint64_t(C_16))) {
-          worker.trap.raise(0, 3, index_18, C_16, 0L);
-          goto end_of_at_10;
-        }
-        acc_9 = hidp::mul_add<double>(hidp::load(val_13 + k_11), hidp::load(x_15 + index_18), acc_9);
+        acc_9 = hidp::reduce_over<hidp::Warp, hidp::Thread, hidp::Add<double>>(worker, acc_9);
+        bad_16 = hidp::reduce_over<hidp::Warp, hidp::Thread, hidp::Or<int64_t>>(worker, bad_16);
       }
-end_of_at_10:;
-      acc_9 = hidp::reduce_over<hidp::Warp, hidp::Thread, hidp::Add<double>>(worker, acc_9);
-      if (hidp::settle<hidp::Warp>(worker)) return;
+      if (bad_16 != 0L) {
+        acc_9 = 0.0;
+        for (int64_t at_22 = int64_t(hidp::rank<hidp::Warp, hidp::Thread>(worker)); at_22 < count_8; at_22 += int64_t(hidp::count<hidp::Warp, hidp::Thread>(worker))) {
+          worker.at<hidp::Warp>(at_22);
+          const int64_t k_23 = lo_6 + at_22;
+          [[maybe_unused]] const double t_24 = 0.0;
+          if (!(uint64_t(k_23) < uint64_t(Z_12))) {
+            worker.trap.raise(1, 3, k_23, Z_12, 0L);
+            goto end_of_at_22;
+          }
+          if (!(uint64_t(k_23) < uint64_t(Z_12))) {
+            worker.trap.raise(2, 3, k_23, Z_12, 0L);
+            goto end_of_at_22;
+          }
+          const int64_t index_25 = int64_t(hidp::load(col_13 + k_23));
+          if (!(uint64_t(index_25) < uint64_t(C_15))) {
+            worker.trap.raise(0, 3, index_25, C_15, 0L);
+            goto end_of_at_22;
+          }
+          acc_9 = hidp::mul_add<double>(hidp::load(val_11 + k_23), hidp::load(x_14 + index_25), acc_9);
+        }
+end_of_at_22:;
+        acc_9 = hidp::reduce_over<hidp::Warp, hidp::Thread, hidp::Add<double>>(worker, acc_9);
+        if (hidp::settle<hidp::Warp>(worker)) return;
+      }
       t_total_3 = acc_9;
       if (hidp::is_first<hidp::Warp>(worker)) {
         hidp::store(y_1 + position_0, t_total_3);
       }
     }
-    HIDP_GLOBAL(256) warp_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17) {
+    HIDP_GLOBAL(256) warp_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_11, int64_t Z_12, hidp::In<int32_t> col_13, hidp::In<double> x_14, int64_t C_15) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Warp, 1>(worker, launch, [&](int64_t x) { warp_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_13, Z_14, x_15, C_16, col_17, x); });
+      hidp::each_item<hidp::Warp, 1>(worker, launch, [&](int64_t x) { warp_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_11, Z_12, col_13, x_14, C_15, x); });
     }
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17, int64_t position_0) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_11, int64_t Z_12, hidp::In<int32_t> col_13, hidp::In<double> x_14, int64_t C_15, int64_t position_0) {
       double t_total_3;
       const int64_t lo_6 = int64_t(hidp::load(rowptr_4 + position_0));
       const int64_t hi_7 = int64_t(hidp::load(rowptr_4 + (position_0 + 1L)));
       const int64_t count_8 = hidp::max<int64_t>(hi_7 - lo_6, 0L);
       double acc_9 = 0.0;
-      const int64_t high_10 = lo_6 + count_8;
-      for (int64_t k_11 = lo_6; k_11 < high_10; ++k_11) {
-        [[maybe_unused]] const double t_12 = 0.0;
-        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
-          worker.trap.raise(1, 3, k_11, Z_14, 0L);
-          return;
+      const int64_t last_10 = lo_6 + (count_8 - 1L);
+      int64_t bad_16 = bool((uint64_t(lo_6) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12))) ? 0L : 1L;
+      if (bad_16 == 0L) {
+        const int64_t high_17 = lo_6 + count_8;
+        for (int64_t k_18 = lo_6; k_18 < high_17; ++k_18) {
+          [[maybe_unused]] const double t_19 = 0.0;
+          const int64_t index_20 = int64_t(hidp::load(col_13 + k_18));
+          const bool inside_21 = uint64_t(index_20) < uint64_t(C_15);
+          bad_16 = bad_16 | (inside_21 ? 0L : 1L);
+          acc_9 = hidp::mul_add<double>(hidp::load(val_11 + k_18), hidp::load(x_14 + (inside_21 ? index_20 : 0L)), acc_9);
         }
-        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
-          worker.trap.raise(2, 3, k_11, Z_14, 0L);
-          return;
+      }
+      if (bad_16 != 0L) {
+        acc_9 = 0.0;
+        const int64_t high_22 = lo_6 + count_8;
+        for (int64_t k_23 = lo_6; k_23 < high_22; ++k_23) {
+          [[maybe_unused]] const double t_24 = 0.0;
+          if (!(uint64_t(k_23) < uint64_t(Z_12))) {
+            worker.trap.raise(1, 3, k_23, Z_12, 0L);
+            return;
+          }
+          if (!(uint64_t(k_23) < uint64_t(Z_12))) {
+            worker.trap.raise(2, 3, k_23, Z_12, 0L);
+            return;
+          }
+          const int64_t index_25 = int64_t(hidp::load(col_13 + k_23));
+          if (!(uint64_t(index_25) < uint64_t(C_15))) {
+            worker.trap.raise(0, 3, index_25, C_15, 0L);
+            return;
+          }
+          acc_9 = hidp::mul_add<double>(hidp::load(val_11 + k_23), hidp::load(x_14 + index_25), acc_9);
         }
-        const int64_t index_18 = int64_t(hidp::load(col_17 + k_11));
-        if (!(uint64_t(index_18) < uint64_t(C_16))) {
-          worker.trap.raise(0, 3, index_18, C_16, 0L);
-          return;
-        }
-        acc_9 = hidp::mul_add<double>(hidp::load(val_13 + k_11), hidp::load(x_15 + index_18), acc_9);
       }
       t_total_3 = acc_9;
       hidp::store(y_1 + position_0, t_total_3);
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17) {
+    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_11, int64_t Z_12, hidp::In<int32_t> col_13, hidp::In<double> x_14, int64_t C_15) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_13, Z_14, x_15, C_16, col_17, x); });
+      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_11, Z_12, col_13, x_14, C_15, x); });
     }
 
-    HIDP_DEVICE void block_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17, int64_t position_0) {
+    HIDP_DEVICE void block_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_11, int64_t Z_12, hidp::In<int32_t> col_13, hidp::In<double> x_14, int64_t C_15, int64_t position_0) {
       double t_total_3;
       const int64_t lo_6 = int64_t(hidp::load(rowptr_4 + position_0));
       const int64_t hi_7 = int64_t(hidp::load(rowptr_4 + (position_0 + 1L)));
       const int64_t count_8 = hidp::max<int64_t>(hi_7 - lo_6, 0L);
       double acc_9 = 0.0;
-      for (int64_t at_10 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_10 < count_8; at_10 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
-        worker.at<hidp::Block>(at_10);
-        const int64_t k_11 = lo_6 + at_10;
-        [[maybe_unused]] const double t_12 = 0.0;
-        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
-          worker.trap.raise(1, 3, k_11, Z_14, 0L);
-          goto end_of_at_10;
+      const int64_t last_10 = lo_6 + (count_8 - 1L);
+      int64_t bad_16 = bool((uint64_t(lo_6) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12))) ? 0L : 1L;
+      if (bad_16 == 0L) {
+        for (int64_t at_17 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_17 < count_8; at_17 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
+          const int64_t k_18 = lo_6 + at_17;
+          [[maybe_unused]] const double t_19 = 0.0;
+          const int64_t index_20 = int64_t(hidp::load(col_13 + k_18));
+          const bool inside_21 = uint64_t(index_20) < uint64_t(C_15);
+          bad_16 = bad_16 | (inside_21 ? 0L : 1L);
+          acc_9 = hidp::mul_add<double>(hidp::load(val_11 + k_18), hidp::load(x_14 + (inside_21 ? index_20 : 0L)), acc_9);
         }
-        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
-          worker.trap.raise(2, 3, k_11, Z_14, 0L);
-          goto end_of_at_10;
-        }
-        const int64_t index_18 = int64_t(hidp::load(col_17 + k_11));
-        if (!(uint64_t(index_18) < uint64_t(C_16))) {
-          worker.trap.raise(0, 3, index_18, C_16, 0L);
-          goto end_of_at_10;
-        }
-        acc_9 = hidp::mul_add<double>(hidp::load(val_13 + k_11), hidp::load(x_15 + index_18), acc_9);
+        acc_9 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Add<double>>(worker, acc_9);
+        bad_16 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Or<int64_t>>(worker, bad_16);
       }
-end_of_at_10:;
-      acc_9 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Add<double>>(worker, acc_9);
-      if (hidp::settle<hidp::Block>(worker)) return;
+      if (bad_16 != 0L) {
+        acc_9 = 0.0;
+        for (int64_t at_22 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_22 < count_8; at_22 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
+          worker.at<hidp::Block>(at_22);
+          const int64_t k_23 = lo_6 + at_22;
+          [[maybe_unused]] const double t_24 = 0.0;
+          if (!(uint64_t(k_23) < uint64_t(Z_12))) {
+            worker.trap.raise(1, 3, k_23, Z_12, 0L);
+            goto end_of_at_22;
+          }
+          if (!(uint64_t(k_23) < uint64_t(Z_12))) {
+            worker.trap.raise(2, 3, k_23, Z_12, 0L);
+            goto end_of_at_22;
+          }
+          const int64_t index_25 = int64_t(hidp::load(col_13 + k_23));
+          if (!(uint64_t(index_25) < uint64_t(C_15))) {
+            worker.trap.raise(0, 3, index_25, C_15, 0L);
+            goto end_of_at_22;
+          }
+          acc_9 = hidp::mul_add<double>(hidp::load(val_11 + k_23), hidp::load(x_14 + index_25), acc_9);
+        }
+end_of_at_22:;
+        acc_9 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Add<double>>(worker, acc_9);
+        if (hidp::settle<hidp::Block>(worker)) return;
+      }
       t_total_3 = acc_9;
       if (hidp::is_first<hidp::Block>(worker)) {
         hidp::store(y_1 + position_0, t_total_3);
       }
     }
-    HIDP_GLOBAL(256) block_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17) {
+    HIDP_GLOBAL(256) block_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_11, int64_t Z_12, hidp::In<int32_t> col_13, hidp::In<double> x_14, int64_t C_15) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { block_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_13, Z_14, x_15, C_16, col_17, x); });
+      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { block_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_11, Z_12, col_13, x_14, C_15, x); });
     }
 
-    HIDP_DEVICE void subwarp_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17, int64_t position_0) {
+    HIDP_DEVICE void subwarp_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_11, int64_t Z_12, hidp::In<int32_t> col_13, hidp::In<double> x_14, int64_t C_15, int64_t position_0) {
       double t_total_3;
       const int64_t lo_6 = int64_t(hidp::load(rowptr_4 + position_0));
       const int64_t hi_7 = int64_t(hidp::load(rowptr_4 + (position_0 + 1L)));
       const int64_t count_8 = hidp::max<int64_t>(hi_7 - lo_6, 0L);
       double acc_9 = 0.0;
-      for (int64_t at_10 = int64_t(hidp::rank<hidp::Subwarp, hidp::Thread>(worker)); at_10 < count_8; at_10 += int64_t(hidp::count<hidp::Subwarp, hidp::Thread>(worker))) {
-        worker.at<hidp::Subwarp>(at_10);
-        const int64_t k_11 = lo_6 + at_10;
-        [[maybe_unused]] const double t_12 = 0.0;
-        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
-          worker.trap.raise(1, 3, k_11, Z_14, 0L);
-          goto end_of_at_10;
+      const int64_t last_10 = lo_6 + (count_8 - 1L);
+      int64_t bad_16 = bool((uint64_t(lo_6) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12))) ? 0L : 1L;
+      if (bad_16 == 0L) {
+        for (int64_t at_17 = int64_t(hidp::rank<hidp::Subwarp, hidp::Thread>(worker)); at_17 < count_8; at_17 += int64_t(hidp::count<hidp::Subwarp, hidp::Thread>(worker))) {
+          const int64_t k_18 = lo_6 + at_17;
+          [[maybe_unused]] const double t_19 = 0.0;
+          const int64_t index_20 = int64_t(hidp::load(col_13 + k_18));
+          const bool inside_21 = uint64_t(index_20) < uint64_t(C_15);
+          bad_16 = bad_16 | (inside_21 ? 0L : 1L);
+          acc_9 = hidp::mul_add<double>(hidp::load(val_11 + k_18), hidp::load(x_14 + (inside_21 ? index_20 : 0L)), acc_9);
         }
-        if (!(uint64_t(k_11) < uint64_t(Z_14))) {
-          worker.trap.raise(2, 3, k_11, Z_14, 0L);
-          goto end_of_at_10;
-        }
-        const int64_t index_18 = int64_t(hidp::load(col_17 + k_11));
-        if (!(uint64_t(index_18) < uint64_t(C_16))) {
-          worker.trap.raise(0, 3, index_18, C_16, 0L);
-          goto end_of_at_10;
-        }
-        acc_9 = hidp::mul_add<double>(hidp::load(val_13 + k_11), hidp::load(x_15 + index_18), acc_9);
+        acc_9 = hidp::reduce_over<hidp::Subwarp, hidp::Thread, hidp::Add<double>>(worker, acc_9);
+        bad_16 = hidp::reduce_over<hidp::Subwarp, hidp::Thread, hidp::Or<int64_t>>(worker, bad_16);
       }
-end_of_at_10:;
-      acc_9 = hidp::reduce_over<hidp::Subwarp, hidp::Thread, hidp::Add<double>>(worker, acc_9);
-      if (hidp::settle<hidp::Subwarp>(worker)) return;
+      if (bad_16 != 0L) {
+        acc_9 = 0.0;
+        for (int64_t at_22 = int64_t(hidp::rank<hidp::Subwarp, hidp::Thread>(worker)); at_22 < count_8; at_22 += int64_t(hidp::count<hidp::Subwarp, hidp::Thread>(worker))) {
+          worker.at<hidp::Subwarp>(at_22);
+          const int64_t k_23 = lo_6 + at_22;
+          [[maybe_unused]] const double t_24 = 0.0;
+          if (!(uint64_t(k_23) < uint64_t(Z_12))) {
+            worker.trap.raise(1, 3, k_23, Z_12, 0L);
+            goto end_of_at_22;
+          }
+          if (!(uint64_t(k_23) < uint64_t(Z_12))) {
+            worker.trap.raise(2, 3, k_23, Z_12, 0L);
+            goto end_of_at_22;
+          }
+          const int64_t index_25 = int64_t(hidp::load(col_13 + k_23));
+          if (!(uint64_t(index_25) < uint64_t(C_15))) {
+            worker.trap.raise(0, 3, index_25, C_15, 0L);
+            goto end_of_at_22;
+          }
+          acc_9 = hidp::mul_add<double>(hidp::load(val_11 + k_23), hidp::load(x_14 + index_25), acc_9);
+        }
+end_of_at_22:;
+        acc_9 = hidp::reduce_over<hidp::Subwarp, hidp::Thread, hidp::Add<double>>(worker, acc_9);
+        if (hidp::settle<hidp::Subwarp>(worker)) return;
+      }
       t_total_3 = acc_9;
       if (hidp::is_first<hidp::Subwarp>(worker)) {
         hidp::store(y_1 + position_0, t_total_3);
       }
     }
-    HIDP_GLOBAL(256) subwarp_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_13, int64_t Z_14, hidp::In<double> x_15, int64_t C_16, hidp::In<int32_t> col_17) {
+    HIDP_GLOBAL(256) subwarp_map0_k0_items(const hidp::Launch launch, hidp::Out<double> y_1, [[maybe_unused]] int64_t R_2, hidp::In<int32_t> rowptr_4, [[maybe_unused]] int64_t extent_5, hidp::In<double> val_11, int64_t Z_12, hidp::In<int32_t> col_13, hidp::In<double> x_14, int64_t C_15) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Subwarp, 1>(worker, launch, [&](int64_t x) { subwarp_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_13, Z_14, x_15, C_16, col_17, x); });
+      hidp::each_item<hidp::Subwarp, 1>(worker, launch, [&](int64_t x) { subwarp_map0_k0(worker, y_1, R_2, rowptr_4, extent_5, val_11, Z_12, col_13, x_14, C_15, x); });
     }
   }
 
@@ -163,7 +229,7 @@ end_of_at_10:;
     const int64_t Z_6 = host.dim(1);
     const int64_t C_7 = host.dim(2);
     const int64_t extent_8 = R_5 + 1L;
-    if (!hidp::launch<warp_map0_k0_items, hidp::Warp, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
+    if (!hidp::launch<warp_map0_k0_items, hidp::Warp, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, col_1, x_3, C_7)) return host.finish();
     return host.finish();
   }
 
@@ -179,7 +245,7 @@ end_of_at_10:;
     const int64_t Z_6 = host.dim(1);
     const int64_t C_7 = host.dim(2);
     const int64_t extent_8 = R_5 + 1L;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, col_1, x_3, C_7)) return host.finish();
     return host.finish();
   }
 
@@ -195,7 +261,7 @@ end_of_at_10:;
     const int64_t Z_6 = host.dim(1);
     const int64_t C_7 = host.dim(2);
     const int64_t extent_8 = R_5 + 1L;
-    if (!hidp::launch<block_map0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
+    if (!hidp::launch<block_map0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, col_1, x_3, C_7)) return host.finish();
     return host.finish();
   }
 
@@ -211,7 +277,7 @@ end_of_at_10:;
     const int64_t Z_6 = host.dim(1);
     const int64_t C_7 = host.dim(2);
     const int64_t extent_8 = R_5 + 1L;
-    if (!hidp::launch<subwarp_map0_k0_items, hidp::Subwarp, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, x_3, C_7, col_1)) return host.finish();
+    if (!hidp::launch<subwarp_map0_k0_items, hidp::Subwarp, 256>(hidp::here(host), hidp::over(R_5).can_fault(), y_4, R_5, rowptr_0, extent_8, val_2, Z_6, col_1, x_3, C_7)) return host.finish();
     return host.finish();
   }
 }

@@ -3,7 +3,7 @@
 use super::super::fold::Acc;
 use super::super::prim::truth;
 use super::super::space::Range;
-use super::super::{Lowerer, make};
+use super::super::{Checks, Lowerer, make};
 use crate::compiler::ir::imp::{Expr, Level, LoopKind, PrimArg, Reduction, Share};
 use crate::compiler::ir::par::{BinOp, FaultKind, Fold, FoldFn, FoldKind, Map, Place, Target};
 use crate::compiler::plan::Exec;
@@ -18,6 +18,12 @@ impl Lowerer<'_> {
                 self.scan_map(map);
             }
             (Some(_), Exec::Device(over)) => self.spread_map(map, over),
+            (None, _) if self.can_try(map) => {
+                let ranges = self.ranges(map);
+                let accs = self.accumulators(map);
+                self.tried_fold(map, &ranges[0], &accs, None);
+                self.deliver(&accs);
+            }
             _ => self.thread_map(map),
         }
     }
@@ -26,11 +32,15 @@ impl Lowerer<'_> {
     fn spread_map(&mut self, map: &Map, over: Level) {
         let ranges = self.ranges(map);
         let accs = self.accumulators(map);
-        let (strides, total, narrow) = self.product(&ranges);
-        self.spread(over, &accs, make::long(0), total, &mut |this, position| {
-            this.bind_linear(&ranges, &strides, &narrow, position);
-            this.iteration(map, &accs);
-        });
+        if over == Level::Thread && self.can_try(map) {
+            self.tried_fold(map, &ranges[0], &accs, Some(over));
+        } else {
+            let (strides, total, narrow) = self.product(&ranges);
+            self.spread(over, &accs, make::long(0), total, &mut |this, position| {
+                this.bind_linear(&ranges, &strides, &narrow, position);
+                this.iteration(map, &accs);
+            });
+        }
         self.deliver(&accs);
     }
 
@@ -111,7 +121,11 @@ impl Lowerer<'_> {
             return;
         }
         self.in_scope(over, |this| body(this, position));
-        let kind = LoopKind::Spread { group, over, share: share_of(accs), reductions: reductions_of(accs) };
+        let mut reductions = reductions_of(accs);
+        if let Checks::Flag(bad) = self.checks {
+            reductions.push(Reduction { var: bad, op: FoldFn::Or, ty: Ty::LONG, seen: None });
+        }
+        let kind = LoopKind::Spread { group, over, share: share_of(accs), reductions };
         self.body.leave_loop(at, low, high, kind);
     }
 }

@@ -13,6 +13,7 @@
 //! | `scan` | prefix folds of host-level maps |
 //! | `prim` | calls of the run-time library |
 //! | `record`, `log` | segments that iterations write through primitives: one an iteration and call, or any number |
+//! | `tried` | folds with checks: done without branches first |
 //! | `tiled`, `tiled_parts` | nests whose results share operands: tiles of results, operands in shared memory |
 //! | `sync` | barriers where a lane sees what another one wrote |
 //!
@@ -35,6 +36,7 @@ mod sync;
 mod tests;
 mod tiled;
 mod tiled_parts;
+mod tried;
 
 use super::build::Role;
 use super::{Lowerer, UnitTarget};
