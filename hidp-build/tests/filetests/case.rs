@@ -41,7 +41,7 @@ pub(crate) fn of_kind(kind: &str) -> Vec<Case> {
     let wanted = std::env::var("HIDP_CASE").unwrap_or_default();
     let mut paths = entries(&root().join(kind));
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "hdp"));
-    paths.retain(|path| path.to_string_lossy().contains(&wanted));
+    paths.retain(|path| path.file_name().is_some_and(|name| name.to_string_lossy().contains(&wanted)));
     paths.sort();
     paths.into_iter().map(|path| Case::read(path, kind)).collect()
 }

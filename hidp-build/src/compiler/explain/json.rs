@@ -169,7 +169,14 @@ fn of_device(device: &DeviceExplored) -> Json {
     let tiled = Json::list(&device.tiled, |(name, fate)| {
         Json::Object(vec![("plan", Json::text(name)), ("fate", Json::text(fate))])
     });
-    Json::Object(vec![("levels", levels), ("near", near), ("tiles", tiled), ("plans", Json::list(&device.plans, plan))])
+    let split = device.split.as_ref().map_or(Json::Null, Json::text);
+    Json::Object(vec![
+        ("levels", levels),
+        ("near", near),
+        ("tiles", tiled),
+        ("split", split),
+        ("plans", Json::list(&device.plans, plan)),
+    ])
 }
 
 fn of_plan(own: &PlanKernels) -> Json {
@@ -242,7 +249,8 @@ fn plan(plan: &Plan) -> Json {
             ("level", Json::text(level.exec.name())),
             ("dim", Json::Number(level.dim.into())),
             ("tile", Json::Number(level.tile.into())),
-            ("split", Json::Bool(level.share == Share::Split)),
+            ("split", Json::Bool(level.share != Share::Span)),
+            ("groups", groups(level.share)),
         ])
     };
     let place = |place: &Placement| {
@@ -257,6 +265,14 @@ fn plan(plan: &Plan) -> Json {
         ])
     });
     Json::Object(vec![("name", Json::text(&plan.name)), ("nests", nests), ("text", Json::text(plan))])
+}
+
+/// How many groups get parts of a fold.
+fn groups(share: Share) -> Json {
+    match share {
+        Share::Span | Share::Split => Json::Null,
+        Share::Dealt(groups) => Json::Number(groups.into()),
+    }
 }
 
 fn staged(staging: &Staging) -> Json {

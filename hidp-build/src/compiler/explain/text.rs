@@ -86,8 +86,9 @@ impl Explanation {
             let lines: Vec<String> =
                 device.fates.iter().map(|(level, fate)| format!("{:<9}{fate}", level.name())).collect();
             let near = device.near.iter().map(|fate| format!("{:<9}{fate}", crate::compiler::plan::NEAR));
-            let tiled = device.tiled.iter().map(|(name, fate)| format!("{name:<9}{fate}"));
-            let lines: Vec<String> = lines.into_iter().chain(near).chain(tiled).collect();
+            let tiled = device.tiled.iter().map(|(name, fate)| format!("{name:<18}{fate}"));
+            let split = device.split.iter().map(|fate| format!("{:<9}{fate}", crate::compiler::plan::SPLIT));
+            let lines: Vec<String> = lines.into_iter().chain(near).chain(tiled).chain(split).collect();
             page.section("levels of a GPU", &lines.join("\n"));
             for plan in &device.plans {
                 page.section(&format!("plan {}", plan.name), &plan.to_string());

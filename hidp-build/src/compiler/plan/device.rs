@@ -6,6 +6,7 @@ use super::device_levels::{Levels, holds_primitives};
 use super::device_rules::rows_apart;
 use super::near::{Far, near_nest};
 use super::private::{exec_of, private_arrays};
+use super::split::{split_nest, splits};
 use super::tiled::{Tiled, tiled, tiled_nest};
 use super::variants::with_blocks;
 use super::{Exec, Nest, Plan, Strategy, inner_maps, irregular, iterators, nests};
@@ -29,10 +30,14 @@ pub struct DeviceExplored {
     pub near: Option<DeviceFate>,
     /// What became of tiles whose operands blocks keep in shared memory, by name.
     pub tiled: Vec<(String, DeviceFate)>,
+    /// What became of the plan in which groups of their own take parts of folds; nothing if there is no nest.
+    pub split: Option<DeviceFate>,
 }
 
 /// The name of the plan whose blocks keep parts of arrays in shared memory.
 pub const NEAR: &str = "near";
+/// The name of the plan in which groups of their own take parts of folds.
+pub const SPLIT: &str = "split";
 
 /// What became of a plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -60,6 +65,8 @@ pub enum Obstacle {
     NotNamed,
     /// No nest suits tiles; why the one with most iterators does not.
     NoTiles(&'static str),
+    /// No nest has folds to split; why the one with most iterators has none.
+    Whole(&'static str),
     /// The outermost map folds what its iterations leave, so the host cannot run them one after the other.
     OuterFold,
     /// Nothing is worth being kept in shared memory.
@@ -78,7 +85,7 @@ impl fmt::Display for Obstacle {
             Obstacle::NothingInside => f.write_str("no iteration has a map or primitive inside that lanes could share"),
             Obstacle::NotNamed => f.write_str("directives name other levels"),
             Obstacle::Far(far) => write!(f, "{far}"),
-            Obstacle::NoTiles(why) => f.write_str(why),
+            Obstacle::NoTiles(why) | Obstacle::Whole(why) => f.write_str(why),
             Obstacle::OuterFold => f.write_str("the outermost map folds what its iterations leave"),
         }
     }
@@ -134,6 +141,7 @@ pub fn explore_device(
     explored.near = near_fate(program, func, &maps, model, native, &mut explored.plans, most);
     if !on_host && !named && explored.plans.len() > 1 {
         tiled_plans(program, func, &maps, model, &mut explored);
+        explored.split = split_plan(program, func, &maps, model, &mut explored.plans);
     }
     if limits.variants {
         explored.plans = with_blocks(&maps, explored.plans, model);
@@ -192,9 +200,12 @@ fn tiled_plans(program: &Program, func: &Func, maps: &[&Map], model: &DeviceMode
     if unknown_size(program, func, maps, &plan(program, func, maps, Level::Thread, model), model).is_some() {
         return;
     }
-    for tile in model.tiles.iter().filter(|tile| widest <= tile.widest) {
+    // Where some folds can be split, the tiles of the others may stay whole.
+    let whole = |map: &&Map| splits(program, func, map).is_err();
+    let none = maps.iter().zip(&suits).all(|(map, suits)| suits.is_err() || whole(map));
+    for tile in model.tiles.iter().filter(|tile| widest <= tile.widest && !(none && tile.split > 0)) {
         let nests = maps.iter().zip(&suits).map(|(map, tiled)| match tiled {
-            Ok(tiled) => tiled_nest(func, map, tiled, tile),
+            Ok(tiled) => tiled_nest(program, func, map, tiled, tile),
             Err(_) => nest(program, func, map, Level::Thread, model),
         });
         let plan = Plan { name: tiled_name(tile), nests: nests.collect() };
@@ -205,7 +216,32 @@ fn tiled_plans(program: &Program, func: &Func, maps: &[&Map], model: &DeviceMode
 
 /// The name of the plan with such tiles.
 fn tiled_name(tile: &DeviceTile) -> String {
-    format!("tiled{}x{}", tile.rows, tile.columns)
+    format!("tiled{}x{}{}", tile.rows, tile.columns, if tile.split > 0 { "_split" } else { "" })
+}
+
+/// Adds a plan in which groups of their own take parts of folds; other nests run as threads.
+fn split_plan(
+    program: &Program,
+    func: &Func,
+    maps: &[&Map],
+    model: &DeviceModel,
+    plans: &mut Vec<Plan>,
+) -> Option<DeviceFate> {
+    let suits: Vec<Result<(), &str>> = maps.iter().map(|map| splits(program, func, map)).collect();
+    let (_, deep) = maps.iter().zip(&suits).max_by_key(|(map, _)| iterators(map).len())?;
+    if let (true, Err(why)) = (suits.iter().all(Result::is_err), deep) {
+        return Some(DeviceFate::Excluded(Obstacle::Whole(why)));
+    }
+    let nests = maps.iter().zip(&suits).map(|(map, suits)| match suits {
+        Ok(()) => split_nest(program, func, map, model),
+        Err(_) => nest(program, func, map, Level::Thread, model),
+    });
+    let plan = Plan { name: SPLIT.to_owned(), nests: nests.collect() };
+    if let Some(name) = unknown_size(program, func, maps, &plan, model) {
+        return Some(DeviceFate::Excluded(Obstacle::UnknownSize(name)));
+    }
+    plans.push(plan);
+    Some(DeviceFate::Kept)
 }
 
 fn fate_or_plan(fate: DeviceFate, plans: &mut Vec<Plan>, plan: impl FnOnce() -> Plan) -> DeviceFate {

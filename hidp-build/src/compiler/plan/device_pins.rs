@@ -2,7 +2,7 @@
 
 use super::device::{Natives, explore_device};
 use super::pins::{NEW_PLAN, PinnedNest, unfit};
-use super::{DeviceFate, LevelPlan, Limits, Nest, Plan, Strategy};
+use super::{DeviceFate, LevelPlan, Limits, Nest, Plan, Share, Strategy};
 use crate::compiler::diag::Diagnostic;
 use crate::compiler::ir::par::{FuncId, Map, Program};
 use crate::compiler::syntax::ast::Level;
@@ -85,7 +85,8 @@ impl<'a> Usual<'a> {
     }
 
     fn is_block(&self, usual: &LevelPlan) -> bool {
-        usual.tile > 1 && usual.tile.is_multiple_of(self.model.warp)
+        let dealt = matches!(usual.share, Share::Dealt(_));
+        usual.tile > 1 && usual.tile.is_multiple_of(self.model.warp) && !dealt
     }
 
     /// What is expected instead, where a level cannot be like this.
@@ -97,8 +98,8 @@ impl<'a> Usual<'a> {
             Some(format!("`{}`", usual.exec.name()))
         } else if pinned.dim != usual.dim {
             Some(format!("`dim {}`", usual.dim))
-        } else if pinned.share != usual.share {
-            Some(format!("`{}`", usual.share.name()))
+        } else if !share_alike(pinned.share, usual.share) {
+            Some(format!("`{}`", usual.share))
         } else if !self.is_block(usual) && pinned.tile != usual.tile {
             Some(format!("`tile {}`", usual.tile))
         } else if self.is_block(usual) && !(pinned.tile.is_multiple_of(warp) && (warp..=most).contains(&pinned.tile)) {
@@ -107,6 +108,11 @@ impl<'a> Usual<'a> {
             None
         }
     }
+}
+
+/// Whether they differ at most in how many groups get parts of a fold.
+fn share_alike(pinned: Share, usual: Share) -> bool {
+    pinned == usual || matches!((pinned, usual), (Share::Dealt(_), Share::Dealt(_)))
 }
 
 #[cfg(test)]

@@ -32,13 +32,20 @@ pub(super) fn device_rules(
         Some(Condition { measure: measure?, least: false, bound: Bound::Fixed(bound) })
     };
     let fewer = |level: Level| at_least(parallel, level).map(|condition| Condition { least: false, ..condition });
+    let long = |turns: u32| Some(Condition { measure: inner?, least: true, bound: Bound::Fixed(turns.into()) });
     let mut rules = Vec::new();
     let nest = |plan: &&Plan, wanted: &dyn Fn(&Nest) -> bool| plan.nests.get(dominant).is_some_and(wanted);
     for tile in &model.tiles {
         let planned = plans.iter().find(|plan| nest(plan, &|nest| has_tile(map, nest, tile)));
         if let (Some(plan), Some(measure)) = (planned, parallel) {
-            let condition = Condition { measure, least: true, bound: Bound::Fixed(tile.from.into()) };
-            rules.push(Rule { conditions: vec![condition], plan: plan.name.clone() });
+            let mut conditions = vec![Condition { measure, least: true, bound: Bound::Fixed(tile.from.into()) }];
+            if tile.split > 0 {
+                // Two parts at least; and it is not known to be worth it if the folds' length is not.
+                let two_parts = i64::from(tile.rows * tile.columns) * i64::from(tile.split / 2);
+                let (Some(two_parts), Some(long)) = (below(parallel, two_parts), long(tile.terms)) else { continue };
+                conditions.extend([two_parts, long]);
+            }
+            rules.push(Rule { conditions, plan: plan.name.clone() });
         }
     }
     // Tiles of transposed arrays cost little, and what lanes load with gaps costs several times its bytes. What neighbouring iterations
@@ -47,12 +54,23 @@ pub(super) fn device_rules(
     if let (Some(plan), Some(condition)) = (across, at_least(parallel, Level::Thread)) {
         rules.push(Rule { conditions: vec![condition], plan: plan.name.clone() });
     }
-    if plans.iter().filter(|plan| nest(plan, &|nest| nest.staging.is_empty())).count() < 2 {
+    if let Some(plan) = plans.iter().find(|plan| nest(plan, &|nest| nest.is_split() && nest.staging.is_empty())) {
+        let by_threads = plan.nests[dominant].strategy == Strategy::Device(Level::Thread);
+        let few = if by_threads { fewer(Level::Thread) } else { below(parallel, (model.split.blocks / 2).into()) };
+        let several = below(parallel, model.split.several.into()).map(|few| Condition { least: true, ..few });
+        let shorter = by_threads.then(|| vec![several, few, long(model.split.short)]);
+        for conditions in [Some(vec![few, long(model.split.long)]), shorter].into_iter().flatten() {
+            if let Some(conditions) = conditions.into_iter().collect() {
+                rules.push(Rule { conditions, plan: plan.name.clone() });
+            }
+        }
+    }
+    if plans.iter().filter(|plan| nest(plan, &is_plain)).count() < 2 {
         return rules;
     }
     let mut rule = |level: Level, conditions: Vec<Option<Condition>>| {
         let known: Option<Vec<Condition>> = conditions.into_iter().collect();
-        let own = |nest: &Nest| nest.strategy == Strategy::Device(level) && nest.staging.is_empty();
+        let own = |nest: &Nest| nest.strategy == Strategy::Device(level) && is_plain(nest);
         let planned = plans.iter().find(|plan| nest(plan, &own));
         if let (Some(conditions), Some(plan)) = (known, planned) {
             rules.push(Rule { conditions, plan: plan.name.clone() });
@@ -70,7 +88,6 @@ pub(super) fn device_rules(
         rule(Level::Thread, vec![at_least(parallel, Level::Thread)]);
         rule(Level::Subwarp, vec![at_least(parallel, Level::Subwarp), below(inner, lanes(Level::Warp))]);
     }
-    let long = |turns: u32| Some(Condition { measure: inner?, least: true, bound: Bound::Fixed(turns.into()) });
     rule(Level::Kernel, vec![fewer(Level::Block), long(model.block * model.most_runs)]);
     rule(Level::Block, vec![fewer(Level::Warp)]);
     rules
@@ -78,6 +95,11 @@ pub(super) fn device_rules(
 
 /// Elements of a row from which on one thread does not read it alone, where threads next to each other read other rows.
 const ROW_OF_THREAD: i64 = 17;
+
+/// Whether groups of one level run a nest, and keep nothing near.
+fn is_plain(nest: &Nest) -> bool {
+    nest.staging.is_empty() && !nest.is_split()
+}
 
 /// Whether most accesses inside are to neighbours along the inner iterators rather than along the outermost map's last one.
 pub(super) fn rows_apart(program: &Program, func: &Func, map: &Map) -> bool {
@@ -139,22 +161,30 @@ mod tests {
     #[test]
     fn large_products_of_matrices_are_tiled() {
         let (plans, rules) = of(GEMM);
-        let tiles = ["tiled128x128", "tiled64x64", "tiled32x32"];
-        assert_eq!(plans[plans.len() - 3..], tiles);
-        let from = ["parallel >= 2097152", "parallel >= 524288", "parallel >= 65536"];
-        let expected: Vec<String> = from.iter().zip(tiles).map(|(from, tile)| format!("{from}: {tile}")).collect();
-        assert_eq!(rules[..3], expected);
+        let last = ["tiled128x128", "tiled64x64_split", "tiled64x64", "tiled32x32_split", "tiled32x32", "split"];
+        assert_eq!(plans[plans.len() - 6..], last);
+        let expected = [
+            "parallel >= 2097152: tiled128x128",
+            "parallel >= 131072 and parallel < 1081344 and inner >= 1024: tiled64x64_split",
+            "parallel >= 524288: tiled64x64",
+            "parallel >= 1024 and parallel < 405504 and inner >= 512: tiled32x32_split",
+            "parallel >= 65536: tiled32x32",
+            "parallel < 65536 and inner >= 16384: split",
+            "parallel >= 256 and parallel < 65536 and inner >= 512: split",
+        ];
+        assert_eq!(rules[..7], expected);
         assert!(rules.iter().all(|rule| !rule.contains("block") || rule == "parallel < 2048: block"), "{rules:?}");
         let (double, _) = of(&GEMM.replace("float", "double"));
-        assert_eq!(double.iter().filter(|plan| plan.starts_with("tiled")).count(), 1, "registers are enough for one");
+        assert_eq!(double.iter().filter(|plan| plan.starts_with("tiled")).count(), 2, "registers are enough for one");
     }
 
     #[test]
     fn rows_go_to_groups_as_wide_as_they_are_long() {
         let (plans, rules) = of("function f input float A[R][C]; output float y[R];
             { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }");
-        assert_eq!(plans, ["warp", "thread", "block", "subwarp"]);
+        assert_eq!(plans, ["warp", "thread", "block", "subwarp", "split"]);
         let expected = [
+            "parallel < 528 and inner >= 16384: split",
             "parallel >= 65536 and inner < 17: thread",
             "parallel >= 8192 and inner < 128: subwarp",
             "parallel < 2048: block",
@@ -172,7 +202,7 @@ mod tests {
         let rows = "function f input float A[R][C]; output float y[R];
             { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
         let (plans, rules) = of_limits(rows, limits);
-        assert_eq!((plans.len(), rules.len()), (20, 3), "{plans:?} {rules:?}");
+        assert_eq!((plans.len(), rules.len()), (25, 4), "{plans:?} {rules:?}");
         assert_eq!(rules, of(rows).1);
         let (plans, _) = of_limits(&rows.replace("map {", "\n#pragma hidp block(64)\n map {"), limits);
         assert!(plans.iter().all(|plan| !plan.contains("_b")), "a directive says how large: {plans:?}");

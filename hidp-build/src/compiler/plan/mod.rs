@@ -24,6 +24,7 @@ mod private;
 mod record;
 mod score;
 mod shape;
+mod split;
 mod text;
 mod tiled;
 mod variants;
@@ -32,7 +33,7 @@ mod work;
 pub use candidates::{Considered, Explored, Fate, Limits, candidates, constraint, explore};
 pub use constraint::{Constraint, LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use cost::{Cost, cost};
-pub use device::{DeviceExplored, DeviceFate, NEAR, Natives, Obstacle, explore_device, native_name};
+pub use device::{DeviceExplored, DeviceFate, NEAR, Natives, Obstacle, SPLIT, explore_device, native_name};
 pub use device_levels::scans_in_place;
 pub use dispatch::{Bound, Condition, Dispatch, Rule, add_device_rules, dispatch};
 pub use indexes::index_vars;
@@ -43,6 +44,7 @@ pub use private::{Private, Store, direct_segments, private_arrays, repeated_segm
 pub use record::{Record, read_records, stable_hash};
 pub use score::Score;
 pub use shape::{Stride, coefficient, invariant, irregular, straight, streamed_outputs, stride_of, vectorisable};
+pub use split::splits;
 pub use text::PlanError;
 pub use tiled::{Operand, Tiled, tiled};
 
@@ -124,6 +126,9 @@ pub enum Share {
     Span,
     /// Parts.
     Split,
+    /// Of a fold on a device: about so many groups in all get parts, and another launch folds what they leave. The level's
+    /// `tile` is how many iterations a part has at least, where they are not those of a tile.
+    Dealt(u32),
 }
 
 /// How one iterator runs.
@@ -245,6 +250,10 @@ impl Nest {
     /// Whether blocks keep what iterations share or lanes would load with gaps.
     pub fn is_near(&self) -> bool {
         (self.stages(Stage::Halo) || self.stages(Stage::Transposed)) && !self.stages(Stage::Registers)
+    }
+    /// Whether groups of their own take parts of a fold.
+    pub fn is_split(&self) -> bool {
+        self.levels.iter().any(|level| matches!(level.share, Share::Dealt(_)))
     }
     /// Whether writes to `array` go past the caches when it is large.
     pub fn streams(&self, array: VarId) -> bool {

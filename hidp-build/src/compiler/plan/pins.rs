@@ -310,7 +310,7 @@ fn wrong_level(strategy: Strategy, pinned: &LevelPlan, usual: &LevelPlan) -> Opt
     } else if pinned.dim != usual.dim {
         Some(format!("`dim {}`", usual.dim))
     } else if pinned.share != usual.share {
-        Some(format!("`{}`", usual.share.name()))
+        Some(format!("`{}`", usual.share))
     } else if usual.tile == 1 && pinned.tile != 1 {
         Some("`tile 1`".into())
     } else if usual.tile > 1 && !(2..=most).contains(&pinned.tile) {

@@ -54,12 +54,23 @@ impl Exec {
     }
 }
 
-impl Share {
-    /// Its name in plans.
-    pub fn name(self) -> &'static str {
+impl fmt::Display for Share {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Share::Span => "span",
-            Share::Split => "split",
+            Share::Span => f.write_str("span"),
+            Share::Split => f.write_str("split"),
+            Share::Dealt(groups) => write!(f, "split({groups})"),
+        }
+    }
+}
+
+impl Share {
+    fn read(word: &str) -> Option<Share> {
+        let groups = || word.strip_prefix("split(")?.strip_suffix(')')?.parse().ok().filter(|groups| *groups > 0);
+        match word {
+            "span" => Some(Share::Span),
+            "split" => Some(Share::Split),
+            _ => groups().map(Share::Dealt),
         }
     }
 }
@@ -85,8 +96,8 @@ impl fmt::Display for Nest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         writeln!(f, "nest {}", self.strategy.name())?;
         for level in &self.levels {
-            let (exec, share) = (level.exec.name(), level.share.name());
-            writeln!(f, "  iter {} {exec} dim {} tile {} {share}", level.iter, level.dim, level.tile)?;
+            let LevelPlan { iter, exec, dim, tile, share } = level;
+            writeln!(f, "  iter {iter} {} dim {dim} tile {tile} {share}", exec.name())?;
         }
         for place in &self.places {
             writeln!(f, "  place {} {} {}", place.array, place.var, place.memory.name())?;
@@ -151,11 +162,7 @@ fn read_level(words: &mut SplitWhitespace<'_>, nest: Option<&mut Nest>) -> Resul
     let exec = Exec::from_name(&word(words)?).ok_or("a level")?;
     let dim = keyed(words, "dim")?;
     let tile = keyed(words, "tile")?;
-    let share = match words.next() {
-        Some("span") => Share::Span,
-        Some("split") => Share::Split,
-        Some(_) | None => return Err("`span` or `split`"),
-    };
+    let share = words.next().and_then(Share::read).ok_or("`span`, `split` or `split(` and a number of groups `)`")?;
     nest.levels.push(LevelPlan { iter, exec, dim, tile, share });
     Ok(())
 }
@@ -199,6 +206,7 @@ mod tests {
                 level("m", Exec::Thread, 1, 8, Share::Split),
                 level("n", Exec::Lanes, 0, 32, Share::Span),
                 level("k", Exec::Device(ast::Level::Subwarp2), 0, 1, Share::Span),
+                level("l", Exec::Seq, 0, 8, Share::Dealt(1024)),
             ],
             places: vec![Placement { array: "C".into(), var: 4, memory: Memory::Stream }],
             staging: vec![Staging {
@@ -223,8 +231,12 @@ mod tests {
     fn errors_name_line_and_expectation() {
         let text = example().to_string().replace("tile 32", "tile x");
         assert_eq!(Plan::read(&text), Err(PlanError { line: 4, expected: "a number" }));
+        for wrong in ["split(0)", "split(", "split(x)", "split1024)"] {
+            let text = example().to_string().replace("split(1024)", wrong);
+            assert_eq!(Plan::read(&text).map_err(|error| error.line), Err(6), "{wrong}");
+        }
         let text = example().to_string().replace("8x128", "8x0");
-        assert_eq!(Plan::read(&text), Err(PlanError { line: 7, expected: "extents such as `8x128`" }));
+        assert_eq!(Plan::read(&text), Err(PlanError { line: 8, expected: "extents such as `8x128`" }));
         assert_eq!(Plan::read("nest rows").unwrap_err().line, 1);
         assert_eq!(Plan::read("plan a\n  iter i seq dim 0 tile 1 span").unwrap_err().line, 2);
     }

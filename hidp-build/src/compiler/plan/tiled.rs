@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::constraint::bounds_do_not_depend;
 use super::shape::{Stride, straight, stride_of};
+use super::split::{deal, splits};
 use super::{Exec, LevelPlan, Nest, Share, Stage, Staging, Strategy, inner_maps};
 use crate::compiler::index::Id;
 use crate::compiler::ir::par::effects::{self, Effects};
@@ -153,7 +154,7 @@ fn size_of(func: &Func, array: VarId) -> Option<u32> {
 }
 
 /// The nest with such tiles.
-pub(super) fn tiled_nest(func: &Func, map: &Map, tiled: &Tiled, tile: &DeviceTile) -> Nest {
+pub(super) fn tiled_nest(program: &Program, func: &Func, map: &Map, tiled: &Tiled, tile: &DeviceTile) -> Nest {
     let name = |var: VarId| func.vars[var].name.clone();
     let last = map.iters.len() - 1;
     let side = |at: usize| match last - at {
@@ -186,14 +187,18 @@ pub(super) fn tiled_nest(func: &Func, map: &Map, tiled: &Tiled, tile: &DeviceTil
             pad: 0,
         }));
     }
-    Nest { strategy: Strategy::Device(Level::Block), levels, places: Vec::new(), staging }
+    let mut nest = Nest { strategy: Strategy::Device(Level::Block), levels, places: Vec::new(), staging };
+    if tile.split > 0 && splits(program, func, map).is_ok() {
+        deal(map, &mut nest, tile.split);
+    }
+    nest
 }
 
 /// Whether a plan keeps the operands of such tiles.
 pub(super) fn has_tile(map: &Map, nest: &Nest, tile: &DeviceTile) -> bool {
     let sides: Vec<u32> = nest.levels.iter().take(map.iters.len()).map(|level| level.tile).collect();
     let staged = nest.staging.iter().any(|staging| staging.kind == Stage::Registers);
-    staged && sides.ends_with(&[tile.rows, tile.columns])
+    staged && sides.ends_with(&[tile.rows, tile.columns]) && nest.is_split() == (tile.split > 0)
 }
 
 /// Operands are stored with neighbouring results next to each other, so that a lane loads those of its own at once. Where that turns
@@ -239,7 +244,10 @@ mod tests {
     #[test]
     fn what_results_share_is_staged() {
         let (plan, fates) = of(GEMM);
-        assert_eq!(fates, "tiled128x128 kept, tiled64x64 kept, tiled32x32 kept");
+        assert_eq!(
+            fates,
+            "tiled128x128 kept, tiled64x64_split kept, tiled64x64 kept, tiled32x32_split kept, tiled32x32 kept"
+        );
         let text = plan.unwrap().to_string();
         let expected = "plan tiled32x32
 nest block

@@ -1,6 +1,6 @@
 //! Plans with other tiles, from the domains that the hardware model declares.
 
-use super::{Exec, LevelPlan, Nest, Plan, Strategy, lane_iterator};
+use super::{Exec, LevelPlan, Nest, Plan, Share, Strategy, lane_iterator};
 use crate::compiler::ir::par::{Func, Map, Program};
 use crate::compiler::target::{DeviceModel, Model, Stage, Tunable};
 
@@ -29,7 +29,9 @@ pub(super) fn with_variants(
 
 /// The plans for a device, and all of them with blocks of other sizes; not where a directive says how large, or tiles are staged.
 pub(super) fn with_blocks(maps: &[&Map], plans: Vec<Plan>, model: &DeviceModel) -> Vec<Plan> {
-    let usual = |level: &LevelPlan| level.tile > 1 && level.tile.is_multiple_of(model.warp);
+    let usual = |level: &LevelPlan| {
+        level.tile > 1 && level.tile.is_multiple_of(model.warp) && !matches!(level.share, Share::Dealt(_))
+    };
     let mut all = plans;
     for at in 0..all.len() {
         for &block in domain(&model.tunables, "block") {

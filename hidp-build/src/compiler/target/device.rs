@@ -54,6 +54,8 @@ pub struct DeviceModel {
     pub tunables: Vec<Tunable>,
     /// Tiles of results that a block makes from what it keeps in shared memory, the largest first.
     pub tiles: Vec<DeviceTile>,
+    /// Folds of which groups of their own take parts.
+    pub split: DeviceSplit,
 }
 
 /// A tile of results whose operands a block keeps in shared memory.
@@ -73,6 +75,29 @@ pub struct DeviceTile {
     pub from: u32,
     /// Bytes of the largest element for which registers are enough.
     pub widest: u32,
+    /// Blocks that there should be, where other blocks take other parts of the folds; 0 if folds stay whole.
+    pub split: u32,
+    /// Terms of a fold from which on such a tile is chosen.
+    pub terms: u32,
+}
+
+/// Folds of which groups of their own take parts, where results are few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceSplit {
+    /// Threads that there should be, where neighbouring ones take neighbouring results, and terms of a thread's part at least.
+    pub threads: u32,
+    /// See above.
+    pub thread_terms: u32,
+    /// Blocks that there should be, where the lanes of a block share a part, and terms of a part at least.
+    pub blocks: u32,
+    /// See above.
+    pub block_terms: u32,
+    /// Terms of a fold from which on it is split, however few results there are.
+    pub long: u32,
+    /// Results from which on shorter folds are too, where neighbouring threads take neighbouring results.
+    pub several: u32,
+    /// Terms of those folds at least.
+    pub short: u32,
 }
 
 /// An execution level of a graphics processor.
@@ -143,6 +168,15 @@ impl DeviceModel {
                 .filter(|(name, _)| name == "tile")
                 .map(|(_, table)| tile(table))
                 .collect::<Result<_, _>>()?,
+            split: DeviceSplit {
+                threads: int("split", "threads")?,
+                thread_terms: int("split", "thread_terms")?,
+                blocks: int("split", "blocks")?,
+                block_terms: int("split", "block_terms")?,
+                long: int("split", "long")?,
+                several: int("split", "several")?,
+                short: int("split", "short")?,
+            },
         })
     }
 
@@ -195,6 +229,8 @@ fn tile(table: &Table) -> Result<DeviceTile, ModelError> {
         lane_columns: natural(table, "lane_columns")?,
         from: natural(table, "from")?,
         widest: natural(table, "widest")?,
+        split: natural(table, "split")?,
+        terms: natural(table, "terms")?,
     })
 }
 

@@ -5,7 +5,7 @@ use std::fmt;
 mod device;
 mod subset;
 
-pub use device::{DeviceLevel, DeviceModel, DeviceTile};
+pub use device::{DeviceLevel, DeviceModel, DeviceSplit, DeviceTile};
 pub use subset::read as read_subset;
 pub use subset::{Document, SubsetError, Table, Value};
 

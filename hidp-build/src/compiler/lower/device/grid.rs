@@ -11,7 +11,7 @@ use crate::compiler::source::Span;
 use crate::compiler::ty::{Scalar, Ty};
 
 /// Dimensions of a grid at most.
-const MOST_DIMENSIONS: usize = 3;
+pub(super) const MOST_DIMENSIONS: usize = 3;
 
 impl Lowerer<'_> {
     /// A map that the host meets.
@@ -70,8 +70,11 @@ impl Lowerer<'_> {
 
     /// One group an iteration.
     fn grid_map(&mut self, map: &Map, span: Span) {
-        if let Some(tiling) = self.tiling(map) {
-            return self.tiled_map(map, &tiling, span);
+        match (self.tiling(map), self.dealt(map)) {
+            (Some(tiling), Some(dealt)) => return self.split_tiles(map, &tiling, &dealt, span),
+            (Some(tiling), None) => return self.tiled_map(map, &tiling, span),
+            (None, Some(dealt)) => return self.split_map(map, &dealt, span),
+            (None, None) => {}
         }
         let Exec::Device(level) = self.exec_of(map) else { return };
         let grid = Grid::new(level, self.block_of(map));
@@ -124,7 +127,7 @@ impl Lowerer<'_> {
     }
 
     /// The ranges of each dimension of the launch, outermost dimension first. Ranges beyond the third share the first one.
-    fn dimensions(&self, map: &Map) -> Vec<Vec<usize>> {
+    pub(super) fn dimensions(&self, map: &Map) -> Vec<Vec<usize>> {
         let dim = |at: &usize| self.levels.get(&map.iters[*at].var).map_or(0, |level| level.dim);
         let mut order: Vec<usize> = (0..map.iters.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(dim(at)));
@@ -133,13 +136,13 @@ impl Lowerer<'_> {
         first.into_iter().chain(own.into_iter().map(|at| vec![at])).collect()
     }
 
-    fn extent(&mut self, ranges: &[Range], dim: &[usize]) -> Expr {
+    pub(super) fn extent(&mut self, ranges: &[Range], dim: &[usize]) -> Expr {
         let count = dim.iter().map(|at| ranges[*at].count.clone()).fold(make::long(1), make::mul);
         self.body.fix("extent", count)
     }
 
     /// Binds iterators to what the positions of a launch mean.
-    fn bind_dimensions(&mut self, ranges: &[Range], dims: &[Vec<usize>], positions: &[Expr]) {
+    pub(super) fn bind_dimensions(&mut self, ranges: &[Range], dims: &[Vec<usize>], positions: &[Expr]) {
         for (dim, position) in dims.iter().zip(positions) {
             let mut rest = position.clone();
             for (number, at) in dim.iter().enumerate() {

@@ -11,10 +11,12 @@
 //! | `reduce` | reductions of host-level maps: runs of blocks, then a block |
 //! | `rows` | runs of whole rows, one a warp |
 //! | `scan` | prefix folds of host-level maps |
+//! | `split` | folds of which groups of their own take parts, which another launch folds |
 //! | `prim` | calls of the run-time library |
 //! | `record`, `log` | segments that iterations write through primitives: one an iteration and call, or any number |
 //! | `tried` | folds with checks: done without branches first |
 //! | `tiled`, `tiled_parts` | nests whose results share operands: tiles of results, operands in shared memory |
+//! | `tiled_split` | such tiles of parts of the folds |
 //! | `sync` | barriers where a lane sees what another one wrote |
 //!
 //! Whatever is not here is shared with units for the CPU.
@@ -31,11 +33,13 @@ mod record;
 mod reduce;
 mod rows;
 mod scan;
+mod split;
 mod sync;
 #[cfg(test)]
 mod tests;
 mod tiled;
 mod tiled_parts;
+mod tiled_split;
 mod tried;
 
 use super::build::Role;

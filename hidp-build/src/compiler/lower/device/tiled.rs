@@ -109,40 +109,59 @@ impl Lowerer<'_> {
     /// One block a tile.
     pub(super) fn tiled_map(&mut self, map: &Map, tiling: &Tiling, span: Span) {
         let ranges = self.ranges(map);
-        let count = ranges.len();
+        let extents = self.tiles(tiling, &ranges);
         let grid = Grid::new(Level::Block, tiling.threads());
-        let (kernel, args) = self.grid_kernel("tiles", span, grid, count, Vec::new(), |this, positions| {
+        let (kernel, args) = self.grid_kernel("tiles", span, grid, ranges.len(), Vec::new(), |this, positions| {
             this.mark_outputs(map);
             let ranges = this.import_ranges(&ranges);
-            this.tile_of_results(map, tiling, &ranges, positions);
+            if let Some(place) = this.tile_of_results(map, tiling, &ranges, positions, None) {
+                this.use_results(&place, map);
+            }
         });
+        self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: None });
+    }
+
+    /// How many tiles there are along each iterator.
+    pub(super) fn tiles(&mut self, tiling: &Tiling, ranges: &[Range]) -> Vec<Expr> {
         let sides = [tiling.rows.tile, tiling.columns.tile];
-        let tiles = |(at, range): (usize, &Range)| match (at + 2).checked_sub(count) {
+        let tiles = |(at, range): (usize, &Range)| match (at + 2).checked_sub(ranges.len()) {
             Some(side) => make::ceil_div(range.count.clone(), make::long(sides[side].into())),
             None => range.count.clone(),
         };
         let extents: Vec<Expr> = ranges.iter().enumerate().map(tiles).collect();
-        let extents = extents.into_iter().map(|extent| self.body.fix("tiles", extent)).collect();
-        self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: None });
+        extents.into_iter().map(|extent| self.body.fix("tiles", extent)).collect()
     }
 
-    fn tile_of_results(&mut self, map: &Map, tiling: &Tiling, ranges: &[Range], positions: &[Expr]) {
-        let ([outer @ .., rows, columns], [own @ .., row, column]) = (ranges, positions) else { return };
+    /// A tile whose results are complete, or, of `part`, fold the terms from there on, that many at most.
+    pub(super) fn tile_of_results(
+        &mut self,
+        map: &Map,
+        tiling: &Tiling,
+        ranges: &[Range],
+        positions: &[Expr],
+        part: Option<(Expr, Expr)>,
+    ) -> Option<Place> {
+        let ([outer @ .., rows, columns], [own @ .., row, column]) = (ranges, positions) else { return None };
         outer.iter().zip(own).for_each(|(range, position)| self.bind_position(range, position.clone()));
         let edge = |this: &mut Self, range: &Range, side: Side, position: &Expr| {
             let first = make::mul(position.clone(), make::long(side.tile.into()));
             Edge { range: range.clone(), first: this.body.fix("first", first) }
         };
         let (rows, columns) = (edge(self, rows, tiling.rows, row), edge(self, columns, tiling.columns, column));
-        let Some(inner) = plan::inner_maps(&map.body).first().copied() else { return };
-        let Some(depth) = self.ranges(inner).pop() else { return };
+        let inner = plan::inner_maps(&map.body).first().copied()?;
+        let mut depth = self.ranges(inner).pop()?;
+        if let Some((from, run)) = part {
+            let left = make::sub(depth.count.clone(), from.clone());
+            depth.lo = self.body.fix("lo", make::add(depth.lo, from));
+            depth.count = self.body.fix("count", make::min(left, run));
+        }
         let own = tiling.rows.own * tiling.columns.own;
         let results: Vec<VarId> = inner.folds.iter().map(|fold| self.registers("results", fold.op.ty, own)).collect();
         let parts = self.parts(tiling, &rows, &columns, &depth);
         let place = Place { tiling: tiling.clone(), rows, columns, depth, parts, results };
         self.clear_results(&place, &inner.folds);
         self.all_terms(&place, inner);
-        self.use_results(&place, map, inner);
+        Some(place)
     }
 
     pub(super) fn registers(&mut self, name: &str, elem: Ty, len: u32) -> VarId {
@@ -215,6 +234,7 @@ impl Lowerer<'_> {
         let depth = i64::from(place.tiling.depth);
         let count = place.depth.count.clone();
         self.fetch_if_any(place, make::long(0), 0);
+        let steady = self.steady_terms(place, inner);
         let pair = self.body.enter_loop("start");
         let start = make::var(pair, Ty::LONG);
         self.half(place, inner, &start, 0);
@@ -223,7 +243,28 @@ impl Lowerer<'_> {
         self.half(place, inner, &next, 1);
         let second = self.body.leave();
         self.body.push(make::when(make::binary(BinOp::Lt, next, count.clone()), second.stmts));
-        self.body.leave_loop_step(pair, make::long(0), count, make::long(2 * depth), LoopKind::Seq);
+        self.body.leave_loop_step(pair, steady, count, make::long(2 * depth), LoopKind::Seq);
+    }
+
+    /// As many pairs of parts as have a whole part behind them, if all operands can be fetched several neighbours at once: without a
+    /// look at edges, alignment and what is left. Gives the first term after them, whose part is in the first buffer.
+    fn steady_terms(&mut self, place: &Place, inner: &Map) -> Expr {
+        let depth = i64::from(place.tiling.depth);
+        let Some(wide) = place.all_aligned() else { return make::long(0) };
+        let pairs = make::div(make::sub(place.depth.count.clone(), make::long(depth)), make::long(2 * depth));
+        let terms = make::mul(make::max(pairs, make::long(0)), make::long(2 * depth));
+        let steady = self.body.fix("steady", make::select(wide, terms, make::long(0)));
+        let pair = self.body.enter_loop("start");
+        let mut start = make::var(pair, Ty::LONG);
+        for buffer in [0, 1] {
+            let next = self.body.fix("next", make::add(start.clone(), make::long(depth)));
+            self.fetch_whole(place, &next);
+            self.add_terms(place, inner, &start, buffer, make::long(depth));
+            self.keep(place, 1 - buffer);
+            start = next;
+        }
+        self.body.leave_loop_step(pair, make::long(0), steady.clone(), make::long(2 * depth), LoopKind::Seq);
+        steady
     }
 
     /// The part from `start` on is in this buffer; the one after it comes into the other.
@@ -328,8 +369,22 @@ impl Lowerer<'_> {
     }
 
     /// What the nest does with the results that there are.
-    fn use_results(&mut self, place: &Place, map: &Map, inner: &Map) {
+    fn use_results(&mut self, place: &Place, map: &Map) {
+        let Some(inner) = plan::inner_maps(&map.body).first().copied() else { return };
         let rest: Vec<&par::Stmt> = map.body.stmts.iter().filter(|stmt| !is_fold(stmt, inner)).collect();
+        self.each_result_there(place, |this, at| {
+            for (fold, result) in inner.folds.iter().zip(&place.results) {
+                if let Target::Scalar(target) = fold.target {
+                    let element = make::element(*result, at.clone());
+                    this.body.bindings.insert(target, Binding::Lane(element));
+                }
+            }
+            rest.iter().for_each(|stmt| this.stmt(stmt));
+        });
+    }
+
+    /// Each lane: each of its results, given its number, that is no place beyond an edge.
+    pub(super) fn each_result_there(&mut self, place: &Place, body: impl FnOnce(&mut Self, Expr)) {
         self.each_lane(|this, lane| {
             let position = this.lane_position(&place.tiling, &lane);
             this.each_result(place, &position, |this, _, at| {
@@ -339,13 +394,7 @@ impl Lowerer<'_> {
                 };
                 let there = make::binary(BinOp::And, inside(this, &place.rows), inside(this, &place.columns));
                 this.body.enter();
-                for (fold, result) in inner.folds.iter().zip(&place.results) {
-                    if let Target::Scalar(target) = fold.target {
-                        let element = make::element(*result, at.clone());
-                        this.body.bindings.insert(target, Binding::Lane(element));
-                    }
-                }
-                rest.iter().for_each(|stmt| this.stmt(stmt));
+                body(this, at);
                 let uses = this.body.leave();
                 this.body.push(make::when(there, uses.stmts));
             });

@@ -39,6 +39,15 @@ struct Spot {
     result: Expr,
 }
 
+impl Place {
+    /// Whether neighbours of all operands can be fetched at once; nothing where that cannot be.
+    pub(super) fn all_aligned(&self) -> Option<Expr> {
+        let wide = self.parts.iter().all(|part| part.vector > 1);
+        let all = self.parts.iter().map(|part| part.aligned.clone());
+        all.reduce(|all, one| make::binary(BinOp::And, all, one)).filter(|_| wide)
+    }
+}
+
 impl Lowerer<'_> {
     /// Shared memory and registers for the operands, and how each can be fetched.
     pub(super) fn parts(&mut self, tiling: &Tiling, rows: &Edge, columns: &Edge, depth: &Range) -> Vec<Part> {
@@ -107,6 +116,11 @@ impl Lowerer<'_> {
                 |this| this.fetch_by(place, part, start, 1),
             );
         }
+    }
+
+    /// The terms from `start` on come to registers, all of which are there, of operands that are aligned.
+    pub(super) fn fetch_whole(&mut self, place: &Place, start: &Expr) {
+        place.parts.iter().for_each(|part| self.fetch_by(place, part, start, part.vector));
     }
 
     /// So many neighbours at once. What is beyond an edge is replaced by the last that there is, and never used.
