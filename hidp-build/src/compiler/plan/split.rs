@@ -131,7 +131,7 @@ nest block
         let expected = "plan split
 nest thread
   iter c device-thread dim 0 tile 256 split
-  iter r seq dim 0 tile 8 split(131072)
+  iter r seq dim 0 tile 8 split(196608)
 ";
         assert_eq!(plans[0].to_string(), expected);
     }

@@ -420,7 +420,7 @@ HIDP_UNROLL_BY(8)
     return host.finish();
   }
 
-  // plan split nest thread iter c device-thread dim 0 tile 256 split iter r seq dim 0 tile 8 split(131072)
+  // plan split nest thread iter c device-thread dim 0 tile 256 split iter r seq dim 0 tile 8 split(196608)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_columns_split)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> A_0 = host.param<const int32_t>(0);
@@ -428,7 +428,7 @@ HIDP_UNROLL_BY(8)
     const int64_t R_2 = host.dim(0);
     const int64_t C_3 = host.dim(1);
     const bool narrow_4 = R_2 < 2147483648L;
-    const int64_t parts_5 = hidp::min<int64_t>(hidp::max<int64_t>(hidp::div<int64_t>(131072L, hidp::max<int64_t>(C_3, 1L)), 1L), hidp::div<int64_t>(R_2 + 7L, 8L));
+    const int64_t parts_5 = hidp::min<int64_t>(hidp::max<int64_t>(hidp::div<int64_t>(196608L, hidp::max<int64_t>(C_3, 1L)), 1L), hidp::div<int64_t>(R_2 + 7L, 8L));
     const int64_t least_6 = hidp::div<int64_t>(R_2, hidp::max<int64_t>(parts_5, 1L));
     const int64_t partials_7 = C_3 * parts_5;
     const hidp::Any<int32_t> partial_8 = host.alloc<int32_t>(hidp::max<int64_t>(partials_7, 1L), false, 0);

@@ -1510,7 +1510,7 @@ HIDP_UNROLL_BY(8)
     return host.finish();
   }
 
-  // plan split nest thread iter m device-thread dim 1 tile 256 split iter n device-thread dim 0 tile 256 split iter k seq dim 0 tile 8 split(131072)
+  // plan split nest thread iter m device-thread dim 1 tile 256 split iter n device-thread dim 0 tile 256 split iter k seq dim 0 tile 8 split(196608)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5tiled_product_split)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const double> A_0 = host.param<const double>(0);
@@ -1522,7 +1522,7 @@ HIDP_UNROLL_BY(8)
     [[maybe_unused]] const int64_t stride_6 = hidp::max<int64_t>(N_5, 1L);
     const int64_t total_7 = M_3 * N_5;
     const bool narrow_8 = K_4 < 2147483648L;
-    const int64_t parts_9 = hidp::min<int64_t>(hidp::max<int64_t>(hidp::div<int64_t>(131072L, hidp::max<int64_t>(total_7, 1L)), 1L), hidp::div<int64_t>(K_4 + 7L, 8L));
+    const int64_t parts_9 = hidp::min<int64_t>(hidp::max<int64_t>(hidp::div<int64_t>(196608L, hidp::max<int64_t>(total_7, 1L)), 1L), hidp::div<int64_t>(K_4 + 7L, 8L));
     const int64_t least_10 = hidp::div<int64_t>(K_4, hidp::max<int64_t>(parts_9, 1L));
     const int64_t partials_11 = total_7 * parts_9;
     const hidp::Any<double> partial_12 = host.alloc<double>(hidp::max<int64_t>(partials_11, 1L), false, 1);
