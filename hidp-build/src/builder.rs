@@ -31,6 +31,7 @@ use crate::{Cuda, Isa, sources};
 pub struct Builder {
     folders: Vec<PathBuf>,
     headers: Vec<PathBuf>,
+    structs: Option<Vec<NativeStruct>>,
     vouched: bool,
     isas: Option<Vec<Isa>>,
     threads: bool,
@@ -55,6 +56,7 @@ impl Builder {
         Self {
             folders: Vec::new(),
             headers: Vec::new(),
+            structs: None,
             vouched: false,
             isas: None,
             threads: true,
@@ -77,6 +79,12 @@ impl Builder {
     /// The structs are read by bindgen, which needs libclang: enable the feature `bindgen` of this crate.
     pub fn header(mut self, header: impl AsRef<Path>) -> Self {
         self.headers.push(header.as_ref().to_owned());
+        self
+    }
+    /// What the `extern` structs are that headers define, so that nobody has to read them: for machines without libclang. The C++ compiler
+    /// refuses sizes and offsets that are not those of the header.
+    pub fn structs(mut self, structs: impl IntoIterator<Item = NativeStruct>) -> Self {
+        self.structs = Some(structs.into_iter().collect());
         self
     }
     /// Promises that the native functions have no undefined behaviour for any arguments, and no effect but their result: wrappers
@@ -117,7 +125,8 @@ impl Builder {
         self.line_directives = line_directives;
         self
     }
-    /// Writes generated files here rather than to `OUT_DIR`, for use outside of build scripts.
+    /// Writes generated files here rather than to `OUT_DIR`, for use outside of build scripts. A build script whose files need different
+    /// settings builds twice, the second time to a folder below `OUT_DIR`, and the package includes the `hidp_kernels.rs` in it.
     pub fn out_dir(mut self, out_dir: impl AsRef<Path>) -> Self {
         self.out_dir = Some(out_dir.as_ref().to_owned());
         self
@@ -192,7 +201,11 @@ impl Builder {
                 limits: Limits { variants: self.limits.variants || cargo::variants(), ..self.limits },
             },
         };
-        match self.native_structs(cargo, &pipeline::named_structs(&input)) {
+        let structs = match &self.structs {
+            Some(structs) => self.check_headers(cargo).map(|()| Some(structs.clone())),
+            None => self.native_structs(cargo, &pipeline::named_structs(&input)),
+        };
+        match structs {
             Ok(structs) => input.options.native_structs = structs,
             Err(problem) => {
                 report.problem(&problem);

@@ -33,10 +33,11 @@ impl Cargo {
                 .help("call `hidp_build::compile` from a build script, or say where with `Builder::out_dir`")
         })?;
         watch_variable("DOCS_RS");
+        let part = part(&out_dir, read("OUT_DIR").map(PathBuf::from).as_deref());
         Ok(Self {
             root: read("CARGO_MANIFEST_DIR").map_or_else(current, PathBuf::from),
             out_dir,
-            namespace: namespace(&text("CARGO_PKG_NAME"), &text("CARGO_PKG_VERSION")),
+            namespace: namespace(&text("CARGO_PKG_NAME"), &text("CARGO_PKG_VERSION"), &part),
             docs_only: read("DOCS_RS").is_some(),
         })
     }
@@ -50,10 +51,17 @@ fn text(name: &str) -> String {
     read(name).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-/// Readable, and different for two versions of a package.
-fn namespace(package: &str, version: &str) -> String {
+/// Which of the builds of one build script this is: the folder below its own that it writes to.
+fn part(out_dir: &Path, of_script: Option<&Path>) -> String {
+    let below = of_script.and_then(|folder| out_dir.strip_prefix(folder).ok());
+    below.map(|below| below.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Readable, and different for two versions of a package, and for two builds of one build script.
+fn namespace(package: &str, version: &str, part: &str) -> String {
     let name: String = package.chars().map(|c| if c.is_ascii_alphanumeric() { c } else { '_' }).collect();
-    format!("{name}_{:08x}", hash(&(package, version)) as u32)
+    let hash = if part.is_empty() { hash(&(package, version)) } else { hash(&(package, version, part)) };
+    format!("{name}_{:08x}", hash as u32)
 }
 
 /// A hash that is the same in every run.
@@ -149,10 +157,18 @@ mod tests {
 
     #[test]
     fn packages_have_namespaces_of_their_own() {
-        let name = namespace("my-crate", "0.1.0");
+        let name = namespace("my-crate", "0.1.0", "");
         assert!(name.starts_with("my_crate_") && name.len() == "my_crate_".len() + 8, "{name}");
-        assert_ne!(name, namespace("my-crate", "0.2.0"));
-        assert_ne!(name, namespace("my_crate", "0.1.0"));
+        assert_ne!(name, namespace("my-crate", "0.2.0", ""));
+        assert_ne!(name, namespace("my_crate", "0.1.0", ""));
+    }
+
+    #[test]
+    fn builds_of_one_script_have_namespaces_of_their_own() {
+        let (own, below) = (Path::new("/out"), Path::new("/out/other"));
+        assert_eq!((part(own, Some(own)), part(below, None), part(Path::new("/tmp"), Some(own))), Default::default());
+        assert_eq!(part(below, Some(own)), "other");
+        assert_ne!(namespace("a", "0.1.0", ""), namespace("a", "0.1.0", "other"));
     }
 
     #[test]
