@@ -21,7 +21,7 @@ pub enum Leaf {
 }
 
 impl Leaf {
-    fn size(self) -> usize {
+    pub fn size(self) -> usize {
         match self {
             Leaf::Exact(size) => size.into(),
             Leaf::F32 => 4,

@@ -1,5 +1,5 @@
-// What the tests of the primitives for devices share: a device that the executor plays, arrays on it between untouched
-// neighbours, segments and values worth trying, and operators of programs.
+// What the tests of the primitives for devices share: arrays on a device (see device.h) between untouched neighbours, segments and
+// values worth trying, and operators of programs.
 #pragma once
 
 #include <cstdio>
@@ -10,6 +10,15 @@
 #include <vector>
 
 #include <hidp/cuda/core.cuh>
+
+#include "device.h"
+
+// The head of the function that runs a file's tests: the program's, unless the compiler gets another name for it.
+#ifdef HIDP_CHECK_NAME
+#define HIDP_CHECK extern "C" int HIDP_CHECK_NAME(int argc, char **argv)
+#else
+#define HIDP_CHECK int main(int argc, char **argv)
+#endif
 
 using hidp::Any;
 using hidp::Block;
@@ -34,8 +43,8 @@ std::string testing;
 // One device, and calls on it.
 class Machine {
  public:
-  explicit Machine(uint64_t seed) : device_(hidp_simt_new(seed, 3)) {}
-  ~Machine() { hidp_simt_free(device_); }
+  explicit Machine(uint64_t seed) : device_(device_new(seed)) {}
+  ~Machine() { device_free(device_); }
   hidp_device *device() { return device_; }
 
   // Runs `body` as a host function. The result of the call; its fault is in `fault`.
@@ -43,10 +52,12 @@ class Machine {
     body_ = std::move(body);
     hidp_call call = {};
     call.device = device_;
-    const int32_t result = hidp_simt_call(device_, entry, &call);
+    const int32_t result = device_call(device_, entry, &call);
     fault = call.fault;
-    expect(result != HIDP_SIMT_REPORTS, result == HIDP_SIMT_REPORTS ? hidp_simt_reports(device_) : "");
-    if (result == HIDP_SIMT_REPORTS) std::exit(1);
+    if (result == HIDP_OK || result == HIDP_FAULT) return result;
+    const std::string told = device_reports(device_, result);
+    expect(told.empty(), told);
+    if (!told.empty()) std::exit(1);
     return result;
   }
   void run(std::function<void(Host &)> body) {
@@ -87,7 +98,7 @@ class Array {
     std::memset(static_cast<void *>(all.data()), 0x5b, all.size() * sizeof(T));
     for (size_t i = 0; i < count_; ++i) all[kGuard + i] = values[i];
     block_ = machine.device()->take(machine.device()->state, all.size() * sizeof(T));
-    hidp_simt_copy_in(machine.device(), block_, all.data(), all.size() * sizeof(T));
+    device_copy_in(machine.device(), block_, all.data(), all.size() * sizeof(T));
     guard_ = all[0];
   }
   Array(Machine &machine, size_t count, T fill = {}) : Array(machine, std::vector<T>(count, fill)) {}
@@ -100,7 +111,7 @@ class Array {
   size_t size() const { return count_; }
   std::vector<T> get() const {
     std::vector<T> all(count_ + 2 * kGuard);
-    hidp_simt_copy_out(machine_.device(), all.data(), block_, all.size() * sizeof(T));
+    device_copy_out(machine_.device(), all.data(), block_, all.size() * sizeof(T));
     for (size_t i = 0; i < kGuard; ++i) {
       expect(std::memcmp(&all[i], &guard_, sizeof(T)) == 0, "element " + std::to_string(i) + " before the array has changed");
       expect(std::memcmp(&all[count_ + kGuard + i], &guard_, sizeof(T)) == 0, "element " + std::to_string(i) + " behind the array has changed");
@@ -194,8 +205,8 @@ struct Run {
 };
 constexpr uint32_t kNotNeighbours = 77;
 struct JoinRuns {
-  explicit JoinRuns(Trap &trap) : trap(trap) {}
-  Run operator()(Run a, Run b) const {
+  HIDP_INLINE explicit JoinRuns(Trap &trap) : trap(trap) {}
+  HIDP_INLINE Run operator()(Run a, Run b) const {
     if (a.past != b.first) trap.raise(kNotNeighbours, 2, a.past, b.first);
     return Run{a.first, b.past};
   }
@@ -206,8 +217,8 @@ struct Affine {
   uint32_t a, b;
 };
 struct Compose {
-  explicit Compose(Trap &) {}
-  Affine operator()(Affine f, Affine g) const { return Affine{f.a * g.a, f.b * g.a + g.b}; }
+  HIDP_INLINE explicit Compose(Trap &) {}
+  HIDP_INLINE Affine operator()(Affine f, Affine g) const { return Affine{f.a * g.a, f.b * g.a + g.b}; }
 };
 struct Wide {
   double value;

@@ -20,8 +20,8 @@ namespace {
 constexpr uint32_t kMemory = 3;
 
 struct Even {
-  explicit Even(Trap &) {}
-  bool operator()(int a, int pivot) const { return a % 2 == pivot; }
+  HIDP_INLINE explicit Even(Trap &) {}
+  HIDP_INLINE bool operator()(int a, int pivot) const { return a % 2 == pivot; }
 };
 
 // A device with memory for so many more blocks.
@@ -130,7 +130,7 @@ struct ScanBytes {
   Any<const uint8_t> in;
   Any<int64_t> out;
   template <class W>
-  void operator()(W &worker, int64_t i, int64_t low, int64_t n) const {
+  HIDP_DEVICE void operator()(W &worker, int64_t i, int64_t low, int64_t n) const {
     if (i == 0) hidp::subwarp_scan<int64_t, hidp::Add<int64_t>>(worker, in + low, out + low, n, int64_t{0}, true, false);
   }
 };
@@ -175,7 +175,7 @@ void wrong_segments(Machine &machine) {
 
 }  // namespace
 
-int main(int argc, char **argv) {
+HIDP_CHECK {
   const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
   Machine machine(seed);
   wrong_segments(machine);

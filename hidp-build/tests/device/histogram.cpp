@@ -92,7 +92,7 @@ void in_order(Machine &machine) {
 
 }  // namespace
 
-int main(int argc, char **argv) {
+HIDP_CHECK {
   const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
   Machine machine(seed);
   Random random(seed + 1);

@@ -23,8 +23,8 @@ namespace {
 
 constexpr uint32_t kThirteen = 13;
 struct Below {
-  explicit Below(Trap &trap) : trap(trap) {}
-  bool operator()(int a, int pivot) const {
+  HIDP_INLINE explicit Below(Trap &trap) : trap(trap) {}
+  HIDP_INLINE bool operator()(int a, int pivot) const {
     if (a == 13000000) trap.raise(kThirteen, 1, pivot);
     return a < pivot;
   }
@@ -41,7 +41,7 @@ struct Below {
     int pivot;                                                                                                                    \
     bool with_values;                                                                                                             \
     template <class W>                                                                                                            \
-    void operator()(W &worker, int64_t i, int64_t low, int64_t n) const {                                                         \
+    HIDP_DEVICE void operator()(W &worker, int64_t i, int64_t low, int64_t n) const {                                             \
       int64_t count = -1;                                                                                                         \
       if (with_values)                                                                                                            \
         hidp::level##_partition<Below>(worker, in + low, out + low, in_val + low, out_val + low, pivot, n, &count);               \
@@ -54,7 +54,7 @@ struct Below {
     Any<int> out;                                                                                                                 \
     Any<Wide> data;                                                                                                               \
     template <class W>                                                                                                            \
-    void operator()(W &worker, int64_t, int64_t low, int64_t n) const {                                                           \
+    HIDP_DEVICE void operator()(W &worker, int64_t, int64_t low, int64_t n) const {                                               \
       hidp::level##_reverse(worker, in + low, out + low, n);                                                                      \
       hidp::level##_reverse_inplace(worker, data + low, n);                                                                       \
     }                                                                                                                             \
@@ -207,7 +207,7 @@ void faults(Machine &machine) {
 
 }  // namespace
 
-int main(int argc, char **argv) {
+HIDP_CHECK {
   const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
   Machine machine(seed);
   Random random(seed + 1);

@@ -32,7 +32,7 @@ T fold_plainly(const std::vector<In> &in, int64_t low, int64_t high, T init) {
     Any<T> out;                                                                          \
     T init;                                                                              \
     template <class W>                                                                   \
-    void operator()(W &worker, int64_t i, int64_t low, int64_t length) const {           \
+    HIDP_DEVICE void operator()(W &worker, int64_t i, int64_t low, int64_t length) const { \
       T fold = init;                                                                     \
       hidp::function<T, Op>(worker, in + low, length, &fold);                            \
       const bool is_last = hidp::lane<hidp::Level>(worker) == hidp::kLanes<hidp::Level, W::threads> - 1;                 \
@@ -179,7 +179,7 @@ void faults(Machine &machine) {
 
 }  // namespace
 
-int main(int argc, char **argv) {
+HIDP_CHECK {
   const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
   Machine machine(seed);
   Random random(seed + 1);

@@ -39,7 +39,7 @@ void scan_plainly(const std::vector<In> &in, std::vector<T> &out, int64_t low, i
     T init;                                                                                  \
     bool has_init, exclusive;                                                                \
     template <class W>                                                                       \
-    void operator()(W &worker, int64_t, int64_t low, int64_t length) const {                 \
+    HIDP_DEVICE void operator()(W &worker, int64_t, int64_t low, int64_t length) const {     \
       hidp::function<T, Op>(worker, in + low, out + low, length, init, has_init, exclusive); \
     }                                                                                        \
   };
@@ -146,7 +146,7 @@ void same_bits(uint64_t seed) {
 
 }  // namespace
 
-int main(int argc, char **argv) {
+HIDP_CHECK {
   const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
   Machine machine(seed);
   Random random(seed + 1);

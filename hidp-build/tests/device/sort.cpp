@@ -54,7 +54,7 @@ void sort_plainly(const std::vector<K> &keys, std::vector<K> &sorted, std::vecto
     Any<Wide> values, scratch_values;                                                                               \
     bool descending, with_values;                                                                                   \
     template <class W>                                                                                              \
-    void operator()(W &worker, int64_t, int64_t low, int64_t n) const {                                             \
+    HIDP_DEVICE void operator()(W &worker, int64_t, int64_t low, int64_t n) const {                                 \
       if (with_values)                                                                                              \
         hidp::function(worker, data + low, scratch + low, values + low, scratch_values + low, n, descending);       \
       else                                                                                                          \
@@ -185,7 +185,7 @@ F special(int64_t random) {
 
 }  // namespace
 
-int main(int argc, char **argv) {
+HIDP_CHECK {
   const uint64_t seed = argc > 1 ? std::strtoull(argv[1], nullptr, 10) : 0;
   Machine machine(seed);
   Random random(seed + 1);
