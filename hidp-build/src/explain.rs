@@ -57,6 +57,6 @@ pub fn explain_compiled(
 }
 
 fn resources(kernel: &Kernel) -> Resources {
-    let Kernel { name, arch, registers, spilled, stack, shared, barriers: _ } = kernel.clone();
+    let Kernel { name, arch, registers, spilled, stack, shared, barriers: _, block: _ } = kernel.clone();
     Resources { kernel: name, arch, registers, spilled, stack, shared }
 }

@@ -1,6 +1,7 @@
 //! NVIDIA's compiler: whether there is one, what it is told, and what it says of kernels.
 
 mod arch;
+mod blocks;
 mod kernel_name;
 mod places;
 mod probe;

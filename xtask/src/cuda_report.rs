@@ -5,10 +5,16 @@ use std::path::PathBuf;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use hidp_build::nvcc::Checker;
 
-use crate::cuda_toolkit;
+use crate::{cuda_toolkit, hot_kernels};
 
-/// Prints registers, spilled bytes and shared memory of every kernel: of the programs that are named, or of the examples.
+/// Prints registers, spilled bytes and shared memory of every kernel: of the programs that are named, or of the examples; or the table of
+/// the benchmarks' kernels.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
+    if let ["--hot", rest @ ..] = args {
+        ensure!(matches!(rest, [] | ["--write"]), "after --hot there may be --write");
+        let home = cuda_toolkit::for_tests()?.context("there is no nvcc")?;
+        return hot_kernels::run(&home, !rest.is_empty());
+    }
     let mut programs = Vec::new();
     let mut archs = Vec::new();
     let mut args = args.iter();

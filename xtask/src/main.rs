@@ -7,6 +7,7 @@ mod cuda_report;
 mod cuda_toolkit;
 mod explain;
 mod gpu_bundle;
+mod hot_kernels;
 mod tidy;
 mod tune;
 
@@ -34,6 +35,9 @@ cargo xtask <command>
   cuda-toolkit  installs the CUDA compiler below target/ (Python packages, no GPU needed) and prints the CUDA_HOME to use
   cuda-report [FILE.hdp|FOLDER …] [--arch sm_90,…]
                 what kernels need of a GPU, as nvcc says: registers, spilled bytes, shared memory; of the examples if none is named
+  cuda-report --hot [--write]
+                the same of all that the benchmarks for GPUs run, with the warps that a multiprocessor then holds; fails if a kernel
+                spills; --write puts the table into docs/performance.md
   gpu-bundle [--arch sm_90,sm_80] [--jobs N] [--no-bench]
                 target/gpu-bundle: tests and benchmarks that run on another machine's GPU, which needs a driver and nothing else
   explain FILE.hdp [ENTRY] [--par] [--imp] [--source] [--code] [--json] [--pin]

@@ -43,18 +43,51 @@ fn is_made_up(name: &str) -> bool {
     ["_GLOBAL__N_", "_INTERNAL_", "CUB_", "THRUST_"].iter().any(|prefix| name.starts_with(prefix))
 }
 
-/// Integers as written; anything else makes `…` of all arguments, and of what comes behind them.
-fn template_arguments(text: &str) -> (String, &str) {
-    let mut values = Vec::new();
-    let mut rest = text;
-    while let Some((value, behind)) = integer(rest) {
-        values.push(value);
-        rest = behind;
+/// How many names of template arguments are shown.
+const SHOWN: usize = 4;
+
+/// Integers, and names of types without their scopes' made-up parts; what has none stays unnamed. Also the text behind.
+fn template_arguments(mut text: &str) -> (String, &str) {
+    let (mut values, mut depth, mut is_whole) = (Vec::new(), 1, true);
+    while depth > 0 {
+        if let Some((value, behind)) = integer(text) {
+            values.push(value);
+            text = behind;
+        } else if text.starts_with(|c: char| c.is_ascii_digit()) {
+            let Some((name, behind)) = identifier(text) else { return ("<…>".to_owned(), "") };
+            if !is_made_up(name) {
+                values.push(name.to_owned());
+            }
+            text = behind;
+        } else {
+            let Some((opens, closes, behind)) = mark(text) else { return ("<…>".to_owned(), "") };
+            // What is neither a name nor a bracket is a built-in type, or one that came before.
+            is_whole &= opens || closes;
+            depth = depth + u32::from(opens) - u32::from(closes);
+            text = behind;
+        }
     }
-    match rest.strip_prefix('E') {
-        Some(rest) if !values.is_empty() => (format!("<{}>", values.join(", ")), rest),
-        Some(_) | None => ("<…>".to_owned(), ""),
+    is_whole &= values.len() <= SHOWN;
+    values.truncate(SHOWN);
+    if !is_whole {
+        values.push("…".to_owned());
     }
+    (format!("<{}>", values.join(", ")), text)
+}
+
+/// A mark of types and brackets: whether it opens or closes one, and what comes behind.
+fn mark(text: &str) -> Option<(bool, bool, &str)> {
+    let first = text.chars().next()?;
+    let past = |end: usize| text.get(end..);
+    let behind = match first {
+        // `S_`, `S1A_`, `T0_`: what came before. `St`, `Dp`: two letters.
+        'S' | 'T' if text[1..].starts_with(|c: char| c == '_' || c.is_ascii_digit() || c.is_ascii_uppercase()) => {
+            past(text.find('_')? + 1)
+        }
+        'S' | 'D' => past(2),
+        _ => past(first.len_utf8()),
+    };
+    Some((matches!(first, 'N' | 'I' | 'J' | 'X' | 'L' | 'F'), first == 'E', behind?))
 }
 
 /// `Li256E`: an integer of any type.
@@ -82,7 +115,12 @@ mod tests {
                 "entry_k_4gemm_gemm::rows_0<256, 1>",
             ),
             ("_ZN3cub21CUB_300001_SM_800_9006detail11EmptyKernelIvEEvv", "cub::detail::EmptyKernel<…>"),
-            ("_Z4fillIfLin1EEvPT_", "fill<…>"),
+            ("_Z4fillIfLin1EEvPT_", "fill<-1, …>"),
+            (
+                "_ZN4hidp4cuda43_GLOBAL__N__f265a8fc_10_reduce_cpp_895eb63d9run_itemsINS1_5BlockELi256ENS1_14LookAtSegments\
+                 INS1_14VectorSegmentsIPiPlEEEEEEvNS1_6LaunchET1_",
+                "hidp::cuda::run_items<Block, 256, LookAtSegments, VectorSegments, …>",
+            ),
             ("_Z4fillILin1EEvPi", "fill<-1>"),
             ("plain_c", "plain_c"),
         ];
@@ -93,6 +131,10 @@ mod tests {
 
     #[test]
     fn what_is_not_understood_stays() {
+        assert_eq!(
+            (readable("_Z1kI"), readable("_Z1kI9ab"), readable("_Z1kIS")),
+            ("k<…>".into(), "k<…>".into(), "k<…>".into())
+        );
         for symbol in ["_ZN", "_ZN99shortE", "_ZplRKiS0_", "_Z", "", "_ZN29_GLOBAL__N__a45fc7e2_4_y_cu_fE"] {
             assert_eq!(readable(symbol), symbol);
         }

@@ -1,5 +1,7 @@
 //! What `ptxas -v` says of the resources that kernels take.
 
+use std::collections::HashMap;
+
 use super::kernel_name;
 
 /// A kernel's needs on one architecture.
@@ -19,6 +21,8 @@ pub struct Kernel {
     pub shared: u32,
     /// Barriers that it uses.
     pub barriers: u32,
+    /// Threads of a block at most, where that is known: see [`super::blocks`].
+    pub block: Option<u32>,
 }
 
 impl Kernel {
@@ -37,13 +41,13 @@ impl Kernel {
     }
 }
 
-/// The kernels in what nvcc printed, in its order.
-pub fn kernels(text: &str) -> Vec<Kernel> {
+/// The kernels in what nvcc printed, in its order. `blocks`: threads of a block at most, by symbol.
+pub fn kernels(text: &str, blocks: &HashMap<String, u32>) -> Vec<Kernel> {
     let mut kernels: Vec<Kernel> = Vec::new();
     let mut is_kernel = false;
     for line in text.lines() {
         let fact = line.trim_start_matches("ptxas info").trim_start_matches([' ', ':']);
-        if let Some(kernel) = start(fact) {
+        if let Some(kernel) = start(fact, blocks) {
             kernels.push(kernel);
             is_kernel = true;
         } else if let (Some(properties), Some(kernel)) = (fact.strip_prefix("Function properties for "), kernels.last())
@@ -58,7 +62,7 @@ pub fn kernels(text: &str) -> Vec<Kernel> {
 }
 
 /// `Compiling entry function '_Z1kPfi' for 'sm_90'`
-fn start(fact: &str) -> Option<Kernel> {
+fn start(fact: &str, blocks: &HashMap<String, u32>) -> Option<Kernel> {
     let (symbol, rest) = fact.strip_prefix("Compiling entry function '")?.split_once('\'')?;
     let (_, rest) = rest.split_once('\'')?;
     Some(Kernel {
@@ -69,6 +73,7 @@ fn start(fact: &str) -> Option<Kernel> {
         stack: 0,
         shared: 0,
         barriers: 0,
+        block: blocks.get(symbol).copied(),
     })
 }
 
@@ -149,14 +154,19 @@ ptxas info    : Compile time = 15.372 ms
             stack,
             shared,
             barriers,
+            block: None,
         };
         let expected = [
             kernel(name("rows_0<256>"), "sm_80", 32, 0, 0, 1184, 1),
             kernel(name("local"), "sm_80", 32, 0, 400, 0, 1),
             kernel(name("spills"), "sm_90", 115, 2104, 984, 0, 0),
         ];
-        assert_eq!(kernels(REAL), expected);
-        assert!(kernels("warning: something\n").is_empty());
+        assert_eq!(kernels(REAL, &HashMap::new()), expected);
+        assert!(kernels("warning: something\n", &HashMap::new()).is_empty());
+        let spills = "_ZN18entry_k_4gemm_gemm29_GLOBAL__N__a45fc7e2_4_y_cu_f6spillsEPKdPdii".to_owned();
+        let blocks: Vec<Option<u32>> =
+            kernels(REAL, &HashMap::from([(spills, 96)])).iter().map(|kernel| kernel.block).collect();
+        assert_eq!(blocks, [None, None, Some(96)]);
     }
 
     #[test]
@@ -167,12 +177,16 @@ entry_k_4gemm_gemm::rows_0<256>  sm_80         32  64/64        0      0    1184
 entry_k_4gemm_gemm::local        sm_80         32  64/64        0    400       0         1
 entry_k_4gemm_gemm::spills       sm_90        115  17/64     2104    984       0         0
 ";
-        assert_eq!(table(&kernels(REAL)), expected);
+        assert_eq!(table(&kernels(REAL, &HashMap::new())), expected);
     }
 
     #[test]
     fn registers_limit_warps() {
-        let kernel = |arch: &str, registers| Kernel { arch: arch.into(), registers, ..kernels(REAL)[0].clone() };
+        let kernel = |arch: &str, registers| Kernel {
+            arch: arch.into(),
+            registers,
+            ..kernels(REAL, &HashMap::new())[0].clone()
+        };
         assert_eq!(kernel("sm_89", 32).warps(), (48, 48));
         assert_eq!(kernel("sm_90", 255).warps(), (8, 64));
         assert_eq!(kernel("sm_75", 0).warps(), (32, 32));

@@ -4,12 +4,12 @@ use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use super::unit::{report, said_of};
-use super::{Cuda, Job, Kernel, Nvcc, Wish, kernels, units};
+use super::unit::{CudaUnit, kernels_of, report, shorter};
+use super::{Cuda, Job, Kernel, Nvcc, Wish, units};
 use crate::cargo::Cargo;
 use crate::compiler::diag::Code;
 use crate::compiler::pipeline::{self, Options, PipelineInput};
-use crate::objects::{self, write_if_changed};
+use crate::objects::{self, Unit as _, write_if_changed};
 use crate::report::{Error, Problem, Report, Result};
 use crate::toolchain::Toolchain;
 use crate::{sources, workers};
@@ -61,7 +61,24 @@ impl Checker {
     pub fn kernels(&self, programs: &[PathBuf]) -> Result<Vec<Kernel>> {
         let files = self.compile(programs)?;
         let job = self.job(&files, false);
-        Ok(units(&job).flat_map(|unit| kernels(&said_of(&unit))).collect())
+        Ok(units(&job).flat_map(|unit| kernels_of(&unit)).collect())
+    }
+
+    /// The same by file, named as in a build's report.
+    ///
+    /// # Errors
+    ///
+    /// An error in a program, or nvcc fails.
+    pub fn kernels_by_file(&self, programs: &[PathBuf]) -> Result<Vec<(String, Vec<Kernel>)>> {
+        let files = self.compile(programs)?;
+        let job = self.job(&files, false);
+        let named = |file: &str, kernel: Kernel| Kernel { name: shorter(file, &kernel.name), ..kernel };
+        let of_unit = |unit: CudaUnit<'_>| {
+            let file = unit.file();
+            let kernels = kernels_of(&unit).into_iter().map(|kernel| named(file, kernel)).collect();
+            (file.trim_end_matches(".cu").to_owned(), kernels)
+        };
+        Ok(units(&job).map(of_unit).collect())
     }
 
     /// Compiles programs; gives their CUDA files.
@@ -101,7 +118,7 @@ impl Checker {
         let mut found = Vec::new();
         for unit in units(&job) {
             objects::update(&unit)?;
-            found.extend(kernels(&said_of(&unit)));
+            found.extend(kernels_of(&unit));
         }
         Ok(found)
     }

@@ -7,8 +7,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use super::blocks::blocks;
 use super::probe::whole;
-use super::{Nvcc, kernels, table};
+use super::{Kernel, Nvcc, kernels, table};
 use crate::cargo;
 use crate::compiler::diag::Code;
 use crate::objects::{Object, Unit, depfile, excerpt, shown, write};
@@ -100,7 +101,7 @@ pub(crate) fn report(job: &Job<'_>) -> String {
     let host = host.to_string_lossy();
     let head = format!("CUDA: nvcc {version} (`{}`, host compiler `{host}`) for {archs}\n", program.display());
     let files = units(job).map(|unit| {
-        let mut kernels = kernels(&said_of(&unit));
+        let mut kernels = kernels_of(&unit);
         kernels.iter_mut().for_each(|kernel| kernel.name = shorter(unit.file, &kernel.name));
         format!("\n{}\n{}", unit.file, table(&kernels))
     });
@@ -108,16 +109,18 @@ pub(crate) fn report(job: &Job<'_>) -> String {
 }
 
 /// The name without what is the same for all kernels of a file: the package's and the file's part of the entry's symbol.
-fn shorter(file: &str, name: &str) -> String {
+pub(super) fn shorter(file: &str, name: &str) -> String {
     let stem = file.trim_end_matches(".cu");
     let part = format!("_{}{stem}_", stem.len());
     let own = name.strip_prefix("entry_").and_then(|name| name.split_once(&part));
     own.map_or_else(|| name.to_owned(), |(_, own)| own.to_owned())
 }
 
-/// What nvcc said when it compiled the file.
-pub(super) fn said_of(unit: &CudaUnit<'_>) -> String {
-    fs::read_to_string(unit.object().path(SAID)).unwrap_or_default()
+/// What nvcc said of the kernels when it compiled the file.
+pub(super) fn kernels_of(unit: &CudaUnit<'_>) -> Vec<Kernel> {
+    let object = unit.object();
+    let said = fs::read_to_string(object.path(SAID)).unwrap_or_default();
+    kernels(&said, &blocks(&fs::read(object.path("o")).unwrap_or_default()))
 }
 
 #[cfg(test)]

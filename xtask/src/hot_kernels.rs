@@ -1,0 +1,137 @@
+//! The kernels of the benchmarks: whether any spills, and how many warps a multiprocessor holds of each.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use anyhow::{Context, Result, anyhow, ensure};
+use hidp_build::compiler::target::DeviceModel;
+use hidp_build::compiler::traffic::occupancy;
+use hidp_build::nvcc::{Checker, Kernel};
+
+/// What the benchmarks for GPUs run.
+const PROGRAMS: [&str; 4] = [
+    "benches/src/kernels",
+    "examples/quicksort/src/kernels",
+    "examples/bitonic/src/kernels",
+    "examples/particles/src/kernels",
+];
+
+/// The architecture whose limits the occupancy is worked out with.
+const ARCH: &str = "sm_90";
+
+const DOCUMENT: &str = "docs/performance.md";
+const BEGIN: &str = "<!-- hot kernels: cargo xtask cuda-report --hot --write -->";
+const END: &str = "<!-- end of hot kernels -->";
+
+/// Prints the table, and with `write` puts it into the document. Fails if a kernel spills.
+pub(crate) fn run(home: &Path, write: bool) -> Result<()> {
+    // SAFETY: this process has one thread.
+    unsafe {
+        std::env::set_var("CUDA_HOME", home);
+        // PTX says how large blocks are.
+        std::env::set_var("NVCC_APPEND_FLAGS", "--no-compress");
+    }
+    let include = ["hidp-std/include", "hidp-sys/include"].map(PathBuf::from);
+    let checker = Checker::find(&[ARCH], &include, Path::new("target/hidp-cuda-report/hot"));
+    let checker = checker.map_err(|error| anyhow!("{error}"))?.context("there is no nvcc")?;
+    let programs = PROGRAMS.map(PathBuf::from);
+    let files = checker.kernels_by_file(&programs).map_err(|error| anyhow!("{error}"))?;
+    let table = table(&files)?;
+    println!("{table}");
+    if write {
+        let text = fs::read_to_string(DOCUMENT)?;
+        fs::write(DOCUMENT, replaced(&text, &table)?)?;
+    }
+    let spilled: Vec<String> = all(&files)
+        .filter(|(_, kernel)| kernel.spilled > 0)
+        .map(|(file, kernel)| format!("{file}: {} spills {} bytes", kernel.name, kernel.spilled))
+        .collect();
+    ensure!(spilled.is_empty(), "kernels spill registers:\n{}", spilled.join("\n"));
+    Ok(())
+}
+
+type Files = [(String, Vec<Kernel>)];
+
+fn all(files: &Files) -> impl Iterator<Item = (&str, &Kernel)> {
+    files.iter().flat_map(|(file, kernels)| kernels.iter().map(move |kernel| (file.as_str(), kernel)))
+}
+
+/// A line for each kernel, those with equal names and needs together. What has no launch bound is not launched.
+fn table(files: &Files) -> Result<String> {
+    let mut rows: BTreeMap<(&str, String), [u32; 6]> = BTreeMap::new();
+    let mut count = 0;
+    let model = DeviceModel::cuda();
+    for (file, kernel) in all(files) {
+        count += 1;
+        let Some(block) = kernel.block else { continue };
+        let warps = occupancy(block, kernel.registers, kernel.shared, &model);
+        let name = kernel.name.trim_start_matches("hidp::cuda::").trim_start_matches("cub::detail::").to_owned();
+        let needs = [block, kernel.registers, kernel.spilled, kernel.stack, kernel.shared, warps.warps];
+        let row = rows.entry((file, format!("{name} | {}", warps.limit.name()))).or_insert(needs);
+        // Of several the one with the fewest warps stands for all, spills apart.
+        let spilled = row[2].max(needs[2]);
+        if needs[5] < row[5] || (needs[5] == row[5] && needs[1] > row[1]) {
+            *row = needs;
+        }
+        row[2] = spilled;
+    }
+    ensure!(!rows.is_empty(), "nvcc did not say how large blocks are");
+    let mut lines = vec![
+        format!("{count} kernels of {} files, {ARCH}:", files.len()),
+        String::new(),
+        "| file | kernel | threads | registers | spilled | stack | shared | warps of 64 | limited by |".to_owned(),
+        "|---|---|---|---|---|---|---|---|---|".to_owned(),
+    ];
+    for ((file, name), [block, registers, spilled, stack, shared, warps]) in rows {
+        let (name, limit) = name.split_once(" | ").unwrap_or((&name, ""));
+        lines.push(format!(
+            "| {file} | `{name}` | {block} | {registers} | {spilled} | {stack} | {shared} | {warps} | {limit} |"
+        ));
+    }
+    Ok(lines.join("\n"))
+}
+
+/// The document with the table in its place.
+fn replaced(text: &str, table: &str) -> Result<String> {
+    let (before, rest) = text.split_once(BEGIN).with_context(|| format!("{DOCUMENT} has no line `{BEGIN}`"))?;
+    let (_, after) = rest.split_once(END).with_context(|| format!("{DOCUMENT} has no line `{END}`"))?;
+    Ok(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn kernel(name: &str, registers: u32, shared: u32, block: Option<u32>) -> Kernel {
+        let (name, arch) = (name.to_owned(), ARCH.to_owned());
+        Kernel { name, arch, registers, spilled: 0, stack: 0, shared, barriers: 0, block }
+    }
+
+    #[test]
+    fn equal_names_share_a_line() {
+        let kernels = vec![
+            kernel("hidp::cuda::run_items<Block, 256>", 64, 0, Some(256)),
+            kernel("hidp::cuda::run_items<Block, 256>", 72, 0, Some(256)),
+            kernel("GEMM::tiled", 149, 16640, Some(256)),
+            kernel("cub::detail::EmptyKernel<…>", 4, 0, None),
+        ];
+        let table = table(&[("blas".to_owned(), kernels)]).unwrap();
+        let lines: Vec<&str> = table.lines().skip(4).collect();
+        assert_eq!(
+            lines,
+            [
+                "| blas | `GEMM::tiled` | 256 | 149 | 0 | 0 | 16640 | 8 | registers |",
+                "| blas | `run_items<Block, 256>` | 256 | 72 | 0 | 0 | 0 | 24 | registers |",
+            ]
+        );
+        assert!(table.starts_with("4 kernels of 1 files"));
+    }
+
+    #[test]
+    fn the_table_has_its_place() {
+        let text = format!("a\n{BEGIN}\nold\n{END}\nb\n");
+        assert_eq!(replaced(&text, "new").unwrap(), format!("a\n{BEGIN}\nnew\n{END}\nb\n"));
+        assert!(replaced("a", "new").is_err());
+    }
+}
