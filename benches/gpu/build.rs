@@ -1,7 +1,15 @@
-//! Compiles the kernels of the tests, and the cases of the compiler's tests: all of them for a GPU, or some for the executor.
+//! Compiles the kernels of the tests, the cases of the compiler's tests, and its tests of primitives: all of them for a GPU, or some for
+//! the executor.
+
+#[path = "build/cases.rs"]
+mod cases;
+#[path = "build/checks.rs"]
+mod checks;
 
 use std::path::{Path, PathBuf};
 
+use hidp_build::compiler::pipeline::{NativeField, NativeStruct, NativeType};
+use hidp_build::compiler::ty::Scalar;
 use hidp_build::{Builder, Cuda, Isa};
 
 const CASES: &str = "../../hidp-build/tests/cases/run";
@@ -9,31 +17,48 @@ const CASES: &str = "../../hidp-build/tests/cases/run";
 /// What cases use of C++.
 const HEADER: &str = "../../hidp-build/tests/cases/run/natives/functions.h";
 
-/// Needs libclang, which not every machine has.
-const LEFT_OUT: &str = "native_structs.hdp";
-
-/// Cases that together have grids of every level, folds, prefixes, sorts, private arrays, structs and faults, and are quick.
-const SOME: [&str; 5] = ["bools", "prim_quicksort", "ranks", "sparse", "spmv_bad_index"];
+/// Cases that together have grids of every level, folds, prefixes, sorts, private arrays, structs, faults and versions with other tiles,
+/// and are quick.
+const SOME: [&str; 7] = ["bools", "native_structs", "prim_quicksort", "ranks", "sparse", "spmv_bad_index", "variants"];
 
 fn main() -> hidp_build::Result {
     // The libraries of the C++ compiler lie beside the program where it is packed.
     println!("cargo::rustc-link-arg-bins=-Wl,-rpath,$ORIGIN/lib");
     println!("cargo::rerun-if-changed={CASES}");
     let is_set = |feature: &str| std::env::var_os(format!("CARGO_FEATURE_{feature}")).is_some();
-    let (cases, cuda) = match (is_set("BUNDLE"), is_set("SIMULATED")) {
-        (true, _) => (all(Path::new(CASES)), Cuda::Required),
-        (false, true) => (SOME.map(|case| Path::new(CASES).join(case).with_extension("hdp")).to_vec(), Cuda::Simulated),
-        (false, false) => (Vec::new(), Cuda::Off),
+    let all = cases::all(Path::new(CASES));
+    let (cases, checks, cuda) = match (is_set("BUNDLE"), is_set("SIMULATED")) {
+        (true, _) => (all, &checks::ALL[..], Cuda::Required),
+        (false, true) => {
+            let is_chosen = |path: &PathBuf| SOME.iter().any(|case| path.ends_with(format!("{case}.hdp")));
+            (all.into_iter().filter(is_chosen).collect(), &checks::SOME[..], Cuda::Simulated)
+        }
+        (false, false) => (Vec::new(), &[][..], Cuda::Off),
     };
-    // What the processor's versions are good for here is to be there: one instruction set is enough.
-    let builder = Builder::new().isas([Isa::Base]).cuda(cuda).header(HEADER).vouch_for_natives().folder("src/kernels");
-    cases.iter().fold(builder, |builder, case| builder.folder(case)).compile()
+    let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+    checks::compile(checks, cuda, &out);
+    let (various, plain): (Vec<PathBuf>, Vec<PathBuf>) = cases.into_iter().partition(|path| cases::has_variants(path));
+    add(builder(cuda).folder("src/kernels"), &plain).compile()?;
+    add(builder(cuda).variants(true).out_dir(out.join("variants")), &various).compile()
 }
 
-fn all(folder: &Path) -> Vec<PathBuf> {
-    let files = std::fs::read_dir(folder).expect("the cases are part of the repository").flatten();
-    let mut files: Vec<PathBuf> = files.map(|entry| entry.path()).collect();
-    files.retain(|path| path.extension().is_some_and(|extension| extension == "hdp") && !path.ends_with(LEFT_OUT));
-    files.sort();
-    files
+fn builder(cuda: Cuda) -> Builder {
+    // What the processor's versions are good for here is to be there: one instruction set is enough.
+    Builder::new().isas([Isa::Base]).cuda(cuda).header(HEADER).structs([point()]).vouch_for_natives()
+}
+
+/// The struct of the header: reading it would need libclang, which not every machine has.
+fn point() -> NativeStruct {
+    let field = |name: &str, scalar, offset| NativeField { name: name.into(), ty: NativeType::Scalar(scalar), offset };
+    let fields = vec![
+        field("id", Scalar::I64, 0),
+        field("x", Scalar::F32, 8),
+        field("y", Scalar::F32, 12),
+        field("seen", Scalar::Bool, 16),
+    ];
+    NativeStruct { name: "Point".into(), fields, size: 24, align: 8 }
+}
+
+fn add(builder: Builder, cases: &[PathBuf]) -> Builder {
+    cases.iter().fold(builder, |builder, case| builder.folder(case))
 }

@@ -1,14 +1,16 @@
 //! Makes the calls of a case with every plan that its entries have for devices, and compares.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::c_void;
 
 use hidp_std::rt::entry::{Codes, Entry};
 use hidp_std::rt::{Arg, Dynamic, EMPTY_BYTES};
 use hidp_std::{Context, Error};
 
-use crate::answers::{Argument, Call, compare};
-use crate::kernels;
+use crate::answers::{Argument, Call, Layout, compare};
+use crate::children::{self, Job};
+use crate::list;
+use crate::options::Options;
 
 /// What came of the calls of a case.
 #[derive(Debug, Default)]
@@ -18,8 +20,8 @@ pub struct Tally {
     /// Of these, those that ended with a fault, as they must.
     pub faults: usize,
     pub plans: BTreeSet<&'static str>,
-    /// Calls that cannot be made: their entries have no version for devices, or no safe wrapper.
-    pub left_out: usize,
+    /// Entries without a version for devices, and their calls.
+    pub left_out: BTreeMap<String, usize>,
     pub failures: Vec<String>,
     /// The device does not work any more; calls that were left were not made.
     pub lost: bool,
@@ -27,14 +29,14 @@ pub struct Tally {
 
 impl Tally {
     pub fn is_good(&self) -> bool {
-        self.failures.is_empty() && !self.lost && self.made + self.left_out > 0
+        self.failures.is_empty() && !self.lost && (self.made > 0 || !self.left_out.is_empty())
     }
 }
 
 impl std::fmt::Display for Tally {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        if self.made == 0 && self.left_out > 0 {
-            return write!(f, "nothing to call: no entry has a version for devices and a safe wrapper");
+        if self.made == 0 && self.failures.is_empty() && !self.left_out.is_empty() {
+            return write!(f, "LEFT OUT: no entry has a version for devices");
         }
         let plans = self.plans.iter().copied().collect::<Vec<_>>().join(" ");
         write!(f, "{} calls, {} of them faults, plans: {plans}", self.made, self.faults)?;
@@ -42,6 +44,9 @@ impl std::fmt::Display for Tally {
             (0, 0) => write!(f, ": FAILED, nothing was called")?,
             (0, _) => write!(f, ": ok")?,
             (failed, _) => write!(f, ": {failed} FAILED")?,
+        }
+        for (entry, calls) in &self.left_out {
+            write!(f, "; LEFT OUT: {calls} calls of {entry}, which has no version for devices")?;
         }
         match self.lost {
             true => write!(f, ", and the device is lost"),
@@ -54,12 +59,14 @@ impl std::fmt::Display for Tally {
 pub fn run(calls: &[Call], cx: &Context, largest: i64) -> Tally {
     let mut tally = Tally::default();
     for call in calls.iter().filter(|call| call.dims.iter().all(|&dim| dim <= largest)) {
-        let entry = kernels::ENTRIES.iter().find(|entry| entry.name == call.entry);
-        let plans: Vec<&'static str> = entry.map(plans_for_devices).unwrap_or_default();
-        let Some(entry) = entry.filter(|_| !plans.is_empty()) else {
-            tally.left_out += 1;
+        let Some(entry) = crate::entry(&call.entry) else {
+            tally.failures.push(format!("{} is not in this program", call.entry));
             continue;
         };
+        let plans = plans_for_devices(entry);
+        if plans.is_empty() {
+            *tally.left_out.entry(call.entry.clone()).or_default() += 1;
+        }
         for plan in plans {
             tally.plans.insert(plan);
             twice(call, entry, plan, &cx.with_plan(plan), &mut tally);
@@ -71,7 +78,29 @@ pub fn run(calls: &[Call], cx: &Context, largest: i64) -> Tally {
     tally
 }
 
-fn plans_for_devices(entry: &'static Entry) -> Vec<&'static str> {
+/// Runs every case that has answers, or those that are named, in processes of their own. Whether all are good.
+pub fn run_all(options: &Options) -> Result<bool, String> {
+    let all = list::cases(&options.answers)?;
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    let job = |case: &str| Job { name: case.into(), args: vec!["case".into(), case.into()] };
+    let jobs = options.chosen(&all, "case")?.into_iter().map(job).collect();
+    children::run_all(options, jobs, "cases")
+}
+
+/// Runs one case in this process; prints what was wrong, and how it went.
+pub fn one(options: &Options) -> Result<bool, String> {
+    let [case] = &options.names[..] else { return Err("which case?".into()) };
+    let calls = list::calls(&options.answers, case)?;
+    let cx = options.place.context().map_err(|error| error.to_string())?;
+    println!("{}", cx.device());
+    let tally = run(&calls, &cx, options.largest);
+    tally.failures.iter().for_each(|failure| println!("wrong: {failure}"));
+    println!("result: {tally}");
+    Ok(tally.is_good())
+}
+
+/// The plans in which an entry runs on a device.
+pub fn plans_for_devices(entry: &'static Entry) -> Vec<&'static str> {
     let versions = entry.versions.iter().filter(|version| match version.code {
         Codes::Device(_) => true,
         Codes::Cpu(_) => false,
@@ -80,12 +109,14 @@ fn plans_for_devices(entry: &'static Entry) -> Vec<&'static str> {
 }
 
 fn twice(call: &Call, entry: &'static Entry, plan: &'static str, cx: &Context, tally: &mut Tally) {
-    let mut first = None;
+    let mut first: Option<Vec<Vec<u8>>> = None;
     for turn in ["", ", the second time"] {
         tally.made += 1;
         tally.faults += usize::from(call.fault.is_some());
         let checked = once(call, entry, plan, cx).and_then(|found| match &first {
-            Some(first) if *first != found => Err(Failure::Wrong("other bits than the first time".into())),
+            Some(first) if !same_bits(call, first, &found) => {
+                Err(Failure::Wrong("other bits than the first time".into()))
+            }
             Some(_) => Ok(()),
             None => {
                 first = Some(found);
@@ -101,6 +132,18 @@ fn twice(call: &Call, entry: &'static Entry, plan: &'static str, cx: &Context, t
         tally.lost |= is_lost;
         return;
     }
+}
+
+/// Whether all scalars are the same; what is between them in a struct is nobody's.
+fn same_bits(call: &Call, first: &[Vec<u8>], found: &[Vec<u8>]) -> bool {
+    call.args.iter().zip(first.iter().zip(found)).all(|(arg, (first, found))| {
+        let Layout { size, leaves } = &arg.layout;
+        let mut elements = first.chunks_exact(*size).zip(found.chunks_exact(*size));
+        let same = |(a, b): (&[u8], &[u8])| {
+            leaves.iter().map(|&(at, leaf)| at as usize..at as usize + leaf.size()).all(|at| a[at.clone()] == b[at])
+        };
+        first.len() == found.len() && elements.all(same)
+    })
 }
 
 enum Failure {

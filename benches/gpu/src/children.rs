@@ -1,67 +1,107 @@
-//! Each case runs in a process of its own: after an illegal access a GPU is lost to the process, and what never ends can be ended.
+//! Each test runs in a process of its own: after an illegal access a GPU is lost to the process, and what never ends can be ended. Some
+//! run side by side, since starting with a GPU takes longer than most tests.
 
-use std::fs::{self, File};
-use std::path::Path;
+use std::fs::{self, File, OpenOptions};
+use std::io::Write;
+use std::path::PathBuf;
 use std::process::{Command, Stdio};
+use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use crate::options::Options;
 
-/// Runs every case that has answers, or those that are named; says a line each. Gives how many failed.
-pub fn run_cases(options: &Options) -> Result<usize, String> {
-    let all = cases(&options.answers)?;
-    if let Some(unknown) = options.names.iter().find(|name| !all.contains(name)) {
-        return Err(format!("there is no case {unknown}; there are: {}", all.join(" ")));
-    }
-    let chosen: Vec<&String> =
-        all.iter().filter(|case| options.names.is_empty() || options.names.contains(case)).collect();
+/// A process: this program with these arguments. The name is that of its log.
+pub struct Job {
+    pub name: String,
+    pub args: Vec<String>,
+}
+
+/// How a process went.
+struct Ended {
+    name: String,
+    good: bool,
+}
+
+/// What the last line of a log says if all was good.
+const GOOD: &str = "this was good";
+
+/// Runs all; says a line each. Whether all are good.
+pub fn run_all(options: &Options, jobs: Vec<Job>, what: &str) -> Result<bool, String> {
     fs::create_dir_all(&options.logs).map_err(|error| format!("{}: {error}", options.logs.display()))?;
-    let start = Instant::now();
-    let mut failed = Vec::new();
-    for case in &chosen {
-        let (good, line) = run_case(options, case)?;
-        println!("{case:<18} {line}");
-        if !good {
-            failed.push(case.as_str());
-        }
+    let count = jobs.len();
+    let jobs: Vec<Job> =
+        jobs.into_iter().filter(|job| !options.left || !was_good(&options.log_of(&job.name))).collect();
+    if jobs.len() < count {
+        println!("{} of {count} {what} were good before", count - jobs.len());
     }
-    let seconds = start.elapsed().as_secs_f64();
-    println!("{} of {} cases are good, {seconds:.0} s", chosen.len() - failed.len(), chosen.len());
+    let start = Instant::now();
+    let (waiting, ended) = (Mutex::new(jobs.into_iter()), Mutex::new(Vec::new()));
+    let next = || if start.elapsed() < options.until { locked(&waiting).next() } else { None };
+    let work = || -> Result<(), String> {
+        while let Some(job) = next() {
+            let (good, line) = run_one(options, &job)?;
+            let mut ended = locked(&ended);
+            println!("{:<18} {line}", job.name);
+            ended.push(Ended { name: job.name, good });
+        }
+        Ok(())
+    };
+    std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..options.jobs).map(|_| scope.spawn(work)).collect();
+        workers.into_iter().try_for_each(|worker| worker.join().unwrap_or_else(|_| Err("a worker ended early".into())))
+    })?;
+    let left: Vec<String> = locked(&waiting).by_ref().map(|job| job.name).collect();
+    Ok(sum_up(&locked(&ended), &left, what, start.elapsed()))
+}
+
+fn sum_up(ended: &[Ended], left: &[String], what: &str, time: Duration) -> bool {
+    let mut failed: Vec<&str> = ended.iter().filter(|one| !one.good).map(|one| one.name.as_str()).collect();
+    failed.sort_unstable();
+    println!("{} of {} {what} are good, {:.0} s", ended.len() - failed.len(), ended.len(), time.as_secs_f64());
     if !failed.is_empty() {
         println!("FAILED: {}", failed.join(" "));
     }
-    Ok(failed.len())
+    if !left.is_empty() {
+        println!("NOT DONE for want of time (`left` after the part's name goes on): {}", left.join(" "));
+    }
+    failed.is_empty() && left.is_empty()
 }
 
-fn cases(folder: &Path) -> Result<Vec<String>, String> {
-    let listing = fs::read_dir(folder).map_err(|error| format!("{}: {error}", folder.display()))?;
-    let mut cases: Vec<String> = listing
-        .flatten()
-        .filter_map(|entry| entry.file_name().to_str()?.strip_suffix(".answers").map(str::to_owned))
-        .collect();
-    cases.sort();
-    if cases.is_empty() { Err(format!("{}: no answers", folder.display())) } else { Ok(cases) }
+/// Nobody panics while holding one.
+fn locked<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+fn was_good(log: &PathBuf) -> bool {
+    fs::read_to_string(log).is_ok_and(|text| text.lines().next_back() == Some(GOOD))
 }
 
 /// Whether it was good, and what to say of it.
-fn run_case(options: &Options, case: &str) -> Result<(bool, String), String> {
-    let log = options.logs.join(format!("{case}.log"));
-    let file = File::create(&log).map_err(|error| format!("{}: {error}", log.display()))?;
-    let errors = file.try_clone().map_err(|error| error.to_string())?;
+fn run_one(options: &Options, job: &Job) -> Result<(bool, String), String> {
+    let log = options.log_of(&job.name);
+    let io = |error: std::io::Error| format!("{}: {error}", log.display());
+    let file = File::create(&log).map_err(io)?;
+    let errors = file.try_clone().map_err(io)?;
     let program = std::env::current_exe().map_err(|error| error.to_string())?;
     let mut line: Vec<String> = options.under.clone();
     line.push(program.display().to_string());
-    line.extend(["case".into(), case.into(), "--answers".into(), options.answers.display().to_string()]);
+    line.extend(job.args.iter().cloned());
+    line.extend(["--answers".into(), options.answers.display().to_string()]);
     line.extend(["--largest".into(), options.largest.to_string()]);
     line.extend(options.place.args());
     let mut command = Command::new(&line[0]);
     command.args(&line[1..]).stdin(Stdio::null()).stdout(file).stderr(errors);
+    command.envs(options.place.variables());
     let ended = within(&mut command, options.limit)?;
     let text = fs::read_to_string(&log).unwrap_or_default();
     let said = text.lines().rev().find_map(|line| line.strip_prefix("result: ")).map(str::to_owned);
     Ok(match (ended, said) {
         (None, _) => (false, format!("FAILED: not done after {} s; see {}", options.limit.as_secs(), log.display())),
-        (Some(true), Some(said)) => (true, said),
+        (Some(true), Some(said)) => {
+            let mut log = OpenOptions::new().append(true).open(&log).map_err(io)?;
+            writeln!(log, "{GOOD}").map_err(|error| error.to_string())?;
+            (true, said)
+        }
         (Some(_), Some(said)) if options.under.is_empty() => (false, with_first(&said, &text)),
         (Some(_), Some(said)) => (false, format!("{said}; {} found something: {}", options.under[0], log.display())),
         (Some(_), None) => (false, format!("FAILED: it ended early; see {}", log.display())),
@@ -69,7 +109,8 @@ fn run_case(options: &Options, case: &str) -> Result<(bool, String), String> {
 }
 
 fn with_first(said: &str, text: &str) -> String {
-    let first = text.lines().find_map(|line| line.strip_prefix("wrong: ")).unwrap_or_default();
+    let first = text.lines().find_map(|line| line.strip_prefix("wrong: "));
+    let first = first.or_else(|| text.lines().find(|line| !line.starts_with("result: "))).unwrap_or_default();
     format!("{said}\n    {first}")
 }
 

@@ -1,17 +1,18 @@
 //! Runs tests on a GPU; see `USAGE`.
 
-use std::fs;
 use std::process::ExitCode;
 
-use hidp_gpu::answers;
 use hidp_gpu::options::Options;
-use hidp_gpu::{cases, children, device};
+use hidp_gpu::{cases, checks, device, list};
 
 const USAGE: &str = "\
 hidp-gpu device           says which device there is, or why none can be used
-hidp-gpu cases [CASE …]   the cases, each in a process of its own
+hidp-gpu cases [CASE …]   the cases, each in a process of its own; prim_* are several
 hidp-gpu case CASE        one case in this process
+hidp-gpu checks [CHECK …] tests of the primitives, each in a process of its own
+hidp-gpu check CHECK SEED one of them in this process
 hidp-gpu std [TEST …]     tests of the run time
+hidp-gpu list             what the cases call, and what is left out
 
   --gpu N | --simulated SEED    where (--gpu 0)
   --answers FOLDER              what the interpreter said of each case
@@ -19,6 +20,9 @@ hidp-gpu std [TEST …]     tests of the run time
   --under 'PROGRAM ARG …'       starts each case under this program
   --largest N                   leaves out calls with larger dimensions
   --limit SECONDS               for each case (120)
+  --until SECONDS               starts no case later than this
+  --jobs N                      cases at a time (1)
+  --left                        only what was not good before, as the logs say
 ";
 
 fn main() -> ExitCode {
@@ -26,8 +30,11 @@ fn main() -> ExitCode {
     let command = args.next().unwrap_or_default();
     let result = Options::read(args).and_then(|options| match command.as_str() {
         "device" => say_device(&options),
-        "cases" => children::run_cases(&options).map(|failed| failed == 0),
-        "case" => one_case(&options),
+        "cases" => cases::run_all(&options),
+        "case" => cases::one(&options),
+        "checks" => checks::run(&options),
+        "check" => checks::one(&options),
+        "list" => list::run(&options),
         "std" => Ok(device::run(options.place, &options.names) == 0),
         _ => Err(USAGE.into()),
     });
@@ -45,24 +52,4 @@ fn say_device(options: &Options) -> Result<bool, String> {
     let cx = options.place.context().map_err(|error| error.to_string())?;
     println!("{}", cx.device());
     Ok(true)
-}
-
-/// Prints what was wrong, and how it went.
-fn one_case(options: &Options) -> Result<bool, String> {
-    let [case] = &options.names[..] else { return Err("which case?".into()) };
-    let path = options.answers.join(format!("{case}.answers"));
-    let file = fs::read(&path).map_err(|error| format!("{}: {error}", path.display()))?;
-    let calls = answers::read(&file).map_err(|why| format!("{}: {why}", path.display()))?;
-    let cx = options.place.context().map_err(|error| error.to_string())?;
-    println!("{}", cx.device());
-    let tally = cases::run(&calls, &cx, options.largest);
-    tally.failures.iter().for_each(|failure| println!("wrong: {failure}"));
-    if tally.left_out > 0 {
-        println!(
-            "{} calls are left out: their entries have no version for devices, or no safe wrapper",
-            tally.left_out
-        );
-    }
-    println!("result: {tally}");
-    Ok(tally.is_good())
 }

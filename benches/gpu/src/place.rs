@@ -29,4 +29,12 @@ impl Place {
             Place::Simulated(seed) => ["--simulated".into(), seed.to_string()],
         }
     }
+
+    /// What says so to C++ in a child, which sees no arguments.
+    pub fn variables(self) -> Option<(&'static str, String)> {
+        match self {
+            Place::Gpu(ordinal) => Some(("HIDP_CHECK_GPU", ordinal.to_string())),
+            Place::Simulated(_) => None,
+        }
+    }
 }

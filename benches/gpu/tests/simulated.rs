@@ -10,8 +10,11 @@ use hidp_gpu::answers::{self, Call};
 use hidp_gpu::cases;
 use hidp_gpu::place::Place;
 
+#[path = "../build/cases.rs"]
+mod of_the_build;
+
 /// Those that the build script compiles for the executor.
-const CASES: [&str; 5] = ["bools", "prim_quicksort", "ranks", "sparse", "spmv_bad_index"];
+const CASES: [&str; 7] = ["bools", "native_structs", "prim_quicksort", "ranks", "sparse", "spmv_bad_index", "variants"];
 
 /// Every lane is a fiber: larger arrays take too long.
 const LARGEST: i64 = 40;
@@ -62,12 +65,16 @@ fn cases_agree_with_the_interpreter() {
         args.extend(common);
         args.extend(CASES);
         let (good, text) = hidp_gpu(&args);
-        assert!(good && text.contains("5 of 5 cases are good"), "{text}");
+        assert!(good && text.contains("7 of 7 cases are good"), "{text}");
         for case in CASES {
             let line = text.lines().find(|line| line.starts_with(case)).unwrap_or_default();
             assert!(line.contains(": ok") && line.contains("thread"), "{text}");
         }
     }
+    let (good, text) = hidp_gpu(&["list", "--answers", &answers]);
+    assert!(good && text.contains("7 cases, ") && !text.contains("LEFT OUT"), "{text}");
+    let tiles = text.lines().find(|line| line.starts_with("variants ")).unwrap_or_default();
+    assert!(tiles.contains("thread_b64"), "versions with other tiles are there: {tiles}");
     let (good, text) = hidp_gpu(&["cases", "nonsense", "--answers", &answers, "--logs", &logs]);
     assert!(!good && text.contains("there is no case nonsense; there are: bools"), "{text}");
 }
@@ -122,6 +129,65 @@ fn what_does_not_end_well_is_reported() {
     assert!(!good && text.contains("ended early"), "{text}");
 }
 
+/// Every case in the folder is compiled; only those without their entries can be missing from a list.
+#[test]
+fn no_case_is_left_out() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../hidp-build/tests/cases/run");
+    let listing = fs::read_dir(&folder).expect("the cases are there").flatten();
+    let names = listing.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut names: Vec<String> = names.filter(|name| name.ends_with(".hdp")).collect();
+    names.sort();
+    let found = of_the_build::all(&folder);
+    assert!(found.iter().map(|path| path.file_name().unwrap_or_default()).eq(names.iter().map(|name| name.as_str())));
+    assert!(names.len() > 30, "{names:?}");
+    let various: Vec<&PathBuf> = found.iter().filter(|path| of_the_build::has_variants(path)).collect();
+    assert_eq!(various, [&folder.join("variants.hdp")]);
+    // What answers name and no program has is said, and no success.
+    let other = Path::new(env!("CARGO_TARGET_TMPDIR")).join("answers-other");
+    fs::create_dir_all(&other).expect("a folder for outputs");
+    let mut call = calls("sparse").remove(0);
+    call.entry = "sparse::other".into();
+    fs::write(other.join("sparse.answers"), answers::write(&[call])).expect("the folder is writable");
+    let other = other.display().to_string();
+    let (good, text) = hidp_gpu(&["list", "--answers", &other]);
+    assert!(!good && text.contains("MISSING: sparse::other"), "{text}");
+    let (good, text) =
+        hidp_gpu(&["cases", "--simulated", "0", "--answers", &other, "--logs", &format!("{other}/logs")]);
+    assert!(!good && text.contains("sparse::other is not in this program"), "{text}");
+}
+
+#[test]
+fn a_part_can_be_split_and_gone_on_with() {
+    let answers = answers_of_the_interpreter().display().to_string();
+    let logs = Path::new(env!("CARGO_TARGET_TMPDIR")).join("logs-split");
+    let _ = fs::remove_dir_all(&logs);
+    let logs = logs.display().to_string();
+    let run = |more: &[&str]| {
+        let common = ["cases", "--simulated", "0", "--largest", "4", "--answers", &answers, "--logs", &logs];
+        hidp_gpu(&[&common[..], more].concat())
+    };
+    let (good, text) = run(&["sp*", "--jobs", "2"]);
+    assert!(good && text.contains("2 of 2 cases are good"), "{text}");
+    let (good, text) = run(&["--until", "0"]);
+    assert!(!good && text.contains("NOT DONE") && text.contains("bools native_structs"), "{text}");
+    let (good, text) = run(&["--left", "*s*"]);
+    assert!(
+        good && text.contains("2 of 7 cases were good before\n") && text.contains("5 of 5 cases are good"),
+        "{text}"
+    );
+    let (good, text) = run(&["--left", "*s*"]);
+    assert!(good && text.contains("0 of 0 cases are good"), "{text}");
+}
+
+#[test]
+fn tests_of_primitives_are_good() {
+    let logs = Path::new(env!("CARGO_TARGET_TMPDIR")).join("logs-checks").display().to_string();
+    let (good, text) = hidp_gpu(&["checks", "--simulated", "3", "--logs", &logs]);
+    assert!(good && text.contains("1 of 1 tests of primitives are good"), "{text}");
+    let (good, text) = hidp_gpu(&["checks", "nonsense", "--simulated", "3", "--logs", &logs]);
+    assert!(!good && text.contains("there is no check nonsense; there are: histogram"), "{text}");
+}
+
 #[test]
 fn tests_of_the_run_time_are_good() {
     let (good, text) = hidp_gpu(&["std", "--simulated", "3"]);
@@ -138,23 +204,4 @@ fn without_a_gpu_it_is_said_why() {
     }
     let (good, text) = hidp_gpu(&["device"]);
     assert!(!good && text.contains("cuda:0 cannot be used"), "{text}");
-    // And by the script of a bundle, before it tests anything.
-    let bundle = Path::new(env!("CARGO_TARGET_TMPDIR")).join("bundle");
-    fs::create_dir_all(bundle.join("bin")).expect("a folder for outputs");
-    fs::copy(env!("CARGO_BIN_EXE_hidp-gpu"), bundle.join("bin/hidp-gpu")).expect("the program is built");
-    fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("run.sh"), bundle.join("run.sh")).expect("the script is there");
-    fs::write(bundle.join("CUDA_VERSION"), "13.0\n").expect("the folder is writable");
-    let script = |part: &str| {
-        let Output { status, stdout, stderr } =
-            Command::new("bash").arg(bundle.join("run.sh")).arg(part).output().expect("bash starts");
-        let text = String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr);
-        (status.code(), text)
-    };
-    let (code, text) = script("cases");
-    assert_eq!(code, Some(3), "{text}");
-    assert!(text.starts_with("There is no GPU that can run this: cuda:0 cannot be used"), "{text}");
-    assert!(text.contains("its driver (libcuda.so.1), for CUDA 13.0 or later"), "{text}");
-    let (code, text) = script("nonsense");
-    assert_eq!(code, Some(2), "{text}");
-    assert!(text.contains("There is no part nonsense; there are: device cases stdtests"), "{text}");
 }

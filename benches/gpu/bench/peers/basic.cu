@@ -47,6 +47,12 @@ int processors() {
   return count;
 }
 
+__global__ void differences_kernel(const uint32_t *a, const uint32_t *b, long words, unsigned long long *count) {
+  unsigned long long own = 0;
+  for (long i = blockIdx.x * (long)blockDim.x + threadIdx.x; i < words; i += gridDim.x * (long)blockDim.x) own += a[i] != b[i];
+  if (own != 0) atomicAdd(count, own);
+}
+
 struct Multiply {
   __host__ __device__ float operator()(const thrust::tuple<float, float> &pair) const {
     return thrust::get<0>(pair) * thrust::get<1>(pair);
@@ -81,6 +87,21 @@ int peer_fma(cudaStream_t stream, address out, int32_t turns) {
 int peer_fma_threads(cudaStream_t, int64_t *threads) {
   *threads = processors() * 16L * 256L;
   return cudaSuccess;
+}
+
+// How many of so many words differ.
+int peer_differences(cudaStream_t stream, address a, address b, int64_t words, int64_t *count) {
+  void *block = nullptr;
+  unsigned long long found = 0;
+  int error = scratch(sizeof found, &block);
+  if (error == cudaSuccess) error = cudaMemsetAsync(block, 0, sizeof found, stream);
+  if (error != cudaSuccess) return error;
+  differences_kernel<<<processors() * 16, 256, 0, stream>>>(at<uint32_t>(a), at<uint32_t>(b), words,
+                                                            static_cast<unsigned long long *>(block));
+  error = cudaMemcpyAsync(&found, block, sizeof found, cudaMemcpyDeviceToHost, stream);
+  if (error == cudaSuccess) error = cudaStreamSynchronize(stream);
+  *count = static_cast<int64_t>(found);
+  return error;
 }
 
 int peer_cub_sum(cudaStream_t stream, address x, address out, int64_t n) {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
-use anyhow::{Context as _, Result};
+use anyhow::Result;
 use cudarc::driver::{CudaStream, sys};
 use hidp_std::{Context, DeviceArray};
 
@@ -123,18 +123,31 @@ impl Machine {
         Ok(f64::from(start.elapsed_ms(&end)?) / 1e3 / repeats as f64)
     }
 
-    /// Measures the contenders of a row in rotated, interleaved rounds, beside the limit, and reports. The first is HiDP.
+    /// Does a row; what goes wrong in it is said, and ends neither the part nor its goals.
+    pub fn row<T>(&self, title: &str, row: impl FnOnce() -> Result<T>) -> Option<T> {
+        row()
+            .map_err(|error| {
+                println!("FAILED: {title}: {error:#}");
+                self.report.borrow_mut().failed(title, &format!("{error:#}"));
+            })
+            .ok()
+    }
+
+    /// Measures the contenders of a row in rotated, interleaved rounds, beside the limit, and reports. The first is HiDP; others that
+    /// cannot do the work are left out.
     pub fn compare(&self, title: &str, work: Work, contenders: Vec<Contender<'_>>) -> Result<Measured> {
-        let mut contenders = contenders;
-        contenders.extend(self.limit(work)?);
-        let mut repeats = Vec::new();
-        for contender in &mut contenders {
-            let shown = contender.name;
-            let warm = self.time(contender, 1).with_context(|| format!("{title}: {shown}"))?;
-            let once = if self.is_tiny() { warm } else { self.time(contender, 1)?.min(warm) };
-            let wanted = (SHORTEST / once.max(1e-7)).ceil() as usize;
-            repeats.push(if contender.before.is_some() || self.is_tiny() { 1 } else { wanted.clamp(1, MOST_REPEATS) });
+        let (mut able, mut repeats) = (Vec::new(), Vec::new());
+        for mut contender in contenders.into_iter().chain(self.limit(work)?) {
+            match self.repeats(&mut contender) {
+                Ok(wanted) => {
+                    able.push(contender);
+                    repeats.push(wanted);
+                }
+                Err(error) if able.is_empty() => return Err(error),
+                Err(error) => println!("{title}: {} LEFT OUT: {error:#}", contender.name),
+            }
         }
+        let mut contenders = able;
         let count = contenders.len();
         let mut seconds = vec![Vec::new(); count];
         for round in 0..if self.is_tiny() { 1 } else { ROUNDS } {
@@ -150,6 +163,16 @@ impl Machine {
         let measured = Measured::new(title, work, rates.collect());
         println!("{measured}");
         Ok(measured)
+    }
+
+    /// How often a contender does its work in a round, after it did it for the first times.
+    fn repeats(&self, contender: &mut Contender<'_>) -> Result<usize> {
+        let warm = self.time(contender, 1)?;
+        if contender.before.is_some() || self.is_tiny() {
+            return Ok(1);
+        }
+        let once = self.time(contender, 1)?.min(warm);
+        Ok(((SHORTEST / once.max(1e-7)).ceil() as usize).clamp(1, MOST_REPEATS))
     }
 
     /// What the row is compared with at the end of each round: copying, or multiplying and adding.

@@ -57,6 +57,8 @@ peers! {
     /// 16 operations a turn of each thread.
     fn peer_fma(out: Address, turns: i32);
     fn peer_fma_threads(threads: *mut i64);
+    /// How many of so many words differ.
+    fn peer_differences(a: Address, b: Address, words: i64, count: *mut i64);
     fn peer_cub_sum(x: Address, out: Address, n: i64);
     fn peer_cub_dot(x: Address, y: Address, out: Address, n: i64);
     fn peer_thrust_dot(x: Address, y: Address, out: *mut f32, n: i64);

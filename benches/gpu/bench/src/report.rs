@@ -127,10 +127,11 @@ impl fmt::Display for Figure {
     }
 }
 
-/// The goals of a part.
+/// The goals of a part, and what went wrong.
 #[derive(Debug, Default)]
 pub struct Report {
     goals: Vec<String>,
+    failures: Vec<String>,
 }
 
 impl Report {
@@ -144,6 +145,13 @@ impl Report {
     }
     pub fn goals(&self) -> &[String] {
         &self.goals
+    }
+    /// A row with a wrong result, or without one: no rate of it counts.
+    pub fn failed(&mut self, row: &str, why: &str) {
+        self.failures.push(format!("FAILED       {row}: {why}"));
+    }
+    pub fn failures(&self) -> &[String] {
+        &self.failures
     }
 }
 

@@ -57,13 +57,17 @@ pub fn main(args: impl Iterator<Item = String>) -> Result<()> {
         run(&machine, name)?;
     }
     let report = machine.report.borrow();
+    let lines: Vec<&String> = report.goals().iter().chain(report.failures()).collect();
     println!();
-    report.goals().iter().for_each(|goal| println!("{goal}"));
+    lines.iter().for_each(|line| println!("{line}"));
     if let Some(file) = goals {
-        let text: String = report.goals().iter().map(|goal| format!("{goal}\n")).collect();
+        let text: String = lines.iter().map(|line| format!("{line}\n")).collect();
         fs::write(&file, text).with_context(|| format!("cannot write {}", file.display()))?;
     }
-    Ok(())
+    match report.failures().len() {
+        0 => Ok(()),
+        count => bail!("{count} rows failed"),
+    }
 }
 
 /// Measures a part.
