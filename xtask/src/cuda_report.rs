@@ -12,8 +12,8 @@ use crate::{cuda_toolkit, hot_kernels};
 pub(crate) fn run(args: &[&str]) -> Result<()> {
     if let ["--hot", rest @ ..] = args {
         ensure!(matches!(rest, [] | ["--write"]), "after --hot there may be --write");
-        let home = cuda_toolkit::for_tests()?.context("there is no nvcc")?;
-        return hot_kernels::run(&home, !rest.is_empty());
+        // Without one, that was said.
+        return cuda_toolkit::for_tests()?.map_or(Ok(()), |home| hot_kernels::run(&home, rest == ["--write"]));
     }
     let mut programs = Vec::new();
     let mut archs = Vec::new();

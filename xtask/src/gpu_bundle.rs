@@ -51,6 +51,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     let home = cuda_toolkit::for_tests()?.context("there is no nvcc")?;
     answers()?;
     build(&home, &options)?;
+    complete()?;
     let programs = pack(&home, &options)?;
     check::run(Path::new(BUNDLE), &programs)
 }
@@ -101,6 +102,21 @@ fn build(home: &Path, options: &Options) -> Result<()> {
         command(&["--release", "--package", "hidp-gpu-bench", "--features", "bundle"]).run()?;
     }
     Ok(())
+}
+
+/// Nothing is left out silently: every case has answers, the program has every entry that they name, and it says what no device runs.
+fn complete() -> Result<()> {
+    let answers = Path::new(BUILD).join("answers");
+    let missing = without_answers(&answers, &cases()?);
+    ensure!(missing.is_empty(), "cases without answers: {}", missing.join(" "));
+    let status =
+        Command::new(Path::new(BUILD).join("debug/hidp-gpu")).args(["list", "--answers"]).arg(&answers).status();
+    ensure!(status.context("cannot start the tests")?.success(), "entries of cases are missing in the program");
+    Ok(())
+}
+
+fn without_answers(answers: &Path, cases: &[String]) -> Vec<String> {
+    cases.iter().filter(|case| !answers.join(format!("{case}.answers")).is_file()).cloned().collect()
 }
 
 /// What makes nvcc store device code in the fewest bytes; versions before 12.8 do not know it.
@@ -175,6 +191,16 @@ mod tests {
     fn only_newer_compilers_are_told_to_compress() {
         assert_eq!(smallest("12.6"), "");
         assert_eq!((smallest("12.8"), smallest("13.0")), ("--compress-mode=size", "--compress-mode=size"));
+    }
+
+    #[test]
+    fn every_case_needs_answers() {
+        let folder = std::env::temp_dir().join(format!("hidp-bundle-answers-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join("near.answers"), "").unwrap();
+        let missing = without_answers(&folder, &["near".to_owned(), "variants".to_owned()]);
+        fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(missing, ["variants"]);
     }
 
     #[test]

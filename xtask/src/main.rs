@@ -21,7 +21,7 @@ const USAGE: &str = "\
 cargo xtask <command>
 
   test          every test of the workspace, examples included
-  ci            what continuous integration runs: fmt-check, clippy, tidy, doc, test
+  ci            what continuous integration runs: fmt-check, clippy, tidy, doc, test, and whether a kernel of the benchmarks spills
   bless         rewrites golden outputs and docs/errors.md from what the compiler says now
   fmt-check     rustfmt, without changing anything
   clippy        clippy over all targets, warnings denied
@@ -117,7 +117,8 @@ fn ci() -> Result<()> {
     clippy()?;
     tidy::run()?;
     doc()?;
-    test(&[])
+    test(&[])?;
+    cuda_report::run(&["--hot"])
 }
 
 fn bless() -> Result<()> {
