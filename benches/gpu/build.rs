@@ -43,8 +43,10 @@ fn main() -> hidp_build::Result {
 }
 
 fn builder(cuda: Cuda) -> Builder {
-    // What the processor's versions are good for here is to be there: one instruction set is enough.
-    Builder::new().isas([Isa::Base]).cuda(cuda).header(HEADER).structs([point()]).vouch_for_natives()
+    // What the processor's versions are good for here is to be there: one instruction set is enough. The executor's reports need lines,
+    // and a bundle has to be small.
+    let builder = Builder::new().isas([Isa::Base]).line_directives(cuda == Cuda::Simulated);
+    builder.cuda(cuda).header(HEADER).structs([point()]).vouch_for_natives()
 }
 
 /// The struct of the header: reading it would need libclang, which not every machine has.

@@ -120,7 +120,7 @@ impl Builder {
         self
     }
     /// Whether debuggers, profilers and the C++ compiler's messages show the `.hdp` files rather than the generated C++ (they do
-    /// if nothing is said).
+    /// if nothing is said). Device code without has about half the size.
     pub fn line_directives(mut self, line_directives: bool) -> Self {
         self.line_directives = line_directives;
         self
@@ -245,7 +245,7 @@ impl Builder {
     ) -> std::result::Result<(Vec<Library>, Toolchains), Problem> {
         let include = self.include.clone().map_or_else(cargo::run_time_headers, Ok)?;
         self.check_headers(cargo)?;
-        let compilers = Compilers::find(cargo, self.threads, wish)?;
+        let compilers = Compilers::find(cargo, self.threads, self.line_directives, wish)?;
         if input.options.cuda && !compilers.have_cuda() {
             input.options.cuda = false;
             *output = pipeline::compile(input);

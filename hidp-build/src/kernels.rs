@@ -23,10 +23,11 @@ pub(crate) struct Compilers {
 }
 
 impl Compilers {
-    /// Finds them.
-    pub(crate) fn find(cargo: &Cargo, threads: bool, wish: &Wish) -> Result<Self, Problem> {
+    /// Finds them. `lines`: whether device code should have tables of lines.
+    pub(crate) fn find(cargo: &Cargo, threads: bool, lines: bool, wish: &Wish) -> Result<Self, Problem> {
         let toolchain = Toolchain::find(&cargo.out_dir, threads)?;
-        let choice = wish.fulfil(&toolchain)?;
+        let mut choice = wish.fulfil(&toolchain)?;
+        choice.nvcc.iter_mut().for_each(|nvcc| nvcc.lines = lines);
         Ok(Self { toolchain, choice, simulated: wish.is_simulated() })
     }
 

@@ -19,8 +19,8 @@ const BUNDLE: &str = "target/gpu-bundle";
 /// Where it is built: beside the usual outputs, so that neither makes the other build again.
 const BUILD: &str = "target/gpu-bundle-build";
 const CASES: &str = "hidp-build/tests/cases/run";
-/// H100 and H200, A100, and PTX of the newest for what is newer still.
-const ARCHS: &str = "sm_90,sm_80";
+/// H100 and H200, and PTX for what is newer still.
+const ARCHS: &str = "sm_90";
 
 /// What the command line says.
 struct Options {
@@ -35,7 +35,7 @@ impl Options {
         let mut args = args.iter();
         while let Some(&arg) = args.next() {
             match arg {
-                "--arch" => options.archs = args.next().context("which architectures? (sm_90,sm_80)")?.to_string(),
+                "--arch" => options.archs = args.next().context("which architectures? (sm_90)")?.to_string(),
                 "--jobs" => options.jobs = args.next().context("how many?")?.to_string(),
                 "--no-bench" => options.benches = false,
                 other => bail!("gpu-bundle has no option `{other}`"),

@@ -38,7 +38,7 @@ cargo xtask <command>
   cuda-report --hot [--write]
                 the same of all that the benchmarks for GPUs run, with the warps that a multiprocessor then holds; fails if a kernel
                 spills; --write puts the table into docs/performance.md
-  gpu-bundle [--arch sm_90,sm_80] [--jobs N] [--no-bench]
+  gpu-bundle [--arch sm_90] [--jobs N] [--no-bench]
                 target/gpu-bundle: tests and benchmarks that run on another machine's GPU, which needs a driver and nothing else
   explain FILE.hdp [ENTRY] [--par] [--imp] [--source] [--code] [--json] [--pin]
                 what the compiler makes of a file: shapes, fusion, remaining checks, plans and their scores, costs;

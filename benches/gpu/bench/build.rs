@@ -28,7 +28,7 @@ fn main() -> hidp_build::Result {
         (false, false) => return Ok(()),
     };
     // Nothing here is measured on the processor.
-    let builder = Builder::new().isas([Isa::Base]).cuda(cuda);
+    let builder = Builder::new().isas([Isa::Base]).line_directives(cuda == Cuda::Simulated).cuda(cuda);
     KERNELS.iter().fold(builder, |builder, folder| builder.folder(folder)).compile()
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::Archs;
-use crate::compiler::emit::cuda::FLAGS;
+use crate::compiler::emit::cuda::{FLAGS, LINES};
 use crate::toolchain::Toolchain;
 
 /// Older ones lack C++17 in full, and CUB as it is used.
@@ -23,6 +23,8 @@ pub(crate) struct Nvcc {
     /// `13.0.88`
     pub(crate) version: String,
     pub(crate) archs: Archs,
+    /// Whether code comes with tables of lines.
+    pub(crate) lines: bool,
     /// The compiler of host code.
     pub(crate) host: OsString,
     /// The folder with the static run-time library.
@@ -49,7 +51,7 @@ impl Nvcc {
         let root = canonical(variable(&plan, "TOP").ok_or("it does not say where its toolkit is")?);
         let libraries = libraries(&plan, &root).ok_or("its toolkit has no `libcudart_static.a`")?;
         let (program, archs) = (program.to_owned(), archs.clone());
-        let nvcc = Self { program, version, archs, host, libraries, root, identity };
+        let nvcc = Self { program, version, archs, lines: true, host, libraries, root, identity };
         nvcc.preprocesses()?;
         Ok(nvcc)
     }
@@ -57,7 +59,8 @@ impl Nvcc {
     /// Everything but files: flags, architectures, host compiler, folders of headers.
     pub(crate) fn command(&self, include: &[PathBuf]) -> Command {
         let mut command = Command::new(&self.program);
-        command.arg("-ccbin").arg(&self.host).args(FLAGS).args(self.archs.flags()).arg(ISA);
+        let flags = FLAGS.iter().filter(|&&flag| self.lines || flag != LINES);
+        command.arg("-ccbin").arg(&self.host).args(flags).args(self.archs.flags()).arg(ISA);
         for folder in include {
             command.arg("-I").arg(whole(folder));
         }

@@ -28,11 +28,13 @@ pub const FLAGS: &[&str] = &[
     "-O3",
     // Contraction is explicit, as on the CPU.
     "--fmad=false",
-    // Profilers and debuggers find the `.hdp` lines; code is optimised as without.
-    "-lineinfo",
+    LINES,
     "-Xcompiler=-fPIC,-fwrapv,-fno-math-errno,-fno-trapping-math,-ffp-contract=off",
     "-Xcompiler=-fvisibility=hidden,-fno-exceptions,-fno-rtti",
 ];
+
+/// With this flag profilers and debuggers find the `.hdp` lines; code is optimised as without.
+pub const LINES: &str = "-lineinfo";
 
 /// The CUDA file of `<stem>.hdp`; none if no entry has a version for a device.
 pub fn module(
