@@ -8,13 +8,23 @@ fn main() -> hidp_build::Result {
         println!("cargo:warning=no TBB (Debian: libtbb-dev): benchmarks leave the C++17 parallel algorithms out");
     }
     println!("cargo:rerun-if-changed=peers");
+    let vqsort = has_vqsort();
+    if !vqsort {
+        println!("cargo:warning=no Highway (Debian: libhwy-dev): benchmarks leave vqsort out");
+    }
     peer_build()
         .file("peers/peers.cpp")
         .file("peers/algorithms.cpp")
+        .file("peers/vqsort.cpp")
         .define("HIDP_TBB", if tbb { "1" } else { "0" })
+        .define("HIDP_VQSORT", if vqsort { "1" } else { "0" })
         .compile("hidp_peers");
     if tbb {
         println!("cargo:rustc-link-lib=tbb");
+    }
+    if vqsort {
+        println!("cargo:rustc-link-lib=hwy_contrib");
+        println!("cargo:rustc-link-lib=hwy");
     }
     hidp_build::compile("src/kernels")
 }
@@ -32,16 +42,25 @@ fn peer_build() -> cc::Build {
     build
 }
 
-/// Whether a program that includes TBB links: headers without the library would break the build later.
 fn has_tbb() -> bool {
+    let program = "#include <tbb/parallel_for.h>\nint main() { tbb::parallel_for(0, 1, [](int) {}); }\n";
+    links("tbb_probe", program, &["-ltbb"])
+}
+
+fn has_vqsort() -> bool {
+    let program = "#include <hwy/contrib/sort/vqsort.h>\nint main() { hwy::Sorter()((float *)0, 0, hwy::SortAscending()); }\n";
+    links("vqsort_probe", program, &["-lhwy_contrib", "-lhwy"])
+}
+
+/// Whether a program links: headers without the library would break the build later.
+fn links(name: &str, program: &str, libraries: &[&str]) -> bool {
     let folder = std::env::var("OUT_DIR").expect("cargo sets OUT_DIR");
     let folder = Path::new(&folder);
-    let source = folder.join("tbb_probe.cpp");
-    let program = "#include <tbb/parallel_for.h>\nint main() { tbb::parallel_for(0, 1, [](int) {}); }\n";
+    let source = folder.join(format!("{name}.cpp"));
     if std::fs::write(&source, program).is_err() {
         return false;
     }
     let mut command = peer_build().get_compiler().to_command();
-    command.arg(&source).arg("-o").arg(folder.join("tbb_probe")).arg("-ltbb").current_dir(folder);
+    command.arg(&source).arg("-o").arg(folder.join(name)).args(libraries).current_dir(folder);
     command.output().is_ok_and(|output| output.status.success())
 }

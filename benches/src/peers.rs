@@ -16,6 +16,8 @@ mod raw {
             rows: i64,
         );
         pub(super) fn peer_has_tbb() -> bool;
+        pub(super) fn peer_has_vqsort() -> bool;
+        pub(super) fn peer_vqsort_segments_u32(keys: *mut u32, cut: *const i32, segments: i64);
         pub(super) fn peer_scan_i32(x: *const i32, y: *mut i32, n: i64);
         pub(super) fn peer_sum_f32(x: *const f32, n: i64) -> f32;
         pub(super) fn peer_min_f32(x: *const f32, n: i64) -> f32;
@@ -120,10 +122,24 @@ pub fn partition_u32(x: &[u32], front: &mut [u32], back: &mut [u32], pivot: u32)
     unsafe { raw::peer_partition_u32(x.as_ptr(), front.as_mut_ptr(), back.as_mut_ptr(), x.len() as i64, pivot) }
 }
 
-/// Sorts of C++: `gnu` the parallel mode of GCC's library, `standard` `std::sort` with `std::execution::par` (needs TBB).
+/// Whether Highway was there at build time. Its sorts need it.
+pub fn has_vqsort() -> bool {
+    // SAFETY: has no arguments.
+    unsafe { raw::peer_has_vqsort() }
+}
+
+/// Sorts `keys[cut[i]..cut[i + 1]]` for each `i`, several at a time, with Highway's quicksort.
+pub fn vqsort_segments(keys: &mut [u32], cut: &[i32]) {
+    assert!(cut[0] == 0 && cut[cut.len() - 1] as usize == keys.len() && cut.is_sorted());
+    // SAFETY: segments lie in the slice and do not overlap.
+    unsafe { raw::peer_vqsort_segments_u32(keys.as_mut_ptr(), cut.as_ptr(), cut.len() as i64 - 1) }
+}
+
+/// Sorts of C++: `gnu` the parallel mode of GCC's library, `standard` `std::sort` with `std::execution::par` (needs TBB),
+/// `vqsort` Highway's for the part of each thread, and merges (needs Highway).
 pub mod sorts {
     macro_rules! sorts {
-        ($($key:ident, $gnu:ident, $gnu_pairs:ident, $standard:ident;)*) => {$(
+        ($($key:ident, $gnu:ident, $gnu_pairs:ident, $standard:ident, $vqsort:ident;)*) => {$(
             pub mod $key {
                 use crate::cases::Pair;
 
@@ -131,6 +147,7 @@ pub mod sorts {
                     fn $gnu(keys: *mut $key, n: i64);
                     fn $gnu_pairs(pairs: *mut Pair<$key>, n: i64);
                     fn $standard(keys: *mut $key, n: i64);
+                    fn $vqsort(keys: *mut $key, n: i64);
                 }
                 pub fn gnu(keys: &mut [$key]) {
                     // SAFETY: sorts the slice's elements.
@@ -144,13 +161,17 @@ pub mod sorts {
                     // SAFETY: sorts the slice's elements.
                     unsafe { $standard(keys.as_mut_ptr(), keys.len() as i64) }
                 }
+                pub fn vqsort(keys: &mut [$key]) {
+                    // SAFETY: sorts the slice's elements.
+                    unsafe { $vqsort(keys.as_mut_ptr(), keys.len() as i64) }
+                }
             }
         )*};
     }
     sorts! {
-        u32, peer_gnu_sort_u32, peer_gnu_sort_pairs_u32, peer_std_sort_u32;
-        f32, peer_gnu_sort_f32, peer_gnu_sort_pairs_f32, peer_std_sort_f32;
-        u64, peer_gnu_sort_u64, peer_gnu_sort_pairs_u64, peer_std_sort_u64;
+        u32, peer_gnu_sort_u32, peer_gnu_sort_pairs_u32, peer_std_sort_u32, peer_vqsort_u32;
+        f32, peer_gnu_sort_f32, peer_gnu_sort_pairs_f32, peer_std_sort_f32, peer_vqsort_f32;
+        u64, peer_gnu_sort_u64, peer_gnu_sort_pairs_u64, peer_std_sort_u64, peer_vqsort_u64;
     }
 }
 

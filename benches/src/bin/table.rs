@@ -43,6 +43,9 @@ fn main() -> Result<()> {
             "TBB was not there when this was built: the C++17 parallel algorithms are left out (Debian: libtbb-dev).\n"
         );
     }
+    if !hidp_benches::peers::has_vqsort() {
+        println!("Highway was not there when this was built: vqsort is left out (Debian: libhwy-dev).\n");
+    }
     println!("{} rounds, contenders and limit interleaved; median [smallest, largest] over the rounds.", ROUNDS);
     println!("speed-up: HiDP's rate over the contender's. of limit: rate over the limit measured in the same round.\n");
     println!("| case | contender | rate | HiDP's speed-up | of limit |");

@@ -223,5 +223,9 @@ fn segmented_sort(name: &str, cut: &[i32]) -> Case {
     sorts.add("HiDP", move |keys| prims::segmented_sort_u32(&cx, keys, &cuts[..]).expect("sorts run"));
     let cuts = cut.to_vec();
     sorts.add("rayon", move |keys| split(keys, &cuts).into_par_iter().for_each(<[u32]>::sort_unstable));
+    if peers::has_vqsort() {
+        let cuts = cut.to_vec();
+        sorts.add("vqsort", move |keys| peers::vqsort_segments(keys, &cuts));
+    }
     sorts.case(format!("segmented sort u32 {name}"))
 }

@@ -19,6 +19,9 @@ use crate::{Case, Contender, Limit, peers};
 /// How keys are distributed: a name, and the high bits of a key from its index, the number of keys and random bits.
 type Distribution = (&'static str, fn(usize, usize, u64) -> u64);
 
+/// Numbers of keys, as powers of two.
+const SIZES: [u32; 4] = [16, 20, 22, 24];
+
 const DISTRIBUTIONS: [Distribution; 5] = [
     ("uniform", |_, _, bits| bits),
     ("sorted", |i, n, _| (i as u64) * (u64::MAX / n as u64)),
@@ -36,13 +39,13 @@ pub(super) fn recipes() -> Vec<Recipe> {
 }
 
 fn add_type<K: Key>(recipes: &mut Vec<Recipe>) {
-    for bits in [16, 20, 24] {
+    for bits in SIZES {
         for distribution in DISTRIBUTIONS {
             let name = format!("sort {} 2^{bits} {}", K::NAME, distribution.0);
             recipes.push(Recipe::new(name, move |name| sort::<K>(name, bits, distribution)));
         }
     }
-    for bits in [16, 20, 24] {
+    for bits in SIZES {
         for distribution in DISTRIBUTIONS {
             let name = format!("sort pairs {} 2^{bits} {}", K::NAME, distribution.0);
             recipes.push(Recipe::new(name, move |name| sort_pairs::<K>(name, bits, distribution)));
@@ -63,6 +66,7 @@ trait Key: Number + PartialEq + PartialOrd + Send + Sync + RadixKey {
     const GNU: fn(&mut [Self]);
     const GNU_PAIRS: fn(&mut [Pair<Self>]);
     const STANDARD: fn(&mut [Self]);
+    const VQSORT: fn(&mut [Self]);
 }
 
 /// A key with its value, as peers take them.
@@ -121,6 +125,7 @@ macro_rules! keys {
             const GNU: fn(&mut [$key]) = native::$key::gnu;
             const GNU_PAIRS: fn(&mut [Pair<$key>]) = native::$key::gnu_pairs;
             const STANDARD: fn(&mut [$key]) = native::$key::standard;
+            const VQSORT: fn(&mut [$key]) = native::$key::vqsort;
         }
     )*};
 }
@@ -181,6 +186,9 @@ fn sort<K: Key>(name: String, bits: u32, distribution: Distribution) -> Case {
     sorts.add("gnu_parallel", K::GNU);
     if peers::has_tbb() {
         sorts.add("C++17 par", K::STANDARD);
+    }
+    if peers::has_vqsort() {
+        sorts.add("vqsort", K::VQSORT);
     }
     sorts.case(name)
 }
