@@ -48,7 +48,8 @@ fn has_tbb() -> bool {
 }
 
 fn has_vqsort() -> bool {
-    let program = "#include <hwy/contrib/sort/vqsort.h>\nint main() { hwy::Sorter()((float *)0, 0, hwy::SortAscending()); }\n";
+    let program =
+        "#include <hwy/contrib/sort/vqsort.h>\nint main() { hwy::Sorter()((float *)0, 0, hwy::SortAscending()); }\n";
     links("vqsort_probe", program, &["-lhwy_contrib", "-lhwy"])
 }
 
