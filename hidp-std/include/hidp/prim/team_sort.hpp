@@ -81,6 +81,9 @@ class TeamSort {
   }
 
  private:
+  static constexpr size_t kValueBytes = std::is_same_v<V, NoValue> ? 0 : sizeof(V);
+  static constexpr bool kLines = LineWriter<K, kDigits>::exists && (std::is_same_v<V, NoValue> || LineWriter<V, kDigits>::exists);
+
   template <class Body>
   void on_parts(int64_t n, int64_t work, Body body) {
     launch_static(host_, parts_, 1, work, [&](Worker &worker, int64_t begin, int64_t end) {
@@ -150,8 +153,7 @@ class TeamSort {
     int64_t starts[kDigits + 1];
     const int64_t most = prefix(starts);
     // A line that fills at once is still in the store buffer when it is to leave: no gain for keys in few buckets.
-    const bool streamed = LineWriter<K, kDigits>::exists && std::is_same_v<V, NoValue> &&
-                          n >= kStreamedSort / static_cast<int64_t>(sizeof(K)) && most <= n / 16;
+    const bool streamed = kLines && n >= kStreamedSort / static_cast<int64_t>(sizeof(K)) && most <= n / 16;
     scatter(from, middle, n, shift, streamed);
     sort_buckets(middle, out, from, starts, shift, in_scratch);
   }
@@ -200,7 +202,7 @@ class TeamSort {
   void scatter(Run from, Run to, int64_t n, int shift, bool streamed) {
     on_parts(n, kSortWork * n, [&](Worker &worker, int64_t part, int64_t begin, int64_t end) {
       int64_t *next = counts_ + part * kDigits;
-      if constexpr (std::is_same_v<V, NoValue>) {
+      if constexpr (kLines) {
         if (streamed) return scatter_lines(worker, from, to, begin, end, shift, next);
       }
       for (int64_t i = begin; i < end; ++i) to.move(next[radix_digit(radix_word(from.key[i], flip_), shift)]++, from, i);
@@ -211,9 +213,20 @@ class TeamSort {
     int64_t first[kDigits];
     __builtin_memcpy(first, next, sizeof first);
     LineWriter<K, kDigits> keys(worker, to.key, first);
-    for (int64_t i = begin; i < end; ++i) {
-      const unsigned digit = radix_digit(radix_word(from.key[i], flip_), shift);
-      keys.put(digit, next[digit]++, from.key[i]);
+    if constexpr (std::is_same_v<V, NoValue>) {
+      for (int64_t i = begin; i < end; ++i) {
+        const unsigned digit = radix_digit(radix_word(from.key[i], flip_), shift);
+        keys.put(digit, next[digit]++, from.key[i]);
+      }
+    } else {
+      LineWriter<V, kDigits> values(worker, to.val, first);
+      for (int64_t i = begin; i < end; ++i) {
+        const unsigned digit = radix_digit(radix_word(from.key[i], flip_), shift);
+        const int64_t position = next[digit]++;
+        keys.put(digit, position, from.key[i]);
+        values.put(digit, position, from.val[i]);
+      }
+      values.finish(next);
     }
     keys.finish(next);
   }
@@ -240,12 +253,16 @@ class TeamSort {
 
   // Scratch that the worker's cache holds from the bucket before. What is not in the cache is slow to deal out to.
   static Run near_scratch(Worker &worker, Run scratch, int64_t length) {
+    const size_t bytes = static_cast<size_t>(length) * (sizeof(K) + kValueBytes);
+    if (bytes > kNearBytes) return scratch;
+    void *const keys = worker.scratch.take(static_cast<size_t>(length) * sizeof(K));
+    if (keys == nullptr) return scratch;
     if constexpr (std::is_same_v<V, NoValue>) {
-      const size_t bytes = static_cast<size_t>(length) * sizeof(K);
-      void *const block = bytes > kNearBytes ? nullptr : worker.scratch.take(bytes);
-      if (block != nullptr) return Run{static_cast<K *>(block)};
+      return Run{static_cast<K *>(keys)};
+    } else {
+      void *const values = worker.scratch.take(static_cast<size_t>(length) * sizeof(V));
+      return values == nullptr ? scratch : Run{static_cast<K *>(keys), static_cast<V *>(values)};
     }
-    return scratch;
   }
 
   void sort_large(Run middle, Run out, Run scratch, int64_t n, int bits, bool in_scratch) {

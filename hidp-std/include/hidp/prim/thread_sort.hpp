@@ -14,8 +14,10 @@
 #include <type_traits>
 
 #include <hidp/abi.hpp>
+#include <hidp/prim/position_sort.hpp>
 #include <hidp/prim/radix_key.hpp>
 #include <hidp/prim/sort_network.hpp>
+#include <hidp/prim/sort_run.hpp>
 #include <hidp/prim/vector.hpp>
 
 HIDP_NAMESPACE_BEGIN
@@ -27,44 +29,6 @@ constexpr int64_t kRankLeast = 4;
 constexpr int64_t kMergePerDigit = 16;
 // Buckets of so many bits' worth of elements are left when keys are dealt out: networks are at their best there.
 constexpr int kBucketBits = 8;
-
-// Keys with or without values, moved together.
-template <class K, class V>
-struct SortRun {
-  K *key;
-  V *val;
-
-  HIDP_INLINE void move(int64_t to, const SortRun<K, V> &source, int64_t from) const {
-    key[to] = source.key[from];
-    val[to] = source.val[from];
-  }
-  HIDP_INLINE void exchange(int64_t a, int64_t b) const {
-    const K first_key = key[a];
-    const V first_val = val[a];
-    move(a, *this, b);
-    key[b] = first_key;
-    val[b] = first_val;
-  }
-  HIDP_INLINE SortRun at(int64_t offset) const { return SortRun{key + offset, val + offset}; }
-};
-template <class K>
-struct SortRun<K, NoValue> {
-  K *key;
-
-  HIDP_INLINE void move(int64_t to, const SortRun<K, NoValue> &source, int64_t from) const { key[to] = source.key[from]; }
-  HIDP_INLINE void exchange(int64_t a, int64_t b) const {
-    const K first_key = key[a];
-    key[a] = key[b];
-    key[b] = first_key;
-  }
-  HIDP_INLINE SortRun at(int64_t offset) const { return SortRun{key + offset}; }
-};
-
-template <class K, class V>
-inline void copy_run(SortRun<K, V> to, SortRun<K, V> from, int64_t n) {
-  if (to.key == from.key) return;
-  for (int64_t i = 0; i < n; ++i) to.move(i, from, i);
-}
 
 // in and out may be equal.
 template <class K, class V>
@@ -228,16 +192,15 @@ inline void count_digits(const K *keys, int64_t n, int shift, RadixWord<K> flip,
 }
 
 // Deals keys out by the highest digit that varies and sorts what each gets. n < 2^32.
-template <class K>
-HIDP_KERNEL void deal_sort(SortRun<K, NoValue> in, SortRun<K, NoValue> out, SortRun<K, NoValue> scratch, int64_t n, int bits,
-                           RadixWord<K> flip) {
+template <class K, class V>
+HIDP_KERNEL void deal_sort(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, int bits, RadixWord<K> flip) {
   const int varying = bit_length(varying_bits(in.key, n));
   if (varying < bits) bits = varying;
   if (bits == 0) return copy_run(out, in, n);
   const int wanted = bit_length(static_cast<uint64_t>(n)) - 1 - kBucketBits;
   const int digit_bits = wanted < 1 ? 1 : wanted > kDigitBits ? kDigitBits : wanted;
   const int shift = bits > digit_bits ? bits - digit_bits : 0;
-  const SortRun<K, NoValue> to = in.key == scratch.key ? out : scratch;
+  const SortRun<K, V> to = in.key == scratch.key ? out : scratch;
   uint32_t next[kDigits];
   count_digits(in.key, n, shift, flip, next);
   uint32_t sum = 0;
@@ -255,6 +218,12 @@ HIDP_KERNEL void deal_sort(SortRun<K, NoValue> in, SortRun<K, NoValue> out, Sort
   }
 }
 
+// Where there are networks of 64 bits; nothing fits otherwise.
+template <class K, class V>
+inline void sort_wide_positions(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, int bits, RadixWord<K> flip) {
+  if constexpr (network_most<uint64_t>() > 0) position_sort<uint64_t>(in, out, scratch, n, bits, flip);
+}
+
 // Sorts words that may differ in their low `bits` bits only.
 template <class K, class V>
 inline void sort_low_bits(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, int bits, RadixWord<K> flip) {
@@ -262,6 +231,12 @@ inline void sort_low_bits(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scr
     if (bits == 0) copy_run(out, in, n);
     else if (n < kLanes<RadixWord<K>>) short_sort(in, out, n, flip);
     else if (n <= network_most<RadixWord<K>>()) network_sort(in.key, out.key, n, flip);
+    else deal_sort(in, out, scratch, n, bits, flip);
+  } else if constexpr (!std::is_same_v<V, NoValue> && network_most<uint32_t>() > 0) {
+    if (n <= kShortMost) short_sort(in, out, n, flip);
+    else if (bits == 0) copy_run(out, in, n);
+    else if (positions_fit<uint32_t>(n, bits)) position_sort<uint32_t>(in, out, scratch, n, bits, flip);
+    else if (positions_fit<uint64_t>(n, bits)) sort_wide_positions(in, out, scratch, n, bits, flip);
     else deal_sort(in, out, scratch, n, bits, flip);
   } else {
     if (n <= kShortMost) short_sort(in, out, n, flip);
