@@ -20,14 +20,26 @@ class LineWriter {
   static constexpr bool exists = kStreamBytes > 0 && sizeof(T) * kEach == 64;
 
   LineWriter(Worker &worker, T *to, const int64_t *first) : worker_(worker), to_(to), first_(first) {
+    worker_.streamed = true;
     ahead_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) / sizeof(T)) & (kEach - 1);
   }
 
   HIDP_INLINE void put(unsigned place, int64_t position, const T &value) {
-    T *const line = lines_[place];
-    const int64_t slot = (position + ahead_) & (kEach - 1);
-    line[slot] = value;
-    if (slot == kEach - 1) flush(place, position + 1);
+    const int64_t slot = slot_of(position);
+    if (slot == 0) flush(place, position);
+    put_into(place, slot, value);
+  }
+
+  // The same in steps, for two writers whose lines fill at once: those whose slots are the same.
+  HIDP_INLINE int64_t slot_of(int64_t position) const { return (position + ahead_) & (kEach - 1); }
+  HIDP_INLINE void put_into(unsigned place, int64_t slot, const T &value) { lines_[place][slot] = value; }
+  // To be called when slot 0 of a place is next: by now what is in the line before has left the store buffer, where no vector
+  // could be read.
+  HIDP_INLINE void flush(unsigned place, int64_t past) {
+    if (HIDP_UNLIKELY(past - kEach < first_[place])) return copy_tail(place, past);
+    char *const target = reinterpret_cast<char *>(to_ + (past - kEach));
+    const char *const source = reinterpret_cast<const char *>(lines_[place]);
+    for (size_t at = 0; at < 64; at += kStreamBytes) stream_vector(target + at, source + at);
   }
 
   // Writes what is left; past[place] is the position behind the last one.
@@ -37,13 +49,6 @@ class LineWriter {
   }
 
  private:
-  HIDP_INLINE void flush(unsigned place, int64_t past) {
-    if (HIDP_UNLIKELY(past - kEach < first_[place])) return copy_tail(place, past);
-    worker_.streamed = true;
-    char *const target = reinterpret_cast<char *>(to_ + (past - kEach));
-    const char *const source = reinterpret_cast<const char *>(lines_[place]);
-    for (size_t at = 0; at < 64; at += kStreamBytes) stream_vector(target + at, source + at);
-  }
   // What the last line holds below `past`, if that is not a whole one.
   void copy_tail(unsigned place, int64_t past) {
     const int64_t line = past - 1 - ((past - 1 + ahead_) & (kEach - 1));

@@ -210,25 +210,43 @@ class TeamSort {
   }
 
   void scatter_lines(Worker &worker, Run from, Run to, int64_t begin, int64_t end, int shift, int64_t *next) {
-    int64_t first[kDigits];
+    const U flip = flip_;
+    int64_t first[kDigits], position[kDigits];
     __builtin_memcpy(first, next, sizeof first);
+    __builtin_memcpy(position, next, sizeof position);
     LineWriter<K, kDigits> keys(worker, to.key, first);
     if constexpr (std::is_same_v<V, NoValue>) {
       for (int64_t i = begin; i < end; ++i) {
-        const unsigned digit = radix_digit(radix_word(from.key[i], flip_), shift);
-        keys.put(digit, next[digit]++, from.key[i]);
+        const K key = from.key[i];
+        const unsigned digit = radix_digit(radix_word(key, flip), shift);
+        keys.put(digit, position[digit]++, key);
       }
     } else {
       LineWriter<V, kDigits> values(worker, to.val, first);
-      for (int64_t i = begin; i < end; ++i) {
-        const unsigned digit = radix_digit(radix_word(from.key[i], flip_), shift);
-        const int64_t position = next[digit]++;
-        keys.put(digit, position, from.key[i]);
-        values.put(digit, position, from.val[i]);
+      if (keys.slot_of(0) == values.slot_of(0) && keys.kEach == values.kEach) {
+        for (int64_t i = begin; i < end; ++i) {
+          const K key = from.key[i];
+          const unsigned digit = radix_digit(radix_word(key, flip), shift);
+          const int64_t at = position[digit]++, slot = keys.slot_of(at);
+          if (slot == 0) {
+            keys.flush(digit, at);
+            values.flush(digit, at);
+          }
+          keys.put_into(digit, slot, key);
+          values.put_into(digit, slot, from.val[i]);
+        }
+      } else {
+        for (int64_t i = begin; i < end; ++i) {
+          const K key = from.key[i];
+          const unsigned digit = radix_digit(radix_word(key, flip), shift);
+          const int64_t at = position[digit]++;
+          keys.put(digit, at, key);
+          values.put(digit, at, from.val[i]);
+        }
       }
-      values.finish(next);
+      values.finish(position);
     }
-    keys.finish(next);
+    keys.finish(position);
   }
 
   void sort_buckets(Run middle, Run out, Run other, const int64_t *starts, int bits, bool in_scratch) {
