@@ -1,6 +1,6 @@
 // Collects what is dealt out to many places at a time until a cache line is full, which goes past the caches.
 //
-// Called by: a worker. Run by: that worker alone. Scratch: a line for each place, inside.
+// Called by: a worker. Run by: that worker alone. Scratch: a line for each place, given by the caller.
 #pragma once
 
 #include <stddef.h>
@@ -13,14 +13,17 @@
 HIDP_NAMESPACE_BEGIN
 
 // Elements of `to`, put at positions that grow one by one from `first[place]` on for each place.
-template <class T, int Places>
+template <class T>
 class LineWriter {
  public:
   static constexpr int64_t kEach = 64 / static_cast<int64_t>(sizeof(T));
   static constexpr bool exists = kStreamBytes > 0 && sizeof(T) * kEach == 64;
 
-  LineWriter(Worker &worker, T *to, const int64_t *first) : worker_(worker), to_(to), first_(first) {
-    worker_.streamed = true;
+  // What `lines` has room for, aligned to a line.
+  static constexpr size_t bytes(int64_t places) { return static_cast<size_t>(places) * 64; }
+
+  LineWriter(Worker &worker, void *lines, T *to, const int64_t *first) : to_(to), first_(first), lines_(static_cast<T *>(lines)) {
+    worker.streamed = true;
     ahead_ = static_cast<int64_t>(reinterpret_cast<uintptr_t>(to) / sizeof(T)) & (kEach - 1);
   }
 
@@ -32,34 +35,32 @@ class LineWriter {
 
   // The same in steps, for two writers whose lines fill at once: those whose slots are the same.
   HIDP_INLINE int64_t slot_of(int64_t position) const { return (position + ahead_) & (kEach - 1); }
-  HIDP_INLINE void put_into(unsigned place, int64_t slot, const T &value) { lines_[place][slot] = value; }
+  HIDP_INLINE void put_into(unsigned place, int64_t slot, const T &value) { lines_[static_cast<int64_t>(place) * kEach + slot] = value; }
   // To be called when slot 0 of a place is next: by now what is in the line before has left the store buffer, where no vector
   // could be read.
   HIDP_INLINE void flush(unsigned place, int64_t past) {
     if (HIDP_UNLIKELY(past - kEach < first_[place])) return copy_tail(place, past);
     char *const target = reinterpret_cast<char *>(to_ + (past - kEach));
-    const char *const source = reinterpret_cast<const char *>(lines_[place]);
+    const char *const source = reinterpret_cast<const char *>(lines_ + static_cast<int64_t>(place) * kEach);
     for (size_t at = 0; at < 64; at += kStreamBytes) stream_vector(target + at, source + at);
   }
 
   // Writes what is left; past[place] is the position behind the last one.
-  void finish(const int64_t *past) {
-    for (unsigned place = 0; place < Places; ++place) copy_tail(place, past[place]);
-    fence_streams(worker_);
+  void finish(const int64_t *past, int64_t places) {
+    for (int64_t place = 0; place < places; ++place) copy_tail(static_cast<unsigned>(place), past[place]);
   }
 
  private:
   // What the last line holds below `past`, if that is not a whole one.
   void copy_tail(unsigned place, int64_t past) {
     const int64_t line = past - 1 - ((past - 1 + ahead_) & (kEach - 1));
-    for (int64_t at = line < first_[place] ? first_[place] : line; at < past; ++at) to_[at] = lines_[place][at - line];
+    for (int64_t at = line < first_[place] ? first_[place] : line; at < past; ++at) to_[at] = lines_[static_cast<int64_t>(place) * kEach + (at - line)];
   }
 
-  Worker &worker_;
   T *to_;
   const int64_t *first_;
+  T *lines_;
   int64_t ahead_;
-  alignas(64) T lines_[Places][kEach];
 };
 
 HIDP_NAMESPACE_END

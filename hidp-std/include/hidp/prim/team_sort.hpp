@@ -5,8 +5,8 @@
 // overlap.
 //
 // Keys in order, or strictly against it, are copied or turned round; a handful of different ones are counted and written. Otherwise
-// one partition by the highest digit that varies, with a histogram a thread (stable because threads own consecutive parts),
-// then each bucket by one worker in its cache with thread_sort's passes. A bucket too large for that is partitioned again by all.
+// one partition by the highest bits that vary, with a histogram a thread (stable because threads own consecutive parts),
+// then each bucket by one worker in its cache. A bucket too large for that is partitioned again by all.
 #pragma once
 
 #include <stdint.h>
@@ -16,6 +16,7 @@
 #include <hidp/abi.hpp>
 #include <hidp/host.hpp>
 #include <hidp/launch.hpp>
+#include <hidp/prim/deal_plan.hpp>
 #include <hidp/prim/few_keys.hpp>
 #include <hidp/prim/line_writer.hpp>
 #include <hidp/prim/radix_key.hpp>
@@ -57,6 +58,15 @@ inline KeyFacts key_facts(const K *__restrict keys, int64_t begin, int64_t end, 
   return KeyFacts{differs, falls == 0, rises == 0};
 }
 
+// Networks of keys alone may be large. With values, the fewer bits are left to sort by, the shorter are their words.
+template <class U, class V>
+constexpr int bucket_key_bits() {
+  constexpr bool keys_only = std::is_same_v<V, NoValue>;
+  if (keys_only && network_most<U>() == 0) return 0;
+  if (network_most<uint32_t>() == 0) return 0;
+  return keys_only ? (sizeof(U) == 4 ? 11 : 9) : 9;
+}
+
 template <class K, class V>
 class TeamSort {
  public:
@@ -68,13 +78,9 @@ class TeamSort {
 
   bool run(Run in, Run out, Run scratch, int64_t n) {
     facts_ = host_.template alloc<KeyFacts>(parts_, false, site_);
-    const int64_t counters = parts_ * kDigits;
-    counts_ = host_.template alloc<int64_t>(counters, false, site_);
+    counts_ = host_.template alloc<int64_t>(parts_ * kMostPlaces, false, site_);
     if (facts_ == nullptr || counts_ == nullptr) return false;
-    const KeyFacts facts = look(in, n);
-    if (facts.ascending) copy(in, out, n);
-    else if (facts.strictly_descending) reverse(in, out, n);
-    else if (!count_few(in, out, n)) partition(in, scratch, out, n, bit_length(facts.varying), true);
+    sort(in, scratch, out, n, static_cast<int>(8 * sizeof(K)), true, true);
     host_.free(counts_);
     host_.free(facts_);
     return !host_.trap.raised;
@@ -82,7 +88,9 @@ class TeamSort {
 
  private:
   static constexpr size_t kValueBytes = std::is_same_v<V, NoValue> ? 0 : sizeof(V);
-  static constexpr bool kLines = LineWriter<K, kDigits>::exists && (std::is_same_v<V, NoValue> || LineWriter<V, kDigits>::exists);
+  static constexpr bool kLines = LineWriter<K>::exists && (std::is_same_v<V, NoValue> || LineWriter<V>::exists);
+  // Sizes of buckets that are sorted best, as a number of bits; 0 where networks do not.
+  static constexpr int kBucketKeyBits = bucket_key_bits<U, V>();
 
   template <class Body>
   void on_parts(int64_t n, int64_t work, Body body) {
@@ -131,13 +139,13 @@ class TeamSort {
       // The counts of digits are not in use yet.
       bool many = false;
       on_parts(n, n / kLookWork, [&](Worker &, int64_t part, int64_t begin, int64_t end) {
-        if (!few.count(in.key, begin, end, counts_ + part * kDigits, &many)) __atomic_store_n(&many, true, __ATOMIC_RELAXED);
+        if (!few.count(in.key, begin, end, counts_ + part * kMostPlaces, &many)) __atomic_store_n(&many, true, __ATOMIC_RELAXED);
       });
       if (many) return false;
       int64_t starts[kFewKeys + 1] = {};
       for (int number = 0; number < few.size(); ++number) {
         starts[number + 1] = starts[number];
-        for (int64_t part = 0; part < parts_; ++part) starts[number + 1] += counts_[part * kDigits + number];
+        for (int64_t part = 0; part < parts_; ++part) starts[number + 1] += counts_[part * kMostPlaces + number];
       }
       on_parts(n, n / kLookWork, [&](Worker &, int64_t, int64_t begin, int64_t end) { few.write(out.key, begin, end, starts); });
       return true;
@@ -145,127 +153,229 @@ class TeamSort {
     return false;
   }
 
-  // Partitions `from` into `middle` by the highest of `bits` bits, then sorts the buckets into `out`. `middle` is `out` or the
-  // scratch buffer: `in_scratch` says which; the other one is free.
-  void partition(Run from, Run middle, Run out, int64_t n, int bits, bool in_scratch) {
-    const int shift = bits > kDigitBits ? bits - kDigitBits : 0;
-    count(from, n, shift);
-    int64_t starts[kDigits + 1];
-    const int64_t most = prefix(starts);
+  // Sorts keys that differ in their low `bits` bits only, by way of `middle`, which is `out` or the scratch buffer: `in_scratch` says
+  // which; the other one is free, or `from`.
+  void sort(Run from, Run middle, Run out, int64_t n, int bits, bool in_scratch, bool may_sample) {
+    const KeySample<K> sample(from.key, n, flip_);
+    int varying = sample.varying();
+    if (sample.maybe_in_order()) {
+      const KeyFacts facts = look(from, n);
+      if (facts.ascending) return copy(from, out, n);
+      if (facts.strictly_descending) return reverse(from, out, n);
+      varying = bit_length(facts.varying);
+    }
+    if (count_few(from, out, n)) return;
+    const Level level(host_, site_);
+    if (level.failed()) return;
+    DealPlan plan = planned(level, sample, from, n, varying, may_sample);
+    const int found = count(from, n, plan);
+    if (found > varying) {
+      plan = planned(level, sample, from, n, found, may_sample);
+      count(from, n, plan);
+    }
+    const int64_t most = prefix(level.starts, plan.places);
     // A line that fills at once is still in the store buffer when it is to leave: no gain for keys in few buckets.
     const bool streamed = kLines && n >= kStreamedSort / static_cast<int64_t>(sizeof(K)) && most <= n / 16;
-    scatter(from, middle, n, shift, streamed);
-    sort_buckets(middle, out, from, starts, shift, in_scratch);
+    scatter(from, middle, n, plan, streamed);
+    sort_buckets(middle, out, from, level.starts, plan, bits, in_scratch);
   }
 
-  void count(Run from, int64_t n, int shift) {
+  // What a partition needs until its buckets are sorted.
+  struct Level {
+    Level(Host &host, uint32_t site)
+        : host(host), starts(host.template alloc<int64_t>(kMostPlaces + 1, false, site)), table(host.template alloc<DealTable>(1, false, site)) {}
+    ~Level() {
+      host.free(table);
+      host.free(starts);
+    }
+    Level(const Level &) = delete;
+    Level &operator=(const Level &) = delete;
+    bool failed() const { return starts == nullptr || table == nullptr; }
+
+    Host &host;
+    int64_t *starts;
+    DealTable *table;
+  };
+
+  DealPlan planned(const Level &level, const KeySample<K> &sample, Run from, int64_t n, int varying, bool may_sample) const {
+    const int digit_bits = deal_bits(n);
+    if (!may_sample || !sample.uneven(varying)) return digit_plan(varying, digit_bits);
+    return table_plan(from.key, n, flip_, varying, digit_bits, *level.table);
+  }
+
+  // Bits by which n keys are dealt out, so that buckets are best for what sorts them.
+  int deal_bits(int64_t n) const {
+    if (kBucketKeyBits == 0) return kDigitBits;
+    const int for_buckets = bit_length(static_cast<uint64_t>(n - 1)) - kBucketKeyBits;
+    const int for_workers = bit_length(static_cast<uint64_t>(4 * parts_ - 1));
+    const int wanted = for_buckets > for_workers ? for_buckets : for_workers;
+    return wanted < kMostDealBits ? wanted : kMostDealBits;
+  }
+
+  // Counts the keys of each place, part by part. Gives how many low bits the keys differ in; if those are more than the plan knows
+  // of, counts mean nothing.
+  int count(Run from, int64_t n, const DealPlan &plan) {
     on_parts(n, kSortWork * n, [&](Worker &, int64_t part, int64_t begin, int64_t end) {
-      int64_t *counts = counts_ + part * kDigits;
-      // Two tables: neighbouring equal digits do not wait for one another.
-      uint32_t even[kDigits] = {}, odd[kDigits] = {};
-      int64_t done = begin;
-      for (int digit = 0; digit < kDigits; ++digit) counts[digit] = 0;
-      while (done < end) {
+      int64_t *const counts = counts_ + part * kMostPlaces;
+      for (int64_t place = 0; place < plan.places; ++place) counts[place] = 0;
+      U differs = 0;
+      for (int64_t done = begin; done < end;) {
         const int64_t stop = smaller(end, done + (int64_t{1} << 30));
-        int64_t i = done;
-        for (; i + 1 < stop; i += 2) {
-          ++even[radix_digit(radix_word(from.key[i], flip_), shift)];
-          ++odd[radix_digit(radix_word(from.key[i + 1], flip_), shift)];
-        }
-        if (i < stop) ++even[radix_digit(radix_word(from.key[i], flip_), shift)];
-        for (int digit = 0; digit < kDigits; ++digit) {
-          counts[digit] += int64_t{even[digit]} + odd[digit];
-          even[digit] = odd[digit] = 0;
-        }
+        differs = static_cast<U>(differs | (plan.place_of == nullptr ? count_part<false>(from.key, done, stop, plan, counts)
+                                                                      : count_part<true>(from.key, done, stop, plan, counts)));
         done = stop;
       }
+      facts_[part].varying = differs;
     });
+    uint64_t differs = 0;
+    for (int64_t part = 0; part < parts_; ++part) differs |= facts_[part].varying;
+    return bit_length(differs);
   }
 
-  // Turns counts into first positions, digit by digit and within a digit part by part. Gives the size of the largest bucket.
-  int64_t prefix(int64_t *starts) {
+  template <bool Mapped>
+  static HIDP_INLINE unsigned place_of(const DealPlan &plan, U word) {
+    const unsigned cell = plan.cell(word);
+    if constexpr (Mapped) return plan.place_of[cell];
+    else return cell;
+  }
+
+  template <bool Mapped>
+  HIDP_KERNEL U count_part(const K *keys, int64_t begin, int64_t end, DealPlan plan, int64_t *counts) const {
+    const U flip = flip_, first = radix_word(keys[0], flip);
+    // Two tables, as long as both stay in the first-level cache: neighbouring equal digits do not wait for one another.
+    uint32_t even[kMostPlaces];
+    uint32_t *const odd = 2 * plan.places <= kMostPlaces ? even + plan.places : even;
+    __builtin_memset(even, 0, sizeof even);
+    U differs = 0;
+    int64_t i = begin;
+    for (; i + 1 < end; i += 2) {
+      const U a = radix_word(keys[i], flip), b = radix_word(keys[i + 1], flip);
+      differs = static_cast<U>(differs | (a ^ first) | (b ^ first));
+      ++even[place_of<Mapped>(plan, a)];
+      ++odd[place_of<Mapped>(plan, b)];
+    }
+    if (i < end) {
+      const U a = radix_word(keys[i], flip);
+      differs = static_cast<U>(differs | (a ^ first));
+      ++even[place_of<Mapped>(plan, a)];
+    }
+    for (int64_t place = 0; place < plan.places; ++place) counts[place] += int64_t{even[place]} + (odd == even ? 0 : odd[place]);
+    return differs;
+  }
+
+  // Turns counts into first positions, place by place and within a place part by part. Gives the size of the largest bucket.
+  int64_t prefix(int64_t *starts, int64_t places) {
     int64_t sum = 0, most = 0;
-    for (int digit = 0; digit < kDigits; ++digit) {
-      starts[digit] = sum;
+    for (int64_t place = 0; place < places; ++place) {
+      starts[place] = sum;
       for (int64_t part = 0; part < parts_; ++part) {
-        int64_t &slot = counts_[part * kDigits + digit];
+        int64_t &slot = counts_[part * kMostPlaces + place];
         const int64_t count = slot;
         slot = sum;
         sum += count;
       }
-      if (sum - starts[digit] > most) most = sum - starts[digit];
+      if (sum - starts[place] > most) most = sum - starts[place];
     }
-    starts[kDigits] = sum;
+    starts[places] = sum;
     return most;
   }
 
-  void scatter(Run from, Run to, int64_t n, int shift, bool streamed) {
+  void scatter(Run from, Run to, int64_t n, const DealPlan &plan, bool streamed) {
     on_parts(n, kSortWork * n, [&](Worker &worker, int64_t part, int64_t begin, int64_t end) {
-      int64_t *next = counts_ + part * kDigits;
-      if constexpr (kLines) {
-        if (streamed) return scatter_lines(worker, from, to, begin, end, shift, next);
-      }
-      for (int64_t i = begin; i < end; ++i) to.move(next[radix_digit(radix_word(from.key[i], flip_), shift)]++, from, i);
+      int64_t *const next = counts_ + part * kMostPlaces;
+      if (streamed && scatter_lines(worker, from, to, begin, end, plan, next)) return;
+      if (plan.place_of == nullptr) scatter_part<false>(from, to, begin, end, plan, next);
+      else scatter_part<true>(from, to, begin, end, plan, next);
     });
   }
 
-  void scatter_lines(Worker &worker, Run from, Run to, int64_t begin, int64_t end, int shift, int64_t *next) {
+  template <bool Mapped>
+  HIDP_KERNEL void scatter_part(Run from, Run to, int64_t begin, int64_t end, DealPlan plan, int64_t *next) const {
     const U flip = flip_;
-    int64_t first[kDigits], position[kDigits];
-    __builtin_memcpy(first, next, sizeof first);
-    __builtin_memcpy(position, next, sizeof position);
-    LineWriter<K, kDigits> keys(worker, to.key, first);
-    if constexpr (std::is_same_v<V, NoValue>) {
-      for (int64_t i = begin; i < end; ++i) {
-        const K key = from.key[i];
-        const unsigned digit = radix_digit(radix_word(key, flip), shift);
-        keys.put(digit, position[digit]++, key);
-      }
-    } else {
-      LineWriter<V, kDigits> values(worker, to.val, first);
-      if (keys.slot_of(0) == values.slot_of(0) && keys.kEach == values.kEach) {
-        for (int64_t i = begin; i < end; ++i) {
-          const K key = from.key[i];
-          const unsigned digit = radix_digit(radix_word(key, flip), shift);
-          const int64_t at = position[digit]++, slot = keys.slot_of(at);
-          if (slot == 0) {
-            keys.flush(digit, at);
-            values.flush(digit, at);
-          }
-          keys.put_into(digit, slot, key);
-          values.put_into(digit, slot, from.val[i]);
-        }
-      } else {
-        for (int64_t i = begin; i < end; ++i) {
-          const K key = from.key[i];
-          const unsigned digit = radix_digit(radix_word(key, flip), shift);
-          const int64_t at = position[digit]++;
-          keys.put(digit, at, key);
-          values.put(digit, at, from.val[i]);
-        }
-      }
-      values.finish(position);
-    }
-    keys.finish(position);
+    for (int64_t i = begin; i < end; ++i) to.move(next[place_of<Mapped>(plan, radix_word(from.key[i], flip))]++, from, i);
   }
 
-  void sort_buckets(Run middle, Run out, Run other, const int64_t *starts, int bits, bool in_scratch) {
-    const int64_t total = starts[kDigits];
+  // Whether there was storage for the lines.
+  bool scatter_lines(Worker &worker, Run from, Run to, int64_t begin, int64_t end, const DealPlan &plan, int64_t *next) const {
+    if constexpr (kLines) {
+      const ScratchBlock block(worker);
+      int64_t *const first = static_cast<int64_t *>(worker.scratch.take(static_cast<size_t>(plan.places) * sizeof(int64_t)));
+      void *const key_lines = worker.scratch.take(LineWriter<K>::bytes(plan.places));
+      void *const value_lines = kValueBytes == 0 ? key_lines : worker.scratch.take(LineWriter<K>::bytes(plan.places));
+      if (first == nullptr || key_lines == nullptr || value_lines == nullptr) return false;
+      __builtin_memcpy(first, next, static_cast<size_t>(plan.places) * sizeof(int64_t));
+      LineWriter<K> keys(worker, key_lines, to.key, first);
+      if constexpr (std::is_same_v<V, NoValue>) {
+        if (plan.place_of == nullptr) put_keys<false>(keys, from, begin, end, plan, next);
+        else put_keys<true>(keys, from, begin, end, plan, next);
+      } else {
+        LineWriter<V> values(worker, value_lines, to.val, first);
+        if (plan.place_of == nullptr) put_pairs<false>(keys, values, from, begin, end, plan, next);
+        else put_pairs<true>(keys, values, from, begin, end, plan, next);
+        values.finish(next, plan.places);
+      }
+      keys.finish(next, plan.places);
+      return true;
+    }
+    return false;
+  }
+
+  template <bool Mapped>
+  HIDP_KERNEL void put_keys(LineWriter<K> keys, Run from, int64_t begin, int64_t end, DealPlan plan, int64_t *next) const {
+    const U flip = flip_;
+    for (int64_t i = begin; i < end; ++i) {
+      const K key = from.key[i];
+      const unsigned place = place_of<Mapped>(plan, radix_word(key, flip));
+      keys.put(place, next[place]++, key);
+    }
+  }
+
+  template <bool Mapped>
+  HIDP_KERNEL void put_pairs(LineWriter<K> keys, LineWriter<V> values, Run from, int64_t begin, int64_t end, DealPlan plan,
+                             int64_t *next) const {
+    const U flip = flip_;
+    const bool in_step = keys.kEach == values.kEach && keys.slot_of(0) == values.slot_of(0);
+    for (int64_t i = begin; in_step && i < end; ++i) {
+      const K key = from.key[i];
+      const unsigned place = place_of<Mapped>(plan, radix_word(key, flip));
+      const int64_t at = next[place]++, slot = keys.slot_of(at);
+      if (slot == 0) {
+        keys.flush(place, at);
+        values.flush(place, at);
+      }
+      keys.put_into(place, slot, key);
+      values.put_into(place, slot, from.val[i]);
+    }
+    for (int64_t i = begin; !in_step && i < end; ++i) {
+      const K key = from.key[i];
+      const unsigned place = place_of<Mapped>(plan, radix_word(key, flip));
+      const int64_t at = next[place]++;
+      keys.put(place, at, key);
+      values.put(place, at, from.val[i]);
+    }
+  }
+
+  void sort_buckets(Run middle, Run out, Run other, const int64_t *starts, const DealPlan &plan, int bits, bool in_scratch) {
+    const int64_t total = starts[plan.places];
     // One worker must not be left with the only bucket that still has work.
     const int64_t fair = total / (2 * parts_) > kTeamSortLeast ? total / (2 * parts_) : kTeamSortLeast;
     const int64_t most = smaller(kBucketMost, fair);
     const Run scratch = in_scratch ? middle : other;
-    launch_dynamic(host_, kDigits, 1, kSortWork * total, [&](Worker &worker, int64_t begin, int64_t end) {
-      for (int64_t digit = begin; digit < end; ++digit) {
-        const int64_t low = starts[digit], length = starts[digit + 1] - low;
-        if (length > most) continue;
+    launch_dynamic(host_, plan.places, 1, kSortWork * total, [&](Worker &worker, int64_t begin, int64_t end) {
+      for (int64_t place = begin; place < end; ++place) {
+        const int64_t low = starts[place], length = starts[place + 1] - low;
+        if (length == 0 || length > most) continue;
         const ScratchBlock block(worker);
-        sort_low_bits(middle.at(low), out.at(low), near_scratch(worker, scratch.at(low), length), length, bits, flip_);
+        sort_low_bits(middle.at(low), out.at(low), near_scratch(worker, scratch.at(low), length), length, plan.bits_left(place), flip_);
       }
     });
-    for (int digit = 0; digit < kDigits; ++digit) {
-      const int64_t low = starts[digit], length = starts[digit + 1] - low;
-      if (length > most) sort_large(middle.at(low), out.at(low), scratch.at(low), length, bits, in_scratch);
+    for (int64_t place = 0; place < plan.places; ++place) {
+      const int64_t low = starts[place], length = starts[place + 1] - low;
+      if (length <= most) continue;
+      const Run target = in_scratch ? out : scratch;
+      // A place of a table may span as many bits as there were; one of a digit does not.
+      const int left = plan.bits_left(place);
+      sort(middle.at(low), target.at(low), out.at(low), length, left, !in_scratch, left < bits);
     }
   }
 
@@ -281,13 +391,6 @@ class TeamSort {
       void *const values = worker.scratch.take(static_cast<size_t>(length) * sizeof(V));
       return values == nullptr ? scratch : Run{static_cast<K *>(keys), static_cast<V *>(values)};
     }
-  }
-
-  void sort_large(Run middle, Run out, Run scratch, int64_t n, int bits, bool in_scratch) {
-    const KeyFacts facts = look(middle, n);
-    if (facts.ascending) return copy(middle, out, n);
-    const Run target = in_scratch ? out : scratch;
-    partition(middle, target, out, n, smaller(bits, bit_length(facts.varying)), !in_scratch);
   }
 
   Host &host_;
