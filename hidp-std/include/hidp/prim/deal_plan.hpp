@@ -10,16 +10,12 @@
 
 HIDP_NAMESPACE_BEGIN
 
-// More places than that are slower to write to than what is dealt out to them later.
-#ifndef LAB_BITS
-#define LAB_BITS 12
-#endif
-constexpr int kMostDealBits = LAB_BITS;
+// More places than that are slower to deal out to than a second time to few.
+constexpr int kMostDealBits = 11;
 constexpr int64_t kMostPlaces = int64_t{1} << kMostDealBits;
-// A table tells apart so many times as many keys as it has places; larger ones leave the caches.
-constexpr int kCellBits = 6;
-constexpr int kMostCellBits = 18;
-constexpr int64_t kMostCells = int64_t{1} << kMostCellBits;
+// A table has so many more bits of cells than of places; larger ones leave the caches.
+constexpr int kCellBits = 7;
+constexpr int64_t kMostCells = kMostPlaces << kCellBits;
 // Keys of a sample for each place of a table.
 constexpr int64_t kSampledEach = 8;
 // Keys that are looked at before all are.
@@ -71,14 +67,14 @@ class KeySample {
   bool maybe_in_order() const { return !falls_ || !rises_; }
   // Keys differ in so many low bits at least.
   int varying() const { return bit_length(differs_); }
-  // Whether the highest of `varying` bits leave many places empty.
+  // Whether many keys have the same highest ones of `varying` bits.
   bool uneven(int varying) const {
     constexpr int bits = 5;
     constexpr int64_t fair = kFirstSample >> bits;
     if (varying < bits) return false;
     int64_t counts[1 << bits] = {};
     for (const U word : word_)
-      if (++counts[static_cast<unsigned>(word >> (varying - bits)) & ((1u << bits) - 1)] > 3 * fair) return true;
+      if (++counts[static_cast<unsigned>(word >> (varying - bits)) & ((1u << bits) - 1)] > 5 * fair) return true;
     return false;
   }
 
@@ -98,8 +94,7 @@ struct DealTable {
 // Places that get about as many keys each.
 template <class K>
 HIDP_KERNEL DealPlan table_plan(const K *keys, int64_t n, RadixWord<K> flip, int varying, int digit_bits, DealTable &table) {
-  const int wanted = digit_bits + kCellBits < kMostCellBits ? digit_bits + kCellBits : kMostCellBits;
-  DealPlan plan = digit_plan(varying, wanted);
+  DealPlan plan = digit_plan(varying, digit_bits + kCellBits);
   const int64_t cells = plan.places;
   plan.places = int64_t{1} << digit_bits;
   plan.place_of = table.place_of;

@@ -1,6 +1,6 @@
-// Collects what is dealt out to many places at a time until a cache line is full, which goes past the caches.
+// Collects what is dealt out to many places at a time until some cache lines are full, which go past the caches.
 //
-// Called by: a worker. Run by: that worker alone. Scratch: a line for each place, given by the caller.
+// Called by: a worker. Run by: that worker alone. Scratch: lines for each place, given by the caller.
 #pragma once
 
 #include <stddef.h>
@@ -16,11 +16,13 @@ HIDP_NAMESPACE_BEGIN
 template <class T>
 class LineWriter {
  public:
-  static constexpr int64_t kEach = 64 / static_cast<int64_t>(sizeof(T));
-  static constexpr bool exists = kStreamBytes > 0 && sizeof(T) * kEach == 64;
+  // Several lines leave at once: when they do is hard to foresee for a processor.
+  static constexpr size_t kBytes = 256;
+  static constexpr int64_t kEach = static_cast<int64_t>(kBytes / sizeof(T));
+  static constexpr bool exists = kStreamBytes > 0 && kBytes % sizeof(T) == 0 && 64 % sizeof(T) == 0;
 
   // What `lines` has room for, aligned to a line.
-  static constexpr size_t bytes(int64_t places) { return static_cast<size_t>(places) * 64; }
+  static constexpr size_t bytes(int64_t places) { return static_cast<size_t>(places) * kBytes; }
 
   LineWriter(Worker &worker, void *lines, T *to, const int64_t *first) : to_(to), first_(first), lines_(static_cast<T *>(lines)) {
     worker.streamed = true;
@@ -42,7 +44,7 @@ class LineWriter {
     if (HIDP_UNLIKELY(past - kEach < first_[place])) return copy_tail(place, past);
     char *const target = reinterpret_cast<char *>(to_ + (past - kEach));
     const char *const source = reinterpret_cast<const char *>(lines_ + static_cast<int64_t>(place) * kEach);
-    for (size_t at = 0; at < 64; at += kStreamBytes) stream_vector(target + at, source + at);
+    for (size_t at = 0; at < kBytes; at += kStreamBytes) stream_vector(target + at, source + at);
   }
 
   // Writes what is left; past[place] is the position behind the last one.
@@ -51,10 +53,11 @@ class LineWriter {
   }
 
  private:
-  // What the last line holds below `past`, if that is not a whole one.
+  // What is held below `past`, if lines are not whole.
   void copy_tail(unsigned place, int64_t past) {
     const int64_t line = past - 1 - ((past - 1 + ahead_) & (kEach - 1));
-    for (int64_t at = line < first_[place] ? first_[place] : line; at < past; ++at) to_[at] = lines_[static_cast<int64_t>(place) * kEach + (at - line)];
+    const T *const held = lines_ + static_cast<int64_t>(place) * kEach;
+    for (int64_t at = line < first_[place] ? first_[place] : line; at < past; ++at) to_[at] = held[at - line];
   }
 
   T *to_;

@@ -3,8 +3,8 @@
 // Called by: a worker. Run by: that worker alone. Result: in out_key (and out_val), valid when it returns.
 // Scratch: n keys and n values, given by the caller. in is out, or scratch (which is clobbered), or overlaps neither.
 //
-// Keys alone: networks in vector lanes, where there are; more than those take are dealt out by their highest digit first.
-// Otherwise up to kShortMost elements by their ranks, counted in vector lanes without branches; insertion sort of what is too wide
+// Keys alone, and with values words of key and position: networks in vector lanes, where there are; more than those take are dealt
+// out by their highest digit first. Otherwise up to kShortMost elements by their ranks, counted in vector lanes without branches; insertion sort of what is too wide
 // for that; merges of such runs while they are short, least-significant-digit radix sort with 8-bit digits over the bits that vary
 // beyond (Knuth, TAOCP 3, 5.2.5).
 #pragma once
@@ -29,6 +29,8 @@ constexpr int64_t kRankLeast = 4;
 constexpr int64_t kMergePerDigit = 16;
 // Buckets of so many bits' worth of elements are left when keys are dealt out: networks are at their best there.
 constexpr int kBucketBits = 8;
+// Fewer keys with values are not dealt out to become words of a network.
+constexpr int64_t kDealLeast = network_most<uint64_t>() > 0 ? 128 : 4096;
 
 // in and out may be equal.
 template <class K, class V>
@@ -191,13 +193,22 @@ inline void count_digits(const K *keys, int64_t n, int shift, RadixWord<K> flip,
   for (int digit = 0; digit < kDigits; ++digit) counts[digit] += odd[digit];
 }
 
+// Bits by which `n` keys are dealt out at least, so that what is left of them fits into a network's words with positions.
+template <class V>
+inline int bits_to_fit(int64_t n, int bits) {
+  constexpr int widest = network_most<uint64_t>() > 0 ? 64 : 32;
+  const int over = bits + bit_length(static_cast<uint64_t>(n)) + 1 - widest;
+  return std::is_same_v<V, NoValue> || over <= 0 ? 0 : (over + 1) / 2;
+}
+
 // Deals keys out by the highest digit that varies and sorts what each gets. n < 2^32.
 template <class K, class V>
 HIDP_KERNEL void deal_sort(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, int bits, RadixWord<K> flip) {
   const int varying = bit_length(varying_bits(in.key, n));
   if (varying < bits) bits = varying;
   if (bits == 0) return copy_run(out, in, n);
-  const int wanted = bit_length(static_cast<uint64_t>(n)) - 1 - kBucketBits;
+  const int for_buckets = bit_length(static_cast<uint64_t>(n)) - 1 - kBucketBits, to_fit = bits_to_fit<V>(n, bits);
+  const int wanted = for_buckets > to_fit ? for_buckets : to_fit;
   const int digit_bits = wanted < 1 ? 1 : wanted > kDigitBits ? kDigitBits : wanted;
   const int shift = bits > digit_bits ? bits - digit_bits : 0;
   const SortRun<K, V> to = in.key == scratch.key ? out : scratch;
@@ -232,16 +243,15 @@ inline void sort_low_bits(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scr
     else if (n < kLanes<RadixWord<K>>) short_sort(in, out, n, flip);
     else if (n <= network_most<RadixWord<K>>()) network_sort(in.key, out.key, n, flip);
     else deal_sort(in, out, scratch, n, bits, flip);
-  } else if constexpr (!std::is_same_v<V, NoValue> && network_most<uint32_t>() > 0) {
-    if (n <= kShortMost) short_sort(in, out, n, flip);
-    else if (bits == 0) copy_run(out, in, n);
-    else if (positions_fit<uint32_t>(n, bits)) position_sort<uint32_t>(in, out, scratch, n, bits, flip);
-    else if (positions_fit<uint64_t>(n, bits)) sort_wide_positions(in, out, scratch, n, bits, flip);
-    else deal_sort(in, out, scratch, n, bits, flip);
   } else {
-    if (n <= kShortMost) short_sort(in, out, n, flip);
-    else if (bits == 0) copy_run(out, in, n);
-    else if (n <= kMergePerDigit * ((bits + kDigitBits - 1) / kDigitBits)) merge_sort(in, out, scratch, n, flip);
+    if (n <= kShortMost) return short_sort(in, out, n, flip);
+    if (bits == 0) return copy_run(out, in, n);
+    if constexpr (!std::is_same_v<V, NoValue> && network_most<uint32_t>() > 0) {
+      if (positions_fit<uint32_t>(n, bits)) return position_sort<uint32_t>(in, out, scratch, n, bits, flip);
+      if (positions_fit<uint64_t>(n, bits)) return sort_wide_positions(in, out, scratch, n, bits, flip);
+      if (n >= kDealLeast && bits_to_fit<V>(n, bits) <= kDigitBits) return deal_sort(in, out, scratch, n, bits, flip);
+    }
+    if (n <= kMergePerDigit * ((bits + kDigitBits - 1) / kDigitBits)) merge_sort(in, out, scratch, n, flip);
     else radix_sort(in, out, scratch, n, bits, flip);
   }
 }
