@@ -199,6 +199,70 @@ fn sorts_of_hard_distributions_are_stable() {
     }
 }
 
+/// A stable sort of `input` by its keys, with their numbers as values: checked in one pass.
+fn check_stable<T: prim::Element + Copy>(
+    cx: &Context,
+    name: &str,
+    input: &[T],
+    before: impl Fn(&T, &T) -> std::cmp::Ordering,
+) {
+    for order in [Order::Ascending, Order::Descending] {
+        // Neither slice starts at a cache line.
+        let mut keys: Vec<T> = input[..1].iter().chain(input).copied().collect();
+        let mut values: Vec<u32> = [0, 0, 0].into_iter().chain(0..input.len() as u32).collect();
+        prim::sort_by_key(cx, &mut keys[1..], &mut values[3..], order).unwrap();
+        let (keys, values) = (&keys[1..], &values[3..]);
+        for at in 0..input.len() {
+            assert!(before(&keys[at], &input[values[at] as usize]).is_eq(), "{name}, {order:?}: value {at}");
+            let ordering = if at == 0 { std::cmp::Ordering::Less } else { before(&keys[at - 1], &keys[at]) };
+            let ordering = if order == Order::Ascending { ordering } else { ordering.reverse() };
+            assert!(
+                at == 0 || ordering.is_lt() || ordering.is_eq() && values[at - 1] < values[at],
+                "{name}, {order:?}: {at}"
+            );
+        }
+        let mut alone = input.to_vec();
+        prim::sort(cx, &mut alone, order).unwrap();
+        assert!(alone.iter().zip(keys).all(|(a, b)| before(a, b).is_eq()), "{name}, {order:?}: keys alone");
+    }
+}
+
+/// Sorts look at a few keys, evenly spread, to choose how to go on: the others may be quite different.
+#[test]
+fn keys_that_no_sample_has_seen() {
+    const N: usize = 1 << 19;
+    let cx = context(2);
+    let mut random = Random(31);
+    let mut check = |name: &str, seen: &dyn Fn(usize, i32) -> i32, other: &dyn Fn(i32) -> i32| {
+        let input: Vec<i32> = (0..N)
+            .map(|i| if i % 64 == 0 { seen(i, random.next() as i32) } else { other(random.next() as i32) })
+            .collect();
+        check_stable(&cx, name, &input, i32::cmp);
+    };
+    check("few bits seen", &|_, bits| bits & 0xfff, &|bits| bits);
+    check("around zero, not seen", &|_, bits| bits >> (bits & 31), &|bits| bits % 7);
+    check("one high bit not seen", &|_, bits| (bits & 0xffff) >> (bits & 15), &|bits| bits & 0x0080_000f);
+    check("ascending as far as seen", &|i, _| i as i32, &|bits| bits);
+    check("descending as far as seen", &|i, _| -(i as i32), &|bits| bits & 0xff);
+    check("equal as far as seen", &|_, _| 5, &|bits| bits);
+    check("few different ones seen", &|_, bits| bits % 5 * 1000, &|bits| bits % 1000);
+}
+
+/// More than the caches hold, written in whole lines.
+#[test]
+fn sorts_larger_than_caches() {
+    let cx = context(2);
+    let mut random = Random(37);
+    let words: Vec<u64> = (0..(1 << 22) + 77).map(|_| random.next()).collect();
+    let narrow: Vec<u32> = words.iter().map(|&word| word as u32).collect();
+    check_stable(&cx, "u32", &narrow, u32::cmp);
+    check_stable(&cx, "u64", &words[..(1 << 21) + 5], u64::cmp);
+    // Most keys in few octaves, but all octaves there.
+    let floats: Vec<f32> =
+        narrow.iter().map(|&word| (word as f32 - 2.0e9) * if word % 64 == 0 { 1.0e-20 } else { 1.0 }).collect();
+    check_stable(&cx, "f32", &floats, f32::total_cmp);
+}
+
 /// Bits are kept: zeros of both signs, quiet and signalling NaN with their payloads, denormals.
 #[test]
 fn floats_keep_their_bits() {
