@@ -2,7 +2,7 @@
 #![cfg(feature = "prim")]
 
 use hidp_std::prim::{self, BitOp, Element, Front, Integer, Op, Operator, Order, regular, segmented};
-use hidp_std::{Context, Error, FaultKind};
+use hidp_std::{Context, Error, FaultKind, Isa};
 use ndarray::{Array1, Array2, s};
 
 /// Numbers that are the same on every run.
@@ -545,4 +545,52 @@ fn views_of_ndarray_are_taken() {
     assert_eq!(prim::reduce(&cx, &matrix.row(1), Op::Add).unwrap(), 12);
     let error = prim::sort(&cx, &mut matrix.column_mut(1), Order::Ascending).unwrap_err();
     assert!(matches!(error, Error::View { .. }), "{error}");
+}
+
+/// Lengths of segments that follow one another, and some that are empty with bounds anywhere.
+fn neighbours(random: &mut Random, count: usize, longest: usize, even: bool) -> (Vec<i64>, Vec<i64>) {
+    let mut at = 0;
+    let bounds = (0..count).map(|number| {
+        if !even && number % 37 == 36 {
+            return (1_000_000, -5);
+        }
+        let low = at;
+        at += if even { longest } else { random.below(longest + 1) } as i64;
+        (low, at)
+    });
+    bounds.unzip()
+}
+
+#[test]
+fn neighbouring_segments_fold_as_each_alone() {
+    let mut random = Random(23);
+    let isas = [Isa::V2, Isa::V3, Isa::V4];
+    for isa in isas.into_iter().filter(|isa| *isa <= Isa::detect()) {
+        let cx = Context::builder().cpu().isa(isa).build().unwrap();
+        for (longest, even) in [0, 1, 4, 7, 8, 15, 16, 17, 31, 32, 33, 64, 65, 200, 5000]
+            .into_iter()
+            .flat_map(|longest| [(longest, false), (longest, true)])
+        {
+            let (low, high) = neighbours(&mut random, if longest > 1000 { 40 } else { 300 }, longest, even);
+            let n = high.iter().copied().max().unwrap_or(0) as usize;
+            let x: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
+            let odd = |bits: u64| if bits % 11 == 0 { f32::NAN } else { (bits % 2001) as f32 / 7.0 - 100.0 };
+            let v: Vec<f32> = (0..n).map(|_| odd(random.next())).collect();
+            let w: Vec<f64> = v.iter().map(|v| if v.is_nan() { -0.0 } else { f64::from(*v) / 3.0 }).collect();
+            let (mut sums, mut least, mut folds) = (vec![1; low.len()], vec![1.0; low.len()], vec![1.0; low.len()]);
+            segmented::reduce(&cx, &x, &low, &high, Op::Add, &mut sums).unwrap();
+            segmented::reduce(&cx, &v, &low, &high, Op::Min, &mut least).unwrap();
+            segmented::reduce(&cx, &w, &low, &high, Op::Add, &mut folds).unwrap();
+            for (number, (&low, &high)) in low.iter().zip(&high).enumerate() {
+                let range = low.min(high.max(0)) as usize..high.max(0) as usize;
+                let name = format!("segment {number} of {longest}, {range:?}, even {even}, {isa:?}");
+                let sum = x[range.clone()].iter().fold(0, |sum: u32, x| sum.wrapping_add(*x));
+                assert_eq!(sums[number], sum, "{name}");
+                assert_eq!(least[number], v[range.clone()].iter().copied().fold(f32::INFINITY, f32::min), "{name}");
+                let mut alone = [1.0];
+                segmented::reduce(&cx, &w, &[low], &[high], Op::Add, &mut alone).unwrap();
+                assert_eq!(f64::to_bits(folds[number]), f64::to_bits(alone[0]), "{name}: {} {alone:?}", folds[number]);
+            }
+        }
+    }
 }

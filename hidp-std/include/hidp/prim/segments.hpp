@@ -63,6 +63,14 @@ inline bool follow_in_order(const Segments<L, H> &segments, int64_t extent, int6
 template <class L, class H>
 inline SegmentFacts segment_facts(const Segments<L, H> &segments, Trap &trap, uint32_t site, int64_t extent, int64_t begin, int64_t end) {
   SegmentFacts facts;
+  int64_t past;
+  if (segments.regular() && segments.size >= 0 && !__builtin_mul_overflow(segments.size, end, &past) && past <= extent) {
+    facts.elements = segments.size * (end - begin);
+    facts.first_low = segments.low(begin);
+    facts.last_past = past;
+    facts.any = facts.elements > 0;
+    return facts;
+  }
   if (begin < end && !segments.regular() && follow_in_order(segments, extent, begin, end)) {
     facts.first_low = segments.low(begin);
     facts.last_past = segments.past(end - 1);
@@ -218,7 +226,8 @@ class LargeSegments {
 // large(i, low, length), which uses all threads, for each of the few others. Empty ones go to small. Where the others keep all
 // workers busy, as two equal ones do two, each is left to one of them.
 //
-// together(worker, i, most) may do `Together` segments from the i-th on at once, none longer than `most`: it says whether it has.
+// together(i, end, most) may do segments of [i, end) from the i-th on, `Together` at once, none longer than `most`. It gives the first that it
+// has not done.
 template <int64_t Together, class L, class H, class Small, class Large, class Group>
 inline bool for_segment_groups(Host &host, const Segments<L, H> &segments, const SegmentFacts &facts, Small small, Large large,
                                Group together) {
@@ -229,15 +238,15 @@ inline bool for_segment_groups(Host &host, const Segments<L, H> &segments, const
   const int64_t most = asked > 0 ? asked - 1 : usual;
   const int64_t mean = facts.elements / segments.count + kSegmentCost;
   const int64_t take = host.tunables.segment_work > 0 ? host.tunables.segment_work : kSegmentWork;
-  const int64_t grain = mean >= take ? 1 : take / mean;
+  const int64_t fitting = mean >= take ? 1 : take / mean;
+  const int64_t grain = fitting > Together ? fitting / Together * Together : fitting;
   const int64_t work = facts.elements + kSegmentCost * segments.count;
   int64_t larger = 0;
   const bool done = launch_dynamic(host, segments.count, grain, work, [&](Worker &worker, int64_t begin, int64_t end) {
     int64_t skipped = 0;
-    for (int64_t group = begin; group < end && !worker.trap.raised; group += Together) {
-      if (Together > 1 && end - group >= Together && together(worker, group, most)) continue;
-      const int64_t past = smaller(end, group + Together);
-      for (int64_t i = group; i < past && !worker.trap.raised; ++i) {
+    for (int64_t i = begin; i < end && !worker.trap.raised;) {
+      i = together(i, end, most);
+      for (const int64_t past = smaller(end, i + Together); i < past && !worker.trap.raised; ++i) {
         const int64_t length = segments.length(i);
         if (length <= most) small(worker, i, segments.low(i), length);
         else ++skipped;
@@ -266,7 +275,7 @@ inline bool for_segment_groups(Host &host, const Segments<L, H> &segments, const
 
 template <class L, class H, class Small, class Large>
 inline bool for_segments(Host &host, const Segments<L, H> &segments, const SegmentFacts &facts, Small small, Large large) {
-  return for_segment_groups<1>(host, segments, facts, small, large, [](Worker &, int64_t, int64_t) { return false; });
+  return for_segment_groups<1>(host, segments, facts, small, large, [](int64_t first, int64_t, int64_t) { return first; });
 }
 
 HIDP_NAMESPACE_END

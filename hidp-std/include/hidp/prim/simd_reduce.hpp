@@ -130,10 +130,51 @@ HIDP_INLINE Vector<T> fold_vectors(const T *in, int64_t n) {
   return n % (4 * kLanes<T>) == 0 ? fold_four_vectors<T, Op>(in, n) : fold_few_vectors<T, Op>(in, n);
 }
 
+// What changes no fold of a segment that begins with `first`, not even the sign of its zero.
+template <class T, class Op>
+HIDP_INLINE T unchanging(T first) {
+  if constexpr (std::is_same_v<Op, Min<T>> || std::is_same_v<Op, Max<T>>) return first;
+  else if constexpr (std::is_same_v<Op, Add<T>> && std::is_floating_point_v<T>) return -T{0};
+  else return Op::neutral();
+}
+
+// Vectors that are folded without a look at how many of them there are.
+constexpr int64_t kFewVectors = 4;
+// Whether elements behind a segment, up to kFewVectors vectors, are there to be read.
+enum class Behind { unknown, there };
+
+template <Behind behind, class T>
+HIDP_INLINE Vector<T> part_of_segment(const T *in, int64_t n, T other) {
+  if constexpr (behind == Behind::there) return load_whole_part(in, n, other);
+  else return load_part(in, n, other);
+}
+
+// Folds a segment of at most so many vectors to one, lane by lane; 0 < n.
+template <class T, class Op, int64_t Vectors, Behind behind>
+HIDP_INLINE Vector<T> fold_parts(const T *in, int64_t n) {
+  constexpr int64_t lanes = kLanes<T>;
+  const T other = unchanging<T, Op>(in[0]);
+  Vector<T> sum = part_of_segment<behind>(in, n, other);
+#pragma GCC unroll 4
+  for (int64_t at = lanes; at < Vectors * lanes; at += lanes) sum = LaneOp<Op>::apply(sum, part_of_segment<behind>(in + at, n - at, other));
+  return sum;
+}
+
+// Folds a segment to one vector, lane by lane; 0 < n.
+template <class T, class Op, Behind behind>
+HIDP_INLINE Vector<T> fold_to_vector(const T *in, int64_t n) {
+  constexpr int64_t lanes = kLanes<T>;
+  if (n < kFewVectors * lanes) return fold_parts<T, Op, kFewVectors, behind>(in, n);
+  const int64_t whole = n / lanes * lanes;
+  const Vector<T> sum = fold_vectors<T, Op>(in, whole);
+  return LaneOp<Op>::apply(sum, part_of_segment<behind>(in + whole, n - whole, unchanging<T, Op>(in[0])));
+}
+
 template <class T, class In, class Op>
 inline T fold_block(const Op &op, const In *in, int64_t n) {
   if constexpr (LaneOp<Op>::exists && std::is_same_v<T, In>) {
     constexpr int64_t lanes = kLanes<T>;
+    if constexpr (kLoadsParts<T>) return fold_lanes<T>(op, fold_to_vector<T, Op, Behind::unknown>(in, n));
     if (n < lanes) return fold_in_order<T>(op, in, n);
     const int64_t whole = n / lanes * lanes;
     T sum = fold_lanes<T>(op, fold_vectors<T, Op>(in, whole));
@@ -161,17 +202,34 @@ inline T simd_reduce(const Op &op, const In *in, int64_t n) {
 // Whether as many segments as a vector has lanes can share the end of their folds.
 template <class T, class In, class Op>
 constexpr bool folds_together() {
-  if constexpr (LaneOp<Op>::exists && std::is_same_v<T, In>) return sizeof(T) >= 4;
+  if constexpr (LaneOp<Op>::exists && std::is_same_v<T, In>) return kLoadsParts<T>;
   else return false;
 }
 
-// Folds as many segments as a vector has lanes, each of as many elements, as simd_reduce does. low(i) is where segment i starts.
-template <class T, class Op, class Low>
-HIDP_INLINE void simd_reduce_together(const T *in, T *out, const Low &low) {
-  Vector<T> segments[kLanes<T>];
+// Folds as many segments as a vector has lanes, each as simd_reduce does. Segment i has length(i) elements from low(i) on, at most Vectors
+// vectors; 0 stands for any number up to a block. Behind each are kFewVectors vectors. For an empty one it gives anything.
+template <class T, class Op, int64_t Vectors, class Low, class Length>
+HIDP_INLINE void simd_reduce_together(const T *in, T *out, const Low &low, const Length &length) {
+  Vector<T> folds[kLanes<T>];
+#pragma GCC unroll 4
+  for (int64_t i = 0; i < kLanes<T>; ++i) {
+    if constexpr (Vectors == 0) folds[i] = fold_to_vector<T, Op, Behind::there>(in + low(i), length(i));
+    else folds[i] = fold_parts<T, Op, Vectors, Behind::there>(in + low(i), length(i));
+  }
+  store_vector(out, fold_each<T, Op>(folds));
+}
+
+// The same for segments of exactly so many vectors.
+template <class T, class Op, int64_t Vectors, class Low>
+HIDP_INLINE void simd_reduce_vectors(const T *in, T *out, const Low &low) {
+  Vector<T> folds[kLanes<T>];
 #pragma GCC unroll 16
-  for (int64_t i = 0; i < kLanes<T>; ++i) segments[i] = load_vector(in + low(i));
-  store_vector(out, fold_each<T, Op>(segments));
+  for (int64_t i = 0; i < kLanes<T>; ++i) {
+    const T *const from = in + low(i);
+    folds[i] = load_vector(from);
+    for (int64_t at = kLanes<T>; at < Vectors * kLanes<T>; at += kLanes<T>) folds[i] = LaneOp<Op>::apply(folds[i], load_vector(from + at));
+  }
+  store_vector(out, fold_each<T, Op>(folds));
 }
 
 HIDP_NAMESPACE_END

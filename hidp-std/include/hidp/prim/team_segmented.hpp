@@ -26,14 +26,74 @@
 
 HIDP_NAMESPACE_BEGIN
 
-// Whether each of `count` segments from `first` on has as many elements.
-template <class L, class H>
-inline bool all_of_length(const Segments<L, H> &segments, int64_t first, int64_t count) {
-  if (segments.regular()) return segments.size == count;
-  int64_t differs = 0;
-  for (int64_t i = first; i < first + count; ++i)
-    differs |= static_cast<int64_t>(segments.highs[i]) - static_cast<int64_t>(segments.lows[i]) - count;
-  return differs == 0;
+// What lanes do together with as many segments as a vector of elements has lanes.
+enum class GroupLength { vector, two_vectors, up_to_vector, up_to_two, up_to_block, other };
+
+// How long the segments are. `other`: one is longer than a block, ends before it starts, or has not kFewVectors vectors behind it in [0, extent).
+template <int64_t Lanes, class L, class H>
+HIDP_INLINE GroupLength group_length(const L *lows, const H *highs, int64_t extent) {
+  using Wide = Vector<int64_t>;
+  Wide wrong = {}, over_vector = {}, over_two = {}, under = {}, under_two = {};
+  for (int64_t i = 0; i < Lanes; i += kLanes<int64_t>) {
+    const Wide low = load_wide(lows + i), high = load_wide(highs + i), length = high - low;
+    wrong |= low | length | (extent - kFewVectors * Lanes - high) | (kFoldBlock - length);
+    over_vector |= Lanes - length;
+    over_two |= 2 * Lanes - length;
+    under |= length - Lanes;
+    under_two |= length - 2 * Lanes;
+  }
+  if (any_negative(wrong)) return GroupLength::other;
+  if (any_negative(over_two)) return GroupLength::up_to_block;
+  if (any_negative(over_vector)) return any_negative(under_two) ? GroupLength::up_to_two : GroupLength::two_vectors;
+  return any_negative(under) ? GroupLength::up_to_vector : GroupLength::vector;
+}
+
+template <class T, class Op, int64_t Vectors, class L>
+HIDP_INLINE void fold_even(const T *in, T *out, const L *lows, T neutral) {
+  simd_reduce_vectors<T, Op, Vectors>(in, out, [=](int64_t i) { return static_cast<int64_t>(lows[i]); });
+  for (int64_t i = 0; kPassesNan<Op, T> && i < kLanes<T>; ++i) out[i] = past_nan<Op>(neutral, out[i]);
+}
+
+// Folds of a group's segments, some of which may be empty.
+template <class T, class Op, int64_t Vectors, class L, class H>
+HIDP_KERNEL void fold_uneven(const T *in, T *out, const L *lows, const H *highs, T neutral) {
+  const auto low = [=](int64_t i) { return static_cast<int64_t>(lows[i]); };
+  const auto length = [=](int64_t i) { return static_cast<int64_t>(highs[i]) - static_cast<int64_t>(lows[i]); };
+  T folds[kLanes<T>];
+  simd_reduce_together<T, Op, Vectors>(in, folds, low, length);
+  for (int64_t i = 0; i < kLanes<T>; ++i) out[i] = length(i) == 0 ? neutral : past_nan<Op>(neutral, folds[i]);
+}
+
+// Folds groups of segments in [first, end) from the first on, as far as they are for that. Gives where it stopped. A function of its own: what
+// is alive around a loop over groups ends up in vector registers, and addresses that come from there wait for the folds before.
+template <class T, class Op, class L, class H>
+HIDP_KERNEL int64_t fold_groups(const T *in, int64_t extent, T *out, const L *lows, const H *highs, int64_t first, int64_t end, T neutral) {
+  constexpr int64_t lanes = kLanes<T>;
+  for (; end - first >= lanes; first += lanes) {
+    const L *const low = lows + first;
+    const H *const high = highs + first;
+    T *const to = out + first;
+    switch (group_length<lanes>(low, high, extent)) {
+      case GroupLength::vector: fold_even<T, Op, 1>(in, to, low, neutral); break;
+      case GroupLength::two_vectors: fold_even<T, Op, 2>(in, to, low, neutral); break;
+      case GroupLength::up_to_vector: fold_uneven<T, Op, 1>(in, to, low, high, neutral); break;
+      case GroupLength::up_to_two: fold_uneven<T, Op, 2>(in, to, low, high, neutral); break;
+      case GroupLength::up_to_block: fold_uneven<T, Op, 0>(in, to, low, high, neutral); break;
+      case GroupLength::other: return first;
+    }
+  }
+  return first;
+}
+
+// The same for segments that are one vector each, one after the other.
+template <class T, class Op>
+HIDP_KERNEL int64_t fold_vector_groups(const T *in, T *out, int64_t first, int64_t end, T neutral) {
+  constexpr int64_t lanes = kLanes<T>;
+  for (; end - first >= lanes; first += lanes) {
+    simd_reduce_vectors<T, Op, 1>(in + first * lanes, out + first, [](int64_t i) { return i * lanes; });
+    for (int64_t i = first; kPassesNan<Op, T> && i < first + lanes; ++i) out[i] = past_nan<Op>(neutral, out[i]);
+  }
+  return first;
 }
 
 // out[i] is the fold of segment i. Without a neutral element an empty segment is a fault at `empty_site`.
@@ -55,15 +115,11 @@ inline bool team_segmented_reduce(Host &host, const SegmentSites &sites, uint32_
         if (done) out[i] = past_nan<Op>(neutral, out[i]);
         return done;
       },
-      [=](Worker &, int64_t first, int64_t most) {
-        if constexpr (group == 1) {
-          return false;
-        } else {
-          if (most < group || !all_of_length(segments, first, group)) return false;
-          simd_reduce_together<T, Op>(in, out + first, [=](int64_t i) { return segments.low(first + i); });
-          for (int64_t i = first; kPassesNan<Op, T> && i < first + group; ++i) out[i] = past_nan<Op>(neutral, out[i]);
-          return true;
-        }
+      [=](int64_t first, int64_t end, int64_t most) {
+        if constexpr (group == 1) return first;
+        else if (segments.regular()) return segments.size == group ? fold_vector_groups<T, Op>(in, out, first, end, neutral) : first;
+        else if (!has_neutral || most < kFoldBlock) return first;
+        else return fold_groups<T, Op>(in, extent, out, segments.lows, segments.highs, first, end, neutral);
       });
 }
 
