@@ -14,6 +14,8 @@ use crate::compiler::ty::Ty;
 
 /// Neighbours below which rows are the better choice.
 const FEWEST_LANES: i64 = 8;
+/// Rows that load what they need in full lines, each by itself, sooner than from a copy made for all.
+const FEW_ROWS: i64 = 2;
 /// A tile: which iterations it holds.
 #[derive(Clone)]
 pub(super) struct Tile {
@@ -23,8 +25,22 @@ pub(super) struct Tile {
     pub(super) lane_tile: u32,
     /// Elements of the tile.
     pub(super) size: u32,
-    /// Whether rows and lanes are all there, so that bounds are constants.
-    pub(super) full: bool,
+    /// Over how many lanes folds run: those that are there, or a constant number where what they load was made longer.
+    pub(super) folded_lanes: Expr,
+}
+
+impl Tile {
+    /// The same with the lanes that folds run over.
+    pub(super) fn of_folds(&self) -> Self {
+        Self { lanes: Axis { count: self.folded_lanes.clone(), ..self.lanes.clone() }, ..self.clone() }
+    }
+    /// Elements of a copy from one iteration of a fold to the next.
+    pub(super) fn panel_stride(&self) -> Expr {
+        match make::as_int(&self.folded_lanes) {
+            Some(_) => self.folded_lanes.clone(),
+            None => make::long(self.lane_tile.into()),
+        }
+    }
 }
 
 /// One direction of a tile.
@@ -45,6 +61,8 @@ pub(super) struct Shape {
     pub(super) rows: Option<usize>,
     pub(super) row_tile: u32,
     pub(super) lane_tile: u32,
+    /// Lanes of one vector.
+    pub(super) vector: u32,
     /// Lanes of a tile, at most `lane_tile`.
     pub(super) width: Expr,
 }
@@ -59,13 +77,28 @@ impl Lowerer<'_> {
         let wide = make::binary(BinOp::Ge, count, make::long(FEWEST_LANES));
         self.branch(
             wide,
-            |this| this.launch_tiles(map, span, shape),
+            |this| this.launch_lanes(map, span, shape),
             |this| {
                 let inner = plan::inner_maps(&map.body);
                 for iter in inner.iter().filter_map(|inner| inner.iters.last()) {
                     this.levels.entry(iter.var).and_modify(|level| level.exec = Exec::Simd);
                 }
                 this.share_map(map, span);
+            },
+        );
+    }
+
+    /// Tiles of rows, or of lanes alone where there are too few rows to make copies of what lanes load for them.
+    fn launch_lanes(&mut self, map: &Map, span: Span, shape: Shape) {
+        let Some(rows) = shape.rows else { return self.launch_tiles(map, span, shape) };
+        let many = make::binary(BinOp::Gt, shape.ranges[rows].count.clone(), make::long(FEW_ROWS));
+        self.branch(
+            many,
+            |this| this.launch_tiles(map, span, shape.clone()),
+            |this| {
+                let lane_tile = this.model.lane_tile;
+                let width = this.width_of_lanes(&shape.ranges, lane_tile);
+                this.launch_tiles(map, span, Shape { rows: None, row_tile: 1, lane_tile, width, ..shape.clone() });
             },
         );
     }
@@ -93,21 +126,27 @@ impl Lowerer<'_> {
     }
 
     fn tile_shape(&mut self, map: &Map, ranges: Vec<Range>) -> Option<Shape> {
-        plan::lane_iterator(self.program, self.func, map)?;
+        let elem_size = plan::lane_iterator(self.program, self.func, map)?.elem_size;
+        let vector = self.model.vector_bytes / elem_size.max(1) as u32;
         let tile_of = |this: &Self, at: usize| map.iters.get(at).and_then(|i| this.levels.get(&i.var)).map(|l| l.tile);
         let last = map.iters.len().checked_sub(1)?;
         let lane_tile = tile_of(self, last)?.max(1);
         let rows = (0..last).find(|at| tile_of(self, *at).is_some_and(|tile| tile > 1));
         let row_tile = rows.and_then(|at| tile_of(self, at)).unwrap_or(1);
-        let width = if rows.is_some() {
-            make::long(lane_tile.into())
-        } else {
-            let workers = Expr { kind: crate::compiler::ir::imp::ExprKind::WorkerCount, ty: Ty::LONG };
-            let lines = make::ceil_div(make::ceil_div(ranges[last].count.clone(), workers), make::long(64));
-            let wanted = make::max(make::mul(lines, make::long(64)), make::long(64));
-            self.body.fix("width", make::min(wanted, make::long(lane_tile.into())))
+        let width = match rows {
+            Some(_) => make::long(lane_tile.into()),
+            None => self.width_of_lanes(&ranges, lane_tile),
         };
-        Some(Shape { ranges, rows, row_tile, lane_tile, width })
+        Some(Shape { ranges, rows, row_tile, lane_tile, vector, width })
+    }
+
+    /// Lanes of a tile without rows: whole cache lines, and no more than leaves each worker some.
+    fn width_of_lanes(&mut self, ranges: &[Range], most: u32) -> Expr {
+        let count = ranges.last().map_or(make::long(1), |range| range.count.clone());
+        let workers = Expr { kind: crate::compiler::ir::imp::ExprKind::WorkerCount, ty: Ty::LONG };
+        let lines = make::ceil_div(make::ceil_div(count, workers), make::long(64));
+        let wanted = make::max(make::mul(lines, make::long(64)), make::long(64));
+        self.body.fix("width", make::min(wanted, make::long(most.into())))
     }
 
     /// Loops over the columns of tiles in a part, and the tiles of each.
@@ -149,13 +188,16 @@ impl Lowerer<'_> {
             this.range_loop(last, low, high, LoopKind::Seq, &mut |this| {
                 let rows = this.bind_rows(shape);
                 match &panels {
-                    Some((fits, panels)) => {
-                        let (panels, edge_rows) = (panels.clone(), rows.clone());
+                    Some(packed) => {
+                        let (panels, edge_rows) = (packed.panels.clone(), rows.clone());
                         this.branch(
-                            fits.clone(),
+                            packed.fits.clone(),
                             |this| {
                                 this.panels = panels;
-                                this.whole_or_edge(map, shape, rows, lanes);
+                                match rows {
+                                    Some(rows) if packed.padded => this.padded_tiles(map, shape, &rows, lanes),
+                                    rows => this.whole_or_edge(map, shape, rows, lanes),
+                                }
                                 this.panels.clear();
                             },
                             |this| this.whole_or_edge(map, shape, edge_rows, lanes),
@@ -187,26 +229,63 @@ impl Lowerer<'_> {
 
     /// The tile at these places, with constant bounds where it is whole.
     fn whole_or_edge(&mut self, map: &Map, shape: &Shape, rows: Option<Axis>, lanes: &Axis) {
-        let size = shape.row_tile * shape.lane_tile;
-        let Some(rows) = rows else {
-            let tile = Tile { rows: None, lanes: lanes.clone(), lane_tile: shape.lane_tile, size, full: false };
-            return self.tile(map, &tile);
-        };
+        let Some(rows) = rows else { return self.tile(map, &shape.tile(None, lanes, lanes.count.clone())) };
         let (row_tile, lane_tile) = (make::long(shape.row_tile.into()), make::long(shape.lane_tile.into()));
         let whole = make::binary(
             BinOp::And,
             make::binary(BinOp::Eq, rows.count.clone(), row_tile.clone()),
             make::binary(BinOp::Eq, lanes.count.clone(), lane_tile.clone()),
         );
-        let full = Tile {
-            rows: Some(Axis { count: row_tile, ..rows.clone() }),
-            lanes: Axis { count: lane_tile, ..lanes.clone() },
-            lane_tile: shape.lane_tile,
-            size,
-            full: true,
-        };
-        let edge = Tile { rows: Some(rows), lanes: lanes.clone(), lane_tile: shape.lane_tile, size, full: false };
+        let all_lanes = Axis { count: lane_tile.clone(), ..lanes.clone() };
+        let full = shape.tile(Some(Axis { count: row_tile, ..rows.clone() }), &all_lanes, lane_tile);
+        let edge = shape.tile(Some(rows), lanes, lanes.count.clone());
         self.branch(whole, |this| this.tile(map, &full), |this| this.tile(map, &edge));
+    }
+
+    /// The tile at these places where copies of what lanes load are as wide as it: folds run over all its lanes, or those of one vector
+    /// if there are no more, and over as many rows as a power of two, so that their sums stay in registers at edges as well.
+    fn padded_tiles(&mut self, map: &Map, shape: &Shape, rows: &Axis, lanes: &Axis) {
+        self.for_padded_width(shape, lanes, &mut |this, width| this.padded_rows(map, shape, rows, lanes, width));
+    }
+
+    /// Code for each number of lanes that folds run over where copies are padded: all of a tile, or one vector's if there are no more.
+    pub(super) fn for_padded_width(&mut self, shape: &Shape, lanes: &Axis, body: &mut dyn FnMut(&mut Self, u32)) {
+        if shape.vector >= shape.lane_tile {
+            return body(self, shape.lane_tile);
+        }
+        self.body.enter();
+        body(self, shape.lane_tile);
+        let then = self.body.leave();
+        self.body.enter();
+        body(self, shape.vector);
+        let otherwise = self.body.leave();
+        let cond = make::binary(BinOp::Gt, lanes.count.clone(), make::long(shape.vector.into()));
+        self.body.push(Stmt::If { cond, then, otherwise });
+    }
+
+    fn padded_rows(&mut self, map: &Map, shape: &Shape, rows: &Axis, lanes: &Axis, width: u32) {
+        let tile = |first: Expr, count: u32| {
+            let rows = Axis { first, count: make::long(count.into()), ..rows.clone() };
+            shape.tile(Some(rows), lanes, make::long(width.into()))
+        };
+        let whole = make::binary(BinOp::Eq, rows.count.clone(), make::long(shape.row_tile.into()));
+        self.branch(
+            whole,
+            |this| this.tile(map, &tile(rows.first.clone(), shape.row_tile)),
+            |this| {
+                let powers = (0..u32::BITS).rev().map(|bit| 1 << bit).filter(|power| *power < shape.row_tile);
+                for power in powers {
+                    let bits = |mask: i64| make::binary(BinOp::And, rows.count.clone(), make::long(mask));
+                    let wanted = make::binary(BinOp::Ne, bits(power.into()), make::long(0));
+                    this.body.enter();
+                    let before = make::add(rows.first.clone(), bits(-2 * i64::from(power)));
+                    let first = this.body.fix("first", before);
+                    this.tile(map, &tile(first, power));
+                    let tile = this.body.leave();
+                    this.body.push(make::when(wanted, tile.stmts));
+                }
+            },
+        );
     }
 
     /// All iterations of a tile: statements between reductions for every row and lane, reductions outside of them.
@@ -292,8 +371,8 @@ impl Lowerer<'_> {
         self.bind_fixed(rows.var, make::add(rows.first.clone(), at.clone()));
         let start = make::mul(at, make::long(tile.lane_tile.into()));
         self.every_lane(tile, shared, start, body);
-        let rows_at_most = tile.full.then(|| make::as_int(&rows.count)).flatten();
-        let kind = rows_at_most.and_then(|n| u32::try_from(n).ok()).map_or(LoopKind::Seq, LoopKind::Unroll);
+        let constant = make::as_int(&rows.count).and_then(|count| u32::try_from(count).ok());
+        let kind = constant.map_or(LoopKind::Seq, LoopKind::Unroll);
         self.body.leave_loop(row, make::long(0), rows.count.clone(), kind);
     }
 
@@ -326,6 +405,10 @@ impl Lowerer<'_> {
 }
 
 impl Shape {
+    fn tile(&self, rows: Option<Axis>, lanes: &Axis, folded_lanes: Expr) -> Tile {
+        let size = self.row_tile * self.lane_tile;
+        Tile { rows, lanes: lanes.clone(), lane_tile: self.lane_tile, size, folded_lanes }
+    }
     /// For each range how many tiles it has.
     fn tile_counts(&self) -> Vec<(par::VarId, Expr)> {
         let last = self.ranges.len() - 1;

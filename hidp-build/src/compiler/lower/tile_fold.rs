@@ -17,6 +17,7 @@ const MOST_REPEATED: usize = 4;
 impl Lowerer<'_> {
     /// A reduction over all rows and lanes at once. Long ones run in blocks so that running sums stay accurate.
     pub(super) fn tile_fold(&mut self, map: &Map, tile: &Tile, shared: &BTreeMap<par::VarId, VarId>) {
+        let tile = &tile.of_folds();
         let ranges = self.ranges(map);
         let targets: Vec<VarId> = map.folds.iter().filter_map(|fold| target_tile(fold, shared)).collect();
         if targets.len() != map.folds.len() {
@@ -79,7 +80,7 @@ impl Lowerer<'_> {
         self.range_loop(range, low, high, LoopKind::Seq, &mut |this| {
             if !this.panels.is_empty() {
                 let position = make::sub(this.read(range.var), range.lo.clone());
-                let depth = this.body.fix("depth", make::mul(position, make::long(tile.lane_tile.into())));
+                let depth = this.body.fix("depth", make::mul(position, tile.panel_stride()));
                 this.depth = Some(depth);
             }
             this.every_element(tile, shared, &mut |this, at| {

@@ -4,7 +4,7 @@
 namespace entry_k_4gemm_GEMM {
   namespace {
 
-    HIDP_KERNEL void lanes_tiles0_k0([[maybe_unused]] hidp::Worker &worker, int64_t M_2, int64_t N_3, [[maybe_unused]] int64_t tiles_4, [[maybe_unused]] int64_t tiles_5, int64_t stride_6, int64_t K_15, const float *__restrict B_23, const float *__restrict A_47, float alpha_57, float beta_58, float *__restrict C_59, int64_t begin_0, int64_t end_1) {
+    HIDP_KERNEL void lanes_tiles0_k0([[maybe_unused]] hidp::Worker &worker, int64_t M_2, int64_t N_3, [[maybe_unused]] int64_t tiles_4, [[maybe_unused]] int64_t tiles_5, int64_t stride_6, int64_t K_15, const float *__restrict B_23, const float *__restrict A_62, float alpha_72, float beta_73, float *__restrict C_74, int64_t begin_0, int64_t end_1) {
       const int64_t first_7 = hidp::div<int64_t>(begin_0, stride_6);
       const int64_t past_8 = hidp::div<int64_t>(end_1 + (stride_6 - 1L), stride_6);
       for (int64_t column_9 = first_7; column_9 < past_8; ++column_9) {
@@ -19,237 +19,634 @@ namespace entry_k_4gemm_GEMM {
         float *__restrict panel_18 = hidp::scratch<float>(worker, wanted_17, false, 0);
         if (HIDP_UNLIKELY(panel_18 == nullptr)) return;
         if (fits_16) {
-          for (int64_t depth_19 = 0L; depth_19 < K_15; ++depth_19) {
-            const int64_t start_20 = depth_19 * 32L;
-            const int64_t row_24 = depth_19 * N_3;
+          if (lanes_14 > 16L) {
+            if (lanes_14 == 32L) {
+              for (int64_t depth_19 = 0L; depth_19 < K_15; ++depth_19) {
+                const int64_t start_20 = depth_19 * 32L;
+                const int64_t row_24 = depth_19 * N_3;
 #pragma omp simd
-            for (int64_t lane_21 = 0L; lane_21 < lanes_14; ++lane_21) {
-              const int64_t n_22 = lane_10 + lane_21;
-              panel_18[start_20 + lane_21] = B_23[row_24 + n_22];
-            }
-          }
-        }
-        for (int64_t m_25 = low_12; m_25 < high_13; ++m_25) {
-          const int64_t row_26 = m_25 * 8L;
-          const int64_t rows_27 = hidp::min<int64_t>(M_2 - row_26, 8L);
-          if (fits_16) {
-            if (bool((rows_27 == 8L) & (lanes_14 == 32L))) {
-              [[maybe_unused]] alignas(64) float c0_total_28[256];
-#pragma GCC unroll 8
-              for (int64_t row_29 = 0L; row_29 < 8L; ++row_29) {
-                [[maybe_unused]] const int64_t m_30 = row_26 + row_29;
-#pragma omp simd
-                for (int64_t lane_31 = 0L; lane_31 < 32L; ++lane_31) {
-                  [[maybe_unused]] const int64_t n_32 = lane_10 + lane_31;
-                  c0_total_28[(row_29 * 32L) + lane_31] = 0.0f;
-                }
-              }
-              [[maybe_unused]] alignas(64) float run_33[256];
-              for (int64_t start_34 = 0L; start_34 < K_15; start_34 += 8192L) {
-                const int64_t stop_35 = hidp::min<int64_t>(start_34 + 8192L, K_15);
-#pragma GCC unroll 8
-                for (int64_t row_36 = 0L; row_36 < 8L; ++row_36) {
-                  [[maybe_unused]] const int64_t m_37 = row_26 + row_36;
-#pragma omp simd
-                  for (int64_t lane_38 = 0L; lane_38 < 32L; ++lane_38) {
-                    [[maybe_unused]] const int64_t n_39 = lane_10 + lane_38;
-                    run_33[(row_36 * 32L) + lane_38] = 0.0f;
-                  }
-                }
-                for (int64_t k_40 = start_34; k_40 < stop_35; ++k_40) {
-                  const int64_t depth_41 = k_40 * 32L;
-#pragma GCC unroll 8
-                  for (int64_t row_42 = 0L; row_42 < 8L; ++row_42) {
-                    const int64_t m_43 = row_26 + row_42;
-                    const int64_t row_48 = m_43 * K_15;
-#pragma omp simd
-                    for (int64_t lane_44 = 0L; lane_44 < 32L; ++lane_44) {
-                      [[maybe_unused]] const int64_t n_45 = lane_10 + lane_44;
-                      [[maybe_unused]] const float c0_46 = 0.0f;
-                      run_33[(row_42 * 32L) + lane_44] = hidp::mul_add<float>(A_47[row_48 + k_40], panel_18[depth_41 + lane_44], run_33[(row_42 * 32L) + lane_44]);
-                    }
-                  }
-                }
-#pragma GCC unroll 8
-                for (int64_t row_49 = 0L; row_49 < 8L; ++row_49) {
-                  [[maybe_unused]] const int64_t m_50 = row_26 + row_49;
-#pragma omp simd
-                  for (int64_t lane_51 = 0L; lane_51 < 32L; ++lane_51) {
-                    [[maybe_unused]] const int64_t n_52 = lane_10 + lane_51;
-                    c0_total_28[(row_49 * 32L) + lane_51] = c0_total_28[(row_49 * 32L) + lane_51] + run_33[(row_49 * 32L) + lane_51];
-                  }
-                }
-              }
-#pragma GCC unroll 8
-              for (int64_t row_53 = 0L; row_53 < 8L; ++row_53) {
-                const int64_t m_54 = row_26 + row_53;
-                const int64_t row_60 = m_54 * N_3;
-#pragma omp simd
-                for (int64_t lane_55 = 0L; lane_55 < 32L; ++lane_55) {
-                  const int64_t n_56 = lane_10 + lane_55;
-                  C_59[row_60 + n_56] = hidp::mul_add<float>(alpha_57, c0_total_28[(row_53 * 32L) + lane_55], beta_58 * C_59[row_60 + n_56]);
+                for (int64_t lane_21 = 0L; lane_21 < 32L; ++lane_21) {
+                  const int64_t n_22 = lane_10 + lane_21;
+                  panel_18[start_20 + lane_21] = B_23[row_24 + n_22];
                 }
               }
             } else {
-              [[maybe_unused]] alignas(64) float c0_total_61[256];
-              for (int64_t row_62 = 0L; row_62 < rows_27; ++row_62) {
-                [[maybe_unused]] const int64_t m_63 = row_26 + row_62;
+              for (int64_t depth_25 = 0L; depth_25 < K_15; ++depth_25) {
+                const int64_t start_26 = depth_25 * 32L;
+                const int64_t row_29 = depth_25 * N_3;
 #pragma omp simd
-                for (int64_t lane_64 = 0L; lane_64 < lanes_14; ++lane_64) {
-                  [[maybe_unused]] const int64_t n_65 = lane_10 + lane_64;
-                  c0_total_61[(row_62 * 32L) + lane_64] = 0.0f;
-                }
-              }
-              [[maybe_unused]] alignas(64) float run_66[256];
-              for (int64_t start_67 = 0L; start_67 < K_15; start_67 += 8192L) {
-                const int64_t stop_68 = hidp::min<int64_t>(start_67 + 8192L, K_15);
-                for (int64_t row_69 = 0L; row_69 < rows_27; ++row_69) {
-                  [[maybe_unused]] const int64_t m_70 = row_26 + row_69;
-#pragma omp simd
-                  for (int64_t lane_71 = 0L; lane_71 < lanes_14; ++lane_71) {
-                    [[maybe_unused]] const int64_t n_72 = lane_10 + lane_71;
-                    run_66[(row_69 * 32L) + lane_71] = 0.0f;
-                  }
-                }
-                for (int64_t k_73 = start_67; k_73 < stop_68; ++k_73) {
-                  const int64_t depth_74 = k_73 * 32L;
-                  for (int64_t row_75 = 0L; row_75 < rows_27; ++row_75) {
-                    const int64_t m_76 = row_26 + row_75;
-                    const int64_t row_80 = m_76 * K_15;
-#pragma omp simd
-                    for (int64_t lane_77 = 0L; lane_77 < lanes_14; ++lane_77) {
-                      [[maybe_unused]] const int64_t n_78 = lane_10 + lane_77;
-                      [[maybe_unused]] const float c0_79 = 0.0f;
-                      run_66[(row_75 * 32L) + lane_77] = hidp::mul_add<float>(A_47[row_80 + k_73], panel_18[depth_74 + lane_77], run_66[(row_75 * 32L) + lane_77]);
-                    }
-                  }
-                }
-                for (int64_t row_81 = 0L; row_81 < rows_27; ++row_81) {
-                  [[maybe_unused]] const int64_t m_82 = row_26 + row_81;
-#pragma omp simd
-                  for (int64_t lane_83 = 0L; lane_83 < lanes_14; ++lane_83) {
-                    [[maybe_unused]] const int64_t n_84 = lane_10 + lane_83;
-                    c0_total_61[(row_81 * 32L) + lane_83] = c0_total_61[(row_81 * 32L) + lane_83] + run_66[(row_81 * 32L) + lane_83];
-                  }
-                }
-              }
-              for (int64_t row_85 = 0L; row_85 < rows_27; ++row_85) {
-                const int64_t m_86 = row_26 + row_85;
-                const int64_t row_89 = m_86 * N_3;
-#pragma omp simd
-                for (int64_t lane_87 = 0L; lane_87 < lanes_14; ++lane_87) {
-                  const int64_t n_88 = lane_10 + lane_87;
-                  C_59[row_89 + n_88] = hidp::mul_add<float>(alpha_57, c0_total_61[(row_85 * 32L) + lane_87], beta_58 * C_59[row_89 + n_88]);
+                for (int64_t lane_27 = 0L; lane_27 < 32L; ++lane_27) {
+                  const int64_t n_28 = lane_10 + lane_27;
+                  panel_18[start_26 + lane_27] = (lane_27 < lanes_14) ? B_23[row_29 + n_28] : 0.0f;
                 }
               }
             }
-          } else if (bool((rows_27 == 8L) & (lanes_14 == 32L))) {
-            [[maybe_unused]] alignas(64) float c0_total_90[256];
-#pragma GCC unroll 8
-            for (int64_t row_91 = 0L; row_91 < 8L; ++row_91) {
-              [[maybe_unused]] const int64_t m_92 = row_26 + row_91;
+          } else if (lanes_14 == 16L) {
+            for (int64_t depth_30 = 0L; depth_30 < K_15; ++depth_30) {
+              const int64_t start_31 = depth_30 * 16L;
+              const int64_t row_34 = depth_30 * N_3;
 #pragma omp simd
-              for (int64_t lane_93 = 0L; lane_93 < 32L; ++lane_93) {
-                [[maybe_unused]] const int64_t n_94 = lane_10 + lane_93;
-                c0_total_90[(row_91 * 32L) + lane_93] = 0.0f;
-              }
-            }
-            [[maybe_unused]] alignas(64) float run_95[256];
-            for (int64_t start_96 = 0L; start_96 < K_15; start_96 += 8192L) {
-              const int64_t stop_97 = hidp::min<int64_t>(start_96 + 8192L, K_15);
-#pragma GCC unroll 8
-              for (int64_t row_98 = 0L; row_98 < 8L; ++row_98) {
-                [[maybe_unused]] const int64_t m_99 = row_26 + row_98;
-#pragma omp simd
-                for (int64_t lane_100 = 0L; lane_100 < 32L; ++lane_100) {
-                  [[maybe_unused]] const int64_t n_101 = lane_10 + lane_100;
-                  run_95[(row_98 * 32L) + lane_100] = 0.0f;
-                }
-              }
-              for (int64_t k_102 = start_96; k_102 < stop_97; ++k_102) {
-                const int64_t row_109 = k_102 * N_3;
-#pragma GCC unroll 8
-                for (int64_t row_103 = 0L; row_103 < 8L; ++row_103) {
-                  const int64_t m_104 = row_26 + row_103;
-                  const int64_t row_108 = m_104 * K_15;
-#pragma omp simd
-                  for (int64_t lane_105 = 0L; lane_105 < 32L; ++lane_105) {
-                    const int64_t n_106 = lane_10 + lane_105;
-                    [[maybe_unused]] const float c0_107 = 0.0f;
-                    run_95[(row_103 * 32L) + lane_105] = hidp::mul_add<float>(A_47[row_108 + k_102], B_23[row_109 + n_106], run_95[(row_103 * 32L) + lane_105]);
-                  }
-                }
-              }
-#pragma GCC unroll 8
-              for (int64_t row_110 = 0L; row_110 < 8L; ++row_110) {
-                [[maybe_unused]] const int64_t m_111 = row_26 + row_110;
-#pragma omp simd
-                for (int64_t lane_112 = 0L; lane_112 < 32L; ++lane_112) {
-                  [[maybe_unused]] const int64_t n_113 = lane_10 + lane_112;
-                  c0_total_90[(row_110 * 32L) + lane_112] = c0_total_90[(row_110 * 32L) + lane_112] + run_95[(row_110 * 32L) + lane_112];
-                }
-              }
-            }
-#pragma GCC unroll 8
-            for (int64_t row_114 = 0L; row_114 < 8L; ++row_114) {
-              const int64_t m_115 = row_26 + row_114;
-              const int64_t row_118 = m_115 * N_3;
-#pragma omp simd
-              for (int64_t lane_116 = 0L; lane_116 < 32L; ++lane_116) {
-                const int64_t n_117 = lane_10 + lane_116;
-                C_59[row_118 + n_117] = hidp::mul_add<float>(alpha_57, c0_total_90[(row_114 * 32L) + lane_116], beta_58 * C_59[row_118 + n_117]);
+              for (int64_t lane_32 = 0L; lane_32 < 16L; ++lane_32) {
+                const int64_t n_33 = lane_10 + lane_32;
+                panel_18[start_31 + lane_32] = B_23[row_34 + n_33];
               }
             }
           } else {
-            [[maybe_unused]] alignas(64) float c0_total_119[256];
-            for (int64_t row_120 = 0L; row_120 < rows_27; ++row_120) {
-              [[maybe_unused]] const int64_t m_121 = row_26 + row_120;
+            for (int64_t depth_35 = 0L; depth_35 < K_15; ++depth_35) {
+              const int64_t start_36 = depth_35 * 16L;
+              const int64_t row_39 = depth_35 * N_3;
 #pragma omp simd
-              for (int64_t lane_122 = 0L; lane_122 < lanes_14; ++lane_122) {
-                [[maybe_unused]] const int64_t n_123 = lane_10 + lane_122;
-                c0_total_119[(row_120 * 32L) + lane_122] = 0.0f;
+              for (int64_t lane_37 = 0L; lane_37 < 16L; ++lane_37) {
+                const int64_t n_38 = lane_10 + lane_37;
+                panel_18[start_36 + lane_37] = (lane_37 < lanes_14) ? B_23[row_39 + n_38] : 0.0f;
               }
             }
-            [[maybe_unused]] alignas(64) float run_124[256];
-            for (int64_t start_125 = 0L; start_125 < K_15; start_125 += 8192L) {
-              const int64_t stop_126 = hidp::min<int64_t>(start_125 + 8192L, K_15);
-              for (int64_t row_127 = 0L; row_127 < rows_27; ++row_127) {
-                [[maybe_unused]] const int64_t m_128 = row_26 + row_127;
+          }
+        }
+        for (int64_t m_40 = low_12; m_40 < high_13; ++m_40) {
+          const int64_t row_41 = m_40 * 8L;
+          const int64_t rows_42 = hidp::min<int64_t>(M_2 - row_41, 8L);
+          if (fits_16) {
+            if (lanes_14 > 16L) {
+              if (rows_42 == 8L) {
+                [[maybe_unused]] alignas(64) float c0_total_43[256];
+#pragma GCC unroll 8
+                for (int64_t row_44 = 0L; row_44 < 8L; ++row_44) {
+                  [[maybe_unused]] const int64_t m_45 = row_41 + row_44;
 #pragma omp simd
-                for (int64_t lane_129 = 0L; lane_129 < lanes_14; ++lane_129) {
-                  [[maybe_unused]] const int64_t n_130 = lane_10 + lane_129;
-                  run_124[(row_127 * 32L) + lane_129] = 0.0f;
+                  for (int64_t lane_46 = 0L; lane_46 < 32L; ++lane_46) {
+                    [[maybe_unused]] const int64_t n_47 = lane_10 + lane_46;
+                    c0_total_43[(row_44 * 32L) + lane_46] = 0.0f;
+                  }
                 }
-              }
-              for (int64_t k_131 = start_125; k_131 < stop_126; ++k_131) {
-                const int64_t row_138 = k_131 * N_3;
-                for (int64_t row_132 = 0L; row_132 < rows_27; ++row_132) {
-                  const int64_t m_133 = row_26 + row_132;
-                  const int64_t row_137 = m_133 * K_15;
+                [[maybe_unused]] alignas(64) float run_48[256];
+                for (int64_t start_49 = 0L; start_49 < K_15; start_49 += 8192L) {
+                  const int64_t stop_50 = hidp::min<int64_t>(start_49 + 8192L, K_15);
+#pragma GCC unroll 8
+                  for (int64_t row_51 = 0L; row_51 < 8L; ++row_51) {
+                    [[maybe_unused]] const int64_t m_52 = row_41 + row_51;
 #pragma omp simd
-                  for (int64_t lane_134 = 0L; lane_134 < lanes_14; ++lane_134) {
-                    const int64_t n_135 = lane_10 + lane_134;
-                    [[maybe_unused]] const float c0_136 = 0.0f;
-                    run_124[(row_132 * 32L) + lane_134] = hidp::mul_add<float>(A_47[row_137 + k_131], B_23[row_138 + n_135], run_124[(row_132 * 32L) + lane_134]);
+                    for (int64_t lane_53 = 0L; lane_53 < 32L; ++lane_53) {
+                      [[maybe_unused]] const int64_t n_54 = lane_10 + lane_53;
+                      run_48[(row_51 * 32L) + lane_53] = 0.0f;
+                    }
+                  }
+                  for (int64_t k_55 = start_49; k_55 < stop_50; ++k_55) {
+                    const int64_t depth_56 = k_55 * 32L;
+#pragma GCC unroll 8
+                    for (int64_t row_57 = 0L; row_57 < 8L; ++row_57) {
+                      const int64_t m_58 = row_41 + row_57;
+                      const int64_t row_63 = m_58 * K_15;
+#pragma omp simd
+                      for (int64_t lane_59 = 0L; lane_59 < 32L; ++lane_59) {
+                        [[maybe_unused]] const int64_t n_60 = lane_10 + lane_59;
+                        [[maybe_unused]] const float c0_61 = 0.0f;
+                        run_48[(row_57 * 32L) + lane_59] = hidp::mul_add<float>(A_62[row_63 + k_55], panel_18[depth_56 + lane_59], run_48[(row_57 * 32L) + lane_59]);
+                      }
+                    }
+                  }
+#pragma GCC unroll 8
+                  for (int64_t row_64 = 0L; row_64 < 8L; ++row_64) {
+                    [[maybe_unused]] const int64_t m_65 = row_41 + row_64;
+#pragma omp simd
+                    for (int64_t lane_66 = 0L; lane_66 < 32L; ++lane_66) {
+                      [[maybe_unused]] const int64_t n_67 = lane_10 + lane_66;
+                      c0_total_43[(row_64 * 32L) + lane_66] = c0_total_43[(row_64 * 32L) + lane_66] + run_48[(row_64 * 32L) + lane_66];
+                    }
+                  }
+                }
+#pragma GCC unroll 8
+                for (int64_t row_68 = 0L; row_68 < 8L; ++row_68) {
+                  const int64_t m_69 = row_41 + row_68;
+                  const int64_t row_75 = m_69 * N_3;
+#pragma omp simd
+                  for (int64_t lane_70 = 0L; lane_70 < lanes_14; ++lane_70) {
+                    const int64_t n_71 = lane_10 + lane_70;
+                    C_74[row_75 + n_71] = hidp::mul_add<float>(alpha_72, c0_total_43[(row_68 * 32L) + lane_70], beta_73 * C_74[row_75 + n_71]);
+                  }
+                }
+              } else {
+                if ((rows_42 & 4L) != 0L) {
+                  const int64_t first_76 = row_41 + (rows_42 & (-8L));
+                  [[maybe_unused]] alignas(64) float c0_total_77[256];
+#pragma GCC unroll 4
+                  for (int64_t row_78 = 0L; row_78 < 4L; ++row_78) {
+                    [[maybe_unused]] const int64_t m_79 = first_76 + row_78;
+#pragma omp simd
+                    for (int64_t lane_80 = 0L; lane_80 < 32L; ++lane_80) {
+                      [[maybe_unused]] const int64_t n_81 = lane_10 + lane_80;
+                      c0_total_77[(row_78 * 32L) + lane_80] = 0.0f;
+                    }
+                  }
+                  [[maybe_unused]] alignas(64) float run_82[256];
+                  for (int64_t start_83 = 0L; start_83 < K_15; start_83 += 8192L) {
+                    const int64_t stop_84 = hidp::min<int64_t>(start_83 + 8192L, K_15);
+#pragma GCC unroll 4
+                    for (int64_t row_85 = 0L; row_85 < 4L; ++row_85) {
+                      [[maybe_unused]] const int64_t m_86 = first_76 + row_85;
+#pragma omp simd
+                      for (int64_t lane_87 = 0L; lane_87 < 32L; ++lane_87) {
+                        [[maybe_unused]] const int64_t n_88 = lane_10 + lane_87;
+                        run_82[(row_85 * 32L) + lane_87] = 0.0f;
+                      }
+                    }
+                    for (int64_t k_89 = start_83; k_89 < stop_84; ++k_89) {
+                      const int64_t depth_90 = k_89 * 32L;
+#pragma GCC unroll 4
+                      for (int64_t row_91 = 0L; row_91 < 4L; ++row_91) {
+                        const int64_t m_92 = first_76 + row_91;
+                        const int64_t row_96 = m_92 * K_15;
+#pragma omp simd
+                        for (int64_t lane_93 = 0L; lane_93 < 32L; ++lane_93) {
+                          [[maybe_unused]] const int64_t n_94 = lane_10 + lane_93;
+                          [[maybe_unused]] const float c0_95 = 0.0f;
+                          run_82[(row_91 * 32L) + lane_93] = hidp::mul_add<float>(A_62[row_96 + k_89], panel_18[depth_90 + lane_93], run_82[(row_91 * 32L) + lane_93]);
+                        }
+                      }
+                    }
+#pragma GCC unroll 4
+                    for (int64_t row_97 = 0L; row_97 < 4L; ++row_97) {
+                      [[maybe_unused]] const int64_t m_98 = first_76 + row_97;
+#pragma omp simd
+                      for (int64_t lane_99 = 0L; lane_99 < 32L; ++lane_99) {
+                        [[maybe_unused]] const int64_t n_100 = lane_10 + lane_99;
+                        c0_total_77[(row_97 * 32L) + lane_99] = c0_total_77[(row_97 * 32L) + lane_99] + run_82[(row_97 * 32L) + lane_99];
+                      }
+                    }
+                  }
+#pragma GCC unroll 4
+                  for (int64_t row_101 = 0L; row_101 < 4L; ++row_101) {
+                    const int64_t m_102 = first_76 + row_101;
+                    const int64_t row_105 = m_102 * N_3;
+#pragma omp simd
+                    for (int64_t lane_103 = 0L; lane_103 < lanes_14; ++lane_103) {
+                      const int64_t n_104 = lane_10 + lane_103;
+                      C_74[row_105 + n_104] = hidp::mul_add<float>(alpha_72, c0_total_77[(row_101 * 32L) + lane_103], beta_73 * C_74[row_105 + n_104]);
+                    }
+                  }
+                }
+                if ((rows_42 & 2L) != 0L) {
+                  const int64_t first_106 = row_41 + (rows_42 & (-4L));
+                  [[maybe_unused]] alignas(64) float c0_total_107[256];
+#pragma GCC unroll 2
+                  for (int64_t row_108 = 0L; row_108 < 2L; ++row_108) {
+                    [[maybe_unused]] const int64_t m_109 = first_106 + row_108;
+#pragma omp simd
+                    for (int64_t lane_110 = 0L; lane_110 < 32L; ++lane_110) {
+                      [[maybe_unused]] const int64_t n_111 = lane_10 + lane_110;
+                      c0_total_107[(row_108 * 32L) + lane_110] = 0.0f;
+                    }
+                  }
+                  [[maybe_unused]] alignas(64) float run_112[256];
+                  for (int64_t start_113 = 0L; start_113 < K_15; start_113 += 8192L) {
+                    const int64_t stop_114 = hidp::min<int64_t>(start_113 + 8192L, K_15);
+#pragma GCC unroll 2
+                    for (int64_t row_115 = 0L; row_115 < 2L; ++row_115) {
+                      [[maybe_unused]] const int64_t m_116 = first_106 + row_115;
+#pragma omp simd
+                      for (int64_t lane_117 = 0L; lane_117 < 32L; ++lane_117) {
+                        [[maybe_unused]] const int64_t n_118 = lane_10 + lane_117;
+                        run_112[(row_115 * 32L) + lane_117] = 0.0f;
+                      }
+                    }
+                    for (int64_t k_119 = start_113; k_119 < stop_114; ++k_119) {
+                      const int64_t depth_120 = k_119 * 32L;
+#pragma GCC unroll 2
+                      for (int64_t row_121 = 0L; row_121 < 2L; ++row_121) {
+                        const int64_t m_122 = first_106 + row_121;
+                        const int64_t row_126 = m_122 * K_15;
+#pragma omp simd
+                        for (int64_t lane_123 = 0L; lane_123 < 32L; ++lane_123) {
+                          [[maybe_unused]] const int64_t n_124 = lane_10 + lane_123;
+                          [[maybe_unused]] const float c0_125 = 0.0f;
+                          run_112[(row_121 * 32L) + lane_123] = hidp::mul_add<float>(A_62[row_126 + k_119], panel_18[depth_120 + lane_123], run_112[(row_121 * 32L) + lane_123]);
+                        }
+                      }
+                    }
+#pragma GCC unroll 2
+                    for (int64_t row_127 = 0L; row_127 < 2L; ++row_127) {
+                      [[maybe_unused]] const int64_t m_128 = first_106 + row_127;
+#pragma omp simd
+                      for (int64_t lane_129 = 0L; lane_129 < 32L; ++lane_129) {
+                        [[maybe_unused]] const int64_t n_130 = lane_10 + lane_129;
+                        c0_total_107[(row_127 * 32L) + lane_129] = c0_total_107[(row_127 * 32L) + lane_129] + run_112[(row_127 * 32L) + lane_129];
+                      }
+                    }
+                  }
+#pragma GCC unroll 2
+                  for (int64_t row_131 = 0L; row_131 < 2L; ++row_131) {
+                    const int64_t m_132 = first_106 + row_131;
+                    const int64_t row_135 = m_132 * N_3;
+#pragma omp simd
+                    for (int64_t lane_133 = 0L; lane_133 < lanes_14; ++lane_133) {
+                      const int64_t n_134 = lane_10 + lane_133;
+                      C_74[row_135 + n_134] = hidp::mul_add<float>(alpha_72, c0_total_107[(row_131 * 32L) + lane_133], beta_73 * C_74[row_135 + n_134]);
+                    }
+                  }
+                }
+                if ((rows_42 & 1L) != 0L) {
+                  const int64_t first_136 = row_41 + (rows_42 & (-2L));
+                  [[maybe_unused]] alignas(64) float c0_total_137[256];
+#pragma GCC unroll 1
+                  for (int64_t row_138 = 0L; row_138 < 1L; ++row_138) {
+                    [[maybe_unused]] const int64_t m_139 = first_136 + row_138;
+#pragma omp simd
+                    for (int64_t lane_140 = 0L; lane_140 < 32L; ++lane_140) {
+                      [[maybe_unused]] const int64_t n_141 = lane_10 + lane_140;
+                      c0_total_137[(row_138 * 32L) + lane_140] = 0.0f;
+                    }
+                  }
+                  [[maybe_unused]] alignas(64) float run_142[256];
+                  for (int64_t start_143 = 0L; start_143 < K_15; start_143 += 8192L) {
+                    const int64_t stop_144 = hidp::min<int64_t>(start_143 + 8192L, K_15);
+#pragma GCC unroll 1
+                    for (int64_t row_145 = 0L; row_145 < 1L; ++row_145) {
+                      [[maybe_unused]] const int64_t m_146 = first_136 + row_145;
+#pragma omp simd
+                      for (int64_t lane_147 = 0L; lane_147 < 32L; ++lane_147) {
+                        [[maybe_unused]] const int64_t n_148 = lane_10 + lane_147;
+                        run_142[(row_145 * 32L) + lane_147] = 0.0f;
+                      }
+                    }
+                    for (int64_t k_149 = start_143; k_149 < stop_144; ++k_149) {
+                      const int64_t depth_150 = k_149 * 32L;
+#pragma GCC unroll 1
+                      for (int64_t row_151 = 0L; row_151 < 1L; ++row_151) {
+                        const int64_t m_152 = first_136 + row_151;
+                        const int64_t row_156 = m_152 * K_15;
+#pragma omp simd
+                        for (int64_t lane_153 = 0L; lane_153 < 32L; ++lane_153) {
+                          [[maybe_unused]] const int64_t n_154 = lane_10 + lane_153;
+                          [[maybe_unused]] const float c0_155 = 0.0f;
+                          run_142[(row_151 * 32L) + lane_153] = hidp::mul_add<float>(A_62[row_156 + k_149], panel_18[depth_150 + lane_153], run_142[(row_151 * 32L) + lane_153]);
+                        }
+                      }
+                    }
+#pragma GCC unroll 1
+                    for (int64_t row_157 = 0L; row_157 < 1L; ++row_157) {
+                      [[maybe_unused]] const int64_t m_158 = first_136 + row_157;
+#pragma omp simd
+                      for (int64_t lane_159 = 0L; lane_159 < 32L; ++lane_159) {
+                        [[maybe_unused]] const int64_t n_160 = lane_10 + lane_159;
+                        c0_total_137[(row_157 * 32L) + lane_159] = c0_total_137[(row_157 * 32L) + lane_159] + run_142[(row_157 * 32L) + lane_159];
+                      }
+                    }
+                  }
+#pragma GCC unroll 1
+                  for (int64_t row_161 = 0L; row_161 < 1L; ++row_161) {
+                    const int64_t m_162 = first_136 + row_161;
+                    const int64_t row_165 = m_162 * N_3;
+#pragma omp simd
+                    for (int64_t lane_163 = 0L; lane_163 < lanes_14; ++lane_163) {
+                      const int64_t n_164 = lane_10 + lane_163;
+                      C_74[row_165 + n_164] = hidp::mul_add<float>(alpha_72, c0_total_137[(row_161 * 32L) + lane_163], beta_73 * C_74[row_165 + n_164]);
+                    }
                   }
                 }
               }
-              for (int64_t row_139 = 0L; row_139 < rows_27; ++row_139) {
-                [[maybe_unused]] const int64_t m_140 = row_26 + row_139;
+            } else if (rows_42 == 8L) {
+              [[maybe_unused]] alignas(64) float c0_total_166[256];
+#pragma GCC unroll 8
+              for (int64_t row_167 = 0L; row_167 < 8L; ++row_167) {
+                [[maybe_unused]] const int64_t m_168 = row_41 + row_167;
 #pragma omp simd
-                for (int64_t lane_141 = 0L; lane_141 < lanes_14; ++lane_141) {
-                  [[maybe_unused]] const int64_t n_142 = lane_10 + lane_141;
-                  c0_total_119[(row_139 * 32L) + lane_141] = c0_total_119[(row_139 * 32L) + lane_141] + run_124[(row_139 * 32L) + lane_141];
+                for (int64_t lane_169 = 0L; lane_169 < 16L; ++lane_169) {
+                  [[maybe_unused]] const int64_t n_170 = lane_10 + lane_169;
+                  c0_total_166[(row_167 * 32L) + lane_169] = 0.0f;
+                }
+              }
+              [[maybe_unused]] alignas(64) float run_171[256];
+              for (int64_t start_172 = 0L; start_172 < K_15; start_172 += 8192L) {
+                const int64_t stop_173 = hidp::min<int64_t>(start_172 + 8192L, K_15);
+#pragma GCC unroll 8
+                for (int64_t row_174 = 0L; row_174 < 8L; ++row_174) {
+                  [[maybe_unused]] const int64_t m_175 = row_41 + row_174;
+#pragma omp simd
+                  for (int64_t lane_176 = 0L; lane_176 < 16L; ++lane_176) {
+                    [[maybe_unused]] const int64_t n_177 = lane_10 + lane_176;
+                    run_171[(row_174 * 32L) + lane_176] = 0.0f;
+                  }
+                }
+                for (int64_t k_178 = start_172; k_178 < stop_173; ++k_178) {
+                  const int64_t depth_179 = k_178 * 16L;
+#pragma GCC unroll 8
+                  for (int64_t row_180 = 0L; row_180 < 8L; ++row_180) {
+                    const int64_t m_181 = row_41 + row_180;
+                    const int64_t row_185 = m_181 * K_15;
+#pragma omp simd
+                    for (int64_t lane_182 = 0L; lane_182 < 16L; ++lane_182) {
+                      [[maybe_unused]] const int64_t n_183 = lane_10 + lane_182;
+                      [[maybe_unused]] const float c0_184 = 0.0f;
+                      run_171[(row_180 * 32L) + lane_182] = hidp::mul_add<float>(A_62[row_185 + k_178], panel_18[depth_179 + lane_182], run_171[(row_180 * 32L) + lane_182]);
+                    }
+                  }
+                }
+#pragma GCC unroll 8
+                for (int64_t row_186 = 0L; row_186 < 8L; ++row_186) {
+                  [[maybe_unused]] const int64_t m_187 = row_41 + row_186;
+#pragma omp simd
+                  for (int64_t lane_188 = 0L; lane_188 < 16L; ++lane_188) {
+                    [[maybe_unused]] const int64_t n_189 = lane_10 + lane_188;
+                    c0_total_166[(row_186 * 32L) + lane_188] = c0_total_166[(row_186 * 32L) + lane_188] + run_171[(row_186 * 32L) + lane_188];
+                  }
+                }
+              }
+#pragma GCC unroll 8
+              for (int64_t row_190 = 0L; row_190 < 8L; ++row_190) {
+                const int64_t m_191 = row_41 + row_190;
+                const int64_t row_194 = m_191 * N_3;
+#pragma omp simd
+                for (int64_t lane_192 = 0L; lane_192 < lanes_14; ++lane_192) {
+                  const int64_t n_193 = lane_10 + lane_192;
+                  C_74[row_194 + n_193] = hidp::mul_add<float>(alpha_72, c0_total_166[(row_190 * 32L) + lane_192], beta_73 * C_74[row_194 + n_193]);
+                }
+              }
+            } else {
+              if ((rows_42 & 4L) != 0L) {
+                const int64_t first_195 = row_41 + (rows_42 & (-8L));
+                [[maybe_unused]] alignas(64) float c0_total_196[256];
+#pragma GCC unroll 4
+                for (int64_t row_197 = 0L; row_197 < 4L; ++row_197) {
+                  [[maybe_unused]] const int64_t m_198 = first_195 + row_197;
+#pragma omp simd
+                  for (int64_t lane_199 = 0L; lane_199 < 16L; ++lane_199) {
+                    [[maybe_unused]] const int64_t n_200 = lane_10 + lane_199;
+                    c0_total_196[(row_197 * 32L) + lane_199] = 0.0f;
+                  }
+                }
+                [[maybe_unused]] alignas(64) float run_201[256];
+                for (int64_t start_202 = 0L; start_202 < K_15; start_202 += 8192L) {
+                  const int64_t stop_203 = hidp::min<int64_t>(start_202 + 8192L, K_15);
+#pragma GCC unroll 4
+                  for (int64_t row_204 = 0L; row_204 < 4L; ++row_204) {
+                    [[maybe_unused]] const int64_t m_205 = first_195 + row_204;
+#pragma omp simd
+                    for (int64_t lane_206 = 0L; lane_206 < 16L; ++lane_206) {
+                      [[maybe_unused]] const int64_t n_207 = lane_10 + lane_206;
+                      run_201[(row_204 * 32L) + lane_206] = 0.0f;
+                    }
+                  }
+                  for (int64_t k_208 = start_202; k_208 < stop_203; ++k_208) {
+                    const int64_t depth_209 = k_208 * 16L;
+#pragma GCC unroll 4
+                    for (int64_t row_210 = 0L; row_210 < 4L; ++row_210) {
+                      const int64_t m_211 = first_195 + row_210;
+                      const int64_t row_215 = m_211 * K_15;
+#pragma omp simd
+                      for (int64_t lane_212 = 0L; lane_212 < 16L; ++lane_212) {
+                        [[maybe_unused]] const int64_t n_213 = lane_10 + lane_212;
+                        [[maybe_unused]] const float c0_214 = 0.0f;
+                        run_201[(row_210 * 32L) + lane_212] = hidp::mul_add<float>(A_62[row_215 + k_208], panel_18[depth_209 + lane_212], run_201[(row_210 * 32L) + lane_212]);
+                      }
+                    }
+                  }
+#pragma GCC unroll 4
+                  for (int64_t row_216 = 0L; row_216 < 4L; ++row_216) {
+                    [[maybe_unused]] const int64_t m_217 = first_195 + row_216;
+#pragma omp simd
+                    for (int64_t lane_218 = 0L; lane_218 < 16L; ++lane_218) {
+                      [[maybe_unused]] const int64_t n_219 = lane_10 + lane_218;
+                      c0_total_196[(row_216 * 32L) + lane_218] = c0_total_196[(row_216 * 32L) + lane_218] + run_201[(row_216 * 32L) + lane_218];
+                    }
+                  }
+                }
+#pragma GCC unroll 4
+                for (int64_t row_220 = 0L; row_220 < 4L; ++row_220) {
+                  const int64_t m_221 = first_195 + row_220;
+                  const int64_t row_224 = m_221 * N_3;
+#pragma omp simd
+                  for (int64_t lane_222 = 0L; lane_222 < lanes_14; ++lane_222) {
+                    const int64_t n_223 = lane_10 + lane_222;
+                    C_74[row_224 + n_223] = hidp::mul_add<float>(alpha_72, c0_total_196[(row_220 * 32L) + lane_222], beta_73 * C_74[row_224 + n_223]);
+                  }
+                }
+              }
+              if ((rows_42 & 2L) != 0L) {
+                const int64_t first_225 = row_41 + (rows_42 & (-4L));
+                [[maybe_unused]] alignas(64) float c0_total_226[256];
+#pragma GCC unroll 2
+                for (int64_t row_227 = 0L; row_227 < 2L; ++row_227) {
+                  [[maybe_unused]] const int64_t m_228 = first_225 + row_227;
+#pragma omp simd
+                  for (int64_t lane_229 = 0L; lane_229 < 16L; ++lane_229) {
+                    [[maybe_unused]] const int64_t n_230 = lane_10 + lane_229;
+                    c0_total_226[(row_227 * 32L) + lane_229] = 0.0f;
+                  }
+                }
+                [[maybe_unused]] alignas(64) float run_231[256];
+                for (int64_t start_232 = 0L; start_232 < K_15; start_232 += 8192L) {
+                  const int64_t stop_233 = hidp::min<int64_t>(start_232 + 8192L, K_15);
+#pragma GCC unroll 2
+                  for (int64_t row_234 = 0L; row_234 < 2L; ++row_234) {
+                    [[maybe_unused]] const int64_t m_235 = first_225 + row_234;
+#pragma omp simd
+                    for (int64_t lane_236 = 0L; lane_236 < 16L; ++lane_236) {
+                      [[maybe_unused]] const int64_t n_237 = lane_10 + lane_236;
+                      run_231[(row_234 * 32L) + lane_236] = 0.0f;
+                    }
+                  }
+                  for (int64_t k_238 = start_232; k_238 < stop_233; ++k_238) {
+                    const int64_t depth_239 = k_238 * 16L;
+#pragma GCC unroll 2
+                    for (int64_t row_240 = 0L; row_240 < 2L; ++row_240) {
+                      const int64_t m_241 = first_225 + row_240;
+                      const int64_t row_245 = m_241 * K_15;
+#pragma omp simd
+                      for (int64_t lane_242 = 0L; lane_242 < 16L; ++lane_242) {
+                        [[maybe_unused]] const int64_t n_243 = lane_10 + lane_242;
+                        [[maybe_unused]] const float c0_244 = 0.0f;
+                        run_231[(row_240 * 32L) + lane_242] = hidp::mul_add<float>(A_62[row_245 + k_238], panel_18[depth_239 + lane_242], run_231[(row_240 * 32L) + lane_242]);
+                      }
+                    }
+                  }
+#pragma GCC unroll 2
+                  for (int64_t row_246 = 0L; row_246 < 2L; ++row_246) {
+                    [[maybe_unused]] const int64_t m_247 = first_225 + row_246;
+#pragma omp simd
+                    for (int64_t lane_248 = 0L; lane_248 < 16L; ++lane_248) {
+                      [[maybe_unused]] const int64_t n_249 = lane_10 + lane_248;
+                      c0_total_226[(row_246 * 32L) + lane_248] = c0_total_226[(row_246 * 32L) + lane_248] + run_231[(row_246 * 32L) + lane_248];
+                    }
+                  }
+                }
+#pragma GCC unroll 2
+                for (int64_t row_250 = 0L; row_250 < 2L; ++row_250) {
+                  const int64_t m_251 = first_225 + row_250;
+                  const int64_t row_254 = m_251 * N_3;
+#pragma omp simd
+                  for (int64_t lane_252 = 0L; lane_252 < lanes_14; ++lane_252) {
+                    const int64_t n_253 = lane_10 + lane_252;
+                    C_74[row_254 + n_253] = hidp::mul_add<float>(alpha_72, c0_total_226[(row_250 * 32L) + lane_252], beta_73 * C_74[row_254 + n_253]);
+                  }
+                }
+              }
+              if ((rows_42 & 1L) != 0L) {
+                const int64_t first_255 = row_41 + (rows_42 & (-2L));
+                [[maybe_unused]] alignas(64) float c0_total_256[256];
+#pragma GCC unroll 1
+                for (int64_t row_257 = 0L; row_257 < 1L; ++row_257) {
+                  [[maybe_unused]] const int64_t m_258 = first_255 + row_257;
+#pragma omp simd
+                  for (int64_t lane_259 = 0L; lane_259 < 16L; ++lane_259) {
+                    [[maybe_unused]] const int64_t n_260 = lane_10 + lane_259;
+                    c0_total_256[(row_257 * 32L) + lane_259] = 0.0f;
+                  }
+                }
+                [[maybe_unused]] alignas(64) float run_261[256];
+                for (int64_t start_262 = 0L; start_262 < K_15; start_262 += 8192L) {
+                  const int64_t stop_263 = hidp::min<int64_t>(start_262 + 8192L, K_15);
+#pragma GCC unroll 1
+                  for (int64_t row_264 = 0L; row_264 < 1L; ++row_264) {
+                    [[maybe_unused]] const int64_t m_265 = first_255 + row_264;
+#pragma omp simd
+                    for (int64_t lane_266 = 0L; lane_266 < 16L; ++lane_266) {
+                      [[maybe_unused]] const int64_t n_267 = lane_10 + lane_266;
+                      run_261[(row_264 * 32L) + lane_266] = 0.0f;
+                    }
+                  }
+                  for (int64_t k_268 = start_262; k_268 < stop_263; ++k_268) {
+                    const int64_t depth_269 = k_268 * 16L;
+#pragma GCC unroll 1
+                    for (int64_t row_270 = 0L; row_270 < 1L; ++row_270) {
+                      const int64_t m_271 = first_255 + row_270;
+                      const int64_t row_275 = m_271 * K_15;
+#pragma omp simd
+                      for (int64_t lane_272 = 0L; lane_272 < 16L; ++lane_272) {
+                        [[maybe_unused]] const int64_t n_273 = lane_10 + lane_272;
+                        [[maybe_unused]] const float c0_274 = 0.0f;
+                        run_261[(row_270 * 32L) + lane_272] = hidp::mul_add<float>(A_62[row_275 + k_268], panel_18[depth_269 + lane_272], run_261[(row_270 * 32L) + lane_272]);
+                      }
+                    }
+                  }
+#pragma GCC unroll 1
+                  for (int64_t row_276 = 0L; row_276 < 1L; ++row_276) {
+                    [[maybe_unused]] const int64_t m_277 = first_255 + row_276;
+#pragma omp simd
+                    for (int64_t lane_278 = 0L; lane_278 < 16L; ++lane_278) {
+                      [[maybe_unused]] const int64_t n_279 = lane_10 + lane_278;
+                      c0_total_256[(row_276 * 32L) + lane_278] = c0_total_256[(row_276 * 32L) + lane_278] + run_261[(row_276 * 32L) + lane_278];
+                    }
+                  }
+                }
+#pragma GCC unroll 1
+                for (int64_t row_280 = 0L; row_280 < 1L; ++row_280) {
+                  const int64_t m_281 = first_255 + row_280;
+                  const int64_t row_284 = m_281 * N_3;
+#pragma omp simd
+                  for (int64_t lane_282 = 0L; lane_282 < lanes_14; ++lane_282) {
+                    const int64_t n_283 = lane_10 + lane_282;
+                    C_74[row_284 + n_283] = hidp::mul_add<float>(alpha_72, c0_total_256[(row_280 * 32L) + lane_282], beta_73 * C_74[row_284 + n_283]);
+                  }
                 }
               }
             }
-            for (int64_t row_143 = 0L; row_143 < rows_27; ++row_143) {
-              const int64_t m_144 = row_26 + row_143;
-              const int64_t row_147 = m_144 * N_3;
+          } else if (bool((rows_42 == 8L) & (lanes_14 == 32L))) {
+            [[maybe_unused]] alignas(64) float c0_total_285[256];
+#pragma GCC unroll 8
+            for (int64_t row_286 = 0L; row_286 < 8L; ++row_286) {
+              [[maybe_unused]] const int64_t m_287 = row_41 + row_286;
 #pragma omp simd
-              for (int64_t lane_145 = 0L; lane_145 < lanes_14; ++lane_145) {
-                const int64_t n_146 = lane_10 + lane_145;
-                C_59[row_147 + n_146] = hidp::mul_add<float>(alpha_57, c0_total_119[(row_143 * 32L) + lane_145], beta_58 * C_59[row_147 + n_146]);
+              for (int64_t lane_288 = 0L; lane_288 < 32L; ++lane_288) {
+                [[maybe_unused]] const int64_t n_289 = lane_10 + lane_288;
+                c0_total_285[(row_286 * 32L) + lane_288] = 0.0f;
+              }
+            }
+            [[maybe_unused]] alignas(64) float run_290[256];
+            for (int64_t start_291 = 0L; start_291 < K_15; start_291 += 8192L) {
+              const int64_t stop_292 = hidp::min<int64_t>(start_291 + 8192L, K_15);
+#pragma GCC unroll 8
+              for (int64_t row_293 = 0L; row_293 < 8L; ++row_293) {
+                [[maybe_unused]] const int64_t m_294 = row_41 + row_293;
+#pragma omp simd
+                for (int64_t lane_295 = 0L; lane_295 < 32L; ++lane_295) {
+                  [[maybe_unused]] const int64_t n_296 = lane_10 + lane_295;
+                  run_290[(row_293 * 32L) + lane_295] = 0.0f;
+                }
+              }
+              for (int64_t k_297 = start_291; k_297 < stop_292; ++k_297) {
+                const int64_t row_304 = k_297 * N_3;
+#pragma GCC unroll 8
+                for (int64_t row_298 = 0L; row_298 < 8L; ++row_298) {
+                  const int64_t m_299 = row_41 + row_298;
+                  const int64_t row_303 = m_299 * K_15;
+#pragma omp simd
+                  for (int64_t lane_300 = 0L; lane_300 < 32L; ++lane_300) {
+                    const int64_t n_301 = lane_10 + lane_300;
+                    [[maybe_unused]] const float c0_302 = 0.0f;
+                    run_290[(row_298 * 32L) + lane_300] = hidp::mul_add<float>(A_62[row_303 + k_297], B_23[row_304 + n_301], run_290[(row_298 * 32L) + lane_300]);
+                  }
+                }
+              }
+#pragma GCC unroll 8
+              for (int64_t row_305 = 0L; row_305 < 8L; ++row_305) {
+                [[maybe_unused]] const int64_t m_306 = row_41 + row_305;
+#pragma omp simd
+                for (int64_t lane_307 = 0L; lane_307 < 32L; ++lane_307) {
+                  [[maybe_unused]] const int64_t n_308 = lane_10 + lane_307;
+                  c0_total_285[(row_305 * 32L) + lane_307] = c0_total_285[(row_305 * 32L) + lane_307] + run_290[(row_305 * 32L) + lane_307];
+                }
+              }
+            }
+#pragma GCC unroll 8
+            for (int64_t row_309 = 0L; row_309 < 8L; ++row_309) {
+              const int64_t m_310 = row_41 + row_309;
+              const int64_t row_313 = m_310 * N_3;
+#pragma omp simd
+              for (int64_t lane_311 = 0L; lane_311 < 32L; ++lane_311) {
+                const int64_t n_312 = lane_10 + lane_311;
+                C_74[row_313 + n_312] = hidp::mul_add<float>(alpha_72, c0_total_285[(row_309 * 32L) + lane_311], beta_73 * C_74[row_313 + n_312]);
+              }
+            }
+          } else {
+            [[maybe_unused]] alignas(64) float c0_total_314[256];
+            for (int64_t row_315 = 0L; row_315 < rows_42; ++row_315) {
+              [[maybe_unused]] const int64_t m_316 = row_41 + row_315;
+#pragma omp simd
+              for (int64_t lane_317 = 0L; lane_317 < lanes_14; ++lane_317) {
+                [[maybe_unused]] const int64_t n_318 = lane_10 + lane_317;
+                c0_total_314[(row_315 * 32L) + lane_317] = 0.0f;
+              }
+            }
+            [[maybe_unused]] alignas(64) float run_319[256];
+            for (int64_t start_320 = 0L; start_320 < K_15; start_320 += 8192L) {
+              const int64_t stop_321 = hidp::min<int64_t>(start_320 + 8192L, K_15);
+              for (int64_t row_322 = 0L; row_322 < rows_42; ++row_322) {
+                [[maybe_unused]] const int64_t m_323 = row_41 + row_322;
+#pragma omp simd
+                for (int64_t lane_324 = 0L; lane_324 < lanes_14; ++lane_324) {
+                  [[maybe_unused]] const int64_t n_325 = lane_10 + lane_324;
+                  run_319[(row_322 * 32L) + lane_324] = 0.0f;
+                }
+              }
+              for (int64_t k_326 = start_320; k_326 < stop_321; ++k_326) {
+                const int64_t row_333 = k_326 * N_3;
+                for (int64_t row_327 = 0L; row_327 < rows_42; ++row_327) {
+                  const int64_t m_328 = row_41 + row_327;
+                  const int64_t row_332 = m_328 * K_15;
+#pragma omp simd
+                  for (int64_t lane_329 = 0L; lane_329 < lanes_14; ++lane_329) {
+                    const int64_t n_330 = lane_10 + lane_329;
+                    [[maybe_unused]] const float c0_331 = 0.0f;
+                    run_319[(row_327 * 32L) + lane_329] = hidp::mul_add<float>(A_62[row_332 + k_326], B_23[row_333 + n_330], run_319[(row_327 * 32L) + lane_329]);
+                  }
+                }
+              }
+              for (int64_t row_334 = 0L; row_334 < rows_42; ++row_334) {
+                [[maybe_unused]] const int64_t m_335 = row_41 + row_334;
+#pragma omp simd
+                for (int64_t lane_336 = 0L; lane_336 < lanes_14; ++lane_336) {
+                  [[maybe_unused]] const int64_t n_337 = lane_10 + lane_336;
+                  c0_total_314[(row_334 * 32L) + lane_336] = c0_total_314[(row_334 * 32L) + lane_336] + run_319[(row_334 * 32L) + lane_336];
+                }
+              }
+            }
+            for (int64_t row_338 = 0L; row_338 < rows_42; ++row_338) {
+              const int64_t m_339 = row_41 + row_338;
+              const int64_t row_342 = m_339 * N_3;
+#pragma omp simd
+              for (int64_t lane_340 = 0L; lane_340 < lanes_14; ++lane_340) {
+                const int64_t n_341 = lane_10 + lane_340;
+                C_74[row_342 + n_341] = hidp::mul_add<float>(alpha_72, c0_total_314[(row_338 * 32L) + lane_340], beta_73 * C_74[row_342 + n_341]);
               }
             }
           }
@@ -257,7 +654,97 @@ namespace entry_k_4gemm_GEMM {
       }
     }
 
-    HIDP_KERNEL void lanes_map1_k1([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t M_2, int64_t N_3, int64_t stride_4, int64_t K_13, const float *__restrict A_17, const float *__restrict B_19, float alpha_86, float beta_87, float *__restrict C_88, int64_t begin_0, int64_t end_1) {
+    HIDP_KERNEL void lanes_tiles1_k1([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t M_2, int64_t N_3, int64_t width_4, [[maybe_unused]] int64_t tiles_5, int64_t stride_6, int64_t K_17, const float *__restrict A_38, const float *__restrict B_40, float alpha_65, float beta_66, float *__restrict C_67, int64_t begin_0, int64_t end_1) {
+      const int64_t first_7 = hidp::div<int64_t>(begin_0, stride_6);
+      const int64_t past_8 = hidp::div<int64_t>(end_1 + (stride_6 - 1L), stride_6);
+      for (int64_t column_9 = first_7; column_9 < past_8; ++column_9) {
+        const int64_t lane_10 = column_9 * width_4;
+        const int64_t start_11 = column_9 * stride_6;
+        const int64_t low_12 = hidp::max<int64_t>(begin_0 - start_11, 0L);
+        const int64_t high_13 = hidp::min<int64_t>(end_1 - start_11, stride_6);
+        const int64_t lanes_14 = hidp::min<int64_t>(N_3 - lane_10, width_4);
+        for (int64_t m_15 = low_12; m_15 < high_13; ++m_15) {
+          [[maybe_unused]] alignas(64) float c0_total_16[1024];
+#pragma omp simd
+          for (int64_t lane_18 = 0L; lane_18 < lanes_14; ++lane_18) {
+            [[maybe_unused]] const int64_t n_19 = lane_10 + lane_18;
+            c0_total_16[lane_18] = 0.0f;
+          }
+          [[maybe_unused]] alignas(64) float run_20[1024];
+          const int64_t row_39 = m_15 * K_17;
+          for (int64_t start_21 = 0L; start_21 < K_17; start_21 += 8192L) {
+            const int64_t stop_22 = hidp::min<int64_t>(start_21 + 8192L, K_17);
+#pragma omp simd
+            for (int64_t lane_23 = 0L; lane_23 < lanes_14; ++lane_23) {
+              [[maybe_unused]] const int64_t n_24 = lane_10 + lane_23;
+              run_20[lane_23] = 0.0f;
+            }
+            const int64_t past_25 = start_21 + (hidp::div<int64_t>(stop_22 - start_21, 8L) * 8L);
+            for (int64_t group_26 = start_21; group_26 < past_25; group_26 += 8L) {
+              const int64_t iteration_27 = group_26 + 1L;
+              const int64_t iteration_28 = group_26 + 2L;
+              const int64_t iteration_29 = group_26 + 3L;
+              const int64_t iteration_30 = group_26 + 4L;
+              const int64_t iteration_31 = group_26 + 5L;
+              const int64_t iteration_32 = group_26 + 6L;
+              const int64_t iteration_33 = group_26 + 7L;
+              const int64_t row_41 = group_26 * N_3;
+              const int64_t row_43 = iteration_27 * N_3;
+              const int64_t row_45 = iteration_28 * N_3;
+              const int64_t row_47 = iteration_29 * N_3;
+              const int64_t row_49 = iteration_30 * N_3;
+              const int64_t row_51 = iteration_31 * N_3;
+              const int64_t row_53 = iteration_32 * N_3;
+              const int64_t row_55 = iteration_33 * N_3;
+#pragma omp simd
+              for (int64_t lane_34 = 0L; lane_34 < lanes_14; ++lane_34) {
+                const int64_t n_35 = lane_10 + lane_34;
+                float acc_36 = run_20[lane_34];
+                [[maybe_unused]] const float c0_37 = 0.0f;
+                acc_36 = hidp::mul_add<float>(A_38[row_39 + group_26], B_40[row_41 + n_35], acc_36);
+                [[maybe_unused]] const float c0_42 = 0.0f;
+                acc_36 = hidp::mul_add<float>(A_38[row_39 + iteration_27], B_40[row_43 + n_35], acc_36);
+                [[maybe_unused]] const float c0_44 = 0.0f;
+                acc_36 = hidp::mul_add<float>(A_38[row_39 + iteration_28], B_40[row_45 + n_35], acc_36);
+                [[maybe_unused]] const float c0_46 = 0.0f;
+                acc_36 = hidp::mul_add<float>(A_38[row_39 + iteration_29], B_40[row_47 + n_35], acc_36);
+                [[maybe_unused]] const float c0_48 = 0.0f;
+                acc_36 = hidp::mul_add<float>(A_38[row_39 + iteration_30], B_40[row_49 + n_35], acc_36);
+                [[maybe_unused]] const float c0_50 = 0.0f;
+                acc_36 = hidp::mul_add<float>(A_38[row_39 + iteration_31], B_40[row_51 + n_35], acc_36);
+                [[maybe_unused]] const float c0_52 = 0.0f;
+                acc_36 = hidp::mul_add<float>(A_38[row_39 + iteration_32], B_40[row_53 + n_35], acc_36);
+                [[maybe_unused]] const float c0_54 = 0.0f;
+                acc_36 = hidp::mul_add<float>(A_38[row_39 + iteration_33], B_40[row_55 + n_35], acc_36);
+                run_20[lane_34] = acc_36;
+              }
+            }
+            for (int64_t k_56 = past_25; k_56 < stop_22; ++k_56) {
+              const int64_t row_60 = k_56 * N_3;
+#pragma omp simd
+              for (int64_t lane_57 = 0L; lane_57 < lanes_14; ++lane_57) {
+                const int64_t n_58 = lane_10 + lane_57;
+                [[maybe_unused]] const float c0_59 = 0.0f;
+                run_20[lane_57] = hidp::mul_add<float>(A_38[row_39 + k_56], B_40[row_60 + n_58], run_20[lane_57]);
+              }
+            }
+#pragma omp simd
+            for (int64_t lane_61 = 0L; lane_61 < lanes_14; ++lane_61) {
+              [[maybe_unused]] const int64_t n_62 = lane_10 + lane_61;
+              c0_total_16[lane_61] = c0_total_16[lane_61] + run_20[lane_61];
+            }
+          }
+          const int64_t row_68 = m_15 * N_3;
+#pragma omp simd
+          for (int64_t lane_63 = 0L; lane_63 < lanes_14; ++lane_63) {
+            const int64_t n_64 = lane_10 + lane_63;
+            C_67[row_68 + n_64] = hidp::mul_add<float>(alpha_65, c0_total_16[lane_63], beta_66 * C_67[row_68 + n_64]);
+          }
+        }
+      }
+    }
+
+    HIDP_KERNEL void lanes_map2_k2([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t M_2, int64_t N_3, int64_t stride_4, int64_t K_13, const float *__restrict A_17, const float *__restrict B_19, float alpha_86, float beta_87, float *__restrict C_88, int64_t begin_0, int64_t end_1) {
       const int64_t first_5 = hidp::div<int64_t>(begin_0, stride_4);
       const int64_t past_6 = hidp::div<int64_t>(end_1 + (stride_4 - 1L), stride_4);
       for (int64_t at_7 = first_5; at_7 < past_6; ++at_7) {
@@ -905,24 +1392,38 @@ namespace entry_k_4gemm_GEMM {
     const float alpha_8 = alpha_0[0];
     const float beta_9 = beta_1[0];
     if (N_7 >= 8L) {
-      const int64_t tiles_10 = hidp::div<int64_t>(N_7 + 31L, 32L);
-      const int64_t tiles_11 = hidp::div<int64_t>(M_5 + 7L, 8L);
-      const int64_t stride_12 = hidp::max<int64_t>(tiles_11, 1L);
-      const int64_t total_13 = tiles_10 * tiles_11;
-      const int64_t work_14 = ((M_5 * N_7) + (((M_5 * N_7) * hidp::max<int64_t>(K_6, 0L)) + ((M_5 * N_7) * hidp::max<int64_t>(K_6, 0L)))) + (M_5 * N_7);
-      {
-        const bool ok = hidp::launch_static(host, total_13, 1, work_14, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-          lanes_tiles0_k0(worker, M_5, N_7, tiles_10, tiles_11, stride_12, K_6, B_3, A_2, alpha_8, beta_9, C_4, begin, end);
-        });
-        if (!ok) return host.finish();
+      if (M_5 > 2L) {
+        const int64_t tiles_10 = hidp::div<int64_t>(N_7 + 31L, 32L);
+        const int64_t tiles_11 = hidp::div<int64_t>(M_5 + 7L, 8L);
+        const int64_t stride_12 = hidp::max<int64_t>(tiles_11, 1L);
+        const int64_t total_13 = tiles_10 * tiles_11;
+        const int64_t work_14 = ((M_5 * N_7) + (((M_5 * N_7) * hidp::max<int64_t>(K_6, 0L)) + ((M_5 * N_7) * hidp::max<int64_t>(K_6, 0L)))) + (M_5 * N_7);
+        {
+          const bool ok = hidp::launch_static(host, total_13, 1, work_14, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+            lanes_tiles0_k0(worker, M_5, N_7, tiles_10, tiles_11, stride_12, K_6, B_3, A_2, alpha_8, beta_9, C_4, begin, end);
+          });
+          if (!ok) return host.finish();
+        }
+      } else {
+        const int64_t width_15 = hidp::min<int64_t>(hidp::max<int64_t>(hidp::div<int64_t>(hidp::div<int64_t>(N_7 + (host.workers() - 1L), host.workers()) + 63L, 64L) * 64L, 64L), 1024L);
+        const int64_t tiles_16 = hidp::div<int64_t>(N_7 + (width_15 - 1L), width_15);
+        const int64_t stride_17 = hidp::max<int64_t>(M_5, 1L);
+        const int64_t total_18 = tiles_16 * M_5;
+        const int64_t work_19 = ((M_5 * N_7) + (((M_5 * N_7) * hidp::max<int64_t>(K_6, 0L)) + ((M_5 * N_7) * hidp::max<int64_t>(K_6, 0L)))) + (M_5 * N_7);
+        {
+          const bool ok = hidp::launch_static(host, total_18, 1, work_19, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+            lanes_tiles1_k1(worker, M_5, N_7, width_15, tiles_16, stride_17, K_6, A_2, B_3, alpha_8, beta_9, C_4, begin, end);
+          });
+          if (!ok) return host.finish();
+        }
       }
     } else {
-      const int64_t stride_15 = hidp::max<int64_t>(N_7, 1L);
-      const int64_t total_16 = M_5 * N_7;
-      const int64_t work_17 = (total_16 + ((total_16 * hidp::max<int64_t>(K_6, 0L)) + (total_16 * hidp::max<int64_t>(K_6, 0L)))) + total_16;
+      const int64_t stride_20 = hidp::max<int64_t>(N_7, 1L);
+      const int64_t total_21 = M_5 * N_7;
+      const int64_t work_22 = (total_21 + ((total_21 * hidp::max<int64_t>(K_6, 0L)) + (total_21 * hidp::max<int64_t>(K_6, 0L)))) + total_21;
       {
-        const bool ok = hidp::launch_static(host, total_16, 1, work_17, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-          lanes_map1_k1(worker, M_5, N_7, stride_15, K_6, A_2, B_3, alpha_8, beta_9, C_4, begin, end);
+        const bool ok = hidp::launch_static(host, total_21, 1, work_22, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+          lanes_map2_k2(worker, M_5, N_7, stride_20, K_6, A_2, B_3, alpha_8, beta_9, C_4, begin, end);
         });
         if (!ok) return host.finish();
       }

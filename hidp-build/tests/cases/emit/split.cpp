@@ -96,214 +96,278 @@ namespace entry_k_5split_rows {
       }
     }
 
-    HIDP_KERNEL void rows_map1_k1([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t R_2, int64_t C_5, const float *__restrict A_9, float *__restrict y_77, int64_t begin_0, int64_t end_1) {
-      for (int64_t r_3 = begin_0; r_3 < end_1; ++r_3) {
-        float t_total_4;
-        float acc_6 = 0.0f;
-        const int64_t row_10 = r_3 * C_5;
-        if (C_5 <= 8192L) {
-          if (C_5 < 16L) {
-            for (int64_t c_7 = 0L; c_7 < C_5; ++c_7) {
-              float t_8 = 0.0f;
-              t_8 = A_9[row_10 + c_7];
-              acc_6 = acc_6 + t_8;
-            }
-          } else {
-            [[maybe_unused]] alignas(64) float lanes_11[64];
-            int64_t start_12 = 0L;
-            if (C_5 >= 64L) {
+    HIDP_KERNEL void rows_map1_k1([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t R_2, int64_t C_3, const float *__restrict A_8, float *__restrict y_9, int64_t begin_0, int64_t end_1) {
+      if (C_3 == 1L) {
 #pragma omp simd
-              for (int64_t lane_13 = 0L; lane_13 < 64L; ++lane_13) {
-                lanes_11[lane_13] = 0.0f;
-              }
-              const int64_t past_14 = hidp::div<int64_t>(C_5, 64L) * 64L;
-              for (int64_t turn_15 = 0L; turn_15 < past_14; turn_15 += 64L) {
+        for (int64_t r_4 = begin_0; r_4 < end_1; ++r_4) {
+          float t_total_5;
+          float acc_6 = 0.0f;
+          float t_7 = 0.0f;
+          t_7 = A_8[r_4 * C_3];
+          acc_6 = acc_6 + t_7;
+          t_total_5 = acc_6;
+          y_9[r_4] = t_total_5;
+        }
+      } else if (C_3 == 2L) {
 #pragma omp simd
-                for (int64_t lane_16 = 0L; lane_16 < 64L; ++lane_16) {
-                  const int64_t c_17 = turn_15 + lane_16;
-                  float acc_18 = lanes_11[lane_16];
-                  float t_19 = 0.0f;
-                  t_19 = A_9[row_10 + c_17];
-                  acc_18 = acc_18 + t_19;
-                  lanes_11[lane_16] = acc_18;
-                }
-              }
+        for (int64_t r_10 = begin_0; r_10 < end_1; ++r_10) {
+          float t_total_11;
+          float acc_12 = 0.0f;
+          float t_13 = 0.0f;
+          t_13 = A_8[r_10 * C_3];
+          acc_12 = acc_12 + t_13;
+          float t_14 = 0.0f;
+          t_14 = A_8[(r_10 * C_3) + 1L];
+          acc_12 = acc_12 + t_14;
+          t_total_11 = acc_12;
+          y_9[r_10] = t_total_11;
+        }
+      } else if (C_3 == 3L) {
 #pragma omp simd
-              for (int64_t lane_20 = 0L; lane_20 < 32L; ++lane_20) {
-                lanes_11[lane_20] = lanes_11[lane_20] + lanes_11[lane_20 + 32L];
-              }
+        for (int64_t r_15 = begin_0; r_15 < end_1; ++r_15) {
+          float t_total_16;
+          float acc_17 = 0.0f;
+          float t_18 = 0.0f;
+          t_18 = A_8[r_15 * C_3];
+          acc_17 = acc_17 + t_18;
+          float t_19 = 0.0f;
+          t_19 = A_8[(r_15 * C_3) + 1L];
+          acc_17 = acc_17 + t_19;
+          float t_20 = 0.0f;
+          t_20 = A_8[(r_15 * C_3) + 2L];
+          acc_17 = acc_17 + t_20;
+          t_total_16 = acc_17;
+          y_9[r_15] = t_total_16;
+        }
+      } else if (C_3 == 4L) {
 #pragma omp simd
-              for (int64_t lane_21 = 0L; lane_21 < 16L; ++lane_21) {
-                lanes_11[lane_21] = lanes_11[lane_21] + lanes_11[lane_21 + 16L];
-              }
-              start_12 = past_14;
-            } else {
-#pragma omp simd
-              for (int64_t lane_22 = 0L; lane_22 < 16L; ++lane_22) {
-                lanes_11[lane_22] = 0.0f;
-              }
-            }
-            const int64_t next_23 = start_12;
-            const int64_t past_24 = next_23 + (hidp::div<int64_t>(C_5 - next_23, 16L) * 16L);
-            for (int64_t turn_25 = next_23; turn_25 < past_24; turn_25 += 16L) {
-#pragma omp simd
-              for (int64_t lane_26 = 0L; lane_26 < 16L; ++lane_26) {
-                const int64_t c_27 = turn_25 + lane_26;
-                float acc_28 = lanes_11[lane_26];
-                float t_29 = 0.0f;
-                t_29 = A_9[row_10 + c_27];
-                acc_28 = acc_28 + t_29;
-                lanes_11[lane_26] = acc_28;
-              }
-            }
-            const int64_t rest_30 = C_5 - past_24;
-#pragma omp simd
-            for (int64_t lane_31 = 0L; lane_31 < rest_30; ++lane_31) {
-              const int64_t c_32 = past_24 + lane_31;
-              float acc_33 = lanes_11[lane_31];
-              float t_34 = 0.0f;
-              t_34 = A_9[row_10 + c_32];
-              acc_33 = acc_33 + t_34;
-              lanes_11[lane_31] = acc_33;
-            }
-#pragma omp simd
-            for (int64_t lane_35 = 0L; lane_35 < 8L; ++lane_35) {
-              lanes_11[lane_35] = lanes_11[lane_35] + lanes_11[lane_35 + 8L];
-            }
-#pragma omp simd
-            for (int64_t lane_36 = 0L; lane_36 < 4L; ++lane_36) {
-              lanes_11[lane_36] = lanes_11[lane_36] + lanes_11[lane_36 + 4L];
-            }
-#pragma omp simd
-            for (int64_t lane_37 = 0L; lane_37 < 2L; ++lane_37) {
-              lanes_11[lane_37] = lanes_11[lane_37] + lanes_11[lane_37 + 2L];
-            }
-#pragma omp simd
-            for (int64_t lane_38 = 0L; lane_38 < 1L; ++lane_38) {
-              lanes_11[lane_38] = lanes_11[lane_38] + lanes_11[lane_38 + 1L];
-            }
-            acc_6 = acc_6 + lanes_11[0];
-          }
-        } else {
-          [[maybe_unused]] alignas(64) float tree_39[48];
-          int64_t runs_40 = 0L;
-          int64_t pending_41 = 0L;
-          for (int64_t start_42 = 0L; start_42 < C_5; start_42 += 8192L) {
-            const int64_t stop_43 = hidp::min<int64_t>(start_42 + 8192L, C_5);
-            if ((stop_43 - start_42) < 16L) {
-              for (int64_t c_44 = start_42; c_44 < stop_43; ++c_44) {
-                float t_45 = 0.0f;
-                t_45 = A_9[row_10 + c_44];
-                acc_6 = acc_6 + t_45;
+        for (int64_t r_21 = begin_0; r_21 < end_1; ++r_21) {
+          float t_total_22;
+          float acc_23 = 0.0f;
+          float t_24 = 0.0f;
+          t_24 = A_8[r_21 * C_3];
+          acc_23 = acc_23 + t_24;
+          float t_25 = 0.0f;
+          t_25 = A_8[(r_21 * C_3) + 1L];
+          acc_23 = acc_23 + t_25;
+          float t_26 = 0.0f;
+          t_26 = A_8[(r_21 * C_3) + 2L];
+          acc_23 = acc_23 + t_26;
+          float t_27 = 0.0f;
+          t_27 = A_8[(r_21 * C_3) + 3L];
+          acc_23 = acc_23 + t_27;
+          t_total_22 = acc_23;
+          y_9[r_21] = t_total_22;
+        }
+      } else {
+        for (int64_t r_28 = begin_0; r_28 < end_1; ++r_28) {
+          float t_total_29;
+          float acc_30 = 0.0f;
+          const int64_t row_33 = r_28 * C_3;
+          if (C_3 <= 8192L) {
+            if (C_3 < 16L) {
+              for (int64_t c_31 = 0L; c_31 < C_3; ++c_31) {
+                float t_32 = 0.0f;
+                t_32 = A_8[row_33 + c_31];
+                acc_30 = acc_30 + t_32;
               }
             } else {
-              [[maybe_unused]] alignas(64) float lanes_46[64];
-              int64_t start_47 = start_42;
-              if ((stop_43 - start_42) >= 64L) {
+              [[maybe_unused]] alignas(64) float lanes_34[64];
+              int64_t start_35 = 0L;
+              if (C_3 >= 64L) {
 #pragma omp simd
-                for (int64_t lane_48 = 0L; lane_48 < 64L; ++lane_48) {
-                  lanes_46[lane_48] = 0.0f;
+                for (int64_t lane_36 = 0L; lane_36 < 64L; ++lane_36) {
+                  lanes_34[lane_36] = 0.0f;
                 }
-                const int64_t past_49 = start_42 + (hidp::div<int64_t>(stop_43 - start_42, 64L) * 64L);
-                for (int64_t turn_50 = start_42; turn_50 < past_49; turn_50 += 64L) {
+                const int64_t past_37 = hidp::div<int64_t>(C_3, 64L) * 64L;
+                for (int64_t turn_38 = 0L; turn_38 < past_37; turn_38 += 64L) {
 #pragma omp simd
-                  for (int64_t lane_51 = 0L; lane_51 < 64L; ++lane_51) {
-                    const int64_t c_52 = turn_50 + lane_51;
-                    float acc_53 = lanes_46[lane_51];
-                    float t_54 = 0.0f;
-                    t_54 = A_9[row_10 + c_52];
-                    acc_53 = acc_53 + t_54;
-                    lanes_46[lane_51] = acc_53;
+                  for (int64_t lane_39 = 0L; lane_39 < 64L; ++lane_39) {
+                    const int64_t c_40 = turn_38 + lane_39;
+                    float acc_41 = lanes_34[lane_39];
+                    float t_42 = 0.0f;
+                    t_42 = A_8[row_33 + c_40];
+                    acc_41 = acc_41 + t_42;
+                    lanes_34[lane_39] = acc_41;
                   }
                 }
 #pragma omp simd
-                for (int64_t lane_55 = 0L; lane_55 < 32L; ++lane_55) {
-                  lanes_46[lane_55] = lanes_46[lane_55] + lanes_46[lane_55 + 32L];
+                for (int64_t lane_43 = 0L; lane_43 < 32L; ++lane_43) {
+                  lanes_34[lane_43] = lanes_34[lane_43] + lanes_34[lane_43 + 32L];
                 }
 #pragma omp simd
-                for (int64_t lane_56 = 0L; lane_56 < 16L; ++lane_56) {
-                  lanes_46[lane_56] = lanes_46[lane_56] + lanes_46[lane_56 + 16L];
+                for (int64_t lane_44 = 0L; lane_44 < 16L; ++lane_44) {
+                  lanes_34[lane_44] = lanes_34[lane_44] + lanes_34[lane_44 + 16L];
                 }
-                start_47 = past_49;
+                start_35 = past_37;
               } else {
 #pragma omp simd
-                for (int64_t lane_57 = 0L; lane_57 < 16L; ++lane_57) {
-                  lanes_46[lane_57] = 0.0f;
+                for (int64_t lane_45 = 0L; lane_45 < 16L; ++lane_45) {
+                  lanes_34[lane_45] = 0.0f;
                 }
               }
-              const int64_t next_58 = start_47;
-              const int64_t past_59 = next_58 + (hidp::div<int64_t>(stop_43 - next_58, 16L) * 16L);
-              for (int64_t turn_60 = next_58; turn_60 < past_59; turn_60 += 16L) {
+              const int64_t next_46 = start_35;
+              const int64_t past_47 = next_46 + (hidp::div<int64_t>(C_3 - next_46, 16L) * 16L);
+              for (int64_t turn_48 = next_46; turn_48 < past_47; turn_48 += 16L) {
 #pragma omp simd
-                for (int64_t lane_61 = 0L; lane_61 < 16L; ++lane_61) {
-                  const int64_t c_62 = turn_60 + lane_61;
-                  float acc_63 = lanes_46[lane_61];
-                  float t_64 = 0.0f;
-                  t_64 = A_9[row_10 + c_62];
-                  acc_63 = acc_63 + t_64;
-                  lanes_46[lane_61] = acc_63;
+                for (int64_t lane_49 = 0L; lane_49 < 16L; ++lane_49) {
+                  const int64_t c_50 = turn_48 + lane_49;
+                  float acc_51 = lanes_34[lane_49];
+                  float t_52 = 0.0f;
+                  t_52 = A_8[row_33 + c_50];
+                  acc_51 = acc_51 + t_52;
+                  lanes_34[lane_49] = acc_51;
                 }
               }
-              const int64_t rest_65 = stop_43 - past_59;
+              const int64_t rest_53 = C_3 - past_47;
 #pragma omp simd
-              for (int64_t lane_66 = 0L; lane_66 < rest_65; ++lane_66) {
-                const int64_t c_67 = past_59 + lane_66;
-                float acc_68 = lanes_46[lane_66];
-                float t_69 = 0.0f;
-                t_69 = A_9[row_10 + c_67];
-                acc_68 = acc_68 + t_69;
-                lanes_46[lane_66] = acc_68;
+              for (int64_t lane_54 = 0L; lane_54 < rest_53; ++lane_54) {
+                const int64_t c_55 = past_47 + lane_54;
+                float acc_56 = lanes_34[lane_54];
+                float t_57 = 0.0f;
+                t_57 = A_8[row_33 + c_55];
+                acc_56 = acc_56 + t_57;
+                lanes_34[lane_54] = acc_56;
               }
 #pragma omp simd
-              for (int64_t lane_70 = 0L; lane_70 < 8L; ++lane_70) {
-                lanes_46[lane_70] = lanes_46[lane_70] + lanes_46[lane_70 + 8L];
+              for (int64_t lane_58 = 0L; lane_58 < 8L; ++lane_58) {
+                lanes_34[lane_58] = lanes_34[lane_58] + lanes_34[lane_58 + 8L];
               }
 #pragma omp simd
-              for (int64_t lane_71 = 0L; lane_71 < 4L; ++lane_71) {
-                lanes_46[lane_71] = lanes_46[lane_71] + lanes_46[lane_71 + 4L];
+              for (int64_t lane_59 = 0L; lane_59 < 4L; ++lane_59) {
+                lanes_34[lane_59] = lanes_34[lane_59] + lanes_34[lane_59 + 4L];
               }
 #pragma omp simd
-              for (int64_t lane_72 = 0L; lane_72 < 2L; ++lane_72) {
-                lanes_46[lane_72] = lanes_46[lane_72] + lanes_46[lane_72 + 2L];
+              for (int64_t lane_60 = 0L; lane_60 < 2L; ++lane_60) {
+                lanes_34[lane_60] = lanes_34[lane_60] + lanes_34[lane_60 + 2L];
               }
 #pragma omp simd
-              for (int64_t lane_73 = 0L; lane_73 < 1L; ++lane_73) {
-                lanes_46[lane_73] = lanes_46[lane_73] + lanes_46[lane_73 + 1L];
+              for (int64_t lane_61 = 0L; lane_61 < 1L; ++lane_61) {
+                lanes_34[lane_61] = lanes_34[lane_61] + lanes_34[lane_61 + 1L];
               }
-              acc_6 = acc_6 + lanes_46[0];
+              acc_30 = acc_30 + lanes_34[0];
             }
-            pending_41 = pending_41 + (stop_43 - start_42);
-            if (pending_41 >= 8192L) {
-              int64_t carry_74 = runs_40;
-              int64_t level_75 = 0L;
-              for (;;) {
-                if ((carry_74 & 1L) == 0L) {
-                  break;
+          } else {
+            [[maybe_unused]] alignas(64) float tree_62[48];
+            int64_t runs_63 = 0L;
+            int64_t pending_64 = 0L;
+            for (int64_t start_65 = 0L; start_65 < C_3; start_65 += 8192L) {
+              const int64_t stop_66 = hidp::min<int64_t>(start_65 + 8192L, C_3);
+              if ((stop_66 - start_65) < 16L) {
+                for (int64_t c_67 = start_65; c_67 < stop_66; ++c_67) {
+                  float t_68 = 0.0f;
+                  t_68 = A_8[row_33 + c_67];
+                  acc_30 = acc_30 + t_68;
                 }
-                acc_6 = tree_39[level_75] + acc_6;
-                level_75 = level_75 + 1L;
-                carry_74 = hidp::shr<int64_t>(carry_74, 1L);
+              } else {
+                [[maybe_unused]] alignas(64) float lanes_69[64];
+                int64_t start_70 = start_65;
+                if ((stop_66 - start_65) >= 64L) {
+#pragma omp simd
+                  for (int64_t lane_71 = 0L; lane_71 < 64L; ++lane_71) {
+                    lanes_69[lane_71] = 0.0f;
+                  }
+                  const int64_t past_72 = start_65 + (hidp::div<int64_t>(stop_66 - start_65, 64L) * 64L);
+                  for (int64_t turn_73 = start_65; turn_73 < past_72; turn_73 += 64L) {
+#pragma omp simd
+                    for (int64_t lane_74 = 0L; lane_74 < 64L; ++lane_74) {
+                      const int64_t c_75 = turn_73 + lane_74;
+                      float acc_76 = lanes_69[lane_74];
+                      float t_77 = 0.0f;
+                      t_77 = A_8[row_33 + c_75];
+                      acc_76 = acc_76 + t_77;
+                      lanes_69[lane_74] = acc_76;
+                    }
+                  }
+#pragma omp simd
+                  for (int64_t lane_78 = 0L; lane_78 < 32L; ++lane_78) {
+                    lanes_69[lane_78] = lanes_69[lane_78] + lanes_69[lane_78 + 32L];
+                  }
+#pragma omp simd
+                  for (int64_t lane_79 = 0L; lane_79 < 16L; ++lane_79) {
+                    lanes_69[lane_79] = lanes_69[lane_79] + lanes_69[lane_79 + 16L];
+                  }
+                  start_70 = past_72;
+                } else {
+#pragma omp simd
+                  for (int64_t lane_80 = 0L; lane_80 < 16L; ++lane_80) {
+                    lanes_69[lane_80] = 0.0f;
+                  }
+                }
+                const int64_t next_81 = start_70;
+                const int64_t past_82 = next_81 + (hidp::div<int64_t>(stop_66 - next_81, 16L) * 16L);
+                for (int64_t turn_83 = next_81; turn_83 < past_82; turn_83 += 16L) {
+#pragma omp simd
+                  for (int64_t lane_84 = 0L; lane_84 < 16L; ++lane_84) {
+                    const int64_t c_85 = turn_83 + lane_84;
+                    float acc_86 = lanes_69[lane_84];
+                    float t_87 = 0.0f;
+                    t_87 = A_8[row_33 + c_85];
+                    acc_86 = acc_86 + t_87;
+                    lanes_69[lane_84] = acc_86;
+                  }
+                }
+                const int64_t rest_88 = stop_66 - past_82;
+#pragma omp simd
+                for (int64_t lane_89 = 0L; lane_89 < rest_88; ++lane_89) {
+                  const int64_t c_90 = past_82 + lane_89;
+                  float acc_91 = lanes_69[lane_89];
+                  float t_92 = 0.0f;
+                  t_92 = A_8[row_33 + c_90];
+                  acc_91 = acc_91 + t_92;
+                  lanes_69[lane_89] = acc_91;
+                }
+#pragma omp simd
+                for (int64_t lane_93 = 0L; lane_93 < 8L; ++lane_93) {
+                  lanes_69[lane_93] = lanes_69[lane_93] + lanes_69[lane_93 + 8L];
+                }
+#pragma omp simd
+                for (int64_t lane_94 = 0L; lane_94 < 4L; ++lane_94) {
+                  lanes_69[lane_94] = lanes_69[lane_94] + lanes_69[lane_94 + 4L];
+                }
+#pragma omp simd
+                for (int64_t lane_95 = 0L; lane_95 < 2L; ++lane_95) {
+                  lanes_69[lane_95] = lanes_69[lane_95] + lanes_69[lane_95 + 2L];
+                }
+#pragma omp simd
+                for (int64_t lane_96 = 0L; lane_96 < 1L; ++lane_96) {
+                  lanes_69[lane_96] = lanes_69[lane_96] + lanes_69[lane_96 + 1L];
+                }
+                acc_30 = acc_30 + lanes_69[0];
               }
-              tree_39[level_75] = acc_6;
-              acc_6 = 0.0f;
-              runs_40 = runs_40 + 1L;
-              pending_41 = 0L;
+              pending_64 = pending_64 + (stop_66 - start_65);
+              if (pending_64 >= 8192L) {
+                int64_t carry_97 = runs_63;
+                int64_t level_98 = 0L;
+                for (;;) {
+                  if ((carry_97 & 1L) == 0L) {
+                    break;
+                  }
+                  acc_30 = tree_62[level_98] + acc_30;
+                  level_98 = level_98 + 1L;
+                  carry_97 = hidp::shr<int64_t>(carry_97, 1L);
+                }
+                tree_62[level_98] = acc_30;
+                acc_30 = 0.0f;
+                runs_63 = runs_63 + 1L;
+                pending_64 = 0L;
+              }
+            }
+            int64_t level_99 = 0L;
+            for (;;) {
+              if (runs_63 == 0L) {
+                break;
+              }
+              if ((runs_63 & 1L) != 0L) {
+                acc_30 = tree_62[level_99] + acc_30;
+              }
+              level_99 = level_99 + 1L;
+              runs_63 = hidp::shr<int64_t>(runs_63, 1L);
             }
           }
-          int64_t level_76 = 0L;
-          for (;;) {
-            if (runs_40 == 0L) {
-              break;
-            }
-            if ((runs_40 & 1L) != 0L) {
-              acc_6 = tree_39[level_76] + acc_6;
-            }
-            level_76 = level_76 + 1L;
-            runs_40 = hidp::shr<int64_t>(runs_40, 1L);
-          }
+          t_total_29 = acc_30;
+          y_9[r_28] = t_total_29;
         }
-        t_total_4 = acc_6;
-        y_77[r_3] = t_total_4;
       }
     }
 

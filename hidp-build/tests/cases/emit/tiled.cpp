@@ -4,7 +4,7 @@
 namespace entry_k_5tiled_product {
   namespace {
 
-    HIDP_KERNEL void lanes_tiles0_k0([[maybe_unused]] hidp::Worker &worker, int64_t M_2, int64_t N_3, [[maybe_unused]] int64_t tiles_4, [[maybe_unused]] int64_t tiles_5, int64_t stride_6, int64_t K_15, const double *__restrict B_23, const double *__restrict A_47, double *__restrict C_57, int64_t begin_0, int64_t end_1) {
+    HIDP_KERNEL void lanes_tiles0_k0([[maybe_unused]] hidp::Worker &worker, int64_t M_2, int64_t N_3, [[maybe_unused]] int64_t tiles_4, [[maybe_unused]] int64_t tiles_5, int64_t stride_6, int64_t K_15, const double *__restrict B_23, const double *__restrict A_62, double *__restrict C_72, int64_t begin_0, int64_t end_1) {
       const int64_t first_7 = hidp::div<int64_t>(begin_0, stride_6);
       const int64_t past_8 = hidp::div<int64_t>(end_1 + (stride_6 - 1L), stride_6);
       for (int64_t column_9 = first_7; column_9 < past_8; ++column_9) {
@@ -19,237 +19,634 @@ namespace entry_k_5tiled_product {
         double *__restrict panel_18 = hidp::scratch<double>(worker, wanted_17, false, 0);
         if (HIDP_UNLIKELY(panel_18 == nullptr)) return;
         if (fits_16) {
-          for (int64_t depth_19 = 0L; depth_19 < K_15; ++depth_19) {
-            const int64_t start_20 = depth_19 * 16L;
-            const int64_t row_24 = depth_19 * N_3;
+          if (lanes_14 > 8L) {
+            if (lanes_14 == 16L) {
+              for (int64_t depth_19 = 0L; depth_19 < K_15; ++depth_19) {
+                const int64_t start_20 = depth_19 * 16L;
+                const int64_t row_24 = depth_19 * N_3;
 #pragma omp simd
-            for (int64_t lane_21 = 0L; lane_21 < lanes_14; ++lane_21) {
-              const int64_t n_22 = lane_10 + lane_21;
-              panel_18[start_20 + lane_21] = B_23[row_24 + n_22];
-            }
-          }
-        }
-        for (int64_t m_25 = low_12; m_25 < high_13; ++m_25) {
-          const int64_t row_26 = m_25 * 8L;
-          const int64_t rows_27 = hidp::min<int64_t>(M_2 - row_26, 8L);
-          if (fits_16) {
-            if (bool((rows_27 == 8L) & (lanes_14 == 16L))) {
-              [[maybe_unused]] alignas(64) double t_total_28[128];
-#pragma GCC unroll 8
-              for (int64_t row_29 = 0L; row_29 < 8L; ++row_29) {
-                [[maybe_unused]] const int64_t m_30 = row_26 + row_29;
-#pragma omp simd
-                for (int64_t lane_31 = 0L; lane_31 < 16L; ++lane_31) {
-                  [[maybe_unused]] const int64_t n_32 = lane_10 + lane_31;
-                  t_total_28[(row_29 * 16L) + lane_31] = 0.0;
-                }
-              }
-              [[maybe_unused]] alignas(64) double run_33[128];
-              for (int64_t start_34 = 0L; start_34 < K_15; start_34 += 8192L) {
-                const int64_t stop_35 = hidp::min<int64_t>(start_34 + 8192L, K_15);
-#pragma GCC unroll 8
-                for (int64_t row_36 = 0L; row_36 < 8L; ++row_36) {
-                  [[maybe_unused]] const int64_t m_37 = row_26 + row_36;
-#pragma omp simd
-                  for (int64_t lane_38 = 0L; lane_38 < 16L; ++lane_38) {
-                    [[maybe_unused]] const int64_t n_39 = lane_10 + lane_38;
-                    run_33[(row_36 * 16L) + lane_38] = 0.0;
-                  }
-                }
-                for (int64_t k_40 = start_34; k_40 < stop_35; ++k_40) {
-                  const int64_t depth_41 = k_40 * 16L;
-#pragma GCC unroll 8
-                  for (int64_t row_42 = 0L; row_42 < 8L; ++row_42) {
-                    const int64_t m_43 = row_26 + row_42;
-                    const int64_t row_48 = m_43 * K_15;
-#pragma omp simd
-                    for (int64_t lane_44 = 0L; lane_44 < 16L; ++lane_44) {
-                      [[maybe_unused]] const int64_t n_45 = lane_10 + lane_44;
-                      [[maybe_unused]] const double t_46 = 0.0;
-                      run_33[(row_42 * 16L) + lane_44] = hidp::mul_add<double>(A_47[row_48 + k_40], panel_18[depth_41 + lane_44], run_33[(row_42 * 16L) + lane_44]);
-                    }
-                  }
-                }
-#pragma GCC unroll 8
-                for (int64_t row_49 = 0L; row_49 < 8L; ++row_49) {
-                  [[maybe_unused]] const int64_t m_50 = row_26 + row_49;
-#pragma omp simd
-                  for (int64_t lane_51 = 0L; lane_51 < 16L; ++lane_51) {
-                    [[maybe_unused]] const int64_t n_52 = lane_10 + lane_51;
-                    t_total_28[(row_49 * 16L) + lane_51] = t_total_28[(row_49 * 16L) + lane_51] + run_33[(row_49 * 16L) + lane_51];
-                  }
-                }
-              }
-#pragma GCC unroll 8
-              for (int64_t row_53 = 0L; row_53 < 8L; ++row_53) {
-                const int64_t m_54 = row_26 + row_53;
-                const int64_t row_58 = m_54 * N_3;
-#pragma omp simd
-                for (int64_t lane_55 = 0L; lane_55 < 16L; ++lane_55) {
-                  const int64_t n_56 = lane_10 + lane_55;
-                  C_57[row_58 + n_56] = t_total_28[(row_53 * 16L) + lane_55];
+                for (int64_t lane_21 = 0L; lane_21 < 16L; ++lane_21) {
+                  const int64_t n_22 = lane_10 + lane_21;
+                  panel_18[start_20 + lane_21] = B_23[row_24 + n_22];
                 }
               }
             } else {
-              [[maybe_unused]] alignas(64) double t_total_59[128];
-              for (int64_t row_60 = 0L; row_60 < rows_27; ++row_60) {
-                [[maybe_unused]] const int64_t m_61 = row_26 + row_60;
+              for (int64_t depth_25 = 0L; depth_25 < K_15; ++depth_25) {
+                const int64_t start_26 = depth_25 * 16L;
+                const int64_t row_29 = depth_25 * N_3;
 #pragma omp simd
-                for (int64_t lane_62 = 0L; lane_62 < lanes_14; ++lane_62) {
-                  [[maybe_unused]] const int64_t n_63 = lane_10 + lane_62;
-                  t_total_59[(row_60 * 16L) + lane_62] = 0.0;
-                }
-              }
-              [[maybe_unused]] alignas(64) double run_64[128];
-              for (int64_t start_65 = 0L; start_65 < K_15; start_65 += 8192L) {
-                const int64_t stop_66 = hidp::min<int64_t>(start_65 + 8192L, K_15);
-                for (int64_t row_67 = 0L; row_67 < rows_27; ++row_67) {
-                  [[maybe_unused]] const int64_t m_68 = row_26 + row_67;
-#pragma omp simd
-                  for (int64_t lane_69 = 0L; lane_69 < lanes_14; ++lane_69) {
-                    [[maybe_unused]] const int64_t n_70 = lane_10 + lane_69;
-                    run_64[(row_67 * 16L) + lane_69] = 0.0;
-                  }
-                }
-                for (int64_t k_71 = start_65; k_71 < stop_66; ++k_71) {
-                  const int64_t depth_72 = k_71 * 16L;
-                  for (int64_t row_73 = 0L; row_73 < rows_27; ++row_73) {
-                    const int64_t m_74 = row_26 + row_73;
-                    const int64_t row_78 = m_74 * K_15;
-#pragma omp simd
-                    for (int64_t lane_75 = 0L; lane_75 < lanes_14; ++lane_75) {
-                      [[maybe_unused]] const int64_t n_76 = lane_10 + lane_75;
-                      [[maybe_unused]] const double t_77 = 0.0;
-                      run_64[(row_73 * 16L) + lane_75] = hidp::mul_add<double>(A_47[row_78 + k_71], panel_18[depth_72 + lane_75], run_64[(row_73 * 16L) + lane_75]);
-                    }
-                  }
-                }
-                for (int64_t row_79 = 0L; row_79 < rows_27; ++row_79) {
-                  [[maybe_unused]] const int64_t m_80 = row_26 + row_79;
-#pragma omp simd
-                  for (int64_t lane_81 = 0L; lane_81 < lanes_14; ++lane_81) {
-                    [[maybe_unused]] const int64_t n_82 = lane_10 + lane_81;
-                    t_total_59[(row_79 * 16L) + lane_81] = t_total_59[(row_79 * 16L) + lane_81] + run_64[(row_79 * 16L) + lane_81];
-                  }
-                }
-              }
-              for (int64_t row_83 = 0L; row_83 < rows_27; ++row_83) {
-                const int64_t m_84 = row_26 + row_83;
-                const int64_t row_87 = m_84 * N_3;
-#pragma omp simd
-                for (int64_t lane_85 = 0L; lane_85 < lanes_14; ++lane_85) {
-                  const int64_t n_86 = lane_10 + lane_85;
-                  C_57[row_87 + n_86] = t_total_59[(row_83 * 16L) + lane_85];
+                for (int64_t lane_27 = 0L; lane_27 < 16L; ++lane_27) {
+                  const int64_t n_28 = lane_10 + lane_27;
+                  panel_18[start_26 + lane_27] = (lane_27 < lanes_14) ? B_23[row_29 + n_28] : 0.0;
                 }
               }
             }
-          } else if (bool((rows_27 == 8L) & (lanes_14 == 16L))) {
-            [[maybe_unused]] alignas(64) double t_total_88[128];
-#pragma GCC unroll 8
-            for (int64_t row_89 = 0L; row_89 < 8L; ++row_89) {
-              [[maybe_unused]] const int64_t m_90 = row_26 + row_89;
+          } else if (lanes_14 == 8L) {
+            for (int64_t depth_30 = 0L; depth_30 < K_15; ++depth_30) {
+              const int64_t start_31 = depth_30 * 8L;
+              const int64_t row_34 = depth_30 * N_3;
 #pragma omp simd
-              for (int64_t lane_91 = 0L; lane_91 < 16L; ++lane_91) {
-                [[maybe_unused]] const int64_t n_92 = lane_10 + lane_91;
-                t_total_88[(row_89 * 16L) + lane_91] = 0.0;
-              }
-            }
-            [[maybe_unused]] alignas(64) double run_93[128];
-            for (int64_t start_94 = 0L; start_94 < K_15; start_94 += 8192L) {
-              const int64_t stop_95 = hidp::min<int64_t>(start_94 + 8192L, K_15);
-#pragma GCC unroll 8
-              for (int64_t row_96 = 0L; row_96 < 8L; ++row_96) {
-                [[maybe_unused]] const int64_t m_97 = row_26 + row_96;
-#pragma omp simd
-                for (int64_t lane_98 = 0L; lane_98 < 16L; ++lane_98) {
-                  [[maybe_unused]] const int64_t n_99 = lane_10 + lane_98;
-                  run_93[(row_96 * 16L) + lane_98] = 0.0;
-                }
-              }
-              for (int64_t k_100 = start_94; k_100 < stop_95; ++k_100) {
-                const int64_t row_107 = k_100 * N_3;
-#pragma GCC unroll 8
-                for (int64_t row_101 = 0L; row_101 < 8L; ++row_101) {
-                  const int64_t m_102 = row_26 + row_101;
-                  const int64_t row_106 = m_102 * K_15;
-#pragma omp simd
-                  for (int64_t lane_103 = 0L; lane_103 < 16L; ++lane_103) {
-                    const int64_t n_104 = lane_10 + lane_103;
-                    [[maybe_unused]] const double t_105 = 0.0;
-                    run_93[(row_101 * 16L) + lane_103] = hidp::mul_add<double>(A_47[row_106 + k_100], B_23[row_107 + n_104], run_93[(row_101 * 16L) + lane_103]);
-                  }
-                }
-              }
-#pragma GCC unroll 8
-              for (int64_t row_108 = 0L; row_108 < 8L; ++row_108) {
-                [[maybe_unused]] const int64_t m_109 = row_26 + row_108;
-#pragma omp simd
-                for (int64_t lane_110 = 0L; lane_110 < 16L; ++lane_110) {
-                  [[maybe_unused]] const int64_t n_111 = lane_10 + lane_110;
-                  t_total_88[(row_108 * 16L) + lane_110] = t_total_88[(row_108 * 16L) + lane_110] + run_93[(row_108 * 16L) + lane_110];
-                }
-              }
-            }
-#pragma GCC unroll 8
-            for (int64_t row_112 = 0L; row_112 < 8L; ++row_112) {
-              const int64_t m_113 = row_26 + row_112;
-              const int64_t row_116 = m_113 * N_3;
-#pragma omp simd
-              for (int64_t lane_114 = 0L; lane_114 < 16L; ++lane_114) {
-                const int64_t n_115 = lane_10 + lane_114;
-                C_57[row_116 + n_115] = t_total_88[(row_112 * 16L) + lane_114];
+              for (int64_t lane_32 = 0L; lane_32 < 8L; ++lane_32) {
+                const int64_t n_33 = lane_10 + lane_32;
+                panel_18[start_31 + lane_32] = B_23[row_34 + n_33];
               }
             }
           } else {
-            [[maybe_unused]] alignas(64) double t_total_117[128];
-            for (int64_t row_118 = 0L; row_118 < rows_27; ++row_118) {
-              [[maybe_unused]] const int64_t m_119 = row_26 + row_118;
+            for (int64_t depth_35 = 0L; depth_35 < K_15; ++depth_35) {
+              const int64_t start_36 = depth_35 * 8L;
+              const int64_t row_39 = depth_35 * N_3;
 #pragma omp simd
-              for (int64_t lane_120 = 0L; lane_120 < lanes_14; ++lane_120) {
-                [[maybe_unused]] const int64_t n_121 = lane_10 + lane_120;
-                t_total_117[(row_118 * 16L) + lane_120] = 0.0;
+              for (int64_t lane_37 = 0L; lane_37 < 8L; ++lane_37) {
+                const int64_t n_38 = lane_10 + lane_37;
+                panel_18[start_36 + lane_37] = (lane_37 < lanes_14) ? B_23[row_39 + n_38] : 0.0;
               }
             }
-            [[maybe_unused]] alignas(64) double run_122[128];
-            for (int64_t start_123 = 0L; start_123 < K_15; start_123 += 8192L) {
-              const int64_t stop_124 = hidp::min<int64_t>(start_123 + 8192L, K_15);
-              for (int64_t row_125 = 0L; row_125 < rows_27; ++row_125) {
-                [[maybe_unused]] const int64_t m_126 = row_26 + row_125;
+          }
+        }
+        for (int64_t m_40 = low_12; m_40 < high_13; ++m_40) {
+          const int64_t row_41 = m_40 * 8L;
+          const int64_t rows_42 = hidp::min<int64_t>(M_2 - row_41, 8L);
+          if (fits_16) {
+            if (lanes_14 > 8L) {
+              if (rows_42 == 8L) {
+                [[maybe_unused]] alignas(64) double t_total_43[128];
+#pragma GCC unroll 8
+                for (int64_t row_44 = 0L; row_44 < 8L; ++row_44) {
+                  [[maybe_unused]] const int64_t m_45 = row_41 + row_44;
 #pragma omp simd
-                for (int64_t lane_127 = 0L; lane_127 < lanes_14; ++lane_127) {
-                  [[maybe_unused]] const int64_t n_128 = lane_10 + lane_127;
-                  run_122[(row_125 * 16L) + lane_127] = 0.0;
+                  for (int64_t lane_46 = 0L; lane_46 < 16L; ++lane_46) {
+                    [[maybe_unused]] const int64_t n_47 = lane_10 + lane_46;
+                    t_total_43[(row_44 * 16L) + lane_46] = 0.0;
+                  }
                 }
-              }
-              for (int64_t k_129 = start_123; k_129 < stop_124; ++k_129) {
-                const int64_t row_136 = k_129 * N_3;
-                for (int64_t row_130 = 0L; row_130 < rows_27; ++row_130) {
-                  const int64_t m_131 = row_26 + row_130;
-                  const int64_t row_135 = m_131 * K_15;
+                [[maybe_unused]] alignas(64) double run_48[128];
+                for (int64_t start_49 = 0L; start_49 < K_15; start_49 += 8192L) {
+                  const int64_t stop_50 = hidp::min<int64_t>(start_49 + 8192L, K_15);
+#pragma GCC unroll 8
+                  for (int64_t row_51 = 0L; row_51 < 8L; ++row_51) {
+                    [[maybe_unused]] const int64_t m_52 = row_41 + row_51;
 #pragma omp simd
-                  for (int64_t lane_132 = 0L; lane_132 < lanes_14; ++lane_132) {
-                    const int64_t n_133 = lane_10 + lane_132;
-                    [[maybe_unused]] const double t_134 = 0.0;
-                    run_122[(row_130 * 16L) + lane_132] = hidp::mul_add<double>(A_47[row_135 + k_129], B_23[row_136 + n_133], run_122[(row_130 * 16L) + lane_132]);
+                    for (int64_t lane_53 = 0L; lane_53 < 16L; ++lane_53) {
+                      [[maybe_unused]] const int64_t n_54 = lane_10 + lane_53;
+                      run_48[(row_51 * 16L) + lane_53] = 0.0;
+                    }
+                  }
+                  for (int64_t k_55 = start_49; k_55 < stop_50; ++k_55) {
+                    const int64_t depth_56 = k_55 * 16L;
+#pragma GCC unroll 8
+                    for (int64_t row_57 = 0L; row_57 < 8L; ++row_57) {
+                      const int64_t m_58 = row_41 + row_57;
+                      const int64_t row_63 = m_58 * K_15;
+#pragma omp simd
+                      for (int64_t lane_59 = 0L; lane_59 < 16L; ++lane_59) {
+                        [[maybe_unused]] const int64_t n_60 = lane_10 + lane_59;
+                        [[maybe_unused]] const double t_61 = 0.0;
+                        run_48[(row_57 * 16L) + lane_59] = hidp::mul_add<double>(A_62[row_63 + k_55], panel_18[depth_56 + lane_59], run_48[(row_57 * 16L) + lane_59]);
+                      }
+                    }
+                  }
+#pragma GCC unroll 8
+                  for (int64_t row_64 = 0L; row_64 < 8L; ++row_64) {
+                    [[maybe_unused]] const int64_t m_65 = row_41 + row_64;
+#pragma omp simd
+                    for (int64_t lane_66 = 0L; lane_66 < 16L; ++lane_66) {
+                      [[maybe_unused]] const int64_t n_67 = lane_10 + lane_66;
+                      t_total_43[(row_64 * 16L) + lane_66] = t_total_43[(row_64 * 16L) + lane_66] + run_48[(row_64 * 16L) + lane_66];
+                    }
+                  }
+                }
+#pragma GCC unroll 8
+                for (int64_t row_68 = 0L; row_68 < 8L; ++row_68) {
+                  const int64_t m_69 = row_41 + row_68;
+                  const int64_t row_73 = m_69 * N_3;
+#pragma omp simd
+                  for (int64_t lane_70 = 0L; lane_70 < lanes_14; ++lane_70) {
+                    const int64_t n_71 = lane_10 + lane_70;
+                    C_72[row_73 + n_71] = t_total_43[(row_68 * 16L) + lane_70];
+                  }
+                }
+              } else {
+                if ((rows_42 & 4L) != 0L) {
+                  const int64_t first_74 = row_41 + (rows_42 & (-8L));
+                  [[maybe_unused]] alignas(64) double t_total_75[128];
+#pragma GCC unroll 4
+                  for (int64_t row_76 = 0L; row_76 < 4L; ++row_76) {
+                    [[maybe_unused]] const int64_t m_77 = first_74 + row_76;
+#pragma omp simd
+                    for (int64_t lane_78 = 0L; lane_78 < 16L; ++lane_78) {
+                      [[maybe_unused]] const int64_t n_79 = lane_10 + lane_78;
+                      t_total_75[(row_76 * 16L) + lane_78] = 0.0;
+                    }
+                  }
+                  [[maybe_unused]] alignas(64) double run_80[128];
+                  for (int64_t start_81 = 0L; start_81 < K_15; start_81 += 8192L) {
+                    const int64_t stop_82 = hidp::min<int64_t>(start_81 + 8192L, K_15);
+#pragma GCC unroll 4
+                    for (int64_t row_83 = 0L; row_83 < 4L; ++row_83) {
+                      [[maybe_unused]] const int64_t m_84 = first_74 + row_83;
+#pragma omp simd
+                      for (int64_t lane_85 = 0L; lane_85 < 16L; ++lane_85) {
+                        [[maybe_unused]] const int64_t n_86 = lane_10 + lane_85;
+                        run_80[(row_83 * 16L) + lane_85] = 0.0;
+                      }
+                    }
+                    for (int64_t k_87 = start_81; k_87 < stop_82; ++k_87) {
+                      const int64_t depth_88 = k_87 * 16L;
+#pragma GCC unroll 4
+                      for (int64_t row_89 = 0L; row_89 < 4L; ++row_89) {
+                        const int64_t m_90 = first_74 + row_89;
+                        const int64_t row_94 = m_90 * K_15;
+#pragma omp simd
+                        for (int64_t lane_91 = 0L; lane_91 < 16L; ++lane_91) {
+                          [[maybe_unused]] const int64_t n_92 = lane_10 + lane_91;
+                          [[maybe_unused]] const double t_93 = 0.0;
+                          run_80[(row_89 * 16L) + lane_91] = hidp::mul_add<double>(A_62[row_94 + k_87], panel_18[depth_88 + lane_91], run_80[(row_89 * 16L) + lane_91]);
+                        }
+                      }
+                    }
+#pragma GCC unroll 4
+                    for (int64_t row_95 = 0L; row_95 < 4L; ++row_95) {
+                      [[maybe_unused]] const int64_t m_96 = first_74 + row_95;
+#pragma omp simd
+                      for (int64_t lane_97 = 0L; lane_97 < 16L; ++lane_97) {
+                        [[maybe_unused]] const int64_t n_98 = lane_10 + lane_97;
+                        t_total_75[(row_95 * 16L) + lane_97] = t_total_75[(row_95 * 16L) + lane_97] + run_80[(row_95 * 16L) + lane_97];
+                      }
+                    }
+                  }
+#pragma GCC unroll 4
+                  for (int64_t row_99 = 0L; row_99 < 4L; ++row_99) {
+                    const int64_t m_100 = first_74 + row_99;
+                    const int64_t row_103 = m_100 * N_3;
+#pragma omp simd
+                    for (int64_t lane_101 = 0L; lane_101 < lanes_14; ++lane_101) {
+                      const int64_t n_102 = lane_10 + lane_101;
+                      C_72[row_103 + n_102] = t_total_75[(row_99 * 16L) + lane_101];
+                    }
+                  }
+                }
+                if ((rows_42 & 2L) != 0L) {
+                  const int64_t first_104 = row_41 + (rows_42 & (-4L));
+                  [[maybe_unused]] alignas(64) double t_total_105[128];
+#pragma GCC unroll 2
+                  for (int64_t row_106 = 0L; row_106 < 2L; ++row_106) {
+                    [[maybe_unused]] const int64_t m_107 = first_104 + row_106;
+#pragma omp simd
+                    for (int64_t lane_108 = 0L; lane_108 < 16L; ++lane_108) {
+                      [[maybe_unused]] const int64_t n_109 = lane_10 + lane_108;
+                      t_total_105[(row_106 * 16L) + lane_108] = 0.0;
+                    }
+                  }
+                  [[maybe_unused]] alignas(64) double run_110[128];
+                  for (int64_t start_111 = 0L; start_111 < K_15; start_111 += 8192L) {
+                    const int64_t stop_112 = hidp::min<int64_t>(start_111 + 8192L, K_15);
+#pragma GCC unroll 2
+                    for (int64_t row_113 = 0L; row_113 < 2L; ++row_113) {
+                      [[maybe_unused]] const int64_t m_114 = first_104 + row_113;
+#pragma omp simd
+                      for (int64_t lane_115 = 0L; lane_115 < 16L; ++lane_115) {
+                        [[maybe_unused]] const int64_t n_116 = lane_10 + lane_115;
+                        run_110[(row_113 * 16L) + lane_115] = 0.0;
+                      }
+                    }
+                    for (int64_t k_117 = start_111; k_117 < stop_112; ++k_117) {
+                      const int64_t depth_118 = k_117 * 16L;
+#pragma GCC unroll 2
+                      for (int64_t row_119 = 0L; row_119 < 2L; ++row_119) {
+                        const int64_t m_120 = first_104 + row_119;
+                        const int64_t row_124 = m_120 * K_15;
+#pragma omp simd
+                        for (int64_t lane_121 = 0L; lane_121 < 16L; ++lane_121) {
+                          [[maybe_unused]] const int64_t n_122 = lane_10 + lane_121;
+                          [[maybe_unused]] const double t_123 = 0.0;
+                          run_110[(row_119 * 16L) + lane_121] = hidp::mul_add<double>(A_62[row_124 + k_117], panel_18[depth_118 + lane_121], run_110[(row_119 * 16L) + lane_121]);
+                        }
+                      }
+                    }
+#pragma GCC unroll 2
+                    for (int64_t row_125 = 0L; row_125 < 2L; ++row_125) {
+                      [[maybe_unused]] const int64_t m_126 = first_104 + row_125;
+#pragma omp simd
+                      for (int64_t lane_127 = 0L; lane_127 < 16L; ++lane_127) {
+                        [[maybe_unused]] const int64_t n_128 = lane_10 + lane_127;
+                        t_total_105[(row_125 * 16L) + lane_127] = t_total_105[(row_125 * 16L) + lane_127] + run_110[(row_125 * 16L) + lane_127];
+                      }
+                    }
+                  }
+#pragma GCC unroll 2
+                  for (int64_t row_129 = 0L; row_129 < 2L; ++row_129) {
+                    const int64_t m_130 = first_104 + row_129;
+                    const int64_t row_133 = m_130 * N_3;
+#pragma omp simd
+                    for (int64_t lane_131 = 0L; lane_131 < lanes_14; ++lane_131) {
+                      const int64_t n_132 = lane_10 + lane_131;
+                      C_72[row_133 + n_132] = t_total_105[(row_129 * 16L) + lane_131];
+                    }
+                  }
+                }
+                if ((rows_42 & 1L) != 0L) {
+                  const int64_t first_134 = row_41 + (rows_42 & (-2L));
+                  [[maybe_unused]] alignas(64) double t_total_135[128];
+#pragma GCC unroll 1
+                  for (int64_t row_136 = 0L; row_136 < 1L; ++row_136) {
+                    [[maybe_unused]] const int64_t m_137 = first_134 + row_136;
+#pragma omp simd
+                    for (int64_t lane_138 = 0L; lane_138 < 16L; ++lane_138) {
+                      [[maybe_unused]] const int64_t n_139 = lane_10 + lane_138;
+                      t_total_135[(row_136 * 16L) + lane_138] = 0.0;
+                    }
+                  }
+                  [[maybe_unused]] alignas(64) double run_140[128];
+                  for (int64_t start_141 = 0L; start_141 < K_15; start_141 += 8192L) {
+                    const int64_t stop_142 = hidp::min<int64_t>(start_141 + 8192L, K_15);
+#pragma GCC unroll 1
+                    for (int64_t row_143 = 0L; row_143 < 1L; ++row_143) {
+                      [[maybe_unused]] const int64_t m_144 = first_134 + row_143;
+#pragma omp simd
+                      for (int64_t lane_145 = 0L; lane_145 < 16L; ++lane_145) {
+                        [[maybe_unused]] const int64_t n_146 = lane_10 + lane_145;
+                        run_140[(row_143 * 16L) + lane_145] = 0.0;
+                      }
+                    }
+                    for (int64_t k_147 = start_141; k_147 < stop_142; ++k_147) {
+                      const int64_t depth_148 = k_147 * 16L;
+#pragma GCC unroll 1
+                      for (int64_t row_149 = 0L; row_149 < 1L; ++row_149) {
+                        const int64_t m_150 = first_134 + row_149;
+                        const int64_t row_154 = m_150 * K_15;
+#pragma omp simd
+                        for (int64_t lane_151 = 0L; lane_151 < 16L; ++lane_151) {
+                          [[maybe_unused]] const int64_t n_152 = lane_10 + lane_151;
+                          [[maybe_unused]] const double t_153 = 0.0;
+                          run_140[(row_149 * 16L) + lane_151] = hidp::mul_add<double>(A_62[row_154 + k_147], panel_18[depth_148 + lane_151], run_140[(row_149 * 16L) + lane_151]);
+                        }
+                      }
+                    }
+#pragma GCC unroll 1
+                    for (int64_t row_155 = 0L; row_155 < 1L; ++row_155) {
+                      [[maybe_unused]] const int64_t m_156 = first_134 + row_155;
+#pragma omp simd
+                      for (int64_t lane_157 = 0L; lane_157 < 16L; ++lane_157) {
+                        [[maybe_unused]] const int64_t n_158 = lane_10 + lane_157;
+                        t_total_135[(row_155 * 16L) + lane_157] = t_total_135[(row_155 * 16L) + lane_157] + run_140[(row_155 * 16L) + lane_157];
+                      }
+                    }
+                  }
+#pragma GCC unroll 1
+                  for (int64_t row_159 = 0L; row_159 < 1L; ++row_159) {
+                    const int64_t m_160 = first_134 + row_159;
+                    const int64_t row_163 = m_160 * N_3;
+#pragma omp simd
+                    for (int64_t lane_161 = 0L; lane_161 < lanes_14; ++lane_161) {
+                      const int64_t n_162 = lane_10 + lane_161;
+                      C_72[row_163 + n_162] = t_total_135[(row_159 * 16L) + lane_161];
+                    }
                   }
                 }
               }
-              for (int64_t row_137 = 0L; row_137 < rows_27; ++row_137) {
-                [[maybe_unused]] const int64_t m_138 = row_26 + row_137;
+            } else if (rows_42 == 8L) {
+              [[maybe_unused]] alignas(64) double t_total_164[128];
+#pragma GCC unroll 8
+              for (int64_t row_165 = 0L; row_165 < 8L; ++row_165) {
+                [[maybe_unused]] const int64_t m_166 = row_41 + row_165;
 #pragma omp simd
-                for (int64_t lane_139 = 0L; lane_139 < lanes_14; ++lane_139) {
-                  [[maybe_unused]] const int64_t n_140 = lane_10 + lane_139;
-                  t_total_117[(row_137 * 16L) + lane_139] = t_total_117[(row_137 * 16L) + lane_139] + run_122[(row_137 * 16L) + lane_139];
+                for (int64_t lane_167 = 0L; lane_167 < 8L; ++lane_167) {
+                  [[maybe_unused]] const int64_t n_168 = lane_10 + lane_167;
+                  t_total_164[(row_165 * 16L) + lane_167] = 0.0;
+                }
+              }
+              [[maybe_unused]] alignas(64) double run_169[128];
+              for (int64_t start_170 = 0L; start_170 < K_15; start_170 += 8192L) {
+                const int64_t stop_171 = hidp::min<int64_t>(start_170 + 8192L, K_15);
+#pragma GCC unroll 8
+                for (int64_t row_172 = 0L; row_172 < 8L; ++row_172) {
+                  [[maybe_unused]] const int64_t m_173 = row_41 + row_172;
+#pragma omp simd
+                  for (int64_t lane_174 = 0L; lane_174 < 8L; ++lane_174) {
+                    [[maybe_unused]] const int64_t n_175 = lane_10 + lane_174;
+                    run_169[(row_172 * 16L) + lane_174] = 0.0;
+                  }
+                }
+                for (int64_t k_176 = start_170; k_176 < stop_171; ++k_176) {
+                  const int64_t depth_177 = k_176 * 8L;
+#pragma GCC unroll 8
+                  for (int64_t row_178 = 0L; row_178 < 8L; ++row_178) {
+                    const int64_t m_179 = row_41 + row_178;
+                    const int64_t row_183 = m_179 * K_15;
+#pragma omp simd
+                    for (int64_t lane_180 = 0L; lane_180 < 8L; ++lane_180) {
+                      [[maybe_unused]] const int64_t n_181 = lane_10 + lane_180;
+                      [[maybe_unused]] const double t_182 = 0.0;
+                      run_169[(row_178 * 16L) + lane_180] = hidp::mul_add<double>(A_62[row_183 + k_176], panel_18[depth_177 + lane_180], run_169[(row_178 * 16L) + lane_180]);
+                    }
+                  }
+                }
+#pragma GCC unroll 8
+                for (int64_t row_184 = 0L; row_184 < 8L; ++row_184) {
+                  [[maybe_unused]] const int64_t m_185 = row_41 + row_184;
+#pragma omp simd
+                  for (int64_t lane_186 = 0L; lane_186 < 8L; ++lane_186) {
+                    [[maybe_unused]] const int64_t n_187 = lane_10 + lane_186;
+                    t_total_164[(row_184 * 16L) + lane_186] = t_total_164[(row_184 * 16L) + lane_186] + run_169[(row_184 * 16L) + lane_186];
+                  }
+                }
+              }
+#pragma GCC unroll 8
+              for (int64_t row_188 = 0L; row_188 < 8L; ++row_188) {
+                const int64_t m_189 = row_41 + row_188;
+                const int64_t row_192 = m_189 * N_3;
+#pragma omp simd
+                for (int64_t lane_190 = 0L; lane_190 < lanes_14; ++lane_190) {
+                  const int64_t n_191 = lane_10 + lane_190;
+                  C_72[row_192 + n_191] = t_total_164[(row_188 * 16L) + lane_190];
+                }
+              }
+            } else {
+              if ((rows_42 & 4L) != 0L) {
+                const int64_t first_193 = row_41 + (rows_42 & (-8L));
+                [[maybe_unused]] alignas(64) double t_total_194[128];
+#pragma GCC unroll 4
+                for (int64_t row_195 = 0L; row_195 < 4L; ++row_195) {
+                  [[maybe_unused]] const int64_t m_196 = first_193 + row_195;
+#pragma omp simd
+                  for (int64_t lane_197 = 0L; lane_197 < 8L; ++lane_197) {
+                    [[maybe_unused]] const int64_t n_198 = lane_10 + lane_197;
+                    t_total_194[(row_195 * 16L) + lane_197] = 0.0;
+                  }
+                }
+                [[maybe_unused]] alignas(64) double run_199[128];
+                for (int64_t start_200 = 0L; start_200 < K_15; start_200 += 8192L) {
+                  const int64_t stop_201 = hidp::min<int64_t>(start_200 + 8192L, K_15);
+#pragma GCC unroll 4
+                  for (int64_t row_202 = 0L; row_202 < 4L; ++row_202) {
+                    [[maybe_unused]] const int64_t m_203 = first_193 + row_202;
+#pragma omp simd
+                    for (int64_t lane_204 = 0L; lane_204 < 8L; ++lane_204) {
+                      [[maybe_unused]] const int64_t n_205 = lane_10 + lane_204;
+                      run_199[(row_202 * 16L) + lane_204] = 0.0;
+                    }
+                  }
+                  for (int64_t k_206 = start_200; k_206 < stop_201; ++k_206) {
+                    const int64_t depth_207 = k_206 * 8L;
+#pragma GCC unroll 4
+                    for (int64_t row_208 = 0L; row_208 < 4L; ++row_208) {
+                      const int64_t m_209 = first_193 + row_208;
+                      const int64_t row_213 = m_209 * K_15;
+#pragma omp simd
+                      for (int64_t lane_210 = 0L; lane_210 < 8L; ++lane_210) {
+                        [[maybe_unused]] const int64_t n_211 = lane_10 + lane_210;
+                        [[maybe_unused]] const double t_212 = 0.0;
+                        run_199[(row_208 * 16L) + lane_210] = hidp::mul_add<double>(A_62[row_213 + k_206], panel_18[depth_207 + lane_210], run_199[(row_208 * 16L) + lane_210]);
+                      }
+                    }
+                  }
+#pragma GCC unroll 4
+                  for (int64_t row_214 = 0L; row_214 < 4L; ++row_214) {
+                    [[maybe_unused]] const int64_t m_215 = first_193 + row_214;
+#pragma omp simd
+                    for (int64_t lane_216 = 0L; lane_216 < 8L; ++lane_216) {
+                      [[maybe_unused]] const int64_t n_217 = lane_10 + lane_216;
+                      t_total_194[(row_214 * 16L) + lane_216] = t_total_194[(row_214 * 16L) + lane_216] + run_199[(row_214 * 16L) + lane_216];
+                    }
+                  }
+                }
+#pragma GCC unroll 4
+                for (int64_t row_218 = 0L; row_218 < 4L; ++row_218) {
+                  const int64_t m_219 = first_193 + row_218;
+                  const int64_t row_222 = m_219 * N_3;
+#pragma omp simd
+                  for (int64_t lane_220 = 0L; lane_220 < lanes_14; ++lane_220) {
+                    const int64_t n_221 = lane_10 + lane_220;
+                    C_72[row_222 + n_221] = t_total_194[(row_218 * 16L) + lane_220];
+                  }
+                }
+              }
+              if ((rows_42 & 2L) != 0L) {
+                const int64_t first_223 = row_41 + (rows_42 & (-4L));
+                [[maybe_unused]] alignas(64) double t_total_224[128];
+#pragma GCC unroll 2
+                for (int64_t row_225 = 0L; row_225 < 2L; ++row_225) {
+                  [[maybe_unused]] const int64_t m_226 = first_223 + row_225;
+#pragma omp simd
+                  for (int64_t lane_227 = 0L; lane_227 < 8L; ++lane_227) {
+                    [[maybe_unused]] const int64_t n_228 = lane_10 + lane_227;
+                    t_total_224[(row_225 * 16L) + lane_227] = 0.0;
+                  }
+                }
+                [[maybe_unused]] alignas(64) double run_229[128];
+                for (int64_t start_230 = 0L; start_230 < K_15; start_230 += 8192L) {
+                  const int64_t stop_231 = hidp::min<int64_t>(start_230 + 8192L, K_15);
+#pragma GCC unroll 2
+                  for (int64_t row_232 = 0L; row_232 < 2L; ++row_232) {
+                    [[maybe_unused]] const int64_t m_233 = first_223 + row_232;
+#pragma omp simd
+                    for (int64_t lane_234 = 0L; lane_234 < 8L; ++lane_234) {
+                      [[maybe_unused]] const int64_t n_235 = lane_10 + lane_234;
+                      run_229[(row_232 * 16L) + lane_234] = 0.0;
+                    }
+                  }
+                  for (int64_t k_236 = start_230; k_236 < stop_231; ++k_236) {
+                    const int64_t depth_237 = k_236 * 8L;
+#pragma GCC unroll 2
+                    for (int64_t row_238 = 0L; row_238 < 2L; ++row_238) {
+                      const int64_t m_239 = first_223 + row_238;
+                      const int64_t row_243 = m_239 * K_15;
+#pragma omp simd
+                      for (int64_t lane_240 = 0L; lane_240 < 8L; ++lane_240) {
+                        [[maybe_unused]] const int64_t n_241 = lane_10 + lane_240;
+                        [[maybe_unused]] const double t_242 = 0.0;
+                        run_229[(row_238 * 16L) + lane_240] = hidp::mul_add<double>(A_62[row_243 + k_236], panel_18[depth_237 + lane_240], run_229[(row_238 * 16L) + lane_240]);
+                      }
+                    }
+                  }
+#pragma GCC unroll 2
+                  for (int64_t row_244 = 0L; row_244 < 2L; ++row_244) {
+                    [[maybe_unused]] const int64_t m_245 = first_223 + row_244;
+#pragma omp simd
+                    for (int64_t lane_246 = 0L; lane_246 < 8L; ++lane_246) {
+                      [[maybe_unused]] const int64_t n_247 = lane_10 + lane_246;
+                      t_total_224[(row_244 * 16L) + lane_246] = t_total_224[(row_244 * 16L) + lane_246] + run_229[(row_244 * 16L) + lane_246];
+                    }
+                  }
+                }
+#pragma GCC unroll 2
+                for (int64_t row_248 = 0L; row_248 < 2L; ++row_248) {
+                  const int64_t m_249 = first_223 + row_248;
+                  const int64_t row_252 = m_249 * N_3;
+#pragma omp simd
+                  for (int64_t lane_250 = 0L; lane_250 < lanes_14; ++lane_250) {
+                    const int64_t n_251 = lane_10 + lane_250;
+                    C_72[row_252 + n_251] = t_total_224[(row_248 * 16L) + lane_250];
+                  }
+                }
+              }
+              if ((rows_42 & 1L) != 0L) {
+                const int64_t first_253 = row_41 + (rows_42 & (-2L));
+                [[maybe_unused]] alignas(64) double t_total_254[128];
+#pragma GCC unroll 1
+                for (int64_t row_255 = 0L; row_255 < 1L; ++row_255) {
+                  [[maybe_unused]] const int64_t m_256 = first_253 + row_255;
+#pragma omp simd
+                  for (int64_t lane_257 = 0L; lane_257 < 8L; ++lane_257) {
+                    [[maybe_unused]] const int64_t n_258 = lane_10 + lane_257;
+                    t_total_254[(row_255 * 16L) + lane_257] = 0.0;
+                  }
+                }
+                [[maybe_unused]] alignas(64) double run_259[128];
+                for (int64_t start_260 = 0L; start_260 < K_15; start_260 += 8192L) {
+                  const int64_t stop_261 = hidp::min<int64_t>(start_260 + 8192L, K_15);
+#pragma GCC unroll 1
+                  for (int64_t row_262 = 0L; row_262 < 1L; ++row_262) {
+                    [[maybe_unused]] const int64_t m_263 = first_253 + row_262;
+#pragma omp simd
+                    for (int64_t lane_264 = 0L; lane_264 < 8L; ++lane_264) {
+                      [[maybe_unused]] const int64_t n_265 = lane_10 + lane_264;
+                      run_259[(row_262 * 16L) + lane_264] = 0.0;
+                    }
+                  }
+                  for (int64_t k_266 = start_260; k_266 < stop_261; ++k_266) {
+                    const int64_t depth_267 = k_266 * 8L;
+#pragma GCC unroll 1
+                    for (int64_t row_268 = 0L; row_268 < 1L; ++row_268) {
+                      const int64_t m_269 = first_253 + row_268;
+                      const int64_t row_273 = m_269 * K_15;
+#pragma omp simd
+                      for (int64_t lane_270 = 0L; lane_270 < 8L; ++lane_270) {
+                        [[maybe_unused]] const int64_t n_271 = lane_10 + lane_270;
+                        [[maybe_unused]] const double t_272 = 0.0;
+                        run_259[(row_268 * 16L) + lane_270] = hidp::mul_add<double>(A_62[row_273 + k_266], panel_18[depth_267 + lane_270], run_259[(row_268 * 16L) + lane_270]);
+                      }
+                    }
+                  }
+#pragma GCC unroll 1
+                  for (int64_t row_274 = 0L; row_274 < 1L; ++row_274) {
+                    [[maybe_unused]] const int64_t m_275 = first_253 + row_274;
+#pragma omp simd
+                    for (int64_t lane_276 = 0L; lane_276 < 8L; ++lane_276) {
+                      [[maybe_unused]] const int64_t n_277 = lane_10 + lane_276;
+                      t_total_254[(row_274 * 16L) + lane_276] = t_total_254[(row_274 * 16L) + lane_276] + run_259[(row_274 * 16L) + lane_276];
+                    }
+                  }
+                }
+#pragma GCC unroll 1
+                for (int64_t row_278 = 0L; row_278 < 1L; ++row_278) {
+                  const int64_t m_279 = first_253 + row_278;
+                  const int64_t row_282 = m_279 * N_3;
+#pragma omp simd
+                  for (int64_t lane_280 = 0L; lane_280 < lanes_14; ++lane_280) {
+                    const int64_t n_281 = lane_10 + lane_280;
+                    C_72[row_282 + n_281] = t_total_254[(row_278 * 16L) + lane_280];
+                  }
                 }
               }
             }
-            for (int64_t row_141 = 0L; row_141 < rows_27; ++row_141) {
-              const int64_t m_142 = row_26 + row_141;
-              const int64_t row_145 = m_142 * N_3;
+          } else if (bool((rows_42 == 8L) & (lanes_14 == 16L))) {
+            [[maybe_unused]] alignas(64) double t_total_283[128];
+#pragma GCC unroll 8
+            for (int64_t row_284 = 0L; row_284 < 8L; ++row_284) {
+              [[maybe_unused]] const int64_t m_285 = row_41 + row_284;
 #pragma omp simd
-              for (int64_t lane_143 = 0L; lane_143 < lanes_14; ++lane_143) {
-                const int64_t n_144 = lane_10 + lane_143;
-                C_57[row_145 + n_144] = t_total_117[(row_141 * 16L) + lane_143];
+              for (int64_t lane_286 = 0L; lane_286 < 16L; ++lane_286) {
+                [[maybe_unused]] const int64_t n_287 = lane_10 + lane_286;
+                t_total_283[(row_284 * 16L) + lane_286] = 0.0;
+              }
+            }
+            [[maybe_unused]] alignas(64) double run_288[128];
+            for (int64_t start_289 = 0L; start_289 < K_15; start_289 += 8192L) {
+              const int64_t stop_290 = hidp::min<int64_t>(start_289 + 8192L, K_15);
+#pragma GCC unroll 8
+              for (int64_t row_291 = 0L; row_291 < 8L; ++row_291) {
+                [[maybe_unused]] const int64_t m_292 = row_41 + row_291;
+#pragma omp simd
+                for (int64_t lane_293 = 0L; lane_293 < 16L; ++lane_293) {
+                  [[maybe_unused]] const int64_t n_294 = lane_10 + lane_293;
+                  run_288[(row_291 * 16L) + lane_293] = 0.0;
+                }
+              }
+              for (int64_t k_295 = start_289; k_295 < stop_290; ++k_295) {
+                const int64_t row_302 = k_295 * N_3;
+#pragma GCC unroll 8
+                for (int64_t row_296 = 0L; row_296 < 8L; ++row_296) {
+                  const int64_t m_297 = row_41 + row_296;
+                  const int64_t row_301 = m_297 * K_15;
+#pragma omp simd
+                  for (int64_t lane_298 = 0L; lane_298 < 16L; ++lane_298) {
+                    const int64_t n_299 = lane_10 + lane_298;
+                    [[maybe_unused]] const double t_300 = 0.0;
+                    run_288[(row_296 * 16L) + lane_298] = hidp::mul_add<double>(A_62[row_301 + k_295], B_23[row_302 + n_299], run_288[(row_296 * 16L) + lane_298]);
+                  }
+                }
+              }
+#pragma GCC unroll 8
+              for (int64_t row_303 = 0L; row_303 < 8L; ++row_303) {
+                [[maybe_unused]] const int64_t m_304 = row_41 + row_303;
+#pragma omp simd
+                for (int64_t lane_305 = 0L; lane_305 < 16L; ++lane_305) {
+                  [[maybe_unused]] const int64_t n_306 = lane_10 + lane_305;
+                  t_total_283[(row_303 * 16L) + lane_305] = t_total_283[(row_303 * 16L) + lane_305] + run_288[(row_303 * 16L) + lane_305];
+                }
+              }
+            }
+#pragma GCC unroll 8
+            for (int64_t row_307 = 0L; row_307 < 8L; ++row_307) {
+              const int64_t m_308 = row_41 + row_307;
+              const int64_t row_311 = m_308 * N_3;
+#pragma omp simd
+              for (int64_t lane_309 = 0L; lane_309 < 16L; ++lane_309) {
+                const int64_t n_310 = lane_10 + lane_309;
+                C_72[row_311 + n_310] = t_total_283[(row_307 * 16L) + lane_309];
+              }
+            }
+          } else {
+            [[maybe_unused]] alignas(64) double t_total_312[128];
+            for (int64_t row_313 = 0L; row_313 < rows_42; ++row_313) {
+              [[maybe_unused]] const int64_t m_314 = row_41 + row_313;
+#pragma omp simd
+              for (int64_t lane_315 = 0L; lane_315 < lanes_14; ++lane_315) {
+                [[maybe_unused]] const int64_t n_316 = lane_10 + lane_315;
+                t_total_312[(row_313 * 16L) + lane_315] = 0.0;
+              }
+            }
+            [[maybe_unused]] alignas(64) double run_317[128];
+            for (int64_t start_318 = 0L; start_318 < K_15; start_318 += 8192L) {
+              const int64_t stop_319 = hidp::min<int64_t>(start_318 + 8192L, K_15);
+              for (int64_t row_320 = 0L; row_320 < rows_42; ++row_320) {
+                [[maybe_unused]] const int64_t m_321 = row_41 + row_320;
+#pragma omp simd
+                for (int64_t lane_322 = 0L; lane_322 < lanes_14; ++lane_322) {
+                  [[maybe_unused]] const int64_t n_323 = lane_10 + lane_322;
+                  run_317[(row_320 * 16L) + lane_322] = 0.0;
+                }
+              }
+              for (int64_t k_324 = start_318; k_324 < stop_319; ++k_324) {
+                const int64_t row_331 = k_324 * N_3;
+                for (int64_t row_325 = 0L; row_325 < rows_42; ++row_325) {
+                  const int64_t m_326 = row_41 + row_325;
+                  const int64_t row_330 = m_326 * K_15;
+#pragma omp simd
+                  for (int64_t lane_327 = 0L; lane_327 < lanes_14; ++lane_327) {
+                    const int64_t n_328 = lane_10 + lane_327;
+                    [[maybe_unused]] const double t_329 = 0.0;
+                    run_317[(row_325 * 16L) + lane_327] = hidp::mul_add<double>(A_62[row_330 + k_324], B_23[row_331 + n_328], run_317[(row_325 * 16L) + lane_327]);
+                  }
+                }
+              }
+              for (int64_t row_332 = 0L; row_332 < rows_42; ++row_332) {
+                [[maybe_unused]] const int64_t m_333 = row_41 + row_332;
+#pragma omp simd
+                for (int64_t lane_334 = 0L; lane_334 < lanes_14; ++lane_334) {
+                  [[maybe_unused]] const int64_t n_335 = lane_10 + lane_334;
+                  t_total_312[(row_332 * 16L) + lane_334] = t_total_312[(row_332 * 16L) + lane_334] + run_317[(row_332 * 16L) + lane_334];
+                }
+              }
+            }
+            for (int64_t row_336 = 0L; row_336 < rows_42; ++row_336) {
+              const int64_t m_337 = row_41 + row_336;
+              const int64_t row_340 = m_337 * N_3;
+#pragma omp simd
+              for (int64_t lane_338 = 0L; lane_338 < lanes_14; ++lane_338) {
+                const int64_t n_339 = lane_10 + lane_338;
+                C_72[row_340 + n_339] = t_total_312[(row_336 * 16L) + lane_338];
               }
             }
           }
@@ -257,7 +654,97 @@ namespace entry_k_5tiled_product {
       }
     }
 
-    HIDP_KERNEL void lanes_map1_k1([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t M_2, int64_t N_3, int64_t stride_4, int64_t K_13, const double *__restrict A_17, const double *__restrict B_19, double *__restrict C_84, int64_t begin_0, int64_t end_1) {
+    HIDP_KERNEL void lanes_tiles1_k1([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t M_2, int64_t N_3, int64_t width_4, [[maybe_unused]] int64_t tiles_5, int64_t stride_6, int64_t K_17, const double *__restrict A_38, const double *__restrict B_40, double *__restrict C_65, int64_t begin_0, int64_t end_1) {
+      const int64_t first_7 = hidp::div<int64_t>(begin_0, stride_6);
+      const int64_t past_8 = hidp::div<int64_t>(end_1 + (stride_6 - 1L), stride_6);
+      for (int64_t column_9 = first_7; column_9 < past_8; ++column_9) {
+        const int64_t lane_10 = column_9 * width_4;
+        const int64_t start_11 = column_9 * stride_6;
+        const int64_t low_12 = hidp::max<int64_t>(begin_0 - start_11, 0L);
+        const int64_t high_13 = hidp::min<int64_t>(end_1 - start_11, stride_6);
+        const int64_t lanes_14 = hidp::min<int64_t>(N_3 - lane_10, width_4);
+        for (int64_t m_15 = low_12; m_15 < high_13; ++m_15) {
+          [[maybe_unused]] alignas(64) double t_total_16[1024];
+#pragma omp simd
+          for (int64_t lane_18 = 0L; lane_18 < lanes_14; ++lane_18) {
+            [[maybe_unused]] const int64_t n_19 = lane_10 + lane_18;
+            t_total_16[lane_18] = 0.0;
+          }
+          [[maybe_unused]] alignas(64) double run_20[1024];
+          const int64_t row_39 = m_15 * K_17;
+          for (int64_t start_21 = 0L; start_21 < K_17; start_21 += 8192L) {
+            const int64_t stop_22 = hidp::min<int64_t>(start_21 + 8192L, K_17);
+#pragma omp simd
+            for (int64_t lane_23 = 0L; lane_23 < lanes_14; ++lane_23) {
+              [[maybe_unused]] const int64_t n_24 = lane_10 + lane_23;
+              run_20[lane_23] = 0.0;
+            }
+            const int64_t past_25 = start_21 + (hidp::div<int64_t>(stop_22 - start_21, 8L) * 8L);
+            for (int64_t group_26 = start_21; group_26 < past_25; group_26 += 8L) {
+              const int64_t iteration_27 = group_26 + 1L;
+              const int64_t iteration_28 = group_26 + 2L;
+              const int64_t iteration_29 = group_26 + 3L;
+              const int64_t iteration_30 = group_26 + 4L;
+              const int64_t iteration_31 = group_26 + 5L;
+              const int64_t iteration_32 = group_26 + 6L;
+              const int64_t iteration_33 = group_26 + 7L;
+              const int64_t row_41 = group_26 * N_3;
+              const int64_t row_43 = iteration_27 * N_3;
+              const int64_t row_45 = iteration_28 * N_3;
+              const int64_t row_47 = iteration_29 * N_3;
+              const int64_t row_49 = iteration_30 * N_3;
+              const int64_t row_51 = iteration_31 * N_3;
+              const int64_t row_53 = iteration_32 * N_3;
+              const int64_t row_55 = iteration_33 * N_3;
+#pragma omp simd
+              for (int64_t lane_34 = 0L; lane_34 < lanes_14; ++lane_34) {
+                const int64_t n_35 = lane_10 + lane_34;
+                double acc_36 = run_20[lane_34];
+                [[maybe_unused]] const double t_37 = 0.0;
+                acc_36 = hidp::mul_add<double>(A_38[row_39 + group_26], B_40[row_41 + n_35], acc_36);
+                [[maybe_unused]] const double t_42 = 0.0;
+                acc_36 = hidp::mul_add<double>(A_38[row_39 + iteration_27], B_40[row_43 + n_35], acc_36);
+                [[maybe_unused]] const double t_44 = 0.0;
+                acc_36 = hidp::mul_add<double>(A_38[row_39 + iteration_28], B_40[row_45 + n_35], acc_36);
+                [[maybe_unused]] const double t_46 = 0.0;
+                acc_36 = hidp::mul_add<double>(A_38[row_39 + iteration_29], B_40[row_47 + n_35], acc_36);
+                [[maybe_unused]] const double t_48 = 0.0;
+                acc_36 = hidp::mul_add<double>(A_38[row_39 + iteration_30], B_40[row_49 + n_35], acc_36);
+                [[maybe_unused]] const double t_50 = 0.0;
+                acc_36 = hidp::mul_add<double>(A_38[row_39 + iteration_31], B_40[row_51 + n_35], acc_36);
+                [[maybe_unused]] const double t_52 = 0.0;
+                acc_36 = hidp::mul_add<double>(A_38[row_39 + iteration_32], B_40[row_53 + n_35], acc_36);
+                [[maybe_unused]] const double t_54 = 0.0;
+                acc_36 = hidp::mul_add<double>(A_38[row_39 + iteration_33], B_40[row_55 + n_35], acc_36);
+                run_20[lane_34] = acc_36;
+              }
+            }
+            for (int64_t k_56 = past_25; k_56 < stop_22; ++k_56) {
+              const int64_t row_60 = k_56 * N_3;
+#pragma omp simd
+              for (int64_t lane_57 = 0L; lane_57 < lanes_14; ++lane_57) {
+                const int64_t n_58 = lane_10 + lane_57;
+                [[maybe_unused]] const double t_59 = 0.0;
+                run_20[lane_57] = hidp::mul_add<double>(A_38[row_39 + k_56], B_40[row_60 + n_58], run_20[lane_57]);
+              }
+            }
+#pragma omp simd
+            for (int64_t lane_61 = 0L; lane_61 < lanes_14; ++lane_61) {
+              [[maybe_unused]] const int64_t n_62 = lane_10 + lane_61;
+              t_total_16[lane_61] = t_total_16[lane_61] + run_20[lane_61];
+            }
+          }
+          const int64_t row_66 = m_15 * N_3;
+#pragma omp simd
+          for (int64_t lane_63 = 0L; lane_63 < lanes_14; ++lane_63) {
+            const int64_t n_64 = lane_10 + lane_63;
+            C_65[row_66 + n_64] = t_total_16[lane_63];
+          }
+        }
+      }
+    }
+
+    HIDP_KERNEL void lanes_map2_k2([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t M_2, int64_t N_3, int64_t stride_4, int64_t K_13, const double *__restrict A_17, const double *__restrict B_19, double *__restrict C_84, int64_t begin_0, int64_t end_1) {
       const int64_t first_5 = hidp::div<int64_t>(begin_0, stride_4);
       const int64_t past_6 = hidp::div<int64_t>(end_1 + (stride_4 - 1L), stride_4);
       for (int64_t at_7 = first_5; at_7 < past_6; ++at_7) {
@@ -877,24 +1364,38 @@ namespace entry_k_5tiled_product {
     const int64_t K_4 = host.dim(1);
     const int64_t N_5 = host.dim(2);
     if (N_5 >= 8L) {
-      const int64_t tiles_6 = hidp::div<int64_t>(N_5 + 15L, 16L);
-      const int64_t tiles_7 = hidp::div<int64_t>(M_3 + 7L, 8L);
-      const int64_t stride_8 = hidp::max<int64_t>(tiles_7, 1L);
-      const int64_t total_9 = tiles_6 * tiles_7;
-      const int64_t work_10 = ((M_3 * N_5) + (((M_3 * N_5) * hidp::max<int64_t>(K_4, 0L)) + ((M_3 * N_5) * hidp::max<int64_t>(K_4, 0L)))) + (M_3 * N_5);
-      {
-        const bool ok = hidp::launch_static(host, total_9, 1, work_10, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-          lanes_tiles0_k0(worker, M_3, N_5, tiles_6, tiles_7, stride_8, K_4, B_1, A_0, C_2, begin, end);
-        });
-        if (!ok) return host.finish();
+      if (M_3 > 2L) {
+        const int64_t tiles_6 = hidp::div<int64_t>(N_5 + 15L, 16L);
+        const int64_t tiles_7 = hidp::div<int64_t>(M_3 + 7L, 8L);
+        const int64_t stride_8 = hidp::max<int64_t>(tiles_7, 1L);
+        const int64_t total_9 = tiles_6 * tiles_7;
+        const int64_t work_10 = ((M_3 * N_5) + (((M_3 * N_5) * hidp::max<int64_t>(K_4, 0L)) + ((M_3 * N_5) * hidp::max<int64_t>(K_4, 0L)))) + (M_3 * N_5);
+        {
+          const bool ok = hidp::launch_static(host, total_9, 1, work_10, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+            lanes_tiles0_k0(worker, M_3, N_5, tiles_6, tiles_7, stride_8, K_4, B_1, A_0, C_2, begin, end);
+          });
+          if (!ok) return host.finish();
+        }
+      } else {
+        const int64_t width_11 = hidp::min<int64_t>(hidp::max<int64_t>(hidp::div<int64_t>(hidp::div<int64_t>(N_5 + (host.workers() - 1L), host.workers()) + 63L, 64L) * 64L, 64L), 1024L);
+        const int64_t tiles_12 = hidp::div<int64_t>(N_5 + (width_11 - 1L), width_11);
+        const int64_t stride_13 = hidp::max<int64_t>(M_3, 1L);
+        const int64_t total_14 = tiles_12 * M_3;
+        const int64_t work_15 = ((M_3 * N_5) + (((M_3 * N_5) * hidp::max<int64_t>(K_4, 0L)) + ((M_3 * N_5) * hidp::max<int64_t>(K_4, 0L)))) + (M_3 * N_5);
+        {
+          const bool ok = hidp::launch_static(host, total_14, 1, work_15, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+            lanes_tiles1_k1(worker, M_3, N_5, width_11, tiles_12, stride_13, K_4, A_0, B_1, C_2, begin, end);
+          });
+          if (!ok) return host.finish();
+        }
       }
     } else {
-      const int64_t stride_11 = hidp::max<int64_t>(N_5, 1L);
-      const int64_t total_12 = M_3 * N_5;
-      const int64_t work_13 = (total_12 + ((total_12 * hidp::max<int64_t>(K_4, 0L)) + (total_12 * hidp::max<int64_t>(K_4, 0L)))) + total_12;
+      const int64_t stride_16 = hidp::max<int64_t>(N_5, 1L);
+      const int64_t total_17 = M_3 * N_5;
+      const int64_t work_18 = (total_17 + ((total_17 * hidp::max<int64_t>(K_4, 0L)) + (total_17 * hidp::max<int64_t>(K_4, 0L)))) + total_17;
       {
-        const bool ok = hidp::launch_static(host, total_12, 1, work_13, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-          lanes_map1_k1(worker, M_3, N_5, stride_11, K_4, A_0, B_1, C_2, begin, end);
+        const bool ok = hidp::launch_static(host, total_17, 1, work_18, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+          lanes_map2_k2(worker, M_3, N_5, stride_16, K_4, A_0, B_1, C_2, begin, end);
         });
         if (!ok) return host.finish();
       }
