@@ -1,11 +1,9 @@
 //! What a nest must do at least: bytes that move if every array is read and written once, and floating-point operations.
 
+use super::iteration::iteration;
 use super::measures::{extent_of_inner, volume};
 use crate::compiler::ir::par::effects::Effects;
-use crate::compiler::ir::par::visit::{Visitor, look};
-use crate::compiler::ir::par::{
-    BinOp, Block, Expr, ExprKind, Fold, Func, Map, Program, Stmt, StmtKind, UnOp, Var, VarId,
-};
+use crate::compiler::ir::par::{BinOp, Expr, ExprKind, Fold, Func, Map, Program, Stmt, StmtKind, UnOp, Var, VarId};
 use crate::compiler::source::Span;
 
 /// Costs of one run of a nest, over sizes.
@@ -42,14 +40,13 @@ fn array_bytes(var: &Var, span: Span) -> Option<Expr> {
 
 /// Operations of all iterations together, of which there are `count`; the inner `None` is zero.
 fn nest_flops(program: &Program, func: &Func, map: &Map, count: &Expr, span: Span) -> Option<Option<Expr>> {
-    let mut own = Operations { program, count: 0, known: true, inner: Vec::new() };
-    own.visit_block(&map.body);
-    own.count += folds(&map.folds);
-    if !own.known {
+    let own = iteration(program, &map.body, float_operations)?;
+    if !own.prims.is_empty() {
         return None;
     }
-    let mut sum = (own.count > 0).then(|| times(own.count, count, span));
-    for inner in own.inner {
+    let operations = own.operations + folds(&map.folds);
+    let mut sum = (operations > 0).then(|| times(operations, count, span));
+    for inner in own.maps {
         let iterations = extent_of_inner(func, map, inner, count)?;
         if let Some(part) = nest_flops(program, func, inner, &iterations, span)? {
             sum = Some(sum.map_or(part.clone(), |sum| Expr::long(BinOp::Add, sum, part)));
@@ -67,84 +64,22 @@ fn folds(folds: &[Fold]) -> i64 {
     folds.iter().filter(float).count() as i64
 }
 
-/// Counts the operations of a block and finds the maps directly inside.
-struct Operations<'a> {
-    program: &'a Program,
-    count: i64,
-    known: bool,
-    inner: Vec<&'a Map>,
-}
-
-impl<'a> Operations<'a> {
-    fn visit_block(&mut self, block: &'a Block) {
-        block.stmts.iter().for_each(|stmt| self.stmt(stmt));
-    }
-
-    fn stmt(&mut self, stmt: &'a Stmt) {
-        match &stmt.kind {
-            StmtKind::Map(map) => self.inner.push(map),
-            StmtKind::If { cond, then, otherwise } => {
-                self.exprs(|count| count.visit_expr(cond));
-                self.visit_block(then);
-                self.visit_block(otherwise);
-            }
-            StmtKind::Scope(body) => self.visit_block(body),
-            StmtKind::Loop(_) | StmtKind::Prim(_) | StmtKind::Call { .. } => self.known = false,
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Leave
-            | StmtKind::Return(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Require { .. } => self.exprs(|count| count.visit_stmt(stmt)),
-        }
-    }
-
-    fn exprs(&mut self, visit: impl FnOnce(&mut Count<'_>)) {
-        let mut count = Count { program: self.program, count: 0, known: true };
-        visit(&mut count);
-        self.count += count.count;
-        self.known &= count.known;
-    }
-}
-
-struct Count<'a> {
-    program: &'a Program,
-    count: i64,
-    known: bool,
-}
-
-impl Visitor for Count<'_> {
-    fn visit_expr(&mut self, expr: &Expr) {
-        let float = expr.ty.scalar().is_some_and(|scalar| scalar.is_float());
-        match &expr.kind {
-            ExprKind::Binary { .. } | ExprKind::Math(..) | ExprKind::Unary(UnOp::Neg, _) => {
-                self.count += i64::from(float);
-            }
-            ExprKind::Call(function, _) => match &self.program.scalar_fns[*function].body {
-                Some(body) => self.visit_block(body),
-                None => self.known = false,
-            },
-            ExprKind::Const(_)
-            | ExprKind::Read(_)
-            | ExprKind::Load(_)
-            | ExprKind::Unary(UnOp::Not | UnOp::BitNot, _)
-            | ExprKind::Lazy { .. }
-            | ExprKind::Select { .. }
-            | ExprKind::Convert { .. }
-            | ExprKind::Field(..)
-            | ExprKind::Struct(..) => {}
-        }
-        look::walk_expr(self, expr);
-    }
-    fn visit_stmt(&mut self, stmt: &Stmt) {
-        self.known &= !matches!(stmt.kind, StmtKind::Loop(_));
-        look::walk_stmt(self, stmt);
-    }
+/// Whether an expression is an operation on floats.
+fn float_operations(expr: &Expr) -> Option<i64> {
+    let float = expr.ty.scalar().is_some_and(|scalar| scalar.is_float());
+    Some(match &expr.kind {
+        ExprKind::Binary { .. } | ExprKind::Math(..) | ExprKind::Unary(UnOp::Neg, _) => i64::from(float),
+        ExprKind::Const(_)
+        | ExprKind::Read(_)
+        | ExprKind::Load(_)
+        | ExprKind::Unary(UnOp::Not | UnOp::BitNot, _)
+        | ExprKind::Lazy { .. }
+        | ExprKind::Select { .. }
+        | ExprKind::Convert { .. }
+        | ExprKind::Call(..)
+        | ExprKind::Field(..)
+        | ExprKind::Struct(..) => 0,
+    })
 }
 
 #[cfg(test)]

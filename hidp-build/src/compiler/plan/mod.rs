@@ -17,6 +17,7 @@ mod device_rules;
 mod dispatch;
 mod host_rules;
 mod indexes;
+mod iteration;
 mod measures;
 mod near;
 mod pins;

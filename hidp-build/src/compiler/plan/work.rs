@@ -3,9 +3,10 @@
 //! The unit is an operation on one lane of a vector; what does not run in vectors counts as often as the model says. An
 //! estimate: branches count as if both sides ran, loads not at all.
 
+use super::iteration::iteration;
 use super::measures::{closed, extent_of_inner, volume};
 use super::{Exec, Nest, Plan, nests};
-use crate::compiler::ir::par::visit::{self, Visitor, look};
+use crate::compiler::ir::par::visit;
 use crate::compiler::ir::par::{
     BinOp, Block, Expr, ExprKind, Extent, Func, Map, MathFn, PrimCall, Program, Stmt, StmtKind, UnOp,
 };
@@ -112,12 +113,9 @@ fn prim_work(func: &Func, call: &PrimCall) -> Option<Expr> {
 
 /// Of all iterations of a nest together, of which there are `count`.
 fn nest_work(program: &Program, func: &Func, map: &Map, count: &Expr, span: Span) -> Option<Expr> {
-    let mut own = Inside { program, count: map.folds.len() as i64, known: true, maps: Vec::new(), prims: Vec::new() };
-    own.visit_block(&map.body);
-    if !own.known {
-        return None;
-    }
-    let mut sum = times(own.count.max(1), Expr { span, ..count.clone() });
+    let own = iteration(program, &map.body, lane_operations)?;
+    let operations = own.operations + map.folds.len() as i64;
+    let mut sum = times(operations.max(1), Expr { span, ..count.clone() });
     for inner in own.maps {
         let iterations = extent_of_inner(func, map, inner, count)?;
         sum = plus(sum, nest_work(program, func, inner, &iterations, span)?);
@@ -128,132 +126,69 @@ fn nest_work(program: &Program, func: &Func, map: &Map, count: &Expr, span: Span
     Some(sum)
 }
 
-/// Counts the operations of an iteration, and finds the maps and primitives directly inside.
-struct Inside<'a> {
-    program: &'a Program,
-    count: i64,
-    known: bool,
-    maps: Vec<&'a Map>,
-    prims: Vec<&'a PrimCall>,
-}
-
-impl<'a> Inside<'a> {
-    fn visit_block(&mut self, block: &'a Block) {
-        block.stmts.iter().for_each(|stmt| self.stmt(stmt));
-    }
-    fn stmt(&mut self, stmt: &'a Stmt) {
-        match &stmt.kind {
-            StmtKind::Map(map) => self.maps.push(map),
-            StmtKind::Prim(call) => self.prims.push(call),
-            StmtKind::If { cond, then, otherwise } => {
-                self.look(|count| count.visit_expr(cond));
-                self.visit_block(then);
-                self.visit_block(otherwise);
-            }
-            StmtKind::Scope(body) => self.visit_block(body),
-            StmtKind::Loop(_) | StmtKind::Call { .. } => self.known = false,
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Leave
-            | StmtKind::Return(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Require { .. } => self.look(|count| count.visit_stmt(stmt)),
-        }
-    }
-    fn look(&mut self, visit: impl FnOnce(&mut Count<'_>)) {
-        let mut count = Count { program: self.program, count: 0, known: true };
-        visit(&mut count);
-        self.count += count.count;
-        self.known &= count.known;
+/// What an expression takes. Positions of loads are found on the way.
+fn lane_operations(expr: &Expr) -> Option<i64> {
+    match &expr.kind {
+        ExprKind::Binary { op: BinOp::Div | BinOp::Rem, .. } => Some(DIVISION),
+        ExprKind::Math(function, _) => Some(of_function(*function)),
+        ExprKind::Binary { .. }
+        | ExprKind::Select { .. }
+        | ExprKind::Lazy { .. }
+        | ExprKind::Unary(UnOp::Neg | UnOp::Not | UnOp::BitNot, _) => Some(SIMPLE),
+        ExprKind::Load(_) => None,
+        ExprKind::Const(_)
+        | ExprKind::Read(_)
+        | ExprKind::Convert { .. }
+        | ExprKind::Call(..)
+        | ExprKind::Field(..)
+        | ExprKind::Struct(..) => Some(0),
     }
 }
 
-struct Count<'a> {
-    program: &'a Program,
-    count: i64,
-    known: bool,
-}
-
-impl Count<'_> {
-    fn function(&self, function: MathFn) -> i64 {
-        match function {
-            MathFn::Abs
-            | MathFn::Min
-            | MathFn::Max
-            | MathFn::Fma
-            | MathFn::Floor
-            | MathFn::Ceil
-            | MathFn::Trunc
-            | MathFn::Round
-            | MathFn::Rint
-            | MathFn::Copysign
-            | MathFn::Isnan
-            | MathFn::Isinf
-            | MathFn::Isfinite => SIMPLE,
-            MathFn::Sqrt => DIVISION,
-            MathFn::Cbrt
-            | MathFn::Hypot
-            | MathFn::Exp
-            | MathFn::Exp2
-            | MathFn::Expm1
-            | MathFn::Log
-            | MathFn::Log2
-            | MathFn::Log10
-            | MathFn::Log1p
-            | MathFn::Pow
-            | MathFn::Sin
-            | MathFn::Cos
-            | MathFn::Tan
-            | MathFn::Asin
-            | MathFn::Acos
-            | MathFn::Atan
-            | MathFn::Atan2
-            | MathFn::Sinh
-            | MathFn::Cosh
-            | MathFn::Tanh
-            | MathFn::Asinh
-            | MathFn::Acosh
-            | MathFn::Atanh
-            | MathFn::Fmod
-            | MathFn::Erf
-            | MathFn::Erfc
-            | MathFn::Tgamma
-            | MathFn::Lgamma => FUNCTION,
-        }
-    }
-}
-
-impl Visitor for Count<'_> {
-    fn visit_expr(&mut self, expr: &Expr) {
-        match &expr.kind {
-            ExprKind::Binary { op: BinOp::Div | BinOp::Rem, .. } => self.count += DIVISION,
-            ExprKind::Math(function, _) => self.count += self.function(*function),
-            ExprKind::Binary { .. }
-            | ExprKind::Select { .. }
-            | ExprKind::Lazy { .. }
-            | ExprKind::Unary(UnOp::Neg | UnOp::Not | UnOp::BitNot, _) => self.count += SIMPLE,
-            ExprKind::Call(function, _) => match &self.program.scalar_fns[*function].body {
-                Some(body) => self.visit_block(body),
-                None => self.known = false,
-            },
-            // Positions are found on the way.
-            ExprKind::Load(_) => return,
-            ExprKind::Const(_)
-            | ExprKind::Read(_)
-            | ExprKind::Convert { .. }
-            | ExprKind::Field(..)
-            | ExprKind::Struct(..) => {}
-        }
-        look::walk_expr(self, expr);
-    }
-    fn visit_stmt(&mut self, stmt: &Stmt) {
-        self.known &= !matches!(stmt.kind, StmtKind::Loop(_));
-        look::walk_stmt(self, stmt);
+fn of_function(function: MathFn) -> i64 {
+    match function {
+        MathFn::Abs
+        | MathFn::Min
+        | MathFn::Max
+        | MathFn::Fma
+        | MathFn::Floor
+        | MathFn::Ceil
+        | MathFn::Trunc
+        | MathFn::Round
+        | MathFn::Rint
+        | MathFn::Copysign
+        | MathFn::Isnan
+        | MathFn::Isinf
+        | MathFn::Isfinite => SIMPLE,
+        MathFn::Sqrt => DIVISION,
+        MathFn::Cbrt
+        | MathFn::Hypot
+        | MathFn::Exp
+        | MathFn::Exp2
+        | MathFn::Expm1
+        | MathFn::Log
+        | MathFn::Log2
+        | MathFn::Log10
+        | MathFn::Log1p
+        | MathFn::Pow
+        | MathFn::Sin
+        | MathFn::Cos
+        | MathFn::Tan
+        | MathFn::Asin
+        | MathFn::Acos
+        | MathFn::Atan
+        | MathFn::Atan2
+        | MathFn::Sinh
+        | MathFn::Cosh
+        | MathFn::Tanh
+        | MathFn::Asinh
+        | MathFn::Acosh
+        | MathFn::Atanh
+        | MathFn::Fmod
+        | MathFn::Erf
+        | MathFn::Erfc
+        | MathFn::Tgamma
+        | MathFn::Lgamma => FUNCTION,
     }
 }
 
