@@ -8,6 +8,7 @@
 //! | `space` | ranges of iterators, shared and clipped index spaces |
 //! | `map` | maps: which strategy, kernels, loops of one thread |
 //! | `vector` | loops in vector lanes, guarded and short ones |
+//! | `short_rows` | lanes over rows of a few elements |
 //! | `lane_fold` | reductions of floats in vector lanes |
 //! | `fold` | reductions: in lanes, in blocks, pairwise |
 //! | `scan` | prefix folds |
@@ -41,6 +42,7 @@ mod prim;
 mod prim_worker;
 mod record;
 mod scan;
+mod short_rows;
 mod space;
 mod stmt;
 mod stream;

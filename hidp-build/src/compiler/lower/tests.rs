@@ -3,8 +3,8 @@
 use crate::compiler::check;
 use crate::compiler::diag::Sink;
 use crate::compiler::ir::imp::visit::each_stmt;
-use crate::compiler::ir::imp::{self, Block, Entry, LoopKind, Schedule, Stmt, Unit, VarKind};
-use crate::compiler::ir::par::{FaultKind, FuncId, Program};
+use crate::compiler::ir::imp::{self, Block, Entry, Expr, ExprKind, LoopKind, Schedule, Stmt, Unit, VarKind};
+use crate::compiler::ir::par::{BinOp, FaultKind, FuncId, Program};
 use crate::compiler::source::SourceMap;
 use crate::compiler::target::Model;
 use crate::compiler::{pass, plan, syntax};
@@ -104,6 +104,34 @@ fn gemm_is_one_launch_without_checks_and_accumulates_in_a_register_tile() {
         |rows: u32| move |stmt: &Stmt| matches!(stmt, Stmt::Loop(node) if node.kind == LoopKind::Unroll(rows));
     assert!([8, 4, 2, 1].into_iter().all(|rows| in_kernels(lanes, unrolled(rows)) >= 2), "edges are tiles as well");
     assert!(in_kernels(lanes, |stmt| matches!(stmt, Stmt::Scratch { .. })) >= 1, "what lanes load is packed");
+}
+
+#[test]
+fn lanes_take_rows_of_a_few_elements() {
+    let text = "function f input float A[R][C]; output float y[R];
+        { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+    let entry = lowered(text);
+    let is_length = |stmt: &Stmt, length: i128| match stmt {
+        Stmt::If { cond: Expr { kind: ExprKind::Binary(BinOp::Eq, _, right), .. }, then, .. } => {
+            let in_lanes = then.stmts.iter().any(is_simd);
+            in_lanes && right.kind == ExprKind::Int(length)
+        }
+        _ => false,
+    };
+    for length in 1..=4 {
+        assert_eq!(in_kernels(unit(&entry, "rows"), |stmt| is_length(stmt, length)), 1, "{length}");
+        assert_eq!(in_kernels(unit(&entry, "serial"), |stmt| is_length(stmt, length)), 0);
+    }
+    // Of columns the lanes are neighbours already; what a row loads by an index may be missing.
+    for text in [
+        "function f input float A[C][R]; output float y[R];
+            { map { r := [0:R); c := [0:C); _t = A[c][r]; } reduce(\"+\", y[r], _t, c := [*]); }",
+        "function f input float x[N]; input int at[R][C]; output float y[R];
+            { map { r := [0:R); c := [0:C); _t = x[at[r][c]]; } reduce(\"+\", y[r], _t, c := [*]); }",
+    ] {
+        let entry = lowered(text);
+        assert_eq!(in_kernels(unit(&entry, "rows"), |stmt| is_length(stmt, 2)), 0);
+    }
 }
 
 #[test]

@@ -19,6 +19,9 @@ impl Lowerer<'_> {
     /// The loop over positions of a map's last range.
     pub(super) fn innermost(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
         if !self.in_lanes(map) {
+            if accs.is_empty() {
+                return self.rows_in_order(map, range, low, high);
+            }
             self.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, accs));
             return;
         }
