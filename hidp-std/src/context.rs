@@ -3,7 +3,7 @@
 mod builder;
 mod last_run;
 
-use std::cell::Cell;
+use std::cell::RefCell;
 use std::fmt;
 use std::ptr::NonNull;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,6 +17,7 @@ use crate::{Error, Isa};
 
 pub use builder::Builder;
 use builder::supported;
+pub(crate) use last_run::{Because, Decided, PlacedBy, RunNote};
 pub use last_run::{LastRun, Placed, Reason, Why};
 
 /// Device, threads and memory that calls run with, and which versions they choose.
@@ -136,7 +137,7 @@ impl Context {
     }
     /// What this thread's last call with this context (or a clone of it) ran, and why that.
     pub fn last_run(&self) -> Option<LastRun> {
-        LAST_RUN.get().filter(|(context, _)| *context == self.shared.number).map(|(_, run)| run)
+        LAST_RUN.with_borrow(|last| last.as_ref().filter(|last| last.0 == self.shared.number).map(|last| last.1.told()))
     }
 
     #[cfg(feature = "tune")]
@@ -169,9 +170,9 @@ impl Context {
             log::warn!("{} has no version for {}: the processor runs it", entry.name, self.device().name());
         }
     }
-    pub(crate) fn note_run(&self, run: LastRun) {
-        log::trace!(target: "hidp", "{run}");
-        LAST_RUN.set(Some((self.shared.number, run)));
+    pub(crate) fn note_run(&self, run: &RunNote) {
+        log::trace!(target: "hidp", "{}", run.told());
+        LAST_RUN.with_borrow_mut(|last| *last = Some((self.shared.number, *run)));
     }
 
     pub(crate) fn plan(&self) -> Option<&str> {
@@ -197,5 +198,5 @@ impl fmt::Debug for Context {
 }
 
 thread_local! {
-    static LAST_RUN: Cell<Option<(u64, LastRun)>> = const { Cell::new(None) };
+    static LAST_RUN: RefCell<Option<(u64, RunNote)>> = const { RefCell::new(None) };
 }

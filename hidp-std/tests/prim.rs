@@ -574,7 +574,7 @@ fn neighbouring_segments_fold_as_each_alone() {
             let (low, high) = neighbours(&mut random, if longest > 1000 { 40 } else { 300 }, longest, even);
             let n = high.iter().copied().max().unwrap_or(0) as usize;
             let x: Vec<u32> = (0..n).map(|_| random.next() as u32).collect();
-            let odd = |bits: u64| if bits % 11 == 0 { f32::NAN } else { (bits % 2001) as f32 / 7.0 - 100.0 };
+            let odd = |bits: u64| if bits.is_multiple_of(11) { f32::NAN } else { (bits % 2001) as f32 / 7.0 - 100.0 };
             let v: Vec<f32> = (0..n).map(|_| odd(random.next())).collect();
             let w: Vec<f64> = v.iter().map(|v| if v.is_nan() { -0.0 } else { f64::from(*v) / 3.0 }).collect();
             let (mut sums, mut least, mut folds) = (vec![1; low.len()], vec![1.0; low.len()], vec![1.0; low.len()]);

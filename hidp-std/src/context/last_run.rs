@@ -4,8 +4,93 @@ use std::fmt;
 
 use crate::Isa;
 use crate::device::Copies;
-use crate::rt::entry::{MOST_MEASURES, Measure, Rule};
+use crate::rt::entry::{Entry, MOST_MEASURES, Measure, Rule, Version};
 use crate::rt::is_for_devices;
+
+/// What is kept of a call, with the values of measures once: [`LastRun`] is made of it when somebody asks.
+#[derive(Clone, Copy)]
+pub(crate) struct RunNote {
+    pub(crate) entry: &'static Entry,
+    pub(crate) version: &'static Version,
+    pub(crate) device: Option<u32>,
+    pub(crate) instead_of: Option<u32>,
+    pub(crate) placed: PlacedBy,
+    pub(crate) copied: Copies,
+    pub(crate) isa: Isa,
+    pub(crate) threads: u32,
+    pub(crate) why: Because,
+    pub(crate) values: [i64; MOST_MEASURES],
+}
+
+impl RunNote {
+    pub(crate) fn told(&self) -> LastRun {
+        let Self { entry, version, device, instead_of, copied, isa, threads, .. } = *self;
+        let measures = entry.dispatch.measures;
+        let placed = self.placed.told(measures, &self.values);
+        let why = self.why.told(measures, &self.values);
+        LastRun { entry: entry.name, plan: version.plan, device, instead_of, placed, copied, isa, threads, why }
+    }
+}
+
+/// A rule that decided, and whether it was measured.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Decided {
+    pub(crate) rule: &'static Rule,
+    pub(crate) tuned: bool,
+}
+
+/// [`Placed`] without what rules saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum PlacedBy {
+    Only,
+    NoVersion,
+    Resident,
+    Forced,
+    Host(Decided),
+    Device,
+}
+
+impl PlacedBy {
+    /// Whether the processor ran the call because the context's device could not, or had better not.
+    pub(crate) fn is_instead(self) -> bool {
+        match self {
+            Self::NoVersion | Self::Host(_) => true,
+            Self::Only | Self::Resident | Self::Forced | Self::Device => false,
+        }
+    }
+
+    fn told(self, measures: &'static [Measure], values: &[i64; MOST_MEASURES]) -> Placed {
+        match self {
+            Self::Only => Placed::Only,
+            Self::NoVersion => Placed::NoVersion,
+            Self::Resident => Placed::Resident,
+            Self::Forced => Placed::Forced,
+            Self::Host(decided) => Placed::Host(Reason::new(Some(decided), measures, values)),
+            Self::Device => Placed::Device,
+        }
+    }
+}
+
+/// [`Why`] without what rules saw.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Because {
+    Preferred,
+    ForcedPlan,
+    ForcedIsa,
+    /// `None` if no rule held.
+    Rule(Option<Decided>),
+}
+
+impl Because {
+    pub(crate) fn told(self, measures: &'static [Measure], values: &[i64; MOST_MEASURES]) -> Why {
+        match self {
+            Self::Preferred => Why::Preferred,
+            Self::ForcedPlan => Why::ForcedPlan,
+            Self::ForcedIsa => Why::ForcedIsa,
+            Self::Rule(decided) => Why::Rule(Reason::new(decided, measures, values)),
+        }
+    }
+}
 
 /// What a call ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,16 +156,6 @@ pub enum Placed {
     Device,
 }
 
-impl Placed {
-    /// Whether the processor ran the call because the context's device could not, or had better not.
-    pub(crate) fn is_instead(&self) -> bool {
-        match self {
-            Placed::NoVersion | Placed::Host(_) => true,
-            Placed::Only | Placed::Resident | Placed::Forced | Placed::Device => false,
-        }
-    }
-}
-
 /// Why a version was chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -98,15 +173,19 @@ pub enum Why {
 /// What the rules of an entry saw, and which of them decided.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reason {
-    pub(crate) measures: &'static [Measure],
+    measures: &'static [Measure],
     /// `None` if no rule held, so that the first version ran.
-    pub(crate) rule: Option<&'static Rule>,
+    rule: Option<&'static Rule>,
     /// -1 where nothing is known.
-    pub(crate) values: [i64; MOST_MEASURES],
-    pub(crate) tuned: bool,
+    values: [i64; MOST_MEASURES],
+    tuned: bool,
 }
 
 impl Reason {
+    fn new(decided: Option<Decided>, measures: &'static [Measure], values: &[i64; MOST_MEASURES]) -> Self {
+        let tuned = decided.is_some_and(|decided| decided.tuned);
+        Self { measures, rule: decided.map(|decided| decided.rule), values: *values, tuned }
+    }
     /// What was measured: names and values. What is for contexts with a device stands there only if a rule asked for it.
     pub fn measures(&self) -> impl Iterator<Item = (&'static str, Option<i64>)> {
         let known = |value: i64| (value >= 0).then_some(value);

@@ -7,10 +7,12 @@ use hidp_sys::{HIDP_DEVICE_ERROR, HIDP_OK, hidp_call, hidp_fault};
 use super::args::Arg;
 use super::bind::bind;
 use super::choose::{Choice, choose};
-use super::entry::Entry;
+use super::entry::{Entry, MOST_MEASURES};
+use super::measures::Values;
 use super::on_queue::{OnQueue, copies};
+use crate::context::RunNote;
 use crate::device::{Copies, Queue};
-use crate::{ArrayText, Context, Error, Fault, Isa, LastRun};
+use crate::{ArrayText, Context, Error, Fault, Isa};
 
 /// Binds the dimensions, checks the shapes, chooses a version and runs it. Allocates nothing unless it fails.
 ///
@@ -25,10 +27,12 @@ pub unsafe fn call<const N: usize, const D: usize>(
     let mut dims = [0; D];
     let params = args.each_ref().map(|arg| arg.address);
     bind(entry, &args, &mut dims)?;
-    let choice = choose(cx, entry, &args, &dims)?;
+    let mut values = Values::new(entry, &args, &dims);
+    let choice = choose(cx, entry, &args, &mut values)?;
+    let chosen = Chosen { choice, values: values.found() };
     let mut room = [[std::ptr::null_mut(); 2]; N];
     // SAFETY: the caller's promise; the dimensions are bound and agree with the shapes.
-    unsafe { run(cx, entry, choice, &args, &params, &dims, room.as_flattened_mut()) }
+    unsafe { run(cx, entry, &chosen, &args, &params, &dims, room.as_flattened_mut()) }
 }
 
 /// A call whose entry is known only while the program runs, for tools.
@@ -54,22 +58,22 @@ impl<'a> Dynamic<'a> {
     /// # Safety
     /// As [`call`].
     pub unsafe fn run(&self, cx: &Context) -> Result<(), Error> {
-        let choice = choose(cx, self.entry, &self.args, &self.dims)?;
+        let chosen = self.choose(cx)?;
         // SAFETY: the caller's promise.
-        unsafe { self.run_choice(cx, choice) }
+        unsafe { self.run_choice(cx, &chosen) }
     }
     /// Position of the version that the context chooses.
     pub(crate) fn chosen(&self, cx: &Context) -> Result<usize, Error> {
-        let choice = choose(cx, self.entry, &self.args, &self.dims)?;
+        let choice = self.choose(cx)?.choice;
         let same = |version: &super::entry::Version| std::ptr::eq(version, choice.version);
         Ok(self.entry.versions.iter().position(same).unwrap_or(0))
     }
     /// Whether the processor runs it in this context.
     pub(crate) fn is_for_processor(&self, cx: &Context) -> Result<bool, Error> {
-        Ok(choose(cx, self.entry, &self.args, &self.dims)?.isa.is_some())
+        Ok(self.choose(cx)?.choice.isa.is_some())
     }
     /// Values of the entry's measures; of those for devices too if they are wanted.
-    pub(crate) fn measures(&self, for_devices: bool) -> [i64; super::entry::MOST_MEASURES] {
+    pub(crate) fn measures(&self, for_devices: bool) -> [i64; MOST_MEASURES] {
         super::measures::measure(self.entry, &self.args, &self.dims, for_devices)
     }
     /// Runs version number `version` with these settings.
@@ -83,16 +87,22 @@ impl<'a> Dynamic<'a> {
         settings: super::entry::Settings,
     ) -> Result<(), Error> {
         let choice = super::choose::forced(cx, self.entry, version, settings)?;
+        let values = Values::new(self.entry, &self.args, &self.dims).found();
         // SAFETY: the caller's promise.
-        unsafe { self.run_choice(cx, choice) }
+        unsafe { self.run_choice(cx, &Chosen { choice, values }) }
+    }
+    fn choose(&self, cx: &Context) -> Result<Chosen, Error> {
+        let mut values = Values::new(self.entry, &self.args, &self.dims);
+        let choice = choose(cx, self.entry, &self.args, &mut values)?;
+        Ok(Chosen { choice, values: values.found() })
     }
     /// # Safety
     /// As [`call`].
-    unsafe fn run_choice(&self, cx: &Context, choice: Choice) -> Result<(), Error> {
+    unsafe fn run_choice(&self, cx: &Context, chosen: &Chosen) -> Result<(), Error> {
         let places = if cx.queue().is_some() { 2 * self.args.len() } else { 0 };
         let mut room = vec![std::ptr::null_mut(); places];
         // SAFETY: the caller's promise; `new` bound the dimensions.
-        unsafe { run(cx, self.entry, choice, &self.args, &self.params, &self.dims, &mut room) }
+        unsafe { run(cx, self.entry, chosen, &self.args, &self.params, &self.dims, &mut room) }
     }
 }
 
@@ -107,22 +117,29 @@ pub(crate) fn shape_of(entry: &Entry, param: usize, args: &[Arg<'_>], dims: &[i6
     entry.params.get(param)?.shape.iter().map(extent).collect()
 }
 
+/// A choice, and the values of measures that it rests on.
+struct Chosen {
+    choice: Choice,
+    values: [i64; MOST_MEASURES],
+}
+
 /// # Safety
 /// As [`call`], and `dims` are the entry's dimensions, agreeing with the arrays at `params`. `room` has two places a parameter if the
 /// context has a device.
 unsafe fn run(
     cx: &Context,
     entry: &'static Entry,
-    choice: Choice,
+    chosen: &Chosen,
     args: &[Arg<'_>],
     params: &[*mut c_void],
     dims: &[i64],
     room: &mut [*mut c_void],
 ) -> Result<(), Error> {
+    let choice = &chosen.choice;
     let device = if choice.isa.is_none() { cx.queue() } else { None };
-    let run = LastRun {
-        entry: entry.name,
-        plan: choice.version.plan,
+    let note = RunNote {
+        entry,
+        version: choice.version,
         device: device.and(cx.device().ordinal()),
         instead_of: cx.device().ordinal().filter(|_| choice.placed.is_instead()),
         placed: choice.placed,
@@ -130,6 +147,7 @@ unsafe fn run(
         isa: choice.isa.unwrap_or(Isa::Base),
         threads: device.map_or(choice.settings.threads(cx.threads()), |queue| queue.facts().threads()),
         why: choice.why,
+        values: chosen.values,
     };
     let Some(queue) = device else {
         if let Some(param) = args.iter().position(|arg| arg.queue.is_some()) {
@@ -137,15 +155,15 @@ unsafe fn run(
             return Err(Error::Elsewhere { entry: entry.name, array, on_device: false });
         }
         // SAFETY: the caller's promise. This machine has the instruction set: `choose` saw to it.
-        let (status, call) = unsafe { enter(cx, &choice, None, params, dims) };
-        cx.note_run(run);
+        let (status, call) = unsafe { enter(cx, choice, None, params, dims) };
+        cx.note_run(&note);
         return if status == HIDP_OK as i32 { Ok(()) } else { Err(Error::Fault(Fault::new(entry, call.fault))) };
     };
     let (addresses, blocks) = room.split_at_mut(args.len());
     let bound = OnQueue::bind(queue, entry, args, addresses, blocks)?;
     // SAFETY: as above; the arrays are on the device, whose code this is.
-    let (status, call) = unsafe { enter(cx, &choice, Some(queue), bound.addresses(), dims) };
-    cx.note_run(run);
+    let (status, call) = unsafe { enter(cx, choice, Some(queue), bound.addresses(), dims) };
+    cx.note_run(&note);
     match status {
         status if status == HIDP_OK as i32 => bound.bring_back(),
         status if status == HIDP_DEVICE_ERROR as i32 => {

@@ -4,9 +4,10 @@ use super::args::Arg;
 use super::entry::{Code, Codes, Condition, Entry, EntryFn, Rule, Settings, Version};
 use super::measures::Values;
 use super::place::{Place, Places, forced_place, place_of_forced, places};
+use crate::context::{Because, Decided, PlacedBy};
 use crate::error::{IsaNames, PlanNames};
 use crate::tuning::tuned;
-use crate::{Context, Error, Isa, Placed, Reason, Why};
+use crate::{Context, Error, Isa};
 
 /// A version, its code for this machine, and why it runs.
 pub(super) struct Choice {
@@ -15,13 +16,18 @@ pub(super) struct Choice {
     /// `None` if the context's device runs it.
     pub(super) isa: Option<Isa>,
     /// Why there.
-    pub(super) placed: Placed,
+    pub(super) placed: PlacedBy,
     pub(super) settings: Settings,
-    pub(super) why: Why,
+    pub(super) why: Because,
 }
 
-/// The version that the context's settings ask for, else the one that the entry's rules choose.
-pub(super) fn choose(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims: &[i64]) -> Result<Choice, Error> {
+/// The version that the context's settings ask for, else the one that the entry's rules choose by the values of measures.
+pub(super) fn choose(
+    cx: &Context,
+    entry: &'static Entry,
+    args: &[Arg<'_>],
+    values: &mut Values<'_>,
+) -> Result<Choice, Error> {
     let places = match cx.plan() {
         None => places(cx, entry, args)?,
         Some(plan) => match entry.versions.iter().find(|version| version.plan == plan) {
@@ -29,16 +35,16 @@ pub(super) fn choose(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims
             None => forced_place(cx, entry, plan)?,
         },
     };
-    let mut values = Values::new(entry, args, dims);
+    values.look_at_shapes();
     let (place, placed, rule) = match places {
         Places::One(place, placed) => (place, placed, None),
-        Places::Either => either(cx, entry, &mut values),
+        Places::Either => either(cx, entry, values),
     };
-    let (version, settings, why) = preferred(cx, entry, (place, placed), rule, &mut values);
+    let (version, settings, why) = preferred(cx, entry, (place, placed), rule, values);
     let Some(version) = version else {
         return Err(Error::UnknownPlan { entry: entry.name, plan: "".into(), plans: PlanNames(entry.versions) });
     };
-    let why = if cx.isa_forced() && place == Place::Processor { Why::ForcedIsa } else { why };
+    let why = if cx.isa_forced() && place == Place::Processor { Because::ForcedIsa } else { why };
     with_code(cx, entry, version, place, settings, (placed, why))
 }
 
@@ -49,7 +55,7 @@ fn forced_version(
     settings: Settings,
 ) -> Result<Choice, Error> {
     let place = place_of_forced(cx, entry, version)?;
-    with_code(cx, entry, version, place, settings, (Placed::Forced, Why::ForcedPlan))
+    with_code(cx, entry, version, place, settings, (PlacedBy::Forced, Because::ForcedPlan))
 }
 
 /// A version and settings that a tool asks for.
@@ -61,19 +67,13 @@ pub(super) fn forced(cx: &Context, entry: &'static Entry, version: usize, settin
     }
 }
 
-/// A rule that decided, and whether it was measured.
-type Decided = (&'static Rule, bool);
-
 /// Where a call runs that could run on both sides; on the device the rule that said so, if one did.
-fn either(cx: &Context, entry: &'static Entry, values: &mut Values<'_>) -> (Place, Placed, Option<Decided>) {
+fn either(cx: &Context, entry: &'static Entry, values: &mut Values<'_>) -> (Place, PlacedBy, Option<Decided>) {
     let host = |rule: &Rule| rule.version == Rule::HOST;
     let here = |rule: &Rule| host(rule) || eligible(cx, entry, rule, Place::Device);
     match decides(cx, entry, Place::Device, here, values) {
-        Some((rule, tuned)) if host(rule) => {
-            let reason = Reason { measures: entry.dispatch.measures, rule: Some(rule), values: values.found(), tuned };
-            (Place::Processor, Placed::Host(reason), None)
-        }
-        decided => (Place::Device, Placed::Device, decided),
+        Some(decided) if host(decided.rule) => (Place::Processor, PlacedBy::Host(decided), None),
+        decided => (Place::Device, PlacedBy::Device, decided),
     }
 }
 
@@ -81,21 +81,21 @@ fn either(cx: &Context, entry: &'static Entry, values: &mut Values<'_>) -> (Plac
 fn preferred(
     cx: &Context,
     entry: &'static Entry,
-    (place, placed): (Place, Placed),
+    (place, placed): (Place, PlacedBy),
     decided: Option<Decided>,
     values: &mut Values<'_>,
-) -> (Option<&'static Version>, Settings, Why) {
+) -> (Option<&'static Version>, Settings, Because) {
     let first = || entry.versions.iter().find(|version| version.code.on_device() == (place == Place::Device));
     let here = |rule: &Rule| eligible(cx, entry, rule, place);
     let decided = decided.or_else(|| decides(cx, entry, place, here, values));
-    let (rule, tuned) = decided.map_or((None, false), |(rule, tuned)| (Some(rule), tuned));
-    let compared = placed == Placed::Device;
+    let rule = decided.map(|decided| decided.rule);
+    let compared = placed == PlacedBy::Device;
     if rule.is_none() && !compared && !entry.dispatch.rules.iter().any(|rule| has_code_for(entry, rule, place)) {
-        return (first(), Settings::USUAL, Why::Preferred);
+        return (first(), Settings::USUAL, Because::Preferred);
     }
     let version = rule.map_or_else(first, |rule| entry.versions.get(rule.version));
     let settings = rule.map_or(Settings::USUAL, |rule| rule.settings);
-    (version, settings, Why::Rule(Reason { measures: entry.dispatch.measures, rule, values: values.found(), tuned }))
+    (version, settings, Because::Rule(decided))
 }
 
 /// The first rule that holds, of those that were measured, else of the compiler's.
@@ -112,7 +112,7 @@ fn decides(
                 && here(rule)
                 && rule.conditions.iter().all(|condition| holds(condition, values, threads(cx, rule, place)))
         });
-        rule.map(|rule| (rule, tuned))
+        rule.map(|rule| Decided { rule, tuned })
     };
     let compiled = entry.dispatch.rules;
     let (host, plan) = (|rule: &Rule| rule.version == Rule::HOST, |rule: &Rule| rule.version != Rule::HOST);
@@ -165,7 +165,7 @@ fn with_code(
     version: &'static Version,
     place: Place,
     settings: Settings,
-    (placed, why): (Placed, Why),
+    (placed, why): (PlacedBy, Because),
 ) -> Result<Choice, Error> {
     match code(cx, version, place) {
         Some((function, isa)) => Ok(Choice { version, function, isa, placed, settings, why }),
@@ -216,8 +216,13 @@ mod tests {
     static UNRUNNABLE: Entry = entry(&[Version { plan: "rows", code: CODE }, Version { plan: "team", code: V4 }]);
 
     fn chosen(cx: &Context, entry: &'static Entry, dims: [i64; 2]) -> (&'static str, String) {
-        let choice = choose(cx, entry, &[], &dims).unwrap();
-        (choice.version.plan, choice.why.to_string())
+        told(cx, entry, &[], &dims)
+    }
+
+    fn told(cx: &Context, entry: &'static Entry, args: &[Arg<'_>], dims: &[i64]) -> (&'static str, String) {
+        let mut values = Values::new(entry, args, dims);
+        let choice = choose(cx, entry, args, &mut values).unwrap();
+        (choice.version.plan, choice.why.told(entry.dispatch.measures, &values.found()).to_string())
     }
 
     #[test]
@@ -256,8 +261,7 @@ mod tests {
         let cx = Context::builder().threads(2).build().unwrap();
         let chosen = |cut: &[i32]| {
             let array = crate::rt::Array::<1>::input::<i32, _>(&RAGGED, 0, cut).unwrap();
-            let choice = choose(&cx, &RAGGED, &[array.arg()], &[cut.len() as i64 - 1]).unwrap();
-            (choice.version.plan, choice.why.to_string())
+            told(&cx, &RAGGED, &[array.arg()], &[cut.len() as i64 - 1])
         };
         let why = "longest = 70000 >= 60000 and balance = 1 < 2";
         assert_eq!(chosen(&[0, 70_000, 80_000, 90_000]), ("team", why.into()));

@@ -17,15 +17,17 @@ pub(super) struct Values<'a> {
 }
 
 impl<'a> Values<'a> {
-    /// What shapes alone tell; the rest is looked at where a rule asks for it.
+    /// Nothing is looked at yet.
     pub(super) fn new(entry: &'static Entry, args: &'a [Arg<'a>], dims: &'a [i64]) -> Self {
-        let mut values = Self { entry, args, dims, found: [UNKNOWN; MOST_MEASURES] };
-        for (at, measure) in entry.dispatch.measures.iter().enumerate().take(MOST_MEASURES) {
+        Self { entry, args, dims, found: [UNKNOWN; MOST_MEASURES] }
+    }
+    /// Finds what shapes alone tell; the rest is looked at where a rule asks for it.
+    pub(super) fn look_at_shapes(&mut self) {
+        for (at, measure) in self.entry.dispatch.measures.iter().enumerate().take(MOST_MEASURES) {
             if !is_costly(measure) && !is_for_devices(measure) {
-                values.found[at] = values.of(measure);
+                self.found[at] = self.of(measure);
             }
         }
-        values
     }
     /// The value of measure number `at`, if there is one.
     pub(super) fn get(&mut self, at: usize) -> Option<i64> {
@@ -85,6 +87,7 @@ pub(crate) fn measure(
     for_devices: bool,
 ) -> [i64; MOST_MEASURES] {
     let mut values = Values::new(entry, args, dims);
+    values.look_at_shapes();
     for (at, measure) in entry.dispatch.measures.iter().enumerate() {
         if for_devices || !is_for_devices(measure) {
             values.get(at);

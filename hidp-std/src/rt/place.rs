@@ -2,8 +2,9 @@
 
 use super::args::Arg;
 use super::entry::{Codes, Entry, Rule, Version};
+use crate::context::PlacedBy;
 use crate::error::PlanNames;
-use crate::{Context, Error, Placed};
+use crate::{Context, Error};
 
 /// What runs a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -16,7 +17,7 @@ pub(super) enum Place {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Places {
     /// There, because of that.
-    One(Place, Placed),
+    One(Place, PlacedBy),
     /// Rules decide.
     Either,
 }
@@ -24,17 +25,17 @@ pub(super) enum Places {
 /// Where a call of an entry may run in any plan.
 pub(super) fn places(cx: &Context, entry: &'static Entry, args: &[Arg<'_>]) -> Result<Places, Error> {
     if cx.queue().is_none() {
-        Ok(Places::One(Place::Processor, Placed::Only))
+        Ok(Places::One(Place::Processor, PlacedBy::Only))
     } else if !on_device(entry) {
         if cx.is_strict() {
             return Err(Error::NoDeviceVersion { entry: entry.name, plan: None, device: cx.device().name().into() });
         }
         cx.tell_of(entry);
-        Ok(Places::One(Place::Processor, Placed::NoVersion))
+        Ok(Places::One(Place::Processor, PlacedBy::NoVersion))
     } else if cx.is_strict() {
-        Ok(Places::One(Place::Device, Placed::Only))
+        Ok(Places::One(Place::Device, PlacedBy::Only))
     } else if args.iter().any(|arg| arg.queue.is_some()) {
-        Ok(Places::One(Place::Device, Placed::Resident))
+        Ok(Places::One(Place::Device, PlacedBy::Resident))
     } else {
         Ok(Places::Either)
     }
@@ -47,11 +48,11 @@ pub(super) fn forced_place(cx: &Context, entry: &'static Entry, name: &str) -> R
             let device = cx.device().name().into();
             Err(Error::NoDeviceVersion { entry: entry.name, plan: Some(name.into()), device })
         }
-        Rule::HOST_NAME => Ok(Places::One(Place::Processor, Placed::Forced)),
+        Rule::HOST_NAME => Ok(Places::One(Place::Processor, PlacedBy::Forced)),
         Rule::DEVICE_NAME if cx.queue().is_none() => {
             Err(Error::DevicePlan { entry: entry.name, plan: Rule::DEVICE_NAME, why: cx.device().why().into() })
         }
-        Rule::DEVICE_NAME if on_device(entry) => Ok(Places::One(Place::Device, Placed::Forced)),
+        Rule::DEVICE_NAME if on_device(entry) => Ok(Places::One(Place::Device, PlacedBy::Forced)),
         _ => Err(Error::UnknownPlan { entry: entry.name, plan: name.into(), plans: PlanNames(entry.versions) }),
     }
 }
