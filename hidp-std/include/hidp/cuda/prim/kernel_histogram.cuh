@@ -38,8 +38,11 @@ struct FindBadKey {
   HIDP_DEVICE void operator()(W &worker, int64_t part) const {
     int64_t worst = 0;
     const int64_t begin = parts.begin(part), end = begin + parts.length(part);
-    for (int64_t i = begin + lane<Block>(worker); i < end && worst == 0; i += kWidth<Block, W>)
-      if (static_cast<uint64_t>(static_cast<int64_t>(load(keys + i))) >= static_cast<uint64_t>(bin_count)) worst = parts.n - i;
+    // Without a way out of the loop several loads are under way at a time.
+    for (int64_t i = begin + lane<Block>(worker); i < end; i += kWidth<Block, W>) {
+      const bool bad = static_cast<uint64_t>(static_cast<int64_t>(load(keys + i))) >= static_cast<uint64_t>(bin_count);
+      worst = worst == 0 && bad ? parts.n - i : worst;
+    }
     if (worst != 0) atomic_max(to_end, worst);
   }
 };
