@@ -30,6 +30,9 @@ impl Levels<'_> {
             self.inside(map, Level::Thread);
         } else if map.folds.is_empty() && level == Level::Kernel {
             self.on_host(map);
+        } else if leaves_values(self.func, map, level, self.model.small_array) {
+            self.shared(map, Exec::Device(level), block, &source_order(map));
+            self.inside(map, level);
         } else if map.folds.is_empty() {
             let order = if level == Level::Thread { self.order(map) } else { source_order(map) };
             self.shared(map, Exec::Device(level), block, &order);
@@ -160,6 +163,18 @@ fn target_place(fold: &Fold) -> Option<&Place> {
 /// The last iterator varies fastest.
 fn source_order(map: &Map) -> Vec<u32> {
     (0..map.iters.len() as u32).rev().collect()
+}
+
+/// Whether groups of `level` that run the iterations of a map leave its values for another launch to fold: part of a block, they would
+/// have no memory for what an iteration declares.
+pub fn leaves_values(func: &Func, map: &Map, level: Level, small: u32) -> bool {
+    let folds = &map.folds;
+    let in_any_order = folds.iter().all(|fold| fold.kind == FoldKind::Reduce && !is_ordered(fold));
+    let part = !matches!(level, Level::Kernel | Level::Block);
+    let own = |array: &VarId| level != Level::Thread || !is_small(func, *array, small);
+    let deep = !inner_maps(&map.body).is_empty() || holds_primitives(map);
+    let needs = deep && (holds_primitives(map) || declared_arrays(func, map).iter().any(own));
+    !folds.is_empty() && in_any_order && part && needs
 }
 
 /// Whether only the order of the iterations gives the right result.

@@ -35,7 +35,7 @@ pub use candidates::{Considered, Explored, Fate, Limits, candidates, constraint,
 pub use constraint::{Constraint, LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use cost::{Cost, cost};
 pub use device::{DeviceExplored, DeviceFate, NEAR, Natives, Obstacle, SPLIT, explore_device, native_name};
-pub use device_levels::scans_in_place;
+pub use device_levels::{leaves_values, scans_in_place};
 pub use dispatch::{Bound, Condition, Dispatch, Rule, add_device_rules, dispatch};
 pub use indexes::index_vars;
 pub use measures::{Bounds, Measure, MeasureOf, ragged_extent};

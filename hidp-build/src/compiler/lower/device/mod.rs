@@ -14,6 +14,7 @@
 //! | `split` | folds of which groups of their own take parts, which another launch folds |
 //! | `prim` | calls of the run-time library |
 //! | `record`, `log` | segments that iterations write through primitives: one an iteration and call, or any number |
+//! | `values` | reductions whose iterations leave their values first |
 //! | `tried` | folds with checks: done without branches first |
 //! | `tiled`, `tiled_parts` | nests whose results share operands: tiles of results, operands in shared memory |
 //! | `tiled_split` | such tiles of parts of the folds |
@@ -41,6 +42,7 @@ mod tiled;
 mod tiled_parts;
 mod tiled_split;
 mod tried;
+mod values;
 
 use super::build::Role;
 use super::{Lowerer, UnitTarget};

@@ -47,6 +47,11 @@ impl Lowerer<'_> {
             Exec::Device(level) => Some(level),
             Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Seq => None,
         };
+        if let Some(level) = over
+            && plan::leaves_values(self.func, map, level, self.small_array())
+        {
+            return self.fold_values(map, level, span);
+        }
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
         let heavy = !plan::inner_maps(&map.body).is_empty() || plan::irregular(map);
