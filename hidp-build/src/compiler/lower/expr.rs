@@ -210,6 +210,9 @@ impl Lowerer<'_> {
         if let Some(copy) = self.panel_element(place) {
             return make::load(copy, ty);
         }
+        if let Some(copy) = self.moved_element(place) {
+            return make::load(copy, ty);
+        }
         if let Some(copy) = self.near_element(place) {
             return make::load(copy, ty);
         }

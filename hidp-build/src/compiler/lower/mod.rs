@@ -96,6 +96,7 @@ impl<'a> Lowerer<'a> {
             redirects: Vec::new(),
             panels: Vec::new(),
             near: Vec::new(),
+            moved: Vec::new(),
             depth: None,
             logs: Vec::new(),
             noted: Vec::new(),
@@ -143,6 +144,8 @@ struct Lowerer<'a> {
     panels: Vec<panels::Panel>,
     /// Copies in a block's shared memory that the iteration at hand reads.
     near: Vec<device::Copied>,
+    /// Neighbours in a lane's registers that the iteration at hand reads.
+    moved: Vec<device::Moved>,
     /// Where the current iteration of a reduction starts in them.
     depth: Option<imp::Expr>,
     /// Where the host-level maps around note segments, outermost first.

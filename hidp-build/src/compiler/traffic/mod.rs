@@ -281,7 +281,10 @@ mod tests {
         has("warp", &["coalesced: 4/4 read-only", "coalesced: 4/4 read-only", "one lane: 1/1"]);
         has("block", &["coalesced: 4/4 read-only", "coalesced: 4/4 read-only", "one lane: 1/1"]);
         has("subwarp", &["runs of 8 lanes: 4/4 read-only", "runs of 8 lanes: 1/1 read-only", "coalesced: 1/1"]);
-        has("thread", &["strided by C: 32/4 read-only", "broadcast: 1/1 read-only", "coalesced: 4/4"]);
+        // Neighbours at once; then those that are left.
+        let moved = ["strided by C: 32/16 read-only", "broadcast: 1/1 read-only"];
+        let left = ["strided by C: 32/4 read-only", "broadcast: 1/1 read-only"];
+        has("thread", &[&moved[..], &left, &["coalesced: 4/4"]].concat());
     }
 
     #[test]

@@ -24,20 +24,38 @@ namespace entry_k_4gemm_GEMM {
       hidp::each_item<hidp::Warp, 2>(worker, launch, [&](int64_t y, int64_t x) { warp_map0_k0(worker, C_2, M_3, N_4, K_6, A_10, B_12, alpha_13, beta_14, y, x); });
     }
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<float> A_10, hidp::In<float> B_12, float alpha_13, float beta_14, int64_t position_0, int64_t position_1) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, hidp::In<float> A_6, int64_t K_7, hidp::In<float> B_15, float alpha_25, float beta_26, int64_t position_0, int64_t position_1) {
       float c0_total_5;
-      float acc_7 = 0.0f;
-      const int64_t row_11 = position_0 * K_6;
-      for (int64_t k_8 = 0L; k_8 < K_6; ++k_8) {
-        [[maybe_unused]] const float c0_9 = 0.0f;
-        acc_7 = hidp::mul_add<float>(hidp::load(A_10 + (row_11 + k_8)), hidp::load(B_12 + ((k_8 * N_4) + position_1)), acc_7);
+      float acc_8 = 0.0f;
+      const int64_t start_9 = position_0 * K_7;
+      const bool aligned_10 = bool(hidp::is_aligned<16>(A_6) & ((start_9 & 3L) == 0L));
+      const int64_t whole_11 = aligned_10 ? (K_7 & (-4L)) : 0L;
+      [[maybe_unused]] alignas(64) float own_12[4];
+      for (int64_t at_13 = 0L; at_13 < whole_11; at_13 += 4L) {
+        hidp::load_several<4>(&own_12[0], A_6 + (start_9 + at_13));
+        [[maybe_unused]] const float c0_14 = 0.0f;
+        acc_8 = hidp::mul_add<float>(own_12[0], hidp::load(B_15 + ((at_13 * N_4) + position_1)), acc_8);
+        const int64_t k_16 = at_13 + 1L;
+        [[maybe_unused]] const float c0_17 = 0.0f;
+        acc_8 = hidp::mul_add<float>(own_12[1], hidp::load(B_15 + ((k_16 * N_4) + position_1)), acc_8);
+        const int64_t k_18 = at_13 + 2L;
+        [[maybe_unused]] const float c0_19 = 0.0f;
+        acc_8 = hidp::mul_add<float>(own_12[2], hidp::load(B_15 + ((k_18 * N_4) + position_1)), acc_8);
+        const int64_t k_20 = at_13 + 3L;
+        [[maybe_unused]] const float c0_21 = 0.0f;
+        acc_8 = hidp::mul_add<float>(own_12[3], hidp::load(B_15 + ((k_20 * N_4) + position_1)), acc_8);
       }
-      c0_total_5 = acc_7;
-      hidp::store(C_2 + ((position_0 * N_4) + position_1), hidp::mul_add<float>(alpha_13, c0_total_5, beta_14 * hidp::load(C_2 + ((position_0 * N_4) + position_1))));
+      const int64_t row_24 = position_0 * K_7;
+      for (int64_t k_22 = whole_11; k_22 < K_7; ++k_22) {
+        [[maybe_unused]] const float c0_23 = 0.0f;
+        acc_8 = hidp::mul_add<float>(hidp::load(A_6 + (row_24 + k_22)), hidp::load(B_15 + ((k_22 * N_4) + position_1)), acc_8);
+      }
+      c0_total_5 = acc_8;
+      hidp::store(C_2 + ((position_0 * N_4) + position_1), hidp::mul_add<float>(alpha_25, c0_total_5, beta_26 * hidp::load(C_2 + ((position_0 * N_4) + position_1))));
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<float> A_10, hidp::In<float> B_12, float alpha_13, float beta_14) {
+    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, hidp::In<float> A_6, int64_t K_7, hidp::In<float> B_15, float alpha_25, float beta_26) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 2>(worker, launch, [&](int64_t y, int64_t x) { thread_map0_k0(worker, C_2, M_3, N_4, K_6, A_10, B_12, alpha_13, beta_14, y, x); });
+      hidp::each_item<hidp::Thread, 2>(worker, launch, [&](int64_t y, int64_t x) { thread_map0_k0(worker, C_2, M_3, N_4, A_6, K_7, B_15, alpha_25, beta_26, y, x); });
     }
 
     HIDP_DEVICE void block_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<float> A_10, hidp::In<float> B_12, float alpha_13, float beta_14, int64_t position_0, int64_t position_1) {
@@ -95,7 +113,7 @@ namespace entry_k_4gemm_GEMM {
     const float beta_9 = beta_1[0];
     [[maybe_unused]] const int64_t stride_10 = hidp::max<int64_t>(N_7, 1L);
     [[maybe_unused]] const int64_t total_11 = M_5 * N_7;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(M_5, N_7), C_4, M_5, N_7, K_6, A_2, B_3, alpha_8, beta_9)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(M_5, N_7), C_4, M_5, N_7, A_2, K_6, B_3, alpha_8, beta_9)) return host.finish();
     return host.finish();
   }
 

@@ -24,6 +24,12 @@ impl Lowerer<'_> {
                 self.tried_fold(map, &ranges[0], &accs, None);
                 self.deliver(&accs);
             }
+            (None, _) if let Some(row) = self.row_of(map) => {
+                let ranges = self.ranges(map);
+                let accs = self.accumulators(map);
+                self.fold_row(map, &ranges[0], &row, &accs);
+                self.deliver(&accs);
+            }
             _ => self.thread_map(map),
         }
     }

@@ -6,6 +6,7 @@
 //! | `group` | maps inside of a kernel: shared by the lanes of a group, or run by all of them together |
 //! | `items` | how many positions a thread takes at a time |
 //! | `memory` | loads, stores and atomic updates of several lanes at once |
+//! | `moved` | rows of single lanes, 16 bytes at a time |
 //! | `near` | maps whose blocks keep parts of arrays in shared memory |
 //! | `private` | arrays of iterations, allocated before the launch |
 //! | `reduce` | reductions of host-level maps: runs of blocks, then a block |
@@ -27,6 +28,7 @@ mod group;
 mod items;
 mod log;
 mod memory;
+mod moved;
 mod near;
 mod prim;
 mod private;
@@ -52,6 +54,7 @@ use crate::compiler::ir::par::{Func, FuncId, Program};
 use crate::compiler::plan::Plan;
 use crate::compiler::target::{DeviceModel, Model};
 
+pub(super) use moved::Moved;
 pub(super) use near::Copied;
 
 /// What lowering a device's unit adds to the state.
