@@ -24,21 +24,43 @@ namespace entry_k_5split_rows {
       hidp::each_item<hidp::Warp, 1>(worker, launch, [&](int64_t x) { warp_map0_k0(worker, y_1, R_2, C_4, A_8, x); });
     }
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, int64_t C_4, hidp::In<float> A_8, int64_t position_0) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, hidp::In<float> A_4, int64_t C_5, int64_t position_0) {
       float t_total_3;
-      float acc_5 = 0.0f;
-      const int64_t row_9 = position_0 * C_4;
-      for (int64_t c_6 = 0L; c_6 < C_4; ++c_6) {
-        float t_7 = 0.0f;
-        t_7 = hidp::load(A_8 + (row_9 + c_6));
-        acc_5 = acc_5 + t_7;
+      float acc_6 = 0.0f;
+      const int64_t start_7 = position_0 * C_5;
+      const bool aligned_8 = bool(hidp::is_aligned<16>(A_4) & ((start_7 & 3L) == 0L));
+      const int64_t whole_9 = aligned_8 ? (C_5 & (-4L)) : 0L;
+      [[maybe_unused]] alignas(64) float own_10[4];
+      for (int64_t at_11 = 0L; at_11 < whole_9; at_11 += 4L) {
+        hidp::load_several<4>(&own_10[0], A_4 + (start_7 + at_11));
+        float t_12 = 0.0f;
+        t_12 = own_10[0];
+        acc_6 = acc_6 + t_12;
+        [[maybe_unused]] const int64_t c_13 = at_11 + 1L;
+        float t_14 = 0.0f;
+        t_14 = own_10[1];
+        acc_6 = acc_6 + t_14;
+        [[maybe_unused]] const int64_t c_15 = at_11 + 2L;
+        float t_16 = 0.0f;
+        t_16 = own_10[2];
+        acc_6 = acc_6 + t_16;
+        [[maybe_unused]] const int64_t c_17 = at_11 + 3L;
+        float t_18 = 0.0f;
+        t_18 = own_10[3];
+        acc_6 = acc_6 + t_18;
       }
-      t_total_3 = acc_5;
+      const int64_t row_21 = position_0 * C_5;
+      for (int64_t c_19 = whole_9; c_19 < C_5; ++c_19) {
+        float t_20 = 0.0f;
+        t_20 = hidp::load(A_4 + (row_21 + c_19));
+        acc_6 = acc_6 + t_20;
+      }
+      t_total_3 = acc_6;
       hidp::store(y_1 + position_0, t_total_3);
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, int64_t C_4, hidp::In<float> A_8) {
+    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, hidp::In<float> A_4, int64_t C_5) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, R_2, C_4, A_8, x); });
+      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, R_2, A_4, C_5, x); });
     }
 
     HIDP_DEVICE void block_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, int64_t C_4, hidp::In<float> A_8, int64_t position_0) {
@@ -158,7 +180,7 @@ namespace entry_k_5split_rows {
     const hidp::Any<float> y_1 = host.param<float>(1);
     const int64_t R_2 = host.dim(0);
     const int64_t C_3 = host.dim(1);
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(R_2), y_1, R_2, C_3, A_0)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(R_2), y_1, R_2, A_0, C_3)) return host.finish();
     return host.finish();
   }
 

@@ -23,20 +23,32 @@ namespace entry_k_5tiled_product {
       hidp::each_item<hidp::Warp, 2>(worker, launch, [&](int64_t y, int64_t x) { warp_map0_k0(worker, C_2, M_3, N_4, K_6, A_10, B_12, y, x); });
     }
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<double> A_10, hidp::In<double> B_12, int64_t position_0, int64_t position_1) {
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, hidp::In<double> A_6, int64_t K_7, hidp::In<double> B_15, int64_t position_0, int64_t position_1) {
       double t_total_5;
-      double acc_7 = 0.0;
-      const int64_t row_11 = position_0 * K_6;
-      for (int64_t k_8 = 0L; k_8 < K_6; ++k_8) {
-        [[maybe_unused]] const double t_9 = 0.0;
-        acc_7 = hidp::mul_add<double>(hidp::load(A_10 + (row_11 + k_8)), hidp::load(B_12 + ((k_8 * N_4) + position_1)), acc_7);
+      double acc_8 = 0.0;
+      const int64_t start_9 = position_0 * K_7;
+      const bool aligned_10 = bool(hidp::is_aligned<16>(A_6) & ((start_9 & 1L) == 0L));
+      const int64_t whole_11 = aligned_10 ? (K_7 & (-2L)) : 0L;
+      [[maybe_unused]] alignas(64) double own_12[2];
+      for (int64_t at_13 = 0L; at_13 < whole_11; at_13 += 2L) {
+        hidp::load_several<2>(&own_12[0], A_6 + (start_9 + at_13));
+        [[maybe_unused]] const double t_14 = 0.0;
+        acc_8 = hidp::mul_add<double>(own_12[0], hidp::load(B_15 + ((at_13 * N_4) + position_1)), acc_8);
+        const int64_t k_16 = at_13 + 1L;
+        [[maybe_unused]] const double t_17 = 0.0;
+        acc_8 = hidp::mul_add<double>(own_12[1], hidp::load(B_15 + ((k_16 * N_4) + position_1)), acc_8);
       }
-      t_total_5 = acc_7;
+      const int64_t row_20 = position_0 * K_7;
+      for (int64_t k_18 = whole_11; k_18 < K_7; ++k_18) {
+        [[maybe_unused]] const double t_19 = 0.0;
+        acc_8 = hidp::mul_add<double>(hidp::load(A_6 + (row_20 + k_18)), hidp::load(B_15 + ((k_18 * N_4) + position_1)), acc_8);
+      }
+      t_total_5 = acc_8;
       hidp::store(C_2 + ((position_0 * N_4) + position_1), t_total_5);
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<double> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<double> A_10, hidp::In<double> B_12) {
+    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<double> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, hidp::In<double> A_6, int64_t K_7, hidp::In<double> B_15) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 2>(worker, launch, [&](int64_t y, int64_t x) { thread_map0_k0(worker, C_2, M_3, N_4, K_6, A_10, B_12, y, x); });
+      hidp::each_item<hidp::Thread, 2>(worker, launch, [&](int64_t y, int64_t x) { thread_map0_k0(worker, C_2, M_3, N_4, A_6, K_7, B_15, y, x); });
     }
 
     HIDP_DEVICE void block_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<double> C_2, [[maybe_unused]] int64_t M_3, int64_t N_4, int64_t K_6, hidp::In<double> A_10, hidp::In<double> B_12, int64_t position_0, int64_t position_1) {
@@ -1414,7 +1426,7 @@ HIDP_UNROLL_BY(8)
     const int64_t N_5 = host.dim(2);
     [[maybe_unused]] const int64_t stride_6 = hidp::max<int64_t>(N_5, 1L);
     [[maybe_unused]] const int64_t total_7 = M_3 * N_5;
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(M_3, N_5), C_2, M_3, N_5, K_4, A_0, B_1)) return host.finish();
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(M_3, N_5), C_2, M_3, N_5, A_0, K_4, B_1)) return host.finish();
     return host.finish();
   }
 
