@@ -16,11 +16,11 @@
 #include <hidp/abi.hpp>
 #include <hidp/host.hpp>
 #include <hidp/launch.hpp>
+#include <hidp/prim/deal_keys.hpp>
 #include <hidp/prim/deal_plan.hpp>
 #include <hidp/prim/few_keys.hpp>
 #include <hidp/prim/radix_key.hpp>
 #include <hidp/prim/sort_run.hpp>
-#include <hidp/prim/team_deal.hpp>
 #include <hidp/prim/thread_sort.hpp>
 #include <hidp/threads.hpp>
 

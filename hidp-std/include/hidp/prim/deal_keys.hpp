@@ -1,4 +1,4 @@
-// team_deal: all threads look at the keys of one segment, count them by places, and deal them out, stably.
+// How a team deals keys out: all threads look at the keys of one segment, count them by places, and deal them out, stably.
 //
 // Called by: team_sort. Run by: all threads of the context. Result: valid when a function returns. Scratch: facts of each part, and
 // counts of each part and place, from the pool; lines of each place from the workers.
