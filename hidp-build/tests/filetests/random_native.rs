@@ -123,7 +123,7 @@ impl Program {
         for unit in subject.units(entry, UnitTarget::Device) {
             let device = kernels.device(seed, 1 + (seed % 2) as i32);
             subject
-                .call_on(&device, (entry, unit), request)
+                .call_on(&device, (entry, unit), request, false)
                 .and_then(|found| subject.agree(request, &found, false))
                 .map_err(|why| format!("plan {}, seed {seed}: {why}", unit.plan))?;
         }

@@ -215,7 +215,7 @@ fn on_devices(
         for seed in orders(number) {
             let device = built.device(seed, 1 + (seed % 2) as i32);
             subject
-                .call_on(&device, (entry, unit), request)
+                .call_on(&device, (entry, unit), request, number % 2 == 1)
                 .and_then(|found| {
                     check(&found)?;
                     as_the_first(found, &mut first)

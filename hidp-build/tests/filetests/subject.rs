@@ -19,7 +19,7 @@ use hidp_sys::hidp_fault;
 
 use crate::answers;
 use crate::device::{Device, Ended};
-use crate::memory::Block;
+use crate::memory::{Block, layout};
 use crate::native::{Context, Kernels, targets};
 use crate::natives;
 use crate::record;
@@ -176,12 +176,13 @@ impl Subject {
         self.outcome(entry, request, &blocks, result)
     }
 
-    /// Calls device code with one plan.
+    /// Calls device code with one plan. Arrays begin at multiples of 256 bytes, or an element later.
     pub(crate) fn call_on(
         &self,
         device: &Device<'_>,
         (entry, unit): (&Entry, &imp::Unit),
         request: &Request,
+        later: bool,
     ) -> Result<Outcome, String> {
         let mut blocks = self.blocks(entry, request);
         let is_array = |number: usize| matches!(request.args[number], Arg::Array(_));
@@ -189,9 +190,11 @@ impl Subject {
         let host = params.clone();
         for (number, param) in params.iter_mut().enumerate().filter(|(number, _)| is_array(*number)) {
             let bytes = blocks[number].length();
-            *param = device.take(bytes);
-            let var = self.func(entry).params[number];
-            device.name(*param, &format!("`{}`", self.func(entry).vars[var].name));
+            let var = &self.func(entry).vars[self.func(entry).params[number]];
+            let before = if later { layout(&self.program, var.ty).0 } else { 0 };
+            let block = device.take(before + bytes);
+            device.name(block, &format!("`{}`", var.name));
+            *param = block.wrapping_byte_add(before);
             // SAFETY: the block has so many bytes.
             unsafe { device.copy_in(*param, host[number], bytes) };
         }

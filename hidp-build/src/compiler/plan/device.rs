@@ -8,7 +8,7 @@ use super::near::{Far, near_nest};
 use super::private::{exec_of, private_arrays};
 use super::split::{split_nest, splits};
 use super::tiled::{Tiled, tiled, tiled_nest};
-use super::variants::with_blocks;
+use super::variants::of_device;
 use super::{Exec, Nest, Plan, Strategy, inner_maps, irregular, iterators, nests};
 use crate::compiler::ir::par::visit::{Visitor, look};
 use crate::compiler::ir::par::{
@@ -144,7 +144,7 @@ pub fn explore_device(
         explored.split = split_plan(program, func, &maps, model, &mut explored.plans);
     }
     if limits.variants {
-        explored.plans = with_blocks(&maps, explored.plans, model);
+        explored.plans = of_device(&maps, explored.plans, model);
     }
     explored
 }

@@ -47,7 +47,9 @@ impl<'a> Usual<'a> {
                 && nest.levels.iter().zip(&pinned.levels).all(|(usual, level)| self.wrong(level, usual).is_none())
         };
         let staged = |nest: &&&Nest| nest.staging == pinned.staging;
-        let usual = candidates.iter().find(alike).or_else(|| candidates.iter().find(staged)).unwrap_or(first);
+        let dealt = |nest: &&&Nest| staged(nest) && nest.is_split() == pinned.is_split();
+        let near = || candidates.iter().find(dealt).or_else(|| candidates.iter().find(staged));
+        let usual = candidates.iter().find(alike).or_else(near).unwrap_or(first);
         if usual.staging != pinned.staging {
             let line = lines.stages.first().unwrap_or(&lines.span);
             return Err(unfit("arrays are not staged like this", *line, "expected the planner's `stage` lines"));
@@ -170,6 +172,22 @@ nest thread
             "{PLANS}plan serial\nnest serial\n  iter r seq dim 0 tile 1 span\n  iter c simd dim 0 tile 8192 span\n"
         );
         assert_eq!(versions(&build(&both, true).1)[..3], ["serial", "wide", "lone"]);
+    }
+
+    #[test]
+    fn how_many_groups_share_a_fold_may_be_pinned() {
+        let split = "entry rows
+plan fewer
+nest block
+  iter r device-block dim 0 tile 256 split
+  iter c device-thread dim 0 tile 4096 split(77)
+";
+        assert_eq!(errors(split), "");
+        let (_, output) = build(split, true);
+        assert!(output.cuda[0].text.contains("hidp::div<int64_t>(77L, "), "{}", output.cuda[0].text);
+        let changed = |from: &str, to: &str| errors(&split.replace(from, to));
+        assert_eq!(changed("tile 4096", "tile 32"), "5: `c` cannot run like this | expected `tile 4096`");
+        assert_eq!(changed("split(77)", "split(0)").lines().count(), 1);
     }
 
     #[test]

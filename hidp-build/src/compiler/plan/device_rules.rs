@@ -202,7 +202,7 @@ mod tests {
         let rows = "function f input float A[R][C]; output float y[R];
             { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
         let (plans, rules) = of_limits(rows, limits);
-        assert_eq!((plans.len(), rules.len()), (25, 4), "{plans:?} {rules:?}");
+        assert_eq!((plans.len(), rules.len()), (28, 4), "{plans:?} {rules:?}");
         assert_eq!(rules, of(rows).1);
         let (plans, _) = of_limits(&rows.replace("map {", "\n#pragma hidp block(64)\n map {"), limits);
         assert!(plans.iter().all(|plan| !plan.contains("_b")), "a directive says how large: {plans:?}");

@@ -27,8 +27,9 @@ pub(super) fn with_variants(
     all
 }
 
-/// The plans for a device, and all of them with blocks of other sizes; not where a directive says how large, or tiles are staged.
-pub(super) fn with_blocks(maps: &[&Map], plans: Vec<Plan>, model: &DeviceModel) -> Vec<Plan> {
+/// The plans for a device, and all of them with blocks of other sizes, not where a directive says how large, or tiles are staged; and with
+/// other numbers of groups that share folds.
+pub(super) fn of_device(maps: &[&Map], plans: Vec<Plan>, model: &DeviceModel) -> Vec<Plan> {
     let usual = |level: &LevelPlan| {
         level.tile > 1 && level.tile.is_multiple_of(model.warp) && !matches!(level.share, Share::Dealt(_))
     };
@@ -39,6 +40,17 @@ pub(super) fn with_blocks(maps: &[&Map], plans: Vec<Plan>, model: &DeviceModel) 
             let variant = changed(maps, &all[at], name, &|map, nest| {
                 if map.directives.block.is_none() && nest.staging.is_empty() {
                     nest.levels.iter_mut().filter(|level| usual(level)).for_each(|level| level.tile = block);
+                }
+            });
+            all.extend(variant);
+        }
+        for &percent in domain(&model.tunables, "split") {
+            let name = format!("{}_s{percent}", all[at].name);
+            let variant = changed(maps, &all[at], name, &|_, nest| {
+                for level in &mut nest.levels {
+                    if let Share::Dealt(groups) = &mut level.share {
+                        *groups = (*groups * percent / 100).max(1);
+                    }
                 }
             });
             all.extend(variant);
