@@ -5,6 +5,8 @@
 mod cases;
 #[path = "build/checks.rs"]
 mod checks;
+#[path = "build/cxx.rs"]
+mod cxx;
 
 use std::path::{Path, PathBuf};
 
@@ -36,6 +38,9 @@ fn main() -> hidp_build::Result {
         (false, false) => (Vec::new(), &[][..], Cuda::Off),
     };
     let out = PathBuf::from(std::env::var_os("OUT_DIR").expect("cargo sets it"));
+    if cuda != Cuda::Off {
+        cxx::link_statically(&out);
+    }
     checks::compile(checks, cuda, &out);
     let (various, plain): (Vec<PathBuf>, Vec<PathBuf>) = cases.into_iter().partition(|path| cases::has_variants(path));
     add(builder(cuda).folder("src/kernels"), &plain).compile()?;

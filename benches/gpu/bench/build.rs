@@ -1,5 +1,8 @@
 //! Compiles the kernels of the benchmarks, and for a GPU the peers too.
 
+#[path = "../build/cxx.rs"]
+mod cxx;
+
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -27,6 +30,7 @@ fn main() -> hidp_build::Result {
         (false, true) => Cuda::Simulated,
         (false, false) => return Ok(()),
     };
+    cxx::link_statically(Path::new(&std::env::var_os("OUT_DIR").expect("cargo sets it")));
     // Nothing here is measured on the processor.
     let builder = Builder::new().isas([Isa::Base]).line_directives(cuda == Cuda::Simulated).cuda(cuda);
     KERNELS.iter().fold(builder, |builder, folder| builder.folder(folder)).compile()

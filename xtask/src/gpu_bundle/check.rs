@@ -11,10 +11,11 @@ use anyhow::{Context, Result, ensure};
 const LARGEST: u64 = 50_000_000;
 
 /// Libraries that come with the C++ compiler rather than with the system.
-const OF_THE_COMPILER: [&str; 3] = ["libgomp.so.1", "libstdc++.so.6", "libgcc_s.so.1"];
+const OF_THE_COMPILER: [&str; 2] = ["libgomp.so.1", "libstdc++.so.6"];
 
-/// Those of the C library, which every Linux has.
-const OF_THE_SYSTEM: [&str; 7] = [
+/// Those that every Linux with glibc has; a new system's `libgcc_s` would need a new C library.
+const OF_THE_SYSTEM: [&str; 8] = [
+    "libgcc_s.so.1",
     "libc.so.6",
     "libm.so.6",
     "libdl.so.2",
