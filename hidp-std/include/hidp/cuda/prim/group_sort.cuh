@@ -183,6 +183,13 @@ HIDP_DEVICE void merge_part(const Places &from, const Places &to, int64_t low, i
 template <class Group, class W>
 inline constexpr int64_t kMergePart = kWidth<Group, W> == 1 ? INT64_MAX : 8;
 
+// The multiple of `size` at or before `at`. Runs are powers of two, unless a block's threads are not: then it takes a division, which
+// costs as much as merging several elements.
+HIDP_DEVICE int64_t start_of_pair(int64_t at, int64_t size) {
+  if (at < size) return 0;
+  return (size & (size - 1)) == 0 ? at & -size : at / size * size;
+}
+
 // Merges all pairs of neighbouring runs of `width` elements.
 template <class Group, class W, class Places>
 HIDP_DEVICE void merge_pass(W &worker, const Places &from, const Places &to, int64_t n, int64_t width, RadixWord<typename Places::Key> flip) {
@@ -191,7 +198,7 @@ HIDP_DEVICE void merge_pass(W &worker, const Places &from, const Places &to, int
   const int64_t own = lane<Group>(worker), lanes = kWidth<Group, W>;
   // `both` is a multiple of `part`, unless it is all there is.
   for (int64_t at = own * part; at < n; at += lanes * part) {
-    const int64_t low = at / both * both;
+    const int64_t low = start_of_pair(at, both);
     const int64_t length = n - low < both ? n - low : both;
     const int64_t length_a = length < width ? length : width;
     const int64_t begin = at - low, end = length - begin < part ? length : begin + part;

@@ -34,7 +34,7 @@ struct MergeOnePart {
   template <class W>
   HIDP_DEVICE void operator()(W &, int64_t part) const {
     const int64_t both = width <= n - width ? 2 * width : n;
-    const int64_t at = part * kPart, low = at / both * both;
+    const int64_t at = part * kPart, low = start_of_pair(at, both);
     const int64_t length = n - low < both ? n - low : both;
     const int64_t length_a = length < width ? length : width;
     const int64_t begin = at - low, end = length - begin < kPart ? length : begin + kPart;
