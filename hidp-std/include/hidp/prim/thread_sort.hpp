@@ -29,6 +29,9 @@ constexpr int64_t kRankLeast = 4;
 constexpr int64_t kMergePerDigit = 16;
 // Buckets of so many bits' worth of elements are left when keys are dealt out: networks are at their best there.
 constexpr int kBucketBits = 8;
+// One worker deals keys out to no more places than that at once; a second time to few ones costs less.
+constexpr int kMostDealtBits = 10;
+constexpr int64_t kMostDealt = int64_t{1} << kMostDealtBits;
 // Fewer keys with values are not dealt out to become words of a network.
 constexpr int64_t kDealLeast = network_most<uint64_t>() > 0 ? 128 : 4096;
 
@@ -179,18 +182,21 @@ inline void radix_sort(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratc
 template <class K, class V>
 inline void sort_low_bits(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> scratch, int64_t n, int bits, RadixWord<K> flip);
 
-// Occurrences of each digit in n < 2^32 keys. Two tables: neighbouring equal digits do not wait for one another.
+// Occurrences of each of `digits` digits in n < 2^32 keys. Two tables: neighbouring equal digits do not wait for one another.
 template <class K>
-inline void count_digits(const K *keys, int64_t n, int shift, RadixWord<K> flip, uint32_t *counts) {
-  uint32_t odd[kDigits] = {};
-  for (int digit = 0; digit < kDigits; ++digit) counts[digit] = 0;
+inline void count_digits(const K *keys, int64_t n, int shift, int64_t digits, RadixWord<K> flip, uint32_t *counts) {
+  using U = RadixWord<K>;
+  uint32_t odd[kMostDealt];
+  const unsigned mask = static_cast<unsigned>(digits - 1);
+  for (int64_t digit = 0; digit < digits; ++digit) counts[digit] = odd[digit] = 0;
+  const auto digit_of = [=](K key) { return static_cast<unsigned>(static_cast<U>(radix_word(key, flip) >> shift)) & mask; };
   int64_t i = 0;
   for (; i + 1 < n; i += 2) {
-    ++counts[radix_digit(radix_word(keys[i], flip), shift)];
-    ++odd[radix_digit(radix_word(keys[i + 1], flip), shift)];
+    ++counts[digit_of(keys[i])];
+    ++odd[digit_of(keys[i + 1])];
   }
-  if (i < n) ++counts[radix_digit(radix_word(keys[i], flip), shift)];
-  for (int digit = 0; digit < kDigits; ++digit) counts[digit] += odd[digit];
+  if (i < n) ++counts[digit_of(keys[i])];
+  for (int64_t digit = 0; digit < digits; ++digit) counts[digit] += odd[digit];
 }
 
 // Bits by which `n` keys are dealt out at least, so that what is left of them fits into a network's words with positions.
@@ -209,21 +215,28 @@ HIDP_KERNEL void deal_sort(SortRun<K, V> in, SortRun<K, V> out, SortRun<K, V> sc
   if (bits == 0) return copy_run(out, in, n);
   const int for_buckets = bit_length(static_cast<uint64_t>(n)) - 1 - kBucketBits, to_fit = bits_to_fit<V>(n, bits);
   const int wanted = for_buckets > to_fit ? for_buckets : to_fit;
-  const int digit_bits = wanted < 1 ? 1 : wanted > kDigitBits ? kDigitBits : wanted;
-  const int shift = bits > digit_bits ? bits - digit_bits : 0;
+  const int most = wanted < kMostDealtBits ? wanted : kMostDealtBits, least = most < 1 ? 1 : most;
+  const int digit_bits = least < bits ? least : bits;
+  const int shift = bits - digit_bits;
+  const int64_t digits = int64_t{1} << digit_bits;
   const SortRun<K, V> to = in.key == scratch.key ? out : scratch;
-  uint32_t next[kDigits];
-  count_digits(in.key, n, shift, flip, next);
+  uint32_t next[kMostDealt];
+  count_digits(in.key, n, shift, digits, flip, next);
   uint32_t sum = 0;
-  for (uint32_t &slot : next) {
-    const uint32_t count = slot;
-    slot = sum;
+  for (int64_t digit = 0; digit < digits; ++digit) {
+    const uint32_t count = next[digit];
+    next[digit] = sum;
     sum += count;
   }
-  radix_pass(in, to, n, shift, flip, next);
+  const unsigned mask = static_cast<unsigned>(digits - 1);
+  for (int64_t i = 0; i < n; ++i) {
+    const RadixWord<K> word = radix_word(in.key[i], flip);
+    to.move(next[static_cast<unsigned>(static_cast<RadixWord<K>>(word >> shift)) & mask]++, in, i);
+  }
   // Every slot has become the end of its digit's keys.
   int64_t low = 0;
-  for (const uint32_t past : next) {
+  for (int64_t digit = 0; digit < digits; ++digit) {
+    const int64_t past = next[digit];
     if (past > low) sort_low_bits(to.at(low), out.at(low), scratch.at(low), past - low, shift, flip);
     low = past;
   }
