@@ -21,7 +21,7 @@ pub struct Kernel {
     pub shared: u32,
     /// Barriers that it uses.
     pub barriers: u32,
-    /// Threads of a block at most, where that is known: see [`super::blocks`].
+    /// Threads of a block at most, where that is known.
     pub block: Option<u32>,
 }
 
