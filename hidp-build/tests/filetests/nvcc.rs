@@ -92,3 +92,12 @@ fn the_headers_of_devices_compile() {
 fn every_primitive_compiles() {
     assert_eq!(compiles("every_primitive", include_str!("../device/all.cu")), Ok(()));
 }
+
+/// Fields of structs of headers are accessed by the names that HiDP has for their types.
+#[test]
+fn a_place_by_another_name_is_as_constant_as_it_was() {
+    let text = "#include <hidp/cuda/core.cuh>\n\
+        __global__ void k(hidp::In<long long> from, hidp::Out<long long> to) {\n  \
+        hidp::store(hidp::place_as<int64_t>(to), hidp::load(hidp::place_as<int64_t>(from)));\n}\n";
+    assert_eq!(compiles("place_as", text), Ok(()));
+}

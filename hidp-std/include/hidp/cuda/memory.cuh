@@ -24,9 +24,10 @@ template <class T>
 using Any = T *;
 
 template <class To, class From>
-HIDP_INLINE To *place_as(From *place) {
+HIDP_INLINE auto place_as(From *place) {
   static_assert(sizeof(To) == sizeof(From), "two names of one type");
-  return reinterpret_cast<To *>(place);
+  using Kept = std::conditional_t<std::is_const<From>::value, const To, To>;
+  return reinterpret_cast<Kept *>(place);
 }
 
 template <class T>
