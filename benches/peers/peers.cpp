@@ -127,6 +127,26 @@ void peer_spmv_f64(double *RESTRICT y, const int32_t *RESTRICT rowptr, const int
   }
 }
 
+// Segments [cut[s], cut[s + 1]): threads take neighbouring ones; of few segments all threads share each.
+void peer_segmented_sums_u32(uint32_t *RESTRICT y, const uint32_t *RESTRICT x, const int32_t *RESTRICT cut, int64_t segments) {
+  if (segments >= 64) {
+#pragma omp parallel for schedule(guided)
+    for (int64_t s = 0; s < segments; s++) {
+      uint32_t sum = 0;
+#pragma omp simd reduction(+ : sum)
+      for (int32_t i = cut[s]; i < cut[s + 1]; i++) sum += x[i];
+      y[s] = sum;
+    }
+  } else {
+    for (int64_t s = 0; s < segments; s++) {
+      uint32_t sum = 0;
+#pragma omp parallel for simd schedule(static) reduction(+ : sum)
+      for (int32_t i = cut[s]; i < cut[s + 1]; i++) sum += x[i];
+      y[s] = sum;
+    }
+  }
+}
+
 void peer_row_sums_f32(float *RESTRICT y, const float *RESTRICT a, int64_t rows, int64_t columns) {
   if (rows >= 8) {
 #pragma omp parallel for schedule(static)

@@ -23,6 +23,7 @@ mod raw {
         pub(super) fn peer_min_f32(x: *const f32, n: i64) -> f32;
         pub(super) fn peer_max_i32(x: *const i32, n: i64) -> i32;
         pub(super) fn peer_partition_u32(x: *const u32, front: *mut u32, back: *mut u32, n: i64, pivot: u32);
+        pub(super) fn peer_segmented_sums_u32(y: *mut u32, x: *const u32, cut: *const i32, segments: i64);
         pub(super) fn peer_row_sums_f32(y: *mut f32, a: *const f32, rows: i64, columns: i64);
         pub(super) fn peer_column_sums_f32(y: *mut f32, a: *const f32, rows: i64, columns: i64);
         pub(super) fn peer_jacobi7_f64(out: *mut f64, inp: *const f64, c0: f64, c1: f64, i: i64, j: i64, k: i64);
@@ -173,6 +174,27 @@ pub mod sorts {
         f32, peer_gnu_sort_f32, peer_gnu_sort_pairs_f32, peer_std_sort_f32, peer_vqsort_f32;
         u64, peer_gnu_sort_u64, peer_gnu_sort_pairs_u64, peer_std_sort_u64, peer_vqsort_u64;
     }
+}
+
+/// Where segments begin and end: looked at once, not in each measured call.
+pub struct Cuts(Vec<i32>);
+
+impl Cuts {
+    /// # Panics
+    ///
+    /// If there is no cut, one is negative, or lies before the one before it.
+    pub fn new(cuts: &[i32]) -> Self {
+        assert!(cuts.is_sorted() && cuts[0] >= 0);
+        Self(cuts.to_vec())
+    }
+}
+
+/// Sums of the segments between neighbouring cuts.
+pub fn segmented_sums(y: &mut [u32], x: &[u32], cuts: &Cuts) {
+    assert_eq!(y.len() + 1, cuts.0.len());
+    assert!(cuts.0[y.len()] as usize <= x.len());
+    // SAFETY: cuts ascend from 0 to the length of `x`, and there is a sum for each segment.
+    unsafe { raw::peer_segmented_sums_u32(y.as_mut_ptr(), x.as_ptr(), cuts.0.as_ptr(), y.len() as i64) }
 }
 
 /// Sum of each row of a row-major matrix.

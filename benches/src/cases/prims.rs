@@ -198,7 +198,10 @@ fn segmented_sum(name: &str, cut: &[i32]) -> Case {
     prims::segmented_sum_u32(&cx, &x[..], &cut[..], &mut y[..]).expect("sums run");
     rayon(&x, &cut, &mut z);
     assert!(y[..] == z[..], "sums differ");
-    let (input, cuts) = (x.clone(), cut.clone());
+    let (mut w, places) = (Buffer::from_fn(cut.len() - 1, |_| 0u32), peers::Cuts::new(&cut));
+    peers::segmented_sums(&mut w, &x, &places);
+    assert!(y[..] == w[..], "sums differ");
+    let (input, also, cuts) = (x.clone(), x.clone(), cut.clone());
     Case {
         name: format!("segmented sum u32 {name}"),
         limit: Limit::Read(4.0 * n as f64),
@@ -207,6 +210,7 @@ fn segmented_sum(name: &str, cut: &[i32]) -> Case {
                 prims::segmented_sum_u32(&cx, &input[..], &cuts[..], &mut y[..]).expect("sums run");
             }),
             Contender::new("rayon", move || rayon(&x, &cut, &mut z)),
+            Contender::new("OpenMP", move || peers::segmented_sums(&mut w, &also, &places)),
         ],
     }
 }
