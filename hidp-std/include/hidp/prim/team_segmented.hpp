@@ -64,6 +64,16 @@ HIDP_KERNEL void fold_uneven(const T *in, T *out, const L *lows, const H *highs,
   for (int64_t i = 0; i < kLanes<T>; ++i) out[i] = length(i) == 0 ? neutral : past_nan<Op>(neutral, folds[i]);
 }
 
+// How many elements ahead others are asked for.
+constexpr uintptr_t kAhead = 1536;
+
+// Asks for the element that is that far behind this one. It may lie anywhere, since nothing is accessed; so no pointer is computed with.
+template <class T>
+HIDP_INLINE void ask_for(const T *in, int64_t index) {
+  const uintptr_t ahead = static_cast<uintptr_t>(index) + kAhead;
+  __builtin_prefetch(reinterpret_cast<const void *>(reinterpret_cast<uintptr_t>(in) + ahead * sizeof(T)));
+}
+
 // Folds groups of segments in [first, end) from the first on, as far as they are for that. Gives where it stopped. A function of its own: what
 // is alive around a loop over groups ends up in vector registers, and addresses that come from there wait for the folds before.
 template <class T, class Op, class L, class H>
@@ -73,6 +83,7 @@ HIDP_KERNEL int64_t fold_groups(const T *in, int64_t extent, T *out, const L *lo
     const L *const low = lows + first;
     const H *const high = highs + first;
     T *const to = out + first;
+    for (int64_t i = 0; i < lanes; ++i) ask_for(in, static_cast<int64_t>(low[i]));
     switch (group_length<lanes>(low, high, extent)) {
       case GroupLength::vector: fold_even<T, Op, 1>(in, to, low, neutral); break;
       case GroupLength::two_vectors: fold_even<T, Op, 2>(in, to, low, neutral); break;
