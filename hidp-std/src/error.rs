@@ -8,7 +8,8 @@ use crate::rt::entry::{Code, Entry, Version};
 use crate::{Fault, Isa, ViewError};
 
 /// Why a call, or making a context, failed. Nothing was run unless it is a [`Error::Fault`] or an [`Error::Device`].
-#[derive(Clone, Debug)]
+/// `Debug` prints the message too, because that is what `main` and `unwrap` show.
+#[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
     /// The program did something that it must not. Arrays it writes hold valid values, but not all of its results.
@@ -334,6 +335,12 @@ impl fmt::Display for Error {
                 write!(f, "{entry}: plan `{plan}` was not compiled for `{isa}`, only for {compiled}")
             }
         }
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
     }
 }
 

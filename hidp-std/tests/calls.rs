@@ -155,6 +155,7 @@ fn empty_arrays_have_a_readable_address() {
 fn faults_say_where_and_what() {
     let error = gather(&cx(), 1.0, &[1.0, 2.0], &[0, -7], &mut [0.0; 2]).unwrap_err();
     assert_eq!(error.to_string(), "kernels/gather.hdp:4:12: index cols[i] = -7 is outside x[0:2) in x[cols[i]]");
+    assert_eq!(format!("{error:?}"), error.to_string(), "what `main` prints");
     let Error::Fault(fault) = error else { panic!("{error:?}") };
     assert_eq!((fault.entry(), fault.kind(), fault.values()), ("gather::Gather", FaultKind::Index, &[-7, 2, 0][..]));
     assert_eq!((fault.file(), fault.line(), fault.column()), ("kernels/gather.hdp", 4, 12));
