@@ -17,6 +17,14 @@ pub(crate) fn workspace_root() -> PathBuf {
     here.parent().expect("xtask lies in the workspace").to_path_buf()
 }
 
+/// Where cargo puts what it builds.
+pub(crate) fn target_folder() -> PathBuf {
+    match std::env::var_os("CARGO_TARGET_DIR").filter(|folder| !folder.is_empty()) {
+        Some(folder) => workspace_root().join(folder),
+        None => workspace_root().join("target"),
+    }
+}
+
 /// The cargo that runs this xtask.
 pub(crate) fn cargo(args: &[&str]) -> Invocation {
     let program = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());

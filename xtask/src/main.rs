@@ -5,6 +5,7 @@ mod bindings;
 mod command;
 mod cuda_report;
 mod cuda_toolkit;
+mod emitted;
 mod explain;
 mod gpu_bundle;
 mod hot_kernels;
@@ -40,6 +41,9 @@ cargo xtask <command>
                 spills; --write puts the table into docs/performance.md
   gpu-bundle [--arch sm_90] [--jobs N] [--no-bench]
                 target/gpu-bundle: tests and benchmarks that run on another machine's GPU, which needs a driver and nothing else
+  emitted REVISION [NAME …] [--full]
+                whether that revision's compiler emits the same text, C++, CUDA and Rust, for every plan of every case, example and
+                benchmark, and what differs; of those whose path has one of the names
   explain FILE.hdp [ENTRY] [--par] [--imp] [--source] [--code] [--json] [--pin]
                 what the compiler makes of a file: shapes, fusion, remaining checks, plans and their scores, costs;
                 --code compiles it and adds sizes and times, --pin prints only the plans, as a file that pins them
@@ -75,6 +79,7 @@ fn run() -> Result<()> {
         Some("cuda-report") => cuda_report::run(&rest),
         Some("gpu-bundle") => gpu_bundle::run(&rest),
         Some("cuda-toolkit") => cuda_toolkit::run(),
+        Some("emitted") => emitted::run(&rest),
         Some("explain") => explain::run(&rest),
         Some("help" | "--help" | "-h") | None => {
             print!("{USAGE}");
