@@ -259,7 +259,7 @@ mod tests {
         let rules = outcome.rules().unwrap();
         assert!(rules.starts_with("parallel < ") && rules.ends_with(": serial; otherwise: rows"), "{rules}");
         assert!(!rules.contains("quick"), "its results are wrong");
-        assert!(super::super::report::html(&[outcome]).contains("<svg"));
+        assert!(super::super::report::html(&[outcome]).unwrap().contains("<svg"));
     }
 
     /// As slow as its settings say.

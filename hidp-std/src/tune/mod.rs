@@ -165,7 +165,7 @@ impl Tuner {
             }
             outcomes.push(outcome);
         }
-        std::fs::write(&self.report, report::html(&outcomes)).map_err(|error| cannot_write(&self.report, &error))?;
+        std::fs::write(&self.report, report::html(&outcomes)?).map_err(|error| cannot_write(&self.report, &error))?;
         if let Some(table) = &self.table {
             let text: Vec<String> = outcomes.iter().map(Outcome::markdown).collect();
             std::fs::write(table, text.join("\n")).map_err(|error| cannot_write(table, &error))?;

@@ -92,6 +92,11 @@ impl Outcome {
             (mean_loss(&points, &lines), worst_loss(&points, &lines)),
         ]
     }
+    /// The point where a choice costs most, if it costs anything.
+    fn worst(&self, choose: &dyn Fn(&Point) -> usize) -> Option<&Point> {
+        let loss = |point: &Point| point.loss(choose(point));
+        self.points.iter().filter(|point| loss(point) > 0.0).max_by(|a, b| loss(a).total_cmp(&loss(b)))
+    }
     /// What is known of two arms at a point.
     pub(super) fn find(&self, point: &Point, a: usize, b: usize) -> Option<&Comparison> {
         self.compared.iter().rev().find(|known| known.point == point.name && (known.a, known.b) == (a, b))
@@ -207,12 +212,16 @@ impl fmt::Display for Outcome {
         let percent = |(mean, worst): (f64, f64)| {
             format!("{:.1} % over the best version, {:.1} % at worst", (mean - 1.0) * 100.0, (worst - 1.0) * 100.0)
         };
+        let place = |choose: &dyn Fn(&Point) -> usize| match self.worst(choose) {
+            Some(point) => format!(" ({})", point.name),
+            None => String::new(),
+        };
         write!(f, "{}: {} points", self.entry(), self.points.len())?;
         if self.left_out > 0 {
             write!(f, " ({} left out for want of time)", self.left_out)?;
         }
-        writeln!(f, "\n  untuned:    {}", percent(untuned))?;
-        writeln!(f, "  tuned:      {}", percent(tuned))?;
+        writeln!(f, "\n  untuned:    {}{}", percent(untuned), place(&|point| point.untuned))?;
+        writeln!(f, "  tuned:      {}{}", percent(tuned), place(&|point| self.tuned(point)))?;
         writeln!(f, "  regression: {}", percent(lines))?;
         write!(
             f,
