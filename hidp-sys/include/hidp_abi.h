@@ -97,6 +97,53 @@ void hidp2_device_code_add(hidp_device_code *code);
 /* The last one added, or null: this program has no device code. */
 const hidp_device_code *hidp2_device_code_first(void);
 
+/* What lanes ask for at a place of a kernel. */
+enum {
+  HIDP_COUNTED_LOAD = 0,
+  HIDP_COUNTED_STORE = 1,
+  HIDP_COUNTED_UPDATE = 2, /* an indivisible one */
+  HIDP_COUNTED_BLOCK_BARRIER = 3,
+  HIDP_COUNTED_WARP_BARRIER = 4,
+  HIDP_COUNTED_SHUFFLE = 5,
+  HIDP_COUNTED_VOTE = 6
+};
+
+/* Of a place, those requests that have most lanes. */
+typedef struct hidp_widest {
+  uint64_t lanes, requests;
+  uint64_t lowest, highest; /* what one of them costs */
+} hidp_widest;
+
+/* What the warps of a kernel asked for at one place. Lanes that come to it together are one request. */
+typedef struct hidp_site_counts {
+  const char *file;
+  const char *memory; /* what reports call it */
+  int32_t line;
+  uint32_t site; /* the number of the access in its kernel; 0 for what a header does */
+  uint32_t what; /* one of HIDP_COUNTED_LOAD to HIDP_COUNTED_VOTE */
+  uint32_t shared; /* whether it is memory of the block */
+  uint32_t bytes;  /* of one lane */
+  uint64_t requests;
+  uint64_t lanes; /* that take part, in all requests */
+  uint64_t idle;  /* lanes of the same warps that do not */
+  uint64_t cost;  /* device memory: sectors; memory of blocks: turns of the banks; shuffles: words */
+  uint64_t least; /* if lanes were next to each other, and without conflicts */
+  uint64_t block_sectors;  /* different ones, added up over blocks */
+  uint64_t launch_sectors; /* different ones, added up over launches */
+  uint64_t clashes;        /* updates: for each request, lanes that have the same address, the most of them */
+  uint64_t updated;        /* updates: different addresses of a launch */
+  uint64_t most_updates;   /* of one address in one launch */
+  hidp_widest widest;
+} hidp_site_counts;
+
+typedef struct hidp_kernel_counts {
+  const char *name;
+  uint64_t launches, blocks, threads;
+  uint64_t block_sectors, launch_sectors; /* of device memory, as above, of all places together */
+  const hidp_site_counts *sites;
+  size_t site_count;
+} hidp_kernel_counts;
+
 /* Who runs device code that a host compiler made, in programs for tests. What is wrong in it is reported, and ends the call with another
  * result than those above. Not for several threads at once. */
 typedef struct hidp_executor {
@@ -108,6 +155,10 @@ typedef struct hidp_executor {
   void (*copy_out)(hidp_device *device, void *to, const void *from, size_t bytes);
   /* A line for each thing that was wrong so far. Valid until the next call of this function. */
   const char *(*reports)(hidp_device *device);
+  /* From the next call on, calls are counted, or not. */
+  void (*count)(hidp_device *device, int32_t on);
+  /* What the last call asked for, a row for each kernel; how many there are. Valid until the next call of an entry or of this function. */
+  size_t (*counts)(hidp_device *device, const hidp_kernel_counts **kernels);
 } hidp_executor;
 
 void hidp2_executor_set(const hidp_executor *executor);

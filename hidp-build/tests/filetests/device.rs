@@ -8,7 +8,10 @@ use std::ptr::null_mut;
 use std::sync::OnceLock;
 
 use hidp_build::compiler::emit::openmp::FLAGS;
-use hidp_sys::{HIDP_FAULT, HIDP_OK, hidp_call, hidp_device, hidp_entry, hidp_fault, hidp_tunables};
+use hidp_sys::{
+    HIDP_FAULT, HIDP_OK, hidp_call, hidp_device, hidp_entry, hidp_fault, hidp_kernel_counts, hidp_site_counts,
+    hidp_tunables,
+};
 use libloading::os::unix::Library;
 
 use crate::native::{all_headers_hash, compile, folder, hash, open};
@@ -19,6 +22,14 @@ pub(crate) enum Ended {
     Fault(hidp_fault),
     /// With a defect of the code: what the executor found.
     Wrong(String),
+}
+
+/// What the warps of a kernel asked for in the last call.
+pub(crate) struct KernelCounts {
+    pub(crate) name: String,
+    /// Of the kernel; its addresses are those of the executor.
+    pub(crate) all: hidp_kernel_counts,
+    pub(crate) sites: Vec<hidp_site_counts>,
 }
 
 /// Device code for the executor.
@@ -164,6 +175,30 @@ impl Device<'_> {
             _ if result == HIDP_FAULT as i32 => Err(Ended::Fault(call.fault)),
             _ => Err(Ended::Wrong(format!("ended with {result}, error {}", call.fault.values[0]))),
         }
+    }
+
+    /// Counts what the calls after this one ask for.
+    pub(crate) fn count(&self) {
+        type Count = unsafe extern "C" fn(*mut hidp_device, i32);
+        // SAFETY: the header defines the function with this type.
+        unsafe { self.kernels.symbol::<Count>(b"hidp_simt_count")(self.device, 1) };
+    }
+
+    /// What the last call asked for.
+    pub(crate) fn counts(&self) -> Vec<KernelCounts> {
+        type Counts = unsafe extern "C" fn(*mut hidp_device, *mut *const hidp_kernel_counts) -> usize;
+        let mut rows = std::ptr::null();
+        // SAFETY: the header defines the function with this type.
+        let length = unsafe { self.kernels.symbol::<Counts>(b"hidp_simt_counts")(self.device, &raw mut rows) };
+        let counted = |kernel: hidp_kernel_counts| {
+            // SAFETY: names and places stay until the next call; there are so many places.
+            let (name, sites) = unsafe {
+                (CStr::from_ptr(kernel.name), (0..kernel.site_count).map(|at| *kernel.sites.add(at)).collect())
+            };
+            KernelCounts { name: name.to_string_lossy().into_owned(), all: kernel, sites }
+        };
+        // SAFETY: there are so many rows, until the next call.
+        (0..length).map(|at| counted(unsafe { *rows.add(at) })).collect()
     }
 
     /// A line for each thing that was wrong.

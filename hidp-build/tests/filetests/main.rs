@@ -12,6 +12,7 @@ mod case;
 mod check;
 mod codes;
 mod contents;
+mod counted;
 mod device;
 mod device_units;
 mod diff;

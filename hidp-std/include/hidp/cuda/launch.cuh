@@ -164,6 +164,7 @@ inline bool launch(Host &host, const Over &over, Args... args) {
   launch.z_turns = ceil_div(wanted[2], blocks.z);
   blocks.y = ceil_div(wanted[1], launch.y_turns);
   blocks.z = ceil_div(wanted[2], launch.z_turns);
+  announce<Kernel>();
   return host.went_well(start_with(Kernel, blocks, Threads, host.device.stream, launch, args...));
 }
 
@@ -176,6 +177,7 @@ HIDP_GLOBAL(32) put_value(Out<T> place, T value) {
 template <class T>
 inline void put(Host &host, Any<T> place, std::common_type_t<T> value HIDP_WHERE) {
   if (here(host HIDP_HERE).failed()) return;
+  announce<put_value<T>>();
   host.went_well(start(put_value<T>, 1, 1, 1, 32, host.device.stream, place, value));
 }
 

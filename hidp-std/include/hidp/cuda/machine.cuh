@@ -20,6 +20,8 @@
 #define HIDP_UNROLL_BY(times) HIDP_PRAGMA(unroll times)
 #define HIDP_WHERE
 #define HIDP_HERE
+#define HIDP_SITE(number)
+#define HIDP_ITERATION(begin, end)
 
 HIDP_NAMESPACE_BEGIN
 

@@ -42,6 +42,8 @@ inline int set_zero(void *stream, T *place, int64_t count) {
 }
 inline int wait(void *stream) { return taken(cudaStreamSynchronize(static_cast<cudaStream_t>(stream))); }
 
+template <auto Kernel>
+inline void announce() {}
 template <class... Params>
 inline int blocks_at_a_time(void (*kernel)(Params...), int threads, int *blocks) {
   return taken(cudaOccupancyMaxActiveBlocksPerMultiprocessor(blocks, reinterpret_cast<const void *>(kernel), threads, 0));

@@ -10,6 +10,9 @@
 // Where something happened. HIDP_WHERE at the end of a parameter list, without a comma before it, and HIDP_HERE likewise at the
 // end of an argument list carry the caller's line along, for the executor's reports; under nvcc both are empty. What is marked
 // with an asterisk takes it.
+// HIDP_SITE(n) in place of it, at the end of an argument list and without a comma, also gives the place a number: where the executor
+// counts requests, lanes that are at a lower one go on first. HIDP_ITERATION(begin, end), at the beginning of a loop's body, has lanes
+// wait there for those that are still before `end` in the last iteration. Both say nothing to nvcc.
 // * here(x)                           x; whatever the run time's headers do next, they do for the caller; on the host too
 //
 // Memory. Places are addresses of one element in device or shared memory; `place + n` is the place n elements on.
@@ -43,6 +46,7 @@
 //   place_at<T>(address)            Any<T> of an address from the run time  address_of(place)  back again
 //   copy_to_host(stream, to, place, n)    waits for nothing                 set_zero(stream, place, n)    n elements each
 //   wait(stream)
+//   announce<kernel>()              the next start is of this kernel: its name, where requests are counted
 //   blocks_at_a_time(kernel, threads, &blocks)     of one multiprocessor
 //   start(kernel, x, y, z, threads, stream, args…) a grid of x by y by z blocks
 #pragma once

@@ -108,6 +108,9 @@ struct March {
   }
 };
 
+// Where the loops over items end, behind whatever is done for one, from the inside out.
+[[maybe_unused]] constexpr uint32_t kEndOfItem = ~uint32_t{3}, kEndOfRow = ~uint32_t{2}, kEndOfPlane = ~uint32_t{1}, kEndOfItems = ~uint32_t{0};
+
 // Threads side by side along x where items have several dimensions: a row of a block.
 constexpr int kRowBits = 5;
 constexpr uint32_t kRowThreads = uint32_t{1} << kRowBits;
@@ -120,16 +123,19 @@ template <int Items, class Body>
 HIDP_DEVICE void along(int64_t first, int64_t step, int64_t extent, int64_t apart, Body body) {
 #pragma unroll 1
   for (int64_t x = first; x < extent; x += step) {
+    HIDP_ITERATION(0, kEndOfRow);
     if constexpr (Items == 1) {
       if (!body(x)) return;
     } else if (x + (Items - 1) * apart < extent) {
 #pragma unroll
       for (int at = 0; at < Items; ++at) {
+        HIDP_ITERATION(0, kEndOfItem);
         if (!body(x + at * apart)) return;
       }
     } else {
 #pragma unroll
       for (int at = 0; at < Items; ++at) {
+        HIDP_ITERATION(0, kEndOfItem);
         if (x + at * apart < extent && !body(x + at * apart)) return;
       }
     }
@@ -178,6 +184,7 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
     if constexpr (Dimensions == 2) {
       const March along_y(1, launch.y_turns, extents[1], rest, rest_groups);
       for (int64_t y = along_y.first; y < along_y.end; y += rest_groups) {
+        HIDP_ITERATION(0, kEndOfPlane);
         along_x<Items, kRowThreads>(launch, x_group, x_groups, [&](int64_t x) {
           item = y * extents[0] + x;
           body(y, x);
@@ -190,7 +197,9 @@ HIDP_DEVICE void each_item(Worker<Threads> &worker, const Launch &launch, Body b
       const March along_y(1, launch.y_turns, extents[1], rest & (y_groups - 1), y_groups);
       const March along_z(2, launch.z_turns, extents[2], rest >> launch.y_bits, z_groups);
       for (int64_t z = along_z.first; z < along_z.end; z += z_groups) {
+        HIDP_ITERATION(0, kEndOfItems);
         for (int64_t y = along_y.first; y < along_y.end; y += y_groups) {
+          HIDP_ITERATION(0, kEndOfPlane);
           along_x<Items, kRowThreads>(launch, x_group, x_groups, [&](int64_t x) {
             item = (z * extents[1] + y) * extents[0] + x;
             body(z, y, x);

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <hidp/abi.hpp>
+#include <hidp/simt/count.hpp>
 #include <hidp/simt/fiber.hpp>
 #include <hidp/simt/memory.hpp>
 #include <hidp/simt/place.hpp>
@@ -30,7 +31,8 @@ inline const char *name_of(Together what) {
   return "";
 }
 
-enum class State : uint8_t { kReady, kWaitsInWarp, kWaitsInBlock, kEnded };
+// A lane that asks goes on when its warp makes the request that it is part of.
+enum class State : uint8_t { kReady, kAsks, kWaitsInWarp, kWaitsInBlock, kEnded };
 
 struct Block;
 
@@ -49,6 +51,10 @@ struct Lane {
   const void *in = nullptr;
   void *out = nullptr;
   int source = 0;
+  // Where requests are counted: the last number that it came by; while it asks, what for; further accesses that are part of that.
+  uint32_t passed = 0;
+  uint32_t granted = 0;
+  Wish wish = {};
 
   int in_warp() const { return static_cast<int>(thread % kWarp); }
 };
@@ -67,6 +73,10 @@ struct Warp {
   WarpClocks clocks;
   // One for each mask that somebody waits with: small groups go at their own pace until they are part of a larger one.
   std::vector<Meeting> meetings;
+  // Lanes that can go on without the others.
+  uint32_t going = 0;
+  // Where in the program the last request was.
+  uint64_t last = 0;
 
   Meeting *find(uint32_t mask) {
     for (Meeting &meeting : meetings)
@@ -117,6 +127,7 @@ struct Block {
       lanes[thread].block = this;
       lanes[thread].thread = thread;
       ready.push(thread);
+      warp_of(lanes[thread]).going += 1;
     }
     for (Warp &warp : warps)
       for (int lane = 0; lane < kWarp; ++lane) warp.clocks.seen[lane][lane] = 1;
@@ -138,6 +149,7 @@ struct Block {
   // By the place of the declaration.
   std::map<const void *, std::unique_ptr<Allocation>> shared;
   size_t shared_bytes = 0;
+  BlockSectors sectors;
 
   Warp &warp_of(const Lane &lane) { return warps[lane.thread / kWarp]; }
   Moment moment(const Lane &lane) {

@@ -84,6 +84,7 @@ struct Device {
     else executor.memory.free(allocation);
   }
   int32_t call(hidp_entry entry, hidp_call *call) {
+    if (executor.counts() != nullptr) executor.counts()->forget();
     void *const before = *hidp_simt_current();
     *hidp_simt_current() = &executor;
     int32_t result = HIDP_OK;
@@ -130,9 +131,21 @@ HIDP_SIMT_EXPORT void hidp_simt_copy_out(hidp_device *device, void *to, const vo
   hidp::machine::Device::of(device->state).executor.copy_out(to, from, bytes, hidp::machine::Place::here());
 }
 
+// See `hidp_executor`.
+HIDP_SIMT_EXPORT void hidp_simt_count(hidp_device *device, int32_t on) {
+  hidp::machine::Device::of(device->state).executor.count(on != 0);
+}
+HIDP_SIMT_EXPORT size_t hidp_simt_counts(hidp_device *device, const hidp_kernel_counts **kernels) {
+  hidp::machine::Counts *const counts = hidp::machine::Device::of(device->state).executor.counts();
+  if (counts == nullptr) return 0;
+  const std::vector<hidp_kernel_counts> &told = counts->told();
+  *kernels = told.data();
+  return told.size();
+}
+
 #if defined(HIDP_SIMT_PROGRAM)
 // The run time of a program finds the executor, as it finds what a GPU's code was built for.
-static const hidp_executor hidp_simt_executor = {hidp_simt_new,     hidp_simt_free,     hidp_simt_call,
-                                                 hidp_simt_copy_in, hidp_simt_copy_out, hidp_simt_reports};
+static const hidp_executor hidp_simt_executor = {hidp_simt_new,      hidp_simt_free,    hidp_simt_call,  hidp_simt_copy_in,
+                                                 hidp_simt_copy_out, hidp_simt_reports, hidp_simt_count, hidp_simt_counts};
 __attribute__((constructor)) static void hidp_simt_add() { hidp2_executor_set(&hidp_simt_executor); }
 #endif

@@ -17,6 +17,7 @@
 
 #include <hidp/abi.hpp>
 #include <hidp/simt/block.hpp>
+#include <hidp/simt/count.hpp>
 #include <hidp/simt/memory.hpp>
 #include <hidp/simt/place.hpp>
 #include <hidp/simt/report.hpp>
@@ -47,7 +48,9 @@ class Executor {
     ++launch_;
     got_on();
     work_ = 0;
+    if (counts_ != nullptr) counts_->begin_launch(grid.count(), threads);
     run_blocks();
+    if (counts_ != nullptr) counts_->end_launch();
     if (!reports.all().empty()) throw Stopped{};
   }
 
@@ -74,9 +77,25 @@ class Executor {
   // What the run time does next, in the lane that runs or on the host, it does for whoever is here.
   void note(const Place &place) {
     const uint32_t number = places.number(place);
-    if (lane_ != nullptr) lane_->program = number;
-    else host_program_ = number;
+    if (lane_ == nullptr) {
+      host_program_ = number;
+      return;
+    }
+    lane_->program = number;
+    if (place.site != 0) lane_->passed = place.site;
   }
+
+  // Whether requests are counted; those of the calls since this was said.
+  void count(bool on) { counts_ = on ? std::make_unique<Counts>() : nullptr; }
+  Counts *counts() { return counts_.get(); }
+  // The next launch is of the kernel that a compiler calls so.
+  void announce(const char *function) {
+    if (counts_ != nullptr) counts_->announce(kernel_name(function));
+  }
+  // Of a loop whose next iteration begins: lanes that are not there yet, before `end`, come first. Then this lane is at `begin`.
+  void iterate(uint32_t begin, uint32_t end);
+  // The next accesses of the lane, to so many bytes together, are one.
+  void together(const Allocation *allocation, const void *address, uint32_t accesses, size_t bytes, bool write, const Place &place);
 
   // Whether the lane may touch these bytes; if not, that is reported.
   bool touch(Allocation *allocation, const void *address, size_t bytes, Access access, bool reads, const Place &place);
@@ -118,6 +137,8 @@ class Executor {
  private:
   enum class Order : uint8_t { kForward, kBackward, kRandom };
   static constexpr uint64_t kMostIdle = uint64_t{1} << 21;
+  // Relaxed accesses that change nothing after which lanes take turns, whatever their places: some may wait for others.
+  static constexpr uint64_t kPatience = 256;
   static constexpr uint64_t kMostWork = uint64_t{1} << 30;
   static constexpr size_t kMostShared = size_t{48} << 10;
 
@@ -143,6 +164,10 @@ class Executor {
   void copy_shuffled(Lane &lane, uint32_t first, const Meeting &meeting);
   Lane &block_lane(uint32_t thread) { return lane_->block->lanes[thread]; }
   void wait(State state);
+  void ask(const Allocation *allocation, const void *address, size_t bytes, uint32_t what, const Place &place);
+  void stands(Lane &lane);
+  void goes_on(Lane &lane);
+  void grant(Block &block, Warp &warp, uint32_t first);
   void report_stuck(Block &block);
   std::string where(const Lane &lane) const;
 
@@ -177,6 +202,8 @@ class Executor {
   // How many lanes of the block still go on before it is another block's turn.
   uint64_t turns_ = 0;
   bool stopped_ = false;
+  // Null unless requests are counted.
+  std::unique_ptr<Counts> counts_;
 };
 
 }  // namespace machine

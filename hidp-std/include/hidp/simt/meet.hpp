@@ -18,8 +18,18 @@ inline std::string list_of(uint32_t mask) {
   return text;
 }
 
+inline uint32_t counted(Together what) {
+  switch (what) {
+    case Together::kBarrier: return HIDP_COUNTED_WARP_BARRIER;
+    case Together::kShuffle: return HIDP_COUNTED_SHUFFLE;
+    case Together::kBallot: return HIDP_COUNTED_VOTE;
+  }
+  return HIDP_COUNTED_WARP_BARRIER;
+}
+
 inline void Executor::wait(State state) {
   lane_->state = state;
+  stands(*lane_);
   go_on_elsewhere();
 }
 
@@ -59,6 +69,10 @@ inline void Executor::mismatch(const Meeting &meeting, uint32_t mask, Together w
 // Everybody is here; the lane that runs is the last one.
 inline void Executor::complete(Warp &warp, uint32_t first, const Meeting &meeting) {
   Block &block = *lane_->block;
+  if (counts_ != nullptr) {
+    const uint32_t of_warp = std::min<uint32_t>(kWarp, threads_ - first);
+    counts_->meeting(meeting.place, 0, counted(meeting.what), static_cast<uint32_t>(__builtin_popcount(meeting.mask)), of_warp, meeting.bytes);
+  }
   for (uint32_t rest = meeting.mask; rest != 0; rest &= rest - 1) {
     Lane &lane = block.lanes[first + static_cast<uint32_t>(__builtin_ctz(rest))];
     switch (meeting.what) {
@@ -66,9 +80,7 @@ inline void Executor::complete(Warp &warp, uint32_t first, const Meeting &meetin
       case Together::kShuffle: copy_shuffled(lane, first, meeting); break;
       case Together::kBallot: *static_cast<uint32_t *>(lane.out) = meeting.votes; break;
     }
-    if (&lane == lane_) continue;
-    lane.state = State::kReady;
-    block.ready.push(lane.thread);
+    if (&lane != lane_) goes_on(lane);
   }
   if (meeting.what == Together::kBarrier) warp.clocks.join(meeting.mask);
 }
@@ -105,11 +117,10 @@ inline uint32_t Executor::sync_block(int threads, bool vote, const Place &place)
   }
   block.arrived = 0;
   block.voted = block.votes;
+  if (counts_ != nullptr) counts_->meeting(place, 0, HIDP_COUNTED_BLOCK_BARRIER, threads_, threads_, 0);
   ++block.epoch;
   for (Lane &lane : block.lanes) {
-    if (&lane == lane_) continue;
-    lane.state = State::kReady;
-    block.ready.push(lane.thread);
+    if (&lane != lane_) goes_on(lane);
   }
   return block.voted;
 }
@@ -117,7 +128,8 @@ inline uint32_t Executor::sync_block(int threads, bool vote, const Place &place)
 inline std::string Executor::where(const Lane &lane) const {
   switch (lane.state) {
     case State::kEnded: return "have ended";
-    case State::kReady: return "can go on";
+    case State::kReady:
+    case State::kAsks: return "can go on";
     case State::kWaitsInBlock: return "wait at a barrier of their block (" + text(lane.place) + ")";
     case State::kWaitsInWarp:
       return std::string("wait at ") + name_of(lane.what) + " of lanes " + list_of(lane.mask) + " of their warp (" + text(lane.place) + ")";

@@ -32,6 +32,8 @@ class Allocation {
   std::string name;
   char *base;
   bool freed = false;
+  // Whether it is a block's.
+  bool shared = false;
   Shadow shadow;
 
   size_t offset(const void *address) const { return static_cast<size_t>(static_cast<const char *>(address) - base); }

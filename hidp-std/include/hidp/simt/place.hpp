@@ -15,9 +15,11 @@ namespace machine {
 struct Place {
   const char *file;
   int line;
+  // The number that generated code gives it, in the order of its text; 0 is none.
+  uint32_t site;
 
-  // As a default argument it is the place of the call.
-  static constexpr Place here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+  // As an argument it is the place of the call.
+  static constexpr Place here(uint32_t site = 0, const char *file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line, site}; }
 };
 
 inline std::string text(const Place &place) {
@@ -43,7 +45,7 @@ class Places {
   }
   // Whether the place numbered last is in a header of the run time.
   bool last_in_run_time() const { return last_in_run_time_; }
-  Place at(uint32_t number) const { return {files_[number >> kLineBits], static_cast<int>(number & kMostLines)}; }
+  Place at(uint32_t number) const { return {files_[number >> kLineBits], static_cast<int>(number & kMostLines), 0}; }
 
  private:
   static constexpr int kLineBits = 20;

@@ -8,6 +8,7 @@
 
 #include <hidp/abi.hpp>
 #include <hidp/simt/run.hpp>
+#include <hidp/simt/ask.hpp>
 #include <hidp/simt/meet.hpp>
 #include <hidp/simt/touch.hpp>
 
@@ -74,10 +75,12 @@ std::remove_const_t<T> load(const Pointer<T> &from, Access access, const Place &
   if (from.touch(access, true, here)) std::memcpy(&value, from.address(), sizeof(T));
   return value;
 }
-// Several elements that are moved at once begin at a multiple of their bytes.
+// The next accesses, to so many elements, are one. Its place is a multiple of its bytes.
 template <class T>
-void aligned(const Pointer<T> &first, size_t count, const Place &here) {
-  if (reinterpret_cast<uintptr_t>(first.address()) % (sizeof(T) * count) != 0) running().misaligned(count * sizeof(T), here);
+void together(const Pointer<T> &first, int count, bool write, const Place &here) {
+  const size_t bytes = sizeof(T) * static_cast<size_t>(count);
+  if (reinterpret_cast<uintptr_t>(first.address()) % bytes != 0) running().misaligned(bytes, here);
+  running().together(first.allocation(), first.address(), static_cast<uint32_t>(count), bytes, write, here);
 }
 template <class T>
 void put(const Pointer<T> &to, const T &value) {

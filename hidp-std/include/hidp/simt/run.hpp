@@ -40,6 +40,7 @@ inline void Executor::start(Block &block) {
 }
 
 inline void Executor::give_back(Block &block) {
+  if (counts_ != nullptr) counts_->end_block(block.sectors);
   for (Lane &lane : block.lanes) stacks_.give(lane.stack);
 }
 
@@ -85,6 +86,7 @@ inline void Executor::go_on_elsewhere() {
 inline void Executor::lane_main() {
   kernel_();
   lane_->state = State::kEnded;
+  stands(*lane_);
   --lane_->block->left;
   got_on();
   go_on_elsewhere();

@@ -15,6 +15,8 @@
 #define HIDP_DEVICE_COLD [[maybe_unused]] static __attribute__((noinline))
 #define HIDP_WHERE , const ::hidp::machine::Place &hidp_here = ::hidp::machine::Place::here()
 #define HIDP_HERE , hidp_here
+#define HIDP_SITE(number) , ::hidp::machine::Place::here(number)
+#define HIDP_ITERATION(begin, end) ::hidp::machine::running().iterate(begin, end)
 // The lambda is a type of its own for each declaration and each instance of a template.
 #define HIDP_SHARED(type, name, count)                                                            \
   const auto name = ::hidp::machine::shared<type>([] { static const char key = 0; return &key; }(), \
@@ -69,12 +71,12 @@ inline void store(const machine::Pointer<T> &place, std::common_type_t<T> value,
 }
 template <int Count, class T>
 inline void load_several(std::remove_const_t<T> *own, const machine::Pointer<T> &place, HIDP_PLACE) {
-  machine::aligned(place, Count, here);
+  machine::together(place, Count, false, here);
   for (int at = 0; at < Count; ++at) own[at] = machine::load(place + at, machine::Access::kRead, here);
 }
 template <int Count, class T>
 inline void store_several(const machine::Pointer<T> &place, const T *own, HIDP_PLACE) {
-  machine::aligned(place, Count, here);
+  machine::together(place, Count, true, here);
   for (int at = 0; at < Count; ++at) machine::store(place + at, own[at], machine::Access::kWrite, here);
 }
 template <int Bytes, class T>
@@ -175,6 +177,10 @@ inline int set_zero(void *, const machine::Pointer<T> &place, int64_t count, HID
 }
 inline int wait(void *) { return 0; }
 
+template <auto Kernel>
+inline void announce() {
+  machine::running().announce(__PRETTY_FUNCTION__);
+}
 template <class... Params>
 inline int blocks_at_a_time(void (*)(Params...), int, int *blocks) {
   *blocks = 1;

@@ -17,6 +17,11 @@ inline const char *verb(Access access) {
   return "";
 }
 
+inline uint32_t counted(Access access, bool reads) {
+  if (!writes(access)) return HIDP_COUNTED_LOAD;
+  return reads ? HIDP_COUNTED_UPDATE : HIDP_COUNTED_STORE;
+}
+
 // What stands at an offset, in elements of this size.
 inline std::string element_text(const Allocation &allocation, size_t offset, size_t bytes) {
   const size_t size = bytes > 0 ? bytes : 1;
@@ -43,6 +48,7 @@ inline bool Executor::touch(Allocation *allocation, const void *address, size_t 
     report("out of bounds", place, text(*lane_) + " " + verb(access) + " " + element_text(*allocation, offset, bytes));
     return false;
   }
+  if (counts_ != nullptr) ask(allocation, address, bytes, counted(access, reads), place);
   if (reads && !allocation->written(offset, bytes)) {
     report("uninitialised", place, text(*lane_) + " reads " + element_text(*allocation, offset, bytes) + ", which nobody has written");
     allocation->set_written(offset, bytes);
@@ -73,6 +79,7 @@ inline Allocation *Executor::shared(const void *key, size_t bytes, const char *n
   std::unique_ptr<Allocation> &found = block.shared[key];
   if (found == nullptr) {
     found = std::make_unique<Allocation>(bytes, std::string("the shared array `") + name + "`");
+    found->shared = true;
     block.shared_bytes += bytes;
     if (block.shared_bytes > kMostShared)
       report("shared memory", place, "the block's shared arrays have " + std::to_string(block.shared_bytes) + " bytes, more than " + std::to_string(kMostShared));
