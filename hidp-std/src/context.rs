@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use hidp_sys::hidp_context;
 
-use crate::device::{Copies, Device, Queue};
+use crate::device::{Copies, Device, KernelTraffic, Queue};
 use crate::rt::entry::Entry;
 use crate::tuning::Tuning;
 use crate::{Error, Isa};
@@ -137,7 +137,10 @@ impl Context {
     }
     /// What this thread's last call with this context (or a clone of it) ran, and why that.
     pub fn last_run(&self) -> Option<LastRun> {
-        LAST_RUN.with_borrow(|last| last.as_ref().filter(|last| last.0 == self.shared.number).map(|last| last.1.told()))
+        LAST_RUN.with_borrow(|last| {
+            let last = last.as_ref().filter(|last| last.0 == self.shared.number);
+            last.map(|(_, note, traffic)| note.told(traffic))
+        })
     }
 
     #[cfg(feature = "tune")]
@@ -170,9 +173,10 @@ impl Context {
             log::warn!("{} has no version for {}: the processor runs it", entry.name, self.device().name());
         }
     }
-    pub(crate) fn note_run(&self, run: &RunNote) {
-        log::trace!(target: "hidp", "{}", run.told());
-        LAST_RUN.with_borrow_mut(|last| *last = Some((self.shared.number, *run)));
+    /// `traffic` is what was counted of a call on a device.
+    pub(crate) fn note_run(&self, run: &RunNote, traffic: Option<Vec<KernelTraffic>>) {
+        log::trace!(target: "hidp", "{}", run.told(&[]));
+        LAST_RUN.with_borrow_mut(|last| *last = Some((self.shared.number, *run, traffic.unwrap_or_default())));
     }
 
     pub(crate) fn plan(&self) -> Option<&str> {
@@ -198,5 +202,5 @@ impl fmt::Debug for Context {
 }
 
 thread_local! {
-    static LAST_RUN: RefCell<Option<(u64, RunNote)>> = const { RefCell::new(None) };
+    static LAST_RUN: RefCell<Option<(u64, RunNote, Vec<KernelTraffic>)>> = const { RefCell::new(None) };
 }

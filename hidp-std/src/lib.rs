@@ -36,7 +36,10 @@ mod tuning;
 mod view;
 
 pub use context::{Builder, Context, LastRun, Placed, Reason, Why};
-pub use device::{ArrayError, Copies, Device, DeviceArray, DeviceError, NoDevice, Section, SectionMut, Zeroed};
+pub use device::{
+    ArrayError, Copies, Device, DeviceArray, DeviceError, KernelTraffic, NoDevice, Section, SectionMut, SiteTraffic,
+    Together, Zeroed,
+};
 pub use error::{ArrayText, Binding, Error, IsaNames, PlanNames};
 pub use fault::{Fault, FaultKind};
 pub use isa::Isa;

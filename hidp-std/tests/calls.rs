@@ -189,7 +189,7 @@ fn plans_can_be_forced() {
     gather(&forced, 1.0, &[3.0], &[0], &mut y).unwrap();
     let run = forced.last_run().unwrap();
     assert_eq!((y, run.plan, run.isa, run.why), ([6.0], "twice", Isa::Base, Why::ForcedPlan));
-    assert_eq!(cx.last_run(), Some(run), "clones share what they ran");
+    assert_eq!(cx.last_run(), Some(run.clone()), "clones share what they ran");
     assert_eq!(run.to_string(), "gather::Gather: plan twice, base, 1 thread (plan forced)");
 
     let error = gather(&cx.with_plan("warp"), 1.0, &[3.0], &[0], &mut y).unwrap_err();

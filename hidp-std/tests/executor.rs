@@ -8,8 +8,11 @@ use std::ffi::{CString, c_char, c_void};
 use std::sync::{Mutex, MutexGuard};
 
 use fake::axpy;
-use hidp_std::{Context, DeviceArray, Error};
-use hidp_sys::{hidp_call, hidp_device, hidp_entry, hidp_executor};
+use hidp_std::{Context, DeviceArray, Error, Together};
+use hidp_sys::{
+    HIDP_COUNTED_LOAD, hidp_call, hidp_device, hidp_entry, hidp_executor, hidp_kernel_counts, hidp_site_counts,
+    hidp_widest,
+};
 
 /// Blocks of all devices, and what was found.
 static BLOCKS: Mutex<Option<HashMap<usize, Layout>>> = Mutex::new(None);
@@ -69,6 +72,47 @@ unsafe extern "C" fn reports(_: *mut hidp_device) -> *const c_char {
     REPORTS.lock().expect("no panic holds it").as_ref().map_or(c"".as_ptr(), |text| text.as_ptr())
 }
 
+unsafe extern "C" fn count(_: *mut hidp_device, _: i32) {}
+/// One kernel with a load.
+unsafe extern "C" fn counts(_: *mut hidp_device, kernels: *mut *const hidp_kernel_counts) -> usize {
+    let widest = hidp_widest { lanes: 32, requests: 1, lowest: 4, highest: 4 };
+    let site = hidp_site_counts {
+        file: c"k.hdp".as_ptr(),
+        memory: c"".as_ptr(),
+        line: 3,
+        site: 1,
+        what: HIDP_COUNTED_LOAD,
+        shared: 0,
+        bytes: 4,
+        requests: 1,
+        lanes: 32,
+        idle: 0,
+        cost: 4,
+        least: 4,
+        block_sectors: 4,
+        launch_sectors: 4,
+        clashes: 0,
+        updated: 0,
+        most_updates: 0,
+        widest,
+    };
+    let sites = Box::leak(Box::new(site));
+    let (name, launches, blocks, threads) = (c"map0_items".as_ptr(), 1, 1, 32);
+    let kernel = hidp_kernel_counts {
+        name,
+        launches,
+        blocks,
+        threads,
+        block_sectors: 4,
+        launch_sectors: 4,
+        sites,
+        site_count: 1,
+    };
+    // SAFETY: there is room for the address.
+    unsafe { *kernels = Box::leak(Box::new(kernel)) };
+    1
+}
+
 static EXECUTOR: hidp_executor = hidp_executor {
     open: Some(open),
     close: Some(close),
@@ -76,6 +120,8 @@ static EXECUTOR: hidp_executor = hidp_executor {
     copy_in: Some(copy),
     copy_out: Some(copy),
     reports: Some(reports),
+    count: Some(count),
+    counts: Some(counts),
 };
 
 #[test]
@@ -92,6 +138,21 @@ fn what_is_reported_is_an_error() {
             scope.spawn(|| (0..500).for_each(|_| axpy(&cx, 1.0, &[1.0; 9], &mut [1.0; 9]).unwrap()));
         }
     });
+
+    assert!(cx.last_run().unwrap().traffic().is_empty(), "nobody asked for it");
+
+    let counting = Context::builder().threads(1).simulated(7).counting(true).build().unwrap();
+    axpy(&counting, 2.0, &[1.0, 2.0], &mut [1.0, 2.0]).unwrap();
+    let run = counting.last_run().unwrap();
+    let [kernel] = run.traffic() else { panic!("{run:?}") };
+    assert_eq!((kernel.name.as_str(), kernel.threads, kernel.sites[0].what), ("map0_items", 32, Together::Load));
+    let table = "map0_items: 1 launch, 1 blocks, 32 threads; 4 different sectors in blocks, 4 in launches\n  \
+        k.hdp:3 #1                   load                 1 requests,         32 lanes,         0 idle,  4 bytes each,         4 sectors for 4\n";
+    assert_eq!(kernel.to_string(), table);
+    drop(counting);
+    let processor = Context::builder().cpu().counting(true).build().unwrap_err();
+    let expected = "Builder::counting is `true`, expected a simulated device that runs generated code";
+    assert_eq!(processor.to_string(), expected);
 
     let error = axpy(&cx, 1.0, &[666.0], &mut [0.0]).unwrap_err();
     let expected = "the device could not run the kernels: k.hdp:3: data race: two threads";

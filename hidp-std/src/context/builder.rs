@@ -24,6 +24,7 @@ pub struct Builder {
     isa: Option<Isa>,
     plan: Option<Arc<str>>,
     tuning: Option<OsString>,
+    counting: bool,
 }
 
 impl Builder {
@@ -46,6 +47,13 @@ impl Builder {
     pub fn simulated(self, seed: u64) -> Self {
         let simulation = crate::device::Simulation { world: Default::default(), devices: 1, seed };
         self.on(simulation.machine()).cuda(0)
+    }
+    /// Whether the simulated device counts what kernels ask of memory, as a GPU's warps would: see [`LastRun::traffic`](crate::LastRun::traffic).
+    /// Calls take several times as long. There is no context if another device, or the processor, is to run calls.
+    #[cfg(feature = "simulated-device")]
+    pub fn counting(mut self, counting: bool) -> Self {
+        self.counting = counting;
+        self
     }
     #[cfg(feature = "tune")]
     pub(crate) fn asked(mut self, device: Asked) -> Self {
@@ -89,7 +97,7 @@ impl Builder {
     }
 
     fn build_in(self, variable: impl Fn(&str) -> Option<OsString>) -> Result<Context, Error> {
-        let machine = self.machine.clone();
+        let (machine, counting) = (self.machine.clone(), self.counting);
         let settings = self.resolve(variable)?;
         // SAFETY: takes a number; null is handled.
         let raw = unsafe { hidp_sys::hidp2_context_new(settings.threads) };
@@ -108,6 +116,9 @@ impl Builder {
             told: Mutex::default(),
         };
         (shared.device, shared.queue) = machine.open(asked)?;
+        if counting && !shared.queue.as_ref().is_some_and(|queue| queue.driver().count()) {
+            return Err(setting("Builder::counting", "true", "a simulated device that runs generated code"));
+        }
         log::info!("context {number} runs on {}", shared.device);
         Ok(Context { shared: Arc::new(shared), isa, isa_forced, plan, tuning })
     }

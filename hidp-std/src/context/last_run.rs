@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::Isa;
-use crate::device::Copies;
+use crate::device::{Copies, KernelTraffic};
 use crate::rt::entry::{Entry, MOST_MEASURES, Measure, Rule, Version};
 use crate::rt::is_for_devices;
 
@@ -23,12 +23,24 @@ pub(crate) struct RunNote {
 }
 
 impl RunNote {
-    pub(crate) fn told(&self) -> LastRun {
+    pub(crate) fn told(&self, traffic: &[KernelTraffic]) -> LastRun {
+        let traffic = traffic.to_vec();
         let Self { entry, version, device, instead_of, copied, isa, threads, .. } = *self;
         let measures = entry.dispatch.measures;
         let placed = self.placed.told(measures, &self.values);
         let why = self.why.told(measures, &self.values);
-        LastRun { entry: entry.name, plan: version.plan, device, instead_of, placed, copied, isa, threads, why }
+        LastRun {
+            entry: entry.name,
+            plan: version.plan,
+            device,
+            instead_of,
+            placed,
+            copied,
+            isa,
+            threads,
+            why,
+            traffic,
+        }
     }
 }
 
@@ -93,7 +105,7 @@ impl Because {
 }
 
 /// What a call ran.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LastRun {
     /// The entry, `file::function`.
@@ -115,11 +127,20 @@ pub struct LastRun {
     pub threads: u32,
     /// Why this version.
     pub why: Why,
+    traffic: Vec<KernelTraffic>,
+}
+
+impl LastRun {
+    /// What its kernels asked of the device's memory: one row a kernel, in the order of names. Nothing unless the context counts it:
+    /// see `Builder::counting`.
+    pub fn traffic(&self) -> &[KernelTraffic] {
+        &self.traffic
+    }
 }
 
 impl fmt::Display for LastRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { entry, plan, device, instead_of, placed, copied, isa, threads, why } = self;
+        let Self { entry, plan, device, instead_of, placed, copied, isa, threads, why, traffic: _ } = self;
         write!(f, "{entry}: plan {plan}, ")?;
         match device {
             Some(ordinal) if *copied == Copies::default() => write!(f, "cuda:{ordinal} (")?,

@@ -6,6 +6,7 @@ use std::fmt;
 
 use hidp_sys::hidp_call;
 
+use super::traffic::KernelTraffic;
 use crate::rt::entry::EntryFn;
 
 /// One stream of one accelerator: every operation but `enter`, allocation and waiting goes into the stream and returns at once,
@@ -67,6 +68,14 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     unsafe fn call(&self, function: EntryFn, call: &mut hidp_call) -> i32 {
         // SAFETY: the caller's promise.
         unsafe { function(call) }
+    }
+    /// From now on counts what calls ask of memory. Whether it can.
+    fn count(&self) -> bool {
+        false
+    }
+    /// What the last call asked for, if that is counted.
+    fn counts(&self) -> Option<Vec<KernelTraffic>> {
+        None
     }
     /// The name and meaning of an error of generated code.
     fn explain(&self, code: i32) -> String;

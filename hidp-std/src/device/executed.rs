@@ -3,13 +3,19 @@
 //! Its stream is done at once. What was wrong in a call is that call's error.
 
 use std::cell::Cell;
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{NonNull, null_mut};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use hidp_sys::{HIDP_DEVICE_ERROR, HIDP_FAULT, HIDP_OK, hidp_call, hidp_device, hidp_executor};
+use hidp_sys::{
+    HIDP_COUNTED_BLOCK_BARRIER, HIDP_COUNTED_LOAD, HIDP_COUNTED_SHUFFLE, HIDP_COUNTED_STORE, HIDP_COUNTED_UPDATE,
+    HIDP_COUNTED_VOTE, HIDP_COUNTED_WARP_BARRIER, HIDP_DEVICE_ERROR, HIDP_FAULT, HIDP_OK, hidp_call, hidp_device,
+    hidp_executor, hidp_kernel_counts, hidp_site_counts,
+};
 
 use super::driver::{Driver, DriverError, Event, Facts, Rows, Turn};
+use super::traffic::{KernelTraffic, SiteTraffic, Together};
 use crate::rt::entry::EntryFn;
 
 /// The driver.
@@ -18,6 +24,8 @@ pub(crate) struct Executed {
     facts: Facts,
     functions: &'static hidp_executor,
     device: NonNull<hidp_device>,
+    /// Whether calls are counted.
+    counting: AtomicBool,
     /// The executor is for one thread at a time.
     turn: Mutex<()>,
 }
@@ -45,6 +53,61 @@ impl Drop for Ends<'_> {
     }
 }
 
+/// # Safety
+/// The row is one of the executor's, which has not changed since.
+unsafe fn kernel_of(row: &hidp_kernel_counts) -> KernelTraffic {
+    // SAFETY: names are text, and so many rows of places are there.
+    let (name, sites) =
+        unsafe { (text_of(row.name), (0..row.site_count).map(|at| site_of(&*row.sites.add(at))).collect()) };
+    let &hidp_kernel_counts { launches, blocks, threads, block_sectors, launch_sectors, .. } = row;
+    KernelTraffic { name, launches, blocks, threads, block_sectors, launch_sectors, sites }
+}
+
+/// # Safety
+/// As [`kernel_of`].
+unsafe fn site_of(row: &hidp_site_counts) -> SiteTraffic {
+    let what = match row.what {
+        HIDP_COUNTED_LOAD => Together::Load,
+        HIDP_COUNTED_STORE => Together::Store,
+        HIDP_COUNTED_UPDATE => Together::Update,
+        HIDP_COUNTED_BLOCK_BARRIER => Together::BlockBarrier,
+        HIDP_COUNTED_WARP_BARRIER => Together::WarpBarrier,
+        HIDP_COUNTED_SHUFFLE => Together::Shuffle,
+        HIDP_COUNTED_VOTE => Together::Vote,
+        other => unreachable!("the executor counts {other}, which its header does not name"),
+    };
+    let &hidp_site_counts { site, bytes, requests, lanes, idle, cost, least, block_sectors, launch_sectors, .. } = row;
+    let &hidp_site_counts { clashes, updated, most_updates, .. } = row;
+    // SAFETY: the caller's promise.
+    let file = unsafe { text_of(row.file) };
+    let (line, shared) = (u32::try_from(row.line).unwrap_or(0), row.shared != 0);
+    SiteTraffic {
+        file,
+        line,
+        site,
+        what,
+        shared,
+        bytes,
+        requests,
+        lanes,
+        idle,
+        cost,
+        least,
+        block_sectors,
+        launch_sectors,
+        clashes,
+        updated,
+        most_updates,
+    }
+}
+
+/// # Safety
+/// It is text that ends with a zero.
+unsafe fn text_of(text: *const c_char) -> String {
+    // SAFETY: the caller's promise.
+    unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned()
+}
+
 /// The number of an error that stands for the executor's reports.
 const REPORTS: i32 = -1;
 const MISSING: &str = "executors have all their functions";
@@ -56,7 +119,8 @@ impl Executed {
         let functions: &'static hidp_executor = unsafe { hidp_sys::hidp2_executor().as_ref() }?;
         // SAFETY: any numbers are allowed.
         let device = unsafe { functions.open.expect(MISSING)(seed, facts.multiprocessors) };
-        Some(Self { facts, functions, device: NonNull::new(device)?, turn: Mutex::new(()) })
+        let counting = AtomicBool::new(false);
+        Some(Self { facts, functions, device: NonNull::new(device)?, counting, turn: Mutex::new(()) })
     }
     /// The turn is this thread's.
     fn reports(&self) -> String {
@@ -185,6 +249,24 @@ impl Driver for Executed {
             call.fault.values[0] = REPORTS.into();
         }
         if known { status } else { HIDP_DEVICE_ERROR as i32 }
+    }
+    fn count(&self) -> bool {
+        let _turn = self.turn();
+        // SAFETY: the device is alive.
+        unsafe { self.functions.count.expect(MISSING)(self.device.as_ptr(), 1) }
+        self.counting.store(true, Ordering::Relaxed);
+        true
+    }
+    fn counts(&self) -> Option<Vec<KernelTraffic>> {
+        if !self.counting.load(Ordering::Relaxed) {
+            return None;
+        }
+        let _turn = self.turn();
+        let mut first = std::ptr::null();
+        // SAFETY: the device is alive.
+        let count = unsafe { self.functions.counts.expect(MISSING)(self.device.as_ptr(), &raw mut first) };
+        // SAFETY: so many rows are there until the next call, whose turn comes later.
+        Some((0..count).map(|at| unsafe { kernel_of(&*first.add(at)) }).collect())
     }
     fn explain(&self, code: i32) -> String {
         let _turn = self.turn();

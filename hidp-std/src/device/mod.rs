@@ -17,12 +17,14 @@ mod simulated;
 mod staging;
 #[cfg(test)]
 pub(crate) mod tests;
+mod traffic;
 
 pub use array::{DeviceArray, Zeroed};
 pub use error::{ArrayError, DeviceError, NoDevice};
 pub use info::Device;
 pub use queue::Copies;
 pub use section::{Section, SectionMut};
+pub use traffic::{KernelTraffic, SiteTraffic, Together};
 
 #[cfg(feature = "cuda")]
 pub(crate) use array::{Block, Owner, Storage};

@@ -156,14 +156,19 @@ unsafe fn run(
         }
         // SAFETY: the caller's promise. This machine has the instruction set: `choose` saw to it.
         let (status, call) = unsafe { enter(cx, choice, None, params, dims) };
-        cx.note_run(&note);
+        cx.note_run(&note, None);
         return if status == HIDP_OK as i32 { Ok(()) } else { Err(Error::Fault(Fault::new(entry, call.fault))) };
     };
     let (addresses, blocks) = room.split_at_mut(args.len());
     let bound = OnQueue::bind(queue, entry, args, addresses, blocks)?;
     // SAFETY: as above; the arrays are on the device, whose code this is.
-    let (status, call) = unsafe { enter(cx, choice, Some(queue), bound.addresses(), dims) };
-    cx.note_run(&note);
+    let (status, call, traffic) = unsafe {
+        // Nobody else's call comes between.
+        let _turn = queue.driver().turn();
+        let (status, call) = enter(cx, choice, Some(queue), bound.addresses(), dims);
+        (status, call, queue.driver().counts())
+    };
+    cx.note_run(&note, traffic);
     match status {
         status if status == HIDP_OK as i32 => bound.bring_back(),
         status if status == HIDP_DEVICE_ERROR as i32 => {
