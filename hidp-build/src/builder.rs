@@ -4,15 +4,15 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cargo::{self, Cargo};
-use crate::compiler::diag::Code;
-use crate::compiler::emit::rust::{Library, Toolchains, failure, links};
 use crate::compiler::pipeline::{self, IdleRecord, NativeStruct, Options, PipelineInput, PipelineOutput};
-use crate::compiler::plan::{Limits, Natives, Record, read_records};
 use crate::kernels::{self, Compilers, Work};
 use crate::nvcc::Wish;
 use crate::objects::write_if_changed;
 use crate::report::{Problem, Report, Result};
 use crate::{Cuda, Isa, sources};
+use hidp_emit::rust::{Library, Toolchains, failure, links};
+use hidp_plan::{Limits, Natives, Record, read_records};
+use hidp_syntax::diag::Code;
 
 /// A build, with everything that can be chosen. Paths are relative to the package's root.
 ///

@@ -6,9 +6,9 @@ use std::ffi::OsString;
 use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
-use crate::compiler::diag::Code;
-use crate::compiler::emit::rust::Isa;
 use crate::report::Problem;
+use hidp_emit::rust::Isa;
+use hidp_syntax::diag::Code;
 
 /// The environment of a build script.
 #[derive(Clone, Debug)]

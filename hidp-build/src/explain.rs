@@ -2,15 +2,15 @@
 
 use std::path::{Path, PathBuf};
 
-use crate::compiler::diag::Sink;
 use crate::compiler::explain::{self, Wanted};
 use crate::compiler::pipeline::{Options, PipelineInput, front, optimise};
-use crate::compiler::plan::{Models, check_pins};
-use crate::compiler::target::{DeviceModel, Model};
 use crate::compiler::traffic::Resources;
 use crate::nvcc::Kernel;
 use crate::report::{Error, Report, Result};
 use crate::sources;
+use hidp_plan::target::{DeviceModel, Model};
+use hidp_plan::{Models, check_pins};
+use hidp_syntax::diag::Sink;
 
 /// Explains the entries of a `.hdp` file, or the one of this name: nested shapes, what fused and what did not, the checks that
 /// remain, the plans, and what else is wanted.

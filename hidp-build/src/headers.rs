@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 
 use syn::{Expr, Item, Lit, Stmt, Type};
 
-use crate::compiler::diag::Code;
 use crate::compiler::pipeline::{NativeField, NativeStruct, NativeType};
-use crate::compiler::ty::Scalar;
 use crate::report::Problem;
+use hidp_syntax::diag::Code;
+use hidp_syntax::ty::Scalar;
 
 /// The structs of these names, as far as the headers define them.
 pub(crate) fn structs(

@@ -4,13 +4,13 @@ use std::path::{Path, PathBuf};
 use std::time::Instant;
 
 use crate::cargo;
-use crate::compiler::diag::Code;
-use crate::compiler::emit::openmp::FLAGS;
-use crate::compiler::emit::rust::Isa;
 use crate::objects::{Object, Unit, compile_cpp, excerpt, write};
 use crate::report::Problem;
 use crate::sizes::SECONDS;
 use crate::toolchain::Toolchain;
+use hidp_emit::openmp::FLAGS;
+use hidp_emit::rust::Isa;
+use hidp_syntax::diag::Code;
 
 /// What is compiled, and how.
 pub(crate) struct Job<'a> {

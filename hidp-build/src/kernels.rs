@@ -4,8 +4,6 @@ use std::path::PathBuf;
 
 use crate::Isa;
 use crate::cargo::{self, Cargo};
-use crate::compiler::diag::Code;
-use crate::compiler::emit::rust::{Library, Toolchains};
 use crate::compiler::pipeline::{GeneratedFile, PipelineOutput};
 use crate::host_cc;
 use crate::nvcc::{self, Choice, Nvcc, Wish};
@@ -14,6 +12,8 @@ use crate::report::{Problem, Report};
 use crate::simulated;
 use crate::sizes;
 use crate::toolchain::Toolchain;
+use hidp_emit::rust::{Library, Toolchains};
+use hidp_syntax::diag::Code;
 
 /// The compilers of a build.
 pub(crate) struct Compilers {

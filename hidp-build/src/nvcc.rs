@@ -20,9 +20,9 @@ pub(crate) use probe::Nvcc;
 pub(crate) use unit::{Job, KERNELS, report, units};
 
 use crate::cargo::{self, Cargo};
-use crate::compiler::diag::Code;
 use crate::report::Problem;
 use crate::toolchain::Toolchain;
+use hidp_syntax::diag::Code;
 
 /// Whether kernels are compiled for NVIDIA GPUs too. The environment variable `HIDP_CUDA` (`auto`, `off`, `required`, `simulated`) goes before
 /// what a build script says.

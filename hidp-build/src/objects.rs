@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cargo;
-use crate::compiler::diag::Code;
 use crate::report::Problem;
 use crate::toolchain::cc_build;
 use crate::workers;
+use hidp_syntax::diag::Code;
 
 pub(crate) mod depfile;
 

@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::compiler::diag::{Code, Diagnostic, RenderStyle, Severity, render};
-use crate::compiler::source::SourceMap;
+use hidp_syntax::diag::{Code, Diagnostic, RenderStyle, Severity, render};
+use hidp_syntax::source::SourceMap;
 
 /// What `hidp_build` returns.
 pub type Result<T = ()> = std::result::Result<T, Error>;

@@ -4,11 +4,11 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cargo;
-use crate::compiler::diag::Code;
-use crate::compiler::emit::openmp::FLAGS;
 use crate::objects::{Object, Unit, compile_cpp, excerpt, shown};
 use crate::report::Problem;
 use crate::toolchain::Toolchain;
+use hidp_emit::openmp::FLAGS;
+use hidp_syntax::diag::Code;
 
 /// What is compiled, and how.
 pub(crate) struct Job<'a> {

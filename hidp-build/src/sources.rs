@@ -6,13 +6,13 @@ use std::path::{Component, Path, PathBuf};
 
 use walkdir::WalkDir;
 
-use crate::compiler::diag::{Code, Diagnostic, Sink, near};
 use crate::compiler::pipeline::InputFile;
-use crate::compiler::plan::PinFile;
-use crate::compiler::source::{FileId, SourceMap, Span};
-use crate::compiler::syntax::ast::{Import, Item};
-use crate::compiler::syntax::parse;
 use crate::report::Problem;
+use hidp_plan::PinFile;
+use hidp_syntax::ast::{Import, Item};
+use hidp_syntax::diag::{Code, Diagnostic, Sink, near};
+use hidp_syntax::parse;
+use hidp_syntax::source::{FileId, SourceMap, Span};
 
 /// The programs, and what went wrong on the way.
 #[derive(Debug, Default)]

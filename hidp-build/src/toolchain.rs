@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::cargo;
-use crate::compiler::diag::Code;
-use crate::compiler::emit::rust::Isa;
 use crate::report::Problem;
+use hidp_emit::rust::Isa;
+use hidp_syntax::diag::Code;
 
 /// A compiler that can compile kernels.
 #[derive(Clone, Debug)]

@@ -144,6 +144,8 @@ fn clippy() -> Result<()> {
 }
 
 fn doc() -> Result<()> {
-    let public = ["--package", "hidp-build", "--package", "hidp-sys", "--package", "hidp-std"];
+    let public = tidy::compiler_packages().into_iter().chain(["hidp-sys".to_owned(), "hidp-std".to_owned()]);
+    let public: Vec<String> = public.map(|name| format!("--package={name}")).collect();
+    let public: Vec<&str> = public.iter().map(String::as_str).collect();
     cargo(&["doc", "--no-deps"]).args(&public).env("RUSTDOCFLAGS", "--deny warnings").run()
 }

@@ -5,18 +5,18 @@ mod json;
 mod kernels;
 mod text;
 
-use crate::compiler::emit::{cuda, openmp};
-use crate::compiler::ir::imp;
-use crate::compiler::ir::par::{self, FuncId, Program, shape};
-use crate::compiler::pass::fuse;
 use crate::compiler::pipeline::{Lowered, Options, PipelineInput, device_plans_of, lower_entry, plans_of};
-use crate::compiler::plan::{
+use crate::compiler::traffic::Resources;
+use hidp_emit::{cuda, openmp};
+use hidp_ir::imp;
+use hidp_ir::par::{self, FuncId, Program, shape};
+use hidp_pass::fuse;
+use hidp_plan::target::{DeviceModel, Model};
+use hidp_plan::{
     Considered, Cost, DeviceExplored, Measure, MeasureOf, Models, Plan, cost, explore, explore_device, nests, pinned,
 };
-use crate::compiler::prove;
-use crate::compiler::source::{SourceMap, Span};
-use crate::compiler::target::{DeviceModel, Model};
-use crate::compiler::traffic::Resources;
+use hidp_prove as prove;
+use hidp_syntax::source::{SourceMap, Span};
 use kernels::PlanKernels;
 
 /// What is asked for besides the summary, and in which form.

@@ -1,42 +1,38 @@
 //! The compiler: PURE. Sources, options and tuning records in; files and diagnostics out.
-//! Nothing below this module touches the file system, the environment, a process, a clock or hash order.
+//! Nothing of it touches the file system, the environment, a process, a clock or hash order.
 //!
-//! Layers (a module uses its own tree or strictly lower layers; `cargo xtask tidy` checks it):
+//! Its phases are crates of their own below `hidp-build/crates`, so that cargo builds them side by side. They are reached by the
+//! names here. None of it is a stable interface: that is what `hidp_build` itself documents.
 //!
-//! | layer | modules |
-//! |---|---|
-//! | 0 | [`index`] |
-//! | 1 | [`source`] |
-//! | 2 | [`diag`], [`ty`] |
-//! | 3 | [`prim`], [`syntax`] |
-//! | 4 | [`ir`], [`target`] |
-//! | 5 | [`prove`], [`traffic`] |
-//! | 6 | [`check`], [`pass`], [`plan`] |
-//! | 7 | [`lower`], [`emit`] |
-//! | 8 | [`pipeline`] |
-//! | 9 | [`explain`] |
+//! Layers (a module uses its own tree or strictly lower layers; crates and `cargo xtask tidy` check it):
+//!
+//! | layer | modules | crate |
+//! |---|---|---|
+//! | 0 | [`index`] | `hidp-syntax` |
+//! | 1 | [`source`] | `hidp-syntax` |
+//! | 2 | [`diag`], [`ty`] | `hidp-syntax` |
+//! | 3 | [`prim`], [`syntax`] | `hidp-syntax` |
+//! | 4 | [`ir`] | `hidp-ir` |
+//! | 4 | [`target`] | `hidp-plan` |
+//! | 5 | [`prove`] | `hidp-prove` |
+//! | 5 | [`traffic`] | `hidp-build` |
+//! | 6 | [`check`] | `hidp-check` |
+//! | 6 | [`pass`] | `hidp-pass` |
+//! | 6 | [`plan`] | `hidp-plan` |
+//! | 7 | [`lower`] | `hidp-lower` |
+//! | 7 | [`emit`] | `hidp-emit` |
+//! | 8 | [`pipeline`] | `hidp-build` |
+//! | 9 | [`explain`] | `hidp-build` |
 
-pub mod index;
-pub mod source;
+pub use hidp_plan::target;
+pub use hidp_syntax::{diag, index, prim, source, ty};
+pub use {
+    hidp_check as check, hidp_emit as emit, hidp_ir as ir, hidp_lower as lower, hidp_pass as pass, hidp_plan as plan,
+    hidp_prove as prove, hidp_syntax as syntax,
+};
 
-pub mod diag;
-pub mod ty;
-
-pub mod prim;
-pub mod syntax;
-
-pub mod check;
-pub mod ir;
-pub mod prove;
 pub mod traffic;
 
-pub mod target;
-
-pub mod lower;
-pub mod pass;
-pub mod plan;
-
-pub mod emit;
+pub mod pipeline;
 
 pub mod explain;
-pub mod pipeline;

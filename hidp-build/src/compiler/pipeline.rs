@@ -1,24 +1,26 @@
 //! Everything in order: sources and options in, generated files and diagnostics out.
 
 mod native;
+#[cfg(test)]
+pub(crate) mod testing;
 
 use std::collections::BTreeMap;
 
-use crate::compiler::check::{SourceUnit, check};
-use crate::compiler::diag::{Code, Diagnostic, Sink};
-use crate::compiler::emit::rust::{self, EntryInfo, Isa};
-use crate::compiler::emit::{cuda, openmp};
-use crate::compiler::index::Arena;
-use crate::compiler::ir::imp;
-use crate::compiler::ir::par::{FuncId, Program};
-use crate::compiler::lower::{lower, lower_device};
-use crate::compiler::plan::{
+use hidp_check::{SourceUnit, check};
+use hidp_emit::rust::{self, EntryInfo, Isa};
+use hidp_emit::{cuda, openmp};
+use hidp_ir::imp;
+use hidp_ir::par::{FuncId, Program};
+use hidp_lower::{lower, lower_device};
+use hidp_plan::target::{DeviceModel, Model};
+use hidp_plan::{
     Dispatch, Limits, Models, Natives, PinFile, Plan, Record, add_device_rules, check_pins, dispatch, explore,
     explore_device, native_name, pinned, stable_hash,
 };
-use crate::compiler::source::{FileId, SourceMap, Span};
-use crate::compiler::target::{DeviceModel, Model};
-use crate::compiler::{pass, syntax};
+use hidp_syntax::diag::{Code, Diagnostic, Sink};
+use hidp_syntax::index::Arena;
+use hidp_syntax::source::{FileId, SourceMap, Span};
+use {hidp_pass as pass, hidp_syntax as syntax};
 
 pub use native::{NativeField, NativeStruct, NativeType, named_structs};
 
@@ -362,7 +364,7 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
 
 /// A defect of the compiler, shown like an error of the program rather than as a panic of the build script.
 fn defect(program: &Program, what: &str) -> Diagnostic {
-    let nowhere = Span::new(crate::compiler::index::Id::new(0), 0, 0);
+    let nowhere = Span::new(hidp_syntax::index::Id::new(0), 0, 0);
     let span = program.entries.first().and_then(|&func| program.funcs.get(func)).map_or(nowhere, |func| func.span);
     let mut diagnostic = Diagnostic::new(Code::Internal, span, "this is a defect of hidp-build");
     diagnostic.notes.extend(what.lines().map(str::to_owned));
@@ -376,13 +378,16 @@ pub fn symbol(namespace: &str, stem: &str, function: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    mod device_pins;
+    mod device_rules;
+    mod host_rules;
+    mod pins;
+
+    use super::testing::input;
     use super::*;
 
     fn codes(text: &str, options: Options) -> Vec<Code> {
-        let mut sources = SourceMap::new();
-        let id = sources.add("k.hdp", text);
-        let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
-        let output = compile(&PipelineInput { sources, files, options });
+        let output = compile(&input(text, options));
         output.diagnostics.iter().map(|diagnostic| diagnostic.code).collect()
     }
 
@@ -399,10 +404,7 @@ mod tests {
         built(text, records, false)
     }
     fn built(text: &str, records: Vec<Record>, cuda: bool) -> PipelineOutput {
-        let mut sources = SourceMap::new();
-        let id = sources.add("k.hdp", text);
-        let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
-        compile(&PipelineInput { sources, files, options: Options { records, cuda, ..Options::default() } })
+        compile(&input(text, Options { records, cuda, ..Options::default() }))
     }
 
     const TEXTS: [&str; 7] = ["device", "architecture", "vendor", "isa", "toolchain", "host", "rules"];

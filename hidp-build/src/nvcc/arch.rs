@@ -2,8 +2,8 @@
 
 use std::fmt;
 
-use crate::compiler::diag::Code;
 use crate::report::Problem;
+use hidp_syntax::diag::Code;
 
 /// Code for 8.0 also runs on 8.6 and 8.9, and its PTX is compiled by the driver, once, for everything newer.
 const DEFAULT: &str = "sm_80";

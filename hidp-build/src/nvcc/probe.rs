@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
 use super::Archs;
-use crate::compiler::emit::cuda::{FLAGS, LINES};
 use crate::toolchain::Toolchain;
+use hidp_emit::cuda::{FLAGS, LINES};
 
 /// Older ones lack C++17 in full, and CUB as it is used.
 const OLDEST: u32 = 12;

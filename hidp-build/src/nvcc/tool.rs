@@ -7,12 +7,12 @@ use std::path::{Path, PathBuf};
 use super::unit::{CudaUnit, kernels_of, report, shorter};
 use super::{Cuda, Job, Kernel, Nvcc, Wish, units};
 use crate::cargo::Cargo;
-use crate::compiler::diag::Code;
 use crate::compiler::pipeline::{self, Options, PipelineInput};
 use crate::objects::{self, Unit as _, write_if_changed};
 use crate::report::{Error, Problem, Report, Result};
 use crate::toolchain::Toolchain;
 use crate::{sources, workers};
+use hidp_syntax::diag::Code;
 
 /// Compiles CUDA to see whether nvcc takes it without a warning, and what its kernels need. What has not changed since is not compiled
 /// again.

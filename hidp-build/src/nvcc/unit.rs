@@ -11,9 +11,9 @@ use super::blocks::blocks;
 use super::probe::whole;
 use super::{Kernel, Nvcc, kernels, table};
 use crate::cargo;
-use crate::compiler::diag::Code;
 use crate::objects::{Object, Unit, depfile, excerpt, shown, write};
 use crate::report::Problem;
+use hidp_syntax::diag::Code;
 
 /// Extension of what ptxas said.
 const SAID: &str = "ptxas";

@@ -1,103 +1,282 @@
 //! A module of the compiler uses its own tree or strictly lower layers, and nothing impure.
+//!
+//! That crates have no circles is cargo's business. What it cannot see: modules inside of a crate, neighbours of which one may not use
+//! the other, and the parts of the compiler that lie in `hidp-build` itself.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::Result;
 
-use super::{Finding, has_extension};
+use super::Finding;
+use super::rust::{self, Module, Named, Source};
 
-/// Layer of each module below `hidp-build/src/compiler`, as ARCHITECTURE.md lists them.
-const LAYERS: &[(&str, u32)] = &[
-    ("index", 0),
-    ("source", 1),
-    ("diag", 2),
-    ("ty", 2),
-    ("prim", 3),
-    ("syntax", 3),
-    ("ir", 4),
-    ("target", 4),
-    ("prove", 5),
-    ("traffic", 5),
-    ("check", 6),
-    ("pass", 6),
-    ("plan", 6),
-    ("emit", 7),
-    ("lower", 7),
-    ("pipeline", 8),
-    ("explain", 9),
+/// A crate of the compiler.
+struct Part {
+    /// Name in paths.
+    name: &'static str,
+    /// Where its sources are.
+    src: &'static str,
+    /// Modules that the compiler's layers begin with: nothing, but in the crate that has the shell around it too.
+    root: &'static [&'static str],
+    /// Layers as ARCHITECTURE.md lists them, by the names of modules at the root; the empty name stands for the others.
+    layers: &'static [(&'static str, u32)],
+}
+
+const PARTS: &[Part] = &[
+    Part {
+        name: "hidp_syntax",
+        src: "hidp-build/crates/syntax/src",
+        root: &[],
+        layers: &[("index", 0), ("source", 1), ("diag", 2), ("ty", 2), ("prim", 3), ("", 3)],
+    },
+    Part { name: "hidp_ir", src: "hidp-build/crates/ir/src", root: &[], layers: &[("par", 4), ("imp", 5)] },
+    Part { name: "hidp_prove", src: "hidp-build/crates/prove/src", root: &[], layers: &[("", 5)] },
+    Part { name: "hidp_check", src: "hidp-build/crates/check/src", root: &[], layers: &[("", 6)] },
+    Part { name: "hidp_pass", src: "hidp-build/crates/pass/src", root: &[], layers: &[("", 6)] },
+    Part { name: "hidp_plan", src: "hidp-build/crates/plan/src", root: &[], layers: &[("target", 4), ("", 6)] },
+    Part { name: "hidp_lower", src: "hidp-build/crates/lower/src", root: &[], layers: &[("", 7)] },
+    Part { name: "hidp_emit", src: "hidp-build/crates/emit/src", root: &[], layers: &[("", 7)] },
+    Part {
+        name: "hidp_build",
+        src: "hidp-build/src",
+        root: &["compiler"],
+        layers: &[("traffic", 6), ("pipeline", 8), ("explain", 9)],
+    },
 ];
 
-/// What the pure compiler must not touch.
-const IMPURE: &[&str] = &[
-    "std::fs",
-    "std::env",
-    "std::process",
-    "std::time",
-    "std::thread",
-    "std::net",
-    "HashMap",
-    "HashSet",
-    "SystemTime",
-    "Instant::",
-];
+/// What the pure compiler must not name: modules of `std`, and types wherever they come from. Macros that read the environment are the
+/// third; the version of the package is no part of it.
+const IMPURE_MODULES: &[&str] = &["fs", "env", "process", "time", "thread", "net", "io", "os"];
+const IMPURE_TYPES: &[&str] = &["HashMap", "HashSet", "RandomState", "hash_map", "hash_set", "SystemTime", "Instant"];
+
+/// Crates of others that `hidp-build` depends on: every clean build of a user's compiles them, but for the last two.
+const SHELL: &[&str] = &["cc", "jobserver", "walkdir", "bindgen", "syn"];
 
 pub(super) fn check(files: &[PathBuf]) -> Result<Vec<Finding>> {
-    let root = Path::new("hidp-build/src/compiler");
     let mut findings = Vec::new();
-    for file in files.iter().filter(|f| f.starts_with(root) && has_extension(f, &["rs"])) {
-        let relative = file.strip_prefix(root).expect("filtered by prefix");
-        let text = fs::read_to_string(file)?;
-        let code = without_tests(&text);
-        check_purity(file, code, &mut findings);
-        check_uses(file, &module_of(relative), code, &mut findings);
+    for part in PARTS {
+        for (file, source) in rust::read_crate(Path::new(part.src), files)? {
+            check_file(part, &file, &source, &mut findings);
+        }
+        check_dependencies(part, &mut findings)?;
     }
     Ok(findings)
 }
 
-/// Tests may read files and look upwards; they stand last in a module.
-fn without_tests(text: &str) -> &str {
-    text.split("#[cfg(test)]").next().unwrap_or(text)
-}
-
-/// `syntax/parser/stmt.rs` and `syntax.rs` belong to `syntax`.
-fn module_of(relative: &Path) -> String {
-    let first = relative.iter().next().unwrap_or_default().to_string_lossy();
-    first.trim_end_matches(".rs").to_owned()
-}
-
-fn layer(module: &str) -> Option<u32> {
-    LAYERS.iter().find(|(name, _)| *name == module).map(|(_, layer)| *layer)
-}
-
-fn check_purity(file: &Path, code: &str, findings: &mut Vec<Finding>) {
-    for (number, line) in code.lines().enumerate() {
-        let statement = line.split("//").next().unwrap_or(line);
-        if let Some(word) = IMPURE.iter().find(|word| statement.contains(**word)) {
-            findings.push(Finding::new(file, number + 1, format!("the compiler is pure, but this names `{word}`")));
+/// The compiler's own parts depend on nothing but each other, the shell around them on little else.
+fn check_dependencies(part: &Part, findings: &mut Vec<Finding>) -> Result<()> {
+    let manifest = Path::new(part.src).with_file_name("Cargo.toml");
+    let has_shell = !part.root.is_empty();
+    for (line, name) in dependencies(&fs::read_to_string(&manifest)?) {
+        let known = packages().any(|other| other == name) || (has_shell && SHELL.contains(&name));
+        if !known {
+            findings.push(Finding::new(
+                &manifest,
+                line,
+                format!("`{name}` is not among what users build with the compiler"),
+            ));
         }
     }
+    Ok(())
 }
 
-fn check_uses(file: &Path, module: &str, code: &str, findings: &mut Vec<Finding>) {
-    if module == "mod" {
-        return;
-    }
-    let Some(own) = layer(module) else {
-        findings.push(Finding::new(file, 1, format!("module `{module}` has no layer in xtask/src/tidy/layers.rs")));
-        return;
-    };
-    for (number, line) in code.lines().enumerate() {
-        if line.trim_start().starts_with("//") {
-            continue;
+/// The packages of the compiler.
+pub(super) fn packages() -> impl Iterator<Item = String> {
+    PARTS.iter().map(|part| part.name.replace('_', "-"))
+}
+
+/// Lines and names in the table of dependencies that users build.
+fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
+    let mut inside = false;
+    let mut found = Vec::new();
+    for (number, line) in manifest.lines().enumerate() {
+        if line.starts_with('[') {
+            inside = line.contains("dependencies") && !line.contains("dev-dependencies");
+        } else if let Some((key, _)) = line.split_once('=').filter(|_| inside) {
+            found.push((number + 1, key.split('.').next().unwrap_or(key).trim()));
         }
-        for used in line.split("crate::compiler::").skip(1) {
-            let name: String = used.chars().take_while(|c| c.is_alphanumeric() || *c == '_').collect();
-            let allowed = name.is_empty() || name == module || layer(&name).is_some_and(|other| other < own);
-            if !allowed {
-                let message = format!("`{module}` (layer {own}) uses `{name}`, which is not in a lower layer");
-                findings.push(Finding::new(file, number + 1, message));
+    }
+    found
+}
+
+fn check_file(part: &Part, file: &Path, source: &Source, findings: &mut Vec<Finding>) {
+    for line in &source.strange_tests {
+        findings.push(Finding::new(file, *line, "`#[cfg(test)]` before something that is no item"));
+    }
+    for module in &source.modules {
+        let Some(own) = below(part, &module.place) else { continue };
+        check_purity(file, module, findings);
+        let root = own.is_empty();
+        let own = match layer(part, &own) {
+            Some(own) => own,
+            None if root => continue, // it names modules and re-exports
+            None => {
+                let message = format!("module `{}` has no layer in xtask/src/tidy/layers.rs", module.place.join("::"));
+                findings.push(Finding::new(file, 1, message));
+                continue;
             }
+        };
+        for named in rust::paths(&module.tokens) {
+            check_use(part, file, (module, own), &named, findings);
         }
+    }
+}
+
+/// A module's place from where the compiler's layers begin; none outside of the compiler.
+fn below(part: &Part, place: &[String]) -> Option<Vec<String>> {
+    let inside = place.len() >= part.root.len() && place.iter().zip(part.root).all(|(one, other)| one == other);
+    inside.then(|| place[part.root.len()..].to_vec())
+}
+
+/// The name of a layer and its number.
+type Layer = (&'static str, &'static str, u32);
+
+fn layer(part: &Part, place: &[String]) -> Option<Layer> {
+    let named = |name: &str| part.layers.iter().find(|(other, _)| *other == name);
+    let (module, layer) = place.first().and_then(|name| named(name)).or_else(|| named(""))?;
+    Some((part.name, module, *layer))
+}
+
+fn check_use(part: &Part, file: &Path, (module, own): (&Module, Layer), named: &Named, findings: &mut Vec<Finding>) {
+    let used = match resolve(part, &module.place, &named.path) {
+        Used::Elsewhere => return,
+        Used::Shell => None,
+        Used::Place(other, place) => match layer(other, &place) {
+            Some(used) if used == own || used.2 < own.2 => return,
+            Some(used) => Some(used),
+            None if place.is_empty() => return,
+            None => None,
+        },
+    };
+    let show = |(name, module, layer): Layer| {
+        format!("`{name}{}{module}` (layer {layer})", if module.is_empty() { "" } else { "::" })
+    };
+    let used = used.map_or_else(|| format!("`{}`, which is no layer", named.path.join("::")), show);
+    findings.push(Finding::new(file, named.line, format!("{} uses {used}, which is not in a lower layer", show(own))));
+}
+
+/// What a path means.
+enum Used {
+    /// Nothing of the compiler's.
+    Elsewhere,
+    /// What is around the compiler.
+    Shell,
+    /// A module of a part.
+    Place(&'static Part, Vec<String>),
+}
+
+fn resolve(part: &Part, place: &[String], path: &[String]) -> Used {
+    let parts: BTreeMap<&str, &'static Part> = PARTS.iter().map(|part| (part.name, part)).collect();
+    let supers = path.iter().take_while(|word| *word == "super").count();
+    let absolute: Vec<String> = match path[0].as_str() {
+        "crate" => path[1..].to_vec(),
+        "self" => place.iter().chain(&path[1..]).cloned().collect(),
+        "super" if supers > place.len() => return Used::Shell,
+        "super" => place[..place.len() - supers].iter().chain(&path[supers..]).cloned().collect(),
+        name => match parts.get(name) {
+            Some(other) if other.root.is_empty() => return Used::Place(other, path[1..].to_vec()),
+            Some(_) => return Used::Shell,
+            None => return Used::Elsewhere,
+        },
+    };
+    match below(part, &absolute) {
+        Some(place) => Used::Place(parts[part.name], place),
+        None => Used::Shell,
+    }
+}
+
+fn check_purity(file: &Path, module: &Module, findings: &mut Vec<Finding>) {
+    let mut finding = |line: usize, name: &str| {
+        findings.push(Finding::new(file, line, format!("the compiler is pure, but this names `{name}`")));
+    };
+    for named in rust::paths(&module.tokens) {
+        let [root, module, ..] = named.path.as_slice() else { continue };
+        if matches!(root.as_str(), "std" | "core" | "alloc") && IMPURE_MODULES.contains(&module.as_str()) {
+            finding(named.line, &named.path.join("::"));
+        }
+    }
+    for (at, token) in module.tokens.iter().enumerate() {
+        let following = |by: usize| module.tokens.get(at + by).map(|token| token.text.as_str());
+        let names = match token.text.as_str() {
+            "env" => following(1) == Some("!") && following(3) != Some("\"CARGO_PKG_VERSION\""),
+            "option_env" => following(1) == Some("!"),
+            name => IMPURE_TYPES.contains(&name),
+        };
+        if names {
+            finding(token.line, &token.text);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What is found in a file of a crate.
+    fn found(name: &str, place: &str, text: &str) -> Vec<String> {
+        let part = PARTS.iter().find(|part| part.name == name).unwrap();
+        let place = rust::place_of(Path::new(place));
+        let mut findings = Vec::new();
+        check_file(part, Path::new("f.rs"), &Source::read(text, &place).unwrap(), &mut findings);
+        findings.into_iter().map(|finding| format!("{}: {}", finding.line, finding.message)).collect()
+    }
+
+    #[test]
+    fn lower_layers_may_be_used() {
+        assert_eq!(found("hidp_lower", "map.rs", "use hidp_plan::{self as plan, target::Model};"), [""; 0]);
+        assert_eq!(found("hidp_syntax", "diag/code.rs", "use crate::source::Span; use super::Diagnostic;"), [""; 0]);
+        assert_eq!(found("hidp_syntax", "parser/mod.rs", "use crate::ast; use super::lexer::lex;"), [""; 0]);
+        assert_eq!(found("hidp_build", "nvcc.rs", "use crate::compiler::explain; use std::fs;"), [""; 0]);
+    }
+
+    #[test]
+    fn neighbours_and_higher_layers_may_not() {
+        let uses = |name: &str, place: &str, text: &str, line: usize| {
+            let found = found(name, place, text);
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert!(
+                found[0].starts_with(&format!("{line}: `{name}")) && found[0].contains("not in a lower"),
+                "{found:?}"
+            );
+        };
+        uses("hidp_emit", "rust.rs", "\nuse hidp_lower::lower;", 2);
+        uses("hidp_syntax", "source.rs", "use crate::{index, diag::Sink};", 1);
+        uses("hidp_syntax", "diag/near.rs", "fn f() { super::super::ty::g() }", 1);
+        uses("hidp_syntax", "ty.rs", "fn f() { crate::parse() }", 1);
+        uses("hidp_ir", "par/mod.rs", "use crate::imp::Stmt;", 1);
+        uses("hidp_plan", "target/mod.rs", "use super::Plan;", 1);
+        uses("hidp_build", "compiler/traffic/mod.rs", "use crate::compiler::{pipeline};", 1);
+        uses("hidp_build", "compiler/pipeline.rs", "use crate::nvcc::Tool;", 1);
+    }
+
+    #[test]
+    fn what_stands_behind_tests_is_read() {
+        let text = "#[cfg(test)]\nmod tests;\nuse hidp_lower::lower;\n";
+        assert_eq!(found("hidp_emit", "rust.rs", text).len(), 1);
+        let text = "#[cfg(test)]\nmod tests { use hidp_lower::lower; use std::fs; }\n";
+        assert_eq!(found("hidp_emit", "rust.rs", text), [""; 0]);
+    }
+
+    #[test]
+    fn the_compiler_is_pure() {
+        for text in [
+            "use std::{fmt, fs};",
+            "fn f() { std::env::var(\"x\"); }",
+            "type T = std::collections::HashMap<u8, u8>;",
+            "const C: &str = env!(\"X\");",
+        ] {
+            assert_eq!(found("hidp_check", "expr.rs", text).len(), 1, "{text}");
+        }
+        assert_eq!(found("hidp_check", "expr.rs", "// std::fs\nlet env = \"HashMap\";"), [""; 0]);
+        assert_eq!(found("hidp_check", "expr.rs", "f(env!(\"CARGO_PKG_VERSION\"));"), [""; 0]);
+        let manifest = "[dependencies]\nhidp-ir.workspace = true\nrand = \"1\"\n[dev-dependencies]\nother = \"1\"\n";
+        assert_eq!(dependencies(manifest), [(2, "hidp-ir"), (3, "rand")]);
+    }
+
+    #[test]
+    fn modules_without_a_layer_are_found() {
+        assert_eq!(found("hidp_ir", "new.rs", ""), ["1: module `new` has no layer in xtask/src/tidy/layers.rs"]);
     }
 }

@@ -3,6 +3,7 @@
 mod headers;
 mod layers;
 mod numbers;
+mod rust;
 mod text;
 
 use std::path::{Path, PathBuf};
@@ -45,9 +46,15 @@ pub(crate) fn run() -> Result<()> {
     Ok(())
 }
 
+/// The packages that make the compiler, `hidp-build` among them.
+pub(crate) fn compiler_packages() -> Vec<String> {
+    layers::packages().collect()
+}
+
 /// Two crates that do not depend on one another read the same files.
 fn copies() -> Result<Vec<Finding>> {
-    let [one, other] = ["hidp-build/src/compiler/target/subset.rs", "hidp-std/src/tuning/subset.rs"].map(PathBuf::from);
+    let [one, other] =
+        ["hidp-build/crates/plan/src/target/subset.rs", "hidp-std/src/tuning/subset.rs"].map(PathBuf::from);
     let same = std::fs::read(&one)? == std::fs::read(&other)?;
     let finding = || Finding::new(&other, 1, format!("is not the same text as {}", one.display()));
     Ok(if same { Vec::new() } else { vec![finding()] })

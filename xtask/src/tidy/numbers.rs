@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use super::Finding;
 
 const LAUNCH: &str = "hidp-std/include/hidp/launch.hpp";
-const MODEL: &str = "hidp-build/targets/cpu.toml";
+const MODEL: &str = "hidp-build/crates/plan/targets/cpu.toml";
 
 /// The planner's rules and the run time share one idea of how much work is worth a thread.
 pub(super) fn check() -> Result<Vec<Finding>> {

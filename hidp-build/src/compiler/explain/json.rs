@@ -4,8 +4,8 @@ use std::fmt;
 
 use super::kernels::{KernelFacts, PlanKernels};
 use super::{Check, Explanation, NestFacts, Version};
-use crate::compiler::plan::{Considered, DeviceExplored, Fate, LevelPlan, Placement, Plan, Share, Staging};
 use crate::compiler::traffic::{Access, Cost, Occupancy, Resources};
+use hidp_plan::{Considered, DeviceExplored, Fate, LevelPlan, Placement, Plan, Share, Staging};
 
 /// A value.
 enum Json {
@@ -290,9 +290,8 @@ fn staged(staging: &Staging) -> Json {
 mod tests {
     use super::super::{Format, Wanted, entries};
     use super::*;
-    use crate::compiler::diag::Sink;
-    use crate::compiler::pipeline::{InputFile, Options, PipelineInput, front, optimise};
-    use crate::compiler::source::SourceMap;
+    use crate::compiler::pipeline::Options;
+    use crate::compiler::pipeline::testing::{input, optimised};
 
     fn explained(wanted: Wanted) -> String {
         explained_with(wanted, &[])
@@ -301,12 +300,8 @@ mod tests {
     fn explained_with(wanted: Wanted, resources: &[Resources]) -> String {
         let text = "function f input float A[R][C]; input int at[R]; output float y[R];
             { map { r := [0:R); c := [0:C); _t = A[at[r]][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
-        let mut sources = SourceMap::new();
-        let id = sources.add("k.hdp", text);
-        let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
-        let input = PipelineInput { sources, files, options: Options { cuda: true, ..Options::default() } };
-        let mut sink = Sink::new();
-        let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink)).unwrap();
+        let input = input(text, Options { cuda: true, ..Options::default() });
+        let program = optimised(&input);
         entries(&input, &program, &program.entries, wanted, resources)
     }
 

@@ -1,10 +1,10 @@
 //! The kernels of a plan for a GPU: what they ask of memory, and what the device's compiler made of them.
 
-use crate::compiler::emit::c_like::name;
-use crate::compiler::ir::imp;
-use crate::compiler::ir::par::Program;
-use crate::compiler::target::DeviceModel;
 use crate::compiler::traffic::{Access, Cost, Occupancy, Resources, Traffic, occupancy, traffic};
+use hidp_emit::c_like::name;
+use hidp_ir::imp;
+use hidp_ir::par::Program;
+use hidp_plan::target::DeviceModel;
 
 /// The kernels of one version.
 pub(super) struct PlanKernels {

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::kernels::KernelFacts;
 use super::{Explanation, Version};
-use crate::compiler::plan::{Considered, Fate};
+use hidp_plan::{Considered, Fate};
 
 /// What a piece of text is, from which its colour follows.
 #[derive(Clone, Copy)]
@@ -85,9 +85,9 @@ impl Explanation {
         if let Some(device) = &self.device {
             let lines: Vec<String> =
                 device.fates.iter().map(|(level, fate)| format!("{:<9}{fate}", level.name())).collect();
-            let near = device.near.iter().map(|fate| format!("{:<9}{fate}", crate::compiler::plan::NEAR));
+            let near = device.near.iter().map(|fate| format!("{:<9}{fate}", hidp_plan::NEAR));
             let tiled = device.tiled.iter().map(|(name, fate)| format!("{name:<18}{fate}"));
-            let split = device.split.iter().map(|fate| format!("{:<9}{fate}", crate::compiler::plan::SPLIT));
+            let split = device.split.iter().map(|fate| format!("{:<9}{fate}", hidp_plan::SPLIT));
             let lines: Vec<String> = lines.into_iter().chain(near).chain(tiled).chain(split).collect();
             page.section("levels of a GPU", &lines.join("\n"));
             for plan in &device.plans {

@@ -1,13 +1,13 @@
 //! `extern struct`: the shell reads the headers and hands over what it found there as data.
 
 use super::{Options, PipelineInput};
-use crate::compiler::check::SourceUnit;
-use crate::compiler::diag::{Code, Diagnostic, Sink};
-use crate::compiler::ir::par::Program;
-use crate::compiler::ir::par::layout::{Layout, layout};
-use crate::compiler::syntax;
-use crate::compiler::syntax::ast::{Field, Ident, Item, StructItem, TypeName};
-use crate::compiler::ty::Scalar;
+use hidp_check::SourceUnit;
+use hidp_ir::par::Program;
+use hidp_ir::par::layout::{Layout, layout};
+use hidp_syntax as syntax;
+use hidp_syntax::ast::{Field, Ident, Item, StructItem, TypeName};
+use hidp_syntax::diag::{Code, Diagnostic, Sink};
+use hidp_syntax::ty::Scalar;
 
 /// A struct that a header defines.
 #[derive(Clone, Debug, PartialEq, Eq)]

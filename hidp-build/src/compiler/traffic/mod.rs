@@ -12,10 +12,10 @@ mod walk;
 
 pub use occupancy::{Limit, Occupancy, Resources, occupancy};
 
-use crate::compiler::ir::imp::{Grid, Kernel, KernelId, Stmt, Unit, shared_bytes, visit};
-use crate::compiler::ir::par::Program;
-use crate::compiler::target::DeviceModel;
-use crate::compiler::ty::{Scalar, Ty};
+use hidp_ir::imp::{Grid, Kernel, KernelId, Stmt, Unit, shared_bytes, visit};
+use hidp_ir::par::Program;
+use hidp_plan::target::DeviceModel;
+use hidp_syntax::ty::{Scalar, Ty};
 
 /// Bytes of memory that come at a time at least.
 pub const SECTOR: u32 = 32;
@@ -206,20 +206,15 @@ fn is_integer(ty: Ty) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compiler::diag::Sink;
-    use crate::compiler::ir::imp::UnitTarget;
-    use crate::compiler::pipeline::{InputFile, Options, PipelineInput, front, lower_entry, optimise};
-    use crate::compiler::source::SourceMap;
-    use crate::compiler::target::Model;
+    use crate::compiler::pipeline::testing::{input, optimised};
+    use crate::compiler::pipeline::{Options, lower_entry};
+    use hidp_ir::imp::UnitTarget;
+    use hidp_plan::target::Model;
 
     /// The accesses of the kernels of a program's only entry under a plan, a line each.
     fn lines(text: &str, plan: &str) -> Vec<String> {
-        let mut sources = SourceMap::new();
-        let id = sources.add("k.hdp", text);
-        let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
-        let input = PipelineInput { sources, files, options: Options { cuda: true, ..Options::default() } };
-        let mut sink = Sink::new();
-        let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink)).unwrap();
+        let input = input(text, Options { cuda: true, ..Options::default() });
+        let program = optimised(&input);
         let lowered = lower_entry(&input, &program, program.entries[0], &Model::cpu());
         let unit = lowered.entry.units_for(UnitTarget::Device).find(|unit| unit.plan == plan).unwrap();
         let found = traffic(&program, unit, &DeviceModel::cuda());

@@ -1,6 +1,6 @@
 //! How many warps of a kernel a multiprocessor holds, from what the kernel needs.
 
-use crate::compiler::target::DeviceModel;
+use hidp_plan::target::DeviceModel;
 
 /// What the device's compiler made of a kernel.
 #[derive(Clone, Debug, PartialEq, Eq)]

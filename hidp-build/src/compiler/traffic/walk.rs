@@ -6,13 +6,13 @@ use super::lanes::{Atoms, LANES, Value};
 use super::poly::Poly;
 use super::requests::{conflicts, pattern, sectors};
 use super::{Access, Action, Cost, Pattern, field, is_integer, size_of};
-use crate::compiler::index::Id as _;
-use crate::compiler::ir::imp::{
+use hidp_ir::imp::{
     Block, Element, Expr, ExprKind, Function, Grid, Kernel, Level, Loop, LoopKind, PrimArg, Share, Stmt, VarId,
     VarKind, visit,
 };
-use crate::compiler::ir::par::{BinOp, MathFn, Program, UnOp};
-use crate::compiler::target::DeviceModel;
+use hidp_ir::par::{BinOp, MathFn, Program, UnOp};
+use hidp_plan::target::DeviceModel;
+use hidp_syntax::index::Id as _;
 
 /// The accesses of a kernel to memory that several lanes see; its last `positions` parameters are positions.
 pub(super) fn accesses(

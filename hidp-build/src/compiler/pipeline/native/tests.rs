@@ -1,6 +1,6 @@
 use super::*;
-use crate::compiler::pipeline::{InputFile, PipelineOutput, compile};
-use crate::compiler::source::SourceMap;
+use crate::compiler::pipeline::testing::input;
+use crate::compiler::pipeline::{PipelineOutput, compile};
 
 const MOVES: &str = "\
 extern struct Position;
@@ -27,12 +27,9 @@ fn particle() -> NativeStruct {
 }
 
 fn compiled(text: &str, headers: &[&str], structs: Option<Vec<NativeStruct>>) -> PipelineOutput {
-    let mut sources = SourceMap::new();
-    let id = sources.add("k.hdp", text);
-    let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
     let native_headers = headers.iter().map(|&header| header.to_owned()).collect();
     let options = Options { native_headers, native_structs: structs, ..Options::default() };
-    compile(&PipelineInput { sources, files, options })
+    compile(&input(text, options))
 }
 
 fn rejected(text: &str, headers: &[&str], structs: Option<Vec<NativeStruct>>) -> Vec<(Code, String)> {
@@ -88,9 +85,6 @@ fn what_hidp_has_no_type_for_is_named() {
 
 #[test]
 fn named_structs_are_found() {
-    let mut sources = SourceMap::new();
-    let id = sources.add("k.hdp", MOVES);
-    let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
-    let input = PipelineInput { sources, files, options: Options::default() };
+    let input = input(MOVES, Options::default());
     assert_eq!(named_structs(&input), ["Particle", "Position"]);
 }

@@ -1,0 +1,117 @@
+//! `#pragma hidp …`
+
+use hidp_ir::par::{Const, Directives};
+use hidp_syntax::ast::{self, DirectiveKind};
+use hidp_syntax::diag::{Code, Diagnostic};
+
+use super::cx::Cx;
+use super::fold;
+use super::value::{UntypedKind, Val};
+
+impl Cx<'_> {
+    /// What the directives before this statement ask for; they count as used from here on.
+    pub(super) fn take_directives(&mut self) -> Directives {
+        let mut result = Directives::default();
+        let directives = std::mem::take(&mut self.pending);
+        self.refuse_contradiction(&directives);
+        for directive in directives {
+            match &directive.kind {
+                DirectiveKind::Level(level) => {
+                    if !result.levels.contains(level) {
+                        result.levels.push(*level);
+                    }
+                }
+                DirectiveKind::Ordered => result.ordered = true,
+                DirectiveKind::Unordered => result.unordered = true,
+                DirectiveKind::Unchecked => self.unchecked = true,
+                DirectiveKind::NoContract => self.function_directive(&directive),
+                DirectiveKind::BlockSize(size) => result.block = self.count(size, "block", 1024),
+                DirectiveKind::Unroll(times) => result.unroll = self.count(times, "unroll", 64),
+            }
+        }
+        result
+    }
+
+    fn refuse_contradiction(&mut self, directives: &[ast::Directive]) {
+        let find = |kind: DirectiveKind| directives.iter().find(|d| d.kind == kind).map(|d| d.span);
+        if let (Some(ordered), Some(unordered)) = (find(DirectiveKind::Ordered), find(DirectiveKind::Unordered)) {
+            let _: Option<()> = self.error(
+                Diagnostic::new(Code::DirectiveArgument, unordered, "`ordered` and `unordered` contradict each other")
+                    .label("asks for any order")
+                    .also(ordered, "asks for iteration order"),
+            );
+        }
+    }
+
+    fn function_directive(&mut self, directive: &ast::Directive) {
+        let word = self.text(directive.span);
+        let _: Option<()> = self.error(
+            Diagnostic::new(Code::MisplacedDirective, directive.span, format!("`{word}` belongs before a function"))
+                .label("not before a statement"),
+        );
+    }
+
+    fn count(&mut self, e: &ast::Expr, word: &str, most: i128) -> Option<u32> {
+        let value = match self.expr(e)? {
+            Val::Untyped(untyped) => match untyped.kind {
+                UntypedKind::Int(value) => Some(value),
+                _ => None,
+            },
+            Val::Typed { expr, .. } => match fold::eval(&expr) {
+                Some(Const::Int(value)) => Some(value),
+                _ => None,
+            },
+        };
+        match value {
+            Some(value) if (1..=most).contains(&value) => u32::try_from(value).ok(),
+            _ => self.error(
+                Diagnostic::new(Code::DirectiveArgument, e.span, format!("`{word}` takes a constant from 1 to {most}"))
+                    .label("not such a number"),
+            ),
+        }
+    }
+
+    /// Reports directives that nothing took.
+    pub(super) fn unused_directives(&mut self, unused: &[ast::Directive]) {
+        for directive in unused {
+            let word = self.text(directive.span);
+            let _: Option<()> = self.error(
+                Diagnostic::new(Code::MisplacedDirective, directive.span, format!("`{word}` applies to nothing"))
+                    .label("no map, primitive or data-parallel statement follows")
+                    .help("move it directly before the statement that it is meant for"),
+            );
+        }
+    }
+
+    /// Whether atomic sums of floats are allowed here.
+    pub(super) fn is_unordered(&self) -> bool {
+        self.maps.iter().any(|map| map.unordered)
+    }
+}
+
+/// The directives before a function over arrays: `(nocontract, unchecked)`.
+pub(super) fn of_function(cx: &mut Cx<'_>, directives: &[ast::Directive]) -> (bool, bool) {
+    let (mut no_contract, mut unchecked) = (false, false);
+    for directive in directives {
+        match directive.kind {
+            DirectiveKind::NoContract => no_contract = true,
+            DirectiveKind::Unchecked => unchecked = true,
+            DirectiveKind::Level(_)
+            | DirectiveKind::Ordered
+            | DirectiveKind::Unordered
+            | DirectiveKind::BlockSize(_)
+            | DirectiveKind::Unroll(_) => {
+                let word = cx.text(directive.span);
+                let _: Option<()> = cx.error(
+                    Diagnostic::new(
+                        Code::MisplacedDirective,
+                        directive.span,
+                        format!("`{word}` belongs before a statement"),
+                    )
+                    .label("not before a function"),
+                );
+            }
+        }
+    }
+    (no_contract, unchecked)
+}

@@ -1,0 +1,57 @@
+//! From syntax trees to [`par`]: names, types, shapes, data-parallel statements, primitives. The last phase that reports
+//! user errors.
+//!
+//! Items are collected first (`collect`); then every body is checked on its own (`cx::Cx`): an error is reported once,
+//! where it is found, and what depends on it stays quiet. Values keep no type while they are built from literals alone
+//! (`value`); everything that reaches [`par`] has its exact type.
+//!
+//! A part of `hidp-build`, which is what build scripts use. Its interface is internal: no version promises anything of it.
+
+use hidp_ir::par;
+use hidp_syntax::ast;
+use hidp_syntax::diag::Sink;
+use hidp_syntax::source::{FileId, SourceMap};
+
+mod access;
+mod assign;
+mod atomic;
+mod calls;
+mod collect;
+mod convert;
+mod cx;
+mod directives;
+mod expr;
+mod fold;
+mod func_calls;
+mod functions;
+mod header;
+mod items;
+mod maps;
+mod ops;
+mod outputs;
+mod parallel;
+mod prims;
+mod shape;
+mod stmt;
+mod suffix;
+mod target;
+#[cfg(test)]
+mod tests;
+mod value;
+
+/// One file of a build.
+#[derive(Clone, Debug)]
+pub struct SourceUnit {
+    /// The file.
+    pub id: FileId,
+    /// Its syntax tree.
+    pub ast: ast::File,
+    /// The files it imports, in the order of its `import` items.
+    pub imports: Vec<FileId>,
+}
+
+/// Checks all files of a build together. The program is meant for use only where `sink` holds no error.
+pub fn check(sources: &SourceMap, units: &[SourceUnit], sink: &mut Sink) -> par::Program {
+    let collected = collect::collect(sources, units, sink);
+    functions::check_bodies(&collected, sink)
+}

@@ -1,0 +1,344 @@
+//! Which outputs are certainly written in full before anything reads them. The others are treated as `inout`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hidp_ir::par::visit::{self, Role};
+use hidp_ir::par::{
+    Block, CallArg, Expr, ExprKind, Fold, FoldKind, Func, FuncId, Iter, Map, Place, Program, Stmt, StmtKind, Target,
+    VarId, VarKind,
+};
+use hidp_syntax::ast::Direction;
+use hidp_syntax::diag::{Code, Diagnostic, Sink};
+use hidp_syntax::prim::Prim;
+
+use super::functions::leaves;
+use super::shape;
+
+/// Turns array outputs that may keep old elements into `inout`, with a warning.
+pub(super) fn settle(program: &mut Program, id: FuncId, sink: &mut Sink) {
+    let func = &program.funcs[id];
+    let outputs: Vec<VarId> = func
+        .params
+        .iter()
+        .copied()
+        .filter(|var| func.vars[*var].kind == VarKind::Param(Direction::Output) && func.vars[*var].is_array())
+        .collect();
+    let mut walk = Walk { program, func, outputs: outputs.clone(), full: BTreeSet::new(), kept: BTreeMap::new() };
+    walk.block(&func.body);
+    let kept: Vec<(VarId, Reason)> = outputs
+        .into_iter()
+        .filter_map(|var| match walk.kept.get(&var) {
+            Some(reason) => Some((var, *reason)),
+            None => (!walk.full.contains(&var)).then_some((var, Reason::Part)),
+        })
+        .collect();
+    for (var, reason) in kept {
+        let known = &mut program.funcs[id].vars[var];
+        known.kind = VarKind::Param(Direction::Inout);
+        let why = match reason {
+            Reason::Read => "may be read before it is written",
+            Reason::Left => "is not written where the function returns early",
+            Reason::Part => "is not certainly written in full",
+        };
+        sink.push(
+            Diagnostic::new(
+                Code::OutputKept,
+                known.span,
+                format!("output `{}` {why}, so it is treated as `inout`", known.name),
+            )
+            .label("keeps old elements")
+            .help(format!("declare it in an `inout` list, or start with `{} = 0;`", known.name)),
+        );
+    }
+}
+
+/// Why the old elements of an output are kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Reason {
+    /// Read while they may be old.
+    Read,
+    /// The function ends early.
+    Left,
+    /// No statement is known to write all.
+    Part,
+}
+
+struct Walk<'a> {
+    program: &'a Program,
+    func: &'a Func,
+    outputs: Vec<VarId>,
+    /// Written in full on every path to here.
+    full: BTreeSet<VarId>,
+    /// Needed before that.
+    kept: BTreeMap<VarId, Reason>,
+}
+
+impl Walk<'_> {
+    fn block(&mut self, block: &Block) {
+        for stmt in &block.stmts {
+            self.stmt(stmt);
+        }
+    }
+
+    fn stmt(&mut self, stmt: &Stmt) {
+        self.note_reads(stmt);
+        match &stmt.kind {
+            StmtKind::If { then, otherwise, .. } => {
+                let before = self.full.clone();
+                self.block(then);
+                let after_then = std::mem::replace(&mut self.full, before);
+                self.block(otherwise);
+                // A branch that returns leaves the outputs as they are there.
+                let joined = after_then.intersection(&self.full).copied().collect();
+                self.full = joined;
+            }
+            StmtKind::Map(map) => {
+                let mut nest = Vec::new();
+                self.map(map, &mut nest);
+            }
+            StmtKind::Call { callee, args } => self.call(*callee, args),
+            StmtKind::Prim(call) => self.prim(call),
+            StmtKind::Scope(block) => {
+                if !leaves(block) {
+                    self.block(block);
+                }
+            }
+            StmtKind::Leave => {
+                // What is not full where the function ends early is kept.
+                let open: Vec<VarId> = self.outputs.iter().copied().filter(|var| !self.full.contains(var)).collect();
+                open.into_iter().for_each(|var| self.keep(var, Reason::Left));
+            }
+            StmtKind::Loop(node) => {
+                let before = self.full.clone();
+                self.block(&node.body);
+                self.block(&node.step);
+                self.full = before;
+            }
+            StmtKind::Swap(a, b) => {
+                // The other name would take old elements along.
+                for var in [a, b] {
+                    if self.outputs.contains(var) && !self.full.contains(var) {
+                        self.keep(*var, Reason::Read);
+                    }
+                }
+            }
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::AssignField { .. }
+            | StmtKind::Store { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Return(_)
+            | StmtKind::Require { .. } => {}
+        }
+    }
+
+    /// Notes outputs that this statement reads while they are not full. Compound statements look at their parts themselves,
+    /// maps as a whole.
+    fn note_reads(&mut self, stmt: &Stmt) {
+        let mut reads = Vec::new();
+        match &stmt.kind {
+            StmtKind::If { cond, .. } => visit::walk_expr_vars(cond, |var, _| reads.push(var)),
+            StmtKind::Loop(node) => visit::walk_expr_vars(&node.cond, |var, _| reads.push(var)),
+            StmtKind::Scope(_) | StmtKind::Swap(..) => {}
+            StmtKind::Call { callee, args } => {
+                for (position, arg) in args.iter().enumerate() {
+                    let direction = hidp_ir::par::effects::argument_direction(self.program, *callee, position);
+                    if let (CallArg::Array(var), true) = (arg, direction != Some(Direction::Output)) {
+                        reads.push(*var);
+                    }
+                    if let CallArg::Section(section) = arg {
+                        reads.push(section.array);
+                    }
+                    if let CallArg::Value(value) = arg {
+                        visit::walk_expr_vars(value, |var, _| reads.push(var));
+                    }
+                }
+            }
+            StmtKind::Map(map) => self.map_reads(map, &mut reads),
+            _ => {
+                let block = Block { stmts: vec![stmt.clone()] };
+                visit::walk_vars(&block, |var, role| {
+                    if matches!(role, Role::Read | Role::Update) {
+                        reads.push(var);
+                    }
+                });
+            }
+        }
+        for var in reads {
+            if self.outputs.contains(&var) && !self.full.contains(&var) {
+                self.keep(var, Reason::Read);
+            }
+        }
+    }
+
+    fn keep(&mut self, var: VarId, reason: Reason) {
+        self.kept.entry(var).or_insert(reason);
+    }
+
+    /// Reads in a map, except those of an element that the same iteration has written before.
+    fn map_reads(&self, map: &Map, reads: &mut Vec<VarId>) {
+        let mut own = Own { written: Vec::new(), reads: Vec::new() };
+        for iter in &map.iters {
+            own.expr(&iter.lo);
+            own.expr(&iter.hi);
+            own.expr(&iter.step);
+        }
+        own.map(map);
+        reads.extend(own.reads);
+    }
+
+    fn map<'m>(&mut self, map: &'m Map, nest: &mut Vec<&'m Iter>) {
+        let outer = nest.len();
+        nest.extend(&map.iters);
+        for stmt in &map.body.stmts {
+            match &stmt.kind {
+                StmtKind::Store { place, .. } if place.path.is_empty() => self.place(place, nest, nest),
+                StmtKind::Map(inner) => self.map(inner, nest),
+                _ => {}
+            }
+        }
+        for fold in &map.folds {
+            self.fold(fold, nest);
+        }
+        nest.truncate(outer);
+    }
+
+    fn fold(&mut self, fold: &Fold, nest: &[&Iter]) {
+        let Target::Element(place) = &fold.target else { return };
+        if place.path.is_empty() {
+            let reduce = fold.kind == FoldKind::Reduce;
+            let free: Vec<&Iter> =
+                nest.iter().copied().filter(|iter| !reduce || !fold.over.contains(&iter.var)).collect();
+            self.place(place, &free, &free);
+        }
+    }
+
+    /// A store in every iteration of `nest` writes the whole array if each dimension is indexed by an iterator of its own over
+    /// all indices, and no other iterator can be empty.
+    fn place(&mut self, place: &Place, nest: &[&Iter], all: &[&Iter]) {
+        let shape = &self.func.vars[place.array].shape;
+        let mut used: Vec<VarId> = Vec::new();
+        for (index, extent) in place.index.iter().zip(shape) {
+            let ExprKind::Read(var) = index.kind else { return };
+            let Some(iter) = nest.iter().find(|iter| iter.var == var) else { return };
+            if used.contains(&var) || !covers(iter, extent) {
+                return;
+            }
+            used.push(var);
+        }
+        let others_run = all.iter().all(|iter| used.contains(&iter.var) || certainly_runs(iter));
+        if others_run && self.outputs.contains(&place.array) {
+            self.full.insert(place.array);
+        }
+    }
+
+    fn call(&mut self, callee: FuncId, args: &[CallArg]) {
+        for (param, arg) in self.program.funcs[callee].params.iter().zip(args) {
+            let output = self.program.funcs[callee].vars[*param].kind == VarKind::Param(Direction::Output);
+            if let (CallArg::Array(var), true) = (arg, output)
+                && self.outputs.contains(var)
+            {
+                self.full.insert(*var);
+            }
+        }
+    }
+
+    fn prim(&mut self, call: &hidp_ir::par::PrimCall) {
+        use hidp_ir::par::Extent;
+        let whole = match call.prim {
+            Prim::Scan | Prim::Exscan | Prim::Sort | Prim::Partition | Prim::Reverse => true,
+            Prim::Min | Prim::Max | Prim::Reduce | Prim::ReverseInplace | Prim::Histogram => false,
+        };
+        let Extent::Whole { size } = &call.extent else { return };
+        let values = call.values.as_ref().and_then(|(_, out)| out.as_ref());
+        for out in call.output.iter().chain(values) {
+            let shape = &self.func.vars[out.array].shape;
+            let complete = shape.len() == 1
+                && out.prefix.is_empty()
+                && out.offset.as_int() == Some(0)
+                && shape::same(size, &shape[0]);
+            if whole && complete && self.outputs.contains(&out.array) {
+                self.full.insert(out.array);
+            }
+        }
+    }
+}
+
+fn covers(iter: &Iter, extent: &Expr) -> bool {
+    iter.lo.as_int() == Some(0) && iter.step.as_int() == Some(1) && shape::same(&iter.hi, extent)
+}
+
+fn certainly_runs(iter: &Iter) -> bool {
+    shape::difference(&iter.hi, &iter.lo).is_some_and(|count| count > 0)
+}
+
+/// Reads of one iteration that its own earlier writes do not explain.
+struct Own {
+    written: Vec<(VarId, String)>,
+    reads: Vec<VarId>,
+}
+
+fn element_key(place: &Place) -> (VarId, String) {
+    let index: Vec<String> = place.index.iter().map(shape::key).collect();
+    (place.array, index.join("]["))
+}
+
+impl Own {
+    fn expr(&mut self, expr: &Expr) {
+        shape::walk(expr, &mut |e| {
+            if let ExprKind::Load(place) = &e.kind
+                && !self.written.contains(&element_key(place))
+            {
+                self.reads.push(place.array);
+            }
+        });
+    }
+
+    fn map(&mut self, map: &Map) {
+        for stmt in &map.body.stmts {
+            match &stmt.kind {
+                StmtKind::Store { place, value } => {
+                    place.index.iter().for_each(|index| self.expr(index));
+                    self.expr(value);
+                    if place.path.is_empty() {
+                        self.written.push(element_key(place));
+                    }
+                }
+                StmtKind::Assign { value, .. } => self.expr(value),
+                StmtKind::Map(inner) => {
+                    let before = self.written.len();
+                    for iter in &inner.iters {
+                        self.expr(&iter.lo);
+                        self.expr(&iter.hi);
+                    }
+                    self.map(inner);
+                    self.written.truncate(before);
+                }
+                _ => {
+                    // Everything else counts as if nothing had been written.
+                    let block = Block { stmts: vec![stmt.clone()] };
+                    let written = &self.written;
+                    let mut reads = Vec::new();
+                    visit::walk_places(&block, |place, role| {
+                        if matches!(role, Role::Read | Role::Update) && !written.contains(&element_key(place)) {
+                            reads.push(place.array);
+                        }
+                    });
+                    visit::walk_vars(&block, |var, role| {
+                        if matches!(role, Role::Argument { .. }) {
+                            reads.push(var);
+                        }
+                    });
+                    self.reads.extend(reads);
+                }
+            }
+        }
+        for fold in &map.folds {
+            if let Target::Element(place) = &fold.target {
+                place.index.iter().for_each(|index| self.expr(index));
+            }
+        }
+    }
+}

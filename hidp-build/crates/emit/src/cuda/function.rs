@@ -1,0 +1,141 @@
+//! Kernels and host functions.
+
+use super::special::Cuda;
+use crate::c_like::group::level;
+use crate::c_like::stmt::Printer;
+use crate::c_like::text::Text;
+use crate::c_like::uses::Usage;
+use crate::c_like::{Dialect, Scope, name};
+use hidp_ir::imp::visit::each_stmt;
+use hidp_ir::imp::{Entry, Function, Grid, KernelId, Stmt, Unit, VarId, VarKind};
+use hidp_ir::par::Program;
+use hidp_syntax::source::{SourceMap, Span};
+
+/// All kernels of a version, as far as it launches them.
+pub(super) fn kernels(program: &Program, sources: &SourceMap, entry: &Entry, unit: &Unit, out: &mut Text) {
+    for (id, kernel) in unit.kernels.iter() {
+        let (Some(grid), Some(dimensions)) = (kernel.grid, dimensions(unit, id)) else { continue };
+        let usage = Usage::of(&kernel.function);
+        let scope = Scope { program, sources, entry, function: &kernel.function, usage: &usage };
+        let name = name::kernel(unit, id);
+        let params = &kernel.function.params;
+        let (passed, positions) = params.split_at(params.len().saturating_sub(dimensions));
+        out.line("");
+        out.at(sources, kernel.span);
+        item(&scope, grid, &name, kernel.span, out);
+        all_items(&scope, grid, &name, passed, positions.len(), out);
+        out.here();
+    }
+}
+
+/// The number of dimensions that a kernel is launched over.
+fn dimensions(unit: &Unit, id: KernelId) -> Option<usize> {
+    let mut found = None;
+    each_stmt(&unit.host.body, &mut |stmt| {
+        if let Stmt::LaunchGrid { kernel, extents, .. } = stmt
+            && *kernel == id
+        {
+            found = Some(extents.len());
+        }
+    });
+    found
+}
+
+/// What a group does for one item.
+fn item(scope: &Scope<'_>, grid: Grid, name: &str, span: Span, out: &mut Text) {
+    let worker = format!("[[maybe_unused]] hidp::Worker<{}> &worker", grid.block);
+    let params = scope.function.params.iter().map(|var| kernel_param(scope, *var));
+    let params: Vec<String> = std::iter::once(worker).chain(params).collect();
+    out.open(format!("HIDP_DEVICE void {name}({}) {{", params.join(", ")));
+    body(*scope, &Cuda::Kernel { grid }, Some(span), out);
+    out.close("}");
+}
+
+/// What the device starts: each group takes one item after the other.
+fn all_items(scope: &Scope<'_>, grid: Grid, name: &str, passed: &[VarId], dimensions: usize, out: &mut Text) {
+    let launch = "const hidp::Launch launch".to_owned();
+    let params: Vec<String> =
+        std::iter::once(launch).chain(passed.iter().map(|var| kernel_param(scope, *var))).collect();
+    let positions = ["z", "y", "x"];
+    let positions = positions.iter().skip(positions.len().saturating_sub(dimensions)).map(|&name| name.to_owned());
+    let args: Vec<String> = std::iter::once("worker".to_owned())
+        .chain(passed.iter().map(|var| scope.name(*var)))
+        .chain(positions.clone())
+        .collect();
+    let typed: Vec<String> = positions.map(|name| format!("int64_t {name}")).collect();
+    let head = match grid.at_once {
+        1 => format!("HIDP_GLOBAL({})", grid.block),
+        blocks => format!("HIDP_GLOBAL_AT_ONCE({}, {blocks})", grid.block),
+    };
+    out.open(format!("{head} {name}_items({}) {{", params.join(", ")));
+    out.line(format!("hidp::Worker<{}> worker(launch);", grid.block));
+    let items = if grid.items == 1 { String::new() } else { format!(", {}", grid.items) };
+    let each = format!("hidp::each_item<{}, {dimensions}{items}>(worker, launch", level(grid.level));
+    out.line(format!("{each}, [&]({}) {{ {name}({}); }});", typed.join(", "), args.join(", ")));
+    out.close("}");
+}
+
+fn kernel_param(scope: &Scope<'_>, var: VarId) -> String {
+    let name = scope.name(var);
+    let attribute = if scope.usage.is_read(var) { "" } else { "[[maybe_unused]] " };
+    let ty = match scope.var(var).kind {
+        VarKind::Value(ty) => name::ty(scope.program, ty),
+        VarKind::Buffer { elem, writable: false } => format!("hidp::In<{}>", name::ty(scope.program, elem)),
+        VarKind::Buffer { elem, writable: true } => format!("hidp::Out<{}>", name::ty(scope.program, elem)),
+        VarKind::HostCell { elem, .. }
+        | VarKind::Tile { elem, .. }
+        | VarKind::Shared { elem, .. }
+        | VarKind::Registers { elem, .. } => format!("{} *", name::ty(scope.program, elem)),
+    };
+    format!("{attribute}{ty} {name}")
+}
+
+fn body(scope: Scope<'_>, dialect: &dyn Dialect, span: Option<Span>, out: &mut Text) {
+    Printer::new(scope, dialect, span).block(&scope.function.body, out);
+}
+
+/// The host function of a version.
+pub(super) fn host(program: &Program, sources: &SourceMap, entry: &Entry, unit: &Unit, out: &mut Text) {
+    let usage = Usage::of(&unit.host);
+    let scope = Scope { program, sources, entry, function: &unit.host, usage: &usage };
+    let dialect = Cuda::Host { unit };
+    out.line("");
+    out.line(format!("// {}", unit.plan_text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('\\')));
+    out.open(format!("HIDP_ENTRY HIDP_SYMBOL({})(hidp_call *call) {{", name::host(entry, unit)));
+    out.line("hidp::Host host(call);");
+    host_params(&scope, &dialect, &unit.host, out);
+    body(scope, &dialect, None, out);
+    out.line(dialect.leave());
+    out.close("}");
+}
+
+/// Addresses and dimensions out of the call: arrays and scalars come first, then `long` values.
+fn host_params(scope: &Scope<'_>, dialect: &dyn Dialect, host: &Function, out: &mut Text) {
+    let mut dims = 0;
+    for (position, &var) in host.params.iter().enumerate() {
+        let name = scope.name(var);
+        let attribute = if scope.usage.is_read(var) { "" } else { "[[maybe_unused]] " };
+        let fixed = if scope.usage.is_changed(var) { "" } else { "const " };
+        let of_type = |elem, writable| {
+            let constant = if writable { "" } else { "const " };
+            format!("{constant}{}", name::ty(scope.program, elem))
+        };
+        match scope.var(var).kind {
+            VarKind::Value(_) => {
+                out.line(format!("{attribute}{fixed}int64_t {name} = host.dim({dims});"));
+                dims += 1;
+            }
+            VarKind::Buffer { elem, writable } => {
+                let ty = dialect.buffer(scope, elem, writable);
+                let elem = of_type(elem, writable);
+                out.line(format!("{attribute}{fixed}{ty}{name} = host.param<{elem}>({position});"));
+            }
+            VarKind::HostCell { elem, writable } => {
+                let elem = of_type(elem, writable);
+                out.line(format!("{attribute}{elem} *{fixed}{name} = host.cell<{elem}>({position});"));
+            }
+            // No parameter is one.
+            VarKind::Tile { .. } | VarKind::Shared { .. } | VarKind::Registers { .. } => {}
+        }
+    }
+}

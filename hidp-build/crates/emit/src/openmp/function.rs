@@ -1,0 +1,92 @@
+//! Kernels and host functions.
+
+use super::special::{self, OpenMp};
+use crate::c_like::stmt::Printer;
+use crate::c_like::text::Text;
+use crate::c_like::uses::Usage;
+use crate::c_like::{Dialect, Scope, name};
+use hidp_ir::imp::{Entry, Function, Kernel, Unit, VarId, VarKind};
+use hidp_ir::par::Program;
+use hidp_syntax::source::{SourceMap, Span};
+
+/// All kernels of a version.
+pub(super) fn kernels(program: &Program, sources: &SourceMap, entry: &Entry, unit: &Unit, out: &mut Text) {
+    for (id, kernel) in unit.kernels.iter() {
+        let usage = Usage::of(&kernel.function);
+        let scope = Scope { program, sources, entry, function: &kernel.function, usage: &usage };
+        out.line("");
+        out.at(sources, kernel.span);
+        let head = format!("HIDP_KERNEL void {}", name::kernel(unit, id));
+        out.open(format!("{head}({}) {{", kernel_params(&scope, kernel).join(", ")));
+        body(scope, &OpenMp::Kernel, Some(kernel.span), out);
+        out.close("}");
+        out.here();
+    }
+}
+
+fn body(scope: Scope<'_>, dialect: &dyn Dialect, span: Option<Span>, out: &mut Text) {
+    Printer::new(scope, dialect, span).block(&scope.function.body, out);
+}
+
+fn kernel_params(scope: &Scope<'_>, kernel: &Kernel) -> Vec<String> {
+    let worker = "[[maybe_unused]] hidp::Worker &worker".to_owned();
+    std::iter::once(worker).chain(kernel.function.params.iter().map(|var| kernel_param(scope, *var))).collect()
+}
+
+fn kernel_param(scope: &Scope<'_>, var: VarId) -> String {
+    let name = scope.name(var);
+    let attribute = if scope.usage.is_read(var) { "" } else { "[[maybe_unused]] " };
+    match scope.var(var).kind {
+        VarKind::Value(ty) => format!("{attribute}{} {name}", name::ty(scope.program, ty)),
+        VarKind::Buffer { .. }
+        | VarKind::HostCell { .. }
+        | VarKind::Tile { .. }
+        | VarKind::Shared { .. }
+        | VarKind::Registers { .. } => {
+            format!("{attribute}{}__restrict {name}", special::pointer(scope, var))
+        }
+    }
+}
+
+/// The host function of a version.
+pub(super) fn host(program: &Program, sources: &SourceMap, entry: &Entry, unit: &Unit, out: &mut Text) {
+    let usage = Usage::of(&unit.host);
+    let scope = Scope { program, sources, entry, function: &unit.host, usage: &usage };
+    out.line("");
+    out.line(format!("// {}", one_line(&unit.plan_text)));
+    out.open(format!("HIDP_ENTRY HIDP_SYMBOL({})(hidp_call *call) {{", name::host(entry, unit)));
+    out.line("hidp::Host host(call);");
+    host_params(&scope, &unit.host, out);
+    body(scope, &OpenMp::Host { unit }, None, out);
+    out.line(OpenMp::Host { unit }.leave());
+    out.close("}");
+}
+
+/// Addresses and dimensions out of the call: buffers come first, then `long` values.
+fn host_params(scope: &Scope<'_>, host: &Function, out: &mut Text) {
+    let mut dims = 0;
+    for (position, &var) in host.params.iter().enumerate() {
+        let name = scope.name(var);
+        let attribute = if scope.usage.is_read(var) { "" } else { "[[maybe_unused]] " };
+        let fixed = if scope.usage.is_changed(var) { "" } else { "const " };
+        match scope.var(var).kind {
+            VarKind::Value(_) => {
+                out.line(format!("{attribute}{fixed}int64_t {name} = host.dim({dims});"));
+                dims += 1;
+            }
+            VarKind::Buffer { elem, .. }
+            | VarKind::HostCell { elem, .. }
+            | VarKind::Tile { elem, .. }
+            | VarKind::Shared { elem, .. }
+            | VarKind::Registers { elem, .. } => {
+                let pointer = special::pointer(scope, var);
+                let elem = name::ty(scope.program, elem);
+                out.line(format!("{attribute}{pointer}{fixed}{name} = host.param<{elem}>({position});"));
+            }
+        }
+    }
+}
+
+fn one_line(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('\\').to_owned()
+}

@@ -1,0 +1,217 @@
+//! What C++ with OpenMP prints its own way: memory, launches, primitives, simd loops.
+
+use crate::c_like::expr::expr;
+use crate::c_like::memory::{Memory, element};
+use crate::c_like::prim::launch_argument;
+use crate::c_like::text::Text;
+use crate::c_like::{Dialect, Scope, name};
+use hidp_ir::imp::{Expr, Grid, KernelId, Level, Schedule, SiteId, Stmt, Unit, VarId, VarKind};
+use hidp_ir::par::FoldFn;
+use hidp_syntax::index::Id;
+use hidp_syntax::ty::{Scalar, Ty};
+
+/// C++ with OpenMP.
+pub(super) enum OpenMp<'a> {
+    /// In a kernel, there is a `worker`.
+    Kernel,
+    /// In a host function, there is a `host`.
+    Host {
+        /// The version, whose kernels it launches.
+        unit: &'a Unit,
+    },
+}
+
+/// `const float *` for a buffer or tile.
+pub(super) fn pointer(scope: &Scope<'_>, var: VarId) -> String {
+    match scope.var(var).kind {
+        VarKind::Buffer { elem, writable: false } | VarKind::HostCell { elem, writable: false } => {
+            format!("const {} *", name::ty(scope.program, elem))
+        }
+        VarKind::Buffer { elem, writable: true }
+        | VarKind::HostCell { elem, writable: true }
+        | VarKind::Tile { elem, .. }
+        // Of devices.
+        | VarKind::Shared { elem, .. }
+        | VarKind::Registers { elem, .. }
+        | VarKind::Value(elem) => {
+            format!("{} *", name::ty(scope.program, elem))
+        }
+    }
+}
+
+impl Dialect for OpenMp<'_> {
+    fn frame(&self) -> &'static str {
+        match self {
+            OpenMp::Kernel => "worker",
+            OpenMp::Host { .. } => "host",
+        }
+    }
+    fn trap(&self) -> &'static str {
+        match self {
+            OpenMp::Kernel => "worker.trap",
+            OpenMp::Host { .. } => "host.trap",
+        }
+    }
+    fn leave(&self) -> &'static str {
+        match self {
+            OpenMp::Kernel => "return;",
+            OpenMp::Host { .. } => "return host.finish();",
+        }
+    }
+    fn worker_index(&self) -> &'static str {
+        "worker.index"
+    }
+    fn worker_count(&self) -> &'static str {
+        "host.workers()"
+    }
+    /// Of devices; a CPU unit holds none.
+    fn group_count(&self, _: Grid) -> String {
+        self.worker_count().to_owned()
+    }
+    fn memory(&self, _: VarKind) -> Memory {
+        Memory::Plain
+    }
+    fn buffer(&self, scope: &Scope<'_>, elem: Ty, _: bool) -> String {
+        format!("{} *", name::ty(scope.program, elem))
+    }
+    fn group(&self) -> Option<Level> {
+        None
+    }
+    fn simd_pragma(&self, scope: &Scope<'_>, reductions: &[(VarId, FoldFn)]) -> String {
+        let clause = |(var, op): &(VarId, FoldFn)| {
+            format!(" reduction({} : {})", reduction_operator(scope, *var, *op), scope.name(*var))
+        };
+        format!("#pragma omp simd{}", reductions.iter().map(clause).collect::<String>())
+    }
+    fn unroll(&self, factor: u32) -> String {
+        format!("#pragma GCC unroll {factor}")
+    }
+    fn special(&self, scope: &Scope<'_>, stmt: &Stmt, _: &str, out: &mut Text) {
+        let text = |node: &Expr| expr(scope, self, node).text;
+        match stmt {
+            Stmt::Alloc { var, count, zero, site } => {
+                self.storage(scope, "host.alloc<", ">(", *var, &text(count), *zero, *site, out);
+            }
+            Stmt::Free(var) => out.line(format!("host.free({});", scope.name(*var))),
+            Stmt::Scratch { var, count, zero, site } => {
+                out.line(format!("const hidp::ScratchBlock {}_block(worker);", scope.name(*var)));
+                self.storage(scope, "hidp::scratch<", ">(worker, ", *var, &text(count), *zero, *site, out);
+            }
+            Stmt::Swap(a, b) => out.line(format!("hidp::swap_buffers({}, {});", scope.name(*a), scope.name(*b))),
+            Stmt::Launch { kernel, args, extent, schedule } => {
+                self.launch(scope, *kernel, args, &text(extent), schedule, out);
+            }
+            Stmt::StreamOut { target, tile, count } => {
+                let target = element(scope, self, target);
+                out.line(format!("hidp::stream_out(worker, &{target}, {}, {});", scope.name(*tile), text(count)));
+            }
+            // Of devices; a CPU unit holds none.
+            Stmt::LaunchGrid { .. } | Stmt::Single { .. } | Stmt::Sync(_) | Stmt::Lanes { .. } | Stmt::Move { .. } => {}
+            // Common to all targets.
+            Stmt::At(_)
+            | Stmt::Let { .. }
+            | Stmt::Set { .. }
+            | Stmt::Store { .. }
+            | Stmt::Atomic { .. }
+            | Stmt::If { .. }
+            | Stmt::Loop(_)
+            | Stmt::Forever { .. }
+            | Stmt::Break
+            | Stmt::Continue
+            | Stmt::Scope { .. }
+            | Stmt::Leave(_)
+            | Stmt::Fault { .. }
+            | Stmt::CheckTrap
+            | Stmt::Prim(_) => {}
+        }
+    }
+}
+
+/// OpenMP's `min` and `max` of floats know no NaN, so those are the run time's own; `&` and `|` of truth values are logical.
+fn reduction_operator(scope: &Scope<'_>, var: VarId, op: FoldFn) -> &'static str {
+    let scalar = match scope.var(var).kind {
+        VarKind::Value(Ty::Scalar(scalar)) => scalar,
+        VarKind::Value(Ty::Struct(_))
+        | VarKind::Buffer { .. }
+        | VarKind::HostCell { .. }
+        | VarKind::Tile { .. }
+        | VarKind::Shared { .. }
+        | VarKind::Registers { .. } => Scalar::I64,
+    };
+    match op {
+        FoldFn::Add => "+",
+        FoldFn::Mul => "*",
+        FoldFn::Min if scalar.is_float() => "hidp::minimum",
+        FoldFn::Max if scalar.is_float() => "hidp::maximum",
+        FoldFn::Min => "min",
+        FoldFn::Max => "max",
+        FoldFn::And if scalar == Scalar::Bool => "&&",
+        FoldFn::Or if scalar == Scalar::Bool => "||",
+        FoldFn::And => "&",
+        FoldFn::Or => "|",
+        FoldFn::Xor | FoldFn::Fn(_) => "^",
+    }
+}
+
+impl OpenMp<'_> {
+    /// `float *a_1 = host.alloc<float>(n, true, 3);` and the way out if there is none.
+    #[allow(clippy::too_many_arguments)]
+    fn storage(
+        &self,
+        scope: &Scope<'_>,
+        head: &str,
+        args: &str,
+        var: VarId,
+        count: &str,
+        zero: bool,
+        site: SiteId,
+        out: &mut Text,
+    ) {
+        let VarKind::Buffer { elem, .. } = scope.var(var).kind else { return };
+        let name = scope.name(var);
+        let fixed = match (self, scope.usage.is_changed(var)) {
+            (OpenMp::Kernel, _) => "__restrict ",
+            (OpenMp::Host { .. }, false) => "const ",
+            (OpenMp::Host { .. }, true) => "",
+        };
+        let ty = name::ty(scope.program, elem);
+        let pointer = pointer(scope, var);
+        out.line(format!("{pointer}{fixed}{name} = {head}{ty}{args}{count}, {zero}, {});", site.index()));
+        out.line(format!("if (HIDP_UNLIKELY({name} == nullptr)) {}", self.leave()));
+    }
+
+    fn launch(
+        &self,
+        scope: &Scope<'_>,
+        kernel: KernelId,
+        args: &[Expr],
+        extent: &str,
+        schedule: &Schedule,
+        out: &mut Text,
+    ) {
+        let OpenMp::Host { unit } = self else { return };
+        let name = name::kernel(unit, kernel);
+        out.open("{");
+        let passed: Vec<String> = std::iter::once("worker".to_owned())
+            .chain(args.iter().enumerate().map(|(at, arg)| launch_argument(scope, self, at, arg, out)))
+            .chain(["begin".to_owned(), "end".to_owned()])
+            .collect();
+        let head = match schedule {
+            Schedule::Serial => format!("launch_serial(host, {extent}"),
+            Schedule::Static { grain, work } => self.shared(scope, "launch_static", extent, *grain, work),
+            Schedule::Dynamic { grain, work, in_order } => {
+                let function = if *in_order { "launch_ordered" } else { "launch_dynamic" };
+                self.shared(scope, function, extent, *grain, work)
+            }
+        };
+        out.open(format!("const bool ok = hidp::{head}, [=](hidp::Worker &worker, int64_t begin, int64_t end) {{"));
+        out.line(format!("{name}({});", passed.join(", ")));
+        out.close("});");
+        out.line(format!("if (!ok) {}", self.leave()));
+        out.close("}");
+    }
+
+    fn shared(&self, scope: &Scope<'_>, function: &str, extent: &str, grain: u32, work: &Expr) -> String {
+        format!("{function}(host, {extent}, {}, {}", grain.max(1), expr(scope, self, work).text)
+    }
+}

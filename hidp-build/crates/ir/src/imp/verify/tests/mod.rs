@@ -1,0 +1,179 @@
+mod device;
+
+use super::*;
+use crate::imp::{Block, Element, Expr, ExprKind, Kernel, Loop, LoopKind, Schedule, Site, SiteId, Unit, Var};
+use crate::par::{BinOp, FaultKind, FoldFn};
+use hidp_syntax::index::Arena;
+use hidp_syntax::source::{FileId, Span};
+use hidp_syntax::ty::Scalar;
+
+fn expr(kind: ExprKind, ty: impl Into<Ty>) -> Expr {
+    Expr { kind, ty: ty.into() }
+}
+fn int(value: i128) -> Expr {
+    expr(ExprKind::Int(value), Ty::LONG)
+}
+fn long(var: usize) -> Expr {
+    expr(ExprKind::Var(VarId::new(var)), Ty::LONG)
+}
+fn element(base: usize, index: Expr) -> Element {
+    Element { base: VarId::new(base), index: Box::new(index), path: Vec::new(), relaxed: false }
+}
+fn load(base: usize, index: Expr) -> Expr {
+    expr(ExprKind::Load(element(base, index)), Scalar::F32)
+}
+fn for_each(kind: LoopKind, var: usize, stmts: Vec<Stmt>) -> Stmt {
+    let (lo, hi, step) = (long(2), long(3), int(1));
+    Stmt::Loop(Loop { var: VarId::new(var), lo, hi, step, kind, body: Block { stmts } })
+}
+fn simd(reductions: Vec<(VarId, FoldFn)>, stmts: Vec<Stmt>) -> Stmt {
+    for_each(LoopKind::Simd { reductions }, 4, stmts)
+}
+
+/// Variables 0 and 1: buffers, of which only the second may be written; 2 and 3: the range; 4 and 5: `long` values;
+/// 6: a `float` value; 7: a tile.
+fn kernel(stmts: Vec<Stmt>) -> Kernel {
+    let float = Ty::from(Scalar::F32);
+    let kinds = [
+        VarKind::Buffer { elem: float, writable: false },
+        VarKind::Buffer { elem: float, writable: true },
+        VarKind::Value(Ty::LONG),
+        VarKind::Value(Ty::LONG),
+        VarKind::Value(Ty::LONG),
+        VarKind::Value(Ty::LONG),
+        VarKind::Value(float),
+        VarKind::Tile { elem: float, len: 64 },
+    ];
+    let mut vars = Arena::new();
+    let ids: Vec<VarId> = kinds.into_iter().map(|kind| vars.push(Var { name: "x".to_owned(), kind })).collect();
+    let function = Function { params: ids[..4].to_vec(), vars, body: Block { stmts } };
+    Kernel { name: "map0".to_owned(), grid: None, function, span: Span::new(FileId::new(0), 0, 1) }
+}
+
+/// An entry that launches this kernel on buffers 0 and `written`.
+fn entry(kernel: Kernel, written: usize) -> Entry {
+    let mut kernels = Arena::new();
+    let id = kernels.push(kernel);
+    let mut vars = Arena::new();
+    let buffer = VarKind::Buffer { elem: Scalar::F32.into(), writable: true };
+    let params = [buffer, buffer, VarKind::Value(Ty::LONG)];
+    let params = params.map(|kind| vars.push(Var { name: "p".to_owned(), kind })).to_vec();
+    let buffer = |at: usize| expr(ExprKind::Var(VarId::new(at)), Scalar::F32);
+    let args = vec![buffer(0), buffer(written)];
+    let launch = Stmt::Launch { kernel: id, args, extent: long(2), schedule: Schedule::Serial };
+    let host = Function { params, vars, body: Block { stmts: vec![launch] } };
+    let mut sites = Arena::new();
+    let span = Span::new(FileId::new(0), 0, 1);
+    sites.push(Site { kind: FaultKind::Index, span, names: vec![String::new()] });
+    let unit = Unit { plan: "rows".to_owned(), plan_text: String::new(), target: UnitTarget::Cpu, host, kernels };
+    Entry { symbol: "t".to_owned(), sites, units: vec![unit] }
+}
+
+fn rules(entry: &Entry) -> Vec<String> {
+    let errors = verify(&Program::default(), entry).err().unwrap_or_default();
+    errors.into_iter().map(|error| error.rule).collect()
+}
+
+fn of(stmts: Vec<Stmt>) -> Vec<String> {
+    rules(&entry(kernel(stmts), 1))
+}
+
+/// Exactly one rule is broken, and it is this one.
+#[track_caller]
+fn breaks(stmts: Vec<Stmt>, rule: &str) {
+    let rules = of(stmts);
+    assert!(rules.len() == 1 && rules[0].contains(rule), "{rules:?} rather than {rule}");
+}
+
+fn store(index: Expr, value: Expr) -> Stmt {
+    Stmt::Store { target: element(1, index), value }
+}
+fn float() -> Expr {
+    expr(ExprKind::Float(1.0), Scalar::F32)
+}
+fn accumulate() -> Stmt {
+    let sum = expr(ExprKind::Var(VarId::new(6)), Scalar::F32);
+    let value = expr(ExprKind::Binary(BinOp::Add, Box::new(sum), Box::new(load(0, long(4)))), Scalar::F32);
+    Stmt::Set { var: VarId::new(6), path: Vec::new(), value }
+}
+fn define_sum() -> Stmt {
+    Stmt::Let { var: VarId::new(6), init: Some(float()) }
+}
+
+#[test]
+fn correct_kernels_pass() {
+    assert_eq!(of(vec![simd(vec![], vec![store(long(4), load(0, long(4)))])]), [""; 0]);
+    assert_eq!(of(vec![define_sum(), simd(vec![(VarId::new(6), FoldFn::Add)], vec![accumulate()])]), [""; 0]);
+    let fault = Stmt::Fault { site: SiteId::new(0), values: vec![long(4)] };
+    assert_eq!(of(vec![for_each(LoopKind::Seq, 4, vec![fault, Stmt::Break])]), [""; 0]);
+}
+
+#[test]
+fn variables_are_introduced_once_and_used_in_their_block() {
+    breaks(vec![store(long(4), float())], "used where it is not introduced");
+    breaks(vec![define_sum(), define_sum()], "introduced twice");
+    let inner = Stmt::If {
+        cond: expr(ExprKind::Bool(true), Ty::BOOL),
+        then: Block { stmts: vec![define_sum()] },
+        otherwise: Block::default(),
+    };
+    let outer = store(int(0), expr(ExprKind::Var(VarId::new(6)), Scalar::F32));
+    breaks(vec![inner, outer], "used where it is not introduced");
+    let set = Stmt::Set { var: VarId::new(4), path: vec![], value: int(1) };
+    breaks(vec![for_each(LoopKind::Seq, 4, vec![set])], "read only");
+}
+
+#[test]
+fn types_agree() {
+    breaks(vec![store(int(0), int(1))], "stands where one of type");
+    breaks(vec![store(float(), float())], "stands where one of type");
+    breaks(vec![Stmt::Store { target: element(0, int(0)), value: float() }], "read-only buffer");
+    let zero = expr(ExprKind::Binary(BinOp::Div, Box::new(int(1)), Box::new(int(0))), Ty::LONG);
+    breaks(vec![Stmt::Let { var: VarId::new(5), init: Some(zero) }], "a value it is defined for");
+    let wide = expr(ExprKind::Int(1 << 40), Scalar::I32);
+    let cast = expr(ExprKind::Cast(Box::new(wide)), Ty::LONG);
+    breaks(vec![Stmt::Let { var: VarId::new(5), init: Some(cast) }], "fits its integer type");
+}
+
+#[test]
+fn statements_stand_where_they_may() {
+    breaks(vec![Stmt::Break], "stand in a loop");
+    breaks(vec![Stmt::Leave(Some(1))], "enclosing scope");
+    breaks(vec![Stmt::Free(VarId::new(1))], "host functions only");
+    let count = expr(ExprKind::WorkerCount, Ty::LONG);
+    breaks(vec![Stmt::Let { var: VarId::new(5), init: Some(count) }], "host functions only");
+    breaks(vec![Stmt::Fault { site: SiteId::new(0), values: vec![] }], "a value for each name");
+    breaks(vec![Stmt::Fault { site: SiteId::new(7), values: vec![] }], "a site is one of the entry");
+    let scope = || Stmt::Scope { label: 1, body: Block::default() };
+    breaks(vec![scope(), scope()], "labels of a function differ");
+}
+
+#[test]
+fn simd_loops_hold_only_what_vectorises() {
+    breaks(vec![simd(vec![], vec![Stmt::CheckTrap])], "simd loops hold only");
+    breaks(vec![define_sum(), simd(vec![], vec![accumulate()])], "one of the reductions");
+    let lost = Stmt::Set { var: VarId::new(6), path: vec![], value: float() };
+    breaks(vec![define_sum(), simd(vec![(VarId::new(6), FoldFn::Add)], vec![lost])], "set to itself");
+    let relaxed = Stmt::Store { target: Element { relaxed: true, ..element(1, long(4)) }, value: float() };
+    breaks(vec![simd(vec![], vec![relaxed])], "simd loops hold only");
+    breaks(vec![for_each(LoopKind::Seq, 5, vec![simd(vec![], vec![Stmt::Break])])], "stand in a loop");
+}
+
+#[test]
+fn launches_match_their_kernel() {
+    assert_eq!(rules(&entry(kernel(vec![]), 0)), ["a buffer that a kernel writes is passed once"]);
+    let mut short = entry(kernel(vec![]), 1);
+    if let Stmt::Launch { args, .. } = &mut short.units[0].host.body.stmts[0] {
+        args.pop();
+    }
+    assert_eq!(rules(&short), ["a launch has an argument for each parameter but the positions"]);
+    let mut huge = kernel(vec![]);
+    huge.function.vars[VarId::new(7)].kind = VarKind::Tile { elem: Scalar::F32.into(), len: 1 << 20 };
+    assert_eq!(rules(&entry(huge, 1)), ["the tiles of a function have at most 256 KiB"]);
+}
+
+#[test]
+fn errors_name_function_statement_and_rule() {
+    let errors = verify(&Program::default(), &entry(kernel(vec![store(long(4), float())]), 1)).unwrap_err();
+    assert_eq!(errors[0].to_string(), "rows k0 map0: x4 is used where it is not introduced, in `x.1[x.4] = 1.0`");
+}

@@ -1,0 +1,212 @@
+//! Walks for a single purpose: callbacks, renaming, substitution, cloning.
+
+use std::collections::BTreeMap;
+
+use super::{Mutator, Role, Visitor, change, look};
+use crate::par::{Block, Expr, ExprKind, Place, Stmt, Var, VarId};
+use hidp_syntax::index::Arena;
+
+struct EachExpr<F>(F);
+
+impl<F: FnMut(&Expr)> Visitor for EachExpr<F> {
+    fn visit_expr(&mut self, expr: &Expr) {
+        (self.0)(expr);
+        look::walk_expr(self, expr);
+    }
+}
+
+/// Shows every expression of a block, operands after the expression they belong to.
+pub fn walk_exprs(block: &Block, visit: impl FnMut(&Expr)) {
+    EachExpr(visit).visit_block(block);
+}
+
+/// Shows an expression and all expressions inside it, operands after the expression they belong to.
+pub fn walk_subexprs(expr: &Expr, visit: impl FnMut(&Expr)) {
+    EachExpr(visit).visit_expr(expr);
+}
+
+struct EachExprMut<F>(F);
+
+impl<F: FnMut(&mut Expr)> Mutator for EachExprMut<F> {
+    fn visit_expr(&mut self, expr: &mut Expr) {
+        change::walk_expr(self, expr);
+        (self.0)(expr);
+    }
+}
+
+/// Changes every expression of a block, operands before the expression they belong to.
+pub fn map_exprs(block: &mut Block, change: impl FnMut(&mut Expr)) {
+    EachExprMut(change).visit_block(block);
+}
+
+/// Changes an expression and all expressions inside it, operands first.
+pub fn map_subexprs(expr: &mut Expr, change: impl FnMut(&mut Expr)) {
+    EachExprMut(change).visit_expr(expr);
+}
+
+struct EachStmt<F>(F);
+
+impl<F: FnMut(&Stmt)> Visitor for EachStmt<F> {
+    fn visit_stmt(&mut self, stmt: &Stmt) {
+        (self.0)(stmt);
+        look::walk_stmt(self, stmt);
+    }
+    fn visit_expr(&mut self, _: &Expr) {}
+}
+
+/// Shows every statement of a block, inner ones after the statement they belong to.
+pub fn walk_stmts(block: &Block, visit: impl FnMut(&Stmt)) {
+    EachStmt(visit).visit_block(block);
+}
+
+struct EachPlace<F>(F);
+
+impl<F: FnMut(&Place, Role)> Visitor for EachPlace<F> {
+    fn visit_place(&mut self, place: &Place, role: Role) {
+        look::walk_place(self, place, role);
+        (self.0)(place, role);
+    }
+}
+
+/// Shows every element access of a block, those inside an index first.
+pub fn walk_places(block: &Block, visit: impl FnMut(&Place, Role)) {
+    EachPlace(visit).visit_block(block);
+}
+
+struct EachPlaceMut<F>(F);
+
+impl<F: FnMut(&mut Place, Role)> Mutator for EachPlaceMut<F> {
+    fn visit_place(&mut self, place: &mut Place, role: Role) {
+        change::walk_place(self, place, role);
+        (self.0)(place, role);
+    }
+}
+
+/// Changes every element access of a block, those inside an index first.
+pub fn map_places(block: &mut Block, change: impl FnMut(&mut Place, Role)) {
+    EachPlaceMut(change).visit_block(block);
+}
+
+struct EachVar<F>(F);
+
+impl<F: FnMut(VarId, Role)> Visitor for EachVar<F> {
+    fn visit_var(&mut self, var: &VarId, role: Role) {
+        (self.0)(*var, role);
+    }
+}
+
+/// Shows every occurrence of a variable in a block.
+pub fn walk_vars(block: &Block, visit: impl FnMut(VarId, Role)) {
+    EachVar(visit).visit_block(block);
+}
+
+/// Shows every occurrence of a variable in an expression.
+pub fn walk_expr_vars(expr: &Expr, visit: impl FnMut(VarId, Role)) {
+    EachVar(visit).visit_expr(expr);
+}
+
+struct Rename<F>(F);
+
+impl<F: FnMut(VarId) -> VarId> Mutator for Rename<F> {
+    fn visit_var(&mut self, var: &mut VarId, _: Role) {
+        *var = (self.0)(*var);
+    }
+}
+
+/// Replaces every variable of a block, declarations included.
+pub fn rename_vars(block: &mut Block, rename: impl FnMut(VarId) -> VarId) {
+    Rename(rename).visit_block(block);
+}
+
+/// Replaces every variable of an expression.
+pub fn rename_expr_vars(expr: &mut Expr, rename: impl FnMut(VarId) -> VarId) {
+    Rename(rename).visit_expr(expr);
+}
+
+struct Substitute<F>(F);
+
+impl<F: FnMut(VarId) -> Option<Expr>> Mutator for Substitute<F> {
+    fn visit_expr(&mut self, expr: &mut Expr) {
+        match expr.kind {
+            ExprKind::Read(var) => {
+                if let Some(value) = (self.0)(var) {
+                    *expr = value;
+                }
+            }
+            ExprKind::Const(_)
+            | ExprKind::Load(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary { .. }
+            | ExprKind::Lazy { .. }
+            | ExprKind::Select { .. }
+            | ExprKind::Convert { .. }
+            | ExprKind::Math(..)
+            | ExprKind::Call(..)
+            | ExprKind::Field(..)
+            | ExprKind::Struct(..) => change::walk_expr(self, expr),
+        }
+    }
+}
+
+/// Replaces reads of variables by expressions. What stands in the place of a read is not looked at again. Assignments
+/// and the values of folds are no reads in this sense.
+pub fn substitute(block: &mut Block, value_of: impl FnMut(VarId) -> Option<Expr>) {
+    Substitute(value_of).visit_block(block);
+}
+
+/// Replaces reads of variables in one expression.
+pub fn substitute_expr(expr: &mut Expr, value_of: impl FnMut(VarId) -> Option<Expr>) {
+    Substitute(value_of).visit_expr(expr);
+}
+
+/// The variables that a block itself brings to life, nested blocks and iterators included, in order.
+pub fn declared(block: &Block) -> Vec<VarId> {
+    let mut found = Vec::new();
+    walk_vars(block, |var, role| match role {
+        Role::Declare | Role::Iterate => found.push(var),
+        Role::Read | Role::Write | Role::Update | Role::Argument { .. } => {}
+    });
+    found
+}
+
+/// A copy of `block`, a block over the variables `from`, for a place over the variables `into`. What the block declares
+/// gets fresh variables; all others are replaced as `map` says, and stay as they are where it is silent. `map` afterwards
+/// holds the fresh variables too.
+pub fn clone_block(
+    block: &Block,
+    from: &Arena<VarId, Var>,
+    into: &mut Arena<VarId, Var>,
+    map: &mut BTreeMap<VarId, VarId>,
+) -> Block {
+    let fresh: Vec<(VarId, Var)> = declared(block).into_iter().map(|var| (var, from[var].clone())).collect();
+    clone_with(block, fresh, into, map)
+}
+
+/// A copy of `block` beside the original, with fresh variables for what it declares.
+pub fn duplicate_block(block: &Block, vars: &mut Arena<VarId, Var>) -> Block {
+    let fresh: Vec<(VarId, Var)> = declared(block).into_iter().map(|var| (var, vars[var].clone())).collect();
+    clone_with(block, fresh, vars, &mut BTreeMap::new())
+}
+
+fn clone_with(
+    block: &Block,
+    declared: Vec<(VarId, Var)>,
+    into: &mut Arena<VarId, Var>,
+    map: &mut BTreeMap<VarId, VarId>,
+) -> Block {
+    let mut fresh = Vec::new();
+    for (old, var) in declared {
+        let new = into.push(var);
+        map.insert(old, new);
+        fresh.push(new);
+    }
+    let renamed = |var: VarId| map.get(&var).copied().unwrap_or(var);
+    for new in fresh {
+        for extent in &mut into[new].shape {
+            rename_expr_vars(extent, renamed);
+        }
+    }
+    let mut copy = block.clone();
+    rename_vars(&mut copy, renamed);
+    copy
+}

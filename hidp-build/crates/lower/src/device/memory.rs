@@ -1,0 +1,63 @@
+//! Loads, stores and atomic updates: what several lanes run together, one does.
+
+use super::super::{Lowerer, make};
+use hidp_ir::imp::{Block, Element, Expr, ExprKind, Stmt, VarId, VarKind};
+use hidp_ir::par::FoldOp;
+use hidp_syntax::ty::Ty;
+
+impl Lowerer<'_> {
+    /// A store; of a group by its first lane.
+    pub(in super::super) fn push_store(&mut self, target: Element, value: Expr) {
+        let stmt = Stmt::Store { target, value };
+        self.push_write(stmt);
+    }
+
+    fn push_write(&mut self, stmt: Stmt) {
+        match self.shared_scope() {
+            Some(group) => self.body.push(Stmt::Single { group, body: Block { stmts: vec![stmt] } }),
+            None => self.body.push(stmt),
+        }
+    }
+
+    /// The value of an element. Where a group's lanes run together and the memory may change, one lane loads it for all.
+    pub(in super::super) fn loaded(&mut self, element: Element, ty: Ty) -> Expr {
+        let changes = matches!(
+            self.body.vars[element.base].kind,
+            VarKind::Buffer { writable: true, .. } | VarKind::Shared { .. }
+        );
+        let value = make::load(element, ty);
+        match self.shared_scope() {
+            Some(group) if changes => {
+                let kind = ExprKind::Broadcast(group, Box::new(value));
+                self.body.fix("value", Expr { kind, ty })
+            }
+            Some(_) | None => value,
+        }
+    }
+
+    /// An atomic update. The host makes its own one after the other.
+    pub(in super::super) fn device_atomic(&mut self, target: Element, op: &FoldOp, value: Expr) {
+        if !self.is_device_host() {
+            self.push_write(Stmt::Atomic { target, op: op.func, value });
+            return;
+        }
+        let index = self.body.fix("at", *target.index);
+        let target = Element { index: Box::new(index), relaxed: false, ..target };
+        let value = self.apply(op, make::load(target.clone(), op.ty), value);
+        self.body.push(Stmt::Store { target, value });
+    }
+
+    /// On the host: two parameters exchange their elements.
+    pub(in super::super) fn swap_elements(&mut self, (first, second): (VarId, VarId), ty: Ty, count: &Expr) {
+        let span = self.func.span;
+        self.launch_over("swap", span, count, |this, at| {
+            let (first, second) = (this.capture(first), this.capture(second));
+            this.body.mark_written(first);
+            this.body.mark_written(second);
+            let place = |base| make::element(base, at.clone());
+            let kept = this.body.fix("kept", make::load(place(first), ty));
+            this.body.push(Stmt::Store { target: place(first), value: make::load(place(second), ty) });
+            this.body.push(Stmt::Store { target: place(second), value: kept });
+        });
+    }
+}

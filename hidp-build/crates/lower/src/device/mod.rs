@@ -1,0 +1,145 @@
+//! Units for graphics processors.
+//!
+//! | file | what it lowers |
+//! |---|---|
+//! | `grid` | host-level maps: grids, positions |
+//! | `group` | maps inside of a kernel: shared by the lanes of a group, or run by all of them together |
+//! | `items` | how many positions a thread takes at a time |
+//! | `memory` | loads, stores and atomic updates of several lanes at once |
+//! | `moved` | rows of single lanes, 16 bytes at a time |
+//! | `near` | maps whose blocks keep parts of arrays in shared memory |
+//! | `private` | arrays of iterations, allocated before the launch |
+//! | `reduce` | reductions of host-level maps: runs of blocks, then a block |
+//! | `rows` | runs of whole rows, one a warp |
+//! | `scan` | prefix folds of host-level maps |
+//! | `split` | folds of which groups of their own take parts, which another launch folds |
+//! | `prim` | calls of the run-time library |
+//! | `record`, `log` | segments that iterations write through primitives: one an iteration and call, or any number |
+//! | `values` | reductions whose iterations leave their values first |
+//! | `tried` | folds with checks: done without branches first |
+//! | `tiled`, `tiled_parts` | nests whose results share operands: tiles of results, operands in shared memory |
+//! | `tiled_split` | such tiles of parts of the folds |
+//! | `sync` | barriers where a lane sees what another one wrote |
+//!
+//! Whatever is not here is shared with units for the CPU.
+
+mod grid;
+mod group;
+mod items;
+mod log;
+mod memory;
+mod moved;
+mod near;
+mod prim;
+mod private;
+mod record;
+mod reduce;
+mod rows;
+mod scan;
+mod split;
+mod sync;
+#[cfg(test)]
+mod tests;
+mod tiled;
+mod tiled_parts;
+mod tiled_split;
+mod tried;
+mod values;
+
+use super::build::Role;
+use super::{Lowerer, UnitTarget};
+use hidp_ir::imp::{Entry, Level, Site, SiteId, Unit};
+use hidp_ir::par::{Func, FuncId, Program};
+use hidp_plan::Plan;
+use hidp_plan::target::{DeviceModel, Model};
+use hidp_syntax::index::Arena;
+
+pub(super) use moved::Moved;
+pub(super) use near::Copied;
+
+/// What lowering a device's unit adds to the state.
+pub(super) struct State<'a> {
+    model: &'a DeviceModel,
+    /// In a kernel: the level of the groups that run the code at hand together.
+    scope: Level,
+    /// Memory of iterations, as the host allocated it for the kernel under construction.
+    privates: Vec<private::Given>,
+    /// Where the iterations of the current host-level map note the segments that they write.
+    records: Vec<record::Record>,
+}
+
+/// Adds to an entry its units for a device, one a plan.
+pub fn lower_device(
+    program: &Program,
+    func: FuncId,
+    plans: &[Plan],
+    (model, device): (&Model, &DeviceModel),
+    entry: &mut Entry,
+) {
+    for plan in plans {
+        let unit = unit(program, &program.funcs[func], plan, (model, device), &mut entry.sites);
+        entry.units.push(unit);
+    }
+}
+
+fn unit(
+    program: &Program,
+    func: &Func,
+    plan: &Plan,
+    (model, device): (&Model, &DeviceModel),
+    sites: &mut Arena<SiteId, Site>,
+) -> Unit {
+    let mut lowerer = Lowerer::new(program, func, plan, model, sites);
+    lowerer.device = Some(State { model: device, scope: Level::Thread, privates: Vec::new(), records: Vec::new() });
+    lowerer.bind_params();
+    lowerer.stmts(&func.body.stmts);
+    Unit {
+        plan: plan.name.clone(),
+        plan_text: plan.to_string(),
+        target: UnitTarget::Device,
+        host: lowerer.body.finish(),
+        kernels: lowerer.kernels,
+    }
+}
+
+impl<'a> Lowerer<'a> {
+    /// The level of the group that runs the code at hand; a single lane where there are no groups.
+    pub(super) fn group_here(&self) -> Level {
+        self.device.as_ref().map_or(Level::Thread, |state| state.scope)
+    }
+
+    /// In a device's kernel: the level of a group whose lanes all run the code at hand.
+    fn shared_scope(&self) -> Option<Level> {
+        let shared = self.body.role == Role::Kernel && self.group_here() != Level::Thread;
+        shared.then(|| self.group_here())
+    }
+
+    /// Builds something that groups of another level run.
+    fn in_scope<T>(&mut self, level: Level, build: impl FnOnce(&mut Self) -> T) -> T {
+        let before = self.group_here();
+        self.set_scope(level);
+        let built = build(self);
+        self.set_scope(before);
+        built
+    }
+
+    fn set_scope(&mut self, level: Level) {
+        if let Some(state) = &mut self.device {
+            state.scope = level;
+        }
+    }
+
+    /// Whether the function under construction is the host's, and arrays are elsewhere.
+    pub(super) fn is_device_host(&self) -> bool {
+        self.device.is_some() && self.body.role == Role::Host
+    }
+
+    /// Bytes that a private array of constant size may have.
+    pub(super) fn small_array(&self) -> u32 {
+        self.device.as_ref().map_or(self.model.small_array, |state| state.model.small_array)
+    }
+
+    fn device_model(&self) -> Option<&'a DeviceModel> {
+        self.device.as_ref().map(|state| state.model)
+    }
+}

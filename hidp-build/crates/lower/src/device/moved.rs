@@ -1,0 +1,129 @@
+//! Folds of single lanes over rows of their own: neighbours along a row move 16 bytes at a time where they are aligned, into
+//! registers, and the iterations read those. A lane's row lies apart from its neighbours' rows: what counts is how often lines are
+//! looked up, not how many bytes are read. Iterations come in the same order either way.
+
+use std::collections::BTreeSet;
+
+use super::super::fold::Acc;
+use super::super::space::Range;
+use super::super::{Binding, Lowerer, make};
+use hidp_ir::imp::{Element, Expr, ExprKind, LoopKind, Stmt, VarId, VarKind};
+use hidp_ir::par::effects::may_fault;
+use hidp_ir::par::visit::{self, Role};
+use hidp_ir::par::{Access, BinOp, FoldFn, FoldKind, Map, Place};
+use hidp_plan::{self as plan, Stride};
+use hidp_syntax::ty::Ty;
+
+/// Bytes that move at once.
+const WIDTH: u32 = 16;
+
+/// Arrays of a row at most: each takes registers.
+const MOST: usize = 4;
+
+/// An element's neighbours in registers.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Moved {
+    place: Place,
+    own: VarId,
+    /// Which of them the iteration at hand reads.
+    at: i64,
+}
+
+/// What moves: the loads along a row, and how many neighbours of each.
+pub(super) struct Row {
+    places: Vec<Place>,
+    count: u32,
+}
+
+impl Lowerer<'_> {
+    /// What of a fold's loads can move at once.
+    pub(super) fn row_of(&mut self, map: &Map) -> Option<Row> {
+        let [iter] = &map.iters[..] else { return None };
+        let folds =
+            map.folds.iter().all(|fold| fold.kind == FoldKind::Reduce && !matches!(fold.op.func, FoldFn::Fn(_)));
+        let straight = plan::straight(self.program, self.func, &map.body);
+        let steady = iter.step.as_int() == Some(1) && !may_fault(self.program, &self.func.vars, &map.body);
+        if map.folds.is_empty() || !folds || !straight || !steady {
+            return None;
+        }
+        let varying: BTreeSet<_> = visit::declared(&map.body).into_iter().collect();
+        let mut places: Vec<Place> = Vec::new();
+        let mut good = true;
+        visit::walk_places(&map.body, |place, role| {
+            good &= role == Role::Read;
+            if plan::stride_of(place, iter.var, &varying) == Stride::Unit && !places.contains(place) {
+                places.push(place.clone());
+            }
+        });
+        let sizes: Option<Vec<u32>> = places.iter().map(|place| self.movable(place)).collect();
+        let largest = sizes?.into_iter().max()?;
+        (good && places.len() <= MOST).then(|| Row { places, count: WIDTH / largest })
+    }
+
+    /// Bytes of a place's elements, if several can move at once: numbers next to each other in memory, that nobody writes meanwhile.
+    fn movable(&mut self, place: &Place) -> Option<u32> {
+        let Binding::Array(array) = self.binding(place.array) else { return None };
+        let plain = array.stride.is_none() && place.path.is_empty() && place.access != Access::Shared;
+        let buffer = matches!(self.body.vars[array.base].kind, VarKind::Buffer { .. });
+        let size = self.func.vars[place.array].ty.scalar()?.size() as u32;
+        (plain && buffer && matches!(size, 4 | 8)).then_some(size)
+    }
+
+    /// The fold over a row, by one lane.
+    pub(super) fn fold_row(&mut self, map: &Map, range: &Range, row: &Row, accs: &[Acc<'_>]) {
+        let count = self.body.fix("count", range.count.clone());
+        let step = i64::from(row.count);
+        let (starts, aligned) = self.starts(range, row);
+        let whole = make::binary(BinOp::And, count.clone(), make::long(-step));
+        let whole = self.body.fix("whole", make::select(aligned, whole, make::long(0)));
+        let own: Vec<VarId> = row.places.iter().map(|place| self.registers_for(place, row.count)).collect();
+        let at = self.body.enter_loop("at");
+        let first = make::var(at, Ty::LONG);
+        for (own, (base, start)) in own.iter().zip(&starts) {
+            let from = make::element(*base, make::add(start.clone(), first.clone()));
+            self.body.push(Stmt::Move { to: make::element(*own, make::long(0)), from, count: row.count });
+        }
+        for at in 0..step {
+            let moved = |(place, own): (&Place, &VarId)| Moved { place: place.clone(), own: *own, at };
+            self.moved = row.places.iter().zip(&own).map(moved).collect();
+            self.bind_position(range, make::add(first.clone(), make::long(at)));
+            self.iteration(map, accs);
+        }
+        self.moved.clear();
+        self.body.leave_loop_step(at, make::long(0), whole.clone(), make::long(step), LoopKind::Seq);
+        self.range_loop(range, whole, count, LoopKind::Seq, &mut |this| this.iteration(map, accs));
+    }
+
+    /// Where the row begins in each array, and whether all can move.
+    fn starts(&mut self, range: &Range, row: &Row) -> (Vec<(VarId, Expr)>, Expr) {
+        let mut starts = Vec::new();
+        let mut aligned: Option<Expr> = None;
+        self.body.bindings.insert(range.var, Binding::Fixed(range.lo.clone()));
+        for place in &row.places {
+            let size = self.func.vars[place.array].ty.scalar().map_or(WIDTH, |scalar| scalar.size() as u32);
+            let (element, _) = self.element(place);
+            let start = self.body.fix("start", *element.index);
+            let base = Expr { kind: ExprKind::IsAligned(element.base, size * row.count), ty: Ty::BOOL };
+            let rest = make::binary(BinOp::And, start.clone(), make::long(i64::from(row.count) - 1));
+            let own = make::binary(BinOp::And, base, make::binary(BinOp::Eq, rest, make::long(0)));
+            aligned = Some(aligned.map_or(own.clone(), |all| make::binary(BinOp::And, all, own)));
+            starts.push((element.base, start));
+        }
+        self.body.bindings.remove(&range.var);
+        let never = Expr { kind: ExprKind::Bool(false), ty: Ty::BOOL };
+        (starts, self.body.fix("aligned", aligned.unwrap_or(never)))
+    }
+
+    fn registers_for(&mut self, place: &Place, count: u32) -> VarId {
+        let elem = self.func.vars[place.array].ty;
+        let own = self.body.declare("own", VarKind::Tile { elem, len: count });
+        self.body.push(Stmt::Let { var: own, init: None });
+        own
+    }
+
+    /// In a fold over a row: the copy of an element.
+    pub(in super::super) fn moved_element(&self, place: &Place) -> Option<Element> {
+        let moved = self.moved.iter().find(|moved| moved.place == *place)?;
+        Some(make::element(moved.own, make::long(moved.at)))
+    }
+}

@@ -1,0 +1,247 @@
+//! Arrays of iterations, and copies that primitives work on: the host allocates them for all groups that run at a time. Those of
+//! single lanes are interleaved, so that neighbouring lanes access neighbouring elements.
+
+use super::super::build::ArrayBinding;
+use super::super::space::Range;
+use super::super::{Checks, Lowerer, make};
+use super::reduce::Folded;
+use hidp_ir::imp::{Expr, ExprKind, Grid, Level, Stmt, VarId, VarKind};
+use hidp_ir::par::{self, BinOp, Const, FaultKind, Fold, FoldFn, FoldKind, FoldOp, Map, StmtKind, Target};
+use hidp_plan::{Private, Store, private_arrays};
+use hidp_syntax::source::Span;
+use hidp_syntax::ty::Ty;
+
+/// No array has more elements.
+const MOST_ELEMENTS: i64 = 1 << 56;
+
+/// Memory of iterations, as the host allocated it.
+#[derive(Clone, Debug)]
+pub(in super::super) struct Given {
+    store: Store,
+    /// Buffers of the host function: one of an array; of a primitive's copies two for the keys, and two for the values.
+    bases: Vec<VarId>,
+    /// Elements of one iteration.
+    count: Expr,
+    /// How many iterations have some, if neighbouring elements are that far apart.
+    apart: Option<Expr>,
+}
+
+impl Given {
+    /// Elements of all iterations that run at a time, if it is an array.
+    pub(super) fn of_array(&self, array: par::VarId, slots: &Expr) -> Option<Expr> {
+        (self.store == Store::Array(array)).then(|| make::mul(self.count.clone(), slots.clone()))
+    }
+
+    /// Whether a buffer of the host function is part of it.
+    pub(super) fn holds(&self, base: VarId) -> bool {
+        self.bases.contains(&base)
+    }
+}
+
+impl Lowerer<'_> {
+    /// Allocates what the iterations of a launched map need; how many groups may run at a time then. `items` is how many groups
+    /// there can be anything for.
+    pub(super) fn allocate_privates(
+        &mut self,
+        map: &Map,
+        space: (&[Range], &[Expr], &Expr),
+        grid: Grid,
+        items: &Expr,
+    ) -> (Vec<Given>, Option<Expr>) {
+        let levels = &self.levels;
+        let exec = |var: par::VarId| levels.get(&var).map(|level| level.exec);
+        let privates = private_arrays(self.program, self.func, map, grid.level, &exec, self.small_array());
+        // The planner took no plan where a size cannot be known.
+        let privates = privates.unwrap_or_default();
+        if privates.is_empty() && !self.logs_segments(map) {
+            return (Vec::new(), None);
+        }
+        let mut counts = Vec::new();
+        let mut bytes = make::long(1);
+        for private in &privates {
+            let count = if private.varies { self.largest(map, space, private) } else { self.product_of(private) };
+            let count = self.body.fix("count", count);
+            let each: usize = self.elements_of(map, private).iter().map(|ty| self.size_of(*ty)).sum();
+            bytes = make::add(bytes, make::mul(count.clone(), make::long(each as i64)));
+            counts.push(count);
+        }
+        let slots = self.slots(grid, items, bytes);
+        let given = privates.iter().zip(counts).map(|(private, count)| {
+            let apart = (grid.level == Level::Thread && !private.contiguous).then(|| slots.clone());
+            let all = self.body.fix("all", make::max(make::mul(count.clone(), slots.clone()), make::long(1)));
+            let types = self.elements_of(map, private);
+            let bases = types.iter().map(|ty| self.given_buffer(private, *ty, &all)).collect();
+            Given { store: private.store, bases, count, apart }
+        });
+        let given = given.collect();
+        (given, Some(slots))
+    }
+
+    /// As many as run at a time, as there are iterations, as memory allows; at least one.
+    fn slots(&mut self, grid: Grid, items: &Expr, bytes: Expr) -> Expr {
+        let at_once = Expr { kind: ExprKind::GroupCount(grid), ty: Ty::LONG };
+        let budget = make::long(self.device_model().map_or(0, |model| model.scratch.into()));
+        let bytes = self.body.fix("bytes", bytes);
+        let fitting = make::div(budget, make::max(bytes, make::long(1)));
+        let slots = make::min(make::min(at_once, items.clone()), fitting);
+        self.body.fix("slots", make::max(slots, make::long(1)))
+    }
+
+    fn given_buffer(&mut self, private: &Private, elem: Ty, count: &Expr) -> VarId {
+        let (name, span) = match private.store {
+            Store::Array(var) => (self.func.vars[var].name.clone(), self.func.vars[var].span),
+            Store::Copies(span) => ("copies".to_owned(), span),
+        };
+        let var = self.body.declare(&name, VarKind::Buffer { elem, writable: true });
+        let names = if matches!(private.store, Store::Array(_)) { Vec::new() } else { vec![String::new()] };
+        let site = self.site(FaultKind::Allocation, span, names);
+        self.body.push(Stmt::Alloc { var, count: count.clone(), zero: false, site });
+        var
+    }
+
+    /// The element types of the buffers.
+    fn elements_of(&self, map: &Map, private: &Private) -> Vec<Ty> {
+        match private.store {
+            Store::Array(var) => vec![self.func.vars[var].ty],
+            Store::Copies(span) => {
+                let mut types = Vec::new();
+                par::visit::walk_stmts(&map.body, |stmt| {
+                    if let StmtKind::Prim(call) = &stmt.kind
+                        && call.span == span
+                    {
+                        let keys = self.func.vars[call.input.array].ty;
+                        let values = call.values.as_ref().map(|(values, _)| self.func.vars[values.array].ty);
+                        types = [Some(keys), Some(keys), values, values].into_iter().flatten().collect();
+                    }
+                });
+                types
+            }
+        }
+    }
+
+    /// Gives everything back after the launch.
+    pub(super) fn free_privates(&mut self, given: &[Given]) {
+        for base in given.iter().rev().flat_map(|given| given.bases.iter().rev()) {
+            self.body.push(Stmt::Free(*base));
+        }
+    }
+
+    /// Elements of an array whose extents are known before the launch: 0 where the iteration will fault.
+    fn product_of(&mut self, private: &Private) -> Expr {
+        let extents = self.exprs(&private.extents);
+        self.capped(extents)
+    }
+
+    /// The product of extents; 0 if one is negative or it is too large.
+    fn capped(&mut self, extents: Vec<Expr>) -> Expr {
+        let mut count = make::long(1);
+        for extent in extents {
+            let extent = self.body.fix("extent", make::max(extent, make::long(0)));
+            let most = make::div(make::long(MOST_ELEMENTS), make::max(extent.clone(), make::long(1)));
+            let fits = make::binary(BinOp::Le, count.clone(), most);
+            count = self.body.fix("count", make::select(fits, make::mul(count, extent), make::long(0)));
+        }
+        count
+    }
+
+    /// The most elements that an iteration needs, found by a launch of its own.
+    fn largest(&mut self, map: &Map, (ranges, strides, total): (&[Range], &[Expr], &Expr), private: &Private) -> Expr {
+        let span = self.func.span;
+        let (run, runs) = self.runs(Some(Level::Thread), false, total);
+        let block = self.block_of(map);
+        let over = Some(Level::Thread);
+        let given = Vec::new();
+        let folded =
+            Folded { ranges, strides, total, rows: None, over, block, run, runs, given, most: None, map: None, span };
+        let folds = [maximum(span)];
+        let partials = self.fold_runs_on_device("size", &folded, &folds, &mut |this, accs| {
+            let bad = this.body.slot("bad", Ty::LONG, Some(make::long(0)));
+            let checks = std::mem::replace(&mut this.checks, Checks::Flag(bad));
+            this.stmts(&private.slice);
+            let extents = this.exprs(&private.extents);
+            this.checks = checks;
+            let count = this.capped(extents);
+            let good = make::binary(BinOp::Eq, make::var(bad, Ty::LONG), make::long(0));
+            let count = this.body.fix("count", make::select(good, count, make::long(0)));
+            this.fold_value(&accs[0], count);
+        });
+        let result = self.body.slot("largest", Ty::LONG, Some(make::long(0)));
+        let some = make::binary(BinOp::Gt, folded.runs.clone(), make::long(0));
+        let found = make::load(make::element(partials[0], make::long(0)), Ty::LONG);
+        self.body.push(make::when(some, vec![make::set(result, found)]));
+        self.body.push(Stmt::Free(partials[0]));
+        self.body.fix("largest", make::var(result, Ty::LONG))
+    }
+
+    /// In a kernel: what stands for a declared array, if the host allocated it. Zeros are this iteration's business.
+    pub(in super::super) fn given_array(
+        &mut self,
+        var: par::VarId,
+        extents: &[Expr],
+        count: &Expr,
+        zero: bool,
+    ) -> Option<ArrayBinding> {
+        let given = self.given(Store::Array(var))?;
+        let array = self.part_of(&given, 0, extents.to_vec());
+        if zero {
+            let ty = self.func.vars[var].ty;
+            let value = self.zero_value(ty);
+            self.spread(Level::Thread, &[], make::long(0), count.clone(), &mut |this, at| {
+                let index = array.stride.clone().map_or(at.clone(), |stride| make::mul(at, stride));
+                let index = array.window.clone().map_or(index.clone(), |window| make::add(window, index));
+                this.push_store(make::element(array.base, index), value.clone());
+            });
+        }
+        Some(array)
+    }
+
+    /// In a kernel: the buffers that a primitive works on, and where this group's part of them starts.
+    pub(super) fn given_copies(&mut self, call: Span) -> Option<Vec<(VarId, Expr)>> {
+        let given = self.given(Store::Copies(call))?;
+        let parts = (0..given.bases.len()).map(|at| {
+            let part = self.part_of(&given, at, Vec::new());
+            (part.base, part.window.unwrap_or(make::long(0)))
+        });
+        Some(parts.collect())
+    }
+
+    fn given(&self, store: Store) -> Option<Given> {
+        let state = self.device.as_ref()?;
+        state.privates.iter().find(|given| given.store == store).cloned()
+    }
+
+    /// This group's part of a buffer.
+    fn part_of(&mut self, given: &Given, at: usize, extents: Vec<Expr>) -> ArrayBinding {
+        let base = self.capture(given.bases[at]);
+        self.body.mark_written(base);
+        let slot = Expr { kind: ExprKind::WorkerIndex, ty: Ty::LONG };
+        let apart = given.apart.as_ref().map(|apart| self.import(apart));
+        let window = match apart {
+            Some(_) => slot,
+            None => make::mul(slot, self.import(&given.count)),
+        };
+        let window = self.body.fix("slot", window);
+        ArrayBinding { base, extents, window: Some(window), stride: apart }
+    }
+
+    /// Whether a buffer of a kernel is memory of its iterations.
+    pub(in super::super) fn is_given(&self, base: VarId) -> bool {
+        let outer = self.body.captures.iter().find(|(_, inner)| *inner == base).map(|(outer, _)| *outer);
+        let privates = self.device.as_ref().map_or(&[][..], |state| &state.privates);
+        outer.is_some_and(|outer| privates.iter().any(|given| given.holds(outer)))
+    }
+}
+
+/// The largest of values that are not negative.
+fn maximum(span: Span) -> Fold {
+    let zero = par::Expr { kind: par::ExprKind::Const(Const::Int(0)), ty: Ty::LONG, span };
+    let nowhere: par::VarId = hidp_syntax::index::Id::new(0);
+    Fold {
+        kind: FoldKind::Reduce,
+        op: FoldOp { func: FoldFn::Max, ty: Ty::LONG, neutral: Some(Box::new(zero)), ordered: false },
+        target: Target::Scalar(nowhere),
+        value: nowhere,
+        over: Vec::new(),
+        span,
+    }
+}

@@ -1,0 +1,181 @@
+//! Reductions of host-level maps: a level has no barrier across blocks, so each block folds a run of iterations, and another
+//! launch folds the runs' results. How long a run is follows from the number of iterations alone.
+
+use super::super::fold::Acc;
+use super::super::space::Range;
+use super::super::{Lowerer, make};
+use super::private::Given;
+use super::rows::Rows;
+use hidp_ir::imp::{Expr, Grid, Level, Stmt, VarId};
+use hidp_ir::par::{BinOp, Fold, Map};
+use hidp_plan::{self as plan, Exec};
+use hidp_syntax::source::Span;
+
+/// Iterations of a run where each holds maps of its own.
+const HEAVY_RUN: i64 = 64;
+
+/// What is folded, as the host knows it.
+pub(super) struct Folded<'a> {
+    pub(super) ranges: &'a [Range],
+    pub(super) strides: &'a [Expr],
+    pub(super) total: &'a Expr,
+    /// The rows that warps take, if there are any and they are long.
+    pub(super) rows: Option<Rows>,
+    /// Who takes the iterations of a run; `None` is a single lane in order.
+    pub(super) over: Option<Level>,
+    pub(super) block: u32,
+    /// Iterations of a run, or rows, and how many runs there are.
+    pub(super) run: Expr,
+    pub(super) runs: Expr,
+    pub(super) given: Vec<Given>,
+    pub(super) most: Option<Expr>,
+    /// The map, if its iterations write anything.
+    pub(super) map: Option<&'a Map>,
+    pub(super) span: Span,
+}
+
+impl Folded<'_> {
+    fn grid(&self) -> Grid {
+        Grid::new(self.over.map_or(Level::Thread, |_| Level::Block), self.block)
+    }
+}
+
+impl Lowerer<'_> {
+    /// A map with reductions that the host meets.
+    pub(super) fn device_fold(&mut self, map: &Map, span: Span) {
+        let over = match self.exec_of(map) {
+            Exec::Device(level) => Some(level),
+            Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Seq => None,
+        };
+        if let Some(level) = over
+            && plan::leaves_values(self.func, map, level, self.small_array())
+        {
+            return self.fold_values(map, level, span);
+        }
+        let ranges = self.ranges(map);
+        let (strides, total) = self.strides(&ranges);
+        let heavy = !plan::inner_maps(&map.body).is_empty() || plan::irregular(map);
+        let rows = if over == Some(Level::Thread) && !heavy { self.rows_of(&ranges, &total) } else { None };
+        let (run, runs) = match &rows {
+            Some(rows) => self.runs_of_rows(rows, &ranges),
+            None => self.runs(over, heavy, &total),
+        };
+        let block = self.block_of(map);
+        let level = over.map_or(Level::Thread, |_| Level::Block);
+        let space = (&ranges[..], &strides[..], &total);
+        let (given, most) = self.allocate_privates(map, space, Grid::new(level, block), &runs);
+        let (ranges, strides, total) = space;
+        let log = self.open_launch_log(map, span, total, &most, &given);
+        let folded = Folded { ranges, strides, total, rows, over, block, run, runs, given, most, map: Some(map), span };
+        let partials = self.fold_runs_on_device("fold", &folded, &map.folds, &mut |this, accs| {
+            this.iteration(map, accs);
+        });
+        self.free_privates(&folded.given);
+        self.close_device_log(log, span);
+        for (fold, partial) in map.folds.iter().zip(partials) {
+            self.deliver_first(fold, partial, &folded.runs);
+        }
+    }
+
+    /// Iterations of a run and the number of runs.
+    pub(super) fn runs(&mut self, over: Option<Level>, heavy: bool, total: &Expr) -> (Expr, Expr) {
+        let (least, most) = self.device_model().map_or((1, 1), |model| (model.run, model.most_runs));
+        let least = if heavy { HEAVY_RUN } else { least.into() };
+        match over {
+            None => self.runs_of(make::max(total.clone(), make::long(1)), total),
+            Some(_) => self.runs_of(long_run(total, most, make::long(least)), total),
+        }
+    }
+
+    /// The same, of rows where they are long.
+    fn runs_of_rows(&mut self, rows: &Rows, ranges: &[Range]) -> (Expr, Expr) {
+        let (least, most) = self.device_model().map_or((1, 1), |model| (model.run, model.most_runs));
+        self.runs_of(long_run(&rows.units, most, rows.least(ranges, least.into())), &rows.units)
+    }
+
+    fn runs_of(&mut self, run: Expr, units: &Expr) -> (Expr, Expr) {
+        let run = self.body.fix("run", run);
+        let runs = self.body.fix("runs", make::ceil_div(units.clone(), run.clone()));
+        (run, runs)
+    }
+
+    /// Folds everything; the first element of each buffer is a result if there is a run. `body` makes an iteration, which adds to
+    /// the accumulators.
+    pub(super) fn fold_runs_on_device<'f>(
+        &mut self,
+        role: &str,
+        folded: &Folded<'_>,
+        folds: &'f [Fold],
+        body: &mut dyn FnMut(&mut Self, &[Acc<'f>]),
+    ) -> Vec<VarId> {
+        let partials: Vec<VarId> = folds.iter().map(|fold| self.partials(fold, &folded.runs)).collect();
+        let narrow = self.is_narrow(folded.total);
+        let given = folded.given.clone();
+        let (kernel, args) = self.grid_kernel(role, folded.span, folded.grid(), 1, given, |this, positions| {
+            this.fold_run(folded, folds, &partials, &narrow, &positions[0], body);
+        });
+        self.leave_registers(kernel, if folded.rows.is_some() { 2 } else { 1 });
+        let extents = vec![folded.runs.clone()];
+        self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: folded.most.clone() });
+        if folded.over.is_some() {
+            self.fold_partials(folded, folds, &partials);
+        }
+        partials
+    }
+
+    /// In a kernel: one run.
+    fn fold_run<'f>(
+        &mut self,
+        folded: &Folded<'_>,
+        folds: &'f [Fold],
+        partials: &[VarId],
+        narrow: &Expr,
+        number: &Expr,
+        body: &mut dyn FnMut(&mut Self, &[Acc<'f>]),
+    ) {
+        folded.map.into_iter().for_each(|map| self.mark_outputs(map));
+        let units = folded.rows.as_ref().map_or(folded.total, |rows| &rows.units);
+        let (units, run, narrow) = (self.import(units), self.import(&folded.run), self.import(narrow));
+        let from = self.body.fix("from", make::mul(number.clone(), run.clone()));
+        let to = self.body.fix("to", make::min(make::add(from.clone(), run), units));
+        let accs = self.accumulators_of(folds);
+        self.fold_units(folded, (folds, &accs), (from, to), &narrow, body);
+        for (acc, partial) in accs.iter().zip(partials) {
+            self.store_partial(acc, *partial, number.clone());
+        }
+    }
+
+    pub(super) fn store_partial(&mut self, acc: &Acc<'_>, partial: VarId, at: Expr) {
+        let partial = self.capture(partial);
+        self.body.mark_written(partial);
+        self.push_store(make::element(partial, at), make::var(acc.var, acc.fold.op.ty));
+    }
+
+    /// Another launch, if there are several runs: one block folds their results.
+    pub(super) fn fold_partials(&mut self, folded: &Folded<'_>, folds: &[Fold], partials: &[VarId]) {
+        let grid = Grid::new(Level::Block, folded.block);
+        let (kernel, args) = self.grid_kernel("combine", folded.span, grid, 1, Vec::new(), |this, _| {
+            let runs = this.import(&folded.runs);
+            let inner: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
+            inner.iter().for_each(|partial| this.body.mark_written(*partial));
+            let accs = this.accumulators_of(folds);
+            this.spread(Level::Thread, &accs, make::long(0), runs, &mut |this, position| {
+                for (acc, partial) in accs.iter().zip(&inner) {
+                    let value = make::load(make::element(*partial, position.clone()), acc.fold.op.ty);
+                    this.fold_value(acc, value);
+                }
+            });
+            for (acc, partial) in accs.iter().zip(partials) {
+                this.store_partial(acc, *partial, make::long(0));
+            }
+        });
+        let several = make::binary(BinOp::Gt, folded.runs.clone(), make::long(1));
+        let launch = Stmt::LaunchGrid { kernel, args, extents: vec![make::long(1)], most: None };
+        self.body.push(make::when(several, vec![launch]));
+    }
+}
+
+/// The length of runs of which there are `most` at most.
+fn long_run(units: &Expr, most: u32, least: Expr) -> Expr {
+    make::max(make::ceil_div(units.clone(), make::long(most.into())), least)
+}

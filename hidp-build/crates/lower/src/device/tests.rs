@@ -1,0 +1,225 @@
+//! What units for devices look like: grids, shared loops, where barriers stand; the verifier looks at every program at every level.
+
+use super::super::tests::{GEMM, PROGRAMS, optimised};
+use crate::{lower, lower_device};
+use hidp_ir::imp::visit::{each_expr, each_stmt};
+use hidp_ir::imp::{self, Block, Entry, ExprKind, Kernel, Level, LoopKind, Stmt, Unit};
+use hidp_plan::target::{DeviceModel, Model};
+use hidp_plan::{self as plan, Limits, Natives, Plan};
+
+/// An entry with its plans for a device alone, as many as there are.
+fn lowered(text: &str) -> Entry {
+    let (program, func) = optimised(text);
+    let (model, device) = (Model::cpu(), DeviceModel::cuda());
+    let limits = Limits { most: 6, ..Limits::default() };
+    let explored = plan::explore_device(&program, func, &device, limits, Natives::Everywhere);
+    for plan in &explored.plans {
+        assert_eq!(Plan::read(&plan.to_string()).as_ref(), Ok(plan));
+    }
+    let cpu = plan::candidates(&program, func, &model);
+    let mut entry = lower(&program, func, "test_entry", &cpu[..1], &model);
+    lower_device(&program, func, &explored.plans, (&model, &device), &mut entry);
+    let verified = imp::verify(&program, &entry);
+    verified.unwrap_or_else(|errors| panic!("{errors:#?}\n{}", imp::print(&program, &entry)));
+    entry.units.remove(0);
+    entry
+}
+
+fn plans(entry: &Entry) -> Vec<&str> {
+    entry.units.iter().map(|unit| unit.plan.as_str()).collect()
+}
+
+fn unit<'a>(entry: &'a Entry, plan: &str) -> &'a Unit {
+    entry.units.iter().find(|unit| unit.plan == plan).expect("a unit of this plan")
+}
+
+#[test]
+fn every_unit_of_every_program_is_well_formed() {
+    for text in PROGRAMS {
+        let entry = lowered(text);
+        assert!(!entry.units.is_empty(), "{text}");
+    }
+}
+
+fn count(block: &Block, wanted: &dyn Fn(&Stmt) -> bool) -> usize {
+    let mut found = 0;
+    each_stmt(block, &mut |stmt| found += usize::from(wanted(stmt)));
+    found
+}
+
+fn in_kernels(unit: &Unit, wanted: impl Fn(&Stmt) -> bool) -> usize {
+    unit.kernels.iter().map(|(_, kernel)| count(&kernel.function.body, &wanted)).sum()
+}
+
+fn on_host(unit: &Unit, wanted: impl Fn(&Stmt) -> bool) -> usize {
+    count(&unit.host.body, &wanted)
+}
+
+/// The level that groups have and the one that their loops go to.
+fn spreads(unit: &Unit) -> Vec<(Level, Level)> {
+    let mut found = Vec::new();
+    for (_, kernel) in unit.kernels.iter() {
+        each_stmt(&kernel.function.body, &mut |stmt| {
+            if let Stmt::Loop(node) = stmt
+                && let LoopKind::Spread { group, over, .. } = node.kind
+            {
+                found.push((group, over));
+            }
+        });
+    }
+    found
+}
+
+fn first_kernel(unit: &Unit) -> &Kernel {
+    unit.kernels.iter().next().expect("a kernel").1
+}
+
+#[test]
+fn a_directive_on_gemm_gives_the_three_kernels_of_the_paper() {
+    let entry = lowered(&GEMM.replace("map {", "#pragma hidp block warp thread\n map {"));
+    assert_eq!(plans(&entry), ["warp", "thread", "block"]);
+    for unit in &entry.units {
+        assert_eq!(on_host(unit, |stmt| matches!(stmt, Stmt::LaunchGrid { extents, .. } if extents.len() == 2)), 1);
+        assert_eq!(on_host(unit, |stmt| matches!(stmt, Stmt::Alloc { .. })), 0);
+        assert_eq!(in_kernels(unit, |stmt| matches!(stmt, Stmt::Fault { .. })), 0);
+    }
+    assert_eq!(spreads(unit(&entry, "thread")), []);
+    for (plan, level) in [("warp", Level::Warp), ("block", Level::Block)] {
+        let unit = unit(&entry, plan);
+        assert_eq!(spreads(unit), [(level, Level::Thread)]);
+        assert_eq!(first_kernel(unit).grid.map(|grid| grid.level), Some(level));
+        assert_eq!(in_kernels(unit, |stmt| matches!(stmt, Stmt::Single { .. })), 1);
+    }
+}
+
+#[test]
+fn a_level_without_a_barrier_folds_in_two_launches() {
+    let entry = lowered(
+        "function f input float x[N]; output float s; { map { i := [0:N); _t = x[i]; } reduce(\"+\", s, _t, i := [*]); }",
+    );
+    assert_eq!(plans(&entry), ["thread"]);
+    let unit = &entry.units[0];
+    assert_eq!(spreads(unit), [(Level::Block, Level::Thread), (Level::Block, Level::Thread)]);
+    assert_eq!(on_host(unit, |stmt| matches!(stmt, Stmt::LaunchGrid { .. })), 2);
+}
+
+#[test]
+fn neighbouring_lanes_take_neighbouring_elements() {
+    let text = "function f input float A[M][N]; output float B[N][M];
+        { map { m := [0:M); n := [0:N); B[n][m] = 2 * A[m][n] + A[m][n] * A[m][n]; } }";
+    let order = |text: &str| {
+        let (program, func) = optimised(text);
+        let plan = plan::explore_device(&program, func, &DeviceModel::cuda(), Limits::default(), Natives::Everywhere)
+            .plans
+            .remove(0);
+        plan.nests[0].levels.iter().map(|level| level.dim).collect::<Vec<_>>()
+    };
+    assert_eq!(order(text), [1, 0], "three loads along n against a store along m");
+    assert_eq!(order(&text.replace("+ A[m][n] * A[m][n]", "+ B[n][m]").replace("output", "inout")), [0, 1]);
+}
+
+#[test]
+fn deeper_nests_go_down_level_by_level() {
+    let text = "function f input float A[M][N][K]; output float y[M];
+        { map { m := [0:M);
+            map { n := [0:N); map { k := [0:K); _t = A[m][n][k]; } reduce(\"+\", _s, _t, k := [*]); _u = _s * _s; }
+            reduce(\"max\", y[m], _u, n := [*]); } }";
+    let entry = lowered(text);
+    assert_eq!(spreads(unit(&entry, "block")), [(Level::Block, Level::Warp), (Level::Warp, Level::Thread)]);
+    assert_eq!(spreads(unit(&entry, "warp")), [(Level::Warp, Level::Thread)]);
+    let kernel = unit(&entry, "kernel");
+    assert_eq!(on_host(kernel, |stmt| matches!(stmt, Stmt::Loop(_))), 1);
+}
+
+#[test]
+fn arrays_of_iterations_are_allocated_before_the_launch() {
+    let text = "function f input int p[R+1]; input float v[Z]; output float y[R];
+        { map { r := [0:R); float w[p[r+1]-p[r]];
+            map { k := [0:p[r+1]-p[r]); w[k] = v[p[r]+k]; }
+            map { k := [0:p[r+1]-p[r]); _t = w[p[r+1]-p[r]-1-k] * w[k]; } reduce(\"+\", y[r], _t, k := [*]); } }";
+    let entry = lowered(text);
+    for unit in entry.units.iter().filter(|unit| unit.plan != "kernel") {
+        assert_eq!(in_kernels(unit, |stmt| matches!(stmt, Stmt::Scratch { .. })), 0);
+        let bounded = |stmt: &Stmt| matches!(stmt, Stmt::LaunchGrid { most: Some(_), .. });
+        assert_eq!(on_host(unit, bounded), 1, "{}", unit.plan);
+        let kernels: Vec<&str> = unit.kernels.iter().map(|(_, kernel)| kernel.name.as_str()).collect();
+        assert_eq!(kernels, ["size0", "combine1", "map2"]);
+    }
+    assert_eq!(in_kernels(unit(&entry, "warp"), |stmt| *stmt == Stmt::Sync(Level::Warp)), 3, "fill, sum, next item");
+    let constant = lowered(&text.replace("w[p[r+1]-p[r]]", "w[8]"));
+    assert!(first_kernel(unit(&constant, "thread")).name.starts_with("map"), "lanes have small arrays of their own");
+}
+
+#[test]
+fn what_changes_under_a_group_is_loaded_by_one_lane() {
+    let text = "function f input int idx[N]; inout float y[N]; output float z[N];
+        { map { i := [0:N); y[idx[i]] = 1; float s = y[i];
+            map { k := [0:i); _t = z[k] * 0 + s; } reduce(\"+\", z[i], _t, k := [*]); } }";
+    let entry = lowered(&text.replace("z[k] * 0 + ", ""));
+    let warp = unit(&entry, "warp");
+    let mut broadcasts = 0;
+    each_expr(&first_kernel(warp).function.body, &mut |expr| {
+        broadcasts += usize::from(matches!(expr.kind, ExprKind::Broadcast(Level::Warp, _)));
+    });
+    assert_eq!(broadcasts, 1);
+}
+
+#[test]
+fn sizes_that_come_too_late_exclude_a_plan() {
+    let text = "function f inout long n[R]; output long y[R];
+        { map { r := [0:R); n[r] = n[r] + 1; long w[n[r]];
+            map { k := [0:n[r]); w[k] = k; } map { k := [0:n[r]); _t = w[k]; } reduce(\"+\", y[r], _t, k := [*]); } }";
+    let (program, func) = optimised(text);
+    let limits = Limits { most: 6, ..Limits::default() };
+    let explored = plan::explore_device(&program, func, &DeviceModel::cuda(), limits, Natives::Everywhere);
+    let fates: Vec<String> = explored.fates.iter().map(|(level, fate)| format!("{}: {fate}", level.name())).collect();
+    let late = "excluded: the size of `w` is found only while an iteration runs, too late to allocate it";
+    for fate in fates {
+        assert!(fate == "kernel: kept" || fate.ends_with(late), "{fate}");
+    }
+}
+
+#[test]
+fn prefixes_of_a_row_are_made_by_its_group() {
+    let text = "function f input float A[M][N]; output float y[M][N];
+        { map { i := [0:M); map { j := [0:N); _t = A[i][j]; } scan(\"+\", y[i][j], _t, j := [*]); } }";
+    let scans = |unit: &Unit| in_kernels(unit, |stmt| matches!(stmt, Stmt::Prim(prim) if prim.function == "warp_scan"));
+    let entry = lowered(text);
+    assert_eq!(scans(unit(&entry, "warp")), 1);
+    assert_eq!(in_kernels(unit(&entry, "warp"), |stmt| matches!(stmt, Stmt::Single { .. })), 0);
+    let ordered = lowered(&text.replace("map { j", "\n#pragma hidp ordered\n map { j"));
+    assert_eq!(scans(unit(&ordered, "warp")), 0, "the order is fixed");
+    let far = lowered(&text.replace("y[i][j], _t", "y[j][i], _t").replace("y[M][N]", "y[N][M]"));
+    assert_eq!(scans(unit(&far, "warp")), 0, "prefixes are no neighbours");
+}
+
+/// What became of a level.
+fn fate(text: &str, level: Level) -> String {
+    fate_with(text, level, Natives::Everywhere)
+}
+
+fn fate_with(text: &str, level: Level, natives: Natives) -> String {
+    let (program, func) = optimised(text);
+    let limits = Limits { most: 6, ..Limits::default() };
+    let explored = plan::explore_device(&program, func, &DeviceModel::cuda(), limits, natives);
+    let found = explored.fates.iter().find(|(other, _)| *other == level);
+    found.map_or(String::new(), |(_, fate)| fate.to_string())
+}
+
+#[test]
+fn what_cannot_be_lowered_says_why() {
+    let native = "extern function float twist(float x);
+        function f inout float x[N]; { map { i := [0:N); x[i] = twist(x[i]); } }";
+    let why = "excluded: `twist` comes from a C++ header that cannot be compiled for devices";
+    assert_eq!(fate_with(native, Level::Thread, Natives::Host), why);
+    assert_eq!(fate(native, Level::Thread), "kept");
+    let again = "function f input uint v[Z]; input int lo[S], hi[S], turns; inout uint w[Z];
+        { map { s := [0:S); for (int t = 0; t < turns; t += 1) { sort(v, w, lo[s] + t, hi[s] + t, 1); } } }";
+    assert_eq!(fate(again, Level::Warp), "kept");
+    let flat = "function f input float x[N]; output float y[N]; { y = 2 * x; }";
+    assert_eq!(fate(flat, Level::Thread), "kept");
+    assert_eq!(fate(flat, Level::Warp), "excluded: no iteration has a map or primitive inside that lanes could share");
+    let named = GEMM.replace("map {", "\n#pragma hidp block warp\n map {");
+    assert_eq!(fate(&named, Level::Block), "kept");
+    assert_eq!(fate(&named, Level::Thread), "excluded: directives name other levels");
+}

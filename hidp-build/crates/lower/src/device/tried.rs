@@ -1,0 +1,63 @@
+//! Folds whose loads are not proved: tried without branches, and done again in order where a check failed.
+//!
+//! A check that leaves the loop lets no later load begin before it. So indices that grow evenly with the iterator are tested once, at
+//! both ends of the range, others are clamped and only raise a flag; then the compiler writes the loop out several times and all loads of
+//! one kind go at once. Where the flag is up the loop runs again with faults, and finds the first.
+
+use std::mem;
+
+use super::super::fold::Acc;
+use super::super::space::Range;
+use super::super::{Checks, Lowerer, make};
+use hidp_ir::imp::{Level, LoopKind};
+use hidp_ir::par::effects::may_fault;
+use hidp_ir::par::visit::{self, Role};
+use hidp_ir::par::{BinOp, FoldFn, FoldKind, Map};
+use hidp_plan as plan;
+use hidp_syntax::ty::Ty;
+
+impl Lowerer<'_> {
+    /// Whether a fold can be done twice: its iterations compute values, and nothing else.
+    pub(super) fn can_try(&self, map: &Map) -> bool {
+        let mut writes = false;
+        visit::walk_places(&map.body, |_, role| writes |= role != Role::Read);
+        let folds = &map.folds;
+        let plain = folds.iter().all(|fold| fold.kind == FoldKind::Reduce && !matches!(fold.op.func, FoldFn::Fn(_)));
+        let good = map.iters.len() == 1 && !folds.is_empty() && plain && !writes && !self.func.unchecked;
+        good && plan::straight(self.program, self.func, &map.body)
+            && may_fault(self.program, &self.func.vars, &map.body)
+    }
+
+    /// The fold over a range, shared by groups of level `over`, or by one lane in order.
+    pub(super) fn tried_fold(&mut self, map: &Map, range: &Range, accs: &[Acc<'_>], over: Option<Level>) {
+        let count = self.body.fix("count", range.count.clone());
+        let (inside, proved) = self.ends_inside(map, range, &make::long(0), &count);
+        let start = inside.map_or(make::long(0), |inside| make::select(inside, make::long(0), make::long(1)));
+        let bad = self.body.slot("bad", Ty::LONG, Some(start));
+        let failed = |op| make::binary(op, make::var(bad, Ty::LONG), make::long(0));
+        self.body.enter();
+        let flagged = may_fault(self.program, &self.func.vars, &proved.body);
+        let checks = if flagged { Checks::Flag(bad) } else { self.checks };
+        let checks = mem::replace(&mut self.checks, checks);
+        self.fold_range(&proved, range, accs, over);
+        self.checks = checks;
+        let tried = self.body.leave();
+        self.body.push(make::when(failed(BinOp::Eq), tried.stmts));
+        self.body.enter();
+        accs.iter().for_each(|acc| self.reset(acc));
+        self.fold_range(map, range, accs, over);
+        let again = self.body.leave();
+        self.body.push(make::when(failed(BinOp::Ne), again.stmts));
+    }
+
+    fn fold_range(&mut self, map: &Map, range: &Range, accs: &[Acc<'_>], over: Option<Level>) {
+        let count = range.count.clone();
+        let Some(over) = over else {
+            return self.range_loop(range, make::long(0), count, LoopKind::Seq, &mut |this| this.iteration(map, accs));
+        };
+        self.spread(over, accs, make::long(0), count, &mut |this, position| {
+            this.bind_position(range, position);
+            this.iteration(map, accs);
+        });
+    }
+}

@@ -1,0 +1,261 @@
+//! Lowering: from a planned entry of [`par`] to [`imp`].
+//!
+//! | file | what it lowers |
+//! |---|---|
+//! | `build`, `make` | functions under construction, small expressions |
+//! | `expr` | expressions, checks, element accesses |
+//! | `stmt` | statements but maps |
+//! | `space` | ranges of iterators, shared and clipped index spaces |
+//! | `map` | maps: which strategy, kernels, loops of one thread |
+//! | `vector` | loops in vector lanes, guarded and short ones |
+//! | `short_rows` | lanes over rows of a few elements |
+//! | `lane_fold` | reductions of floats in vector lanes |
+//! | `fold` | reductions: in lanes, in blocks, pairwise |
+//! | `scan` | prefix folds |
+//! | `lanes`, `tile_fold`, `panels` | tiles of rows and lanes, their reductions, copies of what lanes load |
+//! | `stream` | outputs that bypass the caches |
+//! | `prim`, `prim_worker` | calls of the run-time library, on the host and in kernels |
+//! | `record` | segments that iterations write through primitives |
+//! | `device` | units for graphics processors |
+//!
+//! A part of `hidp-build`, which is what build scripts use. Its interface is internal: no version promises anything of it.
+
+use std::collections::BTreeMap;
+
+use hidp_ir::imp::{self, Entry, Kernel, KernelId, Site, SiteId, Unit, UnitTarget, VarId};
+use hidp_ir::par::{self, FaultKind, Func, FuncId, Program, VarKind};
+use hidp_plan::target::Model;
+use hidp_plan::{LevelPlan, Plan, Strategy};
+use hidp_syntax::ast::Direction;
+use hidp_syntax::index::Arena;
+use hidp_syntax::source::Span;
+use hidp_syntax::ty::Ty;
+
+mod build;
+mod device;
+mod expr;
+mod fold;
+mod lane_fold;
+mod lanes;
+mod make;
+mod map;
+mod panels;
+mod prim;
+mod prim_worker;
+mod record;
+mod scan;
+mod short_rows;
+mod space;
+mod stmt;
+mod stream;
+#[cfg(test)]
+mod tests;
+mod tile_fold;
+mod vector;
+
+use build::{ArrayBinding, Binding, Body, Role};
+pub use device::lower_device;
+
+/// Lowers an entry after the pass pipeline, one unit a plan. `symbol` is `<file stem>_<function>`.
+pub fn lower(program: &Program, func: FuncId, symbol: &str, plans: &[Plan], model: &Model) -> Entry {
+    let mut sites = Arena::new();
+    let units = plans.iter().map(|plan| unit(program, &program.funcs[func], plan, model, &mut sites)).collect();
+    Entry { symbol: symbol.to_string(), sites, units }
+}
+
+fn unit(program: &Program, func: &Func, plan: &Plan, model: &Model, sites: &mut Arena<SiteId, Site>) -> Unit {
+    let mut lowerer = Lowerer::new(program, func, plan, model, sites);
+    lowerer.bind_params();
+    lowerer.stmts(&func.body.stmts);
+    Unit {
+        plan: plan.name.clone(),
+        plan_text: plan.to_string(),
+        target: UnitTarget::Cpu,
+        host: lowerer.body.finish(),
+        kernels: lowerer.kernels,
+    }
+}
+
+impl<'a> Lowerer<'a> {
+    fn new(
+        program: &'a Program,
+        func: &'a Func,
+        plan: &'a Plan,
+        model: &'a Model,
+        sites: &'a mut Arena<SiteId, Site>,
+    ) -> Self {
+        Lowerer {
+            program,
+            func,
+            model,
+            plan,
+            device: None,
+            nest: 0,
+            strategy: Strategy::Rows,
+            inside_team: false,
+            levels: BTreeMap::new(),
+            streamed: Vec::new(),
+            redirects: Vec::new(),
+            panels: Vec::new(),
+            near: Vec::new(),
+            moved: Vec::new(),
+            depth: None,
+            logs: Vec::new(),
+            noted: Vec::new(),
+            enclosing: Vec::new(),
+            known_ranges: BTreeMap::new(),
+            sites,
+            kernels: Arena::new(),
+            host: None,
+            body: Body::new(Role::Host),
+            checks: Checks::Fault,
+        }
+    }
+}
+
+/// What a check does when it fails.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Checks {
+    /// Records the fault and leaves the function.
+    Fault,
+    /// Sets this `long` to something else than 0; values are clamped and the work is done again with faults.
+    Flag(VarId),
+}
+
+/// The state of lowering one unit.
+struct Lowerer<'a> {
+    program: &'a Program,
+    func: &'a Func,
+    model: &'a Model,
+    plan: &'a Plan,
+    /// Set when the unit is one for a device.
+    device: Option<device::State<'a>>,
+    /// Number of the next host-level map.
+    nest: usize,
+    /// Strategy of the current host-level map.
+    strategy: Strategy,
+    /// Whether an outer map runs on the host, so that maps inside it are launched.
+    inside_team: bool,
+    /// How the current nest's iterators run.
+    levels: BTreeMap<par::VarId, LevelPlan>,
+    /// Arrays of the current nest that bypass the caches when they are large.
+    streamed: Vec<par::VarId>,
+    /// Stores that go to a tile for now.
+    redirects: Vec<stream::Redirect>,
+    /// Loads that a copy of the element serves.
+    panels: Vec<panels::Panel>,
+    /// Copies in a block's shared memory that the iteration at hand reads.
+    near: Vec<device::Copied>,
+    /// Neighbours in a lane's registers that the iteration at hand reads.
+    moved: Vec<device::Moved>,
+    /// Where the current iteration of a reduction starts in them.
+    depth: Option<imp::Expr>,
+    /// Where the host-level maps around note segments, outermost first.
+    logs: Vec<VarId>,
+    /// The outputs of primitives that are noted.
+    noted: Vec<record::Key>,
+    /// The maps around, outermost first.
+    enclosing: Vec<record::Frame>,
+    /// Ranges of iterators, as the current function sees them.
+    known_ranges: BTreeMap<par::VarId, space::Range>,
+    sites: &'a mut Arena<SiteId, Site>,
+    kernels: Arena<KernelId, Kernel>,
+    /// The host function while a kernel is under construction.
+    host: Option<Body>,
+    /// The function under construction.
+    body: Body,
+    checks: Checks,
+}
+
+impl Lowerer<'_> {
+    /// The host function's parameters: arrays and scalars as buffers, then dimensions.
+    fn bind_params(&mut self) {
+        let func = self.func;
+        let mut buffers = Vec::new();
+        for &param in &func.params {
+            let var = &func.vars[param];
+            let writable = !matches!(var.kind, VarKind::Param(Direction::Input));
+            let elem = var.ty;
+            let kind = if self.device.is_some() && !var.is_array() {
+                imp::VarKind::HostCell { elem, writable }
+            } else {
+                imp::VarKind::Buffer { elem, writable }
+            };
+            buffers.push((param, self.body.param(&var.name, kind), writable));
+        }
+        for &dim in &func.dims {
+            let var = self.body.param(&func.vars[dim].name, imp::VarKind::Value(Ty::LONG));
+            self.body.bindings.insert(dim, Binding::Fixed(make::var(var, Ty::LONG)));
+        }
+        let (arrays, scalars): (Vec<_>, Vec<_>) =
+            buffers.into_iter().partition(|(param, _, _)| func.vars[*param].is_array());
+        for (param, buffer, writable) in scalars {
+            let var = &func.vars[param];
+            let value = make::load(make::element(buffer, make::long(0)), var.ty);
+            let binding = if writable {
+                Binding::Slot { var: self.body.slot(&var.name, var.ty, Some(value)), backing: Some(buffer) }
+            } else {
+                Binding::Fixed(self.body.fix(&var.name, value))
+            };
+            self.body.bindings.insert(param, binding);
+        }
+        for (param, base, _) in arrays {
+            let extents = func.vars[param].shape.iter().map(|extent| self.fixed("extent", extent)).collect();
+            self.body
+                .bindings
+                .insert(param, Binding::Array(ArrayBinding { base, extents, window: None, stride: None }));
+        }
+    }
+
+    /// What a variable stands for here. Kernels take what they use of the host function as parameters.
+    fn binding(&mut self, var: par::VarId) -> Binding {
+        if let Some(binding) = self.body.bindings.get(&var) {
+            return binding.clone();
+        }
+        let outer = self.host.as_ref().and_then(|host| host.bindings.get(&var)).cloned();
+        let binding = match outer {
+            Some(Binding::Fixed(value)) => Binding::Fixed(self.import(&value)),
+            Some(Binding::Slot { var: slot, .. }) => {
+                Binding::Fixed(self.import(&make::var(slot, self.func.vars[var].ty)))
+            }
+            Some(Binding::Array(array)) => {
+                let base = self.capture(array.base);
+                let extents = array.extents.iter().map(|extent| self.import(extent)).collect();
+                Binding::Array(ArrayBinding { base, extents, window: None, stride: None })
+            }
+            Some(Binding::Lane(_)) | None => Binding::Fixed(expr::zero_of(self.func.vars[var].ty)),
+        };
+        self.body.bindings.insert(var, binding.clone());
+        binding
+    }
+
+    /// The kernel's parameter for a variable of the host function.
+    fn capture(&mut self, outer: VarId) -> VarId {
+        if let Some((_, inner)) = self.body.captures.iter().find(|(host, _)| *host == outer) {
+            return *inner;
+        }
+        let Some(host) = &self.host else { return outer };
+        let mut var = host.vars[outer].clone();
+        if let imp::VarKind::Buffer { writable, .. } = &mut var.kind {
+            *writable = false;
+        }
+        let inner = self.body.param(&var.name, var.kind);
+        self.body.captures.push((outer, inner));
+        inner
+    }
+
+    /// A constant or variable of the host function, inside a kernel.
+    fn import(&mut self, outer: &imp::Expr) -> imp::Expr {
+        match outer.kind {
+            imp::ExprKind::Var(var) => make::var(self.capture(var), outer.ty),
+            _ => outer.clone(),
+        }
+    }
+
+    /// The fault site of this description.
+    fn site(&mut self, kind: FaultKind, span: Span, names: Vec<String>) -> SiteId {
+        let site = Site { kind, span, names };
+        let known = self.sites.iter().find(|(_, other)| **other == site).map(|(id, _)| id);
+        known.unwrap_or_else(|| self.sites.push(site))
+    }
+}

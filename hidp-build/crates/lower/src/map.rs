@@ -1,0 +1,368 @@
+//! Maps: strategies, kernels, and the loops of one thread.
+
+use std::mem;
+
+use super::build::{Body, Role};
+use super::fold::Acc;
+use super::space::Range;
+use super::{Binding, Lowerer, make};
+use hidp_ir::imp::{Expr, ExprKind, Grid, Kernel, KernelId, LoopKind, Schedule, Stmt, VarId, VarKind};
+use hidp_ir::par::{self, BinOp, Extent, FoldKind, Map, PrimCall, StmtKind, visit};
+use hidp_plan::{self as plan, Exec, Strategy};
+use hidp_syntax::source::Span;
+use hidp_syntax::ty::Ty;
+
+/// Assumed length of a range that only data knows.
+const UNKNOWN_LENGTH: i64 = 16;
+/// Element operations that an iteration of a ragged range counts: its loops are short, and what it loads follows indices.
+const ELEMENT_OF_RAGGED: i64 = 2;
+/// Element operations that a primitive has for each element.
+const ELEMENT_OF_PRIMITIVE: i64 = 4;
+/// Element operations of a row that all threads should share.
+const LONG_ROW: i64 = 1 << 18;
+
+impl Lowerer<'_> {
+    /// A map, on the host or inside a kernel.
+    pub(super) fn map(&mut self, map: &Map, span: Span) {
+        if self.is_device_host() {
+            return self.device_map(map, span);
+        }
+        let log = self.open_log(map, span);
+        match self.body.role {
+            Role::Kernel if self.device.is_some() => self.group_map(map),
+            Role::Kernel => self.thread_map(map),
+            Role::Host => self.host_map(map, span),
+        }
+        self.close_log(log, span);
+    }
+
+    fn host_map(&mut self, map: &Map, span: Span) {
+        if !self.inside_team {
+            self.enter_nest(map);
+        }
+        let scans = map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce);
+        match self.strategy {
+            _ if scans => self.host_scan(map, span),
+            _ if !map.folds.is_empty() => self.host_fold(map, span),
+            Strategy::Team if !self.inside_team => self.team_map(map),
+            Strategy::Lanes if !self.inside_team => self.lane_map(map, span),
+            Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Device(_) => {
+                self.share_map(map, span);
+            }
+        }
+    }
+
+    /// Looks up what the plan says about the next nest.
+    pub(super) fn enter_nest(&mut self, map: &Map) {
+        let plan = self.plan;
+        let nest = plan.nests.get(self.nest);
+        self.nest += 1;
+        self.strategy = nest.map_or(Strategy::Rows, |nest| nest.strategy);
+        self.levels.clear();
+        let levels = nest.map_or(&[][..], |nest| &nest.levels);
+        self.levels.extend(plan::iterators(map).into_iter().zip(levels.iter().cloned()));
+        let streamed = plan::streamed_outputs(self.program, self.func, map);
+        self.streamed = streamed.into_iter().filter(|var| nest.is_some_and(|nest| nest.streams(*var))).collect();
+    }
+
+    /// Outer iterations in order on the host; the maps inside each are launched.
+    fn team_map(&mut self, map: &Map) {
+        self.inside_team = true;
+        let ranges = self.ranges(map);
+        self.outer_loops(&ranges, &mut |this, range| {
+            let count = range.count.clone();
+            this.range_loop(range, make::long(0), count, LoopKind::Seq, &mut |this| {
+                this.enter_iteration(map);
+                this.stmts(&map.body.stmts);
+                this.free_locals(&map.body);
+                this.leave_iteration();
+            });
+        });
+        self.inside_team = false;
+    }
+
+    /// Iterations shared out over threads, all iterators collapsed. Rows fewer than threads, and long, go to all threads one
+    /// after the other: the results are the same to the bit.
+    pub(super) fn share_map(&mut self, map: &Map, span: Span) {
+        let ranges = self.ranges(map);
+        let (strides, total) = self.strides(&ranges);
+        let work = self.work_of(&map.body, total.clone());
+        let work = self.body.fix("work", work);
+        let rows = self.strategy == Strategy::Rows && !self.inside_team;
+        if !rows || !plan::gives_to_team(map) || plan::irregular(map) {
+            self.share_ranges(map, span, &ranges, &strides, &total, work);
+            return;
+        }
+        let workers = Expr { kind: ExprKind::WorkerCount, ty: Ty::LONG };
+        let few = make::binary(BinOp::Lt, make::mul(total.clone(), make::long(2)), make::add(workers, make::long(1)));
+        let each = make::mul(total.clone(), make::long(LONG_ROW));
+        let long = make::binary(BinOp::Ge, work.clone(), each);
+        self.branch(
+            make::binary(BinOp::And, few, long),
+            |this| this.team_map(map),
+            |this| this.share_ranges(map, span, &ranges, &strides, &total, work),
+        );
+    }
+
+    fn share_ranges(&mut self, map: &Map, span: Span, ranges: &[Range], strides: &[Expr], total: &Expr, work: Expr) {
+        if plan::irregular(map) && self.strategy != Strategy::Serial {
+            self.share_irregular(map, span, ranges, strides, total, work);
+            return;
+        }
+        let stream = self.stream_flag(total);
+        let (kernel, args) = self.kernel("map", span, |this, begin, end| {
+            this.shared_part(map, ranges, strides, stream.as_ref(), begin, end);
+        });
+        let grain = if plan::inner_maps(&map.body).is_empty() { self.model.line } else { 1 };
+        let schedule = self.schedule(grain, work);
+        self.body.push(Stmt::Launch { kernel, args, extent: total.clone(), schedule });
+    }
+
+    /// Iterations of unequal length are taken in turn, in parts whose size follows from the number of iterations alone.
+    fn share_irregular(&mut self, map: &Map, span: Span, ranges: &[Range], strides: &[Expr], total: &Expr, work: Expr) {
+        let most = make::long(self.model.irregular_rows.into());
+        let part = make::min(make::add(make::div(total.clone(), make::long(256)), make::long(1)), most);
+        let part = self.body.fix("part", part);
+        let parts = self.body.fix("parts", make::ceil_div(total.clone(), part.clone()));
+        let (kernel, args) = self.kernel("map", span, |this, begin, end| {
+            let (part, total) = (this.import(&part), this.import(total));
+            let begin = this.body.fix("from", make::mul(begin, part.clone()));
+            let end = this.body.fix("to", make::min(make::mul(end, part), total));
+            this.shared_part(map, ranges, strides, None, begin, end);
+        });
+        let schedule = self.in_turn(work);
+        self.body.push(Stmt::Launch { kernel, args, extent: parts, schedule });
+    }
+
+    fn shared_part(
+        &mut self,
+        map: &Map,
+        ranges: &[Range],
+        strides: &[Expr],
+        stream: Option<&Expr>,
+        begin: Expr,
+        end: Expr,
+    ) {
+        let ranges = self.import_ranges(ranges);
+        let strides: Vec<Expr> = strides.iter().map(|stride| self.import(stride)).collect();
+        let stream = stream.map(|flag| self.import(flag));
+        let Some(last) = ranges.last().cloned() else { return };
+        self.clipped(&ranges, &strides, begin, end, &mut |this, low, high| match &stream {
+            Some(flag) => {
+                let (low2, high2) = (low.clone(), high.clone());
+                this.branch(
+                    flag.clone(),
+                    |this| this.stream_loop(map, &last, low, high),
+                    |this| this.innermost(map, &last, low2, high2, &[]),
+                );
+            }
+            None => this.innermost(map, &last, low, high, &[]),
+        });
+    }
+
+    /// A kernel whose body `build` makes from the bounds of its part; and the launch's arguments.
+    pub(super) fn kernel(
+        &mut self,
+        role: &str,
+        span: Span,
+        build: impl FnOnce(&mut Self, Expr, Expr),
+    ) -> (KernelId, Vec<Expr>) {
+        self.kernel_of(role, span, None, 2, |this, bounds| {
+            if let [begin, end] = bounds {
+                build(this, begin.clone(), end.clone());
+            }
+        })
+    }
+
+    /// A kernel whose last parameters are so many `long` values; and the launch's arguments before them.
+    pub(super) fn kernel_of(
+        &mut self,
+        role: &str,
+        span: Span,
+        grid: Option<Grid>,
+        positions: usize,
+        build: impl FnOnce(&mut Self, &[Expr]),
+    ) -> (KernelId, Vec<Expr>) {
+        let host = mem::replace(&mut self.body, Body::new(Role::Kernel));
+        self.body.here = host.here;
+        self.host = Some(host);
+        let name = |at: usize| match (grid, at) {
+            (None, 0) => "begin",
+            (None, _) => "end",
+            (Some(_), _) => "position",
+        };
+        let last: Vec<VarId> =
+            (0..positions).map(|at| self.body.unlisted_param(name(at), VarKind::Value(Ty::LONG))).collect();
+        let values: Vec<Expr> = last.iter().map(|var| make::var(*var, Ty::LONG)).collect();
+        build(self, &values);
+        let Some(mut host) = self.host.take() else { return (hidp_syntax::index::Id::new(0), Vec::new()) };
+        mem::swap(&mut self.body, &mut host);
+        let mut body = host;
+        body.params.extend(last);
+        let mut args = Vec::new();
+        for (outer, inner) in mem::take(&mut body.captures) {
+            let ty = match body.vars[inner].kind {
+                VarKind::Value(ty) => ty,
+                VarKind::Buffer { elem, writable } => {
+                    if writable {
+                        self.body.mark_written(outer);
+                    }
+                    elem
+                }
+                VarKind::HostCell { elem, .. }
+                | VarKind::Tile { elem, .. }
+                | VarKind::Shared { elem, .. }
+                | VarKind::Registers { elem, .. } => elem,
+            };
+            args.push(make::var(outer, ty));
+        }
+        let name = format!("{role}{}", self.kernels.len());
+        let kernel = self.kernels.push(Kernel { name, grid, function: body.finish(), span });
+        (kernel, args)
+    }
+
+    /// Equal parts on all threads, or everything on one.
+    pub(super) fn schedule(&self, grain: u32, work: Expr) -> Schedule {
+        if self.strategy == Strategy::Serial { Schedule::Serial } else { Schedule::Static { grain, work } }
+    }
+
+    /// Parts in turn. Logs of segments want each thread's iterations in order.
+    pub(super) fn in_turn(&self, work: Expr) -> Schedule {
+        Schedule::Dynamic { grain: 1, work, in_order: !self.logs.is_empty() }
+    }
+
+    /// A map inside a kernel: loops of one thread.
+    pub(super) fn thread_map(&mut self, map: &Map) {
+        if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
+            self.thread_scan(map);
+        } else if map.folds.is_empty() {
+            let ranges = self.ranges(map);
+            self.outer_loops(&ranges, &mut |this, range| {
+                let count = range.count.clone();
+                this.innermost(map, range, make::long(0), count, &[]);
+            });
+        } else {
+            self.thread_fold(map);
+        }
+    }
+
+    /// Whether a map's innermost loop runs in vector lanes.
+    pub(super) fn in_lanes(&self, map: &Map) -> bool {
+        let planned = map
+            .iters
+            .last()
+            .and_then(|iter| self.levels.get(&iter.var))
+            .is_some_and(|level| matches!(level.exec, Exec::Simd | Exec::Lanes));
+        planned && plan::vectorisable(self.program, self.func, map)
+    }
+
+    /// One iteration: its statements, then what it adds to the folds.
+    pub(super) fn iteration(&mut self, map: &Map, accs: &[Acc<'_>]) {
+        self.enter_iteration(map);
+        let factors = self.fused_product(map, accs);
+        let plain = map.body.stmts.len() - usize::from(factors.is_some());
+        self.stmts(&map.body.stmts[..plain]);
+        self.free_locals(&map.body);
+        match factors {
+            Some((a, b)) => self.fold_product(&accs[0], a, b),
+            None => accs.iter().for_each(|acc| self.fold_step(acc)),
+        }
+        self.leave_iteration();
+    }
+
+    /// Element operations of `times` executions of a block, as far as sizes known here tell.
+    pub(super) fn work_of(&mut self, block: &par::Block, times: Expr) -> Expr {
+        let each = |count: i64| make::mul(times.clone(), make::long(count));
+        let mut work = times.clone();
+        for stmt in &block.stmts {
+            let more = match &stmt.kind {
+                StmtKind::Map(map) => self.work_of_map(map, times.clone()),
+                StmtKind::Loop(node) => self.work_of(&node.body, each(UNKNOWN_LENGTH)),
+                StmtKind::If { then, otherwise, .. } => {
+                    let then = self.work_of(then, times.clone());
+                    make::add(then, self.work_of(otherwise, times.clone()))
+                }
+                StmtKind::Scope(body) => self.work_of(body, times.clone()),
+                StmtKind::Prim(call) => self.work_of_prim(call, times.clone()),
+                StmtKind::Store { .. } | StmtKind::Atomic { .. } | StmtKind::Assign { .. } => times.clone(),
+                StmtKind::Declare { .. }
+                | StmtKind::AssignField { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Leave
+                | StmtKind::Return(_)
+                | StmtKind::Swap(..)
+                | StmtKind::Call { .. }
+                | StmtKind::Require { .. } => make::long(0),
+            };
+            work = make::add(work, more);
+        }
+        work
+    }
+
+    /// All ranges of a ragged map together are about as long as the array that it runs through.
+    fn work_of_map(&mut self, map: &Map, times: Expr) -> Expr {
+        let closed =
+            map.iters.iter().all(|iter| self.is_known_throughout(&iter.lo) && self.is_known_throughout(&iter.hi));
+        let ragged = if closed { None } else { plan::ragged_extent(self.func, map).cloned() };
+        let turns = match ragged {
+            Some(extent) if self.is_known_throughout(&extent) => {
+                let elements = self.expr(&extent);
+                make::mul(elements, make::long(ELEMENT_OF_RAGGED))
+            }
+            Some(_) | None => {
+                let lengths: Vec<Expr> = map.iters.iter().map(|iter| self.length_of(iter)).collect();
+                lengths.into_iter().fold(times, make::mul)
+            }
+        };
+        self.work_of(&map.body, turns)
+    }
+
+    /// All segments of an array together are about as long as the array.
+    fn work_of_prim(&mut self, call: &PrimCall, times: Expr) -> Expr {
+        let (length, of_all) = match &call.extent {
+            Extent::Segment { .. } => (&call.input.len, call.input.prefix.is_empty()),
+            Extent::Whole { size } => (size, false),
+            Extent::Regular { .. } | Extent::Vectors { .. } => (&call.input.len, false),
+        };
+        let elements = match self.is_known_throughout(length) {
+            true if of_all => self.expr(length),
+            true => make::mul(times, self.expr(length)),
+            false => make::mul(times, make::long(UNKNOWN_LENGTH)),
+        };
+        make::mul(elements, make::long(ELEMENT_OF_PRIMITIVE))
+    }
+
+    fn is_known_throughout(&self, expr: &par::Expr) -> bool {
+        let mut known = true;
+        visit::walk_subexprs(expr, |expr| known &= self.is_known(expr));
+        known
+    }
+
+    fn length_of(&mut self, iter: &par::Iter) -> Expr {
+        if ![&iter.lo, &iter.hi].into_iter().all(|bound| self.is_known_throughout(bound)) {
+            return make::long(UNKNOWN_LENGTH);
+        }
+        let (lo, hi) = (self.expr(&iter.lo), self.expr(&iter.hi));
+        make::max(make::sub(hi, lo), make::long(0))
+    }
+
+    /// Whether the host can compute this part of a bound without faults.
+    fn is_known(&self, expr: &par::Expr) -> bool {
+        match &expr.kind {
+            par::ExprKind::Const(_) => true,
+            par::ExprKind::Read(var) => {
+                matches!(self.body.bindings.get(var), Some(Binding::Fixed(_) | Binding::Slot { .. }))
+            }
+            par::ExprKind::Binary { checked, .. } => !checked,
+            par::ExprKind::Convert { mode, .. } => *mode == par::ConvertMode::Cast,
+            par::ExprKind::Unary(..) | par::ExprKind::Math(..) => true,
+            par::ExprKind::Load(_)
+            | par::ExprKind::Lazy { .. }
+            | par::ExprKind::Select { .. }
+            | par::ExprKind::Call(..)
+            | par::ExprKind::Field(..)
+            | par::ExprKind::Struct(..) => false,
+        }
+    }
+}

@@ -1,0 +1,242 @@
+//! Prefix folds. On the host in two passes over blocks: sums of blocks, their prefixes, then each block with its prefix.
+
+use std::collections::BTreeSet;
+
+use super::fold::Acc;
+use super::space::Range;
+use super::{Binding, Lowerer, make};
+use hidp_ir::imp::{Element, Expr, ExprKind, LoopKind, PrimArg, Schedule, Stmt, VarId, VarKind};
+use hidp_ir::par::effects::Effects;
+use hidp_ir::par::{self, Access, ConvertMode, FaultKind, Fold, FoldKind, Map, Place, StmtKind, Target};
+use hidp_plan::{self as plan, Exec, Strategy, Stride};
+use hidp_syntax::prim::Prim;
+use hidp_syntax::source::Span;
+use hidp_syntax::ty::Ty;
+
+/// Elements of a block.
+const BLOCK: i64 = 16384;
+
+impl Lowerer<'_> {
+    /// A map with prefix folds inside a kernel.
+    pub(super) fn thread_scan(&mut self, map: &Map) {
+        let ranges = self.ranges(map);
+        self.scan_in_order(map, &ranges);
+    }
+
+    /// Iterations one after the other.
+    pub(super) fn scan_in_order(&mut self, map: &Map, ranges: &[Range]) {
+        let accs = self.accumulators(map);
+        self.outer_loops(ranges, &mut |this, range| {
+            let count = range.count.clone();
+            this.scan_loop(map, range, make::long(0), count, &accs);
+        });
+    }
+
+    /// Iterations in order, each leaving its prefixes.
+    fn scan_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
+        self.range_loop(range, low, high, LoopKind::Seq, &mut |this| {
+            this.enter_iteration(map);
+            this.stmts(&map.body.stmts);
+            this.leave_iteration();
+            accs.iter().for_each(|acc| this.scan_step(acc));
+        });
+    }
+
+    fn scan_step(&mut self, acc: &Acc<'_>) {
+        match acc.fold.kind {
+            FoldKind::Reduce => self.fold_step(acc),
+            FoldKind::Scan => {
+                self.fold_step(acc);
+                self.store_prefix(acc);
+            }
+            FoldKind::Exscan => {
+                let value = self.read(acc.fold.value);
+                let value = self.body.fix("value", value);
+                if let Some(seen) = acc.seen {
+                    self.require(make::var(seen, Ty::BOOL), FaultKind::EmptyFold, acc.fold.span, Vec::new());
+                }
+                self.store_prefix(acc);
+                self.fold_value(acc, value);
+            }
+        }
+    }
+
+    fn store_prefix(&mut self, acc: &Acc<'_>) {
+        let ty = acc.fold.op.ty;
+        match &acc.fold.target {
+            Target::Scalar(var) => self.assign(*var, make::var(acc.var, ty)),
+            Target::Element(place) => {
+                let (target, _) = self.element(place);
+                self.body.mark_written(target.base);
+                self.store_element(target, make::var(acc.var, ty), ty);
+            }
+        }
+    }
+
+    /// A map with prefix folds on the host.
+    pub(super) fn host_scan(&mut self, map: &Map, span: Span) {
+        if self.strategy == Strategy::Serial || !self.splits(map) {
+            let (kernel, args) = self.kernel("scan", span, |this, _, _| this.thread_scan(map));
+            self.body.push(Stmt::Launch { kernel, args, extent: make::long(1), schedule: Schedule::Serial });
+            return;
+        }
+        let ranges = self.ranges(map);
+        let Some(range) = ranges.last().cloned() else { return };
+        if let Some((from, to)) = copied(map, &range) {
+            self.library_scan(&map.folds[0], &range, from, to, span);
+            return;
+        }
+        let total = range.count.clone();
+        let runs = self.body.fix("runs", make::ceil_div(total.clone(), make::long(BLOCK)));
+        let partials: Vec<VarId> = map.folds.iter().map(|fold| self.prefix_buffer(fold, &runs)).collect();
+        let work = self.work_of(&map.body, total.clone());
+        let work = self.body.fix("work", work);
+        self.sum_blocks(map, span, &ranges, &total, &runs, &partials, work.clone());
+        for (fold, partial) in map.folds.iter().zip(&partials) {
+            self.prefixes(fold, *partial, &runs);
+        }
+        let (kernel, args) = self.kernel("scan", span, |this, begin, end| {
+            let (range, total) = (this.import_ranges(&ranges), this.import(&total));
+            let Some(range) = range.last().cloned() else { return };
+            let partials: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
+            this.runs_loop(begin, end, &total, &mut |this, run, from, to| {
+                let accs = this.accumulators(map);
+                for (acc, partial) in accs.iter().zip(&partials) {
+                    let prefix = make::load(make::element(*partial, run.clone()), acc.fold.op.ty);
+                    this.body.push(make::set(acc.var, prefix));
+                }
+                this.scan_loop(map, &range, from, to, &accs);
+            });
+        });
+        let schedule = self.schedule(1, work);
+        self.body.push(Stmt::Launch { kernel, args, extent: runs, schedule });
+        partials.iter().for_each(|partial| self.body.push(Stmt::Free(*partial)));
+    }
+
+    /// Prefixes of neighbouring elements of an array: the library reads them once.
+    fn library_scan(&mut self, fold: &Fold, range: &Range, from: &Place, to: &Place, span: Span) {
+        self.body.bindings.insert(range.var, Binding::Fixed(range.lo.clone()));
+        let (from, _) = self.element(from);
+        let (to, _) = self.element(to);
+        self.body.mark_written(to.base);
+        let (template, [neutral, has]) = self.operator(&fold.op);
+        let address = |element: Element| PrimArg::Address { base: element.base, offset: *element.index };
+        let exclusive = fold.kind == FoldKind::Exscan;
+        let exclusive = Expr { kind: ExprKind::Bool(exclusive), ty: Ty::BOOL };
+        let count = PrimArg::Value(range.count.clone());
+        let args = vec![address(from), address(to), count, neutral, has, PrimArg::Value(exclusive)];
+        let site = self.site(FaultKind::Allocation, span, vec![String::new()]);
+        self.call_library(self.whole_symbol(Prim::Scan), template, args, vec![site]);
+    }
+
+    /// Whether blocks can be summed ahead: the body has no effect but its values, and prefixes may be reassociated.
+    fn splits(&self, map: &Map) -> bool {
+        let effects = Effects::of_block(self.program, &self.func.vars, &map.body);
+        let float = |fold: &Fold| fold.op.ty.scalar().is_none_or(|scalar| scalar.is_float());
+        map.iters.len() == 1
+            && plan::straight(self.program, self.func, &map.body)
+            && effects.outer_writes().is_empty()
+            && map.folds.iter().all(|fold| {
+                fold.kind != FoldKind::Reduce && fold.op.neutral.is_some() && !(fold.op.ordered && float(fold))
+            })
+    }
+
+    fn prefix_buffer(&mut self, fold: &Fold, runs: &Expr) -> VarId {
+        let var = self.body.declare("prefix", VarKind::Buffer { elem: fold.op.ty, writable: true });
+        let site = self.site(FaultKind::Allocation, fold.span, Vec::new());
+        self.body.push(Stmt::Alloc { var, count: make::max(runs.clone(), make::long(1)), zero: false, site });
+        var
+    }
+
+    /// `for run in begin..end` with the positions of each run.
+    fn runs_loop(&mut self, begin: Expr, end: Expr, total: &Expr, body: &mut dyn FnMut(&mut Self, Expr, Expr, Expr)) {
+        let run = self.body.enter_loop("run");
+        let at = make::var(run, Ty::LONG);
+        let from = self.body.fix("from", make::mul(at.clone(), make::long(BLOCK)));
+        let to = self.body.fix("to", make::min(make::add(from.clone(), make::long(BLOCK)), total.clone()));
+        body(self, at, from, to);
+        self.body.leave_loop(run, begin, end, LoopKind::Seq);
+    }
+
+    /// The first pass: the folds of all blocks but the last.
+    #[allow(clippy::too_many_arguments)]
+    fn sum_blocks(
+        &mut self,
+        map: &Map,
+        span: Span,
+        ranges: &[Range],
+        total: &Expr,
+        runs: &Expr,
+        partials: &[VarId],
+        work: Expr,
+    ) {
+        let mut sums = map.clone();
+        sums.folds.iter_mut().for_each(|fold| fold.kind = FoldKind::Reduce);
+        if let Some(level) = map.iters.last().and_then(|iter| self.levels.get_mut(&iter.var)) {
+            level.exec = Exec::Simd;
+        }
+        let (kernel, args) = self.kernel("sums", span, |this, begin, end| {
+            let (range, total) = (this.import_ranges(ranges), this.import(total));
+            let Some(range) = range.last().cloned() else { return };
+            let partials: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
+            this.runs_loop(begin, end, &total, &mut |this, run, from, to| {
+                let accs = this.accumulators(&sums);
+                this.innermost(&sums, &range, from, to, &accs);
+                for (acc, partial) in accs.iter().zip(&partials) {
+                    this.body.mark_written(*partial);
+                    let value = make::var(acc.var, acc.fold.op.ty);
+                    this.body.push(Stmt::Store { target: make::element(*partial, run.clone()), value });
+                }
+            });
+        });
+        let extent = make::max(make::sub(runs.clone(), make::long(1)), make::long(0));
+        let schedule = self.schedule(1, work);
+        self.body.push(Stmt::Launch { kernel, args, extent, schedule });
+    }
+
+    /// The blocks' folds become the prefixes that stand before them.
+    fn prefixes(&mut self, fold: &Fold, partial: VarId, runs: &Expr) {
+        let op = &fold.op;
+        let neutral = op.neutral.as_deref().map(|neutral| self.expr(neutral));
+        let init = neutral.unwrap_or_else(|| self.zero_value(op.ty));
+        let sum = self.body.slot("sum", op.ty, Some(init));
+        let at = self.body.enter_loop("at");
+        let place = make::element(partial, make::var(at, Ty::LONG));
+        let before = self.body.fix("before", make::var(sum, op.ty));
+        // The last block is never summed, and no block needs its sum.
+        let last = make::sub(runs.clone(), make::long(1));
+        let inner = make::binary(hidp_ir::par::BinOp::Lt, make::var(at, Ty::LONG), last);
+        let value = make::load(place.clone(), op.ty);
+        self.branch(
+            inner,
+            |this| {
+                let joined = this.apply(op, make::var(sum, op.ty), value);
+                this.body.push(make::set(sum, joined));
+            },
+            |_| {},
+        );
+        self.body.push(Stmt::Store { target: place, value: before });
+        self.body.leave_loop(at, make::long(0), runs.clone(), LoopKind::Seq);
+    }
+}
+
+/// Where values come from and prefixes go, if the map does nothing but the prefix fold of neighbouring elements.
+fn copied<'m>(map: &'m Map, range: &Range) -> Option<(&'m Place, &'m Place)> {
+    let [fold] = &map.folds[..] else { return None };
+    let [declare, assign] = &map.body.stmts[..] else { return None };
+    let (StmtKind::Declare { .. }, StmtKind::Assign { var, value }) = (&declare.kind, &assign.kind) else {
+        return None;
+    };
+    let value = match &value.kind {
+        par::ExprKind::Convert { operand, mode: ConvertMode::Cast } => operand,
+        _ => value,
+    };
+    let (par::ExprKind::Load(from), Target::Element(to)) = (&value.kind, &fold.target) else { return None };
+    let none = BTreeSet::new();
+    let neighbours = |place: &Place| {
+        let plain = place.unproved == 0 && place.access == Access::Exclusive && place.path.is_empty();
+        plain && plan::stride_of(place, range.var, &none) == Stride::Unit
+    };
+    let fits = *var == fold.value && make::as_int(&range.step) == Some(1) && neighbours(from) && neighbours(to);
+    fits.then_some((from, to))
+}

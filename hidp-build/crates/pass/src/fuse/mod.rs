@@ -1,0 +1,323 @@
+//! `fuse`: maps of one block that run over the same iterations become one map.
+//!
+//! Two maps fuse when the nested shape of one is a prefix of the other's and every dependence between them stays inside one
+//! iteration: what one writes at an index, the other touches at the same index only. Statements between them move out of the
+//! way if nothing depends on their place. Maps that depend on each other fuse to keep elements in registers, independent ones to
+//! load what they share once. Of two maps that fuse, at most one can fault, since their iterations change places.
+//!
+//! What does not fuse, and why, can be asked for with [`report`].
+
+mod checks;
+mod depend;
+mod shape;
+
+use std::collections::BTreeSet;
+
+use super::Pass;
+use hidp_ir::par::effects::{Effects, may_fault, may_jump};
+use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
+use hidp_ir::par::{
+    Block, Directives, Expr, Fold, FoldKind, Func, Map, Program, Stmt, StmtKind, Target, Var, VarId, VarKind,
+};
+use hidp_syntax::index::{Arena, Id};
+use hidp_syntax::source::Span;
+
+/// The pass.
+pub(super) const PASS: Pass = Pass {
+    name: "fuse",
+    about: "joins maps over the same iterations whose dependences stay inside one iteration",
+    run,
+};
+
+/// Most arrays that independent maps may touch together when they are joined to share loads.
+const MAX_STREAMS: usize = 16;
+
+/// Why two maps of one block stayed two.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Note {
+    /// The first map.
+    pub first: Span,
+    /// The second map.
+    pub second: Span,
+    /// A sentence part: `the second reads \`x\` at another index`.
+    pub reason: String,
+}
+
+fn run(program: &mut Program) {
+    let before = program.clone();
+    for (id, func) in program.funcs.iter_mut() {
+        let mut body = std::mem::take(&mut func.body);
+        Fuse { program: &before, known: &before.funcs[id], vars: &mut func.vars }.visit_block(&mut body);
+        func.body = body;
+    }
+}
+
+/// Why neighbouring maps of `func` are not one map: one note for each pair that has anything in common.
+pub fn report(program: &Program, func: &Func) -> Vec<Note> {
+    let mut search = Report { program, func, notes: Vec::new() };
+    search.visit_block(&func.body);
+    search.notes
+}
+
+struct Report<'p> {
+    program: &'p Program,
+    func: &'p Func,
+    notes: Vec<Note>,
+}
+
+impl Visitor for Report<'_> {
+    fn visit_block(&mut self, block: &Block) {
+        let maps = block.stmts.iter().enumerate().filter(|(_, stmt)| matches!(stmt.kind, StmtKind::Map(_)));
+        let positions: Vec<usize> = maps.map(|(at, _)| at).collect();
+        for pair in positions.windows(2) {
+            let mut vars = self.func.vars.clone();
+            let mut fuse = Fuse { program: self.program, known: self.func, vars: &mut vars };
+            if let Err(Some(reason)) = fuse.join(&block.stmts[pair[0]..=pair[1]]) {
+                let (first, second) = (block.stmts[pair[0]].span, block.stmts[pair[1]].span);
+                self.notes.push(Note { first, second, reason });
+            }
+        }
+        look::walk_block(self, block);
+    }
+    fn visit_expr(&mut self, _: &Expr) {}
+}
+
+struct Fuse<'p, 'v> {
+    program: &'p Program,
+    /// The function as it was, for what is known of its variables.
+    known: &'p Func,
+    vars: &'v mut Arena<VarId, Var>,
+}
+
+impl Mutator for Fuse<'_, '_> {
+    fn visit_block(&mut self, block: &mut Block) {
+        while let Some((range, joined)) = self.find(&block.stmts) {
+            block.stmts.splice(range, joined);
+        }
+        // Maps that have come together inside a joined map may fuse in turn.
+        change::walk_block(self, block);
+    }
+    fn visit_expr(&mut self, _: &mut Expr) {}
+}
+
+/// Why two maps are not joined; `None` if there is nothing to say: they have nothing in common.
+type Refusal = Option<String>;
+
+fn refuse<T>(reason: impl Into<String>) -> Result<T, Refusal> {
+    Err(Some(reason.into()))
+}
+
+impl Fuse<'_, '_> {
+    /// The first pair of maps that fuse: which statements to replace by which.
+    fn find(&mut self, stmts: &[Stmt]) -> Option<(std::ops::RangeInclusive<usize>, Vec<Stmt>)> {
+        let maps: Vec<usize> = (0..stmts.len()).filter(|at| matches!(stmts[*at].kind, StmtKind::Map(_))).collect();
+        for (position, first) in maps.iter().enumerate() {
+            for second in &maps[position + 1..] {
+                if let Ok(joined) = self.join(&stmts[*first..=*second]) {
+                    return Some((*first..=*second, joined));
+                }
+            }
+        }
+        None
+    }
+
+    /// Joins the first and the last of `stmts`, two maps; what stands between moves before or behind.
+    fn join(&mut self, stmts: &[Stmt]) -> Result<Vec<Stmt>, Refusal> {
+        let [first, between @ .., last] = stmts else { return Err(None) };
+        let (StmtKind::Map(a), StmtKind::Map(b)) = (&first.kind, &last.kind) else { return Err(None) };
+        self.is_worthwhile(a, b)?;
+        let (a, b) = shape::align(self.known, a, b)?;
+        let pairs: Vec<(VarId, VarId)> =
+            b.iters.iter().zip(&a.iters).map(|(of_b, of_a)| (of_b.var, of_a.var)).collect();
+        let renamed = |var: VarId| pairs.iter().find(|(of_b, _)| *of_b == var).map_or(var, |(_, of_a)| *of_a);
+        let b = rename_map(b, renamed);
+        self.is_compatible(&a, &b)?;
+        depend::stays_inside(self.program, self.vars, &a, &b)?;
+        let (mut joined, behind) = self.part(&a, first, between, last)?;
+        self.rename_extents(&b, renamed);
+        let mut map = a;
+        map.body.stmts.extend(b.body.stmts);
+        map.folds.extend(b.folds);
+        if map.directives == Directives::default() {
+            map.directives = b.directives;
+        }
+        joined.push(Stmt { kind: StmtKind::Map(map), span: first.span });
+        joined.extend(behind);
+        Ok(joined)
+    }
+
+    /// Whether joining gains anything: elements that both touch.
+    fn is_worthwhile(&self, a: &Map, b: &Map) -> Result<(), Refusal> {
+        let (a_effects, b_effects) = (self.effects(a), self.effects(b));
+        let arrays = |effects: &Effects| -> BTreeSet<VarId> {
+            effects.free().into_iter().filter(|var| self.vars[*var].is_array()).collect()
+        };
+        let (of_a, of_b) = (arrays(&a_effects), arrays(&b_effects));
+        if of_a.is_disjoint(&of_b) {
+            return Err(None);
+        }
+        let feeds = of_b.iter().any(|array| a_effects.writes.contains(array));
+        let nested = |map: &Map| map.body.stmts.iter().any(|stmt| !is_flat(stmt));
+        if feeds {
+            return Ok(());
+        }
+        if a.iters.len() != b.iters.len() {
+            return refuse("they only share loads, and one runs over more iterators than the other");
+        }
+        if nested(a) != nested(b) || nested(a) && a.iters.len() > 1 {
+            return refuse("they only share loads, and one of them is a nest that is better left alone");
+        }
+        if of_a.union(&of_b).count() > MAX_STREAMS {
+            return refuse("together they would touch too many arrays");
+        }
+        Ok(())
+    }
+
+    fn effects(&self, map: &Map) -> Effects {
+        Effects::of_stmt(self.program, self.vars, &stmt_of(map))
+    }
+
+    /// Extents of arrays that live in the body of the second map follow it.
+    fn rename_extents(&mut self, map: &Map, renamed: impl Fn(VarId) -> VarId) {
+        for array in visit::declared(&map.body) {
+            self.vars[array].shape.iter_mut().for_each(|extent| visit::rename_expr_vars(extent, &renamed));
+        }
+    }
+
+    /// What does not depend on elements: folds, directives, faults.
+    fn is_compatible(&self, a: &Map, b: &Map) -> Result<(), Refusal> {
+        let none = Directives::default();
+        if a.directives != b.directives && a.directives != none && b.directives != none {
+            return refuse("their directives differ");
+        }
+        if a.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
+            return refuse("the first is a scan, of which nothing is complete before its end");
+        }
+        if b.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) && !self.vanishes_into(a, b) {
+            return refuse("the second is a scan, which computes its values more than once");
+        }
+        let effects = self.effects(b);
+        for fold in &a.folds {
+            if let Target::Scalar(var) = fold.target
+                && (effects.reads.contains(&var) || effects.writes.contains(&var))
+            {
+                return refuse(format!("the second needs the complete fold `{}`", self.vars[var].name));
+            }
+        }
+        let b_faults = || {
+            let folds = b.folds.iter().any(|fold| fold.op.neutral.is_none());
+            folds || may_fault(self.program, self.vars, &checks::not_made_by(a, b, &self.effects(a), &effects))
+        };
+        if may_fault(self.program, self.vars, &Block { stmts: vec![stmt_of(a)] }) && b_faults() {
+            return refuse("both can fault, and joined they would not report the first fault first");
+        }
+        Ok(())
+    }
+
+    /// Whether all that `a` leaves behind are elements of local arrays that only `b` reads, so that no store remains.
+    fn vanishes_into(&self, a: &Map, b: &Map) -> bool {
+        let mentions = |block: &Block| {
+            let mut all = Vec::new();
+            visit::walk_vars(block, |var, role| {
+                if role != Role::Declare {
+                    all.push(var);
+                }
+            });
+            all
+        };
+        let count = |all: &[VarId], var: VarId| all.iter().filter(|other| **other == var).count();
+        let everywhere = mentions(&self.known.body);
+        let (in_a, in_b) = (mentions(&a.body), mentions(&b.body));
+        a.folds.is_empty()
+            && self.effects(a).outer_writes().into_iter().all(|var| {
+                self.vars[var].kind == VarKind::Local
+                    && count(&everywhere, var) == count(&in_a, var) + count(&in_b, var)
+            })
+    }
+
+    fn why_between(&self, folds: &[Fold], stmt: &Stmt) -> String {
+        let effects = Effects::of_stmt(self.program, self.vars, stmt);
+        let fold = folds.iter().find_map(|fold| match fold.target {
+            Target::Scalar(var) => effects.reads.contains(&var).then(|| self.vars[var].name.clone()),
+            Target::Element(_) => None,
+        });
+        match fold {
+            Some(name) => format!("a statement between them needs the complete fold `{name}`"),
+            None => "a statement between them must stay between".into(),
+        }
+    }
+
+    /// Where the statements between two maps go: before the joined map, or behind it.
+    fn part(&self, a: &Map, first: &Stmt, between: &[Stmt], last: &Stmt) -> Result<(Vec<Stmt>, Vec<Stmt>), Refusal> {
+        let moving = |stmt: &Stmt| Moving {
+            effects: Effects::of_stmt(self.program, self.vars, stmt),
+            faults: may_fault(self.program, self.vars, &Block { stmts: vec![stmt.clone()] }),
+            jumps: may_jump(&Block { stmts: vec![stmt.clone()] }),
+        };
+        let (first, last) = (moving(first), moving(last));
+        let (mut before, mut behind) = (Vec::new(), Vec::new());
+        let mut sunk: Vec<Moving> = Vec::new();
+        for stmt in between {
+            let this = moving(stmt);
+            if this.passes(&first) && sunk.iter().all(|other| this.passes(other)) {
+                before.push(stmt.clone());
+            } else if this.passes(&last) && !teaches(self.vars, stmt, &this) {
+                behind.push(stmt.clone());
+                sunk.push(this);
+            } else {
+                return refuse(self.why_between(&a.folds, stmt));
+            }
+        }
+        Ok((before, behind))
+    }
+}
+
+/// The map over other iterators.
+fn rename_map(mut map: Map, renamed: impl Fn(VarId) -> VarId) -> Map {
+    for iter in &mut map.iters {
+        iter.var = renamed(iter.var);
+    }
+    visit::rename_vars(&mut map.body, &renamed);
+    for fold in &mut map.folds {
+        fold.over.iter_mut().for_each(|var| *var = renamed(*var));
+        if let Target::Element(place) = &mut fold.target {
+            place.index.iter_mut().for_each(|index| visit::rename_expr_vars(index, &renamed));
+        }
+    }
+    map
+}
+
+struct Moving {
+    effects: Effects,
+    faults: bool,
+    jumps: bool,
+}
+
+impl Moving {
+    fn passes(&self, other: &Moving) -> bool {
+        let both_fault = self.faults && other.faults;
+        let jumps = self.jumps || other.jumps;
+        self.effects.independent_of(&other.effects) && !both_fault && !jumps
+    }
+}
+
+/// Whether proofs about what follows may rest on a statement having passed: a test, an array having been made. Such a statement
+/// may come earlier, never later.
+fn teaches(vars: &Arena<VarId, Var>, stmt: &Stmt, moving: &Moving) -> bool {
+    moving.faults || matches!(stmt.kind, StmtKind::Declare { var, .. } if vars[var].is_array())
+}
+
+fn stmt_of(map: &Map) -> Stmt {
+    let span = map.iters.first().map_or_else(|| Span::new(Id::new(0), 0, 0), |iter| iter.span);
+    Stmt { kind: StmtKind::Map(map.clone()), span }
+}
+
+/// Whether a statement holds no map, loop or primitive.
+pub(super) fn is_flat(stmt: &Stmt) -> bool {
+    let mut flat = true;
+    let block = Block { stmts: vec![stmt.clone()] };
+    visit::walk_stmts(&block, |inner| {
+        flat &= !matches!(inner.kind, StmtKind::Map(_) | StmtKind::Loop(_) | StmtKind::Prim(_));
+    });
+    flat
+}

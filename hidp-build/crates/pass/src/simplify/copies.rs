@@ -1,0 +1,140 @@
+//! Copies and single-use integer expressions of unchanging scalars go where they are used.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::expr::is_plain;
+use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
+use hidp_ir::par::{Block, Expr, ExprKind, Fold, Func, Stmt, StmtKind, VarId, VarKind};
+use hidp_syntax::ast::Direction;
+
+/// How often each variable is read and written.
+#[derive(Default)]
+struct Uses {
+    reads: BTreeMap<VarId, usize>,
+    writes: BTreeMap<VarId, usize>,
+    /// Scalars that are named where no expression can stand.
+    pinned: BTreeSet<VarId>,
+}
+
+impl Visitor for Uses {
+    fn visit_var(&mut self, var: &VarId, role: Role) {
+        match role {
+            Role::Declare | Role::Iterate => {}
+            Role::Read => *self.reads.entry(*var).or_default() += 1,
+            Role::Write => *self.writes.entry(*var).or_default() += 1,
+            Role::Update | Role::Argument { .. } => {
+                self.pinned.insert(*var);
+            }
+        }
+    }
+    fn visit_fold(&mut self, fold: &Fold) {
+        self.pinned.insert(fold.value);
+        look::walk_fold(self, fold);
+    }
+}
+
+/// Replaces what can be replaced in `func`. Whether anything was.
+pub(super) fn propagate(func: &mut Func) -> bool {
+    let mut uses = Uses::default();
+    uses.visit_block(&func.body);
+    for (_, var) in func.vars.iter() {
+        var.shape.iter().for_each(|extent| uses.visit_expr(extent));
+    }
+    let mut settled: BTreeSet<VarId> = BTreeSet::new();
+    for (id, var) in func.vars.iter() {
+        let constant = match var.kind {
+            VarKind::Dim | VarKind::Iter => true,
+            VarKind::Param(Direction::Input) => !var.is_array(),
+            VarKind::Param(Direction::Output | Direction::Inout) | VarKind::Local => false,
+        };
+        if constant {
+            settled.insert(id);
+        }
+    }
+    let mut body = std::mem::take(&mut func.body);
+    let mut pass = Propagate { func, uses, settled, seen: BTreeSet::new(), values: BTreeMap::new() };
+    pass.visit_block(&mut body);
+    let values = pass.values;
+    for (_, var) in func.vars.iter_mut() {
+        var.shape.iter_mut().for_each(|extent| visit::substitute_expr(extent, |read| values.get(&read).cloned()));
+    }
+    func.body = body;
+    remove(&mut func.body, &values);
+    !values.is_empty()
+}
+
+struct Propagate<'f> {
+    func: &'f Func,
+    uses: Uses,
+    /// Variables that keep their value from here to the end of their lives.
+    settled: BTreeSet<VarId>,
+    /// Variables that have been read.
+    seen: BTreeSet<VarId>,
+    /// What to put in the place of a variable.
+    values: BTreeMap<VarId, Expr>,
+}
+
+impl Mutator for Propagate<'_> {
+    fn visit_block(&mut self, block: &mut Block) {
+        let mut declared = BTreeSet::new();
+        for stmt in &mut block.stmts {
+            self.visit_stmt(stmt);
+            match &stmt.kind {
+                StmtKind::Declare { var, .. } => {
+                    for extent in &self.func.vars[*var].shape {
+                        visit::walk_expr_vars(extent, |read, _| {
+                            self.seen.insert(read);
+                        });
+                    }
+                    declared.insert(*var);
+                }
+                StmtKind::Assign { var, value } if declared.contains(var) && self.written_once(*var) => {
+                    if self.goes_where_used(*var, value) {
+                        self.values.insert(*var, value.clone());
+                    }
+                    self.settled.insert(*var);
+                }
+                _ => {}
+            }
+        }
+    }
+
+    fn visit_expr(&mut self, expr: &mut Expr) {
+        visit::substitute_expr(expr, |read| self.values.get(&read).cloned());
+        visit::walk_expr_vars(expr, |read, _| {
+            self.seen.insert(read);
+        });
+    }
+}
+
+impl Propagate<'_> {
+    fn written_once(&self, var: VarId) -> bool {
+        self.uses.writes.get(&var) == Some(&1) && !self.uses.pinned.contains(&var)
+    }
+
+    /// Whether `var`, which is assigned here and nowhere else, can be replaced by `value`: nobody has read the zero before, and
+    /// whatever `value` reads stays as it is.
+    fn goes_where_used(&self, var: VarId, value: &Expr) -> bool {
+        let mut settled = !self.seen.contains(&var);
+        visit::walk_expr_vars(value, |read, _| settled &= self.settled.contains(&read));
+        let is_copy = matches!(value.kind, ExprKind::Const(_) | ExprKind::Read(_));
+        let reads = self.uses.reads.get(&var).copied().unwrap_or(0);
+        let is_integer = value.ty.scalar().is_some_and(|ty| !ty.is_float());
+        settled && (is_copy || (reads == 1 && is_integer && is_plain(value)))
+    }
+}
+
+/// Drops the declarations and assignments of variables that nobody reads any more.
+fn remove(block: &mut Block, values: &BTreeMap<VarId, Expr>) {
+    struct Remove<'v>(&'v BTreeMap<VarId, Expr>);
+    impl Mutator for Remove<'_> {
+        fn visit_block(&mut self, block: &mut Block) {
+            change::walk_block(self, block);
+            block.stmts.retain(|stmt: &Stmt| match &stmt.kind {
+                StmtKind::Declare { var, .. } | StmtKind::Assign { var, .. } => !self.0.contains_key(var),
+                _ => true,
+            });
+        }
+    }
+    Remove(values).visit_block(block);
+}

@@ -1,0 +1,151 @@
+use super::*;
+use hidp_ir::par::{Func, FuncId, StmtKind, print, read, visit};
+
+/// A program in its textual form.
+fn program(vars: &str, body: &str) -> Program {
+    let text = format!(
+        "func f(x, y, n) dims (N) contract {{
+           vars {{ N: long dim; x: int[N] input; y: int[N] inout; n: int inout; i: long iter; {vars} }}
+           {body} }} entries (f)"
+    );
+    let program = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    verify(&program).unwrap_or_else(|errors| panic!("{errors:?}"));
+    program
+}
+
+fn after(passes: &[Pass], vars: &str, body: &str) -> Program {
+    let mut program = program(vars, body);
+    run(&mut program, passes).unwrap_or_else(|error| panic!("{error}\n{}", print(&program)));
+    program
+}
+
+/// The statements of the function, inner ones too.
+fn count(program: &Program, wanted: impl Fn(&StmtKind) -> bool) -> usize {
+    let mut count = 0;
+    visit::walk_stmts(&body(program).body, |stmt| count += usize::from(wanted(&stmt.kind)));
+    count
+}
+
+fn body(program: &Program) -> &Func {
+    &program.funcs[program.entries[0]]
+}
+
+fn declares(program: &Program) -> usize {
+    count(program, |kind| matches!(kind, StmtKind::Declare { .. }))
+}
+
+#[test]
+fn a_pass_that_breaks_the_program_is_named() {
+    let mut program = program("", "n = 1:int;");
+    let broken = Pass {
+        name: "broken",
+        about: "writes a dimension",
+        run: |program| {
+            let func: FuncId = program.entries[0];
+            let dim = program.funcs[func].dims[0];
+            visit::rename_vars(&mut program.funcs[func].body, |_| dim);
+        },
+    };
+    let error = run(&mut program, &[simplify::PASS, broken, cleanup::PASS]).expect_err("an ill-formed program");
+    assert_eq!(error.pass, "broken");
+    assert!(!error.errors.is_empty());
+}
+
+#[test]
+fn every_pass_has_its_own_name() {
+    for pass in PIPELINE {
+        let same = |other: &&Pass| other.name == pass.name;
+        assert!(PIPELINE.iter().filter(same).all(|other| std::ptr::fn_addr_eq(other.run, pass.run)));
+        assert!(!pass.about.is_empty());
+    }
+}
+
+#[test]
+fn branches_that_are_never_taken_go_away() {
+    let text = "if (3 < 2) { n = 1:int; } else { if (n < 4:int) { } } loop false { n = 2:int; } step { }";
+    assert_eq!(count(&after(&[simplify::PASS], "", text), |_| true), 0);
+}
+
+#[test]
+fn faults_stay() {
+    // An element that may be outside, a division by zero, a range that cannot be evaluated, and a branch on one of them.
+    let text = "n = (y[3?] * 0:int); n = (1:int /? 0:int);
+                map (i = 0 .. long((1:int /? n)) by 1) { }
+                if ((y[7?] < 0:int) && false) { }";
+    let simple = after(&[simplify::PASS], "", text);
+    assert_eq!(count(&simple, |_| true), 4, "{}", print(&simple));
+    let clean = after(&[simplify::PASS, cleanup::PASS], "t: int local;", "declare t zero; t = y[3?];");
+    assert_eq!(count(&clean, |_| true), 2, "{}", print(&clean));
+}
+
+#[test]
+fn index_arithmetic_is_normalised() {
+    let text =
+        "map (i = 0 .. N by 1) { y[((i + 3) - 2)?] = x[(((2 * i) - i) + (0 * i))?]; y[((1 + i) - 1)?] = 0:int; }";
+    let text = print(&after(&[simplify::PASS], "", text));
+    assert!(text.contains("y[(i + 1)?] = x[((i * 2) - i)?]"), "{text}");
+    assert!(text.contains("y[i?] = 0:int"), "{text}");
+}
+
+#[test]
+fn copies_go_where_they_are_used_but_products_of_floats_do_not() {
+    let vars = "a: long local; b: long local; p: float local; q: float local;";
+    let text = "map (i = 0 .. N by 1) {
+        declare a zero; a = (i * 2); declare b zero; b = (a + 1);
+        declare p zero; p = (float(x[i?]) * 2.0:float); declare q zero; q = (p + 1.0:float);
+        y[b?] = int(q); }";
+    let program = after(&[simplify::PASS], vars, text);
+    assert_eq!(declares(&program), 2, "{}", print(&program));
+}
+
+#[test]
+fn a_zero_that_is_read_before_the_assignment_stays() {
+    let vars = "a: int local;";
+    let program = after(&[simplify::PASS], vars, "declare a zero; n = a; a = 5:int; y[0?] = a;");
+    assert_eq!(declares(&program), 1, "{}", print(&program));
+}
+
+fn clears(vars: &str, body: &str) -> bool {
+    let program = after(&[zero::PASS], vars, body);
+    count(&program, |kind| matches!(kind, StmtKind::Declare { zero: true, .. })) == 0
+}
+
+#[test]
+fn arrays_that_are_written_in_full_need_no_zeros() {
+    let vars = "t: int[N] local; u: int[N] local; j: long iter;";
+    let write = "map (i = 0 .. N by 1) { t[i] = x[i]; }";
+    let read = "map (j = 0 .. N by 1) { y[j] = t[j]; }";
+    assert!(clears(vars, &format!("declare t zero; {write} {read}")));
+    assert!(!clears(vars, &format!("declare t zero; {read} {write}")));
+    let part = "map (i = 1 .. N by 1) { t[i] = x[i]; }";
+    assert!(!clears(vars, &format!("declare t zero; {part} {read}")));
+    let sometimes = "map (i = 0 .. N by 1) { if (x[i] < 0:int) { t[i] = x[i]; } }";
+    assert!(!clears(vars, &format!("declare t zero; {sometimes} {read}")));
+    assert!(!clears(vars, &format!("declare t zero; if (n < 3:int) {{ {write} }} {read}")));
+    assert!(!clears(vars, &format!("declare t zero; loop (n < 3:int) {{ {write} n = 4:int; }} step {{ }} {read}")));
+}
+
+#[test]
+fn exchanged_arrays_need_the_same_zeros() {
+    let vars = "t: int[N] local; u: int[N] local; j: long iter;";
+    let text = "declare t zero; declare u zero; map (i = 0 .. N by 1) { t[i] = x[i]; } swap t, u;
+                map (j = 0 .. N by 1) { y[j] = t[j]; }";
+    let program = after(&[zero::PASS], vars, text);
+    assert_eq!(count(&program, |kind| matches!(kind, StmtKind::Declare { zero: true, .. })), 2);
+}
+
+#[test]
+fn sizes_of_dropped_arrays_are_still_tested() {
+    let vars = "t: int[(N - 3)] local; u: int[N] local;";
+    let program = after(&[forward::PASS], vars, "declare t; declare u; n = 1:int;");
+    assert_eq!(declares(&program), 0);
+    assert_eq!(count(&program, |kind| matches!(kind, StmtKind::Require { .. })), 2, "{}", print(&program));
+}
+
+#[test]
+fn variables_are_numbered_by_appearance() {
+    let vars = "unused: int[N] local; b: int local; a: int local;";
+    let program = after(&[cleanup::PASS], vars, "declare a zero; a = n; declare b zero; b = a; n = (b + a);");
+    let names: Vec<&str> = body(&program).vars.iter().map(|(_, var)| var.name.as_str()).collect();
+    assert_eq!(names, ["N", "x", "y", "n", "a", "b"]);
+}

@@ -1,0 +1,285 @@
+//! The plans worth having for an entry, best guess first, and what became of the others.
+
+use std::fmt;
+
+use super::constraint::{Constraint, lane_iterator, lane_shape, team_constraint};
+use super::score::{Score, score};
+use super::shape::{streamed_outputs, vectorisable};
+use super::{Exec, LevelPlan, Memory, Nest, Placement, Plan, Share, Strategy, inner_maps, nests, variants};
+use crate::target::Model;
+use hidp_ir::par::{Func, FuncId, Map, Program};
+use hidp_syntax::ast::Level;
+use hidp_syntax::index::Id;
+
+/// How many plans an entry may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limits {
+    /// Most plans that survive, variants apart; at least 1.
+    pub most: usize,
+    /// Whether plans come with other tiles too, from the domains of the model: more code, for the tuner.
+    pub variants: bool,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self { most: 4, variants: false }
+    }
+}
+
+/// Every way to run an entry that was looked at.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Explored {
+    /// Those that survived, best guess first. Every one can run every problem.
+    pub plans: Vec<Plan>,
+    /// Each nest under each strategy, in the order of the program text.
+    pub nests: Vec<Vec<Considered>>,
+}
+
+/// A nest under a strategy.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Considered {
+    /// The strategy.
+    pub strategy: Strategy,
+    /// How well it suits the nest; `None` if it does not apply.
+    pub score: Option<Score>,
+    /// What became of it.
+    pub fate: Fate,
+}
+
+/// What became of a way to run a nest.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is part of the plan of this name.
+    Kept(String),
+    /// A hard constraint does not hold.
+    Excluded(Constraint),
+    /// It runs like another strategy.
+    SameAs(Strategy),
+    /// So many plans have better scores.
+    Outscored(usize),
+}
+
+impl fmt::Display for Fate {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fate::Kept(plan) => write!(f, "kept: plan {plan}"),
+            Fate::Excluded(constraint) => write!(f, "excluded: {constraint}"),
+            Fate::SameAs(strategy) => write!(f, "runs like {}", strategy.name()),
+            Fate::Outscored(most) => write!(f, "rejected: {most} plans have better scores"),
+        }
+    }
+}
+
+/// The distinct plans for a function after the pass pipeline, best guess first. Every one can run every problem.
+pub fn candidates(program: &Program, func: FuncId, model: &Model) -> Vec<Plan> {
+    explore(program, func, model, Limits::default()).plans
+}
+
+/// A strategy for all nests, where it applies.
+struct Tried {
+    strategy: Strategy,
+    nests: Vec<Nest>,
+    score: u32,
+    why: Option<Fate>,
+}
+
+/// Looks at every strategy: what hard constraints let through and no other equals is ordered by score, and cut off.
+pub fn explore(program: &Program, func: FuncId, model: &Model, limits: Limits) -> Explored {
+    let func = &program.funcs[func];
+    let maps = nests(func);
+    let score_of = |map: &Map, nest: &Nest| score(program, func, map, nest, asked(map, nest.strategy), model);
+    let mut tried: Vec<Tried> = Vec::new();
+    for strategy in Strategy::ALL {
+        let nests: Vec<Nest> = maps.iter().map(|map| nest(program, func, map, strategy, model)).collect();
+        let why = tried.iter().find(|other| other.nests == nests).map(|other| Fate::SameAs(other.strategy));
+        let score = maps.iter().zip(&nests).map(|(map, nest)| score_of(map, nest).total).sum();
+        tried.push(Tried { strategy, nests, score, why });
+    }
+    let mut order: Vec<usize> = (0..tried.len()).filter(|&at| tried[at].why.is_none()).collect();
+    order.sort_by_key(|&at| std::cmp::Reverse(tried[at].score));
+    let most = limits.most.max(1);
+    order.iter().skip(most).for_each(|&at| tried[at].why = Some(Fate::Outscored(most)));
+    order.truncate(most);
+    let plan = |&at: &usize| Plan { name: tried[at].strategy.name().into(), nests: tried[at].nests.clone() };
+    let mut plans: Vec<Plan> = order.iter().map(plan).collect();
+    if limits.variants {
+        plans = variants::with_variants(program, func, &maps, plans, model);
+    }
+    let consider = |(number, map): (usize, &&Map)| {
+        let row = tried.iter().map(|tried| {
+            let excluded = constraint(program, func, map, tried.strategy);
+            let score = excluded.is_none().then(|| score_of(map, &tried.nests[number]));
+            let kept = || Fate::Kept(tried.strategy.name().into());
+            let fate = excluded.map(Fate::Excluded).or_else(|| tried.why.clone()).unwrap_or_else(kept);
+            Considered { strategy: tried.strategy, score, fate }
+        });
+        row.collect()
+    };
+    let nests = maps.iter().enumerate().map(consider).collect();
+    Explored { plans, nests }
+}
+
+/// Whether a directive asks for this: a level that is the whole device gets every thread into each outer iteration.
+fn asked(map: &Map, strategy: Strategy) -> bool {
+    map.directives.levels == [Level::Kernel] && strategy == Strategy::Team
+}
+
+/// The hard constraint that keeps a nest from running under a strategy.
+pub fn constraint(program: &Program, func: &Func, map: &Map, strategy: Strategy) -> Option<Constraint> {
+    match strategy {
+        Strategy::Rows | Strategy::Serial => None,
+        Strategy::Lanes => lane_shape(program, func, map).err(),
+        Strategy::Team => team_constraint(program, func, map),
+        Strategy::Device(_) => Some(Constraint::OtherTarget),
+    }
+}
+
+/// One nest under a strategy, or under `rows` where the strategy does not apply.
+pub(super) fn nest(program: &Program, func: &Func, map: &Map, strategy: Strategy, model: &Model) -> Nest {
+    let applied = constraint(program, func, map, strategy).map_or(strategy, |_| Strategy::Rows);
+    let mut levels = Vec::new();
+    match applied {
+        Strategy::Rows => shared_levels(program, func, map, Exec::Thread, model, &mut levels),
+        Strategy::Serial => shared_levels(program, func, map, Exec::Seq, model, &mut levels),
+        Strategy::Lanes => lane_levels(program, func, map, model, &mut levels),
+        Strategy::Team => {
+            levels.extend(map.iters.iter().enumerate().map(|(at, iter)| LevelPlan {
+                dim: (map.iters.len() - 1 - at) as u32,
+                ..level(func, iter.var, Exec::Team)
+            }));
+            inner_maps(&map.body)
+                .iter()
+                .for_each(|inner| shared_levels(program, func, inner, Exec::Thread, model, &mut levels));
+        }
+        // Never applied here: see `constraint`.
+        Strategy::Device(_) => {}
+    }
+    let places = streamed_outputs(program, func, map).into_iter().map(|var| Placement {
+        array: func.vars[var].name.clone(),
+        var: var.index() as u32,
+        memory: Memory::Stream,
+    });
+    Nest { strategy: applied, levels, places: places.collect(), staging: Vec::new() }
+}
+
+fn level(func: &Func, var: hidp_ir::par::VarId, exec: Exec) -> LevelPlan {
+    LevelPlan { iter: func.vars[var].name.clone(), exec, dim: 0, tile: 1, share: Share::Span }
+}
+
+/// The outermost iterators on `outer`, the innermost map in vector lanes where it can.
+fn shared_levels(program: &Program, func: &Func, map: &Map, outer: Exec, model: &Model, levels: &mut Vec<LevelPlan>) {
+    let inner = inner_maps(&map.body);
+    let last = map.iters.len().saturating_sub(1);
+    for (at, iter) in map.iters.iter().enumerate() {
+        let vector = at == last && inner.is_empty() && vectorisable(program, func, map);
+        let exec = if vector { Exec::Simd } else { outer };
+        let tile = if map.folds.is_empty() { 1 } else { map.directives.block.unwrap_or(model.fold_block) };
+        let share = if outer == Exec::Thread { Share::Split } else { Share::Span };
+        levels.push(LevelPlan { dim: (last - at) as u32, tile, share, ..level(func, iter.var, exec) });
+    }
+    for map in inner {
+        shared_levels(program, func, map, Exec::Seq, model, levels);
+    }
+}
+
+/// Tiles of rows and lanes on threads, reductions in order outside of them.
+fn lane_levels(program: &Program, func: &Func, map: &Map, model: &Model, levels: &mut Vec<LevelPlan>) {
+    let Some(shape) = lane_iterator(program, func, map) else { return };
+    let last = map.iters.len() - 1;
+    let register_lanes = model.tile_vectors * model.vector_bytes / shape.elem_size as u32;
+    for (at, iter) in map.iters.iter().enumerate() {
+        let (exec, tile) = match shape.reuse {
+            Some(_) if at == last => (Exec::Lanes, register_lanes),
+            None if at == last => (Exec::Lanes, model.lane_tile),
+            Some(rows) if at == rows => (Exec::Thread, model.tile_rows),
+            Some(_) | None => (Exec::Thread, 1),
+        };
+        levels.push(LevelPlan { dim: (last - at) as u32, tile, share: Share::Split, ..level(func, iter.var, exec) });
+    }
+    for inner in inner_maps(&map.body) {
+        let own = inner.iters.len().saturating_sub(1);
+        levels.extend(
+            inner
+                .iters
+                .iter()
+                .enumerate()
+                .map(|(at, iter)| LevelPlan { dim: (own - at) as u32, ..level(func, iter.var, Exec::Seq) }),
+        );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::optimised;
+
+    fn of(text: &str, limits: Limits) -> Explored {
+        let program = optimised(text);
+        explore(&program, program.entries[0], &Model::cpu(), limits)
+    }
+    fn names(explored: &Explored) -> Vec<&str> {
+        explored.plans.iter().map(|plan| plan.name.as_str()).collect()
+    }
+    fn fates(explored: &Explored) -> Vec<String> {
+        explored.nests[0].iter().map(|row| format!("{}: {}", row.strategy.name(), row.fate)).collect()
+    }
+
+    const ROWS: &str = "function f input float A[R][C]; output float y[R];
+        { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+    const GEMM: &str = "function f input float A[M][K], B[K][N]; output float C[M][N];
+        { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
+
+    #[test]
+    fn every_strategy_has_a_fate() {
+        let explored = of(ROWS, Limits::default());
+        assert_eq!(names(&explored), ["rows", "team", "serial"]);
+        let without = "excluded: no load has neighbours along the lanes and distant elements along the reduction";
+        let lanes = explored.nests[0][1].fate.to_string();
+        assert!(lanes == without || lanes.starts_with("excluded: a load takes distant elements"), "{lanes}");
+        assert_eq!(fates(&explored)[2], "team: kept: plan team");
+        let flat = of("function f input float x[N]; output float y[N]; { y = 2 * x; }", Limits::default());
+        assert_eq!(fates(&flat)[2], "team: excluded: there is no map inside that threads could share");
+    }
+
+    #[test]
+    fn scores_order_plans() {
+        let explored = of(GEMM, Limits::default());
+        assert_eq!(names(&explored), ["lanes", "rows", "serial"]);
+        let score = |at: usize| explored.nests[0][at].score.unwrap();
+        let (rows, lanes, serial) = (score(0), score(1), score(3));
+        assert!(lanes.total > rows.total && rows.total > serial.total);
+        assert!(lanes.coalescing == Score::MOST && rows.coalescing < Score::MOST);
+        assert!(lanes.reuse > rows.reuse && serial.parallelism == 0);
+        assert_eq!(fates(&explored)[2], "team: excluded: the outermost map has not exactly one iterator, or folds");
+    }
+
+    #[test]
+    fn only_so_many_survive() {
+        let explored = of(ROWS, Limits { most: 2, ..Limits::default() });
+        assert_eq!(names(&explored), ["rows", "team"]);
+        assert_eq!(fates(&explored)[3], "serial: rejected: 2 plans have better scores");
+        assert_eq!(names(&of(ROWS, Limits { most: 0, ..Limits::default() })), ["rows"]);
+    }
+
+    #[test]
+    fn a_directive_goes_before_scores() {
+        let text = ROWS.replace("map {", "#pragma hidp kernel\n map {");
+        assert_eq!(names(&of(&text, Limits::default()))[0], "team");
+    }
+
+    #[test]
+    fn variants_are_distinct_and_fit_the_registers() {
+        let limits = Limits { variants: true, ..Limits::default() };
+        let explored = of(GEMM, limits);
+        let found = names(&explored);
+        assert!(found.contains(&"lanes_r4v4") && found.contains(&"lanes_r12v2"), "{found:?}");
+        assert!(!found.contains(&"lanes_r8v2"), "that is what the model says: {found:?}");
+        assert!(!found.contains(&"lanes_r12v4"), "48 sums are more than there are registers");
+        let sum = "function f input float x[N]; output float _s; { map { i := [0:N); _t = x[i]; } reduce(\"+\", _s, _t, i := [*]); }";
+        let blocks: Vec<u32> = of(sum, limits).plans.iter().map(|plan| plan.nests[0].levels[0].tile).collect();
+        assert!(blocks.contains(&16384) && blocks.contains(&8192), "{blocks:?}");
+        for (at, plan) in explored.plans.iter().enumerate() {
+            assert!(explored.plans[..at].iter().all(|other| !other.same_as(plan) && other.name != plan.name));
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Which version of an entry runs when: measures of a call that its shapes give, and rules over them.
+//!
+//! The nest with most iterators speaks for the entry.
+
+use std::collections::BTreeSet;
+use std::fmt;
+
+use super::device_rules::device_rules;
+use super::host_rules::host_rules;
+use super::measures::{BALANCE, INNER, LONGEST, Measure, PARALLEL, WIDTH, levels, of_copies, of_nest, of_primitive};
+use super::work::work;
+use super::{Nest, Plan, Record, Strategy, index_vars, nests};
+use crate::target::{DeviceModel, Model, Stage, Tunable};
+use hidp_ir::par::visit;
+use hidp_ir::par::{Extent, Func, Map, Program, StmtKind, VarId};
+
+/// How a call finds its version.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Dispatch {
+    /// Numbers that a call's shapes give.
+    pub measures: Vec<Measure>,
+    /// The first whose conditions all hold decides; the first version where none does.
+    pub rules: Vec<Rule>,
+    /// Parameters that hold positions in arrays or sizes: tools cannot make them up.
+    pub positions: BTreeSet<VarId>,
+    /// A hash of what the entry is compiled to.
+    pub source: String,
+    /// The same of its versions for devices; empty if it has none.
+    pub device_source: String,
+    /// Rules that were measured for just this.
+    pub records: Vec<Record>,
+    /// What a tuner may vary from call to call.
+    pub tunables: Vec<Tunable>,
+}
+
+/// A version and when it runs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rule {
+    /// All must hold.
+    pub conditions: Vec<Condition>,
+    /// Name of the plan, or [`Rule::HOST`].
+    pub plan: String,
+}
+
+impl Rule {
+    /// Stands for a plan in rules for contexts with a device: the processor runs the call, in the version that its own rules say.
+    pub const HOST: &'static str = "host";
+    /// What a call is forced to that runs on the context's device, in the version that its rules say.
+    pub const DEVICE: &'static str = "device";
+}
+
+/// A comparison of a measure with a bound.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Position among the measures.
+    pub measure: usize,
+    /// `>=` rather than `<`.
+    pub least: bool,
+    /// What it is compared with.
+    pub bound: Bound,
+}
+
+/// What a measure is compared with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Bound {
+    /// A number.
+    Fixed(i64),
+    /// A multiple of the number of threads.
+    PerThread(i64),
+}
+
+impl fmt::Display for Bound {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Bound::Fixed(value) => write!(f, "{value}"),
+            Bound::PerThread(value) => write!(f, "{value} * threads"),
+        }
+    }
+}
+
+impl Dispatch {
+    /// `parallel < 2 * threads and inner >= 131072: team`
+    pub fn print(&self, rule: &Rule) -> String {
+        let conditions = rule.conditions.iter().map(|condition| {
+            let sign = if condition.least { ">=" } else { "<" };
+            format!("{} {sign} {}", self.measures[condition.measure].name, condition.bound)
+        });
+        let conditions = conditions.collect::<Vec<_>>().join(" and ");
+        format!("{}: {}", if conditions.is_empty() { "otherwise" } else { &conditions }, rule.plan)
+    }
+}
+
+/// Iterations of the outermost map for each thread below which threads rather share the work inside each iteration.
+const TEAM_PARALLEL: i64 = 2;
+
+/// What the shapes of `func` tell, and when another version than the first of `plans` promises more.
+pub fn dispatch(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
+    let positions = index_vars(func).into_iter().filter(|var| func.params.contains(var)).collect();
+    Dispatch { positions, tunables: tunables(func, model), ..by_shape(func, plans, model) }
+}
+
+/// Tunables that only primitives over segments look at.
+const OF_SEGMENTS: [&str; 2] = ["segment_work", "team_segment"];
+
+/// What of the model's domains calls of `func` can make use of.
+fn tunables(func: &Func, model: &Model) -> Vec<Tunable> {
+    let mut segments = false;
+    visit::walk_stmts(&func.body, |stmt| {
+        if let StmtKind::Prim(call) = &stmt.kind {
+            segments |= !matches!(call.extent, Extent::Whole { .. });
+        }
+    });
+    let matters =
+        |tunable: &&Tunable| tunable.stage == Stage::Run && (segments || !OF_SEGMENTS.contains(&tunable.name.as_str()));
+    model.tunables.iter().filter(matters).cloned().collect()
+}
+
+/// Adds when which of the plans for a device runs, and when rather the processor, where it can: see [`Rule::HOST`]. These rules
+/// hold on devices only, those of other plans only elsewhere. `host` is what the processor prefers.
+pub fn add_device_rules(
+    dispatch: &mut Dispatch,
+    program: &Program,
+    func: &Func,
+    (host, plans): (&Plan, &[Plan]),
+    (cpu, model): (&Model, &DeviceModel),
+) {
+    if plans.is_empty() {
+        return;
+    }
+    let maps = nests(func);
+    dispatch.measures.extend(of_copies(func, work(program, func, host, cpu)));
+    dispatch.rules.extend(host_rules(func, &dispatch.measures, cpu, model));
+    if let Some(at) = dominant(&maps) {
+        let rules = device_rules(program, func, (at, maps[at]), plans, &dispatch.measures, model);
+        dispatch.rules.extend(rules);
+    }
+}
+
+/// The nest that speaks for an entry.
+fn dominant(maps: &[&Map]) -> Option<usize> {
+    let depth = |at: &usize| (levels(maps[*at]), usize::MAX - at);
+    (0..maps.len()).max_by_key(depth)
+}
+
+fn by_shape(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
+    let maps = nests(func);
+    let Some(dominant) = dominant(&maps) else {
+        return Dispatch { measures: of_primitive(func), ..Dispatch::default() };
+    };
+    let measures = of_nest(func, maps[dominant]);
+    let mut rules = team_rules(plans, dominant, &measures, model);
+    rules.extend(narrow_rule(plans, dominant, &measures, model));
+    Dispatch { measures, rules, ..Dispatch::default() }
+}
+
+/// When all threads should share what is inside each iteration: few outer iterations that are worth sharing out, or one that
+/// has more to do than all others together.
+fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Model) -> Vec<Rule> {
+    let is_team = |plan: &&Plan| plan.nests.get(dominant).is_some_and(|nest: &Nest| nest.strategy == Strategy::Team);
+    let Some(team) = plans.iter().skip(1).find(is_team) else { return Vec::new() };
+    let find = |name: &str| measures.iter().position(|measure| measure.name == name);
+    let worth = Bound::Fixed(2 * i64::from(model.thread_work));
+    let mut rules = Vec::new();
+    if let (Some(parallel), Some(inner)) = (find(PARALLEL), find(INNER)) {
+        let conditions = vec![
+            Condition { measure: parallel, least: false, bound: Bound::PerThread(TEAM_PARALLEL) },
+            Condition { measure: inner, least: true, bound: worth },
+        ];
+        rules.push(Rule { conditions, plan: team.name.clone() });
+    }
+    if let (Some(longest), Some(balance)) = (find(LONGEST), find(BALANCE)) {
+        let conditions = vec![
+            Condition { measure: longest, least: true, bound: worth },
+            Condition { measure: balance, least: false, bound: Bound::Fixed(2) },
+        ];
+        rules.push(Rule { conditions, plan: team.name.clone() });
+    }
+    rules
+}
+
+/// When a nest that prefers lanes has too few of them: the next plan that does without.
+fn narrow_rule(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Model) -> Option<Rule> {
+    let strategy = |plan: &Plan| plan.nests.get(dominant).map(|nest: &Nest| nest.strategy);
+    let lanes = plans.first().filter(|plan| strategy(plan) == Some(Strategy::Lanes));
+    let without = plans.iter().find(|plan| strategy(plan) == Some(Strategy::Rows)).filter(|_| lanes.is_some())?;
+    // A nest of one iterator has all of it in lanes.
+    let width = measures.iter().position(|measure| measure.name == WIDTH).unwrap_or(0);
+    let conditions = vec![Condition { measure: width, least: false, bound: Bound::Fixed(model.narrow.into()) }];
+    (!measures.is_empty()).then(|| Rule { conditions, plan: without.name.clone() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::candidates;
+    use crate::testing::optimised;
+    use hidp_ir::par::text::hidp_expr;
+
+    /// The measures as text and the rules of the only entry.
+    fn of(text: &str) -> (Vec<String>, Vec<String>) {
+        let program = optimised(text);
+        let (func, model) = (program.entries[0], Model::cpu());
+        let item = &program.funcs[func];
+        let dispatch = dispatch(item, &candidates(&program, func, &model), &model);
+        let measures = dispatch.measures.iter();
+        (
+            measures.map(|m| format!("{} = {}", m.name, hidp_expr(&program, &item.vars, &m.value))).collect(),
+            dispatch.rules.iter().map(|rule| dispatch.print(rule)).collect(),
+        )
+    }
+
+    const ONE_LONG: &str = "longest >= 131072 and balance < 2: team";
+    const TEAM: &str = "parallel < 2 * threads and inner >= 131072: team";
+
+    #[test]
+    fn long_rows_go_to_the_team() {
+        let text = "function f input float A[R][C]; output float y[R];
+            { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+        assert_eq!(
+            of(text),
+            (["parallel = R", "inner = C", "total = R * C"].map(String::from).into(), vec![TEAM.into()])
+        );
+        let text = "function f input float A[M][K], B[K][N]; output float C[M][N];
+            { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
+        assert_eq!(
+            of(text),
+            (
+                ["parallel = M * N", "inner = K", "total = M * N * K", "width = N"].map(String::from).into(),
+                vec!["width < 8: rows".into()]
+            ),
+            "no plan is for the team"
+        );
+    }
+
+    #[test]
+    fn ragged_rows_have_a_mean() {
+        let text = "function f input int p[R+1]; input double v[Z]; output double y[R];
+            { map { r := [0:R); map { k := [p[r]:p[r+1]); _t = v[k]; } reduce(\"+\", y[r], _t, k := [*]); } }";
+        let measures = ["parallel = R", "inner = Z / R", "total = Z", "longest = R", "balance = R"].map(String::from);
+        assert_eq!(of(text), (measures.into(), vec![TEAM.into(), ONE_LONG.into()]));
+        let text = "function f input uint v[Z]; input int lo[S], hi[S]; output uint w[Z];
+            { w = v; map { s := [0:S); sort(v, w, lo[s], hi[s], 1); } }";
+        assert_eq!(of(text).0, ["parallel = S", "inner = Z / S", "total = Z", "longest = S", "balance = S"]);
+    }
+
+    #[test]
+    fn triangles_are_measured_at_their_middle() {
+        let text = "function f input float A[N][N]; output float y[N];
+            { map { i := [0:N); map { j := [0:i); _t = A[i][j]; } reduce(\"+\", y[i], _t, j := [*]); } }";
+        assert_eq!(of(text).0, ["parallel = N", "inner = (0 + N) / 2", "total = N * ((0 + N) / 2)"]);
+    }
+
+    #[test]
+    fn primitives_are_measured_by_their_segments() {
+        let text = "function f inout uint a[N]; input int cut[S+1]; { sort(a, a, cut[0:S), cut[1:S], 1); }";
+        assert_eq!(of(text).0, ["parallel = S", "inner = N / S", "total = N", "longest = S", "balance = S"]);
+        assert_eq!(of("function f inout uint a[N]; { sort(a, a, N, 1); }").0, ["parallel = N"]);
+    }
+
+    #[test]
+    fn flat_maps_have_one_measure_and_no_rule() {
+        let text = "function f input float x[N]; output float y[N]; { y = 2 * x; }";
+        assert_eq!(of(text), (vec!["parallel = N".into()], vec![]));
+        let text = "function f inout int x[N]; input int n; { while (x[0] < n) { x[0] = x[0] + 1; } }";
+        assert_eq!(of(text), (vec![], vec![]));
+    }
+}

@@ -1,0 +1,422 @@
+//! Arrays of which a block keeps a part in shared memory: those that neighbouring iterations share (stencils), and those that lanes would
+//! load with gaps (transposed ones).
+
+use std::fmt;
+
+use super::device_levels::is_ordered;
+use super::shape::{Stride, straight, stride_of};
+use super::{Exec, LevelPlan, Nest, Share, Stage, Staging, Strategy};
+use crate::target::DeviceModel;
+use hidp_ir::par::effects::{Effects, may_fault};
+use hidp_ir::par::visit::{self, Role};
+use hidp_ir::par::{
+    Access, BinOp, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, StmtKind, UnOp, VarId, VarKind,
+};
+use hidp_syntax::ast::{Direction, Level};
+use hidp_syntax::index::Id as _;
+use hidp_syntax::ty::Ty;
+
+/// Loads of an iteration that a staged element must serve at least, where lanes would load without gaps.
+const LEAST_READS: usize = 3;
+/// Iterations of a tile along the lanes and across, for a stencil in two dimensions, for one in three, and for transposed arrays.
+const FLAT: (u32, u32) = (64, 16);
+const DEEP: (u32, u32) = (32, 16);
+const ACROSS: (u32, u32) = (32, 32);
+/// Planes that a block takes one after the other.
+const MARCH: u32 = 32;
+
+/// The position of an iterator, if there is one, and what is added to it.
+pub(super) type Offset = (Option<usize>, i64);
+
+/// How a nest runs with parts of arrays in shared memory.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Near {
+    /// Position of the iterator that lanes next to each other take.
+    pub lanes: usize,
+    /// Position of the other iterator of a tile.
+    pub rows: usize,
+    /// Position of the third iterator, if there is one.
+    pub third: Option<usize>,
+    /// Offsets along the third iterator, lowest and highest, if a block takes planes one after the other.
+    pub march: Option<(i64, i64)>,
+    /// What is staged.
+    pub arrays: Vec<NearArray>,
+}
+
+/// An array that is staged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NearArray {
+    /// Which.
+    pub var: VarId,
+    /// One for each dimension.
+    pub dims: Vec<NearDim>,
+    /// Different elements that an iteration reads.
+    pub reads: usize,
+    /// Whether lanes would load it with gaps.
+    pub across: bool,
+}
+
+/// What an array's dimension is indexed with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum NearDim {
+    /// An iterator and an offset.
+    Along {
+        /// Position of the iterator.
+        iter: usize,
+        /// Lowest offset.
+        low: i64,
+        /// Highest offset.
+        high: i64,
+    },
+    /// A constant.
+    Fixed(i64),
+}
+
+/// Why a nest keeps nothing in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Far {
+    /// It folds what iterations leave in a way that depends on their order.
+    Folds,
+    /// Not two or three iterators of step 1.
+    Iterators,
+    /// Iterations have loops, maps, arrays or checks.
+    NotStraight,
+    /// No iterator has all stores at neighbouring places.
+    Scattered,
+    /// No array is read often enough by neighbours, or with gaps.
+    NoReuse,
+    /// It would not fit.
+    TooLarge,
+}
+
+impl fmt::Display for Far {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Far::Folds => "the map folds what its iterations leave in order",
+            Far::Iterators => "the map has not two or three iterators of step 1",
+            Far::NotStraight => "an iteration has loops, inner maps, arrays or checks",
+            Far::Scattered => "lanes next to each other would not store next to each other",
+            Far::NoReuse => "no array is read by enough neighbouring iterations, or with gaps",
+            Far::TooLarge => "the part of an array would not fit into shared memory",
+        })
+    }
+}
+
+/// What a nest would keep near.
+pub fn near(program: &Program, func: &Func, map: &Map) -> Result<Near, Far> {
+    if !map.folds.iter().all(is_free) {
+        return Err(Far::Folds);
+    }
+    if !(2..=3).contains(&map.iters.len()) || map.iters.iter().any(|iter| iter.step.as_int() != Some(1)) {
+        return Err(Far::Iterators);
+    }
+    if !straight(program, func, &map.body) || may_fault(program, &func.vars, &map.body) {
+        return Err(Far::NotStraight);
+    }
+    let lanes = lanes_of(map).ok_or(Far::Scattered)?;
+    let arrays = readable(program, func, map);
+    let across = arrays.iter().find_map(|array| rows_across(array, lanes));
+    let halo = || arrays.iter().find_map(|array| rows_along(array, lanes));
+    let rows = across.or_else(halo).ok_or(Far::NoReuse)?;
+    let third = (0..map.iters.len()).find(|at| ![lanes, rows].contains(at));
+    let mut near = Near { lanes, rows, third, march: None, arrays };
+    near.arrays.retain_mut(|array| keep(array, (lanes, rows, third), across.is_some()));
+    if near.arrays.is_empty() {
+        return Err(Far::NoReuse);
+    }
+    near.march = near.offsets(third).filter(|(low, high)| low < high);
+    if near.march.is_some() {
+        near.arrays.retain(|array| third.is_some_and(|third| array.dim_of(third).is_some()));
+    }
+    Ok(near)
+}
+
+/// Whether values of any tiles can be folded in any order.
+fn is_free(fold: &Fold) -> bool {
+    fold.kind == FoldKind::Reduce && !is_ordered(fold) && !matches!(fold.op.func, FoldFn::Fn(_))
+}
+
+/// Whether an array is staged with these iterators; then whether lanes would load it with gaps.
+fn keep(array: &mut NearArray, (lanes, rows, third): (usize, usize, Option<usize>), across: bool) -> bool {
+    let [lane_dim, row_dim] = [lanes, rows].map(|iter| array.dim_of(iter));
+    let (Some(lane_dim), Some(row_dim)) = (lane_dim, row_dim) else { return false };
+    array.across = row_dim + 1 == array.dims.len();
+    let deep = third.and_then(|third| array.dim_of(third)).is_some_and(|dim| {
+        let NearDim::Along { low, high, .. } = array.dims[dim] else { return false };
+        low < high
+    });
+    let near = lane_dim + 1 == array.dims.len() && array.reads >= LEAST_READS;
+    (array.across || near) && !(deep && across)
+}
+
+impl Near {
+    /// The lowest and highest offset along an iterator.
+    fn offsets(&self, along: Option<usize>) -> Option<(i64, i64)> {
+        let dims = self.arrays.iter().flat_map(|array| &array.dims);
+        let found = dims.filter_map(|dim| match dim {
+            NearDim::Along { iter, low, high } if Some(*iter) == along => Some((*low, *high)),
+            NearDim::Along { .. } | NearDim::Fixed(_) => None,
+        });
+        found.reduce(|(low, high), (lower, higher)| (low.min(lower), high.max(higher)))
+    }
+
+    /// Iterations of a tile along the lanes and across.
+    fn tile(&self) -> (u32, u32) {
+        match self.march {
+            _ if self.arrays.iter().any(|array| array.across) => ACROSS,
+            Some(_) => DEEP,
+            None => FLAT,
+        }
+    }
+}
+
+impl NearArray {
+    /// The dimension that an iterator indexes.
+    pub fn dim_of(&self, iter: usize) -> Option<usize> {
+        self.dims.iter().position(|dim| matches!(dim, NearDim::Along { iter: other, .. } if *other == iter))
+    }
+
+    /// Lowest offset along an iterator, and how many there are.
+    pub fn reach(&self, iter: usize) -> (i64, u32) {
+        let dim = self.dim_of(iter).map(|dim| self.dims[dim]);
+        match dim {
+            Some(NearDim::Along { low, high, .. }) => (low, (high - low + 1) as u32),
+            Some(NearDim::Fixed(_)) | None => (0, 1),
+        }
+    }
+}
+
+/// The iterator along which every store goes to the next element.
+fn lanes_of(map: &Map) -> Option<usize> {
+    let none = std::collections::BTreeSet::new();
+    let all_near = |at: &usize| {
+        let (mut stores, mut near) = (0, 0);
+        visit::walk_places(&map.body, |place, role| {
+            if role != Role::Read {
+                stores += 1;
+                near += usize::from(stride_of(place, map.iters[*at].var, &none) == Stride::Unit);
+            }
+        });
+        stores > 0 && stores == near
+    };
+    (0..map.iters.len()).rev().find(all_near)
+}
+
+/// The iterator of the last dimension, of an array that lanes would load with gaps.
+fn rows_across(array: &NearArray, lanes: usize) -> Option<usize> {
+    match array.dims.last() {
+        Some(NearDim::Along { iter, .. }) if *iter != lanes => array.dim_of(lanes).map(|_| *iter),
+        Some(NearDim::Along { .. } | NearDim::Fixed(_)) | None => None,
+    }
+}
+
+/// The iterator of the dimension before the last, of an array that neighbouring iterations share.
+fn rows_along(array: &NearArray, lanes: usize) -> Option<usize> {
+    match &array.dims[..] {
+        [.., NearDim::Along { iter: rows, .. }, NearDim::Along { iter, .. }]
+            if *iter == lanes && array.reads >= LEAST_READS =>
+        {
+            Some(*rows)
+        }
+        _ => None,
+    }
+}
+
+/// The arrays of scalars that a nest reads and does not write, where all elements hold something and every index is an iterator with an
+/// offset or a constant.
+fn readable(program: &Program, func: &Func, map: &Map) -> Vec<NearArray> {
+    let written = Effects::of_block(program, &func.vars, &map.body).writes;
+    let mut vars: Vec<VarId> = Vec::new();
+    visit::walk_places(&map.body, |place, _| {
+        if !vars.contains(&place.array) {
+            vars.push(place.array);
+        }
+    });
+    let whole = |var: &VarId| matches!(func.vars[*var].ty, Ty::Scalar(_)) && is_full(func, *var);
+    let vars = vars.into_iter().filter(|var| !written.contains(var) && whole(var));
+    vars.filter_map(|var| read_array(map, var)).collect()
+}
+
+/// Whether every element of an array holds something, also those that iterations leave out.
+fn is_full(func: &Func, var: VarId) -> bool {
+    match func.vars[var].kind {
+        VarKind::Param(direction) => direction != Direction::Output,
+        VarKind::Local => {
+            let (mut zeros, mut swapped) = (false, false);
+            visit::walk_stmts(&func.body, |stmt| {
+                zeros |= matches!(stmt.kind, StmtKind::Declare { var: declared, zero: true } if declared == var);
+                swapped |= matches!(stmt.kind, StmtKind::Swap(a, b) if [a, b].contains(&var));
+            });
+            zeros && !swapped
+        }
+        VarKind::Iter | VarKind::Dim => false,
+    }
+}
+
+fn read_array(map: &Map, var: VarId) -> Option<NearArray> {
+    let mut places: Vec<Option<Vec<Offset>>> = Vec::new();
+    visit::walk_places(&map.body, |place, _| {
+        if place.array == var {
+            places.push(indices(map, place));
+        }
+    });
+    let mut places: Vec<Vec<Offset>> = places.into_iter().collect::<Option<_>>()?;
+    places.sort_unstable();
+    places.dedup();
+    let first = places.first()?.clone();
+    let mut dims = Vec::new();
+    for (dim, (iter, _)) in first.iter().enumerate() {
+        let offsets = places.iter().map(|place| place[dim].1);
+        let (low, high) = (offsets.clone().min()?, offsets.max()?);
+        let same = places.iter().all(|place| place[dim].0 == *iter);
+        let once = iter.is_none() || first.iter().filter(|(other, _)| other == iter).count() == 1;
+        dims.push(match iter {
+            _ if !same || !once => return None,
+            Some(iter) => NearDim::Along { iter: *iter, low, high },
+            None if low == high => NearDim::Fixed(low),
+            None => return None,
+        });
+    }
+    Some(NearArray { var, dims, reads: places.len(), across: false })
+}
+
+/// The iterator and the offset of each dimension.
+fn indices(map: &Map, place: &Place) -> Option<Vec<Offset>> {
+    let plain = place.access == Access::Exclusive && place.path.is_empty();
+    let iters: Vec<VarId> = map.iters.iter().map(|iter| iter.var).collect();
+    if plain { place.index.iter().map(|index| index_offset(&iters, index)).collect() } else { None }
+}
+
+/// The iterator in an index, if any, by its position, and what is added. `None` where there is more.
+pub fn index_offset(iters: &[VarId], index: &Expr) -> Option<(Option<usize>, i64)> {
+    match &index.kind {
+        ExprKind::Read(var) => iters.iter().position(|iter| iter == var).map(|at| (Some(at), 0)),
+        ExprKind::Const(_) => i64::try_from(index.as_int()?).ok().map(|value| (None, value)),
+        ExprKind::Unary(UnOp::Neg, operand) => match index_offset(iters, operand)? {
+            (None, value) => Some((None, value.checked_neg()?)),
+            (Some(_), _) => None,
+        },
+        ExprKind::Binary { op: BinOp::Add, left, right, .. } => {
+            match (index_offset(iters, left)?, index_offset(iters, right)?) {
+                ((iter, a), (None, b)) | ((None, a), (iter, b)) => Some((iter, a.checked_add(b)?)),
+                ((Some(_), _), (Some(_), _)) => None,
+            }
+        }
+        ExprKind::Binary { op: BinOp::Sub, left, right, .. } => {
+            match (index_offset(iters, left)?, index_offset(iters, right)?) {
+                ((iter, a), (None, b)) => Some((iter, a.checked_sub(b)?)),
+                (_, (Some(_), _)) => None,
+            }
+        }
+        ExprKind::Load(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary { .. }
+        | ExprKind::Lazy { .. }
+        | ExprKind::Select { .. }
+        | ExprKind::Convert { .. }
+        | ExprKind::Math(..)
+        | ExprKind::Call(..)
+        | ExprKind::Field(..)
+        | ExprKind::Struct(..) => None,
+    }
+}
+
+/// One nest of the plan that keeps parts of arrays in shared memory.
+pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Result<Nest, Far> {
+    let near = near(program, func, map)?;
+    let (width, height) = near.tile();
+    let exec = Exec::Device(Level::Block);
+    let levels = map.iters.iter().enumerate().map(|(at, iter)| {
+        let (exec, dim, tile) = match at {
+            _ if at == near.lanes => (exec, 0, width),
+            _ if at == near.rows => (exec, 1, height),
+            _ if near.march.is_some() => (Exec::Seq, 2, MARCH),
+            _ => (exec, 2, 1),
+        };
+        LevelPlan { iter: func.vars[iter.var].name.clone(), exec, dim, tile, share: Share::Split }
+    });
+    let nest = Nest {
+        strategy: Strategy::Device(Level::Block),
+        levels: levels.collect(),
+        places: Vec::new(),
+        staging: near.arrays.iter().map(|array| staging(func, &near, array)).collect(),
+    };
+    let bytes = |array: &NearArray| func.vars[array.var].ty.scalar().map_or(0, |scalar| scalar.size() as u32);
+    let taken: u32 = near.arrays.iter().zip(&nest.staging).map(|(array, part)| bytes(array) * part.elements()).sum();
+    if taken > model.shared { Err(Far::TooLarge) } else { Ok(nest) }
+}
+
+/// The part of an array that a block keeps: planes, rows and columns in the array's own order.
+fn staging(func: &Func, near: &Near, array: &NearArray) -> Staging {
+    let (width, height) = near.tile();
+    let side = |iter: usize, tile: u32| (array.dim_of(iter), tile + array.reach(iter).1 - 1);
+    let mut sides = [side(near.lanes, width), side(near.rows, height)];
+    sides.sort_unstable();
+    let planes = near.march.map_or(1, |(low, high)| (high - low + 1) as u32);
+    let tile: Vec<u32> = std::iter::once(planes).chain(sides.iter().map(|(_, extent)| *extent)).collect();
+    let row = sides.last().map_or(1, |(_, extent)| *extent);
+    Staging {
+        array: func.vars[array.var].name.clone(),
+        var: array.var.index() as u32,
+        kind: if array.across { Stage::Transposed } else { Stage::Halo },
+        tile,
+        buffers: 1,
+        // Lanes that go down a column meet a bank each.
+        pad: if array.across { 1 - row % 2 } else { 0 },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nests;
+    use crate::testing::optimised;
+
+    /// What the last nest of a function keeps near, as a plan says it.
+    fn kept(text: &str) -> Result<String, Far> {
+        let program = optimised(text);
+        let func = &program.funcs[program.entries[0]];
+        let map = *nests(func).last().unwrap();
+        let nest = near_nest(&program, func, map, &DeviceModel::cuda())?;
+        let part = |part: &Staging| format!("{} {} {:?} pad {}", part.array, part.kind.name(), part.tile, part.pad);
+        Ok(nest.staging.iter().map(part).collect::<Vec<_>>().join("; "))
+    }
+
+    fn flat(body: &str) -> Result<String, Far> {
+        let head = "function f input float a[H][W]; input int at[H]; inout float b[H][W];";
+        kept(&format!("{head} {{ map {{ i := [1:H-2]; j := [1:W-2]; {body} }} }}"))
+    }
+
+    #[test]
+    fn what_neighbours_share_is_kept_with_its_halo() {
+        let found = flat("b[i][j] = a[i-1][j] + a[i][j+1] + a[i][j];");
+        assert_eq!(found.as_deref(), Ok("a halo [1, 17, 65] pad 0"));
+        let deep = "function f input double a[I][J][K]; inout double b[I][J][K];
+            { map { i := [2:I-2]; j := [1:J-2]; k := [0:K); b[i][j][k] = a[i-2][j][k] + a[i][j-1][k] + a[i+1][j][k]; } }";
+        assert_eq!(kept(deep).as_deref(), Ok("a halo [4, 17, 32] pad 0"));
+    }
+
+    #[test]
+    fn what_lanes_would_load_with_gaps_is_kept_with_rows_apart() {
+        let found = kept(
+            "function f input short a[H][W]; output short b[W][H]; { map { i := [0:H); j := [0:W); b[j][i] = a[i][j]; } }",
+        );
+        assert_eq!(found.as_deref(), Ok("a transposed [1, 32, 32] pad 1"));
+    }
+
+    #[test]
+    fn what_is_not_worth_it_or_cannot_be_is_left() {
+        assert_eq!(flat("b[i][j] = a[i][j-1] + a[i][j+1];"), Err(Far::NoReuse), "two loads are few");
+        assert_eq!(flat("b[i][j] = a[at[i]][j] + a[i][j+1] + a[i+1][j];"), Err(Far::NotStraight), "a check remains");
+        let wide = "function f input float a[H][W]; inout float b[H][V];
+            { map { i := [1:H-2]; j := [1:min(W-2, V/2-1)]; b[i][2*j] = a[i-1][j] + a[i][j] + a[i+1][j]; } }";
+        assert_eq!(kept(wide), Err(Far::Scattered), "stores have gaps");
+        let row =
+            "function f input float a[N]; inout float b[N]; { map { i := [1:N-2]; b[i] = a[i-1] + a[i] + a[i+1]; } }";
+        assert_eq!(kept(row), Err(Far::Iterators));
+        let folded = "function f input float a[H][W]; inout float b[H][W]; output float s;
+            { map { i := [1:H-2]; j := [0:W); _t = a[i-1][j] + a[i][j] + a[i+1][j]; b[i][j] = _t; }
+              reduce(\"+\", s, _t, i := [*], j := [*]); }";
+        assert_eq!(kept(folded).as_deref(), Ok("a halo [1, 18, 64] pad 0"), "sums may be taken by tiles");
+    }
+}

@@ -1,0 +1,114 @@
+//! Tuning records, as far as a build looks at them: it embeds those that belong to an entry as it is now. Their rules are read
+//! by the run time.
+
+use crate::target::{Table, Value, read_subset};
+
+/// The layout that this version reads.
+const FORMAT: i64 = 1;
+
+/// A record of a tuning file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// `file::function`
+    pub entry: String,
+    /// [`super::Dispatch::source`] of the entry that was measured.
+    pub source: String,
+    /// Where and how it was measured: the other texts by name.
+    pub texts: [(&'static str, String); 7],
+    /// The number of threads.
+    pub threads: u32,
+}
+
+/// Texts of a record besides its entry and source.
+const TEXTS: [&str; 7] = ["device", "architecture", "vendor", "isa", "toolchain", HOST, "rules"];
+/// The text that only records of devices have.
+const HOST: &str = "host";
+
+impl Record {
+    /// Whether it is for versions for devices.
+    pub fn is_for_devices(&self) -> bool {
+        self.texts.iter().any(|(key, value)| *key == "isa" && value == "cuda")
+    }
+}
+
+/// Reads a tuning file. Beside the records, says what in it is ignored and why.
+pub fn read_records(text: &str) -> (Vec<Record>, Vec<String>) {
+    let document = match read_subset(text) {
+        Ok(document) => document,
+        Err(error) => return (Vec::new(), vec![format!("all of it: line {}: {}", error.line, error.message)]),
+    };
+    if document.root.get("format") != Some(&Value::Int(FORMAT)) {
+        return (Vec::new(), vec![format!("all of it: this version reads `format = {FORMAT}`")]);
+    }
+    let (mut records, mut ignored) = (Vec::new(), Vec::new());
+    for (name, table) in &document.tables {
+        match record(table) {
+            _ if name != "record" => ignored.push(format!("the table `{name}`")),
+            Ok(record) => records.push(record),
+            Err(key) => ignored.push(format!("a record whose `{key}` is missing or has another type")),
+        }
+    }
+    (records, ignored)
+}
+
+fn record(table: &Table) -> Result<Record, &'static str> {
+    let text = |key: &'static str| match table.get(key) {
+        Some(Value::Text(text)) => Ok(text.clone()),
+        Some(Value::Int(_) | Value::Bool(_)) | None => Err(key),
+    };
+    let threads = match table.get("threads") {
+        Some(Value::Int(threads)) => u32::try_from(*threads).map_err(|_| "threads")?,
+        Some(Value::Text(_) | Value::Bool(_)) | None => return Err("threads"),
+    };
+    let mut texts = TEXTS.map(|key| (key, String::new()));
+    for (key, value) in texts.iter_mut().filter(|(key, _)| *key != HOST || table.contains_key(HOST)) {
+        *value = text(key)?;
+    }
+    Ok(Record { entry: text("entry")?, source: text("source")?, texts, threads })
+}
+
+/// A hash that is the same on every machine: FNV-1a in 16 digits.
+pub fn stable_hash(text: &str) -> String {
+    let hash = text
+        .bytes()
+        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+    format!("{hash:016x}")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RECORD: &str = "format = 1\n[[record]]\nentry = \"a::b\"\nsource = \"1f\"\ndevice = \"d\"\narchitecture = \"a\"\n\
+                          vendor = \"v\"\nisa = \"v3\"\nthreads = 2\ntoolchain = \"t\"\nrules = \"otherwise: team\"\n";
+
+    #[test]
+    fn what_is_wrong_with_a_file_is_said() {
+        let (records, ignored) = read_records(RECORD);
+        assert_eq!((records.len(), ignored.len()), (1, 0));
+        assert_eq!((records[0].entry.as_str(), records[0].threads, records[0].is_for_devices()), ("a::b", 2, false));
+        let (records, ignored) = read_records(&RECORD.replace("\"v3\"", "\"cuda\"\nhost = \"h\""));
+        assert!(records[0].is_for_devices() && records[0].texts.contains(&(HOST, "h".into())), "{ignored:?}");
+        let ignored = |text: &str| {
+            let (records, ignored) = read_records(text);
+            assert!(records.is_empty());
+            ignored.join("\n")
+        };
+        assert_eq!(ignored("a = 1"), "all of it: this version reads `format = 1`");
+        assert_eq!(ignored("a"), "all of it: line 1: expected `key = value` or a header");
+        assert_eq!(ignored(&RECORD.replace("[[record]]", "[other]")), "the table `other`");
+        for line in RECORD.lines().skip(2) {
+            let key = line.split(' ').next().unwrap();
+            let expected = format!("a record whose `{key}` is missing or has another type");
+            assert_eq!(ignored(&RECORD.replace(&format!("{line}\n"), "")), expected);
+            assert_eq!(ignored(&RECORD.replace(line, &format!("{key} = true"))), expected);
+        }
+        assert!(ignored(&RECORD.replace("threads = 2", "threads = -2")).contains("threads"));
+    }
+
+    #[test]
+    fn hashes_are_those_of_the_definition() {
+        assert_eq!(stable_hash(""), "cbf29ce484222325");
+        assert_eq!(stable_hash("a"), "af63dc4c8601ec8c");
+    }
+}

@@ -1,0 +1,159 @@
+//! Folds of which groups of their own take parts: where results are few and folds long, one group a result leaves most of a device
+//! idle. Each group leaves what it folded in an array, and another launch folds that, in order.
+
+use std::collections::BTreeSet;
+
+use super::device_levels::{Levels, holds_primitives, is_ordered};
+use super::device_rules::rows_apart;
+use super::shape::straight;
+use super::{Nest, Share, Strategy, inner_maps};
+use crate::target::DeviceModel;
+use hidp_ir::par::effects::{self, Effects};
+use hidp_ir::par::visit;
+use hidp_ir::par::{Block, ExprKind, FoldKind, Func, Map, Program, StmtKind, VarId};
+use hidp_syntax::ast::Level;
+
+/// Iterators of the outermost map at most: a launch has three dimensions, and the parts share the first one.
+const MOST_ITERATORS: usize = 3;
+
+/// Whether the folds inside a map's iterations can be split; why not otherwise.
+pub fn splits(program: &Program, func: &Func, map: &Map) -> Result<(), &'static str> {
+    if !map.folds.is_empty() {
+        return Err("the outermost map folds what its iterations leave");
+    }
+    if map.iters.len() > MOST_ITERATORS {
+        return Err("the outermost map has too many iterators");
+    }
+    let at = map.body.stmts.iter().position(|stmt| matches!(stmt.kind, StmtKind::Map(_)));
+    let ([inner], Some(at)) = (&inner_maps(&map.body)[..], at) else {
+        return Err("an iteration has not exactly one map inside");
+    };
+    let reduces = |map: &Map| map.folds.iter().all(|fold| fold.kind == FoldKind::Reduce && !is_ordered(fold));
+    if inner.folds.is_empty() || !reduces(inner) {
+        return Err("the map inside folds nothing, or prefixes, or in a fixed order");
+    }
+    let declared = Effects::of_block(program, &func.vars, &map.body).declares;
+    if holds_primitives(map) || declared.iter().any(|var| func.vars[*var].is_array()) {
+        return Err("an iteration declares an array or calls a primitive");
+    }
+    let before = Block { stmts: map.body.stmts[..at].to_vec() };
+    for block in [&before, &inner.body] {
+        if effects::may_fault(program, &func.vars, block) {
+            return Err("a check remains inside of the fold, or before it");
+        }
+        let writes = Effects::of_block(program, &func.vars, block).outer_writes();
+        if !straight(program, func, block) || !writes.is_empty() {
+            return Err("a statement of the fold, or before it, is no plain computation");
+        }
+    }
+    if !bounds_are_fixed(inner, map, &declared) {
+        return Err("the length of the folds is not the same for all results");
+    }
+    Ok(())
+}
+
+/// Whether the host knows the ranges of `inner`: they depend on nothing of the iterations around it, nor on elements of arrays.
+fn bounds_are_fixed(inner: &Map, outer: &Map, declared: &BTreeSet<VarId>) -> bool {
+    let mut fixed = true;
+    for iter in &inner.iters {
+        fixed &= iter.step.as_int().is_some_and(|step| step > 0);
+        for bound in [&iter.lo, &iter.hi] {
+            visit::walk_subexprs(bound, |e| fixed &= !matches!(e.kind, ExprKind::Load(_) | ExprKind::Call(..)));
+            visit::walk_expr_vars(bound, |read, _| {
+                fixed &= !declared.contains(&read) && outer.iters.iter().all(|iter| iter.var != read);
+            });
+        }
+    }
+    fixed
+}
+
+/// The nest with split folds: threads take parts where neighbouring results are neighbours in memory, else blocks.
+pub(super) fn split_nest(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Nest {
+    let blocks = rows_apart(program, func, map);
+    let level = if blocks { Level::Block } else { Level::Thread };
+    let mut levels = Levels { program, func, model, found: Vec::new() };
+    levels.launched(map, level);
+    let (groups, terms) = match blocks {
+        true => (model.split.blocks, model.split.block_terms),
+        false => (model.split.threads, model.split.thread_terms),
+    };
+    let mut nest =
+        Nest { strategy: Strategy::Device(level), levels: levels.found, places: Vec::new(), staging: Vec::new() };
+    deal(map, &mut nest, groups);
+    nest.levels.iter_mut().skip(map.iters.len()).for_each(|level| level.tile = terms);
+    nest
+}
+
+/// Makes the folds of a nest split ones.
+pub(super) fn deal(map: &Map, nest: &mut Nest, groups: u32) {
+    nest.levels.iter_mut().skip(map.iters.len()).for_each(|level| level.share = Share::Dealt(groups));
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::target::DeviceModel;
+    use crate::testing::optimised;
+    use crate::{Limits, Natives, Plan, SPLIT, explore_device};
+
+    const SUMS: &str = "function f input float A[R][C]; output float y[R];
+        { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+
+    /// The plans with split folds, and what became of the one without tiles.
+    fn of(text: &str) -> (Vec<Plan>, String) {
+        let program = optimised(text);
+        let explored =
+            explore_device(&program, program.entries[0], &DeviceModel::cuda(), Limits::default(), Natives::default());
+        let fate = explored.split.map_or(String::new(), |fate| fate.to_string());
+        let split = |plan: &Plan| plan.nests.iter().any(super::Nest::is_split);
+        (explored.plans.into_iter().filter(split).collect(), fate)
+    }
+
+    #[test]
+    fn blocks_take_parts_of_rows_and_threads_parts_of_columns() {
+        let (plans, fate) = of(SUMS);
+        assert_eq!((plans.len(), fate.as_str()), (1, "kept"));
+        let text = plans[0].to_string();
+        let expected = "plan split
+nest block
+  iter r device-block dim 0 tile 256 split
+  iter c device-thread dim 0 tile 4096 split(1056)
+";
+        assert_eq!(text, expected);
+        assert_eq!(Plan::read(&text), Ok(plans[0].clone()));
+        let (plans, _) = of(&SUMS.replace("y[R]", "y[C]").replace("y[r], _t, c", "y[c], _t, r"));
+        let expected = "plan split
+nest thread
+  iter c device-thread dim 0 tile 256 split
+  iter r seq dim 0 tile 8 split(196608)
+";
+        assert_eq!(plans[0].to_string(), expected);
+    }
+
+    #[test]
+    fn tiles_are_split_too() {
+        let (plans, fate) = of("function f input float A[M][K], B[K][N]; output float C[M][N];
+            { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }");
+        let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
+        assert_eq!((names, fate.as_str()), (vec!["tiled64x64_split", "tiled32x32_split", SPLIT], "kept"));
+        assert!(plans[1].to_string().contains("iter k seq dim 0 tile 16 split(792)"), "{}", plans[1]);
+    }
+
+    #[test]
+    fn what_cannot_be_split_says_why() {
+        let why = |from: &str, to: &str| {
+            assert!(SUMS.contains(from));
+            of(&SUMS.replace(from, to)).1
+        };
+        let length = "excluded: the length of the folds is not the same for all results";
+        let ragged = SUMS.replace("c := [0:C);", "map { c := [r:C);").replace("c := [*]); }", "c := [*]); } }");
+        assert_eq!(of(&ragged).1, length);
+        let checked = SUMS.replace("float A[R][C]", "float A[R][C]; input int at[C]").replace("A[r][c]", "A[r][at[c]]");
+        assert_eq!(of(&checked).1, "excluded: a check remains inside of the fold, or before it");
+        let prefixes = SUMS.replace("y[R]", "y[R][C]").replace("reduce(\"+\", y[r]", "scan(\"+\", y[r][c]");
+        let fold = "excluded: the map inside folds nothing, or prefixes, or in a fixed order";
+        assert_eq!(of(&prefixes).1, fold);
+        assert_eq!(why("map {", "\n#pragma hidp ordered\n map {"), fold);
+        let flat = "function f input float x[N]; output float y[N]; { y = 2 * x; }";
+        assert_eq!(of(flat).1, "", "one plan is all");
+    }
+}

@@ -1,0 +1,298 @@
+//! The hardware model of graphics processors.
+
+use super::{ModelError, Table, Tunable, integer, natural, subset, text_of, truth_of, tunable};
+use hidp_syntax::ast::Level;
+
+/// A model of a graphics processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceModel {
+    /// Its name.
+    pub name: String,
+    /// Levels, outermost first.
+    pub levels: Vec<DeviceLevel>,
+    /// Threads of a warp.
+    pub warp: u32,
+    /// Threads of a block at most.
+    pub most_threads: u32,
+    /// Threads of a multiprocessor at most.
+    pub resident: u32,
+    /// Bytes of a line of memory that neighbouring lanes share.
+    pub line: u32,
+    /// Bytes of loads that a multiprocessor needs under way at a time to use all of the memory's bandwidth.
+    pub in_flight: u32,
+    /// Bytes that the threads of a block share.
+    pub shared: u32,
+    /// Blocks of a multiprocessor at most.
+    pub resident_blocks: u32,
+    /// Registers of a multiprocessor.
+    pub registers: u32,
+    /// How many registers a warp gets at a time.
+    pub register_step: u32,
+    /// Bytes of shared memory of a multiprocessor.
+    pub shared_of_multiprocessor: u32,
+    /// Bytes of it that the device takes of each block for itself.
+    pub shared_of_block: u32,
+    /// Bytes of it that a block gets at a time.
+    pub shared_step: u32,
+    /// Bytes a private array of a thread may have to be kept in registers or its own memory.
+    pub small_array: u32,
+    /// Bytes of the arrays that iterations declare, of all iterations that run at a time.
+    pub scratch: u32,
+    /// Threads of a block if nobody says otherwise.
+    pub block: u32,
+    /// Iterations that a block folds before its result is written.
+    pub run: u32,
+    /// Results of blocks that one block folds in the end.
+    pub most_runs: u32,
+    /// Bytes that come from the host's memory, or go there, in a microsecond.
+    pub copy_bandwidth: u32,
+    /// Microseconds of a call that works on copies, however small they are.
+    pub copy_latency: u32,
+    /// The number of iterations of the outermost map from which on a level is chosen, the lowest level first.
+    pub thresholds: Vec<(Level, u32)>,
+    /// What a tuner may vary.
+    pub tunables: Vec<Tunable>,
+    /// Tiles of results that a block makes from what it keeps in shared memory, the largest first.
+    pub tiles: Vec<DeviceTile>,
+    /// Folds of which groups of their own take parts.
+    pub split: DeviceSplit,
+}
+
+/// A tile of results whose operands a block keeps in shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceTile {
+    /// Rows of results.
+    pub rows: u32,
+    /// Columns of results.
+    pub columns: u32,
+    /// Terms of the folds whose operands are there at a time.
+    pub depth: u32,
+    /// Rows that a lane has.
+    pub lane_rows: u32,
+    /// Columns that a lane has.
+    pub lane_columns: u32,
+    /// The number of results from which on it is chosen.
+    pub from: u32,
+    /// Bytes of the largest element for which registers are enough.
+    pub widest: u32,
+    /// Blocks that there should be, where other blocks take other parts of the folds; 0 if folds stay whole.
+    pub split: u32,
+    /// Terms of a fold from which on such a tile is chosen.
+    pub terms: u32,
+}
+
+/// Folds of which groups of their own take parts, where results are few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceSplit {
+    /// Threads that there should be, where neighbouring ones take neighbouring results, and terms of a thread's part at least.
+    pub threads: u32,
+    /// See above.
+    pub thread_terms: u32,
+    /// Blocks that there should be, where the lanes of a block share a part, and terms of a part at least.
+    pub blocks: u32,
+    /// See above.
+    pub block_terms: u32,
+    /// Terms of a fold from which on it is split, however few results there are.
+    pub long: u32,
+    /// Results from which on shorter folds are too, where neighbouring threads take neighbouring results.
+    pub several: u32,
+    /// Terms of those folds at least.
+    pub short: u32,
+}
+
+/// An execution level of a graphics processor.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeviceLevel {
+    /// Which.
+    pub level: Level,
+    /// The level below, if it shares out work to one.
+    pub children: Option<Level>,
+    /// How many groups of this level are in one of the level above; `None` where the device or the size of a block tells.
+    pub parallelism: Option<u32>,
+    /// Whether it runs scalar code.
+    pub scalar: bool,
+    /// Whether it runs one operation on many elements.
+    pub vector: bool,
+    /// How it waits for its children.
+    pub sync: String,
+    /// The memory that its children share.
+    pub memory: String,
+    /// Whether its children take neighbouring (`adjacent`) or round-robin (`strided`) parts.
+    pub tiles: String,
+}
+
+impl DeviceModel {
+    /// The model of processors that CUDA programs.
+    pub fn cuda() -> DeviceModel {
+        DeviceModel::read(include_str!("../../targets/cuda.toml")).expect("the built-in model is well formed")
+    }
+
+    /// Reads a model.
+    pub fn read(text: &str) -> Result<DeviceModel, ModelError> {
+        let document = subset::read(text).map_err(ModelError::Syntax)?;
+        let levels: Result<Vec<_>, _> =
+            document.tables.iter().filter(|(name, _)| name == "level").map(|(_, table)| level(table)).collect();
+        let tunables: Result<Vec<_>, _> =
+            document.tables.iter().filter(|(name, _)| name == "tunable").map(|(_, table)| tunable(table)).collect();
+        let int = |table: &str, key: &str| integer(&document, table, key);
+        let threshold = |level: Level| Ok((level, int("dispatch", level.name())?));
+        let chosen = [Level::Thread, Level::Subwarp2, Level::Subwarp, Level::Warp, Level::Block];
+        let thresholds: Result<Vec<_>, ModelError> = chosen.into_iter().map(threshold).collect();
+        Ok(DeviceModel {
+            name: text_of(&document.root, "name")?,
+            levels: levels?,
+            warp: int("lanes", "warp")?,
+            most_threads: int("lanes", "most")?,
+            resident: int("lanes", "resident")?,
+            line: int("memory", "line")?,
+            in_flight: int("memory", "in_flight")?,
+            shared: int("memory", "shared")?,
+            resident_blocks: int("multiprocessor", "blocks")?,
+            registers: int("multiprocessor", "registers")?,
+            register_step: int("multiprocessor", "register_step")?,
+            shared_of_multiprocessor: int("multiprocessor", "shared")?,
+            shared_of_block: int("multiprocessor", "shared_of_block")?,
+            shared_step: int("multiprocessor", "shared_step")?,
+            small_array: int("memory", "small_array")?,
+            scratch: int("memory", "scratch")?,
+            block: int("work", "block")?,
+            run: int("work", "run")?,
+            most_runs: int("work", "most_runs")?,
+            copy_bandwidth: int("copies", "bandwidth")?,
+            copy_latency: int("copies", "latency")?,
+            thresholds: thresholds?,
+            tunables: tunables?,
+            tiles: document
+                .tables
+                .iter()
+                .filter(|(name, _)| name == "tile")
+                .map(|(_, table)| tile(table))
+                .collect::<Result<_, _>>()?,
+            split: DeviceSplit {
+                threads: int("split", "threads")?,
+                thread_terms: int("split", "thread_terms")?,
+                blocks: int("split", "blocks")?,
+                block_terms: int("split", "block_terms")?,
+                long: int("split", "long")?,
+                several: int("split", "several")?,
+                short: int("split", "short")?,
+            },
+        })
+    }
+
+    /// A level.
+    pub fn level(&self, level: Level) -> Option<&DeviceLevel> {
+        self.levels.iter().find(|row| row.level == level)
+    }
+
+    /// Lanes of a group of a level, in blocks of `block` threads.
+    pub fn lanes(&self, level: Level, block: u32) -> u32 {
+        let parts = |level| self.level(level).and_then(|row| row.parallelism).unwrap_or(1).max(1);
+        match level {
+            Level::Kernel | Level::Block => block,
+            Level::Warp => self.warp,
+            Level::Subwarp | Level::Subwarp2 => self.warp / parts(level),
+            Level::Thread => 1,
+        }
+    }
+
+    /// A size of block: at least `wanted` threads in full warps, as far as the device has them.
+    pub fn block_size(&self, wanted: u32) -> u32 {
+        wanted.clamp(1, self.most_threads).next_multiple_of(self.warp).min(self.most_threads)
+    }
+}
+
+fn named(table: &Table, key: &str) -> Result<Level, ModelError> {
+    let name = text_of(table, key)?;
+    Level::ALL.into_iter().find(|level| level.name() == name).ok_or_else(|| ModelError::Key(key.to_string()))
+}
+
+fn level(table: &Table) -> Result<DeviceLevel, ModelError> {
+    Ok(DeviceLevel {
+        level: named(table, "name")?,
+        children: table.contains_key("children").then(|| named(table, "children")).transpose()?,
+        parallelism: Some(natural(table, "parallelism")?).filter(|parts| *parts > 0),
+        scalar: truth_of(table, "scalar")?,
+        vector: truth_of(table, "vector")?,
+        sync: text_of(table, "sync")?,
+        memory: text_of(table, "memory")?,
+        tiles: text_of(table, "tiles")?,
+    })
+}
+
+fn tile(table: &Table) -> Result<DeviceTile, ModelError> {
+    Ok(DeviceTile {
+        rows: natural(table, "rows")?,
+        columns: natural(table, "columns")?,
+        depth: natural(table, "depth")?,
+        lane_rows: natural(table, "lane_rows")?,
+        lane_columns: natural(table, "lane_columns")?,
+        from: natural(table, "from")?,
+        widest: natural(table, "widest")?,
+        split: natural(table, "split")?,
+        terms: natural(table, "terms")?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each level can do, as HiDP's Table 3 lists it.
+    fn abilities(model: &DeviceModel) -> String {
+        let row = |level: &DeviceLevel| {
+            let children = level.children.map_or("-", Level::name);
+            let yes = |ability: bool| if ability { "yes" } else { "no" };
+            let (scalar, vector) = (yes(level.scalar), yes(level.vector));
+            format!("{:<9}{children:<8}{scalar:<5}{vector:<5}{:<9}{}\n", level.level.name(), level.sync, level.memory)
+        };
+        model.levels.iter().map(row).collect()
+    }
+
+    /// How many groups of a level are in one of the level above, and how many lanes they have, as in HiDP's Table 4.
+    fn widths(model: &DeviceModel) -> String {
+        let row = |level: &DeviceLevel| {
+            let parts = level.parallelism.map_or("any".to_owned(), |parts| parts.to_string());
+            format!("{:<9}{parts:<4}{}\n", level.level.name(), model.lanes(level.level, model.block))
+        };
+        model.levels.iter().map(row).collect()
+    }
+
+    #[test]
+    fn levels_are_those_of_the_paper() {
+        let model = DeviceModel::cuda();
+        let expected = "\
+kernel   block   yes  yes  launch   global
+block    warp    yes  yes  barrier  shared
+warp     thread  yes  yes  lockstep registers
+subwarp  thread  yes  yes  lockstep registers
+subwarp2 thread  yes  yes  lockstep registers
+thread   -       yes  no   none     private
+";
+        println!("{}\n{}", abilities(&model), widths(&model));
+        assert_eq!(abilities(&model), expected);
+        let expected = "\
+kernel   1   256
+block    any 256
+warp     any 32
+subwarp  4   8
+subwarp2 8   4
+thread   any 1
+";
+        assert_eq!(widths(&model), expected);
+    }
+
+    #[test]
+    fn blocks_are_full_warps() {
+        let model = DeviceModel::cuda();
+        assert_eq!([0, 1, 32, 33, 100, 5000].map(|wanted| model.block_size(wanted)), [32, 32, 32, 64, 128, 1024]);
+    }
+
+    #[test]
+    fn missing_keys_are_named() {
+        let text = include_str!("../../targets/cuda.toml").replace("in_flight = ", "split = ");
+        assert_eq!(DeviceModel::read(&text), Err(ModelError::Key("memory.in_flight".into())));
+        let text = include_str!("../../targets/cuda.toml").replace("\"block\"", "\"blok\"");
+        assert_eq!(DeviceModel::read(&text), Err(ModelError::Key("children".into())));
+    }
+}

@@ -1,0 +1,278 @@
+//! Products of matrices and what looks like them: nests whose folds load operands that all columns, or all rows, of a tile of results
+//! share. A block keeps the operands in shared memory, a lane several results in registers.
+
+use std::collections::BTreeSet;
+
+use super::constraint::bounds_do_not_depend;
+use super::shape::{Stride, straight, stride_of};
+use super::split::{deal, splits};
+use super::{Exec, LevelPlan, Nest, Share, Stage, Staging, Strategy, inner_maps};
+use crate::target::DeviceTile;
+use hidp_ir::par::effects::{self, Effects};
+use hidp_ir::par::visit::{self, Role};
+use hidp_ir::par::{FoldKind, Func, Map, Place, Program, StmtKind, Target, VarId, VarKind};
+use hidp_syntax::ast::Level;
+use hidp_syntax::index::Id;
+use hidp_syntax::ty::Scalar;
+
+/// Bytes that a lane loads at once at most, and elements.
+const MOST_BYTES: u32 = 16;
+const MOST_ELEMENTS: u32 = 4;
+/// Iterators that tiles leave as they are, at most: the third dimension of a grid.
+const MOST_OUTER: usize = 1;
+
+/// A nest that tiles suit.
+#[derive(Clone, Debug)]
+pub struct Tiled {
+    /// What lanes share, in the order of their first use.
+    pub operands: Vec<Operand>,
+    /// Bytes of the largest element that is kept or folded.
+    pub widest: u32,
+    /// Elements that one access moves, where they are neighbours.
+    pub vector: u32,
+}
+
+/// Elements that a fold loads and that several results share.
+#[derive(Clone, Debug)]
+pub struct Operand {
+    /// The access.
+    pub place: Place,
+    /// Whether there is one for each row of results, and all columns share it; or the other way round.
+    pub of_rows: bool,
+    /// Whether neighbours in memory belong to neighbouring results rather than to neighbouring terms of a fold.
+    pub along_results: bool,
+}
+
+/// How a nest suits tiles; why not otherwise.
+pub fn tiled(program: &Program, func: &Func, map: &Map) -> Result<Tiled, &'static str> {
+    let ([.., row, column], true) = (&map.iters[..], map.folds.is_empty()) else {
+        return Err("the outermost map has not rows and columns of results");
+    };
+    if map.iters.len() > 2 + MOST_OUTER {
+        return Err("the outermost map has too many iterators");
+    }
+    let [inner] = inner_maps(&map.body)[..] else { return Err("an iteration has not exactly one map inside") };
+    let [depth] = &inner.iters[..] else { return Err("the map inside has not exactly one iterator") };
+    if map.iters.iter().chain([depth]).any(|iter| iter.step.as_int() != Some(1)) {
+        return Err("an iterator does not advance by one");
+    }
+    if effects::may_fault(program, &func.vars, &map.body) {
+        return Err("a check remains inside, which cannot run in the middle of a tile");
+    }
+    let plain = map.body.stmts.iter().skip_while(|stmt| matches!(stmt.kind, StmtKind::Declare { .. }));
+    let plain: Vec<_> = plain.cloned().collect();
+    let Some(StmtKind::Map(first)) = plain.first().map(|stmt| &stmt.kind) else {
+        return Err("something other than declarations stands before the fold");
+    };
+    let rest = hidp_ir::par::Block { stmts: plain[1..].to_vec() };
+    if first != inner || !straight(program, func, &inner.body) || !straight(program, func, &rest) {
+        return Err("a statement inside is no plain computation");
+    }
+    if ![row, column].iter().all(|iter| bounds_do_not_depend(inner, iter.var)) {
+        return Err("the length of the folds is not the same for all results");
+    }
+    let mut widest = folded(func, map, inner)?;
+    let operands = operands(program, func, map, inner)?;
+    let of_rows = operands.iter().filter(|operand| operand.of_rows).count();
+    if of_rows == 0 || of_rows == operands.len() {
+        return Err("no elements are shared by rows and others by columns of results");
+    }
+    for operand in &operands {
+        widest = widest.max(size_of(func, operand.place.array).unwrap_or(0));
+    }
+    Ok(Tiled { operands, widest, vector: (MOST_BYTES / widest).min(MOST_ELEMENTS) })
+}
+
+/// Bytes of the widest fold. Folds leave scalars of the iteration.
+fn folded(func: &Func, map: &Map, inner: &Map) -> Result<u32, &'static str> {
+    let locals: BTreeSet<VarId> = visit::declared(&map.body).into_iter().collect();
+    let mut widest = 0;
+    for fold in &inner.folds {
+        let (Target::Scalar(target), Some(scalar)) = (&fold.target, fold.op.ty.scalar()) else {
+            return Err("a fold does not leave a scalar");
+        };
+        let read = reads(inner).contains(target);
+        if fold.kind != FoldKind::Reduce || fold.op.neutral.is_none() || !locals.contains(target) || read {
+            return Err("a fold has no neutral element, or is one of prefixes");
+        }
+        widest = widest.max(scalar.size() as u32);
+    }
+    let arrays = locals.iter().any(|var| func.vars[*var].is_array());
+    match widest {
+        _ if arrays => Err("an iteration declares an array"),
+        0 => Err("the map inside folds nothing"),
+        _ => Ok(widest),
+    }
+}
+
+fn reads(map: &Map) -> BTreeSet<VarId> {
+    let mut found = BTreeSet::new();
+    visit::walk_vars(&map.body, |var, role| {
+        if role == Role::Read {
+            found.insert(var);
+        }
+    });
+    found
+}
+
+/// The accesses that results share; those that depend on neither rows nor columns stay as they are.
+fn operands(program: &Program, func: &Func, map: &Map, inner: &Map) -> Result<Vec<Operand>, &'static str> {
+    let [.., row, column] = &map.iters[..] else { return Ok(Vec::new()) };
+    let Some(depth) = inner.iters.last() else { return Ok(Vec::new()) };
+    let written = Effects::of_block(program, &func.vars, &map.body).writes;
+    let declared = Effects::of_block(program, &func.vars, &inner.body).declares;
+    let outer: BTreeSet<VarId> = visit::declared(&map.body).into_iter().collect();
+    let is_iterator = |var: &VarId| func.vars[*var].kind == VarKind::Iter;
+    let varying: BTreeSet<VarId> = declared.union(&outer).copied().filter(|var| !is_iterator(var)).collect();
+    let mut found: Vec<Operand> = Vec::new();
+    let mut wrong = None;
+    visit::walk_places(&inner.body, |place, role| {
+        let stride = |var: VarId| stride_of(place, var, &varying);
+        let (rows, columns, terms) = (stride(row.var), stride(column.var), stride(depth.var));
+        if role != Role::Read || written.contains(&place.array) {
+            wrong = Some("a fold loads what the nest writes");
+        } else if [rows, columns, terms].contains(&Stride::Irregular) {
+            wrong = Some("a load inside a fold goes where data says");
+        } else if rows != Stride::Invariant && columns != Stride::Invariant {
+            wrong = Some("a load inside a fold is of one result alone");
+        } else if (rows, columns) != (Stride::Invariant, Stride::Invariant)
+            && !found.iter().any(|known| known.place == *place)
+        {
+            if size_of(func, place.array).is_none() || !place.path.is_empty() {
+                wrong = Some("a fold loads structs");
+            }
+            let own = if rows == Stride::Invariant { columns } else { rows };
+            let along_results = own == Stride::Unit || terms != Stride::Unit;
+            found.push(Operand { place: place.clone(), of_rows: rows != Stride::Invariant, along_results });
+        }
+    });
+    wrong.map_or(Ok(found), Err)
+}
+
+fn size_of(func: &Func, array: VarId) -> Option<u32> {
+    func.vars[array].ty.scalar().map(Scalar::size).map(|size| size as u32)
+}
+
+/// The nest with such tiles.
+pub(super) fn tiled_nest(program: &Program, func: &Func, map: &Map, tiled: &Tiled, tile: &DeviceTile) -> Nest {
+    let name = |var: VarId| func.vars[var].name.clone();
+    let last = map.iters.len() - 1;
+    let side = |at: usize| match last - at {
+        0 => tile.columns,
+        1 => tile.rows,
+        _ => 1,
+    };
+    let mut levels: Vec<LevelPlan> = Vec::new();
+    for (at, iter) in map.iters.iter().enumerate() {
+        let (exec, dim) = (Exec::Device(Level::Block), (last - at) as u32);
+        levels.push(LevelPlan { iter: name(iter.var), exec, dim, tile: side(at), share: Share::Split });
+    }
+    let mut staging: Vec<Staging> =
+        tiled.operands.iter().map(|operand| staged(func, operand, tiled.vector, tile)).collect();
+    for inner in inner_maps(&map.body) {
+        for iter in &inner.iters {
+            let (exec, share) = (Exec::Seq, Share::Split);
+            levels.push(LevelPlan { iter: name(iter.var), exec, dim: 0, tile: tile.depth, share });
+        }
+        let targets = inner.folds.iter().filter_map(|fold| match &fold.target {
+            Target::Scalar(target) => Some(*target),
+            Target::Element(_) => None,
+        });
+        staging.extend(targets.map(|target| Staging {
+            array: name(target),
+            var: target.index() as u32,
+            kind: Stage::Registers,
+            tile: vec![tile.lane_rows, tile.lane_columns],
+            buffers: 1,
+            pad: 0,
+        }));
+    }
+    let mut nest = Nest { strategy: Strategy::Device(Level::Block), levels, places: Vec::new(), staging };
+    if tile.split > 0 && splits(program, func, map).is_ok() {
+        deal(map, &mut nest, tile.split);
+    }
+    nest
+}
+
+/// Whether a plan keeps the operands of such tiles.
+pub(super) fn has_tile(map: &Map, nest: &Nest, tile: &DeviceTile) -> bool {
+    let sides: Vec<u32> = nest.levels.iter().take(map.iters.len()).map(|level| level.tile).collect();
+    let staged = nest.staging.iter().any(|staging| staging.kind == Stage::Registers);
+    staged && sides.ends_with(&[tile.rows, tile.columns]) && nest.is_split() == (tile.split > 0)
+}
+
+/// Operands are stored with neighbouring results next to each other, so that a lane loads those of its own at once. Where that turns
+/// them around, rows are moved against each other so that lanes which store neighbouring terms meet different banks.
+fn staged(func: &Func, operand: &Operand, vector: u32, tile: &DeviceTile) -> Staging {
+    let results = if operand.of_rows { tile.rows } else { tile.columns };
+    let array = operand.place.array;
+    Staging {
+        array: func.vars[array].name.clone(),
+        var: array.index() as u32,
+        kind: if operand.along_results { Stage::Rows } else { Stage::Transposed },
+        tile: vec![tile.depth, results],
+        buffers: 2,
+        pad: if operand.along_results { 0 } else { vector },
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::target::DeviceModel;
+    use crate::testing::optimised;
+    use crate::{Limits, Natives, Plan, explore_device};
+
+    const GEMM: &str = "function f input float A[M][K], B[K][N]; output float C[M][N];
+        { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
+
+    /// The plan with the smallest tiles, and what became of all tiles.
+    fn of(text: &str) -> (Option<Plan>, String) {
+        let program = optimised(text);
+        let explored =
+            explore_device(&program, program.entries[0], &DeviceModel::cuda(), Limits::default(), Natives::default());
+        let fates: Vec<String> = explored.tiled.iter().map(|(name, fate)| format!("{name} {fate}")).collect();
+        (explored.plans.into_iter().rfind(|plan| plan.name.starts_with("tiled")), fates.join(", "))
+    }
+
+    #[test]
+    fn what_results_share_is_staged() {
+        let (plan, fates) = of(GEMM);
+        assert_eq!(
+            fates,
+            "tiled128x128 kept, tiled64x64_split kept, tiled64x64 kept, tiled32x32_split kept, tiled32x32 kept"
+        );
+        let text = plan.unwrap().to_string();
+        let expected = "plan tiled32x32
+nest block
+  iter m device-block dim 1 tile 32 split
+  iter n device-block dim 0 tile 32 split
+  iter k seq dim 0 tile 8 split
+";
+        assert!(text.starts_with(expected), "{text}");
+        for line in ["transposed 8x32 buffers 2 pad 4", "rows 8x32 buffers 2 pad 0", "registers 4x4 buffers 1 pad 0"] {
+            assert!(text.contains(line), "{text}");
+        }
+        assert_eq!(Plan::read(&text).unwrap().to_string(), text);
+        let (plan, _) = of(&GEMM.replace("A[M][K]", "A[K][M]").replace("A[m][k]", "A[k][m]"));
+        assert!(!plan.unwrap().to_string().contains("transposed"), "rows of it are what the lanes want");
+    }
+
+    #[test]
+    fn what_does_not_suit_says_why() {
+        let why = |from: &str, to: &str| {
+            assert!(GEMM.contains(from));
+            of(&GEMM.replace(from, to)).1
+        };
+        let own = GEMM.replace("B[K][N]", "B[M][N]").replace("B[k][n]", "B[m][n]");
+        assert_eq!(of(&own).1, "tiled excluded: a load inside a fold is of one result alone");
+        assert_eq!(
+            why("* B[k][n]", "* 2"),
+            "tiled excluded: no elements are shared by rows and others by columns of results"
+        );
+        let ragged = GEMM.replace("k := [0:K);", "map { k := [m:K);").replace("_t, k := [*]); }", "_t, k := [*]); } }");
+        assert_eq!(of(&ragged).1, "tiled excluded: the length of the folds is not the same for all results");
+        assert_eq!(why("k := [0:K);", "k := [0:K:2);"), "tiled excluded: an iterator does not advance by one");
+        let flat = "function f input float x[N]; output float y[N]; { y = 2 * x; }";
+        assert_eq!(of(flat).1, "");
+    }
+}

@@ -1,0 +1,104 @@
+//! Symbolic proofs over `par`: bounds of accesses, and which iterations of a map may touch one element.
+//!
+//! Soundness is the product: a wrong "proved" is undefined behaviour in a safe function. Whatever is not understood stays
+//! unproved: the bound is tested at run time, the access is shared.
+//!
+//! A part of `hidp-build`, which is what build scripts use. Its interface is internal: no version promises anything of it.
+
+use hidp_ir::par::{FuncId, Program};
+use hidp_syntax::diag::Sink;
+use hidp_syntax::source::Span;
+
+mod bounds;
+mod context;
+mod convert;
+mod facts;
+mod linear;
+mod races;
+mod solve;
+#[cfg(test)]
+mod testing;
+#[cfg(test)]
+mod tests;
+mod walk;
+mod written;
+
+pub use context::MAX_EXTENT;
+pub use facts::Facts;
+use walk::Start;
+
+/// A test that stays in the generated code.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RemainingCheck {
+    /// The access or operation.
+    pub span: Span,
+    /// What is tested.
+    pub kind: RemainingKind,
+    /// Why it could not be proved away: a sentence part.
+    pub reason: String,
+}
+
+/// What a remaining test looks for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RemainingKind {
+    /// Index of this dimension (from 0).
+    Index(u32),
+    /// Divisor 0.
+    Division,
+    /// Shift count.
+    Shift,
+    /// Narrowing conversion.
+    Narrowing,
+    /// Segment of a primitive.
+    Segment,
+    /// Stride of an iterator.
+    Stride,
+    /// Extent of a local array.
+    Extent,
+}
+
+/// Finds out which iterations of each map of `func` may touch one element: sets [`Access`] of every place and primitive, and reports
+/// the maps in which two iterations certainly conflict.
+///
+/// [`Access`]: hidp_ir::par::Access
+pub fn races(program: &mut Program, func: FuncId, sink: &mut Sink) {
+    let function = &program.funcs[func];
+    let start = start(program, func);
+    let mut setter = races::shared(program, &function.vars, &function.body, start, sink);
+    let mut body = std::mem::take(&mut program.funcs[func].body);
+    let shapes = walk::walk(&program.funcs[func].vars, &mut body, &mut setter, start);
+    let function = &mut program.funcs[func];
+    function.body = body;
+    for (var, shape) in shapes {
+        function.vars[var].shape = shape;
+    }
+}
+
+/// Removes the tests that can be proved to pass: bits of `Place::unproved`, `checked` of divisions and shifts,
+/// `ConvertMode::Checked` (becomes `Cast`), conditions of `Require` (become `true`). Those in scalar functions too.
+pub fn bounds(program: &mut Program, func: FuncId) {
+    let start = start(program, func);
+    let mut taken = std::mem::take(&mut program.funcs[func].body);
+    let shapes = bounds::prove(&program.funcs[func].vars, &mut taken, start);
+    let func = &mut program.funcs[func];
+    func.body = taken;
+    for (var, shape) in shapes {
+        func.vars[var].shape = shape;
+    }
+    for (_, scalar_fn) in program.scalar_fns.iter_mut() {
+        if let Some(body) = &mut scalar_fn.body {
+            bounds::prove(&scalar_fn.vars, body, Start::Called);
+        }
+    }
+}
+
+/// The tests that [`bounds`] had to leave, in execution order; those of scalar functions are not among them.
+pub fn remaining(program: &Program, func: FuncId) -> Vec<RemainingCheck> {
+    let function = &program.funcs[func];
+    bounds::list(&function.vars, &function.body, start(program, func))
+}
+
+/// Nobody but the wrapper calls an entry.
+fn start(program: &Program, func: FuncId) -> Start {
+    if program.entries.contains(&func) { Start::Entry } else { Start::Called }
+}

@@ -1,0 +1,66 @@
+//! Which iterations of a map may touch one element.
+//!
+//! Two instances of accesses to one array run at the same time if, going from the array's declaration inward, the first map in
+//! which their iterations differ is one that encloses both. For every such map and every iterator in which they may first
+//! differ, the indices being equal is refuted (then they never conflict), or proved for a pair of iterations that exist (then
+//! they certainly do), or neither (then it depends on data, and the accesses are shared).
+
+mod pair;
+mod record;
+mod rename;
+mod report;
+
+use std::collections::BTreeSet;
+
+use hidp_ir::par::{Access, Block, Place, PrimCall, Program, Var, VarId};
+use hidp_syntax::diag::Sink;
+use hidp_syntax::index::Arena;
+
+use super::bounds;
+use super::context::Context;
+use super::walk::{Client, Start, Use, walk};
+use record::Recorder;
+
+/// Finds the places, and the segments of primitives, that other iterations may touch.
+pub(super) fn shared(
+    program: &Program,
+    vars: &Arena<VarId, Var>,
+    body: &Block,
+    start: Start,
+    sink: &mut Sink,
+) -> Setter {
+    // What is proved to be inside has a value that can be told to equal itself.
+    let mut proved = body.clone();
+    bounds::prove(vars, &mut proved, start);
+    let mut recorder = Recorder::new(program, sink);
+    walk(vars, &mut proved, &mut recorder, start);
+    Setter { shared: recorder.shared, places: 0, shared_calls: recorder.shared_calls, calls: 0 }
+}
+
+/// Sets the access of every place and primitive. Numbers are those in the order of a walk.
+pub(super) struct Setter {
+    /// The places that are shared.
+    shared: BTreeSet<usize>,
+    /// How many places were met.
+    places: usize,
+    /// The calls of primitives whose segments are shared.
+    shared_calls: BTreeSet<usize>,
+    /// How many calls were met.
+    calls: usize,
+}
+
+impl Client for Setter {
+    fn place(&mut self, _cx: &mut Context<'_>, place: &mut Place, how: Use, _conditional: bool) {
+        place.access = access(self.shared.contains(&self.places) || how == Use::Atomic);
+        self.places += 1;
+    }
+
+    fn prim(&mut self, _cx: &mut Context<'_>, call: &mut PrimCall, _conditional: bool) {
+        call.access = access(self.shared_calls.contains(&self.calls));
+        self.calls += 1;
+    }
+}
+
+fn access(is_shared: bool) -> Access {
+    if is_shared { Access::Shared } else { Access::Exclusive }
+}

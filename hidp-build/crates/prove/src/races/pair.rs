@@ -1,0 +1,337 @@
+//! Judges pairs of accesses.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::context::Context;
+use crate::linear::{AtomId, AtomKey, Lin};
+use hidp_ir::par::{VarId, VarKind};
+
+use super::record::{Accessed, Doing, Frame};
+use super::rename::Renamer;
+
+/// Case distinctions nested in one refutation.
+const SPLITS: usize = 2;
+/// Pairs of iterations tried as witnesses of a conflict.
+const WITNESSES: usize = 1024;
+/// Largest distance between the iterations of a witness.
+const FARTHEST: i128 = 64;
+
+/// What is wrong with two accesses.
+#[derive(Debug)]
+pub(super) enum Problem {
+    /// Two iterations certainly write one element.
+    BothWrite(Witness),
+    /// One iteration certainly reads what another writes; the read comes first.
+    ReadWrite(Witness),
+    /// One is atomic, the other is not.
+    AtomicAndPlain,
+    /// A primitive works on elements that another iteration may touch.
+    Primitive,
+}
+
+/// Two iterations that touch one element.
+#[derive(Debug)]
+pub(super) struct Witness {
+    /// The map whose iterations they are, counted from the outermost.
+    pub level: usize,
+    /// For each iterator of that map, by how many strides the second access is later.
+    pub distance: Vec<i128>,
+    /// Whether it is the same for all iterations.
+    pub uniform: bool,
+}
+
+/// Two accesses that conflict.
+#[derive(Debug)]
+pub(super) struct Conflict<'a> {
+    pub first: &'a Accessed,
+    pub second: &'a Accessed,
+    pub problem: Problem,
+}
+
+/// What was found out about the accesses of an outermost map.
+#[derive(Debug, Default)]
+pub(super) struct Findings<'a> {
+    /// Numbers of the places that other iterations may touch.
+    pub shared: BTreeSet<usize>,
+    /// Numbers of the calls of primitives whose segments may overlap those of other iterations.
+    pub shared_calls: BTreeSet<usize>,
+    /// What is to be reported, at most one an array.
+    pub conflicts: Vec<Conflict<'a>>,
+}
+
+/// Judges all pairs of accesses in one outermost map.
+pub(super) fn judge<'a>(cx: &Context<'_>, accesses: &'a [Accessed], levels: &BTreeMap<VarId, usize>) -> Findings<'a> {
+    let mut findings = Findings::default();
+    let arrays: BTreeSet<VarId> = accesses.iter().map(|access| access.array).collect();
+    for array in arrays {
+        let of_array: Vec<&Accessed> = accesses.iter().filter(|access| access.array == array).collect();
+        let level = levels.get(&array).copied().unwrap_or(0);
+        judge_array(cx, &of_array, level, &mut findings);
+    }
+    findings
+}
+
+fn judge_array<'a>(cx: &Context<'_>, accesses: &[&'a Accessed], level: usize, findings: &mut Findings<'a>) {
+    let mut conflicts = Vec::new();
+    for (at, p) in accesses.iter().enumerate() {
+        for q in &accesses[at..] {
+            if !may_conflict(p, q) {
+                continue;
+            }
+            for map in level..common_maps(p, q) {
+                if let Some(conflict) = judge_pair(cx, p, q, map, accesses, findings) {
+                    conflicts.push(conflict);
+                }
+            }
+        }
+    }
+    let rank = |conflict: &Conflict<'_>| match conflict.problem {
+        Problem::AtomicAndPlain => 0,
+        Problem::BothWrite(_) => 1,
+        Problem::ReadWrite(_) => 2,
+        Problem::Primitive => 3,
+    };
+    findings.conflicts.extend(conflicts.into_iter().min_by_key(rank));
+}
+
+fn judge_pair<'a>(
+    cx: &Context<'_>,
+    p: &'a Accessed,
+    q: &'a Accessed,
+    map: usize,
+    accesses: &[&Accessed],
+    findings: &mut Findings<'a>,
+) -> Option<Conflict<'a>> {
+    let conflict = |problem| Some(Conflict { first: p, second: q, problem });
+    if (p.doing == Doing::Atomic) != (q.doing == Doing::Atomic) {
+        share(p.chain[map].map, accesses, findings);
+        return conflict(Problem::AtomicAndPlain);
+    }
+    if disjoint(cx, p, q, map) {
+        return None;
+    }
+    share(p.chain[map].map, accesses, findings);
+    if p.prim.is_some() || q.prim.is_some() {
+        // Segments of one primitive that overlap are a fault when it runs.
+        let same_segments = p.prim == q.prim && p.prim.as_ref().is_some_and(|prim| prim.region.is_some());
+        return if same_segments { None } else { conflict(Problem::Primitive) };
+    }
+    let witness = witness(cx, p, q, map)?;
+    if p.doing == Doing::Write && q.doing == Doing::Write {
+        return conflict(Problem::BothWrite(witness));
+    }
+    if p.doing == Doing::Read {
+        return conflict(Problem::ReadWrite(witness));
+    }
+    let distance = witness.distance.iter().map(|distance| -distance).collect();
+    Some(Conflict { first: q, second: p, problem: Problem::ReadWrite(Witness { distance, ..witness }) })
+}
+
+/// All accesses to the array in this map are shared.
+fn share(map: usize, accesses: &[&Accessed], findings: &mut Findings<'_>) {
+    for access in accesses.iter().filter(|access| access.chain.iter().any(|frame| frame.map == map)) {
+        findings.shared.extend(access.number);
+        findings.shared_calls.extend(access.call);
+    }
+}
+
+fn may_conflict(p: &Accessed, q: &Accessed) -> bool {
+    let both_read = p.doing == Doing::Read && q.doing == Doing::Read;
+    let both_atomic = p.doing == Doing::Atomic && q.doing == Doing::Atomic;
+    let same_field = p.path.iter().zip(&q.path).all(|(a, b)| a == b);
+    !both_read && !both_atomic && same_field
+}
+
+/// How many maps enclose both, from the outermost.
+fn common_maps(p: &Accessed, q: &Accessed) -> usize {
+    p.chain.iter().zip(&q.chain).take_while(|(a, b)| a.map == b.map).count()
+}
+
+/// Whether no two different iterations of the map, within one iteration of the maps around it, touch one element.
+fn disjoint(cx: &Context<'_>, p: &Accessed, q: &Accessed, map: usize) -> bool {
+    let frame = &p.chain[map];
+    let folded = folded_iterators(p, q, map);
+    let same_fold_level = folded.is_some();
+    let folded = folded.unwrap_or_default();
+    let mixed = same_fold_level && p.fold_over.is_some() != q.fold_over.is_some();
+    if mixed && !refuted(cx, p, q, frame, &[], None) {
+        // A fold's target is written when several iterations are over: whichever they are, they must not touch it.
+        return false;
+    }
+    let mut equal = Vec::new();
+    for (number, position) in frame.positions.iter().enumerate() {
+        if folded.contains(&position.var) {
+            continue;
+        }
+        let orders: &[bool] = if std::ptr::eq(p, q) { &[true] } else { &[true, false] };
+        if !orders.iter().all(|&up| refuted(cx, p, q, frame, &equal, Some((number, up)))) {
+            return false;
+        }
+        equal.push(number);
+    }
+    true
+}
+
+/// If one of them is a fold of this very map: the iterators that all such folds of the pair fold over.
+fn folded_iterators(p: &Accessed, q: &Accessed, map: usize) -> Option<Vec<VarId>> {
+    let over = |access: &Accessed| access.fold_over.clone().filter(|_| access.chain.len() == map + 1);
+    match (over(p), over(q)) {
+        (Some(a), Some(b)) => Some(a.into_iter().filter(|var| b.contains(var)).collect()),
+        (Some(over), None) | (None, Some(over)) => Some(over),
+        (None, None) => None,
+    }
+}
+
+/// Whether the indices cannot be equal in two iterations that agree in the iterators `equal` and differ, upwards or
+/// downwards, in another.
+fn refuted(
+    cx: &Context<'_>,
+    p: &Accessed,
+    q: &Accessed,
+    frame: &Frame,
+    equal: &[usize],
+    differ: Option<(usize, bool)>,
+) -> bool {
+    let mut cx = cx.clone();
+    let kept = || equal.iter().map(|&number| frame.positions[number].atom);
+    let mut sigma = Renamer::new(frame.first_atom, kept());
+    let mut tau = Renamer::new(frame.first_atom, kept());
+    let mut facts = Vec::new();
+    for (renamer, access) in [(&mut sigma, p), (&mut tau, q)] {
+        for fact in &access.facts {
+            facts.extend(renamer.lin(&mut cx, fact));
+        }
+    }
+    let mut rows = Vec::new();
+    for (a, b) in p.index.iter().zip(&q.index) {
+        let (Some(a), Some(b)) = (sigma.lin(&mut cx, a), tau.lin(&mut cx, b)) else { continue };
+        rows.extend(a.sub(&b));
+        rows.extend(b.sub(&a));
+    }
+    if let Some((number, up)) = differ {
+        let atom = frame.positions[number].atom;
+        let (a, b) = (sigma.atom(&mut cx, atom), tau.atom(&mut cx, atom));
+        let difference = if up { b.sub(&a) } else { a.sub(&b) };
+        rows.extend(difference.and_then(|lin| lin.offset(-1)));
+    }
+    cx.facts.clear();
+    for fact in facts {
+        cx.fact(fact);
+    }
+    cx.refutes(&rows, SPLITS)
+}
+
+/// Two iterations of the map that exist whenever its ranges are long enough, and touch one element.
+fn witness(cx: &Context<'_>, p: &Accessed, q: &Accessed, map: usize) -> Option<Witness> {
+    let certain = |access: &Accessed| access.exact && access.unconditional_from <= map;
+    let mixed = p.fold_over.is_some() != q.fold_over.is_some();
+    if !certain(p) || !certain(q) || mixed {
+        return None;
+    }
+    let counts = candidate_counts(cx, p, q, map)?;
+    let mut cx = cx.clone();
+    let left = instances(&mut cx, p, map, &counts);
+    let right = instances(&mut cx, q, map, &counts);
+    let folded = folded_iterators(p, q, map).unwrap_or_default();
+    let iterators = p.chain[map].positions.iter();
+    let compared: Vec<bool> = iterators.map(|position| !folded.contains(&position.var)).collect();
+    let mut best: Option<(i128, Witness)> = None;
+    for a in &left {
+        for b in &right {
+            let here = compared.len();
+            let differs = (0..here).any(|number| compared[number] && a.counts[number] != b.counts[number]);
+            if !differs || a.index != b.index {
+                continue;
+            }
+            let cost = a.counts.iter().chain(&b.counts).sum();
+            if best.as_ref().is_some_and(|(least, _)| *least <= cost) {
+                continue;
+            }
+            let exists: Vec<Lin> = a.exists.iter().chain(&b.exists).cloned().collect();
+            if !cx.refutes(&exists, SPLITS) {
+                let distance = (0..here).map(|number| b.counts[number] - a.counts[number]).collect();
+                best = Some((cost, Witness { level: map, distance, uniform: is_uniform(p, q) }));
+            }
+        }
+    }
+    best.map(|(_, witness)| witness)
+}
+
+/// Whether the indices differ by constants when the iterations are the same.
+fn is_uniform(p: &Accessed, q: &Accessed) -> bool {
+    p.index.iter().zip(&q.index).all(|(a, b)| a.terms == b.terms)
+}
+
+/// How many strides from the start the iterators of a witness are: at most one, or the distances that the subscripts suggest
+/// where sizes of arguments alone say how long the ranges are. A range that a scalar limits may always be short.
+fn candidate_counts(cx: &Context<'_>, p: &Accessed, q: &Accessed, map: usize) -> Option<Vec<i128>> {
+    let iterators = |access: &Accessed| access.chain[map..].iter().map(|frame| frame.positions.len()).sum::<usize>();
+    let mut counts = vec![0, 1];
+    if [p, q].into_iter().all(|access| ranges_over_dimensions(cx, access, map)) {
+        for distance in p.index.iter().zip(&q.index).flat_map(|(a, b)| distances(a, b)).chain([2]) {
+            if !counts.contains(&distance) {
+                counts.push(distance);
+            }
+        }
+    }
+    let exponent = u32::try_from(iterators(p) + iterators(q)).ok()?;
+    while counts.len() > 1 && counts.len().checked_pow(exponent).is_none_or(|all| all > WITNESSES) {
+        counts.pop();
+    }
+    (counts.len() > 1).then_some(counts)
+}
+
+/// Numbers of iterations after which `b` may be what `a` was.
+fn distances(a: &Lin, b: &Lin) -> Vec<i128> {
+    let difference = a.constant.checked_sub(b.constant).filter(|_| a.terms == b.terms).unwrap_or(0);
+    let factors = a.terms.values().filter(|factor| difference % **factor == 0);
+    factors.map(|factor| (difference / factor).abs()).filter(|distance| *distance <= FARTHEST).collect()
+}
+
+/// Whether the bounds of all iterators from this map inward depend on dimensions alone.
+fn ranges_over_dimensions(cx: &Context<'_>, access: &Accessed, map: usize) -> bool {
+    let is_dimension = |atom: AtomId| match cx.atoms.key(atom) {
+        AtomKey::Var(var) => cx.vars[*var].kind == VarKind::Dim,
+        AtomKey::Fresh(_) | AtomKey::Load(..) | AtomKey::Turns(..) | AtomKey::Op(..) => false,
+    };
+    let positions = access.chain[map..].iter().flat_map(|frame| &frame.positions);
+    let mut bounds = positions.flat_map(|position| position.last.iter().chain([&position.lo]));
+    bounds.all(|bound| bound.atoms().all(is_dimension))
+}
+
+/// An access in one iteration of its maps.
+struct Instance {
+    /// Strides from the start, for each iterator from the map in question inward.
+    counts: Vec<i128>,
+    /// The iteration exists if none of these is negative.
+    exists: Vec<Lin>,
+    index: Vec<Lin>,
+}
+
+fn instances(cx: &mut Context<'_>, access: &Accessed, map: usize, counts: &[i128]) -> Vec<Instance> {
+    let iterators: usize = access.chain[map..].iter().map(|frame| frame.positions.len()).sum();
+    let mut chosen = vec![0usize; iterators];
+    let mut found = Vec::new();
+    loop {
+        let values: Vec<i128> = chosen.iter().map(|&number| counts[number]).collect();
+        found.extend(instance(cx, access, map, values));
+        let Some(next) = chosen.iter().position(|&number| number + 1 < counts.len()) else { return found };
+        chosen[next] += 1;
+        chosen[..next].fill(0);
+    }
+}
+
+fn instance(cx: &mut Context<'_>, access: &Accessed, map: usize, counts: Vec<i128>) -> Option<Instance> {
+    let mut renamer = Renamer::new(access.chain[map].first_atom, []);
+    let mut exists = Vec::new();
+    let positions = access.chain[map..].iter().flat_map(|frame| &frame.positions);
+    for (position, &count) in positions.zip(&counts) {
+        let lo = renamer.lin(cx, &position.lo)?;
+        let last = renamer.lin(cx, position.last.as_ref()?)?;
+        let (value, atom) = position.at(&lo, count)?;
+        exists.push(last.sub(&value)?);
+        renamer.set(position.atom, atom);
+    }
+    let index = access.index.iter().map(|index| renamer.lin(cx, index)).collect::<Option<_>>()?;
+    Some(Instance { counts, exists, index })
+}

@@ -1,0 +1,421 @@
+//! Collects the accesses of a map and the maps in it, and has them judged when the outermost one ends.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use crate::context::{Context, Position};
+use crate::linear::{AtomId, Interval, Lin};
+use crate::walk::{Client, Use};
+use hidp_ir::par::effects::argument_direction;
+use hidp_ir::par::visit::{walk_stmts, walk_vars};
+use hidp_ir::par::{
+    ArrayRef, Block, CallArg, Extent, Fold, FoldKind, FuncId, Map, Place, PrimCall, PrimValue, Program, Section,
+    SectionDim, Stmt, StmtKind, VarId,
+};
+use hidp_syntax::ast::Direction;
+use hidp_syntax::diag::Sink;
+use hidp_syntax::prim::Prim;
+use hidp_syntax::source::Span;
+
+use super::{pair, report};
+
+/// A map around an access.
+#[derive(Debug)]
+pub(super) struct Frame {
+    /// Different for every map.
+    pub map: usize,
+    /// Opaque values of an iteration are made from here on.
+    pub first_atom: AtomId,
+    /// Its iterators.
+    pub positions: Vec<Position>,
+    /// Their source positions.
+    pub iter_spans: Vec<Span>,
+    /// Whether an iteration of the enclosing map may leave it out.
+    pub conditional: bool,
+    /// The iterators that each of its folds folds over (none for scans, which write in every iteration).
+    pub folds: Vec<Vec<VarId>>,
+}
+
+/// What an access does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Doing {
+    /// Reads.
+    Read,
+    /// Writes, or reads and writes.
+    Write,
+    /// Updates indivisibly.
+    Atomic,
+}
+
+/// A primitive that accesses its segment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Primitive {
+    /// Different for every call.
+    pub call: usize,
+    /// Where its segments start: equal ones are the same elements. `None` if they are not this iteration's own.
+    pub region: Option<Vec<Lin>>,
+}
+
+/// An access to elements of an array that lives outside some enclosing map.
+#[derive(Debug)]
+pub(super) struct Accessed {
+    /// Number of its place; `None` for what has no place of its own.
+    pub number: Option<usize>,
+    /// Number of the call of a primitive whose segments it touches.
+    pub call: Option<usize>,
+    /// The array.
+    pub array: VarId,
+    /// One subscript a dimension.
+    pub index: Vec<Lin>,
+    /// Whether `index` is one element, not any of a range.
+    pub exact: bool,
+    /// Field of the element.
+    pub path: Vec<u32>,
+    /// What it does.
+    pub doing: Doing,
+    /// All that is known at it.
+    pub facts: Vec<Lin>,
+    /// The maps around it, outermost first.
+    pub chain: Vec<Rc<Frame>>,
+    /// From this map inward nothing makes it conditional.
+    pub unconditional_from: usize,
+    /// For a fold: the iterators of the innermost map that it folds over.
+    pub fold_over: Option<Vec<VarId>>,
+    /// The primitive that makes it.
+    pub prim: Option<Primitive>,
+    /// Where it stands.
+    pub span: Span,
+}
+
+/// Collects and judges.
+pub(super) struct Recorder<'a> {
+    program: &'a Program,
+    sink: &'a mut Sink,
+    /// Places that are shared.
+    pub shared: BTreeSet<usize>,
+    /// Calls of primitives whose segments are.
+    pub shared_calls: BTreeSet<usize>,
+    places: usize,
+    maps: usize,
+    prims: usize,
+    calls: usize,
+    chain: Vec<Rc<Frame>>,
+    /// How many maps are around the declaration of a local array.
+    levels: BTreeMap<VarId, usize>,
+    accesses: Vec<Accessed>,
+}
+
+impl<'a> Recorder<'a> {
+    pub(super) fn new(program: &'a Program, sink: &'a mut Sink) -> Self {
+        Recorder {
+            program,
+            sink,
+            shared: BTreeSet::new(),
+            shared_calls: BTreeSet::new(),
+            places: 0,
+            maps: 0,
+            prims: 0,
+            calls: 0,
+            chain: Vec::new(),
+            levels: BTreeMap::new(),
+            accesses: Vec::new(),
+        }
+    }
+
+    fn level(&self, array: VarId) -> usize {
+        self.levels.get(&array).copied().unwrap_or(0)
+    }
+
+    /// The maps whose iterations share the array; `None` if there are none.
+    fn shared_chain(&self, array: VarId) -> Option<Vec<Rc<Frame>>> {
+        (self.level(array) < self.chain.len()).then(|| self.chain.clone())
+    }
+
+    fn unconditional_from(&self, conditional: bool) -> usize {
+        if conditional {
+            return self.chain.len();
+        }
+        let mut from = self.chain.len() - 1;
+        while from > 0 && !self.chain[from].conditional {
+            from -= 1;
+        }
+        from
+    }
+
+    /// Elements `[low, high)` of the last dimension, or any if unknown, after `prefix`.
+    fn region(&mut self, cx: &mut Context<'_>, array: &ArrayRef, bounds: Option<[Lin; 2]>, doing: Doing) {
+        let Some(chain) = self.shared_chain(array.array) else { return };
+        let mut index: Vec<Lin> = array.prefix.iter().map(|index| cx.lin(index)).collect();
+        let facts = cx.facts.len();
+        let offset = cx.lin(&array.offset);
+        let region = bounds.is_some().then(|| index.iter().chain([&offset]).cloned().collect());
+        let bounds = bounds.and_then(|[low, high]| Some([offset.add(&low)?, offset.add(&high)?]));
+        index.push(element_between(cx, bounds));
+        let access = Accessed {
+            number: None,
+            call: Some(self.calls - 1),
+            array: array.array,
+            index,
+            exact: false,
+            path: Vec::new(),
+            doing,
+            facts: cx.facts.clone(),
+            unconditional_from: chain.len(),
+            chain,
+            fold_over: None,
+            prim: Some(Primitive { call: self.prims, region }),
+            span: array.span,
+        };
+        cx.facts.truncate(facts);
+        self.accesses.push(access);
+    }
+
+    fn whole_array(&mut self, cx: &mut Context<'_>, array: VarId, doing: Doing, prim: Option<Primitive>, span: Span) {
+        let Some(chain) = self.shared_chain(array) else { return };
+        let rank = cx.vars[array].shape.len();
+        let index = (0..rank).map(|_| element_between(cx, None)).collect();
+        self.accesses.push(Accessed {
+            number: None,
+            call: None,
+            array,
+            index,
+            exact: false,
+            path: Vec::new(),
+            doing,
+            facts: cx.facts.clone(),
+            unconditional_from: chain.len(),
+            chain,
+            fold_over: None,
+            prim,
+            span,
+        });
+    }
+
+    /// A primitive, if a function gives one its parameter.
+    fn primitive_inside(&mut self, callee: FuncId, position: usize) -> Option<Primitive> {
+        self.prims += 1;
+        gives_to_primitive(self.program, callee, position).then_some(Primitive { call: self.prims - 1, region: None })
+    }
+
+    fn section(&mut self, cx: &mut Context<'_>, section: &Section, doing: Doing, prim: Option<Primitive>) {
+        let Some(chain) = self.shared_chain(section.array) else { return };
+        let facts = cx.facts.len();
+        let mut index = Vec::new();
+        for dim in &section.dims {
+            index.push(match dim {
+                SectionDim::At(at) => cx.lin(at),
+                SectionDim::Range { low, high, step: _ } => {
+                    let bounds = [low, high].map(|bound| cx.lin(bound));
+                    element_between(cx, Some(bounds))
+                }
+            });
+        }
+        let access = Accessed {
+            number: None,
+            call: None,
+            array: section.array,
+            index,
+            exact: false,
+            path: Vec::new(),
+            doing,
+            facts: cx.facts.clone(),
+            unconditional_from: chain.len(),
+            chain,
+            fold_over: None,
+            prim,
+            span: section.span,
+        };
+        cx.facts.truncate(facts);
+        self.accesses.push(access);
+    }
+}
+
+/// Whether a function, or one that it calls, gives its parameter to a primitive. No function calls itself.
+fn gives_to_primitive(program: &Program, callee: FuncId, position: usize) -> bool {
+    let Some(func) = program.funcs.get(callee) else { return true };
+    let Some(&param) = func.params.get(position) else { return true };
+    let mut found = false;
+    walk_stmts(&func.body, |stmt| {
+        if let StmtKind::Prim(_) = &stmt.kind {
+            let one = Block { stmts: vec![stmt.clone()] };
+            walk_vars(&one, |var, _| found |= var == param);
+        }
+        if let StmtKind::Call { callee, args } = &stmt.kind {
+            for (position, arg) in args.iter().enumerate() {
+                found |= passed_array(arg) == Some(param) && gives_to_primitive(program, *callee, position);
+            }
+        }
+    });
+    found
+}
+
+fn passed_array(arg: &CallArg) -> Option<VarId> {
+    match arg {
+        CallArg::Array(array) => Some(*array),
+        CallArg::Section(section) => Some(section.array),
+        CallArg::Value(_) | CallArg::Scalar(_) | CallArg::Element(_) => None,
+    }
+}
+
+/// The iterators whose iterations together write one element of the fold's target.
+fn written_once_for_all(fold: &Fold) -> Vec<VarId> {
+    match fold.kind {
+        FoldKind::Reduce => fold.over.clone(),
+        FoldKind::Scan | FoldKind::Exscan => Vec::new(),
+    }
+}
+
+/// What is known, and that the access happens: its index is inside the array.
+fn facts_inside(cx: &Context<'_>, array: VarId, index: &[Lin]) -> Vec<Lin> {
+    let mut facts = cx.facts.clone();
+    for (index, extent) in index.iter().zip(cx.extents.get(&array).into_iter().flatten()) {
+        facts.push(index.clone());
+        facts.extend(extent.sub(index).and_then(|lin| lin.offset(-1)));
+    }
+    facts
+}
+
+/// Some index in `[low, high)`, about which facts are added.
+fn element_between(cx: &mut Context<'_>, bounds: Option<[Lin; 2]>) -> Lin {
+    let range = Interval { lo: i64::MIN.into(), hi: i64::MAX.into() };
+    let element = Lin::atom(cx.atoms.fresh(range));
+    if let Some([low, high]) = bounds {
+        cx.fact_opt(element.sub(&low));
+        cx.fact_opt(high.sub(&element).and_then(|lin| lin.offset(-1)));
+    }
+    element
+}
+
+impl Client for Recorder<'_> {
+    fn place(&mut self, cx: &mut Context<'_>, place: &mut Place, how: Use, conditional: bool) {
+        let number = self.places;
+        self.places += 1;
+        let Some(chain) = self.shared_chain(place.array) else { return };
+        let index: Vec<Lin> = place.index.iter().map(|index| cx.lin(index)).collect();
+        let (doing, fold_over) = match how {
+            Use::Read => (Doing::Read, None),
+            Use::Write | Use::ReadWrite => (Doing::Write, None),
+            Use::Atomic => (Doing::Atomic, None),
+            Use::Fold(fold) => {
+                let over = self.chain.last().and_then(|frame| frame.folds.get(fold)).cloned();
+                (Doing::Write, Some(over.unwrap_or_default()))
+            }
+        };
+        self.accesses.push(Accessed {
+            number: Some(number),
+            call: None,
+            array: place.array,
+            exact: true,
+            path: place.path.clone(),
+            doing,
+            facts: facts_inside(cx, place.array, &index),
+            index,
+            chain,
+            // A function may leave alone what it is given to write.
+            unconditional_from: self.unconditional_from(conditional || how == Use::ReadWrite),
+            fold_over,
+            prim: None,
+            span: place.span,
+        });
+    }
+
+    fn declare(&mut self, _cx: &mut Context<'_>, var: VarId) {
+        self.levels.insert(var, self.chain.len());
+    }
+
+    fn enter_map(&mut self, cx: &mut Context<'_>, map: &Map, positions: &[Position], conditional: bool) {
+        let first_atom = positions.iter().map(|position| position.atom).min().unwrap_or(cx.atoms.mark());
+        self.chain.push(Rc::new(Frame {
+            map: self.maps,
+            first_atom,
+            positions: positions.to_vec(),
+            iter_spans: map.iters.iter().map(|iter| iter.span).collect(),
+            conditional,
+            folds: map.folds.iter().map(written_once_for_all).collect(),
+        }));
+        self.maps += 1;
+    }
+
+    fn leave_map(&mut self, cx: &mut Context<'_>, _map: &Map) {
+        self.chain.pop();
+        if self.chain.is_empty() {
+            let accesses = std::mem::take(&mut self.accesses);
+            let levels = std::mem::take(&mut self.levels);
+            let findings = pair::judge(cx, &accesses, &levels);
+            self.shared.extend(&findings.shared);
+            self.shared_calls.extend(&findings.shared_calls);
+            report::report(cx, &findings, self.sink);
+            self.levels = levels;
+        }
+    }
+
+    fn prim(&mut self, cx: &mut Context<'_>, call: &mut PrimCall, _conditional: bool) {
+        self.calls += 1;
+        if self.chain.is_empty() {
+            return;
+        }
+        let bounds = match &call.extent {
+            Extent::Whole { .. } | Extent::Regular { .. } => None,
+            Extent::Segment { low, high } => Some([cx.lin(low), cx.lin(high)]),
+            Extent::Vectors { low, high } => {
+                for vector in [low, high] {
+                    self.region(cx, vector, None, Doing::Read);
+                }
+                None
+            }
+        };
+        if let Some(PrimValue::Array(pivots)) = &call.pivot {
+            self.region(cx, pivots, None, Doing::Read);
+        }
+        let in_place = (call.output.is_none() && call.result.is_none()) || call.prim == Prim::ReverseInplace;
+        let input = if in_place { Doing::Write } else { Doing::Read };
+        self.region(cx, &call.input, bounds.clone(), input);
+        if let Some(output) = &call.output {
+            // Results of whole segments and bins lie elsewhere than the elements.
+            let same = matches!(call.prim, Prim::Scan | Prim::Exscan | Prim::Sort | Prim::Partition | Prim::Reverse);
+            self.region(cx, output, bounds.clone().filter(|_| same), Doing::Write);
+        }
+        if let Some((values, values_out)) = &call.values {
+            self.region(cx, values, bounds.clone(), Doing::Read);
+            if let Some(values_out) = values_out {
+                self.region(cx, values_out, bounds, Doing::Write);
+            }
+        }
+        if let Some((low, high)) = call.new_bounds {
+            for array in [low, high] {
+                self.whole_array(
+                    cx,
+                    array,
+                    Doing::Write,
+                    Some(Primitive { call: self.prims, region: Some(Vec::new()) }),
+                    call.span,
+                );
+            }
+        }
+        self.prims += 1;
+    }
+
+    fn call(&mut self, cx: &mut Context<'_>, stmt: &Stmt, _conditional: bool) {
+        let StmtKind::Call { callee, args } = &stmt.kind else { return };
+        if self.chain.is_empty() {
+            return;
+        }
+        for (position, arg) in args.iter().enumerate() {
+            let doing = match argument_direction(self.program, *callee, position) {
+                Some(Direction::Input) => Doing::Read,
+                Some(Direction::Output | Direction::Inout) | None => Doing::Write,
+            };
+            match arg {
+                CallArg::Value(_) | CallArg::Scalar(_) | CallArg::Element(_) => {}
+                CallArg::Array(array) => {
+                    let prim = self.primitive_inside(*callee, position);
+                    self.whole_array(cx, *array, doing, prim, stmt.span);
+                }
+                CallArg::Section(section) => {
+                    let prim = self.primitive_inside(*callee, position);
+                    self.section(cx, section, doing, prim);
+                }
+            }
+        }
+    }
+}

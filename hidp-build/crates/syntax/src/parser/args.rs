@@ -1,0 +1,71 @@
+//! Arguments of calls.
+
+use super::{Parsed, Parser, Punct, TokenKind};
+use crate::ast::{Arg, Ident};
+use crate::source::Span;
+
+impl Parser<'_> {
+    /// Behind the opening parenthesis, up to and with the closing one. Only suffixes may name iterators.
+    pub(super) fn args(&mut self, open: Span, of_suffix: bool) -> Parsed<Vec<Arg>> {
+        let mut args = Vec::new();
+        let mut height = 0;
+        while !self.at_punct(Punct::CloseParen) {
+            self.height = 0;
+            args.push(self.arg(of_suffix)?);
+            height = height.max(self.height);
+            if self.at_punct(Punct::Colon) {
+                return Err(self.section_in_parentheses(open));
+            }
+            if self.eat(Punct::Comma).is_none() {
+                break;
+            }
+            if self.at_punct(Punct::CloseParen) {
+                return Err(self.expected("an argument"));
+            }
+        }
+        self.expect_close(Punct::CloseParen, open)?;
+        self.height = height;
+        Ok(args)
+    }
+
+    fn arg(&mut self, of_suffix: bool) -> Parsed<Arg> {
+        if let TokenKind::Str(name) = self.kind().clone() {
+            let span = self.bump();
+            return if self.at_punct(Punct::Colon) {
+                self.with_neutral(Ident { name, span })
+            } else {
+                Ok(Arg::Operator { name, span })
+            };
+        }
+        if self.at_name() && self.punct_at(1, Punct::Bind) {
+            return if of_suffix { self.over() } else { Err(self.iterator_in_call()) };
+        }
+        if self.at_name() && self.punct_at(1, Punct::Colon) {
+            let op = self.name("an operator")?;
+            return self.with_neutral(op);
+        }
+        self.expr().map(Arg::Expr)
+    }
+
+    /// At the colon of `op: neutral`.
+    fn with_neutral(&mut self, op: Ident) -> Parsed<Arg> {
+        self.bump();
+        Ok(Arg::WithNeutral { op, neutral: self.expr()? })
+    }
+
+    /// `k := [*]`
+    fn over(&mut self) -> Parsed<Arg> {
+        let iter = self.name("an iterator")?;
+        self.bump();
+        let stars =
+            self.at_punct(Punct::OpenBracket) && self.punct_at(1, Punct::Star) && self.punct_at(2, Punct::CloseBracket);
+        if !stars {
+            return Err(self.partial_suffix_range());
+        }
+        self.bump();
+        self.bump();
+        self.bump();
+        let span = self.since(iter.span);
+        Ok(Arg::Over { iter, span })
+    }
+}

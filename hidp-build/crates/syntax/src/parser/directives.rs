@@ -1,0 +1,164 @@
+//! `#pragma hidp` lines.
+
+use super::{Failed, Parsed, Parser, Punct, TokenKind};
+use crate::ast::{Directive, DirectiveKind, Expr, Level};
+use crate::diag::{Code, Diagnostic, near};
+use crate::source::Span;
+
+const WORDS: [&str; 11] = [
+    "kernel",
+    "block",
+    "warp",
+    "subwarp",
+    "subwarp2",
+    "thread",
+    "ordered",
+    "unordered",
+    "unchecked",
+    "nocontract",
+    "unroll",
+];
+
+/// Words that are reserved for a later version: hiCUDA's directives.
+const LATER: [&str; 4] = ["shared", "constant", "tblock", "partition"];
+
+impl Parser<'_> {
+    /// All directive lines that stand here.
+    pub(super) fn directives(&mut self) -> Vec<Directive> {
+        let mut directives = Vec::new();
+        while *self.kind() == TokenKind::PragmaStart {
+            let start = self.bump();
+            if *self.kind() == TokenKind::PragmaEnd {
+                self.bad_directive(start, "a directive without a word");
+            }
+            while *self.kind() != TokenKind::PragmaEnd && !self.at_eof() {
+                match self.directive() {
+                    Ok(directive) => directives.push(directive),
+                    Err(Failed) => self.skip_directive(),
+                }
+                self.eat(Punct::Comma);
+            }
+            if *self.kind() == TokenKind::PragmaEnd {
+                self.bump();
+            }
+        }
+        directives
+    }
+
+    fn directive(&mut self) -> Parsed<Directive> {
+        let start = self.span();
+        let word = self.current_text();
+        if !self.at_name() {
+            return Err(self.bad_directive(start, "a directive is a word"));
+        }
+        self.bump();
+        let has_argument = self.at_punct(Punct::OpenParen);
+        if LATER.contains(&word) || (word == "thread" && has_argument) {
+            return Err(self.later_directive(start, word));
+        }
+        let kind = match (word, has_argument) {
+            ("block", true) => DirectiveKind::BlockSize(self.directive_argument()?),
+            ("unroll", true) => DirectiveKind::Unroll(self.directive_argument()?),
+            ("unroll", false) => {
+                return Err(self.bad_directive(start, "`unroll` needs the number of iterations: `unroll(4)`"));
+            }
+            _ => plain(word).ok_or_else(|| self.unknown_directive(start, word))?,
+        };
+        if self.at_punct(Punct::OpenParen) {
+            return Err(self.bad_directive(start, &format!("`{word}` takes no argument")));
+        }
+        Ok(Directive { kind, span: self.since(start) })
+    }
+
+    fn directive_argument(&mut self) -> Parsed<Expr> {
+        let open = self.bump();
+        if self.at_punct(Punct::CloseParen) {
+            return Err(self.bad_directive(open, "a number is missing between the parentheses"));
+        }
+        let value = self.expr()?;
+        if self.at_punct(Punct::Comma) {
+            return Err(self.bad_directive(self.span(), "this directive takes one number"));
+        }
+        self.expect_close(Punct::CloseParen, open)?;
+        Ok(value)
+    }
+
+    /// To the next word outside parentheses, or the end of the line.
+    fn skip_directive(&mut self) {
+        let mut open = 0usize;
+        while *self.kind() != TokenKind::PragmaEnd && !self.at_eof() {
+            match self.kind() {
+                TokenKind::Punct(Punct::OpenParen) => open += 1,
+                TokenKind::Punct(Punct::CloseParen) => open = open.saturating_sub(1),
+                TokenKind::Name if open == 0 && self.punct_before(Punct::CloseParen) => return,
+                _ => {}
+            }
+            self.bump();
+        }
+    }
+
+    fn punct_before(&self, punct: Punct) -> bool {
+        self.at > 0 && self.tokens[self.at - 1].kind == TokenKind::Punct(punct)
+    }
+
+    fn unknown_directive(&mut self, span: Span, word: &str) -> Failed {
+        let mut diagnostic = Diagnostic::new(Code::UnknownDirective, span, format!("there is no directive `{word}`"));
+        match near::suggest(word, WORDS) {
+            Some(near) => diagnostic = diagnostic.suggest(span, near, format!("did you mean `{near}`?")),
+            None => diagnostic = diagnostic.help(format!("the directives are {}", listed(&WORDS))),
+        }
+        self.report(diagnostic)
+    }
+
+    fn later_directive(&mut self, span: Span, word: &str) -> Failed {
+        self.report(
+            Diagnostic::new(
+                Code::NotSupported,
+                span,
+                format!("the directive `{word}` of hiCUDA is not supported by this version"),
+            )
+            .help("remove it: placement and block shapes are chosen by the planner"),
+        )
+    }
+
+    fn bad_directive(&mut self, span: Span, headline: &str) -> Failed {
+        self.report(Diagnostic::new(Code::BadDirective, span, headline))
+    }
+
+    /// Directives before something that they cannot apply to.
+    pub(super) fn misplaced_directives(&mut self, directives: &[Directive]) -> Failed {
+        let Some((first, last)) = directives.first().zip(directives.last()) else {
+            return self.expected("a statement");
+        };
+        let next = self.describe_current();
+        self.report(
+            Diagnostic::new(
+                Code::MisplacedDirective,
+                first.span.to(last.span),
+                format!("a directive applies to a statement or a function, not to {next}"),
+            )
+            .also(self.span(), "what follows it"),
+        )
+    }
+}
+
+/// A directive that is one word.
+fn plain(word: &str) -> Option<DirectiveKind> {
+    Some(match word {
+        "kernel" => DirectiveKind::Level(Level::Kernel),
+        "block" => DirectiveKind::Level(Level::Block),
+        "warp" => DirectiveKind::Level(Level::Warp),
+        "subwarp" => DirectiveKind::Level(Level::Subwarp),
+        "subwarp2" => DirectiveKind::Level(Level::Subwarp2),
+        "thread" => DirectiveKind::Level(Level::Thread),
+        "ordered" => DirectiveKind::Ordered,
+        "unordered" => DirectiveKind::Unordered,
+        "unchecked" => DirectiveKind::Unchecked,
+        "nocontract" => DirectiveKind::NoContract,
+        _ => return None,
+    })
+}
+
+fn listed(words: &[&str]) -> String {
+    words.iter().map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,125 @@
+//! Items.
+
+use super::Printer;
+use crate::ast::{
+    ConstItem, Direction, Directive, DirectiveKind, Field, Function, Import, Item, Param, ScalarFunction, StructItem,
+};
+
+impl Printer {
+    pub(super) fn item(&mut self, item: &Item) {
+        match item {
+            Item::Import(import) => self.import(import),
+            Item::Const(constant) => self.constant(constant),
+            Item::Struct(item) => self.struct_item(item),
+            Item::Function(function) => self.function(function),
+            Item::Scalar(function) => self.scalar_function(function),
+        }
+    }
+
+    fn import(&mut self, import: &Import) {
+        let path = import.path.replace('\\', "\\\\").replace('"', "\\\"");
+        self.line(&format!("import \"{path}\";"));
+    }
+
+    fn constant(&mut self, constant: &ConstItem) {
+        self.push(&format!("const {} {} = ", constant.ty.name, constant.name.name));
+        self.expr(&constant.value);
+        self.push(";\n");
+    }
+
+    fn struct_item(&mut self, item: &StructItem) {
+        self.doc(&item.doc);
+        if item.native {
+            self.line(&format!("extern struct {};", item.name.name));
+            return;
+        }
+        self.line(&format!("struct {} {{", item.name.name));
+        self.indented(|printer| {
+            for Field { ty, name } in &item.fields {
+                printer.line(&format!("{} {};", ty.name, name.name));
+            }
+        });
+        self.line("}");
+    }
+
+    fn function(&mut self, function: &Function) {
+        self.doc(&function.doc);
+        self.directives(&function.directives);
+        self.push(if function.is_static { "static function " } else { "function " });
+        self.push(&function.name.name);
+        self.push("\n");
+        for list in function.params.chunk_by(|a, b| a.direction == b.direction && a.ty.name == b.ty.name) {
+            self.param_list(list);
+        }
+        self.block(&function.body);
+        self.push("\n");
+    }
+
+    fn param_list(&mut self, list: &[Param]) {
+        let word = match list[0].direction {
+            Direction::Input => "input",
+            Direction::Output => "output",
+            Direction::Inout => "inout",
+        };
+        self.push(&format!("{word} {} ", list[0].ty.name));
+        self.separated(list, ", ", |printer, param| {
+            printer.push(&param.name.name);
+            printer.dims(&param.dims);
+        });
+        self.push(";\n");
+    }
+
+    fn scalar_function(&mut self, function: &ScalarFunction) {
+        self.doc(&function.doc);
+        self.directives(&function.directives);
+        self.push(if function.body.is_none() { "extern function " } else { "function " });
+        self.push(&format!("{} {}(", function.result.name, function.name.name));
+        self.separated(&function.params, ", ", |printer, Field { ty, name }| {
+            printer.push(&format!("{} {}", ty.name, name.name));
+        });
+        match &function.body {
+            None => self.push(");\n"),
+            Some(body) => {
+                self.push(") ");
+                self.block(body);
+                self.push("\n");
+            }
+        }
+    }
+
+    fn doc(&mut self, doc: &[String]) {
+        for line in doc {
+            self.line(format!("// {line}").trim_end());
+        }
+    }
+
+    /// One line for each, so that every one reads as it stands.
+    pub(super) fn directives(&mut self, directives: &[Directive]) {
+        for directive in directives {
+            self.start_line();
+            self.push("#pragma hidp ");
+            self.directive(&directive.kind);
+            self.push("\n");
+        }
+    }
+
+    fn directive(&mut self, kind: &DirectiveKind) {
+        match kind {
+            DirectiveKind::Level(level) => self.push(level.name()),
+            DirectiveKind::Ordered => self.push("ordered"),
+            DirectiveKind::Unordered => self.push("unordered"),
+            DirectiveKind::Unchecked => self.push("unchecked"),
+            DirectiveKind::NoContract => self.push("nocontract"),
+            DirectiveKind::BlockSize(size) => {
+                self.push("block(");
+                self.expr(size);
+                self.push(")");
+            }
+            DirectiveKind::Unroll(count) => {
+                self.push("unroll(");
+                self.expr(count);
+                self.push(")");
+            }
+        }
+    }
+}
