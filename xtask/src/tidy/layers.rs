@@ -87,6 +87,11 @@ pub(super) fn packages() -> impl Iterator<Item = String> {
     PARTS.iter().map(|part| part.name.replace('_', "-"))
 }
 
+/// The folders whose code a user's build compiles.
+pub(super) fn folders() -> impl Iterator<Item = &'static Path> {
+    PARTS.iter().map(|part| Path::new(part.src))
+}
+
 /// Lines and names in the table of dependencies that users build.
 fn dependencies(manifest: &str) -> Vec<(usize, &str)> {
     let mut inside = false;

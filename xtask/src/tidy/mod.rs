@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: rules that no compiler checks.
 
+mod growth;
 mod headers;
 mod layers;
 mod numbers;
@@ -28,6 +29,7 @@ impl Finding {
 pub(crate) fn run() -> Result<()> {
     let files = tracked_files()?;
     let mut findings = layers::check(&files)?;
+    findings.extend(growth::check(&files)?);
     findings.extend(text::check(&files)?);
     findings.extend(headers::check(&files)?);
     findings.extend(numbers::check()?);
