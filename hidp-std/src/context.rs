@@ -23,7 +23,7 @@ pub use last_run::{LastRun, Placed, Reason, Why};
 /// Device, threads and memory that calls run with, and which versions they choose.
 ///
 /// Cheap to clone, and usable from several threads at once; clones share device, threads and memory. All work of a context and its clones
-/// on a device goes into one stream: it keeps its order, and several contexts run side by side.
+/// on a device goes into one stream: it keeps its order, and several contexts run side by side ([`Context::fork`]).
 ///
 /// Environment variables that [`Context::new`] reads:
 ///
@@ -43,7 +43,7 @@ pub struct Context {
 }
 
 struct Shared {
-    raw: NonNull<hidp_context>,
+    host: Arc<Host>,
     threads: u32,
     /// Tells contexts apart, also one from another that was freed before.
     number: u64,
@@ -55,15 +55,18 @@ struct Shared {
     told: Mutex<Vec<&'static str>>,
 }
 
-// SAFETY: the ABI says that a context is usable from several threads at once, and nothing ties it to the one that made it.
-unsafe impl Send for Shared {}
-// SAFETY: as above.
-unsafe impl Sync for Shared {}
+/// Threads and memory of the processor.
+struct Host(NonNull<hidp_context>);
 
-impl Drop for Shared {
+// SAFETY: the ABI says that a context is usable from several threads at once, and nothing ties it to the one that made it.
+unsafe impl Send for Host {}
+// SAFETY: as above.
+unsafe impl Sync for Host {}
+
+impl Drop for Host {
     fn drop(&mut self) {
-        // SAFETY: `raw` came from `hidp2_context_new`, and this is its only owner.
-        unsafe { hidp_sys::hidp2_context_free(self.raw.as_ptr()) }
+        // SAFETY: the pointer came from `hidp2_context_new`, and this is its only owner.
+        unsafe { hidp_sys::hidp2_context_free(self.0.as_ptr()) }
     }
 }
 
@@ -118,6 +121,56 @@ impl Context {
         queue.enter()?;
         Ok(queue.synchronize()?)
     }
+    /// A context with a stream of its own on the same device, which begins after all that was asked of this context so far. From then on the
+    /// two keep no order: what one does runs beside what the other does, copies beside kernels among others.
+    ///
+    /// Arrays of one are good for the other: where both use an array, and one of them writes it, their streams wait for each other, and no
+    /// longer than for that array. [`Context::after`] orders all the rest. Each has memory of its own on the device, and counts its own copies;
+    /// threads and memory of the processor are shared.
+    ///
+    /// On the processor calls are done when they return, so that there is nothing to run beside them: then this is a clone.
+    ///
+    /// ```
+    /// # fn main() -> hidp_std::Result {
+    /// let cx = hidp_std::Context::new()?;
+    /// let copies = cx.fork()?;
+    /// let array = hidp_std::DeviceArray::from_host(&copies, &[1.0, 2.0])?;
+    /// cx.after(&copies)?; // not needed for `array`, which knows of its copy
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the driver has no other stream to give, or the device is lost.
+    pub fn fork(&self) -> Result<Self, Error> {
+        let Some(queue) = self.queue() else { return Ok(self.clone()) };
+        let Shared { host, threads, device, strict, .. } = &*self.shared;
+        let shared = Shared {
+            host: host.clone(),
+            threads: *threads,
+            number: builder::next_number(),
+            device: device.clone(),
+            queue: Some(Arc::new(queue.fork()?)),
+            strict: *strict,
+            told: Mutex::default(),
+        };
+        log::debug!("context {} is a fork of context {}", shared.number, self.shared.number);
+        Ok(Self { shared: Arc::new(shared), ..self.clone() })
+    }
+    /// What is asked of this context from now on runs after all that was asked of the other one so far.
+    ///
+    /// Streams wait, not the calling thread, unless the two contexts run on devices that know nothing of each other, or this is one of the
+    /// processor: then the call returns when the other one is done.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the driver fails, or one of the devices is lost.
+    pub fn after(&self, other: &Context) -> Result<(), Error> {
+        match (self.queue(), other.queue()) {
+            (Some(queue), Some(other)) => Ok(queue.after(other)?),
+            (None, Some(_)) => other.synchronize(),
+            (Some(_) | None, None) => Ok(()),
+        }
+    }
     /// How many threads of the processor calls run with.
     pub fn threads(&self) -> u32 {
         self.shared.threads
@@ -157,7 +210,7 @@ impl Context {
         if self.isa_forced { builder.isa(self.isa) } else { builder }.build()
     }
     pub(crate) fn raw(&self) -> *mut hidp_context {
-        self.shared.raw.as_ptr()
+        self.shared.host.0.as_ptr()
     }
     pub(crate) fn queue(&self) -> Option<&Arc<Queue>> {
         self.shared.queue.as_ref()

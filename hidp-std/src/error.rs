@@ -126,7 +126,7 @@ pub enum Error {
         entry: &'static str,
         /// The parameter.
         array: ArrayText,
-        /// Whether the call runs on a device, another one then, or the same one in another context.
+        /// Whether the call runs on a device, another one then.
         on_device: bool,
     },
     /// An operation on a [`crate::DeviceArray`] makes no sense.
@@ -317,7 +317,7 @@ impl fmt::Display for Error {
                 write!(f, "{entry}: plan `{plan}` is for devices, and the context has none: {why}")
             }
             Error::Elsewhere { entry, array, on_device: true } => {
-                write!(f, "{entry}: the argument for {array} is in memory of another context")
+                write!(f, "{entry}: the argument for {array} is in the memory of another device")
             }
             Error::Elsewhere { entry, array, on_device: false } => {
                 write!(f, "{entry}: the argument for {array} is in a device's memory, but the processor runs this call")

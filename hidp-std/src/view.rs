@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::device::Queue;
+use crate::device::Memory;
 use crate::rt::element_count;
 
 mod nd;
@@ -86,7 +86,7 @@ pub trait ViewMut<T, const R: usize> {
 /// An array in a device's memory: what [`crate::DeviceArray`] and its sections give to calls.
 #[derive(Clone, Copy, Debug)]
 pub struct OnDevice<'a, T, const R: usize> {
-    pub(crate) queue: &'a Queue,
+    pub(crate) memory: &'a Memory,
     pub(crate) first: *mut u8,
     pub(crate) shape: [usize; R],
     elements: PhantomData<(&'a (), *const T)>,
@@ -100,13 +100,13 @@ pub struct OnDeviceMut<'a, T, const R: usize> {
 }
 
 impl<'a, T, const R: usize> OnDevice<'a, T, R> {
-    pub(crate) fn new(queue: &'a Queue, first: *mut u8, shape: [usize; R]) -> Self {
-        Self { queue, first, shape, elements: PhantomData }
+    pub(crate) fn new(memory: &'a Memory, first: *mut u8, shape: [usize; R]) -> Self {
+        Self { memory, first, shape, elements: PhantomData }
     }
     /// The same elements with other extents.
     pub fn with_shape<const S: usize>(self, shape: [usize; S]) -> Option<OnDevice<'a, T, S>> {
         let same = element_count(&shape) == element_count(&self.shape);
-        same.then(|| OnDevice::new(self.queue, self.first, shape))
+        same.then(|| OnDevice::new(self.memory, self.first, shape))
     }
 }
 

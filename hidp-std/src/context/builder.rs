@@ -6,13 +6,18 @@ use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use super::{Context, Shared};
+use super::{Context, Host, Shared};
 use crate::device::{Asked, Device, Machine};
 use crate::tuning::{TuneFile, Tuning};
 use crate::{Error, Isa};
 
 /// How many contexts were made.
 static CONTEXTS: AtomicU64 = AtomicU64::new(0);
+
+/// Tells contexts apart.
+pub(super) fn next_number() -> u64 {
+    CONTEXTS.fetch_add(1, Ordering::Relaxed)
+}
 
 /// Makes a [`Context`].
 #[derive(Clone, Debug, Default)]
@@ -102,12 +107,13 @@ impl Builder {
         // SAFETY: takes a number; null is handled.
         let raw = unsafe { hidp_sys::hidp2_context_new(settings.threads) };
         let raw = NonNull::new(raw).ok_or(Error::Allocation)?;
+        let host = Arc::new(Host(raw));
         // SAFETY: made just above.
         let threads = unsafe { hidp_sys::hidp2_context_threads(raw.as_ptr()) };
-        let number = CONTEXTS.fetch_add(1, Ordering::Relaxed);
+        let number = next_number();
         let Settings { isa, isa_forced, plan, tuning, asked, threads: _ } = settings;
         let mut shared = Shared {
-            raw,
+            host,
             threads,
             number,
             device: Device::processor("asked for"),

@@ -1,6 +1,7 @@
 //! A stream in a device's primary context, which the run-time library of generated code shares.
 
 use std::ffi::{c_int, c_void};
+use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use cudarc::driver::sys::CUdevice_attribute as Attribute;
@@ -13,7 +14,19 @@ use crate::device::{Driver, DriverError, Event, Facts, Rows};
 pub(super) struct Stream {
     facts: Facts,
     context: Arc<CudaContext>,
-    stream: Arc<CudaStream>,
+    /// There until `self` is dropped.
+    stream: ManuallyDrop<Arc<CudaStream>>,
+}
+
+impl Drop for Stream {
+    fn drop(&mut self) {
+        // SAFETY: nobody uses it afterwards.
+        unsafe { ManuallyDrop::drop(&mut self.stream) };
+        // `cudarc` keeps what goes wrong there for who calls next, which may be another stream of the same context.
+        if let Err(failure) = self.context.check_err() {
+            log::debug!("a stream was not freed: {}", error(failure));
+        }
+    }
 }
 
 /// The number, its name and what it means.
@@ -44,8 +57,9 @@ pub(super) fn facts(ordinal: u32) -> Result<Facts, result::DriverError> {
 impl Stream {
     pub(super) fn open(ordinal: u32) -> Result<Self, result::DriverError> {
         let context = CudaContext::new(ordinal as usize)?;
-        let stream = context.new_stream()?;
-        Ok(Self { facts: facts(ordinal)?, context, stream })
+        let facts = facts(ordinal)?;
+        let stream = ManuallyDrop::new(context.new_stream()?);
+        Ok(Self { facts, context, stream })
     }
     pub(super) fn cuda_stream(&self) -> &Arc<CudaStream> {
         &self.stream
@@ -53,6 +67,10 @@ impl Stream {
     fn raw(&self) -> sys::CUstream {
         self.stream.cu_stream()
     }
+}
+
+fn of_cuda(driver: &dyn Driver) -> Option<&Stream> {
+    (driver as &dyn std::any::Any).downcast_ref()
 }
 
 /// An address as the driver counts.
@@ -74,6 +92,22 @@ impl Driver for Stream {
     }
     fn stream(&self) -> *mut c_void {
         self.raw().cast()
+    }
+    fn fork(&self) -> Result<Box<dyn Driver>, DriverError> {
+        let stream = ManuallyDrop::new(self.context.new_stream().map_err(error)?);
+        Ok(Box::new(Self { facts: self.facts.clone(), context: self.context.clone(), stream }))
+    }
+    fn is_same_device(&self, other: &dyn Driver) -> bool {
+        of_cuda(other).is_some_and(|other| *other.context == *self.context)
+    }
+    fn can_copy_from(&self, other: &dyn Driver) -> Result<bool, DriverError> {
+        let Some(other) = of_cuda(other) else { return Ok(false) };
+        let mut can: c_int = 0;
+        // SAFETY: writes one number.
+        let asked =
+            unsafe { sys::cuDeviceCanAccessPeer(&raw mut can, self.context.cu_device(), other.context.cu_device()) };
+        asked.result().map_err(error)?;
+        Ok(can != 0)
     }
     fn enter(&self) -> Result<(), DriverError> {
         self.context.bind_to_thread().map_err(error)
@@ -161,6 +195,25 @@ impl Driver for Stream {
         unsafe { result::memset_d8_async(device_address(to), 0, bytes, self.raw()) }.map_err(error)
     }
 
+    unsafe fn copy_from_peer(
+        &self,
+        to: *mut u8,
+        other: &dyn Driver,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<(), DriverError> {
+        let Some(other) = of_cuda(other) else {
+            return Err(DriverError { code: None, text: "the memory is of another driver".into() });
+        };
+        let (to, from) = (device_address(to), device_address(from));
+        // SAFETY: the caller's promise.
+        let copied = unsafe {
+            let (ours, theirs) = (self.context.cu_ctx(), other.context.cu_ctx());
+            result::memcpy_peer_async(ours, to, theirs, from, bytes, self.raw())
+        };
+        copied.map_err(error)
+    }
+
     fn new_event(&self) -> Result<Event, DriverError> {
         let event = result::event::create(sys::CUevent_flags::CU_EVENT_DISABLE_TIMING).map_err(error)?;
         Ok(Event(event.cast()))
@@ -186,6 +239,11 @@ impl Driver for Stream {
     fn wait_for(&self, mark: &Event) -> Result<(), DriverError> {
         // SAFETY: it is there.
         unsafe { result::event::synchronize(event(mark)) }.map_err(error)
+    }
+    fn wait_in_stream(&self, mark: &Event) -> Result<(), DriverError> {
+        let flags = sys::CUevent_wait_flags::CU_EVENT_WAIT_DEFAULT;
+        // SAFETY: both are there.
+        unsafe { result::stream::wait_event(self.raw(), event(mark), flags) }.map_err(error)
     }
     fn synchronize(&self) -> Result<(), DriverError> {
         // SAFETY: it is there.

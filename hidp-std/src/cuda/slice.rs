@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cudarc::driver::{CudaSlice, CudaStream, DevicePtrMut, result};
 
 use super::driver::{Stream, device_address, error};
-use crate::device::{Block, Owner, Queue, Storage};
+use crate::device::{Block, Memory, Other, Owner, Queue, Storage};
 use crate::rt::element_count;
 use crate::{ArrayError, Context, DeviceArray, DeviceError, Error};
 
@@ -60,10 +60,10 @@ impl<T: Copy + Send + Sync + 'static, const N: usize> DeviceArray<T, N> {
             return Err(ArrayError::Shape { device: shape.into(), other: [slice.len()].into() }.into());
         }
         let Some((queue, ours)) = cx.queue().and_then(|queue| Some((queue, stream(queue)?.cuda_stream()))) else {
-            return Err(ArrayError::OtherContext.into());
+            return Err(ArrayError::OtherDevice.into());
         };
         if **slice.context() != **ours.context() {
-            return Err(ArrayError::OtherContext.into());
+            return Err(ArrayError::OtherDevice.into());
         }
         queue.enter()?;
         if count == 0 {
@@ -72,9 +72,9 @@ impl<T: Copy + Send + Sync + 'static, const N: usize> DeviceArray<T, N> {
         ours.join(slice.stream()).map_err(|failure| failed("wait for another stream", failure))?;
         // Also waits for what other streams do with the memory.
         let first = std::ptr::with_exposed_provenance_mut(slice.device_ptr_mut(ours).0 as usize);
-        let owner = Owner::Other(Box::new(Lent { slice: Some(slice), user: ours.clone() }));
-        // SAFETY: the memory holds as many elements, and is the owner's.
-        let block = unsafe { Block::of(queue.clone(), first, owner) };
+        let owner = Owner::Other(Other(Box::new(Lent { slice: Some(slice), user: ours.clone() })));
+        // SAFETY: the memory holds as many elements, and is the owner's; our stream waits for the others.
+        let block = unsafe { Block::of(Memory::of(queue, first, owner)?) };
         Ok(Self::from_storage(Storage::Device(block), shape))
     }
 
@@ -83,31 +83,28 @@ impl<T: Copy + Send + Sync + 'static, const N: usize> DeviceArray<T, N> {
     /// An array of the host, or without elements, is refused.
     pub fn into_cuda_slice(self) -> Result<CudaSlice<T>, Error> {
         let count = self.len();
-        let Storage::Device(mut block) = self.storage else { return Err(ArrayError::OtherContext.into()) };
-        let Some(ours) = stream(&block.queue).map(|stream| stream.cuda_stream().clone()) else {
-            return Err(ArrayError::OtherContext.into());
+        let Storage::Device(Block { memory, .. }) = self.storage else { return Err(ArrayError::OtherDevice.into()) };
+        let queue = memory.queue().clone();
+        let Some(ours) = stream(&queue).map(|stream| stream.cuda_stream().clone()) else {
+            return Err(ArrayError::OtherDevice.into());
         };
-        block.queue.enter()?;
-        match std::mem::replace(&mut block.owner, Owner::Nobody) {
+        queue.enter()?;
+        let first = device_address(memory.first());
+        match memory.give_up()? {
             Owner::Nobody => Err(ArrayError::Size.into()),
             Owner::Pool => {
-                block.queue.forget(block.first);
                 // SAFETY: the memory is nobody else's any more, holds as many elements, and is freed as the driver allocated it.
-                let mut slice = unsafe { ours.upgrade_device_ptr(device_address(block.first), count) };
+                let mut slice = unsafe { ours.upgrade_device_ptr(first, count) };
                 note_use(&mut slice);
                 Ok(slice)
             }
-            Owner::Other(owner) => match owner.downcast::<Lent<T>>() {
-                Ok(lent) => {
-                    let (slice, joined) = lent.take().ok_or(ArrayError::OtherContext)?;
-                    joined.map_err(|failure| failed("wait for a stream", failure))?;
-                    Ok(slice)
-                }
-                Err(owner) => {
-                    block.owner = Owner::Other(owner);
-                    Err(ArrayError::OtherContext.into())
-                }
-            },
+            // An array's elements keep their type, so that it is the one that was lent.
+            Owner::Other(Other(owner)) => {
+                let lent = owner.downcast::<Lent<T>>().map_err(|_| ArrayError::OtherDevice)?;
+                let (slice, joined) = lent.take().ok_or(ArrayError::OtherDevice)?;
+                joined.map_err(|failure| failed("wait for a stream", failure))?;
+                Ok(slice)
+            }
         }
     }
 }

@@ -7,9 +7,11 @@ use std::sync::Arc;
 
 use ndarray::{Array, ArrayRef, Dim, Dimension, IntoDimension, SliceInfo, SliceInfoElem};
 
+use super::between;
 use super::driver::Rows;
 use super::error::ArrayError;
 use super::layout::Layout;
+use super::memory::{Access, Memory};
 use super::queue::Queue;
 use super::section::{Section, SectionMut};
 use crate::rt::element_count;
@@ -17,9 +19,9 @@ use crate::{Context, Error, View, ViewError, ViewMut};
 
 /// An array of `N` dimensions in the memory that a context computes in.
 ///
-/// Calls with that context (or a clone of it) take it where they take other arrays, and copy nothing: neither before the call nor
-/// after it. Calls with another context refuse it. With a context on the processor it is an array in ordinary memory, so that a
-/// program which uses it runs with and without a device.
+/// Calls with that context, or another one on the same device, take it where they take other arrays, and copy nothing: neither before the
+/// call nor after it. Streams of several contexts wait for each other where they use one array. Calls on another device refuse it.
+/// With a context on the processor it is an array in ordinary memory, so that a program which uses it runs with and without a device.
 ///
 /// Elements are next to each other in row-major order. What goes to a device, what happens there and what comes back keep their
 /// order; only what brings elements to the host waits.
@@ -50,56 +52,34 @@ pub(crate) enum Storage<T> {
 
 /// Elements in device memory.
 pub(crate) struct Block<T> {
-    pub(crate) queue: Arc<Queue>,
-    pub(crate) first: *mut u8,
-    pub(crate) owner: Owner,
+    pub(crate) memory: Memory,
     elements: PhantomData<T>,
 }
 
-/// Whose the memory is.
-pub(crate) enum Owner {
-    /// There are no elements, and `first` points to the queue's zeros.
-    Nobody,
-    Pool,
-    /// Whatever this is; dropping it frees the memory.
-    #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-    Other(Box<dyn std::any::Any + Send + Sync>),
-}
-
-// SAFETY: the block owns its elements, and its queue may be used from any thread.
+// SAFETY: the block owns its elements, and memory of devices may be used from any thread.
 unsafe impl<T: Send> Send for Block<T> {}
 // SAFETY: as above.
 unsafe impl<T: Sync> Sync for Block<T> {}
 
-impl<T> Drop for Block<T> {
-    fn drop(&mut self) {
-        match self.owner {
-            Owner::Pool => self.queue.give(self.first),
-            Owner::Nobody | Owner::Other(_) => {}
-        }
-    }
-}
-
 impl<T> Block<T> {
     /// Memory for so many elements that says nothing yet.
     pub(crate) fn new(queue: &Arc<Queue>, count: usize) -> Result<Self, Error> {
-        let (queue, elements) = (queue.clone(), PhantomData);
-        if count == 0 {
-            return Ok(Self { first: queue.zeros(), queue, owner: Owner::Nobody, elements });
-        }
         let bytes = count.checked_mul(size_of::<T>()).ok_or(ArrayError::Size)?;
-        queue.enter()?;
-        Ok(Self { first: queue.take(bytes)?, queue, owner: Owner::Pool, elements })
+        Ok(Self { memory: Memory::new(queue, bytes)?, elements: PhantomData })
     }
     /// # Safety
-    /// The memory is the queue's device's, holds the elements, and is `owner`'s.
+    /// The memory holds the elements.
     #[cfg_attr(not(feature = "cuda"), allow(dead_code))]
-    pub(crate) unsafe fn of(queue: Arc<Queue>, first: *mut u8, owner: Owner) -> Self {
-        Self { queue, first, owner, elements: PhantomData }
+    pub(crate) unsafe fn of(memory: Memory) -> Self {
+        Self { memory, elements: PhantomData }
+    }
+    /// The one whose stream they are used in, unless a call says otherwise.
+    pub(crate) fn queue(&self) -> &Arc<Queue> {
+        self.memory.queue()
     }
     /// Rows of elements from this one on.
     pub(super) fn rows(&self, start: usize, pitch: usize) -> Rows {
-        Rows { first: self.first.wrapping_add(start * size_of::<T>()), pitch: pitch * size_of::<T>() }
+        Rows { first: self.memory.first().wrapping_add(start * size_of::<T>()), pitch: pitch * size_of::<T>() }
     }
 }
 
@@ -140,8 +120,9 @@ impl<T: Copy, const N: usize> DeviceArray<T, N> {
             });
         };
         let block = Block::new(queue, count)?;
+        let memory = &block.memory;
         // SAFETY: so many elements are there.
-        unsafe { queue.zero(block.first, count * size_of::<T>()) }?;
+        memory.used(queue, Access::Write, || unsafe { queue.zero(memory.first(), count * size_of::<T>()) })?;
         Ok(Self { storage: Storage::Device(block), shape })
     }
 
@@ -172,8 +153,11 @@ impl<T: Copy, const N: usize> DeviceArray<T, N> {
             return Ok(Self { storage: Storage::Host(memory), shape });
         };
         let block = Block::new(queue, count)?;
-        // SAFETY: so many elements are there on both sides.
-        unsafe { queue.upload(block.first, elements.as_ptr().cast(), size_of_val(elements)) }?;
+        let memory = &block.memory;
+        memory.used(queue, Access::Write, || {
+            // SAFETY: so many elements are there on both sides.
+            unsafe { queue.upload(memory.first(), elements.as_ptr().cast(), size_of_val(elements)) }
+        })?;
         Ok(Self { storage: Storage::Device(block), shape })
     }
 
@@ -184,6 +168,39 @@ impl<T: Copy, const N: usize> DeviceArray<T, N> {
     /// A copy in the same place.
     pub fn try_clone(&self) -> Result<Self, Error> {
         self.all().to_device()
+    }
+
+    /// A copy in the memory that another context computes in.
+    ///
+    /// From one device to another it goes by itself where the driver says that it can, else through page-locked memory of the host; within
+    /// a device it is a copy like any other. It comes after all that was asked of this array, and in the other context's stream.
+    ///
+    /// ```
+    /// # fn main() -> hidp_std::Result {
+    /// # use hidp_std::{Context, DeviceArray};
+    /// # let (one, two) = (Context::new()?, Context::cpu()?);
+    /// let array = DeviceArray::from_host(&one, &[1, 2, 3])?;
+    /// let copy = array.to_context(&two)?;
+    /// assert_eq!(copy.to_vec()?, [1, 2, 3]);
+    /// # Ok(())
+    /// # }
+    /// ```
+    ///
+    /// # Errors
+    /// [`Error::Device`] if there is no memory, or a device fails or is lost.
+    pub fn to_context(&self, cx: &Context) -> Result<Self, Error> {
+        match (&self.storage, cx.queue()) {
+            (Storage::Host(elements), _) => Self::from_elements(cx, elements, self.shape),
+            (Storage::Device(_), None) => Ok(Self { storage: Storage::Host(self.to_vec()?), shape: self.shape }),
+            (Storage::Device(block), Some(queue)) => {
+                let copy = Block::<T>::new(queue, self.len())?;
+                if !self.is_empty() {
+                    // SAFETY: both have as many elements, and the copy is new.
+                    unsafe { between::copy(&copy.memory, &block.memory, self.len() * size_of::<T>()) }?;
+                }
+                Ok(Self { storage: Storage::Device(copy), shape: self.shape })
+            }
+        }
     }
 
     /// The elements in row-major order.
@@ -287,7 +304,7 @@ impl<T, const N: usize> fmt::Debug for DeviceArray<T, N> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let place = match &self.storage {
             Storage::Host(_) => "host".to_owned(),
-            Storage::Device(block) => block.queue.facts().to_string(),
+            Storage::Device(block) => block.queue().facts().to_string(),
         };
         f.debug_struct("DeviceArray").field("shape", &self.shape).field("place", &format_args!("{place}")).finish()
     }

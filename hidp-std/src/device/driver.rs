@@ -10,7 +10,7 @@ use super::traffic::KernelTraffic;
 use crate::rt::entry::EntryFn;
 
 /// One stream of one accelerator: every operation but `enter`, allocation and waiting goes into the stream and returns at once,
-/// and runs after all that went into it before.
+/// and runs after all that went into it before. Streams of one device use the same memory; only events order them.
 ///
 /// Addresses are those of the device's memory, whatever a pointer to that means on the host.
 pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
@@ -23,6 +23,12 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     }
     /// What generated code gets as `hidp_device::stream`.
     fn stream(&self) -> *mut c_void;
+    /// Another stream of the same device.
+    fn fork(&self) -> Result<Box<dyn Driver>, DriverError>;
+    /// Whether that is a stream of the same device: both use the same memory, and each may wait for the other's events.
+    fn is_same_device(&self, other: &dyn Driver) -> bool;
+    /// Whether this stream may copy from the memory of that device, and wait for its events.
+    fn can_copy_from(&self, other: &dyn Driver) -> Result<bool, DriverError>;
     /// Makes the device the calling thread's.
     fn enter(&self) -> Result<(), DriverError>;
 
@@ -52,6 +58,18 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// `bytes` bytes are there.
     unsafe fn zero(&self, to: *mut u8, bytes: usize) -> Result<(), DriverError>;
 
+    /// Copies from the memory of another device.
+    ///
+    /// # Safety
+    /// `bytes` bytes are there on both sides, and `can_copy_from` says yes.
+    unsafe fn copy_from_peer(
+        &self,
+        to: *mut u8,
+        other: &dyn Driver,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<(), DriverError>;
+
     fn new_event(&self) -> Result<Event, DriverError>;
     fn free_event(&self, event: Event);
     /// Notes how far the stream is filled now.
@@ -59,6 +77,9 @@ pub(crate) trait Driver: Any + Send + Sync + fmt::Debug {
     /// Whether the stream has come to where the event was recorded last.
     fn has_come_to(&self, event: &Event) -> Result<bool, DriverError>;
     fn wait_for(&self, event: &Event) -> Result<(), DriverError>;
+    /// What goes into this stream from now on runs after what was in the event's stream when it was recorded last. The event is of this
+    /// device, or of one that this stream can copy from.
+    fn wait_in_stream(&self, event: &Event) -> Result<(), DriverError>;
     /// Waits for all that is in the stream.
     fn synchronize(&self) -> Result<(), DriverError>;
     /// Runs an entry's code for the device.
@@ -99,6 +120,8 @@ pub(crate) struct Event(pub(crate) *mut c_void);
 
 // SAFETY: drivers hand out handles that any thread may use.
 unsafe impl Send for Event {}
+// SAFETY: as above.
+unsafe impl Sync for Event {}
 
 /// What an accelerator is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -19,6 +19,10 @@ impl DeviceError {
     pub(crate) fn new(doing: &'static str, error: &DriverError, lost: bool) -> Self {
         Self { doing, code: error.code, text: error.text.as_str().into(), lost }
     }
+    /// The same of a device that is lost, or is not.
+    pub(crate) fn and_lost(self, lost: bool) -> Self {
+        Self { lost, ..self }
+    }
     /// The driver's number for it.
     pub fn code(&self) -> Option<i32> {
         self.code
@@ -140,8 +144,8 @@ pub enum ArrayError {
     Size,
     /// The other side of a copy cannot be viewed as an array.
     View(ViewError),
-    /// The two arrays are not of the same context, or the memory is another device's.
-    OtherContext,
+    /// The two arrays are not in the memory of one device.
+    OtherDevice,
 }
 
 impl fmt::Display for ArrayError {
@@ -161,7 +165,7 @@ impl fmt::Display for ArrayError {
             }
             ArrayError::Size => f.write_str("no array can have so many elements"),
             ArrayError::View(reason) => reason.fmt(f),
-            ArrayError::OtherContext => f.write_str("the array belongs to another context"),
+            ArrayError::OtherDevice => f.write_str("the two arrays are not in the memory of one device"),
         }
     }
 }

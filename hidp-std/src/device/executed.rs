@@ -6,7 +6,7 @@ use std::cell::Cell;
 use std::ffi::{CStr, c_char, c_void};
 use std::ptr::{NonNull, null_mut};
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use hidp_sys::{
     HIDP_COUNTED_BLOCK_BARRIER, HIDP_COUNTED_LOAD, HIDP_COUNTED_SHUFFLE, HIDP_COUNTED_STORE, HIDP_COUNTED_UPDATE,
@@ -22,6 +22,12 @@ use crate::rt::entry::EntryFn;
 #[derive(Debug)]
 pub(crate) struct Executed {
     facts: Facts,
+    opened: Arc<Opened>,
+}
+
+/// A device, which several streams share.
+#[derive(Debug)]
+struct Opened {
     functions: &'static hidp_executor,
     device: NonNull<hidp_device>,
     /// Whether calls are counted.
@@ -31,9 +37,9 @@ pub(crate) struct Executed {
 }
 
 // SAFETY: the executor may be used by any thread, by one at a time: the one whose turn it is.
-unsafe impl Send for Executed {}
+unsafe impl Send for Opened {}
 // SAFETY: as above.
-unsafe impl Sync for Executed {}
+unsafe impl Sync for Opened {}
 
 thread_local! {
     /// The address of the device whose turn is this thread's: code that runs on it asks for memory of it.
@@ -119,13 +125,15 @@ impl Executed {
         let functions: &'static hidp_executor = unsafe { hidp_sys::hidp2_executor().as_ref() }?;
         // SAFETY: any numbers are allowed.
         let device = unsafe { functions.open.expect(MISSING)(seed, facts.multiprocessors) };
-        let counting = AtomicBool::new(false);
-        Some(Self { facts, functions, device: NonNull::new(device)?, counting, turn: Mutex::new(()) })
+        let (device, counting) = (NonNull::new(device)?, AtomicBool::new(false));
+        let opened = Opened { functions, device, counting, turn: Mutex::new(()) };
+        Some(Self { facts, opened: Arc::new(opened) })
     }
     /// The turn is this thread's.
     fn reports(&self) -> String {
         // SAFETY: the device is alive; the text is copied at once.
-        let text = unsafe { CStr::from_ptr(self.functions.reports.expect(MISSING)(self.device.as_ptr())) };
+        let text =
+            unsafe { CStr::from_ptr(self.opened.functions.reports.expect(MISSING)(self.opened.device.as_ptr())) };
         text.to_string_lossy().into_owned()
     }
     /// # Safety
@@ -133,7 +141,9 @@ impl Executed {
     unsafe fn copy_in(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DriverError> {
         let _turn = self.turn();
         // SAFETY: the caller's promise; the executor looks at the device's side itself.
-        unsafe { self.functions.copy_in.expect(MISSING)(self.device.as_ptr(), to.cast(), from.cast(), bytes) };
+        unsafe {
+            self.opened.functions.copy_in.expect(MISSING)(self.opened.device.as_ptr(), to.cast(), from.cast(), bytes)
+        };
         self.look()
     }
     /// # Safety
@@ -141,7 +151,9 @@ impl Executed {
     unsafe fn copy_out(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DriverError> {
         let _turn = self.turn();
         // SAFETY: as above.
-        unsafe { self.functions.copy_out.expect(MISSING)(self.device.as_ptr(), to.cast(), from.cast(), bytes) };
+        unsafe {
+            self.opened.functions.copy_out.expect(MISSING)(self.opened.device.as_ptr(), to.cast(), from.cast(), bytes)
+        };
         self.look()
     }
     fn look(&self) -> Result<(), DriverError> {
@@ -150,9 +162,19 @@ impl Executed {
     }
 }
 
-impl Drop for Executed {
+impl Opened {
+    fn turn(&self) -> Turn<'_> {
+        let this = std::ptr::from_ref(self).addr();
+        if MINE.get() == this {
+            return Turn(None);
+        }
+        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
+        Turn(Some(Box::new(Ends { before: MINE.replace(this), _turn: turn })))
+    }
+}
+
+impl Drop for Opened {
     fn drop(&mut self) {
-        let _turn = self.turn();
         // SAFETY: nobody uses the device any more.
         unsafe { self.functions.close.expect(MISSING)(self.device.as_ptr()) }
     }
@@ -163,15 +185,21 @@ impl Driver for Executed {
         &self.facts
     }
     fn turn(&self) -> Turn<'_> {
-        let this = std::ptr::from_ref(self).addr();
-        if MINE.get() == this {
-            return Turn(None);
-        }
-        let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
-        Turn(Some(Box::new(Ends { before: MINE.replace(this), _turn: turn })))
+        self.opened.turn()
     }
     fn stream(&self) -> *mut c_void {
         null_mut()
+    }
+    fn fork(&self) -> Result<Box<dyn Driver>, DriverError> {
+        Ok(Box::new(Self { facts: self.facts.clone(), opened: self.opened.clone() }))
+    }
+    fn is_same_device(&self, other: &dyn Driver) -> bool {
+        let other = (other as &dyn std::any::Any).downcast_ref::<Self>();
+        other.is_some_and(|other| Arc::ptr_eq(&self.opened, &other.opened))
+    }
+    /// The executor knows the memory of one device alone.
+    fn can_copy_from(&self, _: &dyn Driver) -> Result<bool, DriverError> {
+        Ok(false)
     }
     fn enter(&self) -> Result<(), DriverError> {
         Ok(())
@@ -179,18 +207,21 @@ impl Driver for Executed {
     fn allocate(&self, bytes: usize) -> Result<*mut u8, DriverError> {
         let _turn = self.turn();
         // SAFETY: the device is alive.
-        let block = unsafe { self.device.as_ref().take.expect(MISSING)(self.device.as_ref().state, bytes) };
+        let block =
+            unsafe { self.opened.device.as_ref().take.expect(MISSING)(self.opened.device.as_ref().state, bytes) };
         Ok(block.cast())
     }
     unsafe fn release(&self, block: *mut u8) {
         let _turn = self.turn();
         // SAFETY: the device is alive; the rest is the caller's promise.
-        unsafe { self.device.as_ref().give.expect(MISSING)(self.device.as_ref().state, block.cast()) }
+        unsafe { self.opened.device.as_ref().give.expect(MISSING)(self.opened.device.as_ref().state, block.cast()) }
     }
     fn allocate_pinned(&self, bytes: usize) -> Result<*mut u8, DriverError> {
         let _turn = self.turn();
         // SAFETY: the device is alive.
-        let block = unsafe { self.device.as_ref().take_pinned.expect(MISSING)(self.device.as_ref().state, bytes) };
+        let block = unsafe {
+            self.opened.device.as_ref().take_pinned.expect(MISSING)(self.opened.device.as_ref().state, bytes)
+        };
         if block.is_null() {
             return Err(DriverError { code: Some(2), text: "out of memory".into() });
         }
@@ -199,7 +230,9 @@ impl Driver for Executed {
     unsafe fn release_pinned(&self, block: *mut u8) {
         let _turn = self.turn();
         // SAFETY: the device is alive; the rest is the caller's promise.
-        unsafe { self.device.as_ref().give_pinned.expect(MISSING)(self.device.as_ref().state, block.cast()) }
+        unsafe {
+            self.opened.device.as_ref().give_pinned.expect(MISSING)(self.opened.device.as_ref().state, block.cast())
+        }
     }
     unsafe fn to_device(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DriverError> {
         // SAFETY: the caller's promise.
@@ -224,6 +257,9 @@ impl Driver for Executed {
         // SAFETY: so many zeros are there; the rest is the caller's promise.
         unsafe { self.copy_in(to, vec![0; bytes].as_ptr(), bytes) }
     }
+    unsafe fn copy_from_peer(&self, _: *mut u8, _: &dyn Driver, _: *const u8, _: usize) -> Result<(), DriverError> {
+        Err(DriverError { code: None, text: "executed devices have no way between them".into() })
+    }
     fn new_event(&self) -> Result<Event, DriverError> {
         Ok(Event(null_mut()))
     }
@@ -237,13 +273,17 @@ impl Driver for Executed {
     fn wait_for(&self, _: &Event) -> Result<(), DriverError> {
         Ok(())
     }
+    fn wait_in_stream(&self, _: &Event) -> Result<(), DriverError> {
+        Ok(())
+    }
     fn synchronize(&self) -> Result<(), DriverError> {
         Ok(())
     }
     unsafe fn call(&self, function: EntryFn, call: &mut hidp_call) -> i32 {
         let _turn = self.turn();
         // SAFETY: the caller's promise.
-        let status = unsafe { self.functions.call.expect(MISSING)(self.device.as_ptr(), Some(function), call) };
+        let status =
+            unsafe { self.opened.functions.call.expect(MISSING)(self.opened.device.as_ptr(), Some(function), call) };
         let known = [HIDP_OK, HIDP_FAULT, HIDP_DEVICE_ERROR].iter().any(|known| *known as i32 == status);
         if !known {
             call.fault.values[0] = REPORTS.into();
@@ -253,18 +293,19 @@ impl Driver for Executed {
     fn count(&self) -> bool {
         let _turn = self.turn();
         // SAFETY: the device is alive.
-        unsafe { self.functions.count.expect(MISSING)(self.device.as_ptr(), 1) }
-        self.counting.store(true, Ordering::Relaxed);
+        unsafe { self.opened.functions.count.expect(MISSING)(self.opened.device.as_ptr(), 1) }
+        self.opened.counting.store(true, Ordering::Relaxed);
         true
     }
     fn counts(&self) -> Option<Vec<KernelTraffic>> {
-        if !self.counting.load(Ordering::Relaxed) {
+        if !self.opened.counting.load(Ordering::Relaxed) {
             return None;
         }
         let _turn = self.turn();
         let mut first = std::ptr::null();
         // SAFETY: the device is alive.
-        let count = unsafe { self.functions.counts.expect(MISSING)(self.device.as_ptr(), &raw mut first) };
+        let count =
+            unsafe { self.opened.functions.counts.expect(MISSING)(self.opened.device.as_ptr(), &raw mut first) };
         // SAFETY: so many rows are there until the next call, whose turn comes later.
         Some((0..count).map(|at| unsafe { kernel_of(&*first.add(at)) }).collect())
     }

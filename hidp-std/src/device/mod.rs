@@ -1,6 +1,7 @@
 //! Accelerators: memory, copies and arrays, above a driver that can be any.
 
 mod array;
+mod between;
 mod driver;
 mod error;
 #[cfg(any(test, feature = "simulated-device"))]
@@ -8,7 +9,9 @@ mod executed;
 mod find;
 mod info;
 mod layout;
+mod line;
 mod machine;
+mod memory;
 mod pool;
 mod queue;
 mod section;
@@ -27,7 +30,7 @@ pub use section::{Section, SectionMut};
 pub use traffic::{KernelTraffic, SiteTraffic, Together};
 
 #[cfg(feature = "cuda")]
-pub(crate) use array::{Block, Owner, Storage};
+pub(crate) use array::{Block, Storage};
 pub(crate) use driver::Facts;
 #[cfg(feature = "cuda")]
 pub(crate) use driver::{Driver, DriverError, Event, Rows};
@@ -35,6 +38,9 @@ pub(crate) use find::Asked;
 #[cfg(feature = "cuda")]
 pub(crate) use find::Platform;
 pub(crate) use machine::Machine;
+pub(crate) use memory::{Access, Memory, Notes};
+#[cfg(feature = "cuda")]
+pub(crate) use memory::{Other, Owner};
 pub(crate) use queue::Queue;
 #[cfg(feature = "simulated-device")]
 pub(crate) use simulated::Simulation;

@@ -3,27 +3,37 @@
 use std::ffi::c_void;
 use std::fmt;
 use std::ops::{Deref, DerefMut, Sub};
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use hidp_sys::hidp_device;
 
 use super::driver::{Driver, DriverError, Facts, Rows, Turn};
 use super::error::DeviceError;
+use super::line::{Line, Mark};
 use super::pool::{Pool, Source};
 use super::staging::Staging;
 use crate::rt::EMPTY_BYTES;
 
 /// See the module.
 pub(crate) struct Queue {
-    driver: Box<dyn Driver>,
+    line: Arc<Line>,
     memory: Mutex<Pool>,
     staging: Mutex<Staging>,
     /// So many zeros in device memory, where the address of empty arrays points.
     zeros: usize,
     counters: Counters,
-    /// Set when the device failed for good.
-    lost: OnceLock<DriverError>,
+    /// Set when the device failed for good; forks share it.
+    lost: Arc<OnceLock<DriverError>>,
+    watched: Watched,
+}
+
+/// Whether other streams use memory of a queue's.
+#[derive(Debug, Default)]
+struct Watched {
+    /// Set before `since` is made. Whoever reads that it is not set has already given his work to the stream, so that the mark stands behind it.
+    is: AtomicBool,
+    since: Mutex<Option<Arc<Mark>>>,
 }
 
 #[derive(Debug, Default)]
@@ -114,22 +124,86 @@ impl Queue {
         let mut memory = Pool::default();
         let zeros = memory.take(EMPTY_BYTES, &Device(&*driver)).map_err(starting)?;
         let queue = Self {
-            driver,
+            line: Line::new(driver),
             memory: Mutex::new(memory),
             staging: Mutex::default(),
             zeros: zeros.expose_provenance(),
             counters: Counters::default(),
-            lost: OnceLock::new(),
+            lost: Arc::default(),
+            watched: Watched::default(),
         };
         // SAFETY: the block has as many bytes.
-        unsafe { queue.driver.zero(zeros, EMPTY_BYTES) }.map_err(starting)?;
+        unsafe { queue.driver().zero(zeros, EMPTY_BYTES) }.map_err(starting)?;
         Ok(queue)
     }
+    /// Another stream of the same device, after all that is in this one now.
+    pub(crate) fn fork(&self) -> Result<Self, DeviceError> {
+        self.enter()?;
+        let driver = self.check("start another stream", self.driver().fork())?;
+        // Only a queue that is there finds out what an error means.
+        let is_lost = || self.synchronize().is_err_and(|error| error.is_lost());
+        let mut fork = Self::new(driver).map_err(|error| error.and_lost(is_lost()))?;
+        fork.lost = self.lost.clone();
+        fork.after(self)?;
+        Ok(fork)
+    }
+    /// What goes into this stream from now on runs after what is in the other one now.
+    pub(crate) fn after(&self, other: &Queue) -> Result<(), DeviceError> {
+        if std::ptr::eq(self, other) {
+            return Ok(());
+        }
+        self.enter()?;
+        if self.is_same_device(other) || self.can_copy_from(other)? {
+            other.enter()?;
+            let mark = other.mark()?;
+            self.enter()?;
+            return self.wait(&mark);
+        }
+        other.enter()?;
+        other.synchronize()?;
+        self.enter()
+    }
+    /// Whether both use the same memory.
+    pub(crate) fn is_same_device(&self, other: &Queue) -> bool {
+        std::ptr::eq(self, other) || self.driver().is_same_device(other.driver())
+    }
+    /// Whether the other's memory is copied without the host.
+    pub(crate) fn can_copy_from(&self, other: &Queue) -> Result<bool, DeviceError> {
+        self.check("ask for a way between devices", self.driver().can_copy_from(other.driver()))
+    }
+    pub(crate) fn line(&self) -> &Line {
+        &self.line
+    }
+    /// A mark behind all that is in the stream now.
+    pub(crate) fn mark(&self) -> Result<Arc<Mark>, DeviceError> {
+        self.check("record an event", self.line.mark()).map(Arc::new)
+    }
+    /// Waits within the stream.
+    pub(crate) fn wait(&self, mark: &Mark) -> Result<(), DeviceError> {
+        self.check("wait for another stream", self.line.wait(mark))
+    }
+    /// Whether uses of the queue's memory by itself leave marks.
+    pub(crate) fn is_watched(&self) -> bool {
+        self.watched.is.load(Ordering::SeqCst)
+    }
+    /// From now on they do. A mark behind all those that left none.
+    pub(crate) fn watch(&self) -> Result<Arc<Mark>, DeviceError> {
+        self.watched.is.store(true, Ordering::SeqCst);
+        let known = |queue: &Self| queue.watched.since.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        if let Some(mark) = known(self) {
+            return Ok(mark);
+        }
+        self.enter()?;
+        let mark = self.mark()?;
+        // Of two that are made at once each stands behind all that left no mark.
+        self.watched.since.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(mark.clone());
+        Ok(mark)
+    }
     pub(crate) fn facts(&self) -> &Facts {
-        self.driver.facts()
+        self.driver().facts()
     }
     pub(crate) fn driver(&self) -> &dyn Driver {
-        &*self.driver
+        self.line.driver()
     }
     pub(crate) fn copies(&self) -> Copies {
         let Counters { to_device, to_host, bytes_to_device, bytes_to_host } = &self.counters;
@@ -141,7 +215,7 @@ impl Queue {
         }
     }
     fn lock<'a, T>(&'a self, mutex: &'a Mutex<T>) -> Locked<'a, T> {
-        let turn = self.driver.turn();
+        let turn = self.driver().turn();
         Locked { guard: mutex.lock().unwrap_or_else(PoisonError::into_inner), _turn: turn }
     }
     fn memory(&self) -> Locked<'_, Pool> {
@@ -159,7 +233,7 @@ impl Queue {
     pub(crate) fn enter(&self) -> Result<(), DeviceError> {
         match self.lost.get() {
             Some(error) => Err(DeviceError::new("go on", error, true)),
-            None => self.check("be entered", self.driver.enter()),
+            None => self.check("be entered", self.driver().enter()),
         }
     }
     /// Device memory, in the stream's order.
@@ -184,8 +258,7 @@ impl Queue {
     /// # Safety
     /// `bytes` bytes are there on both sides.
     pub(crate) unsafe fn upload(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DeviceError> {
-        self.counters.to_device.fetch_add(1, Ordering::Relaxed);
-        self.counters.bytes_to_device.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.count_to_device(bytes);
         // SAFETY: the caller's promise.
         let copied = unsafe { self.staging().upload(self.driver(), to, from, bytes) };
         self.check("copy to the device", copied)
@@ -195,26 +268,81 @@ impl Queue {
     /// # Safety
     /// As [`Queue::upload`].
     pub(crate) unsafe fn download(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DeviceError> {
-        self.counters.to_host.fetch_add(1, Ordering::Relaxed);
-        self.counters.bytes_to_host.fetch_add(bytes as u64, Ordering::Relaxed);
+        self.count_to_host(bytes);
         // SAFETY: the caller's promise.
         let copied = unsafe { self.staging().download(self.driver(), to, from, bytes) };
         self.check("copy from the device", copied)
+    }
+    pub(super) fn count_to_device(&self, bytes: usize) {
+        self.counters.to_device.fetch_add(1, Ordering::Relaxed);
+        self.counters.bytes_to_device.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+    pub(super) fn count_to_host(&self, bytes: usize) {
+        self.counters.to_host.fetch_add(1, Ordering::Relaxed);
+        self.counters.bytes_to_host.fetch_add(bytes as u64, Ordering::Relaxed);
+    }
+    /// Page-locked memory.
+    pub(super) fn take_pinned(&self, bytes: usize) -> Result<*mut u8, DeviceError> {
+        let block = self.staging().take(self.driver(), bytes);
+        self.check("allocate page-locked memory", block)
+    }
+    /// Nobody uses the block any more, on the device neither.
+    pub(super) fn give_pinned(&self, block: *mut u8) {
+        self.staging().give(block);
+    }
+    /// Copies a page-locked block to the device, and takes it back when that is done; also after an error.
+    ///
+    /// # Safety
+    /// `bytes` bytes are there on both sides, and the block came from [`Queue::take_pinned`].
+    pub(super) unsafe fn send(&self, to: *mut u8, block: *mut u8, bytes: usize) -> Result<(), DeviceError> {
+        // SAFETY: the caller's promise.
+        let sent = unsafe { self.staging().send(self.driver(), to, block, bytes) };
+        self.check("copy to the device", sent)
+    }
+    /// Copies to page-locked memory and waits for that; after an error nothing uses it.
+    ///
+    /// # Safety
+    /// `bytes` bytes are there on both sides.
+    pub(super) unsafe fn fetch(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DeviceError> {
+        self.enter()?;
+        // SAFETY: the caller's promise; where the mark fails, `check` waits for the stream.
+        let mark = unsafe { self.driver().to_host(to, from, bytes) }.and_then(|()| self.line.mark());
+        self.check("copy from the device", mark.and_then(|mark| mark.wait()))
+    }
+    /// # Safety
+    /// `bytes` bytes are there on both sides, which do not overlap.
+    pub(super) unsafe fn copy_within(&self, to: *mut u8, from: *mut u8, bytes: usize) -> Result<(), DeviceError> {
+        let row = |first| Rows { first, pitch: bytes };
+        // SAFETY: the caller's promise.
+        unsafe { self.copy_rows(row(to), row(from), bytes, 1) }
+    }
+    /// # Safety
+    /// As [`Driver::copy_from_peer`].
+    pub(super) unsafe fn copy_from_peer(
+        &self,
+        to: *mut u8,
+        other: &Queue,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<(), DeviceError> {
+        // SAFETY: the caller's promise.
+        let copied = unsafe { self.driver().copy_from_peer(to, other.driver(), from, bytes) };
+        self.check("copy from another device", copied)
     }
     /// # Safety
     /// As [`Driver::copy_rows`].
     pub(crate) unsafe fn copy_rows(&self, to: Rows, from: Rows, width: usize, rows: usize) -> Result<(), DeviceError> {
         // SAFETY: the caller's promise.
-        self.check("copy within the device", unsafe { self.driver.copy_rows(to, from, width, rows) })
+        self.check("copy within the device", unsafe { self.driver().copy_rows(to, from, width, rows) })
     }
     /// # Safety
     /// `bytes` bytes are there.
     pub(crate) unsafe fn zero(&self, to: *mut u8, bytes: usize) -> Result<(), DeviceError> {
         // SAFETY: the caller's promise.
-        self.check("clear memory", unsafe { self.driver.zero(to, bytes) })
+        self.check("clear memory", unsafe { self.driver().zero(to, bytes) })
     }
     pub(crate) fn synchronize(&self) -> Result<(), DeviceError> {
-        self.check("finish", self.driver.synchronize())
+        self.check("finish", self.driver().synchronize())
     }
 
     fn check<T>(&self, doing: &'static str, result: Result<T, DriverError>) -> Result<T, DeviceError> {
@@ -222,11 +350,11 @@ impl Queue {
     }
     /// An error of generated code, by its number.
     pub(crate) fn failed_with(&self, code: i32) -> DeviceError {
-        self.failed("run the kernels", DriverError { code: Some(code), text: self.driver.explain(code) })
+        self.failed("run the kernels", DriverError { code: Some(code), text: self.driver().explain(code) })
     }
     /// Finds out whether the device works all the same.
     fn failed(&self, doing: &'static str, error: DriverError) -> DeviceError {
-        let lost = self.driver.synchronize().is_err();
+        let lost = self.driver().synchronize().is_err();
         if lost {
             log::error!("{} failed for good: {error}", self.facts());
             let _ = self.lost.set(error.clone());
@@ -239,7 +367,7 @@ impl Queue {
         let facts = self.facts();
         hidp_device {
             state: std::ptr::from_ref(self).cast_mut().cast(),
-            stream: self.driver.stream(),
+            stream: self.driver().stream(),
             ordinal: i32::try_from(facts.ordinal).unwrap_or(i32::MAX),
             multiprocessors: facts.multiprocessors,
             threads_per_multiprocessor: facts.threads_per_multiprocessor,
@@ -285,17 +413,17 @@ unsafe extern "C" fn give_pinned(state: *mut c_void, block: *mut c_void) {
 impl Drop for Queue {
     fn drop(&mut self) {
         // On a device that failed for good there is nothing left to wait for, and its driver refuses what follows.
-        let _ = self.driver.enter();
-        let _ = self.driver.synchronize();
-        self.staging().close(&*self.driver);
+        let _ = self.driver().enter();
+        let _ = self.driver().synchronize();
+        self.staging().close(self.driver());
         let mut memory = self.memory();
         memory.give(std::ptr::with_exposed_provenance_mut(self.zeros));
-        memory.release_idle(0, &Device(&*self.driver));
+        memory.release_idle(0, &Device(self.driver()));
     }
 }
 
 impl fmt::Debug for Queue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Queue").field("driver", &self.driver).field("lost", &self.lost).finish_non_exhaustive()
+        f.debug_struct("Queue").field("driver", &self.line).field("lost", &self.lost).finish_non_exhaustive()
     }
 }

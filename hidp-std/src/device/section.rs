@@ -9,6 +9,7 @@ use super::array::{Block, DeviceArray, Storage, count_of, host_memory};
 use super::driver::Rows;
 use super::error::{ArrayError, DeviceError};
 use super::layout::{Layout, Plane};
+use super::memory::Access;
 use crate::view::{OnDevice, OnDeviceMut};
 use crate::{Error, View, ViewError, ViewMut};
 
@@ -73,10 +74,9 @@ impl<'a, T: Copy, const N: usize> Section<'a, T, N> {
         match &self.array.storage {
             Storage::Host(_) => Ok(DeviceArray::from_storage(Storage::Host(self.to_vec()?), shape)),
             Storage::Device(block) => {
-                block.queue.enter()?;
-                let copy = Block::new(&block.queue, count)?;
+                let copy = Block::new(block.queue(), count)?;
                 // SAFETY: so large is the copy.
-                unsafe { pack(block, &self.layout, copy.first) }?;
+                unsafe { pack(block, &self.layout, &copy) }?;
                 Ok(DeviceArray::from_storage(Storage::Device(copy), shape))
             }
         }
@@ -100,18 +100,18 @@ impl<'a, T: Copy, const N: usize> Section<'a, T, N> {
             }
             Storage::Device(_) if bytes == 0 => Ok(()),
             Storage::Device(block) => {
-                let queue = &block.queue;
-                queue.enter()?;
+                let queue = block.queue();
                 if layout.is_contiguous() {
+                    let first = block.rows(layout.start, 0).first;
                     // SAFETY: so many elements are there on both sides.
-                    unsafe { queue.download(to.cast(), block.rows(layout.start, 0).first, bytes) }?;
+                    block.memory.used(queue, Access::Read, || unsafe { queue.download(to.cast(), first, bytes) })?;
                     return Ok(());
                 }
                 let packed = Block::<T>::new(queue, layout.len())?;
                 // SAFETY: as above.
                 unsafe {
-                    pack(block, layout, packed.first)?;
-                    queue.download(to.cast(), packed.first, bytes)?;
+                    pack(block, layout, &packed)?;
+                    queue.download(to.cast(), packed.memory.first(), bytes)?;
                 }
                 Ok(())
             }
@@ -142,8 +142,8 @@ impl<'a, T: Copy, const N: usize> SectionMut<'a, T, N> {
         same_shape(&self.layout.shape, &section.layout.shape)?;
         match (&self.array.storage, &section.array.storage) {
             (Storage::Device(to), Storage::Device(from)) => {
-                if !std::sync::Arc::ptr_eq(&to.queue, &from.queue) {
-                    return Err(ArrayError::OtherContext.into());
+                if !to.queue().is_same_device(from.queue()) {
+                    return Err(ArrayError::OtherDevice.into());
                 }
                 let packed = section.to_device()?;
                 self.copy_from(&packed)
@@ -157,13 +157,14 @@ impl<'a, T: Copy, const N: usize> SectionMut<'a, T, N> {
     fn copy_on_device(&mut self, source: &OnDevice<'_, T, N>) -> Result<(), Error> {
         same_shape(&self.layout.shape, &source.shape)?;
         match &self.array.storage {
-            Storage::Device(block) if std::ptr::eq(source.queue, &*block.queue) => {
-                block.queue.enter()?;
-                // SAFETY: the source has as many elements, and is borrowed, so that it is no part of this array.
-                unsafe { spread(block, &self.layout, source.first) }?;
-                Ok(())
+            Storage::Device(block) if block.queue().is_same_device(source.memory.queue()) => {
+                let spreads = || {
+                    // SAFETY: the source has as many elements, and is borrowed, so that it is no part of this array.
+                    unsafe { spread(block, &self.layout, source.first) }
+                };
+                Ok(source.memory.used(block.queue(), Access::Read, spreads)?)
             }
-            Storage::Device(_) | Storage::Host(_) => Err(ArrayError::OtherContext.into()),
+            Storage::Device(_) | Storage::Host(_) => Err(ArrayError::OtherDevice.into()),
         }
     }
 
@@ -181,19 +182,19 @@ impl<'a, T: Copy, const N: usize> SectionMut<'a, T, N> {
             }
             Storage::Device(_) if from.is_empty() => Ok(()),
             Storage::Device(block) => {
-                let queue = &block.queue;
-                queue.enter()?;
+                let (queue, bytes) = (block.queue(), size_of_val(from));
+                let from = from.as_ptr().cast();
                 if layout.is_contiguous() {
                     let first = block.rows(layout.start, 0).first;
                     // SAFETY: so many elements are there on both sides.
-                    unsafe { queue.upload(first, from.as_ptr().cast(), size_of_val(from)) }?;
+                    block.memory.used(queue, Access::Write, || unsafe { queue.upload(first, from, bytes) })?;
                     return Ok(());
                 }
-                let packed = Block::<T>::new(queue, from.len())?;
+                let packed = Block::<T>::new(queue, layout.len())?;
                 // SAFETY: as above.
                 unsafe {
-                    queue.upload(packed.first, from.as_ptr().cast(), size_of_val(from))?;
-                    spread(block, &layout, packed.first)?;
+                    queue.upload(packed.memory.first(), from, bytes)?;
+                    spread(block, &layout, packed.memory.first())?;
                 }
                 Ok(())
             }
@@ -208,30 +209,34 @@ fn check_view<T>(elements: &[T], shape: &[usize]) -> Result<(), ArrayError> {
     if count == elements.len() { Ok(()) } else { Err(ArrayError::View(reason)) }
 }
 
-/// Copies a section to adjacent memory.
+/// Copies a section to adjacent memory of the same home, which is as large.
 ///
 /// # Safety
-/// There is room for it, elsewhere.
-unsafe fn pack<T, const N: usize>(block: &Block<T>, layout: &Layout<N>, to: *mut u8) -> Result<(), DeviceError> {
+/// Nobody else uses that yet.
+unsafe fn pack<T, const N: usize>(block: &Block<T>, layout: &Layout<N>, to: &Block<T>) -> Result<(), DeviceError> {
+    let queue = block.queue();
     // SAFETY: the caller's promise; the section is inside the block.
-    unsafe {
-        each_plane::<T, N>(layout, to, |packed, plane, width, rows| {
-            block.queue.copy_rows(packed, block.rows(plane.start, plane.pitch), width, rows)
+    let packs = || unsafe {
+        each_plane::<T, N>(layout, to.memory.first(), |packed, plane, width, rows| {
+            queue.copy_rows(packed, block.rows(plane.start, plane.pitch), width, rows)
         })
-    }
+    };
+    block.memory.used(queue, Access::Read, || to.memory.used(queue, Access::Write, packs))
 }
 
 /// Copies adjacent memory to a section.
 ///
 /// # Safety
-/// As [`pack`], and nobody else uses the block.
+/// The memory has as many elements, is elsewhere, and what it holds comes first in the stream of the block's home. Nobody else uses the block.
 unsafe fn spread<T, const N: usize>(block: &Block<T>, layout: &Layout<N>, from: *mut u8) -> Result<(), DeviceError> {
+    let queue = block.queue();
     // SAFETY: the caller's promise; the section is inside the block.
-    unsafe {
+    let spreads = || unsafe {
         each_plane::<T, N>(layout, from, |packed, plane, width, rows| {
-            block.queue.copy_rows(block.rows(plane.start, plane.pitch), packed, width, rows)
+            queue.copy_rows(block.rows(plane.start, plane.pitch), packed, width, rows)
         })
-    }
+    };
+    block.memory.used(queue, Access::Write, spreads)
 }
 
 /// # Safety
@@ -254,8 +259,8 @@ unsafe fn each_plane<T, const N: usize>(
 fn on_device<'a, T, const N: usize>(storage: &'a Storage<T>, layout: &Layout<N>) -> Option<OnDevice<'a, T, N>> {
     match storage {
         Storage::Device(block) if layout.is_contiguous() => {
-            let first = if layout.len() == 0 { block.queue.zeros() } else { block.rows(layout.start, 0).first };
-            Some(OnDevice::new(&block.queue, first, layout.shape))
+            let first = if layout.len() == 0 { block.queue().zeros() } else { block.rows(layout.start, 0).first };
+            Some(OnDevice::new(&block.memory, first, layout.shape))
         }
         Storage::Device(_) | Storage::Host(_) => None,
     }

@@ -112,17 +112,29 @@ impl Staging {
         for start in (0..bytes).step_by(CHUNK) {
             let part = CHUNK.min(bytes - start);
             let block = self.take(driver, part)?;
-            // SAFETY: the part is inside; the block has as many bytes, and stays until the stream is done with it.
-            let sent = unsafe {
+            // SAFETY: the part is inside; the block has as many bytes.
+            unsafe {
                 block.copy_from_nonoverlapping(from.add(start), part);
-                driver.to_device(to.wrapping_add(start), block, part)
-            };
-            if let Err(error) = sent.and_then(|()| self.give_later(driver, block, part)) {
-                self.abandon(driver, block);
-                return Err(error);
-            }
+                self.send(driver, to.wrapping_add(start), block, part)
+            }?;
         }
         Ok(())
+    }
+
+    /// Copies a block of ours to the device, and takes it back when that is done.
+    ///
+    /// # Safety
+    /// `bytes` bytes are there on both sides.
+    pub(crate) unsafe fn send(
+        &mut self,
+        driver: &dyn Driver,
+        to: *mut u8,
+        block: *mut u8,
+        bytes: usize,
+    ) -> Result<(), DriverError> {
+        // SAFETY: the caller's promise; the block stays until the stream is done with it.
+        let sent = unsafe { driver.to_device(to, block, bytes) };
+        sent.and_then(|()| self.give_later(driver, block, bytes)).inspect_err(|_| self.abandon(driver, block))
     }
 
     /// Copies device memory to the host and waits for it: while one part travels, the one before it is moved to its place.

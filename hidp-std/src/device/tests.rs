@@ -2,7 +2,9 @@
 
 mod arrays;
 mod axpy;
+mod between;
 mod places;
+mod streams;
 
 use super::simulated::Simulation;
 pub(crate) use super::simulated::World;
@@ -16,6 +18,46 @@ use ndarray::s;
 pub(crate) fn cuda(world: &World) -> Context {
     let simulation = Simulation { world: world.clone(), devices: 1, seed: 0 };
     Context::builder().on(simulation.machine()).threads(1).cuda(0).build().expect("a context")
+}
+
+/// The same of a world with two devices.
+pub(crate) fn cuda_of_two(world: &World, ordinal: u32) -> Context {
+    let simulation = Simulation { world: world.clone(), devices: 2, seed: 0 };
+    Context::builder().on(simulation.machine()).threads(1).cuda(ordinal).build().expect("a context")
+}
+
+/// Lets the driver fail at its n-th call of what `work` does, for each n: once, twice, and from then on. `work` says what it does, up to the
+/// first error, on a context of its own. Nothing is left behind; the number of calls that failed at least once.
+/// There is a second device, which copies from the first one unless they are `apart`.
+pub(crate) fn fail_everywhere(apart: bool, work: impl Fn(&Context, &Context) -> Result<(), Error>) -> u64 {
+    let mut calls = 0;
+    for count in [1, 2, u64::MAX] {
+        for first in 1.. {
+            let world = World::default();
+            if apart {
+                world.part();
+            }
+            let (cx, other) = (cuda_of_two(&world, 0), cuda_of_two(&world, 1));
+            world.fail(first, count);
+            let ended = work(&cx, &other);
+            let failed = world.works() >= first;
+            assert!(failed || ended.is_ok(), "call {first}, {count} times: {ended:?}");
+            let lost = match &ended {
+                Ok(()) => false,
+                Err(Error::Device(error)) => error.is_lost(),
+                Err(error) => panic!("call {first}, {count} times: {error}"),
+            };
+            // Unless it is lost, the context works as before.
+            assert_eq!(work(&cx, &other).is_err(), lost, "call {first}, {count} times: {ended:?}");
+            drop((cx, other, ended));
+            assert_eq!((world.blocks(), world.events(), world.streams()), (0, 0, 0), "call {first}, {count} times");
+            if !failed {
+                calls = first - 1;
+                break;
+            }
+        }
+    }
+    calls
 }
 
 /// A machine with one device, whose world one may look at.
@@ -116,7 +158,7 @@ fn steady_state_allocates_nothing_and_everything_is_given_back() {
     assert_eq!(y[0], 12.0 * 21.0);
     assert!(cx.device_pool_bytes() > 0);
     drop(cx);
-    assert_eq!((world.blocks(), world.events()), (0, 0));
+    assert_eq!((world.blocks(), world.events(), world.streams()), (0, 0, 0));
 }
 
 #[test]

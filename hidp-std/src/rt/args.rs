@@ -4,7 +4,7 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 
 use super::entry::Entry;
-use crate::device::Queue;
+use crate::device::Memory;
 use crate::view::{OnDevice, OnDeviceMut};
 use crate::{ArrayText, Error, View, ViewError, ViewMut};
 
@@ -26,25 +26,25 @@ pub struct Arg<'a> {
     pub(super) shape: &'a [usize],
     /// Of the array; 0 for a scalar.
     pub(super) bytes: usize,
-    /// Whose memory the array is in, if it is in a device's.
-    pub(super) queue: Option<&'a Queue>,
+    /// The memory that the array is in, if that is a device's.
+    pub(super) memory: Option<&'a Memory>,
     /// What the kernel writes is borrowed.
     borrow: PhantomData<&'a mut ()>,
 }
 
 impl<'a> Arg<'a> {
     fn at<T>(address: *mut T, value: Option<i64>) -> Self {
-        Self { address: address.cast(), value, shape: &[], bytes: 0, queue: None, borrow: PhantomData }
+        Self { address: address.cast(), value, shape: &[], bytes: 0, memory: None, borrow: PhantomData }
     }
     /// Anything, for [`super::Dynamic`]: `bytes` of elements, of a scalar 0.
     #[cfg(feature = "tune")]
     pub fn raw(address: *mut c_void, value: Option<i64>, shape: &'a [usize], bytes: usize) -> Self {
-        Self { address, value, shape, bytes, queue: None, borrow: PhantomData }
+        Self { address, value, shape, bytes, memory: None, borrow: PhantomData }
     }
     /// The same array in a device's memory.
     #[cfg(feature = "tune")]
-    pub(crate) fn on_device(self, queue: &'a Queue, block: *mut u8) -> Self {
-        Self { address: block.cast(), queue: Some(queue), ..self }
+    pub(crate) fn on_device(self, memory: &'a Memory) -> Self {
+        Self { address: memory.first().cast(), memory: Some(memory), ..self }
     }
     /// A scalar that the kernel reads.
     pub fn scalar<T>(value: &'a T) -> Self {
@@ -70,7 +70,7 @@ pub struct Array<'a, const R: usize> {
     address: *mut c_void,
     shape: [usize; R],
     bytes: usize,
-    queue: Option<&'a Queue>,
+    memory: Option<&'a Memory>,
     borrow: PhantomData<&'a mut ()>,
 }
 
@@ -80,8 +80,8 @@ impl<'a, const R: usize> Array<'a, R> {
     where
         V: View<T, R> + ?Sized,
     {
-        if let Some(OnDevice { queue, first, shape, .. }) = view.on_device() {
-            return Ok(Self::of_device::<T>(queue, first, shape));
+        if let Some(OnDevice { memory, first, shape, .. }) = view.on_device() {
+            return Ok(Self::of_device::<T>(memory, first, shape));
         }
         let (elements, shape) = view.elements().map_err(|reason| cannot_view(entry, param, reason))?;
         Self::new(entry, param, elements.as_ptr().cast_mut(), elements.len(), shape)
@@ -94,8 +94,8 @@ impl<'a, const R: usize> Array<'a, R> {
         // Asked twice, since what is borrowed to write to is so for as long as the answer is.
         if view.on_device_mut().is_some() {
             return match view.on_device_mut() {
-                Some(OnDeviceMut { array: OnDevice { queue, first, shape, .. }, .. }) => {
-                    Ok(Self::of_device::<T>(queue, first, shape))
+                Some(OnDeviceMut { array: OnDevice { memory, first, shape, .. }, .. }) => {
+                    Ok(Self::of_device::<T>(memory, first, shape))
                 }
                 None => Err(cannot_view(entry, param, ViewError::OnDevice)),
             };
@@ -117,16 +117,16 @@ impl<'a, const R: usize> Array<'a, R> {
             return Err(cannot_view(entry, param, ViewError::Length { elements, shape: product }));
         }
         let address = if elements == 0 { (&raw const ZEROS.0).cast_mut().cast() } else { first.cast() };
-        Ok(Self { address, shape, bytes: elements * size_of::<T>(), queue: None, borrow: PhantomData })
+        Ok(Self { address, shape, bytes: elements * size_of::<T>(), memory: None, borrow: PhantomData })
     }
-    fn of_device<T>(queue: &'a Queue, first: *mut u8, shape: [usize; R]) -> Self {
+    fn of_device<T>(memory: &'a Memory, first: *mut u8, shape: [usize; R]) -> Self {
         let bytes = shape.iter().product::<usize>() * size_of::<T>();
-        Self { address: first.cast(), shape, bytes, queue: Some(queue), borrow: PhantomData }
+        Self { address: first.cast(), shape, bytes, memory: Some(memory), borrow: PhantomData }
     }
     /// The argument.
     pub fn arg(&self) -> Arg<'_> {
-        let Self { address, ref shape, bytes, queue, borrow } = *self;
-        Arg { address, value: None, shape, bytes, queue, borrow }
+        let Self { address, ref shape, bytes, memory, borrow } = *self;
+        Arg { address, value: None, shape, bytes, memory, borrow }
     }
 }
 

@@ -150,7 +150,7 @@ unsafe fn run(
         values: chosen.values,
     };
     let Some(queue) = device else {
-        if let Some(param) = args.iter().position(|arg| arg.queue.is_some()) {
+        if let Some(param) = args.iter().position(|arg| arg.memory.is_some()) {
             let array = ArrayText::new(entry, param);
             return Err(Error::Elsewhere { entry: entry.name, array, on_device: false });
         }
@@ -169,8 +169,9 @@ unsafe fn run(
         (status, call, queue.driver().counts())
     };
     cx.note_run(&note, traffic);
+    let noted = bound.has_run();
     match status {
-        status if status == HIDP_OK as i32 => bound.bring_back(),
+        status if status == HIDP_OK as i32 => noted.and_then(|()| bound.bring_back()),
         status if status == HIDP_DEVICE_ERROR as i32 => {
             let code = i32::try_from(call.fault.values[0]).unwrap_or(i32::MAX);
             Err(Error::Device(queue.failed_with(code)))

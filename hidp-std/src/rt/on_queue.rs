@@ -4,7 +4,7 @@ use std::ffi::c_void;
 
 use super::args::Arg;
 use super::entry::{Entry, Param};
-use crate::device::{Copies, Queue};
+use crate::device::{Access, Copies, Notes, Queue};
 use crate::{ArrayText, Error};
 
 /// What a call of `entry` on a device copies: arrays of the host as it reads and writes them. The same as [`OnQueue`] does.
@@ -28,7 +28,11 @@ pub(super) fn copies(entry: &Entry, args: &[Arg<'_>]) -> Copies {
 
 /// Whether the argument is an array in the host's memory with something in it.
 fn is_copied(param: &Param, arg: &Arg<'_>) -> bool {
-    arg.queue.is_none() && !param.shape.is_empty() && arg.bytes > 0
+    arg.memory.is_none() && !param.shape.is_empty() && arg.bytes > 0
+}
+
+fn access(param: &Param) -> Access {
+    if param.writes { Access::Write } else { Access::Read }
 }
 
 /// The same elements may be passed several times, if nothing writes them.
@@ -70,8 +74,12 @@ impl<'a> OnQueue<'a> {
 
     fn place(&mut self, number: usize, param: &Param) -> Result<*mut c_void, Error> {
         let arg = &self.args[number];
-        match arg.queue {
-            Some(queue) if std::ptr::eq(queue, self.queue) => Ok(arg.address),
+        match arg.memory {
+            Some(_) if arg.bytes == 0 => Ok(self.queue.zeros().cast()),
+            Some(memory) if self.queue.is_same_device(memory.queue()) => {
+                memory.prepare(self.queue, access(param))?;
+                Ok(arg.address)
+            }
             Some(_) => {
                 let array = ArrayText::new(self.entry, number);
                 Err(Error::Elsewhere { entry: self.entry.name, array, on_device: true })
@@ -98,6 +106,17 @@ impl<'a> OnQueue<'a> {
 
     pub(super) fn addresses(&self) -> &[*mut c_void] {
         self.addresses
+    }
+
+    /// The device's code was run, whatever came of it.
+    pub(super) fn has_run(&self) -> Result<(), Error> {
+        let mut notes = Notes::new(self.queue);
+        for (param, arg) in self.entry.params.iter().zip(self.args) {
+            if let Some(memory) = arg.memory {
+                notes.note(memory, access(param))?;
+            }
+        }
+        Ok(())
     }
 
     /// Brings what the entry wrote to the host. Waits for it; not at all if that is nothing.

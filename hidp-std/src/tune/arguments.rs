@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::data::Data;
 use crate::Error;
-use crate::device::Queue;
+use crate::device::{Memory, Queue};
 use crate::rt::Arg;
 use crate::rt::entry::{Entry, Param};
 
@@ -21,14 +21,8 @@ pub(super) struct Arguments<'a> {
 /// Arrays on a device.
 struct Resident {
     queue: Arc<Queue>,
-    /// One a parameter; null for scalars and empty arrays.
-    blocks: Vec<*mut u8>,
-}
-
-impl Drop for Resident {
-    fn drop(&mut self) {
-        self.blocks.iter().filter(|block| !block.is_null()).for_each(|block| self.queue.give(*block));
-    }
+    /// One a parameter.
+    blocks: Vec<Memory>,
 }
 
 impl<'a> Arguments<'a> {
@@ -40,8 +34,7 @@ impl<'a> Arguments<'a> {
             queue.enter()?;
             let resident = arguments.resident.insert(Resident { queue: queue.clone(), blocks: Vec::new() });
             for data in pristine {
-                let block = if data.bytes() == 0 { std::ptr::null_mut() } else { queue.take(data.bytes())? };
-                resident.blocks.push(block);
+                resident.blocks.push(Memory::new(queue, data.bytes())?);
             }
             arguments.upload(|_| true)?;
         }
@@ -74,9 +67,9 @@ impl<'a> Arguments<'a> {
         let Some(Resident { queue, blocks }) = &self.resident else { return Ok(()) };
         queue.enter()?;
         for ((block, data), param) in blocks.iter().zip(self.pristine).zip(self.entry.params) {
-            if !block.is_null() && wanted(param) {
+            if data.bytes() > 0 && wanted(param) {
                 // SAFETY: the block was taken for so many bytes.
-                unsafe { queue.upload(*block, data.address().cast(), data.bytes()) }?;
+                unsafe { queue.upload(block.first(), data.address().cast(), data.bytes()) }?;
             }
         }
         Ok(queue.synchronize()?)
@@ -86,10 +79,7 @@ impl<'a> Arguments<'a> {
     pub(super) fn args(&mut self) -> Vec<Arg<'_>> {
         let resident = self.resident.as_ref().filter(|_| !self.at_home);
         let args = self.working.iter_mut().enumerate().map(|(at, data)| match resident {
-            Some(Resident { queue, blocks }) if !data.shape().is_empty() => {
-                let block = if blocks[at].is_null() { queue.zeros() } else { blocks[at] };
-                data.arg().on_device(queue, block)
-            }
+            Some(Resident { blocks, .. }) if !data.shape().is_empty() => data.arg().on_device(&blocks[at]),
             Some(_) | None => data.arg(),
         });
         args.collect()
@@ -100,9 +90,9 @@ impl<'a> Arguments<'a> {
         if let Some(Resident { queue, blocks }) = self.resident.as_ref().filter(|_| !self.at_home) {
             queue.enter()?;
             for ((block, data), param) in blocks.iter().zip(&mut self.working).zip(self.entry.params) {
-                if !block.is_null() && param.writes {
+                if data.bytes() > 0 && param.writes {
                     // SAFETY: the block was taken for so many bytes.
-                    unsafe { queue.download(data.address_mut().cast(), block.cast_const(), data.bytes()) }?;
+                    unsafe { queue.download(data.address_mut().cast(), block.first(), data.bytes()) }?;
                 }
             }
         }

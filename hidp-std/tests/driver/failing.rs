@@ -74,6 +74,22 @@ fn everything(cx: &Context) -> Result<(), Error> {
     cx.synchronize()
 }
 
+/// What is done on a context, up to the first error.
+type Work = fn(&Context) -> Result<(), Error>;
+
+/// An array that two streams use.
+fn streams(cx: &Context) -> Result<(), Error> {
+    let fork = cx.fork()?;
+    let mut array = DeviceArray::from_host(cx, &[2.0; 3])?;
+    let ones = DeviceArray::from_host(&fork, &[1.0; 3])?;
+    axpy(&fork, 1.0, &ones, &mut array)?;
+    axpy(cx, 1.0, &ones, &mut array)?;
+    cx.after(&fork)?;
+    assert_eq!(array.section(s![..2])?.to_vec()?, [4.0; 2]);
+    drop((ones, fork));
+    cx.synchronize()
+}
+
 /// Whether the device is lost, by an error that has to say what failed.
 fn is_lost(error: &Error, plan: Plan) -> bool {
     let Error::Device(failure) = error else { panic!("{plan:?}: {error}") };
@@ -85,13 +101,13 @@ fn is_lost(error: &Error, plan: Plan) -> bool {
 }
 
 /// One round. Whether the driver was called often enough for something to fail.
-fn round(driver: &StandIn, plan: Plan) -> bool {
+fn round(driver: &StandIn, work: Work, plan: Plan) -> bool {
     let before = driver.left();
     driver.fail(plan);
     let opened = Context::cuda(0);
     let is_open = opened.is_ok();
     let ended = match &opened {
-        Ok(cx) => everything(cx),
+        Ok(cx) => work(cx),
         Err(error) => {
             assert!(matches!(error, Error::NoDevice { .. } | Error::Device(_)), "{plan:?}: {error}");
             assert!(error.to_string().contains("stand-in"), "{plan:?}: {error}");
@@ -103,7 +119,7 @@ fn round(driver: &StandIn, plan: Plan) -> bool {
     assert!(failed || ended.is_ok(), "{plan:?}: {ended:?}");
     if let Ok(cx) = opened {
         let lost = ended.is_err_and(|error| is_lost(&error, plan));
-        let again = everything(&cx);
+        let again = work(&cx);
         assert_eq!(again.is_err(), lost, "{plan:?}: {again:?}");
         assert!(again.is_ok() || again.is_err_and(|error| is_lost(&error, plan)));
         if plan.count == u32::MAX && failed {
@@ -123,13 +139,16 @@ fn round(driver: &StandIn, plan: Plan) -> bool {
 fn part_every_call() {
     fake::add_device_code(&[800, 900]);
     let driver = StandIn::find();
-    let mut calls = 0;
     // Out of memory, once and twice in succession; a launch that failed, from then on.
-    for (count, code) in [(1, 2), (2, 2), (u32::MAX, 719)] {
-        calls = (1..).find(|&first| !round(&driver, Plan { first, count, code })).unwrap_or(0);
-    }
+    let failures = [(1, 2), (2, 2), (u32::MAX, 719)];
+    let calls = |work: Work| {
+        let calls =
+            failures.map(|(count, code)| (1..).find(|&first| !round(&driver, work, Plan { first, count, code })));
+        calls.into_iter().flatten().max().unwrap_or(0)
+    };
+    println!("\ncalls: {}", calls(everything));
+    println!("\ncalls with streams: {}", calls(streams));
     launches(&driver);
-    println!("\ncalls: {calls}");
 }
 
 /// Launches fail while the driver has nothing to say against the device, and with it.

@@ -158,6 +158,10 @@ int cuCtxSetCurrent(void *context) {
   const int failed = step();
   return failed ? failed : (current = context, OK);
 }
+int cuDeviceCanAccessPeer(int *can, int device, int peer) {
+  const int failed = step();
+  return failed ? failed : device == peer ? INVALID_DEVICE : (*can = setting("STAND_IN_PEERS", 1), OK);
+}
 int cuCtxSynchronize(void) { return ready(); }
 
 int cuStreamCreate(void **stream, unsigned flags) { return flags == 1 ? make(STREAM, 1, (char **)stream) : INVALID_VALUE; }
@@ -200,6 +204,14 @@ int cuMemcpyDtoHAsync_v2(void *to, uint64_t from, size_t bytes, void *stream) {
   int state = holds(STREAM, stream, 1);
   if (!state) state = holds(DEVICE, (void *)from, bytes);
   if (!state) memcpy(to, (void *)from, bytes);
+  return state;
+}
+int cuMemcpyPeerAsync(uint64_t to, void *context, uint64_t from, void *peer, size_t bytes, void *stream) {
+  int state = holds(STREAM, stream, 1);
+  if (!state) state = context == current && peer != context ? OK : INVALID_CONTEXT;
+  if (!state) state = holds(DEVICE, (void *)to, bytes);
+  if (!state) state = holds(DEVICE, (void *)from, bytes);
+  if (!state) memcpy((void *)to, (void *)from, bytes);
   return state;
 }
 int cuMemsetD8Async(uint64_t to, unsigned char value, size_t bytes, void *stream) {

@@ -1,6 +1,6 @@
 //! Arrays that stay on the device.
 
-use hidp_std::{ArrayError, DeviceArray, Error};
+use hidp_std::{ArrayError, Context, DeviceArray, Error};
 use ndarray::{Array2, arr2, s};
 
 use super::{Test, context, copies, cpu};
@@ -12,7 +12,7 @@ pub(super) const TESTS: &[Test] = &[
     ("sections go both ways", sections),
     ("sections are arguments", section_arguments),
     ("arrays have shapes and copies", shapes),
-    ("arrays stay with their context", contexts),
+    ("arrays stay with their device", contexts),
     ("arrays without elements", empty),
 ];
 
@@ -108,12 +108,31 @@ fn empty(place: Place) {
 fn contexts(place: Place) {
     let (one, two) = (context(place), context(place));
     let array = DeviceArray::from_host(&one, &[1.0_f32; 2]).unwrap();
-    for other in [&two, &cpu()] {
-        let error = axpy(other, 1.0, &[1.0; 2], &array, &mut [1.0; 2], &mut [1.0; 2]).unwrap_err();
-        assert!(matches!(error, Error::Elsewhere { .. }), "{error}");
-    }
+    let run = |cx: &Context| axpy(cx, 1.0, &[1.0; 2], &array, &mut [1.0; 2], &mut [1.0; 2]);
+    let error = run(&cpu()).unwrap_err();
+    assert!(matches!(error, Error::Elsewhere { .. }), "{error}");
     let mut other = DeviceArray::<f32, 1>::zeros(&two, [2]).unwrap();
-    assert!(matches!(other.copy_from(&array), Err(Error::Array(ArrayError::OtherContext))));
+    let copied = other.copy_from(&array);
+    match place {
+        // Two contexts on one device.
+        Place::Gpu(_) => {
+            run(&two).unwrap();
+            copied.unwrap();
+            assert_eq!(other.to_vec().unwrap(), [1.0; 2]);
+        }
+        // Each has a device of its own.
+        Place::Simulated(_) => {
+            let error = run(&two).unwrap_err();
+            assert!(matches!(error, Error::Elsewhere { .. }), "{error}");
+            assert!(matches!(copied, Err(Error::Array(ArrayError::OtherDevice))));
+        }
+    }
+    // A fork has the same device everywhere.
+    let fork = one.fork().unwrap();
+    run(&fork).unwrap();
+    other = DeviceArray::zeros(&fork, [2]).unwrap();
+    other.copy_from(&array).unwrap();
+    assert_eq!(other.to_vec().unwrap(), [1.0; 2]);
     axpy(&one.clone(), 1.0, &array, &array, &mut [1.0; 2], &mut [1.0; 2]).unwrap();
     // Its memory outlives the context.
     drop(one);

@@ -112,17 +112,17 @@ fn arrays_have_shapes_and_copies() {
 }
 
 #[test]
-fn arrays_stay_with_their_context() {
+fn arrays_stay_with_their_device() {
     let (one, two) = (cuda(&World::default()), cuda(&World::default()));
     let array = DeviceArray::from_host(&one, &[1.0; 2]).unwrap();
     let error = |cx: &Context| axpy(cx, &[1.0; 2], &array, &mut [1.0; 2], &mut [1.0; 2]).unwrap_err().to_string();
-    assert_eq!(error(&two), "axpy::axpy: the argument for b[N] is in memory of another context");
+    assert_eq!(error(&two), "axpy::axpy: the argument for b[N] is in the memory of another device");
     assert_eq!(
         error(&cpu()),
         "axpy::axpy: the argument for b[N] is in a device's memory, but the processor runs this call"
     );
     let mut other = DeviceArray::<f32, 1>::zeros(&two, [2]).unwrap();
-    assert!(matches!(other.copy_from(&array), Err(Error::Array(ArrayError::OtherContext))));
+    assert!(matches!(other.copy_from(&array), Err(Error::Array(ArrayError::OtherDevice))));
     axpy(&one.clone(), &array, &array, &mut [1.0; 2], &mut [1.0; 2]).unwrap();
     // Its memory outlives the context.
     drop(one);

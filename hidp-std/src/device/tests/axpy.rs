@@ -62,8 +62,13 @@ unsafe fn on_device(call: *mut hidp_call, factor: f32) -> i32 {
         for (take, give) in [(device.take, device.give), (device.take_pinned, device.give_pinned)] {
             let (take, give) = (take.unwrap(), give.unwrap());
             let blocks: Vec<*mut c_void> = [0, 1, 5000].map(|bytes| take(device.state, bytes)).into();
-            assert!(blocks.iter().all(|block| !block.is_null() && block.addr().is_multiple_of(64)));
-            blocks.into_iter().for_each(|block| give(device.state, block));
+            assert!(blocks.iter().all(|block| block.addr().is_multiple_of(64)));
+            let is_full = blocks.iter().any(|block| block.is_null());
+            blocks.into_iter().filter(|block| !block.is_null()).for_each(|block| give(device.state, block));
+            if is_full {
+                (*call).fault.values[0] = 2;
+                return 2;
+            }
         }
         assert!(device.take.unwrap()(device.state, usize::MAX).is_null());
         run(call, factor)
