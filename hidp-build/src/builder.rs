@@ -4,15 +4,16 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use crate::cargo::{self, Cargo};
-use crate::compiler::pipeline::{self, IdleRecord, NativeStruct, Options, PipelineInput, PipelineOutput};
+use crate::compiler::pipeline::{self, IdleRecord, InputFile, NativeStruct, Options, PipelineInput, PipelineOutput};
 use crate::kernels::{self, Compilers, Work};
 use crate::nvcc::Wish;
 use crate::objects::write_if_changed;
 use crate::report::{Problem, Report, Result};
 use crate::{Cuda, Isa, sources};
-use hidp_emit::rust::{Library, Toolchains, failure, links};
+use hidp_emit::rust::{self, Library, Toolchains, links};
 use hidp_plan::{Limits, Natives, Record, read_records};
-use hidp_syntax::diag::Code;
+use hidp_syntax::diag::{Code, Sink};
+use hidp_syntax::source::SourceMap;
 
 /// A build, with everything that can be chosen. Paths are relative to the package's root.
 ///
@@ -159,13 +160,9 @@ impl Builder {
         let mut report = Report::default();
         self.build(&cargo, &mut report)?;
         report.warnings.iter().for_each(|text| cargo::warn(text));
-        match report.error() {
-            None => Ok(()),
-            Some(error) => {
-                write_if_changed(&kernels_file(&cargo), &failure(&error.to_string()))?;
-                Err(error)
-            }
-        }
+        // What rustc is told of is no failure of the build script.
+        let told = cargo::is_build_script() && report.problems.is_empty();
+        report.error().filter(|_| !told).map_or(Ok(()), Err)
     }
 
     fn build(&self, cargo: &Cargo, report: &mut Report) -> Result {
@@ -178,8 +175,8 @@ impl Builder {
         loaded.watched.iter().for_each(|path| cargo::watch(path));
         loaded.problems.iter().for_each(|problem| report.problem(problem));
         report.diagnostics(&loaded.sources, &loaded.diagnostics);
-        if !report.errors.is_empty() {
-            return Ok(());
+        if report.has_errors() {
+            return broken(cargo, report, &loaded.sources, &loaded.files);
         }
 
         let isas = self.isas.clone().unwrap_or_else(|| cargo::default_isas(&cargo::target()));
@@ -215,8 +212,8 @@ impl Builder {
         let mut output = pipeline::compile(&input);
         output.idle_records.iter().for_each(|(entry, why)| report.problem(&idle_record(entry, *why)));
         report.diagnostics(&input.sources, &output.diagnostics);
-        if !report.errors.is_empty() {
-            return Ok(());
+        if report.has_errors() {
+            return broken(cargo, report, &input.sources, &input.files);
         }
         let (libraries, toolchains) = if output.cpp.is_empty() || cargo.docs_only {
             (Vec::new(), Toolchains::default())
@@ -333,6 +330,30 @@ fn idle_record(entry: &str, why: IdleRecord) -> Problem {
         IdleRecord::Unknown => format!("a tuning record is ignored: there is no entry `{entry}`"),
     };
     Problem::new(Code::IdleTuning, headline).help("tune again, or delete the record")
+}
+
+/// Leaves it to rustc to report the errors in programs, so that they reach editors; cargo only shows how many there are, for packages
+/// that do not include their kernels.
+fn broken(cargo: &Cargo, report: &mut Report, sources: &SourceMap, files: &[InputFile]) -> Result {
+    if report.programs.is_empty() || !report.problems.is_empty() {
+        return Ok(());
+    }
+    let mut names = Vec::new();
+    for (number, message) in report.messages().iter().enumerate() {
+        let name = format!("hidp_error_{}.txt", number + 1);
+        write_if_changed(&cargo.out_dir.join(&name), message)?;
+        names.push(name);
+    }
+    let trees: Vec<_> =
+        files.iter().map(|file| (file.stem.as_str(), hidp_syntax::parse(sources, file.id, &mut Sink::new()))).collect();
+    let modules: Vec<_> = trees.iter().map(|(stem, tree)| (*stem, tree)).collect();
+    write_if_changed(&kernels_file(cargo), &rust::broken(&names, &modules))?;
+    if cargo::is_build_script() {
+        let count = names.len();
+        let errors = if count == 1 { "an error".to_owned() } else { format!("{count} errors") };
+        report.warnings.push(format!("{errors} in HiDP programs: see what rustc reports of `hidp_kernels.rs`"));
+    }
+    Ok(())
 }
 
 fn kernels_file(cargo: &Cargo) -> PathBuf {

@@ -87,10 +87,13 @@ impl From<Problem> for Error {
     }
 }
 
-/// Everything that was reported, errors and warnings apart.
+/// Everything that was reported.
 #[derive(Debug, Default)]
 pub(crate) struct Report {
-    pub(crate) errors: Vec<String>,
+    /// Errors in programs, as rustc shows them.
+    pub(crate) programs: Vec<String>,
+    /// Errors that have no place in a program.
+    pub(crate) problems: Vec<String>,
     pub(crate) warnings: Vec<String>,
 }
 
@@ -99,26 +102,38 @@ impl Report {
         for diagnostic in diagnostics {
             let text = render(sources, diagnostic, RenderStyle { color: false, explain: false });
             match diagnostic.severity {
-                Severity::Error => self.errors.push(text),
+                Severity::Error => self.programs.push(text),
                 Severity::Warning => self.warnings.push(text),
             }
         }
     }
     pub(crate) fn problem(&mut self, problem: &Problem) {
         match problem.code.info().severity {
-            Severity::Error => self.errors.push(problem.to_string()),
+            Severity::Error => self.problems.push(problem.to_string()),
             Severity::Warning => self.warnings.push(problem.to_string()),
         }
     }
+    pub(crate) fn has_errors(&self) -> bool {
+        !self.programs.is_empty() || !self.problems.is_empty()
+    }
     /// The errors as one, with their number below if there are several.
     pub(crate) fn error(&self) -> Option<Error> {
-        let mut text = self.errors.join("\n");
-        match self.errors.len() {
+        let all: Vec<&str> = self.programs.iter().chain(&self.problems).map(String::as_str).collect();
+        let mut text = all.join("\n");
+        match all.len() {
             0 => return None,
             1 => {}
             count => text.push_str(&format!("\nerror: {count} errors in HiDP programs\n")),
         }
         Some(Error::new(text))
+    }
+    /// The errors in programs, as messages that rustc puts behind a word of its own: `HD0401: iterations of this map …`.
+    pub(crate) fn messages(&self) -> Vec<String> {
+        let message = |text: &String| match text.strip_prefix("error[").and_then(|rest| rest.split_once("]: ")) {
+            Some((code, rest)) => format!("{code}: {}\n", rest.trim_end()),
+            None => text.clone(),
+        };
+        self.programs.iter().map(message).collect()
     }
 }
 
@@ -150,5 +165,12 @@ mod tests {
         report.problem(&Problem::new(Code::NoSources, "a"));
         report.problem(&Problem::new(Code::NoCompiler, "b"));
         assert!(report.error().is_some_and(|error| error.to_string().ends_with("error: 2 errors in HiDP programs")));
+    }
+
+    #[test]
+    fn messages_begin_with_their_code() {
+        let programs = vec!["error[HD0401]: a\n --> b.hdp:1:2\n\n".into()];
+        let report = Report { programs, ..Report::default() };
+        assert_eq!(report.messages(), ["HD0401: a\n --> b.hdp:1:2\n"]);
     }
 }

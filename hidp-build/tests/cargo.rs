@@ -196,18 +196,31 @@ fn a_new_file_is_noticed_and_alone_compiled() {
 }
 
 #[test]
-fn a_broken_program_is_reported_and_reaches_the_editor() {
-    let broken = SAXPY.replace("_a * x", "_a * z");
-    let package =
-        Package::new("hidp-fixture-broken", &[("src/kernels/saxpy.hdp", &broken), ("src/main.rs", SAXPY_MAIN)]);
+fn each_error_of_broken_programs_is_a_message_of_rustc() {
+    let broken = SAXPY.replace("_a * x", "_a * z").replace("+ y;", "+ w;");
+    let files = [("src/kernels/saxpy.hdp", broken.as_str()), ("src/main.rs", SAXPY_MAIN)];
+    let package = Package::new("hidp-fixture-broken", &files);
     let text = package.cargo(&["build"]).failed();
-    assert!(text.contains("\n  error[HD"), "{text}");
-    assert!(text.contains("   --> src/kernels/saxpy.hdp:6:12\n"), "{text}");
-    assert!(!text.contains("Error {"), "not a debug dump: {text}");
-    assert!(!text.contains("CXX"), "no compiler was asked for: {text}");
-    let kernels = fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
-    assert!(kernels.starts_with("::core::compile_error!(\"error[HD"), "{kernels}");
-    assert!(kernels.contains("src/kernels/saxpy.hdp:6:12"), "{kernels}");
+    for place in ["6:12", "6:16"] {
+        let shown = format!("--> src/kernels/saxpy.hdp:{place}\n");
+        assert_eq!(text.matches(&shown).count(), 1, "{text}");
+    }
+    assert_eq!(text.matches("\nerror: HD0").count(), 2, "{text}");
+    assert!(!text.contains("error[E"), "calls of kernels are no errors as well: {text}");
+    assert!(
+        !text.contains("rerun-if-changed") && !text.contains("CXX"),
+        "no directives, no compiler asked for: {text}"
+    );
+
+    // What editors read.
+    let json = package.cargo(&["check", "--message-format=json"]).failed();
+    let messages = json.lines().filter(|line| line.contains("\"reason\":\"compiler-message\""));
+    let messages: Vec<&str> = messages.filter(|line| line.contains("HD0")).collect();
+    assert_eq!(messages.len(), 2, "{json}");
+    for (message, place) in messages.iter().zip(["6:12", "6:16"]) {
+        assert!(message.contains(&format!("src/kernels/saxpy.hdp:{place}")), "{message}");
+        assert!(message.contains("\"level\":\"error\"") && message.contains("src/main.rs"), "{message}");
+    }
 
     package.write("src/kernels/saxpy.hdp", SAXPY);
     let text = package.cargo(&["run"]).succeeded();

@@ -1,5 +1,6 @@
 //! Rust: wrappers that check their arguments, and the tables that they check against.
 
+mod broken;
 mod danger;
 mod doc;
 mod extent;
@@ -14,6 +15,8 @@ mod wrapper;
 mod tests;
 
 use std::collections::BTreeMap;
+
+pub use broken::broken;
 
 use danger::Danger;
 use names::{Names, identifier, snake_case};
@@ -236,9 +239,4 @@ pub fn links(libraries: &[Library], toolchains: &Toolchains) -> String {
         text.line("unsafe extern \"C\" {}");
     }
     text.finish()
-}
-
-/// `hidp_kernels.rs` of a build that failed: shows `message` where kernels are included.
-pub fn failure(message: &str) -> String {
-    format!("::core::compile_error!({message:?});\n")
 }

@@ -346,8 +346,21 @@ fn narrow_arithmetic_in_extents_is_checked() {
 }
 
 #[test]
-fn failures_show_the_message_where_kernels_are_included() {
-    assert_eq!(failure("error: a \"b\"\n --> c"), "::core::compile_error!(\"error: a \\\"b\\\"\\n --> c\");\n");
+fn broken_programs_show_messages_and_have_functions_to_call() {
+    let text = "static function helper input int x[N]; { }\nstruct Best { int i; }\n\
+                function saxpy input float _a, x[N]; inout float y[N], _b; output double _s, _t; { y = ; }\n\
+                function best input int x[N]; output Best b; { }\nfunction Nothing { }";
+    let mut sources = SourceMap::new();
+    let id = sources.add("match.hdp", text);
+    let file = hidp_syntax::parse(&sources, id, &mut hidp_syntax::diag::Sink::new());
+    let text = broken(&["hidp_error_1.txt".into()], &[("match", &file)]);
+    assert!(text.contains("::core::compile_error!(::core::include_str!(\"hidp_error_1.txt\"));\n"), "{text}");
+    assert!(text.contains("pub mod r#match {"), "{text}");
+    let saxpy = "pub fn saxpy<T0, T1, T2, T3>(_cx: &::hidp_std::Context, _0: T0, _1: T1, _2: T2, _3: T3) \
+                 -> ::hidp_std::Result<(f64, f64)> {";
+    assert!(text.contains(saxpy), "{text}");
+    assert!(text.contains("pub fn nothing<>(_cx: &::hidp_std::Context) -> ::hidp_std::Result {"), "{text}");
+    assert!(!text.contains("helper") && !text.contains("fn best"), "{text}");
 }
 
 #[test]
