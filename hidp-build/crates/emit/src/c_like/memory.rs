@@ -65,7 +65,7 @@ pub fn load(scope: &Scope<'_>, dialect: &dyn Dialect, source: &Element, ty: Ty) 
         Memory::Plain if source.relaxed => {
             value::call(access_function("load", ty), [format!("&{}", element(scope, dialect, source))])
         }
-        Memory::Plain => Piece::atom(element(scope, dialect, source)),
+        Memory::Plain => Piece::element(element(scope, dialect, source)),
         Memory::Place => {
             value::call(place_function("load", ty, source.relaxed), [typed_place(scope, dialect, source, ty)])
         }

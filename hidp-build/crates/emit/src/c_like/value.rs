@@ -10,16 +10,36 @@ pub struct Piece {
     /// The code.
     pub text: String,
     atom: bool,
+    start: Start,
+}
+
+/// What the code of a piece begins with, parentheses aside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Start {
+    /// An element of an array, `z[i]`.
+    Element,
+    /// One that is converted: `int64_t(z[i])`, as the parameter of a function is declared.
+    Converted,
+    Other,
 }
 
 impl Piece {
     /// One that binds tighter than any operator: a name, a call, a literal.
     pub fn atom(text: impl Into<String>) -> Self {
-        Self { text: text.into(), atom: true }
+        Self { text: text.into(), atom: true, start: Start::Other }
     }
     /// Any other.
     pub fn compound(text: impl Into<String>) -> Self {
-        Self { text: text.into(), atom: false }
+        Self { text: text.into(), atom: false, start: Start::Other }
+    }
+    /// An element of an array.
+    pub fn element(text: impl Into<String>) -> Self {
+        Self { text: text.into(), atom: true, start: Start::Element }
+    }
+    /// Operands with something between them; `first` is the one that the code begins with.
+    fn joined(first: Piece, rest: &str) -> Self {
+        let start = first.start;
+        Self { text: first.operand() + rest, atom: false, start }
     }
     /// Whether it needs no parentheses as an operand.
     pub fn is_atom(&self) -> bool {
@@ -35,6 +55,17 @@ impl Piece {
 pub fn call(function: impl AsRef<str>, args: impl IntoIterator<Item = String>) -> Piece {
     let args: Vec<String> = args.into_iter().collect();
     Piece::atom(format!("{}({})", function.as_ref(), args.join(", ")))
+}
+
+/// `T(a)`. Where `a` begins with a converted element, `static_cast`: in parentheses GCC takes `(float(int64_t(z[i])) - b)` for a type, that
+/// of a function which takes an array, and refuses it.
+fn conversion(to: Scalar, a: Piece) -> Piece {
+    let name = name::scalar(to);
+    match a.start {
+        Start::Other => call(name, [a.text]),
+        Start::Element => Piece { start: Start::Converted, ..call(name, [a.text]) },
+        Start::Converted => call(format!("static_cast<{name}>"), [a.text]),
+    }
 }
 
 fn is_narrow(scalar: Scalar) -> bool {
@@ -75,7 +106,7 @@ const fn symbol(op: BinOp) -> &'static str {
 }
 
 fn infix(op: BinOp, a: Piece, b: Piece) -> Piece {
-    Piece::compound(format!("{} {} {}", a.operand(), symbol(op), b.operand()))
+    Piece::joined(a, &format!(" {} {}", symbol(op), b.operand()))
 }
 
 /// A function of `hidp::` on two operands of type `ty`.
@@ -106,7 +137,7 @@ pub fn binary(op: BinOp, ty: Ty, a: Piece, b: Piece) -> Piece {
         BinOp::Add | BinOp::Sub | BinOp::Mul => infix(op, a, b),
         BinOp::Div if scalar.is_float() => infix(op, a, b),
         BinOp::Div | BinOp::Rem | BinOp::Shl | BinOp::Shr => helper(function(op), scalar, a, b),
-        BinOp::And | BinOp::Or | BinOp::Xor if is_narrow(scalar) => call(name::scalar(scalar), [infix(op, a, b).text]),
+        BinOp::And | BinOp::Or | BinOp::Xor if is_narrow(scalar) => conversion(scalar, infix(op, a, b)),
         BinOp::And | BinOp::Or | BinOp::Xor => infix(op, a, b),
         BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne => infix(op, a, b),
     }
@@ -127,12 +158,12 @@ pub fn checked_cast(to: Ty, trap: &str, site: usize, a: Piece) -> Piece {
 
 /// `&&` or `||`
 pub fn lazy(and: bool, a: Piece, b: Piece) -> Piece {
-    Piece::compound(format!("{} {} {}", a.operand(), if and { "&&" } else { "||" }, b.operand()))
+    Piece::joined(a, &format!(" {} {}", if and { "&&" } else { "||" }, b.operand()))
 }
 
 /// `c ? a : b`
 pub fn select(c: Piece, a: Piece, b: Piece) -> Piece {
-    Piece::compound(format!("{} ? {} : {}", c.operand(), a.operand(), b.operand()))
+    Piece::joined(c, &format!(" ? {} : {}", a.operand(), b.operand()))
 }
 
 /// Rust's `as`.
@@ -141,11 +172,10 @@ pub fn cast(from: Ty, to: Ty, a: Piece) -> Piece {
     if from == to {
         return a;
     }
-    let to_name = name::scalar(to);
     if to == Scalar::Bool || (from.is_float() && to.is_integer()) {
-        call(format!("hidp::cast<{to_name}>"), [a.text])
+        call(format!("hidp::cast<{}>", name::scalar(to)), [a.text])
     } else {
-        call(to_name, [a.text])
+        conversion(to, a)
     }
 }
 
@@ -200,5 +230,18 @@ mod tests {
         assert_eq!(cast(Scalar::I32.into(), Scalar::U8.into(), atom("a")).text, "uint8_t(a)");
         assert_eq!(cast(Scalar::I32.into(), Scalar::I32.into(), atom("a")).text, "a");
         assert_eq!(cast(Scalar::F64.into(), Ty::BOOL, atom("a")).text, "hidp::cast<bool>(a)");
+    }
+
+    #[test]
+    fn conversions_of_conversions_are_no_types() {
+        let long = || cast(Scalar::I8.into(), Ty::LONG, Piece::element("z[i]"));
+        let float = |a: Piece| cast(Ty::LONG, Scalar::F32.into(), a).text;
+        assert_eq!(float(long()), "static_cast<float>(int64_t(z[i]))");
+        let sum = binary(BinOp::Add, Ty::LONG, long(), atom("1L"));
+        assert_eq!(float(sum.clone()), "static_cast<float>(int64_t(z[i]) + 1L)");
+        let chosen = select(binary(BinOp::Lt, Ty::LONG, sum, atom("n")), atom("a"), atom("b"));
+        assert_eq!(float(chosen), "static_cast<float>(((int64_t(z[i]) + 1L) < n) ? a : b)");
+        assert_eq!(float(binary(BinOp::Add, Ty::LONG, atom("n"), long())), "float(n + int64_t(z[i]))");
+        assert_eq!(float(cast(Scalar::I8.into(), Ty::LONG, atom("n"))), "float(int64_t(n))");
     }
 }
