@@ -119,7 +119,7 @@ impl Cx<'_> {
     }
 
     /// A vector of segment bounds, outside of maps.
-    pub(super) fn bounds_vector(&mut self, call: &Use<'_>, e: &ast::Expr) -> Option<Row> {
+    pub(super) fn bounds_vector(&mut self, call: &Use<'_>, e: &ast::Expr, out: &mut Vec<Stmt>) -> Option<Row> {
         let is_scalar = match &e.kind {
             ast::ExprKind::Name(name) => {
                 matches!(self.lookup(name), Some(super::super::cx::Named::Scalar(_)))
@@ -141,8 +141,7 @@ impl Cx<'_> {
                 .help(format!("for one segment, name a section and its size: `{array}[low:high)`, `high - low`")),
             );
         }
-        let mut none = Vec::new();
-        let row = self.row(e, "a vector of bounds", &mut none)?;
+        let row = self.row(e, "a vector of bounds", out)?;
         self.info_mut(row.array.array).read = true;
         self.integer_row(&row, e.span, "segment bounds")?;
         Some(row)

@@ -43,7 +43,7 @@ impl Cx<'_> {
             );
         }
         let row = self.row(input, "the input", out);
-        let extent = self.extent(call, bounds);
+        let extent = self.extent(call, bounds, out);
         let (row, (form, extent)) = (row?, extent?);
         self.info_mut(row.array.array).read = true;
         let many = matches!(extent, Extent::Vectors { .. } | Extent::Regular { .. });
@@ -139,7 +139,7 @@ impl Cx<'_> {
         let directives = self.take_directives();
         let [input, output, bounds @ ..] = call.args.as_slice() else { return self.wrong_count(call) };
         let (row, to) = (self.row(input, "the input", out), self.output_row(output, "the output", out));
-        let extent = self.extent(call, bounds);
+        let extent = self.extent(call, bounds, out);
         let (row, to, (form, extent)) = (row?, to?, extent?);
         self.info_mut(row.array.array).read = true;
         self.same_or_apart(&row.array, input.span, &to.array, output.span, call)?;

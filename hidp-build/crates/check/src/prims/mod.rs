@@ -225,7 +225,7 @@ impl Cx<'_> {
     }
 
     /// Segment bounds from the arguments behind the arrays: one for a whole array, two for segments.
-    fn extent(&mut self, call: &Use<'_>, args: &[&ast::Expr]) -> Option<(Form, Extent)> {
+    fn extent(&mut self, call: &Use<'_>, args: &[&ast::Expr], out: &mut Vec<Stmt>) -> Option<(Form, Extent)> {
         match args {
             [seg_size, num_seg] if call.regular => {
                 let (seg_size, num_seg) = (self.size(seg_size), self.size(num_seg));
@@ -254,7 +254,7 @@ impl Cx<'_> {
                 Some((Form::Segments, Extent::Segment { low: low?, high: high? }))
             }
             [low, high] if !call.regular => {
-                let (low, high) = (self.bounds_vector(call, low), self.bounds_vector(call, high));
+                let (low, high) = (self.bounds_vector(call, low, out), self.bounds_vector(call, high, out));
                 Some((Form::Segments, Extent::Vectors { low: low?.array, high: high?.array }))
             }
             _ => self.wrong_count(call),

@@ -83,7 +83,7 @@ impl Cx<'_> {
         let (arrays, rest) = call.args.split_at(arrays);
         let (bounds, dir) = rest.split_at(bounds);
         let rows = self.key_values(call, arrays, true, out);
-        let extent = self.extent(call, bounds);
+        let extent = self.extent(call, bounds, out);
         let dir = self.direction(dir[0]);
         let ((keys, values), (form, extent)) = (rows?, extent?);
         if keys.0.ty.scalar().is_none() {
@@ -107,7 +107,7 @@ impl Cx<'_> {
         if in_place {
             let [array, bounds @ ..] = call.args.as_slice() else { return self.wrong_count(call) };
             let row = self.output_row(array, "the array", out);
-            let extent = self.extent(call, bounds);
+            let extent = self.extent(call, bounds, out);
             let (row, (form, extent)) = (row?, extent?);
             self.info_mut(row.array.array).read = true;
             let mut prim = self.new_call(call, form, extent, row, directives);
@@ -116,7 +116,7 @@ impl Cx<'_> {
         }
         let [from, to, bounds @ ..] = call.args.as_slice() else { return self.wrong_count(call) };
         let pair = self.pair(call, from, to, false, out);
-        let extent = self.extent(call, bounds);
+        let extent = self.extent(call, bounds, out);
         let ((input, output), (form, extent)) = (pair?, extent?);
         let mut prim = self.new_call(call, form, extent, input, directives);
         prim.output = Some(output.array);
@@ -142,7 +142,7 @@ impl Cx<'_> {
         let function = if whole { rest[2] } else { rest[5] };
         let (predicate, pivot_ty) = self.predicate(function, input.ty, arrays[0].span)?;
         let bounds = if whole { &rest[1..2] } else { &rest[1..3] };
-        let (form, extent) = self.extent(call, bounds)?;
+        let (form, extent) = self.extent(call, bounds, out)?;
         let vectors = matches!(extent, Extent::Vectors { .. });
         let pivot = self.pivot(rest[0], pivot_ty, vectors, out)?;
         let new_bounds = match form {
