@@ -95,6 +95,14 @@ impl Body {
         Function { params: self.params, vars: self.vars, body: Block { stmts } }
     }
 
+    /// Whether a variable is memory of one lane, whatever iterations its elements are written by.
+    pub(super) fn is_own(&self, base: VarId) -> bool {
+        match self.vars[base].kind {
+            VarKind::Tile { .. } | VarKind::Registers { .. } => true,
+            VarKind::Value(_) | VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Shared { .. } => false,
+        }
+    }
+
     /// Appends a statement to the innermost open block.
     pub(super) fn push(&mut self, stmt: Stmt) {
         let (Some(block), Some(place)) = (self.open.last_mut(), self.places.last_mut()) else { return };

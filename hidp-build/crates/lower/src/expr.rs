@@ -267,7 +267,8 @@ impl Lowerer<'_> {
         let index = self.linear(&array.extents, indices);
         let index = array.stride.map_or(index.clone(), |stride| make::mul(index, stride));
         let index = array.window.map_or(index.clone(), |window| make::add(window, index));
-        let relaxed = place.access == Access::Shared && !self.is_device_host();
+        let alone = self.is_device_host() || self.body.is_own(array.base);
+        let relaxed = place.access == Access::Shared && !alone;
         (Element { base: array.base, index: Box::new(index), path: place.path.clone(), relaxed }, all_ok)
     }
 

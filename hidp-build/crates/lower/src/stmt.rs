@@ -164,12 +164,18 @@ impl Lowerer<'_> {
         let value = self.expr(value);
         let (target, _) = self.element(place);
         self.body.mark_written(target.base);
-        let target = Element { relaxed: true, ..target };
-        if self.device.is_some() {
-            self.device_atomic(target, op, value);
-        } else {
-            self.body.push(Stmt::Atomic { target, op: op.func, value });
+        if self.is_device_host() || self.body.is_own(target.base) {
+            return self.update_alone(target, op, value);
         }
+        self.push_write(Stmt::Atomic { target: Element { relaxed: true, ..target }, op: op.func, value });
+    }
+
+    /// An update of what nobody else can touch meanwhile: the host's own ones come one after the other, as do those of a lane.
+    fn update_alone(&mut self, target: Element, op: &FoldOp, value: Expr) {
+        let index = self.body.fix("at", *target.index);
+        let target = Element { index: Box::new(index), relaxed: false, ..target };
+        let value = self.apply(op, make::load(target.clone(), op.ty), value);
+        self.body.push(Stmt::Store { target, value });
     }
 
     fn sequential_loop(&mut self, node: &par::Loop) {

@@ -2,7 +2,6 @@
 
 use super::super::{Lowerer, make};
 use hidp_ir::imp::{Block, Element, Expr, ExprKind, Stmt, VarId, VarKind};
-use hidp_ir::par::FoldOp;
 use hidp_syntax::ty::Ty;
 
 impl Lowerer<'_> {
@@ -12,7 +11,8 @@ impl Lowerer<'_> {
         self.push_write(stmt);
     }
 
-    fn push_write(&mut self, stmt: Stmt) {
+    /// A write; of a group by its first lane.
+    pub(in super::super) fn push_write(&mut self, stmt: Stmt) {
         match self.shared_scope() {
             Some(group) => self.body.push(Stmt::Single { group, body: Block { stmts: vec![stmt] } }),
             None => self.body.push(stmt),
@@ -33,18 +33,6 @@ impl Lowerer<'_> {
             }
             Some(_) | None => value,
         }
-    }
-
-    /// An atomic update. The host makes its own one after the other.
-    pub(in super::super) fn device_atomic(&mut self, target: Element, op: &FoldOp, value: Expr) {
-        if !self.is_device_host() {
-            self.push_write(Stmt::Atomic { target, op: op.func, value });
-            return;
-        }
-        let index = self.body.fix("at", *target.index);
-        let target = Element { index: Box::new(index), relaxed: false, ..target };
-        let value = self.apply(op, make::load(target.clone(), op.ty), value);
-        self.body.push(Stmt::Store { target, value });
     }
 
     /// On the host: two parameters exchange their elements.
