@@ -106,7 +106,10 @@ impl Lowerer<'_> {
             BinOp::Add if whole.ty == Ty::LONG => make::add(left, right_value),
             BinOp::Sub if whole.ty == Ty::LONG => make::sub(left, right_value),
             BinOp::Mul if whole.ty == Ty::LONG => make::mul(left, right_value),
-            _ => make::binary(op, left, right_value),
+            _ => {
+                let right = defined(op, left.ty, right_value);
+                make::binary(op, left, right)
+            }
         }
     }
 
@@ -135,7 +138,8 @@ impl Lowerer<'_> {
             vec![as_long(left.clone())],
         );
         let one = Expr { kind: ExprKind::Int(1), ty };
-        make::binary(op, left, self.clamped(ok, right, one))
+        let right = defined(op, left.ty, self.clamped(ok, right, one));
+        make::binary(op, left, right)
     }
 
     fn checked_shift(&mut self, op: BinOp, left: Expr, right: Expr, span: Span) -> Expr {
@@ -150,7 +154,8 @@ impl Lowerer<'_> {
             vec![count, make::long(width)],
         );
         let zero = zero_of(right.ty);
-        make::binary(op, left, self.clamped(ok, right, zero))
+        let right = defined(op, left.ty, self.clamped(ok, right, zero));
+        make::binary(op, left, right)
     }
 
     /// `&&` or `||`; the right side becomes a branch if it needs statements.
@@ -307,6 +312,25 @@ impl Lowerer<'_> {
             Some(ok) => make::select(ok, value, harmless),
             None => value,
         }
+    }
+}
+
+/// The right operand; where it is a constant that the operator has no result for, one that it has. Nobody sees what comes of
+/// it: the check before it faults, or was proved to be out of reach.
+fn defined(op: BinOp, left: Ty, right: Expr) -> Expr {
+    let ExprKind::Int(value) = right.kind else { return right };
+    let instead = match op {
+        BinOp::Div | BinOp::Rem => (value == 0).then_some(1),
+        BinOp::Shl | BinOp::Shr => {
+            let width = left.scalar().map_or(0, |scalar| scalar.size() as i128 * 8);
+            (!(0..width).contains(&value)).then_some(0)
+        }
+        BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor => None,
+        BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne => None,
+    };
+    match instead {
+        Some(value) => Expr { kind: ExprKind::Int(value), ty: right.ty },
+        None => right,
     }
 }
 
