@@ -4,7 +4,7 @@ use super::lanes::{Axis, Shape};
 use super::space::Range;
 use super::{Lowerer, make};
 use hidp_ir::imp::{Element, Expr, LoopKind, Stmt, VarId, VarKind};
-use hidp_ir::par::{self, BinOp, ExprKind, FaultKind, Map, Place, StmtKind, visit};
+use hidp_ir::par::{self, BinOp, ExprKind, FaultKind, Map, Place, StmtKind, same, visit};
 use hidp_plan::{self as plan, Stride};
 use hidp_syntax::ty::Ty;
 
@@ -109,7 +109,7 @@ impl Lowerer<'_> {
 
     /// The copy of an element, if there is one.
     pub(super) fn panel_element(&self, place: &Place) -> Option<Element> {
-        let panel = self.panels.iter().find(|panel| panel.place == *place)?;
+        let panel = self.panels.iter().find(|panel| same::place(&panel.place, place))?;
         Some(Element { path: place.path.clone(), ..make::element(panel.base, panel.index.clone()) })
     }
 
@@ -128,7 +128,7 @@ fn packable(inner: &Map, lane: par::VarId, outer: &[par::VarId]) -> Vec<Place> {
     visit::walk_places(&inner.body, |place, _| {
         let along = plan::stride_of(place, lane, &none) == Stride::Unit;
         let fixed = outer.iter().all(|var| plan::stride_of(place, *var, &none) == Stride::Invariant);
-        if along && fixed && !found.contains(place) {
+        if along && fixed && !found.iter().any(|known| same::place(known, place)) {
             found.push(place.clone());
         }
     });
@@ -143,7 +143,7 @@ fn loads_only(map: &Map, inner: &Map, lane: par::VarId, places: &[Place]) -> boo
     };
     let (mut good, mut uses, mut of_places) = (true, 0, 0);
     visit::walk_places(&inner.body, |place, _| {
-        if places.contains(place) {
+        if places.iter().any(|known| same::place(known, place)) {
             place.index.iter().for_each(|index| {
                 visit::walk_expr_vars(index, |var, _| of_places += usize::from(var == lane));
             });

@@ -11,7 +11,6 @@ mod expand;
 mod forward;
 pub mod fuse;
 mod instantiate;
-mod same;
 mod simplify;
 mod split;
 mod zero;

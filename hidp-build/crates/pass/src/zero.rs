@@ -4,7 +4,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{Pass, same};
+use super::Pass;
+use hidp_ir::par::same;
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{
     ArrayRef, Block, Expr, ExprKind, Extent, FoldKind, Func, Iter, Loop, Map, Place, PrimCall, Program, Stmt, StmtKind,

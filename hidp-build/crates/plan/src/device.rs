@@ -7,7 +7,7 @@ use super::device_rules::rows_apart;
 use super::near::{Far, near_nest};
 use super::private::{exec_of, private_arrays};
 use super::split::{split_nest, splits};
-use super::tiled::{Tiled, tiled, tiled_nest};
+use super::tiled::{TOO_LARGE, Tiled, fits, tiled, tiled_nest};
 use super::variants::of_device;
 use super::{Exec, Nest, Plan, Strategy, inner_maps, irregular, iterators, nests};
 use crate::Limits;
@@ -202,13 +202,19 @@ fn tiled_plans(program: &Program, func: &Func, maps: &[&Map], model: &DeviceMode
     let whole = |map: &&Map| splits(program, func, map).is_err();
     let none = maps.iter().zip(&suits).all(|(map, suits)| suits.is_err() || whole(map));
     for tile in model.tiles.iter().filter(|tile| widest <= tile.widest && !(none && tile.split > 0)) {
-        let nests = maps.iter().zip(&suits).map(|(map, tiled)| match tiled {
-            Ok(tiled) => tiled_nest(program, func, map, tiled, tile),
-            Err(_) => nest(program, func, map, Level::Thread, model),
+        let suits = suits.iter().map(|suits| suits.as_ref().ok().filter(|tiled| fits(func, tiled, tile, model)));
+        let suits: Vec<Option<&Tiled>> = suits.collect();
+        let name = tiled_name(tile);
+        if suits.iter().all(Option::is_none) {
+            explored.tiled.push((name, DeviceFate::Excluded(Obstacle::NoTiles(TOO_LARGE))));
+            continue;
+        }
+        let nests = maps.iter().zip(suits).map(|(map, tiled)| match tiled {
+            Some(tiled) => tiled_nest(program, func, map, tiled, tile),
+            None => nest(program, func, map, Level::Thread, model),
         });
-        let plan = Plan { name: tiled_name(tile), nests: nests.collect() };
-        explored.tiled.push((plan.name.clone(), DeviceFate::Kept));
-        explored.plans.push(plan);
+        explored.tiled.push((name.clone(), DeviceFate::Kept));
+        explored.plans.push(Plan { name, nests: nests.collect() });
     }
 }
 

@@ -55,6 +55,9 @@ pub use split::splits;
 pub use text::PlanError;
 pub use tiled::{Operand, Tiled, tiled};
 
+/// Bytes that one access of a device moves at most.
+const MOST_MOVED: u32 = 16;
+
 /// How one version of an entry runs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
@@ -228,6 +231,10 @@ impl Staging {
     pub fn elements(&self) -> u32 {
         let rows: u32 = self.tile.iter().rev().skip(1).product();
         rows * self.pitch()
+    }
+    /// Bytes of all buffers in shared memory, each as aligned as the widest access, if elements have `size`.
+    pub fn bytes(&self, size: u32) -> u32 {
+        self.buffers * (self.elements() * size).next_multiple_of(MOST_MOVED)
     }
 }
 

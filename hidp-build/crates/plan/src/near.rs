@@ -341,8 +341,8 @@ pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &Devic
         places: Vec::new(),
         staging: near.arrays.iter().map(|array| staging(func, &near, array)).collect(),
     };
-    let bytes = |array: &NearArray| func.vars[array.var].ty.scalar().map_or(0, |scalar| scalar.size() as u32);
-    let taken: u32 = near.arrays.iter().zip(&nest.staging).map(|(array, part)| bytes(array) * part.elements()).sum();
+    let size = |array: &NearArray| func.vars[array.var].ty.scalar().map_or(0, |scalar| scalar.size() as u32);
+    let taken: u32 = near.arrays.iter().zip(&nest.staging).map(|(array, part)| part.bytes(size(array))).sum();
     if taken > model.shared { Err(Far::TooLarge) } else { Ok(nest) }
 }
 

@@ -6,17 +6,17 @@ use std::collections::BTreeSet;
 use super::constraint::bounds_do_not_depend;
 use super::shape::{Stride, straight, stride_of};
 use super::split::{deal, splits};
-use super::{Exec, LevelPlan, Nest, Share, Stage, Staging, Strategy, inner_maps};
-use crate::target::DeviceTile;
+use super::{Exec, LevelPlan, MOST_MOVED, Nest, Share, Stage, Staging, Strategy, inner_maps};
+use crate::target::{DeviceModel, DeviceTile};
 use hidp_ir::par::effects::{self, Effects};
+use hidp_ir::par::same;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{FoldKind, Func, Map, Place, Program, StmtKind, Target, VarId, VarKind};
 use hidp_syntax::ast::Level;
 use hidp_syntax::index::Id;
 use hidp_syntax::ty::Scalar;
 
-/// Bytes that a lane loads at once at most, and elements.
-const MOST_BYTES: u32 = 16;
+/// Elements that a lane loads at once at most.
 const MOST_ELEMENTS: u32 = 4;
 /// Iterators that tiles leave as they are, at most: the third dimension of a grid.
 const MOST_OUTER: usize = 1;
@@ -80,7 +80,7 @@ pub fn tiled(program: &Program, func: &Func, map: &Map) -> Result<Tiled, &'stati
     for operand in &operands {
         widest = widest.max(size_of(func, operand.place.array).unwrap_or(0));
     }
-    Ok(Tiled { operands, widest, vector: (MOST_BYTES / widest).min(MOST_ELEMENTS) })
+    Ok(Tiled { operands, widest, vector: (MOST_MOVED / widest).min(MOST_ELEMENTS) })
 }
 
 /// Bytes of the widest fold. Folds leave scalars of the iteration.
@@ -136,7 +136,7 @@ fn operands(program: &Program, func: &Func, map: &Map, inner: &Map) -> Result<Ve
         } else if rows != Stride::Invariant && columns != Stride::Invariant {
             wrong = Some("a load inside a fold is of one result alone");
         } else if (rows, columns) != (Stride::Invariant, Stride::Invariant)
-            && !found.iter().any(|known| known.place == *place)
+            && !found.iter().any(|known| same::place(&known.place, place))
         {
             if size_of(func, place.array).is_none() || !place.path.is_empty() {
                 wrong = Some("a fold loads structs");
@@ -192,6 +192,19 @@ pub(super) fn tiled_nest(program: &Program, func: &Func, map: &Map, tiled: &Tile
         deal(map, &mut nest, tile.split);
     }
     nest
+}
+
+/// Why a tile is none for a nest.
+pub(super) const TOO_LARGE: &str = "the operands of a tile would not fit into shared memory";
+
+/// Whether the operands of such a tile fit into shared memory.
+pub(super) fn fits(func: &Func, tiled: &Tiled, tile: &DeviceTile, model: &DeviceModel) -> bool {
+    let bytes = |operand: &Operand| {
+        let staging = staged(func, operand, tiled.vector, tile);
+        size_of(func, operand.place.array).map(|size| staging.bytes(size))
+    };
+    let all: Option<u32> = tiled.operands.iter().map(bytes).sum();
+    all.is_some_and(|bytes| bytes <= model.shared)
 }
 
 /// Whether a plan keeps the operands of such tiles.
@@ -255,6 +268,22 @@ nest block
         assert_eq!(Plan::read(&text).unwrap().to_string(), text);
         let (plan, _) = of(&GEMM.replace("A[M][K]", "A[K][M]").replace("A[m][k]", "A[k][m]"));
         assert!(!plan.unwrap().to_string().contains("transposed"), "rows of it are what the lanes want");
+    }
+
+    #[test]
+    fn equal_loads_are_staged_once() {
+        let (plan, fates) = of(&GEMM.replace("A[m][k] *", "A[m][k] * A[m][k] * A[m][k] * A[m][k] * A[m][k] *"));
+        let stages = |plan: Option<Plan>| plan.unwrap().to_string().matches("  stage ").count();
+        assert_eq!(stages(plan), stages(of(GEMM).0));
+        assert!(fates.starts_with("tiled128x128 kept"), "{fates}");
+    }
+
+    #[test]
+    fn operands_that_do_not_fit_exclude_a_tile() {
+        let header = GEMM.replace("float", "double").replace("A[M][K]", "A[M][K], D[M][K], E[M][K], F[M][K], G[M][K]");
+        let text = header.replace("A[m][k] *", "A[m][k] * D[m][k] * E[m][k] * F[m][k] * G[m][k] *");
+        let why = "tiled32x32_split excluded: the operands of a tile would not fit into shared memory";
+        assert_eq!(of(&text).1, format!("{why}, tiled32x32 kept"));
     }
 
     #[test]

@@ -46,6 +46,7 @@ use hidp_syntax::ty::{StructId, Ty};
 pub mod effects;
 pub mod interp;
 pub mod layout;
+pub mod same;
 pub mod shape;
 pub mod text;
 mod verify;

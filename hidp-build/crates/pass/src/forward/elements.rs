@@ -1,7 +1,7 @@
 //! What an iteration knows: elements that it stored or loaded into a scalar, tests that it passed; and stores that it overwrites.
 
-use crate::same;
 use hidp_ir::par::effects::{Effects, expr_may_fault};
+use hidp_ir::par::same;
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{Access, Block, Const, Expr, ExprKind, Func, Place, Program, Stmt, StmtKind, Var, VarId, VarKind};
 use hidp_syntax::index::Arena;

@@ -3,8 +3,9 @@
 use std::collections::BTreeSet;
 
 use super::unused::size_tests;
-use crate::{same, zero};
+use crate::zero;
 use hidp_ir::par::effects::{Effects, may_jump};
+use hidp_ir::par::same;
 use hidp_ir::par::visit::{self, Mutator, Role, change};
 use hidp_ir::par::{Access, Block, Expr, ExprKind, Func, Iter, Loop, Map, Program, Stmt, StmtKind, VarId, VarKind};
 use hidp_prove::Facts;

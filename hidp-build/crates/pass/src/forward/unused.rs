@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::same;
 use hidp_ir::par::effects::{expr_may_fault, has_sure_extents};
+use hidp_ir::par::same;
 use hidp_ir::par::visit::{self, Mutator, Role, change};
 use hidp_ir::par::{
     BinOp, Block, Expr, ExprKind, FaultKind, Func, Map, Place, Program, Stmt, StmtKind, VarId, VarKind,

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use crate::same;
 use hidp_ir::par::effects::Effects;
+use hidp_ir::par::same;
 use hidp_ir::par::visit::{Mutator, Role, change};
 use hidp_ir::par::{Block, Expr, ExprKind, Map, Place, Stmt, StmtKind, VarId};
 

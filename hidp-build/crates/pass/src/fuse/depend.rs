@@ -3,8 +3,8 @@
 use std::collections::BTreeSet;
 
 use super::{Refusal, refuse, stmt_of};
-use crate::same;
 use hidp_ir::par::effects::Effects;
+use hidp_ir::par::same;
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{
     Access, BinOp, Block, Expr, ExprKind, Map, Place, PrimCall, Program, Stmt, StmtKind, UnOp, Var, VarId,

@@ -1,7 +1,7 @@
 //! Which maps run over the same iterations.
 
 use super::{Refusal, is_flat, refuse};
-use crate::same;
+use hidp_ir::par::same;
 use hidp_ir::par::{Block, Directives, Expr, Func, Iter, Map, Stmt, StmtKind};
 use hidp_prove::Facts;
 

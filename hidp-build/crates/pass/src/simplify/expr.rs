@@ -1,8 +1,8 @@
 //! Rules on single expressions, applied from the leaves to the root.
 
 use super::fold;
-use crate::same;
 use hidp_ir::par::effects::expr_may_fault;
+use hidp_ir::par::same;
 use hidp_ir::par::{BinOp, Const, ConvertMode, Expr, ExprKind, Program, UnOp, visit};
 use hidp_syntax::ty::{Scalar, Ty};
 

@@ -14,6 +14,7 @@ mod nest;
 
 use super::Pass;
 use hidp_ir::par::effects::{Effects, expr_may_fault, may_fault, scalar_fn_may_fault};
+use hidp_ir::par::same;
 use hidp_ir::par::visit::{self, Mutator, Role, change};
 use hidp_ir::par::{
     BinOp, Block, Expr, ExprKind, FaultKind, Fold, FoldFn, FoldKind, FuncId, Iter, Map, Place, Program, Stmt, StmtKind,
@@ -255,7 +256,7 @@ fn is_total(map: &Map, fold: &Fold) -> bool {
 }
 
 fn is_same_element(place: &Place, target: &Place) -> bool {
-    place.array == target.array && super::same::exprs(&place.index, &target.index)
+    place.array == target.array && same::exprs(&place.index, &target.index)
 }
 
 fn target_array(fold: &Fold) -> Option<VarId> {

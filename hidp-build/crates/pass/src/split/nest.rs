@@ -1,7 +1,7 @@
 //! Builds the nest of maps for folds over nested sets of iterators.
 
 use super::{Split, levels};
-use crate::same;
+use hidp_ir::par::same;
 use hidp_ir::par::{Block, Directives, Expr, Fold, FoldKind, Iter, Map, Stmt, StmtKind, Target, VarId};
 use hidp_syntax::source::Span;
 

@@ -1,24 +1,24 @@
 //! Equality of expressions wherever they were written: positions, and which checks have been proved, do not count.
 
-use hidp_ir::par::{Expr, ExprKind, FoldOp, Place};
+use super::{Expr, ExprKind, FoldOp, Place};
 
 /// Whether `a` and `b` are the same expression.
-pub(super) fn expr(a: &Expr, b: &Expr) -> bool {
+pub fn expr(a: &Expr, b: &Expr) -> bool {
     a.ty == b.ty && kind(&a.kind, &b.kind)
 }
 
 /// Whether `a` and `b` are the same lists of expressions.
-pub(super) fn exprs(a: &[Expr], b: &[Expr]) -> bool {
+pub fn exprs(a: &[Expr], b: &[Expr]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|(a, b)| expr(a, b))
 }
 
 /// Whether `a` and `b` name the same element, or field, in the same way.
-pub(super) fn place(a: &Place, b: &Place) -> bool {
+pub fn place(a: &Place, b: &Place) -> bool {
     a.array == b.array && a.path == b.path && exprs(&a.index, &b.index)
 }
 
 /// Whether `a` and `b` fold in the same way.
-pub(super) fn op(a: &FoldOp, b: &FoldOp) -> bool {
+pub fn op(a: &FoldOp, b: &FoldOp) -> bool {
     let neutral = match (&a.neutral, &b.neutral) {
         (Some(a), Some(b)) => expr(a, b),
         (None, None) => true,
