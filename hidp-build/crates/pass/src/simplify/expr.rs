@@ -205,7 +205,11 @@ fn select(program: &Program, cond: &Expr, then: &mut Expr, otherwise: &mut Expr)
     match truth(cond) {
         Some(true) => Some(take(then)),
         Some(false) => Some(take(otherwise)),
-        None => (same::expr(then, otherwise) && !expr_may_fault(program, cond)).then(|| take(then)),
+        None => {
+            // A fault names its place, and a check that was proved for one arm may fail in the other.
+            let free = |expr: &Expr| !expr_may_fault(program, expr);
+            (same::expr(then, otherwise) && free(cond) && free(then) && free(otherwise)).then(|| take(then))
+        }
     }
 }
 
