@@ -19,6 +19,7 @@ use super::device_pins::Usual;
 use super::text::read_line;
 use super::{Exec, LevelPlan, Nest, Plan, Rule, Strategy, nests};
 use crate::target::{DeviceModel, Model};
+use hidp_ir::imp::is_identifier;
 use hidp_ir::par::{Func, FuncId, Map, Program};
 use hidp_syntax::ast::Level;
 use hidp_syntax::diag::{Code, Diagnostic, Sink, near};
@@ -151,8 +152,8 @@ fn wrong_name(plan: &Plan, again: bool) -> Option<&'static str> {
     let name = plan.name.as_str();
     let level = Level::ALL.iter().any(|level| level.name() == name);
     let strategy = Strategy::ALL.iter().any(|strategy| strategy.name() == name);
-    if !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_') {
-        Some("letters, digits and `_` make a name")
+    if !is_identifier(name) {
+        Some("a name is a letter, and then letters, digits and `_`")
     } else if again {
         Some("another plan is called so")
     } else if [Rule::HOST, Rule::DEVICE].contains(&name) {

@@ -53,7 +53,7 @@ pub use grid::Grid;
 pub use prim::{Prim, PrimArg, TemplateArg};
 pub use print::print;
 pub use trap::{can_trap, trap_sites};
-pub use verify::{VerifyError, shared_bytes, verify};
+pub use verify::{VerifyError, is_identifier, shared_bytes, verify};
 
 use crate::par::{BinOp, FaultKind, FoldFn, MathFn, ScalarFnId, UnOp};
 pub use hidp_syntax::ast::Level;

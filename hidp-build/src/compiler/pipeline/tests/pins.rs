@@ -121,8 +121,12 @@ fn malformed_files_say_where() {
     );
     assert_eq!(
         changed("plan wide", "plan w-1"),
-        "3: `w-1` cannot be the name of this plan | letters, digits and `_` make a name"
+        "3: `w-1` cannot be the name of this plan | a name is a letter, and then letters, digits and `_`"
     );
+    for name in ["_", "_wide", "1"] {
+        let [error] = &errors(&PLANS.replace("plan wide", &format!("plan {name}")))[..] else { panic!("{name}") };
+        assert!(error.starts_with(&format!("3: `{name}` cannot be the name of this plan")), "{error}");
+    }
     let twice = format!("{PLANS}{PLANS}");
     assert_eq!(errors(&twice), ["14: `GEMM` stands in the file twice | again"]);
     assert!(errors(&PLANS.replace("nest lanes", "what")).iter().any(|error| error.starts_with("4: this is no line")));

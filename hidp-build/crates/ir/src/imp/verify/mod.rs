@@ -60,7 +60,8 @@ fn error(function: &str, rule: &str) -> VerifyError {
     VerifyError { function: function.to_owned(), statement: String::new(), rule: rule.to_owned() }
 }
 
-fn is_identifier(name: &str) -> bool {
+/// Whether kernels and plans can be called so: names in C++ and in Rust are made from theirs.
+pub fn is_identifier(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphabetic()) && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
 }
 
