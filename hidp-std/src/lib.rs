@@ -37,8 +37,8 @@ mod view;
 
 pub use context::{Builder, Context, LastRun, Placed, Reason, Why};
 pub use device::{
-    ArrayError, Copies, Device, DeviceArray, DeviceError, KernelTraffic, NoDevice, Section, SectionMut, SiteTraffic,
-    Together, Zeroed,
+    ArrayError, Copies, CopyFailed, Device, DeviceArray, DeviceError, KernelTraffic, NoDevice, Pending, PinnedArray,
+    Section, SectionMut, SiteTraffic, Together, Zeroed,
 };
 pub use error::{ArrayText, Binding, Error, IsaNames, PlanNames};
 pub use fault::{Fault, FaultKind};
@@ -64,3 +64,8 @@ macro_rules! include_kernels {
         }
     };
 }
+
+/// The blocks of Rust in the guide.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/gpu.md")]
+struct GpuGuide;

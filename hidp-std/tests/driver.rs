@@ -13,7 +13,7 @@ use std::sync::{Arc, OnceLock};
 
 use cudarc::driver::{CudaContext, CudaSlice};
 use fake::axpy;
-use hidp_std::{Context, DeviceArray, Error, NoDevice};
+use hidp_std::{Context, DeviceArray, Error, NoDevice, PinnedArray};
 use ndarray::{Array2, s};
 
 /// A folder with the stand-in for the driver's library.
@@ -57,7 +57,12 @@ fn everything_on_a_driver() {
         child(
             "part_everything",
             stand_in(),
-            &[("STAND_IN_REPORT", report.to_str().unwrap()), ("STAND_IN_POOLS", pools)],
+            &[
+                ("STAND_IN_REPORT", report.to_str().unwrap()),
+                ("STAND_IN_POOLS", pools),
+                ("STAND_IN_DEVICES", "2"),
+                ("STAND_IN_PEERS", pools),
+            ],
         );
         let left = std::fs::read_to_string(&report).unwrap();
         assert_eq!(left.trim(), "device 0, pinned 0, streams 0, events 0, contexts 0", "with pools: {pools}");
@@ -73,6 +78,7 @@ fn part_everything() {
     assert_eq!(cx.device().to_string(), "cuda:0 (Stand-in 0, sm_90): it can run this program's kernels");
     calls(&cx);
     arrays(&cx);
+    devices(&cx);
     slices(&cx);
     std::thread::scope(|scope| {
         for _ in 0..4 {
@@ -112,6 +118,22 @@ fn arrays(cx: &Context) {
     assert_eq!(DeviceArray::<f64, 1>::zeros(cx, [1000]).unwrap().to_vec().unwrap(), [0.0; 1000]);
     let error = DeviceArray::<u64, 1>::zeros(cx, [1 << 40]).unwrap_err();
     assert!(error.to_string().starts_with("the device could not allocate memory: "), "{error}");
+}
+
+/// Arrays from one device to another, by themselves or through the host.
+fn devices(cx: &Context) {
+    let (other, fork) = (Context::cuda(1).unwrap(), cx.fork().unwrap());
+    let elements: Vec<u32> = (0..3_000_000).collect();
+    let array = DeviceArray::from_host(cx, &elements).unwrap();
+    let peers = std::env::var("STAND_IN_PEERS").unwrap() == "1";
+    let copy = array.to_context(&other).unwrap();
+    assert_eq!(other.copies().to_device, u64::from(!peers));
+    let back = copy.to_context(&fork).unwrap();
+    drop((array, copy));
+    let buffer = back.download_in(cx, PinnedArray::zeros(cx, [elements.len()]).unwrap()).wait().unwrap();
+    assert!(buffer.as_slice().unwrap() == elements);
+    let error = axpy(&other, 1.0, &DeviceArray::from_host(cx, &[1.0]).unwrap(), &mut [1.0]).unwrap_err();
+    assert!(error.to_string().ends_with("is in the memory of another device"), "{error}");
 }
 
 /// Memory of `cudarc` from its own context and stream, as a user of it has.

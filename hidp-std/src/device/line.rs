@@ -65,6 +65,10 @@ impl Mark {
         self.line.driver.enter()?;
         self.event.as_ref().map_or(Ok(()), |event| self.line.driver.wait_for(event))
     }
+    pub(crate) fn has_come(&self) -> Result<bool, DriverError> {
+        self.line.driver.enter()?;
+        self.event.as_ref().map_or(Ok(true), |event| self.line.driver.has_come_to(event))
+    }
     /// Waits for all that is in the mark's stream.
     pub(crate) fn wait_for_stream(&self) -> Result<(), DriverError> {
         self.line.driver.synchronize()

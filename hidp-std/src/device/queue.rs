@@ -11,6 +11,7 @@ use hidp_sys::hidp_device;
 use super::driver::{Driver, DriverError, Facts, Rows, Turn};
 use super::error::DeviceError;
 use super::line::{Line, Mark};
+use super::pinned::is_locked;
 use super::pool::{Pool, Source};
 use super::staging::Staging;
 use crate::rt::EMPTY_BYTES;
@@ -174,6 +175,9 @@ impl Queue {
     pub(crate) fn line(&self) -> &Line {
         &self.line
     }
+    pub(super) fn shared_line(&self) -> Arc<Line> {
+        self.line.clone()
+    }
     /// A mark behind all that is in the stream now.
     pub(crate) fn mark(&self) -> Result<Arc<Mark>, DeviceError> {
         self.check("record an event", self.line.mark()).map(Arc::new)
@@ -258,6 +262,11 @@ impl Queue {
     /// # Safety
     /// `bytes` bytes are there on both sides.
     pub(crate) unsafe fn upload(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DeviceError> {
+        if is_locked(&self.line, from.addr(), bytes) {
+            // SAFETY: the caller's promise. The memory may change afterwards, so that the copy is waited for.
+            let mark = unsafe { self.start_to_device(to, from, bytes) }?;
+            return self.wait_for(&mark);
+        }
         self.count_to_device(bytes);
         // SAFETY: the caller's promise.
         let copied = unsafe { self.staging().upload(self.driver(), to, from, bytes) };
@@ -268,6 +277,11 @@ impl Queue {
     /// # Safety
     /// As [`Queue::upload`].
     pub(crate) unsafe fn download(&self, to: *mut u8, from: *const u8, bytes: usize) -> Result<(), DeviceError> {
+        if is_locked(&self.line, to.addr(), bytes) {
+            // SAFETY: the caller's promise.
+            let mark = unsafe { self.start_to_host(to, from, bytes) }?;
+            return self.wait_for(&mark);
+        }
         self.count_to_host(bytes);
         // SAFETY: the caller's promise.
         let copied = unsafe { self.staging().download(self.driver(), to, from, bytes) };
@@ -285,6 +299,45 @@ impl Queue {
     pub(super) fn take_pinned(&self, bytes: usize) -> Result<*mut u8, DeviceError> {
         let block = self.staging().take(self.driver(), bytes);
         self.check("allocate page-locked memory", block)
+    }
+    /// Page-locked memory of an array; it comes back by [`Queue::give_pinned`], too.
+    pub(super) fn lock_memory(&self, bytes: usize) -> Result<*mut u8, DeviceError> {
+        let block = self.staging().reserve(self.driver(), bytes);
+        self.check("allocate page-locked memory", block)
+    }
+    /// Begins to copy page-locked memory; the mark stands behind the copy. After an error the copy is done, or the device lost.
+    ///
+    /// # Safety
+    /// `bytes` bytes are there on both sides, and stay as they are until the stream has come to the mark.
+    pub(super) unsafe fn start_to_device(
+        &self,
+        to: *mut u8,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<Arc<Mark>, DeviceError> {
+        self.count_to_device(bytes);
+        // SAFETY: the caller's promise.
+        let mark = unsafe { self.driver().to_device(to, from, bytes) }.and_then(|()| self.line.mark());
+        self.check("copy to the device", mark).map(Arc::new)
+    }
+    /// As [`Queue::start_to_device`], to page-locked memory.
+    ///
+    /// # Safety
+    /// As there.
+    pub(super) unsafe fn start_to_host(
+        &self,
+        to: *mut u8,
+        from: *const u8,
+        bytes: usize,
+    ) -> Result<Arc<Mark>, DeviceError> {
+        self.count_to_host(bytes);
+        // SAFETY: the caller's promise.
+        let mark = unsafe { self.driver().to_host(to, from, bytes) }.and_then(|()| self.line.mark());
+        self.check("copy from the device", mark).map(Arc::new)
+    }
+    /// The calling thread waits. After an error the stream is empty, or the device lost.
+    pub(super) fn wait_for(&self, mark: &Mark) -> Result<(), DeviceError> {
+        self.check("finish a copy", mark.wait())
     }
     /// Nobody uses the block any more, on the device neither.
     pub(super) fn give_pinned(&self, block: *mut u8) {

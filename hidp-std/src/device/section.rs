@@ -29,7 +29,7 @@ pub struct SectionMut<'a, T, const N: usize> {
     layout: Layout<N>,
 }
 
-fn same_shape(device: &[usize], other: &[usize]) -> Result<(), ArrayError> {
+pub(super) fn same_shape(device: &[usize], other: &[usize]) -> Result<(), ArrayError> {
     if device == other { Ok(()) } else { Err(ArrayError::Shape { device: device.into(), other: other.into() }) }
 }
 

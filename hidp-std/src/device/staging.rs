@@ -52,6 +52,10 @@ impl Staging {
         self.collect(driver, bytes)?;
         self.pool.take(bytes, &Pinned(driver))
     }
+    /// The same for as long as somebody likes.
+    pub(crate) fn reserve(&mut self, driver: &dyn Driver, bytes: usize) -> Result<*mut u8, DriverError> {
+        self.pool.take(bytes, &Pinned(driver))
+    }
     /// The stream is done with the block.
     pub(crate) fn give(&mut self, block: *mut u8) {
         self.pool.give(block);

@@ -3,6 +3,7 @@
 mod arrays;
 mod axpy;
 mod between;
+mod pending;
 mod places;
 mod streams;
 

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use cudarc::driver::sys;
-use hidp_std::{Context, DeviceArray, Error};
+use hidp_std::{Context, DeviceArray, Error, PinnedArray};
 use ndarray::s;
 
 use crate::fake::{self, LAUNCH_FAILS, axpy};
@@ -90,6 +90,23 @@ fn streams(cx: &Context) -> Result<(), Error> {
     cx.synchronize()
 }
 
+/// Copies on their way, of page-locked memory.
+fn pending(cx: &Context) -> Result<(), Error> {
+    let fork = cx.fork()?;
+    let mut array = DeviceArray::<f32, 1>::zeros(cx, [5])?;
+    let mut buffer = PinnedArray::zeros(cx, [5])?;
+    buffer.fill(2.0);
+    let buffer = array.upload_in(&fork, buffer).wait()?;
+    let back = array.download(buffer).wait()?;
+    assert_eq!(back.sum(), 10.0);
+    let mut y = PinnedArray::<f32, 1>::zeros(cx, [5])?;
+    axpy(cx, 1.0, &back, &mut y)?;
+    drop(array.download(back));
+    assert_eq!(y.sum(), 10.0);
+    drop((array, fork));
+    cx.synchronize()
+}
+
 /// Whether the device is lost, by an error that has to say what failed.
 fn is_lost(error: &Error, plan: Plan) -> bool {
     let Error::Device(failure) = error else { panic!("{plan:?}: {error}") };
@@ -148,6 +165,7 @@ fn part_every_call() {
     };
     println!("\ncalls: {}", calls(everything));
     println!("\ncalls with streams: {}", calls(streams));
+    println!("\ncalls with copies on their way: {}", calls(pending));
     launches(&driver);
 }
 
