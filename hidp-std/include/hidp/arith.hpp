@@ -114,10 +114,14 @@ HIDP_INLINE T max(T a, T b) {
 #endif
 }
 
-// a * b + c, fused where the machine has an instruction for it.
+// a * b + c, fused where the machine has an instruction for it, and in all code for devices: where the host does not have it,
+// the C library's function is exact.
+#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__) || defined(HIDP_FOR_DEVICE)
+#define HIDP_FUSED 1
+#endif
 template <class T>
 HIDP_INLINE T mul_add(T a, T b, T c) {
-#if defined(__FMA__) || defined(__ARM_FEATURE_FMA) || defined(__aarch64__) || defined(__CUDA_ARCH__)
+#if defined(HIDP_FUSED)
   if constexpr (std::is_same_v<T, float>) return HIDP_LIBRARY(fmaf)(a, b, c);
   else if constexpr (std::is_same_v<T, double>) return HIDP_LIBRARY(fma)(a, b, c);
   else return add(mul(a, b), c);

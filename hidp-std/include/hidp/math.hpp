@@ -1,4 +1,5 @@
-// The maths functions of the language, by one name for both widths.
+// The maths functions of the language, by one name for both widths. Those of hidp/maths are texts of ours, branch-free and the
+// same for every plan; the others are instructions, exact, or the C library's.
 #pragma once
 
 #include <hidp/abi.hpp>
@@ -14,6 +15,38 @@ HIDP_NAMESPACE_BEGIN
   HIDP_INLINE double name(double x, double y) { return HIDP_LIBRARY(name)(x, y); }
 
 HIDP_MATH1(sqrt)
+HIDP_MATH1(floor)
+HIDP_MATH1(ceil)
+HIDP_MATH1(trunc)
+HIDP_MATH1(round)
+HIDP_MATH1(rint)
+HIDP_MATH1(tgamma)
+HIDP_MATH1(lgamma)
+HIDP_MATH2(fmod)
+HIDP_MATH2(copysign)
+
+#undef HIDP_MATH1
+#undef HIDP_MATH2
+
+HIDP_NAMESPACE_END
+
+#include <hidp/maths/error.hpp>
+#include <hidp/maths/exponential.hpp>
+#include <hidp/maths/inverse.hpp>
+#include <hidp/maths/logarithm.hpp>
+#include <hidp/maths/power.hpp>
+#include <hidp/maths/root.hpp>
+#include <hidp/maths/trigonometry.hpp>
+
+HIDP_NAMESPACE_BEGIN
+
+#define HIDP_MATH1(name)                                        \
+  HIDP_INLINE float name(float x) { return maths::name(x); } \
+  HIDP_INLINE double name(double x) { return maths::name(x); }
+#define HIDP_MATH2(name)                                                    \
+  HIDP_INLINE float name(float x, float y) { return maths::name(x, y); } \
+  HIDP_INLINE double name(double x, double y) { return maths::name(x, y); }
+
 HIDP_MATH1(cbrt)
 HIDP_MATH1(exp)
 HIDP_MATH1(exp2)
@@ -34,20 +67,11 @@ HIDP_MATH1(tanh)
 HIDP_MATH1(asinh)
 HIDP_MATH1(acosh)
 HIDP_MATH1(atanh)
-HIDP_MATH1(floor)
-HIDP_MATH1(ceil)
-HIDP_MATH1(trunc)
-HIDP_MATH1(round)
-HIDP_MATH1(rint)
 HIDP_MATH1(erf)
 HIDP_MATH1(erfc)
-HIDP_MATH1(tgamma)
-HIDP_MATH1(lgamma)
 HIDP_MATH2(hypot)
 HIDP_MATH2(pow)
 HIDP_MATH2(atan2)
-HIDP_MATH2(fmod)
-HIDP_MATH2(copysign)
 
 #undef HIDP_MATH1
 #undef HIDP_MATH2

@@ -1,0 +1,172 @@
+//! The functions of `hidp/maths`: the same bits in vectors and alone, on every instruction set with fused multiply-add and on the
+//! executor, and at most one unit in the last place from the exact result.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+use hidp_build::compiler::emit::openmp::FLAGS;
+
+const FUNCTIONS: usize = 25;
+
+fn compiler() -> String {
+    std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
+}
+
+/// What was found of a function: the bits of its results alone and in vectors, and the largest error with its arguments.
+struct Found {
+    alone: String,
+    vectors: String,
+    error: f64,
+    at: String,
+}
+
+struct Build {
+    name: &'static str,
+    flags: &'static [&'static str],
+    /// A register that vector code of it uses.
+    register: Option<&'static str>,
+    assembly: OnceLock<PathBuf>,
+}
+
+impl Build {
+    const fn new(name: &'static str, flags: &'static [&'static str], register: Option<&'static str>) -> Self {
+        Self { name, flags, register, assembly: OnceLock::new() }
+    }
+}
+
+static BASE: Build = Build::new("base", &["-O3"], None);
+static V3: Build = Build::new("v3", &["-O3", "-march=x86-64-v3"], Some("%ymm"));
+static V4: Build = Build::new("v4", &["-O3", "-march=x86-64-v4"], Some("%zmm"));
+static EXECUTOR: Build = Build::new("simt", &["-O1", "-DHIDP_SIMT=1"], None);
+
+fn run(command: &mut Command) -> String {
+    let output = command.output().expect("the program runs");
+    assert!(output.status.success(), "{command:?}: {}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).expect("text")
+}
+
+impl Build {
+    /// The assembly of the loops, from which the program is made, too.
+    fn assembly(&self) -> &Path {
+        self.assembly.get_or_init(|| self.compiled())
+    }
+
+    fn compiled(&self) -> PathBuf {
+        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("maths");
+        fs::create_dir_all(&folder).expect("a folder for outputs");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+        let output = folder.join(format!("loops_{}.s", self.name));
+        let mut compile = Command::new(compiler());
+        compile.args(FLAGS.iter().filter(|flag| !flag.starts_with("-O"))).args(self.flags).arg("-fopenmp-simd");
+        compile.args(["-S", "-Wall", "-Wextra", "-Werror"]).arg(format!("-DHIDP_ISA={}", self.name));
+        compile.arg("-I").arg(root.join("hidp-std/include")).arg("-I").arg(root.join("hidp-sys/include"));
+        run(compile.arg(root.join("hidp-build/tests/maths/loops.cpp")).arg("-o").arg(&output));
+        output
+    }
+
+    fn found(&self) -> BTreeMap<String, Found> {
+        let assembly = self.assembly();
+        let program = assembly.with_extension("bin");
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut compile = Command::new(compiler());
+        compile.args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]).arg(root.join("tests/maths/bits.cpp"));
+        run(compile.arg(assembly).arg("-o").arg(&program).arg("-lm"));
+        run(&mut Command::new(&program)).lines().map(line).collect()
+    }
+}
+
+fn line(text: &str) -> (String, Found) {
+    let [name, alone, vectors, error, x, y] = text.split(' ').collect::<Vec<_>>()[..] else { panic!("`{text}`") };
+    let error = error.parse().expect("a number");
+    (name.to_owned(), Found { alone: alone.to_owned(), vectors: vectors.to_owned(), error, at: format!("{x}, {y}") })
+}
+
+fn check(found: &BTreeMap<String, Found>, build: &Build) {
+    assert_eq!(found.len(), 2 * FUNCTIONS, "functions in both widths");
+    for (name, found) in found {
+        assert_eq!(found.alone, found.vectors, "{name} on {}: other bits in vectors", build.name);
+        assert!(found.error <= 1.0, "{name} on {}: {} units off at {}", build.name, found.error, found.at);
+    }
+}
+
+fn has(build: &Build) -> bool {
+    match build.name {
+        #[cfg(target_arch = "x86_64")]
+        "v3" => is_x86_feature_detected!("avx2") && is_x86_feature_detected!("fma"),
+        #[cfg(target_arch = "x86_64")]
+        "v4" => is_x86_feature_detected!("avx512dq") && is_x86_feature_detected!("avx512vl"),
+        name => name != "v3" && name != "v4",
+    }
+}
+
+#[test]
+fn machines_without_fused_multiply_add_keep_the_bound() {
+    check(&BASE.found(), &BASE);
+}
+
+#[test]
+fn all_machines_with_fused_multiply_add_give_the_same_bits() {
+    let of_executor = EXECUTOR.found();
+    check(&of_executor, &EXECUTOR);
+    for build in [&V3, &V4] {
+        if !has(build) {
+            println!("skipped: not a processor of {}", build.name);
+            continue;
+        }
+        let found = build.found();
+        check(&found, build);
+        for (name, found) in &found {
+            assert_eq!(
+                found.alone, of_executor[name].alone,
+                "{name}: other bits on {} than on the executor",
+                build.name
+            );
+        }
+    }
+}
+
+/// The lines of the functions whose names start so.
+fn bodies<'a>(assembly: &'a str, prefix: &str) -> Vec<(&'a str, Vec<&'a str>)> {
+    let mut bodies: Vec<(&str, Vec<&str>)> = Vec::new();
+    let mut inside = false;
+    for line in assembly.lines() {
+        match line.strip_suffix(':') {
+            Some(label) if !label.starts_with('.') => {
+                inside = label.starts_with(prefix);
+                if inside {
+                    bodies.push((label, Vec::new()));
+                }
+            }
+            _ if inside => bodies.last_mut().expect("a label").1.push(line.trim()),
+            _ => {}
+        }
+    }
+    bodies
+}
+
+#[test]
+fn loops_are_vector_code_without_calls() {
+    let said = Command::new(compiler()).arg("--version").output().expect("a C++ compiler").stdout;
+    let is_gcc = String::from_utf8_lossy(&said).contains("Free Software Foundation");
+    if !(is_gcc && cfg!(all(target_arch = "x86_64", target_os = "linux"))) {
+        println!("skipped: not GCC for x86-64");
+        return;
+    }
+    for build in [&V3, &V4] {
+        let text = fs::read_to_string(build.assembly()).expect("the assembly is there");
+        let register = build.register.expect("vector code");
+        let loops = bodies(&text, "simd_");
+        assert_eq!(loops.len(), 2 * FUNCTIONS, "loops in both widths");
+        for (name, lines) in loops {
+            let called = lines
+                .iter()
+                .find(|line| line.starts_with("call") || line.starts_with("jmp\t") && line.contains("@PLT"));
+            assert!(called.is_none(), "{name} on {}: {called:?}", build.name);
+            let packed = lines.iter().filter(|line| line.starts_with("vfm") && line.contains(register)).count();
+            assert!(packed >= 2, "{name} on {}: {packed} packed multiply-adds", build.name);
+        }
+    }
+}
