@@ -194,6 +194,7 @@ impl Builder {
                 vouched: self.vouched,
                 records: self.records(cargo, report),
                 cuda: wish.may_have(),
+                numbers: wish.is_simulated(),
                 natives: Natives::Everywhere,
                 limits: Limits { variants: self.limits.variants || cargo::variants(), ..self.limits },
             },

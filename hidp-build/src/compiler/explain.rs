@@ -215,7 +215,8 @@ fn more(input: &PipelineInput, program: &Program, lowered: Lowered, wanted: Want
         more.push(("imperative form", imp::print(program, &lowered.entry)));
     }
     if wanted.source {
-        let options = openmp::Options { line_directives: false, native_headers: input.options.native_headers.clone() };
+        let native_headers = input.options.native_headers.clone();
+        let options = openmp::Options { line_directives: false, native_headers, numbers: false };
         let entries = [lowered.entry];
         more.push(("generated C++", openmp::module(program, &input.sources, "explained", &entries, &options)));
         let cuda = cuda::module(program, &input.sources, "explained", &entries, &options);

@@ -65,6 +65,8 @@ pub struct Options {
     pub records: Vec<Record>,
     /// Whether CUDA is generated too.
     pub cuda: bool,
+    /// Whether that is for the executor, which tells accesses apart by numbers in the text.
+    pub numbers: bool,
     /// What the native headers are compiled for.
     pub natives: Natives,
     /// How many plans an entry may have.
@@ -84,6 +86,7 @@ impl Default for Options {
             vouched: false,
             records: Vec::new(),
             cuda: false,
+            numbers: false,
             natives: Natives::Everywhere,
             limits: Limits::default(),
             pins: Vec::new(),
@@ -338,6 +341,7 @@ fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<Pip
             let options = openmp::Options {
                 line_directives: input.options.line_directives,
                 native_headers: input.options.native_headers.clone(),
+                numbers: input.options.numbers,
             };
             let text = openmp::module(program, &input.sources, stem, &entries, &options);
             cpp.push(GeneratedFile { name: format!("{stem}.cpp"), text });

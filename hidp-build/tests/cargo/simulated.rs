@@ -53,7 +53,7 @@ inout float x[N];
 const MAIN: &str = r#"
 //! Calls each kernel on the processor and in every plan that it has for devices, and compares.
 use hidp_std::tune::{Data, Tuner};
-use hidp_std::{Context, Copies, DeviceArray, Error};
+use hidp_std::{Context, Copies, DeviceArray, Error, Together};
 use ndarray::{Array1, Array2};
 
 hidp_std::include_kernels!();
@@ -156,6 +156,14 @@ fn main() -> hidp_std::Result {
     k::row_sums(&device, &a, &mut sums)?;
     println!("embedded: {}", device.last_run().unwrap());
 
+    // What warps ask for: 40 rows of 280 bytes, 9 or 10 sectors each, in three requests.
+    let counting = Context::builder().simulated(0).counting(true).build()?;
+    k::row_sums(&counting.with_plan("warp"), &a, &mut sums)?;
+    let run = counting.last_run().unwrap();
+    let load = run.traffic()[0].sites.iter().find(|site| site.what == Together::Load).unwrap();
+    assert!(load.site > 0 && load.file.ends_with("k.hdp"), "{load:?}");
+    println!("counted: {} requests, {} lanes, {} different sectors", load.requests, load.lanes, load.launch_sectors);
+
     // Of several faults the first, and the same as on the processor; the context goes on.
     let cpu = Context::cpu()?;
     let mut wrong = cols.clone();
@@ -197,6 +205,7 @@ fn a_simulated_device_runs_every_plan_as_the_processor_does() {
     assert!(many.starts_with(copies), "{many}");
     let fault = "fault: src/kernels/k.hdp:12:28: index -5 is outside x[0:1000) in x[cols[i]]";
     assert!(text.contains(fault), "{text}");
+    assert!(text.contains("counted: 120 requests, 2800 lanes, 350 different sectors"), "{text}");
     assert!(text.contains("tuned: 0 complaints") && text.contains("points: true"), "{text}");
     assert!(text.contains("embedded: k::row_sums: plan block, cuda:0, "), "{text}");
     assert!(!text.contains("(tuned: "), "{text}");

@@ -370,7 +370,7 @@ fn entries() -> Vec<Entry> {
 fn text() -> String {
     let mut sources = SourceMap::new();
     sources.add("t.hdp", "x\ny\nz\n\nkernel\n0123456789\n");
-    let options = Options { line_directives: false, native_headers: Vec::new() };
+    let options = Options { line_directives: false, ..Options::default() };
     cuda::module(&program(), &sources, STEM, &entries(), &options).expect("there are device units")
 }
 

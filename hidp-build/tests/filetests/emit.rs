@@ -45,7 +45,7 @@ fn emitted(case: &Case) -> Result<(String, Option<String>), String> {
             format!("{}\n{}", errors.join("\n"), imp::print(&program, entry))
         })?;
     }
-    let options = openmp::Options { line_directives: false, native_headers: Vec::new() };
+    let options = openmp::Options { line_directives: false, ..openmp::Options::default() };
     let cpp = openmp::module(&program, &input.sources, &case.name, &entries, &options);
     Ok((cpp, cuda::module(&program, &input.sources, &case.name, &entries, &options)))
 }

@@ -13,6 +13,7 @@ mod check;
 mod codes;
 mod contents;
 mod counted;
+mod counts;
 mod device;
 mod device_units;
 mod diff;

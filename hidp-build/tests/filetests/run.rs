@@ -23,6 +23,7 @@ use hidp_build::compiler::ir::par::Func;
 use hidp_build::compiler::ir::par::interp::Arg;
 
 use crate::case::Case;
+use crate::counts;
 use crate::device::{DeviceKernels, orders};
 use crate::maker::{Filling, Maker, fillings};
 use crate::native::{Context, Isa, Kernels, isas, targets};
@@ -51,8 +52,11 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     let subject = Subject::compile(&case.name, &case.text)?;
     let built = Built::new(case, &subject)?;
     let fillings = fillings(&case.text)?;
-    for entry in subject.entries.iter().filter(|_| !case.says("calls only")) {
+    for entry in subject.entries.iter().filter(|_| !case.says("calls only") && !counts::alone()) {
         made(case, &subject, entry, &built, &fillings)?;
+    }
+    if let Some(device) = built.device.as_ref().filter(|_| !case.says("calls only")) {
+        counts::check(&subject, device, &fillings)?;
     }
     for line in case.text.lines().filter_map(|line| line.strip_prefix("// sizes of ")) {
         let known = subject.entries.iter().any(|entry| line.split(':').next() == Some(&subject.func(entry).name));

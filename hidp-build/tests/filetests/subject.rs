@@ -91,7 +91,8 @@ impl Subject {
             entries.push(Entry { before, after, code });
         }
         let codes: Vec<imp::Entry> = entries.iter().map(|entry| entry.code.clone()).collect();
-        let options = openmp::Options { line_directives: true, native_headers: input.options.native_headers.clone() };
+        let native_headers = input.options.native_headers.clone();
+        let options = openmp::Options { line_directives: true, native_headers, numbers: true };
         let cpp = openmp::module(&program, &input.sources, &stem, &codes, &options);
         let cu = cuda::module(&program, &input.sources, &stem, &codes, &options);
         Ok(Subject { stem, input, original, program, entries, cpp, cu })
@@ -100,6 +101,11 @@ impl Subject {
     /// The program as checked.
     pub(crate) fn original(&self) -> &Program {
         &self.original
+    }
+
+    /// The program after all passes, which plans are of.
+    pub(crate) fn program(&self) -> &Program {
+        &self.program
     }
 
     /// The function as checked.

@@ -219,13 +219,15 @@ fn of_warps(occupancy: Occupancy) -> Json {
 }
 
 fn access(access: &Access) -> Json {
-    let Access { action, array, index, depth, times, pattern, cost } = access;
+    let Access { action, array, index, depth, times, sites, lanes, pattern, cost } = access;
     let mut members = vec![
         ("action", Json::text(action.name())),
         ("array", Json::text(array)),
         ("index", Json::text(index)),
         ("loops", Json::Number((*depth).into())),
         ("times", Json::Number((*times).into())),
+        ("sites", Json::list(sites, |site| Json::Number((*site).into()))),
+        ("lanes", Json::Number((*lanes).into())),
         ("pattern", Json::text(pattern)),
     ];
     match cost {
@@ -235,8 +237,9 @@ fn access(access: &Access) -> Json {
             ("least", Json::Number((*least).into())),
             ("read_only", Json::Bool(*read_only)),
         ]),
-        Cost::Shared { turns } => {
-            members.extend([("memory", Json::text("shared")), ("turns", Json::Number((*turns).into()))]);
+        Cost::Shared { turns, least } => {
+            let number = |value: u32| Json::Number(value.into());
+            members.extend([("memory", Json::text("shared")), ("turns", number(*turns)), ("least", number(*least))]);
         }
     }
     Json::Object(members)

@@ -91,8 +91,8 @@ fn cost(cost: Cost) -> String {
             let path = if read_only { ", read-only path" } else { "" };
             format!("{sectors} sectors for {least}{path}")
         }
-        Cost::Shared { turns: 1 } => "shared, no bank conflict".to_owned(),
-        Cost::Shared { turns } => format!("shared, {turns} turns of the banks"),
+        Cost::Shared { turns, least } if turns == least => "shared, no bank conflict".to_owned(),
+        Cost::Shared { turns, least } => format!("shared, {turns} turns of the banks for {least}"),
     }
 }
 

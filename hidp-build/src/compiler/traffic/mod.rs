@@ -52,6 +52,10 @@ pub struct Access {
     pub depth: u32,
     /// How often it stands in the kernel.
     pub times: u32,
+    /// Where that is: see [`Numbers`].
+    pub sites: Vec<u32>,
+    /// Lanes of a warp that take part, where all items of its groups are there.
+    pub lanes: u32,
     /// How the lanes' places lie to each other.
     pub pattern: Pattern,
     /// What it costs.
@@ -129,8 +133,10 @@ pub enum Cost {
     },
     /// Of the block's shared memory.
     Shared {
-        /// Turns of the banks: 1 is without conflict; for irregular accesses as many as there can be.
+        /// Turns of the banks; for irregular accesses as many as there can be.
         turns: u32,
+        /// Turns without conflicts: more than 1 where a lane's bytes are more than a bank's word.
+        least: u32,
     },
 }
 
@@ -227,7 +233,7 @@ mod tests {
             Cost::Global { sectors, least, read_only } => {
                 format!("{sectors}/{least}{}", if *read_only { " read-only" } else { "" })
             }
-            Cost::Shared { turns } => format!("{turns} turns"),
+            Cost::Shared { turns, least } => format!("{turns}/{least} turns"),
         };
         format!("{} {array}[{index}] {pattern}: {cost}", action.name())
     }
@@ -291,7 +297,7 @@ mod tests {
             );
             let found = lines(&text, "near");
             println!("{found:#?}");
-            let full = if elem == "double" {
+            let full: u32 = if elem == "double" {
                 8
             } else if elem == "float" {
                 4
@@ -301,8 +307,14 @@ mod tests {
             assert!(
                 found[0].starts_with("load a[") && found[0].ends_with(&format!("coalesced: {full}/{full} read-only"))
             );
-            assert!(found[1].starts_with("store near_a[") && found[1].ends_with("coalesced: 1 turns"));
-            assert!(found[2].starts_with("load near_a[") && found[2].ends_with("strided by 33: 1 turns"));
+            assert!(
+                found[1].starts_with("store near_a[")
+                    && found[1].ends_with(&format!("coalesced: {0}/{0} turns", full.div_ceil(4)))
+            );
+            assert!(
+                found[2].starts_with("load near_a[")
+                    && found[2].ends_with(&format!("strided by 33: {0}/{0} turns", full.div_ceil(4)))
+            );
             assert!(found[3].starts_with("store b[") && found[3].ends_with(&format!("coalesced: {full}/{full}")));
         }
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lanes::Atoms;
+use super::lanes::{Atoms, LANES};
 use super::poly::Poly;
 use super::{BANK_BYTES, BANKS, Pattern, SECTOR};
 
@@ -57,13 +57,17 @@ pub(super) fn sectors(places: &[Poly], size: u32, (offset, width): (u32, u32)) -
     (origins.values().map(touched).sum(), (distinct as u32 * width).div_ceil(SECTOR).max(1))
 }
 
-/// How many turns the banks need: the most different words of one bank, in each part of the lanes that fits into one turn.
-pub(super) fn conflicts(places: &[Poly], size: u32, (offset, width): (u32, u32)) -> u32 {
+/// How many turns the banks need, and how many they would without conflicts. Of what is wider than a bank's word, as many lanes as fill
+/// all banks come at a time; they need as many turns as one bank has different words. `lanes` says which lane each place is of.
+pub(super) fn turns(lanes: &[usize], places: &[Poly], size: u32, (offset, width): (u32, u32)) -> (u32, u32) {
     let words = width.max(1).div_ceil(BANK_BYTES);
-    let at_a_time = (places.len() / words.next_power_of_two() as usize).max(1);
-    let turns = places.chunks(at_a_time).map(|part| {
+    let at_a_time = (LANES / words.next_power_of_two() as usize).max(1);
+    let numbered: Vec<(usize, &Poly)> = lanes.iter().map(|lane| lane / at_a_time).zip(places).collect();
+    let parts = numbered.chunk_by(|(part, _), (next, _)| part == next);
+    let needed = parts.map(|part| {
+        let part: Vec<Poly> = part.iter().map(|(_, place)| (*place).clone()).collect();
         let mut banks: BTreeMap<i64, BTreeSet<(Poly, i64)>> = BTreeMap::new();
-        for (rest, bytes) in by_origin(part, size, offset) {
+        for (rest, bytes) in by_origin(&part, size, offset) {
             for first in bytes {
                 for word in 0..i64::from(words) {
                     let word = first.div_euclid(BANK_BYTES.into()) + word;
@@ -71,9 +75,9 @@ pub(super) fn conflicts(places: &[Poly], size: u32, (offset, width): (u32, u32))
                 }
             }
         }
-        banks.values().map(BTreeSet::len).max().unwrap_or(1) as u32
+        (banks.values().map(BTreeSet::len).max().unwrap_or(0) as u32, words.div_ceil(BANKS))
     });
-    turns.max().unwrap_or(1)
+    needed.fold((0, 0), |(turns, least), (more, at_least)| (turns + more, least + at_least))
 }
 
 #[cfg(test)]
@@ -84,24 +88,41 @@ mod tests {
         (0..32).map(lanes).collect()
     }
 
+    fn of_all(places: &[Poly], size: u32) -> (u32, u32) {
+        turns(&(0..LANES).collect::<Vec<_>>(), places, size, (0, size))
+    }
+
+    /// Sectors and the least of them, turns.
     fn cost(size: u32, step: i64, first: i64) -> (u32, u32, u32) {
         let places = places(|lane| Poly::constant(first + lane * step));
         let (sectors, least) = sectors(&places, size, (0, size));
-        (sectors, least, conflicts(&places, size, (0, size)))
+        (sectors, least, of_all(&places, size).0)
     }
 
     #[test]
     fn constant_distances() {
         assert_eq!(cost(4, 1, 0), (4, 4, 1));
         assert_eq!(cost(4, 1, 1), (5, 4, 1), "one beside the line touches a sector more");
-        assert_eq!(cost(8, 1, 0), (8, 8, 1));
+        assert_eq!(cost(8, 1, 0), (8, 8, 2), "each half of the lanes fills all banks");
         assert_eq!(cost(4, 0, 7), (1, 1, 1));
         assert_eq!(cost(4, 2, 0), (8, 4, 2));
         assert_eq!(cost(4, 32, 0), (32, 4, 32));
         assert_eq!(cost(4, 33, 0), (32, 4, 1), "padding spreads a column over the banks");
-        assert_eq!(cost(8, 33, 0), (32, 8, 1));
-        assert_eq!(cost(8, 32, 0), (32, 8, 16));
+        assert_eq!(cost(8, 33, 0), (32, 8, 2));
+        assert_eq!(cost(8, 32, 0), (32, 8, 32));
         assert_eq!(cost(1, 1, 0), (1, 1, 1));
+    }
+
+    #[test]
+    fn lanes_that_take_part_come_with_those_of_their_part() {
+        let eight = |first: usize, apart: usize| {
+            let lanes: Vec<usize> = (0..8).map(|lane| first + lane * apart).collect();
+            let places: Vec<Poly> = (0..8).map(Poly::constant).collect();
+            turns(&lanes, &places, 8, (0, 8))
+        };
+        assert_eq!(eight(0, 1), (1, 1), "all in the first half");
+        assert_eq!(eight(0, 4), (2, 2), "four in each half");
+        assert_eq!(eight(12, 1), (2, 2), "half of them in each half");
     }
 
     #[test]

@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::lanes::{Atoms, LANES, Value};
 use super::poly::Poly;
-use super::requests::{conflicts, pattern, sectors};
+use super::requests::{pattern, sectors, turns};
 use super::{Access, Action, Cost, Pattern, field, is_integer, size_of};
 use hidp_ir::imp::{
-    Block, Element, Expr, ExprKind, Function, Grid, Kernel, Level, Loop, LoopKind, PrimArg, Share, Stmt, VarId,
-    VarKind, visit,
+    Block, Element, Expr, ExprKind, Function, Grid, Kernel, Level, Loop, LoopKind, Numbers, PrimArg, Share, Stmt,
+    VarId, VarKind, visit,
 };
 use hidp_ir::par::{BinOp, MathFn, Program, UnOp};
 use hidp_plan::target::DeviceModel;
@@ -24,8 +24,9 @@ pub(super) fn accesses(
 ) -> Vec<Access> {
     // A variable that is set in a way that lanes may differ in is unknown. Which ones are, shows while others are taken for known.
     let mut differing = BTreeSet::new();
+    let numbers = Numbers::of(&kernel.function);
     loop {
-        let mut walk = Walk::new(program, kernel, grid, model, differing.clone());
+        let mut walk = Walk::new(program, kernel, grid, model, &numbers, differing.clone());
         walk.positions(positions);
         walk.block(&kernel.function.body);
         if walk.differing == differing {
@@ -40,6 +41,7 @@ struct Walk<'a> {
     function: &'a Function,
     grid: Grid,
     model: &'a DeviceModel,
+    numbers: &'a Numbers,
     atoms: Atoms,
     values: BTreeMap<VarId, Value>,
     /// Variables that are assigned more than once.
@@ -59,6 +61,7 @@ impl<'a> Walk<'a> {
         kernel: &'a Kernel,
         grid: Grid,
         model: &'a DeviceModel,
+        numbers: &'a Numbers,
         differing: BTreeSet<VarId>,
     ) -> Self {
         let mut changed = BTreeSet::new();
@@ -68,6 +71,7 @@ impl<'a> Walk<'a> {
             function: &kernel.function,
             grid,
             model,
+            numbers,
             atoms: Atoms::default(),
             values: BTreeMap::new(),
             changed,
@@ -407,6 +411,8 @@ impl<'a> Walk<'a> {
             index: places.as_ref().map_or("…".to_owned(), |places| self.atoms.text(&places[0])),
             depth: self.depth,
             times: 1,
+            sites: self.numbers.access(element).into_iter().collect(),
+            lanes: self.active.len() as u32,
             pattern: self.pattern_of(places.as_deref()),
             cost: self.cost(places.as_deref(), (size, part), shared, read_only),
         };
@@ -425,8 +431,11 @@ impl<'a> Walk<'a> {
     fn cost(&self, places: Option<&[Poly]>, (size, part): (u32, (u32, u32)), shared: bool, read_only: bool) -> Cost {
         let lanes = self.active.len() as u32;
         match (places, shared) {
-            (Some(places), true) => Cost::Shared { turns: conflicts(places, size, part) },
-            (None, true) => Cost::Shared { turns: lanes },
+            (Some(places), true) => {
+                let (turns, least) = turns(&self.active, places, size, part);
+                Cost::Shared { turns, least }
+            }
+            (None, true) => Cost::Shared { turns: lanes, least: 1 },
             (Some(places), false) => {
                 let (sectors, least) = sectors(places, size, part);
                 Cost::Global { sectors, least, read_only }
@@ -440,9 +449,13 @@ impl<'a> Walk<'a> {
     }
 
     fn note(&mut self, access: Access) {
-        let same = |other: &&mut Access| Access { times: 1, ..(**other).clone() } == access;
+        let same =
+            |other: &&mut Access| Access { times: 1, sites: access.sites.clone(), ..(**other).clone() } == access;
         match self.found.iter_mut().find(same) {
-            Some(known) => known.times += 1,
+            Some(known) => {
+                known.times += 1;
+                known.sites.extend(&access.sites);
+            }
             None => self.found.push(access),
         }
     }

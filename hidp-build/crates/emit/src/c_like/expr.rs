@@ -40,7 +40,7 @@ pub fn expr(scope: &Scope<'_>, dialect: &dyn Dialect, node: &Expr) -> Piece {
         ExprKind::WorkerCount => Piece::atom(dialect.worker_count()),
         ExprKind::GroupCount(grid) => Piece::atom(dialect.group_count(*grid)),
         ExprKind::IsAligned(var, bytes) => value::call(format!("hidp::is_aligned<{bytes}>"), [scope.name(*var)]),
-        ExprKind::Broadcast(level, value) => broadcast(scope, *level, value.ty, sub(value)),
+        ExprKind::Broadcast(level, value) => broadcast(scope, *level, value, sub(value)),
     }
 }
 
@@ -55,9 +55,10 @@ fn call(scope: &Scope<'_>, trap: &str, function: ScalarFnId, args: Vec<String>) 
 }
 
 /// The first lane evaluates; the others have nothing to say.
-fn broadcast(scope: &Scope<'_>, level: Level, ty: Ty, value: Piece) -> Piece {
+fn broadcast(scope: &Scope<'_>, level: Level, of: &Expr, value: Piece) -> Piece {
     let level = group::level(level);
-    let ty = name::ty(scope.program, ty);
-    let first = format!("hidp::is_first<{level}>(worker) ? {ty}({}) : {ty}{{}}", value.text);
+    let ty = name::ty(scope.program, of.ty);
+    let number = scope.site(|numbers| numbers.broadcast(of));
+    let first = format!("hidp::is_first<{level}>(worker) ? {ty}({}) : {ty}{{}}{number}", value.text);
     value::call(format!("hidp::broadcast<{level}>"), ["worker".to_owned(), first])
 }

@@ -119,11 +119,12 @@ impl Printer<'_> {
         let var = self.scope.name(reduction.var);
         let op = functor(&self.scope, reduction.op, name::ty(self.scope.program, reduction.ty));
         let template = format!("<{}, {}, {op}>", level(group), level(over));
+        let number = self.scope.site(|numbers| numbers.reduction(reduction));
         match reduction.seen {
-            None => out.line(format!("{var} = hidp::reduce_over{template}(worker, {var});")),
+            None => out.line(format!("{var} = hidp::reduce_over{template}(worker, {var}{number});")),
             Some(seen) => {
                 let seen = self.scope.name(seen);
-                out.line(format!("{var} = hidp::reduce_seen{template}(worker, {var}, {seen});"));
+                out.line(format!("{var} = hidp::reduce_seen{template}(worker, {var}, {seen}{number});"));
             }
         }
     }
@@ -142,7 +143,7 @@ impl Printer<'_> {
         let attribute = if self.scope.usage.is_read(lane) { "" } else { "[[maybe_unused]] " };
         out.line(format!("{attribute}const int64_t {name} = hidp::rank<{}, hidp::Thread>(worker);", level(group)));
         self.levels.push(Level::Thread);
-        self.loop_body(body, None, out);
+        self.once(body, out);
         self.levels.pop();
         out.close("}");
     }

@@ -42,6 +42,10 @@ fn path(scope: &Scope<'_>, target: &Element) -> String {
     name::path(scope.program, scope.var(target.base).kind.element(), &target.path)
 }
 
+fn number(scope: &Scope<'_>, element: &Element) -> String {
+    scope.site(|numbers| numbers.access(element))
+}
+
 /// The function that accesses a `ty` relaxed: of the run time for scalars, printed with the struct for structs.
 pub fn access_function(function: &str, ty: Ty) -> String {
     match ty {
@@ -67,7 +71,8 @@ pub fn load(scope: &Scope<'_>, dialect: &dyn Dialect, source: &Element, ty: Ty) 
         }
         Memory::Plain => Piece::element(element(scope, dialect, source)),
         Memory::Place => {
-            value::call(place_function("load", ty, source.relaxed), [typed_place(scope, dialect, source, ty)])
+            let place = typed_place(scope, dialect, source, ty) + &number(scope, source);
+            value::call(place_function("load", ty, source.relaxed), [place])
         }
         Memory::Remote => value::call("host.fetch", [typed_place(scope, dialect, source, ty)]),
     }
@@ -84,7 +89,7 @@ pub fn store(scope: &Scope<'_>, dialect: &dyn Dialect, target: &Element, ty: Ty,
         Memory::Plain => format!("{} = {value};", element(scope, dialect, target)),
         Memory::Place => {
             let function = place_function("store", ty, target.relaxed);
-            format!("{function}({}, {value});", typed_place(scope, dialect, target, ty))
+            format!("{function}({}, {value}{});", typed_place(scope, dialect, target, ty), number(scope, target))
         }
         Memory::Remote => format!("hidp::put(host, {}, {value});", typed_place(scope, dialect, target, ty)),
     }
@@ -95,10 +100,10 @@ pub fn moved(scope: &Scope<'_>, dialect: &dyn Dialect, to: &Element, from: &Elem
     let own = |side: &Element| format!("&{}", element(scope, dialect, side));
     match dialect.memory(scope.var(from.base).kind) {
         Memory::Plain => {
-            format!("hidp::store_several<{count}>({}, {});", place(scope, dialect, to), own(from))
+            format!("hidp::store_several<{count}>({}, {}{});", place(scope, dialect, to), own(from), number(scope, to))
         }
         Memory::Place | Memory::Remote => {
-            format!("hidp::load_several<{count}>({}, {});", own(to), place(scope, dialect, from))
+            format!("hidp::load_several<{count}>({}, {}{});", own(to), place(scope, dialect, from), number(scope, from))
         }
     }
 }
@@ -111,7 +116,8 @@ pub fn atomic(scope: &Scope<'_>, dialect: &dyn Dialect, target: &Element, op: Fo
         Memory::Place => typed_place(scope, dialect, target, ty),
     };
     let operand = expr(scope, dialect, operand).text;
-    format!("hidp::atomic_{}<{}>({address}, {operand});", fold_name(op), name::ty(scope.program, ty))
+    let number = number(scope, target);
+    format!("hidp::atomic_{}<{}>({address}, {operand}{number});", fold_name(op), name::ty(scope.program, ty))
 }
 
 const fn fold_name(op: FoldFn) -> &'static str {

@@ -14,7 +14,7 @@ pub mod text;
 pub mod uses;
 pub mod value;
 
-use hidp_ir::imp::{Entry, Function, Grid, Level, Stmt, Var, VarId, VarKind};
+use hidp_ir::imp::{Entry, Function, Grid, Level, Numbers, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::{FoldFn, Program};
 use hidp_syntax::source::SourceMap;
 use hidp_syntax::ty::Ty;
@@ -35,6 +35,8 @@ pub struct Scope<'a> {
     pub function: &'a Function,
     /// How it uses its variables.
     pub usage: &'a Usage,
+    /// The numbers of a kernel's accesses, if they are printed.
+    pub numbers: Option<&'a Numbers>,
 }
 
 impl Scope<'_> {
@@ -46,14 +48,18 @@ impl Scope<'_> {
     pub fn name(&self, var: VarId) -> String {
         name::var(&self.var(var).name, var)
     }
+    /// The number of what is printed, as it goes at the end of a call's arguments.
+    fn site(&self, number: impl Fn(&Numbers) -> Option<u32>) -> String {
+        self.numbers.and_then(number).map_or_else(String::new, |number| format!(" HIDP_SITE({number})"))
+    }
 }
 
 /// What a target prints its own way in the body of a function.
 pub trait Dialect {
     /// What stands for the run time in calls: `worker` or `host`.
     fn frame(&self) -> &'static str;
-    /// The same where the run time's code does something for the statement that is printed.
-    fn called_from(&self) -> String {
+    /// The same where the run time's code does something for the statement that is printed, which may have a number.
+    fn called_from(&self, _number: &str) -> String {
         self.frame().to_owned()
     }
     /// The trap that faults and scalar functions raise.

@@ -10,7 +10,7 @@ use hidp_syntax::index::Id;
 
 /// The call. Primitives that can fault return whether they did not.
 pub fn call(scope: &Scope<'_>, dialect: &dyn Dialect, prim: &Prim, leave: &str, out: &mut Text) {
-    let args: Vec<String> = std::iter::once(dialect.called_from())
+    let args: Vec<String> = std::iter::once(dialect.called_from(&scope.site(|numbers| numbers.prim(prim))))
         .chain(prim.sites.iter().map(|site| format!("{}u", site.index())))
         .chain(prim.args.iter().map(|arg| argument(scope, dialect, arg)))
         .collect();

@@ -267,7 +267,17 @@ impl<'a> Printer<'a> {
     }
 
     pub(super) fn loop_body(&mut self, body: &Block, continue_label: Option<u32>, out: &mut Text) {
+        if let Some((begin, end)) = self.scope.numbers.and_then(|numbers| numbers.body(body)) {
+            out.line(format!("HIDP_ITERATION({begin}, {end});"));
+        }
         self.loops.push(continue_label);
+        self.block(body, out);
+        self.loops.pop();
+    }
+
+    /// What is no loop, but out of which no loop around is left.
+    pub(super) fn once(&mut self, body: &Block, out: &mut Text) {
+        self.loops.push(None);
         self.block(body, out);
         self.loops.pop();
     }

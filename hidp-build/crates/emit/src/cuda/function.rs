@@ -7,16 +7,25 @@ use crate::c_like::text::Text;
 use crate::c_like::uses::Usage;
 use crate::c_like::{Dialect, Scope, name};
 use hidp_ir::imp::visit::each_stmt;
-use hidp_ir::imp::{Entry, Function, Grid, KernelId, Stmt, Unit, VarId, VarKind};
+use hidp_ir::imp::{Entry, Function, Grid, KernelId, Numbers, Stmt, Unit, VarId, VarKind};
 use hidp_ir::par::Program;
 use hidp_syntax::source::{SourceMap, Span};
 
-/// All kernels of a version, as far as it launches them.
-pub(super) fn kernels(program: &Program, sources: &SourceMap, entry: &Entry, unit: &Unit, out: &mut Text) {
+/// All kernels of a version, as far as it launches them; `numbered` for the executor, which tells accesses apart by their numbers.
+pub(super) fn kernels(
+    program: &Program,
+    sources: &SourceMap,
+    entry: &Entry,
+    unit: &Unit,
+    numbered: bool,
+    out: &mut Text,
+) {
     for (id, kernel) in unit.kernels.iter() {
         let (Some(grid), Some(dimensions)) = (kernel.grid, dimensions(unit, id)) else { continue };
         let usage = Usage::of(&kernel.function);
-        let scope = Scope { program, sources, entry, function: &kernel.function, usage: &usage };
+        let numbers = numbered.then(|| Numbers::of(&kernel.function));
+        let numbers = numbers.as_ref();
+        let scope = Scope { program, sources, entry, function: &kernel.function, usage: &usage, numbers };
         let name = name::kernel(unit, id);
         let params = &kernel.function.params;
         let (passed, positions) = params.split_at(params.len().saturating_sub(dimensions));
@@ -97,7 +106,7 @@ fn body(scope: Scope<'_>, dialect: &dyn Dialect, span: Option<Span>, out: &mut T
 /// The host function of a version.
 pub(super) fn host(program: &Program, sources: &SourceMap, entry: &Entry, unit: &Unit, out: &mut Text) {
     let usage = Usage::of(&unit.host);
-    let scope = Scope { program, sources, entry, function: &unit.host, usage: &usage };
+    let scope = Scope { program, sources, entry, function: &unit.host, usage: &usage, numbers: None };
     let dialect = Cuda::Host { unit };
     out.line("");
     out.line(format!("// {}", unit.plan_text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('\\')));

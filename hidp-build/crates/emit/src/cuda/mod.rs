@@ -65,7 +65,7 @@ pub fn module(
         out.open("namespace {");
         scalar_fn::definitions(program, sources, entry, &needs.functions, &needs.functors, &mut out);
         for unit in entry.units_for(UnitTarget::Device) {
-            function::kernels(program, sources, entry, unit, &mut out);
+            function::kernels(program, sources, entry, unit, options.numbers, &mut out);
         }
         out.close("}");
         for unit in entry.units_for(UnitTarget::Device) {

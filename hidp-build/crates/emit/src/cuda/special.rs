@@ -32,8 +32,8 @@ impl Dialect for Cuda<'_> {
             Cuda::Host { .. } => "host",
         }
     }
-    fn called_from(&self) -> String {
-        format!("hidp::here({})", self.frame())
+    fn called_from(&self, number: &str) -> String {
+        format!("hidp::here({}{number})", self.frame())
     }
     fn trap(&self) -> &'static str {
         match self {
@@ -159,7 +159,7 @@ impl Cuda<'_> {
             out.open("{");
         }
         let args = args.iter().enumerate().map(|(at, arg)| launch_argument(scope, self, at, arg, out));
-        let args: Vec<String> = [self.called_from(), over].into_iter().chain(args).collect();
+        let args: Vec<String> = [self.called_from(""), over].into_iter().chain(args).collect();
         let items = if grid.items == 1 { String::new() } else { format!(", {}", grid.items) };
         let template = format!("<{}_items, {}, {}{items}>", name::kernel(unit, id), level(grid.level), grid.block);
         out.line(format!("if (!hidp::launch{template}({})) {leave}", args.join(", ")));

@@ -13,7 +13,7 @@ use hidp_syntax::source::{SourceMap, Span};
 pub(super) fn kernels(program: &Program, sources: &SourceMap, entry: &Entry, unit: &Unit, out: &mut Text) {
     for (id, kernel) in unit.kernels.iter() {
         let usage = Usage::of(&kernel.function);
-        let scope = Scope { program, sources, entry, function: &kernel.function, usage: &usage };
+        let scope = Scope { program, sources, entry, function: &kernel.function, usage: &usage, numbers: None };
         out.line("");
         out.at(sources, kernel.span);
         let head = format!("HIDP_KERNEL void {}", name::kernel(unit, id));
@@ -51,7 +51,7 @@ fn kernel_param(scope: &Scope<'_>, var: VarId) -> String {
 /// The host function of a version.
 pub(super) fn host(program: &Program, sources: &SourceMap, entry: &Entry, unit: &Unit, out: &mut Text) {
     let usage = Usage::of(&unit.host);
-    let scope = Scope { program, sources, entry, function: &unit.host, usage: &usage };
+    let scope = Scope { program, sources, entry, function: &unit.host, usage: &usage, numbers: None };
     out.line("");
     out.line(format!("// {}", one_line(&unit.plan_text)));
     out.open(format!("HIDP_ENTRY HIDP_SYMBOL({})(hidp_call *call) {{", name::host(entry, unit)));

@@ -37,11 +37,13 @@ pub struct Options {
     pub line_directives: bool,
     /// C++ headers that declare the native functions and structs, as they go between quotes after `#include`.
     pub native_headers: Vec<String>,
+    /// Whether accesses of kernels have numbers, for the executor of device code. Nothing else reads them.
+    pub numbers: bool,
 }
 
 impl Default for Options {
     fn default() -> Self {
-        Self { line_directives: true, native_headers: Vec::new() }
+        Self { line_directives: true, native_headers: Vec::new(), numbers: false }
     }
 }
 

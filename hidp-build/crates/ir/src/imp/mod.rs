@@ -43,6 +43,7 @@
 //!     in `Lanes` only.
 
 mod grid;
+mod numbers;
 mod prim;
 mod print;
 mod trap;
@@ -50,6 +51,7 @@ mod verify;
 pub mod visit;
 
 pub use grid::Grid;
+pub use numbers::Numbers;
 pub use prim::{Prim, PrimArg, TemplateArg};
 pub use print::print;
 pub use trap::{can_trap, trap_sites};
