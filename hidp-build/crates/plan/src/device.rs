@@ -1,5 +1,6 @@
 //! The plans for a graphics processor: one for each execution level that suits a nest or that a directive asks for.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::device_levels::{Levels, holds_primitives};
@@ -369,18 +370,22 @@ pub fn native_name(program: &Program, func: &Func) -> Option<String> {
     let structure = |ty: Ty| if let Ty::Struct(id) = ty { Some(&program.structs[id]) } else { None };
     let mut structs = func.vars.iter().filter_map(|(_, var)| structure(var.ty));
     let native = structs.find(|item| item.native).map(|item| item.name.clone());
-    let mut search = Native { program, found: native };
+    let mut search = Native { program, seen: BTreeSet::new(), found: native };
     search.visit_block(&func.body);
     search.found
 }
 
 struct Native<'a> {
     program: &'a Program,
+    seen: BTreeSet<ScalarFnId>,
     found: Option<String>,
 }
 
 impl Native<'_> {
     fn function(&mut self, function: ScalarFnId) {
+        if !self.seen.insert(function) {
+            return;
+        }
         let function = &self.program.scalar_fns[function];
         match &function.body {
             Some(body) => self.visit_block(body),

@@ -1,7 +1,12 @@
 //! What one iteration of a nest does by itself: operations, counted in one way or another, and the maps and primitives directly inside.
 
+use std::collections::BTreeMap;
+
 use hidp_ir::par::visit::{Visitor, look};
-use hidp_ir::par::{Block, Expr, ExprKind, Map, PrimCall, Program, Stmt, StmtKind};
+use hidp_ir::par::{Block, Expr, ExprKind, Map, PrimCall, Program, ScalarFnId, Stmt, StmtKind};
+
+/// Counts stop here. Functions that call others twice double them, and some of these added up must fit still.
+const MOST: i64 = 1 << 48;
 
 /// What an expression counts without its operands; `None` if nothing inside counts either.
 pub(super) type Counting = fn(&Expr) -> Option<i64>;
@@ -26,7 +31,7 @@ impl<'a> Iteration<'a> {
     }
 
     fn stmt(&mut self, program: &Program, stmt: &'a Stmt, counting: Counting) -> bool {
-        let mut count = Count { program, counting, sum: 0, known: true };
+        let mut count = Count { program, counting, functions: BTreeMap::new(), sum: 0, known: true };
         let known = match &stmt.kind {
             StmtKind::Map(map) => {
                 self.maps.push(map);
@@ -57,7 +62,7 @@ impl<'a> Iteration<'a> {
                 true
             }
         };
-        self.operations += count.sum;
+        self.operations = MOST.min(self.operations + count.sum);
         known && count.known
     }
 }
@@ -65,19 +70,40 @@ impl<'a> Iteration<'a> {
 struct Count<'a> {
     program: &'a Program,
     counting: Counting,
+    /// What a call counts, and whether that is known.
+    functions: BTreeMap<ScalarFnId, (i64, bool)>,
     sum: i64,
     known: bool,
+}
+
+impl Count<'_> {
+    fn function(&mut self, function: ScalarFnId) -> (i64, bool) {
+        if let Some(found) = self.functions.get(&function) {
+            return *found;
+        }
+        let found = match &self.program.scalar_fns[function].body {
+            Some(body) => {
+                let outer = (std::mem::take(&mut self.sum), std::mem::replace(&mut self.known, true));
+                self.visit_block(body);
+                let found = (self.sum, self.known);
+                (self.sum, self.known) = outer;
+                found
+            }
+            None => (0, false),
+        };
+        self.functions.insert(function, found);
+        found
+    }
 }
 
 impl Visitor for Count<'_> {
     fn visit_expr(&mut self, expr: &Expr) {
         let Some(own) = (self.counting)(expr) else { return };
-        self.sum += own;
+        self.sum = MOST.min(self.sum + own);
         if let ExprKind::Call(function, _) = &expr.kind {
-            match &self.program.scalar_fns[*function].body {
-                Some(body) => self.visit_block(body),
-                None => self.known = false,
-            }
+            let (sum, known) = self.function(*function);
+            self.sum = MOST.min(self.sum + sum);
+            self.known &= known;
         }
         look::walk_expr(self, expr);
     }

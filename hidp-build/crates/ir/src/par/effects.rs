@@ -116,22 +116,23 @@ pub fn argument_direction(program: &Program, callee: super::FuncId, position: us
 
 /// Whether evaluating an expression may raise a fault that has not been proved away.
 pub fn expr_may_fault(program: &Program, expr: &Expr) -> bool {
-    let mut search = Faults { program, vars: None, found: false };
+    let mut search = Faults::new(program, None);
     search.visit_expr(expr);
     search.found
 }
 
 /// Whether running a block over the variables `vars` may raise a fault that has not been proved away.
 pub fn may_fault(program: &Program, vars: &Arena<VarId, Var>, block: &Block) -> bool {
-    let mut search = Faults { program, vars: Some(vars), found: false };
+    let mut search = Faults::new(program, Some(vars));
     search.visit_block(block);
     search.found
 }
 
 /// Whether a scalar function may raise a fault. Native ones do not.
 pub fn scalar_fn_may_fault(program: &Program, function: ScalarFnId) -> bool {
-    let function = &program.scalar_fns[function];
-    function.body.as_ref().is_some_and(|body| may_fault(program, &function.vars, body))
+    let mut search = Faults::new(program, None);
+    search.function(function);
+    search.found
 }
 
 /// Whether every extent of `var` is a constant or a dimension, so that none can be negative. (Storage is a resource: which of
@@ -156,7 +157,26 @@ pub fn has_sure_extents(vars: &Arena<VarId, Var>, var: VarId) -> bool {
 struct Faults<'a> {
     program: &'a Program,
     vars: Option<&'a Arena<VarId, Var>>,
+    /// Scalar functions that were looked into: once each, however often they are called.
+    seen: BTreeSet<ScalarFnId>,
     found: bool,
+}
+
+impl<'a> Faults<'a> {
+    fn new(program: &'a Program, vars: Option<&'a Arena<VarId, Var>>) -> Self {
+        Faults { program, vars, seen: BTreeSet::new(), found: false }
+    }
+
+    fn function(&mut self, function: ScalarFnId) {
+        let called = &self.program.scalar_fns[function];
+        if let Some(body) = &called.body
+            && self.seen.insert(function)
+        {
+            let outer = self.vars.replace(&called.vars);
+            self.visit_block(body);
+            self.vars = outer;
+        }
+    }
 }
 
 impl Visitor for Faults<'_> {
@@ -186,7 +206,7 @@ impl Visitor for Faults<'_> {
     }
     fn visit_fold_op(&mut self, op: &super::FoldOp) {
         if let super::FoldFn::Fn(function) = op.func {
-            self.found |= scalar_fn_may_fault(self.program, function);
+            self.function(function);
         }
         look::walk_fold_op(self, op);
     }
@@ -198,7 +218,10 @@ impl Visitor for Faults<'_> {
         self.found |= match &expr.kind {
             ExprKind::Binary { checked, .. } => *checked,
             ExprKind::Convert { mode, .. } => *mode == ConvertMode::Checked,
-            ExprKind::Call(function, _) => scalar_fn_may_fault(self.program, *function),
+            ExprKind::Call(function, _) => {
+                self.function(*function);
+                false
+            }
             ExprKind::Const(_)
             | ExprKind::Read(_)
             | ExprKind::Load(_)
