@@ -9,9 +9,11 @@
 
 mod checks;
 mod depend;
+mod search;
 mod shape;
 
-use std::collections::BTreeSet;
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Pass;
 use hidp_ir::par::effects::{Effects, may_fault, may_jump};
@@ -32,6 +34,12 @@ pub(super) const PASS: Pass = Pass {
 /// Most arrays that independent maps may touch together when they are joined to share loads.
 const MAX_STREAMS: usize = 16;
 
+/// Most statements that a joined map has. What is joined is looked through once for each map that may join it.
+const LARGEST: usize = 256;
+
+/// How many maps behind one are looked at: for pairs of all maps of a long block there is no time.
+const REACH: usize = 16;
+
 /// Why two maps of one block stayed two.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
@@ -47,7 +55,7 @@ fn run(program: &mut Program) {
     let before = program.clone();
     for (id, func) in program.funcs.iter_mut() {
         let mut body = std::mem::take(&mut func.body);
-        Fuse { program: &before, known: &before.funcs[id], vars: &mut func.vars }.visit_block(&mut body);
+        Fuse::new(&before, &before.funcs[id], &mut func.vars).visit_block(&mut body);
         func.body = body;
     }
 }
@@ -71,7 +79,7 @@ impl Visitor for Report<'_> {
         let positions: Vec<usize> = maps.map(|(at, _)| at).collect();
         for pair in positions.windows(2) {
             let mut vars = self.func.vars.clone();
-            let mut fuse = Fuse { program: self.program, known: self.func, vars: &mut vars };
+            let mut fuse = Fuse::new(self.program, self.func, &mut vars);
             if let Err(Some(reason)) = fuse.join(&block.stmts[pair[0]..=pair[1]]) {
                 let (first, second) = (block.stmts[pair[0]].span, block.stmts[pair[1]].span);
                 self.notes.push(Note { first, second, reason });
@@ -87,13 +95,13 @@ struct Fuse<'p, 'v> {
     /// The function as it was, for what is known of its variables.
     known: &'p Func,
     vars: &'v mut Arena<VarId, Var>,
+    /// How often the function mentions each variable, once somebody asks.
+    mentions: OnceCell<BTreeMap<VarId, usize>>,
 }
 
 impl Mutator for Fuse<'_, '_> {
     fn visit_block(&mut self, block: &mut Block) {
-        while let Some((range, joined)) = self.find(&block.stmts) {
-            block.stmts.splice(range, joined);
-        }
+        search::join_all(self, &mut block.stmts);
         // Maps that have come together inside a joined map may fuse in turn.
         change::walk_block(self, block);
     }
@@ -107,35 +115,36 @@ fn refuse<T>(reason: impl Into<String>) -> Result<T, Refusal> {
     Err(Some(reason.into()))
 }
 
-impl Fuse<'_, '_> {
-    /// The first pair of maps that fuse: which statements to replace by which.
-    fn find(&mut self, stmts: &[Stmt]) -> Option<(std::ops::RangeInclusive<usize>, Vec<Stmt>)> {
-        let maps: Vec<usize> = (0..stmts.len()).filter(|at| matches!(stmts[*at].kind, StmtKind::Map(_))).collect();
-        for (position, first) in maps.iter().enumerate() {
-            for second in &maps[position + 1..] {
-                if let Ok(joined) = self.join(&stmts[*first..=*second]) {
-                    return Some((*first..=*second, joined));
-                }
-            }
-        }
-        None
+impl<'p, 'v> Fuse<'p, 'v> {
+    fn new(program: &'p Program, known: &'p Func, vars: &'v mut Arena<VarId, Var>) -> Self {
+        Fuse { program, known, vars, mentions: OnceCell::new() }
     }
 
     /// Joins the first and the last of `stmts`, two maps; what stands between moves before or behind.
     fn join(&mut self, stmts: &[Stmt]) -> Result<Vec<Stmt>, Refusal> {
-        let [first, between @ .., last] = stmts else { return Err(None) };
+        let [first, .., last] = stmts else { return Err(None) };
         let (StmtKind::Map(a), StmtKind::Map(b)) = (&first.kind, &last.kind) else { return Err(None) };
+        let pair = self.pair((a, &self.effects(a)), (b, &self.effects(b)))?;
+        self.join_pair(pair, stmts)
+    }
+
+    /// Two maps that can be one, the second over the iterators of the first. What stands between them may object.
+    fn pair(&self, a: (&Map, &Effects), b: (&Map, &Effects)) -> Result<Pair, Refusal> {
         self.is_worthwhile(a, b)?;
-        let (a, b) = shape::align(self.known, a, b)?;
-        let pairs: Vec<(VarId, VarId)> =
+        let (a, b) = shape::align(self.known, a.0, b.0)?;
+        let iters: BTreeMap<VarId, VarId> =
             b.iters.iter().zip(&a.iters).map(|(of_b, of_a)| (of_b.var, of_a.var)).collect();
-        let renamed = |var: VarId| pairs.iter().find(|(of_b, _)| *of_b == var).map_or(var, |(_, of_a)| *of_a);
-        let b = rename_map(b, renamed);
+        let b = rename_map(b, |var| iters.get(&var).copied().unwrap_or(var));
         self.is_compatible(&a, &b)?;
         depend::stays_inside(self.program, self.vars, &a, &b)?;
-        let (mut joined, behind) = self.part(&a, first, between, last)?;
-        self.rename_extents(&b, renamed);
-        let mut map = a;
+        Ok(Pair { a, b, iters })
+    }
+
+    fn join_pair(&mut self, pair: Pair, stmts: &[Stmt]) -> Result<Vec<Stmt>, Refusal> {
+        let [first, between @ .., last] = stmts else { return Err(None) };
+        let Pair { a: mut map, b, iters } = pair;
+        let (mut joined, behind) = self.part(&map, first, between, last)?;
+        self.rename_extents(&b, |var| iters.get(&var).copied().unwrap_or(var));
         map.body.stmts.extend(b.body.stmts);
         map.folds.extend(b.folds);
         if map.directives == Directives::default() {
@@ -147,14 +156,16 @@ impl Fuse<'_, '_> {
     }
 
     /// Whether joining gains anything: elements that both touch.
-    fn is_worthwhile(&self, a: &Map, b: &Map) -> Result<(), Refusal> {
-        let (a_effects, b_effects) = (self.effects(a), self.effects(b));
+    fn is_worthwhile(&self, (a, a_effects): (&Map, &Effects), (b, b_effects): (&Map, &Effects)) -> Result<(), Refusal> {
         let arrays = |effects: &Effects| -> BTreeSet<VarId> {
             effects.free().into_iter().filter(|var| self.vars[*var].is_array()).collect()
         };
-        let (of_a, of_b) = (arrays(&a_effects), arrays(&b_effects));
+        let (of_a, of_b) = (arrays(a_effects), arrays(b_effects));
         if of_a.is_disjoint(&of_b) {
             return Err(None);
+        }
+        if size(a) + size(b) > LARGEST {
+            return refuse("together they would have too many statements");
         }
         let feeds = of_b.iter().any(|array| a_effects.writes.contains(array));
         let nested = |map: &Map| map.body.stmts.iter().any(|stmt| !is_flat(stmt));
@@ -217,21 +228,20 @@ impl Fuse<'_, '_> {
     /// Whether all that `a` leaves behind are elements of local arrays that only `b` reads, so that no store remains.
     fn vanishes_into(&self, a: &Map, b: &Map) -> bool {
         let mentions = |block: &Block| {
-            let mut all = Vec::new();
+            let mut all: BTreeMap<VarId, usize> = BTreeMap::new();
             visit::walk_vars(block, |var, role| {
                 if role != Role::Declare {
-                    all.push(var);
+                    *all.entry(var).or_default() += 1;
                 }
             });
             all
         };
-        let count = |all: &[VarId], var: VarId| all.iter().filter(|other| **other == var).count();
-        let everywhere = mentions(&self.known.body);
+        let count = |all: &BTreeMap<VarId, usize>, var: VarId| all.get(&var).copied().unwrap_or(0);
+        let everywhere = self.mentions.get_or_init(|| mentions(&self.known.body));
         let (in_a, in_b) = (mentions(&a.body), mentions(&b.body));
         a.folds.is_empty()
             && self.effects(a).outer_writes().into_iter().all(|var| {
-                self.vars[var].kind == VarKind::Local
-                    && count(&everywhere, var) == count(&in_a, var) + count(&in_b, var)
+                self.vars[var].kind == VarKind::Local && count(everywhere, var) == count(&in_a, var) + count(&in_b, var)
             })
     }
 
@@ -272,6 +282,14 @@ impl Fuse<'_, '_> {
     }
 }
 
+/// Two maps over the same iterators.
+struct Pair {
+    a: Map,
+    b: Map,
+    /// Iterators of the first map for those that the second had.
+    iters: BTreeMap<VarId, VarId>,
+}
+
 /// The map over other iterators.
 fn rename_map(mut map: Map, renamed: impl Fn(VarId) -> VarId) -> Map {
     for iter in &mut map.iters {
@@ -305,6 +323,13 @@ impl Moving {
 /// may come earlier, never later.
 fn teaches(vars: &Arena<VarId, Var>, stmt: &Stmt, moving: &Moving) -> bool {
     moving.faults || matches!(stmt.kind, StmtKind::Declare { var, .. } if vars[var].is_array())
+}
+
+/// The number of statements, those inside of others included.
+fn size(map: &Map) -> usize {
+    let mut size = 0;
+    visit::walk_stmts(&map.body, |_| size += 1);
+    size
 }
 
 fn stmt_of(map: &Map) -> Stmt {
