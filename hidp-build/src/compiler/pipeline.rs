@@ -389,6 +389,7 @@ mod tests {
 
     use super::testing::input;
     use super::*;
+    use hidp_ir::par::StmtKind;
 
     fn codes(text: &str, options: Options) -> Vec<Code> {
         let output = compile(&input(text, options));
@@ -454,6 +455,29 @@ mod tests {
         assert_eq!(holds(&moved, &record), [], "what stands before it does not matter");
         assert_eq!(holds(&text.replace('2', "4"), &record), [("k::f".into(), IdleRecord::Stale)]);
         assert_eq!(holds(&text.replace("function f", "function g"), &record), [("k::f".into(), IdleRecord::Unknown)]);
+    }
+
+    /// Whatever looks into functions for each of their calls would not come to an end.
+    #[test]
+    fn functions_that_call_others_twice_are_looked_into_once() {
+        let mut text = "function float g0(float v) { return v + 1; }\n".to_owned();
+        for at in 1..60 {
+            text += &format!("function float g{at}(float v) {{ return g{0}(v) + g{0}(v + 1); }}\n", at - 1);
+        }
+        text += "function f inout float x[N]; { map { i := [0:N); x[i] = g59(x[i]); } }\n";
+        let output = compile(&input(&text, Options { cuda: true, ..Options::default() }));
+        assert_eq!((output.diagnostics.len(), output.cpp.len(), output.cuda.len()), (0, 1, 1));
+    }
+
+    /// Looking at all pairs of them again after each that was joined takes minutes.
+    #[test]
+    fn long_rows_of_maps_are_joined_in_parts() {
+        let text =
+            format!("function f inout float x[N]; {{ {} }}\n", "map { i := [0:N); x[i] = x[i] * 2; }\n".repeat(300));
+        let program = super::testing::optimised(&input(&text, Options::default()));
+        let stmts = &program.funcs[program.entries[0]].body.stmts;
+        assert!(stmts.iter().all(|stmt| matches!(stmt.kind, StmtKind::Map(_))), "{stmts:?}");
+        assert_eq!(stmts.len(), 2);
     }
 
     #[test]

@@ -161,65 +161,7 @@ fn struct_order(units: &[SourceUnit], structs: &[(FileId, &ast::StructItem)], si
         let imports = units.iter().find(|unit| unit.id == file).map_or(&[] as &[FileId], |unit| &unit.imports);
         structs.iter().position(|(f, s)| s.name.name == name && (*f == file || imports.contains(f)))
     };
-    let mut order = Vec::new();
-    let mut state = vec![0u8; structs.len()];
-    for index in 0..structs.len() {
-        visit_struct(index, structs, &find, &mut state, &mut Vec::new(), &mut order, sink);
-    }
-    order
-}
-
-fn visit_struct(
-    index: usize,
-    structs: &[(FileId, &ast::StructItem)],
-    find: &dyn Fn(FileId, &str) -> Option<usize>,
-    state: &mut [u8],
-    path: &mut Vec<usize>,
-    order: &mut Vec<usize>,
-    sink: &mut Sink,
-) -> bool {
-    const VISITING: u8 = 1;
-    const DONE: u8 = 2;
-    const BAD: u8 = 3;
-    match state[index] {
-        DONE => return true,
-        BAD => return false,
-        VISITING => {
-            let start = path.iter().position(|at| *at == index).unwrap_or(0);
-            sink.push(struct_cycle(&path[start..], structs));
-            return false;
-        }
-        _ => {}
-    }
-    state[index] = VISITING;
-    path.push(index);
-    let (file, item) = structs[index];
-    let mut good = true;
-    for field in &item.fields {
-        if let Some(inner) = find(file, &field.ty.name) {
-            good &= visit_struct(inner, structs, find, state, path, order, sink);
-        }
-    }
-    path.pop();
-    state[index] = if good { DONE } else { BAD };
-    if good {
-        order.push(index);
-    }
-    good
-}
-
-fn struct_cycle(cycle: &[usize], structs: &[(FileId, &ast::StructItem)]) -> Diagnostic {
-    let names: Vec<&str> = cycle.iter().map(|at| structs[*at].1.name.name.as_str()).collect();
-    let first = structs[cycle[0]].1;
-    let mut diagnostic =
-        Diagnostic::new(Code::RecursiveStruct, first.name.span, format!("struct `{}` contains itself", names[0]))
-            .label("would be infinitely large");
-    for at in &cycle[1..] {
-        diagnostic = diagnostic.also(structs[*at].1.name.span, "through this struct");
-    }
-    let mut path = names.clone();
-    path.push(names[0]);
-    diagnostic.note(format!("the cycle is {}", path.join(" -> ")))
+    super::structs::order(structs, &find, sink)
 }
 
 fn structs(globals: &mut Globals<'_>, items: &[(FileId, &ast::StructItem)], order: &[usize], sink: &mut Sink) {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use hidp_ir::par::visit;
 use hidp_ir::par::{self, Block, FuncId, Program, ScalarFnId, StmtKind, VarId, VarKind};
 use hidp_prove as prove;
 use hidp_syntax::ast::{self, Direction};
@@ -13,6 +14,12 @@ use hidp_syntax::ty::Ty;
 use super::collect::Collected;
 use super::cx::{BodyKind, Cx};
 use super::directives;
+
+/// How many functions may call one another in a row. Every phase follows calls, so this bounds the stack that any program needs.
+const DEEPEST: usize = 64;
+
+/// How many statements a function may have when the bodies of those that it calls stand in the place of the calls.
+const LARGEST: usize = 10_000;
 
 /// Calls made by one function.
 type Calls<I> = Vec<(I, Span)>;
@@ -36,10 +43,11 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
     }
     let scalar_names: Vec<&str> = collected.scalars.iter().map(|(_, f)| f.name.name.as_str()).collect();
     let func_names: Vec<&str> = collected.funcs.iter().map(|(_, f)| f.name.name.as_str()).collect();
-    refuse_recursion(&index_calls::<ScalarFnId>(&scalar_calls), &scalar_names, sink);
-    let order = refuse_recursion(&index_calls::<FuncId>(&func_calls), &func_names, sink);
+    callees_first(&index_calls::<ScalarFnId>(&scalar_calls), &scalar_names, sink);
+    let order = callees_first(&index_calls::<FuncId>(&func_calls), &func_names, sink);
     program.entries = entries(collected, &func_calls);
     if let Some(order) = order {
+        refuse_growth(&program, &order, &func_calls, sink);
         for at in order {
             good[at] &= func_calls[at].iter().all(|(callee, _)| good[callee.index()]);
             if !good[at] {
@@ -63,20 +71,40 @@ fn index_calls<I: Id>(calls: &[Calls<I>]) -> Vec<Vec<(usize, Span)>> {
     calls.iter().map(|list| list.iter().map(|(id, span)| (id.index(), *span)).collect()).collect()
 }
 
-/// Reports cycles of calls. Without any, gives the functions in an order in which callees come before callers.
-fn refuse_recursion(calls: &[Vec<(usize, Span)>], names: &[&str], sink: &mut Sink) -> Option<Vec<usize>> {
+/// Reports functions that their calls make too large: once for what they have in common, and not their callers.
+fn refuse_growth(program: &Program, order: &[usize], calls: &[Calls<FuncId>], sink: &mut Sink) {
+    let mut sizes: Vec<Option<usize>> = vec![None; calls.len()];
+    for &at in order {
+        let mut size = 0;
+        visit::walk_stmts(&program.funcs[FuncId::new(at)].body, |_| size += 1);
+        let own = size;
+        let fits = calls[at].iter().try_fold(size, |sum, (callee, _)| Some(sum + sizes[callee.index()]?));
+        sizes[at] = fits.filter(|size| *size <= LARGEST.max(own));
+        if let (Some(size), None, Some((_, span))) = (fits, sizes[at], calls[at].last()) {
+            let name = &program.funcs[FuncId::new(at)].name;
+            let headline = format!("the calls in `{name}` make {size} statements of it");
+            let diagnostic = Diagnostic::new(Code::TooManyCalls, *span, headline);
+            sink.push(diagnostic.label(format!("at most {LARGEST} are possible")).help("put what repeats into a loop"));
+        }
+    }
+}
+
+/// Reports cycles of calls and chains that are too long. Without any, gives the functions in an order in which callees come before
+/// callers.
+fn callees_first(calls: &[Vec<(usize, Span)>], names: &[&str], sink: &mut Sink) -> Option<Vec<usize>> {
     let mut search = Search {
         calls,
         names,
         state: vec![State::New; calls.len()],
         path: Vec::new(),
         order: Vec::new(),
-        cyclic: false,
+        lengths: vec![1; calls.len()],
+        refused: false,
     };
     for at in 0..calls.len() {
         search.visit(at, sink);
     }
-    (!search.cyclic).then_some(search.order)
+    (!search.refused).then_some(search.order)
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -93,7 +121,9 @@ struct Search<'a> {
     /// Functions on the way here, each with the place of the call that leads on.
     path: Vec<(usize, Span)>,
     order: Vec<usize>,
-    cyclic: bool,
+    /// Of the longest chain of calls that begins with a function, itself included.
+    lengths: Vec<usize>,
+    refused: bool,
 }
 
 impl Search<'_> {
@@ -104,19 +134,37 @@ impl Search<'_> {
         self.state[at] = State::Open;
         for (callee, span) in &self.calls[at] {
             self.path.push((at, *span));
+            if self.path.len() >= DEEPEST {
+                self.refuse_chain(*span, sink);
+                self.path.pop();
+                break;
+            }
             match self.state[*callee] {
                 State::New => self.visit(*callee, sink),
                 State::Open => self.report(*callee, sink),
                 State::Done => {}
             }
             self.path.pop();
+            let length = self.lengths[*callee] + 1;
+            if length > DEEPEST {
+                self.refuse_chain(*span, sink);
+            }
+            self.lengths[at] = self.lengths[at].max(length.min(DEEPEST));
         }
         self.state[at] = State::Done;
         self.order.push(at);
     }
 
+    /// Reports a chain, of those that share functions only one.
+    fn refuse_chain(&mut self, span: Span, sink: &mut Sink) {
+        if !std::mem::replace(&mut self.refused, true) {
+            let diagnostic = Diagnostic::new(Code::TooManyCalls, span, "a chain of calls is too long");
+            sink.push(diagnostic.label(format!("at most {DEEPEST} functions may call one another in a row")));
+        }
+    }
+
     fn report(&mut self, callee: usize, sink: &mut Sink) {
-        self.cyclic = true;
+        self.refused = true;
         let start = self.path.iter().position(|(at, _)| *at == callee).unwrap_or(0);
         let cycle = &self.path[start..];
         let mut names: Vec<&str> = cycle.iter().map(|(at, _)| self.names[*at]).collect();

@@ -33,6 +33,7 @@ mod parallel;
 mod prims;
 mod shape;
 mod stmt;
+mod structs;
 mod suffix;
 mod target;
 #[cfg(test)]

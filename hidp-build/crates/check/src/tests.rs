@@ -394,3 +394,63 @@ fn damaged_programs_do_no_harm() {
         }
     }
 }
+
+/// The headlines of a program's errors.
+fn errors(text: &str) -> Vec<String> {
+    let errors = checked(text).1.into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error);
+    errors.map(|diagnostic| diagnostic.headline).collect()
+}
+
+/// Structs of which each lies in the next, from the innermost on.
+fn nested_structs(count: usize, fields: &str) -> Vec<String> {
+    let inner = |at: usize| if at == 0 { "float".to_owned() } else { format!("S{}", at - 1) };
+    (0..count).map(|at| format!("struct S{at} {{ {} {fields}; }}\n", inner(at))).collect()
+}
+
+#[test]
+fn structs_have_a_depth_and_a_size() {
+    assert_eq!(errors(&nested_structs(64, "a").concat()), [""; 0]);
+    let mut towers = nested_structs(4000, "a");
+    assert_eq!(errors(&towers.concat()), ["structs are nested too deeply"]);
+    towers.reverse();
+    assert_eq!(errors(&towers.concat()), ["structs are nested too deeply"]);
+    assert_eq!(errors(&nested_structs(12, "a, b").concat()), [""; 0]);
+    assert_eq!(errors(&nested_structs(60, "a, b").concat()), ["struct `S12` has 8192 numbers"]);
+}
+
+/// Functions of which each calls the one before `calls` times.
+fn chain(count: usize, calls: usize) -> String {
+    let mut text = "function h0 inout float x[N]; { x = x + 1; }\n".to_owned();
+    for at in 1..count {
+        text += &format!("function h{at} inout float x[N]; {{ {} }}\n", format!("h{}(x); ", at - 1).repeat(calls));
+    }
+    text
+}
+
+#[test]
+fn what_calls_put_into_a_function_has_an_end() {
+    assert_eq!(errors(&chain(12, 2)), [""; 0]);
+    let found = errors(&chain(40, 2));
+    assert_eq!((found.len(), found[0].starts_with("the calls in `h12` make ")), (1, true), "{found:?}");
+}
+
+#[test]
+fn chains_of_calls_have_an_end() {
+    assert_eq!(errors(&chain(64, 1)), [""; 0]);
+    assert_eq!(errors(&chain(65, 1)), ["a chain of calls is too long"]);
+    assert_eq!(errors(&chain(4000, 1)), ["a chain of calls is too long"]);
+    let scalar = |count: usize, reversed: bool| {
+        let call = |at: usize| format!("function float g{at}(float v) {{ return g{}(v); }}\n", at - 1);
+        let mut list: Vec<String> = (1..count).map(call).collect();
+        list.push("function float g0(float v) { return v; }\n".into());
+        if reversed {
+            list.reverse();
+        }
+        list.concat()
+    };
+    for reversed in [false, true] {
+        assert_eq!(errors(&scalar(64, reversed)), [""; 0]);
+        assert_eq!(errors(&scalar(65, reversed)), ["a chain of calls is too long"]);
+        assert_eq!(errors(&scalar(4000, reversed)), ["a chain of calls is too long"]);
+    }
+}

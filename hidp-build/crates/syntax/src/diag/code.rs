@@ -174,7 +174,7 @@ codes! {
     NotConstant = "HD0208" Error "not a constant"
         "The value of a constant is known at compile time: literals, other constants, operators, casts and maths functions of them.";
     RecursiveStruct = "HD0209" Error "impossible struct"
-        "A struct has at least one field and does not contain itself.";
+        "A struct has at least one field and does not contain itself. At most 64 structs lie inside one another, with at most 4096 numbers.";
     NotAnInteger = "HD0210" Error "integer expected"
         "Indices, sizes, bounds and strides are integers of any type.";
     ArrayAsValue = "HD0211" Error "array where one value is needed"
@@ -283,6 +283,9 @@ codes! {
         "Every path through a scalar function ends in `return value;`.";
     NotInScalarFunction = "HD0706" Error "statement in a scalar function"
         "Scalar functions hold declarations of scalars, assignments, `if`, loops and `return`.";
+    TooManyCalls = "HD0707" Error "calls too deep or too many"
+        "A chain of calls has at most 64 functions. A function over arrays is put in the place of each call: with all that is put into \
+         it, a function has at most 10000 statements. One that calls another twice doubles it. Put what repeats into a loop.";
 
     ForeignPragma = "HD0801" Warning "pragma of another language"
         "Only `#pragma hidp` means something here; any other `#pragma` is ignored.";
