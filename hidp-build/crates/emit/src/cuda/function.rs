@@ -1,5 +1,7 @@
 //! Kernels and host functions.
 
+use std::collections::BTreeMap;
+
 use super::special::Cuda;
 use crate::c_like::group::level;
 use crate::c_like::stmt::Printer;
@@ -20,8 +22,9 @@ pub(super) fn kernels(
     numbered: bool,
     out: &mut Text,
 ) {
+    let dimensions = dimensions(unit);
     for (id, kernel) in unit.kernels.iter() {
-        let (Some(grid), Some(dimensions)) = (kernel.grid, dimensions(unit, id)) else { continue };
+        let (Some(grid), Some(dimensions)) = (kernel.grid, dimensions.get(&id).copied()) else { continue };
         let usage = Usage::of(&kernel.function);
         let numbers = numbered.then(|| Numbers::of(&kernel.function));
         let numbers = numbers.as_ref();
@@ -37,14 +40,12 @@ pub(super) fn kernels(
     }
 }
 
-/// The number of dimensions that a kernel is launched over.
-fn dimensions(unit: &Unit, id: KernelId) -> Option<usize> {
-    let mut found = None;
+/// The number of dimensions that each kernel is launched over.
+fn dimensions(unit: &Unit) -> BTreeMap<KernelId, usize> {
+    let mut found = BTreeMap::new();
     each_stmt(&unit.host.body, &mut |stmt| {
-        if let Stmt::LaunchGrid { kernel, extents, .. } = stmt
-            && *kernel == id
-        {
-            found = Some(extents.len());
+        if let Stmt::LaunchGrid { kernel, extents, .. } = stmt {
+            found.insert(*kernel, extents.len());
         }
     });
     found
