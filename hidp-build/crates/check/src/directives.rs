@@ -3,6 +3,7 @@
 use hidp_ir::par::{Const, Directives};
 use hidp_syntax::ast::{self, DirectiveKind};
 use hidp_syntax::diag::{Code, Diagnostic};
+use hidp_syntax::source::Span;
 
 use super::cx::Cx;
 use super::fold;
@@ -27,6 +28,8 @@ impl Cx<'_> {
                 DirectiveKind::NoContract => self.function_directive(&directive),
                 DirectiveKind::BlockSize(size) => result.block = self.count(size, "block", 1024),
                 DirectiveKind::Unroll(times) => result.unroll = self.count(times, "unroll", 64),
+                // Allowed before the statement was looked at.
+                DirectiveKind::Allow(_) => {}
             }
         }
         result
@@ -71,9 +74,38 @@ impl Cx<'_> {
         }
     }
 
-    /// Reports directives that nothing took.
+    /// Leaves out the warnings that directives before the statement or function at `span` allow.
+    pub(super) fn allow_warnings(&mut self, directives: &[ast::Directive], span: Span) {
+        let codes = directives.iter().filter_map(|directive| match &directive.kind {
+            DirectiveKind::Allow(codes) => Some(codes),
+            DirectiveKind::Level(_)
+            | DirectiveKind::Ordered
+            | DirectiveKind::Unordered
+            | DirectiveKind::Unchecked
+            | DirectiveKind::NoContract
+            | DirectiveKind::BlockSize(_)
+            | DirectiveKind::Unroll(_) => None,
+        });
+        for written in codes.flatten() {
+            match Code::ALL.iter().find(|code| code.info().name == written.name) {
+                Some(code) if code.is_about_programs() => self.sink.allow(*code, span),
+                Some(_) | None => self.not_allowed(written),
+            }
+        }
+    }
+
+    fn not_allowed(&mut self, written: &ast::Ident) {
+        let headline = format!("`{}` is no warning that can be allowed", written.name);
+        let _: Option<()> = self.error(
+            Diagnostic::new(Code::DirectiveArgument, written.span, headline)
+                .label("no code of a warning about programs")
+                .help("a warning's code stands before its text: `warning[HD0821]`"),
+        );
+    }
+
+    /// Reports directives that nothing took. What allows warnings applies to every statement.
     pub(super) fn unused_directives(&mut self, unused: &[ast::Directive]) {
-        for directive in unused {
+        for directive in unused.iter().filter(|directive| !matches!(directive.kind, DirectiveKind::Allow(_))) {
             let word = self.text(directive.span);
             let _: Option<()> = self.error(
                 Diagnostic::new(Code::MisplacedDirective, directive.span, format!("`{word}` applies to nothing"))
@@ -89,13 +121,15 @@ impl Cx<'_> {
     }
 }
 
-/// The directives before a function over arrays: `(nocontract, unchecked)`.
-pub(super) fn of_function(cx: &mut Cx<'_>, directives: &[ast::Directive]) -> (bool, bool) {
+/// The directives before a function, which stands at `span`: `(nocontract, unchecked)`.
+pub(super) fn of_function(cx: &mut Cx<'_>, directives: &[ast::Directive], span: Span) -> (bool, bool) {
+    cx.allow_warnings(directives, span);
     let (mut no_contract, mut unchecked) = (false, false);
     for directive in directives {
         match directive.kind {
             DirectiveKind::NoContract => no_contract = true,
             DirectiveKind::Unchecked => unchecked = true,
+            DirectiveKind::Allow(_) => {}
             DirectiveKind::Level(_)
             | DirectiveKind::Ordered
             | DirectiveKind::Unordered

@@ -58,6 +58,9 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
             prove::races(&mut program, id, sink);
         }
     }
+    if !sink.has_errors() {
+        super::lints::lint(&program, collected.globals.sources, sink);
+    }
     program
 }
 
@@ -193,7 +196,7 @@ fn scalar_function(
     let result = globals.type_of(file, &f.result.name);
     let mut cx = Cx::new(globals, sink, file, BodyKind::Scalar(result));
     let _ = cx.type_name(&f.result);
-    let (no_contract, _) = directives::of_function(&mut cx, &f.directives);
+    let (no_contract, _) = directives::of_function(&mut cx, &f.directives, f.span);
     let params: Vec<VarId> = f
         .params
         .iter()
@@ -245,7 +248,7 @@ fn function(
     f: &ast::Function,
 ) -> (par::Func, Calls<FuncId>, bool) {
     let mut cx = Cx::new(&collected.globals, sink, file, BodyKind::Func);
-    let (no_contract, unchecked) = directives::of_function(&mut cx, &f.directives);
+    let (no_contract, unchecked) = directives::of_function(&mut cx, &f.directives, f.span);
     let (params, dims) = cx.header(&f.params);
     cx.refuse_clashing_parameters(&f.params);
     let mut stmts = Vec::new();

@@ -26,6 +26,7 @@ mod func_calls;
 mod functions;
 mod header;
 mod items;
+mod lints;
 mod maps;
 mod ops;
 mod outputs;

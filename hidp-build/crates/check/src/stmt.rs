@@ -29,6 +29,7 @@ impl Cx<'_> {
     }
 
     fn stmt(&mut self, s: &ast::Stmt, out: &mut Vec<Stmt>) {
+        self.allow_warnings(&s.directives, s.span);
         let outer = std::mem::replace(&mut self.pending, s.directives.clone());
         // An error was reported where this gives nothing; the next statement is checked all the same.
         let done = self.stmt_kind(s, out);

@@ -546,6 +546,8 @@ pub enum DirectiveKind {
     BlockSize(Expr),
     /// `unroll(4)`
     Unroll(Expr),
+    /// `allow(HD0821)`: these warnings are not wanted in the statement or function.
+    Allow(Vec<Ident>),
 }
 
 /// HiDP's six execution levels (HiDP, §3.2).

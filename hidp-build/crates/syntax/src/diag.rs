@@ -109,6 +109,8 @@ impl Diagnostic {
 #[derive(Clone, Debug, Default)]
 pub struct Sink {
     diagnostics: Vec<Diagnostic>,
+    /// Warnings that the program says are meant, and where.
+    allowed: Vec<(Code, Span)>,
 }
 
 impl Sink {
@@ -120,12 +122,23 @@ impl Sink {
     pub fn push(&mut self, diagnostic: Diagnostic) {
         self.diagnostics.push(diagnostic);
     }
+    /// Leaves out the warnings with this code that begin within `span`, whenever they are reported.
+    pub fn allow(&mut self, code: Code, span: Span) {
+        self.allowed.push((code, span));
+    }
     /// Whether an error is among them.
     pub fn has_errors(&self) -> bool {
         self.diagnostics.iter().any(|d| d.severity == Severity::Error)
     }
-    /// All, in order of file, position and report, without exact repetitions.
+    /// All that are not allowed, in order of file, position and report, without exact repetitions.
     pub fn finish(mut self) -> Vec<Diagnostic> {
+        let Sink { diagnostics, allowed } = &mut self;
+        diagnostics.retain(|diagnostic| {
+            let at = diagnostic.primary.span;
+            let covers = |span: &Span| span.file == at.file && (span.start..span.end).contains(&at.start);
+            let meant = allowed.iter().any(|(code, span)| *code == diagnostic.code && covers(span));
+            diagnostic.severity == Severity::Error || !meant
+        });
         self.diagnostics.sort_by_key(|d| (d.primary.span.file, d.primary.span.start));
         self.diagnostics.dedup();
         self.diagnostics

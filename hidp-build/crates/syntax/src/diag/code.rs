@@ -261,7 +261,7 @@ codes! {
 
     UnknownDirective = "HD0601" Error "unknown directive"
         "The words after `#pragma hidp` are `kernel`, `block`, `warp`, `subwarp`, `subwarp2`, `thread`, `ordered`, `unordered`, \
-         `unchecked`, `nocontract`, `block(256)` and `unroll(4)`.";
+         `unchecked`, `nocontract`, `block(256)`, `unroll(4)` and `allow(HD0821)`.";
     BadDirective = "HD0602" Error "malformed directive"
         "A directive stands on its own line, as words after `#pragma hidp`. `block(n)` and `unroll(n)` take one number, the other \
          words none.\n\n\
@@ -298,6 +298,21 @@ codes! {
     OutputKept = "HD0813" Warning "output treated as inout"
         "It could not be proved that every element of this output is written, so the array's old contents are kept where it is not: it is treated \
          as `inout`. Declare it so if that is meant; otherwise write all of it, for example with `out = 0.0;` first.";
+
+    CertainFault = "HD0820" Warning "operation that always faults"
+        "A division by the constant 0 and a shift by a constant that is negative, or not below the number of bits of its left side, have no \
+         result. Where one is evaluated the call ends with an error. In branches that constants rule out it is not evaluated.";
+    LostUpdate = "HD0821" Warning "updates that may be lost"
+        "The iterations of a map run at the same time. Where data says which element an iteration updates, two may read the same old value, and \
+         the update of one is lost. `atomic` makes an update indivisible; `histogram` does `out[keys[i]] op= values[i]` for whole arrays, with the \
+         same bits on every run:\n\n\
+         ```hidp\nmap { i := [0:N); atomic counts[bucket[i]] += 1; }\n```\n\n\
+         Where data sends no two iterations to one element, say so before the statement or the function: `#pragma hidp allow(HD0821)`.";
+    NarrowArithmetic = "HD0822" Warning "arithmetic in a narrow type, widened afterwards"
+        "There is no integer promotion: the difference of two `uint8` is a `uint8`, which wraps, whatever it is assigned to. Convert an operand, \
+         and the operation is done in the wider type:\n\n\
+         ```hidp\nfloat g = (float)a[i] - b[i];\n```\n\n\
+         Where wrapping is meant, say so before the statement or the function: `#pragma hidp allow(HD0822)`.";
 
     Unreadable = "HD0901" Error "file or folder that cannot be read"
         "`hidp_build::compile` takes a folder (or a file) relative to the package's root, where `Cargo.toml` is.";
@@ -376,6 +391,14 @@ codes! {
         "nvcc does not take a native header, or its functions are for the host alone. CUDA was not demanded, so the entries that use them run on the \
          CPU, and the others on GPUs too. Functions for both are marked:\n\n\
          ```cpp\n#include <hidp/function.h>\nHIDP_FUNCTION inline float twist(float x) { return x + 0.5f; }\n```";
+}
+
+impl Code {
+    /// Whether it is a warning about a program, rather than about a build: one that the program may allow.
+    pub fn is_about_programs(self) -> bool {
+        let CodeInfo { name, severity, .. } = self.info();
+        severity == Severity::Warning && name.starts_with("HD08")
+    }
 }
 
 /// `docs/errors.md`: every code with its explanation.

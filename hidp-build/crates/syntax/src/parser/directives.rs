@@ -1,11 +1,11 @@
 //! `#pragma hidp` lines.
 
 use super::{Failed, Parsed, Parser, Punct, TokenKind};
-use crate::ast::{Directive, DirectiveKind, Expr, Level};
+use crate::ast::{Directive, DirectiveKind, Expr, Ident, Level};
 use crate::diag::{Code, Diagnostic, near};
 use crate::source::Span;
 
-const WORDS: [&str; 11] = [
+const WORDS: [&str; 12] = [
     "kernel",
     "block",
     "warp",
@@ -17,6 +17,7 @@ const WORDS: [&str; 11] = [
     "unchecked",
     "nocontract",
     "unroll",
+    "allow",
 ];
 
 /// Words that are reserved for a later version: hiCUDA's directives.
@@ -62,6 +63,10 @@ impl Parser<'_> {
             ("unroll", false) => {
                 return Err(self.bad_directive(start, "`unroll` needs the number of iterations: `unroll(4)`"));
             }
+            ("allow", true) => DirectiveKind::Allow(self.codes()?),
+            ("allow", false) => {
+                return Err(self.bad_directive(start, "`allow` needs the codes of warnings: `allow(HD0821)`"));
+            }
             _ => plain(word).ok_or_else(|| self.unknown_directive(start, word))?,
         };
         if self.at_punct(Punct::OpenParen) {
@@ -81,6 +86,24 @@ impl Parser<'_> {
         }
         self.expect_close(Punct::CloseParen, open)?;
         Ok(value)
+    }
+
+    /// Codes of diagnostics in parentheses.
+    fn codes(&mut self) -> Parsed<Vec<Ident>> {
+        let open = self.bump();
+        let mut codes = Vec::new();
+        loop {
+            if !self.at_name() {
+                return Err(self.bad_directive(self.span(), "a code is missing: `allow(HD0821)`"));
+            }
+            let name = self.current_text().to_owned();
+            codes.push(Ident { name, span: self.bump() });
+            if self.eat(Punct::Comma).is_none() {
+                break;
+            }
+        }
+        self.expect_close(Punct::CloseParen, open)?;
+        Ok(codes)
     }
 
     /// To the next word outside parentheses, or the end of the line.

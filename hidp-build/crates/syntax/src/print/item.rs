@@ -120,6 +120,10 @@ impl Printer {
                 self.expr(count);
                 self.push(")");
             }
+            DirectiveKind::Allow(codes) => {
+                let names: Vec<&str> = codes.iter().map(|code| code.name.as_str()).collect();
+                self.push(&format!("allow({})", names.join(", ")));
+            }
         }
     }
 }

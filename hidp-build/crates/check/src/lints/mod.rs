@@ -1,0 +1,33 @@
+//! Warnings about programs that follow every rule, and probably do not do what is meant.
+//!
+//! They look at a program without errors, when it is known which iterations may touch one element. Each can be allowed for a
+//! statement or a function.
+
+mod faults;
+mod lost;
+mod narrow;
+
+use hidp_ir::par::{Program, ScalarFn};
+use hidp_syntax::diag::{Diagnostic, Sink};
+use hidp_syntax::source::SourceMap;
+
+/// Looks at all functions.
+pub(super) fn lint(program: &Program, sources: &SourceMap, sink: &mut Sink) {
+    for (_, func) in program.funcs.iter() {
+        faults::lint(&func.vars, &func.body, sink);
+        lost::lint(func, sources, sink);
+        narrow::lint(&func.body, sources, sink);
+    }
+    for (_, ScalarFn { vars, body, .. }) in program.scalar_fns.iter() {
+        if let Some(body) = body {
+            faults::lint(vars, body, sink);
+            narrow::lint(body, sources, sink);
+        }
+    }
+}
+
+/// Adds how to say that it is meant.
+fn or_allow(diagnostic: Diagnostic) -> Diagnostic {
+    let name = diagnostic.code.info().name;
+    diagnostic.help(format!("if it is meant, write `#pragma hidp allow({name})` before the statement or the function"))
+}
