@@ -37,8 +37,8 @@ mod view;
 
 pub use context::{Builder, Context, LastRun, Placed, Reason, Why};
 pub use device::{
-    ArrayError, Copies, CopyFailed, Device, DeviceArray, DeviceError, KernelTraffic, NoDevice, Pending, PinnedArray,
-    Section, SectionMut, SiteTraffic, Together, Zeroed,
+    ArrayError, Copies, CopyFailed, Device, DeviceArray, DeviceError, KernelTraffic, Mirror, NoDevice, Pending,
+    PinnedArray, Section, SectionMut, SiteTraffic, Together, Zeroed,
 };
 pub use error::{ArrayText, Binding, Error, IsaNames, PlanNames};
 pub use fault::{Fault, FaultKind};

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::marker::PhantomData;
 
-use crate::device::Memory;
+use crate::device::{Memory, Mirrored, Scattered};
 use crate::rt::element_count;
 
 mod nd;
@@ -24,8 +24,10 @@ pub enum ViewError {
     },
     /// The elements are in a device's memory, and something on the host wants them.
     OnDevice,
-    /// The elements of a section of a [`crate::DeviceArray`] are not next to each other.
+    /// The elements of a section of a [`crate::DeviceArray`] are not next to each other, and something other than a call wants them.
     Scattered,
+    /// The device has the elements of a [`crate::Mirror`] and did not give them back; [`crate::Mirror::host`] says why.
+    NotCopied,
 }
 
 impl fmt::Display for ViewError {
@@ -40,6 +42,9 @@ impl fmt::Display for ViewError {
             }
             ViewError::Scattered => {
                 f.write_str("the section's elements are not next to each other; `.to_device()` makes an array of them")
+            }
+            ViewError::NotCopied => {
+                f.write_str("the device did not give the mirror's elements back; `.host()` says why")
             }
             ViewError::Length { elements, shape: None } => {
                 write!(f, "the shape asks for more elements than an array can have, the slice has {elements}")
@@ -62,7 +67,8 @@ impl std::error::Error for ViewError {}
 pub trait View<T, const R: usize> {
     /// The elements in row-major order, and the shape, outermost dimension first.
     fn elements(&self) -> Result<(&[T], [usize; R]), ViewError>;
-    /// The array, if it is in a device's memory; then `elements` is not asked.
+    /// The array, if calls do not find it next to each other in the host's memory, but in a device's or in parts; then they do not ask
+    /// `elements`.
     fn on_device(&self) -> Option<OnDevice<'_, T, R>> {
         None
     }
@@ -77,19 +83,40 @@ pub trait View<T, const R: usize> {
 pub trait ViewMut<T, const R: usize> {
     /// The elements in row-major order, and the shape, outermost dimension first.
     fn elements_mut(&mut self) -> Result<(&mut [T], [usize; R]), ViewError>;
-    /// The array, if it is in a device's memory; then `elements_mut` is not asked.
+    /// As [`View::on_device`].
     fn on_device_mut(&mut self) -> Option<OnDeviceMut<'_, T, R>> {
         None
     }
 }
 
-/// An array in a device's memory: what [`crate::DeviceArray`] and its sections give to calls.
+/// An array that calls find in a way of its own: what [`crate::DeviceArray`], its sections and [`crate::Mirror`] give them.
 #[derive(Clone, Copy, Debug)]
 pub struct OnDevice<'a, T, const R: usize> {
-    pub(crate) memory: &'a Memory,
-    pub(crate) first: *mut u8,
+    pub(crate) away: Away<'a>,
     pub(crate) shape: [usize; R],
     elements: PhantomData<(&'a (), *const T)>,
+}
+
+/// Where its elements are.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Away<'a> {
+    /// Next to each other in a device's memory, from this address on.
+    Adjacent(&'a Memory, *mut u8),
+    /// In parts, on a device or on the host.
+    Scattered(&'a dyn Scattered),
+    /// On both.
+    Mirrored(&'a dyn Mirrored),
+}
+
+impl Away<'_> {
+    /// Whether only a device has the elements.
+    pub(crate) fn is_resident(&self) -> bool {
+        match self {
+            Away::Adjacent(..) => true,
+            Away::Scattered(section) => section.memory().is_some(),
+            Away::Mirrored(mirror) => mirror.is_away(),
+        }
+    }
 }
 
 /// The same to write to.
@@ -100,13 +127,13 @@ pub struct OnDeviceMut<'a, T, const R: usize> {
 }
 
 impl<'a, T, const R: usize> OnDevice<'a, T, R> {
-    pub(crate) fn new(memory: &'a Memory, first: *mut u8, shape: [usize; R]) -> Self {
-        Self { memory, first, shape, elements: PhantomData }
+    pub(crate) fn new(away: Away<'a>, shape: [usize; R]) -> Self {
+        Self { away, shape, elements: PhantomData }
     }
     /// The same elements with other extents.
     pub fn with_shape<const S: usize>(self, shape: [usize; S]) -> Option<OnDevice<'a, T, S>> {
         let same = element_count(&shape) == element_count(&self.shape);
-        same.then(|| OnDevice::new(self.memory, self.first, shape))
+        same.then(|| OnDevice::new(self.away, shape))
     }
 }
 

@@ -12,10 +12,12 @@ mod layout;
 mod line;
 mod machine;
 mod memory;
+mod mirror;
 mod pending;
 mod pinned;
 mod pool;
 mod queue;
+mod scattered;
 mod section;
 #[cfg(any(test, feature = "simulated-device"))]
 mod simulated;
@@ -27,6 +29,7 @@ mod traffic;
 pub use array::{DeviceArray, Zeroed};
 pub use error::{ArrayError, DeviceError, NoDevice};
 pub use info::Device;
+pub use mirror::Mirror;
 pub use pending::{CopyFailed, Pending};
 pub use pinned::PinnedArray;
 pub use queue::Copies;
@@ -45,6 +48,8 @@ pub(crate) use machine::Machine;
 pub(crate) use memory::{Access, Memory, Notes};
 #[cfg(feature = "cuda")]
 pub(crate) use memory::{Other, Owner};
+pub(crate) use mirror::Mirrored;
 pub(crate) use queue::Queue;
+pub(crate) use scattered::{HostBlock, Scattered};
 #[cfg(feature = "simulated-device")]
 pub(crate) use simulated::Simulation;

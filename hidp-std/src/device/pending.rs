@@ -29,6 +29,9 @@ pub struct Pending<B> {
     state: State,
 }
 
+/// The stream that a copy goes into, and the array's memory.
+type Way<'a, T> = (&'a Arc<Queue>, &'a Block<T>);
+
 enum State {
     Done,
     /// Until the queue's stream has come to the mark.
@@ -198,11 +201,7 @@ where
     }
 
     /// The stream that a copy goes into; `None` if it is to be made at once.
-    fn start<'a>(
-        &'a self,
-        buffer: &PinnedArray<T, N>,
-        cx: Option<&'a Context>,
-    ) -> Result<Option<(&'a Arc<Queue>, &'a Block<T>)>, Error> {
+    fn start<'a>(&'a self, buffer: &PinnedArray<T, N>, cx: Option<&'a Context>) -> Result<Option<Way<'a, T>>, Error> {
         same_shape(&self.shape(), &buffer.extents())?;
         let Storage::Device(block) = &self.storage else { return Ok(None) };
         let queue = match cx {

@@ -9,25 +9,36 @@ use super::array::{Block, DeviceArray, Storage, count_of, host_memory};
 use super::driver::Rows;
 use super::error::{ArrayError, DeviceError};
 use super::layout::{Layout, Plane};
-use super::memory::Access;
-use crate::view::{OnDevice, OnDeviceMut};
+use super::memory::{Access, Notes};
+use super::queue::Queue;
+use super::scattered::Scattered;
+use crate::view::{Away, OnDevice, OnDeviceMut};
 use crate::{Error, View, ViewError, ViewMut};
 
 /// A part of a [`DeviceArray`].
 ///
-/// Where its elements are next to each other, calls take it as they take the array.
+/// Calls take it as they take the array. Where its elements are not next to each other, those that the call reads are packed before it, and those
+/// that it writes put in their place afterwards, by the device; not if the call fails, so that the array stays as it was.
 pub struct Section<'a, T, const N: usize> {
-    array: &'a DeviceArray<T, N>,
-    layout: Layout<N>,
+    pub(super) array: &'a DeviceArray<T, N>,
+    pub(super) layout: Layout<N>,
 }
 
 /// A part of a [`DeviceArray`] to write to.
 ///
-/// Where its elements are next to each other, calls take it as they take the array.
+/// Calls take it as they take the array. Where its elements are not next to each other, those that the call reads are packed before it, and those
+/// that it writes put in their place afterwards, by the device; not if the call fails, so that the array stays as it was.
 pub struct SectionMut<'a, T, const N: usize> {
-    array: &'a mut DeviceArray<T, N>,
-    layout: Layout<N>,
+    pub(super) array: &'a mut DeviceArray<T, N>,
+    pub(super) layout: Layout<N>,
+    /// The array's first element, of one in the host's memory that a call is about to write to.
+    pub(super) host: *mut T,
 }
+
+// SAFETY: the pointer is to what is borrowed anyway.
+unsafe impl<T: Send, const N: usize> Send for SectionMut<'_, T, N> {}
+// SAFETY: as above.
+unsafe impl<T: Sync, const N: usize> Sync for SectionMut<'_, T, N> {}
 
 pub(super) fn same_shape(device: &[usize], other: &[usize]) -> Result<(), ArrayError> {
     if device == other { Ok(()) } else { Err(ArrayError::Shape { device: device.into(), other: other.into() }) }
@@ -75,8 +86,10 @@ impl<'a, T: Copy, const N: usize> Section<'a, T, N> {
             Storage::Host(_) => Ok(DeviceArray::from_storage(Storage::Host(self.to_vec()?), shape)),
             Storage::Device(block) => {
                 let copy = Block::new(block.queue(), count)?;
+                let queue = block.queue();
                 // SAFETY: so large is the copy.
-                unsafe { pack(block, &self.layout, &copy) }?;
+                let packs = || unsafe { pack(queue, block, &self.layout, copy.memory.first()) };
+                copy.memory.used(queue, Access::Write, packs)?;
                 Ok(DeviceArray::from_storage(Storage::Device(copy), shape))
             }
         }
@@ -89,13 +102,10 @@ impl<'a, T: Copy, const N: usize> Section<'a, T, N> {
         let bytes = layout.len() * size_of::<T>();
         match &self.array.storage {
             Storage::Host(elements) => {
-                let (width, planes) = layout.planes();
-                let rows =
-                    planes.flat_map(|Plane { start, rows, pitch }| (0..rows).map(move |row| start + row * pitch));
-                for (number, first) in rows.enumerate() {
+                visit(layout, |number, row, width| {
                     // SAFETY: the row is inside the array; there is room.
-                    unsafe { to.add(number * width).copy_from_nonoverlapping(elements[first..].as_ptr(), width) }
-                }
+                    unsafe { to.add(number).copy_from_nonoverlapping(elements[row..].as_ptr(), width) }
+                });
                 Ok(())
             }
             Storage::Device(_) if bytes == 0 => Ok(()),
@@ -110,7 +120,7 @@ impl<'a, T: Copy, const N: usize> Section<'a, T, N> {
                 let packed = Block::<T>::new(queue, layout.len())?;
                 // SAFETY: as above.
                 unsafe {
-                    pack(block, layout, &packed)?;
+                    pack(queue, block, layout, packed.memory.first())?;
                     queue.download(to.cast(), packed.memory.first(), bytes)?;
                 }
                 Ok(())
@@ -121,7 +131,7 @@ impl<'a, T: Copy, const N: usize> Section<'a, T, N> {
 
 impl<'a, T: Copy, const N: usize> SectionMut<'a, T, N> {
     pub(super) fn new(array: &'a mut DeviceArray<T, N>, layout: Layout<N>) -> Self {
-        Self { array, layout }
+        Self { array, layout, host: std::ptr::null_mut() }
     }
     /// The extents, outermost first.
     pub fn shape(&self) -> [usize; N] {
@@ -130,7 +140,10 @@ impl<'a, T: Copy, const N: usize> SectionMut<'a, T, N> {
     /// Copies the elements of an array of the same shape.
     pub fn copy_from(&mut self, array: &(impl View<T, N> + ?Sized)) -> Result<(), Error> {
         if let Some(source) = array.on_device() {
-            return self.copy_on_device(&source);
+            same_shape(&self.layout.shape, &source.shape)?;
+            if self.copy_on_device(&source)? {
+                return Ok(());
+            }
         }
         let (elements, shape) = array.elements().map_err(ArrayError::View)?;
         check_view(elements, &shape)?;
@@ -154,17 +167,43 @@ impl<'a, T: Copy, const N: usize> SectionMut<'a, T, N> {
         }
     }
 
-    fn copy_on_device(&mut self, source: &OnDevice<'_, T, N>) -> Result<(), Error> {
-        same_shape(&self.layout.shape, &source.shape)?;
-        match &self.array.storage {
-            Storage::Device(block) if block.queue().is_same_device(source.memory.queue()) => {
-                let spreads = || {
-                    // SAFETY: the source has as many elements, and is borrowed, so that it is no part of this array.
-                    unsafe { spread(block, &self.layout, source.first) }
-                };
-                Ok(source.memory.used(block.queue(), Access::Read, spreads)?)
-            }
-            Storage::Device(_) | Storage::Host(_) => Err(ArrayError::OtherDevice.into()),
+    /// Whether it was copied; else the host has it.
+    fn copy_on_device(&mut self, source: &OnDevice<'_, T, N>) -> Result<bool, Error> {
+        let Storage::Device(block) = &self.array.storage else {
+            return if source.away.is_resident() { self.copy_to_host(source) } else { Ok(false) };
+        };
+        let queue = block.queue();
+        // SAFETY: the source has as many elements, and is borrowed, so that it is no part of this array.
+        let spreads = |first| unsafe { spread(queue, block, &self.layout, first) };
+        match source.away {
+            Away::Adjacent(memory, _) if !queue.is_same_device(memory.queue()) => Err(ArrayError::OtherDevice.into()),
+            Away::Adjacent(memory, first) => memory.used(queue, Access::Read, || spreads(first)).map_err(Error::from),
+            Away::Scattered(section) => match section.memory() {
+                None => return Err(ArrayError::View(ViewError::Scattered).into()),
+                Some(memory) if !queue.is_same_device(memory.queue()) => Err(ArrayError::OtherDevice.into()),
+                Some(_) => {
+                    let packed = Block::<T>::new(queue, self.layout.len())?;
+                    // SAFETY: so large is the block.
+                    unsafe { section.pack(queue, packed.memory.first()) }?;
+                    Ok(spreads(packed.memory.first())?)
+                }
+            },
+            Away::Mirrored(mirror) => match mirror.on_queue(queue, true, false)? {
+                None => return Ok(false),
+                Some(first) => {
+                    let copied = spreads(first.cast());
+                    let noted = mirror.has_run(&mut Notes::new(queue), false, true);
+                    copied.map_err(Error::from).and(noted)
+                }
+            },
+        }?;
+        Ok(true)
+    }
+    /// The same for an array in the host's memory.
+    fn copy_to_host(&mut self, source: &OnDevice<'_, T, N>) -> Result<bool, Error> {
+        match source.away {
+            Away::Mirrored(_) => Ok(false),
+            Away::Adjacent(..) | Away::Scattered(_) => Err(ArrayError::OtherDevice.into()),
         }
     }
 
@@ -172,34 +211,55 @@ impl<'a, T: Copy, const N: usize> SectionMut<'a, T, N> {
         let layout = self.layout;
         match &mut self.array.storage {
             Storage::Host(elements) => {
-                let (width, planes) = layout.planes();
-                let rows =
-                    planes.flat_map(|Plane { start, rows, pitch }| (0..rows).map(move |row| start + row * pitch));
-                for (first, row) in rows.zip(from.chunks_exact(width.max(1))) {
-                    elements[first..first + width].copy_from_slice(row);
-                }
+                visit(&layout, |number, row, width| {
+                    elements[row..row + width].copy_from_slice(&from[number..number + width]);
+                });
                 Ok(())
             }
-            Storage::Device(_) if from.is_empty() => Ok(()),
-            Storage::Device(block) => {
-                let (queue, bytes) = (block.queue(), size_of_val(from));
-                let from = from.as_ptr().cast();
-                if layout.is_contiguous() {
-                    let first = block.rows(layout.start, 0).first;
-                    // SAFETY: so many elements are there on both sides.
-                    block.memory.used(queue, Access::Write, || unsafe { queue.upload(first, from, bytes) })?;
-                    return Ok(());
-                }
-                let packed = Block::<T>::new(queue, layout.len())?;
-                // SAFETY: as above.
-                unsafe {
-                    queue.upload(packed.memory.first(), from, bytes)?;
-                    spread(block, &layout, packed.memory.first())?;
-                }
-                Ok(())
-            }
+            Storage::Device(block) => write_section(block, &layout, from),
         }
     }
+}
+
+/// Copies elements of the host to a section, in the stream of the block's home.
+pub(super) fn write_section<T: Copy, const N: usize>(
+    block: &Block<T>,
+    layout: &Layout<N>,
+    from: &[T],
+) -> Result<(), Error> {
+    if from.is_empty() {
+        return Ok(());
+    }
+    let (queue, bytes) = (block.queue(), size_of_val(from));
+    let from = from.as_ptr().cast();
+    if layout.is_contiguous() {
+        let first = block.rows(layout.start, 0).first;
+        // SAFETY: so many elements are there on both sides.
+        block.memory.used(queue, Access::Write, || unsafe { queue.upload(first, from, bytes) })?;
+        return Ok(());
+    }
+    let packed = Block::<T>::new(queue, layout.len())?;
+    // SAFETY: as above.
+    unsafe {
+        queue.enter()?;
+        queue.upload(packed.memory.first(), from, bytes)?;
+        spread(queue, block, layout, packed.memory.first())?;
+    }
+    Ok(())
+}
+
+/// The elements of a section of an array of the host.
+pub(super) fn gather<T: Copy, const N: usize>(layout: &Layout<N>, elements: &[T]) -> Result<Vec<T>, Error> {
+    let mut packed = host_memory(layout.len(), |_| {})?;
+    visit(layout, |_, row, width| packed.extend_from_slice(&elements[row..row + width]));
+    Ok(packed)
+}
+
+/// Rows of adjacent elements: the number of the first one in the section, its place in the array, and how many.
+pub(super) fn visit<const N: usize>(layout: &Layout<N>, mut row: impl FnMut(usize, usize, usize)) {
+    let (width, planes) = layout.planes();
+    let rows = planes.flat_map(|Plane { start, rows, pitch }| (0..rows).map(move |row| start + row * pitch));
+    rows.enumerate().for_each(|(number, first)| row(number * width, first, width));
 }
 
 /// `View` is anyone's to implement.
@@ -209,27 +269,35 @@ fn check_view<T>(elements: &[T], shape: &[usize]) -> Result<(), ArrayError> {
     if count == elements.len() { Ok(()) } else { Err(ArrayError::View(reason)) }
 }
 
-/// Copies a section to adjacent memory of the same home, which is as large.
+/// Copies a section to adjacent memory, in the stream of a queue of the same device.
 ///
 /// # Safety
-/// Nobody else uses that yet.
-unsafe fn pack<T, const N: usize>(block: &Block<T>, layout: &Layout<N>, to: &Block<T>) -> Result<(), DeviceError> {
-    let queue = block.queue();
+/// There is room for it, which is the queue's alone.
+pub(super) unsafe fn pack<T, const N: usize>(
+    queue: &Queue,
+    block: &Block<T>,
+    layout: &Layout<N>,
+    to: *mut u8,
+) -> Result<(), DeviceError> {
     // SAFETY: the caller's promise; the section is inside the block.
     let packs = || unsafe {
-        each_plane::<T, N>(layout, to.memory.first(), |packed, plane, width, rows| {
+        each_plane::<T, N>(layout, to, |packed, plane, width, rows| {
             queue.copy_rows(packed, block.rows(plane.start, plane.pitch), width, rows)
         })
     };
-    block.memory.used(queue, Access::Read, || to.memory.used(queue, Access::Write, packs))
+    block.memory.used(queue, Access::Read, packs)
 }
 
 /// Copies adjacent memory to a section.
 ///
 /// # Safety
-/// The memory has as many elements, is elsewhere, and what it holds comes first in the stream of the block's home. Nobody else uses the block.
-unsafe fn spread<T, const N: usize>(block: &Block<T>, layout: &Layout<N>, from: *mut u8) -> Result<(), DeviceError> {
-    let queue = block.queue();
+/// The memory has as many elements, is elsewhere, and what it holds comes first in the queue's stream. Nobody else uses the block.
+pub(super) unsafe fn spread<T, const N: usize>(
+    queue: &Queue,
+    block: &Block<T>,
+    layout: &Layout<N>,
+    from: *mut u8,
+) -> Result<(), DeviceError> {
     // SAFETY: the caller's promise; the section is inside the block.
     let spreads = || unsafe {
         each_plane::<T, N>(layout, from, |packed, plane, width, rows| {
@@ -255,15 +323,22 @@ unsafe fn each_plane<T, const N: usize>(
     Ok(())
 }
 
-/// How device memory is passed to calls.
-fn on_device<'a, T, const N: usize>(storage: &'a Storage<T>, layout: &Layout<N>) -> Option<OnDevice<'a, T, N>> {
-    match storage {
-        Storage::Device(block) if layout.is_contiguous() => {
-            let first = if layout.len() == 0 { block.queue().zeros() } else { block.rows(layout.start, 0).first };
-            Some(OnDevice::new(&block.memory, first, layout.shape))
+/// How arrays and sections are passed to calls, unless they are next to each other in the host's memory.
+fn on_device<'a, T, const N: usize>(
+    storage: &'a Storage<T>,
+    layout: &Layout<N>,
+    section: &'a dyn Scattered,
+) -> Option<OnDevice<'a, T, N>> {
+    let away = match storage {
+        _ if !layout.is_contiguous() => Away::Scattered(section),
+        Storage::Host(_) => return None,
+        Storage::Device(block) => {
+            let empty = layout.len() == 0;
+            let first = if empty { block.queue().zeros() } else { block.rows(layout.start, 0).first };
+            Away::Adjacent(&block.memory, first)
         }
-        Storage::Device(_) | Storage::Host(_) => None,
-    }
+    };
+    Some(OnDevice::new(away, layout.shape))
 }
 
 /// Where the elements of a contiguous section are.
@@ -303,7 +378,12 @@ impl<T, const N: usize> View<T, N> for DeviceArray<T, N> {
         on_host(&self.storage, &Layout::whole(self.shape()))
     }
     fn on_device(&self) -> Option<OnDevice<'_, T, N>> {
-        on_device(&self.storage, &Layout::whole(self.shape()))
+        match &self.storage {
+            Storage::Host(_) => None,
+            Storage::Device(block) => {
+                Some(OnDevice::new(Away::Adjacent(&block.memory, block.memory.first()), self.shape()))
+            }
+        }
     }
 }
 
@@ -317,29 +397,32 @@ impl<T, const N: usize> ViewMut<T, N> for DeviceArray<T, N> {
     }
 }
 
-impl<T, const N: usize> View<T, N> for Section<'_, T, N> {
+impl<T: Copy, const N: usize> View<T, N> for Section<'_, T, N> {
     fn elements(&self) -> Result<(&[T], [usize; N]), ViewError> {
         on_host(&self.array.storage, &self.layout)
     }
     fn on_device(&self) -> Option<OnDevice<'_, T, N>> {
-        on_device(&self.array.storage, &self.layout)
+        on_device(&self.array.storage, &self.layout, self)
     }
 }
 
-impl<T, const N: usize> View<T, N> for SectionMut<'_, T, N> {
+impl<T: Copy, const N: usize> View<T, N> for SectionMut<'_, T, N> {
     fn elements(&self) -> Result<(&[T], [usize; N]), ViewError> {
         on_host(&self.array.storage, &self.layout)
     }
     fn on_device(&self) -> Option<OnDevice<'_, T, N>> {
-        on_device(&self.array.storage, &self.layout)
+        on_device(&self.array.storage, &self.layout, self)
     }
 }
 
-impl<T, const N: usize> ViewMut<T, N> for SectionMut<'_, T, N> {
+impl<T: Copy, const N: usize> ViewMut<T, N> for SectionMut<'_, T, N> {
     fn elements_mut(&mut self) -> Result<(&mut [T], [usize; N]), ViewError> {
         on_host_mut(&mut self.array.storage, &self.layout)
     }
     fn on_device_mut(&mut self) -> Option<OnDeviceMut<'_, T, N>> {
-        on_device(&self.array.storage, &self.layout).map(OnDeviceMut::new)
+        if let Storage::Host(elements) = &mut self.array.storage {
+            self.host = elements.as_mut_ptr();
+        }
+        on_device(&self.array.storage, &self.layout, self).map(OnDeviceMut::new)
     }
 }

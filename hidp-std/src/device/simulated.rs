@@ -313,7 +313,7 @@ impl Simulated {
     fn memory(&self) -> Kind {
         Kind::Device(self.facts.ordinal)
     }
-    fn simulated(driver: &dyn Driver) -> Option<&Simulated> {
+    fn of(driver: &dyn Driver) -> Option<&Simulated> {
         (driver as &dyn std::any::Any).downcast_ref()
     }
 }
@@ -334,14 +334,14 @@ impl Driver for Simulated {
         Ok(Box::new(self.world.driver(self.facts.clone())))
     }
     fn is_same_device(&self, other: &dyn Driver) -> bool {
-        Self::simulated(other).is_some_and(|other| {
+        Self::of(other).is_some_and(|other| {
             Arc::ptr_eq(&self.world.0, &other.world.0) && self.facts.ordinal == other.facts.ordinal
         })
     }
     fn can_copy_from(&self, other: &dyn Driver) -> Result<bool, DriverError> {
         let mut state = self.world.lock();
         state.call()?;
-        let together = Self::simulated(other).is_some_and(|other| Arc::ptr_eq(&self.world.0, &other.world.0));
+        let together = Self::of(other).is_some_and(|other| Arc::ptr_eq(&self.world.0, &other.world.0));
         Ok(together && !state.apart)
     }
     fn enter(&self) -> Result<(), DriverError> {
@@ -393,7 +393,7 @@ impl Driver for Simulated {
         from: *const u8,
         bytes: usize,
     ) -> Result<(), DriverError> {
-        let Some(other) = Self::simulated(other) else {
+        let Some(other) = Self::of(other) else {
             return Err(DriverError { code: Some(1), text: "the memory is of another driver".into() });
         };
         let (to, from) = ((to.addr(), self.memory()), (from.addr(), other.memory()));

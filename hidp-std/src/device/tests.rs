@@ -3,14 +3,16 @@
 mod arrays;
 mod axpy;
 mod between;
+mod mirror;
 mod pending;
 mod places;
+mod scattered;
 mod streams;
 
 use super::simulated::Simulation;
 pub(crate) use super::simulated::World;
 use super::*;
-use crate::{Context, Error, FaultKind, Why};
+use crate::{Context, Error, FaultKind, View, ViewMut, Why};
 pub(crate) use axpy::AXPY;
 use axpy::{CPU_ONLY, axpy, axpy_of};
 use ndarray::s;
@@ -65,6 +67,34 @@ pub(crate) fn fail_everywhere(apart: bool, work: impl Fn(&Context, &Context) -> 
 #[cfg(feature = "tune")]
 pub(crate) fn simulation(world: World) -> Machine {
     Simulation { world, devices: 1, seed: 0 }.machine()
+}
+
+/// A matrix as a vector.
+struct Flat<V>(V);
+
+impl<V: View<f32, 2>> View<f32, 1> for Flat<V> {
+    fn elements(&self) -> Result<(&[f32], [usize; 1]), crate::ViewError> {
+        self.0.elements().map(|(elements, _)| (elements, [elements.len()]))
+    }
+    fn on_device(&self) -> Option<crate::OnDevice<'_, f32, 1>> {
+        let array = self.0.on_device()?;
+        let count = array.shape.iter().product();
+        array.with_shape([count])
+    }
+}
+
+impl<V: ViewMut<f32, 2>> ViewMut<f32, 1> for Flat<V> {
+    fn elements_mut(&mut self) -> Result<(&mut [f32], [usize; 1]), crate::ViewError> {
+        self.0.elements_mut().map(|(elements, _)| {
+            let count = elements.len();
+            (elements, [count])
+        })
+    }
+    fn on_device_mut(&mut self) -> Option<crate::OnDeviceMut<'_, f32, 1>> {
+        let array = self.0.on_device_mut()?;
+        let count = array.array.shape.iter().product();
+        array.with_shape([count])
+    }
 }
 
 fn auto(devices: u32) -> Context {

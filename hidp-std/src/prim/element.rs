@@ -168,7 +168,7 @@ impl<T: sealed::Kernels, U: sealed::Kernels> View<U, 1> for As<In<'_, T>, T> {
         Ok((unsafe { std::slice::from_raw_parts(elements.as_ptr().cast(), elements.len()) }, shape))
     }
     fn on_device(&self) -> Option<OnDevice<'_, U, 1>> {
-        self.0.on_device().map(|array| OnDevice::new(array.memory, array.first, array.shape))
+        self.0.on_device().map(|array| OnDevice::new(array.away, array.shape))
     }
 }
 
@@ -181,7 +181,7 @@ impl<T: sealed::Kernels, U: sealed::Kernels> ViewMut<U, 1> for As<Out<'_, T>, T>
     }
     fn on_device_mut(&mut self) -> Option<OnDeviceMut<'_, U, 1>> {
         let OnDeviceMut { array, .. } = self.0.on_device_mut()?;
-        Some(OnDeviceMut::new(OnDevice::new(array.memory, array.first, array.shape)))
+        Some(OnDeviceMut::new(OnDevice::new(array.away, array.shape)))
     }
 }
 

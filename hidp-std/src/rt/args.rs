@@ -4,8 +4,9 @@ use std::ffi::c_void;
 use std::marker::PhantomData;
 
 use super::entry::Entry;
+#[cfg(feature = "tune")]
 use crate::device::Memory;
-use crate::view::{OnDevice, OnDeviceMut};
+use crate::view::{Away, OnDevice, OnDeviceMut};
 use crate::{ArrayText, Error, View, ViewError, ViewMut};
 
 /// Largest element that an empty array may have: so many zeros stand where its address points.
@@ -17,6 +18,11 @@ struct Zeros([u8; EMPTY_BYTES]);
 /// Kernels may read element 0 of any array before they know that there is none.
 static ZEROS: Zeros = Zeros([0; EMPTY_BYTES]);
 
+/// Where the elements of empty arrays of the host are.
+pub(super) fn empty() -> *mut c_void {
+    (&raw const ZEROS.0).cast_mut().cast()
+}
+
 /// One argument of a call.
 #[derive(Clone, Copy, Debug)]
 pub struct Arg<'a> {
@@ -26,25 +32,26 @@ pub struct Arg<'a> {
     pub(super) shape: &'a [usize],
     /// Of the array; 0 for a scalar.
     pub(super) bytes: usize,
-    /// The memory that the array is in, if that is a device's.
-    pub(super) memory: Option<&'a Memory>,
+    /// How the array is found that is not next to each other in the host's memory at `address`.
+    pub(super) away: Option<Away<'a>>,
     /// What the kernel writes is borrowed.
     borrow: PhantomData<&'a mut ()>,
 }
 
 impl<'a> Arg<'a> {
     fn at<T>(address: *mut T, value: Option<i64>) -> Self {
-        Self { address: address.cast(), value, shape: &[], bytes: 0, memory: None, borrow: PhantomData }
+        Self { address: address.cast(), value, shape: &[], bytes: 0, away: None, borrow: PhantomData }
     }
     /// Anything, for [`super::Dynamic`]: `bytes` of elements, of a scalar 0.
     #[cfg(feature = "tune")]
     pub fn raw(address: *mut c_void, value: Option<i64>, shape: &'a [usize], bytes: usize) -> Self {
-        Self { address, value, shape, bytes, memory: None, borrow: PhantomData }
+        Self { address, value, shape, bytes, away: None, borrow: PhantomData }
     }
     /// The same array in a device's memory.
     #[cfg(feature = "tune")]
     pub(crate) fn on_device(self, memory: &'a Memory) -> Self {
-        Self { address: memory.first().cast(), memory: Some(memory), ..self }
+        let first = memory.first();
+        Self { address: first.cast(), away: Some(Away::Adjacent(memory, first)), ..self }
     }
     /// A scalar that the kernel reads.
     pub fn scalar<T>(value: &'a T) -> Self {
@@ -70,7 +77,7 @@ pub struct Array<'a, const R: usize> {
     address: *mut c_void,
     shape: [usize; R],
     bytes: usize,
-    memory: Option<&'a Memory>,
+    away: Option<Away<'a>>,
     borrow: PhantomData<&'a mut ()>,
 }
 
@@ -80,8 +87,8 @@ impl<'a, const R: usize> Array<'a, R> {
     where
         V: View<T, R> + ?Sized,
     {
-        if let Some(OnDevice { memory, first, shape, .. }) = view.on_device() {
-            return Ok(Self::of_device::<T>(memory, first, shape));
+        if let Some(OnDevice { away, shape, .. }) = view.on_device() {
+            return Ok(Self::of_device::<T>(away, shape));
         }
         let (elements, shape) = view.elements().map_err(|reason| cannot_view(entry, param, reason))?;
         Self::new(entry, param, elements.as_ptr().cast_mut(), elements.len(), shape)
@@ -94,9 +101,7 @@ impl<'a, const R: usize> Array<'a, R> {
         // Asked twice, since what is borrowed to write to is so for as long as the answer is.
         if view.on_device_mut().is_some() {
             return match view.on_device_mut() {
-                Some(OnDeviceMut { array: OnDevice { memory, first, shape, .. }, .. }) => {
-                    Ok(Self::of_device::<T>(memory, first, shape))
-                }
+                Some(OnDeviceMut { array: OnDevice { away, shape, .. }, .. }) => Ok(Self::of_device::<T>(away, shape)),
                 None => Err(cannot_view(entry, param, ViewError::OnDevice)),
             };
         }
@@ -116,17 +121,21 @@ impl<'a, const R: usize> Array<'a, R> {
         if product != Some(elements) {
             return Err(cannot_view(entry, param, ViewError::Length { elements, shape: product }));
         }
-        let address = if elements == 0 { (&raw const ZEROS.0).cast_mut().cast() } else { first.cast() };
-        Ok(Self { address, shape, bytes: elements * size_of::<T>(), memory: None, borrow: PhantomData })
+        let address = if elements == 0 { empty() } else { first.cast() };
+        Ok(Self { address, shape, bytes: elements * size_of::<T>(), away: None, borrow: PhantomData })
     }
-    fn of_device<T>(memory: &'a Memory, first: *mut u8, shape: [usize; R]) -> Self {
+    fn of_device<T>(away: Away<'a>, shape: [usize; R]) -> Self {
+        let address = match away {
+            Away::Adjacent(_, first) => first.cast(),
+            Away::Scattered(_) | Away::Mirrored(_) => std::ptr::null_mut(),
+        };
         let bytes = shape.iter().product::<usize>() * size_of::<T>();
-        Self { address: first.cast(), shape, bytes, memory: Some(memory), borrow: PhantomData }
+        Self { address, shape, bytes, away: Some(away), borrow: PhantomData }
     }
     /// The argument.
     pub fn arg(&self) -> Arg<'_> {
-        let Self { address, ref shape, bytes, memory, borrow } = *self;
-        Arg { address, value: None, shape, bytes, memory, borrow }
+        let Self { address, ref shape, bytes, away, borrow } = *self;
+        Arg { address, value: None, shape, bytes, away, borrow }
     }
 }
 

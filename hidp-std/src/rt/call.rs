@@ -9,10 +9,11 @@ use super::bind::bind;
 use super::choose::{Choice, choose};
 use super::entry::{Entry, MOST_MEASURES};
 use super::measures::Values;
+use super::on_host::OnHost;
 use super::on_queue::{OnQueue, copies};
 use crate::context::RunNote;
 use crate::device::{Copies, Queue};
-use crate::{ArrayText, Context, Error, Fault, Isa};
+use crate::{Context, Error, Fault, Isa};
 
 /// Binds the dimensions, checks the shapes, chooses a version and runs it. Allocates nothing unless it fails.
 ///
@@ -150,14 +151,15 @@ unsafe fn run(
         values: chosen.values,
     };
     let Some(queue) = device else {
-        if let Some(param) = args.iter().position(|arg| arg.memory.is_some()) {
-            let array = ArrayText::new(entry, param);
-            return Err(Error::Elsewhere { entry: entry.name, array, on_device: false });
-        }
+        let host = OnHost::bind(entry, args)?;
         // SAFETY: the caller's promise. This machine has the instruction set: `choose` saw to it.
-        let (status, call) = unsafe { enter(cx, choice, None, params, dims) };
+        let (status, call) = unsafe { enter(cx, choice, None, host.addresses().unwrap_or(params), dims) };
         cx.note_run(&note, None);
-        return if status == HIDP_OK as i32 { Ok(()) } else { Err(Error::Fault(Fault::new(entry, call.fault))) };
+        if status != HIDP_OK as i32 {
+            return Err(Error::Fault(Fault::new(entry, call.fault)));
+        }
+        host.bring_back();
+        return Ok(());
     };
     let (addresses, blocks) = room.split_at_mut(args.len());
     let bound = OnQueue::bind(queue, entry, args, addresses, blocks)?;
@@ -169,7 +171,7 @@ unsafe fn run(
         (status, call, queue.driver().counts())
     };
     cx.note_run(&note, traffic);
-    let noted = bound.has_run();
+    let noted = bound.has_run(status == HIDP_OK as i32);
     match status {
         status if status == HIDP_OK as i32 => noted.and_then(|()| bound.bring_back()),
         status if status == HIDP_DEVICE_ERROR as i32 => {

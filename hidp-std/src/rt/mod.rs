@@ -8,6 +8,7 @@ mod entries;
 pub mod entry;
 mod extent;
 mod measures;
+mod on_host;
 mod on_queue;
 mod place;
 mod segments;

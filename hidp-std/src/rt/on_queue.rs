@@ -4,13 +4,22 @@ use std::ffi::c_void;
 
 use super::args::Arg;
 use super::entry::{Entry, Param};
-use crate::device::{Access, Copies, Notes, Queue};
+use crate::device::{Access, Copies, HostBlock, Memory, Notes, Queue, Scattered};
+use crate::view::Away;
 use crate::{ArrayText, Error};
 
 /// What a call of `entry` on a device copies: arrays of the host as it reads and writes them. The same as [`OnQueue`] does.
 pub(super) fn copies(entry: &Entry, args: &[Arg<'_>]) -> Copies {
     let mut copies = Copies::default();
     for (number, (param, arg)) in entry.params.iter().zip(args).enumerate() {
+        if let Some(Away::Mirrored(mirror)) = arg.away {
+            let same =
+                |arg: &Arg<'_>| matches!(arg.away, Some(Away::Mirrored(other)) if std::ptr::addr_eq(other, mirror));
+            let copied_before = || args[..number].iter().any(same);
+            let (arrays, bytes) = if param.reads && !copied_before() { mirror.to_copy() } else { (0, 0) };
+            copies.to_device += arrays;
+            copies.bytes_to_device += bytes;
+        }
         if !is_copied(param, arg) || same_array_before(entry, args, number).is_some() {
             continue;
         }
@@ -28,7 +37,12 @@ pub(super) fn copies(entry: &Entry, args: &[Arg<'_>]) -> Copies {
 
 /// Whether the argument is an array in the host's memory with something in it.
 fn is_copied(param: &Param, arg: &Arg<'_>) -> bool {
-    arg.memory.is_none() && !param.shape.is_empty() && arg.bytes > 0
+    let on_host = match arg.away {
+        None => true,
+        Some(Away::Scattered(section)) => section.memory().is_none(),
+        Some(Away::Adjacent(..) | Away::Mirrored(_)) => false,
+    };
+    on_host && !param.shape.is_empty() && arg.bytes > 0
 }
 
 fn access(param: &Param) -> Access {
@@ -40,7 +54,8 @@ fn same_array_before(entry: &Entry, args: &[Arg<'_>], number: usize) -> Option<u
     let arg = &args[number];
     (0..number).find(|&before| {
         let other = &args[before];
-        is_copied(&entry.params[before], other) && other.address == arg.address && other.bytes == arg.bytes
+        let adjacent = arg.away.is_none() && other.away.is_none() && is_copied(&entry.params[before], other);
+        adjacent && other.address == arg.address && other.bytes == arg.bytes
     })
 }
 
@@ -74,32 +89,62 @@ impl<'a> OnQueue<'a> {
 
     fn place(&mut self, number: usize, param: &Param) -> Result<*mut c_void, Error> {
         let arg = &self.args[number];
-        match arg.memory {
+        match arg.away {
             Some(_) if arg.bytes == 0 => Ok(self.queue.zeros().cast()),
-            Some(memory) if self.queue.is_same_device(memory.queue()) => {
+            Some(Away::Adjacent(memory, _)) => {
+                self.check(number, memory)?;
                 memory.prepare(self.queue, access(param))?;
                 Ok(arg.address)
             }
-            Some(_) => {
-                let array = ArrayText::new(self.entry, number);
-                Err(Error::Elsewhere { entry: self.entry.name, array, on_device: true })
-            }
+            Some(Away::Scattered(section)) => self.pack(number, param, section),
+            Some(Away::Mirrored(mirror)) => match mirror.on_queue(self.queue, param.reads, param.writes)? {
+                Some(address) => Ok(address),
+                // The copy is on another device.
+                None => self.copy(number, param, mirror.on_host(false)?),
+            },
             None if param.shape.is_empty() => Ok(arg.address),
             None if arg.bytes == 0 => Ok(self.queue.zeros().cast()),
             None => match same_array_before(self.entry, self.args, number) {
                 Some(before) => Ok(self.addresses[before]),
-                None => self.copy(number, param),
+                None => self.copy(number, param, arg.address),
             },
         }
     }
 
-    fn copy(&mut self, number: usize, param: &Param) -> Result<*mut c_void, Error> {
+    /// Whether the device of the call can use the memory.
+    fn check(&self, number: usize, memory: &Memory) -> Result<(), Error> {
+        if self.queue.is_same_device(memory.queue()) {
+            return Ok(());
+        }
+        let array = ArrayText::new(self.entry, number);
+        Err(Error::Elsewhere { entry: self.entry.name, array, on_device: true })
+    }
+
+    /// A section goes to a block of its own, next to each other.
+    fn pack(&mut self, number: usize, param: &Param, section: &dyn Scattered) -> Result<*mut c_void, Error> {
+        let bytes = self.args[number].bytes;
+        let Some(memory) = section.memory() else {
+            let packed = HostBlock::of(section, bytes, param.reads)?;
+            return self.copy(number, param, packed.first().cast());
+        };
+        self.check(number, memory)?;
+        let block = self.queue.take(bytes)?;
+        self.blocks[number] = block.cast();
+        if param.reads {
+            // SAFETY: the block has as many bytes.
+            unsafe { section.pack(self.queue, block) }?;
+        }
+        Ok(block.cast())
+    }
+
+    /// `from` is the array on the host.
+    fn copy(&mut self, number: usize, param: &Param, from: *mut c_void) -> Result<*mut c_void, Error> {
         let arg = &self.args[number];
         let block = self.queue.take(arg.bytes)?;
         self.blocks[number] = block.cast();
         if param.reads {
             // SAFETY: the array has so many bytes, and so has the block.
-            unsafe { self.queue.upload(block, arg.address.cast_const().cast(), arg.bytes) }?;
+            unsafe { self.queue.upload(block, from.cast_const().cast(), arg.bytes) }?;
         }
         Ok(block.cast())
     }
@@ -108,24 +153,45 @@ impl<'a> OnQueue<'a> {
         self.addresses
     }
 
-    /// The device's code was run, whatever came of it.
-    pub(super) fn has_run(&self) -> Result<(), Error> {
+    /// The device's code was run, and did what it should or not.
+    pub(super) fn has_run(&self, succeeded: bool) -> Result<(), Error> {
         let mut notes = Notes::new(self.queue);
-        for (param, arg) in self.entry.params.iter().zip(self.args) {
-            if let Some(memory) = arg.memory {
-                notes.note(memory, access(param))?;
+        for (number, (param, arg)) in self.entry.params.iter().zip(self.args).enumerate() {
+            match arg.away {
+                Some(Away::Adjacent(memory, _)) => notes.note(memory, access(param))?,
+                Some(Away::Mirrored(mirror)) if self.blocks[number].is_null() => {
+                    mirror.has_run(&mut notes, param.writes, succeeded)?;
+                }
+                // These have blocks of the call's own.
+                Some(Away::Mirrored(_) | Away::Scattered(_)) | None => {}
             }
         }
         Ok(())
     }
 
-    /// Brings what the entry wrote to the host. Waits for it; not at all if that is nothing.
+    /// Brings what the entry wrote where it belongs. Waits for what is the host's; not at all if that is nothing.
     pub(super) fn bring_back(self) -> Result<(), Error> {
         for (number, (param, arg)) in self.entry.params.iter().zip(self.args).enumerate() {
-            let block = self.blocks[number];
-            if param.writes && !block.is_null() {
+            let block: *mut u8 = self.blocks[number].cast();
+            if !param.writes || block.is_null() {
+                continue;
+            }
+            let download = |to: *mut c_void| {
                 // SAFETY: the array has so many bytes, and so has the block.
-                unsafe { self.queue.download(arg.address.cast(), block.cast_const().cast(), arg.bytes) }?;
+                unsafe { self.queue.download(to.cast(), block, arg.bytes) }
+            };
+            match arg.away {
+                None | Some(Away::Adjacent(..)) => download(arg.address)?,
+                Some(Away::Mirrored(mirror)) => download(mirror.on_host(true)?)?,
+                Some(Away::Scattered(section)) if section.memory().is_some() => {
+                    // SAFETY: the block has as many bytes; the section is borrowed to write to.
+                    unsafe { section.spread(self.queue, block) }?;
+                }
+                Some(Away::Scattered(section)) => {
+                    let packed = HostBlock::of(section, arg.bytes, false)?;
+                    download(packed.first().cast())?;
+                    packed.spread(section);
+                }
             }
         }
         Ok(())

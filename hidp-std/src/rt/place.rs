@@ -34,7 +34,7 @@ pub(super) fn places(cx: &Context, entry: &'static Entry, args: &[Arg<'_>]) -> R
         Ok(Places::One(Place::Processor, PlacedBy::NoVersion))
     } else if cx.is_strict() {
         Ok(Places::One(Place::Device, PlacedBy::Only))
-    } else if args.iter().any(|arg| arg.memory.is_some()) {
+    } else if args.iter().any(|arg| arg.away.is_some_and(|away| away.is_resident())) {
         Ok(Places::One(Place::Device, PlacedBy::Resident))
     } else {
         Ok(Places::Either)

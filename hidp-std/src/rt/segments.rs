@@ -60,7 +60,7 @@ fn vector<'a>(args: &[Arg<'a>], bound: &SegmentBound, count: i64) -> Option<Vect
     let (first, count) = (usize::try_from(bound.offset).ok()?, usize::try_from(count).ok()?);
     let fits = first.checked_add(count).is_some_and(|past| past <= length);
     // What is on a device stays there: to look would cost more than to guess.
-    if !fits || arg.memory.is_some() || arg.address.is_null() {
+    if !fits || arg.away.is_some() || arg.address.is_null() {
         return None;
     }
     // SAFETY: `elem` is the type of the parameter's elements, of which the argument has `length`; they are borrowed for `'a`, and

@@ -4,7 +4,7 @@
 use std::sync::atomic::Ordering;
 
 use cudarc::driver::sys;
-use hidp_std::{Context, DeviceArray, Error, PinnedArray};
+use hidp_std::{Context, DeviceArray, Error, Mirror, PinnedArray};
 use ndarray::s;
 
 use crate::fake::{self, LAUNCH_FAILS, axpy};
@@ -107,6 +107,20 @@ fn pending(cx: &Context) -> Result<(), Error> {
     cx.synchronize()
 }
 
+/// A mirror, and sections in parts as arguments.
+fn arguments(cx: &Context) -> Result<(), Error> {
+    let mut y = Mirror::new(cx, ndarray::Array1::from(vec![1.0; 6]))?;
+    axpy(cx, 2.0, &[1.0; 6], &mut y)?;
+    y.section_mut(s![..;2])?.fill(0.0);
+    axpy(cx, 2.0, &[1.0; 6], &mut y)?;
+    assert_eq!(y.host()?.to_vec(), [2.0, 5.0, 2.0, 5.0, 2.0, 5.0]);
+    let mut array = DeviceArray::<f32, 1>::zeros(cx, [6])?;
+    axpy(cx, 1.0, &y.host()?.slice(s![..3]), &mut array.section_mut(s![1..;2])?)?;
+    assert_eq!(array.to_vec()?, [0.0, 2.0, 0.0, 5.0, 0.0, 2.0]);
+    drop((y, array));
+    cx.synchronize()
+}
+
 /// Whether the device is lost, by an error that has to say what failed.
 fn is_lost(error: &Error, plan: Plan) -> bool {
     let Error::Device(failure) = error else { panic!("{plan:?}: {error}") };
@@ -166,6 +180,7 @@ fn part_every_call() {
     println!("\ncalls: {}", calls(everything));
     println!("\ncalls with streams: {}", calls(streams));
     println!("\ncalls with copies on their way: {}", calls(pending));
+    println!("\ncalls with mirrors and sections: {}", calls(arguments));
     launches(&driver);
 }
 

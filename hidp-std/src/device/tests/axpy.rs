@@ -58,7 +58,8 @@ unsafe extern "C" fn warp(call: *mut hidp_call) -> i32 {
 unsafe fn on_device(call: *mut hidp_call, factor: f32) -> i32 {
     unsafe {
         let device = device(call).expect("a device");
-        assert_eq!((device.ordinal, device.multiprocessors, device.threads_per_multiprocessor), (0, 2, 256));
+        assert_eq!((device.multiprocessors, device.threads_per_multiprocessor), (2, 256));
+        assert!((0..2).contains(&device.ordinal));
         for (take, give) in [(device.take, device.give), (device.take_pinned, device.give_pinned)] {
             let (take, give) = (take.unwrap(), give.unwrap());
             let blocks: Vec<*mut c_void> = [0, 1, 5000].map(|bytes| take(device.state, bytes)).into();

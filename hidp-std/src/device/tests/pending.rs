@@ -4,7 +4,6 @@ use ndarray::{Array2, arr2};
 
 use super::axpy::axpy;
 use super::*;
-use crate::{View, ViewMut};
 
 fn buffer(cx: &Context, elements: &[f32]) -> PinnedArray<f32, 1> {
     PinnedArray::from_host(cx, elements).unwrap()
