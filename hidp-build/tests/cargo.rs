@@ -405,7 +405,7 @@ fn has_nvcc() -> bool {
 #[test]
 fn a_program_for_gpus_starts_without_one() {
     if !has_nvcc() {
-        println!("skipped: no nvcc (`cargo xtask test` installs one)");
+        println!("skipped: a package with CUDA: no nvcc (`cargo xtask test` installs one)");
         return;
     }
     let package = Package::new("hidp-fixture-gpu", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)]);
@@ -436,7 +436,7 @@ fn a_program_for_gpus_starts_without_one() {
 #[test]
 fn native_functions_that_nvcc_does_not_take_stay_on_the_host() {
     if !has_nvcc() {
-        println!("skipped: no nvcc (`cargo xtask test` installs one)");
+        println!("skipped: a package with CUDA: no nvcc (`cargo xtask test` installs one)");
         return;
     }
     const PROGRAM: &str = "\
@@ -590,7 +590,9 @@ fn has_libclang() -> bool {
 #[test]
 fn an_extern_struct_takes_its_fields_from_the_header() {
     if !has_libclang() {
-        println!("skipped: no libclang, which bindgen needs (`apt install libclang-dev`, or set LIBCLANG_PATH)");
+        println!(
+            "skipped: an extern struct: no libclang, which bindgen needs (`apt install libclang-dev`, or set LIBCLANG_PATH)"
+        );
         return;
     }
     let package = step_package("hidp-fixture-bindgen");

@@ -1,25 +1,26 @@
 //! The primitives for devices, at every level, against plain loops: the executor on the host plays the device.
 
-use std::env;
-use std::path::{Path, PathBuf};
+#[allow(dead_code, reason = "shared with the file tests")]
+mod made;
+
+use std::fs;
 use std::process::Command;
+
+use made::{all_headers_hash, compile, folder, hash, root};
 
 /// Orders of blocks and lanes: backwards, and one at random.
 const SEEDS: [&str; 2] = ["1", "2"];
 
+const FLAGS: [&str; 5] = ["-std=c++17", "-O1", "-Wno-unknown-pragmas", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt"];
+
 fn run(program: &str) {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let source = root.join(format!("hidp-build/tests/device/{program}.cpp"));
-    let binary = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("device_{program}"));
-    let compiler = env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    let mut compile = Command::new(&compiler);
-    compile.args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror", "-Wno-unknown-pragmas"]);
-    compile.args(["-DHIDP_SIMT=1", "-DHIDP_ISA=simt"]);
-    for include in ["hidp-std/include", "hidp-sys/include"] {
-        compile.arg("-I").arg(root.join(include));
-    }
-    let status = compile.arg(&source).arg("-o").arg(&binary).status();
-    assert!(status.expect("a C++ compiler").success(), "{} does not compile", source.display());
+    let tests = root().join("hidp-build/tests/device");
+    let source = tests.join(format!("{program}.cpp"));
+    let read = [&source, &tests.join("check.h"), &tests.join("device.h")].map(|file| fs::read(file).expect("a test"));
+    let key = FLAGS.iter().fold(all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
+    let key = read.iter().fold(key, |state, text| hash(state, text));
+    let binary = folder().join(format!("device_{program}-{key:016x}"));
+    compile(&binary, &FLAGS, &[source]).unwrap_or_else(|why| panic!("{why}"));
     for seed in SEEDS {
         let output = Command::new(&binary).arg(seed).output().expect("the test runs");
         let told = String::from_utf8_lossy(&output.stdout);

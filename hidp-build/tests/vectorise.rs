@@ -147,7 +147,7 @@ fn scalar_versions(assembly: &str, isa: &str) -> (Vec<String>, usize) {
 
 fn check(isa: &str) {
     let Some(compiler) = compiler() else {
-        println!("skipped: not GCC for x86-64");
+        println!("skipped: vector code: not GCC for x86-64");
         return;
     };
     let (mut scalar, mut seen) = (Vec::new(), 0);
@@ -174,7 +174,7 @@ fn every_version_is_vector_code_for_v4() {
 #[test]
 fn scalar_code_is_noticed() {
     let Some(compiler) = compiler() else {
-        println!("skipped: not GCC for x86-64");
+        println!("skipped: vector code: not GCC for x86-64");
         return;
     };
     let flags = ["-fno-tree-loop-vectorize", "-fno-tree-slp-vectorize"];

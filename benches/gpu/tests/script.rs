@@ -154,7 +154,7 @@ fn without_gzip_others_unpack_or_it_is_said() {
 #[test]
 fn without_a_gpu_it_is_said_why() {
     if Path::new("/dev/nvidiactl").exists() {
-        println!("skipped: this machine has a GPU");
+        println!("skipped: a machine without a GPU: this machine has a GPU");
         return;
     }
     let (code, text) = Bundle::new("no-gpu").run(true, &["cases"]);

@@ -199,7 +199,7 @@ fn tests_of_the_run_time_are_good() {
 #[test]
 fn without_a_gpu_it_is_said_why() {
     if Path::new("/dev/nvidiactl").exists() {
-        println!("skipped: this machine has a GPU");
+        println!("skipped: a machine without a GPU: this machine has a GPU");
         return;
     }
     let (good, text) = hidp_gpu(&["device"]);

@@ -72,7 +72,7 @@ pub(crate) fn compiler() -> Option<String> {
             let name = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
             let found = Command::new(&name).arg("--version").output().is_ok_and(|output| output.status.success());
             if !found {
-                eprintln!("skipped: there is no C++ compiler `{name}`");
+                println!("skipped: C++: there is no C++ compiler `{name}`");
             }
             found.then_some(name)
         })

@@ -14,7 +14,8 @@ use hidp_sys::{
 };
 use libloading::os::unix::Library;
 
-use crate::native::{all_headers_hash, compile, folder, hash, open};
+use crate::made::{all_headers_hash, compile, folder, hash};
+use crate::native::open;
 
 /// How a call ended that did not go well.
 pub(crate) enum Ended {
@@ -51,7 +52,8 @@ pub(crate) fn orders(number: u64) -> Vec<u64> {
 const HEADER: &str = "#include <hidp/cuda/core.cuh>\n";
 
 /// What the run time's headers ask for by pragmas, which a precompiled header loses.
-const QUIET: [&str; 6] = [
+const QUIET: [&str; 7] = [
+    "-Wno-unknown-warning-option",
     "-Wno-unknown-pragmas",
     "-Wno-type-limits",
     "-Wno-tautological-compare",
@@ -82,22 +84,30 @@ fn precompiled() -> Result<PathBuf, String> {
     FOLDER.get_or_init(make).clone()
 }
 
+const IN_A_LIBRARY: [&str; 3] = ["-shared", "-include", "simt.hpp"];
+
+/// The library of a generated file, named after all that it is made from.
+fn output(stem: &str, cu: &str) -> PathBuf {
+    let all = flags().into_iter().chain(IN_A_LIBRARY);
+    let key = all.fold(all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
+    folder().join(format!("{stem}-{:016x}.cu.so", hash(key, cu.as_bytes())))
+}
+
 impl DeviceKernels {
     /// Compiles a generated file.
     pub(crate) fn build(stem: &str, cu: &str) -> Result<DeviceKernels, String> {
         let precompiled = precompiled()?;
-        let precompiled = precompiled.to_string_lossy();
-        let flags = [&flags()[..], &["-shared", "-I", &precompiled, "-include", "simt.hpp", "-x", "c++"]].concat();
-        let key = flags
-            .iter()
-            .filter(|flag| **flag != precompiled)
-            .fold(all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
-        let key = hash(key, cu.as_bytes());
-        let output = folder().join(format!("{stem}-{key:016x}.cu.so"));
-        let source = folder().join(format!("{stem}-{key:016x}.cu"));
+        let output = output(stem, cu);
+        let source = output.with_extension("");
         fs::write(&source, cu).map_err(|error| error.to_string())?;
-        compile(&output, &flags, &[source])?;
+        let folder = precompiled.to_string_lossy();
+        compile(&output, &[&flags()[..], &IN_A_LIBRARY, &["-I", &folder, "-x", "c++"]].concat(), &[source])?;
         Ok(DeviceKernels { library: Box::leak(Box::new(open(&output)?)) })
+    }
+
+    /// Whether it is compiled already.
+    pub(crate) fn is_built(stem: &str, cu: &str) -> bool {
+        output(stem, cu).is_file()
     }
 
     /// A new device: the seed says in which order blocks and lanes run.

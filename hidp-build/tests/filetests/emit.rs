@@ -68,7 +68,7 @@ fn compiles(case: &Case, text: &str) -> Result<(), String> {
         Ok(output) if output.status.success() => Ok(()),
         Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
         Err(error) => {
-            eprintln!("not compiled: cannot start `{compiler}`: {error}");
+            println!("skipped: {}: cannot start `{compiler}`: {error}", case.name);
             Ok(())
         }
     }

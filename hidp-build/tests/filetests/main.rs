@@ -8,6 +8,7 @@ mod agree;
 #[allow(dead_code, unreachable_pub, reason = "shared with the runner on GPUs")]
 #[path = "../answers/mod.rs"]
 mod answers;
+mod calls;
 mod case;
 mod check;
 mod codes;
@@ -25,6 +26,8 @@ mod expectation;
 mod front;
 mod fuse;
 mod lines;
+#[path = "../made/mod.rs"]
+mod made;
 mod maker;
 mod memory;
 mod native;
@@ -43,10 +46,12 @@ mod subject;
 mod suggestion;
 mod wrong_kernels;
 
+use std::collections::BTreeMap;
 use std::panic::catch_unwind;
+use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use case::Case;
 
@@ -78,16 +83,62 @@ kinds! {
 
 /// Runs every case of a kind and fails with all failures together.
 fn run_all(kind: &str, run: Run) {
-    let cases = case::of_kind(kind);
+    let mut cases = case::of_kind(kind);
+    if cases.is_empty() && std::env::var_os("HIDP_CASE").is_some() {
+        println!("skipped: {kind}: no case of this name");
+        return;
+    }
     assert!(!cases.is_empty(), "no case of kind `{kind}`");
-    let failures = shared_out(&cases, |case| {
+    let mut seconds = Seconds::read(kind);
+    // What takes longest begins, so that nothing is left for one processor at the end.
+    cases.sort_by_key(|case| std::cmp::Reverse(seconds.of(case)));
+    let taken = Mutex::new(Vec::new());
+    let mut failures = shared_out(&cases, |case| {
         let start = Instant::now();
         let ended = catch_unwind(|| run(case)).unwrap_or_else(|_| Err("panicked; the message is above".into()));
-        println!("{kind}/{}: {:.1} s", case.name, start.elapsed().as_secs_f64());
+        let time = start.elapsed();
+        println!("{kind}/{}: {:.1} s", case.name, time.as_secs_f64());
+        taken.lock().expect("no panic").push((case.name.clone(), time));
         ended.err().map(|why| format!("{}\n{why}", case.path.display()))
     });
+    seconds.write(taken.into_inner().expect("no panic"));
+    failures.sort();
     let summary = format!("{} of {} cases of kind `{kind}` failed", failures.len(), cases.len());
     assert!(failures.is_empty(), "\n\n{}\n\n{summary}; HIDP_BLESS=1 accepts new output\n", failures.join("\n\n"));
+}
+
+/// How long the cases of a kind took at most, in runs before.
+struct Seconds {
+    path: PathBuf,
+    known: BTreeMap<String, Duration>,
+}
+
+impl Seconds {
+    fn read(kind: &str) -> Seconds {
+        let path = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("seconds-{kind}.txt"));
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let time = |line: &str| {
+            let (name, milliseconds) = line.split_once(' ')?;
+            Some((name.to_owned(), Duration::from_millis(milliseconds.parse().ok()?)))
+        };
+        Seconds { known: text.lines().filter_map(time).collect(), path }
+    }
+
+    /// What is not known is as long as its text.
+    fn of(&self, case: &Case) -> Duration {
+        self.known.get(&case.name).copied().unwrap_or(Duration::from_millis(case.text.len() as u64))
+    }
+
+    /// What could not be written is measured again.
+    fn write(&mut self, taken: Vec<(String, Duration)>) {
+        for (name, time) in taken {
+            let known = self.known.entry(name).or_default();
+            *known = time.max(*known);
+        }
+        let line = |(name, time): (&String, &Duration)| format!("{name} {}\n", time.as_millis());
+        let text: String = self.known.iter().map(line).collect();
+        let _ = std::fs::write(&self.path, text);
+    }
 }
 
 /// What `work` finds in the items, in their order, with as many threads as there are processors.

@@ -2,10 +2,9 @@
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
-use std::ffi::{OsStr, c_void};
+use std::ffi::c_void;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::rc::Rc;
 use std::sync::OnceLock;
 
@@ -13,6 +12,7 @@ use hidp_build::compiler::emit::openmp::FLAGS;
 use hidp_sys::{HIDP_OK, hidp_call, hidp_context, hidp_entry, hidp_fault, hidp_tunables};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
+use crate::made::{compile, folder, hash, headers_hash, root};
 use crate::sanitized;
 
 /// An instruction set: what symbols end in, and the compiler's flags for it.
@@ -60,87 +60,9 @@ pub(crate) fn isas() -> Vec<Isa> {
     found
 }
 
-pub(crate) fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
-}
-
-pub(crate) fn folder() -> PathBuf {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run");
-    fs::create_dir_all(&folder).expect("a folder for outputs");
-    folder
-}
-
-/// FNV-1a, to name outputs after what they are made from.
-pub(crate) fn hash(mut state: u64, bytes: &[u8]) -> u64 {
-    for &byte in bytes {
-        state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    }
-    state
-}
-
-/// A number that changes with any header of the run time that code for processors includes.
-fn headers_hash() -> u64 {
-    static HASH: OnceLock<u64> = OnceLock::new();
-    let of_devices = ["hidp-std/include/hidp/cuda", "hidp-std/include/hidp/simt"].map(|folder| root().join(folder));
-    *HASH.get_or_init(|| hash_but(&of_devices))
-}
-
-/// A number that changes with any header of the run time.
-pub(crate) fn all_headers_hash() -> u64 {
-    static HASH: OnceLock<u64> = OnceLock::new();
-    *HASH.get_or_init(|| hash_but(&[]))
-}
-
-fn hash_but(without: &[PathBuf]) -> u64 {
-    let mut files = Vec::new();
-    for folder in ["hidp-std/include", "hidp-sys/include", "hidp-sys/src", "hidp-build/tests/cases/run/natives"] {
-        collect(&root().join(folder), without, &mut files);
-    }
-    files.sort();
-    files.iter().fold(0xcbf2_9ce4_8422_2325, |state, file| hash(state, &fs::read(file).expect("a readable header")))
-}
-
-fn collect(folder: &Path, without: &[PathBuf], files: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a readable folder") {
-        let path = entry.expect("a readable folder").path();
-        if path.is_dir() {
-            if !without.contains(&path) {
-                collect(&path, without, files);
-            }
-        } else if path.extension().and_then(OsStr::to_str).is_some_and(|e| ["h", "hpp", "cuh", "cpp"].contains(&e)) {
-            files.push(path);
-        }
-    }
-}
-
 /// Runs the compiler on `inputs`, as the product does, unless `output` is there.
 fn build(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
     compile(output, &[FLAGS, &["-shared", "-fPIC", "-fopenmp"], flags].concat(), inputs)
-}
-
-/// Runs the compiler with these flags on `inputs` unless `output` is there.
-pub(crate) fn compile(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
-    if output.is_file() {
-        return Ok(());
-    }
-    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    let temporary = output.with_extension(format!("{}.part", std::process::id()));
-    let result = Command::new(&compiler)
-        .args(["-Wall", "-Wextra", "-Werror"])
-        .args(flags)
-        .arg("-I")
-        .arg(root().join("hidp-std/include"))
-        .arg("-I")
-        .arg(root().join("hidp-sys/include"))
-        .args(inputs)
-        .arg("-o")
-        .arg(&temporary)
-        .output()
-        .map_err(|error| format!("cannot start the C++ compiler `{compiler}`: {error}"))?;
-    if !result.status.success() {
-        return Err(String::from_utf8_lossy(&result.stderr).into_owned());
-    }
-    fs::rename(&temporary, output).map_err(|error| error.to_string())
 }
 
 pub(crate) fn open(path: &Path) -> Result<Library, String> {

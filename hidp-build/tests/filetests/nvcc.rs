@@ -14,7 +14,7 @@ const ARCH: &str = "sm_90";
 /// cases. What did not change since the last run is not compiled again.
 pub(crate) fn compiles(name: &str, text: &str) -> Result<(), String> {
     let Some(checker) = checker() else {
-        println!("{name}: not compiled: no nvcc (`cargo xtask test` installs one)");
+        println!("skipped: {name}: no nvcc (`cargo xtask test` installs one)");
         return Ok(());
     };
     let kernels = checker.check(&format!("{name}.cu"), text).map_err(|error| error.to_string())?;
@@ -49,7 +49,7 @@ fn a_kernel_that_spills_is_found() {
         )
     };
     if checker().is_none() {
-        println!("skipped: no nvcc (`cargo xtask test` installs one)");
+        println!("skipped: device headers: no nvcc (`cargo xtask test` installs one)");
         return;
     }
     assert_eq!(compiles("spill_none", &kernel(8)), Ok(()));
@@ -63,7 +63,7 @@ fn a_kernel_that_spills_is_found() {
 #[test]
 fn the_headers_of_devices_compile() {
     let Some(checker) = checker() else {
-        println!("skipped: no nvcc (`cargo xtask test` installs one)");
+        println!("skipped: device headers: no nvcc (`cargo xtask test` installs one)");
         return;
     };
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hidp-std/include");

@@ -5,9 +5,10 @@
 use hidp_build::compiler::ir::imp::UnitTarget;
 use hidp_build::compiler::ir::par::print;
 
+use crate::calls;
 use crate::device::{DeviceKernels, orders};
 use crate::maker::{Maker, fillings};
-use crate::native::{Context, Kernels, isas, targets};
+use crate::native::{Context, Isa, Kernels, isas, targets};
 use crate::random::{Writer, seeds};
 use crate::subject::{Entry, Request, Subject};
 
@@ -45,6 +46,7 @@ fn compiled_random_programs_agree_with_the_interpreter() {
 
 /// What programs are compiled to together.
 struct Built {
+    isa: Isa,
     kernels: Option<Kernels>,
     device: Option<DeviceKernels>,
 }
@@ -52,13 +54,17 @@ struct Built {
 impl Built {
     fn new(number: usize, batch: &[Program]) -> Result<Built, String> {
         let sets = isas();
+        let isa = sets[number % sets.len()];
+        if calls::are_listed() {
+            return Ok(Built { isa, kernels: None, device: None });
+        }
         let stem = format!("random_{number}");
         let cpp: String = batch.iter().map(|program| program.subject.cpp.as_str()).collect();
         let cu: String = batch.iter().filter_map(|program| program.subject.cu.as_deref()).collect();
-        let compile = || Kernels::build(&stem, &cpp, sets[number % sets.len()]);
+        let compile = || Kernels::build(&stem, &cpp, isa);
         let kernels = targets().cpu.then(compile).transpose()?;
         let device = (!cu.is_empty()).then(|| DeviceKernels::build(&stem, &cu)).transpose()?;
-        Ok(Built { kernels, device })
+        Ok(Built { isa, kernels, device })
     }
 }
 
@@ -94,18 +100,34 @@ impl Program {
             for (seed, sizes) in SIZES.iter().enumerate() {
                 let mut maker = Maker::new(subject.original(), subject.func(entry), sizes, seed as u64, &fillings);
                 let Some(args) = maker.args() else { continue };
+                let threads = 1 + seed as u32 % 3;
+                let order = orders(seed as u64)[seed % 2];
+                if calls::are_listed() {
+                    self.list(entry, built.isa, threads, order);
+                    continue;
+                }
                 let failed = |why| format!("{}\nwith {sizes:?}: {why}", self.text);
                 let request = subject.request(entry, args, maker.dims()).map_err(failed)?;
                 if let Some(kernels) = &built.kernels {
-                    self.on_threads(entry, kernels, 1 + seed as u32 % 3, &request).map_err(failed)?;
+                    self.on_threads(entry, kernels, threads, &request).map_err(failed)?;
                 }
                 if let Some(device) = &built.device {
-                    let order = orders(seed as u64)[seed % 2];
                     self.on_devices(entry, device, order, &request).map_err(failed)?;
                 }
             }
         }
         Ok(())
+    }
+
+    /// Lists the calls with some arguments.
+    fn list(&self, entry: &Entry, isa: Isa, threads: u32, seed: u64) {
+        let (subject, name) = (&self.subject, &self.subject.func(entry).name);
+        for unit in subject.units(entry, UnitTarget::Cpu).filter(|_| targets().cpu) {
+            calls::note(&subject.stem, name, &unit.plan, isa.name, &format!("{threads} threads"));
+        }
+        for unit in subject.units(entry, UnitTarget::Device) {
+            calls::note(&subject.stem, name, &unit.plan, "executor", &format!("seed {seed}"));
+        }
     }
 
     fn on_threads(&self, entry: &Entry, kernels: &Kernels, threads: u32, request: &Request) -> Result<(), String> {

@@ -22,6 +22,7 @@ use hidp_build::compiler::ir::imp::UnitTarget;
 use hidp_build::compiler::ir::par::Func;
 use hidp_build::compiler::ir::par::interp::Arg;
 
+use crate::calls;
 use crate::case::Case;
 use crate::counts;
 use crate::device::{DeviceKernels, orders};
@@ -55,7 +56,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     for entry in subject.entries.iter().filter(|_| !case.says("calls only") && !counts::alone()) {
         made(case, &subject, entry, &built, &fillings)?;
     }
-    if let Some(device) = built.device.as_ref().filter(|_| !case.says("calls only")) {
+    if let Some(device) = built.device.iter().flatten().find(|_| !case.says("calls only")) {
         counts::check(&subject, device, &fillings)?;
     }
     for line in case.text.lines().filter_map(|line| line.strip_prefix("// sizes of ")) {
@@ -72,8 +73,9 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
 
 /// What a case is compiled to.
 struct Built {
-    kernels: Vec<Kernels>,
-    device: Option<DeviceKernels>,
+    /// For each instruction set, if calls are more than listed.
+    kernels: Vec<(Isa, Option<Kernels>)>,
+    device: Option<Option<DeviceKernels>>,
     /// Where calls are written down rather than made.
     answers: Option<RefCell<Record>>,
 }
@@ -83,12 +85,34 @@ impl Built {
         if let Some(record) = Record::wanted() {
             return Ok(Built { kernels: Vec::new(), device: None, answers: Some(RefCell::new(record)) });
         }
-        let compile = |isa| Kernels::build(&subject.stem, &subject.cpp, isa);
         let sets = if targets().cpu { instruction_sets(case) } else { Vec::new() };
-        let kernels = sets.into_iter().map(compile).collect::<Result<_, _>>()?;
-        let device = subject.cu.as_ref().map(|cu| DeviceKernels::build(&subject.stem, cu)).transpose()?;
+        let cu = subject.cu.as_ref().filter(|cu| !is_quick() || is_quick_on_devices(case, &subject.stem, cu));
+        if calls::are_listed() {
+            let kernels = sets.into_iter().map(|isa| (isa, None)).collect();
+            return Ok(Built { kernels, device: cu.map(|_| None), answers: None });
+        }
+        let compile = |isa| Ok((isa, Some(Kernels::build(&subject.stem, &subject.cpp, isa)?)));
+        let kernels = sets.into_iter().map(compile).collect::<Result<_, String>>()?;
+        let device = cu.map(|cu| DeviceKernels::build(&subject.stem, cu).map(Some)).transpose()?;
         Ok(Built { kernels, device, answers: None })
     }
+}
+
+/// Whether an edit of the compiler is tested, and not all of it.
+fn is_quick() -> bool {
+    std::env::var("HIDP_RUN").is_ok_and(|value| value == "quick")
+}
+
+/// Cases that together have grids of every level, folds, sorts, faults and structs, and whose device code is compiled soon.
+const QUICK_ON_DEVICES: [&str; 6] = ["bools", "faults", "native_structs", "ranks", "spmv_bad_index", "stencil"];
+
+/// Whether a quick run calls a case's device code: where it is one of a few, or compiled already. Says so where it does not.
+fn is_quick_on_devices(case: &Case, stem: &str, cu: &str) -> bool {
+    let is_called = QUICK_ON_DEVICES.contains(&case.name.as_str()) || DeviceKernels::is_built(stem, cu);
+    if !is_called {
+        println!("skipped: {}: its device code has changed (`cargo xtask test` compiles it)", case.name);
+    }
+    is_called
 }
 
 /// A case is compiled for one instruction set, which one goes by its name: together they have them all. Those that say so, and
@@ -115,6 +139,10 @@ fn made(
     for (seed, sizes) in sizes(case, func)?.iter().enumerate() {
         let mut maker = Maker::new(subject.original(), func, sizes, seed as u64, fillings);
         let Some(args) = maker.args() else { continue };
+        if calls::are_listed() {
+            list(subject, entry, built, args, maker.dims());
+            continue;
+        }
         let request = subject.request(entry, args, maker.dims());
         let result = request.and_then(|request| {
             if matches!(request.expected, Outcome::Unknown) {
@@ -124,6 +152,9 @@ fn made(
             compiled(case, subject, entry, built, &request, &[], |_| Ok(()))
         });
         result.map_err(|why| format!("`{}` with {sizes:?}: {why}", func.name))?;
+    }
+    if calls::are_listed() {
+        return Ok(());
     }
     let faults = case.text.lines().find_map(|line| line.strip_prefix("// faults: ")).unwrap_or_default();
     match (ended, faults.split_whitespace().any(|name| name == func.name)) {
@@ -172,25 +203,37 @@ fn compiled(
         also(found)
     };
     on_threads(subject, entry, &built.kernels, request, &check)?;
-    built.device.as_ref().map_or(Ok(()), |device| on_devices(subject, entry, device, request, &check))
+    built.device.as_ref().map_or(Ok(()), |device| on_devices(subject, entry, device.as_ref(), request, &check))
+}
+
+/// Lists the calls with these arguments.
+fn list(subject: &Subject, entry: &Entry, built: &Built, args: Vec<Arg>, dims: Vec<i64>) {
+    let request = Request { args, dims, expected: Outcome::Unknown };
+    let check = |_: &Outcome| Ok(());
+    let threads = on_threads(subject, entry, &built.kernels, &request, &check);
+    let devices = built.device.as_ref().map(|device| on_devices(subject, entry, device.as_ref(), &request, &check));
+    assert!(threads.is_ok() && devices.is_none_or(|listed| listed.is_ok()), "nothing is called that could fail");
 }
 
 /// On the CPU.
 fn on_threads(
     subject: &Subject,
     entry: &Entry,
-    built: &[Kernels],
+    built: &[(Isa, Option<Kernels>)],
     request: &Request,
     check: &dyn Fn(&Outcome) -> Result<(), String>,
 ) -> Result<(), String> {
     let big = request.dims.iter().any(|&dim| dim > 1000);
-    for (number, kernels) in built.iter().enumerate() {
+    for (number, (isa, kernels)) in built.iter().enumerate() {
         // How work is shared out is the same on every instruction set.
         let threads: &[u32] = if number > 0 || big { &[3] } else { &[1, 2, 3] };
         for unit in subject.units(entry, UnitTarget::Cpu) {
             let mut first = None;
             let oddly = (number == 0 && !big).then_some(ODDLY);
             for threads in threads.iter().copied().chain(oddly) {
+                let order = if threads == ODDLY { "oddly".to_owned() } else { format!("{threads} threads") };
+                calls::note(&subject.stem, &subject.func(entry).name, &unit.plan, isa.name, &order);
+                let Some(kernels) = kernels else { continue };
                 let call = |cx: &Context| subject.call(kernels, (entry, unit), request, cx);
                 let outcome = if threads == ODDLY { Context::oddly(call) } else { Context::with(threads, call) };
                 outcome
@@ -209,7 +252,7 @@ fn on_threads(
 fn on_devices(
     subject: &Subject,
     entry: &Entry,
-    built: &DeviceKernels,
+    built: Option<&DeviceKernels>,
     request: &Request,
     check: &dyn Fn(&Outcome) -> Result<(), String>,
 ) -> Result<(), String> {
@@ -217,6 +260,8 @@ fn on_devices(
     for unit in subject.units(entry, UnitTarget::Device) {
         let mut first = None;
         for seed in orders(number) {
+            calls::note(&subject.stem, &subject.func(entry).name, &unit.plan, "executor", &format!("seed {seed}"));
+            let Some(built) = built else { continue };
             let device = built.device(seed, 1 + (seed % 2) as i32);
             subject
                 .call_on(&device, (entry, unit), request, number % 2 == 1)
@@ -244,6 +289,10 @@ fn as_stated(case: &Case, subject: &Subject, call: &stated::Stated, built: &Buil
     let func = subject.func(entry);
     let args = call.args(func)?;
     let dims = bind(func, &args)?;
+    if calls::are_listed() {
+        list(subject, entry, built, args, dims);
+        return Ok(());
+    }
     let request = subject.request(entry, args, dims)?;
     let check = |found: &Outcome| match (&call.outcome, found) {
         (_, Outcome::Unknown) => Ok(()),

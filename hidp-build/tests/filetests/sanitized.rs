@@ -16,7 +16,7 @@ pub(crate) const FLAGS: &[&str] =
 #[test]
 fn sanitizers_find_nothing() {
     let Some(library) = library() else {
-        println!("the compiler has no sanitizers");
+        println!("skipped: sanitizers: the compiler has none");
         return;
     };
     for case in CASES {

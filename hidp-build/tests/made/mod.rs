@@ -1,0 +1,98 @@
+//! Outputs of the C++ compiler that are named after all that they are made from, and made once.
+
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::OnceLock;
+
+pub(crate) fn root() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("..")
+}
+
+pub(crate) fn folder() -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run");
+    fs::create_dir_all(&folder).expect("a folder for outputs");
+    folder
+}
+
+/// FNV-1a, to name outputs after what they are made from.
+pub(crate) fn hash(mut state: u64, bytes: &[u8]) -> u64 {
+    for &byte in bytes {
+        state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    state
+}
+
+/// The name of the C++ compiler and what it says of itself.
+pub(crate) fn compiler() -> &'static (String, String) {
+    static COMPILER: OnceLock<(String, String)> = OnceLock::new();
+    COMPILER.get_or_init(|| {
+        let name = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+        let output = Command::new(&name).arg("--version").output();
+        let version = output.map(|output| String::from_utf8_lossy(&output.stdout).into_owned());
+        (name, version.unwrap_or_default())
+    })
+}
+
+/// A number that changes with the compiler and with any header of the run time that code for processors includes.
+pub(crate) fn headers_hash() -> u64 {
+    static HASH: OnceLock<u64> = OnceLock::new();
+    let of_devices = ["hidp-std/include/hidp/cuda", "hidp-std/include/hidp/simt"].map(|folder| root().join(folder));
+    *HASH.get_or_init(|| hash_but(&of_devices))
+}
+
+/// A number that changes with the compiler and with any header of the run time.
+pub(crate) fn all_headers_hash() -> u64 {
+    static HASH: OnceLock<u64> = OnceLock::new();
+    *HASH.get_or_init(|| hash_but(&[]))
+}
+
+fn hash_but(without: &[PathBuf]) -> u64 {
+    let mut files = Vec::new();
+    for folder in ["hidp-std/include", "hidp-sys/include", "hidp-sys/src", "hidp-build/tests/cases/run/natives"] {
+        collect(&root().join(folder), without, &mut files);
+    }
+    files.sort();
+    files.iter().fold(hash(0xcbf2_9ce4_8422_2325, compiler().1.as_bytes()), |state, file| {
+        hash(state, &fs::read(file).expect("a readable header"))
+    })
+}
+
+fn collect(folder: &Path, without: &[PathBuf], files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).expect("a readable folder") {
+        let path = entry.expect("a readable folder").path();
+        if path.is_dir() {
+            if !without.contains(&path) {
+                collect(&path, without, files);
+            }
+        } else if path.extension().and_then(OsStr::to_str).is_some_and(|e| ["h", "hpp", "cuh", "cpp"].contains(&e)) {
+            files.push(path);
+        }
+    }
+}
+
+/// Runs the compiler with these flags on `inputs` unless `output` is there.
+pub(crate) fn compile(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
+    if output.is_file() {
+        return Ok(());
+    }
+    let compiler = &compiler().0;
+    let temporary = output.with_extension(format!("{}.part", std::process::id()));
+    let result = Command::new(compiler)
+        .args(["-Wall", "-Wextra", "-Werror"])
+        .args(flags)
+        .arg("-I")
+        .arg(root().join("hidp-std/include"))
+        .arg("-I")
+        .arg(root().join("hidp-sys/include"))
+        .args(inputs)
+        .arg("-o")
+        .arg(&temporary)
+        .output()
+        .map_err(|error| format!("cannot start the C++ compiler `{compiler}`: {error}"))?;
+    if !result.status.success() {
+        return Err(String::from_utf8_lossy(&result.stderr).into_owned());
+    }
+    fs::rename(&temporary, output).map_err(|error| error.to_string())
+}
