@@ -1,7 +1,7 @@
 //! Running other programs.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 
 use anyhow::{Context, Result, bail};
 
@@ -13,7 +13,14 @@ pub(crate) struct Invocation {
 
 /// The folder of the workspace's `Cargo.toml`.
 pub(crate) fn workspace_root() -> PathBuf {
-    let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+    root_of(std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from))
+}
+
+/// `now`: this package's folder as cargo says it when it runs. Where target folders are shared, the program may have been built in another
+/// checkout, which need not be there any more.
+fn root_of(now: Option<PathBuf>) -> PathBuf {
+    let built = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let here = now.filter(|now| now.file_name() == built.file_name()).unwrap_or_else(|| built.to_owned());
     here.parent().expect("xtask lies in the workspace").to_path_buf()
 }
 
@@ -35,6 +42,22 @@ pub(crate) fn cargo(args: &[&str]) -> Invocation {
 }
 
 impl Invocation {
+    pub(crate) fn new(program: &str) -> Self {
+        Invocation { command: Command::new(program), text: program.to_owned() }
+    }
+
+    /// Runs in this folder.
+    pub(crate) fn folder(mut self, folder: &Path) -> Self {
+        self.command.current_dir(folder);
+        self
+    }
+
+    /// Starts it with its standard output piped.
+    pub(crate) fn spawn_with_output(mut self) -> Result<Child> {
+        eprintln!("$ {}", self.text);
+        self.command.stdout(Stdio::piped()).spawn().with_context(|| format!("cannot start `{}`", self.text))
+    }
+
     pub(crate) fn args(mut self, args: &[&str]) -> Self {
         for arg in args {
             self.text.push(' ');
@@ -58,5 +81,19 @@ impl Invocation {
             bail!("`{}` failed: {status}", self.text);
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_workspace_is_the_one_that_runs() {
+        assert_eq!(root_of(Some("/elsewhere/xtask".into())), Path::new("/elsewhere"));
+        let built = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
+        assert_eq!(root_of(None), built);
+        // Another package's build script has started this program.
+        assert_eq!(root_of(Some("/elsewhere/other".into())), built);
     }
 }

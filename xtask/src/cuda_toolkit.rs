@@ -10,7 +10,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::{Context, Result, bail, ensure};
 
-use crate::command::workspace_root;
+use crate::command::target_folder;
 
 const REQUIREMENTS: &str = include_str!("../cuda-requirements.txt");
 
@@ -40,7 +40,7 @@ pub(crate) fn for_tests() -> Result<Option<PathBuf>> {
 
 /// Installs unless it is there.
 fn install() -> Result<PathBuf> {
-    let root = workspace_root().join("target/cuda-toolkit");
+    let root = target_folder().join("cuda-toolkit");
     let place = root.join(name());
     let home = place.join("nvidia/cu13");
     if home.join("bin/nvcc").is_file() {
@@ -76,7 +76,7 @@ fn name() -> String {
 /// Puts the packages into a folder below this one, and sees whether nvcc runs.
 fn install_aside(aside: &Path) -> Result<PathBuf> {
     let (requirements, packages) = (aside.join("requirements.txt"), aside.join("packages"));
-    fs::write(&requirements, REQUIREMENTS)?;
+    fs::write(&requirements, REQUIREMENTS).with_context(|| format!("cannot write `{}`", requirements.display()))?;
     let mut pip = pip(&aside.join("python"))?;
     pip.args([
         "install",
