@@ -9,19 +9,24 @@ mod emitted;
 mod explain;
 mod gpu_bundle;
 mod hot_kernels;
+mod test;
 mod tidy;
 mod tune;
 
 use std::process::ExitCode;
 
-use anyhow::{Result, bail};
+use anyhow::{Context as _, Result, bail};
 
 use command::{cargo, workspace_root};
 
 const USAGE: &str = "\
 cargo xtask <command>
 
-  test          every test of the workspace, examples included
+  test [quick | full] [--list] [--case NAME] [--seed FIRST..LAST] [--again]
+                the tests of the workspace by kind, with processor time and what was skipped: quick, the compiler after an edit; full,
+                all that can be tested; without either, what has to pass before a change goes in. What passed is not run again
+                until something that it reads changes, unless --again or full says so. --list prints the kinds and every call of
+                compiled code; --case and --seed choose among cases and orders of lanes
   ci            what continuous integration runs: fmt-check, clippy, tidy, doc, test, and whether a kernel of the benchmarks spills
   bless         rewrites golden outputs and docs/errors.md from what the compiler says now
   fmt-check     rustfmt, without changing anything
@@ -63,10 +68,12 @@ fn run() -> Result<()> {
     let args: Vec<String> = std::env::args().skip(1).collect();
     let rest: Vec<&str> = args.iter().skip(1).map(String::as_str).collect();
     if args.first().is_none_or(|command| command != "explain") {
-        std::env::set_current_dir(workspace_root())?;
+        let root = workspace_root();
+        std::env::set_current_dir(&root)
+            .with_context(|| format!("cannot go to the workspace, `{}`", root.display()))?;
     }
     match args.first().map(String::as_str) {
-        Some("test") => test(&rest),
+        Some("test") => test::run(&rest),
         Some("ci") => ci(),
         Some("bless") => bless(),
         Some("fmt-check") => fmt_check(),
@@ -89,40 +96,12 @@ fn run() -> Result<()> {
     }
 }
 
-fn test(extra: &[&str]) -> Result<()> {
-    let cuda = cuda_toolkit::for_tests()?;
-    let limit = limit_of_programs();
-    let test = |args: &[&str]| {
-        // Tests start more threads than there are processors; they must not spin for one another.
-        let command = cargo(&limit).args(args).args(extra).env("OMP_WAIT_POLICY", "passive");
-        match &cuda {
-            // Those that need nvcc fail without it, rather than say that they do nothing.
-            Some(home) => command.env("CUDA_HOME", &home.display().to_string()).env("HIDP_TEST_NVCC", "required").run(),
-            None => command.run(),
-        }
-    };
-    test(&["test", "--workspace"])?;
-    test(&["test", "--package", "hidp-gpu", "--package", "hidp-gpu-bench", "--features", "simulated"])?;
-    test(&["test", "--package", "hidp-std", "--features", "prim,tune,simulated-device"])
-}
-
-/// What makes cargo end a test program that hangs, as a failure that names the program, where there is `timeout`.
-fn limit_of_programs() -> Vec<&'static str> {
-    let there =
-        std::process::Command::new("timeout").arg("--version").output().is_ok_and(|output| output.status.success());
-    if there {
-        vec!["--config", r#"target.'cfg(all())'.runner=["timeout", "--foreground", "2400"]"#]
-    } else {
-        Vec::new()
-    }
-}
-
 fn ci() -> Result<()> {
     fmt_check()?;
     clippy()?;
     tidy::run()?;
     doc()?;
-    test(&[])?;
+    test::run(&[])?;
     cuda_report::run(&["--hot"])
 }
 
