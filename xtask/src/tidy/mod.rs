@@ -6,6 +6,7 @@ mod layers;
 mod numbers;
 mod rust;
 mod text;
+mod variables;
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -33,6 +34,7 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(text::check(&files)?);
     findings.extend(headers::check(&files)?);
     findings.extend(numbers::check()?);
+    findings.extend(variables::check(&files)?);
     findings.extend(copies()?);
     if !crate::bindings::are_current()? {
         let bindings = Path::new("hidp-sys/src/bindings.rs");
