@@ -15,6 +15,7 @@ fn main() {
         .include(&include)
         .file("src/context.cpp")
         .file("src/pool.cpp")
+        .file("src/team.cpp")
         .flag_if_supported("-fno-exceptions")
         .flag_if_supported("-fno-rtti")
         .flag_if_supported("-fvisibility=hidden")

@@ -63,6 +63,24 @@ unsafe impl Send for Host {}
 // SAFETY: as above.
 unsafe impl Sync for Host {}
 
+impl Host {
+    /// Starts threads that are missing: all of them in a new context, and again in a process that was forked since.
+    fn start_threads(&self) -> Result<(), Error> {
+        let raw = self.0.as_ptr();
+        // SAFETY: the context lives as long as `self`, and may be used from several threads.
+        unsafe {
+            if hidp_sys::hidp2_context_started(raw) != 0 {
+                return Ok(());
+            }
+            let mut available = 0;
+            match hidp_sys::hidp2_context_start(raw, &raw mut available) {
+                0 => Ok(()),
+                code => Err(Error::Threads { asked: hidp_sys::hidp2_context_threads(raw), available, code }),
+            }
+        }
+    }
+}
+
 impl Drop for Host {
     fn drop(&mut self) {
         // SAFETY: the pointer came from `hidp2_context_new`, and this is its only owner.
@@ -208,6 +226,10 @@ impl Context {
         }
         let builder = Self::builder().cpu().threads(self.threads()).tuning("off");
         if self.isa_forced { builder.isa(self.isa) } else { builder }.build()
+    }
+    /// Sees to it that there are threads: those of the process that this one was forked from are not here.
+    pub(crate) fn start_threads(&self) -> Result<(), Error> {
+        self.shared.host.start_threads()
     }
     pub(crate) fn raw(&self) -> *mut hidp_context {
         self.shared.host.0.as_ptr()

@@ -92,6 +92,15 @@ pub enum Error {
     },
     /// There is no memory for a context, on the host for an array, or for what a function of the library needs.
     Allocation,
+    /// The system has fewer threads than the context is to have. Nothing runs with fewer: a smaller number has to be asked for.
+    Threads {
+        /// How many it is to have.
+        asked: u32,
+        /// How many it could have.
+        available: u32,
+        /// The system's error number.
+        code: i32,
+    },
     /// The device that was asked for cannot be used.
     NoDevice {
         /// Its number.
@@ -305,6 +314,10 @@ impl fmt::Display for Error {
                 )
             }
             Error::Allocation => f.write_str("not enough memory"),
+            Error::Threads { asked, available, code } => {
+                let reason = std::io::Error::from_raw_os_error(*code);
+                write!(f, "the system has {available} of the {asked} threads that the context is to have: {reason}")
+            }
             Error::NoDevice { ordinal, reason } => write!(f, "cuda:{ordinal} cannot be used: {reason}"),
             Error::Device(error) => error.fmt(f),
             Error::NoDeviceVersion { entry, plan: None, device } => {

@@ -75,8 +75,20 @@ typedef int32_t (*hidp_entry)(hidp_call *call);
 
 /* threads = 0 asks for all. Returns null if memory is short. */
 hidp_context *hidp2_context_new(uint32_t threads);
+/* The process's threads that help with launches end with its last context. */
 void hidp2_context_free(hidp_context *context);
 uint32_t hidp2_context_threads(const hidp_context *context);
+/* Whether `hidp2_context_start` gave 0 in this process: not in one that was forked since. */
+int32_t hidp2_context_started(const hidp_context *context);
+/* Starts what is missing of the context's threads. 0, or an errno if the system has fewer: then none is started. Sets how many it could
+ * have, the one that calls included. Launches of a context that is not started run with the threads that others have started. */
+int32_t hidp2_context_start(hidp_context *context, uint32_t *available);
+
+/* What a launch does: claims parts of its work until none is left. */
+typedef void (*hidp_team_body)(void *state, int64_t member);
+/* Calls body(state, 0), and on other threads that come in time body(state, member) for some members from 1 to wanted - 1, each at most once.
+ * Returns when all that began have returned. May be called from several threads, and from a body. */
+void hidp2_team_run(hidp_context *context, int64_t wanted, hidp_team_body body, void *state);
 /* At least 64-byte aligned, bases staggered over 4 KiB, huge pages asked for; null if there is none. Never returns null for
  * 0 bytes. Steady state takes from the pool and asks the system for nothing. */
 void *hidp2_pool_take(hidp_context *context, size_t bytes);

@@ -3,18 +3,16 @@
 
 #include <atomic>
 #include <new>
+#include <pthread.h>
 #include <stdlib.h>
 #include <unistd.h>
 #if defined(__linux__)
 #include <sched.h>
 #endif
 
-#include "pool.hpp"
-
-struct hidp_context {
-  uint32_t threads;
-  hidp_core::Pool pool;
-};
+#include "context.hpp"
+#include "lock.hpp"
+#include "team.hpp"
 
 namespace {
 
@@ -29,6 +27,46 @@ uint32_t available_threads() {
   return online > 0 ? static_cast<uint32_t>(online) : 1;
 }
 
+// Of the list of contexts and of the team's size. Taken before the lock of a pool.
+pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+hidp_context *contexts = nullptr;
+
+// A process is forked while nobody holds a lock, so that its child finds all of them free and everything behind them whole. Only the thread
+// that forks is in the child: the team has no helpers there until a context starts some.
+void before_fork() {
+  pthread_mutex_lock(&lock);
+  for (hidp_context *context = contexts; context != nullptr; context = context->next) context->pool.lock();
+}
+void after_fork() {
+  for (hidp_context *context = contexts; context != nullptr; context = context->next) context->pool.unlock();
+  pthread_mutex_unlock(&lock);
+}
+void after_fork_in_child() {
+  hidp_core::team.forget();
+  for (hidp_context *context = contexts; context != nullptr; context = context->next) {
+    __atomic_store_n(&context->started, false, __ATOMIC_RELAXED);
+  }
+  after_fork();
+}
+// Under the lock.
+bool mind_forks() {
+  static bool minded = false;
+  if (!minded) minded = pthread_atfork(before_fork, after_fork, after_fork_in_child) == 0;
+  return minded;
+}
+
+// How many helpers the contexts want: each enough for itself, and those that are busy at one time as many together as there are processors.
+uint32_t helpers_wanted(uint32_t processors) {
+  uint64_t most = 0, all = 0;
+  for (const hidp_context *context = contexts; context != nullptr; context = context->next) {
+    const uint64_t own = context->threads - 1;
+    all += own;
+    if (own > most) most = own;
+  }
+  const uint64_t together = all < processors - 1 ? all : processors - 1;
+  return static_cast<uint32_t>(together > most ? together : most);
+}
+
 // Constant-initialised: objects add themselves while the program starts, in any order.
 std::atomic<hidp_device_code *> device_code{nullptr};
 std::atomic<const hidp_executor *> executor{nullptr};
@@ -40,16 +78,53 @@ extern "C" {
 hidp_context *hidp2_context_new(uint32_t threads) {
   void *memory = malloc(sizeof(hidp_context));
   if (memory == nullptr) return nullptr;
-  return new (memory) hidp_context{threads == 0 ? available_threads() : threads, {}};
+  auto *context = new (memory) hidp_context(threads == 0 ? available_threads() : threads);
+  const hidp_core::Lock locked(&lock);
+  if (!mind_forks()) {
+    context->~hidp_context();
+    free(context);
+    return nullptr;
+  }
+  context->next = contexts;
+  if (contexts != nullptr) contexts->previous = context;
+  contexts = context;
+  return context;
 }
 
 void hidp2_context_free(hidp_context *context) {
   if (context == nullptr) return;
+  {
+    const hidp_core::Lock locked(&lock);
+    if (context->previous != nullptr) context->previous->next = context->next; else contexts = context->next;
+    if (context->next != nullptr) context->next->previous = context->previous;
+    if (contexts == nullptr) hidp_core::team.stop();
+  }
   context->~hidp_context();
   free(context);
 }
 
 uint32_t hidp2_context_threads(const hidp_context *context) { return context->threads; }
+
+int32_t hidp2_context_started(const hidp_context *context) { return __atomic_load_n(&context->started, __ATOMIC_RELAXED); }
+
+int32_t hidp2_context_start(hidp_context *context, uint32_t *available) {
+  const hidp_core::Lock locked(&lock);
+  const uint32_t processors = available_threads();
+  // What the context itself lacks is an error; what several could use at one time is not.
+  uint32_t helpers = context->threads - 1;
+  const int error = hidp_core::team.start(helpers, processors);
+  *available = helpers + 1;
+  if (error != 0) return error;
+  helpers = helpers_wanted(processors);
+  hidp_core::team.start(helpers, processors);
+  __atomic_store_n(&context->started, true, __ATOMIC_RELAXED);
+  return 0;
+}
+
+void hidp2_team_run(hidp_context *, int64_t wanted, hidp_team_body body, void *state) {
+  if (wanted > 1) hidp_core::team.run(wanted, body, state);
+  else body(state, 0);
+}
 
 void *hidp2_pool_take(hidp_context *context, size_t bytes) { return context->pool.take(bytes); }
 

@@ -6,6 +6,8 @@
 #include <sys/mman.h>
 #endif
 
+#include "lock.hpp"
+
 namespace hidp_core {
 
 // Stands before the data. A cache line of its own, so that data stay aligned to one.
@@ -27,17 +29,6 @@ constexpr size_t kLine = 64;
 constexpr size_t kSmallest = 256;
 // Idle storage that is kept whatever the use.
 constexpr size_t kKept = size_t{64} << 20;
-
-class Lock {
- public:
-  explicit Lock(pthread_mutex_t *mutex) : mutex_(mutex) { pthread_mutex_lock(mutex_); }
-  ~Lock() { pthread_mutex_unlock(mutex_); }
-  Lock(const Lock &) = delete;
-  Lock &operator=(const Lock &) = delete;
-
- private:
-  pthread_mutex_t *mutex_;
-};
 
 // Four classes from one power of two to the next: at most a quarter is wasted.
 constexpr size_t class_bytes(size_t size_class) {

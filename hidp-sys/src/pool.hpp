@@ -22,6 +22,10 @@ class Pool {
   // From the system, in use or not.
   size_t bytes() const;
 
+  // Around a fork.
+  void lock() { pthread_mutex_lock(&mutex_); }
+  void unlock() { pthread_mutex_unlock(&mutex_); }
+
  private:
   static constexpr size_t kClasses = 176;
 

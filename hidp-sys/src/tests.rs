@@ -2,6 +2,8 @@ use std::ptr;
 
 use super::*;
 
+mod team;
+
 struct Context(*mut hidp_context);
 
 impl Context {

@@ -129,7 +129,7 @@ impl Module {
         let source = folder.join("t.cpp");
         write(&source, &module(&Options::default()));
         let library = folder.join(format!("{build:?}.so"));
-        let core = ["context", "pool"].map(|name| root().join(format!("hidp-sys/src/{name}.cpp")));
+        let core = ["context", "pool", "team"].map(|name| root().join(format!("hidp-sys/src/{name}.cpp")));
         let mut args: Vec<String> = ["-shared", "-fPIC", "-fvisibility=default"].map(str::to_owned).to_vec();
         args.extend(build.flags().iter().map(|flag| (*flag).to_owned()));
         args.extend(core.iter().chain([&source]).map(|path| path.display().to_string()));
@@ -146,8 +146,12 @@ impl Module {
 
     pub(crate) fn context(&self, threads: u32) -> Context<'_> {
         let new: unsafe extern "C" fn(u32) -> *mut hidp_context = self.symbol("hidp2_context_new");
+        let start: unsafe extern "C" fn(*mut hidp_context, *mut u32) -> i32 = self.symbol("hidp2_context_start");
         // SAFETY: any number is allowed.
-        Context { module: self, context: unsafe { new(threads) } }
+        let context = unsafe { new(threads) };
+        // SAFETY: made just above.
+        assert_eq!(unsafe { start(context, &mut 0) }, 0, "threads");
+        Context { module: self, context }
     }
 }
 

@@ -66,7 +66,7 @@ fn build(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String
 }
 
 pub(crate) fn open(path: &Path) -> Result<Library, String> {
-    // SAFETY: initialising our libraries runs nothing but the OpenMP library's start.
+    // SAFETY: initialising our libraries runs nothing.
     unsafe { Library::open(Some(path), RTLD_NOW | RTLD_GLOBAL) }.map_err(|error| error.to_string())
 }
 
@@ -74,11 +74,8 @@ pub(crate) fn open(path: &Path) -> Result<Library, String> {
 fn core() -> &'static Library {
     static CORE: OnceLock<Library> = OnceLock::new();
     CORE.get_or_init(|| {
-        // More threads than processors must not spin for one another. OpenMP reads it when it is loaded, just below.
-        // SAFETY: nothing else in this process writes or iterates over the environment.
-        unsafe { std::env::set_var("OMP_WAIT_POLICY", "passive") };
         let output = folder().join(format!("core-{:016x}.so", headers_hash()));
-        let sources = ["context", "pool"].map(|name| root().join(format!("hidp-sys/src/{name}.cpp")));
+        let sources = ["context", "pool", "team"].map(|name| root().join(format!("hidp-sys/src/{name}.cpp")));
         build(&output, &["-fvisibility=default"], &sources)
             .and_then(|()| open(&output))
             .unwrap_or_else(|why| panic!("the C++ core: {why}"))
@@ -114,14 +111,15 @@ impl Context {
     }
 
     fn new(threads: u32) -> Context {
-        // SAFETY: the symbol has this type, and any number is allowed.
-        Context(
-            unsafe {
-                let new = core().get::<unsafe extern "C" fn(u32) -> *mut hidp_context>(b"hidp2_context_new");
-                new.expect("the core's symbol")(threads)
-            },
-            Cell::new(hidp_tunables::USUAL),
-        )
+        // SAFETY: the symbols have these types, and any number is allowed.
+        let context = unsafe {
+            let new = core().get::<unsafe extern "C" fn(u32) -> *mut hidp_context>(b"hidp2_context_new");
+            let context = new.expect("the core's symbol")(threads);
+            let start = core().get::<unsafe extern "C" fn(*mut hidp_context, *mut u32) -> i32>(b"hidp2_context_start");
+            assert_eq!(start.expect("the core's symbol")(context, &mut 0), 0, "threads");
+            context
+        };
+        Context(context, Cell::new(hidp_tunables::USUAL))
     }
 }
 
@@ -137,7 +135,7 @@ impl Drop for Context {
 
 /// Generated kernels, compiled for one instruction set and loaded.
 pub(crate) struct Kernels {
-    /// Never unloaded: the threads of the OpenMP library that came with it go on waiting in its code.
+    /// Never unloaded: addresses of its functions are kept.
     library: &'static Library,
     isa: Isa,
 }

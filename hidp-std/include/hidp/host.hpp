@@ -54,7 +54,7 @@ class Host {
     const size_t bytes = bytes_of(count, sizeof(T));
     void *block = bytes > kMostBytes ? nullptr : take(bytes);
     if (block == nullptr) raise_allocation(trap, site, bytes);
-    else if (zero) parallel_zero(block, bytes, workers());
+    else if (zero) parallel_zero(context, block, bytes, workers());
     return static_cast<T *>(block);
   }
   __attribute__((noinline)) void free(const void *block) {

@@ -20,6 +20,10 @@ HIDP_NAMESPACE_BEGIN
 #endif
 constexpr int64_t kWorkPerThread = HIDP_WORK_PER_THREAD;
 
+// A part of a launch should have this many, or it is not worth claiming; a thread has at most so many parts.
+constexpr int64_t kPartWork = 4 * kWorkPerThread;
+constexpr int64_t kMostPartsEach = 8;
+
 // After so many iterations a part looks whether a lower one has failed: calls end soon after a fault. Tests lower it.
 #ifndef HIDP_TURN
 #define HIDP_TURN 4194304
@@ -95,20 +99,6 @@ HIDP_KERNEL bool serial_parts(Host &host, int64_t extent, PartBody body) {
   return first.finish(host.trap);
 }
 
-HIDP_KERNEL bool static_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
-  const int64_t parts = threads_worth(host, extent / grain + (extent % grain != 0), work);
-  FirstFault first;
-  on_threads(parts, [&](int64_t thread, int64_t threads) {
-    Worker worker(host.context);
-    for (int64_t number = thread; number < parts; number += threads) {
-      const Part part(extent, grain, number, parts);
-      worker.index = number;
-      run_part(worker, first, number, part.begin, part.end, body);
-    }
-  });
-  return first.finish(host.trap);
-}
-
 // Parts in turn for several threads: each begins with neighbouring ones of its own, which a later call finds in its caches again,
 // and then helps the others.
 class Turns {
@@ -141,40 +131,52 @@ class Turns {
   Queue queue_[kMostQueues];
 };
 
-HIDP_KERNEL bool dynamic_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
-  const int64_t parts = extent / grain + (extent % grain != 0);
-  const int64_t wanted = threads_worth(host, parts, work);
-  if (wanted == 1) return serial_parts(host, extent, body);
+// Nearly equal parts, in turn. A thread that loses its processor keeps back no more than one of them.
+HIDP_KERNEL bool parts_in_turn(Host &host, int64_t extent, int64_t grain, int64_t parts, int64_t threads, PartBody body) {
+  if (threads == 1) return serial_parts(host, extent, body);
   FirstFault first;
-  Turns turns(parts, wanted);
-  on_threads(wanted, [&](int64_t thread, int64_t) {
+  Turns turns(parts, threads);
+  on_threads(host.context, threads, [&](int64_t thread) {
     Worker worker(host.context);
     worker.index = thread;
     int64_t helped = 0;
     for (int64_t number; (number = turns.take(thread, helped)) >= 0;) {
       if (!first.matters(number)) continue;
-      const int64_t begin = number * grain;
-      run_part(worker, first, number, begin, number == parts - 1 ? extent : begin + grain, body);
+      const Part part(extent, grain, number, parts);
+      run_part(worker, first, number, part.begin, part.end, body);
     }
   });
   return first.finish(host.trap);
 }
 
+// Some parts for each thread.
+HIDP_KERNEL bool static_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
+  const int64_t grains = extent / grain + (extent % grain != 0);
+  const int64_t threads = threads_worth(host, grains, work);
+  const int64_t worth = smaller(work / kPartWork / threads, kMostPartsEach);
+  const int64_t parts = smaller(threads * (worth < 1 ? 1 : worth), grains);
+  return parts_in_turn(host, extent, grain, parts, threads, body);
+}
+
+// As many parts as there are grains.
+HIDP_KERNEL bool dynamic_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
+  const int64_t parts = extent / grain + (extent % grain != 0);
+  return parts_in_turn(host, extent, grain, parts, threads_worth(host, parts, work), body);
+}
+
 // No part starts before those below it have: parts may wait for lower ones.
 HIDP_KERNEL bool ordered_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
   const int64_t parts = extent / grain + (extent % grain != 0);
-  const int64_t wanted = threads_worth(host, parts, work);
-  if (wanted == 1) return serial_parts(host, extent, body);
+  const int64_t threads = threads_worth(host, parts, work);
+  if (threads == 1) return serial_parts(host, extent, body);
   FirstFault first;
-  int64_t next = 0;
-  on_threads(wanted, [&](int64_t thread, int64_t) {
+  Claims claims(parts);
+  on_threads(host.context, threads, [&](int64_t thread) {
     Worker worker(host.context);
     worker.index = thread;
-    for (;;) {
-      const int64_t number = __atomic_fetch_add(&next, 1, __ATOMIC_RELAXED);
-      if (number >= parts || !first.matters(number)) return;
-      const int64_t begin = number * grain;
-      run_part(worker, first, number, begin, number == parts - 1 ? extent : begin + grain, body);
+    for (int64_t number; (number = claims.next()) >= 0 && first.matters(number);) {
+      const Part part(extent, grain, number, parts);
+      run_part(worker, first, number, part.begin, part.end, body);
     }
   });
   return first.finish(host.trap);

@@ -1,30 +1,48 @@
-// Runs a function on several threads. The only place that knows OpenMP; without it everything runs on one.
+// Runs a function on several threads: those of the run time's team, or OpenMP's.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
+#include <hidp/abi.hpp>
+
+// Whose threads launches run on.
+#define HIDP_THREADS_OF_NOBODY 0
+#define HIDP_THREADS_OF_TEAM 1
+#define HIDP_THREADS_OF_OPENMP 2
+#ifndef HIDP_THREADS_OF
 #if defined(_OPENMP)
+#define HIDP_THREADS_OF HIDP_THREADS_OF_TEAM
+#else
+#define HIDP_THREADS_OF HIDP_THREADS_OF_NOBODY
+#endif
+#endif
+
+#if HIDP_THREADS_OF == HIDP_THREADS_OF_OPENMP
 #include <omp.h>
 #endif
 
-#include <hidp/abi.hpp>
-
 HIDP_NAMESPACE_BEGIN
 
-// body(thread, threads) on each of at most `wanted` threads; there may be fewer, as inside another parallel region.
+// body(member) on the calling thread, which is member 0, and on others, which are members below `wanted`. They may come late, or not at
+// all: a body claims what there is to do, part by part, and leaves when nothing is left. It never waits for a part that nobody has claimed.
 template <class Body>
-inline void on_threads(int64_t wanted, Body body) {
-#if defined(_OPENMP)
+inline void on_threads(hidp_context *context, int64_t wanted, const Body &body) {
+#if HIDP_THREADS_OF == HIDP_THREADS_OF_TEAM
   if (wanted > 1) {
-#pragma omp parallel num_threads(static_cast<int>(wanted))
-    body(static_cast<int64_t>(omp_get_thread_num()), static_cast<int64_t>(omp_get_num_threads()));
+    const auto call = [](void *state, int64_t member) { (*static_cast<const Body *>(state))(member); };
+    hidp2_team_run(context, wanted, call, const_cast<void *>(static_cast<const void *>(&body)));
     return;
   }
-#else
-  (void)wanted;
+#elif HIDP_THREADS_OF == HIDP_THREADS_OF_OPENMP
+  if (wanted > 1) {
+#pragma omp parallel num_threads(static_cast<int>(wanted))
+    body(static_cast<int64_t>(omp_get_thread_num()));
+    return;
+  }
 #endif
-  body(int64_t{0}, int64_t{1});
+  (void)context, (void)wanted;
+  body(int64_t{0});
 }
 
 // [begin, end) of part `part` of `parts` nearly equal parts of [0, extent); each but the last a multiple of `grain`.
@@ -41,12 +59,30 @@ struct Part {
   int64_t end;
 };
 
-inline void parallel_zero(void *block, size_t bytes, int64_t threads) {
-  constexpr size_t kWorthSharing = size_t{1} << 20;
-  if (bytes < kWorthSharing) threads = 1;
-  on_threads(threads, [=](int64_t thread, int64_t of) {
-    const Part part(static_cast<int64_t>(bytes), 4096, thread, of);
-    __builtin_memset(static_cast<char *>(block) + part.begin, 0, static_cast<size_t>(part.end - part.begin));
+// Claims numbers below `count`, each once, in order.
+class Claims {
+ public:
+  explicit Claims(int64_t count) : count_(count) {}
+  // -1 when there are no more.
+  int64_t next() {
+    const int64_t number = __atomic_fetch_add(&next_, 1, __ATOMIC_RELAXED);
+    return number < count_ ? number : -1;
+  }
+
+ private:
+  const int64_t count_;
+  int64_t next_ = 0;
+};
+
+inline void parallel_zero(hidp_context *context, void *block, size_t bytes, int64_t threads) {
+  constexpr int64_t kPiece = int64_t{1} << 20;
+  const int64_t extent = static_cast<int64_t>(bytes), pieces = extent / kPiece + (extent % kPiece != 0);
+  Claims claims(pieces);
+  on_threads(context, threads < pieces ? threads : pieces, [&](int64_t) {
+    for (int64_t number; (number = claims.next()) >= 0;) {
+      const Part part(extent, 4096, number, pieces);
+      __builtin_memset(static_cast<char *>(block) + part.begin, 0, static_cast<size_t>(part.end - part.begin));
+    }
   });
 }
 

@@ -89,7 +89,7 @@ struct Worker {
   explicit Worker(hidp_context *context) : scratch(context) {}
 
   Trap trap;
-  // Number of the part under a static schedule, of the thread under a dynamic one; below the number of workers.
+  // Number of the thread in the launch; below the number of workers.
   int64_t index = 0;
   // Whether non-temporal stores wait for a fence.
   bool streamed = false;

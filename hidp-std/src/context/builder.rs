@@ -121,6 +121,7 @@ impl Builder {
             strict: matches!(asked, Asked::Cuda(_)),
             told: Mutex::default(),
         };
+        shared.host.start_threads()?;
         (shared.device, shared.queue) = machine.open(asked)?;
         if counting && !shared.queue.as_ref().is_some_and(|queue| queue.driver().count()) {
             return Err(setting("Builder::counting", "true", "a simulated device that runs generated code"));
@@ -176,7 +177,7 @@ const DEVICE: &str = "HIDP_DEVICE";
 const DEVICE_EXPECTED: &str = "`auto`, `cpu`, `cuda` or `cuda:<number>`";
 const THREADS: &str = "HIDP_THREADS";
 const THREADS_EXPECTED: &str = "a number of threads from 1 to 1024";
-/// OpenMP ends the process where the system has no more threads to give.
+/// As many members as a launch of the run time can have.
 const MOST_THREADS: u32 = 1024;
 const ISA: &str = "HIDP_ISA";
 const ISA_EXPECTED: &str = "`base`, `v2`, `v3` or `v4`";

@@ -151,6 +151,7 @@ unsafe fn run(
         values: chosen.values,
     };
     let Some(queue) = device else {
+        cx.start_threads()?;
         let host = OnHost::bind(entry, args)?;
         // SAFETY: the caller's promise. This machine has the instruction set: `choose` saw to it.
         let (status, call) = unsafe { enter(cx, choice, None, host.addresses().unwrap_or(params), dims) };
