@@ -3,6 +3,7 @@
 
 #include <stddef.h>
 #include <stdint.h>
+#include <time.h>
 
 #include <hidp/abi.hpp>
 
@@ -43,6 +44,34 @@ inline void on_threads(hidp_context *context, int64_t wanted, const Body &body) 
 #endif
   (void)context, (void)wanted;
   body(int64_t{0});
+}
+
+inline int64_t nanoseconds() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t{time.tv_sec} * 1000000000 + time.tv_nsec;
+}
+
+inline void pause_briefly() {
+#if defined(__x86_64__) || defined(__i386__)
+  __builtin_ia32_pause();
+#elif defined(__aarch64__)
+  __asm__ __volatile__("isb" ::: "memory");
+#endif
+}
+
+// Waits for what another thread is about to do: looks for a short time, then sleeps between looks, so that it gets the processor.
+template <class Holds>
+inline void wait_until(const Holds &holds) {
+  constexpr int kLooks = 256;
+  for (int looks = 0; !holds(); ++looks) {
+    if (looks < kLooks) {
+      pause_briefly();
+      continue;
+    }
+    const timespec moment{0, 50000};
+    nanosleep(&moment, nullptr);
+  }
 }
 
 // [begin, end) of part `part` of `parts` nearly equal parts of [0, extent); each but the last a multiple of `grain`.
