@@ -19,6 +19,9 @@ fn main() -> hidp_build::Result {
         .define("HIDP_TBB", if tbb { "1" } else { "0" })
         .define("HIDP_VQSORT", if vqsort { "1" } else { "0" })
         .compile("hidp_peers");
+    // The peers' threads.
+    let openmp = if peer_build().get_compiler().is_like_clang() { "omp" } else { "gomp" };
+    println!("cargo:rustc-link-lib={openmp}");
     if tbb {
         println!("cargo:rustc-link-lib=tbb");
     }

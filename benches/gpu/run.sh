@@ -33,7 +33,6 @@ for folder in "${CUDA_HOME:-/usr/local/cuda}"/lib64 /usr/local/cuda*/lib64 \
   if [ -d "$folder" ]; then LD_LIBRARY_PATH="${LD_LIBRARY_PATH:+$LD_LIBRARY_PATH:}$folder"; fi
 done
 export LD_LIBRARY_PATH="${LD_LIBRARY_PATH:-}"
-export OMP_WAIT_POLICY=passive
 
 # A folder to unpack to and for logs: this one, or where it cannot be written to, one for temporary files.
 choose_folders() {

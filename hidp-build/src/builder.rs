@@ -9,6 +9,7 @@ use crate::kernels::{self, Compilers, Work};
 use crate::nvcc::Wish;
 use crate::objects::write_if_changed;
 use crate::report::{Problem, Report, Result};
+use crate::toolchain::Wanted;
 use crate::{Cuda, Isa, sources};
 use hidp_emit::rust::{self, Library, Toolchains, links};
 use hidp_plan::{Limits, Natives, Record, read_records};
@@ -36,6 +37,7 @@ pub struct Builder {
     vouched: bool,
     isas: Option<Vec<Isa>>,
     threads: bool,
+    openmp: bool,
     cuda: Cuda,
     cuda_arch: Vec<String>,
     line_directives: bool,
@@ -61,6 +63,7 @@ impl Builder {
             vouched: false,
             isas: None,
             threads: true,
+            openmp: false,
             cuda: Cuda::Auto,
             cuda_arch: Vec::new(),
             line_directives: true,
@@ -106,6 +109,15 @@ impl Builder {
     /// Whether kernels use threads (they do if nothing is said).
     pub fn threads(mut self, threads: bool) -> Self {
         self.threads = threads;
+        self
+    }
+    /// Whether kernels run on the threads of the C++ compiler's OpenMP library rather than on the run time's own (not, if nothing is said).
+    /// The environment variable `HIDP_OPENMP=on` asks for the same. A build without that library fails then.
+    ///
+    /// OpenMP's threads spin while they wait, as `OMP_WAIT_POLICY` says; the process ends where the system has none to give, and forked
+    /// processes hang.
+    pub fn openmp(mut self, openmp: bool) -> Self {
+        self.openmp = openmp;
         self
     }
     /// Whether kernels are compiled for NVIDIA GPUs too: where nvcc is found, if nothing is said. `HIDP_CUDA` goes before it.
@@ -243,7 +255,7 @@ impl Builder {
     ) -> std::result::Result<(Vec<Library>, Toolchains), Problem> {
         let include = self.include.clone().map_or_else(cargo::run_time_headers, Ok)?;
         self.check_headers(cargo)?;
-        let compilers = Compilers::find(cargo, self.threads, self.line_directives, wish)?;
+        let compilers = Compilers::find(cargo, self.whose_threads(), self.line_directives, wish)?;
         if input.options.cuda && !compilers.have_cuda() {
             input.options.cuda = false;
             *output = pipeline::compile(input);
@@ -255,8 +267,17 @@ impl Builder {
             input.options.natives = Natives::Host;
             *output = pipeline::compile(input);
         }
-        let work = Work { cargo, isas: &input.options.isas, threads: self.threads, include: &include, output };
+        let work = Work { cargo, isas: &input.options.isas, include: &include, output };
         kernels::compile(&work, &compilers, report)
+    }
+
+    /// Whose threads kernels run on.
+    fn whose_threads(&self) -> Wanted {
+        match (self.threads, self.openmp || cargo::openmp()) {
+            (false, _) => Wanted::Nobodys,
+            (true, false) => Wanted::Teams,
+            (true, true) => Wanted::OpenMps,
+        }
     }
 
     /// What the headers say of the program's extern structs.

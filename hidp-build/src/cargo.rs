@@ -113,6 +113,12 @@ pub(crate) fn variants() -> bool {
     text("HIDP_VARIANTS") == "on"
 }
 
+/// Whether the environment asks for the threads of OpenMP.
+pub(crate) fn openmp() -> bool {
+    watch_variable("HIDP_OPENMP");
+    text("HIDP_OPENMP") == "on"
+}
+
 /// How many compilers may run at once.
 pub(crate) fn jobs() -> usize {
     let asked = text("NUM_JOBS").parse().ok().filter(|&jobs| jobs > 0);

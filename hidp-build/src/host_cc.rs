@@ -69,7 +69,7 @@ impl Unit for CppUnit<'_> {
 impl CppUnit<'_> {
     fn flags(&self) -> Vec<String> {
         let own = FLAGS.iter().map(|&flag| flag.to_owned());
-        let threads = self.job.toolchain.thread_flags().iter().cloned();
+        let threads = self.job.toolchain.thread_flags();
         // Line tables only: debuggers and profilers find the `.hdp` lines.
         own.chain(Toolchain::isa_flags(self.isa)).chain(threads).chain(["-g1".to_owned()]).collect()
     }

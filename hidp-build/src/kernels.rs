@@ -11,9 +11,8 @@ use crate::objects::{self, Unit, write_if_changed};
 use crate::report::{Problem, Report};
 use crate::simulated;
 use crate::sizes;
-use crate::toolchain::Toolchain;
+use crate::toolchain::{OpenMp, Toolchain, Wanted};
 use hidp_emit::rust::{Library, Toolchains};
-use hidp_syntax::diag::Code;
 
 /// The compilers of a build.
 pub(crate) struct Compilers {
@@ -24,7 +23,7 @@ pub(crate) struct Compilers {
 
 impl Compilers {
     /// Finds them. `lines`: whether device code should have tables of lines.
-    pub(crate) fn find(cargo: &Cargo, threads: bool, lines: bool, wish: &Wish) -> Result<Self, Problem> {
+    pub(crate) fn find(cargo: &Cargo, threads: Wanted, lines: bool, wish: &Wish) -> Result<Self, Problem> {
         let toolchain = Toolchain::find(&cargo.out_dir, threads)?;
         let mut choice = wish.fulfil(&toolchain)?;
         choice.nvcc.iter_mut().for_each(|nvcc| nvcc.lines = lines);
@@ -52,8 +51,6 @@ impl Compilers {
 pub(crate) struct Work<'a> {
     pub(crate) cargo: &'a Cargo,
     pub(crate) isas: &'a [Isa],
-    /// Whether kernels should use threads.
-    pub(crate) threads: bool,
     /// Folders with the run time's headers.
     pub(crate) include: &'a [PathBuf],
     pub(crate) output: &'a PipelineOutput,
@@ -110,7 +107,7 @@ pub(crate) fn compile(
     cargo::search(&cargo.out_dir);
     let own = Library { name: library, is_static: true };
     let nvcc = compilers.choice.nvcc.as_ref().filter(|_| !cuda.is_empty());
-    let openmp = openmp(work.threads, &compilers.toolchain, report);
+    let openmp = compilers.toolchain.openmp().map(openmp_library);
     let executor = simulated_units.first().map(|_| Library { name: "stdc++".into(), is_static: false });
     let libraries =
         [own].into_iter().chain(executor).chain(nvcc.map(cuda_libraries).into_iter().flatten()).chain(openmp);
@@ -147,22 +144,13 @@ fn cuda_libraries(nvcc: &Nvcc) -> Vec<Library> {
     [own].into_iter().chain(system).collect()
 }
 
-/// Tells cargo where the OpenMP library is, or the user that there is none.
-fn openmp(threads: bool, toolchain: &Toolchain, report: &mut Report) -> Option<Library> {
-    let Some(openmp) = &toolchain.openmp else {
-        if threads {
-            let headline = "kernels will run on one thread: the C++ compiler has no OpenMP";
-            let help = "install it (`apt install libgomp1`, `libomp-dev` for Clang, `brew install libomp`), or say \
-                        `Builder::threads(false)`";
-            report.problem(&Problem::new(Code::NoOpenMp, headline).help(help));
-        }
-        return None;
-    };
+/// Tells cargo where the OpenMP library is.
+fn openmp_library(openmp: &OpenMp) -> Library {
     if let Some(folder) = &openmp.folder {
         cargo::search(folder);
         if openmp.library == "omp" {
             cargo::tell(&format!("rustc-link-arg=-Wl,-rpath,{}", folder.display()));
         }
     }
-    Some(Library { name: openmp.library.clone(), is_static: false })
+    Library { name: openmp.library.clone(), is_static: false }
 }

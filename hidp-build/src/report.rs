@@ -160,7 +160,7 @@ mod tests {
     fn several_errors_are_counted() {
         let mut report = Report::default();
         assert_eq!(report.error(), None);
-        report.problem(&Problem::new(Code::NoOpenMp, "serial"));
+        report.problem(&Problem::new(Code::IdleTuning, "idle"));
         assert_eq!((report.error(), report.warnings.len()), (None, 1));
         report.problem(&Problem::new(Code::NoSources, "a"));
         report.problem(&Problem::new(Code::NoCompiler, "b"));

@@ -16,10 +16,26 @@ pub(crate) struct Toolchain {
     tool: cc::Tool,
     /// What it says of itself.
     identity: String,
-    /// Flags for kernels that run on one thread.
-    without_threads: Vec<String>,
-    /// Its OpenMP library, if threads are wanted and it has one.
-    pub(crate) openmp: Option<OpenMp>,
+    threads: Threads,
+}
+
+/// Whose threads kernels should run on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wanted {
+    /// Only the calling one.
+    Nobodys,
+    /// Those of the run time.
+    Teams,
+    /// Those of the compiler's OpenMP library.
+    OpenMps,
+}
+
+/// Whose threads kernels run on.
+#[derive(Clone, Debug)]
+enum Threads {
+    Nobodys,
+    Teams,
+    OpenMps(OpenMp),
 }
 
 /// An OpenMP library.
@@ -44,8 +60,8 @@ pub(crate) fn cc_build(out_dir: &Path) -> cc::Build {
 }
 
 impl Toolchain {
-    /// Finds the compiler, and with `threads` its OpenMP library. What was found out about a compiler is kept in `out_dir`.
-    pub(crate) fn find(out_dir: &Path, threads: bool) -> Result<Self, Problem> {
+    /// Finds the compiler, and its OpenMP library if that is wanted. What was found out about a compiler is kept in `out_dir`.
+    pub(crate) fn find(out_dir: &Path, threads: Wanted) -> Result<Self, Problem> {
         let tool = cc_build(out_dir).try_get_compiler().map_err(|error| missing(&error.to_string()))?;
         if tool.is_like_msvc() {
             let headline = format!("`{}` cannot compile kernels", tool.path().display());
@@ -63,11 +79,12 @@ impl Toolchain {
             tool.args(),
             String::from_utf8_lossy(&version.stdout).trim_end()
         );
-        let without_threads = vec!["-fopenmp-simd".to_owned()];
-        let mut toolchain = Self { tool, identity, without_threads, openmp: None };
-        if threads {
-            toolchain.openmp = toolchain.cached_openmp(out_dir);
-        }
+        let mut toolchain = Self { tool, identity, threads: Threads::Nobodys };
+        toolchain.threads = match threads {
+            Wanted::Nobodys => Threads::Nobodys,
+            Wanted::Teams => Threads::Teams,
+            Wanted::OpenMps => Threads::OpenMps(toolchain.cached_openmp(out_dir).ok_or_else(no_openmp)?),
+        };
         Ok(toolchain)
     }
 
@@ -101,11 +118,23 @@ impl Toolchain {
         level.into_iter().chain([format!("-DHIDP_ISA={}", isa.name())]).collect()
     }
 
-    /// Flags that give kernels their threads.
-    pub(crate) fn thread_flags(&self) -> &[String] {
-        match &self.openmp {
-            Some(openmp) => &openmp.flags,
-            None => &self.without_threads,
+    /// Flags that give kernels their threads, and simd loops. `hidp/threads.hpp` says what the numbers mean.
+    pub(crate) fn thread_flags(&self) -> Vec<String> {
+        let simd_and = |number| vec!["-fopenmp-simd".to_owned(), format!("-DHIDP_THREADS_OF={number}")];
+        match &self.threads {
+            Threads::Nobodys => simd_and(0),
+            Threads::Teams => simd_and(1),
+            Threads::OpenMps(openmp) => {
+                openmp.flags.iter().cloned().chain(["-DHIDP_THREADS_OF=2".to_owned()]).collect()
+            }
+        }
+    }
+
+    /// The OpenMP library whose threads kernels run on.
+    pub(crate) fn openmp(&self) -> Option<&OpenMp> {
+        match &self.threads {
+            Threads::Nobodys | Threads::Teams => None,
+            Threads::OpenMps(openmp) => Some(openmp),
         }
     }
 
@@ -190,9 +219,15 @@ impl OpenMp {
     }
 }
 
+fn no_openmp() -> Problem {
+    Problem::new(Code::NoOpenMp, "the C++ compiler has no OpenMP library, and `HIDP_OPENMP` or `Builder::openmp` asks for its threads").help(
+        "install it (`apt install libgomp1`, `libomp-dev` for Clang, `brew install libomp`), or leave the threads to the run time",
+    )
+}
+
 fn missing(reason: &str) -> Problem {
     Problem::new(Code::NoCompiler, "no C++ compiler for the kernels").note(reason.trim()).help(
-        "install one: `apt install g++`, `dnf install gcc-c++`, `pacman -S gcc`, `brew install llvm libomp`,\n\
+        "install one: `apt install g++`, `dnf install gcc-c++`, `pacman -S gcc`, `brew install llvm`,\n\
          or name yours: `CXX=/path/to/clang++ cargo build`",
     )
 }

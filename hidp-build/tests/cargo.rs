@@ -99,6 +99,7 @@ impl Package {
             "HIDP_DEVICE",
             "HIDP_CUDA",
             "HIDP_CUDA_ARCH",
+            "HIDP_OPENMP",
             "OUT_DIR",
             "TARGET",
         ] {
@@ -331,6 +332,20 @@ fn main() -> hidp_std::Result {
     assert!(text.contains("Best { v: 5.0, i: 1 } 3 Best { v: -inf, i: -1 } 0 true"), "{text}");
     let kernels = fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
     assert!(!kernels.contains("omp\""), "no threads, no OpenMP: {kernels}");
+}
+
+/// What a build links, and that its kernels run: on the run time's threads, and on those of OpenMP where the environment asks for them.
+#[test]
+fn openmp_is_there_for_who_asks_for_it() {
+    let package = Package::new("hidp-fixture-openmp", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)]);
+    let links = || {
+        let text = fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
+        text.contains("omp\"")
+    };
+    package.cargo(&["run"]).succeeded();
+    assert!(!links(), "nobody asked for OpenMP");
+    package.cargo_with(&["run"], &[("HIDP_OPENMP", "on")]).succeeded();
+    assert!(links(), "somebody asked for OpenMP");
 }
 
 #[test]

@@ -71,7 +71,7 @@ fn assembly(compiler: &str, cpp: &str, name: &str, isa: &str, more: &[&str]) -> 
     let mut command = Command::new(compiler);
     command
         .args(FLAGS)
-        .args([&format!("-march=x86-64-{isa}"), &format!("-DHIDP_ISA={isa}"), "-fopenmp", "-fno-ipa-icf", "-S"])
+        .args([&format!("-march=x86-64-{isa}"), &format!("-DHIDP_ISA={isa}"), "-fopenmp-simd", "-fno-ipa-icf", "-S"])
         .args(more);
     command.arg("-I").arg(root.join("hidp-std/include")).arg("-I").arg(root.join("hidp-sys/include"));
     let said = command.arg("-o").arg(&output).arg(&input).output().expect("the compiler runs");
@@ -127,7 +127,7 @@ fn scalar_versions(assembly: &str, isa: &str) -> (Vec<String>, usize) {
         let versions = functions.keys().filter_map(|name| name.strip_prefix(&prefix)?.strip_suffix(&suffix));
         for version in versions {
             seen += 1;
-            // Kernels are inlined into the host function, outlined for OpenMP, or stand for themselves.
+            // Kernels are inlined into the host function, or stand for themselves.
             let kernel = format!("entry_k_1k_{entry}12_GLOBAL__N_1");
             let (host, kernel_name) = (format!("{prefix}{version}{suffix}"), format!("{version}_"));
             let own = functions.iter().filter(|(name, _)| {

@@ -33,7 +33,7 @@ impl Bundle {
     fn run(&self, gpu: bool, args: &[&str]) -> (Option<i32>, String) {
         let mut command = Command::new("bash");
         command.arg(self.folder.join("run.sh")).args(args).current_dir(self.folder.join("elsewhere"));
-        command.env("TMPDIR", self.folder.join("elsewhere")).env("OMP_WAIT_POLICY", "passive").env_remove("LOGS");
+        command.env("TMPDIR", self.folder.join("elsewhere")).env_remove("LOGS");
         if !gpu {
             command.env("SIMULATED", "1").env("LARGEST", "4");
         }

@@ -20,11 +20,8 @@ const CASES: [&str; 7] = ["bools", "native_structs", "prim_quicksort", "ranks", 
 const LARGEST: i64 = 40;
 
 fn hidp_gpu(args: &[&str]) -> (bool, String) {
-    let Output { status, stdout, stderr } = Command::new(env!("CARGO_BIN_EXE_hidp-gpu"))
-        .args(args)
-        .env("OMP_WAIT_POLICY", "passive")
-        .output()
-        .expect("the program starts");
+    let Output { status, stdout, stderr } =
+        Command::new(env!("CARGO_BIN_EXE_hidp-gpu")).args(args).output().expect("the program starts");
     (status.success(), String::from_utf8_lossy(&stdout).into_owned() + &String::from_utf8_lossy(&stderr))
 }
 

@@ -6,6 +6,7 @@ use std::process::Command;
 
 use super::*;
 use crate::objects::{self, Compiled, Unit};
+use crate::toolchain::Wanted;
 
 #[test]
 fn nvcc_compiles_for_the_machine_it_runs_on() {
@@ -84,7 +85,7 @@ fn wish(cuda: Cuda, archs: &[String]) -> Wish {
 
 /// The machine's nvcc; `cargo xtask test` has one, elsewhere the test says that it does nothing.
 fn installed(archs: &[&str]) -> Option<Nvcc> {
-    let toolchain = Toolchain::find(&env::temp_dir(), false).unwrap();
+    let toolchain = Toolchain::find(&env::temp_dir(), Wanted::Nobodys).unwrap();
     let archs: Vec<String> = archs.iter().map(|&arch| arch.to_owned()).collect();
     let nvcc = wish(Cuda::Auto, &archs).fulfil(&toolchain).unwrap().nvcc;
     assert!(nvcc.is_some() || env::var_os("HIDP_TEST_NVCC").is_none(), "no nvcc, and HIDP_TEST_NVCC is set");
@@ -191,7 +192,7 @@ fn wish_for(folder: &Folder, cuda: Cuda, version: &str, dry_run: &str) -> Wish {
 #[cfg(unix)]
 #[test]
 fn what_cannot_be_used_is_a_warning_or_an_error() {
-    let toolchain = Toolchain::find(&env::temp_dir(), false).unwrap();
+    let toolchain = Toolchain::find(&env::temp_dir(), Wanted::Nobodys).unwrap();
     let folder = Folder::new("unusable");
     let top = folder.0.display().to_string();
     let cases = [
@@ -219,7 +220,7 @@ fn what_cannot_be_used_is_a_warning_or_an_error() {
 
 #[test]
 fn nothing_installed_is_an_error_only_if_it_was_demanded() {
-    let toolchain = Toolchain::find(&env::temp_dir(), false).unwrap();
+    let toolchain = Toolchain::find(&env::temp_dir(), Wanted::Nobodys).unwrap();
     let archs = Archs::parse([].into_iter()).unwrap();
     let mut wish = Wish { cuda: Cuda::Auto, archs, obstacle: None, candidates: Vec::new() };
     assert!(!wish.may_have());

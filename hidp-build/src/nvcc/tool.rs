@@ -10,7 +10,7 @@ use crate::cargo::Cargo;
 use crate::compiler::pipeline::{self, Options, PipelineInput};
 use crate::objects::{self, Unit as _, write_if_changed};
 use crate::report::{Error, Problem, Report, Result};
-use crate::toolchain::Toolchain;
+use crate::toolchain::{Toolchain, Wanted};
 use crate::{sources, workers};
 use hidp_syntax::diag::Code;
 
@@ -35,7 +35,8 @@ impl Checker {
         })?;
         let cargo = Cargo::read(Some(folder))?;
         let archs: Vec<String> = archs.iter().map(|&arch| arch.to_owned()).collect();
-        let choice = Wish::read(Cuda::Auto, &archs, &cargo)?.fulfil(&Toolchain::find(&env::temp_dir(), false)?)?;
+        let choice =
+            Wish::read(Cuda::Auto, &archs, &cargo)?.fulfil(&Toolchain::find(&env::temp_dir(), Wanted::Nobodys)?)?;
         if let Some(unusable) = choice.warning {
             return Err(Error::from(unusable));
         }

@@ -19,22 +19,25 @@ pub(crate) enum Build {
     Base,
     /// As the product does it, for this machine.
     Native,
-    /// Without OpenMP: everything on one thread.
+    /// Everything on one thread.
     Serial,
+    /// On OpenMP's threads.
+    OpenMp,
     /// With checks for undefined behaviour, which end the process.
     Checked,
 }
 
 impl Build {
-    const ALL: [Build; 4] = [Build::Base, Build::Native, Build::Serial, Build::Checked];
+    const ALL: [Build; 5] = [Build::Base, Build::Native, Build::Serial, Build::OpenMp, Build::Checked];
 
     const fn flags(self) -> &'static [&'static str] {
         match self {
-            Build::Base => &["-fopenmp"],
-            Build::Native => &["-fopenmp", "-march=native"],
-            Build::Serial => &["-fopenmp-simd", "-O1"],
+            Build::Base => &["-fopenmp-simd"],
+            Build::Native => &["-fopenmp-simd", "-march=native"],
+            Build::Serial => &["-fopenmp-simd", "-DHIDP_THREADS_OF=0", "-O1"],
+            Build::OpenMp => &["-fopenmp", "-DHIDP_THREADS_OF=2", "-O1"],
             Build::Checked => &[
-                "-fopenmp",
+                "-fopenmp-simd",
                 "-O1",
                 "-fsanitize=undefined,float-cast-overflow,float-divide-by-zero",
                 "-fno-sanitize=float-divide-by-zero,alignment",

@@ -53,8 +53,15 @@ fn objects_share_no_symbols_across_instruction_sets() {
     write(&source, &module(&Options::default()));
     // Unoptimised, so that nothing disappears by inlining.
     let object = folder().join("odr.o");
-    let args =
-        ["-O0", "-fopenmp", "-DHIDP_ISA=v9", "-c", &source.display().to_string(), "-o", &object.display().to_string()];
+    let args = [
+        "-O0",
+        "-fopenmp-simd",
+        "-DHIDP_ISA=v9",
+        "-c",
+        &source.display().to_string(),
+        "-o",
+        &object.display().to_string(),
+    ];
     compile(&compiler, &args.map(str::to_owned)).unwrap_or_else(|message| panic!("{message}"));
     let Ok(output) = std::process::Command::new("nm").arg("--defined-only").arg(&object).output() else { return };
     let symbols = String::from_utf8_lossy(&output.stdout).into_owned();

@@ -58,7 +58,7 @@ fn compiles(case: &Case, text: &str) -> Result<(), String> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     let output = Command::new(&compiler)
         .args(openmp::FLAGS)
-        .args(["-O1", "-Wall", "-Wextra", "-Werror", "-fopenmp", "-c", "-o", "/dev/null", "-I"])
+        .args(["-O1", "-Wall", "-Wextra", "-Werror", "-fopenmp-simd", "-c", "-o", "/dev/null", "-I"])
         .arg(root.join("hidp-std/include"))
         .arg("-I")
         .arg(root.join("hidp-sys/include"))

@@ -62,7 +62,7 @@ pub(crate) fn isas() -> Vec<Isa> {
 
 /// Runs the compiler on `inputs`, as the product does, unless `output` is there.
 fn build(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
-    compile(output, &[FLAGS, &["-shared", "-fPIC", "-fopenmp"], flags].concat(), inputs)
+    compile(output, &[FLAGS, &["-shared", "-fPIC", "-fopenmp-simd"], flags].concat(), inputs)
 }
 
 pub(crate) fn open(path: &Path) -> Result<Library, String> {

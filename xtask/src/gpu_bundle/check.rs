@@ -11,7 +11,7 @@ use anyhow::{Context, Result, ensure};
 const LARGEST: u64 = 50_000_000;
 
 /// Libraries that come with the C++ compiler rather than with the system.
-const OF_THE_COMPILER: [&str; 2] = ["libgomp.so.1", "libstdc++.so.6"];
+const OF_THE_COMPILER: [&str; 1] = ["libstdc++.so.6"];
 
 /// Those that every Linux with glibc has; a new system's `libgcc_s` would need a new C library.
 const OF_THE_SYSTEM: [&str; 8] = [

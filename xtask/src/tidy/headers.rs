@@ -63,7 +63,7 @@ fn check_alone(header: &Path) -> Result<Option<Finding>> {
     }
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
     let mut command = Command::new(&compiler);
-    command.args(["-std=c++17", "-fsyntax-only", "-fopenmp", "-Wall", "-Wextra", "-Werror", "-DHIDP_ISA=base"]);
+    command.args(["-std=c++17", "-fsyntax-only", "-fopenmp-simd", "-Wall", "-Wextra", "-Werror", "-DHIDP_ISA=base"]);
     if is_for_device {
         // As the executor on the host reads it; `#pragma unroll` is for nvcc.
         command.args(["-DHIDP_SIMT", "-Wno-unknown-pragmas"]);

@@ -16,7 +16,7 @@ use hidp_ir::par::Program;
 use hidp_syntax::source::SourceMap;
 
 /// Flags without which the generated code does not mean what it should (or is slow), for GCC and Clang. A build adds
-/// `-march=… -DHIDP_ISA=…`, `-fopenmp` where there is an OpenMP library (else `-fopenmp-simd`), and include directories.
+/// `-march=… -DHIDP_ISA=…`, `-fopenmp-simd`, `-DHIDP_THREADS_OF=…` (see `hidp/threads.hpp`), and include directories.
 pub const FLAGS: &[&str] = &[
     "-std=c++17",
     "-O3",

@@ -375,11 +375,12 @@ codes! {
          limits, `simd` may become `seq`, and `place` lines may be left out; all else follows from the strategy. \
          `cargo xtask explain FILE --pin` prints the plans that fit now.";
 
+    NoOpenMp = "HD0921" Error "no OpenMP library"
+        "Kernels run on threads of the run time. With `HIDP_OPENMP=on` or `Builder::openmp(true)` they run on those of the C++ compiler's OpenMP \
+         library instead, which has to be there: libgomp for GCC, libomp for Clang.";
+
     Internal = "HD0949" Error "defect of the compiler"
         "The program may be fine: please report this message with it.";
-
-    NoOpenMp = "HD0951" Warning "no OpenMP library"
-        "Kernels use the threads that OpenMP gives them. Without it they run on one thread.";
 
     IdleTuning = "HD0952" Warning "a tuning record is not used"
         "The tuner stamps what it measured with a hash of what the entry was compiled to. A record of another entry, or of what \
