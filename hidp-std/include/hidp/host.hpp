@@ -79,17 +79,6 @@ class Host {
   }
 
  private:
-  class Locked {
-   public:
-    explicit Locked(bool &busy) : busy_(busy) {
-      while (__atomic_test_and_set(&busy_, __ATOMIC_ACQUIRE)) {
-      }
-    }
-    ~Locked() { __atomic_clear(&busy_, __ATOMIC_RELEASE); }
-
-   private:
-    bool &busy_;
-  };
   struct Page {
     static constexpr size_t kBlocks = 30;
     Page *next = nullptr;

@@ -35,13 +35,10 @@ class FirstFault {
   // Whether a fault of `part` could still be the first.
   bool matters(int64_t part) const { return part < __atomic_load_n(&lowest_, __ATOMIC_RELAXED); }
   HIDP_COLD void report(int64_t part, const hidp_fault &fault) {
-    while (__atomic_test_and_set(&locked_, __ATOMIC_ACQUIRE)) {
-    }
-    if (part < lowest_) {
-      __atomic_store_n(&lowest_, part, __ATOMIC_RELAXED);
-      fault_ = fault;
-    }
-    __atomic_clear(&locked_, __ATOMIC_RELEASE);
+    const Locked locked(locked_);
+    if (part >= lowest_) return;
+    __atomic_store_n(&lowest_, part, __ATOMIC_RELAXED);
+    fault_ = fault;
   }
   // After all threads have ended. Whether there was none.
   bool finish(Trap &trap) const {

@@ -70,6 +70,22 @@ inline void wait_until(const Holds &holds) {
   }
 }
 
+// A lock that is held for some instructions, by whoever is in the block. A thread that finds it taken for longer sleeps.
+class Locked {
+ public:
+  explicit Locked(bool &taken) : taken_(taken) {
+    while (__atomic_test_and_set(&taken_, __ATOMIC_ACQUIRE)) {
+      wait_until([&] { return !__atomic_load_n(&taken_, __ATOMIC_RELAXED); });
+    }
+  }
+  ~Locked() { __atomic_clear(&taken_, __ATOMIC_RELEASE); }
+  Locked(const Locked &) = delete;
+  Locked &operator=(const Locked &) = delete;
+
+ private:
+  bool &taken_;
+};
+
 // [begin, end) of part `part` of `parts` nearly equal parts of [0, extent); each but the last a multiple of `grain`.
 struct Part {
   Part(int64_t extent, int64_t grain, int64_t part, int64_t parts) {
