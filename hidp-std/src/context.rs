@@ -29,7 +29,8 @@ pub use last_run::{LastRun, Placed, Reason, Why};
 ///
 /// - `HIDP_DEVICE`: `cpu`, `cuda` or `cuda:1`, or `auto` as if it were not set: a device if there is one that can run the program's
 ///   kernels, else the processor.
-/// - `HIDP_THREADS`: number of threads, at most 1024; all of the machine's if it is not set.
+/// - `HIDP_THREADS`: number of threads, at most 1024; all of the machine's if it is not set. They are started when a context is made;
+///   [`Error::Threads`] if the system has not as many.
 /// - `HIDP_ISA`: `base`, `v2`, `v3` or `v4` (x86-64-v2, …); the best that the machine has if it is not set.
 /// - `HIDP_FORCE`: the plan that entries run, or `host` or `device` for where they run; each entry's own choice if it is not set.
 /// - `HIDP_TUNE`: a file of tuning records that go before those of the build, or `off` for no records at all.
