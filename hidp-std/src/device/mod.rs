@@ -2,6 +2,7 @@
 
 mod array;
 mod between;
+mod copies;
 mod driver;
 mod error;
 #[cfg(any(test, feature = "simulated-device"))]
@@ -27,12 +28,12 @@ pub(crate) mod tests;
 mod traffic;
 
 pub use array::{DeviceArray, Zeroed};
+pub use copies::Copies;
 pub use error::{ArrayError, DeviceError, NoDevice};
 pub use info::Device;
 pub use mirror::Mirror;
 pub use pending::{CopyFailed, Pending};
 pub use pinned::PinnedArray;
-pub use queue::Copies;
 pub use section::{Section, SectionMut};
 pub use traffic::{KernelTraffic, SiteTraffic, Together};
 
