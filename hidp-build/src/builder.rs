@@ -209,6 +209,7 @@ impl Builder {
                 numbers: wish.is_simulated(),
                 natives: Natives::Everywhere,
                 limits: Limits { variants: self.limits.variants || cargo::variants(), ..self.limits },
+                strict: cargo::strict(),
             },
         };
         let structs = match &self.structs {

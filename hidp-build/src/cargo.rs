@@ -119,6 +119,12 @@ pub(crate) fn openmp() -> bool {
     text("HIDP_OPENMP") == "on"
 }
 
+/// Whether the environment asks a build to fail where a version of an entry meets a defect of the compiler.
+pub(crate) fn strict() -> bool {
+    watch_variable("HIDP_STRICT");
+    text("HIDP_STRICT") == "1"
+}
+
 /// How many compilers may run at once.
 pub(crate) fn jobs() -> usize {
     let asked = text("NUM_JOBS").parse().ok().filter(|&jobs| jobs > 0);

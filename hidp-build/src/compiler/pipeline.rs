@@ -11,7 +11,7 @@ use hidp_emit::rust::{self, EntryInfo, Isa};
 use hidp_emit::{cuda, openmp};
 use hidp_ir::imp;
 use hidp_ir::par::{FuncId, Program};
-use hidp_lower::{lower, lower_device};
+use hidp_lower::{Defect, lower, lower_device};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
     Dispatch, Limits, Models, Natives, PinFile, Plan, Record, add_device_rules, check_pins, dispatch, explore,
@@ -73,6 +73,8 @@ pub struct Options {
     pub limits: Limits,
     /// Files of pinned plans.
     pub pins: Vec<PinFile>,
+    /// Whether a version with a defect ends the build, though others can run in its place.
+    pub strict: bool,
 }
 
 impl Default for Options {
@@ -90,6 +92,7 @@ impl Default for Options {
             natives: Natives::Everywhere,
             limits: Limits::default(),
             pins: Vec::new(),
+            strict: true,
         }
     }
 }
@@ -196,6 +199,8 @@ pub struct Lowered {
     pub entry: imp::Entry,
     /// How a call finds its version.
     pub dispatch: Dispatch,
+    /// Why versions are left out, which is never the program's fault.
+    pub defects: Vec<Defect>,
 }
 
 impl Lowered {
@@ -204,26 +209,56 @@ impl Lowered {
     }
 }
 
-/// Plans and lowers an entry.
+/// Plans and lowers an entry. Versions with defects are left out, and nothing chooses them.
 pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model: &Model) -> Lowered {
-    let plans = plans_of(input, program, func, model);
+    let mut plans = plans_of(input, program, func, model);
     let item = &program.funcs[func];
     let symbol = symbol(&input.options.namespace, stem_of(input, item.span), &item.name);
-    let mut entry = lower(program, func, &symbol, &plans, model);
-    let mut dispatch = dispatch(item, &plans, model);
+    let (mut entry, mut defects) = lower(program, func, &symbol, &plans, model);
+    let device = DeviceModel::cuda();
+    let mut explored = Vec::new();
     if input.options.cuda {
-        let device = DeviceModel::cuda();
-        let explored = device_plans_of(input, program, func, Models { cpu: model, device: &device });
-        lower_device(program, func, &explored, (model, &device), &mut entry);
-        add_device_rules(&mut dispatch, program, item, (&plans[0], &explored), (model, &device));
+        explored = device_plans_of(input, program, func, Models { cpu: model, device: &device });
+        defects.extend(lower_device(program, func, &explored, (model, &device), &mut entry));
     }
+    defects.extend(leave_out_unsound(program, &mut entry));
+    for plans in [&mut plans, &mut explored] {
+        plans.retain(|plan| entry.units.iter().any(|unit| unit.plan == plan.name));
+    }
+    let Some(usual) = plans.first() else {
+        return Lowered { func, entry, dispatch: Dispatch::default(), defects };
+    };
+    let mut dispatch = dispatch(item, &plans, model);
+    add_device_rules(&mut dispatch, program, item, (usual, &explored), (model, &device));
     let shown = format!("{}::{}", stem_of(input, item.span), item.name);
     let source = source_of(program, &entry, imp::UnitTarget::Cpu).unwrap_or_default();
     let device_source = source_of(program, &entry, imp::UnitTarget::Device).unwrap_or_default();
     let stamp = |record: &Record| if record.is_for_devices() { &device_source } else { &source };
     let holds = |record: &&Record| record.entry == shown && record.source == *stamp(record);
     let records = input.options.records.iter().filter(holds).cloned().collect();
-    Lowered { func, entry, dispatch: Dispatch { source, device_source, records, ..dispatch } }
+    Lowered { func, entry, dispatch: Dispatch { source, device_source, records, ..dispatch }, defects }
+}
+
+/// Takes the versions out of an entry that do not verify, and says what is wrong with them.
+fn leave_out_unsound(program: &Program, entry: &mut imp::Entry) -> Vec<Defect> {
+    let (mut sound, mut defects) = (Vec::new(), Vec::new());
+    for unit in std::mem::take(&mut entry.units) {
+        let plan = unit.plan.clone();
+        let again = sound.iter().any(|other: &imp::Unit| other.plan == plan);
+        entry.units = vec![unit];
+        match imp::verify(program, entry) {
+            Ok(()) if again => {
+                defects.push(Defect { plan, expected: "plans have different names".to_owned(), span: None });
+            }
+            Ok(()) => sound.append(&mut entry.units),
+            Err(errors) => {
+                let listed: Vec<String> = errors.iter().map(ToString::to_string).collect();
+                defects.push(Defect { plan, expected: listed.join("\n"), span: None });
+            }
+        }
+    }
+    entry.units = sound;
+    defects
 }
 
 /// The plans of an entry: pinned ones, else those that the planner finds.
@@ -300,13 +335,31 @@ fn lower_all(input: &PipelineInput, program: &Program, sink: &mut Sink) -> BTree
     }
     for &func in &program.entries {
         let lowered = lower_entry(input, program, func, &model);
-        if let Err(errors) = imp::verify(program, &lowered.entry) {
-            let listed: Vec<String> = errors.iter().map(ToString::to_string).collect();
-            sink.push(defect(program, &listed.join("\n")));
-        }
+        report_defects(program, &lowered, input.options.strict, sink);
         files.entry(program.funcs[func].span.file).or_default().push(lowered);
     }
     files
+}
+
+/// A build goes on without versions that have a defect, if one is left that can always run: any of the processor.
+fn report_defects(program: &Program, lowered: &Lowered, strict: bool, sink: &mut Sink) {
+    let (item, entry) = (&program.funcs[lowered.func], &lowered.entry);
+    let some = entry.units_for(imp::UnitTarget::Cpu).next().is_some();
+    for Defect { plan, expected, span } in &lowered.defects {
+        let span = span.unwrap_or(item.span);
+        let mut diagnostic = if some && !strict {
+            let headline = format!("`{}` has no version `{plan}`: a defect of hidp-build", item.name);
+            Diagnostic::new(Code::VersionLeftOut, span, headline).label("its other versions run instead")
+        } else {
+            let headline = format!("the version `{plan}` of `{}` meets a defect of hidp-build", item.name);
+            Diagnostic::new(Code::Internal, span, headline)
+        };
+        diagnostic.notes.extend(expected.lines().map(str::to_owned));
+        sink.push(diagnostic);
+    }
+    if !some && lowered.defects.is_empty() {
+        sink.push(defect(program, &format!("`{}` has no version", item.name)));
+    }
 }
 
 fn back(input: &PipelineInput, program: &Program, sink: &mut Sink) -> Option<PipelineOutput> {
@@ -478,6 +531,50 @@ mod tests {
         let stmts = &program.funcs[program.entries[0]].body.stmts;
         assert!(stmts.iter().all(|stmt| matches!(stmt.kind, StmtKind::Map(_))), "{stmts:?}");
         assert_eq!(stmts.len(), 2);
+    }
+
+    #[test]
+    fn builds_go_on_without_versions_that_have_a_defect() {
+        let build =
+            input("function f inout float x[N]; { x = 2 * x; }\n", Options { cuda: true, ..Options::default() });
+        let mut sink = Sink::new();
+        let program = front(&build, &mut sink).and_then(|program| optimise(program, &mut sink)).unwrap();
+        let sound = lower_entry(&build, &program, program.entries[0], &Model::cpu());
+        let defect = Defect { plan: "serial".into(), expected: "all is well".into(), span: None };
+        let reported = |lowered: &Lowered, strict: bool| {
+            let mut sink = Sink::new();
+            report_defects(&program, lowered, strict, &mut sink);
+            sink.finish().iter().map(|diagnostic| (diagnostic.code, diagnostic.notes.concat())).collect::<Vec<_>>()
+        };
+        assert_eq!(reported(&sound, true), []);
+        let one = Lowered { defects: vec![defect], ..sound.clone() };
+        let note = "all is well".to_owned();
+        assert_eq!(reported(&one, false), [(Code::VersionLeftOut, note.clone())]);
+        assert_eq!(reported(&one, true), [(Code::Internal, note.clone())]);
+        // Devices alone cannot run everything.
+        let mut none = one.clone();
+        none.entry.units.retain(|unit| unit.target == imp::UnitTarget::Device);
+        assert_eq!((none.entry.units.len(), reported(&none, false)), (1, vec![(Code::Internal, note)]));
+        none.defects.clear();
+        assert_eq!(reported(&none, false), [(Code::Internal, "`f` has no version".to_owned())]);
+    }
+
+    #[test]
+    fn versions_that_do_not_verify_are_left_out() {
+        let build = input("function f inout float x[N]; { x = 2 * x; }\n", Options::default());
+        let mut sink = Sink::new();
+        let program = front(&build, &mut sink).and_then(|program| optimise(program, &mut sink)).unwrap();
+        let sound = lower_entry(&build, &program, program.entries[0], &Model::cpu()).entry;
+        let plans: Vec<&str> = sound.units.iter().map(|unit| unit.plan.as_str()).collect();
+        assert_eq!(plans, ["rows", "serial"]);
+        let mut entry = sound.clone();
+        entry.units[0].host.params.reverse();
+        entry.units.push(sound.units[1].clone());
+        let defects = leave_out_unsound(&program, &mut entry);
+        assert_eq!(entry.units.iter().map(|unit| unit.plan.as_str()).collect::<Vec<_>>(), ["serial"]);
+        let left_out: Vec<&str> = defects.iter().map(|defect| defect.plan.as_str()).collect();
+        assert_eq!(left_out, ["rows", "serial"]);
+        assert_eq!(defects[1].expected, "plans have different names");
     }
 
     #[test]

@@ -69,6 +69,8 @@ pub(super) struct Body {
     fixed: BTreeMap<VarId, usize>,
     /// Index parts computed ahead: depth, expression, variable.
     ahead: Vec<(usize, Expr, VarId)>,
+    /// Whether a block was closed that was not open.
+    unbalanced: bool,
 }
 
 impl Body {
@@ -86,7 +88,13 @@ impl Body {
             places: vec![None],
             fixed: BTreeMap::new(),
             ahead: Vec::new(),
+            unbalanced: false,
         }
+    }
+
+    /// Whether blocks were not closed as they were opened.
+    pub(super) fn is_unbalanced(&self) -> bool {
+        self.unbalanced || self.open.len() != 1
     }
 
     /// The finished function.
@@ -105,7 +113,10 @@ impl Body {
 
     /// Appends a statement to the innermost open block.
     pub(super) fn push(&mut self, stmt: Stmt) {
-        let (Some(block), Some(place)) = (self.open.last_mut(), self.places.last_mut()) else { return };
+        let (Some(block), Some(place)) = (self.open.last_mut(), self.places.last_mut()) else {
+            self.unbalanced = true;
+            return;
+        };
         if *place != self.here {
             *place = self.here;
             block.extend(self.here.map(Stmt::At));
@@ -121,7 +132,8 @@ impl Body {
 
     /// Closes the innermost block and gives its statements.
     pub(super) fn leave(&mut self) -> Block {
-        let depth = self.open.len() - 1;
+        let depth = self.open.len().saturating_sub(1);
+        self.unbalanced |= depth == 0;
         self.ahead.retain(|(at, _, _)| *at < depth);
         self.places.pop();
         Block { stmts: self.open.pop().unwrap_or_default() }

@@ -197,7 +197,10 @@ impl Lowerer<'_> {
 
     fn convert(&mut self, operand: &par::Expr, mode: ConvertMode, whole: &par::Expr) -> Expr {
         let value = self.expr(operand);
-        let Some(to) = whole.ty.scalar() else { return value };
+        let Some(to) = whole.ty.scalar() else {
+            self.defect("what is converted becomes a number");
+            return value;
+        };
         match mode {
             ConvertMode::Cast => make::cast(value, to),
             ConvertMode::Checked => {
@@ -246,7 +249,7 @@ impl Lowerer<'_> {
     /// Where an access goes, after its checks; and, when checks only raise a flag, whether it is inside.
     pub(super) fn element(&mut self, place: &Place) -> (Element, Option<Expr>) {
         let Binding::Array(array) = self.binding(place.array) else {
-            // Rank 0: a scalar is never indexed.
+            self.defect("what is indexed is an array");
             let element = make::element(hidp_syntax::index::Id::new(0), make::long(0));
             return (element, None);
         };

@@ -4,7 +4,7 @@
 use super::build::Role;
 use super::expr::product;
 use super::space::Range;
-use super::{Lowerer, make};
+use super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{self, Expr, LoopKind, Schedule, Stmt, VarId, VarKind};
 use hidp_ir::par::visit;
 use hidp_ir::par::{self, BinOp, FaultKind, Fold, FoldFn, FoldOp, Map, MathFn, StmtKind, Target};
@@ -319,7 +319,7 @@ impl Lowerer<'_> {
         let ranges = self.import_ranges(ranges);
         let strides: Vec<Expr> = strides.iter().map(|stride| self.import(stride)).collect();
         let (block, total) = (self.import(block), self.import(total));
-        let Some(last) = ranges.last().cloned() else { return };
+        let Some(last) = ranges.last().cloned() else { return self.defect(ITERATORS) };
         let partials: Vec<VarId> = partials.iter().map(|partial| self.capture(*partial)).collect();
         let run = self.body.enter_loop("run");
         let at = make::var(run, Ty::LONG);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use super::build::Binding;
 use super::space::Range;
-use super::{Lowerer, make};
+use super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, LoopKind, Stmt, VarId};
 use hidp_ir::par::{self, BinOp, Map, StmtKind, visit};
 use hidp_plan::{self as plan, Exec};
@@ -72,7 +72,9 @@ impl Lowerer<'_> {
     /// Rows instead if there are too few neighbours to fill lanes.
     pub(super) fn lane_map(&mut self, map: &Map, span: Span) {
         let ranges = self.ranges(map);
-        let Some(shape) = self.tile_shape(map, ranges) else { return self.share_map(map, span) };
+        let Some(shape) = self.tile_shape(map, ranges) else {
+            return self.defect("the plan has tiles of lanes for a nest that they suit");
+        };
         let count = shape.ranges[shape.ranges.len() - 1].count.clone();
         let wide = make::binary(BinOp::Ge, count, make::long(FEWEST_LANES));
         self.branch(
@@ -151,7 +153,7 @@ impl Lowerer<'_> {
 
     /// Loops over the columns of tiles in a part, and the tiles of each.
     fn tile_columns(&mut self, map: &Map, shape: &Shape, counts: &[Range], strides: &[Expr], begin: Expr, end: Expr) {
-        let Some(lane) = shape.ranges.last().cloned() else { return };
+        let Some(lane) = shape.ranges.last().cloned() else { return self.defect(ITERATORS) };
         let stride = strides[0].clone();
         let first = self.body.fix("first", make::div(begin.clone(), stride.clone()));
         let past = self.body.fix("past", make::ceil_div(end.clone(), stride.clone()));
@@ -184,7 +186,7 @@ impl Lowerer<'_> {
         }
         let panels = self.pack(map, shape, lanes);
         self.clipped(counts, strides, low, high, &mut |this, low, high| {
-            let Some(last) = counts.last() else { return };
+            let Some(last) = counts.last() else { return this.defect(ITERATORS) };
             this.range_loop(last, low, high, LoopKind::Seq, &mut |this| {
                 let rows = this.bind_rows(shape);
                 match &panels {

@@ -3,6 +3,7 @@
 //! | file | what it lowers |
 //! |---|---|
 //! | `build`, `make` | functions under construction, small expressions |
+//! | `defect` | what cannot happen |
 //! | `expr` | expressions, checks, element accesses |
 //! | `stmt` | statements but maps |
 //! | `space` | ranges of iterators, shared and clipped index spaces |
@@ -32,6 +33,7 @@ use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
 mod build;
+mod defect;
 mod device;
 mod expr;
 mod fold;
@@ -54,26 +56,41 @@ mod tile_fold;
 mod vector;
 
 use build::{ArrayBinding, Binding, Body, Role};
+pub use defect::Defect;
+use defect::{BOUNDS, DEVICE, FOLD, GROUPS, ITERATORS, OPERATOR, OUTPUT, POSITIONS, PREDICATE};
 pub use device::lower_device;
 
-/// Lowers an entry after the pass pipeline, one unit a plan. `symbol` is `<file stem>_<function>`.
-pub fn lower(program: &Program, func: FuncId, symbol: &str, plans: &[Plan], model: &Model) -> Entry {
-    let mut sites = Arena::new();
-    let units = plans.iter().map(|plan| unit(program, &program.funcs[func], plan, model, &mut sites)).collect();
-    Entry { symbol: symbol.to_string(), sites, units }
+/// Lowers an entry after the pass pipeline, one unit per plan but for those that meet a defect. `symbol` is
+/// `<file stem>_<function>`.
+pub fn lower(program: &Program, func: FuncId, symbol: &str, plans: &[Plan], model: &Model) -> (Entry, Vec<Defect>) {
+    let mut entry = Entry { symbol: symbol.to_string(), sites: Arena::new(), units: Vec::new() };
+    let units = plans.iter().map(|plan| unit(program, &program.funcs[func], plan, model, &mut entry.sites));
+    let (units, defects) = sound(units.collect());
+    entry.units = units;
+    (entry, defects)
 }
 
-fn unit(program: &Program, func: &Func, plan: &Plan, model: &Model, sites: &mut Arena<SiteId, Site>) -> Unit {
-    let mut lowerer = Lowerer::new(program, func, plan, model, sites);
-    lowerer.bind_params();
-    lowerer.stmts(&func.body.stmts);
-    Unit {
-        plan: plan.name.clone(),
-        plan_text: plan.to_string(),
-        target: UnitTarget::Cpu,
-        host: lowerer.body.finish(),
-        kernels: lowerer.kernels,
+/// The units without defects, and the defects of the others.
+fn sound(lowered: Vec<Result<Unit, Vec<Defect>>>) -> (Vec<Unit>, Vec<Defect>) {
+    let (mut units, mut defects) = (Vec::new(), Vec::new());
+    for lowered in lowered {
+        match lowered {
+            Ok(unit) => units.push(unit),
+            Err(met) => defects.extend(met),
+        }
     }
+    (units, defects)
+}
+
+fn unit(
+    program: &Program,
+    func: &Func,
+    plan: &Plan,
+    model: &Model,
+    sites: &mut Arena<SiteId, Site>,
+) -> Result<Unit, Vec<Defect>> {
+    let lowerer = Lowerer::new(program, func, plan, model, sites);
+    lowerer.unit(UnitTarget::Cpu)
 }
 
 impl<'a> Lowerer<'a> {
@@ -109,7 +126,25 @@ impl<'a> Lowerer<'a> {
             host: None,
             body: Body::new(Role::Host),
             checks: Checks::Fault,
+            defects: Vec::new(),
         }
+    }
+
+    /// The whole function.
+    fn unit(mut self, target: UnitTarget) -> Result<Unit, Vec<Defect>> {
+        self.bind_params();
+        self.stmts(&self.func.body.stmts);
+        if self.nest != self.plan.nests.len() {
+            self.defect(format!("the plan has {} nests, as the function does", self.nest));
+        }
+        if self.body.is_unbalanced() {
+            self.defect("each block that ends was begun");
+        }
+        if !self.defects.is_empty() {
+            return Err(self.defects);
+        }
+        let (plan, plan_text) = (self.plan.name.clone(), self.plan.to_string());
+        Ok(Unit { plan, plan_text, target, host: self.body.finish(), kernels: self.kernels })
     }
 }
 
@@ -165,6 +200,8 @@ struct Lowerer<'a> {
     /// The function under construction.
     body: Body,
     checks: Checks,
+    /// What should not have happened.
+    defects: Vec<Defect>,
 }
 
 impl Lowerer<'_> {
@@ -223,7 +260,10 @@ impl Lowerer<'_> {
                 let extents = array.extents.iter().map(|extent| self.import(extent)).collect();
                 Binding::Array(ArrayBinding { base, extents, window: None, stride: None })
             }
-            Some(Binding::Lane(_)) | None => Binding::Fixed(expr::zero_of(self.func.vars[var].ty)),
+            Some(Binding::Lane(_)) | None => {
+                self.defect(format!("`{}` stands for something here", self.func.vars[var].name));
+                Binding::Fixed(expr::zero_of(self.func.vars[var].ty))
+            }
         };
         self.body.bindings.insert(var, binding.clone());
         binding

@@ -5,7 +5,7 @@ use std::mem;
 use super::build::{Body, Role};
 use super::fold::Acc;
 use super::space::Range;
-use super::{Binding, Lowerer, make};
+use super::{Binding, ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, Grid, Kernel, KernelId, LoopKind, Schedule, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, Extent, FoldKind, Map, PrimCall, StmtKind, visit};
 use hidp_plan::{self as plan, Exec, Strategy};
@@ -60,7 +60,11 @@ impl Lowerer<'_> {
         self.strategy = nest.map_or(Strategy::Rows, |nest| nest.strategy);
         self.levels.clear();
         let levels = nest.map_or(&[][..], |nest| &nest.levels);
-        self.levels.extend(plan::iterators(map).into_iter().zip(levels.iter().cloned()));
+        let iterators = plan::iterators(map);
+        if levels.len() != iterators.len() {
+            self.defect("the plan has a line for each iterator of the nest");
+        }
+        self.levels.extend(iterators.into_iter().zip(levels.iter().cloned()));
         let streamed = plan::streamed_outputs(self.program, self.func, map);
         self.streamed = streamed.into_iter().filter(|var| nest.is_some_and(|nest| nest.streams(*var))).collect();
     }
@@ -146,7 +150,7 @@ impl Lowerer<'_> {
         let ranges = self.import_ranges(ranges);
         let strides: Vec<Expr> = strides.iter().map(|stride| self.import(stride)).collect();
         let stream = stream.map(|flag| self.import(flag));
-        let Some(last) = ranges.last().cloned() else { return };
+        let Some(last) = ranges.last().cloned() else { return self.defect(ITERATORS) };
         self.clipped(&ranges, &strides, begin, end, &mut |this, low, high| match &stream {
             Some(flag) => {
                 let (low2, high2) = (low.clone(), high.clone());
@@ -195,9 +199,9 @@ impl Lowerer<'_> {
             (0..positions).map(|at| self.body.unlisted_param(name(at), VarKind::Value(Ty::LONG))).collect();
         let values: Vec<Expr> = last.iter().map(|var| make::var(*var, Ty::LONG)).collect();
         build(self, &values);
-        let Some(mut host) = self.host.take() else { return (hidp_syntax::index::Id::new(0), Vec::new()) };
-        mem::swap(&mut self.body, &mut host);
-        let mut body = host;
+        // Kernels do not begin inside of others, so it is the one that was put there above.
+        let host = self.host.take().unwrap_or_else(|| Body::new(Role::Host));
+        let mut body = mem::replace(&mut self.body, host);
         body.params.extend(last);
         let mut args = Vec::new();
         for (outer, inner) in mem::take(&mut body.captures) {

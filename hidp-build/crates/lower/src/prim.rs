@@ -3,7 +3,7 @@
 //! checked by the library, how many elements may be used.
 
 use super::build::Role;
-use super::{Binding, Lowerer, make};
+use super::{BOUNDS, Binding, Lowerer, OPERATOR, OUTPUT, PREDICATE, make};
 use hidp_ir::imp::{self, Expr, ExprKind, PrimArg, SiteId, Stmt, TemplateArg, VarId};
 use hidp_ir::par::{self, ArrayRef, BinOp, Extent, FaultKind, FoldOp, PrimCall, PrimValue, ScalarFnId};
 use hidp_syntax::prim::{Prim, Symbol};
@@ -118,6 +118,7 @@ impl Lowerer<'_> {
     fn view(&mut self, array: &ArrayRef) -> View {
         let elem = self.func.vars[array.array].ty;
         let Binding::Array(binding) = self.binding(array.array) else {
+            self.defect("what a primitive works on is an array");
             return View { base: hidp_syntax::index::Id::new(0), start: make::long(0), len: make::long(0), elem };
         };
         let mut indices = Vec::new();
@@ -194,7 +195,9 @@ impl Lowerer<'_> {
         args: Vec<PrimArg>,
         sites: Vec<SiteId>,
     ) {
-        let Some(Symbol { function, header }) = symbol else { return };
+        let Some(Symbol { function, header }) = symbol else {
+            return self.defect("the library has the primitive for those who call it here");
+        };
         let functions: Vec<ScalarFnId> = template.iter().filter_map(function_of).collect();
         let raises = functions.into_iter().fold(false, |raises, function| self.trap_sites(function) | raises);
         let header = match self.device {
@@ -229,7 +232,7 @@ impl Lowerer<'_> {
         let memory = vec![self.memory_site(call.span)];
         match (call.prim, output) {
             (Prim::Scan | Prim::Exscan, Some(output)) => {
-                let Some(op) = &call.op else { return };
+                let Some(op) = &call.op else { return self.defect(OPERATOR) };
                 let exclusive = call.prim == Prim::Exscan;
                 self.require_neutral(op, exclusive, &n, call.span);
                 let (template, [neutral, has]) = self.operator(op);
@@ -243,7 +246,9 @@ impl Lowerer<'_> {
                 self.call_library(symbol, Vec::new(), args, memory);
             }
             (Prim::Partition, Some(output)) => {
-                let (Some(predicate), Some(PrimValue::Scalar(pivot))) = (call.predicate, &call.pivot) else { return };
+                let (Some(predicate), Some(PrimValue::Scalar(pivot))) = (call.predicate, &call.pivot) else {
+                    return self.defect(PREDICATE);
+                };
                 let pivot = self.fixed("pivot", pivot);
                 let front = self.body.slot("front", Ty::LONG, Some(make::long(0)));
                 let mut args = vec![input, output];
@@ -261,14 +266,16 @@ impl Lowerer<'_> {
                 self.call_library(symbol, Vec::new(), vec![input, count], Vec::new());
             }
             (Prim::Histogram, _) => self.histogram(call, operands, low, count),
-            // Folds of one segment are maps: see the pass `expand`. The others always have an output.
+            // Folds of one segment are maps: see the pass `expand`.
             (Prim::Min | Prim::Max | Prim::Reduce, _)
-            | (Prim::Scan | Prim::Exscan | Prim::Sort | Prim::Partition | Prim::Reverse, None) => {}
+            | (Prim::Scan | Prim::Exscan | Prim::Sort | Prim::Partition | Prim::Reverse, None) => self.defect(OUTPUT),
         }
     }
 
     fn histogram(&mut self, call: &PrimCall, operands: &Operands, low: &Expr, count: PrimArg) {
-        let (Some(op), Some(bins), Some((values, _))) = (&call.op, &operands.output, &operands.values) else { return };
+        let (Some(op), Some(bins), Some((values, _))) = (&call.op, &operands.output, &operands.values) else {
+            return self.defect("a histogram has an operator, bins and values");
+        };
         let keys = self.address(&operands.input, low, false);
         let values = self.address(values, low, false);
         let out = self.address(bins, &make::long(0), true);
@@ -308,7 +315,7 @@ impl Lowerer<'_> {
                 let highs = self.address(high, &make::long(0), false);
                 (segmented, vec![lows, highs, PrimArg::Value(count.clone())], count.clone())
             }
-            Segments::One(..) => return,
+            Segments::One(..) => return self.defect("many segments are those of vectors, or of one size"),
         };
         let zero = make::long(0);
         let per_segment = call.prim.per_segment();
@@ -328,7 +335,7 @@ impl Lowerer<'_> {
         let sites = vec![range, overlap, memory];
         match (call.prim, output) {
             (Prim::Min | Prim::Max | Prim::Reduce, Some(output)) => {
-                let Some(op) = &call.op else { return };
+                let Some(op) = &call.op else { return self.defect(OPERATOR) };
                 if let Some(out) = &operands.output {
                     let ok = make::binary(BinOp::Le, count.clone(), out.len.clone());
                     self.require(ok, FaultKind::Segment, call.span, vec![zero, count, out.len.clone()]);
@@ -341,7 +348,7 @@ impl Lowerer<'_> {
                 self.call_library(symbol, template, args, vec![range, memory, empty]);
             }
             (Prim::Scan | Prim::Exscan, Some(output)) => {
-                let Some(op) = &call.op else { return };
+                let Some(op) = &call.op else { return self.defect(OPERATOR) };
                 let exclusive = call.prim == Prim::Exscan;
                 let (template, [neutral, has]) = self.operator(op);
                 let mut args = vec![input, output, extent];
@@ -360,7 +367,7 @@ impl Lowerer<'_> {
             }
             (Prim::Partition, Some(output)) => {
                 let args = self.partition_args(call, (input, output, values), extent, parts, &count);
-                let Some((template, args)) = args else { return };
+                let Some((template, args)) = args else { return self.defect(PREDICATE) };
                 let narrow = self.site(FaultKind::Narrowing, call.span, vec![String::new()]);
                 self.call_library(symbol, template, args, [sites, vec![narrow]].concat());
             }
@@ -385,7 +392,7 @@ impl Lowerer<'_> {
                 | Prim::Reverse,
                 None,
             )
-            | (Prim::Histogram, _) => {}
+            | (Prim::Histogram, _) => self.defect(OUTPUT),
         }
     }
 
@@ -406,7 +413,10 @@ impl Lowerer<'_> {
         self.require(enough, FaultKind::Segment, call.span, vec![zero.clone(), count.clone(), pivots.len.clone()]);
         let mut bounds = Vec::new();
         for bound in [new_low, new_high] {
-            let Binding::Array(array) = self.binding(bound) else { return None };
+            let Binding::Array(array) = self.binding(bound) else {
+                self.defect(BOUNDS);
+                return None;
+            };
             let extent = array.extents.first().cloned().unwrap_or(make::long(0));
             let wanted = make::mul(count.clone(), make::long(2));
             let ok = make::binary(BinOp::Le, wanted, extent.clone());

@@ -1,7 +1,7 @@
 //! Primitives in kernels: one segment, one worker.
 
 use super::prim::{Operands, View};
-use super::{Binding, Lowerer, make};
+use super::{BOUNDS, Binding, Lowerer, OPERATOR, OUTPUT, PREDICATE, make};
 use hidp_ir::imp::{Element, Expr, LoopKind, PrimArg, Stmt, TemplateArg, VarId, VarKind};
 use hidp_ir::par::{self, Access, BinOp, FaultKind, PrimCall, PrimValue, Target};
 use hidp_syntax::prim::{Prim, Symbol};
@@ -27,7 +27,9 @@ impl Lowerer<'_> {
             (Prim::Scan | Prim::Exscan, Some(output)) => self.worker_scan(call, &operands.input, output, low, &n),
             (Prim::Sort, Some(output)) => self.worker_sort(call, operands, output, low, &n, descending),
             (Prim::Partition, Some(output)) => {
-                let (Some(predicate), Some(PrimValue::Scalar(pivot))) = (call.predicate, &call.pivot) else { return };
+                let (Some(predicate), Some(PrimValue::Scalar(pivot))) = (call.predicate, &call.pivot) else {
+                    return self.defect(PREDICATE);
+                };
                 let pivot = self.fixed("pivot", pivot);
                 let front = self.body.slot("front", Ty::LONG, Some(make::long(0)));
                 let mut args = vec![input(self), self.address(output, low, true)];
@@ -46,15 +48,15 @@ impl Lowerer<'_> {
                 let args = vec![input(self), count];
                 self.call_library(worker_function(call), Vec::new(), args, Vec::new());
             }
-            // Folds are maps; a histogram stands outside of maps; the others always have an output.
+            // Folds are maps; a histogram stands outside of maps.
             (Prim::Min | Prim::Max | Prim::Reduce | Prim::Histogram, _)
-            | (Prim::Scan | Prim::Exscan | Prim::Sort | Prim::Partition | Prim::Reverse, None) => {}
+            | (Prim::Scan | Prim::Exscan | Prim::Sort | Prim::Partition | Prim::Reverse, None) => self.defect(OUTPUT),
         }
     }
 
     /// Prefixes in order.
     pub(super) fn worker_scan(&mut self, call: &PrimCall, input: &View, output: &View, low: &Expr, n: &Expr) {
-        let Some(op) = &call.op else { return };
+        let Some(op) = &call.op else { return self.defect(OPERATOR) };
         let exclusive = call.prim == Prim::Exscan;
         self.require_neutral(op, exclusive, n, call.span);
         let neutral = op.neutral.as_deref().map(|neutral| self.expr(neutral));
@@ -192,7 +194,7 @@ impl Lowerer<'_> {
     }
 
     fn store_bound(&mut self, array: par::VarId, at: Expr, bound: Expr, span: Span) {
-        let Binding::Array(binding) = self.binding(array) else { return };
+        let Binding::Array(binding) = self.binding(array) else { return self.defect(BOUNDS) };
         let ty = self.func.vars[array].ty;
         let at = self.body.fix("at", at);
         let extent = binding.extents.first().cloned().unwrap_or(make::long(0));
@@ -216,7 +218,10 @@ impl Lowerer<'_> {
 
     /// A position in the type of its target, after the check that it fits.
     fn narrowed(&mut self, value: Expr, ty: Ty, span: Span) -> Expr {
-        let Ty::Scalar(scalar) = ty else { return value };
+        let Ty::Scalar(scalar) = ty else {
+            self.defect("a position is a number");
+            return value;
+        };
         if let Some(fits) = super::expr::fits(&value, scalar) {
             self.require(fits, FaultKind::Narrowing, span, vec![value.clone()]);
         }

@@ -18,6 +18,9 @@ use hidp_syntax::ty::Ty;
 /// Words of a worker's log.
 const LOG: i64 = 8;
 
+/// What holds where segments are noted.
+const LOG_OPEN: &str = "segments are noted in a log that a map around has begun";
+
 /// A map around what is lowered.
 #[derive(Clone, Debug)]
 pub(super) struct Frame {
@@ -61,10 +64,16 @@ impl Lowerer<'_> {
 
     /// The linear number of the iteration of the innermost map.
     pub(super) fn instance(&mut self) -> Expr {
-        let iters = self.enclosing.last().map_or_else(Vec::new, |frame| frame.iterators.clone());
+        let Some(iters) = self.enclosing.last().map(|frame| frame.iterators.clone()) else {
+            self.defect("what has a number is an iteration");
+            return make::long(0);
+        };
         let mut number = make::long(0);
         for var in iters {
-            let Some(Range { lo, step, count, .. }) = self.known_ranges.get(&var).cloned() else { continue };
+            let Some(Range { lo, step, count, .. }) = self.known_ranges.get(&var).cloned() else {
+                self.defect("the range of an iterator is known inside its map");
+                continue;
+            };
             let position = make::div(make::sub(self.read(var), lo), step);
             number = make::add(make::mul(number, count), position);
         }
@@ -105,7 +114,7 @@ impl Lowerer<'_> {
                 self.log_call(self.worker_function("close_segments", "worker_close_segments"), args, memory);
             }
             Log::Run => {
-                let Some(log) = self.logs.pop() else { return };
+                let Some(log) = self.logs.pop() else { return self.defect("a log that ends was begun") };
                 let memory = vec![self.memory_site(span)];
                 let keys = make::long(self.noted.len() as i64);
                 let mut args = vec![whole(log), PrimArg::Value(keys)];
@@ -150,7 +159,7 @@ impl Lowerer<'_> {
         });
         let (function, log) = match self.body.role {
             Role::Host => {
-                let Some(log) = self.logs.last() else { return };
+                let Some(log) = self.logs.last() else { return self.defect(LOG_OPEN) };
                 let function = if self.device.is_some() { "kernel_note_segment" } else { "run_note_segment" };
                 (function, vec![whole(*log)])
             }
@@ -173,7 +182,10 @@ impl Lowerer<'_> {
 
     /// In a kernel: the log of this worker; on a device the log and the group's slot in it.
     fn worker_log(&mut self) -> Vec<PrimArg> {
-        let Some(&log) = self.logs.last() else { return Vec::new() };
+        let Some(&log) = self.logs.last() else {
+            self.defect(LOG_OPEN);
+            return Vec::new();
+        };
         let base = self.capture(log);
         self.body.mark_written(base);
         let worker = Expr { kind: ExprKind::WorkerIndex, ty: Ty::LONG };

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::fold::Acc;
 use super::space::Range;
-use super::{Binding, Lowerer, make};
+use super::{Binding, ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Element, Expr, ExprKind, LoopKind, PrimArg, Schedule, Stmt, VarId, VarKind};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::{self, Access, ConvertMode, FaultKind, Fold, FoldKind, Map, Place, StmtKind, Target};
@@ -81,7 +81,7 @@ impl Lowerer<'_> {
             return;
         }
         let ranges = self.ranges(map);
-        let Some(range) = ranges.last().cloned() else { return };
+        let Some(range) = ranges.last().cloned() else { return self.defect(ITERATORS) };
         if let Some((from, to)) = copied(map, &range) {
             self.library_scan(&map.folds[0], &range, from, to, span);
             return;
@@ -97,7 +97,7 @@ impl Lowerer<'_> {
         }
         let (kernel, args) = self.kernel("scan", span, |this, begin, end| {
             let (range, total) = (this.import_ranges(&ranges), this.import(&total));
-            let Some(range) = range.last().cloned() else { return };
+            let Some(range) = range.last().cloned() else { return this.defect(ITERATORS) };
             let partials: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
             this.runs_loop(begin, end, &total, &mut |this, run, from, to| {
                 let accs = this.accumulators(map);
@@ -177,7 +177,7 @@ impl Lowerer<'_> {
         }
         let (kernel, args) = self.kernel("sums", span, |this, begin, end| {
             let (range, total) = (this.import_ranges(ranges), this.import(total));
-            let Some(range) = range.last().cloned() else { return };
+            let Some(range) = range.last().cloned() else { return this.defect(ITERATORS) };
             let partials: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
             this.runs_loop(begin, end, &total, &mut |this, run, from, to| {
                 let accs = this.accumulators(&sums);

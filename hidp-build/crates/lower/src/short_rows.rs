@@ -22,7 +22,7 @@ impl Lowerer<'_> {
     pub(super) fn rows_in_order(&mut self, map: &Map, range: &Range, low: Expr, high: Expr) {
         let Some(inner) = self.short_rows(map) else { return self.in_order(map, range, low, high) };
         let ranges = self.ranges(inner);
-        let [columns] = &ranges[..] else { return self.in_order(map, range, low, high) };
+        let [columns] = &ranges[..] else { return self.defect("a short row has one iterator") };
         let (low, high) = (self.body.fix("low", low), self.body.fix("high", high));
         self.rows_of_length(&LENGTHS, map, (range, columns), &low, &high);
     }

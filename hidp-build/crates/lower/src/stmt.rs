@@ -69,8 +69,8 @@ impl Lowerer<'_> {
                 let label = self.body.scopes.last().copied();
                 self.body.push(Stmt::Leave(label));
             }
-            // A function over arrays has no value; instantiation left no call.
-            StmtKind::Return(_) | StmtKind::Call { .. } => {}
+            StmtKind::Return(_) => self.defect("a function over arrays has no value"),
+            StmtKind::Call { .. } => self.defect("instantiation left no call"),
             StmtKind::Map(map) => self.map(map, stmt.span),
             StmtKind::Prim(call) => self.prim(call),
             StmtKind::Swap(a, b) => self.swap(*a, *b),
@@ -99,7 +99,7 @@ impl Lowerer<'_> {
                 }
             }
             Binding::Lane(target) => self.body.push(Stmt::Store { target, value }),
-            Binding::Fixed(_) | Binding::Array(_) => {}
+            Binding::Fixed(_) | Binding::Array(_) => self.defect("what is assigned can change here"),
         }
     }
 
@@ -117,7 +117,7 @@ impl Lowerer<'_> {
             Binding::Lane(target) => {
                 self.body.push(Stmt::Store { target: Element { path: path.to_vec(), ..target }, value });
             }
-            Binding::Fixed(_) | Binding::Array(_) => {}
+            Binding::Fixed(_) | Binding::Array(_) => self.defect("what is assigned can change here"),
         }
     }
 
@@ -202,7 +202,9 @@ impl Lowerer<'_> {
 
     /// Two host-level arrays exchange names. The caller sees a parameter's buffer, so there elements move.
     fn swap(&mut self, a: par::VarId, b: par::VarId) {
-        let (Binding::Array(first), Binding::Array(second)) = (self.binding(a), self.binding(b)) else { return };
+        let (Binding::Array(first), Binding::Array(second)) = (self.binding(a), self.binding(b)) else {
+            return self.defect("what exchanges names are arrays");
+        };
         if !self.body.params.contains(&first.base) && !self.body.params.contains(&second.base) {
             self.body.push(Stmt::Swap(first.base, second.base));
             return;

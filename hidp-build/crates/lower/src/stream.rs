@@ -87,7 +87,9 @@ impl Lowerer<'_> {
     }
 
     fn copy_out(&mut self, map: &Map, array: par::VarId, tile: VarId, count: Expr) {
-        let Some(place) = stored_place(map, array) else { return };
+        let Some(place) = stored_place(map, array) else {
+            return self.defect("an array past the caches is stored to once in an iteration");
+        };
         let (target, _) = self.element(place);
         self.body.mark_written(target.base);
         self.body.push(Stmt::StreamOut { target, tile, count });

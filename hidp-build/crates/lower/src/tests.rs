@@ -16,7 +16,8 @@ fn lowered(text: &str) -> Entry {
     for plan in &plans {
         assert_eq!(plan::Plan::read(&plan.to_string()).as_ref(), Ok(plan));
     }
-    let entry = super::lower(&program, func, "test_entry", &plans, &model);
+    let (entry, defects) = super::lower(&program, func, "test_entry", &plans, &model);
+    assert_eq!(defects, []);
     imp::verify(&program, &entry).unwrap_or_else(|errors| panic!("{errors:?}\n{}", imp::print(&program, &entry)));
     entry
 }
@@ -293,4 +294,25 @@ fn every_unit_of_every_program_is_well_formed() {
         let names = plans(&entry);
         assert!(!names.is_empty());
     }
+}
+
+/// What lowering a plan of another program expects, that does not hold.
+fn defects(text: &str, plan: &plan::Plan) -> Vec<String> {
+    let (program, func) = optimised(text);
+    let (entry, defects) = super::lower(&program, func, "test_entry", std::slice::from_ref(plan), &Model::cpu());
+    assert_eq!(entry.units.len(), usize::from(defects.is_empty()), "a unit with a defect is none");
+    defects.into_iter().map(|defect| defect.expected).collect()
+}
+
+#[test]
+fn plans_that_do_not_fit_are_defects_and_leave_nothing_out() {
+    let (gemm, func) = optimised(GEMM);
+    let lanes = plan::candidates(&gemm, func, &Model::cpu()).remove(0);
+    assert_eq!((lanes.name.as_str(), defects(GEMM, &lanes)), ("lanes", vec![]));
+    let none = plan::Plan { nests: Vec::new(), ..lanes.clone() };
+    assert!(defects(GEMM, &none).contains(&"the plan has 1 nests, as the function does".to_owned()));
+    let cube = "function f input float a[I][J][K]; output float b[I][J][K]; { b = 2 * a; }";
+    assert_eq!(defects(cube, &lanes), ["the plan has tiles of lanes for a nest that they suit"]);
+    let flat = "function f input float a[I]; output float b[I]; { b = 2 * a; }";
+    assert!(defects(flat, &lanes).contains(&"the plan has a line for each iterator of the nest".to_owned()));
 }

@@ -21,7 +21,7 @@ impl Lowerer<'_> {
         let ranges = self.ranges(map);
         let targets: Vec<VarId> = map.folds.iter().filter_map(|fold| target_tile(fold, shared)).collect();
         if targets.len() != map.folds.len() {
-            return;
+            return self.defect("the folds of a tile leave scalars that live across them");
         }
         let rounds = map.folds.iter().any(|fold| fold.op.ty.scalar().is_none_or(|scalar| scalar.is_float()));
         let ordered = map.folds.iter().any(|fold| fold.op.ordered);

@@ -1,7 +1,7 @@
 //! Host-level maps: each becomes a grid of positions, one to three dimensions.
 
 use super::super::space::Range;
-use super::super::{Binding, Lowerer, make};
+use super::super::{Binding, DEVICE, GROUPS, ITERATORS, Lowerer, make};
 use super::private::Given;
 use hidp_ir::imp::{Expr, ExprKind, Grid, KernelId, Level, LoopKind, Stmt};
 use hidp_ir::par::effects::Effects;
@@ -39,9 +39,9 @@ impl Lowerer<'_> {
     }
 
     /// Threads of a block, as planned for the map.
-    pub(super) fn block_of(&self, map: &Map) -> u32 {
+    pub(super) fn block_of(&mut self, map: &Map) -> u32 {
         let planned = map.iters.last().and_then(|iter| self.levels.get(&iter.var)).map_or(1, |level| level.tile);
-        self.device_model().map_or(planned, |model| model.block_size(planned))
+        self.of_model(|model| model.block_size(planned))
     }
 
     /// Iterations one after the other on the host; the maps and primitives inside take the whole device.
@@ -76,7 +76,7 @@ impl Lowerer<'_> {
             (None, Some(dealt)) => return self.split_map(map, &dealt, span),
             (None, None) => {}
         }
-        let Exec::Device(level) = self.exec_of(map) else { return };
+        let Exec::Device(level) = self.exec_of(map) else { return self.defect(GROUPS) };
         let grid = Grid::new(level, self.block_of(map));
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
@@ -107,7 +107,7 @@ impl Lowerer<'_> {
 
     /// Gives threads several items at a time, where that keeps more loads under way.
     fn take_side_by_side(&mut self, kernel: KernelId) {
-        let Some(model) = self.device_model() else { return };
+        let Some(model) = self.device_model() else { return self.defect(DEVICE) };
         let kernel = &mut self.kernels[kernel];
         if let Some(grid) = &mut kernel.grid {
             grid.items = super::items::side_by_side(&kernel.function, model);
@@ -119,7 +119,7 @@ impl Lowerer<'_> {
 
     /// Leaves registers for more blocks at a time, where a kernel with so many `copies` of its code has many loads.
     pub(super) fn leave_registers(&mut self, kernel: KernelId, copies: u32) {
-        let Some(model) = self.device_model() else { return };
+        let Some(model) = self.device_model() else { return self.defect(DEVICE) };
         let kernel = &mut self.kernels[kernel];
         if let Some(grid) = &mut kernel.grid {
             grid.at_once = super::items::at_once(&kernel.function, *grid, copies, model);
@@ -163,7 +163,7 @@ impl Lowerer<'_> {
     /// division costs a fraction.
     pub(super) fn bind_linear(&mut self, ranges: &[Range], strides: &[Expr], narrow: &Expr, position: Expr) {
         let mut rest = position;
-        let Some((last, outer)) = ranges.split_last() else { return };
+        let Some((last, outer)) = ranges.split_last() else { return self.defect(ITERATORS) };
         for (range, stride) in outer.iter().zip(strides) {
             let own = self.quotient(&rest, stride, narrow);
             rest = self.body.fix("rest", make::sub(rest, make::mul(own.clone(), stride.clone())));
@@ -221,7 +221,7 @@ impl Lowerer<'_> {
 
     /// One lane for each position below `count`.
     pub(super) fn launch_over(&mut self, role: &str, span: Span, count: &Expr, build: impl FnOnce(&mut Self, &Expr)) {
-        let block = self.device_model().map_or(1, |model| model.block);
+        let block = self.of_model(|model| model.block);
         let grid = Grid::new(Level::Thread, block);
         let (kernel, args) =
             self.grid_kernel(role, span, grid, 1, Vec::new(), |this, positions| build(this, &positions[0]));

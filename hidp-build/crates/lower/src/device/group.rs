@@ -53,7 +53,7 @@ impl Lowerer<'_> {
     /// The lanes leave their values where the prefixes belong, and a primitive makes prefixes of them.
     fn scan_map(&mut self, map: &Map) {
         let ranges = self.ranges(map);
-        let [range] = &ranges[..] else { return };
+        let [range] = &ranges[..] else { return self.defect("prefixes in place have one iterator") };
         self.spread(Level::Thread, &[], make::long(0), range.count.clone(), &mut |this, position| {
             this.bind_position(range, position.clone());
             this.iteration(map, &[]);
@@ -86,7 +86,7 @@ impl Lowerer<'_> {
 
     /// All lanes: the values from the place of the first one on become prefixes.
     fn scan_segment(&mut self, fold: &Fold, count: Expr) {
-        let Target::Element(place) = &fold.target else { return };
+        let Target::Element(place) = &fold.target else { return self.defect("prefixes in place are elements") };
         // Its checks were made when the values were left there.
         let proved = Place { unproved: 0, ..place.clone() };
         let (target, _) = self.element(&proved);

@@ -83,7 +83,7 @@ impl Lowerer<'_> {
             let elements = elements.unwrap_or(make::long(0));
             places = make::add(places, make::mul(elements, make::long(NOTES_PER_ELEMENT)));
         }
-        let budget = self.device_model().map_or(0, |model| model.scratch.into());
+        let budget = i64::from(self.of_model(|model| model.scratch));
         let most = make::long(budget / (NOTE_WORDS * size_of::<i64>() as i64));
         self.body.fix("places", make::min(places, most))
     }

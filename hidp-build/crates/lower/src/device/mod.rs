@@ -47,11 +47,11 @@ mod tried;
 mod values;
 
 use super::build::Role;
-use super::{Lowerer, UnitTarget};
+use super::{DEVICE, Defect, Lowerer, UnitTarget, sound};
 use hidp_ir::imp::{Entry, Level, Site, SiteId, Unit};
 use hidp_ir::par::{Func, FuncId, Program};
-use hidp_plan::Plan;
 use hidp_plan::target::{DeviceModel, Model};
+use hidp_plan::{Nest, Plan};
 use hidp_syntax::index::Arena;
 
 pub(super) use moved::Moved;
@@ -68,18 +68,19 @@ pub(super) struct State<'a> {
     records: Vec<record::Record>,
 }
 
-/// Adds to an entry its units for a device, one a plan.
+/// Adds to an entry its units for a device, one per plan but for those whose defects it gives.
 pub fn lower_device(
     program: &Program,
     func: FuncId,
     plans: &[Plan],
     (model, device): (&Model, &DeviceModel),
     entry: &mut Entry,
-) {
-    for plan in plans {
-        let unit = unit(program, &program.funcs[func], plan, (model, device), &mut entry.sites);
-        entry.units.push(unit);
-    }
+) -> Vec<Defect> {
+    let func = &program.funcs[func];
+    let units = plans.iter().map(|plan| unit(program, func, plan, (model, device), &mut entry.sites));
+    let (units, defects) = sound(units.collect());
+    entry.units.extend(units);
+    defects
 }
 
 fn unit(
@@ -88,18 +89,10 @@ fn unit(
     plan: &Plan,
     (model, device): (&Model, &DeviceModel),
     sites: &mut Arena<SiteId, Site>,
-) -> Unit {
+) -> Result<Unit, Vec<Defect>> {
     let mut lowerer = Lowerer::new(program, func, plan, model, sites);
     lowerer.device = Some(State { model: device, scope: Level::Thread, privates: Vec::new(), records: Vec::new() });
-    lowerer.bind_params();
-    lowerer.stmts(&func.body.stmts);
-    Unit {
-        plan: plan.name.clone(),
-        plan_text: plan.to_string(),
-        target: UnitTarget::Device,
-        host: lowerer.body.finish(),
-        kernels: lowerer.kernels,
-    }
+    lowerer.unit(UnitTarget::Device)
 }
 
 impl<'a> Lowerer<'a> {
@@ -137,6 +130,22 @@ impl<'a> Lowerer<'a> {
     /// Bytes that a private array of constant size may have.
     pub(super) fn small_array(&self) -> u32 {
         self.device.as_ref().map_or(self.model.small_array, |state| state.model.small_array)
+    }
+
+    /// A number of the device's model.
+    fn of_model(&mut self, number: impl FnOnce(&DeviceModel) -> u32) -> u32 {
+        match self.device_model() {
+            Some(model) => number(model),
+            None => {
+                self.defect(DEVICE);
+                1
+            }
+        }
+    }
+
+    /// What the plan says of the nest at hand.
+    fn nest_here(&self) -> Option<&'a Nest> {
+        self.plan.nests.get(self.nest.checked_sub(1)?)
     }
 
     fn device_model(&self) -> Option<&'a DeviceModel> {

@@ -53,15 +53,16 @@ struct Tile<'m> {
 
 impl Lowerer<'_> {
     /// What the plan of the current nest keeps near.
-    pub(super) fn near_of(&self, map: &Map) -> Option<Near> {
-        let nest = self.plan.nests.get(self.nest.checked_sub(1)?)?;
-        if nest.is_near() { plan::near(self.program, self.func, map).ok() } else { None }
+    pub(super) fn near_of(&mut self, map: &Map) -> Option<Near> {
+        self.nest_here().filter(|nest| nest.is_near())?;
+        let near = plan::near(self.program, self.func, map);
+        self.expected(near, "what a plan keeps near")
     }
 
     /// A map whose blocks take tiles.
     pub(super) fn near_map(&mut self, map: &Map, near: &Near, span: Span) {
-        let Some(model) = self.device_model() else { return };
-        let grid = Grid::new(Level::Block, model.block_size(map.directives.block.unwrap_or(model.block)));
+        let block = self.of_model(|model| model.block_size(map.directives.block.unwrap_or(model.block)));
+        let grid = Grid::new(Level::Block, block);
         let ranges = self.ranges(map);
         let order: Vec<usize> = near.third.into_iter().chain([near.rows, near.lanes]).collect();
         let sizes: Vec<u32> = map.iters.iter().map(|iter| self.tile_of(iter.var)).collect();
@@ -124,13 +125,13 @@ impl Lowerer<'_> {
 
     /// In the kernel: one tile.
     fn tile_item(&mut self, tile: &Tile<'_>, accs: &[Acc<'_>]) {
-        let nest = self.plan.nests.get(self.nest.wrapping_sub(1));
-        let parts = tile.near.arrays.iter().filter_map(|array| {
-            let staging = nest?.staging.iter().find(|staging| staging.var as usize == array.var.index())?;
-            Some((array.clone(), staging.clone()))
-        });
+        let staging = self.nest_here().map_or(&[][..], |nest| &nest.staging);
         let mut copies = Vec::new();
-        for (array, staging) in parts.collect::<Vec<_>>() {
+        for array in tile.near.arrays.iter().cloned() {
+            let Some(staging) = staging.iter().find(|staging| staging.var as usize == array.var.index()) else {
+                self.defect("each array that is near has its `stage` line");
+                continue;
+            };
             let planes = staging.tile.first().copied().unwrap_or(1);
             let plane = staging.elements() / planes.max(1);
             let kind = VarKind::Shared { elem: self.func.vars[array.var].ty, len: staging.elements() };
@@ -215,7 +216,9 @@ impl Lowerer<'_> {
         self.spread(Level::Thread, &[], make::long(0), elements, &mut |this, at| {
             let (row, column) = this.row_and_column(&at, columns.extent);
             let indices = this.copied_indices(tile, copied, plane.map(|(at, _)| at), (&row, &column));
-            let Binding::Array(array) = this.binding(copied.array.var) else { return };
+            let Binding::Array(array) = this.binding(copied.array.var) else {
+                return this.defect("what is copied near is an array");
+            };
             let mut inside: Option<Expr> = None;
             for (dim, index) in indices.iter().enumerate() {
                 if matches!(copied.array.dims[dim], NearDim::Along { .. }) {

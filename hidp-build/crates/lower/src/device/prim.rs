@@ -1,7 +1,7 @@
 //! Calls of the run-time library: by the host function for the whole device, and by the lanes of a group for its segment.
 
 use super::super::prim::{Operands, View, truth};
-use super::super::{Lowerer, make};
+use super::super::{Lowerer, OPERATOR, OUTPUT, PREDICATE, make};
 use hidp_ir::imp::TemplateArg;
 use hidp_ir::imp::{Expr, Level, PrimArg, VarId};
 use hidp_ir::par::{PrimCall, PrimValue};
@@ -43,7 +43,9 @@ impl Lowerer<'_> {
             (Prim::Scan | Prim::Exscan, Some(output)) => self.group_scan(call, &operands.input, output, low, &n),
             (Prim::Sort, Some(output)) => self.group_sort(call, operands, output, low, &n, descending),
             (Prim::Partition, Some(output)) => {
-                let (Some(predicate), Some(PrimValue::Scalar(pivot))) = (call.predicate, &call.pivot) else { return };
+                let (Some(predicate), Some(PrimValue::Scalar(pivot))) = (call.predicate, &call.pivot) else {
+                    return self.defect(PREDICATE);
+                };
                 let pivot = self.fixed("pivot", pivot);
                 let front = self.body.slot("front", Ty::LONG, Some(make::long(0)));
                 let mut args = vec![self.address(&operands.input, low, false), self.address(output, low, true)];
@@ -61,9 +63,9 @@ impl Lowerer<'_> {
                 let args = vec![self.address(&operands.input, low, true), count];
                 self.call_library(self.group_symbol(call.prim), Vec::new(), args, Vec::new());
             }
-            // Folds are maps; a histogram stands outside of maps; the others always have an output.
+            // Folds are maps; a histogram stands outside of maps.
             (Prim::Min | Prim::Max | Prim::Reduce | Prim::Histogram, _)
-            | (Prim::Scan | Prim::Exscan | Prim::Sort | Prim::Partition | Prim::Reverse, None) => {}
+            | (Prim::Scan | Prim::Exscan | Prim::Sort | Prim::Partition | Prim::Reverse, None) => self.defect(OUTPUT),
         }
     }
 
@@ -72,7 +74,7 @@ impl Lowerer<'_> {
     }
 
     fn group_scan(&mut self, call: &PrimCall, input: &View, output: &View, low: &Expr, n: &Expr) {
-        let Some(op) = &call.op else { return };
+        let Some(op) = &call.op else { return self.defect(OPERATOR) };
         let exclusive = call.prim == Prim::Exscan;
         self.require_neutral(op, exclusive, n, call.span);
         let (template, [neutral, has]) = self.operator(op);
@@ -83,7 +85,9 @@ impl Lowerer<'_> {
 
     /// Sorts a copy: iterations that write one segment, a fault found later, must not disturb each other.
     fn group_sort(&mut self, call: &PrimCall, operands: &Operands, out: &View, low: &Expr, n: &Expr, descending: Expr) {
-        let Some(copies) = self.given_copies(call.span) else { return };
+        let Some(copies) = self.given_copies(call.span) else {
+            return self.defect("the host has allocated what a primitive works on");
+        };
         let values = operands.values.as_ref().and_then(|(from, to)| to.as_ref().map(|to| (from, to)));
         let views = [Some((&operands.input, out)), values].into_iter().flatten();
         let pairs: Vec<_> = views.zip(copies.chunks(2)).collect();

@@ -51,8 +51,10 @@ impl Lowerer<'_> {
         let levels = &self.levels;
         let exec = |var: par::VarId| levels.get(&var).map(|level| level.exec);
         let privates = private_arrays(self.program, self.func, map, grid.level, &exec, self.small_array());
-        // The planner took no plan where a size cannot be known.
-        let privates = privates.unwrap_or_default();
+        let privates = privates.unwrap_or_else(|name| {
+            self.defect(format!("the size of `{name}` is known before the launch"));
+            Vec::new()
+        });
         if privates.is_empty() && !self.logs_segments(map) {
             return (Vec::new(), None);
         }
@@ -80,7 +82,7 @@ impl Lowerer<'_> {
     /// As many as run at a time, as there are iterations, as memory allows; at least one.
     fn slots(&mut self, grid: Grid, items: &Expr, bytes: Expr) -> Expr {
         let at_once = Expr { kind: ExprKind::GroupCount(grid), ty: Ty::LONG };
-        let budget = make::long(self.device_model().map_or(0, |model| model.scratch.into()));
+        let budget = make::long(self.of_model(|model| model.scratch).into());
         let bytes = self.body.fix("bytes", bytes);
         let fitting = make::div(budget, make::max(bytes, make::long(1)));
         let slots = make::min(make::min(at_once, items.clone()), fitting);

@@ -79,7 +79,7 @@ impl Lowerer<'_> {
 
     /// Iterations of a run and the number of runs.
     pub(super) fn runs(&mut self, over: Option<Level>, heavy: bool, total: &Expr) -> (Expr, Expr) {
-        let (least, most) = self.device_model().map_or((1, 1), |model| (model.run, model.most_runs));
+        let (least, most) = (self.of_model(|model| model.run), self.of_model(|model| model.most_runs));
         let least = if heavy { HEAVY_RUN } else { least.into() };
         match over {
             None => self.runs_of(make::max(total.clone(), make::long(1)), total),
@@ -89,7 +89,7 @@ impl Lowerer<'_> {
 
     /// The same, of rows where they are long.
     fn runs_of_rows(&mut self, rows: &Rows, ranges: &[Range]) -> (Expr, Expr) {
-        let (least, most) = self.device_model().map_or((1, 1), |model| (model.run, model.most_runs));
+        let (least, most) = (self.of_model(|model| model.run), self.of_model(|model| model.most_runs));
         self.runs_of(long_run(&rows.units, most, rows.least(ranges, least.into())), &rows.units)
     }
 

@@ -2,7 +2,7 @@
 //! them where they belong, if that is not where they are.
 
 use super::super::space::Range;
-use super::super::{Lowerer, make};
+use super::super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, Grid, Level, PrimArg, Stmt, VarId};
 use hidp_ir::par::{BinOp, FaultKind, Fold, FoldKind, Map, Target};
 use hidp_plan::Exec;
@@ -13,7 +13,7 @@ impl Lowerer<'_> {
     /// A map with prefix folds that the host meets.
     pub(super) fn device_scan(&mut self, map: &Map, span: Span) {
         let ranges = self.ranges(map);
-        let Some(range) = ranges.last().cloned() else { return };
+        let Some(range) = ranges.last().cloned() else { return self.defect(ITERATORS) };
         let (strides, total) = self.strides(&ranges);
         let grid = Grid::new(Level::Thread, self.block_of(map));
         let space = (&ranges[..], &strides[..], &total);
@@ -109,7 +109,7 @@ impl Lowerer<'_> {
 
     /// A scalar keeps the last prefix.
     fn deliver_last(&mut self, fold: &Fold, buffer: VarId, total: &Expr, last: Expr) {
-        let Target::Scalar(var) = fold.target else { return };
+        let Target::Scalar(var) = fold.target else { return self.defect("a last prefix goes to a scalar") };
         let some = make::binary(BinOp::Gt, total.clone(), make::long(0));
         self.body.enter();
         let value = make::load(make::element(buffer, last), fold.op.ty);

@@ -3,7 +3,7 @@
 
 use super::super::fold::Acc;
 use super::super::space::Range;
-use super::super::{Lowerer, make};
+use super::super::{GROUPS, Lowerer, POSITIONS, make};
 use hidp_ir::imp::{Expr, Grid, Level, LoopKind, Stmt, VarId};
 use hidp_ir::par::{self, BinOp, FoldFn, Map, StmtKind};
 use hidp_plan::{self as plan, Exec, Share};
@@ -33,17 +33,19 @@ pub(super) struct Scratch {
 
 impl Lowerer<'_> {
     /// How the plan deals out the folds of the nest at hand, if it does.
-    pub(super) fn dealt<'m>(&self, map: &'m Map) -> Option<Dealt<'m>> {
+    pub(super) fn dealt<'m>(&mut self, map: &'m Map) -> Option<Dealt<'m>> {
         let inner = *plan::inner_maps(&map.body).first()?;
         let level = self.levels.get(&inner.iters.last()?.var).filter(|_| !self.inside_team)?;
         let Share::Dealt(groups) = level.share else { return None };
-        plan::splits(self.program, self.func, map).ok()?;
-        Some(Dealt { inner, groups, terms: level.tile })
+        let terms = level.tile;
+        let splits = plan::splits(self.program, self.func, map);
+        self.expected(splits, "folds that a plan deals out")?;
+        Some(Dealt { inner, groups, terms })
     }
 
     /// One group a part of a fold, or a lane.
     pub(super) fn split_map(&mut self, map: &Map, dealt: &Dealt<'_>, span: Span) {
-        let Exec::Device(level) = self.exec_of(map) else { return };
+        let Exec::Device(level) = self.exec_of(map) else { return self.defect(GROUPS) };
         let grid = Grid::new(level, self.block_of(map));
         let inner = dealt.inner;
         let ranges = self.ranges(map);
@@ -114,11 +116,7 @@ impl Lowerer<'_> {
         if in_turn {
             return (self.body.fix("least", make::div(total.clone(), some)), parts.clone());
         }
-        let warp = make::long(if level == Level::Block {
-            self.device_model().map_or(1, |model| model.warp).into()
-        } else {
-            1
-        });
+        let warp = make::long(if level == Level::Block { self.of_model(|model| model.warp).into() } else { 1 });
         let warps = make::ceil_div(make::ceil_div(total.clone(), some), warp.clone());
         let run = self.body.fix("run", make::mul(make::max(warps, make::long(1)), warp));
         let parts = self.body.fix("parts", make::ceil_div(total.clone(), run.clone()));
@@ -145,7 +143,10 @@ impl Lowerer<'_> {
 
     /// In the kernel: binds the iterators, and gives the part.
     fn bind_part(&mut self, ranges: &[Range], dims: &[Vec<usize>], positions: &[Expr]) -> Expr {
-        let Some((first, rest)) = positions.split_first() else { return make::long(0) };
+        let Some((first, rest)) = positions.split_first() else {
+            self.defect(POSITIONS);
+            return make::long(0);
+        };
         if part_dimensions(dims) > dims.len() {
             self.bind_dimensions(ranges, dims, rest);
             return first.clone();
@@ -200,7 +201,7 @@ impl Lowerer<'_> {
         level: Level,
         span: Span,
     ) {
-        let grid = Grid::new(level, self.device_model().map_or(1, |model| model.block));
+        let grid = Grid::new(level, self.of_model(|model| model.block));
         let dims = self.dimensions(map);
         let (kernel, args) = self.grid_kernel("combine", span, grid, dims.len(), Vec::new(), |this, positions| {
             this.mark_outputs(map);

@@ -17,8 +17,9 @@ fn lowered(text: &str) -> Entry {
         assert_eq!(Plan::read(&plan.to_string()).as_ref(), Ok(plan));
     }
     let cpu = plan::candidates(&program, func, &model);
-    let mut entry = lower(&program, func, "test_entry", &cpu[..1], &model);
-    lower_device(&program, func, &explored.plans, (&model, &device), &mut entry);
+    let (mut entry, mut defects) = lower(&program, func, "test_entry", &cpu[..1], &model);
+    defects.extend(lower_device(&program, func, &explored.plans, (&model, &device), &mut entry));
+    assert_eq!(defects, []);
     let verified = imp::verify(&program, &entry);
     verified.unwrap_or_else(|errors| panic!("{errors:#?}\n{}", imp::print(&program, &entry)));
     entry.units.remove(0);
@@ -222,4 +223,44 @@ fn what_cannot_be_lowered_says_why() {
     let named = GEMM.replace("map {", "\n#pragma hidp block warp\n map {");
     assert_eq!(fate(&named, Level::Block), "kept");
     assert_eq!(fate(&named, Level::Thread), "excluded: directives name other levels");
+}
+
+#[test]
+fn plans_that_do_not_fit_are_defects_and_leave_nothing_out() {
+    let (model, device) = (Model::cpu(), DeviceModel::cuda());
+    let plan_of = |text: &str, name: &str| {
+        let (program, func) = optimised(text);
+        let explored = plan::explore_device(&program, func, &device, Limits::default(), Natives::Everywhere);
+        explored.plans.into_iter().find(|plan| plan.name == name).expect("a plan of this name")
+    };
+    let defects = |text: &str, plan: &Plan| {
+        let (program, func) = optimised(text);
+        let cpu = plan::candidates(&program, func, &model);
+        let (mut entry, none) = lower(&program, func, "test_entry", &cpu[..1], &model);
+        let found = lower_device(&program, func, std::slice::from_ref(plan), (&model, &device), &mut entry);
+        assert_eq!(
+            (none, entry.units.len()),
+            (vec![], 1 + usize::from(found.is_empty())),
+            "a unit with a defect is none"
+        );
+        found.into_iter().map(|defect| defect.expected).collect::<Vec<_>>()
+    };
+    let stencil = "function f input float a[H][W]; inout float b[H][W];
+        { map { i := [1:H-2]; j := [0:W); b[i][j] = a[i-1][j] + a[i][j] + a[i+1][j]; } }";
+    let plain = "function f input float a[H][W]; inout float b[H][W]; { b = 2 * a; }";
+    let near = plan_of(stencil, "near");
+    assert_eq!(defects(stencil, &near), [""; 0]);
+    let why =
+        "what a plan keeps near suit the nest, but no array is read by enough neighbouring iterations, or with gaps";
+    assert_eq!(defects(plain, &near), [why]);
+    // Tiles whose lanes would have unequal shares.
+    let mut tiled = plan_of(GEMM, "tiled64x64");
+    tiled.nests[0].levels[0].tile = 48;
+    assert_eq!(defects(GEMM, &tiled), ["tiles suit the nest, but lanes have equal shares of everything"]);
+    // The folds of another program, which keep their order.
+    let ordered = GEMM.replace("map {", "#pragma hidp ordered\n map {");
+    let split = plan_of(GEMM, "split");
+    let why =
+        "folds that a plan deals out suit the nest, but the map inside folds nothing, or prefixes, or in a fixed order";
+    assert_eq!(defects(&ordered, &split), [why]);
 }

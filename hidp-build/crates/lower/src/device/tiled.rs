@@ -5,7 +5,7 @@
 use super::super::build::Binding;
 use super::super::panels::Panel;
 use super::super::space::Range;
-use super::super::{Lowerer, make};
+use super::super::{FOLD, Lowerer, POSITIONS, make};
 use super::tiled_parts::Part;
 use hidp_ir::imp::{Expr, Grid, Level, LoopKind, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, Fold, Map, StmtKind, Target};
@@ -89,21 +89,13 @@ impl Place {
 
 impl Lowerer<'_> {
     /// How the plan tiles the nest at hand, if it does.
-    pub(super) fn tiling(&self, map: &Map) -> Option<Tiling> {
-        let nest = self.plan.nests.get(self.nest.checked_sub(1)?).filter(|_| !self.inside_team)?;
+    pub(super) fn tiling(&mut self, map: &Map) -> Option<Tiling> {
+        let nest = self.nest_here().filter(|_| !self.inside_team)?;
         let own = nest.staging.iter().find(|staging| staging.kind == Stage::Registers)?;
-        let shape = plan::tiled(self.program, self.func, map).ok()?;
-        let ([own_rows, own_columns], [.., row, column]) = (&own.tile[..], &map.iters[..]) else { return None };
-        let stored: Vec<Staging> = nest.staging[..shape.operands.len().min(nest.staging.len())].to_vec();
-        let tile = |nest: &Nest, var: par::VarId| {
-            let at = plan::iterators(map).into_iter().position(|other| other == var)?;
-            nest.levels.get(at).map(|level| level.tile)
-        };
-        let inner = plan::inner_maps(&map.body).first()?.iters.first()?.var;
-        let side = |var, own: u32| Some(Side { tile: tile(nest, var)?, own });
-        let (rows, columns) = (side(row.var, *own_rows)?, side(column.var, *own_columns)?);
-        let tiling = Tiling { shape, stored, rows, columns, depth: tile(nest, inner)? };
-        tiling.divides().then_some(tiling)
+        let shape = plan::tiled(self.program, self.func, map);
+        let shape = self.expected(shape, "what a plan tiles")?;
+        let tiling = planned_tiling(nest, own, shape, map).filter(Tiling::divides);
+        self.expected(tiling.ok_or("lanes have equal shares of everything"), "tiles")
     }
 
     /// One block a tile.
@@ -141,15 +133,21 @@ impl Lowerer<'_> {
         positions: &[Expr],
         part: Option<(Expr, Expr)>,
     ) -> Option<Place> {
-        let ([outer @ .., rows, columns], [own @ .., row, column]) = (ranges, positions) else { return None };
+        let ([outer @ .., rows, columns], [own @ .., row, column]) = (ranges, positions) else {
+            self.defect(POSITIONS);
+            return None;
+        };
         outer.iter().zip(own).for_each(|(range, position)| self.bind_position(range, position.clone()));
         let edge = |this: &mut Self, range: &Range, side: Side, position: &Expr| {
             let first = make::mul(position.clone(), make::long(side.tile.into()));
             Edge { range: range.clone(), first: this.body.fix("first", first) }
         };
         let (rows, columns) = (edge(self, rows, tiling.rows, row), edge(self, columns, tiling.columns, column));
-        let inner = plan::inner_maps(&map.body).first().copied()?;
-        let mut depth = self.ranges(inner).pop()?;
+        let inner = plan::inner_maps(&map.body).first().copied();
+        let Some((inner, mut depth)) = inner.and_then(|inner| Some((inner, self.ranges(inner).pop()?))) else {
+            self.defect(FOLD);
+            return None;
+        };
         if let Some((from, run)) = part {
             let left = make::sub(depth.count.clone(), from.clone());
             depth.lo = self.body.fix("lo", make::add(depth.lo, from));
@@ -221,7 +219,10 @@ impl Lowerer<'_> {
         self.each_lane(|this, _| {
             this.unrolled("at", own, |this, at| {
                 for (fold, result) in folds.iter().zip(&place.results) {
-                    let Some(neutral) = fold.op.neutral.as_deref() else { continue };
+                    let Some(neutral) = fold.op.neutral.as_deref() else {
+                        this.defect("the folds of tiles have neutral elements");
+                        continue;
+                    };
                     let value = this.expr(neutral);
                     this.body.push(Stmt::Store { target: make::element(*result, at.clone()), value });
                 }
@@ -370,7 +371,7 @@ impl Lowerer<'_> {
 
     /// What the nest does with the results that there are.
     fn use_results(&mut self, place: &Place, map: &Map) {
-        let Some(inner) = plan::inner_maps(&map.body).first().copied() else { return };
+        let Some(inner) = plan::inner_maps(&map.body).first().copied() else { return self.defect(FOLD) };
         let rest: Vec<&par::Stmt> = map.body.stmts.iter().filter(|stmt| !is_fold(stmt, inner)).collect();
         self.each_result_there(place, |this, at| {
             for (fold, result) in inner.folds.iter().zip(&place.results) {
@@ -400,6 +401,20 @@ impl Lowerer<'_> {
             });
         });
     }
+}
+
+/// The tiles of a nest, if its lines are those of tiles.
+fn planned_tiling(nest: &Nest, own: &Staging, shape: Tiled, map: &Map) -> Option<Tiling> {
+    let ([own_rows, own_columns], [.., row, column]) = (&own.tile[..], &map.iters[..]) else { return None };
+    let stored: Vec<Staging> = nest.staging[..shape.operands.len().min(nest.staging.len())].to_vec();
+    let tile = |nest: &Nest, var: par::VarId| {
+        let at = plan::iterators(map).into_iter().position(|other| other == var)?;
+        nest.levels.get(at).map(|level| level.tile)
+    };
+    let inner = plan::inner_maps(&map.body).first()?.iters.first()?.var;
+    let side = |var, own: u32| Some(Side { tile: tile(nest, var)?, own });
+    let (rows, columns) = (side(row.var, *own_rows)?, side(column.var, *own_columns)?);
+    Some(Tiling { shape, stored, rows, columns, depth: tile(nest, inner)? })
 }
 
 /// Whether a statement is the fold, or declares what it leaves.

@@ -1,7 +1,7 @@
 //! Tiles of results whose folds are split: a block makes a tile of what a part of the folds gives.
 
 use super::super::space::Range;
-use super::super::{Lowerer, make};
+use super::super::{Lowerer, POSITIONS, make};
 use super::grid::MOST_DIMENSIONS;
 use super::split::{Dealt, Scratch};
 use super::tiled::{Place, Tiling};
@@ -27,7 +27,7 @@ impl Lowerer<'_> {
         let grid = Grid::new(Level::Block, tiling.threads());
         let (kernel, args) = self.grid_kernel("part", span, grid, dimensions, Vec::new(), |this, positions| {
             let ranges = this.import_ranges(&ranges);
-            let Some((first, rest)) = positions.split_first() else { return };
+            let Some((first, rest)) = positions.split_first() else { return this.defect(POSITIONS) };
             let (part, positions) = if shared {
                 let (part, own) = this.part_and_rest(first, ranges[0].count.clone());
                 (part, std::iter::once(own).chain(rest.iter().cloned()).collect())

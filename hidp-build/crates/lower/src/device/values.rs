@@ -2,7 +2,7 @@
 //! iterations, which then are folded.
 
 use super::super::space::Range;
-use super::super::{Lowerer, make};
+use super::super::{ITERATORS, Lowerer, make};
 use super::reduce::Folded;
 use hidp_ir::imp::{Expr, Grid, Level, Stmt, VarId};
 use hidp_ir::par::{Fold, Map};
@@ -42,7 +42,7 @@ impl Lowerer<'_> {
 
     /// Folds what iterations left.
     fn fold_buffers(&mut self, map: &Map, values: &[VarId], total: &Expr, span: Span) {
-        let Some(iter) = map.iters.last() else { return };
+        let Some(iter) = map.iters.last() else { return self.defect(ITERATORS) };
         // Stands for the number of the iteration.
         let range = Range { var: iter.var, lo: make::long(0), step: make::long(1), count: total.clone() };
         let (ranges, strides) = ([range], [make::long(1)]);

@@ -392,6 +392,10 @@ codes! {
         "nvcc does not take a native header, or its functions are for the host alone. CUDA was not demanded, so the entries that use them run on the \
          CPU, and the others on GPUs too. Functions for both are marked:\n\n\
          ```cpp\n#include <hidp/function.h>\nHIDP_FUNCTION inline float twist(float x) { return x + 0.5f; }\n```";
+
+    VersionLeftOut = "HD0955" Warning "version that is left out"
+        "The compiler met a defect of its own in one version of an entry. Other versions compute the same and run instead, perhaps slower. \
+         Please report the message with the program. With `HIDP_STRICT=1` in the environment such a build fails instead.";
 }
 
 impl Code {
