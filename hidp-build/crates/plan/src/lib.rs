@@ -24,6 +24,7 @@ mod indexes;
 mod iteration;
 mod measures;
 mod near;
+pub mod notation;
 mod pins;
 mod private;
 mod record;

@@ -1,0 +1,267 @@
+//! The words of the notation as data. `docs/design/plan.md` explains each of them, and a test compares both.
+
+use super::{Axis, Place, Sign};
+
+/// A word of the notation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Word {
+    /// As it is written.
+    pub word: &'static str,
+    /// What kind of word it is: a heading of the registry.
+    pub kind: &'static str,
+    /// Whether a number follows in parentheses.
+    pub numbered: bool,
+}
+
+/// Words that may follow each other on a line, some with a number.
+pub(super) trait Vocabulary: Sized + Copy + Ord {
+    /// All of them.
+    const WORDS: &'static [Word];
+    /// The word and its number.
+    fn parts(self) -> (&'static str, Option<u32>);
+    /// From a word and its number; `None` if there is no such word, or it has a number too many or too few.
+    fn make(word: &str, number: Option<u32>) -> Option<Self>;
+}
+
+macro_rules! vocabulary {
+    ($(#[$doc:meta])* $name:ident: $kind:literal;
+     numbered { $($(#[$numbered_doc:meta])* $numbered:ident = $numbered_word:literal,)* }
+     plain { $($(#[$plain_doc:meta])* $plain:ident = $plain_word:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+        pub enum $name {
+            $($(#[$numbered_doc])* $numbered(u32),)*
+            $($(#[$plain_doc])* $plain,)*
+        }
+
+        impl Vocabulary for $name {
+            const WORDS: &'static [Word] = &[
+                $(Word { word: $numbered_word, kind: $kind, numbered: true },)*
+                $(Word { word: $plain_word, kind: $kind, numbered: false },)*
+            ];
+            fn parts(self) -> (&'static str, Option<u32>) {
+                match self {
+                    $($name::$numbered(number) => ($numbered_word, Some(number)),)*
+                    $($name::$plain => ($plain_word, None),)*
+                }
+            }
+            fn make(word: &str, number: Option<u32>) -> Option<Self> {
+                match (word, number) {
+                    $(($numbered_word, Some(number)) => Some($name::$numbered(number)),)*
+                    $(($plain_word, None) => Some($name::$plain),)*
+                    _ => None,
+                }
+            }
+        }
+    };
+}
+
+vocabulary! {
+    /// Something about a nest that is no line: `block(256)`.
+    Property: "properties";
+    numbered {
+        /// Threads of a block. Where thread lines do not take them all, neighbouring positions of the grid do.
+        Block = "block",
+    }
+    plain {}
+}
+
+vocabulary! {
+    /// Where a part of an array is kept.
+    Near: "stages";
+    numbered {}
+    plain {
+        /// Where all lanes of a block reach it.
+        Shared = "shared",
+        /// In memory of one thread alone.
+        Own = "own",
+    }
+}
+
+vocabulary! {
+    /// How a part of an array is kept.
+    StageOption: "options of stages";
+    numbered {
+        /// Unused elements at the end of each row.
+        Pad = "pad",
+        /// So many copies: with two, one is filled while the other is used.
+        Bufs = "bufs",
+        /// So many planes, each in the place of the one that is not needed any more.
+        Ring = "ring",
+        /// So many elements move at once.
+        Wide = "wide",
+    }
+    plain {
+        /// Last dimension first.
+        Turned = "turned",
+        /// Rows moved against each other, so that the elements of a column are in different banks.
+        Swizzled = "swizzled",
+        /// Without gaps, in the order of use.
+        Packed = "packed",
+        /// Element by element over the instances that lanes hold.
+        Interleaved = "interleaved",
+        /// Back to front.
+        Reversed = "reversed",
+        /// Rows moved by the step of a sweep.
+        Skewed = "skewed",
+        /// One row for each value that an index can have.
+        Profile = "profile",
+    }
+}
+
+vocabulary! {
+    /// How the range of a fold is cut. The shape of its tree follows from this and from sizes alone.
+    FoldOption: "folds";
+    numbered {
+        /// Runs of so many iterations, whose results are folded pairwise.
+        Runs = "runs",
+        /// At most so many runs.
+        Most = "most",
+        /// As many parts as make so many groups with all results together.
+        Groups = "groups",
+        /// At least so many iterations in each part.
+        Terms = "terms",
+    }
+    plain {}
+}
+
+vocabulary! {
+    /// A kind of memory.
+    Memory: "memories";
+    numbered {}
+    plain {
+        /// Written past the caches when it is large.
+        Stream = "stream",
+    }
+}
+
+vocabulary! {
+    /// How much of a recurrence's table is kept.
+    KeptPart: "tables";
+    numbered {
+        /// The last steps of a sweep.
+        Window = "window",
+        /// The last rows.
+        Rows = "rows",
+        /// Every n-th step; what lies between is computed again.
+        Checkpoints = "checkpoints",
+    }
+    plain {
+        /// All of it.
+        Table = "table",
+        /// All of it, and once more turned around.
+        Twin = "twin",
+    }
+}
+
+vocabulary! {
+    /// What a narrower type holds.
+    NarrowHow: "narrow types";
+    numbered {}
+    plain {
+        /// Values, computed again in the program's type where they do not fit.
+        Tried = "tried",
+        /// Differences of neighbours, which are proved to fit.
+        Difference = "difference",
+    }
+}
+
+vocabulary! {
+    /// How an array is cut into pieces.
+    Pieces: "pieces";
+    numbered {}
+    plain {
+        /// Neighbouring elements belong to one piece.
+        Adjacent = "adjacent",
+        /// Neighbouring elements belong to neighbouring pieces.
+        Strided = "strided",
+    }
+}
+
+/// Words that lines begin with. A name that is one of these is written in backquotes.
+pub(super) const ITEMS: [&str; 13] = [
+    "assume",
+    "compose",
+    "entry",
+    "fold",
+    "inside",
+    "iter",
+    "keep",
+    "narrow",
+    "nest",
+    "otherwise",
+    "place",
+    "plan",
+    "stage",
+];
+
+impl Place {
+    /// Every place.
+    pub const ALL: [Place; 13] = [
+        Place::Host,
+        Place::Grid(Axis::Z),
+        Place::Grid(Axis::Y),
+        Place::Grid(Axis::X),
+        Place::Thread(Axis::Z),
+        Place::Thread(Axis::Y),
+        Place::Thread(Axis::X),
+        Place::Threads,
+        Place::Lanes,
+        Place::Seq,
+        Place::Unroll,
+        Place::Reg,
+        Place::Vec,
+    ];
+
+    /// Its name.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Place::Host => "host",
+            Place::Grid(Axis::X) => "grid.x",
+            Place::Grid(Axis::Y) => "grid.y",
+            Place::Grid(Axis::Z) => "grid.z",
+            Place::Thread(Axis::X) => "thread.x",
+            Place::Thread(Axis::Y) => "thread.y",
+            Place::Thread(Axis::Z) => "thread.z",
+            Place::Threads => "threads",
+            Place::Lanes => "lanes",
+            Place::Seq => "seq",
+            Place::Unroll => "unroll",
+            Place::Reg => "reg",
+            Place::Vec => "vec",
+        }
+    }
+}
+
+impl Sign {
+    /// Every comparison.
+    pub const ALL: [Sign; 3] = [Sign::Most, Sign::Least, Sign::Equal];
+
+    /// As it is written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Sign::Most => "<=",
+            Sign::Least => ">=",
+            Sign::Equal => "==",
+        }
+    }
+}
+
+/// Every word of the notation.
+pub fn words() -> Vec<Word> {
+    let plain = |kind: &'static str| move |word: &'static str| Word { word, kind, numbered: false };
+    let places = Place::ALL.iter().map(|place| place.name()).map(plain("places"));
+    let mut all: Vec<Word> = ITEMS.into_iter().map(plain("items")).chain(places).collect();
+    let others = [
+        Property::WORDS,
+        Near::WORDS,
+        StageOption::WORDS,
+        FoldOption::WORDS,
+        Memory::WORDS,
+        KeptPart::WORDS,
+        NarrowHow::WORDS,
+        Pieces::WORDS,
+    ];
+    all.extend(others.into_iter().flatten());
+    all
+}
