@@ -190,11 +190,15 @@ impl Search<'_> {
         let outputs = call.values.iter().flat_map(|(values, out)| [Some(values), out.as_ref()]).flatten();
         let arrays = [Some(&call.input), call.output.as_ref()].into_iter().flatten().chain(outputs);
         self.passed.extend(arrays.map(|array| array.array));
-        let Extent::Segment { low, high } = &call.extent else { return Ok(()) };
         if call.prim != Prim::Sort {
             return Ok(());
         }
-        let length = Expr::long(BinOp::Sub, high.clone(), low.clone());
+        let length = match &call.extent {
+            Extent::Segment { low, high } => Expr::long(BinOp::Sub, high.clone(), low.clone()),
+            // Of a function that sorts all of a row, called in a map.
+            Extent::Whole { size } => size.clone(),
+            Extent::Vectors { .. } | Extent::Regular { .. } => return Ok(()),
+        };
         let store = Store::Copies(call.span);
         let whole = || self.func.vars[call.input.array].shape.last().cloned();
         let found = self.private(store, vec![length]).or_else(|| self.private(store, vec![whole()?]));
