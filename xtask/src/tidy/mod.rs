@@ -3,6 +3,7 @@
 mod growth;
 mod headers;
 mod layers;
+mod models;
 mod numbers;
 mod rust;
 mod text;
@@ -33,6 +34,7 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(growth::check(&files)?);
     findings.extend(text::check(&files)?);
     findings.extend(headers::check(&files)?);
+    findings.extend(models::check(&files)?);
     findings.extend(numbers::check()?);
     findings.extend(variables::check(&files)?);
     findings.extend(copies()?);

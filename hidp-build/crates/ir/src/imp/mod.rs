@@ -12,7 +12,7 @@
 //! 4. Evaluating an expression has no effect but, through a trapping scalar function, on the worker's trap. Such a function is
 //!    called only in the values of `Let`, `Set`, `Store` and `Atomic`, or passed to a `Prim`, and `CheckTrap` follows in the same
 //!    block. What it raises it raises at the entry's site of that kind and position: [`trap_sites`] lists those to add.
-//! 5. `Launch`, `Alloc`, `Free` and `WholePrim` stand in the host function only; `Scratch` and `WorkerIndex` in kernels only.
+//! 5. `Launch`, `Alloc` and `Free` stand in the host function only; `Scratch` and `WorkerIndex` in kernels only.
 //! 6. `Break` and `Continue` are inside a loop of the same function. Simd loops hold only values, plain stores, branches and
 //!    other counted loops; what one iteration leaves for another is a reduction.
 //!

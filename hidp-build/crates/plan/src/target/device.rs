@@ -1,13 +1,12 @@
 //! The hardware model of graphics processors.
 
-use super::{ModelError, Table, Tunable, integer, natural, subset, text_of, truth_of, tunable};
+use super::reading::{Reading, Row};
+use super::{ModelError, Tunable};
 use hidp_syntax::ast::Level;
 
 /// A model of a graphics processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceModel {
-    /// Its name.
-    pub name: String,
     /// Levels, outermost first.
     pub levels: Vec<DeviceLevel>,
     /// Threads of a warp.
@@ -16,8 +15,6 @@ pub struct DeviceModel {
     pub most_threads: u32,
     /// Threads of a multiprocessor at most.
     pub resident: u32,
-    /// Bytes of a line of memory that neighbouring lanes share.
-    pub line: u32,
     /// Bytes of loads that a multiprocessor needs under way at a time to use all of the memory's bandwidth.
     pub in_flight: u32,
     /// Bytes that the threads of a block share.
@@ -105,20 +102,15 @@ pub struct DeviceSplit {
 pub struct DeviceLevel {
     /// Which.
     pub level: Level,
-    /// The level below, if it shares out work to one.
-    pub children: Option<Level>,
     /// How many groups of this level are in one of the level above; `None` where the device or the size of a block tells.
     pub parallelism: Option<u32>,
-    /// Whether it runs scalar code.
-    pub scalar: bool,
-    /// Whether it runs one operation on many elements.
-    pub vector: bool,
-    /// How it waits for its children.
-    pub sync: String,
-    /// The memory that its children share.
-    pub memory: String,
-    /// Whether its children take neighbouring (`adjacent`) or round-robin (`strided`) parts.
-    pub tiles: String,
+}
+
+impl DeviceTile {
+    /// Threads of a block that makes such a tile.
+    pub fn threads(&self) -> u32 {
+        (self.rows / self.lane_rows.max(1)) * (self.columns / self.lane_columns.max(1))
+    }
 }
 
 impl DeviceModel {
@@ -129,22 +121,16 @@ impl DeviceModel {
 
     /// Reads a model.
     pub fn read(text: &str) -> Result<DeviceModel, ModelError> {
-        let document = subset::read(text).map_err(ModelError::Syntax)?;
-        let levels: Result<Vec<_>, _> =
-            document.tables.iter().filter(|(name, _)| name == "level").map(|(_, table)| level(table)).collect();
-        let tunables: Result<Vec<_>, _> =
-            document.tables.iter().filter(|(name, _)| name == "tunable").map(|(_, table)| tunable(table)).collect();
-        let int = |table: &str, key: &str| integer(&document, table, key);
+        let reading = Reading::new(text).map_err(ModelError::Syntax)?;
+        let int = |table: &str, key: &str| reading.int(table, key);
         let threshold = |level: Level| Ok((level, int("dispatch", level.name())?));
         let chosen = [Level::Thread, Level::Subwarp2, Level::Subwarp, Level::Warp, Level::Block];
         let thresholds: Result<Vec<_>, ModelError> = chosen.into_iter().map(threshold).collect();
-        Ok(DeviceModel {
-            name: text_of(&document.root, "name")?,
-            levels: levels?,
+        let model = DeviceModel {
+            levels: reading.rows("level").map(level).collect::<Result<_, _>>()?,
             warp: int("lanes", "warp")?,
             most_threads: int("lanes", "most")?,
             resident: int("lanes", "resident")?,
-            line: int("memory", "line")?,
             in_flight: int("memory", "in_flight")?,
             shared: int("memory", "shared")?,
             resident_blocks: int("multiprocessor", "blocks")?,
@@ -161,13 +147,8 @@ impl DeviceModel {
             copy_bandwidth: int("copies", "bandwidth")?,
             copy_latency: int("copies", "latency")?,
             thresholds: thresholds?,
-            tunables: tunables?,
-            tiles: document
-                .tables
-                .iter()
-                .filter(|(name, _)| name == "tile")
-                .map(|(_, table)| tile(table))
-                .collect::<Result<_, _>>()?,
+            tunables: reading.tunables()?,
+            tiles: reading.rows("tile").map(tile).collect::<Result<_, _>>()?,
             split: DeviceSplit {
                 threads: int("split", "threads")?,
                 thread_terms: int("split", "thread_terms")?,
@@ -177,7 +158,9 @@ impl DeviceModel {
                 several: int("split", "several")?,
                 short: int("split", "short")?,
             },
-        })
+        };
+        reading.finish()?;
+        Ok(model)
     }
 
     /// A level.
@@ -196,58 +179,42 @@ impl DeviceModel {
         }
     }
 
-    /// A size of block: at least `wanted` threads in full warps, as far as the device has them.
-    pub fn block_size(&self, wanted: u32) -> u32 {
-        wanted.clamp(1, self.most_threads).next_multiple_of(self.warp).min(self.most_threads)
+    /// Whether a block can have so many threads: full warps, as far as the device has them.
+    pub fn is_block(&self, threads: u32) -> bool {
+        threads.is_multiple_of(self.warp) && (self.warp..=self.most_threads).contains(&threads)
+    }
+
+    /// The sizes of blocks next to a number: what is below, and what is not.
+    pub fn blocks_around(&self, threads: u32) -> (u32, u32) {
+        let low = (threads / self.warp * self.warp).clamp(self.warp, self.most_threads);
+        (low, threads.next_multiple_of(self.warp).clamp(self.warp, self.most_threads))
     }
 }
 
-fn named(table: &Table, key: &str) -> Result<Level, ModelError> {
-    let name = text_of(table, key)?;
-    Level::ALL.into_iter().find(|level| level.name() == name).ok_or_else(|| ModelError::Key(key.to_string()))
+fn level(row: Row<'_>) -> Result<DeviceLevel, ModelError> {
+    let name = row.text("name")?;
+    let level = Level::ALL.into_iter().find(|level| level.name() == name);
+    let level = level.ok_or_else(|| ModelError::Key("level.name".to_owned()))?;
+    Ok(DeviceLevel { level, parallelism: Some(row.natural("parallelism")?).filter(|parts| *parts > 0) })
 }
 
-fn level(table: &Table) -> Result<DeviceLevel, ModelError> {
-    Ok(DeviceLevel {
-        level: named(table, "name")?,
-        children: table.contains_key("children").then(|| named(table, "children")).transpose()?,
-        parallelism: Some(natural(table, "parallelism")?).filter(|parts| *parts > 0),
-        scalar: truth_of(table, "scalar")?,
-        vector: truth_of(table, "vector")?,
-        sync: text_of(table, "sync")?,
-        memory: text_of(table, "memory")?,
-        tiles: text_of(table, "tiles")?,
-    })
-}
-
-fn tile(table: &Table) -> Result<DeviceTile, ModelError> {
+fn tile(row: Row<'_>) -> Result<DeviceTile, ModelError> {
     Ok(DeviceTile {
-        rows: natural(table, "rows")?,
-        columns: natural(table, "columns")?,
-        depth: natural(table, "depth")?,
-        lane_rows: natural(table, "lane_rows")?,
-        lane_columns: natural(table, "lane_columns")?,
-        from: natural(table, "from")?,
-        widest: natural(table, "widest")?,
-        split: natural(table, "split")?,
-        terms: natural(table, "terms")?,
+        rows: row.natural("rows")?,
+        columns: row.natural("columns")?,
+        depth: row.natural("depth")?,
+        lane_rows: row.natural("lane_rows")?,
+        lane_columns: row.natural("lane_columns")?,
+        from: row.natural("from")?,
+        widest: row.natural("widest")?,
+        split: row.natural("split")?,
+        terms: row.natural("terms")?,
     })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    /// What each level can do, as HiDP's Table 3 lists it.
-    fn abilities(model: &DeviceModel) -> String {
-        let row = |level: &DeviceLevel| {
-            let children = level.children.map_or("-", Level::name);
-            let yes = |ability: bool| if ability { "yes" } else { "no" };
-            let (scalar, vector) = (yes(level.scalar), yes(level.vector));
-            format!("{:<9}{children:<8}{scalar:<5}{vector:<5}{:<9}{}\n", level.level.name(), level.sync, level.memory)
-        };
-        model.levels.iter().map(row).collect()
-    }
 
     /// How many groups of a level are in one of the level above, and how many lanes they have, as in HiDP's Table 4.
     fn widths(model: &DeviceModel) -> String {
@@ -262,16 +229,6 @@ mod tests {
     fn levels_are_those_of_the_paper() {
         let model = DeviceModel::cuda();
         let expected = "\
-kernel   block   yes  yes  launch   global
-block    warp    yes  yes  barrier  shared
-warp     thread  yes  yes  lockstep registers
-subwarp  thread  yes  yes  lockstep registers
-subwarp2 thread  yes  yes  lockstep registers
-thread   -       yes  no   none     private
-";
-        println!("{}\n{}", abilities(&model), widths(&model));
-        assert_eq!(abilities(&model), expected);
-        let expected = "\
 kernel   1   256
 block    any 256
 warp     any 32
@@ -285,14 +242,18 @@ thread   any 1
     #[test]
     fn blocks_are_full_warps() {
         let model = DeviceModel::cuda();
-        assert_eq!([0, 1, 32, 33, 100, 5000].map(|wanted| model.block_size(wanted)), [32, 32, 32, 64, 128, 1024]);
+        assert_eq!(
+            [0, 1, 32, 33, 100, 1024, 1056].map(|threads| model.is_block(threads)),
+            [false, false, true, false, false, true, false]
+        );
+        assert_eq!([1, 100, 5000].map(|threads| model.blocks_around(threads)), [(32, 32), (96, 128), (1024, 1024)]);
     }
 
     #[test]
     fn missing_keys_are_named() {
         let text = include_str!("../../targets/cuda.toml").replace("in_flight = ", "split = ");
         assert_eq!(DeviceModel::read(&text), Err(ModelError::Key("memory.in_flight".into())));
-        let text = include_str!("../../targets/cuda.toml").replace("\"block\"", "\"blok\"");
-        assert_eq!(DeviceModel::read(&text), Err(ModelError::Key("children".into())));
+        let text = include_str!("../../targets/cuda.toml").replace("name = \"warp\"", "name = \"wrap\"");
+        assert_eq!(DeviceModel::read(&text), Err(ModelError::Key("level.name".into())));
     }
 }
