@@ -9,7 +9,7 @@ use crate::nvcc::Kernel;
 use crate::report::{Error, Report, Result};
 use crate::sources;
 use hidp_plan::target::{DeviceModel, Model};
-use hidp_plan::{Models, check_pins};
+use hidp_plan::{Models, check_directives, check_pins};
 use hidp_syntax::diag::Sink;
 
 /// Explains the entries of a `.hdp` file, or the one of this name: nested shapes, what fused and what did not, the checks that
@@ -41,6 +41,7 @@ pub fn explain_compiled(
     if let Some(program) = &program {
         let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
         check_pins(program, &input.sources, &input.options.pins, models, &mut sink);
+        check_directives(program, models.device, &mut sink);
     }
     report.diagnostics(&input.sources, &sink.finish());
     report.error().map_or(Ok(()), Err)?;

@@ -14,8 +14,8 @@ use hidp_ir::par::{FuncId, Program};
 use hidp_lower::{Defect, lower, lower_device};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
-    Dispatch, Limits, Models, Natives, PinFile, Plan, Record, add_device_rules, check_pins, dispatch, explore,
-    explore_device, native_name, pinned, stable_hash,
+    Dispatch, Limits, Models, Natives, PinFile, Plan, Record, add_device_rules, check_directives, check_pins, dispatch,
+    explore, explore_device, native_name, pinned, stable_hash,
 };
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::index::Arena;
@@ -330,6 +330,7 @@ fn lower_all(input: &PipelineInput, program: &Program, sink: &mut Sink) -> BTree
     let mut files: BTreeMap<FileId, Vec<Lowered>> = BTreeMap::new();
     let models = Models { cpu: &model, device: &DeviceModel::cuda() };
     check_pins(program, &input.sources, &input.options.pins, models, sink);
+    check_directives(program, models.device, sink);
     if sink.has_errors() {
         return files;
     }
@@ -437,6 +438,7 @@ pub fn symbol(namespace: &str, stem: &str, function: &str) -> String {
 mod tests {
     mod device_pins;
     mod device_rules;
+    mod directives;
     mod host_rules;
     mod pins;
 

@@ -6,8 +6,11 @@ use std::path::Path;
 use hidp_build::compiler::check::{SourceUnit, check};
 use hidp_build::compiler::diag::{Diagnostic, Severity, Sink};
 use hidp_build::compiler::ir::par::Program;
+use hidp_build::compiler::pass;
+use hidp_build::compiler::plan::check_directives;
 use hidp_build::compiler::source::{FileId, SourceMap};
 use hidp_build::compiler::syntax::{ast, parse};
+use hidp_build::compiler::target::DeviceModel;
 
 use crate::case::Case;
 
@@ -32,7 +35,7 @@ pub(crate) fn parsed(name: &str, text: &str) -> Front {
     Front { sources, file, tree, diagnostics: sink.finish() }
 }
 
-/// Parses a case and its imports and, if that went well, checks them.
+/// Parses a case and its imports and, if that went well, checks them; then what directives ask of plans.
 pub(crate) fn checked(case: &Case) -> Front {
     checked_as(case, &case.text)
 }
@@ -62,6 +65,11 @@ fn compiled(case: &Case, text: &str) -> (Front, Program) {
     let mut program = Program::default();
     if !build.sink.has_errors() {
         program = check(&build.sources, &build.units, &mut build.sink);
+    }
+    if !build.sink.has_errors() {
+        let mut optimised = program.clone();
+        pass::run(&mut optimised, pass::PIPELINE).unwrap_or_else(|error| panic!("{name}: {error}"));
+        check_directives(&optimised, &DeviceModel::cuda(), &mut build.sink);
     }
     let tree = build.units.into_iter().find(|unit| unit.id == file).expect("the case is a unit").ast;
     (Front { sources: build.sources, file, tree, diagnostics: build.sink.finish() }, program)

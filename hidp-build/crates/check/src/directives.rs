@@ -18,6 +18,7 @@ impl Cx<'_> {
         for directive in directives {
             match &directive.kind {
                 DirectiveKind::Level(level) => {
+                    result.spans.level.get_or_insert(directive.span);
                     if !result.levels.contains(level) {
                         result.levels.push(*level);
                     }
@@ -26,8 +27,14 @@ impl Cx<'_> {
                 DirectiveKind::Unordered => result.unordered = true,
                 DirectiveKind::Unchecked => self.unchecked = true,
                 DirectiveKind::NoContract => self.function_directive(&directive),
-                DirectiveKind::BlockSize(size) => result.block = self.count(size, "block", 1024),
-                DirectiveKind::Unroll(times) => result.unroll = self.count(times, "unroll", 64),
+                DirectiveKind::BlockSize(size) => {
+                    result.block = self.count(size, "block", 1024);
+                    result.spans.block = Some(directive.span);
+                }
+                DirectiveKind::Unroll(times) => {
+                    result.unroll = self.count(times, "unroll", 64);
+                    result.spans.unroll = Some(directive.span);
+                }
                 // Allowed before the statement was looked at.
                 DirectiveKind::Allow(_) => {}
             }

@@ -82,7 +82,8 @@ impl Lowerer<'_> {
             |this| this.launch_lanes(map, span, shape),
             |this| {
                 let inner = plan::inner_maps(&map.body);
-                for iter in inner.iter().filter_map(|inner| inner.iters.last()) {
+                let inner = inner.iter().filter(|inner| inner.directives.unroll.is_none());
+                for iter in inner.filter_map(|inner| inner.iters.last()) {
                     this.levels.entry(iter.var).and_modify(|level| level.exec = Exec::Simd);
                 }
                 this.share_map(map, span);

@@ -21,6 +21,11 @@ const ELEMENT_OF_PRIMITIVE: i64 = 4;
 /// Element operations of a row that all threads should share.
 const LONG_ROW: i64 = 1 << 18;
 
+/// How a loop runs the iterations of a map one after the other: written out as often as a directive says.
+pub(super) fn turns(map: &Map) -> LoopKind {
+    map.directives.unroll.map_or(LoopKind::Seq, LoopKind::Unroll)
+}
+
 impl Lowerer<'_> {
     /// A map, on the host or inside a kernel.
     pub(super) fn map(&mut self, map: &Map, span: Span) {
@@ -75,7 +80,7 @@ impl Lowerer<'_> {
         let ranges = self.ranges(map);
         self.outer_loops(&ranges, &mut |this, range| {
             let count = range.count.clone();
-            this.range_loop(range, make::long(0), count, LoopKind::Seq, &mut |this| {
+            this.range_loop(range, make::long(0), count, turns(map), &mut |this| {
                 this.enter_iteration(map);
                 this.stmts(&map.body.stmts);
                 this.free_locals(&map.body);

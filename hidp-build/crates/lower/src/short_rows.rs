@@ -4,6 +4,7 @@
 use std::collections::BTreeSet;
 use std::slice;
 
+use super::map::turns;
 use super::space::Range;
 use super::{Lowerer, make};
 use hidp_ir::imp::{Expr, LoopKind};
@@ -28,7 +29,7 @@ impl Lowerer<'_> {
     }
 
     fn in_order(&mut self, map: &Map, range: &Range, low: Expr, high: Expr) {
-        self.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, &[]));
+        self.range_loop(range, low, high, turns(map), &mut |this| this.iteration(map, &[]));
     }
 
     /// One loop for each of these lengths, and one for all others.
@@ -69,9 +70,10 @@ impl Lowerer<'_> {
 
     /// The reduction of a row, if that is what an iteration does: it loads little, all of it neighbours, and nothing can fault.
     fn short_rows<'m>(&self, map: &'m Map) -> Option<&'m Map> {
-        let on_rows = self.strategy == Strategy::Rows && self.device.is_none() && map.folds.is_empty();
+        let looped = |map: &Map| map.directives.unroll.is_some();
+        let on_rows = self.strategy == Strategy::Rows && self.device.is_none() && map.folds.is_empty() && !looped(map);
         let inner = match &plan::inner_maps(&map.body)[..] {
-            [inner] if inner.iters.len() == 1 && on_rows => *inner,
+            [inner] if inner.iters.len() == 1 && on_rows && !looped(inner) => *inner,
             _ => return None,
         };
         let column = inner.iters.first()?;

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use super::build::Binding;
 use super::expr::product;
 use super::lanes::Tile;
+use super::map::turns;
 use super::space::Range;
 use super::{Lowerer, make};
 use hidp_ir::imp::{Element, Expr, LoopKind, Stmt, VarId};
@@ -77,7 +78,7 @@ impl Lowerer<'_> {
             Some(_) => low,
             None => self.fold_several(map, range, low, high.clone(), tile, shared, accs),
         };
-        self.range_loop(range, low, high, LoopKind::Seq, &mut |this| {
+        self.range_loop(range, low, high, turns(map), &mut |this| {
             if !this.panels.is_empty() {
                 let position = make::sub(this.read(range.var), range.lo.clone());
                 let depth = this.body.fix("depth", make::mul(position, tile.panel_stride()));
@@ -110,7 +111,7 @@ impl Lowerer<'_> {
         accs: &[VarId],
     ) -> Expr {
         let several = i64::from(self.model.lane_unroll);
-        if map.body.stmts.len() > MOST_REPEATED || several < 2 {
+        if map.body.stmts.len() > MOST_REPEATED || several < 2 || map.directives.unroll.is_some() {
             return low;
         }
         let groups = make::div(make::sub(high, low.clone()), make::long(several));

@@ -4,6 +4,7 @@
 use std::mem;
 
 use super::fold::Acc;
+use super::map::turns;
 use super::space::Range;
 use super::{Binding, Checks, Lowerer, make};
 use hidp_ir::imp::{self, Expr, LoopKind};
@@ -22,7 +23,7 @@ impl Lowerer<'_> {
             if accs.is_empty() {
                 return self.rows_in_order(map, range, low, high);
             }
-            self.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, accs));
+            self.range_loop(range, low, high, turns(map), &mut |this| this.iteration(map, accs));
             return;
         }
         let low = self.body.fix("low", low);

@@ -171,9 +171,10 @@ fn shared_levels(program: &Program, func: &Func, map: &Map, outer: Exec, model: 
     let inner = inner_maps(&map.body);
     let last = map.iters.len().saturating_sub(1);
     for (at, iter) in map.iters.iter().enumerate() {
-        let vector = at == last && inner.is_empty() && vectorisable(program, func, map);
+        let unrolled = map.directives.unroll.is_some();
+        let vector = at == last && inner.is_empty() && !unrolled && vectorisable(program, func, map);
         let exec = if vector { Exec::Simd } else { outer };
-        let tile = if map.folds.is_empty() { 1 } else { map.directives.block.unwrap_or(model.fold_block) };
+        let tile = if map.folds.is_empty() { 1 } else { model.fold_block };
         let share = if outer == Exec::Thread { Share::Split } else { Share::Span };
         levels.push(LevelPlan { dim: (last - at) as u32, tile, share, ..level(func, iter.var, exec) });
     }

@@ -14,6 +14,8 @@ use hidp_ir::par::{Block, FoldKind, Func, Iter, Map, Program, StmtKind, Target, 
 pub enum Constraint {
     /// Lanes: the outermost map folds, so that its iterations have no results of their own.
     OuterFold,
+    /// Lanes: a directive asks for a loop over the iterations that lanes would take together.
+    Unrolled,
     /// Lanes: an iterator does not advance by one.
     Steps(String),
     /// Lanes: a check would have to run in the middle of a tile.
@@ -44,6 +46,7 @@ impl fmt::Display for Constraint {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Constraint::OuterFold => f.write_str("the outermost map folds"),
+            Constraint::Unrolled => f.write_str("a directive asks for the loop over its iterations to be written out"),
             Constraint::Steps(iter) => write!(f, "`{iter}` does not advance by one"),
             Constraint::Faults => f.write_str("a check remains inside, which cannot run in the middle of a tile"),
             Constraint::Statement => f.write_str("a statement inside cannot run in vector lanes"),
@@ -101,6 +104,9 @@ pub fn lane_iterator(program: &Program, func: &Func, map: &Map) -> Option<LaneSh
 /// reductions load neighbours along that iterator and distant elements along their own.
 pub fn lane_shape(program: &Program, func: &Func, map: &Map) -> Result<LaneShape, Constraint> {
     let Some(lane) = map.iters.last().filter(|_| map.folds.is_empty()) else { return Err(Constraint::OuterFold) };
+    if map.directives.unroll.is_some() {
+        return Err(Constraint::Unrolled);
+    }
     if let Some(iter) = map.iters.iter().find(|iter| iter.step.as_int() != Some(1)) {
         return Err(Constraint::Steps(name(func, iter.var)));
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use super::device_levels::{Levels, holds_primitives};
+use super::device_levels::{Levels, holds_primitives, is_ordered};
 use super::device_rules::rows_apart;
 use super::near::{Far, near_nest};
 use super::private::{exec_of, private_arrays};
@@ -14,7 +14,7 @@ use super::{Exec, Nest, Plan, Strategy, inner_maps, irregular, iterators, nests}
 use crate::Limits;
 use crate::target::{DeviceModel, DeviceTile};
 use hidp_ir::par::visit::{Visitor, look};
-use hidp_ir::par::{Expr, ExprKind, FoldKind, Func, FuncId, Map, Program, ScalarFnId, Stmt, StmtKind, VarId};
+use hidp_ir::par::{Expr, ExprKind, Fold, FoldKind, Func, FuncId, Map, Program, ScalarFnId, Stmt, StmtKind, VarId};
 use hidp_syntax::ast::Level;
 use hidp_syntax::ty::Ty;
 
@@ -68,6 +68,8 @@ pub enum Obstacle {
     Whole(&'static str),
     /// The outermost map folds what its iterations leave, so the host cannot run them one after the other.
     OuterFold,
+    /// A directive asks for blocks of so many threads, and tiles make them of so many.
+    BlockSize(u32, u32),
     /// Nothing is worth being kept in shared memory.
     Far(Far),
 }
@@ -81,11 +83,14 @@ impl fmt::Display for Obstacle {
             Obstacle::UnknownSize(name) => {
                 write!(f, "the size of `{name}` is found only while an iteration runs, too late to allocate it")
             }
-            Obstacle::NothingInside => f.write_str("no iteration has a map or primitive inside that lanes could share"),
+            Obstacle::NothingInside => write!(f, "{}", Unsuited::NothingInside),
             Obstacle::NotNamed => f.write_str("directives name other levels"),
             Obstacle::Far(far) => write!(f, "{far}"),
             Obstacle::NoTiles(why) | Obstacle::Whole(why) => f.write_str(why),
-            Obstacle::OuterFold => f.write_str("the outermost map folds what its iterations leave"),
+            Obstacle::OuterFold => write!(f, "{}", Unsuited::OuterFold),
+            Obstacle::BlockSize(asked, made) => {
+                write!(f, "`block({asked})` stands before the map, and the tiles' blocks have {made} threads")
+            }
         }
     }
 }
@@ -138,7 +143,11 @@ pub fn explore_device(
     }
     let on_host = native.is_some();
     explored.near = near_fate(program, func, &maps, model, native, &mut explored.plans, most);
-    if !on_host && !named && explored.plans.len() > 1 {
+    if named {
+        // Words for levels ask for the plain plans of these levels.
+        explored.tiled.push(("tiled".to_owned(), DeviceFate::Excluded(Obstacle::NotNamed)));
+        explored.split = Some(DeviceFate::Excluded(Obstacle::NotNamed));
+    } else if !on_host && explored.plans.len() > 1 {
         tiled_plans(program, func, &maps, model, &mut explored);
         explored.split = split_plan(program, func, &maps, model, &mut explored.plans);
     }
@@ -208,6 +217,13 @@ fn tiled_plans(program: &Program, func: &Func, maps: &[&Map], model: &DeviceMode
         let name = tiled_name(tile);
         if suits.iter().all(Option::is_none) {
             explored.tiled.push((name, DeviceFate::Excluded(Obstacle::NoTiles(TOO_LARGE))));
+            continue;
+        }
+        let tiled_maps = maps.iter().zip(&suits).filter(|(_, tiled)| tiled.is_some());
+        let other = tiled_maps.filter_map(|(map, _)| map.directives.block).find(|asked| *asked != tile.threads());
+        if let Some(asked) = other {
+            let obstacle = Obstacle::BlockSize(asked, tile.threads());
+            explored.tiled.push((name, DeviceFate::Excluded(obstacle)));
             continue;
         }
         let nests = maps.iter().zip(suits).map(|(map, tiled)| match tiled {
@@ -310,24 +326,52 @@ fn consider(
 fn applied(map: &Map, level: Level) -> Level {
     let named = &map.directives.levels;
     let rank = |level: Level| Level::ALL.iter().position(|other| *other == level).unwrap_or(0);
-    let suits =
-        |level: &Level| *level == Level::Thread || (shares_inside(map) && (*level != Level::Kernel || on_host(map)));
     if named.is_empty() {
-        return if suits(&level) { level } else { Level::Thread };
+        return if unsuited(map, level).is_none() { level } else { Level::Thread };
     }
     let near = |other: &Level| (rank(*other).abs_diff(rank(level)), rank(*other));
-    let chosen = named.iter().copied().filter(|other| *other != Level::Kernel || on_host(map)).min_by_key(near);
-    chosen.unwrap_or(Level::Thread)
+    let suits = |level: &Level| unsuited(map, *level).is_none();
+    named.iter().copied().filter(suits).min_by_key(near).unwrap_or(Level::Thread)
+}
+
+/// Why the iterations of an outermost map cannot run at a level.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Unsuited {
+    /// No iteration has anything inside that the lanes of a group could share.
+    NothingInside,
+    /// The map folds what its iterations leave, so the host cannot run them one after the other.
+    OuterFold,
+    /// It folds in the order of its iterations, or makes prefixes: groups of lanes take no part in that.
+    InOrder,
+}
+
+impl fmt::Display for Unsuited {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Unsuited::NothingInside => "no iteration has a map or primitive inside that lanes could share",
+            Unsuited::OuterFold => "the outermost map folds what its iterations leave",
+            Unsuited::InOrder => "the outermost map folds in the order of its iterations, or makes prefixes",
+        })
+    }
+}
+
+/// Why the iterations of a nest's outermost map cannot run at a level, if so.
+pub(super) fn unsuited(map: &Map, level: Level) -> Option<Unsuited> {
+    let in_order = |fold: &Fold| fold.kind != FoldKind::Reduce || is_ordered(fold);
+    match level {
+        Level::Thread => None,
+        _ if map.folds.iter().any(in_order) && !map.directives.levels.is_empty() => Some(Unsuited::InOrder),
+        Level::Block if !map.folds.is_empty() && !map.directives.levels.is_empty() => None,
+        Level::Kernel if !map.folds.is_empty() => Some(Unsuited::OuterFold),
+        Level::Kernel | Level::Block | Level::Warp | Level::Subwarp | Level::Subwarp2 => {
+            (!shares_inside(map)).then_some(Unsuited::NothingInside)
+        }
+    }
 }
 
 /// Whether an iteration has something inside that several lanes can share.
 fn shares_inside(map: &Map) -> bool {
     !inner_maps(&map.body).is_empty() || holds_primitives(map)
-}
-
-/// Whether the host could run the iterations one after the other, with something left for the device in each.
-fn on_host(map: &Map) -> bool {
-    shares_inside(map) && map.folds.is_empty()
 }
 
 /// One nest of the plan for `level`.

@@ -22,7 +22,7 @@ pub(super) struct Levels<'a> {
 impl Levels<'_> {
     /// A map that the host meets, run by groups of `level`.
     pub(super) fn launched(&mut self, map: &Map, level: Level) {
-        let block = self.model.block_size(map.directives.block.unwrap_or(self.model.block));
+        let block = map.directives.block.unwrap_or(self.model.block);
         if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
             let ordered = map.folds.iter().any(is_ordered);
             let exec = if ordered { Exec::Seq } else { Exec::Device(Level::Thread) };

@@ -18,6 +18,7 @@ mod device;
 mod device_levels;
 mod device_pins;
 mod device_rules;
+mod directives;
 mod dispatch;
 mod host_rules;
 mod indexes;
@@ -43,6 +44,7 @@ pub use constraint::{Constraint, LaneShape, gives_to_team, lane_iterator, lane_s
 pub use cost::{Cost, cost};
 pub use device::{DeviceExplored, DeviceFate, NEAR, Natives, Obstacle, SPLIT, explore_device, native_name};
 pub use device_levels::{leaves_values, scans_in_place};
+pub use directives::check_directives;
 pub use dispatch::{Bound, Condition, Dispatch, Rule, add_device_rules, dispatch};
 pub use indexes::index_vars;
 pub use measures::{Bounds, Measure, MeasureOf, ragged_extent};

@@ -159,6 +159,7 @@ fn checks_are_stable(program: &Program, func: &Func, block: &Block) -> bool {
 pub fn streamed_outputs(program: &Program, func: &Func, map: &Map) -> Vec<VarId> {
     let Some(lane) = map.iters.last() else { return Vec::new() };
     let plain = map.folds.is_empty()
+        && map.directives.unroll.is_none()
         && lane.step.as_int() == Some(1)
         && straight(program, func, &map.body)
         && !effects::may_fault(program, &func.vars, &map.body);

@@ -53,6 +53,9 @@ pub fn tiled(program: &Program, func: &Func, map: &Map) -> Result<Tiled, &'stati
     }
     let [inner] = inner_maps(&map.body)[..] else { return Err("an iteration has not exactly one map inside") };
     let [depth] = &inner.iters[..] else { return Err("the map inside has not exactly one iterator") };
+    if map.directives.unroll.or(inner.directives.unroll).is_some() {
+        return Err("a directive says how often the fold's loop is written out, which tiles decide themselves");
+    }
     if map.iters.iter().chain([depth]).any(|iter| iter.step.as_int() != Some(1)) {
         return Err("an iterator does not advance by one");
     }

@@ -97,11 +97,11 @@ fn tiles(program: &Program, func: &Func, maps: &[&Map], plan: &Plan, model: &Mod
     found
 }
 
-/// Folds in runs of other lengths; not where a directive says how long.
+/// Folds in runs of other lengths.
 fn blocks(maps: &[&Map], plan: &Plan, model: &Model) -> Vec<Plan> {
     let change = |&block: &u32| {
         changed(maps, plan, format!("{}_b{block}", plan.name), &|map, nest| {
-            if !map.folds.is_empty() && map.directives.block.is_none() {
+            if !map.folds.is_empty() {
                 let last = map.iters.len().saturating_sub(1);
                 let shared = |exec: Exec| exec == Exec::Simd || exec == Exec::Thread;
                 nest.levels

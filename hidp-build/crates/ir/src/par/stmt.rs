@@ -300,4 +300,23 @@ pub struct Directives {
     pub block: Option<u32>,
     /// `unroll(n)`
     pub unroll: Option<u32>,
+    /// Where they stand.
+    pub spans: DirectiveSpans,
+}
+
+/// Where directives stand. Two that ask for the same are equal wherever they do.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct DirectiveSpans {
+    /// The first word that names a level.
+    pub level: Option<Span>,
+    /// `block(n)`
+    pub block: Option<Span>,
+    /// `unroll(n)`
+    pub unroll: Option<Span>,
+}
+
+impl PartialEq for DirectiveSpans {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
 }

@@ -1,9 +1,10 @@
 //! Host-level maps: each becomes a grid of positions, one to three dimensions.
 
+use super::super::map::turns;
 use super::super::space::Range;
 use super::super::{Binding, DEVICE, GROUPS, ITERATORS, Lowerer, make};
 use super::private::Given;
-use hidp_ir::imp::{Expr, ExprKind, Grid, KernelId, Level, LoopKind, Stmt};
+use hidp_ir::imp::{Expr, ExprKind, Grid, KernelId, Level, Stmt};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::{self, BinOp, Block, FoldKind, Map, StmtKind};
 use hidp_plan::Exec;
@@ -41,7 +42,10 @@ impl Lowerer<'_> {
     /// Threads of a block, as planned for the map.
     pub(super) fn block_of(&mut self, map: &Map) -> u32 {
         let planned = map.iters.last().and_then(|iter| self.levels.get(&iter.var)).map_or(1, |level| level.tile);
-        self.of_model(|model| model.block_size(planned))
+        if !self.device_model().is_some_and(|model| model.is_block(planned)) {
+            self.defect(format!("blocks of {planned} threads are full warps"));
+        }
+        planned
     }
 
     /// Iterations one after the other on the host; the maps and primitives inside take the whole device.
@@ -56,7 +60,7 @@ impl Lowerer<'_> {
         self.inside_team = true;
         self.outer_loops(&ranges, &mut |this, range| {
             let count = range.count.clone();
-            this.range_loop(range, make::long(0), count, LoopKind::Seq, &mut |this| {
+            this.range_loop(range, make::long(0), count, turns(map), &mut |this| {
                 this.enter_iteration(map);
                 this.stmts(&map.body.stmts);
                 this.free_locals(&map.body);

@@ -43,7 +43,8 @@ impl Lowerer<'_> {
             map.folds.iter().all(|fold| fold.kind == FoldKind::Reduce && !matches!(fold.op.func, FoldFn::Fn(_)));
         let straight = plan::straight(self.program, self.func, &map.body);
         let steady = iter.step.as_int() == Some(1) && !may_fault(self.program, &self.func.vars, &map.body);
-        if map.folds.is_empty() || !folds || !straight || !steady {
+        let looped = map.directives.unroll.is_some();
+        if map.folds.is_empty() || !folds || !straight || !steady || looped {
             return None;
         }
         let varying: BTreeSet<_> = visit::declared(&map.body).into_iter().collect();

@@ -61,7 +61,7 @@ impl Lowerer<'_> {
 
     /// A map whose blocks take tiles.
     pub(super) fn near_map(&mut self, map: &Map, near: &Near, span: Span) {
-        let block = self.of_model(|model| model.block_size(map.directives.block.unwrap_or(model.block)));
+        let block = map.directives.block.unwrap_or_else(|| self.of_model(|model| model.block));
         let grid = Grid::new(Level::Block, block);
         let ranges = self.ranges(map);
         let order: Vec<usize> = near.third.into_iter().chain([near.rows, near.lanes]).collect();

@@ -82,7 +82,12 @@ impl Lowerer<'_> {
                     let at = make::add(make::mul(make::var(turn, hidp_syntax::ty::Ty::LONG), parts), part.clone());
                     let at = this.body.fix("at", at);
                     body(this, at);
-                    this.body.leave_loop(turn, make::long(0), count, LoopKind::Unroll(dealt.terms));
+                    this.body.leave_loop(
+                        turn,
+                        make::long(0),
+                        count,
+                        LoopKind::Unroll(inner.directives.unroll.unwrap_or(dealt.terms)),
+                    );
                 } else {
                     let from = this.body.fix("from", make::mul(part.clone(), least.clone()));
                     let to = this.body.fix("to", make::min(make::add(from.clone(), least), total));

@@ -7,9 +7,10 @@
 use std::mem;
 
 use super::super::fold::Acc;
+use super::super::map::turns;
 use super::super::space::Range;
 use super::super::{Checks, Lowerer, make};
-use hidp_ir::imp::{Level, LoopKind};
+use hidp_ir::imp::Level;
 use hidp_ir::par::effects::may_fault;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, FoldFn, FoldKind, Map};
@@ -53,7 +54,7 @@ impl Lowerer<'_> {
     fn fold_range(&mut self, map: &Map, range: &Range, accs: &[Acc<'_>], over: Option<Level>) {
         let count = range.count.clone();
         let Some(over) = over else {
-            return self.range_loop(range, make::long(0), count, LoopKind::Seq, &mut |this| this.iteration(map, accs));
+            return self.range_loop(range, make::long(0), count, turns(map), &mut |this| this.iteration(map, accs));
         };
         self.spread(over, accs, make::long(0), count, &mut |this, position| {
             this.bind_position(range, position);

@@ -110,5 +110,6 @@ fn directives_of(all: &Directives, innermost: bool, outermost: bool) -> Directiv
         unordered: all.unordered,
         block: if outermost { all.block } else { None },
         unroll: if innermost { all.unroll } else { None },
+        spans: all.spans,
     }
 }

@@ -265,11 +265,16 @@ codes! {
     BadDirective = "HD0602" Error "malformed directive"
         "A directive stands on its own line, as words after `#pragma hidp`. `block(n)` and `unroll(n)` take one number, the other \
          words none.\n\n\
-         ```hidp\n#pragma hidp block warp unroll(4)\nmap { i := [0:N); y[i] = x[i]; }\n```";
+         ```hidp\n#pragma hidp thread unroll(4)\nmap { i := [0:N); y[i] = x[i]; }\n```";
     MisplacedDirective = "HD0603" Error "directive with nothing to apply to"
         "A directive applies to the statement or function that follows it.";
     DirectiveArgument = "HD0604" Error "argument of a directive does not fit"
         "`block(n)` takes a constant from 1 to 1024, `unroll(n)` one from 1 to 64. `ordered` and `unordered` exclude each other.";
+
+    UnfitDirective = "HD0605" Error "directive that cannot be honoured"
+        "A directive holds in every version of the target that it is for. The message names the constraint that forbids it, and what fits. \
+         `block(n)` takes a multiple of 32 and stands before the outermost map of a nest, as words for levels do; a level has to suit the map; \
+         `unroll(n)` needs a loop of the program.";
 
     Recursion = "HD0701" Error "recursion"
         "Every call is inlined, so no function may call itself, directly or through others. Use a loop.";

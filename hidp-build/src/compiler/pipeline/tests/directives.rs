@@ -1,0 +1,105 @@
+//! Directives take effect, or are refused with the constraint that forbids them.
+
+use crate::compiler::diag::Code;
+use crate::compiler::pipeline::testing::input;
+use crate::compiler::pipeline::{Options, compile};
+
+/// Headlines and constraints of what is refused; without and with device code the same.
+fn refused(text: &str) -> Vec<String> {
+    let of = |cuda: bool| {
+        let output = compile(&input(text, Options { cuda, ..Options::default() }));
+        let one = output.diagnostics.iter().filter(|diagnostic| diagnostic.code == Code::UnfitDirective);
+        one.map(|diagnostic| format!("{} | {}", diagnostic.headline, diagnostic.notes.join(" "))).collect::<Vec<_>>()
+    };
+    assert_eq!(of(false), of(true), "a program is right or wrong wherever it is built");
+    of(true)
+}
+
+/// C++ and CUDA.
+fn text_of(text: &str) -> (String, String) {
+    let output = compile(&input(text, Options { cuda: true, ..Options::default() }));
+    assert!(!output.cpp.is_empty(), "{:?}", output.diagnostics);
+    (output.cpp[0].text.clone(), output.cuda.first().map_or(String::new(), |file| file.text.clone()))
+}
+
+const ROWS: &str = "function f input float A[R][C]; output float y[R];
+    { DIRECTIVE
+      map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+const FLAT: &str = "function f input float x[N]; output float y[N];
+    { DIRECTIVE
+      map { i := [0:N); y[i] = 2 * x[i]; } }";
+const SUM: &str = "function f input float x[N]; output float _s;
+    { DIRECTIVE
+      map { i := [0:N); _t = x[i]; } reduce(\"+\", _s, _t, i := [*]); }";
+
+fn with(text: &str, directive: &str) -> String {
+    text.replace("DIRECTIVE", &format!("\n#pragma hidp {directive}\n"))
+}
+
+#[test]
+fn loops_are_written_out_as_often_as_asked() {
+    for (program, directive) in [(ROWS, "unroll(5)"), (FLAT, "unroll(5)"), (SUM, "unroll(5)")] {
+        let (plain, _) = text_of(&program.replace("DIRECTIVE", ""));
+        let (cpp, _) = text_of(&with(program, directive));
+        assert!(!plain.contains("GCC unroll 5") && cpp.contains("GCC unroll 5"), "{cpp}");
+        assert!(cpp.matches("GCC unroll 5").count() >= 2, "in each plan: {cpp}");
+    }
+    let (_, cuda) = text_of(&with(ROWS, "thread unroll(5)"));
+    assert!(cuda.contains("HIDP_UNROLL_BY(5)"), "{cuda}");
+}
+
+#[test]
+fn blocks_have_the_size_that_is_asked_for() {
+    assert_eq!(refused(&with(ROWS, "block(96)")), [""; 0]);
+    let (_, cuda) = text_of(&with(ROWS, "block(96)"));
+    assert!(cuda.contains("96"), "{cuda}");
+    let wrong = "`block(100)` cannot be honoured | constraint `block-threads`: a block has full warps of threads, and no more than the device allows";
+    assert_eq!(refused(&with(ROWS, "block(100)")), [wrong]);
+    // A processor folds in runs, which are no blocks.
+    assert_eq!(text_of(&with(SUM, "block(64)")).0, text_of(&with(SUM, "thread")).0);
+}
+
+#[test]
+fn levels_that_suit_no_map_are_refused() {
+    let inside = "constraint `inside`: lanes of a group share what an iteration has inside: a map or a primitive";
+    assert_eq!(refused(&with(FLAT, "warp")), [format!("`warp` cannot be honoured | {inside}")]);
+    assert_eq!(refused(&with(FLAT, "warp thread")), [""; 0], "one of them suits");
+    let host = "constraint `host`: the host takes iterations one after the other only where they fold nothing";
+    assert_eq!(refused(&with(SUM, "kernel")), [format!("`kernel` cannot be honoured | {host}")]);
+    assert_eq!(refused(&with(SUM, "block")), [""; 0], "blocks fold runs");
+    let sequence = "constraint `sequence`: folds in the order of iterations, and prefixes, go by single threads";
+    assert_eq!(refused(&with(SUM, "ordered block")), [format!("`block` cannot be honoured | {sequence}")]);
+    assert_eq!(refused(&with(ROWS, "kernel")), [""; 0]);
+}
+
+#[test]
+fn maps_inside_of_others_have_no_launch_of_their_own() {
+    let text = |outer: &str, inner: &str| {
+        format!(
+            "function f input float A[R][C]; output float y[R];
+            {{
+              {outer}
+              map {{ r := [0:R); float s;
+                {inner}
+                map {{ c := [0:C); _t = A[r][c]; }} reduce(\"+\", s, _t, c := [*]);
+                y[r] = s; }} }}"
+        )
+    };
+    let outermost = "constraint `outermost`: a launch has its shape from the outermost map of a nest";
+    let inner = refused(&text("", "#pragma hidp warp"));
+    assert_eq!(inner, [format!("`warp` cannot be honoured | {outermost}")]);
+    let inner = refused(&text("", "#pragma hidp block(64)"));
+    assert_eq!(inner, [format!("`block(64)` cannot be honoured | {outermost}")]);
+    assert_eq!(refused(&text("#pragma hidp kernel", "#pragma hidp block(64)")), [""; 0], "the host launches it");
+}
+
+#[test]
+fn the_library_has_no_loop_of_the_program() {
+    let text = "function f input float x[N]; output float y[N]; {
+        #pragma hidp unroll(2)
+        sort(x, y, N, 1); }";
+    let constraint = "constraint `loop`: what is written out is a loop of the program, not one of the run-time library";
+    assert_eq!(refused(text), [format!("`unroll(2)` cannot be honoured | {constraint}")]);
+    let folded = text.replace("sort(x, y, N, 1);", "y[0] = max(x, N);");
+    assert_eq!(refused(&folded), [""; 0], "that is a map");
+}
