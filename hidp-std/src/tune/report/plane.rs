@@ -108,7 +108,7 @@ impl<'a> Plane<'a> {
     }
 
     /// Edges between cells for which different versions run after tuning.
-    fn switches(&self) -> Vec<Vec<(f64, f64)>> {
+    pub(super) fn switches(&self) -> Vec<Vec<(f64, f64)>> {
         let mut edges = Vec::new();
         for (column, row) in (-1..self.rows).flat_map(|row| (-1..self.columns).map(move |column| (column, row))) {
             let Some(own) = self.choice(column, row) else { continue };
