@@ -54,7 +54,7 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
                 continue;
             }
             let id = FuncId::new(at);
-            super::outputs::settle(&mut program, id, sink);
+            super::outputs::settle(&mut program, id, &collected.funcs[at].1.params, sink);
             prove::races(&mut program, id, sink);
         }
     }

@@ -56,6 +56,14 @@ impl Cx<'_> {
         let var = self.new_var(&param.name.name, ty.unwrap_or(Ty::LONG), shape, kind, param.name.span);
         self.info_mut(var).poisoned = ty.is_none();
         self.declare(&param.name, var);
+        if param.partial && param.dims.is_empty() {
+            let headline = format!("the scalar `{}` has no elements that could stay as they are", param.name.name);
+            let _: Option<()> = self.error(
+                Diagnostic::new(Code::BadHeader, param.name.span, headline)
+                    .label("`partial` is for arrays")
+                    .help("put it into an `output` list of its own"),
+            );
+        }
         if param.dims.len() > MAX_RANK {
             let diagnostic = too_many_dimensions(&param.name);
             let _: Option<()> = self.error(diagnostic);

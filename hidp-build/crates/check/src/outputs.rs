@@ -4,10 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{
-    Block, CallArg, Expr, ExprKind, Fold, FoldKind, Func, FuncId, Iter, Map, Place, Program, Stmt, StmtKind, Target,
-    VarId, VarKind,
+    BinOp, Block, CallArg, Expr, ExprKind, Fold, FoldKind, Func, FuncId, Iter, Map, Place, Program, SectionDim, Stmt,
+    StmtKind, Target, VarId, VarKind,
 };
-use hidp_syntax::ast::Direction;
+use hidp_syntax::ast::{self, Direction};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::prim::Prim;
 
@@ -15,21 +15,25 @@ use super::functions::leaves;
 use super::shape;
 
 /// Turns array outputs that may keep old elements into `inout`, with a warning.
-pub(super) fn settle(program: &mut Program, id: FuncId, sink: &mut Sink) {
+///
+/// Nothing is said of an output that `params`, the header, declares as `partial`, unless its old elements are read.
+pub(super) fn settle(program: &mut Program, id: FuncId, params: &[ast::Param], sink: &mut Sink) {
     let func = &program.funcs[id];
+    let partial = func.params.iter().zip(params).filter(|(_, param)| param.partial).map(|(var, _)| *var);
+    let partial: BTreeSet<VarId> = partial.collect();
     let outputs: Vec<VarId> = func
         .params
         .iter()
         .copied()
         .filter(|var| func.vars[*var].kind == VarKind::Param(Direction::Output) && func.vars[*var].is_array())
         .collect();
-    let mut walk = Walk { program, func, outputs: outputs.clone(), full: BTreeSet::new(), kept: BTreeMap::new() };
+    let mut walk = Walk { program, func, outputs: outputs.clone(), now: Written::default(), kept: BTreeMap::new() };
     walk.block(&func.body);
     let kept: Vec<(VarId, Reason)> = outputs
         .into_iter()
         .filter_map(|var| match walk.kept.get(&var) {
             Some(reason) => Some((var, *reason)),
-            None => (!walk.full.contains(&var)).then_some((var, Reason::Part)),
+            None => (!walk.now.full.contains(&var)).then_some((var, Reason::Part)),
         })
         .collect();
     for (var, reason) in kept {
@@ -37,18 +41,20 @@ pub(super) fn settle(program: &mut Program, id: FuncId, sink: &mut Sink) {
         known.kind = VarKind::Param(Direction::Inout);
         let why = match reason {
             Reason::Read => "may be read before it is written",
+            Reason::Left | Reason::Part if partial.contains(&var) => continue,
             Reason::Left => "is not written where the function returns early",
             Reason::Part => "is not certainly written in full",
         };
-        sink.push(
-            Diagnostic::new(
-                Code::OutputKept,
-                known.span,
-                format!("output `{}` {why}, so it is treated as `inout`", known.name),
-            )
+        let headline = format!("output `{}` {why}, so it is treated as `inout`", known.name);
+        let diagnostic = Diagnostic::new(Code::OutputKept, known.span, headline)
             .label("keeps old elements")
-            .help(format!("declare it in an `inout` list, or start with `{} = 0;`", known.name)),
-        );
+            .help(format!("declare it in an `inout` list, or start with `{} = 0;`", known.name));
+        sink.push(match reason {
+            Reason::Read => diagnostic,
+            Reason::Left | Reason::Part => {
+                diagnostic.help("`partial output` says that elements which are not written are to stay as they are")
+            }
+        });
     }
 }
 
@@ -63,12 +69,36 @@ enum Reason {
     Part,
 }
 
+/// Outputs that are written.
+#[derive(Clone, Default)]
+struct Written {
+    /// All elements.
+    full: BTreeSet<VarId>,
+    /// All elements with some constant subscripts: the array, which dimensions have one, and which constants they are.
+    parts: BTreeMap<(VarId, Vec<bool>), BTreeSet<Vec<i128>>>,
+}
+
+impl Written {
+    /// What both have written.
+    fn and(mut self, other: &Written) -> Written {
+        self.full.retain(|var| other.full.contains(var));
+        for (array, parts) in &mut self.parts {
+            let there = other.parts.get(array);
+            parts.retain(|part| other.full.contains(&array.0) || there.is_some_and(|there| there.contains(part)));
+        }
+        self
+    }
+}
+
+/// Constants beyond which a dimension counts as too long to be covered by them.
+const MOST_CONSTANTS: i128 = 1 << 12;
+
 struct Walk<'a> {
     program: &'a Program,
     func: &'a Func,
     outputs: Vec<VarId>,
-    /// Written in full on every path to here.
-    full: BTreeSet<VarId>,
+    /// What is written on every path to here.
+    now: Written,
     /// Needed before that.
     kept: BTreeMap<VarId, Reason>,
 }
@@ -84,14 +114,10 @@ impl Walk<'_> {
         self.note_reads(stmt);
         match &stmt.kind {
             StmtKind::If { then, otherwise, .. } => {
-                let before = self.full.clone();
-                self.block(then);
-                let after_then = std::mem::replace(&mut self.full, before);
-                self.block(otherwise);
                 // A branch that returns leaves the outputs as they are there.
-                let joined = after_then.intersection(&self.full).copied().collect();
-                self.full = joined;
+                self.branches(|walk| walk.block(then), |walk| walk.block(otherwise));
             }
+            StmtKind::Store { place, .. } => self.place(place, &[], &[]),
             StmtKind::Map(map) => {
                 let mut nest = Vec::new();
                 self.map(map, &mut nest);
@@ -105,19 +131,20 @@ impl Walk<'_> {
             }
             StmtKind::Leave => {
                 // What is not full where the function ends early is kept.
-                let open: Vec<VarId> = self.outputs.iter().copied().filter(|var| !self.full.contains(var)).collect();
+                let open: Vec<VarId> =
+                    self.outputs.iter().copied().filter(|var| !self.now.full.contains(var)).collect();
                 open.into_iter().for_each(|var| self.keep(var, Reason::Left));
             }
             StmtKind::Loop(node) => {
-                let before = self.full.clone();
+                let before = self.now.clone();
                 self.block(&node.body);
                 self.block(&node.step);
-                self.full = before;
+                self.now = before;
             }
             StmtKind::Swap(a, b) => {
                 // The other name would take old elements along.
                 for var in [a, b] {
-                    if self.outputs.contains(var) && !self.full.contains(var) {
+                    if self.outputs.contains(var) && !self.now.full.contains(var) {
                         self.keep(*var, Reason::Read);
                     }
                 }
@@ -125,7 +152,6 @@ impl Walk<'_> {
             StmtKind::Declare { .. }
             | StmtKind::Assign { .. }
             | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
             | StmtKind::Atomic { .. }
             | StmtKind::Break
             | StmtKind::Continue
@@ -149,7 +175,10 @@ impl Walk<'_> {
                         reads.push(*var);
                     }
                     if let CallArg::Section(section) = arg {
-                        reads.push(section.array);
+                        if direction != Some(Direction::Output) {
+                            reads.push(section.array);
+                        }
+                        section.dims.iter().for_each(|dim| reads_of_dim(dim, &mut reads));
                     }
                     if let CallArg::Value(value) = arg {
                         visit::walk_expr_vars(value, |var, _| reads.push(var));
@@ -167,7 +196,7 @@ impl Walk<'_> {
             }
         }
         for var in reads {
-            if self.outputs.contains(&var) && !self.full.contains(&var) {
+            if self.outputs.contains(&var) && !self.now.full.contains(&var) {
                 self.keep(var, Reason::Read);
             }
         }
@@ -192,35 +221,70 @@ impl Walk<'_> {
     fn map<'m>(&mut self, map: &'m Map, nest: &mut Vec<&'m Iter>) {
         let outer = nest.len();
         nest.extend(&map.iters);
-        for stmt in &map.body.stmts {
-            match &stmt.kind {
-                StmtKind::Store { place, .. } if place.path.is_empty() => self.place(place, nest, nest),
-                StmtKind::Map(inner) => self.map(inner, nest),
-                _ => {}
-            }
-        }
+        self.body(&map.body, nest);
         for fold in &map.folds {
             self.fold(fold, nest);
         }
         nest.truncate(outer);
     }
 
-    fn fold(&mut self, fold: &Fold, nest: &[&Iter]) {
-        let Target::Element(place) = &fold.target else { return };
-        if place.path.is_empty() {
-            let reduce = fold.kind == FoldKind::Reduce;
-            let free: Vec<&Iter> =
-                nest.iter().copied().filter(|iter| !reduce || !fold.over.contains(&iter.var)).collect();
-            self.place(place, &free, &free);
+    /// What every iteration of `nest` does.
+    fn body<'m>(&mut self, block: &'m Block, nest: &mut Vec<&'m Iter>) {
+        for stmt in &block.stmts {
+            match &stmt.kind {
+                StmtKind::Store { place, .. } => self.place(place, nest, nest),
+                StmtKind::Map(inner) => self.map(inner, nest),
+                StmtKind::If { then, otherwise, .. } => {
+                    let mut again = nest.clone();
+                    self.branches(|walk| walk.body(then, nest), |walk| walk.body(otherwise, &mut again));
+                }
+                StmtKind::Prim(call) => {
+                    if let Some(Target::Element(place)) = &call.result {
+                        self.place(place, nest, nest);
+                    }
+                }
+                _ => {}
+            }
         }
     }
 
+    /// What both ways write is written.
+    fn branches(&mut self, then: impl FnOnce(&mut Self), otherwise: impl FnOnce(&mut Self)) {
+        let before = self.now.clone();
+        then(self);
+        let after_then = std::mem::replace(&mut self.now, before);
+        otherwise(self);
+        self.now = std::mem::take(&mut self.now).and(&after_then);
+    }
+
+    fn fold(&mut self, fold: &Fold, nest: &[&Iter]) {
+        let Target::Element(place) = &fold.target else { return };
+        let reduce = fold.kind == FoldKind::Reduce;
+        let free: Vec<&Iter> = nest.iter().copied().filter(|iter| !reduce || !fold.over.contains(&iter.var)).collect();
+        self.place(place, &free, &free);
+    }
+
     /// A store in every iteration of `nest` writes the whole array if each dimension is indexed by an iterator of its own over
-    /// all indices, and no other iterator can be empty.
+    /// all indices, and no other iterator can be empty. With constants for some dimensions it writes a part; all parts make the array.
     fn place(&mut self, place: &Place, nest: &[&Iter], all: &[&Iter]) {
+        if !place.path.is_empty() || !self.outputs.contains(&place.array) {
+            return;
+        }
         let shape = &self.func.vars[place.array].shape;
         let mut used: Vec<VarId> = Vec::new();
+        let (mut constants, mut count) = (Vec::new(), 1);
         for (index, extent) in place.index.iter().zip(shape) {
+            if let (Some(at), Some(extent)) = (index.as_int(), extent.as_int()) {
+                if !(0..extent).contains(&at) {
+                    return;
+                }
+                constants.push(at);
+                count *= extent.clamp(0, MOST_CONSTANTS + 1);
+                if count > MOST_CONSTANTS {
+                    return;
+                }
+                continue;
+            }
             let ExprKind::Read(var) = index.kind else { return };
             let Some(iter) = nest.iter().find(|iter| iter.var == var) else { return };
             if used.contains(&var) || !covers(iter, extent) {
@@ -229,8 +293,14 @@ impl Walk<'_> {
             used.push(var);
         }
         let others_run = all.iter().all(|iter| used.contains(&iter.var) || certainly_runs(iter));
-        if others_run && self.outputs.contains(&place.array) {
-            self.full.insert(place.array);
+        if !others_run {
+            return;
+        }
+        let which = place.index.iter().map(|index| index.as_int().is_some()).collect();
+        let parts = self.now.parts.entry((place.array, which)).or_default();
+        parts.insert(constants);
+        if parts.len() as i128 == count {
+            self.now.full.insert(place.array);
         }
     }
 
@@ -240,29 +310,46 @@ impl Walk<'_> {
             if let (CallArg::Array(var), true) = (arg, output)
                 && self.outputs.contains(var)
             {
-                self.full.insert(*var);
+                self.now.full.insert(*var);
             }
         }
     }
 
     fn prim(&mut self, call: &hidp_ir::par::PrimCall) {
         use hidp_ir::par::Extent;
-        let whole = match call.prim {
+        let moves = match call.prim {
             Prim::Scan | Prim::Exscan | Prim::Sort | Prim::Partition | Prim::Reverse => true,
-            Prim::Min | Prim::Max | Prim::Reduce | Prim::ReverseInplace | Prim::Histogram => false,
+            Prim::Min | Prim::Max | Prim::Reduce => false,
+            Prim::ReverseInplace | Prim::Histogram => return,
         };
-        let Extent::Whole { size } = &call.extent else { return };
+        // As many elements as are moved, or one for each segment.
+        let written = match (&call.extent, moves) {
+            (Extent::Whole { size }, true) => size.clone(),
+            (Extent::Regular { seg_size, num_seg }, true) => Expr::long(BinOp::Mul, seg_size.clone(), num_seg.clone()),
+            (Extent::Regular { num_seg, .. }, false) => num_seg.clone(),
+            (Extent::Vectors { low, .. }, false) => low.len.clone(),
+            (Extent::Vectors { .. }, true) | (Extent::Segment { .. }, _) | (Extent::Whole { .. }, false) => return,
+        };
         let values = call.values.as_ref().and_then(|(_, out)| out.as_ref());
         for out in call.output.iter().chain(values) {
             let shape = &self.func.vars[out.array].shape;
             let complete = shape.len() == 1
                 && out.prefix.is_empty()
                 && out.offset.as_int() == Some(0)
-                && shape::same(size, &shape[0]);
-            if whole && complete && self.outputs.contains(&out.array) {
-                self.full.insert(out.array);
+                && shape::same(&written, &shape[0]);
+            if complete && self.outputs.contains(&out.array) {
+                self.now.full.insert(out.array);
             }
         }
+    }
+}
+
+/// What the subscripts of a section read.
+fn reads_of_dim(dim: &SectionDim, reads: &mut Vec<VarId>) {
+    let mut look = |value: &Expr| visit::walk_expr_vars(value, |var, _| reads.push(var));
+    match dim {
+        SectionDim::At(at) => look(at),
+        SectionDim::Range { low, high, step } => [low, high, step].into_iter().for_each(look),
     }
 }
 

@@ -130,6 +130,8 @@ pub enum Direction {
 pub struct Param {
     /// Which list it stands in.
     pub direction: Direction,
+    /// Of an output: elements that are not written are meant to stay as they are.
+    pub partial: bool,
     /// Element type.
     pub ty: TypeName,
     /// Name with its underscore, if it has one.

@@ -302,7 +302,8 @@ codes! {
         "The function neither reads nor writes the parameter, and every caller has to pass it. Remove it from the header.";
     OutputKept = "HD0813" Warning "output treated as inout"
         "It could not be proved that every element of this output is written, so the array's old contents are kept where it is not: it is treated \
-         as `inout`. Declare it so if that is meant; otherwise write all of it, for example with `out = 0.0;` first.";
+         as `inout`. Declare it so if the function reads old elements, or as `partial output` if some are meant to stay as they are; otherwise write \
+         all of it, for example with `out = 0.0;` first.";
 
     CertainFault = "HD0820" Warning "operation that always faults"
         "A division by the constant 0 and a shift by a constant that is negative, or not below the number of bits of its left side, have no \

@@ -59,9 +59,12 @@ impl Parser<'_> {
             return Err(self.header_with_parentheses(&name));
         }
         let mut params = Vec::new();
-        while let Some(direction) = self.direction() {
+        while let Some((direction, partial)) = self.direction() {
             self.bump();
-            if let Err(failed) = self.param_list(direction, &mut params) {
+            if partial {
+                self.bump();
+            }
+            if let Err(failed) = self.param_list(direction, partial, &mut params) {
                 self.recover_in_header(failed);
             }
         }
@@ -74,17 +77,22 @@ impl Parser<'_> {
         Ok(Item::Function(Function { doc, directives, is_static, name, params, body, span, header_span }))
     }
 
-    fn direction(&self) -> Option<Direction> {
+    /// Which list of parameters begins here, and whether with `partial`, which is a word only before `output`.
+    fn direction(&self) -> Option<(Direction, bool)> {
         match self.kind() {
-            TokenKind::Keyword(Keyword::Input) => Some(Direction::Input),
-            TokenKind::Keyword(Keyword::Output) => Some(Direction::Output),
-            TokenKind::Keyword(Keyword::Inout) => Some(Direction::Inout),
+            TokenKind::Keyword(Keyword::Input) => Some((Direction::Input, false)),
+            TokenKind::Keyword(Keyword::Output) => Some((Direction::Output, false)),
+            TokenKind::Keyword(Keyword::Inout) => Some((Direction::Inout, false)),
+            TokenKind::Name if self.current_text() == "partial" => {
+                let next = self.tokens.get(self.at + 1).map(|token| &token.kind);
+                (next == Some(&TokenKind::Keyword(Keyword::Output))).then_some((Direction::Output, true))
+            }
             _ => None,
         }
     }
 
     /// `float _alpha, A[M][K];`
-    fn param_list(&mut self, direction: Direction, params: &mut Vec<Param>) -> Parsed<()> {
+    fn param_list(&mut self, direction: Direction, partial: bool, params: &mut Vec<Param>) -> Parsed<()> {
         let ty = self.type_name()?;
         loop {
             let name = self.declared_name("a parameter")?;
@@ -93,7 +101,7 @@ impl Parser<'_> {
             if self.at_punct(Punct::Assign) {
                 return Err(self.default_argument());
             }
-            params.push(Param { direction, ty: ty.clone(), name, dims, span });
+            params.push(Param { direction, partial, ty: ty.clone(), name, dims, span });
             if self.eat(Punct::Comma).is_none() {
                 break;
             }

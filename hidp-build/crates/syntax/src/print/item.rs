@@ -48,7 +48,8 @@ impl Printer {
         self.push(if function.is_static { "static function " } else { "function " });
         self.push(&function.name.name);
         self.push("\n");
-        for list in function.params.chunk_by(|a, b| a.direction == b.direction && a.ty.name == b.ty.name) {
+        let alike = |a: &Param, b: &Param| (a.direction, a.partial, &a.ty.name) == (b.direction, b.partial, &b.ty.name);
+        for list in function.params.chunk_by(alike) {
             self.param_list(list);
         }
         self.block(&function.body);
@@ -58,6 +59,7 @@ impl Printer {
     fn param_list(&mut self, list: &[Param]) {
         let word = match list[0].direction {
             Direction::Input => "input",
+            Direction::Output if list[0].partial => "partial output",
             Direction::Output => "output",
             Direction::Inout => "inout",
         };

@@ -109,8 +109,10 @@ fn function(random: &mut Random) -> Function {
 }
 
 fn param(random: &mut Random) -> Param {
+    let direction = random.pick(&[Direction::Input, Direction::Output, Direction::Inout]);
     Param {
-        direction: random.pick(&[Direction::Input, Direction::Output, Direction::Inout]),
+        direction,
+        partial: direction == Direction::Output && random.pick(&[false, true]),
         ty: any_type(random),
         name: ident(random),
         dims: several(random, 0, 2, |random| expr(random, 1)),
