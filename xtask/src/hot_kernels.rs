@@ -1,13 +1,14 @@
 //! The kernels of the benchmarks: whether any spills, and how many warps a multiprocessor holds of each.
 
 use std::collections::BTreeMap;
-use std::fs;
 use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use hidp_build::compiler::target::DeviceModel;
 use hidp_build::compiler::traffic::occupancy;
 use hidp_build::nvcc::{Checker, Kernel};
+
+use crate::document::Part;
 
 /// What the benchmarks for GPUs run.
 const PROGRAMS: [&str; 4] = [
@@ -37,9 +38,11 @@ const COLD: [&str; 13] = [
     "InitKernel",
 ];
 
-const DOCUMENT: &str = "docs/performance.md";
-const BEGIN: &str = "<!-- hot kernels: cargo xtask cuda-report --hot --write -->";
-const END: &str = "<!-- end of hot kernels -->";
+const PART: Part = Part {
+    document: "docs/performance.md",
+    begin: "<!-- hot kernels: cargo xtask cuda-report --hot --write -->",
+    end: "<!-- end of hot kernels -->",
+};
 
 /// Prints the table, and with `write` puts it into the document. Fails if a kernel spills.
 pub(crate) fn run(home: &Path, write: bool) -> Result<()> {
@@ -57,8 +60,7 @@ pub(crate) fn run(home: &Path, write: bool) -> Result<()> {
     let table = table(&files)?;
     println!("{table}");
     if write {
-        let text = fs::read_to_string(DOCUMENT)?;
-        fs::write(DOCUMENT, replaced(&text, &table)?)?;
+        PART.write(&table)?;
     }
     let spilled: Vec<String> = all(&files)
         .filter(|(_, kernel)| kernel.spilled > 0)
@@ -119,13 +121,6 @@ fn spilling(files: &Files) -> usize {
     all(files).filter(|(_, kernel)| kernel.spilled > 0).count()
 }
 
-/// The document with the table in its place.
-fn replaced(text: &str, table: &str) -> Result<String> {
-    let (before, rest) = text.split_once(BEGIN).with_context(|| format!("{DOCUMENT} has no line `{BEGIN}`"))?;
-    let (_, after) = rest.split_once(END).with_context(|| format!("{DOCUMENT} has no line `{END}`"))?;
-    Ok(format!("{before}{BEGIN}\n{table}\n{END}{after}"))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -154,12 +149,5 @@ mod tests {
             ]
         );
         assert!(table.starts_with("5 kernels of 1 files for sm_90, 0 of them spill registers. "), "{table}");
-    }
-
-    #[test]
-    fn the_table_has_its_place() {
-        let text = format!("a\n{BEGIN}\nold\n{END}\nb\n");
-        assert_eq!(replaced(&text, "new").unwrap(), format!("a\n{BEGIN}\nnew\n{END}\nb\n"));
-        assert!(replaced("a", "new").is_err());
     }
 }

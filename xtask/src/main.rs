@@ -3,8 +3,10 @@
 mod bench;
 mod bindings;
 mod command;
+mod counts;
 mod cuda_report;
 mod cuda_toolkit;
+mod document;
 mod emitted;
 mod explain;
 mod gpu_bundle;
@@ -44,6 +46,9 @@ cargo xtask <command>
   cuda-report --hot [--write]
                 the same of all that the benchmarks for GPUs run, with the warps that a multiprocessor then holds; fails if a kernel
                 spills; --write puts the table into docs/performance.md
+  counts [--write]
+                what the hot kernels of the benchmarks ask of memory: the compiler's model beside what the executor counts; --write puts
+                the table into docs/performance.md
   gpu-bundle [--arch sm_90] [--jobs N] [--no-bench]
                 target/gpu-bundle: tests and benchmarks that run on another machine's GPU, which needs a driver and nothing else
   emitted REVISION [NAME …] [--full]
@@ -84,6 +89,7 @@ fn run() -> Result<()> {
         Some("tune") => tune::run(&rest),
         Some("bench") => bench::run(&rest),
         Some("cuda-report") => cuda_report::run(&rest),
+        Some("counts") => counts::run(&rest),
         Some("gpu-bundle") => gpu_bundle::run(&rest),
         Some("cuda-toolkit") => cuda_toolkit::run(),
         Some("emitted") => emitted::run(&rest),

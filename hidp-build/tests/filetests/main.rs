@@ -13,6 +13,7 @@ mod case;
 mod check;
 mod codes;
 mod contents;
+mod count_table;
 mod counted;
 mod counts;
 mod device;
