@@ -11,6 +11,7 @@ mod emitted;
 mod explain;
 mod gpu_bundle;
 mod hot_kernels;
+mod maths;
 mod test;
 mod tidy;
 mod tune;
@@ -40,6 +41,9 @@ cargo xtask <command>
   tune [CASE | ENTRY] [--seconds N] [--variants] [--fresh] …
                 measures the versions of the benchmarks' kernels; records and a report go to target/hidp-tune*. Cases
                 (gemm, spmv, row-sums, segmented-sort, segmented-scan) put their tables into docs/performance.md
+  maths [FUNCTION …] [--isa v3] [--samples N] [--speed] [--write]
+                the largest errors of the maths functions, over all floats and many doubles; takes hours, can be stopped and goes on.
+                --speed times them beside the C library, libmvec and SLEEF; --write puts the table into docs/maths.md
   cuda-toolkit  installs the CUDA compiler below target/ (Python packages, no GPU needed) and prints the CUDA_HOME to use
   cuda-report [FILE.hdp|FOLDER …] [--arch sm_90,…]
                 what kernels need of a GPU, as nvcc says: registers, spilled bytes, shared memory; of the examples if none is named
@@ -88,6 +92,7 @@ fn run() -> Result<()> {
         Some("bindings") => bindings::run(),
         Some("tune") => tune::run(&rest),
         Some("bench") => bench::run(&rest),
+        Some("maths") => maths::run(&rest),
         Some("cuda-report") => cuda_report::run(&rest),
         Some("counts") => counts::run(&rest),
         Some("gpu-bundle") => gpu_bundle::run(&rest),

@@ -48,14 +48,12 @@ HIDP_INLINE F acos(F x) {
 // The angle of (x, y), both not negative, at most one of them 0 or infinite. Of their ratio, at most 1, what lies between
 // it and the nearest of 0, 1/2 and 1 is left to the polynomial.
 template <class F>
-HIDP_INLINE Pair<F> angle(Pair<F> above, Pair<F> below) {
-  const bool to_half = above.high > F(0.23606797749978969) * below.high;
-  const bool to_one = above.high > F(0.72075922005612645) * below.high;
+HIDP_INLINE Pair<F> angle(F above, F below) {
+  const bool to_half = above > F(0.23606797749978969) * below;
+  const bool to_one = above > F(0.72075922005612645) * below;
   // tan(a - b) = (y - t x) / (x + t y) of t = 0, 1/2, 1
   const F t = select(to_one, F(1), select(to_half, F(0.5), F(0)));
-  const Pair<F> up = sum(above.high, -t * below.high);
-  const Pair<F> down = sum_ordered(below.high, t * above.high);
-  const Pair<F> ratio = quotient(pair(up.high, up.low + mul_add(-t, below.low, above.low)), pair(down.high, down.low + mul_add(t, above.low, below.low)));
+  const Pair<F> ratio = quotient(sum(above, -t * below), sum_ordered(below, t * above));
   const F z = ratio.high * ratio.high;
   const F tail = mul_add(ratio.high * z, atan_tail(z), ratio.low);
   const F base_high = select(to_one, quarter_pi_high<F>(), select(to_half, atan_half_high<F>(), F(0)));
@@ -70,7 +68,7 @@ HIDP_INLINE F atan(F x) {
   const bool steep = a > F(1);
   // Beyond this the result is pi / 2, and what is divided by x would be too small to be a normal number.
   const F inside = select(a > F(kIsDouble<F> ? 0x1p60 : 0x1p30), F(kIsDouble<F> ? 0x1p60 : 0x1p30), a);
-  const Pair<F> found = angle(pair(select(steep, F(1), inside), F(0)), pair(select(steep, inside, F(1)), F(0)));
+  const Pair<F> found = angle(select(steep, F(1), inside), select(steep, inside, F(1)));
   const Pair<F> turned = sum_ordered(half_pi_high<F>(), -found.high);
   const F outer = turned.high + (turned.low + (half_pi_low<F>() - found.low));
   const F result = select(steep, outer, found.high + found.low);
@@ -92,7 +90,7 @@ HIDP_INLINE F atan2(F y, F x) {
   const F both = select(smaller == infinity<F>(), F(1), F(0));
   const F below = select(infinite, F(1), select(larger == F(0), F(1), larger * factor));
   const F above = select(infinite, both, smaller * factor);
-  const Pair<F> found = angle(pair(above, F(0)), pair(below, F(0)));
+  const Pair<F> found = angle(above, below);
   const Pair<F> first = sum_ordered(select(steep, half_pi_high<F>(), F(0)), select(steep, -found.high, found.high));
   const F first_low = first.low + select(steep, half_pi_low<F>() - found.low, found.low);
   const bool behind = is_negative(x);

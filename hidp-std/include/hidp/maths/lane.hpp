@@ -103,8 +103,11 @@ HIDP_INLINE F power_of_two(F n) {
 // x 2^n, rounded once, whatever is left of it.
 template <class F>
 HIDP_INLINE F scale(F x, F n) {
-  const F half = nearest(n * F(0.5));
-  return x * power_of_two(half) * power_of_two(n - half);
+  // Half of n and what is left, each with the exponent's bias in the low bits.
+  const F biased = F(kIsDouble<F> ? 0x1p52 + 1023 : 0x1p23 + 127);
+  const F half = mul_add(n, F(0.5), biased);
+  const F other = (biased + biased - half) + n;
+  return x * from_bits<F>(bits(half) << Lane<F>::fraction) * from_bits<F>(bits(other) << Lane<F>::fraction);
 }
 // x of a normal number as 2^exponent * mantissa, the mantissa in [sqrt(1/2), sqrt(2)).
 template <class F>

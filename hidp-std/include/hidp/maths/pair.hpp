@@ -52,12 +52,14 @@ HIDP_INLINE Pair<F> product(Pair<F> a, Pair<F> b) {
   const Pair<F> whole = product(a.high, b.high);
   return sum_ordered(whole.high, whole.low + mul_add(a.high, b.low, a.low * b.high));
 }
+// By one division: what the first part misses, it gets from the second.
 template <class F>
 HIDP_INLINE Pair<F> quotient(Pair<F> a, Pair<F> b) {
-  const F whole = a.high / b.high;
+  const F inverse = F(1) / b.high;
+  const F whole = a.high * inverse;
   const Pair<F> back = product(whole, b.high);
   const F rest = ((a.high - back.high) - back.low) + mul_add(-whole, b.low, a.low);
-  return pair(whole, rest / b.high);
+  return pair(whole, rest * inverse);
 }
 // 0 of 0.
 template <class F>

@@ -80,10 +80,10 @@ HIDP_INLINE Pair<F> sin_pair(F high, F low) {
 }
 template <class F>
 HIDP_INLINE Pair<F> cos_pair(F high, F low) {
-  const F z = high * high;
-  const F half = F(0.5) * z;
-  const Pair<F> first = sum_ordered(F(1), -half);
-  return pair(first.high, first.low + mul_add(z * z, cos_tail(z), -high * low));
+  const Pair<F> square = product(high, high);
+  const F z = square.high;
+  const Pair<F> first = sum_ordered(F(1), F(-0.5) * z);
+  return pair(first.high, first.low + mul_add(z * z, cos_tail(z), mul_add(F(-0.5), square.low, -high * low)));
 }
 
 // Float in double: x 2 / pi from three pieces of 2 / pi, products with which are exact.
