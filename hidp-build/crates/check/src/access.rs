@@ -207,6 +207,17 @@ impl Cx<'_> {
 
     /// Checked subscripts, one a dimension.
     pub(super) fn subscripts(&mut self, array: VarId, subs: &[Subscript], span: Span) -> Option<Vec<Sub>> {
+        self.subscripts_of(array, subs, span, false)
+    }
+
+    /// The same, where `rows` says whether a row may stand.
+    pub(super) fn subscripts_of(
+        &mut self,
+        array: VarId,
+        subs: &[Subscript],
+        span: Span,
+        rows: bool,
+    ) -> Option<Vec<Sub>> {
         let parallel = self.parallel.take();
         let checked: Vec<Option<Sub>> =
             subs.iter().enumerate().map(|(dim, sub)| self.subscript(array, dim, sub)).collect();
@@ -215,15 +226,17 @@ impl Cx<'_> {
         if subs.len() != rank {
             let name = self.vars[array].name.clone();
             let declared = self.vars[array].span;
-            return self.error(
-                Diagnostic::new(
-                    Code::RankMismatch,
-                    span,
-                    format!("`{name}` has {}, but {} written", dimensions(rank), is_are(subs.len())),
-                )
+            let headline = format!("`{name}` has {}, but {} written", dimensions(rank), is_are(subs.len()));
+            let diagnostic = Diagnostic::new(Code::RankMismatch, span, headline)
                 .label("every dimension is written")
-                .also(declared, "declared here"),
-            );
+                .also(declared, "declared here");
+            let rest = rank.saturating_sub(subs.len());
+            let row = format!("{}{}", self.text(span), "[*]".repeat(rest));
+            return self.error(match (rest, rows || self.parallel.is_some()) {
+                (0, _) => diagnostic,
+                (_, true) => diagnostic.suggest(span, row, "all of a dimension is `[*]`"),
+                (_, false) => diagnostic.help(format!("`{row}` is a row, for primitives and functions over arrays")),
+            });
         }
         checked.into_iter().collect()
     }

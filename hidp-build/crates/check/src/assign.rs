@@ -8,7 +8,7 @@ use hidp_syntax::ty::Ty;
 
 use super::access::stmt;
 use super::convert::Purpose;
-use super::cx::Cx;
+use super::cx::{Cx, Named};
 use super::expr::arithmetic_op;
 use super::parallel::ParallelTarget;
 use super::shape;
@@ -20,6 +20,7 @@ impl Cx<'_> {
         if let Some(call) = self.primitive_value(assign) {
             return self.assign_primitive(&assign.target, call, span, out);
         }
+        self.refuse_missing_map(assign, span)?;
         let Some(target) = self.target(&assign.target) else {
             // A second look at the value finds its own errors; sections on it are fine only if the target was one.
             return self.value_of_bad_target(&assign.value);
@@ -75,6 +76,31 @@ impl Cx<'_> {
                 Some(())
             }
         }
+    }
+
+    /// Reports `y[i] = …;` outside of maps where there is no `i`: the statement wants a map.
+    fn refuse_missing_map(&mut self, assign: &ast::Assign, span: Span) -> Option<()> {
+        let ast::ExprKind::Index { base, subscripts } = &assign.target.kind else { return Some(()) };
+        let ast::ExprKind::Name(array) = &base.kind else { return Some(()) };
+        let (false, Some(Named::Array(array))) = (self.in_map(), self.lookup(array)) else { return Some(()) };
+        let mut iterators: Vec<(&str, Span, String)> = Vec::new();
+        for (subscript, extent) in subscripts.iter().zip(&self.vars[array].shape) {
+            let ast::Subscript::At(ast::Expr { kind: ast::ExprKind::Name(name), span }) = subscript else { continue };
+            if self.lookup(name).is_none() && !self.unknown.contains(name) {
+                iterators.push((name, *span, format!("{name} := [0:{});", self.text(extent.span))));
+            }
+        }
+        let Some(&(name, at, _)) = iterators.first() else { return Some(()) };
+        let ranges: Vec<&str> = iterators.iter().map(|(_, _, range)| range.as_str()).collect();
+        let map = format!("map {{ {} {} }}", ranges.join(" "), self.text(span));
+        let diagnostic =
+            Diagnostic::new(Code::UnknownName, at, format!("there is no `{name}` here: a map declares iterators"))
+                .label("not found in this scope")
+                .suggest(span, map, "write a map, which runs the statement for every element");
+        for (name, ..) in iterators {
+            self.unknown.insert(name.to_owned());
+        }
+        self.error(diagnostic)
     }
 
     /// The target is wrong; the value's own errors are worth having where no data-parallel statement can be meant.

@@ -22,6 +22,9 @@ pub(super) fn math_fn(name: &str) -> Option<MathFn> {
     MathFn::ALL.iter().copied().find(|function| function.name() == name)
 }
 
+/// What other languages print with.
+const PRINTERS: [&str; 6] = ["printf", "print", "println", "puts", "fprintf", "eprintln"];
+
 impl Cx<'_> {
     pub(super) fn call_value(&mut self, call: &ast::Call, span: Span) -> Option<Val> {
         let name = call.callee.name.as_str();
@@ -69,7 +72,12 @@ impl Cx<'_> {
         let mut diagnostic =
             Diagnostic::new(Code::UnknownFunction, callee.span, format!("there is no function `{}`", callee.name))
                 .label("not found");
-        if let Some(near) = near {
+        if PRINTERS.contains(&callee.name.as_str()) {
+            diagnostic = diagnostic
+                .note("iterations run at the same time, on GPUs too, and print nothing")
+                .help("to look into a kernel, write the value to an array of an `output` list and print it in Rust")
+                .help("debuggers step through kernels in the `.hdp` file; build with `HIDP_CUDA=off`, run with `HIDP_THREADS=1`");
+        } else if let Some(near) = near {
             diagnostic = diagnostic.suggest(callee.span, near, "a similar name exists");
         }
         self.error(diagnostic)

@@ -32,7 +32,7 @@ impl Cx<'_> {
             }
             ast::ExprKind::Index { base, subscripts } => {
                 let array = self.subscripted_array(base)?;
-                let subs = self.subscripts(array, subscripts, e.span)?;
+                let subs = self.subscripts_of(array, subscripts, e.span, true)?;
                 self.section_row(array, subs, e.span, out)
             }
             ast::ExprKind::Error => self.silent(),

@@ -296,6 +296,8 @@ codes! {
         "Only `#pragma hidp` means something here; any other `#pragma` is ignored.";
     CommentedPragma = "HD0802" Warning "comment that looks like a directive"
         "A directive begins with `#pragma`, without a space. `# pragma hidp` is a comment.";
+    EmptyFile = "HD0803" Warning "file without items"
+        "The file holds no function, struct, constant or import, so nothing is made of it. Perhaps it was not saved.";
     UnusedLocal = "HD0811" Warning "unused variable"
         "Nothing reads the variable. What is assigned to it is lost: use it, or remove it.";
     UnusedParameter = "HD0812" Warning "unused parameter"

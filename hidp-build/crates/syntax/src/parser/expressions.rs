@@ -35,6 +35,9 @@ impl Parser<'_> {
         while let TokenKind::Punct(punct) = *self.kind() {
             let Some(op) = infix(punct).filter(|op| precedence(*op) >= lowest) else { break };
             let op_span = self.bump();
+            if punct == Punct::Star && self.at_punct(Punct::Star) && self.previous_span().end == self.span().start {
+                return Err(self.power(&left, op_span));
+            }
             let left_height = self.height;
             let right = self.deeper_by(RIGHT_OPERAND, |parser| parser.binary(precedence(op) + 1))?;
             self.height = left_height.max(self.height);
@@ -45,7 +48,7 @@ impl Parser<'_> {
         Ok(left)
     }
 
-    fn unary(&mut self) -> Parsed<Expr> {
+    pub(super) fn unary(&mut self) -> Parsed<Expr> {
         let op = match self.kind() {
             TokenKind::Punct(Punct::Minus) => UnaryOp::Neg,
             TokenKind::Punct(Punct::Plus) => UnaryOp::Plus,

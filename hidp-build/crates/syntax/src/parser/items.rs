@@ -14,6 +14,9 @@ impl Parser<'_> {
                 self.recover_between_items(failed, start);
             }
         }
+        if items.is_empty() && !self.sink.has_errors() {
+            self.empty_file();
+        }
         File { items }
     }
 

@@ -44,11 +44,21 @@ impl Parser<'_> {
     fn at_iter(&self) -> bool {
         let assigned_range = self.punct_at(1, Punct::Assign) && self.punct_at(2, Punct::OpenBracket);
         let typed = self.name_at(1) && self.punct_at(2, Punct::Bind);
-        self.at_name() && (self.punct_at(1, Punct::Bind) || assigned_range || typed)
+        self.at_name() && (self.punct_at(1, Punct::Bind) || assigned_range || typed || self.is_in_at(1))
+    }
+
+    /// Whether the word `in` stands there.
+    pub(super) fn is_in_at(&self, ahead: usize) -> bool {
+        let token = self.tokens.get(self.at + ahead);
+        token.is_some_and(|token| token.kind == TokenKind::Name && self.text_of(token.span) == "in")
     }
 
     /// `m := [0:M);`
     fn iter(&mut self) -> Parsed<Iter> {
+        if self.is_in_at(1) {
+            let name = self.bump();
+            return Err(self.range_of_rust(name.to(self.span()), &format!("{} :=", self.text_of(name))));
+        }
         if self.name_at(1) {
             self.typed_iterator();
         }
@@ -71,6 +81,10 @@ impl Parser<'_> {
     /// `[0:M)` with any brackets.
     fn range(&mut self) -> Parsed<Range> {
         let starts = self.at_punct(Punct::OpenBracket) || self.at_punct(Punct::OpenParen);
+        if !starts && self.bounds_of_rust(self.span()).is_some() {
+            let bind = self.previous_span();
+            return Err(self.range_of_rust(bind, self.text_of(bind)));
+        }
         if !starts {
             return Err(self.range_without_bracket());
         }

@@ -303,7 +303,8 @@ impl Parser<'_> {
     fn for_stmt(&mut self) -> Parsed<StmtKind> {
         let word = self.bump();
         if !self.at_punct(Punct::OpenParen) {
-            let failed = self.condition_missing(word);
+            let rust = self.at_name() && self.is_in_at(1);
+            let failed = if rust { self.loop_of_rust() } else { self.condition_missing(word) };
             self.recover_before_body(failed)?;
             let body = self.branch()?;
             return Ok(StmtKind::For { init: None, condition: None, step: None, body });

@@ -1,6 +1,7 @@
 //! Errors of expressions.
 
-use super::super::{Failed, Parsed, Parser, Punct, TokenKind, operators};
+use super::super::{Failed, Parsed, Parser, Punct, RIGHT_OPERAND, TokenKind, operators};
+use crate::ast::{Expr, ExprKind};
 use crate::diag::{Code, Diagnostic};
 use crate::source::Span;
 
@@ -44,6 +45,28 @@ impl Parser<'_> {
                 .note("HiDP has no pointers")
                 .help("elements are read and written by index: `a[i]`"),
         )
+    }
+
+    /// At the second `*` of `a ** b`.
+    pub(in super::super) fn power(&mut self, left: &Expr, star: Span) -> Failed {
+        let operator = star.to(self.bump());
+        let right = match self.deeper_by(RIGHT_OPERAND, Self::unary) {
+            Ok(right) => right,
+            Err(failed) => return failed,
+        };
+        // `a * b ** c` is a product with a power, `-b ** c` a power's negation.
+        let mut base = left;
+        while let ExprKind::Binary { right: last, .. } | ExprKind::Unary { operand: last, .. } = &base.kind
+            && last.span.end == base.span.end
+        {
+            base = last;
+        }
+        let power = format!("pow({}, {})", self.text_of(base.span), self.text_of(right.span));
+        self.report(Diagnostic::new(Code::NotHidp, operator, "HiDP has no `**`").suggest(
+            base.span.to(right.span),
+            power,
+            "a power is a function",
+        ))
     }
 
     /// At `++` or `--`, before or behind an operand.

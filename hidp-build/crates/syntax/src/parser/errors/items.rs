@@ -10,6 +10,18 @@ use crate::ty::Scalar;
 const ITEM_WORDS: [&str; 6] = ["function", "struct", "const", "import", "extern", "static"];
 
 impl Parser<'_> {
+    /// Reports a file in which nothing stands.
+    pub(in super::super) fn empty_file(&mut self) {
+        let start = Span { start: 0, end: 0, ..self.span() };
+        self.report(
+            Diagnostic::new(Code::EmptyFile, start, "this file is empty")
+                .label("nothing but blanks and comments")
+                .help(
+                    "a function over arrays: `function scale input float a, x[N]; output float y[N]; { y = a * x; }`",
+                ),
+        );
+    }
+
     pub(in super::super) fn struct_without_fields(&mut self, name: Span) -> Failed {
         if self.at_punct(Punct::Semicolon) {
             let name = self.text_of(name);

@@ -87,6 +87,57 @@ impl Parser<'_> {
         )
     }
 
+    /// `0..n` or `0..=n` from the current token to the end of the statement or the next brace: all of it and its bounds.
+    pub(in super::super) fn bounds_of_rust(&self, from: Span) -> Option<(Span, String)> {
+        let rest = &self.text[from.start as usize..];
+        let all = rest[..rest.find([';', '{', '\n'])?].trim_end();
+        let (low, high) = all.split_once("..")?;
+        let (high, close) = high.strip_prefix('=').map_or((high, ')'), |high| (high, ']'));
+        let plain = !low.trim().is_empty() && !high.trim().is_empty() && !high.contains("..");
+        let span = Span { end: from.start + all.len() as u32, ..from };
+        plain.then(|| (span, format!("[{}:{}{close}", low.trim(), high.trim())))
+    }
+
+    /// A range as Rust writes it; what stands before it, up to the current token or before, is to be `instead`.
+    pub(in super::super) fn range_of_rust(&mut self, before: Span, instead: &str) -> Failed {
+        if self.is_in_at(0) {
+            self.bump();
+        }
+        let diagnostic = match self.bounds_of_rust(self.span()) {
+            Some((range, text)) => {
+                let span = before.to(range);
+                Diagnostic::new(Code::BadRange, span, "an iterator is declared with `:=`, and its range in brackets")
+                    .suggest(span, format!("{instead} {text}"), "write the range with its ends")
+            }
+            None => {
+                Diagnostic::new(Code::BadRange, before, "an iterator is declared with `:=`, and its range in brackets")
+                    .help("from 0 up to and without `N`: `i := [0:N);`")
+            }
+        };
+        self.report(diagnostic)
+    }
+
+    /// At the iterator of `for i in 0..n {`.
+    pub(in super::super) fn loop_of_rust(&mut self) -> Failed {
+        let name = self.bump();
+        self.bump();
+        let found = self.bounds_of_rust(self.span());
+        let i = self.text_of(name).to_owned();
+        let headline = "a loop has a start, a condition and a step";
+        let diagnostic = match found {
+            Some((range, _)) => {
+                let text = self.text_of(range);
+                let (low, high) = text.split_once("..").unwrap_or((text, text));
+                let (compare, high) = high.strip_prefix('=').map_or(("<", high), |high| ("<=", high));
+                let header = format!("(long {i} = {}; {i} {compare} {}; {i} += 1)", low.trim(), high.trim());
+                let span = name.to(range);
+                Diagnostic::new(Code::NotHidp, span, headline).suggest(span, header, "write all three")
+            }
+            None => Diagnostic::new(Code::NotHidp, name, headline).help("write `for (long i = 0; i < n; i += 1)`"),
+        };
+        self.report(diagnostic.help("iterations that do not depend on each other are a map: `map { i := [0:N); … }`"))
+    }
+
     pub(in super::super) fn range_without_colon(&mut self, open: Span) -> Failed {
         let closes = self.at_punct(Punct::CloseBracket) || self.at_punct(Punct::CloseParen);
         let span = if closes { open.to(self.span()) } else { self.since(open) };
