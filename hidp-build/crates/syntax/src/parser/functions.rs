@@ -9,7 +9,7 @@ impl Parser<'_> {
     pub(super) fn function(&mut self, start: Span, directives: Vec<Directive>) -> Parsed<Item> {
         let doc = self.doc_of_function(start);
         let word = self.bump();
-        if self.name_at(1) || self.at_name() && Self::is_foreign_type_word(self.current_text()) {
+        if self.at_result_and_name() || self.at_name() && Self::is_foreign_type_word(self.current_text()) {
             return self.scalar_function(start, doc, directives, false);
         }
         self.array_function(start, word, doc, directives, false)
@@ -22,7 +22,7 @@ impl Parser<'_> {
         if self.eat_keyword(Keyword::Function).is_none() {
             return Err(self.expected("`function` behind `static`"));
         }
-        if self.name_at(1) {
+        if self.at_result_and_name() {
             self.static_scalar_function(word);
             return self.scalar_function(start, doc, directives, false);
         }
@@ -33,7 +33,7 @@ impl Parser<'_> {
     pub(super) fn extern_function(&mut self, start: Span, directives: Vec<Directive>) -> Parsed<Item> {
         let doc = self.doc_of_function(start);
         self.bump();
-        if !self.name_at(1) {
+        if !self.at_result_and_name() {
             return Err(self.extern_array_function());
         }
         self.scalar_function(start, doc, directives, true)
@@ -83,12 +83,18 @@ impl Parser<'_> {
             TokenKind::Keyword(Keyword::Input) => Some((Direction::Input, false)),
             TokenKind::Keyword(Keyword::Output) => Some((Direction::Output, false)),
             TokenKind::Keyword(Keyword::Inout) => Some((Direction::Inout, false)),
-            TokenKind::Name if self.current_text() == "partial" => {
-                let next = self.tokens.get(self.at + 1).map(|token| &token.kind);
-                (next == Some(&TokenKind::Keyword(Keyword::Output))).then_some((Direction::Output, true))
-            }
+            TokenKind::Name => self.is_partial_at(0).then_some((Direction::Output, true)),
             _ => None,
         }
+    }
+
+    fn is_partial_at(&self, ahead: usize) -> bool {
+        self.is_word_at(ahead, "partial") && *self.kind_at(ahead + 1) == TokenKind::Keyword(Keyword::Output)
+    }
+
+    /// Whether a result's type and a name stand here, rather than a name and what lists a parameter.
+    fn at_result_and_name(&self) -> bool {
+        self.name_at(1) && !self.is_partial_at(1)
     }
 
     /// `float _alpha, A[M][K];`

@@ -44,18 +44,18 @@ impl Parser<'_> {
     fn at_iter(&self) -> bool {
         let assigned_range = self.punct_at(1, Punct::Assign) && self.punct_at(2, Punct::OpenBracket);
         let typed = self.name_at(1) && self.punct_at(2, Punct::Bind);
-        self.at_name() && (self.punct_at(1, Punct::Bind) || assigned_range || typed || self.is_in_at(1))
+        self.at_name() && (self.punct_at(1, Punct::Bind) || assigned_range || typed || self.is_word_at(1, "in"))
     }
 
-    /// Whether the word `in` stands there.
-    pub(super) fn is_in_at(&self, ahead: usize) -> bool {
+    /// Whether this name stands there.
+    pub(super) fn is_word_at(&self, ahead: usize, word: &str) -> bool {
         let token = self.tokens.get(self.at + ahead);
-        token.is_some_and(|token| token.kind == TokenKind::Name && self.text_of(token.span) == "in")
+        token.is_some_and(|token| token.kind == TokenKind::Name && self.text_of(token.span) == word)
     }
 
     /// `m := [0:M);`
     fn iter(&mut self) -> Parsed<Iter> {
-        if self.is_in_at(1) {
+        if self.is_word_at(1, "in") {
             let name = self.bump();
             return Err(self.range_of_rust(name.to(self.span()), &format!("{} :=", self.text_of(name))));
         }

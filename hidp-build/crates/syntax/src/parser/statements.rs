@@ -303,7 +303,7 @@ impl Parser<'_> {
     fn for_stmt(&mut self) -> Parsed<StmtKind> {
         let word = self.bump();
         if !self.at_punct(Punct::OpenParen) {
-            let rust = self.at_name() && self.is_in_at(1);
+            let rust = self.at_name() && self.is_word_at(1, "in");
             let failed = if rust { self.loop_of_rust() } else { self.condition_missing(word) };
             self.recover_before_body(failed)?;
             let body = self.branch()?;

@@ -100,7 +100,7 @@ impl Parser<'_> {
 
     /// A range as Rust writes it; what stands before it, up to the current token or before, is to be `instead`.
     pub(in super::super) fn range_of_rust(&mut self, before: Span, instead: &str) -> Failed {
-        if self.is_in_at(0) {
+        if self.is_word_at(0, "in") {
             self.bump();
         }
         let diagnostic = match self.bounds_of_rust(self.span()) {
