@@ -14,8 +14,6 @@ use hidp_syntax::ty::Ty;
 
 /// Enough levels of a pairwise tree for any number of runs.
 const TREE_LEVELS: u32 = 48;
-/// Iterations of a run when each holds maps of its own.
-const HEAVY_BLOCK: i64 = 16;
 
 /// The accumulator of a fold.
 pub(super) struct Acc<'a> {
@@ -294,7 +292,7 @@ impl Lowerer<'_> {
             return make::max(total.clone(), make::long(1));
         }
         if !plan::inner_maps(&map.body).is_empty() || plan::irregular(map) {
-            return make::long(HEAVY_BLOCK);
+            return make::long(self.model.heavy_block.into());
         }
         let planned = map.iters.last().and_then(|iter| self.levels.get(&iter.var)).map(|level| level.tile);
         make::long(planned.filter(|tile| *tile > 1).unwrap_or(self.model.fold_block).into())

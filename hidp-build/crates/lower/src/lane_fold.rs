@@ -12,8 +12,6 @@ use hidp_syntax::ty::Ty;
 
 /// Vectors that fold side by side where a body loads little: enough to hide the latency of an addition.
 const VECTORS: u32 = 4;
-/// Iterations side by side where loads follow indices.
-const SCALARS: u32 = 4;
 /// Loads and stores up to which a body counts as small.
 const FEW_ACCESSES: usize = 2;
 
@@ -29,7 +27,7 @@ impl Lowerer<'_> {
     pub(super) fn lane_fold(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
         let widest = accs.iter().map(|acc| self.size_of(acc.fold.op.ty)).max().unwrap_or(1) as u32;
         let gathers = self.gathers(map);
-        let lanes = if gathers { SCALARS } else { (self.model.vector_bytes / widest).max(1) };
+        let lanes = if gathers { self.model.gathered_sums } else { (self.model.vector_bytes / widest).max(1) };
         let mut accesses = 0;
         visit::walk_places(&map.body, |_, _: Role| accesses += 1);
         let vectors = if accesses <= FEW_ACCESSES && !gathers { VECTORS } else { 1 };
@@ -124,7 +122,7 @@ impl Lowerer<'_> {
             self.body.push(Stmt::Store { target: make::element(*tile, at.clone()), value });
         }
         if self.gathers(map) {
-            let kind = make::as_int(&turn.lanes).map_or(LoopKind::Seq, |_| LoopKind::Unroll(SCALARS));
+            let kind = make::as_int(&turn.lanes).map_or(LoopKind::Seq, |_| LoopKind::Unroll(self.model.gathered_sums));
             self.body.leave_loop(lane, make::long(0), turn.lanes.clone(), kind);
         } else {
             let reductions = self.reductions(&[]);

@@ -12,10 +12,6 @@ use hidp_plan::{self as plan, Exec};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
-/// Neighbours below which rows are the better choice.
-const FEWEST_LANES: i64 = 8;
-/// Rows that load what they need in full lines, each by itself, sooner than from a copy made for all.
-const FEW_ROWS: i64 = 2;
 /// A tile: which iterations it holds.
 #[derive(Clone)]
 pub(super) struct Tile {
@@ -76,7 +72,7 @@ impl Lowerer<'_> {
             return self.defect("the plan has tiles of lanes for a nest that they suit");
         };
         let count = shape.ranges[shape.ranges.len() - 1].count.clone();
-        let wide = make::binary(BinOp::Ge, count, make::long(FEWEST_LANES));
+        let wide = make::binary(BinOp::Ge, count, make::long(self.model.fewest_lanes.into()));
         self.branch(
             wide,
             |this| this.launch_lanes(map, span, shape),
@@ -94,7 +90,7 @@ impl Lowerer<'_> {
     /// Tiles of rows, or of lanes alone where there are too few rows to make copies of what lanes load for them.
     fn launch_lanes(&mut self, map: &Map, span: Span, shape: Shape) {
         let Some(rows) = shape.rows else { return self.launch_tiles(map, span, shape) };
-        let many = make::binary(BinOp::Gt, shape.ranges[rows].count.clone(), make::long(FEW_ROWS));
+        let many = make::binary(BinOp::Gt, shape.ranges[rows].count.clone(), make::long(self.model.few_rows.into()));
         self.branch(
             many,
             |this| this.launch_tiles(map, span, shape.clone()),

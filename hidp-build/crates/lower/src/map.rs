@@ -12,14 +12,6 @@ use hidp_plan::{self as plan, Exec, Strategy};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
-/// Assumed length of a range that only data knows.
-const UNKNOWN_LENGTH: i64 = 16;
-/// Element operations that an iteration of a ragged range counts: its loops are short, and what it loads follows indices.
-const ELEMENT_OF_RAGGED: i64 = 2;
-/// Element operations that a primitive has for each element.
-const ELEMENT_OF_PRIMITIVE: i64 = 4;
-/// Element operations of a row that all threads should share.
-const LONG_ROW: i64 = 1 << 18;
 
 /// How a loop runs the iterations of a map one after the other: written out as often as a directive says.
 pub(super) fn turns(map: &Map) -> LoopKind {
@@ -104,7 +96,7 @@ impl Lowerer<'_> {
         }
         let workers = Expr { kind: ExprKind::WorkerCount, ty: Ty::LONG };
         let few = make::binary(BinOp::Lt, make::mul(total.clone(), make::long(2)), make::add(workers, make::long(1)));
-        let each = make::mul(total.clone(), make::long(LONG_ROW));
+        let each = make::mul(total.clone(), make::long(self.model.team_row.into()));
         let long = make::binary(BinOp::Ge, work.clone(), each);
         self.branch(
             make::binary(BinOp::And, few, long),
@@ -130,7 +122,7 @@ impl Lowerer<'_> {
     /// Iterations of unequal length are taken in turn, in parts whose size follows from the number of iterations alone.
     fn share_irregular(&mut self, map: &Map, span: Span, ranges: &[Range], strides: &[Expr], total: &Expr, work: Expr) {
         let most = make::long(self.model.irregular_rows.into());
-        let part = make::min(make::add(make::div(total.clone(), make::long(256)), make::long(1)), most);
+        let part = make::min(make::add(make::div(total.clone(), make::long(self.model.irregular_parts.into())), make::long(1)), most);
         let part = self.body.fix("part", part);
         let parts = self.body.fix("parts", make::ceil_div(total.clone(), part.clone()));
         let (kernel, args) = self.kernel("map", span, |this, begin, end| {
@@ -286,7 +278,7 @@ impl Lowerer<'_> {
         for stmt in &block.stmts {
             let more = match &stmt.kind {
                 StmtKind::Map(map) => self.work_of_map(map, times.clone()),
-                StmtKind::Loop(node) => self.work_of(&node.body, each(UNKNOWN_LENGTH)),
+                StmtKind::Loop(node) => self.work_of(&node.body, each(self.model.unknown_length.into())),
                 StmtKind::If { then, otherwise, .. } => {
                     let then = self.work_of(then, times.clone());
                     make::add(then, self.work_of(otherwise, times.clone()))
@@ -317,7 +309,7 @@ impl Lowerer<'_> {
         let turns = match ragged {
             Some(extent) if self.is_known_throughout(&extent) => {
                 let elements = self.expr(&extent);
-                make::mul(elements, make::long(ELEMENT_OF_RAGGED))
+                make::mul(elements, make::long(self.model.ragged_element.into()))
             }
             Some(_) | None => {
                 let lengths: Vec<Expr> = map.iters.iter().map(|iter| self.length_of(iter)).collect();
@@ -337,9 +329,9 @@ impl Lowerer<'_> {
         let elements = match self.is_known_throughout(length) {
             true if of_all => self.expr(length),
             true => make::mul(times, self.expr(length)),
-            false => make::mul(times, make::long(UNKNOWN_LENGTH)),
+            false => make::mul(times, make::long(self.model.unknown_length.into())),
         };
-        make::mul(elements, make::long(ELEMENT_OF_PRIMITIVE))
+        make::mul(elements, make::long(self.model.primitive_element.into()))
     }
 
     fn is_known_throughout(&self, expr: &par::Expr) -> bool {
@@ -350,7 +342,7 @@ impl Lowerer<'_> {
 
     fn length_of(&mut self, iter: &par::Iter) -> Expr {
         if ![&iter.lo, &iter.hi].into_iter().all(|bound| self.is_known_throughout(bound)) {
-            return make::long(UNKNOWN_LENGTH);
+            return make::long(self.model.unknown_length.into());
         }
         let (lo, hi) = (self.expr(&iter.lo), self.expr(&iter.hi));
         make::max(make::sub(hi, lo), make::long(0))

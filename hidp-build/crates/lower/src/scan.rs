@@ -13,8 +13,6 @@ use hidp_syntax::prim::Prim;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
-/// Elements of a block.
-const BLOCK: i64 = 16384;
 
 impl Lowerer<'_> {
     /// A map with prefix folds inside a kernel.
@@ -87,7 +85,7 @@ impl Lowerer<'_> {
             return;
         }
         let total = range.count.clone();
-        let runs = self.body.fix("runs", make::ceil_div(total.clone(), make::long(BLOCK)));
+        let runs = self.body.fix("runs", make::ceil_div(total.clone(), make::long(self.model.scan_block.into())));
         let partials: Vec<VarId> = map.folds.iter().map(|fold| self.prefix_buffer(fold, &runs)).collect();
         let work = self.work_of(&map.body, total.clone());
         let work = self.body.fix("work", work);
@@ -152,8 +150,8 @@ impl Lowerer<'_> {
     fn runs_loop(&mut self, begin: Expr, end: Expr, total: &Expr, body: &mut dyn FnMut(&mut Self, Expr, Expr, Expr)) {
         let run = self.body.enter_loop("run");
         let at = make::var(run, Ty::LONG);
-        let from = self.body.fix("from", make::mul(at.clone(), make::long(BLOCK)));
-        let to = self.body.fix("to", make::min(make::add(from.clone(), make::long(BLOCK)), total.clone()));
+        let from = self.body.fix("from", make::mul(at.clone(), make::long(self.model.scan_block.into())));
+        let to = self.body.fix("to", make::min(make::add(from.clone(), make::long(self.model.scan_block.into())), total.clone()));
         body(self, at, from, to);
         self.body.leave_loop(run, begin, end, LoopKind::Seq);
     }

@@ -12,11 +12,6 @@ use hidp_ir::par::effects::{Effects, may_fault};
 use hidp_ir::par::{self, BinOp, Block, Map, StmtKind, visit};
 use hidp_plan::{self as plan, Strategy, Stride};
 
-/// Lengths of rows that have code of their own.
-const LENGTHS: [i64; 4] = [1, 2, 3, 4];
-/// Statements, and loads, of a reduction up to which it is written out.
-const MOST_STATEMENTS: usize = 4;
-const MOST_LOADS: usize = 2;
 
 impl Lowerer<'_> {
     /// Iterations at `[low, high)` one after the other, or in lanes where each folds a row of one of a few lengths.
@@ -25,7 +20,8 @@ impl Lowerer<'_> {
         let ranges = self.ranges(inner);
         let [columns] = &ranges[..] else { return self.defect("a short row has one iterator") };
         let (low, high) = (self.body.fix("low", low), self.body.fix("high", high));
-        self.rows_of_length(&LENGTHS, map, (range, columns), &low, &high);
+        let lengths: Vec<i64> = (1..=i64::from(self.model.written_row)).collect();
+        self.rows_of_length(&lengths, map, (range, columns), &low, &high);
     }
 
     fn in_order(&mut self, map: &Map, range: &Range, low: Expr, high: Expr) {
@@ -87,8 +83,8 @@ impl Lowerer<'_> {
             map.body.stmts.iter().filter(|stmt| !matches!(stmt.kind, StmtKind::Map(_))).cloned().collect();
         let good = others.len() < map.body.stmts.len()
             && neighbours
-            && (1..=MOST_LOADS).contains(&loads)
-            && inner.body.stmts.len() <= MOST_STATEMENTS
+            && (1..=self.model.written_loads).contains(&loads)
+            && inner.body.stmts.len() <= self.model.written_statements as usize
             && inner.folds.iter().all(|fold| fold.op.neutral.is_some())
             && column.step.as_int() == Some(1)
             && !plan::irregular(map)

@@ -12,8 +12,6 @@ use hidp_ir::imp::{Element, Expr, LoopKind, Stmt, VarId};
 use hidp_ir::par::{self, Fold, FoldFn, Map, StmtKind, Target, visit};
 use hidp_syntax::ty::Ty;
 
-/// Statements of a reduction up to which several of its iterations are written out.
-const MOST_REPEATED: usize = 4;
 
 impl Lowerer<'_> {
     /// A reduction over all rows and lanes at once. Long ones run in blocks so that running sums stay accurate.
@@ -111,7 +109,7 @@ impl Lowerer<'_> {
         accs: &[VarId],
     ) -> Expr {
         let several = i64::from(self.model.lane_unroll);
-        if map.body.stmts.len() > MOST_REPEATED || several < 2 || map.directives.unroll.is_some() {
+        if map.body.stmts.len() > self.model.repeated_statements as usize || several < 2 || map.directives.unroll.is_some() {
             return low;
         }
         let groups = make::div(make::sub(high, low.clone()), make::long(several));

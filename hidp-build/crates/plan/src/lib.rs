@@ -176,8 +176,6 @@ pub struct Placement {
 pub enum Memory {
     /// Written past the caches when it is large.
     Stream,
-    /// Private to an iteration.
-    Private,
 }
 
 /// A part of an array that a group keeps near.

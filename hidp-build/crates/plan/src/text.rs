@@ -80,7 +80,6 @@ impl Memory {
     pub fn name(self) -> &'static str {
         match self {
             Memory::Stream => "stream",
-            Memory::Private => "private",
         }
     }
 }
@@ -173,7 +172,6 @@ fn read_place(words: &mut SplitWhitespace<'_>, nest: Option<&mut Nest>) -> Resul
     let var = number(words)?;
     let memory = match words.next() {
         Some("stream") => Memory::Stream,
-        Some("private") => Memory::Private,
         Some(_) | None => return Err("a memory"),
     };
     nest.places.push(Placement { array, var, memory });
@@ -237,6 +235,8 @@ mod tests {
         }
         let text = example().to_string().replace("8x128", "8x0");
         assert_eq!(Plan::read(&text), Err(PlanError { line: 8, expected: "extents such as `8x128`" }));
+        let text = example().to_string().replace("stream", "private");
+        assert_eq!(Plan::read(&text), Err(PlanError { line: 7, expected: "a memory" }));
         assert_eq!(Plan::read("nest rows").unwrap_err().line, 1);
         assert_eq!(Plan::read("plan a\n  iter i seq dim 0 tile 1 span").unwrap_err().line, 2);
     }

@@ -6,11 +6,7 @@ use hidp_ir::par::MathFn;
 use hidp_plan::target::DeviceModel;
 use hidp_syntax::ty::Ty;
 
-/// Items at most: each repeats the kernel's code.
-const MOST: u32 = 4;
 
-/// Bytes of the loads of a thread's items that its registers have room for, besides all else.
-const IN_REGISTERS: u32 = 256;
 
 /// For a kernel of threads. More than one only where all loads of all of a thread's items can come before their stores: in straight code
 /// without faults.
@@ -20,28 +16,22 @@ pub(super) fn side_by_side(function: &Function, model: &DeviceModel) -> u32 {
         return 1;
     }
     let wanted = (model.in_flight / model.resident.max(1)).div_ceil(loads.of_memory);
-    let room = (IN_REGISTERS / loads.bytes).max(1);
+    let room = (model.items.bytes / loads.bytes).max(1);
     let room = if room.is_power_of_two() { room } else { room.next_power_of_two() / 2 };
-    wanted.clamp(1, MOST).next_power_of_two().min(room)
+    wanted.clamp(1, model.items.most).next_power_of_two().min(room)
 }
 
-/// Bytes of a thread's loads from which on nvcc, left alone, takes so many registers that few threads run: it computes the addresses of
-/// many loads before the loop.
-const MANY: u32 = 64;
 
-/// Registers of a thread with which half the threads that a multiprocessor can have still run, nearly; and how many of them are for other
-/// things than what it loads.
-const REGISTERS: u32 = 80;
-const FOR_OTHERS: u32 = 32;
 
 /// Blocks that registers are to be enough for, of a kernel with so many `copies` of its code, of which a thread runs one. One is what
 /// nvcc does by itself.
 pub(super) fn at_once(function: &Function, grid: Grid, copies: u32, model: &DeviceModel) -> u32 {
     let bytes = Loads::of(function).bytes / copies.max(1) * grid.items;
-    if bytes <= MANY || bytes / 4 + FOR_OTHERS > REGISTERS || !is_plain(function) {
+    let items = &model.items;
+    if bytes <= items.many || bytes / 4 + items.for_others > items.registers || !is_plain(function) {
         return 1;
     }
-    (model.registers / REGISTERS / grid.block.max(1)).max(1)
+    (model.registers / items.registers / grid.block.max(1)).max(1)
 }
 
 /// Nothing that keeps registers across calls, or needs many itself, and no arrays of the thread.

@@ -11,8 +11,6 @@ use hidp_ir::par::{BinOp, Fold, Map};
 use hidp_plan::{self as plan, Exec};
 use hidp_syntax::source::Span;
 
-/// Iterations of a run where each holds maps of its own.
-const HEAVY_RUN: i64 = 64;
 
 /// What is folded, as the host knows it.
 pub(super) struct Folded<'a> {
@@ -80,7 +78,7 @@ impl Lowerer<'_> {
     /// Iterations of a run and the number of runs.
     pub(super) fn runs(&mut self, over: Option<Level>, heavy: bool, total: &Expr) -> (Expr, Expr) {
         let (least, most) = (self.of_model(|model| model.run), self.of_model(|model| model.most_runs));
-        let least = if heavy { HEAVY_RUN } else { least.into() };
+        let least = i64::from(if heavy { self.of_model(|model| model.heavy_run) } else { least });
         match over {
             None => self.runs_of(make::max(total.clone(), make::long(1)), total),
             Some(_) => self.runs_of(long_run(total, most, make::long(least)), total),

@@ -8,8 +8,6 @@ use super::reduce::Folded;
 use hidp_ir::imp::{Expr, Level};
 use hidp_ir::par::{BinOp, Fold};
 
-/// Iterations of a row from which on a warp takes it alone: at least two for each lane.
-const LONG_ROW: i64 = 64;
 
 /// How the rows of a nest are numbered.
 pub(super) struct Rows {
@@ -38,7 +36,8 @@ impl Lowerer<'_> {
             return None;
         }
         let (strides, count) = self.strides(outer);
-        let long = make::binary(BinOp::Ge, last.count.clone(), make::long(LONG_ROW));
+        let least = self.of_model(|model| model.warp_row);
+        let long = make::binary(BinOp::Ge, last.count.clone(), make::long(least.into()));
         let are_long = self.body.fix("by_rows", long);
         let units = self.body.fix("units", make::select(are_long.clone(), count, positions.clone()));
         Some(Rows { are_long, strides, units })

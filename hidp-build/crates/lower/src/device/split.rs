@@ -9,8 +9,6 @@ use hidp_ir::par::{self, BinOp, FoldFn, Map, StmtKind};
 use hidp_plan::{self as plan, Exec, Share};
 use hidp_syntax::source::Span;
 
-/// Parts from which on a block folds those of a result, rather than a warp: more than a warp has under way in two turns.
-const MANY_PARTS: i64 = 512;
 
 /// How the plan deals out the folds inside a nest.
 pub(super) struct Dealt<'m> {
@@ -98,7 +96,8 @@ impl Lowerer<'_> {
             });
         let extents = self.part_extents(&ranges, &dims, &scratch.parts);
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: None });
-        let many = make::binary(BinOp::Ge, scratch.parts.clone(), make::long(MANY_PARTS));
+        let many = self.of_model(|model| model.split.many);
+        let many = make::binary(BinOp::Ge, scratch.parts.clone(), make::long(many.into()));
         self.branch(
             many,
             |this| this.combine_parts(map, inner, &ranges, &scratch, Level::Block, span),

@@ -9,8 +9,6 @@ use hidp_ir::imp::{Expr, Grid, Level, Stmt, VarId};
 use hidp_ir::par::Map;
 use hidp_syntax::source::Span;
 
-/// Tiles' depths that a part has at least: while the lanes work on one, the next is on its way.
-const LEAST_DEPTHS: i64 = 2;
 
 impl Lowerer<'_> {
     /// One block a tile and part.
@@ -59,7 +57,8 @@ impl Lowerer<'_> {
         let wanted = make::div(make::long(dealt.groups.into()), make::max(all, make::long(1)));
         let wanted = self.body.fix("wanted", make::max(wanted, make::long(1)));
         let equal = make::ceil_div(make::ceil_div(total.clone(), wanted), depth.clone());
-        let depths = make::max(equal, make::long(LEAST_DEPTHS));
+        let least = self.of_model(|model| model.split.depths);
+        let depths = make::max(equal, make::long(least.into()));
         let run = self.body.fix("run", make::mul(depths, depth));
         let parts = self.body.fix("parts", make::ceil_div(total.clone(), run.clone()));
         (run, parts)

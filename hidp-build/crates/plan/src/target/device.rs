@@ -41,6 +41,12 @@ pub struct DeviceModel {
     pub run: u32,
     /// Results of blocks that one block folds in the end.
     pub most_runs: u32,
+    /// Iterations that a block folds before its result is written, where each holds maps of its own.
+    pub heavy_run: u32,
+    /// Iterations of a row from which on a warp takes it alone: at least two for each lane.
+    pub warp_row: u32,
+    /// How many positions a thread takes at a time.
+    pub items: DeviceItems,
     /// Bytes that come from the host's memory, or go there, in a microsecond.
     pub copy_bandwidth: u32,
     /// Microseconds of a call that works on copies, however small they are.
@@ -95,6 +101,26 @@ pub struct DeviceSplit {
     pub several: u32,
     /// Terms of those folds at least.
     pub short: u32,
+    /// Parts from which on a block folds those of a result, rather than a warp: more than a warp has under way in two turns.
+    pub many: u32,
+    /// Depths of tiles that a part has at least: while the lanes work on one, the next is on its way.
+    pub depths: u32,
+}
+
+/// How many positions a thread takes side by side, and for how many blocks a kernel leaves registers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceItems {
+    /// Positions at most: each repeats the kernel's code.
+    pub most: u32,
+    /// Bytes of the loads of a thread's positions that its registers have room for, besides all else.
+    pub bytes: u32,
+    /// Bytes of a thread's loads from which on nvcc, left alone, takes so many registers that few threads run: it computes the
+    /// addresses of many loads before the loop.
+    pub many: u32,
+    /// Registers of a thread with which half the threads that a multiprocessor can have still run, nearly.
+    pub registers: u32,
+    /// How many of those are for other things than what it loads.
+    pub for_others: u32,
 }
 
 /// An execution level of a graphics processor.
@@ -144,6 +170,15 @@ impl DeviceModel {
             block: int("work", "block")?,
             run: int("work", "run")?,
             most_runs: int("work", "most_runs")?,
+            heavy_run: int("work", "heavy_run")?,
+            warp_row: int("work", "warp_row")?,
+            items: DeviceItems {
+                most: int("items", "most")?,
+                bytes: int("items", "bytes")?,
+                many: int("items", "many")?,
+                registers: int("items", "registers")?,
+                for_others: int("items", "for_others")?,
+            },
             copy_bandwidth: int("copies", "bandwidth")?,
             copy_latency: int("copies", "latency")?,
             thresholds: thresholds?,
@@ -157,6 +192,8 @@ impl DeviceModel {
                 long: int("split", "long")?,
                 several: int("split", "several")?,
                 short: int("split", "short")?,
+                many: int("split", "many")?,
+                depths: int("split", "depths")?,
             },
         };
         reading.finish()?;

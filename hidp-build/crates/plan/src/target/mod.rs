@@ -8,7 +8,7 @@ mod subset;
 
 use reading::Reading;
 
-pub use device::{DeviceLevel, DeviceModel, DeviceSplit, DeviceTile};
+pub use device::{DeviceItems, DeviceLevel, DeviceModel, DeviceSplit, DeviceTile};
 pub use subset::read as read_subset;
 pub use subset::{Document, SubsetError, Table, Value};
 
@@ -45,6 +45,34 @@ pub struct Model {
     pub short_row: u32,
     /// The same when loads follow indices.
     pub short_gather: u32,
+    /// Element operations of a row from which on all threads share it, where there are fewer rows than threads.
+    pub team_row: u32,
+    /// Parts of irregular rows that are taken in turn, at least.
+    pub irregular_parts: u32,
+    /// Assumed length of a range that only data knows.
+    pub unknown_length: u32,
+    /// Element operations that an iteration of a ragged range counts: its loops are short, and what it loads follows indices.
+    pub ragged_element: u32,
+    /// Element operations that a primitive has for each element.
+    pub primitive_element: u32,
+    /// Neighbours below which rows run rather than tiles of lanes.
+    pub fewest_lanes: u32,
+    /// Rows that load what they need in full lines, each by itself, sooner than from a copy made for all.
+    pub few_rows: u32,
+    /// Iterations of a run of a fold where each holds maps or is irregular.
+    pub heavy_block: u32,
+    /// Elements of a block of prefixes.
+    pub scan_block: u32,
+    /// Statements of a reduction up to which several of its iterations are written out.
+    pub repeated_statements: u32,
+    /// Lengths of rows up to which a reduction is written out, with lanes over rows.
+    pub written_row: u32,
+    /// Statements of a reduction up to which it is written out.
+    pub written_statements: u32,
+    /// Loads of a reduction up to which it is written out.
+    pub written_loads: u32,
+    /// Sums side by side of a reduction whose loads follow indices.
+    pub gathered_sums: u32,
     /// Bytes a private array may have to be kept on the stack.
     pub small_array: u32,
     /// Operations on vector lanes that a thread does in a microsecond.
@@ -137,6 +165,20 @@ impl Model {
             narrow: int("work", "narrow")?,
             short_row: int("work", "short_row")?,
             short_gather: int("work", "short_gather")?,
+            team_row: int("work", "team_row")?,
+            irregular_parts: int("work", "irregular_parts")?,
+            unknown_length: int("work", "unknown_length")?,
+            ragged_element: int("work", "ragged_element")?,
+            primitive_element: int("work", "primitive_element")?,
+            fewest_lanes: int("work", "fewest_lanes")?,
+            few_rows: int("work", "few_rows")?,
+            heavy_block: int("work", "heavy_block")?,
+            scan_block: int("work", "scan_block")?,
+            repeated_statements: int("work", "repeated_statements")?,
+            written_row: int("work", "written_row")?,
+            written_statements: int("work", "written_statements")?,
+            written_loads: int("work", "written_loads")?,
+            gathered_sums: int("work", "gathered_sums")?,
             small_array: int("work", "small_array")?,
             operations: int("speed", "operations")?,
             scalar_operation: int("speed", "scalar")?,
