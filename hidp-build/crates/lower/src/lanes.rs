@@ -8,7 +8,7 @@ use super::space::Range;
 use super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, LoopKind, Stmt, VarId};
 use hidp_ir::par::{self, BinOp, Map, StmtKind, visit};
-use hidp_plan::{self as plan, Exec};
+use hidp_plan as plan;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -79,10 +79,9 @@ impl Lowerer<'_> {
             |this| {
                 let inner = plan::inner_maps(&map.body);
                 let inner = inner.iter().filter(|inner| inner.directives.unroll.is_none());
-                for iter in inner.filter_map(|inner| inner.iters.last()) {
-                    this.levels.entry(iter.var).and_modify(|level| level.exec = Exec::Simd);
-                }
-                this.share_map(map, span);
+                let rows: Vec<par::VarId> =
+                    inner.filter_map(|inner| inner.iters.last()).map(|iter| iter.var).collect();
+                this.with_lanes(&rows, |this| this.share_map(map, span));
             },
         );
     }

@@ -247,6 +247,16 @@ impl Lowerer<'_> {
         }
     }
 
+    /// Lowers something whose iterators run in vector lanes, whatever the plan says of them elsewhere.
+    pub(super) fn with_lanes(&mut self, iterators: &[par::VarId], build: impl FnOnce(&mut Self)) {
+        let planned = self.levels.clone();
+        for var in iterators {
+            self.levels.entry(*var).and_modify(|level| level.exec = Exec::Simd);
+        }
+        build(self);
+        self.levels = planned;
+    }
+
     /// Whether a map's innermost loop runs in vector lanes.
     pub(super) fn in_lanes(&self, map: &Map) -> bool {
         let planned = map

@@ -8,7 +8,7 @@ use super::{Binding, ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Element, Expr, ExprKind, LoopKind, PrimArg, Schedule, Stmt, VarId, VarKind};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::{self, Access, ConvertMode, FaultKind, Fold, FoldKind, Map, Place, StmtKind, Target};
-use hidp_plan::{self as plan, Exec, Strategy, Stride};
+use hidp_plan::{self as plan, Strategy, Stride};
 use hidp_syntax::prim::Prim;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
@@ -170,16 +170,14 @@ impl Lowerer<'_> {
     ) {
         let mut sums = map.clone();
         sums.folds.iter_mut().for_each(|fold| fold.kind = FoldKind::Reduce);
-        if let Some(level) = map.iters.last().and_then(|iter| self.levels.get_mut(&iter.var)) {
-            level.exec = Exec::Simd;
-        }
+        let last: Vec<par::VarId> = map.iters.last().map(|iter| iter.var).into_iter().collect();
         let (kernel, args) = self.kernel("sums", span, |this, begin, end| {
             let (range, total) = (this.import_ranges(ranges), this.import(total));
             let Some(range) = range.last().cloned() else { return this.defect(ITERATORS) };
             let partials: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
             this.runs_loop(begin, end, &total, &mut |this, run, from, to| {
                 let accs = this.accumulators(&sums);
-                this.innermost(&sums, &range, from, to, &accs);
+                this.with_lanes(&last, |this| this.innermost(&sums, &range, from, to, &accs));
                 for (acc, partial) in accs.iter().zip(&partials) {
                     this.body.mark_written(*partial);
                     let value = make::var(acc.var, acc.fold.op.ty);
