@@ -79,8 +79,7 @@ impl Lowerer<'_> {
             |this| {
                 let inner = plan::inner_maps(&map.body);
                 let inner = inner.iter().filter(|inner| inner.directives.unroll.is_none());
-                let rows: Vec<par::VarId> =
-                    inner.filter_map(|inner| inner.iters.last()).map(|iter| iter.var).collect();
+                let rows: Vec<par::VarId> = inner.filter_map(|inner| inner.iters.last()).map(|iter| iter.var).collect();
                 this.with_lanes(&rows, |this| this.share_map(map, span));
             },
         );

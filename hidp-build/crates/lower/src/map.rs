@@ -12,7 +12,6 @@ use hidp_plan::{self as plan, Exec, Strategy};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
-
 /// How a loop runs the iterations of a map one after the other: written out as often as a directive says.
 pub(super) fn turns(map: &Map) -> LoopKind {
     map.directives.unroll.map_or(LoopKind::Seq, LoopKind::Unroll)
@@ -122,7 +121,10 @@ impl Lowerer<'_> {
     /// Iterations of unequal length are taken in turn, in parts whose size follows from the number of iterations alone.
     fn share_irregular(&mut self, map: &Map, span: Span, ranges: &[Range], strides: &[Expr], total: &Expr, work: Expr) {
         let most = make::long(self.model.irregular_rows.into());
-        let part = make::min(make::add(make::div(total.clone(), make::long(self.model.irregular_parts.into())), make::long(1)), most);
+        let part = make::min(
+            make::add(make::div(total.clone(), make::long(self.model.irregular_parts.into())), make::long(1)),
+            most,
+        );
         let part = self.body.fix("part", part);
         let parts = self.body.fix("parts", make::ceil_div(total.clone(), part.clone()));
         let (kernel, args) = self.kernel("map", span, |this, begin, end| {

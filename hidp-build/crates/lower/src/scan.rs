@@ -13,7 +13,6 @@ use hidp_syntax::prim::Prim;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
-
 impl Lowerer<'_> {
     /// A map with prefix folds inside a kernel.
     pub(super) fn thread_scan(&mut self, map: &Map) {
@@ -151,7 +150,9 @@ impl Lowerer<'_> {
         let run = self.body.enter_loop("run");
         let at = make::var(run, Ty::LONG);
         let from = self.body.fix("from", make::mul(at.clone(), make::long(self.model.scan_block.into())));
-        let to = self.body.fix("to", make::min(make::add(from.clone(), make::long(self.model.scan_block.into())), total.clone()));
+        let to = self
+            .body
+            .fix("to", make::min(make::add(from.clone(), make::long(self.model.scan_block.into())), total.clone()));
         body(self, at, from, to);
         self.body.leave_loop(run, begin, end, LoopKind::Seq);
     }

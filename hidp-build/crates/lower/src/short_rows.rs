@@ -12,7 +12,6 @@ use hidp_ir::par::effects::{Effects, may_fault};
 use hidp_ir::par::{self, BinOp, Block, Map, StmtKind, visit};
 use hidp_plan::{self as plan, Strategy, Stride};
 
-
 impl Lowerer<'_> {
     /// Iterations at `[low, high)` one after the other, or in lanes where each folds a row of one of a few lengths.
     pub(super) fn rows_in_order(&mut self, map: &Map, range: &Range, low: Expr, high: Expr) {

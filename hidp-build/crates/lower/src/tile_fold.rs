@@ -12,7 +12,6 @@ use hidp_ir::imp::{Element, Expr, LoopKind, Stmt, VarId};
 use hidp_ir::par::{self, Fold, FoldFn, Map, StmtKind, Target, visit};
 use hidp_syntax::ty::Ty;
 
-
 impl Lowerer<'_> {
     /// A reduction over all rows and lanes at once. Long ones run in blocks so that running sums stay accurate.
     pub(super) fn tile_fold(&mut self, map: &Map, tile: &Tile, shared: &BTreeMap<par::VarId, VarId>) {
@@ -109,7 +108,10 @@ impl Lowerer<'_> {
         accs: &[VarId],
     ) -> Expr {
         let several = i64::from(self.model.lane_unroll);
-        if map.body.stmts.len() > self.model.repeated_statements as usize || several < 2 || map.directives.unroll.is_some() {
+        if map.body.stmts.len() > self.model.repeated_statements as usize
+            || several < 2
+            || map.directives.unroll.is_some()
+        {
             return low;
         }
         let groups = make::div(make::sub(high, low.clone()), make::long(several));

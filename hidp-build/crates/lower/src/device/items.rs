@@ -6,8 +6,6 @@ use hidp_ir::par::MathFn;
 use hidp_plan::target::DeviceModel;
 use hidp_syntax::ty::Ty;
 
-
-
 /// For a kernel of threads. More than one only where all loads of all of a thread's items can come before their stores: in straight code
 /// without faults.
 pub(super) fn side_by_side(function: &Function, model: &DeviceModel) -> u32 {
@@ -20,8 +18,6 @@ pub(super) fn side_by_side(function: &Function, model: &DeviceModel) -> u32 {
     let room = if room.is_power_of_two() { room } else { room.next_power_of_two() / 2 };
     wanted.clamp(1, model.items.most).next_power_of_two().min(room)
 }
-
-
 
 /// Blocks that registers are to be enough for, of a kernel with so many `copies` of its code, of which a thread runs one. One is what
 /// nvcc does by itself.

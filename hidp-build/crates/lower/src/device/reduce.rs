@@ -11,7 +11,6 @@ use hidp_ir::par::{BinOp, Fold, Map};
 use hidp_plan::{self as plan, Exec};
 use hidp_syntax::source::Span;
 
-
 /// What is folded, as the host knows it.
 pub(super) struct Folded<'a> {
     pub(super) ranges: &'a [Range],

@@ -8,7 +8,6 @@ use super::reduce::Folded;
 use hidp_ir::imp::{Expr, Level};
 use hidp_ir::par::{BinOp, Fold};
 
-
 /// How the rows of a nest are numbered.
 pub(super) struct Rows {
     /// Whether they are long.

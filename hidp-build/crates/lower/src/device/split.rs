@@ -9,7 +9,6 @@ use hidp_ir::par::{self, BinOp, FoldFn, Map, StmtKind};
 use hidp_plan::{self as plan, Exec, Share};
 use hidp_syntax::source::Span;
 
-
 /// How the plan deals out the folds inside a nest.
 pub(super) struct Dealt<'m> {
     pub(super) inner: &'m Map,

@@ -9,7 +9,6 @@ use hidp_ir::imp::{Expr, Grid, Level, Stmt, VarId};
 use hidp_ir::par::Map;
 use hidp_syntax::source::Span;
 
-
 impl Lowerer<'_> {
     /// One block a tile and part.
     pub(super) fn split_tiles(&mut self, map: &Map, tiling: &Tiling, dealt: &Dealt<'_>, span: Span) {

@@ -223,11 +223,8 @@ impl Words {
 
     /// A word that stands alone on its line, perhaps with a number.
     fn property(&mut self) -> Read<Option<Property>> {
-        let alone = match &self.tokens[..] {
-            [(Token::Word(_), _)] => true,
-            [(Token::Word(_), _), (Token::Sign("("), _), ..] => true,
-            _ => false,
-        };
+        let alone =
+            matches!(&self.tokens[..], [(Token::Word(_), _)] | [(Token::Word(_), _), (Token::Sign("("), _), ..]);
         if alone {
             self.option("a property such as `block(256)`, or an iterator and where it runs").map(Some)
         } else {
