@@ -30,6 +30,8 @@ cargo xtask <command>
                 all that can be tested; without either, what has to pass before a change goes in. What passed is not run again
                 until something that it reads changes, unless --again or full says so. --list prints the kinds and every call of
                 compiled code; --case and --seed choose among cases and orders of lanes
+  test aarch64 [--case NAME]
+                cases of kind `run` on threads, compiled by Debian's cross compiler and called in qemu
   ci            what continuous integration runs: fmt-check, clippy, tidy, doc, test, and whether a kernel of the benchmarks spills
   bless         rewrites golden outputs and docs/errors.md from what the compiler says now
   fmt-check     rustfmt, without changing anything

@@ -1,5 +1,6 @@
 //! `cargo xtask test`: the tests of the workspace by kind, with what each of them costs.
 
+mod aarch64;
 mod kept;
 mod kind;
 mod options;
@@ -24,6 +25,9 @@ use summary::{Ended, Ran, Summary};
 
 /// Runs the kinds that the arguments ask for; fails if one of them does, or takes more than half as much again as its budget.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
+    if let ["aarch64", rest @ ..] = args {
+        return aarch64::run(rest);
+    }
     let options = Options::parse(args)?;
     if options.list {
         return list(&options);

@@ -10,6 +10,7 @@ use hidp_build::compiler::ty::{Scalar, Ty};
 
 use crate::answers::{self, Argument, Call, Layout, Leaf};
 use crate::memory::{Block, layout, scalars};
+use crate::subject::Subject;
 
 /// The calls of a case.
 pub(crate) struct Record {
@@ -25,12 +26,19 @@ impl Record {
     pub(crate) fn add(&mut self, call: Call) {
         self.calls.push(call);
     }
-    /// Writes `<case>.answers`, unless it is there with these contents.
-    pub(crate) fn finish(self, case: &str) -> Result<(), String> {
+    /// Writes `<case>.answers`, unless it is there with these contents, and, where `HIDP_ANSWERS_CODE` is set, `<case>.cpp` and
+    /// `<case>.table` for `answers/replay.cpp`.
+    pub(crate) fn finish(self, case: &str, subject: &Subject) -> Result<(), String> {
         fs::create_dir_all(&self.folder).map_err(|error| error.to_string())?;
         let (path, new) = (self.folder.join(case).with_extension("answers"), answers::write(&self.calls));
         if answers::read(&new)? != self.calls {
             return Err("what was written is not what is read".into());
+        }
+        if env::var_os("HIDP_ANSWERS_CODE").is_some() {
+            let write = |extension, text: &str| fs::write(path.with_extension(extension), text);
+            write("cpp", &subject.cpp)
+                .and_then(|()| write("table", &subject.table()))
+                .map_err(|error| error.to_string())?;
         }
         if is_same(&path, &new) { Ok(()) } else { fs::write(&path, new).map_err(|error| error.to_string()) }
     }

@@ -68,7 +68,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     for call in stated(&case.text)? {
         as_stated(case, &subject, &call, &built).map_err(|why| format!("call of `{}`: {why}", call.function))?;
     }
-    built.answers.map_or(Ok(()), |answers| answers.into_inner().finish(&case.name))
+    built.answers.map_or(Ok(()), |answers| answers.into_inner().finish(&case.name, &subject))
 }
 
 /// What a case is compiled to.

@@ -166,6 +166,23 @@ impl Subject {
         answers::Call { entry: name, exact, dims: request.dims.clone(), args: args.collect(), fault }
     }
 
+    /// What a program needs that calls the C++ and has no compiler: the entries' plans with their symbols, and the places of faults in
+    /// order of their numbers. A line is `entry NAME`, `plan NAME SYMBOL` or `site KIND LINE COLUMN`.
+    pub(crate) fn table(&self) -> String {
+        let mut lines = Vec::new();
+        for entry in &self.entries {
+            lines.push(format!("entry {}::{}", self.stem, self.func(entry).name));
+            for unit in self.units(entry, imp::UnitTarget::Cpu) {
+                lines.push(format!("plan {} {}_base", unit.plan, name::host(&entry.code, unit)));
+            }
+            for (_, site) in entry.code.sites.iter() {
+                let place = self.input.sources.position(site.span);
+                lines.push(format!("site {} {} {}", site.kind as u32, place.line, place.column));
+            }
+        }
+        lines.join("\n") + "\n"
+    }
+
     /// Calls compiled code with one plan.
     pub(crate) fn call(
         &self,

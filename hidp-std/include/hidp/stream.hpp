@@ -29,7 +29,9 @@ HIDP_INLINE void stream_vector(void *to, const void *from) {
   _mm_stream_si128(static_cast<__m128i *>(to), _mm_loadu_si128(static_cast<const __m128i *>(from)));
 }
 #else
+// There are no such stores, and where there are none nothing is moved.
 constexpr size_t kStreamBytes = 0;
+HIDP_INLINE void stream_vector(void *to, const void *from) { __builtin_memcpy(to, from, kStreamBytes); }
 #endif
 
 // Copies `count` elements past the caches. A line that is not written in full is written the usual way.

@@ -26,6 +26,19 @@ fn hash(state: u64, bytes: &[u8]) -> u64 {
     bytes.iter().fold(state, |state, &byte| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3))
 }
 
+/// A number that changes with any of these files, or of those in these folders.
+pub(super) fn hash_of(paths: &[&Path]) -> Result<u64> {
+    let mut files = BTreeMap::new();
+    for path in paths {
+        if path.is_dir() {
+            collect(path, &mut files)?;
+        } else {
+            files.insert(path.to_path_buf(), hash(START, &fs::read(path)?));
+        }
+    }
+    Ok(files.values().fold(START, |state, contents| hash(state, &contents.to_le_bytes())))
+}
+
 impl Kept {
     /// `tools`: which compilers there are.
     pub(super) fn new(tools: &str) -> Result<Kept> {
