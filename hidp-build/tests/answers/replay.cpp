@@ -305,7 +305,8 @@ int main(int count, char **words) {
     const int threads = std::atoi(words[word]);
     if (threads < 1) fail("how many threads?");
     hidp_context *const context = hidp2_context_new(static_cast<uint32_t>(threads));
-    if (!context) fail("no context");
+    uint32_t available = 0;
+    if (!context || hidp2_context_start(context, &available) != 0) fail("no context with so many threads");
     for (size_t number = 0; number < calls.size(); ++number) {
       const auto entry = entries.find(calls[number].entry);
       if (entry == entries.end()) fail("the table has no entry " + calls[number].entry);

@@ -83,7 +83,7 @@ fn runner(folder: &Path) -> Result<PathBuf> {
         sources.extend(Some(path).filter(|path| path.extension().is_some_and(|extension| extension == "cpp")));
     }
     // Kernels take the run time from it.
-    compile(&["-std=c++17", "-O2", "-fopenmp", "-rdynamic"], &sources, &program, &["-ldl", "-pthread"])?;
+    compile(&["-std=c++17", "-O2", "-rdynamic"], &sources, &program, &["-ldl", "-pthread"])?;
     Ok(program)
 }
 
@@ -92,12 +92,13 @@ fn replay(runner: &Path, folder: &Path, case: &Path, headers: u64) -> Result<Str
     let library = folder.join(format!("{}-{:016x}.so", name(case), headers ^ hash_of(&[case])?));
     if !library.is_file() {
         // Threads for any amount of work and short turns, as in the tests of this machine.
-        let own = ["-shared", "-fPIC", "-fopenmp", "-DHIDP_ISA=base", "-DHIDP_WORK_PER_THREAD=1", "-DHIDP_TURN=1024"];
+        let own =
+            ["-shared", "-fPIC", "-fopenmp-simd", "-DHIDP_ISA=base", "-DHIDP_WORK_PER_THREAD=1", "-DHIDP_TURN=1024"];
         compile(&[FLAGS, &own].concat(), &[case.to_owned()], &library, &[])?;
     }
     let mut command = Command::new(MACHINE);
     command.args(["-L", SYSTEM]).arg(runner).arg(library).arg(case.with_extension("table"));
-    command.arg(case.with_extension("answers")).args(THREADS).env("OMP_WAIT_POLICY", "passive");
+    command.arg(case.with_extension("answers")).args(THREADS);
     let output = command.output().with_context(|| format!("cannot start `{MACHINE}`"))?;
     let (said, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     let said = said.trim();
