@@ -174,7 +174,6 @@ impl Runner<'_> {
     }
 
     fn with_tools(&self, command: Invocation, kind: &Kind) -> Invocation {
-        // Tests start more threads than there are processors; they must not spin for one another.
         let is_off = kind.variables(self.options.scope).contains(&("HIDP_CUDA", "off"));
         match &self.tools.cuda {
             // Those that need nvcc fail without it, rather than say that they do nothing.

@@ -14,7 +14,11 @@ use crate::openblas::OpenBlas;
 use crate::{Case, Contender, Limit, peers};
 
 pub(super) const RECIPES: Recipes = &[
-    ("triad f32 2^26", triad),
+    // On one thread these three take about 1, 10 and 100 us: what it costs to start a launch.
+    ("triad f32 2^13", || triad(13)),
+    ("triad f32 2^16", || triad(16)),
+    ("triad f32 2^18", || triad(18)),
+    ("triad f32 2^26", || triad(26)),
     ("dot f32 2^26", dot),
     ("row sums f32 1 x 2^26", || row_sums(1, 1 << 26)),
     ("row sums f32 2^13 x 2^13", || row_sums(1 << 13, 1 << 13)),
@@ -36,8 +40,8 @@ fn small(index: usize) -> f32 {
     ((index * 7919) % 17) as f32 / 16.0 - 0.5
 }
 
-fn triad() -> Case {
-    let n = 1 << 26;
+fn triad(bits: u32) -> Case {
+    let n = 1 << bits;
     let b = Rc::new(Buffer::from_fn(n, small));
     let c = Rc::new(Buffer::from_fn(n, |i| small(i + 5)));
     let a = Rc::new(RefCell::new(Buffer::from_fn(n, |_| 0.0f32)));
@@ -57,13 +61,15 @@ fn triad() -> Case {
         let (a, b, c) = (a.clone(), b.clone(), c.clone());
         move || peers::triad_stream(&mut a.borrow_mut(), &b, &c, 3.0)
     };
+    // At least four parts for each of two threads.
+    let part = (n / 8).min(1 << 16);
     let rayon = move || {
         let mut a = a.borrow_mut();
-        let parts = a.par_chunks_mut(1 << 16).zip(b.par_chunks(1 << 16)).zip(c.par_chunks(1 << 16));
+        let parts = a.par_chunks_mut(part).zip(b.par_chunks(part)).zip(c.par_chunks(part));
         parts.for_each(|((a, b), c)| a.iter_mut().zip(b.iter().zip(c)).for_each(|(a, (b, c))| *a = b + 3.0 * c));
     };
     Case {
-        name: "triad f32 2^26".into(),
+        name: format!("triad f32 2^{bits}"),
         limit: Limit::Stream(12.0 * n as f64),
         contenders: vec![
             Contender::new("HiDP", hidp),
