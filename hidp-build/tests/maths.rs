@@ -8,6 +8,8 @@ use std::process::Command;
 use std::sync::OnceLock;
 
 use hidp_build::compiler::emit::openmp::FLAGS;
+use hidp_build::compiler::ir::par::MathFn;
+use hidp_build::compiler::ir::par::interp::{Value, math};
 
 const FUNCTIONS: usize = 25;
 
@@ -74,7 +76,12 @@ impl Build {
         let mut compile = Command::new(compiler());
         compile.args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]).arg(root.join("tests/maths/bits.cpp"));
         run(compile.arg(assembly).arg("-o").arg(&program).arg("-lm"));
-        run(&mut Command::new(&program)).lines().map(line).collect()
+        run(Command::new(&program).arg(self.samples())).lines().map(line).collect()
+    }
+
+    /// Where the program leaves some samples with their results.
+    fn samples(&self) -> PathBuf {
+        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("maths").join(format!("samples_{}.bin", self.name))
     }
 }
 
@@ -90,6 +97,79 @@ fn check(found: &BTreeMap<String, Found>, build: &Build) {
         assert_eq!(found.alone, found.vectors, "{name} on {}: other bits in vectors", build.name);
         assert!(found.error <= 1.0, "{name} on {}: {} units off at {}", build.name, found.error, found.at);
     }
+}
+
+const INTERPRETED: [MathFn; FUNCTIONS] = [
+    MathFn::Exp,
+    MathFn::Exp2,
+    MathFn::Expm1,
+    MathFn::Sinh,
+    MathFn::Cosh,
+    MathFn::Tanh,
+    MathFn::Log,
+    MathFn::Log2,
+    MathFn::Log10,
+    MathFn::Log1p,
+    MathFn::Asinh,
+    MathFn::Acosh,
+    MathFn::Atanh,
+    MathFn::Cbrt,
+    MathFn::Sin,
+    MathFn::Cos,
+    MathFn::Tan,
+    MathFn::Asin,
+    MathFn::Acos,
+    MathFn::Atan,
+    MathFn::Erf,
+    MathFn::Erfc,
+    MathFn::Pow,
+    MathFn::Hypot,
+    MathFn::Atan2,
+];
+
+/// Samples that the program writes of each function and width: two arguments and the result.
+const WRITTEN: usize = 1 << 12;
+
+/// A value's bits; those of all that is no number are the same.
+fn word(value: &Value) -> u64 {
+    match value {
+        Value::F32(x) if !x.is_nan() => u64::from(x.to_bits()),
+        Value::F64(x) if !x.is_nan() => x.to_bits(),
+        Value::F32(_) | Value::F64(_) => u64::MAX,
+        other => panic!("{other:?} is no result of a maths function"),
+    }
+}
+
+/// The number at the start of the bytes.
+fn number(bytes: &[u8]) -> Value {
+    match *bytes {
+        [a, b, c, d] => Value::F32(f32::from_le_bytes([a, b, c, d])),
+        [a, b, c, d, e, f, g, h] => Value::F64(f64::from_le_bytes([a, b, c, d, e, f, g, h])),
+        _ => panic!("{} bytes are no number", bytes.len()),
+    }
+}
+
+/// The interpreter's results have the bits of the run time's.
+fn compare_with_interpreter(mut samples: &[u8]) {
+    for function in INTERPRETED {
+        for bytes in [4, 8] {
+            let head = format!("{} {bytes}\n", function.name());
+            samples = samples.strip_prefix(head.as_bytes()).unwrap_or_else(|| panic!("`{head}` comes next"));
+            let (own, rest) = samples.split_at(WRITTEN * 3 * bytes);
+            for row in own.chunks_exact(3 * bytes) {
+                let [x, y, result] = [0, 1, 2].map(|at| number(&row[at * bytes..][..bytes]));
+                let found = math(function, &[x.clone(), y.clone()]);
+                assert_eq!(
+                    word(&found),
+                    word(&result),
+                    "{}({x:?}, {y:?}) is {found:?}, not {result:?}",
+                    function.name()
+                );
+            }
+            samples = rest;
+        }
+    }
+    assert!(samples.is_empty(), "{} bytes too many", samples.len());
 }
 
 fn has(build: &Build) -> bool {
@@ -111,6 +191,7 @@ fn machines_without_fused_multiply_add_keep_the_bound() {
 fn all_machines_with_fused_multiply_add_give_the_same_bits() {
     let of_executor = EXECUTOR.found();
     check(&of_executor, &EXECUTOR);
+    compare_with_interpreter(&fs::read(EXECUTOR.samples()).expect("the samples are there"));
     for build in [&V3, &V4] {
         if !has(build) {
             println!("skipped: not a processor of {}", build.name);

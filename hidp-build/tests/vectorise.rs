@@ -21,13 +21,25 @@ output double _sum;
 {
   map { i := [0:N); _t = x[i] * y[i]; } reduce(\"+\", _sum, _t, i := [*]);
 }
+
+function exp32
+input float x[N];
+output float y[N];
+{ y = exp(x); }
+
+function sin64
+input double x[N];
+output double y[N];
+{ y = sin(x); }
 ";
 
 /// An entry, and the instructions one of which its inner loops must hold: those that do its arithmetic.
-const EXPECTED: [(&str, &str, &[&str]); 9] = [
+const EXPECTED: [(&str, &str, &[&str]); 11] = [
     ("saxpy", "ps", &["vfmadd"]),
     ("dot", "ps", &["vfmadd"]),
     ("dot64", "pd", &["vfmadd"]),
+    ("exp32", "ps", &["vfmadd"]),
+    ("sin64", "pd", &["vfmadd", "vfnmadd"]),
     ("triad", "ps", &["vfmadd"]),
     ("row_sums", "ps", &["vadd"]),
     ("column_sums", "ps", &["vadd"]),

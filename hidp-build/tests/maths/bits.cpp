@@ -1,8 +1,9 @@
 // Says of each function: a number made from the bits of all results one by one, the same of the simd loop, and the largest error
 // in units of the last place beside the C library's in `long double`. Samples are stratified: special values, numbers of all
-// exponents, and numbers where functions have their bends.
+// exponents, and numbers where functions have their bends. Some samples go with their results to the file that is named.
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include <type_traits>
@@ -13,6 +14,10 @@
 namespace {
 
 constexpr int64_t kSamples = 1 << 16;
+// So many of them are written to a file for others who compute the functions.
+constexpr int64_t kWritten = 1 << 12;
+
+FILE *file = nullptr;
 
 template <class T>
 using Word = std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>;
@@ -77,6 +82,13 @@ void report(const char *name, const char *type, Scalar scalar, Simd simd, Exact 
   std::vector<T> x(kSamples), y(kSamples), vectors(kSamples);
   for (int64_t i = 0; i < kSamples; ++i) x[i] = sample<T>(random, i), y[i] = sample<T>(random, i % 24 * 24 + i / 24);
   simd(x.data(), y.data(), vectors.data(), kSamples);
+  fprintf(file, "%s %d\n", name, static_cast<int>(sizeof(T)));
+  for (int64_t i = 0; i < kWritten; ++i) {
+    // Every 16th, after the special ones.
+    const int64_t at = i < 600 ? i : i * 16;
+    const T row[] = {x[at], y[at], scalar(x[at], y[at])};
+    if (fwrite(row, sizeof row, 1, file) != 1) abort();
+  }
   uint64_t one_by_one = 1, in_vectors = 1;
   double worst = 0;
   int64_t where = 0;
@@ -99,7 +111,10 @@ void report(const char *name, const char *type, Scalar scalar, Simd simd, Exact 
 #define HIDP_TEST_REPORT_ONE(name) HIDP_TEST_REPORT(name, name##l(x))
 #define HIDP_TEST_REPORT_TWO(name) HIDP_TEST_REPORT(name, name##l(x, y))
 
-int main() {
+int main(int count, char **words) {
+  file = count == 2 ? fopen(words[1], "wb") : nullptr;
+  if (!file) return 2;
   HIDP_TEST_ONE(HIDP_TEST_REPORT_ONE)
   HIDP_TEST_TWO(HIDP_TEST_REPORT_TWO)
+  return fclose(file) == 0 ? 0 : 1;
 }

@@ -18,8 +18,8 @@
 //!   low bounds (then of their numbers); the fault names the first that starts below an earlier one's end, and that earlier
 //!   one with the greatest end, the smaller number first. Inside a map the iterations' linear numbers count, and the check
 //!   comes when the map ends.
-//! - `erf`, `erfc`, `tgamma` and `lgamma` are approximations good to about twelve digits; the other maths functions are those
-//!   of Rust's library.
+//! - Maths functions take the steps of the run time's with fused multiply-add, to the bit. `tgamma` and `lgamma` are
+//!   approximations good to about twelve digits.
 //! - A local that need not be zero is filled with values that no program expects, so that a wrong proof shows.
 
 use std::collections::BTreeMap;
@@ -37,6 +37,7 @@ mod call;
 mod expr;
 mod fold;
 mod map;
+mod maths;
 mod memory;
 mod ops;
 mod prim;
@@ -48,6 +49,7 @@ mod stmt;
 mod tests;
 mod value;
 
+pub use ops::math;
 pub use value::{Array, Data, Value};
 
 use memory::Memory;

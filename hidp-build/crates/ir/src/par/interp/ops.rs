@@ -1,6 +1,7 @@
 //! Operators, conversions and maths functions on values.
 
 use super::super::{BinOp, FaultKind, FoldFn, MathFn, UnOp};
+use super::maths;
 use super::special;
 use super::value::Value;
 use hidp_syntax::ty::Scalar;
@@ -251,29 +252,29 @@ macro_rules! float_math {
             MathFn::Max => x.max(y),
             MathFn::Fma => x.mul_add(y, args[2]),
             MathFn::Sqrt => x.sqrt(),
-            MathFn::Cbrt => x.cbrt(),
-            MathFn::Hypot => x.hypot(y),
-            MathFn::Exp => x.exp(),
-            MathFn::Exp2 => x.exp2(),
-            MathFn::Expm1 => x.exp_m1(),
-            MathFn::Log => x.ln(),
-            MathFn::Log2 => x.log2(),
-            MathFn::Log10 => x.log10(),
-            MathFn::Log1p => x.ln_1p(),
-            MathFn::Pow => x.powf(y),
-            MathFn::Sin => x.sin(),
-            MathFn::Cos => x.cos(),
-            MathFn::Tan => x.tan(),
-            MathFn::Asin => x.asin(),
-            MathFn::Acos => x.acos(),
-            MathFn::Atan => x.atan(),
-            MathFn::Atan2 => x.atan2(y),
-            MathFn::Sinh => x.sinh(),
-            MathFn::Cosh => x.cosh(),
-            MathFn::Tanh => x.tanh(),
-            MathFn::Asinh => x.asinh(),
-            MathFn::Acosh => x.acosh(),
-            MathFn::Atanh => x.atanh(),
+            MathFn::Cbrt => maths::cbrt(x),
+            MathFn::Hypot => maths::hypot(x, y),
+            MathFn::Exp => maths::exp(x),
+            MathFn::Exp2 => maths::exp2(x),
+            MathFn::Expm1 => maths::expm1(x),
+            MathFn::Log => maths::log(x),
+            MathFn::Log2 => maths::log2(x),
+            MathFn::Log10 => maths::log10(x),
+            MathFn::Log1p => maths::log1p(x),
+            MathFn::Pow => maths::pow(x, y),
+            MathFn::Sin => maths::sin(x),
+            MathFn::Cos => maths::cos(x),
+            MathFn::Tan => maths::tan(x),
+            MathFn::Asin => maths::asin(x),
+            MathFn::Acos => maths::acos(x),
+            MathFn::Atan => maths::atan(x),
+            MathFn::Atan2 => maths::atan2(x, y),
+            MathFn::Sinh => maths::sinh(x),
+            MathFn::Cosh => maths::cosh(x),
+            MathFn::Tanh => maths::tanh(x),
+            MathFn::Asinh => maths::asinh(x),
+            MathFn::Acosh => maths::acosh(x),
+            MathFn::Atanh => maths::atanh(x),
             MathFn::Floor => x.floor(),
             MathFn::Ceil => x.ceil(),
             MathFn::Trunc => x.trunc(),
@@ -281,8 +282,8 @@ macro_rules! float_math {
             MathFn::Rint => x.round_ties_even(),
             MathFn::Fmod => x % y,
             MathFn::Copysign => x.copysign(y),
-            MathFn::Erf => special::erf(f64::from(x)) as $ty,
-            MathFn::Erfc => special::erfc(f64::from(x)) as $ty,
+            MathFn::Erf => maths::erf(x),
+            MathFn::Erfc => maths::erfc(x),
             MathFn::Tgamma => special::gamma(f64::from(x)) as $ty,
             MathFn::Lgamma => special::ln_gamma(f64::from(x)) as $ty,
             MathFn::Isnan => return Value::Bool(x.is_nan()),
@@ -293,7 +294,7 @@ macro_rules! float_math {
 }
 
 /// A maths function of as many operands as it takes.
-pub(super) fn math(function: MathFn, args: &[Value]) -> Value {
+pub fn math(function: MathFn, args: &[Value]) -> Value {
     match &args[0] {
         Value::F32(_) => {
             let mut floats = [0.0_f32; 3];

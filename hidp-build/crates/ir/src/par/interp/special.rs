@@ -3,48 +3,6 @@
 
 use std::f64::consts::PI;
 
-/// The error function.
-pub(super) fn erf(x: f64) -> f64 {
-    if x.is_nan() {
-        x
-    } else if x.abs() < 2.5 {
-        erf_series(x)
-    } else {
-        (1.0 - erfc_fraction(x.abs())).copysign(x)
-    }
-}
-
-/// Its complement.
-pub(super) fn erfc(x: f64) -> f64 {
-    if x.is_nan() {
-        x
-    } else if x.abs() < 2.5 {
-        // Near 2.5 this loses four digits of seventeen.
-        1.0 - erf_series(x)
-    } else if x > 0.0 {
-        erfc_fraction(x)
-    } else {
-        2.0 - erfc_fraction(-x)
-    }
-}
-
-/// `2/sqrt(pi) e^(-x²) x (1 + 2x²/3 + (2x²)²/(3·5) + …)`: all terms of one sign.
-fn erf_series(x: f64) -> f64 {
-    let (mut term, mut sum, mut odd) = (1.0, 1.0, 1.0);
-    while term > sum * 1e-17 {
-        odd += 2.0;
-        term *= 2.0 * x * x / odd;
-        sum += term;
-    }
-    2.0 / PI.sqrt() * x * (-x * x).exp() * sum
-}
-
-/// `e^(-x²)/sqrt(pi) / (x + (1/2)/(x + 1/(x + (3/2)/(x + …))))` for `x > 2`.
-fn erfc_fraction(x: f64) -> f64 {
-    let tail = (1..=200).rev().fold(x, |tail, step| x + f64::from(step) / 2.0 / tail);
-    (-x * x).exp() / PI.sqrt() / tail
-}
-
 /// `ln |Γ(x)|`.
 pub(super) fn ln_gamma(x: f64) -> f64 {
     if x.is_nan() {
@@ -121,21 +79,6 @@ mod tests {
 
     fn close(found: f64, expected: f64) {
         assert!((found - expected).abs() <= 1e-12 * expected.abs().max(1e-300), "{found} is not {expected}");
-    }
-
-    #[test]
-    fn error_functions() {
-        close(erf(0.5), 0.520_499_877_813_046_5);
-        close(erf(-1.0), -0.842_700_792_949_714_9);
-        close(erf(2.4), 0.999_311_486_103_355);
-        close(erf(3.0), 0.999_977_909_503_001_4);
-        close(erfc(1.0), 0.157_299_207_050_285_13);
-        close(erfc(3.0), 2.209_049_699_858_543_8e-5);
-        close(erfc(10.0), 2.088_487_583_762_545e-45);
-        close(erfc(-3.0), 1.999_977_909_503_001_4);
-        assert_eq!(erf(f64::INFINITY), 1.0);
-        assert_eq!(erfc(f64::INFINITY), 0.0);
-        assert!(erf(f64::NAN).is_nan());
     }
 
     #[test]
