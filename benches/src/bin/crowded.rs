@@ -13,11 +13,14 @@ use hidp_benches::peers;
 use hidp_benches::random::Random;
 use hidp_std::Context;
 
+/// The same work by somebody else's code.
+type Peer = (&'static str, Box<dyn FnMut()>);
+
 /// A call on `one`, on `all`, and by a peer.
 struct Row {
     name: &'static str,
     call: Box<dyn FnMut(&Context)>,
-    peer: Option<(&'static str, Box<dyn FnMut()>)>,
+    peer: Option<Peer>,
 }
 
 fn rows() -> Vec<Row> {
