@@ -152,9 +152,10 @@ impl Runner<'_> {
 
     /// Cargo, about to build tests.
     fn cargo(&self, kind: &Kind) -> Invocation {
-        let command = self.with_tools(cargo(&["test"]).args(&self.options.selection()), kind);
-        // What nvcc makes of all examples and benchmarks is a matter of the full tests.
-        if self.options.scope == Scope::Full { command } else { command.env("HIDP_CUDA", "off") }
+        let command = cargo(&["test"]).args(&self.options.selection());
+        // What nvcc makes of all examples and benchmarks is a matter of the full tests: others do not name the toolkit. `HIDP_CUDA=off`
+        // would leave out what is compiled for the executor, too.
+        if self.options.scope == Scope::Full { self.with_tools(command, kind) } else { command }
     }
 
     /// A test program, about to run tests with these names.
