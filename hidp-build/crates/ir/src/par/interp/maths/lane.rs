@@ -33,6 +33,8 @@ pub(in crate::par::interp) trait Lane:
     fn fused(self, factor: Self, term: Self) -> Self;
     /// The square root.
     fn root(self) -> Self;
+    /// Whether this is no number.
+    fn is_nan(self) -> bool;
 }
 
 macro_rules! lane {
@@ -60,6 +62,9 @@ macro_rules! lane {
             }
             fn root(self) -> Self {
                 self.sqrt()
+            }
+            fn is_nan(self) -> bool {
+                <$ty>::is_nan(self)
             }
         }
     };
