@@ -53,7 +53,8 @@ fn check_size(file: &Path, text: &str, findings: &mut Vec<Finding>) {
     let lines = text.lines().count();
     let is_code = has_extension(file, &["rs", "hpp", "h", "cpp", "cu", "cuh"]);
     let is_test = file.components().any(|part| part.as_os_str() == "tests");
-    let is_generated = file.file_name().is_some_and(|name| name == "bindings.rs");
+    let is_generated = file.file_name().is_some_and(|name| name == "bindings.rs")
+        || text.lines().take(4).any(|line| line.contains("Made by `xtask/"));
     if is_code && !is_test && !is_generated && lines > LONGEST_FILE {
         findings.push(Finding::new(file, lines, format!("{lines} lines; split it where it has a seam")));
     }

@@ -1,8 +1,8 @@
 //! Directives take effect, or are refused with the constraint that forbids them.
 
-use crate::compiler::diag::Code;
 use crate::compiler::pipeline::testing::input;
 use crate::compiler::pipeline::{Options, compile};
+use hidp_syntax::diag::Code;
 
 /// Headlines and constraints of what is refused; without and with device code the same.
 fn refused(text: &str) -> Vec<String> {
