@@ -2,8 +2,8 @@
 //! lanes lie costs what it says, in requests of all lanes that it has taking part.
 //!
 //! The model assumes that arrays begin at a line of memory and that rows are whole sectors and longer than a warp; sizes are chosen
-//! so. `HIDP_COUNTS=alone` does that and nothing else with cases of kind `run`; `HIDP_COUNTS=full` compares at other sizes too and prints what
-//! differs there, which is no failure.
+//! so. `HIDP_COUNTS=alone` does that, and nothing else, with cases of kind `run`; arrays there may have extents and offsets of their own for
+//! which it does not hold, and then differ. `HIDP_COUNTS=full` compares at other sizes too and prints what differs there, which is no failure.
 
 use std::collections::BTreeMap;
 

@@ -56,7 +56,7 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     for entry in subject.entries.iter().filter(|_| !case.says("calls only") && !counts::alone()) {
         made(case, &subject, entry, &built, &fillings)?;
     }
-    if let Some(device) = built.device.iter().flatten().find(|_| !case.says("calls only")) {
+    if let Some(device) = built.device.iter().flatten().find(|_| counts::alone() && !case.says("calls only")) {
         counts::check(&subject, device, &fillings)?;
     }
     for line in case.text.lines().filter_map(|line| line.strip_prefix("// sizes of ")) {
