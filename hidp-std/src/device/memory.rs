@@ -31,7 +31,9 @@ pub(crate) enum Owner {
 }
 
 /// What frees memory when it is dropped.
-pub(crate) struct Other(pub(crate) Box<dyn std::any::Any + Send + Sync>);
+pub(crate) struct Other(
+    #[cfg_attr(not(feature = "cuda"), allow(dead_code))] pub(crate) Box<dyn std::any::Any + Send + Sync>,
+);
 
 impl std::fmt::Debug for Other {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
