@@ -52,7 +52,7 @@ pub struct Access {
     pub depth: u32,
     /// How often it stands in the kernel.
     pub times: u32,
-    /// Where that is: see [`Numbers`].
+    /// Where that is: see [`hidp_ir::imp::Numbers`].
     pub sites: Vec<u32>,
     /// Lanes of a warp that take part, where all items of its groups are there.
     pub lanes: u32,
