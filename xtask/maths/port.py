@@ -129,6 +129,7 @@ def result(kind_text, text):
     return expression(text)
 
 
+TABLE = []
 STRUCTS = {"Split": ["exponent", "mantissa"]}
 
 
@@ -170,8 +171,8 @@ def body(text, returns):
         table = re.match(r"static const double (\w+)\[(\d+)\] = \{", rest)
         if table:
             end = closing(text, at + table.end() - 1)
-            values = ", ".join(number(v) for v in split(text[at + table.end():end]))
-            out.append(f"const TURNS: [f64; {table[2]}] = [{values}];")
+            rows = [", ".join(row) for row in zip(*[iter(number(v) for v in split(text[at + table.end():end]))] * 4)]
+            TABLE[:] = [f"pub(super) const TURNS: [f64; {table[2]}] = ["] + [f"    {row}," for row in rows] + ["];", ""]
             at = end + 2
             continue
         end = text.index(";", at)
@@ -199,6 +200,8 @@ def module(name):
     head = [line for line in heading if "Made by" not in line] if name != "coefficients" else ["//! Coefficients and constants, with the errors of the polynomials."]
     out = head + ["//!", "//! Made by `xtask/maths/port.py` from the header of the same name.", ""]
     out += [f"use super::{other}::*;" for other in USES[name]] + [""]
+    if name == "coefficients":
+        out[-1:] = ["use super::turns::TURNS;", ""]
     text = text[text.index("namespace maths {") + len("namespace maths {"):text.index("}  // namespace maths")]
     pattern = re.compile(
         r"(?P<comment>(?://[^\n]*\n)*)template <class F(?:, class M)?>\n(?:struct (?P<struct>\w+) \{(?P<fields>[^}]*)\};|HIDP_INLINE (?P<returns>[\w<>]+) (?P<name>\w+)\((?P<parameters>[^)]*)\) \{)"
@@ -253,9 +256,14 @@ def formatted(text):
 
 def main():
     MODULES.mkdir(exist_ok=True)
+    texts = {}
     for name in NAMES:
         text = module(name)
-        text = formatted(text if name == "pair" else overloads(text))
+        texts[name] = formatted(text if name == "pair" else overloads(text))
+    head = ["//! Bits of 2 / pi for large arguments.", "//!", "//! Made by `xtask/maths/port.py` from `hidp/maths/coefficients.hpp`.", ""]
+    # A row a line, as there.
+    texts["turns"] = "\n".join(head + ["/// Four pieces a row.", "#[rustfmt::skip]"] + TABLE)
+    for name, text in texts.items():
         path = MODULES / f"{name}.rs"
         if "--check" in sys.argv:
             if path.read_text() != text:
