@@ -109,6 +109,7 @@ def expression(text):
     text = re.sub(r"(\w+)<F>\(", r"\1::<F>(", text)
     text = calls(text, "polynomial", lambda a: f"polynomial_({a[0]}, &[{', '.join(constant(x) for x in a[1:])}])")
     text = text.replace("polynomial_(", "polynomial(")
+    text = re.sub(r"(?<![\w.])(\w+) != \1(?![\w.])", r"\1.is_nan()", text)
     # Words wrap.
     text = re.sub(r"(bits\([\w.]+\)) \+ (bits\([\w.]+\)|more)", r"\1.wrapping_add(\2)", text)
     text = re.sub(r"(bits\(large\)) - (\(row << .*?\)\))", r"\1.wrapping_sub\2", text)

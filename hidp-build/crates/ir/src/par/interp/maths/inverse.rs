@@ -108,5 +108,5 @@ pub(in crate::par::interp) fn atan2<F: Lane>(y: F, x: F) -> F {
         && !infinite
         && above < F::of(if F::IS_DOUBLE { 8.673617379884035e-19 } else { 9.313225746154785e-10 }) * below;
     let all = with_sign(select(plain, select(b == F::of(0.0), F::of(0.0), b / a), result), y);
-    select(x != x || y != y, x + y, all)
+    select(x.is_nan() || y.is_nan(), x + y, all)
 }

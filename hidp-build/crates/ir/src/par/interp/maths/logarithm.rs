@@ -88,7 +88,7 @@ pub(in crate::par::interp) fn log1p<F: Lane>(x: F) -> F {
     let found = log1p_pair(pair(x, F::of(0.0)), F::of(0.0));
     let result = select(x < infinity::<F>(), found.high + found.low, x);
     let above = select(x > F::of(-1.0), result, select(x == F::of(-1.0), -infinity::<F>(), not_a_number::<F>()));
-    let all = select(x != x, x, above);
+    let all = select(x.is_nan(), x, above);
     select(magnitude(x) < F::of(if F::IS_DOUBLE { 5.551115123125783e-17 } else { 2.9802322387695312e-08 }), x, all)
 }
 

@@ -80,7 +80,7 @@ pub(super) fn power_of_all<F: Lane>(x: F, y: F, positive: F) -> F {
     let signed_result = select(negative & whole & !even, -unsigned_result, unsigned_result);
     let defined = !negative | whole | (a == F::of(0.0)) | (a == infinity::<F>());
     let result = select(defined, signed_result, not_a_number::<F>());
-    let all = select((x != x) | (y != y), x + y, result);
+    let all = select((x.is_nan()) | (y.is_nan()), x + y, result);
     select((x == F::of(1.0)) | (y == F::of(0.0)), F::of(1.0), all)
 }
 
