@@ -248,13 +248,15 @@ fn allocations_that_cannot_succeed_are_faults() {
 }
 
 #[test]
-fn workers_are_numbered_by_their_parts() {
+fn workers_are_numbered_by_their_threads() {
     for (_, module) in Module::all() {
         let (mut count, mut index) = ([0_i64], vec![-1_i64; 103]);
         assert_eq!(seen(module.context(3).call("workers", &[p(&mut count), p(&mut index)], &[103])), Ok(()));
         assert_eq!(count, [3]);
-        assert!(index.is_sorted());
-        assert_eq!((index[0], index[35], index[36], index[71], index[72], index[102]), (0, 0, 1, 1, 2, 2));
+        // Which thread takes a part is open; it takes all of it.
+        for part in [&index[..36], &index[36..72], &index[72..]] {
+            assert!((0..3).contains(&part[0]) && part.iter().all(|index| *index == part[0]), "{index:?}");
+        }
     }
 }
 
