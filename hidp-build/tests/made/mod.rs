@@ -73,7 +73,7 @@ fn collect(folder: &Path, without: &[PathBuf], files: &mut Vec<PathBuf>) {
 }
 
 /// What a case needs of its own helpers differs from case to case, and Clang names those in namespaces without name too.
-const CLANG: &[&str] = &["-Wno-unused-function", "-Wno-unused-const-variable"];
+const CLANG: &[&str] = &["-Wno-unused-function", "-Wno-unused-const-variable", "-Wno-integer-overflow"];
 
 /// Runs the compiler with these flags on `inputs` unless `output` is there.
 pub(crate) fn compile(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
