@@ -95,7 +95,7 @@ const USUAL: Kind = Kind {
 
 /// In the order in which they are run: what is quick and fails often begins.
 pub(super) const KINDS: &[Kind] = &[
-    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 900, ..USUAL },
+    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 800, ..USUAL },
     Kind {
         name: "cases",
         what: "programs that are parsed, refused, rendered, fused",
@@ -104,7 +104,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: &["hidp-build", "docs/errors.md", "Cargo.lock"],
         cases: &["parse", "check", "render", "fuse"],
         variables: &[("HIDP_CUDA", "off")],
-        budget: 60,
+        budget: 25,
         ..USUAL
     },
     Kind {
@@ -112,7 +112,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "tests of the compiler's parts and of xtask",
         scope: Scope::Quick,
         work: Work::Tests(&COMPILER_PICKS),
-        budget: 250,
+        budget: 120,
         ..USUAL
     },
     Kind {
@@ -123,7 +123,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["emit"],
         variables_of: &[(Scope::Quick, "HIDP_CUDA", "off")],
-        budget: 400,
+        budget: 80,
         ..USUAL
     },
     Kind {
@@ -135,7 +135,7 @@ pub(super) const KINDS: &[Kind] = &[
         cases: &["run"],
         has_seeds: true,
         variables_of: &[(Scope::Quick, "HIDP_RUN", "quick"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 1600,
+        budget: 1500,
         ..USUAL
     },
     Kind {
@@ -144,7 +144,7 @@ pub(super) const KINDS: &[Kind] = &[
         work: Work::Tests(&[file_tests("random_native")]),
         reads: GENERATED,
         has_seeds: true,
-        budget: 600,
+        budget: 250,
         ..USUAL
     },
     Kind {
@@ -159,7 +159,7 @@ pub(super) const KINDS: &[Kind] = &[
         ]),
         reads: GENERATED,
         variables: &[("HIDP_CUDA", "off")],
-        budget: 500,
+        budget: 250,
         ..USUAL
     },
     Kind {
@@ -168,7 +168,7 @@ pub(super) const KINDS: &[Kind] = &[
         work: Work::Tests(&[file_tests("nvcc"), file_tests("device_units::nvcc_takes_every_device_unit")]),
         needs: Needs::Nvcc,
         reads: GENERATED,
-        budget: 500,
+        budget: 120,
         ..USUAL
     },
     Kind {
@@ -176,7 +176,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "cases of kind `run` with the sanitizers for memory and undefined behaviour",
         work: Work::Tests(&[file_tests("sanitized")]),
         reads: GENERATED,
-        budget: 250,
+        budget: 140,
         ..USUAL
     },
     Kind {
@@ -187,7 +187,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["run"],
         variables_of: &[(Scope::Usual, "HIDP_TARGETS", "cpu")],
-        budget: 700,
+        budget: 400,
         ..USUAL
     },
     Kind {
@@ -195,7 +195,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "packages of users, built by cargo",
         work: Work::Tests(&[Pick("hidp-build", "cargo", "")]),
         reads: &["hidp-build", "hidp-std", "hidp-sys", "Cargo.toml", "Cargo.lock"],
-        budget: 600,
+        budget: 350,
         ..USUAL
     },
     Kind {
@@ -203,14 +203,14 @@ pub(super) const KINDS: &[Kind] = &[
         what: "contexts, views, devices, primitives as functions, the tuner",
         work: Work::Tests(&[Pick("hidp-std", "", ""), Pick("hidp-sys", "", "")]),
         reads: &["hidp-build", "hidp-std", "hidp-sys", "Cargo.toml", "Cargo.lock"],
-        budget: 500,
+        budget: 90,
         ..USUAL
     },
     Kind {
         name: "programs",
         what: "examples, benchmarks, and programs for devices on the executor",
         work: Work::Tests(&[Pick("", "", "")]),
-        budget: 500,
+        budget: 100,
         ..USUAL
     },
     Kind {
@@ -218,7 +218,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "what the documentation of the libraries shows",
         work: Work::Documentation,
         reads: &["hidp-build", "hidp-std", "hidp-sys", "README.md", "Cargo.toml", "Cargo.lock"],
-        budget: 250,
+        budget: 70,
         ..USUAL
     },
 ];
