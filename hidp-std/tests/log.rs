@@ -62,9 +62,10 @@ fn idle_records_are_said() {
         (
             "type",
             record(&[("threads = 1", "threads = \"1\"")]),
-            "a record is ignored, as its `threads` is missing or has another type",
+            "a record is ignored: line 9: `threads` is not a number of at most 32 bits",
         ),
-        ("malformed", "format = 1\nnonsense".into(), "line 2: expected `key = value` or a header"),
+        ("unknown key", format!("{}hots = 1\n", record(&[])), "a record is ignored: line 12: `hots` is not known"),
+        ("malformed", "format = 1\nnonsense".into(), "line 2: key with no value, expected `=`"),
         ("format", "format = 9\n".into(), "this version reads `format = 1`"),
     ];
     for (name, text, reason) in cases {

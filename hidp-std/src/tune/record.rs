@@ -1,8 +1,9 @@
 //! The file of records, as the tuner changes it.
 
-use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
+
+use toml_writer::ToTomlValue;
 
 use super::cannot_write;
 use crate::Context;
@@ -86,13 +87,20 @@ impl File {
         let mut text = format!("# Tuning records, written by the tuner. Commit them.\nformat = {FORMAT}\n");
         for (entry, record) in &self.records {
             let Record { source, device, architecture, vendor, isa, threads, toolchain, host, rules } = record;
-            let _ = writeln!(text, "\n[[record]]\nentry = \"{entry}\"\nsource = \"{source}\"\ndevice = \"{device}\"");
-            let _ = writeln!(text, "architecture = \"{architecture}\"\nvendor = \"{vendor}\"\nisa = \"{isa}\"");
-            let _ = writeln!(text, "threads = {threads}\ntoolchain = \"{toolchain}\"");
+            text.push_str("\n[[record]]\n");
+            let mut put = |key: &str, value: String| text.push_str(&format!("{key} = {value}\n"));
+            put("entry", entry.to_toml_value());
+            put("source", source.to_toml_value());
+            put("device", device.to_toml_value());
+            put("architecture", architecture.to_toml_value());
+            put("vendor", vendor.to_toml_value());
+            put("isa", isa.to_toml_value());
+            put("threads", threads.to_toml_value());
+            put("toolchain", toolchain.to_toml_value());
             if !host.is_empty() {
-                let _ = writeln!(text, "host = \"{host}\"");
+                put("host", host.to_toml_value());
             }
-            let _ = writeln!(text, "rules = \"{rules}\"");
+            put("rules", rules.to_toml_value());
         }
         text
     }
@@ -121,6 +129,11 @@ mod tests {
         assert_eq!(rules(&path), ["parallel < 4: team; otherwise: rows", "otherwise: rows"]);
         put(&cx, None);
         assert_eq!(rules(&path), ["parallel < 4: team; otherwise: rows"]);
+        let mut file = File::open(&path).unwrap();
+        let strange = "a \"b\" \\ c";
+        file.records[0].1.device = strange;
+        fs::write(&path, file.text()).unwrap();
+        assert_eq!(File::open(&path).unwrap().records[0].1.device, strange);
         fs::write(&path, "nonsense").unwrap();
         assert!(File::open(&path).is_err());
         fs::remove_file(path).unwrap();

@@ -4,11 +4,13 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
-use super::subset::{self, Table, Value};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
+
 use crate::rt::entry::Record;
 
 /// The layout that this version reads and writes.
-pub(crate) const FORMAT: i64 = 1;
+pub(crate) const FORMAT: u32 = 1;
 
 /// Records by the names of their entries.
 #[derive(Debug, Default)]
@@ -36,47 +38,90 @@ impl TuneFile {
 
     /// Reads the text of a file. A record that lacks something is logged and left out.
     pub(crate) fn read(path: &str, text: &str) -> Result<TuneFile, String> {
-        let document = subset::read(text).map_err(|error| format!("line {}: {}", error.line, error.message))?;
-        match document.root.get("format") {
-            Some(Value::Int(FORMAT)) => {}
-            _ => return Err(format!("this version reads `format = {FORMAT}`")),
+        let parsed = DeTable::parse(text);
+        let document =
+            parsed.map_err(|error| said(text, error.span().map_or(0, |span| span.start), error.message()))?;
+        if document.get_ref().get("format").and_then(|value| natural(value.get_ref())) != Some(FORMAT) {
+            return Err(format!("this version reads `format = {FORMAT}`"));
         }
         let mut file = TuneFile { path: path.to_owned(), records: Vec::new() };
-        for (name, table) in &document.tables {
-            if name != "record" {
-                log::warn!("`{path}`: a table `{name}` is ignored");
-                continue;
-            }
-            match record(table) {
-                Ok(record) => file.records.push(record),
-                Err(key) => log::warn!("`{path}`: a record is ignored, as its `{key}` is missing or has another type"),
+        for (key, value) in document.get_ref() {
+            match (key.get_ref().as_ref(), value.get_ref()) {
+                ("format", _) => {}
+                ("record", DeValue::Array(records)) => {
+                    let read = records.iter().filter_map(|record| file.logged(Row::record(text, record)));
+                    let read: Vec<_> = read.collect();
+                    file.records.extend(read);
+                }
+                (other, _) => {
+                    let reason = format!("`{other}` is not known");
+                    log::warn!("`{path}`: ignored: {}", said(text, key.span().start, &reason));
+                }
             }
         }
         Ok(file)
     }
+
+    /// A record, if it is one.
+    fn logged<T>(&self, record: Result<T, String>) -> Option<T> {
+        record.inspect_err(|reason| log::warn!("`{}`: a record is ignored: {reason}", self.path)).ok()
+    }
 }
 
-fn record(table: &Table) -> Result<(String, Record), &'static str> {
-    let text = |key: &'static str| match table.get(key) {
-        Some(Value::Text(text)) => Ok(&*String::leak(text.clone())),
-        _ => Err(key),
-    };
-    let threads = match table.get("threads") {
-        Some(Value::Int(threads)) => u32::try_from(*threads).map_err(|_| "threads")?,
-        _ => return Err("threads"),
-    };
-    let record = Record {
-        source: text("source")?,
-        device: text("device")?,
-        architecture: text("architecture")?,
-        vendor: text("vendor")?,
-        isa: text("isa")?,
-        threads,
-        toolchain: text("toolchain")?,
-        host: if table.contains_key("host") { text("host")? } else { "" },
-        rules: text("rules")?,
-    };
-    Ok((text("entry")?.to_owned(), record))
+/// A table that should be a record.
+struct Row<'r> {
+    text: &'r str,
+    start: usize,
+    values: &'r DeTable<'r>,
+}
+
+impl<'r> Row<'r> {
+    fn record(text: &'r str, row: &'r Spanned<DeValue<'r>>) -> Result<(String, Record), String> {
+        const KEYS: [&str; 10] =
+            ["entry", "source", "device", "architecture", "vendor", "isa", "threads", "toolchain", "host", "rules"];
+        let start = row.span().start;
+        let values = row.get_ref().as_table().ok_or_else(|| said(text, start, "`record` is not a table"))?;
+        if let Some(key) = values.keys().find(|key| !KEYS.contains(&key.get_ref().as_ref())) {
+            return Err(said(text, key.span().start, &format!("`{}` is not known", key.get_ref())));
+        }
+        let row = Row { text, start, values };
+        let leaked = |key| row.string(key).map(|text| &*String::leak(text.to_owned()));
+        let record = Record {
+            source: leaked("source")?,
+            device: leaked("device")?,
+            architecture: leaked("architecture")?,
+            vendor: leaked("vendor")?,
+            isa: leaked("isa")?,
+            threads: row.take("threads", "a number of at most 32 bits", natural)?,
+            toolchain: leaked("toolchain")?,
+            host: if values.contains_key("host") { leaked("host")? } else { "" },
+            rules: leaked("rules")?,
+        };
+        Ok((row.string("entry")?.to_owned(), record))
+    }
+
+    fn string(&self, key: &str) -> Result<&'r str, String> {
+        self.take(key, "a string", DeValue::as_str)
+    }
+
+    fn take<T>(&self, key: &str, expected: &str, of: impl FnOnce(&'r DeValue<'r>) -> Option<T>) -> Result<T, String> {
+        let Some(value) = self.values.get(key) else {
+            return Err(said(self.text, self.start, &format!("`{key}` is missing: expected {expected}")));
+        };
+        let other = || said(self.text, value.span().start, &format!("`{key}` is not {expected}"));
+        of(value.get_ref()).ok_or_else(other)
+    }
+}
+
+/// What is wrong at a byte of a text.
+fn said(text: &str, at: usize, what: &str) -> String {
+    let line = 1 + text.bytes().take(at).filter(|byte| *byte == b'\n').count();
+    format!("line {line}: {what}")
+}
+
+fn natural(value: &DeValue<'_>) -> Option<u32> {
+    let number = value.as_integer()?;
+    u32::from_str_radix(number.as_str(), number.radix()).ok()
 }
 
 #[cfg(test)]
@@ -96,10 +141,7 @@ mod tests {
 
     #[test]
     fn malformed_files_and_records_are_left_out() {
-        assert_eq!(
-            TuneFile::read("f", "format = 1\nnonsense").unwrap_err(),
-            "line 2: expected `key = value` or a header"
-        );
+        assert_eq!(TuneFile::read("f", "format = 1\nnonsense").unwrap_err(), "line 2: key with no value, expected `=`");
         assert_eq!(TuneFile::read("f", "").unwrap_err(), "this version reads `format = 1`");
         assert!(TuneFile::read("f", &RECORD.replace("format = 1", "format = 2")).is_err());
         for line in RECORD.lines().skip(2) {

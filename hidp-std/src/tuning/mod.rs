@@ -8,8 +8,6 @@ mod device;
 mod file;
 mod rules;
 mod select;
-#[allow(unreachable_pub)] // the same text as in hidp-build
-mod subset;
 
 #[cfg(feature = "tune")]
 pub(crate) use device::Device;

@@ -37,7 +37,6 @@ pub(crate) fn run() -> Result<()> {
     findings.extend(models::check(&files)?);
     findings.extend(numbers::check()?);
     findings.extend(variables::check(&files)?);
-    findings.extend(copies()?);
     if !crate::bindings::are_current()? {
         let bindings = Path::new("hidp-sys/src/bindings.rs");
         findings.push(Finding::new(bindings, 1, "the ABI's header has changed: run `cargo xtask bindings`"));
@@ -55,15 +54,6 @@ pub(crate) fn run() -> Result<()> {
 /// The packages that make the compiler, `hidp-build` among them.
 pub(crate) fn compiler_packages() -> Vec<String> {
     layers::packages().collect()
-}
-
-/// Two crates that do not depend on one another read the same files.
-fn copies() -> Result<Vec<Finding>> {
-    let [one, other] =
-        ["hidp-build/crates/plan/src/target/subset.rs", "hidp-std/src/tuning/subset.rs"].map(PathBuf::from);
-    let same = std::fs::read(&one)? == std::fs::read(&other)?;
-    let finding = || Finding::new(&other, 1, format!("is not the same text as {}", one.display()));
-    Ok(if same { Vec::new() } else { vec![finding()] })
 }
 
 /// Files that git tracks or would track, in order. A source package without git has every file below the root.

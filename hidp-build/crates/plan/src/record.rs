@@ -1,10 +1,10 @@
 //! Tuning records, as far as a build looks at them: it embeds those that belong to an entry as it is now. Their rules are read
 //! by the run time.
 
-use crate::target::{Table, Value, read_subset};
+use crate::target::document::{DocumentError, Table, parse};
 
 /// The layout that this version reads.
-const FORMAT: i64 = 1;
+const FORMAT: u32 = 1;
 
 /// A record of a tuning file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,38 +33,38 @@ impl Record {
 
 /// Reads a tuning file. Beside the records, says what in it is ignored and why.
 pub fn read_records(text: &str) -> (Vec<Record>, Vec<String>) {
-    let document = match read_subset(text) {
+    let document = match parse(text) {
         Ok(document) => document,
-        Err(error) => return (Vec::new(), vec![format!("all of it: line {}: {}", error.line, error.message)]),
+        Err(error) => return (Vec::new(), vec![format!("all of it: {error}")]),
     };
-    if document.root.get("format") != Some(&Value::Int(FORMAT)) {
+    let root = Table::root(text, &document);
+    if root.natural("format") != Ok(FORMAT) {
         return (Vec::new(), vec![format!("all of it: this version reads `format = {FORMAT}`")]);
     }
     let (mut records, mut ignored) = (Vec::new(), Vec::new());
-    for (name, table) in &document.tables {
+    for (name, _) in root.entries().filter(|(name, _)| !["format", "record"].contains(name)) {
+        ignored.push(root.wrong(name, "is not known").to_string());
+    }
+    for table in root.tables("record") {
         match record(table) {
-            _ if name != "record" => ignored.push(format!("the table `{name}`")),
             Ok(record) => records.push(record),
-            Err(key) => ignored.push(format!("a record whose `{key}` is missing or has another type")),
+            Err(error) => ignored.push(format!("a record: {error}")),
         }
     }
     (records, ignored)
 }
 
-fn record(table: &Table) -> Result<Record, &'static str> {
-    let text = |key: &'static str| match table.get(key) {
-        Some(Value::Text(text)) => Ok(text.clone()),
-        Some(Value::Int(_) | Value::Bool(_)) | None => Err(key),
-    };
-    let threads = match table.get("threads") {
-        Some(Value::Int(threads)) => u32::try_from(*threads).map_err(|_| "threads")?,
-        Some(Value::Text(_) | Value::Bool(_)) | None => return Err("threads"),
-    };
-    let mut texts = TEXTS.map(|key| (key, String::new()));
-    for (key, value) in texts.iter_mut().filter(|(key, _)| *key != HOST || table.contains_key(HOST)) {
-        *value = text(key)?;
+fn record(table: Table<'_>) -> Result<Record, DocumentError> {
+    let known = |key: &str| TEXTS.contains(&key) || ["entry", "source", "threads"].contains(&key);
+    if let Some((key, _)) = table.entries().find(|(key, _)| !known(key)) {
+        return Err(table.wrong(key, "is not known"));
     }
-    Ok(Record { entry: text("entry")?, source: text("source")?, texts, threads })
+    let mut texts = TEXTS.map(|key| (key, String::new()));
+    for (key, value) in texts.iter_mut().filter(|(key, _)| *key != HOST || table.value(HOST).is_some()) {
+        *value = table.text(key)?.to_owned();
+    }
+    let text = |key| table.text(key).map(str::to_owned);
+    Ok(Record { entry: text("entry")?, source: text("source")?, texts, threads: table.natural("threads")? })
 }
 
 /// A hash that is the same on every machine: FNV-1a in 16 digits.
@@ -95,15 +95,21 @@ mod tests {
             ignored.join("\n")
         };
         assert_eq!(ignored("a = 1"), "all of it: this version reads `format = 1`");
-        assert_eq!(ignored("a"), "all of it: line 1: expected `key = value` or a header");
-        assert_eq!(ignored(&RECORD.replace("[[record]]", "[other]")), "the table `other`");
-        for line in RECORD.lines().skip(2) {
+        assert_eq!(ignored("format = 1\na"), "all of it: line 2: key with no value, expected `=`");
+        assert_eq!(ignored(&RECORD.replace("[[record]]", "[other]")), "line 2: `other` is not known");
+        assert_eq!(ignored(&format!("{RECORD}hots = \"h\"\n")), "a record: line 12: `record.hots` is not known");
+        for (at, line) in RECORD.lines().enumerate().skip(2) {
             let key = line.split(' ').next().unwrap();
-            let expected = format!("a record whose `{key}` is missing or has another type");
-            assert_eq!(ignored(&RECORD.replace(&format!("{line}\n"), "")), expected);
-            assert_eq!(ignored(&RECORD.replace(line, &format!("{key} = true"))), expected);
+            let expected = if key == "threads" { "a number of at most 32 bits" } else { "a string" };
+            assert_eq!(
+                ignored(&RECORD.replace(&format!("{line}\n"), "")),
+                format!("a record: line 2: `record.{key}` is missing: expected {expected}")
+            );
+            assert_eq!(
+                ignored(&RECORD.replace(line, &format!("{key} = true"))),
+                format!("a record: line {}: `record.{key}` is not {expected}", at + 1)
+            );
         }
-        assert!(ignored(&RECORD.replace("threads = 2", "threads = -2")).contains("threads"));
     }
 
     #[test]

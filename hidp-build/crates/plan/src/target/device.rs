@@ -1,7 +1,8 @@
 //! The hardware model of graphics processors.
 
+use super::Tunable;
+use super::document::{self, DocumentError};
 use super::reading::{Reading, Row};
-use super::{ModelError, Tunable};
 use hidp_syntax::ast::Level;
 
 /// A model of a graphics processor.
@@ -146,12 +147,13 @@ impl DeviceModel {
     }
 
     /// Reads a model.
-    pub fn read(text: &str) -> Result<DeviceModel, ModelError> {
-        let reading = Reading::new(text).map_err(ModelError::Syntax)?;
+    pub fn read(text: &str) -> Result<DeviceModel, DocumentError> {
+        let document = document::parse(text)?;
+        let reading = Reading::new(text, &document);
         let int = |table: &str, key: &str| reading.int(table, key);
         let threshold = |level: Level| Ok((level, int("dispatch", level.name())?));
         let chosen = [Level::Thread, Level::Subwarp2, Level::Subwarp, Level::Warp, Level::Block];
-        let thresholds: Result<Vec<_>, ModelError> = chosen.into_iter().map(threshold).collect();
+        let thresholds: Result<Vec<_>, DocumentError> = chosen.into_iter().map(threshold).collect();
         let model = DeviceModel {
             levels: reading.rows("level").map(level).collect::<Result<_, _>>()?,
             warp: int("lanes", "warp")?,
@@ -228,14 +230,13 @@ impl DeviceModel {
     }
 }
 
-fn level(row: Row<'_>) -> Result<DeviceLevel, ModelError> {
-    let name = row.text("name")?;
-    let level = Level::ALL.into_iter().find(|level| level.name() == name);
-    let level = level.ok_or_else(|| ModelError::Key("level.name".to_owned()))?;
+fn level(row: Row<'_>) -> Result<DeviceLevel, DocumentError> {
+    let named = |name: &str| Level::ALL.into_iter().find(|level| level.name() == name);
+    let level = row.name("name", "the name of a level", named)?;
     Ok(DeviceLevel { level, parallelism: Some(row.natural("parallelism")?).filter(|parts| *parts > 0) })
 }
 
-fn tile(row: Row<'_>) -> Result<DeviceTile, ModelError> {
+fn tile(row: Row<'_>) -> Result<DeviceTile, DocumentError> {
     Ok(DeviceTile {
         rows: row.natural("rows")?,
         columns: row.natural("columns")?,
@@ -289,8 +290,9 @@ thread   any 1
     #[test]
     fn missing_keys_are_named() {
         let text = include_str!("../../targets/cuda.toml").replace("in_flight = ", "split = ");
-        assert_eq!(DeviceModel::read(&text), Err(ModelError::Key("memory.in_flight".into())));
+        let wrong = |text: &str| DeviceModel::read(text).unwrap_err().message;
+        assert_eq!(wrong(&text), "`memory.in_flight` is missing: expected a number of at most 32 bits");
         let text = include_str!("../../targets/cuda.toml").replace("name = \"warp\"", "name = \"wrap\"");
-        assert_eq!(DeviceModel::read(&text), Err(ModelError::Key("level.name".into())));
+        assert_eq!(wrong(&text), "`level.name` is not the name of a level");
     }
 }

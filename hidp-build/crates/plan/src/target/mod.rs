@@ -1,16 +1,13 @@
 //! Hardware models: data that says which levels a target has, how wide they are and what its memories hold.
 
-use std::fmt;
-
 mod device;
+pub(crate) mod document;
 mod reading;
-mod subset;
 
 use reading::Reading;
 
 pub use device::{DeviceItems, DeviceLevel, DeviceModel, DeviceSplit, DeviceTile};
-pub use subset::read as read_subset;
-pub use subset::{Document, SubsetError, Table, Value};
+pub use document::DocumentError;
 
 /// A hardware model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -118,27 +115,6 @@ pub enum Stage {
     Run,
 }
 
-/// Why a model could not be read.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ModelError {
-    /// The text is not of the subset.
-    Syntax(SubsetError),
-    /// A key is missing or has another type.
-    Key(String),
-    /// Nobody reads a key.
-    Unread(String),
-}
-
-impl fmt::Display for ModelError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            ModelError::Syntax(error) => write!(f, "line {}: {}", error.line, error.message),
-            ModelError::Key(key) => write!(f, "`{key}` is missing or has another type"),
-            ModelError::Unread(key) => write!(f, "nobody reads `{key}`"),
-        }
-    }
-}
-
 impl Model {
     /// The model of multicore processors.
     pub fn cpu() -> Model {
@@ -146,8 +122,9 @@ impl Model {
     }
 
     /// Reads a model.
-    pub fn read(text: &str) -> Result<Model, ModelError> {
-        let reading = Reading::new(text).map_err(ModelError::Syntax)?;
+    pub fn read(text: &str) -> Result<Model, DocumentError> {
+        let document = document::parse(text)?;
+        let reading = Reading::new(text, &document);
         let int = |table: &str, key: &str| reading.int(table, key);
         let model = Model {
             vector_bytes: int("vector", "bytes")?,
@@ -199,18 +176,39 @@ impl Model {
 mod tests {
     use super::*;
 
+    const TEXT: &str = include_str!("../../targets/cpu.toml");
+
+    /// What is wrong with a model, and the line that it is said of.
+    fn wrong(text: &str) -> (String, String) {
+        let error = Model::read(text).unwrap_err();
+        (error.message, text.lines().nth(error.line - 1).unwrap().to_owned())
+    }
+
     #[test]
     fn missing_keys_are_named() {
-        let text = include_str!("../../targets/cpu.toml").replace("l2 = ", "l9 = ");
-        assert_eq!(Model::read(&text), Err(ModelError::Key("memory.l2".into())));
+        let number = "`memory.l2` is missing: expected a number of at most 32 bits".to_owned();
+        assert_eq!(wrong(&TEXT.replace("l2 = ", "l9 = ")), (number, "[memory]".to_owned()));
+        let (message, _) = wrong(&TEXT.replace("[memory]", "[store]"));
+        assert_eq!(message, "`memory` is missing: expected a table with `line`");
+        let (message, line) = wrong(&TEXT.replace("l2 = 1048576", "l2 = 0"));
+        assert_eq!((message.as_str(), line.as_str()), ("`memory.l2` is 0: expected at least 1", "l2 = 0"));
+        let (message, line) = wrong(&TEXT.replacen("stage = \"build\"", "stage = \"test\"", 1));
+        assert_eq!((message.as_str(), line.as_str()), ("`tunable.stage` is not `build` or `run`", "stage = \"test\""));
     }
 
     #[test]
     fn keys_that_nobody_reads_are_refused() {
-        let text = include_str!("../../targets/cpu.toml");
-        let with = |key: &str, after: &str| Model::read(&text.replacen(after, &format!("{after}{key} = 1\n"), 1));
-        assert_eq!(with("l1", "[memory]\n"), Err(ModelError::Unread("memory.l1".into())));
-        assert_eq!(with("width", "[[tunable]]\n"), Err(ModelError::Unread("tunable.width".into())));
-        assert_eq!(with("[levels]\nmost", "\n"), Err(ModelError::Unread("levels.most".into())));
+        let with = |key: &str, after: &str| {
+            let text = TEXT.replacen(after, &format!("{after}{key} = 1\n"), 1);
+            let (message, line) = wrong(&text);
+            assert_eq!(
+                line,
+                text.lines().find(|line| line.ends_with(&format!("{} = 1", key.lines().last().unwrap()))).unwrap()
+            );
+            message
+        };
+        assert_eq!(with("l1", "[memory]\n"), "`memory.l1` is read by nobody");
+        assert_eq!(with("width", "[[tunable]]\n"), "`tunable.width` is read by nobody");
+        assert_eq!(with("[levels]\nmost", "\n"), "`levels.most` is read by nobody");
     }
 }

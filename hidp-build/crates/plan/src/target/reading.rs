@@ -3,94 +3,101 @@
 use std::cell::RefCell;
 use std::collections::BTreeSet;
 
-use super::{ModelError, SubsetError, Tunable, Value, subset};
+use toml::Spanned;
+use toml::de::{DeTable, DeValue};
 
-/// A document whose keys are ticked off as they are read.
-pub(super) struct Reading {
-    document: subset::Document,
-    /// Number of the table, from 1, and the key; 0 stands for the keys before the first header.
-    read: RefCell<BTreeSet<(usize, String)>>,
+use super::document::{DocumentError, Table};
+use super::{Stage, Tunable};
+
+/// A document whose values are ticked off as they are read.
+pub(super) struct Reading<'d> {
+    root: Table<'d>,
+    /// Where the values begin that were read.
+    read: RefCell<BTreeSet<usize>>,
 }
 
-/// One of several tables with one name.
+/// A table of it.
 #[derive(Clone, Copy)]
 pub(super) struct Row<'r> {
-    reading: &'r Reading,
-    number: usize,
+    table: Table<'r>,
+    read: &'r RefCell<BTreeSet<usize>>,
 }
 
-impl Reading {
-    pub(super) fn new(text: &str) -> Result<Self, SubsetError> {
-        Ok(Self { document: subset::read(text)?, read: RefCell::default() })
+impl<'d> Reading<'d> {
+    pub(super) fn new(text: &'d str, document: &'d Spanned<DeTable<'d>>) -> Self {
+        Self { root: Table::root(text, document), read: RefCell::default() }
     }
 
     /// A number from 1 in the only table of this name.
-    pub(super) fn int(&self, table: &str, key: &str) -> Result<u32, ModelError> {
-        let wrong = || ModelError::Key(format!("{table}.{key}"));
-        let row = self.rows(table).next().ok_or_else(wrong)?;
-        row.natural(key).ok().filter(|value| *value > 0).ok_or_else(wrong)
+    pub(super) fn int(&self, table: &str, key: &str) -> Result<u32, DocumentError> {
+        let Some(row) = self.rows(table).next() else {
+            return Err(self.root.wrong(table, &format!("is missing: expected a table with `{key}`")));
+        };
+        match row.natural(key)? {
+            0 => Err(row.table.wrong(key, "is 0: expected at least 1")),
+            value => Ok(value),
+        }
     }
 
     /// The tables of a name.
-    pub(super) fn rows<'r>(&'r self, name: &str) -> impl Iterator<Item = Row<'r>> + use<'r> {
-        let numbers = self.document.tables.iter().enumerate().filter(|(_, (other, _))| other == name);
-        let numbers: Vec<usize> = numbers.map(|(at, _)| at + 1).collect();
-        numbers.into_iter().map(|number| Row { reading: self, number })
+    pub(super) fn rows(&self, name: &str) -> impl Iterator<Item = Row<'_>> {
+        self.root.tables(name).into_iter().map(|table| Row { table, read: &self.read })
     }
 
     /// What a tuner may vary.
-    pub(super) fn tunables(&self) -> Result<Vec<Tunable>, ModelError> {
-        self.rows("tunable").map(|row| row.tunable()).collect()
+    pub(super) fn tunables(&self) -> Result<Vec<Tunable>, DocumentError> {
+        self.rows("tunable").map(Row::tunable).collect()
     }
 
-    /// Refuses keys that nobody has read.
-    pub(super) fn finish(&self) -> Result<(), ModelError> {
-        let read = self.read.borrow();
-        let root = (0, "", &self.document.root);
-        let tables = self.document.tables.iter().enumerate().map(|(at, (name, table))| (at + 1, name.as_str(), table));
-        for (number, name, table) in std::iter::once(root).chain(tables) {
-            if let Some(key) = table.keys().find(|key| !read.contains(&(number, (*key).clone()))) {
-                return Err(ModelError::Unread(if name.is_empty() { key.clone() } else { format!("{name}.{key}") }));
-            }
-        }
-        Ok(())
+    /// Refuses values that nobody has read.
+    pub(super) fn finish(&self) -> Result<(), DocumentError> {
+        let unread = self.unread(self.root);
+        unread.into_iter().min_by_key(|error| error.line).map_or(Ok(()), Err)
+    }
+
+    fn unread(&self, table: Table<'_>) -> Vec<DocumentError> {
+        let of = |(key, value): (_, &Spanned<DeValue<'_>>)| {
+            let inner = table.inner(key, value);
+            let known = !inner.is_empty() || self.read.borrow().contains(&value.span().start);
+            let own = (!known).then(|| table.wrong(key, "is read by nobody"));
+            own.into_iter().chain(inner.into_iter().flat_map(|table| self.unread(table))).collect::<Vec<_>>()
+        };
+        table.entries().flat_map(of).collect()
     }
 }
 
 impl<'r> Row<'r> {
-    fn value(self, key: &str) -> Option<&'r Value> {
-        self.reading.read.borrow_mut().insert((self.number, key.to_owned()));
-        let document = &self.reading.document;
-        let table = match self.number.checked_sub(1) {
-            Some(at) => &document.tables.get(at)?.1,
-            None => &document.root,
-        };
-        table.get(key)
+    /// Notes that a value is read.
+    fn tick(self, key: &str) -> Table<'r> {
+        self.read.borrow_mut().extend(self.table.value(key).map(|value| value.span().start));
+        self.table
     }
 
     /// A number that may be 0.
-    pub(super) fn natural(self, key: &str) -> Result<u32, ModelError> {
-        match self.value(key) {
-            Some(Value::Int(value)) => u32::try_from(*value).map_err(|_| ModelError::Key(key.to_owned())),
-            Some(Value::Text(_) | Value::Bool(_)) | None => Err(ModelError::Key(key.to_owned())),
-        }
+    pub(super) fn natural(self, key: &str) -> Result<u32, DocumentError> {
+        self.tick(key).natural(key)
     }
 
-    pub(super) fn text(self, key: &str) -> Result<String, ModelError> {
-        match self.value(key) {
-            Some(Value::Text(text)) => Ok(text.clone()),
-            Some(Value::Int(_) | Value::Bool(_)) | None => Err(ModelError::Key(key.to_owned())),
-        }
+    /// A name that `of` knows.
+    pub(super) fn name<T>(
+        self,
+        key: &str,
+        expected: &str,
+        of: impl FnOnce(&str) -> Option<T>,
+    ) -> Result<T, DocumentError> {
+        self.tick(key).take(key, expected, |value| of(value.as_str()?))
     }
 
-    fn tunable(self) -> Result<Tunable, ModelError> {
-        let stage = match self.text("stage")?.as_str() {
-            "build" => super::Stage::Build,
-            "run" => super::Stage::Run,
-            _ => return Err(ModelError::Key("stage".into())),
+    fn tunable(self) -> Result<Tunable, DocumentError> {
+        let stage = |name: &str| match name {
+            "build" => Some(Stage::Build),
+            "run" => Some(Stage::Run),
+            _ => None,
         };
-        let domain: Result<Vec<u32>, _> = self.text("domain")?.split_whitespace().map(str::parse).collect();
-        let domain = domain.map_err(|_| ModelError::Key("domain".into()))?;
-        Ok(Tunable { name: self.text("name")?, stage, domain })
+        Ok(Tunable {
+            name: self.tick("name").text("name")?.to_owned(),
+            stage: self.name("stage", "`build` or `run`", stage)?,
+            domain: self.tick("domain").naturals("domain")?,
+        })
     }
 }
