@@ -43,6 +43,7 @@ mod run;
 mod same;
 mod sanitized;
 mod stated;
+mod structure;
 mod subject;
 mod suggestion;
 mod wrong_kernels;

@@ -4,65 +4,6 @@
 namespace entry_k_5split_rows {
   namespace {
 
-    HIDP_DEVICE void warp_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, int64_t C_4, hidp::In<float> A_8, int64_t position_0) {
-      float t_total_3;
-      float acc_5 = 0.0f;
-      const int64_t row_9 = position_0 * C_4;
-      for (int64_t at_6 = int64_t(hidp::rank<hidp::Warp, hidp::Thread>(worker)); at_6 < C_4; at_6 += int64_t(hidp::count<hidp::Warp, hidp::Thread>(worker))) {
-        float t_7 = 0.0f;
-        t_7 = hidp::load(A_8 + (row_9 + at_6));
-        acc_5 = acc_5 + t_7;
-      }
-      acc_5 = hidp::reduce_over<hidp::Warp, hidp::Thread, hidp::Add<float>>(worker, acc_5);
-      t_total_3 = acc_5;
-      if (hidp::is_first<hidp::Warp>(worker)) {
-        hidp::store(y_1 + position_0, t_total_3);
-      }
-    }
-    HIDP_GLOBAL(256) warp_map0_k0_items(const hidp::Launch launch, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, int64_t C_4, hidp::In<float> A_8) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Warp, 1>(worker, launch, [&](int64_t x) { warp_map0_k0(worker, y_1, R_2, C_4, A_8, x); });
-    }
-
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, hidp::In<float> A_4, int64_t C_5, int64_t position_0) {
-      float t_total_3;
-      float acc_6 = 0.0f;
-      const int64_t start_7 = position_0 * C_5;
-      const bool aligned_8 = bool(hidp::is_aligned<16>(A_4) & ((start_7 & 3L) == 0L));
-      const int64_t whole_9 = aligned_8 ? (C_5 & (-4L)) : 0L;
-      [[maybe_unused]] alignas(64) float own_10[4];
-      for (int64_t at_11 = 0L; at_11 < whole_9; at_11 += 4L) {
-        hidp::load_several<4>(&own_10[0], A_4 + (start_7 + at_11));
-        float t_12 = 0.0f;
-        t_12 = own_10[0];
-        acc_6 = acc_6 + t_12;
-        [[maybe_unused]] const int64_t c_13 = at_11 + 1L;
-        float t_14 = 0.0f;
-        t_14 = own_10[1];
-        acc_6 = acc_6 + t_14;
-        [[maybe_unused]] const int64_t c_15 = at_11 + 2L;
-        float t_16 = 0.0f;
-        t_16 = own_10[2];
-        acc_6 = acc_6 + t_16;
-        [[maybe_unused]] const int64_t c_17 = at_11 + 3L;
-        float t_18 = 0.0f;
-        t_18 = own_10[3];
-        acc_6 = acc_6 + t_18;
-      }
-      const int64_t row_21 = position_0 * C_5;
-      for (int64_t c_19 = whole_9; c_19 < C_5; ++c_19) {
-        float t_20 = 0.0f;
-        t_20 = hidp::load(A_4 + (row_21 + c_19));
-        acc_6 = acc_6 + t_20;
-      }
-      t_total_3 = acc_6;
-      hidp::store(y_1 + position_0, t_total_3);
-    }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, hidp::In<float> A_4, int64_t C_5) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, R_2, A_4, C_5, x); });
-    }
-
     HIDP_DEVICE void block_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, int64_t C_4, hidp::In<float> A_8, int64_t position_0) {
       float t_total_3;
       float acc_5 = 0.0f;
@@ -102,86 +43,6 @@ namespace entry_k_5split_rows {
       hidp::Worker<256> worker(launch);
       hidp::each_item<hidp::Subwarp, 1>(worker, launch, [&](int64_t x) { subwarp_map0_k0(worker, y_1, R_2, C_4, A_8, x); });
     }
-
-    HIDP_DEVICE void split_part0_k0([[maybe_unused]] hidp::Worker<256> &worker, [[maybe_unused]] int64_t R_2, int64_t C_3, int64_t run_4, [[maybe_unused]] bool narrow_5, int64_t parts_6, hidp::In<float> A_13, hidp::Out<float> partial_16, int64_t position_0, int64_t position_1) {
-      [[maybe_unused]] float t_total_7;
-      float acc_8 = 0.0f;
-      const int64_t from_9 = position_0 * run_4;
-      const int64_t to_10 = hidp::min<int64_t>(from_9 + run_4, C_3);
-      const int64_t row_14 = position_1 * C_3;
-      for (int64_t at_11 = (from_9) + int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_11 < to_10; at_11 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
-        float t_12 = 0.0f;
-        t_12 = hidp::load(A_13 + (row_14 + at_11));
-        acc_8 = acc_8 + t_12;
-      }
-      acc_8 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Add<float>>(worker, acc_8);
-      const int64_t place_15 = (position_1 * parts_6) + position_0;
-      if (hidp::is_first<hidp::Block>(worker)) {
-        hidp::store(partial_16 + place_15, acc_8);
-      }
-    }
-    HIDP_GLOBAL(256) split_part0_k0_items(const hidp::Launch launch, [[maybe_unused]] int64_t R_2, int64_t C_3, int64_t run_4, [[maybe_unused]] bool narrow_5, int64_t parts_6, hidp::In<float> A_13, hidp::Out<float> partial_16) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Block, 2>(worker, launch, [&](int64_t y, int64_t x) { split_part0_k0(worker, R_2, C_3, run_4, narrow_5, parts_6, A_13, partial_16, y, x); });
-    }
-
-    HIDP_DEVICE void split_combine1_k1([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, int64_t parts_4, hidp::In<float> partial_5, int64_t position_0) {
-      float t_total_3;
-      float acc_6 = 0.0f;
-      for (int64_t at_7 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_7 < parts_4; at_7 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
-        const int64_t place_8 = (position_0 * parts_4) + at_7;
-        acc_6 = acc_6 + hidp::load(partial_5 + place_8);
-      }
-      acc_6 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Add<float>>(worker, acc_6);
-      t_total_3 = acc_6;
-      if (hidp::is_first<hidp::Block>(worker)) {
-        hidp::store(y_1 + position_0, t_total_3);
-      }
-    }
-    HIDP_GLOBAL(256) split_combine1_k1_items(const hidp::Launch launch, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, int64_t parts_4, hidp::In<float> partial_5) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { split_combine1_k1(worker, y_1, R_2, parts_4, partial_5, x); });
-    }
-
-    HIDP_DEVICE void split_combine2_k2([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, int64_t parts_4, hidp::In<float> partial_5, int64_t position_0) {
-      float t_total_3;
-      float acc_6 = 0.0f;
-      for (int64_t at_7 = int64_t(hidp::rank<hidp::Warp, hidp::Thread>(worker)); at_7 < parts_4; at_7 += int64_t(hidp::count<hidp::Warp, hidp::Thread>(worker))) {
-        const int64_t place_8 = (position_0 * parts_4) + at_7;
-        acc_6 = acc_6 + hidp::load(partial_5 + place_8);
-      }
-      acc_6 = hidp::reduce_over<hidp::Warp, hidp::Thread, hidp::Add<float>>(worker, acc_6);
-      t_total_3 = acc_6;
-      if (hidp::is_first<hidp::Warp>(worker)) {
-        hidp::store(y_1 + position_0, t_total_3);
-      }
-    }
-    HIDP_GLOBAL(256) split_combine2_k2_items(const hidp::Launch launch, hidp::Out<float> y_1, [[maybe_unused]] int64_t R_2, int64_t parts_4, hidp::In<float> partial_5) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Warp, 1>(worker, launch, [&](int64_t x) { split_combine2_k2(worker, y_1, R_2, parts_4, partial_5, x); });
-    }
-  }
-
-  // plan warp nest warp iter r device-warp dim 0 tile 256 split iter c device-thread dim 0 tile 1 split
-  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_rows_warp)(hidp_call *call) {
-    hidp::Host host(call);
-    const hidp::Any<const float> A_0 = host.param<const float>(0);
-    const hidp::Any<float> y_1 = host.param<float>(1);
-    const int64_t R_2 = host.dim(0);
-    const int64_t C_3 = host.dim(1);
-    if (!hidp::launch<warp_map0_k0_items, hidp::Warp, 256>(hidp::here(host), hidp::over(R_2), y_1, R_2, C_3, A_0)) return host.finish();
-    return host.finish();
-  }
-
-  // plan thread nest thread iter r device-thread dim 0 tile 256 split iter c seq dim 0 tile 1 span
-  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_rows_thread)(hidp_call *call) {
-    hidp::Host host(call);
-    const hidp::Any<const float> A_0 = host.param<const float>(0);
-    const hidp::Any<float> y_1 = host.param<float>(1);
-    const int64_t R_2 = host.dim(0);
-    const int64_t C_3 = host.dim(1);
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(R_2), y_1, R_2, A_0, C_3)) return host.finish();
-    return host.finish();
   }
 
   // plan block nest block iter r device-block dim 0 tile 256 split iter c device-thread dim 0 tile 1 split
@@ -205,88 +66,10 @@ namespace entry_k_5split_rows {
     if (!hidp::launch<subwarp_map0_k0_items, hidp::Subwarp, 256>(hidp::here(host), hidp::over(R_2), y_1, R_2, C_3, A_0)) return host.finish();
     return host.finish();
   }
-
-  // plan split nest block iter r device-block dim 0 tile 256 split iter c device-thread dim 0 tile 4096 split(1056)
-  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_rows_split)(hidp_call *call) {
-    hidp::Host host(call);
-    const hidp::Any<const float> A_0 = host.param<const float>(0);
-    const hidp::Any<float> y_1 = host.param<float>(1);
-    const int64_t R_2 = host.dim(0);
-    const int64_t C_3 = host.dim(1);
-    const bool narrow_4 = C_3 < 2147483648L;
-    const int64_t parts_5 = hidp::min<int64_t>(hidp::max<int64_t>(hidp::div<int64_t>(1056L, hidp::max<int64_t>(R_2, 1L)), 1L), hidp::div<int64_t>(C_3 + 4095L, 4096L));
-    const int64_t run_6 = hidp::max<int64_t>(hidp::div<int64_t>(hidp::div<int64_t>(C_3 + (hidp::max<int64_t>(parts_5, 1L) - 1L), hidp::max<int64_t>(parts_5, 1L)) + 31L, 32L), 1L) * 32L;
-    const int64_t parts_7 = hidp::div<int64_t>(C_3 + (run_6 - 1L), run_6);
-    const int64_t partials_8 = R_2 * parts_7;
-    const hidp::Any<float> partial_9 = host.alloc<float>(hidp::max<int64_t>(partials_8, 1L), false, 0);
-    if (HIDP_UNLIKELY(host.failed())) return host.finish();
-    if (!hidp::launch<split_part0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(parts_7, R_2), R_2, C_3, run_6, narrow_4, parts_7, A_0, partial_9)) return host.finish();
-    if (parts_7 >= 512L) {
-      if (!hidp::launch<split_combine1_k1_items, hidp::Block, 256>(hidp::here(host), hidp::over(R_2), y_1, R_2, parts_7, partial_9)) return host.finish();
-    } else {
-      if (!hidp::launch<split_combine2_k2_items, hidp::Warp, 256>(hidp::here(host), hidp::over(R_2), y_1, R_2, parts_7, partial_9)) return host.finish();
-    }
-    host.free(partial_9);
-    return host.finish();
-  }
 }
 
 namespace entry_k_5split_columns {
   namespace {
-
-    HIDP_DEVICE void warp_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> y_1, int64_t C_2, int64_t R_4, hidp::In<int32_t> A_8, int64_t position_0) {
-      int32_t t_total_3;
-      int32_t acc_5 = INT32_MIN;
-      for (int64_t at_6 = int64_t(hidp::rank<hidp::Warp, hidp::Thread>(worker)); at_6 < R_4; at_6 += int64_t(hidp::count<hidp::Warp, hidp::Thread>(worker))) {
-        int32_t t_7 = 0;
-        t_7 = hidp::load(A_8 + ((at_6 * C_2) + position_0));
-        acc_5 = hidp::max<int32_t>(acc_5, t_7);
-      }
-      acc_5 = hidp::reduce_over<hidp::Warp, hidp::Thread, hidp::Max<int32_t>>(worker, acc_5);
-      t_total_3 = acc_5;
-      if (hidp::is_first<hidp::Warp>(worker)) {
-        hidp::store(y_1 + position_0, t_total_3);
-      }
-    }
-    HIDP_GLOBAL(256) warp_map0_k0_items(const hidp::Launch launch, hidp::Out<int32_t> y_1, int64_t C_2, int64_t R_4, hidp::In<int32_t> A_8) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Warp, 1>(worker, launch, [&](int64_t x) { warp_map0_k0(worker, y_1, C_2, R_4, A_8, x); });
-    }
-
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> y_1, int64_t C_2, int64_t R_4, hidp::In<int32_t> A_8, int64_t position_0) {
-      int32_t t_total_3;
-      int32_t acc_5 = INT32_MIN;
-      for (int64_t r_6 = 0L; r_6 < R_4; ++r_6) {
-        int32_t t_7 = 0;
-        t_7 = hidp::load(A_8 + ((r_6 * C_2) + position_0));
-        acc_5 = hidp::max<int32_t>(acc_5, t_7);
-      }
-      t_total_3 = acc_5;
-      hidp::store(y_1 + position_0, t_total_3);
-    }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<int32_t> y_1, int64_t C_2, int64_t R_4, hidp::In<int32_t> A_8) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, y_1, C_2, R_4, A_8, x); });
-    }
-
-    HIDP_DEVICE void block_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> y_1, int64_t C_2, int64_t R_4, hidp::In<int32_t> A_8, int64_t position_0) {
-      int32_t t_total_3;
-      int32_t acc_5 = INT32_MIN;
-      for (int64_t at_6 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_6 < R_4; at_6 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
-        int32_t t_7 = 0;
-        t_7 = hidp::load(A_8 + ((at_6 * C_2) + position_0));
-        acc_5 = hidp::max<int32_t>(acc_5, t_7);
-      }
-      acc_5 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Max<int32_t>>(worker, acc_5);
-      t_total_3 = acc_5;
-      if (hidp::is_first<hidp::Block>(worker)) {
-        hidp::store(y_1 + position_0, t_total_3);
-      }
-    }
-    HIDP_GLOBAL(256) block_map0_k0_items(const hidp::Launch launch, hidp::Out<int32_t> y_1, int64_t C_2, int64_t R_4, hidp::In<int32_t> A_8) {
-      hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { block_map0_k0(worker, y_1, C_2, R_4, A_8, x); });
-    }
 
     HIDP_DEVICE void kernel_fold0_k0([[maybe_unused]] hidp::Worker<256> &worker, int64_t R_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> A_9, int64_t C_10, int64_t c_11, hidp::Out<int32_t> partial_12, int64_t position_0) {
       const int64_t from_4 = position_0 * run_2;
@@ -377,39 +160,6 @@ HIDP_UNROLL_BY(8)
       hidp::Worker<256> worker(launch);
       hidp::each_item<hidp::Warp, 1>(worker, launch, [&](int64_t x) { split_combine2_k2(worker, y_1, C_2, parts_4, partial_5, x); });
     }
-  }
-
-  // plan warp nest warp iter c device-warp dim 0 tile 256 split iter r device-thread dim 0 tile 1 split
-  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_columns_warp)(hidp_call *call) {
-    hidp::Host host(call);
-    const hidp::Any<const int32_t> A_0 = host.param<const int32_t>(0);
-    const hidp::Any<int32_t> y_1 = host.param<int32_t>(1);
-    const int64_t R_2 = host.dim(0);
-    const int64_t C_3 = host.dim(1);
-    if (!hidp::launch<warp_map0_k0_items, hidp::Warp, 256>(hidp::here(host), hidp::over(C_3), y_1, C_3, R_2, A_0)) return host.finish();
-    return host.finish();
-  }
-
-  // plan thread nest thread iter c device-thread dim 0 tile 256 split iter r seq dim 0 tile 1 span
-  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_columns_thread)(hidp_call *call) {
-    hidp::Host host(call);
-    const hidp::Any<const int32_t> A_0 = host.param<const int32_t>(0);
-    const hidp::Any<int32_t> y_1 = host.param<int32_t>(1);
-    const int64_t R_2 = host.dim(0);
-    const int64_t C_3 = host.dim(1);
-    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(C_3), y_1, C_3, R_2, A_0)) return host.finish();
-    return host.finish();
-  }
-
-  // plan block nest block iter c device-block dim 0 tile 256 split iter r device-thread dim 0 tile 1 split
-  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_columns_block)(hidp_call *call) {
-    hidp::Host host(call);
-    const hidp::Any<const int32_t> A_0 = host.param<const int32_t>(0);
-    const hidp::Any<int32_t> y_1 = host.param<int32_t>(1);
-    const int64_t R_2 = host.dim(0);
-    const int64_t C_3 = host.dim(1);
-    if (!hidp::launch<block_map0_k0_items, hidp::Block, 256>(hidp::here(host), hidp::over(C_3), y_1, C_3, R_2, A_0)) return host.finish();
-    return host.finish();
   }
 
   // plan kernel nest kernel iter c device-kernel dim 0 tile 1 split iter r device-thread dim 0 tile 256 split
