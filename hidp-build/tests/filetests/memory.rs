@@ -19,20 +19,31 @@ pub(crate) struct Block {
 
 impl Block {
     pub(crate) fn of(program: &Program, ty: Ty, arg: &Arg) -> Block {
-        let values = match arg {
-            Arg::Array(array) => array.data.values(),
-            Arg::Scalar(value) => vec![value.clone()],
-            Arg::Output => vec![Value::zero(program, ty)],
-        };
         let (size, _) = layout(program, ty);
-        let bytes = size * values.len();
+        let count = match arg {
+            Arg::Array(array) => array.data.len(),
+            Arg::Scalar(_) | Arg::Output => 1,
+        };
+        let bytes = size * count;
         // An empty array's first element is readable, as for the product's own calls.
         let readable = bytes.max(64).next_multiple_of(8);
         let mut block = Block { words: vec![0; (readable + 2 * GUARD) / 8], bytes };
         block.raw().fill(PATTERN);
-        block.raw()[GUARD..GUARD + bytes.max(64)].fill(0);
+        let argument = &mut block.raw()[GUARD..GUARD + bytes.max(64)];
+        argument.fill(0);
+        let values = match arg {
+            Arg::Array(array) => match plain(&array.data) {
+                Some(bytes) => {
+                    argument[..bytes.len()].copy_from_slice(bytes);
+                    return block;
+                }
+                None => array.data.values(),
+            },
+            Arg::Scalar(value) => vec![value.clone()],
+            Arg::Output => vec![Value::zero(program, ty)],
+        };
         for (index, value) in values.iter().enumerate() {
-            write(program, ty, value, &mut block.raw()[GUARD + index * size..]);
+            write(program, ty, value, &mut argument[index * size..]);
         }
         block
     }
@@ -62,11 +73,14 @@ impl Block {
     /// What is in it now, in the form of `arg`.
     pub(crate) fn back(&self, program: &Program, ty: Ty, arg: &Arg) -> Arg {
         let (size, _) = layout(program, ty);
-        let values: Vec<Value> =
-            (0..self.bytes / size).map(|index| read(program, ty, &self.bytes()[GUARD + index * size..])).collect();
+        let value = |index: usize| read(program, ty, &self.bytes()[GUARD + index * size..]);
         match arg {
-            Arg::Array(array) => Arg::Array(Array { shape: array.shape.clone(), data: Data::Struct(values) }),
-            Arg::Scalar(_) | Arg::Output => Arg::Scalar(values[0].clone()),
+            Arg::Array(array) => {
+                let structs = || Data::Struct((0..self.bytes / size).map(value).collect());
+                let data = ty.scalar().map_or_else(structs, |scalar| typed(scalar, self.argument()));
+                Arg::Array(Array { shape: array.shape.clone(), data })
+            }
+            Arg::Scalar(_) | Arg::Output => Arg::Scalar(value(0)),
         }
     }
 
@@ -78,6 +92,41 @@ impl Block {
         // SAFETY: as above.
         unsafe { std::slice::from_raw_parts(self.words.as_ptr().cast(), self.words.len() * 8) }
     }
+}
+
+/// What elements that are no structs are in memory. Tests copy and compare millions of them, without optimisation.
+pub(crate) fn plain(data: &Data) -> Option<&[u8]> {
+    macro_rules! bytes {
+        ($($variant:ident),*) => {
+            match data {
+                // SAFETY: numbers and truth values are bytes without gaps.
+                $(Data::$variant(all) => Some(unsafe {
+                    std::slice::from_raw_parts(all.as_ptr().cast(), size_of_val(all.as_slice()))
+                }),)*
+                Data::Struct(_) => None,
+            }
+        };
+    }
+    bytes!(Bool, I8, U8, I16, U16, I32, U32, I64, U64, F32, F64)
+}
+
+/// The numbers that are these bytes.
+fn typed(scalar: Scalar, bytes: &[u8]) -> Data {
+    macro_rules! typed {
+        ($($variant:ident $ty:ty),*) => {
+            match scalar {
+                // Of code that may be wrong: not every byte is a truth value.
+                Scalar::Bool => Data::Bool(bytes.iter().map(|&byte| byte != 0).collect()),
+                $(Scalar::$variant => {
+                    let mut all: Vec<$ty> = vec![Default::default(); bytes.len() / size_of::<$ty>()];
+                    // SAFETY: any bytes are a number, and there are as many as the numbers have.
+                    unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), all.as_mut_ptr().cast(), size_of_val(&all[..])) };
+                    Data::$variant(all)
+                })*
+            }
+        };
+    }
+    typed!(I8 i8, U8 u8, I16 i16, U16 u16, I32 i32, U32 u32, I64 i64, U64 u64, F32 f32, F64 f64)
 }
 
 /// The scalars of a value.
@@ -178,5 +227,38 @@ fn read(program: &Program, ty: Ty, from: &[u8]) -> Value {
             });
             Value::Struct(fields.collect::<Vec<_>>().into())
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_come_back_as_they_went() {
+        let program = Program::default();
+        let all = [
+            Data::Bool(vec![true, false]),
+            Data::I8(vec![-1, 7]),
+            Data::U16(vec![7, 65_535]),
+            Data::I64(vec![i64::MIN, 3]),
+            Data::F64(vec![-0.0, 1e300]),
+            Data::I32(Vec::new()),
+        ];
+        for data in all {
+            let ty = Ty::Scalar(data.scalar().expect("no structs"));
+            let arg = Arg::Array(Array { shape: vec![data.len() as i64], data });
+            let mut block = Block::of(&program, ty, &arg);
+            assert!(block.intact());
+            assert_eq!(block.back(&program, ty, &arg), arg);
+            let past = GUARD + block.length().max(64);
+            block.raw()[past] = 0;
+            assert!(!block.intact());
+        }
+        let arg = Arg::Array(Array { shape: vec![1], data: Data::Bool(vec![false]) });
+        let mut block = Block::of(&program, Ty::Scalar(Scalar::Bool), &arg);
+        block.raw()[GUARD] = 2;
+        let back = block.back(&program, Ty::Scalar(Scalar::Bool), &arg);
+        assert_eq!(back, Arg::Array(Array { shape: vec![1], data: Data::Bool(vec![true]) }));
     }
 }

@@ -4,12 +4,16 @@ use hidp_build::compiler::ir::par::interp::{Arg, Array, Data, Value};
 use hidp_build::compiler::ty::Scalar;
 
 use crate::answers::{same_float, scale_of};
-use crate::memory::leaves;
+use crate::memory::{leaves, plain};
 
 /// Compares arguments after a call. `exact`: floats bit for bit, but for the bits of NaN.
 pub(crate) fn args(expected: &[Arg], found: &[Arg], exact: bool) -> Result<(), String> {
     for (number, (expected, found)) in expected.iter().zip(found).enumerate() {
-        data(&data_of(expected), &data_of(found), exact).map_err(|why| format!("argument {number}: {why}"))?;
+        let compared = match (expected, found) {
+            (Arg::Array(expected), Arg::Array(found)) => data(&expected.data, &found.data, exact),
+            (Arg::Array(_) | Arg::Scalar(_) | Arg::Output, _) => data(&data_of(expected), &data_of(found), exact),
+        };
+        compared.map_err(|why| format!("argument {number}: {why}"))?;
     }
     Ok(())
 }
@@ -24,6 +28,9 @@ fn data_of(arg: &Arg) -> Data {
 
 /// Compares elements.
 pub(crate) fn data(expected: &Data, found: &Data, exact: bool) -> Result<(), String> {
+    if expected.scalar() == found.scalar() && plain(expected).is_some_and(|bytes| Some(bytes) == plain(found)) {
+        return Ok(());
+    }
     let flat = |data: &Data| data.values().iter().flat_map(leaves).collect::<Vec<_>>();
     let (expected, found) = (flat(expected), flat(found));
     if expected.len() != found.len() {
@@ -40,4 +47,21 @@ pub(crate) fn data(expected: &Data, found: &Data, exact: bool) -> Result<(), Str
 fn value(expected: &Value, found: &Value, scale: f64) -> bool {
     let (Some(a), Some(b)) = (expected.as_float(), found.as_float()) else { return expected == found };
     same_float(a, b, expected.scalar() == Some(Scalar::F32), scale)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_that_differ_are_found() {
+        let floats = |values: &[f32]| Data::F32(values.to_vec());
+        assert_eq!(data(&floats(&[1.0, -2.5]), &floats(&[1.0, -2.5]), true), Ok(()));
+        let nan = f32::from_bits(f32::NAN.to_bits() | 1);
+        assert_eq!(data(&floats(&[f32::NAN]), &floats(&[nan]), true), Ok(()));
+        assert!(data(&floats(&[1.0, -2.5]), &floats(&[1.0, -2.4999998]), true).is_err());
+        assert!(data(&floats(&[1.0]), &floats(&[1.0, 1.0]), false).is_err());
+        assert!(data(&Data::I64(vec![1, 2]), &Data::I64(vec![1, 3]), false).is_err());
+        assert!(data(&Data::U32(vec![0]), &Data::I32(vec![0]), false).is_err());
+    }
 }
