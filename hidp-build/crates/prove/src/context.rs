@@ -37,6 +37,26 @@ pub(crate) struct Case {
     pub value: Lin,
 }
 
+/// What a refutation assumes beyond what is known: one case each of some atoms.
+#[derive(Clone, Debug, Default)]
+struct Assumed {
+    facts: Vec<Lin>,
+    distinguished: Vec<AtomId>,
+}
+
+impl Assumed {
+    /// In this case of `atom`, too. `None` if it cannot be expressed.
+    fn and(&self, atom: AtomId, case: &Case) -> Option<Assumed> {
+        let mut narrower = self.clone();
+        let above = Lin::atom(atom).sub(&case.value)?;
+        let below = above.scale(-1)?;
+        narrower.distinguished.push(atom);
+        narrower.facts.extend([above, below]);
+        narrower.facts.extend(case.when.iter().cloned());
+        Some(narrower)
+    }
+}
+
 /// An iterator of a map that is being walked.
 #[derive(Clone, Debug)]
 pub(crate) struct Position {
@@ -174,6 +194,16 @@ impl<'f> Context<'f> {
         }
     }
 
+    /// What `attempt` makes (atoms, their cases) and assumes is forgotten after it.
+    pub(crate) fn trial<T>(&mut self, attempt: impl FnOnce(&mut Self) -> T) -> T {
+        let (mark, facts) = (self.atoms.mark(), self.facts.clone());
+        let result = attempt(self);
+        self.facts = facts;
+        self.atoms.truncate(mark);
+        self.cases.split_off(&mark);
+        result
+    }
+
     /// Both are equal from here to the end of the scope.
     pub(crate) fn fact_equal(&mut self, a: &Lin, b: &Lin) {
         self.fact_opt(a.sub(b));
@@ -284,11 +314,15 @@ impl<'f> Context<'f> {
 
     /// Whether `extra` (each not negative) contradicts what is known.
     pub(crate) fn refutes(&self, extra: &[Lin], splits: usize) -> bool {
+        self.refutes_in_case(extra, &Assumed::default(), splits)
+    }
+
+    fn refutes_in_case(&self, extra: &[Lin], assumed: &Assumed, splits: usize) -> bool {
         let mut seed = Lin::default();
         for row in extra {
             seed.terms.extend(row.terms.clone());
         }
-        let near = relevant(&seed, &self.facts, NEAR_FACTS);
+        let near = relevant(&seed, self.facts.iter().chain(&assumed.facts), NEAR_FACTS);
         let mut rows: Vec<Lin> = extra.iter().chain(near).cloned().collect();
         self.add_ranges(&mut rows);
         if infeasible(&rows) {
@@ -301,35 +335,20 @@ impl<'f> Context<'f> {
                 return true;
             }
         }
-        splits > 0 && self.refutes_by_cases(extra, &seed, splits - 1)
+        splits > 0 && self.refutes_by_cases(extra, &seed, assumed, splits - 1)
     }
 
     /// Distinguishes the cases of one atom of `seed`.
-    fn refutes_by_cases(&self, extra: &[Lin], seed: &Lin, splits: usize) -> bool {
-        let mut tried = BTreeSet::new();
+    fn refutes_by_cases(&self, extra: &[Lin], seed: &Lin, assumed: &Assumed, splits: usize) -> bool {
+        let mut tried = BTreeSet::from_iter(assumed.distinguished.iter().copied());
         seed.atoms().filter(|atom| tried.insert(*atom)).any(|atom| {
             let Some(cases) = self.cases.get(&atom) else {
                 return false;
             };
             cases.iter().all(|case| {
-                let Some(above) = Lin::atom(atom).sub(&case.value) else {
-                    return false;
-                };
-                let Some(below) = above.scale(-1) else {
-                    return false;
-                };
-                let mut narrower = self.clone_without_cases_of(atom);
-                narrower.facts.extend([above, below]);
-                narrower.facts.extend(case.when.iter().cloned());
-                narrower.refutes(extra, splits)
+                assumed.and(atom, case).is_some_and(|narrower| self.refutes_in_case(extra, &narrower, splits))
             })
         })
-    }
-
-    fn clone_without_cases_of(&self, atom: AtomId) -> Context<'f> {
-        let mut copy = self.clone();
-        copy.cases.remove(&atom);
-        copy
     }
 
     /// The ranges of all terms that occur.

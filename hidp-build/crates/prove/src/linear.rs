@@ -135,6 +135,12 @@ impl Atoms {
     pub(crate) fn range(&self, id: AtomId) -> Interval {
         self.entries[id.0 as usize].1
     }
+    /// Forgets all that were made since [`Atoms::mark`] gave `mark`.
+    pub(crate) fn truncate(&mut self, mark: AtomId) {
+        for (key, _) in self.entries.drain(mark.0 as usize..) {
+            self.ids.remove(&key);
+        }
+    }
     /// How many there are; later ones have larger ids.
     pub(crate) fn mark(&self) -> AtomId {
         AtomId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX))

@@ -13,6 +13,8 @@ use super::rename::Renamer;
 const SPLITS: usize = 2;
 /// Pairs of iterations tried as witnesses of a conflict.
 const WITNESSES: usize = 1024;
+/// Pairs of accesses to one array that are looked at in one outermost map. With more of them the rest counts as not disjoint.
+const PAIRS: usize = 4096;
 /// Largest distance between the iterations of a witness.
 const FARTHEST: i128 = 64;
 
@@ -27,6 +29,18 @@ pub(super) enum Problem {
     AtomicAndPlain,
     /// A primitive works on elements that another iteration may touch.
     Primitive,
+}
+
+impl Problem {
+    /// Of several problems with one array, one of the lowest rank is reported.
+    fn rank(&self) -> u8 {
+        match self {
+            Problem::AtomicAndPlain => 0,
+            Problem::BothWrite(_) => 1,
+            Problem::ReadWrite(_) => 2,
+            Problem::Primitive => 3,
+        }
+    }
 }
 
 /// Two iterations that touch one element.
@@ -60,57 +74,116 @@ pub(super) struct Findings<'a> {
 }
 
 /// Judges all pairs of accesses in one outermost map.
-pub(super) fn judge<'a>(cx: &Context<'_>, accesses: &'a [Accessed], levels: &BTreeMap<VarId, usize>) -> Findings<'a> {
+pub(super) fn judge<'a>(
+    cx: &mut Context<'_>,
+    accesses: &'a [Accessed],
+    levels: &BTreeMap<VarId, usize>,
+) -> Findings<'a> {
     let mut findings = Findings::default();
     let arrays: BTreeSet<VarId> = accesses.iter().map(|access| access.array).collect();
     for array in arrays {
-        let of_array: Vec<&Accessed> = accesses.iter().filter(|access| access.array == array).collect();
-        let level = levels.get(&array).copied().unwrap_or(0);
-        judge_array(cx, &of_array, level, &mut findings);
+        let of_array = accesses.iter().filter(|access| access.array == array).collect();
+        let mut judge = Judge::new(cx, of_array, &mut findings);
+        judge.all(levels.get(&array).copied().unwrap_or(0));
+        let conflict = judge.conflict;
+        findings.conflicts.extend(conflict);
     }
     findings
 }
 
-fn judge_array<'a>(cx: &Context<'_>, accesses: &[&'a Accessed], level: usize, findings: &mut Findings<'a>) {
-    let mut conflicts = Vec::new();
-    for (at, p) in accesses.iter().enumerate() {
-        for q in &accesses[at..] {
-            if !may_conflict(p, q) {
-                continue;
-            }
-            for map in level..common_maps(p, q) {
-                if let Some(conflict) = judge_pair(cx, p, q, map, accesses, findings) {
-                    conflicts.push(conflict);
+/// Judges the accesses of one array.
+struct Judge<'j, 'f, 'a> {
+    cx: &'j mut Context<'f>,
+    accesses: Vec<&'a Accessed>,
+    findings: &'j mut Findings<'a>,
+    /// The maps in which all accesses of the array are shared already.
+    shared: BTreeSet<usize>,
+    /// The conflict to report: of the lowest rank, the first.
+    conflict: Option<Conflict<'a>>,
+    /// Pairs that may still be looked at.
+    pairs: usize,
+}
+
+impl<'j, 'f, 'a> Judge<'j, 'f, 'a> {
+    fn new(cx: &'j mut Context<'f>, accesses: Vec<&'a Accessed>, findings: &'j mut Findings<'a>) -> Self {
+        Judge { cx, accesses, findings, shared: BTreeSet::new(), conflict: None, pairs: PAIRS }
+    }
+
+    fn all(&mut self, level: usize) {
+        for at in 0..self.accesses.len() {
+            for other in at..self.accesses.len() {
+                let (p, q) = (self.accesses[at], self.accesses[other]);
+                if may_conflict(p, q) {
+                    (level..common_maps(p, q)).for_each(|map| self.pair(p, q, map));
                 }
             }
         }
     }
-    let rank = |conflict: &Conflict<'_>| match conflict.problem {
-        Problem::AtomicAndPlain => 0,
-        Problem::BothWrite(_) => 1,
-        Problem::ReadWrite(_) => 2,
-        Problem::Primitive => 3,
-    };
-    findings.conflicts.extend(conflicts.into_iter().min_by_key(rank));
+
+    /// Shares what must be shared, and keeps what is to be reported. Where everything is shared already, a pair matters only
+    /// for the report.
+    fn pair(&mut self, p: &'a Accessed, q: &'a Accessed, map: usize) {
+        let frame = p.chain[map].map;
+        let is_shared = self.shared.contains(&frame);
+        let tells_more = self.conflict.as_ref().is_none_or(|known| rank(p, q) < known.problem.rank());
+        if is_shared && !tells_more {
+            return;
+        }
+        if (p.doing == Doing::Atomic) != (q.doing == Doing::Atomic) {
+            self.share(frame);
+            self.keep(Some(Conflict { first: p, second: q, problem: Problem::AtomicAndPlain }));
+            return;
+        }
+        if self.pairs == 0 {
+            self.share(frame);
+            return;
+        }
+        self.pairs -= 1;
+        // A certain conflict is the cheaper to look for, and rare.
+        let found = if is_shared { conflict(self.cx, p, q, map) } else { None };
+        if (is_shared && found.is_none()) || disjoint(self.cx, p, q, map) {
+            return;
+        }
+        self.share(frame);
+        if tells_more {
+            let found = found.or_else(|| conflict(self.cx, p, q, map));
+            self.keep(found);
+        }
+    }
+
+    /// All accesses to the array in this map are shared.
+    fn share(&mut self, map: usize) {
+        if self.shared.insert(map) {
+            for access in self.accesses.iter().filter(|access| access.chain.iter().any(|frame| frame.map == map)) {
+                self.findings.shared.extend(access.number);
+                self.findings.shared_calls.extend(access.call);
+            }
+        }
+    }
+
+    fn keep(&mut self, found: Option<Conflict<'a>>) {
+        let rank = |conflict: &Conflict<'_>| conflict.problem.rank();
+        // The first of equal ones is kept.
+        self.conflict = self.conflict.take().into_iter().chain(found).min_by_key(rank);
+    }
 }
 
-fn judge_pair<'a>(
-    cx: &Context<'_>,
-    p: &'a Accessed,
-    q: &'a Accessed,
-    map: usize,
-    accesses: &[&Accessed],
-    findings: &mut Findings<'a>,
-) -> Option<Conflict<'a>> {
-    let conflict = |problem| Some(Conflict { first: p, second: q, problem });
+/// The rank of what two accesses can at worst be, see [`Problem::rank`].
+fn rank(p: &Accessed, q: &Accessed) -> u8 {
     if (p.doing == Doing::Atomic) != (q.doing == Doing::Atomic) {
-        share(p.chain[map].map, accesses, findings);
-        return conflict(Problem::AtomicAndPlain);
+        0
+    } else if p.prim.is_some() || q.prim.is_some() {
+        3
+    } else if p.doing == Doing::Write && q.doing == Doing::Write {
+        1
+    } else {
+        2
     }
-    if disjoint(cx, p, q, map) {
-        return None;
-    }
-    share(p.chain[map].map, accesses, findings);
+}
+
+/// What is to be reported if two accesses are not disjoint.
+fn conflict<'a>(cx: &mut Context<'_>, p: &'a Accessed, q: &'a Accessed, map: usize) -> Option<Conflict<'a>> {
+    let conflict = |problem| Some(Conflict { first: p, second: q, problem });
     if p.prim.is_some() || q.prim.is_some() {
         // Segments of one primitive that overlap are a fault when it runs.
         let same_segments = p.prim == q.prim && p.prim.as_ref().is_some_and(|prim| prim.region.is_some());
@@ -127,14 +200,6 @@ fn judge_pair<'a>(
     Some(Conflict { first: q, second: p, problem: Problem::ReadWrite(Witness { distance, ..witness }) })
 }
 
-/// All accesses to the array in this map are shared.
-fn share(map: usize, accesses: &[&Accessed], findings: &mut Findings<'_>) {
-    for access in accesses.iter().filter(|access| access.chain.iter().any(|frame| frame.map == map)) {
-        findings.shared.extend(access.number);
-        findings.shared_calls.extend(access.call);
-    }
-}
-
 fn may_conflict(p: &Accessed, q: &Accessed) -> bool {
     let both_read = p.doing == Doing::Read && q.doing == Doing::Read;
     let both_atomic = p.doing == Doing::Atomic && q.doing == Doing::Atomic;
@@ -148,7 +213,7 @@ fn common_maps(p: &Accessed, q: &Accessed) -> usize {
 }
 
 /// Whether no two different iterations of the map, within one iteration of the maps around it, touch one element.
-fn disjoint(cx: &Context<'_>, p: &Accessed, q: &Accessed, map: usize) -> bool {
+fn disjoint(cx: &mut Context<'_>, p: &Accessed, q: &Accessed, map: usize) -> bool {
     let frame = &p.chain[map];
     let folded = folded_iterators(p, q, map);
     let same_fold_level = folded.is_some();
@@ -185,53 +250,57 @@ fn folded_iterators(p: &Accessed, q: &Accessed, map: usize) -> Option<Vec<VarId>
 /// Whether the indices cannot be equal in two iterations that agree in the iterators `equal` and differ, upwards or
 /// downwards, in another.
 fn refuted(
-    cx: &Context<'_>,
+    cx: &mut Context<'_>,
     p: &Accessed,
     q: &Accessed,
     frame: &Frame,
     equal: &[usize],
     differ: Option<(usize, bool)>,
 ) -> bool {
-    let mut cx = cx.clone();
-    let kept = || equal.iter().map(|&number| frame.positions[number].atom);
-    let mut sigma = Renamer::new(frame.first_atom, kept());
-    let mut tau = Renamer::new(frame.first_atom, kept());
-    let mut facts = Vec::new();
-    for (renamer, access) in [(&mut sigma, p), (&mut tau, q)] {
-        for fact in &access.facts {
-            facts.extend(renamer.lin(&mut cx, fact));
+    cx.trial(|cx| {
+        let kept = || equal.iter().map(|&number| frame.positions[number].atom);
+        let mut sigma = Renamer::new(frame.first_atom, kept());
+        let mut tau = Renamer::new(frame.first_atom, kept());
+        let mut facts = Vec::new();
+        for (renamer, access) in [(&mut sigma, p), (&mut tau, q)] {
+            for fact in &access.facts {
+                facts.extend(renamer.lin(cx, fact));
+            }
         }
-    }
-    let mut rows = Vec::new();
-    for (a, b) in p.index.iter().zip(&q.index) {
-        let (Some(a), Some(b)) = (sigma.lin(&mut cx, a), tau.lin(&mut cx, b)) else { continue };
-        rows.extend(a.sub(&b));
-        rows.extend(b.sub(&a));
-    }
-    if let Some((number, up)) = differ {
-        let atom = frame.positions[number].atom;
-        let (a, b) = (sigma.atom(&mut cx, atom), tau.atom(&mut cx, atom));
-        let difference = if up { b.sub(&a) } else { a.sub(&b) };
-        rows.extend(difference.and_then(|lin| lin.offset(-1)));
-    }
-    cx.facts.clear();
-    for fact in facts {
-        cx.fact(fact);
-    }
-    cx.refutes(&rows, SPLITS)
+        let mut rows = Vec::new();
+        for (a, b) in p.index.iter().zip(&q.index) {
+            let (Some(a), Some(b)) = (sigma.lin(cx, a), tau.lin(cx, b)) else { continue };
+            rows.extend(a.sub(&b));
+            rows.extend(b.sub(&a));
+        }
+        if let Some((number, up)) = differ {
+            let atom = frame.positions[number].atom;
+            let (a, b) = (sigma.atom(cx, atom), tau.atom(cx, atom));
+            let difference = if up { b.sub(&a) } else { a.sub(&b) };
+            rows.extend(difference.and_then(|lin| lin.offset(-1)));
+        }
+        cx.facts.clear();
+        for fact in facts {
+            cx.fact(fact);
+        }
+        cx.refutes(&rows, SPLITS)
+    })
 }
 
 /// Two iterations of the map that exist whenever its ranges are long enough, and touch one element.
-fn witness(cx: &Context<'_>, p: &Accessed, q: &Accessed, map: usize) -> Option<Witness> {
+fn witness(cx: &mut Context<'_>, p: &Accessed, q: &Accessed, map: usize) -> Option<Witness> {
     let certain = |access: &Accessed| access.exact && access.unconditional_from <= map;
     let mixed = p.fold_over.is_some() != q.fold_over.is_some();
     if !certain(p) || !certain(q) || mixed {
         return None;
     }
     let counts = candidate_counts(cx, p, q, map)?;
-    let mut cx = cx.clone();
-    let left = instances(&mut cx, p, map, &counts);
-    let right = instances(&mut cx, q, map, &counts);
+    cx.trial(|cx| cheapest_witness(cx, p, q, map, &counts))
+}
+
+fn cheapest_witness(cx: &mut Context<'_>, p: &Accessed, q: &Accessed, map: usize, counts: &[i128]) -> Option<Witness> {
+    let left = instances(cx, p, map, counts);
+    let right = instances(cx, q, map, counts);
     let folded = folded_iterators(p, q, map).unwrap_or_default();
     let iterators = p.chain[map].positions.iter();
     let compared: Vec<bool> = iterators.map(|position| !folded.contains(&position.var)).collect();

@@ -43,7 +43,7 @@ impl Renamer {
         {
             let cases: Option<Vec<Case>> = cases.iter().map(|case| self.case(cx, case)).collect();
             if let Some(cases) = cases {
-                cx.cases.insert(renamed, cases);
+                cx.cases.entry(renamed).or_insert(cases);
             }
         }
         value

@@ -228,6 +228,27 @@ fn primitives_work_undisturbed() {
     accepted(&format!("map (i = 0 .. N by 1) {{ {row} A[i?, 0?] = 0.0:float; }}"));
 }
 
+/// Once everything is shared, a pair is judged for the report alone: a map of many scattered writes takes its time per
+/// statement, not per pair.
+#[test]
+fn many_accesses_that_depend_on_data() {
+    let scattered: String = (0..300).map(|k| format!("p[(long(idx[i?]) + {k})?] = x[i?]; ")).collect();
+    shares("p", &format!("map (i = 0 .. N by 1) {{ {scattered} }}"));
+    // What is certain is reported however many pairs came before it, and the worst that is certain.
+    let last = "s[0?] = x[0?]; s[0?] = x[1?];";
+    rejected("HD0401", &format!("map (i = 0 .. N by 1) {{ {scattered} {last} }}"));
+}
+
+#[test]
+fn more_pairs_than_are_looked_at() {
+    let separate = |count: u32| {
+        let writes: String = (0..count).map(|k| format!("W[(({count} * i) + {k})?] = x[i?]; ")).collect();
+        format!("map (i = 0 .. N by 1) {{ {writes} }}")
+    };
+    accepted(&separate(60));
+    shares("W", &separate(95));
+}
+
 #[test]
 fn messages_name_the_other_iteration() {
     let (mut program, func) = program("map (i = 1 .. N by 1) { p[i?] = p[(i - 1)?]; }");
