@@ -638,20 +638,27 @@ fn pinned_plans_are_honoured_or_refused() {
     let kernels = || fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
     assert!(kernels().contains("plan: \"serial\"") && !kernels().contains("plan: \"one\""));
 
-    let plan = "entry saxpy\nplan one\nnest rows\n  iter i simd dim 0 tile 1 split\n";
+    let plan = "entry saxpy\nplan one\nnest\n  q threads\n  q lanes\n";
     package.write("src/kernels/saxpy.plan", plan);
     let text = package.cargo(&["build"]).failed();
-    assert!(text.contains("error: HD0920: `i` cannot run like this"), "{text}");
-    let line = text.lines().find(|line| line.contains("expected the line of `")).expect("what is expected");
-    let iter = line.rsplit('`').nth(1).expect("a name");
-    package.write("src/kernels/saxpy.plan", &plan.replace("iter i", &format!("iter {iter}")));
+    assert!(text.contains("error: HD0920: this nest of `saxpy` cannot run like this"), "{text}");
+    assert!(text.contains("saxpy.plan:4:3"), "{text}");
+    let line = text.lines().find(|line| line.contains(" threads`")).expect("what is expected");
+    let (_, iter) = line.split_once("expected `").expect("a line");
+    let iter = iter.split(' ').next().expect("a name");
+    let plan = plan.replace('q', iter);
+    package.write("src/kernels/saxpy.plan", &plan);
     let text = package.cargo(&["run"]).succeeded();
     assert!(text.contains("[12, 24]") && kernels().contains("plan: \"one\""), "{text}");
     assert!(!kernels().contains("plan: \"serial\""));
 
-    package.write("src/kernels/saxpy.plan", &plan.replace("tile 1 split", "tile one split"));
+    let old = format!("entry saxpy\nplan one\nnest rows\n  iter {iter} simd dim 0 tile 1 split\n");
+    package.write("src/kernels/saxpy.plan", &old);
+    let text = package.cargo(&["build"]).succeeded();
+    assert!(text.contains("HD0956") && kernels().contains("plan: \"one\""), "{text}");
+    package.write("src/kernels/saxpy.plan", &plan.replace("lanes", "lanes(x)"));
     let text = package.cargo(&["build"]).failed();
-    assert!(text.contains("error: HD0919: this is no line of a plan") && text.contains("saxpy.plan:4:3"), "{text}");
+    assert!(text.contains("error: HD0919: this is no line of a plan") && text.contains("saxpy.plan:5:"), "{text}");
 }
 
 /// The lines that `docs/tuning.md` shows, in a workspace as users have it.

@@ -18,12 +18,12 @@ use crate::command::{cargo, target_folder};
 /// The program that writes the text, in every revision.
 const WRITER: &str = "xtask/src/bin/emitted-text.rs";
 
-const USAGE: &str = "cargo xtask emitted REVISION [NAME …] [--full]";
+const USAGE: &str = "cargo xtask emitted REVISION [NAME …] [--full] [--code]";
 
 /// Fails if texts differ, after it has printed how.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
     let (flags, names): (Vec<&str>, Vec<&str>) = args.iter().partition(|arg| arg.starts_with('-'));
-    ensure!(flags.iter().all(|flag| *flag == "--full"), USAGE);
+    ensure!(flags.iter().all(|flag| ["--full", "--code"].contains(flag)), USAGE);
     let [revision, names @ ..] = names.as_slice() else { bail!(USAGE) };
     let commit = git(Path::new("."), &["rev-parse", "--verify", &format!("{revision}^{{commit}}")])
         .with_context(|| format!("there is no revision `{revision}`"))?;
@@ -35,8 +35,9 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     let built = target_folder();
     write(Path::new("."), &built, &programs.folder, &now)?;
 
-    let length = if flags.is_empty() { report::Length::Short } else { report::Length::Full };
-    let summary = report::print(&programs, names, (&before, &now), length)?;
+    let length = if flags.contains(&"--full") { report::Length::Full } else { report::Length::Short };
+    let what = if flags.contains(&"--code") { report::What::Code } else { report::What::Text };
+    let summary = report::print(&programs, names, (&before, &now), (length, what))?;
     println!("{summary}, between {} and the working tree", &commit[..commit.len().min(12)]);
     ensure!(summary.refused().is_empty(), "the working tree does not compile {:?}", summary.refused());
     ensure!(summary.is_clean(), "the emitted text is not the same");

@@ -18,6 +18,15 @@ pub(crate) enum Length {
     Full,
 }
 
+/// What is compared.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum What {
+    /// Everything.
+    Text,
+    /// All but the comments that show plans, and the stamps of tuning records.
+    Code,
+}
+
 /// Lines of a short difference.
 const SHORT: usize = 16;
 
@@ -69,7 +78,7 @@ pub(crate) fn print(
     programs: &Programs,
     words: &[&str],
     (before, now): (&Path, &Path),
-    length: Length,
+    (length, what): (Length, What),
 ) -> Result<Summary> {
     let mut summary = Summary::default();
     let mut printed = BTreeSet::new();
@@ -77,15 +86,18 @@ pub(crate) fn print(
     for name in programs.names.iter().filter(wanted) {
         let mut differs = false;
         let mut has_code = false;
-        for (extension, what, split) in TEXTS {
-            let read = |folder: &Path| read(&folder.join(name).with_extension(extension));
+        for (extension, kind, split) in TEXTS {
+            let read = |folder: &Path| -> Result<String> {
+                let text = read(&folder.join(name).with_extension(extension))?;
+                Ok(if what == What::Code { sections::code_of(&text) } else { text })
+            };
             let (old, new) = (read(before)?, read(now)?);
             has_code |= extension == "rs" && !new.is_empty();
             let sections = [split(&old), split(&new)];
             summary.plans += sections[1].keys().filter(|place| !place.plan.is_empty()).count();
             if old != new {
                 differs = true;
-                summary.places += places((name, what), &sections, length, &mut printed);
+                summary.places += places((name, kind), &sections, length, &mut printed);
             }
         }
         summary.programs += 1;

@@ -121,31 +121,37 @@ impl Lowerer<'_> {
         let ranges = self.ranges(map);
         let accs = self.accumulators(map);
         // A device's threads take short rows each; long ones are shared by groups, whose lanes' results combine in a tree.
-        if self.device.is_some() || !map.folds.iter().any(needs_tree) {
+        let run = self.run_of(map).filter(|_| self.device.is_none() && map.folds.iter().any(needs_tree));
+        let Some(run) = run else {
             self.outer_loops(&ranges, &mut |this, range| {
                 let count = range.count.clone();
                 this.innermost(map, range, make::long(0), count, &accs);
             });
-        } else if let ([range], true) = (&ranges[..], self.in_lanes(map)) {
-            let block = make::long(self.model.fold_block.into());
+            return self.deliver(&accs);
+        };
+        if let ([range], true) = (&ranges[..], self.in_lanes(map)) {
             self.branch(
-                make::binary(BinOp::Le, range.count.clone(), block),
+                make::binary(BinOp::Le, range.count.clone(), run.clone()),
                 |this| this.innermost(map, range, make::long(0), range.count.clone(), &accs),
-                |this| this.tree_fold(map, &ranges, &accs),
+                |this| this.tree_fold(map, &ranges, &run, &accs),
             );
         } else {
-            self.tree_fold(map, &ranges, &accs);
+            self.tree_fold(map, &ranges, &run, &accs);
         }
         self.deliver(&accs);
     }
 
-    /// Runs of at least a block's elements, combined pairwise.
-    fn tree_fold(&mut self, map: &Map, ranges: &[Range], accs: &[Acc<'_>]) {
+    /// Iterations of a run of a map's folds, as planned; none where their order is fixed.
+    pub(super) fn run_of(&self, map: &Map) -> Option<Expr> {
+        self.mapping.cut(map).and_then(|cut| cut.runs).map(|run| make::long(run.into()))
+    }
+
+    /// Runs of at least so many iterations, combined pairwise.
+    fn tree_fold(&mut self, map: &Map, ranges: &[Range], block: &Expr, accs: &[Acc<'_>]) {
         let tree = Tree {
             levels: accs.iter().map(|acc| self.body.tile("tree", acc.fold.op.ty, TREE_LEVELS)).collect(),
             runs: self.body.slot("runs", Ty::LONG, Some(make::long(0))),
         };
-        let block = make::long(self.model.fold_block.into());
         let pending = self.body.slot("pending", Ty::LONG, Some(make::long(0)));
         let pending_value = make::var(pending, Ty::LONG);
         self.outer_loops(ranges, &mut |this, range| {
@@ -263,7 +269,8 @@ impl Lowerer<'_> {
     pub(super) fn host_fold(&mut self, map: &Map, span: Span) {
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
-        let block = self.block_size(map, &total);
+        // One run is everything where the order is fixed.
+        let block = self.run_of(map).unwrap_or_else(|| make::max(total.clone(), make::long(1)));
         let block = self.body.fix("block", block);
         let runs = self.body.fix("runs", make::ceil_div(total.clone(), block.clone()));
         let partials: Vec<VarId> = map.folds.iter().map(|fold| self.partials(fold, &runs)).collect();
@@ -272,7 +279,7 @@ impl Lowerer<'_> {
         let (kernel, args) = self.kernel("fold", span, |this, begin, end| {
             this.fold_runs(map, &ranges, &strides, &partials, (&block, &total), (begin, end));
         });
-        let schedule = match self.strategy {
+        let schedule = match self.mapping.strategy {
             Strategy::Serial => Schedule::Serial,
             _ if plan::irregular(map) => self.in_turn(work),
             Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Device(_) => {
@@ -283,19 +290,6 @@ impl Lowerer<'_> {
         for (fold, partial) in map.folds.iter().zip(partials) {
             self.combine(fold, partial, &runs);
         }
-    }
-
-    /// Iterations of a run. One run is everything where the order is fixed.
-    fn block_size(&mut self, map: &Map, total: &Expr) -> Expr {
-        let float = |fold: &Fold| fold.op.ty.scalar().is_none_or(|scalar| scalar.is_float());
-        if map.folds.iter().any(|fold| fold.op.ordered && float(fold)) {
-            return make::max(total.clone(), make::long(1));
-        }
-        if !plan::inner_maps(&map.body).is_empty() || plan::irregular(map) {
-            return make::long(self.model.heavy_block.into());
-        }
-        let planned = map.iters.last().and_then(|iter| self.levels.get(&iter.var)).map(|level| level.tile);
-        make::long(planned.filter(|tile| *tile > 1).unwrap_or(self.model.fold_block).into())
     }
 
     pub(super) fn partials(&mut self, fold: &Fold, runs: &Expr) -> VarId {

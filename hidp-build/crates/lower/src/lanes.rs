@@ -8,7 +8,7 @@ use super::space::Range;
 use super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, LoopKind, Stmt, VarId};
 use hidp_ir::par::{self, BinOp, Map, StmtKind, visit};
-use hidp_plan as plan;
+use hidp_plan::{self as plan, LaneShape, Recipe};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -123,9 +123,9 @@ impl Lowerer<'_> {
     }
 
     fn tile_shape(&mut self, map: &Map, ranges: Vec<Range>) -> Option<Shape> {
-        let elem_size = plan::lane_iterator(self.program, self.func, map)?.elem_size;
+        let Recipe::Lanes(LaneShape { elem_size, .. }) = self.mapping.recipe else { return None };
         let vector = self.model.vector_bytes / elem_size.max(1) as u32;
-        let tile_of = |this: &Self, at: usize| map.iters.get(at).and_then(|i| this.levels.get(&i.var)).map(|l| l.tile);
+        let tile_of = |this: &Self, at: usize| this.mapping.levels.get(&map.iters.get(at)?.var).map(|level| level.tile);
         let last = map.iters.len().checked_sub(1)?;
         let lane_tile = tile_of(self, last)?.max(1);
         let rows = (0..last).find(|at| tile_of(self, *at).is_some_and(|tile| tile > 1));

@@ -26,7 +26,7 @@ use std::collections::BTreeMap;
 use hidp_ir::imp::{self, Entry, Kernel, KernelId, Site, SiteId, Unit, UnitTarget, VarId};
 use hidp_ir::par::{self, FaultKind, Func, FuncId, Program, VarKind};
 use hidp_plan::target::Model;
-use hidp_plan::{LevelPlan, Plan, Strategy};
+use hidp_plan::{Mapping, Plan, Strategy};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
@@ -108,9 +108,8 @@ impl<'a> Lowerer<'a> {
             plan,
             device: None,
             nest: 0,
-            strategy: Strategy::Rows,
+            mapping: Mapping::new(Strategy::Serial),
             inside_team: false,
-            levels: BTreeMap::new(),
             streamed: Vec::new(),
             redirects: Vec::new(),
             panels: Vec::new(),
@@ -167,12 +166,10 @@ struct Lowerer<'a> {
     device: Option<device::State<'a>>,
     /// Number of the next host-level map.
     nest: usize,
-    /// Strategy of the current host-level map.
-    strategy: Strategy,
+    /// How the current nest runs, as its lines say.
+    mapping: Mapping,
     /// Whether an outer map runs on the host, so that maps inside it are launched.
     inside_team: bool,
-    /// How the current nest's iterators run.
-    levels: BTreeMap<par::VarId, LevelPlan>,
     /// Arrays of the current nest that bypass the caches when they are large.
     streamed: Vec<par::VarId>,
     /// Stores that go to a tile for now.

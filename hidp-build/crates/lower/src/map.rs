@@ -8,7 +8,7 @@ use super::space::Range;
 use super::{Binding, ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, Grid, Kernel, KernelId, LoopKind, Schedule, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, Extent, FoldKind, Map, PrimCall, StmtKind, visit};
-use hidp_plan::{self as plan, Exec, Strategy};
+use hidp_plan::{self as plan, Exec, Mapping, Strategy};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -33,11 +33,11 @@ impl Lowerer<'_> {
     }
 
     fn host_map(&mut self, map: &Map, span: Span) {
-        if !self.inside_team {
-            self.enter_nest(map);
+        if !self.inside_team && !self.enter_nest(map) {
+            return;
         }
         let scans = map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce);
-        match self.strategy {
+        match self.mapping.strategy {
             _ if scans => self.host_scan(map, span),
             _ if !map.folds.is_empty() => self.host_fold(map, span),
             Strategy::Team if !self.inside_team => self.team_map(map),
@@ -48,21 +48,23 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Looks up what the plan says about the next nest.
-    pub(super) fn enter_nest(&mut self, map: &Map) {
-        let plan = self.plan;
-        let nest = plan.nests.get(self.nest);
+    /// Reads what the plan says about the next nest; it is a defect if those lines are none for it.
+    pub(super) fn enter_nest(&mut self, map: &Map) -> bool {
+        let nest = self.plan.nests.get(self.nest);
         self.nest += 1;
-        self.strategy = nest.map_or(Strategy::Rows, |nest| nest.strategy);
-        self.levels.clear();
-        let levels = nest.map_or(&[][..], |nest| &nest.levels);
-        let iterators = plan::iterators(map);
-        if levels.len() != iterators.len() {
-            self.defect("the plan has a line for each iterator of the nest");
+        // How many nests there are is compared at the end.
+        let Some(nest) = nest else { return false };
+        match Mapping::read(self.program, self.func, map, nest) {
+            Ok(mapping) => {
+                self.streamed = mapping.streamed.clone();
+                self.mapping = mapping;
+                true
+            }
+            Err(why) => {
+                self.defect(why.to_string());
+                false
+            }
         }
-        self.levels.extend(iterators.into_iter().zip(levels.iter().cloned()));
-        let streamed = plan::streamed_outputs(self.program, self.func, map);
-        self.streamed = streamed.into_iter().filter(|var| nest.is_some_and(|nest| nest.streams(*var))).collect();
     }
 
     /// Outer iterations in order on the host; the maps inside each are launched.
@@ -88,7 +90,7 @@ impl Lowerer<'_> {
         let (strides, total) = self.strides(&ranges);
         let work = self.work_of(&map.body, total.clone());
         let work = self.body.fix("work", work);
-        let rows = self.strategy == Strategy::Rows && !self.inside_team;
+        let rows = self.mapping.strategy == Strategy::Rows && !self.inside_team;
         if !rows || !plan::gives_to_team(map) || plan::irregular(map) {
             self.share_ranges(map, span, &ranges, &strides, &total, work);
             return;
@@ -105,7 +107,7 @@ impl Lowerer<'_> {
     }
 
     fn share_ranges(&mut self, map: &Map, span: Span, ranges: &[Range], strides: &[Expr], total: &Expr, work: Expr) {
-        if plan::irregular(map) && self.strategy != Strategy::Serial {
+        if plan::irregular(map) && self.mapping.strategy != Strategy::Serial {
             self.share_irregular(map, span, ranges, strides, total, work);
             return;
         }
@@ -226,7 +228,7 @@ impl Lowerer<'_> {
 
     /// Equal parts on all threads, or everything on one.
     pub(super) fn schedule(&self, grain: u32, work: Expr) -> Schedule {
-        if self.strategy == Strategy::Serial { Schedule::Serial } else { Schedule::Static { grain, work } }
+        if self.mapping.strategy == Strategy::Serial { Schedule::Serial } else { Schedule::Static { grain, work } }
     }
 
     /// Parts in turn. Logs of segments want each thread's iterations in order.
@@ -251,21 +253,18 @@ impl Lowerer<'_> {
 
     /// Lowers something whose iterators run in vector lanes, whatever the plan says of them elsewhere.
     pub(super) fn with_lanes(&mut self, iterators: &[par::VarId], build: impl FnOnce(&mut Self)) {
-        let planned = self.levels.clone();
+        let planned = self.mapping.levels.clone();
         for var in iterators {
-            self.levels.entry(*var).and_modify(|level| level.exec = Exec::Simd);
+            self.mapping.levels.entry(*var).and_modify(|level| level.exec = Exec::Simd);
         }
         build(self);
-        self.levels = planned;
+        self.mapping.levels = planned;
     }
 
     /// Whether a map's innermost loop runs in vector lanes.
     pub(super) fn in_lanes(&self, map: &Map) -> bool {
-        let planned = map
-            .iters
-            .last()
-            .and_then(|iter| self.levels.get(&iter.var))
-            .is_some_and(|level| matches!(level.exec, Exec::Simd | Exec::Lanes));
+        let exec = plan::key(map).and_then(|key| self.mapping.exec(key));
+        let planned = matches!(exec, Some(Exec::Simd | Exec::Lanes));
         planned && plan::vectorisable(self.program, self.func, map)
     }
 

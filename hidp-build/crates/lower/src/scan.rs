@@ -72,7 +72,7 @@ impl Lowerer<'_> {
 
     /// A map with prefix folds on the host.
     pub(super) fn host_scan(&mut self, map: &Map, span: Span) {
-        if self.strategy == Strategy::Serial || !self.splits(map) {
+        if self.mapping.strategy == Strategy::Serial || !self.splits(map) {
             let (kernel, args) = self.kernel("scan", span, |this, _, _| this.thread_scan(map));
             self.body.push(Stmt::Launch { kernel, args, extent: make::long(1), schedule: Schedule::Serial });
             return;

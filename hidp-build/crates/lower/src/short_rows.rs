@@ -66,7 +66,8 @@ impl Lowerer<'_> {
     /// The reduction of a row, if that is what an iteration does: it loads little, all of it neighbours, and nothing can fault.
     fn short_rows<'m>(&self, map: &'m Map) -> Option<&'m Map> {
         let looped = |map: &Map| map.directives.unroll.is_some();
-        let on_rows = self.strategy == Strategy::Rows && self.device.is_none() && map.folds.is_empty() && !looped(map);
+        let on_rows =
+            self.mapping.strategy == Strategy::Rows && self.device.is_none() && map.folds.is_empty() && !looped(map);
         let inner = match &plan::inner_maps(&map.body)[..] {
             [inner] if inner.iters.len() == 1 && on_rows && !looped(inner) => *inner,
             _ => return None,

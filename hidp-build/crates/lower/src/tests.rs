@@ -14,7 +14,7 @@ fn lowered(text: &str) -> Entry {
     let model = Model::cpu();
     let plans = plan::candidates(&program, func, &model);
     for plan in &plans {
-        assert_eq!(plan::Plan::read(&plan.to_string()).as_ref(), Ok(plan));
+        assert_eq!(plan::notation::read(&plan.to_string()).as_ref(), Ok(plan));
     }
     let (entry, defects) = super::lower(&program, func, "test_entry", &plans, &model);
     assert_eq!(defects, []);
@@ -312,7 +312,24 @@ fn plans_that_do_not_fit_are_defects_and_leave_nothing_out() {
     let none = plan::Plan { nests: Vec::new(), ..lanes.clone() };
     assert!(defects(GEMM, &none).contains(&"the plan has 1 nests, as the function does".to_owned()));
     let cube = "function f input float a[I][J][K]; output float b[I][J][K]; { b = 2 * a; }";
-    assert_eq!(defects(cube, &lanes), ["the plan has tiles of lanes for a nest that they suit"]);
-    let flat = "function f input float a[I]; output float b[I]; { b = 2 * a; }";
-    assert!(defects(flat, &lanes).contains(&"the plan has a line for each iterator of the nest".to_owned()));
+    assert_eq!(defects(cube, &lanes), ["the nest has an iterator `n`"]);
+    let sums = GEMM.replace("* B[k][n]", "* B[n][k]").replace("B[K][N]", "B[N][K]");
+    let [why] = &defects(&sums, &lanes)[..] else { panic!("one defect") };
+    assert!(why.starts_with("tiles of lanes suit it, but "), "{why}");
+    let serial = plan::candidates(&gemm, func, &Model::cpu()).remove(2);
+    let text = serial.to_string();
+    for (line, other, why) in [
+        ("k lanes", "k reg(8)", "the line of the plan is `k seq`, not `k reg(8)`"),
+        ("  n seq\n", "", "the line of the plan is `n seq`, not `k lanes`"),
+        ("  n seq\n", "  n seq\n  n seq\n", "the line of the plan is `k lanes`, not `n seq`"),
+        (
+            "fold k runs(8192)",
+            "fold n runs(8192)",
+            "the line of the plan is `fold m, n runs(8192)`, not `fold n runs(8192)`",
+        ),
+    ] {
+        assert!(text.contains(line), "{text}");
+        let other = plan::notation::read(&text.replace(line, other)).expect("a plan");
+        assert_eq!(defects(GEMM, &other), [why]);
+    }
 }

@@ -22,10 +22,8 @@ impl Lowerer<'_> {
             return self.defect("the folds of a tile leave scalars that live across them");
         }
         let rounds = map.folds.iter().any(|fold| fold.op.ty.scalar().is_none_or(|scalar| scalar.is_float()));
-        let ordered = map.folds.iter().any(|fold| fold.op.ordered);
         self.fill_neutral(map, tile, shared, &targets);
-        let block = make::long(self.model.fold_block.into());
-        let ([range], true, false) = (&ranges[..], rounds, ordered) else {
+        let ([range], true, Some(block)) = (&ranges[..], rounds, self.run_of(map)) else {
             self.outer_loops(&ranges, &mut |this, range| {
                 let count = range.count.clone();
                 this.fold_rows(map, range, make::long(0), count, tile, shared, &targets);

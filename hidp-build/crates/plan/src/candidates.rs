@@ -2,14 +2,15 @@
 
 use std::fmt;
 
-use super::constraint::{Constraint, lane_iterator, lane_shape, team_constraint};
+use super::constraint::{Constraint, LaneShape, lane_shape, team_constraint};
+use super::cuts;
+use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy};
 use super::score::{Score, score};
 use super::shape::{streamed_outputs, vectorisable};
-use super::{Exec, LevelPlan, Memory, Nest, Placement, Plan, Share, Strategy, inner_maps, nests, variants};
+use super::{Nest, Plan, inner_maps, nests, variants};
 use crate::target::Model;
-use hidp_ir::par::{Func, FuncId, Map, Program};
+use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
 use hidp_syntax::ast::Level;
-use hidp_syntax::index::Id;
 
 /// How many plans an entry may have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -78,6 +79,7 @@ pub fn candidates(program: &Program, func: FuncId, model: &Model) -> Vec<Plan> {
 /// A strategy for all nests, where it applies.
 struct Tried {
     strategy: Strategy,
+    mappings: Vec<Mapping>,
     nests: Vec<Nest>,
     score: u32,
     why: Option<Fate>,
@@ -87,20 +89,22 @@ struct Tried {
 pub fn explore(program: &Program, func: FuncId, model: &Model, limits: Limits) -> Explored {
     let func = &program.funcs[func];
     let maps = nests(func);
-    let score_of = |map: &Map, nest: &Nest| score(program, func, map, nest, asked(map, nest.strategy), model);
+    let score_of =
+        |map: &Map, mapping: &Mapping| score(program, func, map, mapping, asked(map, mapping.strategy), model);
     let mut tried: Vec<Tried> = Vec::new();
     for strategy in Strategy::ALL {
-        let nests: Vec<Nest> = maps.iter().map(|map| nest(program, func, map, strategy, model)).collect();
+        let mappings: Vec<Mapping> = maps.iter().map(|map| mapping(program, func, map, strategy, model)).collect();
+        let nests: Vec<Nest> = maps.iter().zip(&mappings).map(|(map, mapping)| mapping.lines(func, map)).collect();
         let why = tried.iter().find(|other| other.nests == nests).map(|other| Fate::SameAs(other.strategy));
-        let score = maps.iter().zip(&nests).map(|(map, nest)| score_of(map, nest).total).sum();
-        tried.push(Tried { strategy, nests, score, why });
+        let score = maps.iter().zip(&mappings).map(|(map, mapping)| score_of(map, mapping).total).sum();
+        tried.push(Tried { strategy, mappings, nests, score, why });
     }
     let mut order: Vec<usize> = (0..tried.len()).filter(|&at| tried[at].why.is_none()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(tried[at].score));
     let most = limits.most.max(1);
     order.iter().skip(most).for_each(|&at| tried[at].why = Some(Fate::Outscored(most)));
     order.truncate(most);
-    let plan = |&at: &usize| Plan { name: tried[at].strategy.name().into(), nests: tried[at].nests.clone() };
+    let plan = |&at: &usize| Plan::new(tried[at].strategy.name(), tried[at].nests.clone());
     let mut plans: Vec<Plan> = order.iter().map(plan).collect();
     if limits.variants {
         plans = variants::with_variants(program, func, &maps, plans, model);
@@ -108,7 +112,7 @@ pub fn explore(program: &Program, func: FuncId, model: &Model, limits: Limits) -
     let consider = |(number, map): (usize, &&Map)| {
         let row = tried.iter().map(|tried| {
             let excluded = constraint(program, func, map, tried.strategy);
-            let score = excluded.is_none().then(|| score_of(map, &tried.nests[number]));
+            let score = excluded.is_none().then(|| score_of(map, &tried.mappings[number]));
             let kept = || Fate::Kept(tried.strategy.name().into());
             let fate = excluded.map(Fate::Excluded).or_else(|| tried.why.clone()).unwrap_or_else(kept);
             Considered { strategy: tried.strategy, score, fate }
@@ -135,57 +139,52 @@ pub fn constraint(program: &Program, func: &Func, map: &Map, strategy: Strategy)
 }
 
 /// One nest under a strategy, or under `rows` where the strategy does not apply.
-pub(super) fn nest(program: &Program, func: &Func, map: &Map, strategy: Strategy, model: &Model) -> Nest {
+pub(super) fn mapping(program: &Program, func: &Func, map: &Map, strategy: Strategy, model: &Model) -> Mapping {
     let applied = constraint(program, func, map, strategy).map_or(strategy, |_| Strategy::Rows);
-    let mut levels = Vec::new();
+    let mut mapping = Mapping::new(applied);
     match applied {
-        Strategy::Rows => shared_levels(program, func, map, Exec::Thread, model, &mut levels),
-        Strategy::Serial => shared_levels(program, func, map, Exec::Seq, model, &mut levels),
-        Strategy::Lanes => lane_levels(program, func, map, model, &mut levels),
+        Strategy::Rows => shared_levels(program, func, map, Exec::Thread, &mut mapping),
+        Strategy::Serial => shared_levels(program, func, map, Exec::Seq, &mut mapping),
+        Strategy::Lanes => {
+            if let Ok(shape) = lane_shape(program, func, map) {
+                lane_levels(map, shape, model, &mut mapping);
+            }
+        }
         Strategy::Team => {
-            levels.extend(map.iters.iter().enumerate().map(|(at, iter)| LevelPlan {
-                dim: (map.iters.len() - 1 - at) as u32,
-                ..level(func, iter.var, Exec::Team)
-            }));
+            map.iters.iter().for_each(|iter| put(&mut mapping, map, iter.var, Exec::Team, 1));
             inner_maps(&map.body)
                 .iter()
-                .for_each(|inner| shared_levels(program, func, inner, Exec::Thread, model, &mut levels));
+                .for_each(|inner| shared_levels(program, func, inner, Exec::Thread, &mut mapping));
         }
         // Never applied here: see `constraint`.
         Strategy::Device(_) => {}
     }
-    let places = streamed_outputs(program, func, map).into_iter().map(|var| Placement {
-        array: func.vars[var].name.clone(),
-        var: var.index() as u32,
-        memory: Memory::Stream,
-    });
-    Nest { strategy: applied, levels, places: places.collect(), staging: Vec::new() }
+    mapping.cuts = cuts::on_threads(map, model);
+    mapping.streamed = streamed_outputs(program, func, map);
+    mapping
 }
 
-fn level(func: &Func, var: hidp_ir::par::VarId, exec: Exec) -> LevelPlan {
-    LevelPlan { iter: func.vars[var].name.clone(), exec, dim: 0, tile: 1, share: Share::Span }
+fn put(mapping: &mut Mapping, map: &Map, var: VarId, exec: Exec, tile: u32) {
+    let dim = map.iters.iter().rev().position(|iter| iter.var == var).unwrap_or(0) as u32;
+    mapping.levels.insert(var, LevelPlan { exec, dim, tile });
 }
 
 /// The outermost iterators on `outer`, the innermost map in vector lanes where it can.
-fn shared_levels(program: &Program, func: &Func, map: &Map, outer: Exec, model: &Model, levels: &mut Vec<LevelPlan>) {
+fn shared_levels(program: &Program, func: &Func, map: &Map, outer: Exec, mapping: &mut Mapping) {
     let inner = inner_maps(&map.body);
     let last = map.iters.len().saturating_sub(1);
     for (at, iter) in map.iters.iter().enumerate() {
         let unrolled = map.directives.unroll.is_some();
         let vector = at == last && inner.is_empty() && !unrolled && vectorisable(program, func, map);
-        let exec = if vector { Exec::Simd } else { outer };
-        let tile = if map.folds.is_empty() { 1 } else { model.fold_block };
-        let share = if outer == Exec::Thread { Share::Split } else { Share::Span };
-        levels.push(LevelPlan { dim: (last - at) as u32, tile, share, ..level(func, iter.var, exec) });
+        put(mapping, map, iter.var, if vector { Exec::Simd } else { outer }, 1);
     }
     for map in inner {
-        shared_levels(program, func, map, Exec::Seq, model, levels);
+        shared_levels(program, func, map, Exec::Seq, mapping);
     }
 }
 
 /// Tiles of rows and lanes on threads, reductions in order outside of them.
-fn lane_levels(program: &Program, func: &Func, map: &Map, model: &Model, levels: &mut Vec<LevelPlan>) {
-    let Some(shape) = lane_iterator(program, func, map) else { return };
+fn lane_levels(map: &Map, shape: LaneShape, model: &Model, mapping: &mut Mapping) {
     let last = map.iters.len() - 1;
     let register_lanes = model.tile_vectors * model.vector_bytes / shape.elem_size as u32;
     for (at, iter) in map.iters.iter().enumerate() {
@@ -195,18 +194,12 @@ fn lane_levels(program: &Program, func: &Func, map: &Map, model: &Model, levels:
             Some(rows) if at == rows => (Exec::Thread, model.tile_rows),
             Some(_) | None => (Exec::Thread, 1),
         };
-        levels.push(LevelPlan { dim: (last - at) as u32, tile, share: Share::Split, ..level(func, iter.var, exec) });
+        put(mapping, map, iter.var, exec, tile);
     }
     for inner in inner_maps(&map.body) {
-        let own = inner.iters.len().saturating_sub(1);
-        levels.extend(
-            inner
-                .iters
-                .iter()
-                .enumerate()
-                .map(|(at, iter)| LevelPlan { dim: (own - at) as u32, ..level(func, iter.var, Exec::Seq) }),
-        );
+        inner.iters.iter().for_each(|iter| put(mapping, inner, iter.var, Exec::Seq, 1));
     }
+    mapping.recipe = Recipe::Lanes(shape);
 }
 
 #[cfg(test)]
@@ -277,8 +270,9 @@ mod tests {
         assert!(!found.contains(&"lanes_r8v2"), "that is what the model says: {found:?}");
         assert!(!found.contains(&"lanes_r12v4"), "48 sums are more than there are registers");
         let sum = "function f input float x[N]; output float _s; { map { i := [0:N); _t = x[i]; } reduce(\"+\", _s, _t, i := [*]); }";
-        let blocks: Vec<u32> = of(sum, limits).plans.iter().map(|plan| plan.nests[0].levels[0].tile).collect();
-        assert!(blocks.contains(&16384) && blocks.contains(&8192), "{blocks:?}");
+        let plans: Vec<String> = of(sum, limits).plans.iter().map(ToString::to_string).collect();
+        let has_runs = |runs: &str| plans.iter().any(|plan| plan.contains(runs));
+        assert!(has_runs("fold i runs(16384)") && has_runs("fold i runs(8192)"), "{plans:?}");
         for (at, plan) in explored.plans.iter().enumerate() {
             assert!(explored.plans[..at].iter().all(|other| !other.same_as(plan) && other.name != plan.name));
         }

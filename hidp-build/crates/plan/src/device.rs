@@ -5,12 +5,13 @@ use std::fmt;
 
 use super::device_levels::{Levels, holds_primitives, is_ordered};
 use super::device_rules::rows_apart;
+use super::mapping::{Exec, Mapping, Strategy};
 use super::near::{Far, near_nest};
-use super::private::{exec_of, private_arrays};
+use super::private::{launched, private_arrays};
 use super::split::{split_nest, splits};
 use super::tiled::{TOO_LARGE, Tiled, fits, tiled, tiled_nest};
 use super::variants::of_device;
-use super::{Exec, Nest, Plan, Strategy, inner_maps, irregular, iterators, nests};
+use super::{Plan, inner_maps, irregular, iterators, nests};
 use crate::Limits;
 use crate::target::{DeviceModel, DeviceTile};
 use hidp_ir::par::visit::{Visitor, look};
@@ -138,7 +139,9 @@ pub fn explore_device(
             Some(name) => DeviceFate::Excluded(Obstacle::Native(name.clone())),
             None => consider(program, func, &maps, level, model, &explored.plans, most),
         };
-        let fate = fate_or_plan(fate, &mut explored.plans, || plan(program, func, &maps, level, model));
+        let fate = fate_or_plan(fate, &mut explored.plans, || {
+            plan(func, &maps, level.name(), &at_level(program, func, &maps, level, model))
+        });
         explored.fates.push((level, fate));
     }
     let on_host = native.is_some();
@@ -152,7 +155,7 @@ pub fn explore_device(
         explored.split = split_plan(program, func, &maps, model, &mut explored.plans);
     }
     if limits.variants {
-        explored.plans = of_device(&maps, explored.plans, model);
+        explored.plans = of_device(program, func, &maps, explored.plans, model);
     }
     explored
 }
@@ -167,19 +170,19 @@ fn near_fate(
     plans: &mut Vec<Plan>,
     most: usize,
 ) -> Option<DeviceFate> {
-    let found: Vec<Result<Nest, Far>> = maps.iter().map(|map| near_nest(program, func, map, model)).collect();
+    let found: Vec<Result<Mapping, Far>> = maps.iter().map(|map| near_nest(program, func, map, model)).collect();
     // The nest with most iterators says why there is none.
     let reason = maps.iter().zip(&found).max_by_key(|(map, _)| iterators(map).len())?.1.clone().err();
     if found.iter().all(Result::is_err) {
         return reason.map(|far| DeviceFate::Excluded(Obstacle::Far(far)));
     }
     let named = maps.iter().any(|map| !map.directives.levels.is_empty());
-    let nests = maps.iter().zip(found).map(|(map, found)| match found {
-        Ok(nest) => nest,
-        Err(_) => nest(program, func, map, Level::Thread, model),
+    let mappings = maps.iter().zip(found).map(|(map, found)| match found {
+        Ok(mapping) => mapping,
+        Err(_) => mapping(program, func, map, Level::Thread, model),
     });
-    let plan = Plan { name: NEAR.to_owned(), nests: nests.collect() };
-    let obstacle = match (native, unknown_size(program, func, maps, &plan, model)) {
+    let mappings: Vec<Mapping> = mappings.collect();
+    let obstacle = match (native, unknown_size(program, func, maps, &mappings, model)) {
         (Some(name), _) => Some(Obstacle::Native(name)),
         (None, Some(name)) => Some(Obstacle::UnknownSize(name)),
         (None, None) if named => Some(Obstacle::NotNamed),
@@ -189,7 +192,7 @@ fn near_fate(
         Some(obstacle) => DeviceFate::Excluded(obstacle),
         None if plans.len() >= most => DeviceFate::Outnumbered(most),
         None => {
-            plans.push(plan);
+            plans.push(plan(func, maps, NEAR, &mappings));
             DeviceFate::Kept
         }
     })
@@ -205,7 +208,7 @@ fn tiled_plans(program: &Program, func: &Func, maps: &[&Map], model: &DeviceMode
         }
         return;
     };
-    if unknown_size(program, func, maps, &plan(program, func, maps, Level::Thread, model), model).is_some() {
+    if unknown_size(program, func, maps, &at_level(program, func, maps, Level::Thread, model), model).is_some() {
         return;
     }
     // Where some folds can be split, the tiles of the others may stay whole.
@@ -226,12 +229,13 @@ fn tiled_plans(program: &Program, func: &Func, maps: &[&Map], model: &DeviceMode
             explored.tiled.push((name, DeviceFate::Excluded(obstacle)));
             continue;
         }
-        let nests = maps.iter().zip(suits).map(|(map, tiled)| match tiled {
-            Some(tiled) => tiled_nest(program, func, map, tiled, tile),
-            None => nest(program, func, map, Level::Thread, model),
+        let mappings = maps.iter().zip(suits).map(|(map, tiled)| match tiled {
+            Some(tiled) => tiled_nest(program, func, map, tiled, (tile, model)),
+            None => mapping(program, func, map, Level::Thread, model),
         });
-        explored.tiled.push((name.clone(), DeviceFate::Kept));
-        explored.plans.push(Plan { name, nests: nests.collect() });
+        let mappings: Vec<Mapping> = mappings.collect();
+        explored.plans.push(plan(func, maps, &name, &mappings));
+        explored.tiled.push((name, DeviceFate::Kept));
     }
 }
 
@@ -253,15 +257,15 @@ fn split_plan(
     if let (true, Err(why)) = (suits.iter().all(Result::is_err), deep) {
         return Some(DeviceFate::Excluded(Obstacle::Whole(why)));
     }
-    let nests = maps.iter().zip(&suits).map(|(map, suits)| match suits {
+    let mappings = maps.iter().zip(&suits).map(|(map, suits)| match suits {
         Ok(()) => split_nest(program, func, map, model),
-        Err(_) => nest(program, func, map, Level::Thread, model),
+        Err(_) => mapping(program, func, map, Level::Thread, model),
     });
-    let plan = Plan { name: SPLIT.to_owned(), nests: nests.collect() };
-    if let Some(name) = unknown_size(program, func, maps, &plan, model) {
+    let mappings: Vec<Mapping> = mappings.collect();
+    if let Some(name) = unknown_size(program, func, maps, &mappings, model) {
         return Some(DeviceFate::Excluded(Obstacle::UnknownSize(name)));
     }
-    plans.push(plan);
+    plans.push(plan(func, maps, SPLIT, &mappings));
     Some(DeviceFate::Kept)
 }
 
@@ -283,9 +287,13 @@ fn order(program: &Program, func: &Func, maps: &[&Map]) -> [Level; 6] {
     }
 }
 
-fn plan(program: &Program, func: &Func, maps: &[&Map], level: Level, model: &DeviceModel) -> Plan {
-    let nests = maps.iter().map(|map| nest(program, func, map, level, model)).collect();
-    Plan { name: level.name().to_string(), nests }
+/// Each nest as the plan for a level has it.
+fn at_level(program: &Program, func: &Func, maps: &[&Map], level: Level, model: &DeviceModel) -> Vec<Mapping> {
+    maps.iter().map(|map| mapping(program, func, map, level, model)).collect()
+}
+
+fn plan(func: &Func, maps: &[&Map], name: &str, mappings: &[Mapping]) -> Plan {
+    Plan::new(name, maps.iter().zip(mappings).map(|(map, mapping)| mapping.lines(func, map)).collect())
 }
 
 fn consider(
@@ -311,12 +319,13 @@ fn consider(
             return DeviceFate::Excluded(obstacle);
         }
     }
-    let plan = plan(program, func, maps, level, model);
+    let mappings = at_level(program, func, maps, level, model);
+    let plan = plan(func, maps, level.name(), &mappings);
     if let Some(other) = before.iter().find(|other| other.same_as(&plan)) {
         let same = Level::ALL.into_iter().find(|level| level.name() == other.name);
         return DeviceFate::SameAs(same.unwrap_or(level));
     }
-    if let Some(name) = unknown_size(program, func, maps, &plan, model) {
+    if let Some(name) = unknown_size(program, func, maps, &mappings, model) {
         return DeviceFate::Excluded(Obstacle::UnknownSize(name));
     }
     if before.len() >= most { DeviceFate::Outnumbered(most) } else { DeviceFate::Kept }
@@ -375,29 +384,28 @@ fn shares_inside(map: &Map) -> bool {
 }
 
 /// One nest of the plan for `level`.
-fn nest(program: &Program, func: &Func, map: &Map, level: Level, model: &DeviceModel) -> Nest {
+fn mapping(program: &Program, func: &Func, map: &Map, level: Level, model: &DeviceModel) -> Mapping {
     let level = applied(map, level);
-    let mut levels = Levels { program, func, model, found: Vec::new() };
+    let mut levels = Levels { program, func, model, mapping: Mapping::new(Strategy::Device(level)) };
     levels.launched(map, level);
-    Nest { strategy: Strategy::Device(level), levels: levels.found, places: Vec::new(), staging: Vec::new() }
+    levels.mapping
 }
 
 /// The name of something whose size no launch can know.
-fn unknown_size(program: &Program, func: &Func, maps: &[&Map], plan: &Plan, model: &DeviceModel) -> Option<String> {
-    maps.iter().zip(&plan.nests).find_map(|(map, nest)| {
-        let iterators = iterators(map);
-        let exec = exec_of(nest, &iterators);
+fn unknown_size(
+    program: &Program,
+    func: &Func,
+    maps: &[&Map],
+    mappings: &[Mapping],
+    model: &DeviceModel,
+) -> Option<String> {
+    maps.iter().zip(mappings).find_map(|(map, mapping)| {
+        let exec = |var| mapping.exec(var);
         launched(map, &exec).into_iter().find_map(|map| {
             let level = scope_of(map, &exec);
             private_arrays(program, func, map, level, &exec, model.small_array).err()
         })
     })
-}
-
-/// The maps that become launches: those inside, if the host runs the iterations around.
-fn launched<'m>(map: &'m Map, exec: &dyn Fn(VarId) -> Option<Exec>) -> Vec<&'m Map> {
-    let first = map.iters.first().and_then(|iter| exec(iter.var));
-    if first == Some(Exec::Device(Level::Kernel)) { inner_maps(&map.body) } else { vec![map] }
 }
 
 /// The level of the groups that take the iterations of a launched map.

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use super::mapping::{Exec, LevelPlan, Mapping, key};
 use super::private::is_small;
 use super::shape::{Stride, stride_of};
-use super::{Exec, LevelPlan, Share, inner_maps};
+use super::{cuts, inner_maps};
 use crate::target::DeviceModel;
 use hidp_ir::par::effects::{Effects, may_fault};
 use hidp_ir::par::visit;
@@ -16,52 +17,48 @@ pub(super) struct Levels<'a> {
     pub(super) program: &'a Program,
     pub(super) func: &'a Func,
     pub(super) model: &'a DeviceModel,
-    pub(super) found: Vec<LevelPlan>,
+    pub(super) mapping: Mapping,
 }
 
 impl Levels<'_> {
     /// A map that the host meets, run by groups of `level`.
     pub(super) fn launched(&mut self, map: &Map, level: Level) {
-        let block = map.directives.block.unwrap_or(self.model.block);
         if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
             let ordered = map.folds.iter().any(is_ordered);
             let exec = if ordered { Exec::Seq } else { Exec::Device(Level::Thread) };
-            self.shared(map, exec, block, &source_order(map));
+            self.shared(map, exec, &source_order(map));
             self.inside(map, Level::Thread);
         } else if map.folds.is_empty() && level == Level::Kernel {
-            self.on_host(map);
+            return self.on_host(map);
         } else if leaves_values(self.func, map, level, self.model.small_array) {
-            self.shared(map, Exec::Device(level), block, &source_order(map));
+            self.shared(map, Exec::Device(level), &source_order(map));
             self.inside(map, level);
         } else if map.folds.is_empty() {
             let order = if level == Level::Thread { self.order(map) } else { source_order(map) };
-            self.shared(map, Exec::Device(level), block, &order);
+            self.shared(map, Exec::Device(level), &order);
             self.inside(map, level);
         } else {
             let over = self.fold_level(map, level);
-            self.shared(map, over.map_or(Exec::Seq, Exec::Device), block, &source_order(map));
+            self.shared(map, over.map_or(Exec::Seq, Exec::Device), &source_order(map));
             self.inside(map, over.unwrap_or(Level::Thread));
         }
+        let block = map.directives.block.unwrap_or(self.model.block);
+        self.mapping.blocks.extend(key(map).map(|key| (key, block)));
+        usual_cut(self.func, map, self.model, &mut self.mapping);
     }
 
     /// Iterations in order on the host; what is inside is launched.
     fn on_host(&mut self, map: &Map) {
-        self.shared(map, Exec::Device(Level::Kernel), 1, &source_order(map));
+        self.shared(map, Exec::Device(Level::Kernel), &source_order(map));
         for inner in inner_maps(&map.body) {
             let deep = !inner_maps(&inner.body).is_empty();
             self.launched(inner, if deep { Level::Block } else { Level::Thread });
         }
     }
 
-    fn shared(&mut self, map: &Map, exec: Exec, tile: u32, order: &[u32]) {
-        let levels = map.iters.iter().zip(order).map(|(iter, dim)| LevelPlan {
-            iter: self.func.vars[iter.var].name.clone(),
-            exec,
-            dim: *dim,
-            tile,
-            share: Share::Split,
-        });
-        self.found.extend(levels.collect::<Vec<_>>());
+    fn shared(&mut self, map: &Map, exec: Exec, order: &[u32]) {
+        let levels = map.iters.iter().zip(order).map(|(iter, dim)| (iter.var, LevelPlan { exec, dim: *dim, tile: 1 }));
+        self.mapping.levels.extend(levels);
     }
 
     fn inside(&mut self, map: &Map, scope: Level) {
@@ -71,16 +68,7 @@ impl Levels<'_> {
     /// A map inside of an iteration that a group of level `scope` runs.
     fn within(&mut self, map: &Map, scope: Level) {
         let over = self.below(map, scope);
-        let last = map.iters.len().saturating_sub(1);
-        for (at, iter) in map.iters.iter().enumerate() {
-            self.found.push(LevelPlan {
-                iter: self.func.vars[iter.var].name.clone(),
-                exec: over.map_or(Exec::Seq, Exec::Device),
-                dim: (last - at) as u32,
-                tile: 1,
-                share: if over.is_some() { Share::Split } else { Share::Span },
-            });
-        }
+        self.shared(map, over.map_or(Exec::Seq, Exec::Device), &source_order(map));
         self.inside(map, over.unwrap_or(scope));
     }
 
@@ -157,6 +145,24 @@ fn target_place(fold: &Fold) -> Option<&Place> {
     match &fold.target {
         Target::Element(place) => Some(place),
         Target::Scalar(_) => None,
+    }
+}
+
+/// How a launched map cuts the range that it folds.
+fn usual_cut(func: &Func, map: &Map, model: &DeviceModel, mapping: &mut Mapping) {
+    let reduces = !map.folds.is_empty() && map.folds.iter().all(|fold| fold.kind == FoldKind::Reduce);
+    let exec = key(map).and_then(|key| mapping.exec(key));
+    if let (true, Some(Exec::Device(level))) = (reduces, exec) {
+        let values = leaves_values(func, map, level, model.small_array);
+        mapping.cuts.extend(key(map).map(|key| (key, cuts::on_device(map, values, model))));
+    }
+}
+
+/// The same of all maps of a nest that are launched.
+pub(super) fn usual_cuts(func: &Func, map: &Map, model: &DeviceModel, mapping: &mut Mapping) {
+    let exec = |var| mapping.exec(var);
+    for launched in super::private::launched(map, &exec) {
+        usual_cut(func, launched, model, mapping);
     }
 }
 

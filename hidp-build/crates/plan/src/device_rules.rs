@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use super::mapping::{Mapping, Recipe, Strategy};
 use super::measures::{INNER, Measure, PARALLEL};
 use super::shape::{Stride, coefficient, stride_of};
 use super::tiled::has_tile;
-use super::{Bound, Condition, Nest, Plan, Rule, Stage, Strategy, inner_maps};
+use super::{Bound, Condition, Plan, Rule, inner_maps};
 use crate::target::DeviceModel;
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit;
@@ -34,10 +35,16 @@ pub(super) fn device_rules(
     let fewer = |level: Level| at_least(parallel, level).map(|condition| Condition { least: false, ..condition });
     let long = |turns: u32| Some(Condition { measure: inner?, least: true, bound: Bound::Fixed(turns.into()) });
     let mut rules = Vec::new();
-    let nest = |plan: &&Plan, wanted: &dyn Fn(&Nest) -> bool| plan.nests.get(dominant).is_some_and(wanted);
+    let mapped = plans.iter().filter_map(|plan| {
+        let mapping = Mapping::read(program, func, map, plan.nests.get(dominant)?);
+        // What cannot be read is a defect, which lowering reports.
+        Some((plan, mapping.ok()?))
+    });
+    let mapped: Vec<(&Plan, Mapping)> = mapped.collect();
+    let find_plan = |wanted: &dyn Fn(&Mapping) -> bool| mapped.iter().find(|(_, mapping)| wanted(mapping));
     for tile in &model.tiles {
-        let planned = plans.iter().find(|plan| nest(plan, &|nest| has_tile(map, nest, tile)));
-        if let (Some(plan), Some(measure)) = (planned, parallel) {
+        let planned = find_plan(&|mapping| has_tile(map, mapping, tile));
+        if let (Some((plan, _)), Some(measure)) = (planned, parallel) {
             let mut conditions = vec![Condition { measure, least: true, bound: Bound::Fixed(tile.from.into()) }];
             if tile.split > 0 {
                 // Two parts at least; and it is not known to be worth it if the folds' length is not.
@@ -50,12 +57,12 @@ pub(super) fn device_rules(
     }
     // Tiles of transposed arrays cost little, and what lanes load with gaps costs several times its bytes. What neighbouring iterations
     // share may come from the caches as well: only measurements choose that.
-    let across = plans.iter().find(|plan| nest(plan, &|nest| nest.is_near() && nest.stages(Stage::Transposed)));
-    if let (Some(plan), Some(condition)) = (across, at_least(parallel, Level::Thread)) {
+    let across = |mapping: &Mapping| matches!(&mapping.recipe, Recipe::Near(near) if near.arrays.iter().any(|array| array.across));
+    if let (Some((plan, _)), Some(condition)) = (find_plan(&across), at_least(parallel, Level::Thread)) {
         rules.push(Rule { conditions: vec![condition], plan: plan.name.clone() });
     }
-    if let Some(plan) = plans.iter().find(|plan| nest(plan, &|nest| nest.is_split() && nest.staging.is_empty())) {
-        let by_threads = plan.nests[dominant].strategy == Strategy::Device(Level::Thread);
+    if let Some((plan, mapping)) = find_plan(&|mapping| mapping.is_split() && mapping.staging.is_empty()) {
+        let by_threads = mapping.strategy == Strategy::Device(Level::Thread);
         let few = if by_threads { fewer(Level::Thread) } else { below(parallel, (model.split.blocks / 2).into()) };
         let several = below(parallel, model.split.several.into()).map(|few| Condition { least: true, ..few });
         let shorter = by_threads.then(|| vec![several, few, long(model.split.short)]);
@@ -65,14 +72,13 @@ pub(super) fn device_rules(
             }
         }
     }
-    if plans.iter().filter(|plan| nest(plan, &is_plain)).count() < 2 {
+    if mapped.iter().filter(|(_, mapping)| is_plain(mapping)).count() < 2 {
         return rules;
     }
     let mut rule = |level: Level, conditions: Vec<Option<Condition>>| {
         let known: Option<Vec<Condition>> = conditions.into_iter().collect();
-        let own = |nest: &Nest| nest.strategy == Strategy::Device(level) && is_plain(nest);
-        let planned = plans.iter().find(|plan| nest(plan, &own));
-        if let (Some(conditions), Some(plan)) = (known, planned) {
+        let planned = find_plan(&|mapping| mapping.strategy == Strategy::Device(level) && is_plain(mapping));
+        if let (Some(conditions), Some((plan, _))) = (known, planned) {
             rules.push(Rule { conditions, plan: plan.name.clone() });
         }
     };
@@ -97,8 +103,8 @@ pub(super) fn device_rules(
 const ROW_OF_THREAD: i64 = 17;
 
 /// Whether groups of one level run a nest, and keep nothing near.
-fn is_plain(nest: &Nest) -> bool {
-    nest.staging.is_empty() && !nest.is_split()
+fn is_plain(mapping: &Mapping) -> bool {
+    mapping.staging.is_empty() && !mapping.is_split()
 }
 
 /// Whether most accesses inside are to neighbours along the inner iterators rather than along the outermost map's last one.

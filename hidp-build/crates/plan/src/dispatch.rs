@@ -7,9 +7,10 @@ use std::fmt;
 
 use super::device_rules::device_rules;
 use super::host_rules::host_rules;
+use super::mapping::strategy_of_threads;
 use super::measures::{BALANCE, INNER, LONGEST, Measure, PARALLEL, WIDTH, levels, of_copies, of_nest, of_primitive};
 use super::work::work;
-use super::{Nest, Plan, Record, Strategy, index_vars, nests};
+use super::{Plan, Record, Strategy, index_vars, nests};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
 use hidp_ir::par::visit;
 use hidp_ir::par::{Extent, Func, Map, Program, StmtKind, VarId};
@@ -156,7 +157,8 @@ fn by_shape(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
 /// When all threads should share what is inside each iteration: few outer iterations that are worth sharing out, or one that
 /// has more to do than all others together.
 fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Model) -> Vec<Rule> {
-    let is_team = |plan: &&Plan| plan.nests.get(dominant).is_some_and(|nest: &Nest| nest.strategy == Strategy::Team);
+    let strategy = |plan: &Plan| plan.nests.get(dominant).map(strategy_of_threads);
+    let is_team = |plan: &&Plan| strategy(plan) == Some(Strategy::Team);
     let Some(team) = plans.iter().skip(1).find(is_team) else { return Vec::new() };
     let find = |name: &str| measures.iter().position(|measure| measure.name == name);
     let worth = Bound::Fixed(2 * i64::from(model.thread_work));
@@ -180,7 +182,7 @@ fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mod
 
 /// When a nest that prefers lanes has too few of them: the next plan that does without.
 fn narrow_rule(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Model) -> Option<Rule> {
-    let strategy = |plan: &Plan| plan.nests.get(dominant).map(|nest: &Nest| nest.strategy);
+    let strategy = |plan: &Plan| plan.nests.get(dominant).map(strategy_of_threads);
     let lanes = plans.first().filter(|plan| strategy(plan) == Some(Strategy::Lanes));
     let without = plans.iter().find(|plan| strategy(plan) == Some(Strategy::Rows)).filter(|_| lanes.is_some())?;
     // A nest of one iterator has all of it in lanes.

@@ -4,8 +4,8 @@
 use std::fmt;
 
 use super::device_levels::is_ordered;
+use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Staging, Strategy, key};
 use super::shape::{Stride, straight, stride_of};
-use super::{Exec, LevelPlan, Nest, Share, Stage, Staging, Strategy};
 use crate::target::DeviceModel;
 use hidp_ir::par::effects::{Effects, may_fault};
 use hidp_ir::par::visit::{self, Role};
@@ -13,7 +13,6 @@ use hidp_ir::par::{
     Access, BinOp, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, StmtKind, UnOp, VarId, VarKind,
 };
 use hidp_syntax::ast::{Direction, Level};
-use hidp_syntax::index::Id as _;
 use hidp_syntax::ty::Ty;
 
 /// Loads of an iteration that a staged element must serve at least, where lanes would load without gaps.
@@ -322,32 +321,30 @@ pub fn index_offset(iters: &[VarId], index: &Expr) -> Option<(Option<usize>, i64
 }
 
 /// One nest of the plan that keeps parts of arrays in shared memory.
-pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Result<Nest, Far> {
+pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Result<Mapping, Far> {
     let near = near(program, func, map)?;
     let (width, height) = near.tile();
     let exec = Exec::Device(Level::Block);
-    let levels = map.iters.iter().enumerate().map(|(at, iter)| {
+    let mut mapping = Mapping::new(Strategy::Device(Level::Block));
+    for (at, iter) in map.iters.iter().enumerate() {
         let (exec, dim, tile) = match at {
             _ if at == near.lanes => (exec, 0, width),
             _ if at == near.rows => (exec, 1, height),
             _ if near.march.is_some() => (Exec::Seq, 2, MARCH),
             _ => (exec, 2, 1),
         };
-        LevelPlan { iter: func.vars[iter.var].name.clone(), exec, dim, tile, share: Share::Split }
-    });
-    let nest = Nest {
-        strategy: Strategy::Device(Level::Block),
-        levels: levels.collect(),
-        places: Vec::new(),
-        staging: near.arrays.iter().map(|array| staging(func, &near, array)).collect(),
-    };
+        mapping.levels.insert(iter.var, LevelPlan { exec, dim, tile });
+    }
+    mapping.blocks.extend(key(map).map(|key| (key, map.directives.block.unwrap_or(model.block))));
+    mapping.staging = near.arrays.iter().map(|array| staging(&near, array)).collect();
     let size = |array: &NearArray| func.vars[array.var].ty.scalar().map_or(0, |scalar| scalar.size() as u32);
-    let taken: u32 = near.arrays.iter().zip(&nest.staging).map(|(array, part)| part.bytes(size(array))).sum();
-    if taken > model.shared { Err(Far::TooLarge) } else { Ok(nest) }
+    let taken: u32 = near.arrays.iter().zip(&mapping.staging).map(|(array, part)| part.bytes(size(array))).sum();
+    mapping.recipe = Recipe::Near(near);
+    if taken > model.shared { Err(Far::TooLarge) } else { Ok(mapping) }
 }
 
 /// The part of an array that a block keeps: planes, rows and columns in the array's own order.
-fn staging(func: &Func, near: &Near, array: &NearArray) -> Staging {
+fn staging(near: &Near, array: &NearArray) -> Staging {
     let (width, height) = near.tile();
     let side = |iter: usize, tile: u32| (array.dim_of(iter), tile + array.reach(iter).1 - 1);
     let mut sides = [side(near.lanes, width), side(near.rows, height)];
@@ -355,15 +352,9 @@ fn staging(func: &Func, near: &Near, array: &NearArray) -> Staging {
     let planes = near.march.map_or(1, |(low, high)| (high - low + 1) as u32);
     let tile: Vec<u32> = std::iter::once(planes).chain(sides.iter().map(|(_, extent)| *extent)).collect();
     let row = sides.last().map_or(1, |(_, extent)| *extent);
-    Staging {
-        array: func.vars[array.var].name.clone(),
-        var: array.var.index() as u32,
-        kind: if array.across { Stage::Transposed } else { Stage::Halo },
-        tile,
-        buffers: 1,
-        // Lanes that go down a column meet a bank each.
-        pad: if array.across { 1 - row % 2 } else { 0 },
-    }
+    // Lanes that go down a column meet a bank each.
+    let pad = if array.across { 1 - row % 2 } else { 0 };
+    Staging { array: array.var, turned: false, tile, buffers: 1, pad }
 }
 
 #[cfg(test)]
@@ -377,9 +368,9 @@ mod tests {
         let program = optimised(text);
         let func = &program.funcs[program.entries[0]];
         let map = *nests(func).last().unwrap();
-        let nest = near_nest(&program, func, map, &DeviceModel::cuda())?;
-        let part = |part: &Staging| format!("{} {} {:?} pad {}", part.array, part.kind.name(), part.tile, part.pad);
-        Ok(nest.staging.iter().map(part).collect::<Vec<_>>().join("; "))
+        let lines = near_nest(&program, func, map, &DeviceModel::cuda())?.lines(func, map).to_string();
+        let stages = lines.lines().filter_map(|line| line.trim().strip_prefix("stage "));
+        Ok(stages.collect::<Vec<_>>().join("; "))
     }
 
     fn flat(body: &str) -> Result<String, Far> {
@@ -390,10 +381,10 @@ mod tests {
     #[test]
     fn what_neighbours_share_is_kept_with_its_halo() {
         let found = flat("b[i][j] = a[i-1][j] + a[i][j+1] + a[i][j];");
-        assert_eq!(found.as_deref(), Ok("a halo [1, 17, 65] pad 0"));
+        assert_eq!(found.as_deref(), Ok("a shared(17x65)"));
         let deep = "function f input double a[I][J][K]; inout double b[I][J][K];
             { map { i := [2:I-2]; j := [1:J-2]; k := [0:K); b[i][j][k] = a[i-2][j][k] + a[i][j-1][k] + a[i+1][j][k]; } }";
-        assert_eq!(kept(deep).as_deref(), Ok("a halo [4, 17, 32] pad 0"));
+        assert_eq!(kept(deep).as_deref(), Ok("a shared(4x17x32) ring(4)"));
     }
 
     #[test]
@@ -401,7 +392,7 @@ mod tests {
         let found = kept(
             "function f input short a[H][W]; output short b[W][H]; { map { i := [0:H); j := [0:W); b[j][i] = a[i][j]; } }",
         );
-        assert_eq!(found.as_deref(), Ok("a transposed [1, 32, 32] pad 1"));
+        assert_eq!(found.as_deref(), Ok("a shared(32x32) pad(1)"));
     }
 
     #[test]
@@ -417,6 +408,6 @@ mod tests {
         let folded = "function f input float a[H][W]; inout float b[H][W]; output float s;
             { map { i := [1:H-2]; j := [0:W); _t = a[i-1][j] + a[i][j] + a[i+1][j]; b[i][j] = _t; }
               reduce(\"+\", s, _t, i := [*], j := [*]); }";
-        assert_eq!(kept(folded).as_deref(), Ok("a halo [1, 18, 64] pad 0"), "sums may be taken by tiles");
+        assert_eq!(kept(folded).as_deref(), Ok("a shared(18x64)"), "sums may be taken by tiles");
     }
 }

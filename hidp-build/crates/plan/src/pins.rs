@@ -4,20 +4,24 @@
 //! # gemm.plan
 //! entry GEMM
 //! plan lanes
-//! nest lanes
-//!   iter m thread dim 1 tile 12 split
-//!   iter n lanes dim 0 tile 32 split
-//!   iter k seq dim 0 tile 1 span
+//! nest
+//!   n, m threads
+//!   k seq
+//!   m reg(12)
+//!   n lanes(32)
+//!   fold k runs(8192)
 //! ```
 //!
-//! The first plan of an entry is the preferred one. A pinned plan is what the planner would make of its strategy, but for tiles,
-//! for lanes that are given up (`simd` as `seq`), and for arrays that are not to bypass the caches. Plans for devices stand among the
-//! others: see [`super::device_pins`]. An entry for which the file has plans of one kind alone has the planner's of the other.
+//! The first plan of an entry is the preferred one. The lines of a pinned plan are those of a plan that the planner would make, but for the
+//! numbers that [`super::fit`] knows. Plans for devices stand among the others. An entry for which the file has plans of one kind alone has
+//! the planner's of the other. Plans in the [old form](super::old) become lines, with a warning that shows them.
 
-use super::candidates::{constraint, nest};
-use super::device_pins::Usual;
-use super::text::read_line;
-use super::{Exec, LevelPlan, Nest, Plan, Rule, Strategy, nests};
+use super::candidates::{constraint, mapping};
+use super::device::{Natives, explore_device};
+use super::fit::{Compared, Part, Unfit, compare};
+use super::mapping::strategy_of_threads;
+use super::notation::{Building, FoldOption, Line, Place, Step};
+use super::{DeviceExplored, DeviceFate, Limits, Mapping, Nest, Plan, Rule, Strategy, nests, old};
 use crate::target::{DeviceModel, Model};
 use hidp_ir::imp::is_identifier;
 use hidp_ir::par::{Func, FuncId, Map, Program};
@@ -41,20 +45,42 @@ struct PinnedEntry {
     plans: Vec<PinnedPlan>,
 }
 
+/// A plan as the file has it.
 struct PinnedPlan {
     /// Nothing, if a line could not be read.
-    plan: Option<Plan>,
-    broken: bool,
+    plan: Option<Form>,
     span: Span,
     nests: Vec<PinnedNest>,
 }
 
-/// Lines of a nest.
-pub(super) struct PinnedNest {
-    pub(super) span: Span,
-    pub(super) iters: Vec<Span>,
-    pub(super) places: Vec<Span>,
-    pub(super) stages: Vec<Span>,
+enum Form {
+    Lines(Plan),
+    Old(old::Plan),
+}
+
+/// Where the lines of a nest stand; of those of the old form only the first.
+struct PinnedNest {
+    head: Span,
+    steps: Vec<Span>,
+    folds: Vec<Span>,
+    places: Vec<Span>,
+    properties: Vec<Span>,
+}
+
+impl PinnedNest {
+    fn at(head: Span) -> Self {
+        PinnedNest { head, steps: Vec::new(), folds: Vec::new(), places: Vec::new(), properties: Vec::new() }
+    }
+    fn span(&self, part: Part) -> Span {
+        let found = match part {
+            Part::Head => None,
+            Part::Step(at) => self.steps.get(at),
+            Part::Fold(at) => self.folds.get(at),
+            Part::Place(at) => self.places.get(at),
+            Part::Property(at) => self.properties.get(at),
+        };
+        *found.unwrap_or(&self.head)
+    }
 }
 
 /// The pinned plans of an entry.
@@ -75,10 +101,6 @@ pub struct Models<'a> {
     pub device: &'a DeviceModel,
 }
 
-/// Largest tile of a fold, and of elements in a tile of lanes.
-const MOST_BLOCK: u32 = 1 << 20;
-const MOST_TILE: u32 = 1 << 14;
-
 /// The pinned plans of an entry, if it has any that fit. [`check_pins`] reports what does not.
 pub fn pinned(
     program: &Program,
@@ -91,8 +113,8 @@ pub fn pinned(
     let file = files.iter().find(|file| file.program == item.span.file)?;
     let mut sink = Sink::new();
     let entry = read(sources, file.plans, &mut sink).into_iter().find(|entry| entry.name == item.name)?;
-    let plans: Option<Vec<Plan>> =
-        entry.plans.iter().map(|pinned| fitted(program, func, pinned, models, &mut sink)).collect();
+    let mut fitter = Fitter { program, id: func, models, explored: None, sink: &mut sink };
+    let plans: Option<Vec<Plan>> = entry.plans.iter().map(|pinned| fitter.fitted(pinned)).collect();
     let plans = plans.filter(|plans| !plans.is_empty() && !sink.has_errors())?;
     let (device, cpu) = plans.into_iter().partition(Plan::is_for_device);
     Some(Pinned { cpu, device })
@@ -134,189 +156,316 @@ fn check_entry(program: &Program, func: FuncId, pinned: &PinnedEntry, models: Mo
         let headline = format!("no plan is given for `{}`", pinned.name);
         sink.push(Diagnostic::new(Code::MalformedPlan, pinned.span, headline).label("expected `plan` lines below"));
     }
+    let mut fitter = Fitter { program, id: func, models, explored: None, sink };
     let mut names: Vec<&str> = Vec::new();
     for plan in &pinned.plans {
-        fitted(program, func, plan, models, sink);
-        let Some(read) = &plan.plan else { continue };
-        let name = read.name.as_str();
-        if let Some(what) = wrong_name(read, names.contains(&name)) {
+        let fitted = fitter.fitted(plan);
+        let name = match &plan.plan {
+            Some(Form::Lines(plan)) => plan.name.as_str(),
+            Some(Form::Old(plan)) => plan.name.as_str(),
+            None => continue,
+        };
+        if let (Some(fitted), Some(Form::Old(_))) = (&fitted, &plan.plan) {
+            fitter.sink.push(rewritten(fitted, plan.span));
+        }
+        if let Some(what) = wrong_name(name, fitted.as_ref(), names.contains(&name)) {
             let headline = format!("`{name}` cannot be the name of this plan");
-            sink.push(Diagnostic::new(Code::MalformedPlan, plan.span, headline).label(what));
+            fitter.sink.push(Diagnostic::new(Code::MalformedPlan, plan.span, headline).label(what));
         }
         names.push(name);
     }
 }
 
+/// A plan in the old form, and its lines.
+fn rewritten(plan: &Plan, span: Span) -> Diagnostic {
+    let headline = format!("plan `{}` is written in the old form", plan.name);
+    let lines: Vec<String> = plan.to_string().lines().map(str::to_owned).collect();
+    let help = format!("write it as\n{}", lines.join("\n"));
+    Diagnostic::new(Code::OldPlan, span, headline).label("a level for each iterator, instead of lines").help(help)
+}
+
 /// Why a plan cannot be called as it is, if so. Names of a call's versions are distinct, also of those that the planner adds.
-fn wrong_name(plan: &Plan, again: bool) -> Option<&'static str> {
-    let name = plan.name.as_str();
+fn wrong_name(name: &str, plan: Option<&Plan>, again: bool) -> Option<&'static str> {
     let level = Level::ALL.iter().any(|level| level.name() == name);
     let strategy = Strategy::ALL.iter().any(|strategy| strategy.name() == name);
+    let for_device = plan.map(Plan::is_for_device);
     if !is_identifier(name) {
         Some("a name is a letter, and then letters, digits and `_`")
     } else if again {
         Some("another plan is called so")
     } else if [Rule::HOST, Rule::DEVICE].contains(&name) {
         Some("the name of a place: `host` and `device` are where plans run")
-    } else if level && !plan.is_for_device() {
+    } else if level && for_device == Some(false) {
         Some("the planner calls a plan for devices so")
-    } else if strategy && plan.is_for_device() {
+    } else if strategy && for_device == Some(true) {
         Some("the planner calls a plan for the processor so")
     } else {
         None
     }
 }
 
+/// A line of the file, and where it begins.
+struct Raw<'t> {
+    text: &'t str,
+    start: usize,
+    /// The line without spaces around and without its comment.
+    span: Span,
+}
+
 /// Lines of the file as entries and plans; reports what cannot be read.
 fn read(sources: &SourceMap, file: FileId, sink: &mut Sink) -> Vec<PinnedEntry> {
     let mut entries: Vec<PinnedEntry> = Vec::new();
+    let mut plans: Vec<Vec<Raw<'_>>> = Vec::new();
     let mut start = 0;
-    for line in sources.file(file).text().split_inclusive('\n') {
-        let code = line.split('#').next().unwrap_or("");
+    for text in sources.file(file).text().split_inclusive('\n') {
+        let code = text.split('#').next().unwrap_or("");
         let (indent, trimmed) = (code.len() - code.trim_start().len(), code.trim());
         let span = Span::new(file, start + indent, start + indent + trimmed.len());
-        start += line.len();
+        let raw = Raw { text, start, span };
+        start += text.len();
         let mut words = trimmed.split_whitespace();
         let expected = match (words.next(), words.next()) {
             (None, _) => continue,
             (Some("entry"), Some(name)) if words.next().is_none() => {
+                finish(&mut entries, &mut plans, file, sink);
                 entries.push(PinnedEntry { name: name.to_owned(), span, plans: Vec::new() });
                 continue;
             }
-            (Some("entry"), _) => Some("`entry` and a name"),
-            (Some(first), _) => match entries.last_mut() {
-                None => Some("`entry` and a name before anything else"),
-                Some(entry) => add_line(entry, first, trimmed, span).err(),
+            (Some("entry"), _) => "`entry` and a name",
+            (Some(_), _) if entries.is_empty() => "`entry` and a name before anything else",
+            (Some("plan"), _) => {
+                plans.push(vec![raw]);
+                continue;
+            }
+            (Some(_), _) => match plans.last_mut() {
+                Some(lines) => {
+                    lines.push(raw);
+                    continue;
+                }
+                None => "`plan` and a name before `nest`",
             },
         };
-        if let Some(expected) = expected {
-            let headline = "this is no line of a plan";
-            sink.push(Diagnostic::new(Code::MalformedPlan, span, headline).label(format!("expected {expected}")));
-        }
+        sink.push(malformed(span, expected));
     }
+    finish(&mut entries, &mut plans, file, sink);
     entries
 }
 
-fn add_line(entry: &mut PinnedEntry, first: &str, line: &str, span: Span) -> Result<(), &'static str> {
-    if first == "plan" {
-        entry.plans.push(PinnedPlan { plan: None, broken: false, span, nests: Vec::new() });
+fn malformed(span: Span, expected: &str) -> Diagnostic {
+    Diagnostic::new(Code::MalformedPlan, span, "this is no line of a plan").label(format!("expected {expected}"))
+}
+
+/// Gives the lines so far to the last entry.
+fn finish(entries: &mut [PinnedEntry], plans: &mut Vec<Vec<Raw<'_>>>, file: FileId, sink: &mut Sink) {
+    let plans = std::mem::take(plans);
+    let Some(entry) = entries.last_mut() else { return };
+    for lines in plans {
+        let old = lines.iter().any(|raw| old::is_old(raw.text));
+        entry.plans.extend(if old { in_old_form(&lines, sink) } else { in_lines(&lines, file, sink) });
     }
-    let pinned = entry.plans.last_mut().ok_or("`plan` and a name before `nest`")?;
-    read_line(&mut pinned.plan, line).inspect_err(|_| pinned.broken = true)?;
-    match (first, pinned.nests.last_mut()) {
-        ("nest", _) => {
-            pinned.nests.push(PinnedNest { span, iters: Vec::new(), places: Vec::new(), stages: Vec::new() })
+}
+
+fn in_lines(lines: &[Raw<'_>], file: FileId, sink: &mut Sink) -> Option<PinnedPlan> {
+    let mut building = Building::default();
+    let mut nests: Vec<PinnedNest> = Vec::new();
+    let mut broken = false;
+    for raw in lines {
+        if let Err((at, expected)) = building.line(raw.text.trim_end_matches(['\n', '\r'])) {
+            let exact = Span::new(file, raw.start + at.start, raw.start + at.end);
+            sink.push(malformed(if at.is_empty() { raw.span } else { exact }, &expected));
+            broken = true;
+            if building.plan.is_none() {
+                break;
+            }
+            continue;
         }
-        ("iter", Some(nest)) => nest.iters.push(span),
-        ("place", Some(nest)) => nest.places.push(span),
-        ("stage", Some(nest)) => nest.stages.push(span),
-        _ => {}
-    }
-    Ok(())
-}
-
-/// The plan as it is used, if it fits the entry; reports where it does not.
-fn fitted(program: &Program, id: FuncId, pinned: &PinnedPlan, models: Models<'_>, sink: &mut Sink) -> Option<Plan> {
-    let plan = pinned.plan.as_ref().filter(|_| !pinned.broken)?;
-    let func = &program.funcs[id];
-    let maps = nests(func);
-    if maps.len() != plan.nests.len() {
-        let headline = format!("`{}` has {} nests, but the plan {}", func.name, maps.len(), plan.nests.len());
-        sink.push(unfit(headline, pinned.span, "this plan").help(NEW_PLAN));
-        return None;
-    }
-    let parts = maps.iter().zip(&plan.nests).zip(&pinned.nests);
-    let usual = plan.is_for_device().then(|| Usual::new(program, id, models.device));
-    let nests = parts.enumerate().map(|(at, ((map, nest), lines))| match &usual {
-        Some(usual) => usual.fitted(&func.name, (at, map), nest, lines),
-        None => fitted_nest(program, func, map, nest, lines, models.cpu),
-    });
-    // All of them, so that all complaints are made.
-    let nests: Vec<Result<Nest, Box<Diagnostic>>> = nests.collect();
-    let mut good = Vec::new();
-    for nest in nests {
-        match nest {
-            Ok(nest) => good.push(nest),
-            Err(diagnostic) => sink.push(*diagnostic),
-        }
-    }
-    (good.len() == plan.nests.len()).then(|| Plan { name: plan.name.clone(), nests: good })
-}
-
-pub(super) const NEW_PLAN: &str = "`cargo xtask explain FILE --pin` prints the plans that fit now";
-
-pub(super) fn unfit(headline: impl Into<String>, span: Span, label: impl Into<String>) -> Box<Diagnostic> {
-    Box::new(Diagnostic::new(Code::UnfitPlan, span, headline).label(label))
-}
-
-fn fitted_nest(
-    program: &Program,
-    func: &Func,
-    map: &Map,
-    pinned: &Nest,
-    lines: &PinnedNest,
-    model: &Model,
-) -> Result<Nest, Box<Diagnostic>> {
-    let name = pinned.strategy.name();
-    if let Some(constraint) = constraint(program, func, map, pinned.strategy) {
-        let headline = format!("this nest of `{}` cannot run as `{name}`", func.name);
-        let iter = map.iters.first().map_or(func.span, |iter| iter.span);
-        return Err(unfit(headline, lines.span, constraint.to_string()).also(iter, "the nest").into());
-    }
-    let usual = nest(program, func, map, pinned.strategy, model);
-    if usual.levels.len() != pinned.levels.len() {
-        let headline =
-            format!("this nest of `{}` has {} iterators, not {}", func.name, usual.levels.len(), pinned.levels.len());
-        let iters: Vec<&str> = usual.levels.iter().map(|level| level.iter.as_str()).collect();
-        let label = format!("expected lines for {}", iters.join(", "));
-        return Err(unfit(headline, lines.span, label).help(NEW_PLAN).into());
-    }
-    for ((level, usual), line) in pinned.levels.iter().zip(&usual.levels).zip(&lines.iters) {
-        if let Some(expected) = wrong_level(pinned.strategy, level, usual) {
-            let headline = format!("`{}` cannot run like this", level.iter);
-            return Err(unfit(headline, *line, format!("expected {expected}")));
+        let all = building.plan.as_ref().map_or(&[][..], |plan| &plan.nests);
+        if nests.len() < all.len() {
+            nests.push(PinnedNest::at(raw.span));
+        } else if let (Some(nest), Some(spans)) = (all.last(), nests.last_mut()) {
+            let counts = [
+                (nest.steps.len(), &mut spans.steps),
+                (nest.folds.len(), &mut spans.folds),
+                (nest.places.len(), &mut spans.places),
+                (nest.properties.len(), &mut spans.properties),
+            ];
+            counts
+                .into_iter()
+                .filter(|(count, spans)| *count > spans.len())
+                .for_each(|(_, spans)| spans.push(raw.span));
         }
     }
-    let lanes: u64 = pinned
-        .levels
-        .iter()
-        .filter(|_| pinned.strategy == Strategy::Lanes)
-        .map(|level| u64::from(level.tile))
-        .product();
-    if lanes > u64::from(MOST_TILE) {
-        let headline = format!("a tile of {lanes} elements is too large");
-        return Err(unfit(headline, lines.span, format!("the tiles below make more than {MOST_TILE} elements")));
-    }
-    let mut places = Vec::new();
-    for (place, line) in pinned.places.iter().zip(&lines.places) {
-        let same = usual.places.iter().find(|usual| usual.array == place.array && usual.memory == place.memory);
-        let headline = || format!("`{}` cannot be placed like this", place.array);
-        places.push(same.ok_or_else(|| unfit(headline(), *line, "not among the planner's placements"))?.clone());
-    }
-    if let Some(line) = lines.stages.first() {
-        return Err(unfit("arrays are not staged like this", *line, "plans for the processor stage nothing"));
-    }
-    Ok(Nest { strategy: pinned.strategy, levels: pinned.levels.clone(), places, staging: Vec::new() })
+    let plan = building.plan.filter(|_| !broken).map(Form::Lines);
+    Some(PinnedPlan { plan, span: lines.first()?.span, nests })
 }
 
-/// What is expected instead, where a level cannot be like this.
-fn wrong_level(strategy: Strategy, pinned: &LevelPlan, usual: &LevelPlan) -> Option<String> {
-    let most = if strategy == Strategy::Lanes { MOST_TILE } else { MOST_BLOCK };
-    let given_up = usual.exec == Exec::Simd && pinned.exec == Exec::Seq;
-    if pinned.iter != usual.iter {
-        Some(format!("the line of `{}`", usual.iter))
-    } else if pinned.exec != usual.exec && !given_up {
-        let or = if usual.exec == Exec::Simd { " or `seq`" } else { "" };
-        Some(format!("`{}`{or}", usual.exec.name()))
-    } else if pinned.dim != usual.dim {
-        Some(format!("`dim {}`", usual.dim))
-    } else if pinned.share != usual.share {
-        Some(format!("`{}`", usual.share))
-    } else if usual.tile == 1 && pinned.tile != 1 {
-        Some("`tile 1`".into())
-    } else if usual.tile > 1 && !(2..=most).contains(&pinned.tile) {
-        Some(format!("a tile from 2 to {most}"))
-    } else {
-        None
+fn in_old_form(lines: &[Raw<'_>], sink: &mut Sink) -> Option<PinnedPlan> {
+    let (mut plan, mut nests, mut broken) = (None, Vec::new(), false);
+    for raw in lines {
+        match old::read_line(&mut plan, raw.text) {
+            Ok(()) if raw.text.trim_start().starts_with("nest") => nests.push(PinnedNest::at(raw.span)),
+            Ok(()) => {}
+            Err(expected) => {
+                sink.push(malformed(raw.span, expected));
+                broken = true;
+            }
+        }
+    }
+    let plan = plan.filter(|_| !broken).map(Form::Old);
+    Some(PinnedPlan { plan, span: lines.first()?.span, nests })
+}
+
+const NEW_PLAN: &str = "`cargo xtask explain FILE --pin` prints the plans that fit now";
+
+fn unfit(headline: impl Into<String>, span: Span, label: impl Into<String>) -> Diagnostic {
+    Diagnostic::new(Code::UnfitPlan, span, headline).label(label)
+}
+
+/// Compares the plans of one entry with the planner's.
+struct Fitter<'a> {
+    program: &'a Program,
+    id: FuncId,
+    models: Models<'a>,
+    /// What the planner would do for devices, if it kept everything.
+    explored: Option<DeviceExplored>,
+    sink: &'a mut Sink,
+}
+
+impl Fitter<'_> {
+    /// The plan as it is used, if it fits the entry; reports where it does not.
+    fn fitted(&mut self, pinned: &PinnedPlan) -> Option<Plan> {
+        let program = self.program;
+        let func = &program.funcs[self.id];
+        let maps = nests(func);
+        let form = pinned.plan.as_ref()?;
+        let (name, count) = match form {
+            Form::Lines(plan) => (&plan.name, plan.nests.len()),
+            Form::Old(plan) => (&plan.name, plan.nests.len()),
+        };
+        if maps.len() != count {
+            let headline = format!("`{}` has {} nests, but the plan {count}", func.name, maps.len());
+            self.sink.push(unfit(headline, pinned.span, "this plan").help(NEW_PLAN));
+            return None;
+        }
+        if matches!(form, Form::Lines(plan) if plan.composition.is_some()) {
+            let headline = format!("`{}` has no codelets to choose from", func.name);
+            self.sink.push(unfit(headline, pinned.span, "`compose` lines are for codelets").help(NEW_PLAN));
+            return None;
+        }
+        // All of them, so that all complaints are made.
+        let mut good = Vec::new();
+        for (at, (map, spans)) in maps.iter().zip(&pinned.nests).enumerate() {
+            let lines = match form {
+                Form::Lines(plan) => Ok(plan.nests[at].clone()),
+                Form::Old(plan) => plan.nests[at].lines(program, func, map, self.models),
+            };
+            let fitted = match lines {
+                Ok(lines) => self.nest(func, (at, map), lines, spans),
+                Err(expected) => {
+                    let headline = format!("these levels are none of this nest of `{}`", func.name);
+                    Err(unfit(headline, spans.head, format!("expected {expected}")).help(NEW_PLAN).into())
+                }
+            };
+            match fitted {
+                Ok(nest) => good.push(nest),
+                Err(diagnostic) => self.sink.push(*diagnostic),
+            }
+        }
+        (good.len() == count).then(|| Plan::new(name.clone(), good))
+    }
+
+    /// A nest whose lines are those of one that the planner makes; else what is wrong with them.
+    fn nest(
+        &mut self,
+        func: &Func,
+        (at, map): (usize, &Map),
+        nest: Nest,
+        spans: &PinnedNest,
+    ) -> Result<Nest, Box<Diagnostic>> {
+        let (program, models) = (self.program, self.models);
+        let usual = if nest.is_for_device() { self.of_devices(func, at, map) } else { self.of_threads(func, map) };
+        let compared = usual.iter().map(|(usual, mapping)| compare(&nest, usual, mapping, models.device));
+        let best = compared.min_by_key(|compared| (compared.wrong, std::cmp::Reverse(compared.alike)));
+        match best {
+            Some(Compared { unfit: None, .. }) => match Mapping::read(program, func, map, &nest) {
+                Ok(_) => Ok(nest),
+                Err(why) => {
+                    let headline = format!("this nest of `{}` cannot run like this", func.name);
+                    Err(unfit(headline, spans.head, format!("expected that {why}")).into())
+                }
+            },
+            best => {
+                let first = map.iters.first().map_or(func.span, |iter| iter.span);
+                if let Some((what, why)) = self.reason(func, map, &nest) {
+                    let headline = format!("this nest of `{}` cannot run as `{what}`", func.name);
+                    return Err(unfit(headline, spans.head, why).also(first, "the nest").into());
+                }
+                let wrong = best.and_then(|best| best.unfit);
+                let Unfit { part, expected } =
+                    wrong.unwrap_or(Unfit { part: Part::Head, expected: "another plan: no such plan fits".to_owned() });
+                let headline = match part {
+                    Part::Head => format!("a line for this nest of `{}` is missing", func.name),
+                    Part::Step(_) | Part::Fold(_) | Part::Place(_) | Part::Property(_) => {
+                        format!("this nest of `{}` cannot run like this", func.name)
+                    }
+                };
+                Err(unfit(headline, spans.span(part), format!("expected {expected}")).help(NEW_PLAN).into())
+            }
+        }
+    }
+
+    fn of_threads(&self, func: &Func, map: &Map) -> Vec<(Nest, Mapping)> {
+        let suits = |strategy: &Strategy| constraint(self.program, func, map, *strategy).is_none();
+        let suiting = Strategy::ALL.into_iter().filter(suits);
+        let usual = suiting.map(|strategy| mapping(self.program, func, map, strategy, self.models.cpu));
+        usual.map(|mapping| (mapping.lines(func, map), mapping)).collect()
+    }
+
+    fn of_devices(&mut self, func: &Func, at: usize, map: &Map) -> Vec<(Nest, Mapping)> {
+        let (program, id, model) = (self.program, self.id, self.models.device);
+        let explored = self.explored.get_or_insert_with(|| {
+            let limits = Limits { most: usize::MAX, ..Limits::default() };
+            explore_device(program, id, model, limits, Natives::Everywhere)
+        });
+        let usual = explored.plans.iter().filter_map(|plan| plan.nests.get(at));
+        usual.filter_map(|nest| Some((nest.clone(), Mapping::read(program, func, map, nest).ok()?))).collect()
+    }
+
+    /// Why a nest cannot run in the way that its lines are about at all, if that is so.
+    fn reason(&self, func: &Func, map: &Map, nest: &Nest) -> Option<(&'static str, String)> {
+        if !nest.is_for_device() {
+            let strategy = strategy_of_threads(nest);
+            let why = constraint(self.program, func, map, strategy)?;
+            return Some((strategy.name(), why.to_string()));
+        }
+        let explored = self.explored.as_ref()?;
+        let excluded = |fate: &DeviceFate| match fate {
+            DeviceFate::Excluded(obstacle) => Some(obstacle.to_string()),
+            DeviceFate::Kept | DeviceFate::SameAs(_) | DeviceFate::Outnumbered(_) => None,
+        };
+        let line = |wanted: &dyn Fn(&Line) -> bool| {
+            nest.steps.iter().any(|step| matches!(step, Step::Line(line) if wanted(line)))
+        };
+        let staged = nest.steps.iter().any(|step| matches!(step, Step::Stage(_)));
+        let level = Level::ALL.into_iter().find(|level| {
+            line(&|line| match line.place {
+                Place::Host => *level == Level::Kernel,
+                Place::Thread(_) => super::mapping::level_of(&line.size) == Some(*level),
+                _ => false,
+            })
+        });
+        if line(&|line| line.place == Place::Reg) {
+            let why = explored.tiled.iter().map(|(_, fate)| excluded(fate)).collect::<Option<Vec<String>>>()?;
+            return Some(("tiled", why.into_iter().next()?));
+        }
+        if staged {
+            return Some((super::NEAR, excluded(explored.near.as_ref()?)?));
+        }
+        if nest.folds.iter().any(|fold| fold.options.iter().any(|option| matches!(option, FoldOption::Groups(_)))) {
+            return Some((super::SPLIT, excluded(explored.split.as_ref()?)?));
+        }
+        let level = level?;
+        let (_, fate) = explored.fates.iter().find(|(other, _)| *other == level)?;
+        Some((level.name(), excluded(fate)?))
     }
 }

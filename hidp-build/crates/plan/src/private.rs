@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{Exec, Nest};
+use super::inner_maps;
+use super::mapping::Exec;
 use hidp_ir::par::effects::{Effects, expr_may_fault, scalar_fn_may_fault};
 use hidp_ir::par::visit;
 use hidp_ir::par::{
@@ -281,10 +282,8 @@ fn zeroed(declare: &Stmt) -> Stmt {
     Stmt { kind, span: declare.span }
 }
 
-/// The levels of a nest's iterators by variable.
-pub(super) fn exec_of<'a>(nest: &'a Nest, iterators: &'a [VarId]) -> impl Fn(VarId) -> Option<Exec> + 'a {
-    move |var| {
-        let at = iterators.iter().position(|iter| *iter == var)?;
-        nest.levels.get(at).map(|level| level.exec)
-    }
+/// The maps that become launches: those inside, if the host runs the iterations around.
+pub(super) fn launched<'m>(map: &'m Map, exec: &dyn Fn(VarId) -> Option<Exec>) -> Vec<&'m Map> {
+    let first = map.iters.first().and_then(|iter| exec(iter.var));
+    if first == Some(Exec::Device(Level::Kernel)) { inner_maps(&map.body) } else { vec![map] }
 }

@@ -7,8 +7,8 @@ use std::collections::BTreeSet;
 use std::fmt;
 
 use super::constraint::lane_iterator;
+use super::mapping::{Mapping, Strategy};
 use super::shape::{Stride, irregular, stride_of};
-use super::{Exec, Nest, Strategy};
 use crate::target::{Model, Weights};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit::{Role, Visitor, look};
@@ -51,10 +51,10 @@ impl fmt::Display for Score {
 }
 
 /// The score of a nest that runs as planned.
-pub(super) fn score(program: &Program, func: &Func, map: &Map, nest: &Nest, asked: bool, model: &Model) -> Score {
+pub(super) fn score(program: &Program, func: &Func, map: &Map, mapping: &Mapping, asked: bool, model: &Model) -> Score {
     let declared = Effects::of_block(program, &func.vars, &map.body).declares;
     let locals = declared.into_iter().filter(|var| func.vars[*var].kind != VarKind::Iter).collect();
-    let lanes = (nest.strategy == Strategy::Lanes).then(|| map.iters.last().map(|iter| iter.var)).flatten();
+    let lanes = (mapping.strategy == Strategy::Lanes).then(|| map.iters.last().map(|iter| iter.var)).flatten();
     let rows = lane_iterator(program, func, map).and_then(|shape| shape.reuse).map(|at| map.iters[at].var);
     let mut walk = Accesses { locals, lanes, rows, fastest: None, weight: 1, all: 0, near: 0, loads: 0, shared: 0 };
     walk.map(map);
@@ -62,8 +62,8 @@ pub(super) fn score(program: &Program, func: &Func, map: &Map, nest: &Nest, aske
     let score = Score {
         total: 0,
         coalescing: if walk.all == 0 { Score::MOST } else { percent(walk.near, walk.all * NEAR) },
-        parallelism: parallelism(nest),
-        divergence: divergence(map, nest.strategy),
+        parallelism: parallelism(mapping.strategy),
+        divergence: divergence(map, mapping.strategy),
         reuse: percent(walk.shared, walk.loads),
     };
     let asked = if asked { Score::MOST } else { 0 };
@@ -82,18 +82,11 @@ fn mean(score: &Score, weights: &Weights) -> u32 {
 }
 
 /// Threads that start once for all iterations suffer less than those that start for each outer one.
-fn parallelism(nest: &Nest) -> u32 {
-    let shared = nest.levels.iter().any(|level| level.exec == Exec::Thread || level.share == super::Share::Split);
-    match nest.strategy {
+fn parallelism(strategy: Strategy) -> u32 {
+    match strategy {
         Strategy::Serial => 0,
         Strategy::Team => Score::MOST / 2,
-        Strategy::Rows | Strategy::Lanes | Strategy::Device(_) => {
-            if shared {
-                Score::MOST
-            } else {
-                0
-            }
-        }
+        Strategy::Rows | Strategy::Lanes | Strategy::Device(_) => Score::MOST,
     }
 }
 

@@ -5,8 +5,9 @@ use std::collections::BTreeSet;
 
 use super::device_levels::{Levels, holds_primitives, is_ordered};
 use super::device_rules::rows_apart;
+use super::inner_maps;
+use super::mapping::{Cut, Mapping, Strategy, key};
 use super::shape::straight;
-use super::{Nest, Share, Strategy, inner_maps};
 use crate::target::DeviceModel;
 use hidp_ir::par::effects::{self, Effects};
 use hidp_ir::par::visit;
@@ -68,25 +69,24 @@ fn bounds_are_fixed(inner: &Map, outer: &Map, declared: &BTreeSet<VarId>) -> boo
 }
 
 /// The nest with split folds: threads take parts where neighbouring results are neighbours in memory, else blocks.
-pub(super) fn split_nest(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Nest {
+pub(super) fn split_nest(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Mapping {
     let blocks = rows_apart(program, func, map);
     let level = if blocks { Level::Block } else { Level::Thread };
-    let mut levels = Levels { program, func, model, found: Vec::new() };
+    let mut levels = Levels { program, func, model, mapping: Mapping::new(Strategy::Device(level)) };
     levels.launched(map, level);
     let (groups, terms) = match blocks {
         true => (model.split.blocks, model.split.block_terms),
         false => (model.split.threads, model.split.thread_terms),
     };
-    let mut nest =
-        Nest { strategy: Strategy::Device(level), levels: levels.found, places: Vec::new(), staging: Vec::new() };
-    deal(map, &mut nest, groups);
-    nest.levels.iter_mut().skip(map.iters.len()).for_each(|level| level.tile = terms);
-    nest
+    let mut mapping = levels.mapping;
+    deal(map, &mut mapping, groups, terms);
+    mapping
 }
 
 /// Makes the folds of a nest split ones.
-pub(super) fn deal(map: &Map, nest: &mut Nest, groups: u32) {
-    nest.levels.iter_mut().skip(map.iters.len()).for_each(|level| level.share = Share::Dealt(groups));
+pub(super) fn deal(map: &Map, mapping: &mut Mapping, groups: u32, terms: u32) {
+    let cut = Cut { groups: Some(groups), terms: Some(terms), ..Cut::default() };
+    mapping.cuts.extend(inner_maps(&map.body).into_iter().filter_map(key).map(|key| (key, cut)));
 }
 
 #[cfg(test)]
@@ -104,7 +104,7 @@ mod tests {
         let explored =
             explore_device(&program, program.entries[0], &DeviceModel::cuda(), Limits::default(), Natives::default());
         let fate = explored.split.map_or(String::new(), |fate| fate.to_string());
-        let split = |plan: &Plan| plan.nests.iter().any(super::Nest::is_split);
+        let split = |plan: &Plan| plan.to_string().contains("groups(");
         (explored.plans.into_iter().filter(split).collect(), fate)
     }
 
@@ -114,17 +114,23 @@ mod tests {
         assert_eq!((plans.len(), fate.as_str()), (1, "kept"));
         let text = plans[0].to_string();
         let expected = "plan split
-nest block
-  iter r device-block dim 0 tile 256 split
-  iter c device-thread dim 0 tile 4096 split(1056)
+nest
+  c grid.y
+  r grid.x
+  c seq
+  c thread.x
+  fold c groups(1056) terms(4096)
+  block(256)
 ";
         assert_eq!(text, expected);
-        assert_eq!(Plan::read(&text), Ok(plans[0].clone()));
         let (plans, _) = of(&SUMS.replace("y[R]", "y[C]").replace("y[r], _t, c", "y[c], _t, r"));
         let expected = "plan split
-nest thread
-  iter c device-thread dim 0 tile 256 split
-  iter r seq dim 0 tile 8 split(196608)
+nest
+  r seq
+  r grid.y
+  c grid.x
+  fold r groups(196608) terms(8)
+  block(256)
 ";
         assert_eq!(plans[0].to_string(), expected);
     }
@@ -135,7 +141,7 @@ nest thread
             { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }");
         let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
         assert_eq!((names, fate.as_str()), (vec!["tiled64x64_split", "tiled32x32_split", SPLIT], "kept"));
-        assert!(plans[1].to_string().contains("iter k seq dim 0 tile 16 split(792)"), "{}", plans[1]);
+        assert!(plans[1].to_string().contains("fold k groups(792) terms(32)"), "{}", plans[1]);
     }
 
     #[test]

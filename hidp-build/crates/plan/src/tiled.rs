@@ -4,16 +4,16 @@
 use std::collections::BTreeSet;
 
 use super::constraint::bounds_do_not_depend;
+use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Staging, Strategy, Tiling, key};
 use super::shape::{Stride, straight, stride_of};
 use super::split::{deal, splits};
-use super::{Exec, LevelPlan, MOST_MOVED, Nest, Share, Stage, Staging, Strategy, inner_maps};
+use super::{MOST_MOVED, inner_maps};
 use crate::target::{DeviceModel, DeviceTile};
 use hidp_ir::par::effects::{self, Effects};
 use hidp_ir::par::same;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{FoldKind, Func, Map, Place, Program, StmtKind, Target, VarId, VarKind};
 use hidp_syntax::ast::Level;
-use hidp_syntax::index::Id;
 use hidp_syntax::ty::Scalar;
 
 /// Elements that a lane loads at once at most.
@@ -157,44 +157,33 @@ fn size_of(func: &Func, array: VarId) -> Option<u32> {
 }
 
 /// The nest with such tiles.
-pub(super) fn tiled_nest(program: &Program, func: &Func, map: &Map, tiled: &Tiled, tile: &DeviceTile) -> Nest {
-    let name = |var: VarId| func.vars[var].name.clone();
-    let last = map.iters.len() - 1;
-    let side = |at: usize| match last - at {
-        0 => tile.columns,
-        1 => tile.rows,
-        _ => 1,
-    };
-    let mut levels: Vec<LevelPlan> = Vec::new();
-    for (at, iter) in map.iters.iter().enumerate() {
-        let (exec, dim) = (Exec::Device(Level::Block), (last - at) as u32);
-        levels.push(LevelPlan { iter: name(iter.var), exec, dim, tile: side(at), share: Share::Split });
+pub(super) fn tiled_nest(
+    program: &Program,
+    func: &Func,
+    map: &Map,
+    tiled: &Tiled,
+    (tile, model): (&DeviceTile, &DeviceModel),
+) -> Mapping {
+    let mut mapping = Mapping::new(Strategy::Device(Level::Block));
+    for (at, iter) in map.iters.iter().rev().enumerate() {
+        let side = match at {
+            0 => tile.columns,
+            1 => tile.rows,
+            _ => 1,
+        };
+        let level = LevelPlan { exec: Exec::Device(Level::Block), dim: at as u32, tile: side };
+        mapping.levels.insert(iter.var, level);
     }
-    let mut staging: Vec<Staging> =
-        tiled.operands.iter().map(|operand| staged(func, operand, tiled.vector, tile)).collect();
-    for inner in inner_maps(&map.body) {
-        for iter in &inner.iters {
-            let (exec, share) = (Exec::Seq, Share::Split);
-            levels.push(LevelPlan { iter: name(iter.var), exec, dim: 0, tile: tile.depth, share });
-        }
-        let targets = inner.folds.iter().filter_map(|fold| match &fold.target {
-            Target::Scalar(target) => Some(*target),
-            Target::Element(_) => None,
-        });
-        staging.extend(targets.map(|target| Staging {
-            array: name(target),
-            var: target.index() as u32,
-            kind: Stage::Registers,
-            tile: vec![tile.lane_rows, tile.lane_columns],
-            buffers: 1,
-            pad: 0,
-        }));
+    for iter in inner_maps(&map.body).into_iter().flat_map(|inner| &inner.iters) {
+        mapping.levels.insert(iter.var, LevelPlan { exec: Exec::Seq, dim: 0, tile: tile.depth });
     }
-    let mut nest = Nest { strategy: Strategy::Device(Level::Block), levels, places: Vec::new(), staging };
+    mapping.staging = tiled.operands.iter().map(|operand| staged(operand, tiled.vector, tile)).collect();
+    mapping.blocks.extend(key(map).map(|key| (key, tile.threads())));
     if tile.split > 0 && splits(program, func, map).is_ok() {
-        deal(map, &mut nest, tile.split);
+        deal(map, &mut mapping, tile.split, tile.depth * model.split.depths);
     }
-    nest
+    mapping.recipe = Recipe::Tiled(Tiling { tiled: tiled.clone(), rows: tile.lane_rows, columns: tile.lane_columns });
+    mapping
 }
 
 /// Why a tile is none for a nest.
@@ -203,29 +192,28 @@ pub(super) const TOO_LARGE: &str = "the operands of a tile would not fit into sh
 /// Whether the operands of such a tile fit into shared memory.
 pub(super) fn fits(func: &Func, tiled: &Tiled, tile: &DeviceTile, model: &DeviceModel) -> bool {
     let bytes = |operand: &Operand| {
-        let staging = staged(func, operand, tiled.vector, tile);
+        let staging = staged(operand, tiled.vector, tile);
         size_of(func, operand.place.array).map(|size| staging.bytes(size))
     };
     let all: Option<u32> = tiled.operands.iter().map(bytes).sum();
     all.is_some_and(|bytes| bytes <= model.shared)
 }
 
-/// Whether a plan keeps the operands of such tiles.
-pub(super) fn has_tile(map: &Map, nest: &Nest, tile: &DeviceTile) -> bool {
-    let sides: Vec<u32> = nest.levels.iter().take(map.iters.len()).map(|level| level.tile).collect();
-    let staged = nest.staging.iter().any(|staging| staging.kind == Stage::Registers);
-    staged && sides.ends_with(&[tile.rows, tile.columns]) && nest.is_split() == (tile.split > 0)
+/// Whether a nest runs in such tiles.
+pub(super) fn has_tile(map: &Map, mapping: &Mapping, tile: &DeviceTile) -> bool {
+    let sides = map.iters.iter().map(|iter| mapping.levels.get(&iter.var).map_or(1, |level| level.tile));
+    let sides: Vec<u32> = sides.collect();
+    let tiled = matches!(mapping.recipe, Recipe::Tiled(_));
+    tiled && sides.ends_with(&[tile.rows, tile.columns]) && mapping.is_split() == (tile.split > 0)
 }
 
 /// Operands are stored with neighbouring results next to each other, so that a lane loads those of its own at once. Where that turns
 /// them around, rows are moved against each other so that lanes which store neighbouring terms meet different banks.
-fn staged(func: &Func, operand: &Operand, vector: u32, tile: &DeviceTile) -> Staging {
+fn staged(operand: &Operand, vector: u32, tile: &DeviceTile) -> Staging {
     let results = if operand.of_rows { tile.rows } else { tile.columns };
-    let array = operand.place.array;
     Staging {
-        array: func.vars[array].name.clone(),
-        var: array.index() as u32,
-        kind: if operand.along_results { Stage::Rows } else { Stage::Transposed },
+        array: operand.place.array,
+        turned: !operand.along_results,
         tile: vec![tile.depth, results],
         buffers: 2,
         pad: if operand.along_results { 0 } else { vector },
@@ -259,18 +247,22 @@ mod tests {
         );
         let text = plan.unwrap().to_string();
         let expected = "plan tiled32x32
-nest block
-  iter m device-block dim 1 tile 32 split
-  iter n device-block dim 0 tile 32 split
-  iter k seq dim 0 tile 8 split
+nest
+  m grid.y
+  n grid.x
+  k seq
+  stage A shared(8x32) pad(4) bufs(2) turned
+  stage B shared(8x32) bufs(2)
+  k seq(8)
+  m thread.y(8)
+  n thread.x(8)
+  m reg(4)
+  n reg(4)
+  block(64)
 ";
-        assert!(text.starts_with(expected), "{text}");
-        for line in ["transposed 8x32 buffers 2 pad 4", "rows 8x32 buffers 2 pad 0", "registers 4x4 buffers 1 pad 0"] {
-            assert!(text.contains(line), "{text}");
-        }
-        assert_eq!(Plan::read(&text).unwrap().to_string(), text);
+        assert_eq!(text, expected);
         let (plan, _) = of(&GEMM.replace("A[M][K]", "A[K][M]").replace("A[m][k]", "A[k][m]"));
-        assert!(!plan.unwrap().to_string().contains("transposed"), "rows of it are what the lanes want");
+        assert!(!plan.unwrap().to_string().contains("turned"), "rows of it are what the lanes want");
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Plans with other tiles, from the domains that the hardware model declares.
 
-use super::{Exec, LevelPlan, Nest, Plan, Share, Strategy, lane_iterator};
+use super::mapping::{Exec, Mapping, Recipe, key};
+use super::{Plan, cuts};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
 use hidp_ir::par::{Func, Map, Program};
 
@@ -17,8 +18,8 @@ pub(super) fn with_variants(
 ) -> Vec<Plan> {
     let mut all: Vec<Plan> = plans;
     for at in 0..all.len() {
-        let plan = all[at].clone();
-        for variant in tiles(program, func, maps, &plan, model).into_iter().chain(blocks(maps, &plan, model)) {
+        let entry = Entry { program, func, maps, plan: all[at].clone() };
+        for variant in entry.tiles(model).into_iter().chain(entry.blocks(model)) {
             if !all.iter().any(|other| other.same_as(&variant)) {
                 all.push(variant);
             }
@@ -29,31 +30,29 @@ pub(super) fn with_variants(
 
 /// The plans for a device, and all of them with blocks of other sizes, not where a directive says how large, or tiles are staged; and with
 /// other numbers of groups that share folds.
-pub(super) fn of_device(maps: &[&Map], plans: Vec<Plan>, model: &DeviceModel) -> Vec<Plan> {
-    let usual = |level: &LevelPlan| {
-        level.tile > 1 && level.tile.is_multiple_of(model.warp) && !matches!(level.share, Share::Dealt(_))
-    };
+pub(super) fn of_device(
+    program: &Program,
+    func: &Func,
+    maps: &[&Map],
+    plans: Vec<Plan>,
+    model: &DeviceModel,
+) -> Vec<Plan> {
     let mut all = plans;
     for at in 0..all.len() {
+        let entry = Entry { program, func, maps, plan: all[at].clone() };
         for &block in domain(&model.tunables, "block") {
-            let name = format!("{}_b{block}", all[at].name);
-            let variant = changed(maps, &all[at], name, &|map, nest| {
-                if map.directives.block.is_none() && nest.staging.is_empty() {
-                    nest.levels.iter_mut().filter(|level| usual(level)).for_each(|level| level.tile = block);
+            all.extend(entry.changed(&format!("b{block}"), &|map, mapping| {
+                if map.directives.block.is_none() && mapping.staging.is_empty() {
+                    mapping.blocks.values_mut().for_each(|threads| *threads = block);
                 }
-            });
-            all.extend(variant);
+            }));
         }
         for &percent in domain(&model.tunables, "split") {
-            let name = format!("{}_s{percent}", all[at].name);
-            let variant = changed(maps, &all[at], name, &|_, nest| {
-                for level in &mut nest.levels {
-                    if let Share::Dealt(groups) = &mut level.share {
-                        *groups = (*groups * percent / 100).max(1);
-                    }
+            all.extend(entry.changed(&format!("s{percent}"), &|_, mapping| {
+                for groups in mapping.cuts.values_mut().filter_map(|cut| cut.groups.as_mut()) {
+                    *groups = (*groups * percent / 100).max(1);
                 }
-            });
-            all.extend(variant);
+            }));
         }
     }
     all
@@ -64,61 +63,67 @@ fn domain<'m>(tunables: &'m [Tunable], name: &str) -> &'m [u32] {
     tunable.map_or(&[], |tunable| &tunable.domain)
 }
 
-/// Register tiles of other sides, and first-level cache tiles of other lengths.
-fn tiles(program: &Program, func: &Func, maps: &[&Map], plan: &Plan, model: &Model) -> Vec<Plan> {
-    let mut found = Vec::new();
-    for &rows in domain(&model.tunables, "tile_rows") {
-        for &vectors in domain(&model.tunables, "tile_vectors") {
-            // Sums, a row of vectors, and what they are multiplied with.
-            if rows * vectors + vectors + SPARE_REGISTERS <= model.vector_registers {
-                let name = format!("{}_r{rows}v{vectors}", plan.name);
-                found.extend(changed(maps, plan, name, &|map, nest| {
-                    let Some(shape) = lane_iterator(program, func, map).filter(|_| nest.strategy == Strategy::Lanes)
-                    else {
-                        return;
-                    };
-                    let Some(reuse) = shape.reuse else { return };
-                    let last = map.iters.len() - 1;
-                    nest.levels[last].tile = vectors * model.vector_bytes / shape.elem_size as u32;
-                    nest.levels[reuse].tile = rows;
-                }));
+/// A plan of an entry.
+struct Entry<'a> {
+    program: &'a Program,
+    func: &'a Func,
+    maps: &'a [&'a Map],
+    plan: Plan,
+}
+
+impl Entry<'_> {
+    /// Register tiles of other sides, and first-level cache tiles of other lengths.
+    fn tiles(&self, model: &Model) -> Vec<Plan> {
+        let mut found = Vec::new();
+        for &rows in domain(&model.tunables, "tile_rows") {
+            for &vectors in domain(&model.tunables, "tile_vectors") {
+                // Sums, a row of vectors, and what they are multiplied with.
+                if rows * vectors + vectors + SPARE_REGISTERS <= model.vector_registers {
+                    found.extend(self.changed(&format!("r{rows}v{vectors}"), &|map, mapping| {
+                        let Recipe::Lanes(shape) = mapping.recipe else { return };
+                        let (Some(reuse), Some(last)) = (shape.reuse, key(map)) else { return };
+                        let lanes = vectors * model.vector_bytes / shape.elem_size as u32;
+                        mapping.levels.entry(last).and_modify(|level| level.tile = lanes);
+                        mapping.levels.entry(map.iters[reuse].var).and_modify(|level| level.tile = rows);
+                    }));
+                }
             }
         }
+        for &columns in domain(&model.tunables, "lane_tile") {
+            found.extend(self.changed(&format!("c{columns}"), &|map, mapping| {
+                let Recipe::Lanes(shape) = mapping.recipe else { return };
+                if let (None, Some(last)) = (shape.reuse, key(map)) {
+                    mapping.levels.entry(last).and_modify(|level| level.tile = columns);
+                }
+            }));
+        }
+        found
     }
-    for &columns in domain(&model.tunables, "lane_tile") {
-        let name = format!("{}_c{columns}", plan.name);
-        found.extend(changed(maps, plan, name, &|map, nest| {
-            let shape = lane_iterator(program, func, map).filter(|_| nest.strategy == Strategy::Lanes);
-            if shape.is_some_and(|shape| shape.reuse.is_none()) {
-                nest.levels[map.iters.len() - 1].tile = columns;
-            }
-        }));
+
+    /// Folds in runs of other lengths, where iterations are light.
+    fn blocks(&self, model: &Model) -> Vec<Plan> {
+        let change = |&block: &u32| {
+            self.changed(&format!("b{block}"), &|map, mapping| {
+                let Some(key) = key(map) else { return };
+                let shared = matches!(mapping.exec(key), Some(Exec::Simd | Exec::Thread));
+                if let (true, Some(cut)) = (shared && !cuts::is_heavy(map), mapping.cuts.get_mut(&key)) {
+                    cut.runs = Some(block);
+                }
+            })
+        };
+        domain(&model.tunables, "fold_block").iter().filter_map(change).collect()
     }
-    found
-}
 
-/// Folds in runs of other lengths.
-fn blocks(maps: &[&Map], plan: &Plan, model: &Model) -> Vec<Plan> {
-    let change = |&block: &u32| {
-        changed(maps, plan, format!("{}_b{block}", plan.name), &|map, nest| {
-            if !map.folds.is_empty() {
-                let last = map.iters.len().saturating_sub(1);
-                let shared = |exec: Exec| exec == Exec::Simd || exec == Exec::Thread;
-                nest.levels
-                    .iter_mut()
-                    .skip(last)
-                    .take(1)
-                    .filter(|level| shared(level.exec))
-                    .for_each(|level| level.tile = block);
-            }
-        })
-    };
-    domain(&model.tunables, "fold_block").iter().filter_map(change).collect()
-}
-
-/// The plan with changed nests, if that changes anything.
-fn changed(maps: &[&Map], plan: &Plan, name: String, change: &dyn Fn(&Map, &mut Nest)) -> Option<Plan> {
-    let mut nests = plan.nests.clone();
-    maps.iter().zip(&mut nests).for_each(|(map, nest)| change(map, nest));
-    (nests != plan.nests).then_some(Plan { name, nests })
+    /// The plan with changed nests, if that changes anything; its name has this at the end.
+    fn changed(&self, suffix: &str, change: &dyn Fn(&Map, &mut Mapping)) -> Option<Plan> {
+        let mut nests = Vec::new();
+        for (map, nest) in self.maps.iter().zip(&self.plan.nests) {
+            // The planner wrote the lines; if they could not be read, lowering would report it.
+            let mut mapping = Mapping::read(self.program, self.func, map, nest).ok()?;
+            change(map, &mut mapping);
+            nests.push(mapping.lines(self.func, map));
+        }
+        let name = format!("{}_{suffix}", self.plan.name);
+        (nests != self.plan.nests).then(|| Plan::new(name, nests))
+    }
 }

@@ -5,7 +5,8 @@
 
 use super::iteration::iteration;
 use super::measures::{closed, extent_of_inner, volume};
-use super::{Exec, Nest, Plan, nests};
+use super::notation::{Place, Step};
+use super::{Nest, Plan, nests};
 use crate::target::Model;
 use hidp_ir::par::visit;
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, Extent, Func, Map, MathFn, PrimCall, Program, Stmt, StmtKind, UnOp};
@@ -33,7 +34,7 @@ pub(super) fn work(program: &Program, func: &Func, plan: &Plan, model: &Model) -
 }
 
 fn in_vectors(nest: &Nest) -> bool {
-    nest.levels.iter().any(|level| matches!(level.exec, Exec::Simd | Exec::Lanes))
+    nest.steps.iter().any(|step| matches!(step, Step::Line(line) if line.place == Place::Lanes))
 }
 
 fn plus(left: Expr, right: Expr) -> Expr {

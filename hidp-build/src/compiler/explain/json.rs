@@ -5,7 +5,7 @@ use std::fmt;
 use super::kernels::{KernelFacts, PlanKernels};
 use super::{Check, Explanation, NestFacts, Version};
 use crate::compiler::traffic::{Access, Cost, Occupancy, Resources};
-use hidp_plan::{Considered, DeviceExplored, Fate, LevelPlan, Placement, Plan, Share, Staging};
+use hidp_plan::{Considered, DeviceExplored, Fate, Plan};
 
 /// A value.
 enum Json {
@@ -245,48 +245,14 @@ fn access(access: &Access) -> Json {
     Json::Object(members)
 }
 
+/// A list of lines for each nest.
 fn plan(plan: &Plan) -> Json {
-    let level = |level: &LevelPlan| {
-        Json::Object(vec![
-            ("iter", Json::text(&level.iter)),
-            ("level", Json::text(level.exec.name())),
-            ("dim", Json::Number(level.dim.into())),
-            ("tile", Json::Number(level.tile.into())),
-            ("split", Json::Bool(level.share != Share::Span)),
-            ("groups", groups(level.share)),
-        ])
-    };
-    let place = |place: &Placement| {
-        Json::Object(vec![("array", Json::text(&place.array)), ("memory", Json::text(place.memory.name()))])
-    };
     let nests = Json::list(&plan.nests, |nest| {
-        Json::Object(vec![
-            ("strategy", Json::text(nest.strategy.name())),
-            ("levels", Json::list(&nest.levels, level)),
-            ("places", Json::list(&nest.places, place)),
-            ("staging", Json::list(&nest.staging, staged)),
-        ])
+        let text = nest.to_string();
+        let lines: Vec<&str> = text.lines().skip(1).map(str::trim).collect();
+        Json::list(&lines, |line| Json::text(line))
     });
     Json::Object(vec![("name", Json::text(&plan.name)), ("nests", nests), ("text", Json::text(plan))])
-}
-
-/// How many groups get parts of a fold.
-fn groups(share: Share) -> Json {
-    match share {
-        Share::Span | Share::Split => Json::Null,
-        Share::Dealt(groups) => Json::Number(groups.into()),
-    }
-}
-
-fn staged(staging: &Staging) -> Json {
-    let Staging { array, var: _, kind, tile, buffers, pad } = staging;
-    Json::Object(vec![
-        ("array", Json::text(array)),
-        ("kind", Json::text(kind.name())),
-        ("tile", Json::list(tile, |extent| Json::Number((*extent).into()))),
-        ("buffers", Json::Number((*buffers).into())),
-        ("pad", Json::Number((*pad).into())),
-    ])
 }
 
 #[cfg(test)]
@@ -322,7 +288,7 @@ mod tests {
             "\"strategy\": \"lanes\", \"kept\": false, \"fate\": \"excluded: a check remains inside",
             "\"score\": {\"total\": ",
             "\"reason\": ",
-            "{\"iter\": \"r\", \"level\": \"thread\", \"dim\": 0, \"tile\": 1, \"split\": true, \"groups\": null}",
+            "\"nests\": [[\"r threads\", \"r seq\", ",
             "\"split\": \"excluded: a check remains inside of the fold",
             "{\"name\": \"inner\", \"value\": \"C\"}",
             "\"bytes\": \"4 * ",
@@ -378,6 +344,6 @@ mod tests {
         }
         assert_eq!(bare, plain);
         let pin = explained(Wanted { format: Format::Pin, ..Wanted::default() });
-        assert!(pin.starts_with("entry f\nplan rows\nnest rows\n  iter r thread"), "{pin}");
+        assert!(pin.starts_with("entry f\nplan rows\nnest\n  r threads\n  r seq\n"), "{pin}");
     }
 }

@@ -124,7 +124,7 @@ namespace entry_k_7atomics_atomics {
     }
   }
 
-  // plan rows nest rows iter i thread dim 0 tile 1 split nest rows iter i thread dim 0 tile 1 split nest rows iter i0 simd dim 0 tile 1 split place last 5 stream
+  // plan rows | nest | i threads | i seq | nest | i threads | i seq | nest | i0 threads | i0 lanes | place last stream
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7atomics_atomics_rows)(hidp_call *call) {
     hidp::Host host(call);
     const int32_t *const key_0 = host.param<int32_t>(0);
@@ -178,7 +178,7 @@ next_0:;
     return host.finish();
   }
 
-  // plan serial nest serial iter i seq dim 0 tile 1 span nest serial iter i seq dim 0 tile 1 span nest serial iter i0 simd dim 0 tile 1 span place last 5 stream
+  // plan serial | nest | i seq | nest | i seq | nest | i0 lanes | place last stream
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7atomics_atomics_serial)(hidp_call *call) {
     hidp::Host host(call);
     const int32_t *const key_0 = host.param<int32_t>(0);

@@ -53,7 +53,7 @@ namespace entry_k_6gather_gather {
     }
   }
 
-  // plan rows nest rows iter i simd dim 0 tile 1 split
+  // plan rows | nest | i threads | i lanes
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6gather_gather_rows)(hidp_call *call) {
     hidp::Host host(call);
     const double *const x_0 = host.param<double>(0);
@@ -71,7 +71,7 @@ namespace entry_k_6gather_gather {
     return host.finish();
   }
 
-  // plan serial nest serial iter i simd dim 0 tile 1 span
+  // plan serial | nest | i lanes
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6gather_gather_serial)(hidp_call *call) {
     hidp::Host host(call);
     const double *const x_0 = host.param<double>(0);

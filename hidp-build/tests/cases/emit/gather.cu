@@ -18,7 +18,7 @@ namespace entry_k_6gather_gather {
     }
   }
 
-  // plan thread nest thread iter i device-thread dim 0 tile 256 split
+  // plan thread | nest | i grid.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6gather_gather_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const double> x_0 = host.param<const double>(0);

@@ -216,7 +216,7 @@ namespace entry_k_4gemm_GEMM {
     }
   }
 
-  // plan rows nest rows iter m thread dim 1 tile 1 split iter n thread dim 0 tile 1 split iter k simd dim 0 tile 8192 span
+  // plan rows | nest | m, n threads | n seq | k lanes | fold k runs(8192)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4gemm_GEMM_rows)(hidp_call *call) {
     hidp::Host host(call);
     const float *const alpha_0 = host.param<float>(0);

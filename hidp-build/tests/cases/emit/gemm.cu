@@ -79,7 +79,7 @@ namespace entry_k_4gemm_GEMM {
     }
   }
 
-  // plan warp nest warp iter m device-warp dim 1 tile 256 split iter n device-warp dim 0 tile 256 split iter k device-thread dim 0 tile 1 split
+  // plan warp | nest | m grid.y | n grid.x | k seq | k thread.x(32) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4gemm_GEMM_warp)(hidp_call *call) {
     hidp::Host host(call);
     const float *const alpha_0 = host.cell<const float>(0);
@@ -98,7 +98,7 @@ namespace entry_k_4gemm_GEMM {
     return host.finish();
   }
 
-  // plan thread nest thread iter m device-thread dim 1 tile 256 split iter n device-thread dim 0 tile 256 split iter k seq dim 0 tile 1 span
+  // plan thread | nest | m grid.y | n grid.x | k seq | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4gemm_GEMM_thread)(hidp_call *call) {
     hidp::Host host(call);
     const float *const alpha_0 = host.cell<const float>(0);
@@ -117,7 +117,7 @@ namespace entry_k_4gemm_GEMM {
     return host.finish();
   }
 
-  // plan block nest block iter m device-block dim 1 tile 256 split iter n device-block dim 0 tile 256 split iter k device-thread dim 0 tile 1 split
+  // plan block | nest | m grid.y | n grid.x | k seq | k thread.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4gemm_GEMM_block)(hidp_call *call) {
     hidp::Host host(call);
     const float *const alpha_0 = host.cell<const float>(0);

@@ -93,7 +93,7 @@ namespace entry_k_6in_map_segments {
     }
   }
 
-  // plan rows nest rows iter s thread dim 0 tile 1 split
+  // plan rows | nest | s threads | s seq
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6in_map_segments_rows)(hidp_call *call) {
     hidp::Host host(call);
     const int32_t *const x_0 = host.param<int32_t>(0);
@@ -121,7 +121,7 @@ namespace entry_k_6in_map_segments {
     return host.finish();
   }
 
-  // plan serial nest serial iter s seq dim 0 tile 1 span
+  // plan serial | nest | s seq
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6in_map_segments_serial)(hidp_call *call) {
     hidp::Host host(call);
     const int32_t *const x_0 = host.param<int32_t>(0);

@@ -87,7 +87,7 @@ namespace entry_k_6in_map_segments {
     }
   }
 
-  // plan warp nest warp iter s device-warp dim 0 tile 256 split
+  // plan warp | nest | s grid.x | inside s thread.x(32) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6in_map_segments_warp)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> x_0 = host.param<const int32_t>(0);

@@ -100,7 +100,7 @@ namespace entry_k_14inner_segments_pieces {
     }
   }
 
-  // plan rows nest rows iter s thread dim 0 tile 1 split iter j seq dim 0 tile 1 span
+  // plan rows | nest | s threads | s seq | j seq
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_14inner_segments_pieces_rows)(hidp_call *call) {
     hidp::Host host(call);
     const float *const x_0 = host.param<float>(0);
@@ -129,7 +129,7 @@ namespace entry_k_14inner_segments_pieces {
     return host.finish();
   }
 
-  // plan team nest team iter s team dim 0 tile 1 span iter j thread dim 0 tile 1 split
+  // plan team | nest | s host | j threads | j seq
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_14inner_segments_pieces_team)(hidp_call *call) {
     hidp::Host host(call);
     const float *const x_0 = host.param<float>(0);
@@ -165,7 +165,7 @@ namespace entry_k_14inner_segments_pieces {
     return host.finish();
   }
 
-  // plan serial nest serial iter s seq dim 0 tile 1 span iter j seq dim 0 tile 1 span
+  // plan serial | nest | s seq | j seq
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_14inner_segments_pieces_serial)(hidp_call *call) {
     hidp::Host host(call);
     const float *const x_0 = host.param<float>(0);

@@ -100,7 +100,7 @@ namespace entry_k_14inner_segments_pieces {
     }
   }
 
-  // plan warp nest warp iter s device-warp dim 0 tile 256 split iter j seq dim 0 tile 1 span
+  // plan warp | nest | s grid.x | j seq | inside s thread.x(32) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_14inner_segments_pieces_warp)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> x_0 = host.param<const float>(0);
@@ -133,7 +133,7 @@ namespace entry_k_14inner_segments_pieces {
     return host.finish();
   }
 
-  // plan kernel nest kernel iter s device-kernel dim 0 tile 1 split iter j device-thread dim 0 tile 256 split
+  // plan kernel | nest | s host | j grid.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_14inner_segments_pieces_kernel)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> x_0 = host.param<const float>(0);

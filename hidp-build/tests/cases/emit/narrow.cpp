@@ -116,7 +116,7 @@ namespace entry_k_6narrow_narrow {
     }
   }
 
-  // plan rows nest rows iter i simd dim 0 tile 1 split place sum 5 stream place product 6 stream place bits 7 stream place limits 8 stream place odd 9 stream
+  // plan rows | nest | i threads | i lanes | place sum stream | place product stream | place bits stream | place limits stream | place odd stream
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6narrow_narrow_rows)(hidp_call *call) {
     hidp::Host host(call);
     const int8_t *const a_0 = host.param<int8_t>(0);
@@ -140,7 +140,7 @@ namespace entry_k_6narrow_narrow {
     return host.finish();
   }
 
-  // plan serial nest serial iter i simd dim 0 tile 1 span place sum 5 stream place product 6 stream place bits 7 stream place limits 8 stream place odd 9 stream
+  // plan serial | nest | i lanes | place sum stream | place product stream | place bits stream | place limits stream | place odd stream
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6narrow_narrow_serial)(hidp_call *call) {
     hidp::Host host(call);
     const int8_t *const a_0 = host.param<int8_t>(0);

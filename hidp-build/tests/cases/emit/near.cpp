@@ -132,7 +132,7 @@ namespace entry_k_4near_seven {
     }
   }
 
-  // plan rows nest rows iter i thread dim 2 tile 1 split iter j thread dim 1 tile 1 split iter k simd dim 0 tile 1 split place b 4 stream
+  // plan rows | nest | i, j, k threads | k lanes | place b stream
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4near_seven_rows)(hidp_call *call) {
     hidp::Host host(call);
     const float *const a_0 = host.param<float>(0);
@@ -161,7 +161,7 @@ namespace entry_k_4near_seven {
     return host.finish();
   }
 
-  // plan serial nest serial iter i seq dim 2 tile 1 span iter j seq dim 1 tile 1 span iter k simd dim 0 tile 1 span place b 4 stream
+  // plan serial | nest | i seq | j seq | k lanes | place b stream
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4near_seven_serial)(hidp_call *call) {
     hidp::Host host(call);
     const float *const a_0 = host.param<float>(0);
@@ -225,7 +225,7 @@ namespace entry_k_4near_transpose {
     }
   }
 
-  // plan rows nest rows iter i thread dim 1 tile 1 split iter j simd dim 0 tile 1 split
+  // plan rows | nest | i, j threads | j lanes
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4near_transpose_rows)(hidp_call *call) {
     hidp::Host host(call);
     const float *const a_0 = host.param<float>(0);
@@ -244,7 +244,7 @@ namespace entry_k_4near_transpose {
     return host.finish();
   }
 
-  // plan serial nest serial iter i seq dim 1 tile 1 span iter j simd dim 0 tile 1 span
+  // plan serial | nest | i seq | j lanes
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4near_transpose_serial)(hidp_call *call) {
     hidp::Host host(call);
     const float *const a_0 = host.param<float>(0);

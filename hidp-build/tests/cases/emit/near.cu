@@ -72,7 +72,7 @@ namespace entry_k_4near_seven {
     }
   }
 
-  // plan thread nest thread iter i device-thread dim 2 tile 256 split iter j device-thread dim 1 tile 256 split iter k device-thread dim 0 tile 256 split
+  // plan thread | nest | i grid.z | j grid.y | k grid.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4near_seven_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> a_0 = host.param<const float>(0);
@@ -94,7 +94,7 @@ namespace entry_k_4near_seven {
     return host.finish();
   }
 
-  // plan near nest block iter i seq dim 2 tile 32 split iter j device-block dim 1 tile 16 split iter k device-block dim 0 tile 32 split stage a 3 halo 3x18x34 buffers 1 pad 0
+  // plan near | nest | i grid.z | j grid.y | k grid.x | i seq(32) | stage a shared(3x18x34) ring(3) | j, k thread.x(16x32) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4near_seven_near)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> a_0 = host.param<const float>(0);
@@ -161,7 +161,7 @@ namespace entry_k_4near_transpose {
     }
   }
 
-  // plan thread nest thread iter i device-thread dim 1 tile 256 split iter j device-thread dim 0 tile 256 split
+  // plan thread | nest | i grid.y | j grid.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4near_transpose_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> a_0 = host.param<const float>(0);
@@ -174,7 +174,7 @@ namespace entry_k_4near_transpose {
     return host.finish();
   }
 
-  // plan near nest block iter i device-block dim 0 tile 32 split iter j device-block dim 1 tile 32 split stage a 2 transposed 1x32x32 buffers 1 pad 1
+  // plan near | nest | j grid.y | i grid.x | stage a shared(32x32) pad(1) | j, i thread.x(32x32) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4near_transpose_near)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> a_0 = host.param<const float>(0);

@@ -19,7 +19,7 @@ namespace entry_k_5saxpy_saxpy {
     }
   }
 
-  // plan rows nest rows iter i simd dim 0 tile 1 split
+  // plan rows | nest | i threads | i lanes
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5saxpy_saxpy_rows)(hidp_call *call) {
     hidp::Host host(call);
     const float *const a_0 = host.param<float>(0);
@@ -37,7 +37,7 @@ namespace entry_k_5saxpy_saxpy {
     return host.finish();
   }
 
-  // plan serial nest serial iter i simd dim 0 tile 1 span
+  // plan serial | nest | i lanes
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5saxpy_saxpy_serial)(hidp_call *call) {
     hidp::Host host(call);
     const float *const a_0 = host.param<float>(0);

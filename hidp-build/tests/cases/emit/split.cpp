@@ -97,7 +97,7 @@ namespace entry_k_5split_rows {
     }
   }
 
-  // plan team nest team iter r team dim 0 tile 1 span iter c simd dim 0 tile 8192 split
+  // plan team | nest | r host | c threads | c lanes | fold c runs(8192)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_rows_team)(hidp_call *call) {
     hidp::Host host(call);
     const float *const A_0 = host.param<float>(0);

@@ -45,7 +45,7 @@ namespace entry_k_5split_rows {
     }
   }
 
-  // plan block nest block iter r device-block dim 0 tile 256 split iter c device-thread dim 0 tile 1 split
+  // plan block | nest | r grid.x | c seq | c thread.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_rows_block)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> A_0 = host.param<const float>(0);
@@ -56,7 +56,7 @@ namespace entry_k_5split_rows {
     return host.finish();
   }
 
-  // plan subwarp nest subwarp iter r device-subwarp dim 0 tile 256 split iter c device-thread dim 0 tile 1 split
+  // plan subwarp | nest | r grid.x | c seq | c thread.x(8) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_rows_subwarp)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> A_0 = host.param<const float>(0);
@@ -162,7 +162,7 @@ HIDP_UNROLL_BY(8)
     }
   }
 
-  // plan kernel nest kernel iter c device-kernel dim 0 tile 1 split iter r device-thread dim 0 tile 256 split
+  // plan kernel | nest | c host | r grid.x | r seq | r thread.x | fold r runs(4096) most(1024) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_columns_kernel)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> A_0 = host.param<const int32_t>(0);
@@ -192,7 +192,7 @@ HIDP_UNROLL_BY(8)
     return host.finish();
   }
 
-  // plan split nest thread iter c device-thread dim 0 tile 256 split iter r seq dim 0 tile 8 split(196608)
+  // plan split | nest | r seq | r grid.y | c grid.x | fold r groups(196608) terms(8) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_columns_split)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> A_0 = host.param<const int32_t>(0);

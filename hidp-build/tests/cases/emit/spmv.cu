@@ -217,7 +217,7 @@ end_of_at_22:;
     }
   }
 
-  // plan warp nest warp iter r device-warp dim 0 tile 256 split iter k device-thread dim 0 tile 1 split
+  // plan warp | nest | r grid.x | k seq | k thread.x(32) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4spmv_spmv_warp)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> rowptr_0 = host.param<const int32_t>(0);
@@ -233,7 +233,7 @@ end_of_at_22:;
     return host.finish();
   }
 
-  // plan thread nest thread iter r device-thread dim 0 tile 256 split iter k seq dim 0 tile 1 span
+  // plan thread | nest | r grid.x | k seq | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4spmv_spmv_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> rowptr_0 = host.param<const int32_t>(0);
@@ -249,7 +249,7 @@ end_of_at_22:;
     return host.finish();
   }
 
-  // plan block nest block iter r device-block dim 0 tile 256 split iter k device-thread dim 0 tile 1 split
+  // plan block | nest | r grid.x | k seq | k thread.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4spmv_spmv_block)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> rowptr_0 = host.param<const int32_t>(0);
@@ -265,7 +265,7 @@ end_of_at_22:;
     return host.finish();
   }
 
-  // plan subwarp nest subwarp iter r device-subwarp dim 0 tile 256 split iter k device-thread dim 0 tile 1 split
+  // plan subwarp | nest | r grid.x | k seq | k thread.x(8) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4spmv_spmv_subwarp)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> rowptr_0 = host.param<const int32_t>(0);

@@ -191,7 +191,7 @@ namespace entry_k_7stencil_relax {
     }
   }
 
-  // plan rows nest rows iter i thread dim 2 tile 8192 split iter j thread dim 1 tile 8192 split iter k simd dim 0 tile 8192 split
+  // plan rows | nest | i, j, k threads | k lanes | fold i, j, k runs(8192)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7stencil_relax_rows)(hidp_call *call) {
     hidp::Host host(call);
     const float *const in_0 = host.param<float>(0);
@@ -243,7 +243,7 @@ namespace entry_k_7stencil_relax {
     return host.finish();
   }
 
-  // plan serial nest serial iter i seq dim 2 tile 8192 span iter j seq dim 1 tile 8192 span iter k simd dim 0 tile 8192 span
+  // plan serial | nest | i seq | j seq | k lanes | fold i, j, k runs(8192)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7stencil_relax_serial)(hidp_call *call) {
     hidp::Host host(call);
     const float *const in_0 = host.param<float>(0);

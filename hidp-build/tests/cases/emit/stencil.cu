@@ -180,7 +180,7 @@ namespace entry_k_7stencil_relax {
     }
   }
 
-  // plan thread nest thread iter i device-thread dim 2 tile 256 split iter j device-thread dim 1 tile 256 split iter k device-thread dim 0 tile 256 split
+  // plan thread | nest | i, j, k grid.x | i, j, k seq | i, j, k thread.x | fold i, j, k runs(4096) most(1024) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7stencil_relax_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> in_0 = host.param<const float>(0);
@@ -224,7 +224,7 @@ namespace entry_k_7stencil_relax {
     return host.finish();
   }
 
-  // plan near nest block iter i seq dim 2 tile 32 split iter j device-block dim 1 tile 16 split iter k device-block dim 0 tile 32 split stage in 3 halo 3x18x32 buffers 1 pad 0
+  // plan near | nest | i grid.z | j grid.y | k grid.x | i seq(32) | stage in shared(3x18x32) ring(3) | j, k thread.x(16x32) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7stencil_relax_near)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> in_0 = host.param<const float>(0);

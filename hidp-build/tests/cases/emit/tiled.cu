@@ -106,7 +106,7 @@ namespace entry_k_5tiled_product {
     }
   }
 
-  // plan warp nest warp iter m device-warp dim 1 tile 256 split iter n device-warp dim 0 tile 256 split iter k device-thread dim 0 tile 1 split
+  // plan warp | nest | m grid.y | n grid.x | k seq | k thread.x(32) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5tiled_product_warp)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const double> A_0 = host.param<const double>(0);
@@ -121,7 +121,7 @@ namespace entry_k_5tiled_product {
     return host.finish();
   }
 
-  // plan thread nest thread iter m device-thread dim 1 tile 256 split iter n device-thread dim 0 tile 256 split iter k seq dim 0 tile 1 span
+  // plan thread | nest | m grid.y | n grid.x | k seq | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5tiled_product_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const double> A_0 = host.param<const double>(0);
@@ -136,7 +136,7 @@ namespace entry_k_5tiled_product {
     return host.finish();
   }
 
-  // plan block nest block iter m device-block dim 1 tile 256 split iter n device-block dim 0 tile 256 split iter k device-thread dim 0 tile 1 split
+  // plan block | nest | m grid.y | n grid.x | k seq | k thread.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5tiled_product_block)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const double> A_0 = host.param<const double>(0);
@@ -151,7 +151,7 @@ namespace entry_k_5tiled_product {
     return host.finish();
   }
 
-  // plan kernel nest kernel iter m device-kernel dim 1 tile 1 split iter n device-kernel dim 0 tile 1 split iter k device-thread dim 0 tile 256 split
+  // plan kernel | nest | m host | n host | k grid.x | k seq | k thread.x | fold k runs(4096) most(1024) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5tiled_product_kernel)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const double> A_0 = host.param<const double>(0);

@@ -58,7 +58,7 @@ namespace entry_k_5words_namespace {
     }
   }
 
-  // plan rows nest rows iter public thread dim 0 tile 1 split
+  // plan rows | nest | public threads | public seq
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5words_namespace_rows)(hidp_call *call) {
     hidp::Host host(call);
     const int64_t *const template_0 = host.param<int64_t>(0);
@@ -76,7 +76,7 @@ namespace entry_k_5words_namespace {
     return host.finish();
   }
 
-  // plan serial nest serial iter public seq dim 0 tile 1 span
+  // plan serial | nest | public seq
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5words_namespace_serial)(hidp_call *call) {
     hidp::Host host(call);
     const int64_t *const template_0 = host.param<int64_t>(0);

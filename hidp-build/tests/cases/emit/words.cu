@@ -34,7 +34,7 @@ namespace entry_k_5words_namespace {
     }
   }
 
-  // plan thread nest thread iter public device-thread dim 0 tile 256 split
+  // plan thread | nest | public grid.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5words_namespace_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int64_t> template_0 = host.param<const int64_t>(0);

@@ -14,13 +14,19 @@ pub mod text;
 pub mod uses;
 pub mod value;
 
-use hidp_ir::imp::{Entry, Function, Grid, Level, Numbers, Stmt, Var, VarId, VarKind};
+use hidp_ir::imp::{Entry, Function, Grid, Level, Numbers, Stmt, Unit, Var, VarId, VarKind};
 use hidp_ir::par::{FoldFn, Program};
 use hidp_syntax::source::SourceMap;
 use hidp_syntax::ty::Ty;
 use memory::Memory;
 use text::Text;
 use uses::Usage;
+
+/// The lines of a version's plan as one comment, without a backslash that would take the next line along.
+pub fn plan_comment(unit: &Unit) -> String {
+    let lines: Vec<&str> = unit.plan_text.lines().map(str::trim).collect();
+    format!("// {}", lines.join(" | ").trim_end_matches('\\'))
+}
 
 /// What a function is printed from.
 #[derive(Clone, Copy)]

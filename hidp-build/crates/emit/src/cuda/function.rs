@@ -7,7 +7,7 @@ use crate::c_like::group::level;
 use crate::c_like::stmt::Printer;
 use crate::c_like::text::Text;
 use crate::c_like::uses::Usage;
-use crate::c_like::{Dialect, Scope, name};
+use crate::c_like::{Dialect, Scope, name, plan_comment};
 use hidp_ir::imp::visit::each_stmt;
 use hidp_ir::imp::{Entry, Function, Grid, KernelId, Numbers, Stmt, Unit, VarId, VarKind};
 use hidp_ir::par::Program;
@@ -110,7 +110,7 @@ pub(super) fn host(program: &Program, sources: &SourceMap, entry: &Entry, unit: 
     let scope = Scope { program, sources, entry, function: &unit.host, usage: &usage, numbers: None };
     let dialect = Cuda::Host { unit };
     out.line("");
-    out.line(format!("// {}", unit.plan_text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('\\')));
+    out.line(plan_comment(unit));
     out.open(format!("HIDP_ENTRY HIDP_SYMBOL({})(hidp_call *call) {{", name::host(entry, unit)));
     out.line("hidp::Host host(call);");
     host_params(&scope, &dialect, &unit.host, out);

@@ -4,7 +4,7 @@ use super::special::{self, OpenMp};
 use crate::c_like::stmt::Printer;
 use crate::c_like::text::Text;
 use crate::c_like::uses::Usage;
-use crate::c_like::{Dialect, Scope, name};
+use crate::c_like::{Dialect, Scope, name, plan_comment};
 use hidp_ir::imp::{Entry, Function, Kernel, Unit, VarId, VarKind};
 use hidp_ir::par::Program;
 use hidp_syntax::source::{SourceMap, Span};
@@ -53,7 +53,7 @@ pub(super) fn host(program: &Program, sources: &SourceMap, entry: &Entry, unit: 
     let usage = Usage::of(&unit.host);
     let scope = Scope { program, sources, entry, function: &unit.host, usage: &usage, numbers: None };
     out.line("");
-    out.line(format!("// {}", one_line(&unit.plan_text)));
+    out.line(plan_comment(unit));
     out.open(format!("HIDP_ENTRY HIDP_SYMBOL({})(hidp_call *call) {{", name::host(entry, unit)));
     out.line("hidp::Host host(call);");
     host_params(&scope, &unit.host, out);
@@ -85,8 +85,4 @@ fn host_params(scope: &Scope<'_>, host: &Function, out: &mut Text) {
             }
         }
     }
-}
-
-fn one_line(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").trim_end_matches('\\').to_owned()
 }

@@ -7,7 +7,7 @@ use super::private::Given;
 use hidp_ir::imp::{Expr, ExprKind, Grid, KernelId, Level, Stmt};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::{self, BinOp, Block, FoldKind, Map, StmtKind};
-use hidp_plan::Exec;
+use hidp_plan::{self as plan, Exec, Recipe};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -17,10 +17,11 @@ pub(super) const MOST_DIMENSIONS: usize = 3;
 impl Lowerer<'_> {
     /// A map that the host meets.
     pub(in super::super) fn device_map(&mut self, map: &Map, span: Span) {
-        if !self.inside_team {
-            self.enter_nest(map);
+        if !self.inside_team && !self.enter_nest(map) {
+            return;
         }
-        if let Some(near) = self.near_of(map).filter(|_| !self.inside_team) {
+        if let (Recipe::Near(near), false) = (&self.mapping.recipe, self.inside_team) {
+            let near = near.clone();
             self.near_map(map, &near, span);
         } else if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
             self.device_scan(map, span);
@@ -35,13 +36,12 @@ impl Lowerer<'_> {
 
     /// How the plan runs a map's iterations.
     pub(super) fn exec_of(&self, map: &Map) -> Exec {
-        let first = map.iters.last().and_then(|iter| self.levels.get(&iter.var));
-        first.map_or(Exec::Seq, |level| level.exec)
+        plan::key(map).and_then(|key| self.mapping.exec(key)).unwrap_or(Exec::Seq)
     }
 
-    /// Threads of a block, as planned for the map.
+    /// Threads of a block, as planned for a map that is launched.
     pub(super) fn block_of(&mut self, map: &Map) -> u32 {
-        let planned = map.iters.last().and_then(|iter| self.levels.get(&iter.var)).map_or(1, |level| level.tile);
+        let planned = plan::key(map).and_then(|key| self.mapping.blocks.get(&key)).copied().unwrap_or(1);
         if !self.device_model().is_some_and(|model| model.is_block(planned)) {
             self.defect(format!("blocks of {planned} threads are full warps"));
         }
@@ -132,7 +132,7 @@ impl Lowerer<'_> {
 
     /// The ranges of each dimension of the launch, outermost dimension first. Ranges beyond the third share the first one.
     pub(super) fn dimensions(&self, map: &Map) -> Vec<Vec<usize>> {
-        let dim = |at: &usize| self.levels.get(&map.iters[*at].var).map_or(0, |level| level.dim);
+        let dim = |at: &usize| self.mapping.levels.get(&map.iters[*at].var).map_or(0, |level| level.dim);
         let mut order: Vec<usize> = (0..map.iters.len()).collect();
         order.sort_by_key(|at| std::cmp::Reverse(dim(at)));
         let own = order.split_off(order.len().saturating_sub(MOST_DIMENSIONS - 1));

@@ -50,8 +50,8 @@ use super::build::Role;
 use super::{DEVICE, Defect, Lowerer, UnitTarget, sound};
 use hidp_ir::imp::{Entry, Level, Site, SiteId, Unit};
 use hidp_ir::par::{Func, FuncId, Program};
+use hidp_plan::Plan;
 use hidp_plan::target::{DeviceModel, Model};
-use hidp_plan::{Nest, Plan};
 use hidp_syntax::index::Arena;
 
 pub(super) use moved::Moved;
@@ -141,11 +141,6 @@ impl<'a> Lowerer<'a> {
                 1
             }
         }
-    }
-
-    /// What the plan says of the nest at hand.
-    fn nest_here(&self) -> Option<&'a Nest> {
-        self.plan.nests.get(self.nest.checked_sub(1)?)
     }
 
     fn device_model(&self) -> Option<&'a DeviceModel> {

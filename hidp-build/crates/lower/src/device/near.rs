@@ -8,7 +8,6 @@ use super::reduce::Folded;
 use hidp_ir::imp::{Element, Expr, Grid, Level, LoopKind, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, Fold, Map, Place};
 use hidp_plan::{self as plan, Near, NearArray, NearDim};
-use hidp_syntax::index::Id as _;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -52,17 +51,9 @@ struct Tile<'m> {
 }
 
 impl Lowerer<'_> {
-    /// What the plan of the current nest keeps near.
-    pub(super) fn near_of(&mut self, map: &Map) -> Option<Near> {
-        self.nest_here().filter(|nest| nest.is_near())?;
-        let near = plan::near(self.program, self.func, map);
-        self.expected(near, "what a plan keeps near")
-    }
-
     /// A map whose blocks take tiles.
     pub(super) fn near_map(&mut self, map: &Map, near: &Near, span: Span) {
-        let block = map.directives.block.unwrap_or_else(|| self.of_model(|model| model.block));
-        let grid = Grid::new(Level::Block, block);
+        let grid = Grid::new(Level::Block, self.block_of(map));
         let ranges = self.ranges(map);
         let order: Vec<usize> = near.third.into_iter().chain([near.rows, near.lanes]).collect();
         let sizes: Vec<u32> = map.iters.iter().map(|iter| self.tile_of(iter.var)).collect();
@@ -120,22 +111,22 @@ impl Lowerer<'_> {
     }
 
     fn tile_of(&self, var: par::VarId) -> u32 {
-        self.levels.get(&var).map_or(1, |level| level.tile.max(1))
+        self.mapping.levels.get(&var).map_or(1, |level| level.tile.max(1))
     }
 
     /// In the kernel: one tile.
     fn tile_item(&mut self, tile: &Tile<'_>, accs: &[Acc<'_>]) {
-        let staging = self.nest_here().map_or(&[][..], |nest| &nest.staging);
+        let staging = self.mapping.staging.clone();
         let mut copies = Vec::new();
         for array in tile.near.arrays.iter().cloned() {
-            let Some(staging) = staging.iter().find(|staging| staging.var as usize == array.var.index()) else {
+            let Some(staging) = staging.iter().find(|staging| staging.array == array.var) else {
                 self.defect("each array that is near has its `stage` line");
                 continue;
             };
             let planes = staging.tile.first().copied().unwrap_or(1);
             let plane = staging.elements() / planes.max(1);
             let kind = VarKind::Shared { elem: self.func.vars[array.var].ty, len: staging.elements() };
-            let base = self.body.declare(&format!("near_{}", staging.array), kind);
+            let base = self.body.declare(&format!("near_{}", self.func.vars[array.var].name), kind);
             self.body.push(Stmt::Let { var: base, init: None });
             let sides = sides(&array, tile);
             let iters = tile.map.iters.iter().map(|iter| iter.var).collect();

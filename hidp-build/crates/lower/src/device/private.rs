@@ -48,7 +48,7 @@ impl Lowerer<'_> {
         grid: Grid,
         items: &Expr,
     ) -> (Vec<Given>, Option<Expr>) {
-        let levels = &self.levels;
+        let levels = &self.mapping.levels;
         let exec = |var: par::VarId| levels.get(&var).map(|level| level.exec);
         let privates = private_arrays(self.program, self.func, map, grid.level, &exec, self.small_array());
         let privates = privates.unwrap_or_else(|name| {
@@ -149,7 +149,7 @@ impl Lowerer<'_> {
     /// The most elements that an iteration needs, found by a launch of its own.
     fn largest(&mut self, map: &Map, (ranges, strides, total): (&[Range], &[Expr], &Expr), private: &Private) -> Expr {
         let span = self.func.span;
-        let (run, runs) = self.runs(Some(Level::Thread), false, total);
+        let (run, runs) = self.usual_runs(total);
         let block = self.block_of(map);
         let over = Some(Level::Thread);
         let given = Vec::new();

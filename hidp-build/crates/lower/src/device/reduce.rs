@@ -45,7 +45,7 @@ impl Lowerer<'_> {
             Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Seq => None,
         };
         if let Some(level) = over
-            && plan::leaves_values(self.func, map, level, self.small_array())
+            && self.mapping.cut(map).is_some_and(|cut| cut.values)
         {
             return self.fold_values(map, level, span);
         }
@@ -54,8 +54,8 @@ impl Lowerer<'_> {
         let heavy = !plan::inner_maps(&map.body).is_empty() || plan::irregular(map);
         let rows = if over == Some(Level::Thread) && !heavy { self.rows_of(&ranges, &total) } else { None };
         let (run, runs) = match &rows {
-            Some(rows) => self.runs_of_rows(rows, &ranges),
-            None => self.runs(over, heavy, &total),
+            Some(rows) => self.runs_of_rows(map, rows, &ranges),
+            None => self.runs(map, &total),
         };
         let block = self.block_of(map);
         let level = over.map_or(Level::Thread, |_| Level::Block);
@@ -74,20 +74,32 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Iterations of a run and the number of runs.
-    pub(super) fn runs(&mut self, over: Option<Level>, heavy: bool, total: &Expr) -> (Expr, Expr) {
-        let (least, most) = (self.of_model(|model| model.run), self.of_model(|model| model.most_runs));
-        let least = i64::from(if heavy { self.of_model(|model| model.heavy_run) } else { least });
-        match over {
+    /// Iterations of a run and the number of runs: one of everything where the plan cuts nothing.
+    pub(super) fn runs(&mut self, map: &Map, total: &Expr) -> (Expr, Expr) {
+        match self.cut_on_device(map) {
             None => self.runs_of(make::max(total.clone(), make::long(1)), total),
-            Some(_) => self.runs_of(long_run(total, most, make::long(least)), total),
+            Some((least, most)) => self.runs_of(long_run(total, most, make::long(least)), total),
         }
     }
 
-    /// The same, of rows where they are long.
-    fn runs_of_rows(&mut self, rows: &Rows, ranges: &[Range]) -> (Expr, Expr) {
+    /// The same of what is no fold of the program.
+    pub(super) fn usual_runs(&mut self, total: &Expr) -> (Expr, Expr) {
         let (least, most) = (self.of_model(|model| model.run), self.of_model(|model| model.most_runs));
-        self.runs_of(long_run(&rows.units, most, rows.least(ranges, least.into())), &rows.units)
+        self.runs_of(long_run(total, most, make::long(least.into())), total)
+    }
+
+    /// The same, of rows where they are long.
+    fn runs_of_rows(&mut self, map: &Map, rows: &Rows, ranges: &[Range]) -> (Expr, Expr) {
+        match self.cut_on_device(map) {
+            None => self.runs_of(make::max(rows.units.clone(), make::long(1)), &rows.units),
+            Some((least, most)) => self.runs_of(long_run(&rows.units, most, rows.least(ranges, least)), &rows.units),
+        }
+    }
+
+    /// Iterations of a run at least, and runs at most.
+    fn cut_on_device(&self, map: &Map) -> Option<(i64, u32)> {
+        let cut = self.mapping.cut(map)?;
+        Some((cut.runs?.into(), cut.most?))
     }
 
     fn runs_of(&mut self, run: Expr, units: &Expr) -> (Expr, Expr) {

@@ -6,7 +6,7 @@ use super::super::space::Range;
 use super::super::{GROUPS, Lowerer, POSITIONS, make};
 use hidp_ir::imp::{Expr, Grid, Level, LoopKind, Stmt, VarId};
 use hidp_ir::par::{self, BinOp, FoldFn, Map, StmtKind};
-use hidp_plan::{self as plan, Exec, Share};
+use hidp_plan::{self as plan, Exec};
 use hidp_syntax::source::Span;
 
 /// How the plan deals out the folds inside a nest.
@@ -14,7 +14,7 @@ pub(super) struct Dealt<'m> {
     pub(super) inner: &'m Map,
     /// Groups that there should be.
     pub(super) groups: u32,
-    /// Terms of a part at least, or of a tile.
+    /// Terms of a part at least.
     pub(super) terms: u32,
 }
 
@@ -30,14 +30,10 @@ pub(super) struct Scratch {
 
 impl Lowerer<'_> {
     /// How the plan deals out the folds of the nest at hand, if it does.
-    pub(super) fn dealt<'m>(&mut self, map: &'m Map) -> Option<Dealt<'m>> {
+    pub(super) fn dealt<'m>(&self, map: &'m Map) -> Option<Dealt<'m>> {
         let inner = *plan::inner_maps(&map.body).first()?;
-        let level = self.levels.get(&inner.iters.last()?.var).filter(|_| !self.inside_team)?;
-        let Share::Dealt(groups) = level.share else { return None };
-        let terms = level.tile;
-        let splits = plan::splits(self.program, self.func, map);
-        self.expected(splits, "folds that a plan deals out")?;
-        Some(Dealt { inner, groups, terms })
+        let cut = self.mapping.cut(inner).filter(|_| !self.inside_team)?;
+        Some(Dealt { inner, groups: cut.groups?, terms: cut.terms.unwrap_or(1) })
     }
 
     /// One group a part of a fold, or a lane.

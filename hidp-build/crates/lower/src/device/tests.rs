@@ -14,7 +14,7 @@ fn lowered(text: &str) -> Entry {
     let limits = Limits { most: 6, ..Limits::default() };
     let explored = plan::explore_device(&program, func, &device, limits, Natives::Everywhere);
     for plan in &explored.plans {
-        assert_eq!(Plan::read(&plan.to_string()).as_ref(), Ok(plan));
+        assert_eq!(plan::notation::read(&plan.to_string()).as_ref(), Ok(plan));
     }
     let cpu = plan::candidates(&program, func, &model);
     let (mut entry, mut defects) = lower(&program, func, "test_entry", &cpu[..1], &model);
@@ -113,10 +113,12 @@ fn neighbouring_lanes_take_neighbouring_elements() {
         let plan = plan::explore_device(&program, func, &DeviceModel::cuda(), Limits::default(), Natives::Everywhere)
             .plans
             .remove(0);
-        plan.nests[0].levels.iter().map(|level| level.dim).collect::<Vec<_>>()
+        plan.to_string()
     };
-    assert_eq!(order(text), [1, 0], "three loads along n against a store along m");
-    assert_eq!(order(&text.replace("+ A[m][n] * A[m][n]", "+ B[n][m]").replace("output", "inout")), [0, 1]);
+    let along_n = "plan thread\nnest\n  m grid.y\n  n grid.x\n  block(256)\n";
+    assert_eq!(order(text), along_n, "three loads along n against a store along m");
+    let along_m = "plan thread\nnest\n  n grid.y\n  m grid.x\n  block(256)\n";
+    assert_eq!(order(&text.replace("+ A[m][n] * A[m][n]", "+ B[n][m]").replace("output", "inout")), along_m);
 }
 
 #[test]
@@ -247,16 +249,23 @@ fn plans_that_do_not_fit_are_defects_and_leave_nothing_out() {
     };
     let stencil = "function f input float a[H][W]; inout float b[H][W];
         { map { i := [1:H-2]; j := [0:W); b[i][j] = a[i-1][j] + a[i][j] + a[i+1][j]; } }";
-    let plain = "function f input float a[H][W]; inout float b[H][W]; { b = 2 * a; }";
+    let plain = "function f input float a[H][W]; inout float b[H][W];
+        { map { i := [1:H-2]; j := [0:W); b[i][j] = 2 * a[i][j]; } }";
     let near = plan_of(stencil, "near");
     assert_eq!(defects(stencil, &near), [""; 0]);
     let why =
         "what a plan keeps near suit the nest, but no array is read by enough neighbouring iterations, or with gaps";
     assert_eq!(defects(plain, &near), [why]);
-    // Tiles whose lanes would have unequal shares.
-    let mut tiled = plan_of(GEMM, "tiled64x64");
-    tiled.nests[0].levels[0].tile = 48;
-    assert_eq!(defects(GEMM, &tiled), ["tiles suit the nest, but lanes have equal shares of everything"]);
+    // Tiles whose lanes would have unequal shares, or other blocks.
+    let tiled = plan_of(GEMM, "tiled64x64").to_string();
+    let changed = |from: &str, to: &str| {
+        assert!(tiled.contains(from), "{tiled}");
+        defects(GEMM, &plan::notation::read(&tiled.replace(from, to)).expect("a plan"))
+    };
+    let unequal = changed("m thread.y(8)", "m thread.y(6)");
+    assert_eq!(unequal, ["the lanes of the tiles are a block of 48 threads"]);
+    assert_eq!(changed("block(64)", "block(128)"), ["the lanes of the tiles are a block of 64 threads"]);
+    assert_eq!(changed("k seq(8)", "k seq(6)"), ["tiles suit the nest, but lanes have equal shares of everything"]);
     // The folds of another program, which keep their order.
     let ordered = GEMM.replace("map {", "#pragma hidp ordered\n map {");
     let split = plan_of(GEMM, "split");

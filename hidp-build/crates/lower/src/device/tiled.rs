@@ -9,7 +9,7 @@ use super::super::{FOLD, Lowerer, POSITIONS, make};
 use super::tiled_parts::Part;
 use hidp_ir::imp::{Expr, Grid, Level, LoopKind, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, Fold, Map, StmtKind, Target};
-use hidp_plan::{self as plan, Nest, Stage, Staging, Tiled};
+use hidp_plan::{self as plan, Mapping, Recipe, Staging, Tiled};
 use hidp_syntax::index::Id;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
@@ -90,11 +90,11 @@ impl Place {
 impl Lowerer<'_> {
     /// How the plan tiles the nest at hand, if it does.
     pub(super) fn tiling(&mut self, map: &Map) -> Option<Tiling> {
-        let nest = self.nest_here().filter(|_| !self.inside_team)?;
-        let own = nest.staging.iter().find(|staging| staging.kind == Stage::Registers)?;
-        let shape = plan::tiled(self.program, self.func, map);
-        let shape = self.expected(shape, "what a plan tiles")?;
-        let tiling = planned_tiling(nest, own, shape, map).filter(Tiling::divides);
+        let Recipe::Tiled(own) = &self.mapping.recipe else { return None };
+        if self.inside_team {
+            return None;
+        }
+        let tiling = planned_tiling(&self.mapping, own, map).filter(Tiling::divides);
         self.expected(tiling.ok_or("lanes have equal shares of everything"), "tiles")
     }
 
@@ -404,17 +404,14 @@ impl Lowerer<'_> {
 }
 
 /// The tiles of a nest, if its lines are those of tiles.
-fn planned_tiling(nest: &Nest, own: &Staging, shape: Tiled, map: &Map) -> Option<Tiling> {
-    let ([own_rows, own_columns], [.., row, column]) = (&own.tile[..], &map.iters[..]) else { return None };
-    let stored: Vec<Staging> = nest.staging[..shape.operands.len().min(nest.staging.len())].to_vec();
-    let tile = |nest: &Nest, var: par::VarId| {
-        let at = plan::iterators(map).into_iter().position(|other| other == var)?;
-        nest.levels.get(at).map(|level| level.tile)
-    };
+fn planned_tiling(mapping: &Mapping, own: &plan::Tiling, map: &Map) -> Option<Tiling> {
+    let [.., row, column] = &map.iters[..] else { return None };
     let inner = plan::inner_maps(&map.body).first()?.iters.first()?.var;
-    let side = |var, own: u32| Some(Side { tile: tile(nest, var)?, own });
-    let (rows, columns) = (side(row.var, *own_rows)?, side(column.var, *own_columns)?);
-    Some(Tiling { shape, stored, rows, columns, depth: tile(nest, inner)? })
+    let tile = |var: par::VarId| mapping.levels.get(&var).map(|level| level.tile);
+    let side = |var, own: u32| Some(Side { tile: tile(var)?, own });
+    let (rows, columns) = (side(row.var, own.rows)?, side(column.var, own.columns)?);
+    let (shape, stored) = (own.tiled.clone(), mapping.staging.clone());
+    Some(Tiling { shape, stored, rows, columns, depth: tile(inner)? })
 }
 
 /// Whether a statement is the fold, or declares what it leaves.

@@ -56,7 +56,7 @@ impl Lowerer<'_> {
         let wanted = make::div(make::long(dealt.groups.into()), make::max(all, make::long(1)));
         let wanted = self.body.fix("wanted", make::max(wanted, make::long(1)));
         let equal = make::ceil_div(make::ceil_div(total.clone(), wanted), depth.clone());
-        let least = self.of_model(|model| model.split.depths);
+        let least = dealt.terms / tiling.depth.max(1);
         let depths = make::max(equal, make::long(least.into()));
         let run = self.body.fix("run", make::mul(depths, depth));
         let parts = self.body.fix("parts", make::ceil_div(total.clone(), run.clone()));

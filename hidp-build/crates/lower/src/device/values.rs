@@ -47,7 +47,7 @@ impl Lowerer<'_> {
         let range = Range { var: iter.var, lo: make::long(0), step: make::long(1), count: total.clone() };
         let (ranges, strides) = ([range], [make::long(1)]);
         let over = Some(Level::Thread);
-        let (run, runs) = self.runs(over, false, total);
+        let (run, runs) = self.runs(map, total);
         let (block, given, most) = (self.block_of(map), Vec::new(), None);
         let (ranges, strides) = (&ranges[..], &strides[..]);
         let folded =

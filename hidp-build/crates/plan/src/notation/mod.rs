@@ -21,6 +21,8 @@
 //! These are types, a reader and a printer, which know no program: names are names, and whether a plan fits is somebody else's
 //! question. What is printed reads back as what it was.
 
+use hidp_syntax::ast::Level;
+
 mod lex;
 mod print;
 mod read;
@@ -28,6 +30,7 @@ mod read;
 mod tests;
 mod words;
 
+pub(crate) use read::Building;
 pub use read::{Wrong, read};
 pub use words::{FoldOption, KeptPart, Memory, NarrowHow, Near, Pieces, Property, StageOption, Word, words};
 
@@ -40,6 +43,40 @@ pub struct Plan {
     pub composition: Option<Choice>,
     /// Host-level maps in the order of the program text.
     pub nests: Vec<Nest>,
+}
+
+impl Plan {
+    /// A plan without a composition.
+    pub fn new(name: impl Into<String>, nests: Vec<Nest>) -> Self {
+        Plan { name: name.into(), composition: None, nests }
+    }
+
+    /// Whether two plans run alike.
+    pub fn same_as(&self, other: &Plan) -> bool {
+        self.nests == other.nests && self.composition == other.composition
+    }
+
+    /// Whether it is for devices. One without nests is if it is called like a level of theirs.
+    pub fn is_for_device(&self) -> bool {
+        let level = || Level::ALL.iter().any(|level| level.name() == self.name);
+        if self.nests.is_empty() { level() } else { self.nests.iter().any(Nest::is_for_device) }
+    }
+}
+
+impl Nest {
+    /// Whether it is for devices.
+    pub fn is_for_device(&self) -> bool {
+        let lines = || {
+            self.steps.iter().filter_map(|step| match step {
+                Step::Line(line) => Some(line.place),
+                Step::Stage(_) => None,
+            })
+        };
+        let launched = self.properties.iter().any(|property| matches!(property, Property::Block(_)));
+        // Of what the host takes one after the other, primitives may be all that is launched.
+        let on_host = !self.steps.is_empty() && lines().all(|place| place == Place::Host);
+        launched || on_host || lines().any(|place| matches!(place, Place::Grid(_) | Place::Thread(_)))
+    }
 }
 
 /// Which body of a function runs where, and the same of its calls.

@@ -39,16 +39,18 @@ pub fn read(text: &str) -> Result<Plan, Wrong> {
     building.plan.ok_or(missing)
 }
 
-type Read<T> = Result<T, (Range<usize>, String)>;
+pub(crate) type Read<T> = Result<T, (Range<usize>, String)>;
 
 /// A plan of which the lines so far were read.
 #[derive(Default)]
-struct Building {
-    plan: Option<Plan>,
+pub(crate) struct Building {
+    /// Nothing before its first line.
+    pub(crate) plan: Option<Plan>,
 }
 
 impl Building {
-    fn line(&mut self, text: &str) -> Read<()> {
+    /// Adds a line; an error says which bytes of it are wrong, and what was expected.
+    pub(crate) fn line(&mut self, text: &str) -> Read<()> {
         let tokens = tokens(text);
         if tokens.is_empty() {
             return Ok(());

@@ -376,11 +376,12 @@ codes! {
 
     MalformedPlan = "HD0919" Error "malformed file of pinned plans"
         "A file `gemm.plan` beside `gemm.hdp` pins the plans of entries. After `entry` and a name come plans as `cargo xtask explain \
-         FILE --pin` prints them: `plan`, `nest`, `iter` and `place` lines. Comments start with `#`.";
+         FILE --pin` prints them: `plan` and a name, `nest`, and the lines of the nest. Comments start with `#`.";
     UnfitPlan = "HD0920" Error "pinned plan that does not fit"
         "A pinned plan is for an entry as it was when the plan was written down. Where the entry has other nests or iterators now, or \
-         cannot run under the plan's strategy any more, the build stops rather than run something else. Tiles may be changed within \
-         limits, `simd` may become `seq`, and `place` lines may be left out; all else follows from the strategy. \
+         cannot run by the plan's lines any more, the build stops rather than run something else. The lines are those of a plan that the \
+         compiler would make; of them the sides of a processor's tiles, `runs`, `groups` and `block` may have other numbers, a line `i lanes` may become \
+         `i seq`, and `place` lines may be left out. \
          `cargo xtask explain FILE --pin` prints the plans that fit now.";
 
     NoOpenMp = "HD0921" Error "no OpenMP library"
@@ -404,6 +405,10 @@ codes! {
     VersionLeftOut = "HD0955" Warning "version that is left out"
         "The compiler met a defect of its own in one version of an entry. Other versions compute the same and run instead, perhaps slower. \
          Please report the message with the program. With `HIDP_STRICT=1` in the environment such a build fails instead.";
+
+    OldPlan = "HD0956" Warning "pinned plan in the old form"
+        "Plans had a level for each iterator, and are lists of lines now. The old form is still read; the message shows the lines to write instead, \
+         and `cargo xtask explain FILE --pin` prints all pinned plans in the new form.";
 }
 
 impl Code {

@@ -4,7 +4,7 @@ use crate::compiler::pipeline::testing::{input, optimised};
 use crate::compiler::pipeline::{InputFile, Options, PipelineInput, PipelineOutput, compile};
 use hidp_plan::target::DeviceModel;
 use hidp_plan::{Limits, Natives, PinFile, explore_device};
-use hidp_syntax::diag::Diagnostic;
+use hidp_syntax::diag::{Diagnostic, Severity};
 use hidp_syntax::source::{SourceMap, Span};
 
 const PROGRAM: &str = "function rows input float A[R][C]; output float y[R];
@@ -13,6 +13,20 @@ function scale input float x[N]; output float y[N]; { y = 2 * x; }
 ";
 const PLANS: &str = "entry rows
 plan wide
+nest
+  r grid.x
+  c seq
+  c thread.x(32)
+  block(128)
+plan lone
+nest
+  r grid.x
+  c seq
+  block(512)
+";
+/// The same as it was written before lines.
+const OLD_PLANS: &str = "entry rows
+plan wide
 nest warp
   iter r device-warp dim 0 tile 128 split
   iter c device-thread dim 0 tile 1 split
@@ -20,6 +34,10 @@ plan lone
 nest thread
   iter r device-thread dim 0 tile 512 split
   iter c seq dim 0 tile 1 span
+plan fewer
+nest block
+  iter r device-block dim 0 tile 256 split
+  iter c device-thread dim 0 tile 4096 split(77)
 ";
 
 fn build(plans: &str, cuda: bool) -> (SourceMap, PipelineOutput) {
@@ -50,9 +68,7 @@ fn pinned_plans_of_devices_are_the_versions_there() {
     // The compiler's rules know them by their levels.
     assert!(output.rust.contains("Bound::Fixed(65536)"), "{}", output.rust);
     assert_eq!(versions(&build(PLANS, false).1), ["rows", "team", "serial", "rows", "serial"]);
-    let both = format!(
-        "{PLANS}plan serial\nnest serial\n  iter r seq dim 0 tile 1 span\n  iter c simd dim 0 tile 8192 span\n"
-    );
+    let both = format!("{PLANS}plan serial\nnest\n  r seq\n  c lanes\n  fold c runs(8192)\n");
     assert_eq!(versions(&build(&both, true).1)[..3], ["serial", "wide", "lone"]);
 }
 
@@ -60,16 +76,34 @@ fn pinned_plans_of_devices_are_the_versions_there() {
 fn how_many_groups_share_a_fold_may_be_pinned() {
     let split = "entry rows
 plan fewer
-nest block
-  iter r device-block dim 0 tile 256 split
-  iter c device-thread dim 0 tile 4096 split(77)
+nest
+  c grid.y
+  r grid.x
+  c seq
+  c thread.x
+  fold c groups(77) terms(4096)
+  block(256)
 ";
     assert_eq!(errors(split), "");
     let (_, output) = build(split, true);
     assert!(output.cuda[0].text.contains("hidp::div<int64_t>(77L, "), "{}", output.cuda[0].text);
     let changed = |from: &str, to: &str| errors(&split.replace(from, to));
-    assert_eq!(changed("tile 4096", "tile 32"), "5: `c` cannot run like this | expected `tile 4096`");
-    assert_eq!(changed("split(77)", "split(0)").lines().count(), 1);
+    let like_this = "this nest of `rows` cannot run like this | expected";
+    assert_eq!(changed("terms(4096)", "terms(32)"), format!("8: {like_this} `fold c groups(1056) terms(4096)`"));
+    assert_eq!(changed("groups(77)", "groups(0)"), "8: this is no line of a plan | expected a number from 1");
+}
+
+#[test]
+fn plans_of_the_old_form_become_lines_and_say_so() {
+    let (sources, output) = build(OLD_PLANS, true);
+    assert_eq!(output.diagnostics.len(), 3);
+    assert!(output.diagnostics.iter().all(|diagnostic| diagnostic.severity == Severity::Warning));
+    assert_eq!(sources.position(output.diagnostics[2].primary.span).line, 10);
+    assert!(output.diagnostics[2].helps.join("\n").contains("fold c groups(77) terms(4096)"));
+    let lines = format!(
+        "{PLANS}plan fewer\nnest\n  c grid.y\n  r grid.x\n  c seq\n  c thread.x\n  fold c groups(77) terms(4096)\n  block(256)\n"
+    );
+    assert_eq!(output.cuda[0].text, build(&lines, true).1.cuda[0].text);
 }
 
 #[test]
@@ -83,7 +117,7 @@ fn what_the_planner_prints_fits() {
         let explored = explore_device(&program, func, &DeviceModel::cuda(), Limits::default(), Natives::Everywhere);
         explored.plans.iter().for_each(|plan| text.push_str(&plan.to_string()));
     }
-    assert!(text.contains("device-warp"), "{text}");
+    assert!(text.contains("c thread.x(32)"), "{text}");
     assert_eq!(errors(&text), "");
     let (pinned, usual) = (build(&text, true).1, compile(&input));
     assert_eq!((pinned.rust, pinned.cuda), (usual.rust, usual.cuda));
@@ -92,30 +126,31 @@ fn what_the_planner_prints_fits() {
 #[test]
 fn unfit_plans_say_where_with_and_without_cuda() {
     let changed = |from: &str, to: &str| errors(&PLANS.replace(from, to));
-    let blocks = "expected threads of a block: a multiple of 32, at most 1024";
-    assert_eq!(changed("tile 128", "tile 100"), format!("4: `r` cannot run like this | {blocks}"));
-    assert_eq!(changed("tile 128", "tile 2048"), format!("4: `r` cannot run like this | {blocks}"));
+    let like_this = "this nest of `rows` cannot run like this | expected";
+    let blocks = "threads of a block: a multiple of 32, at most 1024";
+    assert_eq!(changed("block(128)", "block(100)"), format!("7: {like_this} {blocks}"));
+    assert_eq!(changed("block(128)", "block(2048)"), format!("7: {like_this} {blocks}"));
     assert_eq!(
-        changed("seq dim 0 tile 1 span", "seq dim 0 tile 2 span"),
-        "9: `c` cannot run like this | expected `tile 1`"
+        changed("block(128)", "block(128)\n  block(64)"),
+        format!("8: {like_this} no `block` line: blocks are for devices, of one size")
     );
-    assert_eq!(changed("device-warp dim", "device-block dim"), "4: `r` cannot run like this | expected `device-warp`");
+    assert_eq!(changed("c thread.x(32)", "c thread.x(16)"), format!("6: {like_this} `c thread.x(32)`"));
     assert_eq!(
-        changed("  iter c seq dim 0 tile 1 span\n", ""),
-        "7: this nest of `rows` has 2 iterators, not 1 | expected lines for r, c"
-    );
-    assert_eq!(
-        errors("entry scale\nplan warp\nnest warp\n  iter i device-warp dim 0 tile 256 split\n"),
-        "3: this nest of `scale` cannot run as `warp` | excluded: no iteration has a map or primitive inside that lanes could share"
+        changed("  block(512)\n", ""),
+        "9: a line for this nest of `rows` is missing | expected a line `block(256)`"
     );
     assert_eq!(
-        changed("tile 1 split\n", "tile 1 split\n  stage A 0 rows 32x8 buffers 1 pad 0\n"),
-        "6: arrays are not staged like this | expected the planner's `stage` lines"
+        errors("entry scale\nplan warp\nnest\n  i grid.x\n  inside i thread.x(32)\n  block(256)\n"),
+        "3: this nest of `scale` cannot run as `warp` | no iteration has a map or primitive inside that lanes could share"
+    );
+    assert_eq!(
+        changed("  c seq\n  c thread", "  stage A shared(32x8)\n  c seq\n  c thread"),
+        "3: this nest of `rows` cannot run as `near` | the map has not two or three iterators of step 1"
     );
     let reserved = "the name of a place: `host` and `device` are where plans run";
-    assert_eq!(changed("plan lone", "plan host"), format!("6: `host` cannot be the name of this plan | {reserved}"));
+    assert_eq!(changed("plan lone", "plan host"), format!("8: `host` cannot be the name of this plan | {reserved}"));
     assert_eq!(
         changed("plan lone", "plan team"),
-        "6: `team` cannot be the name of this plan | the planner calls a plan for the processor so"
+        "8: `team` cannot be the name of this plan | the planner calls a plan for the processor so"
     );
 }

@@ -4,7 +4,7 @@ use crate::compiler::pipeline::testing::{input, optimised};
 use crate::compiler::pipeline::{InputFile, Options, PipelineInput, PipelineOutput, compile};
 use hidp_plan::PinFile;
 use hidp_plan::target::Model;
-use hidp_syntax::diag::Diagnostic;
+use hidp_syntax::diag::{Diagnostic, Severity};
 use hidp_syntax::source::{SourceMap, Span};
 
 const PROGRAM: &str = "function GEMM input float A[M][K], B[K][N]; output float C[M][N];
@@ -13,6 +13,22 @@ function scale input float x[N]; output float y[N]; { y = 2 * x; }
 ";
 const PLANS: &str = "# measured
 entry GEMM
+plan wide
+nest
+  n, m threads
+  k seq
+  m reg(12)
+  n lanes(32)
+  fold k runs(8192)
+plan serial   # for small ones
+nest
+  m seq
+  n seq
+  k seq       # not in lanes
+  fold k runs(4096)
+";
+/// The same as it was written before lines.
+const OLD_PLANS: &str = "entry GEMM
 plan wide
 nest lanes
   iter m thread dim 1 tile 12 split
@@ -50,7 +66,8 @@ fn pinned_plans_are_the_versions() {
     assert_eq!(errors(PLANS), [""; 0]);
     let versions: Vec<&str> = output.rust.split("plan: \"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     assert_eq!(versions, ["wide", "serial", "rows", "serial"], "the second entry is planned as usual");
-    assert!(output.cpp[0].text.contains("iter m thread dim 1 tile 12 split"), "{}", output.cpp[0].text);
+    assert!(output.cpp[0].text.contains("| m reg(12) | n lanes(32) |"), "{}", output.cpp[0].text);
+    assert!(output.cpp[0].text.contains("4096L"), "runs of folds are as long as planned: {}", output.cpp[0].text);
 }
 
 #[test]
@@ -69,36 +86,86 @@ fn what_the_planner_prints_fits() {
 }
 
 #[test]
+fn plans_of_the_old_form_become_lines_and_say_so() {
+    let errors = errors(OLD_PLANS);
+    assert_eq!(errors.len(), 2);
+    assert_eq!(errors[0], "2: plan `wide` is written in the old form | a level for each iterator, instead of lines");
+    let output = build(OLD_PLANS);
+    let [first, _] = &output.diagnostics[..] else { panic!("{:?}", output.diagnostics) };
+    assert_eq!(first.severity, Severity::Warning, "a build goes on");
+    let help = first.helps.join("\n");
+    let lines = "plan wide\nnest\n  n, m threads\n  k seq\n  m reg(12)\n  n lanes(32)\n  fold k runs(8192)";
+    assert!(help.contains(lines), "{help}");
+    let lines = PLANS.replace("runs(4096)", "runs(8192)");
+    assert_eq!(output.rust, build(&lines).rust);
+    assert_eq!(output.cpp[0].text, build(&lines).cpp[0].text);
+}
+
+#[test]
+fn unfit_plans_of_the_old_form_say_where_and_why() {
+    let changed = |from: &str, to: &str| {
+        assert!(OLD_PLANS.contains(from));
+        let errors = errors(&OLD_PLANS.replace(from, to));
+        errors.into_iter().find(|error| !error.contains("old form")).expect("an error")
+    };
+    let levels = "3: these levels are none of this nest of `GEMM` | expected";
+    assert_eq!(
+        changed("iter k seq dim 0 tile 1", "iter l seq dim 0 tile 1"),
+        format!("{levels} `iter` lines for m, n, k")
+    );
+    assert_eq!(changed("  iter k seq dim 0 tile 1 span\n", ""), format!("{levels} `iter` lines for m, n, k"));
+    assert_eq!(changed("tile 12", "tile 1"), "3: this nest of `GEMM` cannot run like this | expected `m reg(8)`");
+    assert_eq!(
+        changed("nest serial", "nest team"),
+        "8: this nest of `GEMM` cannot run as `team` | the outermost map has not exactly one iterator, or folds"
+    );
+    assert_eq!(changed("tile 12 split", "tile x split"), "4: this is no line of a plan | expected a number");
+    assert_eq!(changed("nest lanes", "nest what"), "3: this is no line of a plan | expected a strategy");
+}
+
+#[test]
 fn plans_that_do_not_fit_say_where_and_why() {
     let changed = |from: &str, to: &str| {
         assert!(PLANS.contains(from));
         errors(&PLANS.replace(from, to)).join("\n")
     };
     assert_eq!(changed("entry GEMM", "entry GEMMM"), "2: `k.hdp` has no entry `GEMMM` | plans for nothing");
+    let like_this = "this nest of `GEMM` cannot run like this | expected";
+    assert_eq!(changed("  k seq\n  m reg", "  l seq\n  m reg"), format!("6: {like_this} `k seq`"));
+    assert_eq!(changed("n, m threads", "m, n threads"), format!("5: {like_this} `n, m threads`"));
+    assert_eq!(changed("reg(12)", "reg(1)"), format!("7: {like_this} `m reg(8)`, or a number from 2 to 16384 in it"));
     assert_eq!(
-        changed("iter k seq dim 0 tile 1 span", "iter l seq dim 0 tile 1 span"),
-        "7: `l` cannot run like this | expected the line of `k`"
+        changed("reg(12)", "reg(16000)"),
+        format!("8: {like_this} at most 16384 elements in a tile, not 512000")
     );
-    assert_eq!(changed("m thread", "m seq"), "5: `m` cannot run like this | expected `thread`");
-    assert_eq!(changed("tile 12", "tile 1"), "5: `m` cannot run like this | expected a tile from 2 to 16384");
+    assert_eq!(changed("n lanes(32)", "n reg(32)"), format!("8: {like_this} `n lanes(32)`"));
+    assert_eq!(changed("runs(4096)", "runs(1)"), format!("15: {like_this} runs of a number from 2 to 1048576"));
+    assert_eq!(changed("fold k runs(4096)", "fold m runs(4096)"), format!("15: {like_this} `fold k runs(8192)`"));
+    assert_eq!(changed("runs(4096)", "groups(4096)"), format!("15: {like_this} `fold k runs(8192)`"));
     assert_eq!(
-        changed("tile 12", "tile 16000"),
-        "4: a tile of 512000 elements is too large | the tiles below make more than 16384 elements"
-    );
-    assert_eq!(changed("tile 32 split", "tile 32 span"), "6: `n` cannot run like this | expected `split`");
-    assert_eq!(changed("dim 1 tile 12", "dim 2 tile 12"), "5: `m` cannot run like this | expected `dim 1`");
-    assert_eq!(
-        changed("  iter k seq dim 0 tile 1 span\n", ""),
-        "4: this nest of `GEMM` has 3 iterators, not 2 | expected lines for m, n, k"
-    );
-    assert_eq!(changed("plan serial ", "nest rows\nplan serial "), "3: `GEMM` has 1 nests, but the plan 2 | this plan");
-    assert_eq!(
-        changed("nest lanes", "nest team"),
-        "4: this nest of `GEMM` cannot run as `team` | the outermost map has not exactly one iterator, or folds"
+        changed("  k seq       # not in lanes\n", ""),
+        "11: a line for this nest of `GEMM` is missing | expected a line `k lanes` at the end"
     );
     assert_eq!(
-        changed("nest serial\n", "nest serial\n  place C 9 stream\n"),
-        "10: `C` cannot be placed like this | not among the planner's placements"
+        changed("  k seq       # not in lanes\n", "  k seq\n  k seq\n"),
+        format!("15: {like_this} no more lines for iterators")
+    );
+    assert_eq!(changed("plan serial ", "nest\nplan serial "), "3: `GEMM` has 1 nests, but the plan 2 | this plan");
+    assert_eq!(
+        changed("nest\n  m seq", "nest\n  m host"),
+        "11: this nest of `GEMM` cannot run as `team` | the outermost map has not exactly one iterator, or folds"
+    );
+    assert_eq!(
+        changed("nest\n  m seq", "nest\n  place C stream\n  m seq"),
+        format!("12: {like_this} an array among the planner's `place` lines")
+    );
+    assert_eq!(
+        changed("nest\n  m seq", "nest\n  assume K <= 7\n  m seq"),
+        "11: a line for this nest of `GEMM` is missing | expected no lines about recurrences"
+    );
+    assert_eq!(
+        changed("plan serial", "plan serial\ncompose GEMM \"\" host #"),
+        "10: `GEMM` has no codelets to choose from | `compose` lines are for codelets"
     );
 }
 
@@ -108,26 +175,27 @@ fn malformed_files_say_where() {
     assert_eq!(errors("plan a"), ["1: this is no line of a plan | expected `entry` and a name before anything else"]);
     assert_eq!(errors("entry GEMM"), ["1: no plan is given for `GEMM` | expected `plan` lines below"]);
     assert_eq!(
-        errors("entry GEMM\nnest rows")[1],
+        errors("entry GEMM\nnest")[1],
         "2: this is no line of a plan | expected `plan` and a name before `nest`"
     );
+    assert_eq!(changed("reg(12)", "reg(x)"), "7: this is no line of a plan | expected a number from 1");
     assert_eq!(
-        changed("tile 12 split", "tile x split").lines().next(),
-        Some("5: this is no line of a plan | expected a number")
+        changed("m reg(12)", "m registers"),
+        "7: this is no line of a plan | expected where it runs: host, grid.z, grid.y, grid.x, thread.z, thread.y, thread.x, threads, lanes, seq, unroll, reg, vec"
     );
     assert_eq!(
         changed("plan serial ", "plan wide "),
-        "8: `wide` cannot be the name of this plan | another plan is called so"
+        "10: `wide` cannot be the name of this plan | another plan is called so"
     );
-    assert_eq!(
-        changed("plan wide", "plan w-1"),
-        "3: `w-1` cannot be the name of this plan | a name is a letter, and then letters, digits and `_`"
-    );
-    for name in ["_", "_wide", "1"] {
+    assert_eq!(changed("plan wide", "plan w-1"), "3: this is no line of a plan | expected the end of the line");
+    assert_eq!(changed("plan wide", "plan 1"), "3: this is no line of a plan | expected a name");
+    for name in ["_", "_wide", "`w-1`"] {
         let [error] = &errors(&PLANS.replace("plan wide", &format!("plan {name}")))[..] else { panic!("{name}") };
-        assert!(error.starts_with(&format!("3: `{name}` cannot be the name of this plan")), "{error}");
+        let name = name.trim_matches('`');
+        let why = "cannot be the name of this plan | a name is a letter, and then letters, digits and `_`";
+        assert_eq!(*error, format!("3: `{name}` {why}"));
     }
     let twice = format!("{PLANS}{PLANS}");
-    assert_eq!(errors(&twice), ["14: `GEMM` stands in the file twice | again"]);
-    assert!(errors(&PLANS.replace("nest lanes", "what")).iter().any(|error| error.starts_with("4: this is no line")));
+    assert_eq!(errors(&twice), ["17: `GEMM` stands in the file twice | again"]);
+    assert!(errors(&PLANS.replacen("nest", "what", 1)).iter().any(|error| error.starts_with("4: this is no line")));
 }

@@ -1,0 +1,174 @@
+//! Whether pinned lines are those of a nest that the planner would make, but for the numbers that a line may change.
+
+use super::mapping::{Mapping, Recipe, Strategy};
+use super::notation::{FoldOption, FoldRange, Line, Nest, Place, Property, Size, Step};
+use crate::target::DeviceModel;
+
+/// Largest run of a fold, and most elements in a tile of lanes.
+const MOST_RUN: u32 = 1 << 20;
+const MOST_TILE: u32 = 1 << 14;
+
+/// A line of a pinned nest, as the file has them by kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Part {
+    /// The line `nest` itself.
+    Head,
+    /// One whose position counts.
+    Step(usize),
+    Fold(usize),
+    Place(usize),
+    Property(usize),
+}
+
+/// What is wrong with a line.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) struct Unfit {
+    pub(super) part: Part,
+    pub(super) expected: String,
+}
+
+/// How far a pinned nest follows another one: lines that are alike, those that are not, and the first of these.
+pub(super) struct Compared {
+    pub(super) alike: usize,
+    pub(super) wrong: usize,
+    pub(super) unfit: Option<Unfit>,
+}
+
+/// Compares a pinned nest with one of the planner's, which is that `mapping`.
+pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &DeviceModel) -> Compared {
+    let free = Free { mapping, model };
+    let (mut alike, mut wrong) = (0, 0);
+    let mut first: Option<Unfit> = None;
+    let mut note = |found: Option<(Part, String)>| match found {
+        None => alike += 1,
+        Some((part, expected)) => {
+            wrong += 1;
+            first.get_or_insert(Unfit { part, expected });
+        }
+    };
+    for at in 0..pinned.steps.len().max(usual.steps.len()) {
+        note(match (pinned.steps.get(at), usual.steps.get(at)) {
+            (Some(pinned), Some(usual)) => free.step(pinned, usual).err().map(|wrong| (Part::Step(at), wrong)),
+            (Some(_), None) => Some((Part::Step(at), "no more lines for iterators".to_owned())),
+            (None, Some(Step::Line(line))) => Some((Part::Head, format!("a line `{line}` at the end"))),
+            (None, Some(Step::Stage(stage))) => Some((Part::Head, format!("a line `{stage}` at the end"))),
+            (None, None) => None,
+        });
+    }
+    for at in 0..pinned.folds.len().max(usual.folds.len()) {
+        note(match (pinned.folds.get(at), usual.folds.get(at)) {
+            (Some(pinned), Some(usual)) => free.fold(pinned, usual).err().map(|wrong| (Part::Fold(at), wrong)),
+            (Some(_), None) => Some((Part::Fold(at), "no line for this fold: its range is not cut".to_owned())),
+            (None, Some(fold)) => Some((Part::Head, format!("a line `{}`", fold_text(fold)))),
+            (None, None) => None,
+        });
+    }
+    // Arrays that bypass the caches may be left out.
+    for (at, place) in pinned.places.iter().enumerate() {
+        let known = usual.places.contains(place);
+        note((!known).then(|| (Part::Place(at), "an array among the planner's `place` lines".to_owned())));
+    }
+    for at in 0..pinned.properties.len().max(usual.properties.len()) {
+        note(match (pinned.properties.get(at), usual.properties.get(at)) {
+            (Some(Property::Block(pinned)), Some(Property::Block(usual))) => {
+                free.block(*pinned, *usual).err().map(|wrong| (Part::Property(at), wrong))
+            }
+            (Some(_), None) => {
+                Some((Part::Property(at), "no `block` line: blocks are for devices, of one size".to_owned()))
+            }
+            (None, Some(Property::Block(threads))) => Some((Part::Head, format!("a line `block({threads})`"))),
+            (None, None) => None,
+        });
+    }
+    let others = [pinned.tables.len(), pinned.narrow.len(), pinned.assumptions.len()];
+    note(others.iter().any(|count| *count > 0).then(|| (Part::Head, "no lines about recurrences".to_owned())));
+    if first.is_none() && mapping.strategy == Strategy::Lanes {
+        first = large_tile(pinned);
+    }
+    Compared { alike, wrong, unfit: first }
+}
+
+fn large_tile(pinned: &Nest) -> Option<Unfit> {
+    let sizes = pinned.steps.iter().enumerate().filter_map(|(at, step)| match step {
+        Step::Line(Line { size: Size::Count(count), .. }) => Some((at, u64::from(*count))),
+        Step::Line(_) | Step::Stage(_) => None,
+    });
+    let sizes: Vec<(usize, u64)> = sizes.collect();
+    let elements: u64 = sizes.iter().map(|(_, count)| count).product();
+    let (last, _) = *sizes.last()?;
+    let expected = format!("at most {MOST_TILE} elements in a tile, not {elements}");
+    (elements > u64::from(MOST_TILE)).then_some(Unfit { part: Part::Step(last), expected })
+}
+
+/// The numbers that a line may change.
+struct Free<'a> {
+    mapping: &'a Mapping,
+    model: &'a DeviceModel,
+}
+
+impl Free<'_> {
+    fn step(&self, pinned: &Step, usual: &Step) -> Result<(), String> {
+        match (pinned, usual) {
+            _ if pinned == usual => Ok(()),
+            (Step::Line(pinned), Step::Line(usual)) => self.line(pinned, usual),
+            (_, Step::Line(usual)) => Err(format!("`{usual}`")),
+            (_, Step::Stage(usual)) => Err(format!("`{usual}`")),
+        }
+    }
+
+    /// Sides of a tile of lanes may differ, and vector lanes may be given up.
+    fn line(&self, pinned: &Line, usual: &Line) -> Result<(), String> {
+        let on_threads = !matches!(self.mapping.strategy, Strategy::Device(_));
+        let same_index = pinned.index == usual.index;
+        let given_up = (pinned.place, usual.place) == (Place::Seq, Place::Lanes) && usual.size == Size::Rest;
+        match (&pinned.size, &usual.size) {
+            (Size::Rest, Size::Rest) if on_threads && same_index && given_up => Ok(()),
+            (Size::Count(side), Size::Count(_)) if on_threads && same_index && pinned.place == usual.place => {
+                number(*side, 2, MOST_TILE).map_err(|range| format!("`{usual}`, or {range} in it"))
+            }
+            _ => Err(format!("`{usual}`")),
+        }
+    }
+
+    /// Runs may have other lengths, and parts go to more or fewer groups.
+    fn fold(&self, pinned: &FoldRange, usual: &FoldRange) -> Result<(), String> {
+        let on_threads = !matches!(self.mapping.strategy, Strategy::Device(_));
+        let wrong = || Err(format!("`{}`", fold_text(usual)));
+        if pinned.iters != usual.iters || pinned.options.len() != usual.options.len() {
+            return wrong();
+        }
+        for (pinned, usual) in pinned.options.iter().zip(&usual.options) {
+            match (pinned, usual) {
+                _ if pinned == usual => {}
+                (FoldOption::Runs(length), FoldOption::Runs(_)) if on_threads => {
+                    number(*length, 2, MOST_RUN).map_err(|range| format!("runs of {range}"))?;
+                }
+                (FoldOption::Groups(_), FoldOption::Groups(_)) => {}
+                _ => return wrong(),
+            }
+        }
+        Ok(())
+    }
+
+    /// Blocks of tiles have as many threads as the tiles' lanes.
+    fn block(&self, pinned: u32, usual: u32) -> Result<(), String> {
+        match self.mapping.recipe {
+            _ if pinned == usual => Ok(()),
+            Recipe::Tiled(_) => Err(format!("`block({usual})`: the lanes of the tiles")),
+            Recipe::Plain | Recipe::Lanes(_) | Recipe::Near(_) if self.model.is_block(pinned) => Ok(()),
+            Recipe::Plain | Recipe::Lanes(_) | Recipe::Near(_) => {
+                let (warp, most) = (self.model.warp, self.model.most_threads);
+                Err(format!("threads of a block: a multiple of {warp}, at most {most}"))
+            }
+        }
+    }
+}
+
+fn number(number: u32, least: u32, most: u32) -> Result<(), String> {
+    if (least..=most).contains(&number) { Ok(()) } else { Err(format!("a number from {least} to {most}")) }
+}
+
+fn fold_text(fold: &FoldRange) -> String {
+    let nest = Nest { folds: vec![fold.clone()], ..Nest::default() };
+    nest.to_string().lines().nth(1).unwrap_or_default().trim().to_owned()
+}

@@ -1,0 +1,199 @@
+//! Lines as mappings: what devices share with processors, and processors.
+
+use std::collections::BTreeMap;
+
+use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strategy, key};
+use crate::notation::{self, FoldOption, Index, Memory, Nest, Place, Property, Size, Step};
+use crate::{gives_to_team, inner_maps, lane_shape, streamed_outputs};
+use hidp_ir::par::{Func, Map, Program, VarId};
+
+impl Mapping {
+    /// What the lines of a nest come to. It is an error if they do not name what the nest has, or say what nothing carries out.
+    pub fn read(program: &Program, func: &Func, map: &Map, nest: &Nest) -> Result<Mapping, Misfit> {
+        let names = Names::of(func, map);
+        let lines = Lines::of(&names, nest)?;
+        let mut mapping = if nest.is_for_device() {
+            lines.on_device(program, func, map)?
+        } else {
+            lines.on_threads(program, func, map, nest)?
+        };
+        let known = if nest.is_for_device() { Vec::new() } else { streamed_outputs(program, func, map) };
+        if let Some(other) = lines.streamed.iter().find(|var| !known.contains(var)) {
+            return Err(Misfit(format!("`{}` may bypass the caches", func.vars[*other].name)));
+        }
+        mapping.streamed = lines.streamed.clone();
+        let again = mapping.lines(func, map);
+        if again == *nest { Ok(mapping) } else { Err(first_difference(nest, &again)) }
+    }
+}
+
+/// Lines that mean nothing where they stand.
+fn first_difference(given: &Nest, expected: &Nest) -> Misfit {
+    let texts = |nest: &Nest| -> Vec<String> { nest.to_string().lines().map(|line| line.trim().to_owned()).collect() };
+    let (given, expected) = (texts(given), texts(expected));
+    let at = given.iter().zip(&expected).take_while(|(given, expected)| given == expected).count();
+    Misfit(match (given.get(at), expected.get(at)) {
+        (Some(given), Some(expected)) => format!("the line of the plan is `{expected}`, not `{given}`"),
+        (None, Some(expected)) => format!("the plan has a line `{expected}`"),
+        (Some(given), None) => format!("the plan has no line `{given}`"),
+        (None, None) => "the plan's lines are in order".to_owned(),
+    })
+}
+
+/// The strategy that the lines of a nest for processors follow.
+pub(crate) fn strategy_of_threads(nest: &Nest) -> Strategy {
+    let any = |wanted: fn(&notation::Line) -> bool| {
+        nest.steps.iter().any(|step| matches!(step, Step::Line(line) if wanted(line)))
+    };
+    if any(|line| line.place == Place::Host) {
+        Strategy::Team
+    } else if any(|line| line.place == Place::Lanes && line.size != Size::Rest) {
+        Strategy::Lanes
+    } else if any(|line| line.place == Place::Threads) {
+        Strategy::Rows
+    } else {
+        Strategy::Serial
+    }
+}
+
+/// The lines of a nest with variables in place of names.
+pub(super) struct Lines {
+    pub(super) steps: Vec<Resolved>,
+    /// Parts that blocks share, and how many lines stand before each.
+    pub(super) stages: Vec<(VarId, notation::Stage)>,
+    pub(super) cuts: BTreeMap<VarId, Cut>,
+    pub(super) blocks: Vec<u32>,
+    streamed: Vec<VarId>,
+    iters: Vec<VarId>,
+}
+
+/// A line.
+pub(super) struct Resolved {
+    pub(super) vars: Vec<VarId>,
+    /// Whether it is about what is inside the iterations.
+    pub(super) inside: bool,
+    pub(super) place: Place,
+    pub(super) size: Size,
+}
+
+impl Lines {
+    fn of(names: &Names, nest: &Nest) -> Result<Self, Misfit> {
+        let Nest { steps, folds, places, tables, narrow, assumptions, properties } = nest;
+        if !tables.is_empty() || !narrow.is_empty() || !assumptions.is_empty() {
+            return Err(Misfit("no line is about a recurrence".to_owned()));
+        }
+        let iter =
+            |name: &String| names.iter_called(name).ok_or_else(|| Misfit(format!("the nest has an iterator `{name}`")));
+        let array =
+            |name: &String| names.array_called(name).ok_or_else(|| Misfit(format!("the nest uses an array `{name}`")));
+        let mut lines = Lines {
+            steps: Vec::new(),
+            stages: Vec::new(),
+            cuts: BTreeMap::new(),
+            blocks: Vec::new(),
+            streamed: Vec::new(),
+            iters: names.iters().map(|(var, _)| var).collect(),
+        };
+        for step in steps {
+            match step {
+                Step::Stage(stage) => lines.stages.push((array(&stage.array)?, stage.clone())),
+                Step::Line(line) => {
+                    let (vars, inside) = match &line.index {
+                        Index::Iter(name) => (vec![iter(name)?], false),
+                        Index::Joined(all) => (all.iter().map(iter).collect::<Result<_, _>>()?, false),
+                        Index::Inside(name) => (vec![iter(name)?], true),
+                        Index::Sweep(_) => return Err(Misfit("no line is the sweep of a recurrence".to_owned())),
+                    };
+                    lines.steps.push(Resolved { vars, inside, place: line.place, size: line.size.clone() });
+                }
+            }
+        }
+        for fold in folds {
+            let vars: Vec<VarId> = fold.iters.iter().map(iter).collect::<Result<_, _>>()?;
+            let mut cut = Cut::default();
+            for option in &fold.options {
+                match *option {
+                    FoldOption::Runs(number) => cut.runs = Some(number),
+                    FoldOption::Most(number) => cut.most = Some(number),
+                    FoldOption::Groups(number) => cut.groups = Some(number),
+                    FoldOption::Terms(number) => cut.terms = Some(number),
+                }
+            }
+            lines.cuts.extend(vars.last().map(|last| (*last, cut)));
+        }
+        for place in places {
+            match place.memory {
+                Memory::Stream => lines.streamed.push(array(&place.array)?),
+            }
+        }
+        for property in properties {
+            match property {
+                Property::Block(threads) => lines.blocks.push(*threads),
+            }
+        }
+        Ok(lines)
+    }
+
+    /// The lines of an iterator, by itself or with others.
+    pub(super) fn lines_of(&self, var: VarId) -> impl Iterator<Item = &Resolved> {
+        self.steps.iter().filter(move |line| !line.inside && line.vars.contains(&var))
+    }
+
+    /// Whether an iterator has a line for this place.
+    pub(super) fn runs_at(&self, var: VarId, place: Place) -> bool {
+        self.lines_of(var).any(|line| line.place == place)
+    }
+
+    /// The number of iterations that an iterator has at a place, if a line says so.
+    pub(super) fn count(&self, var: VarId, place: Place) -> Option<u32> {
+        self.lines_of(var).filter(|line| line.place == place).find_map(|line| match (&line.size, &line.vars[..]) {
+            (Size::Count(count), _) => Some(*count),
+            (Size::Extents(extents), vars) => {
+                vars.iter().position(|other| *other == var).and_then(|at| extents.get(at)).copied()
+            }
+            (Size::Rest | Size::Bits(_), _) => None,
+        })
+    }
+
+    fn on_threads(&self, program: &Program, func: &Func, map: &Map, nest: &Nest) -> Result<Mapping, Misfit> {
+        let strategy = strategy_of_threads(nest);
+        let mut mapping = Mapping::new(strategy);
+        match strategy {
+            Strategy::Lanes => {
+                let shape = lane_shape(program, func, map);
+                mapping.recipe =
+                    Recipe::Lanes(shape.map_err(|why| Misfit(format!("tiles of lanes suit it, but {why}")))?);
+            }
+            Strategy::Team if !gives_to_team(map) => {
+                return Err(Misfit("all threads can share what is inside of each iteration".to_owned()));
+            }
+            Strategy::Team | Strategy::Rows | Strategy::Serial | Strategy::Device(_) => {}
+        }
+        for &var in &self.iters {
+            let lanes = self.count(var, Place::Lanes);
+            let exec = match lanes {
+                Some(_) => Exec::Lanes,
+                None if self.runs_at(var, Place::Lanes) => Exec::Simd,
+                None if self.runs_at(var, Place::Host) => Exec::Team,
+                None if self.runs_at(var, Place::Threads) => Exec::Thread,
+                None => Exec::Seq,
+            };
+            let tile = lanes.or_else(|| self.count(var, Place::Reg)).unwrap_or(1);
+            mapping.levels.insert(var, LevelPlan { exec, dim: dim_of(map, var), tile });
+        }
+        mapping.cuts = self.cuts.clone();
+        Ok(mapping)
+    }
+}
+
+/// The position of an iterator among those of its map, the last one 0.
+pub(super) fn dim_of(map: &Map, var: VarId) -> u32 {
+    let own = map.iters.iter().rev().position(|iter| iter.var == var);
+    let inside = || inner_maps(&map.body).into_iter().find(|inner| crate::iterators(inner).contains(&var));
+    own.map_or_else(|| inside().map_or(0, |inner| dim_of(inner, var)), |at| at as u32)
+}
+
+/// The cut of a map's range.
+pub(super) fn cut_of<'l>(cuts: &'l BTreeMap<VarId, Cut>, map: &Map) -> Option<&'l Cut> {
+    cuts.get(&key(map)?)
+}

@@ -1,0 +1,281 @@
+//! Lines as mappings of graphics processors.
+
+use super::read::{Lines, cut_of, dim_of};
+use super::write_device::level_of;
+use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Staging, Strategy, Tiling, key};
+use crate::notation::{Axis, Place, StageOption};
+use crate::{inner_maps, iterators, near, splits, tiled};
+use hidp_ir::par::{FoldKind, Func, Map, Program, VarId};
+use hidp_syntax::ast::Level;
+
+const LANES: Place = Place::Thread(Axis::X);
+const GROUPS: Place = Place::Thread(Axis::Y);
+
+impl Lines {
+    pub(super) fn on_device(&self, program: &Program, func: &Func, map: &Map) -> Result<Mapping, Misfit> {
+        let mut mapping = Mapping::new(Strategy::Device(Level::Thread));
+        let split = self.cuts.values().any(|cut| cut.groups.is_some());
+        if split && let Err(why) = splits(program, func, map) {
+            return Err(Misfit(format!("folds that a plan deals out suit the nest, but {why}")));
+        }
+        let in_registers = map.iters.iter().any(|iter| self.runs_at(iter.var, Place::Reg));
+        if in_registers {
+            self.tiled(program, func, map, &mut mapping)?;
+        } else if !self.stages.is_empty() {
+            self.near(program, func, map, &mut mapping)?;
+        } else if split {
+            self.split(map, &mut mapping);
+        } else {
+            self.launched(map, &mut mapping);
+            mapping.strategy = self.strategy(map, &mapping);
+        }
+        mapping.cuts = self.cuts.clone();
+        self.values(map, &mapping.levels.clone(), &mut mapping);
+        self.blocks_of(map, &mut mapping)?;
+        Ok(mapping)
+    }
+
+    fn put(&self, mapping: &mut Mapping, map: &Map, exec: Exec) {
+        for iter in &map.iters {
+            mapping.levels.insert(iter.var, LevelPlan { exec, dim: dim_of(map, iter.var), tile: 1 });
+        }
+    }
+
+    /// Positions in a grid: the slowest dimension stands first.
+    fn put_grid(&self, mapping: &mut Mapping, map: &Map, exec: Exec) {
+        let own = iterators_of(map);
+        let in_grid = |var: &VarId| {
+            self.steps.iter().position(|line| matches!(line.place, Place::Grid(_)) && line.vars == [*var])
+        };
+        let mut order = own.clone();
+        order.sort_by_key(|var| in_grid(var).unwrap_or(usize::MAX));
+        for (at, var) in order.iter().rev().enumerate() {
+            mapping.levels.insert(*var, LevelPlan { exec, dim: at as u32, tile: 1 });
+        }
+    }
+
+    /// A map that the host meets.
+    fn launched(&self, map: &Map, mapping: &mut Mapping) {
+        let Some(last) = key(map) else { return };
+        let scans = map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce);
+        if self.runs_at(last, Place::Host) {
+            self.put(mapping, map, Exec::Device(Level::Kernel));
+            return inner_maps(&map.body).into_iter().for_each(|inner| self.launched(inner, mapping));
+        }
+        let scope = self.scope(map);
+        let in_turn = self.runs_at(last, Place::Seq);
+        match (self.runs_at(last, Place::Grid(Axis::X)), in_turn) {
+            _ if map.folds.is_empty() => {
+                self.put_grid(mapping, map, Exec::Device(scope));
+                self.inside(map, scope, mapping);
+            }
+            (false, _) => {
+                self.put(mapping, map, Exec::Seq);
+                self.inside(map, Level::Thread, mapping);
+            }
+            (true, _) if scans => {
+                self.put(mapping, map, Exec::Device(Level::Thread));
+                self.inside(map, Level::Thread, mapping);
+            }
+            (true, false) => {
+                self.put(mapping, map, Exec::Device(scope));
+                self.inside(map, scope, mapping);
+            }
+            (true, true) => {
+                let over = if self.runs_at(last, LANES) {
+                    Level::Thread
+                } else if self.runs_at(last, GROUPS) {
+                    scope
+                } else {
+                    Level::Block
+                };
+                self.put(mapping, map, Exec::Device(over));
+                self.inside(map, over, mapping);
+            }
+        }
+    }
+
+    /// The groups that run the iterations of a map: what is inside says how many lanes they have.
+    fn scope(&self, map: &Map) -> Level {
+        let inside: Vec<VarId> = inner_maps(&map.body).into_iter().flat_map(iterators).collect();
+        let own = iterators_of(map);
+        let about = |var: &VarId, within: bool| inside.contains(var) || (within && own.contains(var));
+        let found = |place: Place| {
+            self.steps.iter().find(|line| line.place == place && line.vars.iter().any(|var| about(var, line.inside)))
+        };
+        match (found(GROUPS), found(LANES)) {
+            (Some(_), _) => Level::Block,
+            (None, Some(line)) => level_of(&line.size).unwrap_or(Level::Thread),
+            (None, None) => Level::Thread,
+        }
+    }
+
+    fn inside(&self, map: &Map, scope: Level, mapping: &mut Mapping) {
+        for inner in inner_maps(&map.body) {
+            let Some(last) = key(inner) else { continue };
+            let over = if scope == Level::Thread {
+                None
+            } else if self.runs_at(last, GROUPS) {
+                Some(self.scope(inner))
+            } else {
+                self.runs_at(last, LANES).then_some(Level::Thread)
+            };
+            self.put(mapping, inner, over.map_or(Exec::Seq, Exec::Device));
+            self.inside(inner, over.unwrap_or(scope), mapping);
+        }
+    }
+
+    /// The level that a nest is called after.
+    fn strategy(&self, map: &Map, mapping: &Mapping) -> Strategy {
+        match key(map).and_then(|key| mapping.exec(key)) {
+            Some(Exec::Device(level)) => Strategy::Device(level),
+            Some(Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Seq) | None => {
+                Strategy::Device(Level::Thread)
+            }
+        }
+    }
+
+    fn split(&self, map: &Map, mapping: &mut Mapping) {
+        for inner in inner_maps(&map.body) {
+            let blocks = key(inner).is_some_and(|last| self.runs_at(last, LANES));
+            let level = if blocks { Level::Block } else { Level::Thread };
+            mapping.strategy = Strategy::Device(level);
+            self.put_grid(mapping, map, Exec::Device(level));
+            self.put(mapping, inner, if blocks { Exec::Device(Level::Thread) } else { Exec::Seq });
+        }
+    }
+
+    fn near(&self, program: &Program, func: &Func, map: &Map, mapping: &mut Mapping) -> Result<(), Misfit> {
+        let near = near(program, func, map);
+        let near = near.map_err(|why| Misfit(format!("what a plan keeps near suit the nest, but {why}")))?;
+        mapping.strategy = Strategy::Device(Level::Block);
+        for (at, iter) in map.iters.iter().enumerate() {
+            let (exec, dim, tile) = match at {
+                _ if at == near.lanes => (Exec::Device(Level::Block), 0, self.count(iter.var, LANES)),
+                _ if at == near.rows => (Exec::Device(Level::Block), 1, self.count(iter.var, LANES)),
+                _ if near.march.is_some() => (Exec::Seq, 2, self.count(iter.var, Place::Seq)),
+                _ => (Exec::Device(Level::Block), 2, Some(1)),
+            };
+            let tile = tile.ok_or_else(|| Misfit("a line says how large the tiles are".to_owned()))?;
+            mapping.levels.insert(iter.var, LevelPlan { exec, dim, tile });
+        }
+        mapping.staging = self.staging(3)?;
+        mapping.recipe = Recipe::Near(near);
+        Ok(())
+    }
+
+    fn tiled(&self, program: &Program, func: &Func, map: &Map, mapping: &mut Mapping) -> Result<(), Misfit> {
+        let tiled = tiled(program, func, map);
+        let tiled = tiled.map_err(|why| Misfit(format!("what a plan tiles suit the nest, but {why}")))?;
+        mapping.strategy = Strategy::Device(Level::Block);
+        self.put_grid(mapping, map, Exec::Device(Level::Block));
+        let unsized_line = || Misfit("a line says how large the tiles are".to_owned());
+        let mut own = Vec::new();
+        let sides = map.iters.iter().rev().take(2).rev().zip([GROUPS, LANES]);
+        for (iter, lanes) in sides {
+            let (lanes, registers) = (self.count(iter.var, lanes), self.count(iter.var, Place::Reg));
+            let (lanes, registers) = lanes.zip(registers).ok_or_else(unsized_line)?;
+            let tile = lanes.checked_mul(registers).ok_or_else(unsized_line)?;
+            mapping.levels.entry(iter.var).and_modify(|level| level.tile = tile);
+            own.push(registers);
+        }
+        for inner in inner_maps(&map.body) {
+            self.put(mapping, inner, Exec::Seq);
+            for iter in &inner.iters {
+                let tile = self.count(iter.var, Place::Seq).ok_or_else(unsized_line)?;
+                mapping.levels.entry(iter.var).and_modify(|level| level.tile = tile);
+            }
+        }
+        let [rows, columns] = own[..] else { return Err(unsized_line()) };
+        mapping.staging = self.staging(2)?;
+        if mapping.staging.len() != tiled.operands.len() {
+            return Err(Misfit("each operand of the tiles has its `stage` line".to_owned()));
+        }
+        mapping.recipe = Recipe::Tiled(Tiling { tiled, rows, columns });
+        Ok(())
+    }
+
+    /// Parts that blocks share, of so many dimensions; the first one is 1 where a part has one less.
+    fn staging(&self, dimensions: usize) -> Result<Vec<Staging>, Misfit> {
+        let part = |(array, stage): &(VarId, crate::notation::Stage)| {
+            let missing = dimensions.saturating_sub(stage.extents.len());
+            if missing > 1 || stage.extents.len() > dimensions {
+                return Err(Misfit(format!("the part of `{}` has {dimensions} extents or one less", stage.array)));
+            }
+            let tile = std::iter::repeat_n(1, missing).chain(stage.extents.iter().copied()).collect();
+            let mut staging = Staging { array: *array, turned: false, tile, buffers: 1, pad: 0 };
+            for option in &stage.options {
+                match option {
+                    StageOption::Pad(elements) => staging.pad = *elements,
+                    StageOption::Bufs(number) => staging.buffers = *number,
+                    StageOption::Turned => staging.turned = true,
+                    // Its number is that of the planes: it is compared when the lines are written again.
+                    StageOption::Ring(_)
+                    | StageOption::Wide(_)
+                    | StageOption::Swizzled
+                    | StageOption::Packed
+                    | StageOption::Interleaved
+                    | StageOption::Reversed
+                    | StageOption::Skewed
+                    | StageOption::Profile => {}
+                }
+            }
+            Ok(staging)
+        };
+        self.stages.iter().map(part).collect()
+    }
+
+    /// Maps that fold what their iterations leave in memory: those of a grid without turns.
+    fn values(&self, map: &Map, levels: &std::collections::BTreeMap<VarId, LevelPlan>, mapping: &mut Mapping) {
+        let Some(last) = key(map) else { return };
+        let grid = self.runs_at(last, Place::Grid(Axis::X)) && !self.runs_at(last, Place::Seq);
+        let folds = cut_of(&self.cuts, map).is_some_and(|cut| cut.runs.is_some());
+        if grid && folds {
+            mapping.cuts.entry(last).and_modify(|cut: &mut Cut| cut.values = true);
+        }
+        if levels.get(&last).is_some_and(|level| level.exec == Exec::Device(Level::Kernel)) {
+            inner_maps(&map.body).into_iter().for_each(|inner| self.values(inner, levels, mapping));
+        }
+    }
+
+    /// Threads of the blocks of what is launched: one number for all, or one for each.
+    fn blocks_of(&self, map: &Map, mapping: &mut Mapping) -> Result<(), Misfit> {
+        let mut launches = Vec::new();
+        collect_launches(map, mapping, &mut launches);
+        let several = self.blocks.len() > 1;
+        if (several || launches.is_empty()) && self.blocks.len() != launches.len() {
+            return Err(Misfit(format!("`block` lines are for {} launches", launches.len())));
+        }
+        for (at, launch) in launches.into_iter().enumerate() {
+            let threads = self.blocks.get(if several { at } else { 0 });
+            let threads =
+                threads.ok_or_else(|| Misfit("a line `block(n)` says how many threads a block has".to_owned()))?;
+            mapping.blocks.insert(launch, *threads);
+        }
+        if let Recipe::Tiled(Tiling { rows, columns, .. }) = &mapping.recipe {
+            let lanes = |at: usize, own: u32| {
+                let var = map.iters.len().checked_sub(at).map(|at| map.iters[at].var);
+                var.and_then(|var| mapping.levels.get(&var)).map_or(0, |level| level.tile / own.max(1))
+            };
+            let threads = lanes(2, *rows) * lanes(1, *columns);
+            if mapping.blocks.values().any(|block| *block != threads) {
+                return Err(Misfit(format!("the lanes of the tiles are a block of {threads} threads")));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The maps that are launched: those inside, if the host runs the iterations around.
+fn collect_launches(map: &Map, mapping: &Mapping, found: &mut Vec<VarId>) {
+    let Some(last) = key(map) else { return };
+    if mapping.exec(last) == Some(Exec::Device(Level::Kernel)) {
+        inner_maps(&map.body).into_iter().for_each(|inner| collect_launches(inner, mapping, found));
+    } else {
+        found.push(last);
+    }
+}
+
+fn iterators_of(map: &Map) -> Vec<VarId> {
+    map.iters.iter().map(|iter| iter.var).collect()
+}

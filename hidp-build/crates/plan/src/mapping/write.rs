@@ -1,0 +1,103 @@
+//! Mappings as lines: for processors, and what devices share with them.
+
+use super::{Cut, Exec, Mapping, Names, Strategy, key};
+use crate::inner_maps;
+use crate::notation::{FoldOption, FoldRange, Index, Line, Memory, Nest, Place, Placement, Size, Step};
+use hidp_ir::par::{Func, Map, VarId};
+
+impl Mapping {
+    /// The lines of a nest that runs like this.
+    pub fn lines(&self, func: &Func, map: &Map) -> Nest {
+        let mut writer = Writer { mapping: self, names: Names::of(func, map), nest: Nest::default() };
+        match self.strategy {
+            Strategy::Rows => writer.shared(map, Place::Threads),
+            Strategy::Serial => writer.shared(map, Place::Seq),
+            Strategy::Lanes => writer.tiles_of_lanes(map),
+            Strategy::Team => {
+                map.iters.iter().for_each(|iter| writer.line(&[iter.var], Place::Host, Size::Rest));
+                inner_maps(&map.body).into_iter().for_each(|inner| writer.shared(inner, Place::Threads));
+            }
+            Strategy::Device(_) => writer.on_device(map),
+        }
+        let place = |var: &VarId| Placement { array: writer.names.array(*var), memory: Memory::Stream };
+        writer.nest.places = self.streamed.iter().map(place).collect();
+        writer.folds(map);
+        writer.nest
+    }
+}
+
+/// A nest of which the lines so far are written.
+pub(super) struct Writer<'a> {
+    pub(super) mapping: &'a Mapping,
+    pub(super) names: Names,
+    pub(super) nest: Nest,
+}
+
+impl Writer<'_> {
+    /// A line of one iterator, or of several as one.
+    pub(super) fn line(&mut self, vars: &[VarId], place: Place, size: Size) {
+        let mut names: Vec<String> = vars.iter().map(|var| self.names.iter(*var)).collect();
+        let index = if names.len() == 1 { Index::Iter(names.remove(0)) } else { Index::Joined(names) };
+        self.nest.steps.push(Step::Line(Line { index, place, size }));
+    }
+
+    pub(super) fn exec_of(&self, map: &Map) -> Option<Exec> {
+        self.mapping.exec(key(map)?)
+    }
+
+    /// Threads take parts of all iterations, or one thread takes all of them; what is inside runs in order.
+    fn shared(&mut self, map: &Map, outer: Place) {
+        let vars = iters(map);
+        if outer == Place::Threads {
+            self.line(&vars, outer, Size::Rest);
+        }
+        if let Some((last, others)) = vars.split_last() {
+            if outer == Place::Seq {
+                others.iter().for_each(|var| self.line(&[*var], Place::Seq, Size::Rest));
+            }
+            let vector = self.mapping.exec(*last) == Some(Exec::Simd);
+            self.line(&[*last], if vector { Place::Lanes } else { Place::Seq }, Size::Rest);
+        }
+        inner_maps(&map.body).into_iter().for_each(|inner| self.shared(inner, Place::Seq));
+    }
+
+    /// Tiles of rows and lanes, columns of tiles outermost, with reductions around the iterations of each.
+    fn tiles_of_lanes(&mut self, map: &Map) {
+        let vars = iters(map);
+        let Some((last, others)) = vars.split_last() else { return };
+        let columns_first: Vec<VarId> = [*last].into_iter().chain(others.iter().copied()).collect();
+        self.line(&columns_first, Place::Threads, Size::Rest);
+        for inner in inner_maps(&map.body) {
+            iters(inner).iter().for_each(|var| self.line(&[*var], Place::Seq, Size::Rest));
+        }
+        let tile = |var: &VarId| self.mapping.levels.get(var).map_or(1, |level| level.tile);
+        let rows = others.iter().map(|var| (*var, tile(var))).find(|(_, tile)| *tile > 1);
+        let lanes = tile(last);
+        if let Some((var, rows)) = rows {
+            self.line(&[var], Place::Reg, Size::Count(rows));
+        }
+        self.line(&[*last], Place::Lanes, Size::Count(lanes));
+    }
+
+    /// How ranges of folds are cut, outer maps first.
+    fn folds(&mut self, map: &Map) {
+        if let Some(cut) = self.mapping.cut(map) {
+            // `values` is no word: the lines of the map say so.
+            let Cut { runs, most, groups, terms, values: _ } = *cut;
+            let options = [
+                runs.map(FoldOption::Runs),
+                most.map(FoldOption::Most),
+                groups.map(FoldOption::Groups),
+                terms.map(FoldOption::Terms),
+            ];
+            let iters = iters(map).into_iter().map(|var| self.names.iter(var)).collect();
+            self.nest.folds.push(FoldRange { iters, options: options.into_iter().flatten().collect() });
+        }
+        inner_maps(&map.body).into_iter().for_each(|inner| self.folds(inner));
+    }
+}
+
+/// The iterators of a map.
+pub(super) fn iters(map: &Map) -> Vec<VarId> {
+    map.iters.iter().map(|iter| iter.var).collect()
+}

@@ -1,0 +1,242 @@
+//! Mappings of graphics processors as lines.
+
+use super::write::{Writer, iters};
+use super::{Exec, Recipe, Staging, Strategy, Tiling, key};
+use crate::notation::{self, Axis, Index, Line, Place, Property, Size, StageOption, Step};
+use crate::{Near, inner_maps};
+use hidp_ir::par::{FoldFn, FoldKind, Map, VarId};
+use hidp_syntax::ast::Level;
+
+impl Writer<'_> {
+    pub(super) fn on_device(&mut self, map: &Map) {
+        let mapping = self.mapping;
+        match &mapping.recipe {
+            Recipe::Near(near) => self.near(map, near),
+            Recipe::Tiled(tiling) => self.tiled(map, tiling),
+            Recipe::Plain | Recipe::Lanes(_) if mapping.is_split() => self.split(map),
+            Recipe::Plain | Recipe::Lanes(_) => self.launched(map),
+        }
+        let mut blocks: Vec<u32> = Vec::new();
+        self.blocks(map, &mut blocks);
+        if blocks.windows(2).all(|pair| pair[0] == pair[1]) {
+            blocks.truncate(1);
+        }
+        self.nest.properties.extend(blocks.into_iter().map(Property::Block));
+    }
+
+    /// Threads of a block, of each launch in the order of the text.
+    fn blocks(&self, map: &Map, found: &mut Vec<u32>) {
+        found.extend(key(map).and_then(|key| self.mapping.blocks.get(&key)));
+        inner_maps(&map.body).into_iter().for_each(|inner| self.blocks(inner, found));
+    }
+
+    /// A map that the host meets.
+    fn launched(&mut self, map: &Map) {
+        let vars = iters(map);
+        let exec = self.exec_of(map).unwrap_or(Exec::Seq);
+        let values = self.mapping.cut(map).is_some_and(|cut| cut.values);
+        let scans = map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce);
+        match exec {
+            Exec::Device(Level::Kernel) => {
+                vars.iter().for_each(|var| self.line(&[*var], Place::Host, Size::Rest));
+                inner_maps(&map.body).into_iter().for_each(|inner| self.launched(inner));
+            }
+            Exec::Device(level) if map.folds.is_empty() => {
+                self.grid(map);
+                self.inside(map, level);
+            }
+            Exec::Device(level) if values || scans => {
+                self.line(&vars, Place::Grid(Axis::X), Size::Rest);
+                self.inside(map, if scans { Level::Thread } else { level });
+            }
+            Exec::Device(level) => {
+                self.line(&vars, Place::Grid(Axis::X), Size::Rest);
+                match level {
+                    Level::Thread => self.turns(map, Place::Thread(Axis::X), Size::Rest),
+                    Level::Kernel | Level::Block => self.line(&vars, Place::Seq, Size::Rest),
+                    Level::Warp | Level::Subwarp | Level::Subwarp2 => {
+                        self.turns(map, Place::Thread(Axis::Y), Size::Rest);
+                    }
+                }
+                self.inside(map, level);
+            }
+            Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Seq => {
+                self.line(&vars, Place::Seq, Size::Rest);
+                self.inside(map, Level::Thread);
+            }
+        }
+    }
+
+    /// A line for each iterator of a grid, the slowest dimension first.
+    fn grid(&mut self, map: &Map) {
+        let dim = |var: &VarId| self.mapping.levels.get(var).map_or(0, |level| level.dim);
+        let mut vars: Vec<(u32, VarId)> = iters(map).into_iter().map(|var| (dim(&var), var)).collect();
+        vars.sort_by_key(|(dim, _)| std::cmp::Reverse(*dim));
+        vars.into_iter().for_each(|(dim, var)| self.line(&[var], Place::Grid(axis(dim)), Size::Rest));
+    }
+
+    /// Lanes or groups take turns: neighbours have neighbouring iterations, unless the order of the operands matters.
+    fn turns(&mut self, map: &Map, place: Place, size: Size) {
+        let vars = iters(map);
+        if in_order(map) {
+            self.line(&vars, place, size);
+            self.line(&vars, Place::Seq, Size::Rest);
+        } else {
+            self.line(&vars, Place::Seq, Size::Rest);
+            self.line(&vars, place, size);
+        }
+    }
+
+    /// What a group of this level does of a map's iteration. Where no map is shared, a line of its own says how many lanes it has.
+    fn inside(&mut self, map: &Map, scope: Level) {
+        let before = self.nest.steps.len();
+        inner_maps(&map.body).into_iter().for_each(|inner| self.within(inner, scope));
+        let lanes = |step: &Step| matches!(step, Step::Line(line) if line.place == Place::Thread(Axis::X));
+        if let (Some(size), Some(last), false) =
+            (lanes_of(scope), key(map), self.nest.steps[before..].iter().any(lanes))
+        {
+            let index = Index::Inside(self.names.iter(last));
+            self.nest.steps.push(Step::Line(Line { index, place: Place::Thread(Axis::X), size }));
+        }
+    }
+
+    fn within(&mut self, map: &Map, scope: Level) {
+        match (self.exec_of(map), lanes_of(scope)) {
+            (Some(Exec::Device(Level::Thread)), Some(size)) => {
+                self.turns(map, Place::Thread(Axis::X), size);
+                inner_maps(&map.body).into_iter().for_each(|inner| self.within(inner, Level::Thread));
+            }
+            (Some(Exec::Device(over)), Some(_)) => {
+                self.turns(map, Place::Thread(Axis::Y), Size::Rest);
+                self.inside(map, over);
+            }
+            _ => {
+                iters(map).iter().for_each(|var| self.line(&[*var], Place::Seq, Size::Rest));
+                inner_maps(&map.body).into_iter().for_each(|inner| self.within(inner, scope));
+            }
+        }
+    }
+
+    /// Groups of their own take parts of the fold inside: runs, or, where neighbouring threads have neighbouring parts, terms in turn.
+    fn split(&mut self, map: &Map) {
+        let [inner] = inner_maps(&map.body)[..] else { return };
+        let terms = iters(inner);
+        let parts = part_axis(map);
+        match self.mapping.strategy {
+            Strategy::Device(Level::Thread) if !in_order(inner) => {
+                self.line(&terms, Place::Seq, Size::Rest);
+                self.line(&terms, parts, Size::Rest);
+                self.grid(map);
+            }
+            Strategy::Device(Level::Thread) => {
+                self.line(&terms, parts, Size::Rest);
+                self.grid(map);
+                self.line(&terms, Place::Seq, Size::Rest);
+            }
+            _ => {
+                self.line(&terms, parts, Size::Rest);
+                self.grid(map);
+                self.turns(inner, Place::Thread(Axis::X), Size::Rest);
+            }
+        }
+    }
+
+    /// Tiles of iterations that share what they read; planes one after the other, if they share those too.
+    fn near(&mut self, map: &Map, near: &Near) {
+        let var = |at: usize| map.iters[at].var;
+        let tile = |at: usize| self.mapping.levels.get(&var(at)).map_or(1, |level| level.tile);
+        let (width, height) = (tile(near.lanes), tile(near.rows));
+        let deep = near.third.map(|third| (var(third), tile(third)));
+        if let Some((third, _)) = deep {
+            self.line(&[third], Place::Grid(Axis::Z), Size::Rest);
+        }
+        self.line(&[var(near.rows)], Place::Grid(Axis::Y), Size::Rest);
+        self.line(&[var(near.lanes)], Place::Grid(Axis::X), Size::Rest);
+        if let (Some((third, planes)), Some(_)) = (deep, near.march) {
+            self.line(&[third], Place::Seq, Size::Count(planes));
+        }
+        self.stages();
+        self.line(&[var(near.rows), var(near.lanes)], Place::Thread(Axis::X), Size::Extents(vec![height, width]));
+    }
+
+    /// Tiles of results, with their operands some terms of the fold at a time.
+    fn tiled(&mut self, map: &Map, tiling: &Tiling) {
+        let [inner] = inner_maps(&map.body)[..] else { return };
+        let ([.., row, column], [depth]) = (&iters(map)[..], &iters(inner)[..]) else { return };
+        let tile = |var: &VarId| self.mapping.levels.get(var).map_or(1, |level| level.tile);
+        let (rows, columns, terms) = (tile(row), tile(column), tile(depth));
+        if self.mapping.is_split() {
+            self.line(&[*depth], part_axis(map), Size::Rest);
+        }
+        self.grid(map);
+        self.line(&[*depth], Place::Seq, Size::Rest);
+        self.stages();
+        self.line(&[*depth], Place::Seq, Size::Count(terms));
+        self.line(&[*row], Place::Thread(Axis::Y), Size::Count(rows / tiling.rows.max(1)));
+        self.line(&[*column], Place::Thread(Axis::X), Size::Count(columns / tiling.columns.max(1)));
+        self.line(&[*row], Place::Reg, Size::Count(tiling.rows));
+        self.line(&[*column], Place::Reg, Size::Count(tiling.columns));
+    }
+
+    fn stages(&mut self) {
+        for Staging { array, turned, tile, buffers, pad } in &self.mapping.staging {
+            // Planes come first, and are kept in turn; there is one where a part has none.
+            let (extents, ring) = match &tile[..] {
+                [1, rows, columns] => (vec![*rows, *columns], None),
+                [planes, _, _] => (tile.clone(), Some(StageOption::Ring(*planes))),
+                _ => (tile.clone(), None),
+            };
+            let options = [
+                (*pad > 0).then_some(StageOption::Pad(*pad)),
+                (*buffers > 1).then_some(StageOption::Bufs(*buffers)),
+                ring,
+                turned.then_some(StageOption::Turned),
+            ];
+            self.nest.steps.push(Step::Stage(notation::Stage {
+                array: self.names.array(*array),
+                near: notation::Near::Shared,
+                extents,
+                layout: Vec::new(),
+                options: options.into_iter().flatten().collect(),
+            }));
+        }
+    }
+}
+
+/// The dimension of a grid that an iterator is, by its position in the order.
+fn axis(dim: u32) -> Axis {
+    match dim {
+        0 => Axis::X,
+        1 => Axis::Y,
+        _ => Axis::Z,
+    }
+}
+
+/// Where parts of folds are in the grid of a map: its slowest dimension, which they may have to share.
+pub(super) fn part_axis(map: &Map) -> Place {
+    Place::Grid(axis(map.iters.len() as u32))
+}
+
+/// The lanes of a group that share what is inside; none for a single lane.
+fn lanes_of(level: Level) -> Option<Size> {
+    match level {
+        Level::Thread | Level::Kernel => None,
+        Level::Block => Some(Size::Rest),
+        Level::Warp => Some(Size::Count(32)),
+        Level::Subwarp => Some(Size::Count(8)),
+        Level::Subwarp2 => Some(Size::Count(4)),
+    }
+}
+
+/// The group that has so many lanes.
+pub(crate) fn level_of(lanes: &Size) -> Option<Level> {
+    [Level::Block, Level::Warp, Level::Subwarp, Level::Subwarp2]
+        .into_iter()
+        .find(|level| lanes_of(*level).as_ref() == Some(lanes))
+}
+
+/// Whether lanes must have runs of a fold, as the order of its operands matters.
+fn in_order(map: &Map) -> bool {
+    let reduces = map.folds.iter().all(|fold| fold.kind == FoldKind::Reduce);
+    reduces && map.folds.iter().any(|fold| matches!(fold.op.func, FoldFn::Fn(_)))
+}
