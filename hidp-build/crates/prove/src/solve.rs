@@ -6,6 +6,8 @@ use super::linear::{AtomId, Lin, Term};
 
 /// More constraints than this, and the answer is "not proved".
 const BUDGET: usize = 400;
+/// An elimination that makes more rows than this comes after all that make fewer.
+const MANY: usize = 64;
 /// Rows with larger numbers are dropped, which only loses proofs.
 const LARGEST: u128 = 1 << 100;
 
@@ -47,8 +49,8 @@ impl System {
         *smallest = (*smallest).min(constant);
     }
 
-    /// The column whose elimination loses least: factors of 1 keep it exact for integers; then the one that adds the fewest
-    /// rows.
+    /// The column whose elimination loses least: factors of 1 keep it exact for integers, unless that makes so many rows that
+    /// the budget would end everything; then the one that makes the fewest rows.
     fn cheapest(&self, columns: usize) -> Option<usize> {
         let mut counts = vec![(false, 0usize, 0usize); columns];
         for row in self.rows.keys() {
@@ -59,23 +61,23 @@ impl System {
             }
         }
         let occurring = (0..columns).filter(|&column| counts[column].1 + counts[column].2 > 0);
-        occurring.min_by_key(|&column| (counts[column].0, counts[column].1 * counts[column].2))
+        occurring.min_by_key(|&column| {
+            let (inexact, up, down) = counts[column];
+            (up * down > MANY, inexact, up * down)
+        })
     }
 
     /// Eliminates a column.
     fn eliminate(&mut self, column: usize) {
         let (mut lower, mut upper) = (Vec::new(), Vec::new());
-        let mut rest = BTreeMap::new();
-        for (row, constant) in std::mem::take(&mut self.rows) {
+        self.rows.retain(|row, constant| {
             match row[column].signum() {
-                1 => lower.push((row, constant)),
-                -1 => upper.push((row, constant)),
-                _ => {
-                    rest.insert(row, constant);
-                }
+                1 => lower.push((row.clone(), *constant)),
+                -1 => upper.push((row.clone(), *constant)),
+                _ => return true,
             }
-        }
-        self.rows = rest;
+            false
+        });
         for (low, low_constant) in &lower {
             for (high, high_constant) in &upper {
                 let common = gcd(low[column], high[column]).max(1);
