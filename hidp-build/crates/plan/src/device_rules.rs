@@ -87,9 +87,9 @@ pub(super) fn device_rules(
         // Threads next to each other read rows apart: as many lines at a time as a row has elements, of which the cache looks for one a
         // cycle. Groups ask for whole sectors, but have few loads under way in a row: the shorter rows are, the more rows at a time a
         // warp needs.
-        rule(Level::Thread, vec![at_least(parallel, Level::Thread), below(inner, ROW_OF_THREAD)]);
-        rule(Level::Subwarp2, vec![at_least(parallel, Level::Subwarp2), below(inner, 4 * lanes(Level::Subwarp2))]);
-        rule(Level::Subwarp, vec![at_least(parallel, Level::Subwarp), below(inner, 16 * lanes(Level::Subwarp))]);
+        for (level, row) in &model.short_rows {
+            rule(*level, vec![at_least(parallel, *level), below(inner, (*row).into())]);
+        }
     } else {
         rule(Level::Thread, vec![at_least(parallel, Level::Thread)]);
         rule(Level::Subwarp, vec![at_least(parallel, Level::Subwarp), below(inner, lanes(Level::Warp))]);
@@ -98,9 +98,6 @@ pub(super) fn device_rules(
     rule(Level::Block, vec![fewer(Level::Warp)]);
     rules
 }
-
-/// Elements of a row from which on one thread does not read it alone, where threads next to each other read other rows.
-const ROW_OF_THREAD: i64 = 17;
 
 /// Whether groups of one level run a nest, and keep nothing near.
 fn is_plain(mapping: &Mapping) -> bool {

@@ -17,12 +17,6 @@ use hidp_syntax::ty::Ty;
 
 /// Loads of an iteration that a staged element must serve at least, where lanes would load without gaps.
 const LEAST_READS: usize = 3;
-/// Iterations of a tile along the lanes and across, for a stencil in two dimensions, for one in three, and for transposed arrays.
-const FLAT: (u32, u32) = (64, 16);
-const DEEP: (u32, u32) = (32, 16);
-const ACROSS: (u32, u32) = (32, 32);
-/// Planes that a block takes one after the other.
-const MARCH: u32 = 32;
 
 /// The position of an iterator, if there is one, and what is added to it.
 pub(super) type Offset = (Option<usize>, i64);
@@ -160,11 +154,11 @@ impl Near {
     }
 
     /// Iterations of a tile along the lanes and across.
-    fn tile(&self) -> (u32, u32) {
+    fn tile(&self, model: &DeviceModel) -> (u32, u32) {
         match self.march {
-            _ if self.arrays.iter().any(|array| array.across) => ACROSS,
-            Some(_) => DEEP,
-            None => FLAT,
+            _ if self.arrays.iter().any(|array| array.across) => model.near.across,
+            Some(_) => model.near.deep,
+            None => model.near.flat,
         }
     }
 }
@@ -323,20 +317,20 @@ pub fn index_offset(iters: &[VarId], index: &Expr) -> Option<(Option<usize>, i64
 /// One nest of the plan that keeps parts of arrays in shared memory.
 pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Result<Mapping, Far> {
     let near = near(program, func, map)?;
-    let (width, height) = near.tile();
+    let (width, height) = near.tile(model);
     let exec = Exec::Device(Level::Block);
     let mut mapping = Mapping::new(Strategy::Device(Level::Block));
     for (at, iter) in map.iters.iter().enumerate() {
         let (exec, dim, tile) = match at {
             _ if at == near.lanes => (exec, 0, width),
             _ if at == near.rows => (exec, 1, height),
-            _ if near.march.is_some() => (Exec::Seq, 2, MARCH),
+            _ if near.march.is_some() => (Exec::Seq, 2, model.near.planes),
             _ => (exec, 2, 1),
         };
         mapping.levels.insert(iter.var, LevelPlan { exec, dim, tile });
     }
     mapping.blocks.extend(key(map).map(|key| (key, map.directives.block.unwrap_or(model.block))));
-    mapping.staging = near.arrays.iter().map(|array| staging(&near, array)).collect();
+    mapping.staging = near.arrays.iter().map(|array| staging(&near, array, model)).collect();
     let size = |array: &NearArray| func.vars[array.var].ty.scalar().map_or(0, |scalar| scalar.size() as u32);
     let taken: u32 = near.arrays.iter().zip(&mapping.staging).map(|(array, part)| part.bytes(size(array))).sum();
     mapping.recipe = Recipe::Near(near);
@@ -344,8 +338,8 @@ pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &Devic
 }
 
 /// The part of an array that a block keeps: planes, rows and columns in the array's own order.
-fn staging(near: &Near, array: &NearArray) -> Staging {
-    let (width, height) = near.tile();
+fn staging(near: &Near, array: &NearArray, model: &DeviceModel) -> Staging {
+    let (width, height) = near.tile(model);
     let side = |iter: usize, tile: u32| (array.dim_of(iter), tile + array.reach(iter).1 - 1);
     let mut sides = [side(near.lanes, width), side(near.rows, height)];
     sides.sort_unstable();

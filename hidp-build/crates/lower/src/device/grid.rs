@@ -223,9 +223,14 @@ impl Lowerer<'_> {
         (kernel, args)
     }
 
-    /// One lane for each position below `count`.
-    pub(super) fn launch_over(&mut self, role: &str, span: Span, count: &Expr, build: impl FnOnce(&mut Self, &Expr)) {
-        let block = self.of_model(|model| model.block);
+    /// One lane for each position below `count`, in blocks of so many.
+    pub(super) fn launch_over(
+        &mut self,
+        role: &str,
+        span: Span,
+        (count, block): (&Expr, u32),
+        build: impl FnOnce(&mut Self, &Expr),
+    ) {
         let grid = Grid::new(Level::Thread, block);
         let (kernel, args) =
             self.grid_kernel(role, span, grid, 1, Vec::new(), |this, positions| build(this, &positions[0]));

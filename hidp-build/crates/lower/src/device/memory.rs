@@ -38,7 +38,9 @@ impl Lowerer<'_> {
     /// On the host: two parameters exchange their elements.
     pub(in super::super) fn swap_elements(&mut self, (first, second): (VarId, VarId), ty: Ty, count: &Expr) {
         let span = self.func.span;
-        self.launch_over("swap", span, count, |this, at| {
+        // No nest, and no plan says how.
+        let block = self.of_model(|model| model.block);
+        self.launch_over("swap", span, (count, block), |this, at| {
             let (first, second) = (this.capture(first), this.capture(second));
             this.body.mark_written(first);
             this.body.mark_written(second);

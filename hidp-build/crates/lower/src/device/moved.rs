@@ -14,12 +14,6 @@ use hidp_ir::par::{Access, BinOp, FoldFn, FoldKind, Map, Place};
 use hidp_plan::{self as plan, Stride};
 use hidp_syntax::ty::Ty;
 
-/// Bytes that move at once.
-const WIDTH: u32 = 16;
-
-/// Arrays of a row at most: each takes registers.
-const MOST: usize = 4;
-
 /// An element's neighbours in registers.
 #[derive(Clone, Debug)]
 pub(in super::super) struct Moved {
@@ -58,7 +52,8 @@ impl Lowerer<'_> {
         });
         let sizes: Option<Vec<u32>> = places.iter().map(|place| self.movable(place)).collect();
         let largest = sizes?.into_iter().max()?;
-        (good && places.len() <= MOST).then(|| Row { places, count: WIDTH / largest })
+        let (width, most) = (self.of_model(|model| model.moved_bytes), self.of_model(|model| model.moved_arrays));
+        (good && places.len() <= most as usize).then(|| Row { places, count: width / largest })
     }
 
     /// Bytes of a place's elements, if several can move at once: numbers next to each other in memory, that nobody writes meanwhile.
@@ -101,7 +96,7 @@ impl Lowerer<'_> {
         let mut aligned: Option<Expr> = None;
         self.body.bindings.insert(range.var, Binding::Fixed(range.lo.clone()));
         for place in &row.places {
-            let size = self.func.vars[place.array].ty.scalar().map_or(WIDTH, |scalar| scalar.size() as u32);
+            let size = self.func.vars[place.array].ty.scalar().map_or(1, |scalar| scalar.size() as u32);
             let (element, _) = self.element(place);
             let start = self.body.fix("start", *element.index);
             let base = Expr { kind: ExprKind::IsAligned(element.base, size * row.count), ty: Ty::BOOL };

@@ -86,7 +86,8 @@ impl Lowerer<'_> {
         let range = range.clone();
         let mut scalars = Vec::new();
         let elements: Vec<(&Fold, VarId)> = map.folds.iter().zip(values.iter().copied()).collect();
-        self.launch_over("prefixes", span, total, |this, at| {
+        let block = self.block_of(map);
+        self.launch_over("prefixes", span, (total, block), |this, at| {
             let range = this.import_ranges(std::slice::from_ref(&range)).pop();
             range.into_iter().for_each(|range| this.bind_position(&range, at.clone()));
             for (fold, buffer) in &elements {

@@ -200,7 +200,7 @@ impl Lowerer<'_> {
         level: Level,
         span: Span,
     ) {
-        let grid = Grid::new(level, self.of_model(|model| model.block));
+        let grid = Grid::new(level, self.block_of(map));
         let dims = self.dimensions(map);
         let (kernel, args) = self.grid_kernel("combine", span, grid, dims.len(), Vec::new(), |this, positions| {
             this.mark_outputs(map);

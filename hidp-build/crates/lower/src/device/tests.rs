@@ -228,6 +228,28 @@ fn what_cannot_be_lowered_says_why() {
 }
 
 #[test]
+fn every_launch_of_a_plan_has_its_blocks() {
+    let sums = "function f input float A[R][C]; output float y[R];
+        { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+    let prefixes = "function f input float x[N]; output float y[N];
+        { map { i := [0:N); _t = x[i] * x[i]; } scan(\"+\", y[i], _t, i := [*]); }";
+    for (text, name, launches) in [(sums, "split", 3), (prefixes, "thread", 2)] {
+        let (program, func) = optimised(text);
+        let (model, device) = (Model::cpu(), DeviceModel::cuda());
+        let explored = plan::explore_device(&program, func, &device, Limits::default(), Natives::Everywhere);
+        let usual = explored.plans.iter().find(|plan| plan.name == name).expect("a plan of this name").to_string();
+        assert!(usual.contains("block(256)"), "{usual}");
+        let plan = plan::notation::read(&usual.replace("block(256)", "block(128)")).expect("a plan");
+        let cpu = plan::candidates(&program, func, &model);
+        let (mut entry, _) = lower(&program, func, "test_entry", &cpu[..1], &model);
+        assert_eq!(lower_device(&program, func, &[plan], (&model, &device), &mut entry), []);
+        let blocks: Vec<Option<u32>> =
+            entry.units[1].kernels.iter().map(|(_, kernel)| kernel.grid.map(|grid| grid.block)).collect();
+        assert_eq!(blocks, vec![Some(128); launches], "{name}");
+    }
+}
+
+#[test]
 fn plans_that_do_not_fit_are_defects_and_leave_nothing_out() {
     let (model, device) = (Model::cpu(), DeviceModel::cuda());
     let plan_of = |text: &str, name: &str| {

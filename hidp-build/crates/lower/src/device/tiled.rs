@@ -14,10 +14,6 @@ use hidp_syntax::index::Id;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
-/// Lanes of a warp that lie next to each other along the columns, where there are as many.
-const WARP_COLUMNS: u32 = 8;
-const WARP: u32 = 32;
-
 /// A tile, as the plan says.
 #[derive(Clone)]
 pub(super) struct Tiling {
@@ -48,14 +44,14 @@ impl Tiling {
         self.rows.lanes() * self.columns.lanes()
     }
     /// Whether the lanes have equal shares of everything.
-    fn divides(&self) -> bool {
+    fn divides(&self, warp: u32) -> bool {
         let threads = self.threads();
         let equal = |side: Side| {
             side.tile.is_multiple_of(side.own)
                 && side.own.is_multiple_of(self.shape.vector)
                 && (side.tile * self.depth).is_multiple_of(threads * self.shape.vector)
         };
-        threads.is_multiple_of(WARP) && threads > 0 && equal(self.rows) && equal(self.columns)
+        threads.is_multiple_of(warp) && threads > 0 && equal(self.rows) && equal(self.columns)
     }
     pub(super) fn side(&self, of_rows: bool) -> Side {
         if of_rows { self.rows } else { self.columns }
@@ -94,7 +90,9 @@ impl Lowerer<'_> {
         if self.inside_team {
             return None;
         }
-        let tiling = planned_tiling(&self.mapping, own, map).filter(Tiling::divides);
+        let tiling = planned_tiling(&self.mapping, own, map);
+        let warp = self.of_model(|model| model.warp);
+        let tiling = tiling.filter(|tiling| tiling.divides(warp));
         self.expected(tiling.ok_or("lanes have equal shares of everything"), "tiles")
     }
 
@@ -187,7 +185,8 @@ impl Lowerer<'_> {
     /// different operands are loaded at a time.
     fn lane_position(&mut self, tiling: &Tiling, lane: &Expr) -> [Expr; 2] {
         let (rows, columns) = (tiling.rows.lanes(), tiling.columns.lanes());
-        let (wide, high) = (WARP_COLUMNS.min(columns), WARP / WARP_COLUMNS.min(columns));
+        let (lanes, wide) = (self.of_model(|model| model.warp), self.of_model(|model| model.warp_columns).min(columns));
+        let high = lanes / wide;
         let (quotient, rest) = (
             |value: Expr, divisor: u32| make::div(value, make::long(divisor.into())),
             |value: Expr, divisor: u32| make::binary(BinOp::Rem, value, make::long(divisor.into())),
@@ -196,8 +195,8 @@ impl Lowerer<'_> {
             let row = self.body.fix("row", quotient(lane.clone(), columns));
             return [row, self.body.fix("column", rest(lane.clone(), columns))];
         }
-        let warp = self.body.fix("warp", quotient(lane.clone(), WARP));
-        let within = self.body.fix("within", rest(lane.clone(), WARP));
+        let warp = self.body.fix("warp", quotient(lane.clone(), lanes));
+        let within = self.body.fix("within", rest(lane.clone(), lanes));
         let across = columns / wide;
         let scaled = |value: Expr, factor: u32| make::mul(value, make::long(factor.into()));
         let row = make::add(scaled(quotient(warp.clone(), across), high), quotient(within.clone(), wide));

@@ -16,6 +16,8 @@ pub struct DeviceModel {
     pub most_threads: u32,
     /// Threads of a multiprocessor at most.
     pub resident: u32,
+    /// Lanes of a warp that lie next to each other along the columns of a tile of results, where there are as many.
+    pub warp_columns: u32,
     /// Bytes of loads that a multiprocessor needs under way at a time to use all of the memory's bandwidth.
     pub in_flight: u32,
     /// Bytes that the threads of a block share.
@@ -48,18 +50,39 @@ pub struct DeviceModel {
     pub warp_row: u32,
     /// How many positions a thread takes at a time.
     pub items: DeviceItems,
+    /// Bytes that a lane moves at once along a row of its own, into registers.
+    pub moved_bytes: u32,
+    /// Arrays of which it does so at most.
+    pub moved_arrays: u32,
+    /// Tiles of iterations that share what they read.
+    pub near: DeviceNear,
     /// Bytes that come from the host's memory, or go there, in a microsecond.
     pub copy_bandwidth: u32,
     /// Microseconds of a call that works on copies, however small they are.
     pub copy_latency: u32,
     /// The number of iterations of the outermost map from which on a level is chosen, the lowest level first.
     pub thresholds: Vec<(Level, u32)>,
+    /// Elements of rows, which are apart, from which on groups of a level do not take them, the lowest level first.
+    pub short_rows: Vec<(Level, u32)>,
     /// What a tuner may vary.
     pub tunables: Vec<Tunable>,
     /// Tiles of results that a block makes from what it keeps in shared memory, the largest first.
     pub tiles: Vec<DeviceTile>,
     /// Folds of which groups of their own take parts.
     pub split: DeviceSplit,
+}
+
+/// Tiles of iterations that share what they read: iterations along the lanes, and across.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceNear {
+    /// Of a stencil in two dimensions.
+    pub flat: (u32, u32),
+    /// Of one in three.
+    pub deep: (u32, u32),
+    /// Of arrays that lanes would load with gaps.
+    pub across: (u32, u32),
+    /// Planes that a block takes one after the other.
+    pub planes: u32,
 }
 
 /// A tile of results whose operands a block keeps in shared memory.
@@ -154,11 +177,15 @@ impl DeviceModel {
         let threshold = |level: Level| Ok((level, int("dispatch", level.name())?));
         let chosen = [Level::Thread, Level::Subwarp2, Level::Subwarp, Level::Warp, Level::Block];
         let thresholds: Result<Vec<_>, DocumentError> = chosen.into_iter().map(threshold).collect();
+        let short = |level: Level| Ok((level, int("rows", level.name())?));
+        let short_rows: Result<Vec<_>, DocumentError> =
+            [Level::Thread, Level::Subwarp2, Level::Subwarp].into_iter().map(short).collect();
         let model = DeviceModel {
             levels: reading.rows("level").map(level).collect::<Result<_, _>>()?,
             warp: int("lanes", "warp")?,
             most_threads: int("lanes", "most")?,
             resident: int("lanes", "resident")?,
+            warp_columns: int("lanes", "warp_columns")?,
             in_flight: int("memory", "in_flight")?,
             shared: int("memory", "shared")?,
             resident_blocks: int("multiprocessor", "blocks")?,
@@ -181,9 +208,18 @@ impl DeviceModel {
                 registers: int("items", "registers")?,
                 for_others: int("items", "for_others")?,
             },
+            moved_bytes: int("moves", "bytes")?,
+            moved_arrays: int("moves", "arrays")?,
+            near: DeviceNear {
+                flat: (int("near", "flat_columns")?, int("near", "flat_rows")?),
+                deep: (int("near", "deep_columns")?, int("near", "deep_rows")?),
+                across: (int("near", "across_columns")?, int("near", "across_rows")?),
+                planes: int("near", "planes")?,
+            },
             copy_bandwidth: int("copies", "bandwidth")?,
             copy_latency: int("copies", "latency")?,
             thresholds: thresholds?,
+            short_rows: short_rows?,
             tunables: reading.tunables()?,
             tiles: reading.rows("tile").map(tile).collect::<Result<_, _>>()?,
             split: DeviceSplit {
