@@ -13,7 +13,7 @@ use hidp_ir::par::{self, FuncId, Program, shape};
 use hidp_pass::fuse;
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
-    Considered, Cost, DeviceExplored, Measure, MeasureOf, Models, Plan, cost, explore, explore_device, nests, pinned,
+    Candidate, Cost, Explored, Measure, MeasureOf, Models, Plan, cost, explore, explore_device, nests, pinned,
 };
 use hidp_prove as prove;
 use hidp_syntax::source::{SourceMap, Span};
@@ -58,7 +58,7 @@ struct Explanation {
     /// Whether a file pins the plans.
     pinned: bool,
     /// Levels of a GPU and what became of them, and the plans for it; nothing if CUDA is left out.
-    device: Option<DeviceExplored>,
+    device: Option<Explored>,
     /// The kernels of those plans.
     kernels: Vec<PlanKernels>,
     /// Names of measures, and what they are.
@@ -81,7 +81,7 @@ struct Version {
 
 struct NestFacts {
     shape: String,
-    considered: Vec<Considered>,
+    candidates: Vec<Candidate>,
     bytes: String,
     flops: String,
 }
@@ -124,7 +124,7 @@ fn explanation(
     let models = Models { cpu: &model, device: &device };
     let pins = pinned(program, &input.sources, &input.options.pins, func, models);
     let lowered = lower_entry(input, program, func, &model);
-    let mut considered = explore(program, func, &model, input.options.limits).nests;
+    let explored = explore(program, func, &model, input.options.limits);
     let print = |expr: Option<par::Expr>| {
         expr.map_or("unknown".to_owned(), |expr| par::text::hidp_expr(program, &item.vars, &expr))
     };
@@ -132,7 +132,7 @@ fn explanation(
         let Cost { bytes, flops } = cost(program, item, map);
         NestFacts {
             shape: shape::nested(map).print(program, &item.vars).to_string(),
-            considered: considered.get_mut(at).map(std::mem::take).unwrap_or_default(),
+            candidates: explored.candidates.iter().filter(|row| row.nest == Some(at)).cloned().collect(),
             bytes: print(bytes),
             flops: print(flops),
         }
@@ -151,7 +151,7 @@ fn explanation(
         device: input.options.cuda.then(|| {
             let Options { limits, natives, .. } = input.options;
             let plans = device_plans_of(input, program, func, models);
-            DeviceExplored { plans, ..explore_device(program, func, &device, limits, natives) }
+            Explored { plans, ..explore_device(program, func, &device, limits, natives) }
         }),
         kernels: kernels::kernels(program, &lowered.entry, resources),
         measures: dispatch.measures.iter().map(|measure| (measure.name, meaning(program, func, measure))).collect(),

@@ -2,9 +2,10 @@
 
 use std::fmt;
 
-use super::constraint::{Constraint, LaneShape, lane_shape, team_constraint};
+use super::constraint::{LaneShape, lane_shape, team_constraint};
 use super::cuts;
 use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy};
+use super::refusal::{Refusal, TARGET};
 use super::score::{Score, score};
 use super::shape::{streamed_outputs, vectorisable};
 use super::{Nest, Plan, inner_maps, nests, variants};
@@ -27,47 +28,56 @@ impl Default for Limits {
     }
 }
 
-/// Every way to run an entry that was looked at.
+/// Every way to run an entry on one kind of target that was looked at.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Explored {
-    /// Those that survived, best guess first. Every one can run every problem.
+    /// Those that survived, best guess first. Every one can run every problem; of devices there may be none.
     pub plans: Vec<Plan>,
-    /// Each nest under each strategy, in the order of the program text.
-    pub nests: Vec<Vec<Considered>>,
+    /// All of them, in the order in which they were looked at.
+    pub candidates: Vec<Candidate>,
 }
 
-/// A nest under a strategy.
+/// A way to run a nest, or an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Considered {
-    /// The strategy.
-    pub strategy: Strategy,
-    /// How well it suits the nest; `None` if it does not apply.
+pub struct Candidate {
+    /// What it is called, as its plan is.
+    pub name: String,
+    /// Which nest, in the order of the program text; nothing if it is a way to run all of them.
+    pub nest: Option<usize>,
+    /// How well it suits the nest; nothing if it does not apply, or scores decide nothing.
     pub score: Option<Score>,
     /// What became of it.
     pub fate: Fate,
 }
 
-/// What became of a way to run a nest.
+/// What became of a candidate.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// It is part of the plan of this name.
-    Kept(String),
-    /// A hard constraint does not hold.
-    Excluded(Constraint),
-    /// It runs like another strategy.
-    SameAs(Strategy),
-    /// So many plans have better scores.
-    Outscored(usize),
+    /// It is part of the plan of its name.
+    Kept,
+    /// A constraint is not met.
+    Excluded(Refusal),
+    /// It has the lines of another one.
+    SameAs(String),
+    /// So many plans come before it: by their scores, or in the order of preference.
+    Outnumbered(usize),
 }
 
 impl fmt::Display for Fate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Fate::Kept(plan) => write!(f, "kept: plan {plan}"),
-            Fate::Excluded(constraint) => write!(f, "excluded: {constraint}"),
-            Fate::SameAs(strategy) => write!(f, "runs like {}", strategy.name()),
-            Fate::Outscored(most) => write!(f, "rejected: {most} plans have better scores"),
+            Fate::Kept => f.write_str("kept"),
+            Fate::Excluded(refusal) => write!(f, "excluded: {refusal}"),
+            Fate::SameAs(other) => write!(f, "runs like {other}"),
+            Fate::Outnumbered(most) => write!(f, "rejected: {most} plans come before it"),
         }
+    }
+}
+
+impl Explored {
+    /// What became of the candidate of this name for the whole entry.
+    pub fn fate(&self, name: &str) -> Option<&Fate> {
+        self.candidates.iter().find(|row| row.nest.is_none() && row.name == name).map(|row| &row.fate)
     }
 }
 
@@ -95,14 +105,15 @@ pub fn explore(program: &Program, func: FuncId, model: &Model, limits: Limits) -
     for strategy in Strategy::ALL {
         let mappings: Vec<Mapping> = maps.iter().map(|map| mapping(program, func, map, strategy, model)).collect();
         let nests: Vec<Nest> = maps.iter().zip(&mappings).map(|(map, mapping)| mapping.lines(func, map)).collect();
-        let why = tried.iter().find(|other| other.nests == nests).map(|other| Fate::SameAs(other.strategy));
+        let why =
+            tried.iter().find(|other| other.nests == nests).map(|other| Fate::SameAs(other.strategy.name().to_owned()));
         let score = maps.iter().zip(&mappings).map(|(map, mapping)| score_of(map, mapping).total).sum();
         tried.push(Tried { strategy, mappings, nests, score, why });
     }
     let mut order: Vec<usize> = (0..tried.len()).filter(|&at| tried[at].why.is_none()).collect();
     order.sort_by_key(|&at| std::cmp::Reverse(tried[at].score));
     let most = limits.most.max(1);
-    order.iter().skip(most).for_each(|&at| tried[at].why = Some(Fate::Outscored(most)));
+    order.iter().skip(most).for_each(|&at| tried[at].why = Some(Fate::Outnumbered(most)));
     order.truncate(most);
     let plan = |&at: &usize| Plan::new(tried[at].strategy.name(), tried[at].nests.clone());
     let mut plans: Vec<Plan> = order.iter().map(plan).collect();
@@ -113,14 +124,12 @@ pub fn explore(program: &Program, func: FuncId, model: &Model, limits: Limits) -
         let row = tried.iter().map(|tried| {
             let excluded = constraint(program, func, map, tried.strategy);
             let score = excluded.is_none().then(|| score_of(map, &tried.mappings[number]));
-            let kept = || Fate::Kept(tried.strategy.name().into());
-            let fate = excluded.map(Fate::Excluded).or_else(|| tried.why.clone()).unwrap_or_else(kept);
-            Considered { strategy: tried.strategy, score, fate }
+            let fate = excluded.map(Fate::Excluded).or_else(|| tried.why.clone()).unwrap_or(Fate::Kept);
+            Candidate { name: tried.strategy.name().to_owned(), nest: Some(number), score, fate }
         });
-        row.collect()
+        row.collect::<Vec<_>>()
     };
-    let nests = maps.iter().enumerate().map(consider).collect();
-    Explored { plans, nests }
+    Explored { plans, candidates: maps.iter().enumerate().flat_map(consider).collect() }
 }
 
 /// Whether a directive asks for this: a level that is the whole device gets every thread into each outer iteration.
@@ -129,12 +138,12 @@ fn asked(map: &Map, strategy: Strategy) -> bool {
 }
 
 /// The hard constraint that keeps a nest from running under a strategy.
-pub fn constraint(program: &Program, func: &Func, map: &Map, strategy: Strategy) -> Option<Constraint> {
+pub fn constraint(program: &Program, func: &Func, map: &Map, strategy: Strategy) -> Option<Refusal> {
     match strategy {
         Strategy::Rows | Strategy::Serial => None,
         Strategy::Lanes => lane_shape(program, func, map).err(),
         Strategy::Team => team_constraint(program, func, map),
-        Strategy::Device(_) => Some(Constraint::OtherTarget),
+        Strategy::Device(_) => Some(TARGET.refused("that is a level of graphics processors")),
     }
 }
 
@@ -215,7 +224,12 @@ mod tests {
         explored.plans.iter().map(|plan| plan.name.as_str()).collect()
     }
     fn fates(explored: &Explored) -> Vec<String> {
-        explored.nests[0].iter().map(|row| format!("{}: {}", row.strategy.name(), row.fate)).collect()
+        explored
+            .candidates
+            .iter()
+            .filter(|row| row.nest == Some(0))
+            .map(|row| format!("{}: {}", row.name, row.fate))
+            .collect()
     }
 
     const ROWS: &str = "function f input float A[R][C]; output float y[R];
@@ -228,9 +242,9 @@ mod tests {
         let explored = of(ROWS, Limits::default());
         assert_eq!(names(&explored), ["rows", "team", "serial"]);
         let without = "excluded: no load has neighbours along the lanes and distant elements along the reduction";
-        let lanes = explored.nests[0][1].fate.to_string();
+        let lanes = explored.candidates[1].fate.to_string();
         assert!(lanes == without || lanes.starts_with("excluded: a load takes distant elements"), "{lanes}");
-        assert_eq!(fates(&explored)[2], "team: kept: plan team");
+        assert_eq!(fates(&explored)[2], "team: kept");
         let flat = of("function f input float x[N]; output float y[N]; { y = 2 * x; }", Limits::default());
         assert_eq!(fates(&flat)[2], "team: excluded: there is no map inside that threads could share");
     }
@@ -239,7 +253,7 @@ mod tests {
     fn scores_order_plans() {
         let explored = of(GEMM, Limits::default());
         assert_eq!(names(&explored), ["lanes", "rows", "serial"]);
-        let score = |at: usize| explored.nests[0][at].score.unwrap();
+        let score = |at: usize| explored.candidates[at].score.unwrap();
         let (rows, lanes, serial) = (score(0), score(1), score(3));
         assert!(lanes.total > rows.total && rows.total > serial.total);
         assert!(lanes.coalescing == Score::MOST && rows.coalescing < Score::MOST);
@@ -251,7 +265,7 @@ mod tests {
     fn only_so_many_survive() {
         let explored = of(ROWS, Limits { most: 2, ..Limits::default() });
         assert_eq!(names(&explored), ["rows", "team"]);
-        assert_eq!(fates(&explored)[3], "serial: rejected: 2 plans have better scores");
+        assert_eq!(fates(&explored)[3], "serial: rejected: 2 plans come before it");
         assert_eq!(names(&of(ROWS, Limits { most: 0, ..Limits::default() })), ["rows"]);
     }
 

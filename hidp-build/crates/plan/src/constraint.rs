@@ -1,88 +1,35 @@
 //! Hard constraints: what a strategy asks of a nest, in one place. What they let through is ordered by [`super::Score`].
 
 use std::collections::BTreeSet;
-use std::fmt;
 
 use super::inner_maps;
+use super::refusal::{FAULT_ORDER, GAIN, INSIDE, NAMED, ORDER, RAGGED, Refusal, SECTION, SHAPE};
 use super::shape::{Stride, invariant, straight, stride_of};
 use hidp_ir::par::effects::{self, Effects};
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{Block, FoldKind, Func, Iter, Map, Program, StmtKind, Target, VarId, VarKind};
-
-/// Why a strategy does not apply to a nest.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Constraint {
-    /// Lanes: the outermost map folds, so that its iterations have no results of their own.
-    OuterFold,
-    /// Lanes: a directive asks for a loop over the iterations that lanes would take together.
-    Unrolled,
-    /// Lanes: an iterator does not advance by one.
-    Steps(String),
-    /// Lanes: a check would have to run in the middle of a tile.
-    Faults,
-    /// Lanes: a statement cannot run in lanes.
-    Statement,
-    /// Lanes: an access moves with the lanes in a way that depends on data.
-    Irregular(String),
-    /// Lanes: no inner map reduces to scalars.
-    NoReduction,
-    /// Lanes: an inner range differs from lane to lane.
-    UnequalRanges(String),
-    /// Lanes: a load is neither of neighbours nor of one element along the lanes.
-    FarLoads(String),
-    /// Lanes: no load has neighbours along the lanes and distant elements along the reduction.
-    NoGain,
-    /// Team: an iteration has nothing inside that threads could share.
-    NothingInside,
-    /// Team: iterations of several iterators would come one after the other.
-    SeveralIterators,
-    /// Team: tiles do the same with fewer starts of threads.
-    Tiled,
-    /// Device: other plans are for graphics processors.
-    OtherTarget,
-}
-
-impl fmt::Display for Constraint {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Constraint::OuterFold => f.write_str("the outermost map folds"),
-            Constraint::Unrolled => f.write_str("a directive asks for the loop over its iterations to be written out"),
-            Constraint::Steps(iter) => write!(f, "`{iter}` does not advance by one"),
-            Constraint::Faults => f.write_str("a check remains inside, which cannot run in the middle of a tile"),
-            Constraint::Statement => f.write_str("a statement inside cannot run in vector lanes"),
-            Constraint::Irregular(iter) => write!(f, "an access moves with `{iter}` as data says"),
-            Constraint::NoReduction => f.write_str("no inner map reduces to scalars of its own"),
-            Constraint::UnequalRanges(iter) => write!(f, "an inner range depends on `{iter}`"),
-            Constraint::FarLoads(iter) => write!(f, "a load takes distant elements along `{iter}`"),
-            Constraint::NoGain => {
-                f.write_str("no load has neighbours along the lanes and distant elements along the reduction")
-            }
-            Constraint::NothingInside => f.write_str("there is no map inside that threads could share"),
-            Constraint::SeveralIterators => f.write_str("the outermost map has not exactly one iterator, or folds"),
-            Constraint::Tiled => f.write_str("`lanes` shares the same work with fewer starts of threads"),
-            Constraint::OtherTarget => f.write_str("that is a level of graphics processors"),
-        }
-    }
-}
 
 /// Whether all threads could share what is inside one iteration: a row after the other.
 pub fn gives_to_team(map: &Map) -> bool {
     team_obstacle(map).is_none()
 }
 
-fn team_obstacle(map: &Map) -> Option<Constraint> {
+fn team_obstacle(map: &Map) -> Option<Refusal> {
     if !map.folds.is_empty() || map.iters.len() != 1 {
-        Some(Constraint::SeveralIterators)
+        Some(SHAPE.refused("the outermost map has not exactly one iterator, or folds"))
     } else if inner_maps(&map.body).is_empty() {
-        Some(Constraint::NothingInside)
+        Some(INSIDE.refused("there is no map inside that threads could share"))
     } else {
         None
     }
 }
 
 /// The constraint that keeps a nest from being run by `team`, if any.
-pub(super) fn team_constraint(program: &Program, func: &Func, map: &Map) -> Option<Constraint> {
-    let tiled = || lane_iterator(program, func, map).map(|_| Constraint::Tiled);
+pub(super) fn team_constraint(program: &Program, func: &Func, map: &Map) -> Option<Refusal> {
+    let tiled = || {
+        lane_iterator(program, func, map)
+            .map(|_| GAIN.refused("`lanes` shares the same work with fewer starts of threads"))
+    };
     team_obstacle(map).or_else(tiled)
 }
 
@@ -102,16 +49,18 @@ pub fn lane_iterator(program: &Program, func: &Func, map: &Map) -> Option<LaneSh
 
 /// How `map` runs with lanes over its last iterator and its reductions outside of them, if it can and gains from it: the
 /// reductions load neighbours along that iterator and distant elements along their own.
-pub fn lane_shape(program: &Program, func: &Func, map: &Map) -> Result<LaneShape, Constraint> {
-    let Some(lane) = map.iters.last().filter(|_| map.folds.is_empty()) else { return Err(Constraint::OuterFold) };
+pub fn lane_shape(program: &Program, func: &Func, map: &Map) -> Result<LaneShape, Refusal> {
+    let Some(lane) = map.iters.last().filter(|_| map.folds.is_empty()) else {
+        return Err(SHAPE.refused("the outermost map folds"));
+    };
     if map.directives.unroll.is_some() {
-        return Err(Constraint::Unrolled);
+        return Err(NAMED.refused("a directive asks for the loop over its iterations to be written out"));
     }
     if let Some(iter) = map.iters.iter().find(|iter| iter.step.as_int() != Some(1)) {
-        return Err(Constraint::Steps(name(func, iter.var)));
+        return Err(SHAPE.refused(format!("`{}` does not advance by one", name(func, iter.var))));
     }
     if effects::may_fault(program, &func.vars, &map.body) {
-        return Err(Constraint::Faults);
+        return Err(FAULT_ORDER.refused("a check remains inside, which cannot run in the middle of a tile"));
     }
     let declared = Effects::of_block(program, &func.vars, &map.body).declares;
     let locals: BTreeSet<VarId> = declared.into_iter().filter(|var| func.vars[*var].kind != VarKind::Iter).collect();
@@ -133,10 +82,11 @@ pub fn lane_shape(program: &Program, func: &Func, map: &Map) -> Result<LaneShape
             | StmtKind::If { .. } => {
                 let one = Block { stmts: vec![stmt.clone()] };
                 if !straight(program, func, &one) {
-                    return Err(Constraint::Statement);
+                    return Err(statement());
                 }
                 if !regular(&one, lane.var, &locals) {
-                    return Err(Constraint::Irregular(name(func, lane.var)));
+                    let why = format!("an access moves with `{}` as data says", name(func, lane.var));
+                    return Err(SECTION.refused(why));
                 }
             }
             StmtKind::Atomic { .. }
@@ -149,16 +99,25 @@ pub fn lane_shape(program: &Program, func: &Func, map: &Map) -> Result<LaneShape
             | StmtKind::Prim(_)
             | StmtKind::Swap(..)
             | StmtKind::Call { .. }
-            | StmtKind::Require { .. } => return Err(Constraint::Statement),
+            | StmtKind::Require { .. } => return Err(statement()),
         }
     }
-    let Some(shape) = shape else { return Err(Constraint::NoReduction) };
+    let Some(shape) = shape else { return Err(no_reduction()) };
     if !gains {
-        return Err(Constraint::NoGain);
+        let why = "no load has neighbours along the lanes and distant elements along the reduction";
+        return Err(GAIN.refused(why));
     }
     let fixed =
         |rows: usize| inner_maps(&map.body).iter().all(|inner| bounds_do_not_depend(inner, map.iters[rows].var));
     Ok(LaneShape { reuse: shape.reuse.filter(|rows| fixed(*rows)), ..shape })
+}
+
+fn statement() -> Refusal {
+    ORDER.refused("a statement inside cannot run in vector lanes")
+}
+
+fn no_reduction() -> Refusal {
+    SHAPE.refused("no inner map reduces to scalars of its own")
 }
 
 fn name(func: &Func, var: VarId) -> String {
@@ -184,9 +143,9 @@ fn lane_reduction(
     outer: &Map,
     inner: &Map,
     locals: &BTreeSet<VarId>,
-) -> Result<Reduction, Constraint> {
+) -> Result<Reduction, Refusal> {
     let (Some(lane), Some(own)) = (outer.iters.last(), inner.iters.last()) else {
-        return Err(Constraint::NoReduction);
+        return Err(no_reduction());
     };
     let (lane, own) = (lane.var, own.var);
     let reduces = !inner.folds.is_empty()
@@ -199,16 +158,16 @@ fn lane_reduction(
         Target::Element(_) => true,
     });
     if !reduces || read_back {
-        return Err(Constraint::NoReduction);
+        return Err(no_reduction());
     }
     let unequal = |iter: &Iter| {
         iter.step.as_int() != Some(1) || !invariant(&iter.lo, lane, locals) || !invariant(&iter.hi, lane, locals)
     };
     if inner.iters.iter().any(unequal) {
-        return Err(Constraint::UnequalRanges(name(func, lane)));
+        return Err(RAGGED.refused(format!("an inner range depends on `{}`", name(func, lane))));
     }
     if !straight(program, func, &inner.body) {
-        return Err(Constraint::Statement);
+        return Err(statement());
     }
     let elem_size = inner.folds.iter().filter_map(|fold| fold.op.ty.scalar()).map(|s| s.size()).max().unwrap_or(1);
     let mut facts = Reduction { gains: false, reuse: None, elem_size };
@@ -225,7 +184,8 @@ fn lane_reduction(
             facts.reuse = facts.reuse.or(fixed);
         }
     });
-    if good { Ok(facts) } else { Err(Constraint::FarLoads(name(func, lane))) }
+    let far = || SECTION.refused(format!("a load takes distant elements along `{}`", name(func, lane)));
+    if good { Ok(facts) } else { Err(far()) }
 }
 
 pub(super) fn bounds_do_not_depend(map: &Map, var: VarId) -> bool {

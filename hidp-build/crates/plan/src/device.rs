@@ -1,15 +1,16 @@
 //! The plans for a graphics processor: one for each execution level that suits a nest or that a directive asks for.
 
 use std::collections::BTreeSet;
-use std::fmt;
 
+use super::candidates::{Candidate, Explored, Fate};
 use super::device_levels::{Levels, holds_primitives, is_ordered};
 use super::device_rules::rows_apart;
 use super::mapping::{Exec, Mapping, Strategy};
-use super::near::{Far, near_nest};
+use super::near::near_nest;
 use super::private::{launched, private_arrays};
+use super::refusal::{BLOCK_SHARED, HOST, INSIDE, MEMORY_SIZE, NAMED, NATIVE, Refusal, SEQUENCE};
 use super::split::{split_nest, splits};
-use super::tiled::{TOO_LARGE, Tiled, fits, tiled, tiled_nest};
+use super::tiled::{Tiled, fits, tiled, tiled_nest};
 use super::variants::of_device;
 use super::{Plan, inner_maps, irregular, iterators, nests};
 use crate::Limits;
@@ -19,93 +20,10 @@ use hidp_ir::par::{Expr, ExprKind, Fold, FoldKind, Func, FuncId, Map, Program, S
 use hidp_syntax::ast::Level;
 use hidp_syntax::ty::Ty;
 
-/// Every way to run an entry on a device that was looked at.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct DeviceExplored {
-    /// Those that survived, best guess first; perhaps none.
-    pub plans: Vec<Plan>,
-    /// What became of each level, in the order in which they were looked at.
-    pub fates: Vec<(Level, DeviceFate)>,
-    /// What became of the plan whose blocks keep parts of arrays in shared memory; nothing if there is no nest.
-    pub near: Option<DeviceFate>,
-    /// What became of tiles whose operands blocks keep in shared memory, by name.
-    pub tiled: Vec<(String, DeviceFate)>,
-    /// What became of the plan in which groups of their own take parts of folds; nothing if there is no nest.
-    pub split: Option<DeviceFate>,
-}
-
 /// The name of the plan whose blocks keep parts of arrays in shared memory.
 pub const NEAR: &str = "near";
 /// The name of the plan in which groups of their own take parts of folds.
 pub const SPLIT: &str = "split";
-
-/// What became of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum DeviceFate {
-    /// It is one.
-    Kept,
-    /// It cannot be lowered.
-    Excluded(Obstacle),
-    /// It runs like the plan of another level.
-    SameAs(Level),
-    /// So many plans come before it.
-    Outnumbered(usize),
-}
-
-/// Why a plan cannot be.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Obstacle {
-    /// The entry uses something of this name that a C++ header defines, which cannot be compiled for devices.
-    Native(String),
-    /// The size of this is found only while an iteration runs, too late for the host to allocate it.
-    UnknownSize(String),
-    /// No iteration has anything inside that the lanes of a group could share.
-    NothingInside,
-    /// Directives name other levels for every nest.
-    NotNamed,
-    /// No nest suits tiles; why the one with most iterators does not.
-    NoTiles(&'static str),
-    /// No nest has folds to split; why the one with most iterators has none.
-    Whole(&'static str),
-    /// The outermost map folds what its iterations leave, so the host cannot run them one after the other.
-    OuterFold,
-    /// A directive asks for blocks of so many threads, and tiles make them of so many.
-    BlockSize(u32, u32),
-    /// Nothing is worth being kept in shared memory.
-    Far(Far),
-}
-
-impl fmt::Display for Obstacle {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Obstacle::Native(name) => {
-                write!(f, "`{name}` comes from a C++ header that cannot be compiled for devices")
-            }
-            Obstacle::UnknownSize(name) => {
-                write!(f, "the size of `{name}` is found only while an iteration runs, too late to allocate it")
-            }
-            Obstacle::NothingInside => write!(f, "{}", Unsuited::NothingInside),
-            Obstacle::NotNamed => f.write_str("directives name other levels"),
-            Obstacle::Far(far) => write!(f, "{far}"),
-            Obstacle::NoTiles(why) | Obstacle::Whole(why) => f.write_str(why),
-            Obstacle::OuterFold => write!(f, "{}", Unsuited::OuterFold),
-            Obstacle::BlockSize(asked, made) => {
-                write!(f, "`block({asked})` stands before the map, and the tiles' blocks have {made} threads")
-            }
-        }
-    }
-}
-
-impl fmt::Display for DeviceFate {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            DeviceFate::Kept => f.write_str("kept"),
-            DeviceFate::Excluded(obstacle) => write!(f, "excluded: {obstacle}"),
-            DeviceFate::SameAs(level) => write!(f, "runs like {}", level.name()),
-            DeviceFate::Outnumbered(most) => write!(f, "rejected: {most} plans come before it"),
-        }
-    }
-}
 
 /// For what the C++ headers of a program are compiled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -124,7 +42,7 @@ pub fn explore_device(
     model: &DeviceModel,
     limits: Limits,
     natives: Natives,
-) -> DeviceExplored {
+) -> Explored {
     let func = &program.funcs[func];
     let maps = nests(func);
     let named = maps.iter().any(|map| !map.directives.levels.is_empty());
@@ -133,26 +51,29 @@ pub fn explore_device(
         Natives::Everywhere => None,
         Natives::Host => native_name(program, func),
     };
-    let mut explored = DeviceExplored::default();
+    let mut explored = Explored::default();
     for level in order(program, func, &maps) {
-        let fate = match &native {
-            Some(name) => DeviceFate::Excluded(Obstacle::Native(name.clone())),
+        let found = match &native {
+            Some(name) => Err(Fate::Excluded(on_host_alone(name))),
             None => consider(program, func, &maps, level, model, &explored.plans, most),
         };
-        let fate = fate_or_plan(fate, &mut explored.plans, || {
-            plan(func, &maps, level.name(), &at_level(program, func, &maps, level, model))
-        });
-        explored.fates.push((level, fate));
+        explored.add(level.name(), found);
     }
-    let on_host = native.is_some();
-    explored.near = near_fate(program, func, &maps, model, native, &mut explored.plans, most);
+    if let Some(found) = near_plan(program, func, &maps, model, native.as_deref()) {
+        let full = explored.plans.len() >= most;
+        let found =
+            found.map_err(Fate::Excluded).and_then(|plan| if full { Err(Fate::Outnumbered(most)) } else { Ok(plan) });
+        explored.add(NEAR, found);
+    }
     if named {
         // Words for levels ask for the plain plans of these levels.
-        explored.tiled.push(("tiled".to_owned(), DeviceFate::Excluded(Obstacle::NotNamed)));
-        explored.split = Some(DeviceFate::Excluded(Obstacle::NotNamed));
-    } else if !on_host && explored.plans.len() > 1 {
+        explored.add("tiled", Err(Fate::Excluded(not_named())));
+        explored.add(SPLIT, Err(Fate::Excluded(not_named())));
+    } else if native.is_none() && explored.plans.len() > 1 {
         tiled_plans(program, func, &maps, model, &mut explored);
-        explored.split = split_plan(program, func, &maps, model, &mut explored.plans);
+        if let Some(found) = split_plan(program, func, &maps, model) {
+            explored.add(SPLIT, found.map_err(Fate::Excluded));
+        }
     }
     if limits.variants {
         explored.plans = of_device(program, func, &maps, explored.plans, model);
@@ -160,21 +81,41 @@ pub fn explore_device(
     explored
 }
 
-/// Adds a plan in which every nest keeps near what is worth it, and the others run by threads.
-fn near_fate(
+impl Explored {
+    /// A candidate for the whole entry: its plan, or what became of it.
+    fn add(&mut self, name: &str, found: Result<Plan, Fate>) {
+        let fate = match found {
+            Ok(plan) => {
+                self.plans.push(plan);
+                Fate::Kept
+            }
+            Err(fate) => fate,
+        };
+        self.candidates.push(Candidate { name: name.to_owned(), nest: None, score: None, fate });
+    }
+}
+
+fn on_host_alone(name: &str) -> Refusal {
+    NATIVE.refused(format!("`{name}` comes from a C++ header that cannot be compiled for devices"))
+}
+
+fn not_named() -> Refusal {
+    NAMED.refused("directives name other levels")
+}
+
+/// The plan in which every nest keeps near what is worth it, and the others run by threads; nothing without nests.
+fn near_plan(
     program: &Program,
     func: &Func,
     maps: &[&Map],
     model: &DeviceModel,
-    native: Option<String>,
-    plans: &mut Vec<Plan>,
-    most: usize,
-) -> Option<DeviceFate> {
-    let found: Vec<Result<Mapping, Far>> = maps.iter().map(|map| near_nest(program, func, map, model)).collect();
+    native: Option<&str>,
+) -> Option<Result<Plan, Refusal>> {
+    let found: Vec<Result<Mapping, Refusal>> = maps.iter().map(|map| near_nest(program, func, map, model)).collect();
     // The nest with most iterators says why there is none.
-    let reason = maps.iter().zip(&found).max_by_key(|(map, _)| iterators(map).len())?.1.clone().err();
-    if found.iter().all(Result::is_err) {
-        return reason.map(|far| DeviceFate::Excluded(Obstacle::Far(far)));
+    let (_, deep) = maps.iter().zip(&found).max_by_key(|(map, _)| iterators(map).len())?;
+    if let (true, Err(refusal)) = (found.iter().all(Result::is_err), deep) {
+        return Some(Err(refusal.clone()));
     }
     let named = maps.iter().any(|map| !map.directives.levels.is_empty());
     let mappings = maps.iter().zip(found).map(|(map, found)| match found {
@@ -182,33 +123,25 @@ fn near_fate(
         Err(_) => mapping(program, func, map, Level::Thread, model),
     });
     let mappings: Vec<Mapping> = mappings.collect();
-    let obstacle = match (native, unknown_size(program, func, maps, &mappings, model)) {
-        (Some(name), _) => Some(Obstacle::Native(name)),
-        (None, Some(name)) => Some(Obstacle::UnknownSize(name)),
-        (None, None) if named => Some(Obstacle::NotNamed),
-        (None, None) => None,
-    };
-    Some(match obstacle {
-        Some(obstacle) => DeviceFate::Excluded(obstacle),
-        None if plans.len() >= most => DeviceFate::Outnumbered(most),
-        None => {
-            plans.push(plan(func, maps, NEAR, &mappings));
-            DeviceFate::Kept
-        }
+    Some(match (native, sizes_are_known(program, func, maps, &mappings, model)) {
+        (Some(name), _) => Err(on_host_alone(name)),
+        (None, Err(refusal)) => Err(refusal),
+        (None, Ok(())) if named => Err(not_named()),
+        (None, Ok(())) => Ok(plan(func, maps, NEAR, &mappings)),
     })
 }
 
 /// Plans in which blocks keep what results share in shared memory, the largest tiles first; other nests run as threads.
-fn tiled_plans(program: &Program, func: &Func, maps: &[&Map], model: &DeviceModel, explored: &mut DeviceExplored) {
-    let suits: Vec<Result<Tiled, &str>> = maps.iter().map(|map| tiled(program, func, map)).collect();
+fn tiled_plans(program: &Program, func: &Func, maps: &[&Map], model: &DeviceModel, explored: &mut Explored) {
+    let suits: Vec<Result<Tiled, Refusal>> = maps.iter().map(|map| tiled(program, func, map)).collect();
     let Some(widest) = suits.iter().flatten().map(|tiled| tiled.widest).max() else {
         let deep = maps.iter().zip(&suits).max_by_key(|(map, _)| iterators(map).len());
-        if let Some((_, Err(why))) = deep {
-            explored.tiled.push(("tiled".to_owned(), DeviceFate::Excluded(Obstacle::NoTiles(why))));
+        if let Some((_, Err(refusal))) = deep {
+            explored.add("tiled", Err(Fate::Excluded(refusal.clone())));
         }
         return;
     };
-    if unknown_size(program, func, maps, &at_level(program, func, maps, Level::Thread, model), model).is_some() {
+    if sizes_are_known(program, func, maps, &at_level(program, func, maps, Level::Thread, model), model).is_err() {
         return;
     }
     // Where some folds can be split, the tiles of the others may stay whole.
@@ -219,14 +152,16 @@ fn tiled_plans(program: &Program, func: &Func, maps: &[&Map], model: &DeviceMode
         let suits: Vec<Option<&Tiled>> = suits.collect();
         let name = tiled_name(tile);
         if suits.iter().all(Option::is_none) {
-            explored.tiled.push((name, DeviceFate::Excluded(Obstacle::NoTiles(TOO_LARGE))));
+            let large = BLOCK_SHARED.refused("the operands of a tile would not fit into shared memory");
+            explored.add(&name, Err(Fate::Excluded(large)));
             continue;
         }
         let tiled_maps = maps.iter().zip(&suits).filter(|(_, tiled)| tiled.is_some());
         let other = tiled_maps.filter_map(|(map, _)| map.directives.block).find(|asked| *asked != tile.threads());
         if let Some(asked) = other {
-            let obstacle = Obstacle::BlockSize(asked, tile.threads());
-            explored.tiled.push((name, DeviceFate::Excluded(obstacle)));
+            let made = tile.threads();
+            let why = format!("`block({asked})` stands before the map, and the tiles' blocks have {made} threads");
+            explored.add(&name, Err(Fate::Excluded(NAMED.refused(why))));
             continue;
         }
         let mappings = maps.iter().zip(suits).map(|(map, tiled)| match tiled {
@@ -234,8 +169,7 @@ fn tiled_plans(program: &Program, func: &Func, maps: &[&Map], model: &DeviceMode
             None => mapping(program, func, map, Level::Thread, model),
         });
         let mappings: Vec<Mapping> = mappings.collect();
-        explored.plans.push(plan(func, maps, &name, &mappings));
-        explored.tiled.push((name, DeviceFate::Kept));
+        explored.add(&name, Ok(plan(func, maps, &name, &mappings)));
     }
 }
 
@@ -244,36 +178,20 @@ fn tiled_name(tile: &DeviceTile) -> String {
     format!("tiled{}x{}{}", tile.rows, tile.columns, if tile.split > 0 { "_split" } else { "" })
 }
 
-/// Adds a plan in which groups of their own take parts of folds; other nests run as threads.
-fn split_plan(
-    program: &Program,
-    func: &Func,
-    maps: &[&Map],
-    model: &DeviceModel,
-    plans: &mut Vec<Plan>,
-) -> Option<DeviceFate> {
-    let suits: Vec<Result<(), &str>> = maps.iter().map(|map| splits(program, func, map)).collect();
+/// The plan in which groups of their own take parts of folds; other nests run as threads. Nothing without nests.
+fn split_plan(program: &Program, func: &Func, maps: &[&Map], model: &DeviceModel) -> Option<Result<Plan, Refusal>> {
+    let suits: Vec<Result<(), Refusal>> = maps.iter().map(|map| splits(program, func, map)).collect();
     let (_, deep) = maps.iter().zip(&suits).max_by_key(|(map, _)| iterators(map).len())?;
-    if let (true, Err(why)) = (suits.iter().all(Result::is_err), deep) {
-        return Some(DeviceFate::Excluded(Obstacle::Whole(why)));
+    if let (true, Err(refusal)) = (suits.iter().all(Result::is_err), deep) {
+        return Some(Err(refusal.clone()));
     }
     let mappings = maps.iter().zip(&suits).map(|(map, suits)| match suits {
         Ok(()) => split_nest(program, func, map, model),
         Err(_) => mapping(program, func, map, Level::Thread, model),
     });
     let mappings: Vec<Mapping> = mappings.collect();
-    if let Some(name) = unknown_size(program, func, maps, &mappings, model) {
-        return Some(DeviceFate::Excluded(Obstacle::UnknownSize(name)));
-    }
-    plans.push(plan(func, maps, SPLIT, &mappings));
-    Some(DeviceFate::Kept)
-}
-
-fn fate_or_plan(fate: DeviceFate, plans: &mut Vec<Plan>, plan: impl FnOnce() -> Plan) -> DeviceFate {
-    if fate == DeviceFate::Kept {
-        plans.push(plan());
-    }
-    fate
+    let known = sizes_are_known(program, func, maps, &mappings, model);
+    Some(known.map(|()| plan(func, maps, SPLIT, &mappings)))
 }
 
 /// Levels in the order of preference without any numbers. Rows apart, or of unequal length, are worth smaller groups.
@@ -296,6 +214,7 @@ fn plan(func: &Func, maps: &[&Map], name: &str, mappings: &[Mapping]) -> Plan {
     Plan::new(name, maps.iter().zip(mappings).map(|(map, mapping)| mapping.lines(func, map)).collect())
 }
 
+/// The plan for a level, or why there is none.
 fn consider(
     program: &Program,
     func: &Func,
@@ -304,31 +223,28 @@ fn consider(
     model: &DeviceModel,
     before: &[Plan],
     most: usize,
-) -> DeviceFate {
+) -> Result<Plan, Fate> {
     let applies = |map: &&&Map| level == applied(map, level);
     if !maps.is_empty() && maps.iter().filter(applies).count() == 0 {
         let named = maps.iter().any(|map| !map.directives.levels.is_empty());
         let shares = maps.iter().any(|map| shares_inside(map));
-        let obstacle = match (shares, named) {
-            (false, _) => Obstacle::NothingInside,
-            (true, true) => Obstacle::NotNamed,
-            (true, false) => Obstacle::OuterFold,
+        let refusal = match (shares, named) {
+            (false, _) => nothing_inside(),
+            (true, true) => not_named(),
+            (true, false) => outer_fold(),
         };
         // One level is always left, so that there is a plan: that of what no nest names.
         if level != Level::Thread || shares {
-            return DeviceFate::Excluded(obstacle);
+            return Err(Fate::Excluded(refusal));
         }
     }
     let mappings = at_level(program, func, maps, level, model);
     let plan = plan(func, maps, level.name(), &mappings);
     if let Some(other) = before.iter().find(|other| other.same_as(&plan)) {
-        let same = Level::ALL.into_iter().find(|level| level.name() == other.name);
-        return DeviceFate::SameAs(same.unwrap_or(level));
+        return Err(Fate::SameAs(other.name.clone()));
     }
-    if let Some(name) = unknown_size(program, func, maps, &mappings, model) {
-        return DeviceFate::Excluded(Obstacle::UnknownSize(name));
-    }
-    if before.len() >= most { DeviceFate::Outnumbered(most) } else { DeviceFate::Kept }
+    sizes_are_known(program, func, maps, &mappings, model).map_err(Fate::Excluded)?;
+    if before.len() >= most { Err(Fate::Outnumbered(most)) } else { Ok(plan) }
 }
 
 /// What a nest runs at when the entry's plan is for `level`.
@@ -343,37 +259,26 @@ fn applied(map: &Map, level: Level) -> Level {
     named.iter().copied().filter(suits).min_by_key(near).unwrap_or(Level::Thread)
 }
 
-/// Why the iterations of an outermost map cannot run at a level.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Unsuited {
-    /// No iteration has anything inside that the lanes of a group could share.
-    NothingInside,
-    /// The map folds what its iterations leave, so the host cannot run them one after the other.
-    OuterFold,
-    /// It folds in the order of its iterations, or makes prefixes: groups of lanes take no part in that.
-    InOrder,
+fn nothing_inside() -> Refusal {
+    INSIDE.refused("no iteration has a map or primitive inside that lanes could share")
 }
 
-impl fmt::Display for Unsuited {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Unsuited::NothingInside => "no iteration has a map or primitive inside that lanes could share",
-            Unsuited::OuterFold => "the outermost map folds what its iterations leave",
-            Unsuited::InOrder => "the outermost map folds in the order of its iterations, or makes prefixes",
-        })
-    }
+fn outer_fold() -> Refusal {
+    HOST.refused("the outermost map folds what its iterations leave")
 }
 
 /// Why the iterations of a nest's outermost map cannot run at a level, if so.
-pub(super) fn unsuited(map: &Map, level: Level) -> Option<Unsuited> {
+pub(super) fn unsuited(map: &Map, level: Level) -> Option<Refusal> {
     let in_order = |fold: &Fold| fold.kind != FoldKind::Reduce || is_ordered(fold);
     match level {
         Level::Thread => None,
-        _ if map.folds.iter().any(in_order) && !map.directives.levels.is_empty() => Some(Unsuited::InOrder),
+        _ if map.folds.iter().any(in_order) && !map.directives.levels.is_empty() => {
+            Some(SEQUENCE.refused("the outermost map folds in the order of its iterations, or makes prefixes"))
+        }
         Level::Block if !map.folds.is_empty() && !map.directives.levels.is_empty() => None,
-        Level::Kernel if !map.folds.is_empty() => Some(Unsuited::OuterFold),
+        Level::Kernel if !map.folds.is_empty() => Some(outer_fold()),
         Level::Kernel | Level::Block | Level::Warp | Level::Subwarp | Level::Subwarp2 => {
-            (!shares_inside(map)).then_some(Unsuited::NothingInside)
+            (!shares_inside(map)).then(nothing_inside)
         }
     }
 }
@@ -391,21 +296,26 @@ fn mapping(program: &Program, func: &Func, map: &Map, level: Level, model: &Devi
     levels.mapping
 }
 
-/// The name of something whose size no launch can know.
-fn unknown_size(
+/// Whether a launch can know the sizes of all that iterations declare.
+fn sizes_are_known(
     program: &Program,
     func: &Func,
     maps: &[&Map],
     mappings: &[Mapping],
     model: &DeviceModel,
-) -> Option<String> {
-    maps.iter().zip(mappings).find_map(|(map, mapping)| {
+) -> Result<(), Refusal> {
+    for (map, mapping) in maps.iter().zip(mappings) {
         let exec = |var| mapping.exec(var);
-        launched(map, &exec).into_iter().find_map(|map| {
+        for map in launched(map, &exec) {
             let level = scope_of(map, &exec);
-            private_arrays(program, func, map, level, &exec, model.small_array).err()
-        })
-    })
+            private_arrays(program, func, map, level, &exec, model.small_array).map_err(|name| {
+                let why =
+                    format!("the size of `{name}` is found only while an iteration runs, too late to allocate it");
+                MEMORY_SIZE.refused(why)
+            })?;
+        }
+    }
+    Ok(())
 }
 
 /// The level of the groups that take the iterations of a launched map.

@@ -3,7 +3,8 @@
 
 use std::collections::BTreeSet;
 
-use super::device::{Unsuited, unsuited};
+use super::device::unsuited;
+use super::refusal::{BLOCK_THREADS, LOOP, OUTERMOST, Refusal};
 use super::{inner_maps, nests};
 use crate::target::DeviceModel;
 use hidp_ir::par::visit;
@@ -11,27 +12,6 @@ use hidp_ir::par::{Directives, FoldKind, Func, Map, Program, StmtKind};
 use hidp_syntax::ast::Level;
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::source::Span;
-
-/// A constraint of a mapping.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Row {
-    /// Its name in messages.
-    id: &'static str,
-    /// What it demands.
-    text: &'static str,
-}
-
-const BLOCK_THREADS: Row =
-    Row { id: "block-threads", text: "a block has full warps of threads, and no more than the device allows" };
-const OUTERMOST: Row = Row { id: "outermost", text: "a launch has its shape from the outermost map of a nest" };
-const INSIDE: Row =
-    Row { id: "inside", text: "lanes of a group share what an iteration has inside: a map or a primitive" };
-const HOST: Row =
-    Row { id: "host", text: "the host takes iterations one after the other only where they fold nothing" };
-const SEQUENCE: Row =
-    Row { id: "sequence", text: "folds in the order of iterations, and prefixes, go by single threads" };
-const LOOP: Row =
-    Row { id: "loop", text: "what is written out is a loop of the program, not one of the run-time library" };
 
 /// Reports directives of entries after the pass pipeline that no plan can honour.
 pub fn check_directives(program: &Program, model: &DeviceModel, sink: &mut Sink) {
@@ -82,18 +62,13 @@ impl Checker<'_> {
     /// Words for levels before the outermost map of a nest: one of them has to suit.
     fn levels(&mut self, map: &Map) {
         let named = &map.directives.levels;
-        let reasons: Option<Vec<Unsuited>> = named.iter().map(|level| unsuited(map, *level)).collect();
+        let reasons: Option<Vec<Refusal>> = named.iter().map(|level| unsuited(map, *level)).collect();
         let Some(reason) = reasons.and_then(|reasons| reasons.into_iter().next()) else { return };
-        let row = match reason {
-            Unsuited::OuterFold => HOST,
-            Unsuited::InOrder => SEQUENCE,
-            Unsuited::NothingInside => INSIDE,
-        };
         let suits = Level::ALL.into_iter().filter(|level| unsuited(map, *level).is_none());
         let suits: Vec<String> = suits.map(|level| format!("`{}`", level.name())).collect();
         let words: Vec<String> = named.iter().map(|level| format!("`{}`", level.name())).collect();
         let help = format!("levels that suit the map: {}", suits.join(", "));
-        self.refuse(map.directives.spans.level, span_of(map), &words.join(" "), row, &reason.to_string(), &help);
+        self.refuse(map.directives.spans.level, span_of(map), &words.join(" "), &reason, &help);
     }
 
     fn block(&mut self, map: &Map) {
@@ -109,24 +84,24 @@ impl Checker<'_> {
             format!("the nearest sizes are `block({low})` and `block({high})`")
         };
         let span = map.directives.spans.block;
-        self.refuse(span, span_of(map), &format!("`block({threads})`"), BLOCK_THREADS, &why, &help);
+        self.refuse(span, span_of(map), &format!("`block({threads})`"), &BLOCK_THREADS.refused(why), &help);
     }
 
     /// A map inside of another: where the host runs the iterations around it, it is launched by itself, and has a block.
     fn inner(&mut self, map: &Map, around: &Map, launched: bool) {
         let Directives { levels, block, spans, .. } = &map.directives;
-        let why = "this map is inside of another, which is launched as a whole";
+        let why = OUTERMOST.refused("this map is inside of another, which is launched as a whole");
         let help =
             "move the directive to the outermost map, or write `kernel` there, so that the maps inside are launched";
         if !levels.is_empty() {
             let words: Vec<String> = levels.iter().map(|level| format!("`{}`", level.name())).collect();
             let help = "move the directive to the outermost map";
-            self.refuse(spans.level, span_of(around), &words.join(" "), OUTERMOST, why, help);
+            self.refuse(spans.level, span_of(around), &words.join(" "), &why, help);
         }
         match block {
             Some(_) if launched => self.block(map),
             Some(threads) => {
-                self.refuse(spans.block, span_of(around), &format!("`block({threads})`"), OUTERMOST, why, help);
+                self.refuse(spans.block, span_of(around), &format!("`block({threads})`"), &why, help);
             }
             None => {}
         }
@@ -139,9 +114,9 @@ impl Checker<'_> {
     fn unroll(&mut self, map: &Map) {
         let Some(times) = map.directives.unroll else { return };
         if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
-            let (why, help) = ("the map makes prefixes", "leave the directive out");
+            let (why, help) = (LOOP.refused("the map makes prefixes"), "leave the directive out");
             let span = map.directives.spans.unroll;
-            self.refuse(span, span_of(map), &format!("`unroll({times})`"), LOOP, why, help);
+            self.refuse(span, span_of(map), &format!("`unroll({times})`"), &why, help);
         }
     }
 
@@ -155,24 +130,23 @@ impl Checker<'_> {
         ];
         for (word, span) in words {
             if let Some(word) = word {
-                let (why, help) =
-                    ("a primitive is run by the library, which chooses by itself", "leave the directive out");
-                self.refuse(span, call, &format!("`{word}`"), LOOP, why, help);
+                let why = LOOP.refused("a primitive is run by the library, which chooses by itself");
+                self.refuse(span, call, &format!("`{word}`"), &why, "leave the directive out");
             }
         }
     }
 
-    fn refuse(&mut self, at: Option<Span>, map: Span, words: &str, row: Row, why: &str, help: &str) {
+    fn refuse(&mut self, at: Option<Span>, map: Span, words: &str, refusal: &Refusal, help: &str) {
         let at = at.unwrap_or(map);
         if !self.reported.insert(at) {
             return;
         }
         let headline = format!("{words} cannot be honoured");
-        let mut diagnostic = Diagnostic::new(Code::UnfitDirective, at, headline).label(why.to_owned());
+        let mut diagnostic = Diagnostic::new(Code::UnfitDirective, at, headline).label(refusal.to_string());
         if at != map {
             diagnostic = diagnostic.also(map, "the statement that it is for");
         }
-        diagnostic.notes.push(format!("constraint `{}`: {}", row.id, row.text));
+        diagnostic.notes.push(refusal.note());
         self.sink.push(diagnostic.help(help.to_owned()));
     }
 }

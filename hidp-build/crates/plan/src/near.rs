@@ -1,10 +1,9 @@
 //! Arrays of which a block keeps a part in shared memory: those that neighbouring iterations share (stencils), and those that lanes would
 //! load with gaps (transposed ones).
 
-use std::fmt;
-
 use super::device_levels::is_ordered;
 use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Staging, Strategy, key};
+use super::refusal::{BLOCK_SHARED, GAIN, ORDER, Refusal, SEQUENCE, SHAPE};
 use super::shape::{Stride, straight, stride_of};
 use crate::target::DeviceModel;
 use hidp_ir::par::effects::{Effects, may_fault};
@@ -65,63 +64,38 @@ pub enum NearDim {
     Fixed(i64),
 }
 
-/// Why a nest keeps nothing in shared memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Far {
-    /// It folds what iterations leave in a way that depends on their order.
-    Folds,
-    /// Not two or three iterators of step 1.
-    Iterators,
-    /// Iterations have loops, maps, arrays or checks.
-    NotStraight,
-    /// No iterator has all stores at neighbouring places.
-    Scattered,
-    /// No array is read often enough by neighbours, or with gaps.
-    NoReuse,
-    /// It would not fit.
-    TooLarge,
-}
-
-impl fmt::Display for Far {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(match self {
-            Far::Folds => "the map folds what its iterations leave in order",
-            Far::Iterators => "the map has not two or three iterators of step 1",
-            Far::NotStraight => "an iteration has loops, inner maps, arrays or checks",
-            Far::Scattered => "lanes next to each other would not store next to each other",
-            Far::NoReuse => "no array is read by enough neighbouring iterations, or with gaps",
-            Far::TooLarge => "the part of an array would not fit into shared memory",
-        })
-    }
-}
-
 /// What a nest would keep near.
-pub fn near(program: &Program, func: &Func, map: &Map) -> Result<Near, Far> {
+pub fn near(program: &Program, func: &Func, map: &Map) -> Result<Near, Refusal> {
     if !map.folds.iter().all(is_free) {
-        return Err(Far::Folds);
+        return Err(SEQUENCE.refused("the map folds what its iterations leave in order"));
     }
     if !(2..=3).contains(&map.iters.len()) || map.iters.iter().any(|iter| iter.step.as_int() != Some(1)) {
-        return Err(Far::Iterators);
+        return Err(SHAPE.refused("the map has not two or three iterators of step 1"));
     }
     if !straight(program, func, &map.body) || may_fault(program, &func.vars, &map.body) {
-        return Err(Far::NotStraight);
+        return Err(ORDER.refused("an iteration has loops, inner maps, arrays or checks"));
     }
-    let lanes = lanes_of(map).ok_or(Far::Scattered)?;
+    let lanes =
+        lanes_of(map).ok_or_else(|| GAIN.refused("lanes next to each other would not store next to each other"))?;
     let arrays = readable(program, func, map);
     let across = arrays.iter().find_map(|array| rows_across(array, lanes));
     let halo = || arrays.iter().find_map(|array| rows_along(array, lanes));
-    let rows = across.or_else(halo).ok_or(Far::NoReuse)?;
+    let rows = across.or_else(halo).ok_or_else(no_reuse)?;
     let third = (0..map.iters.len()).find(|at| ![lanes, rows].contains(at));
     let mut near = Near { lanes, rows, third, march: None, arrays };
     near.arrays.retain_mut(|array| keep(array, (lanes, rows, third), across.is_some()));
     if near.arrays.is_empty() {
-        return Err(Far::NoReuse);
+        return Err(no_reuse());
     }
     near.march = near.offsets(third).filter(|(low, high)| low < high);
     if near.march.is_some() {
         near.arrays.retain(|array| third.is_some_and(|third| array.dim_of(third).is_some()));
     }
     Ok(near)
+}
+
+fn no_reuse() -> Refusal {
+    GAIN.refused("no array is read by enough neighbouring iterations, or with gaps")
 }
 
 /// Whether values of any tiles can be folded in any order.
@@ -315,7 +289,7 @@ pub fn index_offset(iters: &[VarId], index: &Expr) -> Option<(Option<usize>, i64
 }
 
 /// One nest of the plan that keeps parts of arrays in shared memory.
-pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Result<Mapping, Far> {
+pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Result<Mapping, Refusal> {
     let near = near(program, func, map)?;
     let (width, height) = near.tile(model);
     let exec = Exec::Device(Level::Block);
@@ -334,7 +308,11 @@ pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &Devic
     let size = |array: &NearArray| func.vars[array.var].ty.scalar().map_or(0, |scalar| scalar.size() as u32);
     let taken: u32 = near.arrays.iter().zip(&mapping.staging).map(|(array, part)| part.bytes(size(array))).sum();
     mapping.recipe = Recipe::Near(near);
-    if taken > model.shared { Err(Far::TooLarge) } else { Ok(mapping) }
+    if taken > model.shared {
+        Err(BLOCK_SHARED.refused("the part of an array would not fit into shared memory"))
+    } else {
+        Ok(mapping)
+    }
 }
 
 /// The part of an array that a block keeps: planes, rows and columns in the array's own order.
@@ -358,16 +336,19 @@ mod tests {
     use crate::testing::optimised;
 
     /// What the last nest of a function keeps near, as a plan says it.
-    fn kept(text: &str) -> Result<String, Far> {
+    fn kept(text: &str) -> Result<String, &'static str> {
         let program = optimised(text);
         let func = &program.funcs[program.entries[0]];
         let map = *nests(func).last().unwrap();
-        let lines = near_nest(&program, func, map, &DeviceModel::cuda())?.lines(func, map).to_string();
+        let lines = near_nest(&program, func, map, &DeviceModel::cuda())
+            .map_err(|refusal| refusal.constraint.id)?
+            .lines(func, map)
+            .to_string();
         let stages = lines.lines().filter_map(|line| line.trim().strip_prefix("stage "));
         Ok(stages.collect::<Vec<_>>().join("; "))
     }
 
-    fn flat(body: &str) -> Result<String, Far> {
+    fn flat(body: &str) -> Result<String, &'static str> {
         let head = "function f input float a[H][W]; input int at[H]; inout float b[H][W];";
         kept(&format!("{head} {{ map {{ i := [1:H-2]; j := [1:W-2]; {body} }} }}"))
     }
@@ -391,14 +372,14 @@ mod tests {
 
     #[test]
     fn what_is_not_worth_it_or_cannot_be_is_left() {
-        assert_eq!(flat("b[i][j] = a[i][j-1] + a[i][j+1];"), Err(Far::NoReuse), "two loads are few");
-        assert_eq!(flat("b[i][j] = a[at[i]][j] + a[i][j+1] + a[i+1][j];"), Err(Far::NotStraight), "a check remains");
+        assert_eq!(flat("b[i][j] = a[i][j-1] + a[i][j+1];"), Err("gain"), "two loads are few");
+        assert_eq!(flat("b[i][j] = a[at[i]][j] + a[i][j+1] + a[i+1][j];"), Err("order"), "a check remains");
         let wide = "function f input float a[H][W]; inout float b[H][V];
             { map { i := [1:H-2]; j := [1:min(W-2, V/2-1)]; b[i][2*j] = a[i-1][j] + a[i][j] + a[i+1][j]; } }";
-        assert_eq!(kept(wide), Err(Far::Scattered), "stores have gaps");
+        assert_eq!(kept(wide), Err("gain"), "stores have gaps");
         let row =
             "function f input float a[N]; inout float b[N]; { map { i := [1:N-2]; b[i] = a[i-1] + a[i] + a[i+1]; } }";
-        assert_eq!(kept(row), Err(Far::Iterators));
+        assert_eq!(kept(row), Err("shape"));
         let folded = "function f input float a[H][W]; inout float b[H][W]; output float s;
             { map { i := [1:H-2]; j := [0:W); _t = a[i-1][j] + a[i][j] + a[i+1][j]; b[i][j] = _t; }
               reduce(\"+\", s, _t, i := [*], j := [*]); }";

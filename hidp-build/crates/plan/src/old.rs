@@ -258,7 +258,7 @@ impl Nest {
         let shared = self.stages.iter().filter(|stage| stage.kind != Kind::Registers);
         if let Some(own) = self.stages.iter().find(|stage| stage.kind == Kind::Registers) {
             let [rows, columns] = own.tile[..] else { return Err("registers such as `8x8`".to_owned()) };
-            let tiled = tiled(program, func, map).map_err(str::to_owned)?;
+            let tiled = tiled(program, func, map).map_err(|why| why.to_string())?;
             let array = tiled.operands.iter().map(|operand| operand.place.array);
             mapping.staging =
                 array.zip(shared).map(|(array, stage)| stage.staging(array, stage.kind == Kind::Transposed)).collect();
@@ -266,7 +266,7 @@ impl Nest {
             mapping.blocks.insert(last, (side(2) / rows).saturating_mul(side(1) / columns));
             mapping.recipe = Recipe::Tiled(Tiling { tiled, rows, columns });
         } else {
-            let near = near(program, func, map).map_err(|far| far.to_string())?;
+            let near = near(program, func, map).map_err(|why| why.to_string())?;
             let array = near.arrays.iter().map(|array| array.var);
             mapping.staging = array.zip(shared).map(|(array, stage)| stage.staging(array, false)).collect();
             mapping.blocks.insert(last, map.directives.block.unwrap_or(models.device.block));

@@ -20,8 +20,9 @@ use super::candidates::{constraint, mapping};
 use super::device::{Natives, explore_device};
 use super::fit::{Compared, Part, Unfit, compare};
 use super::mapping::strategy_of_threads;
-use super::notation::{Building, FoldOption, Line, Place, Step};
-use super::{DeviceExplored, DeviceFate, Limits, Mapping, Nest, Plan, Rule, Strategy, nests, old};
+use super::notation::{Building, FoldOption, FoldRange, Line, Place, Step};
+use super::refusal::Refusal;
+use super::{Explored, Fate, Limits, Mapping, Nest, Plan, Rule, Strategy, nests, old};
 use crate::target::{DeviceModel, Model};
 use hidp_ir::imp::is_identifier;
 use hidp_ir::par::{Func, FuncId, Map, Program};
@@ -327,7 +328,7 @@ struct Fitter<'a> {
     id: FuncId,
     models: Models<'a>,
     /// What the planner would do for devices, if it kept everything.
-    explored: Option<DeviceExplored>,
+    explored: Option<Explored>,
     sink: &'a mut Sink,
 }
 
@@ -398,7 +399,9 @@ impl Fitter<'_> {
                 let first = map.iters.first().map_or(func.span, |iter| iter.span);
                 if let Some((what, why)) = self.reason(func, map, &nest) {
                     let headline = format!("this nest of `{}` cannot run as `{what}`", func.name);
-                    return Err(unfit(headline, spans.head, why).also(first, "the nest").into());
+                    let mut diagnostic = unfit(headline, spans.head, why.to_string()).also(first, "the nest");
+                    diagnostic.notes.push(why.note());
+                    return Err(diagnostic.into());
                 }
                 let wrong = best.and_then(|best| best.unfit);
                 let Unfit { part, expected } =
@@ -432,40 +435,34 @@ impl Fitter<'_> {
     }
 
     /// Why a nest cannot run in the way that its lines are about at all, if that is so.
-    fn reason(&self, func: &Func, map: &Map, nest: &Nest) -> Option<(&'static str, String)> {
+    fn reason(&self, func: &Func, map: &Map, nest: &Nest) -> Option<(&'static str, Refusal)> {
         if !nest.is_for_device() {
             let strategy = strategy_of_threads(nest);
-            let why = constraint(self.program, func, map, strategy)?;
-            return Some((strategy.name(), why.to_string()));
+            return Some((strategy.name(), constraint(self.program, func, map, strategy)?));
         }
-        let explored = self.explored.as_ref()?;
-        let excluded = |fate: &DeviceFate| match fate {
-            DeviceFate::Excluded(obstacle) => Some(obstacle.to_string()),
-            DeviceFate::Kept | DeviceFate::SameAs(_) | DeviceFate::Outnumbered(_) => None,
-        };
         let line = |wanted: &dyn Fn(&Line) -> bool| {
             nest.steps.iter().any(|step| matches!(step, Step::Line(line) if wanted(line)))
         };
-        let staged = nest.steps.iter().any(|step| matches!(step, Step::Stage(_)));
-        let level = Level::ALL.into_iter().find(|level| {
+        let is_level = |level: &Level| {
             line(&|line| match line.place {
                 Place::Host => *level == Level::Kernel,
                 Place::Thread(_) => super::mapping::level_of(&line.size) == Some(*level),
                 _ => false,
             })
-        });
-        if line(&|line| line.place == Place::Reg) {
-            let why = explored.tiled.iter().map(|(_, fate)| excluded(fate)).collect::<Option<Vec<String>>>()?;
-            return Some(("tiled", why.into_iter().next()?));
+        };
+        let groups = |fold: &FoldRange| fold.options.iter().any(|option| matches!(option, FoldOption::Groups(_)));
+        let name = if line(&|line| line.place == Place::Reg) {
+            "tiled"
+        } else if nest.steps.iter().any(|step| matches!(step, Step::Stage(_))) {
+            super::NEAR
+        } else if nest.folds.iter().any(groups) {
+            super::SPLIT
+        } else {
+            Level::ALL.into_iter().find(is_level)?.name()
+        };
+        match self.explored.as_ref()?.fate(name)? {
+            Fate::Excluded(refusal) => Some((name, refusal.clone())),
+            Fate::Kept | Fate::SameAs(_) | Fate::Outnumbered(_) => None,
         }
-        if staged {
-            return Some((super::NEAR, excluded(explored.near.as_ref()?)?));
-        }
-        if nest.folds.iter().any(|fold| fold.options.iter().any(|option| matches!(option, FoldOption::Groups(_)))) {
-            return Some((super::SPLIT, excluded(explored.split.as_ref()?)?));
-        }
-        let level = level?;
-        let (_, fate) = explored.fates.iter().find(|(other, _)| *other == level)?;
-        Some((level.name(), excluded(fate)?))
     }
 }

@@ -7,6 +7,7 @@ use super::device_levels::{Levels, holds_primitives, is_ordered};
 use super::device_rules::rows_apart;
 use super::inner_maps;
 use super::mapping::{Cut, Mapping, Strategy, key};
+use super::refusal::{FAULT_ORDER, MEMORY_SIZE, ORDER, RAGGED, Refusal, SEQUENCE, SHAPE};
 use super::shape::straight;
 use crate::target::DeviceModel;
 use hidp_ir::par::effects::{self, Effects};
@@ -18,37 +19,37 @@ use hidp_syntax::ast::Level;
 const MOST_ITERATORS: usize = 3;
 
 /// Whether the folds inside a map's iterations can be split; why not otherwise.
-pub fn splits(program: &Program, func: &Func, map: &Map) -> Result<(), &'static str> {
+pub fn splits(program: &Program, func: &Func, map: &Map) -> Result<(), Refusal> {
     if !map.folds.is_empty() {
-        return Err("the outermost map folds what its iterations leave");
+        return Err(SHAPE.refused("the outermost map folds what its iterations leave"));
     }
     if map.iters.len() > MOST_ITERATORS {
-        return Err("the outermost map has too many iterators");
+        return Err(SHAPE.refused("the outermost map has too many iterators"));
     }
     let at = map.body.stmts.iter().position(|stmt| matches!(stmt.kind, StmtKind::Map(_)));
     let ([inner], Some(at)) = (&inner_maps(&map.body)[..], at) else {
-        return Err("an iteration has not exactly one map inside");
+        return Err(SHAPE.refused("an iteration has not exactly one map inside"));
     };
     let reduces = |map: &Map| map.folds.iter().all(|fold| fold.kind == FoldKind::Reduce && !is_ordered(fold));
     if inner.folds.is_empty() || !reduces(inner) {
-        return Err("the map inside folds nothing, or prefixes, or in a fixed order");
+        return Err(SEQUENCE.refused("the map inside folds nothing, or prefixes, or in a fixed order"));
     }
     let declared = Effects::of_block(program, &func.vars, &map.body).declares;
     if holds_primitives(map) || declared.iter().any(|var| func.vars[*var].is_array()) {
-        return Err("an iteration declares an array or calls a primitive");
+        return Err(MEMORY_SIZE.refused("an iteration declares an array or calls a primitive"));
     }
     let before = Block { stmts: map.body.stmts[..at].to_vec() };
     for block in [&before, &inner.body] {
         if effects::may_fault(program, &func.vars, block) {
-            return Err("a check remains inside of the fold, or before it");
+            return Err(FAULT_ORDER.refused("a check remains inside of the fold, or before it"));
         }
         let writes = Effects::of_block(program, &func.vars, block).outer_writes();
         if !straight(program, func, block) || !writes.is_empty() {
-            return Err("a statement of the fold, or before it, is no plain computation");
+            return Err(ORDER.refused("a statement of the fold, or before it, is no plain computation"));
         }
     }
     if !bounds_are_fixed(inner, map, &declared) {
-        return Err("the length of the folds is not the same for all results");
+        return Err(RAGGED.refused("the length of the folds is not the same for all results"));
     }
     Ok(())
 }
@@ -103,7 +104,8 @@ mod tests {
         let program = optimised(text);
         let explored =
             explore_device(&program, program.entries[0], &DeviceModel::cuda(), Limits::default(), Natives::default());
-        let fate = explored.split.map_or(String::new(), |fate| fate.to_string());
+        let own = explored.candidates.iter().find(|row| row.name == SPLIT);
+        let fate = own.map_or(String::new(), |row| row.fate.to_string());
         let split = |plan: &Plan| plan.to_string().contains("groups(");
         (explored.plans.into_iter().filter(split).collect(), fate)
     }

@@ -5,6 +5,7 @@ use std::collections::BTreeSet;
 
 use super::constraint::bounds_do_not_depend;
 use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Staging, Strategy, Tiling, key};
+use super::refusal::{FAULT_ORDER, GAIN, MEMORY_SIZE, NAMED, ORDER, RAGGED, Refusal, SECTION, SEQUENCE, SHAPE};
 use super::shape::{Stride, straight, stride_of};
 use super::split::{deal, splits};
 use super::{MOST_MOVED, inner_maps};
@@ -44,41 +45,45 @@ pub struct Operand {
 }
 
 /// How a nest suits tiles; why not otherwise.
-pub fn tiled(program: &Program, func: &Func, map: &Map) -> Result<Tiled, &'static str> {
+pub fn tiled(program: &Program, func: &Func, map: &Map) -> Result<Tiled, Refusal> {
     let ([.., row, column], true) = (&map.iters[..], map.folds.is_empty()) else {
-        return Err("the outermost map has not rows and columns of results");
+        return Err(SHAPE.refused("the outermost map has not rows and columns of results"));
     };
     if map.iters.len() > 2 + MOST_OUTER {
-        return Err("the outermost map has too many iterators");
+        return Err(SHAPE.refused("the outermost map has too many iterators"));
     }
-    let [inner] = inner_maps(&map.body)[..] else { return Err("an iteration has not exactly one map inside") };
-    let [depth] = &inner.iters[..] else { return Err("the map inside has not exactly one iterator") };
+    let [inner] = inner_maps(&map.body)[..] else {
+        return Err(SHAPE.refused("an iteration has not exactly one map inside"));
+    };
+    let [depth] = &inner.iters[..] else { return Err(SHAPE.refused("the map inside has not exactly one iterator")) };
     if map.directives.unroll.or(inner.directives.unroll).is_some() {
-        return Err("a directive says how often the fold's loop is written out, which tiles decide themselves");
+        return Err(
+            NAMED.refused("a directive says how often the fold's loop is written out, which tiles decide themselves")
+        );
     }
     if map.iters.iter().chain([depth]).any(|iter| iter.step.as_int() != Some(1)) {
-        return Err("an iterator does not advance by one");
+        return Err(SHAPE.refused("an iterator does not advance by one"));
     }
     if effects::may_fault(program, &func.vars, &map.body) {
-        return Err("a check remains inside, which cannot run in the middle of a tile");
+        return Err(FAULT_ORDER.refused("a check remains inside, which cannot run in the middle of a tile"));
     }
     let plain = map.body.stmts.iter().skip_while(|stmt| matches!(stmt.kind, StmtKind::Declare { .. }));
     let plain: Vec<_> = plain.cloned().collect();
     let Some(StmtKind::Map(first)) = plain.first().map(|stmt| &stmt.kind) else {
-        return Err("something other than declarations stands before the fold");
+        return Err(ORDER.refused("something other than declarations stands before the fold"));
     };
     let rest = hidp_ir::par::Block { stmts: plain[1..].to_vec() };
     if first != inner || !straight(program, func, &inner.body) || !straight(program, func, &rest) {
-        return Err("a statement inside is no plain computation");
+        return Err(ORDER.refused("a statement inside is no plain computation"));
     }
     if ![row, column].iter().all(|iter| bounds_do_not_depend(inner, iter.var)) {
-        return Err("the length of the folds is not the same for all results");
+        return Err(RAGGED.refused("the length of the folds is not the same for all results"));
     }
     let mut widest = folded(func, map, inner)?;
     let operands = operands(program, func, map, inner)?;
     let of_rows = operands.iter().filter(|operand| operand.of_rows).count();
     if of_rows == 0 || of_rows == operands.len() {
-        return Err("no elements are shared by rows and others by columns of results");
+        return Err(GAIN.refused("no elements are shared by rows and others by columns of results"));
     }
     for operand in &operands {
         widest = widest.max(size_of(func, operand.place.array).unwrap_or(0));
@@ -87,23 +92,23 @@ pub fn tiled(program: &Program, func: &Func, map: &Map) -> Result<Tiled, &'stati
 }
 
 /// Bytes of the widest fold. Folds leave scalars of the iteration.
-fn folded(func: &Func, map: &Map, inner: &Map) -> Result<u32, &'static str> {
+fn folded(func: &Func, map: &Map, inner: &Map) -> Result<u32, Refusal> {
     let locals: BTreeSet<VarId> = visit::declared(&map.body).into_iter().collect();
     let mut widest = 0;
     for fold in &inner.folds {
         let (Target::Scalar(target), Some(scalar)) = (&fold.target, fold.op.ty.scalar()) else {
-            return Err("a fold does not leave a scalar");
+            return Err(ORDER.refused("a fold does not leave a scalar"));
         };
         let read = reads(inner).contains(target);
         if fold.kind != FoldKind::Reduce || fold.op.neutral.is_none() || !locals.contains(target) || read {
-            return Err("a fold has no neutral element, or is one of prefixes");
+            return Err(SEQUENCE.refused("a fold has no neutral element, or is one of prefixes"));
         }
         widest = widest.max(scalar.size() as u32);
     }
     let arrays = locals.iter().any(|var| func.vars[*var].is_array());
     match widest {
-        _ if arrays => Err("an iteration declares an array"),
-        0 => Err("the map inside folds nothing"),
+        _ if arrays => Err(MEMORY_SIZE.refused("an iteration declares an array")),
+        0 => Err(SHAPE.refused("the map inside folds nothing")),
         _ => Ok(widest),
     }
 }
@@ -119,7 +124,7 @@ fn reads(map: &Map) -> BTreeSet<VarId> {
 }
 
 /// The accesses that results share; those that depend on neither rows nor columns stay as they are.
-fn operands(program: &Program, func: &Func, map: &Map, inner: &Map) -> Result<Vec<Operand>, &'static str> {
+fn operands(program: &Program, func: &Func, map: &Map, inner: &Map) -> Result<Vec<Operand>, Refusal> {
     let [.., row, column] = &map.iters[..] else { return Ok(Vec::new()) };
     let Some(depth) = inner.iters.last() else { return Ok(Vec::new()) };
     let written = Effects::of_block(program, &func.vars, &map.body).writes;
@@ -133,16 +138,16 @@ fn operands(program: &Program, func: &Func, map: &Map, inner: &Map) -> Result<Ve
         let stride = |var: VarId| stride_of(place, var, &varying);
         let (rows, columns, terms) = (stride(row.var), stride(column.var), stride(depth.var));
         if role != Role::Read || written.contains(&place.array) {
-            wrong = Some("a fold loads what the nest writes");
+            wrong = Some(SECTION.refused("a fold loads what the nest writes"));
         } else if [rows, columns, terms].contains(&Stride::Irregular) {
-            wrong = Some("a load inside a fold goes where data says");
+            wrong = Some(SECTION.refused("a load inside a fold goes where data says"));
         } else if rows != Stride::Invariant && columns != Stride::Invariant {
-            wrong = Some("a load inside a fold is of one result alone");
+            wrong = Some(GAIN.refused("a load inside a fold is of one result alone"));
         } else if (rows, columns) != (Stride::Invariant, Stride::Invariant)
             && !found.iter().any(|known| same::place(&known.place, place))
         {
             if size_of(func, place.array).is_none() || !place.path.is_empty() {
-                wrong = Some("a fold loads structs");
+                wrong = Some(SECTION.refused("a fold loads structs"));
             }
             let own = if rows == Stride::Invariant { columns } else { rows };
             let along_results = own == Stride::Unit || terms != Stride::Unit;
@@ -185,9 +190,6 @@ pub(super) fn tiled_nest(
     mapping.recipe = Recipe::Tiled(Tiling { tiled: tiled.clone(), rows: tile.lane_rows, columns: tile.lane_columns });
     mapping
 }
-
-/// Why a tile is none for a nest.
-pub(super) const TOO_LARGE: &str = "the operands of a tile would not fit into shared memory";
 
 /// Whether the operands of such a tile fit into shared memory.
 pub(super) fn fits(func: &Func, tiled: &Tiled, tile: &DeviceTile, model: &DeviceModel) -> bool {
@@ -234,7 +236,12 @@ mod tests {
         let program = optimised(text);
         let explored =
             explore_device(&program, program.entries[0], &DeviceModel::cuda(), Limits::default(), Natives::default());
-        let fates: Vec<String> = explored.tiled.iter().map(|(name, fate)| format!("{name} {fate}")).collect();
+        let fates: Vec<String> = explored
+            .candidates
+            .iter()
+            .filter(|row| row.name.starts_with("tiled"))
+            .map(|row| format!("{} {}", row.name, row.fate))
+            .collect();
         (explored.plans.into_iter().rfind(|plan| plan.name.starts_with("tiled")), fates.join(", "))
     }
 

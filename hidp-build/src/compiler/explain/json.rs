@@ -5,7 +5,7 @@ use std::fmt;
 use super::kernels::{KernelFacts, PlanKernels};
 use super::{Check, Explanation, NestFacts, Version};
 use crate::compiler::traffic::{Access, Cost, Occupancy, Resources};
-use hidp_plan::{Considered, DeviceExplored, Fate, Plan};
+use hidp_plan::{Candidate, Explored, Fate, Plan};
 
 /// A value.
 enum Json {
@@ -132,26 +132,31 @@ fn entry(explanation: &Explanation) -> Json {
 }
 
 fn nest(nest: &NestFacts) -> Json {
-    let NestFacts { shape, considered, bytes, flops } = nest;
+    let NestFacts { shape, candidates, bytes, flops } = nest;
     Json::Object(vec![
         ("shape", Json::text(shape)),
         ("bytes", Json::text(bytes)),
         ("flops", Json::text(flops)),
-        ("candidates", Json::list(considered, candidate)),
+        ("candidates", Json::list(candidates, candidate)),
     ])
 }
 
-fn candidate(candidate: &Considered) -> Json {
-    let Considered { strategy, score, fate } = candidate;
+fn candidate(candidate: &Candidate) -> Json {
+    let Candidate { name, nest: _, score, fate } = candidate;
     let parts = score.map_or(Json::Null, |score| {
         let total = [("total", Json::Number(score.total.into()))];
         let parts = score.parts().map(|(name, value)| (name, Json::Number(value.into())));
         Json::Object(total.into_iter().chain(parts).collect())
     });
+    let constraint = match fate {
+        Fate::Excluded(refusal) => Json::text(refusal.constraint.id),
+        Fate::Kept | Fate::SameAs(_) | Fate::Outnumbered(_) => Json::Null,
+    };
     Json::Object(vec![
-        ("strategy", Json::text(strategy.name())),
-        ("kept", Json::Bool(matches!(fate, Fate::Kept(_)))),
+        ("name", Json::text(name)),
+        ("kept", Json::Bool(*fate == Fate::Kept)),
         ("fate", Json::text(fate)),
+        ("constraint", constraint),
         ("score", parts),
     ])
 }
@@ -161,20 +166,9 @@ fn check(check: &Check) -> Json {
     Json::Object(vec![("place", Json::text(place)), ("text", Json::text(text)), ("reason", Json::text(reason))])
 }
 
-fn of_device(device: &DeviceExplored) -> Json {
-    let levels = Json::list(&device.fates, |(level, fate)| {
-        Json::Object(vec![("level", Json::text(level.name())), ("fate", Json::text(fate))])
-    });
-    let near = device.near.as_ref().map_or(Json::Null, Json::text);
-    let tiled = Json::list(&device.tiled, |(name, fate)| {
-        Json::Object(vec![("plan", Json::text(name)), ("fate", Json::text(fate))])
-    });
-    let split = device.split.as_ref().map_or(Json::Null, Json::text);
+fn of_device(device: &Explored) -> Json {
     Json::Object(vec![
-        ("levels", levels),
-        ("near", near),
-        ("tiles", tiled),
-        ("split", split),
+        ("candidates", Json::list(&device.candidates, candidate)),
         ("plans", Json::list(&device.plans, plan)),
     ])
 }
@@ -285,11 +279,12 @@ mod tests {
         let json = explained(Wanted { format: Format::Json, source: true, ..Wanted::default() });
         for expected in [
             "\"entry\": \"f\"",
-            "\"strategy\": \"lanes\", \"kept\": false, \"fate\": \"excluded: a check remains inside",
+            "\"name\": \"lanes\", \"kept\": false, \"fate\": \"excluded: a check remains inside",
+            "\"constraint\": \"fault-order\"",
             "\"score\": {\"total\": ",
             "\"reason\": ",
             "\"nests\": [[\"r threads\", \"r seq\", ",
-            "\"split\": \"excluded: a check remains inside of the fold",
+            "{\"name\": \"split\", \"kept\": false, \"fate\": \"excluded: a check remains inside of the fold",
             "{\"name\": \"inner\", \"value\": \"C\"}",
             "\"bytes\": \"4 * ",
             "{\"name\": \"threads\", \"domain\": [1, 2, ",
@@ -337,7 +332,7 @@ mod tests {
     fn colours_are_for_terminals_and_nothing_else_differs() {
         let plain = explained(Wanted::default());
         let colour = explained(Wanted { format: Format::Colour, ..Wanted::default() });
-        assert!(!plain.contains('\u{1b}') && colour.contains("\u{1b}[32mkept: plan rows\u{1b}[0m"));
+        assert!(!plain.contains('\u{1b}') && colour.contains("\u{1b}[32mkept\u{1b}[0m"));
         let mut bare = String::new();
         for (at, part) in colour.split('\u{1b}').enumerate() {
             bare.push_str(if at == 0 { part } else { part.split_once('m').unwrap().1 });

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use super::kernels::KernelFacts;
 use super::{Explanation, Version};
-use hidp_plan::{Considered, Fate};
+use hidp_plan::{Candidate, Fate};
 
 /// What a piece of text is, from which its colour follows.
 #[derive(Clone, Copy)]
@@ -42,15 +42,23 @@ impl Page {
         }
     }
 
-    fn considered(&self, row: &Considered) -> String {
-        let Considered { strategy, score, fate } = row;
-        let paint = match fate {
-            Fate::Kept(_) => Paint::Good,
-            Fate::Excluded(_) | Fate::Outscored(_) => Paint::Bad,
-            Fate::SameAs(_) => Paint::Aside,
+    /// Candidates below each other.
+    fn candidates(&self, rows: &[Candidate], indent: &str) -> Vec<String> {
+        let width = rows.iter().map(|row| row.name.len()).max().unwrap_or(0);
+        let line = |Candidate { name, nest: _, score, fate }: &Candidate| {
+            let paint = match fate {
+                Fate::Kept => Paint::Good,
+                Fate::Excluded(_) | Fate::Outnumbered(_) => Paint::Bad,
+                Fate::SameAs(_) => Paint::Aside,
+            };
+            let score = score.map_or(String::new(), |score| self.paint(&format!("  score {score}"), Paint::Aside));
+            let constraint = match fate {
+                Fate::Excluded(refusal) => self.paint(&format!("  [{}]", refusal.constraint.id), Paint::Aside),
+                Fate::Kept | Fate::SameAs(_) | Fate::Outnumbered(_) => String::new(),
+            };
+            format!("{indent}{name:<width$}  {}{constraint}{score}", self.paint(&fate.to_string(), paint))
         };
-        let score = score.map_or(String::new(), |score| self.paint(&format!("  score {score}"), Paint::Aside));
-        format!("  {:<8}{}{score}", strategy.name(), self.paint(&fate.to_string(), paint))
+        rows.iter().map(line).collect()
     }
 }
 
@@ -74,7 +82,7 @@ impl Explanation {
         let mut lines = Vec::new();
         for nest in &self.nests {
             lines.push(nest.shape.clone());
-            lines.extend(nest.considered.iter().map(|row| page.considered(row)));
+            lines.extend(page.candidates(&nest.candidates, "  "));
         }
         page.section("candidates", &lines.join("\n"));
         for (rank, plan) in self.plans.iter().enumerate() {
@@ -83,13 +91,8 @@ impl Explanation {
             page.section(&format!("plan {}{note}", plan.name), &plan.to_string());
         }
         if let Some(device) = &self.device {
-            let lines: Vec<String> =
-                device.fates.iter().map(|(level, fate)| format!("{:<9}{fate}", level.name())).collect();
-            let near = device.near.iter().map(|fate| format!("{:<9}{fate}", hidp_plan::NEAR));
-            let tiled = device.tiled.iter().map(|(name, fate)| format!("{name:<18}{fate}"));
-            let split = device.split.iter().map(|fate| format!("{:<9}{fate}", hidp_plan::SPLIT));
-            let lines: Vec<String> = lines.into_iter().chain(near).chain(tiled).chain(split).collect();
-            page.section("levels of a GPU", &lines.join("\n"));
+            let lines = page.candidates(&device.candidates, "");
+            page.section("candidates for a GPU", &lines.join("\n"));
             for plan in &device.plans {
                 page.section(&format!("plan {}", plan.name), &plan.to_string());
                 let own = self.kernels.iter().filter(|kernels| kernels.plan == plan.name);

@@ -175,10 +175,10 @@ fn sizes_that_come_too_late_exclude_a_plan() {
     let (program, func) = optimised(text);
     let limits = Limits { most: 6, ..Limits::default() };
     let explored = plan::explore_device(&program, func, &DeviceModel::cuda(), limits, Natives::Everywhere);
-    let fates: Vec<String> = explored.fates.iter().map(|(level, fate)| format!("{}: {fate}", level.name())).collect();
     let late = "excluded: the size of `w` is found only while an iteration runs, too late to allocate it";
-    for fate in fates {
-        assert!(fate == "kernel: kept" || fate.ends_with(late), "{fate}");
+    for level in Level::ALL {
+        let fate = explored.fate(level.name()).expect("a candidate for each level").to_string();
+        assert_eq!(fate, if level == Level::Kernel { "kept" } else { late }, "{}", level.name());
     }
 }
 
@@ -205,8 +205,7 @@ fn fate_with(text: &str, level: Level, natives: Natives) -> String {
     let (program, func) = optimised(text);
     let limits = Limits { most: 6, ..Limits::default() };
     let explored = plan::explore_device(&program, func, &DeviceModel::cuda(), limits, natives);
-    let found = explored.fates.iter().find(|(other, _)| *other == level);
-    found.map_or(String::new(), |(_, fate)| fate.to_string())
+    explored.fate(level.name()).map_or(String::new(), ToString::to_string)
 }
 
 #[test]

@@ -170,6 +170,18 @@ fn plans_that_do_not_fit_say_where_and_why() {
 }
 
 #[test]
+fn refusals_name_their_constraint() {
+    let output = build(&PLANS.replace("nest\n  m seq", "nest\n  m host"));
+    let [diagnostic] = &output.diagnostics[..] else { panic!("{:?}", output.diagnostics) };
+    assert_eq!(
+        diagnostic.notes,
+        [
+            "constraint `shape`: a nest has as many iterators, maps and folds as the mapping has lines for, and they advance by one"
+        ]
+    );
+}
+
+#[test]
 fn malformed_files_say_where() {
     let changed = |from: &str, to: &str| errors(&PLANS.replace(from, to)).join("\n");
     assert_eq!(errors("plan a"), ["1: this is no line of a plan | expected `entry` and a name before anything else"]);
