@@ -14,7 +14,7 @@ use hidp_sys::{
 };
 use libloading::os::unix::Library;
 
-use crate::made::{all_headers_hash, compile, folder, hash};
+use crate::made::{self, LOST, all_headers_hash, compile, folder, hash};
 use crate::native::open;
 
 /// How a call ended that did not go well.
@@ -51,37 +51,16 @@ pub(crate) fn orders(number: u64) -> Vec<u64> {
 /// Everything device code includes, compiled once.
 const HEADER: &str = "#include <hidp/cuda/core.cuh>\n";
 
-/// What the run time's headers ask for by pragmas, which a precompiled header loses.
-const QUIET: [&str; 7] = [
-    "-Wno-unknown-warning-option",
-    "-Wno-unknown-pragmas",
-    "-Wno-type-limits",
-    "-Wno-tautological-compare",
-    "-Wno-overflow",
-    "-Wno-misleading-indentation",
-    "-Wno-maybe-uninitialized",
-];
-
 /// The product's flags, but that exceptions end calls in which something was found, and that compiling is to be quick.
 fn flags() -> Vec<&'static str> {
     let kept = FLAGS.iter().copied().filter(|flag| !["-O3", "-fno-exceptions"].contains(flag));
-    kept.chain(QUIET).chain(["-O1", "-fPIC", "-fopenmp-simd", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt"]).collect()
+    kept.chain(LOST).chain(["-O1", "-fPIC", "-fopenmp-simd", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt"]).collect()
 }
 
-/// The folder of the header that everything includes first, beside its compiled form.
+/// The folder of the header that everything includes first.
 fn precompiled() -> Result<PathBuf, String> {
     static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    let make = || {
-        let flags = flags();
-        let key = flags.iter().fold(all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
-        let folder = folder().join(format!("simt-{key:016x}"));
-        fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
-        let header = folder.join("simt.hpp");
-        fs::write(&header, HEADER).map_err(|error| error.to_string())?;
-        compile(&folder.join("simt.hpp.gch"), &[&flags[..], &["-x", "c++-header"]].concat(), &[header])?;
-        Ok(folder)
-    };
-    FOLDER.get_or_init(make).clone()
+    FOLDER.get_or_init(|| made::precompiled("simt", HEADER, all_headers_hash(), &flags())).clone()
 }
 
 const IN_A_LIBRARY: [&str; 3] = ["-shared", "-include", "simt.hpp"];

@@ -6,13 +6,13 @@ use std::ffi::c_void;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use hidp_build::compiler::emit::openmp::FLAGS;
 use hidp_sys::{HIDP_OK, hidp_call, hidp_context, hidp_entry, hidp_fault, hidp_tunables};
 use libloading::os::unix::{Library, RTLD_GLOBAL, RTLD_NOW};
 
-use crate::made::{compile, folder, hash, headers_hash, root};
+use crate::made::{self, LOST, compile, folder, hash, headers_hash, root};
 use crate::sanitized;
 
 /// An instruction set: what symbols end in, and the compiler's flags for it.
@@ -60,9 +60,18 @@ pub(crate) fn isas() -> Vec<Isa> {
     found
 }
 
-/// Runs the compiler on `inputs`, as the product does, unless `output` is there.
-fn build(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
-    compile(output, &[FLAGS, &["-shared", "-fPIC", "-fopenmp-simd"], flags].concat(), inputs)
+/// Besides the product's flags.
+const AS_A_LIBRARY: [&str; 2] = ["-fPIC", "-fopenmp-simd"];
+
+/// Everything generated code includes, compiled once for each instruction set.
+const HEADER: &str = "#include <hidp/core.hpp>\n#include <hidp/stream.hpp>\n";
+
+/// The folder of the header that everything with these flags includes first.
+fn precompiled(flags: &[&str]) -> Result<PathBuf, String> {
+    static FOLDERS: Mutex<BTreeMap<String, Result<PathBuf, String>>> = Mutex::new(BTreeMap::new());
+    let make = || made::precompiled("cpu", HEADER, headers_hash(), flags);
+    let mut folders = FOLDERS.lock().unwrap_or_else(PoisonError::into_inner);
+    folders.entry(flags.join(" ")).or_insert_with(make).clone()
 }
 
 pub(crate) fn open(path: &Path) -> Result<Library, String> {
@@ -76,7 +85,8 @@ fn core() -> &'static Library {
     CORE.get_or_init(|| {
         let output = folder().join(format!("core-{:016x}.so", headers_hash()));
         let sources = ["context", "pool", "team"].map(|name| root().join(format!("hidp-sys/src/{name}.cpp")));
-        build(&output, &["-fvisibility=default"], &sources)
+        let flags = [FLAGS, &AS_A_LIBRARY, &["-shared", "-fvisibility=default"]].concat();
+        compile(&output, &flags, &sources)
             .and_then(|()| open(&output))
             .unwrap_or_else(|why| panic!("the C++ core: {why}"))
     })
@@ -150,11 +160,17 @@ impl Kernels {
         if std::env::var_os(sanitized::VARIABLE).is_some() {
             flags.extend(sanitized::FLAGS);
         }
+        let flags = [FLAGS, &AS_A_LIBRARY, &LOST, &flags].concat();
         let key = flags.iter().fold(hash(headers_hash(), cpp.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
         let output = folder().join(format!("{stem}-{key:016x}.so"));
         let source = folder().join(format!("{stem}-{key:016x}.cpp"));
-        fs::write(&source, cpp).map_err(|error| error.to_string())?;
-        build(&output, &flags, &[source])?;
+        if !output.is_file() {
+            fs::write(&source, cpp).map_err(|error| error.to_string())?;
+            let precompiled = precompiled(&flags)?;
+            let precompiled = precompiled.to_string_lossy();
+            let first = ["-shared", "-include", "cpu.hpp", "-I", &precompiled];
+            compile(&output, &[&flags[..], &first].concat(), &[source])?;
+        }
         Ok(Kernels { library: Box::leak(Box::new(open(&output)?)), isa })
     }
 

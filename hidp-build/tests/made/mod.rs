@@ -35,6 +35,10 @@ pub(crate) fn compiler() -> &'static (String, String) {
     })
 }
 
+fn is_clang() -> bool {
+    compiler().1.contains("clang")
+}
+
 /// A number that changes with the compiler and with any header of the run time that code for processors includes.
 pub(crate) fn headers_hash() -> u64 {
     static HASH: OnceLock<u64> = OnceLock::new();
@@ -82,10 +86,9 @@ pub(crate) fn compile(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Resu
     }
     let compiler = &compiler().0;
     let temporary = output.with_extension(format!("{}.part", std::process::id()));
-    let is_clang = self::compiler().1.contains("clang");
     let result = Command::new(compiler)
         .args(["-Wall", "-Wextra", "-Werror"])
-        .args(if is_clang { CLANG } else { &[] })
+        .args(if is_clang() { CLANG } else { &[] })
         .args(flags)
         .arg("-I")
         .arg(root().join("hidp-std/include"))
@@ -100,4 +103,31 @@ pub(crate) fn compile(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Resu
         return Err(String::from_utf8_lossy(&result.stderr).into_owned());
     }
     fs::rename(&temporary, output).map_err(|error| error.to_string())
+}
+
+/// What the run time's headers ask for by pragmas, which a precompiled header loses.
+pub(crate) const LOST: [&str; 7] = [
+    "-Wno-unknown-warning-option",
+    "-Wno-unknown-pragmas",
+    "-Wno-type-limits",
+    "-Wno-tautological-compare",
+    "-Wno-overflow",
+    "-Wno-misleading-indentation",
+    "-Wno-maybe-uninitialized",
+];
+
+/// The folder of a header that everything of a kind includes first, beside its compiled form. `key` changes with whatever it includes.
+pub(crate) fn precompiled(name: &str, text: &str, key: u64, flags: &[&str]) -> Result<PathBuf, String> {
+    let key = flags.iter().fold(hash(key, text.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
+    let folder = folder().join(format!("{name}-{key:016x}"));
+    fs::create_dir_all(&folder).map_err(|error| error.to_string())?;
+    let header = folder.join(format!("{name}.hpp"));
+    let compiled = folder.join(format!("{name}.hpp.{}", if is_clang() { "pch" } else { "gch" }));
+    if !compiled.is_file() {
+        fs::write(&header, text).map_err(|error| error.to_string())?;
+        // Clang otherwise wants what is included to be as old as it was.
+        let of_clang: &[&str] = if is_clang() { &["-Xclang", "-fno-pch-timestamp"] } else { &[] };
+        compile(&compiled, &[flags, of_clang, &["-x", "c++-header"]].concat(), &[header])?;
+    }
+    Ok(folder)
 }
