@@ -15,8 +15,9 @@ use crate::subject::{Entry, Request, Subject};
 /// Seeds of an ordinary run.
 const SEEDS: std::ops::Range<u64> = 1000..1130;
 
-/// Programs that are compiled together.
+/// Programs that are compiled together for one instruction set, and so many times as many for devices: each unit for those has the executor.
 const BATCH: usize = 6;
+const BATCHES: usize = 2;
 
 /// What takes the place of `int`.
 const TYPES: &[&str] = &["int", "long", "short", "uint", "uint8"];
@@ -36,35 +37,53 @@ fn compiled_random_programs_agree_with_the_interpreter() {
     let programs = programs.unwrap_or_else(|why| panic!("{why}"));
     assert!(programs.len() * 3 > seeds.len(), "{} of {} programs refused", seeds.len() - programs.len(), seeds.len());
     println!("{} of {} programs", programs.len(), seeds.len());
-    let batches: Vec<(usize, &[Program])> = programs.chunks(BATCH).enumerate().collect();
+    let batches: Vec<(usize, &[Program])> = programs.chunks(BATCH * BATCHES).enumerate().collect();
     let failures = crate::shared_out(&batches, |&(number, batch)| {
         let built = Built::new(number, batch);
-        built.and_then(|built| batch.iter().try_for_each(|program| program.compare(&built))).err()
+        let compared = |built: Built| {
+            let parts = batch.chunks(BATCH).zip(&built.kernels);
+            parts.into_iter().try_for_each(|(programs, (isa, kernels))| {
+                let with = With { isa: *isa, kernels: kernels.as_ref(), device: built.device.as_ref() };
+                programs.iter().try_for_each(|program| program.compare(&with))
+            })
+        };
+        built.and_then(compared).err()
     });
     assert!(failures.is_empty(), "{} batches failed\n\n{}", failures.len(), failures.join("\n\n"));
 }
 
 /// What programs are compiled to together.
 struct Built {
-    isa: Isa,
-    kernels: Option<Kernels>,
+    /// Of each batch.
+    kernels: Vec<(Isa, Option<Kernels>)>,
     device: Option<DeviceKernels>,
 }
 
+/// What a program is compiled to.
+struct With<'b> {
+    isa: Isa,
+    kernels: Option<&'b Kernels>,
+    device: Option<&'b DeviceKernels>,
+}
+
 impl Built {
-    fn new(number: usize, batch: &[Program]) -> Result<Built, String> {
+    fn new(number: usize, programs: &[Program]) -> Result<Built, String> {
         let sets = isas();
-        let isa = sets[number % sets.len()];
-        if calls::are_listed() {
-            return Ok(Built { isa, kernels: None, device: None });
-        }
-        let stem = format!("random_{number}");
-        let cpp: String = batch.iter().map(|program| program.subject.cpp.as_str()).collect();
-        let cu: String = batch.iter().filter_map(|program| program.subject.cu.as_deref()).collect();
-        let compile = || Kernels::build(&stem, &cpp, isa);
-        let kernels = targets().cpu.then(compile).transpose()?;
-        let device = (!cu.is_empty()).then(|| DeviceKernels::build(&stem, &cu)).transpose()?;
-        Ok(Built { isa, kernels, device })
+        let batch = |(at, programs): (usize, &[Program])| {
+            let number = number * BATCHES + at;
+            let isa = sets[number % sets.len()];
+            if calls::are_listed() || !targets().cpu {
+                return Ok((isa, None));
+            }
+            let cpp: String = programs.iter().map(|program| program.subject.cpp.as_str()).collect();
+            Ok((isa, Some(Kernels::build(&format!("random_{number}"), &cpp, isa)?)))
+        };
+        let kernels = programs.chunks(BATCH).enumerate().map(batch).collect::<Result<_, String>>()?;
+        let cu: String = programs.iter().filter_map(|program| program.subject.cu.as_deref()).collect();
+        let device = (!cu.is_empty() && !calls::are_listed())
+            .then(|| DeviceKernels::build(&format!("random_{number}"), &cu))
+            .transpose()?;
+        Ok(Built { kernels, device })
     }
 }
 
@@ -93,7 +112,7 @@ fn with_type(piece: &str, ty: &str) -> String {
 }
 
 impl Program {
-    fn compare(&self, built: &Built) -> Result<(), String> {
+    fn compare(&self, built: &With<'_>) -> Result<(), String> {
         let subject = &self.subject;
         let fillings = fillings(&self.text)?;
         for entry in &subject.entries {
@@ -108,10 +127,10 @@ impl Program {
                 }
                 let failed = |why| format!("{}\nwith {sizes:?}: {why}", self.text);
                 let request = subject.request(entry, args, maker.dims()).map_err(failed)?;
-                if let Some(kernels) = &built.kernels {
+                if let Some(kernels) = built.kernels {
                     self.on_threads(entry, kernels, threads, &request).map_err(failed)?;
                 }
-                if let Some(device) = &built.device {
+                if let Some(device) = built.device {
                     self.on_devices(entry, device, order, &request).map_err(failed)?;
                 }
             }
