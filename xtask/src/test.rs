@@ -10,7 +10,9 @@ mod summary;
 
 use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
-use std::time::Instant;
+use std::sync::Mutex;
+use std::thread;
+use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
@@ -36,28 +38,73 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     let kept = Kept::new(&tools.describe())?;
     let mut runner = Runner { options: &options, tools: &tools, programs: Vec::new() };
     let mut summary = Summary::default();
+    let mut waiting = Vec::new();
     for kind in KINDS {
         let start = Instant::now();
-        let ended = match why_not(kind, &options, &tools, &kept)? {
-            Some(why) => Ended::Skipped(why),
-            None => {
-                let before = Processor::of_children();
-                let (passed, said) = runner.perform(kind)?;
-                let processor = Processor::of_children().since(before);
-                if passed && options.is_whole() {
-                    kept.passed(kind, options.scope)?;
-                }
-                Ended::Ran(Ran { passed, processor, skipped: said })
+        if let Some(why) = why_not(kind, &options, &tools, &kept)? {
+            summary.add(kind, Ended::Skipped(why), Duration::ZERO);
+        } else if kind.work == Work::Build {
+            let before = Processor::of_children();
+            let passed = runner.build(kind)?;
+            let processor = Processor::of_children().since(before);
+            summary.add(kind, Ended::Ran(Ran { passed, processor, skipped: Vec::new() }), start.elapsed());
+            if summary.must_end() {
+                break;
             }
-        };
-        summary.add(kind, ended, start.elapsed());
-        if summary.must_end() {
-            break;
+        } else {
+            waiting.extend(runner.commands(kind).map(|command| (kind, command)));
         }
+    }
+    for (kind, ran, wall) in side_by_side(waiting)? {
+        if ran.passed && options.is_whole() {
+            kept.passed(kind, options.scope)?;
+        }
+        summary.add(kind, Ended::Ran(ran), wall);
     }
     print!("{summary}");
     ensure!(summary.passed(), "not all tests passed");
     Ok(())
+}
+
+/// What tests say, kind by kind. As many programs run at once as there are processors: some have but one thing to do at a time.
+fn side_by_side(waiting: Vec<(&'static Kind, Invocation)>) -> Result<Vec<(&'static Kind, Ran, Duration)>> {
+    let mut kinds: Vec<&'static Kind> = waiting.iter().map(|(kind, _)| *kind).collect();
+    kinds.dedup_by_key(|kind| kind.name);
+    let queue = Mutex::new(waiting.into_iter());
+    let said = Mutex::new(Vec::new());
+    let worker = || {
+        loop {
+            let next = queue.lock().expect("no panic").next();
+            let Some((kind, command)) = next else { return };
+            let start = Instant::now();
+            let ran = listen(command);
+            said.lock().expect("no panic").push((kind, ran, start, Instant::now()));
+        }
+    };
+    thread::scope(|scope| {
+        for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+            scope.spawn(worker);
+        }
+    });
+    let mut of_kinds: Vec<_> = kinds.into_iter().map(|kind| (kind, Vec::new())).collect();
+    for (kind, ran, start, end) in said.into_inner().expect("no panic") {
+        let of_kind = of_kinds.iter_mut().find(|(of, _)| of.name == kind.name).context("a kind that was waiting")?;
+        of_kind.1.push((ran?, start, end));
+    }
+    Ok(of_kinds.into_iter().map(|(kind, ran)| together(kind, ran)).collect())
+}
+
+/// What the programs of a kind say together, and how long the kind took from its first to its last.
+fn together(kind: &'static Kind, all: Vec<(Ran, Instant, Instant)>) -> (&'static Kind, Ran, Duration) {
+    let first = all.iter().map(|(_, start, _)| *start).min();
+    let last = all.iter().map(|(.., end)| *end).max();
+    let mut together = Ran { passed: true, processor: Some(Duration::ZERO), skipped: Vec::new() };
+    for (ran, ..) in all {
+        together.passed &= ran.passed;
+        together.processor = together.processor.zip(ran.processor).map(|(before, more)| before + more);
+        together.skipped.extend(ran.skipped);
+    }
+    (kind, together, first.zip(last).map_or(Duration::ZERO, |(first, last)| last - first))
 }
 
 /// What tests use and not every machine has.
@@ -122,32 +169,26 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Runs a kind; gives whether it passed, and what its tests say that they skipped.
-    fn perform(&mut self, kind: &Kind) -> Result<(bool, Vec<String>)> {
-        match kind.work {
-            Work::Build => {
-                let Some(programs) = programs::build(self.cargo(kind))? else { return Ok((false, Vec::new())) };
-                let with_tests = |program: Program| program.tests().map(|tests| (program, tests));
-                self.programs = programs.into_iter().map(with_tests).collect::<Result<_>>()?;
-                Ok((true, Vec::new()))
-            }
-            Work::Documentation => listen(self.cargo(kind).args(&["--doc", "--", "--show-output"])),
-            Work::Tests(_) | Work::Again(_) => {
-                let (mut passed, mut skipped) = (true, Vec::new());
-                for (program, tests) in &self.programs {
-                    let runs = |test: &&String| {
-                        self.options.may_have_case(kind, test) && kind.runs(&program.package, &program.name, test)
-                    };
-                    let tests: Vec<&str> = tests.iter().filter(runs).map(String::as_str).collect();
-                    if !tests.is_empty() {
-                        let (all_passed, said) = listen(self.tests(kind, program).args(&tests))?;
-                        passed &= all_passed;
-                        skipped.extend(said);
-                    }
-                }
-                Ok((passed, skipped))
-            }
-        }
+    /// Builds all test programs; whether they build.
+    fn build(&mut self, kind: &Kind) -> Result<bool> {
+        let Some(programs) = programs::build(self.cargo(kind))? else { return Ok(false) };
+        let with_tests = |program: Program| program.tests().map(|tests| (program, tests));
+        self.programs = programs.into_iter().map(with_tests).collect::<Result<_>>()?;
+        Ok(true)
+    }
+
+    /// What runs the tests of a kind.
+    fn commands(&self, kind: &'static Kind) -> impl Iterator<Item = Invocation> {
+        let documentation =
+            (kind.work == Work::Documentation).then(|| self.cargo(kind).args(&["--doc", "--", "--show-output"]));
+        let programs = self.programs.iter().filter_map(move |(program, tests)| {
+            let runs = |test: &&String| {
+                self.options.may_have_case(kind, test) && kind.runs(&program.package, &program.name, test)
+            };
+            let tests: Vec<&str> = tests.iter().filter(runs).map(String::as_str).collect();
+            (!tests.is_empty()).then(|| self.tests(kind, program).args(&tests))
+        });
+        documentation.into_iter().chain(programs)
     }
 
     /// Cargo, about to build tests.
@@ -187,7 +228,7 @@ impl Runner<'_> {
 }
 
 /// Runs tests; prints a line for each, and everything if one fails.
-fn listen(command: Invocation) -> Result<(bool, Vec<String>)> {
+fn listen(command: Invocation) -> Result<Ran> {
     let mut child = command.spawn_with_output()?;
     let (mut skipped, mut quiet) = (Vec::new(), Vec::new());
     for line in BufReader::new(child.stdout.take().context("the output of tests")?).lines() {
@@ -199,13 +240,13 @@ fn listen(command: Invocation) -> Result<(bool, Vec<String>)> {
             quiet.push(line);
         }
     }
-    let passed = child.wait()?.success();
-    if !passed {
+    let (status, processor) = processor::of_child(&mut child)?;
+    if !status.success() {
         println!("{}", quiet.join("\n"));
     }
     skipped.sort();
     skipped.dedup();
-    Ok((passed, skipped))
+    Ok(Ran { passed: status.success(), processor, skipped })
 }
 
 /// The test that compiles random programs.
@@ -232,4 +273,20 @@ fn limit_of_programs() -> Vec<&'static str> {
     let there =
         std::process::Command::new("timeout").arg("--version").output().is_ok_and(|output| output.status.success());
     if there { vec!["timeout", "--foreground", "2400"] } else { Vec::new() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_kind_passes_if_all_of_its_programs_do() {
+        let [one, other] = [&KINDS[1], &KINDS[2]];
+        let programs = [(one, "true"), (other, "true"), (other, "false"), (other, "true")];
+        let waiting = programs.map(|(kind, program)| (kind, Invocation::new(program)));
+        let ended = side_by_side(waiting.into()).unwrap();
+        let passed: Vec<_> = ended.iter().map(|(kind, ran, _)| (kind.name, ran.passed)).collect();
+        assert_eq!(passed, [(one.name, true), (other.name, false)]);
+        assert!(side_by_side(vec![(one, Invocation::new("/there is/no such program"))]).is_err());
+    }
 }

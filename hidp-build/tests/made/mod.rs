@@ -124,7 +124,11 @@ pub(crate) fn precompiled(name: &str, text: &str, key: u64, flags: &[&str]) -> R
     let header = folder.join(format!("{name}.hpp"));
     let compiled = folder.join(format!("{name}.hpp.{}", if is_clang() { "pch" } else { "gch" }));
     if !compiled.is_file() {
-        fs::write(&header, text).map_err(|error| error.to_string())?;
+        // Another process may be about to read it.
+        let temporary = header.with_extension(format!("{}.part", std::process::id()));
+        fs::write(&temporary, text)
+            .and_then(|()| fs::rename(&temporary, &header))
+            .map_err(|error| error.to_string())?;
         // Clang otherwise wants what is included to be as old as it was.
         let of_clang: &[&str] = if is_clang() { &["-Xclang", "-fno-pch-timestamp"] } else { &[] };
         compile(&compiled, &[flags, of_clang, &["-x", "c++-header"]].concat(), &[header])?;

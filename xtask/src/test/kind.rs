@@ -93,7 +93,7 @@ const USUAL: Kind = Kind {
     budget: 0,
 };
 
-/// In the order in which they are run: what is quick and fails often begins.
+/// In the order in which they begin: first what is quick and fails often, then what takes longest, mostly with one processor.
 pub(super) const KINDS: &[Kind] = &[
     Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 800, ..USUAL },
     Kind {
@@ -136,6 +136,14 @@ pub(super) const KINDS: &[Kind] = &[
         has_seeds: true,
         variables_of: &[(Scope::Quick, "HIDP_RUN", "quick"), (Scope::Full, "HIDP_RUN", "all")],
         budget: 1500,
+        ..USUAL
+    },
+    Kind {
+        name: "build scripts",
+        what: "packages of users, built by cargo",
+        work: Work::Tests(&[Pick("hidp-build", "cargo", "")]),
+        reads: &["hidp-build", "hidp-std", "hidp-sys", "Cargo.toml", "Cargo.lock"],
+        budget: 350,
         ..USUAL
     },
     Kind {
@@ -188,14 +196,6 @@ pub(super) const KINDS: &[Kind] = &[
         cases: &["run"],
         variables_of: &[(Scope::Usual, "HIDP_TARGETS", "cpu")],
         budget: 400,
-        ..USUAL
-    },
-    Kind {
-        name: "build scripts",
-        what: "packages of users, built by cargo",
-        work: Work::Tests(&[Pick("hidp-build", "cargo", "")]),
-        reads: &["hidp-build", "hidp-std", "hidp-sys", "Cargo.toml", "Cargo.lock"],
-        budget: 350,
         ..USUAL
     },
     Kind {
