@@ -121,7 +121,7 @@ impl Lowerer<'_> {
         let ranges = self.ranges(map);
         let accs = self.accumulators(map);
         // A device's threads take short rows each; long ones are shared by groups, whose lanes' results combine in a tree.
-        let run = self.run_of(map).filter(|_| self.device.is_none() && map.folds.iter().any(needs_tree));
+        let run = self.run_of(map).filter(|_| self.device.is_none() && map.folds.iter().any(plan::rounds));
         let Some(run) = run else {
             self.outer_loops(&ranges, &mut |this, range| {
                 let count = range.count.clone();
@@ -371,11 +371,4 @@ impl Lowerer<'_> {
         self.body.push(Stmt::Free(partial));
         self.deliver_value(fold, value);
     }
-}
-
-/// Whether a fold rounds, so that long runs lose accuracy, and may be reassociated.
-fn needs_tree(fold: &Fold) -> bool {
-    let float = fold.op.ty.scalar().is_none_or(|scalar| scalar.is_float());
-    let rounds = matches!(fold.op.func, FoldFn::Add | FoldFn::Mul | FoldFn::Fn(_));
-    float && rounds && !fold.op.ordered
 }

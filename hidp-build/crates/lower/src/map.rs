@@ -90,14 +90,12 @@ impl Lowerer<'_> {
         let (strides, total) = self.strides(&ranges);
         let work = self.work_of(&map.body, total.clone());
         let work = self.body.fix("work", work);
-        let rows = self.mapping.strategy == Strategy::Rows && !self.inside_team;
-        if !rows || !plan::gives_to_team(map) || plan::irregular(map) {
-            self.share_ranges(map, span, &ranges, &strides, &total, work);
-            return;
-        }
+        let Some(together) = self.mapping.together.filter(|_| !self.inside_team) else {
+            return self.share_ranges(map, span, &ranges, &strides, &total, work);
+        };
         let workers = Expr { kind: ExprKind::WorkerCount, ty: Ty::LONG };
         let few = make::binary(BinOp::Lt, make::mul(total.clone(), make::long(2)), make::add(workers, make::long(1)));
-        let each = make::mul(total.clone(), make::long(self.model.team_row.into()));
+        let each = make::mul(total.clone(), make::long(together.into()));
         let long = make::binary(BinOp::Ge, work.clone(), each);
         self.branch(
             make::binary(BinOp::And, few, long),

@@ -288,6 +288,30 @@ fn segments_are_noted_unless_they_are_proved_disjoint() {
 }
 
 #[test]
+fn rows_go_to_all_threads_only_where_one_would_fold_them_with_the_same_bits() {
+    let asks = |text: &str| {
+        let (program, func) = optimised(text);
+        let plan = plan::candidates(&program, func, &Model::cpu()).remove(0);
+        let entry = lowered(text);
+        let mut workers = 0;
+        imp::visit::each_expr(&entry.units[0].host.body, &mut |expr| {
+            workers += usize::from(matches!(expr.kind, ExprKind::WorkerCount));
+        });
+        assert_eq!(workers > 0, plan.to_string().contains("  together(262144)\n"), "{plan}");
+        workers > 0
+    };
+    let rows = "function f input float x[R][C]; output float y[R];
+        { map { r := [0:R); c := [0:C); _t = x[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+    assert!(asks(rows));
+    // Runs end with the last iterator where one thread takes them, and anywhere where all do.
+    let planes = "function f input float x[R][C][D]; output float y[R];
+        { map { r := [0:R); c := [0:C); d := [0:D); _t = x[r][c][d]; } reduce(\"+\", y[r], _t, c := [*], d := [*]); }";
+    assert!(!asks(planes));
+    assert!(asks(&planes.replace("\"+\"", "\"max\"")), "the largest is the same in any order");
+    assert!(asks(&planes.replace("float", "int")), "so are sums of whole numbers");
+}
+
+#[test]
 fn every_unit_of_every_program_is_well_formed() {
     for text in PROGRAMS {
         let entry = lowered(text);

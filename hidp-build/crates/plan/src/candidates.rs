@@ -8,7 +8,7 @@ use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy};
 use super::refusal::{Refusal, TARGET};
 use super::score::{Score, score};
 use super::shape::{streamed_outputs, vectorisable};
-use super::{Nest, Plan, inner_maps, nests, variants};
+use super::{Nest, Plan, inner_maps, nests, short, variants};
 use crate::target::Model;
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
 use hidp_syntax::ast::Level;
@@ -169,6 +169,12 @@ pub(super) fn mapping(program: &Program, func: &Func, map: &Map, strategy: Strat
         Strategy::Device(_) => {}
     }
     mapping.cuts = cuts::on_threads(map, model);
+    if applied == Strategy::Rows {
+        mapping.together = cuts::may_be_together(map).then_some(model.team_row);
+        mapping.rows = short::with_rows(program, func, map);
+        let written = !mapping.rows.is_empty() && short::are_light(program, func, map, model);
+        mapping.written = written.then_some(model.written_row);
+    }
     mapping.streamed = streamed_outputs(program, func, map);
     mapping
 }

@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::device_levels::is_ordered;
 use super::mapping::{Cut, key};
-use super::{inner_maps, irregular};
+use super::{gives_to_team, inner_maps, irregular};
 use crate::target::{DeviceModel, Model};
-use hidp_ir::par::{FoldKind, Map, VarId};
+use hidp_ir::par::{Fold, FoldFn, FoldKind, Map, VarId};
 
 /// The cuts of a nest on threads: runs of a fold are long, or short where each iteration has much to do.
 pub(super) fn on_threads(map: &Map, model: &Model) -> BTreeMap<VarId, Cut> {
@@ -28,6 +28,20 @@ fn collect(map: &Map, model: &Model, cuts: &mut BTreeMap<VarId, Cut>) {
 pub(super) fn on_device(map: &Map, values: bool, model: &DeviceModel) -> Cut {
     let runs = if !values && is_heavy(map) { model.heavy_run } else { model.run };
     Cut { runs: Some(runs), most: Some(model.most_runs), values, ..Cut::default() }
+}
+
+/// Whether the result of a fold depends on how its range is cut.
+pub fn rounds(fold: &Fold) -> bool {
+    let float = fold.op.ty.scalar().is_none_or(|scalar| scalar.is_float());
+    let inexact = matches!(fold.op.func, FoldFn::Add | FoldFn::Mul | FoldFn::Fn(_));
+    float && inexact && !fold.op.ordered
+}
+
+/// Whether all threads may share what is inside of each iteration, one after the other, or one thread of each iteration, with the same
+/// bits: folds of ranges of several iterators are cut at the end of the last one where one thread takes them.
+pub(super) fn may_be_together(map: &Map) -> bool {
+    let alike = |inner: &Map| inner.iters.len() == 1 || !inner.folds.iter().any(rounds);
+    gives_to_team(map) && !irregular(map) && inner_maps(&map.body).into_iter().all(alike)
 }
 
 /// Whether iterations have maps inside, or work that depends on data.

@@ -7,6 +7,8 @@ use crate::target::DeviceModel;
 /// Largest run of a fold, and most elements in a tile of lanes.
 const MOST_RUN: u32 = 1 << 20;
 const MOST_TILE: u32 = 1 << 14;
+/// Longest rows that are written out: each length has code of its own.
+const MOST_WRITTEN: u32 = 16;
 
 /// A line of a pinned nest, as the file has them by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -68,17 +70,17 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
         let known = usual.places.contains(place);
         note((!known).then(|| (Part::Place(at), "an array among the planner's `place` lines".to_owned())));
     }
-    for at in 0..pinned.properties.len().max(usual.properties.len()) {
-        note(match (pinned.properties.get(at), usual.properties.get(at)) {
-            (Some(Property::Block(pinned)), Some(Property::Block(usual))) => {
-                free.block(*pinned, *usual).err().map(|wrong| (Part::Property(at), wrong))
+    for (at, property) in pinned.properties.iter().enumerate() {
+        note(free.property(at, *property, &usual.properties).err().map(|wrong| (Part::Property(at), wrong)));
+    }
+    for (at, property) in usual.properties.iter().enumerate() {
+        // What runs besides where sizes allow it may be left out.
+        match property {
+            Property::Block(threads) if pinned.properties.len() <= at => {
+                note(Some((Part::Head, format!("a line `block({threads})`"))));
             }
-            (Some(_), None) => {
-                Some((Part::Property(at), "no `block` line: blocks are for devices, of one size".to_owned()))
-            }
-            (None, Some(Property::Block(threads))) => Some((Part::Head, format!("a line `block({threads})`"))),
-            (None, None) => None,
-        });
+            Property::Block(_) | Property::Together(_) | Property::Written(_) => {}
+        }
     }
     let others = [pinned.tables.len(), pinned.narrow.len(), pinned.assumptions.len()];
     note(others.iter().any(|count| *count > 0).then(|| (Part::Head, "no lines about recurrences".to_owned())));
@@ -148,6 +150,20 @@ impl Free<'_> {
             }
         }
         Ok(())
+    }
+
+    fn property(&self, at: usize, pinned: Property, usual: &[Property]) -> Result<(), String> {
+        let has = |wanted: fn(&Property) -> bool| usual.iter().any(wanted);
+        match (pinned, usual.get(at)) {
+            (Property::Block(pinned), Some(Property::Block(usual))) => self.block(pinned, *usual),
+            (Property::Together(_), _) if has(|property| matches!(property, Property::Together(_))) => Ok(()),
+            (Property::Written(elements), _) if has(|property| matches!(property, Property::Written(_))) => {
+                number(elements, 1, MOST_WRITTEN).map_err(|range| format!("rows of {range} elements"))
+            }
+            (Property::Block(_), _) => Err("no `block` line: blocks are for devices, of one size".to_owned()),
+            (Property::Together(_), _) => Err("no `together` line: there are no rows for all threads".to_owned()),
+            (Property::Written(_), _) => Err("no `written` line: there are no rows to write out".to_owned()),
+        }
     }
 
     /// Blocks of tiles have as many threads as the tiles' lanes.

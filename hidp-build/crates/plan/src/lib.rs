@@ -34,6 +34,7 @@ mod record;
 mod refusal;
 mod score;
 mod shape;
+mod short;
 mod split;
 #[cfg(test)]
 mod testing;
@@ -44,6 +45,7 @@ mod work;
 pub use candidates::{Candidate, Explored, Fate, Limits, candidates, constraint, explore};
 pub use constraint::{LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use cost::{Cost, cost};
+pub use cuts::rounds;
 pub use device::{NEAR, Natives, SPLIT, explore_device, native_name};
 pub use device_levels::{leaves_values, scans_in_place};
 pub use directives::check_directives;

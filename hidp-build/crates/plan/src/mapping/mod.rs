@@ -38,6 +38,12 @@ pub struct Mapping {
     pub staging: Vec<Staging>,
     /// Arrays that are written past the caches when they are large.
     pub streamed: Vec<VarId>,
+    /// Operations of an iteration from which on all threads share it, one after the other, where there are fewer than threads.
+    pub together: Option<u32>,
+    /// Elements up to which rows are written out, with lanes over the iterations around.
+    pub written: Option<u32>,
+    /// The maps whose iterations have such rows, by their [`key`].
+    pub rows: Vec<VarId>,
     /// What the nest is made for, besides its levels.
     pub recipe: Recipe,
 }
@@ -187,6 +193,9 @@ impl Mapping {
             cuts: BTreeMap::new(),
             staging: Vec::new(),
             streamed: Vec::new(),
+            together: None,
+            written: None,
+            rows: Vec::new(),
             recipe: Recipe::Plain,
         }
     }

@@ -3,7 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strategy, key};
+use crate::cuts::may_be_together;
 use crate::notation::{self, FoldOption, Index, Memory, Nest, Place, Property, Size, Step};
+use crate::short::with_rows;
 use crate::{gives_to_team, inner_maps, lane_shape, streamed_outputs};
 use hidp_ir::par::{Func, Map, Program, VarId};
 
@@ -63,6 +65,8 @@ pub(super) struct Lines {
     pub(super) stages: Vec<(VarId, notation::Stage)>,
     pub(super) cuts: BTreeMap<VarId, Cut>,
     pub(super) blocks: Vec<u32>,
+    together: Option<u32>,
+    written: Option<u32>,
     streamed: Vec<VarId>,
     iters: Vec<VarId>,
 }
@@ -91,6 +95,8 @@ impl Lines {
             stages: Vec::new(),
             cuts: BTreeMap::new(),
             blocks: Vec::new(),
+            together: None,
+            written: None,
             streamed: Vec::new(),
             iters: names.iters().map(|(var, _)| var).collect(),
         };
@@ -129,6 +135,8 @@ impl Lines {
         for property in properties {
             match property {
                 Property::Block(threads) => lines.blocks.push(*threads),
+                Property::Together(operations) => lines.together = Some(*operations),
+                Property::Written(elements) => lines.written = Some(*elements),
             }
         }
         Ok(lines)
@@ -182,6 +190,18 @@ impl Lines {
             mapping.levels.insert(var, LevelPlan { exec, dim: dim_of(map, var), tile });
         }
         mapping.cuts = self.cuts.clone();
+        let by_rows = strategy == Strategy::Rows;
+        if self.together.is_some() && !(by_rows && may_be_together(map)) {
+            return Err(Misfit("all threads may share what is inside of each iteration".to_owned()));
+        }
+        mapping.together = self.together;
+        if by_rows && self.written.is_some() {
+            mapping.rows = with_rows(program, func, map);
+        }
+        if self.written.is_some() && mapping.rows.is_empty() {
+            return Err(Misfit("iterations have rows that can be written out".to_owned()));
+        }
+        mapping.written = self.written;
         Ok(mapping)
     }
 }

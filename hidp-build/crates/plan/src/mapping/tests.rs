@@ -102,6 +102,8 @@ fn lines_that_nothing_carries_out_are_refused() {
         ("lanes", "m reg(8)", "m reg(8)\n  block(64)", ""),
         ("rows", "m, n threads", "n, m threads", "the line of the plan is `m, n threads`, not `n, m threads`"),
         ("rows", "k lanes", "k lanes(32 bits)", ""),
+        ("rows", "runs(8192)", "runs(8192)\n  together(9)", "all threads may share what is inside of each iteration"),
+        ("serial", "runs(8192)", "runs(8192)\n  written(4)", "iterations have rows that can be written out"),
     ];
     for (name, from, to, expected) in table {
         let why = refused(name, from, to);

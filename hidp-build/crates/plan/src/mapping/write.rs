@@ -2,7 +2,7 @@
 
 use super::{Cut, Exec, Mapping, Names, Strategy, key};
 use crate::inner_maps;
-use crate::notation::{FoldOption, FoldRange, Index, Line, Memory, Nest, Place, Placement, Size, Step};
+use crate::notation::{FoldOption, FoldRange, Index, Line, Memory, Nest, Place, Placement, Property, Size, Step};
 use hidp_ir::par::{Func, Map, VarId};
 
 impl Mapping {
@@ -22,6 +22,8 @@ impl Mapping {
         let place = |var: &VarId| Placement { array: writer.names.array(*var), memory: Memory::Stream };
         writer.nest.places = self.streamed.iter().map(place).collect();
         writer.folds(map);
+        let choices = [self.together.map(Property::Together), self.written.map(Property::Written)];
+        writer.nest.properties.extend(choices.into_iter().flatten());
         writer.nest
     }
 }

@@ -62,6 +62,10 @@ vocabulary! {
     numbered {
         /// Threads of a block. Where thread lines do not take them all, neighbouring positions of the grid do.
         Block = "block",
+        /// Rows fewer than threads, with so many operations each, are taken by all threads one after the other.
+        Together = "together",
+        /// Rows of up to so many elements are written out, with vector lanes over the iterations around.
+        Written = "written",
     }
     plain {}
 }

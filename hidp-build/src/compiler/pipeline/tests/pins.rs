@@ -170,6 +170,32 @@ fn plans_that_do_not_fit_say_where_and_why() {
 }
 
 #[test]
+fn what_a_plan_does_where_sizes_allow_it_may_be_changed_or_left_out() {
+    let program = "function f input float A[R][C]; output float y[R];
+        { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+    let plan = "entry f\nplan one\nnest\n  r threads\n  r seq\n  c lanes\n  fold c runs(8192)\n";
+    let lines = |more: &str| {
+        let mut sources = SourceMap::new();
+        let id = sources.add("k.hdp", program);
+        let plans = sources.add("k.plan", format!("{plan}{more}"));
+        let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
+        let options = Options { pins: vec![PinFile { program: id, plans }], ..Options::default() };
+        let output = compile(&PipelineInput { sources, files, options });
+        match output.diagnostics.first() {
+            Some(diagnostic) => Err(diagnostic.primary.text.clone()),
+            None => Ok(output.cpp[0].text.clone()),
+        }
+    };
+    let usual = lines("  together(262144)\n  written(4)\n").expect("the planner's lines");
+    let shorter = lines("  together(100000)\n  written(2)\n").expect("other numbers");
+    assert!(usual.contains("262144L") && !shorter.contains("262144L") && shorter.contains("100000L"), "{shorter}");
+    let without = lines("").expect("left out");
+    assert!(without.len() < shorter.len() && shorter.len() < usual.len(), "each length of a row has code of its own");
+    assert_eq!(lines("  written(17)\n"), Err("expected rows of a number from 1 to 16 elements".into()));
+    assert_eq!(lines("  block(64)\n"), Err("expected `r grid.x`".into()), "with blocks it is for devices");
+}
+
+#[test]
 fn refusals_name_their_constraint() {
     let output = build(&PLANS.replace("nest\n  m seq", "nest\n  m host"));
     let [diagnostic] = &output.diagnostics[..] else { panic!("{:?}", output.diagnostics) };
