@@ -335,17 +335,23 @@ fn main() -> hidp_std::Result {
 }
 
 /// What a build links, and that its kernels run: on the run time's threads, and on those of OpenMP where the environment asks for them.
+/// Then the run time starts none.
 #[test]
 fn openmp_is_there_for_who_asks_for_it() {
-    let package = Package::new("hidp-fixture-openmp", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)]);
+    let count = r#"println!("{y}");
+    let tasks = std::fs::read_dir("/proc/self/task").expect("a process has threads").filter_map(Result::ok);
+    let names = tasks.filter_map(|task| std::fs::read_to_string(task.path().join("comm")).ok());
+    println!("{} helpers", names.filter(|name| name.starts_with("hidp-") && name.len() < "hidp-fixture".len()).count());"#;
+    let main = SAXPY_MAIN.replace(r#"println!("{y}");"#, count);
+    let package = Package::new("hidp-fixture-openmp", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", &main)]);
     let links = || {
         let text = fs::read_to_string(package.out_dir().join("hidp_kernels.rs")).expect("the file is there");
         text.contains("omp\"")
     };
-    package.cargo(&["run"]).succeeded();
-    assert!(!links(), "nobody asked for OpenMP");
-    package.cargo_with(&["run"], &[("HIDP_OPENMP", "on")]).succeeded();
-    assert!(links(), "somebody asked for OpenMP");
+    let text = package.cargo_with(&["run"], &[("HIDP_THREADS", "3")]).succeeded();
+    assert!(!links() && text.contains("\n2 helpers"), "nobody asked for OpenMP: {text}");
+    let text = package.cargo_with(&["run"], &[("HIDP_THREADS", "3"), ("HIDP_OPENMP", "on")]).succeeded();
+    assert!(links() && text.contains("\n0 helpers"), "somebody asked for OpenMP: {text}");
 }
 
 #[test]

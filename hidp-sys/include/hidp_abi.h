@@ -78,10 +78,15 @@ hidp_context *hidp2_context_new(uint32_t threads);
 /* The process's threads that help with launches end with its last context. */
 void hidp2_context_free(hidp_context *context);
 uint32_t hidp2_context_threads(const hidp_context *context);
-/* Whether `hidp2_context_start` gave 0 in this process: not in one that was forked since. */
+/* Object files whose launches run on these threads call it before `main`, or when they are loaded. A program without such files starts
+ * none: its kernels have threads of OpenMP's, or only the caller's. */
+void hidp2_team_use(void);
+/* Whether nothing is left to start: `hidp2_context_start` gave 0 in this process, and not only in one that it was forked from, or no object
+ * file uses the threads. */
 int32_t hidp2_context_started(const hidp_context *context);
-/* Starts what is missing of the context's threads. 0, or an errno if the system has fewer: then none is started. Sets how many it could
- * have, the one that calls included. Launches of a context that is not started run with the threads that others have started. */
+/* Starts what is missing of the context's threads, if they are used. 0, or an errno if the system has fewer: then none is started. Sets how
+ * many it could have, the one that calls included. Launches of a context that is not started run with the threads that others have
+ * started. */
 int32_t hidp2_context_start(hidp_context *context, uint32_t *available);
 
 /* What a launch does: claims parts of its work until none is left. */

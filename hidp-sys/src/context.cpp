@@ -68,6 +68,7 @@ uint32_t helpers_wanted(uint32_t processors) {
 }
 
 // Constant-initialised: objects add themselves while the program starts, in any order.
+std::atomic<bool> team_is_used{false};
 std::atomic<hidp_device_code *> device_code{nullptr};
 std::atomic<const hidp_executor *> executor{nullptr};
 
@@ -105,9 +106,15 @@ void hidp2_context_free(hidp_context *context) {
 
 uint32_t hidp2_context_threads(const hidp_context *context) { return context->threads; }
 
-int32_t hidp2_context_started(const hidp_context *context) { return __atomic_load_n(&context->started, __ATOMIC_RELAXED); }
+void hidp2_team_use(void) { team_is_used.store(true, std::memory_order_relaxed); }
+
+int32_t hidp2_context_started(const hidp_context *context) {
+  return __atomic_load_n(&context->started, __ATOMIC_RELAXED) || !team_is_used.load(std::memory_order_relaxed);
+}
 
 int32_t hidp2_context_start(hidp_context *context, uint32_t *available) {
+  *available = context->threads;
+  if (!team_is_used.load(std::memory_order_relaxed)) return 0;
   const hidp_core::Lock locked(&lock);
   const uint32_t processors = available_threads();
   // What the context itself lacks is an error; what several could use at one time is not.

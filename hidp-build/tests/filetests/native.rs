@@ -123,6 +123,8 @@ impl Context {
     fn new(threads: u32) -> Context {
         // SAFETY: the symbols have these types, and any number is allowed.
         let context = unsafe {
+            let used = core().get::<unsafe extern "C" fn()>(b"hidp2_team_use");
+            used.expect("the core's symbol")();
             let new = core().get::<unsafe extern "C" fn(u32) -> *mut hidp_context>(b"hidp2_context_new");
             let context = new.expect("the core's symbol")(threads);
             let start = core().get::<unsafe extern "C" fn(*mut hidp_context, *mut u32) -> i32>(b"hidp2_context_start");

@@ -21,6 +21,10 @@
 
 HIDP_NAMESPACE_BEGIN
 
+#if HIDP_THREADS_OF == HIDP_THREADS_OF_TEAM
+__attribute__((constructor)) static void use_team() { hidp2_team_use(); }
+#endif
+
 // body(member) on the calling thread, which is member 0, and on others, which are members below `wanted`. They may come late, or not at
 // all: a body claims what there is to do, part by part, and leaves when nothing is left. It never waits for a part that nobody has claimed.
 template <class Body>

@@ -10,6 +10,8 @@ use super::*;
 impl Context {
     fn started(threads: u32) -> Self {
         let context = Self::new(threads);
+        // SAFETY: may be called at any time.
+        unsafe { hidp2_team_use() };
         let mut available = 0;
         // SAFETY: the context lives.
         assert_eq!(unsafe { hidp2_context_start(context.0, &raw mut available) }, 0);
@@ -192,6 +194,8 @@ fn stress() {
 #[test]
 fn a_context_without_threads_of_its_own_runs_alone() {
     let _alone = alone();
+    // SAFETY: may be called at any time.
+    unsafe { hidp2_team_use() };
     let context = Context::new(7);
     // SAFETY: the context lives.
     assert_eq!(unsafe { hidp2_context_started(context.0) }, 0);
