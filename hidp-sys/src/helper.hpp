@@ -79,8 +79,10 @@ struct alignas(128) Helper {
   void accept(Invitation invitation) {
     // Before it is taken: who fails to take it back must find this.
     current.store(invitation, std::memory_order_seq_cst);
+    HIDP_STEP();
     Invitation expected = invitation;
     if (mailbox.compare_exchange_strong(expected, 0, std::memory_order_seq_cst)) {
+      HIDP_STEP();
       Job &job = job_of(invitation);
       job.wake_more();
       job.body(job.state, member_of(invitation));

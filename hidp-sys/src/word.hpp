@@ -12,13 +12,29 @@
 #include <pthread.h>
 #endif
 
+// A test delays threads where their order matters.
+#ifdef HIDP_STEP
+void HIDP_STEP();
+#else
+#define HIDP_STEP() static_cast<void>(0)
+#endif
+
 namespace hidp_core {
 
 class Word {
  public:
-  uint32_t load() const { return value_.load(std::memory_order_seq_cst); }
-  uint32_t exchange(uint32_t value) { return value_.exchange(value, std::memory_order_seq_cst); }
-  void add(uint32_t more) { value_.fetch_add(more, std::memory_order_seq_cst); }
+  uint32_t load() const {
+    HIDP_STEP();
+    return value_.load(std::memory_order_seq_cst);
+  }
+  uint32_t exchange(uint32_t value) {
+    HIDP_STEP();
+    return value_.exchange(value, std::memory_order_seq_cst);
+  }
+  void add(uint32_t more) {
+    HIDP_STEP();
+    value_.fetch_add(more, std::memory_order_seq_cst);
+  }
 
 #if defined(__linux__)
   // Sleeps if the word is `expected`. May return early.

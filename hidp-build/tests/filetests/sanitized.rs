@@ -1,7 +1,11 @@
 //! Cases of kind `run` again, their kernels compiled with the address and the undefined-behaviour sanitizer, in a process
-//! that has the sanitizer's allocator.
+//! that has the sanitizer's allocator. Launches of the team with the thread sanitizer, in a program of their own.
 
+use std::fs;
+use std::path::Path;
 use std::process::Command;
+
+use crate::made::{compile, folder, hash, headers_hash, root};
 
 /// One word of the name of each case: they reach every kind of access.
 const CASES: &[&str] = &["irregular", "locals", "sections", "structs"];
@@ -36,10 +40,35 @@ fn sanitizers_find_nothing() {
     assert!(failures.is_empty(), "{}", failures.join("\n\n"));
 }
 
+/// The team's threads, delayed between the steps of their protocol: no data race, and no launch that never ends.
+#[cfg(target_os = "linux")]
+#[test]
+fn launches_of_the_team_end_without_a_race() {
+    if library_of("tsan").is_none() {
+        println!("skipped: sanitizers: the compiler has none for threads");
+        return;
+    }
+    let core = ["context", "pool", "team"].map(|name| root().join(format!("hidp-sys/src/{name}.cpp")));
+    let stress = root().join("hidp-build/tests/team/stress.cpp");
+    let number = hash(headers_hash(), &fs::read(&stress).expect("a readable source"));
+    let program = folder().join(format!("team-stress-{number:016x}"));
+    let sources = [&[stress], &core[..]].concat();
+    let flags = ["-std=c++17", "-O1", "-g1", "-fsanitize=thread", "-fopenmp-simd"];
+    let settings = ["-DHIDP_STEP=step_of_team", "-DHIDP_WORK_PER_THREAD=1"];
+    compile(&program, &[&flags[..], &settings].concat(), &sources).unwrap_or_else(|why| panic!("{why}"));
+    let output = Command::new(&program).output().expect("the program starts");
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("all launches ended"), "{}\n{text}", output.status);
+}
+
 /// The address sanitizer's library, which must be in the process before anything else.
 fn library() -> Option<String> {
+    library_of("asan")
+}
+
+fn library_of(sanitizer: &str) -> Option<String> {
     let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    let output = Command::new(compiler).arg("-print-file-name=libasan.so").output().ok()?;
+    let output = Command::new(compiler).arg(format!("-print-file-name=lib{sanitizer}.so")).output().ok()?;
     let path = String::from_utf8(output.stdout).ok()?.trim().to_owned();
-    std::path::Path::new(&path).is_absolute().then_some(path)
+    Path::new(&path).is_absolute().then_some(path)
 }

@@ -97,26 +97,6 @@ fn helpers_come_at_the_same_time() {
     assert_eq!(came, 4);
 }
 
-/// Launches that come when a helper is about to fall asleep: it must not sleep through them.
-#[test]
-fn no_invitation_is_slept_through() {
-    let _alone = alone();
-    let context = Context::started(2);
-    let mut random = Random(3);
-    for _ in 0..400 {
-        let pause = Duration::from_nanos(900_000 + random.below(400_000));
-        let start = Instant::now();
-        while start.elapsed() < pause {
-            std::hint::spin_loop();
-        }
-        let here = AtomicI64::new(0);
-        context.claim(2, 2, |_| {
-            here.fetch_add(1, Ordering::SeqCst);
-            wait_for("both threads", || here.load(Ordering::SeqCst) == 2);
-        });
-    }
-}
-
 #[test]
 fn sleepers_wake_one_another() {
     let _alone = alone();

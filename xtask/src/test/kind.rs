@@ -181,7 +181,7 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         name: "sanitizers",
-        what: "cases of kind `run` with the sanitizers for memory and undefined behaviour",
+        what: "cases of kind `run` with the sanitizers for memory and undefined behaviour, launches with that for threads",
         work: Work::Tests(&[file_tests("sanitized")]),
         reads: GENERATED,
         budget: 140,
