@@ -11,11 +11,28 @@ namespace hidp_core {
 constexpr int64_t kSpinNanoseconds = 1'000'000;
 // A thread that finds so much time gone between two looks had lost its processor: others want it. No interrupt takes that long.
 constexpr int64_t kGapNanoseconds = 400'000;
-// For so long nobody spins then.
-constexpr int64_t kCrowdedNanoseconds = 20'000'000;
+// For so long nobody spins then: longer each time, as long as it happens again before as much time as the longest has gone. Kernels' and
+// virtual machines' own work interrupts once in a while; other programs that compute do so all the time.
+constexpr int64_t kShortestPause = 1'000'000;
+constexpr int64_t kLongestPause = 20'000'000;
 
-// When the machine is taken for free again.
-inline std::atomic<int64_t> crowded_until{0};
+// Whether others want the processors. What several threads find at one time may count as once.
+class Crowd {
+ public:
+  bool holds(int64_t time) const { return time < until_.load(std::memory_order_relaxed); }
+  void found(int64_t time) {
+    const int64_t doubled = 2 * pause_.load(std::memory_order_relaxed);
+    const bool again = time < until_.load(std::memory_order_relaxed) + kLongestPause;
+    const int64_t pause = !again ? kShortestPause : doubled < kLongestPause ? doubled : kLongestPause;
+    pause_.store(pause, std::memory_order_relaxed);
+    until_.store(time + pause, std::memory_order_relaxed);
+  }
+
+ private:
+  std::atomic<int64_t> until_{-kLongestPause}, pause_{kShortestPause};
+};
+
+inline Crowd crowd;
 
 class Spin {
  public:
@@ -27,7 +44,7 @@ class Spin {
       pause();
     }
     const int64_t start = now();
-    if (start < crowded_until.load(std::memory_order_relaxed)) return false;
+    if (crowd.holds(start)) return false;
     for (int64_t before = start, time = start; time - start < kSpinNanoseconds; before = time) {
       for (int look = 0; look < kLooksAtOnce; ++look) {
         if (done()) return true;
@@ -35,7 +52,7 @@ class Spin {
       }
       time = now();
       if (time - before < kGapNanoseconds) continue;
-      crowded_until.store(time + kCrowdedNanoseconds, std::memory_order_relaxed);
+      crowd.found(time);
       return done();
     }
     return false;

@@ -97,33 +97,62 @@ HIDP_KERNEL bool serial_parts(Host &host, int64_t extent, PartBody body) {
 }
 
 // Parts in turn for several threads: each begins with neighbouring ones of its own, which a later call finds in its caches again,
-// and then helps the others.
+// and then helps the others. Nobody takes the first part of a thread that is about to come: what it does is in its caches.
 class Turns {
+  struct alignas(128) Queue {
+    int64_t next, end, begin;
+    int64_t look() const { return __atomic_load_n(&next, __ATOMIC_RELAXED); }
+  };
+
  public:
   static constexpr int64_t kMostQueues = 64;
 
   Turns(int64_t parts, int64_t threads) : queues_(smaller(threads, kMostQueues)) {
     for (int64_t i = 0; i < queues_; ++i) {
       const Part part(parts, 1, i, queues_);
-      queue_[i] = Queue{part.begin, part.end};
+      queue_[i] = Queue{part.begin, part.end, part.begin};
     }
-  }
-  // The next part for `thread`, -1 after the last. `helped` is how many queues it has found empty: 0 at first.
-  int64_t take(int64_t thread, int64_t &helped) {
-    for (; helped < queues_; ++helped) {
-      Queue &queue = queue_[(thread + helped) % queues_];
-      // Empty queues are not counted on.
-      if (__atomic_load_n(&queue.next, __ATOMIC_RELAXED) >= queue.end) continue;
-      const int64_t part = __atomic_fetch_add(&queue.next, 1, __ATOMIC_RELAXED);
-      if (part < queue.end) return part;
-    }
-    return -1;
   }
 
- private:
-  struct alignas(128) Queue {
-    int64_t next, end;
+  // How one thread goes through the queues.
+  class Walk {
+   public:
+    Walk(Turns &turns, int64_t thread) : turns_(turns), thread_(thread) {}
+    // The next part, -1 after the last.
+    int64_t next() {
+      for (; helped_ < turns_.queues_; ++helped_) {
+        Queue &queue = turns_.queue_[(thread_ + helped_) % turns_.queues_];
+        // Its own it takes from without a look, which would ask for the line twice.
+        if (helped_ > 0) {
+          if (!waited_) wait_a_moment(queue);
+          // Empty queues are not counted on.
+          if (queue.look() >= queue.end) continue;
+        }
+        const int64_t part = __atomic_fetch_add(&queue.next, 1, __ATOMIC_RELAXED);
+        if (part < queue.end) return part;
+      }
+      return -1;
+    }
+
+   private:
+    // Some times what a thread that does not sleep needs to begin. Those who sleep take longer.
+    static constexpr int64_t kMoment = 500;
+
+    // For the thread whose queue it is, if it has not begun.
+    void wait_a_moment(const Queue &queue) {
+      if (queue.look() != queue.begin) return;
+      waited_ = true;
+      const int64_t end = nanoseconds() + kMoment;
+      while (queue.look() == queue.begin && nanoseconds() < end) pause_briefly();
+    }
+
+    Turns &turns_;
+    const int64_t thread_;
+    int64_t helped_ = 0;
+    bool waited_ = false;
   };
+
+ private:
   int64_t queues_;
   Queue queue_[kMostQueues];
 };
@@ -136,8 +165,8 @@ HIDP_KERNEL bool parts_in_turn(Host &host, int64_t extent, int64_t grain, int64_
   on_threads(host.context, threads, [&](int64_t thread) {
     Worker worker(host.context);
     worker.index = thread;
-    int64_t helped = 0;
-    for (int64_t number; (number = turns.take(thread, helped)) >= 0;) {
+    Turns::Walk walk(turns, thread);
+    for (int64_t number; (number = walk.next()) >= 0;) {
       if (!first.matters(number)) continue;
       const Part part(extent, grain, number, parts);
       run_part(worker, first, number, part.begin, part.end, body);
