@@ -49,6 +49,15 @@ HIDP_INLINE F blend(F sign, F yes, F no) {
   const Bits<F> mask = Bits<F>(0) - (bits(sign) >> (8 * sizeof(F) - 1));
   return from_bits<F>((bits(yes) & mask) | (bits(no) & ~mask));
 }
+// The smaller and the larger number; x, if one of them is none.
+template <class F>
+HIDP_INLINE F at_most(F bound, F x) {
+  return bound < x ? bound : x;
+}
+template <class F>
+HIDP_INLINE F at_least(F bound, F x) {
+  return bound > x ? bound : x;
+}
 HIDP_INLINE float square_root(float x) { return HIDP_LIBRARY(sqrtf)(x); }
 HIDP_INLINE double square_root(double x) { return HIDP_LIBRARY(sqrt)(x); }
 HIDP_INLINE double widen(float x) { return static_cast<double>(x); }

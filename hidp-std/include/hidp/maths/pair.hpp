@@ -52,6 +52,12 @@ HIDP_INLINE Pair<F> product(Pair<F> a, Pair<F> b) {
   const Pair<F> whole = product(a.high, b.high);
   return sum_ordered(whole.high, whole.low + mul_add(a.high, b.low, a.low * b.high));
 }
+// The same, but the second part may be some units of the first one's last place.
+template <class F>
+HIDP_INLINE Pair<F> product_open(Pair<F> a, Pair<F> b) {
+  const Pair<F> whole = product(a.high, b.high);
+  return pair(whole.high, whole.low + mul_add(a.high, b.low, a.low * b.high));
+}
 // By one division: what the first part misses, it gets from the second.
 template <class F>
 HIDP_INLINE Pair<F> quotient(Pair<F> a, Pair<F> b) {

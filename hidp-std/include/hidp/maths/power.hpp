@@ -12,29 +12,31 @@ template <class F>
 HIDP_INLINE Pair<F> log2_pair(F a) {
   const Parts<F> of = parts(a);
   const Pair<F> s = quotient(pair(of.f, F(0)), sum_ordered(F(2), of.f));
-  const Pair<F> z = product(s, s);
+  const Pair<F> z = product_open(s, s);
   // artanh s = s + s z (1 / 3 + …)
   const Pair<F> first = sum_ordered(third_high<F>(), z.high * pow_tail(z.high));
   const Pair<F> series = pair(first.high, first.low + third_low<F>());
-  const Pair<F> cubed = product(product(s, z), series);
+  const Pair<F> cubed = product_open(product_open(s, z), series);
   const Pair<F> whole = sum_ordered(s.high, cubed.high);
   const Pair<F> artanh = sum_ordered(whole.high, whole.low + (s.low + cubed.low));
-  const Pair<F> log2 = product(artanh, pair(two_over_ln2_high<F>(), two_over_ln2_low<F>()));
+  const Pair<F> log2 = product_open(artanh, pair(two_over_ln2_high<F>(), two_over_ln2_low<F>()));
   const Pair<F> with_k = sum(of.k, log2.high);
   return sum_ordered(with_k.high, with_k.low + log2.low);
 }
 
-// a^y of a positive finite number.
+// |x|^y, and what is no number where x or y is none.
 template <class F>
-HIDP_INLINE F power_of_positive(F a, F y) {
+HIDP_INLINE F wide_power_of_magnitude(F a, F y) {
   const Pair<F> log2 = log2_pair(a);
+  // Of 0 and infinity what a logarithm has there.
+  const F log2_high = select((a > F(0)) & (a < infinity<F>()), log2.high, (a - F(1)) * infinity<F>());
   // The least logarithm but 0 is 2^-53: more than this makes no difference.
-  const F inside = select(y > F(0x1p65), F(0x1p65), select(y < F(-0x1p65), F(-0x1p65), y));
-  const Pair<F> exact = product(log2.high, inside);
-  const bool over = exact.high > F(1100);
-  const bool under = exact.high < F(-1100);
-  const F high = select(over, F(1100), select(under, F(-1100), exact.high));
-  const F low = select(over | under, F(0), mul_add(log2.low, inside, exact.low));
+  const F inside = at_least(F(-0x1p65), at_most(F(0x1p65), y));
+  const Pair<F> exact = product(log2_high, inside);
+  const F high = at_least(F(-1100), at_most(F(1100), exact.high));
+  // Of all results but 0 and infinity it is less. What is no number is replaced.
+  const F rest = mul_add(log2.low, inside, exact.low);
+  const F low = at_least(at_most(rest, F(0x1p-40)), F(-0x1p-40));
   const F n = nearest(high);
   const Pair<F> r = sum_ordered(high - n, low);
   const F tail = mul_add(r.high * r.high, exp2_tail(r.high), mul_add(r.high, ln2_whole_low<F>(), r.low * ln2_whole_high<F>()));
@@ -42,6 +44,22 @@ HIDP_INLINE F power_of_positive(F a, F y) {
   const Pair<F> whole = sum_ordered(F(1), first.high);
   return scale(whole.high + (whole.low + (first.low + tail)), n);
 }
+// Whether a power of that size has no fraction.
+template <class F>
+HIDP_INLINE bool is_whole(F size) {
+  const F from = F(kIsDouble<F> ? 0x1p52 : 0x1p23);
+  return (size >= from) | ((size + from) - from == size);
+}
+template <class F>
+HIDP_INLINE F wide_pow(F x, F y) {
+  const F size = magnitude(y);
+  const bool whole = is_whole(size);
+  const bool odd = whole & !is_whole(F(0.5) * size);
+  const F power = with_sign(wide_power_of_magnitude(magnitude(x), y), select(odd, x, F(0)));
+  const bool undefined = (x < F(0)) & (x > -infinity<F>()) & !whole;
+  return select((x == F(1)) | (y == F(0)), F(1), select(undefined, not_a_number<F>(), power));
+}
+
 // In double, for a and y of float.
 template <class F>
 HIDP_INLINE F short_power_of_positive(F a, F y) {
@@ -60,10 +78,8 @@ template <class F>
 HIDP_INLINE F power_of_all(F x, F y, F positive) {
   const F a = magnitude(x);
   const F size = magnitude(y);
-  const F whole_from = F(kIsDouble<F> ? 0x1p52 : 0x1p23);
-  const F half = F(0.5) * size;
-  const bool whole = (size >= whole_from) | ((size + whole_from) - whole_from == size);
-  const bool even = (half >= whole_from) | ((half + whole_from) - whole_from == half);
+  const bool whole = is_whole(size);
+  const bool even = is_whole(F(0.5) * size);
   const bool negative = is_negative(x);
   const F of_zero = select(y < F(0), infinity<F>(), F(0));
   const F of_infinity = select(y < F(0), F(0), infinity<F>());
@@ -76,12 +92,17 @@ HIDP_INLINE F power_of_all(F x, F y, F positive) {
 }
 
 template <class F>
-HIDP_INLINE F pow(F x, F y) {
+HIDP_INLINE F short_pow(F x, F y) {
   const F a = magnitude(x);
   const bool ordinary = (a > F(0)) & (a < infinity<F>());
   const F inside = select(ordinary, a, F(1));
-  if constexpr (kIsDouble<F>) return power_of_all(x, y, power_of_positive(inside, y));
-  else return power_of_all(x, y, narrow(short_power_of_positive(widen(inside), widen(y))));
+  return power_of_all(x, y, narrow(short_power_of_positive(widen(inside), widen(y))));
+}
+
+template <class F>
+HIDP_INLINE F pow(F x, F y) {
+  if constexpr (kIsDouble<F>) return wide_pow(x, y);
+  else return short_pow(x, y);
 }
 
 }  // namespace maths

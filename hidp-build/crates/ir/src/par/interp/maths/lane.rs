@@ -104,6 +104,14 @@ pub(super) fn select<F: Lane>(condition: bool, yes: F, no: F) -> F {
 pub(super) fn blend<F: Lane>(sign: F, yes: F, no: F) -> F {
     select(bits(sign) >> F::SIGN != 0, yes, no)
 }
+/// The smaller number; x, if one of them is none.
+pub(super) fn at_most<F: Lane>(bound: F, x: F) -> F {
+    select(bound < x, bound, x)
+}
+/// The larger number likewise.
+pub(super) fn at_least<F: Lane>(bound: F, x: F) -> F {
+    select(bound > x, bound, x)
+}
 pub(super) fn magnitude<F: Lane>(x: F) -> F {
     from_bits(bits(x) & !(1 << F::SIGN))
 }

@@ -38,6 +38,12 @@ pub(super) fn product_of_pairs<F: Lane>(a: Pair<F>, b: Pair<F>) -> Pair<F> {
     sum_ordered(whole.high, whole.low + mul_add(a.high, b.low, a.low * b.high))
 }
 
+/// The same, but the second part may be some units of the first one's last place.
+pub(super) fn product_open<F: Lane>(a: Pair<F>, b: Pair<F>) -> Pair<F> {
+    let whole = product(a.high, b.high);
+    pair(whole.high, whole.low + mul_add(a.high, b.low, a.low * b.high))
+}
+
 /// By one division: what the first part misses, it gets from the second.
 pub(super) fn quotient<F: Lane>(a: Pair<F>, b: Pair<F>) -> Pair<F> {
     let inverse = F::of(1.0) / b.high;

@@ -10,32 +10,30 @@ use super::pair::*;
 pub(super) fn log2_pair<F: Lane>(a: F) -> Pair<F> {
     let of = parts(a);
     let s = quotient(pair(of.f, F::of(0.0)), sum_ordered(F::of(2.0), of.f));
-    let z = product_of_pairs(s, s);
+    let z = product_open(s, s);
     // artanh s = s + s z (1 / 3 + …)
     let first = sum_ordered(third_high::<F>(), z.high * pow_tail(z.high));
     let series = pair(first.high, first.low + third_low::<F>());
-    let cubed = product_of_pairs(product_of_pairs(s, z), series);
+    let cubed = product_open(product_open(s, z), series);
     let whole = sum_ordered(s.high, cubed.high);
     let artanh = sum_ordered(whole.high, whole.low + (s.low + cubed.low));
-    let log2 = product_of_pairs(artanh, pair(two_over_ln2_high::<F>(), two_over_ln2_low::<F>()));
+    let log2 = product_open(artanh, pair(two_over_ln2_high::<F>(), two_over_ln2_low::<F>()));
     let with_k = sum(of.k, log2.high);
     sum_ordered(with_k.high, with_k.low + log2.low)
 }
 
-/// a^y of a positive finite number.
-pub(super) fn power_of_positive<F: Lane>(a: F, y: F) -> F {
+/// |x|^y, and what is no number where x or y is none.
+pub(super) fn wide_power_of_magnitude<F: Lane>(a: F, y: F) -> F {
     let log2 = log2_pair(a);
+    // Of 0 and infinity what a logarithm has there.
+    let log2_high = select((a > F::of(0.0)) & (a < infinity::<F>()), log2.high, (a - F::of(1.0)) * infinity::<F>());
     // The least logarithm but 0 is 2^-53: more than this makes no difference.
-    let inside = select(
-        y > F::of(3.6893488147419103e+19),
-        F::of(3.6893488147419103e+19),
-        select(y < F::of(-3.6893488147419103e+19), F::of(-3.6893488147419103e+19), y),
-    );
-    let exact = product(log2.high, inside);
-    let over = exact.high > F::of(1100.0);
-    let under = exact.high < F::of(-1100.0);
-    let high = select(over, F::of(1100.0), select(under, F::of(-1100.0), exact.high));
-    let low = select(over | under, F::of(0.0), mul_add(log2.low, inside, exact.low));
+    let inside = at_least(F::of(-3.6893488147419103e+19), at_most(F::of(3.6893488147419103e+19), y));
+    let exact = product(log2_high, inside);
+    let high = at_least(F::of(-1100.0), at_most(F::of(1100.0), exact.high));
+    // Of all results but 0 and infinity it is less. What is no number is replaced.
+    let rest = mul_add(log2.low, inside, exact.low);
+    let low = at_least(at_most(rest, F::of(9.094947017729282e-13)), F::of(-9.094947017729282e-13));
     let n = nearest(high);
     let r = sum_ordered(high - n, low);
     let tail = mul_add(
@@ -46,6 +44,21 @@ pub(super) fn power_of_positive<F: Lane>(a: F, y: F) -> F {
     let first = product(r.high, ln2_whole_high::<F>());
     let whole = sum_ordered(F::of(1.0), first.high);
     scale(whole.high + (whole.low + (first.low + tail)), n)
+}
+
+/// Whether a power of that size has no fraction.
+pub(super) fn is_whole<F: Lane>(size: F) -> bool {
+    let from = F::of(if F::IS_DOUBLE { 4503599627370496.0 } else { 8388608.0 });
+    (size >= from) | ((size + from) - from == size)
+}
+
+pub(super) fn wide_pow<F: Lane>(x: F, y: F) -> F {
+    let size = magnitude(y);
+    let whole = is_whole(size);
+    let odd = whole & !is_whole(F::of(0.5) * size);
+    let power = with_sign(wide_power_of_magnitude(magnitude(x), y), select(odd, x, F::of(0.0)));
+    let undefined = (x < F::of(0.0)) & (x > -infinity::<F>()) & !whole;
+    select((x == F::of(1.0)) | (y == F::of(0.0)), F::of(1.0), select(undefined, not_a_number::<F>(), power))
 }
 
 /// In double, for a and y of float.
@@ -69,10 +82,8 @@ pub(super) fn short_power_of_positive<F: Lane>(a: F, y: F) -> F {
 pub(super) fn power_of_all<F: Lane>(x: F, y: F, positive: F) -> F {
     let a = magnitude(x);
     let size = magnitude(y);
-    let whole_from = F::of(if F::IS_DOUBLE { 4503599627370496.0 } else { 8388608.0 });
-    let half = F::of(0.5) * size;
-    let whole = (size >= whole_from) | ((size + whole_from) - whole_from == size);
-    let even = (half >= whole_from) | ((half + whole_from) - whole_from == half);
+    let whole = is_whole(size);
+    let even = is_whole(F::of(0.5) * size);
     let negative = is_negative(x);
     let of_zero = select(y < F::of(0.0), infinity::<F>(), F::of(0.0));
     let of_infinity = select(y < F::of(0.0), F::of(0.0), infinity::<F>());
@@ -84,13 +95,13 @@ pub(super) fn power_of_all<F: Lane>(x: F, y: F, positive: F) -> F {
     select((x == F::of(1.0)) | (y == F::of(0.0)), F::of(1.0), all)
 }
 
-pub(in crate::par::interp) fn pow<F: Lane>(x: F, y: F) -> F {
+pub(super) fn short_pow<F: Lane>(x: F, y: F) -> F {
     let a = magnitude(x);
     let ordinary = (a > F::of(0.0)) & (a < infinity::<F>());
     let inside = select(ordinary, a, F::of(1.0));
-    if F::IS_DOUBLE {
-        power_of_all(x, y, power_of_positive(inside, y))
-    } else {
-        power_of_all(x, y, narrow::<F>(short_power_of_positive(widen(inside), widen(y))))
-    }
+    power_of_all(x, y, narrow::<F>(short_power_of_positive(widen(inside), widen(y))))
+}
+
+pub(in crate::par::interp) fn pow<F: Lane>(x: F, y: F) -> F {
+    if F::IS_DOUBLE { wide_pow(x, y) } else { short_pow(x, y) }
 }
