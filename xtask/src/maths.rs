@@ -1,10 +1,11 @@
 //! The largest errors of the maths functions, over all floats or many samples, and their speed beside other libraries.
 //!
 //! Errors take hours in all: what is done is noted below `target/maths`, and a command that was stopped goes on from there.
-//! A change of the functions' text starts anew.
+//! A change of a function's text, or of a header that it includes, starts anew with that function.
 
 mod progress;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -57,17 +58,21 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     if options.speed {
         return speed(&folder, &options);
     }
-    let progress = folder.join(format!("errors-{}-{:016x}.txt", options.isa, fingerprint()?));
-    let mut progress = Progress::open(&progress)?;
+    let mut progress = BTreeMap::new();
+    for name in ONE.into_iter().chain(TWO) {
+        let file = format!("errors-{}-{name}-{:016x}.txt", options.isa, fingerprint(name)?);
+        progress.insert(name, Progress::open(&folder.join(file))?);
+    }
     if options.write {
         return write("errors", &error_table(&progress));
     }
     let program = errors_program(&folder, options.isa)?;
     for case in cases(&options) {
-        measure(&program, &case, &mut progress)?;
+        let own = progress.get_mut(case.name).context("a function has progress of its own")?;
+        measure(&program, &case, own)?;
     }
     print!("{}", error_table(&progress));
-    match progress.beyond(1.0) {
+    match progress.values().find_map(|own| own.beyond(1.0)) {
         Some(chunk) => bail!("{} {} is {} units off at {}", chunk.name, chunk.width, chunk.error, chunk.at),
         None => Ok(()),
     }
@@ -116,13 +121,13 @@ fn measure(program: &Path, case: &Case, progress: &mut Progress) -> Result<()> {
     Ok(())
 }
 
-fn error_table(progress: &Progress) -> String {
+fn error_table(progress: &BTreeMap<&str, Progress>) -> String {
     let mut table = "| function | float: samples | largest error | double: samples | largest error |\n".to_owned();
     table += "|---|---|---|---|---|\n";
     for name in ONE.into_iter().chain(TWO) {
-        let cell = |width| match progress.worst(name, width) {
+        let cell = |width| match progress.get(name).map_or((0.0, 0), |own| own.worst(name, width)) {
             (_, 0) => "– | –".to_owned(),
-            (_, ALL_FLOATS) => format!("all | {:.4}", progress.worst(name, width).0),
+            (error, ALL_FLOATS) => format!("all | {error:.4}"),
             (error, samples) => format!("{} million | {error:.4}", samples / 1_000_000),
         };
         let _ = writeln!(table, "| `{name}` | {} | {} |", cell("float"), cell("double"));
@@ -130,17 +135,26 @@ fn error_table(progress: &Progress) -> String {
     table
 }
 
-/// A number that changes with the functions.
-fn fingerprint() -> Result<u64> {
+/// A number that changes with the header of a function and with those that it includes.
+fn fingerprint(function: &str) -> Result<u64> {
+    let defines = format!("HIDP_INLINE F {function}(F ");
     let mut files: Vec<PathBuf> = fs::read_dir(HEADERS)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
     files.sort();
-    let mut state = 0xcbf2_9ce4_8422_2325_u64;
-    for file in files {
-        for byte in fs::read(file)? {
-            state = (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    let texts = files.into_iter().map(|path| Ok((path.clone(), fs::read_to_string(path)?)));
+    let texts: BTreeMap<PathBuf, String> = texts.collect::<Result<_>>()?;
+    let home = texts.iter().find(|(_, text)| text.contains(&defines));
+    let mut open = vec![home.with_context(|| format!("no header defines `{function}`"))?.0.clone()];
+    let mut read = BTreeSet::new();
+    while let Some(path) = open.pop() {
+        let Some(text) = texts.get(&path) else { bail!("{} is included but not there", path.display()) };
+        if read.insert(path) {
+            let included =
+                text.lines().filter_map(|line| line.strip_prefix("#include <hidp/maths/")?.strip_suffix('>'));
+            open.extend(included.map(|name| Path::new(HEADERS).join(name)));
         }
     }
-    Ok(state)
+    let bytes = read.iter().flat_map(|path| texts[path].bytes());
+    Ok(bytes.fold(0xcbf2_9ce4_8422_2325, |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
 }
 
 fn compiler() -> Command {
