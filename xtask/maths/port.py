@@ -20,8 +20,8 @@ NAMES = ["coefficients", "pair", "exponential", "logarithm", "power", "trigonome
 LANGUAGE = set(
     "exp exp2 expm1 sinh cosh tanh log log2 log10 log1p asinh acosh atanh pow sin cos tan asin acos atan atan2 cbrt hypot erf erfc".split()
 )
-# For machines without fused multiply-add, or not used.
-SKIPPED = {"upper_half", "two_over_pi_low"}
+# For machines without fused multiply-add, for vector loops, or not used.
+SKIPPED = {"upper_half", "is_near", "near_sin", "near_cos", "near_tan", "two_over_pi_low"}
 USES = {
     "pair": ["lane"],
     "coefficients": ["lane"],

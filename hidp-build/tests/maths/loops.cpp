@@ -21,5 +21,13 @@
   HIDP_TEST_SCALAR(name, float, hidp::name(x, y))       \
   HIDP_TEST_SCALAR(name, double, hidp::name(x, y))
 
+// In vectors by the text for arguments near 0, and alone by that for all.
+#define HIDP_TEST_DEFINE_NEAR(name)                                                                              \
+  HIDP_TEST_LOOP(near_##name, float, hidp::is_near(x[i]) ? hidp::near_##name(x[i]) : -1.5f)                       \
+  HIDP_TEST_LOOP(near_##name, double, hidp::is_near(x[i]) ? hidp::near_##name(x[i]) : -1.5)                       \
+  HIDP_TEST_SCALAR(near_##name, float, hidp::is_near(x) ? hidp::name(x) : -1.5f)                                  \
+  HIDP_TEST_SCALAR(near_##name, double, hidp::is_near(x) ? hidp::name(x) : -1.5)
+
 HIDP_TEST_ONE(HIDP_TEST_DEFINE_ONE)
+HIDP_TEST_NEAR(HIDP_TEST_DEFINE_NEAR)
 HIDP_TEST_TWO(HIDP_TEST_DEFINE_TWO)

@@ -58,6 +58,9 @@ HIDP_MATH1(log1p)
 HIDP_MATH1(sin)
 HIDP_MATH1(cos)
 HIDP_MATH1(tan)
+HIDP_MATH1(near_sin)
+HIDP_MATH1(near_cos)
+HIDP_MATH1(near_tan)
 HIDP_MATH1(asin)
 HIDP_MATH1(acos)
 HIDP_MATH1(atan)
@@ -75,6 +78,10 @@ HIDP_MATH2(atan2)
 
 #undef HIDP_MATH1
 #undef HIDP_MATH2
+
+// Whether near_sin, near_cos and near_tan are sin, cos and tan there.
+HIDP_INLINE bool is_near(float x) { return maths::is_near(x); }
+HIDP_INLINE bool is_near(double x) { return maths::is_near(x); }
 
 // Rounded once, whatever the machine.
 HIDP_INLINE float fma(float x, float y, float z) { return HIDP_LIBRARY(fmaf)(x, y, z); }

@@ -17,6 +17,7 @@
 //! | `stream` | outputs that bypass the caches |
 //! | `prim`, `prim_worker` | calls of the run-time library, on the host and in kernels |
 //! | `record` | segments that iterations write through primitives |
+//! | `angles` | `sin`, `cos` and `tan` in lanes: small angles first |
 //! | `device` | units for graphics processors |
 //!
 //! A part of `hidp-build`, which is what build scripts use. Its interface is internal: no version promises anything of it.
@@ -32,6 +33,7 @@ use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
+mod angles;
 mod build;
 mod defect;
 mod device;
@@ -89,8 +91,9 @@ fn unit(
     model: &Model,
     sites: &mut Arena<SiteId, Site>,
 ) -> Result<Unit, Vec<Defect>> {
-    let lowerer = Lowerer::new(program, func, plan, model, sites);
-    lowerer.unit(UnitTarget::Cpu)
+    let mut unit = Lowerer::new(program, func, plan, model, sites).unit(UnitTarget::Cpu)?;
+    unit.kernels.iter_mut().for_each(|(_, kernel)| angles::small_first(&mut kernel.function));
+    Ok(unit)
 }
 
 impl<'a> Lowerer<'a> {

@@ -1,9 +1,9 @@
 //! What lowered programs look like: launches, loop kinds, where accumulators live, which checks remain.
 
 use hidp_check as check;
-use hidp_ir::imp::visit::each_stmt;
-use hidp_ir::imp::{self, Block, Entry, Expr, ExprKind, LoopKind, Schedule, Stmt, Unit, VarKind};
-use hidp_ir::par::{BinOp, FaultKind, FuncId, Program};
+use hidp_ir::imp::visit::{each_expr, each_stmt};
+use hidp_ir::imp::{self, Block, Entry, Expr, ExprKind, LoopKind, NearFn, Schedule, Stmt, Unit, VarKind};
+use hidp_ir::par::{BinOp, FaultKind, FuncId, MathFn, Program};
 use hidp_plan::target::Model;
 use hidp_syntax::diag::Sink;
 use hidp_syntax::source::SourceMap;
@@ -356,4 +356,42 @@ fn plans_that_do_not_fit_are_defects_and_leave_nothing_out() {
         let other = plan::notation::read(&text.replace(line, other)).expect("a plan");
         assert_eq!(defects(GEMM, &other), [why]);
     }
+}
+
+/// Loops in lanes that look at their angles, and those that compute `sin` in full.
+fn angles(text: &str) -> (usize, usize) {
+    let entry = lowered(text);
+    let mut found = (0, 0);
+    for (_, kernel) in unit(&entry, "rows").kernels.iter() {
+        each_expr(&kernel.function.body, &mut |expr| {
+            found.0 += usize::from(matches!(expr.kind, ExprKind::Near(NearFn::IsNear, _)));
+            found.1 += usize::from(matches!(expr.kind, ExprKind::Math(MathFn::Sin, _)));
+        });
+    }
+    found
+}
+
+#[test]
+fn lanes_take_angles_to_be_small_and_look_afterwards() {
+    let (near, full) =
+        angles("function f input double x[N]; output double y[N]; { map { i := [0:N); y[i] = sin(x[i]); } }");
+    assert!(near > 0 && near == full, "{near} {full}");
+}
+
+#[test]
+fn iterations_that_cannot_be_computed_twice_take_all_angles_in_full() {
+    let in_place = "function f inout double x[N]; { map { i := [0:N); x[i] = sin(x[i]); } }";
+    let chosen_by_an_angle = "function f input double x[N]; inout double y[N];
+        { map { i := [0:N); if (sin(x[i]) > 0.5) { y[i] = 1; } } }";
+    for text in [in_place, chosen_by_an_angle] {
+        let (near, full) = angles(text);
+        assert!(near == 0 && full > 0, "{text}: {near} {full}");
+    }
+}
+
+#[test]
+fn angles_that_are_loaded_under_a_condition_are_not_looked_at_before_it() {
+    let text = "function f input double x[N], y[M]; output double z[N];
+        { map { i := [0:N); z[i] = i < M ? sin(y[i]) : x[i]; } }";
+    assert_eq!(angles(text).0, 0);
 }

@@ -308,6 +308,7 @@ impl<'a> Walk<'a> {
             | ExprKind::MulAdd(..)
             | ExprKind::Lazy(..)
             | ExprKind::Math(..)
+            | ExprKind::Near(..)
             | ExprKind::Call(..)
             | ExprKind::Field(..)
             | ExprKind::Struct(..)

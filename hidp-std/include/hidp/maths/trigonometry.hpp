@@ -1,6 +1,8 @@
-// sin, cos, tan: x = n pi / 2 + r. Up to 2^20 in double that is Cody and Waite's subtraction of n times pi / 2 in pieces,
-// beyond it Payne and Hanek's product with those bits of 2 / pi that do not give whole turns. Float goes through double, with
-// such bits for every argument.
+// sin, cos, tan: x = n pi / 2 + r. Up to 2^20 that is Cody and Waite's subtraction of n times pi / 2 in pieces, beyond it Payne
+// and Hanek's product with those bits of 2 / pi that do not give whole turns. Float goes through double.
+//
+// Texts without branches compute both, and the second takes most of the time: vector loops call near_sin, near_cos and near_tan,
+// which give what sin, cos and tan do where is_near holds, and look afterwards whether it did.
 #pragma once
 
 #include <hidp/maths/coefficients.hpp>
@@ -23,6 +25,11 @@ HIDP_INLINE bool is_odd(F shifted) {
 template <class F>
 HIDP_INLINE F turned(F x, F shifted) {
   return from_bits<F>(bits(x) ^ ((bits(shifted) >> 1) << (8 * sizeof(F) - 1)));
+}
+// Whether what is near is enough. Not of what is no number.
+template <class F>
+HIDP_INLINE bool is_near(F x) {
+  return magnitude(x) < F(0x1p20);
 }
 template <class F>
 HIDP_INLINE Quarters<F> quarters_of_small(F x) {
@@ -86,13 +93,22 @@ HIDP_INLINE Pair<F> cos_pair(F high, F low) {
   return pair(first.high, first.low + mul_add(z * z, cos_tail(z), mul_add(F(-0.5), square.low, -high * low)));
 }
 
-// Float in double: x 2 / pi from three pieces of 2 / pi, products with which are exact.
+// Float in double.
 template <class F>
 struct ShortQuarters {
   F r, shifted;
 };
 template <class F>
-HIDP_INLINE ShortQuarters<F> short_quarters(F x) {
+HIDP_INLINE ShortQuarters<F> short_quarters_of_small(F x) {
+  const F shifted = mul_add(x, two_over_pi_high<F>(), whole_shift<F>());
+  const F n = shifted - whole_shift<F>();
+  const F first = mul_add(-n, half_pi_1<F>(), x);
+  const F second = mul_add(-n, half_pi_2<F>(), first);
+  return {mul_add(-n, half_pi_3<F>(), second), shifted};
+}
+// x 2 / pi from three pieces of 2 / pi, products with which are exact.
+template <class F>
+HIDP_INLINE ShortQuarters<F> short_quarters_of_large(F x) {
   const F a = magnitude(x);
   const bool two = a >= F(0x1p28);
   const bool three = a >= F(0x1p53);
@@ -109,10 +125,17 @@ HIDP_INLINE ShortQuarters<F> short_quarters(F x) {
   return {turn * half_pi_high<F>(), from_bits<F>(bits(whole) + bits(more))};
 }
 
-// The sine of x and so many quarters more.
 template <class F>
-HIDP_INLINE F sine_later(F x, Bits<F> more) {
-  const Quarters<F> of = quarters(x);
+HIDP_INLINE ShortQuarters<F> short_quarters(F x) {
+  const F small = magnitude(x) - F(0x1p20);
+  const ShortQuarters<F> near = short_quarters_of_small(x);
+  const ShortQuarters<F> far = short_quarters_of_large(x);
+  return {blend(small, near.r, far.r), blend(small, near.shifted, far.shifted)};
+}
+
+// The sine of that and so many quarters more.
+template <class F>
+HIDP_INLINE F sine_later(Quarters<F> of, Bits<F> more) {
   const F shifted = from_bits<F>(bits(of.shifted) + more);
   const Pair<F> sin = sin_pair(of.high, of.low);
   const Pair<F> cos = cos_pair(of.high, of.low);
@@ -120,27 +143,40 @@ HIDP_INLINE F sine_later(F x, Bits<F> more) {
   return turned(select(odd, cos.high, sin.high) + select(odd, cos.low, sin.low), shifted);
 }
 template <class F>
-HIDP_INLINE F short_sine_later(F x, Bits<F> more) {
-  const ShortQuarters<F> of = short_quarters(x);
+HIDP_INLINE F short_sine_later(ShortQuarters<F> of, Bits<F> more) {
   const F shifted = from_bits<F>(bits(of.shifted) + more);
   const F z = of.r * of.r;
   return turned(select(is_odd(shifted), cos_short(z), of.r * sin_short(z)), shifted);
 }
+// Of less there is nothing but x left.
+template <class F>
+HIDP_INLINE F sine(F x, Quarters<F> of) {
+  return select(magnitude(x) < F(0x1p-27), x, sine_later(of, 0));
+}
 
 template <class F>
 HIDP_INLINE F sin(F x) {
-  if constexpr (kIsDouble<F>) return select(magnitude(x) < F(0x1p-27), x, sine_later(x, 0));
-  else return narrow(short_sine_later(widen(x), 0));
+  if constexpr (kIsDouble<F>) return sine(x, quarters(x));
+  else return narrow(short_sine_later(short_quarters(widen(x)), 0));
+}
+template <class F>
+HIDP_INLINE F near_sin(F x) {
+  if constexpr (kIsDouble<F>) return sine(x, quarters_of_small(x));
+  else return narrow(short_sine_later(short_quarters_of_small(widen(x)), 0));
 }
 template <class F>
 HIDP_INLINE F cos(F x) {
-  if constexpr (kIsDouble<F>) return sine_later(x, 1);
-  else return narrow(short_sine_later(widen(x), 1));
+  if constexpr (kIsDouble<F>) return sine_later(quarters(x), 1);
+  else return narrow(short_sine_later(short_quarters(widen(x)), 1));
+}
+template <class F>
+HIDP_INLINE F near_cos(F x) {
+  if constexpr (kIsDouble<F>) return sine_later(quarters_of_small(x), 1);
+  else return narrow(short_sine_later(short_quarters_of_small(widen(x)), 1));
 }
 
 template <class F>
-HIDP_INLINE F wide_tan(F x) {
-  const Quarters<F> of = quarters(x);
+HIDP_INLINE F tangent(F x, Quarters<F> of) {
   const Pair<F> sin_parts = sin_pair(of.high, of.low);
   const Pair<F> cos_parts = cos_pair(of.high, of.low);
   const Pair<F> sin = sum_ordered(sin_parts.high, sin_parts.low);
@@ -152,8 +188,7 @@ HIDP_INLINE F wide_tan(F x) {
   return select(magnitude(x) < F(0x1p-27), x, result.high + result.low);
 }
 template <class F>
-HIDP_INLINE F short_tan(F x) {
-  const ShortQuarters<F> of = short_quarters(x);
+HIDP_INLINE F short_tangent(ShortQuarters<F> of) {
   const F z = of.r * of.r;
   const F sin = of.r * sin_short(z);
   const F cos = cos_short(z);
@@ -162,8 +197,13 @@ HIDP_INLINE F short_tan(F x) {
 }
 template <class F>
 HIDP_INLINE F tan(F x) {
-  if constexpr (kIsDouble<F>) return wide_tan(x);
-  else return narrow(short_tan(widen(x)));
+  if constexpr (kIsDouble<F>) return tangent(x, quarters(x));
+  else return narrow(short_tangent(short_quarters(widen(x))));
+}
+template <class F>
+HIDP_INLINE F near_tan(F x) {
+  if constexpr (kIsDouble<F>) return tangent(x, quarters_of_small(x));
+  else return narrow(short_tangent(short_quarters_of_small(widen(x))));
 }
 
 }  // namespace maths

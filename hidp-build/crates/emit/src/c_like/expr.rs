@@ -26,6 +26,7 @@ pub fn expr(scope: &Scope<'_>, dialect: &dyn Dialect, node: &Expr) -> Piece {
             let ty = args.first().map_or(node.ty, |arg| arg.ty);
             value::math(*function, ty, args.iter().map(sub).collect())
         }
+        ExprKind::Near(function, angle) => value::call(format!("hidp::{}", function.name()), [sub(angle).text]),
         ExprKind::Call(function, args) => {
             call(scope, dialect.trap(), *function, args.iter().map(|arg| sub(arg).text).collect())
         }

@@ -126,6 +126,7 @@ impl Numbers {
             | ExprKind::Select(..)
             | ExprKind::Cast(_)
             | ExprKind::Math(..)
+            | ExprKind::Near(..)
             | ExprKind::Call(..)
             | ExprKind::Field(..)
             | ExprKind::Struct(..)

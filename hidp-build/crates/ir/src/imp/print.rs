@@ -270,6 +270,7 @@ impl Printer<'_> {
             | ExprKind::MulAdd(..)
             | ExprKind::Cast(_)
             | ExprKind::Math(..)
+            | ExprKind::Near(..)
             | ExprKind::Call(..)
             | ExprKind::Field(..)
             | ExprKind::Struct(..)
@@ -297,6 +298,7 @@ impl Printer<'_> {
             ExprKind::Select(c, a, b) => format!("{} ? {} : {}", self.operand(c), self.operand(a), self.operand(b)),
             ExprKind::Cast(a) => format!("{}({})", self.ty(node.ty), self.expr(a)),
             ExprKind::Math(function, args) => format!("{}({})", function.name(), self.list(args)),
+            ExprKind::Near(function, angle) => format!("{}({})", function.name(), self.expr(angle)),
             ExprKind::Call(function, args) => format!("{}({})", self.fold(FoldFn::Fn(*function)), self.list(args)),
             ExprKind::Field(a, position) => format!("{}.{position}", self.operand(a)),
             ExprKind::Struct(_, args) => format!("{}{{{}}}", self.ty(node.ty), self.list(args)),

@@ -34,6 +34,38 @@ pub fn child_blocks(stmt: &Stmt) -> Vec<&Block> {
     }
 }
 
+/// The blocks directly inside a statement, to be replaced.
+pub fn child_blocks_mut(stmt: &mut Stmt) -> Vec<&mut Block> {
+    match stmt {
+        Stmt::If { then, otherwise, .. } => vec![then, otherwise],
+        Stmt::Loop(Loop { body, .. })
+        | Stmt::Scope { body, .. }
+        | Stmt::Single { body, .. }
+        | Stmt::Lanes { body, .. } => vec![body],
+        Stmt::Forever { body, step } => vec![body, step],
+        Stmt::At(_)
+        | Stmt::Let { .. }
+        | Stmt::Set { .. }
+        | Stmt::Store { .. }
+        | Stmt::Atomic { .. }
+        | Stmt::Break
+        | Stmt::Continue
+        | Stmt::Leave(_)
+        | Stmt::Fault { .. }
+        | Stmt::CheckTrap
+        | Stmt::Alloc { .. }
+        | Stmt::Free(_)
+        | Stmt::Scratch { .. }
+        | Stmt::Swap(..)
+        | Stmt::Launch { .. }
+        | Stmt::LaunchGrid { .. }
+        | Stmt::Sync(_)
+        | Stmt::Move { .. }
+        | Stmt::StreamOut { .. }
+        | Stmt::Prim(_) => Vec::new(),
+    }
+}
+
 /// The expressions directly in a statement, not those of its blocks.
 pub fn stmt_exprs(stmt: &Stmt) -> Vec<&Expr> {
     match stmt {
@@ -93,10 +125,37 @@ pub fn operands(expr: &Expr) -> Vec<&Expr> {
         | ExprKind::GroupCount(_)
         | ExprKind::IsAligned(..) => Vec::new(),
         ExprKind::Load(Element { index, .. }) => vec![index],
-        ExprKind::Unary(_, a) | ExprKind::Cast(a) | ExprKind::Field(a, _) | ExprKind::Broadcast(_, a) => vec![a],
+        ExprKind::Unary(_, a)
+        | ExprKind::Cast(a)
+        | ExprKind::Near(_, a)
+        | ExprKind::Field(a, _)
+        | ExprKind::Broadcast(_, a) => vec![a],
         ExprKind::Binary(_, a, b) | ExprKind::Lazy(_, a, b) => vec![a, b],
         ExprKind::MulAdd(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
         ExprKind::Math(_, args) | ExprKind::Call(_, args) | ExprKind::Struct(_, args) => args.iter().collect(),
+    }
+}
+
+/// The operands of an expression, to be replaced.
+pub fn operands_mut(expr: &mut Expr) -> Vec<&mut Expr> {
+    match &mut expr.kind {
+        ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Bool(_)
+        | ExprKind::Var(_)
+        | ExprKind::WorkerIndex
+        | ExprKind::WorkerCount
+        | ExprKind::GroupCount(_)
+        | ExprKind::IsAligned(..) => Vec::new(),
+        ExprKind::Load(Element { index, .. }) => vec![index],
+        ExprKind::Unary(_, a)
+        | ExprKind::Cast(a)
+        | ExprKind::Near(_, a)
+        | ExprKind::Field(a, _)
+        | ExprKind::Broadcast(_, a) => vec![a],
+        ExprKind::Binary(_, a, b) | ExprKind::Lazy(_, a, b) => vec![a, b],
+        ExprKind::MulAdd(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
+        ExprKind::Math(_, args) | ExprKind::Call(_, args) | ExprKind::Struct(_, args) => args.iter_mut().collect(),
     }
 }
 

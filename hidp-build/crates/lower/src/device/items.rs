@@ -40,7 +40,7 @@ fn is_plain(function: &Function) -> bool {
     each_expr(&function.body, &mut |node| {
         plain &= match &node.kind {
             ExprKind::Math(function, _) => matches!(function, MathFn::Abs | MathFn::Min | MathFn::Max | MathFn::Fma),
-            ExprKind::Call(..) => false,
+            ExprKind::Near(..) | ExprKind::Call(..) => false,
             ExprKind::Int(_)
             | ExprKind::Float(_)
             | ExprKind::Bool(_)

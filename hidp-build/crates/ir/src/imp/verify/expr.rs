@@ -2,7 +2,7 @@
 
 use super::Checker;
 use crate::imp::visit::{each_subexpr, operands};
-use crate::imp::{Element, Expr, ExprKind, VarKind};
+use crate::imp::{Element, Expr, ExprKind, NearFn, VarKind};
 use crate::par::{BinOp, MathFn, UnOp};
 use hidp_syntax::ty::{Scalar, StructId, Ty};
 
@@ -73,6 +73,11 @@ impl Checker<'_> {
                 self.require(a.ty.scalar().is_some() && node.ty.scalar().is_some(), "casts are between scalars");
             }
             ExprKind::Math(function, args) => self.math(node, *function, args),
+            ExprKind::Near(function, angle) => {
+                self.require(is_float(angle.ty), "an angle is a floating number");
+                self.require(!self.on_device(), "angles near 0 are told apart in CPU units only");
+                self.result(node, if *function == NearFn::IsNear { Ty::BOOL } else { angle.ty });
+            }
             ExprKind::Call(callee, args) => {
                 let function = &self.program.scalar_fns[*callee];
                 let params: Vec<Ty> = function.params.iter().map(|var| function.vars[*var].ty).collect();

@@ -1,6 +1,8 @@
-//! sin, cos, tan: x = n pi / 2 + r. Up to 2^20 in double that is Cody and Waite's subtraction of n times pi / 2 in pieces,
-//! beyond it Payne and Hanek's product with those bits of 2 / pi that do not give whole turns. Float goes through double, with
-//! such bits for every argument.
+//! sin, cos, tan: x = n pi / 2 + r. Up to 2^20 that is Cody and Waite's subtraction of n times pi / 2 in pieces, beyond it Payne
+//! and Hanek's product with those bits of 2 / pi that do not give whole turns. Float goes through double.
+//!
+//! Texts without branches compute both, and the second takes most of the time: vector loops call near_sin, near_cos and near_tan,
+//! which give what sin, cos and tan do where is_near holds, and look afterwards whether it did.
 //!
 //! Made by `xtask/maths/port.py` from the header of the same name.
 
@@ -88,14 +90,23 @@ pub(super) fn cos_pair<F: Lane>(high: F, low: F) -> Pair<F> {
     pair(first.high, first.low + mul_add(z * z, cos_tail(z), mul_add(F::of(-0.5), square.low, -high * low)))
 }
 
-/// Float in double: x 2 / pi from three pieces of 2 / pi, products with which are exact.
+/// Float in double.
 #[derive(Clone, Copy)]
 pub(super) struct ShortQuarters<F> {
     pub(super) r: F,
     pub(super) shifted: F,
 }
 
-pub(super) fn short_quarters<F: Lane>(x: F) -> ShortQuarters<F> {
+pub(super) fn short_quarters_of_small<F: Lane>(x: F) -> ShortQuarters<F> {
+    let shifted = mul_add(x, two_over_pi_high::<F>(), whole_shift::<F>());
+    let n = shifted - whole_shift::<F>();
+    let first = mul_add(-n, half_pi_1::<F>(), x);
+    let second = mul_add(-n, half_pi_2::<F>(), first);
+    ShortQuarters { r: mul_add(-n, half_pi_3::<F>(), second), shifted }
+}
+
+/// x 2 / pi from three pieces of 2 / pi, products with which are exact.
+pub(super) fn short_quarters_of_large<F: Lane>(x: F) -> ShortQuarters<F> {
     let a = magnitude(x);
     let two = a >= F::of(268435456.0);
     let three = a >= F::of(9007199254740992.0);
@@ -120,9 +131,15 @@ pub(super) fn short_quarters<F: Lane>(x: F) -> ShortQuarters<F> {
     ShortQuarters { r: turn * half_pi_high::<F>(), shifted: from_bits::<F>(bits(whole).wrapping_add(bits(more))) }
 }
 
-/// The sine of x and so many quarters more.
-pub(super) fn sine_later<F: Lane>(x: F, more: u64) -> F {
-    let of = quarters(x);
+pub(super) fn short_quarters<F: Lane>(x: F) -> ShortQuarters<F> {
+    let small = magnitude(x) - F::of(1048576.0);
+    let near = short_quarters_of_small(x);
+    let far = short_quarters_of_large(x);
+    ShortQuarters { r: blend(small, near.r, far.r), shifted: blend(small, near.shifted, far.shifted) }
+}
+
+/// The sine of that and so many quarters more.
+pub(super) fn sine_later<F: Lane>(of: Quarters<F>, more: u64) -> F {
     let shifted = from_bits::<F>(bits(of.shifted).wrapping_add(more));
     let sin = sin_pair(of.high, of.low);
     let cos = cos_pair(of.high, of.low);
@@ -130,27 +147,26 @@ pub(super) fn sine_later<F: Lane>(x: F, more: u64) -> F {
     turned(select(odd, cos.high, sin.high) + select(odd, cos.low, sin.low), shifted)
 }
 
-pub(super) fn short_sine_later<F: Lane>(x: F, more: u64) -> F {
-    let of = short_quarters(x);
+pub(super) fn short_sine_later<F: Lane>(of: ShortQuarters<F>, more: u64) -> F {
     let shifted = from_bits::<F>(bits(of.shifted).wrapping_add(more));
     let z = of.r * of.r;
     turned(select(is_odd(shifted), cos_short(z), of.r * sin_short(z)), shifted)
 }
 
+/// Of less there is nothing but x left.
+pub(super) fn sine<F: Lane>(x: F, of: Quarters<F>) -> F {
+    select(magnitude(x) < F::of(7.450580596923828e-09), x, sine_later(of, 0))
+}
+
 pub(in crate::par::interp) fn sin<F: Lane>(x: F) -> F {
-    if F::IS_DOUBLE {
-        select(magnitude(x) < F::of(7.450580596923828e-09), x, sine_later(x, 0))
-    } else {
-        narrow::<F>(short_sine_later(widen(x), 0))
-    }
+    if F::IS_DOUBLE { sine(x, quarters(x)) } else { narrow::<F>(short_sine_later(short_quarters(widen(x)), 0)) }
 }
 
 pub(in crate::par::interp) fn cos<F: Lane>(x: F) -> F {
-    if F::IS_DOUBLE { sine_later(x, 1) } else { narrow::<F>(short_sine_later(widen(x), 1)) }
+    if F::IS_DOUBLE { sine_later(quarters(x), 1) } else { narrow::<F>(short_sine_later(short_quarters(widen(x)), 1)) }
 }
 
-pub(super) fn wide_tan<F: Lane>(x: F) -> F {
-    let of = quarters(x);
+pub(super) fn tangent<F: Lane>(x: F, of: Quarters<F>) -> F {
     let sin_parts = sin_pair(of.high, of.low);
     let cos_parts = cos_pair(of.high, of.low);
     let sin = sum_ordered(sin_parts.high, sin_parts.low);
@@ -162,8 +178,7 @@ pub(super) fn wide_tan<F: Lane>(x: F) -> F {
     select(magnitude(x) < F::of(7.450580596923828e-09), x, result.high + result.low)
 }
 
-pub(super) fn short_tan<F: Lane>(x: F) -> F {
-    let of = short_quarters(x);
+pub(super) fn short_tangent<F: Lane>(of: ShortQuarters<F>) -> F {
     let z = of.r * of.r;
     let sin = of.r * sin_short(z);
     let cos = cos_short(z);
@@ -172,5 +187,5 @@ pub(super) fn short_tan<F: Lane>(x: F) -> F {
 }
 
 pub(in crate::par::interp) fn tan<F: Lane>(x: F) -> F {
-    if F::IS_DOUBLE { wide_tan(x) } else { narrow::<F>(short_tan(widen(x))) }
+    if F::IS_DOUBLE { tangent(x, quarters(x)) } else { narrow::<F>(short_tangent(short_quarters(widen(x)))) }
 }

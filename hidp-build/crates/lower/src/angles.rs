@@ -1,0 +1,282 @@
+//! Angles in vector lanes: `sin`, `cos` and `tan` of those that are near 0, as most are, take a fraction of the work of others.
+//!
+//! A vector loop cannot leave out what only some of its lanes need. So a loop with such functions computes some iterations as if all of
+//! their angles were near 0, looks whether one was not, and if so computes the same iterations again in full. What an iteration
+//! gives does not depend on its neighbours.
+//!
+//! That is for loops whose iterations may be computed twice, the first time with anything for a result: they read nothing that
+//! they write, and where they read and write does not follow from angles.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::mem;
+
+use super::make;
+use hidp_ir::imp::visit::{child_blocks_mut, each_subexpr, operands, operands_mut, stmt_exprs};
+use hidp_ir::imp::{Block, Element, Expr, ExprKind, Function, Loop, LoopKind, NearFn, Stmt, Var, VarId, VarKind};
+use hidp_ir::par::{BinOp, FoldFn};
+use hidp_syntax::index::Arena;
+use hidp_syntax::ty::{Scalar, Ty};
+
+/// Iterations that are computed before their angles are looked at: enough for what that costs not to count.
+const TURN: i64 = 256;
+
+/// Rewrites all such loops of a function.
+pub(super) fn small_first(function: &mut Function) {
+    in_block(&mut function.body, &mut function.vars);
+}
+
+fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>) {
+    for mut stmt in mem::take(&mut block.stmts) {
+        if let Stmt::Loop(node) = &stmt
+            && gains(node)
+            && may_be_computed_twice(&node.body)
+        {
+            twice(node, vars, block);
+            continue;
+        }
+        child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, vars));
+        block.stmts.push(stmt);
+    }
+}
+
+/// Whether it is a loop in lanes in which an angle can be looked at.
+fn gains(node: &Loop) -> bool {
+    let found = |stmt| stmt_exprs(stmt).into_iter().any(|expr| has_angle(expr, true));
+    matches!(&node.kind, LoopKind::Simd { reductions } if reductions.is_empty()) && node.body.stmts.iter().any(found)
+}
+
+fn has_angle(expr: &Expr, always: bool) -> bool {
+    let here = matches!(&expr.kind, ExprKind::Math(function, args)
+        if NearFn::of(*function).is_some() && args.iter().all(|arg| always || is_harmless(arg)));
+    here || operands(expr)
+        .into_iter()
+        .enumerate()
+        .any(|(at, operand)| has_angle(operand, always && is_always(expr, at)))
+}
+
+/// Whether an operand is evaluated whenever the expression is.
+fn is_always(expr: &Expr, operand: usize) -> bool {
+    !matches!(expr.kind, ExprKind::Lazy(..) | ExprKind::Select(..)) || operand == 0
+}
+
+/// Whether an expression may be evaluated where the program does not.
+fn is_harmless(expr: &Expr) -> bool {
+    let mut harmless = true;
+    each_subexpr(expr, &mut |sub| {
+        harmless &= !matches!(sub.kind, ExprKind::Load(_) | ExprKind::Call(..)) && demanding_operand(sub).is_none();
+    });
+    harmless
+}
+
+/// The divisor or count for which an operator of integers is not always defined.
+fn demanding_operand(expr: &Expr) -> Option<&Expr> {
+    let ExprKind::Binary(BinOp::Div | BinOp::Rem | BinOp::Shl | BinOp::Shr, _, right) = &expr.kind else { return None };
+    (!is_float(right)).then_some(&**right)
+}
+
+fn is_float(expr: &Expr) -> bool {
+    expr.ty.scalar().is_some_and(Scalar::is_float)
+}
+
+/// A statement that may be done twice.
+enum Step<'a> {
+    Mark,
+    Value(VarId, &'a Expr),
+    Store(&'a Element, &'a Expr),
+}
+
+impl Step<'_> {
+    fn of(stmt: &Stmt) -> Option<Step<'_>> {
+        match stmt {
+            Stmt::At(_) => Some(Step::Mark),
+            Stmt::Let { var, init } => init.as_ref().map(|value| Step::Value(*var, value)),
+            Stmt::Set { var, value, .. } => Some(Step::Value(*var, value)),
+            Stmt::Store { target, value } => (!target.relaxed).then_some(Step::Store(target, value)),
+            Stmt::Atomic { .. }
+            | Stmt::If { .. }
+            | Stmt::Loop(_)
+            | Stmt::Forever { .. }
+            | Stmt::Break
+            | Stmt::Continue
+            | Stmt::Scope { .. }
+            | Stmt::Leave(_)
+            | Stmt::Fault { .. }
+            | Stmt::CheckTrap
+            | Stmt::Alloc { .. }
+            | Stmt::Free(_)
+            | Stmt::Scratch { .. }
+            | Stmt::Swap(..)
+            | Stmt::Launch { .. }
+            | Stmt::LaunchGrid { .. }
+            | Stmt::Single { .. }
+            | Stmt::Sync(_)
+            | Stmt::Lanes { .. }
+            | Stmt::Move { .. }
+            | Stmt::StreamOut { .. }
+            | Stmt::Prim(_) => None,
+        }
+    }
+}
+
+/// No loop without reductions sets a variable that outlives an iteration.
+fn may_be_computed_twice(body: &Block) -> bool {
+    let Some(steps) = body.stmts.iter().map(Step::of).collect::<Option<Vec<_>>>() else { return false };
+    let stored = |step: &Step<'_>| if let Step::Store(target, _) = step { Some(target.base) } else { None };
+    let written = steps.iter().filter_map(stored).collect();
+    let mut uncertain = BTreeSet::new();
+    steps.into_iter().all(|step| match step {
+        Step::Mark => true,
+        Step::Value(var, value) => {
+            if is_uncertain(value, &uncertain) {
+                uncertain.insert(var);
+            }
+            is_read_safely(value, &written, &uncertain)
+        }
+        Step::Store(target, value) => {
+            let place = is_read_safely(&target.index, &written, &uncertain) && !is_uncertain(&target.index, &uncertain);
+            place && is_read_safely(value, &written, &uncertain)
+        }
+    })
+}
+
+/// Whether an expression depends on what may be anything at first.
+fn is_uncertain(expr: &Expr, uncertain: &BTreeSet<VarId>) -> bool {
+    let mut found = false;
+    each_subexpr(expr, &mut |sub| {
+        found |= matches!(&sub.kind, ExprKind::Math(function, _) if NearFn::of(*function).is_some())
+            || matches!(&sub.kind, ExprKind::Var(var) if uncertain.contains(var));
+    });
+    found
+}
+
+fn is_read_safely(expr: &Expr, written: &BTreeSet<VarId>, uncertain: &BTreeSet<VarId>) -> bool {
+    let mut safe = true;
+    let certain = |operand: &Expr| !is_uncertain(operand, uncertain);
+    each_subexpr(expr, &mut |sub| {
+        safe &= demanding_operand(sub).is_none_or(certain);
+        if let ExprKind::Load(element) = &sub.kind {
+            safe &= !written.contains(&element.base) && certain(&element.index);
+        }
+        // Loops of a function might not end.
+        if let ExprKind::Call(_, args) = &sub.kind {
+            safe &= args.iter().all(certain);
+        }
+    });
+    safe
+}
+
+/// The loop in turns, or at once if it is short.
+fn twice(node: &Loop, vars: &mut Arena<VarId, Var>, block: &mut Block) {
+    let length = make::as_int(&make::sub(node.hi.clone(), node.lo.clone()));
+    if length.is_some_and(|length| length <= TURN.into()) {
+        return one_turn(node.clone(), vars, block);
+    }
+    let long = |name: &str, vars: &mut Arena<VarId, Var>| vars.push(value(name, Ty::LONG));
+    let (stop, first, past) = (long("stop", vars), long("first", vars), long("past", vars));
+    let variable = |var| make::var(var, Ty::LONG);
+    let step = make::mul(node.step.clone(), make::long(TURN));
+    let end = make::min(make::add(variable(first), step.clone()), variable(stop));
+    let mut body = Block { stmts: vec![Stmt::Let { var: past, init: Some(end) }] };
+    one_turn(Loop { lo: variable(first), hi: variable(past), ..node.clone() }, vars, &mut body);
+    let (lo, hi) = (node.lo.clone(), variable(stop));
+    block.stmts.push(Stmt::Let { var: stop, init: Some(node.hi.clone()) });
+    block.stmts.push(Stmt::Loop(Loop { var: first, lo, hi, step, kind: LoopKind::Seq, body }));
+}
+
+fn one_turn(full: Loop, vars: &mut Arena<VarId, Var>, block: &mut Block) {
+    let far = vars.push(value("far", Ty::LONG));
+    block.stmts.push(Stmt::Let { var: far, init: Some(make::long(0)) });
+    block.stmts.push(Stmt::Loop(Near { vars, far, renamed: BTreeMap::new(), before: Vec::new() }.copy(&full)));
+    let was_far = make::binary(BinOp::Ne, make::var(far, Ty::LONG), make::long(0));
+    block.stmts.push(make::when(was_far, vec![Stmt::Loop(full)]));
+}
+
+fn value(name: &str, ty: Ty) -> Var {
+    Var { name: name.to_owned(), kind: VarKind::Value(ty) }
+}
+
+/// A copy of a loop in which angles are taken to be near 0.
+struct Near<'a> {
+    vars: &'a mut Arena<VarId, Var>,
+    /// Not 0 where one was not.
+    far: VarId,
+    renamed: BTreeMap<VarId, VarId>,
+    /// What is to be computed before the statement.
+    before: Vec<Stmt>,
+}
+
+impl Near<'_> {
+    fn copy(mut self, node: &Loop) -> Loop {
+        let mut copy = node.clone();
+        copy.kind = LoopKind::Simd { reductions: vec![(self.far, FoldFn::Or)] };
+        copy.var = self.rename(node.var);
+        copy.body.stmts.clear();
+        for stmt in &node.body.stmts {
+            let stmt = self.stmt(stmt.clone());
+            copy.body.stmts.append(&mut self.before);
+            copy.body.stmts.push(stmt);
+        }
+        copy
+    }
+
+    fn rename(&mut self, var: VarId) -> VarId {
+        let copy = self.vars.push(self.vars[var].clone());
+        self.renamed.insert(var, copy);
+        copy
+    }
+
+    /// Of those that [`Step`] knows.
+    fn stmt(&mut self, mut stmt: Stmt) -> Stmt {
+        if let Stmt::Let { init: Some(value), .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } = &mut stmt {
+            self.expr(value, true);
+        }
+        if let Stmt::Store { target, .. } = &mut stmt {
+            self.expr(&mut target.index, true);
+            self.set_name(&mut target.base);
+        }
+        if let Stmt::Set { var, .. } = &mut stmt {
+            self.set_name(var);
+        }
+        if let Stmt::Let { var, .. } = &mut stmt {
+            *var = self.rename(*var);
+        }
+        stmt
+    }
+
+    fn set_name(&self, var: &mut VarId) {
+        if let Some(name) = self.renamed.get(var) {
+            *var = *name;
+        }
+    }
+
+    fn expr(&mut self, expr: &mut Expr, always: bool) {
+        let conditional: Vec<bool> = (0..operands(expr).len()).map(|at| !is_always(expr, at)).collect();
+        for (operand, conditional) in operands_mut(expr).into_iter().zip(conditional) {
+            self.expr(operand, always && !conditional);
+        }
+        if let ExprKind::Var(var) = &mut expr.kind {
+            self.set_name(var);
+        }
+        if let ExprKind::Load(element) = &mut expr.kind {
+            self.set_name(&mut element.base);
+        }
+        if let ExprKind::Math(function, args) = &expr.kind
+            && let (Some(near), [angle]) = (NearFn::of(*function), &args[..])
+            && (always || is_harmless(angle))
+        {
+            expr.kind = ExprKind::Near(near, Box::new(self.angle(angle.clone())));
+        }
+    }
+
+    /// Looks at an angle before the statement.
+    fn angle(&mut self, angle: Expr) -> Expr {
+        let var = self.vars.push(value("angle", angle.ty));
+        let copy = make::var(var, angle.ty);
+        let near = Expr { kind: ExprKind::Near(NearFn::IsNear, Box::new(copy.clone())), ty: Ty::BOOL };
+        let far = make::select(near, make::long(0), make::long(1));
+        let far = make::binary(BinOp::Or, make::var(self.far, Ty::LONG), far);
+        self.before.push(Stmt::Let { var, init: Some(angle) });
+        self.before.push(Stmt::Set { var: self.far, path: Vec::new(), value: far });
+        copy
+    }
+}
