@@ -2,7 +2,7 @@
 
 use hidp_ir::par::{ConvertMode, Expr, ExprKind, MathFn, ScalarFnId};
 use hidp_syntax::ast::{self};
-use hidp_syntax::diag::{Code, Diagnostic, near};
+use hidp_syntax::diag::{Code, Diagnostic, near, prints};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -21,9 +21,6 @@ pub(super) fn math_fn(name: &str) -> Option<MathFn> {
     };
     MathFn::ALL.iter().copied().find(|function| function.name() == name)
 }
-
-/// What other languages print with.
-const PRINTERS: [&str; 6] = ["printf", "print", "println", "puts", "fprintf", "eprintln"];
 
 impl Cx<'_> {
     pub(super) fn call_value(&mut self, call: &ast::Call, span: Span) -> Option<Val> {
@@ -72,11 +69,8 @@ impl Cx<'_> {
         let mut diagnostic =
             Diagnostic::new(Code::UnknownFunction, callee.span, format!("there is no function `{}`", callee.name))
                 .label("not found");
-        if PRINTERS.contains(&callee.name.as_str()) {
-            diagnostic = diagnostic
-                .note("iterations run at the same time, on GPUs too, and print nothing")
-                .help("to look into a kernel, write the value to an array of an `output` list and print it in Rust")
-                .help("debuggers step through kernels in the `.hdp` file; build with `HIDP_CUDA=off`, run with `HIDP_THREADS=1`");
+        if prints(&callee.name) {
+            diagnostic = diagnostic.instead_of_printing();
         } else if let Some(near) = near {
             diagnostic = diagnostic.suggest(callee.span, near, "a similar name exists");
         }

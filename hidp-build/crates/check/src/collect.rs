@@ -287,7 +287,10 @@ fn constant(
     };
     let folded = value.map(|value| match fold::eval(&value) {
         Some(constant) => par::Expr { kind: par::ExprKind::Const(constant), ..value },
-        None => value,
+        None => {
+            super::lints::refuse_faults(&item.name.name, &value, sink);
+            value
+        }
     });
     globals.consts[index].value = folded;
 }

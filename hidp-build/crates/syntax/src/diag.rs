@@ -4,9 +4,11 @@ use crate::source::Span;
 
 pub mod code;
 pub mod near;
+mod printing;
 mod render;
 
 pub use code::{Code, CodeInfo};
+pub use printing::prints;
 pub use render::{RenderStyle, render};
 
 /// How bad it is.

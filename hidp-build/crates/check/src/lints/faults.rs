@@ -12,16 +12,36 @@ use super::or_allow;
 
 /// Warns of operations that fault whenever they are evaluated. What constants say is never evaluated may fault.
 pub(super) fn lint(vars: &Arena<VarId, Var>, body: &Block, sink: &mut Sink) {
-    let mut faults = Faults { sink };
+    let mut faults = Faults::default();
     for (_, var) in vars.iter() {
         var.shape.iter().for_each(|extent| faults.visit_expr(extent));
     }
     faults.visit_block(body);
+    for Fault { span, what, label } in faults.0 {
+        let headline = format!("this {what} has no result: it ends the call with an error");
+        sink.push(or_allow(Diagnostic::new(Code::CertainFault, span, headline).label(label)));
+    }
 }
 
-struct Faults<'a> {
-    sink: &'a mut Sink,
+/// Refuses a constant whose value such an operation would be.
+pub(crate) fn refuse(name: &str, value: &Expr, sink: &mut Sink) {
+    let mut faults = Faults::default();
+    faults.visit_expr(value);
+    for Fault { span, what, label } in faults.0 {
+        let headline = format!("constant `{name}` has no value, as this {what} has no result");
+        sink.push(Diagnostic::new(Code::NotConstant, span, headline).label(label));
+    }
 }
+
+/// An operation that always faults.
+struct Fault {
+    span: Span,
+    what: &'static str,
+    label: String,
+}
+
+#[derive(Default)]
+struct Faults(Vec<Fault>);
 
 /// What a condition of constants is.
 fn known(cond: &Expr) -> Option<bool> {
@@ -31,7 +51,7 @@ fn known(cond: &Expr) -> Option<bool> {
     }
 }
 
-impl Visitor for Faults<'_> {
+impl Visitor for Faults {
     fn visit_stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
             StmtKind::If { cond, then, otherwise } => match known(cond) {
@@ -88,7 +108,7 @@ impl Visitor for Faults<'_> {
     }
 }
 
-impl Faults<'_> {
+impl Faults {
     fn operation(&mut self, op: BinOp, right: i128, left: Scalar, span: Span) {
         let bits = 8 * left.size() as i128;
         let (what, label) = match op {
@@ -101,7 +121,6 @@ impl Faults<'_> {
             BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor => return,
             BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne => return,
         };
-        let headline = format!("this {what} has no result: it ends the call with an error");
-        self.sink.push(or_allow(Diagnostic::new(Code::CertainFault, span, headline).label(label)));
+        self.0.push(Fault { span, what, label });
     }
 }

@@ -7,6 +7,8 @@ mod faults;
 mod lost;
 mod narrow;
 
+pub(super) use faults::refuse as refuse_faults;
+
 use hidp_ir::par::{Program, ScalarFn};
 use hidp_syntax::diag::{Diagnostic, Sink};
 use hidp_syntax::source::SourceMap;

@@ -2,7 +2,7 @@
 
 use super::super::{Failed, Keyword, Parser, Punct, TokenKind, operators};
 use crate::ast::{BinaryOp, Expr, ExprKind};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, prints};
 use crate::source::Span;
 
 impl Parser<'_> {
@@ -111,6 +111,9 @@ impl Parser<'_> {
             TokenKind::Punct(Punct::Increment | Punct::Decrement) => return self.prefix_increment(),
             TokenKind::Punct(Punct::Comma) => return self.comma_operator(),
             TokenKind::Punct(Punct::Semicolon) => {}
+            TokenKind::Punct(Punct::Not) if matches!(value.kind, ExprKind::Name(_)) => {
+                return self.macro_call(value.span);
+            }
             TokenKind::Name
             | TokenKind::Str(_)
             | TokenKind::Int { .. }
@@ -131,6 +134,14 @@ impl Parser<'_> {
             _ => diagnostic.help("assign the value, or remove the statement"),
         };
         self.report(diagnostic)
+    }
+
+    /// At the `!` behind the name of a macro of Rust.
+    fn macro_call(&mut self, name: Span) -> Failed {
+        let text = self.text_of(name).to_owned();
+        let span = name.to(self.span());
+        let diagnostic = Diagnostic::new(Code::NotHidp, span, format!("HiDP has no macros, and no `{text}!`"));
+        self.report(if prints(&text) { diagnostic.instead_of_printing() } else { diagnostic })
     }
 
     pub(in super::super) fn not_assignable(&mut self, target: &Expr) -> Failed {
