@@ -7,7 +7,6 @@ use std::hash::{Hash, Hasher};
 use std::path::{Path, PathBuf};
 
 use crate::report::Problem;
-use hidp_emit::rust::Isa;
 use hidp_syntax::diag::Code;
 
 /// The environment of a build script.
@@ -47,7 +46,7 @@ fn read(name: &str) -> Option<OsString> {
     env::var_os(name)
 }
 
-fn text(name: &str) -> String {
+pub(crate) fn text(name: &str) -> String {
     read(name).map(|value| value.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
@@ -102,9 +101,9 @@ pub(crate) fn host() -> String {
     read("HOST").map_or_else(target, |host| host.to_string_lossy().into_owned())
 }
 
-/// The instruction sets that code for a target is compiled for, most demanding first.
-pub(crate) fn default_isas(target: &str) -> Vec<Isa> {
-    if target.starts_with("x86_64") { vec![Isa::V4, Isa::V3, Isa::V2] } else { vec![Isa::Base] }
+/// Whether this is an optimised build for others' machines, rather than one of many on the way.
+pub(crate) fn is_release() -> bool {
+    text("PROFILE") != "debug"
 }
 
 /// Whether the environment asks for versions with other tiles.
@@ -181,11 +180,5 @@ mod tests {
         assert_eq!((part(own, Some(own)), part(below, None), part(Path::new("/tmp"), Some(own))), Default::default());
         assert_eq!(part(below, Some(own)), "other");
         assert_ne!(namespace("a", "0.1.0", ""), namespace("a", "0.1.0", "other"));
-    }
-
-    #[test]
-    fn x86_has_levels() {
-        assert_eq!(default_isas("x86_64-unknown-linux-gnu").len(), 3);
-        assert_eq!(default_isas("aarch64-unknown-linux-gnu"), [Isa::Base]);
     }
 }

@@ -345,7 +345,10 @@ impl fmt::Display for Error {
                 write!(f, "{entry} has no plan `{plan}`; it has {plans}")
             }
             Error::NoCode { entry, plan, isa, compiled } => {
-                write!(f, "{entry}: plan `{plan}` was not compiled for `{isa}`, only for {compiled}")
+                write!(
+                    f,
+                    "{entry}: plan `{plan}` was not compiled for `{isa}`, only for {compiled}: see `HIDP_ISAS`, read when it is built"
+                )
             }
         }
     }

@@ -214,7 +214,10 @@ fn instruction_sets_can_be_forced() {
         gather(&cx, 1.0, &[3.0], &[0], &mut y).unwrap();
         assert_eq!(cx.last_run().map(|run| run.isa), Some(Isa::V3));
         let error = gather(&cx.with_plan("twice"), 1.0, &[3.0], &[0], &mut y).unwrap_err();
-        assert_eq!(error.to_string(), "gather::Gather: plan `twice` was not compiled for `v3`, only for `base`");
+        assert_eq!(
+            error.to_string(),
+            "gather::Gather: plan `twice` was not compiled for `v3`, only for `base`: see `HIDP_ISAS`, read when it is built"
+        );
     }
     match Isa::ALL.into_iter().find(|&isa| isa > Isa::detect()) {
         Some(isa) => assert!(matches!(cx.with_isa(isa), Err(Error::UnsupportedIsa { .. }))),

@@ -194,6 +194,8 @@ impl Runner<'_> {
     /// Cargo, about to build tests.
     fn cargo(&self, kind: &Kind) -> Invocation {
         let command = cargo(&["test"]).args(&self.options.selection());
+        // Of other builds for tests, only the machine's own.
+        let command = if self.options.scope == Scope::Full { command.env("HIDP_ISAS", "all") } else { command };
         // What nvcc makes of all examples and benchmarks is a matter of the full tests: others do not name the toolkit. `HIDP_CUDA=off`
         // would leave out what is compiled for the executor, too.
         if self.options.scope == Scope::Full { self.with_tools(command, kind) } else { command }

@@ -4,35 +4,38 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
-
 #include <hidp/abi.hpp>
 #include <hidp/worker.hpp>
 
 HIDP_NAMESPACE_BEGIN
 
+// Instructions by name: <immintrin.h> has them as functions, and takes the compiler longer than a whole file of kernels.
 #if defined(__AVX512F__)
 constexpr size_t kStreamBytes = 64;
-HIDP_INLINE void stream_vector(void *to, const void *from) {
-  _mm512_stream_si512(static_cast<__m512i *>(to), _mm512_loadu_si512(from));
-}
+#define HIDP_STREAM "vmovntdq"
 #elif defined(__AVX__)
 constexpr size_t kStreamBytes = 32;
-HIDP_INLINE void stream_vector(void *to, const void *from) {
-  _mm256_stream_si256(static_cast<__m256i *>(to), _mm256_loadu_si256(static_cast<const __m256i *>(from)));
-}
+#define HIDP_STREAM "vmovntdq"
 #elif defined(__SSE2__)
 constexpr size_t kStreamBytes = 16;
-HIDP_INLINE void stream_vector(void *to, const void *from) {
-  _mm_stream_si128(static_cast<__m128i *>(to), _mm_loadu_si128(static_cast<const __m128i *>(from)));
-}
+#define HIDP_STREAM "movntdq"
 #else
 // There are no such stores, and where there are none nothing is moved.
 constexpr size_t kStreamBytes = 0;
-HIDP_INLINE void stream_vector(void *to, const void *from) { __builtin_memcpy(to, from, kStreamBytes); }
 #endif
+
+// `to` is aligned to kStreamBytes.
+HIDP_INLINE void stream_vector(void *to, const void *from) {
+#if defined(HIDP_STREAM)
+  typedef char Bytes __attribute__((vector_size(kStreamBytes), may_alias));
+  Bytes bytes;
+  __builtin_memcpy(&bytes, from, sizeof bytes);
+  __asm__(HIDP_STREAM " %1, %0" : "=m"(*static_cast<Bytes *>(to)) : "v"(bytes));
+#else
+  __builtin_memcpy(to, from, kStreamBytes);
+#endif
+}
+#undef HIDP_STREAM
 
 // Copies `count` elements past the caches. A line that is not written in full is written the usual way.
 template <class T>
@@ -71,7 +74,7 @@ HIDP_INLINE void elements_to_line(Worker &, const T *address, int64_t *count) {
 // Before other threads may read what was streamed out.
 inline void fence_streams(Worker &worker) {
 #if defined(__SSE2__)
-  if (worker.streamed) _mm_sfence();
+  if (worker.streamed) __asm__ volatile("sfence" ::: "memory");
 #endif
   worker.streamed = false;
 }

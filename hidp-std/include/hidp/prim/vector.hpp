@@ -1,14 +1,11 @@
-// Vectors as wide as the instruction set's registers, by the compiler's vector extension (GCC and Clang).
+// Vectors as wide as the instruction set's registers, by the compiler's vector extension (GCC and Clang). What that does not have are
+// instructions by name: <immintrin.h> has them as functions, and takes the compiler longer than a file of kernels.
 #pragma once
 
 #include <stddef.h>
 #include <stdint.h>
 
 #include <type_traits>
-
-#if defined(__SSE2__)
-#include <immintrin.h>
-#endif
 
 #include <hidp/abi.hpp>
 
@@ -58,13 +55,13 @@ HIDP_INLINE Vector<int64_t> load_wide(const B *from) {
 
 HIDP_INLINE bool any_negative(Vector<int64_t> vector) {
 #if defined(__AVX512F__) && defined(__AVX512DQ__)
-  __m512i lanes;
-  __builtin_memcpy(&lanes, &vector, sizeof lanes);
-  return _mm512_movepi64_mask(lanes) != 0;
+  unsigned char mask;
+  __asm__("vpmovq2m %1, %0" : "=Yk"(mask) : "v"(vector));
+  return mask != 0;
 #elif defined(__AVX__) && !defined(__AVX512F__)
-  __m256d lanes;
-  __builtin_memcpy(&lanes, &vector, sizeof lanes);
-  return _mm256_movemask_pd(lanes) != 0;
+  int mask;
+  __asm__("vmovmskpd %1, %0" : "=r"(mask) : "x"(vector));
+  return mask != 0;
 #else
   int64_t all = 0;
   for (int64_t i = 0; i < kLanes<int64_t>; ++i) all |= vector[i];
@@ -76,38 +73,40 @@ HIDP_INLINE bool any_negative(Vector<int64_t> vector) {
 template <class T>
 constexpr bool kLoadsParts = sizeof(T) >= 4;
 
+// The numbers of lanes, as wide as elements are.
+template <class T>
+using LaneNumber = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
+template <class T>
+HIDP_INLINE Vector<LaneNumber<T>> lane_numbers() {
+  Vector<LaneNumber<T>> number;
+  for (int64_t i = 0; i < kLanes<T>; ++i) number[i] = static_cast<LaneNumber<T>>(i);
+  return number;
+}
+
 // The first n lanes from `in`, of which no more is read, `other` in those that are left. n may be negative or more than there are lanes,
 // but fits into 32 bits.
 template <class T>
 HIDP_INLINE Vector<T> load_part(const T *in, int64_t n, T other) {
   static_assert(kLoadsParts<T>);
-  const Vector<T> others = broadcast(other);
-  Vector<T> part;
+  Vector<T> part = broadcast(other);
+#if defined(__AVX2__)
+  const Vector<LaneNumber<T>> number = lane_numbers<T>(), end = broadcast(static_cast<LaneNumber<T>>(n));
+  const auto &from = *reinterpret_cast<const char (*)[kVectorBytes]>(in);
 #if defined(__AVX512F__)
-  __m512i old, now;
-  __builtin_memcpy(&old, &others, sizeof old);
+  uint16_t wanted;
   if constexpr (sizeof(T) == 8) {
-    const __m512i number = _mm512_set_epi64(7, 6, 5, 4, 3, 2, 1, 0);
-    now = _mm512_mask_loadu_epi64(old, _mm512_cmplt_epi64_mask(number, _mm512_set1_epi64(n)), in);
+    __asm__("vpcmpgtq %3, %2, %1\n\tvmovdqu64 %4, %0%{%1%}" : "+v"(part), "=&Yk"(wanted) : "v"(end), "v"(number), "m"(from));
   } else {
-    const __m512i number = _mm512_set_epi32(15, 14, 13, 12, 11, 10, 9, 8, 7, 6, 5, 4, 3, 2, 1, 0);
-    now = _mm512_mask_loadu_epi32(old, _mm512_cmplt_epi32_mask(number, _mm512_set1_epi32(static_cast<int>(n))), in);
+    __asm__("vpcmpgtd %3, %2, %1\n\tvmovdqu32 %4, %0%{%1%}" : "+v"(part), "=&Yk"(wanted) : "v"(end), "v"(number), "m"(from));
   }
-  __builtin_memcpy(&part, &now, sizeof part);
-#elif defined(__AVX2__)
-  __m256i old, now;
-  __builtin_memcpy(&old, &others, sizeof old);
-  if constexpr (sizeof(T) == 8) {
-    const __m256i wanted = _mm256_cmpgt_epi64(_mm256_set1_epi64x(n), _mm256_set_epi64x(3, 2, 1, 0));
-    now = _mm256_blendv_epi8(old, _mm256_maskload_epi64(reinterpret_cast<const long long *>(in), wanted), wanted);
-  } else {
-    const __m256i number = _mm256_set_epi32(7, 6, 5, 4, 3, 2, 1, 0);
-    const __m256i wanted = _mm256_cmpgt_epi32(_mm256_set1_epi32(static_cast<int>(n)), number);
-    now = _mm256_blendv_epi8(old, _mm256_maskload_epi32(reinterpret_cast<const int *>(in), wanted), wanted);
-  }
-  __builtin_memcpy(&part, &now, sizeof part);
 #else
-  part = others;
+  const Vector<LaneNumber<T>> wanted = number < end;
+  Vector<T> now;
+  if constexpr (sizeof(T) == 8) __asm__("vpmaskmovq %2, %1, %0" : "=x"(now) : "x"(wanted), "m"(from));
+  else __asm__("vpmaskmovd %2, %1, %0" : "=x"(now) : "x"(wanted), "m"(from));
+  part = wanted ? now : part;
+#endif
+#else
   for (int64_t i = 0; i < kLanes<T> && i < n; ++i) part[i] = in[i];
 #endif
   return part;
@@ -116,15 +115,12 @@ HIDP_INLINE Vector<T> load_part(const T *in, int64_t n, T other) {
 // The same where a whole vector can be read from `in`: the load need not wait for n.
 template <class T>
 HIDP_INLINE Vector<T> load_whole_part(const T *in, int64_t n, T other) {
-  using Number = std::conditional_t<sizeof(T) == 8, int64_t, int32_t>;
-  Vector<Number> number;
-  for (int64_t i = 0; i < kLanes<T>; ++i) number[i] = static_cast<Number>(i);
   Vector<T> whole = load_vector(in);
 #if defined(__AVX512F__)
   // Not to become a masked load again, which is slow where no lane is wanted.
   __asm__("" : "+v"(whole));
 #endif
-  return number < broadcast(static_cast<Number>(n)) ? whole : broadcast(other);
+  return lane_numbers<T>() < broadcast(static_cast<LaneNumber<T>>(n)) ? whole : broadcast(other);
 }
 
 HIDP_NAMESPACE_END

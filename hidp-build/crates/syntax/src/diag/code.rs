@@ -388,6 +388,10 @@ codes! {
         "Kernels run on threads of the run time. With `HIDP_OPENMP=on` or `Builder::openmp(true)` they run on those of the C++ compiler's OpenMP \
          library instead, which has to be there: libgomp for GCC, libomp for Clang.";
 
+    BadIsas = "HD0922" Error "unknown instruction set"
+        "Release builds compile kernels for every instruction set that the target may have, others for the one of the machine that builds. `HIDP_ISAS` \
+         says otherwise: `all`, `native`, or a list of `base`, `v2`, `v3` and `v4`, the levels of x86-64.";
+
     Internal = "HD0949" Error "defect of the compiler"
         "The program may be fine: please report this message with it.";
 
