@@ -71,8 +71,9 @@ impl Lowerer<'_> {
         let Some(shape) = self.tile_shape(map, ranges) else {
             return self.defect("the plan has tiles of lanes for a nest that they suit");
         };
+        let Some(fewest) = self.mapping.by_size.fewest else { return self.launch_lanes(map, span, shape) };
         let count = shape.ranges[shape.ranges.len() - 1].count.clone();
-        let wide = make::binary(BinOp::Ge, count, make::long(self.model.fewest_lanes.into()));
+        let wide = make::binary(BinOp::Ge, count, make::long(fewest.into()));
         self.branch(
             wide,
             |this| this.launch_lanes(map, span, shape),
@@ -87,8 +88,10 @@ impl Lowerer<'_> {
 
     /// Tiles of rows, or of lanes alone where there are too few rows to make copies of what lanes load for them.
     fn launch_lanes(&mut self, map: &Map, span: Span, shape: Shape) {
-        let Some(rows) = shape.rows else { return self.launch_tiles(map, span, shape) };
-        let many = make::binary(BinOp::Gt, shape.ranges[rows].count.clone(), make::long(self.model.few_rows.into()));
+        let (Some(rows), Some(alone)) = (shape.rows, self.mapping.by_size.alone) else {
+            return self.launch_tiles(map, span, shape);
+        };
+        let many = make::binary(BinOp::Gt, shape.ranges[rows].count.clone(), make::long(alone.into()));
         self.branch(
             many,
             |this| this.launch_tiles(map, span, shape.clone()),

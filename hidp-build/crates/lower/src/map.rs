@@ -90,7 +90,7 @@ impl Lowerer<'_> {
         let (strides, total) = self.strides(&ranges);
         let work = self.work_of(&map.body, total.clone());
         let work = self.body.fix("work", work);
-        let Some(together) = self.mapping.together.filter(|_| !self.inside_team) else {
+        let Some(together) = self.mapping.by_size.together.filter(|_| !self.inside_team) else {
             return self.share_ranges(map, span, &ranges, &strides, &total, work);
         };
         let workers = Expr { kind: ExprKind::WorkerCount, ty: Ty::LONG };
@@ -105,9 +105,8 @@ impl Lowerer<'_> {
     }
 
     fn share_ranges(&mut self, map: &Map, span: Span, ranges: &[Range], strides: &[Expr], total: &Expr, work: Expr) {
-        if plan::irregular(map) && self.mapping.strategy != Strategy::Serial {
-            self.share_irregular(map, span, ranges, strides, total, work);
-            return;
+        if let (Some(most), true) = (self.mapping.by_size.turns, plan::irregular(map)) {
+            return self.share_in_turn(map, span, (ranges, strides, total), work, most);
         }
         let stream = self.stream_flag(total);
         let (kernel, args) = self.kernel("map", span, |this, begin, end| {
@@ -119,12 +118,21 @@ impl Lowerer<'_> {
     }
 
     /// Iterations of unequal length are taken in turn, in parts whose size follows from the number of iterations alone.
-    fn share_irregular(&mut self, map: &Map, span: Span, ranges: &[Range], strides: &[Expr], total: &Expr, work: Expr) {
-        let most = make::long(self.model.irregular_rows.into());
-        let part = make::min(
-            make::add(make::div(total.clone(), make::long(self.model.irregular_parts.into())), make::long(1)),
-            most,
-        );
+    fn share_in_turn(
+        &mut self,
+        map: &Map,
+        span: Span,
+        (ranges, strides, total): (&[Range], &[Expr], &Expr),
+        work: Expr,
+        most: u32,
+    ) {
+        let most = make::long(most.into());
+        let part = match self.mapping.by_size.parts {
+            Some(parts) => {
+                make::min(make::add(make::div(total.clone(), make::long(parts.into())), make::long(1)), most)
+            }
+            None => most,
+        };
         let part = self.body.fix("part", part);
         let parts = self.body.fix("parts", make::ceil_div(total.clone(), part.clone()));
         let (kernel, args) = self.kernel("map", span, |this, begin, end| {

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::device_levels::is_ordered;
-use super::mapping::{Cut, key};
+use super::mapping::{Cut, Strategy, key};
 use super::{gives_to_team, inner_maps, irregular};
 use crate::target::{DeviceModel, Model};
 use hidp_ir::par::{Fold, FoldFn, FoldKind, Map, VarId};
@@ -42,6 +42,16 @@ pub fn rounds(fold: &Fold) -> bool {
 pub(super) fn may_be_together(map: &Map) -> bool {
     let alike = |inner: &Map| inner.iters.len() == 1 || !inner.folds.iter().any(rounds);
     gives_to_team(map) && !irregular(map) && inner_maps(&map.body).into_iter().all(alike)
+}
+
+/// Whether iterations that threads share are unequal: then parts of them are taken in turn.
+pub(super) fn are_unequal(map: &Map, strategy: Strategy) -> bool {
+    let unequal = |map: &Map| map.folds.is_empty() && irregular(map);
+    match strategy {
+        Strategy::Rows | Strategy::Lanes => unequal(map),
+        Strategy::Team => inner_maps(&map.body).into_iter().any(unequal),
+        Strategy::Serial | Strategy::Device(_) => false,
+    }
 }
 
 /// Whether iterations have maps inside, or work that depends on data.

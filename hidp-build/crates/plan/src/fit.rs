@@ -79,7 +79,13 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             Property::Block(threads) if pinned.properties.len() <= at => {
                 note(Some((Part::Head, format!("a line `block({threads})`"))));
             }
-            Property::Block(_) | Property::Together(_) | Property::Written(_) => {}
+            Property::Block(_)
+            | Property::Together(_)
+            | Property::Written(_)
+            | Property::Fewest(_)
+            | Property::Alone(_)
+            | Property::Turns(_)
+            | Property::Parts(_) => {}
         }
     }
     let others = [pinned.tables.len(), pinned.narrow.len(), pinned.assumptions.len()];
@@ -153,16 +159,24 @@ impl Free<'_> {
     }
 
     fn property(&self, at: usize, pinned: Property, usual: &[Property]) -> Result<(), String> {
-        let has = |wanted: fn(&Property) -> bool| usual.iter().any(wanted);
+        let word = |property: Property| property.name();
         match (pinned, usual.get(at)) {
             (Property::Block(pinned), Some(Property::Block(usual))) => self.block(pinned, *usual),
-            (Property::Together(_), _) if has(|property| matches!(property, Property::Together(_))) => Ok(()),
-            (Property::Written(elements), _) if has(|property| matches!(property, Property::Written(_))) => {
+            _ if !usual.iter().any(|usual| word(*usual) == word(pinned)) => {
+                Err(format!("no line `{}`: it is not for this nest", word(pinned)))
+            }
+            (Property::Written(elements), _) => {
                 number(elements, 1, MOST_WRITTEN).map_err(|range| format!("rows of {range} elements"))
             }
-            (Property::Block(_), _) => Err("no `block` line: blocks are for devices, of one size".to_owned()),
-            (Property::Together(_), _) => Err("no `together` line: there are no rows for all threads".to_owned()),
-            (Property::Written(_), _) => Err("no `written` line: there are no rows to write out".to_owned()),
+            (Property::Block(_), _) => Err("one `block` line for each size, before other properties".to_owned()),
+            (
+                Property::Together(_)
+                | Property::Fewest(_)
+                | Property::Alone(_)
+                | Property::Turns(_)
+                | Property::Parts(_),
+                _,
+            ) => Ok(()),
         }
     }
 

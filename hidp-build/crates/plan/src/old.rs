@@ -209,7 +209,7 @@ impl Nest {
         }
         mapping.cuts = super::cuts::on_threads(map, models.cpu);
         let usual = super::candidates::mapping(program, func, map, self.strategy, models.cpu);
-        (mapping.together, mapping.written, mapping.rows) = (usual.together, usual.written, usual.rows);
+        (mapping.by_size, mapping.rows) = (usual.by_size, usual.rows);
         if let Some(cut) = key(map).and_then(|key| mapping.cuts.get_mut(&key)) {
             let run = key(map).map_or(1, |key| self.tile_of(map, key));
             // It was the run's length where iterations are light.

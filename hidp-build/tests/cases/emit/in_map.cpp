@@ -93,7 +93,7 @@ namespace entry_k_6in_map_segments {
     }
   }
 
-  // plan rows | nest | s threads | s seq
+  // plan rows | nest | s threads | s seq | turns(1024) | parts(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6in_map_segments_rows)(hidp_call *call) {
     hidp::Host host(call);
     const int32_t *const x_0 = host.param<int32_t>(0);

@@ -100,7 +100,7 @@ namespace entry_k_14inner_segments_pieces {
     }
   }
 
-  // plan rows | nest | s threads | s seq | j seq
+  // plan rows | nest | s threads | s seq | j seq | turns(1024) | parts(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_14inner_segments_pieces_rows)(hidp_call *call) {
     hidp::Host host(call);
     const float *const x_0 = host.param<float>(0);
@@ -129,7 +129,7 @@ namespace entry_k_14inner_segments_pieces {
     return host.finish();
   }
 
-  // plan team | nest | s host | j threads | j seq
+  // plan team | nest | s host | j threads | j seq | turns(1024) | parts(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_14inner_segments_pieces_team)(hidp_call *call) {
     hidp::Host host(call);
     const float *const x_0 = host.param<float>(0);

@@ -38,14 +38,29 @@ pub struct Mapping {
     pub staging: Vec<Staging>,
     /// Arrays that are written past the caches when they are large.
     pub streamed: Vec<VarId>,
-    /// Operations of an iteration from which on all threads share it, one after the other, where there are fewer than threads.
-    pub together: Option<u32>,
-    /// Elements up to which rows are written out, with lanes over the iterations around.
-    pub written: Option<u32>,
+    /// What is done where sizes allow it.
+    pub by_size: BySize,
     /// The maps whose iterations have such rows, by their [`key`].
     pub rows: Vec<VarId>,
     /// What the nest is made for, besides its levels.
     pub recipe: Recipe,
+}
+
+/// What a nest on threads does where the sizes of a call allow it, each with the size at which it does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BySize {
+    /// Operations of an iteration from which on all threads share it, one after the other, where there are fewer than threads.
+    pub together: Option<u32>,
+    /// Elements up to which rows are written out, with lanes over the iterations around.
+    pub written: Option<u32>,
+    /// Neighbours below which rows run rather than tiles of lanes.
+    pub fewest: Option<u32>,
+    /// Rows up to which a tile loads what it needs by itself, rather than from a copy made for all.
+    pub alone: Option<u32>,
+    /// Iterations of a part, of unequal ones, which are taken in turn.
+    pub turns: Option<u32>,
+    /// About so many of these parts there should be, if they can be shorter.
+    pub parts: Option<u32>,
 }
 
 /// What a map is known by in a [`Mapping`]: its last iterator.
@@ -193,8 +208,7 @@ impl Mapping {
             cuts: BTreeMap::new(),
             staging: Vec::new(),
             streamed: Vec::new(),
-            together: None,
-            written: None,
+            by_size: BySize::default(),
             rows: Vec::new(),
             recipe: Recipe::Plain,
         }

@@ -2,11 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strategy, key};
-use crate::cuts::may_be_together;
+use super::{BySize, Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strategy, key};
+use crate::cuts::{are_unequal, may_be_together};
 use crate::notation::{self, FoldOption, Index, Memory, Nest, Place, Property, Size, Step};
 use crate::short::with_rows;
-use crate::{gives_to_team, inner_maps, lane_shape, streamed_outputs};
+use crate::{LaneShape, gives_to_team, inner_maps, lane_shape, streamed_outputs};
 use hidp_ir::par::{Func, Map, Program, VarId};
 
 impl Mapping {
@@ -65,8 +65,7 @@ pub(super) struct Lines {
     pub(super) stages: Vec<(VarId, notation::Stage)>,
     pub(super) cuts: BTreeMap<VarId, Cut>,
     pub(super) blocks: Vec<u32>,
-    together: Option<u32>,
-    written: Option<u32>,
+    by_size: BySize,
     streamed: Vec<VarId>,
     iters: Vec<VarId>,
 }
@@ -95,8 +94,7 @@ impl Lines {
             stages: Vec::new(),
             cuts: BTreeMap::new(),
             blocks: Vec::new(),
-            together: None,
-            written: None,
+            by_size: BySize::default(),
             streamed: Vec::new(),
             iters: names.iters().map(|(var, _)| var).collect(),
         };
@@ -135,8 +133,12 @@ impl Lines {
         for property in properties {
             match property {
                 Property::Block(threads) => lines.blocks.push(*threads),
-                Property::Together(operations) => lines.together = Some(*operations),
-                Property::Written(elements) => lines.written = Some(*elements),
+                Property::Together(operations) => lines.by_size.together = Some(*operations),
+                Property::Written(elements) => lines.by_size.written = Some(*elements),
+                Property::Fewest(neighbours) => lines.by_size.fewest = Some(*neighbours),
+                Property::Alone(rows) => lines.by_size.alone = Some(*rows),
+                Property::Turns(iterations) => lines.by_size.turns = Some(*iterations),
+                Property::Parts(parts) => lines.by_size.parts = Some(*parts),
             }
         }
         Ok(lines)
@@ -190,18 +192,28 @@ impl Lines {
             mapping.levels.insert(var, LevelPlan { exec, dim: dim_of(map, var), tile });
         }
         mapping.cuts = self.cuts.clone();
-        let by_rows = strategy == Strategy::Rows;
-        if self.together.is_some() && !(by_rows && may_be_together(map)) {
-            return Err(Misfit("all threads may share what is inside of each iteration".to_owned()));
-        }
-        mapping.together = self.together;
-        if by_rows && self.written.is_some() {
+        mapping.by_size = self.by_size;
+        let BySize { together, written, fewest, alone, turns, parts } = self.by_size;
+        if strategy == Strategy::Rows && written.is_some() {
             mapping.rows = with_rows(program, func, map);
         }
-        if self.written.is_some() && mapping.rows.is_empty() {
-            return Err(Misfit("iterations have rows that can be written out".to_owned()));
+        let tiles = matches!(mapping.recipe, Recipe::Lanes(_));
+        let rows = matches!(mapping.recipe, Recipe::Lanes(LaneShape { reuse: Some(_), .. }));
+        let demands = [
+            (
+                together.is_some(),
+                strategy == Strategy::Rows && may_be_together(map),
+                "all threads may share what is inside of each iteration",
+            ),
+            (written.is_some(), !mapping.rows.is_empty(), "iterations have rows that can be written out"),
+            (fewest.is_some(), tiles, "there are tiles of lanes, which may be too narrow"),
+            (alone.is_some(), rows, "there are tiles of rows, which may be few"),
+            (turns.is_some(), are_unequal(map, strategy), "iterations are unequal"),
+            (parts.is_some(), turns.is_some(), "parts are taken in turn"),
+        ];
+        if let Some((_, _, expected)) = demands.into_iter().find(|(asked, holds, _)| *asked && !holds) {
+            return Err(Misfit(expected.to_owned()));
         }
-        mapping.written = self.written;
         Ok(mapping)
     }
 }

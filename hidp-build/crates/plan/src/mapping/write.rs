@@ -1,6 +1,6 @@
 //! Mappings as lines: for processors, and what devices share with them.
 
-use super::{Cut, Exec, Mapping, Names, Strategy, key};
+use super::{BySize, Cut, Exec, Mapping, Names, Strategy, key};
 use crate::inner_maps;
 use crate::notation::{FoldOption, FoldRange, Index, Line, Memory, Nest, Place, Placement, Property, Size, Step};
 use hidp_ir::par::{Func, Map, VarId};
@@ -22,7 +22,15 @@ impl Mapping {
         let place = |var: &VarId| Placement { array: writer.names.array(*var), memory: Memory::Stream };
         writer.nest.places = self.streamed.iter().map(place).collect();
         writer.folds(map);
-        let choices = [self.together.map(Property::Together), self.written.map(Property::Written)];
+        let BySize { together, written, fewest, alone, turns, parts } = self.by_size;
+        let choices = [
+            together.map(Property::Together),
+            written.map(Property::Written),
+            fewest.map(Property::Fewest),
+            alone.map(Property::Alone),
+            turns.map(Property::Turns),
+            parts.map(Property::Parts),
+        ];
         writer.nest.properties.extend(choices.into_iter().flatten());
         writer.nest
     }

@@ -66,8 +66,23 @@ vocabulary! {
         Together = "together",
         /// Rows of up to so many elements are written out, with vector lanes over the iterations around.
         Written = "written",
+        /// Where the last iterator has fewer iterations, threads share rows instead of tiles of lanes.
+        Fewest = "fewest",
+        /// Up to so many rows of a tile load by themselves, rather than from a copy that is made for all.
+        Alone = "alone",
+        /// Parts of so many iterations are taken in turn, where iterations are unequal.
+        Turns = "turns",
+        /// Such parts are shorter where there would be fewer than about so many.
+        Parts = "parts",
     }
     plain {}
+}
+
+impl Property {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        self.parts().0
+    }
 }
 
 vocabulary! {

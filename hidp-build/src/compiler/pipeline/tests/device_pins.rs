@@ -132,7 +132,7 @@ fn unfit_plans_say_where_with_and_without_cuda() {
     assert_eq!(changed("block(128)", "block(2048)"), format!("7: {like_this} {blocks}"));
     assert_eq!(
         changed("block(128)", "block(128)\n  block(64)"),
-        format!("8: {like_this} no `block` line: blocks are for devices, of one size")
+        format!("8: {like_this} one `block` line for each size, before other properties")
     );
     assert_eq!(changed("c thread.x(32)", "c thread.x(16)"), format!("6: {like_this} `c thread.x(32)`"));
     assert_eq!(

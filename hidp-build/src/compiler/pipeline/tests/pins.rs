@@ -20,6 +20,8 @@ nest
   m reg(12)
   n lanes(32)
   fold k runs(8192)
+  fewest(8)
+  alone(2)
 plan serial   # for small ones
 nest
   m seq
@@ -139,33 +141,33 @@ fn plans_that_do_not_fit_say_where_and_why() {
         format!("8: {like_this} at most 16384 elements in a tile, not 512000")
     );
     assert_eq!(changed("n lanes(32)", "n reg(32)"), format!("8: {like_this} `n lanes(32)`"));
-    assert_eq!(changed("runs(4096)", "runs(1)"), format!("15: {like_this} runs of a number from 2 to 1048576"));
-    assert_eq!(changed("fold k runs(4096)", "fold m runs(4096)"), format!("15: {like_this} `fold k runs(8192)`"));
-    assert_eq!(changed("runs(4096)", "groups(4096)"), format!("15: {like_this} `fold k runs(8192)`"));
+    assert_eq!(changed("runs(4096)", "runs(1)"), format!("17: {like_this} runs of a number from 2 to 1048576"));
+    assert_eq!(changed("fold k runs(4096)", "fold m runs(4096)"), format!("17: {like_this} `fold k runs(8192)`"));
+    assert_eq!(changed("runs(4096)", "groups(4096)"), format!("17: {like_this} `fold k runs(8192)`"));
     assert_eq!(
         changed("  k seq       # not in lanes\n", ""),
-        "11: a line for this nest of `GEMM` is missing | expected a line `k lanes` at the end"
+        "13: a line for this nest of `GEMM` is missing | expected a line `k lanes` at the end"
     );
     assert_eq!(
         changed("  k seq       # not in lanes\n", "  k seq\n  k seq\n"),
-        format!("15: {like_this} no more lines for iterators")
+        format!("17: {like_this} no more lines for iterators")
     );
     assert_eq!(changed("plan serial ", "nest\nplan serial "), "3: `GEMM` has 1 nests, but the plan 2 | this plan");
     assert_eq!(
         changed("nest\n  m seq", "nest\n  m host"),
-        "11: this nest of `GEMM` cannot run as `team` | the outermost map has not exactly one iterator, or folds"
+        "13: this nest of `GEMM` cannot run as `team` | the outermost map has not exactly one iterator, or folds"
     );
     assert_eq!(
         changed("nest\n  m seq", "nest\n  place C stream\n  m seq"),
-        format!("12: {like_this} an array among the planner's `place` lines")
+        format!("14: {like_this} an array among the planner's `place` lines")
     );
     assert_eq!(
         changed("nest\n  m seq", "nest\n  assume K <= 7\n  m seq"),
-        "11: a line for this nest of `GEMM` is missing | expected no lines about recurrences"
+        "13: a line for this nest of `GEMM` is missing | expected no lines about recurrences"
     );
     assert_eq!(
         changed("plan serial", "plan serial\ncompose GEMM \"\" host #"),
-        "10: `GEMM` has no codelets to choose from | `compose` lines are for codelets"
+        "12: `GEMM` has no codelets to choose from | `compose` lines are for codelets"
     );
 }
 
@@ -193,6 +195,10 @@ fn what_a_plan_does_where_sizes_allow_it_may_be_changed_or_left_out() {
     assert!(without.len() < shorter.len() && shorter.len() < usual.len(), "each length of a row has code of its own");
     assert_eq!(lines("  written(17)\n"), Err("expected rows of a number from 1 to 16 elements".into()));
     assert_eq!(lines("  block(64)\n"), Err("expected `r grid.x`".into()), "with blocks it is for devices");
+    for word in ["fewest", "alone", "turns", "parts"] {
+        let expected = format!("expected no line `{word}`: it is not for this nest");
+        assert_eq!(lines(&format!("  {word}(8)\n")), Err(expected));
+    }
 }
 
 #[test]
@@ -223,7 +229,7 @@ fn malformed_files_say_where() {
     );
     assert_eq!(
         changed("plan serial ", "plan wide "),
-        "10: `wide` cannot be the name of this plan | another plan is called so"
+        "12: `wide` cannot be the name of this plan | another plan is called so"
     );
     assert_eq!(changed("plan wide", "plan w-1"), "3: this is no line of a plan | expected the end of the line");
     assert_eq!(changed("plan wide", "plan 1"), "3: this is no line of a plan | expected a name");
@@ -234,6 +240,6 @@ fn malformed_files_say_where() {
         assert_eq!(*error, format!("3: `{name}` {why}"));
     }
     let twice = format!("{PLANS}{PLANS}");
-    assert_eq!(errors(&twice), ["17: `GEMM` stands in the file twice | again"]);
+    assert_eq!(errors(&twice), ["19: `GEMM` stands in the file twice | again"]);
     assert!(errors(&PLANS.replacen("nest", "what", 1)).iter().any(|error| error.starts_with("4: this is no line")));
 }
