@@ -14,13 +14,18 @@ const SEEDS: [&str; 2] = ["1", "2"];
 const FLAGS: [&str; 5] = ["-std=c++17", "-O1", "-Wno-unknown-pragmas", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt"];
 
 fn run(program: &str) {
+    run_with(program, &[]);
+}
+
+fn run_with(program: &str, own: &[&str]) {
     let tests = root().join("hidp-build/tests/device");
     let source = tests.join(format!("{program}.cpp"));
     let read = [&source, &tests.join("check.h"), &tests.join("device.h")].map(|file| fs::read(file).expect("a test"));
-    let key = FLAGS.iter().fold(all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
+    let flags = [&FLAGS, own].concat();
+    let key = flags.iter().fold(all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
     let key = read.iter().fold(key, |state, text| hash(state, text));
     let binary = folder().join(format!("device_{program}-{key:016x}"));
-    compile(&binary, &FLAGS, &[source]).unwrap_or_else(|why| panic!("{why}"));
+    compile(&binary, &flags, &[source]).unwrap_or_else(|why| panic!("{why}"));
     for seed in SEEDS {
         let output = Command::new(&binary).arg(seed).output().expect("the test runs");
         let told = String::from_utf8_lossy(&output.stdout);
@@ -39,8 +44,13 @@ fn scans() {
 }
 
 #[test]
-fn sorts() {
-    run("sort");
+fn sorts_of_some_integers() {
+    run_with("sort", &["-DHIDP_CHECK_PART=1"]);
+}
+
+#[test]
+fn sorts_of_floats_and_small_integers() {
+    run_with("sort", &["-DHIDP_CHECK_PART=2"]);
 }
 
 #[test]
