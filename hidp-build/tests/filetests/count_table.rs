@@ -69,7 +69,7 @@ fn of_program(name: &str, text: &str, functions: &[(&str, &[i64])]) -> Vec<Strin
         for unit in subject.units(entry, UnitTarget::Device).filter(is_hot) {
             let mut maker = Maker::new(subject.original(), subject.func(entry), sizes, 3, &fillings);
             let args = maker.args().expect("sizes that fit");
-            let request = Request { args, dims: maker.dims(), expected: Outcome::Unknown };
+            let request = Request::new(args, maker.dims(), Outcome::Unknown);
             let counts = called(&subject, &built, (entry, unit), &request);
             let shape = sizes.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
             let rows = joined(&subject, unit, &counts);

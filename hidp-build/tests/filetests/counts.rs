@@ -65,7 +65,7 @@ pub(crate) fn check(
         let mut differences = |sizes: &[i64]| {
             let mut maker = Maker::new(subject.original(), func, sizes, 3, fillings);
             let Some(args) = maker.args() else { return Ok(Vec::new()) };
-            let request = Request { args, dims: maker.dims(), expected: Outcome::Unknown };
+            let request = Request::new(args, maker.dims(), Outcome::Unknown);
             compare(subject, entry, built, &request, &mut compared)
         };
         let found = differences(&sizes(func))?;
@@ -191,7 +191,7 @@ fn the_model_says_what_is_counted() {
         let fillings = BTreeMap::new();
         let mut maker = Maker::new(subject.original(), func, &sizes(func), 3, &fillings);
         let args = maker.args().expect("sizes that fit");
-        let request = Request { args, dims: maker.dims(), expected: Outcome::Unknown };
+        let request = Request::new(args, maker.dims(), Outcome::Unknown);
         let differences = compare(&subject, entry, &built, &request, &mut compared);
         assert_eq!(differences.unwrap_or_else(|why| panic!("{why}")), Vec::<String>::new());
     }

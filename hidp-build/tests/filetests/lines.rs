@@ -72,7 +72,7 @@ fn reports(function: &str, plan: &str, sizes: &[i64], change: impl FnOnce(&str) 
     let made = BTreeMap::new();
     let mut maker = Maker::new(subject.original(), subject.func(entry), sizes, 1, &made);
     let (args, dims) = (maker.args().expect("sizes that fit"), maker.dims());
-    let request = Request { args, dims, expected: Outcome::Unknown };
+    let request = Request::new(args, dims, Outcome::Unknown);
     let found = subject.call_on(&kernels.device(0, 1), (entry, unit), &request, false);
     let Err(reports) = found else { panic!("`{function}`, {plan}: found nothing") };
     reports.lines().map(str::to_owned).collect()

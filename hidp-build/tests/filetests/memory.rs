@@ -11,6 +11,7 @@ const GUARD: usize = 128;
 const PATTERN: u8 = 0xA5;
 
 /// The memory of one argument, between guards.
+#[derive(Clone)]
 pub(crate) struct Block {
     /// Words, so that everything is aligned to 8.
     words: Vec<u64>,

@@ -209,7 +209,7 @@ fn compiled(
 
 /// Lists the calls with these arguments.
 fn list(subject: &Subject, entry: &Entry, built: &Built, args: Vec<Arg>, dims: Vec<i64>) {
-    let request = Request { args, dims, expected: Outcome::Unknown };
+    let request = Request::new(args, dims, Outcome::Unknown);
     let check = |_: &Outcome| Ok(());
     let threads = on_threads(subject, entry, &built.kernels, &request, &check);
     let devices = built.device.as_ref().map(|device| on_devices(subject, entry, device.as_ref(), &request, &check));

@@ -28,7 +28,14 @@ fn data_of(arg: &Arg) -> Data {
 
 /// Compares elements.
 pub(crate) fn data(expected: &Data, found: &Data, exact: bool) -> Result<(), String> {
-    if expected.scalar() == found.scalar() && plain(expected).is_some_and(|bytes| Some(bytes) == plain(found)) {
+    let are_identical = match (expected, found) {
+        (Data::Struct(expected), Data::Struct(found)) => {
+            expected.len() == found.len()
+                && expected.iter().zip(found).all(|(expected, found)| identical(expected, found))
+        }
+        _ => expected.scalar() == found.scalar() && plain(expected).is_some_and(|bytes| Some(bytes) == plain(found)),
+    };
+    if are_identical {
         return Ok(());
     }
     let flat = |data: &Data| data.values().iter().flat_map(leaves).collect::<Vec<_>>();
@@ -41,6 +48,19 @@ pub(crate) fn data(expected: &Data, found: &Data, exact: bool) -> Result<(), Str
     match expected.iter().zip(&found).position(differs) {
         Some(index) => Err(format!("element {index} is {:?}, but must be {:?}", found[index], expected[index])),
         None => Ok(()),
+    }
+}
+
+/// Whether all bits are the same.
+fn identical(expected: &Value, found: &Value) -> bool {
+    match (expected, found) {
+        (Value::Struct(expected), Value::Struct(found)) => {
+            expected.len() == found.len()
+                && expected.iter().zip(found.iter()).all(|(expected, found)| identical(expected, found))
+        }
+        (Value::F32(expected), Value::F32(found)) => expected.to_bits() == found.to_bits(),
+        (Value::F64(expected), Value::F64(found)) => expected.to_bits() == found.to_bits(),
+        _ => expected == found,
     }
 }
 
@@ -63,5 +83,12 @@ mod tests {
         assert!(data(&floats(&[1.0]), &floats(&[1.0, 1.0]), false).is_err());
         assert!(data(&Data::I64(vec![1, 2]), &Data::I64(vec![1, 3]), false).is_err());
         assert!(data(&Data::U32(vec![0]), &Data::I32(vec![0]), false).is_err());
+        let pair =
+            |number, float| Data::Struct(vec![Value::Struct(vec![Value::I32(number), Value::F32(float)].into())]);
+        assert_eq!(data(&pair(1, 0.5), &pair(1, 0.5), true), Ok(()));
+        assert_eq!(data(&pair(1, f32::NAN), &pair(1, nan), true), Ok(()));
+        assert!(data(&pair(1, 0.5), &pair(2, 0.5), true).is_err());
+        assert!(data(&pair(1, 0.5), &pair(1, 0.25), true).is_err());
+        assert!(data(&pair(1, 0.5), &Data::Struct(Vec::new()), true).is_err());
     }
 }

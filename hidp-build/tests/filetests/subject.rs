@@ -1,5 +1,6 @@
 //! A program on its way from source to compiled code, each stage of which can be called.
 
+use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 
@@ -64,6 +65,14 @@ pub(crate) struct Request {
     pub(crate) args: Vec<Arg>,
     pub(crate) dims: Vec<i64>,
     pub(crate) expected: Outcome,
+    /// The arguments as code sees them, once a call was made.
+    blocks: OnceCell<Vec<Block>>,
+}
+
+impl Request {
+    pub(crate) fn new(args: Vec<Arg>, dims: Vec<i64>, expected: Outcome) -> Request {
+        Request { args, dims, expected, blocks: OnceCell::new() }
+    }
 }
 
 impl Subject {
@@ -123,7 +132,7 @@ impl Subject {
             ..interp::Options::default()
         };
         let expected = interpret(&self.original, entry.before, &args, &options)?;
-        let request = Request { args, dims, expected };
+        let request = Request::new(args, dims, expected);
         if small && !matches!(request.expected, Outcome::Unknown) {
             let found = interpret(&self.program, entry.after, &request.args, &options);
             found.and_then(|found| self.agree(&request, &found, false)).map_err(|why| format!("passes: {why}"))?;
@@ -147,7 +156,7 @@ impl Subject {
             Outcome::Fault(_) => None,
         };
         let blocks = self.blocks(entry, request);
-        let params = func.params.iter().zip(&request.args).zip(&blocks).enumerate();
+        let params = func.params.iter().zip(&request.args).zip(blocks).enumerate();
         let args = params.map(|(number, ((&param, arg), before))| {
             let var = &func.vars[param];
             let written = matches!(var.kind, VarKind::Param(Direction::Output | Direction::Inout));
@@ -191,7 +200,7 @@ impl Subject {
         request: &Request,
         context: &Context,
     ) -> Result<Outcome, String> {
-        let mut blocks = self.blocks(entry, request);
+        let mut blocks = self.blocks(entry, request).to_vec();
         let params: Vec<*mut c_void> = blocks.iter_mut().map(Block::address).collect();
         let symbol = name::host(&entry.code, unit);
         // SAFETY: the blocks have the shapes that the dimensions say, the interpreter checked that.
@@ -207,7 +216,7 @@ impl Subject {
         request: &Request,
         later: bool,
     ) -> Result<Outcome, String> {
-        let mut blocks = self.blocks(entry, request);
+        let mut blocks = self.blocks(entry, request).to_vec();
         let is_array = |number: usize| matches!(request.args[number], Arg::Array(_));
         let mut params: Vec<*mut c_void> = blocks.iter_mut().map(Block::address).collect();
         let host = params.clone();
@@ -241,8 +250,9 @@ impl Subject {
     }
 
     /// The arguments as code sees them.
-    fn blocks(&self, entry: &Entry, request: &Request) -> Vec<Block> {
-        request.args.iter().zip(self.types(entry)).map(|(arg, ty)| Block::of(&self.program, ty, arg)).collect()
+    fn blocks<'r>(&self, entry: &Entry, request: &'r Request) -> &'r [Block] {
+        let make = |(arg, ty)| Block::of(&self.program, ty, arg);
+        request.blocks.get_or_init(|| request.args.iter().zip(self.types(entry)).map(make).collect())
     }
 
     /// What came of a call that left this in its arguments.
@@ -256,9 +266,15 @@ impl Subject {
         if !blocks.iter().all(Block::intact) {
             return Err("wrote outside an argument".into());
         }
-        let back = || blocks.iter().zip(&request.args).zip(self.types(entry));
+        let before = self.blocks(entry, request);
+        let back = |(((block, before), arg), ty): (((&Block, &Block), &Arg), Ty)| {
+            // Most arrays are read only.
+            let is_as_before = matches!(arg, Arg::Array(_)) && block.argument() == before.argument();
+            if is_as_before { arg.clone() } else { block.back(&self.program, ty, arg) }
+        };
+        let all = || blocks.iter().zip(before).zip(&request.args).zip(self.types(entry));
         Ok(match result {
-            Ok(()) => Outcome::Results(back().map(|((block, arg), ty)| block.back(&self.program, ty, arg)).collect()),
+            Ok(()) => Outcome::Results(all().map(back).collect()),
             Err(fault) => {
                 let site = &entry.code.sites[Id::new(fault.site as usize)];
                 let values = fault.values[..fault.count as usize].to_vec();
