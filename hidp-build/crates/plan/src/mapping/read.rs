@@ -19,9 +19,11 @@ impl Mapping {
         } else {
             lines.on_threads(program, func, map, nest)?
         };
-        let known = if nest.is_for_device() { Vec::new() } else { streamed_outputs(program, func, map) };
-        if let Some(other) = lines.streamed.iter().find(|var| !known.contains(var)) {
-            return Err(Misfit(format!("`{}` may bypass the caches", func.vars[*other].name)));
+        if !lines.streamed.is_empty() {
+            let known = if nest.is_for_device() { Vec::new() } else { streamed_outputs(program, func, map) };
+            if let Some(other) = lines.streamed.iter().find(|var| !known.contains(var)) {
+                return Err(Misfit(format!("`{}` may bypass the caches", func.vars[*other].name)));
+            }
         }
         mapping.streamed = lines.streamed.clone();
         let again = mapping.lines(func, map);
