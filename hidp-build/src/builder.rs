@@ -10,7 +10,7 @@ use crate::nvcc::Wish;
 use crate::objects::write_if_changed;
 use crate::report::{Problem, Report, Result};
 use crate::toolchain::Wanted;
-use crate::{Cuda, Isa, isas, sources};
+use crate::{Cuda, Isa, included, isas, sources};
 use hidp_emit::rust::{self, Library, Toolchains, links};
 use hidp_plan::{Limits, Natives, Record, read_records};
 use hidp_syntax::diag::{Code, Sink};
@@ -191,6 +191,8 @@ impl Builder {
 
         let isas = isas::choose(self.isas.as_deref())?;
         let wish = Wish::read(self.cuda, &self.cuda_arch, cargo)?;
+        let native_headers: Vec<String> = self.headers.iter().map(|header| header.display().to_string()).collect();
+        let run_time = self.include.clone().map_or_else(cargo::run_time_headers, Ok).unwrap_or_default();
         let mut input = PipelineInput {
             sources: loaded.sources,
             files: loaded.files,
@@ -199,7 +201,8 @@ impl Builder {
                 namespace: cargo.namespace.clone(),
                 isas,
                 line_directives: self.line_directives,
-                native_headers: self.headers.iter().map(|header| header.display().to_string()).collect(),
+                headers: included::texts(&cargo.root, &run_time, &native_headers),
+                native_headers,
                 native_structs: None,
                 vouched: self.vouched,
                 records: self.records(cargo, report),

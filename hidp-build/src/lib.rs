@@ -17,6 +17,7 @@ mod explain;
 #[cfg(feature = "bindgen")]
 mod headers;
 mod host_cc;
+mod included;
 mod isas;
 mod kernels;
 pub mod nvcc;

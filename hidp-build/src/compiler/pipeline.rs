@@ -1,6 +1,7 @@
 //! Everything in order: sources and options in, generated files and diagnostics out.
 
 mod native;
+mod stamp;
 #[cfg(test)]
 pub(crate) mod testing;
 
@@ -15,14 +16,14 @@ use hidp_lower::{Defect, lower, lower_device};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
     Dispatch, Limits, Models, Natives, PinFile, Plan, Record, add_device_rules, check_directives, check_pins, dispatch,
-    explore, explore_device, native_name, pinned, stable_hash,
+    explore, explore_device, native_name, pinned,
 };
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
-use hidp_syntax::index::Arena;
 use hidp_syntax::source::{FileId, SourceMap, Span};
 use {hidp_pass as pass, hidp_syntax as syntax};
 
 pub use native::{NativeField, NativeStruct, NativeType, named_structs};
+pub use stamp::{Headers, includes};
 
 /// A build.
 #[derive(Clone, Debug, Default)]
@@ -57,6 +58,8 @@ pub struct Options {
     pub line_directives: bool,
     /// C++ headers that declare the native functions and structs.
     pub native_headers: Vec<String>,
+    /// The texts of the headers that generated code may include. What is not there belongs to the C++ compiler.
+    pub headers: Headers,
     /// The structs that the native headers define and the program names; `None` if nobody has read the headers.
     pub native_structs: Option<Vec<NativeStruct>>,
     /// Whether the build script vouches for the native functions: wrappers that use them are safe.
@@ -84,6 +87,7 @@ impl Default for Options {
             isas: vec![Isa::Base],
             line_directives: true,
             native_headers: Vec::new(),
+            headers: Headers::default(),
             native_structs: None,
             vouched: false,
             records: Vec::new(),
@@ -231,8 +235,8 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let mut dispatch = dispatch(item, &plans, model);
     add_device_rules(&mut dispatch, program, item, (usual, &explored), (model, &device));
     let shown = format!("{}::{}", stem_of(input, item.span), item.name);
-    let source = source_of(program, &entry, imp::UnitTarget::Cpu).unwrap_or_default();
-    let device_source = source_of(program, &entry, imp::UnitTarget::Device).unwrap_or_default();
+    let [source, device_source] =
+        [imp::UnitTarget::Cpu, imp::UnitTarget::Device].map(|target| stamp::of(input, program, &entry, target));
     let stamp = |record: &Record| if record.is_for_devices() { &device_source } else { &source };
     let holds = |record: &&Record| record.entry == shown && record.source == *stamp(record);
     let records = input.options.records.iter().filter(holds).cloned().collect();
@@ -278,14 +282,6 @@ pub fn device_plans_of(input: &PipelineInput, program: &Program, func: FuncId, m
     let pinned = pinned(program, &input.sources, &input.options.pins, func, models).map(|pinned| pinned.device);
     let pinned = pinned.filter(|plans| !plans.is_empty());
     pinned.unwrap_or_else(|| explore_device(program, func, models.device, limits, natives).plans)
-}
-
-/// A hash of what an entry is compiled to for a target, wherever in its file it stands. `None` if that is nothing.
-fn source_of(program: &Program, entry: &imp::Entry, target: imp::UnitTarget) -> Option<String> {
-    let units: Vec<imp::Unit> = entry.units_for(target).cloned().collect();
-    let some = !units.is_empty();
-    let anywhere = imp::Entry { symbol: String::new(), sites: Arena::new(), units };
-    some.then(|| stable_hash(&imp::print(program, &anywhere)))
 }
 
 /// Records that no entry of the build takes, and why.

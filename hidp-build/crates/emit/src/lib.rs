@@ -6,3 +6,4 @@ pub mod c_like;
 pub mod cuda;
 pub mod openmp;
 pub mod rust;
+pub mod stamp;

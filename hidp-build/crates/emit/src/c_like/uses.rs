@@ -84,6 +84,11 @@ impl Needs {
         entry.units_for(target).for_each(|unit| collector.unit(unit));
         collector.needs
     }
+    /// Whether anything of it is in native headers.
+    pub fn natives(&self, program: &Program) -> bool {
+        self.functions.iter().any(|id| program.scalar_fns[*id].body.is_none())
+            || self.structs.iter().any(|id| program.structs[*id].native)
+    }
 }
 
 struct Collector<'a> {

@@ -55,7 +55,7 @@ pub fn module(
     out.line("#include <hidp/cuda/core.cuh>");
     let headers: BTreeSet<&String> = needs.iter().flat_map(|needs| &needs.headers).collect();
     headers.iter().for_each(|header| out.line(format!("#include <hidp/{header}>")));
-    if needs.iter().any(|needs| natives::uses(program, needs)) {
+    if needs.iter().any(|needs| needs.natives(program)) {
         options.native_headers.iter().for_each(|header| out.line(format!("#include \"{header}\"")));
     }
     struct_types(program, &needs, &mut out);

@@ -10,12 +10,6 @@ use hidp_ir::par::{Program, ScalarFnId};
 use hidp_syntax::index::Id;
 use hidp_syntax::ty::StructId;
 
-/// Whether an entry uses anything of the headers.
-pub(super) fn uses(program: &Program, needs: &Needs) -> bool {
-    needs.functions.iter().any(|id| program.scalar_fns[*id].body.is_none())
-        || needs.structs.iter().any(|id| program.structs[*id].native)
-}
-
 /// A file that compiles if the headers do, and kernels may use of them what those of the entries use. None if they use nothing.
 pub fn natives<'a>(program: &Program, entries: impl Iterator<Item = &'a Entry>, headers: &[String]) -> Option<String> {
     let mut functions: BTreeSet<ScalarFnId> = BTreeSet::new();

@@ -1,0 +1,239 @@
+//! The stamp of tuning records: a hash of what an entry is compiled to for a target, and of the headers that this includes. So records
+//! survive what changes no code, and none survives what does.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::OnceLock;
+
+use super::PipelineInput;
+use hidp_emit::stamp;
+use hidp_ir::imp;
+use hidp_ir::par::Program;
+use hidp_plan::stable_hash;
+
+/// The stamp of an entry's versions for a target; nothing if there are none.
+pub(super) fn of(input: &PipelineInput, program: &Program, entry: &imp::Entry, target: imp::UnitTarget) -> String {
+    let options = &input.options;
+    let text = stamp::text(program, &input.sources, entry, target, &options.native_headers);
+    text.map_or_else(String::new, |text| options.headers.stamp(&text))
+}
+
+/// Headers by the names that generated code includes them by, with all that they include.
+#[derive(Clone, Debug, Default)]
+pub struct Headers(BTreeMap<String, Header>);
+
+#[derive(Clone, Debug)]
+struct Header {
+    text: String,
+    /// A hash of its code. Most headers of the run time are included by nothing in a build.
+    hash: OnceLock<String>,
+}
+
+/// Headers below this are for the executor of device code, which no GPU sees.
+const OF_EXECUTOR: &str = "hidp/simt/";
+
+impl Headers {
+    /// Adds a header.
+    pub fn insert(&mut self, name: String, text: String) {
+        self.0.insert(name, Header { text, hash: OnceLock::new() });
+    }
+    /// Whether a header of this name is there.
+    pub fn contains(&self, name: &str) -> bool {
+        self.0.contains_key(name)
+    }
+    fn stamp(&self, text: &str) -> String {
+        let mut stamped = code(text);
+        for name in self.reached(text) {
+            if let Some(header) = self.0.get(&name) {
+                let hash = header.hash.get_or_init(|| stable_hash(&code(&header.text)));
+                stamped.extend([&name, " ", hash, "\n"]);
+            }
+        }
+        stable_hash(&stamped)
+    }
+    /// The known headers that a text includes, by way of others too. What is included under a condition counts.
+    fn reached(&self, text: &str) -> BTreeSet<String> {
+        let mut found = BTreeSet::new();
+        let mut open = self.included("", text);
+        while let Some(name) = open.pop() {
+            if let (false, Some(header)) = (found.contains(&name), self.0.get(&name)) {
+                open.extend(self.included(&name, &header.text));
+                found.insert(name);
+            }
+        }
+        found
+    }
+    fn included(&self, by: &str, text: &str) -> Vec<String> {
+        let known = |names: [String; 2]| names.into_iter().find(|name| self.contains(name));
+        let names = includes(by, text).filter_map(known);
+        names.filter(|name| !name.starts_with(OF_EXECUTOR)).collect()
+    }
+}
+
+/// What a text includes, which is the header of this name or, for "", generated: for each the names that are tried in turn.
+pub fn includes<'a>(by: &'a str, text: &'a str) -> impl Iterator<Item = [String; 2]> + 'a {
+    let folder = by.rsplit_once('/').map_or("", |(folder, _)| folder);
+    let names = text.lines().filter_map(|line| {
+        let what = line.trim_start().strip_prefix('#')?.trim_start().strip_prefix("include")?.trim_start();
+        let name = what.strip_prefix(['"', '<'])?;
+        name.split(['"', '>']).next()
+    });
+    names.map(move |name| [beside(folder, name), name.to_owned()])
+}
+
+/// The name of a header that another one in a folder includes.
+fn beside(folder: &str, name: &str) -> String {
+    let mut parts: Vec<&str> = folder.split('/').filter(|part| !part.is_empty()).collect();
+    for part in name.split('/') {
+        match part {
+            "." => {}
+            ".." if parts.last().is_some_and(|last| *last != "..") => {
+                parts.pop();
+            }
+            _ => parts.push(part),
+        }
+    }
+    parts.join("/")
+}
+
+/// A text without comments, indentation and empty lines. One with raw strings, in which anything may stand, is left as it is.
+fn code(text: &str) -> String {
+    if text.contains("R\"") {
+        return text.to_owned();
+    }
+    let mut found = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(['/', '"', '\'']) {
+        found.push_str(&rest[..at]);
+        let (from, number) = (&rest[at..], found.ends_with(|c: char| c.is_ascii_alphanumeric()));
+        let length = match &from.as_bytes()[..from.len().min(2)] {
+            b"//" => from.find('\n').unwrap_or(from.len()),
+            b"/*" => from.find("*/").map_or(from.len(), |end| end + 2),
+            // Between digits.
+            [b'\'', ..] if number => 1,
+            [quote @ (b'"' | b'\''), ..] => literal(from, *quote),
+            _ => 1,
+        };
+        found.push_str(if from.starts_with("//") || from.starts_with("/*") { " " } else { &from[..length] });
+        rest = &from[length..];
+    }
+    found.push_str(rest);
+    let lines = found.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.fold(String::new(), |code, line| code + line + "\n")
+}
+
+/// Bytes of the literal that a text begins with.
+fn literal(text: &str, quote: u8) -> usize {
+    let mut escaped = false;
+    let end = text.bytes().skip(1).position(|byte| {
+        let ends = !escaped && (byte == quote || byte == b'\n');
+        escaped = !escaped && byte == b'\\';
+        ends
+    });
+    end.map_or(text.len(), |end| end + 2)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compiler::pipeline::testing::input;
+    use crate::compiler::pipeline::{Options, compile};
+
+    #[test]
+    fn comments_are_no_code() {
+        let text = "// one\n  a = '\"'; /* two\n */ b = \"//\\\"/*\"; // \"\n\n c = 1'000 / 2;";
+        assert_eq!(code(text), "a = '\"';   b = \"//\\\"/*\";\nc = 1'000 / 2;\n");
+        assert_eq!(code("x = R\"(// no comment)\"; // y"), "x = R\"(// no comment)\"; // y");
+    }
+
+    #[test]
+    fn headers_are_reached_by_way_of_others() {
+        let mut headers = Headers::default();
+        for (name, text) in [
+            ("hidp/core.hpp", "#include <vector>\n#  include <hidp/maths/exp.hpp>\n#include <hidp/simt/run.hpp>\n"),
+            ("hidp/maths/exp.hpp", "#include <hidp/core.hpp>\n"),
+            ("hidp/simt/run.hpp", ""),
+            ("hidp/other.hpp", ""),
+            ("src/native.hpp", "#include \"../lib/./more.h\" // and so on\n"),
+            ("lib/more.h", ""),
+        ] {
+            headers.insert(name.to_owned(), text.to_owned());
+        }
+        let found = headers.reached("#include <hidp/core.hpp>\n#include \"src/native.hpp\"\n");
+        assert_eq!(
+            found.into_iter().collect::<Vec<_>>(),
+            ["hidp/core.hpp", "hidp/maths/exp.hpp", "lib/more.h", "src/native.hpp"]
+        );
+    }
+
+    const PROGRAM: &str = "extern function float twist(float x);
+        struct P { float a; float b; }
+        function float half(float v) { return v / 2; }
+        function plain inout float x[N]; { map { i := [0:N); P p = P{a: x[i], b: half(x[i])}; x[i] = (float)(p.a + p.b); } }
+        function native inout float x[N]; { map { i := [0:N); x[i] = twist(x[i]); } }\n";
+
+    fn headers() -> Headers {
+        let mut headers = Headers::default();
+        headers.insert("hidp/core.hpp".into(), "#include <hidp/fold.hpp> // folds\nint core;\n".into());
+        headers.insert("hidp/fold.hpp".into(), "int fold;\n".into());
+        headers.insert("hidp/cuda/core.cuh".into(), "int device;\n".into());
+        headers.insert("hidp/unused.hpp".into(), "int unused;\n".into());
+        headers.insert("twist.hpp".into(), "#include \"deep.hpp\"\n".into());
+        headers.insert("deep.hpp".into(), "int deep;\n".into());
+        headers
+    }
+
+    /// The stamps of both entries: for CPUs, for devices.
+    fn stamps(text: &str, headers: Headers) -> [String; 4] {
+        let native_headers = vec!["twist.hpp".to_owned()];
+        let output = compile(&input(text, Options { cuda: true, headers, native_headers, ..Options::default() }));
+        assert!(!output.rust.is_empty(), "{:?}", output.diagnostics);
+        let found: Vec<String> = ["plain", "native"]
+            .iter()
+            .flat_map(|name| {
+                let table = output.rust.split_once(&format!("name: \"k::{name}\"")).expect("a table for each entry").1;
+                ["source: \"", " device_source: \""].map(|key| {
+                    let (_, rest) = table.split_once(key).expect("a stamp");
+                    rest.split('"').next().expect("an end").to_owned()
+                })
+            })
+            .collect();
+        found.try_into().expect("two of each entry")
+    }
+
+    /// Which stamps of `PROGRAM` change with the text and with a header.
+    fn changed(text: &str, header: Option<(&str, &str)>) -> [bool; 4] {
+        let mut others = headers();
+        if let Some((name, text)) = header {
+            others.insert(name.to_owned(), text.to_owned());
+        }
+        let (before, after) = (stamps(PROGRAM, headers()), stamps(text, others));
+        assert!(before.iter().all(|stamp| stamp.len() == 16), "{before:?}");
+        std::array::from_fn(|at| before[at] != after[at])
+    }
+
+    #[test]
+    fn stamps_survive_what_changes_no_code() {
+        let none = [false; 4];
+        assert_eq!(changed(&format!("// A comment.\n\n{}", PROGRAM.replace("return v", "return  v")), None), none);
+        let before = "struct Q { int q; }
+            function float third(float v) { return v / 3; }
+            function other inout float y[N]; { map { i := [0:N); Q q = Q{q: 1}; y[i] = third(y[i]) + q.q; } }\n";
+        assert_eq!(changed(&format!("{before}{PROGRAM}"), None), none, "what else is in the file");
+        assert_eq!(changed(PROGRAM, Some(("hidp/unused.hpp", "int other;\n"))), none, "a header that nothing includes");
+        let core = "// Better said.\n#include <hidp/fold.hpp>\n\n  int core; /* here */\n";
+        assert_eq!(changed(PROGRAM, Some(("hidp/core.hpp", core))), none, "comments of headers");
+    }
+
+    #[test]
+    fn stamps_change_with_code() {
+        let all = |text: &str| changed(text, None);
+        assert_eq!(all(&PROGRAM.replace("v / 2", "v / 4")), [true, true, false, false], "a function that it calls");
+        assert_eq!(all(&PROGRAM.replace("float b;", "double b;")), [true, true, false, false], "a struct");
+        assert_eq!(all(&PROGRAM.replace("twist(x[i])", "twist(x[i]) + 1")), [false, false, true, true]);
+        let header = |name: &str| changed(PROGRAM, Some((name, "int edited;\n")));
+        assert_eq!(header("hidp/core.hpp"), [true, false, true, false]);
+        assert_eq!(header("hidp/fold.hpp"), [true, false, true, false], "by way of another");
+        assert_eq!(header("hidp/cuda/core.cuh"), [false, true, false, true]);
+        assert_eq!(header("deep.hpp"), [false, false, true, true], "native headers for who uses them");
+    }
+}
