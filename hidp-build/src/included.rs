@@ -41,7 +41,8 @@ mod tests {
     fn native_headers_bring_what_they_include() {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../target/tmp/included");
         fs::create_dir_all(root.join("src")).expect("a folder");
-        fs::write(root.join("src/a.hpp"), "#include \"b.hpp\"\n#include <vector>\n#include \"src/c.hpp\"\n").expect("a");
+        fs::write(root.join("src/a.hpp"), "#include \"b.hpp\"\n#include <vector>\n#include \"src/c.hpp\"\n")
+            .expect("a");
         fs::write(root.join("src/b.hpp"), "#include \"a.hpp\"\n").expect("b");
         fs::write(root.join("src/c.hpp"), "").expect("c");
         let run_time = Path::new(env!("CARGO_MANIFEST_DIR")).join("../hidp-std/include");

@@ -1,14 +1,16 @@
 //! The table of `cargo xtask counts`: what the model says that the hot kernels of the benchmarks ask of memory, beside what the executor
 //! counts. Written to the file that `HIDP_COUNT_TABLE` names.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 
 use hidp_build::compiler::ir::imp::{Unit, UnitTarget};
-use hidp_build::compiler::traffic::{Cost, Pattern, Traffic};
+use hidp_build::compiler::traffic::{Cost, Pattern, Reason, Traffic};
 use hidp_sys::{HIDP_COUNTED_BLOCK_BARRIER, HIDP_COUNTED_SHUFFLE};
 
-use crate::counts::{cost, counted_at, joined};
+use crate::case::of_kind;
+use crate::counts::{Compared, check, cost, counted_at, joined};
 use crate::device::{DeviceKernels, KernelCounts};
 use crate::maker::{Maker, fillings};
 use crate::subject::{Entry, Outcome, Request, Subject};
@@ -57,6 +59,42 @@ fn table() {
     fs::write(file, lines.join("\n") + "\n").expect("it can be written");
 }
 
+const CASES_HEAD: &str = "\
+| case | claimed and equal | equal where all lanes are there | not claimed | unreached |
+|---|---|---|---|---|";
+
+/// What the model claims of the cases of kind `run`, all of which is equal, and of what it claims nothing and why.
+#[test]
+#[ignore = "a table that `cargo xtask counts` prints"]
+fn cases() {
+    let mut lines = vec![CASES_HEAD.to_owned()];
+    let mut sum = Compared::default();
+    for case in of_kind("run").iter().filter(|case| !case.says("calls only")) {
+        let subject = Subject::compile(&case.name, &case.text).unwrap_or_else(|why| panic!("{}: {why}", case.name));
+        let Some(cu) = &subject.cu else { continue };
+        let built = DeviceKernels::build(&subject.stem, cu).expect("compiles");
+        let compared = check(&subject, &built, &fillings(&case.text).expect("fillings"));
+        let compared = compared.unwrap_or_else(|why| panic!("{}: {why}", case.name));
+        lines.push(of_case(&case.name, &compared));
+        sum.add(&compared);
+    }
+    lines.push(of_case("all", &sum));
+    let meanings = Reason::ALL.map(|reason| format!("- *{}*: {}", reason.name(), reason.text()));
+    let text = format!("{}\n\n{}\n", lines.join("\n"), meanings.join("\n"));
+    let file = std::env::var_os("HIDP_COUNT_CASES").expect("`cargo xtask counts` names the file");
+    fs::write(file, text).expect("it can be written");
+}
+
+fn of_case(name: &str, compared: &Compared) -> String {
+    let Compared { equal, equal_if_full, unclaimed, unreached } = compared;
+    let by_reason = |counts: &BTreeMap<Reason, usize>| {
+        let all: usize = counts.values().sum();
+        let each: Vec<String> = counts.iter().map(|(reason, count)| format!("{count} {}", reason.name())).collect();
+        if each.is_empty() { "0".to_owned() } else { format!("{all}: {}", each.join(", ")) }
+    };
+    format!("| {name} | {equal} | {} | {} | {unreached} |", by_reason(equal_if_full), by_reason(unclaimed))
+}
+
 fn of_program(name: &str, text: &str, functions: &[(&str, &[i64])]) -> Vec<String> {
     let subject = Subject::compile(&format!("counted-{name}"), text).unwrap_or_else(|why| panic!("{why}"));
     let built = DeviceKernels::build(&subject.stem, subject.cu.as_ref().expect("plans for devices")).expect("compiles");
@@ -72,7 +110,7 @@ fn of_program(name: &str, text: &str, functions: &[(&str, &[i64])]) -> Vec<Strin
             let request = Request::new(args, maker.dims(), Outcome::Unknown);
             let counts = called(&subject, &built, (entry, unit), &request);
             let shape = sizes.iter().map(i64::to_string).collect::<Vec<_>>().join(" x ");
-            let rows = joined(&subject, unit, &counts);
+            let rows = joined(&subject, unit, &counts, &request.dims);
             lines.extend(rows.iter().map(|(model, counted)| {
                 format!("| {function} {shape} | {} {} | {} |", unit.plan, model.kernel, row(model, counted))
             }));

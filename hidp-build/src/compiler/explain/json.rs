@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::kernels::{KernelFacts, PlanKernels};
 use super::{Check, Explanation, NestFacts, Version};
-use crate::compiler::traffic::{Access, Cost, Occupancy, Resources};
+use crate::compiler::traffic::{Access, Cost, Occupancy, Reason, Resources};
 use hidp_plan::{Candidate, Explored, Fate, Plan};
 
 /// A value.
@@ -213,7 +213,8 @@ fn of_warps(occupancy: Occupancy) -> Json {
 }
 
 fn access(access: &Access) -> Json {
-    let Access { action, array, index, depth, times, sites, lanes, pattern, cost } = access;
+    let Access { action, array, index, depth, times, sites, lanes, pattern, cost, cost_claim, lanes_claim } = access;
+    let doubt = |claim: &Result<(), Reason>| claim.err().map_or(Json::Null, |reason| Json::text(reason.name()));
     let mut members = vec![
         ("action", Json::text(action.name())),
         ("array", Json::text(array)),
@@ -223,6 +224,8 @@ fn access(access: &Access) -> Json {
         ("sites", Json::list(sites, |site| Json::Number((*site).into()))),
         ("lanes", Json::Number((*lanes).into())),
         ("pattern", Json::text(pattern)),
+        ("cost_unsure", doubt(cost_claim)),
+        ("lanes_unsure", doubt(lanes_claim)),
     ];
     match cost {
         Cost::Global { sectors, least, read_only } => members.extend([
@@ -322,7 +325,8 @@ mod tests {
         for expected in [
             "{\"plan\": \"warp\", \"kernels\": [{\"kernel\": \"map0\", \"level\": \"warp\", \"block\": 256",
             "\"registers\": 40, \"spilled\": 0",
-            "\"pattern\": \"coalesced\", \"memory\": \"global\", \"sectors\": 4, \"least\": 4, \"read_only\": true",
+            "\"pattern\": \"coalesced\", \"cost_unsure\": null, \"lanes_unsure\": null, \"memory\": \"global\", \"sectors\": 4",
+            "\"cost_unsure\": \"data\", \"lanes_unsure\": \"branch\", \"memory\": \"global\", \"sectors\": 32, \"least\": 4",
         ] {
             assert!(json.contains(expected), "{expected}\n{json}");
         }

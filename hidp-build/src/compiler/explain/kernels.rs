@@ -1,6 +1,6 @@
 //! The kernels of a plan for a GPU: what they ask of memory, and what the device's compiler made of them.
 
-use crate::compiler::traffic::{Access, Cost, Occupancy, Resources, Traffic, occupancy, traffic};
+use crate::compiler::traffic::{Access, Cost, Occupancy, Resources, Traffic, USUAL, occupancy, traffic};
 use hidp_emit::c_like::name;
 use hidp_ir::imp;
 use hidp_ir::par::Program;
@@ -36,7 +36,7 @@ pub(super) fn kernels(program: &Program, entry: &imp::Entry, resources: &[Resour
     units
         .map(|unit| PlanKernels {
             plan: unit.plan.clone(),
-            kernels: traffic(program, unit, &model).into_iter().map(|traffic| facts(unit, traffic)).collect(),
+            kernels: traffic(program, unit, &model, &[USUAL]).into_iter().map(|traffic| facts(unit, traffic)).collect(),
         })
         .collect()
 }

@@ -21,6 +21,11 @@ impl Poly {
         Poly(BTreeMap::from([(vec![atom], 1)]))
     }
 
+    /// The product of these atoms.
+    pub(super) fn term(factors: &[Atom]) -> Poly {
+        Poly(BTreeMap::from([(factors.to_vec(), 1)]))
+    }
+
     /// The value, if it is known.
     pub(super) fn known(&self) -> Option<i64> {
         match self.0.len() {
@@ -54,6 +59,18 @@ impl Poly {
     pub(super) fn times_known(&self, factor: i64) -> Poly {
         let terms = self.0.iter().map(|(factors, times)| (factors.clone(), times.wrapping_mul(factor)));
         Poly(terms.filter(|(_, times)| *times != 0).collect())
+    }
+
+    /// Its terms: factors, and how often. The known one has no factors.
+    pub(super) fn terms(&self) -> impl Iterator<Item = (&[Atom], i64)> {
+        self.0.iter().map(|(factors, times)| (factors.as_slice(), *times))
+    }
+
+    /// The quotient by a number, if that divides all terms.
+    pub(super) fn divided(&self, divisor: i64) -> Option<Poly> {
+        let terms =
+            self.0.iter().map(|(factors, times)| (times % divisor == 0).then(|| (factors.clone(), times / divisor)));
+        terms.collect::<Option<_>>().map(Poly)
     }
 
     /// The product, unless it has too many terms.

@@ -2,7 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lanes::{Atoms, LANES};
+use super::atoms::Atoms;
+use super::lanes::LANES;
 use super::poly::Poly;
 use super::{BANK_BYTES, BANKS, Pattern, SECTOR};
 
@@ -82,6 +83,7 @@ pub(super) fn turns(lanes: &[usize], places: &[Poly], size: u32, (offset, width)
 
 #[cfg(test)]
 mod tests {
+    use super::super::atoms::Facts;
     use super::*;
 
     fn places(lanes: impl Fn(i64) -> Poly) -> Vec<Poly> {
@@ -130,7 +132,7 @@ mod tests {
         let rows = places(|lane| Poly::atom(0).times_known(lane));
         assert_eq!(sectors(&rows, 4, (0, 4)), (32, 4));
         let mut atoms = Atoms::default();
-        atoms.atom("W", "W");
+        atoms.atom("W", "W", Facts::NONE);
         assert_eq!(pattern(&rows, &atoms), Pattern::Strided("W".into()));
         let groups = places(|lane| Poly::atom(0).times_known(lane / 8).plus(&Poly::constant(lane % 8)));
         assert_eq!(sectors(&groups, 4, (0, 4)), (4, 4));

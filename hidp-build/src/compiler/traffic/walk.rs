@@ -2,114 +2,159 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::lanes::{Atoms, LANES, Value};
+use super::atoms::{Atoms, Facts, Range};
+use super::claim::{self, Bytes, Reason};
+use super::host::Launched;
+use super::lanes::{LANES, Value};
 use super::poly::Poly;
 use super::requests::{pattern, sectors, turns};
 use super::{Access, Action, Cost, Pattern, field, is_integer, size_of};
 use hidp_ir::imp::{
-    Block, Element, Expr, ExprKind, Function, Grid, Kernel, Level, Loop, LoopKind, Numbers, PrimArg, Share, Stmt,
-    VarId, VarKind, visit,
+    Block, Element, Function, Grid, Kernel, Level, Loop, LoopKind, Numbers, PrimArg, Share, Stmt, VarId, VarKind, visit,
 };
-use hidp_ir::par::{BinOp, MathFn, Program, UnOp};
+use hidp_ir::par::Program;
 use hidp_plan::target::DeviceModel;
 use hidp_syntax::index::Id as _;
 
-/// The accesses of a kernel to memory that several lanes see; its last `positions` parameters are positions.
+/// The accesses of a kernel to memory that several lanes see, as it is launched.
 pub(super) fn accesses(
     program: &Program,
     kernel: &Kernel,
     grid: Grid,
-    positions: usize,
+    launched: &Launched,
     model: &DeviceModel,
 ) -> Vec<Access> {
-    // A variable that is set in a way that lanes may differ in is unknown. Which ones are, shows while others are taken for known.
-    let mut differing = BTreeSet::new();
+    // A variable that is set in a way that lanes may differ in is unknown, and a loop that lanes may leave at different times is one
+    // that not all go through. Which ones are, shows while others are taken for the same in all.
+    let (mut differing, mut ragged) = (BTreeSet::new(), BTreeSet::new());
     let numbers = Numbers::of(&kernel.function);
     loop {
-        let mut walk = Walk::new(program, kernel, grid, model, &numbers, differing.clone());
-        walk.positions(positions);
+        let mut walk = Walk::new(program, ("kernel", &kernel.function), grid, model, launched.atoms.clone());
+        (walk.numbers, walk.differing, walk.ragged) = (Some(&numbers), differing.clone(), ragged.clone());
+        walk.launched(launched);
         walk.block(&kernel.function.body);
-        if walk.differing == differing {
+        if walk.differing == differing && walk.ragged == ragged {
             return walk.found;
         }
-        differing = walk.differing;
+        (differing, ragged) = (walk.differing, walk.ragged);
     }
 }
 
-struct Walk<'a> {
+/// Names of an item's numbers, fastest first.
+pub(super) const POSITIONS: [&str; 3] = ["item.x", "item.y", "item.z"];
+
+pub(super) struct Walk<'a> {
     program: &'a Program,
-    function: &'a Function,
-    grid: Grid,
+    /// Tells the function's atoms from those of another one.
+    pub(super) scope: &'static str,
+    pub(super) function: &'a Function,
+    pub(super) grid: Grid,
     model: &'a DeviceModel,
-    numbers: &'a Numbers,
-    atoms: Atoms,
-    values: BTreeMap<VarId, Value>,
+    numbers: Option<&'a Numbers>,
+    pub(super) atoms: Atoms,
+    pub(super) values: BTreeMap<VarId, Value>,
     /// Variables that are assigned more than once.
     changed: BTreeSet<VarId>,
     differing: BTreeSet<VarId>,
+    /// Loops that lanes may leave at different times, by their number in the text; loops met so far; the ones around what is at hand.
+    ragged: BTreeSet<usize>,
+    loops: usize,
+    around: Vec<usize>,
     /// Lanes of the warp that execute what is at hand.
     active: Vec<usize>,
-    /// Whether lanes may have gone different ways.
-    divergent: bool,
+    /// Why not all of them may come to what is at hand.
+    pub(super) apart: Option<Reason>,
     depth: u32,
     found: Vec<Access>,
 }
 
 impl<'a> Walk<'a> {
-    fn new(
+    pub(super) fn new(
         program: &'a Program,
-        kernel: &'a Kernel,
+        (scope, function): (&'static str, &'a Function),
         grid: Grid,
         model: &'a DeviceModel,
-        numbers: &'a Numbers,
-        differing: BTreeSet<VarId>,
+        atoms: Atoms,
     ) -> Self {
         let mut changed = BTreeSet::new();
-        visit::each_stmt(&kernel.function.body, &mut |stmt| changed.extend(visit::overwritten(stmt)));
+        visit::each_stmt(&function.body, &mut |stmt| changed.extend(visit::overwritten(stmt)));
         Walk {
             program,
-            function: &kernel.function,
+            scope,
+            function,
             grid,
             model,
-            numbers,
-            atoms: Atoms::default(),
+            numbers: None,
+            atoms,
             values: BTreeMap::new(),
             changed,
-            differing,
+            differing: BTreeSet::new(),
+            ragged: BTreeSet::new(),
+            loops: 0,
+            around: Vec::new(),
             active: (0..LANES).collect(),
-            divergent: false,
+            apart: None,
             depth: 0,
             found: Vec::new(),
         }
     }
 
     /// Lanes of a warp that a group has.
-    fn width(&self, level: Level) -> usize {
+    pub(super) fn width(&self, level: Level) -> usize {
         (self.model.lanes(level, self.grid.block) as usize).clamp(1, LANES)
     }
 
-    /// The item's number varies fastest from group to group.
-    fn positions(&mut self, count: usize) {
+    /// What the host says: the values of parameters, and of how many items there are. The item's number varies fastest from group to group.
+    fn launched(&mut self, launched: &Launched) {
+        let count = launched.extents.len();
         let params = &self.function.params;
-        let Some(last) = params.last().copied() else { return };
-        for (&param, name) in params.iter().rev().take(count).zip(["item.x", "item.y", "item.z"]) {
-            let base = self.atoms.atom(name, name);
-            let width = self.width(self.grid.level);
-            let step = |lane: usize| Poly::constant((lane / width) as i64);
-            let value = if param == last { Value::spread(&base, step) } else { Value::Uniform(base) };
+        let (given, positions) = params.split_at(params.len() - count.min(params.len()));
+        for (&param, value) in given.iter().zip(&launched.args) {
+            if let VarKind::Value(ty) = self.function.vars[param].kind
+                && is_integer(ty)
+                && let Value::Uniform(value, None) = value
+            {
+                self.values.insert(param, Value::uniform(value.clone()));
+            }
+        }
+        let width = self.width(self.grid.level);
+        let groups = (LANES / width) as i64;
+        let whole = launched.extents.last().is_some_and(|extent| self.atoms.step(extent) % groups == 0);
+        if !whole || launched.limited {
+            self.apart = Some(Reason::Tail);
+        }
+        for (at, (&param, name)) in positions.iter().rev().zip(POSITIONS).enumerate() {
+            let more = |lane: usize| Poly::constant((lane / width) as i64);
+            let along = Some(&param) == params.last();
+            let base = self.atoms.atom(name, name, Facts::NONE);
+            let step = if along && !launched.limited { groups } else { 1 };
+            let last = launched.extents.iter().rev().nth(at).and_then(|extent| self.atoms.range(extent).high);
+            // Of the first lane of a warp.
+            let last = last.map(|last| if step > 1 { (last - 1) / step * step } else { last - 1 });
+            self.atoms.learn(name, Facts { step, range: Range::up_to(last) });
+            let value = if along { Value::spread(&base, more) } else { Value::uniform(base) };
             self.values.insert(param, value);
         }
     }
 
-    fn own_atom(&mut self, var: VarId) -> Poly {
-        self.atoms.atom(&format!("x{}", var.index()), &self.function.vars[var].name)
+    pub(super) fn set(&mut self, var: VarId, value: Value) {
+        self.values.insert(var, value);
+    }
+
+    pub(super) fn own_atom(&mut self, var: VarId) -> Poly {
+        self.own(var, Facts::NONE)
+    }
+
+    fn own(&mut self, var: VarId, facts: Facts) -> Poly {
+        let key = format!("{} x{}", self.scope, var.index());
+        self.atoms.atom(&key, &self.function.vars[var].name, facts)
     }
 
     fn block(&mut self, block: &Block) {
         block.stmts.iter().for_each(|stmt| self.stmt(stmt));
     }
 
-    fn stmt(&mut self, stmt: &Stmt) {
+    pub(super) fn stmt(&mut self, stmt: &Stmt) {
         match stmt {
             Stmt::At(_) => {}
             Stmt::Let { var, init } => {
@@ -133,22 +178,31 @@ impl<'a> Walk<'a> {
                 self.access(target, Action::Update, 1);
             }
             Stmt::If { cond, then, otherwise } => {
-                let around = self.divergent;
-                self.divergent |= !self.eval(cond).is_uniform();
+                let cond = self.eval(cond);
+                let around = self.apart;
+                if !cond.is_surely_uniform() {
+                    self.apart = self.apart.or(Some(Reason::Branch));
+                }
                 self.block(then);
                 self.block(otherwise);
-                self.divergent = around;
+                self.apart = around;
             }
             Stmt::Loop(node) => self.counted(node),
-            Stmt::Forever { body, step } => self.deeper(|this| {
+            Stmt::Forever { body, step } => self.in_loop(None, |this| {
                 this.block(body);
                 this.block(step);
             }),
             Stmt::Scope { body, .. } => self.block(body),
             Stmt::Lanes { group, lane, body } => {
-                // Of the group's first warp.
                 let width = self.width(*group);
-                let number = Value::spread(&Poly::default(), |lane| Poly::constant((lane % width) as i64));
+                // Of the group's first warp, and so many more in others.
+                let first = if *group == Level::Block {
+                    let last = i64::from(self.grid.block) - LANES as i64;
+                    self.own(*lane, Facts { step: LANES as i64, range: Range::up_to(Some(last)) })
+                } else {
+                    Poly::default()
+                };
+                let number = Value::spread(&first, |lane| Poly::constant((lane % width) as i64));
                 self.values.insert(*lane, number);
                 self.block(body);
             }
@@ -172,11 +226,10 @@ impl<'a> Walk<'a> {
             Stmt::Fault { values, .. } => values.iter().for_each(|value| {
                 self.eval(value);
             }),
-            // Without accesses, or of the host or the CPU.
+            Stmt::Break | Stmt::Continue => self.leaves(self.around.last().copied()),
+            Stmt::Leave(_) => self.leaves(None),
+            // Without accesses, or of the host or the CPU. A fault ends what is counted.
             Stmt::Sync(_)
-            | Stmt::Break
-            | Stmt::Continue
-            | Stmt::Leave(_)
             | Stmt::CheckTrap
             | Stmt::Alloc { .. }
             | Stmt::Free(_)
@@ -188,13 +241,29 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn deeper(&mut self, inside: impl FnOnce(&mut Self)) {
+    /// What is inside a loop, in which lanes may be apart for a reason.
+    fn in_loop(&mut self, reason: Option<Reason>, inside: impl FnOnce(&mut Self)) {
+        let (around, number) = (self.apart, self.loops);
+        self.loops += 1;
+        let left = self.ragged.contains(&number).then_some(Reason::Branch);
+        self.apart = self.apart.or(reason).or(left);
+        self.around.push(number);
         self.depth += 1;
         inside(self);
         self.depth -= 1;
+        self.around.pop();
+        self.apart = around;
     }
 
-    fn among(&mut self, takes_part: impl Fn(usize) -> bool, inside: impl FnOnce(&mut Self)) {
+    /// Some lanes may leave a loop, or all of them.
+    fn leaves(&mut self, one: Option<usize>) {
+        if self.apart.is_some() {
+            let all = self.around.clone();
+            self.ragged.extend(one.map_or(all, |one| vec![one]));
+        }
+    }
+
+    pub(super) fn among(&mut self, takes_part: impl Fn(usize) -> bool, inside: impl FnOnce(&mut Self)) {
         let around = self.active.clone();
         self.active.retain(|lane| takes_part(*lane));
         inside(self);
@@ -205,195 +274,80 @@ impl<'a> Walk<'a> {
         if !self.changed.contains(&var) {
             let value = match value {
                 Some(value) => value,
-                None => Value::Uniform(self.own_atom(var)),
+                None => Value::uniform(self.own_atom(var)),
             };
             self.values.insert(var, value);
             return;
         }
-        let differs = self.divergent || value.is_some_and(|value| !value.is_uniform());
+        let differs = self.apart == Some(Reason::Branch) || value.is_some_and(|value| !value.is_uniform());
         if differs {
             self.differing.insert(var);
         }
-        let value = if self.differing.contains(&var) { Value::Unknown } else { Value::Uniform(self.own_atom(var)) };
+        let value = if self.differing.contains(&var) { Value::Unknown } else { Value::uniform(self.own_atom(var)) };
         self.values.insert(var, value);
     }
 
     fn counted(&mut self, node: &Loop) {
-        let (low, step) = (self.eval(&node.lo), self.eval(&node.step));
-        self.eval(&node.hi);
-        let turns = Value::Uniform(self.own_atom(node.var));
+        let (low, high, step) = (self.eval(&node.lo), self.eval(&node.hi), self.eval(&node.step));
+        let length = high.minus(&low);
+        let stride = match &step {
+            Value::Uniform(step, None) => self.atoms.step(step),
+            Value::Uniform(..) | Value::Lanes(..) | Value::Unknown => 1,
+        };
+        let (ranks, apart) = match &node.kind {
+            LoopKind::Seq | LoopKind::Unroll(_) | LoopKind::Simd { .. } => {
+                (1, (!length.is_surely_uniform() || !step.is_surely_uniform()).then_some(Reason::Branch))
+            }
+            LoopKind::Spread { group, over, share, reductions } => {
+                reductions.iter().for_each(|reduction| self.set(reduction.var, Value::Unknown));
+                let ranks = (self.width(*group) / self.width(*over)) as i64;
+                let whole = match (&length, share) {
+                    (Value::Uniform(length, None), Share::Cyclic) => self.atoms.step(length) % (ranks * stride) == 0,
+                    (Value::Uniform(..) | Value::Lanes(..) | Value::Unknown, _) => false,
+                };
+                (ranks, (!whole).then_some(Reason::Tail))
+            }
+        };
+        let range = match &length {
+            Value::Uniform(length, _) => self.atoms.range(length),
+            Value::Lanes(..) | Value::Unknown => Range::ALL,
+        };
+        // A loop that does not begin has no values.
+        let last = range.high.map(|length| ((length - 1).max(0) / (ranks * stride)) * ranks * stride);
+        let facts = Facts { step: ranks * stride, range: Range::up_to(last) };
+        let turns = Value::uniform(self.own(node.var, facts));
         // Of a loop that begins at a constant its variable is that plus whole steps.
-        let start =
-            if matches!(&low, Value::Uniform(low) if low.known() == Some(0)) { turns } else { low.plus(&turns) };
+        let is_zero = matches!(&low, Value::Uniform(low, None) if low.known() == Some(0));
+        let start = if is_zero { turns } else { low.plus(&turns) };
         let first = match &node.kind {
             LoopKind::Seq | LoopKind::Unroll(_) | LoopKind::Simd { .. } => start,
-            LoopKind::Spread { group, over, share, reductions } => {
-                for reduction in reductions {
-                    self.values.insert(reduction.var, Value::Unknown);
-                }
+            LoopKind::Spread { group, over, share, reductions: _ } => {
                 let (width, part) = (self.width(*group), self.width(*over));
                 let rank = Value::spread(&Poly::default(), |lane| Poly::constant((lane % width / part) as i64));
                 let length = match share {
                     Share::Cyclic => Value::known(1),
-                    Share::Blocked => Value::Uniform(self.atoms.atom("part", "part")),
+                    Share::Blocked => Value::uniform(self.atoms.atom("part", "part", Facts::NONE)),
                 };
                 start.plus(&rank.times(&length).times(&step))
             }
         };
-        self.values.insert(node.var, first);
-        self.deeper(|this| this.block(&node.body));
+        self.set(node.var, first);
+        self.in_loop(apart, |this| this.block(&node.body));
         if let LoopKind::Spread { group, reductions, .. } = &node.kind {
             for reduction in reductions {
                 let value = self.of_group(reduction.var, *group);
-                self.values.insert(reduction.var, value);
+                self.set(reduction.var, value);
             }
         }
     }
 
     /// What the lanes of a group found together: the same in all of a warp if that is one group.
     fn of_group(&mut self, var: VarId, group: Level) -> Value {
-        if self.width(group) == LANES { Value::Uniform(self.own_atom(var)) } else { Value::Unknown }
-    }
-
-    fn eval(&mut self, expr: &Expr) -> Value {
-        match &expr.kind {
-            ExprKind::Int(value) => i64::try_from(*value).map_or(Value::Unknown, Value::known),
-            ExprKind::Var(var) => self.value_of(*var),
-            ExprKind::Load(element) => {
-                let value = self.access(element, Action::Load, 1);
-                self.opaque(expr, &[value])
-            }
-            ExprKind::Unary(UnOp::Neg, operand) if is_integer(expr.ty) => {
-                let operand = self.eval(operand);
-                Value::known(0).minus(&operand)
-            }
-            ExprKind::Binary(op, left, right) => {
-                let (first, second) = (self.eval(left), self.eval(right));
-                if is_integer(left.ty) {
-                    self.arithmetic(expr, *op, &first, &second)
-                } else {
-                    self.opaque(expr, &[first, second])
-                }
-            }
-            ExprKind::Cast(operand) => {
-                let value = self.eval(operand);
-                if is_integer(expr.ty) && is_integer(operand.ty) { value } else { self.opaque(expr, &[value]) }
-            }
-            ExprKind::Math(MathFn::Min | MathFn::Max, operands) => {
-                let values: Vec<Value> = operands.iter().map(|operand| self.eval(operand)).collect();
-                self.clamped(expr, &values)
-            }
-            ExprKind::Select(cond, then, otherwise) => {
-                let cond = self.eval(cond);
-                let values = [self.eval(then), self.eval(otherwise)];
-                if cond.is_uniform() && values[0] == values[1] {
-                    values[0].clone()
-                } else {
-                    self.clamped(expr, &values)
-                }
-            }
-            ExprKind::Broadcast(group, inner) => {
-                let width = self.width(*group);
-                let mut value = Value::Unknown;
-                self.among(|lane| lane % width == 0, |this| value = this.eval(inner));
-                if width == LANES { self.opaque(expr, &[]) } else { self.opaque(expr, &[value]) }
-            }
-            ExprKind::WorkerIndex => {
-                let (base, width) = (self.atoms.atom("group", "group"), self.width(self.grid.level));
-                Value::spread(&base, |lane| Poly::constant((lane / width) as i64))
-            }
-            ExprKind::Float(_)
-            | ExprKind::Bool(_)
-            | ExprKind::Unary(..)
-            | ExprKind::MulAdd(..)
-            | ExprKind::Lazy(..)
-            | ExprKind::Math(..)
-            | ExprKind::Near(..)
-            | ExprKind::Call(..)
-            | ExprKind::Field(..)
-            | ExprKind::Struct(..)
-            | ExprKind::WorkerCount
-            | ExprKind::GroupCount(_)
-            | ExprKind::IsAligned(..) => {
-                let values: Vec<Value> = visit::operands(expr).into_iter().map(|operand| self.eval(operand)).collect();
-                self.opaque(expr, &values)
-            }
-        }
-    }
-
-    fn value_of(&mut self, var: VarId) -> Value {
-        match self.values.get(&var) {
-            Some(value) => value.clone(),
-            None => Value::Uniform(self.own_atom(var)),
-        }
-    }
-
-    fn arithmetic(&mut self, expr: &Expr, op: BinOp, left: &Value, right: &Value) -> Value {
-        let divisor = match right {
-            Value::Uniform(right) => right.known().filter(|right| *right > 0),
-            Value::Lanes(_) | Value::Unknown => None,
-        };
-        match (op, divisor) {
-            (BinOp::Add, _) => left.plus(right),
-            (BinOp::Sub, _) => left.minus(right),
-            (BinOp::Mul, _) => left.times(right),
-            (BinOp::Div, Some(divisor)) => left.over(divisor, &mut self.atoms),
-            (BinOp::Rem, Some(divisor)) if !left.is_uniform() => left.modulo(divisor),
-            (BinOp::Rem, Some(_)) => self.opaque(expr, std::slice::from_ref(left)),
-            // Rows are longer than a warp.
-            (BinOp::Div, None) if right.is_uniform() && *left != Value::Unknown => self.opaque(expr, &[]),
-            (BinOp::Rem, None) if right.is_uniform() && *left != Value::Unknown => {
-                let turns = self.opaque(expr, &[]);
-                left.minus(&turns.times(right))
-            }
-            (
-                BinOp::Div
-                | BinOp::Rem
-                | BinOp::Shl
-                | BinOp::Shr
-                | BinOp::And
-                | BinOp::Or
-                | BinOp::Xor
-                | BinOp::Eq
-                | BinOp::Ne
-                | BinOp::Lt
-                | BinOp::Le
-                | BinOp::Gt
-                | BinOp::Ge,
-                _,
-            ) => self.opaque(expr, &[left.clone(), right.clone()]),
-        }
-    }
-
-    /// A value that a bound or a condition keeps inside: it is taken for inside.
-    fn clamped(&mut self, expr: &Expr, values: &[Value]) -> Value {
-        let mut lanes = values.iter().filter(|value| !value.is_uniform());
-        match (lanes.next(), lanes.next()) {
-            (Some(only), None) => only.clone(),
-            _ => self.opaque(expr, values),
-        }
-    }
-
-    /// Something that is not looked into: the same in all lanes if all that it is made of is.
-    fn opaque(&mut self, expr: &Expr, of: &[Value]) -> Value {
-        if of.iter().all(Value::is_uniform) {
-            Value::Uniform(self.atoms.atom(&format!("{:?}", expr.kind), &self.name(expr)))
-        } else {
-            Value::Unknown
-        }
-    }
-
-    /// A short name for readers.
-    fn name(&self, expr: &Expr) -> String {
-        match &expr.kind {
-            ExprKind::Load(element) => format!("{}[…]", self.function.vars[element.base].name),
-            ExprKind::Broadcast(_, inner) => self.name(inner),
-            _ => "…".to_owned(),
-        }
+        if self.width(group) == LANES { Value::uniform(self.own_atom(var)) } else { Value::Unknown }
     }
 
     /// Notes an access to so many elements. Gives the index.
-    fn access(&mut self, element: &Element, action: Action, count: u32) -> Value {
+    pub(super) fn access(&mut self, element: &Element, action: Action, count: u32) -> Value {
         let index = self.eval(&element.index);
         let (elem, writable, shared) = match self.function.vars[element.base].kind {
             VarKind::Buffer { elem, writable } => (elem, writable, false),
@@ -404,18 +358,27 @@ impl<'a> Walk<'a> {
         let action = if action == Action::Load && element.relaxed { Action::LoadRelaxed } else { action };
         let places = index.lanes().map(|lanes| self.active.iter().map(|lane| lanes[*lane].clone()).collect::<Vec<_>>());
         let read_only = action == Action::Load && !writable;
-        let (size, (first, bytes)) = (size_of(self.program, elem), field(self.program, elem, &element.path));
-        let part = (first, bytes * count);
+        let (size, (first, width)) = (size_of(self.program, elem), field(self.program, elem, &element.path));
+        let bytes = Bytes { size, first, width: width * count, aligned: count > 1 };
+        let doubt = index.doubt();
+        let sure = match places.as_deref() {
+            None => Err(Reason::Data),
+            Some(_) if doubt.is_some() => Err(doubt.unwrap_or(Reason::Data)),
+            Some(places) if shared => claim::turns(&self.active, places, bytes, &self.atoms),
+            Some(places) => claim::sectors(places, bytes, &self.atoms),
+        };
         let access = Access {
             action,
             array: self.function.vars[element.base].name.clone(),
             index: places.as_ref().map_or("…".to_owned(), |places| self.atoms.text(&places[0])),
             depth: self.depth,
             times: 1,
-            sites: self.numbers.access(element).into_iter().collect(),
+            sites: self.numbers.and_then(|numbers| numbers.access(element)).into_iter().collect(),
             lanes: self.active.len() as u32,
             pattern: self.pattern_of(places.as_deref()),
-            cost: self.cost(places.as_deref(), (size, part), shared, read_only),
+            cost: self.cost(places.as_deref(), bytes, shared, read_only),
+            cost_claim: sure,
+            lanes_claim: self.apart.map_or(Ok(()), Err),
         };
         self.note(access);
         index
@@ -429,7 +392,8 @@ impl<'a> Walk<'a> {
         }
     }
 
-    fn cost(&self, places: Option<&[Poly]>, (size, part): (u32, (u32, u32)), shared: bool, read_only: bool) -> Cost {
+    fn cost(&self, places: Option<&[Poly]>, bytes: Bytes, shared: bool, read_only: bool) -> Cost {
+        let (size, part) = (bytes.size, (bytes.first, bytes.width));
         let lanes = self.active.len() as u32;
         match (places, shared) {
             (Some(places), true) => {
