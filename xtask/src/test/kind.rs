@@ -95,7 +95,7 @@ const USUAL: Kind = Kind {
 
 /// In the order in which they begin: first what is quick and fails often, then what takes longest, mostly with one processor.
 pub(super) const KINDS: &[Kind] = &[
-    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 800, ..USUAL },
+    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 600, ..USUAL },
     Kind {
         name: "cases",
         what: "programs that are parsed, refused, rendered, fused",
@@ -104,7 +104,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: &["hidp-build", "docs/errors.md", "Cargo.lock"],
         cases: &["parse", "check", "render", "fuse"],
         variables: &[("HIDP_CUDA", "off")],
-        budget: 25,
+        budget: 16,
         ..USUAL
     },
     Kind {
@@ -112,7 +112,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "tests of the compiler's parts and of xtask",
         scope: Scope::Quick,
         work: Work::Tests(&COMPILER_PICKS),
-        budget: 120,
+        budget: 80,
         ..USUAL
     },
     Kind {
@@ -123,7 +123,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["emit"],
         variables_of: &[(Scope::Quick, "HIDP_CUDA", "off")],
-        budget: 80,
+        budget: 55,
         ..USUAL
     },
     Kind {
@@ -135,7 +135,7 @@ pub(super) const KINDS: &[Kind] = &[
         cases: &["run"],
         has_seeds: true,
         variables_of: &[(Scope::Quick, "HIDP_RUN", "quick"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 1500,
+        budget: 1000,
         ..USUAL
     },
     Kind {
@@ -143,7 +143,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "packages of users, built by cargo",
         work: Work::Tests(&[Pick("hidp-build", "cargo", "")]),
         reads: &["hidp-build", "hidp-std", "hidp-sys", "Cargo.toml", "Cargo.lock"],
-        budget: 350,
+        budget: 170,
         ..USUAL
     },
     Kind {
@@ -152,7 +152,7 @@ pub(super) const KINDS: &[Kind] = &[
         work: Work::Tests(&[file_tests("random_native")]),
         reads: GENERATED,
         has_seeds: true,
-        budget: 250,
+        budget: 150,
         ..USUAL
     },
     Kind {
@@ -167,7 +167,7 @@ pub(super) const KINDS: &[Kind] = &[
         ]),
         reads: GENERATED,
         variables: &[("HIDP_CUDA", "off")],
-        budget: 250,
+        budget: 180,
         ..USUAL
     },
     Kind {
@@ -176,7 +176,7 @@ pub(super) const KINDS: &[Kind] = &[
         work: Work::Tests(&[file_tests("nvcc"), file_tests("device_units::nvcc_takes_every_device_unit")]),
         needs: Needs::Nvcc,
         reads: GENERATED,
-        budget: 120,
+        budget: 65,
         ..USUAL
     },
     Kind {
@@ -184,7 +184,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "cases of kind `run` with the sanitizers for memory and undefined behaviour, launches with that for threads",
         work: Work::Tests(&[file_tests("sanitized")]),
         reads: GENERATED,
-        budget: 140,
+        budget: 100,
         ..USUAL
     },
     Kind {
@@ -195,7 +195,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["run"],
         variables_of: &[(Scope::Usual, "HIDP_TARGETS", "cpu")],
-        budget: 400,
+        budget: 260,
         ..USUAL
     },
     Kind {
@@ -203,14 +203,14 @@ pub(super) const KINDS: &[Kind] = &[
         what: "contexts, views, devices, primitives as functions, the tuner",
         work: Work::Tests(&[Pick("hidp-std", "", ""), Pick("hidp-sys", "", "")]),
         reads: &["hidp-build", "hidp-std", "hidp-sys", "Cargo.toml", "Cargo.lock"],
-        budget: 90,
+        budget: 50,
         ..USUAL
     },
     Kind {
         name: "programs",
         what: "examples, benchmarks, and programs for devices on the executor",
         work: Work::Tests(&[Pick("", "", "")]),
-        budget: 100,
+        budget: 45,
         ..USUAL
     },
     Kind {
@@ -218,7 +218,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "what the documentation of the libraries shows",
         work: Work::Documentation,
         reads: &["hidp-build", "hidp-std", "hidp-sys", "README.md", "Cargo.toml", "Cargo.lock"],
-        budget: 70,
+        budget: 40,
         ..USUAL
     },
 ];
