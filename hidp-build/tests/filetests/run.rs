@@ -294,7 +294,10 @@ fn as_stated(case: &Case, subject: &Subject, call: &stated::Stated, built: &Buil
         list(subject, entry, built, args, dims);
         return Ok(());
     }
-    let request = subject.request(entry, args, dims)?;
+    let mut request = subject.request(entry, args, dims)?;
+    if let (Outcome::Unknown, stated::Outcome::Fault(fault)) = (&request.expected, &call.outcome) {
+        request.expected = Outcome::Fault(subject.only_fault(entry, fault)?);
+    }
     let check = |found: &Outcome| match (&call.outcome, found) {
         (_, Outcome::Unknown) => Ok(()),
         (stated::Outcome::Results(results), Outcome::Results(found)) => {

@@ -140,6 +140,19 @@ impl Subject {
         Ok(request)
     }
 
+    /// The fault that is stated as its kind and values, where the interpreter cannot say at which place: there must be only one.
+    pub(crate) fn only_fault(&self, entry: &Entry, stated: &str) -> Result<interp::Fault, String> {
+        let (kind, values) = stated.split_once(' ').ok_or("a fault without values")?;
+        let values = values.trim_matches(['[', ']']).split(", ").filter(|value| !value.is_empty());
+        let values = values.map(str::parse).collect::<Result<Vec<i64>, _>>().map_err(|error| error.to_string())?;
+        let mut sites = entry.code.sites.iter().map(|(_, site)| site).filter(|site| format!("{:?}", site.kind) == kind);
+        let site = sites.next().ok_or_else(|| format!("nothing faults with {kind}"))?;
+        match sites.all(|other| other.span == site.span) {
+            true => Ok(interp::Fault { kind: site.kind, span: site.span, values }),
+            false => Err(format!("the interpreter does not end, and {kind} may be at several places")),
+        }
+    }
+
     /// The call with what must come of it, as a file holds it. `stated` are parameters of which something is known where the
     /// interpreter gave up.
     pub(crate) fn answer(
