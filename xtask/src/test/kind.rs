@@ -73,6 +73,8 @@ const COMPILER_PICKS: [Pick; 10] = {
 
 /// The compiler and what generated code includes.
 const GENERATED: &[&str] = &["hidp-build", "hidp-std/include", "hidp-sys", "Cargo.toml", "Cargo.lock"];
+/// All but documents.
+const CODE: &[&str] = &["hidp-build", "hidp-std", "hidp-sys", "examples", "benches", "Cargo.toml", "Cargo.lock"];
 const EVERYTHING: &[&str] = &[""];
 
 const fn file_tests(module: &'static str) -> Pick {
@@ -109,10 +111,24 @@ pub(super) const KINDS: &[Kind] = &[
     },
     Kind {
         name: "compiler",
-        what: "tests of the compiler's parts and of xtask",
+        what: "tests of the compiler's parts",
         scope: Scope::Quick,
         work: Work::Tests(&COMPILER_PICKS),
+        reads: CODE,
         budget: 80,
+        ..USUAL
+    },
+    Kind {
+        name: "documents",
+        what: "what documents say of the compiler, and xtask, which reads all files",
+        scope: Scope::Quick,
+        work: Work::Tests(&[
+            Pick("hidp-build", "docs", ""),
+            Pick("hidp-build", "edge_cases", ""),
+            Pick("hidp-plan", "hidp_plan", ""),
+            Pick("xtask", "xtask", ""),
+        ]),
+        budget: 20,
         ..USUAL
     },
     Kind {
@@ -288,6 +304,9 @@ mod tests {
         assert_eq!(of("hidp-build", "filetests", "device_units::grids"), ["executor"]);
         assert_eq!(of("hidp-build", "filetests", "device_units::nvcc_takes_every_device_unit"), ["nvcc"]);
         assert_eq!(of("hidp-build", "proofs", "x"), ["compiler"]);
+        assert_eq!(of("hidp-build", "docs", "x"), ["documents"]);
+        assert_eq!(of("hidp-plan", "hidp_plan", "notation::x"), ["documents"]);
+        assert_eq!(of("xtask", "xtask", "x"), ["documents"]);
         assert_eq!(of("hidp-build", "cargo", "x"), ["build scripts"]);
         assert_eq!(of("hidp-std", "calls", "x"), ["run time"]);
         assert_eq!(of("gemm", "gemm", "x"), ["programs"]);
