@@ -10,19 +10,19 @@ use crate::{ArrayText, Error};
 
 /// Arguments where the processor's code finds them.
 pub(super) struct OnHost<'a> {
-    /// One per parameter; none if all are where they are.
+    /// One per parameter.
     addresses: Vec<*mut c_void>,
     /// Copies of sections, and whether they are written.
     packed: Vec<(HostBlock, &'a dyn Scattered, bool)>,
 }
 
 impl<'a> OnHost<'a> {
-    /// Allocates nothing for arrays of the host.
-    pub(super) fn bind(entry: &'static Entry, args: &[Arg<'a>]) -> Result<Self, Error> {
-        let mut this = Self { addresses: Vec::new(), packed: Vec::new() };
+    /// `None` if all arguments are where they are.
+    pub(super) fn bind(entry: &'static Entry, args: &[Arg<'a>]) -> Result<Option<Self>, Error> {
         if args.iter().all(|arg| arg.away.is_none()) {
-            return Ok(this);
+            return Ok(None);
         }
+        let mut this = Self { addresses: Vec::with_capacity(args.len()), packed: Vec::new() };
         for (number, (param, arg)) in entry.params.iter().zip(args).enumerate() {
             let address = match arg.away {
                 None => arg.address,
@@ -41,10 +41,10 @@ impl<'a> OnHost<'a> {
             };
             this.addresses.push(address);
         }
-        Ok(this)
+        Ok(Some(this))
     }
-    pub(super) fn addresses(&self) -> Option<&[*mut c_void]> {
-        (!self.addresses.is_empty()).then_some(&self.addresses[..])
+    pub(super) fn addresses(&self) -> &[*mut c_void] {
+        &self.addresses
     }
     /// Puts what the entry wrote where it belongs.
     pub(super) fn bring_back(self) {
