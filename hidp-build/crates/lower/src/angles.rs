@@ -161,6 +161,10 @@ fn is_read_safely(expr: &Expr, written: &BTreeSet<VarId>, uncertain: &BTreeSet<V
         if let ExprKind::Call(_, args) = &sub.kind {
             safe &= args.iter().all(certain);
         }
+        // Nor is anything done that an angle rules out: `unchecked` promises only what the program evaluates.
+        if let ExprKind::Lazy(_, cond, _) | ExprKind::Select(cond, ..) = &sub.kind {
+            safe &= certain(cond) || operands(sub).into_iter().skip(1).all(is_harmless);
+        }
     });
     safe
 }

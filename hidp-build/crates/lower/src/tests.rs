@@ -390,6 +390,32 @@ fn iterations_that_cannot_be_computed_twice_take_all_angles_in_full() {
 }
 
 #[test]
+fn what_an_angle_rules_out_is_not_done_with_a_wrong_one() {
+    let function = |value: &str| {
+        format!(
+            "function long turns(long n) {{ long _left = n; while (_left != 0) {{ _left -= 2; }} return n; }}
+             #pragma hidp unchecked
+             function f input double x[N], y[M]; input long n[N]; output double z[N];
+             {{ map {{ i := [0:N); double s = sin(x[i]); z[i] = {value}; }} }}"
+        )
+    };
+    for value in [
+        "sin(x[i]) <= 1 ? x[i] : y[i]",
+        "s <= 1 ? s : y[i]",
+        "sin(x[i]) <= 1 ? x[i] : double(turns(n[i]))",
+        "sin(x[i]) <= 1 || turns(n[i]) == 0 ? 1 : 2",
+        "y[long(M * abs(sin(x[i])))]",
+        "double(turns(long(sin(x[i]))))",
+    ] {
+        let (near, full) = angles(&function(value));
+        assert!(near == 0 && full > 0, "{value}: {near} {full}");
+    }
+    for value in ["s <= 1 ? 0 : s", "sin(x[i]) + (n[i] < 9 ? y[i] : double(turns(n[i])))"] {
+        assert!(angles(&function(value)).0 > 0, "{value}");
+    }
+}
+
+#[test]
 fn angles_that_are_loaded_under_a_condition_are_not_looked_at_before_it() {
     let text = "function f input double x[N], y[M]; output double z[N];
         { map { i := [0:N); z[i] = i < M ? sin(y[i]) : x[i]; } }";
