@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Makes hidp/maths/coefficients.hpp: minimax polynomials by Remez's exchange algorithm, and constants in two parts.
+"""Makes hidp/maths/coefficients/*.hpp: minimax polynomials by Remez's exchange algorithm, and constants in two parts.
 
     pip install mpmath gmpy2
-    python3 xtask/maths/coefficients.py          writes the header
-    python3 xtask/maths/coefficients.py --check  fails where the header is not what would be written
+    python3 xtask/maths/coefficients.py          writes the headers
+    python3 xtask/maths/coefficients.py --check  fails where they are not what would be written
 
 Each row names a function, its interval, the weight of an absolute error of the polynomial in the final result, and the bits
 that are wanted of it, per width. The least degree that reaches them is taken. What is written beside the coefficients is
@@ -16,7 +16,18 @@ import sys
 from mpmath import mp, mpf
 
 mp.prec = 320
-HEADER = pathlib.Path(__file__).parents[2] / "hidp-std/include/hidp/maths/coefficients.hpp"
+HEADERS = pathlib.Path(__file__).parents[2] / "hidp-std/include/hidp/maths/coefficients"
+# What stands where, in order. A header has what the functions of the same name need; `constants` has what several of them do.
+CONTENTS = {
+    "constants": ["ln2", "ln2_whole", "log2_e", "half_pi"],
+    "exponential": ["exp_tail", "expm1_tail", "exp2_tail", "exp2_short", "sinh_tail", "cosh_tail"],
+    "logarithm": ["log10_e", "log10_2", "log_tail"],
+    "power": ["two_over_ln2", "third", "pow_tail", "log2_short"],
+    "trigonometry": ["two_over_pi", "sin_tail", "cos_tail", "sin_short", "cos_short", "half_pi_pieces", "turns_short", "turns"],
+    "inverse": ["quarter_pi", "pi", "atan_half", "atan_tail", "asin_tail"],
+    "root": ["cbrt_start"],
+    "error": ["two_over_root_pi", "erf_tail", "erf_short", "erfc_short", "erfc"],
+}
 
 
 def rounded(value, width):
@@ -231,6 +242,8 @@ PARTS = [
     ("two_over_root_pi", "2 / sqrt(pi)", 2 / ROOT(mp.pi), {64: None, 32: None}),
     ("two_over_pi", "2 / pi", 2 / mp.pi, {64: None, 32: None}),
 ]
+# Of these the first part is enough.
+ONE_PART = {"two_over_pi"}
 
 
 def truncated(value, bits):
@@ -355,16 +368,21 @@ def erfc_rows():
     return out + function("erfc_tail", what, {64: (tail, error, (low, high))})
 
 
-def header():
-    out = ["// Made by xtask/maths/coefficients.py, which says how. Errors are relative to the function's result.", "#pragma once", "",
-           "#include <hidp/maths/lane.hpp>", "", "HIDP_NAMESPACE_BEGIN", "namespace maths {", ""]
+def constants():
+    """The constants of PARTS by name."""
+    made = {}
     for name, what, value, bits in PARTS:
-        out.append(f"// {what}")
+        out = made[name] = [f"// {what}"]
         split = {w: parts(value, b, w) for w, b in bits.items()}
-        for at, part in enumerate(("high", "low")):
+        for at, part in enumerate(("high",) if name in ONE_PART else ("high", "low")):
             out += ["template <class F>", f"HIDP_INLINE F {name}_{part}() {{"]
             out += by_width({w: f"F({literal(p[at], w)})" for w, p in split.items()}) + ["}"]
-        out.append("")
+    return made
+
+
+def polynomials():
+    """The polynomials of ROWS by name."""
+    made = {}
     for name, what, f, intervals, weight, bits in ROWS:
         found = {}
         for width, wanted in bits.items():
@@ -372,13 +390,20 @@ def header():
             coefficients, error = minimax(f, low, high, weight, wanted, width)
             found[width] = (coefficients, error, (low, high))
             print(f"{name} {width}: degree {len(coefficients) - 1}, 2^{mp.nstr(error, 4)}", file=sys.stderr)
-        out += function(name, what, found) + [""]
-    out += erfc_rows() + [""]
+        made[name] = function(name, what, found)
+    return made
+
+
+def half_pi_pieces():
+    out = []
     for at, piece in enumerate(cody_waite()):
         out += [f"// pi / 2, piece {at + 1} of 4", "template <class F>", f"HIDP_INLINE F half_pi_{at + 1}() {{",
                 f"  return F({literal(piece, 64)});", "}"]
-    out.append("")
-    rows = short_rows()
+    return out
+
+
+def turns_short():
+    out, rows = [], short_rows()
     for at in range(3):
         out += [f"// 2^(25 j + 3) 2 / pi without what gives whole turns, piece {at + 1} of 3; row 0 is 2 / pi", "template <class F, class M>",
                 f"HIDP_INLINE F turns_short_{at + 1}(M two, M three, M four, M five) {{"]
@@ -386,22 +411,43 @@ def header():
         for row, name in zip(rows[1:], ("two", "three", "four", "five")):
             text = f"select({name}, F({literal(row[at], 64)}), {text})"
         out += wrapped(f"return {text};".split(" "), "  ") + ["}"]
-    out.append("")
-    out += ["// 2^(16 j) 2 / pi without what gives whole turns, in four pieces; row after row", "template <class F>",
-            "HIDP_INLINE F turns(Bits<F> at) {", "  static const double kTurns[256] = {"]
+    return out
+
+
+def turns():
+    out = ["// 2^(16 j) 2 / pi without what gives whole turns, in four pieces; row after row", "template <class F>",
+           "HIDP_INLINE F turns(Bits<F> at) {", "  static const double kTurns[256] = {"]
     for row in wide_rows():
         out.append("      " + " ".join(literal(p, 64) + "," for p in row))
-    out += ["  };", "  return kTurns[at];", "}", "", "}  // namespace maths", "HIDP_NAMESPACE_END", ""]
-    return "\n".join(out)
+    return out + ["  };", "  return kTurns[at];", "}"]
+
+
+def headers():
+    """The texts of the headers by name."""
+    made = constants() | polynomials() | {
+        "erfc": erfc_rows(), "half_pi_pieces": half_pi_pieces(), "turns_short": turns_short(), "turns": turns(),
+    }
+    placed = [name for names in CONTENTS.values() for name in names]
+    if sorted(placed) != sorted(made):
+        raise SystemExit(f"no header, or several: {sorted(set(placed) ^ set(made))}")
+    texts = {}
+    for header, names in CONTENTS.items():
+        out = ["// Made by xtask/maths/coefficients.py, which says how. Errors are relative to the function's result.", "#pragma once", "",
+               "#include <hidp/maths/lane.hpp>", "", "HIDP_NAMESPACE_BEGIN", "namespace maths {", ""]
+        for name in names:
+            out += made[name] + [""]
+        texts[header] = "\n".join(out + ["}  // namespace maths", "HIDP_NAMESPACE_END", ""])
+    return texts
 
 
 def main():
-    text = header()
-    if "--check" in sys.argv:
-        if HEADER.read_text() != text:
-            raise SystemExit(f"{HEADER} is not what this script writes")
-    else:
-        HEADER.write_text(text)
+    HEADERS.mkdir(exist_ok=True)
+    for name, text in headers().items():
+        path = HEADERS / f"{name}.hpp"
+        if "--check" not in sys.argv:
+            path.write_text(text)
+        elif path.read_text() != text:
+            raise SystemExit(f"{path} is not what this script writes")
 
 
 main()

@@ -15,23 +15,32 @@ import sys
 ROOT = pathlib.Path(__file__).parents[2]
 HEADERS = ROOT / "hidp-std/include/hidp/maths"
 MODULES = ROOT / "hidp-build/crates/ir/src/par/interp/maths"
-NAMES = ["coefficients", "pair", "exponential", "logarithm", "power", "trigonometry", "inverse", "root", "error"]
 # Functions of the language.
 LANGUAGE = set(
     "exp exp2 expm1 sinh cosh tanh log log2 log10 log1p asinh acosh atanh pow sin cos tan asin acos atan atan2 cbrt hypot erf erfc".split()
 )
-# For machines without fused multiply-add, for vector loops, or not used.
-SKIPPED = {"upper_half", "is_near", "near_sin", "near_cos", "near_tan", "two_over_pi_low"}
+# For machines without fused multiply-add, or for vector loops.
+SKIPPED = {"upper_half", "is_near", "near_sin", "near_cos", "near_tan"}
+# The modules, and what each uses. Those of functions use the coefficients of the same name, too.
 USES = {
     "pair": ["lane"],
-    "coefficients": ["lane"],
-    "exponential": ["lane", "coefficients", "pair"],
-    "logarithm": ["lane", "coefficients", "pair"],
-    "power": ["lane", "coefficients", "logarithm", "pair"],
-    "trigonometry": ["lane", "coefficients", "pair"],
-    "inverse": ["lane", "coefficients", "pair"],
-    "root": ["lane", "coefficients", "pair"],
-    "error": ["lane", "coefficients", "exponential", "pair"],
+    "exponential": ["coefficients::constants", "lane", "pair"],
+    "logarithm": ["coefficients::constants", "lane", "pair"],
+    "power": ["coefficients::constants", "coefficients::exponential", "lane", "logarithm", "pair"],
+    "trigonometry": ["coefficients::constants", "lane", "pair"],
+    "inverse": ["coefficients::constants", "lane", "pair"],
+    "root": ["lane", "pair"],
+    "error": ["coefficients::constants", "coefficients::exponential", "exponential", "lane", "pair"],
+}
+ABOUT_COEFFICIENTS = {
+    "constants": "Constants that several families of functions need.",
+    "error": "Coefficients of the error functions.",
+    "exponential": "Coefficients of exponential and hyperbolic functions.",
+    "inverse": "Coefficients and constants of inverse trigonometric functions.",
+    "logarithm": "Coefficients and constants of logarithms.",
+    "power": "Coefficients and constants of `pow`.",
+    "root": "Coefficients of roots.",
+    "trigonometry": "Coefficients of trigonometric functions, and pi in pieces for reductions.",
 }
 
 
@@ -130,7 +139,6 @@ def result(kind_text, text):
     return expression(text)
 
 
-TABLE = []
 STRUCTS = {"Split": ["exponent", "mantissa"]}
 
 
@@ -173,7 +181,8 @@ def body(text, returns):
         if table:
             end = closing(text, at + table.end() - 1)
             rows = [", ".join(row) for row in zip(*[iter(number(v) for v in split(text[at + table.end():end]))] * 4)]
-            TABLE[:] = [f"pub(super) const TURNS: [f64; {table[2]}] = ["] + [f"    {row}," for row in rows] + ["];", ""]
+            # A row a line, as there.
+            out += ["#[rustfmt::skip]", f"const TURNS: [f64; {table[2]}] = ["] + [f"    {row}," for row in rows] + ["];"]
             at = end + 2
             continue
         end = text.index(";", at)
@@ -191,18 +200,17 @@ def body(text, returns):
     return out
 
 
-def module(name):
+def module(name, uses, reach):
+    """The module of the header `name`, which uses these others; `reach` is the visibility of what it has for them."""
     text = (HEADERS / f"{name}.hpp").read_text()
-    heading = []
+    about = []
     for line in text.splitlines():
-        if not line.startswith("//"):
+        if not line.startswith("//") or "Made by" in line:
             break
-        heading.append("//! " + line[2:].strip())
-    head = [line for line in heading if "Made by" not in line] if name != "coefficients" else ["//! Coefficients and constants, with the errors of the polynomials."]
-    out = head + ["//!", "//! Made by `xtask/maths/port.py` from the header of the same name.", ""]
-    out += [f"use super::{other}::*;" for other in USES[name]] + [""]
-    if name == "coefficients":
-        out[-1:] = ["use super::turns::TURNS;", ""]
+        about.append("//! " + line[2:].strip())
+    out = about or ["//! " + ABOUT_COEFFICIENTS[name.split("/")[-1]]]
+    out += ["//!", "//! Made by `xtask/maths/port.py` from the header of the same name.", ""]
+    out += [f"use {other}::*;" for other in uses] + [""]
     text = text[text.index("namespace maths {") + len("namespace maths {"):text.index("}  // namespace maths")]
     pattern = re.compile(
         r"(?P<comment>(?://[^\n]*\n)*)template <class F(?:, class M)?>\n(?:struct (?P<struct>\w+) \{(?P<fields>[^}]*)\};|HIDP_INLINE (?P<returns>[\w<>]+) (?P<name>\w+)\((?P<parameters>[^)]*)\) \{)"
@@ -219,8 +227,8 @@ def module(name):
                 of, names = declared.split(" ", 1)
                 fields += [(n.strip(), of) for n in names.split(",")]
             STRUCTS[found["struct"]] = [n for n, _ in fields]
-            out += comment + ["#[derive(Clone, Copy)]", f"pub(super) struct {found['struct']}<F> {{"]
-            out += [f"    pub(super) {n}: {of}," for n, of in fields] + ["}", ""]
+            out += comment + ["#[derive(Clone, Copy)]", f"{reach} struct {found['struct']}<F> {{"]
+            out += [f"    {reach} {n}: {of}," for n, of in fields] + ["}", ""]
             at = found.end()
             continue
         end = closing(text, found.end() - 1)
@@ -232,8 +240,8 @@ def module(name):
         overload = found["name"]
         if name == "pair" and found["parameters"].startswith("Pair<F>"):
             overload = {"product": "product_of_pairs", "square_root": "root_of_pair"}.get(overload, overload)
-        reach = "pub(in crate::par::interp)" if overload in LANGUAGE else "pub(super)"
-        out += comment + [f"{reach} fn {overload}<F: Lane>({arguments}) -> {kind(found['returns'])} {{"]
+        to = "pub(in crate::par::interp)" if overload in LANGUAGE else reach
+        out += comment + [f"{to} fn {overload}<F: Lane>({arguments}) -> {kind(found['returns'])} {{"]
         out += body(text[found.end():end], found["returns"]) + ["}", ""]
         at = end + 1
     return "\n".join(out)
@@ -250,27 +258,24 @@ def overloads(text):
 def formatted(text):
     done = subprocess.run(["rustfmt", "--edition", "2024", "--config-path", str(ROOT)], input=text, capture_output=True, text=True)
     if done.returncode:
-        pathlib.Path("/tmp/port-failed.rs").write_text(text)
-        raise SystemExit(done.stderr[:3000])
+        raise SystemExit(text + done.stderr)
     return done.stdout
 
 
 def main():
-    MODULES.mkdir(exist_ok=True)
     texts = {}
-    for name in NAMES:
-        text = module(name)
+    for name, uses in USES.items():
+        own = [] if name == "pair" else [f"coefficients::{name}"]
+        text = module(name, sorted(f"super::{other}" for other in own + uses), "pub(super)")
         texts[name] = formatted(text if name == "pair" else overloads(text))
-    head = ["//! Bits of 2 / pi for large arguments.", "//!", "//! Made by `xtask/maths/port.py` from `hidp/maths/coefficients.hpp`.", ""]
-    # A row a line, as there.
-    texts["turns"] = "\n".join(head + ["/// Four pieces a row.", "#[rustfmt::skip]"] + TABLE)
+    for name in ABOUT_COEFFICIENTS:
+        texts[f"coefficients/{name}"] = formatted(module(f"coefficients/{name}", ["super::super::lane"], "pub(crate)"))
     for name, text in texts.items():
         path = MODULES / f"{name}.rs"
-        if "--check" in sys.argv:
-            if path.read_text() != text:
-                raise SystemExit(f"{path} is not what this script writes")
-        else:
+        if "--check" not in sys.argv:
             path.write_text(text)
+        elif path.read_text() != text:
+            raise SystemExit(f"{path} is not what this script writes")
 
 
 main()

@@ -5,7 +5,7 @@
 
 mod progress;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -137,24 +137,31 @@ fn error_table(progress: &BTreeMap<&str, Progress>) -> String {
 
 /// A number that changes with the header of a function and with those that it includes.
 fn fingerprint(function: &str) -> Result<u64> {
-    let defines = format!("HIDP_INLINE F {function}(F ");
-    let mut files: Vec<PathBuf> = fs::read_dir(HEADERS)?.map(|entry| Ok(entry?.path())).collect::<Result<_>>()?;
-    files.sort();
-    let texts = files.into_iter().map(|path| Ok((path.clone(), fs::read_to_string(path)?)));
-    let texts: BTreeMap<PathBuf, String> = texts.collect::<Result<_>>()?;
-    let home = texts.iter().find(|(_, text)| text.contains(&defines));
-    let mut open = vec![home.with_context(|| format!("no header defines `{function}`"))?.0.clone()];
-    let mut read = BTreeSet::new();
+    let mut open = vec![header_of(function)?];
+    let mut texts = BTreeMap::new();
     while let Some(path) = open.pop() {
-        let Some(text) = texts.get(&path) else { bail!("{} is included but not there", path.display()) };
-        if read.insert(path) {
-            let included =
-                text.lines().filter_map(|line| line.strip_prefix("#include <hidp/maths/")?.strip_suffix('>'));
-            open.extend(included.map(|name| Path::new(HEADERS).join(name)));
+        if texts.contains_key(&path) {
+            continue;
+        }
+        let text = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+        let included = text.lines().filter_map(|line| line.strip_prefix("#include <hidp/maths/")?.strip_suffix('>'));
+        open.extend(included.map(|name| Path::new(HEADERS).join(name)));
+        texts.insert(path, text);
+    }
+    let bytes = texts.values().flat_map(|text| text.bytes());
+    Ok(bytes.fold(0xcbf2_9ce4_8422_2325, |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
+}
+
+/// The header that defines a function.
+fn header_of(function: &str) -> Result<PathBuf> {
+    let defines = format!("HIDP_INLINE F {function}(F ");
+    for entry in fs::read_dir(HEADERS)? {
+        let path = entry?.path();
+        if path.is_file() && fs::read_to_string(&path)?.contains(&defines) {
+            return Ok(path);
         }
     }
-    let bytes = read.iter().flat_map(|path| texts[path].bytes());
-    Ok(bytes.fold(0xcbf2_9ce4_8422_2325, |state, byte| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3)))
+    bail!("no header defines `{function}`")
 }
 
 fn compiler() -> Command {

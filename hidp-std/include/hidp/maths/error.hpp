@@ -2,6 +2,8 @@
 // where it is not; each is 1 without the other. Float in double.
 #pragma once
 
+#include <hidp/maths/coefficients/constants.hpp>
+#include <hidp/maths/coefficients/error.hpp>
 #include <hidp/maths/exponential.hpp>
 
 HIDP_NAMESPACE_BEGIN

@@ -2,7 +2,8 @@
 // rounding r loses is added at the end.
 #pragma once
 
-#include <hidp/maths/coefficients.hpp>
+#include <hidp/maths/coefficients/constants.hpp>
+#include <hidp/maths/coefficients/exponential.hpp>
 #include <hidp/maths/pair.hpp>
 
 HIDP_NAMESPACE_BEGIN

@@ -1,7 +1,8 @@
 // asin, acos, atan, atan2.
 #pragma once
 
-#include <hidp/maths/coefficients.hpp>
+#include <hidp/maths/coefficients/constants.hpp>
+#include <hidp/maths/coefficients/inverse.hpp>
 #include <hidp/maths/pair.hpp>
 
 HIDP_NAMESPACE_BEGIN

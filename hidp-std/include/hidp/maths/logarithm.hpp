@@ -2,7 +2,8 @@
 // f - f^2 / 2 + s (f^2 / 2 + R(s^2)), so that the largest term is exact.
 #pragma once
 
-#include <hidp/maths/coefficients.hpp>
+#include <hidp/maths/coefficients/constants.hpp>
+#include <hidp/maths/coefficients/logarithm.hpp>
 #include <hidp/maths/pair.hpp>
 
 HIDP_NAMESPACE_BEGIN

@@ -1,7 +1,8 @@
 // pow: 2^(y log2 |x|), the logarithm in two parts of about 68 bits; float in double.
 #pragma once
 
-#include <hidp/maths/coefficients.hpp>
+#include <hidp/maths/coefficients/constants.hpp>
+#include <hidp/maths/coefficients/power.hpp>
 #include <hidp/maths/exponential.hpp>
 #include <hidp/maths/logarithm.hpp>
 

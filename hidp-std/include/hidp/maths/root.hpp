@@ -1,7 +1,7 @@
 // cbrt and hypot.
 #pragma once
 
-#include <hidp/maths/coefficients.hpp>
+#include <hidp/maths/coefficients/root.hpp>
 #include <hidp/maths/pair.hpp>
 
 HIDP_NAMESPACE_BEGIN

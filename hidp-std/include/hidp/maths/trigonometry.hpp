@@ -5,7 +5,8 @@
 // which give what sin, cos and tan do where is_near holds, and look afterwards whether it did.
 #pragma once
 
-#include <hidp/maths/coefficients.hpp>
+#include <hidp/maths/coefficients/constants.hpp>
+#include <hidp/maths/coefficients/trigonometry.hpp>
 #include <hidp/maths/pair.hpp>
 
 HIDP_NAMESPACE_BEGIN

@@ -3,7 +3,9 @@
 //!
 //! Made by `xtask/maths/port.py` from the header of the same name.
 
-use super::coefficients::*;
+use super::coefficients::constants::*;
+use super::coefficients::error::*;
+use super::coefficients::exponential::*;
 use super::exponential::*;
 use super::lane::*;
 use super::pair::*;

@@ -3,7 +3,8 @@
 //!
 //! Made by `xtask/maths/port.py` from the header of the same name.
 
-use super::coefficients::*;
+use super::coefficients::constants::*;
+use super::coefficients::exponential::*;
 use super::lane::*;
 use super::pair::*;
 

@@ -16,7 +16,6 @@ mod pair;
 mod power;
 mod root;
 mod trigonometry;
-mod turns;
 
 pub(super) use error::{erf, erfc};
 pub(super) use exponential::{cosh, exp, exp2, expm1, sinh, tanh};

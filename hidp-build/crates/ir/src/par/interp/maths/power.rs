@@ -2,7 +2,9 @@
 //!
 //! Made by `xtask/maths/port.py` from the header of the same name.
 
-use super::coefficients::*;
+use super::coefficients::constants::*;
+use super::coefficients::exponential::*;
+use super::coefficients::power::*;
 use super::lane::*;
 use super::logarithm::*;
 use super::pair::*;

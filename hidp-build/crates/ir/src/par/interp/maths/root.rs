@@ -2,7 +2,7 @@
 //!
 //! Made by `xtask/maths/port.py` from the header of the same name.
 
-use super::coefficients::*;
+use super::coefficients::root::*;
 use super::lane::*;
 use super::pair::*;
 

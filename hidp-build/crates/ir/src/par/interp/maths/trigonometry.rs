@@ -6,7 +6,8 @@
 //!
 //! Made by `xtask/maths/port.py` from the header of the same name.
 
-use super::coefficients::*;
+use super::coefficients::constants::*;
+use super::coefficients::trigonometry::*;
 use super::lane::*;
 use super::pair::*;
 

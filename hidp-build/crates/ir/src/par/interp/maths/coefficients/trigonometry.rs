@@ -1,10 +1,149 @@
-//! Bits of 2 / pi for large arguments.
+//! Coefficients of trigonometric functions, and pi in pieces for reductions.
 //!
-//! Made by `xtask/maths/port.py` from `hidp/maths/coefficients.hpp`.
+//! Made by `xtask/maths/port.py` from the header of the same name.
 
-/// Four pieces a row.
-#[rustfmt::skip]
-pub(super) const TURNS: [f64; 256] = [
+use super::super::lane::*;
+
+/// 2 / pi
+pub(crate) fn two_over_pi_high<F: Lane>() -> F {
+    if F::IS_DOUBLE { F::of(0.6366197723675814) } else { F::of(0.6366197466850281) }
+}
+
+/// (sin r - r) / r^3 of z = r^2
+/// double: degree 6, from 0.0 to 0.6169, error 2^-63.21
+pub(crate) fn sin_tail<F: Lane>(x: F) -> F {
+    polynomial(
+        x,
+        &[
+            -0.16666666666666666,
+            0.008333333333333038,
+            -0.00019841269840955862,
+            2.755731906958927e-06,
+            -2.505206959796726e-08,
+            1.6054125904639447e-10,
+            -7.379634917092518e-13,
+        ],
+    )
+}
+
+/// (cos r - 1 + r^2 / 2) / r^4 of z = r^2
+/// double: degree 5, from 0.0 to 0.6169, error 2^-63.69
+pub(crate) fn cos_tail<F: Lane>(x: F) -> F {
+    polynomial(
+        x,
+        &[
+            0.0416666666666666,
+            -0.0013888888888874474,
+            2.4801587289671384e-05,
+            -2.7557314400926135e-07,
+            2.0875729258143e-09,
+            -1.135993257674424e-11,
+        ],
+    )
+}
+
+/// (sin r) / r of z = r^2
+/// double: degree 4, from 0.0 to 0.6169, error 2^-37.75
+pub(crate) fn sin_short<F: Lane>(x: F) -> F {
+    polynomial(
+        x,
+        &[
+            0.999999999995681,
+            -0.16666666631626684,
+            0.008333328785188877,
+            -0.00019839202881418884,
+            2.7173507527421996e-06,
+        ],
+    )
+}
+
+/// cos r of z = r^2
+/// double: degree 5, from 0.0 to 0.6169, error 2^-43.55
+pub(crate) fn cos_short<F: Lane>(x: F) -> F {
+    polynomial(
+        x,
+        &[
+            0.9999999999999445,
+            -0.4999999999935165,
+            0.041666666543973205,
+            -0.0013888880396332548,
+            2.4798929182426218e-05,
+            -2.7173454447118884e-07,
+        ],
+    )
+}
+
+/// pi / 2, piece 1 of 4
+pub(crate) fn half_pi_1<F: Lane>() -> F {
+    F::of(1.5707963267341256)
+}
+
+/// pi / 2, piece 2 of 4
+pub(crate) fn half_pi_2<F: Lane>() -> F {
+    F::of(6.077100506303966e-11)
+}
+
+/// pi / 2, piece 3 of 4
+pub(crate) fn half_pi_3<F: Lane>() -> F {
+    F::of(2.0222662487111665e-21)
+}
+
+/// pi / 2, piece 4 of 4
+pub(crate) fn half_pi_4<F: Lane>() -> F {
+    F::of(8.4784276603689e-32)
+}
+
+/// 2^(25 j + 3) 2 / pi without what gives whole turns, piece 1 of 3; row 0 is 2 / pi
+pub(crate) fn turns_short_1<F: Lane>(two: bool, three: bool, four: bool, five: bool) -> F {
+    select(
+        five,
+        F::of(28043514.5625),
+        select(
+            four,
+            F::of(21659401.8125),
+            select(three, F::of(30001282.625), select(two, F::of(3119158.875), F::of(0.636619770899415))),
+        ),
+    )
+}
+
+/// 2^(25 j + 3) 2 / pi without what gives whole turns, piece 2 of 3; row 0 is 2 / pi
+pub(crate) fn turns_short_2<F: Lane>(two: bool, three: bool, four: bool, five: bool) -> F {
+    select(
+        five,
+        F::of(0.04075434373226017),
+        select(
+            four,
+            F::of(0.023261863039806485),
+            select(
+                three,
+                F::of(0.02050047612283379),
+                select(two, F::of(0.019107897416688502), F::of(1.4681663246252086e-09)),
+            ),
+        ),
+    )
+}
+
+/// 2^(25 j + 3) 2 / pi without what gives whole turns, piece 3 of 3; row 0 is 2 / pi
+pub(crate) fn turns_short_3<F: Lane>(two: bool, three: bool, four: bool, five: bool) -> F {
+    select(
+        five,
+        F::of(4.483098084016824e-11),
+        select(
+            four,
+            F::of(5.0420873674486534e-11),
+            select(
+                three,
+                F::of(1.1118093401871201e-10),
+                select(two, F::of(2.8885192692718578e-11), F::of(2.276010073078396e-18)),
+            ),
+        ),
+    )
+}
+
+/// 2^(16 j) 2 / pi without what gives whole turns, in four pieces; row after row
+pub(crate) fn turns<F: Lane>(at: u64) -> F {
+    #[rustfmt::skip]
+const TURNS: [f64; 256] = [
     0.6366197723675813, 7.166494911215067e-17, 1.0181664387499708e-32, 8.452990443154843e-49,
     41721.513401881806, 4.696634105013906e-12, 6.672655572991809e-28, 5.539751816825958e-44,
     2734261102.305726, 3.0779861270619136e-07, 4.3729915563159117e-23, 3.63053175067506e-39,
@@ -70,3 +209,5 @@ pub(super) const TURNS: [f64; 256] = [
     6260505287.921477, 8.829831879507358e-08, 2.129071487351987e-24, 3.6220150208161047e-40,
     16018566117.943285, 1.7302172336297958e-06, 1.9390917176743117e-22, 1.5761640826662315e-38,
 ];
+    F::of(TURNS[at as usize])
+}
