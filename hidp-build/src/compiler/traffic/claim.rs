@@ -82,14 +82,15 @@ pub(super) struct Bytes {
     pub(super) aligned: bool,
 }
 
-/// Whether sectors are those that the model counts, whatever the values of atoms are.
-pub(super) fn sectors(places: &[Poly], bytes: Bytes, atoms: &Atoms) -> Result<(), Reason> {
+/// The sectors that a request touches, if they are as many whatever the values of atoms are.
+pub(super) fn sectors(places: &[Poly], bytes: Bytes, atoms: &Atoms) -> Result<u32, Reason> {
     let origins = by_origin(places, bytes);
+    let mut sum = 0;
     for (rest, offsets) in &origins {
         let own: Vec<Poly> =
             places.iter().map(Poly::split).filter(|own| own.1 == *rest).map(|own| Poly::constant(own.0)).collect();
         let cost = |begin: i64| requests::sectors(&own, bytes.size, (bytes.first + begin as u32, bytes.width)).0;
-        all_same(begins(rest, offsets, bytes, SECTOR.into(), atoms).map(cost))?;
+        sum += wherever(begins(rest, offsets, bytes, SECTOR.into(), atoms), cost)?;
     }
     let apart = |(one, own): (&Poly, &Vec<i64>), (other, others): (&Poly, &Vec<i64>)| {
         let least = atoms.least(&one.minus(other)).map(|least| least.saturating_mul(bytes.size.into()));
@@ -105,16 +106,16 @@ pub(super) fn sectors(places: &[Poly], bytes: Bytes, atoms: &Atoms) -> Result<()
         };
         least.is_some_and(|least| least / unit > needed)
     };
-    all_pairs(&origins, apart)
+    all_pairs(&origins, apart).map(|()| sum)
 }
 
 /// The same of the turns of banks. To move all places of a request by whole words changes nothing. `lanes` says which lane each place is of.
-pub(super) fn turns(lanes: &[usize], places: &[Poly], bytes: Bytes, atoms: &Atoms) -> Result<(), Reason> {
+pub(super) fn turns(lanes: &[usize], places: &[Poly], bytes: Bytes, atoms: &Atoms) -> Result<u32, Reason> {
     let origins = by_origin(places, bytes);
     let word = i64::from(BANK_BYTES);
+    let cost = |begin: i64| requests::turns(lanes, places, bytes.size, (bytes.first + begin as u32, bytes.width)).0;
     if let (1, Some((rest, offsets))) = (origins.len(), origins.first_key_value()) {
-        let cost = |begin: i64| requests::turns(lanes, places, bytes.size, (bytes.first + begin as u32, bytes.width)).0;
-        return all_same(begins(rest, offsets, bytes, word, atoms).map(cost));
+        return wherever(begins(rest, offsets, bytes, word, atoms), cost);
     }
     let row = word * i64::from(BANKS);
     let is_whole = |rest: &Poly| atoms.step(rest).saturating_mul(bytes.size.into()) % row == 0;
@@ -126,11 +127,13 @@ pub(super) fn turns(lanes: &[usize], places: &[Poly], bytes: Bytes, atoms: &Atom
         let least = atoms.least(&one.minus(other)).map(|least| least.saturating_mul(bytes.size.into()));
         least.is_some_and(|least| least > high - low + i64::from(bytes.width))
     })
+    .map(|()| cost(0))
 }
 
-fn all_same(mut costs: impl Iterator<Item = u32>) -> Result<(), Reason> {
-    let first = costs.next();
-    if costs.any(|cost| Some(cost) != first) { Err(Reason::Begin) } else { Ok(()) }
+/// What a request costs, if that is the same wherever it may begin. Where it may begin nowhere, nothing is asked, and any cost is right.
+fn wherever(mut begins: impl Iterator<Item = i64>, cost: impl Fn(i64) -> u32) -> Result<u32, Reason> {
+    let first = cost(begins.next().unwrap_or(0));
+    if begins.any(|begin| cost(begin) != first) { Err(Reason::Begin) } else { Ok(first) }
 }
 
 type Origins = BTreeMap<Poly, Vec<i64>>;
@@ -175,11 +178,12 @@ mod tests {
 
     struct World {
         atoms: Atoms,
-        /// Anything; a multiple of 8; from 0 to 3; 64; anything from 64 on.
+        /// Anything; a multiple of 8; from 0 to 3; 64; a third of that; anything from 64 on.
         any: Poly,
         eighth: Poly,
         small: Poly,
         width: Poly,
+        third: Poly,
         long: Poly,
     }
 
@@ -190,8 +194,9 @@ mod tests {
         let eighth = atom("eighth", 8, Range::ALL);
         let small = atom("small", 1, Range::up_to(Some(3)));
         let width = atom("width", 64, Range::known(64));
+        let third = atom("third", 1, Range::known(21));
         let long = atom("long", 1, Range { low: Some(64), high: None });
-        World { atoms, any, eighth, small, width, long }
+        World { atoms, any, eighth, small, width, third, long }
     }
 
     fn lanes(of: impl Fn(i64) -> Poly) -> Vec<Poly> {
@@ -206,27 +211,36 @@ mod tests {
     fn rows_begin_at_sectors_or_it_does_not_matter() {
         let World { atoms, any, eighth, small, .. } = world();
         let of = |places: &[Poly]| sectors(places, FLOAT, &atoms);
-        assert_eq!(of(&apart(&eighth, 1)), Ok(()));
+        assert_eq!(of(&apart(&eighth, 1)), Ok(4));
         assert_eq!(of(&apart(&any, 1)), Err(Reason::Begin), "4 sectors or 5");
-        assert_eq!(of(&apart(&any, 0)), Ok(()), "one, wherever it is");
-        assert_eq!(of(&apart(&any, 8)), Ok(()), "one for each lane");
-        assert_eq!(of(&apart(&eighth.plus(&small), 4)), Ok(()), "two lanes in each sector");
+        assert_eq!(of(&apart(&any, 0)), Ok(1), "one, wherever it is");
+        assert_eq!(of(&apart(&any, 8)), Ok(32), "one for each lane");
+        assert_eq!(of(&apart(&eighth.plus(&small), 4)), Ok(16), "two lanes in each sector");
         assert_eq!(of(&apart(&eighth.plus(&any), 4)), Err(Reason::Begin));
         let four = Bytes { width: 16, aligned: true, ..FLOAT };
-        assert_eq!(sectors(&apart(&any, 0), four, &atoms), Ok(()), "from a multiple of 16 bytes on");
+        assert_eq!(sectors(&apart(&any, 0), four, &atoms), Ok(1), "from a multiple of 16 bytes on");
         assert_eq!(sectors(&apart(&any, 0), Bytes { aligned: false, ..four }, &atoms), Err(Reason::Begin));
+    }
+
+    #[test]
+    fn rows_that_always_begin_inside_of_a_sector_touch_one_more() {
+        let World { atoms, eighth, width, third, .. } = world();
+        let row = apart(&eighth.plus(&third), 1);
+        assert_eq!(sectors(&row, FLOAT, &atoms), Ok(5));
+        let rows = lanes(|lane| width.times_known(lane / 8).plus(&third).plus(&Poly::constant(lane % 8)));
+        assert_eq!(sectors(&rows, FLOAT, &atoms), Ok(8));
     }
 
     #[test]
     fn rows_are_apart_by_more_than_a_sector_or_it_is_not_known() {
         let World { atoms, any, small, width, long, .. } = world();
         let of = |row: &Poly| sectors(&lanes(|lane| row.times_known(lane)), FLOAT, &atoms);
-        assert_eq!(of(&width), Ok(()));
-        assert_eq!(of(&long), Ok(()), "it need not be known how much");
+        assert_eq!(of(&width), Ok(32));
+        assert_eq!(of(&long), Ok(32), "it need not be known how much");
         assert_eq!(of(&any), Err(Reason::Distance));
         assert_eq!(of(&small), Err(Reason::Distance));
         let rows = lanes(|lane| width.times_known(lane / 8).plus(&Poly::constant(lane % 8)));
-        assert_eq!(sectors(&rows, FLOAT, &atoms), Ok(()));
+        assert_eq!(sectors(&rows, FLOAT, &atoms), Ok(4));
         let overlapping = lanes(|lane| width.times_known(lane / 8).plus(&Poly::constant(lane % 8 * 10)));
         assert_eq!(sectors(&overlapping, FLOAT, &atoms), Err(Reason::Distance), "64 is within 7 * 10");
     }
@@ -236,11 +250,11 @@ mod tests {
         let World { atoms, any, small, width, .. } = world();
         let all: Vec<usize> = (0..32).collect();
         let of = |places: &[Poly], bytes: Bytes| turns(&all, places, bytes, &atoms);
-        assert_eq!(of(&apart(&any, 33), FLOAT), Ok(()));
+        assert_eq!(of(&apart(&any, 33), FLOAT), Ok(1));
         let short = Bytes { size: 2, first: 0, width: 2, aligned: false };
-        assert_eq!(of(&apart(&any, 1), short), Ok(()), "a turn, with or without half a word before");
-        assert_eq!(of(&apart(&any, 64), short), Ok(()));
-        assert_eq!(of(&lanes(|lane| width.times_known(lane / 16).plus(&Poly::constant(lane % 16))), FLOAT), Ok(()));
+        assert_eq!(of(&apart(&any, 1), short), Ok(1), "a turn, with or without half a word before");
+        assert_eq!(of(&apart(&any, 64), short), Ok(32));
+        assert_eq!(of(&lanes(|lane| width.times_known(lane / 16).plus(&Poly::constant(lane % 16))), FLOAT), Ok(2));
         assert_eq!(of(&lanes(|lane| small.times_known(lane)), FLOAT), Err(Reason::Begin));
     }
 }

@@ -150,6 +150,18 @@ pub enum Cost {
     },
 }
 
+impl Cost {
+    /// The same with the number that is known for the given sizes, if one is.
+    fn claimed(self, claimed: Option<u32>) -> Cost {
+        match self {
+            Cost::Global { sectors, least, read_only } => {
+                Cost::Global { sectors: claimed.unwrap_or(sectors), least, read_only }
+            }
+            Cost::Shared { turns, least } => Cost::Shared { turns: claimed.unwrap_or(turns), least },
+        }
+    }
+}
+
 /// What the kernels of a device unit ask for. Claims are of calls with dimensions of these sizes, in order; the list repeats.
 pub fn traffic(program: &Program, unit: &Unit, model: &DeviceModel, sizes: &[i64]) -> Vec<Traffic> {
     let mut launches = host::launches(program, unit, model, sizes);

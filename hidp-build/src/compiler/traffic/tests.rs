@@ -164,6 +164,10 @@ fn where_a_row_begins_and_how_far_it_is_follows_from_sizes() {
     assert_eq!(rows("C"), [(Ok(()), Ok(()))]);
     assert_eq!(rows("C+1"), [(Err(Reason::Begin), Ok(()))]);
     assert_eq!(rows("C+8"), [(Ok(()), Ok(()))], "a sector more");
+    // Of 4096, a third is 1365: 20 bytes behind the beginning of a sector, wherever a warp begins.
+    let third = "function f input float x[N]; inout float y[N]; { map { i := [0:2*(N/3)); y[i] = x[i + N / 3]; } }";
+    assert!(lines(third, "thread")[0].ends_with("coalesced: 5/4 read-only"), "{:?}", lines(third, "thread"));
+    assert_eq!(claims(third, "thread", "x"), [(Ok(()), Err(Reason::Tail))]);
     let groups = |extent: &str| {
         let text = format!(
             "function f input float A[R][{extent}]; output float y[R];

@@ -361,11 +361,11 @@ impl<'a> Walk<'a> {
         let (size, (first, width)) = (size_of(self.program, elem), field(self.program, elem, &element.path));
         let bytes = Bytes { size, first, width: width * count, aligned: count > 1 };
         let doubt = index.doubt();
-        let sure = match places.as_deref() {
-            None => Err(Reason::Data),
-            Some(_) if doubt.is_some() => Err(doubt.unwrap_or(Reason::Data)),
-            Some(places) if shared => claim::turns(&self.active, places, bytes, &self.atoms),
-            Some(places) => claim::sectors(places, bytes, &self.atoms),
+        let claimed = match (places.as_deref(), doubt) {
+            (None, _) => Err(Reason::Data),
+            (Some(_), Some(doubt)) => Err(doubt),
+            (Some(places), None) if shared => claim::turns(&self.active, places, bytes, &self.atoms),
+            (Some(places), None) => claim::sectors(places, bytes, &self.atoms),
         };
         let access = Access {
             action,
@@ -376,8 +376,8 @@ impl<'a> Walk<'a> {
             sites: self.numbers.and_then(|numbers| numbers.access(element)).into_iter().collect(),
             lanes: self.active.len() as u32,
             pattern: self.pattern_of(places.as_deref()),
-            cost: self.cost(places.as_deref(), bytes, shared, read_only),
-            cost_claim: sure,
+            cost: self.cost(places.as_deref(), bytes, shared, read_only).claimed(claimed.ok()),
+            cost_claim: claimed.map(|_| ()),
             lanes_claim: self.apart.map_or(Ok(()), Err),
         };
         self.note(access);
