@@ -8,7 +8,8 @@
 //! ```
 //!
 //! Names are compared without the numbers at their ends: what is `acc_7` in the text is `acc` here. A plan whose text is not written down
-//! must have a check, so that a new plan is looked at. `HIDP_BLESS=1` rewrites the numbers of counts; a check is written by hand.
+//! must have a check, so that a new plan is looked at. `HIDP_BLESS=1` rewrites the numbers of counts, but for those of lines that are gone; a
+//! check is written by hand.
 
 use std::collections::BTreeMap;
 
@@ -34,30 +35,38 @@ impl Structure {
         let mut structure = Structure::default();
         let mut plan: Option<String> = None;
         for line in text.lines().filter_map(|line| line.strip_prefix("// ")) {
-            let said = if let Some(plans) = line.strip_prefix("text: ") {
-                structure.text.extend(plans.split_whitespace().map(str::to_owned));
-                None
-            } else if let Some(name) = line.strip_prefix("plan ") {
-                if structure.plans.insert(name.to_owned(), Vec::new()).is_some() {
-                    return Err(format!("plan `{name}` twice"));
+            let (word, rest) = line.split_once([' ', ':']).unwrap_or((line, ""));
+            let said = match (word, rest.trim_start()) {
+                ("test", _) => None,
+                ("text", plans) => {
+                    structure.text.extend(plans.split_whitespace().map(str::to_owned));
+                    None
                 }
-                plan = Some(name.to_owned());
-                None
-            } else if let Some(part) = line.strip_prefix("check: ") {
-                Some(Statement::Check(part.to_owned()))
-            } else if let Some(rest) = line.strip_prefix("count ") {
-                let (number, part) = rest.split_once(": ").ok_or_else(|| format!("count how many of what? {line}"))?;
-                let number = number.parse().map_err(|error| format!("{line}: {error}"))?;
-                Some(Statement::Count(number, part.to_owned()))
-            } else {
-                None
+                ("plan", name) => {
+                    if structure.plans.insert(name.to_owned(), Vec::new()).is_some() {
+                        return Err(format!("plan `{name}` twice"));
+                    }
+                    plan = Some(name.to_owned());
+                    None
+                }
+                ("check", part) if !part.is_empty() => Some(Statement::Check(part.to_owned())),
+                ("count", rest) => {
+                    let (number, part) =
+                        rest.split_once(": ").ok_or_else(|| format!("count how many of what? {line}"))?;
+                    let number = number.parse().map_err(|error| format!("{line}: {error}"))?;
+                    Some(Statement::Count(number, part.to_owned()))
+                }
+                _ => return Err(format!("neither `text`, `plan`, `check` nor `count`: {line}")),
             };
             if let Some(said) = said {
                 let of = plan.as_ref().and_then(|plan| structure.plans.get_mut(plan));
                 of.ok_or_else(|| format!("of which plan? {line}"))?.push(said);
             }
         }
-        Ok(structure)
+        match structure.plans.keys().find(|name| structure.is_text(name)) {
+            Some(name) => Err(format!("the text of plan `{name}` is written down: nothing else is said of it")),
+            None => Ok(structure),
+        }
     }
 
     /// Whether a plan's text is written down.
@@ -95,7 +104,12 @@ pub(crate) fn recounted(case: &str, texts: &BTreeMap<String, String>) -> String 
         match line.strip_prefix("// count ").and_then(|rest| rest.split_once(": ")) {
             Some((_, part)) => {
                 let found = lines.iter().filter(|line| has(line, part.trim_end_matches('\n'))).count();
-                recounted.push_str(&format!("// count {found}: {part}"));
+                // That nothing has it any more is for somebody to say.
+                if found > 0 {
+                    recounted.push_str(&format!("// count {found}: {part}"))
+                } else {
+                    recounted.push_str(line)
+                }
             }
             None => recounted.push_str(line),
         }
@@ -109,9 +123,13 @@ fn holds(said: &[Statement], text: &str) -> Result<(), String> {
     for statement in said {
         match statement {
             Statement::Check(part) => {
-                let found = lines[from..].iter().position(|line| has(line, part));
-                let after = if from == 0 { String::new() } else { format!(", after line {from}") };
-                from += 1 + found.ok_or_else(|| format!("no line has `{part}`{after}"))?;
+                let [before, after] = [&lines[..from], &lines[from..]];
+                let found = after.iter().position(|line| has(line, part)).ok_or_else(|| {
+                    let before = before.iter().rposition(|line| has(line, part));
+                    let before = before.map_or(String::new(), |line| format!("; line {} has it", line + 1));
+                    format!("no line after line {from} has `{part}`{before}")
+                })?;
+                from += 1 + found;
             }
             Statement::Count(wanted, part) => {
                 let found = lines.iter().filter(|line| has(line, part)).count();
@@ -180,6 +198,8 @@ mod tests {
     fn counts_are_rewritten() {
         let case = "// plan f/lanes\n// check: for\n// count 7: sync();\nfunction\n";
         assert_eq!(recounted(case, &texts()), case.replace('7', "2"));
+        let gone = case.replace("sync", "sink");
+        assert_eq!(recounted(&gone, &texts()), gone);
     }
 
     #[test]
@@ -196,10 +216,15 @@ mod tests {
             "// check: for\n",
             "// plan f/lanes\n// check: for\n// plan f/lanes\n",
             "// plan f/lanes\n// check: for\n// count sync();\n",
+            "// plan f/lanes\n// check: for\n// chek: while\n",
+            "// plan f/lanes\n// check: for\n// check: \n",
+            "// plan f/lanes\n// check: for\n// plan f/rows\n// check: other\n",
         ] {
             assert!(compared(said).is_err(), "{said}");
         }
         let none = Structure::read("// text: f/none").and_then(|structure| structure.compare(&texts()));
         assert!(none.is_err_and(|why| why.contains("no plan `f/none`: f/lanes, f/rows")));
+        let early = compared("// plan f/lanes\n// check: acc\n// check: for\n");
+        assert!(early.is_err_and(|why| why.contains("no line after line 2 has `for`; line 1 has it")));
     }
 }
