@@ -13,10 +13,34 @@ use super::rename::Renamer;
 const SPLITS: usize = 2;
 /// Pairs of iterations tried as witnesses of a conflict.
 const WITNESSES: usize = 1024;
-/// Pairs of accesses to one array that are looked at in one outermost map. With more of them the rest counts as not disjoint.
+/// Pairs of accesses to one array that are looked at in one outermost map. With more of them the rest counts as not disjoint, and
+/// is not reported.
 const PAIRS: usize = 4096;
 /// Largest distance between the iterations of a witness.
 const FARTHEST: i128 = 64;
+
+/// What two accesses can be to each other at worst. Of several in one array the first of these is reported.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Kind {
+    AtomicAndPlain,
+    BothWrite,
+    ReadWrite,
+    Primitive,
+}
+
+impl Kind {
+    fn of(p: &Accessed, q: &Accessed) -> Kind {
+        if (p.doing == Doing::Atomic) != (q.doing == Doing::Atomic) {
+            Kind::AtomicAndPlain
+        } else if p.prim.is_some() || q.prim.is_some() {
+            Kind::Primitive
+        } else if p.doing == Doing::Write && q.doing == Doing::Write {
+            Kind::BothWrite
+        } else {
+            Kind::ReadWrite
+        }
+    }
+}
 
 /// What is wrong with two accesses.
 #[derive(Debug)]
@@ -29,18 +53,6 @@ pub(super) enum Problem {
     AtomicAndPlain,
     /// A primitive works on elements that another iteration may touch.
     Primitive,
-}
-
-impl Problem {
-    /// Of several problems with one array, one of the lowest rank is reported.
-    fn rank(&self) -> u8 {
-        match self {
-            Problem::AtomicAndPlain => 0,
-            Problem::BothWrite(_) => 1,
-            Problem::ReadWrite(_) => 2,
-            Problem::Primitive => 3,
-        }
-    }
 }
 
 /// Two iterations that touch one element.
@@ -85,7 +97,7 @@ pub(super) fn judge<'a>(
         let of_array = accesses.iter().filter(|access| access.array == array).collect();
         let mut judge = Judge::new(cx, of_array, &mut findings);
         judge.all(levels.get(&array).copied().unwrap_or(0));
-        let conflict = judge.conflict;
+        let conflict = judge.conflict.map(|(_, conflict)| conflict);
         findings.conflicts.extend(conflict);
     }
     findings
@@ -98,8 +110,8 @@ struct Judge<'j, 'f, 'a> {
     findings: &'j mut Findings<'a>,
     /// The maps in which all accesses of the array are shared already.
     shared: BTreeSet<usize>,
-    /// The conflict to report: of the lowest rank, the first.
-    conflict: Option<Conflict<'a>>,
+    /// The conflict to report: of the worst kind, the first.
+    conflict: Option<(Kind, Conflict<'a>)>,
     /// Pairs that may still be looked at.
     pairs: usize,
 }
@@ -123,31 +135,26 @@ impl<'j, 'f, 'a> Judge<'j, 'f, 'a> {
     /// Shares what must be shared, and keeps what is to be reported. Where everything is shared already, a pair matters only
     /// for the report.
     fn pair(&mut self, p: &'a Accessed, q: &'a Accessed, map: usize) {
-        let frame = p.chain[map].map;
+        let (frame, kind) = (p.chain[map].map, Kind::of(p, q));
         let is_shared = self.shared.contains(&frame);
-        let tells_more = self.conflict.as_ref().is_none_or(|known| rank(p, q) < known.problem.rank());
+        let tells_more = self.conflict.as_ref().is_none_or(|(known, _)| kind < *known);
         if is_shared && !tells_more {
             return;
         }
-        if (p.doing == Doing::Atomic) != (q.doing == Doing::Atomic) {
-            self.share(frame);
-            self.keep(Some(Conflict { first: p, second: q, problem: Problem::AtomicAndPlain }));
-            return;
-        }
-        if self.pairs == 0 {
+        let takes_proof = kind != Kind::AtomicAndPlain;
+        if takes_proof && self.pairs == 0 {
             self.share(frame);
             return;
         }
-        self.pairs -= 1;
+        self.pairs -= usize::from(takes_proof);
         // A certain conflict is the cheaper to look for, and rare.
-        let found = if is_shared { conflict(self.cx, p, q, map) } else { None };
-        if (is_shared && found.is_none()) || disjoint(self.cx, p, q, map) {
+        let found = if is_shared { conflict(self.cx, p, q, map, kind) } else { None };
+        if is_shared && found.is_none() || takes_proof && disjoint(self.cx, p, q, map) {
             return;
         }
         self.share(frame);
-        if tells_more {
-            let found = found.or_else(|| conflict(self.cx, p, q, map));
-            self.keep(found);
+        if tells_more && let Some(found) = found.or_else(|| conflict(self.cx, p, q, map, kind)) {
+            self.conflict = Some((kind, found));
         }
     }
 
@@ -160,44 +167,32 @@ impl<'j, 'f, 'a> Judge<'j, 'f, 'a> {
             }
         }
     }
-
-    fn keep(&mut self, found: Option<Conflict<'a>>) {
-        let rank = |conflict: &Conflict<'_>| conflict.problem.rank();
-        // The first of equal ones is kept.
-        self.conflict = self.conflict.take().into_iter().chain(found).min_by_key(rank);
-    }
-}
-
-/// The rank of what two accesses can at worst be, see [`Problem::rank`].
-fn rank(p: &Accessed, q: &Accessed) -> u8 {
-    if (p.doing == Doing::Atomic) != (q.doing == Doing::Atomic) {
-        0
-    } else if p.prim.is_some() || q.prim.is_some() {
-        3
-    } else if p.doing == Doing::Write && q.doing == Doing::Write {
-        1
-    } else {
-        2
-    }
 }
 
 /// What is to be reported if two accesses are not disjoint.
-fn conflict<'a>(cx: &mut Context<'_>, p: &'a Accessed, q: &'a Accessed, map: usize) -> Option<Conflict<'a>> {
-    let conflict = |problem| Some(Conflict { first: p, second: q, problem });
-    if p.prim.is_some() || q.prim.is_some() {
-        // Segments of one primitive that overlap are a fault when it runs.
-        let same_segments = p.prim == q.prim && p.prim.as_ref().is_some_and(|prim| prim.region.is_some());
-        return if same_segments { None } else { conflict(Problem::Primitive) };
+fn conflict<'a>(
+    cx: &mut Context<'_>,
+    p: &'a Accessed,
+    q: &'a Accessed,
+    map: usize,
+    kind: Kind,
+) -> Option<Conflict<'a>> {
+    let conflict = |problem| Conflict { first: p, second: q, problem };
+    match kind {
+        Kind::AtomicAndPlain => Some(conflict(Problem::AtomicAndPlain)),
+        Kind::Primitive => {
+            // Segments of one primitive that overlap are a fault when it runs.
+            let same_segments = p.prim == q.prim && p.prim.as_ref().is_some_and(|prim| prim.region.is_some());
+            (!same_segments).then(|| conflict(Problem::Primitive))
+        }
+        Kind::BothWrite => Some(conflict(Problem::BothWrite(witness(cx, p, q, map)?))),
+        Kind::ReadWrite if p.doing == Doing::Read => Some(conflict(Problem::ReadWrite(witness(cx, p, q, map)?))),
+        Kind::ReadWrite => {
+            let witness = witness(cx, p, q, map)?;
+            let distance = witness.distance.iter().map(|distance| -distance).collect();
+            Some(Conflict { first: q, second: p, problem: Problem::ReadWrite(Witness { distance, ..witness }) })
+        }
     }
-    let witness = witness(cx, p, q, map)?;
-    if p.doing == Doing::Write && q.doing == Doing::Write {
-        return conflict(Problem::BothWrite(witness));
-    }
-    if p.doing == Doing::Read {
-        return conflict(Problem::ReadWrite(witness));
-    }
-    let distance = witness.distance.iter().map(|distance| -distance).collect();
-    Some(Conflict { first: q, second: p, problem: Problem::ReadWrite(Witness { distance, ..witness }) })
 }
 
 fn may_conflict(p: &Accessed, q: &Accessed) -> bool {

@@ -35,15 +35,17 @@ impl Renamer {
         if let Some(value) = self.values.get(&atom) {
             return value.clone();
         }
+        let before = cx.atoms.mark();
         let renamed = self.renamed(cx, atom);
         let value = Lin::atom(renamed);
         self.values.insert(atom, value.clone());
-        if renamed != atom
+        // An atom that was there already has its cases.
+        if renamed >= before
             && let Some(cases) = cx.cases.get(&atom).cloned()
         {
             let cases: Option<Vec<Case>> = cases.iter().map(|case| self.case(cx, case)).collect();
             if let Some(cases) = cases {
-                cx.cases.entry(renamed).or_insert(cases);
+                cx.cases.insert(renamed, cases);
             }
         }
         value
