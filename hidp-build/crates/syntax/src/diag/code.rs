@@ -390,7 +390,8 @@ codes! {
 
     BadIsas = "HD0922" Error "unknown instruction set"
         "Release builds compile kernels for every instruction set that the target may have, others for the one of the machine that builds. `HIDP_ISAS` \
-         says otherwise: `all`, `native`, or a list of `base`, `v2`, `v3` and `v4`, the levels of x86-64.";
+         says otherwise: `all`, `native`, or a list of `base`, `v2`, `v3` and `v4`, the levels of x86-64. Other targets have \
+         `base` alone.";
 
     Internal = "HD0949" Error "defect of the compiler"
         "The program may be fine: please report this message with it.";
