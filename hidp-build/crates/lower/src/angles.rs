@@ -11,8 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use super::make;
-use hidp_ir::imp::visit::{child_blocks_mut, each_subexpr, operands, operands_mut, stmt_exprs};
-use hidp_ir::imp::{Block, Element, Expr, ExprKind, Function, Loop, LoopKind, NearFn, Stmt, Var, VarId, VarKind};
+use hidp_ir::imp::visit::{
+    accessed, child_blocks, child_blocks_mut, each_subexpr, introduced, operands, operands_mut, overwritten, stmt_exprs,
+};
+use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, NearFn, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::{BinOp, FoldFn};
 use hidp_syntax::index::Arena;
 use hidp_syntax::ty::{Scalar, Ty};
@@ -78,64 +80,20 @@ fn is_float(expr: &Expr) -> bool {
     expr.ty.scalar().is_some_and(Scalar::is_float)
 }
 
-/// A statement that may be done twice.
-enum Step<'a> {
-    Mark,
-    Value(VarId, &'a Expr),
-    Store(&'a Element, &'a Expr),
-}
-
-impl Step<'_> {
-    fn of(stmt: &Stmt) -> Option<Step<'_>> {
-        match stmt {
-            Stmt::At(_) => Some(Step::Mark),
-            Stmt::Let { var, init } => init.as_ref().map(|value| Step::Value(*var, value)),
-            Stmt::Set { var, value, .. } => Some(Step::Value(*var, value)),
-            Stmt::Store { target, value } => (!target.relaxed).then_some(Step::Store(target, value)),
-            Stmt::Atomic { .. }
-            | Stmt::If { .. }
-            | Stmt::Loop(_)
-            | Stmt::Forever { .. }
-            | Stmt::Break
-            | Stmt::Continue
-            | Stmt::Scope { .. }
-            | Stmt::Leave(_)
-            | Stmt::Fault { .. }
-            | Stmt::CheckTrap
-            | Stmt::Alloc { .. }
-            | Stmt::Free(_)
-            | Stmt::Scratch { .. }
-            | Stmt::Swap(..)
-            | Stmt::Launch { .. }
-            | Stmt::LaunchGrid { .. }
-            | Stmt::Single { .. }
-            | Stmt::Sync(_)
-            | Stmt::Lanes { .. }
-            | Stmt::Move { .. }
-            | Stmt::StreamOut { .. }
-            | Stmt::Prim(_) => None,
-        }
-    }
-}
-
-/// No loop without reductions sets a variable that outlives an iteration.
+/// Loops in lanes hold nothing but values, plain stores, branches and loops (the verifier's rule); without reductions they set no
+/// variable that outlives an iteration.
 fn may_be_computed_twice(body: &Block) -> bool {
-    let Some(steps) = body.stmts.iter().map(Step::of).collect::<Option<Vec<_>>>() else { return false };
-    let stored = |step: &Step<'_>| if let Step::Store(target, _) = step { Some(target.base) } else { None };
-    let written = steps.iter().filter_map(stored).collect();
+    let written = body.stmts.iter().flat_map(accessed).collect();
     let mut uncertain = BTreeSet::new();
-    steps.into_iter().all(|step| match step {
-        Step::Mark => true,
-        Step::Value(var, value) => {
-            if is_uncertain(value, &uncertain) {
-                uncertain.insert(var);
-            }
-            is_read_safely(value, &written, &uncertain)
+    body.stmts.iter().all(|stmt| {
+        let read = stmt_exprs(stmt);
+        if read.iter().any(|expr| is_uncertain(expr, &uncertain)) {
+            uncertain.extend(introduced(stmt).into_iter().chain(overwritten(stmt)));
         }
-        Step::Store(target, value) => {
-            let place = is_read_safely(&target.index, &written, &uncertain) && !is_uncertain(&target.index, &uncertain);
-            place && is_read_safely(value, &written, &uncertain)
-        }
+        let place = if let Stmt::Store { target, .. } = stmt { Some(&*target.index) } else { None };
+        child_blocks(stmt).is_empty()
+            && read.into_iter().all(|expr| is_read_safely(expr, &written, &uncertain))
+            && place.is_none_or(|index| !is_uncertain(index, &uncertain))
     })
 }
 
@@ -229,7 +187,7 @@ impl Near<'_> {
         copy
     }
 
-    /// Of those that [`Step`] knows.
+    /// Of those that [`may_be_computed_twice`] lets through.
     fn stmt(&mut self, mut stmt: Stmt) -> Stmt {
         if let Stmt::Let { init: Some(value), .. } | Stmt::Set { value, .. } | Stmt::Store { value, .. } = &mut stmt {
             self.expr(value, true);

@@ -2,68 +2,48 @@
 
 use super::{Block, Element, Expr, ExprKind, Loop, PrimArg, Schedule, Stmt, VarId};
 
+/// Of a reference to a statement, whether or not it may be changed.
+macro_rules! blocks_in {
+    ($stmt:expr) => {
+        match $stmt {
+            Stmt::If { then, otherwise, .. } => vec![then, otherwise],
+            Stmt::Loop(Loop { body, .. })
+            | Stmt::Scope { body, .. }
+            | Stmt::Single { body, .. }
+            | Stmt::Lanes { body, .. } => vec![body],
+            Stmt::Forever { body, step } => vec![body, step],
+            Stmt::At(_)
+            | Stmt::Let { .. }
+            | Stmt::Set { .. }
+            | Stmt::Store { .. }
+            | Stmt::Atomic { .. }
+            | Stmt::Break
+            | Stmt::Continue
+            | Stmt::Leave(_)
+            | Stmt::Fault { .. }
+            | Stmt::CheckTrap
+            | Stmt::Alloc { .. }
+            | Stmt::Free(_)
+            | Stmt::Scratch { .. }
+            | Stmt::Swap(..)
+            | Stmt::Launch { .. }
+            | Stmt::LaunchGrid { .. }
+            | Stmt::Sync(_)
+            | Stmt::Move { .. }
+            | Stmt::StreamOut { .. }
+            | Stmt::Prim(_) => Vec::new(),
+        }
+    };
+}
+
 /// The blocks directly inside a statement.
 pub fn child_blocks(stmt: &Stmt) -> Vec<&Block> {
-    match stmt {
-        Stmt::If { then, otherwise, .. } => vec![then, otherwise],
-        Stmt::Loop(Loop { body, .. })
-        | Stmt::Scope { body, .. }
-        | Stmt::Single { body, .. }
-        | Stmt::Lanes { body, .. } => vec![body],
-        Stmt::Forever { body, step } => vec![body, step],
-        Stmt::At(_)
-        | Stmt::Let { .. }
-        | Stmt::Set { .. }
-        | Stmt::Store { .. }
-        | Stmt::Atomic { .. }
-        | Stmt::Break
-        | Stmt::Continue
-        | Stmt::Leave(_)
-        | Stmt::Fault { .. }
-        | Stmt::CheckTrap
-        | Stmt::Alloc { .. }
-        | Stmt::Free(_)
-        | Stmt::Scratch { .. }
-        | Stmt::Swap(..)
-        | Stmt::Launch { .. }
-        | Stmt::LaunchGrid { .. }
-        | Stmt::Sync(_)
-        | Stmt::Move { .. }
-        | Stmt::StreamOut { .. }
-        | Stmt::Prim(_) => Vec::new(),
-    }
+    blocks_in!(stmt)
 }
 
 /// The blocks directly inside a statement, to be replaced.
 pub fn child_blocks_mut(stmt: &mut Stmt) -> Vec<&mut Block> {
-    match stmt {
-        Stmt::If { then, otherwise, .. } => vec![then, otherwise],
-        Stmt::Loop(Loop { body, .. })
-        | Stmt::Scope { body, .. }
-        | Stmt::Single { body, .. }
-        | Stmt::Lanes { body, .. } => vec![body],
-        Stmt::Forever { body, step } => vec![body, step],
-        Stmt::At(_)
-        | Stmt::Let { .. }
-        | Stmt::Set { .. }
-        | Stmt::Store { .. }
-        | Stmt::Atomic { .. }
-        | Stmt::Break
-        | Stmt::Continue
-        | Stmt::Leave(_)
-        | Stmt::Fault { .. }
-        | Stmt::CheckTrap
-        | Stmt::Alloc { .. }
-        | Stmt::Free(_)
-        | Stmt::Scratch { .. }
-        | Stmt::Swap(..)
-        | Stmt::Launch { .. }
-        | Stmt::LaunchGrid { .. }
-        | Stmt::Sync(_)
-        | Stmt::Move { .. }
-        | Stmt::StreamOut { .. }
-        | Stmt::Prim(_) => Vec::new(),
-    }
+    blocks_in!(stmt)
 }
 
 /// The expressions directly in a statement, not those of its blocks.
@@ -113,50 +93,39 @@ fn prim_arg_expr(arg: &PrimArg) -> Option<&Expr> {
     }
 }
 
+/// Of a reference to a kind of expression, whether or not it may be changed.
+macro_rules! operands_in {
+    ($kind:expr) => {
+        match $kind {
+            ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Var(_)
+            | ExprKind::WorkerIndex
+            | ExprKind::WorkerCount
+            | ExprKind::GroupCount(_)
+            | ExprKind::IsAligned(..) => Vec::new(),
+            ExprKind::Load(Element { index, .. }) => vec![index],
+            ExprKind::Unary(_, a)
+            | ExprKind::Cast(a)
+            | ExprKind::Near(_, a)
+            | ExprKind::Field(a, _)
+            | ExprKind::Broadcast(_, a) => vec![a],
+            ExprKind::Binary(_, a, b) | ExprKind::Lazy(_, a, b) => vec![a, b],
+            ExprKind::MulAdd(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
+            ExprKind::Math(_, args) | ExprKind::Call(_, args) | ExprKind::Struct(_, args) => Vec::from_iter(args),
+        }
+    };
+}
+
 /// The operands of an expression.
 pub fn operands(expr: &Expr) -> Vec<&Expr> {
-    match &expr.kind {
-        ExprKind::Int(_)
-        | ExprKind::Float(_)
-        | ExprKind::Bool(_)
-        | ExprKind::Var(_)
-        | ExprKind::WorkerIndex
-        | ExprKind::WorkerCount
-        | ExprKind::GroupCount(_)
-        | ExprKind::IsAligned(..) => Vec::new(),
-        ExprKind::Load(Element { index, .. }) => vec![index],
-        ExprKind::Unary(_, a)
-        | ExprKind::Cast(a)
-        | ExprKind::Near(_, a)
-        | ExprKind::Field(a, _)
-        | ExprKind::Broadcast(_, a) => vec![a],
-        ExprKind::Binary(_, a, b) | ExprKind::Lazy(_, a, b) => vec![a, b],
-        ExprKind::MulAdd(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
-        ExprKind::Math(_, args) | ExprKind::Call(_, args) | ExprKind::Struct(_, args) => args.iter().collect(),
-    }
+    operands_in!(&expr.kind)
 }
 
 /// The operands of an expression, to be replaced.
 pub fn operands_mut(expr: &mut Expr) -> Vec<&mut Expr> {
-    match &mut expr.kind {
-        ExprKind::Int(_)
-        | ExprKind::Float(_)
-        | ExprKind::Bool(_)
-        | ExprKind::Var(_)
-        | ExprKind::WorkerIndex
-        | ExprKind::WorkerCount
-        | ExprKind::GroupCount(_)
-        | ExprKind::IsAligned(..) => Vec::new(),
-        ExprKind::Load(Element { index, .. }) => vec![index],
-        ExprKind::Unary(_, a)
-        | ExprKind::Cast(a)
-        | ExprKind::Near(_, a)
-        | ExprKind::Field(a, _)
-        | ExprKind::Broadcast(_, a) => vec![a],
-        ExprKind::Binary(_, a, b) | ExprKind::Lazy(_, a, b) => vec![a, b],
-        ExprKind::MulAdd(a, b, c) | ExprKind::Select(a, b, c) => vec![a, b, c],
-        ExprKind::Math(_, args) | ExprKind::Call(_, args) | ExprKind::Struct(_, args) => args.iter_mut().collect(),
-    }
+    operands_in!(&mut expr.kind)
 }
 
 /// Visits every statement, outer ones first.
