@@ -49,10 +49,9 @@ impl TuneFile {
             match (key.get_ref().as_ref(), value.get_ref()) {
                 ("format", _) => {}
                 ("record", DeValue::Array(records)) => {
-                    let read = records.iter().filter_map(|record| file.logged(Row::record(text, record)));
-                    let read: Vec<_> = read.collect();
-                    file.records.extend(read);
+                    file.records.extend(records.iter().filter_map(|record| logged(path, Row::record(text, record))));
                 }
+                ("record", _) => file.records.extend(logged(path, Row::record(text, value))),
                 (other, _) => {
                     let reason = format!("`{other}` is not known");
                     log::warn!("`{path}`: ignored: {}", said(text, key.span().start, &reason));
@@ -61,11 +60,11 @@ impl TuneFile {
         }
         Ok(file)
     }
+}
 
-    /// A record, if it is one.
-    fn logged<T>(&self, record: Result<T, String>) -> Option<T> {
-        record.inspect_err(|reason| log::warn!("`{}`: a record is ignored: {reason}", self.path)).ok()
-    }
+/// A record of a file, if it is one.
+fn logged<T>(path: &str, record: Result<T, String>) -> Option<T> {
+    record.inspect_err(|reason| log::warn!("`{path}`: a record is ignored: {reason}")).ok()
 }
 
 /// A table that should be a record.
@@ -137,6 +136,7 @@ mod tests {
         let [(entry, record)] = &file.records[..] else { panic!("{file:?}") };
         assert_eq!((entry.as_str(), record.source, record.threads), ("a::b", "1f", 2));
         assert_eq!((record.device, record.isa, record.rules), ("d", "v3", "otherwise: team"));
+        assert_eq!(TuneFile::read("f", &RECORD.replace("[[record]]", "[record]")).unwrap().records.len(), 1);
     }
 
     #[test]
@@ -151,6 +151,10 @@ mod tests {
         for threads in ["-1", "\"2\"", "5000000000"] {
             let text = RECORD.replace("threads = 2", &format!("threads = {threads}"));
             assert!(TuneFile::read("f", &text).unwrap().records.is_empty(), "{threads}");
+        }
+        for value in ["1", "[1, {}]"] {
+            let text = format!("format = 1\nrecord = {value}\n");
+            assert!(TuneFile::read("f", &text).unwrap().records.is_empty(), "{value}");
         }
         assert!(TuneFile::load(Path::new("there/is/no such file")).records.is_empty());
     }

@@ -42,8 +42,13 @@ pub fn read_records(text: &str) -> (Vec<Record>, Vec<String>) {
         return (Vec::new(), vec![format!("all of it: this version reads `format = {FORMAT}`")]);
     }
     let (mut records, mut ignored) = (Vec::new(), Vec::new());
-    for (name, _) in root.entries().filter(|(name, _)| !["format", "record"].contains(name)) {
-        ignored.push(root.wrong(name, "is not known").to_string());
+    for (name, _) in root.entries() {
+        match name {
+            "format" => {}
+            "record" if root.tables(name).is_empty() => ignored.push(root.wrong(name, "is not a table").to_string()),
+            "record" => {}
+            other => ignored.push(root.wrong(other, "is not known").to_string()),
+        }
     }
     for table in root.tables("record") {
         match record(table) {
@@ -97,6 +102,9 @@ mod tests {
         assert_eq!(ignored("a = 1"), "all of it: this version reads `format = 1`");
         assert_eq!(ignored("format = 1\na"), "all of it: line 2: key with no value, expected `=`");
         assert_eq!(ignored(&RECORD.replace("[[record]]", "[other]")), "line 2: `other` is not known");
+        for value in ["1", "[1, {}]"] {
+            assert_eq!(ignored(&format!("format = 1\nrecord = {value}")), "line 2: `record` is not a table");
+        }
         assert_eq!(ignored(&format!("{RECORD}hots = \"h\"\n")), "a record: line 12: `record.hots` is not known");
         for (at, line) in RECORD.lines().enumerate().skip(2) {
             let key = line.split(' ').next().unwrap();

@@ -65,16 +65,17 @@ impl<'d> Table<'d> {
         self.values.get_key_value(name).map_or_else(Vec::new, |(key, value)| self.inner(key.get_ref(), value))
     }
 
-    /// The tables that a value is; none if it is something else.
+    /// The tables that a value is; none if there is something else in it.
     pub(crate) fn inner(self, name: &'d str, value: &'d Spanned<DeValue<'d>>) -> Vec<Table<'d>> {
         let table = |value: &'d Spanned<DeValue<'d>>| {
             let values = value.get_ref().as_table()?;
             Some(Table { text: self.text, name, start: value.span().start, values })
         };
-        match value.get_ref().as_array() {
-            Some(array) => array.iter().filter_map(table).collect(),
-            None => table(value).into_iter().collect(),
-        }
+        let tables: Option<Vec<_>> = match value.get_ref().as_array() {
+            Some(array) => array.iter().map(table).collect(),
+            None => table(value).map(|table| vec![table]),
+        };
+        tables.unwrap_or_default()
     }
 
     /// A string.
