@@ -41,6 +41,8 @@ mod expr;
 mod fold;
 mod lane_fold;
 mod lanes;
+#[cfg(test)]
+mod line_tests;
 mod make;
 mod map;
 mod panels;

@@ -127,6 +127,24 @@ impl Near {
         found.reduce(|(low, high), (lower, higher)| (low.min(lower), high.max(higher)))
     }
 
+    /// The parts of arrays that a block keeps for tiles of so many iterations along the lanes and across.
+    pub(super) fn staging(&self, tile: (u32, u32)) -> Vec<Staging> {
+        self.arrays.iter().map(|array| self.part(array, tile)).collect()
+    }
+
+    /// Planes, rows and columns of an array, in its own order.
+    fn part(&self, array: &NearArray, (width, height): (u32, u32)) -> Staging {
+        let side = |iter: usize, tile: u32| (array.dim_of(iter), tile.saturating_add(array.reach(iter).1 - 1));
+        let mut sides = [side(self.lanes, width), side(self.rows, height)];
+        sides.sort_unstable();
+        let planes = self.march.map_or(1, |(low, high)| (high - low + 1) as u32);
+        let tile: Vec<u32> = std::iter::once(planes).chain(sides.iter().map(|(_, extent)| *extent)).collect();
+        let row = sides.last().map_or(1, |(_, extent)| *extent);
+        // Lanes that go down a column meet a bank each.
+        let pad = if array.across { 1 - row % 2 } else { 0 };
+        Staging { array: array.var, turned: false, tile, buffers: 1, pad }
+    }
+
     /// Iterations of a tile along the lanes and across.
     fn tile(&self, model: &DeviceModel) -> (u32, u32) {
         match self.march {
@@ -304,7 +322,7 @@ pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &Devic
         mapping.levels.insert(iter.var, LevelPlan { exec, dim, tile });
     }
     mapping.blocks.extend(key(map).map(|key| (key, map.directives.block.unwrap_or(model.block))));
-    mapping.staging = near.arrays.iter().map(|array| staging(&near, array, model)).collect();
+    mapping.staging = near.staging((width, height));
     let size = |array: &NearArray| func.vars[array.var].ty.scalar().map_or(0, |scalar| scalar.size() as u32);
     let taken: u32 = near.arrays.iter().zip(&mapping.staging).map(|(array, part)| part.bytes(size(array))).sum();
     mapping.recipe = Recipe::Near(near);
@@ -313,20 +331,6 @@ pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &Devic
     } else {
         Ok(mapping)
     }
-}
-
-/// The part of an array that a block keeps: planes, rows and columns in the array's own order.
-fn staging(near: &Near, array: &NearArray, model: &DeviceModel) -> Staging {
-    let (width, height) = near.tile(model);
-    let side = |iter: usize, tile: u32| (array.dim_of(iter), tile + array.reach(iter).1 - 1);
-    let mut sides = [side(near.lanes, width), side(near.rows, height)];
-    sides.sort_unstable();
-    let planes = near.march.map_or(1, |(low, high)| (high - low + 1) as u32);
-    let tile: Vec<u32> = std::iter::once(planes).chain(sides.iter().map(|(_, extent)| *extent)).collect();
-    let row = sides.last().map_or(1, |(_, extent)| *extent);
-    // Lanes that go down a column meet a bank each.
-    let pad = if array.across { 1 - row % 2 } else { 0 };
-    Staging { array: array.var, turned: false, tile, buffers: 1, pad }
 }
 
 #[cfg(test)]

@@ -182,7 +182,7 @@ pub(super) fn tiled_nest(
     for iter in inner_maps(&map.body).into_iter().flat_map(|inner| &inner.iters) {
         mapping.levels.insert(iter.var, LevelPlan { exec: Exec::Seq, dim: 0, tile: tile.depth });
     }
-    mapping.staging = tiled.operands.iter().map(|operand| staged(operand, tiled.vector, tile)).collect();
+    mapping.staging = tiled.staging([tile.rows, tile.columns], tile.depth);
     mapping.blocks.extend(key(map).map(|key| (key, tile.threads())));
     if tile.split > 0 && splits(program, func, map).is_ok() {
         deal(map, &mut mapping, tile.split, tile.depth * model.split.depths);
@@ -193,11 +193,8 @@ pub(super) fn tiled_nest(
 
 /// Whether the operands of such a tile fit into shared memory.
 pub(super) fn fits(func: &Func, tiled: &Tiled, tile: &DeviceTile, model: &DeviceModel) -> bool {
-    let bytes = |operand: &Operand| {
-        let staging = staged(operand, tiled.vector, tile);
-        size_of(func, operand.place.array).map(|size| staging.bytes(size))
-    };
-    let all: Option<u32> = tiled.operands.iter().map(bytes).sum();
+    let bytes = |staging: &Staging| size_of(func, staging.array).map(|size| staging.bytes(size));
+    let all: Option<u32> = tiled.staging([tile.rows, tile.columns], tile.depth).iter().map(bytes).sum();
     all.is_some_and(|bytes| bytes <= model.shared)
 }
 
@@ -209,16 +206,19 @@ pub(super) fn has_tile(map: &Map, mapping: &Mapping, tile: &DeviceTile) -> bool 
     tiled && sides.ends_with(&[tile.rows, tile.columns]) && mapping.is_split() == (tile.split > 0)
 }
 
-/// Operands are stored with neighbouring results next to each other, so that a lane loads those of its own at once. Where that turns
-/// them around, rows are moved against each other so that lanes which store neighbouring terms meet different banks.
-fn staged(operand: &Operand, vector: u32, tile: &DeviceTile) -> Staging {
-    let results = if operand.of_rows { tile.rows } else { tile.columns };
-    Staging {
-        array: operand.place.array,
-        turned: !operand.along_results,
-        tile: vec![tile.depth, results],
-        buffers: 2,
-        pad: if operand.along_results { 0 } else { vector },
+impl Tiled {
+    /// The parts of operands that a block keeps for tiles of so many rows and columns, and so many terms of the fold. They are stored with
+    /// neighbouring results next to each other, so that a lane loads those of its own at once. Where that turns them around, rows are moved
+    /// against each other so that lanes which store neighbouring terms meet different banks.
+    pub(super) fn staging(&self, [rows, columns]: [u32; 2], terms: u32) -> Vec<Staging> {
+        let part = |operand: &Operand| Staging {
+            array: operand.place.array,
+            turned: !operand.along_results,
+            tile: vec![terms, if operand.of_rows { rows } else { columns }],
+            buffers: 2,
+            pad: if operand.along_results { 0 } else { self.vector },
+        };
+        self.operands.iter().map(part).collect()
     }
 }
 

@@ -286,7 +286,12 @@ fn plans_that_do_not_fit_are_defects_and_leave_nothing_out() {
     let unequal = changed("m thread.y(8)", "m thread.y(6)");
     assert_eq!(unequal, ["the lanes of the tiles are a block of 48 threads"]);
     assert_eq!(changed("block(64)", "block(128)"), ["the lanes of the tiles are a block of 64 threads"]);
-    assert_eq!(changed("k seq(8)", "k seq(6)"), ["tiles suit the nest, but lanes have equal shares of everything"]);
+    let staged = changed("k seq(8)", "k seq(6)");
+    let other = "`stage A shared(6x64) pad(4) bufs(2) turned`, not `stage A shared(8x64) pad(4) bufs(2) turned`";
+    assert_eq!(staged, [format!("the line of the plan is {other}")]);
+    let shallow = tiled.replace("k seq(8)", "k seq(6)").replace("shared(8x", "shared(6x");
+    let shallow = defects(GEMM, &plan::notation::read(&shallow).expect("a plan"));
+    assert_eq!(shallow, ["tiles suit the nest, but lanes have equal shares of everything"]);
     // The folds of another program, which keep their order.
     let ordered = GEMM.replace("map {", "#pragma hidp ordered\n map {");
     let split = plan_of(GEMM, "split");

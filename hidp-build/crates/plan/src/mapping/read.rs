@@ -6,7 +6,7 @@ use super::{BySize, Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strate
 use crate::cuts::{are_unequal, may_be_together};
 use crate::notation::{self, FoldOption, Index, Memory, Nest, Place, Property, Size, Step};
 use crate::short::with_rows;
-use crate::{LaneShape, gives_to_team, inner_maps, lane_shape, streamed_outputs};
+use crate::{gives_to_team, inner_maps, lane_shape, streamed_outputs};
 use hidp_ir::par::{Func, Map, Program, VarId};
 
 impl Mapping {
@@ -63,8 +63,8 @@ pub(crate) fn strategy_of_threads(nest: &Nest) -> Strategy {
 /// The lines of a nest with variables in place of names.
 pub(super) struct Lines {
     pub(super) steps: Vec<Resolved>,
-    /// Parts that blocks share, and how many lines stand before each.
-    pub(super) stages: Vec<(VarId, notation::Stage)>,
+    /// Whether blocks share parts of arrays.
+    pub(super) stages: bool,
     pub(super) cuts: BTreeMap<VarId, Cut>,
     pub(super) blocks: Vec<u32>,
     by_size: BySize,
@@ -93,7 +93,7 @@ impl Lines {
             |name: &String| names.array_called(name).ok_or_else(|| Misfit(format!("the nest uses an array `{name}`")));
         let mut lines = Lines {
             steps: Vec::new(),
-            stages: Vec::new(),
+            stages: false,
             cuts: BTreeMap::new(),
             blocks: Vec::new(),
             by_size: BySize::default(),
@@ -102,7 +102,10 @@ impl Lines {
         };
         for step in steps {
             match step {
-                Step::Stage(stage) => lines.stages.push((array(&stage.array)?, stage.clone())),
+                Step::Stage(stage) => {
+                    array(&stage.array)?;
+                    lines.stages = true;
+                }
                 Step::Line(line) => {
                     let (vars, inside) = match &line.index {
                         Index::Iter(name) => (vec![iter(name)?], false),
@@ -196,11 +199,13 @@ impl Lines {
         mapping.cuts = self.cuts.clone();
         mapping.by_size = self.by_size;
         let BySize { together, written, fewest, alone, turns, parts } = self.by_size;
+        let tiles = matches!(mapping.recipe, Recipe::Lanes(_));
+        // Of a nest of tiles threads share rows, in turn or not, where `fewest` says that there are too few lanes.
+        let unequal = are_unequal(map, strategy) && (!tiles || fewest.is_some());
         if strategy == Strategy::Rows && written.is_some() {
             mapping.rows = with_rows(program, func, map);
         }
-        let tiles = matches!(mapping.recipe, Recipe::Lanes(_));
-        let rows = matches!(mapping.recipe, Recipe::Lanes(LaneShape { reuse: Some(_), .. }));
+        let rows = tiles && map.iters.iter().any(|iter| self.runs_at(iter.var, Place::Reg));
         let demands = [
             (
                 together.is_some(),
@@ -210,7 +215,7 @@ impl Lines {
             (written.is_some(), !mapping.rows.is_empty(), "iterations have rows that can be written out"),
             (fewest.is_some(), tiles, "there are tiles of lanes, which may be too narrow"),
             (alone.is_some(), rows, "there are tiles of rows, which may be few"),
-            (turns.is_some(), are_unequal(map, strategy), "iterations are unequal"),
+            (turns.is_some(), unequal, "iterations that threads share are unequal"),
             (parts.is_some(), turns.is_some(), "parts are taken in turn"),
         ];
         if let Some((_, _, expected)) = demands.into_iter().find(|(asked, holds, _)| *asked && !holds) {

@@ -2,8 +2,8 @@
 
 use super::read::{Lines, cut_of, dim_of};
 use super::write_device::level_of;
-use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Staging, Strategy, Tiling, key};
-use crate::notation::{Axis, Place, StageOption};
+use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Strategy, Tiling, key};
+use crate::notation::{Axis, Place};
 use crate::{inner_maps, iterators, near, splits, tiled};
 use hidp_ir::par::{FoldKind, Func, Map, Program, VarId};
 use hidp_syntax::ast::Level;
@@ -11,6 +11,7 @@ use hidp_syntax::ast::Level;
 const LANES: Place = Place::Thread(Axis::X);
 const GROUPS: Place = Place::Thread(Axis::Y);
 
+// Which parts of arrays a block shares follows from the nest and its tiles. `stage` lines are compared when they are written again.
 impl Lines {
     pub(super) fn on_device(&self, program: &Program, func: &Func, map: &Map) -> Result<Mapping, Misfit> {
         let mut mapping = Mapping::new(Strategy::Device(Level::Thread));
@@ -21,7 +22,7 @@ impl Lines {
         let in_registers = map.iters.iter().any(|iter| self.runs_at(iter.var, Place::Reg));
         if in_registers {
             self.tiled(program, func, map, &mut mapping)?;
-        } else if !self.stages.is_empty() {
+        } else if self.stages {
             self.near(program, func, map, &mut mapping)?;
         } else if split {
             self.split(map, &mut mapping);
@@ -159,7 +160,8 @@ impl Lines {
             let tile = tile.ok_or_else(|| Misfit("a line says how large the tiles are".to_owned()))?;
             mapping.levels.insert(iter.var, LevelPlan { exec, dim, tile });
         }
-        mapping.staging = self.staging(3)?;
+        let tile = |at: usize| mapping.levels.get(&map.iters[at].var).map_or(1, |level| level.tile);
+        mapping.staging = near.staging((tile(near.lanes), tile(near.rows)));
         mapping.recipe = Recipe::Near(near);
         Ok(())
     }
@@ -170,59 +172,24 @@ impl Lines {
         mapping.strategy = Strategy::Device(Level::Block);
         self.put_grid(mapping, map, Exec::Device(Level::Block));
         let unsized_line = || Misfit("a line says how large the tiles are".to_owned());
-        let mut own = Vec::new();
-        let sides = map.iters.iter().rev().take(2).rev().zip([GROUPS, LANES]);
-        for (iter, lanes) in sides {
-            let (lanes, registers) = (self.count(iter.var, lanes), self.count(iter.var, Place::Reg));
-            let (lanes, registers) = lanes.zip(registers).ok_or_else(unsized_line)?;
-            let tile = lanes.checked_mul(registers).ok_or_else(unsized_line)?;
-            mapping.levels.entry(iter.var).and_modify(|level| level.tile = tile);
-            own.push(registers);
-        }
-        for inner in inner_maps(&map.body) {
-            self.put(mapping, inner, Exec::Seq);
-            for iter in &inner.iters {
-                let tile = self.count(iter.var, Place::Seq).ok_or_else(unsized_line)?;
-                mapping.levels.entry(iter.var).and_modify(|level| level.tile = tile);
-            }
-        }
-        let [rows, columns] = own[..] else { return Err(unsized_line()) };
-        mapping.staging = self.staging(2)?;
-        if mapping.staging.len() != tiled.operands.len() {
-            return Err(Misfit("each operand of the tiles has its `stage` line".to_owned()));
-        }
-        mapping.recipe = Recipe::Tiled(Tiling { tiled, rows, columns });
-        Ok(())
-    }
-
-    /// Parts that blocks share, of so many dimensions; the first one is 1 where a part has one less.
-    fn staging(&self, dimensions: usize) -> Result<Vec<Staging>, Misfit> {
-        let part = |(array, stage): &(VarId, crate::notation::Stage)| {
-            let missing = dimensions.saturating_sub(stage.extents.len());
-            if missing > 1 || stage.extents.len() > dimensions {
-                return Err(Misfit(format!("the part of `{}` has {dimensions} extents or one less", stage.array)));
-            }
-            let tile = std::iter::repeat_n(1, missing).chain(stage.extents.iter().copied()).collect();
-            let mut staging = Staging { array: *array, turned: false, tile, buffers: 1, pad: 0 };
-            for option in &stage.options {
-                match option {
-                    StageOption::Pad(elements) => staging.pad = *elements,
-                    StageOption::Bufs(number) => staging.buffers = *number,
-                    StageOption::Turned => staging.turned = true,
-                    // Its number is that of the planes: it is compared when the lines are written again.
-                    StageOption::Ring(_)
-                    | StageOption::Wide(_)
-                    | StageOption::Swizzled
-                    | StageOption::Packed
-                    | StageOption::Interleaved
-                    | StageOption::Reversed
-                    | StageOption::Skewed
-                    | StageOption::Profile => {}
-                }
-            }
-            Ok(staging)
+        let ([.., row, column], [inner]) = (&map.iters[..], &inner_maps(&map.body)[..]) else {
+            return Err(Misfit("tiles have rows and columns, and one map inside".to_owned()));
         };
-        self.stages.iter().map(part).collect()
+        let side = |var: VarId, lanes: Place| {
+            let (lanes, registers) =
+                self.count(var, lanes).zip(self.count(var, Place::Reg)).ok_or_else(unsized_line)?;
+            Ok((lanes.checked_mul(registers).ok_or_else(unsized_line)?, registers))
+        };
+        let ((rows, own_rows), (columns, own_columns)) = (side(row.var, GROUPS)?, side(column.var, LANES)?);
+        self.put(mapping, inner, Exec::Seq);
+        let [depth] = &inner.iters[..] else { return Err(Misfit("the map inside has one iterator".to_owned())) };
+        let terms = self.count(depth.var, Place::Seq).ok_or_else(unsized_line)?;
+        for (var, tile) in [(row.var, rows), (column.var, columns), (depth.var, terms)] {
+            mapping.levels.entry(var).and_modify(|level| level.tile = tile);
+        }
+        mapping.staging = tiled.staging([rows, columns], terms);
+        mapping.recipe = Recipe::Tiled(Tiling { tiled, rows: own_rows, columns: own_columns });
+        Ok(())
     }
 
     /// Maps that fold what their iterations leave in memory: those of a grid without turns.

@@ -105,7 +105,7 @@ fn lines_that_nothing_carries_out_are_refused() {
         ("rows", "runs(8192)", "runs(8192)\n  together(9)", "all threads may share what is inside of each iteration"),
         ("rows", "runs(8192)", "runs(8192)\n  fewest(9)", "there are tiles of lanes, which may be too narrow"),
         ("rows", "runs(8192)", "runs(8192)\n  alone(9)", "there are tiles of rows, which may be few"),
-        ("rows", "runs(8192)", "runs(8192)\n  turns(9)", "iterations are unequal"),
+        ("rows", "runs(8192)", "runs(8192)\n  turns(9)", "iterations that threads share are unequal"),
         ("rows", "runs(8192)", "runs(8192)\n  parts(9)", "parts are taken in turn"),
         ("serial", "runs(8192)", "runs(8192)\n  written(4)", "iterations have rows that can be written out"),
     ];
