@@ -8,6 +8,7 @@ use super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{self, Expr, LoopKind, Schedule, Stmt, VarId, VarKind};
 use hidp_ir::par::visit;
 use hidp_ir::par::{self, BinOp, FaultKind, Fold, FoldFn, FoldOp, Map, MathFn, StmtKind, Target};
+use hidp_plan::notation::FoldOption;
 use hidp_plan::{self as plan, Strategy};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
@@ -143,7 +144,7 @@ impl Lowerer<'_> {
 
     /// Iterations of a run of a map's folds, as planned; none where their order is fixed.
     pub(super) fn run_of(&self, map: &Map) -> Option<Expr> {
-        self.mapping.cut(map).and_then(|cut| cut.runs).map(|run| make::long(run.into()))
+        self.mapping.cut(map).and_then(|cut| cut.number(FoldOption::Runs)).map(|run| make::long(run.into()))
     }
 
     /// Runs of at least so many iterations, combined pairwise.

@@ -8,6 +8,7 @@ use super::space::Range;
 use super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, LoopKind, Stmt, VarId};
 use hidp_ir::par::{self, BinOp, Map, StmtKind, visit};
+use hidp_plan::notation::Property;
 use hidp_plan::{self as plan, LaneShape, Recipe};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
@@ -71,7 +72,7 @@ impl Lowerer<'_> {
         let Some(shape) = self.tile_shape(map, ranges) else {
             return self.defect("the plan has tiles of lanes for a nest that they suit");
         };
-        let Some(fewest) = self.mapping.by_size.fewest else { return self.launch_lanes(map, span, shape) };
+        let Some(fewest) = self.mapping.number(Property::Fewest) else { return self.launch_lanes(map, span, shape) };
         let count = shape.ranges[shape.ranges.len() - 1].count.clone();
         let wide = make::binary(BinOp::Ge, count, make::long(fewest.into()));
         self.branch(
@@ -88,7 +89,7 @@ impl Lowerer<'_> {
 
     /// Tiles of rows, or of lanes alone where there are too few rows to make copies of what lanes load for them.
     fn launch_lanes(&mut self, map: &Map, span: Span, shape: Shape) {
-        let (Some(rows), Some(alone)) = (shape.rows, self.mapping.by_size.alone) else {
+        let (Some(rows), Some(alone)) = (shape.rows, self.mapping.number(Property::Alone)) else {
             return self.launch_tiles(map, span, shape);
         };
         let many = make::binary(BinOp::Gt, shape.ranges[rows].count.clone(), make::long(alone.into()));

@@ -8,6 +8,7 @@ use super::space::Range;
 use super::{Binding, ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, Grid, Kernel, KernelId, LoopKind, Schedule, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, Extent, FoldKind, Map, PrimCall, StmtKind, visit};
+use hidp_plan::notation::Property;
 use hidp_plan::{self as plan, Exec, Mapping, Strategy};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
@@ -90,7 +91,7 @@ impl Lowerer<'_> {
         let (strides, total) = self.strides(&ranges);
         let work = self.work_of(&map.body, total.clone());
         let work = self.body.fix("work", work);
-        let Some(together) = self.mapping.by_size.together.filter(|_| !self.inside_team) else {
+        let Some(together) = self.mapping.number(Property::Together).filter(|_| !self.inside_team) else {
             return self.share_ranges(map, span, &ranges, &strides, &total, work);
         };
         let workers = Expr { kind: ExprKind::WorkerCount, ty: Ty::LONG };
@@ -105,7 +106,7 @@ impl Lowerer<'_> {
     }
 
     fn share_ranges(&mut self, map: &Map, span: Span, ranges: &[Range], strides: &[Expr], total: &Expr, work: Expr) {
-        if let (Some(most), true) = (self.mapping.by_size.turns, plan::irregular(map)) {
+        if let (Some(most), true) = (self.mapping.number(Property::Turns), plan::irregular(map)) {
             return self.share_in_turn(map, span, (ranges, strides, total), work, most);
         }
         let stream = self.stream_flag(total);
@@ -127,7 +128,7 @@ impl Lowerer<'_> {
         most: u32,
     ) {
         let most = make::long(most.into());
-        let part = match self.mapping.by_size.parts {
+        let part = match self.mapping.number(Property::Parts) {
             Some(parts) => {
                 make::min(make::add(make::div(total.clone(), make::long(parts.into())), make::long(1)), most)
             }

@@ -9,12 +9,15 @@ use super::{Lowerer, make};
 use hidp_ir::imp::{Expr, LoopKind};
 use hidp_ir::par::{BinOp, Map, StmtKind};
 use hidp_plan as plan;
+use hidp_plan::notation::Property;
 
 impl Lowerer<'_> {
     /// Iterations at `[low, high)` one after the other, or in lanes where each folds a row of one of a few lengths.
     pub(super) fn rows_in_order(&mut self, map: &Map, range: &Range, low: Expr, high: Expr) {
-        let written =
-            self.mapping.by_size.written.filter(|_| plan::key(map).is_some_and(|key| self.mapping.rows.contains(&key)));
+        let written = self
+            .mapping
+            .number(Property::Written)
+            .filter(|_| plan::key(map).is_some_and(|key| self.mapping.rows.contains(&key)));
         let (Some(written), [inner]) = (written, &plan::inner_maps(&map.body)[..]) else {
             return self.in_order(map, range, low, high);
         };

@@ -3,12 +3,12 @@
 use std::fmt;
 
 use super::constraint::{LaneShape, lane_shape, team_constraint};
-use super::cuts;
-use super::mapping::{BySize, Exec, LevelPlan, Mapping, Recipe, Strategy};
+use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy};
+use super::notation::Property;
 use super::refusal::{Refusal, TARGET};
 use super::score::{Score, score};
 use super::shape::{streamed_outputs, vectorisable};
-use super::{Nest, Plan, inner_maps, nests, short, variants};
+use super::{Nest, Plan, choices, inner_maps, nests, short, variants};
 use crate::target::Model;
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
 use hidp_syntax::ast::Level;
@@ -168,32 +168,12 @@ pub(super) fn mapping(program: &Program, func: &Func, map: &Map, strategy: Strat
         // Never applied here: see `constraint`.
         Strategy::Device(_) => {}
     }
-    mapping.cuts = cuts::on_threads(map, model);
-    if applied == Strategy::Rows {
+    choices::choose(program, func, map, &mut mapping, model);
+    if mapping.number(Property::Written).is_some() {
         mapping.rows = short::with_rows(program, func, map);
     }
-    mapping.by_size = by_size(program, func, map, &mapping, model);
     mapping.streamed = streamed_outputs(program, func, map);
     mapping
-}
-
-/// What a nest does where sizes allow it.
-fn by_size(program: &Program, func: &Func, map: &Map, mapping: &Mapping, model: &Model) -> BySize {
-    let rows = mapping.strategy == Strategy::Rows;
-    let written = !mapping.rows.is_empty() && short::are_light(program, func, map, model);
-    let (tiles, shared) = match mapping.recipe {
-        Recipe::Lanes(shape) => (true, shape.reuse.is_some()),
-        Recipe::Plain | Recipe::Near(_) | Recipe::Tiled(_) => (false, false),
-    };
-    let unequal = cuts::are_unequal(map, mapping.strategy);
-    BySize {
-        together: (rows && cuts::may_be_together(map)).then_some(model.team_row),
-        written: written.then_some(model.written_row),
-        fewest: tiles.then_some(model.fewest_lanes),
-        alone: shared.then_some(model.few_rows),
-        turns: unequal.then_some(model.irregular_rows),
-        parts: unequal.then_some(model.irregular_parts),
-    }
 }
 
 fn put(mapping: &mut Mapping, map: &Map, var: VarId, exec: Exec, tile: u32) {

@@ -1,33 +1,15 @@
 //! How the ranges of folds are cut. The tree of a fold follows from that and from sizes alone, so the numbers are part of the plan.
 
-use std::collections::BTreeMap;
-
-use super::device_levels::is_ordered;
-use super::mapping::{Cut, Strategy, key};
+use super::mapping::{Cut, Strategy};
+use super::notation::FoldOption;
 use super::{gives_to_team, inner_maps, irregular};
-use crate::target::{DeviceModel, Model};
-use hidp_ir::par::{Fold, FoldFn, FoldKind, Map, VarId};
-
-/// The cuts of a nest on threads: runs of a fold are long, or short where each iteration has much to do.
-pub(super) fn on_threads(map: &Map, model: &Model) -> BTreeMap<VarId, Cut> {
-    let mut cuts = BTreeMap::new();
-    collect(map, model, &mut cuts);
-    cuts
-}
-
-fn collect(map: &Map, model: &Model, cuts: &mut BTreeMap<VarId, Cut>) {
-    let reduces = !map.folds.is_empty() && map.folds.iter().all(|fold| fold.kind == FoldKind::Reduce);
-    if reduces && !map.folds.iter().any(is_ordered) {
-        let runs = if is_heavy(map) { model.heavy_block } else { model.fold_block };
-        cuts.extend(key(map).map(|key| (key, Cut { runs: Some(runs), ..Cut::default() })));
-    }
-    inner_maps(&map.body).into_iter().for_each(|inner| collect(inner, model, cuts));
-}
+use crate::target::DeviceModel;
+use hidp_ir::par::{Fold, FoldFn, Map};
 
 /// The cut of a map that a device folds: each block takes a run, and one block what they leave.
 pub(super) fn on_device(map: &Map, values: bool, model: &DeviceModel) -> Cut {
     let runs = if !values && is_heavy(map) { model.heavy_run } else { model.run };
-    Cut { runs: Some(runs), most: Some(model.most_runs), values, ..Cut::default() }
+    Cut { values, ..Cut::of([FoldOption::Runs(runs), FoldOption::Most(model.most_runs)]) }
 }
 
 /// Whether the result of a fold depends on how its range is cut.

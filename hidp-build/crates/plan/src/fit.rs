@@ -1,14 +1,12 @@
 //! Whether pinned lines are those of a nest that the planner would make, but for the numbers that a line may change.
 
+use super::choices;
 use super::mapping::{Mapping, Recipe, Strategy};
 use super::notation::{FoldOption, FoldRange, Line, Nest, Place, Property, Size, Step};
 use crate::target::DeviceModel;
 
-/// Largest run of a fold, and most elements in a tile of lanes.
-const MOST_RUN: u32 = 1 << 20;
+/// Most elements in a tile of lanes.
 const MOST_TILE: u32 = 1 << 14;
-/// Longest rows that are written out: each length has code of its own.
-const MOST_WRITTEN: u32 = 16;
 
 /// A line of a pinned nest, as the file has them by kind.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -148,8 +146,9 @@ impl Free<'_> {
         for (pinned, usual) in pinned.options.iter().zip(&usual.options) {
             match (pinned, usual) {
                 _ if pinned == usual => {}
-                (FoldOption::Runs(length), FoldOption::Runs(_)) if on_threads => {
-                    number(*length, 2, MOST_RUN).map_err(|range| format!("runs of {range}"))?;
+                _ if on_threads && pinned.name() == usual.name() => {
+                    let range = choices::numbers_of_option(*pinned);
+                    in_range(pinned.number(), range).map_err(|range| format!("`{}` of {range}", pinned.name()))?;
                 }
                 (FoldOption::Groups(_), FoldOption::Groups(_)) => {}
                 _ => return wrong(),
@@ -165,18 +164,19 @@ impl Free<'_> {
             _ if !usual.iter().any(|usual| word(*usual) == word(pinned)) => {
                 Err(format!("no line `{}`: it is not for this nest", word(pinned)))
             }
-            (Property::Written(elements), _) => {
-                number(elements, 1, MOST_WRITTEN).map_err(|range| format!("rows of {range} elements"))
-            }
             (Property::Block(_), _) => Err("one `block` line for each size, before other properties".to_owned()),
             (
                 Property::Together(_)
+                | Property::Written(_)
                 | Property::Fewest(_)
                 | Property::Alone(_)
                 | Property::Turns(_)
                 | Property::Parts(_),
                 _,
-            ) => Ok(()),
+            ) => {
+                let range = choices::numbers_of_property(pinned);
+                in_range(pinned.number(), range).map_err(|range| format!("`{}` of {range}", word(pinned)))
+            }
         }
     }
 
@@ -196,6 +196,14 @@ impl Free<'_> {
 
 fn number(number: u32, least: u32, most: u32) -> Result<(), String> {
     if (least..=most).contains(&number) { Ok(()) } else { Err(format!("a number from {least} to {most}")) }
+}
+
+/// Whether a line's number, if it has one, is one of these.
+fn in_range(given: Option<u32>, range: Option<(u32, u32)>) -> Result<(), String> {
+    match (given, range) {
+        (Some(given), Some((least, most))) => number(given, least, most),
+        (None, _) | (_, None) => Ok(()),
+    }
 }
 
 fn fold_text(fold: &FoldRange) -> String {

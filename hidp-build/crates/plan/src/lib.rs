@@ -11,6 +11,7 @@ use hidp_ir::par::{Block, Func, Map, StmtKind, VarId};
 pub mod target;
 
 mod candidates;
+mod choices;
 mod constraint;
 mod cost;
 mod cuts;
@@ -51,7 +52,7 @@ pub use device_levels::{leaves_values, scans_in_place};
 pub use directives::check_directives;
 pub use dispatch::{Bound, Condition, Dispatch, Rule, add_device_rules, dispatch};
 pub use indexes::index_vars;
-pub use mapping::{BySize, Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Staging, Strategy, Tiling, key};
+pub use mapping::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Staging, Strategy, Tiling, key};
 pub use measures::{Bounds, Measure, MeasureOf, ragged_extent};
 pub use near::{Near, NearArray, NearDim, index_offset, near};
 pub use notation::{Nest, Plan};

@@ -4,6 +4,7 @@ use std::str::SplitWhitespace;
 
 use super::constraint::lane_shape;
 use super::mapping::{Cut, Exec, LevelPlan, Mapping, Recipe, Staging, Strategy, Tiling, key};
+use super::notation::FoldOption;
 use super::pins::Models;
 use super::{device_levels, inner_maps, iterators, near, streamed_outputs, tiled};
 use crate::notation;
@@ -207,14 +208,13 @@ impl Nest {
                 mapping.levels.entry(iter.var).and_modify(|level| level.tile = tile);
             }
         }
-        mapping.cuts = super::cuts::on_threads(map, models.cpu);
         let usual = super::candidates::mapping(program, func, map, self.strategy, models.cpu);
-        (mapping.by_size, mapping.rows) = (usual.by_size, usual.rows);
+        (mapping.cuts, mapping.choices, mapping.rows) = (usual.cuts, usual.choices, usual.rows);
         if let Some(cut) = key(map).and_then(|key| mapping.cuts.get_mut(&key)) {
             let run = key(map).map_or(1, |key| self.tile_of(map, key));
             // It was the run's length where iterations are light.
             if run > 1 && !super::cuts::is_heavy(map) {
-                cut.runs = Some(run);
+                cut.change(FoldOption::Runs, |_| run);
             }
         }
         Ok(())
@@ -245,9 +245,8 @@ impl Nest {
         if let (Some(groups), Some(inner), Some(deep)) = (groups, inner, inner.and_then(key)) {
             let tile = self.tile_of(map, deep);
             let terms = if has(Kind::Registers) { tile.saturating_mul(models.device.split.depths) } else { tile };
-            mapping.cuts.extend(
-                key(inner).map(|key| (key, Cut { groups: Some(groups), terms: Some(terms), ..Cut::default() })),
-            );
+            let cut = Cut::of([FoldOption::Groups(groups), FoldOption::Terms(terms)]);
+            mapping.cuts.extend(key(inner).map(|key| (key, cut)));
         }
         if self.stages.is_empty() {
             mapping.blocks.insert(last, self.tile_of(map, last));

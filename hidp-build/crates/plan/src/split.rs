@@ -7,6 +7,7 @@ use super::device_levels::{Levels, holds_primitives, is_ordered};
 use super::device_rules::rows_apart;
 use super::inner_maps;
 use super::mapping::{Cut, Mapping, Strategy, key};
+use super::notation::FoldOption;
 use super::refusal::{FAULT_ORDER, MEMORY_SIZE, ORDER, RAGGED, Refusal, SEQUENCE, SHAPE};
 use super::shape::straight;
 use crate::target::DeviceModel;
@@ -86,8 +87,8 @@ pub(super) fn split_nest(program: &Program, func: &Func, map: &Map, model: &Devi
 
 /// Makes the folds of a nest split ones.
 pub(super) fn deal(map: &Map, mapping: &mut Mapping, groups: u32, terms: u32) {
-    let cut = Cut { groups: Some(groups), terms: Some(terms), ..Cut::default() };
-    mapping.cuts.extend(inner_maps(&map.body).into_iter().filter_map(key).map(|key| (key, cut)));
+    let cut = Cut::of([FoldOption::Groups(groups), FoldOption::Terms(terms)]);
+    mapping.cuts.extend(inner_maps(&map.body).into_iter().filter_map(key).map(|key| (key, cut.clone())));
 }
 
 #[cfg(test)]

@@ -1,6 +1,7 @@
 //! Plans with other tiles, from the domains that the hardware model declares.
 
 use super::mapping::{Exec, Mapping, Recipe, key};
+use super::notation::FoldOption;
 use super::{Plan, cuts};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
 use hidp_ir::par::{Func, Map, Program};
@@ -49,8 +50,8 @@ pub(super) fn of_device(
         }
         for &percent in domain(&model.tunables, "split") {
             all.extend(entry.changed(&format!("s{percent}"), &|_, mapping| {
-                for groups in mapping.cuts.values_mut().filter_map(|cut| cut.groups.as_mut()) {
-                    *groups = (*groups * percent / 100).max(1);
+                for cut in mapping.cuts.values_mut() {
+                    cut.change(FoldOption::Groups, |groups| (groups * percent / 100).max(1));
                 }
             }));
         }
@@ -107,7 +108,7 @@ impl Entry<'_> {
                 let Some(key) = key(map) else { return };
                 let shared = matches!(mapping.exec(key), Some(Exec::Simd | Exec::Thread));
                 if let (true, Some(cut)) = (shared && !cuts::is_heavy(map), mapping.cuts.get_mut(&key)) {
-                    cut.runs = Some(block);
+                    cut.change(FoldOption::Runs, |_| block);
                 }
             })
         };

@@ -8,6 +8,7 @@ use super::private::Given;
 use super::rows::Rows;
 use hidp_ir::imp::{Expr, Grid, Level, Stmt, VarId};
 use hidp_ir::par::{BinOp, Fold, Map};
+use hidp_plan::notation::FoldOption;
 use hidp_plan::{self as plan, Exec};
 use hidp_syntax::source::Span;
 
@@ -99,7 +100,7 @@ impl Lowerer<'_> {
     /// Iterations of a run at least, and runs at most.
     fn cut_on_device(&self, map: &Map) -> Option<(i64, u32)> {
         let cut = self.mapping.cut(map)?;
-        Some((cut.runs?.into(), cut.most?))
+        Some((cut.number(FoldOption::Runs)?.into(), cut.number(FoldOption::Most)?))
     }
 
     fn runs_of(&mut self, run: Expr, units: &Expr) -> (Expr, Expr) {

@@ -6,6 +6,7 @@ use super::super::space::Range;
 use super::super::{GROUPS, Lowerer, POSITIONS, make};
 use hidp_ir::imp::{Expr, Grid, Level, LoopKind, Stmt, VarId};
 use hidp_ir::par::{self, BinOp, FoldFn, Map, StmtKind};
+use hidp_plan::notation::FoldOption;
 use hidp_plan::{self as plan, Exec};
 use hidp_syntax::source::Span;
 
@@ -33,7 +34,8 @@ impl Lowerer<'_> {
     pub(super) fn dealt<'m>(&self, map: &'m Map) -> Option<Dealt<'m>> {
         let inner = *plan::inner_maps(&map.body).first()?;
         let cut = self.mapping.cut(inner).filter(|_| !self.inside_team)?;
-        Some(Dealt { inner, groups: cut.groups?, terms: cut.terms.unwrap_or(1) })
+        let terms = cut.number(FoldOption::Terms).unwrap_or(1);
+        Some(Dealt { inner, groups: cut.number(FoldOption::Groups)?, terms })
     }
 
     /// One group a part of a fold, or a lane.

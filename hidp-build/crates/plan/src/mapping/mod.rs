@@ -15,6 +15,7 @@ mod write_device;
 use std::collections::BTreeMap;
 use std::fmt;
 
+use super::notation::{FoldOption, Property};
 use super::{LaneShape, MOST_MOVED, Near, Tiled};
 use hidp_ir::par::{Map, VarId};
 use hidp_syntax::ast::Level;
@@ -38,29 +39,12 @@ pub struct Mapping {
     pub staging: Vec<Staging>,
     /// Arrays that are written past the caches when they are large.
     pub streamed: Vec<VarId>,
-    /// What is done where sizes allow it.
-    pub by_size: BySize,
-    /// The maps whose iterations have such rows, by their [`key`].
+    /// What else is chosen, by a number each: what is done where sizes allow it.
+    pub choices: Vec<Property>,
+    /// The maps whose iterations have rows that may be written out, by their [`key`].
     pub rows: Vec<VarId>,
     /// What the nest is made for, besides its levels.
     pub recipe: Recipe,
-}
-
-/// What a nest on threads does where the sizes of a call allow it, each with the size at which it does.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct BySize {
-    /// Operations of an iteration from which on all threads share it, one after the other, where there are fewer than threads.
-    pub together: Option<u32>,
-    /// Elements up to which rows are written out, with lanes over the iterations around.
-    pub written: Option<u32>,
-    /// Neighbours below which rows run rather than tiles of lanes.
-    pub fewest: Option<u32>,
-    /// Rows up to which a tile loads what it needs by itself, rather than from a copy made for all.
-    pub alone: Option<u32>,
-    /// Iterations of a part, of unequal ones, which are taken in turn.
-    pub turns: Option<u32>,
-    /// About so many of these parts there should be, if they can be shorter.
-    pub parts: Option<u32>,
 }
 
 /// What a map is known by in a [`Mapping`]: its last iterator.
@@ -129,18 +113,37 @@ pub struct LevelPlan {
 }
 
 /// How the range of a fold is cut.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Cut {
-    /// Iterations of a run at least; the results of runs are folded by themselves.
-    pub runs: Option<u32>,
-    /// Runs at most: they get longer instead.
-    pub most: Option<u32>,
-    /// About so many groups in all get parts, and another launch folds what they leave.
-    pub groups: Option<u32>,
-    /// Iterations of such a part at least.
-    pub terms: Option<u32>,
+    /// What its line says, in the order of the registry.
+    pub options: Vec<FoldOption>,
     /// Iterations leave their values in memory; what is cut is the range of those.
     pub values: bool,
+}
+
+impl Cut {
+    /// One with these options.
+    pub fn of(options: impl IntoIterator<Item = FoldOption>) -> Self {
+        let mut options: Vec<FoldOption> = options.into_iter().collect();
+        options.sort();
+        Cut { options, values: false }
+    }
+
+    /// The number behind a word, if the line has it: `cut.number(FoldOption::Runs)`.
+    pub fn number(&self, word: fn(u32) -> FoldOption) -> Option<u32> {
+        FoldOption::number_of(&self.options, word)
+    }
+
+    /// Changes the number behind a word that the line has.
+    pub fn change(&mut self, word: fn(u32) -> FoldOption, change: impl FnOnce(u32) -> u32) {
+        let found = self.options.iter_mut().find_map(|option| {
+            let number = FoldOption::number_of(std::slice::from_ref(option), word)?;
+            Some((option, number))
+        });
+        if let Some((option, number)) = found {
+            *option = word(change(number));
+        }
+    }
 }
 
 /// A part of an array that a block shares.
@@ -208,7 +211,7 @@ impl Mapping {
             cuts: BTreeMap::new(),
             staging: Vec::new(),
             streamed: Vec::new(),
-            by_size: BySize::default(),
+            choices: Vec::new(),
             rows: Vec::new(),
             recipe: Recipe::Plain,
         }
@@ -224,9 +227,20 @@ impl Mapping {
         self.cuts.get(&key(map)?)
     }
 
+    /// The number behind the word of a choice, if it is made: `mapping.number(Property::Turns)`.
+    pub fn number(&self, word: fn(u32) -> Property) -> Option<u32> {
+        Property::number_of(&self.choices, word)
+    }
+
     /// What groups of their own take parts of, if they do.
     pub fn is_split(&self) -> bool {
-        self.cuts.values().any(|cut| cut.groups.is_some())
+        self.cuts.values().any(|cut| cut.number(FoldOption::Groups).is_some())
+    }
+
+    /// The iterator, among a map's, of which a tile of lanes has several rows.
+    pub fn rows_of_tile(&self, map: &Map) -> Option<usize> {
+        let tile = |at: &usize| self.levels.get(&map.iters[*at].var).map_or(1, |level| level.tile);
+        (0..map.iters.len().saturating_sub(1)).find(|at| tile(at) > 1)
     }
 
     /// Whether iterations run in vector lanes.

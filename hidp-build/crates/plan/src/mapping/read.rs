@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::{BySize, Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strategy, key};
-use crate::cuts::{are_unequal, may_be_together};
-use crate::notation::{self, FoldOption, Index, Memory, Nest, Place, Property, Size, Step};
+use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strategy, key};
+use crate::choices::{self, Facts};
+use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, Step};
 use crate::short::with_rows;
 use crate::{gives_to_team, inner_maps, lane_shape, streamed_outputs};
 use hidp_ir::par::{Func, Map, Program, VarId};
@@ -67,7 +67,7 @@ pub(super) struct Lines {
     pub(super) stages: bool,
     pub(super) cuts: BTreeMap<VarId, Cut>,
     pub(super) blocks: Vec<u32>,
-    by_size: BySize,
+    choices: Vec<Property>,
     streamed: Vec<VarId>,
     iters: Vec<VarId>,
 }
@@ -96,7 +96,7 @@ impl Lines {
             stages: false,
             cuts: BTreeMap::new(),
             blocks: Vec::new(),
-            by_size: BySize::default(),
+            choices: Vec::new(),
             streamed: Vec::new(),
             iters: names.iters().map(|(var, _)| var).collect(),
         };
@@ -119,15 +119,7 @@ impl Lines {
         }
         for fold in folds {
             let vars: Vec<VarId> = fold.iters.iter().map(iter).collect::<Result<_, _>>()?;
-            let mut cut = Cut::default();
-            for option in &fold.options {
-                match *option {
-                    FoldOption::Runs(number) => cut.runs = Some(number),
-                    FoldOption::Most(number) => cut.most = Some(number),
-                    FoldOption::Groups(number) => cut.groups = Some(number),
-                    FoldOption::Terms(number) => cut.terms = Some(number),
-                }
-            }
+            let cut = Cut::of(fold.options.iter().copied());
             lines.cuts.extend(vars.last().map(|last| (*last, cut)));
         }
         for place in places {
@@ -138,12 +130,12 @@ impl Lines {
         for property in properties {
             match property {
                 Property::Block(threads) => lines.blocks.push(*threads),
-                Property::Together(operations) => lines.by_size.together = Some(*operations),
-                Property::Written(elements) => lines.by_size.written = Some(*elements),
-                Property::Fewest(neighbours) => lines.by_size.fewest = Some(*neighbours),
-                Property::Alone(rows) => lines.by_size.alone = Some(*rows),
-                Property::Turns(iterations) => lines.by_size.turns = Some(*iterations),
-                Property::Parts(parts) => lines.by_size.parts = Some(*parts),
+                Property::Together(_)
+                | Property::Written(_)
+                | Property::Fewest(_)
+                | Property::Alone(_)
+                | Property::Turns(_)
+                | Property::Parts(_) => lines.choices.push(*property),
             }
         }
         Ok(lines)
@@ -197,29 +189,11 @@ impl Lines {
             mapping.levels.insert(var, LevelPlan { exec, dim: dim_of(map, var), tile });
         }
         mapping.cuts = self.cuts.clone();
-        mapping.by_size = self.by_size;
-        let BySize { together, written, fewest, alone, turns, parts } = self.by_size;
-        let tiles = matches!(mapping.recipe, Recipe::Lanes(_));
-        // Of a nest of tiles threads share rows, in turn or not, where `fewest` says that there are too few lanes.
-        let unequal = are_unequal(map, strategy) && (!tiles || fewest.is_some());
-        if strategy == Strategy::Rows && written.is_some() {
+        mapping.choices = self.choices.clone();
+        mapping.choices.sort();
+        choices::judge(&Facts { program, func, nest: map, mapping: &mapping })?;
+        if mapping.number(Property::Written).is_some() {
             mapping.rows = with_rows(program, func, map);
-        }
-        let rows = tiles && map.iters.iter().any(|iter| self.runs_at(iter.var, Place::Reg));
-        let demands = [
-            (
-                together.is_some(),
-                strategy == Strategy::Rows && may_be_together(map),
-                "all threads may share what is inside of each iteration",
-            ),
-            (written.is_some(), !mapping.rows.is_empty(), "iterations have rows that can be written out"),
-            (fewest.is_some(), tiles, "there are tiles of lanes, which may be too narrow"),
-            (alone.is_some(), rows, "there are tiles of rows, which may be few"),
-            (turns.is_some(), unequal, "iterations that threads share are unequal"),
-            (parts.is_some(), turns.is_some(), "parts are taken in turn"),
-        ];
-        if let Some((_, _, expected)) = demands.into_iter().find(|(asked, holds, _)| *asked && !holds) {
-            return Err(Misfit(expected.to_owned()));
         }
         Ok(mapping)
     }

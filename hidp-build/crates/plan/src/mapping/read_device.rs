@@ -3,7 +3,7 @@
 use super::read::{Lines, cut_of, dim_of};
 use super::write_device::level_of;
 use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Strategy, Tiling, key};
-use crate::notation::{Axis, Place};
+use crate::notation::{Axis, FoldOption, Place};
 use crate::{inner_maps, iterators, near, splits, tiled};
 use hidp_ir::par::{FoldKind, Func, Map, Program, VarId};
 use hidp_syntax::ast::Level;
@@ -15,7 +15,7 @@ const GROUPS: Place = Place::Thread(Axis::Y);
 impl Lines {
     pub(super) fn on_device(&self, program: &Program, func: &Func, map: &Map) -> Result<Mapping, Misfit> {
         let mut mapping = Mapping::new(Strategy::Device(Level::Thread));
-        let split = self.cuts.values().any(|cut| cut.groups.is_some());
+        let split = self.cuts.values().any(|cut| cut.number(FoldOption::Groups).is_some());
         if split && let Err(why) = splits(program, func, map) {
             return Err(Misfit(format!("folds that a plan deals out suit the nest, but {why}")));
         }
@@ -196,7 +196,7 @@ impl Lines {
     fn values(&self, map: &Map, levels: &std::collections::BTreeMap<VarId, LevelPlan>, mapping: &mut Mapping) {
         let Some(last) = key(map) else { return };
         let grid = self.runs_at(last, Place::Grid(Axis::X)) && !self.runs_at(last, Place::Seq);
-        let folds = cut_of(&self.cuts, map).is_some_and(|cut| cut.runs.is_some());
+        let folds = cut_of(&self.cuts, map).is_some_and(|cut| cut.number(FoldOption::Runs).is_some());
         if grid && folds {
             mapping.cuts.entry(last).and_modify(|cut: &mut Cut| cut.values = true);
         }

@@ -1,8 +1,8 @@
 //! Mappings as lines: for processors, and what devices share with them.
 
-use super::{BySize, Cut, Exec, Mapping, Names, Strategy, key};
+use super::{Cut, Exec, Mapping, Names, Strategy, key};
 use crate::inner_maps;
-use crate::notation::{FoldOption, FoldRange, Index, Line, Memory, Nest, Place, Placement, Property, Size, Step};
+use crate::notation::{FoldRange, Index, Line, Memory, Nest, Place, Placement, Size, Step};
 use hidp_ir::par::{Func, Map, VarId};
 
 impl Mapping {
@@ -22,16 +22,7 @@ impl Mapping {
         let place = |var: &VarId| Placement { array: writer.names.array(*var), memory: Memory::Stream };
         writer.nest.places = self.streamed.iter().map(place).collect();
         writer.folds(map);
-        let BySize { together, written, fewest, alone, turns, parts } = self.by_size;
-        let choices = [
-            together.map(Property::Together),
-            written.map(Property::Written),
-            fewest.map(Property::Fewest),
-            alone.map(Property::Alone),
-            turns.map(Property::Turns),
-            parts.map(Property::Parts),
-        ];
-        writer.nest.properties.extend(choices.into_iter().flatten());
+        writer.nest.properties.extend(&self.choices);
         writer.nest
     }
 }
@@ -93,15 +84,9 @@ impl Writer<'_> {
     fn folds(&mut self, map: &Map) {
         if let Some(cut) = self.mapping.cut(map) {
             // `values` is no word: the lines of the map say so.
-            let Cut { runs, most, groups, terms, values: _ } = *cut;
-            let options = [
-                runs.map(FoldOption::Runs),
-                most.map(FoldOption::Most),
-                groups.map(FoldOption::Groups),
-                terms.map(FoldOption::Terms),
-            ];
+            let Cut { options, values: _ } = cut;
             let iters = iters(map).into_iter().map(|var| self.names.iter(var)).collect();
-            self.nest.folds.push(FoldRange { iters, options: options.into_iter().flatten().collect() });
+            self.nest.folds.push(FoldRange { iters, options: options.clone() });
         }
         inner_maps(&map.body).into_iter().for_each(|inner| self.folds(inner));
     }

@@ -78,10 +78,23 @@ vocabulary! {
     plain {}
 }
 
+/// The number behind one of several words, if it is among them.
+fn number_of<T: Vocabulary>(words: &[T], word: fn(u32) -> T) -> Option<u32> {
+    words.iter().find_map(|other| other.parts().1.filter(|number| word(*number) == *other))
+}
+
 impl Property {
     /// Its word.
     pub fn name(self) -> &'static str {
         self.parts().0
+    }
+    /// Its number, if it has one.
+    pub fn number(self) -> Option<u32> {
+        self.parts().1
+    }
+    /// The number of a property among others: `Property::number_of(&all, Property::Turns)`.
+    pub fn number_of(all: &[Property], word: fn(u32) -> Property) -> Option<u32> {
+        number_of(all, word)
     }
 }
 
@@ -142,6 +155,21 @@ vocabulary! {
         Terms = "terms",
     }
     plain {}
+}
+
+impl FoldOption {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        self.parts().0
+    }
+    /// Its number, if it has one.
+    pub fn number(self) -> Option<u32> {
+        self.parts().1
+    }
+    /// The number of an option among others: `FoldOption::number_of(&all, FoldOption::Runs)`.
+    pub fn number_of(all: &[FoldOption], word: fn(u32) -> FoldOption) -> Option<u32> {
+        number_of(all, word)
+    }
 }
 
 vocabulary! {

@@ -141,7 +141,7 @@ fn plans_that_do_not_fit_say_where_and_why() {
         format!("8: {like_this} at most 16384 elements in a tile, not 512000")
     );
     assert_eq!(changed("n lanes(32)", "n reg(32)"), format!("8: {like_this} `n lanes(32)`"));
-    assert_eq!(changed("runs(4096)", "runs(1)"), format!("17: {like_this} runs of a number from 2 to 1048576"));
+    assert_eq!(changed("runs(4096)", "runs(1)"), format!("17: {like_this} `runs` of a number from 2 to 1048576"));
     assert_eq!(changed("fold k runs(4096)", "fold m runs(4096)"), format!("17: {like_this} `fold k runs(8192)`"));
     assert_eq!(changed("runs(4096)", "groups(4096)"), format!("17: {like_this} `fold k runs(8192)`"));
     assert_eq!(
@@ -193,7 +193,7 @@ fn what_a_plan_does_where_sizes_allow_it_may_be_changed_or_left_out() {
     assert!(usual.contains("262144L") && !shorter.contains("262144L") && shorter.contains("100000L"), "{shorter}");
     let without = lines("").expect("left out");
     assert!(without.len() < shorter.len() && shorter.len() < usual.len(), "each length of a row has code of its own");
-    assert_eq!(lines("  written(17)\n"), Err("expected rows of a number from 1 to 16 elements".into()));
+    assert_eq!(lines("  written(17)\n"), Err("expected `written` of a number from 1 to 16".into()));
     assert_eq!(lines("  block(64)\n"), Err("expected `r grid.x`".into()), "with blocks it is for devices");
     for word in ["fewest", "alone", "turns", "parts"] {
         let expected = format!("expected no line `{word}`: it is not for this nest");
