@@ -252,7 +252,17 @@ impl Context {
     /// `traffic` is what was counted of a call on a device.
     pub(crate) fn note_run(&self, run: &RunNote, traffic: Option<Vec<KernelTraffic>>) {
         log::trace!(target: "hidp", "{}", run.told(&[]));
-        LAST_RUN.with_borrow_mut(|last| *last = Some((self.shared.number, *run, traffic.unwrap_or_default())));
+        LAST_RUN.with_borrow_mut(|last| {
+            // Where there is one, its parts are written in place: a whole one is moved there twice.
+            if let Some((number, note, counted)) = last {
+                (*number, *note) = (self.shared.number, *run);
+                if traffic.is_some() || !counted.is_empty() {
+                    *counted = traffic.unwrap_or_default();
+                }
+            } else {
+                *last = Some((self.shared.number, *run, traffic.unwrap_or_default()));
+            }
+        });
     }
 
     pub(crate) fn plan(&self) -> Option<&str> {

@@ -83,6 +83,7 @@ pub struct Array<'a, const R: usize> {
 
 impl<'a, const R: usize> Array<'a, R> {
     /// An array that the kernel reads: parameter number `param` of `entry`.
+    #[inline]
     pub fn input<T, V>(entry: &'static Entry, param: usize, view: &'a V) -> Result<Self, Error>
     where
         V: View<T, R> + ?Sized,
@@ -94,6 +95,7 @@ impl<'a, const R: usize> Array<'a, R> {
         Self::new(entry, param, elements.as_ptr().cast_mut(), elements.len(), shape)
     }
     /// An array that the kernel writes: parameter number `param` of `entry`.
+    #[inline]
     pub fn output<T, V>(entry: &'static Entry, param: usize, view: &'a mut V) -> Result<Self, Error>
     where
         V: ViewMut<T, R> + ?Sized,
@@ -109,6 +111,7 @@ impl<'a, const R: usize> Array<'a, R> {
         Self::new(entry, param, elements.as_mut_ptr(), elements.len(), shape)
     }
     /// `View` is anyone's to implement, so that the shape is checked here.
+    #[inline]
     fn new<T>(
         entry: &'static Entry,
         param: usize,

@@ -152,17 +152,18 @@ unsafe fn run(
     };
     let Some(queue) = device else {
         cx.start_threads()?;
+        let run = |params: &[*mut c_void]| {
+            // SAFETY: the caller's promise. This machine has the instruction set: `choose` saw to it.
+            let (status, call) = unsafe { enter(cx, choice, None, params, dims) };
+            cx.note_run(&note, None);
+            if status == HIDP_OK as i32 { Ok(()) } else { Err(Error::Fault(Fault::new(entry, call.fault))) }
+        };
+        if args.iter().all(|arg| arg.away.is_none()) {
+            return run(params);
+        }
         let host = OnHost::bind(entry, args)?;
-        let params = host.as_ref().map_or(params, OnHost::addresses);
-        // SAFETY: the caller's promise. This machine has the instruction set: `choose` saw to it.
-        let (status, call) = unsafe { enter(cx, choice, None, params, dims) };
-        cx.note_run(&note, None);
-        if status != HIDP_OK as i32 {
-            return Err(Error::Fault(Fault::new(entry, call.fault)));
-        }
-        if let Some(host) = host {
-            host.bring_back();
-        }
+        run(host.addresses())?;
+        host.bring_back();
         return Ok(());
     };
     let (addresses, blocks) = room.split_at_mut(args.len());

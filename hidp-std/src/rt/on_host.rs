@@ -17,11 +17,7 @@ pub(super) struct OnHost<'a> {
 }
 
 impl<'a> OnHost<'a> {
-    /// `None` if all arguments are where they are.
-    pub(super) fn bind(entry: &'static Entry, args: &[Arg<'a>]) -> Result<Option<Self>, Error> {
-        if args.iter().all(|arg| arg.away.is_none()) {
-            return Ok(None);
-        }
+    pub(super) fn bind(entry: &'static Entry, args: &[Arg<'a>]) -> Result<Self, Error> {
         let mut this = Self { addresses: Vec::with_capacity(args.len()), packed: Vec::new() };
         for (number, (param, arg)) in entry.params.iter().zip(args).enumerate() {
             let address = match arg.away {
@@ -41,7 +37,7 @@ impl<'a> OnHost<'a> {
             };
             this.addresses.push(address);
         }
-        Ok(Some(this))
+        Ok(this)
     }
     pub(super) fn addresses(&self) -> &[*mut c_void] {
         &self.addresses
