@@ -45,6 +45,7 @@ use hidp_syntax::ty::{StructId, Ty};
 
 pub mod effects;
 pub mod interp;
+pub mod lanes;
 pub mod layout;
 pub mod same;
 pub mod shape;
