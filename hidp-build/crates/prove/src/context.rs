@@ -26,7 +26,7 @@ const NEAR_FACTS: usize = 40;
 /// Products of facts that one proof makes.
 const PRODUCTS: usize = 64;
 /// Case distinctions that one proof nests.
-const SPLITS: usize = 3;
+pub(crate) const SPLITS: usize = 3;
 
 /// One of the values an atom may have, and when: all of `when` are not negative then.
 #[derive(Clone, Debug)]
@@ -105,6 +105,11 @@ pub(crate) struct Context<'f> {
     pub map_depth: usize,
     /// Whether arithmetic is known not to wrap (headers).
     pub exact: bool,
+    /// Whether an unproved load counts as a function of its index: who asks reads no memory by it, and a load that fails gives
+    /// either a fault or one certain element.
+    pub loads_anyway: bool,
+    /// How many conditions enclose this that the facts do not imply.
+    pub vague: usize,
     /// Atoms that are one of several values.
     pub cases: BTreeMap<AtomId, Vec<Case>>,
 }
@@ -122,6 +127,8 @@ impl<'f> Context<'f> {
             constant_arrays: BTreeSet::new(),
             map_depth: 0,
             exact: false,
+            loads_anyway: false,
+            vague: 0,
             cases: BTreeMap::new(),
         }
     }
@@ -187,11 +194,13 @@ impl<'f> Context<'f> {
         }
     }
 
-    /// As [`Context::fact`]; nothing if it could not be expressed.
-    pub(crate) fn fact_opt(&mut self, lin: Option<Lin>) {
+    /// As [`Context::fact`]; nothing if it could not be expressed, which the result says.
+    pub(crate) fn fact_opt(&mut self, lin: Option<Lin>) -> bool {
+        let expressed = lin.is_some();
         if let Some(lin) = lin {
             self.fact(lin);
         }
+        expressed
     }
 
     /// What `attempt` makes (atoms, their cases) and assumes is forgotten after it.
@@ -205,9 +214,8 @@ impl<'f> Context<'f> {
     }
 
     /// Both are equal from here to the end of the scope.
-    pub(crate) fn fact_equal(&mut self, a: &Lin, b: &Lin) {
-        self.fact_opt(a.sub(b));
-        self.fact_opt(b.sub(a));
+    pub(crate) fn fact_equal(&mut self, a: &Lin, b: &Lin) -> bool {
+        self.fact_opt(a.sub(b)) && self.fact_opt(b.sub(a))
     }
 
     /// A value of which only the type is known.

@@ -30,7 +30,8 @@ impl Context<'_> {
 
     fn load(&mut self, place: &Place, ty: Scalar) -> Lin {
         let range = Interval::of(ty);
-        if let (Some(range), true, 0) = (range, self.constant_arrays.contains(&place.array), place.unproved) {
+        let inside = place.unproved == 0 || self.loads_anyway;
+        if let (Some(range), true, true) = (range, self.constant_arrays.contains(&place.array), inside) {
             let index = place.index.iter().map(|index| self.lin(index)).collect();
             let key = AtomKey::Load(place.array, index, place.path.clone());
             return Lin::atom(self.atoms.intern(key, range));
@@ -245,18 +246,19 @@ impl Context<'_> {
         result
     }
 
-    /// `cond` has this truth value from here to the end of the scope.
-    pub(crate) fn assume(&mut self, cond: &Expr, truth: bool) {
+    /// `cond` has this truth value from here to the end of the scope. Gives whether the facts now imply it.
+    pub(crate) fn assume(&mut self, cond: &Expr, truth: bool) -> bool {
         match &cond.kind {
+            ExprKind::Const(Const::Bool(value)) => *value == truth,
             ExprKind::Unary(UnOp::Not, operand) => self.assume(operand, !truth),
             ExprKind::Lazy { and, left, right } if *and == truth => {
-                self.assume(left, truth);
-                self.assume(right, truth);
+                let left = self.assume(left, truth);
+                self.assume(right, truth) && left
             }
             ExprKind::Binary { op, left, right, .. } if op.is_comparison() => {
-                if left.ty.scalar().is_some_and(|ty| !ty.is_float()) {
+                left.ty.scalar().is_some_and(|ty| !ty.is_float()) && {
                     let (a, b) = (self.lin(left), self.lin(right));
-                    self.assume_comparison(*op, &a, &b, truth);
+                    self.assume_comparison(*op, &a, &b, truth)
                 }
             }
             ExprKind::Const(_)
@@ -270,11 +272,11 @@ impl Context<'_> {
             | ExprKind::Math(..)
             | ExprKind::Call(..)
             | ExprKind::Field(..)
-            | ExprKind::Struct(..) => {}
+            | ExprKind::Struct(..) => false,
         }
     }
 
-    fn assume_comparison(&mut self, op: BinOp, a: &Lin, b: &Lin, truth: bool) {
+    fn assume_comparison(&mut self, op: BinOp, a: &Lin, b: &Lin, truth: bool) -> bool {
         let negate = |op| match op {
             BinOp::Lt => BinOp::Ge,
             BinOp::Le => BinOp::Gt,
@@ -283,21 +285,16 @@ impl Context<'_> {
             BinOp::Eq => BinOp::Ne,
             _ => BinOp::Eq,
         };
+        let less = |a: &Lin, b: &Lin| b.sub(a).and_then(|lin| lin.offset(-1));
         match if truth { op } else { negate(op) } {
-            BinOp::Lt => self.fact_opt(b.sub(a).and_then(|lin| lin.offset(-1))),
+            BinOp::Lt => self.fact_opt(less(a, b)),
             BinOp::Le => self.fact_opt(b.sub(a)),
-            BinOp::Gt => self.fact_opt(a.sub(b).and_then(|lin| lin.offset(-1))),
+            BinOp::Gt => self.fact_opt(less(b, a)),
             BinOp::Ge => self.fact_opt(a.sub(b)),
             BinOp::Eq => self.fact_equal(a, b),
-            _ => self.assume_different(a, b),
-        }
-    }
-
-    fn assume_different(&mut self, a: &Lin, b: &Lin) {
-        if self.proves_le(a, b) {
-            self.fact_opt(b.sub(a).and_then(|lin| lin.offset(-1)));
-        } else if self.proves_le(b, a) {
-            self.fact_opt(a.sub(b).and_then(|lin| lin.offset(-1)));
+            _ if self.proves_le(a, b) => self.fact_opt(less(a, b)),
+            _ if self.proves_le(b, a) => self.fact_opt(less(b, a)),
+            _ => false,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! Symbolic proofs over `par`: bounds of accesses, and which iterations of a map may touch one element.
+//! Symbolic proofs over `par`: bounds of accesses, which iterations of a map may touch one element, in which order the cells of
+//! recurrences can be computed.
 //!
 //! Soundness is the product: a wrong "proved" is undefined behaviour in a safe function. Whatever is not understood stays
 //! unproved: the bound is tested at run time, the access is shared.
@@ -14,7 +15,9 @@ mod context;
 mod convert;
 mod facts;
 mod linear;
+pub mod order;
 mod races;
+mod rename;
 mod solve;
 #[cfg(test)]
 mod testing;

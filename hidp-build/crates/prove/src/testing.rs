@@ -1,10 +1,28 @@
-//! Builds `par` by hand, in as few words as possible.
+//! Builds `par` by hand, in as few words as possible; numbers for random tests.
 
 use hidp_ir::par::*;
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
 use hidp_syntax::source::{FileId, SourceMap, Span};
 use hidp_syntax::ty::{Scalar, Ty};
+
+/// xorshift
+pub(super) struct Random(pub u64);
+
+impl Random {
+    pub(super) fn below(&mut self, n: usize) -> usize {
+        self.0 ^= self.0 << 13;
+        self.0 ^= self.0 >> 7;
+        self.0 ^= self.0 << 17;
+        ((self.0 >> 33) as usize) % n
+    }
+    pub(super) fn one_in(&mut self, n: usize) -> bool {
+        self.below(n) == 0
+    }
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+        from[self.below(from.len())]
+    }
+}
 
 /// A function under construction.
 pub(super) struct Build {

@@ -128,14 +128,20 @@ impl<'f, 'c> Walker<'f, 'c> {
         Walker { cx, client, unstable, shapes: BTreeMap::new(), conditions: 0, dry: 0, choices: Vec::new() }
     }
 
+    /// Goes on from what is known in `cx`, in which no array is swapped.
+    pub(crate) fn within(cx: Context<'f>, client: &'c mut dyn Client) -> Self {
+        let (unstable, shapes) = (BTreeSet::new(), BTreeMap::new());
+        Walker { cx, client, unstable, shapes, conditions: 0, dry: 0, choices: Vec::new() }
+    }
+
     /// Walks statements; what they teach ends with them.
     pub(crate) fn block(&mut self, block: &mut Block) {
         let facts = self.cx.facts.len();
-        let (conditions, choices) = (self.conditions, self.choices.len());
+        let (conditions, vague, choices) = (self.conditions, self.cx.vague, self.choices.len());
         for stmt in &mut block.stmts {
             self.stmt(stmt);
         }
-        self.conditions = conditions;
+        (self.conditions, self.cx.vague) = (conditions, vague);
         self.choices.truncate(choices);
         self.cx.facts.truncate(facts);
     }
@@ -251,11 +257,12 @@ impl<'f, 'c> Walker<'f, 'c> {
 
     /// Runs `inner` where `cond` has this truth value.
     fn under(&mut self, cond: &Expr, truth: bool, inner: impl FnOnce(&mut Self)) {
-        let facts = self.cx.facts.len();
+        let (facts, vague) = (self.cx.facts.len(), self.cx.vague);
         self.conditions += 1;
-        self.cx.assume(cond, truth);
+        self.cx.vague += usize::from(!self.cx.assume(cond, truth));
         inner(self);
         self.conditions -= 1;
+        self.cx.vague = vague;
         self.cx.facts.truncate(facts);
     }
 
@@ -273,15 +280,15 @@ impl<'f, 'c> Walker<'f, 'c> {
                 self.keep_after(cond, true, before);
             }
         }
-        if written::jumps(then) || written::jumps(otherwise) {
-            self.conditions += 1;
-        }
+        self.conditions += usize::from(written::jumps(then) || written::jumps(otherwise));
+        let sometimes = |branch: &Block| falls_through(branch) && written::jumps(branch);
+        self.cx.vague += usize::from(sometimes(then) || sometimes(otherwise));
     }
 
     /// What follows runs only if the condition had this truth value, on the values from before its branches.
     fn keep_after(&mut self, cond: &Expr, truth: bool, before: BTreeMap<VarId, Lin>) {
         let after = std::mem::replace(&mut self.cx.env, before);
-        self.cx.assume(cond, truth);
+        self.cx.vague += usize::from(!self.cx.assume(cond, truth));
         self.cx.env = after;
     }
 

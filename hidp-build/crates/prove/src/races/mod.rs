@@ -7,7 +7,6 @@
 
 mod pair;
 mod record;
-mod rename;
 mod report;
 
 use std::collections::BTreeSet;

@@ -7,7 +7,7 @@ use crate::linear::{AtomId, AtomKey, Lin};
 use hidp_ir::par::{VarId, VarKind};
 
 use super::record::{Accessed, Doing, Frame};
-use super::rename::Renamer;
+use crate::rename::Renamer;
 
 /// Case distinctions nested in one refutation.
 const SPLITS: usize = 2;

@@ -3,28 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
+use crate::testing::Random;
 use crate::{bounds, races};
 use hidp_ir::par::visit::{map_places, walk_places};
 use hidp_ir::par::{Access, Place, Program, read, verify};
 use hidp_syntax::diag::Sink;
-
-/// xorshift
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, n: usize) -> usize {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        ((self.0 >> 33) as usize) % n
-    }
-    fn one_in(&mut self, n: usize) -> bool {
-        self.below(n) == 0
-    }
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
-        from[self.below(from.len())]
-    }
-}
 
 #[derive(Clone, Debug)]
 enum E {

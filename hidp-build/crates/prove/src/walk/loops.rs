@@ -23,12 +23,15 @@ impl Walker<'_, '_> {
         }
         if written::leaves(&sequential.body) {
             self.conditions += 1;
+            self.cx.vague += 1;
         }
     }
 
     /// One iteration; what its condition taught still holds after it, from the returned fact on.
     pub(super) fn iteration(&mut self, Loop { cond, body, step }: &mut Loop) -> usize {
         self.conditions += 1;
+        // Of a variable that changes it is not known which values it takes.
+        self.cx.vague += 1;
         self.expr(cond);
         let facts = self.cx.facts.len();
         self.cx.assume(cond, true);
@@ -38,6 +41,7 @@ impl Walker<'_, '_> {
         }
         self.block(step);
         self.conditions -= 1;
+        self.cx.vague -= 1;
         facts
     }
 

@@ -6,7 +6,7 @@ use crate::context::{Case, Context};
 use crate::linear::{AtomId, AtomKey, Lin};
 
 /// Replaces the atoms that vary within a map by those of one iteration.
-pub(super) struct Renamer {
+pub(crate) struct Renamer {
     /// Opaque values made from here on vary.
     varying_from: AtomId,
     /// What was replaced by what.
@@ -15,23 +15,23 @@ pub(super) struct Renamer {
 
 impl Renamer {
     /// The atoms of `kept` stay although they are made within the map.
-    pub(super) fn new(varying_from: AtomId, kept: impl IntoIterator<Item = AtomId>) -> Self {
+    pub(crate) fn new(varying_from: AtomId, kept: impl IntoIterator<Item = AtomId>) -> Self {
         let values = kept.into_iter().map(|atom| (atom, Lin::atom(atom))).collect();
         Renamer { varying_from, values }
     }
 
     /// Gives an atom a value.
-    pub(super) fn set(&mut self, atom: AtomId, value: Lin) {
+    pub(crate) fn set(&mut self, atom: AtomId, value: Lin) {
         self.values.insert(atom, value);
     }
 
     /// `lin` in this iteration. `None` if it becomes too large.
-    pub(super) fn lin(&mut self, cx: &mut Context<'_>, lin: &Lin) -> Option<Lin> {
+    pub(crate) fn lin(&mut self, cx: &mut Context<'_>, lin: &Lin) -> Option<Lin> {
         lin.substitute(&mut |atom| self.atom(cx, atom))
     }
 
     /// An atom in this iteration.
-    pub(super) fn atom(&mut self, cx: &mut Context<'_>, atom: AtomId) -> Lin {
+    pub(crate) fn atom(&mut self, cx: &mut Context<'_>, atom: AtomId) -> Lin {
         if let Some(value) = self.values.get(&atom) {
             return value.clone();
         }
