@@ -36,8 +36,9 @@ pub(super) struct Work {
     pub screened: usize,
 }
 
-/// Systems of inequalities that one analysis may look at.
-pub(super) const PROOFS: usize = 400;
+/// Systems of inequalities that one analysis may look at, for each call and beyond that.
+const PROOFS_PER_CALL: usize = 60;
+const PROOFS: usize = 200;
 
 /// A recurrence.
 #[derive(Clone, Debug)]
@@ -140,7 +141,7 @@ impl Model<'_> {
 
     /// Whether a call that reaches a cell contradicts `extra`, each not negative.
     pub(super) fn refutes(&mut self, call: usize, extra: &[Lin]) -> bool {
-        if self.work.proofs >= PROOFS {
+        if self.work.proofs >= PROOFS + PROOFS_PER_CALL * self.calls.len() {
             return false;
         }
         self.work.proofs += 1;

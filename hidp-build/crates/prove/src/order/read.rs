@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hidp_ir::par::{Map, Place, Var, VarId, VarKind};
+use hidp_ir::par::{Block, Map, Place, Var, VarId, VarKind};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
 
@@ -70,26 +70,35 @@ impl Reader<'_> {
 }
 
 impl<'f> Model<'f> {
-    /// The tables and calls of a system. Inputs do not change while it runs.
-    pub(super) fn read(vars: &'f Arena<VarId, Var>, tables: &[Recurrence<'_>]) -> Model<'f> {
-        let arrays: BTreeMap<VarId, usize> =
-            tables.iter().enumerate().map(|(number, table)| (table.array, number)).collect();
+    /// The tables of a system. Inputs do not change while it runs.
+    pub(super) fn tables(vars: &'f Arena<VarId, Var>, tables: &[Recurrence<'_>]) -> Model<'f> {
         let mut cx = Context::new(vars);
         // What fails in one lane of a vector does not stop the others.
         cx.map_depth = 1;
         cx.loads_anyway = true;
         let is_input = |var: &Var| var.kind == VarKind::Param(Direction::Input);
         cx.constant_arrays = vars.iter().filter(|(_, var)| is_input(var)).map(|(id, _)| id).collect();
-        cx.enter_params(&arrays.keys().copied().collect(), false);
+        cx.enter_params(&tables.iter().map(|table| table.array).collect(), false);
         let mut model = Model { cx, tables: Vec::new(), calls: Vec::new(), groups: Vec::new(), work: Work::default() };
         for table in tables {
             let table = model.enter_table(table);
             model.tables.push(table);
         }
-        for (caller, table) in tables.iter().enumerate() {
-            model.enter_body(caller, table, &arrays);
-        }
         model.groups = (0..tables.len()).map(|table| model.group(table)).collect();
+        model
+    }
+
+    /// The tables and calls of a system.
+    pub(super) fn read(vars: &'f Arena<VarId, Var>, tables: &[Recurrence<'_>]) -> Model<'f> {
+        let mut model = Model::tables(vars, tables);
+        let arrays: BTreeMap<VarId, usize> =
+            tables.iter().enumerate().map(|(number, table)| (table.array, number)).collect();
+        for (caller, table) in tables.iter().enumerate() {
+            let positions = model.tables[caller].index.iter().copied().collect();
+            let mut reader = Reader { arrays: &arrays, caller, positions, calls: Vec::new() };
+            model.walk_body(caller, table, &[], &mut table.body.clone(), &mut reader);
+            model.calls.extend(reader.calls);
+        }
         for call in 0..model.calls.len() {
             model.place(call);
         }
@@ -126,21 +135,26 @@ impl<'f> Model<'f> {
         Table { names, index, bounds, facts, first_atom }
     }
 
-    fn enter_body(&mut self, caller: usize, table: &Recurrence<'_>, arrays: &BTreeMap<VarId, usize>) {
+    /// Walks the body of a table for a cell of its domain of which more is known.
+    pub(super) fn walk_body(
+        &mut self,
+        number: usize,
+        table: &Recurrence<'_>,
+        more: &[Lin],
+        body: &mut Block,
+        client: &mut dyn Client,
+    ) {
         let empty = Context::new(self.cx.vars);
         let mut cx = std::mem::replace(&mut self.cx, empty);
-        let known = std::mem::replace(&mut cx.facts, self.tables[caller].facts.clone());
-        let index = &self.tables[caller].index;
+        let known = std::mem::replace(&mut cx.facts, self.tables[number].facts.clone());
+        more.iter().for_each(|fact| cx.fact(fact.clone()));
+        let index = &self.tables[number].index;
         cx.env = table.index.iter().zip(index).map(|(iter, &atom)| (iter.var, Lin::atom(atom))).collect();
-        let positions = index.iter().copied().collect();
-        let mut reader = Reader { arrays, caller, positions, calls: Vec::new() };
-        let mut body = table.body.clone();
-        let mut walker = Walker::within(cx, &mut reader);
-        walker.block(&mut body);
+        let mut walker = Walker::within(cx, client);
+        walker.block(body);
         let Walker { cx, .. } = walker;
         self.cx = cx;
         self.cx.facts = known;
-        self.calls.extend(reader.calls);
     }
 
     /// Where the called cell lies.

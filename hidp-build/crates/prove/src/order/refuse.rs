@@ -29,8 +29,8 @@ impl Model<'_> {
         }
         if hopeless.is_empty() {
             let level = self.best_effort(&calls);
-            let violated = calls.into_iter().filter(|&call| !self.ranks_of(call, &level));
-            let violated: Vec<usize> = violated.collect();
+            // Calls that are each in order by it may still need each other's tables within a step.
+            let violated = self.ranks(std::slice::from_ref(&level)).err().unwrap_or(calls);
             hopeless = violated.into_iter().map(|call| (call, level.clone())).collect();
         }
         let calls = hopeless.iter().map(|(call, level)| self.blamed(*call, std::slice::from_ref(level))).collect();

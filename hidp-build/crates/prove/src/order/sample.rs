@@ -31,7 +31,8 @@ pub(super) enum Sizes {
 }
 
 /// Sizes in the order in which they are tried.
-pub(super) const SIZES: [Sizes; 4] = [Sizes::Nominal, Sizes::Equal(2), Sizes::Equal(4), Sizes::Equal(1)];
+pub(super) const SIZES: [Sizes; 5] =
+    [Sizes::Nominal, Sizes::Equal(2), Sizes::Equal(4), Sizes::Equal(1), Sizes::Equal(64)];
 
 /// A search for assignments.
 struct Sampler<'m, 'f> {

@@ -142,9 +142,12 @@ impl Model<'_> {
 
     fn sampled_pairs(&mut self, call: usize) -> Vec<Pair> {
         let mut pairs: Vec<Pair> = Vec::new();
-        for sizes in &SIZES[..2] {
-            for sample in self.samples(call, *sizes) {
-                pairs.extend(self.pair(call, &sample));
+        for (number, sizes) in SIZES.into_iter().enumerate() {
+            // Others only where these are too small for what is known.
+            if number < 2 || pairs.is_empty() {
+                for sample in self.samples(call, sizes) {
+                    pairs.extend(self.pair(call, &sample));
+                }
             }
         }
         let Dependence { caller, callee, .. } = self.calls[call];

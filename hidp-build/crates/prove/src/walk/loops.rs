@@ -92,6 +92,7 @@ impl Walker<'_, '_> {
         self.block(body);
         if written::leaves(body) {
             self.havoc(&written::scalars(body));
+            self.cx.vague += 1;
         }
     }
 }

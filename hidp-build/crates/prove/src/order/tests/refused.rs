@@ -146,3 +146,17 @@ fn calls_that_no_row_suits_together_are_blamed() {
     assert_eq!(refusal.calls.len(), 1, "{refusal:#?}");
     assert!(refusal.calls[0].witness.is_some());
 }
+
+#[test]
+fn tables_that_need_each_other_within_a_step_are_blamed_together() {
+    let system = System::new(
+        "c: int[N] input; ",
+        &[
+            ("a", "i = 0 .. N; j = 0 .. N", "if (j < 2) { return 0.0; } return b[i?, (j - 2)?];"),
+            ("b", "i = 0 .. N; j = 0 .. N", "return a[i?, long(c[j?])?];"),
+        ],
+    );
+    let refusal = refused(&system);
+    assert_eq!(refusal.kind, RefusalKind::Unproved);
+    assert_eq!(refusal.calls.len(), 2, "{refusal:#?}");
+}
