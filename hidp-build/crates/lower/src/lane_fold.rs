@@ -6,14 +6,18 @@ use super::fold::Acc;
 use super::space::Range;
 use super::{Lowerer, make};
 use hidp_ir::imp::{self, Expr, LoopKind, Stmt};
-use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{BinOp, FoldFn, Map};
+use hidp_plan::notation::FoldOption;
 use hidp_syntax::ty::Ty;
 
-/// Vectors that fold side by side where a body loads little: enough to hide the latency of an addition.
-const VECTORS: u32 = 4;
-/// Loads and stores up to which a body counts as small.
-const FEW_ACCESSES: usize = 2;
+/// How many results a fold has side by side.
+#[derive(Clone, Copy)]
+pub(super) struct SideBySide {
+    /// In the lanes of one vector, or by themselves.
+    lanes: u32,
+    /// So many times as many, as long as there are iterations for all of them.
+    vectors: u32,
+}
 
 /// Positions that one turn of a loop takes.
 struct Turn {
@@ -23,14 +27,23 @@ struct Turn {
 }
 
 impl Lowerer<'_> {
+    /// How the plan has the results of a fold side by side, if it does.
+    pub(super) fn side_by_side(&self, map: &Map) -> Option<SideBySide> {
+        let apart = self.option_of(map, FoldOption::Apart);
+        let lanes = apart.or_else(|| self.option_of(map, FoldOption::Sums))?;
+        let vectors = self.option_of(map, FoldOption::Vectors).unwrap_or(1);
+        Some(SideBySide { lanes, vectors })
+    }
+
     /// Folds the positions `[low, high)` into the accumulators.
-    pub(super) fn lane_fold(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
-        let widest = accs.iter().map(|acc| self.size_of(acc.fold.op.ty)).max().unwrap_or(1) as u32;
-        let gathers = self.gathers(map);
-        let lanes = if gathers { self.model.gathered_sums } else { (self.model.vector_bytes / widest).max(1) };
-        let mut accesses = 0;
-        visit::walk_places(&map.body, |_, _: Role| accesses += 1);
-        let vectors = if accesses <= FEW_ACCESSES && !gathers { VECTORS } else { 1 };
+    pub(super) fn lane_fold(
+        &mut self,
+        map: &Map,
+        range: &Range,
+        (low, high): (Expr, Expr),
+        accs: &[Acc<'_>],
+        SideBySide { lanes, vectors }: SideBySide,
+    ) {
         let tiles: Vec<imp::VarId> =
             accs.iter().map(|acc| self.body.tile("lanes", acc.fold.op.ty, lanes * vectors)).collect();
         let mut next = low;
@@ -121,8 +134,8 @@ impl Lowerer<'_> {
             let value = make::var(acc.var, acc.fold.op.ty);
             self.body.push(Stmt::Store { target: make::element(*tile, at.clone()), value });
         }
-        if self.gathers(map) {
-            let kind = make::as_int(&turn.lanes).map_or(LoopKind::Seq, |_| LoopKind::Unroll(self.model.gathered_sums));
+        if let Some(apart) = self.option_of(map, FoldOption::Apart) {
+            let kind = make::as_int(&turn.lanes).map_or(LoopKind::Seq, |_| LoopKind::Unroll(apart));
             self.body.leave_loop(lane, make::long(0), turn.lanes.clone(), kind);
         } else {
             let reductions = self.reductions(&[]);

@@ -89,7 +89,8 @@ impl Lowerer<'_> {
 
     /// Tiles of rows, or of lanes alone where there are too few rows to make copies of what lanes load for them.
     fn launch_lanes(&mut self, map: &Map, span: Span, shape: Shape) {
-        let (Some(rows), Some(alone)) = (shape.rows, self.mapping.number(Property::Alone)) else {
+        let numbers = self.mapping.number(Property::Alone).zip(self.mapping.number(Property::Columns));
+        let (Some(rows), Some((alone, lane_tile))) = (shape.rows, numbers) else {
             return self.launch_tiles(map, span, shape);
         };
         let many = make::binary(BinOp::Gt, shape.ranges[rows].count.clone(), make::long(alone.into()));
@@ -97,7 +98,6 @@ impl Lowerer<'_> {
             many,
             |this| this.launch_tiles(map, span, shape.clone()),
             |this| {
-                let lane_tile = this.model.lane_tile;
                 let width = this.width_of_lanes(&shape.ranges, lane_tile);
                 this.launch_tiles(map, span, Shape { rows: None, row_tile: 1, lane_tile, width, ..shape.clone() });
             },
@@ -145,8 +145,9 @@ impl Lowerer<'_> {
     fn width_of_lanes(&mut self, ranges: &[Range], most: u32) -> Expr {
         let count = ranges.last().map_or(make::long(1), |range| range.count.clone());
         let workers = Expr { kind: hidp_ir::imp::ExprKind::WorkerCount, ty: Ty::LONG };
-        let lines = make::ceil_div(make::ceil_div(count, workers), make::long(64));
-        let wanted = make::max(make::mul(lines, make::long(64)), make::long(64));
+        let line = make::long(self.model.line.into());
+        let lines = make::ceil_div(make::ceil_div(count, workers), line.clone());
+        let wanted = make::max(make::mul(lines, line.clone()), line);
         self.body.fix("width", make::min(wanted, make::long(most.into())))
     }
 

@@ -1,14 +1,11 @@
 //! Prefix folds. On the host in two passes over blocks: sums of blocks, their prefixes, then each block with its prefix.
 
-use std::collections::BTreeSet;
-
 use super::fold::Acc;
 use super::space::Range;
 use super::{Binding, ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Element, Expr, ExprKind, LoopKind, PrimArg, Schedule, Stmt, VarId, VarKind};
-use hidp_ir::par::effects::Effects;
-use hidp_ir::par::{self, Access, ConvertMode, FaultKind, Fold, FoldKind, Map, Place, StmtKind, Target};
-use hidp_plan::{self as plan, Strategy, Stride};
+use hidp_ir::par::{self, FaultKind, Fold, FoldKind, Map, Place, Target};
+use hidp_plan::{self as plan, Strategy};
 use hidp_syntax::prim::Prim;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
@@ -72,23 +69,22 @@ impl Lowerer<'_> {
 
     /// A map with prefix folds on the host.
     pub(super) fn host_scan(&mut self, map: &Map, span: Span) {
-        if self.mapping.strategy == Strategy::Serial || !self.splits(map) {
-            let (kernel, args) = self.kernel("scan", span, |this, _, _| this.thread_scan(map));
-            self.body.push(Stmt::Launch { kernel, args, extent: make::long(1), schedule: Schedule::Serial });
-            return;
-        }
         let ranges = self.ranges(map);
         let Some(range) = ranges.last().cloned() else { return self.defect(ITERATORS) };
-        if let Some((from, to)) = copied(map, &range) {
-            self.library_scan(&map.folds[0], &range, from, to, span);
+        let Some(block) = self.run_of(map) else {
+            let serial = self.mapping.strategy == Strategy::Serial;
+            match plan::prefixes_of_library(self.program, self.func, map).filter(|_| !serial) {
+                Some((from, to)) => self.library_scan(&map.folds[0], &range, from, to, span),
+                None => self.host_scan_in_order(map, span),
+            }
             return;
-        }
+        };
         let total = range.count.clone();
-        let runs = self.body.fix("runs", make::ceil_div(total.clone(), make::long(self.model.scan_block.into())));
+        let runs = self.body.fix("runs", make::ceil_div(total.clone(), block.clone()));
         let partials: Vec<VarId> = map.folds.iter().map(|fold| self.prefix_buffer(fold, &runs)).collect();
         let work = self.work_of(&map.body, total.clone());
         let work = self.body.fix("work", work);
-        self.sum_blocks(map, span, &ranges, &total, &runs, &partials, work.clone());
+        self.sum_blocks(map, span, &ranges, (&block, &total), &runs, &partials, work.clone());
         for (fold, partial) in map.folds.iter().zip(&partials) {
             self.prefixes(fold, *partial, &runs);
         }
@@ -96,7 +92,7 @@ impl Lowerer<'_> {
             let (range, total) = (this.import_ranges(&ranges), this.import(&total));
             let Some(range) = range.last().cloned() else { return this.defect(ITERATORS) };
             let partials: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
-            this.runs_loop(begin, end, &total, &mut |this, run, from, to| {
+            this.runs_loop(begin, end, (&block, &total), &mut |this, run, from, to| {
                 let accs = this.accumulators(map);
                 for (acc, partial) in accs.iter().zip(&partials) {
                     let prefix = make::load(make::element(*partial, run.clone()), acc.fold.op.ty);
@@ -108,6 +104,12 @@ impl Lowerer<'_> {
         let schedule = self.schedule(1, work);
         self.body.push(Stmt::Launch { kernel, args, extent: runs, schedule });
         partials.iter().for_each(|partial| self.body.push(Stmt::Free(*partial)));
+    }
+
+    /// One thread takes everything.
+    fn host_scan_in_order(&mut self, map: &Map, span: Span) {
+        let (kernel, args) = self.kernel("scan", span, |this, _, _| this.thread_scan(map));
+        self.body.push(Stmt::Launch { kernel, args, extent: make::long(1), schedule: Schedule::Serial });
     }
 
     /// Prefixes of neighbouring elements of an array: the library reads them once.
@@ -126,18 +128,6 @@ impl Lowerer<'_> {
         self.call_library(self.whole_symbol(Prim::Scan), template, args, vec![site]);
     }
 
-    /// Whether blocks can be summed ahead: the body has no effect but its values, and prefixes may be reassociated.
-    fn splits(&self, map: &Map) -> bool {
-        let effects = Effects::of_block(self.program, &self.func.vars, &map.body);
-        let float = |fold: &Fold| fold.op.ty.scalar().is_none_or(|scalar| scalar.is_float());
-        map.iters.len() == 1
-            && plan::straight(self.program, self.func, &map.body)
-            && effects.outer_writes().is_empty()
-            && map.folds.iter().all(|fold| {
-                fold.kind != FoldKind::Reduce && fold.op.neutral.is_some() && !(fold.op.ordered && float(fold))
-            })
-    }
-
     fn prefix_buffer(&mut self, fold: &Fold, runs: &Expr) -> VarId {
         let var = self.body.declare("prefix", VarKind::Buffer { elem: fold.op.ty, writable: true });
         let site = self.site(FaultKind::Allocation, fold.span, Vec::new());
@@ -146,13 +136,17 @@ impl Lowerer<'_> {
     }
 
     /// `for run in begin..end` with the positions of each run.
-    fn runs_loop(&mut self, begin: Expr, end: Expr, total: &Expr, body: &mut dyn FnMut(&mut Self, Expr, Expr, Expr)) {
+    fn runs_loop(
+        &mut self,
+        begin: Expr,
+        end: Expr,
+        (block, total): (&Expr, &Expr),
+        body: &mut dyn FnMut(&mut Self, Expr, Expr, Expr),
+    ) {
         let run = self.body.enter_loop("run");
         let at = make::var(run, Ty::LONG);
-        let from = self.body.fix("from", make::mul(at.clone(), make::long(self.model.scan_block.into())));
-        let to = self
-            .body
-            .fix("to", make::min(make::add(from.clone(), make::long(self.model.scan_block.into())), total.clone()));
+        let from = self.body.fix("from", make::mul(at.clone(), block.clone()));
+        let to = self.body.fix("to", make::min(make::add(from.clone(), block.clone()), total.clone()));
         body(self, at, from, to);
         self.body.leave_loop(run, begin, end, LoopKind::Seq);
     }
@@ -164,7 +158,7 @@ impl Lowerer<'_> {
         map: &Map,
         span: Span,
         ranges: &[Range],
-        total: &Expr,
+        (block, total): (&Expr, &Expr),
         runs: &Expr,
         partials: &[VarId],
         work: Expr,
@@ -176,7 +170,7 @@ impl Lowerer<'_> {
             let (range, total) = (this.import_ranges(ranges), this.import(total));
             let Some(range) = range.last().cloned() else { return this.defect(ITERATORS) };
             let partials: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
-            this.runs_loop(begin, end, &total, &mut |this, run, from, to| {
+            this.runs_loop(begin, end, (block, &total), &mut |this, run, from, to| {
                 let accs = this.accumulators(&sums);
                 this.with_lanes(&last, |this| this.innermost(&sums, &range, from, to, &accs));
                 for (acc, partial) in accs.iter().zip(&partials) {
@@ -215,25 +209,4 @@ impl Lowerer<'_> {
         self.body.push(Stmt::Store { target: place, value: before });
         self.body.leave_loop(at, make::long(0), runs.clone(), LoopKind::Seq);
     }
-}
-
-/// Where values come from and prefixes go, if the map does nothing but the prefix fold of neighbouring elements.
-fn copied<'m>(map: &'m Map, range: &Range) -> Option<(&'m Place, &'m Place)> {
-    let [fold] = &map.folds[..] else { return None };
-    let [declare, assign] = &map.body.stmts[..] else { return None };
-    let (StmtKind::Declare { .. }, StmtKind::Assign { var, value }) = (&declare.kind, &assign.kind) else {
-        return None;
-    };
-    let value = match &value.kind {
-        par::ExprKind::Convert { operand, mode: ConvertMode::Cast } => operand,
-        _ => value,
-    };
-    let (par::ExprKind::Load(from), Target::Element(to)) = (&value.kind, &fold.target) else { return None };
-    let none = BTreeSet::new();
-    let neighbours = |place: &Place| {
-        let plain = place.unproved == 0 && place.access == Access::Exclusive && place.path.is_empty();
-        plain && plan::stride_of(place, range.var, &none) == Stride::Unit
-    };
-    let fits = *var == fold.value && make::as_int(&range.step) == Some(1) && neighbours(from) && neighbours(to);
-    fits.then_some((from, to))
 }

@@ -343,10 +343,14 @@ fn plans_that_do_not_fit_are_defects_and_leave_nothing_out() {
     let serial = plan::candidates(&gemm, func, &Model::cpu()).remove(2);
     let text = serial.to_string();
     for (line, other, why) in [
-        ("k lanes", "k reg(8)", "the line of the plan is `k seq`, not `k reg(8)`"),
+        ("k lanes", "k reg(8)", "lanes may have parts of the fold"),
         ("  n seq\n", "", "the line of the plan is `n seq`, not `k lanes`"),
         ("  n seq\n", "  n seq\n  n seq\n", "the line of the plan is `k lanes`, not `n seq`"),
-        ("fold k runs(8192)", "fold n runs(8192)", "a `fold` line cuts the range of a map that folds, in any order"),
+        (
+            "fold k runs(8192)",
+            "fold n runs(8192)",
+            "`runs` are of a map that folds in any order, or of prefixes whose blocks can be summed ahead",
+        ),
     ] {
         assert!(text.contains(line), "{text}");
         let other = plan::notation::read(&text.replace(line, other)).expect("a plan");

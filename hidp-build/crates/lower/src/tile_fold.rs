@@ -10,6 +10,7 @@ use super::space::Range;
 use super::{Lowerer, make};
 use hidp_ir::imp::{Element, Expr, LoopKind, Stmt, VarId};
 use hidp_ir::par::{self, Fold, FoldFn, Map, StmtKind, Target, visit};
+use hidp_plan::notation::FoldOption;
 use hidp_syntax::ty::Ty;
 
 impl Lowerer<'_> {
@@ -105,13 +106,8 @@ impl Lowerer<'_> {
         shared: &BTreeMap<par::VarId, VarId>,
         accs: &[VarId],
     ) -> Expr {
-        let several = i64::from(self.model.lane_unroll);
-        if map.body.stmts.len() > self.model.repeated_statements as usize
-            || several < 2
-            || map.directives.unroll.is_some()
-        {
-            return low;
-        }
+        let Some(several) = self.mapping.cut(map).and_then(|cut| cut.number(FoldOption::Repeat)) else { return low };
+        let several = i64::from(several);
         let groups = make::div(make::sub(high, low.clone()), make::long(several));
         let past = make::add(low.clone(), make::mul(groups, make::long(several)));
         let past = self.body.fix("past", past);

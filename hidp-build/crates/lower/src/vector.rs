@@ -10,8 +10,9 @@ use super::{Binding, Checks, Lowerer, make};
 use hidp_ir::imp::{self, Expr, LoopKind};
 use hidp_ir::par::effects::{expr_may_fault, may_fault};
 use hidp_ir::par::{self, BinOp, Block, ExprKind, FoldFn, Map, Place, StmtKind, visit};
-use hidp_plan::{self as plan, Stride};
-use hidp_syntax::ty::{Scalar, Ty};
+use hidp_plan as plan;
+use hidp_plan::notation::FoldOption;
+use hidp_syntax::ty::Ty;
 
 /// Factors of an iterator up to which testing the ends of a range is enough: no index between them wraps.
 const MOST_STRIDE: i128 = 1024;
@@ -48,28 +49,22 @@ impl Lowerer<'_> {
     }
 
     fn least_length(&self, map: &Map, accs: &[Acc<'_>]) -> Option<u32> {
-        if accs.is_empty() {
-            return None;
-        }
-        Some(if self.gathers(map) { self.model.short_gather } else { self.model.short_row })
+        self.option_of(map, FoldOption::Short).filter(|_| !accs.is_empty())
     }
 
-    /// Whether a load of a map's body follows indices that data give.
-    pub(super) fn gathers(&self, map: &Map) -> bool {
-        let Some(iter) = map.iters.last() else { return false };
-        let declared = visit::declared(&map.body).into_iter().collect();
-        let mut found = false;
-        visit::walk_places(&map.body, |place, _| {
-            found |= plan::stride_of(place, iter.var, &declared) == Stride::Irregular;
-        });
-        found
+    /// The number behind a word of a map's `fold` line.
+    pub(super) fn option_of(&self, map: &Map, word: fn(u32) -> FoldOption) -> Option<u32> {
+        self.mapping.cut(map).and_then(|cut| cut.number(word))
     }
 
     fn lane_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
-        let float = accs.iter().any(|acc| acc.fold.op.ty.scalar().is_some_and(Scalar::is_float));
-        if float || (!accs.is_empty() && self.gathers(map)) {
-            self.lane_fold(map, range, low, high, accs);
-            return;
+        match self.side_by_side(map).filter(|_| !accs.is_empty()) {
+            Some(sums) => return self.lane_fold(map, range, (low, high), accs, sums),
+            // Lanes of a loop would have sums of their own, as many as the compiler makes of them.
+            None if accs.iter().any(|acc| plan::rounds(acc.fold)) || (!accs.is_empty() && plan::gathers(map)) => {
+                return self.range_loop(range, low, high, LoopKind::Seq, &mut |this| this.iteration(map, accs));
+            }
+            None => {}
         }
         let kind = LoopKind::Simd { reductions: self.reductions(accs) };
         self.range_loop(range, low, high, kind, &mut |this| this.iteration(map, accs));
@@ -87,7 +82,7 @@ impl Lowerer<'_> {
     /// Lanes where checks remain: they only raise a flag, and the loop in order finds the fault. Short ranges run in order.
     fn guarded_lanes(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
         let (inside, proved) = self.ends_inside(map, range, &low, &high);
-        if self.gathers(map) && !accs.is_empty() {
+        if self.option_of(map, FoldOption::Apart).is_some() && !accs.is_empty() {
             return self.gathering(map, &proved, inside, range, &low, &high, accs);
         }
         let in_order = |this: &mut Self, map: &Map, low: &Expr, high: &Expr| {

@@ -4,11 +4,10 @@ use std::fmt;
 
 use super::constraint::{LaneShape, lane_shape, team_constraint};
 use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy};
-use super::notation::Property;
 use super::refusal::{Refusal, TARGET};
 use super::score::{Score, score};
 use super::shape::{streamed_outputs, vectorisable};
-use super::{Nest, Plan, choices, inner_maps, nests, short, variants};
+use super::{Nest, Plan, choices, inner_maps, nests, variants};
 use crate::target::Model;
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
 use hidp_syntax::ast::Level;
@@ -169,9 +168,6 @@ pub(super) fn mapping(program: &Program, func: &Func, map: &Map, strategy: Strat
         Strategy::Device(_) => {}
     }
     choices::choose(program, func, map, &mut mapping, model);
-    if mapping.number(Property::Written).is_some() {
-        mapping.rows = short::with_rows(program, func, map);
-    }
     mapping.streamed = streamed_outputs(program, func, map);
     mapping
 }

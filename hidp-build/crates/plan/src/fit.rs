@@ -1,6 +1,6 @@
 //! Whether pinned lines are those of a nest that the planner would make, but for the numbers that a line may change.
 
-use super::choices;
+use super::choices::{self, Numbers};
 use super::mapping::{Mapping, Recipe, Strategy};
 use super::notation::{FoldOption, FoldRange, Line, Nest, Place, Property, Size, Step};
 use crate::target::DeviceModel;
@@ -82,6 +82,7 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             | Property::Written(_)
             | Property::Fewest(_)
             | Property::Alone(_)
+            | Property::Columns(_)
             | Property::Turns(_)
             | Property::Parts(_) => {}
         }
@@ -130,7 +131,7 @@ impl Free<'_> {
         match (&pinned.size, &usual.size) {
             (Size::Rest, Size::Rest) if on_threads && same_index && given_up => Ok(()),
             (Size::Count(side), Size::Count(_)) if on_threads && same_index && pinned.place == usual.place => {
-                number(*side, 2, MOST_TILE).map_err(|range| format!("`{usual}`, or {range} in it"))
+                Numbers::From(2, MOST_TILE).check(*side).map_err(|range| format!("`{usual}`, or {range} in it"))
             }
             _ => Err(format!("`{usual}`")),
         }
@@ -140,18 +141,20 @@ impl Free<'_> {
     fn fold(&self, pinned: &FoldRange, usual: &FoldRange) -> Result<(), String> {
         let on_threads = !matches!(self.mapping.strategy, Strategy::Device(_));
         let wrong = || Err(format!("`{}`", fold_text(usual)));
-        if pinned.iters != usual.iters || pinned.options.len() != usual.options.len() {
+        if pinned.iters != usual.iters || (!on_threads && pinned.options.len() != usual.options.len()) {
             return wrong();
         }
-        for (pinned, usual) in pinned.options.iter().zip(&usual.options) {
+        for pinned in &pinned.options {
+            let usual = usual.options.iter().find(|usual| usual.name() == pinned.name());
             match (pinned, usual) {
-                _ if pinned == usual => {}
-                _ if on_threads && pinned.name() == usual.name() => {
+                (_, None) => return wrong(),
+                (FoldOption::Groups(_), Some(_)) => {}
+                (_, Some(_)) if on_threads => {
                     let range = choices::numbers_of_option(*pinned);
                     in_range(pinned.number(), range).map_err(|range| format!("`{}` of {range}", pinned.name()))?;
                 }
-                (FoldOption::Groups(_), FoldOption::Groups(_)) => {}
-                _ => return wrong(),
+                (pinned, Some(usual)) if pinned == usual => {}
+                (_, Some(_)) => return wrong(),
             }
         }
         Ok(())
@@ -170,6 +173,7 @@ impl Free<'_> {
                 | Property::Written(_)
                 | Property::Fewest(_)
                 | Property::Alone(_)
+                | Property::Columns(_)
                 | Property::Turns(_)
                 | Property::Parts(_),
                 _,
@@ -194,14 +198,10 @@ impl Free<'_> {
     }
 }
 
-fn number(number: u32, least: u32, most: u32) -> Result<(), String> {
-    if (least..=most).contains(&number) { Ok(()) } else { Err(format!("a number from {least} to {most}")) }
-}
-
 /// Whether a line's number, if it has one, is one of these.
-fn in_range(given: Option<u32>, range: Option<(u32, u32)>) -> Result<(), String> {
+fn in_range(given: Option<u32>, range: Option<Numbers>) -> Result<(), String> {
     match (given, range) {
-        (Some(given), Some((least, most))) => number(given, least, most),
+        (Some(given), Some(numbers)) => numbers.check(given),
         (None, _) | (_, None) => Ok(()),
     }
 }

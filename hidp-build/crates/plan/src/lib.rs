@@ -30,6 +30,7 @@ mod near;
 pub mod notation;
 mod old;
 mod pins;
+mod prefixes;
 mod private;
 mod record;
 mod refusal;
@@ -57,11 +58,14 @@ pub use measures::{Bounds, Measure, MeasureOf, ragged_extent};
 pub use near::{Near, NearArray, NearDim, index_offset, near};
 pub use notation::{Nest, Plan};
 pub use pins::{Models, PinFile, Pinned, check_pins, pinned};
+pub use prefixes::prefixes_of_library;
 pub use private::{Private, Store, direct_segments, private_arrays, repeated_segments};
 pub use record::{Record, read_records, stable_hash};
 pub use refusal::{CONSTRAINTS, Constraint, Refusal};
 pub use score::Score;
-pub use shape::{Stride, coefficient, invariant, irregular, straight, streamed_outputs, stride_of, vectorisable};
+pub use shape::{
+    Stride, coefficient, gathers, invariant, irregular, straight, streamed_outputs, stride_of, vectorisable,
+};
 pub use split::splits;
 pub use tiled::{Operand, Tiled, tiled};
 

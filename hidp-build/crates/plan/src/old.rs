@@ -208,8 +208,9 @@ impl Nest {
                 mapping.levels.entry(iter.var).and_modify(|level| level.tile = tile);
             }
         }
-        let usual = super::candidates::mapping(program, func, map, self.strategy, models.cpu);
-        (mapping.cuts, mapping.choices, mapping.rows) = (usual.cuts, usual.choices, usual.rows);
+        mapping.cuts.clear();
+        mapping.choices.clear();
+        super::choices::choose(program, func, map, mapping, models.cpu);
         if let Some(cut) = key(map).and_then(|key| mapping.cuts.get_mut(&key)) {
             let run = key(map).map_or(1, |key| self.tile_of(map, key));
             // It was the run's length where iterations are light.

@@ -12,8 +12,8 @@
 //!   fold k runs(8192)
 //! ```
 //!
-//! The first plan of an entry is the preferred one. The lines of a pinned plan are those of a plan that the planner would make, but for the
-//! numbers that [`super::fit`] knows. Plans for devices stand among the others. An entry for which the file has plans of one kind alone has
+//! The first plan of an entry is the preferred one. The lines of a pinned plan on threads are whatever a nest can run by; those of one for
+//! devices are those of a plan that the planner would make, but for the numbers that [`super::fit`] knows. Plans for devices stand among the others. An entry for which the file has plans of one kind alone has
 //! the planner's of the other. Plans in the [old form](super::old) become lines, with a warning that shows them.
 
 use super::candidates::{constraint, mapping};
@@ -384,11 +384,15 @@ impl Fitter<'_> {
         spans: &PinnedNest,
     ) -> Result<Nest, Box<Diagnostic>> {
         let (program, models) = (self.program, self.models);
+        let read = Mapping::read(program, func, map, &nest);
+        if !nest.is_for_device() && read.is_ok() {
+            return Ok(nest);
+        }
         let usual = if nest.is_for_device() { self.of_devices(func, at, map) } else { self.of_threads(func, map) };
         let compared = usual.iter().map(|(usual, mapping)| compare(&nest, usual, mapping, models.device));
         let best = compared.min_by_key(|compared| (compared.wrong, std::cmp::Reverse(compared.alike)));
         match best {
-            Some(Compared { unfit: None, .. }) => match Mapping::read(program, func, map, &nest) {
+            Some(Compared { unfit: None, .. }) => match read {
                 Ok(_) => Ok(nest),
                 Err(why) => {
                     let headline = format!("this nest of `{}` cannot run like this", func.name);

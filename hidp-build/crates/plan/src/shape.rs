@@ -70,6 +70,17 @@ pub fn invariant(expr: &Expr, var: VarId, varying: &BTreeSet<VarId>) -> bool {
     !found
 }
 
+/// Whether a load of a map's body follows indices that data give.
+pub fn gathers(map: &Map) -> bool {
+    let Some(iter) = map.iters.last() else { return false };
+    let declared = visit::declared(&map.body).into_iter().collect();
+    let mut found = false;
+    visit::walk_places(&map.body, |place, _| {
+        found |= stride_of(place, iter.var, &declared) == Stride::Irregular;
+    });
+    found
+}
+
 /// Arrays that a nest without inner maps writes in full rows and never reads: they may bypass the caches.
 pub fn streamed_outputs(program: &Program, func: &Func, map: &Map) -> Vec<VarId> {
     let Some(lane) = map.iters.last() else { return Vec::new() };

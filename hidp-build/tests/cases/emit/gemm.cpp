@@ -216,7 +216,7 @@ namespace entry_k_4gemm_GEMM {
     }
   }
 
-  // plan rows | nest | m, n threads | n seq | k lanes | fold k runs(8192)
+  // plan rows | nest | m, n threads | n seq | k lanes | fold k runs(8192) short(16) sums(16) vectors(4)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4gemm_GEMM_rows)(hidp_call *call) {
     hidp::Host host(call);
     const float *const alpha_0 = host.param<float>(0);

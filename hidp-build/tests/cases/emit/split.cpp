@@ -97,7 +97,7 @@ namespace entry_k_5split_rows {
     }
   }
 
-  // plan team | nest | r host | c threads | c lanes | fold c runs(8192)
+  // plan team | nest | r host | c threads | c lanes | fold c runs(8192) short(16) sums(16) vectors(4)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_rows_team)(hidp_call *call) {
     hidp::Host host(call);
     const float *const A_0 = host.param<float>(0);

@@ -95,7 +95,7 @@ namespace entry_k_4spmv_spmv {
     }
   }
 
-  // plan team | nest | r host | k threads | k lanes | fold k runs(8192)
+  // plan team | nest | r host | k threads | k lanes | fold k runs(8192) short(16) apart(4)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4spmv_spmv_team)(hidp_call *call) {
     hidp::Host host(call);
     const int32_t *const rowptr_0 = host.param<int32_t>(0);

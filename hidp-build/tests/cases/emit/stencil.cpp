@@ -191,7 +191,7 @@ namespace entry_k_7stencil_relax {
     }
   }
 
-  // plan rows | nest | i, j, k threads | k lanes | fold i, j, k runs(8192)
+  // plan rows | nest | i, j, k threads | k lanes | fold i, j, k runs(8192) short(16) sums(16)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7stencil_relax_rows)(hidp_call *call) {
     hidp::Host host(call);
     const float *const in_0 = host.param<float>(0);
@@ -243,7 +243,7 @@ namespace entry_k_7stencil_relax {
     return host.finish();
   }
 
-  // plan serial | nest | i seq | j seq | k lanes | fold i, j, k runs(8192)
+  // plan serial | nest | i seq | j seq | k lanes | fold i, j, k runs(8192) short(16) sums(16)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7stencil_relax_serial)(hidp_call *call) {
     hidp::Host host(call);
     const float *const in_0 = host.param<float>(0);

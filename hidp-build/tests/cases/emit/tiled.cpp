@@ -208,7 +208,7 @@ namespace entry_k_5tiled_product {
     }
   }
 
-  // plan rows | nest | m, n threads | n seq | k lanes | fold k runs(8192)
+  // plan rows | nest | m, n threads | n seq | k lanes | fold k runs(8192) short(16) sums(8) vectors(4)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5tiled_product_rows)(hidp_call *call) {
     hidp::Host host(call);
     const double *const A_0 = host.param<double>(0);

@@ -134,6 +134,7 @@ impl Lines {
                 | Property::Written(_)
                 | Property::Fewest(_)
                 | Property::Alone(_)
+                | Property::Columns(_)
                 | Property::Turns(_)
                 | Property::Parts(_) => lines.choices.push(*property),
             }

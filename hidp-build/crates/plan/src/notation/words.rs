@@ -70,6 +70,8 @@ vocabulary! {
         Fewest = "fewest",
         /// Up to so many rows of a tile load by themselves, rather than from a copy that is made for all.
         Alone = "alone",
+        /// Such tiles, which have no rows, have so many lanes.
+        Columns = "columns",
         /// Parts of so many iterations are taken in turn, where iterations are unequal.
         Turns = "turns",
         /// Such parts are shorter where there would be fewer than about so many.
@@ -153,6 +155,16 @@ vocabulary! {
         Groups = "groups",
         /// At least so many iterations in each part.
         Terms = "terms",
+        /// Fewer iterations are folded in order, rather than in lanes.
+        Short = "short",
+        /// So many results side by side, in the lanes of vectors, which are folded by halves in the end.
+        Sums = "sums",
+        /// So many times as many, as long as there are iterations for all of them.
+        Vectors = "vectors",
+        /// So many results side by side, each by itself, as what is loaded follows indices.
+        Apart = "apart",
+        /// So many iterations at once for each lane of a tile without rows.
+        Repeat = "repeat",
     }
     plain {}
 }

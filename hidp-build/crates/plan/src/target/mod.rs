@@ -70,6 +70,10 @@ pub struct Model {
     pub written_loads: u32,
     /// Sums side by side of a reduction whose loads follow indices.
     pub gathered_sums: u32,
+    /// Vectors of sums side by side of a reduction with few accesses.
+    pub fold_vectors: u32,
+    /// Accesses of such a reduction at most.
+    pub fold_accesses: u32,
     /// Bytes a private array may have to be kept on the stack.
     pub small_array: u32,
     /// Operations on vector lanes that a thread does in a microsecond.
@@ -156,6 +160,8 @@ impl Model {
             written_statements: int("work", "written_statements")?,
             written_loads: int("work", "written_loads")?,
             gathered_sums: int("work", "gathered_sums")?,
+            fold_vectors: int("work", "fold_vectors")?,
+            fold_accesses: int("work", "fold_accesses")?,
             small_array: int("work", "small_array")?,
             operations: int("speed", "operations")?,
             scalar_operation: int("speed", "scalar")?,

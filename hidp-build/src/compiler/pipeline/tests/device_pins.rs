@@ -68,7 +68,7 @@ fn pinned_plans_of_devices_are_the_versions_there() {
     // The compiler's rules know them by their levels.
     assert!(output.rust.contains("Bound::Fixed(65536)"), "{}", output.rust);
     assert_eq!(versions(&build(PLANS, false).1), ["rows", "team", "serial", "rows", "serial"]);
-    let both = format!("{PLANS}plan serial\nnest\n  r seq\n  c lanes\n  fold c runs(8192)\n");
+    let both = format!("{PLANS}plan serial\nnest\n  r seq\n  c lanes\n  fold c runs(8192) sums(16)\n");
     assert_eq!(versions(&build(&both, true).1)[..3], ["serial", "wide", "lone"]);
 }
 
