@@ -116,6 +116,8 @@ fn what_a_scalar_or_data_decides_is_tested_at_run_time() {
     let guarded = "if (i == 0) { return 0.0; } if (c[i?] > 0:int) { return f[(i - 2)?]; } return 1.0;";
     let order = System::new("c: int[N] input; ", &[("f", "i = 0 .. N", guarded)]).order().expect("an order");
     assert!(!order.calls[0].inside);
+    let from = "if (i < p) { return 0.0; } return f[(i - 1)?];";
+    assert!(!System::new("", &[("f", "i = 0 .. N", from)]).order().expect("p may be 1").calls[0].inside);
     let proved = "if (i < 2) { return 0.0; } return f[(i - 2)?];";
     assert!(System::new("", &[("f", "i = 0 .. N", proved)]).order().expect("an order").calls[0].inside);
 }
