@@ -46,6 +46,7 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
     callees_first(&index_calls::<ScalarFnId>(&scalar_calls), &scalar_names, sink);
     let order = callees_first(&index_calls::<FuncId>(&func_calls), &func_names, sink);
     program.entries = entries(collected, &func_calls);
+    let mut doubts = Vec::new();
     if let Some(order) = order {
         refuse_growth(&program, &order, &func_calls, sink);
         for at in order {
@@ -55,11 +56,11 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
             }
             let id = FuncId::new(at);
             super::outputs::settle(&mut program, id, &collected.funcs[at].1.params, sink);
-            prove::races(&mut program, id, sink);
+            doubts.push((id, prove::races(&mut program, id, sink)));
         }
     }
     if !sink.has_errors() {
-        super::lints::lint(&program, collected.globals.sources, sink);
+        super::lints::lint(&program, &doubts, collected.globals.sources, sink);
     }
     program
 }

@@ -6,7 +6,7 @@
 //!
 //! A part of `hidp-build`, which is what build scripts use. Its interface is internal: no version promises anything of it.
 
-use hidp_ir::par::{FuncId, Program};
+use hidp_ir::par::{FuncId, Program, VarId};
 use hidp_syntax::diag::Sink;
 use hidp_syntax::source::Span;
 
@@ -60,14 +60,30 @@ pub enum RemainingKind {
     Extent,
 }
 
-/// Finds out which iterations of each map of `func` may touch one element: sets [`Access`] of every place and primitive, and reports
-/// the maps in which two iterations certainly conflict.
+/// Two accesses to one array that may mean one element in different iterations of a map, as far as can be proved. They are the first of
+/// their array and map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Doubt {
+    /// The array.
+    pub array: VarId,
+    /// The first iterator of the map.
+    pub map: VarId,
+    /// An access: the read, where one reads.
+    pub first: Span,
+    /// The other, which may be the same.
+    pub second: Span,
+    /// Whether both write.
+    pub both_write: bool,
+}
+
+/// Finds out which iterations of each map of `func` may touch one element: sets [`Access`] of every place and primitive, reports
+/// the maps in which two iterations certainly conflict, and returns what it could not tell apart.
 ///
 /// [`Access`]: hidp_ir::par::Access
-pub fn races(program: &mut Program, func: FuncId, sink: &mut Sink) {
+pub fn races(program: &mut Program, func: FuncId, sink: &mut Sink) -> Vec<Doubt> {
     let function = &program.funcs[func];
     let start = start(program, func);
-    let mut setter = races::shared(program, &function.vars, &function.body, start, sink);
+    let (mut setter, doubts) = races::shared(program, &function.vars, &function.body, start, sink);
     let mut body = std::mem::take(&mut program.funcs[func].body);
     let shapes = walk::walk(&program.funcs[func].vars, &mut body, &mut setter, start);
     let function = &mut program.funcs[func];
@@ -75,6 +91,7 @@ pub fn races(program: &mut Program, func: FuncId, sink: &mut Sink) {
     for (var, shape) in shapes {
         function.vars[var].shape = shape;
     }
+    doubts
 }
 
 /// Removes the tests that can be proved to pass: bits of `Place::unproved`, `checked` of divisions and shifts,

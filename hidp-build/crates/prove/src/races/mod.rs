@@ -15,25 +15,27 @@ use hidp_ir::par::{Access, Block, Place, PrimCall, Program, Var, VarId};
 use hidp_syntax::diag::Sink;
 use hidp_syntax::index::Arena;
 
+use super::Doubt;
 use super::bounds;
 use super::context::Context;
 use super::walk::{Client, Start, Use, walk};
 use record::Recorder;
 
-/// Finds the places, and the segments of primitives, that other iterations may touch.
+/// Finds the places, and the segments of primitives, that other iterations may touch, and why.
 pub(super) fn shared(
     program: &Program,
     vars: &Arena<VarId, Var>,
     body: &Block,
     start: Start,
     sink: &mut Sink,
-) -> Setter {
+) -> (Setter, Vec<Doubt>) {
     // What is proved to be inside has a value that can be told to equal itself.
     let mut proved = body.clone();
     bounds::prove(vars, &mut proved, start);
     let mut recorder = Recorder::new(program, sink);
     walk(vars, &mut proved, &mut recorder, start);
-    Setter { shared: recorder.shared, places: 0, shared_calls: recorder.shared_calls, calls: 0 }
+    let setter = Setter { shared: recorder.shared, places: 0, shared_calls: recorder.shared_calls, calls: 0 };
+    (setter, recorder.doubts)
 }
 
 /// Sets the access of every place and primitive. Numbers are those in the order of a walk.

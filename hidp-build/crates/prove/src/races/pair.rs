@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::Doubt;
 use crate::context::Context;
 use crate::linear::{AtomId, AtomKey, Lin};
 use hidp_ir::par::{VarId, VarKind};
@@ -83,6 +84,8 @@ pub(super) struct Findings<'a> {
     pub shared_calls: BTreeSet<usize>,
     /// What is to be reported, at most one an array.
     pub conflicts: Vec<Conflict<'a>>,
+    /// For each array and map in which it is shared: two accesses that could not be told apart.
+    pub doubts: Vec<Doubt>,
 }
 
 /// Judges all pairs of accesses in one outermost map.
@@ -152,9 +155,26 @@ impl<'j, 'f, 'a> Judge<'j, 'f, 'a> {
         if is_shared && found.is_none() || takes_proof && disjoint(self.cx, p, q, map) {
             return;
         }
+        self.doubt(p, q, map, kind);
         self.share(frame);
         if tells_more && let Some(found) = found.or_else(|| conflict(self.cx, p, q, map, kind)) {
             self.conflict = Some((kind, found));
+        }
+    }
+
+    /// Notes the first two accesses that make the array shared in this map. Primitives are no matter of single elements.
+    fn doubt(&mut self, p: &Accessed, q: &Accessed, map: usize, kind: Kind) {
+        let frame = &p.chain[map];
+        let known = self.shared.contains(&frame.map);
+        let (first, second) = match kind {
+            Kind::BothWrite => (p, q),
+            Kind::ReadWrite if p.doing == Doing::Read => (p, q),
+            Kind::ReadWrite => (q, p),
+            Kind::AtomicAndPlain | Kind::Primitive => return,
+        };
+        if let Some(position) = frame.positions.first().filter(|_| !known) {
+            let (first, second, both_write) = (first.span, second.span, kind == Kind::BothWrite);
+            self.findings.doubts.push(Doubt { array: p.array, map: position.var, first, second, both_write });
         }
     }
 

@@ -3,6 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+use crate::Doubt;
 use crate::context::{Context, Position};
 use crate::linear::{AtomId, Interval, Lin};
 use crate::walk::{Client, Use};
@@ -95,6 +96,8 @@ pub(super) struct Recorder<'a> {
     pub shared: BTreeSet<usize>,
     /// Calls of primitives whose segments are.
     pub shared_calls: BTreeSet<usize>,
+    /// Why they are.
+    pub doubts: Vec<Doubt>,
     places: usize,
     maps: usize,
     prims: usize,
@@ -112,6 +115,7 @@ impl<'a> Recorder<'a> {
             sink,
             shared: BTreeSet::new(),
             shared_calls: BTreeSet::new(),
+            doubts: Vec::new(),
             places: 0,
             maps: 0,
             prims: 0,
@@ -345,6 +349,7 @@ impl Client for Recorder<'_> {
             self.shared.extend(&findings.shared);
             self.shared_calls.extend(&findings.shared_calls);
             report::report(cx, &findings, self.sink);
+            self.doubts.extend(findings.doubts);
             self.levels = levels;
         }
     }

@@ -321,6 +321,12 @@ codes! {
          and the operation is done in the wider type:\n\n\
          ```hidp\nfloat g = (float)a[i] - b[i];\n```\n\n\
          Where wrapping is meant, say so before the statement or the function: `#pragma hidp allow(HD0822)`.";
+    RacesCostLanes = "HD0823" Warning "possible races that cost vector lanes"
+        "Iterations of a map run at the same time. Where one may read an element that another writes, or two may write one, as far as can be \
+         proved, elements are loaded and stored one by one, and the map does not run in vector lanes. Read what other iterations may write before the map, or \
+         write to a second array and exchange both:\n\n\
+         ```hidp\nfloat pivot = p[k];\nmap { i := [0:N); p[i] = p[i] - pivot; }\n```\n\n\
+         The warning is for maps that nothing else keeps from lanes. Where it is meant, say so before the statement or the function: `#pragma hidp allow(HD0823)`.";
 
     Unreadable = "HD0901" Error "file or folder that cannot be read"
         "`hidp_build::compile` takes a folder (or a file) relative to the package's root, where `Cargo.toml` is.";
