@@ -28,7 +28,9 @@ struct VectorSegments {
   HIDP_DEVICE int64_t past(int64_t i) const { return static_cast<int64_t>(load(highs + i)); }
   HIDP_DEVICE int64_t length(int64_t i) const {
     const int64_t first = low(i), behind = past(i);
-    return behind > first ? behind - first : 0;
+    // Bounds of segments that lie nowhere may be farther apart than any number.
+    const uint64_t apart = static_cast<uint64_t>(behind) - static_cast<uint64_t>(first);
+    return behind <= first ? 0 : apart < uint64_t{INT64_MAX} ? static_cast<int64_t>(apart) : INT64_MAX;
   }
 };
 
