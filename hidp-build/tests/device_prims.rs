@@ -4,14 +4,19 @@
 mod made;
 
 use std::fs;
+use std::path::PathBuf;
 use std::process::Command;
+use std::sync::OnceLock;
 
-use made::{all_headers_hash, compile, folder, hash, root};
+use made::{LOST, all_headers_hash, compile, folder, hash, root};
 
 /// Orders of blocks and lanes: backwards, and one at random.
 const SEEDS: [&str; 2] = ["1", "2"];
 
-const FLAGS: [&str; 5] = ["-std=c++17", "-O1", "-Wno-unknown-pragmas", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt"];
+const FLAGS: [&str; 5] = ["-std=c++17", "-Og", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt", "-DHIDP_SIMT_LIBRARY=1"];
+
+/// Everything that the programs include of the run time, compiled once.
+const CORE: &str = "#include <hidp/cuda/core.cuh>\n";
 
 fn run(program: &str) {
     run_with(program, &[]);
@@ -21,11 +26,16 @@ fn run_with(program: &str, own: &[&str]) {
     let tests = root().join("hidp-build/tests/device");
     let source = tests.join(format!("{program}.cpp"));
     let read = [&source, &tests.join("check.h"), &tests.join("device.h")].map(|file| fs::read(file).expect("a test"));
-    let flags = [&FLAGS, own].concat();
+    let same = [&FLAGS[..], &LOST].concat();
+    static HEADER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let header = HEADER.get_or_init(|| made::precompiled("prims", CORE, all_headers_hash(), &same));
+    let [header, executor] = [header.clone(), made::executor()].map(|path| path.unwrap_or_else(|why| panic!("{why}")));
+    let (header, found_in) = (header.display().to_string(), format!("-Wl,-rpath,{}", folder().display()));
+    let flags = [&same[..], own, &["-include", "prims.hpp", "-I", &header, &found_in]].concat();
     let key = flags.iter().fold(all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
     let key = read.iter().fold(key, |state, text| hash(state, text));
     let binary = folder().join(format!("device_{program}-{key:016x}"));
-    compile(&binary, &flags, &[source]).unwrap_or_else(|why| panic!("{why}"));
+    compile(&binary, &flags, &[source, executor]).unwrap_or_else(|why| panic!("{why}"));
     for seed in SEEDS {
         let output = Command::new(&binary).arg(seed).output().expect("the test runs");
         let told = String::from_utf8_lossy(&output.stdout);

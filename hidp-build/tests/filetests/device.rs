@@ -35,7 +35,7 @@ pub(crate) struct KernelCounts {
 
 /// Device code for the executor.
 pub(crate) struct DeviceKernels {
-    /// Never unloaded: others take functions of the executor from the first one.
+    /// Never unloaded: addresses of its functions are kept.
     library: &'static Library,
 }
 
@@ -54,7 +54,9 @@ const HEADER: &str = "#include <hidp/cuda/core.cuh>\n";
 /// The product's flags, but that exceptions end calls in which something was found, and that compiling is to be quick.
 fn flags() -> Vec<&'static str> {
     let kept = FLAGS.iter().copied().filter(|flag| !["-O3", "-fno-exceptions"].contains(flag));
-    kept.chain(LOST).chain(["-O1", "-fPIC", "-fopenmp-simd", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt"]).collect()
+    kept.chain(LOST)
+        .chain(["-Og", "-fPIC", "-fopenmp-simd", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt", "-DHIDP_SIMT_LIBRARY=1"])
+        .collect()
 }
 
 /// The folder of the header that everything includes first.
@@ -64,6 +66,22 @@ fn precompiled() -> Result<PathBuf, String> {
 }
 
 const IN_A_LIBRARY: [&str; 3] = ["-shared", "-include", "simt.hpp"];
+
+/// The executor, compiled once and loaded before device code so that it finds its symbols.
+fn executor() -> &'static Library {
+    static EXECUTOR: OnceLock<Library> = OnceLock::new();
+    EXECUTOR.get_or_init(|| {
+        made::executor().and_then(|path| open(&path)).unwrap_or_else(|why| panic!("the executor: {why}"))
+    })
+}
+
+/// # Safety
+/// The symbol of the executor has this type.
+unsafe fn of_executor<T: Copy>(name: &[u8]) -> T {
+    // SAFETY: the caller's promise.
+    let found = unsafe { executor().get::<T>(name) };
+    *found.unwrap_or_else(|error| panic!("{}: {error}", String::from_utf8_lossy(name)))
+}
 
 /// The library of a generated file, named after all that it is made from.
 fn output(stem: &str, cu: &str) -> PathBuf {
@@ -75,6 +93,7 @@ fn output(stem: &str, cu: &str) -> PathBuf {
 impl DeviceKernels {
     /// Compiles a generated file.
     pub(crate) fn build(stem: &str, cu: &str) -> Result<DeviceKernels, String> {
+        executor();
         let precompiled = precompiled()?;
         let output = output(stem, cu);
         let source = output.with_extension("");
@@ -93,16 +112,16 @@ impl DeviceKernels {
     pub(crate) fn device(&self, seed: u64, multiprocessors: i32) -> Device<'_> {
         type New = unsafe extern "C" fn(u64, i32) -> *mut hidp_device;
         // SAFETY: the header defines the function with this type; any numbers are allowed.
-        let device = unsafe { self.symbol::<New>(b"hidp_simt_new")(seed, multiprocessors) };
+        let device = unsafe { of_executor::<New>(b"hidp_simt_new")(seed, multiprocessors) };
         Device { kernels: self, device }
     }
 
-    /// # Safety
-    /// The symbol has this type.
-    unsafe fn symbol<T: Copy>(&self, name: &[u8]) -> T {
-        // SAFETY: the caller's promise.
-        let found = unsafe { self.library.get::<T>(name) };
-        *found.unwrap_or_else(|error| panic!("{}: {error}", String::from_utf8_lossy(name)))
+    /// `<symbol>_simt`
+    fn entry(&self, symbol: &str) -> hidp_entry {
+        let name = format!("{symbol}_simt");
+        // SAFETY: every symbol of this form is an entry.
+        let entry = unsafe { self.library.get::<hidp_entry>(name.as_bytes()) };
+        *entry.unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 }
 
@@ -124,7 +143,7 @@ impl Device<'_> {
         type Name = unsafe extern "C" fn(*mut hidp_device, *mut c_void, *const c_char);
         let name = CString::new(name).expect("no zeros");
         // SAFETY: the header defines the function with this type; it copies the name.
-        unsafe { self.kernels.symbol::<Name>(b"hidp_simt_name")(self.device, block, name.as_ptr()) };
+        unsafe { of_executor::<Name>(b"hidp_simt_name")(self.device, block, name.as_ptr()) };
     }
 
     /// # Safety
@@ -132,7 +151,7 @@ impl Device<'_> {
     pub(crate) unsafe fn copy_in(&self, to: *mut c_void, from: *const c_void, bytes: usize) {
         type Copy = unsafe extern "C" fn(*mut hidp_device, *mut c_void, *const c_void, usize);
         // SAFETY: the header defines the function with this type; the rest is the caller's promise.
-        unsafe { self.kernels.symbol::<Copy>(b"hidp_simt_copy_in")(self.device, to, from, bytes) };
+        unsafe { of_executor::<Copy>(b"hidp_simt_copy_in")(self.device, to, from, bytes) };
     }
 
     /// # Safety
@@ -140,7 +159,7 @@ impl Device<'_> {
     pub(crate) unsafe fn copy_out(&self, to: *mut c_void, from: *const c_void, bytes: usize) {
         type Copy = unsafe extern "C" fn(*mut hidp_device, *mut c_void, *const c_void, usize);
         // SAFETY: the header defines the function with this type; the rest is the caller's promise.
-        unsafe { self.kernels.symbol::<Copy>(b"hidp_simt_copy_out")(self.device, to, from, bytes) };
+        unsafe { of_executor::<Copy>(b"hidp_simt_copy_out")(self.device, to, from, bytes) };
     }
 
     /// Calls `<symbol>_simt`.
@@ -155,8 +174,8 @@ impl Device<'_> {
             hidp_call { context: null_mut(), device: self.device, params, dims, fault, tunables: hidp_tunables::USUAL };
         // SAFETY: every symbol of this form is an entry; the rest is the caller's promise.
         let result = unsafe {
-            let entry = self.kernels.symbol::<hidp_entry>(format!("{symbol}_simt").as_bytes());
-            self.kernels.symbol::<Call>(b"hidp_simt_call")(self.device, entry, &raw mut call)
+            let entry = self.kernels.entry(symbol);
+            of_executor::<Call>(b"hidp_simt_call")(self.device, entry, &raw mut call)
         };
         match self.reports() {
             reports if !reports.is_empty() => Err(Ended::Wrong(reports)),
@@ -170,7 +189,7 @@ impl Device<'_> {
     pub(crate) fn count(&self) {
         type Count = unsafe extern "C" fn(*mut hidp_device, i32);
         // SAFETY: the header defines the function with this type.
-        unsafe { self.kernels.symbol::<Count>(b"hidp_simt_count")(self.device, 1) };
+        unsafe { of_executor::<Count>(b"hidp_simt_count")(self.device, 1) };
     }
 
     /// What the last call asked for.
@@ -178,7 +197,7 @@ impl Device<'_> {
         type Counts = unsafe extern "C" fn(*mut hidp_device, *mut *const hidp_kernel_counts) -> usize;
         let mut rows = std::ptr::null();
         // SAFETY: the header defines the function with this type.
-        let length = unsafe { self.kernels.symbol::<Counts>(b"hidp_simt_counts")(self.device, &raw mut rows) };
+        let length = unsafe { of_executor::<Counts>(b"hidp_simt_counts")(self.device, &raw mut rows) };
         let counted = |kernel: hidp_kernel_counts| {
             // SAFETY: names and places stay until the next call; there are so many places.
             let (name, sites) = unsafe {
@@ -194,7 +213,7 @@ impl Device<'_> {
     pub(crate) fn reports(&self) -> String {
         type Reports = unsafe extern "C" fn(*mut hidp_device) -> *const c_char;
         // SAFETY: the header defines the function with this type; it returns a string that lives long enough.
-        let text = unsafe { CStr::from_ptr(self.kernels.symbol::<Reports>(b"hidp_simt_reports")(self.device)) };
+        let text = unsafe { CStr::from_ptr(of_executor::<Reports>(b"hidp_simt_reports")(self.device)) };
         text.to_string_lossy().into_owned()
     }
 }
@@ -202,6 +221,6 @@ impl Device<'_> {
 impl Drop for Device<'_> {
     fn drop(&mut self) {
         // SAFETY: the header defines the function with this type; nothing uses the device any more.
-        unsafe { self.kernels.symbol::<unsafe extern "C" fn(*mut hidp_device)>(b"hidp_simt_free")(self.device) };
+        unsafe { of_executor::<unsafe extern "C" fn(*mut hidp_device)>(b"hidp_simt_free")(self.device) };
     }
 }

@@ -105,6 +105,20 @@ pub(crate) fn compile(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Resu
     fs::rename(&temporary, output).map_err(|error| error.to_string())
 }
 
+/// The executor of device code, which every file that is compiled with `-DHIDP_SIMT_LIBRARY=1` needs.
+pub(crate) fn executor() -> Result<PathBuf, String> {
+    static EXECUTOR: OnceLock<Result<PathBuf, String>> = OnceLock::new();
+    let make = || {
+        let output = folder().join(format!("executor-{:016x}.so", all_headers_hash()));
+        let source = output.with_extension("cpp");
+        fs::write(&source, "#include <hidp/simt/device.hpp>\n").map_err(|error| error.to_string())?;
+        let flags = ["-std=c++17", "-O2", "-fPIC", "-shared", "-fvisibility=hidden", "-fno-semantic-interposition"];
+        let settings = ["-ftls-model=initial-exec", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt", "-DHIDP_SIMT_LIBRARY=2"];
+        compile(&output, &[&flags[..], &settings].concat(), &[source]).map(|()| output)
+    };
+    EXECUTOR.get_or_init(make).clone()
+}
+
 /// What the run time's headers ask for by pragmas, which a precompiled header loses.
 pub(crate) const LOST: [&str; 7] = [
     "-Wno-unknown-warning-option",

@@ -8,13 +8,12 @@
 
 #include <hidp/simt/executor.hpp>
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
 // Order by numbers; what a header does comes after the number that its caller passed, in the order of lines.
 inline uint64_t order_of(uint32_t site, uint32_t line) { return uint64_t{site} << 32 | line; }
 
-inline void Executor::ask(const Allocation *allocation, const void *address, size_t bytes, uint32_t what, const Place &place) {
+HIDP_EXECUTOR_FUNCTION void Executor::ask(const Allocation *allocation, const void *address, size_t bytes, uint32_t what, const Place &place) {
   Lane &me = lane();
   if (me.granted > 0) {
     --me.granted;
@@ -26,14 +25,18 @@ inline void Executor::ask(const Allocation *allocation, const void *address, siz
   wait(State::kAsks);
 }
 
-inline void Executor::together(const Allocation *allocation, const void *address, uint32_t accesses, size_t bytes, bool write, const Place &place) {
+HIDP_EXECUTOR_FUNCTION void Executor::announce(const char *function) {
+  if (counts_ != nullptr) counts_->announce(kernel_name(function));
+}
+
+HIDP_EXECUTOR_FUNCTION void Executor::together(const Allocation *allocation, const void *address, uint32_t accesses, size_t bytes, bool write, const Place &place) {
   if (counts_ == nullptr || lane_ == nullptr || allocation == nullptr || allocation->freed) return;
   if (!allocation->holds(allocation->offset(address), bytes, write)) return;
   ask(allocation, address, bytes, write ? HIDP_COUNTED_STORE : HIDP_COUNTED_LOAD, place);
   lane_->granted = accesses;
 }
 
-inline void Executor::iterate(uint32_t begin, uint32_t end) {
+HIDP_EXECUTOR_FUNCTION void Executor::iterate(uint32_t begin, uint32_t end) {
   if (counts_ == nullptr) return;
   Lane &me = lane();
   me.wish = {Place{"", 0, 0}, order_of(end, ~uint32_t{0}), kIterates, false, 0, 0, ""};
@@ -42,13 +45,13 @@ inline void Executor::iterate(uint32_t begin, uint32_t end) {
 }
 
 // The lane does not go on by itself.
-inline void Executor::stands(Lane &lane) {
+HIDP_EXECUTOR_FUNCTION void Executor::stands(Lane &lane) {
   Block &block = *lane.block;
   Warp &warp = block.warp_of(lane);
   if (--warp.going == 0 && counts_ != nullptr) grant(block, warp, lane.thread / kWarp * kWarp);
 }
 
-inline void Executor::goes_on(Lane &lane) {
+HIDP_EXECUTOR_FUNCTION void Executor::goes_on(Lane &lane) {
   lane.state = State::kReady;
   lane.block->warp_of(lane).going += 1;
   lane.block->ready.push(lane.thread);
@@ -56,7 +59,7 @@ inline void Executor::goes_on(Lane &lane) {
 
 // No lane of the warp goes on by itself: those at the lowest place do what they ask for. Where nothing changes any more, lanes may be
 // waiting in a loop for others of their warp: then each place gets its turn.
-inline void Executor::grant(Block &block, Warp &warp, uint32_t first) {
+HIDP_EXECUTOR_FUNCTION void Executor::grant(Block &block, Warp &warp, uint32_t first) {
   const uint32_t end = std::min<uint32_t>(first + kWarp, static_cast<uint32_t>(block.lanes.size()));
   const uint64_t from = idle_ > kPatience ? warp.last + 1 : 0;
   const Lane *lowest = nullptr;
@@ -78,5 +81,4 @@ inline void Executor::grant(Block &block, Warp &warp, uint32_t first) {
   if (wish.what != kIterates) counts_->request(wish, lanes, end - first, block.sectors);
 }
 
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END

@@ -9,15 +9,14 @@
 #include <string>
 #include <vector>
 
-#include <hidp/abi.hpp>
+#include <hidp/simt/linkage.hpp>
 #include <hidp/simt/count.hpp>
 #include <hidp/simt/fiber.hpp>
 #include <hidp/simt/memory.hpp>
 #include <hidp/simt/place.hpp>
 #include <hidp/simt/shadow.hpp>
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
 // What lanes do together.
 enum class Together : uint8_t { kBarrier, kShuffle, kBallot };
@@ -162,5 +161,4 @@ inline std::string text(const Lane &lane) {
   return "lane " + std::to_string(lane.thread) + " of block " + std::to_string(lane.block->number);
 }
 
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END

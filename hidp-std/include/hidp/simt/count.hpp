@@ -17,11 +17,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include <hidp/abi.hpp>
+#include <hidp/simt/linkage.hpp>
 #include <hidp/simt/place.hpp>
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
 constexpr uint32_t kSector = 32, kBanks = 32, kBankBytes = 4;
 
@@ -258,5 +257,4 @@ inline std::string kernel_name(const char *function) {
   return name;
 }
 
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END

@@ -13,19 +13,37 @@
 #include <cstdlib>
 #include <string>
 
-#include <hidp/abi.hpp>
+#include <hidp/simt/linkage.hpp>
+#if HIDP_EXECUTOR_IS_HERE
+#include <hidp/simt/ask.hpp>
 #include <hidp/simt/meet.hpp>
 #include <hidp/simt/run.hpp>
 #include <hidp/simt/touch.hpp>
+#endif
 
 // What a call returns in which something was wrong.
 enum { HIDP_SIMT_REPORTS = 3 };
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+#if !HIDP_EXECUTOR_IS_HERE
+
+extern "C" {
+hidp_device *hidp_simt_new(uint64_t seed, int32_t multiprocessors);
+void hidp_simt_free(hidp_device *device);
+int32_t hidp_simt_call(hidp_device *device, hidp_entry entry, hidp_call *call);
+const char *hidp_simt_reports(hidp_device *device);
+void hidp_simt_name(hidp_device *device, void *block, const char *name);
+void hidp_simt_copy_in(hidp_device *device, void *to, const void *from, size_t bytes);
+void hidp_simt_copy_out(hidp_device *device, void *to, const void *from, size_t bytes);
+void hidp_simt_count(hidp_device *device, int32_t on);
+size_t hidp_simt_counts(hidp_device *device, const hidp_kernel_counts **kernels);
+}
+
+#else
+
+HIDP_EXECUTOR_BEGIN
 
 // The memory of an address that the host uses, or null after a report.
-inline Allocation *Executor::found(const void *address, size_t bytes, const Place &here) {
+HIDP_EXECUTOR_FUNCTION Allocation *Executor::found(const void *address, size_t bytes, const Place &here) {
   Allocation *const allocation = memory.find(address);
   if (allocation == nullptr) {
     report("host address", here, "a host address is used as one of the device");
@@ -41,20 +59,20 @@ inline Allocation *Executor::found(const void *address, size_t bytes, const Plac
   return nullptr;
 }
 
-inline void Executor::copy_in(void *to, const void *from, size_t bytes, const Place &here) {
+HIDP_EXECUTOR_FUNCTION void Executor::copy_in(void *to, const void *from, size_t bytes, const Place &here) {
   Allocation *const allocation = found(to, bytes, here);
   if (allocation == nullptr || bytes == 0) return;
   std::memcpy(to, from, bytes);
   allocation->set_written(allocation->offset(to), bytes);
 }
-inline void Executor::copy_out(void *to, const void *from, size_t bytes, const Place &here) {
+HIDP_EXECUTOR_FUNCTION void Executor::copy_out(void *to, const void *from, size_t bytes, const Place &here) {
   Allocation *const allocation = found(from, bytes, here);
   if (allocation == nullptr || bytes == 0) return;
   if (!allocation->written(allocation->offset(from), bytes))
     report("uninitialised", here, "the host reads " + element_text(*allocation, allocation->offset(from), bytes) + ", which nobody has written");
   std::memcpy(to, from, bytes);
 }
-inline void Executor::zero(void *to, size_t bytes, const Place &here) {
+HIDP_EXECUTOR_FUNCTION void Executor::zero(void *to, size_t bytes, const Place &here) {
   Allocation *const allocation = found(to, bytes, here);
   if (allocation == nullptr || bytes == 0) return;
   std::memset(to, 0, bytes);
@@ -102,41 +120,38 @@ struct Device {
   }
 };
 
-}  // namespace machine
-HIDP_NAMESPACE_END
-
-#define HIDP_SIMT_EXPORT extern "C" __attribute__((weak, visibility("default")))
+HIDP_EXECUTOR_END
 
 // The same seed gives the same order of blocks and lanes: 0 in order, 1 backwards, others at random.
 HIDP_SIMT_EXPORT hidp_device *hidp_simt_new(uint64_t seed, int32_t multiprocessors) {
-  return &(new hidp::machine::Device(seed, multiprocessors))->face;
+  return &(new hidp::executor::Device(seed, multiprocessors))->face;
 }
-HIDP_SIMT_EXPORT void hidp_simt_free(hidp_device *device) { delete &hidp::machine::Device::of(device->state); }
+HIDP_SIMT_EXPORT void hidp_simt_free(hidp_device *device) { delete &hidp::executor::Device::of(device->state); }
 HIDP_SIMT_EXPORT int32_t hidp_simt_call(hidp_device *device, hidp_entry entry, hidp_call *call) {
-  return hidp::machine::Device::of(device->state).call(entry, call);
+  return hidp::executor::Device::of(device->state).call(entry, call);
 }
 // A line for each thing that was wrong so far. Valid until the next call of this function.
 HIDP_SIMT_EXPORT const char *hidp_simt_reports(hidp_device *device) {
-  return hidp::machine::Device::of(device->state).reports();
+  return hidp::executor::Device::of(device->state).reports();
 }
 // What reports call a block of device memory.
 HIDP_SIMT_EXPORT void hidp_simt_name(hidp_device *device, void *block, const char *name) {
-  hidp::machine::Allocation *const found = hidp::machine::Device::of(device->state).executor.memory.find(block);
+  hidp::executor::Allocation *const found = hidp::executor::Device::of(device->state).executor.memory.find(block);
   if (found != nullptr) found->name = name;
 }
 HIDP_SIMT_EXPORT void hidp_simt_copy_in(hidp_device *device, void *to, const void *from, size_t bytes) {
-  hidp::machine::Device::of(device->state).executor.copy_in(to, from, bytes, hidp::machine::Place::here());
+  hidp::executor::Device::of(device->state).executor.copy_in(to, from, bytes, hidp::executor::Place::here());
 }
 HIDP_SIMT_EXPORT void hidp_simt_copy_out(hidp_device *device, void *to, const void *from, size_t bytes) {
-  hidp::machine::Device::of(device->state).executor.copy_out(to, from, bytes, hidp::machine::Place::here());
+  hidp::executor::Device::of(device->state).executor.copy_out(to, from, bytes, hidp::executor::Place::here());
 }
 
 // See `hidp_executor`.
 HIDP_SIMT_EXPORT void hidp_simt_count(hidp_device *device, int32_t on) {
-  hidp::machine::Device::of(device->state).executor.count(on != 0);
+  hidp::executor::Device::of(device->state).executor.count(on != 0);
 }
 HIDP_SIMT_EXPORT size_t hidp_simt_counts(hidp_device *device, const hidp_kernel_counts **kernels) {
-  hidp::machine::Counts *const counts = hidp::machine::Device::of(device->state).executor.counts();
+  hidp::executor::Counts *const counts = hidp::executor::Device::of(device->state).executor.counts();
   if (counts == nullptr) return 0;
   const std::vector<hidp_kernel_counts> &told = counts->told();
   *kernels = told.data();
@@ -148,4 +163,6 @@ HIDP_SIMT_EXPORT size_t hidp_simt_counts(hidp_device *device, const hidp_kernel_
 static const hidp_executor hidp_simt_executor = {hidp_simt_new,      hidp_simt_free,    hidp_simt_call,  hidp_simt_copy_in,
                                                  hidp_simt_copy_out, hidp_simt_reports, hidp_simt_count, hidp_simt_counts};
 __attribute__((constructor)) static void hidp_simt_add() { hidp2_executor_set(&hidp_simt_executor); }
+#endif
+
 #endif

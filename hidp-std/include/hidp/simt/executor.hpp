@@ -10,25 +10,29 @@
 
 #include <algorithm>
 #include <cstring>
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include <hidp/abi.hpp>
+#include <hidp/simt/linkage.hpp>
 #include <hidp/simt/block.hpp>
 #include <hidp/simt/count.hpp>
 #include <hidp/simt/memory.hpp>
 #include <hidp/simt/place.hpp>
 #include <hidp/simt/report.hpp>
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
 struct Grid {
   uint32_t blocks[3];
 
   uint32_t count() const { return blocks[0] * blocks[1] * blocks[2]; }
+};
+
+// What every lane does.
+struct Body {
+  void (*run)(const void *of);
+  const void *of;
 };
 
 class Executor {
@@ -39,20 +43,8 @@ class Executor {
   Reports reports;
   Places places;
 
-  // Runs `kernel` in every lane of the grid's blocks of `threads` lanes. Throws `Stopped` where anything was reported.
-  void launch(const Grid &grid, uint32_t threads, std::function<void()> kernel) {
-    if (!reports.all().empty()) throw Stopped{};
-    kernel_ = std::move(kernel);
-    grid_ = grid;
-    threads_ = threads;
-    ++launch_;
-    got_on();
-    work_ = 0;
-    if (counts_ != nullptr) counts_->begin_launch(grid.count(), threads);
-    run_blocks();
-    if (counts_ != nullptr) counts_->end_launch();
-    if (!reports.all().empty()) throw Stopped{};
-  }
+  // Runs `body` in every lane of the grid's blocks of `threads` lanes. Throws `Stopped` where anything was reported.
+  void launch(const Grid &grid, uint32_t threads, Body body);
 
   // Of the lane that runs.
   Lane &lane() { return *lane_; }
@@ -75,29 +67,20 @@ class Executor {
   }
 
   // What the run time does next, in the lane that runs or on the host, it does for whoever is here.
-  void note(const Place &place) {
-    const uint32_t number = places.number(place);
-    if (lane_ == nullptr) {
-      host_program_ = number;
-      return;
-    }
-    lane_->program = number;
-    if (place.site != 0) lane_->passed = place.site;
-  }
+  void note(const Place &place);
 
   // Whether requests are counted; those of the calls since this was said.
   void count(bool on) { counts_ = on ? std::make_unique<Counts>() : nullptr; }
   Counts *counts() { return counts_.get(); }
   // The next launch is of the kernel that a compiler calls so.
-  void announce(const char *function) {
-    if (counts_ != nullptr) counts_->announce(kernel_name(function));
-  }
+  void announce(const char *function);
   // Of a loop whose next iteration begins: lanes that are not there yet, before `end`, come first. Then this lane is at `begin`.
   void iterate(uint32_t begin, uint32_t end);
   // The next accesses of the lane, to so many bytes together, are one.
   void together(const Allocation *allocation, const void *address, uint32_t accesses, size_t bytes, bool write, const Place &place);
 
-  // Whether the lane may touch these bytes; if not, that is reported.
+  // Whether the lane that runs on this thread may touch these bytes; if not, that is reported.
+  static bool may_touch(Allocation *allocation, const void *address, size_t bytes, Access access, bool reads, const Place &place);
   bool touch(Allocation *allocation, const void *address, size_t bytes, Access access, bool reads, const Place &place);
 
   // All lanes of the mask, of one warp, come to the same `place`; `in` of lane `source` is copied to `out`.
@@ -189,7 +172,7 @@ class Executor {
   const Order order_;
   Stacks &stacks_ = Stacks::of_thread();
   Context scheduler_;
-  std::function<void()> kernel_;
+  Body body_ = {};
   Grid grid_ = {};
   uint32_t threads_ = 0;
   uint32_t launch_ = 0;
@@ -206,21 +189,20 @@ class Executor {
   std::unique_ptr<Counts> counts_;
 };
 
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END
 
+#if HIDP_EXECUTOR_IS_HERE
 // What runs on this thread of the host, the same for all files of a program.
-extern "C" __attribute__((weak, visibility("default"))) void **hidp_simt_current() {
+HIDP_SIMT_EXPORT void **hidp_simt_current() {
   static thread_local void *current = nullptr;
   return &current;
 }
+#else
+extern "C" void **hidp_simt_current();
+#endif
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
 inline Executor &running() { return *static_cast<Executor *>(*hidp_simt_current()); }
 
-inline void Executor::fiber_main() { running().lane_main(); }
-
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END

@@ -8,7 +8,7 @@
 #include <new>
 #include <vector>
 
-#include <hidp/abi.hpp>
+#include <hidp/simt/linkage.hpp>
 
 #if !(defined(__x86_64__) || (defined(__aarch64__) && defined(__linux__))) || defined(HIDP_SIMT_UCONTEXT)
 #define HIDP_SIMT_ANY_MACHINE
@@ -16,13 +16,16 @@
 #endif
 
 // What a thread of the host keeps, the same for all files of a program.
-extern "C" __attribute__((weak, visibility("default"))) void **hidp_simt_stacks() {
+#if HIDP_EXECUTOR_IS_HERE
+HIDP_SIMT_EXPORT void **hidp_simt_stacks() {
   static thread_local void *stacks = nullptr;
   return &stacks;
 }
+#else
+extern "C" void **hidp_simt_stacks();
+#endif
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
 // Stacks of one size, each above a page that nothing may touch. Kept for the next fiber, to the end of the process.
 class Stacks {
@@ -151,5 +154,4 @@ class Context {
 
 #endif
 
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END

@@ -3,8 +3,7 @@
 
 #include <hidp/simt/executor.hpp>
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
 inline std::string list_of(uint32_t mask) {
   std::string text;
@@ -27,13 +26,13 @@ inline uint32_t counted(Together what) {
   return HIDP_COUNTED_WARP_BARRIER;
 }
 
-inline void Executor::wait(State state) {
+HIDP_EXECUTOR_FUNCTION void Executor::wait(State state) {
   lane_->state = state;
   stands(*lane_);
   go_on_elsewhere();
 }
 
-inline void Executor::meet(uint32_t mask, Together what, size_t bytes, bool vote, const Place &place) {
+HIDP_EXECUTOR_FUNCTION void Executor::meet(uint32_t mask, Together what, size_t bytes, bool vote, const Place &place) {
   Lane &me = lane();
   const uint32_t own = uint32_t{1} << me.in_warp();
   if ((mask & own) == 0)
@@ -59,7 +58,7 @@ inline void Executor::meet(uint32_t mask, Together what, size_t bytes, bool vote
   complete(warp, me.thread / kWarp * kWarp, all);
 }
 
-inline void Executor::mismatch(const Meeting &meeting, uint32_t mask, Together what, size_t bytes, const Place &place) {
+HIDP_EXECUTOR_FUNCTION void Executor::mismatch(const Meeting &meeting, uint32_t mask, Together what, size_t bytes, const Place &place) {
   std::string told = text(lane()) + " is at " + name_of(what) + " of lanes " + list_of(mask) + " while lanes " + list_of(meeting.arrived) +
                      " of its warp are at " + name_of(meeting.what) + " (" + text(meeting.place) + ")";
   if (meeting.bytes != bytes) told += ", with values of another size";
@@ -67,7 +66,7 @@ inline void Executor::mismatch(const Meeting &meeting, uint32_t mask, Together w
 }
 
 // Everybody is here; the lane that runs is the last one.
-inline void Executor::complete(Warp &warp, uint32_t first, const Meeting &meeting) {
+HIDP_EXECUTOR_FUNCTION void Executor::complete(Warp &warp, uint32_t first, const Meeting &meeting) {
   Block &block = *lane_->block;
   if (counts_ != nullptr) {
     const uint32_t of_warp = std::min<uint32_t>(kWarp, threads_ - first);
@@ -85,7 +84,7 @@ inline void Executor::complete(Warp &warp, uint32_t first, const Meeting &meetin
   if (meeting.what == Together::kBarrier) warp.clocks.join(meeting.mask);
 }
 
-inline void Executor::copy_shuffled(Lane &lane, uint32_t first, const Meeting &meeting) {
+HIDP_EXECUTOR_FUNCTION void Executor::copy_shuffled(Lane &lane, uint32_t first, const Meeting &meeting) {
   const bool takes_part = lane.source >= 0 && lane.source < kWarp && (meeting.mask >> lane.source & 1) != 0;
   if (takes_part) {
     const void *const from = block_lane(first + static_cast<uint32_t>(lane.source)).in;
@@ -99,7 +98,7 @@ inline void Executor::copy_shuffled(Lane &lane, uint32_t first, const Meeting &m
   std::memcpy(lane.out, lane.in, meeting.bytes);
 }
 
-inline uint32_t Executor::sync_block(int threads, bool vote, const Place &place) {
+HIDP_EXECUTOR_FUNCTION uint32_t Executor::sync_block(int threads, bool vote, const Place &place) {
   Lane &me = lane();
   Block &block = *me.block;
   if (static_cast<uint32_t>(threads) != threads_)
@@ -125,7 +124,7 @@ inline uint32_t Executor::sync_block(int threads, bool vote, const Place &place)
   return block.voted;
 }
 
-inline std::string Executor::where(const Lane &lane) const {
+HIDP_EXECUTOR_FUNCTION std::string Executor::where(const Lane &lane) const {
   switch (lane.state) {
     case State::kEnded: return "have ended";
     case State::kReady:
@@ -138,7 +137,7 @@ inline std::string Executor::where(const Lane &lane) const {
 }
 
 // Nobody in the block can go on.
-inline void Executor::report_stuck(Block &block) {
+HIDP_EXECUTOR_FUNCTION void Executor::report_stuck(Block &block) {
   std::vector<std::pair<std::string, std::string>> groups;
   const Lane *first = nullptr;
   for (uint32_t thread = 0; thread < block.lanes.size();) {
@@ -157,5 +156,4 @@ inline void Executor::report_stuck(Block &block) {
   add("divergence", first, first->place, told);
 }
 
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END

@@ -10,11 +10,10 @@
 #include <string>
 #include <vector>
 
-#include <hidp/abi.hpp>
+#include <hidp/simt/linkage.hpp>
 #include <hidp/simt/shadow.hpp>
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
 // Some memory: of the device, or an array that a block shares. Stays known after it was freed.
 class Allocation {
@@ -127,5 +126,4 @@ class Memory {
   size_t held_ = 0;
 };
 
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END

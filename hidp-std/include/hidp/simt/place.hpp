@@ -7,10 +7,9 @@
 #include <string>
 #include <vector>
 
-#include <hidp/abi.hpp>
+#include <hidp/simt/linkage.hpp>
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
 struct Place {
   const char *file;
@@ -65,5 +64,4 @@ class Places {
   uint32_t last_number_ = 0;
 };
 
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END

@@ -7,13 +7,18 @@
 #include <type_traits>
 
 #include <hidp/abi.hpp>
-#include <hidp/simt/run.hpp>
+#include <hidp/simt/executor.hpp>
+#if HIDP_EXECUTOR_IS_HERE
 #include <hidp/simt/ask.hpp>
 #include <hidp/simt/meet.hpp>
+#include <hidp/simt/run.hpp>
 #include <hidp/simt/touch.hpp>
+#endif
 
 HIDP_NAMESPACE_BEGIN
 namespace machine {
+
+using namespace executor;
 
 // The place of an element and the memory that it should be in. T may be const: then nothing is written through it.
 template <class T>
@@ -50,7 +55,7 @@ class Pointer {
   bool touch(Access access, bool reads, const Place &here) const {
     static_assert(std::is_trivially_copyable_v<Element>, "elements are plain data");
     const bool fixed = fixed_ && access == Access::kRead;
-    return running().touch(allocation_, address_, sizeof(T), fixed ? Access::kFixedRead : access, reads, here);
+    return Executor::may_touch(allocation_, address_, sizeof(T), fixed ? Access::kFixedRead : access, reads, here);
   }
 
  private:

@@ -6,11 +6,10 @@
 #include <string>
 #include <vector>
 
-#include <hidp/abi.hpp>
+#include <hidp/simt/linkage.hpp>
 #include <hidp/simt/place.hpp>
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
 // Thrown through host functions where going on makes no sense. What happened stands in the reports.
 struct Stopped {};
@@ -34,5 +33,4 @@ class Reports {
   std::vector<std::string> all_;
 };
 
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END

@@ -3,10 +3,33 @@
 
 #include <hidp/simt/executor.hpp>
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
-inline void Executor::run_blocks() {
+HIDP_EXECUTOR_FUNCTION void Executor::launch(const Grid &grid, uint32_t threads, Body body) {
+  if (!reports.all().empty()) throw Stopped{};
+  body_ = body;
+  grid_ = grid;
+  threads_ = threads;
+  ++launch_;
+  got_on();
+  work_ = 0;
+  if (counts_ != nullptr) counts_->begin_launch(grid.count(), threads);
+  run_blocks();
+  if (counts_ != nullptr) counts_->end_launch();
+  if (!reports.all().empty()) throw Stopped{};
+}
+
+HIDP_EXECUTOR_FUNCTION void Executor::note(const Place &place) {
+  const uint32_t number = places.number(place);
+  if (lane_ == nullptr) {
+    host_program_ = number;
+    return;
+  }
+  lane_->program = number;
+  if (place.site != 0) lane_->passed = place.site;
+}
+
+HIDP_EXECUTOR_FUNCTION void Executor::run_blocks() {
   constexpr size_t kUnderWay = 3;
   std::vector<uint32_t> waiting(grid_.count());
   for (uint32_t number = 0; number < waiting.size(); ++number) waiting[number] = number;
@@ -31,7 +54,7 @@ inline void Executor::run_blocks() {
   for (const std::unique_ptr<Block> &block : under_way) give_back(*block);
 }
 
-inline void Executor::start(Block &block) {
+HIDP_EXECUTOR_FUNCTION void Executor::start(Block &block) {
   for (Lane &lane : block.lanes) {
     lane.program = host_program_;
     lane.stack = stacks_.take();
@@ -39,13 +62,13 @@ inline void Executor::start(Block &block) {
   }
 }
 
-inline void Executor::give_back(Block &block) {
+HIDP_EXECUTOR_FUNCTION void Executor::give_back(Block &block) {
   if (counts_ != nullptr) counts_->end_block(block.sectors);
   for (Lane &lane : block.lanes) stacks_.give(lane.stack);
 }
 
 // Lets some lanes of the block go on. Whether any is left.
-inline bool Executor::step(Block &block) {
+HIDP_EXECUTOR_FUNCTION bool Executor::step(Block &block) {
   // Blocks take turns so that one may wait for what another one writes.
   turns_ = order_ == Order::kRandom ? 1 + random(2 * threads_) : threads_;
   Lane *const first = next(block);
@@ -62,7 +85,7 @@ inline bool Executor::step(Block &block) {
 }
 
 // The lane of the block that goes on, or null if none can or it is another block's turn.
-inline Lane *Executor::next(Block &block) {
+HIDP_EXECUTOR_FUNCTION Lane *Executor::next(Block &block) {
   if (turns_ == 0 || block.ready.count() == 0) return nullptr;
   --turns_;
   uint32_t thread = 0;
@@ -75,7 +98,7 @@ inline Lane *Executor::next(Block &block) {
 }
 
 // The lane that runs gives way, to another lane of its block without a detour where that is to be the next one.
-inline void Executor::go_on_elsewhere() {
+HIDP_EXECUTOR_FUNCTION void Executor::go_on_elsewhere() {
   Lane *const from = lane_;
   Lane *const to = next(*from->block);
   if (to == from) return;
@@ -83,8 +106,10 @@ inline void Executor::go_on_elsewhere() {
   Context::change(from->context, to != nullptr ? to->context : scheduler_);
 }
 
-inline void Executor::lane_main() {
-  kernel_();
+HIDP_EXECUTOR_FUNCTION void Executor::fiber_main() { running().lane_main(); }
+
+HIDP_EXECUTOR_FUNCTION void Executor::lane_main() {
+  body_.run(body_.of);
   lane_->state = State::kEnded;
   stands(*lane_);
   --lane_->block->left;
@@ -92,7 +117,7 @@ inline void Executor::lane_main() {
   go_on_elsewhere();
 }
 
-inline void Executor::give_way(const Place &place) {
+HIDP_EXECUTOR_FUNCTION void Executor::give_way(const Place &place) {
   if (++idle_ > kMostIdle) fail("endless", place, "lanes wait for what never comes");
   if (random(8) != 0) return;
   Ready &ready = lane_->block->ready;
@@ -101,5 +126,4 @@ inline void Executor::give_way(const Place &place) {
   go_on_elsewhere();
 }
 
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END

@@ -11,10 +11,9 @@
 #include <string>
 #include <vector>
 
-#include <hidp/abi.hpp>
+#include <hidp/simt/linkage.hpp>
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
 constexpr int kWarp = 32;
 
@@ -177,5 +176,4 @@ class Shadow {
   std::vector<Page> pages_;
 };
 
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END

@@ -188,7 +188,9 @@ inline int blocks_at_a_time(void (*)(Params...), int, int *blocks) {
 }
 template <class... Params>
 inline int start(void (*kernel)(Params...), uint32_t x, uint32_t y, uint32_t z, int threads, void *, std::common_type_t<Params>... args) {
-  machine::running().launch({x, y, z}, static_cast<uint32_t>(threads), [=] { kernel(args...); });
+  const auto body = [=] { kernel(args...); };
+  const auto run = [](const void *of) { (*static_cast<decltype(body) *>(of))(); };
+  machine::running().launch({{x, y, z}}, static_cast<uint32_t>(threads), {run, &body});
   return 0;
 }
 

@@ -3,8 +3,7 @@
 
 #include <hidp/simt/executor.hpp>
 
-HIDP_NAMESPACE_BEGIN
-namespace machine {
+HIDP_EXECUTOR_BEGIN
 
 inline const char *verb(Access access) {
   switch (access) {
@@ -30,7 +29,7 @@ inline std::string element_text(const Allocation &allocation, size_t offset, siz
          std::to_string(size) + " bytes)";
 }
 
-inline bool Executor::touch(Allocation *allocation, const void *address, size_t bytes, Access access, bool reads, const Place &place) {
+HIDP_EXECUTOR_FUNCTION bool Executor::touch(Allocation *allocation, const void *address, size_t bytes, Access access, bool reads, const Place &place) {
   if (lane_ == nullptr) fail("host access", place, "the host function touches an element of device memory");
   if (++work_ > kMostWork) fail("endless", place, "the kernel does not end");
   const uint32_t number = places.number(place);
@@ -70,11 +69,15 @@ inline bool Executor::touch(Allocation *allocation, const void *address, size_t 
   return true;
 }
 
-inline void Executor::misaligned(size_t bytes, const Place &place) {
+HIDP_EXECUTOR_FUNCTION bool Executor::may_touch(Allocation *allocation, const void *address, size_t bytes, Access access, bool reads, const Place &place) {
+  return running().touch(allocation, address, bytes, access, reads, place);
+}
+
+HIDP_EXECUTOR_FUNCTION void Executor::misaligned(size_t bytes, const Place &place) {
   report("misaligned", place, text(*lane_) + " moves " + std::to_string(bytes) + " bytes at once, at an address that is no multiple of it");
 }
 
-inline Allocation *Executor::shared(const void *key, size_t bytes, const char *name, const Place &place) {
+HIDP_EXECUTOR_FUNCTION Allocation *Executor::shared(const void *key, size_t bytes, const char *name, const Place &place) {
   Block &block = *lane_->block;
   std::unique_ptr<Allocation> &found = block.shared[key];
   if (found == nullptr) {
@@ -87,5 +90,4 @@ inline Allocation *Executor::shared(const void *key, size_t bytes, const char *n
   return found.get();
 }
 
-}  // namespace machine
-HIDP_NAMESPACE_END
+HIDP_EXECUTOR_END
