@@ -153,8 +153,8 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
-    /// Compiles a generated file, with threads started for any amount of work and short turns.
-    pub(crate) fn build(stem: &str, cpp: &str, isa: Isa) -> Result<Kernels, String> {
+    /// Compiles a generated file, with threads started for any amount of work and short turns; `soon`: with less effort than the product.
+    pub(crate) fn build(stem: &str, cpp: &str, isa: Isa, soon: bool) -> Result<Kernels, String> {
         core();
         let isa_macro = format!("-DHIDP_ISA={}", isa.name);
         let mut flags: Vec<&str> = isa.flags.to_vec();
@@ -162,7 +162,8 @@ impl Kernels {
         if std::env::var_os(sanitized::VARIABLE).is_some() {
             flags.extend(sanitized::FLAGS);
         }
-        let flags = [FLAGS, &AS_A_LIBRARY, &LOST, &flags].concat();
+        let effort: &[&str] = if soon { &["-O1"] } else { &[] };
+        let flags = [FLAGS, effort, &AS_A_LIBRARY, &LOST, &flags].concat();
         let key = flags.iter().fold(hash(headers_hash(), cpp.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
         let output = folder().join(format!("{stem}-{key:016x}.so"));
         let source = folder().join(format!("{stem}-{key:016x}.cpp"));

@@ -168,6 +168,7 @@ pub(super) const KINDS: &[Kind] = &[
         work: Work::Tests(&[file_tests("random_native")]),
         reads: GENERATED,
         has_seeds: true,
+        variables_of: &[(Scope::Full, "HIDP_RUN", "all")],
         budget: 150,
         ..USUAL
     },
@@ -210,7 +211,7 @@ pub(super) const KINDS: &[Kind] = &[
         needs: Needs::Clang,
         reads: GENERATED,
         cases: &["run"],
-        variables_of: &[(Scope::Usual, "HIDP_TARGETS", "cpu")],
+        variables_of: &[(Scope::Usual, "HIDP_TARGETS", "cpu"), (Scope::Full, "HIDP_RUN", "all")],
         budget: 260,
         ..USUAL
     },
