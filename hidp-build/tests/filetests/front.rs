@@ -104,6 +104,10 @@ impl Build {
 fn imported(item: &ast::Item) -> Option<String> {
     match item {
         ast::Item::Import(import) => Some(import.path.clone()),
-        ast::Item::Const(_) | ast::Item::Struct(_) | ast::Item::Function(_) | ast::Item::Scalar(_) => None,
+        ast::Item::Const(_)
+        | ast::Item::Struct(_)
+        | ast::Item::Function(_)
+        | ast::Item::Scalar(_)
+        | ast::Item::Recurrence(_) => None,
     }
 }

@@ -44,6 +44,7 @@ impl Cx<'_> {
                     None => self.silent(),
                 }
             }
+            Some(Named::Global(Global::Recurrence(id))) => self.recurrence_name(id, span),
             Some(Named::Global(Global::Poisoned) | Named::Poisoned) => self.silent(),
             Some(Named::Global(global)) => self.error(
                 Diagnostic::new(Code::NotAValue, span, format!("`{name}` is a {}, not a value", global.noun()))

@@ -26,6 +26,7 @@ impl Cx<'_> {
     pub(super) fn call_value(&mut self, call: &ast::Call, span: Span) -> Option<Val> {
         let name = call.callee.name.as_str();
         match self.lookup(name) {
+            Some(Named::Global(Global::Recurrence(id))) => return self.recurrence_call(id, call, span),
             Some(Named::Global(Global::Scalar(id))) => return self.scalar_call(id, call, span),
             Some(Named::Global(Global::Func(_))) => {
                 return self.error(
@@ -79,6 +80,7 @@ impl Cx<'_> {
 
     pub(super) fn plain_args<'e>(&mut self, call: &'e ast::Call) -> Option<Vec<&'e ast::Expr>> {
         let mut args = Vec::new();
+        self.refuse_binds(call)?;
         for arg in &call.args {
             match arg {
                 ast::Arg::Expr(e) => args.push(e),

@@ -29,6 +29,7 @@ struct Items<'a> {
     consts: Vec<(FileId, &'a ast::ConstItem)>,
     scalars: Vec<(FileId, &'a ast::ScalarFunction)>,
     funcs: Vec<(FileId, &'a ast::Function)>,
+    recurrences: Vec<(FileId, &'a ast::Recurrence)>,
 }
 
 /// Collects the items of all files.
@@ -42,6 +43,7 @@ pub(super) fn collect<'a>(sources: &'a SourceMap, units: &'a [SourceUnit], sink:
                 ast::Item::Struct(s) => items.structs.push((unit.id, s)),
                 ast::Item::Function(f) => items.funcs.push((unit.id, f)),
                 ast::Item::Scalar(f) => items.scalars.push((unit.id, f)),
+                ast::Item::Recurrence(r) => items.recurrences.push((unit.id, r)),
             }
         }
     }
@@ -55,10 +57,13 @@ pub(super) fn collect<'a>(sources: &'a SourceMap, units: &'a [SourceUnit], sink:
         consts: Vec::new(),
         scalars: Arena::new(),
         funcs: Arena::new(),
+        recurrences: Vec::new(),
+        systems: Vec::new(),
     };
     structs(&mut globals, &items.structs, &order, sink);
     signatures(&mut globals, &items);
     constants(&mut globals, &items.consts, sink);
+    super::recurrence::collect(&mut globals, &items.recurrences, items.funcs.len(), sink);
     Collected { globals, scalars: items.scalars, funcs: items.funcs }
 }
 
@@ -95,6 +100,9 @@ fn declared_names(items: &Items<'_>, order: &[usize], sink: &mut Sink) -> BTreeM
     for (index, (file, f)) in items.funcs.iter().enumerate() {
         declare(*file, &f.name, Global::Func(FuncId::new(index)));
     }
+    for (index, (file, r)) in items.recurrences.iter().enumerate() {
+        declare(*file, &r.name, Global::Recurrence(index));
+    }
     all
 }
 
@@ -121,7 +129,11 @@ fn visible_names(units: &[SourceUnit], declared: &BTreeMap<FileId, Names>, sink:
         let mut seen = vec![unit.id];
         let items = unit.ast.items.iter().filter_map(|item| match item {
             ast::Item::Import(import) => Some(import),
-            ast::Item::Const(_) | ast::Item::Struct(_) | ast::Item::Function(_) | ast::Item::Scalar(_) => None,
+            ast::Item::Const(_)
+            | ast::Item::Struct(_)
+            | ast::Item::Function(_)
+            | ast::Item::Scalar(_)
+            | ast::Item::Recurrence(_) => None,
         });
         for (import, item) in unit.imports.iter().zip(items) {
             if seen.contains(import) {

@@ -11,6 +11,7 @@ use hidp_syntax::ty::Ty;
 
 use super::items::{Global, Globals};
 use super::parallel::Parallel;
+use super::recurrence::Instance;
 
 /// The most dimensions an array may have.
 pub(super) const MAX_RANK: usize = 8;
@@ -60,6 +61,8 @@ pub(super) enum BodyKind {
     Func,
     /// A scalar function with this result, if it is known.
     Scalar(Option<Ty>),
+    /// The body of a recurrence with this type of cells, if it is known.
+    Cell(Option<Ty>),
     /// A constant: no variables.
     Const,
 }
@@ -105,6 +108,14 @@ pub(super) struct Cx<'a> {
     pub(super) scalar_calls: Vec<(par::ScalarFnId, Span)>,
     /// Set by `unchecked`.
     pub(super) unchecked: bool,
+    /// In bodies of recurrences: the arrays of cells, by recurrence.
+    pub(super) tables: BTreeMap<usize, VarId>,
+    /// Statements that go before the one that is checked, by the number of maps around it.
+    pub(super) before: Vec<Vec<Stmt>>,
+    /// Recurrences that are computed before the statements that are checked.
+    pub(super) instances: Vec<Instance>,
+    /// Where this is, if no recurrence can be used here.
+    pub(super) no_cells: Option<&'static str>,
 }
 
 impl<'a> Cx<'a> {
@@ -128,6 +139,10 @@ impl<'a> Cx<'a> {
             calls: Vec::new(),
             scalar_calls: Vec::new(),
             unchecked: false,
+            tables: BTreeMap::new(),
+            before: vec![Vec::new()],
+            instances: Vec::new(),
+            no_cells: None,
         }
     }
 
@@ -199,12 +214,14 @@ impl<'a> Cx<'a> {
             unordered: false,
         });
         self.loops = 0;
+        self.before.push(Vec::new());
         self.push_scope();
     }
 
     /// Leaves a map.
     pub(super) fn leave_map(&mut self) -> MapFrame {
         self.pop_scope();
+        self.before.pop();
         let frame = self.maps.pop().expect("enter_map came before");
         self.loops = frame.outer_loops;
         frame

@@ -18,6 +18,13 @@ impl Cx<'_> {
         let name = call.callee.name.as_str();
         match self.lookup(name) {
             Some(Named::Global(Global::Func(id))) => return self.func_call(id, call, span, out),
+            Some(Named::Global(Global::Recurrence(_))) => {
+                return self.error(
+                    Diagnostic::new(Code::MisplacedCell, span, format!("the value of recurrence `{name}` is not used"))
+                        .label("has no other effect")
+                        .help("assign its value"),
+                );
+            }
             Some(Named::Global(Global::Scalar(_))) => {
                 return self.error(
                     Diagnostic::new(
@@ -74,7 +81,13 @@ impl Cx<'_> {
         Some(())
     }
 
-    fn func_arg(&mut self, arg: &ast::Expr, param: &ParamSig, callee: &str, out: &mut Vec<Stmt>) -> Option<CallArg> {
+    pub(super) fn func_arg(
+        &mut self,
+        arg: &ast::Expr,
+        param: &ParamSig,
+        callee: &str,
+        out: &mut Vec<Stmt>,
+    ) -> Option<CallArg> {
         let what = format!("parameter `{}` of `{callee}`", param.name);
         if param.rank > 0 {
             return self.array_arg(arg, param, &what, out);

@@ -7,13 +7,14 @@ use hidp_ir::par::{self, Block, FuncId, Program, ScalarFnId, StmtKind, VarId, Va
 use hidp_prove as prove;
 use hidp_syntax::ast::{self, Direction};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
-use hidp_syntax::index::Id;
+use hidp_syntax::index::{Arena, Id};
 use hidp_syntax::source::{FileId, Span};
 use hidp_syntax::ty::Ty;
 
 use super::collect::Collected;
 use super::cx::{BodyKind, Cx};
 use super::directives;
+use super::recurrence::SystemFunc;
 
 /// How many functions may call one another in a row. Every phase follows calls, so this bounds the stack that any program needs.
 const DEEPEST: usize = 64;
@@ -41,8 +42,14 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
         func_calls.push(calls);
         good.push(!failed);
     }
+    for system in &collected.globals.systems {
+        good.push(system.func.is_some());
+        program.funcs.push(system.func.clone().unwrap_or_else(|| no_function(system)));
+        func_calls.push(Vec::new());
+    }
     let scalar_names: Vec<&str> = collected.scalars.iter().map(|(_, f)| f.name.name.as_str()).collect();
-    let func_names: Vec<&str> = collected.funcs.iter().map(|(_, f)| f.name.name.as_str()).collect();
+    let func_names: Vec<String> = program.funcs.iter().map(|(_, f)| f.name.clone()).collect();
+    let func_names: Vec<&str> = func_names.iter().map(String::as_str).collect();
     callees_first(&index_calls::<ScalarFnId>(&scalar_calls), &scalar_names, sink);
     let order = callees_first(&index_calls::<FuncId>(&func_calls), &func_names, sink);
     program.entries = entries(collected, &func_calls);
@@ -55,6 +62,10 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
                 continue;
             }
             let id = FuncId::new(at);
+            // Those of recurrences are checked already.
+            if at >= collected.funcs.len() {
+                continue;
+            }
             super::outputs::settle(&mut program, id, &collected.funcs[at].1.params, sink);
             doubts.push((id, prove::races(&mut program, id, sink)));
         }
@@ -63,6 +74,23 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
         super::lints::lint(&program, &doubts, collected.globals.sources, sink);
     }
     program
+}
+
+/// Stands for recurrences with an error.
+fn no_function(system: &SystemFunc) -> par::Func {
+    let span = system.inputs.first().map_or_else(|| Span::new(FileId::new(0), 0, 0), |input| input.span);
+    par::Func {
+        name: String::new(),
+        doc: Vec::new(),
+        params: Vec::new(),
+        dims: Vec::new(),
+        vars: Arena::new(),
+        body: Block::default(),
+        recur: None,
+        contract: true,
+        unchecked: false,
+        span,
+    }
 }
 
 fn entries(collected: &Collected<'_>, calls: &[Calls<FuncId>]) -> Vec<FuncId> {
@@ -80,7 +108,11 @@ fn refuse_growth(program: &Program, order: &[usize], calls: &[Calls<FuncId>], si
     let mut sizes: Vec<Option<usize>> = vec![None; calls.len()];
     for &at in order {
         let mut size = 0;
-        visit::walk_stmts(&program.funcs[FuncId::new(at)].body, |_| size += 1);
+        let func = &program.funcs[FuncId::new(at)];
+        let tables = func.recur.iter().flat_map(|recur| &recur.systems).flat_map(|system| &system.tables);
+        for body in tables.map(|table| &table.body).chain([&func.body]) {
+            visit::walk_stmts(body, |_| size += 1);
+        }
         let own = size;
         let fits = calls[at].iter().try_fold(size, |sum, (callee, _)| Some(sum + sizes[callee.index()]?));
         sizes[at] = fits.filter(|size| *size <= LARGEST.max(own));
@@ -263,6 +295,7 @@ fn function(
         dims,
         vars: cx.vars,
         body: Block { stmts },
+        recur: None,
         contract: !no_contract,
         unchecked: unchecked || cx.unchecked,
         span: f.name.span,
@@ -308,7 +341,7 @@ impl Cx<'_> {
     }
 
     /// Warns of variables that nothing reads.
-    fn warn_unused(&mut self, has_body: bool) {
+    pub(super) fn warn_unused(&mut self, has_body: bool) {
         if self.failed || !has_body {
             return;
         }

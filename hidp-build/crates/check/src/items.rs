@@ -8,6 +8,8 @@ use hidp_syntax::index::Arena;
 use hidp_syntax::source::{FileId, SourceMap, Span};
 use hidp_syntax::ty::{Scalar, StructId, Ty};
 
+use super::recurrence::{RecurSig, SystemFunc};
+
 /// A file-level name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Global {
@@ -15,6 +17,7 @@ pub(super) enum Global {
     Struct(StructId),
     Scalar(ScalarFnId),
     Func(FuncId),
+    Recurrence(usize),
     /// Declared with an error that was reported.
     Poisoned,
 }
@@ -26,6 +29,7 @@ impl Global {
             Global::Struct(_) => "struct",
             Global::Scalar(_) => "scalar function",
             Global::Func(_) => "function",
+            Global::Recurrence(_) => "recurrence",
             Global::Poisoned => "item",
         }
     }
@@ -73,6 +77,8 @@ pub(super) struct Globals<'a> {
     pub(super) consts: Vec<ConstInfo>,
     pub(super) scalars: Arena<ScalarFnId, ScalarSig>,
     pub(super) funcs: Arena<FuncId, FuncSig>,
+    pub(super) recurrences: Vec<RecurSig>,
+    pub(super) systems: Vec<SystemFunc>,
 }
 
 impl Globals<'_> {

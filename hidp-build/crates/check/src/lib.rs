@@ -32,6 +32,7 @@ mod ops;
 mod outputs;
 mod parallel;
 mod prims;
+mod recurrence;
 mod shape;
 mod stmt;
 mod structs;

@@ -31,8 +31,15 @@ impl Cx<'_> {
     fn stmt(&mut self, s: &ast::Stmt, out: &mut Vec<Stmt>) {
         self.allow_warnings(&s.directives, s.span);
         let outer = std::mem::replace(&mut self.pending, s.directives.clone());
+        let level = self.level();
+        let outer_before = std::mem::take(&mut self.before[level]);
+        let mut own = Vec::new();
         // An error was reported where this gives nothing; the next statement is checked all the same.
-        let done = self.stmt_kind(s, out);
+        let done = self.stmt_kind(s, &mut own);
+        out.extend(std::mem::replace(&mut self.before[level], outer_before));
+        out.append(&mut own);
+        // Those of outer levels stay until the statement ends that they come before.
+        self.instances.retain(|instance| instance.level < level);
         let unused = std::mem::replace(&mut self.pending, outer);
         if done.is_some() {
             self.unused_directives(&unused);
@@ -73,11 +80,16 @@ impl Cx<'_> {
     }
 
     fn allowed_in_scalar_function(&mut self, s: &ast::Stmt) -> Option<()> {
+        let (place, code) = match self.kind {
+            BodyKind::Func => return Some(()),
+            BodyKind::Scalar(_) | BodyKind::Const => ("a scalar function", Code::NotInScalarFunction),
+            BodyKind::Cell(_) => ("a recurrence", Code::BadRecurrence),
+        };
         let what = match &s.kind {
-            _ if self.kind == BodyKind::Func => return Some(()),
             ast::StmtKind::Atomic(_) => "atomic updates",
             ast::StmtKind::Call(_) => "calls as statements",
             ast::StmtKind::Swap(..) => "`swap`",
+            ast::StmtKind::Map(_) if code == Code::BadRecurrence => return Some(()),
             ast::StmtKind::Map(_) => "maps",
             ast::StmtKind::Declare(d) if d.declarators.iter().any(|d| !d.dims.is_empty()) => "arrays",
             ast::StmtKind::Declare(_)
@@ -99,9 +111,12 @@ impl Cx<'_> {
             }
         }
         self.error(
-            Diagnostic::new(Code::NotInScalarFunction, s.span, format!("{what} cannot stand in a scalar function"))
-                .label("not allowed here")
-                .help("a scalar function holds declarations of scalars, assignments, `if`, loops and `return`"),
+            Diagnostic::new(code, s.span, format!("{what} cannot stand in {place}")).label("not allowed here").help(
+                format!(
+                    "{place} holds declarations of scalars, assignments, `if`, loops and `return`{}",
+                    if code == Code::BadRecurrence { ", and maps that fold into its scalars" } else { "" }
+                ),
+            ),
         )
     }
 
@@ -189,7 +204,12 @@ impl Cx<'_> {
         out: &mut Vec<Stmt>,
     ) -> Option<()> {
         let cond = match condition {
-            Some(condition) => self.condition(condition),
+            Some(condition) => {
+                let outer = self.no_cells.replace("the condition of a loop");
+                let checked = self.condition(condition);
+                self.no_cells = outer;
+                checked
+            }
             None => Some(Expr { kind: ExprKind::Const(par::Const::Bool(true)), ty: Ty::BOOL, span }),
         };
         let before = self.assigned.clone();
@@ -226,15 +246,20 @@ impl Cx<'_> {
 
     fn return_stmt(&mut self, value: Option<&ast::Expr>, span: Span, out: &mut Vec<Stmt>) -> Option<()> {
         match (self.kind, value) {
-            (BodyKind::Scalar(result), Some(value)) => {
+            (BodyKind::Cell(_), Some(_)) if self.in_map() => self.error(
+                Diagnostic::new(Code::MisplacedReturn, span, "`return` stands inside a map")
+                    .label("would leave the map")
+                    .help("fold a value, and return it after the map"),
+            ),
+            (BodyKind::Scalar(result) | BodyKind::Cell(result), Some(value)) => {
                 let value = self.expr(value)?;
                 let value = self.coerce(value, result?, Purpose::new("the result"))?;
                 self.assigned = None;
                 out.push(stmt(StmtKind::Return(value), span));
                 Some(())
             }
-            (BodyKind::Scalar(_), None) => self.error(
-                Diagnostic::new(Code::MisplacedReturn, span, "a scalar function returns a value")
+            (BodyKind::Scalar(_) | BodyKind::Cell(_), None) => self.error(
+                Diagnostic::new(Code::MisplacedReturn, span, "a scalar function or recurrence returns a value")
                     .label("`return` without a value"),
             ),
             (_, Some(value)) => self.error(

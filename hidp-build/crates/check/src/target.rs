@@ -171,7 +171,7 @@ impl Cx<'_> {
                     .also(declared, "declared here"),
             );
         }
-        if self.is_input(var) && self.kind == BodyKind::Func {
+        if self.is_input(var) && matches!(self.kind, BodyKind::Func | BodyKind::Cell(_)) {
             let mut diagnostic =
                 Diagnostic::new(Code::WritesInput, span, format!("`{name}` is an input, which cannot be written"))
                     .label("written here")

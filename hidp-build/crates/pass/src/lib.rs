@@ -11,6 +11,7 @@ mod expand;
 mod forward;
 pub mod fuse;
 mod instantiate;
+mod recurrences;
 mod simplify;
 mod split;
 mod zero;
@@ -41,6 +42,7 @@ impl fmt::Debug for Pass {
 
 /// The passes between `check` and `plan`, in order.
 pub const PIPELINE: &[Pass] = &[
+    recurrences::PASS,
     instantiate::PASS,
     expand::PASS,
     simplify::PASS,

@@ -129,6 +129,7 @@ impl Build {
     pub(super) fn program(self, body: Vec<Stmt>) -> (Program, FuncId) {
         let span = Span { file: self.file, start: 0, end: 0 };
         let func = Func {
+            recur: None,
             name: "f".to_owned(),
             doc: Vec::new(),
             params: self.params,

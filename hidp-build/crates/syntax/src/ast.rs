@@ -1,7 +1,11 @@
 //! The syntax tree: what was written, with positions, before any name is looked up.
 //!
-//! Later additions to the language (recurrences, codelets, hiCUDA directives) are further variants of [`Item`] and
+//! Later additions to the language (codelets, hiCUDA directives) are further variants of [`Item`] and
 //! [`Directive`]; nothing else changes.
+
+mod directives;
+
+pub use directives::*;
 
 use crate::source::Span;
 
@@ -34,6 +38,8 @@ pub enum Item {
     Function(Function),
     /// `function type name(params) { body }`, or the same with `extern` and without body
     Scalar(ScalarFunction),
+    /// `recurrence type name(indices) inputs { body }`
+    Recurrence(Recurrence),
 }
 
 /// `import "path";`
@@ -161,6 +167,27 @@ pub struct ScalarFunction {
     pub span: Span,
 }
 
+/// A recurrence: a function from the points of its domain to a value, which may use its own values at other points.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recurrence {
+    /// Comment lines directly above.
+    pub doc: Vec<String>,
+    /// Directives directly before it.
+    pub directives: Vec<Directive>,
+    /// Type of a cell.
+    pub ty: TypeName,
+    /// Name.
+    pub name: Ident,
+    /// The domain: an index and its range each, outermost first.
+    pub index: Vec<Iter>,
+    /// Inputs; their direction is always `input`.
+    pub params: Vec<Param>,
+    /// How a cell is computed.
+    pub body: Block,
+    /// The whole item.
+    pub span: Span,
+}
+
 /// `{ statements }`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Block {
@@ -271,6 +298,17 @@ pub struct Call {
     pub callee: Ident,
     /// Arguments in order.
     pub args: Vec<Arg>,
+    /// Inputs of a recurrence that are bound behind a `;`.
+    pub binds: Vec<Bind>,
+}
+
+/// `s = A[lo:hi)`: an input of a recurrence and what it is in this use.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Bind {
+    /// The input.
+    pub name: Ident,
+    /// A value, an array or a section.
+    pub value: Expr,
 }
 
 /// An argument of a call.
@@ -520,69 +558,4 @@ pub enum BinaryOp {
     And,
     /// `||`
     Or,
-}
-
-/// One word of a `#pragma hidp` line.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Directive {
-    /// What it asks for.
-    pub kind: DirectiveKind,
-    /// The word with its arguments.
-    pub span: Span,
-}
-
-/// What a directive asks for.
-#[derive(Clone, Debug, PartialEq)]
-pub enum DirectiveKind {
-    /// Only these execution levels for the first level of the nest; each word is one directive.
-    Level(Level),
-    /// Floating-point folds in iteration order.
-    Ordered,
-    /// Gives up same-bits: allows `atomic` float `+`.
-    Unordered,
-    /// Drops bounds checks and makes the wrapper `unsafe`.
-    Unchecked,
-    /// Forbids contraction to fused multiply-add (before a function).
-    NoContract,
-    /// `block(256)`: threads in a block.
-    BlockSize(Expr),
-    /// `unroll(4)`
-    Unroll(Expr),
-    /// `allow(HD0821)`: these warnings are not wanted in the statement or function.
-    Allow(Vec<Ident>),
-}
-
-/// HiDP's six execution levels (HiDP, §3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Level {
-    /// The whole device.
-    Kernel,
-    /// A thread block.
-    Block,
-    /// A warp.
-    Warp,
-    /// Eight lanes.
-    Subwarp,
-    /// Four lanes.
-    Subwarp2,
-    /// One lane.
-    Thread,
-}
-
-impl Level {
-    /// Every level, from the whole device to a single lane.
-    pub const ALL: [Level; 6] =
-        [Level::Kernel, Level::Block, Level::Warp, Level::Subwarp, Level::Subwarp2, Level::Thread];
-
-    /// Its name in directives, plans and symbols.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Level::Kernel => "kernel",
-            Level::Block => "block",
-            Level::Warp => "warp",
-            Level::Subwarp => "subwarp",
-            Level::Subwarp2 => "subwarp2",
-            Level::Thread => "thread",
-        }
-    }
 }

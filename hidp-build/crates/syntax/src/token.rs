@@ -75,7 +75,7 @@ macro_rules! spelled {
 spelled! {
     /// Reserved words.
     Keyword {
-        Function = "function", Input = "input", Output = "output", Inout = "inout", Static = "static",
+        Function = "function", Recurrence = "recurrence", Input = "input", Output = "output", Inout = "inout", Static = "static",
         Extern = "extern", Struct = "struct", Const = "const", Import = "import",
         Map = "map", If = "if", Else = "else", For = "for", While = "while", Break = "break",
         Continue = "continue", Return = "return", Atomic = "atomic", Swap = "swap",

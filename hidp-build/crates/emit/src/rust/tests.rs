@@ -56,6 +56,7 @@ impl Fixture {
         let file = sources.add("kernels/spmv.hdp", TEXT);
         let span = Span::new(file, 0, 0);
         let func = Func {
+            recur: None,
             name: "SpmvCSR".into(),
             doc: vec!["Sparse matrix times vector.".into(), "  y = A x, see [1]".into()],
             params: Vec::new(),

@@ -28,13 +28,17 @@
 //!    the operator's type, to which the elements convert; those of moving ones are of the inputs' type.
 //! 10. Ids exist; structs hold earlier structs only; no function reaches itself; parameters, dimensions and iterators are listed
 //!     where they belong; a scalar function holds scalars and the statements that [`ScalarFn`] lists (and [`StmtKind::Scope`]).
+//! 11. The tables of a [`Recur`] are `output` parameters, whose ranks are the numbers of their indices; bodies of cells hold what
+//!     [`Table::body`] lists. After pass `recurrences` there is none.
 
 mod expr;
 mod prim;
+mod recur;
 mod stmt;
 
 pub use expr::*;
 pub use prim::*;
+pub use recur::*;
 pub use stmt::*;
 
 use hidp_syntax::ast::Direction;
@@ -130,8 +134,10 @@ pub struct Func {
     pub dims: Vec<VarId>,
     /// Variables.
     pub vars: Arena<VarId, Var>,
-    /// Body.
+    /// Body. Empty where `recur` says what the function does.
     pub body: Block,
+    /// The tables that it computes; pass `recurrences` makes a body of them.
+    pub recur: Option<Box<Recur>>,
     /// Whether contraction to fused multiply-add is allowed.
     pub contract: bool,
     /// Set by `unchecked`: bounds checks are dropped and the wrapper is `unsafe`.

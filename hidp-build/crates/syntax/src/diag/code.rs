@@ -292,6 +292,28 @@ codes! {
         "A chain of calls has at most 64 functions. A function over arrays is put in the place of each call: with all that is put into \
          it, a function has at most 10000 statements. One that calls another twice doubles it. Put what repeats into a loop.";
 
+    BadRecurrence = "HD0720" Error "malformed recurrence"
+        "A recurrence has a type, a domain of ranges without stride, and inputs: `recurrence int d(i := [0:N]) input int a[N]; { … }`. Its \
+         body computes one cell: declarations of scalars, assignments, `if`, loops, `return` on every path, and maps that fold into a \
+         scalar of the body.";
+    EndlessRecurrence = "HD0721" Error "recurrence that never ends"
+        "A cell needs a cell that needs the first one again, or ever further ones, so that no order of the cells exists. Often a sign is \
+         wrong (`i + 1` for `i - 1`).";
+    UnprovedOrder = "HD0722" Error "order of cells that cannot be proved"
+        "Every cell that a body uses must provably be computed earlier, for all sizes and all data. Where an offset depends on data, \
+         guard it: `if (w[i] > 0) best = f(c - w[i]);`.";
+    OutsideDomain = "HD0723" Error "cell outside of the domain"
+        "The body uses a cell that its recurrence does not have. Usually a base case is missing: `if (i == 0) return 0;` before the use \
+         of row `i - 1`.";
+    MisplacedCell = "HD0724" Error "recurrence used in a wrong place"
+        "A recurrence is used by functions over arrays: one cell `d(N, M)` in an expression, or the whole table in a data-parallel \
+         statement, `T = d;`. Scalar functions, constants and conditions of loops cannot use one: assign its value to a variable before.";
+    UnboundInput = "HD0725" Error "input of a recurrence that does not fit"
+        "Each input of a recurrence is what is named behind `;` where it is used, or else the variable of the same name there: \
+         `d(N, M; s = A, t = B[2:8))`. Its type and rank have to be those of the input.";
+    DisagreeingSystem = "HD0726" Error "recurrences that disagree"
+        "Recurrences that use each other share their inputs: those of one name must have one type and the same dimensions.";
+
     ForeignPragma = "HD0801" Warning "pragma of another language"
         "Only `#pragma hidp` means something here; any other `#pragma` is ignored.";
     CommentedPragma = "HD0802" Warning "comment that looks like a directive"

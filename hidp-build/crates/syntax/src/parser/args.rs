@@ -1,15 +1,18 @@
 //! Arguments of calls.
 
 use super::{Parsed, Parser, Punct, TokenKind};
-use crate::ast::{Arg, Ident};
+use crate::ast::{Arg, Bind, Ident};
 use crate::source::Span;
 
 impl Parser<'_> {
-    /// Behind the opening parenthesis, up to and with the closing one. Only suffixes may name iterators.
-    pub(super) fn args(&mut self, open: Span, of_suffix: bool) -> Parsed<Vec<Arg>> {
+    /// Behind the opening parenthesis, up to and with the closing one. Only suffixes may name iterators, only other calls may bind
+    /// inputs of recurrences.
+    pub(super) fn args(&mut self, open: Span, of_suffix: bool) -> Parsed<(Vec<Arg>, Vec<Bind>)> {
         let mut args = Vec::new();
+        let mut binds = Vec::new();
         let mut height = 0;
-        while !self.at_punct(Punct::CloseParen) {
+        let at_binds = |parser: &Self| !of_suffix && parser.at_punct(Punct::Semicolon);
+        while !self.at_punct(Punct::CloseParen) && !at_binds(self) {
             self.height = 0;
             args.push(self.arg(of_suffix)?);
             height = height.max(self.height);
@@ -23,9 +26,29 @@ impl Parser<'_> {
                 return Err(self.expected("an argument"));
             }
         }
+        if at_binds(self) && self.name_at(1) && self.punct_at(2, Punct::Assign) {
+            self.bump();
+            height = height.max(self.binds(&mut binds)?);
+        }
         self.expect_close(Punct::CloseParen, open)?;
         self.height = height;
-        Ok(args)
+        Ok((args, binds))
+    }
+
+    /// `s = A, t = B[lo:hi)`, and how high the expressions are.
+    fn binds(&mut self, binds: &mut Vec<Bind>) -> Parsed<usize> {
+        let mut height = 0;
+        loop {
+            let name = self.name("an input of the recurrence")?;
+            self.expect(Punct::Assign, "between an input and what it is")?;
+            self.height = 0;
+            let value = self.expr()?;
+            height = height.max(self.height);
+            binds.push(Bind { name, value });
+            if self.eat(Punct::Comma).is_none() {
+                return Ok(height);
+            }
+        }
     }
 
     fn arg(&mut self, of_suffix: bool) -> Parsed<Arg> {

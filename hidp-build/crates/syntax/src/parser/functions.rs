@@ -40,7 +40,7 @@ impl Parser<'_> {
     }
 
     /// Comments above the directives or, failing those, between directives and function.
-    fn doc_of_function(&self, start: Span) -> Vec<String> {
+    pub(super) fn doc_of_function(&self, start: Span) -> Vec<String> {
         let above = self.doc_above(start);
         if above.is_empty() { self.doc_above(self.span()) } else { above }
     }
@@ -98,7 +98,7 @@ impl Parser<'_> {
     }
 
     /// `float _alpha, A[M][K];`
-    fn param_list(&mut self, direction: Direction, partial: bool, params: &mut Vec<Param>) -> Parsed<()> {
+    pub(super) fn param_list(&mut self, direction: Direction, partial: bool, params: &mut Vec<Param>) -> Parsed<()> {
         let ty = self.type_name()?;
         loop {
             let name = self.declared_name("a parameter")?;

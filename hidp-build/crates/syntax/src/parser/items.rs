@@ -27,6 +27,7 @@ impl Parser<'_> {
         match self.kind().clone() {
             TokenKind::Keyword(Keyword::Function) => items.push(self.function(start, directives)?),
             TokenKind::Keyword(Keyword::Static) => items.push(self.static_function(start, directives)?),
+            TokenKind::Keyword(Keyword::Recurrence) => items.push(self.recurrence(start, directives)?),
             TokenKind::Keyword(Keyword::Extern) => items.push(self.extern_item(start, directives)?),
             TokenKind::Eof => return Err(self.misplaced_directives(&directives)),
             kind => {

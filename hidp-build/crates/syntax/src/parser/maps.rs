@@ -79,7 +79,7 @@ impl Parser<'_> {
     }
 
     /// `[0:M)` with any brackets.
-    fn range(&mut self) -> Parsed<Range> {
+    pub(super) fn range(&mut self) -> Parsed<Range> {
         let starts = self.at_punct(Punct::OpenBracket) || self.at_punct(Punct::OpenParen);
         if !starts && self.bounds_of_rust(self.span()).is_some() {
             let bind = self.previous_span();
@@ -140,6 +140,8 @@ impl Parser<'_> {
                     depth -= 1
                 }
                 TokenKind::Punct(Punct::Bind) if depth == 1 => return true,
+                // Between indices and inputs of a recurrence.
+                TokenKind::Punct(Punct::Semicolon) if depth > 1 => {}
                 TokenKind::Punct(Punct::CloseParen | Punct::CloseBracket | Punct::CloseBrace | Punct::Semicolon)
                 | TokenKind::Eof => return false,
                 _ => {}

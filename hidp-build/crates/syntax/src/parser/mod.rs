@@ -13,6 +13,7 @@ mod maps;
 pub(super) mod operators;
 mod primary;
 mod recovery;
+mod recurrences;
 mod statements;
 
 use super::ast;

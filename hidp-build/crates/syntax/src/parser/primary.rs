@@ -80,8 +80,8 @@ impl Parser<'_> {
     fn call_with(&mut self, iterators: bool) -> Parsed<Call> {
         let callee = Ident { name: self.current_text().to_string(), span: self.bump() };
         let open = self.bump();
-        let args = self.args(open, iterators)?;
-        Ok(Call { callee, args })
+        let (args, binds) = self.args(open, iterators)?;
+        Ok(Call { callee, args, binds })
     }
 
     /// `int(x)`

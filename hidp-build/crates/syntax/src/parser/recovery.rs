@@ -151,6 +151,12 @@ impl Parser<'_> {
 fn starts_item(keyword: Keyword) -> bool {
     matches!(
         keyword,
-        Keyword::Function | Keyword::Static | Keyword::Extern | Keyword::Struct | Keyword::Const | Keyword::Import
+        Keyword::Function
+            | Keyword::Recurrence
+            | Keyword::Static
+            | Keyword::Extern
+            | Keyword::Struct
+            | Keyword::Const
+            | Keyword::Import
     )
 }

@@ -78,9 +78,12 @@ impl Parser<'_> {
             Keyword::Else => Err(self.else_without_if()),
             Keyword::Const => Err(self.local_const()),
             Keyword::Input | Keyword::Output | Keyword::Inout => Err(self.late_parameters()),
-            Keyword::Function | Keyword::Static | Keyword::Extern | Keyword::Struct | Keyword::Import => {
-                Err(self.misplaced_directives(directives))
-            }
+            Keyword::Function
+            | Keyword::Recurrence
+            | Keyword::Static
+            | Keyword::Extern
+            | Keyword::Struct
+            | Keyword::Import => Err(self.misplaced_directives(directives)),
             Keyword::True | Keyword::False | Keyword::Infinity | Keyword::Nan | Keyword::MinOf | Keyword::MaxOf => {
                 self.assignment_stmt()
             }

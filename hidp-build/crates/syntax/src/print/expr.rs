@@ -100,6 +100,13 @@ impl Printer {
     pub(super) fn call(&mut self, call: &Call) {
         self.push(&format!("{}(", call.callee.name));
         self.separated(&call.args, ", ", Self::arg);
+        if !call.binds.is_empty() {
+            self.push("; ");
+            self.separated(&call.binds, ", ", |printer, bind| {
+                printer.push(&format!("{} = ", bind.name.name));
+                printer.expr(&bind.value);
+            });
+        }
         self.push(")");
     }
 

@@ -2,7 +2,8 @@
 
 use super::Printer;
 use crate::ast::{
-    ConstItem, Direction, Directive, DirectiveKind, Field, Function, Import, Item, Param, ScalarFunction, StructItem,
+    ConstItem, Direction, Directive, DirectiveKind, Field, Function, Import, Item, Param, Recurrence, ScalarFunction,
+    StructItem,
 };
 
 impl Printer {
@@ -13,6 +14,7 @@ impl Printer {
             Item::Struct(item) => self.struct_item(item),
             Item::Function(function) => self.function(function),
             Item::Scalar(function) => self.scalar_function(function),
+            Item::Recurrence(recurrence) => self.recurrence(recurrence),
         }
     }
 
@@ -87,6 +89,22 @@ impl Printer {
                 self.push("\n");
             }
         }
+    }
+
+    fn recurrence(&mut self, recurrence: &Recurrence) {
+        self.doc(&recurrence.doc);
+        self.directives(&recurrence.directives);
+        self.push(&format!("recurrence {} {}(", recurrence.ty.name, recurrence.name.name));
+        self.separated(&recurrence.index, ", ", |printer, index| {
+            printer.push(&format!("{} := ", index.name.name));
+            printer.range(&index.range);
+        });
+        self.push(")\n");
+        for list in recurrence.params.chunk_by(|a, b| a.ty.name == b.ty.name) {
+            self.param_list(list);
+        }
+        self.block(&recurrence.body);
+        self.push("\n");
     }
 
     fn doc(&mut self, doc: &[String]) {

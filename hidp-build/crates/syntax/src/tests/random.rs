@@ -61,7 +61,7 @@ pub(super) fn file(random: &mut Random) -> File {
 }
 
 fn item(random: &mut Random) -> Item {
-    match random.below(8) {
+    match random.below(9) {
         0 => {
             let path = random.pick(&["ops.hdp", "a b\\c \"d\".hdp", "größe/ops.hdp"]).to_string();
             Item::Import(Import { path, path_span: nowhere(), span: nowhere() })
@@ -91,7 +91,22 @@ fn item(random: &mut Random) -> Item {
             body: sometimes(random, |random| block(random, 2)),
             span: nowhere(),
         }),
+        5 => Item::Recurrence(recurrence(random)),
         _ => Item::Function(function(random)),
+    }
+}
+
+fn recurrence(random: &mut Random) -> Recurrence {
+    let input = |random: &mut Random| Param { direction: Direction::Input, partial: false, ..param(random) };
+    Recurrence {
+        doc: doc(random),
+        directives: several(random, 0, 2, directive),
+        ty: any_type(random),
+        name: ident(random),
+        index: several(random, 1, 3, iter),
+        params: several(random, 0, 3, input),
+        body: block(random, 3),
+        span: nowhere(),
     }
 }
 
@@ -250,11 +265,14 @@ fn suffix(random: &mut Random) -> Call {
     let name = random.pick(&["reduce", "scan", "exscan"]).to_string();
     let mut args = several(random, 0, 3, |random| arg(random, 2));
     args.extend(several(random, 1, 2, |random| Arg::Over { iter: ident(random), span: nowhere() }));
-    Call { callee: Ident { name, span: nowhere() }, args }
+    Call { callee: Ident { name, span: nowhere() }, args, binds: Vec::new() }
 }
 
 fn call(random: &mut Random, size: usize) -> Call {
-    Call { callee: ident(random), args: several(random, 0, 3, |random| arg(random, size)) }
+    let args = several(random, 0, 3, |random| arg(random, size));
+    let bind = |random: &mut Random| Bind { name: ident(random), value: expr(random, size) };
+    let binds = if random.chance(4) { several(random, 1, 2, bind) } else { Vec::new() };
+    Call { callee: ident(random), args, binds }
 }
 
 fn arg(random: &mut Random, size: usize) -> Arg {

@@ -46,7 +46,9 @@ impl<'p> Machine<'p> {
             Ok(()) => {}
             Err(mismatch) => return self.fault(mismatch.kind, span, mismatch.values),
         }
-        self.block(&function.body)?;
+        let outer_cells = self.cells.take();
+        self.function(function)?;
+        self.cells = outer_cells;
         let frame = std::mem::replace(&mut self.frame, outer_frame);
         self.vars = outer_vars;
         for (param, back) in function.params.iter().zip(backs) {

@@ -19,6 +19,7 @@ impl<'p> Machine<'p> {
             ExprKind::Const(value) => Ok(constant(*value, expr.ty)),
             ExprKind::Load(place) => {
                 let at = self.place(place)?;
+                self.cell_is_there(at, place)?;
                 if self.watch.is_some() {
                     self.touch(at, false, place.access, place.span)?;
                 }

@@ -42,6 +42,7 @@ mod memory;
 mod ops;
 mod prim;
 mod races;
+mod recur;
 mod segments;
 mod special;
 mod stmt;
@@ -183,7 +184,7 @@ pub fn run_with(program: &Program, func: FuncId, args: Args, options: &Options) 
     let function = program.funcs.get(func).ok_or_else(|| Error::Call(format!("{func:?} does not exist")))?;
     let mut machine = Machine::new(program, &function.vars, options);
     machine.enter(function, args).map_err(|error| *error)?;
-    machine.block(&function.body).map_err(|error| *error)?;
+    machine.function(function).map_err(|error| *error)?;
     Ok(machine.leave(function))
 }
 
@@ -230,6 +231,8 @@ struct Machine<'p> {
     /// Maps that have been run so far.
     map_runs: u64,
     watch: Option<races::Watch>,
+    /// Of the recurrence that is being computed.
+    cells: Option<recur::Cells>,
     fuel: Option<u64>,
 }
 
@@ -238,7 +241,8 @@ impl<'p> Machine<'p> {
         let frame = vec![Slot::Unset; vars.len()];
         let memory = Memory::default();
         let watch = options.races.then(races::Watch::default);
-        Machine { program, options, vars, frame, memory, maps: Vec::new(), map_runs: 0, watch, fuel: options.fuel }
+        let fuel = options.fuel;
+        Machine { program, options, vars, frame, memory, maps: Vec::new(), map_runs: 0, watch, cells: None, fuel }
     }
 
     /// Takes a step, if there is fuel for it.

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use super::super::{
     Access, ArrayRef, Block, CallArg, Const, ConvertMode, Directives, Expr, ExprKind, Extent, Fold, FoldFn, FoldOp,
-    Map, Place, PrimCall, PrimValue, Program, ScalarFnId, Section, SectionDim, Stmt, StmtKind, Target, Var, VarId,
+    Iter, Map, Place, PrimCall, PrimValue, Program, Recur, ScalarFnId, Section, SectionDim, Stmt, StmtKind, System,
+    Target, Var, VarId,
 };
 use super::{OPERATORS, Word, written_names};
 use hidp_syntax::index::{Arena, Id};
@@ -41,7 +42,7 @@ pub fn print(program: &Program) -> String {
         if item.body.is_none() {
             head += " native";
         }
-        printer.function(&head, &item.vars, item.body.as_ref());
+        printer.function(&head, &item.vars, item.body.as_ref(), None);
     }
     for (id, item) in program.funcs.iter() {
         let vars = written_names(&item.vars, |var| &var.name);
@@ -55,7 +56,7 @@ pub fn print(program: &Program) -> String {
             head += " unchecked";
         }
         head += &doc(&item.doc);
-        printer.function(&head, &item.vars, Some(&item.body));
+        printer.function(&head, &item.vars, Some(&item.body), item.recur.as_deref());
     }
     let entries: Vec<String> = program
         .entries
@@ -116,7 +117,7 @@ impl Printer<'_> {
         named(&self.names.scalar_fns, id.index())
     }
 
-    fn function(&mut self, head: &str, vars: &Arena<VarId, Var>, body: Option<&Block>) {
+    fn function(&mut self, head: &str, vars: &Arena<VarId, Var>, body: Option<&Block>, recur: Option<&Recur>) {
         self.line(&format!("{head} {{"));
         self.indent += 1;
         self.line("vars {");
@@ -130,8 +131,37 @@ impl Printer<'_> {
         if let Some(body) = body {
             self.stmts(body);
         }
+        for system in recur.iter().flat_map(|recur| &recur.systems) {
+            self.system(system);
+        }
         self.indent -= 1;
         self.line("}");
+    }
+
+    /// `system nest (1, -1) ranks (0) { table d (i = lo .. hi by 1) rows ((1, 1)) rank 0 window 3 { … } }`
+    fn system(&mut self, system: &System) {
+        let numbers = |row: &[i64]| row.iter().map(i64::to_string).collect::<Vec<_>>().join(", ");
+        let nest = system.order.nest.as_ref().map_or_else(String::new, |nest| {
+            let ranks: Vec<i64> = nest.ranks.iter().map(|rank| i64::from(*rank)).collect();
+            format!(" nest ({}) ranks ({})", numbers(&nest.flips), numbers(&ranks))
+        });
+        self.line(&format!("system{nest} {{"));
+        self.indent += 1;
+        for (table, steps) in system.tables.iter().zip(&system.order.steps) {
+            let index: Vec<String> = table.index.iter().map(|iter| self.iter(iter)).collect();
+            let rows: Vec<String> = steps.rows.iter().map(|row| format!("({})", numbers(row))).collect();
+            let window = steps.window.map(|window| format!(" window {window}")).unwrap_or_default();
+            let (array, rows, rank) = (self.var(table.array), rows.join(", "), steps.rank);
+            let head = format!("table {array} ({}) rows ({rows}) rank {rank}{window} ", index.join(", "));
+            self.braces(&head, &table.body, "");
+        }
+        self.indent -= 1;
+        self.line("}");
+    }
+
+    fn iter(&self, iter: &Iter) -> String {
+        let (lo, hi, step) = (self.expr(&iter.lo), self.expr(&iter.hi), self.expr(&iter.step));
+        format!("{} = {lo} .. {hi} by {step}", self.var(iter.var))
     }
 
     fn stmts(&mut self, block: &Block) {
@@ -200,11 +230,7 @@ impl Printer<'_> {
     }
 
     fn map(&mut self, map: &Map) {
-        let iter = |iter: &super::super::Iter| {
-            let (lo, hi, step) = (self.expr(&iter.lo), self.expr(&iter.hi), self.expr(&iter.step));
-            format!("{} = {lo} .. {hi} by {step}", self.var(iter.var))
-        };
-        let iters: Vec<String> = map.iters.iter().map(iter).collect();
+        let iters: Vec<String> = map.iters.iter().map(|iter| self.iter(iter)).collect();
         self.braces(&format!("map ({}){} ", iters.join(", "), directives(&map.directives)), &map.body, "");
         map.folds.iter().for_each(|fold| self.fold(fold));
     }

@@ -64,7 +64,7 @@ pub fn read(text: &str) -> Result<Program, ReadError> {
         for (var, tokens) in &pending.shapes {
             vars[*var].shape = body.extents(*tokens)?;
         }
-        let block = body.function_body(pending.body)?;
+        let (block, recur) = body.function_body(pending.body)?;
         match owner {
             Owner::Scalar(id) => {
                 let function = &mut program.scalar_fns[ScalarFnId::new(id)];
@@ -75,6 +75,7 @@ pub fn read(text: &str) -> Result<Program, ReadError> {
                 let function = &mut program.funcs[FuncId::new(id)];
                 function.vars = vars;
                 function.body = block;
+                function.recur = recur;
             }
         }
     }
@@ -299,7 +300,7 @@ impl Reader {
         let pending = self.pending(program)?;
         let (params, dims) = (self.vars(&params, &pending.vars)?, self.vars(&dims, &pending.vars)?);
         let (vars, body, span) = (pending.vars.clone(), Block::default(), nowhere());
-        program.funcs.push(Func { name, doc, params, dims, vars, body, contract, unchecked, span });
+        program.funcs.push(Func { name, doc, params, dims, vars, body, recur: None, contract, unchecked, span });
         Ok(pending)
     }
 

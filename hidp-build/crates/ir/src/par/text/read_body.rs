@@ -2,7 +2,8 @@
 
 use super::super::{
     Access, ArrayRef, Block, CallArg, Directives, Expr, Extent, FaultKind, Fold, FoldFn, FoldKind, FoldOp, FuncId,
-    Iter, Loop, Map, PrimCall, PrimValue, Program, ScalarFnId, Section, SectionDim, Stmt, StmtKind, Target, Var, VarId,
+    Iter, Loop, Map, Nest, Order, PrimCall, PrimValue, Program, Recur, ScalarFnId, Section, SectionDim, Steps, Stmt,
+    StmtKind, System, Table, Target, Var, VarId,
 };
 use super::lex::Tok;
 use super::read::{Name, Read, Reader, nowhere};
@@ -34,9 +35,77 @@ impl<'a> Body<'a> {
     }
 
     /// The statements from token `first` to the closing brace.
-    pub(super) fn function_body(&mut self, first: usize) -> Read<Block> {
+    pub(super) fn function_body(&mut self, first: usize) -> Read<(Block, Option<Box<Recur>>)> {
         self.reader.at = first;
-        self.stmts()
+        let mut systems = Vec::new();
+        while self.reader.word("system") {
+            systems.push(self.system()?);
+        }
+        let recur = if systems.is_empty() { None } else { Some(Box::new(Recur { systems })) };
+        Ok((self.stmts()?, recur))
+    }
+
+    fn system(&mut self) -> Read<System> {
+        let nest = if self.reader.word("nest") {
+            let flips = self.row()?;
+            self.reader.expect_word("ranks")?;
+            self.reader.expect("(")?;
+            Some(Nest { flips, ranks: self.reader.list(")", Reader::number)? })
+        } else {
+            None
+        };
+        self.reader.expect("{")?;
+        let (mut tables, mut order) = (Vec::new(), Order { steps: Vec::new(), nest });
+        while !self.reader.sign("}") {
+            self.reader.expect_word("table")?;
+            let array = self.var()?;
+            let index = self.iters()?;
+            self.reader.expect_word("rows")?;
+            self.reader.expect("(")?;
+            let mut rows = Vec::new();
+            while !self.reader.sign(")") {
+                if !rows.is_empty() {
+                    self.reader.expect(",")?;
+                }
+                rows.push(self.row()?);
+            }
+            self.reader.expect_word("rank")?;
+            let rank = self.reader.number()?;
+            let window = if self.reader.word("window") { Some(self.reader.number()?) } else { None };
+            order.steps.push(Steps { rows, rank, window });
+            tables.push(Table { array, index, body: self.block()?, span: nowhere() });
+        }
+        Ok(System { tables, order })
+    }
+
+    /// `(1, -1)`
+    fn row(&mut self) -> Read<Vec<i64>> {
+        self.reader.expect("(")?;
+        self.reader.list(")", |reader| {
+            let sign = if reader.sign("-") { -1 } else { 1 };
+            match reader.next() {
+                Tok::Int(value) => {
+                    i64::try_from(value).map(|value| sign * value).or_else(|_| reader.error("too large"))
+                }
+                Tok::Name(..) | Tok::Float(_) | Tok::Sign(_) | Tok::End => reader.error("expected a number"),
+            }
+        })
+    }
+
+    /// `(i = low .. high by step, …)`
+    fn iters(&mut self) -> Read<Vec<Iter>> {
+        self.reader.expect("(")?;
+        let mut iters = Vec::new();
+        while !self.reader.sign(")") {
+            if !iters.is_empty() {
+                self.reader.expect(",")?;
+            }
+            let var = self.var()?;
+            self.reader.expect("=")?;
+            let (lo, hi, step) = self.range()?;
+            iters.push(Iter { var, lo, hi, step, span: nowhere() });
+        }
+        Ok(iters)
     }
 
     pub(super) fn deeper<T>(&mut self, inner: impl FnOnce(&mut Self) -> Read<T>) -> Read<T> {
@@ -164,17 +233,7 @@ impl<'a> Body<'a> {
     }
 
     fn map(&mut self) -> Read<StmtKind> {
-        self.reader.expect("(")?;
-        let mut iters = Vec::new();
-        while !self.reader.sign(")") {
-            if !iters.is_empty() {
-                self.reader.expect(",")?;
-            }
-            let var = self.var()?;
-            self.reader.expect("=")?;
-            let (lo, hi, step) = self.range()?;
-            iters.push(Iter { var, lo, hi, step, span: nowhere() });
-        }
+        let iters = self.iters()?;
         let directives = self.directives()?;
         let body = self.block()?;
         let mut folds = Vec::new();

@@ -15,6 +15,16 @@ fn better(a, b) -> Pair {
   return new Pair{field(best, 0), 7};
 }
 fn below(x, p) -> bool native { vars { x: uint input; p: uint input; } }
+func cells(x, d, e) dims (n) {
+  vars { n: long dim; x: int[n] input; d: int[(n + 1), n] output; e: int[n] output; i: long iter; j: long iter; k: long iter; }
+  system nest (1, -1) ranks (0) {
+    table d (i = 0 .. (n + 1) by 1, j = i .. n by 1) rows ((1, -1), (0, 1)) rank 0 window 3 {
+      if (i == 0) { return x[j]; }
+      return d[(i - 1), j];
+    }
+  }
+  system { table e (k = 0 .. n by 1) rows ((1)) rank 1 { return d[k, k]; } }
+}
 func inner(x, s, c) dims (n) {
   vars { n: long dim; x: float[n] inout; s: float output; c: int input; }
   if (c > 3:int) { leave; }

@@ -13,6 +13,7 @@ use hidp_syntax::ty::{StructId, Ty};
 
 mod expr;
 mod prim;
+mod recur;
 mod stmt;
 #[cfg(test)]
 mod tests;
@@ -38,6 +39,8 @@ pub enum Rule {
     Prims,
     /// 10: the program's tables.
     Tables,
+    /// 11: recurrences.
+    Recurrences,
 }
 
 /// One violation.
@@ -120,6 +123,10 @@ fn tables(program: &Program, errors: &mut Vec<VerifyError>) {
         if func.vars.iter().any(|(_, var)| !known(var.ty)) {
             report(&func.name, "a type does not exist".into());
         }
+        let of_tables = func.recur.iter().flat_map(|recur| &recur.systems).flat_map(|system| &system.tables);
+        if of_tables.clone().any(|table| func.vars.get(table.array).is_none()) {
+            report(&func.name, "the array of a table does not exist".into());
+        }
         if func.params.iter().chain(&func.dims).any(|var| func.vars.get(*var).is_none()) {
             report(&func.name, "a parameter or dimension does not exist".into());
         }
@@ -193,6 +200,8 @@ struct Check<'a> {
     function: &'a str,
     /// For a scalar function, its result.
     result: Option<Ty>,
+    /// In the body of a cell, its type.
+    cell: Option<Ty>,
     /// Per variable in scope, the number of maps around its declaration.
     live: Vec<Option<usize>>,
     /// Locals and iterators that have been declared somewhere.
@@ -219,6 +228,7 @@ impl<'a> Check<'a> {
             vars,
             function,
             result: None,
+            cell: None,
             live: vec![None; vars.len()],
             declared: BTreeSet::new(),
             depth: 0,
@@ -344,6 +354,9 @@ fn func(program: &Program, func: &Func, errors: &mut Vec<VerifyError>) {
         check.require(listed, Rule::Tables, || format!("`{}` ({id:?}) is not listed as what it is", var.name));
     }
     check.block(&func.body);
+    if let Some(recur) = &func.recur {
+        check.recur(func, recur);
+    }
 }
 
 impl Check<'_> {

@@ -46,6 +46,9 @@ impl Check<'_> {
         if self.result.is_some() {
             self.only_scalar(&stmt.kind);
         }
+        if self.cell.is_some() {
+            self.only_of_cell(&stmt.kind);
+        }
         match &stmt.kind {
             StmtKind::Declare { var, zero: _ } => self.declare(*var),
             StmtKind::Assign { var, value } => self.assign(*var, &[], value),
@@ -74,7 +77,7 @@ impl Check<'_> {
                 let inside = self.scopes > 0 || self.depth == 0;
                 self.require(inside, Rule::Jumps, || "would leave a map".into());
             }
-            StmtKind::Return(value) => match self.result {
+            StmtKind::Return(value) => match self.result.or(self.cell) {
                 Some(result) => self.typed("the result", value, result),
                 None => self.report(Rule::Jumps, "stands in a function over arrays"),
             },
@@ -235,7 +238,7 @@ impl Check<'_> {
         self.long("a stride", &iter.step);
     }
 
-    fn iterator(&mut self, var: VarId) {
+    pub(super) fn iterator(&mut self, var: VarId) {
         match self.vars.get(var) {
             Some(known) => {
                 let fits = known.kind == VarKind::Iter;

@@ -7,7 +7,7 @@ use crate::source::Span;
 use crate::ty::Scalar;
 
 /// The words that items begin with.
-const ITEM_WORDS: [&str; 6] = ["function", "struct", "const", "import", "extern", "static"];
+const ITEM_WORDS: [&str; 7] = ["function", "recurrence", "struct", "const", "import", "extern", "static"];
 
 impl Parser<'_> {
     /// Reports a file in which nothing stands.
@@ -109,6 +109,15 @@ impl Parser<'_> {
         self.expected("`{` and the body of the function")
     }
 
+    pub(in super::super) fn recurrence_that_writes(&mut self) -> Failed {
+        let span = self.span();
+        self.report(
+            Diagnostic::new(Code::BadRecurrence, span, "a recurrence writes nothing but its cells")
+                .label("only `input` may stand here")
+                .help("where a recurrence is used, its value is assigned"),
+        )
+    }
+
     /// Whether a word stands here that was probably meant to begin an item.
     pub(in super::super) fn at_probable_item(&self) -> bool {
         self.at_later_item() || (self.name_at(1) && near::suggest(self.current_text(), ITEM_WORDS).is_some())
@@ -116,7 +125,7 @@ impl Parser<'_> {
 
     /// Whether an item of a later version begins here.
     pub(in super::super) fn at_later_item(&self) -> bool {
-        self.at_name() && matches!(self.current_text(), "recurrence" | "codelet" | "tunable") && self.name_at(1)
+        self.at_name() && matches!(self.current_text(), "codelet" | "tunable") && self.name_at(1)
     }
 
     pub(in super::super) fn expected_item(&mut self) -> Failed {
@@ -128,7 +137,7 @@ impl Parser<'_> {
             );
         }
         let found = self.describe_current();
-        let headline = format!("expected a function, struct, constant or import, found {found}");
+        let headline = format!("expected a function, recurrence, struct, constant or import, found {found}");
         let mut diagnostic = Diagnostic::new(Code::ExpectedItem, span, headline);
         if let Some(near) = near::suggest(word, ITEM_WORDS).filter(|_| self.at_name()) {
             diagnostic = diagnostic.suggest(span, near, format!("did you mean `{near}`?"));

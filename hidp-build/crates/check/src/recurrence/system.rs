@@ -1,0 +1,188 @@
+//! From recurrences that belong together to the function that computes their tables.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hidp_ir::par::{self, Block, Iter, Order, Recur, System, Table, VarId, VarKind};
+use hidp_prove::order;
+use hidp_syntax::ast::{self, Direction};
+use hidp_syntax::diag::{Code, Diagnostic, Sink};
+use hidp_syntax::source::Span;
+
+use super::super::cx::{BodyKind, Cx};
+use super::super::directives;
+use super::super::items::Globals;
+use super::{Items, refusal};
+
+/// The inputs of all members, each once.
+pub(super) fn inputs(globals: &Globals<'_>, items: &Items<'_>, members: &[usize], sink: &mut Sink) -> Vec<ast::Param> {
+    let mut params: Vec<ast::Param> = Vec::new();
+    for param in members.iter().flat_map(|member| &items[*member].1.params) {
+        let Some(known) = params.iter().find(|known| known.name.name == param.name.name) else {
+            params.push(param.clone());
+            continue;
+        };
+        let text = |param: &ast::Param| -> Vec<&str> {
+            param.dims.iter().map(|dim| globals.sources.snippet(dim.span).trim()).collect()
+        };
+        if known.ty.name != param.ty.name || text(known) != text(param) {
+            let declared = |param: &ast::Param| format!("`{} {}`", param.ty.name, globals.sources.snippet(param.span));
+            sink.push(
+                Diagnostic::new(
+                    Code::DisagreeingSystem,
+                    param.span,
+                    format!("recurrences that use each other declare `{}` differently", param.name.name),
+                )
+                .label(declared(param))
+                .also(known.span, declared(known))
+                .note("they share their inputs: those of one name are one input"),
+            );
+        }
+    }
+    params
+}
+
+/// Checks the recurrences of `components`, which are in order of use. Gives nothing where something is wrong.
+pub(super) fn check(
+    globals: &Globals<'_>,
+    items: &Items<'_>,
+    components: &[Vec<usize>],
+    params: &[ast::Param],
+    sink: &mut Sink,
+) -> Option<par::Func> {
+    let members: BTreeSet<usize> = components.iter().flatten().copied().collect();
+    let (first, name) = members.first().map(|member| (items[*member].0, items[*member].1.name.clone()))?;
+    let mut cx = Cx::new(globals, sink, first, BodyKind::Cell(None));
+    let (mut inputs, dims) = cx.header(params);
+    let mut contract = true;
+    let mut indices: BTreeMap<usize, Vec<Iter>> = BTreeMap::new();
+    for member in &members {
+        let (file, item) = items[*member];
+        cx.file = file;
+        let (no_contract, unchecked) = directives::of_function(&mut cx, &item.directives, item.span);
+        contract &= !no_contract;
+        if unchecked {
+            cx.refuse_unchecked(item);
+        }
+        if let Some((array, index)) = cx.table(item) {
+            inputs.push(array);
+            cx.tables.insert(*member, array);
+            indices.insert(*member, index);
+        }
+    }
+    let mut systems = Vec::new();
+    for component in components {
+        let mut tables = Vec::new();
+        for member in component {
+            let (file, item) = items[*member];
+            cx.file = file;
+            let body = cx.cell(item);
+            if let (Some(array), Some(index)) = (cx.tables.get(member), indices.get(member)) {
+                tables.push(Table { array: *array, index: index.clone(), body, span: item.name.span });
+            }
+        }
+        systems.push(System { tables, order: Order::default() });
+    }
+    cx.warn_unused(true);
+    if cx.failed {
+        return None;
+    }
+    for system in &mut systems {
+        system.order = cx.order(system)?;
+    }
+    Some(par::Func {
+        name: name.name,
+        doc: Vec::new(),
+        params: inputs,
+        dims,
+        vars: cx.vars,
+        body: Block::default(),
+        recur: Some(Box::new(Recur { systems })),
+        contract,
+        unchecked: false,
+        span: name.span,
+    })
+}
+
+impl Cx<'_> {
+    fn refuse_unchecked(&mut self, item: &ast::Recurrence) {
+        let _: Option<()> = self.error(
+            Diagnostic::new(
+                Code::MisplacedDirective,
+                item.name.span,
+                "`unchecked` belongs before a function over arrays",
+            )
+            .label("a recurrence is part of the functions that use it"),
+        );
+    }
+
+    /// The array of a recurrence's cells, and its indices.
+    fn table(&mut self, item: &ast::Recurrence) -> Option<(VarId, Vec<Iter>)> {
+        let ty = self.type_name(&item.ty);
+        self.push_scope();
+        let indices = self.indices(item);
+        self.pop_scope();
+        let (ty, indices) = (ty?, indices?);
+        let extents = self.extents(&indices)?;
+        let array = self.new_var(&item.name.name, ty, extents, VarKind::Param(Direction::Output), item.name.span);
+        self.refuse_reserved(&item.name.name, item.name.span);
+        Some((array, indices))
+    }
+
+    /// The body of a recurrence, with its indices in scope.
+    fn cell(&mut self, item: &ast::Recurrence) -> Block {
+        let ty = self.globals.type_of(self.file, &item.ty.name);
+        self.kind = BodyKind::Cell(ty);
+        self.assigned = Some(BTreeSet::new());
+        self.push_scope();
+        let known: Vec<VarId> = self.vars.ids().collect();
+        for index in &item.index {
+            let same = |var: &&VarId| {
+                let var = &self.vars[**var];
+                var.kind == VarKind::Iter && var.span == index.name.span
+            };
+            if let Some(var) = known.iter().find(same).copied() {
+                self.bind(&index.name.name, var);
+            }
+        }
+        let mut stmts = Vec::new();
+        self.stmts(&item.body.stmts, &mut stmts);
+        self.pop_scope();
+        if self.assigned.is_some() && !self.failed {
+            self.missing_return(&item.name.name, item.body.span, item.ty.span, &item.ty.name);
+        }
+        Block { stmts }
+    }
+
+    fn missing_return(&mut self, name: &str, body: Span, ty: Span, ty_name: &str) {
+        let end = Span { start: body.end.saturating_sub(1), ..body };
+        let _: Option<()> = self.error(
+            Diagnostic::new(Code::MissingReturn, end, format!("not every path of `{name}` returns a value"))
+                .label("reached without `return`")
+                .also(ty, format!("a `{ty_name}` is promised here")),
+        );
+    }
+
+    /// The proof that the cells have an order.
+    fn order(&mut self, system: &System) -> Option<Order> {
+        let tables: Vec<order::Recurrence<'_>> = system
+            .tables
+            .iter()
+            .map(|table| order::Recurrence { array: table.array, index: &table.index, body: &table.body })
+            .collect();
+        match order::order(&self.vars, &tables) {
+            Ok(found) => {
+                let boxed = |table: usize| self.is_box(&system.tables[table].index);
+                let outside = found.calls.iter().find(|call| !call.inside && !boxed(call.callee));
+                if let Some(call) = outside {
+                    let diagnostic = refusal::perhaps_outside(&self.vars, system, call);
+                    return self.error(diagnostic);
+                }
+                Some(refusal::chosen(found))
+            }
+            Err(refused) => {
+                let diagnostic = refusal::diagnostic(&self.vars, system, &refused);
+                self.error(diagnostic)
+            }
+        }
+    }
+}

@@ -1,0 +1,68 @@
+//! Recurrences: functions whose outputs are tables of cells that are computed from other cells.
+
+use super::{Block, Iter, VarId};
+use hidp_syntax::source::Span;
+
+/// What a function does that computes tables.
+///
+/// Each cell of each system's tables is computed by the table's body, once. Its value, and the first fault, are those of plain
+/// recursion with memory: system by system, the cells are asked for table by table in lexicographic order of their indices, and a
+/// cell that is not computed yet when a body loads it is computed then.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recur {
+    /// Tables that use each other, those that others use first.
+    pub systems: Vec<System>,
+}
+
+/// Tables that use each other's cells.
+#[derive(Clone, Debug, PartialEq)]
+pub struct System {
+    /// The tables in the order of the program.
+    pub tables: Vec<Table>,
+    /// An order in which no cell comes before one that it loads: proved by `check`.
+    pub order: Order,
+}
+
+/// A table.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Table {
+    /// An `output` parameter. Its element at the indices is the cell; other elements stay as they are.
+    pub array: VarId,
+    /// The indices, outermost first; with stride 1. Bounds may depend on earlier indices.
+    pub index: Vec<Iter>,
+    /// Computes a cell: declarations of scalars, assignments, branches, loops, maps that fold into scalars, and on every path a
+    /// [`Return`](super::StmtKind::Return) outside of maps. Nothing is stored.
+    pub body: Block,
+    /// The name in its declaration.
+    pub span: Span,
+}
+
+/// An order of the cells of a system.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Order {
+    /// For each table, when its cells are computed.
+    pub steps: Vec<Steps>,
+    /// Loops that do, where there are such.
+    pub nest: Option<Nest>,
+}
+
+/// Loops over the indices as they are written, with all tables in the innermost body, that compute every cell after those that it loads.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Nest {
+    /// For each index whether it goes up (1) or down (-1).
+    pub flips: Vec<i64>,
+    /// For each table its position in the innermost body.
+    pub ranks: Vec<u32>,
+}
+
+/// When the cells of a table are computed.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Steps {
+    /// Coefficients of the indices in each row. Cells are ordered by the rows' values, the first row first; then by rank. Cells that
+    /// are equal in both are independent.
+    pub rows: Vec<Vec<i64>>,
+    /// Position among the tables of a step.
+    pub rank: u32,
+    /// How many steps of the first row, this one included, a cell is needed for, if a small number is proved.
+    pub window: Option<u32>,
+}

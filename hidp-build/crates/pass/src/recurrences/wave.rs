@@ -1,0 +1,193 @@
+//! Waves: a loop over the steps of the schedule, and in each a map over its cells.
+
+use hidp_ir::par::{Block, Expr, Iter, Stmt, System, Table, VarId, VarKind, visit};
+
+use super::Around;
+use super::build::{self, Builder};
+
+/// Whether a step can have more than a few cells, and one row says which.
+pub(super) fn is_wide(system: &System) -> bool {
+    let one_row = system.order.steps.iter().all(|steps| steps.rows.len() == 1);
+    one_row && system.tables.iter().any(|table| table.index.len() > 1)
+}
+
+/// A loop over steps with the cells of each: in maps at host level, one after the other in maps.
+pub(super) fn system(builder: &mut Builder<'_>, system: &System, bodies: Vec<Block>, around: Around) -> Vec<Stmt> {
+    let span = system.tables[0].span;
+    let step = builder.local("step", hidp_syntax::ty::Ty::LONG, span);
+    let mut waves: Vec<Wave> = Vec::new();
+    for ((table, steps), body) in system.tables.iter().zip(&system.order.steps).zip(bodies) {
+        let extents = builder.vars[table.array].shape.clone();
+        let (table, row, rank) = (table.clone(), steps.rows[0].clone(), steps.rank);
+        waves.push(Wave { table, row, rank, extents, alone: system.tables.len() == 1, body });
+    }
+    let first = waves.iter().map(|wave| wave.extreme(false)).reduce(build::min).expect("a system has a table");
+    let last = waves.iter().map(|wave| wave.extreme(true)).reduce(build::max).expect("a system has a table");
+    waves.sort_by_key(|wave| wave.rank);
+    let mut body = Vec::new();
+    for wave in waves {
+        body.extend(wave.cells(builder, step, around));
+    }
+    let stop = build::add(last, Expr::int(1, span));
+    builder.count(step, [first, stop], true, body)
+}
+
+/// The cells of a table.
+struct Wave {
+    table: Table,
+    /// Coefficients of the indices in the number of a cell's step.
+    row: Vec<i64>,
+    rank: u32,
+    extents: Vec<Expr>,
+    /// Whether the system has no other table.
+    alone: bool,
+    body: Block,
+}
+
+impl Wave {
+    /// The number of the first or the last step.
+    fn extreme(&self, last: bool) -> Expr {
+        let span = self.table.span;
+        let most = |at: usize| build::sub(self.extents[at].clone(), Expr::int(1, span));
+        let parts = self.row.iter().enumerate().filter(|(_, factor)| (**factor > 0) == last && **factor != 0);
+        parts.fold(Expr::int(0, span), |sum, (at, factor)| build::add(sum, build::times(*factor, most(at))))
+    }
+
+    /// The index that follows from the others.
+    fn following(&self) -> Option<usize> {
+        self.row.iter().position(|factor| factor.abs() == 1)
+    }
+
+    /// The cells of one step.
+    fn cells(self, builder: &mut Builder<'_>, step: VarId, around: Around) -> Vec<Stmt> {
+        let span = self.table.span;
+        let step = build::read(step, span);
+        let following = self.following();
+        let (mut guards, mut outer) = (Vec::new(), Vec::new());
+        let mut iters = Vec::new();
+        for (at, index) in self.table.index.iter().enumerate() {
+            if Some(at) == following {
+                continue;
+            }
+            let [lo, hi] = if self.is_fixed(index) {
+                [index.lo.clone(), index.hi.clone()]
+            } else {
+                guards.extend(self.own_range(index));
+                [Expr::int(0, span), self.extents[at].clone()]
+            };
+            iters.push(build::iter(index.var, lo, hi));
+        }
+        let mut body = Vec::new();
+        match following {
+            Some(at) => {
+                let index = &self.table.index[at];
+                let tight = self.narrow(&mut iters, at, &step);
+                if self.decides_alone(at) {
+                    outer = self.steps_of(at, &step);
+                } else if !tight || !self.is_fixed(index) {
+                    guards.extend(self.own_range(index));
+                }
+                builder.vars[index.var].kind = VarKind::Local;
+                body.push(build::declare(index.var, span));
+                body.push(build::assign(index.var, self.value(at, &step)));
+            }
+            None => {
+                let sum = (0..self.row.len()).fold(Expr::int(0, span), |sum, at| build::add(sum, self.term(at)));
+                guards.push(Expr::long(hidp_ir::par::BinOp::Eq, sum, step));
+            }
+        }
+        if guards.is_empty() {
+            body.extend(self.body.stmts);
+        } else {
+            body.push(build::guarded(build::all(guards, span), self.body.stmts));
+        }
+        let cells = match around {
+            Around::Host if iters.is_empty() => vec![builder.alone(body, span)],
+            Around::Host => vec![build::map(iters, body)],
+            Around::Map => {
+                let loops = iters.into_iter().rev();
+                loops.fold(body, |body, iter| {
+                    builder.vars[iter.var].kind = VarKind::Local;
+                    builder.count(iter.var, [iter.lo, iter.hi], true, body)
+                })
+            }
+        };
+        if outer.is_empty() { cells } else { vec![build::guarded(build::all(outer, span), cells)] }
+    }
+
+    /// Whether a cell's step is that of this index, whatever the others are.
+    fn decides_alone(&self, at: usize) -> bool {
+        let others = self.row.iter().enumerate().all(|(other, factor)| other == at || *factor == 0);
+        others && self.is_fixed(&self.table.index[at])
+    }
+
+    /// What holds in the steps that have cells, where one index decides. Nothing where all have.
+    fn steps_of(&self, at: usize, step: &Expr) -> Vec<Expr> {
+        let index = &self.table.index[at];
+        if self.alone && index.lo.as_int() == Some(0) {
+            return Vec::new();
+        }
+        let value = build::times(self.row[at], step.clone());
+        build::within(&value, index.lo.clone(), index.hi.clone()).into()
+    }
+
+    /// Whether the range of an index depends on no other index.
+    fn is_fixed(&self, index: &Iter) -> bool {
+        let mut fixed = true;
+        for bound in [&index.lo, &index.hi] {
+            visit::walk_expr_vars(bound, |var, _| fixed &= !self.table.index.iter().any(|other| other.var == var));
+        }
+        fixed
+    }
+
+    fn own_range(&self, index: &Iter) -> [Expr; 2] {
+        build::within(&build::read(index.var, self.table.span), index.lo.clone(), index.hi.clone())
+    }
+
+    fn term(&self, at: usize) -> Expr {
+        build::times(self.row[at], build::read(self.table.index[at].var, self.table.span))
+    }
+
+    /// The value of the index that follows from the others.
+    fn value(&self, at: usize, step: &Expr) -> Expr {
+        let others = (0..self.row.len()).filter(|other| *other != at);
+        let rest = others.fold(step.clone(), |rest, other| match self.row[other] {
+            0 => rest,
+            factor if factor < 0 => {
+                build::add(rest, build::times(-factor, build::read(self.table.index[other].var, self.table.span)))
+            }
+            _ => build::sub(rest, self.term(other)),
+        });
+        build::times(self.row[at], rest)
+    }
+
+    /// Where one other index decides with it, its range is narrowed to the step's cells; says whether none is left out of range then.
+    fn narrow(&self, iters: &mut [Iter], at: usize, step: &Expr) -> bool {
+        let span = self.table.span;
+        let others: Vec<usize> = (0..self.row.len()).filter(|other| *other != at && self.row[*other] != 0).collect();
+        let [other] = others[..] else { return false };
+        if self.row[other].abs() != 1 {
+            return false;
+        }
+        let index = &self.table.index[at];
+        let [lo, hi] = if self.is_fixed(index) {
+            [index.lo.clone(), index.hi.clone()]
+        } else {
+            [Expr::int(0, span), self.extents[at].clone()]
+        };
+        let step = build::times(self.row[at], step.clone());
+        let one = Expr::int(1, span);
+        // The index is `step - sign * other`.
+        let [first, stop] = if self.row[at] * self.row[other] > 0 {
+            [build::add(build::sub(step.clone(), hi), one.clone()), build::add(build::sub(step, lo), one)]
+        } else {
+            [build::sub(lo, step.clone()), build::sub(hi, step)]
+        };
+        let var = self.table.index[other].var;
+        for iter in iters.iter_mut().filter(|iter| iter.var == var) {
+            iter.lo = build::max(iter.lo.clone(), first.clone());
+            iter.hi = build::min(iter.hi.clone(), stop.clone());
+        }
+        true
+    }
+}
