@@ -258,10 +258,13 @@ impl Cx<'_> {
                 out.push(stmt(StmtKind::Return(value), span));
                 Some(())
             }
-            (BodyKind::Scalar(_) | BodyKind::Cell(_), None) => self.error(
-                Diagnostic::new(Code::MisplacedReturn, span, "a scalar function or recurrence returns a value")
-                    .label("`return` without a value"),
-            ),
+            (BodyKind::Scalar(_) | BodyKind::Cell(_), None) => {
+                let what = if matches!(self.kind, BodyKind::Cell(_)) { "a recurrence" } else { "a scalar function" };
+                self.error(
+                    Diagnostic::new(Code::MisplacedReturn, span, format!("{what} returns a value"))
+                        .label("`return` without a value"),
+                )
+            }
             (_, Some(value)) => self.error(
                 Diagnostic::new(Code::MisplacedReturn, value.span, "a function over arrays returns no value")
                     .label("cannot be returned")

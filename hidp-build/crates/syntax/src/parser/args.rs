@@ -11,7 +11,7 @@ impl Parser<'_> {
         let mut args = Vec::new();
         let mut binds = Vec::new();
         let mut height = 0;
-        let at_binds = |parser: &Self| !of_suffix && parser.at_punct(Punct::Semicolon);
+        let at_binds = |parser: &Self| !of_suffix && parser.at_binds();
         while !self.at_punct(Punct::CloseParen) && !at_binds(self) {
             self.height = 0;
             args.push(self.arg(of_suffix)?);
@@ -26,13 +26,37 @@ impl Parser<'_> {
                 return Err(self.expected("an argument"));
             }
         }
-        if at_binds(self) && self.name_at(1) && self.punct_at(2, Punct::Assign) {
+        if at_binds(self) {
             self.bump();
             height = height.max(self.binds(&mut binds)?);
         }
         self.expect_close(Punct::CloseParen, open)?;
         self.height = height;
         Ok((args, binds))
+    }
+
+    /// Whether `; name =` stands here, rather than the end of a statement that lacks a parenthesis.
+    fn at_binds(&self) -> bool {
+        let looks_so = self.at_punct(Punct::Semicolon) && self.name_at(1) && self.punct_at(2, Punct::Assign);
+        let (end, next) = (self.span().end as usize, self.tokens[(self.at + 1).min(self.tokens.len() - 1)].span);
+        looks_so && (!self.text[end..next.start as usize].contains('\n') || self.closes_before_semicolon())
+    }
+
+    /// Whether what is open is closed before the next semicolon but one.
+    fn closes_before_semicolon(&self) -> bool {
+        let mut depth = 0usize;
+        for token in &self.tokens[self.at + 1..] {
+            match token.kind {
+                TokenKind::Punct(Punct::OpenParen | Punct::OpenBracket) => depth += 1,
+                TokenKind::Punct(Punct::CloseParen | Punct::CloseBracket) if depth > 0 => depth -= 1,
+                TokenKind::Punct(Punct::CloseParen) => return true,
+                TokenKind::Punct(Punct::Semicolon | Punct::OpenBrace | Punct::CloseBrace) | TokenKind::Eof => {
+                    return false;
+                }
+                _ => {}
+            }
+        }
+        false
     }
 
     /// `s = A, t = B[lo:hi)`, and how high the expressions are.
