@@ -12,7 +12,7 @@ use super::refusal::{BLOCK_SHARED, HOST, INSIDE, MEMORY_SIZE, NAMED, NATIVE, Ref
 use super::split::{split_nest, splits};
 use super::tiled::{Tiled, fits, tiled, tiled_nest};
 use super::variants::of_device;
-use super::{Plan, inner_maps, irregular, iterators, nests};
+use super::{Plan, choices, inner_maps, irregular, iterators, nests};
 use crate::Limits;
 use crate::target::{DeviceModel, DeviceTile};
 use hidp_ir::par::visit::{Visitor, look};
@@ -293,6 +293,7 @@ fn mapping(program: &Program, func: &Func, map: &Map, level: Level, model: &Devi
     let level = applied(map, level);
     let mut levels = Levels { program, func, model, mapping: Mapping::new(Strategy::Device(level)) };
     levels.launched(map, level);
+    choices::choose_on_device(program, func, map, &mut levels.mapping, model);
     levels.mapping
 }
 

@@ -55,13 +55,18 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             (None, None) => None,
         });
     }
-    for at in 0..pinned.folds.len().max(usual.folds.len()) {
-        note(match (pinned.folds.get(at), usual.folds.get(at)) {
-            (Some(pinned), Some(usual)) => free.fold(pinned, usual).err().map(|wrong| (Part::Fold(at), wrong)),
-            (Some(_), None) => Some((Part::Fold(at), "no line for this fold: its range is not cut".to_owned())),
-            (None, Some(fold)) => Some((Part::Head, format!("a line `{}`", fold_text(fold)))),
-            (None, None) => None,
+    for (at, fold) in pinned.folds.iter().enumerate() {
+        let usual = usual.folds.iter().find(|usual| usual.iters == fold.iters);
+        note(match usual {
+            Some(usual) => free.fold(fold, usual).err().map(|wrong| (Part::Fold(at), wrong)),
+            None => Some((Part::Fold(at), "no line for this fold: its range is not cut".to_owned())),
         });
+    }
+    let left_out = |usual: &&FoldRange| !pinned.folds.iter().any(|fold| fold.iters == usual.iters);
+    for usual in
+        usual.folds.iter().filter(left_out).filter(|usual| !usual.options.iter().all(|option| is_free(*option)))
+    {
+        note(Some((Part::Head, format!("a line `{}`", fold_text(usual)))));
     }
     // Arrays that bypass the caches may be left out.
     for (at, place) in pinned.places.iter().enumerate() {
@@ -84,7 +89,8 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             | Property::Alone(_)
             | Property::Columns(_)
             | Property::Turns(_)
-            | Property::Parts(_) => {}
+            | Property::Parts(_)
+            | Property::WarpColumns(_) => {}
         }
     }
     let others = [pinned.tables.len(), pinned.narrow.len(), pinned.assumptions.len()];
@@ -125,7 +131,7 @@ impl Free<'_> {
 
     /// Sides of a tile of lanes may differ, and vector lanes may be given up.
     fn line(&self, pinned: &Line, usual: &Line) -> Result<(), String> {
-        let on_threads = !matches!(self.mapping.strategy, Strategy::Device(_));
+        let on_threads = self.is_on_threads();
         let same_index = pinned.index == usual.index;
         let given_up = (pinned.place, usual.place) == (Place::Seq, Place::Lanes) && usual.size == Size::Rest;
         match (&pinned.size, &usual.size) {
@@ -137,25 +143,21 @@ impl Free<'_> {
         }
     }
 
+    fn is_on_threads(&self) -> bool {
+        !matches!(self.mapping.strategy, Strategy::Device(_))
+    }
+
     /// Runs may have other lengths, and parts go to more or fewer groups.
     fn fold(&self, pinned: &FoldRange, usual: &FoldRange) -> Result<(), String> {
-        let on_threads = !matches!(self.mapping.strategy, Strategy::Device(_));
+        let on_threads = self.is_on_threads();
         let wrong = || Err(format!("`{}`", fold_text(usual)));
-        if pinned.iters != usual.iters || (!on_threads && pinned.options.len() != usual.options.len()) {
-            return wrong();
-        }
         for pinned in &pinned.options {
             let usual = usual.options.iter().find(|usual| usual.name() == pinned.name());
-            match (pinned, usual) {
-                (_, None) => return wrong(),
-                (FoldOption::Groups(_), Some(_)) => {}
-                (_, Some(_)) if on_threads => {
-                    let range = choices::numbers_of_option(*pinned);
-                    in_range(pinned.number(), range).map_err(|range| format!("`{}` of {range}", pinned.name()))?;
-                }
-                (pinned, Some(usual)) if pinned == usual => {}
-                (_, Some(_)) => return wrong(),
+            if usual.is_none() || (usual != Some(pinned) && !on_threads && !is_free(*pinned)) {
+                return wrong();
             }
+            let range = choices::numbers_of_option(*pinned, !on_threads);
+            in_range(pinned.number(), range).map_err(|range| format!("`{}` of {range}", pinned.name()))?;
         }
         Ok(())
     }
@@ -175,10 +177,11 @@ impl Free<'_> {
                 | Property::Alone(_)
                 | Property::Columns(_)
                 | Property::Turns(_)
-                | Property::Parts(_),
+                | Property::Parts(_)
+                | Property::WarpColumns(_),
                 _,
             ) => {
-                let range = choices::numbers_of_property(pinned);
+                let range = choices::numbers_of_property(pinned, !self.is_on_threads());
                 in_range(pinned.number(), range).map_err(|range| format!("`{}` of {range}", word(pinned)))
             }
         }
@@ -195,6 +198,21 @@ impl Free<'_> {
                 Err(format!("threads of a block: a multiple of {warp}, at most {most}"))
             }
         }
+    }
+}
+
+/// Whether a fold on a device may have another number there.
+fn is_free(option: FoldOption) -> bool {
+    match option {
+        FoldOption::Groups(_) | FoldOption::Many(_) | FoldOption::Row(_) | FoldOption::Moves(_) => true,
+        FoldOption::Runs(_)
+        | FoldOption::Most(_)
+        | FoldOption::Terms(_)
+        | FoldOption::Short(_)
+        | FoldOption::Sums(_)
+        | FoldOption::Vectors(_)
+        | FoldOption::Apart(_)
+        | FoldOption::Repeat(_) => false,
     }
 }
 

@@ -26,6 +26,7 @@ mod indexes;
 mod iteration;
 mod mapping;
 mod measures;
+mod moved;
 mod near;
 pub mod notation;
 mod old;
@@ -55,6 +56,7 @@ pub use dispatch::{Bound, Condition, Dispatch, Rule, add_device_rules, dispatch}
 pub use indexes::index_vars;
 pub use mapping::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Staging, Strategy, Tiling, key};
 pub use measures::{Bounds, Measure, MeasureOf, ragged_extent};
+pub use moved::{MovedRow, moved_row};
 pub use near::{Near, NearArray, NearDim, index_offset, near};
 pub use notation::{Nest, Plan};
 pub use pins::{Models, PinFile, Pinned, check_pins, pinned};

@@ -182,7 +182,10 @@ impl Nest {
             Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial => {
                 self.on_threads(program, func, map, models, &mut mapping)?;
             }
-            Strategy::Device(_) => self.on_device(program, func, map, models, &mut mapping)?,
+            Strategy::Device(_) => {
+                self.on_device(program, func, map, models, &mut mapping)?;
+                super::choices::choose_on_device(program, func, map, &mut mapping, models.device);
+            }
         }
         Ok(mapping.lines(func, map))
     }

@@ -5,11 +5,11 @@ use std::collections::BTreeSet;
 
 use super::device_levels::{Levels, holds_primitives, is_ordered};
 use super::device_rules::rows_apart;
-use super::inner_maps;
 use super::mapping::{Cut, Mapping, Strategy, key};
 use super::notation::FoldOption;
 use super::refusal::{FAULT_ORDER, MEMORY_SIZE, ORDER, RAGGED, Refusal, SEQUENCE, SHAPE};
 use super::shape::straight;
+use super::{choices, inner_maps};
 use crate::target::DeviceModel;
 use hidp_ir::par::effects::{self, Effects};
 use hidp_ir::par::visit;
@@ -82,6 +82,7 @@ pub(super) fn split_nest(program: &Program, func: &Func, map: &Map, model: &Devi
     };
     let mut mapping = levels.mapping;
     deal(map, &mut mapping, groups, terms);
+    choices::choose_on_device(program, func, map, &mut mapping, model);
     mapping
 }
 
@@ -122,7 +123,7 @@ nest
   r grid.x
   c seq
   c thread.x
-  fold c groups(1056) terms(4096)
+  fold c groups(1056) terms(4096) many(512)
   block(256)
 ";
         assert_eq!(text, expected);
@@ -132,7 +133,7 @@ nest
   r seq
   r grid.y
   c grid.x
-  fold r groups(196608) terms(8)
+  fold r groups(196608) terms(8) many(512)
   block(256)
 ";
         assert_eq!(plans[0].to_string(), expected);

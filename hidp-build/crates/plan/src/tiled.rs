@@ -8,7 +8,7 @@ use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Staging, Strategy, Tiling
 use super::refusal::{FAULT_ORDER, GAIN, MEMORY_SIZE, NAMED, ORDER, RAGGED, Refusal, SECTION, SEQUENCE, SHAPE};
 use super::shape::{Stride, straight, stride_of};
 use super::split::{deal, splits};
-use super::{MOST_MOVED, inner_maps};
+use super::{MOST_MOVED, choices, inner_maps};
 use crate::target::{DeviceModel, DeviceTile};
 use hidp_ir::par::effects::{self, Effects};
 use hidp_ir::par::same;
@@ -188,6 +188,7 @@ pub(super) fn tiled_nest(
         deal(map, &mut mapping, tile.split, tile.depth * model.split.depths);
     }
     mapping.recipe = Recipe::Tiled(Tiling { tiled: tiled.clone(), rows: tile.lane_rows, columns: tile.lane_columns });
+    choices::choose_on_device(program, func, map, &mut mapping, model);
     mapping
 }
 
@@ -266,6 +267,7 @@ nest
   m reg(4)
   n reg(4)
   block(64)
+  warp_columns(8)
 ";
         assert_eq!(text, expected);
         let (plan, _) = of(&GEMM.replace("A[M][K]", "A[K][M]").replace("A[m][k]", "A[k][m]"));

@@ -98,7 +98,7 @@ namespace entry_k_4gemm_GEMM {
     return host.finish();
   }
 
-  // plan thread | nest | m grid.y | n grid.x | k seq | block(256)
+  // plan thread | nest | m grid.y | n grid.x | k seq | fold k moves(4) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4gemm_GEMM_thread)(hidp_call *call) {
     hidp::Host host(call);
     const float *const alpha_0 = host.cell<const float>(0);

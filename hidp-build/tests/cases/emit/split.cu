@@ -192,7 +192,7 @@ HIDP_UNROLL_BY(8)
     return host.finish();
   }
 
-  // plan split | nest | r seq | r grid.y | c grid.x | fold r groups(196608) terms(8) | block(256)
+  // plan split | nest | r seq | r grid.y | c grid.x | fold r groups(196608) terms(8) many(512) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5split_columns_split)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> A_0 = host.param<const int32_t>(0);

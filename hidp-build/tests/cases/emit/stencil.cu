@@ -180,7 +180,7 @@ namespace entry_k_7stencil_relax {
     }
   }
 
-  // plan thread | nest | i, j, k grid.x | i, j, k seq | i, j, k thread.x | fold i, j, k runs(4096) most(1024) | block(256)
+  // plan thread | nest | i, j, k grid.x | i, j, k seq | i, j, k thread.x | fold i, j, k runs(4096) most(1024) row(64) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7stencil_relax_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> in_0 = host.param<const float>(0);

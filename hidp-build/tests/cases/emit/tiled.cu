@@ -121,7 +121,7 @@ namespace entry_k_5tiled_product {
     return host.finish();
   }
 
-  // plan thread | nest | m grid.y | n grid.x | k seq | block(256)
+  // plan thread | nest | m grid.y | n grid.x | k seq | fold k moves(2) | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5tiled_product_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const double> A_0 = host.param<const double>(0);

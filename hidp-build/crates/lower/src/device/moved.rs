@@ -2,16 +2,13 @@
 //! registers, and the iterations read those. A lane's row lies apart from its neighbours' rows: what counts is how often lines are
 //! looked up, not how many bytes are read. Iterations come in the same order either way.
 
-use std::collections::BTreeSet;
-
 use super::super::fold::Acc;
 use super::super::space::Range;
 use super::super::{Binding, Lowerer, make};
 use hidp_ir::imp::{Element, Expr, ExprKind, LoopKind, Stmt, VarId, VarKind};
-use hidp_ir::par::effects::may_fault;
-use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{Access, BinOp, FoldFn, FoldKind, Map, Place};
-use hidp_plan::{self as plan, Stride};
+use hidp_ir::par::{BinOp, Map, Place};
+use hidp_plan as plan;
+use hidp_plan::notation::FoldOption;
 use hidp_syntax::ty::Ty;
 
 /// An element's neighbours in registers.
@@ -30,39 +27,24 @@ pub(super) struct Row {
 }
 
 impl Lowerer<'_> {
-    /// What of a fold's loads can move at once.
+    /// What moves at once, if the plan has it so.
     pub(super) fn row_of(&mut self, map: &Map) -> Option<Row> {
-        let [iter] = &map.iters[..] else { return None };
-        let folds =
-            map.folds.iter().all(|fold| fold.kind == FoldKind::Reduce && !matches!(fold.op.func, FoldFn::Fn(_)));
-        let straight = plan::straight(self.program, self.func, &map.body);
-        let steady = iter.step.as_int() == Some(1) && !may_fault(self.program, &self.func.vars, &map.body);
-        let looped = map.directives.unroll.is_some();
-        if map.folds.is_empty() || !folds || !straight || !steady || looped {
+        let count = self.option_of(map, FoldOption::Moves)?;
+        let Some(row) = plan::moved_row(self.program, self.func, map) else {
+            self.defect("a single lane folds neighbours that can move at once");
+            return None;
+        };
+        let places = row.places;
+        if !places.iter().all(|place| self.is_in_memory(place)) {
+            self.defect("what moves at once lies next to each other in a device's memory");
             return None;
         }
-        let varying: BTreeSet<_> = visit::declared(&map.body).into_iter().collect();
-        let mut places: Vec<Place> = Vec::new();
-        let mut good = true;
-        visit::walk_places(&map.body, |place, role| {
-            good &= role == Role::Read;
-            if plan::stride_of(place, iter.var, &varying) == Stride::Unit && !places.contains(place) {
-                places.push(place.clone());
-            }
-        });
-        let sizes: Option<Vec<u32>> = places.iter().map(|place| self.movable(place)).collect();
-        let largest = sizes?.into_iter().max()?;
-        let (width, most) = (self.of_model(|model| model.moved_bytes), self.of_model(|model| model.moved_arrays));
-        (good && places.len() <= most as usize).then(|| Row { places, count: width / largest })
+        Some(Row { places, count })
     }
 
-    /// Bytes of a place's elements, if several can move at once: numbers next to each other in memory, that nobody writes meanwhile.
-    fn movable(&mut self, place: &Place) -> Option<u32> {
-        let Binding::Array(array) = self.binding(place.array) else { return None };
-        let plain = array.stride.is_none() && place.path.is_empty() && place.access != Access::Shared;
-        let buffer = matches!(self.body.vars[array.base].kind, VarKind::Buffer { .. });
-        let size = self.func.vars[place.array].ty.scalar()?.size() as u32;
-        (plain && buffer && matches!(size, 4 | 8)).then_some(size)
+    fn is_in_memory(&mut self, place: &Place) -> bool {
+        let Binding::Array(array) = self.binding(place.array) else { return false };
+        array.stride.is_none() && matches!(self.body.vars[array.base].kind, VarKind::Buffer { .. })
     }
 
     /// The fold over a row, by one lane.

@@ -8,8 +8,8 @@ use super::private::Given;
 use super::rows::Rows;
 use hidp_ir::imp::{Expr, Grid, Level, Stmt, VarId};
 use hidp_ir::par::{BinOp, Fold, Map};
+use hidp_plan::Exec;
 use hidp_plan::notation::FoldOption;
-use hidp_plan::{self as plan, Exec};
 use hidp_syntax::source::Span;
 
 /// What is folded, as the host knows it.
@@ -52,8 +52,7 @@ impl Lowerer<'_> {
         }
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
-        let heavy = !plan::inner_maps(&map.body).is_empty() || plan::irregular(map);
-        let rows = if over == Some(Level::Thread) && !heavy { self.rows_of(&ranges, &total) } else { None };
+        let rows = self.rows_of(map, &ranges, &total);
         let (run, runs) = match &rows {
             Some(rows) => self.runs_of_rows(map, rows, &ranges),
             None => self.runs(map, &total),

@@ -6,7 +6,8 @@ use super::super::space::Range;
 use super::super::{Lowerer, make};
 use super::reduce::Folded;
 use hidp_ir::imp::{Expr, Level};
-use hidp_ir::par::{BinOp, Fold};
+use hidp_ir::par::{BinOp, Fold, Map};
+use hidp_plan::notation::FoldOption;
 
 /// How the rows of a nest are numbered.
 pub(super) struct Rows {
@@ -29,13 +30,10 @@ impl Rows {
 
 impl Lowerer<'_> {
     /// On the host: the rows of a nest that has some.
-    pub(super) fn rows_of(&mut self, ranges: &[Range], positions: &Expr) -> Option<Rows> {
+    pub(super) fn rows_of(&mut self, map: &Map, ranges: &[Range], positions: &Expr) -> Option<Rows> {
+        let least = self.option_of(map, FoldOption::Row)?;
         let (last, outer) = ranges.split_last()?;
-        if outer.is_empty() {
-            return None;
-        }
         let (strides, count) = self.strides(outer);
-        let least = self.of_model(|model| model.warp_row);
         let long = make::binary(BinOp::Ge, last.count.clone(), make::long(least.into()));
         let are_long = self.body.fix("by_rows", long);
         let units = self.body.fix("units", make::select(are_long.clone(), count, positions.clone()));

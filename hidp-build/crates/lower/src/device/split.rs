@@ -93,13 +93,14 @@ impl Lowerer<'_> {
             });
         let extents = self.part_extents(&ranges, &dims, &scratch.parts);
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: None });
-        let many = self.of_model(|model| model.split.many);
-        let many = make::binary(BinOp::Ge, scratch.parts.clone(), make::long(many.into()));
-        self.branch(
-            many,
-            |this| this.combine_parts(map, inner, &ranges, &scratch, Level::Block, span),
-            |this| this.combine_parts(map, inner, &ranges, &scratch, Level::Warp, span),
-        );
+        let combine = |this: &mut Self, level: Level| this.combine_parts(map, inner, &ranges, &scratch, level, span);
+        match self.option_of(inner, FoldOption::Many) {
+            Some(many) => {
+                let many = make::binary(BinOp::Ge, scratch.parts.clone(), make::long(many.into()));
+                self.branch(many, |this| combine(this, Level::Block), |this| combine(this, Level::Warp));
+            }
+            None => combine(self, Level::Warp),
+        }
         scratch.partials.iter().for_each(|partial| self.body.push(Stmt::Free(*partial)));
     }
 

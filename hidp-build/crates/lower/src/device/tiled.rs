@@ -9,6 +9,7 @@ use super::super::{FOLD, Lowerer, POSITIONS, make};
 use super::tiled_parts::Part;
 use hidp_ir::imp::{Expr, Grid, Level, LoopKind, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, Fold, Map, StmtKind, Target};
+use hidp_plan::notation::Property;
 use hidp_plan::{self as plan, Mapping, Recipe, Staging, Tiled};
 use hidp_syntax::index::Id;
 use hidp_syntax::source::Span;
@@ -184,17 +185,17 @@ impl Lowerer<'_> {
     /// Which row and column of lanes a lane is in. Those of a warp are close to each other in both directions, so that few
     /// different operands are loaded at a time.
     fn lane_position(&mut self, tiling: &Tiling, lane: &Expr) -> [Expr; 2] {
-        let (rows, columns) = (tiling.rows.lanes(), tiling.columns.lanes());
-        let (lanes, wide) = (self.of_model(|model| model.warp), self.of_model(|model| model.warp_columns).min(columns));
-        let high = lanes / wide;
+        let columns = tiling.columns.lanes();
         let (quotient, rest) = (
             |value: Expr, divisor: u32| make::div(value, make::long(divisor.into())),
             |value: Expr, divisor: u32| make::binary(BinOp::Rem, value, make::long(divisor.into())),
         );
-        if !columns.is_multiple_of(wide) || !rows.is_multiple_of(high) {
+        let Some(wide) = self.mapping.number(Property::WarpColumns) else {
             let row = self.body.fix("row", quotient(lane.clone(), columns));
             return [row, self.body.fix("column", rest(lane.clone(), columns))];
-        }
+        };
+        let lanes = self.of_model(|model| model.warp);
+        let high = lanes / wide;
         let warp = self.body.fix("warp", quotient(lane.clone(), lanes));
         let within = self.body.fix("within", rest(lane.clone(), lanes));
         let across = columns / wide;

@@ -47,6 +47,9 @@ pub struct Mapping {
     pub recipe: Recipe,
 }
 
+/// Threads of a warp: those of a line `thread.x(32)`.
+pub(super) const WARP: u32 = 32;
+
 /// What a map is known by in a [`Mapping`]: its last iterator.
 pub fn key(map: &Map) -> Option<VarId> {
     map.iters.last().map(|iter| iter.var)

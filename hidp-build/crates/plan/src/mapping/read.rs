@@ -136,7 +136,8 @@ impl Lines {
                 | Property::Alone(_)
                 | Property::Columns(_)
                 | Property::Turns(_)
-                | Property::Parts(_) => lines.choices.push(*property),
+                | Property::Parts(_)
+                | Property::WarpColumns(_) => lines.choices.push(*property),
             }
         }
         Ok(lines)
@@ -161,6 +162,14 @@ impl Lines {
             }
             (Size::Rest | Size::Bits(_), _) => None,
         })
+    }
+
+    /// Numbers, each word once, in the order in which they are written.
+    pub(super) fn choices(&self) -> Vec<Property> {
+        let mut choices = self.choices.clone();
+        choices.sort();
+        choices.dedup_by_key(|property| property.name());
+        choices
     }
 
     fn on_threads(&self, program: &Program, func: &Func, map: &Map, nest: &Nest) -> Result<Mapping, Misfit> {
@@ -190,8 +199,7 @@ impl Lines {
             mapping.levels.insert(var, LevelPlan { exec, dim: dim_of(map, var), tile });
         }
         mapping.cuts = self.cuts.clone();
-        mapping.choices = self.choices.clone();
-        mapping.choices.sort();
+        mapping.choices = self.choices();
         choices::judge(&Facts { program, func, nest: map, mapping: &mapping })?;
         if mapping.number(Property::Written).is_some() {
             mapping.rows = with_rows(program, func, map);

@@ -3,6 +3,7 @@
 use super::read::{Lines, cut_of, dim_of};
 use super::write_device::level_of;
 use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Strategy, Tiling, key};
+use crate::choices::{self, Facts};
 use crate::notation::{Axis, FoldOption, Place};
 use crate::{inner_maps, iterators, near, splits, tiled};
 use hidp_ir::par::{FoldKind, Func, Map, Program, VarId};
@@ -33,6 +34,8 @@ impl Lines {
         mapping.cuts = self.cuts.clone();
         self.values(map, &mapping.levels.clone(), &mut mapping);
         self.blocks_of(map, &mut mapping)?;
+        mapping.choices = self.choices();
+        choices::judge_on_device(&Facts { program, func, nest: map, mapping: &mapping })?;
         Ok(mapping)
     }
 

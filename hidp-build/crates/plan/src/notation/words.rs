@@ -76,6 +76,8 @@ vocabulary! {
         Turns = "turns",
         /// Such parts are shorter where there would be fewer than about so many.
         Parts = "parts",
+        /// So many lanes of a warp lie next to each other along the columns of a tile of results.
+        WarpColumns = "warp_columns",
     }
     plain {}
 }
@@ -155,6 +157,12 @@ vocabulary! {
         Groups = "groups",
         /// At least so many iterations in each part.
         Terms = "terms",
+        /// From so many parts on a block folds those of a result, rather than a warp.
+        Many = "many",
+        /// Rows of so many iterations, or more, of the last iterator go to a warp each.
+        Row = "row",
+        /// So many neighbours along the row of a single lane move at once, into registers.
+        Moves = "moves",
         /// Fewer iterations are folded in order, rather than in lanes.
         Short = "short",
         /// So many results side by side, in the lanes of vectors, which are folded by halves in the end.

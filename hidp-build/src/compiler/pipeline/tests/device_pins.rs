@@ -89,7 +89,10 @@ nest
     assert!(output.cuda[0].text.contains("hidp::div<int64_t>(77L, "), "{}", output.cuda[0].text);
     let changed = |from: &str, to: &str| errors(&split.replace(from, to));
     let like_this = "this nest of `rows` cannot run like this | expected";
-    assert_eq!(changed("terms(4096)", "terms(32)"), format!("8: {like_this} `fold c groups(1056) terms(4096)`"));
+    assert_eq!(
+        changed("terms(4096)", "terms(32)"),
+        format!("8: {like_this} `fold c groups(1056) terms(4096) many(512)`")
+    );
     assert_eq!(changed("groups(77)", "groups(0)"), "8: this is no line of a plan | expected a number from 1");
 }
 
@@ -101,8 +104,9 @@ fn plans_of_the_old_form_become_lines_and_say_so() {
     assert_eq!(sources.position(output.diagnostics[2].primary.span).line, 10);
     assert!(output.diagnostics[2].helps.join("\n").contains("fold c groups(77) terms(4096)"));
     let lines = format!(
-        "{PLANS}plan fewer\nnest\n  c grid.y\n  r grid.x\n  c seq\n  c thread.x\n  fold c groups(77) terms(4096)\n  block(256)\n"
+        "{PLANS}plan fewer\nnest\n  c grid.y\n  r grid.x\n  c seq\n  c thread.x\n  fold c groups(77) terms(4096) many(512)\n  block(256)\n"
     );
+    let lines = lines.replace("  c seq\n  block(512)", "  c seq\n  fold c moves(4)\n  block(512)");
     assert_eq!(output.cuda[0].text, build(&lines, true).1.cuda[0].text);
 }
 

@@ -1,62 +1,18 @@
-//! What a nest does by a number, beside its lines: rows of a table for each kind of line. A row says of what nests it can be, which numbers
-//! it may have, and which one the planner takes. The planner writes by these rows, and what reads lines, or judges pinned ones, asks them.
+//! What nests on threads do by a number.
 
-use super::cuts::{are_unequal, is_heavy, may_be_together};
-use super::device_levels::is_ordered;
-use super::mapping::{Exec, Mapping, Misfit, Recipe, Strategy, key};
-use super::notation::{FoldOption, Property};
-use super::prefixes::{can_be_in_blocks, is_started, prefixes_of_library};
-use super::shape::{gathers, vectorisable};
-use super::{inner_maps, short};
+use super::{ALWAYS, ANY, Choice, Facts, NEVER, Numbers};
+use crate::cuts::{are_unequal, is_heavy, may_be_together};
+use crate::device_levels::is_ordered;
+use crate::mapping::{Exec, Misfit, Recipe, Strategy, key};
+use crate::notation::{FoldOption, Property};
+use crate::prefixes::{can_be_in_blocks, is_started, prefixes_of_library};
+use crate::shape::{gathers, vectorisable};
 use crate::target::Model;
+use crate::{inner_maps, short};
 use hidp_ir::par::visit;
-use hidp_ir::par::{FoldKind, Func, Map, Program};
+use hidp_ir::par::{FoldKind, Map};
 use hidp_syntax::ty::Scalar;
 
-/// A nest and how it runs, as far as that is known.
-pub(crate) struct Facts<'a> {
-    pub(crate) program: &'a Program,
-    pub(crate) func: &'a Func,
-    pub(crate) nest: &'a Map,
-    pub(crate) mapping: &'a Mapping,
-}
-
-/// A word with a number.
-pub(super) struct Choice<W: 'static> {
-    word: fn(u32) -> W,
-    numbers: Numbers,
-    /// Whether lines that could have it need it.
-    needed: fn(&Facts<'_>, &Map) -> bool,
-    /// Of what nests, or folds, it can be: what is said of others.
-    expected: &'static str,
-    /// Whether it can be of this one. Of a nest's own words it is the nest that is given.
-    suits: fn(&Facts<'_>, &Map) -> bool,
-    /// What the planner takes where it can be, if anything.
-    usual: fn(&Facts<'_>, &Map, &Model) -> Option<u32>,
-}
-
-/// The numbers that make sense.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Numbers {
-    /// From one to another.
-    From(u32, u32),
-    /// Powers of two, up to this one.
-    PowersTo(u32),
-}
-
-impl Numbers {
-    /// What is expected instead of a number that is none of these.
-    pub(super) fn check(self, number: u32) -> Result<(), String> {
-        match self {
-            Numbers::From(least, most) if (least..=most).contains(&number) => Ok(()),
-            Numbers::From(least, most) => Err(format!("a number from {least} to {most}")),
-            Numbers::PowersTo(most) if number.is_power_of_two() && number <= most => Ok(()),
-            Numbers::PowersTo(most) => Err(format!("a power of two up to {most}")),
-        }
-    }
-}
-
-const ANY: Numbers = Numbers::From(1, u32::MAX);
 /// Of rows that are written out: each length has code of its own.
 const WRITTEN: Numbers = Numbers::From(1, 16);
 /// Of iterations of a run.
@@ -70,11 +26,8 @@ const MOST_TILE: u64 = 1 << 14;
 /// Of lanes of a tile.
 const COLUMNS: Numbers = Numbers::From(1, 1 << 14);
 
-const ALWAYS: fn(&Facts<'_>, &Map) -> bool = |_, _| true;
-const NEVER: fn(&Facts<'_>, &Map) -> bool = |_, _| false;
-
 /// Of nests on threads. A row may ask for those before it.
-pub(super) static OF_NESTS: [Choice<Property>; 7] = [
+pub(super) static OF_NESTS: [Choice<Property, Model>; 7] = [
     Choice {
         word: Property::Together,
         numbers: ANY,
@@ -142,7 +95,7 @@ pub(super) static OF_NESTS: [Choice<Property>; 7] = [
 ];
 
 /// Of maps of nests on threads that fold.
-pub(super) static OF_FOLDS: [Choice<FoldOption>; 6] = [
+pub(super) static OF_FOLDS: [Choice<FoldOption, Model>; 6] = [
     Choice {
         word: FoldOption::Runs,
         numbers: RUN,
@@ -216,6 +169,12 @@ pub(super) static OF_FOLDS: [Choice<FoldOption>; 6] = [
     },
 ];
 
+/// Whether lines of iterators can be carried out: what runs in vector lanes, and the sides of tiles.
+pub(super) fn judge_lines(facts: &Facts<'_>, maps: &[&Map]) -> Result<(), Misfit> {
+    maps.iter().try_for_each(|map| facts.judge_lanes(map))?;
+    facts.judge_tile()
+}
+
 impl Facts<'_> {
     fn has_lane_tiles(&self) -> bool {
         matches!(self.mapping.recipe, Recipe::Lanes(_))
@@ -273,76 +232,4 @@ impl Facts<'_> {
         let narrow = || self.mapping.number(Property::Fewest).is_some() && row() && map.directives.unroll.is_none();
         !map.folds.is_empty() && (self.has_lanes(map) || narrow()) && vectorisable(self.program, self.func, map)
     }
-}
-
-impl<W> Choice<W> {
-    /// Whether a nest, or a fold of it, can have this number, or none.
-    fn judge(&self, facts: &Facts<'_>, map: &Map, number: Option<u32>, word: &str) -> Result<(), Misfit> {
-        match (number, (self.suits)(facts, map)) {
-            (Some(number), true) => {
-                self.numbers.check(number).map_err(|expected| Misfit(format!("`{word}` of {expected}")))
-            }
-            (Some(_), false) => Err(Misfit(self.expected.to_owned())),
-            (None, true) if (self.needed)(facts, map) => {
-                Err(Misfit(format!("a line has the word `{word}`: {}", self.expected)))
-            }
-            (None, _) => Ok(()),
-        }
-    }
-}
-
-/// The numbers that a property of a nest on threads may have; none if it is not of threads.
-pub(super) fn numbers_of_property(property: Property) -> Option<Numbers> {
-    OF_NESTS.iter().find(|row| Property::number_of(&[property], row.word).is_some()).map(|row| row.numbers)
-}
-
-/// The same of an option of a fold.
-pub(super) fn numbers_of_option(option: FoldOption) -> Option<Numbers> {
-    OF_FOLDS.iter().find(|row| FoldOption::number_of(&[option], row.word).is_some()).map(|row| row.numbers)
-}
-
-/// The maps of a nest, outer ones first.
-fn maps_of(nest: &Map) -> Vec<&Map> {
-    let inside = inner_maps(&nest.body).into_iter().flat_map(maps_of);
-    std::iter::once(nest).chain(inside).collect()
-}
-
-/// What the planner takes for a nest on threads of which all else is decided.
-pub(super) fn choose(program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &Model) {
-    for choice in &OF_NESTS {
-        let facts = Facts { program, func, nest, mapping };
-        let chosen = (choice.suits)(&facts, nest).then(|| (choice.usual)(&facts, nest, model)).flatten();
-        mapping.choices.extend(chosen.map(choice.word));
-    }
-    if mapping.number(Property::Written).is_some() {
-        mapping.rows = short::with_rows(program, func, nest);
-    }
-    for map in maps_of(nest) {
-        for choice in &OF_FOLDS {
-            let facts = Facts { program, func, nest, mapping };
-            let chosen = (choice.suits)(&facts, map).then(|| (choice.usual)(&facts, map, model)).flatten();
-            if let (Some(number), Some(key)) = (chosen, key(map)) {
-                mapping.cuts.entry(key).or_default().options.push((choice.word)(number));
-            }
-        }
-    }
-}
-
-/// Whether a nest on threads can do all that its lines choose.
-pub(crate) fn judge(facts: &Facts<'_>) -> Result<(), Misfit> {
-    maps_of(facts.nest).into_iter().try_for_each(|map| facts.judge_lanes(map))?;
-    facts.judge_tile()?;
-    for choice in &OF_NESTS {
-        choice.judge(facts, facts.nest, facts.mapping.number(choice.word), (choice.word)(1).name())?;
-    }
-    for map in maps_of(facts.nest) {
-        let options = facts.mapping.cut(map).map_or(&[][..], |cut| &cut.options[..]);
-        if let Some(other) = options.iter().find(|option| numbers_of_option(**option).is_none()) {
-            return Err(Misfit(format!("folds on threads have no `{}`", other.name())));
-        }
-        for choice in &OF_FOLDS {
-            choice.judge(facts, map, FoldOption::number_of(options, choice.word), (choice.word)(1).name())?;
-        }
-    }
-    Ok(())
 }
