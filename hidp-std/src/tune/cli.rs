@@ -11,7 +11,7 @@ const USAGE: &str = "\
 measures the versions of entries and writes tuning records
 
   [ENTRY]          only entries whose name contains this
-  --seconds N      how long all may take (120)
+  --seconds N      how long all may take, for all sizes (without it: as long as 48 sizes an entry take)
   --device NAME    what to tune for: `cpu`, the number of a GPU, or `auto` for one and when to leave calls to the CPU (cpu)
   --threads N      threads to tune for (all)
   --isa NAME       instruction set to tune for (the best)
@@ -51,7 +51,7 @@ impl Tuner {
             let mut value = || args.next().cloned().ok_or_else(|| format!("`{arg}` needs a value"));
             let number = |text: String| text.parse::<u32>().map_err(|_| format!("`{text}` is no number"));
             match arg.as_str() {
-                "--seconds" => self.budget = Duration::from_secs(number(value()?)?.into()),
+                "--seconds" => self.budget = Some(Duration::from_secs(number(value()?)?.into())),
                 "--device" => {
                     let name = value()?;
                     let number = name.parse().ok().map(Asked::Cuda);
@@ -87,7 +87,11 @@ mod tests {
         let tuner = || Tuner::new(unsafe { Entries::new(&[]) });
         let read = |text: &str| tuner().with_args(&text.split(' ').map(str::to_owned).collect::<Vec<_>>());
         let tuner = read("gemm --seconds 7 --threads 2 --isa v3 --file a --report b --fresh").ok().unwrap();
-        assert_eq!((&tuner.only[..], tuner.budget.as_secs(), tuner.threads), (&["gemm".to_owned()][..], 7, Some(2)));
+        assert_eq!(
+            (&tuner.only[..], tuner.budget, tuner.threads),
+            (&["gemm".to_owned()][..], Some(Duration::from_secs(7)), Some(2))
+        );
+        assert_eq!(read("gemm").ok().unwrap().budget, None);
         assert_eq!((tuner.isa, tuner.fresh, tuner.file.to_str()), (Some(Isa::V3), true, Some("a")));
         let device = |text: &str| read(text).unwrap().device;
         assert_eq!(device("gemm"), Asked::Cpu);

@@ -15,7 +15,12 @@ use crate::Context;
 const MOST_FITS: usize = 10;
 
 /// Fits rules, compares, fits again with what that showed; keeps rules that gain somewhere and lose nowhere.
-pub(super) fn decide(outcome: &mut Outcome, jobs: &[Job<'_>], cx: &Context, end: Instant) -> Result<(), String> {
+pub(super) fn decide(
+    outcome: &mut Outcome,
+    jobs: &[Job<'_>],
+    cx: &Context,
+    end: Option<Instant>,
+) -> Result<(), String> {
     let mut choices = Vec::new();
     let mut vetoes = Vetoes::new();
     for _ in 0..MOST_FITS {
@@ -31,7 +36,9 @@ pub(super) fn decide(outcome: &mut Outcome, jobs: &[Job<'_>], cx: &Context, end:
     cautious(outcome, &mut choices);
     let verdicts = verdicts(outcome, &choices);
     if verdicts.contains(&None) {
-        outcome.complaints.push("there was no time to compare the rules with what runs without them".into());
+        outcome
+            .complaints
+            .push("there was no time to compare the rules with what runs without them, so none are recorded".into());
     } else if verdicts.contains(&Some(Verdict::First)) && !verdicts.contains(&Some(Verdict::Second)) {
         outcome.keep(choices);
     }
@@ -82,7 +89,7 @@ fn compare_all(
     wanted: Vec<(usize, usize, usize)>,
     jobs: &[Job<'_>],
     cx: &Context,
-    end: Instant,
+    end: Option<Instant>,
 ) -> Result<bool, String> {
     let mut progress = Progress::new(outcome.arms.entry.name, "comparisons", wanted.len(), end);
     let mut news = false;

@@ -27,14 +27,31 @@ const VERSIONS: f64 = 0.5;
 const SETTINGS: f64 = 0.7;
 /// The part for versions for a device, where calls are compared with the processor's afterwards.
 const ON_DEVICE: f64 = 0.6;
+/// Sizes that are made up where no time is given: all of them are measured, and everything that is found there is compared.
+const SIZES: usize = 48;
 
-/// Measures an entry until `end` and finds rules for it.
+/// The time that an entry has.
+#[derive(Clone, Copy)]
+struct Time {
+    start: Instant,
+    /// As long as it takes, if there is none.
+    end: Option<Instant>,
+}
+
+impl Time {
+    /// When this part of it is over.
+    fn part(self, part: f64) -> Option<Instant> {
+        self.end.map(|end| self.start + end.saturating_duration_since(self.start).mul_f64(part))
+    }
+}
+
+/// Measures an entry until `end`, or as long as it takes, and finds rules for it.
 pub(super) fn tune(
     entry: &'static Entry,
     registered: &[&Registered],
     sweeps: bool,
     cx: &Context,
-    end: Instant,
+    end: Option<Instant>,
     partial: &mut Partial,
 ) -> Result<Outcome, String> {
     let mut outcome = Outcome::new(entry);
@@ -47,28 +64,27 @@ pub(super) fn tune(
         outcome.skipped = Some("it has one version, or none of its sizes is known before it runs".into());
         return Ok(outcome);
     }
-    let made_up = data::cannot_make_up(entry);
+    let obstacle = data::cannot_make_up(entry);
     let mut jobs: Vec<Job<'_>> = registered.iter().map(|input| job_of(input)).collect();
-    match made_up {
+    match obstacle {
         _ if !sweeps && !jobs.is_empty() => {}
-        None => jobs.extend(sizes(entry, Limits::default()).into_iter().map(|dims| sized(entry, dims))),
+        None => jobs.extend(made_up(entry, end.is_some())),
         Some(why) if jobs.is_empty() => {
             outcome.skipped = Some(why);
             return Ok(outcome);
         }
         Some(_) => {}
     }
-    let all = end;
+    let all = Time { start: Instant::now(), end };
     let share = if both_sides && several { ON_DEVICE } else { 1.0 };
-    let start = Instant::now();
-    let end = start + end.saturating_duration_since(start).mul_f64(share);
-    let part = |part: f64| start + end.saturating_duration_since(start).mul_f64(part);
     if several {
-        compare(&mut outcome, &jobs, cx, (&part, end), partial)?;
+        compare(&mut outcome, &jobs, cx, Time { end: all.part(share), ..all }, partial)?;
     }
+    // Versions take their part of what is left of the whole.
+    outcome.needed = outcome.needed.map(|needed| needed.div_f64(share));
     if both_sides {
         let device = outcome.rules().map_or_else(|| cx.clone(), |rules| with_rules(entry, cx, rules));
-        outcome.places = Some(places::find(entry, &jobs, (cx, &device), all, &mut outcome.complaints));
+        outcome.places = Some(places::find(entry, &jobs, (cx, &device), end, &mut outcome.complaints));
     }
     Ok(outcome)
 }
@@ -78,14 +94,14 @@ fn compare(
     outcome: &mut Outcome,
     jobs: &[Job<'_>],
     cx: &Context,
-    (part, end): (&dyn Fn(f64) -> Instant, Instant),
+    time: Time,
     partial: &mut Partial,
 ) -> Result<(), String> {
     let entry = outcome.arms.entry;
-    versions(outcome, jobs, cx, Progress::new(entry.name, "versions", jobs.len(), part(VERSIONS)), partial)?;
+    versions(outcome, jobs, cx, Progress::new(entry.name, "versions", jobs.len(), time.part(VERSIONS)), partial)?;
     if outcome.measured() {
-        settings(outcome, jobs, cx, part(SETTINGS), partial)?;
-        decide(outcome, jobs, cx, end)?;
+        settings(outcome, jobs, cx, time.part(SETTINGS), partial)?;
+        decide(outcome, jobs, cx, time.end)?;
     }
     Ok(())
 }
@@ -94,7 +110,13 @@ fn job_of<'a>(input: &'a Registered) -> Job<'a> {
     Job { name: input.name.clone(), make: Box::new(|| Some((input.make)())) }
 }
 
-fn sized(entry: &'static Entry, dims: Vec<i64>) -> Job<'static> {
+/// Arguments of all sizes, or of those that are measured where no time is given.
+fn made_up<'a>(entry: &'static Entry, all: bool) -> impl Iterator<Item = Job<'a>> {
+    let most = if all { usize::MAX } else { SIZES };
+    sizes(entry, Limits::default()).into_iter().take(most).map(move |dims| sized(entry, dims))
+}
+
+fn sized<'a>(entry: &'static Entry, dims: Vec<i64>) -> Job<'a> {
     let sizes: Vec<String> = entry.dims.iter().zip(&dims).map(|(name, size)| format!("{name} = {size}")).collect();
     Job { name: sizes.join(", "), make: Box::new(move || data::make_up(entry, &dims)) }
 }
@@ -130,6 +152,9 @@ fn versions(
         }
         progress.step();
     }
+    if outcome.left_out > 0 {
+        outcome.needed = progress.needed().map(|needed| needed.div_f64(VERSIONS));
+    }
     Ok(())
 }
 
@@ -141,7 +166,7 @@ fn settings(
     outcome: &mut Outcome,
     jobs: &[Job<'_>],
     cx: &Context,
-    stop: Instant,
+    stop: Option<Instant>,
     partial: &mut Partial,
 ) -> Result<(), String> {
     let versions = outcome.arms.len();
@@ -241,10 +266,11 @@ mod tests {
         let inputs = [1000, 4000, 16000, 64000].map(sizes);
         let end = Instant::now() + Duration::from_millis(1);
         // No time: one point is measured all the same.
-        let short = tune(entry, &inputs.iter().collect::<Vec<_>>(), true, &cx, end, &mut partial).unwrap();
+        let short = tune(entry, &inputs.iter().collect::<Vec<_>>(), true, &cx, Some(end), &mut partial).unwrap();
         assert!(short.left_out > 0 && short.measured());
-        let end = Instant::now() + Duration::from_secs(60);
-        let outcome = tune(entry, &inputs.iter().collect::<Vec<_>>(), true, &cx, end, &mut partial).unwrap();
+        assert!(short.to_string().contains("left out for want of time, "), "{short}");
+        let outcome = tune(entry, &inputs.iter().collect::<Vec<_>>(), true, &cx, None, &mut partial).unwrap();
+        assert_eq!((outcome.left_out, outcome.needed), (0, None));
         partial.finish();
         outcome
     }
@@ -318,8 +344,7 @@ mod tests {
         let run = |file: &std::path::Path, fresh: bool| {
             let cx = Context::builder().threads(1).tuning("off").build().unwrap();
             let mut partial = Partial::open(file, fresh).unwrap();
-            let end = Instant::now() + Duration::from_secs(60);
-            tune(&ENTRY, &inputs, true, &cx, end, &mut partial).unwrap()
+            tune(&ENTRY, &inputs, true, &cx, None, &mut partial).unwrap()
         };
         if let Some(file) = std::env::var_os(CHILD) {
             run(file.as_ref(), true);
@@ -352,6 +377,26 @@ mod tests {
     }
 
     #[test]
+    fn without_a_time_as_many_sizes_are_measured_as_are_promised() {
+        static ENTRY: Entry = Entry {
+            params: &[param("x", false, &[&[Op::Dim(0)], &[Op::Dim(1)]])],
+            dims: &["R", "C"],
+            dispatch: Dispatch {
+                measures: &[
+                    Measure { name: "parallel", program: &[Op::Dim(0)] },
+                    Measure { name: "inner", program: &[Op::Dim(1)] },
+                ],
+                ..Dispatch::NONE
+            },
+            ..SUM
+        };
+        let names = |all| made_up(&ENTRY, all).map(|job| job.name).collect::<Vec<_>>();
+        let (few, all) = (names(false), names(true));
+        assert!(few.len() == SIZES && all.len() > SIZES, "{} of {}", few.len(), all.len());
+        assert_eq!(few[..], all[..SIZES]);
+    }
+
+    #[test]
     fn nothing_is_recorded_that_is_not_faster() {
         static ENTRY: Entry = Entry { versions: &[version("rows", EVEN), version("serial", EVEN)], ..SUM };
         let outcome = tuned(&ENTRY, "even");
@@ -364,7 +409,7 @@ mod tests {
         static POSITIONS: Entry = SUM;
         let cx = Context::builder().threads(1).build().unwrap();
         let mut partial = Partial::open(&std::env::temp_dir().join("hidp-none"), true).unwrap();
-        let mut skipped = |entry| tune(entry, &[], true, &cx, Instant::now(), &mut partial).unwrap().to_string();
+        let mut skipped = |entry| tune(entry, &[], true, &cx, Some(Instant::now()), &mut partial).unwrap().to_string();
         assert!(skipped(&ONE).contains("it has one version"));
         assert!(skipped(&POSITIONS).contains("`x` holds positions: register inputs"));
     }

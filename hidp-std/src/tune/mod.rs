@@ -55,7 +55,7 @@ pub struct Tuner {
     entries: Entries,
     registered: Vec<Registered>,
     only: Vec<String>,
-    budget: Duration,
+    budget: Option<Duration>,
     file: PathBuf,
     report: PathBuf,
     context: Option<Context>,
@@ -74,7 +74,7 @@ impl Tuner {
             entries,
             registered: Vec::new(),
             only: Vec::new(),
-            budget: Duration::from_secs(120),
+            budget: None,
             file: usual_file(),
             report: "hidp-tune.html".into(),
             context: None,
@@ -97,9 +97,10 @@ impl Tuner {
         self.only.push(name.into());
         self
     }
-    /// How long all may take: two minutes if nothing is said.
+    /// How long all may take. All sizes are tried in that time, and what is not measured by then is left out. If nothing is said it
+    /// takes as long as 48 sizes an entry and registered inputs take, and nothing is left out.
     pub fn budget(mut self, budget: Duration) -> Self {
-        self.budget = budget;
+        self.budget = Some(budget);
         self
     }
     /// What to tune for: this context's processor, or its device, rather than the processor. Versions for devices run on arrays that
@@ -146,24 +147,27 @@ impl Tuner {
         }
         let mut file = record::File::open(&self.file)?;
         let mut partial = partial::Partial::open(&self.report, self.fresh)?;
-        let end = Instant::now() + self.budget;
+        let end = self.budget.map(|budget| Instant::now() + budget);
         let mut outcomes = Vec::new();
+        let mut seconds = Duration::ZERO;
         for (at, entry) in chosen.iter().enumerate() {
-            let share = end.saturating_duration_since(Instant::now()) / (chosen.len() - at) as u32;
+            let now = Instant::now();
+            let left = (chosen.len() - at) as u32;
+            let share = end.map(|end| now + end.saturating_duration_since(now) / left);
             let registered = self.registered.iter().filter(|input| input.entry == entry.name);
-            let outcome = entry::tune(
-                entry,
-                &registered.collect::<Vec<_>>(),
-                self.sweeps,
-                &cx,
-                Instant::now() + share,
-                &mut partial,
-            )?;
+            let outcome = entry::tune(entry, &registered.collect::<Vec<_>>(), self.sweeps, &cx, share, &mut partial)?;
             println!("{outcome}");
             if outcome.measured() || outcome.places.is_some() {
                 file.put(entry, &cx, outcome.recorded())?;
             }
+            seconds += outcome.needed.unwrap_or_else(|| now.elapsed());
             outcomes.push(outcome);
+        }
+        if outcomes.iter().any(|outcome| outcome.left_out > 0) {
+            let seconds = seconds.as_secs() + 1;
+            println!(
+                "not all sizes were measured: about `--seconds {seconds}` would do; without it fewer sizes are tried, all of them"
+            );
         }
         std::fs::write(&self.report, report::html(&outcomes)?).map_err(|error| cannot_write(&self.report, &error))?;
         if let Some(table) = &self.table {

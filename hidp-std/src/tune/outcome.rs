@@ -1,6 +1,7 @@
 //! What tuning an entry gave, for people.
 
 use std::fmt::{self, Write as _};
+use std::time::Duration;
 
 use super::arms::Arms;
 use super::fit::{Choice, Point, Test, chosen, mean_loss, regression, worst_loss};
@@ -21,6 +22,8 @@ pub struct Outcome {
     pub(super) complaints: Vec<String>,
     /// Points left out for want of time.
     pub(super) left_out: usize,
+    /// The time in which none would be, as those that were measured tell.
+    pub(super) needed: Option<Duration>,
     pub(super) skipped: Option<String>,
     /// Which calls with arrays of the host are for the processor, if that was measured.
     pub(super) places: Option<Found>,
@@ -52,6 +55,7 @@ impl Outcome {
             rules: None,
             complaints: Vec::new(),
             left_out: 0,
+            needed: None,
             skipped: None,
             places: None,
             compared: Vec::new(),
@@ -218,7 +222,9 @@ impl fmt::Display for Outcome {
         };
         write!(f, "{}: {} points", self.entry(), self.points.len())?;
         if self.left_out > 0 {
-            write!(f, " ({} left out for want of time)", self.left_out)?;
+            write!(f, " ({} left out for want of time", self.left_out)?;
+            let needed = self.needed.map(|needed| format!(", about {:.0} s would do", needed.as_secs_f64().ceil()));
+            write!(f, "{})", needed.unwrap_or_default())?;
         }
         writeln!(f, "\n  untuned:    {}{}", percent(untuned), place(&|point| point.untuned))?;
         writeln!(f, "  tuned:      {}{}", percent(tuned), place(&|point| self.tuned(point)))?;

@@ -64,7 +64,7 @@ pub(super) fn find(
     entry: &'static Entry,
     jobs: &[Job<'_>],
     (cx, device): (&Context, &Context),
-    end: Instant,
+    end: Option<Instant>,
     complaints: &mut Vec<String>,
 ) -> Found {
     let sides = [cx.with_plan(Rule::HOST_NAME), device.with_plan(Rule::DEVICE_NAME)];
