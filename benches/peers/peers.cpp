@@ -63,6 +63,18 @@ float peer_dot_f32(const float *RESTRICT x, const float *RESTRICT y, int64_t n) 
   return sum;
 }
 
+// Bins of its own for each thread.
+void peer_count_u8(uint32_t *RESTRICT counts, const uint8_t *RESTRICT x, int64_t n) {
+#pragma omp parallel
+  {
+    uint32_t own[256] = {0};
+#pragma omp for schedule(static) nowait
+    for (int64_t i = 0; i < n; i++) own[x[i]]++;
+#pragma omp critical
+    for (int bin = 0; bin < 256; bin++) counts[bin] += own[bin];
+  }
+}
+
 // The limit of reading: several independent accumulators a thread.
 double peer_read_f32(const float *RESTRICT x, int64_t n) {
   float total = 0;

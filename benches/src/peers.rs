@@ -23,6 +23,7 @@ mod raw {
         pub(super) fn peer_min_f32(x: *const f32, n: i64) -> f32;
         pub(super) fn peer_max_i32(x: *const i32, n: i64) -> i32;
         pub(super) fn peer_partition_u32(x: *const u32, front: *mut u32, back: *mut u32, n: i64, pivot: u32);
+        pub(super) fn peer_count_u8(counts: *mut u32, x: *const u8, n: i64);
         pub(super) fn peer_segmented_sums_u32(y: *mut u32, x: *const u32, cut: *const i32, segments: i64);
         pub(super) fn peer_row_sums_f32(y: *mut f32, a: *const f32, rows: i64, columns: i64);
         pub(super) fn peer_column_sums_f32(y: *mut f32, a: *const f32, rows: i64, columns: i64);
@@ -195,6 +196,12 @@ pub fn segmented_sums(y: &mut [u32], x: &[u32], cuts: &Cuts) {
     assert!(cuts.0[y.len()] as usize <= x.len());
     // SAFETY: cuts ascend from 0 to the length of `x`, and there is a sum for each segment.
     unsafe { raw::peer_segmented_sums_u32(y.as_mut_ptr(), x.as_ptr(), cuts.0.as_ptr(), y.len() as i64) }
+}
+
+/// How often each byte stands in `x`, added to what `counts` holds.
+pub fn count_u8(counts: &mut [u32; 256], x: &[u8]) {
+    // SAFETY: there is a bin for each byte.
+    unsafe { raw::peer_count_u8(counts.as_mut_ptr(), x.as_ptr(), x.len() as i64) }
 }
 
 /// Sum of each row of a row-major matrix.

@@ -25,6 +25,8 @@ pub(super) const RECIPES: Recipes = &[
     ("min f32 2^26", min),
     ("max i32 2^26", max),
     ("partition u32 2^24", partition),
+    ("histogram u8 10^7 random", || histogram("random", |random| random.bits() as u8)),
+    ("histogram u8 10^7 text", || histogram("text", |random| (random.bits() & random.bits() & random.bits()) as u8)),
     ("segmented sum u32 2^20 x 16", || segmented_sum("2^20 x 16", &even(1 << 20, 16))),
     ("segmented sum u32 2^14 x 1024", || segmented_sum("2^14 x 1024", &even(1 << 14, 1 << 10))),
     ("segmented sum u32 8 x 2^21", || segmented_sum("8 x 2^21", &even(8, 1 << 21))),
@@ -170,6 +172,34 @@ fn partition() -> Case {
         contenders.push(Contender::new("C++17 par", move || peers::partition_u32(&also, &mut front, &mut back, pivot)));
     }
     Case { name: "partition u32 2^24".into(), limit: Limit::Stream(8.0 * n as f64), contenders }
+}
+
+/// Counts of bytes; of a text a few are most of them.
+fn histogram(name: &str, byte: impl Fn(&mut Random) -> u8) -> Case {
+    let mut random = Random::new(7);
+    let x = Rc::new(Buffer::from_fn(10_000_000, |_| byte(&mut random)));
+    let rayon = |x: &[u8]| {
+        let count = |mut counts: [u32; 256], part: &[u8]| {
+            part.iter().for_each(|&byte| counts[usize::from(byte)] += 1);
+            counts
+        };
+        let add = |a: [u32; 256], b: [u32; 256]| std::array::from_fn(|bin| a[bin] + b[bin]);
+        x.par_chunks(1 << 16).fold(|| [0u32; 256], count).reduce(|| [0u32; 256], add)
+    };
+    let cx = context();
+    let (mut counts, mut by_hand) = ([0u32; 256], [0u32; 256]);
+    prims::count_u8(&cx, &x[..], &mut counts[..]).expect("counts run");
+    peers::count_u8(&mut by_hand, &x);
+    assert!(counts == by_hand && counts == rayon(&x), "counts differ");
+    let (input, also) = (x.clone(), x.clone());
+    let contenders = vec![
+        Contender::new("HiDP", move || prims::count_u8(&cx, &input[..], &mut counts[..]).expect("counts run")),
+        Contender::new("OpenMP, bins of each thread", move || peers::count_u8(&mut by_hand, &also)),
+        Contender::new("rayon, bins of each chunk", move || {
+            black_box(rayon(&x));
+        }),
+    ];
+    Case { name: format!("histogram u8 10^7 {name}"), limit: Limit::Read(1e7), contenders }
 }
 
 /// The elements of each segment.

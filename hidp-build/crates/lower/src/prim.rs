@@ -273,16 +273,18 @@ impl Lowerer<'_> {
     }
 
     fn histogram(&mut self, call: &PrimCall, operands: &Operands, low: &Expr, count: PrimArg) {
-        let (Some(op), Some(bins), Some((values, _))) = (&call.op, &operands.output, &operands.values) else {
-            return self.defect("a histogram has an operator, bins and values");
+        let (Some(op), Some(bins)) = (&call.op, &operands.output) else {
+            return self.defect("a histogram has an operator and bins");
         };
         let keys = self.address(&operands.input, low, false);
-        let values = self.address(values, low, false);
+        let values = operands.values.as_ref().map(|(values, _)| self.address(values, low, false));
         let out = self.address(bins, &make::long(0), true);
         let (template, [neutral, has]) = self.operator(op);
         let memory = self.memory_site(call.span);
         let key = self.site(FaultKind::HistogramKey, call.span, vec![String::new(); 2]);
-        let args = vec![keys, values, out, count, PrimArg::Value(bins.len.clone()), neutral, has];
+        let bin_count = PrimArg::Value(bins.len.clone());
+        let args = [Some(keys), values, Some(out), Some(count), Some(bin_count), Some(neutral), Some(has)];
+        let args = args.into_iter().flatten().collect();
         self.call_library(self.whole_symbol(call.prim), template, args, vec![memory, key]);
     }
 

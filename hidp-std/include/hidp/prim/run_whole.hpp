@@ -57,4 +57,10 @@ inline bool run_histogram(Host &host, uint32_t memory, uint32_t key, const K *ke
   return n <= 0 || team_histogram<T, Op>(host, memory, key, keys, values, bins, n, bin_count, neutral, has_neutral);
 }
 
+template <class T, class Op, class K>
+inline bool run_histogram(Host &host, uint32_t memory, uint32_t key, const K *keys, T *bins, int64_t n, int64_t bin_count, T neutral,
+                          bool has_neutral) {
+  return n <= 0 || team_histogram<T, Op>(host, memory, key, keys, Ones{}, bins, n, bin_count, neutral, has_neutral);
+}
+
 HIDP_NAMESPACE_END

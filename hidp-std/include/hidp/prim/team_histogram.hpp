@@ -1,4 +1,4 @@
-// team_histogram: all threads fold values into bins.
+// team_histogram: all threads fold values into bins, or count keys.
 //
 // Called by: the host function. Run by: all threads of the context. Result: in bins, combined with what they held, when it
 // returns true; false after an allocation fault at `site`, a fault of the operator, or a key outside [0, bin_count): a fault at
@@ -22,10 +22,11 @@ constexpr int64_t kHistogramParts = 16;
 // Private bins must cost little beside the elements of a part.
 constexpr int64_t kElementsPerBin = 4;
 
-template <class T, class Op, class K, class V>
+// Values are an address, or `Ones`.
+template <class T, class Op, class K, class Values>
 class TeamHistogram {
  public:
-  TeamHistogram(Host &host, uint32_t key_site, const K *keys, const V *values, T *bins, int64_t n, int64_t bin_count)
+  TeamHistogram(Host &host, uint32_t key_site, const K *keys, Values values, T *bins, int64_t n, int64_t bin_count)
       : host_(host), key_site_(key_site), keys_(keys), values_(values), bins_(bins), n_(n), bin_count_(bin_count) {}
 
   bool in_order() {
@@ -67,15 +68,15 @@ class TeamHistogram {
   Host &host_;
   uint32_t key_site_;
   const K *keys_;
-  const V *values_;
+  Values values_;
   T *bins_;
   int64_t n_, bin_count_;
 };
 
-template <class T, class Op, class K, class V>
-inline bool team_histogram(Host &host, uint32_t site, uint32_t key_site, const K *keys, const V *values, T *bins, int64_t n,
+template <class T, class Op, class K, class Values>
+inline bool team_histogram(Host &host, uint32_t site, uint32_t key_site, const K *keys, Values values, T *bins, int64_t n,
                            int64_t bin_count, T neutral, bool has_neutral) {
-  TeamHistogram<T, Op, K, V> work(host, key_site, keys, values, bins, n, bin_count);
+  TeamHistogram<T, Op, K, Values> work(host, key_site, keys, values, bins, n, bin_count);
   const bool worth_it = has_neutral && n / kHistogramParts >= kElementsPerBin * bin_count && n >= kWorkPerThread;
   return worth_it ? work.in_parts(site, neutral) : work.in_order();
 }

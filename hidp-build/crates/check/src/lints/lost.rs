@@ -191,7 +191,7 @@ impl<'a> Lost<'a> {
         uses == 2
     }
 
-    /// `histogram(op, keys, values, out, n);` in the place of a map that does nothing else.
+    /// `histogram(op, keys, values, out, n);`, or `histogram(keys, out, n);`, in the place of a map that does nothing else.
     fn histogram(&self, place: &Place, update: &Update<'_>, level: usize) -> Option<(Span, String)> {
         let [(span, map)] = self.maps[level..] else { return None };
         let ([iter], [stmt], [key]) = (&map.iters[..], &map.body.stmts[..], &place.index[..]) else { return None };
@@ -200,11 +200,15 @@ impl<'a> Lost<'a> {
             return None;
         }
         let keys = self.row(key, iter.var, &iter.hi, false)?;
+        let name = |var: VarId| &self.func.vars[var].name;
+        let size = self.sources.snippet(iter.hi.span);
+        let counts = update.operator()? == "+" && update.operand.as_int() == Some(1);
+        if counts && keys != place.array && self.func.vars[place.array].ty.scalar().is_some_and(Scalar::is_integer) {
+            return Some((span, format!("histogram({}, {}, {size});", name(keys), name(place.array))));
+        }
         let values = self.row(update.operand, iter.var, &iter.hi, true)?;
         let apart = keys != place.array && values != place.array;
         let same_type = self.func.vars[values].ty == self.func.vars[place.array].ty;
-        let name = |var: VarId| &self.func.vars[var].name;
-        let size = self.sources.snippet(iter.hi.span);
         let text = format!(
             "histogram(\"{}\", {}, {}, {}, {size});",
             update.operator()?,

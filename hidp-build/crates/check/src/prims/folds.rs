@@ -160,26 +160,38 @@ impl Cx<'_> {
                     .help("use `atomic` updates in the map"),
             );
         }
-        let [keys, values, output, size] = call.args.as_slice() else { return self.wrong_count(call) };
-        if call.op.is_none() {
-            return self.wrong_count(call);
-        }
+        let (keys, values, output, size) = match (call.op, call.args.as_slice()) {
+            (Some(_), [keys, values, output, size]) => (*keys, Some(*values), *output, *size),
+            (None, [keys, output, size]) => (*keys, None, *output, *size),
+            _ => return self.wrong_count(call),
+        };
         let keys_row = self.row(keys, "the keys", out);
-        let values_row = self.row(values, "the values", out);
+        let values_row = values.map(|values| (values.span, self.row(values, "the values", out)));
         let to = self.output_row(output, "the output", out);
         let size = self.size(size);
-        let (keys_row, values_row, to) = (keys_row?, values_row?, to?);
-        for row in [&keys_row, &values_row, &to] {
+        let (keys_row, to) = (keys_row?, to?);
+        for row in [&keys_row, &to] {
             self.info_mut(row.array.array).read = true;
         }
         self.integer_row(&keys_row, keys.span, "the keys of a histogram")?;
         self.refuse_same(&keys_row.array, keys.span, &to.array, output.span, call)?;
-        self.refuse_same(&values_row.array, values.span, &to.array, output.span, call)?;
         let op = self.primitive_op(call, to.ty, directives.ordered, output.span)?;
-        self.folds_to(values_row.ty, to.ty, values.span, output.span)?;
+        let values = match values_row {
+            Some((span, row)) => {
+                let row = row?;
+                self.info_mut(row.array.array).read = true;
+                self.refuse_same(&row.array, span, &to.array, output.span, call)?;
+                self.folds_to(row.ty, to.ty, span, output.span)?;
+                Some((row.array, None))
+            }
+            None => {
+                self.integer_row(&to, output.span, "counts")?;
+                None
+            }
+        };
         let mut prim = self.new_call(call, Form::Whole, Extent::Whole { size: size? }, keys_row, directives);
         prim.op = Some(op);
-        prim.values = Some((values_row.array, None));
+        prim.values = values;
         prim.output = Some(to.array);
         self.finish_primitive(call, prim, out)
     }

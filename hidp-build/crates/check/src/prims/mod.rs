@@ -50,7 +50,7 @@ fn usage(prim: Prim, regular: bool, in_map: bool) -> &'static str {
         (Prim::Reverse, false) => "`reverse(in, out, size)`, or with vectors `low, high` for `size`",
         (Prim::ReverseInplace, _) if in_map => "`reverse_inplace(a, low, high)`",
         (Prim::ReverseInplace, _) => "`reverse_inplace(a, size)`, or with vectors `low, high` for `size`",
-        (Prim::Histogram, _) => "`histogram(op, keys, vals, out, size)`",
+        (Prim::Histogram, _) => "`histogram(op, keys, vals, out, size)`, or `histogram(keys, out, size)` to count",
     }
 }
 

@@ -25,7 +25,7 @@ pub struct PrimCall {
     pub input: ArrayRef,
     /// Output keys; `out` of scan, reverse, histogram, regular and segmented reduce. `None` when `result` takes it.
     pub output: Option<ArrayRef>,
-    /// Values in and out of sort and partition; `vals` of histogram (no output).
+    /// Values in and out of sort and partition; `vals` of histogram (no output), which counts without them.
     pub values: Option<(ArrayRef, Option<ArrayRef>)>,
     /// Scalar result: whole or in-map reduce, min, max; `count` of partition.
     pub result: Option<Target>,

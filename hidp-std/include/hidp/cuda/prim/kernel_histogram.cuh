@@ -1,4 +1,4 @@
-// kernel_histogram: the whole device folds values into bins.
+// kernel_histogram: the whole device folds values into bins, or counts keys.
 //
 // Called by: the host function. Run by: all blocks. Result: in bins, combined with what they held, for what follows on the stream,
 // if it returns true; false after a key outside [0, bin_count) (`key`: the first in order and the number of bins; bins stay as they
@@ -7,7 +7,7 @@
 //
 // Same bits every run. Integers of 4 and 8 bytes under built-in operators fold in any order, by atomics: few bins in shared memory
 // first, many at once. Everything else is sorted by bin, stably, and each bin's values fold in order, by a tree that their number
-// fixes.
+// fixes. Counts in bins of 1 and 2 bytes are made in bins of 4 bytes and then added.
 #pragma once
 
 #include <stdint.h>
@@ -189,6 +189,43 @@ inline bool kernel_histogram(Host &host, uint32_t memory, uint32_t key, Keys key
   if constexpr (kFoldsInAnyOrder<T, Op>) return histogram_by_atomics<T, Op>(host, keys, values, bins, n, bin_count);
   else if (bin_count <= INT64_C(0xffffffff)) return histogram_by_sorting<T, Op, uint32_t>(host, memory, keys, values, bins, n, bin_count);
   else return histogram_by_sorting<T, Op, uint64_t>(host, memory, keys, values, bins, n, bin_count);
+}
+
+// Values of a histogram that counts.
+template <class T>
+struct Ones {
+  HIDP_DEVICE Ones operator+(int64_t) const { return *this; }
+};
+template <class T>
+HIDP_DEVICE T load(Ones<T>) {
+  return 1;
+}
+
+// bins[i] += counts[i].
+template <class Out>
+struct AddCount {
+  Any<uint32_t> counts;
+  Out bins;
+  template <class W>
+  HIDP_DEVICE void operator()(W &, int64_t i) const {
+    using T = ElementOf<Out>;
+    store(bins + i, static_cast<T>(load(bins + i) + static_cast<T>(load(counts + i))));
+  }
+};
+
+template <class T, class Op, class Keys, class Out>
+inline bool kernel_histogram(Host &host, uint32_t memory, uint32_t key, Keys keys, Out bins, int64_t n, int64_t bin_count, T neutral, bool has_neutral) {
+  if constexpr (kFoldsInAnyOrder<T, Op>) {
+    return kernel_histogram<T, Op>(host, memory, key, keys, Ones<T>{}, bins, n, bin_count, neutral, has_neutral);
+  } else {
+    const Any<uint32_t> counts = host.alloc<uint32_t>(bin_count, true, memory);
+    if (host.failed()) return false;
+    const uint32_t none = 0;
+    bool done = kernel_histogram<uint32_t, Add<uint32_t>>(host, memory, key, keys, Ones<uint32_t>{}, counts, n, bin_count, none, true);
+    done = done && for_items<Thread>(host, bin_count, false, AddCount<Out>{counts, bins});
+    host.free(counts);
+    return done;
+  }
 }
 
 HIDP_NAMESPACE_END

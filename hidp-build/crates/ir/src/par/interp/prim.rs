@@ -187,12 +187,13 @@ impl<'p> Machine<'p> {
     }
 
     fn histogram(&mut self, call: &'p PrimCall, segments: &[Segment], operands: &Operands) -> Run<()> {
-        let (Some(op), Some(bins), Some((values, _))) = (&call.op, operands.output, operands.values) else {
-            return Ok(());
-        };
+        let (Some(op), Some(bins)) = (&call.op, operands.output) else { return Ok(()) };
         for segment in segments {
             let keys = self.read(operands.input, *segment);
-            let values = self.read_for(op, values, *segment);
+            let values = match operands.values {
+                Some((values, _)) => self.read_for(op, values, *segment),
+                None => vec![ops::cast(&1.into(), op.ty.scalar().unwrap_or(Scalar::I64)); keys.len()],
+            };
             for (key, value) in keys.into_iter().zip(values) {
                 let key = key.as_integer().unwrap_or(-1);
                 if key < 0 || key >= i128::from(bins.len) {

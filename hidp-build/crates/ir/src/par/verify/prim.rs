@@ -1,6 +1,6 @@
 //! Primitives: a table says which fields a call has, code says how their types fit together.
 
-use super::super::{ArrayRef, Extent, PrimCall, PrimValue};
+use super::super::{ArrayRef, Extent, FoldFn, PrimCall, PrimValue};
 use super::{Check, Rule};
 use hidp_syntax::prim::{Form, Prim};
 use hidp_syntax::ty::{Scalar, Ty};
@@ -66,7 +66,7 @@ fn rows(prim: Prim) -> &'static [Row] {
     ];
     const REVERSE: &[Row] = &[Row { shapes: ALL, ..ROW }];
     const REVERSE_INPLACE: &[Row] = &[Row { shapes: ALL, output: No, ..ROW }];
-    const HISTOGRAM: &[Row] = &[Row { shapes: &[Whole], op: Yes, values: Yes, values_out: No, ..ROW }];
+    const HISTOGRAM: &[Row] = &[Row { shapes: &[Whole], op: Yes, values: Maybe, values_out: No, ..ROW }];
     match prim {
         Prim::Min | Prim::Max | Prim::Reduce => FOLD,
         Prim::Scan | Prim::Exscan => SCAN,
@@ -119,6 +119,10 @@ impl Check<'_> {
                 self.require(integer, Rule::Prims, || "the keys are no integers".into());
                 if let Some((Some(values), _)) = values {
                     self.fold_types(call, values, output);
+                } else if let Some(output) = output {
+                    let integer = output.scalar().is_some_and(Scalar::is_integer);
+                    let added = call.op.as_ref().is_some_and(|op| op.func == FoldFn::Add);
+                    self.require(integer && added, Rule::Prims, || "counts are integers, which are added".into());
                 }
             }
         }
