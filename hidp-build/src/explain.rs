@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use crate::compiler::explain::{self, Wanted};
 use crate::compiler::pipeline::{Options, PipelineInput, front, optimise};
 use crate::compiler::traffic::Resources;
-use crate::nvcc::Kernel;
+use crate::nvcc::{self, Kernel};
 use crate::report::{Error, Report, Result};
 use crate::sources;
 use hidp_plan::target::{DeviceModel, Model};
@@ -13,7 +13,8 @@ use hidp_plan::{Models, check_directives, check_pins};
 use hidp_syntax::diag::Sink;
 
 /// Explains the entries of a `.hdp` file, or the one of this name: nested shapes, what fused and what did not, the checks that
-/// remain, the plans, and what else is wanted.
+/// remain, the plans, and what else is wanted. GPUs are left out where a build would leave them out, and the explanation says why:
+/// there is no nvcc, or `HIDP_CUDA` says `off`. With `HIDP_CUDA=simulated` they are there in any case.
 pub fn explain(file: impl AsRef<Path>, name: Option<&str>, wanted: Wanted) -> Result<String> {
     explain_compiled(file, name, wanted, &[])
 }
@@ -31,10 +32,11 @@ pub fn explain_compiled(
     report.diagnostics(&loaded.sources, &loaded.diagnostics);
     report.error().map_or(Ok(()), Err)?;
 
+    let left_out = nvcc::left_out(|name| std::env::var_os(name))?;
     let input = PipelineInput {
         sources: loaded.sources,
         files: loaded.files,
-        options: Options { pins: loaded.pins, cuda: true, ..Options::default() },
+        options: Options { pins: loaded.pins, cuda: left_out.is_none(), ..Options::default() },
     };
     let mut sink = Sink::new();
     let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink));
@@ -54,7 +56,7 @@ pub fn explain_compiled(
         return Err(Error::new(format!("there is no entry `{name}`; there are: {}", names.join(", "))));
     }
     let resources: Vec<Resources> = kernels.iter().map(resources).collect();
-    Ok(explain::entries(&input, &program, &chosen, wanted, &resources))
+    Ok(explain::entries(&input, &program, &chosen, wanted, left_out.as_deref().map_or(Ok(&resources), Err)))
 }
 
 fn resources(kernel: &Kernel) -> Resources {

@@ -10,6 +10,7 @@ mod tool;
 mod unit;
 
 use std::env;
+use std::ffi::OsString;
 
 pub use ptxas::{Kernel, kernels, table};
 pub use tool::Checker;
@@ -53,6 +54,23 @@ impl Cuda {
     }
 }
 
+/// Why a build on this machine makes no kernels for GPUs, as far as environment variables and programs tell.
+pub(crate) fn left_out(variable: impl Fn(&str) -> Option<OsString>) -> Result<Option<String>, Problem> {
+    Ok(match asked(variable("HIDP_CUDA"), Cuda::Auto)? {
+        Cuda::Off => Some("`HIDP_CUDA` is `off`".to_owned()),
+        Cuda::Required | Cuda::Simulated => None,
+        Cuda::Auto => places::candidates(variable).is_empty().then(|| {
+            format!("there is no nvcc in {}; `HIDP_CUDA=simulated` shows what it would compile", places::LIST)
+        }),
+    })
+}
+
+/// What a value of `HIDP_CUDA` says; `otherwise` where it says nothing.
+fn asked(value: Option<OsString>, otherwise: Cuda) -> Result<Cuda, Problem> {
+    let text = value.map(|value| value.to_string_lossy().into_owned());
+    text.filter(|text| !text.is_empty()).map_or(Ok(otherwise), |text| Cuda::parse(&text))
+}
+
 /// What was decided for a build.
 pub(crate) struct Choice {
     pub(crate) nvcc: Option<Nvcc>,
@@ -89,7 +107,7 @@ impl Wish {
     pub(crate) fn read(asked: Cuda, archs: &[String], cargo: &Cargo) -> Result<Self, Problem> {
         VARIABLES.iter().for_each(|name| cargo::watch_variable(name));
         let text = |name: &str| env::var_os(name).map(|value| value.to_string_lossy().into_owned());
-        let cuda = text("HIDP_CUDA").filter(|text| !text.is_empty()).map_or(Ok(asked), |text| Cuda::parse(&text))?;
+        let cuda = self::asked(env::var_os("HIDP_CUDA"), asked)?;
         let named = text("HIDP_CUDA_ARCH").filter(|text| !text.trim().is_empty());
         let archs = match &named {
             Some(named) => Archs::parse(named.split([',', ' ', ';'])),

@@ -1,12 +1,14 @@
 //! What the compiler made of an entry, for people and for tools: shapes, fusion, checks that remain, plans and what became of the
 //! others, costs, and the generated code.
 
+mod accesses;
 mod json;
 mod kernels;
 mod text;
 
 use crate::compiler::pipeline::{Lowered, Options, PipelineInput, device_plans_of, lower_entry, plans_of};
 use crate::compiler::traffic::Resources;
+use accesses::AccessFacts;
 use hidp_emit::{cuda, openmp};
 use hidp_ir::imp;
 use hidp_ir::par::{self, FuncId, Program, shape};
@@ -57,8 +59,8 @@ struct Explanation {
     plans: Vec<Plan>,
     /// Whether a file pins the plans.
     pinned: bool,
-    /// Levels of a GPU and what became of them, and the plans for it; nothing if CUDA is left out.
-    device: Option<Explored>,
+    /// Levels of a GPU and what became of them, and the plans for it; or why GPUs are left out.
+    device: Result<Explored, String>,
     /// The kernels of those plans.
     kernels: Vec<PlanKernels>,
     /// Names of measures, and what they are.
@@ -84,6 +86,7 @@ struct NestFacts {
     candidates: Vec<Candidate>,
     bytes: String,
     flops: String,
+    accesses: Vec<AccessFacts>,
 }
 
 /// A check that remains.
@@ -94,13 +97,13 @@ struct Check {
 }
 
 /// Explains entries of a program that went through all passes, with what the device's compiler made of their kernels, as far as it
-/// was asked. Ends in a line break.
+/// was asked, or without devices, for a reason. Ends in a line break.
 pub fn entries(
     input: &PipelineInput,
     program: &Program,
     funcs: &[FuncId],
     wanted: Wanted,
-    resources: &[Resources],
+    resources: Result<&[Resources], &str>,
 ) -> String {
     let explanations = funcs.iter().map(|&func| explanation(input, program, func, wanted, resources));
     match wanted.format {
@@ -118,7 +121,7 @@ fn explanation(
     program: &Program,
     func: FuncId,
     wanted: Wanted,
-    resources: &[Resources],
+    resources: Result<&[Resources], &str>,
 ) -> Explanation {
     let (model, device, item) = (Model::cpu(), DeviceModel::cuda(), &program.funcs[func]);
     let models = Models { cpu: &model, device: &device };
@@ -135,6 +138,7 @@ fn explanation(
             candidates: explored.candidates.iter().filter(|row| row.nest == Some(at)).cloned().collect(),
             bytes: print(bytes),
             flops: print(flops),
+            accesses: accesses::accesses(&input.sources, program, item, map),
         }
     });
     let nests = nests.collect();
@@ -148,12 +152,12 @@ fn explanation(
         checks: checks(&input.sources, program, func),
         plans: plans_of(input, program, func, &model),
         pinned: pins.is_some_and(|pins| !pins.cpu.is_empty()),
-        device: input.options.cuda.then(|| {
+        device: resources.map_err(str::to_owned).map(|_| {
             let Options { limits, natives, .. } = input.options;
             let plans = device_plans_of(input, program, func, models);
             Explored { plans, ..explore_device(program, func, &device, limits, natives) }
         }),
-        kernels: kernels::kernels(program, &lowered.entry, resources),
+        kernels: resources.map(|found| kernels::kernels(program, &lowered.entry, found)).unwrap_or_default(),
         measures: dispatch.measures.iter().map(|measure| (measure.name, meaning(program, func, measure))).collect(),
         rules: dispatch.rules.iter().map(|rule| dispatch.print(rule)).chain(otherwise).collect(),
         tunables: dispatch.tunables.iter().map(|t| (t.name.clone(), t.domain.clone())).collect(),

@@ -230,3 +230,16 @@ fn nothing_installed_is_an_error_only_if_it_was_demanded() {
     let error = wish.fulfil(&toolchain).map(drop).unwrap_err().to_string();
     assert!(error.contains("no nvcc in NVCC, CUDA_HOME") && error.contains("HIDP_CUDA=off"), "{error}");
 }
+
+#[test]
+fn explanations_leave_gpus_out_where_builds_do() {
+    let with = |value: &'static str| left_out(move |name| (name == "HIDP_CUDA").then(|| value.into()));
+    let reason = |value| with(value).ok().flatten();
+    assert_eq!(reason("off").as_deref(), Some("`HIDP_CUDA` is `off`"));
+    assert_eq!((reason("simulated"), reason("required")), (None, None));
+    assert!(with("on").is_err());
+    // Some places are looked into on every machine.
+    assert!(reason("auto").is_none_or(|reason| reason.starts_with("there is no nvcc in NVCC, ")));
+    let named = left_out(|name| (name == "NVCC").then(|| std::env::current_exe().unwrap().into()));
+    assert_eq!(named.ok().flatten(), None, "that it is none shows when it is called");
+}

@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::accesses::AccessFacts;
 use super::kernels::{KernelFacts, PlanKernels};
 use super::{Check, Explanation, NestFacts, Version};
 use crate::compiler::traffic::{Access, Cost, Occupancy, Reason, Resources};
@@ -97,6 +98,7 @@ fn entry(explanation: &Explanation) -> Json {
         ("plans", Json::list(plans, plan)),
         ("pinned", Json::Bool(*pinned)),
         ("device", device.as_ref().map_or(Json::Null, of_device)),
+        ("device_left_out", device.as_ref().err().map_or(Json::Null, Json::text)),
         ("kernels", Json::list(kernels, of_plan)),
         (
             "measures",
@@ -132,12 +134,25 @@ fn entry(explanation: &Explanation) -> Json {
 }
 
 fn nest(nest: &NestFacts) -> Json {
-    let NestFacts { shape, candidates, bytes, flops } = nest;
+    let NestFacts { shape, candidates, bytes, flops, accesses } = nest;
     Json::Object(vec![
         ("shape", Json::text(shape)),
         ("bytes", Json::text(bytes)),
         ("flops", Json::text(flops)),
         ("candidates", Json::list(candidates, candidate)),
+        ("accesses", Json::list(accesses, lying)),
+    ])
+}
+
+fn lying(facts: &AccessFacts) -> Json {
+    let AccessFacts { place, action, text, along, stride, shared } = facts;
+    Json::Object(vec![
+        ("place", Json::text(place)),
+        ("action", Json::text(action)),
+        ("text", Json::text(text)),
+        ("along", Json::text(along)),
+        ("stride", Json::text(stride)),
+        ("shared", Json::Bool(*shared)),
     ])
 }
 
@@ -268,7 +283,7 @@ mod tests {
             { map { r := [0:R); c := [0:C); _t = A[at[r]][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
         let input = input(text, Options { cuda: true, ..Options::default() });
         let program = optimised(&input);
-        entries(&input, &program, &program.entries, wanted, resources)
+        entries(&input, &program, &program.entries, wanted, Ok(resources))
     }
 
     #[test]
@@ -327,6 +342,38 @@ mod tests {
             "\"registers\": 40, \"spilled\": 0",
             "\"pattern\": \"coalesced\", \"cost_unsure\": null, \"lanes_unsure\": null, \"memory\": \"global\", \"sectors\": 4",
             "\"cost_unsure\": \"data\", \"lanes_unsure\": \"branch\", \"memory\": \"global\", \"sectors\": 32, \"least\": 4",
+        ] {
+            assert!(json.contains(expected), "{expected}\n{json}");
+        }
+    }
+
+    #[test]
+    fn accesses_of_processors_are_shown_with_their_strides() {
+        let text = "function f input float A[R][C], B[C][R]; input int at[R]; input int k; output float y[R]; inout float p[R];
+            { map { r := [0:R); c := [0:C); _t = A[at[r]][c] * B[c][r]; } reduce(\"+\", y[r], _t, c := [*]);
+              map { r := [0:R); p[r] = p[k] * B[0][at[r]]; } }";
+        let input = input(text, Options::default());
+        let program = optimised(&input);
+        let explained = |format| {
+            let wanted = Wanted { format, ..Wanted::default() };
+            entries(&input, &program, &program.entries, wanted, Err("nobody has one"))
+        };
+        let text = explained(Format::Plain);
+        for expected in [
+            "load   A[at[r]][c]  next to each other along c\n",
+            "load   B[c][r]      R apart along c\n",
+            "store  y[r]         next to each other along r\n",
+            "load   p[k]         one element along r, perhaps touched by others: by itself\n",
+            "load   B[0][at[r]]  where data says along r\n",
+            "\nGPUs\n  left out: nobody has one\n",
+        ] {
+            assert!(text.contains(expected), "{expected}\n{text}");
+        }
+        assert!(!text.contains("a GPU"), "{text}");
+        let json = explained(Format::Json);
+        for expected in [
+            "\"text\": \"B[c][r]\", \"along\": \"c\", \"stride\": \"R apart\", \"shared\": false",
+            "\"device\": null, \"device_left_out\": \"nobody has one\"",
         ] {
             assert!(json.contains(expected), "{expected}\n{json}");
         }

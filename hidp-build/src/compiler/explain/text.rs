@@ -2,8 +2,9 @@
 
 use std::fmt::Write as _;
 
+use super::accesses::AccessFacts;
 use super::kernels::KernelFacts;
-use super::{Explanation, Version};
+use super::{Explanation, NestFacts, Version};
 use hidp_plan::{Candidate, Fate};
 
 /// What a piece of text is, from which its colour follows.
@@ -62,6 +63,20 @@ impl Page {
     }
 }
 
+impl NestFacts {
+    /// The shape and the accesses, a line each.
+    fn accessed(&self) -> String {
+        let what: Vec<String> = self.accesses.iter().map(AccessFacts::what).collect();
+        let width = |texts: &mut dyn Iterator<Item = usize>| texts.max().unwrap_or(0);
+        let place = width(&mut self.accesses.iter().map(|access| access.place.chars().count()));
+        let wide = width(&mut what.iter().map(|text| text.chars().count()));
+        let lines = self.accesses.iter().zip(&what);
+        let lines =
+            lines.map(|(access, what)| format!("\n  {:<place$}  {what:<wide$}  {}", access.place, access.how()));
+        std::iter::once(self.shape.clone()).chain(lines).collect()
+    }
+}
+
 impl Explanation {
     /// The explanation, with colours for a terminal or without.
     pub(super) fn text(&self, colour: bool) -> String {
@@ -90,7 +105,10 @@ impl Explanation {
             let note = if rank == 0 { format!(" (preferred{pinned})") } else { String::new() };
             page.section(&format!("plan {}{note}", plan.name), &plan.to_string());
         }
-        if let Some(device) = &self.device {
+        if let Err(why) = &self.device {
+            page.section("GPUs", &format!("left out: {why}"));
+        }
+        if let Ok(device) = &self.device {
             let lines = page.candidates(&device.candidates, "");
             page.section("candidates for a GPU", &lines.join("\n"));
             for plan in &device.plans {
@@ -100,6 +118,8 @@ impl Explanation {
                 page.section(&format!("kernels of plan {}, as a warp runs them", plan.name), &lines.join("\n"));
             }
         }
+        let lines: Vec<String> = self.nests.iter().map(NestFacts::accessed).collect();
+        page.section("accesses of each nest, along the iterators that vector lanes would hold", &lines.join("\n"));
         let mut lines: Vec<String> = self.measures.iter().map(|(name, is)| format!("{name} = {is}")).collect();
         lines.extend(self.rules.iter().cloned());
         page.section("which version runs", &lines.join("\n"));
