@@ -41,6 +41,19 @@ pub(super) fn perhaps_outside(vars: &Vars, system: &System, call: &order::Call) 
         .help("guard the use by a condition on the indices, or make the domain a box that begins with 0: that is tested when the program runs")
 }
 
+/// Tables with different numbers of indices whose cells need an order of several rows.
+pub(super) fn several_rows(vars: &Vars, system: &System) -> Diagnostic {
+    let first = &system.tables[0];
+    let name = &vars[first.array].name;
+    let headline =
+        format!("the order of the cells of `{name}` and those that it uses is not supported by this version");
+    let mut diagnostic = Diagnostic::new(Code::UnprovedOrder, first.span, headline).label("needs steps within steps");
+    for table in &system.tables[1..] {
+        diagnostic = diagnostic.also(table.span, "has another number of indices");
+    }
+    diagnostic.help("give all of them the same indices")
+}
+
 struct Show<'a> {
     vars: &'a Vars,
     system: &'a System,

@@ -177,7 +177,12 @@ impl Cx<'_> {
                     let diagnostic = refusal::perhaps_outside(&self.vars, system, call);
                     return self.error(diagnostic);
                 }
-                Some(refusal::chosen(found))
+                let chosen = refusal::chosen(found);
+                if chosen.nest.is_none() && chosen.steps.iter().any(|steps| steps.rows.len() != 1) {
+                    let diagnostic = refusal::several_rows(&self.vars, system);
+                    return self.error(diagnostic);
+                }
+                Some(chosen)
             }
             Err(refused) => {
                 let diagnostic = refusal::diagnostic(&self.vars, system, &refused);

@@ -100,13 +100,14 @@ pub(super) fn nest_of_maps(indices: &[Iter], body: Block) -> Stmt {
 }
 
 /// What is inside of so many maps.
-pub(super) fn inside(stmt: Stmt, maps: usize) -> Option<Block> {
+pub(super) fn inside(stmt: Stmt, maps: usize) -> Block {
     let mut block = Block { stmts: vec![stmt] };
     for _ in 0..maps {
-        let StmtKind::Map(map) = block.stmts.pop()?.kind else { return None };
-        block = map.body;
+        if let Some(StmtKind::Map(map)) = block.stmts.pop().map(|stmt| stmt.kind) {
+            block = map.body;
+        }
     }
-    Some(block)
+    block
 }
 
 pub(super) fn add(left: Expr, right: Expr) -> Expr {

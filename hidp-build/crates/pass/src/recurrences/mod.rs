@@ -1,27 +1,39 @@
 //! Pass `recurrences`: the tables of recurrences become loops and maps.
 //!
-//! A function that computes tables becomes two: one for calls at host level, one for calls in maps. Where cells of a step of the
-//! schedule are independent and none can fault, the first is a *wave*: a loop over the steps at host level with a map over the cells
-//! of each ([`wave`]). Otherwise, and in maps, it is a *sweep*: loops over all cells ([`sweep`]), at host level in a map of one
-//! iteration. Cells that may fault, in an order in which the first fault would not be the one that the meaning of a
+//! A function that computes tables becomes two: one for calls at host level, one for calls in maps; and a call after which only a few
+//! cells are read becomes one of a function that gives these ([`asked`]). Where no cell can fault, tables at host level are computed in
+//! *waves* ([`wave`]): a loop over the steps of the schedule with a map over the cells of each. They lie side by side in memory, or are
+//! loaded from a [`window`] in which they do. Otherwise, and in maps, a *sweep* computes them, loops over all cells ([`sweep`]), at host level
+//! in a map of one iteration. Cells that may fault, in an order in which the first fault would not be the one that the meaning of a
 //! [`Recur`] says, are computed as that says: each when it is asked for ([`demand`]).
+//!
+//! Whether a cell can fault may depend on sizes, where indices are converted to narrower types. Then there are both: for tables whose
+//! extents fit `int`, and for others.
 //!
 //! Adds the invariant: there is no [`Recur`].
 
+mod asked;
 mod build;
 mod cell;
 mod demand;
 mod sweep;
+#[cfg(test)]
+mod tests;
 mod wave;
+mod window;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::Pass;
+use asked::Ask;
 use build::Builder;
 use hidp_ir::par::effects::may_fault;
-use hidp_ir::par::visit::{Mutator, change};
-use hidp_ir::par::{Block, Expr, FuncId, Program, Recur, Stmt, StmtKind, System};
+use hidp_ir::par::visit;
+use hidp_ir::par::{
+    Access, BinOp, Block, Expr, ExprKind, FuncId, Place, Program, Recur, Stmt, StmtKind, System, Table, Var, VarId,
+};
 use hidp_prove as prove;
+use hidp_syntax::index::Arena;
 
 /// The pass.
 pub(super) const PASS: Pass = Pass {
@@ -31,7 +43,7 @@ pub(super) const PASS: Pass = Pass {
 };
 
 /// What a function is called from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Around {
     /// Host level.
     Host,
@@ -40,104 +52,315 @@ enum Around {
 }
 
 fn run(program: &mut Program) {
-    let of_tables: Vec<FuncId> =
+    let of_tables: BTreeSet<FuncId> =
         program.funcs.iter().filter(|(_, func)| func.recur.is_some()).map(|(id, _)| id).collect();
-    let mut in_maps = BTreeMap::new();
-    for id in of_tables {
-        let twin = program.funcs.push(program.funcs[id].clone());
-        compute(program, id, Around::Host);
-        compute(program, twin, Around::Map);
-        in_maps.insert(id, twin);
-    }
-    if in_maps.is_empty() {
+    if of_tables.is_empty() {
         return;
     }
-    for (_, func) in program.funcs.iter_mut() {
-        Redirect { in_maps: &in_maps, maps: 0 }.visit_block(&mut func.body);
+    let callers: Vec<FuncId> = program.funcs.ids().filter(|id| !of_tables.contains(id)).collect();
+    let mut calls = Calls { of_tables, known: BTreeMap::new(), asked: Vec::new() };
+    for id in callers {
+        if calls.are_in(&program.funcs[id].body) {
+            // Cells are given by themselves only where they certainly exist.
+            prove::bounds(program, id);
+            let mut vars = std::mem::take(&mut program.funcs[id].vars);
+            let mut body = std::mem::take(&mut program.funcs[id].body);
+            calls.block(program, &mut vars, &mut body.stmts, Around::Host);
+            program.funcs[id].vars = vars;
+            program.funcs[id].body = body;
+        }
     }
+    for ((_, around), id) in calls.known {
+        compute(program, id, around, &[]);
+    }
+    for (id, around, asks) in calls.asked {
+        compute(program, id, around, &asks);
+    }
+    // What nobody calls is nothing.
+    program.funcs.iter_mut().for_each(|(_, func)| func.recur = None);
 }
 
-/// Makes calls in maps those of the functions that are for them.
-struct Redirect<'a> {
-    in_maps: &'a BTreeMap<FuncId, FuncId>,
-    maps: usize,
+/// The calls of functions of tables.
+struct Calls {
+    of_tables: BTreeSet<FuncId>,
+    /// Functions that fill tables.
+    known: BTreeMap<(FuncId, Around), FuncId>,
+    /// Functions that give cells.
+    asked: Vec<(FuncId, Around, Vec<Ask>)>,
 }
 
-impl Mutator for Redirect<'_> {
-    fn visit_stmt(&mut self, stmt: &mut Stmt) {
-        match &mut stmt.kind {
-            StmtKind::Call { callee, .. } if self.maps > 0 => {
-                *callee = self.in_maps.get(callee).copied().unwrap_or(*callee);
+impl Calls {
+    fn are_in(&self, block: &Block) -> bool {
+        let mut found = false;
+        visit::walk_stmts(block, |stmt| {
+            found |= matches!(&stmt.kind, StmtKind::Call { callee, .. } if self.of_tables.contains(callee));
+        });
+        found
+    }
+
+    /// Gives each call its function.
+    fn block(&mut self, program: &mut Program, vars: &mut Arena<VarId, Var>, stmts: &mut Vec<Stmt>, around: Around) {
+        let mut at = 0;
+        while at < stmts.len() {
+            match &mut stmts[at].kind {
+                StmtKind::Call { callee, .. } if self.of_tables.contains(callee) => {
+                    let instead = asked::instead(program, vars, stmts, at);
+                    at = self.call(program, stmts, at, around, instead);
+                }
+                kind => self.inner(program, vars, kind, around),
             }
-            StmtKind::Map(map) => {
-                self.maps += 1;
-                self.visit_block(&mut map.body);
-                self.maps -= 1;
+            at += 1;
+        }
+    }
+
+    /// Changes the call at `at`; gives where it stands then.
+    fn call(
+        &mut self,
+        program: &mut Program,
+        stmts: &mut Vec<Stmt>,
+        at: usize,
+        around: Around,
+        instead: Option<asked::Instead>,
+    ) -> usize {
+        let Some(asked::Instead { id, asks, tables, before, call }) = instead else {
+            if let StmtKind::Call { callee, .. } = &mut stmts[at].kind {
+                let clone = || program.funcs.push(program.funcs[*callee].clone());
+                *callee = *self.known.entry((*callee, around)).or_insert_with(clone);
             }
+            return at;
+        };
+        self.asked.push((id, around, asks));
+        stmts.truncate(at);
+        stmts.retain(|stmt| !matches!(&stmt.kind, StmtKind::Declare { var, .. } if tables.contains(var)));
+        stmts.extend(before);
+        let at = stmts.len();
+        stmts.extend(call);
+        at
+    }
+
+    fn inner(&mut self, program: &mut Program, vars: &mut Arena<VarId, Var>, kind: &mut StmtKind, around: Around) {
+        match kind {
+            StmtKind::If { then, otherwise, .. } => {
+                self.block(program, vars, &mut then.stmts, around);
+                self.block(program, vars, &mut otherwise.stmts, around);
+            }
+            StmtKind::Loop(node) => {
+                self.block(program, vars, &mut node.body.stmts, around);
+                self.block(program, vars, &mut node.step.stmts, around);
+            }
+            StmtKind::Scope(block) => self.block(program, vars, &mut block.stmts, around),
+            StmtKind::Map(map) => self.block(program, vars, &mut map.body.stmts, Around::Map),
             StmtKind::Declare { .. }
             | StmtKind::Assign { .. }
             | StmtKind::AssignField { .. }
             | StmtKind::Store { .. }
             | StmtKind::Atomic { .. }
-            | StmtKind::If { .. }
-            | StmtKind::Loop(_)
             | StmtKind::Break
             | StmtKind::Continue
-            | StmtKind::Scope(_)
             | StmtKind::Leave
             | StmtKind::Return(_)
             | StmtKind::Prim(_)
             | StmtKind::Swap(..)
             | StmtKind::Call { .. }
-            | StmtKind::Require { .. } => change::walk_stmt(self, stmt),
+            | StmtKind::Require { .. } => {}
         }
     }
-    fn visit_expr(&mut self, _: &mut Expr) {}
 }
 
-/// Gives a function a body instead of its tables.
-fn compute(program: &mut Program, id: FuncId, around: Around) {
+/// Gives a function a body instead of its tables; with `asks`, it gives these cells instead.
+fn compute(program: &mut Program, id: FuncId, around: Around, asks: &[Ask]) {
     let Some(recur) = program.funcs[id].recur.take() else { return };
     let Recur { systems } = *recur;
     let mut stmts = Vec::new();
-    for system in systems {
-        stmts.extend(computed(program, id, &system, around));
+    let alone = systems.len() == 1;
+    let locals: Vec<Stmt> = if asks.is_empty() { Vec::new() } else { systems.iter().flat_map(declared).collect() };
+    if !alone {
+        // Later systems load what earlier ones leave.
+        stmts.extend(locals.clone());
+    }
+    for system in &systems {
+        let is_own = |ask: &&Ask| system.tables.iter().any(|table| table.array == ask.table);
+        let job = Job {
+            id,
+            around,
+            asks: asks.iter().filter(is_own).cloned().collect(),
+            alone,
+            kept: asks.is_empty(),
+            locals: locals.clone(),
+        };
+        stmts.extend(job.system(program, system));
     }
     program.funcs[id].body = Block { stmts };
 }
 
-fn computed(program: &mut Program, id: FuncId, system: &System, around: Around) -> Vec<Stmt> {
-    let Some((bodies, faults)) = proved(program, id, system) else {
-        return demand::system(&mut Builder::new(&mut program.funcs[id]), system, around);
-    };
-    let in_order = system.tables.len() == 1
-        && system.order.nest.as_ref().is_some_and(|nest| nest.flips.iter().all(|flip| *flip > 0));
-    if faults && !in_order {
-        return demand::system(&mut Builder::new(&mut program.funcs[id]), system, around);
-    }
-    let mut builder = Builder::new(&mut program.funcs[id]);
-    match &system.order.nest {
-        Some(_) if around == Around::Host && !faults && wave::is_wide(system) => {
-            wave::system(&mut builder, system, bodies, around)
+/// Brings the tables of a system to life.
+fn declared(system: &System) -> Vec<Stmt> {
+    system.tables.iter().map(|table| build::declare(table.array, table.span)).collect()
+}
+
+/// What is to be made of a system.
+struct Job {
+    id: FuncId,
+    around: Around,
+    /// Cells of it that the function gives.
+    asks: Vec<Ask>,
+    /// Whether the function has no other system.
+    alone: bool,
+    /// Whether the tables are outputs.
+    kept: bool,
+    /// Brings tables that are no outputs to life.
+    locals: Vec<Stmt>,
+}
+
+impl Job {
+    fn system(&self, program: &mut Program, system: &System) -> Vec<Stmt> {
+        let (bodies, faults) = self.proved(program, system, None);
+        if !faults {
+            return self.without_faults(program, system, bodies);
         }
-        Some(nest) => sweep::system(&mut builder, system, nest, bodies, around),
-        None => wave::system(&mut builder, system, bodies, around),
+        if self.around == Around::Host && wave::is_wide(system) {
+            let small = fit_int(program, self.id, system);
+            let twin = twin(program, self.id, system);
+            let (twins, faults) = self.proved(program, &twin, Some(small.clone()));
+            if !faults {
+                let then = Block { stmts: self.without_faults(program, &twin, twins) };
+                let otherwise = Block { stmts: self.with_faults(program, system, bodies) };
+                return vec![Stmt { span: small.span, kind: StmtKind::If { cond: small, then, otherwise } }];
+            }
+        }
+        self.with_faults(program, system, bodies)
+    }
+
+    /// Tables of cells that cannot fault: in any order.
+    fn without_faults(&self, program: &mut Program, system: &System, bodies: Vec<Block>) -> Vec<Stmt> {
+        let mut builder = Builder::new(&mut program.funcs[self.id]);
+        if self.around == Around::Map || !wave::is_wide(system) {
+            return self.swept(&mut builder, system, bodies);
+        }
+        let skewed = wave::is_skewed(system);
+        let whole = self.kept || !self.alone || !self.asks.iter().all(|ask| asks_box(ask, system));
+        let rows: Vec<&[i64]> = system.order.steps.iter().map(|steps| steps.rows[0].as_slice()).collect();
+        let windows = if whole && !skewed {
+            None
+        } else {
+            window::of(&mut builder, system, &bodies, |at| wave::following(rows[at]), whole)
+        };
+        match windows {
+            Some(windows) if !whole => {
+                let kept = wave::Kept { windows: &windows, asks: &self.asks };
+                wave::system(&mut builder, system, bodies, self.around, Some(kept))
+            }
+            Some(windows) => {
+                let kept = wave::Kept { windows: &windows, asks: &[] };
+                let stmts = wave::system(&mut builder, system, bodies, self.around, Some(kept));
+                self.around_tables(&builder, system, stmts)
+            }
+            // Across a table, cells that do little each are computed sooner one after the other.
+            None if skewed && !bodies.iter().any(has_loop) => self.swept(&mut builder, system, bodies),
+            None => {
+                let stmts = wave::system(&mut builder, system, bodies, self.around, None);
+                self.around_tables(&builder, system, stmts)
+            }
+        }
+    }
+
+    /// Tables of cells that may fault: in the order of the meaning.
+    fn with_faults(&self, program: &mut Program, system: &System, bodies: Vec<Block>) -> Vec<Stmt> {
+        let mut builder = Builder::new(&mut program.funcs[self.id]);
+        let upwards = system.order.nest.as_ref().is_some_and(|nest| nest.flips.iter().all(|flip| *flip > 0));
+        if upwards && system.tables.len() == 1 {
+            return self.swept(&mut builder, system, bodies);
+        }
+        let stmts = demand::system(&mut builder, system, self.around);
+        self.around_tables(&builder, system, stmts)
+    }
+
+    /// Cells one after the other.
+    fn swept(&self, builder: &mut Builder<'_>, system: &System, bodies: Vec<Block>) -> Vec<Stmt> {
+        let stmts = match &system.order.nest {
+            Some(nest) => sweep::system(builder, system, nest, bodies, self.around),
+            None => wave::system(builder, system, bodies, self.around, None),
+        };
+        self.around_tables(builder, system, stmts)
+    }
+
+    /// Where tables are no outputs: their declarations, and the cells that are taken from them.
+    fn around_tables(&self, builder: &Builder<'_>, system: &System, stmts: Vec<Stmt>) -> Vec<Stmt> {
+        if self.kept {
+            return stmts;
+        }
+        let mut out = if self.alone { declared(system) } else { Vec::new() };
+        out.extend(stmts);
+        for ask in &self.asks {
+            let span = builder.vars[ask.cell].span;
+            let index = ask.index.iter().map(|index| build::read(*index, span)).collect();
+            let place =
+                Place { array: ask.table, index, path: ask.path.clone(), unproved: 0, access: Access::Exclusive, span };
+            let value = Expr { kind: ExprKind::Load(place), ty: builder.vars[ask.cell].ty, span };
+            out.push(build::guarded(ask.exists(builder.vars, span), vec![build::assign(ask.cell, value)]));
+        }
+        out
+    }
+
+    /// Bodies that store their cells, without the tests that are proved to pass, and whether any test is left; if so wanted, where a
+    /// condition holds.
+    fn proved(&self, program: &mut Program, system: &System, cond: Option<Expr>) -> (Vec<Block>, bool) {
+        let stored = system.tables.iter().map(|table| build::nest_of_maps(&table.index, cell::stored(table)));
+        let (stored, guarded) = (stored.collect(), cond.is_some());
+        let mut stmts = self.locals.clone();
+        match cond {
+            Some(cond) => stmts.push(build::guarded(cond, stored)),
+            None => stmts.extend(stored),
+        }
+        program.funcs[self.id].body = Block { stmts };
+        prove::bounds(program, self.id);
+        let mut body = std::mem::take(&mut program.funcs[self.id].body);
+        body.stmts.drain(..self.locals.len());
+        if guarded && let Some(StmtKind::If { then, .. }) = body.stmts.pop().map(|stmt| stmt.kind) {
+            body = then;
+        }
+        let faults = may_fault(program, &program.funcs[self.id].vars, &body);
+        let tables = body.stmts.into_iter().zip(&system.tables);
+        (tables.map(|(stmt, table)| build::inside(stmt, table.index.len())).collect(), faults)
     }
 }
 
-/// Bodies that store their cells, without the tests that are proved to pass, and whether any test is left.
-fn proved(program: &mut Program, id: FuncId, system: &System) -> Option<(Vec<Block>, bool)> {
-    let stored: Vec<Block> = system.tables.iter().map(cell::stored).collect();
-    let stmts = system.tables.iter().zip(stored).map(|(table, body)| build::nest_of_maps(&table.index, body)).collect();
-    program.funcs[id].body = Block { stmts };
-    prove::bounds(program, id);
-    let body = std::mem::take(&mut program.funcs[id].body);
-    let faults = may_fault(program, &program.funcs[id].vars, &body);
-    let bodies: Option<Vec<Block>> = body
-        .stmts
-        .into_iter()
-        .zip(&system.tables)
-        .map(|(stmt, table)| build::inside(stmt, table.index.len()))
-        .collect();
-    bodies.map(|bodies| (bodies, faults))
+/// Whether each element of the table that is asked is a cell.
+fn asks_box(ask: &Ask, system: &System) -> bool {
+    system.tables.iter().any(|table| table.array == ask.table && window::is_box(&table.index))
+}
+
+fn has_loop(body: &Block) -> bool {
+    let mut found = false;
+    visit::walk_stmts(body, |stmt| found |= matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_)));
+    found
+}
+
+/// Whether no extent of the tables exceeds what an `int` holds.
+fn fit_int(program: &Program, id: FuncId, system: &System) -> Expr {
+    let vars = &program.funcs[id].vars;
+    let extents = system.tables.iter().flat_map(|table| &vars[table.array].shape);
+    let fits = extents.map(|extent| Expr::long(BinOp::Le, extent.clone(), Expr::int(i32::MAX.into(), extent.span)));
+    build::all(fits.collect(), system.tables[0].span)
+}
+
+/// The same system with indices and locals of its own.
+fn twin(program: &mut Program, id: FuncId, system: &System) -> System {
+    let vars = &mut program.funcs[id].vars;
+    let mut tables = Vec::new();
+    for table in &system.tables {
+        let mut map: BTreeMap<VarId, VarId> =
+            table.index.iter().map(|iter| (iter.var, vars.push(vars[iter.var].clone()))).collect();
+        let from = vars.clone();
+        let body = visit::clone_block(&table.body, &from, vars, &mut map);
+        let renamed = |var: VarId| map.get(&var).copied().unwrap_or(var);
+        let mut index = table.index.clone();
+        for iter in &mut index {
+            iter.var = renamed(iter.var);
+            visit::rename_expr_vars(&mut iter.lo, renamed);
+            visit::rename_expr_vars(&mut iter.hi, renamed);
+        }
+        tables.push(Table { array: table.array, index, body, span: table.span });
+    }
+    System { tables, order: system.order.clone() }
 }

@@ -1,9 +1,15 @@
 //! Waves: a loop over the steps of the schedule, and in each a map over its cells.
 
-use hidp_ir::par::{Block, Expr, Iter, Stmt, System, Table, VarId, VarKind, visit};
+use std::collections::BTreeMap;
+
+use hidp_ir::par::{BinOp, Block, Expr, Iter, Stmt, System, Table, VarId, VarKind, visit};
+use hidp_syntax::source::Span;
+use hidp_syntax::ty::Ty;
 
 use super::Around;
+use super::asked::Ask;
 use super::build::{self, Builder};
+use super::window::{self, Window};
 
 /// Whether a step can have more than a few cells, and one row says which.
 pub(super) fn is_wide(system: &System) -> bool {
@@ -11,14 +17,43 @@ pub(super) fn is_wide(system: &System) -> bool {
     one_row && system.tables.iter().any(|table| table.index.len() > 1)
 }
 
+/// The index that follows from the others and the step.
+pub(super) fn following(row: &[i64]) -> Option<usize> {
+    row.iter().position(|factor| factor.abs() == 1)
+}
+
+/// Whether the cells of a step lie across the table rather than along its last index.
+pub(super) fn is_skewed(system: &System) -> bool {
+    system.order.steps.iter().any(|steps| {
+        let others = steps.rows[0].iter().enumerate().filter(|(at, _)| Some(*at) != following(&steps.rows[0]));
+        others.into_iter().any(|(_, factor)| *factor != 0)
+    })
+}
+
+/// The windows of all tables, and cells that are taken when their step was computed.
+pub(super) struct Kept<'a> {
+    pub(super) windows: &'a BTreeMap<VarId, Window>,
+    pub(super) asks: &'a [Ask],
+}
+
 /// A loop over steps with the cells of each: in maps at host level, one after the other in maps.
-pub(super) fn system(builder: &mut Builder<'_>, system: &System, bodies: Vec<Block>, around: Around) -> Vec<Stmt> {
+pub(super) fn system(
+    builder: &mut Builder<'_>,
+    system: &System,
+    bodies: Vec<Block>,
+    around: Around,
+    kept: Option<Kept<'_>>,
+) -> Vec<Stmt> {
     let span = system.tables[0].span;
-    let step = builder.local("step", hidp_syntax::ty::Ty::LONG, span);
+    let step = builder.local("step", Ty::LONG, span);
     let mut waves: Vec<Wave> = Vec::new();
-    for ((table, steps), body) in system.tables.iter().zip(&system.order.steps).zip(bodies) {
+    for (at, mut body) in bodies.into_iter().enumerate() {
+        if let Some(kept) = &kept {
+            window::apply(builder, system, at, kept.windows, &mut body);
+        }
+        let (table, steps) = (system.tables[at].clone(), &system.order.steps[at]);
         let extents = builder.vars[table.array].shape.clone();
-        let (table, row, rank) = (table.clone(), steps.rows[0].clone(), steps.rank);
+        let (row, rank) = (steps.rows[0].clone(), steps.rank);
         waves.push(Wave { table, row, rank, extents, alone: system.tables.len() == 1, body });
     }
     let first = waves.iter().map(|wave| wave.extreme(false)).reduce(build::min).expect("a system has a table");
@@ -28,8 +63,46 @@ pub(super) fn system(builder: &mut Builder<'_>, system: &System, bodies: Vec<Blo
     for wave in waves {
         body.extend(wave.cells(builder, step, around));
     }
+    let mut out = Vec::new();
+    if let Some(Kept { windows, asks }) = kept {
+        let arrays = windows.values().flat_map(|window| &window.steps);
+        out.extend(arrays.map(|array| build::declare(*array, span)));
+        for ask in asks {
+            let (when, take) = taken(builder, system, ask, &windows[&ask.table], step, span);
+            out.extend(when);
+            body.push(take);
+        }
+        body.extend(windows.values().flat_map(|window| window.rotated(span)));
+    }
     let stop = build::add(last, Expr::int(1, span));
-    builder.count(step, [first, stop], true, body)
+    out.extend(builder.count(step, [first, stop], true, body));
+    out
+}
+
+/// Takes a cell in its step: what finds out which that is, and what goes behind the cells of each step.
+fn taken(
+    builder: &mut Builder<'_>,
+    system: &System,
+    ask: &Ask,
+    window: &Window,
+    step: VarId,
+    span: Span,
+) -> (Vec<Stmt>, Stmt) {
+    let at = system.tables.iter().position(|table| table.array == ask.table).expect("a table of the system");
+    let index: Vec<Expr> = ask.index.iter().map(|index| build::read(*index, span)).collect();
+    let row = &system.order.steps[at].rows[0];
+    let number = row.iter().zip(&index).fold(Expr::int(0, span), |sum, (factor, index)| match factor {
+        0 => sum,
+        _ => build::add(sum, build::times(*factor, index.clone())),
+    });
+    let when = builder.local("when", Ty::LONG, span);
+    let now = Expr::long(BinOp::Eq, build::read(step, span), build::read(when, span));
+    let now = build::all(vec![now, ask.exists(builder.vars, span)], span);
+    let value = window.cell(&index, &ask.path, builder.vars[ask.cell].ty);
+    (
+        vec![build::declare(when, span), build::assign(when, number)],
+        build::guarded(now, vec![build::assign(ask.cell, value)]),
+    )
 }
 
 /// The cells of a table.
@@ -53,16 +126,11 @@ impl Wave {
         parts.fold(Expr::int(0, span), |sum, (at, factor)| build::add(sum, build::times(*factor, most(at))))
     }
 
-    /// The index that follows from the others.
-    fn following(&self) -> Option<usize> {
-        self.row.iter().position(|factor| factor.abs() == 1)
-    }
-
     /// The cells of one step.
     fn cells(self, builder: &mut Builder<'_>, step: VarId, around: Around) -> Vec<Stmt> {
         let span = self.table.span;
         let step = build::read(step, span);
-        let following = self.following();
+        let following = following(&self.row);
         let (mut guards, mut outer) = (Vec::new(), Vec::new());
         let mut iters = Vec::new();
         for (at, index) in self.table.index.iter().enumerate() {
@@ -93,7 +161,7 @@ impl Wave {
             }
             None => {
                 let sum = (0..self.row.len()).fold(Expr::int(0, span), |sum, at| build::add(sum, self.term(at)));
-                guards.push(Expr::long(hidp_ir::par::BinOp::Eq, sum, step));
+                guards.push(Expr::long(BinOp::Eq, sum, step));
             }
         }
         if guards.is_empty() {

@@ -1,0 +1,208 @@
+//! Calls whose tables are asked for a few cells alone: the function gives these, and need not keep its tables.
+
+use std::collections::BTreeSet;
+
+use hidp_ir::par::visit::{Mutator, Role, Visitor, change, look};
+use hidp_ir::par::{
+    BinOp, CallArg, ConvertMode, Expr, ExprKind, Func, FuncId, MathFn, Place, Program, Stmt, StmtKind, UnOp, Var,
+    VarId, VarKind, same,
+};
+use hidp_syntax::ast::Direction;
+use hidp_syntax::index::Arena;
+use hidp_syntax::source::Span;
+use hidp_syntax::ty::Ty;
+
+use super::build;
+
+/// More cells than this are read from the table.
+const MOST: usize = 4;
+
+/// A cell that a function gives instead of its tables.
+#[derive(Clone, Debug)]
+pub(super) struct Ask {
+    /// The table's array.
+    pub(super) table: VarId,
+    /// Parameters with its indices.
+    pub(super) index: Vec<VarId>,
+    /// Which field of it.
+    pub(super) path: Vec<u32>,
+    /// The parameter that gets it.
+    pub(super) cell: VarId,
+}
+
+impl Ask {
+    /// Whether there is such a cell. Where there is none, nobody looks at what is given: an expression reads a cell only where
+    /// it is proved to exist, perhaps under a condition.
+    pub(super) fn exists(&self, vars: &Arena<VarId, Var>, span: Span) -> Expr {
+        let each = self.index.iter().zip(&vars[self.table].shape);
+        let inside = each
+            .flat_map(|(index, extent)| build::within(&build::read(*index, span), Expr::int(0, span), extent.clone()));
+        build::all(inside.collect(), span)
+    }
+}
+
+/// What takes the place of a call of a function of tables.
+pub(super) struct Instead {
+    /// A function that gives cells.
+    pub(super) id: FuncId,
+    pub(super) asks: Vec<Ask>,
+    /// The arrays that are not needed any more.
+    pub(super) tables: Vec<VarId>,
+    /// What comes before the call.
+    pub(super) before: Vec<Stmt>,
+    /// The call, and what comes after it.
+    pub(super) call: Vec<Stmt>,
+}
+
+/// A call of a function that gives cells instead of the one at `at`. `None` where the tables are needed.
+pub(super) fn instead(
+    program: &mut Program,
+    vars: &mut Arena<VarId, Var>,
+    stmts: &[Stmt],
+    at: usize,
+) -> Option<Instead> {
+    let StmtKind::Call { callee, args } = &stmts[at].kind else { return None };
+    let rest = &stmts[at + 1..];
+    let func = &program.funcs[*callee];
+    let outputs: Vec<(VarId, VarId)> = func
+        .params
+        .iter()
+        .zip(args)
+        .filter(|(param, _)| func.vars[**param].kind == VarKind::Param(Direction::Output))
+        .map(|(param, arg)| match arg {
+            CallArg::Array(array) => Some((*param, *array)),
+            CallArg::Value(_) | CallArg::Scalar(_) | CallArg::Element(_) | CallArg::Section(_) => None,
+        })
+        .collect::<Option<_>>()?;
+    let places = cells(&outputs, rest)?;
+    let mut asked = func.clone();
+    let mut args: Vec<CallArg> = args[..args.len() - outputs.len()].to_vec();
+    asked.params.truncate(args.len());
+    for (param, _) in &outputs {
+        asked.vars[*param].kind = VarKind::Local;
+    }
+    let span = stmts[at].span;
+    let (mut asks, mut values, mut declares) = (Vec::new(), Vec::new(), Vec::new());
+    for (place, ty) in &places {
+        let table = outputs.iter().find(|(_, array)| *array == place.array).map(|(param, _)| *param)?;
+        let mut index = Vec::new();
+        for value in &place.index {
+            index.push(parameter(&mut asked, "index", Ty::LONG, Direction::Input));
+            args.push(CallArg::Value(value.clone()));
+        }
+        let cell = parameter(&mut asked, "cell", *ty, Direction::Output);
+        let value = vars.push(Var { name: "cell".into(), ty: *ty, shape: Vec::new(), kind: VarKind::Local, span });
+        declares.push(Stmt { kind: StmtKind::Declare { var: value, zero: true }, span });
+        args.push(CallArg::Scalar(value));
+        values.push(value);
+        asks.push(Ask { table, index, path: place.path.clone(), cell });
+    }
+    let id = program.funcs.push(asked);
+    let mut call = vec![Stmt { kind: StmtKind::Call { callee: id, args }, span }];
+    call.extend(rest.iter().cloned());
+    let mut replace = Replace { places: &places, values: &values };
+    call[1..].iter_mut().for_each(|stmt| replace.visit_stmt(stmt));
+    let tables = outputs.into_iter().map(|(_, array)| array).collect();
+    Some(Instead { id, asks, tables, before: declares, call })
+}
+
+fn parameter(func: &mut Func, name: &str, ty: Ty, direction: Direction) -> VarId {
+    let var = Var { name: name.into(), ty, shape: Vec::new(), kind: VarKind::Param(direction), span: func.span };
+    let param = func.vars.push(var);
+    func.params.push(param);
+    param
+}
+
+/// The cells that statements load, each once, if they do nothing else with the arrays and the indices have their values before already.
+fn cells(outputs: &[(VarId, VarId)], stmts: &[Stmt]) -> Option<Vec<(Place, Ty)>> {
+    let is_table = |var: VarId| outputs.iter().any(|(_, array)| *array == var);
+    let mut found = Loads { is_table: &is_table, places: Vec::new(), uses: 0, changed: BTreeSet::new() };
+    stmts.iter().for_each(|stmt| found.visit_stmt(stmt));
+    if found.uses != found.places.len() {
+        return None;
+    }
+    let mut places: Vec<(Place, Ty)> = Vec::new();
+    for (place, ty) in found.places {
+        let known = place.index.iter().all(|index| is_known(index, &found.changed));
+        if place.unproved != 0 || !known {
+            return None;
+        }
+        if !places.iter().any(|(other, _)| same::place(other, &place)) {
+            places.push((place, ty));
+        }
+    }
+    (places.len() <= MOST && !places.is_empty()).then_some(places)
+}
+
+/// Whether an expression cannot fault, and means the same before statements that change these variables.
+fn is_known(expr: &Expr, changed: &BTreeSet<VarId>) -> bool {
+    match &expr.kind {
+        ExprKind::Const(_) => true,
+        ExprKind::Read(var) => !changed.contains(var),
+        ExprKind::Unary(UnOp::Neg, operand) | ExprKind::Convert { operand, mode: ConvertMode::Cast } => {
+            is_known(operand, changed)
+        }
+        ExprKind::Binary { op: BinOp::Add | BinOp::Sub | BinOp::Mul, left, right, .. } => {
+            is_known(left, changed) && is_known(right, changed)
+        }
+        ExprKind::Math(MathFn::Min | MathFn::Max, operands) => {
+            operands.iter().all(|operand| is_known(operand, changed))
+        }
+        ExprKind::Load(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary { .. }
+        | ExprKind::Convert { .. }
+        | ExprKind::Lazy { .. }
+        | ExprKind::Select { .. }
+        | ExprKind::Math(..)
+        | ExprKind::Call(..)
+        | ExprKind::Field(..)
+        | ExprKind::Struct(..) => false,
+    }
+}
+
+struct Loads<'a> {
+    is_table: &'a dyn Fn(VarId) -> bool,
+    places: Vec<(Place, Ty)>,
+    /// How often a table occurs.
+    uses: usize,
+    changed: BTreeSet<VarId>,
+}
+
+impl Visitor for Loads<'_> {
+    fn visit_expr(&mut self, expr: &Expr) {
+        if let ExprKind::Load(place) = &expr.kind
+            && (self.is_table)(place.array)
+        {
+            self.places.push((place.clone(), expr.ty));
+        }
+        look::walk_expr(self, expr);
+    }
+    fn visit_var(&mut self, var: &VarId, role: Role) {
+        self.uses += usize::from((self.is_table)(*var));
+        match role {
+            Role::Read => {}
+            Role::Declare | Role::Iterate | Role::Write | Role::Update | Role::Argument { .. } => {
+                self.changed.insert(*var);
+            }
+        }
+    }
+}
+
+/// Puts values into the places of loads.
+struct Replace<'a> {
+    places: &'a [(Place, Ty)],
+    values: &'a [VarId],
+}
+
+impl Mutator for Replace<'_> {
+    fn visit_expr(&mut self, expr: &mut Expr) {
+        if let ExprKind::Load(place) = &expr.kind
+            && let Some(at) = self.places.iter().position(|(other, _)| same::place(other, place))
+        {
+            expr.kind = ExprKind::Read(self.values[at]);
+            return;
+        }
+        change::walk_expr(self, expr);
+    }
+}

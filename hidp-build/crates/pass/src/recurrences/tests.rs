@@ -1,0 +1,113 @@
+use super::*;
+use hidp_ir::par::interp::{Arg, Array, Options, run_with};
+use hidp_ir::par::{print, read, verify};
+
+/// Sums along both indices: `d` is asked by `f`, whose body is `uses`.
+fn sums(body: &str, uses: &str) -> Program {
+    let text = format!(
+        "func d(x, d) dims (N) {{
+           vars {{ N: long dim; x: int[N] input; d: int[N, N] output; i: long iter; j: long iter; }}
+           system nest (1, 1) ranks (0) {{
+             table d (i = 0 .. N by 1, j = 0 .. N by 1) rows ((1, 1)) rank 0 window 2 {{ {body} }}
+           }}
+         }}
+         func f(x, y, s) dims (N) {{
+           vars {{ N: long dim; x: int[N] input; y: int[N] output; s: int output; T: int[N, N] local; k: long iter; }}
+           {uses}
+         }}
+         entries (f)"
+    );
+    let program = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    verify(&program).unwrap_or_else(|errors| panic!("{errors:?}"));
+    program
+}
+
+const SUM: &str = "if ((i == 0) || (j == 0)) { return 1:int; } return (d[(i - 1), j] + d[i, (j - 1)]);";
+const QUOTIENT: &str = "if ((i == 0) || (j == 0)) { return 1:int; } return (d[(i - 1), j] /? x[j]);";
+const ONE: &str = "if (N > 0) { declare T zero; call d(array x, array T); s = T[(N - 1), (N - 1)]; }";
+const ALL: &str = "declare T zero; call d(array x, array T); map (k = 0 .. N by 1) { y[k] = T[k, k]; }";
+const EACH: &str = "map (k = 0 .. N by 1) { declare T zero; call d(array x, array T); y[k] = T[k, k]; }";
+
+/// After the pass, which has to mean the same as before; with what the functions do all together.
+fn after(body: &str, uses: &str) -> (Program, BTreeMap<&'static str, usize>) {
+    let before = sums(body, uses);
+    let mut program = before.clone();
+    super::run(&mut program);
+    verify(&program).unwrap_or_else(|errors| panic!("{errors:?}\n{}", print(&program)));
+    for size in [0, 1, 2, 5] {
+        for zero in [None, Some(0), Some(3)] {
+            let x: Vec<i32> = (0..size).map(|at| if Some(at) == zero { 0 } else { at + 2 }).collect();
+            let outputs = [Arg::from(Array::vector(x)), Array::vector(vec![0; size as usize]).into(), Arg::Output];
+            let options = Options { fuel: Some(1_000_000), races: true, ..Options::default() };
+            let call = |program: &Program| run_with(program, program.entries[0], outputs.to_vec(), &options);
+            assert_eq!(call(&before), call(&program), "{}", print(&program));
+        }
+    }
+    let mut found = BTreeMap::new();
+    for (_, func) in program.funcs.iter() {
+        assert!(func.recur.is_none());
+        visit::walk_stmts(&func.body, |stmt| {
+            let kind = match &stmt.kind {
+                StmtKind::Map(_) => "maps",
+                StmtKind::Swap(..) => "swaps",
+                StmtKind::Loop(_) => "loops",
+                StmtKind::Declare { var, .. } if func.vars[*var].shape.len() == 2 => "tables",
+                _ => return,
+            };
+            *found.entry(kind).or_default() += 1;
+        });
+    }
+    (program, found)
+}
+
+#[test]
+fn a_cell_is_taken_from_a_window() {
+    let (_, found) = after(SUM, ONE);
+    assert_eq!(found, BTreeMap::from([("maps", 1), ("swaps", 1), ("loops", 1)]));
+}
+
+#[test]
+fn a_table_is_computed_in_a_wave_beside_its_window() {
+    let (_, found) = after(SUM, ALL);
+    assert_eq!(found, BTreeMap::from([("maps", 2), ("swaps", 1), ("loops", 1), ("tables", 1)]));
+}
+
+#[test]
+fn tables_of_iterations_are_swept() {
+    let (_, found) = after(SUM, EACH);
+    assert_eq!(found, BTreeMap::from([("maps", 1), ("loops", 2), ("tables", 1)]));
+}
+
+#[test]
+fn cells_that_fault_are_swept_in_the_order_of_the_meaning() {
+    let (_, found) = after(QUOTIENT, ONE);
+    assert_eq!(found, BTreeMap::from([("maps", 1), ("loops", 2), ("tables", 1)]));
+}
+
+#[test]
+fn cells_that_fault_in_another_order_are_computed_on_demand() {
+    let text = "func d(x, d) dims (N) {
+           vars { N: long dim; x: int[N] input; d: int[N] output; i: long iter; }
+           system nest (-1) ranks (0) {
+             table d (i = 0 .. N by 1) rows ((-1)) rank 0 window 2 {
+               if (i == (N - 1)) { return 1:int; }
+               return (d[(i + 1)] /? x[i]);
+             }
+           }
+         }
+         func f(x, y) dims (N) {
+           vars { N: long dim; x: int[N] input; y: int[N] output; T: int[N] local; k: long iter; }
+           declare T zero; call d(array x, array T); map (k = 0 .. N by 1) { y[k] = T[k]; }
+         }
+         entries (f)";
+    let before = read(text).unwrap_or_else(|error| panic!("{error}"));
+    let mut program = before.clone();
+    super::run(&mut program);
+    verify(&program).unwrap_or_else(|errors| panic!("{errors:?}\n{}", print(&program)));
+    assert!(print(&program).contains("waiting"), "{}", print(&program));
+    for x in [vec![], vec![1], vec![3, 0, 2, 0], vec![0, 2, 0, 5], vec![4, 2, 1, 0]] {
+        let args = vec![Arg::from(Array::vector(x.clone())), Array::vector(vec![0; x.len()]).into()];
+        let call = |program: &Program| run_with(program, program.entries[0], args.clone(), &Options::default());
+        assert_eq!(call(&before), call(&program), "{x:?}");
+    }
+}

@@ -1,0 +1,222 @@
+//! Windows: of a wave's tables the last steps are kept, in an array each, which change roles from step to step.
+
+use std::collections::BTreeMap;
+
+use hidp_ir::par::visit::{self, Mutator, change};
+use hidp_ir::par::{
+    Access, BinOp, Block, Expr, ExprKind, Iter, Place, Stmt, StmtKind, System, Table, UnOp, Var, VarId, VarKind,
+};
+
+use super::build::{self, Builder};
+
+/// The longest window that is worth an array for each step.
+const LONGEST: u32 = 8;
+
+/// What is kept of a table.
+#[derive(Clone, Debug)]
+pub(super) struct Window {
+    /// The index that follows from the step: the arrays have the others.
+    pub(super) following: usize,
+    /// Of this step, the one before, and so on.
+    pub(super) steps: Vec<VarId>,
+    /// Whether the table is wanted as well.
+    pub(super) whole: bool,
+}
+
+/// Arrays for the windows of all tables, if every cell is loaded a constant number of steps after it was computed.
+pub(super) fn of(
+    builder: &mut Builder<'_>,
+    system: &System,
+    bodies: &[Block],
+    following: impl Fn(usize) -> Option<usize>,
+    whole: bool,
+) -> Option<BTreeMap<VarId, Window>> {
+    let rows: BTreeMap<VarId, &[i64]> = system
+        .tables
+        .iter()
+        .zip(&system.order.steps)
+        .map(|(table, steps)| (table.array, steps.rows[0].as_slice()))
+        .collect();
+    for (table, body) in system.tables.iter().zip(bodies) {
+        let mut constant = true;
+        visit::walk_places(body, |place, _| {
+            let loaded =
+                rows.get(&place.array).is_none_or(|row| distance(table, rows[&table.array], place, row).is_some());
+            constant &= loaded;
+        });
+        if !constant {
+            return None;
+        }
+    }
+    let mut windows = BTreeMap::new();
+    for (at, (table, steps)) in system.tables.iter().zip(&system.order.steps).enumerate() {
+        let (following, length) = (following(at)?, steps.window.filter(|length| *length <= LONGEST)?);
+        let mut shape = builder.vars[table.array].shape.clone();
+        shape.remove(following);
+        if shape.is_empty() {
+            return None;
+        }
+        let known = &builder.vars[table.array];
+        let var = Var { shape, kind: VarKind::Local, ..known.clone() };
+        let arrays = (0..length.max(1)).map(|_| builder.vars.push(var.clone())).collect();
+        windows.insert(table.array, Window { following, steps: arrays, whole });
+    }
+    Some(windows)
+}
+
+/// By how many steps a cell comes after one that it loads, or stores to.
+fn distance(table: &Table, own: &[i64], place: &Place, row: &[i64]) -> Option<i64> {
+    let mut sum = Linear::default();
+    for (factor, index) in row.iter().zip(&place.index).filter(|(factor, _)| **factor != 0) {
+        sum.add(index, -factor)?;
+    }
+    for (factor, index) in own.iter().zip(&table.index) {
+        *sum.terms.entry(index.var).or_default() += factor;
+    }
+    sum.terms.values().all(|factor| *factor == 0).then_some(sum.constant)
+}
+
+/// A sum of multiples of variables.
+#[derive(Default)]
+struct Linear {
+    constant: i64,
+    terms: BTreeMap<VarId, i64>,
+}
+
+impl Linear {
+    fn add(&mut self, expr: &Expr, factor: i64) -> Option<()> {
+        match &expr.kind {
+            ExprKind::Const(_) => {
+                self.constant += factor.checked_mul(i64::try_from(expr.as_int()?).ok()?)?;
+                Some(())
+            }
+            ExprKind::Read(var) => {
+                *self.terms.entry(*var).or_default() += factor;
+                Some(())
+            }
+            ExprKind::Unary(UnOp::Neg, operand) => self.add(operand, -factor),
+            ExprKind::Binary { op: BinOp::Add, left, right, .. } => {
+                self.add(left, factor)?;
+                self.add(right, factor)
+            }
+            ExprKind::Binary { op: BinOp::Sub, left, right, .. } => {
+                self.add(left, factor)?;
+                self.add(right, -factor)
+            }
+            ExprKind::Load(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary { .. }
+            | ExprKind::Lazy { .. }
+            | ExprKind::Select { .. }
+            | ExprKind::Convert { .. }
+            | ExprKind::Math(..)
+            | ExprKind::Call(..)
+            | ExprKind::Field(..)
+            | ExprKind::Struct(..) => None,
+        }
+    }
+}
+
+/// Makes the body of a table load from windows and store into them.
+pub(super) fn apply(
+    builder: &mut Builder<'_>,
+    system: &System,
+    at: usize,
+    windows: &BTreeMap<VarId, Window>,
+    body: &mut Block,
+) {
+    let table = &system.tables[at];
+    let rows = system.tables.iter().zip(&system.order.steps).map(|(table, steps)| (table.array, steps.rows[0].clone()));
+    let own = system.order.steps[at].rows[0].clone();
+    Apply { builder, table, own, rows: rows.collect(), windows }.visit_block(body);
+}
+
+struct Apply<'a, 'b> {
+    builder: &'a mut Builder<'b>,
+    table: &'a Table,
+    own: Vec<i64>,
+    rows: BTreeMap<VarId, Vec<i64>>,
+    windows: &'a BTreeMap<VarId, Window>,
+}
+
+impl Apply<'_, '_> {
+    /// The place in the window.
+    fn moved(&self, place: &Place) -> Option<Place> {
+        let window = self.windows.get(&place.array)?;
+        let back = distance(self.table, &self.own, place, self.rows.get(&place.array)?)?;
+        let array = *window.steps.get(usize::try_from(back).ok()?)?;
+        let mut moved = Place { array, ..place.clone() };
+        moved.index.remove(window.following);
+        let low = place.unproved & ((1 << window.following) - 1);
+        moved.unproved = low | (place.unproved >> (window.following + 1)) << window.following;
+        Some(moved)
+    }
+}
+
+impl Mutator for Apply<'_, '_> {
+    fn visit_block(&mut self, block: &mut Block) {
+        let mut out = Vec::with_capacity(block.stmts.len());
+        for mut stmt in std::mem::take(&mut block.stmts) {
+            change::walk_stmt(self, &mut stmt);
+            let span = stmt.span;
+            let moved = match &stmt.kind {
+                StmtKind::Store { place, .. } => {
+                    self.moved(place).map(|moved| (moved, self.windows[&place.array].whole))
+                }
+                _ => None,
+            };
+            match (stmt.kind, moved) {
+                (StmtKind::Store { place, value }, Some((moved, whole))) => {
+                    if !whole {
+                        out.push(Stmt { kind: StmtKind::Store { place: moved, value }, span });
+                        continue;
+                    }
+                    let (ty, at) = (value.ty, value.span);
+                    let held = self.builder.local("value", ty, at);
+                    out.push(build::declare(held, at));
+                    out.push(build::assign(held, value));
+                    for place in [moved, place] {
+                        out.push(Stmt { kind: StmtKind::Store { place, value: Expr::read(held, ty, at) }, span });
+                    }
+                }
+                (kind, _) => out.push(Stmt { kind, span }),
+            }
+        }
+        block.stmts = out;
+    }
+    fn visit_expr(&mut self, expr: &mut Expr) {
+        change::walk_expr(self, expr);
+        if let ExprKind::Load(place) = &mut expr.kind
+            && let Some(moved) = self.moved(place)
+        {
+            *place = moved;
+        }
+    }
+}
+
+impl Window {
+    /// After a step: what was of this step is of the one before.
+    pub(super) fn rotated(&self, span: hidp_syntax::source::Span) -> Vec<Stmt> {
+        let pairs = self.steps.windows(2).rev();
+        pairs.map(|pair| Stmt { kind: StmtKind::Swap(pair[0], pair[1]), span }).collect()
+    }
+
+    /// The cell of this step with these indices.
+    pub(super) fn cell(&self, index: &[Expr], path: &[u32], ty: hidp_syntax::ty::Ty) -> Expr {
+        let span = index[0].span;
+        let mut index = index.to_vec();
+        index.remove(self.following);
+        let place =
+            Place { array: self.steps[0], index, path: path.to_vec(), unproved: 0, access: Access::Exclusive, span };
+        Expr { kind: ExprKind::Load(place), ty, span }
+    }
+}
+
+/// Whether the points of ranges fill a box from 0 on.
+pub(super) fn is_box(indices: &[Iter]) -> bool {
+    let mut depends = false;
+    for index in indices {
+        visit::walk_expr_vars(&index.hi, |var, _| depends |= indices.iter().any(|other| other.var == var));
+    }
+    !depends && indices.iter().all(|index| index.lo.as_int() == Some(0))
+}
