@@ -83,6 +83,7 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
                 note(Some((Part::Head, format!("a line `block({threads})`"))));
             }
             Property::Block(_)
+            | Property::Resident(_)
             | Property::Together(_)
             | Property::Written(_)
             | Property::Fewest(_)
@@ -171,7 +172,8 @@ impl Free<'_> {
             }
             (Property::Block(_), _) => Err("one `block` line for each size, before other properties".to_owned()),
             (
-                Property::Together(_)
+                Property::Resident(_)
+                | Property::Together(_)
                 | Property::Written(_)
                 | Property::Fewest(_)
                 | Property::Alone(_)

@@ -24,6 +24,7 @@ mod fit;
 mod host_rules;
 mod indexes;
 mod iteration;
+mod loads;
 mod mapping;
 mod measures;
 mod moved;

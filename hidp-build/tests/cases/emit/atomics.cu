@@ -45,7 +45,7 @@ namespace entry_k_7atomics_atomics {
     }
   }
 
-  // plan thread | nest | i grid.x | block(256) | nest | i grid.x | block(256) | nest | i0 grid.x | block(256)
+  // plan thread | nest | i grid.x | block(256) | nest | i grid.x | block(256) | nest | i0 unroll(4) | i0 grid.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7atomics_atomics_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> key_0 = host.param<const int32_t>(0);

@@ -17,7 +17,7 @@ namespace entry_k_6narrow_narrow {
     }
   }
 
-  // plan thread | nest | i grid.x | block(256)
+  // plan thread | nest | i unroll(4) | i grid.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_6narrow_narrow_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int8_t> a_0 = host.param<const int8_t>(0);

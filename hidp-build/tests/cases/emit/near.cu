@@ -72,7 +72,7 @@ namespace entry_k_4near_seven {
     }
   }
 
-  // plan thread | nest | i grid.z | j grid.y | k grid.x | block(256)
+  // plan thread | nest | k unroll(4) | i grid.z | j grid.y | k grid.x | block(256) | resident(819)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4near_seven_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> a_0 = host.param<const float>(0);
@@ -161,7 +161,7 @@ namespace entry_k_4near_transpose {
     }
   }
 
-  // plan thread | nest | i grid.y | j grid.x | block(256)
+  // plan thread | nest | j unroll(4) | i grid.y | j grid.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_4near_transpose_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const float> a_0 = host.param<const float>(0);

@@ -13,7 +13,7 @@ namespace entry_k_5saxpy_saxpy {
     }
   }
 
-  // plan thread | nest | i grid.x | block(256)
+  // plan thread | nest | i unroll(4) | i grid.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_5saxpy_saxpy_thread)(hidp_call *call) {
     hidp::Host host(call);
     const float *const a_0 = host.cell<const float>(0);

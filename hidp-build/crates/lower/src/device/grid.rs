@@ -2,7 +2,7 @@
 
 use super::super::map::turns;
 use super::super::space::Range;
-use super::super::{Binding, DEVICE, GROUPS, ITERATORS, Lowerer, make};
+use super::super::{Binding, GROUPS, ITERATORS, Lowerer, make};
 use super::private::Given;
 use hidp_ir::imp::{Expr, ExprKind, Grid, KernelId, Level, Stmt};
 use hidp_ir::par::effects::Effects;
@@ -81,7 +81,7 @@ impl Lowerer<'_> {
             (None, None) => {}
         }
         let Exec::Device(level) = self.exec_of(map) else { return self.defect(GROUPS) };
-        let grid = Grid::new(level, self.block_of(map));
+        let grid = self.grid_of(map, level);
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
         let logged = self.logs_segments(map);
@@ -98,9 +98,6 @@ impl Lowerer<'_> {
             this.iteration(map, &[]);
         });
         let extents = dims.iter().map(|dim| self.extent(&ranges, dim)).collect();
-        if level == Level::Thread && most.is_none() {
-            self.take_side_by_side(kernel);
-        }
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most });
         self.free_privates(&given);
         self.close_device_log(log, span);
@@ -109,25 +106,13 @@ impl Lowerer<'_> {
         }
     }
 
-    /// Gives threads several items at a time, where that keeps more loads under way.
-    fn take_side_by_side(&mut self, kernel: KernelId) {
-        let Some(model) = self.device_model() else { return self.defect(DEVICE) };
-        let kernel = &mut self.kernels[kernel];
-        if let Some(grid) = &mut kernel.grid {
-            grid.items = super::items::side_by_side(&kernel.function, model);
-            if grid.items > 1 {
-                grid.at_once = super::items::at_once(&kernel.function, *grid, 1, model);
-            }
-        }
-    }
-
-    /// Leaves registers for more blocks at a time, where a kernel with so many `copies` of its code has many loads.
-    pub(super) fn leave_registers(&mut self, kernel: KernelId, copies: u32) {
-        let Some(model) = self.device_model() else { return self.defect(DEVICE) };
-        let kernel = &mut self.kernels[kernel];
-        if let Some(grid) = &mut kernel.grid {
-            grid.at_once = super::items::at_once(&kernel.function, *grid, copies, model);
-        }
+    /// How the groups of a level run a map that is launched, as planned.
+    pub(super) fn grid_of(&mut self, map: &Map, level: Level) -> Grid {
+        let block = self.block_of(map);
+        let key = plan::key(map);
+        let items = key.and_then(|key| self.mapping.items.get(&key)).copied().unwrap_or(1);
+        let resident = key.and_then(|key| self.mapping.resident.get(&key)).copied().unwrap_or(1);
+        Grid { items, at_once: (resident / block.max(1)).max(1), ..Grid::new(level, block) }
     }
 
     /// The ranges of each dimension of the launch, outermost dimension first. Ranges beyond the third share the first one.

@@ -4,7 +4,6 @@
 //! |---|---|
 //! | `grid` | host-level maps: grids, positions |
 //! | `group` | maps inside of a kernel: shared by the lanes of a group, or run by all of them together |
-//! | `items` | how many positions a thread takes at a time |
 //! | `memory` | loads, stores and atomic updates of several lanes at once |
 //! | `moved` | rows of single lanes, 16 bytes at a time |
 //! | `near` | maps whose blocks keep parts of arrays in shared memory |
@@ -25,7 +24,6 @@
 
 mod grid;
 mod group;
-mod items;
 mod log;
 mod memory;
 mod moved;

@@ -83,7 +83,6 @@ impl Lowerer<'_> {
                 accs.iter().zip(&partials).for_each(|(acc, partial)| this.store_partial(acc, *partial, number.clone()));
             }
         });
-        self.leave_registers(kernel, 1);
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: None });
         if !map.folds.is_empty() {
             let (over, run) = (Some(Level::Thread), make::long(1));
@@ -96,6 +95,7 @@ impl Lowerer<'_> {
                 rows: None,
                 over,
                 block,
+                at_once: 1,
                 run,
                 runs,
                 given,

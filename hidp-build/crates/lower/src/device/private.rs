@@ -153,8 +153,21 @@ impl Lowerer<'_> {
         let block = self.block_of(map);
         let over = Some(Level::Thread);
         let given = Vec::new();
-        let folded =
-            Folded { ranges, strides, total, rows: None, over, block, run, runs, given, most: None, map: None, span };
+        let folded = Folded {
+            ranges,
+            strides,
+            total,
+            rows: None,
+            over,
+            block,
+            at_once: 1,
+            run,
+            runs,
+            given,
+            most: None,
+            map: None,
+            span,
+        };
         let folds = [maximum(span)];
         let partials = self.fold_runs_on_device("size", &folded, &folds, &mut |this, accs| {
             let bad = this.body.slot("bad", Ty::LONG, Some(make::long(0)));

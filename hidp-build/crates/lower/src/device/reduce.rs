@@ -22,6 +22,8 @@ pub(super) struct Folded<'a> {
     /// Who takes the iterations of a run; `None` is a single lane in order.
     pub(super) over: Option<Level>,
     pub(super) block: u32,
+    /// Blocks of a multiprocessor that registers are left for.
+    pub(super) at_once: u32,
     /// Iterations of a run, or rows, and how many runs there are.
     pub(super) run: Expr,
     pub(super) runs: Expr,
@@ -34,7 +36,8 @@ pub(super) struct Folded<'a> {
 
 impl Folded<'_> {
     fn grid(&self) -> Grid {
-        Grid::new(self.over.map_or(Level::Thread, |_| Level::Block), self.block)
+        let level = self.over.map_or(Level::Thread, |_| Level::Block);
+        Grid { at_once: self.at_once, ..Grid::new(level, self.block) }
     }
 }
 
@@ -57,13 +60,14 @@ impl Lowerer<'_> {
             Some(rows) => self.runs_of_rows(map, rows, &ranges),
             None => self.runs(map, &total),
         };
-        let block = self.block_of(map);
         let level = over.map_or(Level::Thread, |_| Level::Block);
+        let Grid { block, at_once, .. } = self.grid_of(map, level);
         let space = (&ranges[..], &strides[..], &total);
         let (given, most) = self.allocate_privates(map, space, Grid::new(level, block), &runs);
         let (ranges, strides, total) = space;
         let log = self.open_launch_log(map, span, total, &most, &given);
-        let folded = Folded { ranges, strides, total, rows, over, block, run, runs, given, most, map: Some(map), span };
+        let folded =
+            Folded { ranges, strides, total, rows, over, block, at_once, run, runs, given, most, map: Some(map), span };
         let partials = self.fold_runs_on_device("fold", &folded, &map.folds, &mut |this, accs| {
             this.iteration(map, accs);
         });
@@ -123,7 +127,6 @@ impl Lowerer<'_> {
         let (kernel, args) = self.grid_kernel(role, folded.span, folded.grid(), 1, given, |this, positions| {
             this.fold_run(folded, folds, &partials, &narrow, &positions[0], body);
         });
-        self.leave_registers(kernel, if folded.rows.is_some() { 2 } else { 1 });
         let extents = vec![folded.runs.clone()];
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: folded.most.clone() });
         if folded.over.is_some() {

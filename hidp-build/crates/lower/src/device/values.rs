@@ -50,8 +50,21 @@ impl Lowerer<'_> {
         let (run, runs) = self.runs(map, total);
         let (block, given, most) = (self.block_of(map), Vec::new(), None);
         let (ranges, strides) = (&ranges[..], &strides[..]);
-        let folded =
-            Folded { ranges, strides, total, rows: None, over, block, run, runs, given, most, map: None, span };
+        let folded = Folded {
+            ranges,
+            strides,
+            total,
+            rows: None,
+            over,
+            block,
+            at_once: 1,
+            run,
+            runs,
+            given,
+            most,
+            map: None,
+            span,
+        };
         let partials = self.fold_runs_on_device("fold", &folded, &map.folds, &mut |this, accs| {
             let number = this.read(iter.var);
             for (acc, buffer) in accs.iter().zip(values) {

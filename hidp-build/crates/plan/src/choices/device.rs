@@ -1,16 +1,19 @@
 //! What nests on graphics processors do by a number.
 
+use std::collections::BTreeMap;
+
 use super::{ANY, Choice, Facts, NEVER, Numbers};
 use crate::cuts::is_heavy;
 use crate::device_levels::is_ordered;
-use crate::mapping::{Exec, Recipe, WARP};
+use crate::loads;
+use crate::mapping::{Exec, Mapping, Misfit, Recipe, WARP};
 use crate::moved::moved_row;
 use crate::notation::{FoldOption, Property};
 use crate::private::launched;
 use crate::target::DeviceModel;
 use crate::{MOST_MOVED, inner_maps, key, splits};
 use hidp_ir::par::visit;
-use hidp_ir::par::{FoldKind, Map};
+use hidp_ir::par::{FoldKind, Func, Map, Program};
 use hidp_syntax::ast::Level;
 
 /// Of nests.
@@ -94,6 +97,46 @@ pub(super) static OF_FOLDS: [Choice<FoldOption, DeviceModel>; 7] = [
     },
 ];
 
+/// Iterations that a thread may take side by side.
+const ITEMS: Numbers = Numbers::PowersTo(8);
+/// Threads of a multiprocessor.
+const RESIDENT: Numbers = Numbers::From(2, 2048);
+
+/// How many iterations threads take side by side, and for how many threads registers are left, of each map that is launched.
+pub(super) fn choose_loads(program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &DeviceModel) {
+    let facts = Facts { program, func, nest, mapping };
+    let (mut items, mut resident) = (BTreeMap::new(), BTreeMap::new());
+    for map in launched(nest, &|var| facts.mapping.exec(var)) {
+        let own = if facts.is_side_by_side(map) { loads::side_by_side(func, map, model) } else { 1 };
+        let most = facts.leaves_registers(map, own).then(|| loads::resident(program, func, map, own, model)).flatten();
+        items.extend(key(map).filter(|_| own > 1).map(|key| (key, own)));
+        resident.extend(key(map).zip(most));
+    }
+    (mapping.items, mapping.resident) = (items, resident);
+}
+
+/// Whether threads can take as many iterations as lines say, and registers are left for as many threads.
+pub(super) fn judge_loads(facts: &Facts<'_>) -> Result<(), Misfit> {
+    for map in launched(facts.nest, &|var| facts.mapping.exec(var)) {
+        let Some(key) = key(map) else { continue };
+        let items = facts.mapping.items.get(&key).copied();
+        if let Some(items) = items {
+            ITEMS.check(items).map_err(|expected| Misfit(format!("`unroll` of {expected} iterations")))?;
+            if items == 1 || !facts.is_side_by_side(map) {
+                return Err(Misfit("threads may take several iterations of straight code side by side".to_owned()));
+            }
+        }
+        if let Some(threads) = facts.mapping.resident.get(&key) {
+            RESIDENT.check(*threads).map_err(|expected| Misfit(format!("`resident` of {expected}")))?;
+            if !facts.leaves_registers(map, items.unwrap_or(1)) {
+                let expected = "registers are left where threads take several iterations side by side, or fold";
+                return Err(Misfit(expected.to_owned()));
+            }
+        }
+    }
+    Ok(())
+}
+
 /// Elements that one access moves at most: those of 4 bytes.
 const MOST_MOVES: u32 = MOST_MOVED / 4;
 
@@ -104,6 +147,18 @@ impl Facts<'_> {
 
     fn has(&self, map: &Map, word: fn(u32) -> FoldOption) -> bool {
         self.mapping.cut(map).is_some_and(|cut| cut.number(word).is_some())
+    }
+
+    /// Whether a thread can take several iterations of a launched map side by side.
+    fn is_side_by_side(&self, map: &Map) -> bool {
+        let plain = matches!(self.mapping.recipe, Recipe::Plain) && !self.mapping.is_split();
+        let threads = self.exec(map) == Some(Exec::Device(Level::Thread));
+        plain && threads && loads::can_be_side_by_side(self.program, self.func, map)
+    }
+
+    /// Whether lowering can say for how many threads of a launch registers are left.
+    fn leaves_registers(&self, map: &Map, items: u32) -> bool {
+        items > 1 || (self.is_cut(map) && self.mapping.cut(map).is_some_and(|cut| !cut.values))
     }
 
     fn is_launched(&self, map: &Map) -> bool {

@@ -172,6 +172,7 @@ pub(super) fn choose(program: &Program, func: &Func, nest: &Map, mapping: &mut M
 /// The same on a device.
 pub(super) fn choose_on_device(program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &DeviceModel) {
     DEVICE.choose(program, func, nest, mapping, model);
+    device::choose_loads(program, func, nest, mapping, model);
 }
 
 /// Whether a nest on threads can do all that its lines choose.
@@ -182,5 +183,6 @@ pub(super) fn judge(facts: &Facts<'_>) -> Result<(), Misfit> {
 
 /// The same on a device.
 pub(super) fn judge_on_device(facts: &Facts<'_>) -> Result<(), Misfit> {
-    DEVICE.judge(facts)
+    DEVICE.judge(facts)?;
+    device::judge_loads(facts)
 }

@@ -33,6 +33,11 @@ pub struct Mapping {
     pub levels: BTreeMap<VarId, LevelPlan>,
     /// Threads of a block of each map that is launched, by its [`key`].
     pub blocks: BTreeMap<VarId, u32>,
+    /// How many iterations a thread takes side by side, of each map that is launched, by its [`key`]; none where it takes one.
+    pub items: BTreeMap<VarId, u32>,
+    /// Threads of a multiprocessor that registers are left for, of each map that is launched, by its [`key`]; none where that is left to
+    /// the compiler of the device.
+    pub resident: BTreeMap<VarId, u32>,
     /// How the range of each map that folds is cut, by its [`key`]; none where one thread or group takes it as it is.
     pub cuts: BTreeMap<VarId, Cut>,
     /// Parts of arrays that a block copies to where its threads share them.
@@ -211,6 +216,8 @@ impl Mapping {
             strategy,
             levels: BTreeMap::new(),
             blocks: BTreeMap::new(),
+            items: BTreeMap::new(),
+            resident: BTreeMap::new(),
             cuts: BTreeMap::new(),
             staging: Vec::new(),
             streamed: Vec::new(),
@@ -233,6 +240,12 @@ impl Mapping {
     /// The number behind the word of a choice, if it is made: `mapping.number(Property::Turns)`.
     pub fn number(&self, word: fn(u32) -> Property) -> Option<u32> {
         Property::number_of(&self.choices, word)
+    }
+
+    /// The iterator of a launched map along which neighbouring threads have neighbouring iterations.
+    pub(super) fn fastest(&self, map: &Map) -> Option<VarId> {
+        let dim = |var: VarId| self.levels.get(&var).map(|level| level.dim);
+        map.iters.iter().map(|iter| iter.var).find(|var| dim(*var) == Some(0))
     }
 
     /// What groups of their own take parts of, if they do.

@@ -67,6 +67,7 @@ pub(super) struct Lines {
     pub(super) stages: bool,
     pub(super) cuts: BTreeMap<VarId, Cut>,
     pub(super) blocks: Vec<u32>,
+    pub(super) resident: Vec<u32>,
     choices: Vec<Property>,
     streamed: Vec<VarId>,
     iters: Vec<VarId>,
@@ -96,6 +97,7 @@ impl Lines {
             stages: false,
             cuts: BTreeMap::new(),
             blocks: Vec::new(),
+            resident: Vec::new(),
             choices: Vec::new(),
             streamed: Vec::new(),
             iters: names.iters().map(|(var, _)| var).collect(),
@@ -130,6 +132,7 @@ impl Lines {
         for property in properties {
             match property {
                 Property::Block(threads) => lines.blocks.push(*threads),
+                Property::Resident(threads) => lines.resident.push(*threads),
                 Property::Together(_)
                 | Property::Written(_)
                 | Property::Fewest(_)

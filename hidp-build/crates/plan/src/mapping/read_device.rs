@@ -1,11 +1,11 @@
 //! Lines as mappings of graphics processors.
 
 use super::read::{Lines, cut_of, dim_of};
-use super::write_device::level_of;
+use super::write_device::{NOT_SAID, level_of};
 use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Strategy, Tiling, key};
 use crate::choices::{self, Facts};
 use crate::notation::{Axis, FoldOption, Place};
-use crate::{inner_maps, iterators, near, splits, tiled};
+use crate::{inner_maps, iterators, near, private, splits, tiled};
 use hidp_ir::par::{FoldKind, Func, Map, Program, VarId};
 use hidp_syntax::ast::Level;
 
@@ -34,6 +34,7 @@ impl Lines {
         mapping.cuts = self.cuts.clone();
         self.values(map, &mapping.levels.clone(), &mut mapping);
         self.blocks_of(map, &mut mapping)?;
+        self.loads_of(map, &mut mapping)?;
         mapping.choices = self.choices();
         choices::judge_on_device(&Facts { program, func, nest: map, mapping: &mapping })?;
         Ok(mapping)
@@ -206,6 +207,26 @@ impl Lines {
         if levels.get(&last).is_some_and(|level| level.exec == Exec::Device(Level::Kernel)) {
             inner_maps(&map.body).into_iter().for_each(|inner| self.values(inner, levels, mapping));
         }
+    }
+
+    /// How many iterations threads take side by side, and for how many threads registers are left.
+    fn loads_of(&self, map: &Map, mapping: &mut Mapping) -> Result<(), Misfit> {
+        let mut launches = Vec::new();
+        collect_launches(map, mapping, &mut launches);
+        let several = self.resident.len() > 1;
+        if several && self.resident.len() != launches.len() {
+            return Err(Misfit(format!("`resident` lines are for {} launches", launches.len())));
+        }
+        for (at, launch) in launches.into_iter().enumerate() {
+            let threads = self.resident.get(if several { at } else { 0 });
+            mapping.resident.extend(threads.filter(|threads| **threads != NOT_SAID).map(|threads| (launch, *threads)));
+        }
+        let exec = mapping.levels.clone();
+        for launched in private::launched(map, &|var| exec.get(&var).map(|level| level.exec)) {
+            let items = mapping.fastest(launched).and_then(|fastest| self.count(fastest, Place::Unroll));
+            mapping.items.extend(key(launched).zip(items));
+        }
+        Ok(())
     }
 
     /// Threads of the blocks of what is launched: one number for all, or one for each.

@@ -99,6 +99,19 @@ fn lines_that_nothing_carries_out_are_refused() {
         ("warp", "nest\n", "nest\n  m + n seq\n", "no line is the sweep of a recurrence"),
         ("rows", "  fold", "  warp_columns(8)\n  fold", "nests on processors have no `warp_columns`"),
         ("warp", "  block(256)", "  block(256)\n  turns(9)", "nests on graphics processors have no `turns`"),
+        (
+            "thread",
+            "  m grid.y",
+            "  n unroll(4)\n  m grid.y",
+            "threads may take several iterations of straight code side by side",
+        ),
+        (
+            "thread",
+            "block(256)",
+            "block(256)\n  resident(512)",
+            "registers are left where threads take several iterations side by side, or fold",
+        ),
+        ("thread", "block(256)", "block(256)\n  resident(512)\n  resident(1)", "`resident` lines are for 1 launches"),
         ("split", "many(512)", "sums(4)", "folds on graphics processors have no `sums`"),
         (
             "split",

@@ -7,6 +7,9 @@ use crate::{Near, inner_maps};
 use hidp_ir::par::{FoldFn, FoldKind, Map, VarId};
 use hidp_syntax::ast::Level;
 
+/// Of a launch among several: as many threads as the compiler of the device leaves registers for.
+pub(super) const NOT_SAID: u32 = 1;
+
 impl Writer<'_> {
     pub(super) fn on_device(&mut self, map: &Map) {
         let mapping = self.mapping;
@@ -22,6 +25,21 @@ impl Writer<'_> {
             blocks.truncate(1);
         }
         self.nest.properties.extend(blocks.into_iter().map(Property::Block));
+        let mut resident: Vec<u32> = Vec::new();
+        self.resident(map, &mut resident);
+        if resident.iter().all(|threads| *threads == NOT_SAID) {
+            resident.clear();
+        } else if resident.windows(2).all(|pair| pair[0] == pair[1]) {
+            resident.truncate(1);
+        }
+        self.nest.properties.extend(resident.into_iter().map(Property::Resident));
+    }
+
+    /// Threads that registers are left for, of each launch in the order of the text.
+    fn resident(&self, map: &Map, found: &mut Vec<u32>) {
+        let launch = key(map).filter(|key| self.mapping.blocks.contains_key(key));
+        found.extend(launch.map(|key| self.mapping.resident.get(&key).copied().unwrap_or(NOT_SAID)));
+        inner_maps(&map.body).into_iter().for_each(|inner| self.resident(inner, found));
     }
 
     /// Threads of a block, of each launch in the order of the text.
@@ -42,6 +60,10 @@ impl Writer<'_> {
                 inner_maps(&map.body).into_iter().for_each(|inner| self.launched(inner));
             }
             Exec::Device(level) if map.folds.is_empty() => {
+                let items = key(map).and_then(|key| self.mapping.items.get(&key));
+                if let Some((items, fastest)) = items.zip(self.mapping.fastest(map)) {
+                    self.line(&[fastest], Place::Unroll, Size::Count(*items));
+                }
                 self.grid(map);
                 self.inside(map, level);
             }

@@ -62,6 +62,8 @@ vocabulary! {
     numbered {
         /// Threads of a block. Where thread lines do not take them all, neighbouring positions of the grid do.
         Block = "block",
+        /// Registers are left for so many threads of a multiprocessor.
+        Resident = "resident",
         /// Rows fewer than threads, with so many operations each, are taken by all threads one after the other.
         Together = "together",
         /// Rows of up to so many elements are written out, with vector lanes over the iterations around.
