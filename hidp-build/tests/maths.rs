@@ -1,6 +1,9 @@
 //! The functions of `hidp/maths`: the same bits in vectors and alone, on every instruction set with fused multiply-add and on the
 //! executor, and at most one unit in the last place from the exact result.
 
+#[allow(dead_code, reason = "shared with the file tests")]
+mod made;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -14,10 +17,6 @@ use hidp_build::compiler::ir::par::interp::{Value, math};
 const FUNCTIONS: usize = 25;
 /// Those that have another text for arguments near 0.
 const NEAR: usize = 3;
-
-fn compiler() -> String {
-    std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
-}
 
 /// What was found of a function: the bits of its results alone and in vectors, and the largest error with its arguments.
 struct Found {
@@ -52,6 +51,25 @@ fn run(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
+/// The folder of what is compiled here.
+fn tests() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/maths")
+}
+
+/// What the compiler makes of these files, once.
+fn made(name: &str, extension: &str, flags: &[&str], inputs: &[PathBuf]) -> PathBuf {
+    let read = inputs
+        .iter()
+        .chain(&[tests().join("functions.h")])
+        .map(|path| fs::read(path).expect("a file"))
+        .collect::<Vec<_>>();
+    let key = flags.iter().fold(made::all_headers_hash(), |state, flag| made::hash(state, flag.as_bytes()));
+    let key = read.iter().fold(key, |state, text| made::hash(state, text));
+    let output = made::folder().join(format!("{name}-{key:016x}.{extension}"));
+    made::compile(&output, flags, inputs).unwrap_or_else(|why| panic!("{why}"));
+    output
+}
+
 impl Build {
     /// The assembly of the loops, from which the program is made, too.
     fn assembly(&self) -> &Path {
@@ -59,31 +77,21 @@ impl Build {
     }
 
     fn compiled(&self) -> PathBuf {
-        let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("maths");
-        fs::create_dir_all(&folder).expect("a folder for outputs");
-        let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-        let output = folder.join(format!("loops_{}.s", self.name));
-        let mut compile = Command::new(compiler());
-        compile.args(FLAGS.iter().filter(|flag| !flag.starts_with("-O"))).args(self.flags).arg("-fopenmp-simd");
-        compile.args(["-S", "-Wall", "-Wextra", "-Werror"]).arg(format!("-DHIDP_ISA={}", self.name));
-        compile.arg("-I").arg(root.join("hidp-std/include")).arg("-I").arg(root.join("hidp-sys/include"));
-        run(compile.arg(root.join("hidp-build/tests/maths/loops.cpp")).arg("-o").arg(&output));
-        output
+        let isa = format!("-DHIDP_ISA={}", self.name);
+        let product = FLAGS.iter().copied().filter(|flag| !flag.starts_with("-O"));
+        let flags: Vec<&str> = product.chain(self.flags.iter().copied()).chain(["-fopenmp-simd", "-S", &isa]).collect();
+        made(&format!("maths_loops_{}", self.name), "s", &flags, &[tests().join("loops.cpp")])
     }
 
     fn found(&self) -> BTreeMap<String, Found> {
-        let assembly = self.assembly();
-        let program = assembly.with_extension("bin");
-        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut compile = Command::new(compiler());
-        compile.args(["-std=c++17", "-O1", "-Wall", "-Wextra", "-Werror"]).arg(root.join("tests/maths/bits.cpp"));
-        run(compile.arg(assembly).arg("-o").arg(&program).arg("-lm"));
+        let inputs = [tests().join("bits.cpp"), self.assembly().to_path_buf()];
+        let program = made(&format!("maths_{}", self.name), "bin", &["-std=c++17", "-O1"], &inputs);
         run(Command::new(&program).arg(self.samples())).lines().map(line).collect()
     }
 
     /// Where the program leaves some samples with their results.
     fn samples(&self) -> PathBuf {
-        PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("maths").join(format!("samples_{}.bin", self.name))
+        made::folder().join(format!("maths_samples_{}.bin", self.name))
     }
 }
 
@@ -232,8 +240,7 @@ fn bodies<'a>(assembly: &'a str, prefix: &str) -> Vec<(&'a str, Vec<&'a str>)> {
 
 #[test]
 fn loops_are_vector_code_without_calls() {
-    let said = Command::new(compiler()).arg("--version").output().expect("a C++ compiler").stdout;
-    let is_gcc = String::from_utf8_lossy(&said).contains("Free Software Foundation");
+    let is_gcc = made::compiler().1.contains("Free Software Foundation");
     if !(is_gcc && cfg!(all(target_arch = "x86_64", target_os = "linux"))) {
         println!("skipped: not GCC for x86-64");
         return;

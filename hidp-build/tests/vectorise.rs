@@ -1,13 +1,17 @@
 //! Inner loops are vector code: in the assembly of every version of these kernels, an innermost loop works on packed numbers.
 
+#[allow(dead_code, reason = "shared with the file tests")]
+mod made;
+
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::Path;
 
 use hidp_build::compiler::emit::openmp::FLAGS;
 use hidp_build::compiler::pipeline::{InputFile, Options, PipelineInput, compile};
 use hidp_build::compiler::source::SourceMap;
+
+use made::{folder, hash, headers_hash};
 
 const MORE: &str = "\
 function saxpy
@@ -49,11 +53,9 @@ const EXPECTED: [(&str, &str, &[&str]); 11] = [
 ];
 
 /// Whether the compiler makes code for this machine's sort of processor, and reads GCC's options.
-fn compiler() -> Option<String> {
-    let name = std::env::var("CXX").unwrap_or_else(|_| "g++".into());
-    let version = Command::new(&name).arg("--version").output().ok()?;
-    let is_gcc = String::from_utf8_lossy(&version.stdout).contains("Free Software Foundation");
-    (is_gcc && cfg!(all(target_arch = "x86_64", target_os = "linux"))).then_some(name)
+fn is_gcc() -> bool {
+    let is_gcc = made::compiler().1.contains("Free Software Foundation");
+    is_gcc && cfg!(all(target_arch = "x86_64", target_os = "linux"))
 }
 
 /// The generated C++ of all entries, one file a program.
@@ -73,21 +75,15 @@ fn generated(text: &str) -> String {
     output.cpp[0].text.clone()
 }
 
-/// Assembly in which functions of the same code do not share it, so that each version is found.
-fn assembly(compiler: &str, cpp: &str, name: &str, isa: &str, more: &[&str]) -> String {
-    let folder = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("vectorise");
-    fs::create_dir_all(&folder).expect("a folder for outputs");
-    let (input, output) = (folder.join(format!("{name}.cpp")), folder.join(format!("{name}.s")));
+/// Assembly in which functions of the same code do not share it, so that each version is found. Made once of each text.
+fn assembly(cpp: &str, name: &str, isa: &str, more: &[&str]) -> String {
+    let isa = [format!("-march=x86-64-{isa}"), format!("-DHIDP_ISA={isa}")];
+    let flags = [FLAGS, &[isa[0].as_str(), isa[1].as_str()], &["-fopenmp-simd", "-fno-ipa-icf", "-S"], more].concat();
+    let key = flags.iter().fold(hash(headers_hash(), cpp.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
+    let output = folder().join(format!("vectorise_{name}-{key:016x}.s"));
+    let input = output.with_extension("cpp");
     fs::write(&input, cpp).expect("the file can be written");
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let mut command = Command::new(compiler);
-    command
-        .args(FLAGS)
-        .args([&format!("-march=x86-64-{isa}"), &format!("-DHIDP_ISA={isa}"), "-fopenmp-simd", "-fno-ipa-icf", "-S"])
-        .args(more);
-    command.arg("-I").arg(root.join("hidp-std/include")).arg("-I").arg(root.join("hidp-sys/include"));
-    let said = command.arg("-o").arg(&output).arg(&input).output().expect("the compiler runs");
-    assert!(said.status.success(), "{}", String::from_utf8_lossy(&said.stderr));
+    made::compile(&output, &flags, &[input]).unwrap_or_else(|why| panic!("{why}"));
     fs::read_to_string(output).expect("the assembly is there")
 }
 
@@ -158,13 +154,13 @@ fn scalar_versions(assembly: &str, isa: &str) -> (Vec<String>, usize) {
 }
 
 fn check(isa: &str) {
-    let Some(compiler) = compiler() else {
+    if !is_gcc() {
         println!("skipped: vector code: not GCC for x86-64");
         return;
-    };
+    }
     let (mut scalar, mut seen) = (Vec::new(), 0);
     for (at, cpp) in programs().iter().enumerate() {
-        let assembly = assembly(&compiler, cpp, &format!("{isa}_{at}"), isa, &[]);
+        let assembly = assembly(cpp, &format!("{isa}_{at}"), isa, &[]);
         let (found, looked_at) = scalar_versions(&assembly, isa);
         scalar.extend(found);
         seen += looked_at;
@@ -185,11 +181,11 @@ fn every_version_is_vector_code_for_v4() {
 
 #[test]
 fn scalar_code_is_noticed() {
-    let Some(compiler) = compiler() else {
+    if !is_gcc() {
         println!("skipped: vector code: not GCC for x86-64");
         return;
-    };
+    }
     let flags = ["-fno-tree-loop-vectorize", "-fno-tree-slp-vectorize"];
-    let (scalar, seen) = scalar_versions(&assembly(&compiler, &generated(MORE), "scalar", "v3", &flags), "v3");
+    let (scalar, seen) = scalar_versions(&assembly(&generated(MORE), "scalar", "v3", &flags), "v3");
     assert!(seen > 0 && scalar.len() == seen, "of {seen} only {scalar:?}");
 }

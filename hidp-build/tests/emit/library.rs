@@ -10,6 +10,7 @@ use hidp_build::compiler::source::SourceMap;
 use hidp_sys::{HIDP_FAULT, hidp_call, hidp_context, hidp_entry, hidp_fault, hidp_tunables};
 use libloading::Library;
 
+use crate::made::{hash, headers_hash};
 use crate::units;
 
 /// How the module is compiled.
@@ -131,13 +132,21 @@ impl Module {
         write(&folder.join("hidp/prim/test_fold.hpp"), units::TEST_FOLD);
         let source = folder.join("t.cpp");
         write(&source, &module(&Options::default()));
-        let library = folder.join(format!("{build:?}.so"));
         let core = ["context", "pool", "team"].map(|name| root().join(format!("hidp-sys/src/{name}.cpp")));
         let mut args: Vec<String> = ["-shared", "-fPIC", "-fvisibility=default"].map(str::to_owned).to_vec();
         args.extend(build.flags().iter().map(|flag| (*flag).to_owned()));
         args.extend(core.iter().chain([&source]).map(|path| path.display().to_string()));
-        args.extend(["-o".to_owned(), library.display().to_string()]);
-        compile(compiler, &args)?;
+        let extra = std::env::var("HIDP_TEST_CXXFLAGS").unwrap_or_default();
+        let text = module(&Options::default());
+        let all = args.iter().chain([&text, &extra]).map(String::as_str).chain([units::TEST_FOLD]);
+        let key = all.fold(headers_hash(), |state, part| hash(state, part.as_bytes()));
+        let library = folder.join(format!("{build:?}-{key:016x}.so"));
+        if !library.is_file() {
+            let part = library.with_extension("part");
+            args.extend(["-o".to_owned(), part.display().to_string()]);
+            compile(compiler, &args)?;
+            std::fs::rename(&part, &library).map_err(|error| error.to_string())?;
+        }
         // SAFETY: initialising the library runs nothing but the OpenMP library's start.
         Ok(Module { library: unsafe { Library::new(&library) }.map_err(|error| error.to_string())? })
     }

@@ -2,8 +2,6 @@
 //! keep the invariants of `imp` on their way there, and the real compilers take them without a warning.
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use hidp_build::compiler::diag::Sink;
 use hidp_build::compiler::emit::{cuda, openmp};
@@ -14,6 +12,7 @@ use hidp_build::compiler::source::SourceMap;
 use hidp_build::compiler::target::Model;
 
 use crate::case::{Case, blessing};
+use crate::made::{self, folder, hash, headers_hash};
 use crate::nvcc;
 use crate::structure::{self, Structure};
 
@@ -108,26 +107,16 @@ impl Lowered {
     }
 }
 
-/// Checks with the C++ compiler; where there is none, says so and passes.
+/// Checks with the C++ compiler, unless it took the text before; where there is none, says so and passes.
 fn compiles(case: &Case, text: &str) -> Result<(), String> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
-    let source = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("emit_{}.cpp", case.name));
-    std::fs::write(&source, text).map_err(|error| error.to_string())?;
-    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
-    let output = Command::new(&compiler)
-        .args(openmp::FLAGS)
-        .args(["-O1", "-Wall", "-Wextra", "-Werror", "-fopenmp-simd", "-c", "-o", "/dev/null", "-I"])
-        .arg(root.join("hidp-std/include"))
-        .arg("-I")
-        .arg(root.join("hidp-sys/include"))
-        .arg(&source)
-        .output();
-    match output {
-        Ok(output) if output.status.success() => Ok(()),
-        Ok(output) => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
-        Err(error) => {
-            println!("skipped: {}: cannot start `{compiler}`: {error}", case.name);
-            Ok(())
-        }
+    if made::compiler().1.is_empty() {
+        println!("skipped: {}: there is no C++ compiler `{}`", case.name, made::compiler().0);
+        return Ok(());
     }
+    let flags = [openmp::FLAGS, &["-O1", "-fopenmp-simd", "-c"]].concat();
+    let key = flags.iter().fold(hash(headers_hash(), text.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
+    let output = folder().join(format!("emit_{}-{key:016x}.o", case.name));
+    let source = output.with_extension("cpp");
+    std::fs::write(&source, text).map_err(|error| error.to_string())?;
+    made::compile(&output, &flags, &[source])
 }

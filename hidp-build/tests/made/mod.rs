@@ -55,7 +55,7 @@ pub(crate) fn all_headers_hash() -> u64 {
 fn hash_but(without: &[PathBuf]) -> u64 {
     let mut files = Vec::new();
     for folder in ["hidp-std/include", "hidp-sys/include", "hidp-sys/src", "hidp-build/tests/cases/run/natives"] {
-        collect(&root().join(folder), without, &mut files);
+        collect(&root().join(folder), without, &["h", "hpp", "cuh", "cpp"], &mut files);
     }
     files.sort();
     files.iter().fold(hash(0xcbf2_9ce4_8422_2325, compiler().1.as_bytes()), |state, file| {
@@ -63,14 +63,15 @@ fn hash_but(without: &[PathBuf]) -> u64 {
     })
 }
 
-fn collect(folder: &Path, without: &[PathBuf], files: &mut Vec<PathBuf>) {
+/// Files whose names end so, in a folder and those in it.
+pub(crate) fn collect(folder: &Path, without: &[PathBuf], ends: &[&str], files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable folder").path();
         if path.is_dir() {
             if !without.contains(&path) {
-                collect(&path, without, files);
+                collect(&path, without, ends, files);
             }
-        } else if path.extension().and_then(OsStr::to_str).is_some_and(|e| ["h", "hpp", "cuh", "cpp"].contains(&e)) {
+        } else if path.extension().and_then(OsStr::to_str).is_some_and(|end| ends.contains(&end)) {
             files.push(path);
         }
     }
