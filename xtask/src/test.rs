@@ -211,6 +211,9 @@ impl Runner<'_> {
         for (name, value) in kind.variables(self.options.scope).iter().chain(&self.options.variables()) {
             command = command.env(name, value);
         }
+        if self.options.keeps() {
+            command = command.env("HIDP_KEPT", "on");
+        }
         match (kind.needs, self.tools.clang) {
             (Needs::Clang, Some(clang)) => command.env("CXX", clang),
             (Needs::Clang, None) | (Needs::Nothing | Needs::Nvcc, _) => command,

@@ -3,7 +3,7 @@
 
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::fs;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
 use std::sync::OnceLock;
 
@@ -37,6 +37,7 @@ pub(crate) struct KernelCounts {
 pub(crate) struct DeviceKernels {
     /// Never unloaded: addresses of its functions are kept.
     library: &'static Library,
+    path: PathBuf,
 }
 
 /// Orders of blocks and lanes for the call of this number: in order or backwards, and one at random. `HIDP_SEEDS=first..last`
@@ -100,7 +101,12 @@ impl DeviceKernels {
         fs::write(&source, cu).map_err(|error| error.to_string())?;
         let folder = precompiled.to_string_lossy();
         compile(&output, &[&flags()[..], &IN_A_LIBRARY, &["-I", &folder, "-x", "c++"]].concat(), &[source])?;
-        Ok(DeviceKernels { library: Box::leak(Box::new(open(&output)?)) })
+        Ok(DeviceKernels { library: Box::leak(Box::new(open(&output)?)), path: output })
+    }
+
+    /// Where the library is.
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
     }
 
     /// Whether it is compiled already.

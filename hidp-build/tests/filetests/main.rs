@@ -26,6 +26,7 @@ mod emit;
 mod expectation;
 mod front;
 mod fuse;
+mod kept;
 mod lines;
 #[path = "../made/mod.rs"]
 mod made;

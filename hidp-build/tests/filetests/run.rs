@@ -18,7 +18,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
-use hidp_build::compiler::ir::imp::UnitTarget;
+use hidp_build::compiler::ir::imp::{Unit, UnitTarget};
 use hidp_build::compiler::ir::par::Func;
 use hidp_build::compiler::ir::par::interp::Arg;
 
@@ -26,6 +26,7 @@ use crate::calls;
 use crate::case::Case;
 use crate::counts;
 use crate::device::{DeviceKernels, orders};
+use crate::kept::Kept;
 use crate::maker::{Filling, Maker, fillings};
 use crate::native::{Context, Isa, Kernels, isas, targets};
 use crate::record::Record;
@@ -69,6 +70,9 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     for call in stated(&case.text)? {
         as_stated(case, &subject, &call, &built).map_err(|why| format!("call of `{}`: {why}", call.function))?;
     }
+    if let Some(kept) = &built.kept {
+        kept.finish(&case.name);
+    }
     built.answers.map_or(Ok(()), |answers| answers.into_inner().finish(&case.name, &subject))
 }
 
@@ -77,6 +81,8 @@ struct Built {
     /// For each instruction set, if calls are more than listed.
     kernels: Vec<(Isa, Option<Kernels>)>,
     device: Option<Option<DeviceKernels>>,
+    /// Calls of that which passed.
+    kept: Option<Kept>,
     /// Where calls are written down rather than made.
     answers: Option<RefCell<Record>>,
 }
@@ -84,13 +90,13 @@ struct Built {
 impl Built {
     fn new(case: &Case, subject: &Subject) -> Result<Built, String> {
         if let Some(record) = Record::wanted() {
-            return Ok(Built { kernels: Vec::new(), device: None, answers: Some(RefCell::new(record)) });
+            return Ok(Built { kernels: Vec::new(), device: None, kept: None, answers: Some(RefCell::new(record)) });
         }
         let sets = if targets().cpu { instruction_sets(case) } else { Vec::new() };
         let cu = subject.cu.as_ref().filter(|cu| !is_quick() || is_quick_on_devices(case, &subject.stem, cu));
         if calls::are_listed() {
             let kernels = sets.into_iter().map(|isa| (isa, None)).collect();
-            return Ok(Built { kernels, device: cu.map(|_| None), answers: None });
+            return Ok(Built { kernels, device: cu.map(|_| None), kept: None, answers: None });
         }
         // Most of their text is that of headers, which loops of other cases, examples and benchmarks use as the product compiles it.
         let are_primitives = case.name.starts_with("prim_");
@@ -98,7 +104,8 @@ impl Built {
             |isa| Ok((isa, Some(Kernels::build(&subject.stem, &subject.cpp, isa, are_primitives && !is_full())?)));
         let kernels = sets.into_iter().map(compile).collect::<Result<_, String>>()?;
         let device = cu.map(|cu| DeviceKernels::build(&subject.stem, cu).map(Some)).transpose()?;
-        Ok(Built { kernels, device, answers: None })
+        let kept = device.iter().flatten().map(|device| Kept::new(case, subject, device.path())).next();
+        Ok(Built { kernels, device, kept, answers: None })
     }
 }
 
@@ -212,7 +219,12 @@ fn compiled(
         also(found)
     };
     on_threads(subject, entry, &built.kernels, request, &check)?;
-    built.device.as_ref().map_or(Ok(()), |device| on_devices(subject, entry, device.as_ref(), request, &check))
+    let calls =
+        || built.device.as_ref().map_or(Ok(()), |device| on_devices(subject, entry, device.as_ref(), request, &check));
+    match &built.kept {
+        Some(kept) => kept.or(&calls_on_devices(subject, entry, request), request, calls),
+        None => calls(),
+    }
 }
 
 /// Lists the calls with these arguments.
@@ -265,7 +277,7 @@ fn on_devices(
     request: &Request,
     check: &dyn Fn(&Outcome) -> Result<(), String>,
 ) -> Result<(), String> {
-    let number = request.dims.iter().fold(0, |sum, &dim| sum * 3 + dim as u64);
+    let number = number(request);
     for (turn, unit) in subject.units(entry, UnitTarget::Device).enumerate() {
         let mut first = None;
         for seed in orders_in_turn(request, number, turn) {
@@ -297,6 +309,19 @@ fn orders_in_turn(request: &Request, number: u64, turn: usize) -> Vec<u64> {
     }
     let chosen = (number / 2) as usize + turn;
     vec![all[chosen % all.len()]]
+}
+
+/// The calls with these arguments: what is called, and in which orders of lanes.
+fn calls_on_devices(subject: &Subject, entry: &Entry, request: &Request) -> String {
+    let number = number(request);
+    let units = subject.units(entry, UnitTarget::Device).enumerate();
+    let unit = |(turn, unit): (usize, &Unit)| format!("{} {:?}\n", unit.plan, orders_in_turn(request, number, turn));
+    subject.func(entry).name.clone() + "\n" + &units.map(unit).collect::<String>()
+}
+
+/// By which calls with these arguments differ from others.
+fn number(request: &Request) -> u64 {
+    request.dims.iter().fold(0, |sum, &dim| sum * 3 + dim as u64)
 }
 
 /// Results do not depend on who computes them.

@@ -205,6 +205,11 @@ impl Subject {
         lines.join("\n") + "\n"
     }
 
+    /// What the numbers in faults of compiled code stand for.
+    pub(crate) fn places(&self) -> String {
+        self.entries.iter().map(|entry| format!("{:?}\n", entry.code.sites)).collect()
+    }
+
     /// Calls compiled code with one plan.
     pub(crate) fn call(
         &self,
