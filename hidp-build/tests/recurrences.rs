@@ -109,7 +109,10 @@ fn cells(rows: i64, columns: i64) -> impl Iterator<Item = (i64, i64)> {
     (0..rows).flat_map(move |i| (0..columns).map(move |j| (i, j)))
 }
 
-fn distance<'a>(s: &'a [i64], t: &'a [i64]) -> impl Fn(&Memo<'_, (i64, i64), i64>, (i64, i64)) -> i64 + 'a {
+/// Two sequences, of which cells have a position each.
+type Pairs<'a> = Memo<'a, (i64, i64), i64>;
+
+fn distance<'a>(s: &'a [i64], t: &'a [i64]) -> impl Fn(&Pairs<'_>, (i64, i64)) -> i64 + 'a {
     |memo, (i, j)| {
         if i == 0 || j == 0 {
             return i + j;

@@ -4,6 +4,7 @@
 mod accesses;
 mod json;
 mod kernels;
+mod recurrences;
 mod text;
 
 use crate::compiler::pipeline::{Lowered, Options, PipelineInput, device_plans_of, lower_entry, plans_of};
@@ -20,6 +21,7 @@ use hidp_plan::{
 use hidp_prove as prove;
 use hidp_syntax::source::{SourceMap, Span};
 use kernels::PlanKernels;
+use recurrences::Recurrences;
 
 /// What is asked for besides the summary, and in which form.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -52,6 +54,8 @@ pub enum Format {
 struct Explanation {
     name: String,
     place: String,
+    /// Recurrences that it uses, and how they are computed.
+    recurrences: Vec<String>,
     nests: Vec<NestFacts>,
     /// Nests that were not fused, and why.
     apart: Vec<String>,
@@ -105,7 +109,11 @@ pub fn entries(
     wanted: Wanted,
     resources: Result<&[Resources], &str>,
 ) -> String {
-    let explanations = funcs.iter().map(|&func| explanation(input, program, func, wanted, resources));
+    let known = Recurrences::of(input);
+    let explanations = funcs.iter().map(|&func| Explanation {
+        recurrences: known.lines(&program.funcs[func].name),
+        ..explanation(input, program, func, wanted, resources)
+    });
     match wanted.format {
         Format::Plain | Format::Colour => {
             let colour = wanted.format == Format::Colour;
@@ -147,6 +155,7 @@ fn explanation(
     Explanation {
         name: item.name.clone(),
         place: place(&input.sources, item.span),
+        recurrences: Vec::new(),
         nests,
         apart: apart(&input.sources, program, func),
         checks: checks(&input.sources, program, func),

@@ -11,7 +11,7 @@ mod expand;
 mod forward;
 pub mod fuse;
 mod instantiate;
-mod recurrences;
+pub mod recurrences;
 mod simplify;
 mod split;
 mod zero;

@@ -76,6 +76,7 @@ fn entry(explanation: &Explanation) -> Json {
     let Explanation {
         name,
         place,
+        recurrences,
         nests,
         apart,
         checks,
@@ -92,6 +93,7 @@ fn entry(explanation: &Explanation) -> Json {
     Json::Object(vec![
         ("entry", Json::text(name)),
         ("place", Json::text(place)),
+        ("recurrences", Json::list(recurrences, |text| Json::text(text))),
         ("nests", Json::list(nests, nest)),
         ("apart", Json::list(apart, |line| Json::text(line))),
         ("checks", Json::list(checks, check)),

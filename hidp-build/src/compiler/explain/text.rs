@@ -83,6 +83,9 @@ impl Explanation {
         let mut page = Page { text: String::new(), colour };
         let entry = page.paint(&format!("entry {}", self.name), Paint::Title);
         page.text = format!("{entry}   {}\n", self.place);
+        if !self.recurrences.is_empty() {
+            page.section("recurrences", &self.recurrences.join("\n"));
+        }
         let shapes: Vec<&str> = self.nests.iter().map(|nest| nest.shape.as_str()).collect();
         page.section("nests after fusion, in order", &shapes.join("\n"));
         if !self.apart.is_empty() {

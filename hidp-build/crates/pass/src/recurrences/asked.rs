@@ -46,8 +46,8 @@ pub(super) struct Instead {
     /// A function that gives cells.
     pub(super) id: FuncId,
     pub(super) asks: Vec<Ask>,
-    /// The arrays that are not needed any more.
-    pub(super) tables: Vec<VarId>,
+    /// The tables, which are not needed any more.
+    pub(super) arrays: Vec<VarId>,
     /// What comes before the call.
     pub(super) before: Vec<Stmt>,
     /// The call, and what comes after it.
@@ -102,8 +102,8 @@ pub(super) fn instead(
     call.extend(rest.iter().cloned());
     let mut replace = Replace { places: &places, values: &values };
     call[1..].iter_mut().for_each(|stmt| replace.visit_stmt(stmt));
-    let tables = outputs.into_iter().map(|(_, array)| array).collect();
-    Some(Instead { id, asks, tables, before: declares, call })
+    let arrays = outputs.into_iter().map(|(_, array)| array).collect();
+    Some(Instead { id, asks, arrays, before: declares, call })
 }
 
 fn parameter(func: &mut Func, name: &str, ty: Ty, direction: Direction) -> VarId {

@@ -16,6 +16,7 @@ mod asked;
 mod build;
 mod cell;
 mod demand;
+mod made;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -25,6 +26,8 @@ mod window;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Pass;
+pub use made::{Kept, Made, Way, Why, recurrences};
+
 use asked::Ask;
 use build::Builder;
 use hidp_ir::par::effects::may_fault;
@@ -52,32 +55,55 @@ enum Around {
 }
 
 fn run(program: &mut Program) {
+    transformed(program);
+}
+
+/// Transforms the program; gives what was made of each use.
+fn transformed(program: &mut Program) -> Vec<Made> {
     let of_tables: BTreeSet<FuncId> =
         program.funcs.iter().filter(|(_, func)| func.recur.is_some()).map(|(id, _)| id).collect();
     if of_tables.is_empty() {
-        return;
+        return Vec::new();
     }
     let callers: Vec<FuncId> = program.funcs.ids().filter(|id| !of_tables.contains(id)).collect();
-    let mut calls = Calls { of_tables, known: BTreeMap::new(), asked: Vec::new() };
+    let mut calls = Calls { of_tables, known: BTreeMap::new(), uses: Vec::new() };
     for id in callers {
         if calls.are_in(&program.funcs[id].body) {
             // Cells are given by themselves only where they certainly exist.
             prove::bounds(program, id);
             let mut vars = std::mem::take(&mut program.funcs[id].vars);
             let mut body = std::mem::take(&mut program.funcs[id].body);
+            let first = calls.uses.len();
             calls.block(program, &mut vars, &mut body.stmts, Around::Host);
+            calls.uses[first..].iter_mut().for_each(|known| known.user = id);
             program.funcs[id].vars = vars;
             program.funcs[id].body = body;
         }
     }
-    for ((_, around), id) in calls.known {
-        compute(program, id, around, &[]);
-    }
-    for (id, around, asks) in calls.asked {
-        compute(program, id, around, &asks);
+    let mut ways: BTreeMap<FuncId, Vec<Way>> = BTreeMap::new();
+    let mut made = Vec::new();
+    for Use { tables, user, id, around, asks } in calls.uses {
+        let ways = ways.entry(id).or_insert_with(|| compute(program, id, around, &asks));
+        let cells = (!asks.is_empty()).then_some(asks.len());
+        let each = ways.iter().enumerate();
+        made.extend(each.map(|(system, way)| Made { tables, system, user, cells, way: way.clone() }));
     }
     // What nobody calls is nothing.
     program.funcs.iter_mut().for_each(|(_, func)| func.recur = None);
+    made
+}
+
+/// A call of a function of tables.
+struct Use {
+    /// The function as it was.
+    tables: FuncId,
+    /// The function that calls it.
+    user: FuncId,
+    /// What it calls instead.
+    id: FuncId,
+    around: Around,
+    /// Cells that it gives; none where it fills tables.
+    asks: Vec<Ask>,
 }
 
 /// The calls of functions of tables.
@@ -85,8 +111,7 @@ struct Calls {
     of_tables: BTreeSet<FuncId>,
     /// Functions that fill tables.
     known: BTreeMap<(FuncId, Around), FuncId>,
-    /// Functions that give cells.
-    asked: Vec<(FuncId, Around, Vec<Ask>)>,
+    uses: Vec<Use>,
 }
 
 impl Calls {
@@ -104,8 +129,9 @@ impl Calls {
         while at < stmts.len() {
             match &mut stmts[at].kind {
                 StmtKind::Call { callee, .. } if self.of_tables.contains(callee) => {
+                    let callee = *callee;
                     let instead = asked::instead(program, vars, stmts, at);
-                    at = self.call(program, stmts, at, around, instead);
+                    at = self.call(program, stmts, at, around, callee, instead);
                 }
                 kind => self.inner(program, vars, kind, around),
             }
@@ -120,18 +146,23 @@ impl Calls {
         stmts: &mut Vec<Stmt>,
         at: usize,
         around: Around,
+        tables: FuncId,
         instead: Option<asked::Instead>,
     ) -> usize {
-        let Some(asked::Instead { id, asks, tables, before, call }) = instead else {
+        // The caller knows which function this is.
+        let user = tables;
+        let Some(asked::Instead { id, asks, arrays, before, call }) = instead else {
+            let clone = || program.funcs.push(program.funcs[tables].clone());
+            let id = *self.known.entry((tables, around)).or_insert_with(clone);
             if let StmtKind::Call { callee, .. } = &mut stmts[at].kind {
-                let clone = || program.funcs.push(program.funcs[*callee].clone());
-                *callee = *self.known.entry((*callee, around)).or_insert_with(clone);
+                *callee = id;
             }
+            self.uses.push(Use { tables, user, id, around, asks: Vec::new() });
             return at;
         };
-        self.asked.push((id, around, asks));
+        self.uses.push(Use { tables, user, id, around, asks });
         stmts.truncate(at);
-        stmts.retain(|stmt| !matches!(&stmt.kind, StmtKind::Declare { var, .. } if tables.contains(var)));
+        stmts.retain(|stmt| !matches!(&stmt.kind, StmtKind::Declare { var, .. } if arrays.contains(var)));
         stmts.extend(before);
         let at = stmts.len();
         stmts.extend(call);
@@ -167,11 +198,11 @@ impl Calls {
     }
 }
 
-/// Gives a function a body instead of its tables; with `asks`, it gives these cells instead.
-fn compute(program: &mut Program, id: FuncId, around: Around, asks: &[Ask]) {
-    let Some(recur) = program.funcs[id].recur.take() else { return };
+/// Gives a function a body instead of its tables; with `asks`, it gives these cells instead. Says how each system is computed.
+fn compute(program: &mut Program, id: FuncId, around: Around, asks: &[Ask]) -> Vec<Way> {
+    let Some(recur) = program.funcs[id].recur.take() else { return Vec::new() };
     let Recur { systems } = *recur;
-    let mut stmts = Vec::new();
+    let (mut stmts, mut ways) = (Vec::new(), Vec::new());
     let alone = systems.len() == 1;
     let locals: Vec<Stmt> = if asks.is_empty() { Vec::new() } else { systems.iter().flat_map(declared).collect() };
     if !alone {
@@ -188,9 +219,12 @@ fn compute(program: &mut Program, id: FuncId, around: Around, asks: &[Ask]) {
             kept: asks.is_empty(),
             locals: locals.clone(),
         };
-        stmts.extend(job.system(program, system));
+        let (own, way) = job.system(program, system);
+        stmts.extend(own);
+        ways.push(way);
     }
     program.funcs[id].body = Block { stmts };
+    ways
 }
 
 /// Brings the tables of a system to life.
@@ -213,7 +247,7 @@ struct Job {
 }
 
 impl Job {
-    fn system(&self, program: &mut Program, system: &System) -> Vec<Stmt> {
+    fn system(&self, program: &mut Program, system: &System) -> (Vec<Stmt>, Way) {
         let (bodies, faults) = self.proved(program, system, None);
         if !faults {
             return self.without_faults(program, system, bodies);
@@ -223,19 +257,22 @@ impl Job {
             let twin = twin(program, self.id, system);
             let (twins, faults) = self.proved(program, &twin, Some(small.clone()));
             if !faults {
-                let then = Block { stmts: self.without_faults(program, &twin, twins) };
-                let otherwise = Block { stmts: self.with_faults(program, system, bodies) };
-                return vec![Stmt { span: small.span, kind: StmtKind::If { cond: small, then, otherwise } }];
+                let (then, fits) = self.without_faults(program, &twin, twins);
+                let (otherwise, other) = self.with_faults(program, system, bodies);
+                let [then, otherwise] = [then, otherwise].map(|stmts| Block { stmts });
+                let both = Stmt { span: small.span, kind: StmtKind::If { cond: small, then, otherwise } };
+                return (vec![both], Way::BySize(Box::new(fits), Box::new(other)));
             }
         }
         self.with_faults(program, system, bodies)
     }
 
     /// Tables of cells that cannot fault: in any order.
-    fn without_faults(&self, program: &mut Program, system: &System, bodies: Vec<Block>) -> Vec<Stmt> {
+    fn without_faults(&self, program: &mut Program, system: &System, bodies: Vec<Block>) -> (Vec<Stmt>, Way) {
         let mut builder = Builder::new(&mut program.funcs[self.id]);
         if self.around == Around::Map || !wave::is_wide(system) {
-            return self.swept(&mut builder, system, bodies);
+            let why = if self.around == Around::Map { Why::Iteration } else { Why::Narrow };
+            return (self.swept(&mut builder, system, bodies), Way::Sweep(why));
         }
         let skewed = wave::is_skewed(system);
         let whole = self.kept || !self.alone || !self.asks.iter().all(|ask| asks_box(ask, system));
@@ -247,32 +284,35 @@ impl Job {
         };
         match windows {
             Some(windows) if !whole => {
-                let kept = wave::Kept { windows: &windows, asks: &self.asks };
-                wave::system(&mut builder, system, bodies, self.around, Some(kept))
+                let kept = wave::Windows { windows: &windows, asks: &self.asks };
+                let stmts = wave::system(&mut builder, system, bodies, self.around, Some(kept));
+                (stmts, Way::Wave(Kept::Window))
             }
             Some(windows) => {
-                let kept = wave::Kept { windows: &windows, asks: &[] };
+                let kept = wave::Windows { windows: &windows, asks: &[] };
                 let stmts = wave::system(&mut builder, system, bodies, self.around, Some(kept));
-                self.around_tables(&builder, system, stmts)
+                (self.around_tables(&builder, system, stmts), Way::Wave(Kept::Both))
             }
             // Across a table, cells that do little each are computed sooner one after the other.
-            None if skewed && !bodies.iter().any(has_loop) => self.swept(&mut builder, system, bodies),
+            None if skewed && !bodies.iter().any(has_loop) => {
+                (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Across))
+            }
             None => {
                 let stmts = wave::system(&mut builder, system, bodies, self.around, None);
-                self.around_tables(&builder, system, stmts)
+                (self.around_tables(&builder, system, stmts), Way::Wave(Kept::Table))
             }
         }
     }
 
     /// Tables of cells that may fault: in the order of the meaning.
-    fn with_faults(&self, program: &mut Program, system: &System, bodies: Vec<Block>) -> Vec<Stmt> {
+    fn with_faults(&self, program: &mut Program, system: &System, bodies: Vec<Block>) -> (Vec<Stmt>, Way) {
         let mut builder = Builder::new(&mut program.funcs[self.id]);
         let upwards = system.order.nest.as_ref().is_some_and(|nest| nest.flips.iter().all(|flip| *flip > 0));
         if upwards && system.tables.len() == 1 {
-            return self.swept(&mut builder, system, bodies);
+            return (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Fault));
         }
         let stmts = demand::system(&mut builder, system, self.around);
-        self.around_tables(&builder, system, stmts)
+        (self.around_tables(&builder, system, stmts), Way::Demand)
     }
 
     /// Cells one after the other.

@@ -31,7 +31,7 @@ pub(super) fn is_skewed(system: &System) -> bool {
 }
 
 /// The windows of all tables, and cells that are taken when their step was computed.
-pub(super) struct Kept<'a> {
+pub(super) struct Windows<'a> {
     pub(super) windows: &'a BTreeMap<VarId, Window>,
     pub(super) asks: &'a [Ask],
 }
@@ -42,7 +42,7 @@ pub(super) fn system(
     system: &System,
     bodies: Vec<Block>,
     around: Around,
-    kept: Option<Kept<'_>>,
+    kept: Option<Windows<'_>>,
 ) -> Vec<Stmt> {
     let span = system.tables[0].span;
     let step = builder.local("step", Ty::LONG, span);
@@ -64,7 +64,7 @@ pub(super) fn system(
         body.extend(wave.cells(builder, step, around));
     }
     let mut out = Vec::new();
-    if let Some(Kept { windows, asks }) = kept {
+    if let Some(Windows { windows, asks }) = kept {
         let arrays = windows.values().flat_map(|window| &window.steps);
         out.extend(arrays.map(|array| build::declare(*array, span)));
         for ask in asks {

@@ -1,0 +1,141 @@
+//! Recurrences that an entry uses: their domains, the order of their cells, and how they are computed.
+
+use std::collections::BTreeSet;
+
+use crate::compiler::pipeline::{PipelineInput, front};
+use hidp_ir::par::{Func, FuncId, Iter, Program, Steps, StmtKind, System, text, visit};
+use hidp_pass::recurrences::{self, Made};
+use hidp_syntax::diag::Sink;
+
+/// What passes made of the uses in a program.
+pub(super) struct Recurrences {
+    /// The program as checked; none where it uses no recurrence.
+    program: Option<Program>,
+    made: Vec<Made>,
+}
+
+impl Recurrences {
+    pub(super) fn of(input: &PipelineInput) -> Recurrences {
+        let program = front(input, &mut Sink::new());
+        let program = program.filter(|program| program.funcs.iter().any(|(_, func)| func.recur.is_some()));
+        let made = program.as_ref().map(recurrences::recurrences).unwrap_or_default();
+        Recurrences { program, made }
+    }
+
+    /// Lines about those that an entry uses, itself or by functions that it calls.
+    pub(super) fn lines(&self, entry: &str) -> Vec<String> {
+        let Some(program) = &self.program else { return Vec::new() };
+        let of_entry = program.entries.iter().copied().find(|id| program.funcs[*id].name == entry);
+        let reached = of_entry.map(|id| reached(program, id)).unwrap_or_default();
+        let mut lines: Vec<String> = Vec::new();
+        for made in self.made.iter().filter(|made| reached.contains(&made.user)) {
+            let func = &program.funcs[made.tables];
+            let Some(system) = func.recur.as_ref().and_then(|recur| recur.systems.get(made.system)) else { continue };
+            let mut about = described(program, func, system);
+            let what = match made.cells {
+                None => "whole table".to_owned(),
+                Some(1) => "one cell".to_owned(),
+                Some(cells) => format!("{cells} cells"),
+            };
+            let mut how: Vec<String> = made.way.to_string().lines().map(|line| format!("    {line}")).collect();
+            about.push(format!("  {what}:"));
+            about.append(&mut how);
+            let about = about.join("\n");
+            if !lines.contains(&about) {
+                lines.push(about);
+            }
+        }
+        lines
+    }
+}
+
+/// A function and all that it calls.
+fn reached(program: &Program, entry: FuncId) -> BTreeSet<FuncId> {
+    let (mut seen, mut work) = (BTreeSet::from([entry]), vec![entry]);
+    while let Some(id) = work.pop() {
+        visit::walk_stmts(&program.funcs[id].body, |stmt| {
+            if let StmtKind::Call { callee, .. } = stmt.kind
+                && seen.insert(callee)
+            {
+                work.push(callee);
+            }
+        });
+    }
+    seen
+}
+
+/// The domain and the steps of each table.
+fn described(program: &Program, func: &Func, system: &System) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (table, steps) in system.tables.iter().zip(&system.order.steps) {
+        let range = |iter: &Iter| {
+            let [lo, hi] = [&iter.lo, &iter.hi].map(|bound| text::hidp_expr(program, &func.vars, bound));
+            format!("{} := [{lo}:{hi})", func.vars[iter.var].name)
+        };
+        let ranges: Vec<String> = table.index.iter().map(range).collect();
+        let names: Vec<&str> = table.index.iter().map(|iter| func.vars[iter.var].name.as_str()).collect();
+        lines.push(format!("{}({})", func.vars[table.array].name, ranges.join(", ")));
+        lines.push(format!("  {}", ordered(steps, &names, system.tables.len())));
+    }
+    lines
+}
+
+fn ordered(steps: &Steps, names: &[&str], tables: usize) -> String {
+    let rows: Vec<String> = steps.rows.iter().map(|row| sum(row, names)).collect();
+    let rank = if tables > 1 { format!(", number {} in each", steps.rank + 1) } else { String::new() };
+    let window = match steps.window {
+        Some(window) => format!("; a cell is needed for {window}, its own included"),
+        None => "; how long a cell is needed is not known".to_owned(),
+    };
+    format!("steps: {}{rank}{window}", rows.join(", then "))
+}
+
+/// `i + 2*j`
+fn sum(row: &[i64], names: &[&str]) -> String {
+    let mut text = String::new();
+    for (factor, name) in row.iter().zip(names).filter(|(factor, _)| **factor != 0) {
+        let sign = match (text.is_empty(), *factor < 0) {
+            (true, false) => "",
+            (true, true) => "-",
+            (false, false) => " + ",
+            (false, true) => " - ",
+        };
+        let times = if factor.abs() == 1 { String::new() } else { format!("{}*", factor.abs()) };
+        text += &format!("{sign}{times}{name}");
+    }
+    if text.is_empty() { "0".to_owned() } else { text }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::compiler::pipeline::InputFile;
+
+    #[test]
+    fn an_entry_shows_the_recurrences_that_it_uses() {
+        let text = "recurrence int d(i := [0:N], j := [0:M]) input int a[N], b[M];
+            { if (i == 0) return j; if (j == 0) return 0; return max(d(i-1, j), d(i, j-1)) + a[i-1] * b[j-1]; }
+            static function inner input int a[N], b[M]; output int s; { s = d(N, M); }
+            function f input int a[N], b[M]; output int s; { inner(a, b, s); }
+            function g input int a[N]; output int s; { s = 1; }
+            function h input int a[N], b[M]; output int T[N+1][M+1]; { T = d; }";
+        let mut input = PipelineInput::default();
+        let id = input.sources.add("f.hdp".to_owned(), text);
+        input.files.push(InputFile { id, stem: "f".to_owned(), imports: Vec::new() });
+        let known = Recurrences::of(&input);
+        let domain = "d(i := [0:N + 1), j := [0:M + 1))\n  steps: i + j; a cell is needed for 2, its own included\n";
+        let waves = "where all extents fit `int`: all cells of a step at once;";
+        assert_eq!(known.lines("g"), Vec::<String>::new());
+        let [ref one] = known.lines("f")[..] else { panic!("{:?}", known.lines("f")) };
+        assert!(one.starts_with(&format!("{domain}  one cell:\n    {waves} the last steps are kept\n")), "{one}");
+        assert!(
+            one.ends_with("    otherwise: one cell after the other, since a cell may fault; the table is kept"),
+            "{one}"
+        );
+        let [ref whole] = known.lines("h")[..] else { panic!("{:?}", known.lines("h")) };
+        assert!(
+            whole.starts_with(&format!("{domain}  whole table:\n    {waves} the table is kept, and beside it")),
+            "{whole}"
+        );
+    }
+}
