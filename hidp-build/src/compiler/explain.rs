@@ -16,7 +16,7 @@ use hidp_ir::par::{self, FuncId, Program, shape};
 use hidp_pass::fuse;
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
-    Candidate, Cost, Explored, Measure, MeasureOf, Models, Plan, cost, explore, explore_device, nests, pinned,
+    Candidate, Cost, Explored, Fate, Measure, MeasureOf, Models, Plan, cost, explore, explore_device, nests, pinned,
 };
 use hidp_prove as prove;
 use hidp_syntax::source::{SourceMap, Span};
@@ -143,7 +143,7 @@ fn explanation(
         let Cost { bytes, flops } = cost(program, item, map);
         NestFacts {
             shape: shape::nested(map).print(program, &item.vars).to_string(),
-            candidates: explored.candidates.iter().filter(|row| row.nest == Some(at)).cloned().collect(),
+            candidates: placed(&input.sources, explored.candidates.iter().filter(|row| row.nest == Some(at))),
             bytes: print(bytes),
             flops: print(flops),
             accesses: accesses::accesses(&input.sources, program, item, map),
@@ -164,7 +164,8 @@ fn explanation(
         device: resources.map_err(str::to_owned).map(|_| {
             let Options { limits, natives, .. } = input.options;
             let plans = device_plans_of(input, program, func, models);
-            Explored { plans, ..explore_device(program, func, &device, limits, natives) }
+            let found = explore_device(program, func, &device, limits, natives);
+            Explored { plans, candidates: placed(&input.sources, found.candidates.iter()) }
         }),
         kernels: resources.map(|found| kernels::kernels(program, &lowered.entry, found)).unwrap_or_default(),
         measures: dispatch.measures.iter().map(|measure| (measure.name, meaning(program, func, measure))).collect(),
@@ -183,6 +184,29 @@ fn version(program: &Program, unit: &imp::Unit) -> Version {
 fn place(sources: &SourceMap, span: Span) -> String {
     let at = sources.position(span);
     format!("{}:{}:{}", sources.file(span.file).name(), at.line, at.column)
+}
+
+/// Candidates whose refusals name the statement that they are for, and its line.
+fn placed<'a>(sources: &SourceMap, candidates: impl Iterator<Item = &'a Candidate>) -> Vec<Candidate> {
+    let placed = |candidate: &Candidate| {
+        let mut candidate = candidate.clone();
+        if let Fate::Excluded(refusal) = &mut candidate.fate {
+            let text = shortened(sources.snippet(refusal.at));
+            refusal.why = format!("{}, at {} `{text}`", refusal.why, place(sources, refusal.at)).into();
+        }
+        candidate
+    };
+    candidates.map(placed).collect()
+}
+
+/// Letters of a statement that are shown.
+const SHOWN: usize = 48;
+
+/// The beginning of a statement, on one line.
+fn shortened(text: &str) -> String {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let line = words.join(" ");
+    if line.chars().count() <= SHOWN { line } else { line.chars().take(SHOWN).chain(['…']).collect() }
 }
 
 fn apart(sources: &SourceMap, program: &Program, func: FuncId) -> Vec<String> {

@@ -142,7 +142,9 @@ pub fn constraint(program: &Program, func: &Func, map: &Map, strategy: Strategy)
         Strategy::Rows | Strategy::Serial => None,
         Strategy::Lanes => lane_shape(program, func, map).err(),
         Strategy::Team => team_constraint(program, func, map),
-        Strategy::Device(_) => Some(TARGET.refused("that is a level of graphics processors")),
+        Strategy::Device(_) => {
+            Some(TARGET.refused(super::blame::span_of(map), "that is a level of graphics processors"))
+        }
     }
 }
 

@@ -2,12 +2,14 @@
 
 use std::collections::BTreeSet;
 
+use super::blame::{self, span_of};
 use super::inner_maps;
 use super::refusal::{FAULT_ORDER, GAIN, INSIDE, NAMED, ORDER, RAGGED, Refusal, SECTION, SHAPE};
 use super::shape::{Stride, invariant, straight, stride_of};
 use hidp_ir::par::effects::{self, Effects};
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{Block, FoldKind, Func, Iter, Map, Program, StmtKind, Target, VarId, VarKind};
+use hidp_syntax::source::Span;
 
 /// Whether all threads could share what is inside one iteration: a row after the other.
 pub fn gives_to_team(map: &Map) -> bool {
@@ -16,9 +18,9 @@ pub fn gives_to_team(map: &Map) -> bool {
 
 fn team_obstacle(map: &Map) -> Option<Refusal> {
     if !map.folds.is_empty() || map.iters.len() != 1 {
-        Some(SHAPE.refused("the outermost map has not exactly one iterator, or folds"))
+        Some(SHAPE.refused(span_of(map), "the outermost map has not exactly one iterator, or folds"))
     } else if inner_maps(&map.body).is_empty() {
-        Some(INSIDE.refused("there is no map inside that threads could share"))
+        Some(INSIDE.refused(span_of(map), "there is no map inside that threads could share"))
     } else {
         None
     }
@@ -28,7 +30,7 @@ fn team_obstacle(map: &Map) -> Option<Refusal> {
 pub(super) fn team_constraint(program: &Program, func: &Func, map: &Map) -> Option<Refusal> {
     let tiled = || {
         lane_iterator(program, func, map)
-            .map(|_| GAIN.refused("`lanes` shares the same work with fewer starts of threads"))
+            .map(|_| GAIN.refused(span_of(map), "`lanes` shares the same work with fewer starts of threads"))
     };
     team_obstacle(map).or_else(tiled)
 }
@@ -51,16 +53,22 @@ pub fn lane_iterator(program: &Program, func: &Func, map: &Map) -> Option<LaneSh
 /// reductions load neighbours along that iterator and distant elements along their own.
 pub fn lane_shape(program: &Program, func: &Func, map: &Map) -> Result<LaneShape, Refusal> {
     let Some(lane) = map.iters.last().filter(|_| map.folds.is_empty()) else {
-        return Err(SHAPE.refused("the outermost map folds"));
+        return Err(SHAPE.refused(span_of(map), "the outermost map folds"));
     };
     if map.directives.unroll.is_some() {
-        return Err(NAMED.refused("a directive asks for the loop over its iterations to be written out"));
+        return Err(NAMED.refused(
+            map.directives.spans.unroll.unwrap_or(span_of(map)),
+            "a directive asks for the loop over its iterations to be written out",
+        ));
     }
     if let Some(iter) = map.iters.iter().find(|iter| iter.step.as_int() != Some(1)) {
-        return Err(SHAPE.refused(format!("`{}` does not advance by one", name(func, iter.var))));
+        return Err(SHAPE.refused(iter.span, format!("`{}` does not advance by one", name(func, iter.var))));
     }
     if effects::may_fault(program, &func.vars, &map.body) {
-        return Err(FAULT_ORDER.refused("a check remains inside, which cannot run in the middle of a tile"));
+        return Err(FAULT_ORDER.refused(
+            blame::check(program, func, map),
+            "a check remains inside, which cannot run in the middle of a tile",
+        ));
     }
     let declared = Effects::of_block(program, &func.vars, &map.body).declares;
     let locals: BTreeSet<VarId> = declared.into_iter().filter(|var| func.vars[*var].kind != VarKind::Iter).collect();
@@ -82,11 +90,11 @@ pub fn lane_shape(program: &Program, func: &Func, map: &Map) -> Result<LaneShape
             | StmtKind::If { .. } => {
                 let one = Block { stmts: vec![stmt.clone()] };
                 if !straight(program, func, &one) {
-                    return Err(statement());
+                    return Err(statement(stmt.span));
                 }
                 if !regular(&one, lane.var, &locals) {
                     let why = format!("an access moves with `{}` as data says", name(func, lane.var));
-                    return Err(SECTION.refused(why));
+                    return Err(SECTION.refused(stmt.span, why));
                 }
             }
             StmtKind::Atomic { .. }
@@ -99,25 +107,25 @@ pub fn lane_shape(program: &Program, func: &Func, map: &Map) -> Result<LaneShape
             | StmtKind::Prim(_)
             | StmtKind::Swap(..)
             | StmtKind::Call { .. }
-            | StmtKind::Require { .. } => return Err(statement()),
+            | StmtKind::Require { .. } => return Err(statement(stmt.span)),
         }
     }
-    let Some(shape) = shape else { return Err(no_reduction()) };
+    let Some(shape) = shape else { return Err(no_reduction(map)) };
     if !gains {
         let why = "no load has neighbours along the lanes and distant elements along the reduction";
-        return Err(GAIN.refused(why));
+        return Err(GAIN.refused(span_of(map), why));
     }
     let fixed =
         |rows: usize| inner_maps(&map.body).iter().all(|inner| bounds_do_not_depend(inner, map.iters[rows].var));
     Ok(LaneShape { reuse: shape.reuse.filter(|rows| fixed(*rows)), ..shape })
 }
 
-fn statement() -> Refusal {
-    ORDER.refused("a statement inside cannot run in vector lanes")
+fn statement(at: Span) -> Refusal {
+    ORDER.refused(at, "a statement inside cannot run in vector lanes")
 }
 
-fn no_reduction() -> Refusal {
-    SHAPE.refused("no inner map reduces to scalars of its own")
+fn no_reduction(map: &Map) -> Refusal {
+    SHAPE.refused(span_of(map), "no inner map reduces to scalars of its own")
 }
 
 fn name(func: &Func, var: VarId) -> String {
@@ -145,7 +153,7 @@ fn lane_reduction(
     locals: &BTreeSet<VarId>,
 ) -> Result<Reduction, Refusal> {
     let (Some(lane), Some(own)) = (outer.iters.last(), inner.iters.last()) else {
-        return Err(no_reduction());
+        return Err(no_reduction(inner));
     };
     let (lane, own) = (lane.var, own.var);
     let reduces = !inner.folds.is_empty()
@@ -158,23 +166,25 @@ fn lane_reduction(
         Target::Element(_) => true,
     });
     if !reduces || read_back {
-        return Err(no_reduction());
+        return Err(no_reduction(inner));
     }
     let unequal = |iter: &Iter| {
         iter.step.as_int() != Some(1) || !invariant(&iter.lo, lane, locals) || !invariant(&iter.hi, lane, locals)
     };
-    if inner.iters.iter().any(unequal) {
-        return Err(RAGGED.refused(format!("an inner range depends on `{}`", name(func, lane))));
+    if let Some(iter) = inner.iters.iter().find(|iter| unequal(iter)) {
+        return Err(RAGGED.refused(iter.span, format!("an inner range depends on `{}`", name(func, lane))));
     }
     if !straight(program, func, &inner.body) {
-        return Err(statement());
+        return Err(statement(blame::statement(program, func, inner)));
     }
     let elem_size = inner.folds.iter().filter_map(|fold| fold.op.ty.scalar()).map(|s| s.size()).max().unwrap_or(1);
     let mut facts = Reduction { gains: false, reuse: None, elem_size };
-    let mut good = true;
+    let mut far = None;
     visit::walk_places(&inner.body, |place, role| {
         let along_lane = stride_of(place, lane, locals);
-        good &= role == Role::Read && matches!(along_lane, Stride::Unit | Stride::Invariant);
+        if role != Role::Read || !matches!(along_lane, Stride::Unit | Stride::Invariant) {
+            far.get_or_insert(place.span);
+        }
         facts.gains |= along_lane == Stride::Unit && stride_of(place, own, locals) == Stride::Strided;
         if along_lane == Stride::Unit {
             let rows = &outer.iters[..outer.iters.len() - 1];
@@ -184,8 +194,8 @@ fn lane_reduction(
             facts.reuse = facts.reuse.or(fixed);
         }
     });
-    let far = || SECTION.refused(format!("a load takes distant elements along `{}`", name(func, lane)));
-    if good { Ok(facts) } else { Err(far()) }
+    let refused = |at| SECTION.refused(at, format!("a load takes distant elements along `{}`", name(func, lane)));
+    far.map_or(Ok(facts), |at| Err(refused(at)))
 }
 
 pub(super) fn bounds_do_not_depend(map: &Map, var: VarId) -> bool {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::blame::{first_of, span_of};
 use super::candidates::{Candidate, Explored, Fate};
 use super::device_levels::{Levels, holds_primitives, is_ordered};
 use super::device_rules::rows_apart;
@@ -18,6 +19,7 @@ use crate::target::{DeviceModel, DeviceTile};
 use hidp_ir::par::visit::{Visitor, look};
 use hidp_ir::par::{Expr, ExprKind, Fold, FoldKind, Func, FuncId, Map, Program, ScalarFnId, Stmt, StmtKind, VarId};
 use hidp_syntax::ast::Level;
+use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
 /// The name of the plan whose blocks keep parts of arrays in shared memory.
@@ -49,17 +51,17 @@ pub fn explore_device(
     let most = if named { Level::ALL.len() } else { limits.most.max(1) };
     let native = match natives {
         Natives::Everywhere => None,
-        Natives::Host => native_name(program, func),
+        Natives::Host => self::native(program, func),
     };
     let mut explored = Explored::default();
     for level in order(program, func, &maps) {
         let found = match &native {
-            Some(name) => Err(Fate::Excluded(on_host_alone(name))),
+            Some(native) => Err(Fate::Excluded(on_host_alone(native))),
             None => consider(program, func, &maps, level, model, &explored.plans, most),
         };
         explored.add(level.name(), found);
     }
-    if let Some(found) = near_plan(program, func, &maps, model, native.as_deref()) {
+    if let Some(found) = near_plan(program, func, &maps, model, native.as_ref()) {
         let full = explored.plans.len() >= most;
         let found =
             found.map_err(Fate::Excluded).and_then(|plan| if full { Err(Fate::Outnumbered(most)) } else { Ok(plan) });
@@ -67,8 +69,8 @@ pub fn explore_device(
     }
     if named {
         // Words for levels ask for the plain plans of these levels.
-        explored.add("tiled", Err(Fate::Excluded(not_named())));
-        explored.add(SPLIT, Err(Fate::Excluded(not_named())));
+        explored.add("tiled", Err(Fate::Excluded(not_named(&maps))));
+        explored.add(SPLIT, Err(Fate::Excluded(not_named(&maps))));
     } else if native.is_none() && explored.plans.len() > 1 {
         tiled_plans(program, func, &maps, model, &mut explored);
         if let Some(found) = split_plan(program, func, &maps, model) {
@@ -95,12 +97,13 @@ impl Explored {
     }
 }
 
-fn on_host_alone(name: &str) -> Refusal {
-    NATIVE.refused(format!("`{name}` comes from a C++ header that cannot be compiled for devices"))
+fn on_host_alone((name, at): &(String, Span)) -> Refusal {
+    NATIVE.refused(*at, format!("`{name}` comes from a C++ header that cannot be compiled for devices"))
 }
 
-fn not_named() -> Refusal {
-    NAMED.refused("directives name other levels")
+fn not_named(maps: &[&Map]) -> Refusal {
+    let named = maps.iter().find_map(|map| map.directives.spans.level);
+    NAMED.refused(named.unwrap_or(first_of(maps)), "directives name other levels")
 }
 
 /// The plan in which every nest keeps near what is worth it, and the others run by threads; nothing without nests.
@@ -109,7 +112,7 @@ fn near_plan(
     func: &Func,
     maps: &[&Map],
     model: &DeviceModel,
-    native: Option<&str>,
+    native: Option<&(String, Span)>,
 ) -> Option<Result<Plan, Refusal>> {
     let found: Vec<Result<Mapping, Refusal>> = maps.iter().map(|map| near_nest(program, func, map, model)).collect();
     // The nest with most iterators says why there is none.
@@ -124,9 +127,9 @@ fn near_plan(
     });
     let mappings: Vec<Mapping> = mappings.collect();
     Some(match (native, sizes_are_known(program, func, maps, &mappings, model)) {
-        (Some(name), _) => Err(on_host_alone(name)),
+        (Some(native), _) => Err(on_host_alone(native)),
         (None, Err(refusal)) => Err(refusal),
-        (None, Ok(())) if named => Err(not_named()),
+        (None, Ok(())) if named => Err(not_named(maps)),
         (None, Ok(())) => Ok(plan(func, maps, NEAR, &mappings)),
     })
 }
@@ -152,16 +155,17 @@ fn tiled_plans(program: &Program, func: &Func, maps: &[&Map], model: &DeviceMode
         let suits: Vec<Option<&Tiled>> = suits.collect();
         let name = tiled_name(tile);
         if suits.iter().all(Option::is_none) {
-            let large = BLOCK_SHARED.refused("the operands of a tile would not fit into shared memory");
+            let large = BLOCK_SHARED.refused(first_of(maps), "the operands of a tile would not fit into shared memory");
             explored.add(&name, Err(Fate::Excluded(large)));
             continue;
         }
         let tiled_maps = maps.iter().zip(&suits).filter(|(_, tiled)| tiled.is_some());
-        let other = tiled_maps.filter_map(|(map, _)| map.directives.block).find(|asked| *asked != tile.threads());
-        if let Some(asked) = other {
+        let mut asked = tiled_maps.filter_map(|(map, _)| Some((*map, map.directives.block?)));
+        if let Some((map, asked)) = asked.find(|(_, asked)| *asked != tile.threads()) {
             let made = tile.threads();
             let why = format!("`block({asked})` stands before the map, and the tiles' blocks have {made} threads");
-            explored.add(&name, Err(Fate::Excluded(NAMED.refused(why))));
+            let at = map.directives.spans.block.unwrap_or(span_of(map));
+            explored.add(&name, Err(Fate::Excluded(NAMED.refused(at, why))));
             continue;
         }
         let mappings = maps.iter().zip(suits).map(|(map, tiled)| match tiled {
@@ -229,9 +233,9 @@ fn consider(
         let named = maps.iter().any(|map| !map.directives.levels.is_empty());
         let shares = maps.iter().any(|map| shares_inside(map));
         let refusal = match (shares, named) {
-            (false, _) => nothing_inside(),
-            (true, true) => not_named(),
-            (true, false) => outer_fold(),
+            (false, _) => nothing_inside(first_of(maps)),
+            (true, true) => not_named(maps),
+            (true, false) => outer_fold(first_of(maps)),
         };
         // One level is always left, so that there is a plan: that of what no nest names.
         if level != Level::Thread || shares {
@@ -259,12 +263,12 @@ fn applied(map: &Map, level: Level) -> Level {
     named.iter().copied().filter(suits).min_by_key(near).unwrap_or(Level::Thread)
 }
 
-fn nothing_inside() -> Refusal {
-    INSIDE.refused("no iteration has a map or primitive inside that lanes could share")
+fn nothing_inside(at: Span) -> Refusal {
+    INSIDE.refused(at, "no iteration has a map or primitive inside that lanes could share")
 }
 
-fn outer_fold() -> Refusal {
-    HOST.refused("the outermost map folds what its iterations leave")
+fn outer_fold(at: Span) -> Refusal {
+    HOST.refused(at, "the outermost map folds what its iterations leave")
 }
 
 /// Why the iterations of a nest's outermost map cannot run at a level, if so.
@@ -272,13 +276,13 @@ pub(super) fn unsuited(map: &Map, level: Level) -> Option<Refusal> {
     let in_order = |fold: &Fold| fold.kind != FoldKind::Reduce || is_ordered(fold);
     match level {
         Level::Thread => None,
-        _ if map.folds.iter().any(in_order) && !map.directives.levels.is_empty() => {
-            Some(SEQUENCE.refused("the outermost map folds in the order of its iterations, or makes prefixes"))
-        }
+        _ if map.folds.iter().any(in_order) && !map.directives.levels.is_empty() => Some(
+            SEQUENCE.refused(span_of(map), "the outermost map folds in the order of its iterations, or makes prefixes"),
+        ),
         Level::Block if !map.folds.is_empty() && !map.directives.levels.is_empty() => None,
-        Level::Kernel if !map.folds.is_empty() => Some(outer_fold()),
+        Level::Kernel if !map.folds.is_empty() => Some(outer_fold(span_of(map))),
         Level::Kernel | Level::Block | Level::Warp | Level::Subwarp | Level::Subwarp2 => {
-            (!shares_inside(map)).then(nothing_inside)
+            (!shares_inside(map)).then(|| nothing_inside(span_of(map)))
         }
     }
 }
@@ -312,7 +316,8 @@ fn sizes_are_known(
             private_arrays(program, func, map, level, &exec, model.small_array).map_err(|name| {
                 let why =
                     format!("the size of `{name}` is found only while an iteration runs, too late to allocate it");
-                MEMORY_SIZE.refused(why)
+                let array = func.vars.iter().find(|(_, var)| var.is_array() && var.name == name);
+                MEMORY_SIZE.refused(array.map_or(span_of(map), |(_, var)| var.span), why)
             })?;
         }
     }
@@ -330,9 +335,14 @@ fn scope_of(map: &Map, exec: &dyn Fn(VarId) -> Option<Exec>) -> Level {
 
 /// The name of a native function or struct that an entry uses.
 pub fn native_name(program: &Program, func: &Func) -> Option<String> {
+    native(program, func).map(|(name, _)| name)
+}
+
+/// That, and where it is used.
+fn native(program: &Program, func: &Func) -> Option<(String, Span)> {
     let structure = |ty: Ty| if let Ty::Struct(id) = ty { Some(&program.structs[id]) } else { None };
-    let mut structs = func.vars.iter().filter_map(|(_, var)| structure(var.ty));
-    let native = structs.find(|item| item.native).map(|item| item.name.clone());
+    let mut structs = func.vars.iter().filter_map(|(_, var)| Some((structure(var.ty)?, var.span)));
+    let native = structs.find(|(item, _)| item.native).map(|(item, span)| (item.name.clone(), span));
     let mut search = Native { program, seen: BTreeSet::new(), found: native };
     search.visit_block(&func.body);
     search.found
@@ -341,18 +351,18 @@ pub fn native_name(program: &Program, func: &Func) -> Option<String> {
 struct Native<'a> {
     program: &'a Program,
     seen: BTreeSet<ScalarFnId>,
-    found: Option<String>,
+    found: Option<(String, Span)>,
 }
 
 impl Native<'_> {
-    fn function(&mut self, function: ScalarFnId) {
+    fn function(&mut self, function: ScalarFnId, at: Span) {
         if !self.seen.insert(function) {
             return;
         }
         let function = &self.program.scalar_fns[function];
         match &function.body {
             Some(body) => self.visit_block(body),
-            None => self.found = Some(function.name.clone()),
+            None => self.found = Some((function.name.clone(), at)),
         }
     }
 }
@@ -360,19 +370,19 @@ impl Native<'_> {
 impl Visitor for Native<'_> {
     fn visit_expr(&mut self, expr: &Expr) {
         if let ExprKind::Call(function, _) = &expr.kind {
-            self.function(*function);
+            self.function(*function, expr.span);
         }
         look::walk_expr(self, expr);
     }
-    fn visit_fold_op(&mut self, op: &hidp_ir::par::FoldOp) {
-        if let hidp_ir::par::FoldFn::Fn(function) = op.func {
-            self.function(function);
+    fn visit_fold(&mut self, fold: &Fold) {
+        if let hidp_ir::par::FoldFn::Fn(function) = fold.op.func {
+            self.function(function, fold.span);
         }
-        look::walk_fold_op(self, op);
+        look::walk_fold(self, fold);
     }
     fn visit_stmt(&mut self, stmt: &Stmt) {
         if let StmtKind::Prim(call) = &stmt.kind {
-            call.predicate.into_iter().for_each(|function| self.function(function));
+            call.predicate.into_iter().for_each(|function| self.function(function, call.span));
         }
         look::walk_stmt(self, stmt);
     }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::blame::span_of;
 use super::device::unsuited;
 use super::refusal::{BLOCK_THREADS, LOOP, OUTERMOST, Refusal};
 use super::{inner_maps, nests};
@@ -84,13 +85,19 @@ impl Checker<'_> {
             format!("the nearest sizes are `block({low})` and `block({high})`")
         };
         let span = map.directives.spans.block;
-        self.refuse(span, span_of(map), &format!("`block({threads})`"), &BLOCK_THREADS.refused(why), &help);
+        self.refuse(
+            span,
+            span_of(map),
+            &format!("`block({threads})`"),
+            &BLOCK_THREADS.refused(span.unwrap_or(span_of(map)), why),
+            &help,
+        );
     }
 
     /// A map inside of another: where the host runs the iterations around it, it is launched by itself, and has a block.
     fn inner(&mut self, map: &Map, around: &Map, launched: bool) {
         let Directives { levels, block, spans, .. } = &map.directives;
-        let why = OUTERMOST.refused("this map is inside of another, which is launched as a whole");
+        let why = OUTERMOST.refused(span_of(map), "this map is inside of another, which is launched as a whole");
         let help =
             "move the directive to the outermost map, or write `kernel` there, so that the maps inside are launched";
         if !levels.is_empty() {
@@ -114,7 +121,7 @@ impl Checker<'_> {
     fn unroll(&mut self, map: &Map) {
         let Some(times) = map.directives.unroll else { return };
         if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
-            let (why, help) = (LOOP.refused("the map makes prefixes"), "leave the directive out");
+            let (why, help) = (LOOP.refused(span_of(map), "the map makes prefixes"), "leave the directive out");
             let span = map.directives.spans.unroll;
             self.refuse(span, span_of(map), &format!("`unroll({times})`"), &why, help);
         }
@@ -130,7 +137,7 @@ impl Checker<'_> {
         ];
         for (word, span) in words {
             if let Some(word) = word {
-                let why = LOOP.refused("a primitive is run by the library, which chooses by itself");
+                let why = LOOP.refused(call, "a primitive is run by the library, which chooses by itself");
                 self.refuse(span, call, &format!("`{word}`"), &why, "leave the directive out");
             }
         }
@@ -148,12 +155,5 @@ impl Checker<'_> {
         }
         diagnostic.notes.push(refusal.note());
         self.sink.push(diagnostic.help(help.to_owned()));
-    }
-}
-
-fn span_of(map: &Map) -> Span {
-    match (map.iters.first(), map.iters.last()) {
-        (Some(first), Some(last)) => first.span.to(last.span),
-        _ => Span::new(hidp_syntax::index::Id::new(0), 0, 0),
     }
 }

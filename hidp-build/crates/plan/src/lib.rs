@@ -10,6 +10,7 @@ use hidp_ir::par::{Block, Func, Map, StmtKind, VarId};
 
 pub mod target;
 
+mod blame;
 mod candidates;
 mod choices;
 mod constraint;

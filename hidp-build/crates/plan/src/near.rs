@@ -1,6 +1,7 @@
 //! Arrays of which a block keeps a part in shared memory: those that neighbouring iterations share (stencils), and those that lanes would
 //! load with gaps (transposed ones).
 
+use super::blame::{self, span_of};
 use super::device_levels::is_ordered;
 use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Staging, Strategy, key};
 use super::refusal::{BLOCK_SHARED, GAIN, ORDER, Refusal, SEQUENCE, SHAPE};
@@ -67,25 +68,27 @@ pub enum NearDim {
 /// What a nest would keep near.
 pub fn near(program: &Program, func: &Func, map: &Map) -> Result<Near, Refusal> {
     if !map.folds.iter().all(is_free) {
-        return Err(SEQUENCE.refused("the map folds what its iterations leave in order"));
+        return Err(SEQUENCE.refused(span_of(map), "the map folds what its iterations leave in order"));
     }
     if !(2..=3).contains(&map.iters.len()) || map.iters.iter().any(|iter| iter.step.as_int() != Some(1)) {
-        return Err(SHAPE.refused("the map has not two or three iterators of step 1"));
+        return Err(SHAPE.refused(span_of(map), "the map has not two or three iterators of step 1"));
     }
     if !straight(program, func, &map.body) || may_fault(program, &func.vars, &map.body) {
-        return Err(ORDER.refused("an iteration has loops, inner maps, arrays or checks"));
+        return Err(
+            ORDER.refused(blame::unfit(program, func, map), "an iteration has loops, inner maps, arrays or checks")
+        );
     }
-    let lanes =
-        lanes_of(map).ok_or_else(|| GAIN.refused("lanes next to each other would not store next to each other"))?;
+    let lanes = lanes_of(map)
+        .ok_or_else(|| GAIN.refused(span_of(map), "lanes next to each other would not store next to each other"))?;
     let arrays = readable(program, func, map);
     let across = arrays.iter().find_map(|array| rows_across(array, lanes));
     let halo = || arrays.iter().find_map(|array| rows_along(array, lanes));
-    let rows = across.or_else(halo).ok_or_else(no_reuse)?;
+    let rows = across.or_else(halo).ok_or_else(|| no_reuse(map))?;
     let third = (0..map.iters.len()).find(|at| ![lanes, rows].contains(at));
     let mut near = Near { lanes, rows, third, march: None, arrays };
     near.arrays.retain_mut(|array| keep(array, (lanes, rows, third), across.is_some()));
     if near.arrays.is_empty() {
-        return Err(no_reuse());
+        return Err(no_reuse(map));
     }
     near.march = near.offsets(third).filter(|(low, high)| low < high);
     if near.march.is_some() {
@@ -94,8 +97,8 @@ pub fn near(program: &Program, func: &Func, map: &Map) -> Result<Near, Refusal> 
     Ok(near)
 }
 
-fn no_reuse() -> Refusal {
-    GAIN.refused("no array is read by enough neighbouring iterations, or with gaps")
+fn no_reuse(map: &Map) -> Refusal {
+    GAIN.refused(span_of(map), "no array is read by enough neighbouring iterations, or with gaps")
 }
 
 /// Whether values of any tiles can be folded in any order.
@@ -327,7 +330,7 @@ pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &Devic
     let taken: u32 = near.arrays.iter().zip(&mapping.staging).map(|(array, part)| part.bytes(size(array))).sum();
     mapping.recipe = Recipe::Near(near);
     if taken > model.shared {
-        Err(BLOCK_SHARED.refused("the part of an array would not fit into shared memory"))
+        Err(BLOCK_SHARED.refused(span_of(map), "the part of an array would not fit into shared memory"))
     } else {
         Ok(mapping)
     }

@@ -4,6 +4,8 @@
 use std::borrow::Cow;
 use std::fmt;
 
+use hidp_syntax::source::Span;
+
 /// What a mapping demands of a nest.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Constraint {
@@ -42,9 +44,9 @@ constraints! {
 }
 
 impl Constraint {
-    /// That a nest does not meet it.
-    pub(crate) fn refused(&'static self, why: impl Into<Cow<'static, str>>) -> Refusal {
-        Refusal { constraint: self, why: why.into() }
+    /// That a nest does not meet it, for what stands at `at`.
+    pub(crate) fn refused(&'static self, at: Span, why: impl Into<Cow<'static, str>>) -> Refusal {
+        Refusal { constraint: self, why: why.into(), at }
     }
 }
 
@@ -55,6 +57,8 @@ pub struct Refusal {
     pub constraint: &'static Constraint,
     /// What of the nest does not meet it.
     pub why: Cow<'static, str>,
+    /// Where that stands: a statement, an access, a directive, or the iterators of a map.
+    pub at: Span,
 }
 
 impl Refusal {

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::blame::{self, span_of};
 use super::device_levels::{Levels, holds_primitives, is_ordered};
 use super::device_rules::rows_apart;
 use super::mapping::{Cut, Mapping, Strategy, key};
@@ -22,35 +23,41 @@ const MOST_ITERATORS: usize = 3;
 /// Whether the folds inside a map's iterations can be split; why not otherwise.
 pub fn splits(program: &Program, func: &Func, map: &Map) -> Result<(), Refusal> {
     if !map.folds.is_empty() {
-        return Err(SHAPE.refused("the outermost map folds what its iterations leave"));
+        return Err(SHAPE.refused(span_of(map), "the outermost map folds what its iterations leave"));
     }
     if map.iters.len() > MOST_ITERATORS {
-        return Err(SHAPE.refused("the outermost map has too many iterators"));
+        return Err(SHAPE.refused(span_of(map), "the outermost map has too many iterators"));
     }
     let at = map.body.stmts.iter().position(|stmt| matches!(stmt.kind, StmtKind::Map(_)));
     let ([inner], Some(at)) = (&inner_maps(&map.body)[..], at) else {
-        return Err(SHAPE.refused("an iteration has not exactly one map inside"));
+        return Err(SHAPE.refused(span_of(map), "an iteration has not exactly one map inside"));
     };
     let reduces = |map: &Map| map.folds.iter().all(|fold| fold.kind == FoldKind::Reduce && !is_ordered(fold));
     if inner.folds.is_empty() || !reduces(inner) {
-        return Err(SEQUENCE.refused("the map inside folds nothing, or prefixes, or in a fixed order"));
+        return Err(SEQUENCE.refused(span_of(inner), "the map inside folds nothing, or prefixes, or in a fixed order"));
     }
     let declared = Effects::of_block(program, &func.vars, &map.body).declares;
-    if holds_primitives(map) || declared.iter().any(|var| func.vars[*var].is_array()) {
-        return Err(MEMORY_SIZE.refused("an iteration declares an array or calls a primitive"));
+    let array = declared.iter().find(|var| func.vars[**var].is_array());
+    if holds_primitives(map) || array.is_some() {
+        let at = array.map_or(span_of(map), |var| func.vars[*var].span);
+        return Err(MEMORY_SIZE.refused(at, "an iteration declares an array or calls a primitive"));
     }
     let before = Block { stmts: map.body.stmts[..at].to_vec() };
     for block in [&before, &inner.body] {
         if effects::may_fault(program, &func.vars, block) {
-            return Err(FAULT_ORDER.refused("a check remains inside of the fold, or before it"));
+            return Err(FAULT_ORDER
+                .refused(blame::check(program, func, map), "a check remains inside of the fold, or before it"));
         }
         let writes = Effects::of_block(program, &func.vars, block).outer_writes();
         if !straight(program, func, block) || !writes.is_empty() {
-            return Err(ORDER.refused("a statement of the fold, or before it, is no plain computation"));
+            return Err(ORDER.refused(
+                blame::plain(program, func, block, map),
+                "a statement of the fold, or before it, is no plain computation",
+            ));
         }
     }
     if !bounds_are_fixed(inner, map, &declared) {
-        return Err(RAGGED.refused("the length of the folds is not the same for all results"));
+        return Err(RAGGED.refused(span_of(inner), "the length of the folds is not the same for all results"));
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeSet;
 
+use super::blame::{self, span_of};
 use super::constraint::bounds_do_not_depend;
 use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Staging, Strategy, Tiling, key};
 use super::refusal::{FAULT_ORDER, GAIN, MEMORY_SIZE, NAMED, ORDER, RAGGED, Refusal, SECTION, SEQUENCE, SHAPE};
@@ -47,43 +48,52 @@ pub struct Operand {
 /// How a nest suits tiles; why not otherwise.
 pub fn tiled(program: &Program, func: &Func, map: &Map) -> Result<Tiled, Refusal> {
     let ([.., row, column], true) = (&map.iters[..], map.folds.is_empty()) else {
-        return Err(SHAPE.refused("the outermost map has not rows and columns of results"));
+        return Err(SHAPE.refused(span_of(map), "the outermost map has not rows and columns of results"));
     };
     if map.iters.len() > 2 + MOST_OUTER {
-        return Err(SHAPE.refused("the outermost map has too many iterators"));
+        return Err(SHAPE.refused(span_of(map), "the outermost map has too many iterators"));
     }
     let [inner] = inner_maps(&map.body)[..] else {
-        return Err(SHAPE.refused("an iteration has not exactly one map inside"));
+        return Err(SHAPE.refused(span_of(map), "an iteration has not exactly one map inside"));
     };
-    let [depth] = &inner.iters[..] else { return Err(SHAPE.refused("the map inside has not exactly one iterator")) };
-    if map.directives.unroll.or(inner.directives.unroll).is_some() {
-        return Err(
-            NAMED.refused("a directive says how often the fold's loop is written out, which tiles decide themselves")
-        );
+    let [depth] = &inner.iters[..] else {
+        return Err(SHAPE.refused(span_of(inner), "the map inside has not exactly one iterator"));
+    };
+    if let Some(of) = [map, inner].into_iter().find(|map| map.directives.unroll.is_some()) {
+        let at = of.directives.spans.unroll.unwrap_or(span_of(of));
+        return Err(NAMED
+            .refused(at, "a directive says how often the fold's loop is written out, which tiles decide themselves"));
     }
-    if map.iters.iter().chain([depth]).any(|iter| iter.step.as_int() != Some(1)) {
-        return Err(SHAPE.refused("an iterator does not advance by one"));
+    if let Some(iter) = map.iters.iter().chain([depth]).find(|iter| iter.step.as_int() != Some(1)) {
+        return Err(SHAPE.refused(iter.span, "an iterator does not advance by one"));
     }
     if effects::may_fault(program, &func.vars, &map.body) {
-        return Err(FAULT_ORDER.refused("a check remains inside, which cannot run in the middle of a tile"));
+        return Err(FAULT_ORDER.refused(
+            blame::check(program, func, map),
+            "a check remains inside, which cannot run in the middle of a tile",
+        ));
     }
     let plain = map.body.stmts.iter().skip_while(|stmt| matches!(stmt.kind, StmtKind::Declare { .. }));
     let plain: Vec<_> = plain.cloned().collect();
     let Some(StmtKind::Map(first)) = plain.first().map(|stmt| &stmt.kind) else {
-        return Err(ORDER.refused("something other than declarations stands before the fold"));
+        return Err(ORDER.refused(
+            plain.first().map_or(span_of(map), |stmt| stmt.span),
+            "something other than declarations stands before the fold",
+        ));
     };
     let rest = hidp_ir::par::Block { stmts: plain[1..].to_vec() };
     if first != inner || !straight(program, func, &inner.body) || !straight(program, func, &rest) {
-        return Err(ORDER.refused("a statement inside is no plain computation"));
+        let at = if straight(program, func, &rest) { &inner.body } else { &rest };
+        return Err(ORDER.refused(blame::plain(program, func, at, inner), "a statement inside is no plain computation"));
     }
     if ![row, column].iter().all(|iter| bounds_do_not_depend(inner, iter.var)) {
-        return Err(RAGGED.refused("the length of the folds is not the same for all results"));
+        return Err(RAGGED.refused(depth.span, "the length of the folds is not the same for all results"));
     }
     let mut widest = folded(func, map, inner)?;
     let operands = operands(program, func, map, inner)?;
     let of_rows = operands.iter().filter(|operand| operand.of_rows).count();
     if of_rows == 0 || of_rows == operands.len() {
-        return Err(GAIN.refused("no elements are shared by rows and others by columns of results"));
+        return Err(GAIN.refused(span_of(inner), "no elements are shared by rows and others by columns of results"));
     }
     for operand in &operands {
         widest = widest.max(size_of(func, operand.place.array).unwrap_or(0));
@@ -97,19 +107,19 @@ fn folded(func: &Func, map: &Map, inner: &Map) -> Result<u32, Refusal> {
     let mut widest = 0;
     for fold in &inner.folds {
         let (Target::Scalar(target), Some(scalar)) = (&fold.target, fold.op.ty.scalar()) else {
-            return Err(ORDER.refused("a fold does not leave a scalar"));
+            return Err(ORDER.refused(fold.span, "a fold does not leave a scalar"));
         };
         let read = reads(inner).contains(target);
         if fold.kind != FoldKind::Reduce || fold.op.neutral.is_none() || !locals.contains(target) || read {
-            return Err(SEQUENCE.refused("a fold has no neutral element, or is one of prefixes"));
+            return Err(SEQUENCE.refused(fold.span, "a fold has no neutral element, or is one of prefixes"));
         }
         widest = widest.max(scalar.size() as u32);
     }
-    let arrays = locals.iter().any(|var| func.vars[*var].is_array());
-    match widest {
-        _ if arrays => Err(MEMORY_SIZE.refused("an iteration declares an array")),
-        0 => Err(SHAPE.refused("the map inside folds nothing")),
-        _ => Ok(widest),
+    let array = locals.iter().map(|var| &func.vars[*var]).find(|var| var.is_array());
+    match (array, widest) {
+        (Some(array), _) => Err(MEMORY_SIZE.refused(array.span, "an iteration declares an array")),
+        (None, 0) => Err(SHAPE.refused(span_of(inner), "the map inside folds nothing")),
+        (None, _) => Ok(widest),
     }
 }
 
@@ -138,16 +148,16 @@ fn operands(program: &Program, func: &Func, map: &Map, inner: &Map) -> Result<Ve
         let stride = |var: VarId| stride_of(place, var, &varying);
         let (rows, columns, terms) = (stride(row.var), stride(column.var), stride(depth.var));
         if role != Role::Read || written.contains(&place.array) {
-            wrong = Some(SECTION.refused("a fold loads what the nest writes"));
+            wrong = Some(SECTION.refused(place.span, "a fold loads what the nest writes"));
         } else if [rows, columns, terms].contains(&Stride::Irregular) {
-            wrong = Some(SECTION.refused("a load inside a fold goes where data says"));
+            wrong = Some(SECTION.refused(place.span, "a load inside a fold goes where data says"));
         } else if rows != Stride::Invariant && columns != Stride::Invariant {
-            wrong = Some(GAIN.refused("a load inside a fold is of one result alone"));
+            wrong = Some(GAIN.refused(place.span, "a load inside a fold is of one result alone"));
         } else if (rows, columns) != (Stride::Invariant, Stride::Invariant)
             && !found.iter().any(|known| same::place(&known.place, place))
         {
             if size_of(func, place.array).is_none() || !place.path.is_empty() {
-                wrong = Some(SECTION.refused("a fold loads structs"));
+                wrong = Some(SECTION.refused(place.span, "a fold loads structs"));
             }
             let own = if rows == Stride::Invariant { columns } else { rows };
             let along_results = own == Stride::Unit || terms != Stride::Unit;

@@ -300,6 +300,7 @@ mod tests {
         for expected in [
             "\"entry\": \"f\"",
             "\"name\": \"lanes\", \"kept\": false, \"fate\": \"excluded: a check remains inside",
+            "in the middle of a tile, at k.hdp:2:45 `_t = A[at[r]][c];`\", \"constraint\": \"fault-order\"",
             "\"constraint\": \"fault-order\"",
             "\"score\": {\"total\": ",
             "\"reason\": ",
