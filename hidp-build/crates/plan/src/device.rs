@@ -343,7 +343,7 @@ fn native(program: &Program, func: &Func) -> Option<(String, Span)> {
     let structure = |ty: Ty| if let Ty::Struct(id) = ty { Some(&program.structs[id]) } else { None };
     let mut structs = func.vars.iter().filter_map(|(_, var)| Some((structure(var.ty)?, var.span)));
     let native = structs.find(|(item, _)| item.native).map(|(item, span)| (item.name.clone(), span));
-    let mut search = Native { program, seen: BTreeSet::new(), found: native };
+    let mut search = Native { program, seen: BTreeSet::new(), at: func.span, found: native };
     search.visit_block(&func.body);
     search.found
 }
@@ -351,6 +351,8 @@ fn native(program: &Program, func: &Func) -> Option<(String, Span)> {
 struct Native<'a> {
     program: &'a Program,
     seen: BTreeSet<ScalarFnId>,
+    /// The statement that is looked at.
+    at: Span,
     found: Option<(String, Span)>,
 }
 
@@ -374,16 +376,46 @@ impl Visitor for Native<'_> {
         }
         look::walk_expr(self, expr);
     }
-    fn visit_fold(&mut self, fold: &Fold) {
-        if let hidp_ir::par::FoldFn::Fn(function) = fold.op.func {
-            self.function(function, fold.span);
+    fn visit_fold_op(&mut self, op: &hidp_ir::par::FoldOp) {
+        if let hidp_ir::par::FoldFn::Fn(function) = op.func {
+            self.function(function, self.at);
         }
-        look::walk_fold(self, fold);
+        look::walk_fold_op(self, op);
     }
     fn visit_stmt(&mut self, stmt: &Stmt) {
+        let around = std::mem::replace(&mut self.at, stmt.span);
         if let StmtKind::Prim(call) = &stmt.kind {
             call.predicate.into_iter().for_each(|function| self.function(function, call.span));
         }
         look::walk_stmt(self, stmt);
+        self.at = around;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::optimised;
+
+    #[test]
+    fn native_functions_are_found_wherever_they_are_used() {
+        let used = |body: &str| {
+            let text = format!(
+                "extern function float f(float a, float b); extern function bool p(float a, float b);
+                 function float g(float a) {{ return f(a, 1.0f); }}
+                 function e input float x[N]; input int lo[S], hi[S]; output float y[N], z[S]; inout int a[S], b[S]; {{ y = 0.0f; z = 0.0f; {body} }}"
+            );
+            let program = optimised(&text);
+            let found = native(&program, &program.funcs[program.entries[0]]);
+            found.map(|(name, at)| (name, text[at.start as usize..at.end as usize].to_owned()))
+        };
+        let is = |name: &str, at: &str| Some((name.to_owned(), at.to_owned()));
+        assert_eq!(used("map { i := [0:N); y[i] = f(x[i], x[0]); }"), is("f", "f(x[i], x[0])"));
+        assert_eq!(used("map { i := [0:N); y[i] = g(x[i]); }"), is("f", "f(a, 1.0f)"));
+        let fold = "float s; map { i := [0:N); _e = x[i]; } reduce(f: 0.0f, s, _e, i := [*]); y = s;";
+        assert_eq!(used(fold).map(|(name, _)| name).as_deref(), Some("f"));
+        let segments = "reduce(f: 0.0f, x, z, lo, hi);";
+        assert_eq!(used(segments), is("f", segments));
+        assert_eq!(used("y = x;"), None);
     }
 }
