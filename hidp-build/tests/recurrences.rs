@@ -1,6 +1,6 @@
-//! Tables of recurrences beside plain memoised recursion: the programs of `cases/run/recurrences.hdp`, each written again by hand.
+//! Tables of recurrences beside plain memoised recursion: the programs of `cases/run/recurrences*.hdp`, each written again by hand.
 //!
-//! The case itself compares compiled code with the interpreter; here the interpreter is compared with what a recurrence means.
+//! The cases themselves compare compiled code with the interpreter; here the interpreter is compared with what a recurrence means.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -13,8 +13,16 @@ use hidp_build::compiler::pipeline::{InputFile, PipelineInput, front};
 
 /// The functions of the case.
 fn program() -> Program {
+    compiled(include_str!("cases/run/recurrences.hdp"))
+}
+
+/// The functions of the case with tables of other shapes.
+fn shapes() -> Program {
+    compiled(include_str!("cases/run/recurrences_shapes.hdp"))
+}
+
+fn compiled(text: &str) -> Program {
     let mut input = PipelineInput::default();
-    let text = include_str!("cases/run/recurrences.hdp");
     let id = input.sources.add("recurrences.hdp".to_owned(), text);
     input.files.push(InputFile { id, stem: "recurrences".to_owned(), imports: Vec::new() });
     let mut sink = Sink::new();
@@ -362,4 +370,138 @@ fn cells_from_the_last_to_the_first() {
             assert_eq!(call(&program, "quotients", args).map(table), expected, "{z:?}");
         }
     }
+}
+
+#[test]
+fn subsequences_from_the_choices() {
+    let program = shapes();
+    let mut numbers = Numbers(9);
+    for (n, m) in SIZES {
+        let (s, t) = (numbers.list(n, 0, 3), numbers.list(m, 0, 3));
+        // The choices are as in the case: of two ways the one above.
+        let cell = |memo: &Memo<'_, (i64, i64), Vec<i64>>, (i, j): (i64, i64)| -> Vec<i64> {
+            if i == 0 || j == 0 {
+                return Vec::new();
+            }
+            if s[i as usize - 1] == t[j as usize - 1] {
+                let mut letters = memo.at((i - 1, j - 1));
+                letters.push(s[i as usize - 1]);
+                return letters;
+            }
+            let (above, left) = (memo.at((i - 1, j)), memo.at((i, j - 1)));
+            if above.len() >= left.len() { above } else { left }
+        };
+        let mut expected = Memo::new(&cell).at((n, m));
+        let length = expected.len() as i64;
+        let (id, _) =
+            program.funcs.iter().find(|(_, func)| func.name == "subsequence").expect("a function of the case");
+        let args = vec![letters(&s), letters(&t), letters(&vec![0; n as usize]), Arg::Output];
+        let found = interp::run(&program, id, args).expect("no fault").args;
+        expected.resize(n as usize, 0);
+        assert_eq!((&found[2], int(&found[3])), (&letters(&expected), length), "{s:?} {t:?}");
+    }
+}
+
+fn unsigned(shape: Vec<i64>, values: Vec<u32>) -> Arg {
+    array(shape, Data::U32(values))
+}
+
+#[test]
+fn steps_within_steps() {
+    let program = shapes();
+    let mut numbers = Numbers(10);
+    for (n, m) in SIZES {
+        let a = numbers.list(n * m, -9, 9);
+        let cell = |memo: &Memo<'_, (i64, i64), u32>, (i, j): (i64, i64)| match (i, j) {
+            (0, 0) => 1,
+            (_, 0) => memo.at((i - 1, m - 1)).wrapping_mul(3).wrapping_add(a[(i * m) as usize] as u32),
+            _ => memo.at((i, j - 1)).wrapping_mul(5).wrapping_add(a[(i * m + j) as usize] as u32),
+        };
+        let memo = Memo::new(&cell);
+        let table = unsigned(vec![n, m], vec![0; (n * m) as usize]);
+        let found = call(&program, "wound", vec![ints(vec![n, m], &a), table]).expect("no fault");
+        assert_eq!(found, unsigned(vec![n, m], cells(n, m).map(|at| memo.at(at)).collect()), "{a:?}");
+    }
+}
+
+#[test]
+fn three_indices() {
+    let program = shapes();
+    let mut numbers = Numbers(11);
+    for n in [0, 1, 2, 3, 6] {
+        let a = numbers.list(n, -9, 9);
+        let cell = |memo: &Memo<'_, (i64, i64, i64), u32>, (i, j, l): (i64, i64, i64)| {
+            if i == 0 || j == 0 || l == 0 {
+                return a[i.max(j).max(l) as usize] as u32;
+            }
+            memo.at((i - 1, j, l)).wrapping_add(memo.at((i, j - 1, l))).wrapping_add(memo.at((i, j, l - 1)))
+        };
+        let memo = Memo::new(&cell);
+        let (id, _) = program.funcs.iter().find(|(_, func)| func.name == "corner").expect("a function of the case");
+        let found =
+            interp::run(&program, id, vec![ints(vec![n], &a), Arg::Output, Arg::Output]).expect("no fault").args;
+        let y = if n > 0 { memo.at((n - 1, n - 1, n - 1)) } else { 0 };
+        let z = if n > 1 { memo.at((n - 1, 1, 0)).wrapping_add(memo.at((n - 1, n - 2, n - 1))) } else { 0 };
+        assert_eq!(found[1..], [Arg::Scalar(Value::U32(y)), Arg::Scalar(Value::U32(z))], "{a:?}");
+    }
+}
+
+#[test]
+fn ways_through_rows() {
+    let program = shapes();
+    let mut numbers = Numbers(12);
+    for (rows, columns) in SIZES {
+        let cost = numbers.list(rows * columns, -4, 9);
+        let cell = |memo: &Memo<'_, (i64, i64), i64>, (r, c): (i64, i64)| {
+            let own = cost[(r * columns + c) as usize];
+            if r == 0 {
+                return own;
+            }
+            let before = (c - 1).max(0)..=(c + 1).min(columns - 1);
+            before.map(|c| memo.at((r - 1, c))).min().expect("the place itself") + own
+        };
+        let memo = Memo::new(&cell);
+        let args = vec![
+            ints(vec![rows, columns], &cost),
+            ints(vec![columns], &vec![0; columns as usize]),
+            no_ints(rows, columns),
+        ];
+        let found = call(&program, "ways", args).expect("no fault");
+        assert_eq!(table(found), cells(rows, columns).map(|at| memo.at(at)).collect::<Vec<_>>(), "{cost:?}");
+    }
+}
+
+#[test]
+fn tables_of_each_iteration_and_their_first_fault() {
+    let program = shapes();
+    let mut numbers = Numbers(13);
+    let mut faults = 0;
+    for (rows, columns) in SIZES.into_iter().chain([(3, 4), (2, 6), (5, 3)]) {
+        let k = numbers.list(rows * columns, -1, 9);
+        type Found = Result<i64, (FaultKind, Vec<i64>)>;
+        let of_row = |row: &[i64]| -> Found {
+            let cell = |memo: &Memo<'_, (bool, i64), Found>, (even, n): (bool, i64)| -> Found {
+                match (even, n) {
+                    (true, 0) => Ok(1),
+                    (false, 0) => Ok(row[0]),
+                    (true, _) => {
+                        let odd = memo.at((false, n - 1))?;
+                        let divisor = row[n as usize];
+                        if divisor == 0 { Err((FaultKind::DivisionByZero, vec![60])) } else { Ok(odd + 60 / divisor) }
+                    }
+                    (false, _) => Ok(memo.at((true, n - 1))? - memo.at((false, n - 1))?),
+                }
+            };
+            // All cells are computed, in order.
+            let memo = Memo::new(&cell);
+            (0..row.len() as i64).try_for_each(|n| memo.at((true, n)).map(|_| ()))?;
+            memo.at((true, row.len() as i64 - 1))
+        };
+        let expected: Result<Vec<i64>, _> =
+            if columns == 0 { Ok(vec![0; rows as usize]) } else { k.chunks(columns as usize).map(of_row).collect() };
+        faults += usize::from(expected.is_err());
+        let args = vec![ints(vec![rows, columns], &k), ints(vec![rows], &vec![0; rows as usize])];
+        assert_eq!(call(&program, "alternating", args).map(table), expected, "{k:?}");
+    }
+    assert!((1..8).contains(&faults), "{faults} faults");
 }

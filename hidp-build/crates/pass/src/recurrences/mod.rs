@@ -66,23 +66,22 @@ fn transformed(program: &mut Program) -> Vec<Made> {
         return Vec::new();
     }
     let callers: Vec<FuncId> = program.funcs.ids().filter(|id| !of_tables.contains(id)).collect();
-    let mut calls = Calls { of_tables, known: BTreeMap::new(), uses: Vec::new() };
-    for id in callers {
-        if calls.are_in(&program.funcs[id].body) {
+    let (mut known, mut uses) = (BTreeMap::new(), Vec::new());
+    for user in callers {
+        if calls_any(&program.funcs[user].body, &of_tables) {
             // Cells are given by themselves only where they certainly exist.
-            prove::bounds(program, id);
-            let mut vars = std::mem::take(&mut program.funcs[id].vars);
-            let mut body = std::mem::take(&mut program.funcs[id].body);
-            let first = calls.uses.len();
+            prove::bounds(program, user);
+            let mut vars = std::mem::take(&mut program.funcs[user].vars);
+            let mut body = std::mem::take(&mut program.funcs[user].body);
+            let mut calls = Calls { of_tables: &of_tables, user, known: &mut known, uses: &mut uses };
             calls.block(program, &mut vars, &mut body.stmts, Around::Host);
-            calls.uses[first..].iter_mut().for_each(|known| known.user = id);
-            program.funcs[id].vars = vars;
-            program.funcs[id].body = body;
+            program.funcs[user].vars = vars;
+            program.funcs[user].body = body;
         }
     }
     let mut ways: BTreeMap<FuncId, Vec<Way>> = BTreeMap::new();
     let mut made = Vec::new();
-    for Use { tables, user, id, around, asks } in calls.uses {
+    for Use { tables, user, id, around, asks } in uses {
         let ways = ways.entry(id).or_insert_with(|| compute(program, id, around, &asks));
         let cells = (!asks.is_empty()).then_some(asks.len());
         let each = ways.iter().enumerate();
@@ -106,23 +105,25 @@ struct Use {
     asks: Vec<Ask>,
 }
 
-/// The calls of functions of tables.
-struct Calls {
-    of_tables: BTreeSet<FuncId>,
-    /// Functions that fill tables.
-    known: BTreeMap<(FuncId, Around), FuncId>,
-    uses: Vec<Use>,
+fn calls_any(block: &Block, funcs: &BTreeSet<FuncId>) -> bool {
+    let mut found = false;
+    visit::walk_stmts(block, |stmt| {
+        found |= matches!(&stmt.kind, StmtKind::Call { callee, .. } if funcs.contains(callee));
+    });
+    found
 }
 
-impl Calls {
-    fn are_in(&self, block: &Block) -> bool {
-        let mut found = false;
-        visit::walk_stmts(block, |stmt| {
-            found |= matches!(&stmt.kind, StmtKind::Call { callee, .. } if self.of_tables.contains(callee));
-        });
-        found
-    }
+/// The calls of functions of tables in a function.
+struct Calls<'a> {
+    of_tables: &'a BTreeSet<FuncId>,
+    /// The function that calls them.
+    user: FuncId,
+    /// Functions that fill tables.
+    known: &'a mut BTreeMap<(FuncId, Around), FuncId>,
+    uses: &'a mut Vec<Use>,
+}
 
+impl Calls<'_> {
     /// Gives each call its function.
     fn block(&mut self, program: &mut Program, vars: &mut Arena<VarId, Var>, stmts: &mut Vec<Stmt>, around: Around) {
         let mut at = 0;
@@ -149,8 +150,7 @@ impl Calls {
         tables: FuncId,
         instead: Option<asked::Instead>,
     ) -> usize {
-        // The caller knows which function this is.
-        let user = tables;
+        let user = self.user;
         let Some(asked::Instead { id, asks, arrays, before, call }) = instead else {
             let clone = || program.funcs.push(program.funcs[tables].clone());
             let id = *self.known.entry((tables, around)).or_insert_with(clone);

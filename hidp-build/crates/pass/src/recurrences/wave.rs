@@ -127,7 +127,7 @@ impl Wave {
     }
 
     /// The cells of one step.
-    fn cells(self, builder: &mut Builder<'_>, step: VarId, around: Around) -> Vec<Stmt> {
+    fn cells(mut self, builder: &mut Builder<'_>, step: VarId, around: Around) -> Vec<Stmt> {
         let span = self.table.span;
         let step = build::read(step, span);
         let following = following(&self.row);
@@ -155,9 +155,12 @@ impl Wave {
                 } else if !tight || !self.is_fixed(index) {
                     guards.extend(self.own_range(index));
                 }
-                builder.vars[index.var].kind = VarKind::Local;
-                body.push(build::declare(index.var, span));
-                body.push(build::assign(index.var, self.value(at, &step)));
+                // Not by a variable: planners see how its accesses move.
+                let value = self.value(at, &step);
+                let var = index.var;
+                let meant = |read: VarId| (read == var).then(|| value.clone());
+                guards.iter_mut().for_each(|guard| visit::substitute_expr(guard, meant));
+                visit::substitute(&mut self.body, meant);
             }
             None => {
                 let sum = (0..self.row.len()).fold(Expr::int(0, span), |sum, at| build::add(sum, self.term(at)));
