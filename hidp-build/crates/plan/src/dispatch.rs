@@ -91,9 +91,6 @@ impl Dispatch {
     }
 }
 
-/// Iterations of the outermost map for each thread below which threads rather share the work inside each iteration.
-const TEAM_PARALLEL: i64 = 2;
-
 /// What the shapes of `func` tell, and when another version than the first of `plans` promises more.
 pub fn dispatch(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let positions = index_vars(func).into_iter().filter(|var| func.params.contains(var)).collect();
@@ -161,11 +158,12 @@ fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mod
     let is_team = |plan: &&Plan| strategy(plan) == Some(Strategy::Team);
     let Some(team) = plans.iter().skip(1).find(is_team) else { return Vec::new() };
     let find = |name: &str| measures.iter().position(|measure| measure.name == name);
-    let worth = Bound::Fixed(2 * i64::from(model.thread_work));
+    let rules_of = model.dispatch;
+    let worth = Bound::Fixed(i64::from(rules_of.worth) * i64::from(model.thread_work));
     let mut rules = Vec::new();
     if let (Some(parallel), Some(inner)) = (find(PARALLEL), find(INNER)) {
         let conditions = vec![
-            Condition { measure: parallel, least: false, bound: Bound::PerThread(TEAM_PARALLEL) },
+            Condition { measure: parallel, least: false, bound: Bound::PerThread(rules_of.parallel.into()) },
             Condition { measure: inner, least: true, bound: worth },
         ];
         rules.push(Rule { conditions, plan: team.name.clone() });
@@ -173,7 +171,7 @@ fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mod
     if let (Some(longest), Some(balance)) = (find(LONGEST), find(BALANCE)) {
         let conditions = vec![
             Condition { measure: longest, least: true, bound: worth },
-            Condition { measure: balance, least: false, bound: Bound::Fixed(2) },
+            Condition { measure: balance, least: false, bound: Bound::Fixed(rules_of.balance.into()) },
         ];
         rules.push(Rule { conditions, plan: team.name.clone() });
     }

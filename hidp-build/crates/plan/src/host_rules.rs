@@ -7,9 +7,6 @@ use crate::target::{DeviceModel, Model};
 use hidp_ir::par::visit;
 use hidp_ir::par::{Func, StmtKind};
 
-/// Iterations for each thread of the processor below which lanes, each of which is so much slower, gain nothing.
-const SLOWER: i64 = 64;
-
 /// `threads` in these rules are those of the processor.
 pub(super) fn host_rules(func: &Func, measures: &[Measure], cpu: &Model, device: &DeviceModel) -> Vec<Rule> {
     let find = |name: &str| measures.iter().position(|measure| measure.name == name);
@@ -25,7 +22,7 @@ pub(super) fn host_rules(func: &Func, measures: &[Measure], cpu: &Model, device:
             below(work, speed * i64::from(device.copy_latency)),
         ],
         // Whatever cannot be counted is taken to be much.
-        (_, _, Some(parallel)) => vec![below(parallel, SLOWER)],
+        (_, _, Some(parallel)) => vec![below(parallel, device.host_speed.into())],
         (_, _, None) if nothing_shared(func) => vec![Rule { conditions: Vec::new(), plan: Rule::HOST.to_owned() }],
         (_, _, None) => Vec::new(),
     }

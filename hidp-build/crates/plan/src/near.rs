@@ -15,9 +15,6 @@ use hidp_ir::par::{
 use hidp_syntax::ast::{Direction, Level};
 use hidp_syntax::ty::Ty;
 
-/// Loads of an iteration that a staged element must serve at least, where lanes would load without gaps.
-const LEAST_READS: usize = 3;
-
 /// The position of an iterator, if there is one, and what is added to it.
 pub(super) type Offset = (Option<usize>, i64);
 
@@ -65,8 +62,8 @@ pub enum NearDim {
     Fixed(i64),
 }
 
-/// What a nest would keep near.
-pub fn near(program: &Program, func: &Func, map: &Map) -> Result<Near, Refusal> {
+/// What a nest would keep near: what lanes would load with gaps, and those of the other arrays that neighbours share that are `worth` it.
+pub fn near(program: &Program, func: &Func, map: &Map, worth: &dyn Fn(&NearArray) -> bool) -> Result<Near, Refusal> {
     if !map.folds.iter().all(is_free) {
         return Err(SEQUENCE.refused(span_of(map), "the map folds what its iterations leave in order"));
     }
@@ -82,11 +79,11 @@ pub fn near(program: &Program, func: &Func, map: &Map) -> Result<Near, Refusal> 
         .ok_or_else(|| GAIN.refused(span_of(map), "lanes next to each other would not store next to each other"))?;
     let arrays = readable(program, func, map);
     let across = arrays.iter().find_map(|array| rows_across(array, lanes));
-    let halo = || arrays.iter().find_map(|array| rows_along(array, lanes));
+    let halo = || arrays.iter().filter(|array| worth(array)).find_map(|array| rows_along(array, lanes));
     let rows = across.or_else(halo).ok_or_else(|| no_reuse(map))?;
     let third = (0..map.iters.len()).find(|at| ![lanes, rows].contains(at));
     let mut near = Near { lanes, rows, third, march: None, arrays };
-    near.arrays.retain_mut(|array| keep(array, (lanes, rows, third), across.is_some()));
+    near.arrays.retain_mut(|array| keep(array, (lanes, rows, third), across.is_some(), worth));
     if near.arrays.is_empty() {
         return Err(no_reuse(map));
     }
@@ -107,7 +104,12 @@ fn is_free(fold: &Fold) -> bool {
 }
 
 /// Whether an array is staged with these iterators; then whether lanes would load it with gaps.
-fn keep(array: &mut NearArray, (lanes, rows, third): (usize, usize, Option<usize>), across: bool) -> bool {
+fn keep(
+    array: &mut NearArray,
+    (lanes, rows, third): (usize, usize, Option<usize>),
+    across: bool,
+    worth: &dyn Fn(&NearArray) -> bool,
+) -> bool {
     let [lane_dim, row_dim] = [lanes, rows].map(|iter| array.dim_of(iter));
     let (Some(lane_dim), Some(row_dim)) = (lane_dim, row_dim) else { return false };
     array.across = row_dim + 1 == array.dims.len();
@@ -115,7 +117,7 @@ fn keep(array: &mut NearArray, (lanes, rows, third): (usize, usize, Option<usize
         let NearDim::Along { low, high, .. } = array.dims[dim] else { return false };
         low < high
     });
-    let near = lane_dim + 1 == array.dims.len() && array.reads >= LEAST_READS;
+    let near = lane_dim + 1 == array.dims.len() && worth(array);
     (array.across || near) && !(deep && across)
 }
 
@@ -201,11 +203,7 @@ fn rows_across(array: &NearArray, lanes: usize) -> Option<usize> {
 /// The iterator of the dimension before the last, of an array that neighbouring iterations share.
 fn rows_along(array: &NearArray, lanes: usize) -> Option<usize> {
     match &array.dims[..] {
-        [.., NearDim::Along { iter: rows, .. }, NearDim::Along { iter, .. }]
-            if *iter == lanes && array.reads >= LEAST_READS =>
-        {
-            Some(*rows)
-        }
+        [.., NearDim::Along { iter: rows, .. }, NearDim::Along { iter, .. }] if *iter == lanes => Some(*rows),
         _ => None,
     }
 }
@@ -311,7 +309,7 @@ pub fn index_offset(iters: &[VarId], index: &Expr) -> Option<(Option<usize>, i64
 
 /// One nest of the plan that keeps parts of arrays in shared memory.
 pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Result<Mapping, Refusal> {
-    let near = near(program, func, map)?;
+    let near = near(program, func, map, &|array| array.reads >= model.near.least_reads as usize)?;
     let (width, height) = near.tile(model);
     let exec = Exec::Device(Level::Block);
     let mut mapping = Mapping::new(Strategy::Device(Level::Block));

@@ -269,9 +269,11 @@ impl Nest {
                 array.zip(shared).map(|(array, stage)| stage.staging(array, stage.kind == Kind::Transposed)).collect();
             let side = |at: usize| map.iters.len().checked_sub(at).map_or(1, |at| self.tile_of(map, map.iters[at].var));
             mapping.blocks.insert(last, (side(2) / rows).saturating_mul(side(1) / columns));
-            mapping.recipe = Recipe::Tiled(Tiling { tiled, rows, columns });
+            let vector = tiled.vector(models.device);
+            mapping.recipe = Recipe::Tiled(Tiling { tiled, rows, columns, vector });
         } else {
-            let near = near(program, func, map).map_err(|why| why.to_string())?;
+            let near = near(program, func, map, &|array| array.reads >= models.device.near.least_reads as usize)
+                .map_err(|why| why.to_string())?;
             let array = near.arrays.iter().map(|array| array.var);
             mapping.staging = array.zip(shared).map(|(array, stage)| stage.staging(array, false)).collect();
             mapping.blocks.insert(last, map.directives.block.unwrap_or(models.device.block));

@@ -9,7 +9,7 @@ use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Staging, Strategy, Tiling
 use super::refusal::{FAULT_ORDER, GAIN, MEMORY_SIZE, NAMED, ORDER, RAGGED, Refusal, SECTION, SEQUENCE, SHAPE};
 use super::shape::{Stride, straight, stride_of};
 use super::split::{deal, splits};
-use super::{MOST_MOVED, choices, inner_maps};
+use super::{choices, inner_maps};
 use crate::target::{DeviceModel, DeviceTile};
 use hidp_ir::par::effects::{self, Effects};
 use hidp_ir::par::same;
@@ -18,8 +18,6 @@ use hidp_ir::par::{FoldKind, Func, Map, Place, Program, StmtKind, Target, VarId,
 use hidp_syntax::ast::Level;
 use hidp_syntax::ty::Scalar;
 
-/// Elements that a lane loads at once at most.
-const MOST_ELEMENTS: u32 = 4;
 /// Iterators that tiles leave as they are, at most: the third dimension of a grid.
 const MOST_OUTER: usize = 1;
 
@@ -30,8 +28,6 @@ pub struct Tiled {
     pub operands: Vec<Operand>,
     /// Bytes of the largest element that is kept or folded.
     pub widest: u32,
-    /// Elements that one access moves, where they are neighbours.
-    pub vector: u32,
 }
 
 /// Elements that a fold loads and that several results share.
@@ -98,7 +94,7 @@ pub fn tiled(program: &Program, func: &Func, map: &Map) -> Result<Tiled, Refusal
     for operand in &operands {
         widest = widest.max(size_of(func, operand.place.array).unwrap_or(0));
     }
-    Ok(Tiled { operands, widest, vector: (MOST_MOVED / widest).min(MOST_ELEMENTS) })
+    Ok(Tiled { operands, widest })
 }
 
 /// Bytes of the widest fold. Folds leave scalars of the iteration.
@@ -179,6 +175,7 @@ pub(super) fn tiled_nest(
     tiled: &Tiled,
     (tile, model): (&DeviceTile, &DeviceModel),
 ) -> Mapping {
+    let vector = tiled.vector(model);
     let mut mapping = Mapping::new(Strategy::Device(Level::Block));
     for (at, iter) in map.iters.iter().rev().enumerate() {
         let side = match at {
@@ -192,12 +189,14 @@ pub(super) fn tiled_nest(
     for iter in inner_maps(&map.body).into_iter().flat_map(|inner| &inner.iters) {
         mapping.levels.insert(iter.var, LevelPlan { exec: Exec::Seq, dim: 0, tile: tile.depth });
     }
-    mapping.staging = tiled.staging([tile.rows, tile.columns], tile.depth);
+    mapping.staging = tiled.staging([tile.rows, tile.columns], tile.depth, vector);
+
     mapping.blocks.extend(key(map).map(|key| (key, tile.threads())));
     if tile.split > 0 && splits(program, func, map).is_ok() {
         deal(map, &mut mapping, tile.split, tile.depth * model.split.depths);
     }
-    mapping.recipe = Recipe::Tiled(Tiling { tiled: tiled.clone(), rows: tile.lane_rows, columns: tile.lane_columns });
+    let (rows, columns) = (tile.lane_rows, tile.lane_columns);
+    mapping.recipe = Recipe::Tiled(Tiling { tiled: tiled.clone(), rows, columns, vector });
     choices::choose_on_device(program, func, map, &mut mapping, model);
     mapping
 }
@@ -205,7 +204,8 @@ pub(super) fn tiled_nest(
 /// Whether the operands of such a tile fit into shared memory.
 pub(super) fn fits(func: &Func, tiled: &Tiled, tile: &DeviceTile, model: &DeviceModel) -> bool {
     let bytes = |staging: &Staging| size_of(func, staging.array).map(|size| staging.bytes(size));
-    let all: Option<u32> = tiled.staging([tile.rows, tile.columns], tile.depth).iter().map(bytes).sum();
+    let all: Option<u32> =
+        tiled.staging([tile.rows, tile.columns], tile.depth, tiled.vector(model)).iter().map(bytes).sum();
     all.is_some_and(|bytes| bytes <= model.shared)
 }
 
@@ -218,16 +218,21 @@ pub(super) fn has_tile(map: &Map, mapping: &Mapping, tile: &DeviceTile) -> bool 
 }
 
 impl Tiled {
+    /// Elements that one access moves, where they are neighbours.
+    pub(super) fn vector(&self, model: &DeviceModel) -> u32 {
+        (model.moved_bytes / self.widest).min(model.moved_elements).max(1)
+    }
+
     /// The parts of operands that a block keeps for tiles of so many rows and columns, and so many terms of the fold. They are stored with
     /// neighbouring results next to each other, so that a lane loads those of its own at once. Where that turns them around, rows are moved
     /// against each other so that lanes which store neighbouring terms meet different banks.
-    pub(super) fn staging(&self, [rows, columns]: [u32; 2], terms: u32) -> Vec<Staging> {
+    pub(super) fn staging(&self, [rows, columns]: [u32; 2], terms: u32, vector: u32) -> Vec<Staging> {
         let part = |operand: &Operand| Staging {
             array: operand.place.array,
             turned: !operand.along_results,
             tile: vec![terms, if operand.of_rows { rows } else { columns }],
             buffers: 2,
-            pad: if operand.along_results { 0 } else { self.vector },
+            pad: if operand.along_results { 0 } else { vector },
         };
         self.operands.iter().map(part).collect()
     }
@@ -269,8 +274,8 @@ nest
   m grid.y
   n grid.x
   k seq
-  stage A shared(8x32) pad(4) bufs(2) turned
-  stage B shared(8x32) bufs(2)
+  stage A shared(8x32) pad(4) bufs(2) wide(4) turned
+  stage B shared(8x32) bufs(2) wide(4)
   k seq(8)
   m thread.y(8)
   n thread.x(8)

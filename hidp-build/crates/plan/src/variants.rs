@@ -6,9 +6,6 @@ use super::{Plan, cuts};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
 use hidp_ir::par::{Func, Map, Program};
 
-/// A vector register for what a tile's rows are multiplied with, and one for addresses that spill.
-const SPARE_REGISTERS: u32 = 2;
-
 /// The plans, each followed by its variants: one tunable at a time but for the two sides of a register tile.
 pub(super) fn with_variants(
     program: &Program,
@@ -79,7 +76,7 @@ impl Entry<'_> {
         for &rows in domain(&model.tunables, "tile_rows") {
             for &vectors in domain(&model.tunables, "tile_vectors") {
                 // Sums, a row of vectors, and what they are multiplied with.
-                if rows * vectors + vectors + SPARE_REGISTERS <= model.vector_registers {
+                if rows * vectors + vectors + model.spare_registers <= model.vector_registers {
                     found.extend(self.changed(&format!("r{rows}v{vectors}"), &|map, mapping| {
                         let Recipe::Lanes(shape) = mapping.recipe else { return };
                         let (Some(reuse), Some(last)) = (shape.reuse, key(map)) else { return };

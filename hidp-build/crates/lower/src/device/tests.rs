@@ -274,8 +274,7 @@ fn plans_that_do_not_fit_are_defects_and_leave_nothing_out() {
         { map { i := [1:H-2]; j := [0:W); b[i][j] = 2 * a[i][j]; } }";
     let near = plan_of(stencil, "near");
     assert_eq!(defects(stencil, &near), [""; 0]);
-    let why =
-        "what a plan keeps near suit the nest, but no array is read by enough neighbouring iterations, or with gaps";
+    let why = "the line of the plan is `stage a shared(16x64)`, not `stage a shared(18x64)`";
     assert_eq!(defects(plain, &near), [why]);
     // Tiles whose lanes would have unequal shares, or other blocks.
     let tiled = plan_of(GEMM, "tiled64x64").to_string();
@@ -287,7 +286,7 @@ fn plans_that_do_not_fit_are_defects_and_leave_nothing_out() {
     assert_eq!(unequal, ["the lanes of the tiles are a block of 48 threads"]);
     assert_eq!(changed("block(64)", "block(128)"), ["the lanes of the tiles are a block of 64 threads"]);
     let staged = changed("k seq(8)", "k seq(6)");
-    let other = "`stage A shared(6x64) pad(4) bufs(2) turned`, not `stage A shared(8x64) pad(4) bufs(2) turned`";
+    let other = "`stage A shared(6x64) pad(4) bufs(2) wide(4) turned`, not `stage A shared(8x64) pad(4) bufs(2) wide(4) turned`";
     assert_eq!(staged, [format!("the line of the plan is {other}")]);
     let shallow = tiled.replace("k seq(8)", "k seq(6)").replace("shared(8x", "shared(6x");
     let shallow = defects(GEMM, &plan::notation::read(&shallow).expect("a plan"));

@@ -24,6 +24,8 @@ pub(super) struct Tiling {
     pub(super) rows: Side,
     pub(super) columns: Side,
     pub(super) depth: u32,
+    /// Elements that one access moves.
+    pub(super) vector: u32,
 }
 
 /// One direction of a tile.
@@ -49,8 +51,8 @@ impl Tiling {
         let threads = self.threads();
         let equal = |side: Side| {
             side.tile.is_multiple_of(side.own)
-                && side.own.is_multiple_of(self.shape.vector)
-                && (side.tile * self.depth).is_multiple_of(threads * self.shape.vector)
+                && side.own.is_multiple_of(self.vector)
+                && (side.tile * self.depth).is_multiple_of(threads * self.vector)
         };
         threads.is_multiple_of(warp) && threads > 0 && equal(self.rows) && equal(self.columns)
     }
@@ -325,7 +327,7 @@ impl Lowerer<'_> {
 
     /// What a lane needs of an operand for one term.
     fn load_own(&mut self, part: &Part, tiling: &Tiling, buffer: usize, term: &Expr, lane: &Expr, own: VarId) {
-        let (side, vector) = (tiling.side(part.of_rows()), tiling.shape.vector);
+        let (side, vector) = (tiling.side(part.of_rows()), tiling.vector);
         let row = self.body.fix("row", make::mul(term.clone(), make::long(part.pitch.into())));
         for first in (0..side.own).step_by(vector as usize) {
             let at = self.position_of(side, vector, lane, &make::long(first.into()));
@@ -356,7 +358,7 @@ impl Lowerer<'_> {
     /// Each of a lane's results: its row and column among them, and its number. The iterators are bound.
     fn each_result(&mut self, place: &Place, position: &[Expr; 2], body: impl FnOnce(&mut Self, [Expr; 2], Expr)) {
         let Tiling { rows, columns, .. } = place.tiling;
-        let vector = place.tiling.shape.vector;
+        let vector = place.tiling.vector;
         self.unrolled("x", rows.own, |this, x| {
             let at = this.position_of(rows, vector, &position[0], &x);
             this.bind_position(&place.rows.range, make::add(place.rows.first.clone(), at));
@@ -411,7 +413,7 @@ fn planned_tiling(mapping: &Mapping, own: &plan::Tiling, map: &Map) -> Option<Ti
     let side = |var, own: u32| Some(Side { tile: tile(var)?, own });
     let (rows, columns) = (side(row.var, own.rows)?, side(column.var, own.columns)?);
     let (shape, stored) = (own.tiled.clone(), mapping.staging.clone());
-    Some(Tiling { shape, stored, rows, columns, depth: tile(inner)? })
+    Some(Tiling { shape, stored, rows, columns, depth: tile(inner)?, vector: own.vector })
 }
 
 /// Whether a statement is the fold, or declares what it leaves.

@@ -59,7 +59,7 @@ impl Lowerer<'_> {
             let buffers = [(); 2].map(|()| self.body.declare("near", kind));
             buffers.into_iter().for_each(|var| self.body.push(Stmt::Let { var, init: None }));
             let all = tiling.depth * tiling.side(operand.of_rows).tile;
-            let (each, vector) = (all / tiling.threads(), tiling.shape.vector);
+            let (each, vector) = (all / tiling.threads(), tiling.vector);
             let fetched = self.registers("fetched", elem, each);
             let edge = if operand.of_rows { rows } else { columns };
             let aligned = self.is_aligned(operand, edge, depth, vector);

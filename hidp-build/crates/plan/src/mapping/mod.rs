@@ -207,6 +207,8 @@ pub struct Tiling {
     pub rows: u32,
     /// Columns of results that a lane has.
     pub columns: u32,
+    /// Elements of an operand that one access moves, where they are neighbours.
+    pub vector: u32,
 }
 
 impl Mapping {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strategy, key};
 use crate::choices::{self, Facts};
-use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, Step};
+use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, StageOption, Step};
 use crate::short::with_rows;
 use crate::{gives_to_team, inner_maps, lane_shape, streamed_outputs};
 use hidp_ir::par::{Func, Map, Program, VarId};
@@ -63,8 +63,8 @@ pub(crate) fn strategy_of_threads(nest: &Nest) -> Strategy {
 /// The lines of a nest with variables in place of names.
 pub(super) struct Lines {
     pub(super) steps: Vec<Resolved>,
-    /// Whether blocks share parts of arrays.
-    pub(super) stages: bool,
+    /// Arrays of which blocks share parts, and how many elements move there at once.
+    pub(super) stages: Vec<(VarId, u32)>,
     pub(super) cuts: BTreeMap<VarId, Cut>,
     pub(super) blocks: Vec<u32>,
     pub(super) resident: Vec<u32>,
@@ -94,7 +94,7 @@ impl Lines {
             |name: &String| names.array_called(name).ok_or_else(|| Misfit(format!("the nest uses an array `{name}`")));
         let mut lines = Lines {
             steps: Vec::new(),
-            stages: false,
+            stages: Vec::new(),
             cuts: BTreeMap::new(),
             blocks: Vec::new(),
             resident: Vec::new(),
@@ -105,8 +105,20 @@ impl Lines {
         for step in steps {
             match step {
                 Step::Stage(stage) => {
-                    array(&stage.array)?;
-                    lines.stages = true;
+                    let wide = stage.options.iter().find_map(|option| match option {
+                        StageOption::Wide(elements) => Some(*elements),
+                        StageOption::Pad(_)
+                        | StageOption::Bufs(_)
+                        | StageOption::Ring(_)
+                        | StageOption::Turned
+                        | StageOption::Swizzled
+                        | StageOption::Packed
+                        | StageOption::Interleaved
+                        | StageOption::Reversed
+                        | StageOption::Skewed
+                        | StageOption::Profile => None,
+                    });
+                    lines.stages.push((array(&stage.array)?, wide.unwrap_or(1)));
                 }
                 Step::Line(line) => {
                     let (vars, inside) = match &line.index {

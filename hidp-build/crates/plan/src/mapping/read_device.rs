@@ -5,7 +5,7 @@ use super::write_device::{NOT_SAID, level_of};
 use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Strategy, Tiling, key};
 use crate::choices::{self, Facts};
 use crate::notation::{Axis, FoldOption, Place};
-use crate::{inner_maps, iterators, near, private, splits, tiled};
+use crate::{MOST_MOVED, NearArray, inner_maps, iterators, near, private, splits, tiled};
 use hidp_ir::par::{FoldKind, Func, Map, Program, VarId};
 use hidp_syntax::ast::Level;
 
@@ -23,7 +23,7 @@ impl Lines {
         let in_registers = map.iters.iter().any(|iter| self.runs_at(iter.var, Place::Reg));
         if in_registers {
             self.tiled(program, func, map, &mut mapping)?;
-        } else if self.stages {
+        } else if !self.stages.is_empty() {
             self.near(program, func, map, &mut mapping)?;
         } else if split {
             self.split(map, &mut mapping);
@@ -151,7 +151,8 @@ impl Lines {
     }
 
     fn near(&self, program: &Program, func: &Func, map: &Map, mapping: &mut Mapping) -> Result<(), Misfit> {
-        let near = near(program, func, map);
+        let staged = |array: &NearArray| self.stages.iter().any(|(staged, _)| *staged == array.var);
+        let near = near(program, func, map, &staged);
         let near = near.map_err(|why| Misfit(format!("what a plan keeps near suit the nest, but {why}")))?;
         mapping.strategy = Strategy::Device(Level::Block);
         for (at, iter) in map.iters.iter().enumerate() {
@@ -191,8 +192,12 @@ impl Lines {
         for (var, tile) in [(row.var, rows), (column.var, columns), (depth.var, terms)] {
             mapping.levels.entry(var).and_modify(|level| level.tile = tile);
         }
-        mapping.staging = tiled.staging([rows, columns], terms);
-        mapping.recipe = Recipe::Tiled(Tiling { tiled, rows: own_rows, columns: own_columns });
+        let vector = self.stages.first().map_or(1, |(_, wide)| *wide);
+        if !vector.is_power_of_two() || vector.saturating_mul(tiled.widest) > MOST_MOVED {
+            return Err(Misfit(format!("`wide` is a power of two, and {MOST_MOVED} bytes at most")));
+        }
+        mapping.staging = tiled.staging([rows, columns], terms, vector);
+        mapping.recipe = Recipe::Tiled(Tiling { tiled, rows: own_rows, columns: own_columns, vector });
         Ok(())
     }
 

@@ -139,7 +139,7 @@ fn lines_that_nothing_carries_out_are_refused() {
             "  fold k moves(4)\n  block",
             "a single lane folds neighbours of arrays that others do not write, 16 bytes at once at most",
         ),
-        ("tiled64x64", "bufs(2) turned", "bufs(2) turned swizzled", ""),
+        ("tiled64x64", "bufs(2) wide(4) turned", "bufs(2) wide(4) turned swizzled", ""),
         ("tiled64x64", "n reg(8)", "n reg(4294967295)", "a line says how large the tiles are"),
         ("lanes", "m reg(8)", "m reg(8)\n  block(64)", ""),
         ("rows", "m, n threads", "n, m threads", "the line of the plan is `m, n threads`, not `n, m threads`"),

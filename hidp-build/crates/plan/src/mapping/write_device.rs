@@ -201,6 +201,10 @@ impl Writer<'_> {
     }
 
     fn stages(&mut self) {
+        let wide = match &self.mapping.recipe {
+            Recipe::Tiled(tiling) => tiling.vector,
+            Recipe::Plain | Recipe::Lanes(_) | Recipe::Near(_) => 1,
+        };
         for Staging { array, turned, tile, buffers, pad } in &self.mapping.staging {
             // Planes come first, and are kept in turn; there is one where a part has none.
             let (extents, ring) = match &tile[..] {
@@ -212,6 +216,7 @@ impl Writer<'_> {
                 (*pad > 0).then_some(StageOption::Pad(*pad)),
                 (*buffers > 1).then_some(StageOption::Bufs(*buffers)),
                 ring,
+                (wide > 1).then_some(StageOption::Wide(wide)),
                 turned.then_some(StageOption::Turned),
             ];
             self.nest.steps.push(Step::Stage(notation::Stage {

@@ -54,10 +54,14 @@ pub struct DeviceModel {
     pub moved_bytes: u32,
     /// Arrays of which it does so at most.
     pub moved_arrays: u32,
+    /// Elements of a tile's operand that it moves at once at most.
+    pub moved_elements: u32,
     /// Tiles of iterations that share what they read.
     pub near: DeviceNear,
     /// Bytes that come from the host's memory, or go there, in a microsecond.
     pub copy_bandwidth: u32,
+    /// Times that a thread of the processor is faster than a lane.
+    pub host_speed: u32,
     /// Microseconds of a call that works on copies, however small they are.
     pub copy_latency: u32,
     /// The number of iterations of the outermost map from which on a level is chosen, the lowest level first.
@@ -83,6 +87,8 @@ pub struct DeviceNear {
     pub across: (u32, u32),
     /// Planes that a block takes one after the other.
     pub planes: u32,
+    /// Loads of an iteration that an element serves at least, where lanes would load it without gaps.
+    pub least_reads: u32,
 }
 
 /// A tile of results whose operands a block keeps in shared memory.
@@ -210,13 +216,16 @@ impl DeviceModel {
             },
             moved_bytes: int("moves", "bytes")?,
             moved_arrays: int("moves", "arrays")?,
+            moved_elements: int("moves", "elements")?,
             near: DeviceNear {
                 flat: (int("near", "flat_columns")?, int("near", "flat_rows")?),
                 deep: (int("near", "deep_columns")?, int("near", "deep_rows")?),
                 across: (int("near", "across_columns")?, int("near", "across_rows")?),
                 planes: int("near", "planes")?,
+                least_reads: int("near", "least_reads")?,
             },
             copy_bandwidth: int("copies", "bandwidth")?,
+            host_speed: int("copies", "slower")?,
             copy_latency: int("copies", "latency")?,
             thresholds: thresholds?,
             short_rows: short_rows?,

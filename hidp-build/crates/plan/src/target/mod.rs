@@ -16,6 +16,8 @@ pub struct Model {
     pub vector_bytes: u32,
     /// Vector registers.
     pub vector_registers: u32,
+    /// Vector registers that a tile of sums leaves, beside a row of vectors.
+    pub spare_registers: u32,
     /// Bytes of a cache line.
     pub line: u32,
     /// Bytes of a second-level cache.
@@ -80,10 +82,23 @@ pub struct Model {
     pub operations: u32,
     /// How many of them an operation outside of vectors counts for.
     pub scalar_operation: u32,
+    /// When all threads share what is inside each iteration.
+    pub dispatch: TeamRules,
     /// What the parts of a plan's score weigh.
     pub weights: Weights,
     /// What a tuner may vary.
     pub tunables: Vec<Tunable>,
+}
+
+/// When, untuned, all threads share what is inside each iteration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TeamRules {
+    /// Iterations for each thread below which they do.
+    pub parallel: u32,
+    /// Threads that what is inside one has to be worth.
+    pub worth: u32,
+    /// Times that the longest iteration has to be in all of them, for the rest to count more.
+    pub balance: u32,
 }
 
 /// What the parts of a plan's score weigh.
@@ -133,6 +148,7 @@ impl Model {
         let model = Model {
             vector_bytes: int("vector", "bytes")?,
             vector_registers: int("vector", "registers")?,
+            spare_registers: int("vector", "spare")?,
             line: int("memory", "line")?,
             l2: int("memory", "l2")?,
             stream: u64::from(int("memory", "stream")?),
@@ -165,6 +181,11 @@ impl Model {
             small_array: int("work", "small_array")?,
             operations: int("speed", "operations")?,
             scalar_operation: int("speed", "scalar")?,
+            dispatch: TeamRules {
+                parallel: int("dispatch", "parallel")?,
+                worth: int("dispatch", "worth")?,
+                balance: int("dispatch", "balance")?,
+            },
             weights: Weights {
                 coalescing: int("score", "coalescing")?,
                 parallelism: int("score", "parallelism")?,
