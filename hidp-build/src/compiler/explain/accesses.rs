@@ -74,7 +74,7 @@ impl Search<'_> {
         match stride_of(place, along, varying) {
             Stride::Invariant => "one element".to_owned(),
             Stride::Unit => "next to each other".to_owned(),
-            Stride::Irregular => "where data says".to_owned(),
+            Stride::Irregular => "where data or locals say".to_owned(),
             Stride::Strided => format!("{} apart", self.distance(place, along, varying)),
         }
     }

@@ -367,7 +367,7 @@ mod tests {
             "load   B[c][r]      R apart along c\n",
             "store  y[r]         next to each other along r\n",
             "load   p[k]         one element along r, perhaps touched by others: by itself\n",
-            "load   B[0][at[r]]  where data says along r\n",
+            "load   B[0][at[r]]  where data or locals say along r\n",
             "\nGPUs\n  left out: nobody has one\n",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");
