@@ -66,15 +66,17 @@ fn transformed(program: &mut Program) -> Vec<Made> {
         return Vec::new();
     }
     let callers: Vec<FuncId> = program.funcs.ids().filter(|id| !of_tables.contains(id)).collect();
+    let in_maps = called_in_maps(program);
     let (mut known, mut uses) = (BTreeMap::new(), Vec::new());
     for user in callers {
-        if calls_any(&program.funcs[user].body, &of_tables) {
+        if !called(&program.funcs[user].body).is_disjoint(&of_tables) {
             // Cells are given by themselves only where they certainly exist.
             prove::bounds(program, user);
             let mut vars = std::mem::take(&mut program.funcs[user].vars);
             let mut body = std::mem::take(&mut program.funcs[user].body);
             let mut calls = Calls { of_tables: &of_tables, user, known: &mut known, uses: &mut uses };
-            calls.block(program, &mut vars, &mut body.stmts, Around::Host);
+            let around = if in_maps.contains(&user) { Around::Map } else { Around::Host };
+            calls.block(program, &mut vars, &mut body.stmts, around);
             program.funcs[user].vars = vars;
             program.funcs[user].body = body;
         }
@@ -105,10 +107,33 @@ struct Use {
     asks: Vec<Ask>,
 }
 
-fn calls_any(block: &Block, funcs: &BTreeSet<FuncId>) -> bool {
-    let mut found = false;
+/// Functions that run in iterations of maps, at least sometimes.
+fn called_in_maps(program: &Program) -> BTreeSet<FuncId> {
+    let mut found: BTreeSet<FuncId> = BTreeSet::new();
+    loop {
+        let known = found.len();
+        for (id, func) in program.funcs.iter() {
+            if found.contains(&id) {
+                found.extend(called(&func.body));
+            }
+            visit::walk_stmts(&func.body, |stmt| {
+                if let StmtKind::Map(map) = &stmt.kind {
+                    found.extend(called(&map.body));
+                }
+            });
+        }
+        if found.len() == known {
+            return found;
+        }
+    }
+}
+
+fn called(block: &Block) -> BTreeSet<FuncId> {
+    let mut found = BTreeSet::new();
     visit::walk_stmts(block, |stmt| {
-        found |= matches!(&stmt.kind, StmtKind::Call { callee, .. } if funcs.contains(callee));
+        if let StmtKind::Call { callee, .. } = &stmt.kind {
+            found.insert(*callee);
+        }
     });
     found
 }

@@ -11,6 +11,10 @@ fn sums(body: &str, uses: &str) -> Program {
              table d (i = 0 .. N by 1, j = 0 .. N by 1) rows ((1, 1)) rank 0 window 2 {{ {body} }}
            }}
          }}
+         func g(x, s) dims (N) {{
+           vars {{ N: long dim; x: int[N] input; s: int output; T: int[N, N] local; }}
+           if (N > 0) {{ declare T zero; call d(array x, array T); s = T[(N - 1), (N - 1)]; }}
+         }}
          func f(x, y, s) dims (N) {{
            vars {{ N: long dim; x: int[N] input; y: int[N] output; s: int output; T: int[N, N] local; k: long iter; }}
            {uses}
@@ -26,6 +30,7 @@ const SUM: &str = "if ((i == 0) || (j == 0)) { return 1:int; } return (d[(i - 1)
 const QUOTIENT: &str = "if ((i == 0) || (j == 0)) { return 1:int; } return (d[(i - 1), j] /? x[j]);";
 const ONE: &str = "if (N > 0) { declare T zero; call d(array x, array T); s = T[(N - 1), (N - 1)]; }";
 const ALL: &str = "declare T zero; call d(array x, array T); map (k = 0 .. N by 1) { y[k] = T[k, k]; }";
+const INNER: &str = "map (k = 0 .. N by 1) { call g(array x, element y[k]); }";
 const EACH: &str = "map (k = 0 .. N by 1) { declare T zero; call d(array x, array T); y[k] = T[k, k]; }";
 
 /// After the pass, which has to mean the same as before; with what the functions do all together.
@@ -44,13 +49,19 @@ fn after(body: &str, uses: &str) -> (Program, BTreeMap<&'static str, usize>) {
         }
     }
     let mut found = BTreeMap::new();
-    for (_, func) in program.funcs.iter() {
-        assert!(func.recur.is_none());
+    assert!(program.funcs.iter().all(|(_, func)| func.recur.is_none()));
+    let mut run = vec![program.entries[0]];
+    while let Some(id) = run.pop() {
+        let func = &program.funcs[id];
         visit::walk_stmts(&func.body, |stmt| {
             let kind = match &stmt.kind {
                 StmtKind::Map(_) => "maps",
                 StmtKind::Swap(..) => "swaps",
                 StmtKind::Loop(_) => "loops",
+                StmtKind::Call { callee, .. } => {
+                    run.push(*callee);
+                    return;
+                }
                 StmtKind::Declare { var, .. } if func.vars[*var].shape.len() == 2 => "tables",
                 _ => return,
             };
@@ -75,6 +86,12 @@ fn a_table_is_computed_in_a_wave_beside_its_window() {
 #[test]
 fn tables_of_iterations_are_swept() {
     let (_, found) = after(SUM, EACH);
+    assert_eq!(found, BTreeMap::from([("maps", 1), ("loops", 2), ("tables", 1)]));
+}
+
+#[test]
+fn functions_that_maps_call_have_tables_of_iterations() {
+    let (_, found) = after(SUM, INNER);
     assert_eq!(found, BTreeMap::from([("maps", 1), ("loops", 2), ("tables", 1)]));
 }
 
