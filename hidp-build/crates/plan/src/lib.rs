@@ -37,6 +37,8 @@ mod prefixes;
 mod private;
 mod record;
 mod refusal;
+#[cfg(test)]
+mod refusal_tests;
 mod score;
 mod shape;
 mod short;

@@ -1,0 +1,126 @@
+//! Each constraint has a nest that it keeps from running in some way; the registry has all of them, and no other.
+
+use std::collections::BTreeSet;
+
+use crate::candidates::constraint;
+use crate::target::{DeviceModel, Model};
+use crate::testing::optimised;
+use crate::{
+    CONSTRAINTS, Explored, Fate, Limits, Natives, Strategy, check_directives, explore, explore_device, native_name,
+    nests,
+};
+use hidp_syntax::ast::Level;
+use hidp_syntax::diag::Sink;
+
+const ROWS: &str = "function f input float A[R][C]; output float y[R];
+    { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+const GEMM: &str = "function f input float A[M][K], B[K][N]; input int at[K]; output float C[M][N];
+    { map { m := [0:M); n := [0:N); map { k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); } }";
+const FLAT: &str = "function f input float x[N]; output float y[N]; { map { i := [0:N); y[i] = 2 * x[i]; } }";
+const PAIRS: &str = "function f input float a[H][W]; inout float b[H][W];
+    { map { i := [1:H-2]; j := [1:W-2]; b[i][j] = a[i][j-1] + a[i][j+1]; } }";
+const PREFIXES: &str = "function f input float x[N]; output float y[N];
+    { map { i := [0:N); _t = x[i] * x[i]; } scan(\"+\", y[i], _t, i := [*]); }";
+
+/// The constraints that a program does not meet in some way, and what is said of it.
+fn refused(text: &str) -> BTreeSet<(&'static str, String)> {
+    let program = optimised(text);
+    let func = *program.entries.last().expect("an entry");
+    let item = &program.funcs[func];
+    let limits = Limits { most: usize::MAX, ..Limits::default() };
+    let small = DeviceModel { shared: 64, ..DeviceModel::cuda() };
+    let natives = if native_name(&program, item).is_some() { Natives::Host } else { Natives::Everywhere };
+    let all: Vec<Explored> = vec![
+        explore(&program, func, &Model::cpu(), limits),
+        explore_device(&program, func, &DeviceModel::cuda(), limits, natives),
+        explore_device(&program, func, &small, limits, natives),
+    ];
+    let mut found = BTreeSet::new();
+    for row in all.iter().flat_map(|explored| &explored.candidates) {
+        if let Fate::Excluded(refusal) = &row.fate {
+            found.insert((refusal.constraint.id, refusal.to_string()));
+        }
+    }
+    for map in nests(item) {
+        let refusal = constraint(&program, item, map, Strategy::Device(Level::Warp));
+        found.extend(refusal.map(|refusal| (refusal.constraint.id, refusal.to_string())));
+    }
+    let mut sink = Sink::new();
+    check_directives(&program, &DeviceModel::cuda(), &mut sink);
+    for diagnostic in sink.finish() {
+        for note in &diagnostic.notes {
+            let named =
+                CONSTRAINTS.iter().find(|constraint| note.starts_with(&format!("constraint `{}`", constraint.id)));
+            found.extend(named.map(|constraint| (constraint.id, diagnostic.primary.text.clone())));
+        }
+    }
+    found
+}
+
+#[test]
+fn each_constraint_keeps_a_nest_from_running_in_some_way() {
+    let with = |text: &str, directive: &str| text.replacen("map {", &format!("\n#pragma hidp {directive}\n map {{"), 1);
+    let inner = |text: &str, directive: &str| {
+        let (outer, inner) = text.rsplit_once("map {").expect("a map inside");
+        format!("{outer}\n#pragma hidp {directive}\n map {{{inner}")
+    };
+    let native = format!("extern function float twist(float x);\n{}", FLAT.replace("2 * x[i]", "twist(x[i])"));
+    let folded =
+        ROWS.replace("output float y[R]", "output float s").replace("y[r], _t, c := [*]); }", "_u, _t, c := [*]); }");
+    let folded = folded
+        .replace("map { r := [0:R); c", "map { r := [0:R); map { c")
+        .replace("c := [*]); }", "c := [*]); } reduce(\"max\", s, _u, r := [*]); }");
+    let cases: [(&str, String, &str); 17] = [
+        ("block-shared", GEMM.into(), "the operands of a tile would not fit into shared memory"),
+        ("block-threads", with(ROWS, "block(100)"), "100 threads are no multiple of 32, or more than 1024"),
+        (
+            "fault-order",
+            GEMM.replace("B[k][n]", "B[at[k]][n]"),
+            "a check remains inside, which cannot run in the middle of a tile",
+        ),
+        ("gain", PAIRS.into(), "no array is read by enough neighbouring iterations, or with gaps"),
+        ("host", folded, "the outermost map folds what its iterations leave"),
+        ("inside", FLAT.into(), "no iteration has a map or primitive inside that lanes could share"),
+        ("loop", with(PREFIXES, "unroll(4)"), "the map makes prefixes"),
+        (
+            "memory-size",
+            GEMM.replace("map { k", "float own[4]; own[m & 3] = 1.5f; map { k").replace("* B[k][n]", "* own[k & 3]"),
+            "",
+        ),
+        ("named", with(GEMM, "warp"), "directives name other levels"),
+        ("native", native, "`twist` comes from a C++ header that cannot be compiled for devices"),
+        ("order", GEMM.into(), ""),
+        ("outermost", inner(GEMM, "block(64)"), "this map is inside of another, which is launched as a whole"),
+        ("ragged", GEMM.replace("k := [0:K)", "k := [0:min(n, K))"), ""),
+        (
+            "section",
+            GEMM.replace("B[K][N]", "B[N][K]").replace("B[k][n]", "B[n][k]"),
+            "a load takes distant elements along `n`",
+        ),
+        ("sequence", inner(GEMM, "ordered"), ""),
+        ("shape", FLAT.into(), ""),
+        ("target", FLAT.into(), "that is a level of graphics processors"),
+    ];
+    let ids: Vec<&str> = cases.iter().map(|(id, ..)| *id).collect();
+    assert_eq!(ids, CONSTRAINTS.iter().map(|constraint| constraint.id).collect::<Vec<_>>());
+    let mut missing = Vec::new();
+    for (id, text, why) in cases {
+        let found = refused(&text);
+        let said = |(other, text): &(&str, String)| *other == id && (why.is_empty() || text == why);
+        if !found.iter().any(said) {
+            missing.push(format!("{id} does not say so of\n{text}\nbut {found:?}"));
+        }
+    }
+    assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn the_registry_has_the_constraints_and_no_others() {
+    let registry = include_str!("../../../../docs/design/plan.md");
+    let (_, after) = registry.split_once("\n## Constraints\n").expect("the heading");
+    let section = after.split("\n## ").next().expect("what stands below it");
+    let rows: BTreeSet<&str> = section.lines().filter(|line| line.starts_with("| `")).collect();
+    let expected: Vec<String> =
+        CONSTRAINTS.iter().map(|constraint| format!("| `{}` | {} |", constraint.id, constraint.text)).collect();
+    assert_eq!(rows, expected.iter().map(String::as_str).collect());
+}
