@@ -27,6 +27,7 @@ use crate::case::Case;
 use crate::counts;
 use crate::device::{DeviceKernels, orders};
 use crate::kept::Kept;
+use crate::made::is_clang;
 use crate::maker::{Filling, Maker, fillings};
 use crate::native::{Context, Isa, Kernels, isas, targets};
 use crate::record::Record;
@@ -98,10 +99,10 @@ impl Built {
             let kernels = sets.into_iter().map(|isa| (isa, None)).collect();
             return Ok(Built { kernels, device: cu.map(|_| None), kept: None, answers: None });
         }
-        // Most of their text is that of headers, which loops of other cases, examples and benchmarks use as the product compiles it.
-        let are_primitives = case.name.starts_with("prim_");
-        let compile =
-            |isa| Ok((isa, Some(Kernels::build(&subject.stem, &subject.cpp, isa, are_primitives && !is_full())?)));
+        // Most of the text of primitives is that of headers, which loops of other cases, examples and benchmarks use as the product
+        // compiles it. With Clang the question is first of all whether it takes the text and means the same by it.
+        let soon = !is_full() && (case.name.starts_with("prim_") || is_clang());
+        let compile = |isa| Ok((isa, Some(Kernels::build(&subject.stem, &subject.cpp, isa, soon)?)));
         let kernels = sets.into_iter().map(compile).collect::<Result<_, String>>()?;
         let device = cu.map(|cu| DeviceKernels::build(&subject.stem, cu).map(Some)).transpose()?;
         let kept = device.iter().flatten().map(|device| Kept::new(case, subject, device.path())).next();

@@ -35,7 +35,7 @@ pub(crate) fn compiler() -> &'static (String, String) {
     })
 }
 
-fn is_clang() -> bool {
+pub(crate) fn is_clang() -> bool {
     compiler().1.contains("clang")
 }
 
