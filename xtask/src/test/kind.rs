@@ -97,7 +97,7 @@ const USUAL: Kind = Kind {
 
 /// In the order in which they begin: first what is quick and fails often, then what takes longest, mostly with one processor.
 pub(super) const KINDS: &[Kind] = &[
-    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 600, ..USUAL },
+    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 400, ..USUAL },
     Kind {
         name: "cases",
         what: "programs that are parsed, refused, rendered, fused",
@@ -115,7 +115,7 @@ pub(super) const KINDS: &[Kind] = &[
         scope: Scope::Quick,
         work: Work::Tests(&COMPILER_PICKS),
         reads: CODE,
-        budget: 80,
+        budget: 65,
         ..USUAL
     },
     Kind {
@@ -151,7 +151,7 @@ pub(super) const KINDS: &[Kind] = &[
         cases: &["run"],
         has_seeds: true,
         variables_of: &[(Scope::Quick, "HIDP_RUN", "quick"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 1000,
+        budget: 520,
         ..USUAL
     },
     Kind {
@@ -159,7 +159,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "packages of users, built by cargo",
         work: Work::Tests(&[Pick("hidp-build", "cargo", "")]),
         reads: &["hidp-build", "hidp-std", "hidp-sys", "Cargo.toml", "Cargo.lock"],
-        budget: 170,
+        budget: 130,
         ..USUAL
     },
     Kind {
@@ -169,7 +169,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         has_seeds: true,
         variables_of: &[(Scope::Full, "HIDP_RUN", "all")],
-        budget: 150,
+        budget: 60,
         ..USUAL
     },
     Kind {
@@ -184,7 +184,7 @@ pub(super) const KINDS: &[Kind] = &[
         ]),
         reads: GENERATED,
         variables: &[("HIDP_CUDA", "off")],
-        budget: 180,
+        budget: 130,
         ..USUAL
     },
     Kind {
@@ -212,7 +212,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["run"],
         variables_of: &[(Scope::Usual, "HIDP_TARGETS", "cpu"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 260,
+        budget: 150,
         ..USUAL
     },
     Kind {
