@@ -41,16 +41,22 @@ pub(crate) struct Case {
 #[derive(Clone, Debug, Default)]
 struct Assumed {
     facts: Vec<Lin>,
-    distinguished: Vec<AtomId>,
+    /// The case of each.
+    distinguished: Distinguished,
 }
 
+/// Atoms with the number of one of their cases.
+type Distinguished = BTreeMap<AtomId, usize>;
+/// What came of distinctions that were made already, in whichever order.
+type Outcomes = BTreeMap<Distinguished, bool>;
+
 impl Assumed {
-    /// In this case of `atom`, too. `None` if it cannot be expressed.
-    fn and(&self, atom: AtomId, case: &Case) -> Option<Assumed> {
+    /// In this case of `atom`, the one of this number, too. `None` if it cannot be expressed.
+    fn and(&self, atom: AtomId, number: usize, case: &Case) -> Option<Assumed> {
         let mut narrower = self.clone();
         let above = Lin::atom(atom).sub(&case.value)?;
         let below = above.scale(-1)?;
-        narrower.distinguished.push(atom);
+        narrower.distinguished.insert(atom, number);
         narrower.facts.extend([above, below]);
         narrower.facts.extend(case.when.iter().cloned());
         Some(narrower)
@@ -322,39 +328,55 @@ impl<'f> Context<'f> {
 
     /// Whether `extra` (each not negative) contradicts what is known.
     pub(crate) fn refutes(&self, extra: &[Lin], splits: usize) -> bool {
-        self.refutes_in_case(extra, &Assumed::default(), splits)
+        self.refutes_in_case(extra, &Assumed::default(), splits, &mut Outcomes::new())
     }
 
-    fn refutes_in_case(&self, extra: &[Lin], assumed: &Assumed, splits: usize) -> bool {
+    fn refutes_in_case(&self, extra: &[Lin], assumed: &Assumed, splits: usize, known: &mut Outcomes) -> bool {
+        if let Some(&outcome) = known.get(&assumed.distinguished) {
+            return outcome;
+        }
         let mut seed = Lin::default();
         for row in extra {
             seed.terms.extend(row.terms.clone());
         }
-        let near = relevant(&seed, self.facts.iter().chain(&assumed.facts), NEAR_FACTS);
+        let outcome = self.refutes_without_cases(extra, &seed, assumed)
+            || (splits > 0 && self.refutes_by_cases(extra, &seed, assumed, splits - 1, known));
+        known.insert(assumed.distinguished.clone(), outcome);
+        outcome
+    }
+
+    fn refutes_without_cases(&self, extra: &[Lin], seed: &Lin, assumed: &Assumed) -> bool {
+        let near = relevant(seed, self.facts.iter().chain(&assumed.facts), NEAR_FACTS);
         let mut rows: Vec<Lin> = extra.iter().chain(near).cloned().collect();
         self.add_ranges(&mut rows);
         if infeasible(&rows) {
             return true;
         }
-        if rows.iter().any(|row| !row.is_linear()) {
-            self.add_products(&mut rows);
-            self.add_ranges(&mut rows);
-            if infeasible(&rows) {
-                return true;
-            }
+        if rows.iter().all(Lin::is_linear) {
+            return false;
         }
-        splits > 0 && self.refutes_by_cases(extra, &seed, assumed, splits - 1)
+        self.add_products(&mut rows);
+        self.add_ranges(&mut rows);
+        infeasible(&rows)
     }
 
     /// Distinguishes the cases of one atom of `seed`.
-    fn refutes_by_cases(&self, extra: &[Lin], seed: &Lin, assumed: &Assumed, splits: usize) -> bool {
-        let mut tried = BTreeSet::from_iter(assumed.distinguished.iter().copied());
+    fn refutes_by_cases(
+        &self,
+        extra: &[Lin],
+        seed: &Lin,
+        assumed: &Assumed,
+        splits: usize,
+        known: &mut Outcomes,
+    ) -> bool {
+        let mut tried: BTreeSet<AtomId> = assumed.distinguished.keys().copied().collect();
         seed.atoms().filter(|atom| tried.insert(*atom)).any(|atom| {
             let Some(cases) = self.cases.get(&atom) else {
                 return false;
             };
-            cases.iter().all(|case| {
-                assumed.and(atom, case).is_some_and(|narrower| self.refutes_in_case(extra, &narrower, splits))
+            cases.iter().enumerate().all(|(number, case)| {
+                let narrower = assumed.and(atom, number, case);
+                narrower.is_some_and(|narrower| self.refutes_in_case(extra, &narrower, splits, known))
             })
         })
     }
