@@ -9,7 +9,7 @@ use std::hash::Hash;
 use hidp_build::compiler::diag::Sink;
 use hidp_build::compiler::ir::par::interp::{self, Arg, Array, Data, Error, Value};
 use hidp_build::compiler::ir::par::{FaultKind, Program};
-use hidp_build::compiler::pipeline::{InputFile, PipelineInput, front};
+use hidp_build::compiler::pipeline::{InputFile, PipelineInput, front, optimise};
 
 /// The functions of the case.
 fn program() -> Program {
@@ -504,4 +504,89 @@ fn tables_of_each_iteration_and_their_first_fault() {
         assert_eq!(call(&program, "alternating", args).map(table), expected, "{k:?}");
     }
     assert!((1..8).contains(&faults), "{faults} faults");
+}
+
+const INDICES: [&str; 3] = ["i", "j", "l"];
+const SIZED: [&str; 3] = ["N", "M", "L"];
+
+/// One or two tables whose cells use others up to two places away, in a direction for each index; some divide by data.
+fn random_recurrences(numbers: &mut Numbers) -> String {
+    let rank = numbers.next(1, 3) as usize;
+    let names = &["d", "e"][..numbers.next(1, 3) as usize];
+    let flips: Vec<i64> = (0..rank).map(|_| 1 - 2 * numbers.next(0, 2)).collect();
+    let inputs: String = SIZED[..rank].iter().enumerate().map(|(at, size)| format!(", p{at}[{size}]")).collect();
+    let domain: Vec<String> = (0..rank).map(|at| format!("{} := [0:{})", INDICES[at], SIZED[at])).collect();
+    let mut text = String::new();
+    for name in names {
+        let sum: Vec<String> = (0..rank).map(|at| format!("{} * {}", 2 * at + 3, INDICES[at])).collect();
+        text += &format!("recurrence uint {name}({}) input int a[5]{inputs};\n{{\n", domain.join(", "));
+        text += &format!("  uint v = (uint)({});\n", sum.join(" + "));
+        for _ in 0..numbers.next(1, 4) {
+            let mut away: Vec<i64> = (0..rank).map(|_| numbers.next(0, 3)).collect();
+            if away.iter().all(|away| *away == 0) {
+                away[numbers.next(0, rank as i64) as usize] = 1;
+            }
+            let index: Vec<String> =
+                (0..rank).map(|at| format!("{} + ({})", INDICES[at], -flips[at] * away[at])).collect();
+            let inside: Vec<String> =
+                (0..rank).map(|at| format!("{0} >= 0 && {0} < {1}", index[at], SIZED[at])).collect();
+            let callee = names[numbers.next(0, names.len() as i64) as usize];
+            let factor = numbers.next(1, 7);
+            text += &format!("  if ({}) v += {factor} * {callee}({});\n", inside.join(" && "), index.join(", "));
+        }
+        if numbers.next(0, 3) == 0 {
+            text += &format!("  v += (uint)(60 / a[({}) % 5]);\n", INDICES[..rank].join(" + "));
+        }
+        text += "  return v;\n}\n";
+    }
+    let sizes: String = SIZED[..rank].iter().map(|size| format!("[{size}]")).collect();
+    let last: Vec<String> = SIZED[..rank].iter().map(|size| format!("{size} - 1")).collect();
+    let some: Vec<String> = SIZED[..rank].iter().map(|size| format!("{size} > 0")).collect();
+    let (last, some, zeros) = (last.join(", "), some.join(" && "), vec!["0"; rank].join(", "));
+    text + &format!("function whole input int a[5]{inputs}; output uint T{sizes};\n{{ T = d; }}\n")
+        + &format!(
+            "function cells input int a[5]{inputs}; output uint y;\n{{ y = {some} ? d({last}) + d({zeros}) : 0; }}\n"
+        )
+        + &format!("function each input int b[R][5]{inputs}; output uint y[R];\n")
+        + &format!("{{ map {{ r := [0:R); y[r] = {some} ? d({last}; a = b[r][*]) : 0; }} }}\n")
+}
+
+/// Passes keep values and the first fault, whatever they make of the tables.
+#[test]
+fn passes_keep_what_random_recurrences_mean() {
+    let mut numbers = Numbers(14);
+    let (mut results, mut faults) = (0, 0);
+    for _ in 0..4 {
+        let text = random_recurrences(&mut numbers);
+        let before = compiled(&text);
+        let mut sink = Sink::new();
+        let after = optimise(before.clone(), &mut sink).unwrap_or_else(|| panic!("{:?}\n{text}", sink.finish()));
+        for name in ["whole", "cells", "each"] {
+            let find = |program: &Program| program.entries.iter().copied().find(|id| program.funcs[*id].name == name);
+            let (Some(old), Some(new)) = (find(&before), find(&after)) else { panic!("no `{name}`:\n{text}") };
+            let rank = before.funcs[old].dims.len() - usize::from(name == "each");
+            for sizes in [[0, 0, 0], [1, 1, 1], [2, 3, 1], [4, 2, 3], [5, 4, 0]] {
+                let sizes = &sizes[..rank];
+                // A zero now and then, which divisions meet.
+                let rows = if name == "each" { 3 } else { 1 };
+                let data = numbers.list(5 * rows, 0, 30);
+                let mut args = vec![ints(if name == "each" { vec![rows, 5] } else { vec![5] }, &data)];
+                args.extend(sizes.iter().map(|size| ints(vec![*size], &vec![1; *size as usize])));
+                let zeros = |shape: &[i64]| unsigned(shape.to_vec(), vec![0; shape.iter().product::<i64>() as usize]);
+                args.push(match name {
+                    "whole" => zeros(sizes),
+                    "cells" => Arg::Output,
+                    _ => zeros(&[rows]),
+                });
+                let expected = interp::run(&before, old, args.clone());
+                let found = interp::run(&after, new, args);
+                match &expected {
+                    Ok(_) => results += 1,
+                    Err(_) => faults += 1,
+                }
+                assert_eq!(found, expected, "{name} {sizes:?} {data:?}\n{text}");
+            }
+        }
+    }
+    assert!(results > 40 && faults > 1, "{results} results, {faults} faults");
 }
