@@ -1,11 +1,11 @@
 //! Pass `recurrences`: the tables of recurrences become loops and maps.
 //!
 //! A function that computes tables becomes two: one for calls at host level, one for calls in maps; and a call after which only a few
-//! cells are read becomes one of a function that gives these ([`asked`]). Where no cell can fault, tables at host level are computed in
-//! *waves* ([`wave`]): a loop over the steps of the schedule with a map over the cells of each. They lie side by side in memory, or are
-//! loaded from a [`window`] in which they do. Otherwise, and in maps, a *sweep* computes them, loops over all cells ([`sweep`]), at host level
+//! cells are read becomes one of a function that gives these (`asked`). Where no cell can fault, tables at host level are computed in
+//! *waves* (`wave`): a loop over the steps of the schedule with a map over the cells of each. They lie side by side in memory, or are
+//! loaded from a `window` in which they do. Otherwise, and in maps, a *sweep* computes them, loops over all cells (`sweep`), at host level
 //! in a map of one iteration. Cells that may fault, in an order in which the first fault would not be the one that the meaning of a
-//! [`Recur`] says, are computed as that says: each when it is asked for ([`demand`]).
+//! [`Recur`] says, are computed as that says: each when it is asked for (`demand`).
 //!
 //! Whether a cell can fault may depend on sizes, where indices are converted to narrower types. Then there are both: for tables whose
 //! extents fit `int`, and for others.
