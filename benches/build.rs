@@ -16,6 +16,7 @@ fn main() -> hidp_build::Result {
         .file("peers/peers.cpp")
         .file("peers/algorithms.cpp")
         .file("peers/vqsort.cpp")
+        .file("peers/recur.cpp")
         .define("HIDP_TBB", if tbb { "1" } else { "0" })
         .define("HIDP_VQSORT", if vqsort { "1" } else { "0" })
         .compile("hidp_peers");

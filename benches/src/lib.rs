@@ -10,6 +10,7 @@ pub mod matrices;
 #[allow(dead_code)] // the example uses all of it
 mod matrix;
 pub mod openblas;
+pub mod parasail;
 pub mod peers;
 pub mod random;
 pub mod shapes;
@@ -26,13 +27,15 @@ pub enum Limit {
     Stream(f64),
     /// Floating-point operations over the peak of fused multiply-add.
     Flops(f64),
+    /// Cells of tables; what bounds them depends on how they are computed, so no limit is measured.
+    Cells(f64),
 }
 
 impl Limit {
     /// Bytes or operations of one run.
     pub fn amount(self) -> f64 {
         match self {
-            Limit::Read(amount) | Limit::Stream(amount) | Limit::Flops(amount) => amount,
+            Limit::Read(amount) | Limit::Stream(amount) | Limit::Flops(amount) | Limit::Cells(amount) => amount,
         }
     }
 
@@ -41,6 +44,7 @@ impl Limit {
         match self {
             Limit::Read(_) | Limit::Stream(_) => "GB/s",
             Limit::Flops(_) => "GFLOP/s",
+            Limit::Cells(_) => "GCUPS",
         }
     }
 }

@@ -30,11 +30,12 @@ impl Meter {
     }
 
     /// The rate that bounds a case now, in bytes or operations per second.
-    pub fn rate(&mut self, limit: Limit) -> f64 {
+    pub fn rate(&mut self, limit: Limit) -> Option<f64> {
         match limit {
-            Limit::Read(_) => self.read(),
-            Limit::Stream(_) => self.stream(),
-            Limit::Flops(_) => flops(),
+            Limit::Read(_) => Some(self.read()),
+            Limit::Stream(_) => Some(self.stream()),
+            Limit::Flops(_) => Some(flops()),
+            Limit::Cells(_) => None,
         }
     }
 

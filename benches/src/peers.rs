@@ -29,6 +29,20 @@ mod raw {
         pub(super) fn peer_column_sums_f32(y: *mut f32, a: *const f32, rows: i64, columns: i64);
         pub(super) fn peer_jacobi7_f64(out: *mut f64, inp: *const f64, c0: f64, c1: f64, i: i64, j: i64, k: i64);
         pub(super) fn peer_jacobi7_stream_f64(out: *mut f64, inp: *const f64, c0: f64, c1: f64, i: i64, j: i64, k: i64);
+        pub(super) fn peer_edit_wave(s: *const u8, n: i64, t: *const u8, m: i64) -> i32;
+        pub(super) fn peer_edit_pairs(distance: *mut i32, a: *const u8, b: *const u8, pairs: i64, n: i64, m: i64);
+        pub(super) fn peer_affine_wave(s: *const u8, n: i64, t: *const u8, m: i64, costs: *const i32) -> i32;
+        pub(super) fn peer_forward(
+            likelihood: *mut f32,
+            start: *const f32,
+            step: *const f32,
+            emit: *const f32,
+            x: *const u8,
+            sequences: i64,
+            length: i64,
+            states: i64,
+            symbols: i64,
+        );
         pub(super) fn peer_himeno_f32(
             wrk2: *mut f32,
             arrays: *const *const f32,
@@ -232,4 +246,39 @@ pub fn himeno(wrk2: &mut [f32], arrays: [&[f32]; 13], omega: f32, [i, j, k]: [us
     let pointers = arrays.map(<[f32]>::as_ptr);
     // SAFETY: all arrays have the shape; `wrk2` is not aliased.
     unsafe { raw::peer_himeno_f32(wrk2.as_mut_ptr(), pointers.as_ptr(), omega, i as i64, j as i64, k as i64) }
+}
+
+/// Edit distance, by diagonals.
+pub fn edit_wave(s: &[u8], t: &[u8]) -> i32 {
+    // SAFETY: reads below the lengths only.
+    unsafe { raw::peer_edit_wave(s.as_ptr(), s.len() as i64, t.as_ptr(), t.len() as i64) }
+}
+
+/// Edit distances of pairs of rows of `n` and `m` letters, in bits of words.
+pub fn edit_pairs(distance: &mut [i32], a: &[u8], b: &[u8], [n, m]: [usize; 2]) {
+    assert!(a.len() == distance.len() * n && b.len() == distance.len() * m && n <= 256);
+    assert!(a.iter().chain(b).all(|letter| *letter < 64));
+    let (n, m) = (n as i64, m as i64);
+    // SAFETY: lengths agree, and are as the peer needs them.
+    unsafe { raw::peer_edit_pairs(distance.as_mut_ptr(), a.as_ptr(), b.as_ptr(), distance.len() as i64, n, m) }
+}
+
+/// Score of a global alignment; what a match, a mismatch, the first letter of a gap and each other one count.
+pub fn affine_wave(s: &[u8], t: &[u8], costs: [i32; 4]) -> i32 {
+    // SAFETY: reads below the lengths, and four costs.
+    unsafe { raw::peer_affine_wave(s.as_ptr(), s.len() as i64, t.as_ptr(), t.len() as i64, costs.as_ptr()) }
+}
+
+/// Likelihoods of rows of `x` under a hidden Markov model, 16 rows in lanes.
+pub fn forward(likelihood: &mut [f32], [start, step, emit]: [&[f32]; 3], x: &[u8]) {
+    let (sequences, states) = (likelihood.len(), start.len());
+    let (length, symbols) = (x.len() / sequences, emit.len() / states);
+    assert!(states <= 64 && length > 0 && step.len() == states * states && emit.len() == states * symbols);
+    assert!(x.len() == sequences * length && x.iter().all(|symbol| usize::from(*symbol) < symbols));
+    let (start, step, emit) = (start.as_ptr(), step.as_ptr(), emit.as_ptr());
+    let [sequences, length, states, symbols] = [sequences, length, states, symbols].map(|count| count as i64);
+    // SAFETY: sizes agree with the slices, symbols are those of the model.
+    unsafe {
+        raw::peer_forward(likelihood.as_mut_ptr(), start, step, emit, x.as_ptr(), sequences, length, states, symbols);
+    }
 }

@@ -46,6 +46,9 @@ fn main() -> Result<()> {
     if !hidp_benches::peers::has_vqsort() {
         println!("Highway was not there when this was built: vqsort is left out (Debian: libhwy-dev).\n");
     }
+    if hidp_benches::parasail::Parasail::find().is_none() {
+        println!("parasail was not found: it is left out (Debian: libparasail8).\n");
+    }
     println!("{} rounds, contenders and limit interleaved; median [smallest, largest] over the rounds.", ROUNDS);
     println!("speed-up: HiDP's rate over the contender's. of limit: rate over the limit measured in the same round.\n");
     println!("| case | contender | rate | HiDP's speed-up | of limit |");
@@ -74,7 +77,7 @@ fn measure(mut case: Case, meter: &mut Meter) {
     let mut rates: Vec<Vec<f64>> = vec![Vec::new(); count];
     let mut limits = Vec::new();
     for round in 0..ROUNDS {
-        limits.push(meter.rate(case.limit));
+        limits.extend(meter.rate(case.limit));
         for turn in 0..count {
             let which = (round + turn) % count;
             let run = &mut case.contenders[which].run;
@@ -83,7 +86,8 @@ fn measure(mut case: Case, meter: &mut Meter) {
             rates[which].push(case.limit.amount() * repeats[which] as f64 / seconds);
         }
     }
-    print_rows(&case, rates.into_iter().map(Rates).collect(), Rates(limits));
+    let limit = (!limits.is_empty()).then_some(Rates(limits));
+    print_rows(&case, rates.into_iter().map(Rates).collect(), limit);
 }
 
 /// How often to repeat so that a round is long enough to measure; warms up as well.
@@ -93,7 +97,7 @@ fn repeats_of(run: &mut dyn FnMut()) -> usize {
     ((SHORTEST / once.max(1e-9)).ceil() as usize).max(1)
 }
 
-fn print_rows(case: &Case, rates: Vec<Rates>, limit: Rates) {
+fn print_rows(case: &Case, rates: Vec<Rates>, limit: Option<Rates>) {
     for (contender, own) in case.contenders.iter().zip(&rates) {
         println!(
             "| {} | {} | {:.1} {} | {} | {} |",
@@ -102,8 +106,10 @@ fn print_rows(case: &Case, rates: Vec<Rates>, limit: Rates) {
             own.median() / 1e9,
             case.limit.unit(),
             rates[0].over(own).spread(),
-            own.over(&limit).spread(),
+            limit.as_ref().map_or(String::new(), |limit| own.over(limit).spread()),
         );
     }
-    println!("| {} | limit | {:.1} {} | | |", case.name, limit.median() / 1e9, case.limit.unit());
+    if let Some(limit) = limit {
+        println!("| {} | limit | {:.1} {} | | |", case.name, limit.median() / 1e9, case.limit.unit());
+    }
 }

@@ -2,6 +2,7 @@
 
 mod dense;
 mod prims;
+mod recur;
 mod sorts;
 mod sparse;
 mod stencil;
@@ -36,7 +37,7 @@ pub fn all() -> Vec<Recipe> {
     let fixed = |recipes: Recipes| recipes.iter().map(|&(name, make)| Recipe::new(name.into(), move |_| make()));
     let mut all: Vec<Recipe> = fixed(dense::RECIPES).collect();
     all.extend(sorts::recipes());
-    all.extend([prims::RECIPES, sparse::RECIPES, stencil::RECIPES].into_iter().flat_map(fixed));
+    all.extend([prims::RECIPES, sparse::RECIPES, stencil::RECIPES, recur::RECIPES].into_iter().flat_map(fixed));
     all
 }
 

@@ -1,0 +1,160 @@
+//! Dynamic programming: sequences and hidden Markov models.
+
+use std::cell::RefCell;
+use std::hint::black_box;
+use std::rc::Rc;
+
+use hidp_std::Context;
+use rapidfuzz::distance::levenshtein;
+
+use super::{Recipes, assert_close, widen};
+use crate::kernels::recur;
+use crate::parasail::Parasail;
+use crate::random::Random;
+use crate::{Case, Contender, Limit, peers};
+
+pub(super) const RECIPES: Recipes = &[
+    ("recur edit distance 20000", edit_distance),
+    ("recur edit distance 10000 x 200", edit_distances),
+    ("recur align affine 2000", align),
+    ("recur forward 10 x 10000 x 100", forward),
+];
+
+fn letters(count: usize, kinds: usize, seed: u64) -> Rc<[u8]> {
+    let mut random = Random::new(seed);
+    (0..count).map(|_| random.below(kinds) as u8).collect()
+}
+
+/// A contender that computes a value.
+fn giving<T>(name: &'static str, run: impl Fn() -> T + 'static) -> Contender {
+    Contender::new(name, move || {
+        black_box(run());
+    })
+}
+
+fn edit_distance() -> Case {
+    let n = 20_000;
+    let (s, t) = (letters(n, 4, 1), letters(n, 4, 2));
+    let cx = Context::cpu().expect("a CPU context");
+    let hidp = {
+        let (s, t) = (s.clone(), t.clone());
+        move || recur::edit_distance(&cx, &s[..], &t[..]).expect("it runs")
+    };
+    let openmp = {
+        let (s, t) = (s.clone(), t.clone());
+        move || peers::edit_wave(&s, &t)
+    };
+    let rapidfuzz = move || levenshtein::distance(s.iter().copied(), t.iter().copied());
+    assert_eq!((hidp(), hidp() as usize), (openmp(), rapidfuzz()));
+    Case {
+        name: "recur edit distance 20000".into(),
+        limit: Limit::Cells((n * n) as f64),
+        contenders: vec![
+            giving("HiDP", hidp),
+            giving("OpenMP diagonals", openmp),
+            giving("rapidfuzz, 1 thread", rapidfuzz),
+        ],
+    }
+}
+
+fn edit_distances() -> Case {
+    let (pairs, n) = (10_000, 200);
+    let (a, b) = (letters(pairs * n, 4, 3), letters(pairs * n, 4, 4));
+    let out = || RefCell::new(vec![0i32; pairs]);
+    let (found, expected) = (Rc::new(out()), Rc::new(out()));
+    let cx = Context::cpu().expect("a CPU context");
+    let hidp = {
+        let (a, b, found) = (a.clone(), b.clone(), found.clone());
+        move || {
+            let (a, b) = ((&a[..], [pairs, n]), (&b[..], [pairs, n]));
+            recur::edit_distances(&cx, &a, &b, &mut found.borrow_mut()[..]).expect("it runs");
+        }
+    };
+    let bits = {
+        let (a, b, expected) = (a.clone(), b.clone(), expected.clone());
+        move || peers::edit_pairs(&mut expected.borrow_mut(), &a, &b, [n, n])
+    };
+    let rapidfuzz = move || {
+        let pairs = a.chunks(n).zip(b.chunks(n));
+        pairs.map(|(s, t)| levenshtein::distance(s.iter().copied(), t.iter().copied())).sum::<usize>()
+    };
+    hidp();
+    bits();
+    assert_eq!(found.borrow()[..], expected.borrow()[..]);
+    assert_eq!(rapidfuzz(), expected.borrow().iter().map(|distance| *distance as usize).sum());
+    Case {
+        name: "recur edit distance 10000 x 200".into(),
+        limit: Limit::Cells((pairs * n * n) as f64),
+        contenders: vec![
+            Contender::new("HiDP", hidp),
+            Contender::new("OpenMP bits", bits),
+            giving("rapidfuzz, 1 thread", rapidfuzz),
+        ],
+    }
+}
+
+fn align() -> Case {
+    let n = 2000;
+    let (s, t) = (letters(n, 4, 5), letters(n, 4, 6));
+    let [matched, mismatch, open, ext] = [2, -1, 3, 1];
+    let cx = Context::cpu().expect("a CPU context");
+    let hidp = {
+        let (s, t) = (s.clone(), t.clone());
+        move || recur::align(&cx, &s[..], &t[..], matched, mismatch, open, ext).expect("it runs")
+    };
+    let openmp = {
+        let (s, t) = (s.clone(), t.clone());
+        move || peers::affine_wave(&s, &t, [matched, mismatch, open, ext])
+    };
+    assert_eq!(hidp(), openmp());
+    let expected = hidp();
+    let mut contenders = vec![giving("HiDP", hidp), giving("diagonals, 1 thread", openmp)];
+    if let Some(parasail) = Parasail::find() {
+        let text = |codes: &[u8]| codes.iter().map(|&code| b"ACGT"[usize::from(code)]).collect::<Vec<u8>>();
+        let (s, t) = (text(&s), text(&t));
+        assert_eq!(parasail.align(&s, &t, open, ext), expected);
+        contenders.push(giving("parasail scan, 1 thread", move || parasail.align(&s, &t, open, ext)));
+    }
+    let (name, limit) = ("recur align affine 2000".into(), Limit::Cells((n * n) as f64));
+    Case { name, limit, contenders }
+}
+
+fn forward() -> Case {
+    let (states, sequences, length, symbols) = (10, 10_000, 100, 4);
+    let x = letters(sequences * length, symbols, 7);
+    let mut random = Random::new(8);
+    let mut rows = |count: usize, width: usize| -> Rc<[f32]> {
+        let row = |_| {
+            let row: Vec<f32> = (0..width).map(|_| 0.1 + random.unit() as f32).collect();
+            let sum: f32 = row.iter().sum();
+            // Larger than likelihoods, so that products stay normal numbers.
+            row.into_iter().map(move |value| value / sum)
+        };
+        (0..count).flat_map(row).collect()
+    };
+    let (start, step) = (rows(1, states), rows(states, states));
+    let emit: Rc<[f32]> = rows(states, symbols).iter().map(|value| value * symbols as f32).collect();
+    let out = || Rc::new(RefCell::new(vec![0.0f32; sequences]));
+    let (found, expected) = (out(), out());
+    let cx = Context::cpu().expect("a CPU context");
+    let hidp = {
+        let (start, step, emit, x, found) = (start.clone(), step.clone(), emit.clone(), x.clone(), found.clone());
+        move || {
+            let (step, emit) = ((&step[..], [states, states]), (&emit[..], [states, symbols]));
+            let x = (&x[..], [sequences, length]);
+            recur::forward(&cx, &start[..], &step, &emit, &x, &mut found.borrow_mut()[..]).expect("it runs");
+        }
+    };
+    let lanes = {
+        let expected = expected.clone();
+        move || peers::forward(&mut expected.borrow_mut(), [&start, &step, &emit], &x)
+    };
+    hidp();
+    lanes();
+    assert_close("forward", &widen(&found.borrow()), &widen(&expected.borrow()), 1e-4);
+    Case {
+        name: "recur forward 10 x 10000 x 100".into(),
+        limit: Limit::Cells((states * sequences * length) as f64),
+        contenders: vec![Contender::new("HiDP", hidp), Contender::new("OpenMP lanes", lanes)],
+    }
+}

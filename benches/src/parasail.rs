@@ -1,0 +1,61 @@
+//! Parasail, where the machine has it; found at run time.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use libloading::Library;
+
+type Create = unsafe extern "C" fn(*const c_char, c_int, c_int) -> *mut c_void;
+type Align =
+    unsafe extern "C" fn(*const c_char, c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> *mut c_void;
+type Score = unsafe extern "C" fn(*const c_void) -> c_int;
+type Free = unsafe extern "C" fn(*mut c_void);
+
+/// The library, kept loaded, with a matrix of costs.
+pub struct Parasail {
+    align: Align,
+    score: Score,
+    free: Free,
+    free_matrix: Free,
+    matrix: *mut c_void,
+    _library: Library,
+}
+
+impl Parasail {
+    /// Looks for the library under its usual names. The costs are those of the case: 2 for a match, -1 for others.
+    pub fn find() -> Option<Parasail> {
+        ["libparasail.so.8", "libparasail.so", "libparasail.dylib"].iter().find_map(|name| {
+            // SAFETY: the library's initialisers have no conditions; the symbols have the signatures of its header.
+            unsafe {
+                let library = Library::new(*name).ok()?;
+                let create = *library.get::<Create>(b"parasail_matrix_create\0").ok()?;
+                Some(Parasail {
+                    align: *library.get::<Align>(b"parasail_nw_scan_16\0").ok()?,
+                    score: *library.get::<Score>(b"parasail_result_get_score\0").ok()?,
+                    free: *library.get::<Free>(b"parasail_result_free\0").ok()?,
+                    free_matrix: *library.get::<Free>(b"parasail_matrix_free\0").ok()?,
+                    matrix: create(c"ACGT".as_ptr(), 2, -1),
+                    _library: library,
+                })
+            }
+        })
+    }
+
+    /// The score of a global alignment of letters `ACGT`: `open` for the first letter of a gap, `ext` for each other one.
+    pub fn align(&self, s: &[u8], t: &[u8], open: i32, ext: i32) -> i32 {
+        let (n, m) = (s.len() as c_int, t.len() as c_int);
+        // SAFETY: lengths are those of the slices; the result is freed once.
+        unsafe {
+            let result = (self.align)(s.as_ptr().cast(), n, t.as_ptr().cast(), m, open, ext, self.matrix);
+            let score = (self.score)(result);
+            (self.free)(result);
+            score
+        }
+    }
+}
+
+impl Drop for Parasail {
+    fn drop(&mut self) {
+        // SAFETY: made by `find`, freed once.
+        unsafe { (self.free_matrix)(self.matrix) }
+    }
+}
