@@ -46,8 +46,11 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             first.get_or_insert(Unfit { part, expected });
         }
     };
-    for at in 0..pinned.steps.len().max(usual.steps.len()) {
-        note(match (pinned.steps.get(at), usual.steps.get(at)) {
+    // A thread may take one iteration where the planner has it take several side by side.
+    let one_by_one = !pinned.steps.iter().any(is_side_by_side);
+    let steps: Vec<&Step> = usual.steps.iter().filter(|step| !(one_by_one && is_side_by_side(step))).collect();
+    for at in 0..pinned.steps.len().max(steps.len()) {
+        note(match (pinned.steps.get(at), steps.get(at).copied()) {
             (Some(pinned), Some(usual)) => free.step(pinned, usual).err().map(|wrong| (Part::Step(at), wrong)),
             (Some(_), None) => Some((Part::Step(at), "no more lines for iterators".to_owned())),
             (None, Some(Step::Line(line))) => Some((Part::Head, format!("a line `{line}` at the end"))),
@@ -137,6 +140,8 @@ impl Free<'_> {
         let given_up = (pinned.place, usual.place) == (Place::Seq, Place::Lanes) && usual.size == Size::Rest;
         match (&pinned.size, &usual.size) {
             (Size::Rest, Size::Rest) if on_threads && same_index && given_up => Ok(()),
+            // How many is judged when the lines are read.
+            (Size::Count(_), Size::Count(_)) if same_index && (pinned.place, usual.place) == SIDE_BY_SIDE => Ok(()),
             (Size::Count(side), Size::Count(_)) if on_threads && same_index && pinned.place == usual.place => {
                 Numbers::From(2, MOST_TILE).check(*side).map_err(|range| format!("`{usual}`, or {range} in it"))
             }
@@ -201,6 +206,13 @@ impl Free<'_> {
             }
         }
     }
+}
+
+/// Where iterations run that a thread takes side by side.
+const SIDE_BY_SIDE: (Place, Place) = (Place::Unroll, Place::Unroll);
+
+fn is_side_by_side(step: &Step) -> bool {
+    matches!(step, Step::Line(line) if line.place == Place::Unroll)
 }
 
 /// Whether a fold on a device may have another number there.

@@ -158,3 +158,30 @@ fn unfit_plans_say_where_with_and_without_cuda() {
         "8: `team` cannot be the name of this plan | the planner calls a plan for the processor so"
     );
 }
+
+#[test]
+fn what_a_thread_takes_side_by_side_may_be_pinned() {
+    let program = "function f input float x[N]; output float y[N]; { y = 2 * x; }";
+    let built = |lines: &str| {
+        let mut sources = SourceMap::new();
+        let id = sources.add("k.hdp", program);
+        let plans = sources.add("k.plan", format!("entry f\nplan one\nnest\n{lines}  block(256)\n"));
+        let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
+        let options = Options { pins: vec![PinFile { program: id, plans }], cuda: true, ..Options::default() };
+        let output = compile(&PipelineInput { sources, files, options });
+        match output.diagnostics.first() {
+            Some(diagnostic) => Err(diagnostic.primary.text.clone()),
+            None => Ok(output.cuda[0].text.clone()),
+        }
+    };
+    for items in [2, 4, 8] {
+        let text = built(&format!("  i0 unroll({items})\n  i0 grid.x\n")).expect("lines that fit");
+        assert!(text.contains(&format!("each_item<hidp::Thread, 1, {items}>")), "{text}");
+    }
+    let alone = built("  i0 grid.x\n").expect("lines that fit");
+    assert!(alone.contains("each_item<hidp::Thread, 1>"), "{alone}");
+    assert_eq!(
+        built("  i0 unroll(3)\n  i0 grid.x\n"),
+        Err("expected that `unroll` of a power of two up to 8 iterations".into())
+    );
+}
