@@ -253,7 +253,7 @@ pub enum StmtKind {
     /// `{ … }`
     Block(Block),
     /// `name(arguments);`: a function call or a primitive
-    Call(Call),
+    Call(Box<Call>),
     /// `swap(a, b);`
     Swap(Ident, Ident),
     /// `map { iterators statements } suffixes`
@@ -447,7 +447,7 @@ pub enum ExprKind {
         call_style: bool,
     },
     /// A scalar function, a maths function, or `min`/`max` with a primitive's arguments
-    Call(Call),
+    Call(Box<Call>),
     /// `min_of(T)` and `max_of(T)`
     Limit {
         /// `max_of`.

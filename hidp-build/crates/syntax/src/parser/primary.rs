@@ -64,7 +64,7 @@ impl Parser<'_> {
         let start = self.span();
         let call = self.call()?;
         let span = self.since(start);
-        self.grown(ExprKind::Call(call), span)
+        self.grown(ExprKind::Call(Box::new(call)), span)
     }
 
     /// `name(arguments)`

@@ -126,7 +126,7 @@ impl Parser<'_> {
             }
         }
         self.expect_semicolon("a call")?;
-        Ok(StmtKind::Call(call))
+        Ok(StmtKind::Call(Box::new(call)))
     }
 
     /// `float a[N], b = 1` without the semicolon

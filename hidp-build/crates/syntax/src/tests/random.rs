@@ -212,7 +212,7 @@ fn leaf_stmt(random: &mut Random) -> StmtKind {
         2 => StmtKind::Break,
         3 => StmtKind::Continue,
         4 => StmtKind::Return(sometimes(random, |random| expr(random, 3))),
-        5 => StmtKind::Call(call(random, 2)),
+        5 => StmtKind::Call(Box::new(call(random, 2))),
         6 => StmtKind::Swap(ident(random), ident(random)),
         _ => StmtKind::Assign(assign(random)),
     }
@@ -308,7 +308,7 @@ fn inner_expr(random: &mut Random, size: usize) -> ExprKind {
         },
         3 => ExprKind::Select { condition: boxed(random), then: boxed(random), otherwise: boxed(random) },
         4 => ExprKind::Cast { ty: scalar_type(random), operand: boxed(random), call_style: random.chance(2) },
-        5 => ExprKind::Call(call(random, size)),
+        5 => ExprKind::Call(Box::new(call(random, size))),
         6 => {
             let ty = TypeName { name: random.pick(&NAMES).to_string(), span: nowhere() };
             ExprKind::Struct { ty, fields: several(random, 0, 2, |random| (ident(random), expr(random, size))) }
