@@ -34,6 +34,7 @@ use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
 mod angles;
+mod borders;
 mod build;
 mod defect;
 mod device;
@@ -94,7 +95,10 @@ fn unit(
     sites: &mut Arena<SiteId, Site>,
 ) -> Result<Unit, Vec<Defect>> {
     let mut unit = Lowerer::new(program, func, plan, model, sites).unit(UnitTarget::Cpu)?;
-    unit.kernels.iter_mut().for_each(|(_, kernel)| angles::small_first(&mut kernel.function));
+    for (_, kernel) in unit.kernels.iter_mut() {
+        borders::apart(&mut kernel.function);
+        angles::small_first(&mut kernel.function);
+    }
     Ok(unit)
 }
 

@@ -358,6 +358,47 @@ fn plans_that_do_not_fit_are_defects_and_leave_nothing_out() {
     }
 }
 
+/// Loops in lanes, and branches in them.
+fn lanes_and_branches(body: &str) -> [usize; 2] {
+    let text = format!("function f input int x[N]; input long n; inout int y[N]; {{ map {{ i := [0:N); {body} }} }}");
+    let entry = lowered(&text);
+    let mut found = [0, 0];
+    for (_, kernel) in unit(&entry, "rows").kernels.iter() {
+        each_stmt(&kernel.function.body, &mut |stmt| {
+            if let Stmt::Loop(node) = stmt
+                && is_simd(stmt)
+            {
+                found[0] += 1;
+                found[1] += count(&node.body, |stmt| matches!(stmt, Stmt::If { .. }));
+            }
+        });
+    }
+    found
+}
+
+#[test]
+fn first_and_last_iterations_are_taken_out_of_lanes() {
+    let twice = [2, 1];
+    assert_eq!(lanes_and_branches("if (i == 0) { y[i] = 7; } else { y[i] = x[i - 1]; }"), twice);
+    assert_eq!(lanes_and_branches("if (N - 1 - i != 0) { y[i] = x[i + 1]; }"), twice);
+    assert_eq!(lanes_and_branches("if (i == 0 || i == n) { y[i] = 7; } else { y[i] = x[i - 1]; }"), twice);
+    // Of a branch with a test of another kind nothing is left but that.
+    assert_eq!(lanes_and_branches("if (i == n && x[i] > 3) { y[i] = 7; }"), twice);
+    assert_eq!(lanes_and_branches("if (i == n || x[i] > 3) { y[i] = 7; }"), [2, 2]);
+    assert_eq!(lanes_and_branches("y[i] += i == 0 ? 7 : x[i - 1];"), [2, 0]);
+}
+
+#[test]
+fn loops_without_positions_stay_as_they_are() {
+    // Neither a position, nor the same one in all iterations, nor worth a copy; more positions than a copy is made for.
+    assert_eq!(lanes_and_branches("if (i < n) { y[i] = 7; }"), [1, 1]);
+    assert_eq!(lanes_and_branches("if (2 * i == n) { y[i] = 7; }"), [1, 1]);
+    assert_eq!(lanes_and_branches("if (i == x[i]) { y[i] = 7; }"), [1, 1]);
+    assert_eq!(lanes_and_branches("y[i] += i == n ? 7 : 8;"), [1, 0]);
+    let many = "if (i == n || i == n + 1 || i == n + 2 || i == n + 3 || i == n + 4) { y[i] = 7; }";
+    assert_eq!(lanes_and_branches(many), [1, 1]);
+}
+
 /// Loops in lanes that look at their angles, and those that compute `sin` in full.
 fn angles(text: &str) -> (usize, usize) {
     let entry = lowered(text);

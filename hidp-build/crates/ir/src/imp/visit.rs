@@ -46,36 +46,61 @@ pub fn child_blocks_mut(stmt: &mut Stmt) -> Vec<&mut Block> {
     blocks_in!(stmt)
 }
 
+/// Of a reference to a statement, whether or not it may be changed.
+macro_rules! exprs_in {
+    ($stmt:expr $(, $mutable:ident)?) => {
+        match $stmt {
+            Stmt::Let { init, .. } => init.into_iter().collect(),
+            Stmt::Set { value, .. } => vec![value],
+            Stmt::Store { target, value } | Stmt::Atomic { target, value, .. } => {
+                vec![&$($mutable)? *target.index, value]
+            }
+            Stmt::Move { to, from, .. } => vec![&$($mutable)? *to.index, &$($mutable)? *from.index],
+            Stmt::If { cond, .. } => vec![cond],
+            Stmt::Loop(Loop { lo, hi, step, .. }) => vec![lo, hi, step],
+            Stmt::Fault { values, .. } => values.into_iter().collect(),
+            Stmt::Alloc { count, .. } | Stmt::Scratch { count, .. } => vec![count],
+            Stmt::Launch { args, extent, schedule, .. } => {
+                let work = match schedule {
+                    Schedule::Serial => None,
+                    Schedule::Static { work, .. } | Schedule::Dynamic { work, .. } => Some(work),
+                };
+                args.into_iter().chain([extent]).chain(work).collect()
+            }
+            Stmt::LaunchGrid { args, extents, most, .. } => args.into_iter().chain(extents).chain(most).collect(),
+            Stmt::StreamOut { target, count, .. } => vec![&$($mutable)? *target.index, count],
+            Stmt::Prim(prim) => {
+                let args = (&$($mutable)? prim.args).into_iter();
+                args.filter_map(|arg| match arg {
+                    PrimArg::Value(expr) | PrimArg::Address { offset: expr, .. } => Some(expr),
+                    PrimArg::Out(_) => None,
+                })
+                .collect()
+            }
+            Stmt::At(_)
+            | Stmt::Forever { .. }
+            | Stmt::Break
+            | Stmt::Continue
+            | Stmt::Scope { .. }
+            | Stmt::Leave(_)
+            | Stmt::CheckTrap
+            | Stmt::Free(_)
+            | Stmt::Single { .. }
+            | Stmt::Lanes { .. }
+            | Stmt::Sync(_)
+            | Stmt::Swap(..) => Vec::new(),
+        }
+    };
+}
+
 /// The expressions directly in a statement, not those of its blocks.
 pub fn stmt_exprs(stmt: &Stmt) -> Vec<&Expr> {
-    match stmt {
-        Stmt::Let { init, .. } => init.iter().collect(),
-        Stmt::Set { value, .. } => vec![value],
-        Stmt::Store { target, value } | Stmt::Atomic { target, value, .. } => vec![&target.index, value],
-        Stmt::Move { to, from, .. } => vec![&to.index, &from.index],
-        Stmt::If { cond, .. } => vec![cond],
-        Stmt::Loop(node) => vec![&node.lo, &node.hi, &node.step],
-        Stmt::Fault { values, .. } => values.iter().collect(),
-        Stmt::Alloc { count, .. } | Stmt::Scratch { count, .. } => vec![count],
-        Stmt::Launch { args, extent, schedule, .. } => {
-            args.iter().chain([extent]).chain(schedule_work(schedule)).collect()
-        }
-        Stmt::LaunchGrid { args, extents, most, .. } => args.iter().chain(extents).chain(most).collect(),
-        Stmt::StreamOut { target, count, .. } => vec![&target.index, count],
-        Stmt::Prim(prim) => prim.args.iter().filter_map(prim_arg_expr).collect(),
-        Stmt::At(_)
-        | Stmt::Forever { .. }
-        | Stmt::Break
-        | Stmt::Continue
-        | Stmt::Scope { .. }
-        | Stmt::Leave(_)
-        | Stmt::CheckTrap
-        | Stmt::Free(_)
-        | Stmt::Single { .. }
-        | Stmt::Lanes { .. }
-        | Stmt::Sync(_)
-        | Stmt::Swap(..) => Vec::new(),
-    }
+    exprs_in!(stmt)
+}
+
+/// The expressions directly in a statement, to be replaced.
+pub fn stmt_exprs_mut(stmt: &mut Stmt) -> Vec<&mut Expr> {
+    exprs_in!(stmt, mut)
 }
 
 /// The work estimate of a schedule.
@@ -83,13 +108,6 @@ pub fn schedule_work(schedule: &Schedule) -> Option<&Expr> {
     match schedule {
         Schedule::Serial => None,
         Schedule::Static { work, .. } | Schedule::Dynamic { work, .. } => Some(work),
-    }
-}
-
-fn prim_arg_expr(arg: &PrimArg) -> Option<&Expr> {
-    match arg {
-        PrimArg::Value(expr) | PrimArg::Address { offset: expr, .. } => Some(expr),
-        PrimArg::Out(_) => None,
     }
 }
 
@@ -243,5 +261,70 @@ pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
         | Stmt::Single { .. }
         | Stmt::Lanes { .. }
         | Stmt::Sync(_) => Vec::new(),
+    }
+}
+
+/// The variables that a statement itself names otherwise than in an expression, to be renamed.
+pub fn names_mut(stmt: &mut Stmt) -> Vec<&mut VarId> {
+    match stmt {
+        Stmt::Let { var, .. }
+        | Stmt::Set { var, .. }
+        | Stmt::Alloc { var, .. }
+        | Stmt::Scratch { var, .. }
+        | Stmt::Free(var) => vec![var],
+        Stmt::Loop(node) => vec![&mut node.var],
+        Stmt::Lanes { lane, .. } => vec![lane],
+        Stmt::Store { target, .. } | Stmt::Atomic { target, .. } => vec![&mut target.base],
+        Stmt::StreamOut { target, tile, .. } => vec![&mut target.base, tile],
+        Stmt::Move { to, from, .. } => vec![&mut to.base, &mut from.base],
+        Stmt::Swap(a, b) => vec![a, b],
+        Stmt::Prim(prim) => {
+            let args = prim.args.iter_mut();
+            args.filter_map(|arg| match arg {
+                PrimArg::Address { base, .. } => Some(base),
+                PrimArg::Out(var) => Some(var),
+                PrimArg::Value(_) => None,
+            })
+            .collect()
+        }
+        Stmt::At(_)
+        | Stmt::If { .. }
+        | Stmt::Forever { .. }
+        | Stmt::Break
+        | Stmt::Continue
+        | Stmt::Scope { .. }
+        | Stmt::Leave(_)
+        | Stmt::Fault { .. }
+        | Stmt::CheckTrap
+        | Stmt::Launch { .. }
+        | Stmt::LaunchGrid { .. }
+        | Stmt::Single { .. }
+        | Stmt::Sync(_) => Vec::new(),
+    }
+}
+
+/// The variable that an expression itself names, to be renamed.
+pub fn expr_name_mut(expr: &mut Expr) -> Option<&mut VarId> {
+    match &mut expr.kind {
+        ExprKind::Var(var) | ExprKind::IsAligned(var, _) => Some(var),
+        ExprKind::Load(element) => Some(&mut element.base),
+        ExprKind::Int(_)
+        | ExprKind::Float(_)
+        | ExprKind::Bool(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary(..)
+        | ExprKind::MulAdd(..)
+        | ExprKind::Lazy(..)
+        | ExprKind::Select(..)
+        | ExprKind::Cast(_)
+        | ExprKind::Math(..)
+        | ExprKind::Near(..)
+        | ExprKind::Call(..)
+        | ExprKind::Field(..)
+        | ExprKind::Struct(..)
+        | ExprKind::WorkerIndex
+        | ExprKind::WorkerCount
+        | ExprKind::GroupCount(_)
+        | ExprKind::Broadcast(..) => None,
     }
 }
