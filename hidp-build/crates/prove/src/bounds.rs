@@ -64,7 +64,7 @@ impl Client for Prover {
 }
 
 /// Whether a condition is certainly true.
-pub(crate) fn always_holds(cx: &mut Context<'_>, cond: &Expr) -> bool {
+fn always_holds(cx: &mut Context<'_>, cond: &Expr) -> bool {
     match &cond.kind {
         ExprKind::Const(value) => *value == Const::Bool(true),
         ExprKind::Lazy { and: true, left, right } => always_holds(cx, left) && always_holds(cx, right),

@@ -301,7 +301,7 @@ impl<'f, 'c> Walker<'f, 'c> {
 }
 
 /// Whether evaluating a condition may fail a test. Of a call it is not known.
-pub(crate) fn may_fault(cond: &Expr) -> bool {
+fn may_fault(cond: &Expr) -> bool {
     let mut found = false;
     walk_subexprs(cond, |expr| {
         found |= match &expr.kind {

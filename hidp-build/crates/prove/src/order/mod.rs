@@ -22,7 +22,6 @@
 //! | `levels` | several rows |
 //! | `nest` | loops over the indices as they are written |
 //! | `window` | how many steps are kept |
-//! | `interior` | bodies of cells that are far from the border |
 //! | `refuse`, `cycle`, `outside` | why there is no order |
 
 use hidp_ir::par::{Block, Iter, Var, VarId};
@@ -30,7 +29,6 @@ use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
 
 mod cycle;
-mod interior;
 mod levels;
 mod model;
 mod nest;
@@ -43,7 +41,6 @@ mod search;
 mod tests;
 mod window;
 
-pub use interior::{Margins, interior, margins};
 use model::Model;
 
 /// One recurrence of a system.

@@ -96,7 +96,7 @@ impl<'f> Model<'f> {
         for (caller, table) in tables.iter().enumerate() {
             let positions = model.tables[caller].index.iter().copied().collect();
             let mut reader = Reader { arrays: &arrays, caller, positions, calls: Vec::new() };
-            model.walk_body(caller, table, &[], &mut table.body.clone(), &mut reader);
+            model.walk_body(caller, table, &mut table.body.clone(), &mut reader);
             model.calls.extend(reader.calls);
         }
         for call in 0..model.calls.len() {
@@ -135,19 +135,17 @@ impl<'f> Model<'f> {
         Table { names, index, bounds, facts, first_atom }
     }
 
-    /// Walks the body of a table for a cell of its domain of which more is known.
+    /// Walks the body of a table for a cell of its domain.
     pub(super) fn walk_body(
         &mut self,
         number: usize,
         table: &Recurrence<'_>,
-        more: &[Lin],
         body: &mut Block,
         client: &mut dyn Client,
     ) {
         let empty = Context::new(self.cx.vars);
         let mut cx = std::mem::replace(&mut self.cx, empty);
         let known = std::mem::replace(&mut cx.facts, self.tables[number].facts.clone());
-        more.iter().for_each(|fact| cx.fact(fact.clone()));
         let index = &self.tables[number].index;
         cx.env = table.index.iter().zip(index).map(|(iter, &atom)| (iter.var, Lin::atom(atom))).collect();
         let mut walker = Walker::within(cx, client);

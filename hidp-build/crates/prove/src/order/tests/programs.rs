@@ -1,10 +1,6 @@
 //! Recurrences as they stand in textbooks.
 
-use hidp_ir::par::visit::walk_stmts;
-use hidp_ir::par::{Const, Expr, ExprKind, StmtKind};
-
 use super::{System, shown};
-use crate::order;
 use crate::order::model::Work;
 
 const BASE: &str = "if ((i == 0) || (j == 0)) { return 0.0; }";
@@ -308,47 +304,4 @@ fn a_system_of_many_tables_is_not_too_much() {
         .collect();
     let order = System::new("c: uint8[N] input; ", &tables).order().expect("an order");
     assert!(order.schedules[0].tables.iter().all(|table| table.rows == [[1, 1]]));
-}
-
-/// The margins, and the conditions of branches beyond them.
-#[track_caller]
-fn interior(system: &System, margins: &[[u32; 2]], conditions: &[Option<bool>]) {
-    let vars = &system.program.funcs[system.program.entries[0]].vars;
-    let table = system.recurrences()[0];
-    assert_eq!(order::margins(vars, &table), margins);
-    let body = order::interior(vars, &table, margins);
-    let mut found = Vec::new();
-    walk_stmts(&body, |stmt| {
-        if let StmtKind::If { cond, .. } = &stmt.kind {
-            found.push(decided(cond));
-        }
-    });
-    assert_eq!(found, conditions);
-}
-
-fn decided(cond: &Expr) -> Option<bool> {
-    match &cond.kind {
-        ExprKind::Const(Const::Bool(value)) => Some(*value),
-        ExprKind::Lazy { and, left, right } => match (decided(left), decided(right)) {
-            (Some(left), Some(right)) => Some(if *and { left && right } else { left || right }),
-            _ => None,
-        },
-        _ => None,
-    }
-}
-
-#[test]
-fn beyond_the_border_there_are_no_base_cases() {
-    let body = format!("{BASE} if (j < i) {{ return 1.0; }} return d[(i - 1)?, (j - 1)?];");
-    interior(&table(&body), &[[1, 0], [1, 0]], &[Some(false), None]);
-    let body =
-        "if ((i == (N - 1)) || (j < 2)) { return 0.0; } if (j > 0) { return d[(i + 1)?, (j - 2)?]; } return 1.0;";
-    interior(&table(body), &[[0, 1], [2, 0]], &[Some(false), Some(true)]);
-    let triangle =
-        System::new("", &[("d", "i = 0 .. N; j = i .. N", "if (j <= i) { return 0.0; } return d[i?, (j - 1)?];")]);
-    interior(&triangle, &[[0, 0], [1, 0]], &[Some(false)]);
-    // Always true, but it may be what fails.
-    let faults =
-        System::new("c: uint[M] input; ", &[("f", "i = 0 .. N", "if (long(c[i?]) >= 0) { return 0.0; } return 1.0;")]);
-    interior(&faults, &[[0, 0]], &[None]);
 }
