@@ -1,7 +1,8 @@
 //! Where what keeps a nest from something stands: refusals name it.
 
 use hidp_ir::par::effects::{self, Effects};
-use hidp_ir::par::{Block, Func, Map, Program, Stmt, StmtKind};
+use hidp_ir::par::visit::child_blocks;
+use hidp_ir::par::{Block, Func, Map, Program};
 use hidp_syntax::index::Id as _;
 use hidp_syntax::source::{FileId, Span};
 
@@ -52,30 +53,8 @@ pub(super) fn unfit(program: &Program, func: &Func, map: &Map) -> Span {
 /// The first statement of which this holds, and of that the first one inside.
 pub(super) fn innermost(block: &Block, holds: &dyn Fn(&Block) -> bool) -> Option<Span> {
     let stmt = block.stmts.iter().find(|stmt| holds(&Block { stmts: vec![(*stmt).clone()] }))?;
-    let inside = blocks_of(stmt).into_iter().find_map(|block| innermost(block, holds));
+    let inside = child_blocks(stmt).into_iter().find_map(|block| innermost(block, holds));
     Some(inside.unwrap_or(stmt.span))
-}
-
-fn blocks_of(stmt: &Stmt) -> Vec<&Block> {
-    match &stmt.kind {
-        StmtKind::Map(map) => vec![&map.body],
-        StmtKind::If { then, otherwise, .. } => vec![then, otherwise],
-        StmtKind::Loop(node) => vec![&node.body, &node.step],
-        StmtKind::Scope(block) => vec![block],
-        StmtKind::Declare { .. }
-        | StmtKind::Assign { .. }
-        | StmtKind::AssignField { .. }
-        | StmtKind::Store { .. }
-        | StmtKind::Atomic { .. }
-        | StmtKind::Break
-        | StmtKind::Continue
-        | StmtKind::Leave
-        | StmtKind::Return(_)
-        | StmtKind::Prim(_)
-        | StmtKind::Swap(..)
-        | StmtKind::Call { .. }
-        | StmtKind::Require { .. } => Vec::new(),
-    }
 }
 
 #[cfg(test)]

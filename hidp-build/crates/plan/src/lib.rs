@@ -6,6 +6,7 @@
 //!
 //! A part of `hidp-build`, which is what build scripts use. Its interface is internal: no version promises anything of it.
 
+use hidp_ir::par::visit::child_blocks;
 use hidp_ir::par::{Block, Func, Map, StmtKind, VarId};
 
 pub mod target;
@@ -87,30 +88,10 @@ pub fn nests(func: &Func) -> Vec<&Map> {
 
 fn collect_nests<'a>(block: &'a Block, found: &mut Vec<&'a Map>) {
     for stmt in &block.stmts {
-        match &stmt.kind {
-            StmtKind::Map(map) => found.push(map),
-            StmtKind::If { then, otherwise, .. } => {
-                collect_nests(then, found);
-                collect_nests(otherwise, found);
-            }
-            StmtKind::Loop(node) => {
-                collect_nests(&node.body, found);
-                collect_nests(&node.step, found);
-            }
-            StmtKind::Scope(body) => collect_nests(body, found),
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Leave
-            | StmtKind::Return(_)
-            | StmtKind::Prim(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Call { .. }
-            | StmtKind::Require { .. } => {}
+        if let StmtKind::Map(map) = &stmt.kind {
+            found.push(map);
+        } else {
+            child_blocks(stmt).into_iter().for_each(|child| collect_nests(child, found));
         }
     }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use hidp_ir::par::visit::child_blocks;
 use hidp_ir::par::{Block, CallArg, Map, PrimCall, Stmt, StmtKind, Target, VarId};
 use hidp_syntax::prim::Prim;
 
@@ -9,31 +10,9 @@ use hidp_syntax::prim::Prim;
 fn each(block: &Block, visit: &mut dyn FnMut(&Stmt)) {
     for stmt in &block.stmts {
         visit(stmt);
-        for inner in inner_blocks(stmt) {
+        for inner in child_blocks(stmt) {
             each(inner, visit);
         }
-    }
-}
-
-fn inner_blocks(stmt: &Stmt) -> Vec<&Block> {
-    match &stmt.kind {
-        StmtKind::If { then, otherwise, .. } => vec![then, otherwise],
-        StmtKind::Loop(sequential) => vec![&sequential.body, &sequential.step],
-        StmtKind::Scope(body) => vec![body],
-        StmtKind::Map(map) => vec![&map.body],
-        StmtKind::Declare { .. }
-        | StmtKind::Assign { .. }
-        | StmtKind::AssignField { .. }
-        | StmtKind::Store { .. }
-        | StmtKind::Atomic { .. }
-        | StmtKind::Break
-        | StmtKind::Continue
-        | StmtKind::Leave
-        | StmtKind::Return(_)
-        | StmtKind::Prim(_)
-        | StmtKind::Swap(..)
-        | StmtKind::Call { .. }
-        | StmtKind::Require { .. } => Vec::new(),
     }
 }
 

@@ -34,31 +34,7 @@ pub(super) fn stable_scalars(vars: &Arena<VarId, Var>, body: &Block) -> BTreeSet
 fn blocks(block: &Block, show: &mut impl FnMut(&Block)) {
     show(block);
     for stmt in &block.stmts {
-        match &stmt.kind {
-            StmtKind::If { then, otherwise, .. } => {
-                blocks(then, show);
-                blocks(otherwise, show);
-            }
-            StmtKind::Loop(node) => {
-                blocks(&node.body, show);
-                blocks(&node.step, show);
-            }
-            StmtKind::Scope(block) => blocks(block, show),
-            StmtKind::Map(map) => blocks(&map.body, show),
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Leave
-            | StmtKind::Return(_)
-            | StmtKind::Prim(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Call { .. }
-            | StmtKind::Require { .. } => {}
-        }
+        visit::child_blocks(stmt).into_iter().for_each(|child| blocks(child, show));
     }
 }
 

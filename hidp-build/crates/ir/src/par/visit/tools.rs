@@ -3,8 +3,31 @@
 use std::collections::BTreeMap;
 
 use super::{Mutator, Role, Visitor, change, look};
-use crate::par::{Block, Expr, ExprKind, Place, Stmt, Var, VarId};
+use crate::par::{Block, Expr, ExprKind, Place, Stmt, StmtKind, Var, VarId};
 use hidp_syntax::index::Arena;
+
+/// The blocks directly inside a statement.
+pub fn child_blocks(stmt: &Stmt) -> Vec<&Block> {
+    match &stmt.kind {
+        StmtKind::If { then, otherwise, .. } => vec![then, otherwise],
+        StmtKind::Loop(node) => vec![&node.body, &node.step],
+        StmtKind::Scope(body) => vec![body],
+        StmtKind::Map(map) => vec![&map.body],
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::AssignField { .. }
+        | StmtKind::Store { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Leave
+        | StmtKind::Return(_)
+        | StmtKind::Prim(_)
+        | StmtKind::Swap(..)
+        | StmtKind::Call { .. }
+        | StmtKind::Require { .. } => Vec::new(),
+    }
+}
 
 struct EachExpr<F>(F);
 
