@@ -85,24 +85,8 @@ impl Lowerer<'_> {
         });
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: None });
         if !map.folds.is_empty() {
-            let (over, run) = (Some(Level::Thread), make::long(1));
-            let (ranges, total, block) = (&ranges[..], &runs.clone(), grid.block);
-            let given = Vec::new();
-            let folded = Folded {
-                ranges,
-                strides: &[],
-                total,
-                rows: None,
-                over,
-                block,
-                at_once: 1,
-                run,
-                runs,
-                given,
-                most: None,
-                map: None,
-                span,
-            };
+            let total = runs.clone();
+            let folded = Folded::by_lanes((&ranges, &[], &total), grid.block, (make::long(1), runs), span);
             self.fold_partials(&folded, &map.folds, &partials);
             for (fold, partial) in map.folds.iter().zip(partials) {
                 self.deliver_first(fold, partial, &folded.runs);

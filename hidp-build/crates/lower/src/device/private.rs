@@ -149,25 +149,8 @@ impl Lowerer<'_> {
     /// The most elements that an iteration needs, found by a launch of its own.
     fn largest(&mut self, map: &Map, (ranges, strides, total): (&[Range], &[Expr], &Expr), private: &Private) -> Expr {
         let span = self.func.span;
-        let (run, runs) = self.usual_runs(total);
-        let block = self.block_of(map);
-        let over = Some(Level::Thread);
-        let given = Vec::new();
-        let folded = Folded {
-            ranges,
-            strides,
-            total,
-            rows: None,
-            over,
-            block,
-            at_once: 1,
-            run,
-            runs,
-            given,
-            most: None,
-            map: None,
-            span,
-        };
+        let runs = self.usual_runs(total);
+        let folded = Folded::by_lanes((ranges, strides, total), self.block_of(map), runs, span);
         let folds = [maximum(span)];
         let partials = self.fold_runs_on_device("size", &folded, &folds, &mut |this, accs| {
             let bad = this.body.slot("bad", Ty::LONG, Some(make::long(0)));

@@ -34,7 +34,32 @@ pub(super) struct Folded<'a> {
     pub(super) span: Span,
 }
 
-impl Folded<'_> {
+impl<'a> Folded<'a> {
+    /// What no map writes, by all lanes of blocks.
+    pub(super) fn by_lanes(
+        (ranges, strides, total): (&'a [Range], &'a [Expr], &'a Expr),
+        block: u32,
+        (run, runs): (Expr, Expr),
+        span: Span,
+    ) -> Folded<'a> {
+        let (over, given) = (Some(Level::Thread), Vec::new());
+        Folded {
+            ranges,
+            strides,
+            total,
+            rows: None,
+            over,
+            block,
+            at_once: 1,
+            run,
+            runs,
+            given,
+            most: None,
+            map: None,
+            span,
+        }
+    }
+
     fn grid(&self) -> Grid {
         let level = self.over.map_or(Level::Thread, |_| Level::Block);
         Grid { at_once: self.at_once, ..Grid::new(level, self.block) }

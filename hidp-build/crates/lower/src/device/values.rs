@@ -45,26 +45,8 @@ impl Lowerer<'_> {
         let Some(iter) = map.iters.last() else { return self.defect(ITERATORS) };
         // Stands for the number of the iteration.
         let range = Range { var: iter.var, lo: make::long(0), step: make::long(1), count: total.clone() };
-        let (ranges, strides) = ([range], [make::long(1)]);
-        let over = Some(Level::Thread);
-        let (run, runs) = self.runs(map, total);
-        let (block, given, most) = (self.block_of(map), Vec::new(), None);
-        let (ranges, strides) = (&ranges[..], &strides[..]);
-        let folded = Folded {
-            ranges,
-            strides,
-            total,
-            rows: None,
-            over,
-            block,
-            at_once: 1,
-            run,
-            runs,
-            given,
-            most,
-            map: None,
-            span,
-        };
+        let (ranges, strides, runs) = ([range], [make::long(1)], self.runs(map, total));
+        let folded = Folded::by_lanes((&ranges, &strides, total), self.block_of(map), runs, span);
         let partials = self.fold_runs_on_device("fold", &folded, &map.folds, &mut |this, accs| {
             let number = this.read(iter.var);
             for (acc, buffer) in accs.iter().zip(values) {
