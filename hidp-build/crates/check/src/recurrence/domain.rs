@@ -87,13 +87,6 @@ impl Cx<'_> {
         }
         Some(extents)
     }
-
-    /// Whether the points of these ranges fill a box.
-    pub(super) fn is_box(&self, indices: &[Iter]) -> bool {
-        let from_zero = |iter: &Iter| iter.lo.as_int() == Some(0);
-        let depends = |bound: &Expr| indices.iter().any(|other| shape::mentions(bound, other.var));
-        indices.iter().all(|iter| from_zero(iter) && !depends(&iter.hi))
-    }
 }
 
 fn is_bound(bound: &Expr) -> bool {

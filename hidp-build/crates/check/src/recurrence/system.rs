@@ -171,8 +171,7 @@ impl Cx<'_> {
             .collect();
         match order::order(&self.vars, &tables) {
             Ok(found) => {
-                let boxed = |table: usize| self.is_box(&system.tables[table].index);
-                let outside = found.calls.iter().find(|call| !call.inside && !boxed(call.callee));
+                let outside = found.calls.iter().find(|call| !call.inside && !system.tables[call.callee].is_box());
                 if let Some(call) = outside {
                     let diagnostic = refusal::perhaps_outside(&self.vars, system, call);
                     return self.error(diagnostic);

@@ -1,6 +1,6 @@
 //! Recurrences: functions whose outputs are tables of cells that are computed from other cells.
 
-use super::{Block, Iter, VarId};
+use super::{Block, Iter, VarId, visit};
 use hidp_syntax::source::Span;
 
 /// What a function does that computes tables.
@@ -35,6 +35,17 @@ pub struct Table {
     pub body: Block,
     /// The name in its declaration.
     pub span: Span,
+}
+
+impl Table {
+    /// Whether its cells fill a box from 0 on.
+    pub fn is_box(&self) -> bool {
+        let mut depends = false;
+        for index in &self.index {
+            visit::walk_expr_vars(&index.hi, |var, _| depends |= self.index.iter().any(|other| other.var == var));
+        }
+        !depends && self.index.iter().all(|index| index.lo.as_int() == Some(0))
+    }
 }
 
 /// An order of the cells of a system.

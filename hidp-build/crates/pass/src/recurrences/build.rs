@@ -1,8 +1,8 @@
 //! Pieces of `par`.
 
 use hidp_ir::par::{
-    BinOp, Block, Const, Directives, Expr, ExprKind, Func, Iter, Loop, Map, MathFn, Stmt, StmtKind, Table, Var, VarId,
-    VarKind,
+    Access, BinOp, Block, Const, Directives, Expr, ExprKind, Func, Iter, Loop, Map, MathFn, Place, Stmt, StmtKind,
+    Table, Var, VarId, VarKind,
 };
 use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
@@ -63,6 +63,12 @@ impl<'a> Builder<'a> {
 
 pub(super) fn read(var: VarId, span: Span) -> Expr {
     Expr::read(var, Ty::LONG, span)
+}
+
+/// An element, which nobody else touches, and of which it is not proved that there is one.
+pub(super) fn place(array: VarId, index: Vec<Expr>, span: Span) -> Place {
+    let unproved = u32::MAX >> (32 - index.len().min(32));
+    Place { array, index, path: Vec::new(), unproved, access: Access::Exclusive, span }
 }
 
 pub(super) fn declare(var: VarId, span: Span) -> Stmt {

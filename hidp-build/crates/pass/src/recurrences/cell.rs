@@ -1,7 +1,8 @@
 //! Bodies of cells: instead of returning, they store.
 
+use super::build;
 use hidp_ir::par::visit::{self, Mutator, change};
-use hidp_ir::par::{Access, Block, Expr, Place, Stmt, StmtKind, Table};
+use hidp_ir::par::{Access, Block, Expr, Stmt, StmtKind, Table};
 use hidp_syntax::ty::Ty;
 
 /// The body of a table, each `return` of which stores the cell and ends. Nothing else touches what it loads meanwhile.
@@ -28,9 +29,7 @@ impl Ending<'_> {
     fn store(&self, value: Expr) -> Stmt {
         let span = value.span;
         let index: Vec<Expr> = self.table.index.iter().map(|iter| Expr::read(iter.var, Ty::LONG, span)).collect();
-        let unproved = u32::MAX >> (32 - index.len().min(32));
-        let place =
-            Place { array: self.table.array, index, path: Vec::new(), unproved, access: Access::Exclusive, span };
+        let place = build::place(self.table.array, index, span);
         Stmt { kind: StmtKind::Store { place, value }, span }
     }
 

@@ -355,18 +355,13 @@ fn array(builder: &mut Builder<'_>, name: &str, ty: Ty, shape: Vec<Expr>, span: 
     builder.vars.push(Var { name: name.into(), ty, shape, kind: VarKind::Local, span })
 }
 
-fn place(array: VarId, index: Vec<Expr>, span: Span) -> Place {
-    let unproved = u32::MAX >> (32 - index.len().min(32));
-    Place { array, index, path: Vec::new(), unproved, access: Access::Exclusive, span }
-}
-
 fn load(array: VarId, index: Vec<Expr>, ty: Ty, span: Span) -> Expr {
-    Expr { kind: ExprKind::Load(place(array, index, span)), ty, span }
+    Expr { kind: ExprKind::Load(build::place(array, index, span)), ty, span }
 }
 
 fn store(array: VarId, index: Vec<Expr>, value: Expr) -> Stmt {
     let span = value.span;
-    Stmt { kind: StmtKind::Store { place: place(array, index, span), value }, span }
+    Stmt { kind: StmtKind::Store { place: build::place(array, index, span), value }, span }
 }
 
 fn mul(left: Expr, right: Expr) -> Expr {

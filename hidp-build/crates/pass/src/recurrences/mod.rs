@@ -392,7 +392,7 @@ impl Job {
 
 /// Whether each element of the table that is asked is a cell.
 fn asks_box(ask: &Ask, system: &System) -> bool {
-    system.tables.iter().any(|table| table.array == ask.table && window::is_box(&table.index))
+    system.tables.iter().any(|table| table.array == ask.table && table.is_box())
 }
 
 fn has_loop(body: &Block) -> bool {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
-    Access, BinOp, Block, Expr, ExprKind, Iter, Place, Stmt, StmtKind, System, Table, UnOp, Var, VarId, VarKind,
+    Access, BinOp, Block, Expr, ExprKind, Place, Stmt, StmtKind, System, Table, UnOp, Var, VarId, VarKind,
 };
 
 use super::build::{self, Builder};
@@ -210,13 +210,4 @@ impl Window {
             Place { array: self.steps[0], index, path: path.to_vec(), unproved: 0, access: Access::Exclusive, span };
         Expr { kind: ExprKind::Load(place), ty, span }
     }
-}
-
-/// Whether the points of ranges fill a box from 0 on.
-pub(super) fn is_box(indices: &[Iter]) -> bool {
-    let mut depends = false;
-    for index in indices {
-        visit::walk_expr_vars(&index.hi, |var, _| depends |= indices.iter().any(|other| other.var == var));
-    }
-    !depends && indices.iter().all(|index| index.lo.as_int() == Some(0))
 }
