@@ -169,6 +169,7 @@ pub fn front(input: &PipelineInput, sink: &mut Sink) -> Option<Program> {
     let program = check(&input.sources, &units, sink);
     natives(&program, &input.options, sink);
     native::check_layouts(&program, &input.options, sink);
+    pass::recurrences::unfit(&program).into_iter().for_each(|diagnostic| sink.push(diagnostic));
     (!sink.has_errors()).then_some(program)
 }
 

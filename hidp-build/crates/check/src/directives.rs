@@ -26,7 +26,8 @@ impl Cx<'_> {
                 DirectiveKind::Ordered => result.ordered = true,
                 DirectiveKind::Unordered => result.unordered = true,
                 DirectiveKind::Unchecked => self.unchecked = true,
-                DirectiveKind::NoContract => self.function_directive(&directive),
+                DirectiveKind::NoContract => self.belongs_before(&directive, "a function"),
+                DirectiveKind::Schedule(_) => self.belongs_before(&directive, "a recurrence"),
                 DirectiveKind::BlockSize(size) => {
                     result.block = self.count(size, "block", 1024);
                     result.spans.block = Some(directive.span);
@@ -53,10 +54,10 @@ impl Cx<'_> {
         }
     }
 
-    fn function_directive(&mut self, directive: &ast::Directive) {
+    fn belongs_before(&mut self, directive: &ast::Directive, what: &str) {
         let word = self.text(directive.span);
         let _: Option<()> = self.error(
-            Diagnostic::new(Code::MisplacedDirective, directive.span, format!("`{word}` belongs before a function"))
+            Diagnostic::new(Code::MisplacedDirective, directive.span, format!("`{word}` belongs before {what}"))
                 .label("not before a statement"),
         );
     }
@@ -91,7 +92,8 @@ impl Cx<'_> {
             | DirectiveKind::Unchecked
             | DirectiveKind::NoContract
             | DirectiveKind::BlockSize(_)
-            | DirectiveKind::Unroll(_) => None,
+            | DirectiveKind::Unroll(_)
+            | DirectiveKind::Schedule(_) => None,
         });
         for written in codes.flatten() {
             match Code::ALL.iter().find(|code| code.info().name == written.name) {
@@ -130,29 +132,34 @@ impl Cx<'_> {
 
 /// The directives before a function, which stands at `span`: `(nocontract, unchecked)`.
 pub(super) fn of_function(cx: &mut Cx<'_>, directives: &[ast::Directive], span: Span) -> (bool, bool) {
+    let schedules = |directive: &&ast::Directive| matches!(directive.kind, DirectiveKind::Schedule(_));
+    if let Some(schedule) = directives.iter().find(schedules) {
+        misplaced(cx, schedule, "a recurrence");
+    }
+    of_recurrence(cx, directives, span)
+}
+
+/// The same before a recurrence, but for its schedule.
+pub(super) fn of_recurrence(cx: &mut Cx<'_>, directives: &[ast::Directive], span: Span) -> (bool, bool) {
     cx.allow_warnings(directives, span);
     let (mut no_contract, mut unchecked) = (false, false);
     for directive in directives {
         match directive.kind {
             DirectiveKind::NoContract => no_contract = true,
             DirectiveKind::Unchecked => unchecked = true,
-            DirectiveKind::Allow(_) => {}
+            DirectiveKind::Allow(_) | DirectiveKind::Schedule(_) => {}
             DirectiveKind::Level(_)
             | DirectiveKind::Ordered
             | DirectiveKind::Unordered
             | DirectiveKind::BlockSize(_)
-            | DirectiveKind::Unroll(_) => {
-                let word = cx.text(directive.span);
-                let _: Option<()> = cx.error(
-                    Diagnostic::new(
-                        Code::MisplacedDirective,
-                        directive.span,
-                        format!("`{word}` belongs before a statement"),
-                    )
-                    .label("not before a function"),
-                );
-            }
+            | DirectiveKind::Unroll(_) => misplaced(cx, directive, "a statement"),
         }
     }
     (no_contract, unchecked)
+}
+
+fn misplaced(cx: &mut Cx<'_>, directive: &ast::Directive, what: &str) {
+    let headline = format!("`{}` belongs before {what}", cx.text(directive.span));
+    let diagnostic = Diagnostic::new(Code::MisplacedDirective, directive.span, headline);
+    let _: Option<()> = cx.error(diagnostic.label("not before a function"));
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use crate::compiler::pipeline::{PipelineInput, front};
-use hidp_ir::par::{Func, FuncId, Iter, Program, Steps, StmtKind, System, text, visit};
+use hidp_ir::par::{Func, FuncId, Iter, Program, Steps, StmtKind, System, row_text, text, visit};
 use hidp_pass::recurrences::{self, Made};
 use hidp_syntax::diag::Sink;
 
@@ -75,35 +75,20 @@ fn described(program: &Program, func: &Func, system: &System) -> Vec<String> {
         let ranges: Vec<String> = table.index.iter().map(range).collect();
         let names: Vec<&str> = table.index.iter().map(|iter| func.vars[iter.var].name.as_str()).collect();
         lines.push(format!("{}({})", func.vars[table.array].name, ranges.join(", ")));
-        lines.push(format!("  {}", ordered(steps, &names, system.tables.len())));
+        lines.push(format!("  {}", ordered(steps, &names, system)));
     }
     lines
 }
 
-fn ordered(steps: &Steps, names: &[&str], tables: usize) -> String {
-    let rows: Vec<String> = steps.rows.iter().map(|row| sum(row, names)).collect();
-    let rank = if tables > 1 { format!(", number {} in each", steps.rank + 1) } else { String::new() };
+fn ordered(steps: &Steps, names: &[&str], system: &System) -> String {
+    let rows: Vec<String> = steps.rows.iter().map(|row| row_text(row, names)).collect();
+    let rank = if system.tables.len() > 1 { format!(", number {} in each", steps.rank + 1) } else { String::new() };
     let window = match steps.window {
         Some(window) => format!("; a cell is needed for {window}, its own included"),
         None => "; how long a cell is needed is not known".to_owned(),
     };
-    format!("steps: {}{rank}{window}", rows.join(", then "))
-}
-
-/// `i + 2*j`
-fn sum(row: &[i64], names: &[&str]) -> String {
-    let mut text = String::new();
-    for (factor, name) in row.iter().zip(names).filter(|(factor, _)| **factor != 0) {
-        let sign = match (text.is_empty(), *factor < 0) {
-            (true, false) => "",
-            (true, true) => "-",
-            (false, false) => " + ",
-            (false, true) => " - ",
-        };
-        let times = if factor.abs() == 1 { String::new() } else { format!("{}*", factor.abs()) };
-        text += &format!("{sign}{times}{name}");
-    }
-    if text.is_empty() { "0".to_owned() } else { text }
+    let why = if system.order.pinned.is_some() { ", as the program asks" } else { "" };
+    format!("steps: {}{why}{rank}{window}", rows.join(", then "))
 }
 
 #[cfg(test)]

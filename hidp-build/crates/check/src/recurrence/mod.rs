@@ -7,6 +7,7 @@
 mod domain;
 mod names;
 mod refusal;
+mod schedule;
 mod system;
 mod uses;
 

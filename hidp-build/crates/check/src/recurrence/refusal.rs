@@ -1,6 +1,6 @@
 //! What is reported where the order of a system's cells is refused.
 
-use hidp_ir::par::{Nest, Order, Steps, System, Var, VarId};
+use hidp_ir::par::{Nest, Order, Steps, System, Var, VarId, row_text};
 use hidp_prove::order::{self, Blamed, Refusal, RefusalKind, Witness};
 use hidp_syntax::diag::{Code, Diagnostic};
 use hidp_syntax::index::Arena;
@@ -13,7 +13,7 @@ pub(super) fn chosen(found: order::Order) -> Order {
     let nest = found.nest.map(|nest| Nest { flips: nest.flips, ranks: nest.ranks });
     let steps = found.schedules.into_iter().next().map(|schedule| schedule.tables).unwrap_or_default();
     let steps = steps.into_iter().map(|table| Steps { rows: table.rows, rank: table.rank, window: table.window });
-    Order { steps: steps.collect(), nest }
+    Order { steps: steps.collect(), nest, pinned: None }
 }
 
 /// The diagnostic of a refusal.
@@ -52,6 +52,45 @@ pub(super) fn several_rows(vars: &Vars, system: &System) -> Diagnostic {
         diagnostic = diagnostic.also(table.span, "has another number of indices");
     }
     diagnostic.help("give all of them the same indices")
+}
+
+/// A schedule that is not proved to be an order of the cells; `found` is what was found without it.
+pub(super) fn pinned(
+    vars: &Vars,
+    system: &System,
+    refused: &Refusal,
+    (span, word): (Span, &str),
+    found: Option<&order::Order>,
+) -> Diagnostic {
+    let show = Show { vars, system };
+    let headline = format!("`{word}` cannot be honoured");
+    let mut diagnostic = Diagnostic::new(Code::UnfitDirective, span, headline)
+        .label("not proved to compute every cell after those that it needs");
+    for call in &refused.calls {
+        let text = format!("this cell of `{}` is not proved to be computed in an earlier step", show.name(call.callee));
+        diagnostic = diagnostic.also(call.span, text);
+    }
+    if let Some(first) = refused.calls.first() {
+        diagnostic = show.explained(diagnostic, first);
+    }
+    let proved = found.and_then(|found| found.schedules.first()).and_then(|schedule| schedule.tables.first());
+    match proved {
+        Some(table) => {
+            let names: Vec<&str> = system.tables[0].index.iter().map(|iter| vars[iter.var].name.as_str()).collect();
+            let rows: Vec<String> = table.rows.iter().map(|row| row_text(row, &names)).collect();
+            let proved = format!("schedule({})", rows.join("; "));
+            diagnostic.help(format!("`{proved}` is proved, and found without the directive"))
+        }
+        None => diagnostic,
+    }
+}
+
+/// A schedule of several rows that are no loops over the indices.
+pub(super) fn steps_in_steps(vars: &Vars, system: &System, (span, word): (Span, &str)) -> Diagnostic {
+    let names: Vec<&str> = system.tables[0].index.iter().map(|iter| vars[iter.var].name.as_str()).collect();
+    Diagnostic::new(Code::UnfitDirective, span, format!("`{word}` cannot be honoured"))
+        .label("steps within steps are possible only as loops over the indices as they are written, alike for all recurrences")
+        .help(format!("ask for one sum, or for `schedule({})`", names.join("; ")))
 }
 
 struct Show<'a> {

@@ -11,6 +11,7 @@ use hidp_syntax::source::Span;
 use super::super::cx::{BodyKind, Cx};
 use super::super::directives;
 use super::super::items::Globals;
+use super::schedule::{self, Schedule};
 use super::{Items, refusal};
 
 /// The inputs of all members, each once.
@@ -55,10 +56,11 @@ pub(super) fn check(
     let (mut inputs, dims) = cx.header(params);
     let mut contract = true;
     let mut indices: BTreeMap<usize, Vec<Iter>> = BTreeMap::new();
+    let mut schedules: BTreeMap<VarId, Schedule> = BTreeMap::new();
     for member in &members {
         let (file, item) = items[*member];
         cx.file = file;
-        let (no_contract, unchecked) = directives::of_function(&mut cx, &item.directives, item.span);
+        let (no_contract, unchecked) = directives::of_recurrence(&mut cx, &item.directives, item.span);
         contract &= !no_contract;
         if unchecked {
             cx.refuse_unchecked(item);
@@ -66,6 +68,7 @@ pub(super) fn check(
         if let Some((array, index)) = cx.table(item) {
             inputs.push(array);
             cx.tables.insert(*member, array);
+            schedules.extend(cx.schedule(item, &index).map(|schedule| (array, schedule)));
             indices.insert(*member, index);
         }
     }
@@ -87,7 +90,8 @@ pub(super) fn check(
         return None;
     }
     for system in &mut systems {
-        system.order = cx.order(system)?;
+        let is_pinned = system.tables.iter().any(|table| schedules.contains_key(&table.array));
+        system.order = if is_pinned { cx.pinned(system, &schedules)? } else { cx.order(system)? };
     }
     Some(par::Func {
         name: name.name,
@@ -164,18 +168,9 @@ impl Cx<'_> {
 
     /// The proof that the cells have an order.
     fn order(&mut self, system: &System) -> Option<Order> {
-        let tables: Vec<order::Recurrence<'_>> = system
-            .tables
-            .iter()
-            .map(|table| order::Recurrence { array: table.array, index: &table.index, body: &table.body })
-            .collect();
-        match order::order(&self.vars, &tables) {
+        match order::order(&self.vars, &recurrences(system)) {
             Ok(found) => {
-                let outside = found.calls.iter().find(|call| !call.inside && !system.tables[call.callee].is_box());
-                if let Some(call) = outside {
-                    let diagnostic = refusal::perhaps_outside(&self.vars, system, call);
-                    return self.error(diagnostic);
-                }
+                self.inside(system, &found)?;
                 let chosen = refusal::chosen(found);
                 if chosen.nest.is_none() && chosen.steps.iter().any(|steps| steps.rows.len() != 1) {
                     let diagnostic = refusal::several_rows(&self.vars, system);
@@ -189,4 +184,43 @@ impl Cx<'_> {
             }
         }
     }
+
+    /// Cells of domains that are no boxes are looked for when the program is compiled.
+    fn inside(&mut self, system: &System, found: &order::Order) -> Option<()> {
+        let outside = found.calls.iter().find(|call| !call.inside && !system.tables[call.callee].is_box());
+        let Some(call) = outside else { return Some(()) };
+        let diagnostic = refusal::perhaps_outside(&self.vars, system, call);
+        self.error(diagnostic)
+    }
+
+    /// The proof that the schedule that the program asks for is an order of the cells.
+    fn pinned(&mut self, system: &System, schedules: &BTreeMap<VarId, Schedule>) -> Option<Order> {
+        let tables: Vec<(VarId, &[Iter])> =
+            system.tables.iter().map(|table| (table.array, table.index.as_slice())).collect();
+        let own = self.schedules(&tables, schedules)?;
+        let span = tables.iter().find_map(|(array, _)| schedules.get(array)).map(|schedule| schedule.span)?;
+        let word = self.text(span);
+        let rows: Vec<Vec<order::Row>> = own.iter().map(|schedule| schedule.rows.clone()).collect();
+        let found = match order::pinned(&self.vars, &recurrences(system), &rows) {
+            Ok(found) => found,
+            Err(refused) => {
+                let found = order::order(&self.vars, &recurrences(system)).ok();
+                let diagnostic = refusal::pinned(&self.vars, system, &refused, (span, word), found.as_ref());
+                return self.error(diagnostic);
+            }
+        };
+        self.inside(system, &found)?;
+        let ranks = found.schedules[0].tables.iter().map(|table| table.rank).collect();
+        let nest = schedule::nest(&own, ranks);
+        if nest.is_none() && rows.iter().any(|rows| rows.len() != 1) {
+            let diagnostic = refusal::steps_in_steps(&self.vars, system, (span, word));
+            return self.error(diagnostic);
+        }
+        Some(Order { nest, pinned: Some(span), ..refusal::chosen(found) })
+    }
+}
+
+fn recurrences(system: &System) -> Vec<order::Recurrence<'_>> {
+    let tables = system.tables.iter();
+    tables.map(|table| order::Recurrence { array: table.array, index: &table.index, body: &table.body }).collect()
 }

@@ -38,6 +38,8 @@ impl Cx<'_> {
                 }
                 table
             }
+            // Its domain had an error.
+            None if matches!(self.kind, BodyKind::Cell(_)) => return self.silent(),
             Some(_) | None => {
                 self.may_use_recurrence(&call.callee.name, span)?;
                 self.instance(id, &call.binds, span)?

@@ -55,6 +55,8 @@ pub struct Order {
     pub steps: Vec<Steps>,
     /// Loops that do, where there are such.
     pub nest: Option<Nest>,
+    /// The program's directive that asks for it, if it does.
+    pub pinned: Option<Span>,
 }
 
 /// Loops over the indices as they are written, with all tables in the innermost body, that compute every cell after those that it loads.
@@ -76,4 +78,20 @@ pub struct Steps {
     pub rank: u32,
     /// How many steps of the first row, this one included, a cell is needed for, if a small number is proved.
     pub window: Option<u32>,
+}
+
+/// A row as a program writes it: `i + 2*j`.
+pub fn row_text(row: &[i64], names: &[&str]) -> String {
+    let mut text = String::new();
+    for (factor, name) in row.iter().zip(names).filter(|(factor, _)| **factor != 0) {
+        let sign = match (text.is_empty(), *factor < 0) {
+            (true, false) => "",
+            (true, true) => "-",
+            (false, false) => " + ",
+            (false, true) => " - ",
+        };
+        let times = if factor.abs() == 1 { String::new() } else { format!("{}*", factor.abs()) };
+        text += &format!("{sign}{times}{name}");
+    }
+    if text.is_empty() { "0".to_owned() } else { text }
 }

@@ -3,6 +3,8 @@
 use std::fmt;
 
 use hidp_ir::par::{FuncId, Program};
+use hidp_syntax::diag::{Code, Diagnostic};
+use hidp_syntax::source::Span;
 
 /// How tables are computed where a function uses them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -13,6 +15,8 @@ pub struct Made {
     pub system: usize,
     /// The function that uses it.
     pub user: FuncId,
+    /// Where.
+    pub span: Span,
     /// How many cells it reads; `None`: whole tables.
     pub cells: Option<usize>,
     /// How the tables are computed.
@@ -87,4 +91,40 @@ impl fmt::Display for Why {
 /// What the pass makes of each use in a program that `check` gave.
 pub fn recurrences(program: &Program) -> Vec<Made> {
     super::transformed(&mut program.clone())
+}
+
+/// Uses in which a schedule that the program asks for cannot be the order of the cells.
+pub fn unfit(program: &Program) -> Vec<Diagnostic> {
+    let pins = |id: FuncId, system: usize| program.funcs[id].recur.as_ref()?.systems.get(system)?.order.pinned;
+    let systems = |id: FuncId| program.funcs[id].recur.as_ref().map_or(0, |recur| recur.systems.len());
+    if !program.funcs.ids().any(|id| (0..systems(id)).any(|system| pins(id, system).is_some())) {
+        return Vec::new();
+    }
+    let mut unfit = Vec::new();
+    for made in recurrences(program) {
+        if let Some(pin) = pins(made.tables, made.system)
+            && made.way.is_by_demand()
+            && !unfit.iter().any(|(known, _)| *known == pin)
+        {
+            unfit.push((pin, made.span));
+        }
+    }
+    let diagnostic = |(pin, user)| {
+        Diagnostic::new(Code::UnfitDirective, pin, "this schedule cannot be honoured")
+            .label("a cell may fault, and the first fault is that of plain recursion")
+            .also(user, "used here")
+            .help("exclude faults by conditions: on data that are indices, divisors and what is converted; or leave the directive out")
+    };
+    unfit.into_iter().map(diagnostic).collect()
+}
+
+impl Way {
+    /// Whether cells are computed in the order in which they are needed, at least where extents fit `int`.
+    fn is_by_demand(&self) -> bool {
+        match self {
+            Way::Demand => true,
+            Way::Wave(_) | Way::Sweep(_) => false,
+            Way::BySize(fits, _) => fits.is_by_demand(),
+        }
+    }
 }

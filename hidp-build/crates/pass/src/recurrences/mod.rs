@@ -26,7 +26,7 @@ mod window;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Pass;
-pub use made::{Kept, Made, Way, Why, recurrences};
+pub use made::{Kept, Made, Way, Why, recurrences, unfit};
 
 use asked::Ask;
 use build::Builder;
@@ -37,6 +37,7 @@ use hidp_ir::par::{
 };
 use hidp_prove as prove;
 use hidp_syntax::index::Arena;
+use hidp_syntax::source::Span;
 
 /// The pass.
 pub(super) const PASS: Pass = Pass {
@@ -83,11 +84,11 @@ fn transformed(program: &mut Program) -> Vec<Made> {
     }
     let mut ways: BTreeMap<FuncId, Vec<Way>> = BTreeMap::new();
     let mut made = Vec::new();
-    for Use { tables, user, id, around, asks } in uses {
+    for Use { tables, user, id, around, asks, span } in uses {
         let ways = ways.entry(id).or_insert_with(|| compute(program, id, around, &asks));
         let cells = (!asks.is_empty()).then_some(asks.len());
         let each = ways.iter().enumerate();
-        made.extend(each.map(|(system, way)| Made { tables, system, user, cells, way: way.clone() }));
+        made.extend(each.map(|(system, way)| Made { tables, system, user, span, cells, way: way.clone() }));
     }
     // What nobody calls is nothing.
     program.funcs.iter_mut().for_each(|(_, func)| func.recur = None);
@@ -105,6 +106,8 @@ struct Use {
     around: Around,
     /// Cells that it gives; none where it fills tables.
     asks: Vec<Ask>,
+    /// The call.
+    span: Span,
 }
 
 /// Functions that run in iterations of maps, at least sometimes.
@@ -176,16 +179,17 @@ impl Calls<'_> {
         instead: Option<asked::Instead>,
     ) -> usize {
         let user = self.user;
+        let span = stmts[at].span;
         let Some(asked::Instead { id, asks, arrays, before, call }) = instead else {
             let clone = || program.funcs.push(program.funcs[tables].clone());
             let id = *self.known.entry((tables, around)).or_insert_with(clone);
             if let StmtKind::Call { callee, .. } = &mut stmts[at].kind {
                 *callee = id;
             }
-            self.uses.push(Use { tables, user, id, around, asks: Vec::new() });
+            self.uses.push(Use { tables, user, id, around, asks: Vec::new(), span });
             return at;
         };
-        self.uses.push(Use { tables, user, id, around, asks });
+        self.uses.push(Use { tables, user, id, around, asks, span });
         stmts.truncate(at);
         stmts.retain(|stmt| !matches!(&stmt.kind, StmtKind::Declare { var, .. } if arrays.contains(var)));
         stmts.extend(before);
@@ -319,7 +323,7 @@ impl Job {
                 (self.around_tables(&builder, system, stmts), Way::Wave(Kept::Both))
             }
             // Across a table, cells that do little each are computed sooner one after the other.
-            None if skewed && !bodies.iter().any(has_loop) => {
+            None if skewed && system.order.pinned.is_none() && !bodies.iter().any(has_loop) => {
                 (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Across))
             }
             None => {

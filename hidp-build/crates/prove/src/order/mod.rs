@@ -180,21 +180,6 @@ pub fn pinned(vars: &Arena<VarId, Var>, tables: &[Recurrence<'_>], rows: &[Vec<R
     Model::read(vars, tables).pinned(rows)
 }
 
-impl Schedule {
-    /// What comes earlier has the smaller key: the values of the rows, rank, number of the table, indices.
-    pub fn key(&self, table: usize, cell: &[i64]) -> Vec<i64> {
-        let TableOrder { rows, rank, .. } = &self.tables[table];
-        let place = [i64::from(*rank), i64::try_from(table).unwrap_or(i64::MAX)];
-        rows.iter().map(|row| dot(row, cell)).chain(place).chain(cell.iter().copied()).collect()
-    }
-
-    /// How many values the first row takes over a box of these extents.
-    pub fn latency(&self, table: usize, extents: &[i64]) -> i64 {
-        let row = &self.tables[table].rows[0];
-        1 + row.iter().zip(extents).map(|(factor, extent)| factor.abs() * (extent - 1)).sum::<i64>()
-    }
-}
-
 impl Order {
     fn new(model: &mut Model<'_>, schedules: Vec<Schedule>) -> Order {
         let nest = model.nest();

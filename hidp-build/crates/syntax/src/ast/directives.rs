@@ -29,6 +29,8 @@ pub enum DirectiveKind {
     BlockSize(Expr),
     /// `unroll(4)`
     Unroll(Expr),
+    /// `schedule(i + j)`: rows of the order of cells (before a recurrence).
+    Schedule(Vec<Expr>),
     /// `allow(HD0821)`: these warnings are not wanted in the statement or function.
     Allow(Vec<Ident>),
 }

@@ -5,7 +5,7 @@ use crate::ast::{Directive, DirectiveKind, Expr, Ident, Level};
 use crate::diag::{Code, Diagnostic, near};
 use crate::source::Span;
 
-const WORDS: [&str; 12] = [
+const WORDS: [&str; 13] = [
     "kernel",
     "block",
     "warp",
@@ -17,6 +17,7 @@ const WORDS: [&str; 12] = [
     "unchecked",
     "nocontract",
     "unroll",
+    "schedule",
     "allow",
 ];
 
@@ -63,6 +64,10 @@ impl Parser<'_> {
             ("unroll", false) => {
                 return Err(self.bad_directive(start, "`unroll` needs the number of iterations: `unroll(4)`"));
             }
+            ("schedule", true) => DirectiveKind::Schedule(self.rows()?),
+            ("schedule", false) => {
+                return Err(self.bad_directive(start, "`schedule` needs sums of indices: `schedule(i + j)`"));
+            }
             ("allow", true) => DirectiveKind::Allow(self.codes()?),
             ("allow", false) => {
                 return Err(self.bad_directive(start, "`allow` needs the codes of warnings: `allow(HD0821)`"));
@@ -86,6 +91,20 @@ impl Parser<'_> {
         }
         self.expect_close(Punct::CloseParen, open)?;
         Ok(value)
+    }
+
+    /// `(i + j; i)`
+    fn rows(&mut self) -> Parsed<Vec<Expr>> {
+        let open = self.bump();
+        let mut rows = Vec::new();
+        loop {
+            rows.push(self.expr()?);
+            if self.eat(Punct::Semicolon).is_none() {
+                break;
+            }
+        }
+        self.expect_close(Punct::CloseParen, open)?;
+        Ok(rows)
     }
 
     /// Codes of diagnostics in parentheses.

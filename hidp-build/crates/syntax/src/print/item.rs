@@ -140,6 +140,14 @@ impl Printer {
                 self.expr(count);
                 self.push(")");
             }
+            DirectiveKind::Schedule(rows) => {
+                self.push("schedule(");
+                for (at, row) in rows.iter().enumerate() {
+                    self.push(if at == 0 { "" } else { "; " });
+                    self.expr(row);
+                }
+                self.push(")");
+            }
             DirectiveKind::Allow(codes) => {
                 let names: Vec<&str> = codes.iter().map(|code| code.name.as_str()).collect();
                 self.push(&format!("allow({})", names.join(", ")));

@@ -147,13 +147,14 @@ fn field(random: &mut Random) -> Field {
 fn directive(random: &mut Random) -> Directive {
     use DirectiveKind as D;
     let levels = [Level::Kernel, Level::Block, Level::Warp, Level::Subwarp, Level::Subwarp2, Level::Thread];
-    let kind = match random.below(7) {
+    let kind = match random.below(8) {
         0 => D::Ordered,
         1 => D::Unordered,
         2 => D::Unchecked,
         3 => D::NoContract,
         4 => D::BlockSize(expr(random, 1)),
         5 => D::Unroll(expr(random, 1)),
+        6 => D::Schedule(several(random, 1, 3, |random| expr(random, 1))),
         _ => D::Level(random.pick(&levels)),
     };
     Directive { kind, span: nowhere() }

@@ -103,3 +103,20 @@ fn the_library_has_no_loop_of_the_program() {
     let folded = text.replace("sort(x, y, N, 1);", "y[0] = max(x, N);");
     assert_eq!(refused(&folded), [""; 0], "that is a map");
 }
+
+#[test]
+fn schedules_are_refused_where_faults_ask_for_another_order() {
+    let text = |border: &str, table: &str| {
+        format!(
+            "#pragma hidp schedule(i + j)
+             recurrence int d(i := [0:N], j := [0:M]) input int a[N], b[M];
+             {{ if (i == 0 || j == 0) return {border}; return max(d(i-1, j), d(i, j-1)) + {table}; }}
+             function f input int a[N], b[M]; output int s; {{ s = d(N, M); }}
+             function g input int a[N], b[M]; output int T[N+1][M+1]; {{ T = d; }}"
+        )
+    };
+    assert_eq!(refused(&text("0", "a[i-1] * b[j-1]")), [""; 0]);
+    assert_eq!(refused(&text("(int)i", "a[i-1] * b[j-1]")), [""; 0], "faults only for extents beyond `int`");
+    assert_eq!(refused(&text("0", "a[i-1] / b[j-1]")), ["this schedule cannot be honoured | "]);
+    assert_eq!(refused(&text("0", "a[b[j-1]]").replace("i + j", "i; j")), [""; 0], "the order of plain recursion");
+}

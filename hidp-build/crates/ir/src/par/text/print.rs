@@ -145,7 +145,8 @@ impl Printer<'_> {
             let ranks: Vec<i64> = nest.ranks.iter().map(|rank| i64::from(*rank)).collect();
             format!(" nest ({}) ranks ({})", numbers(&nest.flips), numbers(&ranks))
         });
-        self.line(&format!("system{nest} {{"));
+        let pinned = if system.order.pinned.is_some() { " pinned" } else { "" };
+        self.line(&format!("system{nest}{pinned} {{"));
         self.indent += 1;
         for (table, steps) in system.tables.iter().zip(&system.order.steps) {
             let index: Vec<String> = table.index.iter().map(|iter| self.iter(iter)).collect();

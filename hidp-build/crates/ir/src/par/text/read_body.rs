@@ -54,8 +54,9 @@ impl<'a> Body<'a> {
         } else {
             None
         };
+        let pinned = self.reader.word("pinned").then(nowhere);
         self.reader.expect("{")?;
-        let (mut tables, mut order) = (Vec::new(), Order { steps: Vec::new(), nest });
+        let (mut tables, mut order) = (Vec::new(), Order { steps: Vec::new(), nest, pinned });
         while !self.reader.sign("}") {
             self.reader.expect_word("table")?;
             let array = self.var()?;

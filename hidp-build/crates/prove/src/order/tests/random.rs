@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::fmt::Write as _;
 
 use super::System;
-use crate::order::{Order, Refusal, RefusalKind, Row, Schedule, dot};
+use crate::order::{Order, Refusal, RefusalKind, Row, Schedule, TableOrder, dot};
 use crate::testing::Random;
 
 /// An index of a called cell.
@@ -286,13 +286,20 @@ fn in_order(spec: &Spec, schedule: &Schedule) -> bool {
     let cells = spec.smaller().cells();
     cells.iter().all(|cell| {
         spec.calls.iter().all(|call| {
-            let key = schedule.key(call.caller, cell);
+            let own = key(schedule, call.caller, cell);
             spec.smaller().reached(call, cell).iter().all(|distance| {
                 let callee: Row = cell.iter().zip(distance).map(|(from, apart)| from - apart).collect();
-                schedule.key(call.callee, &callee) < key
+                key(schedule, call.callee, &callee) < own
             })
         })
     })
+}
+
+/// What comes earlier has the smaller key: the values of the rows, then rank, number of the table, indices.
+fn key(schedule: &Schedule, table: usize, cell: &[i64]) -> Vec<i64> {
+    let TableOrder { rows, rank, .. } = &schedule.tables[table];
+    let place = [i64::from(*rank), i64::try_from(table).expect("few tables")];
+    rows.iter().map(|row| dot(row, cell)).chain(place).chain(cell.iter().copied()).collect()
 }
 
 fn check_nest(spec: &Spec, [distances, smaller]: [&[BTreeSet<Row>]; 2], order: &Order, statistics: &mut Statistics) {
