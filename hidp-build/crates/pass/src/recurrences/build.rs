@@ -47,6 +47,16 @@ impl<'a> Builder<'a> {
         vec![declare(var, span), assign(var, first), Stmt { kind: StmtKind::Loop(counted), span }]
     }
 
+    /// `for (var = lo; var < hi; var += by)`
+    pub(super) fn strides(&self, var: VarId, [lo, hi]: [Expr; 2], by: i64, body: Vec<Stmt>) -> Vec<Stmt> {
+        let span = lo.span;
+        let at = read(var, span);
+        let next = Expr::long(BinOp::Add, at.clone(), Expr::int(by, span));
+        let step = Block { stmts: vec![assign(var, next)] };
+        let counted = Loop { cond: Expr::long(BinOp::Lt, at, hi), body: Block { stmts: body }, step };
+        vec![declare(var, span), assign(var, lo), Stmt { kind: StmtKind::Loop(counted), span }]
+    }
+
     /// Statements in a map of one iteration.
     pub(super) fn alone(&mut self, body: Vec<Stmt>, span: Span) -> Stmt {
         let var = self.iterator("alone", span);

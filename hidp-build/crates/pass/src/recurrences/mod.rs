@@ -3,8 +3,8 @@
 //! A function that computes tables becomes two: one for calls at host level, one for calls in maps; and a call after which only a few
 //! cells are read becomes one of a function that gives these (`asked`). Where no cell can fault, tables at host level are computed in
 //! *waves* (`wave`): a loop over the steps of the schedule with a map over the cells of each. They lie side by side in memory, or are
-//! loaded from a `window` in which they do. Otherwise, and in maps, a *sweep* computes them, loops over all cells (`sweep`), at host level
-//! in a map of one iteration. Cells that may fault, in an order in which the first fault would not be the one that the meaning of a
+//! loaded from a `window` in which they do. In maps that is done where a window is enough and bodies have no loops. Otherwise a *sweep*
+//! computes them, loops over all cells (`sweep`), at host level in a map of one iteration. Cells that may fault, in an order in which the first fault would not be the one that the meaning of a
 //! [`Recur`] says, are computed as that says: each when it is asked for (`demand`).
 //!
 //! Whether a cell can fault may depend on sizes, where indices are converted to narrower types. Then there are both: for tables whose
@@ -281,7 +281,8 @@ impl Job {
         if !faults {
             return self.without_faults(program, system, bodies);
         }
-        if self.around == Around::Host && wave::is_wide(system) {
+        let sideways = self.around == Around::Host || !self.whole(system);
+        if sideways && wave::is_wide(system) {
             let small = fit_int(program, self.id, system);
             let twin = twin(program, self.id, system);
             let (twins, faults) = self.proved(program, &twin, Some(small.clone()));
@@ -296,20 +297,27 @@ impl Job {
         self.with_faults(program, system, bodies)
     }
 
+    /// Whether all of the table is needed, and not only cells that are asked for.
+    fn whole(&self, system: &System) -> bool {
+        self.kept || !self.alone || !self.asks.iter().all(|ask| asks_box(ask, system))
+    }
+
     /// Tables of cells that cannot fault: in any order.
     fn without_faults(&self, program: &mut Program, system: &System, bodies: Vec<Block>) -> (Vec<Stmt>, Way) {
         let mut builder = Builder::new(&mut program.funcs[self.id]);
-        if self.around == Around::Map || !wave::is_wide(system) {
+        let whole = self.whole(system);
+        // Inside of a map, a loop over others does not run in lanes, and steps cost more than they save.
+        let apart = self.around == Around::Map && (whole || bodies.iter().any(has_loop));
+        if apart || !wave::is_wide(system) {
             let why = if self.around == Around::Map { Why::Iteration } else { Why::Narrow };
             return (self.swept(&mut builder, system, bodies), Way::Sweep(why));
         }
         let skewed = wave::is_skewed(system);
-        let whole = self.kept || !self.alone || !self.asks.iter().all(|ask| asks_box(ask, system));
         let rows: Vec<&[i64]> = system.order.steps.iter().map(|steps| steps.rows[0].as_slice()).collect();
         let windows = if whole && !skewed {
             None
         } else {
-            window::of(&mut builder, system, &bodies, |at| wave::following(rows[at]), whole)
+            window::of(&mut builder, system, &bodies, |at| wave::following(rows[at]), (self.around, whole))
         };
         match windows {
             Some(windows) if !whole => {
@@ -321,6 +329,9 @@ impl Job {
                 let kept = wave::Windows { windows: &windows, asks: &[] };
                 let stmts = wave::system(&mut builder, system, bodies, self.around, Some(kept));
                 (self.around_tables(&builder, system, stmts), Way::Wave(Kept::Both))
+            }
+            None if self.around == Around::Map => {
+                (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Iteration))
             }
             // Across a table, cells that do little each are computed sooner one after the other.
             None if skewed && system.order.pinned.is_none() && !bodies.iter().any(has_loop) => {
@@ -415,13 +426,25 @@ fn fit_int(program: &Program, id: FuncId, system: &System) -> Expr {
 
 /// The same system with indices and locals of its own.
 fn twin(program: &mut Program, id: FuncId, system: &System) -> System {
-    let vars = &mut program.funcs[id].vars;
-    let mut tables = Vec::new();
-    for table in &system.tables {
-        let mut map: BTreeMap<VarId, VarId> =
-            table.index.iter().map(|iter| (iter.var, vars.push(vars[iter.var].clone()))).collect();
+    let bodies: Vec<Block> = system.tables.iter().map(|table| table.body.clone()).collect();
+    let (mut twin, bodies) = copied(&mut program.funcs[id].vars, system, &bodies);
+    for (table, body) in twin.tables.iter_mut().zip(bodies) {
+        table.body = body;
+    }
+    twin
+}
+
+/// The same system and bodies of its tables with indices and locals of their own. (The system's own bodies stay.)
+fn copied(vars: &mut Arena<VarId, Var>, system: &System, bodies: &[Block]) -> (System, Vec<Block>) {
+    let (mut tables, mut copies) = (Vec::new(), Vec::new());
+    for (table, body) in system.tables.iter().zip(bodies) {
+        let mut map: BTreeMap<VarId, VarId> = BTreeMap::new();
+        for iter in &table.index {
+            let copy = vars[iter.var].clone();
+            map.insert(iter.var, vars.push(copy));
+        }
         let from = vars.clone();
-        let body = visit::clone_block(&table.body, &from, vars, &mut map);
+        copies.push(visit::clone_block(body, &from, vars, &mut map));
         let renamed = |var: VarId| map.get(&var).copied().unwrap_or(var);
         let mut index = table.index.clone();
         for iter in &mut index {
@@ -429,7 +452,7 @@ fn twin(program: &mut Program, id: FuncId, system: &System) -> System {
             visit::rename_expr_vars(&mut iter.lo, renamed);
             visit::rename_expr_vars(&mut iter.hi, renamed);
         }
-        tables.push(Table { array: table.array, index, body, span: table.span });
+        tables.push(Table { index, ..table.clone() });
     }
-    System { tables, order: system.order.clone() }
+    (System { tables, order: system.order.clone() }, copies)
 }

@@ -3,7 +3,6 @@
 use std::collections::BTreeMap;
 
 use hidp_ir::par::{BinOp, Block, Expr, Iter, Stmt, System, Table, VarId, VarKind, visit};
-use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
 use super::Around;
@@ -36,7 +35,7 @@ pub(super) struct Windows<'a> {
     pub(super) asks: &'a [Ask],
 }
 
-/// A loop over steps with the cells of each: in maps at host level, one after the other in maps.
+/// A loop over steps with the cells of each: in maps at host level, and in maps where windows keep them side by side; else in loops.
 pub(super) fn system(
     builder: &mut Builder<'_>,
     system: &System,
@@ -46,63 +45,100 @@ pub(super) fn system(
 ) -> Vec<Stmt> {
     let span = system.tables[0].span;
     let step = builder.local("step", Ty::LONG, span);
-    let mut waves: Vec<Wave> = Vec::new();
-    for (at, mut body) in bodies.into_iter().enumerate() {
-        if let Some(kept) = &kept {
-            window::apply(builder, system, at, kept.windows, &mut body);
+    let number = build::read(step, span);
+    let Some(Windows { windows, asks }) = kept else {
+        let waves = waves(builder, system, bodies);
+        let range = steps(&waves);
+        let sideways = around == Around::Host;
+        let body = waves.into_iter().flat_map(|wave| wave.cells(builder, &number, sideways)).collect();
+        return builder.count(step, range, true, body);
+    };
+    let range = steps(&waves(builder, system, bodies.clone()));
+    let mut out: Vec<Stmt> =
+        windows.values().flat_map(|window| &window.steps).map(|array| build::declare(*array, span)).collect();
+    let whens: Vec<VarId> = asks.iter().map(|ask| when(builder, system, ask, &mut out)).collect();
+    let one_step = |builder: &mut Builder<'_>, system: &System, later: usize, mut bodies: Vec<Block>| {
+        let windows: BTreeMap<VarId, Window> =
+            windows.iter().map(|(array, window)| (*array, window.turned(later))).collect();
+        for (at, body) in bodies.iter_mut().enumerate() {
+            window::apply(builder, system, at, &windows, body);
         }
+        let number = build::add(number.clone(), Expr::int(i64::try_from(later).unwrap_or(0), span));
+        let mut waves = waves(builder, system, bodies);
+        // Copies of the last step go beyond it.
+        waves.iter_mut().for_each(|wave| wave.alone &= later == 0);
+        let mut body: Vec<Stmt> = waves.into_iter().flat_map(|wave| wave.cells(builder, &number, true)).collect();
+        for (ask, when) in asks.iter().zip(&whens) {
+            body.push(taken(builder, ask, &windows[&ask.table], (&number, *when)));
+        }
+        body
+    };
+    match around {
+        Around::Host => {
+            let mut body = one_step(builder, system, 0, bodies);
+            body.extend(windows.values().flat_map(|window| window.rotated(span)));
+            out.extend(builder.count(step, range, true, body));
+        }
+        Around::Map => {
+            let copies = windows.values().map(|window| window.steps.len()).max().unwrap_or(1);
+            let mut body = Vec::new();
+            for later in 0..copies {
+                let (system, bodies) = if later == 0 {
+                    (system.clone(), bodies.clone())
+                } else {
+                    super::copied(builder.vars, system, &bodies)
+                };
+                body.extend(one_step(builder, &system, later, bodies));
+            }
+            out.extend(builder.strides(step, range, i64::try_from(copies).unwrap_or(1), body));
+        }
+    }
+    out
+}
+
+/// The cells of each table, in the order of a step.
+fn waves(builder: &Builder<'_>, system: &System, bodies: Vec<Block>) -> Vec<Wave> {
+    let mut waves: Vec<Wave> = Vec::new();
+    for (at, body) in bodies.into_iter().enumerate() {
         let (table, steps) = (system.tables[at].clone(), &system.order.steps[at]);
         let extents = builder.vars[table.array].shape.clone();
         let (row, rank) = (steps.rows[0].clone(), steps.rank);
         waves.push(Wave { table, row, rank, extents, alone: system.tables.len() == 1, body });
     }
-    let first = waves.iter().map(|wave| wave.extreme(false)).reduce(build::min).expect("a system has a table");
-    let last = waves.iter().map(|wave| wave.extreme(true)).reduce(build::max).expect("a system has a table");
     waves.sort_by_key(|wave| wave.rank);
-    let mut body = Vec::new();
-    for wave in waves {
-        body.extend(wave.cells(builder, step, around));
-    }
-    let mut out = Vec::new();
-    if let Some(Windows { windows, asks }) = kept {
-        let arrays = windows.values().flat_map(|window| &window.steps);
-        out.extend(arrays.map(|array| build::declare(*array, span)));
-        for ask in asks {
-            let (when, take) = taken(builder, system, ask, &windows[&ask.table], step, span);
-            out.extend(when);
-            body.push(take);
-        }
-        body.extend(windows.values().flat_map(|window| window.rotated(span)));
-    }
-    let stop = build::add(last, Expr::int(1, span));
-    out.extend(builder.count(step, [first, stop], true, body));
-    out
+    waves
 }
 
-/// Takes a cell in its step: what finds out which that is, and what goes behind the cells of each step.
-fn taken(
-    builder: &mut Builder<'_>,
-    system: &System,
-    ask: &Ask,
-    window: &Window,
-    step: VarId,
-    span: Span,
-) -> (Vec<Stmt>, Stmt) {
+/// From the first step to behind the last.
+fn steps(waves: &[Wave]) -> [Expr; 2] {
+    let first = waves.iter().map(|wave| wave.extreme(false)).reduce(build::min).expect("a system has a table");
+    let last = waves.iter().map(|wave| wave.extreme(true)).reduce(build::max).expect("a system has a table");
+    let one = Expr::int(1, last.span);
+    [first, build::add(last, one)]
+}
+
+/// Finds out in which step a cell is computed.
+fn when(builder: &mut Builder<'_>, system: &System, ask: &Ask, out: &mut Vec<Stmt>) -> VarId {
     let at = system.tables.iter().position(|table| table.array == ask.table).expect("a table of the system");
-    let index: Vec<Expr> = ask.index.iter().map(|index| build::read(*index, span)).collect();
+    let span = system.tables[0].span;
     let row = &system.order.steps[at].rows[0];
-    let number = row.iter().zip(&index).fold(Expr::int(0, span), |sum, (factor, index)| match factor {
+    let number = row.iter().zip(&ask.index).fold(Expr::int(0, span), |sum, (factor, index)| match factor {
         0 => sum,
-        _ => build::add(sum, build::times(*factor, index.clone())),
+        _ => build::add(sum, build::times(*factor, build::read(*index, span))),
     });
     let when = builder.local("when", Ty::LONG, span);
-    let now = Expr::long(BinOp::Eq, build::read(step, span), build::read(when, span));
+    out.extend([build::declare(when, span), build::assign(when, number)]);
+    when
+}
+
+/// Takes a cell in its step.
+fn taken(builder: &Builder<'_>, ask: &Ask, window: &Window, (step, when): (&Expr, VarId)) -> Stmt {
+    let span = step.span;
+    let index: Vec<Expr> = ask.index.iter().map(|index| build::read(*index, span)).collect();
+    let now = Expr::long(BinOp::Eq, step.clone(), build::read(when, span));
     let now = build::all(vec![now, ask.exists(builder.vars, span)], span);
     let value = window.cell(&index, &ask.path, builder.vars[ask.cell].ty);
-    (
-        vec![build::declare(when, span), build::assign(when, number)],
-        build::guarded(now, vec![build::assign(ask.cell, value)]),
-    )
+    build::guarded(now, vec![build::assign(ask.cell, value)])
 }
 
 /// The cells of a table.
@@ -112,7 +148,7 @@ struct Wave {
     row: Vec<i64>,
     rank: u32,
     extents: Vec<Expr>,
-    /// Whether the system has no other table.
+    /// Whether all steps have cells of it, as there is no other table.
     alone: bool,
     body: Block,
 }
@@ -126,10 +162,10 @@ impl Wave {
         parts.fold(Expr::int(0, span), |sum, (at, factor)| build::add(sum, build::times(*factor, most(at))))
     }
 
-    /// The cells of one step.
-    fn cells(mut self, builder: &mut Builder<'_>, step: VarId, around: Around) -> Vec<Stmt> {
+    /// The cells of one step, in a map or in loops.
+    fn cells(mut self, builder: &mut Builder<'_>, step: &Expr, sideways: bool) -> Vec<Stmt> {
         let span = self.table.span;
-        let step = build::read(step, span);
+        let step = step.clone();
         let following = following(&self.row);
         let (mut guards, mut outer) = (Vec::new(), Vec::new());
         let mut iters = Vec::new();
@@ -172,16 +208,16 @@ impl Wave {
         } else {
             body.push(build::guarded(build::all(guards, span), self.body.stmts));
         }
-        let cells = match around {
-            Around::Host if iters.is_empty() => vec![builder.alone(body, span)],
-            Around::Host => vec![build::map(iters, body)],
-            Around::Map => {
-                let loops = iters.into_iter().rev();
-                loops.fold(body, |body, iter| {
-                    builder.vars[iter.var].kind = VarKind::Local;
-                    builder.count(iter.var, [iter.lo, iter.hi], true, body)
-                })
-            }
+        let cells = if !sideways {
+            let loops = iters.into_iter().rev();
+            loops.fold(body, |body, iter| {
+                builder.vars[iter.var].kind = VarKind::Local;
+                builder.count(iter.var, [iter.lo, iter.hi], true, body)
+            })
+        } else if iters.is_empty() {
+            vec![builder.alone(body, span)]
+        } else {
+            vec![build::map(iters, body)]
         };
         if outer.is_empty() { cells } else { vec![build::guarded(build::all(outer, span), cells)] }
     }

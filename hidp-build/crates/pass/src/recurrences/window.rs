@@ -1,4 +1,5 @@
-//! Windows: of a wave's tables the last steps are kept, in an array each, which change roles from step to step.
+//! Windows: of a wave's tables the last steps are kept, in an array each, which change roles from step to step: by `swap` at host
+//! level, in iterations of maps in as many copies of the step as there are arrays.
 
 use std::collections::BTreeMap;
 
@@ -7,10 +8,14 @@ use hidp_ir::par::{
     Access, BinOp, Block, Expr, ExprKind, Place, Stmt, StmtKind, System, Table, UnOp, Var, VarId, VarKind,
 };
 
+use super::Around;
 use super::build::{self, Builder};
 
 /// The longest window that is worth an array for each step.
 const LONGEST: u32 = 8;
+
+/// The longest one of which a step has copies.
+const MOST_COPIES: u32 = 4;
 
 /// What is kept of a table.
 #[derive(Clone, Debug)]
@@ -29,7 +34,7 @@ pub(super) fn of(
     system: &System,
     bodies: &[Block],
     following: impl Fn(usize) -> Option<usize>,
-    whole: bool,
+    (around, whole): (Around, bool),
 ) -> Option<BTreeMap<VarId, Window>> {
     let rows: BTreeMap<VarId, &[i64]> = system
         .tables
@@ -48,9 +53,19 @@ pub(super) fn of(
             return None;
         }
     }
+    let longest = match around {
+        Around::Host => LONGEST,
+        Around::Map => MOST_COPIES,
+    };
+    // Copies of a step are as many for all tables.
+    let all = system.order.steps.iter().map(|steps| steps.window).collect::<Option<Vec<u32>>>()?;
+    let common = match around {
+        Around::Host => 1,
+        Around::Map => all.into_iter().max()?,
+    };
     let mut windows = BTreeMap::new();
     for (at, (table, steps)) in system.tables.iter().zip(&system.order.steps).enumerate() {
-        let (following, length) = (following(at)?, steps.window.filter(|length| *length <= LONGEST)?);
+        let (following, length) = (following(at)?, steps.window.filter(|length| *length <= longest)?);
         let mut shape = builder.vars[table.array].shape.clone();
         shape.remove(following);
         if shape.is_empty() {
@@ -58,7 +73,7 @@ pub(super) fn of(
         }
         let known = &builder.vars[table.array];
         let var = Var { shape, kind: VarKind::Local, ..known.clone() };
-        let arrays = (0..length.max(1)).map(|_| builder.vars.push(var.clone())).collect();
+        let arrays = (0..length.max(common)).map(|_| builder.vars.push(var.clone())).collect();
         windows.insert(table.array, Window { following, steps: arrays, whole });
     }
     Some(windows)
@@ -199,6 +214,14 @@ impl Window {
     pub(super) fn rotated(&self, span: hidp_syntax::source::Span) -> Vec<Stmt> {
         let pairs = self.steps.windows(2).rev();
         pairs.map(|pair| Stmt { kind: StmtKind::Swap(pair[0], pair[1]), span }).collect()
+    }
+
+    /// The roles of the arrays so many steps later.
+    pub(super) fn turned(&self, steps: usize) -> Window {
+        let mut turned = self.clone();
+        let length = turned.steps.len();
+        turned.steps.rotate_right(steps % length);
+        turned
     }
 
     /// The cell of this step with these indices.
