@@ -4,6 +4,7 @@
 
 pub mod buffer;
 pub mod cases;
+pub mod idle;
 pub mod limits;
 pub mod matrices;
 #[path = "../../examples/quickstart/src/matrix.rs"]

@@ -1,8 +1,12 @@
 //! Measures all contenders of each case in rotated, interleaved rounds and prints ratios with their spread.
+//!
+//! Between two of them it waits until no thread of the one before runs. `--only NAME` measures one contender, beside nobody: to compare two
+//! revisions.
 
-use anyhow::{Result, bail};
+use anyhow::{Context, Result, bail};
 use hidp_benches::Case;
 use hidp_benches::cases::{self, Recipe};
+use hidp_benches::idle;
 use hidp_benches::limits::{Meter, time};
 
 /// Rounds of each case; every contender and the limit run once in each.
@@ -35,7 +39,8 @@ impl Rates {
 }
 
 fn main() -> Result<()> {
-    let filters: Vec<String> = std::env::args().skip(1).collect();
+    let mut filters: Vec<String> = std::env::args().skip(1).collect();
+    let only = only(&mut filters)?;
     let selected = select(&filters)?;
     let mut meter = Meter::new();
     if !hidp_benches::peers::has_tbb() {
@@ -54,9 +59,21 @@ fn main() -> Result<()> {
     println!("| case | contender | rate | HiDP's speed-up | of limit |");
     println!("|---|---|---|---|---|");
     for recipe in selected {
-        measure(recipe.make(), &mut meter);
+        let mut case = recipe.make();
+        case.contenders.retain(|contender| only.as_ref().is_none_or(|only| only == contender.name));
+        if case.contenders.is_empty() {
+            continue;
+        }
+        measure(case, &mut meter);
     }
     Ok(())
+}
+
+/// Takes `--only NAME` out of the arguments.
+fn only(args: &mut Vec<String>) -> Result<Option<String>> {
+    let Some(at) = args.iter().position(|arg| arg == "--only") else { return Ok(None) };
+    let found = args.drain(at..args.len().min(at + 2)).nth(1);
+    Ok(Some(found.context("--only: which contender?")?))
 }
 
 fn select(filters: &[String]) -> Result<Vec<Recipe>> {
@@ -77,10 +94,13 @@ fn measure(mut case: Case, meter: &mut Meter) {
     let mut rates: Vec<Vec<f64>> = vec![Vec::new(); count];
     let mut limits = Vec::new();
     for round in 0..ROUNDS {
+        idle::wait();
         limits.extend(meter.rate(case.limit));
         for turn in 0..count {
             let which = (round + turn) % count;
             let run = &mut case.contenders[which].run;
+            idle::wait();
+            // Wakes its threads.
             run();
             let seconds = time(|| (0..repeats[which]).for_each(|_| run()));
             rates[which].push(case.limit.amount() * repeats[which] as f64 / seconds);
