@@ -97,6 +97,24 @@ void launch_all_kinds(hidp::Host &host, int64_t extent) {
   for (const int32_t count : done) CHECK(count == 3);
 }
 
+// Parts differ by a grain at most, and so do equally many neighbours, wherever the first of them is.
+void parts_are_even() {
+  for (int64_t grains = 0; grains < 70; ++grains) {
+    for (int64_t parts = 1; parts <= 18; ++parts) {
+      for (int64_t together = 1; together <= parts; ++together) {
+        for (int64_t first = 0; first + together <= parts; ++first) {
+          const int64_t begin = hidp::Part(grains * 3, 3, first, parts).begin / 3;
+          const int64_t past = hidp::Part(grains * 3, 3, first + together - 1, parts).end / 3;
+          const int64_t fair = grains * together / parts;
+          CHECK(past - begin >= fair && past - begin <= fair + 1);
+          CHECK(first > 0 || begin == 0);
+          CHECK(first + together < parts || past == grains);
+        }
+      }
+    }
+  }
+}
+
 // In place, which lets workers read what others are about to overwrite.
 void scan(hidp::Host &host, int64_t n) {
   std::vector<int32_t> values(static_cast<size_t>(n), 1);
@@ -140,5 +158,6 @@ int main() {
   run_on_two_processors();
   everybody_comes(300);
   callers(24);
+  parts_are_even();
   puts("all launches ended");
 }

@@ -90,13 +90,14 @@ class Locked {
   bool &taken_;
 };
 
-// [begin, end) of part `part` of `parts` nearly equal parts of [0, extent); each but the last a multiple of `grain`.
+// [begin, end) of part `part` of `parts` nearly equal parts of [0, extent); each but the last a multiple of `grain`. Those with a grain more
+// lie as far apart as they can, so that as many neighbours hold as much wherever they are.
 struct Part {
   Part(int64_t extent, int64_t grain, int64_t part, int64_t parts) {
     const int64_t grains = extent / grain + (extent % grain != 0);
     const int64_t each = grains / parts, more = grains % parts;
-    const int64_t first = part * each + (part < more ? part : more);
-    const int64_t past = first + each + (part < more);
+    const auto before = [=](int64_t number) { return number * each + number * more / parts; };
+    const int64_t first = before(part), past = before(part + 1);
     begin = first == grains ? extent : first * grain;
     end = past == grains ? extent : past * grain;
   }
