@@ -9,6 +9,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <thread>
 #include <vector>
 
@@ -115,6 +116,21 @@ void parts_are_even() {
   }
 }
 
+// What a part does first is done once per thread where there is little more to do.
+void parts_are_large_enough() {
+  const Context context(2);
+  hidp_call call{};
+  call.context = context.raw();
+  hidp::Host host(&call);
+  std::atomic<int> parts{0};
+  const auto body = [&](hidp::Worker &, int64_t begin, int64_t end) {
+    CHECK(end - begin == 8);
+    ++parts;
+  };
+  CHECK(hidp::launch_static<8>(host, 16, 1, int64_t{1} << 40, body));
+  CHECK(parts == 2);
+}
+
 // In place, which lets workers read what others are about to overwrite.
 void scan(hidp::Host &host, int64_t n) {
   std::vector<int32_t> values(static_cast<size_t>(n), 1);
@@ -159,5 +175,6 @@ int main() {
   everybody_comes(300);
   callers(24);
   parts_are_even();
+  parts_are_large_enough();
   puts("all launches ended");
 }

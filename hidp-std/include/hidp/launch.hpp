@@ -175,11 +175,11 @@ HIDP_KERNEL bool parts_in_turn(Host &host, int64_t extent, int64_t grain, int64_
   return first.finish(host.trap);
 }
 
-// Some parts for each thread.
-HIDP_KERNEL bool static_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
+// Some parts for each thread, if they have `least` grains.
+HIDP_KERNEL bool static_parts(Host &host, int64_t extent, int64_t grain, int64_t least, int64_t work, PartBody body) {
   const int64_t grains = extent / grain + (extent % grain != 0);
   const int64_t threads = threads_worth(host, grains, work);
-  const int64_t worth = smaller(work / kPartWork / threads, kMostPartsEach);
+  const int64_t worth = smaller(smaller(work / kPartWork, grains / least) / threads, kMostPartsEach);
   const int64_t parts = smaller(threads * (worth < 1 ? 1 : worth), grains);
   return parts_in_turn(host, extent, grain, parts, threads, body);
 }
@@ -215,9 +215,9 @@ inline bool launch_serial(Host &host, int64_t extent, const Body &body) {
   return extent <= 0 || serial_parts(host, extent, PartBody(body));
 }
 
-template <class Body>
+template <int64_t kLeast = 1, class Body>
 inline bool launch_static(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
-  return extent <= 0 || static_parts(host, extent, grain, work, PartBody(body));
+  return extent <= 0 || static_parts(host, extent, grain, kLeast, work, PartBody(body));
 }
 
 template <class Body>

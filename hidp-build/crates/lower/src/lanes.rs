@@ -6,12 +6,16 @@ use std::collections::BTreeMap;
 use super::build::Binding;
 use super::space::Range;
 use super::{ITERATORS, Lowerer, make};
-use hidp_ir::imp::{Expr, LoopKind, Stmt, VarId};
+use hidp_ir::imp::{Expr, LoopKind, Schedule, Stmt, VarId};
 use hidp_ir::par::{self, BinOp, Map, StmtKind, visit};
 use hidp_plan::notation::Property;
 use hidp_plan::{self as plan, LaneShape, Recipe};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
+
+/// So many tiles are worth a copy of what the lanes of their column load, which takes about as long as half of one. Parts have fewer only
+/// where there would be none for some worker.
+const TILES_TO_COPY_FOR: u32 = 8;
 
 /// A tile: which iterations it holds.
 #[derive(Clone)]
@@ -105,6 +109,7 @@ impl Lowerer<'_> {
     }
 
     fn launch_tiles(&mut self, map: &Map, span: Span, shape: Shape) {
+        let rows = shape.rows;
         let mut tiles = shape.tile_counts();
         tiles.rotate_right(1);
         let mut counts = Vec::new();
@@ -122,7 +127,13 @@ impl Lowerer<'_> {
             let strides: Vec<Expr> = strides.iter().map(|stride| this.import(stride)).collect();
             this.tile_columns(map, &shape, &counts, &strides, begin, end);
         });
-        let schedule = self.schedule(1, work);
+        let schedule = match self.schedule(1, work) {
+            // Each part of a column makes copies of its own of what lanes load.
+            Schedule::Static { grain, work, .. } if rows.is_some() => {
+                Schedule::Static { grain, least: TILES_TO_COPY_FOR, work }
+            }
+            other => other,
+        };
         self.body.push(Stmt::Launch { kernel, args, extent: total, schedule });
     }
 

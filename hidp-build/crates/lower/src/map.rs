@@ -235,7 +235,11 @@ impl Lowerer<'_> {
 
     /// Equal parts on all threads, or everything on one.
     pub(super) fn schedule(&self, grain: u32, work: Expr) -> Schedule {
-        if self.mapping.strategy == Strategy::Serial { Schedule::Serial } else { Schedule::Static { grain, work } }
+        if self.mapping.strategy == Strategy::Serial {
+            Schedule::Serial
+        } else {
+            Schedule::Static { grain, least: 1, work }
+        }
     }
 
     /// Parts in turn. Logs of segments want each thread's iterations in order.

@@ -98,6 +98,11 @@ fn gemm_is_one_launch_without_checks_and_accumulates_in_a_register_tile() {
         3,
         "tiles, lanes alone for few rows, or rows where the matrix is narrow"
     );
+    let least = schedules(lanes).into_iter().map(|schedule| match schedule {
+        Schedule::Static { least, .. } => least,
+        Schedule::Serial | Schedule::Dynamic { .. } => 0,
+    });
+    assert_eq!(least.collect::<Vec<_>>(), [8, 1, 1], "only parts with rows of tiles make copies first");
     let (_, kernel) = lanes.kernels.iter().next().expect("a kernel");
     let tiles = kernel.function.vars.iter().filter(|(_, var)| matches!(var.kind, VarKind::Tile { len: 256, .. }));
     assert!(tiles.count() >= 2);
@@ -145,7 +150,7 @@ fn a_dot_product_is_one_launch_over_runs_of_fixed_length() {
     assert_eq!(count(&rows.host.body, is_launch), 1);
     assert_eq!(in_kernels(rows, is_fault), 0);
     assert!(in_kernels(rows, is_simd) >= 2);
-    assert!(matches!(schedules(rows)[0], Schedule::Static { grain: 1, .. }));
+    assert!(matches!(schedules(rows)[0], Schedule::Static { grain: 1, least: 1, .. }));
     assert_eq!(schedules(unit(&entry, "serial")), [Schedule::Serial]);
 }
 

@@ -198,7 +198,10 @@ impl OpenMp<'_> {
             .collect();
         let head = match schedule {
             Schedule::Serial => format!("launch_serial(host, {extent}"),
-            Schedule::Static { grain, work } => self.shared(scope, "launch_static", extent, *grain, work),
+            Schedule::Static { grain, least: 1, work } => self.shared(scope, "launch_static", extent, *grain, work),
+            Schedule::Static { grain, least, work } => {
+                self.shared(scope, &format!("launch_static<{least}>"), extent, *grain, work)
+            }
             Schedule::Dynamic { grain, work, in_order } => {
                 let function = if *in_order { "launch_ordered" } else { "launch_dynamic" };
                 self.shared(scope, function, extent, *grain, work)

@@ -405,10 +405,12 @@ pub enum Stmt {
 pub enum Schedule {
     /// One call `[0, extent)` on the calling thread.
     Serial,
-    /// Contiguous parts of nearly equal size, one a worker; each a multiple of `grain`, except the last.
+    /// Contiguous parts of nearly equal size, some for each worker; each a multiple of `grain`, except the last.
     Static {
         /// Multiple of which parts are.
         grain: u32,
+        /// How many grains a part has at least where there are more parts than workers: for so many, what a part does first is worth it.
+        least: u32,
         /// `long`: the estimated work, in element operations.
         work: Expr,
     },

@@ -203,7 +203,10 @@ impl Printer<'_> {
     fn schedule(&self, schedule: &Schedule) -> String {
         match schedule {
             Schedule::Serial => "serial".to_owned(),
-            Schedule::Static { grain, work } => format!("static({grain}) work {}", self.expr(work)),
+            Schedule::Static { grain, least: 1, work } => format!("static({grain}) work {}", self.expr(work)),
+            Schedule::Static { grain, least, work } => {
+                format!("static({grain}, at least {least}) work {}", self.expr(work))
+            }
             Schedule::Dynamic { grain, work, in_order } => {
                 format!("dynamic({grain}){} work {}", if *in_order { " in order" } else { "" }, self.expr(work))
             }

@@ -14,11 +14,12 @@ impl Checker<'_> {
         if let Some(work) = schedule_work(schedule) {
             self.typed(work, Ty::LONG);
         }
-        let grain = match schedule {
+        let least = match schedule {
             Schedule::Serial => 1,
-            Schedule::Static { grain, .. } | Schedule::Dynamic { grain, .. } => *grain,
+            Schedule::Static { grain, least, .. } => *grain.min(least),
+            Schedule::Dynamic { grain, .. } => *grain,
         };
-        self.require(grain > 0, "a part has at least one iteration");
+        self.require(least > 0, "a part has at least one iteration");
         let unit = self.unit;
         let Some(kernel) = unit.kernels.get(kernel) else { return self.fail("a kernel is one of the version") };
         self.arguments(args, kernel, 2);
