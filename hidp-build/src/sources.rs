@@ -228,7 +228,12 @@ impl Loader<'_> {
         let tree = parse(&self.loaded.sources, importer, &mut Sink::new());
         let imports = tree.items.into_iter().filter_map(|item| match item {
             Item::Import(import) => Some(import.path_span),
-            Item::Const(_) | Item::Struct(_) | Item::Function(_) | Item::Scalar(_) | Item::Recurrence(_) => None,
+            Item::Const(_)
+            | Item::Struct(_)
+            | Item::Function(_)
+            | Item::Scalar(_)
+            | Item::Recurrence(_)
+            | Item::Codelet(_) => None,
         });
         imports.zip(&file.imports).find(|(_, id)| **id == imported).map(|(span, _)| span)
     }

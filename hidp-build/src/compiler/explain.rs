@@ -2,14 +2,18 @@
 //! others, costs, and the generated code.
 
 mod accesses;
+mod codelets;
 mod json;
 mod kernels;
 mod recurrences;
 mod text;
 
-use crate::compiler::pipeline::{Lowered, Options, PipelineInput, device_plans_of, lower_entry, plans_of};
+use crate::compiler::pipeline::{
+    Lowered, Options, PipelineInput, alternatives, device_plans_of, lower_entry, plans_of,
+};
 use crate::compiler::traffic::Resources;
 use accesses::AccessFacts;
+use codelets::Codelets;
 use hidp_emit::{cuda, openmp};
 use hidp_ir::imp;
 use hidp_ir::par::{self, FuncId, Program, shape};
@@ -56,11 +60,15 @@ struct Explanation {
     place: String,
     /// Recurrences that it uses, and how they are computed.
     recurrences: Vec<String>,
+    /// Codelets that it could take, and what became of them.
+    codelets: Vec<String>,
     nests: Vec<NestFacts>,
     /// Nests that were not fused, and why.
     apart: Vec<String>,
     checks: Vec<Check>,
     plans: Vec<Plan>,
+    /// Those of its other forms, for all targets.
+    composed: Vec<Plan>,
     /// Whether a file pins the plans.
     pinned: bool,
     /// Levels of a GPU and what became of them, and the plans for it; or why GPUs are left out.
@@ -109,9 +117,10 @@ pub fn entries(
     wanted: Wanted,
     resources: Result<&[Resources], &str>,
 ) -> String {
-    let known = Recurrences::of(input);
+    let (known, codelets) = (Recurrences::of(input), Codelets::of(input));
     let explanations = funcs.iter().map(|&func| Explanation {
         recurrences: known.lines(&program.funcs[func].name),
+        codelets: codelets.lines(&program.funcs[func].name),
         ..explanation(input, program, func, wanted, resources)
     });
     match wanted.format {
@@ -156,10 +165,18 @@ fn explanation(
         name: item.name.clone(),
         place: place(&input.sources, item.span),
         recurrences: Vec::new(),
+        codelets: Vec::new(),
         nests,
         apart: apart(&input.sources, program, func),
         checks: checks(&input.sources, program, func),
         plans: plans_of(input, program, func, &model),
+        composed: {
+            let mut all = alternatives::plans(input, program, func, &model);
+            if resources.is_ok() {
+                all.extend(alternatives::device_plans(input, program, func, models));
+            }
+            all.into_iter().flat_map(|(_, plans)| plans).collect()
+        },
         pinned: pins.is_some_and(|pins| !pins.cpu.is_empty()),
         device: resources.map_err(str::to_owned).map(|_| {
             let Options { limits, natives, .. } = input.options;

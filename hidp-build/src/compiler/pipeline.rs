@@ -1,5 +1,6 @@
 //! Everything in order: sources and options in, generated files and diagnostics out.
 
+pub(crate) mod alternatives;
 mod native;
 mod stamp;
 #[cfg(test)]
@@ -12,11 +13,11 @@ use hidp_emit::rust::{self, EntryInfo, Isa};
 use hidp_emit::{cuda, openmp};
 use hidp_ir::imp;
 use hidp_ir::par::{FuncId, Program};
-use hidp_lower::{Defect, lower, lower_device};
+use hidp_lower::{Defect, lower, lower_also, lower_device};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
-    Dispatch, Limits, Models, Natives, PinFile, Plan, Record, add_device_rules, check_directives, check_pins, dispatch,
-    explore, explore_device, native_name, pinned,
+    Dispatch, Limits, Models, Natives, PinFile, Plan, Record, add_device_rules, check_directives, check_pins, compose,
+    dispatch, explore, explore_device, native_name, pinned,
 };
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::source::{FileId, SourceMap, Span};
@@ -184,8 +185,9 @@ fn natives(program: &Program, options: &Options, sink: &mut Sink) {
     }
 }
 
-/// Runs the passes.
+/// Chooses compositions and runs the passes.
 pub fn optimise(mut program: Program, sink: &mut Sink) -> Option<Program> {
+    compose(&mut program);
     match pass::run(&mut program, pass::PIPELINE) {
         Ok(()) => Some(program),
         Err(error) => {
@@ -220,11 +222,18 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let item = &program.funcs[func];
     let symbol = symbol(&input.options.namespace, stem_of(input, item.span), &item.name);
     let (mut entry, mut defects) = lower(program, func, &symbol, &plans, model);
+    for (func, plans) in alternatives::plans(input, program, func, model) {
+        defects.extend(lower_also(program, func, &plans, model, &mut entry));
+    }
     let device = DeviceModel::cuda();
     let mut explored = Vec::new();
     if input.options.cuda {
-        explored = device_plans_of(input, program, func, Models { cpu: model, device: &device });
+        let models = Models { cpu: model, device: &device };
+        explored = device_plans_of(input, program, func, models);
         defects.extend(lower_device(program, func, &explored, (model, &device), &mut entry));
+        for (func, plans) in alternatives::device_plans(input, program, func, models) {
+            defects.extend(lower_device(program, func, &plans, (model, &device), &mut entry));
+        }
     }
     defects.extend(leave_out_unsound(program, &mut entry));
     for plans in [&mut plans, &mut explored] {

@@ -108,6 +108,7 @@ fn imported(item: &ast::Item) -> Option<String> {
         | ast::Item::Struct(_)
         | ast::Item::Function(_)
         | ast::Item::Scalar(_)
-        | ast::Item::Recurrence(_) => None,
+        | ast::Item::Recurrence(_)
+        | ast::Item::Codelet(_) => None,
     }
 }

@@ -253,6 +253,7 @@ impl Cx<'_> {
                 let (lo, hi, step) = self.range(range)?;
                 Some(Sub::Range { lo, hi, step })
             }
+            Subscript::Piece(piece) => self.misplaced_piece(piece.span),
         }
     }
 

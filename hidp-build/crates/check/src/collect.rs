@@ -20,6 +20,7 @@ pub(super) struct Collected<'a> {
     pub(super) globals: Globals<'a>,
     pub(super) scalars: Vec<(FileId, &'a ast::ScalarFunction)>,
     pub(super) funcs: Vec<(FileId, &'a ast::Function)>,
+    pub(super) codelets: Vec<(FileId, &'a ast::Codelet)>,
 }
 
 /// Items in the order of the files.
@@ -30,6 +31,7 @@ struct Items<'a> {
     scalars: Vec<(FileId, &'a ast::ScalarFunction)>,
     funcs: Vec<(FileId, &'a ast::Function)>,
     recurrences: Vec<(FileId, &'a ast::Recurrence)>,
+    codelets: Vec<(FileId, &'a ast::Codelet)>,
 }
 
 /// Collects the items of all files.
@@ -44,6 +46,7 @@ pub(super) fn collect<'a>(sources: &'a SourceMap, units: &'a [SourceUnit], sink:
                 ast::Item::Function(f) => items.funcs.push((unit.id, f)),
                 ast::Item::Scalar(f) => items.scalars.push((unit.id, f)),
                 ast::Item::Recurrence(r) => items.recurrences.push((unit.id, r)),
+                ast::Item::Codelet(c) => items.codelets.push((unit.id, c)),
             }
         }
     }
@@ -64,7 +67,7 @@ pub(super) fn collect<'a>(sources: &'a SourceMap, units: &'a [SourceUnit], sink:
     signatures(&mut globals, &items);
     constants(&mut globals, &items.consts, sink);
     super::recurrence::collect(&mut globals, &items.recurrences, items.funcs.len(), sink);
-    Collected { globals, scalars: items.scalars, funcs: items.funcs }
+    Collected { globals, scalars: items.scalars, funcs: items.funcs, codelets: items.codelets }
 }
 
 type Names = BTreeMap<String, (Global, Span)>;
@@ -133,7 +136,8 @@ fn visible_names(units: &[SourceUnit], declared: &BTreeMap<FileId, Names>, sink:
             | ast::Item::Struct(_)
             | ast::Item::Function(_)
             | ast::Item::Scalar(_)
-            | ast::Item::Recurrence(_) => None,
+            | ast::Item::Recurrence(_)
+            | ast::Item::Codelet(_) => None,
         });
         for (import, item) in unit.imports.iter().zip(items) {
             if seen.contains(import) {

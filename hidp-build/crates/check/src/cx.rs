@@ -90,6 +90,10 @@ pub(super) struct Cx<'a> {
     pub(super) maps: Vec<MapFrame>,
     /// Iterators of all enclosing maps, outermost first.
     pub(super) iters: Vec<VarId>,
+    /// Those of them that count from 0 by ones.
+    pub(super) counting: BTreeSet<VarId>,
+    /// Numbers that a codelet leaves open.
+    pub(super) tunables: BTreeSet<VarId>,
     /// Loops around the statement within the innermost map.
     pub(super) loops: usize,
     /// Implicit scalars assigned on every path to here; `None` where no path leads here.
@@ -130,6 +134,8 @@ impl<'a> Cx<'a> {
             scopes: vec![Scope::default()],
             maps: Vec::new(),
             iters: Vec::new(),
+            counting: BTreeSet::new(),
+            tunables: BTreeSet::new(),
             loops: 0,
             assigned: Some(BTreeSet::new()),
             parallel: None,
@@ -271,11 +277,13 @@ impl<'a> Cx<'a> {
         let what = match self.vars[old].kind {
             VarKind::Dim => "a dimension",
             VarKind::Iter => "an iterator",
+            VarKind::Local if self.tunables.contains(&old) => "a tunable",
             VarKind::Param(_) | VarKind::Local => return false,
         };
+        let code = if self.tunables.contains(&old) { Code::TunableChanged } else { Code::ShadowsDimension };
         let old_span = self.vars[old].span;
         let _: Option<()> = self.error(
-            Diagnostic::new(Code::ShadowsDimension, span, format!("`{name}` is already the name of {what}"))
+            Diagnostic::new(code, span, format!("`{name}` is already the name of {what}"))
                 .label("would hide it")
                 .also(old_span, format!("`{name}` is {what}")),
         );

@@ -342,7 +342,7 @@ impl Cx<'_> {
         self.mark_read(var, span)?;
         let ty = self.vars[var].ty;
         let expr = Expr::read(var, ty, span);
-        let dimension = matches!(self.vars[var].kind, VarKind::Dim | VarKind::Iter);
+        let dimension = matches!(self.vars[var].kind, VarKind::Dim | VarKind::Iter) || self.tunables.contains(&var);
         Some(Val::Typed { expr, dimension })
     }
 }

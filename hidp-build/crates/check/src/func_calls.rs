@@ -7,7 +7,7 @@ use hidp_syntax::prim;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
-use super::access::{Sub, all_at, dimensions, stmt};
+use super::access::{dimensions, stmt};
 use super::convert::Purpose;
 use super::cx::{Cx, Named};
 use super::items::{Global, ParamSig};
@@ -151,11 +151,11 @@ impl Cx<'_> {
     }
 
     fn array_arg(&mut self, arg: &ast::Expr, param: &ParamSig, what: &str, out: &mut Vec<Stmt>) -> Option<CallArg> {
-        let (array, subs) = match &arg.kind {
+        let (array, dims) = match &arg.kind {
             ast::ExprKind::Name(name) => (self.array_named(name, arg.span, what)?, None),
             ast::ExprKind::Index { base, subscripts } => {
                 let array = self.subscripted_array(base)?;
-                (array, Some(self.subscripts(array, subscripts, arg.span)?))
+                (array, Some(self.section_dims(array, subscripts, arg.span, out)?))
             }
             ast::ExprKind::Error => return self.silent(),
             _ => {
@@ -168,10 +168,9 @@ impl Cx<'_> {
             }
         };
         self.same_type(self.vars[array].ty, param, arg.span, what)?;
-        let rank = match &subs {
+        let rank = match &dims {
             None => self.vars[array].shape.len(),
-            Some(subs) if all_at(subs).is_some() => 0,
-            Some(subs) => subs.iter().filter(|sub| matches!(sub, Sub::Range { .. })).count(),
+            Some(dims) => dims.iter().filter(|dim| !matches!(dim, SectionDim::At(_))).count(),
         };
         if rank != param.rank {
             return self.error(
@@ -192,18 +191,7 @@ impl Cx<'_> {
                 self.info_mut(array).read = true;
             }
         }
-        let Some(subs) = subs else { return Some(CallArg::Array(array)) };
-        let dims = subs
-            .into_iter()
-            .map(|sub| match sub {
-                Sub::At(index) => SectionDim::At(self.hoisted(index, out)),
-                Sub::Range { lo, hi, step } => SectionDim::Range {
-                    low: self.hoisted(lo, out),
-                    high: self.hoisted(hi, out),
-                    step: self.hoisted(step, out),
-                },
-            })
-            .collect();
+        let Some(dims) = dims else { return Some(CallArg::Array(array)) };
         Some(CallArg::Section(Section { array, dims, span: arg.span }))
     }
 

@@ -11,6 +11,7 @@ use hidp_syntax::index::{Arena, Id};
 use hidp_syntax::source::{FileId, Span};
 use hidp_syntax::ty::Ty;
 
+use super::codelets::Checked;
 use super::collect::Collected;
 use super::cx::{BodyKind, Cx};
 use super::directives;
@@ -47,12 +48,19 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
         program.funcs.push(system.func.clone().unwrap_or_else(|| no_function(system)));
         func_calls.push(Vec::new());
     }
+    let first_codelet = program.funcs.len();
+    let codelets = super::codelets::check(collected, &good, first_codelet, sink);
+    for codelet in &codelets {
+        program.funcs.push(codelet.body.clone());
+        func_calls.push(codelet.calls.clone());
+        good.push(!codelet.failed);
+    }
     let scalar_names: Vec<&str> = collected.scalars.iter().map(|(_, f)| f.name.name.as_str()).collect();
     let func_names: Vec<String> = program.funcs.iter().map(|(_, f)| f.name.clone()).collect();
     let func_names: Vec<&str> = func_names.iter().map(String::as_str).collect();
     callees_first(&index_calls::<ScalarFnId>(&scalar_calls), &scalar_names, sink);
     let order = callees_first(&index_calls::<FuncId>(&func_calls), &func_names, sink);
-    program.entries = entries(collected, &func_calls);
+    program.entries = entries(collected, &func_calls[..first_codelet], &codelets);
     let mut doubts = Vec::new();
     if let Some(order) = order {
         refuse_growth(&program, &order, &func_calls, sink);
@@ -62,14 +70,16 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
                 continue;
             }
             let id = FuncId::new(at);
-            // Those of recurrences are checked already.
-            if at >= collected.funcs.len() {
-                continue;
+            match (collected.funcs.get(at), at.checked_sub(first_codelet)) {
+                (Some((_, function)), _) => super::outputs::settle(&mut program, id, &function.params, sink),
+                (None, Some(number)) => good[at] &= super::codelets::settle(&mut program, &codelets[number], sink),
+                // Those of recurrences are checked already.
+                (None, None) => continue,
             }
-            super::outputs::settle(&mut program, id, &collected.funcs[at].1.params, sink);
             doubts.push((id, prove::races(&mut program, id, sink)));
         }
     }
+    program.spectra = super::codelets::spectra(codelets);
     if !sink.has_errors() {
         super::lints::lint(&program, &doubts, collected.globals.sources, sink);
     }
@@ -93,8 +103,12 @@ fn no_function(system: &SystemFunc) -> par::Func {
     }
 }
 
-fn entries(collected: &Collected<'_>, calls: &[Calls<FuncId>]) -> Vec<FuncId> {
-    let called: BTreeSet<FuncId> = calls.iter().flatten().map(|(id, _)| *id).collect();
+/// Functions that nobody calls, their own codelets apart.
+fn entries(collected: &Collected<'_>, calls: &[Calls<FuncId>], codelets: &[Checked]) -> Vec<FuncId> {
+    let mut called: BTreeSet<FuncId> = calls.iter().flatten().map(|(id, _)| *id).collect();
+    for Checked { meaning, calls, .. } in codelets {
+        called.extend(calls.iter().map(|(id, _)| *id).filter(|id| id != meaning));
+    }
     let own = collected.funcs.iter().enumerate();
     own.filter(|(_, (_, f))| !f.is_static).map(|(at, _)| FuncId::new(at)).filter(|id| !called.contains(id)).collect()
 }

@@ -87,6 +87,9 @@ impl Cx<'_> {
             let var = self.new_var(&iter.name.name, Ty::LONG, Vec::new(), VarKind::Iter, iter.name.span);
             self.declare(&iter.name, var);
             vars.push(var);
+            if range.as_ref().is_some_and(|(lo, _, step)| lo.as_int() == Some(0) && step.as_int() == Some(1)) {
+                self.counting.insert(var);
+            }
             iters.push(range.map(|(lo, hi, step)| Iter { var, lo, hi, step, span: iter.span }));
         }
         // Arrays declared outside count all iterators of this map, whichever they come before.
@@ -112,6 +115,10 @@ pub(super) fn collect_names(e: &ast::Expr, names: &mut Vec<(String, Span)>) {
                         }
                     }
                     ast::Subscript::All(_) => {}
+                    ast::Subscript::Piece(piece) => {
+                        names.push((piece.iter.name.clone(), piece.iter.span));
+                        collect_names(&piece.length, names);
+                    }
                 }
             }
         }

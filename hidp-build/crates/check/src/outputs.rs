@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{
-    BinOp, Block, CallArg, Expr, ExprKind, Fold, FoldKind, Func, FuncId, Iter, Map, Place, Program, SectionDim, Stmt,
-    StmtKind, Target, VarId, VarKind,
+    BinOp, Block, CallArg, Expr, ExprKind, Fold, FoldKind, Func, FuncId, Iter, Map, Piece, Place, Program, SectionDim,
+    Stmt, StmtKind, Target, VarId, VarKind,
 };
 use hidp_syntax::ast::{self, Direction};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
@@ -18,24 +18,10 @@ use super::shape;
 ///
 /// Nothing is said of an output that `params`, the header, declares as `partial`, unless its old elements are read.
 pub(super) fn settle(program: &mut Program, id: FuncId, params: &[ast::Param], sink: &mut Sink) {
+    let kept = kept(program, id, Calls::Whole);
     let func = &program.funcs[id];
     let partial = func.params.iter().zip(params).filter(|(_, param)| param.partial).map(|(var, _)| *var);
     let partial: BTreeSet<VarId> = partial.collect();
-    let outputs: Vec<VarId> = func
-        .params
-        .iter()
-        .copied()
-        .filter(|var| func.vars[*var].kind == VarKind::Param(Direction::Output) && func.vars[*var].is_array())
-        .collect();
-    let mut walk = Walk { program, func, outputs: outputs.clone(), now: Written::default(), kept: BTreeMap::new() };
-    walk.block(&func.body);
-    let kept: Vec<(VarId, Reason)> = outputs
-        .into_iter()
-        .filter_map(|var| match walk.kept.get(&var) {
-            Some(reason) => Some((var, *reason)),
-            None => (!walk.now.full.contains(&var)).then_some((var, Reason::Part)),
-        })
-        .collect();
     for (var, reason) in kept {
         let known = &mut program.funcs[id].vars[var];
         known.kind = VarKind::Param(Direction::Inout);
@@ -58,9 +44,39 @@ pub(super) fn settle(program: &mut Program, id: FuncId, params: &[ast::Param], s
     }
 }
 
+/// What is known to be written by calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Calls {
+    /// Whole arrays.
+    Whole,
+    /// Sections, too, which make up an array.
+    Sections,
+}
+
+/// The array outputs that may keep old elements, and why.
+pub(super) fn kept(program: &Program, id: FuncId, calls: Calls) -> Vec<(VarId, Reason)> {
+    let func = &program.funcs[id];
+    let outputs: Vec<VarId> = func
+        .params
+        .iter()
+        .copied()
+        .filter(|var| func.vars[*var].kind == VarKind::Param(Direction::Output) && func.vars[*var].is_array())
+        .collect();
+    let (now, kept) = (Written::default(), BTreeMap::new());
+    let mut walk = Walk { program, func, calls, outputs: outputs.clone(), now, kept };
+    walk.block(&func.body);
+    outputs
+        .into_iter()
+        .filter_map(|var| match walk.kept.get(&var) {
+            Some(reason) => Some((var, *reason)),
+            None => (!walk.now.full.contains(&var)).then_some((var, Reason::Part)),
+        })
+        .collect()
+}
+
 /// Why the old elements of an output are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Reason {
+pub(super) enum Reason {
     /// Read while they may be old.
     Read,
     /// The function ends early.
@@ -96,6 +112,7 @@ const MOST_CONSTANTS: i128 = 1 << 12;
 struct Walk<'a> {
     program: &'a Program,
     func: &'a Func,
+    calls: Calls,
     outputs: Vec<VarId>,
     /// What is written on every path to here.
     now: Written,
@@ -208,7 +225,8 @@ impl Walk<'_> {
 
     /// Reads in a map, except those of an element that the same iteration has written before.
     fn map_reads(&self, map: &Map, reads: &mut Vec<VarId>) {
-        let mut own = Own { written: Vec::new(), reads: Vec::new() };
+        let sections = (self.calls == Calls::Sections).then_some(self.program);
+        let mut own = Own { sections, written: Vec::new(), reads: Vec::new() };
         for iter in &map.iters {
             own.expr(&iter.lo);
             own.expr(&iter.hi);
@@ -243,6 +261,7 @@ impl Walk<'_> {
                         self.place(place, nest, nest);
                     }
                 }
+                StmtKind::Call { callee, args } if self.calls == Calls::Sections => self.sections(*callee, args, nest),
                 _ => {}
             }
         }
@@ -315,6 +334,27 @@ impl Walk<'_> {
         }
     }
 
+    /// Calls in every iteration of `nest` that write sections write the whole array if all of each dimension is in them.
+    fn sections(&mut self, callee: FuncId, args: &[CallArg], nest: &[&Iter]) {
+        for (position, arg) in args.iter().enumerate() {
+            let direction = hidp_ir::par::effects::argument_direction(self.program, callee, position);
+            let (CallArg::Section(section), Some(Direction::Output)) = (arg, direction) else { continue };
+            let shape = &self.func.vars[section.array].shape;
+            let mut used = Vec::new();
+            let whole = section.dims.iter().zip(shape).all(|(dim, extent)| match dim {
+                SectionDim::Range { low, high, step } => {
+                    low.as_int() == Some(0) && step.as_int() == Some(1) && shape::same(high, extent)
+                }
+                SectionDim::At(at) => uses(at, nest, &mut used, |iter| covers(iter, extent)),
+                SectionDim::Piece(piece) => uses(&piece.at, nest, &mut used, |iter| numbers_all(iter, piece, extent)),
+            });
+            let others_run = nest.iter().all(|iter| used.contains(&iter.var) || certainly_runs(iter));
+            if whole && others_run && self.outputs.contains(&section.array) {
+                self.now.full.insert(section.array);
+            }
+        }
+    }
+
     fn prim(&mut self, call: &hidp_ir::par::PrimCall) {
         use hidp_ir::par::Extent;
         let moves = match call.prim {
@@ -350,6 +390,7 @@ fn reads_of_dim(dim: &SectionDim, reads: &mut Vec<VarId>) {
     match dim {
         SectionDim::At(at) => look(at),
         SectionDim::Range { low, high, step } => [low, high, step].into_iter().for_each(look),
+        SectionDim::Piece(piece) => [&piece.at, &piece.length].into_iter().for_each(look),
     }
 }
 
@@ -357,12 +398,36 @@ fn covers(iter: &Iter, extent: &Expr) -> bool {
     iter.lo.as_int() == Some(0) && iter.step.as_int() == Some(1) && shape::same(&iter.hi, extent)
 }
 
+/// Whether `at` is an iterator of `nest` for which `fits` holds, and which is not in `used` yet.
+fn uses(at: &Expr, nest: &[&Iter], used: &mut Vec<VarId>, fits: impl Fn(&Iter) -> bool) -> bool {
+    let ExprKind::Read(var) = at.kind else { return false };
+    let found = nest.iter().any(|iter| iter.var == var && fits(iter)) && !used.contains(&var);
+    used.push(var);
+    found
+}
+
+/// Whether an iterator numbers all pieces.
+fn numbers_all(iter: &Iter, piece: &Piece, extent: &Expr) -> bool {
+    if iter.lo.as_int() != Some(0) || iter.step.as_int() != Some(1) {
+        return false;
+    }
+    if !piece.by {
+        return shape::same(&iter.hi, &piece.length);
+    }
+    // (extent + length - 1) / length
+    let ExprKind::Binary { op: BinOp::Div, left, right, .. } = &iter.hi.kind else { return false };
+    let rounded = shape::sub(&shape::add(extent, &piece.length), &Expr::int(1, extent.span));
+    shape::same(right, &piece.length) && shape::same(left, &rounded)
+}
+
 fn certainly_runs(iter: &Iter) -> bool {
     shape::difference(&iter.hi, &iter.lo).is_some_and(|count| count > 0)
 }
 
 /// Reads of one iteration that its own earlier writes do not explain.
-struct Own {
+struct Own<'a> {
+    /// Set where sections that are written count as no reads.
+    sections: Option<&'a Program>,
     written: Vec<(VarId, String)>,
     reads: Vec<VarId>,
 }
@@ -372,7 +437,7 @@ fn element_key(place: &Place) -> (VarId, String) {
     (place.array, index.join("]["))
 }
 
-impl Own {
+impl Own<'_> {
     fn expr(&mut self, expr: &Expr) {
         shape::walk(expr, &mut |e| {
             if let ExprKind::Load(place) = &e.kind
@@ -381,6 +446,29 @@ impl Own {
                 self.reads.push(place.array);
             }
         });
+    }
+
+    /// What a call is given but does not only write.
+    fn call(&mut self, callee: FuncId, args: &[CallArg]) {
+        let Some(program) = self.sections else { return };
+        for (position, arg) in args.iter().enumerate() {
+            let direction = hidp_ir::par::effects::argument_direction(program, callee, position);
+            let reads = direction != Some(Direction::Output);
+            match arg {
+                CallArg::Value(value) => self.expr(value),
+                CallArg::Scalar(_) => {}
+                CallArg::Array(array) => self.reads.extend(reads.then_some(*array)),
+                CallArg::Element(place) => {
+                    place.index.iter().for_each(|index| self.expr(index));
+                    let known = self.written.contains(&element_key(place));
+                    self.reads.extend((reads && !known).then_some(place.array));
+                }
+                CallArg::Section(section) => {
+                    self.reads.extend(reads.then_some(section.array));
+                    section.dims.iter().for_each(|dim| reads_of_dim(dim, &mut self.reads));
+                }
+            }
+        }
     }
 
     fn map(&mut self, map: &Map) {
@@ -403,6 +491,7 @@ impl Own {
                     self.map(inner);
                     self.written.truncate(before);
                 }
+                StmtKind::Call { callee, args } if self.sections.is_some() => self.call(*callee, args),
                 _ => {
                     // Everything else counts as if nothing had been written.
                     let block = Block { stmts: vec![stmt.clone()] };

@@ -159,6 +159,17 @@ impl Cx<'_> {
     pub(super) fn check_writable(&mut self, var: VarId, span: Span) -> Option<()> {
         let name = self.vars[var].name.clone();
         let declared = self.vars[var].span;
+        if self.tunables.contains(&var) {
+            return self.error(
+                Diagnostic::new(
+                    Code::TunableChanged,
+                    span,
+                    format!("`{name}` is a tunable, which cannot be assigned to"),
+                )
+                .label("has one value in each version")
+                .also(declared, "declared here"),
+            );
+        }
         let refused = match self.vars[var].kind {
             VarKind::Dim => Some("a dimension"),
             VarKind::Iter => Some("an iterator"),

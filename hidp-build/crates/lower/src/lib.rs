@@ -75,6 +75,14 @@ pub fn lower(program: &Program, func: FuncId, symbol: &str, plans: &[Plan], mode
     (entry, defects)
 }
 
+/// Adds to an entry the units of another form of it, which has its parameters and dimensions.
+pub fn lower_also(program: &Program, func: FuncId, plans: &[Plan], model: &Model, entry: &mut Entry) -> Vec<Defect> {
+    let units = plans.iter().map(|plan| unit(program, &program.funcs[func], plan, model, &mut entry.sites));
+    let (units, defects) = sound(units.collect());
+    entry.units.extend(units);
+    defects
+}
+
 /// The units without defects, and the defects of the others.
 fn sound(lowered: Vec<Result<Unit, Vec<Defect>>>) -> (Vec<Unit>, Vec<Defect>) {
     let (mut units, mut defects) = (Vec::new(), Vec::new());

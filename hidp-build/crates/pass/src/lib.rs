@@ -7,6 +7,7 @@
 
 mod bounds;
 mod cleanup;
+mod codelets;
 mod expand;
 mod forward;
 pub mod fuse;
@@ -42,6 +43,7 @@ impl fmt::Debug for Pass {
 
 /// The passes between `check` and `plan`, in order.
 pub const PIPELINE: &[Pass] = &[
+    codelets::PASS,
     recurrences::PASS,
     instantiate::PASS,
     expand::PASS,

@@ -14,6 +14,7 @@ pub mod target;
 mod blame;
 mod candidates;
 mod choices;
+mod compose;
 mod constraint;
 mod cost;
 mod cuts;
@@ -51,6 +52,7 @@ mod variants;
 mod work;
 
 pub use candidates::{Candidate, Explored, Fate, Limits, candidates, constraint, explore};
+pub use compose::{CodeletFate, Composed, compose, composed, shown};
 pub use constraint::{LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use cost::{Cost, cost};
 pub use cuts::rounds;

@@ -131,6 +131,13 @@ impl Context<'_> {
         q
     }
 
+    /// The elements of a piece, if `extent` elements are cut into so many pieces: at least 1. Equal ones are one atom.
+    pub(crate) fn piece_length(&mut self, extent: &Lin, pieces: &Lin) -> Lin {
+        let length = self.opaque(Op::Piece, vec![extent.clone(), pieces.clone()], Scalar::I64);
+        self.fact_opt(length.offset(-1));
+        length
+    }
+
     /// `a % b`, with the sign of `a`.
     fn remainder(&mut self, a: &Lin, b: &Lin, ty: Scalar) -> Lin {
         let not_negative = self.proves(a);

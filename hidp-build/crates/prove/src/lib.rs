@@ -120,5 +120,5 @@ pub fn remaining(program: &Program, func: FuncId) -> Vec<RemainingCheck> {
 
 /// Nobody but the wrapper calls an entry.
 fn start(program: &Program, func: FuncId) -> Start {
-    if program.entries.contains(&func) { Start::Entry } else { Start::Called }
+    if program.is_called_from_outside(func) { Start::Entry } else { Start::Called }
 }

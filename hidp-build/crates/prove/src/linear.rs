@@ -50,6 +50,8 @@ pub(crate) enum Op {
     Shr,
     /// Conversion between integer types, which wraps.
     Convert,
+    /// Elements of each of so many pieces.
+    Piece,
 }
 
 /// What an atom stands for.

@@ -1,10 +1,12 @@
 //! The syntax tree: what was written, with positions, before any name is looked up.
 //!
-//! Later additions to the language (codelets, hiCUDA directives) are further variants of [`Item`] and
-//! [`Directive`]; nothing else changes.
+//! Later additions to the language (hiCUDA directives) are further variants of [`Item`] and [`Directive`]; nothing else
+//! changes.
 
+mod codelets;
 mod directives;
 
+pub use codelets::*;
 pub use directives::*;
 
 use crate::source::Span;
@@ -40,6 +42,8 @@ pub enum Item {
     Scalar(ScalarFunction),
     /// `recurrence type name(indices) inputs { body }`
     Recurrence(Recurrence),
+    /// `codelet name "tag" header when (condition) tunables { body }`
+    Codelet(Codelet),
 }
 
 /// `import "path";`
@@ -475,6 +479,8 @@ pub enum Subscript {
     Range(Range),
     /// `[*]`
     All(Span),
+    /// `[adjacent t of p]`
+    Piece(Piece),
 }
 
 /// A literal as written.

@@ -18,7 +18,7 @@ mod print;
 mod token;
 
 pub use parser::parse;
-pub use print::print;
+pub use print::{header, print};
 
 #[cfg(test)]
 mod tests;

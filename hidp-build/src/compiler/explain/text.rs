@@ -86,6 +86,9 @@ impl Explanation {
         if !self.recurrences.is_empty() {
             page.section("recurrences", &self.recurrences.join("\n"));
         }
+        if !self.codelets.is_empty() {
+            page.section("codelets", &self.codelets.join("\n"));
+        }
         let shapes: Vec<&str> = self.nests.iter().map(|nest| nest.shape.as_str()).collect();
         page.section("nests after fusion, in order", &shapes.join("\n"));
         if !self.apart.is_empty() {
@@ -120,6 +123,9 @@ impl Explanation {
                 let lines: Vec<String> = own.flat_map(|own| &own.kernels).map(KernelFacts::text).collect();
                 page.section(&format!("kernels of plan {}, as a warp runs them", plan.name), &lines.join("\n"));
             }
+        }
+        for plan in &self.composed {
+            page.section(&format!("composition {}", plan.name), &plan.to_string());
         }
         let lines: Vec<String> = self.nests.iter().map(NestFacts::accessed).collect();
         page.section("accesses of each nest, along the iterators that vector lanes would hold", &lines.join("\n"));

@@ -85,6 +85,10 @@ impl Names {
                         Subscript::At(index) => self.expr(index),
                         Subscript::Range(range) => self.range(range),
                         Subscript::All(_) => {}
+                        Subscript::Piece(piece) => {
+                            self.found.insert(piece.iter.name.clone());
+                            self.expr(&piece.length);
+                        }
                     }
                 }
             }

@@ -155,6 +155,9 @@ impl Cx<'_> {
         if let Some(known) = known {
             return known.tables.get(member).copied();
         }
+        for value in &values {
+            self.refuse_pieces(value)?;
+        }
         let parallel = self.parallel.take();
         let mut before = Vec::new();
         let args: Vec<Option<CallArg>> = values
@@ -265,6 +268,7 @@ impl Cx<'_> {
                 let dims = section.dims.iter().map(|dim| match dim {
                     SectionDim::At(index) => of_expr(index),
                     SectionDim::Range { low, high, step } => of_expr(low).max(of_expr(high)).max(of_expr(step)),
+                    SectionDim::Piece(piece) => of_expr(&piece.at).max(of_expr(&piece.length)),
                 });
                 dims.max().unwrap_or(0).max(self.info(section.array).level)
             }
@@ -356,7 +360,8 @@ impl Cx<'_> {
             CallArg::Array(var) => self.vars[*var].shape.get(at).cloned(),
             CallArg::Section(section) => {
                 let ranges = section.dims.iter().filter_map(|dim| match dim {
-                    SectionDim::At(_) => None,
+                    // Pieces are refused.
+                    SectionDim::At(_) | SectionDim::Piece(_) => None,
                     SectionDim::Range { low, high, step } => Some((low, high, step)),
                 });
                 ranges.clone().nth(at).map(|(low, high, step)| self.section_extent(section.array, low, high, step))

@@ -38,7 +38,12 @@ pub fn broken(messages: &[String], modules: &[(&str, &File)]) -> String {
 fn entry(item: &Item) -> Option<&Function> {
     match item {
         Item::Function(function) => (!function.is_static).then_some(function),
-        Item::Import(_) | Item::Const(_) | Item::Struct(_) | Item::Scalar(_) | Item::Recurrence(_) => None,
+        Item::Import(_)
+        | Item::Const(_)
+        | Item::Struct(_)
+        | Item::Scalar(_)
+        | Item::Recurrence(_)
+        | Item::Codelet(_) => None,
     }
 }
 

@@ -15,10 +15,11 @@ pub(super) struct Danger {
 }
 
 impl Danger {
-    /// What `func` and all that it calls do.
+    /// What `func`, its other forms and all that they call do.
     pub(super) fn of(program: &Program, func: FuncId) -> Self {
         let mut walk = Walk { program, danger: Danger::default(), funcs: BTreeSet::new(), scalars: BTreeSet::new() };
         walk.func(func);
+        program.alternatives_of(func).for_each(|other| walk.func(other.func));
         walk.danger
     }
     pub(super) fn is_none(&self) -> bool {

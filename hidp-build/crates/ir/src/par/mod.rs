@@ -30,15 +30,19 @@
 //!     where they belong; a scalar function holds scalars and the statements that [`ScalarFn`] lists (and [`StmtKind::Scope`]).
 //! 11. The tables of a [`Recur`] are `output` parameters, whose ranks are the numbers of their indices; bodies of cells hold what
 //!     [`Table::body`] lists. After pass `recurrences` there is none.
+//! 12. Codelets and alternatives have the parameters and dimensions of their functions; nobody calls them, so that a codelet may call
+//!     its own function.
 
 mod expr;
 mod prim;
 mod recur;
+mod spectrum;
 mod stmt;
 
 pub use expr::*;
 pub use prim::*;
 pub use recur::*;
+pub use spectrum::*;
 pub use stmt::*;
 
 use hidp_syntax::ast::Direction;
@@ -84,6 +88,10 @@ pub struct Program {
     pub funcs: Arena<FuncId, Func>,
     /// The functions that get a wrapper, in source order.
     pub entries: Vec<FuncId>,
+    /// Functions with several bodies. After pass `codelets` there is none.
+    pub spectra: Vec<Spectrum>,
+    /// Other forms of entries, which that pass makes.
+    pub alternatives: Vec<Alternative>,
 }
 
 /// A struct type.

@@ -1,7 +1,7 @@
 //! Statements, places, maps and folds.
 
 use super::{Expr, FaultKind, FuncId, PrimCall, ScalarFnId, VarId};
-use hidp_syntax::ast::Level;
+use hidp_syntax::ast::{Level, PieceWay};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
@@ -185,6 +185,21 @@ pub enum SectionDim {
         /// Positive.
         step: Expr,
     },
+    /// One of the pieces into which the dimension is cut.
+    Piece(Piece),
+}
+
+/// A piece of a dimension of N elements. Behind the last piece, and of an empty dimension, pieces are empty.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Piece {
+    /// How the dimension is cut. Adjacent pieces hold `[at * q, at * q + q)`, as far as there are elements; strided ones `at`, `at + p`, …
+    pub way: PieceWay,
+    /// Number of the piece, from 0: an iterator that begins there.
+    pub at: Expr,
+    /// Whether `length` is q, the elements of a piece, rather than p, the number of pieces. Then q is N / p, rounded up.
+    pub by: bool,
+    /// Below 1 it is a fault.
+    pub length: Expr,
 }
 
 /// A map over the product of its iterators. Iterations are independent.

@@ -5,7 +5,7 @@
 //! sections become accesses to the array itself or copies ([`section`]). What the program does, faults and their order
 //! included, stays as the interpreter runs the call.
 //!
-//! Adds the invariant: there is no `Call`, and all functions are entries.
+//! Adds the invariant: there is no `Call`, and all functions are entries or other forms of entries.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,7 +13,8 @@ use super::Pass;
 use hidp_ir::par::effects::may_jump;
 use hidp_ir::par::visit::{self, Mutator, Visitor, look};
 use hidp_ir::par::{
-    Block, CallArg, Const, Expr, ExprKind, Func, FuncId, Place, Program, Stmt, StmtKind, Var, VarId, VarKind,
+    Alternative, Block, CallArg, Const, Expr, ExprKind, Func, FuncId, Place, Program, Stmt, StmtKind, Var, VarId,
+    VarKind,
 };
 use hidp_prove as prove;
 use hidp_syntax::ast::Direction;
@@ -24,6 +25,7 @@ use hidp_syntax::ty::{Scalar, Ty};
 
 mod bind;
 mod linear;
+mod piece;
 mod section;
 mod stable;
 #[cfg(test)]
@@ -54,12 +56,14 @@ fn run(program: &mut Program) {
     keep_entries(program);
 }
 
-/// Drops every function that is no entry.
+/// Drops every function that is neither an entry nor another form of one.
 fn keep_entries(program: &mut Program) {
     let mut funcs = Arena::new();
     let mut kept: BTreeMap<FuncId, FuncId> = BTreeMap::new();
-    for entry in &mut program.entries {
-        *entry = *kept.entry(*entry).or_insert_with(|| funcs.push(program.funcs[*entry].clone()));
+    let mut keep = |id: &mut FuncId| *id = *kept.entry(*id).or_insert_with(|| funcs.push(program.funcs[*id].clone()));
+    program.entries.iter_mut().for_each(&mut keep);
+    for Alternative { entry, func, .. } in &mut program.alternatives {
+        [entry, func].into_iter().for_each(&mut keep);
     }
     program.funcs = funcs;
 }
@@ -132,8 +136,15 @@ fn inlined(program: &Program, id: FuncId) -> Func {
     let mut func = program.funcs[id].clone();
     let mut body = std::mem::take(&mut func.body);
     let known = stable::stable_scalars(&func.vars, &body);
-    let mut inliner =
-        Inliner { program, func: &mut func, stable: known, depth: 0, born: BTreeMap::new(), extents: BTreeMap::new() };
+    let mut inliner = Inliner {
+        program,
+        func: &mut func,
+        stable: known,
+        depth: 0,
+        born: BTreeMap::new(),
+        extents: BTreeMap::new(),
+        ends: BTreeMap::new(),
+    };
     let mut stmts = inliner.fix_params();
     inliner.visit_block(&mut body);
     stmts.append(&mut body.stmts);
@@ -154,6 +165,8 @@ struct Inliner<'a> {
     born: BTreeMap<VarId, usize>,
     /// Extents of every array so far, as expressions that mean the same as long as it lives.
     extents: BTreeMap<VarId, Vec<Expr>>,
+    /// Where the iterators around end, of those that count from 0 by ones.
+    ends: BTreeMap<VarId, Expr>,
 }
 
 impl Mutator for Inliner<'_> {
@@ -168,6 +181,9 @@ impl Mutator for Inliner<'_> {
                 }
                 StmtKind::Map(ref mut map) => {
                     self.depth += 1;
+                    let counting = map.iters.iter();
+                    let counting = counting.filter(|i| i.lo.as_int() == Some(0) && i.step.as_int() == Some(1));
+                    self.ends.extend(counting.map(|iter| (iter.var, iter.hi.clone())));
                     self.visit_block(&mut map.body);
                     self.depth -= 1;
                     out.push(stmt);

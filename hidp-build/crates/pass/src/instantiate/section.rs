@@ -8,8 +8,8 @@ use super::linear::{add, mul, same, sub};
 use super::{Inliner, Instance};
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{
-    Access, ArrayRef, BinOp, Block, Directives, Expr, ExprKind, FaultKind, Func, Iter, Map, MathFn, Place, Section,
-    SectionDim, Stmt, StmtKind, Var, VarId, VarKind,
+    Access, ArrayRef, BinOp, Block, Directives, Expr, ExprKind, FaultKind, Func, Iter, Map, MathFn, Piece, Place,
+    Section, SectionDim, Stmt, StmtKind, Var, VarId, VarKind,
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::source::Span;
@@ -31,10 +31,10 @@ enum Dim {
 
 /// `low, low + step, …`
 #[derive(Clone, Debug)]
-struct Strided {
-    low: Expr,
-    step: Expr,
-    count: Expr,
+pub(super) struct Strided {
+    pub(super) low: Expr,
+    pub(super) step: Expr,
+    pub(super) count: Expr,
 }
 
 impl View {
@@ -129,6 +129,13 @@ impl Inliner<'_> {
                     out.extend(within(&low, &high, &extent, span));
                     let count = self.count(&low, &high, &step, &extent, span, out);
                     Dim::Range(Box::new(Strided { low, step, count }))
+                }
+                SectionDim::Piece(piece) => {
+                    let at = self.held(piece.at, "piece", out);
+                    let length = self.held(piece.length, "length", out);
+                    out.extend(positive(&length, span));
+                    let piece = Piece { at, length, ..piece };
+                    Dim::Range(Box::new(self.piece(piece, &extent, span, out)))
                 }
             });
         }

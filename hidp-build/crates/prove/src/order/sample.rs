@@ -269,6 +269,7 @@ fn compute(op: Op, ty: Scalar, operands: &[i128]) -> Option<i128> {
             Some(a >> count)
         }
         (Op::Convert, [a]) => wrap(*a),
+        (Op::Piece, [extent, pieces]) => wrap((extent.max(&1) - 1).checked_div(*pieces)? + 1),
         (
             Op::Add
             | Op::Sub
@@ -285,7 +286,8 @@ fn compute(op: Op, ty: Scalar, operands: &[i128]) -> Option<i128> {
             | Op::Not
             | Op::Shl
             | Op::Shr
-            | Op::Convert,
+            | Op::Convert
+            | Op::Piece,
             _,
         ) => None,
     }

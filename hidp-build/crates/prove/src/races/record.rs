@@ -10,10 +10,10 @@ use crate::walk::{Client, Use};
 use hidp_ir::par::effects::argument_direction;
 use hidp_ir::par::visit::{walk_stmts, walk_vars};
 use hidp_ir::par::{
-    ArrayRef, Block, CallArg, Extent, Fold, FoldKind, FuncId, Map, Place, PrimCall, PrimValue, Program, Section,
+    ArrayRef, Block, CallArg, Extent, Fold, FoldKind, FuncId, Map, Piece, Place, PrimCall, PrimValue, Program, Section,
     SectionDim, Stmt, StmtKind, VarId,
 };
-use hidp_syntax::ast::Direction;
+use hidp_syntax::ast::{Direction, PieceWay};
 use hidp_syntax::diag::Sink;
 use hidp_syntax::prim::Prim;
 use hidp_syntax::source::Span;
@@ -205,13 +205,14 @@ impl<'a> Recorder<'a> {
         let Some(chain) = self.shared_chain(section.array) else { return };
         let facts = cx.facts.len();
         let mut index = Vec::new();
-        for dim in &section.dims {
+        for (position, dim) in section.dims.iter().enumerate() {
             index.push(match dim {
                 SectionDim::At(at) => cx.lin(at),
                 SectionDim::Range { low, high, step: _ } => {
                     let bounds = [low, high].map(|bound| cx.lin(bound));
                     element_between(cx, Some(bounds))
                 }
+                SectionDim::Piece(piece) => element_of_piece(cx, piece, section.array, position),
             });
         }
         let access = Accessed {
@@ -288,6 +289,39 @@ fn element_between(cx: &mut Context<'_>, bounds: Option<[Lin; 2]>) -> Lin {
         cx.fact_opt(high.sub(&element).and_then(|lin| lin.offset(-1)));
     }
     element
+}
+
+/// Some index in a piece of a dimension. Products here are of whole numbers, not of `long`: what is behind the last piece is empty.
+fn element_of_piece(cx: &mut Context<'_>, piece: &Piece, array: VarId, dim: usize) -> Lin {
+    let element = element_between(cx, None);
+    let (at, length) = (cx.lin(&piece.at), cx.lin(&piece.length));
+    cx.fact(at.clone());
+    cx.fact_opt(length.offset(-1));
+    cx.fact(element.clone());
+    let extent = cx.extents.get(&array).and_then(|extents| extents.get(dim)).cloned();
+    cx.fact_opt(extent.as_ref().and_then(|extent| extent.sub(&element)?.offset(-1)));
+    match (piece.way, piece.by) {
+        (PieceWay::Adjacent, true) => between_multiples(cx, &element, &at, &length),
+        (PieceWay::Adjacent, false) => {
+            if let Some(extent) = extent {
+                let elements = cx.piece_length(&extent, &length);
+                between_multiples(cx, &element, &at, &elements);
+            }
+        }
+        (PieceWay::Strided, _) => {
+            // The element is `at` plus a multiple of the number of pieces, which `at` is below.
+            cx.fact_opt(element.sub(&at));
+            cx.fact_opt(length.sub(&at).and_then(|lin| lin.offset(-1)));
+        }
+    }
+    element
+}
+
+/// `at * length <= element < at * length + length`
+fn between_multiples(cx: &mut Context<'_>, element: &Lin, at: &Lin, length: &Lin) {
+    let rest = at.mul(length).and_then(|low| element.sub(&low));
+    cx.fact_opt(rest.as_ref().and_then(|rest| length.sub(rest)?.offset(-1)));
+    cx.fact_opt(rest);
 }
 
 impl Client for Recorder<'_> {

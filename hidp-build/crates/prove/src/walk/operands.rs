@@ -163,6 +163,10 @@ impl Walker<'_, '_> {
                     self.expr(high);
                     self.expr(step);
                 }
+                SectionDim::Piece(piece) => {
+                    self.expr(&mut piece.at);
+                    self.expr(&mut piece.length);
+                }
             }
         }
     }

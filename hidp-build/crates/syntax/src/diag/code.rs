@@ -294,6 +294,30 @@ codes! {
     TooManyCalls = "HD0707" Error "calls too deep or too many"
         "A chain of calls has at most 64 functions. A function over arrays is put in the place of each call: with all that is put into \
          it, a function has at most 10000 statements. One that calls another twice doubles it. Put what repeats into a loop.";
+    CodeletHeader = "HD0708" Error "header of a codelet that differs"
+        "A codelet has the header of its function, which need not be written again. Where it is, types, names and dimensions have to be \
+         those of the function, in its order.";
+    CodeletTag = "HD0709" Error "name of a codelet"
+        "The codelets of a function have names of their own, in quotes, by which plans and `explain` know them. None is empty, and no two \
+         of one function are equal.";
+    BadTunable = "HD0710" Error "malformed tunable"
+        "A tunable is a `long` of a codelet with one to 16 values, which are constants of at least 1; a codelet has at most 4 tunables. The \
+         first value is the usual one.\n\n\
+         ```hidp\nfunction sum input float x[N]; output float _s; { reduce(\"+\", x, _s, N); }\n\ncodelet sum \"parts\"\ntunable long p = {64, 256};\n\
+         {\n  float part[p];\n  map { t := [0:p); sum(x[adjacent t of p], part[t]); }\n  sum(part, _s);\n}\n```";
+    TunableChanged = "HD0711" Error "tunable that is changed"
+        "A tunable has one value in each version of an entry. It cannot be assigned, and no other name hides it.";
+    BadWhen = "HD0712" Error "condition of a codelet that is not known before the call"
+        "`when` decides at the begin of a call which body runs, so it is made of dimensions, scalar inputs, tunables and constants, and \
+         cannot fault.";
+    BadPiece = "HD0713" Error "misplaced piece of an array"
+        "`[adjacent t of p]`, `[adjacent t by q]` and `[strided t of p]` are subscripts of arrays that are given to functions over arrays. \
+         `t` is an iterator around the call that counts from 0 by ones. Pieces of a length are adjacent.";
+    CodeletOutputs = "HD0714" Error "output that a codelet does not write"
+        "Where a function writes an output in full, each of its codelets does so, too, without a look at old elements: by maps over all \
+         indices, by calls, or by calls that write all pieces.";
+    NoFunction = "HD0717" Error "codelet without a function"
+        "A codelet is another body of a function over arrays of its own file, or of one that its file imports.";
 
     BadRecurrence = "HD0720" Error "malformed recurrence"
         "A recurrence has a type, a domain of ranges without stride, and inputs: `recurrence int d(i := [0:N]) input int a[N]; { … }`. Its \

@@ -105,9 +105,12 @@ impl Parser<'_> {
         self.grown(ExprKind::Index { base: Box::new(base), subscripts }, span)
     }
 
-    /// `[e]`, `[*]`, `[a:b)`
+    /// `[e]`, `[*]`, `[a:b)`, `[adjacent t of p]`
     fn subscript(&mut self) -> Parsed<Subscript> {
         let open = self.span();
+        if self.at_piece() {
+            return self.piece();
+        }
         if self.punct_at(1, Punct::Star) && self.punct_at(2, Punct::CloseBracket) {
             self.bump();
             self.bump();

@@ -58,6 +58,18 @@ impl Parser<'_> {
         if self.at_punct(Punct::OpenParen) {
             return Err(self.header_with_parentheses(&name));
         }
+        let params = self.header_params();
+        let header_span = self.since(word);
+        if !self.at_punct(Punct::OpenBrace) {
+            return Err(self.header_without_body(params.is_empty(), name.span));
+        }
+        let body = self.block();
+        let span = self.since(start);
+        Ok(Item::Function(Function { doc, directives, is_static, name, params, body, span, header_span }))
+    }
+
+    /// All parameter lists that stand here.
+    pub(super) fn header_params(&mut self) -> Vec<Param> {
         let mut params = Vec::new();
         while let Some((direction, partial)) = self.direction() {
             self.bump();
@@ -68,13 +80,7 @@ impl Parser<'_> {
                 self.recover_in_header(failed);
             }
         }
-        let header_span = self.since(word);
-        if !self.at_punct(Punct::OpenBrace) {
-            return Err(self.header_without_body(params.is_empty(), name.span));
-        }
-        let body = self.block();
-        let span = self.since(start);
-        Ok(Item::Function(Function { doc, directives, is_static, name, params, body, span, header_span }))
+        params
     }
 
     /// Which list of parameters begins here, and whether with `partial`, which is a word only before `output`.

@@ -29,6 +29,7 @@ impl Parser<'_> {
             TokenKind::Keyword(Keyword::Static) => items.push(self.static_function(start, directives)?),
             TokenKind::Keyword(Keyword::Recurrence) => items.push(self.recurrence(start, directives)?),
             TokenKind::Keyword(Keyword::Extern) => items.push(self.extern_item(start, directives)?),
+            TokenKind::Name if self.at_codelet() => items.push(self.codelet(start, directives)?),
             TokenKind::Eof => return Err(self.misplaced_directives(&directives)),
             kind => {
                 if !directives.is_empty() {

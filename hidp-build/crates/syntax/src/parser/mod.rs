@@ -4,6 +4,7 @@
 //! statements and items recover.
 
 mod args;
+mod codelets;
 mod directives;
 mod errors;
 mod expressions;

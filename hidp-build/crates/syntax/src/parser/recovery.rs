@@ -9,6 +9,8 @@ impl Parser<'_> {
         match self.kind() {
             TokenKind::Eof => true,
             TokenKind::Keyword(keyword) => starts_item(*keyword) && *keyword != Keyword::Const,
+            // Nothing else begins with two names and a text.
+            TokenKind::Name => self.at_codelet() && matches!(self.kind_at(2), TokenKind::Str(_)),
             _ => false,
         }
     }

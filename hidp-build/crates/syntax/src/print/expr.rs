@@ -140,6 +140,12 @@ impl Printer {
             }
             Subscript::Range(range) => self.range(range),
             Subscript::All(_) => self.push("[*]"),
+            Subscript::Piece(piece) => {
+                let word = if piece.by { "by" } else { "of" };
+                self.push(&format!("[{} {} {word} ", piece.way.name(), piece.iter.name));
+                self.expr(&piece.length);
+                self.push("]");
+            }
         }
     }
 

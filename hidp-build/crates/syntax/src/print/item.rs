@@ -2,8 +2,8 @@
 
 use super::Printer;
 use crate::ast::{
-    ConstItem, Direction, Directive, DirectiveKind, Field, Function, Import, Item, Param, Recurrence, ScalarFunction,
-    StructItem,
+    Codelet, ConstItem, Direction, Directive, DirectiveKind, Field, Function, Import, Item, Param, Recurrence,
+    ScalarFunction, StructItem, Tunable,
 };
 
 impl Printer {
@@ -15,6 +15,7 @@ impl Printer {
             Item::Function(function) => self.function(function),
             Item::Scalar(function) => self.scalar_function(function),
             Item::Recurrence(recurrence) => self.recurrence(recurrence),
+            Item::Codelet(codelet) => self.codelet(codelet),
         }
     }
 
@@ -50,11 +51,35 @@ impl Printer {
         self.push(if function.is_static { "static function " } else { "function " });
         self.push(&function.name.name);
         self.push("\n");
+        self.params(&function.params);
+        self.block(&function.body);
+        self.push("\n");
+    }
+
+    pub(super) fn params(&mut self, params: &[Param]) {
         let alike = |a: &Param, b: &Param| (a.direction, a.partial, &a.ty.name) == (b.direction, b.partial, &b.ty.name);
-        for list in function.params.chunk_by(alike) {
+        for list in params.chunk_by(alike) {
             self.param_list(list);
         }
-        self.block(&function.body);
+    }
+
+    fn codelet(&mut self, codelet: &Codelet) {
+        self.doc(&codelet.doc);
+        self.directives(&codelet.directives);
+        let tag = codelet.tag.replace('\\', "\\\\").replace('"', "\\\"");
+        self.push(&format!("codelet {} \"{tag}\"\n", codelet.function.name));
+        self.params(&codelet.params);
+        if let Some(when) = &codelet.when {
+            self.push("when (");
+            self.expr(when);
+            self.push(")\n");
+        }
+        for Tunable { ty, name, values, .. } in &codelet.tunables {
+            self.push(&format!("tunable {} {} = {{", ty.name, name.name));
+            self.separated(values, ", ", |printer, value| printer.expr(value));
+            self.push("};\n");
+        }
+        self.block(&codelet.body);
         self.push("\n");
     }
 

@@ -4,7 +4,7 @@ mod expr;
 mod item;
 mod stmt;
 
-use super::ast::File;
+use super::ast::{File, Param};
 
 /// The program as text; parsing it gives the same tree but for positions.
 pub fn print(file: &File) -> String {
@@ -15,6 +15,13 @@ pub fn print(file: &File) -> String {
         }
         printer.item(item);
     }
+    printer.text
+}
+
+/// The parameter lists of a header as text: equal for headers that say the same.
+pub fn header(params: &[Param]) -> String {
+    let mut printer = Printer { text: String::new(), indent: 0 };
+    printer.params(params);
     printer.text
 }
 

@@ -61,7 +61,7 @@ pub(super) fn file(random: &mut Random) -> File {
 }
 
 fn item(random: &mut Random) -> Item {
-    match random.below(9) {
+    match random.below(10) {
         0 => {
             let path = random.pick(&["ops.hdp", "a b\\c \"d\".hdp", "größe/ops.hdp"]).to_string();
             Item::Import(Import { path, path_span: nowhere(), span: nowhere() })
@@ -92,6 +92,7 @@ fn item(random: &mut Random) -> Item {
             span: nowhere(),
         }),
         5 => Item::Recurrence(recurrence(random)),
+        6 => Item::Codelet(codelet(random)),
         _ => Item::Function(function(random)),
     }
 }
@@ -120,6 +121,26 @@ fn function(random: &mut Random) -> Function {
         body: block(random, 4),
         span: nowhere(),
         header_span: nowhere(),
+    }
+}
+
+fn codelet(random: &mut Random) -> Codelet {
+    Codelet {
+        doc: doc(random),
+        directives: several(random, 0, 2, directive),
+        function: ident(random),
+        tag: random.pick(&["rows", "in \"parts\"", "a\\b", ""]).to_string(),
+        tag_span: nowhere(),
+        params: several(random, 0, 3, param),
+        when: sometimes(random, |random| expr(random, 2)),
+        tunables: several(random, 0, 2, |random| Tunable {
+            ty: scalar_type(random),
+            name: ident(random),
+            values: several(random, 0, 3, |random| expr(random, 1)),
+            span: nowhere(),
+        }),
+        body: block(random, 4),
+        span: nowhere(),
     }
 }
 
@@ -349,6 +370,13 @@ fn subscript(random: &mut Random, size: usize) -> Subscript {
     match random.below(4) {
         0 => Subscript::All(nowhere()),
         1 => Subscript::Range(range(random, size)),
+        2 => Subscript::Piece(Piece {
+            way: random.pick(&PieceWay::ALL),
+            iter: ident(random),
+            by: random.chance(2),
+            length: Box::new(expr(random, size)),
+            span: nowhere(),
+        }),
         _ => Subscript::At(expr(random, size)),
     }
 }

@@ -84,6 +84,7 @@ fn docs(text: &str) -> Vec<String> {
         Some(Item::Scalar(function)) => function.doc,
         Some(Item::Struct(item)) => item.doc,
         Some(Item::Recurrence(recurrence)) => recurrence.doc,
+        Some(Item::Codelet(codelet)) => codelet.doc,
         Some(Item::Import(_) | Item::Const(_)) | None => panic!("no item with a comment in {text}"),
     }
 }

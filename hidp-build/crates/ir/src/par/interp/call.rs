@@ -1,11 +1,11 @@
 //! Calls of functions over arrays, before `instantiate` has removed them.
 
-use super::super::{CallArg, FuncId, Section, SectionDim, VarKind};
+use super::super::{CallArg, FuncId, Piece, Section, SectionDim, VarKind};
 use super::memory::BufferId;
 use super::value::{Array, Data};
 use super::{Machine, Run, Slot};
 use crate::par::{FaultKind, VarId};
-use hidp_syntax::ast::Direction;
+use hidp_syntax::ast::{Direction, PieceWay};
 use hidp_syntax::index::Id;
 use hidp_syntax::source::Span;
 
@@ -126,11 +126,33 @@ impl<'p> Machine<'p> {
                     shape.push(indices.len() as i64);
                     indices
                 }
+                SectionDim::Piece(Piece { way, at, by, length }) => {
+                    let (at, length) = (self.long(at)?, self.long(length)?);
+                    if length < 1 {
+                        return self.fault(FaultKind::Stride, section.span, vec![length]);
+                    }
+                    let indices = piece(*way, at, (*by, length), extent);
+                    shape.push(indices.len() as i64);
+                    indices
+                }
             };
             let extend = |outer: usize| indices.iter().map(move |index| outer * extent as usize + *index as usize);
             elements = elements.into_iter().flat_map(extend).collect();
         }
         Ok((shape, elements))
+    }
+}
+
+/// The indices of a piece of `extent` elements, of which there are `length`, or have that many elements.
+fn piece(way: PieceWay, at: i64, (by, length): (bool, i64), extent: i64) -> Vec<i64> {
+    match way {
+        PieceWay::Strided => (at..extent).step_by(length as usize).filter(|_| at < length).collect(),
+        PieceWay::Adjacent => {
+            let elements = if by { length } else { extent.max(1).saturating_add(length - 1) / length };
+            // Behind the last piece the product may be anything.
+            let low = at.checked_mul(elements).map_or(extent, |low| low.min(extent));
+            (low..low.saturating_add(elements).min(extent)).collect()
+        }
     }
 }
 

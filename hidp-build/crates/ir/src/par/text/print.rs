@@ -4,8 +4,8 @@ use std::fmt::Write;
 
 use super::super::{
     Access, ArrayRef, Block, CallArg, Const, ConvertMode, Directives, Expr, ExprKind, Extent, Fold, FoldFn, FoldOp,
-    Iter, Map, Place, PrimCall, PrimValue, Program, Recur, ScalarFnId, Section, SectionDim, Stmt, StmtKind, System,
-    Target, Var, VarId,
+    Iter, Map, Piece, Place, PrimCall, PrimValue, Program, Recur, ScalarFnId, Section, SectionDim, Stmt, StmtKind,
+    System, Target, Var, VarId,
 };
 use super::{OPERATORS, Word, written_names};
 use hidp_syntax::index::{Arena, Id};
@@ -333,6 +333,10 @@ impl Printer<'_> {
             SectionDim::At(index) => format!("at {}", self.expr(index)),
             SectionDim::Range { low, high, step } => {
                 format!("range {} .. {} by {}", self.expr(low), self.expr(high), self.expr(step))
+            }
+            SectionDim::Piece(Piece { way, at, by, length }) => {
+                let word = if *by { "by" } else { "of" };
+                format!("{} {} {word} {}", way.name(), self.expr(at), self.expr(length))
             }
         };
         format!("{}{{{}}}", self.var(section.array), section.dims.iter().map(dim).collect::<Vec<_>>().join(", "))

@@ -2,13 +2,13 @@
 
 use super::super::{
     Access, ArrayRef, Block, CallArg, Directives, Expr, Extent, FaultKind, Fold, FoldFn, FoldKind, FoldOp, FuncId,
-    Iter, Loop, Map, Nest, Order, PrimCall, PrimValue, Program, Recur, ScalarFnId, Section, SectionDim, Steps, Stmt,
-    StmtKind, System, Table, Target, Var, VarId,
+    Iter, Loop, Map, Nest, Order, Piece, PrimCall, PrimValue, Program, Recur, ScalarFnId, Section, SectionDim, Steps,
+    Stmt, StmtKind, System, Table, Target, Var, VarId,
 };
 use super::lex::Tok;
 use super::read::{Name, Read, Reader, nowhere};
 use super::{OPERATORS, Word};
-use hidp_syntax::ast::Level;
+use hidp_syntax::ast::{Level, PieceWay};
 use hidp_syntax::index::{Arena, Id};
 use hidp_syntax::prim::{Form, Prim};
 
@@ -473,6 +473,13 @@ impl<'a> Body<'a> {
             }
             dims.push(if self.reader.word("at") {
                 SectionDim::At(self.expr()?)
+            } else if let Some(way) = PieceWay::ALL.into_iter().find(|way| self.reader.word(way.name())) {
+                let at = self.expr()?;
+                let by = self.reader.word("by");
+                if !by {
+                    self.reader.expect_word("of")?;
+                }
+                SectionDim::Piece(Piece { way, at, by, length: self.expr()? })
             } else {
                 self.reader.expect_word("range")?;
                 let (low, high, step) = self.range()?;

@@ -2,6 +2,7 @@
 
 use super::super::{BinOp, Const, ConvertMode, Expr, ExprKind, MathFn, Place, ScalarFnId, Section, SectionDim, UnOp};
 use super::{Check, Rule};
+use hidp_syntax::ast::PieceWay;
 use hidp_syntax::index::Id;
 use hidp_syntax::ty::{Scalar, StructId, Ty};
 
@@ -195,6 +196,14 @@ impl Check<'_> {
                     self.long("a section's bound", low);
                     self.long("a section's bound", high);
                     self.long("a section's stride", step);
+                }
+                SectionDim::Piece(piece) => {
+                    rank += 1;
+                    self.long("the number of a piece", &piece.at);
+                    self.long("the length of a piece", &piece.length);
+                    self.require(!piece.by || piece.way == PieceWay::Adjacent, Rule::Ranks, || {
+                        "pieces of a length are adjacent".into()
+                    });
                 }
             }
         }

@@ -301,6 +301,10 @@ macro_rules! walks {
                             v.visit_expr(high);
                             v.visit_expr(step);
                         }
+                        SectionDim::Piece(piece) => {
+                            v.visit_expr(&$($mutability)? piece.at);
+                            v.visit_expr(&$($mutability)? piece.length);
+                        }
                     }
                 }
                 v.visit_var(&$($mutability)? section.array, role);

@@ -7,7 +7,7 @@ use crate::source::Span;
 use crate::ty::Scalar;
 
 /// The words that items begin with.
-const ITEM_WORDS: [&str; 7] = ["function", "recurrence", "struct", "const", "import", "extern", "static"];
+const ITEM_WORDS: [&str; 8] = ["function", "codelet", "recurrence", "struct", "const", "import", "extern", "static"];
 
 impl Parser<'_> {
     /// Reports a file in which nothing stands.
@@ -79,6 +79,13 @@ impl Parser<'_> {
             let name = self.text_of(name);
             return self.expected(&format!("the body of `{name}`"));
         }
+        if self.at_tunable() {
+            let span = self.span();
+            return self.report(
+                Diagnostic::new(Code::NotSupported, span, "tunables of functions are not supported by this version")
+                    .help("codelets have tunables"),
+            );
+        }
         self.expected(if no_params { "`input`, `output`, `inout` or `{`" } else { "`{` or another parameter list" })
     }
 
@@ -120,24 +127,51 @@ impl Parser<'_> {
 
     /// Whether a word stands here that was probably meant to begin an item.
     pub(in super::super) fn at_probable_item(&self) -> bool {
-        self.at_later_item() || (self.name_at(1) && near::suggest(self.current_text(), ITEM_WORDS).is_some())
+        self.at_codelet()
+            || self.at_tunable()
+            || (self.name_at(1) && near::suggest(self.current_text(), ITEM_WORDS).is_some())
     }
 
-    /// Whether an item of a later version begins here.
-    pub(in super::super) fn at_later_item(&self) -> bool {
-        self.at_name() && matches!(self.current_text(), "codelet" | "tunable") && self.name_at(1)
+    pub(in super::super) fn tunable_of_model(&mut self) -> Failed {
+        let (span, word) = (self.span(), self.current_text());
+        self.report(
+            Diagnostic::new(Code::NotSupported, span, format!("`{word}` is not supported by this version"))
+                .note("a tunable that the hardware's model fills is reserved for a later version of the language")
+                .help("list its values: `tunable long p = {64, 256};`"),
+        )
+    }
+
+    pub(in super::super) fn tunable_of_calls(&mut self) -> Failed {
+        let span = self.span();
+        self.report(
+            Diagnostic::new(Code::NotSupported, span, "`run` is not supported by this version")
+                .note("a tunable that each call may choose is reserved for a later version of the language")
+                .help("without `run` each value makes versions of its own"),
+        )
+    }
+
+    pub(in super::super) fn piece_of_level(&mut self) -> Failed {
+        let span = self.span();
+        self.report(
+            Diagnostic::new(Code::NotSupported, span, "`tiles` is not supported by this version")
+                .note(
+                    "pieces that the compiler cuts as a level prefers are reserved for a later version of the language",
+                )
+                .help("write `adjacent` or `strided`"),
+        )
     }
 
     pub(in super::super) fn expected_item(&mut self) -> Failed {
         let (span, word) = (self.span(), self.current_text());
-        if self.at_later_item() {
+        if self.at_tunable() {
             return self.report(
-                Diagnostic::new(Code::NotSupported, span, format!("`{word}` is not supported by this version"))
-                    .note("the word is reserved for a later version of the language"),
+                Diagnostic::new(Code::BadTunable, span, "a tunable belongs to a codelet")
+                    .label("stands by itself")
+                    .help("it stands before the body: `codelet sum \"parts\" tunable long p = {64, 256}; { … }`"),
             );
         }
         let found = self.describe_current();
-        let headline = format!("expected a function, recurrence, struct, constant or import, found {found}");
+        let headline = format!("expected a function, codelet, recurrence, struct, constant or import, found {found}");
         let mut diagnostic = Diagnostic::new(Code::ExpectedItem, span, headline);
         if let Some(near) = near::suggest(word, ITEM_WORDS).filter(|_| self.at_name()) {
             diagnostic = diagnostic.suggest(span, near, format!("did you mean `{near}`?"));

@@ -1,0 +1,155 @@
+//! Functions with several bodies, and which of them the calls of an entry take.
+
+use std::collections::BTreeSet;
+
+use super::visit::{self, Visitor, look};
+use super::{Block, Expr, FuncId, Map, Piece, Program, Section, SectionDim, Stmt, StmtKind, VarId};
+use hidp_syntax::ast::PieceWay;
+use hidp_syntax::source::Span;
+
+/// A function and its other bodies. Calls name the function, whichever body runs.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Spectrum {
+    /// The function: what a call means.
+    pub meaning: FuncId,
+    /// Its codelets, in the order of the files and of their text.
+    pub codelets: Vec<Codelet>,
+}
+
+/// Another body of a function.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Codelet {
+    /// Its own name.
+    pub tag: String,
+    /// Its body. Parameters and dimensions are those of the function, under the same numbers.
+    pub func: FuncId,
+    /// It computes what the function does where this holds: over dimensions, scalar inputs and tunables of `func`.
+    pub when: Option<Expr>,
+    /// What it leaves open. The body begins by declaring each and assigning its first value.
+    pub tunables: Vec<Tunable>,
+    /// The codelet's name where it is declared.
+    pub span: Span,
+}
+
+/// A number that a codelet leaves open.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tunable {
+    /// A `long` local of the codelet's body.
+    pub var: VarId,
+    /// What it can be, the usual value first.
+    pub values: Vec<i64>,
+}
+
+/// Which body a call takes, and those of the calls in it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Choice {
+    /// The function.
+    pub function: String,
+    /// The codelet's name; empty for the function itself.
+    pub codelet: String,
+    /// Whether an iteration of a map makes the call.
+    pub in_map: bool,
+    /// Values of tunables, by name.
+    pub tunables: Vec<(String, i64)>,
+    /// How arrays are cut, in the order of the text.
+    pub pieces: Vec<PieceWay>,
+    /// The calls in the body that have a choice themselves, in the order of the text.
+    pub calls: Vec<Choice>,
+    /// What runs instead where the codelet's condition does not hold.
+    pub otherwise: Option<Box<Choice>>,
+}
+
+/// An entry with other bodies in the place of its calls, or of its own.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Alternative {
+    /// The entry.
+    pub entry: FuncId,
+    /// What it becomes: a function with the entry's parameters and dimensions.
+    pub func: FuncId,
+    /// Begins the names of its plans.
+    pub name: String,
+    /// Which bodies they are.
+    pub choice: Choice,
+}
+
+impl Program {
+    /// Whether wrappers alone call a function: they test what is passed.
+    pub fn is_called_from_outside(&self, func: FuncId) -> bool {
+        self.entries.contains(&func) || self.alternatives.iter().any(|alternative| alternative.func == func)
+    }
+
+    /// The other forms of an entry.
+    pub fn alternatives_of(&self, entry: FuncId) -> impl Iterator<Item = &Alternative> {
+        self.alternatives.iter().filter(move |alternative| alternative.entry == entry)
+    }
+
+    /// The spectrum of a function that has several bodies.
+    pub fn spectrum_of(&self, meaning: FuncId) -> Option<&Spectrum> {
+        self.spectra.iter().find(|spectrum| spectrum.meaning == meaning)
+    }
+
+    /// Functions whose calls have a choice: those with codelets, and those that call such functions.
+    pub fn choosing(&self) -> BTreeSet<FuncId> {
+        let mut found: BTreeSet<FuncId> = self.spectra.iter().map(|spectrum| spectrum.meaning).collect();
+        loop {
+            let known = found.len();
+            for (id, func) in self.funcs.iter() {
+                visit::walk_stmts(&func.body, |stmt| {
+                    if matches!(&stmt.kind, StmtKind::Call { callee, .. } if found.contains(callee)) {
+                        found.insert(id);
+                    }
+                });
+            }
+            if found.len() == known {
+                return found;
+            }
+        }
+    }
+}
+
+/// A call with a choice.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Site {
+    /// The function.
+    pub callee: FuncId,
+    /// Whether an iteration of a map makes the call.
+    pub in_map: bool,
+}
+
+/// What a body leaves to choices: its calls of functions in `choosing`, and how it cuts arrays, both in the order of the text.
+pub fn sites(body: &Block, choosing: &BTreeSet<FuncId>) -> (Vec<Site>, Vec<PieceWay>) {
+    let mut walk = Sites { choosing, depth: 0, sites: Vec::new(), pieces: Vec::new() };
+    walk.visit_block(body);
+    (walk.sites, walk.pieces)
+}
+
+struct Sites<'a> {
+    choosing: &'a BTreeSet<FuncId>,
+    depth: usize,
+    sites: Vec<Site>,
+    pieces: Vec<PieceWay>,
+}
+
+impl Visitor for Sites<'_> {
+    fn visit_stmt(&mut self, stmt: &Stmt) {
+        if let StmtKind::Call { callee, .. } = &stmt.kind
+            && self.choosing.contains(callee)
+        {
+            self.sites.push(Site { callee: *callee, in_map: self.depth > 0 });
+        }
+        look::walk_stmt(self, stmt);
+    }
+    fn visit_map(&mut self, map: &Map) {
+        self.depth += 1;
+        look::walk_map(self, map);
+        self.depth -= 1;
+    }
+    fn visit_section(&mut self, section: &Section, _: visit::Role) {
+        let way = |dim: &SectionDim| match dim {
+            SectionDim::Piece(Piece { way, .. }) => Some(*way),
+            SectionDim::At(_) | SectionDim::Range { .. } => None,
+        };
+        self.pieces.extend(section.dims.iter().filter_map(way));
+    }
+    fn visit_expr(&mut self, _: &Expr) {}
+}

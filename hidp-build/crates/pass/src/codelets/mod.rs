@@ -1,0 +1,158 @@
+//! Pass `codelets`: each alternative of an entry becomes a function, in which every call names the body that it takes.
+//!
+//! A body of a choice is a copy of the function or codelet, with its tunables as constants. Where a codelet has a condition, the body
+//! is one `if` with a call on either side. Equal choices of one function share a copy. What follows, calls, sections and maps, is
+//! `instantiate`'s and the later passes', as of every other function.
+//!
+//! Adds the invariant: there are no spectra.
+
+use std::collections::BTreeSet;
+
+use super::Pass;
+use hidp_ir::par::visit::{self, Mutator, change};
+use hidp_ir::par::{
+    Block, CallArg, Choice, Codelet, Expr, Func, FuncId, Program, Stmt, StmtKind, Var, VarId, VarKind, sites,
+};
+use hidp_syntax::ast::Direction;
+use hidp_syntax::index::{Arena, Id};
+
+#[cfg(test)]
+mod tests;
+
+/// The pass.
+pub(super) const PASS: Pass = Pass {
+    name: "codelets",
+    about: "makes a function of each alternative of an entry, whose calls take the bodies that were chosen",
+    run,
+};
+
+fn run(program: &mut Program) {
+    if program.spectra.is_empty() {
+        return;
+    }
+    let choosing = program.choosing();
+    let mut made = Vec::new();
+    for at in 0..program.alternatives.len() {
+        let (entry, choice) = (program.alternatives[at].entry, program.alternatives[at].choice.clone());
+        program.alternatives[at].func = make(program, entry, &choice, &choosing, &mut made);
+    }
+    // Nobody calls codelets themselves, so the passes need not look at them.
+    for spectrum in std::mem::take(&mut program.spectra) {
+        spectrum.codelets.iter().for_each(|codelet| program.funcs[codelet.func].body = Block::default());
+    }
+}
+
+/// What a choice of a function became.
+struct Made {
+    function: FuncId,
+    choice: Choice,
+    func: FuncId,
+}
+
+/// The function that runs what was chosen for calls of `function`.
+fn make(
+    program: &mut Program,
+    function: FuncId,
+    choice: &Choice,
+    choosing: &BTreeSet<FuncId>,
+    made: &mut Vec<Made>,
+) -> FuncId {
+    if let Some(known) = made.iter().find(|known| known.function == function && known.choice == *choice) {
+        return known.func;
+    }
+    let codelets = program.spectrum_of(function).map_or(&[][..], |spectrum| &spectrum.codelets);
+    let codelet = codelets.iter().find(|codelet| codelet.tag == choice.codelet).cloned();
+    let func = codelet.as_ref().map_or(function, |codelet| codelet.func);
+    let mut body = program.funcs[func].clone();
+    let values = codelet.as_ref().map(|codelet| values(&body, codelet, choice)).unwrap_or_default();
+    fix(&mut body, &values);
+    let (sites, _) = sites(&body.body, choosing);
+    let calls = sites.into_iter().zip(&choice.calls);
+    let calls: Vec<FuncId> = calls.map(|(site, of)| make(program, site.callee, of, choosing, made)).collect();
+    Redirect { choosing, calls: calls.into_iter() }.visit_block(&mut body.body);
+    let mut func = program.funcs.push(body);
+    if let (Some(mut when), Some(otherwise)) = (codelet.and_then(|codelet| codelet.when), &choice.otherwise) {
+        visit::substitute_expr(&mut when, |var| value_of(&values, var));
+        let other = make(program, function, otherwise, choosing, made);
+        func = branch(program, function, when, [func, other]);
+    }
+    made.push(Made { function, choice: choice.clone(), func });
+    func
+}
+
+/// The tunables of a codelet with their values.
+fn values(body: &Func, codelet: &Codelet, choice: &Choice) -> Vec<(VarId, Expr)> {
+    let value = |(name, usual): (&str, i64)| {
+        let chosen = choice.tunables.iter().find(|(other, _)| other == name);
+        chosen.map_or(usual, |(_, value)| *value)
+    };
+    let of = |var: VarId, usual: i64| {
+        let known = &body.vars[var];
+        (var, Expr::int(value((&known.name, usual)), known.span))
+    };
+    codelet.tunables.iter().filter_map(|tunable| Some(of(tunable.var, *tunable.values.first()?))).collect()
+}
+
+fn value_of(values: &[(VarId, Expr)], var: VarId) -> Option<Expr> {
+    values.iter().find(|(other, _)| *other == var).map(|(_, value)| value.clone())
+}
+
+/// Puts constants in the place of tunables, which a body begins with.
+fn fix(body: &mut Func, values: &[(VarId, Expr)]) {
+    body.body.stmts.drain(..2 * values.len());
+    visit::substitute(&mut body.body, |var| value_of(values, var));
+    for (_, var) in body.vars.iter_mut() {
+        var.shape.iter_mut().for_each(|extent| visit::substitute_expr(extent, |var| value_of(values, var)));
+    }
+}
+
+/// Gives the calls with a choice their functions, in order.
+struct Redirect<'a, C> {
+    choosing: &'a BTreeSet<FuncId>,
+    calls: C,
+}
+
+impl<C: Iterator<Item = FuncId>> Mutator for Redirect<'_, C> {
+    fn visit_stmt(&mut self, stmt: &mut Stmt) {
+        if let StmtKind::Call { callee, .. } = &mut stmt.kind
+            && self.choosing.contains(callee)
+        {
+            *callee = self.calls.next().unwrap_or(*callee);
+        }
+        change::walk_stmt(self, stmt);
+    }
+    fn visit_expr(&mut self, _: &mut Expr) {}
+}
+
+/// A function that calls the first of two where `when` holds, else the second. All have the header of `function`.
+fn branch(program: &mut Program, function: FuncId, when: Expr, callees: [FuncId; 2]) -> FuncId {
+    let like = &program.funcs[function];
+    let header = like.params.len() + like.dims.len();
+    let vars: Vec<Var> = like.vars.iter().take(header).map(|(_, var)| var.clone()).collect();
+    let mut arena: Arena<VarId, Var> = Arena::new();
+    vars.into_iter().for_each(|var| {
+        arena.push(var);
+    });
+    let (span, params) = (like.span, like.params.clone());
+    let contract = callees.iter().all(|callee| program.funcs[*callee].contract);
+    let arg = |param: &VarId| {
+        let var = &arena[*param];
+        match var.kind {
+            _ if var.is_array() => CallArg::Array(*param),
+            VarKind::Param(Direction::Input) => CallArg::Value(Expr::read(*param, var.ty, span)),
+            VarKind::Param(Direction::Output | Direction::Inout) | VarKind::Dim | VarKind::Local | VarKind::Iter => {
+                CallArg::Scalar(*param)
+            }
+        }
+    };
+    let args: Vec<CallArg> = params.iter().map(arg).collect();
+    let [then, otherwise] = callees.map(|callee| {
+        let kind = StmtKind::Call { callee, args: args.clone() };
+        Block { stmts: vec![Stmt { kind, span }] }
+    });
+    let body = Block { stmts: vec![Stmt { kind: StmtKind::If { cond: when, then, otherwise }, span }] };
+    debug_assert!(params.iter().all(|param| param.index() < header), "headers have the first numbers");
+    let like = &program.funcs[function];
+    let func = Func { body, vars: arena, contract, recur: None, ..like.clone() };
+    program.funcs.push(func)
+}

@@ -1,0 +1,101 @@
+use super::*;
+use crate::{PIPELINE, instantiate};
+use hidp_ir::par::interp::{Arg, Array, Options, Results, run_with};
+use hidp_ir::par::{Alternative, BinOp, Spectrum, Tunable, read, verify};
+
+/// `sum`, a body that cuts its array into pieces, and an entry that calls it.
+fn program(when: Option<i64>) -> Program {
+    let text = "
+func sum(x, s) dims (n) { vars { n: long dim; x: int[n] input; s: int output; i: long local; }
+  declare i zero; i = 0; s = 0:int; loop (i < n) { s = (s + x[i?]); } step { i = (i + 1); } }
+func sum(x, s) dims (n) { vars { n: long dim; x: int[n] input; s: int output; p: long local; part: int[p] local; t: long iter; }
+  declare p zero; p = 2; declare part zero;
+  map (t = 0 .. p by 1) { call sum%0(section x{adjacent t of p}, element part[t?]); }
+  call sum%0(array part, scalar s); }
+func f(x, s) dims (n) { vars { n: long dim; x: int[n] input; s: int output; } call sum%0(array x, scalar s); }
+entries (f)";
+    let mut program = read(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let [sum, codelet, entry] = [0, 1, 2].map(FuncId::new);
+    let body = &program.funcs[codelet];
+    let (n, p) = (body.dims[0], body.vars.iter().find(|(_, var)| var.name == "p").expect("a tunable").0);
+    let read_n = Expr::read(n, hidp_syntax::ty::Ty::LONG, body.span);
+    let when = when.map(|least| Expr::long(BinOp::Ge, read_n, Expr::int(least, body.span)));
+    let tunables = vec![Tunable { var: p, values: vec![2, 3] }];
+    let known = Codelet { tag: "parts".into(), func: codelet, when, tunables, span: body.span };
+    program.spectra.push(Spectrum { meaning: sum, codelets: vec![known] });
+    program.alternatives.push(Alternative { entry, func: entry, name: "parts".into(), choice: chosen(3) });
+    program
+}
+
+fn plain(function: &str) -> Choice {
+    let (function, codelet) = (function.to_owned(), String::new());
+    let (tunables, pieces, calls) = (Vec::new(), Vec::new(), Vec::new());
+    Choice { function, codelet, in_map: false, tunables, pieces, calls, otherwise: None }
+}
+
+/// The entry's call takes the codelet with so many parts, in which calls are of the function.
+fn chosen(parts: i64) -> Choice {
+    let inner = Choice {
+        codelet: "parts".into(),
+        tunables: vec![("p".into(), parts)],
+        calls: vec![Choice { in_map: true, ..plain("sum") }, plain("sum")],
+        otherwise: Some(Box::new(plain("sum"))),
+        ..plain("sum")
+    };
+    Choice { calls: vec![inner], ..plain("f") }
+}
+
+fn sum_of(program: &Program, func: FuncId, count: i32) -> Result<Results, hidp_ir::par::interp::Error> {
+    let args = vec![Arg::Array(Array::vector((1..=count).collect::<Vec<_>>())), Arg::Output];
+    run_with(program, func, args, &Options { fuel: Some(10_000), ..Options::default() })
+}
+
+fn maps(program: &Program, func: FuncId) -> usize {
+    let mut maps = 0;
+    visit::walk_stmts(&program.funcs[func].body, |stmt| maps += usize::from(matches!(stmt.kind, StmtKind::Map(_))));
+    maps
+}
+
+#[test]
+fn alternatives_become_functions() {
+    for when in [None, Some(4)] {
+        let mut program = program(when);
+        for pass in [PASS, instantiate::PASS] {
+            (pass.run)(&mut program);
+            verify(&program).unwrap_or_else(|errors| panic!("{errors:?}\n{}", hidp_ir::par::print(&program)));
+        }
+        assert!(program.spectra.is_empty());
+        let (entry, func) = (program.entries[0], program.alternatives[0].func);
+        assert_eq!((maps(&program, entry), maps(&program, func), program.funcs.len()), (0, 1, 2));
+        let mut branches = 0;
+        visit::walk_stmts(&program.funcs[func].body, |stmt| {
+            branches += usize::from(matches!(stmt.kind, StmtKind::If { .. }));
+        });
+        assert_eq!(branches, usize::from(when.is_some()));
+        for count in 0..9 {
+            let meant = sum_of(&program, entry, count).expect("a sum");
+            assert_eq!(sum_of(&program, func, count), Ok(meant), "{count}");
+        }
+    }
+}
+
+#[test]
+fn equal_choices_share_a_function() {
+    let mut program = program(None);
+    let again = program.alternatives[0].clone();
+    program.alternatives.push(again);
+    run(&mut program);
+    assert_eq!(program.alternatives[0].func, program.alternatives[1].func);
+    // The three functions, the sums that are called in a map and outside, the codelet, and the entry.
+    assert_eq!(program.funcs.len(), 7);
+}
+
+#[test]
+fn all_passes_keep_alternatives() {
+    let mut program = program(Some(2));
+    crate::run(&mut program, PIPELINE).unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(
+        sum_of(&program, program.alternatives[0].func, 7).map(|results| results.args[1].clone()),
+        Ok(Arg::from(28_i32))
+    );
+}
