@@ -43,7 +43,7 @@ pub fn explain_compiled(
     if let Some(program) = &program {
         let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
         check_pins(program, &input.sources, &input.options.pins, models, &mut sink);
-        check_directives(program, models.device, &mut sink);
+        check_directives(program, models, &mut sink);
     }
     report.diagnostics(&input.sources, &sink.finish());
     report.error().map_or(Ok(()), Err)?;

@@ -336,7 +336,7 @@ fn lower_all(input: &PipelineInput, program: &Program, sink: &mut Sink) -> BTree
     let mut files: BTreeMap<FileId, Vec<Lowered>> = BTreeMap::new();
     let models = Models { cpu: &model, device: &DeviceModel::cuda() };
     check_pins(program, &input.sources, &input.options.pins, models, sink);
-    check_directives(program, models.device, sink);
+    check_directives(program, models, sink);
     if sink.has_errors() {
         return files;
     }

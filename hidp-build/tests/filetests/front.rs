@@ -7,10 +7,10 @@ use hidp_build::compiler::check::{SourceUnit, check};
 use hidp_build::compiler::diag::{Diagnostic, Severity, Sink};
 use hidp_build::compiler::ir::par::Program;
 use hidp_build::compiler::pass;
-use hidp_build::compiler::plan::check_directives;
+use hidp_build::compiler::plan::{Models, check_directives};
 use hidp_build::compiler::source::{FileId, SourceMap};
 use hidp_build::compiler::syntax::{ast, parse};
-use hidp_build::compiler::target::DeviceModel;
+use hidp_build::compiler::target::{DeviceModel, Model};
 
 use crate::case::Case;
 
@@ -69,7 +69,8 @@ fn compiled(case: &Case, text: &str) -> (Front, Program) {
     if !build.sink.has_errors() {
         let mut optimised = program.clone();
         pass::run(&mut optimised, pass::PIPELINE).unwrap_or_else(|error| panic!("{name}: {error}"));
-        check_directives(&optimised, &DeviceModel::cuda(), &mut build.sink);
+        let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
+        check_directives(&optimised, models, &mut build.sink);
     }
     let tree = build.units.into_iter().find(|unit| unit.id == file).expect("the case is a unit").ast;
     (Front { sources: build.sources, file, tree, diagnostics: build.sink.finish() }, program)

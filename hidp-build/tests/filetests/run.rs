@@ -52,7 +52,9 @@ fn big(func: &Func) -> &'static [i64] {
 }
 
 pub(crate) fn run(case: &Case) -> Result<(), String> {
-    let subject = Subject::compile(&case.name, &case.text)?;
+    // Pinned plans stand beside the case.
+    let plans = std::fs::read_to_string(case.path.with_extension("plan")).ok();
+    let subject = Subject::compile_with(&case.name, &case.text, plans.as_deref())?;
     have_versions_for_devices(case, &subject)?;
     let built = Built::new(case, &subject)?;
     let fillings = fillings(&case.text)?;

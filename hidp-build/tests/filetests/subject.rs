@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 
-use hidp_build::compiler::diag::Sink;
+use hidp_build::compiler::diag::{Diagnostic, Sink};
 use hidp_build::compiler::emit::c_like::name;
 use hidp_build::compiler::emit::{cuda, openmp};
 use hidp_build::compiler::index::Id;
@@ -12,9 +12,10 @@ use hidp_build::compiler::ir::imp;
 use hidp_build::compiler::ir::par::interp::{self, Arg, Error};
 use hidp_build::compiler::ir::par::{ExprKind, Func, FuncId, Program, VarKind};
 use hidp_build::compiler::pipeline::{InputFile, PipelineInput, front, lower_entry, optimise};
+use hidp_build::compiler::plan::{Models, PinFile, check_directives, check_pins};
 use hidp_build::compiler::source::Span;
 use hidp_build::compiler::syntax::ast::Direction;
-use hidp_build::compiler::target::Model;
+use hidp_build::compiler::target::{DeviceModel, Model};
 use hidp_build::compiler::ty::Ty;
 use hidp_sys::hidp_fault;
 
@@ -77,11 +78,20 @@ impl Request {
 
 impl Subject {
     pub(crate) fn compile(name: &str, text: &str) -> Result<Subject, String> {
+        Subject::compile_with(name, text, None)
+    }
+
+    /// The same with a file of pinned plans.
+    pub(crate) fn compile_with(name: &str, text: &str, plans: Option<&str>) -> Result<Subject, String> {
         let stem = name.replace('-', "_");
         let mut input = PipelineInput::default();
         input.options.cuda = targets().devices;
         let id = input.sources.add(format!("{name}.hdp"), text);
         input.files.push(InputFile { id, stem: stem.clone(), imports: Vec::new() });
+        if let Some(plans) = plans {
+            let plans = input.sources.add(format!("{name}.plan"), plans);
+            input.options.pins.push(PinFile { program: id, plans });
+        }
         input.options.limits.variants = text.lines().any(|line| line == "// variants");
         natives::name_header(text, &mut input.options);
         let mut sink = Sink::new();
@@ -93,9 +103,22 @@ impl Subject {
             return Err(format!("does not compile: {}", texts.join("; ")));
         };
         let model = Model::cpu();
+        let mut wrong = Sink::new();
+        let models = Models { cpu: &model, device: &DeviceModel::cuda() };
+        check_pins(&program, &input.sources, &input.options.pins, models, &mut wrong);
+        check_directives(&program, models, &mut wrong);
+        if wrong.has_errors() {
+            let said = |d: Diagnostic| format!("{}: {}", d.headline, d.primary.text);
+            let texts: Vec<String> = wrong.finish().into_iter().map(said).collect();
+            return Err(format!("plans are not as they are pinned: {}", texts.join("\n")));
+        }
         let mut entries = Vec::new();
         for (&after, &before) in program.entries.iter().zip(&original.entries) {
-            let code = lower_entry(&input, &program, after, &model).entry;
+            let lowered = lower_entry(&input, &program, after, &model);
+            if let Some(defect) = lowered.defects.first() {
+                return Err(format!("plan {} has a defect: expected that {}", defect.plan, defect.expected));
+            }
+            let code = lowered.entry;
             imp::verify(&program, &code).map_err(|errors| format!("`{}`: {errors:?}", program.funcs[after].name))?;
             entries.push(Entry { before, after, code });
         }

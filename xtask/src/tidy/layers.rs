@@ -29,7 +29,7 @@ const PARTS: &[Part] = &[
         name: "hidp_syntax",
         src: "hidp-build/crates/syntax/src",
         root: &[],
-        layers: &[("index", 0), ("source", 1), ("diag", 2), ("ty", 2), ("prim", 3), ("", 3)],
+        layers: &[("index", 0), ("source", 1), ("diag", 2), ("ty", 2), ("place", 2), ("prim", 3), ("", 3)],
     },
     Part { name: "hidp_ir", src: "hidp-build/crates/ir/src", root: &[], layers: &[("par", 4), ("imp", 5)] },
     Part { name: "hidp_prove", src: "hidp-build/crates/prove/src", root: &[], layers: &[("", 5)] },

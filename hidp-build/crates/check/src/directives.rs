@@ -12,7 +12,21 @@ use super::value::{UntypedKind, Val};
 impl Cx<'_> {
     /// What the directives before this statement ask for; they count as used from here on.
     pub(super) fn take_directives(&mut self) -> Directives {
+        let (result, pins) = self.take_directives_of_map();
+        if let Some(first) = pins.first() {
+            let word = self.text(first.span);
+            let headline = format!("`{word}` applies to maps alone");
+            let _: Option<()> = self.error(
+                Diagnostic::new(Code::MisplacedDirective, first.span, headline).label("no map with iterators follows"),
+            );
+        }
+        result
+    }
+
+    /// The same, and those that pin a mapping: their names have a meaning when the map is known.
+    pub(super) fn take_directives_of_map(&mut self) -> (Directives, Vec<ast::Directive>) {
         let mut result = Directives::default();
+        let mut pins = Vec::new();
         let directives = std::mem::take(&mut self.pending);
         self.refuse_contradiction(&directives);
         for directive in directives {
@@ -36,11 +50,12 @@ impl Cx<'_> {
                     result.unroll = self.count(times, "unroll", 64);
                     result.spans.unroll = Some(directive.span);
                 }
+                DirectiveKind::Pin(_) => pins.push(directive),
                 // Allowed before the statement was looked at.
                 DirectiveKind::Allow(_) => {}
             }
         }
-        result
+        (result, pins)
     }
 
     fn refuse_contradiction(&mut self, directives: &[ast::Directive]) {
@@ -62,7 +77,7 @@ impl Cx<'_> {
         );
     }
 
-    fn count(&mut self, e: &ast::Expr, word: &str, most: i128) -> Option<u32> {
+    pub(super) fn count(&mut self, e: &ast::Expr, word: &str, most: i128) -> Option<u32> {
         let value = match self.expr(e)? {
             Val::Untyped(untyped) => match untyped.kind {
                 UntypedKind::Int(value) => Some(value),
@@ -93,6 +108,7 @@ impl Cx<'_> {
             | DirectiveKind::NoContract
             | DirectiveKind::BlockSize(_)
             | DirectiveKind::Unroll(_)
+            | DirectiveKind::Pin(_)
             | DirectiveKind::Schedule(_) => None,
         });
         for written in codes.flatten() {
@@ -152,6 +168,7 @@ pub(super) fn of_recurrence(cx: &mut Cx<'_>, directives: &[ast::Directive], span
             | DirectiveKind::Ordered
             | DirectiveKind::Unordered
             | DirectiveKind::BlockSize(_)
+            | DirectiveKind::Pin(_)
             | DirectiveKind::Unroll(_) => misplaced(cx, directive, "a statement"),
         }
     }

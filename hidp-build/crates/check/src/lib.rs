@@ -33,6 +33,7 @@ mod ops;
 mod outputs;
 mod parallel;
 mod pieces;
+mod pins;
 mod prims;
 mod recurrence;
 mod shape;

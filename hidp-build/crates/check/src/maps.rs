@@ -12,7 +12,7 @@ use super::suffix::HalfFold;
 
 impl Cx<'_> {
     pub(super) fn map_stmt(&mut self, m: &ast::Map, span: Span, out: &mut Vec<Stmt>) -> Option<()> {
-        let directives = self.take_directives();
+        let (directives, pins) = self.take_directives_of_map();
         let ranges: Vec<Option<(Expr, Expr, Expr)>> = m.iters.iter().map(|iter| self.bounds(m, iter)).collect();
         let before = self.assigned.clone();
         self.enter_map();
@@ -41,7 +41,8 @@ impl Cx<'_> {
             stmt(StmtKind::Declare { var: *var, zero: true }, span)
         });
         let body = Block { stmts: declares.chain(body).collect() };
-        let map = Map { iters, body, folds, directives };
+        let mut map = Map { iters, body, folds, directives };
+        map.directives.pins = self.pins(&pins, &map);
         out.push(stmt(StmtKind::Map(map), span));
         complete.then_some(())
     }

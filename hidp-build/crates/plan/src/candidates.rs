@@ -7,7 +7,7 @@ use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy};
 use super::refusal::{Refusal, TARGET};
 use super::score::{Score, score};
 use super::shape::{streamed_outputs, vectorisable};
-use super::{Nest, Plan, choices, inner_maps, nests, variants};
+use super::{Nest, Plan, asked, choices, inner_maps, nests, variants};
 use crate::target::Model;
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
 use hidp_syntax::ast::Level;
@@ -94,8 +94,14 @@ struct Tried {
     why: Option<Fate>,
 }
 
-/// Looks at every strategy: what hard constraints let through and no other equals is ordered by score, and cut off.
+/// Looks at every strategy: what hard constraints let through and no other equals is ordered by score, and cut off. Then nests get the
+/// lines that directives pin.
 pub fn explore(program: &Program, func: FuncId, model: &Model, limits: Limits) -> Explored {
+    let explored = explore_all(program, func, model, limits);
+    asked::on_threads(program, &program.funcs[func], explored, model)
+}
+
+fn explore_all(program: &Program, func: FuncId, model: &Model, limits: Limits) -> Explored {
     let func = &program.funcs[func];
     let maps = nests(func);
     let score_of =
@@ -150,6 +156,17 @@ pub fn constraint(program: &Program, func: &Func, map: &Map, strategy: Strategy)
 
 /// One nest under a strategy, or under `rows` where the strategy does not apply.
 pub(super) fn mapping(program: &Program, func: &Func, map: &Map, strategy: Strategy, model: &Model) -> Mapping {
+    mapping_with(program, func, map, (strategy, model), &|_| {})
+}
+
+/// The same with other levels, from which the numbers of the nest follow.
+pub(super) fn mapping_with(
+    program: &Program,
+    func: &Func,
+    map: &Map,
+    (strategy, model): (Strategy, &Model),
+    change: &dyn Fn(&mut Mapping),
+) -> Mapping {
     let applied = constraint(program, func, map, strategy).map_or(strategy, |_| Strategy::Rows);
     let mut mapping = Mapping::new(applied);
     match applied {
@@ -169,6 +186,7 @@ pub(super) fn mapping(program: &Program, func: &Func, map: &Map, strategy: Strat
         // Never applied here: see `constraint`.
         Strategy::Device(_) => {}
     }
+    change(&mut mapping);
     choices::choose(program, func, map, &mut mapping, model);
     mapping.streamed = streamed_outputs(program, func, map);
     mapping

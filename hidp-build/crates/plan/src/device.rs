@@ -13,7 +13,7 @@ use super::refusal::{BLOCK_SHARED, HOST, INSIDE, MEMORY_SIZE, NAMED, NATIVE, Ref
 use super::split::{split_nest, splits};
 use super::tiled::{Tiled, fits, tiled, tiled_nest};
 use super::variants::of_device;
-use super::{Plan, choices, inner_maps, irregular, iterators, nests};
+use super::{Plan, asked, choices, inner_maps, irregular, iterators, nests};
 use crate::Limits;
 use crate::target::{DeviceModel, DeviceTile};
 use hidp_ir::par::visit::{Visitor, look};
@@ -37,8 +37,20 @@ pub enum Natives {
     Host,
 }
 
-/// Looks at every level for a function after the pass pipeline.
+/// Looks at every level for a function after the pass pipeline. Then nests get the lines that directives pin.
 pub fn explore_device(
+    program: &Program,
+    func: FuncId,
+    model: &DeviceModel,
+    limits: Limits,
+    natives: Natives,
+) -> Explored {
+    let explored = explore_all(program, func, model, limits, natives);
+    asked::on_device(program, func, explored, model)
+}
+
+/// The plans without what directives pin.
+pub(super) fn explore_all(
     program: &Program,
     func: FuncId,
     model: &DeviceModel,
@@ -294,7 +306,11 @@ fn shares_inside(map: &Map) -> bool {
 
 /// One nest of the plan for `level`.
 fn mapping(program: &Program, func: &Func, map: &Map, level: Level, model: &DeviceModel) -> Mapping {
-    let level = applied(map, level);
+    level_nest(program, func, map, applied(map, level), model)
+}
+
+/// One nest by groups of `level`, which suits it.
+pub(super) fn level_nest(program: &Program, func: &Func, map: &Map, level: Level, model: &DeviceModel) -> Mapping {
     let mut levels = Levels { program, func, model, mapping: Mapping::new(Strategy::Device(level)) };
     levels.launched(map, level);
     choices::choose_on_device(program, func, map, &mut levels.mapping, model);

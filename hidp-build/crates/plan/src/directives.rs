@@ -3,10 +3,11 @@
 
 use std::collections::BTreeSet;
 
+use super::asked::{Clash, Refused, Wrong, wrong};
 use super::blame::span_of;
 use super::device::unsuited;
 use super::refusal::{BLOCK_THREADS, LOOP, OUTERMOST, Refusal};
-use super::{inner_maps, nests};
+use super::{Models, inner_maps, nests};
 use crate::target::DeviceModel;
 use hidp_ir::par::visit;
 use hidp_ir::par::{Directives, FoldKind, Func, Map, Program, StmtKind};
@@ -15,10 +16,17 @@ use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::source::Span;
 
 /// Reports directives of entries after the pass pipeline that no plan can honour.
-pub fn check_directives(program: &Program, model: &DeviceModel, sink: &mut Sink) {
-    let mut checker = Checker { model, sink, reported: BTreeSet::new() };
+pub fn check_directives(program: &Program, models: Models<'_>, sink: &mut Sink) {
+    let mut checker = Checker { model: models.device, sink, reported: BTreeSet::new() };
     for &entry in &program.entries {
-        checker.function(&program.funcs[entry]);
+        let func = &program.funcs[entry];
+        checker.function(func);
+        for (map, wrong) in wrong(program, entry, models) {
+            match wrong {
+                Wrong::Clash(clash) => checker.clash(clash),
+                Wrong::Refused(refused) => checker.refused(map, refused),
+            }
+        }
     }
 }
 
@@ -141,6 +149,36 @@ impl Checker<'_> {
                 self.refuse(span, call, &format!("`{word}`"), &why, "leave the directive out");
             }
         }
+    }
+
+    /// Directives that contradict each other.
+    fn clash(&mut self, Clash { at, headline, label, other }: Clash) {
+        if !self.reported.insert(at) {
+            return;
+        }
+        let mut diagnostic = Diagnostic::new(Code::DirectiveArgument, at, headline).label(label);
+        if let Some((other, what)) = other {
+            diagnostic = diagnostic.also(other, what);
+        }
+        self.sink.push(diagnostic);
+    }
+
+    /// Directives that pin what the nest cannot have.
+    fn refused(&mut self, map: &Map, Refused { at, refusal, nearest }: Refused) {
+        if !self.reported.insert(at) {
+            return;
+        }
+        let label = format!("constraint `{}`", refusal.constraint.id);
+        let mut diagnostic =
+            Diagnostic::new(Code::UnfitDirective, at, format!("cannot be honoured: {refusal}")).label(label);
+        let blamed = if refusal.at == at { span_of(map) } else { refusal.at };
+        diagnostic = diagnostic.also(blamed, "what cannot run so");
+        diagnostic.notes.push(refusal.note());
+        if let Some(nearest) = nearest {
+            let lines: Vec<String> = nearest.to_string().lines().map(str::to_owned).collect();
+            diagnostic = diagnostic.help(format!("the nearest mapping that fits is\n{}", lines.join("\n")));
+        }
+        self.sink.push(diagnostic);
     }
 
     fn refuse(&mut self, at: Option<Span>, map: Span, words: &str, refusal: &Refusal, help: &str) {

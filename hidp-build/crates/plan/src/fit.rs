@@ -199,6 +199,7 @@ impl Free<'_> {
         match self.mapping.recipe {
             _ if pinned == usual => Ok(()),
             Recipe::Tiled(_) => Err(format!("`block({usual})`: the lanes of the tiles")),
+            Recipe::Blocks(_) => Err(format!("`block({usual})`: the lanes of the lines")),
             Recipe::Plain | Recipe::Lanes(_) | Recipe::Near(_) if self.model.is_block(pinned) => Ok(()),
             Recipe::Plain | Recipe::Lanes(_) | Recipe::Near(_) => {
                 let (warp, most) = (self.model.warp, self.model.most_threads);

@@ -11,7 +11,9 @@ use hidp_ir::par::{Block, Func, Map, StmtKind, VarId};
 
 pub mod target;
 
+mod asked;
 mod blame;
+mod blocks;
 mod candidates;
 mod choices;
 mod compose;
@@ -27,6 +29,7 @@ mod fit;
 mod host_rules;
 mod indexes;
 mod iteration;
+mod judge;
 mod loads;
 mod mapping;
 mod measures;
@@ -51,6 +54,7 @@ mod tiled;
 mod variants;
 mod work;
 
+pub use blocks::{BlockLine, Blocks};
 pub use candidates::{Candidate, Explored, Fate, Limits, candidates, constraint, explore};
 pub use compose::{CodeletFate, Composed, compose, composed, shown};
 pub use constraint::{LaneShape, gives_to_team, lane_iterator, lane_shape};

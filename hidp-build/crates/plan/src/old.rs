@@ -270,7 +270,7 @@ impl Nest {
             let side = |at: usize| map.iters.len().checked_sub(at).map_or(1, |at| self.tile_of(map, map.iters[at].var));
             mapping.blocks.insert(last, (side(2) / rows).saturating_mul(side(1) / columns));
             let vector = tiled.vector(models.device);
-            mapping.recipe = Recipe::Tiled(Tiling { tiled, rows, columns, vector });
+            mapping.recipe = Recipe::Tiled(Tiling { tiled, rows, columns, vector, blocks: [None; 2] });
         } else {
             let near = near(program, func, map, &|array| array.reads >= models.device.near.least_reads as usize)
                 .map_err(|why| why.to_string())?;

@@ -13,12 +13,14 @@
 //! ```
 //!
 //! The first plan of an entry is the preferred one. The lines of a pinned plan on threads are whatever a nest can run by; those of one for
-//! devices are those of a plan that the planner would make, but for the numbers that [`super::fit`] knows. Plans for devices stand among the others. An entry for which the file has plans of one kind alone has
+//! devices are tiles and blocks of any shape that a device can run ([`super::judge`]), or those of a plan that the planner would make, but for
+//! the numbers that [`super::fit`] knows. Plans for devices stand among the others. An entry for which the file has plans of one kind alone has
 //! the planner's of the other. Plans in the [old form](super::old) become lines, with a warning that shows them.
 
 use super::candidates::{constraint, mapping};
 use super::device::{Natives, explore_device};
 use super::fit::{Compared, Part, Unfit, compare};
+use super::judge::judge;
 use super::mapping::strategy_of_threads;
 use super::notation::{Building, FoldOption, FoldRange, Line, Place, Step};
 use super::refusal::Refusal;
@@ -385,8 +387,20 @@ impl Fitter<'_> {
     ) -> Result<Nest, Box<Diagnostic>> {
         let (program, models) = (self.program, self.models);
         let read = Mapping::read(program, func, map, &nest);
-        if !nest.is_for_device() && read.is_ok() {
-            return Ok(nest);
+        let judged = match &read {
+            Ok(mapping) if nest.is_for_device() => judge(program, func, map, mapping, models.device),
+            Ok(_) => Some(Ok(())),
+            Err(_) => None,
+        };
+        match judged {
+            Some(Ok(())) => return Ok(nest),
+            Some(Err(why)) => {
+                let headline = format!("this nest of `{}` cannot run like this", func.name);
+                let mut diagnostic = unfit(headline, spans.head, why.to_string()).also(why.at, "the nest");
+                diagnostic.notes.push(why.note());
+                return Err(diagnostic.into());
+            }
+            None => {}
         }
         let usual = if nest.is_for_device() { self.of_devices(func, at, map) } else { self.of_threads(func, map) };
         let compared = usual.iter().map(|(usual, mapping)| compare(&nest, usual, mapping, models.device));

@@ -26,8 +26,11 @@ macro_rules! constraints {
 constraints! {
     BLOCK_SHARED: "block-shared", "what a block stages fits into the memory that its threads share";
     BLOCK_THREADS: "block-threads", "a block has full warps of threads, and no more than the device allows";
+    COVER: "cover", "the lines of an iterator cover its range once";
+    DIMS: "dims", "a grid and its blocks have up to three dimensions, the first of which are `x`";
     FAULT_ORDER: "fault-order", "checks that remain run where the program has them, before what comes after";
     GAIN: "gain", "a mapping is one of its own only where it saves loads, or starts";
+    GROUP: "group", "lanes that fold together are 4, 8, 32, or all of a block";
     HOST: "host", "the host takes iterations one after the other only where they fold nothing";
     INSIDE: "inside", "lanes of a group share what an iteration has inside: a map or a primitive";
     LOOP: "loop", "what is written out is a loop of the program, not one of the run-time library";
@@ -37,9 +40,11 @@ constraints! {
     ORDER: "order", "around a fold that runs outside of the iterations around it stand plain computations alone";
     OUTERMOST: "outermost", "a launch has its shape from the outermost map of a nest";
     RAGGED: "ragged", "ranges that are cut, or shared by lanes, do not depend on the iterations around";
+    REGISTERS: "registers", "what a lane keeps in registers fits into them";
     SECTION: "section", "what is staged or kept in lanes is read alone, at places that grow evenly with the iterators";
     SEQUENCE: "sequence", "folds in the order of iterations, and prefixes, go by single threads";
     SHAPE: "shape", "a nest has as many iterators, maps and folds as the mapping has lines for, and they advance by one";
+    SHARES: "shares", "the lanes of a block have equal shares of a tile, and of what is staged for it";
     TARGET: "target", "levels of graphics processors are none of processors";
 }
 

@@ -6,8 +6,8 @@ use crate::candidates::constraint;
 use crate::target::{DeviceModel, Model};
 use crate::testing::optimised;
 use crate::{
-    CONSTRAINTS, Explored, Fate, Limits, Natives, Strategy, check_directives, explore, explore_device, native_name,
-    nests,
+    CONSTRAINTS, Explored, Fate, Limits, Models, Natives, Strategy, check_directives, explore, explore_device,
+    native_name, nests,
 };
 use hidp_syntax::ast::Level;
 use hidp_syntax::diag::Sink;
@@ -46,12 +46,13 @@ fn refused(text: &str) -> BTreeSet<(&'static str, String)> {
         found.extend(refusal.map(|refusal| (refusal.constraint.id, refusal.to_string())));
     }
     let mut sink = Sink::new();
-    check_directives(&program, &DeviceModel::cuda(), &mut sink);
+    check_directives(&program, Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() }, &mut sink);
     for diagnostic in sink.finish() {
         for note in &diagnostic.notes {
             let named =
                 CONSTRAINTS.iter().find(|constraint| note.starts_with(&format!("constraint `{}`", constraint.id)));
-            found.extend(named.map(|constraint| (constraint.id, diagnostic.primary.text.clone())));
+            let own = || diagnostic.headline.strip_prefix("cannot be honoured: ").unwrap_or(&diagnostic.primary.text);
+            found.extend(named.map(|constraint| (constraint.id, own().to_owned())));
         }
     }
     found
@@ -70,15 +71,26 @@ fn each_constraint_keeps_a_nest_from_running_in_some_way() {
     let folded = folded
         .replace("map { r := [0:R); c", "map { r := [0:R); map { c")
         .replace("c := [*]); }", "c := [*]); } reduce(\"max\", s, _u, r := [*]); }");
-    let cases: [(&str, String, &str); 17] = [
+    let cases: [(&str, String, &str); 22] = [
         ("block-shared", GEMM.into(), "the operands of a tile would not fit into shared memory"),
         ("block-threads", with(ROWS, "block(100)"), "100 threads are no multiple of 32, or more than 1024"),
+        (
+            "cover",
+            with(FLAT, "on(i: grid.x seq thread.x(32))"),
+            "2 lines of `i` have no size, and one has to take what the others leave",
+        ),
+        ("dims", with(FLAT, "on(i: grid.y thread.x(32))"), "`grid.y` is used without `grid.x`"),
         (
             "fault-order",
             GEMM.replace("B[k][n]", "B[at[k]][n]"),
             "a check remains inside, which cannot run in the middle of a tile",
         ),
         ("gain", PAIRS.into(), "no array is read by enough neighbouring iterations, or with gaps"),
+        (
+            "group",
+            with(ROWS, "on(r: grid.x thread.y(2), c: seq thread.x(64))"),
+            "groups of 64 lanes have no way to fold together: those of 4, 8 and 32 have",
+        ),
         ("host", folded, "the outermost map folds what its iterations leave"),
         ("inside", FLAT.into(), "no iteration has a map or primitive inside that lanes could share"),
         ("loop", with(PREFIXES, "unroll(4)"), "the map makes prefixes"),
@@ -93,12 +105,22 @@ fn each_constraint_keeps_a_nest_from_running_in_some_way() {
         ("outermost", inner(GEMM, "block(64)"), "this map is inside of another, which is launched as a whole"),
         ("ragged", GEMM.replace("k := [0:K)", "k := [0:min(n, K))"), ""),
         (
+            "registers",
+            with(GEMM, "on(m: grid.y thread.y(8) reg(16), n: grid.x thread.x(8) reg(16), k: seq seq(8))"),
+            "256 results of a lane, of 4 bytes each, are more than 128 registers hold",
+        ),
+        (
             "section",
             GEMM.replace("B[K][N]", "B[N][K]").replace("B[k][n]", "B[n][k]"),
             "a load takes distant elements along `n`",
         ),
         ("sequence", inner(GEMM, "ordered"), ""),
         ("shape", FLAT.into(), ""),
+        (
+            "shares",
+            with(GEMM, "thread(16, 16), tile(k: 7)"),
+            "7 terms of 16 rows, or of 16 columns, cannot be shared out equally over 256 lanes",
+        ),
         ("target", FLAT.into(), "that is a level of graphics processors"),
     ];
     let ids: Vec<&str> = cases.iter().map(|(id, ..)| *id).collect();

@@ -6,7 +6,10 @@ use std::collections::BTreeSet;
 use super::blame::{self, span_of};
 use super::constraint::bounds_do_not_depend;
 use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Staging, Strategy, Tiling, key};
-use super::refusal::{FAULT_ORDER, GAIN, MEMORY_SIZE, NAMED, ORDER, RAGGED, Refusal, SECTION, SEQUENCE, SHAPE};
+use super::refusal::{
+    BLOCK_SHARED, BLOCK_THREADS, FAULT_ORDER, GAIN, MEMORY_SIZE, NAMED, ORDER, RAGGED, REGISTERS, Refusal, SECTION,
+    SEQUENCE, SHAPE, SHARES,
+};
 use super::shape::{Stride, straight, stride_of};
 use super::split::{deal, splits};
 use super::{choices, inner_maps};
@@ -175,7 +178,18 @@ pub(super) fn tiled_nest(
     tiled: &Tiled,
     (tile, model): (&DeviceTile, &DeviceModel),
 ) -> Mapping {
-    let vector = tiled.vector(model);
+    tiled_nest_with(program, func, map, tiled, (tile, model), (tiled.vector(model), [None; 2]))
+}
+
+/// The same with accesses of so many elements, and so many blocks along rows and columns.
+fn tiled_nest_with(
+    program: &Program,
+    func: &Func,
+    map: &Map,
+    tiled: &Tiled,
+    (tile, model): (&DeviceTile, &DeviceModel),
+    (vector, blocks): (u32, [Option<u32>; 2]),
+) -> Mapping {
     let mut mapping = Mapping::new(Strategy::Device(Level::Block));
     for (at, iter) in map.iters.iter().rev().enumerate() {
         let side = match at {
@@ -196,9 +210,156 @@ pub(super) fn tiled_nest(
         deal(map, &mut mapping, tile.split, tile.depth * model.split.depths);
     }
     let (rows, columns) = (tile.lane_rows, tile.lane_columns);
-    mapping.recipe = Recipe::Tiled(Tiling { tiled: tiled.clone(), rows, columns, vector });
+    mapping.recipe = Recipe::Tiled(Tiling { tiled: tiled.clone(), rows, columns, vector, blocks });
     choices::choose_on_device(program, func, map, &mut mapping, model);
     mapping
+}
+
+/// Rows or columns of tiles, as far as somebody says it.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Side {
+    /// Blocks that share the tiles.
+    pub(super) blocks: Option<u32>,
+    /// Lanes.
+    pub(super) lanes: Option<u32>,
+    /// Results of a lane.
+    pub(super) own: Option<u32>,
+}
+
+/// Tiles, as far as somebody says it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Sides {
+    pub(super) rows: Side,
+    pub(super) columns: Side,
+    /// Terms of the folds at a time.
+    pub(super) depth: Option<u32>,
+}
+
+/// Most elements of 4 bytes that a lane keeps in registers for results.
+const MOST_RESULTS: u32 = 128;
+
+/// The nest with such tiles. What is not said is as in the first tile of the model with which the rest goes.
+pub(super) fn tiled_with(
+    program: &Program,
+    func: &Func,
+    map: &Map,
+    tiled: &Tiled,
+    sides: &Sides,
+    model: &DeviceModel,
+) -> Result<Mapping, Refusal> {
+    let mut first = None;
+    for usual in model.tiles.iter().filter(|tile| tile.split == 0 && tiled.widest <= tile.widest) {
+        let tile = DeviceTile {
+            rows: sides.rows.tile(usual.rows, usual.lane_rows),
+            columns: sides.columns.tile(usual.columns, usual.lane_columns),
+            lane_rows: sides.rows.own.unwrap_or(usual.lane_rows),
+            lane_columns: sides.columns.own.unwrap_or(usual.lane_columns),
+            ..*usual
+        };
+        for depth in sides.depth.map_or(vec![usual.depth, 16, 32], |depth| vec![depth]) {
+            match fitting(func, map, tiled, &DeviceTile { depth, ..tile }, model) {
+                Ok(vector) => {
+                    let tile = DeviceTile { depth, ..tile };
+                    let blocks = [sides.rows.blocks, sides.columns.blocks];
+                    return Ok(tiled_nest_with(program, func, map, tiled, (&tile, model), (vector, blocks)));
+                }
+                Err(why) => {
+                    first.get_or_insert(why);
+                }
+            }
+        }
+    }
+    Err(first.unwrap_or_else(|| REGISTERS.refused(span_of(map), "elements are wider than those of any tile")))
+}
+
+impl Side {
+    /// Results of a block along this side.
+    fn tile(self, usual: u32, usual_own: u32) -> u32 {
+        let lanes = self.lanes.unwrap_or(usual / usual_own.max(1));
+        lanes.saturating_mul(self.own.unwrap_or(usual_own))
+    }
+}
+
+/// Elements that one access moves in such a tile; why the nest cannot have it otherwise.
+pub(super) fn fitting(
+    func: &Func,
+    map: &Map,
+    tiled: &Tiled,
+    tile: &DeviceTile,
+    model: &DeviceModel,
+) -> Result<u32, Refusal> {
+    let at = span_of(map);
+    let part = u64::from(tile.rows.max(tile.columns)) * u64::from(tile.depth);
+    if part > u64::from(model.shared) {
+        let why = format!("{part} elements of an operand do not fit into the {} bytes of a block", model.shared);
+        return Err(BLOCK_SHARED.refused(at, why));
+    }
+    let lanes = |side: u32, own: u32| side / own.max(1);
+    let threads = lanes(tile.rows, tile.lane_rows).saturating_mul(lanes(tile.columns, tile.lane_columns));
+    if !model.is_block(threads) {
+        let (warp, most) = (model.warp, model.most_threads);
+        let why = format!("{threads} threads are no multiple of {warp}, or more than {most}");
+        return Err(BLOCK_THREADS.refused(at, why));
+    }
+    results_fit(map, tile.lane_rows, tile.lane_columns, tiled.widest)?;
+    let mut vector = tiled.vector(model);
+    while vector > 1 && !has_equal_shares(tile, threads, vector) {
+        vector /= 2;
+    }
+    if tile.depth == 0 || !has_equal_shares(tile, threads, vector) {
+        return Err(no_equal_shares(map, (tile.rows, tile.columns, tile.depth), threads));
+    }
+    let bytes = |staging: &Staging| size_of(func, staging.array).map_or(0, |size| u64::from(staging.bytes(size)));
+    let staging = tiled.staging([tile.rows, tile.columns], tile.depth, vector);
+    let taken: u64 = staging.iter().map(bytes).sum();
+    if taken > u64::from(model.shared) {
+        let why = format!("two copies of the parts of a tile take {taken} bytes, and a block has {}", model.shared);
+        return Err(BLOCK_SHARED.refused(at, why));
+    }
+    Ok(vector)
+}
+
+/// The same of lines that say all of it.
+pub(super) fn fits_shares(map: &Map, mapping: &Mapping, tiling: &Tiling) -> Result<(), Refusal> {
+    let tile = |var: VarId| mapping.levels.get(&var).map_or(0, |level| level.tile);
+    let ([.., row, column], [inner]) = (&map.iters[..], &inner_maps(&map.body)[..]) else { return Ok(()) };
+    let (rows, columns) = (tile(row.var), tile(column.var));
+    let depth = key(inner).map_or(0, tile);
+    let threads = mapping.blocks.values().next().copied().unwrap_or(0);
+    results_fit(map, tiling.rows, tiling.columns, tiling.tiled.widest)?;
+    let equal = |side: u32, own: u32| has_equal_share(side, own, depth, threads, tiling.vector);
+    if depth > 0 && threads > 0 && equal(rows, tiling.rows) && equal(columns, tiling.columns) {
+        return Ok(());
+    }
+    Err(no_equal_shares(map, (rows, columns, depth), threads))
+}
+
+fn results_fit(map: &Map, rows: u32, columns: u32, widest: u32) -> Result<(), Refusal> {
+    let results = rows.saturating_mul(columns);
+    if results.saturating_mul(widest.div_ceil(4)) <= MOST_RESULTS {
+        return Ok(());
+    }
+    let why =
+        format!("{results} results of a lane, of {widest} bytes each, are more than {MOST_RESULTS} registers hold");
+    Err(REGISTERS.refused(span_of(map), why))
+}
+
+fn no_equal_shares(map: &Map, (rows, columns, depth): (u32, u32, u32), threads: u32) -> Refusal {
+    let why = format!(
+        "{depth} terms of {rows} rows, or of {columns} columns, cannot be shared out equally over {threads} lanes"
+    );
+    SHARES.refused(span_of(map), why)
+}
+
+/// Whether the lanes load as much of each operand, so many neighbours at once.
+fn has_equal_shares(tile: &DeviceTile, threads: u32, vector: u32) -> bool {
+    let equal = |side: u32, own: u32| has_equal_share(side, own, tile.depth, threads, vector);
+    equal(tile.rows, tile.lane_rows) && equal(tile.columns, tile.lane_columns)
+}
+
+fn has_equal_share(side: u32, own: u32, depth: u32, threads: u32, vector: u32) -> bool {
+    let (elements, at_once) = (u64::from(side) * u64::from(depth), u64::from(threads) * u64::from(vector));
+    own > 0 && own.is_multiple_of(vector) && side.is_multiple_of(own) && elements.is_multiple_of(at_once)
 }
 
 /// Whether the operands of such a tile fit into shared memory.

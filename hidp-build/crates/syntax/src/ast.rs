@@ -5,9 +5,11 @@
 
 mod codelets;
 mod directives;
+mod pins;
 
 pub use codelets::*;
 pub use directives::*;
+pub use pins::*;
 
 use crate::source::Span;
 

@@ -9,6 +9,7 @@ pub mod source;
 pub mod diag;
 pub mod ty;
 
+pub mod place;
 pub mod prim;
 
 pub mod ast;

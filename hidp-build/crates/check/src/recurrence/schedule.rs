@@ -32,6 +32,7 @@ impl Cx<'_> {
             | DirectiveKind::NoContract
             | DirectiveKind::BlockSize(_)
             | DirectiveKind::Unroll(_)
+            | DirectiveKind::Pin(_)
             | DirectiveKind::Allow(_) => None,
         });
         let (written, span) = schedules.next()?;

@@ -34,12 +34,14 @@
 //!     its own function.
 
 mod expr;
+mod pins;
 mod prim;
 mod recur;
 mod spectrum;
 mod stmt;
 
 pub use expr::*;
+pub use pins::*;
 pub use prim::*;
 pub use recur::*;
 pub use spectrum::*;

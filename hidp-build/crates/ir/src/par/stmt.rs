@@ -1,6 +1,6 @@
 //! Statements, places, maps and folds.
 
-use super::{Expr, FaultKind, FuncId, PrimCall, ScalarFnId, VarId};
+use super::{Expr, FaultKind, FuncId, Pin, PrimCall, ScalarFnId, VarId};
 use hidp_syntax::ast::{Level, PieceWay};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
@@ -315,7 +315,9 @@ pub struct Directives {
     pub block: Option<u32>,
     /// `unroll(n)`
     pub unroll: Option<u32>,
-    /// Where they stand.
+    /// What is pinned of the mapping.
+    pub pins: Vec<Pin>,
+    /// Where the others stand.
     pub spans: DirectiveSpans,
 }
 

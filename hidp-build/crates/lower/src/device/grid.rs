@@ -23,6 +23,9 @@ impl Lowerer<'_> {
         if let (Recipe::Near(near), false) = (&self.mapping.recipe, self.inside_team) {
             let near = near.clone();
             self.near_map(map, &near, span);
+        } else if let (Recipe::Blocks(blocks), false) = (&self.mapping.recipe, self.inside_team) {
+            let blocks = blocks.clone();
+            self.blocks_map(map, &blocks, span);
         } else if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
             self.device_scan(map, span);
         } else if !map.folds.is_empty() {

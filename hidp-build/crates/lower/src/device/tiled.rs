@@ -6,7 +6,7 @@ use super::super::build::Binding;
 use super::super::panels::Panel;
 use super::super::space::Range;
 use super::super::{FOLD, Lowerer, POSITIONS, make};
-use super::tiled_parts::Part;
+use super::tiled_parts::{Part, move_or_store};
 use hidp_ir::imp::{Expr, Grid, Level, LoopKind, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, Fold, Map, StmtKind, Target};
 use hidp_plan::notation::Property;
@@ -26,6 +26,8 @@ pub(super) struct Tiling {
     pub(super) depth: u32,
     /// Elements that one access moves.
     pub(super) vector: u32,
+    /// Blocks that share the tiles along rows and along columns; none where there is one for each tile.
+    pub(super) blocks: [Option<u32>; 2],
 }
 
 /// One direction of a tile.
@@ -102,16 +104,48 @@ impl Lowerer<'_> {
     /// One block a tile.
     pub(super) fn tiled_map(&mut self, map: &Map, tiling: &Tiling, span: Span) {
         let ranges = self.ranges(map);
-        let extents = self.tiles(tiling, &ranges);
+        let tiles = self.tiles(tiling, &ranges);
+        let first = tiles.len().saturating_sub(tiling.blocks.len());
+        let blocks = |at: usize| at.checked_sub(first).and_then(|side| tiling.blocks[side]).map(i64::from);
+        let extents: Vec<Expr> =
+            tiles.iter().enumerate().map(|(at, tiles)| blocks(at).map_or(tiles.clone(), make::long)).collect();
         let grid = Grid::new(Level::Block, tiling.threads());
         let (kernel, args) = self.grid_kernel("tiles", span, grid, ranges.len(), Vec::new(), |this, positions| {
             this.mark_outputs(map);
             let ranges = this.import_ranges(&ranges);
-            if let Some(place) = this.tile_of_results(map, tiling, &ranges, positions, None) {
-                this.use_results(&place, map);
-            }
+            let tiles: Vec<Expr> = tiles.iter().map(|tiles| this.import(tiles)).collect();
+            let shares: Vec<(usize, i64)> = (0..tiles.len()).filter_map(|at| Some((at, blocks(at)?))).collect();
+            this.tiles_in_turns(&shares, &tiles, positions.to_vec(), &mut |this, positions| {
+                if let Some(place) = this.tile_of_results(map, tiling, &ranges, positions, None) {
+                    this.use_results(&place, map);
+                }
+            });
         });
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: None });
+    }
+
+    /// The tiles of a block, where blocks share those along some iterators: neighbouring ones, one after the other.
+    fn tiles_in_turns(
+        &mut self,
+        shares: &[(usize, i64)],
+        tiles: &[Expr],
+        positions: Vec<Expr>,
+        body: &mut dyn FnMut(&mut Self, &[Expr]),
+    ) {
+        let Some(((at, blocks), others)) = shares.split_first() else { return body(self, &positions) };
+        let turns = make::ceil_div(tiles[*at].clone(), make::long(*blocks));
+        let turns = self.body.fix("turns", turns);
+        let own = self.body.fix("own", make::mul(positions[*at].clone(), turns.clone()));
+        let turn = self.body.enter_loop("turn");
+        let tile = self.body.fix("tile", make::add(own, make::var(turn, Ty::LONG)));
+        let there = make::binary(BinOp::Lt, tile.clone(), tiles[*at].clone());
+        let mut positions = positions;
+        positions[*at] = tile;
+        self.body.enter();
+        self.tiles_in_turns(others, tiles, positions, body);
+        let inside = self.body.leave();
+        self.body.push(make::when(there, inside.stmts));
+        self.body.leave_loop(turn, make::long(0), turns, LoopKind::Seq);
     }
 
     /// How many tiles there are along each iterator.
@@ -332,7 +366,8 @@ impl Lowerer<'_> {
         for first in (0..side.own).step_by(vector as usize) {
             let at = self.position_of(side, vector, lane, &make::long(first.into()));
             let from = make::element(part.buffers[buffer], make::add(row.clone(), at));
-            self.body.push(Stmt::Move { to: make::element(own, make::long(first.into())), from, count: vector });
+            let to = make::element(own, make::long(first.into()));
+            self.body.push(move_or_store(to, from, part.elem, vector));
         }
     }
 
@@ -413,7 +448,7 @@ fn planned_tiling(mapping: &Mapping, own: &plan::Tiling, map: &Map) -> Option<Ti
     let side = |var, own: u32| Some(Side { tile: tile(var)?, own });
     let (rows, columns) = (side(row.var, own.rows)?, side(column.var, own.columns)?);
     let (shape, stored) = (own.tiled.clone(), mapping.staging.clone());
-    Some(Tiling { shape, stored, rows, columns, depth: tile(inner)?, vector: own.vector })
+    Some(Tiling { shape, stored, rows, columns, depth: tile(inner)?, vector: own.vector, blocks: own.blocks })
 }
 
 /// Whether a statement is the fold, or declares what it leaves.

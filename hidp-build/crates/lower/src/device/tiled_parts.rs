@@ -189,6 +189,7 @@ impl Lowerer<'_> {
     }
 }
 
-fn move_or_store(to: Element, from: Element, elem: Ty, count: u32) -> Stmt {
+/// So many neighbours at once.
+pub(super) fn move_or_store(to: Element, from: Element, elem: Ty, count: u32) -> Stmt {
     if count > 1 { Stmt::Move { to, from, count } } else { Stmt::Store { target: to, value: make::load(from, elem) } }
 }

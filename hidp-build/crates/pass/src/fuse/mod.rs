@@ -296,6 +296,7 @@ fn rename_map(mut map: Map, renamed: impl Fn(VarId) -> VarId) -> Map {
         iter.var = renamed(iter.var);
     }
     visit::rename_vars(&mut map.body, &renamed);
+    map.directives.pins.iter_mut().for_each(|pin| pin.rename(&renamed));
     for fold in &mut map.folds {
         fold.over.iter_mut().for_each(|var| *var = renamed(*var));
         if let Target::Element(place) = &mut fold.target {

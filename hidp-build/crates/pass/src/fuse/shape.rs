@@ -38,7 +38,7 @@ fn outer(map: &Map, count: usize) -> Result<Map, Refusal> {
         iters: rest.to_vec(),
         body: map.body.clone(),
         folds: Vec::new(),
-        directives: Directives { levels: Vec::new(), block: None, ..map.directives.clone() },
+        directives: Directives { levels: Vec::new(), block: None, pins: Vec::new(), ..map.directives.clone() },
     };
     Ok(Map {
         iters: shared.to_vec(),

@@ -127,6 +127,7 @@ impl Split<'_, '_> {
 
 fn rename_folds(map: &mut Map, fresh: &BTreeMap<VarId, VarId>) {
     let renamed = |var: VarId| fresh.get(&var).copied().unwrap_or(var);
+    map.directives.pins.iter_mut().for_each(|pin| pin.rename(renamed));
     for fold in &mut map.folds {
         fold.value = renamed(fold.value);
         fold.over.iter_mut().for_each(|var| *var = renamed(*var));

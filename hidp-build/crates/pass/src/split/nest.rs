@@ -110,6 +110,7 @@ fn directives_of(all: &Directives, innermost: bool, outermost: bool) -> Directiv
         unordered: all.unordered,
         block: if outermost { all.block } else { None },
         unroll: if innermost { all.unroll } else { None },
+        pins: if outermost { all.pins.clone() } else { Vec::new() },
         spans: all.spans,
     }
 }

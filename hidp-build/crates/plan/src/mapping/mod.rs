@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::notation::{FoldOption, Property};
-use super::{LaneShape, MOST_MOVED, Near, Tiled};
+use super::{Blocks, LaneShape, MOST_MOVED, Near, Tiled};
 use hidp_ir::par::{Map, VarId};
 use hidp_syntax::ast::Level;
 
@@ -196,6 +196,8 @@ pub enum Recipe {
     Near(Near),
     /// Blocks keep the operands of tiles of results, and each lane some results.
     Tiled(Tiling),
+    /// Blocks have the shape that lines say.
+    Blocks(Blocks),
 }
 
 /// Tiles of results.
@@ -209,6 +211,8 @@ pub struct Tiling {
     pub columns: u32,
     /// Elements of an operand that one access moves, where they are neighbours.
     pub vector: u32,
+    /// Blocks that share the tiles along rows and along columns; none where there is one for each tile.
+    pub blocks: [Option<u32>; 2],
 }
 
 impl Mapping {

@@ -1,16 +1,19 @@
 //! Lines as mappings of graphics processors.
 
-use super::read::{Lines, cut_of, dim_of};
+use super::read::{Lines, Resolved, cut_of, dim_of};
 use super::write_device::{NOT_SAID, level_of};
 use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Strategy, Tiling, key};
+use crate::blocks::{BlockLine, Blocks, covers, suits, with_blocks};
 use crate::choices::{self, Facts};
-use crate::notation::{Axis, FoldOption, Place};
+use crate::notation::{Axis, FoldOption, Place, Size};
 use crate::{MOST_MOVED, NearArray, inner_maps, iterators, near, private, splits, tiled};
 use hidp_ir::par::{FoldKind, Func, Map, Program, VarId};
 use hidp_syntax::ast::Level;
 
 const LANES: Place = Place::Thread(Axis::X);
 const GROUPS: Place = Place::Thread(Axis::Y);
+/// Most iterations along a side of a tile that a block keeps.
+const MOST_SIDE: u32 = 4096;
 
 // Which parts of arrays a block shares follows from the nest and its tiles. `stage` lines are compared when they are written again.
 impl Lines {
@@ -20,13 +23,20 @@ impl Lines {
         if split && let Err(why) = splits(program, func, map) {
             return Err(Misfit(format!("folds that a plan deals out suit the nest, but {why}")));
         }
-        let in_registers = map.iters.iter().any(|iter| self.runs_at(iter.var, Place::Reg));
-        if in_registers {
+        let has_tiles = |var: VarId| {
+            let lanes = |line: &Resolved| line.place == Place::Reg || (line.place == GROUPS && line.vars.len() == 1);
+            self.lines_of(var).any(lanes)
+        };
+        if !self.stages.is_empty() && map.iters.iter().any(|iter| has_tiles(iter.var)) {
             self.tiled(program, func, map, &mut mapping)?;
         } else if !self.stages.is_empty() {
             self.near(program, func, map, &mut mapping)?;
         } else if split {
             self.split(map, &mut mapping);
+        } else if let Some(blocks) = self.shaped(map) {
+            let fits = suits(program, func, map, u32::MAX).and_then(|()| covers(func, map, &blocks));
+            fits.map_err(|why| Misfit(format!("blocks may have any shape, but {why}")))?;
+            mapping = with_blocks(map, blocks);
         } else {
             self.launched(map, &mut mapping);
             mapping.strategy = self.strategy(map, &mapping);
@@ -140,6 +150,30 @@ impl Lines {
         }
     }
 
+    /// Blocks whose shape lines say, if they do: iterators of the outermost map have other lines than one for the grid each.
+    fn shaped(&self, map: &Map) -> Option<Blocks> {
+        if !map.folds.is_empty() {
+            return None;
+        }
+        let own = iterators_of(map);
+        let line = |line: &Resolved| {
+            let [var] = line.vars[..] else { return None };
+            let size = match line.size {
+                Size::Count(count) => Some(count),
+                Size::Rest => None,
+                Size::Bits(_) | Size::Extents(_) => return None,
+            };
+            own.contains(&var).then_some(BlockLine { var, place: line.place, size })
+        };
+        let lines: Vec<BlockLine> = self.steps.iter().filter(|step| !step.inside).filter_map(line).collect();
+        let plain = |line: &BlockLine| match line.place {
+            Place::Grid(_) => line.size.is_none(),
+            Place::Host | Place::Unroll => true,
+            Place::Thread(_) | Place::Threads | Place::Lanes | Place::Seq | Place::Reg | Place::Vec => false,
+        };
+        (!lines.iter().all(plain)).then_some(Blocks { lines })
+    }
+
     fn split(&self, map: &Map, mapping: &mut Mapping) {
         for inner in inner_maps(&map.body) {
             let blocks = key(inner).is_some_and(|last| self.runs_at(last, LANES));
@@ -162,7 +196,9 @@ impl Lines {
                 _ if near.march.is_some() => (Exec::Seq, 2, self.count(iter.var, Place::Seq)),
                 _ => (Exec::Device(Level::Block), 2, Some(1)),
             };
-            let tile = tile.ok_or_else(|| Misfit("a line says how large the tiles are".to_owned()))?;
+            let tile = tile.filter(|tile| (1..=MOST_SIDE).contains(tile));
+            let tile =
+                tile.ok_or_else(|| Misfit(format!("a line says how large the tiles are, {MOST_SIDE} at most")))?;
             mapping.levels.insert(iter.var, LevelPlan { exec, dim, tile });
         }
         let tile = |at: usize| mapping.levels.get(&map.iters[at].var).map_or(1, |level| level.tile);
@@ -181,9 +217,10 @@ impl Lines {
             return Err(Misfit("tiles have rows and columns, and one map inside".to_owned()));
         };
         let side = |var: VarId, lanes: Place| {
-            let (lanes, registers) =
-                self.count(var, lanes).zip(self.count(var, Place::Reg)).ok_or_else(unsized_line)?;
-            Ok((lanes.checked_mul(registers).ok_or_else(unsized_line)?, registers))
+            let lanes = self.count(var, lanes).ok_or_else(unsized_line)?;
+            let registers = self.count(var, Place::Reg).unwrap_or(1);
+            let tile = lanes.checked_mul(registers).filter(|tile| *tile > 0).ok_or_else(unsized_line)?;
+            Ok::<_, Misfit>((tile, registers))
         };
         let ((rows, own_rows), (columns, own_columns)) = (side(row.var, GROUPS)?, side(column.var, LANES)?);
         self.put(mapping, inner, Exec::Seq);
@@ -197,7 +234,16 @@ impl Lines {
             return Err(Misfit(format!("`wide` is a power of two, and {MOST_MOVED} bytes at most")));
         }
         mapping.staging = tiled.staging([rows, columns], terms, vector);
-        mapping.recipe = Recipe::Tiled(Tiling { tiled, rows: own_rows, columns: own_columns, vector });
+        let blocks =
+            [row, column].map(|iter| Axis::ALL.iter().find_map(|axis| self.count(iter.var, Place::Grid(*axis))));
+        if blocks.iter().any(|blocks| blocks.is_some_and(|blocks| blocks == 0)) {
+            return Err(Misfit("a grid has blocks".to_owned()));
+        }
+        if blocks.iter().any(Option::is_some) && self.cuts.values().any(|cut| cut.number(FoldOption::Groups).is_some())
+        {
+            return Err(Misfit("blocks take either several tiles or parts of folds".to_owned()));
+        }
+        mapping.recipe = Recipe::Tiled(Tiling { tiled, rows: own_rows, columns: own_columns, vector, blocks });
         Ok(())
     }
 
@@ -226,6 +272,9 @@ impl Lines {
             let threads = self.resident.get(if several { at } else { 0 });
             mapping.resident.extend(threads.filter(|threads| **threads != NOT_SAID).map(|threads| (launch, *threads)));
         }
+        if matches!(mapping.recipe, Recipe::Blocks(_)) {
+            return Ok(());
+        }
         let exec = mapping.levels.clone();
         for launched in private::launched(map, &|var| exec.get(&var).map(|level| level.exec)) {
             let items = mapping.fastest(launched).and_then(|fastest| self.count(fastest, Place::Unroll));
@@ -253,7 +302,7 @@ impl Lines {
                 let var = map.iters.len().checked_sub(at).map(|at| map.iters[at].var);
                 var.and_then(|var| mapping.levels.get(&var)).map_or(0, |level| level.tile / own.max(1))
             };
-            let threads = lanes(2, *rows) * lanes(1, *columns);
+            let threads = lanes(2, *rows).saturating_mul(lanes(1, *columns));
             if mapping.blocks.values().any(|block| *block != threads) {
                 return Err(Misfit(format!("the lanes of the tiles are a block of {threads} threads")));
             }

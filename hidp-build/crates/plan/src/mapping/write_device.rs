@@ -3,7 +3,7 @@
 use super::write::{Writer, iters};
 use super::{Exec, Recipe, Staging, Strategy, Tiling, key};
 use crate::notation::{self, Axis, Index, Line, Place, Property, Size, StageOption, Step};
-use crate::{Near, inner_maps};
+use crate::{Blocks, Near, inner_maps, iterators};
 use hidp_ir::par::{FoldFn, FoldKind, Map, VarId};
 use hidp_syntax::ast::Level;
 
@@ -16,6 +16,7 @@ impl Writer<'_> {
         match &mapping.recipe {
             Recipe::Near(near) => self.near(map, near),
             Recipe::Tiled(tiling) => self.tiled(map, tiling),
+            Recipe::Blocks(blocks) => self.shaped(map, blocks),
             Recipe::Plain | Recipe::Lanes(_) if mapping.is_split() => self.split(map),
             Recipe::Plain | Recipe::Lanes(_) => self.launched(map),
         }
@@ -91,10 +92,19 @@ impl Writer<'_> {
 
     /// A line for each iterator of a grid, the slowest dimension first.
     fn grid(&mut self, map: &Map) {
+        self.grid_of(map, &|_| None);
+    }
+
+    /// The same, where some have a number of blocks, each of which takes what it gets in turns.
+    fn grid_of(&mut self, map: &Map, blocks: &dyn Fn(VarId) -> Option<u32>) {
         let dim = |var: &VarId| self.mapping.levels.get(var).map_or(0, |level| level.dim);
         let mut vars: Vec<(u32, VarId)> = iters(map).into_iter().map(|var| (dim(&var), var)).collect();
         vars.sort_by_key(|(dim, _)| std::cmp::Reverse(*dim));
-        vars.into_iter().for_each(|(dim, var)| self.line(&[var], Place::Grid(axis(dim)), Size::Rest));
+        for (dim, var) in &vars {
+            self.line(&[*var], Place::Grid(axis(*dim)), blocks(*var).map_or(Size::Rest, Size::Count));
+        }
+        let in_turns = vars.into_iter().map(|(_, var)| var).filter(|var| blocks(*var).is_some());
+        in_turns.for_each(|var| self.line(&[var], Place::Seq, Size::Rest));
     }
 
     /// Lanes or groups take turns: neighbours have neighbouring iterations, unless the order of the operands matters.
@@ -163,6 +173,16 @@ impl Writer<'_> {
         }
     }
 
+    /// Blocks of the shape that lines say; what is inside runs in order.
+    fn shaped(&mut self, map: &Map, blocks: &Blocks) {
+        for line in &blocks.lines {
+            self.line(&[line.var], line.place, line.size.map_or(Size::Rest, Size::Count));
+        }
+        for inner in inner_maps(&map.body) {
+            iterators(inner).into_iter().for_each(|var| self.line(&[var], Place::Seq, Size::Rest));
+        }
+    }
+
     /// Tiles of iterations that share what they read; planes one after the other, if they share those too.
     fn near(&mut self, map: &Map, near: &Near) {
         let var = |at: usize| map.iters[at].var;
@@ -190,20 +210,26 @@ impl Writer<'_> {
         if self.mapping.is_split() {
             self.line(&[*depth], part_axis(map), Size::Rest);
         }
-        self.grid(map);
+        self.grid_of(map, &|var| {
+            let at = [*row, *column].iter().position(|side| *side == var)?;
+            tiling.blocks[at]
+        });
         self.line(&[*depth], Place::Seq, Size::Rest);
         self.stages();
         self.line(&[*depth], Place::Seq, Size::Count(terms));
         self.line(&[*row], Place::Thread(Axis::Y), Size::Count(rows / tiling.rows.max(1)));
         self.line(&[*column], Place::Thread(Axis::X), Size::Count(columns / tiling.columns.max(1)));
-        self.line(&[*row], Place::Reg, Size::Count(tiling.rows));
-        self.line(&[*column], Place::Reg, Size::Count(tiling.columns));
+        for (side, own) in [(*row, tiling.rows), (*column, tiling.columns)] {
+            if own > 1 {
+                self.line(&[side], Place::Reg, Size::Count(own));
+            }
+        }
     }
 
     fn stages(&mut self) {
         let wide = match &self.mapping.recipe {
             Recipe::Tiled(tiling) => tiling.vector,
-            Recipe::Plain | Recipe::Lanes(_) | Recipe::Near(_) => 1,
+            Recipe::Plain | Recipe::Lanes(_) | Recipe::Near(_) | Recipe::Blocks(_) => 1,
         };
         for Staging { array, turned, tile, buffers, pad } in &self.mapping.staging {
             // Planes come first, and are kept in turn; there is one where a part has none.

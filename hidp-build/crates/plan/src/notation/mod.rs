@@ -30,6 +30,7 @@ mod read;
 mod tests;
 mod words;
 
+pub use hidp_syntax::place::{Axis, Place};
 pub(crate) use read::Building;
 pub use read::{Wrong, read};
 pub use words::{FoldOption, KeptPart, Memory, NarrowHow, Near, Pieces, Property, StageOption, Word, words};
@@ -170,40 +171,6 @@ pub enum Size {
     Bits(u32),
     /// One number for each iterator: of what is joined, or of a sweep.
     Extents(Vec<u32>),
-}
-
-/// Where iterations run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Place {
-    /// One after the other on the host; what is inside is started for each.
-    Host,
-    /// Shared out over the blocks of a device.
-    Grid(Axis),
-    /// Shared out over the lanes of a block, in turns if there are more iterations than lanes.
-    Thread(Axis),
-    /// Shared out over the threads of a processor.
-    Threads,
-    /// Together, in the lanes of vectors.
-    Lanes,
-    /// One after the other.
-    Seq,
-    /// One after the other, written out.
-    Unroll,
-    /// Written out, with a register each for what differs between them.
-    Reg,
-    /// One wide access.
-    Vec,
-}
-
-/// A dimension of a grid or block; `X` varies fastest.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Axis {
-    /// The fastest one.
-    X,
-    /// The middle one.
-    Y,
-    /// The slowest one.
-    Z,
 }
 
 /// A part of an array that is kept near: `stage A shared(8x128) pad(4)`. Which part follows from the lines below.

@@ -4,8 +4,8 @@ use std::fmt::{self, Display, Formatter};
 
 use super::words::{ITEMS, Vocabulary};
 use super::{
-    Assumption, Choice, FoldRange, Index, Kept, Line, Narrow, Nest, Pieces, Place, Placement, Plan, Sign, Size, Stage,
-    Step, Term,
+    Assumption, Choice, FoldRange, Index, Kept, Line, Narrow, Nest, Pieces, Placement, Plan, Sign, Size, Stage, Step,
+    Term,
 };
 
 impl Display for Plan {
@@ -99,12 +99,6 @@ impl Display for Size {
 
 fn extents_text(extents: &[u32]) -> String {
     extents.iter().map(u32::to_string).collect::<Vec<_>>().join("x")
-}
-
-impl Display for Place {
-    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        f.write_str(self.name())
-    }
 }
 
 impl Display for Sign {

@@ -1,6 +1,6 @@
 //! The words of the notation as data. `docs/design/plan.md` explains each of them, and a test compares both.
 
-use super::{Axis, Place, Sign};
+use super::{Place, Sign};
 
 /// A word of the notation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -263,44 +263,6 @@ pub(super) const ITEMS: [&str; 13] = [
     "plan",
     "stage",
 ];
-
-impl Place {
-    /// Every place.
-    pub const ALL: [Place; 13] = [
-        Place::Host,
-        Place::Grid(Axis::Z),
-        Place::Grid(Axis::Y),
-        Place::Grid(Axis::X),
-        Place::Thread(Axis::Z),
-        Place::Thread(Axis::Y),
-        Place::Thread(Axis::X),
-        Place::Threads,
-        Place::Lanes,
-        Place::Seq,
-        Place::Unroll,
-        Place::Reg,
-        Place::Vec,
-    ];
-
-    /// Its name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Place::Host => "host",
-            Place::Grid(Axis::X) => "grid.x",
-            Place::Grid(Axis::Y) => "grid.y",
-            Place::Grid(Axis::Z) => "grid.z",
-            Place::Thread(Axis::X) => "thread.x",
-            Place::Thread(Axis::Y) => "thread.y",
-            Place::Thread(Axis::Z) => "thread.z",
-            Place::Threads => "threads",
-            Place::Lanes => "lanes",
-            Place::Seq => "seq",
-            Place::Unroll => "unroll",
-            Place::Reg => "reg",
-            Place::Vec => "vec",
-        }
-    }
-}
 
 impl Sign {
     /// Every comparison.

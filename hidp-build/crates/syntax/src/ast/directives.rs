@@ -1,6 +1,6 @@
 //! Directives and the levels that they name.
 
-use super::{Expr, Ident};
+use super::{Expr, Ident, Pin};
 use crate::source::Span;
 
 /// One word of a `#pragma hidp` line.
@@ -31,6 +31,8 @@ pub enum DirectiveKind {
     Unroll(Expr),
     /// `schedule(i + j)`: rows of the order of cells (before a recurrence).
     Schedule(Vec<Expr>),
+    /// What a mapping has.
+    Pin(Pin),
     /// `allow(HD0821)`: these warnings are not wanted in the statement or function.
     Allow(Vec<Ident>),
 }

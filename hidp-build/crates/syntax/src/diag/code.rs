@@ -261,23 +261,27 @@ codes! {
 
     UnknownDirective = "HD0601" Error "unknown directive"
         "The words after `#pragma hidp` are `kernel`, `block`, `warp`, `subwarp`, `subwarp2`, `thread`, `ordered`, `unordered`, \
-         `unchecked`, `nocontract`, `block(256)`, `unroll(4)`, `schedule(i + j)` and `allow(HD0821)`.";
+         `unchecked`, `nocontract`, `block(256)`, `unroll(4)`, `schedule(i + j)`, `allow(HD0821)`, and those that pin a mapping: `on`, \
+         `tblock`, `thread`, `partition`, `tile` and `shared`.";
     BadDirective = "HD0602" Error "malformed directive"
         "A directive stands on its own line, as words after `#pragma hidp`. `block(n)` and `unroll(n)` take one number, \
-         `schedule` sums of indices, `allow` codes, the other words nothing.\n\n\
+         `schedule` sums of indices, `allow` codes, levels nothing, and those that pin a mapping what the message shows.\n\n\
          ```hidp\n#pragma hidp thread unroll(4)\nmap { i := [0:N); y[i] = x[i]; }\n```";
     MisplacedDirective = "HD0603" Error "directive with nothing to apply to"
         "A directive applies to the statement or function that follows it.";
     DirectiveArgument = "HD0604" Error "argument of a directive does not fit"
         "`block(n)` takes a constant from 1 to 1024, `unroll(n)` one from 1 to 64. `ordered` and `unordered` exclude each other. \
          `schedule` takes sums of multiples of indices, `schedule(2*i + j)`, with factors from -64 to 64, and stands before each recurrence \
-         of those that use each other, or before one that has the same indices.";
+         of those that use each other, or before one that has the same indices. \
+         What pins a mapping names iterators and arrays of the nest, with constants; one directive says where an iterator runs, and extents \
+         are as many as iterators that are shared out over them.";
 
     UnfitDirective = "HD0605" Error "directive that cannot be honoured"
         "A directive holds in every version of the target that it is for. The message names the constraint that forbids it, and what fits. \
          `block(n)` takes a multiple of 32 and stands before the outermost map of a nest, as words for levels do; a level has to suit the map; \
          `unroll(n)` needs a loop of the program. `schedule` has to be one sum, in whose steps every cell is proved to come after those that it needs, \
-         or the indices in their order, `schedule(i; j)`; and cells have to be free of faults where that is not the order of plain recursion.";
+         or the indices in their order, `schedule(i; j)`; and cells have to be free of faults where that is not the order of plain recursion. \
+         Where lines are pinned, the message shows the nearest mapping that fits.";
 
     Recursion = "HD0701" Error "recursion"
         "Every call is inlined, so no function may call itself, directly or through others. Use a loop.";

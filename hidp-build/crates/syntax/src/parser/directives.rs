@@ -1,11 +1,11 @@
 //! `#pragma hidp` lines.
 
 use super::{Failed, Parsed, Parser, Punct, TokenKind};
-use crate::ast::{Directive, DirectiveKind, Expr, Ident, Level};
+use crate::ast::{Directive, DirectiveKind, Expr, Ident, Level, PinWord};
 use crate::diag::{Code, Diagnostic, near};
 use crate::source::Span;
 
-const WORDS: [&str; 13] = [
+const WORDS: [&str; 18] = [
     "kernel",
     "block",
     "warp",
@@ -19,10 +19,32 @@ const WORDS: [&str; 13] = [
     "unroll",
     "schedule",
     "allow",
+    "on",
+    "tblock",
+    "partition",
+    "tile",
+    "shared",
 ];
 
-/// Words that are reserved for a later version: hiCUDA's directives.
-const LATER: [&str; 4] = ["shared", "constant", "tblock", "partition"];
+/// Words that are reserved for directives of mappings.
+const LATER: [&str; 16] = [
+    "order",
+    "span",
+    "split",
+    "reg",
+    "vec",
+    "lanes",
+    "threads",
+    "chunk",
+    "global",
+    "constant",
+    "private",
+    "stream",
+    "cached",
+    "at_once",
+    "registers",
+    "only",
+];
 
 impl Parser<'_> {
     /// All directive lines that stand here.
@@ -49,14 +71,27 @@ impl Parser<'_> {
 
     fn directive(&mut self) -> Parsed<Directive> {
         let start = self.span();
-        let word = self.current_text();
         if !self.at_name() {
             return Err(self.bad_directive(start, "a directive is a word"));
         }
+        let target = self.pin_target();
+        let word_at = self.span();
+        let word = self.current_text();
+        if !self.at_name() {
+            return Err(self.bad_directive(word_at, "a directive is a word"));
+        }
         self.bump();
         let has_argument = self.at_punct(Punct::OpenParen);
-        if LATER.contains(&word) || (word == "thread" && has_argument) {
-            return Err(self.later_directive(start, word));
+        if LATER.contains(&word) {
+            return Err(self.later_directive(word_at, word));
+        }
+        let pin = PinWord::called(word).filter(|word| *word != PinWord::Thread || has_argument || target.is_some());
+        if let Some(word) = pin {
+            let kind = self.pin(target, word)?;
+            return Ok(Directive { kind, span: self.since(start) });
+        }
+        if target.is_some() {
+            return Err(self.bad_directive(start, &format!("`{word}` is for every target, or for none")));
         }
         let kind = match (word, has_argument) {
             ("block", true) => DirectiveKind::BlockSize(self.directive_argument()?),
@@ -80,7 +115,7 @@ impl Parser<'_> {
         Ok(Directive { kind, span: self.since(start) })
     }
 
-    fn directive_argument(&mut self) -> Parsed<Expr> {
+    pub(super) fn directive_argument(&mut self) -> Parsed<Expr> {
         let open = self.bump();
         if self.at_punct(Punct::CloseParen) {
             return Err(self.bad_directive(open, "a number is missing between the parentheses"));
@@ -157,9 +192,9 @@ impl Parser<'_> {
             Diagnostic::new(
                 Code::NotSupported,
                 span,
-                format!("the directive `{word}` of hiCUDA is not supported by this version"),
+                format!("the directive `{word}` is reserved, and not supported by this version"),
             )
-            .help("remove it: placement and block shapes are chosen by the planner"),
+            .help("remove it: the planner chooses what it would pin"),
         )
     }
 

@@ -106,7 +106,7 @@ impl Parser<'_> {
     }
 
     /// `[e]`, `[*]`, `[a:b)`, `[adjacent t of p]`
-    fn subscript(&mut self) -> Parsed<Subscript> {
+    pub(super) fn subscript(&mut self) -> Parsed<Subscript> {
         let open = self.span();
         if self.at_piece() {
             return self.piece();

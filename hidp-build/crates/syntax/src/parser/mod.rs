@@ -12,6 +12,7 @@ mod functions;
 mod items;
 mod maps;
 pub(super) mod operators;
+mod pins;
 mod primary;
 mod recovery;
 mod recurrences;

@@ -131,7 +131,7 @@ impl Printer {
         }
     }
 
-    fn subscript(&mut self, subscript: &Subscript) {
+    pub(super) fn subscript(&mut self, subscript: &Subscript) {
         match subscript {
             Subscript::At(index) => {
                 self.push("[");

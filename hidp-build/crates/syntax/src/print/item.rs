@@ -173,6 +173,7 @@ impl Printer {
                 }
                 self.push(")");
             }
+            DirectiveKind::Pin(pin) => self.pin(pin),
             DirectiveKind::Allow(codes) => {
                 let names: Vec<&str> = codes.iter().map(|code| code.name.as_str()).collect();
                 self.push(&format!("allow({})", names.join(", ")));

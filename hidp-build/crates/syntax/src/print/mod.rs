@@ -2,6 +2,7 @@
 
 mod expr;
 mod item;
+mod pins;
 mod stmt;
 
 use super::ast::{File, Param};

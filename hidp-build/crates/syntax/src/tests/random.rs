@@ -168,7 +168,7 @@ fn field(random: &mut Random) -> Field {
 fn directive(random: &mut Random) -> Directive {
     use DirectiveKind as D;
     let levels = [Level::Kernel, Level::Block, Level::Warp, Level::Subwarp, Level::Subwarp2, Level::Thread];
-    let kind = match random.below(8) {
+    let kind = match random.below(9) {
         0 => D::Ordered,
         1 => D::Unordered,
         2 => D::Unchecked,
@@ -176,9 +176,31 @@ fn directive(random: &mut Random) -> Directive {
         4 => D::BlockSize(expr(random, 1)),
         5 => D::Unroll(expr(random, 1)),
         6 => D::Schedule(several(random, 1, 3, |random| expr(random, 1))),
+        7 => D::Pin(pin(random)),
         _ => D::Level(random.pick(&levels)),
     };
     Directive { kind, span: nowhere() }
+}
+
+fn pin(random: &mut Random) -> Pin {
+    let targets = [None, Some(PinTarget::Cpu), Some(PinTarget::Cuda)];
+    let word = random.pick(PinWord::ALL);
+    // `thread` alone is a level.
+    let least = usize::from(word == PinWord::Thread);
+    Pin { target: random.pick(&targets), word, args: several(random, least, 3, pin_arg) }
+}
+
+fn pin_arg(random: &mut Random) -> PinArg {
+    let section = several(random, 0, 2, |random| subscript(random, 1));
+    let (name, colon) = (ident(random), random.chance(2));
+    let words = ["seq", "grid.y", "turned", "all"];
+    let value = |random: &mut Random| PinValue {
+        word: Some(random.pick(&words).to_string()),
+        size: random.chance(2).then(|| expr(random, 1)),
+        span: nowhere(),
+    };
+    let values = several(random, 0, 3, value);
+    PinArg { about: PinAbout::Name { name, section, colon }, values, span: nowhere() }
 }
 
 fn block(random: &mut Random, size: usize) -> Block {

@@ -4,10 +4,11 @@ use std::fmt::Write;
 
 use super::super::{
     Access, ArrayRef, Block, CallArg, Const, ConvertMode, Directives, Expr, ExprKind, Extent, Fold, FoldFn, FoldOp,
-    Iter, Map, Piece, Place, PrimCall, PrimValue, Program, Recur, ScalarFnId, Section, SectionDim, Stmt, StmtKind,
-    System, Target, Var, VarId,
+    Iter, Map, Piece, Pin, PinArg, PinValue, Place, PrimCall, PrimValue, Program, Recur, ScalarFnId, Section,
+    SectionDim, Stmt, StmtKind, System, Target, Var, VarId,
 };
 use super::{OPERATORS, Word, written_names};
+use hidp_syntax::ast::PinTarget;
 use hidp_syntax::index::{Arena, Id};
 use hidp_syntax::ty::{Scalar, StructId, Ty};
 
@@ -232,7 +233,7 @@ impl Printer<'_> {
 
     fn map(&mut self, map: &Map) {
         let iters: Vec<String> = map.iters.iter().map(|iter| self.iter(iter)).collect();
-        self.braces(&format!("map ({}){} ", iters.join(", "), directives(&map.directives)), &map.body, "");
+        self.braces(&format!("map ({}){} ", iters.join(", "), self.directives(&map.directives)), &map.body, "");
         map.folds.iter().for_each(|fold| self.fold(fold));
     }
 
@@ -310,7 +311,20 @@ impl Printer<'_> {
         }
         field("result", call.result.as_ref().map(|target| self.target(target)));
         field("bounds", call.new_bounds.map(|(low, high)| format!("({}, {})", self.var(low), self.var(high))));
-        text + &directives(&call.directives)
+        text + &self.directives(&call.directives)
+    }
+
+    fn directives(&self, directives: &Directives) -> String {
+        let arg = |arg: &PinArg| {
+            let values: String = arg.values.iter().map(pin_value).collect();
+            format!("[{}]{values}", self.list(&arg.vars))
+        };
+        let pin = |pin: &Pin| {
+            let target = pin.target.map_or("", PinTarget::name);
+            let args: Vec<String> = pin.args.iter().map(arg).collect();
+            format!(" pin {target:?} {:?} ({})", pin.word.name(), args.join(", "))
+        };
+        plain_directives(directives) + &directives.pins.iter().map(pin).collect::<String>()
     }
 
     fn array(&self, array: &ArrayRef) -> String {
@@ -408,7 +422,13 @@ fn constant(value: Const, ty: Ty) -> String {
     }
 }
 
-fn directives(directives: &Directives) -> String {
+fn pin_value(PinValue { word, size, how }: &PinValue) -> String {
+    let size = size.map_or(String::new(), |size| format!(" = {size}"));
+    let how = how.as_ref().map_or(String::new(), |how| format!(" : {how:?}"));
+    format!(" {word:?}{size}{how}")
+}
+
+fn plain_directives(directives: &Directives) -> String {
     let mut text = String::new();
     if !directives.levels.is_empty() {
         let levels: Vec<&str> = directives.levels.iter().map(|level| level.word()).collect();

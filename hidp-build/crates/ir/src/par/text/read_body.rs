@@ -2,13 +2,13 @@
 
 use super::super::{
     Access, ArrayRef, Block, CallArg, Directives, Expr, Extent, FaultKind, Fold, FoldFn, FoldKind, FoldOp, FuncId,
-    Iter, Loop, Map, Nest, Order, Piece, PrimCall, PrimValue, Program, Recur, ScalarFnId, Section, SectionDim, Steps,
-    Stmt, StmtKind, System, Table, Target, Var, VarId,
+    Iter, Loop, Map, Nest, Order, Piece, Pin, PinArg, PinValue, PrimCall, PrimValue, Program, Recur, ScalarFnId,
+    Section, SectionDim, Steps, Stmt, StmtKind, System, Table, Target, Var, VarId,
 };
 use super::lex::Tok;
 use super::read::{Name, Read, Reader, nowhere};
 use super::{OPERATORS, Word};
-use hidp_syntax::ast::{Level, PieceWay};
+use hidp_syntax::ast::{Level, PieceWay, PinTarget, PinWord};
 use hidp_syntax::index::{Arena, Id};
 use hidp_syntax::prim::{Form, Prim};
 
@@ -270,7 +270,37 @@ impl<'a> Body<'a> {
         directives.unordered = self.reader.word("unordered");
         directives.block = self.counted("block")?;
         directives.unroll = self.counted("unroll")?;
+        while self.reader.word("pin") {
+            directives.pins.push(self.pin()?);
+        }
         Ok(directives)
+    }
+
+    /// `"cuda" "on" ([i] "grid.y" "thread.y" = 16, [j] "grid.x" : "cyclic")`
+    fn pin(&mut self) -> Read<Pin> {
+        let (target, word) = (self.reader.string()?, self.reader.string()?);
+        let Some(word) = PinWord::called(&word) else {
+            return self.reader.error(format!("`{word}` pins nothing"));
+        };
+        let target = PinTarget::ALL.into_iter().find(|known| known.name() == target);
+        self.reader.expect("(")?;
+        let vars = self.vars;
+        let args = self.reader.list(")", |reader| {
+            reader.expect("[")?;
+            let vars = reader.list("]", |reader| {
+                let name = reader.name()?;
+                reader.var_in(&name, vars)
+            })?;
+            let mut values = Vec::new();
+            while matches!(reader.peek(), Tok::Name(_, _, true)) {
+                let word = reader.string()?;
+                let size = if reader.sign("=") { Some(reader.number()?) } else { None };
+                let how = if reader.sign(":") { Some(reader.string()?) } else { None };
+                values.push(PinValue { word, size, how });
+            }
+            Ok(PinArg { vars, values, span: nowhere() })
+        })?;
+        Ok(Pin { target, word, args, span: nowhere() })
     }
 
     /// `word(3)`

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{Mutator, Role, Visitor, change, look};
-use crate::par::{Block, Expr, ExprKind, Place, Stmt, StmtKind, Var, VarId};
+use crate::par::{Block, Expr, ExprKind, Map, Place, Stmt, StmtKind, Var, VarId};
 use hidp_syntax::index::Arena;
 
 /// The blocks directly inside a statement.
@@ -133,6 +133,10 @@ struct Rename<F>(F);
 impl<F: FnMut(VarId) -> VarId> Mutator for Rename<F> {
     fn visit_var(&mut self, var: &mut VarId, _: Role) {
         *var = (self.0)(*var);
+    }
+    fn visit_map(&mut self, map: &mut Map) {
+        map.directives.pins.iter_mut().for_each(|pin| pin.rename(&mut self.0));
+        change::walk_map(self, map);
     }
 }
 

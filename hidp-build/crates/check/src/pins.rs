@@ -1,0 +1,323 @@
+//! Directives that pin a mapping: their names are iterators and arrays, their numbers constants.
+
+use hidp_ir::par::{Map, Pin, PinArg, PinValue, VarId, visit};
+use hidp_syntax::ast::{self, PinAbout, PinTarget, PinWord};
+use hidp_syntax::diag::{Code, Diagnostic, near};
+use hidp_syntax::place::Place;
+use hidp_syntax::source::Span;
+
+use super::cx::{Cx, Named};
+
+/// What stands between the parentheses of a directive.
+enum Shape {
+    /// `i: grid.y thread.y(16)`: an iterator and words, some with a number.
+    Words(&'static [Word]),
+    /// `i: 32`: an iterator and a number.
+    Sizes,
+    /// `4, 2`: from one number to so many.
+    Numbers(usize),
+    /// `A, B pad(1)`: arrays and options.
+    Arrays(&'static [Word]),
+}
+
+/// A word behind a name.
+struct Word {
+    name: &'static str,
+    inside: Inside,
+}
+
+/// What the parentheses behind a word hold.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Inside {
+    /// Perhaps a number.
+    MaybeNumber,
+    /// Perhaps one of these words.
+    MaybeWord(&'static [&'static str]),
+}
+
+const HOW: Inside = Inside::MaybeWord(&["block", "cyclic"]);
+static PARTITION: [Word; 2] = [Word { name: "tblock", inside: HOW }, Word { name: "thread", inside: HOW }];
+static PLACES: [Word; 11] = {
+    const fn place(name: &'static str) -> Word {
+        Word { name, inside: Inside::MaybeNumber }
+    }
+    [
+        place("grid.x"),
+        place("grid.y"),
+        place("grid.z"),
+        place("thread.x"),
+        place("thread.y"),
+        place("thread.z"),
+        place("threads"),
+        place("lanes"),
+        place("seq"),
+        place("unroll"),
+        place("reg"),
+    ]
+};
+/// A number of a directive is no larger.
+const MOST: i128 = 1 << 30;
+
+fn shape(word: PinWord) -> (Shape, &'static str) {
+    match word {
+        PinWord::On => (Shape::Words(&PLACES), "on(i: grid.y thread.y(16), j: grid.x thread.x(16))"),
+        PinWord::Tblock => (Shape::Numbers(3), "tblock(4, 2)"),
+        PinWord::Thread => (Shape::Numbers(3), "thread(16, 16)"),
+        PinWord::Partition => (Shape::Words(&PARTITION), "partition(i: tblock thread, j: tblock thread)"),
+        PinWord::Tile => (Shape::Sizes, "tile(i: 32, k: 8)"),
+        PinWord::Shared => (Shape::Arrays(&[]), "shared(A, B)"),
+    }
+}
+
+/// The kinds of processor that a word has a meaning for.
+fn targets(word: PinWord) -> &'static [PinTarget] {
+    match word {
+        PinWord::On => &PinTarget::ALL,
+        PinWord::Tblock | PinWord::Thread | PinWord::Partition | PinWord::Tile | PinWord::Shared => &[PinTarget::Cuda],
+    }
+}
+
+impl Cx<'_> {
+    /// What directives before a map pin of its nest.
+    pub(super) fn pins(&mut self, written: &[ast::Directive], map: &Map) -> Vec<Pin> {
+        let pin = |directive: &ast::Directive| match &directive.kind {
+            ast::DirectiveKind::Pin(pin) => self.pin(pin, directive.span, map),
+            ast::DirectiveKind::Level(_)
+            | ast::DirectiveKind::Ordered
+            | ast::DirectiveKind::Unordered
+            | ast::DirectiveKind::Unchecked
+            | ast::DirectiveKind::NoContract
+            | ast::DirectiveKind::BlockSize(_)
+            | ast::DirectiveKind::Unroll(_)
+            | ast::DirectiveKind::Schedule(_)
+            | ast::DirectiveKind::Allow(_) => None,
+        };
+        written.iter().filter_map(pin).collect()
+    }
+
+    fn pin(&mut self, pin: &ast::Pin, span: Span, map: &Map) -> Option<Pin> {
+        let (shape, example) = shape(pin.word);
+        let name = pin.word.name();
+        let known = targets(pin.word);
+        if let Some(target) = pin.target.filter(|target| !known.contains(target)) {
+            let headline = format!("`{name}` means nothing for `{}`", target.name());
+            return self.error(Diagnostic::new(Code::DirectiveArgument, span, headline).label("for another target"));
+        }
+        if pin.args.is_empty() {
+            let headline = format!("`{name}` needs arguments: `{example}`");
+            return self.error(Diagnostic::new(Code::BadDirective, span, headline));
+        }
+        if let Shape::Numbers(most) = shape
+            && pin.args.len() > most
+        {
+            let headline = format!("`{name}` takes {most} numbers at most");
+            return self.error(Diagnostic::new(Code::DirectiveArgument, pin.args[most].span, headline));
+        }
+        let args: Vec<Option<PinArg>> =
+            pin.args.iter().map(|arg| self.pin_arg(arg, &shape, (name, example), map)).collect();
+        let args: Vec<PinArg> = args.into_iter().collect::<Option<_>>()?;
+        for (at, arg) in args.iter().enumerate() {
+            let again = args[..at].iter().find(|other| !arg.vars.is_empty() && other.vars == arg.vars);
+            if let Some(first) = again {
+                let headline = format!("`{name}` names `{}` twice", self.vars[arg.vars[0]].name);
+                return self.error(
+                    Diagnostic::new(Code::DirectiveArgument, arg.span, headline)
+                        .label("again")
+                        .also(first.span, "the first time"),
+                );
+            }
+        }
+        let target = match (pin.target, known) {
+            (Some(target), _) => Some(target),
+            (None, [only]) => Some(*only),
+            (None, _) => self.target_of(&args, span)?,
+        };
+        Some(Pin { target, word: pin.word, args, span })
+    }
+
+    /// The kind of processor that places belong to; both, if all of them belong to both.
+    fn target_of(&mut self, args: &[PinArg], span: Span) -> Option<Option<PinTarget>> {
+        let values = || args.iter().flat_map(|arg| &arg.values).filter_map(|value| Place::called(&value.word));
+        let cuda = values().find(|place| matches!(place, Place::Grid(_) | Place::Thread(_) | Place::Host));
+        let cpu = values().find(|place| matches!(place, Place::Threads | Place::Lanes));
+        match (cuda, cpu) {
+            (Some(cuda), Some(cpu)) => self.error(
+                Diagnostic::new(
+                    Code::DirectiveArgument,
+                    span,
+                    format!("`{cuda}` is of graphics processors, and `{cpu}` of others"),
+                )
+                .label("places of both")
+                .help("write one directive for each: `cuda: on(…)` and `cpu: on(…)`"),
+            ),
+            (Some(_), None) => Some(Some(PinTarget::Cuda)),
+            (None, Some(_)) => Some(Some(PinTarget::Cpu)),
+            (None, None) => Some(None),
+        }
+    }
+
+    fn pin_arg(
+        &mut self,
+        arg: &ast::PinArg,
+        shape: &Shape,
+        (word, example): (&str, &str),
+        map: &Map,
+    ) -> Option<PinArg> {
+        let malformed = |this: &mut Self, at: Span, what: &str| {
+            let headline = format!("`{word}` takes {what}");
+            this.error(Diagnostic::new(Code::BadDirective, at, headline).help(format!("it looks like `{example}`")))
+        };
+        let (vars, values) = match (shape, &arg.about) {
+            (Shape::Words(words), PinAbout::Name { name, section, colon: true }) if section.is_empty() => {
+                let vars = self.named_iterators(name, map)?;
+                let words: Option<Vec<PinValue>> =
+                    arg.values.iter().map(|value| self.pin_word(value, words, word)).collect();
+                if arg.values.is_empty() {
+                    return malformed(self, arg.span, "words behind the colon");
+                }
+                (vars, words?)
+            }
+            (Shape::Sizes, PinAbout::Name { name, section, colon: true }) if section.is_empty() => {
+                let vars = self.named_iterators(name, map)?;
+                let [value] = &arg.values[..] else {
+                    return malformed(self, arg.span, "one number for each iterator");
+                };
+                (vars, vec![self.pin_number(value, word)?])
+            }
+            (Shape::Words(_) | Shape::Sizes, _) => {
+                return malformed(self, arg.span, "iterators, each with a colon behind it");
+            }
+            (Shape::Numbers(_), PinAbout::Number(number)) => {
+                let size = Some(self.constant_of(number, word)?);
+                (Vec::new(), vec![PinValue { word: String::new(), size, how: None }])
+            }
+            (Shape::Numbers(_), PinAbout::Name { name, section, colon: false })
+                if section.is_empty() && arg.values.is_empty() =>
+            {
+                let number = ast::Expr { kind: ast::ExprKind::Name(name.name.clone()), span: name.span };
+                let size = Some(self.constant_of(&number, word)?);
+                (Vec::new(), vec![PinValue { word: String::new(), size, how: None }])
+            }
+            (Shape::Numbers(_), PinAbout::Name { .. }) => return malformed(self, arg.span, "numbers"),
+            (Shape::Arrays(options), PinAbout::Name { name, section, colon: false }) => {
+                if let Some(first) = section.first() {
+                    return self.error(
+                        Diagnostic::new(
+                            Code::NotSupported,
+                            subscript_span(first, arg.span),
+                            "sections of arrays are not supported here by this version",
+                        )
+                        .help(format!("name the array alone: `{word}({})`", name.name)),
+                    );
+                }
+                let array = self.named_array(name)?;
+                let words: Option<Vec<PinValue>> =
+                    arg.values.iter().map(|value| self.pin_word(value, options, word)).collect();
+                (vec![array], words?)
+            }
+            (Shape::Arrays(_), _) => return malformed(self, arg.span, "names of arrays"),
+        };
+        Some(PinArg { vars, values, span: arg.span })
+    }
+
+    fn pin_word(&mut self, value: &ast::PinValue, words: &[Word], directive: &str) -> Option<PinValue> {
+        let found = value.word.as_ref().and_then(|text| words.iter().find(|word| word.name == text));
+        let Some(word) = found else {
+            let text = self.text(value.span);
+            let headline = format!("`{text}` is no word of `{directive}`");
+            let names = words.iter().map(|word| word.name);
+            let listed: Vec<String> = names.clone().map(|name| format!("`{name}`")).collect();
+            let diagnostic =
+                Diagnostic::new(Code::DirectiveArgument, value.span, headline).label("not one of its words");
+            let near = value.word.as_ref().and_then(|text| near::suggest(text, names));
+            return self.error(match near {
+                Some(near) => diagnostic.suggest(value.span, near, "a similar word exists"),
+                None if listed.is_empty() => diagnostic.help("only names stand there"),
+                None => diagnostic.help(format!("its words are {}", listed.join(", "))),
+            });
+        };
+        let none = PinValue { word: word.name.to_owned(), size: None, how: None };
+        match (&value.size, word.inside) {
+            (None, _) => Some(none),
+            (Some(size), Inside::MaybeNumber) => {
+                Some(PinValue { size: Some(self.constant_of(size, word.name)?), ..none })
+            }
+            (Some(size), Inside::MaybeWord(allowed)) => {
+                let how = self.text(size.span);
+                if allowed.contains(&how) {
+                    return Some(PinValue { how: Some(how.to_owned()), ..none });
+                }
+                let headline = format!("`{}` shares iterations out in runs or in turn, not by `{how}`", word.name);
+                let listed: Vec<String> = allowed.iter().map(|word| format!("`{word}`")).collect();
+                let help = format!("it is one of {}", listed.join(", "));
+                self.error(Diagnostic::new(Code::DirectiveArgument, size.span, headline).help(help))
+            }
+        }
+    }
+
+    /// A number behind a colon, which may be the name of one.
+    fn pin_number(&mut self, value: &ast::PinValue, directive: &str) -> Option<PinValue> {
+        let size = match (&value.word, &value.size) {
+            (None, Some(size)) => self.constant_of(size, directive)?,
+            (Some(name), None) => {
+                let number = ast::Expr { kind: ast::ExprKind::Name(name.clone()), span: value.span };
+                self.constant_of(&number, directive)?
+            }
+            (Some(_) | None, _) => {
+                let headline = format!("`{directive}` takes one number for each iterator");
+                return self.error(Diagnostic::new(Code::BadDirective, value.span, headline));
+            }
+        };
+        Some(PinValue { word: String::new(), size: Some(size), how: None })
+    }
+
+    fn constant_of(&mut self, e: &ast::Expr, word: &str) -> Option<u32> {
+        self.count(e, word, MOST)
+    }
+
+    /// The iterators of this name: of the map, or of maps inside.
+    fn named_iterators(&mut self, name: &ast::Ident, map: &Map) -> Option<Vec<VarId>> {
+        let mut all: Vec<VarId> = map.iters.iter().map(|iter| iter.var).collect();
+        let own = all.iter().copied().find(|var| self.vars[*var].name == name.name);
+        if let Some(own) = own {
+            return Some(vec![own]);
+        }
+        visit::walk_vars(&map.body, |var, role| {
+            if role == visit::Role::Iterate {
+                all.push(var);
+            }
+        });
+        let found: Vec<VarId> = all.iter().copied().filter(|var| self.vars[*var].name == name.name).collect();
+        if !found.is_empty() {
+            return Some(found);
+        }
+        let names: Vec<&str> = all.iter().map(|var| self.vars[*var].name.as_str()).collect();
+        let headline = format!("the map has no iterator `{}`", name.name);
+        let diagnostic = Diagnostic::new(Code::DirectiveArgument, name.span, headline).label("no iterator of the nest");
+        let listed: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+        let diagnostic = match near::suggest(&name.name, names.iter().copied()) {
+            Some(near) => diagnostic.suggest(name.span, near, "a similar name exists"),
+            None => diagnostic.help(format!("iterators of the map, and inside of it: {}", listed.join(", "))),
+        };
+        self.error(diagnostic)
+    }
+
+    fn named_array(&mut self, name: &ast::Ident) -> Option<VarId> {
+        match self.lookup(&name.name) {
+            Some(Named::Array(var)) => Some(var),
+            Some(_) => {
+                let headline = format!("`{}` is no array", name.name);
+                self.error(Diagnostic::new(Code::DirectiveArgument, name.span, headline).label("not an array"))
+            }
+            None => self.unknown_name(&name.name, name.span),
+        }
+    }
+}
+
+fn subscript_span(subscript: &ast::Subscript, otherwise: Span) -> Span {
+    match subscript {
+        ast::Subscript::At(index) => index.span,
+        ast::Subscript::All(span) => *span,
+        ast::Subscript::Range(_) | ast::Subscript::Piece(_) => otherwise,
+    }
+}
