@@ -107,7 +107,12 @@ impl Body {
     pub(super) fn is_own(&self, base: VarId) -> bool {
         match self.vars[base].kind {
             VarKind::Tile { .. } | VarKind::Registers { .. } => true,
-            VarKind::Value(_) | VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Shared { .. } => false,
+            VarKind::WideTile { .. } => true,
+            VarKind::Value(_)
+            | VarKind::Buffer { .. }
+            | VarKind::HostCell { .. }
+            | VarKind::Shared { .. }
+            | VarKind::Wide { .. } => false,
         }
     }
 

@@ -283,7 +283,7 @@ impl Lowerer<'_> {
         let schedule = match self.mapping.strategy {
             Strategy::Serial => Schedule::Serial,
             _ if plan::irregular(map) => self.in_turn(work),
-            Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Device(_) => {
+            Strategy::Rows | Strategy::Lanes | Strategy::Wide | Strategy::Team | Strategy::Device(_) => {
                 Schedule::Static { grain: 1, least: 1, work }
             }
         };

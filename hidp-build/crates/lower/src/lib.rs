@@ -14,6 +14,7 @@
 //! | `fold` | reductions: in lanes, in blocks, pairwise |
 //! | `scan` | prefix folds |
 //! | `lanes`, `tile_fold`, `panels` | tiles of rows and lanes, their reductions, copies of what lanes load |
+//! | `wide` | whole iterations in vector lanes |
 //! | `stream` | outputs that bypass the caches |
 //! | `prim`, `prim_worker` | calls of the run-time library, on the host and in kernels |
 //! | `record` | segments that iterations write through primitives |
@@ -59,6 +60,7 @@ mod stream;
 mod tests;
 mod tile_fold;
 mod vector;
+mod wide;
 
 use build::{ArrayBinding, Binding, Body, Role};
 pub use defect::Defect;
@@ -134,6 +136,7 @@ impl<'a> Lowerer<'a> {
             moved: Vec::new(),
             depth: None,
             logs: Vec::new(),
+            wide: None,
             noted: Vec::new(),
             enclosing: Vec::new(),
             known_ranges: BTreeMap::new(),
@@ -199,6 +202,8 @@ struct Lowerer<'a> {
     moved: Vec<device::Moved>,
     /// Where the current iteration of a reduction starts in them.
     depth: Option<imp::Expr>,
+    /// The group of lanes under construction.
+    wide: Option<wide::State>,
     /// Where the host-level maps around note segments, outermost first.
     logs: Vec<VarId>,
     /// The outputs of primitives that are noted.

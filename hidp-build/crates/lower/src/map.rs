@@ -43,7 +43,12 @@ impl Lowerer<'_> {
             _ if !map.folds.is_empty() => self.host_fold(map, span),
             Strategy::Team if !self.inside_team => self.team_map(map),
             Strategy::Lanes if !self.inside_team => self.lane_map(map, span),
-            Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Device(_) => {
+            Strategy::Rows
+            | Strategy::Lanes
+            | Strategy::Wide
+            | Strategy::Team
+            | Strategy::Serial
+            | Strategy::Device(_) => {
                 self.share_map(map, span);
             }
         }
@@ -225,6 +230,8 @@ impl Lowerer<'_> {
                 | VarKind::Tile { elem, .. }
                 | VarKind::Shared { elem, .. }
                 | VarKind::Registers { elem, .. } => elem,
+                // A group takes none.
+                VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => elem.into(),
             };
             args.push(make::var(outer, ty));
         }

@@ -26,7 +26,7 @@ const LOG_OPEN: &str = "segments are noted in a log that a map around has begun"
 pub(super) struct Frame {
     iterators: Vec<par::VarId>,
     /// What each iteration has for itself.
-    declares: BTreeSet<par::VarId>,
+    pub(super) declares: BTreeSet<par::VarId>,
 }
 
 /// An output of a call, the same in all versions of a map.

@@ -10,8 +10,8 @@ use super::{Binding, Checks, Lowerer, make};
 use hidp_ir::imp::{self, Expr, LoopKind};
 use hidp_ir::par::effects::{expr_may_fault, may_fault};
 use hidp_ir::par::{self, BinOp, Block, ExprKind, FoldFn, Map, Place, StmtKind, visit};
-use hidp_plan as plan;
 use hidp_plan::notation::FoldOption;
+use hidp_plan::{self as plan, Exec};
 use hidp_syntax::ty::Ty;
 
 /// Factors of an iterator up to which testing the ends of a range is enough: no index between them wraps.
@@ -20,6 +20,9 @@ const MOST_STRIDE: i128 = 1024;
 impl Lowerer<'_> {
     /// The loop over positions of a map's last range.
     pub(super) fn innermost(&mut self, map: &Map, range: &Range, low: Expr, high: Expr, accs: &[Acc<'_>]) {
+        if plan::key(map).and_then(|key| self.mapping.exec(key)) == Some(Exec::Wide) && accs.is_empty() {
+            return self.wide_loop(map, range, low, high);
+        }
         if !self.in_lanes(map) {
             if accs.is_empty() {
                 return self.rows_in_order(map, range, low, high);

@@ -7,6 +7,7 @@ use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy};
 use super::refusal::{Refusal, TARGET};
 use super::score::{Score, score};
 use super::shape::{streamed_outputs, vectorisable};
+use super::wide::{WideShape, wide_shape};
 use super::{Nest, Plan, asked, choices, inner_maps, nests, variants};
 use crate::target::Model;
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
@@ -107,8 +108,13 @@ fn explore_all(program: &Program, func: FuncId, model: &Model, limits: Limits) -
     let score_of =
         |map: &Map, mapping: &Mapping| score(program, func, map, mapping, asked(map, mapping.strategy), model);
     let mut tried: Vec<Tried> = Vec::new();
+    let excluded = |map: &Map, strategy: Strategy| {
+        let gains = || gain(program, func, map, strategy).filter(|_| !limits.variants);
+        constraint(program, func, map, strategy).or_else(gains)
+    };
     for strategy in Strategy::ALL {
-        let mappings: Vec<Mapping> = maps.iter().map(|map| mapping(program, func, map, strategy, model)).collect();
+        let applied = |map: &&Map| excluded(map, strategy).map_or(strategy, |_| Strategy::Rows);
+        let mappings: Vec<Mapping> = maps.iter().map(|map| mapping(program, func, map, applied(map), model)).collect();
         let nests: Vec<Nest> = maps.iter().zip(&mappings).map(|(map, mapping)| mapping.lines(func, map)).collect();
         let why =
             tried.iter().find(|other| other.nests == nests).map(|other| Fate::SameAs(other.strategy.name().to_owned()));
@@ -127,7 +133,7 @@ fn explore_all(program: &Program, func: FuncId, model: &Model, limits: Limits) -
     }
     let consider = |(number, map): (usize, &&Map)| {
         let row = tried.iter().map(|tried| {
-            let excluded = constraint(program, func, map, tried.strategy);
+            let excluded = excluded(map, tried.strategy);
             let score = excluded.is_none().then(|| score_of(map, &tried.mappings[number]));
             let fate = excluded.map(Fate::Excluded).or_else(|| tried.why.clone()).unwrap_or(Fate::Kept);
             Candidate { name: tried.strategy.name().to_owned(), nest: Some(number), score, fate }
@@ -147,10 +153,19 @@ pub fn constraint(program: &Program, func: &Func, map: &Map, strategy: Strategy)
     match strategy {
         Strategy::Rows | Strategy::Serial => None,
         Strategy::Lanes => lane_shape(program, func, map).err(),
+        Strategy::Wide => wide_shape(program, func, map).err(),
         Strategy::Team => team_constraint(program, func, map),
         Strategy::Device(_) => {
             Some(TARGET.refused(super::blame::span_of(map), "that is a level of graphics processors"))
         }
+    }
+}
+
+/// What a strategy that could run a nest would have to save.
+fn gain(program: &Program, func: &Func, map: &Map, strategy: Strategy) -> Option<Refusal> {
+    match strategy {
+        Strategy::Wide => super::wide::gain(program, func, map).err(),
+        Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Device(_) => None,
     }
 }
 
@@ -175,6 +190,11 @@ pub(super) fn mapping_with(
         Strategy::Lanes => {
             if let Ok(shape) = lane_shape(program, func, map) {
                 lane_levels(map, shape, model, &mut mapping);
+            }
+        }
+        Strategy::Wide => {
+            if let Ok(shape) = wide_shape(program, func, map) {
+                wide_levels(map, shape, &mut mapping);
             }
         }
         Strategy::Team => {
@@ -228,6 +248,24 @@ fn lane_levels(map: &Map, shape: LaneShape, model: &Model, mapping: &mut Mapping
         inner.iters.iter().for_each(|iter| put(mapping, inner, iter.var, Exec::Seq, 1));
     }
     mapping.recipe = Recipe::Lanes(shape);
+}
+
+/// Whole iterations in lanes along the last iterator, what is inside in order.
+fn wide_levels(map: &Map, shape: WideShape, mapping: &mut Mapping) {
+    let last = map.iters.len().saturating_sub(1);
+    for (at, iter) in map.iters.iter().enumerate() {
+        let (exec, tile) = if at == last { (Exec::Wide, u32::from(shape.groups)) } else { (Exec::Thread, 1) };
+        put(mapping, map, iter.var, exec, tile);
+    }
+    for inner in inner_maps(&map.body) {
+        in_order(inner, mapping);
+    }
+    mapping.recipe = Recipe::Wide(shape);
+}
+
+fn in_order(map: &Map, mapping: &mut Mapping) {
+    map.iters.iter().for_each(|iter| put(mapping, map, iter.var, Exec::Seq, 1));
+    inner_maps(&map.body).into_iter().for_each(|inner| in_order(inner, mapping));
 }
 
 #[cfg(test)]

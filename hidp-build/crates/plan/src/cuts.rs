@@ -30,7 +30,7 @@ pub(super) fn may_be_together(map: &Map) -> bool {
 pub(super) fn are_unequal(map: &Map, strategy: Strategy) -> bool {
     let unequal = |map: &Map| map.folds.is_empty() && irregular(map);
     match strategy {
-        Strategy::Rows | Strategy::Lanes => unequal(map),
+        Strategy::Rows | Strategy::Lanes | Strategy::Wide => unequal(map),
         Strategy::Team => inner_maps(&map.body).into_iter().any(unequal),
         Strategy::Serial | Strategy::Device(_) => false,
     }

@@ -200,8 +200,10 @@ impl Free<'_> {
             _ if pinned == usual => Ok(()),
             Recipe::Tiled(_) => Err(format!("`block({usual})`: the lanes of the tiles")),
             Recipe::Blocks(_) => Err(format!("`block({usual})`: the lanes of the lines")),
-            Recipe::Plain | Recipe::Lanes(_) | Recipe::Near(_) if self.model.is_block(pinned) => Ok(()),
-            Recipe::Plain | Recipe::Lanes(_) | Recipe::Near(_) => {
+            Recipe::Plain | Recipe::Lanes(_) | Recipe::Wide(_) | Recipe::Near(_) if self.model.is_block(pinned) => {
+                Ok(())
+            }
+            Recipe::Plain | Recipe::Lanes(_) | Recipe::Wide(_) | Recipe::Near(_) => {
                 let (warp, most) = (self.model.warp, self.model.most_threads);
                 Err(format!("threads of a block: a multiple of {warp}, at most {most}"))
             }

@@ -20,7 +20,7 @@ pub(super) fn judge(
         Recipe::Blocks(own) => Some(blocks::judge(program, func, map, own, model)),
         Recipe::Tiled(tiling) => Some(tiles(func, map, mapping, tiling, model)),
         Recipe::Near(_) => Some(shared(func, map, mapping, model).and_then(|()| full_warps(map, mapping, model))),
-        Recipe::Plain | Recipe::Lanes(_) => None,
+        Recipe::Plain | Recipe::Lanes(_) | Recipe::Wide(_) => None,
     }
 }
 

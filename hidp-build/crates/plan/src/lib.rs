@@ -52,6 +52,7 @@ mod split;
 mod testing;
 mod tiled;
 mod variants;
+pub mod wide;
 mod work;
 
 pub use blocks::{BlockLine, Blocks};
@@ -81,6 +82,7 @@ pub use shape::{
 };
 pub use split::splits;
 pub use tiled::{Operand, Tiled, tiled};
+pub use wide::{WideShape, wide_shape};
 
 /// Bytes that one access of a device moves at most.
 const MOST_MOVED: u32 = 16;

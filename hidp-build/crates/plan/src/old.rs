@@ -179,7 +179,7 @@ impl Nest {
         let streamed = streamed_outputs(program, func, map);
         mapping.streamed = streamed.into_iter().filter(|var| self.streamed.contains(&func.vars[*var].name)).collect();
         match self.strategy {
-            Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial => {
+            Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Wide => {
                 self.on_threads(program, func, map, models, &mut mapping)?;
             }
             Strategy::Device(_) => {

@@ -52,7 +52,7 @@ pub(crate) fn is_started(nest: &Map, mapping: &Mapping, map: &Map) -> bool {
     let inside = || inner_maps(&nest.body).into_iter().any(same);
     match mapping.strategy {
         Strategy::Rows => same(nest) || (mapping.number(Property::Together).is_some() && inside()),
-        Strategy::Lanes => same(nest),
+        Strategy::Lanes | Strategy::Wide => same(nest),
         Strategy::Team => inside(),
         Strategy::Serial | Strategy::Device(_) => false,
     }

@@ -71,7 +71,7 @@ fn each_constraint_keeps_a_nest_from_running_in_some_way() {
     let folded = folded
         .replace("map { r := [0:R); c", "map { r := [0:R); map { c")
         .replace("c := [*]); }", "c := [*]); } reduce(\"max\", s, _u, r := [*]); }");
-    let cases: [(&str, String, &str); 22] = [
+    let cases: [(&str, String, &str); 23] = [
         ("block-shared", GEMM.into(), "the operands of a tile would not fit into shared memory"),
         ("block-threads", with(ROWS, "block(100)"), "100 threads are no multiple of 32, or more than 1024"),
         (
@@ -93,6 +93,11 @@ fn each_constraint_keeps_a_nest_from_running_in_some_way() {
         ),
         ("host", folded, "the outermost map folds what its iterations leave"),
         ("inside", FLAT.into(), "no iteration has a map or primitive inside that lanes could share"),
+        (
+            "lanes",
+            GEMM.replace("k := [0:K)", "k := [0:min(n, K))"),
+            "a range inside differs from iteration to iteration",
+        ),
         ("loop", with(PREFIXES, "unroll(4)"), "the map makes prefixes"),
         (
             "memory-size",

@@ -86,7 +86,7 @@ fn parallelism(strategy: Strategy) -> u32 {
     match strategy {
         Strategy::Serial => 0,
         Strategy::Team => Score::MOST / 2,
-        Strategy::Rows | Strategy::Lanes | Strategy::Device(_) => Score::MOST,
+        Strategy::Rows | Strategy::Lanes | Strategy::Wide | Strategy::Device(_) => Score::MOST,
     }
 }
 
@@ -96,7 +96,7 @@ fn divergence(map: &Map, strategy: Strategy) -> u32 {
     match strategy {
         _ if !irregular(map) => Score::MOST,
         Strategy::Rows => Score::MOST * 3 / 4,
-        Strategy::Lanes => Score::MOST / 2,
+        Strategy::Lanes | Strategy::Wide => Score::MOST / 2,
         Strategy::Team | Strategy::Serial | Strategy::Device(_) => Score::MOST,
     }
 }

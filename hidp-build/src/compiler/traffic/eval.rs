@@ -82,7 +82,8 @@ impl Walk<'_> {
             | ExprKind::Struct(..)
             | ExprKind::WorkerCount
             | ExprKind::GroupCount(_)
-            | ExprKind::IsAligned(..) => {
+            | ExprKind::IsAligned(..)
+            | ExprKind::Any(_) => {
                 let values: Vec<Value> = visit::operands(expr).into_iter().map(|operand| self.eval(operand)).collect();
                 self.opaque(expr, &values)
             }

@@ -237,7 +237,9 @@ impl<'a> Walk<'a> {
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }
-            | Stmt::StreamOut { .. } => {}
+            | Stmt::StreamOut { .. }
+            | Stmt::Group(_)
+            | Stmt::Wide(_) => {}
         }
     }
 
@@ -354,6 +356,8 @@ impl<'a> Walk<'a> {
             VarKind::Shared { elem, .. } => (elem, true, true),
             VarKind::Tile { .. } | VarKind::Registers { .. } => return Value::Unknown,
             VarKind::Value(_) | VarKind::HostCell { .. } => return index,
+            // Of processors.
+            VarKind::Wide { .. } | VarKind::WideTile { .. } => return Value::Unknown,
         };
         let action = if action == Action::Load && element.relaxed { Action::LoadRelaxed } else { action };
         let places = index.lanes().map(|lanes| self.active.iter().map(|lane| lanes[*lane].clone()).collect::<Vec<_>>());

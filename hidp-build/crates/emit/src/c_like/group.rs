@@ -54,7 +54,9 @@ fn raises_itself(program: &Program, stmt: &Stmt) -> bool {
         | Stmt::Sync(_)
         | Stmt::Lanes { .. }
         | Stmt::Move { .. }
-        | Stmt::StreamOut { .. } => false,
+        | Stmt::StreamOut { .. }
+        | Stmt::Group(_)
+        | Stmt::Wide(_) => false,
     }
 }
 

@@ -13,6 +13,7 @@ pub mod structs;
 pub mod text;
 pub mod uses;
 pub mod value;
+pub mod wide;
 
 use hidp_ir::imp::{Entry, Function, Grid, Level, Numbers, Stmt, Unit, Var, VarId, VarKind};
 use hidp_ir::par::{FoldFn, Program};

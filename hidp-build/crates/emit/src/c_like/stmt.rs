@@ -78,6 +78,8 @@ impl<'a> Printer<'a> {
             Stmt::Move { to, from, count } => {
                 out.line(memory::moved(&self.scope, self.dialect, to, from, *count));
             }
+            Stmt::Group(group) => self.group_of_lanes(group, out),
+            Stmt::Wide(stmt) => self.wide_stmt(stmt, out),
             Stmt::Prim(prim) => prim::call(&self.scope, self.dialect, prim, &self.leave(), out),
             Stmt::Alloc { .. }
             | Stmt::Free(_)
@@ -155,6 +157,8 @@ impl<'a> Printer<'a> {
             VarKind::Tile { elem, len } => {
                 format!("[[maybe_unused]] alignas(64) {} {name}[{}];", name::ty(self.scope.program, elem), len.max(1))
             }
+            // Introduced by statements of their own.
+            VarKind::Wide { .. } | VarKind::WideTile { .. } => return,
             VarKind::Registers { elem, len } => {
                 format!("{} {name}[{}];", name::ty(self.scope.program, elem), len.max(1))
             }
@@ -177,7 +181,9 @@ impl<'a> Printer<'a> {
             | VarKind::HostCell { .. }
             | VarKind::Tile { .. }
             | VarKind::Shared { .. }
-            | VarKind::Registers { .. } => String::new(),
+            | VarKind::Registers { .. }
+            | VarKind::Wide { .. }
+            | VarKind::WideTile { .. } => String::new(),
         };
         out.line(format!("{}{fields} = {};", self.scope.name(var), self.expr(value)));
     }

@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 
 use hidp_ir::imp::visit::{accessed, each_expr, each_stmt, introduced, overwritten};
 use hidp_ir::imp::{
-    Entry, Expr, ExprKind, Function, LoopKind, Prim, Stmt, TemplateArg, Unit, UnitTarget, VarId, VarKind,
+    Entry, Expr, ExprKind, Function, LoopKind, Prim, Stmt, TemplateArg, Unit, UnitTarget, VarId, VarKind, WideKind,
+    WideStmt, each_wide, wides_of,
 };
 use hidp_ir::par::visit::{Visitor, look};
 use hidp_ir::par::{self, FoldFn, Program, ScalarFnId};
@@ -45,7 +46,7 @@ impl Usage {
     }
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Var(var) | ExprKind::IsAligned(var, _) => self.read[var.index()] = true,
+            ExprKind::Var(var) | ExprKind::IsAligned(var, _) | ExprKind::Any(var) => self.read[var.index()] = true,
             ExprKind::Load(element) => self.read[element.base.index()] = true,
             _ => {}
         }
@@ -110,6 +111,7 @@ impl Collector<'_> {
                 | VarKind::Tile { elem: ty, .. }
                 | VarKind::Shared { elem: ty, .. }
                 | VarKind::Registers { elem: ty, .. } => self.ty(ty),
+                VarKind::Wide { .. } | VarKind::WideTile { .. } => {}
             }
         }
         each_expr(&function.body, &mut |expr| {
@@ -120,6 +122,10 @@ impl Collector<'_> {
         });
         each_stmt(&function.body, &mut |stmt| match stmt {
             Stmt::Prim(prim) => self.prim(prim),
+            Stmt::Group(_) => {
+                self.needs.headers.insert("lanes.hpp".to_owned());
+            }
+            Stmt::Wide(stmt) => self.wide(stmt),
             Stmt::Loop(node) => self.reductions(&node.kind),
             _ => {}
         });
@@ -132,6 +138,15 @@ impl Collector<'_> {
                 self.scalar_fn(function);
                 self.needs.functors.insert(function);
             }
+        }
+    }
+    fn wide(&mut self, stmt: &WideStmt) {
+        for value in wides_of(stmt) {
+            each_wide(value, &mut |wide| {
+                if let WideKind::Call(callee, ..) = &wide.kind {
+                    self.scalar_fn(*callee);
+                }
+            });
         }
     }
     fn prim(&mut self, prim: &Prim) {

@@ -96,6 +96,7 @@ fn kernel_param(scope: &Scope<'_>, var: VarId) -> String {
         | VarKind::Tile { elem, .. }
         | VarKind::Shared { elem, .. }
         | VarKind::Registers { elem, .. } => format!("{} *", name::ty(scope.program, elem)),
+        VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => name::scalar(elem).to_owned(),
     };
     format!("{attribute}{ty} {name}")
 }
@@ -145,7 +146,11 @@ fn host_params(scope: &Scope<'_>, dialect: &dyn Dialect, host: &Function, out: &
                 out.line(format!("{attribute}{elem} *{fixed}{name} = host.cell<{elem}>({position});"));
             }
             // No parameter is one.
-            VarKind::Tile { .. } | VarKind::Shared { .. } | VarKind::Registers { .. } => {}
+            VarKind::Tile { .. }
+            | VarKind::Shared { .. }
+            | VarKind::Registers { .. }
+            | VarKind::Wide { .. }
+            | VarKind::WideTile { .. } => {}
         }
     }
 }

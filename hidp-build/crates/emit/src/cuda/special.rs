@@ -70,6 +70,8 @@ impl Dialect for Cuda<'_> {
             (_, VarKind::Value(_) | VarKind::HostCell { .. } | VarKind::Tile { .. } | VarKind::Registers { .. }) => {
                 Memory::Plain
             }
+            // Of processors; a device unit has none.
+            (_, VarKind::Wide { .. } | VarKind::WideTile { .. }) => Memory::Plain,
         }
     }
     fn buffer(&self, scope: &Scope<'_>, elem: Ty, writable: bool) -> String {
@@ -106,7 +108,7 @@ impl Dialect for Cuda<'_> {
                 self.launch(scope, *kernel, args, extents, most.as_ref(), leave, out);
             }
             // Of the CPU; a device unit holds none.
-            Stmt::Scratch { .. } | Stmt::Launch { .. } | Stmt::StreamOut { .. } => {}
+            Stmt::Scratch { .. } | Stmt::Launch { .. } | Stmt::StreamOut { .. } | Stmt::Group(_) | Stmt::Wide(_) => {}
             // Common to all targets.
             Stmt::At(_)
             | Stmt::Let { .. }

@@ -42,7 +42,9 @@ fn kernel_param(scope: &Scope<'_>, var: VarId) -> String {
         | VarKind::HostCell { .. }
         | VarKind::Tile { .. }
         | VarKind::Shared { .. }
-        | VarKind::Registers { .. } => {
+        | VarKind::Registers { .. }
+        | VarKind::Wide { .. }
+        | VarKind::WideTile { .. } => {
             format!("{attribute}{}__restrict {name}", special::pointer(scope, var))
         }
     }
@@ -83,6 +85,8 @@ fn host_params(scope: &Scope<'_>, host: &Function, out: &mut Text) {
                 let elem = name::ty(scope.program, elem);
                 out.line(format!("{attribute}{pointer}{fixed}{name} = host.param<{elem}>({position});"));
             }
+            // No parameter is one.
+            VarKind::Wide { .. } | VarKind::WideTile { .. } => {}
         }
     }
 }

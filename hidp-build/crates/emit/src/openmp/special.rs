@@ -36,6 +36,8 @@ pub(super) fn pointer(scope: &Scope<'_>, var: VarId) -> String {
         | VarKind::Value(elem) => {
             format!("{} *", name::ty(scope.program, elem))
         }
+        // Of lanes.
+        VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => format!("{} *", name::scalar(elem)),
     }
 }
 
@@ -122,7 +124,9 @@ impl Dialect for OpenMp<'_> {
             | Stmt::Leave(_)
             | Stmt::Fault { .. }
             | Stmt::CheckTrap
-            | Stmt::Prim(_) => {}
+            | Stmt::Prim(_)
+            | Stmt::Group(_)
+            | Stmt::Wide(_) => {}
         }
     }
 }
@@ -136,7 +140,9 @@ fn reduction_operator(scope: &Scope<'_>, var: VarId, op: FoldFn) -> &'static str
         | VarKind::HostCell { .. }
         | VarKind::Tile { .. }
         | VarKind::Shared { .. }
-        | VarKind::Registers { .. } => Scalar::I64,
+        | VarKind::Registers { .. }
+        | VarKind::Wide { .. }
+        | VarKind::WideTile { .. } => Scalar::I64,
     };
     match op {
         FoldFn::Add => "+",

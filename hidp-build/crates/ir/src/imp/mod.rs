@@ -41,28 +41,42 @@
 //! 13. `Lanes` names the level of its scope, is in no `Single`, and holds nothing that faults; its body is at the scope `thread`,
 //!     and everything of rule 9 and 10 for `Spread` holds for it. Registers are introduced in the scope of a group, and accessed
 //!     in `Lanes` only.
+//!
+//! # Whole iterations in lanes
+//! 14. `Group`s are in kernels of CPU units only, in no simd loop and no other group. Wide values, masks and wide tiles are introduced inside
+//!     of one, with its number of lanes. In it stand values, branches, loops, and statements about wide values; nothing that faults, is
+//!     called from the run-time library, or stores to memory otherwise.
+//! 15. A `Store`, and each access to a buffer, names the lanes that make it. Of a group's lanes only those of its `here` have an iteration.
+//! 16. The right operand of an integer division is a choice between what the program divides by and 1, or a constant; that of a shift
+//!     likewise with 0: lanes that are elsewhere hold anything.
+//! 17. `Set` without a mask stands where no other lane reads the variable later before it sets it.
 
 mod grid;
+mod near;
 mod numbers;
 mod prim;
 mod print;
 mod trap;
 mod verify;
 pub mod visit;
+mod wide;
+mod wide_print;
 
 pub use grid::Grid;
+pub use near::NearFn;
 pub use numbers::Numbers;
 pub use prim::{Prim, PrimArg, TemplateArg};
 pub use print::print;
 pub use trap::{can_trap, trap_sites};
 pub use verify::{VerifyError, is_identifier, shared_bytes, verify};
+pub use wide::{Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt, each_wide, wide_operands, wides_of};
 
 use crate::par::{BinOp, FaultKind, FoldFn, MathFn, ScalarFnId, UnOp};
 pub use hidp_syntax::ast::Level;
 use hidp_syntax::index::Arena;
 use hidp_syntax::index::define_id;
 use hidp_syntax::source::Span;
-use hidp_syntax::ty::{StructId, Ty};
+use hidp_syntax::ty::{Scalar, StructId, Ty};
 
 define_id! {
     /// A variable of one function of a unit.
@@ -207,6 +221,22 @@ pub enum VarKind {
         /// Number of elements.
         len: u32,
     },
+    /// A value in each lane of a [`Group`]; of type `bool`, a mask.
+    Wide {
+        /// Type in a lane.
+        elem: Scalar,
+        /// The lanes.
+        lanes: Lanes,
+    },
+    /// An array of constant length in each lane of a [`Group`], element by element next to those of other lanes. Not zeroed.
+    WideTile {
+        /// Element type.
+        elem: Scalar,
+        /// Number of elements of a lane.
+        len: u32,
+        /// The lanes.
+        lanes: Lanes,
+    },
 }
 
 impl VarKind {
@@ -219,6 +249,7 @@ impl VarKind {
             | VarKind::Tile { elem: ty, .. }
             | VarKind::Shared { elem: ty, .. }
             | VarKind::Registers { elem: ty, .. } => ty,
+            VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => Ty::Scalar(elem),
         }
     }
 }
@@ -398,6 +429,10 @@ pub enum Stmt {
     },
     /// A primitive of the run-time library.
     Prim(Prim),
+    /// Kernel of a CPU unit: consecutive iterations in vector lanes.
+    Group(Box<Group>),
+    /// What each lane of a group does.
+    Wide(WideStmt),
 }
 
 /// How a launch shares its index space.
@@ -513,36 +548,6 @@ pub struct Expr {
     pub ty: Ty,
 }
 
-/// Functions of an angle that take a fraction of the time where it is near 0.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum NearFn {
-    /// Whether the angle is so near: a `bool`.
-    IsNear,
-    /// `sin` where it is, anything elsewhere.
-    Sin,
-    /// `cos` likewise.
-    Cos,
-    /// `tan` likewise.
-    Tan,
-}
-
-impl NearFn {
-    /// The function for angles near 0, if there is one.
-    pub fn of(function: MathFn) -> Option<NearFn> {
-        let known = [(MathFn::Sin, NearFn::Sin), (MathFn::Cos, NearFn::Cos), (MathFn::Tan, NearFn::Tan)];
-        known.into_iter().find(|(of, _)| *of == function).map(|(_, near)| near)
-    }
-    /// Its name in the run time.
-    pub const fn name(self) -> &'static str {
-        match self {
-            NearFn::IsNear => "is_near",
-            NearFn::Sin => "near_sin",
-            NearFn::Cos => "near_cos",
-            NearFn::Tan => "near_tan",
-        }
-    }
-}
-
 /// What an expression computes.
 #[derive(Clone, Debug, PartialEq)]
 pub enum ExprKind {
@@ -589,4 +594,6 @@ pub enum ExprKind {
     IsAligned(VarId, u32),
     /// Device: the first lane of the group evaluates it, and all get that value.
     Broadcast(Level, Box<Expr>),
+    /// Whether a mask has any lane, `bool`.
+    Any(VarId),
 }

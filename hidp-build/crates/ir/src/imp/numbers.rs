@@ -98,7 +98,9 @@ impl Numbers {
             | Stmt::Single { .. }
             | Stmt::Sync(_)
             | Stmt::Lanes { .. }
-            | Stmt::StreamOut { .. } => child_blocks(stmt).into_iter().for_each(|block| self.block(block)),
+            | Stmt::StreamOut { .. }
+            | Stmt::Group(_)
+            | Stmt::Wide(_) => child_blocks(stmt).into_iter().for_each(|block| self.block(block)),
         }
     }
 
@@ -133,7 +135,8 @@ impl Numbers {
             | ExprKind::WorkerIndex
             | ExprKind::WorkerCount
             | ExprKind::GroupCount(_)
-            | ExprKind::IsAligned(..) => {}
+            | ExprKind::IsAligned(..)
+            | ExprKind::Any(_) => {}
         }
     }
 }

@@ -67,13 +67,13 @@ fn print_function(program: &Program, head: &str, function: &Function, out: &mut 
     out.nested(format!("{head}({})", params.join(", ")), |out| printer.block(&function.body, out));
 }
 
-struct Printer<'a> {
+pub(super) struct Printer<'a> {
     program: &'a Program,
     function: &'a Function,
 }
 
 impl Printer<'_> {
-    fn name(&self, var: VarId) -> String {
+    pub(super) fn name(&self, var: VarId) -> String {
         let name = self.function.vars.get(var).map_or("?", |var| var.name.as_str());
         format!("{name}.{}", var.index())
     }
@@ -85,7 +85,7 @@ impl Printer<'_> {
         }
     }
 
-    fn typed(&self, var: VarId) -> String {
+    pub(super) fn typed(&self, var: VarId) -> String {
         let name = self.name(var);
         let Some(kind) = self.function.vars.get(var).map(|var| var.kind) else { return name };
         match kind {
@@ -97,6 +97,8 @@ impl Printer<'_> {
             VarKind::Tile { elem, len } => format!("tile {} {name}[{len}]", self.ty(elem)),
             VarKind::Shared { elem, len } => format!("shared {} {name}[{len}]", self.ty(elem)),
             VarKind::Registers { elem, len } => format!("registers {} {name}[{len}]", self.ty(elem)),
+            VarKind::Wide { elem, .. } => format!("wide {elem} {name}"),
+            VarKind::WideTile { elem, len, .. } => format!("wide {elem} {name}[{len}]"),
         }
     }
 
@@ -165,6 +167,8 @@ impl Printer<'_> {
                 out.line(format!("stream {to} = {}[0..{count}]", self.name(*tile)));
             }
             Stmt::Prim(prim) => out.line(self.prim(prim)),
+            Stmt::Group(group) => out.nested(self.group_head(group), |out| self.block(&group.body, out)),
+            Stmt::Wide(stmt) => out.line(self.wide_stmt(stmt)),
         }
     }
 
@@ -236,7 +240,7 @@ impl Printer<'_> {
         }
     }
 
-    fn fold(&self, op: FoldFn) -> String {
+    pub(super) fn fold(&self, op: FoldFn) -> String {
         match op {
             FoldFn::Add => "+".to_owned(),
             FoldFn::Mul => "*".to_owned(),
@@ -254,7 +258,7 @@ impl Printer<'_> {
         format!("{relaxed}{}[{}]{}", self.name(element.base), self.expr(&element.index), fields(&element.path))
     }
 
-    fn list(&self, items: &[Expr]) -> String {
+    pub(super) fn list(&self, items: &[Expr]) -> String {
         items.iter().map(|item| self.expr(item)).collect::<Vec<_>>().join(", ")
     }
 
@@ -281,11 +285,12 @@ impl Printer<'_> {
             | ExprKind::WorkerCount
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
+            | ExprKind::Any(_)
             | ExprKind::Broadcast(..) => text,
         }
     }
 
-    fn expr(&self, node: &Expr) -> String {
+    pub(super) fn expr(&self, node: &Expr) -> String {
         match &node.kind {
             ExprKind::Int(value) => value.to_string(),
             ExprKind::Float(value) => format!("{value:?}"),
@@ -308,6 +313,7 @@ impl Printer<'_> {
             ExprKind::WorkerIndex => "worker_index".to_owned(),
             ExprKind::WorkerCount => "worker_count".to_owned(),
             ExprKind::GroupCount(Grid { level, block, .. }) => format!("group_count({}, {block})", level.name()),
+            ExprKind::Any(mask) => format!("any({})", self.name(*mask)),
             ExprKind::IsAligned(var, bytes) => format!("is_aligned({}, {bytes})", self.name(*var)),
             ExprKind::Broadcast(level, a) => format!("broadcast {}({})", level.name(), self.expr(a)),
         }
@@ -318,7 +324,7 @@ fn fields(path: &[u32]) -> String {
     path.iter().map(|position| format!(".{position}")).collect()
 }
 
-const fn prefix(op: UnOp) -> &'static str {
+pub(super) const fn prefix(op: UnOp) -> &'static str {
     match op {
         UnOp::Neg => "-",
         UnOp::Not => "!",
@@ -326,7 +332,7 @@ const fn prefix(op: UnOp) -> &'static str {
     }
 }
 
-const fn infix(op: BinOp) -> &'static str {
+pub(super) const fn infix(op: BinOp) -> &'static str {
     match op {
         BinOp::Add => "+",
         BinOp::Sub => "-",

@@ -1,11 +1,13 @@
 //! Walks over blocks, statements and expressions. Children come in order of evaluation.
 
+use super::wide::{self, WideStmt};
 use super::{Block, Element, Expr, ExprKind, Loop, PrimArg, Schedule, Stmt, VarId};
 
 /// Of a reference to a statement, whether or not it may be changed.
 macro_rules! blocks_in {
-    ($stmt:expr) => {
+    ($stmt:expr $(, $mutable:ident)?) => {
         match $stmt {
+            Stmt::Group(group) => vec![&$($mutable)? group.body],
             Stmt::If { then, otherwise, .. } => vec![then, otherwise],
             Stmt::Loop(Loop { body, .. })
             | Stmt::Scope { body, .. }
@@ -31,7 +33,8 @@ macro_rules! blocks_in {
             | Stmt::Sync(_)
             | Stmt::Move { .. }
             | Stmt::StreamOut { .. }
-            | Stmt::Prim(_) => Vec::new(),
+            | Stmt::Prim(_)
+            | Stmt::Wide(_) => Vec::new(),
         }
     };
 }
@@ -43,13 +46,15 @@ pub fn child_blocks(stmt: &Stmt) -> Vec<&Block> {
 
 /// The blocks directly inside a statement, to be replaced.
 pub fn child_blocks_mut(stmt: &mut Stmt) -> Vec<&mut Block> {
-    blocks_in!(stmt)
+    blocks_in!(stmt, mut)
 }
 
 /// Of a reference to a statement, whether or not it may be changed.
 macro_rules! exprs_in {
-    ($stmt:expr $(, $mutable:ident)?) => {
+    ($stmt:expr, $scalars:path $(, $mutable:ident)?) => {
         match $stmt {
+            Stmt::Group(group) => vec![&$($mutable)? group.lo, &$($mutable)? group.hi],
+            Stmt::Wide(stmt) => $scalars(stmt),
             Stmt::Let { init, .. } => init.into_iter().collect(),
             Stmt::Set { value, .. } => vec![value],
             Stmt::Store { target, value } | Stmt::Atomic { target, value, .. } => {
@@ -95,12 +100,12 @@ macro_rules! exprs_in {
 
 /// The expressions directly in a statement, not those of its blocks.
 pub fn stmt_exprs(stmt: &Stmt) -> Vec<&Expr> {
-    exprs_in!(stmt)
+    exprs_in!(stmt, wide::scalars)
 }
 
 /// The expressions directly in a statement, to be replaced.
 pub fn stmt_exprs_mut(stmt: &mut Stmt) -> Vec<&mut Expr> {
-    exprs_in!(stmt, mut)
+    exprs_in!(stmt, wide::scalars_mut, mut)
 }
 
 /// The work estimate of a schedule.
@@ -122,7 +127,8 @@ macro_rules! operands_in {
             | ExprKind::WorkerIndex
             | ExprKind::WorkerCount
             | ExprKind::GroupCount(_)
-            | ExprKind::IsAligned(..) => Vec::new(),
+            | ExprKind::IsAligned(..)
+            | ExprKind::Any(_) => Vec::new(),
             ExprKind::Load(Element { index, .. }) => vec![index],
             ExprKind::Unary(_, a)
             | ExprKind::Cast(a)
@@ -171,7 +177,11 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
         Stmt::Let { var, .. } | Stmt::Alloc { var, .. } | Stmt::Scratch { var, .. } => Some(*var),
         Stmt::Loop(node) => Some(node.var),
         Stmt::Lanes { lane, .. } => Some(*lane),
+        Stmt::Wide(WideStmt::Let { var, .. }) => Some(*var),
+        // And its mask.
+        Stmt::Group(group) => Some(group.first),
         Stmt::At(_)
+        | Stmt::Wide(WideStmt::Set { .. } | WideStmt::Store { .. })
         | Stmt::Set { .. }
         | Stmt::Store { .. }
         | Stmt::Atomic { .. }
@@ -198,13 +208,15 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
 /// The variables that a statement itself overwrites after they were introduced: values it sets, buffers it exchanges.
 pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
     match stmt {
-        Stmt::Set { var, .. } => vec![*var],
+        Stmt::Set { var, .. } | Stmt::Wide(WideStmt::Set { var, .. }) => vec![*var],
         Stmt::Swap(a, b) => vec![*a, *b],
         Stmt::Prim(prim) => {
             let out = |arg: &PrimArg| if let PrimArg::Out(var) = arg { Some(*var) } else { None };
             prim.args.iter().filter_map(out).collect()
         }
         Stmt::At(_)
+        | Stmt::Group(_)
+        | Stmt::Wide(WideStmt::Let { .. } | WideStmt::Store { .. })
         | Stmt::Let { .. }
         | Stmt::Store { .. }
         | Stmt::Atomic { .. }
@@ -237,11 +249,13 @@ pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
         Stmt::StreamOut { target, tile, .. } => vec![target.base, *tile],
         Stmt::Move { to, from, .. } => vec![to.base, from.base],
         Stmt::Free(var) => vec![*var],
+        Stmt::Wide(stmt) => wide::used(stmt),
         Stmt::Prim(prim) => {
             let base = |arg: &PrimArg| if let PrimArg::Address { base, .. } = arg { Some(*base) } else { None };
             prim.args.iter().filter_map(base).collect()
         }
         Stmt::At(_)
+        | Stmt::Group(_)
         | Stmt::Let { .. }
         | Stmt::Set { .. }
         | Stmt::If { .. }
@@ -287,6 +301,8 @@ pub fn names_mut(stmt: &mut Stmt) -> Vec<&mut VarId> {
             })
             .collect()
         }
+        // Neither is in what is copied: loops in lanes, and devices.
+        Stmt::Group(_) | Stmt::Wide(_) => Vec::new(),
         Stmt::At(_)
         | Stmt::If { .. }
         | Stmt::Forever { .. }
@@ -306,7 +322,7 @@ pub fn names_mut(stmt: &mut Stmt) -> Vec<&mut VarId> {
 /// The variable that an expression itself names, to be renamed.
 pub fn expr_name_mut(expr: &mut Expr) -> Option<&mut VarId> {
     match &mut expr.kind {
-        ExprKind::Var(var) | ExprKind::IsAligned(var, _) => Some(var),
+        ExprKind::Var(var) | ExprKind::IsAligned(var, _) | ExprKind::Any(var) => Some(var),
         ExprKind::Load(element) => Some(&mut element.base),
         ExprKind::Int(_)
         | ExprKind::Float(_)

@@ -71,7 +71,7 @@ impl Lowerer<'_> {
     pub(super) fn device_fold(&mut self, map: &Map, span: Span) {
         let over = match self.exec_of(map) {
             Exec::Device(level) => Some(level),
-            Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Seq => None,
+            Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Wide | Exec::Seq => None,
         };
         if let Some(level) = over
             && self.mapping.cut(map).is_some_and(|cut| cut.values)

@@ -48,7 +48,7 @@ fn has_lines_of(asked: &Asked, strategy: Strategy) -> bool {
     match strategy {
         Strategy::Lanes => any(&|line| line.place == Place::Reg || (line.place == Place::Lanes && line.size.is_some())),
         Strategy::Team => any(&|line| line.place == Place::Host),
-        Strategy::Rows | Strategy::Serial | Strategy::Device(_) => false,
+        Strategy::Rows | Strategy::Serial | Strategy::Wide | Strategy::Device(_) => false,
     }
 }
 

@@ -103,7 +103,8 @@ pub(super) static OF_FOLDS: [Choice<FoldOption, Model>; 6] = [
         expected: "`runs` are of a map that folds in any order, or of prefixes whose blocks can be summed ahead",
         suits: |facts, map| {
             let reduces = !map.folds.is_empty() && map.folds.iter().all(|fold| fold.kind == FoldKind::Reduce);
-            (reduces && !map.folds.iter().any(is_ordered)) || facts.has_blocks(map)
+            let in_order = facts.mapping.strategy == Strategy::Wide || map.folds.iter().any(is_ordered);
+            (reduces && !in_order) || facts.has_blocks(map)
         },
         usual: |facts, map, model| match (facts.has_blocks(map), is_heavy(map)) {
             (true, _) => prefixes_of_library(facts.program, facts.func, map).is_none().then_some(model.scan_block),

@@ -16,7 +16,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use super::notation::{FoldOption, Property};
-use super::{Blocks, LaneShape, MOST_MOVED, Near, Tiled};
+use super::{Blocks, LaneShape, MOST_MOVED, Near, Tiled, WideShape};
 use hidp_ir::par::{Map, VarId};
 use hidp_syntax::ast::Level;
 
@@ -72,13 +72,15 @@ pub enum Strategy {
     Team,
     /// One thread.
     Serial,
+    /// Threads share the outermost iterators; vector lanes hold whole iterations, all that is inside runs in order.
+    Wide,
     /// On a graphics processor: the groups of this level share the iterations of the outermost map.
     Device(Level),
 }
 
 impl Strategy {
     /// Every strategy of multicore processors.
-    pub const ALL: [Strategy; 4] = [Strategy::Rows, Strategy::Lanes, Strategy::Team, Strategy::Serial];
+    pub const ALL: [Strategy; 5] = [Strategy::Rows, Strategy::Lanes, Strategy::Team, Strategy::Serial, Strategy::Wide];
 
     /// Its name in plans and symbols.
     pub const fn name(self) -> &'static str {
@@ -87,6 +89,7 @@ impl Strategy {
             Strategy::Lanes => "lanes",
             Strategy::Team => "team",
             Strategy::Serial => "serial",
+            Strategy::Wide => "wide",
             Strategy::Device(level) => level.name(),
         }
     }
@@ -103,6 +106,8 @@ pub enum Exec {
     Lanes,
     /// In vector lanes.
     Simd,
+    /// Whole, in vector lanes, so many vectors together as its tile says.
+    Wide,
     /// In order.
     Seq,
     /// Shared out over the groups of a graphics processor's level, or, of the whole device, one after the other on the host.
@@ -192,6 +197,8 @@ pub enum Recipe {
     Plain,
     /// Tiles of vector lanes, perhaps over several rows.
     Lanes(LaneShape),
+    /// Whole iterations in lanes.
+    Wide(WideShape),
     /// Blocks keep what neighbouring iterations read.
     Near(Near),
     /// Blocks keep the operands of tiles of results, and each lane some results.
@@ -267,7 +274,7 @@ impl Mapping {
 
     /// Whether iterations run in vector lanes.
     pub fn in_vectors(&self) -> bool {
-        self.levels.values().any(|level| matches!(level.exec, Exec::Simd | Exec::Lanes))
+        self.levels.values().any(|level| matches!(level.exec, Exec::Simd | Exec::Lanes | Exec::Wide))
     }
 }
 

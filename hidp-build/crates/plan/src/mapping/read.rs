@@ -6,7 +6,8 @@ use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Names, Recipe, Strategy, key}
 use crate::choices::{self, Facts};
 use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, StageOption, Step};
 use crate::short::with_rows;
-use crate::{gives_to_team, inner_maps, lane_shape, streamed_outputs};
+use crate::wide::GROUPS;
+use crate::{WideShape, gives_to_team, inner_maps, lane_shape, streamed_outputs, wide_shape};
 use hidp_ir::par::{Func, Map, Program, VarId};
 
 impl Mapping {
@@ -51,6 +52,8 @@ pub(crate) fn strategy_of_threads(nest: &Nest) -> Strategy {
     };
     if any(|line| line.place == Place::Host) {
         Strategy::Team
+    } else if any(|line| matches!(line.size, Size::Bits(_))) {
+        Strategy::Wide
     } else if any(|line| line.place == Place::Lanes && line.size != Size::Rest) {
         Strategy::Lanes
     } else if any(|line| line.place == Place::Threads) {
@@ -187,6 +190,17 @@ impl Lines {
         choices
     }
 
+    /// Whether a line says how wide lanes are, not how many.
+    fn has_bits(&self, var: VarId) -> bool {
+        self.lines_of(var).any(|line| matches!(line.size, Size::Bits(_)))
+    }
+
+    /// Vectors that are under way together, of whole iterations in lanes.
+    fn groups(&self, map: &Map) -> u8 {
+        let groups = key(map).and_then(|var| self.count(var, Place::Reg)).unwrap_or(1);
+        GROUPS.into_iter().find(|known| u32::from(*known) == groups).unwrap_or(1)
+    }
+
     fn on_threads(&self, program: &Program, func: &Func, map: &Map, nest: &Nest) -> Result<Mapping, Misfit> {
         let strategy = strategy_of_threads(nest);
         let mut mapping = Mapping::new(strategy);
@@ -195,6 +209,11 @@ impl Lines {
                 let shape = lane_shape(program, func, map);
                 mapping.recipe =
                     Recipe::Lanes(shape.map_err(|why| Misfit(format!("tiles of lanes suit it, but {why}")))?);
+            }
+            Strategy::Wide => {
+                let shape = wide_shape(program, func, map);
+                let shape = shape.map_err(|why| Misfit(format!("whole iterations in lanes suit it, but {why}")))?;
+                mapping.recipe = Recipe::Wide(WideShape { groups: self.groups(map), ..shape });
             }
             Strategy::Team if !gives_to_team(map) => {
                 return Err(Misfit("all threads can share what is inside of each iteration".to_owned()));
@@ -205,6 +224,7 @@ impl Lines {
             let lanes = self.count(var, Place::Lanes);
             let exec = match lanes {
                 Some(_) => Exec::Lanes,
+                None if self.has_bits(var) => Exec::Wide,
                 None if self.runs_at(var, Place::Lanes) => Exec::Simd,
                 None if self.runs_at(var, Place::Host) => Exec::Team,
                 None if self.runs_at(var, Place::Threads) => Exec::Thread,

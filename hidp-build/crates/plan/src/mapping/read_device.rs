@@ -144,7 +144,7 @@ impl Lines {
     fn strategy(&self, map: &Map, mapping: &Mapping) -> Strategy {
         match key(map).and_then(|key| mapping.exec(key)) {
             Some(Exec::Device(level)) => Strategy::Device(level),
-            Some(Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Seq) | None => {
+            Some(Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Wide | Exec::Seq) | None => {
                 Strategy::Device(Level::Thread)
             }
         }

@@ -1,8 +1,8 @@
 //! Mappings as lines: for processors, and what devices share with them.
 
-use super::{Cut, Exec, Mapping, Names, Strategy, key};
-use crate::inner_maps;
+use super::{Cut, Exec, Mapping, Names, Recipe, Strategy, key};
 use crate::notation::{FoldRange, Index, Line, Memory, Nest, Place, Placement, Size, Step};
+use crate::{WideShape, inner_maps};
 use hidp_ir::par::{Func, Map, VarId};
 
 impl Mapping {
@@ -13,6 +13,7 @@ impl Mapping {
             Strategy::Rows => writer.shared(map, Place::Threads),
             Strategy::Serial => writer.shared(map, Place::Seq),
             Strategy::Lanes => writer.tiles_of_lanes(map),
+            Strategy::Wide => writer.whole_iterations(map),
             Strategy::Team => {
                 map.iters.iter().for_each(|iter| writer.line(&[iter.var], Place::Host, Size::Rest));
                 inner_maps(&map.body).into_iter().for_each(|inner| writer.shared(inner, Place::Threads));
@@ -59,6 +60,19 @@ impl Writer<'_> {
             let vector = self.mapping.exec(*last) == Some(Exec::Simd);
             self.line(&[*last], if vector { Place::Lanes } else { Place::Seq }, Size::Rest);
         }
+        inner_maps(&map.body).into_iter().for_each(|inner| self.shared(inner, Place::Seq));
+    }
+
+    /// Threads take parts of all iterations, lanes hold neighbouring ones; what is inside runs in order.
+    fn whole_iterations(&mut self, map: &Map) {
+        let Recipe::Wide(WideShape { bits, groups }) = self.mapping.recipe else { return };
+        let vars = iters(map);
+        let Some(last) = vars.last().copied() else { return };
+        self.line(&vars, Place::Threads, Size::Rest);
+        if groups > 1 {
+            self.line(&[last], Place::Reg, Size::Count(groups.into()));
+        }
+        self.line(&[last], Place::Lanes, Size::Bits(bits.into()));
         inner_maps(&map.body).into_iter().for_each(|inner| self.shared(inner, Place::Seq));
     }
 

@@ -17,8 +17,8 @@ impl Writer<'_> {
             Recipe::Near(near) => self.near(map, near),
             Recipe::Tiled(tiling) => self.tiled(map, tiling),
             Recipe::Blocks(blocks) => self.shaped(map, blocks),
-            Recipe::Plain | Recipe::Lanes(_) if mapping.is_split() => self.split(map),
-            Recipe::Plain | Recipe::Lanes(_) => self.launched(map),
+            Recipe::Plain | Recipe::Lanes(_) | Recipe::Wide(_) if mapping.is_split() => self.split(map),
+            Recipe::Plain | Recipe::Lanes(_) | Recipe::Wide(_) => self.launched(map),
         }
         let mut blocks: Vec<u32> = Vec::new();
         self.blocks(map, &mut blocks);
@@ -83,7 +83,7 @@ impl Writer<'_> {
                 }
                 self.inside(map, level);
             }
-            Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Seq => {
+            Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Wide | Exec::Seq => {
                 self.line(&vars, Place::Seq, Size::Rest);
                 self.inside(map, Level::Thread);
             }
@@ -229,7 +229,7 @@ impl Writer<'_> {
     fn stages(&mut self) {
         let wide = match &self.mapping.recipe {
             Recipe::Tiled(tiling) => tiling.vector,
-            Recipe::Plain | Recipe::Lanes(_) | Recipe::Near(_) | Recipe::Blocks(_) => 1,
+            Recipe::Plain | Recipe::Lanes(_) | Recipe::Wide(_) | Recipe::Near(_) | Recipe::Blocks(_) => 1,
         };
         for Staging { array, turned, tile, buffers, pad } in &self.mapping.staging {
             // Planes come first, and are kept in turn; there is one where a part has none.

@@ -87,7 +87,9 @@ impl Checker<'_> {
             | Stmt::Single { .. }
             | Stmt::Sync(_)
             | Stmt::Lanes { .. }
-            | Stmt::StreamOut { .. } => {}
+            | Stmt::StreamOut { .. }
+            | Stmt::Group(_)
+            | Stmt::Wide(_) => {}
         }
     }
 
@@ -143,7 +145,11 @@ impl Checker<'_> {
                     "a buffer is written by one lane: in `single`, or in a thread's scope",
                 );
             }
-            VarKind::Value(_) | VarKind::HostCell { .. } | VarKind::Registers { .. } => {}
+            VarKind::Value(_)
+            | VarKind::HostCell { .. }
+            | VarKind::Registers { .. }
+            | VarKind::Wide { .. }
+            | VarKind::WideTile { .. } => {}
         }
     }
 
@@ -174,7 +180,7 @@ impl Checker<'_> {
             reductions: Vec::new(),
             lanes: false,
         });
-        self.block(body, &Surroundings { scope, in_loop: false, labels: Vec::new(), in_simd: false });
+        self.block(body, &Surroundings { scope, in_loop: false, labels: Vec::new(), in_simd: false, lanes: None });
     }
 
     pub(super) fn spread(
@@ -199,7 +205,10 @@ impl Checker<'_> {
             reductions: vars.collect(),
             lanes: false,
         });
-        self.block(&node.body, &Surroundings { scope, in_loop: false, labels: Vec::new(), in_simd: false });
+        self.block(
+            &node.body,
+            &Surroundings { scope, in_loop: false, labels: Vec::new(), in_simd: false, lanes: None },
+        );
     }
 
     fn reduction(&mut self, reduction: &Reduction, around: &Surroundings) {

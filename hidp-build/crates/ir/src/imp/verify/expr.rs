@@ -41,6 +41,9 @@ impl Checker<'_> {
                     | VarKind::Tile { .. }
                     | VarKind::Shared { .. }
                     | VarKind::Registers { .. } => self.fail("a buffer is no value"),
+                    VarKind::Wide { .. } | VarKind::WideTile { .. } => {
+                        self.fail("what differs from lane to lane is no value")
+                    }
                 }
             }
             ExprKind::Load(element) => {
@@ -106,6 +109,10 @@ impl Checker<'_> {
                 self.require(self.on_device(), "group_count stands in device units only");
                 self.grid(*grid);
                 self.result(node, Ty::LONG);
+            }
+            ExprKind::Any(mask) => {
+                self.mask(*mask, None);
+                self.result(node, Ty::BOOL);
             }
             ExprKind::IsAligned(var, bytes) => {
                 self.use_var(*var);
@@ -205,6 +212,10 @@ impl Checker<'_> {
             VarKind::Value(ty) => {
                 self.fail("only buffers and tiles have elements");
                 ty
+            }
+            VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => {
+                self.fail("what differs from lane to lane is accessed by statements about wide values");
+                elem.into()
             }
         }
     }

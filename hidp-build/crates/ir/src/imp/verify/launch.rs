@@ -52,7 +52,9 @@ impl Checker<'_> {
                     VarKind::HostCell { .. }
                     | VarKind::Tile { .. }
                     | VarKind::Shared { .. }
-                    | VarKind::Registers { .. },
+                    | VarKind::Registers { .. }
+                    | VarKind::Wide { .. }
+                    | VarKind::WideTile { .. },
                 )
                 | None => self.fail("a kernel takes values and buffers"),
             }
@@ -69,7 +71,9 @@ impl Checker<'_> {
             | VarKind::HostCell { .. }
             | VarKind::Tile { .. }
             | VarKind::Shared { .. }
-            | VarKind::Registers { .. } => false,
+            | VarKind::Registers { .. }
+            | VarKind::Wide { .. }
+            | VarKind::WideTile { .. } => false,
         };
         self.require(fits, "a buffer parameter gets a buffer of its element type, writable if it is");
     }

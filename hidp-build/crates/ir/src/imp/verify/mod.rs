@@ -6,6 +6,7 @@ mod launch;
 mod shared;
 mod simd;
 mod stmt;
+mod wide;
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -13,7 +14,7 @@ use std::fmt;
 pub use shared::shared_bytes;
 
 use super::print::stmt_head;
-use super::{Entry, Function, KernelId, Stmt, Unit, UnitTarget, VarId, VarKind, trap_sites};
+use super::{Entry, Function, KernelId, Lanes, Stmt, Unit, UnitTarget, VarId, VarKind, trap_sites};
 use crate::imp::visit::each_stmt;
 use crate::par::Program;
 use hidp_syntax::index::Id;
@@ -110,6 +111,8 @@ struct Surroundings {
     labels: Vec<u32>,
     /// In a simd loop.
     in_simd: bool,
+    /// In a group of lanes.
+    lanes: Option<Lanes>,
     /// In a kernel of a device: who runs this together.
     scope: Option<device::Scope>,
 }
@@ -169,6 +172,7 @@ impl<'a> Checker<'a> {
                     let fits = self.on_device() && self.is_host();
                     self.require(fits, "host cells are parameters of host functions of device units only");
                 }
+                VarKind::Wide { .. } | VarKind::WideTile { .. } => self.fail("no parameter differs from lane to lane"),
                 VarKind::Value(_) | VarKind::Buffer { .. } => {}
             }
         }
@@ -229,7 +233,12 @@ impl<'a> Checker<'a> {
             VarKind::Tile { elem, len } | VarKind::Registers { elem, len } => {
                 len as usize * size_of_ty(self.program, elem)
             }
-            VarKind::Value(_) | VarKind::Buffer { .. } | VarKind::HostCell { .. } | VarKind::Shared { .. } => 0,
+            VarKind::WideTile { elem, len, lanes } => len as usize * elem.size() * lanes.most(),
+            VarKind::Value(_)
+            | VarKind::Buffer { .. }
+            | VarKind::HostCell { .. }
+            | VarKind::Shared { .. }
+            | VarKind::Wide { .. } => 0,
         };
         let all: usize = self.function.vars.iter().map(|(_, var)| bytes(var.kind)).sum();
         self.statement.clear();

@@ -40,7 +40,7 @@ impl Checker<'_> {
             reductions: Vec::new(),
             lanes: true,
         });
-        self.block(body, &Surroundings { scope, in_loop: false, labels: Vec::new(), in_simd: false });
+        self.block(body, &Surroundings { scope, in_loop: false, labels: Vec::new(), in_simd: false, lanes: None });
         self.visible.truncate(before);
     }
 
@@ -101,7 +101,9 @@ pub fn shared_bytes(program: &Program, function: &Function) -> usize {
         | VarKind::Buffer { .. }
         | VarKind::HostCell { .. }
         | VarKind::Tile { .. }
-        | VarKind::Registers { .. } => 0,
+        | VarKind::Registers { .. }
+        | VarKind::Wide { .. }
+        | VarKind::WideTile { .. } => 0,
     };
     function.vars.iter().map(|(_, var)| bytes(var.kind)).sum()
 }

@@ -60,7 +60,9 @@ impl Checker<'_> {
             | Stmt::Lanes { .. }
             | Stmt::Move { .. }
             | Stmt::StreamOut { .. }
-            | Stmt::Prim(_) => false,
+            | Stmt::Prim(_)
+            | Stmt::Group(_)
+            | Stmt::Wide(_) => false,
         };
         self.require(fits, "simd loops hold only values, plain stores, branches and counted loops");
     }

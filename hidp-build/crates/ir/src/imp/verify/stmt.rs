@@ -38,6 +38,9 @@ impl Checker<'_> {
         if around.in_simd {
             self.in_simd(stmt);
         }
+        if around.lanes.is_some() {
+            self.in_lanes(stmt);
+        }
         self.at_scope(stmt, around);
         match stmt {
             Stmt::At(_) => {}
@@ -93,6 +96,8 @@ impl Checker<'_> {
             Stmt::Move { to, from, count } => self.moved(to, from, *count),
             Stmt::StreamOut { target, tile, count } => self.stream(target, *tile, count),
             Stmt::Prim(prim) => self.prim(prim),
+            Stmt::Group(group) => self.group_of_lanes(group, around),
+            Stmt::Wide(stmt) => self.wide_stmt(stmt, around),
         }
     }
 
@@ -106,6 +111,9 @@ impl Checker<'_> {
             }
             (VarKind::Buffer { .. } | VarKind::HostCell { .. }, _) => {
                 self.fail("buffers are introduced by `alloc` and `scratch`")
+            }
+            (VarKind::Wide { .. } | VarKind::WideTile { .. }, _) => {
+                self.fail("what differs from lane to lane is introduced by a statement about wide values");
             }
         }
         self.introduce(var);
@@ -123,7 +131,9 @@ impl Checker<'_> {
             | VarKind::HostCell { .. }
             | VarKind::Tile { .. }
             | VarKind::Shared { .. }
-            | VarKind::Registers { .. } => self.fail("only values are set"),
+            | VarKind::Registers { .. }
+            | VarKind::Wide { .. }
+            | VarKind::WideTile { .. } => self.fail("only values are set"),
         }
     }
 

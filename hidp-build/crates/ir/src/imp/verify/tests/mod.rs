@@ -1,4 +1,5 @@
 mod device;
+mod wide;
 
 use super::*;
 use crate::imp::{Block, Element, Expr, ExprKind, Kernel, Loop, LoopKind, Schedule, Site, SiteId, Unit, Var};

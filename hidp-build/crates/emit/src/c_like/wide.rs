@@ -1,0 +1,212 @@
+//! Groups of lanes: `hidp/lanes.hpp` has types and functions for what differs from lane to lane.
+
+use super::stmt::Printer;
+use super::text::Text;
+use super::value::Piece;
+use super::{Dialect, Scope, expr, name};
+use hidp_ir::imp::{Expr, ExprKind, Group, Lanes, VarKind, Wide, WideElement, WideIndex, WideKind, WideStmt};
+use hidp_ir::par::{BinOp, MathFn, UnOp};
+use hidp_syntax::ty::Scalar;
+
+/// `hidp::Wide<float, 32, 2>`
+fn ty(elem: Scalar, lanes: Lanes) -> String {
+    format!("hidp::Wide<{}, {}, {}>", name::scalar(elem), lanes.bits, lanes.groups)
+}
+
+impl Printer<'_> {
+    pub(super) fn group_of_lanes(&mut self, group: &Group, out: &mut Text) {
+        let Group { lanes, first, here, lo, hi, body } = group;
+        let (first, here) = (self.scope.name(*first), self.scope.name(*here));
+        let (lo, end) = (self.expr(lo), format!("{first}_end"));
+        out.line(format!("const int64_t {end} = {};", self.expr(hi)));
+        let step = format!("{}::kLanes", ty(Scalar::Bool, *lanes));
+        out.open(format!("for (int64_t {first} = {lo}; {first} < {end}; {first} += {step}) {{"));
+        let Lanes { bits, groups } = lanes;
+        out.line(format!("const auto {here} = hidp::wide_first<{bits}, {groups}>({end} - {first});"));
+        self.loop_body(body, None, out);
+        out.close("}");
+    }
+
+    pub(super) fn wide_stmt(&mut self, stmt: &WideStmt, out: &mut Text) {
+        let scope = &self.scope;
+        let value = |wide: &Wide| wide_expr(scope, self.dialect, wide).text;
+        match stmt {
+            WideStmt::Let { var, init } => {
+                let attribute = if scope.usage.is_read(*var) { "" } else { "[[maybe_unused]] " };
+                let name = scope.name(*var);
+                match scope.var(*var).kind {
+                    VarKind::Wide { elem, lanes } => {
+                        let constant = if init.is_some() && !scope.usage.is_changed(*var) { "const " } else { "" };
+                        let init = init.as_ref().map_or(String::new(), |init| format!(" = {}", value(init)));
+                        out.line(format!("{attribute}{constant}{} {name}{init};", ty(elem, lanes)));
+                    }
+                    VarKind::WideTile { elem, len, lanes } => {
+                        out.line(format!("[[maybe_unused]] {} {name}[{}];", ty(elem, lanes), len.max(1)));
+                    }
+                    // The verifier knows none.
+                    VarKind::Value(_)
+                    | VarKind::Buffer { .. }
+                    | VarKind::HostCell { .. }
+                    | VarKind::Tile { .. }
+                    | VarKind::Shared { .. }
+                    | VarKind::Registers { .. } => {}
+                }
+            }
+            WideStmt::Set { var, value: new, mask: None } => {
+                out.line(format!("{} = {};", scope.name(*var), value(new)));
+            }
+            WideStmt::Set { var, value: new, mask: Some(mask) } => {
+                let (name, mask) = (scope.name(*var), scope.name(*mask));
+                out.line(format!("{name} = hidp::wide_select({mask}, {}, {name});", value(new)));
+            }
+            WideStmt::Store { target, value: new } => out.line(store(scope, self.dialect, target, &value(new))),
+        }
+    }
+}
+
+/// Where the first lane's element is.
+fn address(scope: &Scope<'_>, dialect: &dyn Dialect, element: &WideElement, first: &Expr) -> String {
+    let base = scope.name(element.base);
+    match first.kind {
+        ExprKind::Int(0) => base,
+        _ => format!("{base} + {}", expr::expr(scope, dialect, first).operand()),
+    }
+}
+
+fn mask(scope: &Scope<'_>, element: &WideElement) -> String {
+    element.mask.map_or(String::new(), |mask| scope.name(mask))
+}
+
+fn is_tile(scope: &Scope<'_>, element: &WideElement) -> bool {
+    matches!(scope.var(element.base).kind, VarKind::WideTile { .. })
+}
+
+fn load(scope: &Scope<'_>, dialect: &dyn Dialect, element: &WideElement) -> Piece {
+    let (base, mask) = (scope.name(element.base), mask(scope, element));
+    let text = |node: &Expr| expr::expr(scope, dialect, node).text;
+    Piece::atom(match &element.index {
+        WideIndex::Own(index) => format!("{base}[{}]", text(index)),
+        WideIndex::Every { first, stride } => {
+            let first = address(scope, dialect, element, first);
+            match stride.kind {
+                ExprKind::Int(1) => format!("hidp::wide_load({mask}, {first})"),
+                _ => format!("hidp::wide_load_every({mask}, {first}, {})", text(stride)),
+            }
+        }
+        WideIndex::Each(index) => {
+            let function = if is_tile(scope, element) { "wide_own" } else { "wide_gather" };
+            format!("hidp::{function}({mask}, {base}, {})", wide_expr(scope, dialect, index).text)
+        }
+    })
+}
+
+fn store(scope: &Scope<'_>, dialect: &dyn Dialect, target: &WideElement, value: &str) -> String {
+    let (base, mask) = (scope.name(target.base), mask(scope, target));
+    let text = |node: &Expr| expr::expr(scope, dialect, node).text;
+    match &target.index {
+        WideIndex::Own(index) => {
+            let element = format!("{base}[{}]", text(index));
+            match target.mask {
+                Some(_) => format!("{element} = hidp::wide_select({mask}, {value}, {element});"),
+                None => format!("{element} = {value};"),
+            }
+        }
+        WideIndex::Every { first, stride } => {
+            let first = address(scope, dialect, target, first);
+            match stride.kind {
+                ExprKind::Int(1) => format!("hidp::wide_store({mask}, {first}, {value});"),
+                _ => format!("hidp::wide_store_every({mask}, {first}, {}, {value});", text(stride)),
+            }
+        }
+        WideIndex::Each(index) => {
+            let function = if is_tile(scope, target) { "wide_set_own" } else { "wide_scatter" };
+            format!("hidp::{function}({mask}, {base}, {}, {value});", wide_expr(scope, dialect, index).text)
+        }
+    }
+}
+
+/// A wide value.
+fn wide_expr(scope: &Scope<'_>, dialect: &dyn Dialect, wide: &Wide) -> Piece {
+    let sub = |operand: &Wide| wide_expr(scope, dialect, operand);
+    let Lanes { bits, groups } = wide.lanes;
+    let list = |args: &[&Wide]| args.iter().map(|arg| sub(arg).text).collect::<Vec<_>>().join(", ");
+    match &wide.kind {
+        WideKind::Splat(of) => {
+            let (ty, value) = (name::scalar(wide.ty), expr::expr(scope, dialect, of).text);
+            Piece::atom(format!("hidp::wide_splat<{bits}, {groups}, {ty}>({value})"))
+        }
+        WideKind::Iota(first) => {
+            Piece::atom(format!("hidp::wide_iota<{bits}, {groups}>({})", expr::expr(scope, dialect, first).text))
+        }
+        WideKind::Var(var) => Piece::atom(scope.name(*var)),
+        WideKind::Load(element) => load(scope, dialect, element),
+        WideKind::Unary(op, a) => {
+            let sign = match op {
+                UnOp::Neg => "-",
+                UnOp::Not => "!",
+                UnOp::BitNot => "~",
+            };
+            Piece::compound(format!("{sign}{}", sub(a).operand()))
+        }
+        WideKind::Binary(op, a, b) => match operator(*op) {
+            Operator::Infix(sign) => Piece::compound(format!("{} {sign} {}", sub(a).operand(), sub(b).operand())),
+            Operator::Function(function) => Piece::atom(format!("hidp::{function}({})", list(&[a, b]))),
+        },
+        WideKind::MulAdd(a, b, c) => Piece::atom(format!("hidp::wide_mul_add({})", list(&[a, b, c]))),
+        WideKind::Select(c, a, b) => Piece::atom(format!("hidp::wide_select({})", list(&[c, a, b]))),
+        WideKind::Cast(a) => Piece::atom(format!("hidp::wide_cast<{}>({})", name::scalar(wide.ty), sub(a).text)),
+        WideKind::Math(function, args) => math(*function, wide.ty, args, &list(&args.iter().collect::<Vec<_>>())),
+        WideKind::Call(function, args, mask) => {
+            let called = in_each(&name::scalar_fn(scope.program, *function), args);
+            let operands = list(&args.iter().collect::<Vec<_>>());
+            let result = name::scalar(wide.ty);
+            Piece::atom(format!("hidp::wide_call<{result}>({called}, {}, {operands})", scope.name(*mask)))
+        }
+    }
+}
+
+enum Operator {
+    Infix(&'static str),
+    Function(&'static str),
+}
+
+fn operator(op: BinOp) -> Operator {
+    match op {
+        BinOp::Add => Operator::Infix("+"),
+        BinOp::Sub => Operator::Infix("-"),
+        BinOp::Mul => Operator::Infix("*"),
+        BinOp::Div => Operator::Function("wide_div"),
+        BinOp::Rem => Operator::Function("wide_rem"),
+        BinOp::And => Operator::Infix("&"),
+        BinOp::Or => Operator::Infix("|"),
+        BinOp::Xor => Operator::Infix("^"),
+        BinOp::Shl => Operator::Function("wide_shl"),
+        BinOp::Shr => Operator::Function("wide_shr"),
+        BinOp::Lt => Operator::Infix("<"),
+        BinOp::Le => Operator::Infix("<="),
+        BinOp::Gt => Operator::Infix(">"),
+        BinOp::Ge => Operator::Infix(">="),
+        BinOp::Eq => Operator::Infix("=="),
+        BinOp::Ne => Operator::Infix("!="),
+    }
+}
+
+/// A lambda that calls a scalar function with one lane's operands.
+fn in_each(function: &str, args: &[Wide]) -> String {
+    let params: Vec<String> =
+        args.iter().enumerate().map(|(at, arg)| format!("{} x{at}", name::scalar(arg.ty))).collect();
+    let names: Vec<String> = (0..args.len()).map(|at| format!("x{at}")).collect();
+    format!("[]({}) {{ return {function}({}); }}", params.join(", "), names.join(", "))
+}
+
+fn math(function: MathFn, result: Scalar, args: &[Wide], list: &str) -> Piece {
+    Piece::atom(match function {
+        MathFn::Min => format!("hidp::wide_min({list})"),
+        MathFn::Max => format!("hidp::wide_max({list})"),
+        MathFn::Abs => format!("hidp::wide_abs({list})"),
+        _ => {
+            let called = in_each(&format!("hidp::{}", function.name()), args);
+            format!("hidp::wide_apply<{}>({called}, {list})", name::scalar(result))
+        }
+    })
+}

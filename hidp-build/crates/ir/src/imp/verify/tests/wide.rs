@@ -1,0 +1,185 @@
+//! Groups of lanes: what they hold, and each rule broken once.
+
+use super::*;
+use crate::imp::{Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt};
+
+const LANES: Lanes = Lanes { bits: 32, groups: 2 };
+/// Variables beyond those of `kernel`: the first position, its mask, a wide float, a mask, a wide tile, a wide int of other lanes.
+const FIRST: usize = 8;
+const HERE: usize = 9;
+const VALUE: usize = 10;
+const MASK: usize = 11;
+const TILE: usize = 12;
+const OTHER: usize = 13;
+
+fn wide(kind: WideKind, ty: Scalar) -> Wide {
+    Wide { kind, ty, lanes: LANES }
+}
+fn var(at: usize, ty: Scalar) -> Wide {
+    wide(WideKind::Var(VarId::new(at)), ty)
+}
+fn splat(of: Expr) -> Wide {
+    let ty = of.ty.scalar().expect("a scalar");
+    wide(WideKind::Splat(Box::new(of)), ty)
+}
+fn own(base: usize, at: i128) -> WideElement {
+    WideElement { base: VarId::new(base), index: WideIndex::Own(Box::new(int(at))), mask: None }
+}
+fn every(base: usize, mask: Option<usize>) -> WideElement {
+    let index = WideIndex::Every { first: Box::new(long(FIRST)), stride: Box::new(int(1)) };
+    WideElement { base: VarId::new(base), index, mask: mask.map(VarId::new) }
+}
+fn load(element: WideElement) -> Wide {
+    wide(WideKind::Load(element), Scalar::F32)
+}
+fn set(at: usize, value: Wide) -> Stmt {
+    Stmt::Wide(WideStmt::Set { var: VarId::new(at), value, mask: Some(VarId::new(HERE)) })
+}
+fn define(at: usize, init: Option<Wide>) -> Stmt {
+    Stmt::Wide(WideStmt::Let { var: VarId::new(at), init })
+}
+fn put(target: WideElement, value: Wide) -> Stmt {
+    Stmt::Wide(WideStmt::Store { target, value })
+}
+
+fn with(stmts: Vec<Stmt>) -> Kernel {
+    let mut kernel = kernel(stmts);
+    let float = Scalar::F32;
+    let kinds = [
+        VarKind::Value(Ty::LONG),
+        VarKind::Wide { elem: Scalar::Bool, lanes: LANES },
+        VarKind::Wide { elem: float, lanes: LANES },
+        VarKind::Wide { elem: Scalar::Bool, lanes: LANES },
+        VarKind::WideTile { elem: float, len: 4, lanes: LANES },
+        VarKind::Wide { elem: Scalar::I32, lanes: Lanes { bits: 64, groups: 1 } },
+    ];
+    for kind in kinds {
+        kernel.function.vars.push(Var { name: "w".to_owned(), kind });
+    }
+    kernel
+}
+
+fn group(lanes: Lanes, stmts: Vec<Stmt>) -> Stmt {
+    let (lo, hi) = (long(2), long(3));
+    let (first, here) = (VarId::new(FIRST), VarId::new(HERE));
+    Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, body: Block { stmts } }))
+}
+
+fn outside(stmts: Vec<Stmt>) -> Vec<String> {
+    rules(&entry(with(stmts), 1))
+}
+fn inside(stmts: Vec<Stmt>) -> Vec<String> {
+    outside(vec![group(LANES, stmts)])
+}
+#[track_caller]
+fn fails(rules: Vec<String>, rule: &str) {
+    assert!(rules.iter().any(|broken| broken.contains(rule)), "{rules:?} rather than {rule}");
+}
+
+#[test]
+fn a_correct_group_passes() {
+    let compared =
+        wide(WideKind::Binary(BinOp::Lt, Box::new(var(VALUE, Scalar::F32)), Box::new(splat(float()))), Scalar::Bool);
+    let asked = Stmt::If {
+        cond: expr(ExprKind::Any(VarId::new(MASK)), Ty::BOOL),
+        then: Block { stmts: vec![put(every(1, Some(MASK)), var(VALUE, Scalar::F32))] },
+        otherwise: Block::default(),
+    };
+    let stmts = vec![
+        define(VALUE, Some(load(every(0, Some(HERE))))),
+        define(MASK, Some(compared)),
+        define(TILE, None),
+        put(own(TILE, 1), var(VALUE, Scalar::F32)),
+        set(VALUE, load(own(TILE, 1))),
+        asked,
+    ];
+    assert_eq!(inside(stmts), [""; 0]);
+}
+
+#[test]
+fn groups_stand_by_themselves() {
+    fails(inside(vec![group(LANES, vec![])]), "groups of lanes do not nest");
+    fails(outside(vec![group(Lanes { bits: 12, groups: 2 }, vec![])]), "lanes have 8, 16, 32 or 64 bits");
+    fails(outside(vec![define(VALUE, Some(splat(float())))]), "stand in a group of lanes");
+    let looped = simd(vec![], vec![group(LANES, vec![])]);
+    fails(outside(vec![looped]), "simd loops hold only values");
+    let mut entry = entry(with(vec![]), 1);
+    let host = &mut entry.units[0].host;
+    let (first, here) = (host.vars.push(Var { name: "w".to_owned(), kind: VarKind::Value(Ty::LONG) }), VarId::new(4));
+    host.vars.push(Var { name: "w".to_owned(), kind: VarKind::Wide { elem: Scalar::Bool, lanes: LANES } });
+    let stray = Group { lanes: LANES, first, here, lo: int(0), hi: int(1), body: Block::default() };
+    host.body.stmts.push(Stmt::Group(Box::new(stray)));
+    fails(rules(&entry), "in kernels of CPU units only");
+}
+
+#[test]
+fn groups_hold_computations_alone() {
+    let only = "groups of lanes hold only values";
+    fails(inside(vec![store(long(FIRST), float())]), only);
+    fails(inside(vec![Stmt::Fault { site: SiteId::new(0), values: vec![int(0)] }]), only);
+    fails(inside(vec![Stmt::Leave(None)]), only);
+    fails(inside(vec![Stmt::CheckTrap]), only);
+    fails(inside(vec![Stmt::Break]), "stand in a loop");
+    let tile = Stmt::Let { var: VarId::new(7), init: None };
+    let kept = Stmt::Store { target: element(7, int(0)), value: float() };
+    assert_eq!(inside(vec![tile, kept]), [""; 0], "what is the same in all lanes may be an array");
+}
+
+#[test]
+fn memory_is_accessed_by_lanes_that_are_named() {
+    let value = || splat(float());
+    fails(inside(vec![put(every(1, None), value())]), "who accesses a buffer in lanes says which of them do");
+    fails(inside(vec![define(VALUE, Some(load(every(0, None))))]), "who accesses a buffer in lanes");
+    fails(inside(vec![put(every(0, Some(HERE)), value())]), "a read-only buffer is not written");
+    fails(inside(vec![put(own(1, 0), value())]), "lanes access buffers of scalars");
+    let each = |mask: Option<usize>| {
+        let index = Box::new(wide(WideKind::Iota(Box::new(long(FIRST))), Scalar::I64));
+        WideElement { base: VarId::new(TILE), index: WideIndex::Each(index), mask: mask.map(VarId::new) }
+    };
+    assert_eq!(inside(vec![define(TILE, None), put(each(Some(HERE)), value())]), [""; 0]);
+    fails(inside(vec![define(TILE, None), put(each(None), value())]), "lanes that follow their own indices are named");
+    let scalar = expr(ExprKind::Load(element(TILE, int(0))), Scalar::F32);
+    fails(inside(vec![define(TILE, None), define(VALUE, Some(splat(scalar)))]), "accessed by statements about wide");
+}
+
+#[test]
+fn wide_values_have_types_and_lanes() {
+    let stands = "stands where one of type";
+    fails(inside(vec![define(VALUE, Some(splat(int(1))))]), stands);
+    fails(inside(vec![define(OTHER, Some(splat(expr(ExprKind::Int(1), Scalar::I32))))]), "the lanes of its group");
+    fails(inside(vec![set(HERE, var(HERE, Scalar::Bool))]), "the lanes of a group are read only");
+    fails(inside(vec![set(MASK, var(HERE, Scalar::Bool))]), "used where it is not introduced");
+    let value = || define(VALUE, Some(splat(float())));
+    let masked =
+        Stmt::Wide(WideStmt::Set { var: VarId::new(VALUE), value: splat(float()), mask: Some(VarId::new(VALUE)) });
+    fails(inside(vec![value(), masked]), "a mask is of type `bool`");
+    let asked = expr(ExprKind::Any(VarId::new(VALUE)), Ty::BOOL);
+    fails(inside(vec![value(), Stmt::Let { var: VarId::new(5), init: Some(asked) }]), "");
+    let scalar =
+        Stmt::Set { var: VarId::new(6), path: Vec::new(), value: expr(ExprKind::Var(VarId::new(VALUE)), Scalar::F32) };
+    fails(inside(vec![value(), define_sum(), scalar]), "what differs from lane to lane is no value");
+    let added = wide(
+        WideKind::Binary(BinOp::Add, Box::new(var(HERE, Scalar::Bool)), Box::new(var(HERE, Scalar::Bool))),
+        Scalar::Bool,
+    );
+    fails(inside(vec![define(MASK, Some(added))]), "masks are combined by");
+}
+
+#[test]
+fn divisors_and_counts_are_harmless_elsewhere() {
+    let int = |value: i128| splat(expr(ExprKind::Int(value), Scalar::I32));
+    let by = |op: BinOp, right: Wide| {
+        let left = Box::new(int(8));
+        let value = wide(WideKind::Binary(op, left, Box::new(right)), Scalar::I32);
+        let cast = wide(WideKind::Cast(Box::new(value)), Scalar::F32);
+        inside(vec![define(VALUE, Some(cast))])
+    };
+    let sum = || wide(WideKind::Binary(BinOp::Add, Box::new(int(1)), Box::new(int(1))), Scalar::I32);
+    let chosen =
+        wide(WideKind::Select(Box::new(var(HERE, Scalar::Bool)), Box::new(sum()), Box::new(int(1))), Scalar::I32);
+    assert_eq!(by(BinOp::Div, chosen), [""; 0]);
+    assert_eq!(by(BinOp::Shr, int(3)), [""; 0]);
+    for op in [BinOp::Div, BinOp::Rem, BinOp::Shl, BinOp::Shr] {
+        fails(by(op, sum()), "harmless in lanes that are elsewhere");
+    }
+}

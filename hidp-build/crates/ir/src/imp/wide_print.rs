@@ -1,0 +1,57 @@
+//! Groups of lanes as text.
+
+use super::print::{Printer, infix, prefix};
+use super::{Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt};
+use crate::par::FoldFn;
+
+impl Printer<'_> {
+    pub(super) fn group_head(&self, group: &Group) -> String {
+        let Lanes { bits, groups } = group.lanes;
+        let (first, here) = (self.name(group.first), self.name(group.here));
+        format!("lanes({bits} bits) x {groups} {first}, {here} in {}..{}", self.expr(&group.lo), self.expr(&group.hi))
+    }
+
+    pub(super) fn wide_stmt(&self, stmt: &WideStmt) -> String {
+        match stmt {
+            WideStmt::Let { var, init: Some(init) } => format!("let {} = {}", self.typed(*var), self.wide(init)),
+            WideStmt::Let { var, init: None } => format!("let {}", self.typed(*var)),
+            WideStmt::Set { var, value, mask: None } => format!("{} = {}", self.name(*var), self.wide(value)),
+            WideStmt::Set { var, value, mask: Some(mask) } => {
+                format!("{}: {} = {}", self.name(*mask), self.name(*var), self.wide(value))
+            }
+            WideStmt::Store { target, value } => format!("{} = {}", self.wide_element(target), self.wide(value)),
+        }
+    }
+
+    fn wide_element(&self, element: &WideElement) -> String {
+        let mask = element.mask.map_or(String::new(), |mask| format!("{}: ", self.name(mask)));
+        let index = match &element.index {
+            WideIndex::Own(index) => format!("own {}", self.expr(index)),
+            WideIndex::Every { first, stride } => format!("{} by {}", self.expr(first), self.expr(stride)),
+            WideIndex::Each(index) => format!("each {}", self.wide(index)),
+        };
+        format!("{mask}{}[{index}]", self.name(element.base))
+    }
+
+    fn wides(&self, items: &[Wide]) -> String {
+        items.iter().map(|item| self.wide(item)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn wide(&self, wide: &Wide) -> String {
+        match &wide.kind {
+            WideKind::Splat(of) => self.expr(of),
+            WideKind::Iota(first) => format!("iota({})", self.expr(first)),
+            WideKind::Var(var) => self.name(*var),
+            WideKind::Load(element) => format!("({})", self.wide_element(element)),
+            WideKind::Unary(op, a) => format!("{}{}", prefix(*op), self.wide(a)),
+            WideKind::Binary(op, a, b) => format!("({} {} {})", self.wide(a), infix(*op), self.wide(b)),
+            WideKind::MulAdd(a, b, c) => format!("mul_add({}, {}, {})", self.wide(a), self.wide(b), self.wide(c)),
+            WideKind::Select(c, a, b) => format!("({} ? {} : {})", self.wide(c), self.wide(a), self.wide(b)),
+            WideKind::Cast(a) => format!("{}({})", wide.ty, self.wide(a)),
+            WideKind::Math(function, args) => format!("{}({})", function.name(), self.wides(args)),
+            WideKind::Call(function, args, mask) => {
+                format!("{}: {}({})", self.name(*mask), self.fold(FoldFn::Fn(*function)), self.wides(args))
+            }
+        }
+    }
+}

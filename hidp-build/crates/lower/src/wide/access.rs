@@ -1,0 +1,92 @@
+//! Elements that lanes access.
+
+use super::super::build::Binding;
+use super::super::{Lowerer, make};
+use hidp_ir::imp::{Expr, Wide, WideElement, WideIndex};
+use hidp_ir::par::{self, BinOp, Place};
+use hidp_plan as plan;
+use hidp_syntax::ty::{Scalar, Ty};
+
+impl Lowerer<'_> {
+    /// The elements of a place, and who accesses them.
+    pub(super) fn wide_place(&mut self, place: &Place, stored: bool) -> Option<WideElement> {
+        let here = self.here()?;
+        if self.is_of_iteration(place.array) && self.is_varying(place.array) {
+            return self.own_place(place, stored);
+        }
+        let Binding::Array(array) = self.binding(place.array) else {
+            self.defect("what is indexed is an array");
+            return None;
+        };
+        if array.window.is_some() || array.stride.is_some() {
+            self.defect("arrays that lanes access are whole");
+        }
+        let index = match self.even(place) {
+            Some(coefficients) => {
+                let indices = place.index.iter().map(|index| self.expr(index)).collect();
+                let first = self.linear(&array.extents, indices);
+                let stride = stride(&array.extents, &coefficients);
+                WideIndex::Every { first: Box::new(first), stride: Box::new(self.body.compute_ahead(stride)) }
+            }
+            None => WideIndex::Each(Box::new(self.wide_linear(&array.extents, &place.index))),
+        };
+        Some(WideElement { base: array.base, index, mask: Some(here) })
+    }
+
+    /// The factor of the lanes' iterator in each index, if all grow evenly with it.
+    fn even(&self, place: &Place) -> Option<Vec<i64>> {
+        let wide = self.wide.as_ref()?;
+        let factor = |index| plan::coefficient(index, wide.lane, &wide.others).and_then(|c| i64::try_from(c).ok());
+        place.index.iter().map(factor).collect()
+    }
+
+    /// An array of the iteration: each lane has its own.
+    fn own_place(&mut self, place: &Place, stored: bool) -> Option<WideElement> {
+        let here = self.here()?;
+        let base = self.wide_binding(place.array)?;
+        let extents: Vec<Expr> = self.func.vars[place.array]
+            .shape
+            .iter()
+            .map(|extent| make::long(extent.as_int().and_then(|count| i64::try_from(count).ok()).unwrap_or(1)))
+            .collect();
+        if place.index.iter().any(|index| self.varies(index)) {
+            let index = WideIndex::Each(Box::new(self.wide_linear(&extents, &place.index)));
+            return Some(WideElement { base, index, mask: Some(here) });
+        }
+        let indices = place.index.iter().map(|index| self.expr(index)).collect();
+        let index = WideIndex::Own(Box::new(self.linear(&extents, indices)));
+        let mask = Some(here).filter(|_| stored && self.is_joined(place.array));
+        Some(WideElement { base, index, mask })
+    }
+
+    /// The linear index of each lane.
+    fn wide_linear(&mut self, extents: &[Expr], indices: &[par::Expr]) -> Wide {
+        let mut linear: Option<Wide> = None;
+        for (index, extent) in indices.iter().zip(extents) {
+            let index = self.wide(index);
+            linear = Some(match linear {
+                None => index,
+                Some(row) => {
+                    let extent = self.splat(extent.clone());
+                    let row = self.wide_binary(BinOp::Mul, row, extent);
+                    self.wide_binary(BinOp::Add, row, index)
+                }
+            });
+        }
+        linear.unwrap_or_else(|| self.wide_int(0, Scalar::I64))
+    }
+}
+
+/// From lane to lane, in elements.
+fn stride(extents: &[Expr], coefficients: &[i64]) -> Expr {
+    let mut stride = make::long(0);
+    for (extent, coefficient) in extents.iter().zip(coefficients) {
+        let row = match make::as_int(&stride) {
+            Some(0) => make::long(0),
+            _ => make::mul(stride, extent.clone()),
+        };
+        stride = make::add(row, make::long(*coefficient));
+    }
+    debug_assert_eq!(stride.ty, Ty::LONG);
+    stride
+}

@@ -1,0 +1,243 @@
+//! Branches, loops, scopes and jumps of lanes.
+
+use std::mem;
+
+use super::super::{Lowerer, make};
+use super::{any, value};
+use hidp_ir::imp::{ExprKind, Stmt, VarId};
+use hidp_ir::par::effects;
+use hidp_ir::par::{self, Block, Loop, StmtKind};
+use hidp_plan::wide::live::{self, Jumps, Live};
+use hidp_plan::wide::{continues, joins_of_branch, joins_of_loop};
+
+/// A loop or scope around what is being lowered.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Around {
+    is_loop: bool,
+    /// Where lanes leave it at different times: those that have not left it, and those of them that are in this turn.
+    masks: Option<Masks>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Masks {
+    /// Lanes that have not left.
+    live: VarId,
+    /// Of a loop with `continue`: of those, the ones that are not at its step yet.
+    turn: Option<VarId>,
+}
+
+impl Masks {
+    /// Those that are inside still.
+    fn inside(self) -> VarId {
+        self.turn.unwrap_or(self.live)
+    }
+}
+
+impl Lowerer<'_> {
+    /// The statements of a block. Where some lanes have left by a jump, the others go on.
+    pub(super) fn wide_block(&mut self, block: &Block, after: &Live, jumps: &Jumps) {
+        let (afters, _) = live::in_block(block, after, jumps);
+        let Some(around) = self.here() else { return };
+        let mut guards = Vec::new();
+        for (at, (stmt, after)) in block.stmts.iter().zip(&afters).enumerate() {
+            self.wide_stmt(stmt, after, jumps);
+            let rest = &block.stmts[at + 1..];
+            let Some(inside) = self.left_by(stmt).filter(|_| !rest.is_empty()) else { continue };
+            let Some(here) = self.here() else { return };
+            let left = self.both(here, inside);
+            let here = if here == inside { here } else { self.wide_slot("here", left) };
+            if let Some(wide) = &mut self.wide {
+                wide.here = here;
+            }
+            if value::is_costly_block(rest) {
+                self.body.enter();
+                guards.push(here);
+            }
+        }
+        while let Some(mask) = guards.pop() {
+            let rest = self.body.leave();
+            self.body.push(make::when(any(mask), rest.stmts));
+        }
+        if let Some(wide) = &mut self.wide {
+            wide.here = around;
+        }
+    }
+
+    /// If some lanes leave a statement by a jump to what is around it: those that are inside of the innermost still.
+    fn left_by(&self, stmt: &par::Stmt) -> Option<VarId> {
+        let one = Block { stmts: vec![stmt.clone()] };
+        if !effects::may_jump(&one) {
+            return None;
+        }
+        let around = &self.wide.as_ref()?.around;
+        around.iter().rev().find_map(|around| around.masks).map(Masks::inside)
+    }
+
+    pub(super) fn wide_if(&mut self, cond: &par::Expr, sides: (&Block, &Block), after: &Live, jumps: &Jumps) {
+        let (then, otherwise) = sides;
+        if !self.varies(cond) {
+            let cond = self.expr(cond);
+            self.body.enter();
+            self.wide_block(then, after, jumps);
+            let on_true = self.body.leave();
+            self.body.enter();
+            self.wide_block(otherwise, after, jumps);
+            let on_false = self.body.leave();
+            self.body.push(Stmt::If { cond, then: on_true, otherwise: on_false });
+            return;
+        }
+        let Some(here) = self.here() else { return };
+        let cond = self.wide(cond);
+        let cond = self.mask_of("cond", cond);
+        let taken = self.both(here, cond);
+        let on_true = (!then.stmts.is_empty()).then(|| self.wide_slot("then", taken));
+        let left = self.without(here, cond);
+        let on_false = (!otherwise.stmts.is_empty()).then(|| self.wide_slot("otherwise", left));
+        let other = live::before_block(otherwise, after, jumps);
+        for (mask, block, other) in [(on_true, then, Some(&other)), (on_false, otherwise, None)] {
+            let Some(mask) = mask else { continue };
+            let joins = joins_of_branch(&self.joins(), after, other);
+            self.with_lanes_here(mask, joins, |this| {
+                if value::is_costly_block(&block.stmts) {
+                    this.if_any(mask, |this| this.wide_block(block, after, jumps));
+                } else {
+                    this.wide_block(block, after, jumps);
+                }
+            });
+        }
+    }
+
+    pub(super) fn wide_sequential(&mut self, node: &Loop, after: &Live, jumps: &Jumps) {
+        let masked = self.wide.as_ref().is_some_and(|wide| wide.classes.is_masked_loop(node));
+        let (head, inside) = live::of_loop(node, after, jumps);
+        if masked {
+            return self.masked_loop(node, &head, &inside, jumps);
+        }
+        self.body.enter();
+        let cond = self.expr(&node.cond);
+        if cond.kind != ExprKind::Bool(true) {
+            self.body.push(make::when(make::not(cond), vec![Stmt::Break]));
+        }
+        self.inside(Around { is_loop: true, masks: None }, |this| this.wide_block(&node.body, &inside.next, &inside));
+        let body = self.body.leave();
+        self.body.enter();
+        self.wide_block(&node.step, &head, jumps);
+        let step = self.body.leave();
+        self.body.push(Stmt::Forever { body, step });
+    }
+
+    /// Goes on while any lane does.
+    fn masked_loop(&mut self, node: &Loop, head: &Live, inside: &Jumps, jumps: &Jumps) {
+        let Some(here) = self.here() else { return };
+        let here = self.mask(here);
+        let live = self.wide_slot("live", here);
+        let joins = joins_of_loop(&self.joins(), inside, false);
+        let in_body = joins_of_loop(&self.joins(), inside, continues(&node.body));
+        self.body.enter();
+        let jumping = effects::may_jump(&node.body);
+        if jumping {
+            self.body.push(make::when(make::not(any(live)), vec![Stmt::Break]));
+        }
+        self.with_lanes_here(live, joins.clone(), |this| this.masked_test(node, live, jumping));
+        let turn = continues(&node.body).then(|| {
+            let all = self.mask(live);
+            self.wide_slot("turn", all)
+        });
+        let masks = Masks { live, turn };
+        self.with_lanes_here(masks.inside(), in_body, |this| {
+            let around = Around { is_loop: true, masks: Some(masks) };
+            this.inside(around, |this| this.wide_block(&node.body, &inside.next, inside));
+        });
+        let body = self.body.leave();
+        self.body.enter();
+        self.with_lanes_here(live, joins, |this| this.wide_block(&node.step, head, jumps));
+        let step = self.body.leave();
+        self.body.push(Stmt::Forever { body, step });
+    }
+
+    /// The test before each turn. `tested` if some lane is known to be there.
+    fn masked_test(&mut self, node: &Loop, live: VarId, tested: bool) {
+        if self.varies(&node.cond) {
+            let cond = self.wide(&node.cond);
+            let left = self.wide_binary(par::BinOp::And, self.mask(live), cond);
+            self.wide_set(live, left, None);
+            self.body.push(make::when(make::not(any(live)), vec![Stmt::Break]));
+            return;
+        }
+        if !tested {
+            self.body.push(make::when(make::not(any(live)), vec![Stmt::Break]));
+        }
+        let cond = self.expr(&node.cond);
+        if cond.kind != ExprKind::Bool(true) {
+            self.body.push(make::when(make::not(cond), vec![Stmt::Break]));
+        }
+    }
+
+    pub(super) fn wide_scope(&mut self, body: &Block, after: &Live, jumps: &Jumps) {
+        let jumps = Jumps { left: after.clone(), ..jumps.clone() };
+        if !self.wide.as_ref().is_some_and(|wide| wide.classes.is_masked_scope(body)) {
+            let label = self.body.labels;
+            self.body.labels += 1;
+            self.body.scopes.push(label);
+            self.body.enter();
+            self.inside(Around { is_loop: false, masks: None }, |this| this.wide_block(body, after, &jumps));
+            let block = self.body.leave();
+            self.body.scopes.pop();
+            self.body.push(Stmt::Scope { label, body: block });
+            return;
+        }
+        let Some(here) = self.here() else { return };
+        let here = self.mask(here);
+        let live = self.wide_slot("inside", here);
+        let joins = joins_of_branch(&self.joins(), after, None);
+        // What is inside asks for the lanes that are left wherever some leave.
+        self.with_lanes_here(live, joins, |this| {
+            let around = Around { is_loop: false, masks: Some(Masks { live, turn: None }) };
+            this.inside(around, |this| this.wide_block(body, after, &jumps));
+        });
+    }
+
+    fn inside(&mut self, around: Around, build: impl FnOnce(&mut Self)) {
+        if let Some(wide) = &mut self.wide {
+            wide.around.push(around);
+        }
+        build(self);
+        if let Some(wide) = &mut self.wide {
+            wide.around.pop();
+        }
+    }
+
+    /// A jump of the lanes that are here: out of the innermost loop or scope, or to the loop's step.
+    pub(super) fn wide_jump(&mut self, kind: &StmtKind) {
+        let to_loop = !matches!(kind, StmtKind::Leave);
+        let Some(around) = self.wide.as_ref().map(|wide| wide.around.clone()) else { return };
+        let Some(at) = around.iter().rposition(|around| around.is_loop == to_loop) else {
+            return self.defect("a jump has a target");
+        };
+        let Some(here) = self.here() else { return };
+        let Some(target) = around[at].masks else {
+            let label = self.body.scopes.last().copied();
+            return self.body.push(match kind {
+                StmtKind::Continue => Stmt::Continue,
+                StmtKind::Leave => Stmt::Leave(label),
+                _ => Stmt::Break,
+            });
+        };
+        let going_on = matches!(kind, StmtKind::Continue);
+        let mut reduced: Vec<VarId> = Vec::new();
+        for inner in &around[at + 1..] {
+            reduced.extend(inner.masks.into_iter().flat_map(|masks| [Some(masks.live), masks.turn]).flatten());
+        }
+        reduced.extend(target.turn);
+        if !going_on {
+            reduced.push(target.live);
+        }
+        // `here` may be one of them.
+        let kept = self.mask(here);
+        let leaving = if reduced.contains(&here) { self.wide_slot("leaving", kept) } else { here };
+        for mask in mem::take(&mut reduced) {
+            let left = self.without(mask, leaving);
+            self.wide_set(mask, left, None);
+        }
+    }
+}

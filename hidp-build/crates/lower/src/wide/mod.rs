@@ -1,0 +1,201 @@
+//! Whole iterations in vector lanes.
+//!
+//! Consecutive iterations of a map are the lanes of a group. What is the same in all of them (`plan::wide::Classes`) is lowered as it is
+//! elsewhere, to scalars and branches; of what differs each lane has its own, and where lanes part, masks say who goes on:
+//!
+//! - `here` are the lanes that execute what is being lowered. Others hold anything: what they compute meanwhile is never looked at, they
+//!   access no memory, and divide by 1.
+//! - An assignment is made under `here` only if one of the lanes that are elsewhere reads the variable when it comes back (`joins`).
+//! - A branch computes both sides, one after the other; a side that costs something is skipped where no lane takes it.
+//! - A loop goes on while any lane does. Lanes that leave it, or go on to its step, wait.
+//!
+//! | file | what it lowers |
+//! |---|---|
+//! | `control` | branches, loops, scopes, jumps |
+//! | `stmt` | declarations, assignments, stores, maps inside and their folds |
+//! | `value` | expressions |
+//! | `access` | elements |
+
+mod access;
+mod control;
+mod stmt;
+mod value;
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::build::Binding;
+use super::space::Range;
+use super::{Lowerer, make};
+use control::Around;
+use hidp_ir::imp::{self, Expr, Group, Lanes, Stmt, VarId, VarKind, Wide, WideKind, WideStmt};
+use hidp_ir::par::{self, BinOp, Map, UnOp};
+use hidp_plan::wide::live::{Jumps, Live};
+use hidp_plan::wide::{Classes, Joins};
+use hidp_plan::{Recipe, WideShape};
+use hidp_syntax::ty::{Scalar, Ty};
+
+/// The group under construction.
+pub(super) struct State {
+    classes: Classes,
+    lanes: Lanes,
+    /// The iterator along which the lanes are.
+    lane: par::VarId,
+    /// What else differs from lane to lane.
+    others: BTreeSet<par::VarId>,
+    /// What a variable, or an array of an iteration, is in lanes.
+    vars: BTreeMap<par::VarId, VarId>,
+    /// The lanes that execute what is being lowered.
+    here: VarId,
+    /// What lanes that are elsewhere read when they come back.
+    joins: Joins,
+    /// Loops and scopes around, outermost first.
+    around: Vec<Around>,
+}
+
+impl Lowerer<'_> {
+    /// Positions `[low, high)` of a map's last range, whole iterations in lanes.
+    pub(super) fn wide_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr) {
+        let Recipe::Wide(WideShape { bits, groups }) = self.mapping.recipe else {
+            return self.defect("whole iterations are in lanes of a known width");
+        };
+        let lanes = Lanes { bits, groups };
+        let classes = Classes::of(map);
+        let shift = |position: Expr| make::add(range.lo.clone(), position);
+        let lo = self.body.fix("low", shift(low));
+        let hi = self.body.fix("high", shift(high));
+        let name = self.func.vars[range.var].name.clone();
+        let first = self.body.enter_loop(&name);
+        let here = self.body.declare("here", VarKind::Wide { elem: Scalar::Bool, lanes });
+        self.body.bindings.insert(range.var, Binding::Fixed(make::var(first, Ty::LONG)));
+        let mut others = classes.varying().clone();
+        others.remove(&range.var);
+        self.wide = Some(State {
+            classes,
+            lanes,
+            lane: range.var,
+            others,
+            vars: BTreeMap::new(),
+            here,
+            joins: Joins::new(),
+            around: Vec::new(),
+        });
+        self.enter_iteration(map);
+        self.wide_block(&map.body, &Live::new(), &Jumps::default());
+        self.leave_iteration();
+        self.wide = None;
+        let body = self.body.leave();
+        self.body.push(Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, body })));
+    }
+
+    /// The group under construction; there is one wherever this is asked.
+    fn lanes(&self) -> Lanes {
+        self.wide.as_ref().map_or(Lanes { bits: 32, groups: 1 }, |wide| wide.lanes)
+    }
+
+    fn here(&self) -> Option<VarId> {
+        self.wide.as_ref().map(|wide| wide.here)
+    }
+
+    fn varies(&self, expr: &par::Expr) -> bool {
+        self.wide.as_ref().is_some_and(|wide| wide.classes.varies(expr))
+    }
+
+    fn is_varying(&self, var: par::VarId) -> bool {
+        self.wide.as_ref().is_some_and(|wide| wide.classes.is_varying(var))
+    }
+
+    /// Whether lanes that are elsewhere read a variable when they come back.
+    fn is_joined(&self, var: par::VarId) -> bool {
+        self.wide.as_ref().is_some_and(|wide| wide.joins.contains(&var))
+    }
+
+    /// Lowers something with other lanes, and others that wait.
+    fn with_lanes_here(&mut self, here: VarId, joins: Joins, build: impl FnOnce(&mut Self)) {
+        let Some(wide) = &mut self.wide else { return };
+        let around = (std::mem::replace(&mut wide.here, here), std::mem::replace(&mut wide.joins, joins));
+        build(self);
+        if let Some(wide) = &mut self.wide {
+            (wide.here, wide.joins) = around;
+        }
+    }
+
+    fn joins(&self) -> Joins {
+        self.wide.as_ref().map_or_else(Joins::new, |wide| wide.joins.clone())
+    }
+
+    /// A wide value of this kind.
+    fn wide_of(&self, kind: WideKind, ty: Scalar) -> Wide {
+        Wide { kind, ty, lanes: self.lanes() }
+    }
+
+    fn wide_var(&self, var: VarId, ty: Scalar) -> Wide {
+        self.wide_of(WideKind::Var(var), ty)
+    }
+
+    fn mask(&self, var: VarId) -> Wide {
+        self.wide_var(var, Scalar::Bool)
+    }
+
+    fn splat(&self, value: Expr) -> Wide {
+        let ty = value.ty.scalar().unwrap_or(Scalar::I64);
+        self.wide_of(WideKind::Splat(Box::new(value)), ty)
+    }
+
+    fn wide_binary(&self, op: BinOp, left: Wide, right: Wide) -> Wide {
+        let ty = if op.is_comparison() { Scalar::Bool } else { left.ty };
+        self.wide_of(WideKind::Binary(op, Box::new(left), Box::new(right)), ty)
+    }
+
+    fn wide_not(&self, mask: Wide) -> Wide {
+        self.wide_of(WideKind::Unary(UnOp::Not, Box::new(mask)), Scalar::Bool)
+    }
+
+    fn wide_select(&self, mask: Wide, yes: Wide, no: Wide) -> Wide {
+        let ty = yes.ty;
+        self.wide_of(WideKind::Select(Box::new(mask), Box::new(yes), Box::new(no)), ty)
+    }
+
+    /// `left & !right`
+    fn without(&self, left: VarId, right: VarId) -> Wide {
+        self.wide_binary(BinOp::And, self.mask(left), self.wide_not(self.mask(right)))
+    }
+
+    /// `left & right`
+    fn both(&self, left: VarId, right: VarId) -> Wide {
+        self.wide_binary(BinOp::And, self.mask(left), self.mask(right))
+    }
+
+    /// A wide variable.
+    fn wide_slot(&mut self, name: &str, init: Wide) -> VarId {
+        let var = self.body.declare(name, VarKind::Wide { elem: init.ty, lanes: init.lanes });
+        self.body.push(Stmt::Wide(WideStmt::Let { var, init: Some(init) }));
+        var
+    }
+
+    /// A mask as a variable: itself if it is one.
+    fn mask_of(&mut self, name: &str, mask: Wide) -> VarId {
+        match mask.kind {
+            WideKind::Var(var) => var,
+            _ => self.wide_slot(name, mask),
+        }
+    }
+
+    fn wide_set(&mut self, var: VarId, value: Wide, mask: Option<VarId>) {
+        self.body.push(Stmt::Wide(WideStmt::Set { var, value, mask }));
+    }
+
+    /// Runs what `build` lowers only if a mask has any lane.
+    fn if_any(&mut self, mask: VarId, build: impl FnOnce(&mut Self)) {
+        self.body.enter();
+        build(self);
+        let then = self.body.leave();
+        if !then.stmts.is_empty() {
+            self.body.push(make::when(any(mask), then.stmts));
+        }
+    }
+}
+
+/// Whether a mask has any lane.
+fn any(mask: VarId) -> Expr {
+    Expr { kind: imp::ExprKind::Any(mask), ty: Ty::BOOL }
+}

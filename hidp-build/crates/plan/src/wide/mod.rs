@@ -1,0 +1,202 @@
+//! Whole iterations in vector lanes: which nests can run so, how wide lanes are, and what differs between them.
+//!
+//! Consecutive iterations of the outermost map's last iterator are the lanes of a group; all that is inside runs in order, in all lanes
+//! together. Where they part, those that are elsewhere wait.
+
+mod classes;
+pub mod live;
+
+use super::blame::{self, span_of};
+use super::refusal::{FAULT_ORDER, GAIN, LANES, MEMORY_SIZE, NAMED, Refusal, SEQUENCE, SHAPE};
+pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
+use hidp_ir::par::effects;
+use hidp_ir::par::visit::{Role, Visitor, look};
+use hidp_ir::par::{Access, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, Target};
+use hidp_syntax::source::Span;
+
+/// How many vectors may be under way together.
+pub(super) const GROUPS: [u8; 4] = [1, 2, 4, 8];
+/// Elements of all arrays of an iteration, in bytes: as many as a few lanes may have on a stack.
+const MOST_OWN: usize = 1 << 10;
+/// Loops that are told apart by how deep they stand.
+const DEEPEST: usize = 8;
+
+/// How a nest runs with whole iterations in lanes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct WideShape {
+    /// Bits of a lane: of the widest numbers that the innermost loops compute.
+    pub bits: u8,
+    /// Vectors that are under way together.
+    pub groups: u8,
+}
+
+/// How `map` runs with whole iterations in lanes, if it can.
+pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape, Refusal> {
+    let Some(lane) = map.iters.last().filter(|_| map.folds.is_empty()) else {
+        return Err(SHAPE.refused(span_of(map), "the outermost map folds"));
+    };
+    if map.directives.unroll.is_some() {
+        return Err(NAMED.refused(
+            map.directives.spans.unroll.unwrap_or(span_of(map)),
+            "a directive asks for the loop over its iterations to be written out",
+        ));
+    }
+    if lane.step.as_int() != Some(1) {
+        let why = format!("`{}` does not advance by one", func.vars[lane.var].name);
+        return Err(SHAPE.refused(lane.span, why));
+    }
+    let classes = Classes::of(map);
+    let mut look = Look { program, func, classes: &classes, own: 0, depth: 0, widest: [0; DEEPEST], refused: None };
+    look.visit_block(&map.body);
+    if let Some(refusal) = look.refused {
+        return Err(refusal);
+    }
+    if effects::may_fault(program, &func.vars, &map.body) {
+        return Err(FAULT_ORDER.refused(
+            blame::check(program, func, map),
+            "a check remains inside, which lanes do not make in the order of iterations",
+        ));
+    }
+    let bits = look.widest.iter().rev().copied().find(|bits| *bits > 0).unwrap_or(32);
+    Ok(WideShape { bits, groups: 2 })
+}
+
+/// Whether a nest that can run so gains by it.
+pub(super) fn gain(_program: &Program, _func: &Func, map: &Map) -> Result<(), Refusal> {
+    Err(GAIN.refused(span_of(map), "lanes of whole iterations are made on request alone"))
+}
+
+/// Looks at all that an iteration does.
+struct Look<'a> {
+    program: &'a Program,
+    func: &'a Func,
+    classes: &'a Classes,
+    /// Bytes of arrays so far.
+    own: usize,
+    /// Loops around.
+    depth: usize,
+    /// Bits of the widest number that varies, by depth.
+    widest: [u8; DEEPEST],
+    refused: Option<Refusal>,
+}
+
+impl Look<'_> {
+    fn refuse(&mut self, refusal: Refusal) {
+        self.refused.get_or_insert(refusal);
+    }
+
+    fn unknown(&mut self, at: Span, what: &'static str) {
+        self.refuse(LANES.refused(at, what));
+    }
+
+    fn deeper(&mut self, inside: impl FnOnce(&mut Self)) {
+        self.depth += 1;
+        inside(self);
+        self.depth -= 1;
+    }
+
+    /// A value that some statement keeps.
+    fn kept(&mut self, value: &Expr) {
+        let size = value.ty.scalar().map_or(0, |scalar| scalar.size());
+        // Counters and positions are `long` in any program; of a nest of nothing else lanes have 64 bits.
+        if self.classes.varies(value) && size > 0 {
+            let slot = &mut self.widest[self.depth.min(DEEPEST - 1)];
+            *slot = (*slot).max((size * 8) as u8);
+        }
+    }
+
+    fn declared(&mut self, var: hidp_ir::par::VarId, at: Span) {
+        let declared = &self.func.vars[var];
+        let Some(scalar) = declared.ty.scalar() else {
+            return self.unknown(at, "a value is a struct");
+        };
+        if !declared.is_array() {
+            return;
+        }
+        let extents = declared.shape.iter().map(|extent| extent.as_int().and_then(|count| usize::try_from(count).ok()));
+        let elements = extents.reduce(|all, extent| all?.checked_mul(extent?)).flatten();
+        match elements.and_then(|elements| elements.checked_mul(scalar.size())) {
+            Some(bytes) if self.own.saturating_add(bytes) <= MOST_OWN => self.own += bytes,
+            Some(_) | None => self.refuse(
+                MEMORY_SIZE
+                    .refused(at, format!("an iteration's arrays have no constant size, or more than {MOST_OWN} bytes")),
+            ),
+        }
+    }
+}
+
+impl Visitor for Look<'_> {
+    fn visit_stmt(&mut self, stmt: &Stmt) {
+        match &stmt.kind {
+            StmtKind::Declare { var, .. } => self.declared(*var, stmt.span),
+            StmtKind::Assign { value, .. } | StmtKind::Store { value, .. } => self.kept(value),
+            StmtKind::AssignField { .. } => self.unknown(stmt.span, "a value is a struct"),
+            StmtKind::Atomic { .. } => self.unknown(stmt.span, "an update is atomic"),
+            StmtKind::Prim(_) => self.unknown(stmt.span, "iterations call a primitive"),
+            StmtKind::Require { .. } | StmtKind::Return(_) | StmtKind::Swap(..) | StmtKind::Call { .. } => {
+                self.unknown(stmt.span, "a statement is none of an iteration by itself");
+            }
+            StmtKind::If { .. }
+            | StmtKind::Loop(_)
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Scope(_)
+            | StmtKind::Leave
+            | StmtKind::Map(_) => {}
+        }
+        match &stmt.kind {
+            StmtKind::Loop(_) | StmtKind::Map(_) => self.deeper(|this| look::walk_stmt(this, stmt)),
+            _ => look::walk_stmt(self, stmt),
+        }
+    }
+
+    fn visit_map(&mut self, map: &Map) {
+        if self.classes.is_ragged(map) {
+            self.unknown(span_of(map), "a range inside differs from iteration to iteration");
+        }
+        if let Some(iter) = map.iters.iter().find(|iter| iter.step.as_int().is_none_or(|step| step <= 0)) {
+            self.refuse(SHAPE.refused(iter.span, "an inner range advances by steps that are no constant"));
+        }
+        look::walk_map(self, map);
+    }
+
+    fn visit_fold(&mut self, fold: &Fold) {
+        if fold.kind != FoldKind::Reduce {
+            self.refuse(SEQUENCE.refused(fold.span, "prefixes inside are made for one iteration at a time"));
+        }
+        let built_in = match fold.op.func {
+            FoldFn::Add | FoldFn::Mul | FoldFn::Min | FoldFn::Max | FoldFn::And | FoldFn::Or | FoldFn::Xor => {
+                fold.op.neutral.is_some()
+            }
+            FoldFn::Fn(_) => false,
+        };
+        if !built_in || !matches!(fold.target, Target::Scalar(_)) || fold.op.ty.scalar().is_none() {
+            self.unknown(fold.span, "a fold inside has an operator of the program, or gives elements");
+        }
+        look::walk_fold(self, fold);
+    }
+
+    fn visit_place(&mut self, place: &Place, role: Role) {
+        if place.access == Access::Shared {
+            self.unknown(place.span, "iterations may access an element that others write");
+        }
+        if !place.path.is_empty() || self.func.vars[place.array].ty.scalar().is_none() {
+            self.unknown(place.span, "an element is a struct");
+        }
+        look::walk_place(self, place, role);
+    }
+
+    fn visit_expr(&mut self, expr: &Expr) {
+        if expr.ty.scalar().is_none() {
+            self.unknown(expr.span, "a value is a struct");
+        }
+        if let ExprKind::Call(function, _) = &expr.kind {
+            let called = &self.program.scalar_fns[*function];
+            let scalars = called.params.iter().all(|param| called.vars[*param].ty.scalar().is_some());
+            if !scalars || called.result.scalar().is_none() {
+                self.unknown(expr.span, "a value is a struct");
+            }
+        }
+        look::walk_expr(self, expr);
+    }
+}

@@ -1,0 +1,462 @@
+// Whole iterations in vector lanes: values that differ from lane to lane, and masks.
+//
+// `Wide<T, Bits, Groups>` has Groups times as many lanes as a vector of the instruction set has elements of Bits. It is an array of the
+// compiler's own vectors, none of them wider than a register: GCC makes scalar code of those. Lanes are in order, so that an array of
+// such values has the elements of a lane a constant distance apart. Operators, and functions of the names that scalars have, mean in
+// each lane what they mean there, to the bit.
+//
+// A mask is a `Wide<bool, …>`: vectors of integers as wide as the lanes, whose bits are all set or all clear.
+#pragma once
+
+#include <stdint.h>
+
+#include <type_traits>
+
+#include <hidp/abi.hpp>
+#include <hidp/arith.hpp>
+#include <hidp/cast.hpp>
+
+HIDP_NAMESPACE_BEGIN
+
+#if defined(HIDP_LANE_BYTES)
+constexpr int kLaneBytes = HIDP_LANE_BYTES;
+#elif defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+constexpr int kLaneBytes = 64;
+#elif defined(__AVX2__)
+constexpr int kLaneBytes = 32;
+#else
+constexpr int kLaneBytes = 16;
+#endif
+
+// Vectors of `lanes` elements; those of bool hold integers as wide as the lanes.
+template <class T, int Lanes>
+struct VectorOf {
+  typedef T type __attribute__((vector_size(sizeof(T) * Lanes)));
+};
+template <int Bits>
+using LaneInt = std::conditional_t<Bits == 8, int8_t,
+                                   std::conditional_t<Bits == 16, int16_t, std::conditional_t<Bits == 32, int32_t, int64_t>>>;
+template <class T, int Bits>
+using LaneElement = std::conditional_t<std::is_same_v<T, bool>, LaneInt<Bits>, T>;
+
+template <class T, int Bits, int Groups>
+struct Wide {
+  using Element = LaneElement<T, Bits>;
+  static constexpr int kLanes = kLaneBytes * 8 / Bits * Groups;
+  // As many to a vector as fit into a register, but no more than one group has.
+  static constexpr int kFit = kLaneBytes / int(sizeof(Element)), kGroup = kLanes / Groups;
+  static constexpr int kPerPart = kFit < kGroup ? kFit : kGroup;
+  static constexpr int kParts = kLanes / kPerPart;
+  using Part = typename VectorOf<Element, kPerPart>::type;
+  Part part[kParts];
+};
+template <int Bits, int Groups>
+using Mask = Wide<bool, Bits, Groups>;
+
+// A value of this type and these lanes, from what `make` makes of the number of a part.
+template <class W, class Make>
+HIDP_INLINE W wide_parts(Make make) {
+  W result;
+#pragma GCC unroll 64
+  for (int at = 0; at < W::kParts; ++at) result.part[at] = make(at);
+  return result;
+}
+// The same from what it makes of the number of a lane.
+template <class W, class Make>
+HIDP_INLINE W wide_lanes(Make make) {
+  alignas(64) typename W::Element values[W::kLanes];
+  for (int lane = 0; lane < W::kLanes; ++lane) values[lane] = make(lane);
+  W result;
+  __builtin_memcpy(&result, values, sizeof values);
+  return result;
+}
+// All lanes, one after the other.
+template <class T, int B, int G>
+struct Spilled {
+  alignas(64) LaneElement<T, B> lane[Wide<T, B, G>::kLanes];
+  HIDP_INLINE explicit Spilled(const Wide<T, B, G> &a) { __builtin_memcpy(lane, &a, sizeof lane); }
+};
+
+template <int B, int G, class T>
+HIDP_INLINE Wide<T, B, G> wide_splat(T value) {
+  using W = Wide<T, B, G>;
+  const typename W::Element element = std::is_same_v<T, bool> ? typename W::Element(-int(value)) : typename W::Element(value);
+  // A loop over elements becomes as many masked broadcasts in GCC; x - 0 is x, also of -0.0.
+  return wide_parts<W>([=](int) { return element - typename W::Part{}; });
+}
+template <int B, int G>
+HIDP_INLINE Wide<int64_t, B, G> wide_iota(int64_t first) {
+  using W = Wide<int64_t, B, G>;
+  typename W::Part numbers{};
+  for (int lane = 0; lane < W::kPerPart; ++lane) numbers[lane] = lane;
+  return wide_parts<W>([=](int at) { return numbers + (first + at * W::kPerPart); });
+}
+// The first `count` lanes, at least one.
+template <int B, int G>
+HIDP_INLINE Mask<B, G> wide_first(int64_t count) {
+  using M = Mask<B, G>;
+  using Number = typename M::Element;
+  typename M::Part numbers{};
+  for (int lane = 0; lane < M::kPerPart; ++lane) numbers[lane] = Number(lane);
+  const int all = count < M::kLanes ? int(count) : M::kLanes;
+  return wide_parts<M>([=](int at) {
+    const int left = all - at * M::kPerPart;
+    const int inside = left < 0 ? 0 : left > M::kPerPart ? M::kPerPart : left;
+    return (typename M::Part)(numbers < Number(inside) - typename M::Part{});
+  });
+}
+
+// Conversions between vectors of as many elements.
+template <class To, class From>
+HIDP_INLINE To part_cast(From from) {
+  return __builtin_convertvector(from, To);
+}
+// Lanes as another type holds them: by pieces of as many lanes as the smaller part has.
+template <class W, class From, int B, int G>
+HIDP_INLINE W wide_convert(const Wide<From, B, G> &a) {
+  using F = Wide<From, B, G>;
+  constexpr int piece = F::kPerPart < W::kPerPart ? F::kPerPart : W::kPerPart;
+  using Source = typename VectorOf<typename F::Element, piece>::type;
+  using Target = typename VectorOf<typename W::Element, piece>::type;
+  W result;
+#pragma GCC unroll 64
+  for (int at = 0; at < F::kLanes / piece; ++at) {
+    Source source;
+    __builtin_memcpy(&source, reinterpret_cast<const char *>(&a) + at * sizeof source, sizeof source);
+    const Target target = part_cast<Target>(source);
+    __builtin_memcpy(reinterpret_cast<char *>(&result) + at * sizeof target, &target, sizeof target);
+  }
+  return result;
+}
+// A mask for vectors of T: integers as wide as its elements.
+template <class T, int B, int G>
+HIDP_INLINE auto mask_for(const Mask<B, G> &mask) {
+  using Number = LaneInt<int(sizeof(LaneElement<T, B>)) * 8>;
+  if constexpr (sizeof(Number) * 8 == B) return mask;
+  else return wide_convert<Wide<Number, B, G>>(mask);
+}
+// The mask of what a comparison of Ts gives.
+template <class T, int B, int G, class Compare>
+HIDP_INLINE Mask<B, G> wide_compare(const Wide<T, B, G> &a, const Wide<T, B, G> &b, Compare compare) {
+  using W = Wide<T, B, G>;
+  using Number = LaneInt<int(sizeof(typename W::Element)) * 8>;
+  using Result = Wide<Number, B, G>;
+  const Result result =
+      wide_parts<Result>([&](int at) { return (typename Result::Part)compare(a.part[at], b.part[at]); });
+  if constexpr (sizeof(Number) * 8 == B) {
+    return wide_parts<Mask<B, G>>([&](int at) { return result.part[at]; });
+  } else {
+    return wide_convert<Mask<B, G>>(result);
+  }
+}
+
+#define HIDP_WIDE_OPERATOR(op)                                                                       \
+  template <class T, int B, int G>                                                                   \
+  HIDP_INLINE Wide<T, B, G> operator op(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {           \
+    return wide_parts<Wide<T, B, G>>([&](int at) { return a.part[at] op b.part[at]; });             \
+  }
+HIDP_WIDE_OPERATOR(+)
+HIDP_WIDE_OPERATOR(-)
+HIDP_WIDE_OPERATOR(*)
+HIDP_WIDE_OPERATOR(&)
+HIDP_WIDE_OPERATOR(|)
+HIDP_WIDE_OPERATOR(^)
+#undef HIDP_WIDE_OPERATOR
+#define HIDP_WIDE_COMPARISON(op)                                                                     \
+  template <class T, int B, int G>                                                                   \
+  HIDP_INLINE Mask<B, G> operator op(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {              \
+    return wide_compare(a, b, [](auto x, auto y) { return x op y; });                               \
+  }
+HIDP_WIDE_COMPARISON(<)
+HIDP_WIDE_COMPARISON(<=)
+HIDP_WIDE_COMPARISON(>)
+HIDP_WIDE_COMPARISON(>=)
+HIDP_WIDE_COMPARISON(==)
+HIDP_WIDE_COMPARISON(!=)
+#undef HIDP_WIDE_COMPARISON
+
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> operator-(const Wide<T, B, G> &a) {
+  return wide_parts<Wide<T, B, G>>([&](int at) { return -a.part[at]; });
+}
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> operator~(const Wide<T, B, G> &a) {
+  return wide_parts<Wide<T, B, G>>([&](int at) { return ~a.part[at]; });
+}
+template <int B, int G>
+HIDP_INLINE Mask<B, G> operator!(const Mask<B, G> &a) {
+  return ~a;
+}
+
+template <int B, int G>
+HIDP_INLINE bool wide_any(const Mask<B, G> &mask) {
+  using M = Mask<B, G>;
+  typename M::Part some = mask.part[0];
+#pragma GCC unroll 64
+  for (int at = 1; at < M::kParts; ++at) some |= mask.part[at];
+  // Parts of masks fill a register.
+  using Words = typename VectorOf<long long, kLaneBytes / 8>::type;
+  const Words words = (Words)some;
+#if !defined(HIDP_LANE_BYTES) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+  return __builtin_ia32_cmpq512_mask(words, words ^ words, 4, -1) != 0;
+#elif !defined(HIDP_LANE_BYTES) && defined(__AVX2__)
+  return !__builtin_ia32_ptestz256(words, words);
+#else
+  long long all = 0;
+  for (int at = 0; at < kLaneBytes / 8; ++at) all |= words[at];
+  return all != 0;
+#endif
+}
+template <int B, int G>
+HIDP_INLINE bool wide_all(const Mask<B, G> &mask) {
+  return !wide_any(!mask);
+}
+
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_select(const Mask<B, G> &mask, const Wide<T, B, G> &yes, const Wide<T, B, G> &no) {
+  const auto chosen = mask_for<T>(mask);
+  return wide_parts<Wide<T, B, G>>([&](int at) { return chosen.part[at] ? yes.part[at] : no.part[at]; });
+}
+
+// What a lane holds, as the program knows it.
+template <class T, class Element>
+HIDP_INLINE T lane_value(Element element) {
+  if constexpr (std::is_same_v<T, bool>) return element != 0;
+  else return element;
+}
+template <class Element, class T>
+HIDP_INLINE Element lane_element(T value) {
+  if constexpr (std::is_same_v<T, bool>) return Element(-int(value));
+  else return value;
+}
+// The scalar function, in all lanes: loops of texts without branches are vector code.
+template <class R, class Apply, int B, int G, class... T>
+HIDP_INLINE Wide<R, B, G> wide_spilled(Apply apply, const Spilled<T, B, G> &...operand) {
+  using W = Wide<R, B, G>;
+  alignas(64) typename W::Element values[W::kLanes];
+#pragma omp simd
+  for (int lane = 0; lane < W::kLanes; ++lane)
+    values[lane] = lane_element<typename W::Element>(R(apply(lane_value<T>(operand.lane[lane])...)));
+  W result;
+  __builtin_memcpy(&result, values, sizeof values);
+  return result;
+}
+template <class R, class Apply, int B, int G, class... T>
+HIDP_INLINE Wide<R, B, G> wide_apply(Apply apply, const Wide<T, B, G> &...operand) {
+  return wide_spilled<R>(apply, Spilled<T, B, G>(operand)...);
+}
+// In the lanes of a mask alone, which may be what keeps it from going on for ever.
+template <class R, class Apply, int B, int G, class... T>
+HIDP_INLINE Wide<R, B, G> wide_call_spilled(Apply apply, const Spilled<bool, B, G> &mask, const Spilled<T, B, G> &...operand) {
+  using W = Wide<R, B, G>;
+  alignas(64) typename W::Element values[W::kLanes];
+  for (int lane = 0; lane < W::kLanes; ++lane) {
+    values[lane] = 0;
+    if (mask.lane[lane]) values[lane] = lane_element<typename W::Element>(R(apply(lane_value<T>(operand.lane[lane])...)));
+  }
+  W result;
+  __builtin_memcpy(&result, values, sizeof values);
+  return result;
+}
+template <class R, class Apply, int B, int G, class... T>
+HIDP_INLINE Wide<R, B, G> wide_call(Apply apply, const Mask<B, G> &mask, const Wide<T, B, G> &...operand) {
+  return wide_call_spilled<R>(apply, Spilled<bool, B, G>(mask), Spilled<T, B, G>(operand)...);
+}
+
+template <class To, class From, int B, int G>
+HIDP_INLINE Wide<To, B, G> wide_cast(const Wide<From, B, G> &a) {
+  if constexpr (std::is_same_v<To, From>) {
+    return a;
+  } else if constexpr (std::is_same_v<To, bool>) {
+    return a != wide_splat<B, G>(From{0});
+  } else if constexpr (std::is_same_v<From, bool>) {
+    const auto ones = wide_parts<Mask<B, G>>([&](int at) { return -a.part[at]; });
+    return wide_convert<Wide<To, B, G>>(ones);
+  } else if constexpr (std::is_floating_point_v<From> && std::is_integral_v<To>) {
+    return wide_apply<To>([](From x) { return cast<To>(x); }, a);
+  } else {
+    return wide_convert<Wide<To, B, G>>(a);
+  }
+}
+
+// Divisors are not 0 and counts are below the width in all lanes: who calls has chosen harmless ones where nobody is.
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_div(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
+  if constexpr (std::is_floating_point_v<T>) return wide_parts<Wide<T, B, G>>([&](int at) { return a.part[at] / b.part[at]; });
+  else return wide_apply<T>([](T x, T y) { return div(x, y); }, a, b);
+}
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_rem(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
+  return wide_apply<T>([](T x, T y) { return rem(x, y); }, a, b);
+}
+template <class T, class N, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_shl(const Wide<T, B, G> &a, const Wide<N, B, G> &count) {
+  const auto counts = wide_cast<T>(count);
+  return wide_parts<Wide<T, B, G>>([&](int at) { return a.part[at] << counts.part[at]; });
+}
+template <class T, class N, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_shr(const Wide<T, B, G> &a, const Wide<N, B, G> &count) {
+  const auto counts = wide_cast<T>(count);
+  return wide_parts<Wide<T, B, G>>([&](int at) { return a.part[at] >> counts.part[at]; });
+}
+
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_min(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
+  return wide_parts<Wide<T, B, G>>([&](int at) {
+    const auto x = a.part[at], y = b.part[at];
+    const auto lower = x < y ? x : y;
+    if constexpr (std::is_floating_point_v<T>) return y != y ? x : lower;
+    else return lower;
+  });
+}
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_max(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
+  return wide_parts<Wide<T, B, G>>([&](int at) {
+    const auto x = a.part[at], y = b.part[at];
+    const auto higher = x > y ? x : y;
+    if constexpr (std::is_floating_point_v<T>) return y != y ? x : higher;
+    else return higher;
+  });
+}
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_abs(const Wide<T, B, G> &a) {
+  return wide_parts<Wide<T, B, G>>([&](int at) {
+    using Part = typename Wide<T, B, G>::Part;
+    if constexpr (std::is_floating_point_v<T>) {
+      using Number = LaneInt<int(sizeof(T)) * 8>;
+      using Numbers = typename VectorOf<Number, Wide<T, B, G>::kPerPart>::type;
+      return (Part)((Numbers)a.part[at] & IntegerRange<Number>::max);
+    } else if constexpr (std::is_signed_v<T>) {
+      return a.part[at] < 0 ? -a.part[at] : a.part[at];
+    } else {
+      return a.part[at];
+    }
+  });
+}
+
+// GCC has no fused multiply-add of vectors but by the names of instructions.
+template <class Part>
+HIDP_INLINE Part part_mul_add(Part a, Part b, Part c) {
+#if defined(HIDP_FUSED)
+  using T = std::decay_t<decltype(a[0])>;
+  if constexpr (std::is_floating_point_v<T>) {
+#if defined(__FMA__)
+    constexpr bool single = sizeof(T) == 4;
+#if defined(__AVX512F__)
+    if constexpr (sizeof a == 64 && single) return (Part)__builtin_ia32_vfmaddps512_mask(a, b, c, -1, 4);
+    else if constexpr (sizeof a == 64) return (Part)__builtin_ia32_vfmaddpd512_mask(a, b, c, -1, 4);
+    else
+#endif
+    if constexpr (sizeof a == 32 && single) return (Part)__builtin_ia32_vfmaddps256(a, b, c);
+    else if constexpr (sizeof a == 32) return (Part)__builtin_ia32_vfmaddpd256(a, b, c);
+    else if constexpr (sizeof a == 16 && single) return (Part)__builtin_ia32_vfmaddps(a, b, c);
+    else if constexpr (sizeof a == 16) return (Part)__builtin_ia32_vfmaddpd(a, b, c);
+    else
+#endif
+    {
+      Part result;
+      for (size_t at = 0; at < sizeof a / sizeof(T); ++at) result[at] = mul_add(a[at], b[at], c[at]);
+      return result;
+    }
+  } else
+#endif
+    return a * b + c;
+}
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_mul_add(const Wide<T, B, G> &a, const Wide<T, B, G> &b, const Wide<T, B, G> &c) {
+  return wide_parts<Wide<T, B, G>>([&](int at) { return part_mul_add(a.part[at], b.part[at], c.part[at]); });
+}
+
+// Elements of memory. Lanes that are not in the mask touch none, and hold 0.
+template <class T, int B, int G, class Index>
+HIDP_INLINE Wide<T, B, G> wide_load_lanes(const Mask<B, G> &mask, const T *base, Index index) {
+  using W = Wide<T, B, G>;
+  const Spilled<bool, B, G> chosen(mask);
+  alignas(64) typename W::Element values[W::kLanes];
+  for (int lane = 0; lane < W::kLanes; ++lane) {
+    values[lane] = 0;
+    if (chosen.lane[lane]) values[lane] = lane_element<typename W::Element>(base[index(lane)]);
+  }
+  W result;
+  __builtin_memcpy(&result, values, sizeof values);
+  return result;
+}
+template <class T, int B, int G, class Index>
+HIDP_INLINE void wide_store_lanes(const Mask<B, G> &mask, T *base, Index index, const Wide<T, B, G> &value) {
+  const Spilled<bool, B, G> chosen(mask);
+  const Spilled<T, B, G> values(value);
+  for (int lane = 0; lane < Wide<T, B, G>::kLanes; ++lane) {
+    if (chosen.lane[lane]) base[index(lane)] = lane_value<T>(values.lane[lane]);
+  }
+}
+// Neighbours.
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_load(const Mask<B, G> &mask, const T *from) {
+  if (!wide_all(mask)) return wide_load_lanes(mask, from, [](int lane) { return lane; });
+  if constexpr (std::is_same_v<T, bool>) {
+    Wide<uint8_t, B, G> bytes;
+    __builtin_memcpy(&bytes, from, sizeof bytes);
+    return wide_cast<bool>(bytes);
+  } else {
+    Wide<T, B, G> result;
+    __builtin_memcpy(&result, from, sizeof result);
+    return result;
+  }
+}
+template <class T, int B, int G>
+HIDP_INLINE void wide_store(const Mask<B, G> &mask, T *to, const Wide<T, B, G> &value) {
+  if (!wide_all(mask)) return wide_store_lanes(mask, to, [](int lane) { return lane; }, value);
+  if constexpr (std::is_same_v<T, bool>) {
+    const Wide<uint8_t, B, G> bytes = wide_cast<uint8_t>(value);
+    __builtin_memcpy(to, &bytes, sizeof bytes);
+  } else {
+    __builtin_memcpy(to, &value, sizeof value);
+  }
+}
+// A constant distance apart.
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_load_every(const Mask<B, G> &mask, const T *from, int64_t stride) {
+  return wide_load_lanes(mask, from, [=](int lane) { return lane * stride; });
+}
+template <class T, int B, int G>
+HIDP_INLINE void wide_store_every(const Mask<B, G> &mask, T *to, int64_t stride, const Wide<T, B, G> &value) {
+  wide_store_lanes(mask, to, [=](int lane) { return lane * stride; }, value);
+}
+// Where indices say.
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_gather(const Mask<B, G> &mask, const T *base, const Wide<int64_t, B, G> &index) {
+  const Spilled<int64_t, B, G> indices(index);
+  return wide_load_lanes(mask, base, [&](int lane) { return indices.lane[lane]; });
+}
+template <class T, int B, int G>
+HIDP_INLINE void wide_scatter(const Mask<B, G> &mask, T *base, const Wide<int64_t, B, G> &index, const Wide<T, B, G> &value) {
+  const Spilled<int64_t, B, G> indices(index);
+  wide_store_lanes(mask, base, [&](int lane) { return indices.lane[lane]; }, value);
+}
+// Each lane's own element of an array that has one for each.
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_own(const Mask<B, G> &mask, const Wide<T, B, G> *tile, const Wide<int64_t, B, G> &index) {
+  using W = Wide<T, B, G>;
+  const Spilled<bool, B, G> chosen(mask);
+  const Spilled<int64_t, B, G> indices(index);
+  return wide_lanes<W>([&](int lane) {
+    typename W::Element element = 0;
+    if (chosen.lane[lane])
+      __builtin_memcpy(&element, reinterpret_cast<const char *>(tile + indices.lane[lane]) + lane * sizeof element, sizeof element);
+    return element;
+  });
+}
+template <class T, int B, int G>
+HIDP_INLINE void wide_set_own(const Mask<B, G> &mask, Wide<T, B, G> *tile, const Wide<int64_t, B, G> &index, const Wide<T, B, G> &value) {
+  using W = Wide<T, B, G>;
+  const Spilled<bool, B, G> chosen(mask);
+  const Spilled<int64_t, B, G> indices(index);
+  const Spilled<T, B, G> values(value);
+  for (int lane = 0; lane < W::kLanes; ++lane) {
+    if (chosen.lane[lane])
+      __builtin_memcpy(reinterpret_cast<char *>(tile + indices.lane[lane]) + lane * sizeof values.lane[lane],
+                       &values.lane[lane], sizeof values.lane[lane]);
+  }
+}
+
+HIDP_NAMESPACE_END
