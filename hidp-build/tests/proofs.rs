@@ -57,6 +57,19 @@ fn set(texts: &[&str]) -> BTreeSet<String> {
 }
 
 #[test]
+fn narrow_variables_that_count_need_no_tests() {
+    let loops = "
+        for (int j = 1; j < M; j += 1) x[i][j] += x[i][j-1];
+        for (int j = M - 2; j >= 0; j -= 1) x[i][j] += x[i][j+1];
+        for (int j = 0; j <= i && j < M; j += 2) { for (uint8 k = 0; k < M; k += 1) x[i][j] += x[i][k]; }";
+    let text = format!("function f inout double x[N][M]; {{ map {{ i := [0:N); {loops} }} }}");
+    assert_eq!(remains(&text), set(&[]));
+    let by_long = text.replace("j < M; j += 1", "j < m; j += 1");
+    let by_long = by_long.replace("inout double x", "input long m; inout double x");
+    assert_eq!(remains(&by_long), set(&["x[i][j]", "x[i][j-1]"]), "nothing is said of a bound that is no dimension");
+}
+
+#[test]
 fn regular_programs_need_no_tests() {
     for name in ["gemm.hdp", "himeno.hdp", "heat.hdp", "lu.hdp"] {
         assert_eq!(remains(&case(name)), set(&[]), "{name}");

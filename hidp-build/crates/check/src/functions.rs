@@ -13,6 +13,7 @@ use hidp_syntax::ty::Ty;
 
 use super::codelets::Checked;
 use super::collect::Collected;
+use super::counters;
 use super::cx::{BodyKind, Cx};
 use super::directives;
 use super::recurrence::SystemFunc;
@@ -302,6 +303,9 @@ fn function(
     cx.stmts(&f.body.stmts, &mut stmts);
     cx.refuse_unwritten_outputs(&params);
     cx.warn_unused(true);
+    let body = Block { stmts };
+    let mut stmts = counters::tests(&cx.vars, &body);
+    stmts.extend(body.stmts);
     let func = par::Func {
         name: f.name.name.clone(),
         doc: f.doc.clone(),

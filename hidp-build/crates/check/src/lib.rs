@@ -19,6 +19,7 @@ mod calls;
 mod codelets;
 mod collect;
 mod convert;
+mod counters;
 mod cx;
 mod directives;
 mod expr;

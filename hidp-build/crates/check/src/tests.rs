@@ -204,6 +204,35 @@ fn shapes_that_may_differ_are_compared_at_run_time() {
 }
 
 #[test]
+fn what_a_narrow_variable_counts_to_has_to_fit() {
+    let tests = |header: &str| {
+        let (stmts, func) = body(&format!(
+            "function f input int n; input long m; inout float y[N]; {{ map {{ i := [0:N); for ({header}) y[i] += 1; }} }}"
+        ));
+        let conds = stmts.iter().filter_map(|s| match &s.kind {
+            StmtKind::Require { cond, .. } => Some(crate::shape::show(cond, &func.vars)),
+            _ => None,
+        });
+        conds.collect::<Vec<_>>()
+    };
+    assert_eq!(tests("int j = 0; j < N; j += 1"), ["N<=2147483647"]);
+    assert_eq!(tests("int j = 0; N >= j; j += 1"), ["N<=2147483646"]);
+    assert_eq!(tests("uint8 j = 0; n > 0 && j < N - 2; j += 3"), ["(N-2)<=253"]);
+    assert_eq!(tests("int j = 0; j <= i; j += 1"), ["(N-1)<=2147483646"]);
+    assert_eq!(tests("int j = 0; j < min(i + 1, 100); j += 1").len(), 1);
+    let fits: [&str; 7] = [
+        "long j = 0; j < N; j += 1",
+        "int j = 0; j < n; j += 1",
+        "int j = 0; j < m; j += 1",
+        "int j = 0; j < 100; j += 1",
+        "int j = 0; j != N; j += 1",
+        "int j = n; j >= 0; j -= 1",
+        "int j = 1; j < N; j *= 2",
+    ];
+    fits.into_iter().for_each(|header| assert_eq!(tests(header), Vec::<String>::new(), "{header}"));
+}
+
+#[test]
 fn implicit_scalars_are_declared_at_the_start_of_the_map() {
     let (stmts, func) =
         body("function f inout float y[N]; { map { i := [0:N); if (y[i] > 0) _t = 1.5f; else _t = 2; y[i] = _t; } }");

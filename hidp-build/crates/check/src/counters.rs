@@ -1,0 +1,126 @@
+//! What variables of `for` count to has to fit them.
+//!
+//! ```text
+//! for (int j = 1; j < M; j += 1) x[j] += x[j-1];
+//! ```
+//!
+//! Dimension names are `long`, and convert to narrower integers by themselves, with a test. Here that test stands at the beginning of the
+//! function: it costs nothing there, and all that follows knows that `j` does not wrap.
+
+use std::collections::BTreeMap;
+
+use hidp_ir::par::visit::{Visitor, look};
+use hidp_ir::par::{BinOp, Block, Expr, ExprKind, FaultKind, Loop, Map, MathFn, Stmt, StmtKind, Var, VarId, VarKind};
+use hidp_syntax::index::Arena;
+use hidp_syntax::ty::Ty;
+
+use super::access::stmt;
+use super::shape;
+
+/// The tests for all loops of a function: that the largest value which a variable is compared with is one of its type.
+pub(super) fn tests(vars: &Arena<VarId, Var>, body: &Block) -> Vec<Stmt> {
+    let mut counters = Counters { vars, ends: BTreeMap::new(), tests: Vec::new() };
+    counters.visit_block(body);
+    counters.tests
+}
+
+struct Counters<'a> {
+    vars: &'a Arena<VarId, Var>,
+    /// One past the last value of each iterator.
+    ends: BTreeMap<VarId, Expr>,
+    tests: Vec<Stmt>,
+}
+
+impl Visitor for Counters<'_> {
+    fn visit_map(&mut self, map: &Map) {
+        self.ends.extend(map.iters.iter().map(|iter| (iter.var, iter.hi.clone())));
+        look::walk_map(self, map);
+    }
+
+    fn visit_loop(&mut self, node: &Loop) {
+        for stmt in &node.step.stmts {
+            if let StmtKind::Assign { var, value } = &stmt.kind
+                && let Some(step) = step(*var, value)
+            {
+                self.condition(*var, step, &node.cond);
+            }
+        }
+        look::walk_loop(self, node);
+    }
+}
+
+impl Counters<'_> {
+    /// A variable that grows by `step` while `cond` holds.
+    fn condition(&mut self, var: VarId, step: i128, cond: &Expr) {
+        let (op, left, right) = match &cond.kind {
+            ExprKind::Lazy { and: true, left, right } => {
+                self.condition(var, step, left);
+                return self.condition(var, step, right);
+            }
+            ExprKind::Binary { op, left, right, .. } => (op, left, right),
+            _ => return,
+        };
+        let (bound, passed) = match op {
+            BinOp::Lt if widened(left, var) => (right, step - 1),
+            BinOp::Le if widened(left, var) => (right, step),
+            BinOp::Gt if widened(right, var) => (left, step - 1),
+            BinOp::Ge if widened(right, var) => (left, step),
+            _ => return,
+        };
+        let most = self.vars[var].ty.scalar().and_then(|ty| ty.integer_range()).map(|(_, most)| most - passed);
+        if let (Some(most), Some(largest)) = (most.and_then(|most| i64::try_from(most).ok()), self.largest(bound))
+            && largest.as_int().is_none()
+        {
+            let test = Expr::long(BinOp::Le, largest.clone(), Expr::int(most, cond.span));
+            let values = vec![(shape::show(&largest, self.vars), largest)];
+            let kind = StmtKind::Require { cond: test, fault: FaultKind::Narrowing, values };
+            if !self.tests.iter().any(|known| known.kind == kind) {
+                self.tests.push(stmt(kind, cond.span));
+            }
+        }
+    }
+
+    /// The largest value of an expression of dimensions, iterators and constants. Of others the language says nothing.
+    fn largest(&self, expr: &Expr) -> Option<Expr> {
+        match &expr.kind {
+            ExprKind::Const(_) => Some(expr.clone()),
+            ExprKind::Read(var) => match self.vars[*var].kind {
+                VarKind::Dim => Some(expr.clone()),
+                VarKind::Iter => {
+                    let end = self.largest(self.ends.get(var)?)?;
+                    Some(Expr::long(BinOp::Sub, end, Expr::int(1, expr.span)))
+                }
+                VarKind::Local | VarKind::Param(_) => None,
+            },
+            ExprKind::Binary { op: BinOp::Add, left, right, .. } => {
+                Some(Expr::long(BinOp::Add, self.largest(left)?, self.largest(right)?))
+            }
+            ExprKind::Binary { op: BinOp::Sub, left, right, .. } => {
+                right.as_int()?;
+                Some(Expr::long(BinOp::Sub, self.largest(left)?, (**right).clone()))
+            }
+            ExprKind::Math(function @ (MathFn::Min | MathFn::Max), operands) => {
+                let operands: Option<Vec<Expr>> = operands.iter().map(|operand| self.largest(operand)).collect();
+                Some(Expr { kind: ExprKind::Math(*function, operands?), ..expr.clone() })
+            }
+            _ => None,
+        }
+    }
+}
+
+/// By how much `var = value` makes a variable grow, if that is a constant.
+fn step(var: VarId, value: &Expr) -> Option<i128> {
+    let ExprKind::Binary { op: BinOp::Add, left, right, .. } = &value.kind else { return None };
+    let step = match (&left.kind, &right.kind) {
+        (ExprKind::Read(read), _) if *read == var => right.as_int(),
+        (_, ExprKind::Read(read)) if *read == var => left.as_int(),
+        _ => None,
+    };
+    step.filter(|step| *step > 0)
+}
+
+/// Whether an expression is a variable that becomes a `long` to be compared.
+fn widened(expr: &Expr, var: VarId) -> bool {
+    expr.ty == Ty::LONG
+        && matches!(&expr.kind, ExprKind::Convert { operand, .. } if operand.kind == ExprKind::Read(var))
+}
