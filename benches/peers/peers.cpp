@@ -190,6 +190,16 @@ void peer_column_sums_f32(float *RESTRICT y, const float *RESTRICT a, int64_t ro
   }
 }
 
+void peer_lines_f64(double *RESTRICT x, const double *RESTRICT a, int64_t rows, int64_t columns) {
+#pragma omp parallel for schedule(static)
+  for (int64_t i = 0; i < rows; i++) {
+    double *RESTRICT own = x + i * columns;
+    const double *RESTRICT factors = a + i * columns;
+    for (int64_t j = 1; j < columns; j++) own[j] -= factors[j] * own[j - 1];
+    for (int64_t j = columns - 2; j >= 0; j--) own[j] -= factors[j + 1] * own[j + 1];
+  }
+}
+
 void peer_jacobi7_f64(double *RESTRICT out, const double *RESTRICT in, double c0, double c1, int64_t I, int64_t J, int64_t K) {
 #pragma omp parallel for collapse(2) schedule(static)
   for (int64_t i = 1; i < I - 1; i++)

@@ -29,6 +29,7 @@ mod raw {
         pub(super) fn peer_column_sums_f32(y: *mut f32, a: *const f32, rows: i64, columns: i64);
         pub(super) fn peer_jacobi7_f64(out: *mut f64, inp: *const f64, c0: f64, c1: f64, i: i64, j: i64, k: i64);
         pub(super) fn peer_jacobi7_stream_f64(out: *mut f64, inp: *const f64, c0: f64, c1: f64, i: i64, j: i64, k: i64);
+        pub(super) fn peer_lines_f64(x: *mut f64, a: *const f64, rows: i64, columns: i64);
         pub(super) fn peer_edit_wave(s: *const u8, n: i64, t: *const u8, m: i64) -> i32;
         pub(super) fn peer_edit_pairs(distance: *mut i32, a: *const u8, b: *const u8, pairs: i64, n: i64, m: i64);
         pub(super) fn peer_affine_wave(s: *const u8, n: i64, t: *const u8, m: i64, costs: *const i32) -> i32;
@@ -230,6 +231,13 @@ pub fn column_sums(y: &mut [f32], a: &[f32]) {
     assert!(a.len().is_multiple_of(y.len()));
     // SAFETY: `a` has `y.len()` columns.
     unsafe { raw::peer_column_sums_f32(y.as_mut_ptr(), a.as_ptr(), (a.len() / y.len()) as i64, y.len() as i64) }
+}
+
+/// Lines solved in place, forwards and backwards.
+pub fn lines(x: &mut [f64], a: &[f64], [rows, columns]: [usize; 2]) {
+    assert!(x.len() == rows * columns && a.len() == x.len());
+    // SAFETY: both arrays have the shape; `x` is not aliased.
+    unsafe { raw::peer_lines_f64(x.as_mut_ptr(), a.as_ptr(), rows as i64, columns as i64) }
 }
 
 /// A 7-point Jacobi sweep over the interior, with plain or non-temporal stores.

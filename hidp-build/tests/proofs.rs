@@ -7,7 +7,7 @@ use std::path::Path;
 use hidp_build::compiler::check::{SourceUnit, check};
 use hidp_build::compiler::diag::{Severity, Sink};
 use hidp_build::compiler::ir::par::visit::walk_places;
-use hidp_build::compiler::ir::par::{Access, Program};
+use hidp_build::compiler::ir::par::{Access, Program, print};
 use hidp_build::compiler::pass;
 use hidp_build::compiler::prove::{RemainingKind, races, remaining};
 use hidp_build::compiler::source::SourceMap;
@@ -67,6 +67,24 @@ fn narrow_variables_that_count_need_no_tests() {
     let by_long = text.replace("j < M; j += 1", "j < m; j += 1");
     let by_long = by_long.replace("inout double x", "input long m; inout double x");
     assert_eq!(remains(&by_long), set(&["x[i][j]", "x[i][j-1]"]), "nothing is said of a bound that is no dimension");
+}
+
+/// What stands behind `require`s of sizes is the same text.
+#[test]
+fn narrow_variables_of_loops_become_long() {
+    let body = |ty: &str| {
+        let text = format!(
+            "function f input int n; inout double x[N][M]; {{ map {{ i := [0:N);
+               for ({ty} j = 1; j < M; j += 1) x[i][j] += x[i][j-1] * j;
+               for ({ty} j = 3; j > 0 && j < n; j -= 1) {{ if (j < M - 1) x[i][j + 1] = 0; }} }} }}"
+        );
+        let (_, program) = compiled(&text);
+        let printed = print(&program);
+        printed.lines().filter(|line| !line.contains("require")).collect::<Vec<_>>().join("\n")
+    };
+    let narrow = body("int");
+    assert!(narrow.contains("double(int(j%5))"), "what is no index is as wide as it was: {narrow}");
+    assert_eq!(narrow.replace("int(j%5)", "j%5"), body("long"));
 }
 
 #[test]

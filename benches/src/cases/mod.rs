@@ -1,6 +1,7 @@
 //! The cases, one module a subject.
 
 mod dense;
+mod loops;
 mod prims;
 mod recur;
 mod sorts;
@@ -37,7 +38,9 @@ pub fn all() -> Vec<Recipe> {
     let fixed = |recipes: Recipes| recipes.iter().map(|&(name, make)| Recipe::new(name.into(), move |_| make()));
     let mut all: Vec<Recipe> = fixed(dense::RECIPES).collect();
     all.extend(sorts::recipes());
-    all.extend([prims::RECIPES, sparse::RECIPES, stencil::RECIPES, recur::RECIPES].into_iter().flat_map(fixed));
+    all.extend(
+        [prims::RECIPES, sparse::RECIPES, stencil::RECIPES, loops::RECIPES, recur::RECIPES].into_iter().flat_map(fixed),
+    );
     all
 }
 

@@ -15,6 +15,7 @@ mod instantiate;
 pub mod recurrences;
 mod simplify;
 mod split;
+mod widen;
 mod zero;
 
 #[cfg(test)]
@@ -59,6 +60,7 @@ pub const PIPELINE: &[Pass] = &[
     forward::PASS,
     zero::PASS,
     bounds::PASS,
+    widen::PASS,
     cleanup::PASS,
 ];
 

@@ -24,6 +24,7 @@ mod testing;
 #[cfg(test)]
 mod tests;
 mod walk;
+mod widen;
 mod written;
 
 pub use context::MAX_EXTENT;
@@ -109,6 +110,15 @@ pub fn bounds(program: &mut Program, func: FuncId) {
         if let Some(body) = &mut scalar_fn.body {
             bounds::prove(&scalar_fn.vars, body, Start::Called);
         }
+    }
+}
+
+/// Does arithmetic of narrower integers whose result becomes a `long` in `long`, where that gives the same.
+pub fn widen(program: &mut Program, func: FuncId) {
+    let start = start(program, func);
+    let func = &mut program.funcs[func];
+    for (var, shape) in widen::widen(&func.vars, &mut func.body, start) {
+        func.vars[var].shape = shape;
     }
 }
 
