@@ -4,11 +4,12 @@ use hidp_ir::par::{print, read, verify};
 
 /// Sums along both indices: `d` is asked by `f`, whose body is `uses`.
 fn sums(body: &str, uses: &str) -> Program {
+    let window = if body == FAR { 3 } else { 2 };
     let text = format!(
         "func d(x, d) dims (N) {{
            vars {{ N: long dim; x: int[N] input; d: int[N, N] output; i: long iter; j: long iter; }}
            system nest (1, 1) ranks (0) {{
-             table d (i = 0 .. N by 1, j = 0 .. N by 1) rows ((1, 1)) rank 0 window 2 {{ {body} }}
+             table d (i = 0 .. N by 1, j = 0 .. N by 1) rows ((1, 1)) rank 0 window {window} {{ {body} }}
            }}
          }}
          func g(x, s) dims (N) {{
@@ -27,6 +28,7 @@ fn sums(body: &str, uses: &str) -> Program {
 }
 
 const SUM: &str = "if ((i == 0) || (j == 0)) { return 1:int; } return (d[(i - 1), j] + d[i, (j - 1)]);";
+const FAR: &str = "if ((i == 0) || (j == 0)) { return int((i - (3 * j))); } return ((d[(i - 1), (j - 1)] - d[(i - 1), j]) + d[i, (j - 1)]);";
 const QUOTIENT: &str = "if ((i == 0) || (j == 0)) { return 1:int; } return (d[(i - 1), j] /? x[j]);";
 const ONE: &str = "if (N > 0) { declare T zero; call d(array x, array T); s = T[(N - 1), (N - 1)]; }";
 const ALL: &str = "declare T zero; call d(array x, array T); map (k = 0 .. N by 1) { y[k] = T[k, k]; }";
@@ -92,6 +94,8 @@ fn iterations_keep_windows() {
         let (_, found) = after(SUM, uses);
         assert_eq!(found, BTreeMap::from([("maps", 3), ("loops", 1)]));
     }
+    let (_, found) = after(FAR, EACH);
+    assert_eq!(found, BTreeMap::from([("maps", 4), ("loops", 1)]));
 }
 
 #[test]
