@@ -93,10 +93,6 @@ pub struct Nest {
     pub flips: Row,
     /// For each table.
     pub ranks: Vec<u32>,
-    /// Whether no call goes against any of the directions: then loops can be interchanged and cut into tiles.
-    pub tilable: bool,
-    /// For each table and index: how many values of the index some later cell may call for, its own included.
-    pub windows: Vec<Vec<Option<u32>>>,
 }
 
 /// A call of a cell.

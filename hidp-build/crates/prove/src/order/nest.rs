@@ -1,24 +1,17 @@
 //! Loops over the indices as they are written.
 
-use super::model::{Ahead, Level, Model};
+use super::model::{Level, Model};
 use super::{Nest, Row};
 
 impl Model<'_> {
-    /// Directions of the loops, if there are any that meet every called cell earlier; those that can be tiled are preferred.
+    /// Directions of the loops, if there are any that meet every called cell earlier.
     pub(super) fn nest(&mut self) -> Option<Nest> {
         let arity = self.tables.first()?.index.len();
         if self.tables.iter().any(|table| table.index.len() != arity) {
             return None;
         }
-        let all: Vec<Row> = directions(arity);
-        let tilable = all.iter().find(|flips| self.nothing_against(flips));
-        let (flips, ranks) = match tilable.and_then(|flips| self.in_order(flips)) {
-            Some(found) => found,
-            None => all.iter().find_map(|flips| self.in_order(flips))?,
-        };
-        let tilable = tilable == Some(&flips);
-        let windows = self.index_windows(&flips);
-        Some(Nest { flips, ranks, tilable, windows })
+        let (flips, ranks) = directions(arity).iter().find_map(|flips| self.in_order(flips))?;
+        Some(Nest { flips, ranks })
     }
 
     fn levels(&self, flips: &Row) -> Vec<Level> {
@@ -28,17 +21,6 @@ impl Model<'_> {
             row
         };
         (0..flips.len()).map(|index| vec![unit(index); self.tables.len()]).collect()
-    }
-
-    /// Whether no call goes against any of the directions.
-    fn nothing_against(&mut self, flips: &Row) -> bool {
-        let levels = self.levels(flips);
-        self.live().all(|call| {
-            levels.iter().all(|level| {
-                self.sampled(call, level).iter().all(|ahead| *ahead >= 0)
-                    && self.ahead(call, std::slice::from_ref(level)) != Ahead::Unproved
-            })
-        })
     }
 
     /// The ranks of tables if loops in these directions meet every called cell earlier.

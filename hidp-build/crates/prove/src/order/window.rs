@@ -1,6 +1,5 @@
 //! How far back calls reach.
 
-use super::Row;
 use super::model::{Level, Model};
 use crate::linear::Lin;
 
@@ -51,19 +50,5 @@ impl Model<'_> {
 
     fn at_most(&mut self, call: usize, lin: &Lin, limit: i128) -> bool {
         Lin::constant(limit).sub(lin).is_some_and(|goal| self.proves(call, &[], &goal))
-    }
-
-    /// For each table, how far back calls reach along the indices, in these directions.
-    pub(super) fn index_windows(&mut self, flips: &Row) -> Vec<Vec<Option<u32>>> {
-        let mut windows = vec![Vec::new(); self.tables.len()];
-        for (index, &flip) in flips.iter().enumerate() {
-            let mut row = vec![0; flips.len()];
-            row[index] = flip;
-            let level = vec![row; self.tables.len()];
-            for (table, window) in self.windows(&level).into_iter().enumerate() {
-                windows[table].push(window);
-            }
-        }
-        windows
     }
 }

@@ -91,14 +91,7 @@ pub(super) fn shown(system: &System) -> String {
         text += &format!("or {}\n", rows.collect::<Vec<_>>().join(", "));
     }
     if let Some(nest) = order.nest {
-        let windows: Vec<String> =
-            nest.windows[0].iter().map(|window| window.map_or("-".to_owned(), |window| window.to_string())).collect();
-        text += &format!(
-            "nest {:?} windows {}{}\n",
-            nest.flips,
-            windows.join(" "),
-            if nest.tilable { " tilable" } else { "" }
-        );
+        text += &format!("nest {:?}\n", nest.flips);
     }
     text
 }

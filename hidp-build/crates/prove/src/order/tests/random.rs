@@ -204,7 +204,6 @@ struct Statistics {
     cycles: usize,
     unproved: usize,
     nests: usize,
-    tilable: usize,
 }
 
 fn check(seed: u64, statistics: &mut Statistics) {
@@ -278,7 +277,7 @@ fn check_order(
             statistics.several += 1;
         }
     }
-    check_nest(spec, [distances, smaller], order, statistics);
+    check_nest(spec, distances, order, statistics);
 }
 
 /// Whether every called cell has a smaller key than its caller.
@@ -302,25 +301,16 @@ fn key(schedule: &Schedule, table: usize, cell: &[i64]) -> Vec<i64> {
     rows.iter().map(|row| dot(row, cell)).chain(place).chain(cell.iter().copied()).collect()
 }
 
-fn check_nest(spec: &Spec, [distances, smaller]: [&[BTreeSet<Row>]; 2], order: &Order, statistics: &mut Statistics) {
+fn check_nest(spec: &Spec, distances: &[BTreeSet<Row>], order: &Order, statistics: &mut Statistics) {
     let unit =
         |index: usize, flip: i64| -> Row { (0..spec.arity).map(|at| if at == index { flip } else { 0 }).collect() };
     let levels = |flips: &Row| flips.iter().enumerate().map(|(index, &flip)| unit(index, flip)).collect::<Vec<Row>>();
     let all = product(&vec![vec![1, -1]; spec.arity]);
     let nests: Vec<&Row> = all.iter().filter(|flips| spec.valid(distances, &levels(flips))).collect();
-    let nothing_against = |flips: &&&Row| {
-        distances.iter().flatten().all(|distance| levels(flips).iter().all(|row| dot(row, distance) >= 0))
-    };
     match &order.nest {
         Some(nest) => {
             assert!(nests.contains(&&nest.flips), "{spec:?} {nest:?}");
-            assert_eq!(nest.tilable, nests.iter().any(|flips| nothing_against(&flips)), "{spec:?} {nest:?}");
-            for (index, row) in levels(&nest.flips).iter().enumerate() {
-                let found: Vec<i64> = nest.windows.iter().map(|table| table[index].map_or(17, i64::from)).collect();
-                assert_eq!(found, window(spec, [distances, smaller], row), "{spec:?} {nest:?}");
-            }
             statistics.nests += 1;
-            statistics.tilable += usize::from(nest.tilable);
         }
         None => assert!(nests.is_empty(), "{spec:?}"),
     }
@@ -368,7 +358,7 @@ fn orders_are_those_of_enumeration() {
     let statistics = campaign(0..120);
 
     assert!(statistics.one_row > 50 && statistics.cycles > 10 && statistics.unproved > 10, "{statistics:?}");
-    assert!(statistics.several > 1 && statistics.nests > 40 && statistics.tilable > 30, "{statistics:?}");
+    assert!(statistics.several > 1 && statistics.nests > 40, "{statistics:?}");
 }
 
 #[test]
