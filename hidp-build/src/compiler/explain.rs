@@ -171,11 +171,11 @@ fn explanation(
         checks: checks(&input.sources, program, func),
         plans: plans_of(input, program, func, &model),
         composed: {
-            let mut all = alternatives::plans(input, program, func, &model);
+            let mut all = alternatives::all(input, program, func, &model);
             if resources.is_ok() {
-                all.extend(alternatives::device_plans(input, program, func, models));
+                all.extend(alternatives::all_of_devices(input, program, func, models));
             }
-            all.into_iter().flat_map(|(_, plans)| plans).collect()
+            all.into_iter().filter(|(form, _)| *form != func).flat_map(|(_, plans)| plans).collect()
         },
         pinned: pins.is_some_and(|pins| !pins.cpu.is_empty()),
         device: resources.map_err(str::to_owned).map(|_| {

@@ -17,7 +17,7 @@ use hidp_lower::{Defect, lower, lower_also, lower_device};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
     Dispatch, Limits, Models, Natives, PinFile, Plan, Record, add_device_rules, check_directives, check_pins, compose,
-    dispatch, explore, explore_device, native_name, pinned,
+    dispatch, explore, native_name,
 };
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::source::{FileId, SourceMap, Span};
@@ -187,7 +187,7 @@ fn natives(program: &Program, options: &Options, sink: &mut Sink) {
 
 /// Chooses compositions and runs the passes.
 pub fn optimise(mut program: Program, sink: &mut Sink) -> Option<Program> {
-    compose(&mut program);
+    compose(&mut program, &Model::cpu(), sink);
     match pass::run(&mut program, pass::PIPELINE) {
         Ok(()) => Some(program),
         Err(error) => {
@@ -218,32 +218,38 @@ impl Lowered {
 
 /// Plans and lowers an entry. Versions with defects are left out, and nothing chooses them.
 pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model: &Model) -> Lowered {
-    let mut plans = plans_of(input, program, func, model);
     let item = &program.funcs[func];
     let symbol = symbol(&input.options.namespace, stem_of(input, item.span), &item.name);
-    let (mut entry, mut defects) = lower(program, func, &symbol, &plans, model);
-    for (func, plans) in alternatives::plans(input, program, func, model) {
-        defects.extend(lower_also(program, func, &plans, model, &mut entry));
+    let (mut entry, mut defects) = lower(program, func, &symbol, &[], model);
+    let mut plans = Vec::new();
+    for (form, of_form) in alternatives::all(input, program, func, model) {
+        defects.extend(lower_also(program, form, &of_form, model, &mut entry));
+        plans.extend(of_form.into_iter().filter(|_| form == func));
     }
     let device = DeviceModel::cuda();
     let mut explored = Vec::new();
     if input.options.cuda {
-        let models = Models { cpu: model, device: &device };
-        explored = device_plans_of(input, program, func, models);
-        defects.extend(lower_device(program, func, &explored, (model, &device), &mut entry));
-        for (func, plans) in alternatives::device_plans(input, program, func, models) {
-            defects.extend(lower_device(program, func, &plans, (model, &device), &mut entry));
+        for (form, of_form) in
+            alternatives::all_of_devices(input, program, func, Models { cpu: model, device: &device })
+        {
+            defects.extend(lower_device(program, form, &of_form, (model, &device), &mut entry));
+            explored.extend(of_form.into_iter().filter(|_| form == func));
         }
     }
     defects.extend(leave_out_unsound(program, &mut entry));
     for plans in [&mut plans, &mut explored] {
         plans.retain(|plan| entry.units.iter().any(|unit| unit.plan == plan.name));
     }
-    let Some(usual) = plans.first() else {
+    if entry.units_for(imp::UnitTarget::Cpu).next().is_none() {
         return Lowered { func, entry, dispatch: Dispatch::default(), defects };
-    };
+    }
+    // Where compositions alone are pinned, sizes are measured as for the entry as it is written.
+    let usual =
+        plans.first().cloned().or_else(|| explore(program, func, model, input.options.limits).plans.into_iter().next());
     let mut dispatch = dispatch(item, &plans, model);
-    add_device_rules(&mut dispatch, program, item, (usual, &explored), (model, &device));
+    if let Some(usual) = usual {
+        add_device_rules(&mut dispatch, program, item, (&usual, &explored), (model, &device));
+    }
     let shown = format!("{}::{}", stem_of(input, item.span), item.name);
     let [source, device_source] =
         [imp::UnitTarget::Cpu, imp::UnitTarget::Device].map(|target| stamp::of(input, program, &entry, target));
@@ -275,23 +281,18 @@ fn leave_out_unsound(program: &Program, entry: &mut imp::Entry) -> Vec<Defect> {
     defects
 }
 
-/// The plans of an entry: pinned ones, else those that the planner finds.
+/// The plans of an entry as it is written: pinned ones, else those that the planner finds.
 pub fn plans_of(input: &PipelineInput, program: &Program, func: FuncId, model: &Model) -> Vec<Plan> {
-    let models = Models { cpu: model, device: &DeviceModel::cuda() };
-    let pinned = pinned(program, &input.sources, &input.options.pins, func, models).map(|pinned| pinned.cpu);
-    let pinned = pinned.filter(|plans| !plans.is_empty());
-    pinned.unwrap_or_else(|| explore(program, func, model, input.options.limits).plans)
+    of_entry(alternatives::all(input, program, func, model), func)
 }
 
 /// The same for devices.
 pub fn device_plans_of(input: &PipelineInput, program: &Program, func: FuncId, models: Models<'_>) -> Vec<Plan> {
-    let Options { limits, natives, .. } = input.options;
-    if natives == Natives::Host && native_name(program, &program.funcs[func]).is_some() {
-        return Vec::new();
-    }
-    let pinned = pinned(program, &input.sources, &input.options.pins, func, models).map(|pinned| pinned.device);
-    let pinned = pinned.filter(|plans| !plans.is_empty());
-    pinned.unwrap_or_else(|| explore_device(program, func, models.device, limits, natives).plans)
+    of_entry(alternatives::all_of_devices(input, program, func, models), func)
+}
+
+fn of_entry(all: Vec<(FuncId, Vec<Plan>)>, func: FuncId) -> Vec<Plan> {
+    all.into_iter().filter(|(form, _)| *form == func).flat_map(|(_, plans)| plans).collect()
 }
 
 /// Records that no entry of the build takes, and why.

@@ -7,7 +7,7 @@ use hidp_build::compiler::check::{SourceUnit, check};
 use hidp_build::compiler::diag::{Diagnostic, Severity, Sink};
 use hidp_build::compiler::ir::par::Program;
 use hidp_build::compiler::pass;
-use hidp_build::compiler::plan::{Models, check_directives};
+use hidp_build::compiler::plan::{Models, check_directives, compose};
 use hidp_build::compiler::source::{FileId, SourceMap};
 use hidp_build::compiler::syntax::{ast, parse};
 use hidp_build::compiler::target::{DeviceModel, Model};
@@ -68,6 +68,7 @@ fn compiled(case: &Case, text: &str) -> (Front, Program) {
     }
     if !build.sink.has_errors() {
         let mut optimised = program.clone();
+        compose(&mut optimised, &Model::cpu(), &mut build.sink);
         pass::run(&mut optimised, pass::PIPELINE).unwrap_or_else(|error| panic!("{name}: {error}"));
         let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
         check_directives(&optimised, models, &mut build.sink);

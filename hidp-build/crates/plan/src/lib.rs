@@ -57,7 +57,7 @@ mod work;
 
 pub use blocks::{BlockLine, Blocks};
 pub use candidates::{Candidate, Explored, Fate, Limits, candidates, constraint, explore};
-pub use compose::{CodeletFate, Composed, compose, composed, shown};
+pub use compose::{CodeletFate, Composed, compose, composed, form_of, shown};
 pub use constraint::{LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use cost::{Cost, cost};
 pub use cuts::rounds;

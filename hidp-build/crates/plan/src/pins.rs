@@ -18,6 +18,7 @@
 //! the planner's of the other. Plans in the [old form](super::old) become lines, with a warning that shows them.
 
 use super::candidates::{constraint, mapping};
+use super::compose::form_of;
 use super::device::{Natives, explore_device};
 use super::fit::{Compared, Part, Unfit, compare};
 use super::judge::judge;
@@ -337,10 +338,31 @@ struct Fitter<'a> {
 impl Fitter<'_> {
     /// The plan as it is used, if it fits the entry; reports where it does not.
     fn fitted(&mut self, pinned: &PinnedPlan) -> Option<Plan> {
+        let form = pinned.plan.as_ref()?;
+        let Form::Lines(Plan { composition: Some(composition), .. }) = form else {
+            return self.with_nests(pinned, form);
+        };
+        let (program, entry, models) = (self.program, self.id, self.models);
+        let Some(id) = form_of(program, entry, composition) else {
+            let name = &program.funcs[entry].name;
+            let (headline, label) = match program.alternatives_of(entry).next() {
+                Some(_) => {
+                    (format!("`{name}` has no such composition"), "none that the compiler keeps has these lines")
+                }
+                None => (format!("`{name}` has no codelets to choose from"), "`compose` lines are for codelets"),
+            };
+            self.sink.push(unfit(headline, pinned.span, label).help(NEW_PLAN));
+            return None;
+        };
+        let fitted = Fitter { program, id, models, explored: None, sink: self.sink }.with_nests(pinned, form)?;
+        Some(Plan { composition: Some(composition.clone()), ..fitted })
+    }
+
+    /// The plan with the nests that fit the function, without its composition.
+    fn with_nests(&mut self, pinned: &PinnedPlan, form: &Form) -> Option<Plan> {
         let program = self.program;
         let func = &program.funcs[self.id];
         let maps = nests(func);
-        let form = pinned.plan.as_ref()?;
         let (name, count) = match form {
             Form::Lines(plan) => (&plan.name, plan.nests.len()),
             Form::Old(plan) => (&plan.name, plan.nests.len()),
@@ -348,11 +370,6 @@ impl Fitter<'_> {
         if maps.len() != count {
             let headline = format!("`{}` has {} nests, but the plan {count}", func.name, maps.len());
             self.sink.push(unfit(headline, pinned.span, "this plan").help(NEW_PLAN));
-            return None;
-        }
-        if matches!(form, Form::Lines(plan) if plan.composition.is_some()) {
-            let headline = format!("`{}` has no codelets to choose from", func.name);
-            self.sink.push(unfit(headline, pinned.span, "`compose` lines are for codelets").help(NEW_PLAN));
             return None;
         }
         // All of them, so that all complaints are made.

@@ -3,6 +3,7 @@
 use crate::compiler::pipeline::{PipelineInput, front};
 use hidp_ir::par::Program;
 use hidp_plan::composed;
+use hidp_plan::target::Model;
 use hidp_syntax::diag::Sink;
 
 /// The program as checked, which still has its codelets.
@@ -18,7 +19,7 @@ impl Codelets {
     pub(super) fn lines(&self, entry: &str) -> Vec<String> {
         let Some(program) = &self.0 else { return Vec::new() };
         let entry = program.entries.iter().copied().find(|id| program.funcs[*id].name == entry);
-        let composed = entry.map(|entry| composed(program, entry)).unwrap_or_default();
+        let composed = entry.map(|entry| composed(program, entry, &Model::cpu())).unwrap_or_default();
         composed.codelets.iter().map(ToString::to_string).collect()
     }
 }

@@ -157,7 +157,8 @@ impl Explanation {
     /// The plans as a file that pins them.
     pub(super) fn pin(&self) -> String {
         let of_devices = self.device.iter().flat_map(|device| &device.plans);
-        let plans: String = self.plans.iter().chain(of_devices).map(ToString::to_string).collect();
+        let plans: String =
+            self.plans.iter().chain(of_devices).chain(&self.composed).map(ToString::to_string).collect();
         format!("entry {}\n{plans}", self.name)
     }
 }

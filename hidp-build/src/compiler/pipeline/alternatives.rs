@@ -2,46 +2,60 @@
 
 use super::{Options, PipelineInput, native_name};
 use hidp_ir::par::{Alternative, FuncId, Program};
-use hidp_plan::target::Model;
-use hidp_plan::{Limits, Models, Natives, Plan, explore, explore_device, pinned, shown};
+use hidp_plan::target::{DeviceModel, Model};
+use hidp_plan::{Limits, Models, Natives, Pinned, Plan, explore, explore_device, form_of, pinned, shown};
 
-/// Of each form the plan that suits it best; with variants, all. Where plans are pinned there are no others.
-pub(crate) fn plans(
-    input: &PipelineInput,
-    program: &Program,
-    entry: FuncId,
-    model: &Model,
-) -> Vec<(FuncId, Vec<Plan>)> {
-    let device = hidp_plan::target::DeviceModel::cuda();
-    let models = Models { cpu: model, device: &device };
-    let pins = pinned(program, &input.sources, &input.options.pins, entry, models);
-    if program.alternatives.is_empty() || pins.is_some_and(|pins| !pins.cpu.is_empty()) {
-        return Vec::new();
+/// All plans of an entry for the processor, with the function that each is of. Those of other forms come last, of each the one that
+/// suits it best, or, with variants, all. Where plans are pinned there are no others, in the order of their file.
+pub(crate) fn all(input: &PipelineInput, program: &Program, entry: FuncId, model: &Model) -> Vec<(FuncId, Vec<Plan>)> {
+    let device = DeviceModel::cuda();
+    let pinned = pins(input, program, entry, Models { cpu: model, device: &device }).cpu;
+    if !pinned.is_empty() {
+        return grouped(program, entry, pinned);
     }
-    let limits = limits(&input.options);
-    let of = |form: &Alternative| (form.func, named(form, explore(program, form.func, model, limits).plans));
-    program.alternatives_of(entry).map(of).collect()
+    let of =
+        |form: &Alternative| (form.func, named(form, explore(program, form.func, model, limits(&input.options)).plans));
+    let usual = explore(program, entry, model, input.options.limits).plans;
+    std::iter::once((entry, usual)).chain(program.alternatives_of(entry).map(of)).collect()
 }
 
 /// The same for devices.
-pub(crate) fn device_plans(
+pub(crate) fn all_of_devices(
     input: &PipelineInput,
     program: &Program,
     entry: FuncId,
     models: Models<'_>,
 ) -> Vec<(FuncId, Vec<Plan>)> {
-    let Options { natives, .. } = input.options;
-    let pins = pinned(program, &input.sources, &input.options.pins, entry, models);
-    if program.alternatives.is_empty() || pins.is_some_and(|pins| !pins.device.is_empty()) {
-        return Vec::new();
+    let Options { natives, limits: of_entry, .. } = input.options;
+    let runs = |func: FuncId| natives != Natives::Host || native_name(program, &program.funcs[func]).is_none();
+    let pinned = pins(input, program, entry, models).device;
+    if !pinned.is_empty() {
+        return grouped(program, entry, pinned).into_iter().filter(|(func, _)| runs(*func)).collect();
     }
-    let limits = limits(&input.options);
-    let runs =
-        |form: &&Alternative| natives != Natives::Host || native_name(program, &program.funcs[form.func]).is_none();
-    let of = |form: &Alternative| {
-        (form.func, named(form, explore_device(program, form.func, models.device, limits, natives).plans))
+    let plans = |func: FuncId, limits: Limits| match runs(func) {
+        true => explore_device(program, func, models.device, limits, natives).plans,
+        false => Vec::new(),
     };
-    program.alternatives_of(entry).filter(runs).map(of).collect()
+    let of = |form: &Alternative| (form.func, named(form, plans(form.func, limits(&input.options))));
+    std::iter::once((entry, plans(entry, of_entry))).chain(program.alternatives_of(entry).map(of)).collect()
+}
+
+fn pins(input: &PipelineInput, program: &Program, entry: FuncId, models: Models<'_>) -> Pinned {
+    pinned(program, &input.sources, &input.options.pins, entry, models).unwrap_or_default()
+}
+
+/// Plans with the functions that they are of, in their order.
+fn grouped(program: &Program, entry: FuncId, plans: Vec<Plan>) -> Vec<(FuncId, Vec<Plan>)> {
+    let mut groups: Vec<(FuncId, Vec<Plan>)> = Vec::new();
+    for plan in plans {
+        let form = plan.composition.as_ref().and_then(|composition| form_of(program, entry, composition));
+        let func = form.unwrap_or(entry);
+        match groups.last_mut() {
+            Some((last, group)) if *last == func => group.push(plan),
+            Some(_) | None => groups.push((func, vec![plan])),
+        }
+    }
+    groups
 }
 
 fn limits(options: &Options) -> Limits {

@@ -6,19 +6,31 @@ use std::fmt;
 use hidp_ir::par::{Alternative, Choice, Codelet, FuncId, Program, sites};
 
 use super::notation::{self, Pieces, Place};
+use crate::target::Model;
 use hidp_syntax::ast::PieceWay;
+use hidp_syntax::diag::{Code, Diagnostic, Sink};
+
+mod search;
+mod space;
+#[cfg(test)]
+mod tests;
+mod weigh;
+
+use space::{Compositions, components};
 
 /// The compositions of an entry, and what became of each codelet that it could take.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Composed {
-    /// Those that become versions, besides the entry as it is written.
-    pub kept: Vec<Choice>,
+    /// Those that become versions, besides the entry as it is written, and what each costs at the sizes that were looked at, beside the best.
+    pub kept: Vec<(Choice, Vec<f64>)>,
     /// Codelets, in the order of the text.
     pub codelets: Vec<CodeletFate>,
+    /// Whether compositions were left out unseen.
+    pub cut: bool,
 }
 
 /// What became of a codelet.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct CodeletFate {
     /// The function.
     pub function: String,
@@ -26,27 +38,47 @@ pub struct CodeletFate {
     pub codelet: String,
     /// In how many versions it is.
     pub kept: usize,
+    /// Its least predicted time beside that of the best composition, over the sizes that were looked at; nothing if it never runs there.
+    pub ratio: Option<f64>,
 }
 
 impl fmt::Display for CodeletFate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CodeletFate { function, codelet, kept } = self;
+        let CodeletFate { function, codelet, kept, ratio } = self;
         match kept {
-            0 => write!(f, "{function} \"{codelet}\": none, {MOST} compositions come before it"),
-            1 => write!(f, "{function} \"{codelet}\": kept in 1 composition"),
-            _ => write!(f, "{function} \"{codelet}\": kept in {kept} compositions"),
+            0 => write!(f, "{function} \"{codelet}\": none, {MOST} compositions come before it")?,
+            1 => write!(f, "{function} \"{codelet}\": kept in 1 composition")?,
+            _ => write!(f, "{function} \"{codelet}\": kept in {kept} compositions")?,
+        }
+        match ratio {
+            Some(ratio) => write!(f, "; predicted to take at least {ratio:.2} times the best composition's time"),
+            None => f.write_str("; its condition holds at no size that was looked at"),
         }
     }
 }
 
 /// How many compositions of an entry become versions.
 const MOST: usize = 4;
+/// How much a further version has to gain, on geometric mean, to be one for its speed.
+const GAIN: f64 = 0.02;
+/// Elements of an entry at which compositions are compared: all its dimensions alike.
+const POINTS: [f64; 3] = [4096.0, 262_144.0, 16_777_216.0];
 
 /// Chooses compositions for all entries.
-pub fn compose(program: &mut Program) {
+pub fn compose(program: &mut Program, model: &Model, sink: &mut Sink) {
+    if program.spectra.is_empty() {
+        return;
+    }
     let mut alternatives: Vec<Alternative> = Vec::new();
     for &entry in &program.entries {
-        for choice in composed(program, entry).kept {
+        let Composed { kept, cut, .. } = composed(program, entry, model);
+        if cut {
+            let item = &program.funcs[entry];
+            let headline = format!("`{}` has more compositions than are looked at", item.name);
+            let diagnostic = Diagnostic::new(Code::SearchCut, item.span, headline).label("some are left out");
+            sink.push(diagnostic.help("fewer values of tunables make fewer compositions"));
+        }
+        for (choice, _) in kept {
             let known = |name: &str| alternatives.iter().any(|other| other.entry == entry && other.name == name);
             let name = unlike(&name_of(&choice), known);
             alternatives.push(Alternative { entry, func: entry, name, choice });
@@ -55,56 +87,122 @@ pub fn compose(program: &mut Program) {
     program.alternatives = alternatives;
 }
 
-/// The compositions of an entry.
-pub fn composed(program: &Program, entry: FuncId) -> Composed {
+/// The compositions of an entry: the best at each point, then those that have what no other has.
+pub fn composed(program: &Program, entry: FuncId, model: &Model) -> Composed {
     let choosing = program.choosing();
     if !choosing.contains(&entry) {
         return Composed::default();
     }
-    let mut search = Search { program, choosing: &choosing, with: None, reached: BTreeSet::new() };
-    search.reach(entry);
-    let reached = std::mem::take(&mut search.reached);
-    let (mut kept, mut codelets) = (Vec::new(), Vec::new());
-    for spectrum in program.spectra.iter().filter(|spectrum| reached.contains(&spectrum.meaning)) {
-        for codelet in &spectrum.codelets {
-            search.with = Some((spectrum.meaning, codelet));
-            let fits = kept.len() < MOST;
-            if fits {
-                kept.push(search.choice(entry, false));
-            }
-            let function = program.funcs[spectrum.meaning].name.clone();
-            codelets.push(CodeletFate { function, codelet: codelet.tag.clone(), kept: usize::from(fits) });
+    let component = components(program, &choosing);
+    let dims = program.funcs[entry].dims.len().max(1);
+    let sizes = |total: &f64| vec![total.powf(1.0 / dims as f64).round() as i64; program.funcs[entry].dims.len()];
+    let at = |total: &f64| Compositions::new(program, entry, sizes(total), (&choosing, &component, model));
+    let mut points: Vec<Compositions<'_>> = POINTS.iter().map(at).collect();
+    let usual = Usual { program, choosing: &choosing, with: None };
+    let mut seen = vec![usual.choice(entry, false)];
+    let mut add = |choice: Choice| {
+        if !seen.contains(&choice) {
+            seen.push(choice);
         }
+    };
+    points.iter_mut().flat_map(Compositions::best).for_each(&mut add);
+    let mut reached = BTreeSet::new();
+    usual.reach(entry, &mut reached);
+    let codelets = || {
+        let spectra = program.spectra.iter().filter(|spectrum| reached.contains(&spectrum.meaning));
+        spectra.flat_map(|spectrum| spectrum.codelets.iter().map(|codelet| (spectrum.meaning, codelet)))
+    };
+    codelets().for_each(|with| add(Usual { with: Some(with), ..usual }.choice(entry, false)));
+    let prices: Vec<Vec<Option<f64>>> =
+        seen.iter().map(|choice| points.iter().map(|point| point.price(choice)).collect()).collect();
+    let best: Vec<f64> = (0..points.len())
+        .map(|point| prices.iter().filter_map(|of| of[point]).fold(f64::INFINITY, f64::min).max(1.0))
+        .collect();
+    let ratios: Vec<Vec<f64>> = prices
+        .iter()
+        .map(|of| of.iter().zip(&best).map(|(price, best)| price.map_or(f64::INFINITY, |price| price / best)).collect())
+        .collect();
+    let has =
+        |choice: &Choice, (of, codelet): (FuncId, &Codelet)| contains(choice, &program.funcs[of].name, &codelet.tag);
+    let chosen =
+        chosen(&seen, &ratios, &codelets().map(|with| seen.iter().map(|c| has(c, with)).collect()).collect::<Vec<_>>());
+    let fate = |with: (FuncId, &Codelet)| {
+        let own = seen.iter().zip(&ratios).filter(|(choice, _)| has(choice, with)).flat_map(|(_, ratios)| ratios);
+        let least = own.copied().fold(f64::INFINITY, f64::min);
+        CodeletFate {
+            function: program.funcs[with.0].name.clone(),
+            codelet: with.1.tag.clone(),
+            kept: chosen.iter().filter(|at| has(&seen[**at], with)).count(),
+            ratio: least.is_finite().then_some(least),
+        }
+    };
+    Composed {
+        codelets: codelets().map(fate).collect(),
+        cut: points.iter().any(|point| point.cut),
+        kept: chosen.iter().map(|at| (seen[*at].clone(), ratios[*at].clone())).collect(),
     }
-    Composed { kept, codelets }
 }
 
-/// One codelet in an otherwise usual composition.
-struct Search<'a> {
+/// Which compositions are kept besides the usual one, number 0: those that gain most, then for each codelet that none of them has the
+/// first one with it. `having` says for each codelet which compositions have it.
+fn chosen(seen: &[Choice], ratios: &[Vec<f64>], having: &[Vec<bool>]) -> Vec<usize> {
+    let mut kept: Vec<usize> = Vec::new();
+    let loss = |kept: &[usize]| -> f64 {
+        let points = ratios[0].len();
+        let of = |point: usize| kept.iter().chain([&0]).map(|at| ratios[*at][point]).fold(f64::INFINITY, f64::min);
+        (0..points).map(|point| of(point).ln()).sum::<f64>() / points as f64
+    };
+    while kept.len() < MOST {
+        let with = |at: usize| kept.iter().copied().chain([at]).collect::<Vec<_>>();
+        let candidates = (1..seen.len()).filter(|at| !kept.contains(at)).map(|at| (at, loss(&with(at))));
+        let best = candidates.min_by(|a, b| a.1.total_cmp(&b.1));
+        match best {
+            Some((at, less)) if less + GAIN < loss(&kept) => kept.push(at),
+            Some(_) | None => break,
+        }
+    }
+    for having in having {
+        let covered = kept.iter().any(|at| having[*at]);
+        // The last ones have one codelet and nothing else.
+        if let (false, true, Some(at)) = (covered, kept.len() < MOST, (1..seen.len()).rev().find(|at| having[*at])) {
+            kept.push(at);
+        }
+    }
+    kept
+}
+
+/// Whether a codelet is part of a composition.
+fn contains(choice: &Choice, function: &str, codelet: &str) -> bool {
+    choice.function == function && choice.codelet == codelet
+        || choice.calls.iter().chain(choice.otherwise.as_deref()).any(|inner| contains(inner, function, codelet))
+}
+
+/// All calls take the function itself, but for one codelet where it is called first.
+#[derive(Clone, Copy)]
+struct Usual<'a> {
     program: &'a Program,
     choosing: &'a BTreeSet<FuncId>,
     with: Option<(FuncId, &'a Codelet)>,
-    reached: BTreeSet<FuncId>,
 }
 
-impl Search<'_> {
+impl Usual<'_> {
     /// The functions with a choice that a call may lead to.
-    fn reach(&mut self, func: FuncId) {
-        if !self.reached.insert(func) {
+    fn reach(&self, func: FuncId, reached: &mut BTreeSet<FuncId>) {
+        if !reached.insert(func) {
             return;
         }
         let codelets = self.program.spectrum_of(func).into_iter().flat_map(|spectrum| &spectrum.codelets);
         let bodies: Vec<FuncId> = codelets.map(|codelet| codelet.func).chain([func]).collect();
         for body in bodies {
             let (sites, _) = sites(&self.program.funcs[body].body, self.choosing);
-            sites.into_iter().for_each(|site| self.reach(site.callee));
+            sites.into_iter().for_each(|site| self.reach(site.callee, reached));
         }
     }
 
     fn choice(&self, function: FuncId, in_map: bool) -> Choice {
         let codelet = self.with.filter(|(of, _)| *of == function).map(|(_, codelet)| codelet);
         let Some(codelet) = codelet else { return self.body(function, function, in_map) };
-        let inner = Search { with: None, reached: BTreeSet::new(), ..*self };
+        let inner = Usual { with: None, ..*self };
         let name = |var| self.program.funcs[codelet.func].vars[var].name.clone();
         let tunables = codelet.tunables.iter().map(|tunable| (name(tunable.var), tunable.values[0])).collect();
         let otherwise = codelet.when.is_some().then(|| Box::new(inner.body(function, function, in_map)));
@@ -148,6 +246,12 @@ fn collect_tags<'a>(choice: &'a Choice, tags: &mut Vec<&'a str>) {
 fn unlike(name: &str, known: impl Fn(&str) -> bool) -> String {
     let numbered = (2..).map(|number| format!("{name}{number}"));
     std::iter::once(name.to_owned()).chain(numbered).find(|name| !known(name)).unwrap_or_default()
+}
+
+/// The form of an entry that a plan's lines choose.
+pub fn form_of(program: &Program, entry: FuncId, composition: &notation::Choice) -> Option<FuncId> {
+    let form = program.alternatives_of(entry).find(|form| shown(&form.choice) == *composition);
+    form.map(|form| form.func)
 }
 
 /// A choice as plans show it.

@@ -360,6 +360,10 @@ codes! {
          as `inout`. Declare it so if the function reads old elements, or as `partial output` if some are meant to stay as they are; otherwise write \
          all of it, for example with `out = 0.0;` first.";
 
+    SearchCut = "HD0817" Warning "compositions that were not looked at"
+        "Which bodies the calls of an entry take is searched for among all combinations of codelets and values of tunables, up to a bound. \
+         Here are more; those that were not looked at can be no versions.";
+
     CertainFault = "HD0820" Warning "operation that always faults"
         "A division by the constant 0 and a shift by a constant that is negative, or not below the number of bits of its left side, have no \
          result. Where one is evaluated the call ends with an error. In branches that constants rule out it is not evaluated.";

@@ -1,0 +1,295 @@
+//! What a body costs at given sizes without the calls that have a choice, and how often and with which sizes it makes those.
+//!
+//! An estimate, in operations on one lane of a vector: it orders compositions, and nothing else.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::target::Model;
+use hidp_ir::par::visit;
+use hidp_ir::par::{
+    BinOp, CallArg, Const, Expr, ExprKind, Extent, Func, FuncId, Map, MathFn, Piece, PrimCall, Program, Section,
+    SectionDim, Stmt, StmtKind, UnOp, VarId,
+};
+use hidp_syntax::ast::PieceWay;
+
+/// Threads that a host-level map is thought to have.
+const THREADS: f64 = 8.0;
+
+/// A body at given sizes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct Weighed {
+    /// The cost of everything but the calls.
+    pub(super) own: f64,
+    /// Calls in the order of the text.
+    pub(super) calls: Vec<Weight>,
+}
+
+/// A call with a choice.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Weight {
+    pub(super) callee: FuncId,
+    /// Whether an iteration of a map makes it.
+    pub(super) in_map: bool,
+    /// How often it counts.
+    pub(super) times: f64,
+    /// The callee's dimensions.
+    pub(super) sizes: Vec<i64>,
+}
+
+/// Weighs a body whose dimensions have these sizes, and whose tunables these values.
+pub(super) fn weigh(
+    program: &Program,
+    body: &Func,
+    sizes: &[i64],
+    tunables: &[(VarId, i64)],
+    in_map: bool,
+    (choosing, model): (&BTreeSet<FuncId>, &Model),
+) -> Weighed {
+    let known = known(body, sizes, tunables);
+    let mut scale = Scale { program, body, choosing, model, known, in_map };
+    let mut weighed = Weighed::default();
+    // A tunable's declaration would forget its value.
+    scale.stmts(&body.body.stmts[2 * tunables.len()..], &mut weighed);
+    weighed
+}
+
+/// Values of dimensions and tunables.
+pub(super) fn known(body: &Func, sizes: &[i64], tunables: &[(VarId, i64)]) -> BTreeMap<VarId, i64> {
+    body.dims.iter().copied().zip(sizes.iter().copied()).chain(tunables.iter().copied()).collect()
+}
+
+/// Whether a condition holds, if sizes and tunables say so.
+pub(super) fn holds(condition: &Expr, known: &BTreeMap<VarId, i64>) -> Option<bool> {
+    value(condition, known).map(|value| value != 0)
+}
+
+struct Scale<'a> {
+    program: &'a Program,
+    body: &'a Func,
+    choosing: &'a BTreeSet<FuncId>,
+    model: &'a Model,
+    known: BTreeMap<VarId, i64>,
+    in_map: bool,
+}
+
+impl Scale<'_> {
+    fn stmts(&mut self, stmts: &[Stmt], weighed: &mut Weighed) {
+        stmts.iter().for_each(|stmt| self.stmt(stmt, weighed));
+    }
+
+    fn stmt(&mut self, stmt: &Stmt, weighed: &mut Weighed) {
+        match &stmt.kind {
+            StmtKind::Declare { var, .. } => {
+                self.known.remove(var);
+                let elements = self.body.vars[*var].shape.iter().map(|extent| self.long(extent) as f64);
+                let elements: f64 = elements.product();
+                if self.body.vars[*var].is_array() {
+                    weighed.own += self.shared(elements);
+                }
+            }
+            StmtKind::Assign { var, value: of } => {
+                weighed.own += self.operations(of);
+                match value(of, &self.known) {
+                    Some(value) => self.known.insert(*var, value),
+                    None => self.known.remove(var),
+                };
+            }
+            StmtKind::AssignField { value, .. } | StmtKind::Store { value, .. } | StmtKind::Return(value) => {
+                weighed.own += self.operations(value);
+            }
+            StmtKind::Atomic { value, .. } => weighed.own += 8.0 + self.operations(value),
+            StmtKind::If { cond, then, otherwise } => {
+                weighed.own += self.operations(cond);
+                self.stmts(&then.stmts, weighed);
+                self.stmts(&otherwise.stmts, weighed);
+            }
+            StmtKind::Loop(node) => {
+                let mut turn = Weighed::default();
+                visit::walk_vars(&node.body, |var, role| {
+                    if role == visit::Role::Write {
+                        self.known.remove(&var);
+                    }
+                });
+                self.stmts(&node.body.stmts, &mut turn);
+                self.stmts(&node.step.stmts, &mut turn);
+                let turns = f64::from(self.model.unknown_length);
+                weighed.add(turn, turns * f64::from(self.model.scalar_operation), turns);
+            }
+            StmtKind::Scope(block) => self.stmts(&block.stmts, weighed),
+            StmtKind::Map(map) => self.map(map, weighed),
+            StmtKind::Prim(call) => {
+                let elements = self.elements(call) * f64::from(self.model.primitive_element);
+                weighed.own += self.shared(elements);
+            }
+            StmtKind::Call { callee, args } => self.call(*callee, args, weighed),
+            StmtKind::Break | StmtKind::Continue | StmtKind::Leave | StmtKind::Swap(..) | StmtKind::Require { .. } => {}
+        }
+    }
+
+    /// Work that threads share at host level, if that is worth starting them.
+    fn shared(&self, work: f64) -> f64 {
+        let started = work / THREADS + f64::from(self.model.thread_work);
+        if self.in_map { work } else { work.min(started) }
+    }
+
+    fn map(&mut self, map: &Map, weighed: &mut Weighed) {
+        let ranges = map.iters.iter().map(|iter| {
+            let step = self.long(&iter.step).max(1);
+            ((self.long(&iter.hi) - self.long(&iter.lo)).max(0) as f64 / step as f64).ceil()
+        });
+        let iterations: f64 = ranges.product();
+        let outside = std::mem::replace(&mut self.in_map, true);
+        let mut each = Weighed { own: map.folds.len() as f64, calls: Vec::new() };
+        self.stmts(&map.body.stmts, &mut each);
+        self.in_map = outside;
+        if outside {
+            weighed.add(each, iterations, iterations);
+        } else if each.calls.is_empty() {
+            weighed.own += self.shared(iterations * each.own);
+        } else {
+            let turns = (iterations / THREADS).ceil();
+            weighed.own += f64::from(self.model.thread_work);
+            weighed.add(each, turns, turns);
+        }
+    }
+
+    fn call(&mut self, callee: FuncId, args: &[CallArg], weighed: &mut Weighed) {
+        let function = &self.program.funcs[callee];
+        let mut bound: BTreeMap<VarId, i64> = BTreeMap::new();
+        for (param, arg) in function.params.iter().zip(args) {
+            let extents = match arg {
+                CallArg::Array(array) => self.body.vars[*array].shape.iter().map(|extent| self.long(extent)).collect(),
+                CallArg::Section(section) => self.section(section),
+                CallArg::Value(_) | CallArg::Scalar(_) | CallArg::Element(_) => Vec::new(),
+            };
+            for (expected, extent) in function.vars[*param].shape.iter().zip(extents) {
+                if let ExprKind::Read(dim) = expected.kind {
+                    bound.entry(dim).or_insert(extent);
+                }
+            }
+        }
+        let unknown = i64::from(self.model.unknown_length);
+        let sizes: Vec<i64> = function.dims.iter().map(|dim| bound.get(dim).copied().unwrap_or(unknown)).collect();
+        if self.choosing.contains(&callee) {
+            weighed.calls.push(Weight { callee, in_map: self.in_map, times: 1.0, sizes });
+        } else {
+            let known = known(function, &sizes, &[]);
+            let mut inner = Scale { body: function, known, in_map: self.in_map, ..*self };
+            inner.stmts(&function.body.stmts, weighed);
+        }
+    }
+
+    fn section(&self, section: &Section) -> Vec<i64> {
+        let extents = &self.body.vars[section.array].shape;
+        let count = |(dim, extent): (&SectionDim, &Expr)| {
+            let extent = self.long(extent);
+            match dim {
+                SectionDim::At(_) => None,
+                SectionDim::Range { low, high, step } => {
+                    let step = self.long(step).max(1);
+                    Some((self.long(high) - self.long(low)).max(0).saturating_add(step - 1) / step)
+                }
+                SectionDim::Piece(Piece { way, by, length, .. }) => {
+                    let length = self.long(length).max(1);
+                    let of = extent.max(0).saturating_add(length - 1) / length;
+                    Some(if *by && *way == PieceWay::Adjacent { length.min(extent) } else { of })
+                }
+            }
+        };
+        section.dims.iter().zip(extents).filter_map(count).collect()
+    }
+
+    fn elements(&self, call: &PrimCall) -> f64 {
+        let size = match &call.extent {
+            Extent::Whole { size } => self.long(size),
+            Extent::Segment { low, high } => self.long(high) - self.long(low),
+            Extent::Regular { seg_size, num_seg } => self.long(seg_size).saturating_mul(self.long(num_seg)),
+            Extent::Vectors { .. } => self.long(&call.input.len),
+        };
+        size.max(0) as f64
+    }
+
+    /// A size, or what is assumed of one that only data knows.
+    fn long(&self, expr: &Expr) -> i64 {
+        value(expr, &self.known).unwrap_or(self.model.unknown_length.into())
+    }
+
+    /// Operations of an expression: in lanes inside of maps, else one after the other.
+    fn operations(&self, expr: &Expr) -> f64 {
+        let mut count = 1.0;
+        visit::walk_subexprs(expr, |expr| {
+            count += match expr.kind {
+                ExprKind::Math(..) | ExprKind::Call(..) => 16.0,
+                ExprKind::Binary { .. } | ExprKind::Load(_) | ExprKind::Select { .. } => 1.0,
+                ExprKind::Const(_)
+                | ExprKind::Read(_)
+                | ExprKind::Unary(..)
+                | ExprKind::Lazy { .. }
+                | ExprKind::Convert { .. }
+                | ExprKind::Field(..)
+                | ExprKind::Struct(..) => 0.0,
+            };
+        });
+        if self.in_map { count } else { count * f64::from(self.model.scalar_operation) }
+    }
+}
+
+impl Weighed {
+    fn add(&mut self, other: Weighed, work: f64, times: f64) {
+        self.own += other.own * work;
+        self.calls.extend(other.calls.into_iter().map(|call| Weight { times: call.times * times, ..call }));
+    }
+}
+
+/// The value of an integer or condition over what is known.
+fn value(expr: &Expr, known: &BTreeMap<VarId, i64>) -> Option<i64> {
+    let of = |expr: &Expr| value(expr, known);
+    match &expr.kind {
+        ExprKind::Const(Const::Int(constant)) => i64::try_from(*constant).ok(),
+        ExprKind::Const(Const::Bool(constant)) => Some((*constant).into()),
+        ExprKind::Read(var) => known.get(var).copied(),
+        ExprKind::Convert { operand, .. } => of(operand),
+        ExprKind::Unary(UnOp::Neg, operand) => of(operand)?.checked_neg(),
+        ExprKind::Unary(UnOp::Not, operand) => Some((of(operand)? == 0).into()),
+        ExprKind::Lazy { and, left, right } => match (of(left).map(|v| v != 0), of(right).map(|v| v != 0)) {
+            (Some(left), Some(right)) => Some(if *and { left && right } else { left || right }.into()),
+            (Some(one), None) | (None, Some(one)) if one != *and => Some(one.into()),
+            (Some(_), None) | (None, Some(_)) | (None, None) => None,
+        },
+        ExprKind::Select { cond, then, otherwise } => {
+            if of(cond)? != 0 {
+                of(then)
+            } else {
+                of(otherwise)
+            }
+        }
+        ExprKind::Math(function @ (MathFn::Min | MathFn::Max), operands) => {
+            let [a, b] = &operands[..] else { return None };
+            Some(if *function == MathFn::Min { of(a)?.min(of(b)?) } else { of(a)?.max(of(b)?) })
+        }
+        ExprKind::Binary { op, left, right, .. } => {
+            let (a, b) = (of(left)?, of(right)?);
+            match op {
+                BinOp::Add => a.checked_add(b),
+                BinOp::Sub => a.checked_sub(b),
+                BinOp::Mul => a.checked_mul(b),
+                BinOp::Div => a.checked_div(b),
+                BinOp::Rem => a.checked_rem(b),
+                BinOp::Lt => Some((a < b).into()),
+                BinOp::Le => Some((a <= b).into()),
+                BinOp::Gt => Some((a > b).into()),
+                BinOp::Ge => Some((a >= b).into()),
+                BinOp::Eq => Some((a == b).into()),
+                BinOp::Ne => Some((a != b).into()),
+                BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::Shr => None,
+            }
+        }
+        ExprKind::Const(Const::Float(_))
+        | ExprKind::Load(_)
+        | ExprKind::Unary(UnOp::BitNot, _)
+        | ExprKind::Math(..)
+        | ExprKind::Call(..)
+        | ExprKind::Field(..)
+        | ExprKind::Struct(..) => None,
+    }
+}
