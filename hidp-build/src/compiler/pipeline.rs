@@ -1,5 +1,6 @@
 //! Everything in order: sources and options in, generated files and diagnostics out.
 
+mod agreement;
 pub(crate) mod alternatives;
 mod native;
 mod stamp;
@@ -23,6 +24,7 @@ use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::source::{FileId, SourceMap, Span};
 use {hidp_pass as pass, hidp_syntax as syntax};
 
+pub use agreement::compare;
 pub use native::{NativeField, NativeStruct, NativeType, named_structs};
 pub use stamp::{Headers, includes};
 
@@ -170,6 +172,9 @@ pub fn front(input: &PipelineInput, sink: &mut Sink) -> Option<Program> {
     let program = check(&input.sources, &units, sink);
     natives(&program, &input.options, sink);
     native::check_layouts(&program, &input.options, sink);
+    if !sink.has_errors() {
+        compare(&program, sink);
+    }
     pass::recurrences::unfit(&program).into_iter().for_each(|diagnostic| sink.push(diagnostic));
     (!sink.has_errors()).then_some(program)
 }
@@ -443,6 +448,7 @@ pub fn symbol(namespace: &str, stem: &str, function: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    mod codelets;
     mod device_pins;
     mod device_rules;
     mod directives;

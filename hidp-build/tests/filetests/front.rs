@@ -7,6 +7,7 @@ use hidp_build::compiler::check::{SourceUnit, check};
 use hidp_build::compiler::diag::{Diagnostic, Severity, Sink};
 use hidp_build::compiler::ir::par::Program;
 use hidp_build::compiler::pass;
+use hidp_build::compiler::pipeline::compare;
 use hidp_build::compiler::plan::{Models, check_directives, compose};
 use hidp_build::compiler::source::{FileId, SourceMap};
 use hidp_build::compiler::syntax::{ast, parse};
@@ -65,6 +66,9 @@ fn compiled(case: &Case, text: &str) -> (Front, Program) {
     let mut program = Program::default();
     if !build.sink.has_errors() {
         program = check(&build.sources, &build.units, &mut build.sink);
+    }
+    if !build.sink.has_errors() {
+        compare(&program, &mut build.sink);
     }
     if !build.sink.has_errors() {
         let mut optimised = program.clone();

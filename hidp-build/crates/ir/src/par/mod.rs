@@ -53,6 +53,7 @@ use hidp_syntax::index::define_id;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{StructId, Ty};
 
+pub mod agree;
 pub mod effects;
 pub mod interp;
 pub mod lanes;

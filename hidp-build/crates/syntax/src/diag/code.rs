@@ -320,6 +320,9 @@ codes! {
     CodeletOutputs = "HD0714" Error "output that a codelet does not write"
         "Where a function writes an output in full, each of its codelets does so, too, without a look at old elements: by maps over all \
          indices, by calls, or by calls that write all pieces.";
+    Disagreeing = "HD0716" Error "codelet that disagrees with its function"
+        "Every codelet computes what its function does. In each build both run on small arguments; the message shows sizes, inputs and an \
+         element that differs. One of the two is wrong, or the codelet is for fewer arguments, which `when` says.";
     NoFunction = "HD0717" Error "codelet without a function"
         "A codelet is another body of a function over arrays of its own file, or of one that its file imports.";
 
@@ -363,6 +366,10 @@ codes! {
     SearchCut = "HD0817" Warning "compositions that were not looked at"
         "Which bodies the calls of an entry take is searched for among all combinations of codelets and values of tunables, up to a bound. \
          Here are more; those that were not looked at can be no versions.";
+    NotCompared = "HD0818" Warning "codelet that was not compared"
+        "Each build compares codelets with their functions on small arguments. This one could not be: no arguments are known for which the \
+         function does not fault, or its condition holds for large sizes alone, or both take too many steps. Nothing else looks whether it \
+         computes the same. Where that is known from elsewhere, say so before the codelet: `#pragma hidp allow(HD0818)`.";
 
     CertainFault = "HD0820" Warning "operation that always faults"
         "A division by the constant 0 and a shift by a constant that is negative, or not below the number of bits of its left side, have no \

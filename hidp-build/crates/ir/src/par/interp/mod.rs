@@ -188,6 +188,22 @@ pub fn run_with(program: &Program, func: FuncId, args: Args, options: &Options) 
     Ok(machine.leave(function))
 }
 
+/// Runs a function that need not be one of the program's, with so many steps; leaves the steps that were not taken.
+pub(super) fn run_within(
+    program: &Program,
+    function: &Func,
+    args: Args,
+    options: &Options,
+    steps: &mut u64,
+) -> Result<Results, Error> {
+    let options = Options { fuel: Some(*steps), ..options.clone() };
+    let mut machine = Machine::new(program, &function.vars, &options);
+    let done = machine.enter(function, args).and_then(|()| machine.function(function));
+    *steps = machine.fuel.unwrap_or(0);
+    done.map_err(|error| *error)?;
+    Ok(machine.leave(function))
+}
+
 /// Errors are boxed to keep results small.
 type Run<T> = Result<T, Box<Error>>;
 

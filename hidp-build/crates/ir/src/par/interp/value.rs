@@ -62,7 +62,7 @@ impl Value {
     }
 
     /// An integer in its type, cut off to it; for floats the nearest, for `bool` whether it is not zero.
-    pub(super) fn wrapping(scalar: Scalar, value: i128) -> Value {
+    pub(in crate::par) fn wrapping(scalar: Scalar, value: i128) -> Value {
         match scalar {
             Scalar::Bool => Value::Bool(value != 0),
             Scalar::I8 => Value::I8(value as i8),
@@ -79,7 +79,7 @@ impl Value {
     }
 
     /// A float in its type; for integers as Rust's `as`.
-    pub(super) fn saturating(scalar: Scalar, value: f64) -> Value {
+    pub(in crate::par) fn saturating(scalar: Scalar, value: f64) -> Value {
         match scalar {
             Scalar::Bool => Value::Bool(value != 0.0),
             Scalar::I8 => Value::I8(value as i8),
@@ -222,7 +222,7 @@ macro_rules! data {
                 }
             }
             /// Overwrites one element with a value of the elements' type.
-            pub(super) fn set(&mut self, index: usize, value: Value) {
+            pub(in crate::par) fn set(&mut self, index: usize, value: Value) {
                 match (self, value) {
                     $((Data::$variant(elements), Value::$variant(value)) => elements[index] = value,)*
                     (Data::Struct(elements), value) => elements[index] = value,
@@ -237,7 +237,7 @@ macro_rules! data {
                 }
             }
             /// Elements that are all the same; `None` if there is not enough memory.
-            pub(super) fn filled(value: &Value, len: usize) -> Option<Data> {
+            pub(in crate::par) fn filled(value: &Value, len: usize) -> Option<Data> {
                 Some(match value {
                     $(Value::$variant(value) => Data::$variant(filled(*value, len)?),)*
                     Value::Struct(_) => Data::Struct(filled(value.clone(), len)?),

@@ -1,0 +1,223 @@
+//! Codelets are compared with their functions: right ones pass, and each way to get one wrong is found.
+
+use super::codes;
+use crate::compiler::explain::{Format, Wanted, entries};
+use crate::compiler::pipeline::testing::{input, optimised};
+use crate::compiler::pipeline::{InputFile, Options, PipelineInput, PipelineOutput, compile};
+use hidp_plan::PinFile;
+use hidp_syntax::diag::Code;
+use hidp_syntax::source::SourceMap;
+
+const SUM: &str = r#"
+function sum input float x[N]; output float s; { reduce("+", x, s, N); }
+codelet sum "pieces" tunable long p = {64, 7};
+{
+  float part[p];
+  map { t := [0:p); sum(x[adjacent t of p], part[t]); }
+  sum(part, s);
+}
+codelet sum "cyclic" tunable long p = {3};
+{
+  float part[p];
+  map { t := [0:p); sum(x[strided t of p], part[t]); }
+  sum(part, s);
+}
+codelet sum "bounds" tunable long q = {256};
+{
+  long p = (N + q - 1) / q;
+  float part[p];
+  map { t := [0:p); sum(x[t * q:min(N, t * q + q)), part[t]); }
+  sum(part, s);
+}
+codelet sum "tree" when (N >= 1)
+{
+  float a[N], b[N];
+  map { i := [0:N); a[i] = x[i]; }
+  for (long w = 1; w < N; w *= 2) {
+    map { i := [0:N); b[i] = i >= w ? a[i] + a[i - w] : a[i]; }
+    swap(a, b);
+  }
+  s = a[N - 1];
+}
+"#;
+
+const SCAN: &str = r#"
+function running input float v[N]; output float w[N]; { scan("*", v, w, N); }
+codelet running "blocks" tunable long q = {1024, 100};
+{
+  long blocks = (N + q - 1) / q;
+  float last[blocks], before[blocks];
+  map { b := [0:(N + q - 1) / q); running(v[adjacent b by q], w[adjacent b by q]); }
+  map { b := [0:blocks); last[b] = w[min(b * q + q, N) - 1]; }
+  exscan("*", last, before, blocks);
+  map { i := [0:N); w[i] = before[i / q] * w[i]; }
+}
+"#;
+
+const PRODUCT: &str = r#"
+function mm input float A[M][K], B[K][N]; output float C[M][N];
+{ map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce("+", C[m][n], _t, k := [*]); }
+codelet mm "blocks" tunable long mb = {64, 128}, nb = {32, 64};
+{
+  map { i := [0:(M + mb - 1) / mb); j := [0:(N + nb - 1) / nb);
+    mm(A[adjacent i by mb][*], B[*][adjacent j by nb], C[adjacent i by mb][adjacent j by nb]);
+  }
+}
+"#;
+
+const SPARSE: &str = r#"
+function spmv input int p[R+1], col[Z]; input double v[Z], x[C]; output double y[R];
+{ map { r := [0:R); map { k := [p[r]:p[r+1]); _t = v[k] * x[col[k]]; } reduce("+", y[r], _t, k := [*]); } }
+codelet spmv "by hand"
+{ map { r := [0:R); double t = 0; for (long k = p[r]; k < p[r+1]; k += 1) t += v[k] * x[col[k]]; y[r] = t; } }
+function counts input uint8 keys[N]; output uint h[B]; { h = 0; map { i := [0:N); if (keys[i] < B) atomic h[keys[i]] += 1; } }
+codelet counts "each bin"
+{ map { b := [0:B); i := [0:N); _t = uint(keys[i] == b); } reduce("+", h[b], _t, i := [*]); }
+"#;
+
+const BEST: &str = r#"
+struct Best { float v; int i; }
+function Best better(Best a, Best b) { return b.v > a.v ? b : a; }
+function largest input float x[N]; output Best b;
+{ map { i := [0:N); _e = Best{v: x[i], i: int(i)}; } reduce(better: Best{v: -INFINITY, i: -1}, b, _e, i := [*]); }
+codelet largest "in order"
+{ b = Best{v: -INFINITY, i: -1}; for (long i = 0; i < N; i += 1) if (x[i] > b.v) b = Best{v: x[i], i: int(i)}; }
+function halves input int x[N]; output int a, b;
+{ map { i := [0:N); _l = 2 * i < N ? x[i] : 0; _r = 2 * i < N ? 0 : x[i]; } reduce("+", a, _l, i := [*]); reduce("+", b, _r, i := [*]); }
+codelet halves "long ones" when (N >= 1000)
+{ a = 0; b = 0; for (long i = 0; i < N; i += 1) { if (2 * i < N) a += x[i]; else b += x[i]; } }
+"#;
+
+fn found(text: &str) -> Vec<Code> {
+    codes(text, Options::default())
+}
+
+#[test]
+fn right_codelets_pass() {
+    for text in [SUM, SCAN, PRODUCT, SPARSE, BEST] {
+        assert_eq!(found(text), [], "{text}");
+    }
+}
+
+#[test]
+fn wrong_codelets_are_found() {
+    let mutations = [
+        // Ends of tiles, by one; the last tile left out; a stride that is off by one.
+        (SUM, "min(N, t * q + q)", "min(N, t * q + q - 1)"),
+        (SUM, "min(N, t * q + q)", "min(N, t * q + q + 1)"),
+        (SUM, "x[t * q:", "x[max(0, t * q - 1):"),
+        (SUM, "long p = (N + q - 1) / q;", "long p = N / q;"),
+        (SUM, "map { t := [0:p); sum(x[adjacent", "map { t := [0:p - 1); sum(x[adjacent"),
+        (SUM, "x[strided t of p]", "x[strided t of p + 1]"),
+        // The parts are not combined.
+        (
+            SUM,
+            "{\n  float part[p];\n  map { t := [0:p); sum(x[adjacent t of p], part[t]); }\n  sum(part, s);",
+            "{\n  float part[p];\n  map { t := [0:p); sum(x[adjacent t of p], part[t]); }\n  s = part[0];",
+        ),
+        // A condition that lets too much in, a step without its exchange, another operator.
+        (SUM, "when (N >= 1)", "when (N >= 0)"),
+        (SUM, "    swap(a, b);\n", ""),
+        (SUM, "a[i] + a[i - w]", "max(a[i], a[i - w])"),
+        (SCAN, "exscan(\"*\", last", "scan(\"*\", last"),
+        (SCAN, "exscan(\"*\", last", "exscan(\"+\", last"),
+        (SCAN, "before[i / q]", "before[0]"),
+        (SCAN, "min(b * q + q, N) - 1", "min(b * q + q, N) - min(2, N)"),
+        (
+            PRODUCT,
+            "mm(A[adjacent i by mb][*], B[*][adjacent j by nb]",
+            "mm(A[adjacent j by mb][*], B[*][adjacent j by nb]",
+        ),
+        (SPARSE, "k < p[r+1]", "k <= p[r+1]"),
+        (SPARSE, "long k = p[r];", "long k = p[r] + 1;"),
+        (SPARSE, "uint(keys[i] == b)", "uint(keys[i] <= b)"),
+        (BEST, "if (x[i] > b.v)", "if (x[i] >= b.v)"),
+        (BEST, "b = Best{v: -INFINITY, i: -1}; for", "b = Best{v: 0, i: 0}; for"),
+        (BEST, "if (2 * i < N) a +=", "if (2 * i <= N) a +="),
+    ];
+    for (text, from, to) in mutations {
+        assert!(text.contains(from), "{from}");
+        let changed = text.replacen(from, to, 1);
+        let codes = found(&changed);
+        assert!(codes.contains(&Code::Disagreeing), "{from} -> {to}: {codes:?}");
+    }
+}
+
+/// Two tiles that write one element are a race, not a disagreement.
+#[test]
+fn tiles_that_meet_are_races() {
+    let changed = SCAN.replacen("w[adjacent b by q]", "w", 1).replacen("v[adjacent b by q]", "v", 1);
+    assert!(found(&changed).contains(&Code::PrimitiveDisturbed), "{:?}", found(&changed));
+}
+
+#[test]
+fn what_cannot_be_compared_is_a_warning() {
+    let large = SUM.replacen("when (N >= 1)", "when (N >= 100000000)", 1);
+    assert_eq!(found(&large), [Code::NotCompared]);
+    let slow = "function f input int x[N]; output int s; { s = 0; for (long i = 0; i < 100000; i += 1) s += x[0] * 0; }
+                codelet f \"nothing\" { s = 0; }";
+    assert_eq!(found(slow), [Code::NotCompared]);
+    assert_eq!(found(&slow.replace("codelet", "#pragma hidp allow(HD0818)\ncodelet")), []);
+}
+
+/// A codelet may rely on what its tunables have in common: 4 is none of them.
+#[test]
+fn values_of_tunables_are_their_own() {
+    let even = r#"
+        function f input int x[N]; output int s; { reduce("+", x, s, N); }
+        codelet f "by eights" tunable long q = {8, 16};
+        { int t; reduce("+", x, t, N); s = q % 8 == 0 ? t : 0; }"#;
+    assert_eq!(found(even), []);
+}
+
+/// A program with a file of plans beside it.
+fn pinned(text: &str, plans: &str) -> PipelineOutput {
+    let mut sources = SourceMap::new();
+    let program = sources.add("k.hdp", text);
+    let plans = sources.add("k.plan", plans);
+    let files = vec![InputFile { id: program, stem: "k".into(), imports: Vec::new() }];
+    let options = Options { pins: vec![PinFile { program, plans }], cuda: true, ..Options::default() };
+    compile(&PipelineInput { sources, files, options })
+}
+
+/// The names of all versions, in order.
+fn versions(output: &PipelineOutput) -> Vec<&str> {
+    output.rust.split("plan: \"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+#[test]
+fn compositions_can_be_pinned() {
+    let build = input(PRODUCT, Options { cuda: true, ..Options::default() });
+    let program = optimised(&build);
+    let wanted = Wanted { format: Format::Pin, ..Wanted::default() };
+    let text = entries(&build, &program, &program.entries, wanted, Ok(&[]));
+    assert!(text.contains("compose mm \"blocks\" host mb="), "{text}");
+    let output = pinned(PRODUCT, &text);
+    assert_eq!(output.diagnostics, [], "{text}");
+    let mut usual = versions(&output);
+    usual.sort_unstable();
+    let planned = compile(&build);
+    let mut expected = versions(&planned);
+    expected.sort_unstable();
+    assert_eq!(usual, expected);
+    // One plan alone is the only version for processors, and the preferred one.
+    let start = text.find("plan blocks").expect("a plan with a composition");
+    let end = text[start + 1..].find("\nplan ").map_or(text.len(), |at| start + 1 + at + 1);
+    let one = format!("entry mm\n{}", &text[start..end]);
+    let output = pinned(PRODUCT, &one);
+    assert_eq!(output.diagnostics, [], "{one}");
+    let processors: Vec<&str> = output.versions.iter().flat_map(|entry| &entry.plans).map(String::as_str).collect();
+    assert!(processors.len() == 1 && processors[0].starts_with("blocks"), "{processors:?}");
+    // Codelets and values that are gone.
+    for (from, to) in
+        [("\"blocks\"", "\"bricks\""), ("mb=", "mb=7"), ("nb=", "zz="), ("pieces(adjacent", "pieces(strided")]
+    {
+        let changed = one.replacen(from, to, 1);
+        assert_ne!(changed, one, "{from}");
+        let codes: Vec<Code> = pinned(PRODUCT, &changed).diagnostics.iter().map(|found| found.code).collect();
+        assert_eq!(codes, [Code::UnfitPlan], "{changed}");
+    }
+    let plain = "function mm input int x[N]; output int y[N]; { y = x; }";
+    let codes: Vec<Code> = pinned(plain, &one).diagnostics.iter().map(|found| found.code).collect();
+    assert_eq!(codes, [Code::UnfitPlan]);
+}
