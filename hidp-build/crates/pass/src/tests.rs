@@ -149,3 +149,17 @@ fn variables_are_numbered_by_appearance() {
     let names: Vec<&str> = body(&program).vars.iter().map(|(_, var)| var.name.as_str()).collect();
     assert_eq!(names, ["N", "x", "y", "n", "a", "b"]);
 }
+
+#[test]
+fn sums_of_indices_go_where_they_are_used() {
+    let left = |value: &str, used: &str| {
+        let text = format!("map (i = 0 .. N by 1) {{ declare j zero; j = {value}; y[i] = {used}; }}");
+        declares(&after(&[simplify::PASS], "j: long local;", &text))
+    };
+    let twice = "(x[j?] + x[(j + 1)?])";
+    assert_eq!(left("(i + 3)", twice), 0);
+    assert_eq!(left("((2 * i) + N)", twice), 0);
+    assert_eq!(left("(i * N)", twice), 1, "a product of two variables is computed once");
+    assert_eq!(left("((((i + N) + i) + N) + i)", twice), 1, "a long sum is computed once");
+    assert_eq!(left("(i + 3)", "int((j * j))"), 1, "what is no index is computed once");
+}

@@ -1,11 +1,16 @@
-//! Copies and single-use integer expressions of unchanging scalars go where they are used.
+//! Copies and single-use integer expressions of unchanging scalars go where they are used. So do short sums, however often they are used,
+//! that indices are made of: an index is linear in an iterator only where that iterator stands in it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::expr::is_plain;
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
-use hidp_ir::par::{Block, Expr, ExprKind, Fold, Func, Stmt, StmtKind, VarId, VarKind};
+use hidp_ir::par::{BinOp, Block, Expr, ExprKind, Fold, Func, Place, Stmt, StmtKind, VarId, VarKind};
 use hidp_syntax::ast::Direction;
+use hidp_syntax::ty::Ty;
+
+/// A sum of more operands is not computed more than once.
+const SHORT: usize = 4;
 
 /// How often each variable is read and written.
 #[derive(Default)]
@@ -14,6 +19,8 @@ struct Uses {
     writes: BTreeMap<VarId, usize>,
     /// Scalars that are named where no expression can stand.
     pinned: BTreeSet<VarId>,
+    /// Scalars that stand in the index of an access.
+    in_indices: BTreeSet<VarId>,
 }
 
 impl Visitor for Uses {
@@ -26,6 +33,14 @@ impl Visitor for Uses {
                 self.pinned.insert(*var);
             }
         }
+    }
+    fn visit_place(&mut self, place: &Place, role: Role) {
+        for index in &place.index {
+            visit::walk_expr_vars(index, |var, _| {
+                self.in_indices.insert(var);
+            });
+        }
+        look::walk_place(self, place, role);
     }
     fn visit_fold(&mut self, fold: &Fold) {
         self.pinned.insert(fold.value);
@@ -120,7 +135,22 @@ impl Propagate<'_> {
         let is_copy = matches!(value.kind, ExprKind::Const(_) | ExprKind::Read(_));
         let reads = self.uses.reads.get(&var).copied().unwrap_or(0);
         let is_integer = value.ty.scalar().is_some_and(|ty| !ty.is_float());
-        settled && (is_copy || (reads == 1 && is_integer && is_plain(value)))
+        let of_index = self.uses.in_indices.contains(&var) && operands(value).is_some_and(|count| count <= SHORT);
+        settled && (is_copy || of_index || (reads == 1 && is_integer && is_plain(value)))
+    }
+}
+
+/// How many operands a sum of `long`s has, with constant factors.
+fn operands(expr: &Expr) -> Option<usize> {
+    match &expr.kind {
+        _ if expr.ty != Ty::LONG => None,
+        ExprKind::Const(_) | ExprKind::Read(_) => Some(1),
+        ExprKind::Binary { op: BinOp::Add | BinOp::Sub, left, right, .. } => Some(operands(left)? + operands(right)?),
+        ExprKind::Binary { op: BinOp::Mul, left, right, .. } => {
+            (left.as_int().is_some() || right.as_int().is_some()).then_some(())?;
+            Some(operands(left)? + operands(right)?)
+        }
+        _ => None,
     }
 }
 
