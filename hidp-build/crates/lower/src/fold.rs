@@ -275,7 +275,7 @@ impl Lowerer<'_> {
         let block = self.body.fix("block", block);
         let runs = self.body.fix("runs", make::ceil_div(total.clone(), block.clone()));
         let partials: Vec<VarId> = map.folds.iter().map(|fold| self.partials(fold, &runs)).collect();
-        let work = self.work_of(&map.body, total.clone());
+        let work = self.work_of(map, total.clone());
         let work = self.body.fix("work", work);
         let (kernel, args) = self.kernel("fold", span, |this, begin, end| {
             this.fold_runs(map, &ranges, &strides, &partials, (&block, &total), (begin, end));

@@ -7,6 +7,7 @@
 //! | `expr` | expressions, checks, element accesses |
 //! | `stmt` | statements but maps |
 //! | `space` | ranges of iterators, shared and clipped index spaces |
+//! | `work` | how many operations a launch has, so whether threads gain from it |
 //! | `map` | maps: which strategy, kernels, loops of one thread |
 //! | `vector` | loops in vector lanes, guarded and short ones |
 //! | `short_rows` | lanes over rows of a few elements |
@@ -61,6 +62,7 @@ mod tests;
 mod tile_fold;
 mod vector;
 mod wide;
+mod work;
 
 use build::{ArrayBinding, Binding, Body, Role};
 pub use defect::Defect;

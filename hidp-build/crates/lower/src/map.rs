@@ -5,9 +5,9 @@ use std::mem;
 use super::build::{Body, Role};
 use super::fold::Acc;
 use super::space::Range;
-use super::{Binding, ITERATORS, Lowerer, make};
+use super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, Grid, Kernel, KernelId, LoopKind, Schedule, Stmt, VarId, VarKind};
-use hidp_ir::par::{self, BinOp, Extent, FoldKind, Map, PrimCall, StmtKind, visit};
+use hidp_ir::par::{self, BinOp, FoldKind, Map};
 use hidp_plan::notation::Property;
 use hidp_plan::{self as plan, Exec, Mapping, Strategy};
 use hidp_syntax::source::Span;
@@ -94,7 +94,7 @@ impl Lowerer<'_> {
     pub(super) fn share_map(&mut self, map: &Map, span: Span) {
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
-        let work = self.work_of(&map.body, total.clone());
+        let work = self.work_of(map, total.clone());
         let work = self.body.fix("work", work);
         let Some(together) = self.mapping.number(Property::Together).filter(|_| !self.inside_team) else {
             return self.share_ranges(map, span, &ranges, &strides, &total, work);
@@ -298,101 +298,5 @@ impl Lowerer<'_> {
             None => accs.iter().for_each(|acc| self.fold_step(acc)),
         }
         self.leave_iteration();
-    }
-
-    /// Element operations of `times` executions of a block, as far as sizes known here tell.
-    pub(super) fn work_of(&mut self, block: &par::Block, times: Expr) -> Expr {
-        let each = |count: i64| make::mul(times.clone(), make::long(count));
-        let mut work = times.clone();
-        for stmt in &block.stmts {
-            let more = match &stmt.kind {
-                StmtKind::Map(map) => self.work_of_map(map, times.clone()),
-                StmtKind::Loop(node) => self.work_of(&node.body, each(self.model.unknown_length.into())),
-                StmtKind::If { then, otherwise, .. } => {
-                    let then = self.work_of(then, times.clone());
-                    make::add(then, self.work_of(otherwise, times.clone()))
-                }
-                StmtKind::Scope(body) => self.work_of(body, times.clone()),
-                StmtKind::Prim(call) => self.work_of_prim(call, times.clone()),
-                StmtKind::Store { .. } | StmtKind::Atomic { .. } | StmtKind::Assign { .. } => times.clone(),
-                StmtKind::Declare { .. }
-                | StmtKind::AssignField { .. }
-                | StmtKind::Break
-                | StmtKind::Continue
-                | StmtKind::Leave
-                | StmtKind::Return(_)
-                | StmtKind::Swap(..)
-                | StmtKind::Call { .. }
-                | StmtKind::Require { .. } => make::long(0),
-            };
-            work = make::add(work, more);
-        }
-        work
-    }
-
-    /// All ranges of a ragged map together are about as long as the array that it runs through.
-    fn work_of_map(&mut self, map: &Map, times: Expr) -> Expr {
-        let closed =
-            map.iters.iter().all(|iter| self.is_known_throughout(&iter.lo) && self.is_known_throughout(&iter.hi));
-        let ragged = if closed { None } else { plan::ragged_extent(self.func, map).cloned() };
-        let turns = match ragged {
-            Some(extent) if self.is_known_throughout(&extent) => {
-                let elements = self.expr(&extent);
-                make::mul(elements, make::long(self.model.ragged_element.into()))
-            }
-            Some(_) | None => {
-                let lengths: Vec<Expr> = map.iters.iter().map(|iter| self.length_of(iter)).collect();
-                lengths.into_iter().fold(times, make::mul)
-            }
-        };
-        self.work_of(&map.body, turns)
-    }
-
-    /// All segments of an array together are about as long as the array.
-    fn work_of_prim(&mut self, call: &PrimCall, times: Expr) -> Expr {
-        let (length, of_all) = match &call.extent {
-            Extent::Segment { .. } => (&call.input.len, call.input.prefix.is_empty()),
-            Extent::Whole { size } => (size, false),
-            Extent::Regular { .. } | Extent::Vectors { .. } => (&call.input.len, false),
-        };
-        let elements = match self.is_known_throughout(length) {
-            true if of_all => self.expr(length),
-            true => make::mul(times, self.expr(length)),
-            false => make::mul(times, make::long(self.model.unknown_length.into())),
-        };
-        make::mul(elements, make::long(self.model.primitive_element.into()))
-    }
-
-    fn is_known_throughout(&self, expr: &par::Expr) -> bool {
-        let mut known = true;
-        visit::walk_subexprs(expr, |expr| known &= self.is_known(expr));
-        known
-    }
-
-    fn length_of(&mut self, iter: &par::Iter) -> Expr {
-        if ![&iter.lo, &iter.hi].into_iter().all(|bound| self.is_known_throughout(bound)) {
-            return make::long(self.model.unknown_length.into());
-        }
-        let (lo, hi) = (self.expr(&iter.lo), self.expr(&iter.hi));
-        make::max(make::sub(hi, lo), make::long(0))
-    }
-
-    /// Whether the host can compute this part of a bound without faults.
-    fn is_known(&self, expr: &par::Expr) -> bool {
-        match &expr.kind {
-            par::ExprKind::Const(_) => true,
-            par::ExprKind::Read(var) => {
-                matches!(self.body.bindings.get(var), Some(Binding::Fixed(_) | Binding::Slot { .. }))
-            }
-            par::ExprKind::Binary { checked, .. } => !checked,
-            par::ExprKind::Convert { mode, .. } => *mode == par::ConvertMode::Cast,
-            par::ExprKind::Unary(..) | par::ExprKind::Math(..) => true,
-            par::ExprKind::Load(_)
-            | par::ExprKind::Lazy { .. }
-            | par::ExprKind::Select { .. }
-            | par::ExprKind::Call(..)
-            | par::ExprKind::Field(..)
-            | par::ExprKind::Struct(..) => false,
-        }
     }
 }

@@ -82,7 +82,7 @@ impl Lowerer<'_> {
         let total = range.count.clone();
         let runs = self.body.fix("runs", make::ceil_div(total.clone(), block.clone()));
         let partials: Vec<VarId> = map.folds.iter().map(|fold| self.prefix_buffer(fold, &runs)).collect();
-        let work = self.work_of(&map.body, total.clone());
+        let work = self.work_of(map, total.clone());
         let work = self.body.fix("work", work);
         self.sum_blocks(map, span, &ranges, (&block, &total), &runs, &partials, work.clone());
         for (fold, partial) in map.folds.iter().zip(&partials) {

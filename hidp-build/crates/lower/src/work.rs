@@ -1,0 +1,341 @@
+//! How many operations a launch has, as far as the host can tell before it: few of them stay on one thread.
+//!
+//! Ranges that depend on iterators (triangles, bands) are as long as where those are in the middle of theirs; loops that count take the turns
+//! between their first value and their bound. Ragged ranges are together about as long as the array that they run through. What
+//! data say beyond that counts as `unknown_length` of the model.
+
+use std::collections::BTreeMap;
+
+use hidp_ir::imp::Expr;
+use hidp_ir::par::{self, BinOp, Block, Extent, Loop, Map, PrimCall, StmtKind, visit};
+use hidp_plan as plan;
+use hidp_syntax::ty::{Scalar, Ty};
+
+use super::{Binding, Lowerer, make};
+
+/// What iterators, and variables of loops that count, are on average.
+type Means = BTreeMap<par::VarId, par::Expr>;
+
+impl Lowerer<'_> {
+    /// Operations of `times` iterations of a map.
+    pub(super) fn work_of(&mut self, map: &Map, times: Expr) -> Expr {
+        let mut means = Means::new();
+        enter(map, &mut means);
+        self.work_of_block(&map.body, times, &mut means)
+    }
+
+    fn work_of_block(&mut self, block: &Block, times: Expr, means: &mut Means) -> Expr {
+        let mut work = times.clone();
+        for (at, stmt) in block.stmts.iter().enumerate() {
+            let more = match &stmt.kind {
+                StmtKind::Map(map) => self.work_of_map(map, times.clone(), means),
+                StmtKind::Loop(node) => {
+                    let turns = self.turns_of(node, &block.stmts[..at], means);
+                    self.work_of_block(&node.body, make::mul(times.clone(), turns), means)
+                }
+                StmtKind::If { then, otherwise, .. } => {
+                    let then = self.work_of_block(then, times.clone(), means);
+                    make::add(then, self.work_of_block(otherwise, times.clone(), means))
+                }
+                StmtKind::Scope(body) => self.work_of_block(body, times.clone(), means),
+                StmtKind::Prim(call) => self.work_of_prim(call, times.clone()),
+                StmtKind::Store { .. } | StmtKind::Atomic { .. } | StmtKind::Assign { .. } => times.clone(),
+                StmtKind::Declare { .. }
+                | StmtKind::AssignField { .. }
+                | StmtKind::Break
+                | StmtKind::Continue
+                | StmtKind::Leave
+                | StmtKind::Return(_)
+                | StmtKind::Swap(..)
+                | StmtKind::Call { .. }
+                | StmtKind::Require { .. } => make::long(0),
+            };
+            work = make::add(work, more);
+        }
+        work
+    }
+
+    fn work_of_map(&mut self, map: &Map, times: Expr, means: &mut Means) -> Expr {
+        enter(map, means);
+        let bounds: Vec<[par::Expr; 2]> =
+            map.iters.iter().map(|iter| [&iter.lo, &iter.hi].map(|bound| on_average(bound, means))).collect();
+        let closed = bounds.iter().flatten().all(|bound| self.is_known_throughout(bound));
+        let ragged = if closed { None } else { plan::ragged_extent(self.func, map).cloned() };
+        let turns = match ragged {
+            Some(extent) if self.is_known_throughout(&extent) => {
+                let elements = self.expr(&extent);
+                make::mul(elements, make::long(self.model.ragged_element.into()))
+            }
+            Some(_) | None => {
+                let lengths: Vec<Expr> = bounds.iter().map(|bounds| self.length_of(bounds)).collect();
+                lengths.into_iter().fold(times, make::mul)
+            }
+        };
+        self.work_of_block(&map.body, turns, means)
+    }
+
+    /// How often a loop runs whose variable was given its first value by one of the statements before.
+    fn turns_of(&mut self, node: &Loop, before: &[par::Stmt], means: &mut Means) -> Expr {
+        let Some(counted) = Counted::of(node, before) else { return self.unknown_length() };
+        let bounds = [&counted.lo, &counted.hi].map(|bound| on_average(bound, means));
+        means.insert(counted.var, middle(&bounds));
+        let length = self.length_of(&bounds);
+        make::ceil_div(length, make::long(counted.step))
+    }
+
+    /// All segments of an array together are about as long as the array.
+    fn work_of_prim(&mut self, call: &PrimCall, times: Expr) -> Expr {
+        let (length, of_all) = match &call.extent {
+            Extent::Segment { .. } => (&call.input.len, call.input.prefix.is_empty()),
+            Extent::Whole { size } => (size, false),
+            Extent::Regular { .. } | Extent::Vectors { .. } => (&call.input.len, false),
+        };
+        let elements = match self.is_known_throughout(length) {
+            true if of_all => self.expr(length),
+            true => make::mul(times, self.expr(length)),
+            false => make::mul(times, self.unknown_length()),
+        };
+        make::mul(elements, make::long(self.model.primitive_element.into()))
+    }
+
+    fn unknown_length(&self) -> Expr {
+        make::long(self.model.unknown_length.into())
+    }
+
+    fn is_known_throughout(&self, expr: &par::Expr) -> bool {
+        let mut known = true;
+        visit::walk_subexprs(expr, |expr| known &= self.is_known(expr));
+        known
+    }
+
+    fn length_of(&mut self, bounds: &[par::Expr; 2]) -> Expr {
+        if !bounds.iter().all(|bound| self.is_known_throughout(bound)) {
+            return self.unknown_length();
+        }
+        let [lo, hi] = bounds.each_ref().map(|bound| self.expr(bound));
+        make::max(make::sub(hi, lo), make::long(0))
+    }
+
+    /// Whether the host can compute this part of a bound without faults.
+    fn is_known(&self, expr: &par::Expr) -> bool {
+        match &expr.kind {
+            par::ExprKind::Const(_) => true,
+            par::ExprKind::Read(var) => {
+                matches!(self.body.bindings.get(var), Some(Binding::Fixed(_) | Binding::Slot { .. }))
+            }
+            par::ExprKind::Binary { checked, .. } => !checked,
+            par::ExprKind::Convert { mode, .. } => *mode == par::ConvertMode::Cast,
+            par::ExprKind::Unary(..) | par::ExprKind::Math(..) => true,
+            par::ExprKind::Load(_)
+            | par::ExprKind::Lazy { .. }
+            | par::ExprKind::Select { .. }
+            | par::ExprKind::Call(..)
+            | par::ExprKind::Field(..)
+            | par::ExprKind::Struct(..) => false,
+        }
+    }
+}
+
+/// From here on the iterators of a map have their means.
+fn enter(map: &Map, means: &mut Means) {
+    for iter in &map.iters {
+        let bounds = [&iter.lo, &iter.hi].map(|bound| on_average(bound, means));
+        means.insert(iter.var, middle(&bounds));
+    }
+}
+
+fn on_average(bound: &par::Expr, means: &Means) -> par::Expr {
+    let mut bound = bound.clone();
+    visit::substitute_expr(&mut bound, |var| means.get(&var).cloned());
+    bound
+}
+
+fn middle([lo, hi]: &[par::Expr; 2]) -> par::Expr {
+    let sum = par::Expr::long(BinOp::Add, lo.clone(), hi.clone());
+    par::Expr::long(BinOp::Div, sum, par::Expr::int(2, lo.span))
+}
+
+/// A loop that nothing leaves before its variable passes a bound.
+struct Counted {
+    var: par::VarId,
+    /// The smallest and one past the largest value.
+    lo: par::Expr,
+    hi: par::Expr,
+    step: i64,
+}
+
+impl Counted {
+    fn of(node: &Loop, before: &[par::Stmt]) -> Option<Counted> {
+        let [par::Stmt { kind: StmtKind::Assign { var, value }, .. }] = node.step.stmts.as_slice() else { return None };
+        let step = step_of(*var, value)?;
+        let start = before.iter().rev().find_map(|stmt| match &stmt.kind {
+            StmtKind::Assign { var: set, value } if set == var => Some(value),
+            _ => None,
+        })?;
+        let par::ExprKind::Binary { op, left, right, .. } = &node.cond.kind else { return None };
+        let (op, bound) = if is_value_of(left, *var) { (*op, right) } else { (turned(*op), left) };
+        if jumps(&node.body) || !(is_value_of(left, *var) || is_value_of(right, *var)) {
+            return None;
+        }
+        let (start, bound) = (as_long(start)?, as_long(bound)?);
+        let next = |expr: par::Expr, by: i64| {
+            let by = par::Expr::int(by, expr.span);
+            par::Expr::long(BinOp::Add, expr, by)
+        };
+        let (lo, hi) = match op {
+            BinOp::Lt if step > 0 => (start, bound),
+            BinOp::Le if step > 0 => (start, next(bound, 1)),
+            BinOp::Gt if step < 0 => (next(bound, 1), next(start, 1)),
+            BinOp::Ge if step < 0 => (bound, next(start, 1)),
+            _ => return None,
+        };
+        Some(Counted { var: *var, lo, hi, step: step.abs() })
+    }
+}
+
+/// Whether an expression is a variable, as it is or in a wider type.
+fn is_value_of(expr: &par::Expr, var: par::VarId) -> bool {
+    match &expr.kind {
+        par::ExprKind::Read(read) => *read == var,
+        par::ExprKind::Convert { operand, .. } if expr.ty == Ty::LONG => operand.kind == par::ExprKind::Read(var),
+        _ => false,
+    }
+}
+
+fn step_of(var: par::VarId, value: &par::Expr) -> Option<i64> {
+    let par::ExprKind::Binary { op, left, right, .. } = &value.kind else { return None };
+    let by = right.as_int().filter(|_| left.kind == par::ExprKind::Read(var))?;
+    let by = i64::try_from(by).ok().filter(|by| *by > 0)?;
+    match op {
+        BinOp::Add => Some(by),
+        BinOp::Sub => Some(-by),
+        _ => None,
+    }
+}
+
+fn turned(op: BinOp) -> BinOp {
+    match op {
+        BinOp::Lt => BinOp::Gt,
+        BinOp::Le => BinOp::Ge,
+        BinOp::Gt => BinOp::Lt,
+        BinOp::Ge => BinOp::Le,
+        other => other,
+    }
+}
+
+fn jumps(block: &Block) -> bool {
+    let mut found = false;
+    visit::walk_stmts(block, |stmt| found |= matches!(stmt.kind, StmtKind::Break | StmtKind::Leave));
+    found
+}
+
+/// An integer as a `long`, whether or not it fits what it is converted to on the way.
+fn as_long(expr: &par::Expr) -> Option<par::Expr> {
+    if let par::ExprKind::Convert { operand, .. } = &expr.kind {
+        return as_long(operand);
+    }
+    let ty = expr.ty.scalar().filter(|ty| ty.is_integer() && ty.converts_to(Scalar::I64))?;
+    if ty == Scalar::I64 {
+        return Some(expr.clone());
+    }
+    let kind = par::ExprKind::Convert { operand: Box::new(expr.clone()), mode: par::ConvertMode::Cast };
+    Some(par::Expr { kind, ty: Ty::LONG, span: expr.span })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use hidp_ir::imp::visit::each_stmt;
+    use hidp_ir::imp::{self, ExprKind, Stmt, VarId};
+    use hidp_ir::par::{BinOp, MathFn};
+    use hidp_plan::target::Model;
+
+    use super::super::tests::optimised;
+
+    /// What the host of the first plan estimates for its last launch where each dimension is 100.
+    fn estimate(body: &str) -> i64 {
+        let text = format!(
+            "function f input float x[N]; input int p[M+1], n; inout float y[N], Z[N][M];
+            {{ if (n > p[0]) {{ y[0] = x[0]; }} {body} }}"
+        );
+        let (program, func) = optimised(&text);
+        let model = Model::cpu();
+        let plans = hidp_plan::candidates(&program, func, &model);
+        let (entry, defects) = super::super::lower(&program, func, "test_entry", &plans, &model);
+        assert_eq!(defects, []);
+        let host = &entry.units[0].host;
+        let mut values: BTreeMap<VarId, i64> = BTreeMap::new();
+        let mut found = None;
+        each_stmt(&host.body, &mut |stmt| {
+            if let Stmt::Let { var, init: Some(init) } = stmt {
+                let named = |var: VarId| if host.vars[var].name == "n" { 10 } else { 100 };
+                let value = value(init, &|var| values.get(&var).copied().unwrap_or_else(|| named(var)));
+                if let Some(value) = value {
+                    values.insert(*var, value);
+                }
+                if host.vars[*var].name == "work" {
+                    found = value;
+                }
+            }
+        });
+        found.expect("an estimate")
+    }
+
+    fn value(expr: &imp::Expr, of: &impl Fn(VarId) -> i64) -> Option<i64> {
+        Some(match &expr.kind {
+            ExprKind::Int(value) => i64::try_from(*value).ok()?,
+            ExprKind::Var(var) => of(*var),
+            ExprKind::Cast(operand) => value(operand, of)?,
+            ExprKind::Math(MathFn::Max, operands) => value(&operands[0], of)?.max(value(&operands[1], of)?),
+            ExprKind::Binary(op, left, right) => {
+                let (left, right) = (value(left, of)?, value(right, of)?);
+                match op {
+                    BinOp::Add => left + right,
+                    BinOp::Sub => left - right,
+                    BinOp::Mul => left * right,
+                    BinOp::Div => left.checked_div(right)?,
+                    _ => return None,
+                }
+            }
+            _ => return None,
+        })
+    }
+
+    fn each(inner: &str) -> i64 {
+        estimate(&format!("map {{ i := [0:N); {inner} }}"))
+    }
+
+    /// Between `times` and three times as much, for what an iteration does beside it.
+    fn about(times: i64, estimate: i64) {
+        assert!((times..=3 * times + 1000).contains(&estimate), "{estimate} is not about {times}");
+    }
+
+    #[test]
+    fn loops_that_count_take_the_turns_to_their_bound() {
+        let once = 100 * 100;
+        about(once, each("for (int j = 0; j < M; j += 1) y[i] += x[i];"));
+        about(once, each("for (int j = M - 1; j >= 0; j -= 1) y[i] += x[i];"));
+        about(once / 4, each("for (long j = 0; j < M; j += 4) y[i] += x[i];"));
+        about(once / 10, each("for (int j = 0; j < n; j += 1) y[i] += x[i];"));
+        about(once / 2, each("for (int j = 0; j <= i; j += 1) y[i] += x[i];"));
+        let nested = "for (int j = 0; j < M; j += 1) { for (int k = 0; k < j; k += 1) y[i] += x[i]; }";
+        about(once * 50, each(nested));
+    }
+
+    #[test]
+    fn triangles_are_half_of_their_squares() {
+        about(100 * 50, each("map { j := [0:i); Z[i][j] = x[i]; }"));
+        about(100 * 50, each("map { j := [i+1:M); _t = x[i]; } reduce(\"+\", y[i], _t, j := [*]);"));
+    }
+
+    #[test]
+    fn what_data_say_is_not_known() {
+        let unknown = 100 * i64::from(Model::cpu().unknown_length);
+        let about =
+            |estimate: i64| assert!((unknown..6 * unknown).contains(&estimate), "{estimate} is not about {unknown}");
+        about(each("float s = x[i]; while (s > 1) s = s / 2; y[i] = s;"));
+        about(each("for (int j = 0; j < p[i % M]; j += 1) y[i] += x[i];"));
+        about(each("for (int j = 0; j < M; j += 1) { if (y[i] > 3) break; y[i] += x[i]; }"));
+    }
+}
