@@ -20,6 +20,8 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
         match arg {
             "--json" => wanted.format = Format::Json,
             "--pin" => wanted.format = Format::Pin,
+            "--pin=directives" => wanted.format = Format::PinDirectives,
+            "--expanded" => wanted.expanded = true,
             "--code" => code = true,
             "--par" => wanted.par = true,
             "--imp" => wanted.imp = true,

@@ -27,6 +27,11 @@ fn main() -> Result<()> {
     let plain_seconds = start.elapsed().as_secs_f64();
     ensure!(c == expected, "the product is wrong");
 
+    // With a mapping that the program pins.
+    let mut product = Array2::<f32>::zeros((m, n));
+    kernels::hicuda::product(&cx, &a, &b, &mut product)?;
+    ensure!(product * alpha + &initial * beta == expected, "the product with directives is wrong");
+
     let best = (0..5)
         .map(|_| {
             let start = Instant::now();

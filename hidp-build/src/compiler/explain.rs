@@ -20,7 +20,8 @@ use hidp_ir::par::{self, FuncId, Program, shape};
 use hidp_pass::fuse;
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
-    Candidate, Cost, Explored, Fate, Measure, MeasureOf, Models, Plan, cost, explore, explore_device, nests, pinned,
+    Candidate, Cost, Explored, Fate, Measure, MeasureOf, Models, Plan, Shown, as_directives, cost, expanded, explore,
+    explore_device, nests, pinned,
 };
 use hidp_prove as prove;
 use hidp_syntax::source::{SourceMap, Span};
@@ -36,6 +37,8 @@ pub struct Wanted {
     pub imp: bool,
     /// The generated C++.
     pub source: bool,
+    /// What directives pin, as lines of plans.
+    pub expanded: bool,
     /// How it is written.
     pub format: Format,
 }
@@ -52,12 +55,18 @@ pub enum Format {
     Json,
     /// Only the plans, as a file that pins them.
     Pin,
+    /// Only the preferred plans, as directives that pin them.
+    PinDirectives,
 }
 
 /// What there is to say about one entry.
 struct Explanation {
     name: String,
     place: String,
+    /// What directives pin, as lines, if that is asked for.
+    expanded: Vec<String>,
+    /// The preferred plan of each target as directives, if that is asked for.
+    directives: Vec<String>,
     /// Recurrences that it uses, and how they are computed.
     recurrences: Vec<String>,
     /// Codelets that it could take, and what became of them.
@@ -129,6 +138,9 @@ pub fn entries(
             explanations.map(|explanation| explanation.text(colour)).collect::<Vec<_>>().join("\n")
         }
         Format::Json => json::list(&explanations.collect::<Vec<_>>()),
+        Format::PinDirectives => {
+            explanations.map(|explanation| explanation.pin_directives()).collect::<Vec<_>>().join("\n")
+        }
         Format::Pin => explanations.map(|explanation| explanation.pin()).collect::<Vec<_>>().join("\n"),
     }
 }
@@ -159,11 +171,28 @@ fn explanation(
         }
     });
     let nests = nests.collect();
+    let shown = |shown: Shown| {
+        let head = format!("{}, nest at {}", shown.target, place(&input.sources, shown.at));
+        std::iter::once(head).chain(shown.lines.into_iter().map(|line| format!("  {line}")))
+    };
+    let expanded = if wanted.expanded { expanded(program, func) } else { Vec::new() };
+    let preferred = |plans: Vec<Plan>| plans.into_iter().next();
+    let preferred = match wanted.format {
+        Format::PinDirectives => [
+            preferred(plans_of(input, program, func, &model)),
+            preferred(device_plans_of(input, program, func, models)),
+        ],
+        Format::Plain | Format::Colour | Format::Json | Format::Pin => [None, None],
+    };
+    let directives = preferred.into_iter().flatten();
+    let directives = directives.flat_map(|plan| as_directives(program, func, &plan, models)).flat_map(shown).collect();
     let dispatch = &lowered.dispatch;
     let otherwise = lowered.entry.units.first().map(|unit| format!("otherwise: {}", unit.plan));
     Explanation {
         name: item.name.clone(),
         place: place(&input.sources, item.span),
+        expanded: expanded.into_iter().flat_map(shown).collect(),
+        directives,
         recurrences: Vec::new(),
         codelets: Vec::new(),
         nests,

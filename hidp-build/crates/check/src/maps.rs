@@ -42,7 +42,7 @@ impl Cx<'_> {
         });
         let body = Block { stmts: declares.chain(body).collect() };
         let mut map = Map { iters, body, folds, directives };
-        map.directives.pins = self.pins(&pins, &map);
+        map.directives.pins = self.pins(&pins, &mut map);
         out.push(stmt(StmtKind::Map(map), span));
         complete.then_some(())
     }

@@ -1,6 +1,7 @@
 //! Directives that pin a mapping: their names are iterators and arrays, their numbers constants.
 
-use hidp_ir::par::{Map, Pin, PinArg, PinValue, VarId, visit};
+use hidp_ir::par::visit::{self, Mutator, change};
+use hidp_ir::par::{Map, Pin, PinArg, PinValue, VarId};
 use hidp_syntax::ast::{self, PinAbout, PinTarget, PinWord};
 use hidp_syntax::diag::{Code, Diagnostic, near};
 use hidp_syntax::place::Place;
@@ -18,6 +19,8 @@ enum Shape {
     Numbers(usize),
     /// `A, B pad(1)`: arrays and options.
     Arrays(&'static [Word]),
+    /// Nothing.
+    Alone,
 }
 
 /// A word behind a name.
@@ -37,11 +40,12 @@ enum Inside {
 
 const HOW: Inside = Inside::MaybeWord(&["block", "cyclic"]);
 static PARTITION: [Word; 2] = [Word { name: "tblock", inside: HOW }, Word { name: "thread", inside: HOW }];
-static PLACES: [Word; 11] = {
+static PLACES: [Word; 12] = {
     const fn place(name: &'static str) -> Word {
         Word { name, inside: Inside::MaybeNumber }
     }
     [
+        place("host"),
         place("grid.x"),
         place("grid.y"),
         place("grid.z"),
@@ -65,21 +69,69 @@ fn shape(word: PinWord) -> (Shape, &'static str) {
         PinWord::Thread => (Shape::Numbers(3), "thread(16, 16)"),
         PinWord::Partition => (Shape::Words(&PARTITION), "partition(i: tblock thread, j: tblock thread)"),
         PinWord::Tile => (Shape::Sizes, "tile(i: 32, k: 8)"),
+        PinWord::Reg => (Shape::Sizes, "reg(i: 8, j: 4)"),
+        PinWord::Lanes => (Shape::Sizes, "lanes(j: 32)"),
+        PinWord::Unroll => (Shape::Sizes, "unroll(k: 4)"),
         PinWord::Shared => (Shape::Arrays(&[]), "shared(A, B)"),
+        PinWord::Global => (Shape::Arrays(&[]), "global(A)"),
+        PinWord::Stream => (Shape::Arrays(&[]), "stream(C)"),
+        PinWord::Cached => (Shape::Arrays(&[]), "cached(C)"),
+        PinWord::Only => (Shape::Alone, "only"),
     }
 }
 
 /// The kinds of processor that a word has a meaning for.
 fn targets(word: PinWord) -> &'static [PinTarget] {
     match word {
-        PinWord::On => &PinTarget::ALL,
-        PinWord::Tblock | PinWord::Thread | PinWord::Partition | PinWord::Tile | PinWord::Shared => &[PinTarget::Cuda],
+        PinWord::On | PinWord::Reg | PinWord::Only => &PinTarget::ALL,
+        PinWord::Tblock | PinWord::Thread | PinWord::Partition | PinWord::Tile | PinWord::Shared | PinWord::Global => {
+            &[PinTarget::Cuda]
+        }
+        PinWord::Lanes | PinWord::Stream | PinWord::Cached => &[PinTarget::Cpu],
+        // A loop is written out wherever it runs.
+        PinWord::Unroll => &[],
     }
 }
 
 impl Cx<'_> {
     /// What directives before a map pin of its nest.
-    pub(super) fn pins(&mut self, written: &[ast::Directive], map: &Map) -> Vec<Pin> {
+    pub(super) fn pins(&mut self, written: &[ast::Directive], map: &mut Map) -> Vec<Pin> {
+        let pins = self.all_pins(written, map);
+        let (loops, pins): (Vec<Pin>, Vec<Pin>) = pins.into_iter().partition(|pin| pin.word == PinWord::Unroll);
+        for arg in loops.into_iter().flat_map(|pin| pin.args) {
+            self.write_out(map, &arg);
+        }
+        pins
+    }
+
+    /// `unroll(k: 4)` is `unroll(4)` before the map whose last iterator is `k`.
+    fn write_out(&mut self, map: &mut Map, arg: &PinArg) {
+        let times = arg.values.first().and_then(|value| value.size);
+        let mut found = WriteOut { vars: &arg.vars, times, span: arg.span, done: 0, before: None };
+        found.visit_map(map);
+        let (done, before) = (found.done, found.before);
+        let name = self.vars[arg.vars[0]].name.clone();
+        let diagnostic = match (before, times) {
+            (Some(before), _) => {
+                let headline = format!("two directives say how often the loop over `{name}` is written out");
+                Diagnostic::new(Code::DirectiveArgument, arg.span, headline)
+                    .label("again")
+                    .also(before, "the first one")
+            }
+            (None, Some(times)) if times > MOST_WRITTEN => {
+                let headline = format!("`unroll` takes a constant from 1 to {MOST_WRITTEN}");
+                Diagnostic::new(Code::DirectiveArgument, arg.span, headline).label("not such a number")
+            }
+            (None, _) if done < arg.vars.len() => {
+                let headline = format!("`{name}` is not the last iterator of its map, whose loop is written out");
+                Diagnostic::new(Code::DirectiveArgument, arg.span, headline).label("an iterator before others")
+            }
+            (None, _) => return,
+        };
+        let _: Option<()> = self.error(diagnostic);
+    }
+
+    fn all_pins(&mut self, written: &[ast::Directive], map: &Map) -> Vec<Pin> {
         let pin = |directive: &ast::Directive| match &directive.kind {
             ast::DirectiveKind::Pin(pin) => self.pin(pin, directive.span, map),
             ast::DirectiveKind::Level(_)
@@ -103,7 +155,11 @@ impl Cx<'_> {
             let headline = format!("`{name}` means nothing for `{}`", target.name());
             return self.error(Diagnostic::new(Code::DirectiveArgument, span, headline).label("for another target"));
         }
-        if pin.args.is_empty() {
+        if let (Shape::Alone, Some(arg)) = (&shape, pin.args.first()) {
+            let headline = format!("`{name}` takes no argument");
+            return self.error(Diagnostic::new(Code::BadDirective, arg.span, headline));
+        }
+        if pin.args.is_empty() && !matches!(shape, Shape::Alone) {
             let headline = format!("`{name}` needs arguments: `{example}`");
             return self.error(Diagnostic::new(Code::BadDirective, span, headline));
         }
@@ -130,7 +186,8 @@ impl Cx<'_> {
         let target = match (pin.target, known) {
             (Some(target), _) => Some(target),
             (None, [only]) => Some(*only),
-            (None, _) => self.target_of(&args, span)?,
+            (None, _) if pin.word == PinWord::On => self.target_of(&args, span)?,
+            (None, _) => None,
         };
         Some(Pin { target, word: pin.word, args, span })
     }
@@ -138,7 +195,7 @@ impl Cx<'_> {
     /// The kind of processor that places belong to; both, if all of them belong to both.
     fn target_of(&mut self, args: &[PinArg], span: Span) -> Option<Option<PinTarget>> {
         let values = || args.iter().flat_map(|arg| &arg.values).filter_map(|value| Place::called(&value.word));
-        let cuda = values().find(|place| matches!(place, Place::Grid(_) | Place::Thread(_) | Place::Host));
+        let cuda = values().find(|place| matches!(place, Place::Grid(_) | Place::Thread(_)));
         let cpu = values().find(|place| matches!(place, Place::Threads | Place::Lanes));
         match (cuda, cpu) {
             (Some(cuda), Some(cpu)) => self.error(
@@ -216,6 +273,7 @@ impl Cx<'_> {
                 (vec![array], words?)
             }
             (Shape::Arrays(_), _) => return malformed(self, arg.span, "names of arrays"),
+            (Shape::Alone, _) => return malformed(self, arg.span, "no argument"),
         };
         Some(PinArg { vars, values, span: arg.span })
     }
@@ -311,6 +369,35 @@ impl Cx<'_> {
             }
             None => self.unknown_name(&name.name, name.span),
         }
+    }
+}
+
+/// Most iterations that are written out.
+const MOST_WRITTEN: u32 = 64;
+
+/// Writes out the loops over the last iterators of maps.
+struct WriteOut<'a> {
+    vars: &'a [VarId],
+    times: Option<u32>,
+    span: Span,
+    /// How many loops that are.
+    done: usize,
+    /// A directive that said so before.
+    before: Option<Span>,
+}
+
+impl Mutator for WriteOut<'_> {
+    fn visit_map(&mut self, map: &mut Map) {
+        if map.iters.last().is_some_and(|last| self.vars.contains(&last.var)) {
+            self.done += 1;
+            if map.directives.unroll.is_some() {
+                self.before = self.before.or(map.directives.spans.unroll);
+            } else {
+                map.directives.unroll = self.times;
+                map.directives.spans.unroll = Some(self.span);
+            }
+        }
+        change::walk_map(self, map);
     }
 }
 

@@ -55,6 +55,7 @@ mod variants;
 pub mod wide;
 mod work;
 
+pub use asked::{Shown, as_directives, expanded};
 pub use blocks::{BlockLine, Blocks};
 pub use candidates::{Candidate, Explored, Fate, Limits, candidates, constraint, explore};
 pub use compose::{CodeletFate, Composed, compose, composed, form_of, shown};

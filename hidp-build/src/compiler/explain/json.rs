@@ -91,6 +91,8 @@ fn entry(explanation: &Explanation) -> Json {
         tunables,
         versions,
         more,
+        expanded: _,
+        directives: _,
     } = explanation;
     Json::Object(vec![
         ("entry", Json::text(name)),

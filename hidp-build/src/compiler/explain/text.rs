@@ -91,6 +91,9 @@ impl Explanation {
         }
         let shapes: Vec<&str> = self.nests.iter().map(|nest| nest.shape.as_str()).collect();
         page.section("nests after fusion, in order", &shapes.join("\n"));
+        if !self.expanded.is_empty() {
+            page.section("what directives pin, as lines", &self.expanded.join("\n"));
+        }
         if !self.apart.is_empty() {
             page.section("nests that stay apart", &self.apart.join("\n"));
         }
@@ -152,6 +155,11 @@ impl Explanation {
         page.section("versions", &versions.join("\n"));
         self.more.iter().for_each(|(title, body)| page.section(title, body));
         page.text
+    }
+
+    /// The preferred plans as directives.
+    pub(super) fn pin_directives(&self) -> String {
+        format!("entry {}\n{}", self.name, self.directives.iter().map(|line| format!("  {line}\n")).collect::<String>())
     }
 
     /// The plans as a file that pins them.

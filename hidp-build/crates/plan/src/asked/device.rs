@@ -74,11 +74,13 @@ impl Builder<'_> {
             self.asked.lines_of(*var).is_some_and(|iter| iter.lines.iter().any(sized))
         };
         let in_parts = !self.asked.tiles.is_empty() || inside.iter().any(in_parts);
-        if !self.asked.stages.is_empty() || in_parts {
-            if shaped || in_parts { self.tiles().map(Some) } else { Ok(None) }
+        let folds = inner_maps(&self.map.body).iter().any(|inner| !inner.folds.is_empty());
+        let in_registers = !self.asked.some.is_empty();
+        if !self.asked.stages.is_empty() || in_parts || (in_registers && folds) {
+            if shaped || in_parts || in_registers { self.tiles().map(Some) } else { Ok(None) }
         } else if inside.iter().any(on_lanes) {
             self.groups().map(Some)
-        } else if shaped {
+        } else if shaped || in_registers {
             self.blocks().map(Some)
         } else {
             Ok(None)
@@ -121,6 +123,13 @@ impl Builder<'_> {
                 let place = Place::Grid(axis);
                 lines.push((3 - axis as u32, BlockLine { var: iter.var, place, size: None }));
             }
+        }
+        for (var, line, span) in &self.asked.some {
+            if !self.map.iters.iter().any(|iter| iter.var == *var) {
+                let why = "registers of blocks are of the outermost map's iterators";
+                return Err((*span, SHAPE.refused(span_of(self.map), why)));
+            }
+            lines.push((15, BlockLine { var: *var, place: line.place, size: line.size }));
         }
         lines.sort_by_key(|(phase, _)| *phase);
         if let Some((_, line)) = lines.iter().find(|(_, line)| !is_of_blocks(line.place)) {
@@ -245,6 +254,12 @@ impl Builder<'_> {
                 return Err((*span, GAIN.refused(span_of(self.map), why)));
             }
         }
+        for (array, span) in &self.asked.global {
+            if tiled.operands.iter().any(|operand| operand.place.array == *array) {
+                let why = format!("tiles stage `{}`, and `global` forbids it", self.func.vars[*array].name);
+                return Err((*span, NAMED.refused(span_of(self.map), why)));
+            }
+        }
         let ([.., row, column], [inner]) = (&self.map.iters[..], &inner_maps(&self.map.body)[..]) else {
             return Err((first, SHAPE.refused(span_of(self.map), "tiles have rows and columns, and one map inside")));
         };
@@ -277,7 +292,10 @@ impl Builder<'_> {
             let why = format!("`{name}` is shared out over lanes, whose tiles follow from their numbers");
             return Err((*span, COVER.refused(span_of(self.map), why)));
         }
-        let Some(asked) = self.asked.lines_of(var) else { return Ok(crate::tiled::Side::default()) };
+        let registers = self.asked.some.iter().find(|(other, _, _)| *other == var).and_then(|(_, line, _)| line.size);
+        let Some(asked) = self.asked.lines_of(var) else {
+            return Ok(crate::tiled::Side { own: registers, ..crate::tiled::Side::default() });
+        };
         let (blocks, rest) = match &asked.lines[..] {
             [AskedLine { place: Place::Grid(of), size: None }, rest @ ..] if *of == axis => (None, rest),
             [
@@ -296,7 +314,7 @@ impl Builder<'_> {
         };
         let own = match rest {
             [AskedLine { place: Place::Reg, size: Some(own) }] => Some(*own),
-            [] => None,
+            [] => registers,
             _ => return refuse(asked),
         };
         Ok(crate::tiled::Side { blocks, own: own.or(lanes.map(|_| 1)), lanes })
@@ -338,7 +356,6 @@ fn is_of_blocks(place: Place) -> bool {
     }
 }
 
-fn shown(name: &str, AskedLine { place, size }: AskedLine) -> String {
-    let size = size.map_or(String::new(), |size| format!("({size})"));
-    format!("`{name} {place}{size}`")
+fn shown(name: &str, line: AskedLine) -> String {
+    format!("`{name} {}`", line.text())
 }

@@ -4,18 +4,26 @@
 //! |---|---|
 //! | `geometry` | hiCUDA's extents and partitions as lines |
 //! | `device` | nests of graphics processors that have these lines |
+//! | `plans` | plans of an entry in which nests have what is asked for |
+//! | `shown` | directives as lines, and plans as directives |
 //! | `threads` | nests of processors that have these lines |
 
 mod device;
 mod geometry;
+mod plans;
+mod shown;
+#[cfg(test)]
+mod tests;
 mod threads;
 
-use super::candidates::{Candidate, Explored, Fate};
+pub(super) use plans::{on_device, on_threads};
+pub use shown::{Shown, as_directives, expanded};
+
+use super::candidates::Explored;
 use super::mapping::Names;
 use super::notation::{Index, Nest, Size, Step};
-use super::refusal::{NAMED, Refusal};
-use super::{Models, Plan, inner_maps, iterators, nests};
-use crate::target::{DeviceModel, Model};
+use super::refusal::Refusal;
+use super::{Models, inner_maps, iterators, nests};
 use hidp_ir::par::{Func, FuncId, Map, Pin, Program, VarId};
 use hidp_syntax::ast::{PinTarget, PinWord};
 use hidp_syntax::place::Place;
@@ -28,8 +36,16 @@ pub(super) struct Asked {
     iters: Vec<AskedIter>,
     /// Iterations of some others that are taken one after the other by a block.
     tiles: Vec<(VarId, u32, Span)>,
+    /// Lines that some iterators have among others.
+    some: Vec<(VarId, AskedLine, Span)>,
     /// Arrays of which blocks share parts.
     stages: Vec<(VarId, Span)>,
+    /// Arrays of which they share nothing.
+    global: Vec<(VarId, Span)>,
+    /// Arrays that are written past the caches, or not.
+    places: Vec<(VarId, bool, Span)>,
+    /// Whether there are no other plans.
+    only: bool,
     /// The directive to name where it cannot be said which one is to blame.
     first: Option<Span>,
 }
@@ -119,10 +135,15 @@ pub(super) fn asked(func: &Func, map: &Map, target: PinTarget) -> Result<Option<
                     asked.tiles.extend(arg.vars.iter().map(|var| (*var, size, arg.span)));
                 }
             }
-            PinWord::Shared => {
-                let arrays = pin.args.iter().flat_map(|arg| arg.vars.iter().map(|var| (*var, arg.span)));
-                asked.stages.extend(arrays);
-            }
+            PinWord::Reg => asked.some.extend(sized(pin, Place::Reg)),
+            PinWord::Lanes => asked.some.extend(sized(pin, Place::Lanes)),
+            PinWord::Shared => asked.stages.extend(arrays(pin)),
+            PinWord::Global => asked.global.extend(arrays(pin)),
+            PinWord::Stream => asked.places.extend(arrays(pin).map(|(array, span)| (array, true, span))),
+            PinWord::Cached => asked.places.extend(arrays(pin).map(|(array, span)| (array, false, span))),
+            PinWord::Only => asked.only = true,
+            // Checking has made directives of the maps of it.
+            PinWord::Unroll => {}
             // All of them together make lines.
             PinWord::Tblock | PinWord::Thread | PinWord::Partition => {}
         }
@@ -132,6 +153,19 @@ pub(super) fn asked(func: &Func, map: &Map, target: PinTarget) -> Result<Option<
     }
     asked.is_consistent(func, map)?;
     Ok((!pins.is_empty()).then_some(asked))
+}
+
+/// The arrays that a directive names.
+fn arrays(pin: &Pin) -> impl Iterator<Item = (VarId, Span)> {
+    pin.args.iter().flat_map(|arg| arg.vars.iter().map(|var| (*var, arg.span)))
+}
+
+/// A line of this place for each iterator that a directive names.
+fn sized(pin: &Pin, place: Place) -> impl Iterator<Item = (VarId, AskedLine, Span)> {
+    pin.args.iter().flat_map(move |arg| {
+        let size = arg.values.first().and_then(|value| value.size);
+        arg.vars.iter().map(move |var| (*var, AskedLine::new(place, size), arg.span))
+    })
 }
 
 impl Asked {
@@ -161,9 +195,41 @@ impl Asked {
                 });
             }
         }
+        for (at, (var, line, span)) in self.some.iter().enumerate() {
+            let own =
+                self.lines_of(*var).map(|iter| (iter.lines.iter().find(|own| own.place == line.place), iter.span));
+            let own = own.and_then(|(own, at)| Some((*own?, at)));
+            let earlier = self.some[..at].iter().find(|(other, own, _)| other == var && own.place == line.place);
+            let earlier = earlier.map(|(_, own, span)| (*own, *span));
+            if let Some((_, before)) = own.or(earlier) {
+                return Err(Clash {
+                    at: *span,
+                    headline: format!("`{}` has a line `{}` already", func.vars[*var].name, line.place),
+                    label: "one more".to_owned(),
+                    other: Some((before, "here".to_owned())),
+                });
+            }
+        }
+        let both = self.stages.iter().find_map(|(array, span)| {
+            let other = self.global.iter().find(|(other, _)| other == array)?;
+            Some((*array, *span, other.1))
+        });
+        let twice = self.places.iter().enumerate().find_map(|(at, (array, way, span))| {
+            let other = self.places[..at].iter().find(|(other, before, _)| other == array && before != way)?;
+            Some((*array, *span, other.2))
+        });
+        if let Some((array, at, other)) = both.or(twice) {
+            return Err(Clash {
+                at,
+                headline: format!("two directives contradict each other about `{}`", func.vars[array].name),
+                label: "this one".to_owned(),
+                other: Some((other, "and the other one".to_owned())),
+            });
+        }
         let all = iterators(map);
         let named = self.iters.iter().map(|iter| (iter.var, iter.span));
         let named = named.chain(self.tiles.iter().map(|(var, _, span)| (*var, *span)));
+        let named = named.chain(self.some.iter().map(|(var, _, span)| (*var, *span)));
         let gone = named.into_iter().find(|(var, _)| !all.contains(var));
         match gone {
             Some((var, span)) => Err(Clash {
@@ -197,18 +263,31 @@ impl Asked {
         for iter in &self.iters {
             let lines = lines_of(nest, &names.iter(iter.var));
             met += iter.lines.iter().filter(|line| lines.contains(line)).count();
-            all &= without_parts(&lines) == without_parts(&iter.lines);
+            // Lines that are asked for by themselves stand among them.
+            let apart = |line: &&AskedLine| self.some.iter().any(|(var, some, _)| *var == iter.var && some == *line);
+            let rest: Vec<AskedLine> = lines.iter().filter(|line| !apart(line)).copied().collect();
+            all &= without_parts(&rest) == without_parts(&iter.lines);
+        }
+        for (var, line, _) in &self.some {
+            let has = lines_of(nest, &names.iter(*var)).contains(line);
+            met += usize::from(has);
+            all &= has;
         }
         for (var, size, _) in &self.tiles {
             let tiled = lines_of(nest, &names.iter(*var)).contains(&AskedLine::new(Place::Seq, Some(*size)));
             met += usize::from(tiled);
             all &= tiled;
         }
-        for (array, _) in &self.stages {
-            let name = names.array(*array);
-            let staged = nest.steps.iter().any(|step| matches!(step, Step::Stage(stage) if stage.array == name));
-            met += usize::from(staged);
-            all &= staged;
+        let staged = |array: VarId| {
+            let name = names.array(array);
+            nest.steps.iter().any(|step| matches!(step, Step::Stage(stage) if stage.array == name))
+        };
+        let streamed = |array: VarId| nest.places.iter().any(|place| place.array == names.array(array));
+        let arrays = self.stages.iter().map(|(array, _)| staged(*array));
+        let arrays = arrays.chain(self.global.iter().map(|(array, _)| !staged(*array)));
+        for has in arrays.chain(self.places.iter().map(|(array, way, _)| streamed(*array) == *way)) {
+            met += usize::from(has);
+            all &= has;
         }
         (met, all)
     }
@@ -250,75 +329,6 @@ fn lines_of(nest: &Nest, name: &str) -> Vec<AskedLine> {
     nest.steps.iter().filter_map(line).collect()
 }
 
-/// Plans in which every nest has what directives ask of it. What they ask for and cannot have is reported by
-/// [`super::check_directives`].
-pub(super) fn on_device(program: &Program, id: FuncId, explored: Explored, model: &DeviceModel) -> Explored {
-    let func = &program.funcs[id];
-    if nests(func).into_iter().all(|map| pins_of(map, PinTarget::Cuda).is_empty()) {
-        return explored;
-    }
-    let all = device::usual(program, id, model);
-    let nest = |number: usize, map: &Map| {
-        let asked = asked(func, map, PinTarget::Cuda).ok()??;
-        let usual = all.plans.iter().filter_map(|plan| plan.nests.get(number).cloned()).collect();
-        device::nest(program, func, map, &asked, usual, model).ok()
-    };
-    pinned(func, explored, PinTarget::Cuda, &nest)
-}
-
-/// The same on processors.
-pub(super) fn on_threads(program: &Program, func: &Func, explored: Explored, model: &Model) -> Explored {
-    let nest = |_: usize, map: &Map| {
-        let asked = asked(func, map, PinTarget::Cpu).ok()??;
-        threads::nest(program, func, map, &asked, model).ok()
-    };
-    pinned(func, explored, PinTarget::Cpu, &nest)
-}
-
-/// Puts nests in the place of those that do not have what is asked for.
-fn pinned(func: &Func, explored: Explored, target: PinTarget, nest: &dyn Fn(usize, &Map) -> Option<Nest>) -> Explored {
-    let maps = nests(func);
-    let nests: Vec<Option<Nest>> = maps.iter().enumerate().map(|(number, map)| nest(number, map)).collect();
-    if nests.iter().all(Option::is_none) {
-        return explored;
-    }
-    let at = maps.iter().find_map(|map| pins_of(map, target).first().map(|pin| pin.span));
-    let name = match target {
-        PinTarget::Cpu => "pinned_cpu",
-        PinTarget::Cuda => "pinned_cuda",
-    };
-    let Explored { plans, mut candidates } = explored;
-    let mut kept: Vec<Plan> = Vec::new();
-    for mut plan in plans {
-        let mut replaced = 0;
-        for (own, pinned) in plan.nests.iter_mut().zip(&nests) {
-            if let Some(pinned) = pinned
-                && own != pinned
-            {
-                *own = pinned.clone();
-                replaced += 1;
-            }
-        }
-        if replaced == plan.nests.len() {
-            name.clone_into(&mut plan.name);
-        }
-        if !kept.iter().any(|other| other.same_as(&plan)) {
-            kept.push(plan);
-        }
-    }
-    // Where a plan of the planner's runs like the pinned one, that is its name.
-    for candidate in &mut candidates {
-        let gone = !kept.iter().any(|plan| plan.name == candidate.name);
-        if let (true, Fate::Kept, Some(at)) = (gone, &candidate.fate, at) {
-            candidate.fate = Fate::Excluded(NAMED.refused(at, "directives pin other lines"));
-        }
-    }
-    if kept.iter().any(|plan| plan.name == name) {
-        candidates.push(Candidate { name: name.to_owned(), nest: None, score: None, fate: Fate::Kept });
-    }
-    Explored { plans: kept, candidates }
-}
-
 /// What of the directives before the maps of an entry cannot be honoured.
 pub(super) fn wrong<'p>(program: &'p Program, id: FuncId, models: Models<'_>) -> Vec<(&'p Map, Wrong)> {
     let func = &program.funcs[id];
@@ -337,10 +347,10 @@ pub(super) fn wrong<'p>(program: &'p Program, id: FuncId, models: Models<'_>) ->
                 }
             };
             let nest = match target {
-                PinTarget::Cpu => threads::nest(program, func, map, &asked, models.cpu),
+                PinTarget::Cpu => threads::nests(program, func, map, &asked, models.cpu).map(|_| ()),
                 PinTarget::Cuda => {
                     let usual = usual.plans.iter().filter_map(|plan| plan.nests.get(number).cloned()).collect();
-                    device::nest(program, func, map, &asked, usual, models.device)
+                    device::nest(program, func, map, &asked, usual, models.device).map(|_| ())
                 }
             };
             if let Err(refused) = nest {

@@ -3,16 +3,22 @@
 use super::{Asked, AskedLine, Refused};
 use crate::blame::span_of;
 use crate::candidates::{constraint, mapping_with};
-use crate::iterators;
 use crate::mapping::{Mapping, Names, Recipe, Strategy};
 use crate::notation::Nest;
-use crate::refusal::{Refusal, SHAPE};
+use crate::refusal::{Refusal, SECTION, SHAPE};
 use crate::target::Model;
+use crate::{iterators, streamed_outputs};
 use hidp_ir::par::{Func, Map, Program};
 use hidp_syntax::place::Place;
 
-/// The nest that has what is asked for; else why there is none, and which is nearest to it.
-pub(super) fn nest(program: &Program, func: &Func, map: &Map, asked: &Asked, model: &Model) -> Result<Nest, Refused> {
+/// The nests that have what is asked for; else why there is none, and which is nearest to it.
+pub(super) fn nests(
+    program: &Program,
+    func: &Func,
+    map: &Map,
+    asked: &Asked,
+    model: &Model,
+) -> Result<Vec<Nest>, Refused> {
     let names = Names::of(func, map);
     let mut nests = Vec::new();
     let mut refusal: Option<Refusal> = None;
@@ -23,7 +29,8 @@ pub(super) fn nest(program: &Program, func: &Func, map: &Map, asked: &Asked, mod
             }
             Some(_) => {}
             None => {
-                let own = mapping_with(program, func, map, (strategy, model), &|own| change_sizes(map, asked, own));
+                let mut own = mapping_with(program, func, map, (strategy, model), &|own| change_sizes(map, asked, own));
+                own.streamed.retain(|array| !asked.places.iter().any(|(other, way, _)| other == array && !way));
                 let lines = own.lines(func, map);
                 // Numbers may be none that a nest can have: how large tiles are is judged when lines are read.
                 if Mapping::read(program, func, map, &lines).is_ok() {
@@ -32,19 +39,33 @@ pub(super) fn nest(program: &Program, func: &Func, map: &Map, asked: &Asked, mod
             }
         }
     }
-    if let Some(nest) = nests.iter().find(|nest| asked.met_by(&names, nest).1) {
-        return Ok(nest.clone());
+    let met: Vec<Nest> = nests.iter().filter(|nest| asked.met_by(&names, nest).1).cloned().collect();
+    if !met.is_empty() {
+        return Ok(met);
     }
-    let why = refusal.unwrap_or_else(|| {
-        SHAPE.refused(span_of(map), "no mapping has these lines, and nothing else on the iterators that are named")
-    });
-    let at = asked.first(map);
+    let known = streamed_outputs(program, func, map);
+    let stays = asked.places.iter().find(|(array, way, _)| *way && !known.contains(array));
+    let (at, why) = match (stays, refusal) {
+        (Some((array, _, span)), _) => {
+            let name = &func.vars[*array].name;
+            let why = format!(
+                "`{name}` is not written once, in full rows, by a map without others inside that does not read it"
+            );
+            (*span, SECTION.refused(span_of(map), why))
+        }
+        (None, Some(why)) => (asked.first(map), why),
+        (None, None) => {
+            let why = "no mapping has these lines, and nothing else on the iterators that are named";
+            (asked.first(map), SHAPE.refused(span_of(map), why))
+        }
+    };
     Err(Refused { at, refusal: why, nearest: asked.nearest(&names, nests.into_iter()).map(Box::new) })
 }
 
 /// Whether a strategy has lines like those that are asked for, which others have not.
 fn has_lines_of(asked: &Asked, strategy: Strategy) -> bool {
-    let any = |wanted: &dyn Fn(&AskedLine) -> bool| asked.iters.iter().flat_map(|iter| &iter.lines).any(wanted);
+    let lines = || asked.iters.iter().flat_map(|iter| &iter.lines).chain(asked.some.iter().map(|(_, line, _)| line));
+    let any = |wanted: &dyn Fn(&AskedLine) -> bool| lines().any(wanted);
     match strategy {
         Strategy::Lanes => any(&|line| line.place == Place::Reg || (line.place == Place::Lanes && line.size.is_some())),
         Strategy::Team => any(&|line| line.place == Place::Host),
@@ -56,15 +77,17 @@ fn has_lines_of(asked: &Asked, strategy: Strategy) -> bool {
 fn change_sizes(map: &Map, asked: &Asked, mapping: &mut Mapping) {
     let in_tiles = matches!(mapping.recipe, Recipe::Lanes(_));
     for var in iterators(map) {
-        let Some(asked) = asked.lines_of(var) else { continue };
         let Some(level) = mapping.levels.get_mut(&var) else { continue };
-        let size = |place: Place| asked.lines.iter().find(|line| line.place == place).and_then(|line| line.size);
+        let some = asked.some.iter().filter(|(other, _, _)| *other == var).map(|(_, line, _)| line);
+        let own = asked.lines_of(var);
+        let lines: Vec<AskedLine> = own.iter().flat_map(|asked| &asked.lines).chain(some).copied().collect();
+        let size = |place: Place| lines.iter().find(|line| line.place == place).and_then(|line| line.size);
         if let (true, Some(size)) = (in_tiles, size(Place::Lanes).or(size(Place::Reg))) {
             level.tile = size;
         }
-        let lanes = asked.lines.iter().any(|line| line.place == Place::Lanes);
-        if level.exec == crate::Exec::Simd && !lanes {
-            level.exec = if asked.lines.iter().any(|line| line.place == Place::Threads) {
+        let lanes = lines.iter().any(|line| line.place == Place::Lanes);
+        if own.is_some() && level.exec == crate::Exec::Simd && !lanes {
+            level.exec = if lines.iter().any(|line| line.place == Place::Threads) {
                 crate::Exec::Thread
             } else {
                 crate::Exec::Seq

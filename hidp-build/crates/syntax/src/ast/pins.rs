@@ -94,8 +94,22 @@ words! {
     Partition = "partition",
     /// Iterations that a block takes one after the other.
     Tile = "tile",
+    /// Results that a lane, or a row of lanes, keeps in registers.
+    Reg = "reg",
+    /// Iterations in the lanes of vectors.
+    Lanes = "lanes",
+    /// Iterations of a loop that are written out.
+    Unroll = "unroll",
     /// Arrays of which blocks share parts.
     Shared = "shared",
+    /// Arrays of which blocks share nothing.
+    Global = "global",
+    /// Arrays that are written past the caches when they are large.
+    Stream = "stream",
+    /// Arrays that are written to the caches, however large they are.
+    Cached = "cached",
+    /// No other plans.
+    Only = "only",
 }
 
 impl PinWord {

@@ -5,7 +5,7 @@ use crate::ast::{Directive, DirectiveKind, Expr, Ident, Level, PinWord};
 use crate::diag::{Code, Diagnostic, near};
 use crate::source::Span;
 
-const WORDS: [&str; 18] = [
+const WORDS: [&str; 24] = [
     "kernel",
     "block",
     "warp",
@@ -23,28 +23,18 @@ const WORDS: [&str; 18] = [
     "tblock",
     "partition",
     "tile",
+    "reg",
+    "lanes",
     "shared",
+    "global",
+    "stream",
+    "cached",
+    "only",
 ];
 
 /// Words that are reserved for directives of mappings.
-const LATER: [&str; 16] = [
-    "order",
-    "span",
-    "split",
-    "reg",
-    "vec",
-    "lanes",
-    "threads",
-    "chunk",
-    "global",
-    "constant",
-    "private",
-    "stream",
-    "cached",
-    "at_once",
-    "registers",
-    "only",
-];
+const LATER: [&str; 10] =
+    ["order", "span", "split", "vec", "threads", "chunk", "constant", "private", "at_once", "registers"];
 
 impl Parser<'_> {
     /// All directive lines that stand here.
@@ -85,7 +75,24 @@ impl Parser<'_> {
         if LATER.contains(&word) {
             return Err(self.later_directive(word_at, word));
         }
-        let pin = PinWord::called(word).filter(|word| *word != PinWord::Thread || has_argument || target.is_some());
+        let names_one = has_argument && self.name_at(1) && self.punct_at(2, Punct::Colon);
+        let pin = PinWord::called(word).filter(|word| match word {
+            // Alone it is a level.
+            PinWord::Thread => has_argument || target.is_some(),
+            // With a number alone it is about the loop that follows.
+            PinWord::Unroll => names_one || target.is_some(),
+            PinWord::On
+            | PinWord::Tblock
+            | PinWord::Partition
+            | PinWord::Tile
+            | PinWord::Reg
+            | PinWord::Lanes
+            | PinWord::Shared
+            | PinWord::Global
+            | PinWord::Stream
+            | PinWord::Cached
+            | PinWord::Only => true,
+        });
         if let Some(word) = pin {
             let kind = self.pin(target, word)?;
             return Ok(Directive { kind, span: self.since(start) });

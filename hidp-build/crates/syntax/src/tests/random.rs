@@ -185,7 +185,8 @@ fn directive(random: &mut Random) -> Directive {
 fn pin(random: &mut Random) -> Pin {
     let targets = [None, Some(PinTarget::Cpu), Some(PinTarget::Cuda)];
     let word = random.pick(PinWord::ALL);
-    // `thread` alone is a level.
+    // `thread` alone is a level, and `unroll` needs a name with a colon, or a target.
+    let word = if word == PinWord::Unroll { PinWord::Tile } else { word };
     let least = usize::from(word == PinWord::Thread);
     Pin { target: random.pick(&targets), word, args: several(random, least, 3, pin_arg) }
 }

@@ -1,0 +1,152 @@
+//! Directives as lines, and plans as directives.
+
+use super::{Asked, AskedIter, AskedLine, asked, device, lines_of, threads};
+use crate::blame::span_of;
+use crate::mapping::Names;
+use crate::notation::{Nest, Property, Step};
+use crate::{Models, Plan, iterators, nests};
+use hidp_ir::par::{Func, FuncId, Map, Program};
+use hidp_syntax::ast::PinTarget;
+use hidp_syntax::place::{Axis, Place};
+use hidp_syntax::source::Span;
+
+/// What directives ask of a nest, or which directives ask for it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shown {
+    /// The iterators of the nest.
+    pub at: Span,
+    /// `cpu` or `cuda`.
+    pub target: &'static str,
+    /// The lines.
+    pub lines: Vec<String>,
+}
+
+/// The lines for which directives of an entry ask, by nest and target.
+pub fn expanded(program: &Program, id: FuncId) -> Vec<Shown> {
+    let func = &program.funcs[id];
+    let mut found = Vec::new();
+    for map in nests(func) {
+        for target in PinTarget::ALL {
+            if let Ok(Some(asked)) = asked(func, map, target) {
+                let lines = asked.text(&Names::of(func, map));
+                found.push(Shown { at: span_of(map), target: target.name(), lines });
+            }
+        }
+    }
+    found
+}
+
+/// The directives that pin the nests of a plan, which the planner made. Where there are none for a nest, the line says so.
+pub fn as_directives(program: &Program, id: FuncId, plan: &Plan, models: Models<'_>) -> Vec<Shown> {
+    let func = &program.funcs[id];
+    let target = if plan.is_for_device() { PinTarget::Cuda } else { PinTarget::Cpu };
+    let usual = if plan.is_for_device() { Some(device::usual(program, id, models.device)) } else { None };
+    let shown = |(number, (map, nest)): (usize, (&Map, &Nest))| {
+        let asked = Asked::of_nest(func, map, nest);
+        let again = match &usual {
+            Some(usual) => {
+                let usual = usual.plans.iter().filter_map(|plan| plan.nests.get(number).cloned()).collect();
+                device::nest(program, func, map, &asked, usual, models.device)
+            }
+            None => threads::nests(program, func, map, &asked, models.cpu)
+                .map(|mut nests| nests.drain(..).find(|other| other == nest).unwrap_or_default()),
+        };
+        let names = Names::of(func, map);
+        let lines = match again {
+            Ok(again) if again == *nest && asked.can_be_named(&names) => {
+                vec![format!("#pragma hidp {}", asked.directives(&names, target))]
+            }
+            Ok(_) | Err(_) => vec![format!("# no directives say all of `{}`: pin it in a .plan file", plan.name)],
+        };
+        Shown { at: span_of(map), target: target.name(), lines }
+    };
+    nests(func).into_iter().zip(&plan.nests).enumerate().map(shown).collect()
+}
+
+impl Asked {
+    /// What a nest has.
+    fn of_nest(func: &Func, map: &Map, nest: &Nest) -> Asked {
+        let names = Names::of(func, map);
+        let span = span_of(map);
+        let iters = iterators(map).into_iter().map(|var| {
+            let lines = super::without_parts(&lines_of(nest, &names.iter(var))).to_vec();
+            AskedIter { var, lines, span }
+        });
+        let mut iters: Vec<AskedIter> = iters.collect();
+        let block = Property::number_of(&nest.properties, Property::Block);
+        if let Some(threads) = block {
+            with_groups(map, &mut iters, threads);
+        }
+        let staged = nest.steps.iter().filter_map(|step| match step {
+            Step::Stage(stage) => Some((names.array_called(&stage.array)?, span)),
+            Step::Line(_) => None,
+        });
+        let mut stages = Vec::new();
+        for stage in staged {
+            if !stages.contains(&stage) {
+                stages.push(stage);
+            }
+        }
+        Asked { iters, stages, first: Some(span), ..Asked::default() }
+    }
+
+    /// Whether all names are the program's.
+    fn can_be_named(&self, names: &Names) -> bool {
+        let iters = self.iters.iter().map(|iter| names.iter(iter.var));
+        iters.chain(self.stages.iter().map(|(array, _)| names.array(*array))).all(|name| !name.contains('.'))
+    }
+
+    /// As words of a directive.
+    fn directives(&self, names: &Names, target: PinTarget) -> String {
+        let iter = |iter: &AskedIter| {
+            let lines: Vec<String> = iter.lines.iter().map(|line| line.text()).collect();
+            format!("{}: {}", names.iter(iter.var), lines.join(" "))
+        };
+        let iters: Vec<String> = self.iters.iter().map(iter).collect();
+        let arrays: Vec<String> = self.stages.iter().map(|(array, _)| names.array(*array)).collect();
+        let on = format!("{}: on({})", target.name(), iters.join(", "));
+        if arrays.is_empty() { on } else { format!("{on}, shared({})", arrays.join(", ")) }
+    }
+
+    /// As lines of a plan.
+    fn text(&self, names: &Names) -> Vec<String> {
+        let mut lines = Vec::new();
+        for iter in &self.iters {
+            lines.extend(iter.lines.iter().map(|line| format!("{} {}", names.iter(iter.var), line.text())));
+        }
+        let some = self.some.iter().map(|(var, line, _)| format!("{} {}", names.iter(*var), line.text()));
+        let tiles = self.tiles.iter().map(|(var, size, _)| format!("{} seq({size})", names.iter(*var)));
+        lines.extend(some.chain(tiles));
+        lines.extend(self.stages.iter().map(|(array, _)| format!("stage {} shared", names.array(*array))));
+        lines.extend(self.global.iter().map(|(array, _)| format!("no stage {}", names.array(*array))));
+        for (array, streamed, _) in &self.places {
+            let name = names.array(*array);
+            lines.push(if *streamed { format!("place {name} stream") } else { format!("no place {name}") });
+        }
+        if self.only {
+            lines.push("no other plan".to_owned());
+        }
+        lines
+    }
+}
+
+/// Lanes of a block that share what is inside of an iteration, in numbers: as many as the block has, or groups of them.
+fn with_groups(map: &Map, iters: &mut [AskedIter], threads: u32) {
+    let (own, inside) = iters.split_at_mut(map.iters.len());
+    let mut lines = inside.iter_mut().flat_map(|iter| &mut iter.lines);
+    let Some(lanes) = lines.find(|line| line.place == Place::Thread(Axis::X)) else { return };
+    match (lanes.size, own.last_mut()) {
+        (Some(size), Some(last)) if size > 0 => {
+            last.lines.push(AskedLine::new(Place::Thread(Axis::Y), Some(threads / size)));
+        }
+        (Some(_), _) => {}
+        (None, _) => lanes.size = Some(threads),
+    }
+}
+
+impl AskedLine {
+    /// `thread.y(16)`
+    pub(super) fn text(&self) -> String {
+        self.size.map_or(self.place.to_string(), |size| format!("{}({size})", self.place))
+    }
+}
