@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use super::Pass;
 use hidp_ir::par::{
-    Access, ArrayRef, BinOp, Block, ConvertMode, Expr, ExprKind, Extent, FaultKind, Fold, FoldKind, FoldOp, Iter, Map,
-    Place, PrimCall, Program, Stmt, StmtKind, Target, Var, VarId, VarKind, visit,
+    Access, ArrayRef, BinOp, Block, ConvertMode, Expr, ExprKind, Extent, FaultKind, Fold, FoldKind, FoldOp, Func, Iter,
+    Map, Place, PrimCall, Program, Stmt, StmtKind, Target, Var, VarId, VarKind, visit,
 };
 use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
@@ -16,11 +16,14 @@ pub(super) const PASS: Pass =
     Pass { name: "expand", about: "replaces `min`, `max` and `reduce` of one segment by maps with a fold", run };
 
 fn run(program: &mut Program) {
-    for (_, func) in program.funcs.iter_mut() {
-        let mut body = std::mem::take(&mut func.body);
-        block(&mut func.vars, &mut body, &BTreeSet::new());
-        func.body = body;
-    }
+    program.funcs.iter_mut().for_each(|(_, func)| function(func));
+}
+
+/// Expands the primitives of one function.
+pub(super) fn function(func: &mut Func) {
+    let mut body = std::mem::take(&mut func.body);
+    block(&mut func.vars, &mut body, &BTreeSet::new());
+    func.body = body;
 }
 
 /// `written` are the arrays that the maps around write.

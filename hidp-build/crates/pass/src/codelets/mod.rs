@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Pass;
+use super::{Pass, expand};
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
     Block, CallArg, Choice, Codelet, Expr, Func, FuncId, Program, Stmt, StmtKind, Var, VarId, VarKind, sites,
@@ -70,6 +70,8 @@ fn make(
     let calls = sites.into_iter().zip(&choice.calls);
     let calls: Vec<FuncId> = calls.map(|(site, of)| make(program, site.callee, of, choosing, made)).collect();
     Redirect { choosing, calls: calls.into_iter() }.visit_block(&mut body.body);
+    // Maps can be views of every second element, which primitives cannot.
+    expand::function(&mut body);
     let mut func = program.funcs.push(body);
     if let (Some(mut when), Some(otherwise)) = (codelet.and_then(|codelet| codelet.when), &choice.otherwise) {
         visit::substitute_expr(&mut when, |var| value_of(&values, var));

@@ -99,3 +99,27 @@ fn all_passes_keep_alternatives() {
         Ok(Arg::from(28_i32))
     );
 }
+
+/// Elements of pieces are accessed where they are, and are proved to be inside and apart.
+#[test]
+fn pieces_are_views_without_checks() {
+    for way in ["adjacent", "strided"] {
+        let text = format!(
+            "func twice(x, y) dims (n) {{ vars {{ n: long dim; x: int[n] input; y: int[n] output; i: long iter; }}
+               map (i = 0 .. n by 1) {{ y[i?] = (x[i?] + x[i?]); }} }}
+             func f(x, y) dims (n) {{ vars {{ n: long dim; x: int[n] input; y: int[n] inout; t: long iter; }}
+               map (t = 0 .. 8 by 1) {{ call twice(section x{{{way} t of 8}}, section y{{{way} t of 8}}); }} }}
+             entries (f)"
+        );
+        let mut program = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+        crate::run(&mut program, PIPELINE).unwrap_or_else(|error| panic!("{error}"));
+        let func = &program.funcs[program.entries[0]];
+        let (mut unproved, mut shared) = (0, 0);
+        visit::walk_places(&func.body, |place, _| {
+            unproved |= place.unproved;
+            shared += usize::from(place.access == hidp_ir::par::Access::Shared);
+        });
+        let arrays = func.vars.iter().filter(|(_, var)| var.is_array() && var.kind == VarKind::Local).count();
+        assert_eq!((unproved, shared, arrays), (0, 0, 0), "{way}: {}", hidp_ir::par::print(&program));
+    }
+}

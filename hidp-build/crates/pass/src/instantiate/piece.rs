@@ -17,12 +17,21 @@ impl Inliner<'_> {
         let last = sub(extreme(MathFn::Max, extent.clone(), one(), span), one(), span);
         match way {
             PieceWay::Strided => {
-                // In which turn that last element would be, if it belonged to this piece.
-                let turns = add(quotient(sub(last, at.clone(), span), length.clone(), span), one(), span);
-                let some =
-                    Expr::long(BinOp::Lt, at.clone(), extreme(MathFn::Min, extent.clone(), length.clone(), span));
-                let count = self.held(choice(some, turns, Expr::int(0, span), span), "count", out);
-                Strided { low: at, step: length, count }
+                let known = length.as_int().is_some() && self.counts_pieces(&at, by, &length, extent);
+                if !known {
+                    // In which turn the last element would be, if it belonged to this piece.
+                    let turns = add(quotient(sub(last, at.clone(), span), length.clone(), span), one(), span);
+                    let end = extreme(MathFn::Min, extent.clone(), length.clone(), span);
+                    let some = Expr::long(BinOp::Lt, at.clone(), end);
+                    let count = self.held(choice(some, turns, Expr::int(0, span), span), "count", out);
+                    return Strided { low: at, step: length, count };
+                }
+                // Nothing is negative, and sums alone tell where the last element lies.
+                let low = self.held(extreme(MathFn::Min, at, extent.clone(), span), "low", out);
+                let rest = sub(extent.clone(), low.clone(), span);
+                let rounded = add(rest, sub(length.clone(), one(), span), span);
+                let count = self.held(quotient(rounded, length.clone(), span), "count", out);
+                Strided { low, step: length, count }
             }
             PieceWay::Adjacent => {
                 let elements = match by {
@@ -40,10 +49,10 @@ impl Inliner<'_> {
                     let pieces = if by { add(quotient(last, length, span), one(), span) } else { length };
                     choice(Expr::long(BinOp::Lt, at, pieces), begin, extent.clone(), span)
                 };
-                let low = self.held(low, "low", out);
+                // So low is at most the extent and the count not negative, which follows from sums alone: proofs need no cases.
+                let low = self.held(extreme(MathFn::Min, low, extent.clone(), span), "low", out);
                 let rest = sub(extent.clone(), low.clone(), span);
-                let count = extreme(MathFn::Max, extreme(MathFn::Min, elements, rest, span), Expr::int(0, span), span);
-                let count = self.held(count, "count", out);
+                let count = self.held(extreme(MathFn::Min, elements, rest, span), "count", out);
                 Strided { low, step: one(), count }
             }
         }
