@@ -33,6 +33,27 @@ mod raw {
         pub(super) fn peer_edit_wave(s: *const u8, n: i64, t: *const u8, m: i64) -> i32;
         pub(super) fn peer_edit_pairs(distance: *mut i32, a: *const u8, b: *const u8, pairs: i64, n: i64, m: i64);
         pub(super) fn peer_affine_wave(s: *const u8, n: i64, t: *const u8, m: i64, costs: *const i32) -> i32;
+        pub(super) fn peer_mandelbrot(turns: *mut i32, x0: f32, dx: f32, y0: f32, dy: f32, most: i32, h: i64, w: i64);
+        pub(super) fn peer_binomial(
+            value: *mut f32,
+            price: *const f32,
+            strike: *const f32,
+            up: f32,
+            down: f32,
+            chance: f32,
+            discount: f32,
+            n: i64,
+        );
+        pub(super) fn peer_black_scholes(
+            call: *mut f32,
+            put: *mut f32,
+            price: *const f32,
+            strike: *const f32,
+            years: *const f32,
+            rate: f32,
+            volatility: f32,
+            n: i64,
+        );
         pub(super) fn peer_forward(
             likelihood: *mut f32,
             start: *const f32,
@@ -69,6 +90,31 @@ pub fn triad_stream(a: &mut [f32], b: &[f32], c: &[f32], s: f32) {
     );
     // SAFETY: lengths agree, alignment and multiple as the intrinsics need them; `a` is not aliased.
     unsafe { raw::peer_triad_stream_f32(a.as_mut_ptr(), b.as_ptr(), c.as_ptr(), s, a.len() as i64) }
+}
+
+/// Turns before each point of a grid leaves: its corner and distances, and turns at most.
+pub fn mandelbrot(turns: &mut [i32], (x0, dx, y0, dy, most): (f32, f32, f32, f32, i32), h: usize, w: usize) {
+    assert_eq!(turns.len(), h * w);
+    // SAFETY: the length agrees.
+    unsafe { raw::peer_mandelbrot(turns.as_mut_ptr(), x0, dx, y0, dy, most, h as i64, w as i64) }
+}
+
+/// American puts by a tree of 64 steps: up, down, chance of up, discount.
+pub fn binomial(value: &mut [f32], price: &[f32], strike: &[f32], (up, down, chance, discount): (f32, f32, f32, f32)) {
+    assert!(value.len() == price.len() && value.len() == strike.len());
+    let (out, n) = (value.as_mut_ptr(), value.len() as i64);
+    // SAFETY: lengths agree; `value` is not aliased.
+    unsafe { raw::peer_binomial(out, price.as_ptr(), strike.as_ptr(), up, down, chance, discount, n) }
+}
+
+/// Calls and puts by prices, strikes and years.
+pub fn black_scholes(out: (&mut [f32], &mut [f32]), of: (&[f32], &[f32], &[f32]), rate: f32, volatility: f32) {
+    let n = out.0.len();
+    assert!([out.1.len(), of.0.len(), of.1.len(), of.2.len()].iter().all(|len| *len == n));
+    let (call, put) = (out.0.as_mut_ptr(), out.1.as_mut_ptr());
+    let (price, strike, years) = (of.0.as_ptr(), of.1.as_ptr(), of.2.as_ptr());
+    // SAFETY: lengths agree; nothing is aliased.
+    unsafe { raw::peer_black_scholes(call, put, price, strike, years, rate, volatility, n as i64) }
 }
 
 /// The dot product.

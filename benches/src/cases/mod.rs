@@ -1,6 +1,7 @@
 //! The cases, one module a subject.
 
 mod dense;
+mod lanes;
 mod loops;
 mod prims;
 mod recur;
@@ -39,7 +40,9 @@ pub fn all() -> Vec<Recipe> {
     let mut all: Vec<Recipe> = fixed(dense::RECIPES).collect();
     all.extend(sorts::recipes());
     all.extend(
-        [prims::RECIPES, sparse::RECIPES, stencil::RECIPES, loops::RECIPES, recur::RECIPES].into_iter().flat_map(fixed),
+        [prims::RECIPES, sparse::RECIPES, stencil::RECIPES, loops::RECIPES, lanes::RECIPES, recur::RECIPES]
+            .into_iter()
+            .flat_map(fixed),
     );
     all
 }

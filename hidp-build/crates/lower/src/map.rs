@@ -13,6 +13,9 @@ use hidp_plan::{self as plan, Exec, Mapping, Strategy};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
+/// As many lanes as two vectors of 32 bits each have where those are widest, and twice that.
+const MOST_LANES: i64 = 64;
+
 /// How a loop runs the iterations of a map one after the other: written out as often as a directive says.
 pub(super) fn turns(map: &Map) -> LoopKind {
     map.directives.unroll.map_or(LoopKind::Seq, LoopKind::Unroll)
@@ -138,6 +141,11 @@ impl Lowerer<'_> {
                 make::min(make::add(make::div(total.clone(), make::long(parts.into())), make::long(1)), most)
             }
             None => most,
+        };
+        // Groups of lanes would be cut at the ends of parts.
+        let part = match self.mapping.strategy {
+            Strategy::Wide => make::mul(make::ceil_div(part, make::long(MOST_LANES)), make::long(MOST_LANES)),
+            Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Device(_) => part,
         };
         let part = self.body.fix("part", part);
         let parts = self.body.fix("parts", make::ceil_div(total.clone(), part.clone()));

@@ -106,10 +106,10 @@ fn explore_all(program: &Program, func: FuncId, model: &Model, limits: Limits) -
     let func = &program.funcs[func];
     let maps = nests(func);
     let score_of =
-        |map: &Map, mapping: &Mapping| score(program, func, map, mapping, asked(map, mapping.strategy), model);
+        |map: &Map, mapping: &Mapping| score(program, func, map, mapping, preferred(map, mapping.strategy), model);
     let mut tried: Vec<Tried> = Vec::new();
     let excluded = |map: &Map, strategy: Strategy| {
-        let gains = || gain(program, func, map, strategy).filter(|_| !limits.variants);
+        let gains = || gain(map, strategy).filter(|_| !limits.variants);
         constraint(program, func, map, strategy).or_else(gains)
     };
     for strategy in Strategy::ALL {
@@ -143,9 +143,14 @@ fn explore_all(program: &Program, func: FuncId, model: &Model, limits: Limits) -
     Explored { plans, candidates: maps.iter().enumerate().flat_map(consider).collect() }
 }
 
-/// Whether a directive asks for this: a level that is the whole device gets every thread into each outer iteration.
-fn asked(map: &Map, strategy: Strategy) -> bool {
-    map.directives.levels == [Level::Kernel] && strategy == Strategy::Team
+/// Whether this goes before all others: a directive asks for it, a level that is the whole device gets every thread into each outer
+/// iteration; or loops that compilers make no vectors of run in lanes.
+fn preferred(map: &Map, strategy: Strategy) -> bool {
+    match strategy {
+        Strategy::Team => map.directives.levels == [Level::Kernel],
+        Strategy::Wide => super::wide::gain(map).is_ok(),
+        Strategy::Rows | Strategy::Lanes | Strategy::Serial | Strategy::Device(_) => false,
+    }
 }
 
 /// The hard constraint that keeps a nest from running under a strategy.
@@ -162,9 +167,9 @@ pub fn constraint(program: &Program, func: &Func, map: &Map, strategy: Strategy)
 }
 
 /// What a strategy that could run a nest would have to save.
-fn gain(program: &Program, func: &Func, map: &Map, strategy: Strategy) -> Option<Refusal> {
+fn gain(map: &Map, strategy: Strategy) -> Option<Refusal> {
     match strategy {
-        Strategy::Wide => super::wide::gain(program, func, map).err(),
+        Strategy::Wide => super::wide::gain(map).err(),
         Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Device(_) => None,
     }
 }

@@ -181,7 +181,7 @@ fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mod
 /// When a nest that prefers lanes has too few of them: the next plan that does without.
 fn narrow_rule(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Model) -> Option<Rule> {
     let strategy = |plan: &Plan| plan.nests.get(dominant).map(strategy_of_threads);
-    let lanes = plans.first().filter(|plan| strategy(plan) == Some(Strategy::Lanes));
+    let lanes = plans.first().filter(|plan| matches!(strategy(plan), Some(Strategy::Lanes | Strategy::Wide)));
     let without = plans.iter().find(|plan| strategy(plan) == Some(Strategy::Rows)).filter(|_| lanes.is_some())?;
     // A nest of one iterator has all of it in lanes.
     let width = measures.iter().position(|measure| measure.name == WIDTH).unwrap_or(0);

@@ -4,11 +4,13 @@
 //! together. Where they part, those that are elsewhere wait.
 
 mod classes;
+mod gain;
 pub mod live;
 
 use super::blame::{self, span_of};
-use super::refusal::{FAULT_ORDER, GAIN, LANES, MEMORY_SIZE, NAMED, Refusal, SEQUENCE, SHAPE};
+use super::refusal::{FAULT_ORDER, LANES, MEMORY_SIZE, NAMED, Refusal, SEQUENCE, SHAPE};
 pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
+pub(crate) use gain::gain;
 use hidp_ir::par::effects;
 use hidp_ir::par::visit::{Role, Visitor, look};
 use hidp_ir::par::{Access, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, Target};
@@ -59,11 +61,6 @@ pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape
     }
     let bits = look.widest.iter().rev().copied().find(|bits| *bits > 0).unwrap_or(32);
     Ok(WideShape { bits, groups: 2 })
-}
-
-/// Whether a nest that can run so gains by it.
-pub(super) fn gain(_program: &Program, _func: &Func, map: &Map) -> Result<(), Refusal> {
-    Err(GAIN.refused(span_of(map), "lanes of whole iterations are made on request alone"))
 }
 
 /// Looks at all that an iteration does.

@@ -12,7 +12,7 @@ const PROGRAM: &str = "function rows input float A[R][C]; output float y[R];
 function scale input float x[N]; output float y[N]; { y = 2 * x; }
 ";
 const PLANS: &str = "entry rows
-plan wide
+plan broad
 nest
   r grid.x
   c seq
@@ -26,7 +26,7 @@ nest
 ";
 /// The same as it was written before lines.
 const OLD_PLANS: &str = "entry rows
-plan wide
+plan broad
 nest warp
   iter r device-warp dim 0 tile 128 split
   iter c device-thread dim 0 tile 1 split
@@ -62,14 +62,14 @@ fn versions(output: &PipelineOutput) -> Vec<&str> {
 fn pinned_plans_of_devices_are_the_versions_there() {
     assert_eq!(errors(PLANS), "");
     let (_, output) = build(PLANS, true);
-    assert_eq!(versions(&output), ["rows", "team", "serial", "wide", "lone", "rows", "serial", "thread"]);
+    assert_eq!(versions(&output), ["rows", "team", "serial", "broad", "lone", "rows", "serial", "thread"]);
     let text = &output.cuda[0].text;
     assert!(text.contains("128") && text.contains("512"), "{text}");
     // The compiler's rules know them by their levels.
     assert!(output.rust.contains("Bound::Fixed(65536)"), "{}", output.rust);
     assert_eq!(versions(&build(PLANS, false).1), ["rows", "team", "serial", "rows", "serial"]);
     let both = format!("{PLANS}plan serial\nnest\n  r seq\n  c lanes\n  fold c runs(8192) sums(16)\n");
-    assert_eq!(versions(&build(&both, true).1)[..3], ["serial", "wide", "lone"]);
+    assert_eq!(versions(&build(&both, true).1)[..3], ["serial", "broad", "lone"]);
 }
 
 #[test]

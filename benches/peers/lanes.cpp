@@ -1,0 +1,141 @@
+// Iterations with loops, whole ones in vector lanes, as a C++ programmer writes them by hand with vectors: two of them under way, masks
+// only where a value outlives its lane, arrays with a row of lanes for each element. Threads share rows by OpenMP.
+
+#include <stdint.h>
+#include <string.h>
+
+#include <math.h>
+
+#if defined(__AVX512F__)
+#include <immintrin.h>
+#endif
+
+namespace {
+
+#if defined(__AVX512F__)
+constexpr int W = 16;
+#elif defined(__AVX2__)
+constexpr int W = 8;
+#else
+constexpr int W = 4;
+#endif
+typedef float Floats __attribute__((vector_size(W * 4)));
+typedef int32_t Ints __attribute__((vector_size(W * 4)));
+
+Floats splat(float x) { return x - Floats{}; }
+
+// In one rounding where the machine can.
+Floats fused(Floats a, Floats b, Floats c) {
+#if defined(__AVX512F__)
+  return (Floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+#else
+  Floats result;
+  for (int lane = 0; lane < W; lane++) result[lane] = __builtin_fmaf(a[lane], b[lane], c[lane]);
+  return result;
+#endif
+}
+
+#if defined(__AVX512F__)
+struct Live {
+  __mmask16 mask = 0xffff;
+  void keep(Floats a, Floats bound) { mask &= _mm512_cmp_ps_mask((__m512)a, (__m512)bound, _CMP_LE_OQ); }
+  Ints count(Ints k) const { return (Ints)_mm512_mask_add_epi32((__m512i)k, mask, (__m512i)k, _mm512_set1_epi32(1)); }
+};
+bool any(const Live &a, const Live &b) { return (a.mask | b.mask) != 0; }
+#else
+struct Live {
+  Ints mask = ~Ints{};
+  void keep(Floats a, Floats bound) { mask &= (Ints)(a <= bound); }
+  Ints count(Ints k) const { return k - mask; }
+};
+bool any(const Live &a, const Live &b) {
+  const Ints both = a.mask | b.mask;
+  int32_t some = 0;
+  for (int lane = 0; lane < W; lane++) some |= both[lane];
+  return some != 0;
+}
+#endif
+
+} // namespace
+
+extern "C" {
+
+void peer_mandelbrot(int32_t *turns, float x0, float dx, float y0, float dy, int32_t most, int64_t h, int64_t w) {
+#pragma omp parallel for schedule(dynamic, 1)
+  for (int64_t i = 0; i < h; i++) {
+    const Floats ci = splat(__builtin_fmaf(float(i), dy, y0));
+    for (int64_t j = 0; j < w; j += 2 * W) {
+      Floats cr[2], zr[2] = {}, zi[2] = {};
+      Ints k[2] = {};
+      Live live[2];
+      for (int g = 0; g < 2; g++) {
+        for (int lane = 0; lane < W; lane++) cr[g][lane] = __builtin_fmaf(float(j + g * W + lane), dx, x0);
+      }
+      for (int32_t turn = 0; turn < most; turn++) {
+        for (int g = 0; g < 2; g++) live[g].keep(fused(zr[g], zr[g], zi[g] * zi[g]), splat(4));
+        if (!any(live[0], live[1])) break;
+        for (int g = 0; g < 2; g++) {
+          const Floats t = fused(zr[g], zr[g], -(zi[g] * zi[g])) + cr[g];
+          zi[g] = fused(splat(2) * zr[g], zi[g], ci);
+          zr[g] = t;
+          k[g] = live[g].count(k[g]);
+        }
+      }
+      int32_t found[2 * W];
+      memcpy(found, k, sizeof found);
+      const int64_t left = w - j < 2 * W ? w - j : 2 * W;
+      memcpy(turns + i * w + j, found, size_t(left) * 4);
+    }
+  }
+}
+
+void peer_binomial(float *value, const float *price, const float *strike, float up, float down, float chance,
+                   float discount, int64_t n) {
+#pragma omp parallel for
+  for (int64_t i = 0; i < n; i += 2 * W) {
+    const int64_t left = n - i < 2 * W ? n - i : 2 * W;
+    Floats s[2] = {}, x[2] = {}, low[2], v[65][2];
+    memcpy(s, price + i, size_t(left) * 4);
+    memcpy(x, strike + i, size_t(left) * 4);
+    for (int g = 0; g < 2; g++) {
+      for (int k = 0; k < 64; k++) s[g] = s[g] * down;
+      low[g] = s[g];
+    }
+    for (int k = 0; k < 65; k++) {
+      for (int g = 0; g < 2; g++) {
+        const Floats gain = x[g] - s[g];
+        v[k][g] = gain > 0 ? gain : Floats{};
+        s[g] = s[g] * up * up;
+      }
+    }
+    for (int t = 64; t > 0; t--) {
+      Floats at[2];
+      for (int g = 0; g < 2; g++) at[g] = low[g] = low[g] * up;
+      for (int k = 0; k < t; k++) {
+        for (int g = 0; g < 2; g++) {
+          const Floats later = discount * fused(splat(chance), v[k + 1][g], splat(1 - chance) * v[k][g]);
+          const Floats now = x[g] - at[g];
+          v[k][g] = later > now ? later : now;
+          at[g] = at[g] * up * up;
+        }
+      }
+    }
+    memcpy(value + i, v[0], size_t(left) * 4);
+  }
+}
+
+void peer_black_scholes(float *call, float *put, const float *price, const float *strike, const float *years, float rate,
+                        float volatility, int64_t n) {
+#pragma omp parallel for simd
+  for (int64_t i = 0; i < n; i++) {
+    const float root = volatility * sqrtf(years[i]);
+    const float d1 = (logf(price[i] / strike[i]) + (rate + 0.5f * volatility * volatility) * years[i]) / root;
+    const float d2 = d1 - root;
+    const float n1 = 0.5f * erfcf(-0.70710678f * d1), n2 = 0.5f * erfcf(-0.70710678f * d2);
+    const float later = strike[i] * expf(-rate * years[i]);
+    call[i] = price[i] * n1 - later * n2;
+    put[i] = later * (1 - n2) - price[i] * (1 - n1);
+  }
+}
+
+}

@@ -1,0 +1,169 @@
+//! Iterations with loops, whole ones in vector lanes.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use hidp_std::Context;
+use rayon::prelude::*;
+
+use super::{Recipes, assert_close, widen};
+use crate::buffer::Buffer;
+use crate::kernels::lanes;
+use crate::{Case, Contender, Limit, peers};
+
+pub(super) const RECIPES: Recipes = &[
+    ("lanes mandelbrot f32 1024 x 1024", || mandelbrot(1024, 1024)),
+    ("lanes binomial f32 2^16", || binomial(1 << 16)),
+    ("lanes black-scholes f32 2^20", || black_scholes(1 << 20)),
+];
+
+/// Corner and width of a pixel, and turns at most.
+const PLANE: (f32, f32, f32, f32, i32) = (-2.0, 3.0 / 1024.0, -1.5, 3.0 / 1024.0, 256);
+
+fn context() -> Context {
+    Context::cpu().expect("a CPU context")
+}
+
+/// Turns of one point.
+fn turns(i: usize, j: usize) -> i32 {
+    let (x0, dx, y0, dy, most) = PLANE;
+    let (cr, ci) = (x0 + j as f32 * dx, y0 + i as f32 * dy);
+    let (mut zr, mut zi, mut k) = (0.0f32, 0.0f32, 0);
+    while k < most && zr * zr + zi * zi <= 4.0 {
+        let t = zr * zr - zi * zi + cr;
+        zi = 2.0 * zr * zi + ci;
+        zr = t;
+        k += 1;
+    }
+    k
+}
+
+fn mandelbrot(h: usize, w: usize) -> Case {
+    let (x0, dx, y0, dy, most) = PLANE;
+    let cx = context();
+    let found = Rc::new(RefCell::new(vec![0i32; h * w]));
+    let hidp = {
+        let found = found.clone();
+        move || {
+            let mut found = found.borrow_mut();
+            lanes::mandelbrot(&cx, x0, dx, y0, dy, most, &mut (&mut found[..], [h, w])).expect("mandelbrot runs");
+        }
+    };
+    let peer = {
+        let found = found.clone();
+        move || peers::mandelbrot(&mut found.borrow_mut(), PLANE, h, w)
+    };
+    let rayon = {
+        let found = found.clone();
+        move || {
+            let mut found = found.borrow_mut();
+            let rows = found.par_chunks_mut(w).enumerate();
+            rows.for_each(|(i, row)| row.iter_mut().enumerate().for_each(|(j, k)| *k = turns(i, j)));
+        }
+    };
+    let mut contenders =
+        vec![Contender::new("HiDP", hidp), Contender::new("vectors", peer), Contender::new("rayon", rayon)];
+    let mut sums = Vec::new();
+    for contender in &mut contenders {
+        (contender.run)();
+        sums.push(found.borrow().iter().map(|k| f64::from(*k)).sum::<f64>());
+    }
+    // At the border of the set the last bits are all, and plain Rust fuses nothing.
+    assert_close("mandelbrot", &sums[1..], &[sums[0]; 2], 1e-2);
+    Case { name: format!("lanes mandelbrot f32 {h} x {w}"), limit: Limit::Cells(sums[0]), contenders }
+}
+
+/// Up, down, chance of up, discount of a step.
+const TREE: (f32, f32, f32, f32) = (1.02, 1.0 / 1.02, 0.505, 0.9995);
+
+fn option(price: f32, strike: f32) -> f32 {
+    let (up, down, chance, discount) = TREE;
+    let mut v = [0.0f32; 65];
+    let mut s = price;
+    for _ in 0..64 {
+        s *= down;
+    }
+    let mut low = s;
+    for v in &mut v {
+        *v = (strike - s).max(0.0);
+        s = s * up * up;
+    }
+    for t in (1..=64).rev() {
+        low *= up;
+        let mut at = low;
+        for k in 0..t {
+            v[k] = (discount * (chance * v[k + 1] + (1.0 - chance) * v[k])).max(strike - at);
+            at = at * up * up;
+        }
+    }
+    v[0]
+}
+
+fn binomial(n: usize) -> Case {
+    let (up, down, chance, discount) = TREE;
+    let price = Rc::new(Buffer::from_fn(n, |i| 80.0 + (i % 41) as f32));
+    let strike = Rc::new(Buffer::from_fn(n, |i| 90.0 + (i % 23) as f32));
+    let value = Rc::new(RefCell::new(Buffer::from_fn(n, |_| 0.0f32)));
+    let cx = context();
+    let hidp = {
+        let (p, s, v) = (price.clone(), strike.clone(), value.clone());
+        move || {
+            let mut v = v.borrow_mut();
+            lanes::binomial(&cx, &p[..], &s[..], up, down, chance, discount, &mut v[..]).expect("binomial runs");
+        }
+    };
+    let peer = {
+        let (p, s, v) = (price.clone(), strike.clone(), value.clone());
+        move || peers::binomial(&mut v.borrow_mut(), &p, &s, TREE)
+    };
+    let rayon = {
+        let v = value.clone();
+        move || {
+            let mut v = v.borrow_mut();
+            let all = v.par_iter_mut().zip(price.par_iter()).zip(strike.par_iter());
+            all.for_each(|((v, p), s)| *v = option(*p, *s));
+        }
+    };
+    let mut contenders =
+        vec![Contender::new("HiDP", hidp), Contender::new("vectors", peer), Contender::new("rayon", rayon)];
+    check("binomial", &mut contenders, &value);
+    Case { name: format!("lanes binomial f32 2^{}", n.ilog2()), limit: Limit::Cells(2080.0 * n as f64), contenders }
+}
+
+fn black_scholes(n: usize) -> Case {
+    let price = Rc::new(Buffer::from_fn(n, |i| 80.0 + (i % 41) as f32));
+    let strike = Rc::new(Buffer::from_fn(n, |i| 90.0 + (i % 23) as f32));
+    let years = Rc::new(Buffer::from_fn(n, |i| 0.25 + (i % 7) as f32));
+    let call = Rc::new(RefCell::new(Buffer::from_fn(n, |_| 0.0f32)));
+    let put = Rc::new(RefCell::new(Buffer::from_fn(n, |_| 0.0f32)));
+    let cx = context();
+    let hidp = {
+        let (p, s, t, c, q) = (price.clone(), strike.clone(), years.clone(), call.clone(), put.clone());
+        move || {
+            let (mut c, mut q) = (c.borrow_mut(), q.borrow_mut());
+            lanes::black_scholes(&cx, &p[..], &s[..], &t[..], 0.02, 0.3, &mut c[..], &mut q[..]).expect("it runs");
+        }
+    };
+    let peer = {
+        let c = call.clone();
+        move || {
+            peers::black_scholes((&mut c.borrow_mut(), &mut put.borrow_mut()), (&price, &strike, &years), 0.02, 0.3);
+        }
+    };
+    let mut contenders = vec![Contender::new("HiDP", hidp), Contender::new("OpenMP", peer)];
+    check("black-scholes", &mut contenders, &call);
+    Case { name: format!("lanes black-scholes f32 2^{}", n.ilog2()), limit: Limit::Cells(n as f64), contenders }
+}
+
+/// All contenders give what the first one does.
+fn check(name: &str, contenders: &mut [Contender], value: &RefCell<Buffer<f32>>) {
+    let mut expected: Option<Vec<f64>> = None;
+    for contender in contenders {
+        (contender.run)();
+        let found = widen(&value.borrow());
+        match &expected {
+            None => expected = Some(found),
+            Some(expected) => assert_close(name, &found, expected, 1e-4),
+        }
+    }
+}
