@@ -38,7 +38,7 @@ pub(crate) struct SimulatedUnit<'a> {
 const INSTEAD: [&str; 2] = ["-O3", "-fno-exceptions"];
 /// The same symbols as nvcc's.
 const OWN: [&str; 8] =
-    ["-O1", "-g1", "-fPIC", "-fopenmp-simd", "-w", "-DHIDP_SIMT=1", "-DHIDP_SIMT_PROGRAM=1", "-DHIDP_ISA=cuda"];
+    ["-Og", "-g1", "-fPIC", "-fopenmp-simd", "-w", "-DHIDP_SIMT=1", "-DHIDP_SIMT_PROGRAM=1", "-DHIDP_ISA=cuda"];
 
 impl SimulatedUnit<'_> {
     fn command(&self) -> Command {

@@ -58,7 +58,7 @@ fn object(check: &str, cuda: Cuda, out: &Path) -> PathBuf {
 
 fn for_executor() -> Command {
     let mut command = Command::new(variable("CXX").unwrap_or_else(|| "c++".into()));
-    command.args(["-std=c++17", "-O1", "-fPIC", "-w", "-DHIDP_SIMT=1"]);
+    command.args(["-std=c++17", "-Og", "-fPIC", "-w", "-DHIDP_SIMT=1"]);
     command
 }
 
