@@ -1,12 +1,9 @@
 //! Codelets are compared with their functions: right ones pass, and each way to get one wrong is found.
 
 use super::codes;
-use crate::compiler::explain::{Format, Wanted, entries};
-use crate::compiler::pipeline::testing::{input, optimised};
-use crate::compiler::pipeline::{InputFile, Options, PipelineInput, PipelineOutput, compile};
-use hidp_plan::PinFile;
+use crate::compiler::pipeline::Options;
+use crate::compiler::pipeline::testing::PRODUCT;
 use hidp_syntax::diag::Code;
-use hidp_syntax::source::SourceMap;
 
 const SUM: &str = r#"
 function sum input float x[N]; output float s; { reduce("+", x, s, N); }
@@ -51,17 +48,6 @@ codelet running "blocks" tunable long q = {1024, 100};
   map { b := [0:blocks); last[b] = w[min(b * q + q, N) - 1]; }
   exscan("*", last, before, blocks);
   map { i := [0:N); w[i] = before[i / q] * w[i]; }
-}
-"#;
-
-const PRODUCT: &str = r#"
-function mm input float A[M][K], B[K][N]; output float C[M][N];
-{ map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce("+", C[m][n], _t, k := [*]); }
-codelet mm "blocks" tunable long mb = {64, 128}, nb = {32, 64};
-{
-  map { i := [0:(M + mb - 1) / mb); j := [0:(N + nb - 1) / nb);
-    mm(A[adjacent i by mb][*], B[*][adjacent j by nb], C[adjacent i by mb][adjacent j by nb]);
-  }
 }
 "#;
 
@@ -168,56 +154,4 @@ fn values_of_tunables_are_their_own() {
         codelet f "by eights" tunable long q = {8, 16};
         { int t; reduce("+", x, t, N); s = q % 8 == 0 ? t : 0; }"#;
     assert_eq!(found(even), []);
-}
-
-/// A program with a file of plans beside it.
-fn pinned(text: &str, plans: &str) -> PipelineOutput {
-    let mut sources = SourceMap::new();
-    let program = sources.add("k.hdp", text);
-    let plans = sources.add("k.plan", plans);
-    let files = vec![InputFile { id: program, stem: "k".into(), imports: Vec::new() }];
-    let options = Options { pins: vec![PinFile { program, plans }], cuda: true, ..Options::default() };
-    compile(&PipelineInput { sources, files, options })
-}
-
-/// The names of all versions, in order.
-fn versions(output: &PipelineOutput) -> Vec<&str> {
-    output.rust.split("plan: \"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
-}
-
-#[test]
-fn compositions_can_be_pinned() {
-    let build = input(PRODUCT, Options { cuda: true, ..Options::default() });
-    let program = optimised(&build);
-    let wanted = Wanted { format: Format::Pin, ..Wanted::default() };
-    let text = entries(&build, &program, &program.entries, wanted, Ok(&[]));
-    assert!(text.contains("compose mm \"blocks\" host mb="), "{text}");
-    let output = pinned(PRODUCT, &text);
-    assert_eq!(output.diagnostics, [], "{text}");
-    let mut usual = versions(&output);
-    usual.sort_unstable();
-    let planned = compile(&build);
-    let mut expected = versions(&planned);
-    expected.sort_unstable();
-    assert_eq!(usual, expected);
-    // One plan alone is the only version for processors, and the preferred one.
-    let start = text.find("plan blocks").expect("a plan with a composition");
-    let end = text[start + 1..].find("\nplan ").map_or(text.len(), |at| start + 1 + at + 1);
-    let one = format!("entry mm\n{}", &text[start..end]);
-    let output = pinned(PRODUCT, &one);
-    assert_eq!(output.diagnostics, [], "{one}");
-    let processors: Vec<&str> = output.versions.iter().flat_map(|entry| &entry.plans).map(String::as_str).collect();
-    assert!(processors.len() == 1 && processors[0].starts_with("blocks"), "{processors:?}");
-    // Codelets and values that are gone.
-    for (from, to) in
-        [("\"blocks\"", "\"bricks\""), ("mb=", "mb=7"), ("nb=", "zz="), ("pieces(adjacent", "pieces(strided")]
-    {
-        let changed = one.replacen(from, to, 1);
-        assert_ne!(changed, one, "{from}");
-        let codes: Vec<Code> = pinned(PRODUCT, &changed).diagnostics.iter().map(|found| found.code).collect();
-        assert_eq!(codes, [Code::UnfitPlan], "{changed}");
-    }
-    let plain = "function mm input int x[N]; output int y[N]; { y = x; }";
-    let codes: Vec<Code> = pinned(plain, &one).diagnostics.iter().map(|found| found.code).collect();
-    assert_eq!(codes, [Code::UnfitPlan]);
 }
