@@ -10,7 +10,7 @@ mod fold;
 use super::Pass;
 use hidp_ir::par::effects::{expr_may_fault, may_jump};
 use hidp_ir::par::visit::{self, Mutator, change};
-use hidp_ir::par::{Block, Const, Expr, Map, Program, Stmt, StmtKind};
+use hidp_ir::par::{Block, Const, Expr, ExprKind, Map, Program, Stmt, StmtKind};
 
 /// The pass.
 pub(super) const PASS: Pass = Pass {
@@ -83,6 +83,8 @@ impl Simplify<'_> {
             StmtKind::Map(map) if self.does_nothing(&map) => {}
             StmtKind::Scope(block) if !leaves(&block) => kept.extend(block.stmts),
             StmtKind::Require { cond, .. } if truth(&cond) == Some(true) => {}
+            // `_t = t` for a fold, as `_t` is `t`.
+            StmtKind::Assign { var, value } if matches!(value.kind, ExprKind::Read(read) if read == var) => {}
             kind => kept.push(Stmt { kind, span }),
         }
     }
