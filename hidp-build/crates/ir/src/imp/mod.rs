@@ -49,7 +49,8 @@
 //! 15. A `Store`, and each access to a buffer, names the lanes that make it. Of a group's lanes only those of its `here` have an iteration.
 //! 16. The right operand of an integer division is a choice between what the program divides by and 1, or a constant; that of a shift
 //!     likewise with 0: lanes that are elsewhere hold anything.
-//! 17. `Set` without a mask stands where no other lane reads the variable later before it sets it.
+//! 17. `Set` without a mask stands where no other lane reads the variable later before it sets it. Nobody computes that
+//!     again: it is `plan::wide::live` that has to be right.
 
 mod grid;
 mod near;
