@@ -124,7 +124,7 @@ pub struct Site {
 /// One version of an entry.
 #[derive(Clone, Debug)]
 pub struct Unit {
-    /// The plan's name: an identifier, unique in the entry, part of the symbol (`rows`, `lanes`, `team`, `serial`).
+    /// The plan's name: an identifier, unique in the entry, part of the symbol (`rows`, `lanes`, `wide`, `team`, `serial`).
     pub plan: String,
     /// The plan as text, for reports.
     pub plan_text: String,
