@@ -155,3 +155,16 @@ fn values_of_tunables_are_their_own() {
         { int t; reduce("+", x, t, N); s = q % 8 == 0 ? t : 0; }"#;
     assert_eq!(found(even), []);
 }
+
+/// Arrays that are much larger than the dimensions say are not made.
+#[test]
+fn large_arrays_are_not_made() {
+    for extent in ["N * N * N", "N * 1000000000000", "3000000000000"] {
+        let text = format!(
+            "function f input int x[{extent}]; input int y[N]; output int s;
+             {{ reduce(\"+\", y, s, N); if (N > 0) s += 0 * x[0]; }}
+             codelet f \"in order\" when (N >= 4000) {{ s = 0; for (long i = 0; i < N; i += 1) s += y[i] + 0 * x[0]; }}"
+        );
+        assert_eq!(found(&text), [Code::NotCompared], "{extent}");
+    }
+}

@@ -12,6 +12,8 @@ use hidp_syntax::ty::{Scalar, Ty};
 pub(super) const SETS: u64 = 2;
 /// Fillings that are tried.
 const TRIES: usize = 64;
+/// Elements of an argument beyond which nothing is compared: extents can be products of dimensions, and filling takes no steps.
+const ELEMENTS: i64 = 1 << 16;
 
 /// How the integers of a parameter are filled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,7 +58,7 @@ pub(super) fn fillings(function: &Func) -> Vec<Vec<Filling>> {
     found
 }
 
-/// Arguments of these sizes; none if an extent is negative, or cannot be computed here.
+/// Arguments of these sizes; none if an extent is negative or cannot be computed here, or an array has too many elements.
 pub(super) fn make(
     program: &Program,
     function: &Func,
@@ -78,7 +80,10 @@ pub(super) fn make(
             args[at] = Some(if var.is_array() {
                 let shape = var.shape.iter().map(|extent| maker.extent(extent)).collect::<Option<Vec<i64>>>()?;
                 let count = shape.iter().try_fold(1_i64, |count, extent| count.checked_mul(*extent))?;
-                let data = maker.data(var.ty, usize::try_from(count).ok()?, fillings[at]);
+                if count > ELEMENTS {
+                    return None;
+                }
+                let data = maker.data(var.ty, count as usize, fillings[at]);
                 Arg::Array(Array::new(shape, data))
             } else if var.kind == VarKind::Param(Direction::Output) {
                 Arg::Output
@@ -126,7 +131,7 @@ impl Maker<'_> {
 
     fn data(&mut self, ty: Ty, count: usize, filling: Filling) -> Data {
         let zero = Value::zero(self.program, ty);
-        let mut data = Data::filled(&zero, count).unwrap_or(Data::Bool(Vec::new()));
+        let mut data = Data::filled(&zero, count).expect("memory for few elements");
         for at in 0..count {
             let value = self.value(ty, filling, at, count);
             data.set(at, value);
