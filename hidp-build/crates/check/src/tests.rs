@@ -218,6 +218,7 @@ fn what_a_narrow_variable_counts_to_has_to_fit() {
     assert_eq!(tests("int j = 0; j < N; j += 1"), ["N<=2147483647"]);
     assert_eq!(tests("int j = 0; N >= j; j += 1"), ["N<=2147483646"]);
     assert_eq!(tests("uint8 j = 0; n > 0 && j < N - 2; j += 3"), ["(N-2)<=253"]);
+    assert_eq!(tests("int j = 0; N > j; j += 4"), ["N<=2147483644"]);
     assert_eq!(tests("int j = 0; j <= i; j += 1"), ["(N-1)<=2147483646"]);
     assert_eq!(tests("int j = 0; j < min(i + 1, 100); j += 1").len(), 1);
     let fits: [&str; 7] = [

@@ -163,3 +163,9 @@ fn sums_of_indices_go_where_they_are_used() {
     assert_eq!(left("((((i + N) + i) + N) + i)", twice), 1, "a long sum is computed once");
     assert_eq!(left("(i + 3)", "int((j * j))"), 1, "what is no index is computed once");
 }
+
+#[test]
+fn sums_of_what_changes_stay() {
+    let text = "map (i = 0 .. N by 1) { declare l zero; declare j zero; l = i; j = (l + 3); l = (l + 2); y[i] = (x[j?] + x[l?]); }";
+    assert_eq!(declares(&after(&[simplify::PASS], "j: long local; l: long local;", text)), 2);
+}
