@@ -229,7 +229,14 @@ fn in_wide_mut<'a>(wide: &'a mut Wide, found: &mut Vec<&'a mut Expr>) {
     match &mut wide.kind {
         WideKind::Splat(of) | WideKind::Iota(of) => found.push(&mut **of),
         WideKind::Load(element) => in_index_mut(&mut element.index, found),
-        kind => operands_in!(kind, mut).into_iter().for_each(|operand| in_wide_mut(operand, found)),
+        kind @ (WideKind::Var(_)
+        | WideKind::Unary(..)
+        | WideKind::Binary(..)
+        | WideKind::MulAdd(..)
+        | WideKind::Select(..)
+        | WideKind::Cast(_)
+        | WideKind::Math(..)
+        | WideKind::Call(..)) => operands_in!(kind, mut).into_iter().for_each(|operand| in_wide_mut(operand, found)),
     }
 }
 
