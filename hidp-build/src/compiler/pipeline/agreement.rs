@@ -1,5 +1,6 @@
 //! Codelets are compared with their functions in every build.
 
+use super::defect;
 use hidp_ir::par::agree::{Agreement, BUILD, Difference, agree};
 use hidp_ir::par::interp::{Arg, Value};
 use hidp_ir::par::{Codelet, Program};
@@ -21,6 +22,7 @@ pub fn compare(program: &Program, sink: &mut Sink) {
                     let headline = format!("codelet \"{}\" was not compared with `{name}`", codelet.tag);
                     sink.push(Diagnostic::new(Code::NotCompared, codelet.span, headline).label(why));
                 }
+                Agreement::Defect(what) => sink.push(defect(program, &what)),
             }
         }
     }

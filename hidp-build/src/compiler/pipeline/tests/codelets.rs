@@ -108,6 +108,8 @@ fn wrong_codelets_are_found() {
         (SCAN, "exscan(\"*\", last", "scan(\"*\", last"),
         (SCAN, "exscan(\"*\", last", "exscan(\"+\", last"),
         (SCAN, "before[i / q]", "before[0]"),
+        // The last element alone.
+        (SCAN, "map { i := [0:N); w[i]", "map { i := [0:N - 1); w[i]"),
         (SCAN, "min(b * q + q, N) - 1", "min(b * q + q, N) - min(2, N)"),
         (
             PRODUCT,
@@ -166,5 +168,27 @@ fn large_arrays_are_not_made() {
              codelet f \"in order\" when (N >= 4000) {{ s = 0; for (long i = 0; i < N; i += 1) s += y[i] + 0 * x[0]; }}"
         );
         assert_eq!(found(&text), [Code::NotCompared], "{extent}");
+    }
+}
+
+/// More memory than is given to a comparison is no fault of the codelet.
+#[test]
+fn memory_is_no_disagreement() {
+    let text = "function f input int x[N]; output int s; { reduce(\"+\", x, s, N); }
+        codelet f \"wide\"
+        { int t[N * 100000000 + 1]; t[0] = 0; for (long i = 0; i < N; i += 1) t[0] += x[i]; s = t[0]; }";
+    assert_eq!(found(text), [Code::NotCompared]);
+}
+
+/// Every tunable has its first value in one comparison, and its last in another.
+#[test]
+fn each_tunable_has_its_ends() {
+    for wrong in ["a == 8", "a == 9", "b == 3", "b == 5"] {
+        let text = format!(
+            "function f input int x[N]; output int s; {{ reduce(\"+\", x, s, N); }}
+             codelet f \"ends\" tunable long a = {{8, 11, 9}}, b = {{3, 7, 5}};
+             {{ int t; reduce(\"+\", x, t, N); s = {wrong} ? t + 1 : a + b > 0 ? t : 0; }}"
+        );
+        assert_eq!(found(&text), [Code::Disagreeing], "{wrong}");
     }
 }

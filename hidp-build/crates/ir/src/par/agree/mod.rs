@@ -25,6 +25,8 @@ const STEPS: u64 = 200_000;
 const RUN: u64 = 40_000;
 /// Steps of all codelets of a build.
 pub const BUILD: u64 = 4_000_000;
+/// Bytes of the locals of one run: filling them takes no steps.
+const BYTES: u64 = 1 << 24;
 
 /// What came of comparing a codelet with its function.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,6 +37,8 @@ pub enum Agreement {
     Differs(Box<Difference>),
     /// They could not be compared, for this reason.
     Unknown(String),
+    /// The interpreter refused arguments that were made for the function: a defect of the compiler.
+    Defect(String),
 }
 
 /// A call on which a codelet and its function differ.
@@ -116,12 +120,13 @@ enum Tried {
     Agrees,
     Differs(Box<Difference>),
     Nowhere(String),
+    Defect(String),
 }
 
 impl Comparison<'_> {
     fn agreement(&mut self) -> Agreement {
-        if let Err(why) = self.find_fillings() {
-            return Agreement::Unknown(why);
+        if let Err(stopped) = self.find_fillings() {
+            return stopped;
         }
         let mut unknown = None;
         for (values, small) in sizes::values(self.codelet) {
@@ -138,13 +143,14 @@ impl Comparison<'_> {
                 Tried::Agrees => {}
                 Tried::Differs(difference) => return Agreement::Differs(difference),
                 Tried::Nowhere(why) => unknown = Some(why),
+                Tried::Defect(what) => return Agreement::Defect(what),
             }
         }
         unknown.map_or(Agreement::Agrees, Agreement::Unknown)
     }
 
     /// How integer arrays are filled: with the first fillings for which the function does not fault, whichever dimension is longest.
-    fn find_fillings(&mut self) -> Result<(), String> {
+    fn find_fillings(&mut self) -> Result<(), Agreement> {
         let function = &self.program.funcs[self.meaning];
         let dims = function.dims.len() as i64;
         let sizes: [Vec<i64>; 2] =
@@ -159,13 +165,16 @@ impl Comparison<'_> {
                 };
                 match self.outcome(function, &inputs) {
                     Ok(Outcome::Gives(_)) => {}
-                    Ok(Outcome::Faults(_)) => fits = false,
-                    Err(Stopped::Native(name)) => return Err(of_native(&name)),
+                    Ok(Outcome::Faults(_) | Outcome::Undefined(_)) => fits = false,
+                    Err(Stopped::Native(name)) => return Err(Agreement::Unknown(of_native(&name))),
                     Err(Stopped::Run) => {
-                        why = "the function takes too many steps".into();
+                        why = "the function takes too many steps or too much memory".into();
                         fits = false;
                     }
-                    Err(Stopped::All) => return Err("the steps for such comparisons are used up".into()),
+                    Err(Stopped::All) => {
+                        return Err(Agreement::Unknown("the steps for such comparisons are used up".into()));
+                    }
+                    Err(Stopped::Defect(what)) => return Err(Agreement::Defect(what)),
                 }
                 if !fits {
                     break;
@@ -176,7 +185,7 @@ impl Comparison<'_> {
                 return Ok(());
             }
         }
-        Err(why)
+        Err(Agreement::Unknown(why))
     }
 
     /// Compares with these values of tunables.
@@ -199,7 +208,7 @@ impl Comparison<'_> {
                     Ok(Compared::Differs(what)) => {
                         return Tried::Differs(Box::new(self.difference(&inputs, values, what)));
                     }
-                    Err(Stopped::Run) => why = "it takes too many steps",
+                    Err(Stopped::Run) => why = "it takes too many steps or too much memory",
                     Err(Stopped::All) => {
                         return if compared > 0 {
                             Tried::Agrees
@@ -210,6 +219,7 @@ impl Comparison<'_> {
                     Err(Stopped::Native(name)) => {
                         return Tried::Nowhere(of_native(&name));
                     }
+                    Err(Stopped::Defect(what)) => return Tried::Defect(what),
                 }
             }
         }
@@ -223,6 +233,7 @@ impl Comparison<'_> {
         let found = self.outcome(body, inputs)?;
         Ok(match (meant, found) {
             (_, Outcome::Faults(fault)) if fault.span == body.span => Compared::NotMeant,
+            (Outcome::Undefined(_), _) => Compared::NotMeant,
             (Outcome::Gives(meant), Outcome::Gives(found)) => {
                 let racing = racing(function);
                 match compare::difference(self.program, function, &racing, &meant, &found) {
@@ -230,24 +241,31 @@ impl Comparison<'_> {
                     None => Compared::Same,
                 }
             }
-            (Outcome::Gives(_), Outcome::Faults(fault)) => Compared::Differs(What::CodeletFaults(fault)),
+            (Outcome::Gives(_), Outcome::Faults(fault) | Outcome::Undefined(fault)) => {
+                Compared::Differs(What::CodeletFaults(fault))
+            }
             (Outcome::Faults(fault), Outcome::Gives(_)) => Compared::Differs(What::FunctionFaults(fault)),
-            (Outcome::Faults(_), Outcome::Faults(_)) => Compared::NotMeant,
+            (Outcome::Faults(_), Outcome::Faults(_) | Outcome::Undefined(_)) => Compared::NotMeant,
         })
     }
 
     fn outcome(&mut self, function: &Func, inputs: &Inputs) -> Result<Outcome, Stopped> {
         let given = RUN.min(self.steps).min(self.left);
         let mut rest = given;
-        let results = run_within(self.program, function, inputs.args.clone(), &Options::default(), &mut rest);
+        let options = Options { max_bytes: BYTES, ..Options::default() };
+        let results = run_within(self.program, function, inputs.args.clone(), &options, &mut rest);
         self.steps -= given - rest;
         self.left -= given - rest;
         match results {
             Ok(results) => Ok(Outcome::Gives(results.args)),
+            // Which body needs more memory says nothing of what it computes.
+            Err(Error::Fault(Fault { kind: FaultKind::Allocation, .. })) => Err(Stopped::Run),
             Err(Error::Fault(fault)) => Ok(Outcome::Faults(fault)),
+            Err(Error::Unsound(fault)) => Ok(Outcome::Undefined(fault)),
             Err(Error::OutOfFuel) if self.steps == 0 || self.left == 0 => Err(Stopped::All),
-            Err(Error::OutOfFuel | Error::Call(_) | Error::Unsound(_) | Error::Race { .. }) => Err(Stopped::Run),
+            Err(Error::OutOfFuel) => Err(Stopped::Run),
             Err(Error::Native(name)) => Err(Stopped::Native(name)),
+            Err(error @ (Error::Call(_) | Error::Race { .. })) => Err(Stopped::Defect(error.to_string())),
         }
     }
 
@@ -283,14 +301,17 @@ enum Compared {
 enum Outcome {
     Gives(Vec<Arg>),
     Faults(Fault),
+    /// A function without checks would go wrong here.
+    Undefined(Fault),
 }
 
 enum Stopped {
-    /// This run took too many steps.
+    /// This run took too many steps, or too much memory.
     Run,
     /// No steps are left.
     All,
     Native(String),
+    Defect(String),
 }
 
 /// The codelet with these values. Where its condition does not hold it faults, at its own place.
@@ -298,9 +319,9 @@ fn body(program: &Program, codelet: &Codelet, values: &[i64]) -> Func {
     let mut body = program.funcs[codelet.func].clone();
     // Each tunable is declared and assigned.
     for (number, value) in values.iter().enumerate() {
-        if let Some(Stmt { kind: StmtKind::Assign { value: first, .. }, .. }) = body.body.stmts.get_mut(2 * number + 1)
-        {
-            *first = Expr::int(*value, first.span);
+        match &mut body.body.stmts[2 * number + 1].kind {
+            StmtKind::Assign { value: first, .. } => *first = Expr::int(*value, first.span),
+            other => unreachable!("a tunable is assigned, not {other:?}"),
         }
     }
     if let Some(when) = &codelet.when {
