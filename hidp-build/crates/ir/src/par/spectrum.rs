@@ -16,6 +16,13 @@ pub struct Spectrum {
     pub codelets: Vec<Codelet>,
 }
 
+impl Spectrum {
+    /// The codelet of this name.
+    pub fn codelet(&self, tag: &str) -> Option<&Codelet> {
+        self.codelets.iter().find(|codelet| codelet.tag == tag)
+    }
+}
+
 /// Another body of a function.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Codelet {

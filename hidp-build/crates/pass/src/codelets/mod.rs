@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use super::{Pass, expand};
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
-    Block, CallArg, Choice, Codelet, Expr, Func, FuncId, Program, Stmt, StmtKind, Var, VarId, VarKind, sites,
+    Block, CallArg, Choice, Codelet, Expr, Func, FuncId, Program, Stmt, StmtKind, Tunable, Var, VarId, VarKind, sites,
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::{Arena, Id};
@@ -60,20 +60,24 @@ fn make(
     if let Some(known) = made.iter().find(|known| known.function == function && known.choice == *choice) {
         return known.func;
     }
-    let codelets = program.spectrum_of(function).map_or(&[][..], |spectrum| &spectrum.codelets);
-    let codelet = codelets.iter().find(|codelet| codelet.tag == choice.codelet).cloned();
+    let codelet = (!choice.codelet.is_empty()).then(|| {
+        let known = program.spectrum_of(function).and_then(|spectrum| spectrum.codelet(&choice.codelet));
+        known.expect("choices name codelets of their functions").clone()
+    });
     let func = codelet.as_ref().map_or(function, |codelet| codelet.func);
     let mut body = program.funcs[func].clone();
     let values = codelet.as_ref().map(|codelet| values(&body, codelet, choice)).unwrap_or_default();
     fix(&mut body, &values);
     let (sites, _) = sites(&body.body, choosing);
+    assert_eq!(sites.len(), choice.calls.len(), "every call with a choice has one");
     let calls = sites.into_iter().zip(&choice.calls);
     let calls: Vec<FuncId> = calls.map(|(site, of)| make(program, site.callee, of, choosing, made)).collect();
     Redirect { choosing, calls: calls.into_iter() }.visit_block(&mut body.body);
     // Maps can be views of every second element, which primitives cannot.
     expand::function(&mut body);
     let mut func = program.funcs.push(body);
-    if let (Some(mut when), Some(otherwise)) = (codelet.and_then(|codelet| codelet.when), &choice.otherwise) {
+    if let Some(mut when) = codelet.and_then(|codelet| codelet.when) {
+        let otherwise = choice.otherwise.as_deref().expect("where a condition does not hold another body runs");
         visit::substitute_expr(&mut when, |var| value_of(&values, var));
         let other = make(program, function, otherwise, choosing, made);
         func = branch(program, function, when, [func, other]);
@@ -84,15 +88,13 @@ fn make(
 
 /// The tunables of a codelet with their values.
 fn values(body: &Func, codelet: &Codelet, choice: &Choice) -> Vec<(VarId, Expr)> {
-    let value = |(name, usual): (&str, i64)| {
-        let chosen = choice.tunables.iter().find(|(other, _)| other == name);
-        chosen.map_or(usual, |(_, value)| *value)
+    let of = |tunable: &Tunable| {
+        let known = &body.vars[tunable.var];
+        let chosen = choice.tunables.iter().find(|(name, _)| *name == known.name);
+        let (_, value) = chosen.expect("choices have a value for each tunable");
+        (tunable.var, Expr::int(*value, known.span))
     };
-    let of = |var: VarId, usual: i64| {
-        let known = &body.vars[var];
-        (var, Expr::int(value((&known.name, usual)), known.span))
-    };
-    codelet.tunables.iter().filter_map(|tunable| Some(of(tunable.var, *tunable.values.first()?))).collect()
+    codelet.tunables.iter().map(of).collect()
 }
 
 fn value_of(values: &[(VarId, Expr)], var: VarId) -> Option<Expr> {
@@ -119,7 +121,7 @@ impl<C: Iterator<Item = FuncId>> Mutator for Redirect<'_, C> {
         if let StmtKind::Call { callee, .. } = &mut stmt.kind
             && self.choosing.contains(callee)
         {
-            *callee = self.calls.next().unwrap_or(*callee);
+            *callee = self.calls.next().expect("calls are met in the order of their sites");
         }
         change::walk_stmt(self, stmt);
     }
@@ -130,11 +132,11 @@ impl<C: Iterator<Item = FuncId>> Mutator for Redirect<'_, C> {
 fn branch(program: &mut Program, function: FuncId, when: Expr, callees: [FuncId; 2]) -> FuncId {
     let like = &program.funcs[function];
     let header = like.params.len() + like.dims.len();
-    let vars: Vec<Var> = like.vars.iter().take(header).map(|(_, var)| var.clone()).collect();
+    assert!(like.params.iter().all(|param| param.index() < header), "headers have the first numbers");
     let mut arena: Arena<VarId, Var> = Arena::new();
-    vars.into_iter().for_each(|var| {
-        arena.push(var);
-    });
+    for (_, var) in like.vars.iter().take(header) {
+        arena.push(var.clone());
+    }
     let (span, params) = (like.span, like.params.clone());
     let contract = callees.iter().all(|callee| program.funcs[*callee].contract);
     let arg = |param: &VarId| {
@@ -153,7 +155,6 @@ fn branch(program: &mut Program, function: FuncId, when: Expr, callees: [FuncId;
         Block { stmts: vec![Stmt { kind, span }] }
     });
     let body = Block { stmts: vec![Stmt { kind: StmtKind::If { cond: when, then, otherwise }, span }] };
-    debug_assert!(params.iter().all(|param| param.index() < header), "headers have the first numbers");
     let like = &program.funcs[function];
     let func = Func { body, vars: arena, contract, recur: None, ..like.clone() };
     program.funcs.push(func)
