@@ -5,7 +5,7 @@ use super::blame::{self, span_of};
 use super::device_levels::holds_primitives;
 use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy, key};
 use super::private::private_arrays;
-use super::refusal::{BLOCK_THREADS, COVER, DIMS, FAULT_ORDER, HOST, INSIDE, MEMORY_SIZE, Refusal};
+use super::refusal::{BLOCK_THREADS, COVER, DIMS, FAULT_ORDER, HOST, INSIDE, LOOP, MEMORY_SIZE, Refusal};
 use super::{inner_maps, iterators};
 use crate::target::DeviceModel;
 use hidp_ir::par::effects;
@@ -48,6 +48,12 @@ impl Blocks {
     pub fn of(&self, var: VarId) -> impl Iterator<Item = &BlockLine> {
         self.lines.iter().filter(move |line| line.var == var)
     }
+
+    /// Position of the line whose loop `unroll(4)` before the map writes out: the innermost turns over its last iterator.
+    pub fn written_out(&self, map: &Map) -> Option<usize> {
+        let last = map.iters.last()?.var;
+        self.lines.iter().rposition(|line| line.var == last && line.place == Place::Seq)
+    }
 }
 
 /// The nest with such blocks; why it cannot run like that otherwise.
@@ -72,6 +78,7 @@ pub(super) fn judge(
 ) -> Result<(), Refusal> {
     suits(program, func, map, model.small_array)?;
     covers(func, map, blocks)?;
+    has_loop(func, map, blocks)?;
     full_warps(map, blocks, model)
 }
 
@@ -156,6 +163,22 @@ fn can_take_the_rest(place: Place) -> bool {
             false
         }
     }
+}
+
+/// Whether a loop over the last iterator is left, where a directive asks for it to be written out.
+fn has_loop(func: &Func, map: &Map, blocks: &Blocks) -> Result<(), Refusal> {
+    match (blocks.written_out(map), no_loop(func, map)) {
+        (None, Some(why)) => Err(why),
+        (None, None) | (Some(_), _) => Ok(()),
+    }
+}
+
+/// Why the loop over a map's last iterator is not written out where others share it, if a directive asks for that.
+pub(super) fn no_loop(func: &Func, map: &Map) -> Option<Refusal> {
+    let (last, times) = (map.iters.last()?, map.directives.unroll?);
+    let name = &func.vars[last.var].name;
+    let why = format!("`{name}` is shared out, and no loop over it is left for `unroll({times})`");
+    Some(LOOP.refused(map.directives.spans.unroll.unwrap_or(last.span), why))
 }
 
 fn full_warps(map: &Map, blocks: &Blocks, model: &DeviceModel) -> Result<(), Refusal> {

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use super::super::map::turns;
 use super::super::space::Range;
 use super::super::{Lowerer, make};
 use hidp_ir::imp::{Expr, Grid, Level, LoopKind, Stmt};
@@ -77,15 +78,24 @@ impl Lowerer<'_> {
     }
 
     /// Loops of a lane, outermost first, around an iteration.
-    fn turns_of_lane(&mut self, digits: &mut Digits<'_>, turns: &[usize]) {
-        let Some((number, inner)) = turns.split_first() else { return self.iteration_of_lane(digits) };
+    fn turns_of_lane(&mut self, digits: &mut Digits<'_>, lines: &[usize]) {
+        let Some((number, inner)) = lines.split_first() else { return self.iteration_of_lane(digits) };
         let line = &digits.blocks.lines[*number];
         let at = self.body.enter_loop("turn");
         digits.known.insert(*number, make::var(at, Ty::LONG));
         self.turns_of_lane(digits, inner);
-        let kind = match (line.place, line.size) {
-            (Place::Unroll | Place::Reg, Some(times)) => LoopKind::Unroll(times.min(MOST_WRITTEN)),
-            (_, _) => LoopKind::Seq,
+        let kind = match line.place {
+            Place::Unroll | Place::Reg => {
+                line.size.map_or(LoopKind::Seq, |times| LoopKind::Unroll(times.min(MOST_WRITTEN)))
+            }
+            Place::Seq if digits.blocks.written_out(digits.map) == Some(*number) => turns(digits.map),
+            Place::Seq
+            | Place::Host
+            | Place::Grid(_)
+            | Place::Thread(_)
+            | Place::Threads
+            | Place::Lanes
+            | Place::Vec => LoopKind::Seq,
         };
         self.body.leave_loop(at, make::long(0), digits.size(line), kind);
     }

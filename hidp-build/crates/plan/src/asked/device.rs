@@ -2,7 +2,7 @@
 
 use super::{Asked, AskedLine, Refused};
 use crate::blame::span_of;
-use crate::blocks::{BlockLine, Blocks, blocks_nest};
+use crate::blocks::{BlockLine, Blocks, blocks_nest, no_loop};
 use crate::candidates::{Explored, Limits};
 use crate::device::{explore_all, level_nest, unsuited};
 use crate::mapping::{Mapping, Names};
@@ -166,6 +166,10 @@ impl Builder<'_> {
             let why = "lanes that share what is inside are along `thread.x`, and have a number";
             return Err((self.asked.first(self.map), SHAPE.refused(span_of(self.map), why)));
         };
+        let shared = inside.iter().find(|inner| inner.iters.last().is_some_and(|last| last.var == var));
+        if let Some(why) = shared.and_then(|inner| no_loop(self.func, inner)) {
+            return Err((self.at(var), why));
+        }
         let groups = self.groups_of_block()?;
         let level = match (lanes, groups) {
             (4, _) => Level::Subwarp2,

@@ -49,6 +49,18 @@ fn loops_are_written_out_as_often_as_asked() {
 }
 
 #[test]
+fn turns_of_pinned_lanes_are_written_out() {
+    let grid = "function f input float x[H][W]; output float y[H][W];
+        { DIRECTIVE
+          map { i := [0:H); j := [0:W); y[i][j] = 2 * x[i][j]; } }";
+    let (cpp, cuda) = text_of(&with(grid, "tblock(3, 2) thread(4, 8) unroll(j: 5)"));
+    assert!(cpp.contains("GCC unroll 5"), "{cpp}");
+    assert_eq!(cuda.matches("HIDP_UNROLL_BY(5)").count(), 1, "the turns over `j` alone: {cuda}");
+    let (_, rows) = text_of(&with(grid, "on(i: grid.y(3) seq thread.y(4), j: grid.x seq(2) thread.x(8)) unroll(5)"));
+    assert_eq!(rows.matches("HIDP_UNROLL_BY(5)").count(), 1, "{rows}");
+}
+
+#[test]
 fn blocks_have_the_size_that_is_asked_for() {
     assert_eq!(refused(&with(ROWS, "block(96)")), [""; 0]);
     let (_, cuda) = text_of(&with(ROWS, "block(96)"));
