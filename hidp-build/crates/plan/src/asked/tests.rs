@@ -77,3 +77,30 @@ fn only_leaves_one_plan() {
     assert!(count("#pragma hidp shared(A)") > 2, "tiles of all sizes stage it");
     assert_eq!(count("#pragma hidp shared(A), only"), 2, "one for each target");
 }
+
+#[test]
+fn words_change_every_plan_of_their_target() {
+    const WRITTEN: &str = "function f input int x[H][W]; output int y[H][W];
+        { map { i := [0:H); j := [0:W); y[i][j] = x[i][j] * 3; } }";
+    // `stream` is refused wherever the planner does not write so by itself.
+    let texts = |program: &str, directives: &str, device: bool| -> Vec<String> {
+        let plans = plans(&optimised(&with(program, directives)));
+        plans.iter().filter(|plan| plan.is_for_device() == device).map(Plan::to_string).collect()
+    };
+    let words = [
+        (GEMM, "reg(m: 3)", false, "m reg(3)", true),
+        (GEMM, "lanes(n: 24)", false, "n lanes(24)", true),
+        (GEMM, "cuda: reg(m: 2)", true, "m reg(2)", true),
+        (GEMM, "tile(k: 16)", true, "k seq(16)", true),
+        (GEMM, "shared(A)", true, "stage A", true),
+        (GEMM, "global(A)", true, "stage A", false),
+        (WRITTEN, "cached(y)", false, "place y", false),
+    ];
+    for (program, word, device, line, there) in words {
+        let pinned = texts(program, &format!("#pragma hidp {word}"), device);
+        assert!(!pinned.is_empty(), "{word}");
+        assert!(pinned.iter().all(|plan| plan.contains(line) == there), "{word}: {pinned:#?}");
+        let usual = texts(program, "", device);
+        assert!(usual.iter().any(|plan| plan.contains(line) != there), "{word} says what is so anyway: {usual:#?}");
+    }
+}
