@@ -86,12 +86,6 @@ impl Look<'_> {
         self.refuse(LANES.refused(at, what));
     }
 
-    fn deeper(&mut self, inside: impl FnOnce(&mut Self)) {
-        self.depth += 1;
-        inside(self);
-        self.depth -= 1;
-    }
-
     /// A value that some statement keeps.
     fn kept(&mut self, value: &Expr) {
         let size = value.ty.scalar().map_or(0, |scalar| scalar.size());
@@ -141,10 +135,10 @@ impl Visitor for Look<'_> {
             | StmtKind::Leave
             | StmtKind::Map(_) => {}
         }
-        match &stmt.kind {
-            StmtKind::Loop(_) | StmtKind::Map(_) => self.deeper(|this| look::walk_stmt(this, stmt)),
-            _ => look::walk_stmt(self, stmt),
-        }
+        let deeper = usize::from(matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_)));
+        self.depth += deeper;
+        look::walk_stmt(self, stmt);
+        self.depth -= deeper;
     }
 
     fn visit_map(&mut self, map: &Map) {
