@@ -21,6 +21,14 @@ pub(super) const DEVICE: &str = "device code is lowered for a device";
 pub(super) const GROUPS: &str = "the plan shares a launched map out over groups";
 /// One for each dimension.
 pub(super) const POSITIONS: &str = "a launch has a position for each of its dimensions";
+/// `wide_loop` begins one.
+pub(super) const IN_LANES: &str = "iterations are lowered in lanes inside of a group";
+/// The planner looked.
+pub(super) const CONSTANT_SIZE: &str = "an array of an iteration in lanes has a constant size";
+/// Structs are left to other plans.
+pub(super) const NUMBER: &str = "what is in lanes is a number";
+/// Operators of the program are left to other plans.
+pub(super) const NEUTRAL: &str = "what is folded inside of lanes has a neutral element";
 /// The planner looked.
 pub(super) const FOLD: &str = "a nest of tiles has one fold";
 

@@ -1,11 +1,12 @@
 //! Elements that lanes access.
 
 use super::super::build::Binding;
+use super::super::defect::CONSTANT_SIZE;
 use super::super::{Lowerer, make};
 use hidp_ir::imp::{Expr, Wide, WideElement, WideIndex};
 use hidp_ir::par::{self, BinOp, Place};
 use hidp_plan as plan;
-use hidp_syntax::ty::{Scalar, Ty};
+use hidp_syntax::ty::Scalar;
 
 impl Lowerer<'_> {
     /// The elements of a place, and who accesses them.
@@ -44,11 +45,12 @@ impl Lowerer<'_> {
     fn own_place(&mut self, place: &Place, stored: bool) -> Option<WideElement> {
         let here = self.here()?;
         let base = self.wide_binding(place.array)?;
-        let extents: Vec<Expr> = self.func.vars[place.array]
-            .shape
-            .iter()
-            .map(|extent| make::long(extent.as_int().and_then(|count| i64::try_from(count).ok()).unwrap_or(1)))
-            .collect();
+        let shape = self.func.vars[place.array].shape.iter();
+        let known = shape.map(|extent| extent.as_int().and_then(|count| i64::try_from(count).ok()).map(make::long));
+        let Some(extents) = known.collect::<Option<Vec<Expr>>>() else {
+            self.defect(CONSTANT_SIZE);
+            return None;
+        };
         if place.index.iter().any(|index| self.varies(index)) {
             let index = WideIndex::Each(Box::new(self.wide_linear(&extents, &place.index)));
             return Some(WideElement { base, index, mask: Some(here) });
@@ -87,6 +89,5 @@ fn stride(extents: &[Expr], coefficients: &[i64]) -> Expr {
         };
         stride = make::add(row, make::long(*coefficient));
     }
-    debug_assert_eq!(stride.ty, Ty::LONG);
     stride
 }

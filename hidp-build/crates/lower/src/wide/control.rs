@@ -6,7 +6,7 @@ use super::super::{Lowerer, make};
 use super::{any, value};
 use hidp_ir::imp::{ExprKind, Stmt, VarId};
 use hidp_ir::par::effects;
-use hidp_ir::par::{self, Block, Loop, StmtKind};
+use hidp_ir::par::{self, Block, Loop};
 use hidp_plan::wide::live::{self, Jumps, Live};
 use hidp_plan::wide::{continues, joins_of_branch, joins_of_loop};
 
@@ -24,6 +24,14 @@ struct Masks {
     live: VarId,
     /// Of a loop with `continue`: of those, the ones that are not at its step yet.
     turn: Option<VarId>,
+}
+
+/// Where lanes go that leave what they are in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Jump {
+    Break,
+    Continue,
+    Leave,
 }
 
 impl Masks {
@@ -208,9 +216,12 @@ impl Lowerer<'_> {
     }
 
     /// A jump of the lanes that are here: out of the innermost loop or scope, or to the loop's step.
-    pub(super) fn wide_jump(&mut self, kind: &StmtKind) {
-        let to_loop = !matches!(kind, StmtKind::Leave);
-        let Some(around) = self.wide.as_ref().map(|wide| wide.around.clone()) else { return };
+    pub(super) fn wide_jump(&mut self, kind: Jump) {
+        let to_loop = match kind {
+            Jump::Break | Jump::Continue => true,
+            Jump::Leave => false,
+        };
+        let around = self.wide.as_ref().map_or_else(Vec::new, |wide| wide.around.clone());
         let Some(at) = around.iter().rposition(|around| around.is_loop == to_loop) else {
             return self.defect("a jump has a target");
         };
@@ -218,12 +229,12 @@ impl Lowerer<'_> {
         let Some(target) = around[at].masks else {
             let label = self.body.scopes.last().copied();
             return self.body.push(match kind {
-                StmtKind::Continue => Stmt::Continue,
-                StmtKind::Leave => Stmt::Leave(label),
-                _ => Stmt::Break,
+                Jump::Break => Stmt::Break,
+                Jump::Continue => Stmt::Continue,
+                Jump::Leave => Stmt::Leave(label),
             });
         };
-        let going_on = matches!(kind, StmtKind::Continue);
+        let going_on = kind == Jump::Continue;
         let mut reduced: Vec<VarId> = Vec::new();
         for inner in &around[at + 1..] {
             reduced.extend(inner.masks.into_iter().flat_map(|masks| [Some(masks.live), masks.turn]).flatten());

@@ -24,6 +24,7 @@ mod value;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::build::Binding;
+use super::defect::IN_LANES;
 use super::space::Range;
 use super::{Lowerer, make};
 use control::Around;
@@ -92,8 +93,12 @@ impl Lowerer<'_> {
         self.wide.as_ref().map_or(Lanes { bits: 32, groups: 1 }, |wide| wide.lanes)
     }
 
-    fn here(&self) -> Option<VarId> {
-        self.wide.as_ref().map(|wide| wide.here)
+    fn here(&mut self) -> Option<VarId> {
+        let here = self.wide.as_ref().map(|wide| wide.here);
+        if here.is_none() {
+            self.defect(IN_LANES);
+        }
+        here
     }
 
     fn varies(&self, expr: &par::Expr) -> bool {
@@ -111,7 +116,7 @@ impl Lowerer<'_> {
 
     /// Lowers something with other lanes, and others that wait.
     fn with_lanes_here(&mut self, here: VarId, joins: Joins, build: impl FnOnce(&mut Self)) {
-        let Some(wide) = &mut self.wide else { return };
+        let Some(wide) = &mut self.wide else { return self.defect(IN_LANES) };
         let around = (std::mem::replace(&mut wide.here, here), std::mem::replace(&mut wide.joins, joins));
         build(self);
         if let Some(wide) = &mut self.wide {
@@ -174,10 +179,7 @@ impl Lowerer<'_> {
 
     /// A mask as a variable: itself if it is one.
     fn mask_of(&mut self, name: &str, mask: Wide) -> VarId {
-        match mask.kind {
-            WideKind::Var(var) => var,
-            _ => self.wide_slot(name, mask),
-        }
+        if let WideKind::Var(var) = mask.kind { var } else { self.wide_slot(name, mask) }
     }
 
     fn wide_set(&mut self, var: VarId, value: Wide, mask: Option<VarId>) {

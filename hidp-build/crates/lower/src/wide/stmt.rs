@@ -1,8 +1,10 @@
 //! Statements of lanes: declarations, assignments, stores, and maps inside with their folds.
 
+use super::super::defect::{CONSTANT_SIZE, NEUTRAL, NUMBER};
 use super::super::fold::Acc;
 use super::super::map::turns;
 use super::super::{Lowerer, make};
+use super::control::Jump;
 use hidp_ir::imp::{Expr, Stmt, VarId, VarKind, Wide, WideElement, WideIndex, WideKind, WideStmt};
 use hidp_ir::par::{self, BinOp, Fold, FoldFn, Map, MathFn, Place, StmtKind, Target};
 use hidp_plan::wide::live::{self, Jumps, Live};
@@ -27,7 +29,9 @@ impl Lowerer<'_> {
             StmtKind::Store { place, value } => self.wide_store(stmt, place, value),
             StmtKind::If { cond, then, otherwise } => self.wide_if(cond, (then, otherwise), after, jumps),
             StmtKind::Loop(node) => self.wide_sequential(node, after, jumps),
-            StmtKind::Break | StmtKind::Continue | StmtKind::Leave => self.wide_jump(&stmt.kind),
+            StmtKind::Break => self.wide_jump(Jump::Break),
+            StmtKind::Continue => self.wide_jump(Jump::Continue),
+            StmtKind::Leave => self.wide_jump(Jump::Leave),
             StmtKind::Scope(body) => self.wide_scope(body, after, jumps),
             StmtKind::Map(map) => self.wide_map(map, after),
             StmtKind::AssignField { .. }
@@ -43,7 +47,7 @@ impl Lowerer<'_> {
 
     fn wide_declare(&mut self, var: par::VarId, zero: bool) {
         let declared = &self.func.vars[var];
-        let Some(elem) = declared.ty.scalar() else { return self.defect("what is in lanes is a number") };
+        let Some(elem) = declared.ty.scalar() else { return self.defect(NUMBER) };
         let none = self.splat(self.zero_value(declared.ty));
         if !declared.is_array() {
             let slot = self.wide_slot(&declared.name, none);
@@ -54,7 +58,7 @@ impl Lowerer<'_> {
         }
         let extents = declared.shape.iter().map(|extent| extent.as_int().and_then(|count| u32::try_from(count).ok()));
         let Some(len) = extents.reduce(|all, extent| all?.checked_mul(extent?)).flatten() else {
-            return self.defect("an array of an iteration in lanes has a constant size");
+            return self.defect(CONSTANT_SIZE);
         };
         let len = len.max(1);
         let tile = self.body.declare(&declared.name, VarKind::WideTile { elem, len, lanes: self.lanes() });
@@ -128,14 +132,15 @@ impl Lowerer<'_> {
         self.wide_plain(map, plain, head);
         match (factors, &accs[..], sums) {
             (Some((a, b)), [acc], [Sum::Scalar(_)]) => self.fold_product(acc, a, b),
-            (Some((a, b)), [acc], [Sum::Lanes(var)]) => {
+            (Some((a, b)), [_], [Sum::Lanes(var)]) => {
                 let (a, b) = (self.wide(a), self.wide(b));
-                let ty = acc.fold.op.ty.scalar().unwrap_or(a.ty);
+                let ty = a.ty;
                 let sum = self.wide_var(*var, ty);
                 let sum = self.wide_of(WideKind::MulAdd(Box::new(a), Box::new(b), Box::new(sum)), ty);
                 self.wide_set(*var, sum, None);
             }
-            _ => {
+            (Some(_), ..) => self.defect("a product that is folded as it is has one fold"),
+            (None, ..) => {
                 for (acc, sum) in accs.iter().zip(sums) {
                     self.wide_step(acc, sum);
                 }
@@ -155,7 +160,10 @@ impl Lowerer<'_> {
 
     fn wide_sum(&mut self, fold: &Fold) -> Sum {
         let neutral = fold.op.neutral.as_deref().map(|neutral| self.expr(neutral));
-        let init = neutral.unwrap_or_else(|| self.zero_value(fold.op.ty));
+        let init = neutral.unwrap_or_else(|| {
+            self.defect(NEUTRAL);
+            self.zero_value(fold.op.ty)
+        });
         if self.is_varying(fold.value) {
             let init = self.splat(init);
             return Sum::Lanes(self.wide_slot("acc", init));
@@ -164,7 +172,11 @@ impl Lowerer<'_> {
     }
 
     fn wide_step(&mut self, acc: &Acc<'_>, sum: &Sum) {
-        let (Sum::Lanes(var), Some(ty)) = (sum, acc.fold.op.ty.scalar()) else { return self.fold_step(acc) };
+        let var = match sum {
+            Sum::Lanes(var) => var,
+            Sum::Scalar(_) => return self.fold_step(acc),
+        };
+        let Some(ty) = acc.fold.op.ty.scalar() else { return self.defect(NUMBER) };
         let Some(value) = self.wide_binding(acc.fold.value) else { return };
         let value = self.wide_var(value, ty);
         let before = self.wide_var(*var, ty);
@@ -193,7 +205,8 @@ impl Lowerer<'_> {
                 self.wide_assign(target, value);
             }
             Sum::Lanes(var) => {
-                let value = self.wide_var(*var, ty.scalar().unwrap_or(Scalar::I64));
+                let Some(ty) = ty.scalar() else { return self.defect(NUMBER) };
+                let value = self.wide_var(*var, ty);
                 self.wide_assign(target, value);
             }
         }

@@ -1,5 +1,6 @@
 //! Expressions of lanes.
 
+use super::super::defect::NUMBER;
 use super::super::expr::product;
 use super::super::{Lowerer, make};
 use hidp_ir::imp::{Wide, WideKind};
@@ -64,7 +65,7 @@ impl Lowerer<'_> {
             return self.splat(value);
         }
         let Some(ty) = expr.ty.scalar() else {
-            self.defect("what is in lanes is a number");
+            self.defect(NUMBER);
             return self.wide_int(0, Scalar::I64);
         };
         match &expr.kind {
@@ -130,7 +131,20 @@ impl Lowerer<'_> {
         let harmless = match op {
             BinOp::Div | BinOp::Rem if left.ty.is_integer() => Some(1),
             BinOp::Shl | BinOp::Shr => Some(0),
-            _ => None,
+            BinOp::Div
+            | BinOp::Rem
+            | BinOp::Add
+            | BinOp::Sub
+            | BinOp::Mul
+            | BinOp::And
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::Lt
+            | BinOp::Le
+            | BinOp::Gt
+            | BinOp::Ge
+            | BinOp::Eq
+            | BinOp::Ne => None,
         };
         let right = match harmless {
             Some(harmless) => self.harmless(right, harmless),
