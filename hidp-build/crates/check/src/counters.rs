@@ -19,21 +19,21 @@ use super::shape;
 
 /// The tests for all loops of a function: that the largest value which a variable is compared with is one of its type.
 pub(super) fn tests(vars: &Arena<VarId, Var>, body: &Block) -> Vec<Stmt> {
-    let mut counters = Counters { vars, ends: BTreeMap::new(), tests: Vec::new() };
+    let mut counters = Counters { vars, ranges: BTreeMap::new(), tests: Vec::new() };
     counters.visit_block(body);
     counters.tests
 }
 
 struct Counters<'a> {
     vars: &'a Arena<VarId, Var>,
-    /// One past the last value of each iterator.
-    ends: BTreeMap<VarId, Expr>,
+    /// The first value of each iterator, and one past the last.
+    ranges: BTreeMap<VarId, [Expr; 2]>,
     tests: Vec<Stmt>,
 }
 
 impl Visitor for Counters<'_> {
     fn visit_map(&mut self, map: &Map) {
-        self.ends.extend(map.iters.iter().map(|iter| (iter.var, iter.hi.clone())));
+        self.ranges.extend(map.iters.iter().map(|iter| (iter.var, [iter.lo.clone(), iter.hi.clone()])));
         look::walk_map(self, map);
     }
 
@@ -68,7 +68,8 @@ impl Counters<'_> {
             _ => return,
         };
         let most = self.vars[var].ty.scalar().and_then(|ty| ty.integer_range()).map(|(_, most)| most - passed);
-        if let (Some(most), Some(largest)) = (most.and_then(|most| i64::try_from(most).ok()), self.largest(bound))
+        if let (Some(most), Some(largest)) =
+            (most.and_then(|most| i64::try_from(most).ok()), self.extreme(bound, End::Largest))
             && largest.as_int().is_none()
         {
             let test = Expr::long(BinOp::Le, largest.clone(), Expr::int(most, cond.span));
@@ -80,30 +81,69 @@ impl Counters<'_> {
         }
     }
 
-    /// The largest value of an expression of dimensions, iterators and constants. Of others the language says nothing.
-    fn largest(&self, expr: &Expr) -> Option<Expr> {
+    /// The largest value of an expression of dimensions, iterators and constants, or the smallest one. Of others the language says nothing.
+    fn extreme(&self, expr: &Expr, end: End) -> Option<Expr> {
+        let both = |op: BinOp, left: &Expr, right: &Expr, of_right: End| {
+            let (left, right) = (self.extreme(left, end)?, self.extreme(right, of_right)?);
+            Some(if right.as_int() == Some(0) { left } else { Expr::long(op, left, right) })
+        };
         match &expr.kind {
             ExprKind::Const(_) => Some(expr.clone()),
-            ExprKind::Read(var) => match self.vars[*var].kind {
-                VarKind::Dim => Some(expr.clone()),
-                VarKind::Iter => {
-                    let end = self.largest(self.ends.get(var)?)?;
-                    Some(Expr::long(BinOp::Sub, end, Expr::int(1, expr.span)))
+            ExprKind::Read(var) => match (self.vars[*var].kind, end) {
+                (VarKind::Dim, _) => Some(expr.clone()),
+                (VarKind::Iter, End::Smallest) => self.extreme(&self.ranges.get(var)?[0], end),
+                (VarKind::Iter, End::Largest) => {
+                    let behind = self.extreme(&self.ranges.get(var)?[1], end)?;
+                    Some(Expr::long(BinOp::Sub, behind, Expr::int(1, expr.span)))
                 }
-                VarKind::Local | VarKind::Param(_) => None,
+                (VarKind::Local | VarKind::Param(_), _) => None,
             },
-            ExprKind::Binary { op: BinOp::Add, left, right, .. } => {
-                Some(Expr::long(BinOp::Add, self.largest(left)?, self.largest(right)?))
+            ExprKind::Binary { op: op @ BinOp::Add, left, right, .. } => both(*op, left, right, end),
+            ExprKind::Binary { op: op @ BinOp::Sub, left, right, .. } => both(*op, left, right, end.other()),
+            ExprKind::Binary { op: op @ BinOp::Mul, left, right, .. } => {
+                let (factor, of) = match (left.as_int(), right.as_int()) {
+                    (Some(factor), _) => (factor, right),
+                    (None, Some(factor)) => (factor, left),
+                    (None, None) => return None,
+                };
+                let of = self.extreme(of, if factor < 0 { end.other() } else { end })?;
+                let factor = Expr::int(i64::try_from(factor).ok()?, expr.span);
+                Some(if of.as_int() == Some(0) { of } else { Expr::long(*op, of, factor) })
             }
-            ExprKind::Binary { op: BinOp::Sub, left, right, .. } => {
-                right.as_int()?;
-                Some(Expr::long(BinOp::Sub, self.largest(left)?, (**right).clone()))
+            ExprKind::Binary { op: op @ BinOp::Div, left, right, .. } => {
+                right.as_int().filter(|by| *by > 0)?;
+                Some(Expr::long(*op, self.extreme(left, end)?, (**right).clone()))
             }
             ExprKind::Math(function @ (MathFn::Min | MathFn::Max), operands) => {
-                let operands: Option<Vec<Expr>> = operands.iter().map(|operand| self.largest(operand)).collect();
+                let operands: Option<Vec<Expr>> = operands.iter().map(|operand| self.extreme(operand, end)).collect();
                 Some(Expr { kind: ExprKind::Math(*function, operands?), ..expr.clone() })
             }
-            _ => None,
+            ExprKind::Binary { .. }
+            | ExprKind::Unary(..)
+            | ExprKind::Math(..)
+            | ExprKind::Convert { .. }
+            | ExprKind::Load(_)
+            | ExprKind::Lazy { .. }
+            | ExprKind::Select { .. }
+            | ExprKind::Call(..)
+            | ExprKind::Field(..)
+            | ExprKind::Struct(..) => None,
+        }
+    }
+}
+
+/// Of the values of an expression.
+#[derive(Clone, Copy)]
+enum End {
+    Smallest,
+    Largest,
+}
+
+impl End {
+    fn other(self) -> End {
+        match self {
+            End::Smallest => End::Largest,
+            End::Largest => End::Smallest,
         }
     }
 }

@@ -221,11 +221,17 @@ fn what_a_narrow_variable_counts_to_has_to_fit() {
     assert_eq!(tests("int j = 0; N > j; j += 4"), ["N<=2147483644"]);
     assert_eq!(tests("int j = 0; j <= i; j += 1"), ["(N-1)<=2147483646"]);
     assert_eq!(tests("int j = 0; j < min(i + 1, 100); j += 1").len(), 1);
-    let fits: [&str; 7] = [
+    assert_eq!(tests("int j = 0; j < 2 * N; j += 1"), ["(N*2)<=2147483647"]);
+    assert_eq!(tests("int j = 0; j < N / 2; j += 1"), ["(N/2)<=2147483647"]);
+    assert_eq!(tests("int j = 0; j < N - i; j += 1"), ["N<=2147483647"]);
+    assert_eq!(tests("int j = 0; j < N - i * 2; j += 1"), ["N<=2147483647"]);
+    assert_eq!(tests("int j = 0; j < N + i * -2; j += 1"), ["N<=2147483647"]);
+    let fits: [&str; 8] = [
         "long j = 0; j < N; j += 1",
         "int j = 0; j < n; j += 1",
         "int j = 0; j < m; j += 1",
         "int j = 0; j < 100; j += 1",
+        "int j = 0; j < N * N; j += 1",
         "int j = 0; j != N; j += 1",
         "int j = n; j >= 0; j -= 1",
         "int j = 1; j < N; j *= 2",
