@@ -34,6 +34,7 @@
 //!     its own function.
 
 mod expr;
+mod known;
 mod pins;
 mod prim;
 mod recur;

@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::target::Model;
 use hidp_ir::par::visit;
 use hidp_ir::par::{
-    BinOp, CallArg, Const, Expr, ExprKind, Extent, Func, FuncId, Map, MathFn, Piece, PrimCall, Program, Section,
-    SectionDim, Stmt, StmtKind, UnOp, VarId,
+    CallArg, Expr, ExprKind, Extent, Func, FuncId, Map, Piece, PrimCall, Program, Section, SectionDim, Stmt, StmtKind,
+    VarId,
 };
 use hidp_syntax::ast::PieceWay;
 
@@ -60,7 +60,7 @@ pub(super) fn known(body: &Func, sizes: &[i64], tunables: &[(VarId, i64)]) -> BT
 
 /// Whether a condition holds, if sizes and tunables say so.
 pub(super) fn holds(condition: &Expr, known: &BTreeMap<VarId, i64>) -> Option<bool> {
-    value(condition, known).map(|value| value != 0)
+    condition.value(known).map(|value| value != 0)
 }
 
 struct Scale<'a> {
@@ -89,7 +89,7 @@ impl Scale<'_> {
             }
             StmtKind::Assign { var, value: of } => {
                 weighed.own += self.operations(of);
-                match value(of, &self.known) {
+                match of.value(&self.known) {
                     Some(value) => self.known.insert(*var, value),
                     None => self.known.remove(var),
                 };
@@ -211,7 +211,7 @@ impl Scale<'_> {
 
     /// A size, or what is assumed of one that only data knows.
     fn long(&self, expr: &Expr) -> i64 {
-        value(expr, &self.known).unwrap_or(self.model.unknown_length.into())
+        expr.value(&self.known).unwrap_or(self.model.unknown_length.into())
     }
 
     /// Operations of an expression: in lanes inside of maps, else one after the other.
@@ -238,58 +238,5 @@ impl Weighed {
     fn add(&mut self, other: Weighed, work: f64, times: f64) {
         self.own += other.own * work;
         self.calls.extend(other.calls.into_iter().map(|call| Weight { times: call.times * times, ..call }));
-    }
-}
-
-/// The value of an integer or condition over what is known.
-fn value(expr: &Expr, known: &BTreeMap<VarId, i64>) -> Option<i64> {
-    let of = |expr: &Expr| value(expr, known);
-    match &expr.kind {
-        ExprKind::Const(Const::Int(constant)) => i64::try_from(*constant).ok(),
-        ExprKind::Const(Const::Bool(constant)) => Some((*constant).into()),
-        ExprKind::Read(var) => known.get(var).copied(),
-        ExprKind::Convert { operand, .. } => of(operand),
-        ExprKind::Unary(UnOp::Neg, operand) => of(operand)?.checked_neg(),
-        ExprKind::Unary(UnOp::Not, operand) => Some((of(operand)? == 0).into()),
-        ExprKind::Lazy { and, left, right } => match (of(left).map(|v| v != 0), of(right).map(|v| v != 0)) {
-            (Some(left), Some(right)) => Some(if *and { left && right } else { left || right }.into()),
-            (Some(one), None) | (None, Some(one)) if one != *and => Some(one.into()),
-            (Some(_), None) | (None, Some(_)) | (None, None) => None,
-        },
-        ExprKind::Select { cond, then, otherwise } => {
-            if of(cond)? != 0 {
-                of(then)
-            } else {
-                of(otherwise)
-            }
-        }
-        ExprKind::Math(function @ (MathFn::Min | MathFn::Max), operands) => {
-            let [a, b] = &operands[..] else { return None };
-            Some(if *function == MathFn::Min { of(a)?.min(of(b)?) } else { of(a)?.max(of(b)?) })
-        }
-        ExprKind::Binary { op, left, right, .. } => {
-            let (a, b) = (of(left)?, of(right)?);
-            match op {
-                BinOp::Add => a.checked_add(b),
-                BinOp::Sub => a.checked_sub(b),
-                BinOp::Mul => a.checked_mul(b),
-                BinOp::Div => a.checked_div(b),
-                BinOp::Rem => a.checked_rem(b),
-                BinOp::Lt => Some((a < b).into()),
-                BinOp::Le => Some((a <= b).into()),
-                BinOp::Gt => Some((a > b).into()),
-                BinOp::Ge => Some((a >= b).into()),
-                BinOp::Eq => Some((a == b).into()),
-                BinOp::Ne => Some((a != b).into()),
-                BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::Shr => None,
-            }
-        }
-        ExprKind::Const(Const::Float(_))
-        | ExprKind::Load(_)
-        | ExprKind::Unary(UnOp::BitNot, _)
-        | ExprKind::Math(..)
-        | ExprKind::Call(..)
-        | ExprKind::Field(..)
-        | ExprKind::Struct(..) => None,
     }
 }

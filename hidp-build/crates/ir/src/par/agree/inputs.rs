@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::multiplies;
 use crate::par::interp::{Arg, Array, Data, Value};
-use crate::par::{BinOp, Const, Expr, ExprKind, Func, MathFn, Program, UnOp, VarId, VarKind};
+use crate::par::{Expr, Func, Program, VarId, VarKind};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -116,7 +116,7 @@ impl Maker<'_> {
     }
 
     fn extent(&self, extent: &Expr) -> Option<i64> {
-        value(extent, &self.known).filter(|extent| *extent >= 0)
+        extent.value(&self.known).filter(|extent| *extent >= 0)
     }
 
     fn scalar(&mut self, ty: Ty, filling: Filling) -> Value {
@@ -178,49 +178,4 @@ impl Maker<'_> {
         };
         Value::wrapping(scalar, integer.into())
     }
-}
-
-/// The value of an extent.
-fn value(expr: &Expr, known: &BTreeMap<VarId, i64>) -> Option<i64> {
-    Some(match &expr.kind {
-        ExprKind::Const(Const::Int(constant)) => i64::try_from(*constant).ok()?,
-        ExprKind::Read(var) => *known.get(var)?,
-        ExprKind::Convert { operand, .. } => value(operand, known)?,
-        ExprKind::Unary(UnOp::Neg, operand) => value(operand, known)?.checked_neg()?,
-        ExprKind::Binary { op, left, right, .. } => {
-            let (a, b) = (value(left, known)?, value(right, known)?);
-            match op {
-                BinOp::Add => a.checked_add(b)?,
-                BinOp::Sub => a.checked_sub(b)?,
-                BinOp::Mul => a.checked_mul(b)?,
-                BinOp::Div => a.checked_div(b)?,
-                BinOp::Rem => a.checked_rem(b)?,
-                BinOp::And
-                | BinOp::Or
-                | BinOp::Xor
-                | BinOp::Shl
-                | BinOp::Shr
-                | BinOp::Lt
-                | BinOp::Le
-                | BinOp::Gt
-                | BinOp::Ge
-                | BinOp::Eq
-                | BinOp::Ne => return None,
-            }
-        }
-        ExprKind::Math(function @ (MathFn::Min | MathFn::Max), operands) => {
-            let [a, b] = &operands[..] else { return None };
-            let (a, b) = (value(a, known)?, value(b, known)?);
-            if *function == MathFn::Min { a.min(b) } else { a.max(b) }
-        }
-        ExprKind::Const(_)
-        | ExprKind::Load(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Lazy { .. }
-        | ExprKind::Select { .. }
-        | ExprKind::Math(..)
-        | ExprKind::Call(..)
-        | ExprKind::Field(..)
-        | ExprKind::Struct(..) => return None,
-    })
 }
