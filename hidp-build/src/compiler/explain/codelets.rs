@@ -28,24 +28,39 @@ impl Codelets {
 mod tests {
     use super::super::{Format, Wanted, entries};
     use crate::compiler::pipeline::testing::{PRODUCT, input, optimised};
-    use crate::compiler::pipeline::{InputFile, Options, PipelineInput, PipelineOutput, compile};
-    use hidp_plan::PinFile;
-    use hidp_syntax::diag::Code;
-    use hidp_syntax::source::SourceMap;
+    use crate::compiler::pipeline::{Options, PipelineInput, alternatives};
+    use hidp_ir::par::Program;
+    use hidp_plan::target::{DeviceModel, Model};
+    use hidp_plan::{Models, PinFile, Plan, check_pins};
+    use hidp_syntax::diag::{Code, Sink};
 
-    /// A program with a file of plans beside it.
-    fn pinned(text: &str, plans: &str) -> PipelineOutput {
-        let mut sources = SourceMap::new();
-        let program = sources.add("k.hdp", text);
-        let plans = sources.add("k.plan", plans);
-        let files = vec![InputFile { id: program, stem: "k".into(), imports: Vec::new() }];
-        let options = Options { pins: vec![PinFile { program, plans }], cuda: true, ..Options::default() };
-        compile(&PipelineInput { sources, files, options })
+    /// The names of the plans of the one entry for processors, and for devices.
+    type Plans = (Vec<String>, Vec<String>);
+
+    /// The plans of a program with this file of plans beside it, or what is wrong with the file.
+    fn pinned(program: &Program, plans: &str) -> Result<Plans, Vec<Code>> {
+        let mut build = input("", Options { cuda: true, ..Options::default() });
+        let (of, plans) = (build.files[0].id, build.sources.add("k.plan", plans));
+        build.options.pins = vec![PinFile { program: of, plans }];
+        planned(&build, program)
     }
 
-    /// The names of all versions, in order.
-    fn versions(output: &PipelineOutput) -> Vec<&str> {
-        output.rust.split("plan: \"").skip(1).filter_map(|rest| rest.split('"').next()).collect()
+    fn planned(build: &PipelineInput, program: &Program) -> Result<Plans, Vec<Code>> {
+        let (mut sink, cpu, device) = (Sink::new(), Model::cpu(), DeviceModel::cuda());
+        let models = Models { cpu: &cpu, device: &device };
+        check_pins(program, &build.sources, &build.options.pins, models, &mut sink);
+        let found = sink.finish();
+        if !found.is_empty() {
+            return Err(found.iter().map(|found| found.code).collect());
+        }
+        let entry = program.entries[0];
+        let names = |all: Vec<(_, Vec<Plan>)>| {
+            let mut names: Vec<String> = all.into_iter().flat_map(|(_, plans)| plans).map(|plan| plan.name).collect();
+            names.sort_unstable();
+            names
+        };
+        let processors = names(alternatives::all(build, program, entry, &cpu));
+        Ok((processors, names(alternatives::all_of_devices(build, program, entry, models))))
     }
 
     #[test]
@@ -55,21 +70,17 @@ mod tests {
         let wanted = Wanted { format: Format::Pin, ..Wanted::default() };
         let text = entries(&build, &program, &program.entries, wanted, Ok(&[]));
         assert!(text.contains("compose mm \"blocks\" host mb="), "{text}");
-        let output = pinned(PRODUCT, &text);
-        assert_eq!(output.diagnostics, [], "{text}");
-        let mut usual = versions(&output);
-        usual.sort_unstable();
-        let planned = compile(&build);
-        let mut expected = versions(&planned);
-        expected.sort_unstable();
-        assert_eq!(usual, expected);
-        // One plan alone is the only version for processors, and the preferred one.
+        let all = planned(&build, &program);
+        let (processors, devices) = all.clone().expect("right plans");
+        for names in [processors, devices] {
+            assert!(names.iter().any(|name| name.starts_with("blocks")), "{names:?}");
+        }
+        assert_eq!(pinned(&program, &text), all, "{text}");
+        // One plan alone is the only version for processors.
         let start = text.find("plan blocks").expect("a plan with a composition");
         let end = text[start + 1..].find("\nplan ").map_or(text.len(), |at| start + 1 + at + 1);
         let one = format!("entry mm\n{}", &text[start..end]);
-        let output = pinned(PRODUCT, &one);
-        assert_eq!(output.diagnostics, [], "{one}");
-        let processors: Vec<&str> = output.versions.iter().flat_map(|entry| &entry.plans).map(String::as_str).collect();
+        let (processors, _) = pinned(&program, &one).unwrap_or_else(|found| panic!("{found:?} {one}"));
         assert!(processors.len() == 1 && processors[0].starts_with("blocks"), "{processors:?}");
         // Codelets and values that are gone.
         for (from, to) in
@@ -77,11 +88,10 @@ mod tests {
         {
             let changed = one.replacen(from, to, 1);
             assert_ne!(changed, one, "{from}");
-            let codes: Vec<Code> = pinned(PRODUCT, &changed).diagnostics.iter().map(|found| found.code).collect();
-            assert_eq!(codes, [Code::UnfitPlan], "{changed}");
+            assert_eq!(pinned(&program, &changed), Err(vec![Code::UnfitPlan]), "{changed}");
         }
         let plain = "function mm input int x[N]; output int y[N]; { y = x; }";
-        let codes: Vec<Code> = pinned(plain, &one).diagnostics.iter().map(|found| found.code).collect();
-        assert_eq!(codes, [Code::UnfitPlan]);
+        let plain = optimised(&input(plain, Options::default()));
+        assert_eq!(pinned(&plain, &one), Err(vec![Code::UnfitPlan]));
     }
 }

@@ -1,9 +1,8 @@
 //! Codelets are compared with their functions: right ones pass, and each way to get one wrong is found.
 
-use super::codes;
-use crate::compiler::pipeline::Options;
-use crate::compiler::pipeline::testing::PRODUCT;
-use hidp_syntax::diag::Code;
+use crate::compiler::pipeline::testing::{PRODUCT, input};
+use crate::compiler::pipeline::{Options, front};
+use hidp_syntax::diag::{Code, Sink};
 
 const SUM: &str = r#"
 function sum input float x[N]; output float s; { reduce("+", x, s, N); }
@@ -74,8 +73,11 @@ codelet halves "long ones" when (N >= 1000)
 { a = 0; b = 0; for (long i = 0; i < N; i += 1) { if (2 * i < N) a += x[i]; else b += x[i]; } }
 "#;
 
+/// What is reported before codelets are chosen.
 fn found(text: &str) -> Vec<Code> {
-    codes(text, Options::default())
+    let mut sink = Sink::new();
+    front(&input(text, Options::default()), &mut sink);
+    sink.finish().iter().map(|diagnostic| diagnostic.code).collect()
 }
 
 #[test]
