@@ -20,7 +20,7 @@ mod device;
 mod device_units;
 mod diff;
 #[allow(dead_code, reason = "shared with the tests of CPU units")]
-#[path = "../emit/dsl.rs"]
+#[path = "../parts/emit/dsl.rs"]
 mod dsl;
 mod emit;
 mod expectation;

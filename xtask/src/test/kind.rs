@@ -81,6 +81,10 @@ const fn file_tests(module: &'static str) -> Pick {
     Pick("hidp-build", "filetests", module)
 }
 
+const fn parts(module: &'static str) -> Pick {
+    Pick("hidp-build", "parts", module)
+}
+
 const USUAL: Kind = Kind {
     name: "",
     what: "",
@@ -123,8 +127,8 @@ pub(super) const KINDS: &[Kind] = &[
         what: "what documents say of the compiler, and xtask, which reads all files",
         scope: Scope::Quick,
         work: Work::Tests(&[
-            Pick("hidp-build", "docs", ""),
-            Pick("hidp-build", "edge_cases", ""),
+            parts("docs"),
+            parts("edge_cases"),
             Pick("hidp-plan", "hidp_plan", ""),
             Pick("xtask", "xtask", ""),
         ]),
@@ -180,7 +184,7 @@ pub(super) const KINDS: &[Kind] = &[
             file_tests("lines"),
             file_tests("wrong_kernels"),
             file_tests("counts"),
-            Pick("hidp-build", "device_prims", ""),
+            parts("device_prims"),
         ]),
         reads: GENERATED,
         variables: &[("HIDP_CUDA", "off")],
@@ -304,10 +308,11 @@ mod tests {
         assert_eq!(of("hidp-build", "filetests", "run::entries"), ["run", "clang"]);
         assert_eq!(of("hidp-build", "filetests", "device_units::grids"), ["executor"]);
         assert_eq!(of("hidp-build", "filetests", "device_units::nvcc_takes_every_device_unit"), ["nvcc"]);
-        assert_eq!(of("hidp-build", "proofs", "x"), ["compiler"]);
-        assert_eq!(of("hidp-build", "docs", "x"), ["documents"]);
+        assert_eq!(of("hidp-build", "parts", "proofs::x"), ["compiler"]);
+        assert_eq!(of("hidp-build", "parts", "docs::x"), ["documents"]);
         assert_eq!(of("hidp-plan", "hidp_plan", "notation::x"), ["documents"]);
         assert_eq!(of("xtask", "xtask", "x"), ["documents"]);
+        assert_eq!(of("hidp-build", "parts", "device_prims::x"), ["executor"]);
         assert_eq!(of("hidp-build", "cargo", "x"), ["build scripts"]);
         assert_eq!(of("hidp-std", "calls", "x"), ["run time"]);
         assert_eq!(of("gemm", "gemm", "x"), ["programs"]);

@@ -10,8 +10,8 @@ use hidp_build::compiler::source::SourceMap;
 use hidp_sys::{HIDP_FAULT, hidp_call, hidp_context, hidp_entry, hidp_fault, hidp_tunables};
 use libloading::Library;
 
+use super::units;
 use crate::made::{hash, headers_hash};
-use crate::units;
 
 /// How the module is compiled.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

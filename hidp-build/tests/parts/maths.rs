@@ -1,9 +1,6 @@
 //! The functions of `hidp/maths`: the same bits in vectors and alone, on every instruction set with fused multiply-add and on the
 //! executor, and at most one unit in the last place from the exact result.
 
-#[allow(dead_code, reason = "shared with the file tests")]
-mod made;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,6 +10,8 @@ use std::sync::OnceLock;
 use hidp_build::compiler::emit::openmp::FLAGS;
 use hidp_build::compiler::ir::par::MathFn;
 use hidp_build::compiler::ir::par::interp::{Value, math};
+
+use crate::made;
 
 const FUNCTIONS: usize = 25;
 /// Those that have another text for arguments near 0.

@@ -6,9 +6,6 @@
 
 mod dsl;
 mod library;
-#[allow(dead_code, reason = "shared with the file tests")]
-#[path = "../made/mod.rs"]
-mod made;
 mod numbers;
 mod text;
 mod units;

@@ -13,12 +13,12 @@ use hidp_build::compiler::pipeline::{InputFile, PipelineInput, front, optimise};
 
 /// The functions of the case.
 fn program() -> Program {
-    compiled(include_str!("cases/run/recurrences.hdp"))
+    compiled(include_str!("../cases/run/recurrences.hdp"))
 }
 
 /// The functions of the case with tables of other shapes.
 fn shapes() -> Program {
-    compiled(include_str!("cases/run/recurrences_shapes.hdp"))
+    compiled(include_str!("../cases/run/recurrences_shapes.hdp"))
 }
 
 fn compiled(text: &str) -> Program {

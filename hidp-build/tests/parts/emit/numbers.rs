@@ -4,8 +4,8 @@ use std::fmt::Debug;
 
 use hidp_build::compiler::ty::Scalar;
 
-use crate::library::{Context, Module, p, seen};
-use crate::units::OPERATORS;
+use super::library::{Context, Module, p, seen};
+use super::units::OPERATORS;
 
 /// A bit pattern generator: every exponent, small and large values, neighbours of limits.
 fn patterns() -> Vec<u64> {

@@ -1,8 +1,5 @@
 //! Inner loops are vector code: in the assembly of every version of these kernels, an innermost loop works on packed numbers.
 
-#[allow(dead_code, reason = "shared with the file tests")]
-mod made;
-
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -11,7 +8,7 @@ use hidp_build::compiler::emit::openmp::FLAGS;
 use hidp_build::compiler::pipeline::{InputFile, Options, PipelineInput, compile};
 use hidp_build::compiler::source::SourceMap;
 
-use made::{folder, hash, headers_hash};
+use crate::made::{self, folder, hash, headers_hash};
 
 const MORE: &str = "\
 function saxpy

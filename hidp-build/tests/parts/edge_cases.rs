@@ -32,7 +32,7 @@ fn text_of(file: &str) -> String {
 
 #[test]
 fn every_test_that_is_named_exists() {
-    let named = named(include_str!("EDGE_CASES.md"));
+    let named = named(include_str!("../EDGE_CASES.md"));
     assert!(named.len() > 60, "only {} are named", named.len());
     for (file, function) in named {
         let text = text_of(&file);

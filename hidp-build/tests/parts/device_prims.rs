@@ -1,14 +1,11 @@
 //! The primitives for devices, at every level, against plain loops: the executor on the host plays the device.
 
-#[allow(dead_code, reason = "shared with the file tests")]
-mod made;
-
 use std::fs;
 use std::path::PathBuf;
 use std::process::Command;
 use std::sync::OnceLock;
 
-use made::{LOST, all_headers_hash, compile, folder, hash, root};
+use crate::made::{self, LOST, all_headers_hash, compile, folder, hash, root};
 
 /// Orders of blocks and lanes: backwards, and one at random.
 const SEEDS: [&str; 2] = ["1", "2"];

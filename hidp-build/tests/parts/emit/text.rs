@@ -3,8 +3,8 @@
 use hidp_build::compiler::emit::openmp::Options;
 use hidp_build::compiler::ir::imp;
 
-use crate::library::{compile, compiler, folder, module, write};
-use crate::units;
+use super::library::{compile, compiler, folder, module, write};
+use super::units;
 
 fn plain() -> String {
     module(&Options { line_directives: false, ..Options::default() })

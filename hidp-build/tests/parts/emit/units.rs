@@ -7,7 +7,7 @@ use hidp_build::compiler::ir::par::{
 };
 use hidp_build::compiler::ty::{Scalar, StructId, Ty};
 
-use crate::dsl::*;
+use super::dsl::*;
 
 const F32: Scalar = Scalar::F32;
 const F64: Scalar = Scalar::F64;
