@@ -11,8 +11,12 @@ use std::process::{Command, Stdio};
 use anyhow::{Context, Result, bail, ensure};
 
 use crate::command::target_folder;
+use crate::space;
 
 const REQUIREMENTS: &str = include_str!("../cuda-requirements.txt");
+
+/// What installing takes: 380 MB while the packages are beside what is in them.
+const BYTES: u64 = 500_000_000;
 
 /// Prints the folder to use as `CUDA_HOME`.
 pub(crate) fn run() -> Result<()> {
@@ -46,6 +50,7 @@ fn install() -> Result<PathBuf> {
     if home.join("bin/nvcc").is_file() {
         return Ok(home);
     }
+    space::check("cargo xtask cuda-toolkit", &place, BYTES)?;
     let aside = root.join(format!("{}.{}", name(), std::process::id()));
     // Left by a process that had this number and was broken off.
     let _ = fs::remove_dir_all(&aside);
@@ -83,9 +88,15 @@ fn install_aside(aside: &Path) -> Result<PathBuf> {
         "--disable-pip-version-check",
         "--no-deps",
         "--only-binary=:all:",
+        "--no-cache-dir",
+        "--no-compile",
         "--no-warn-script-location",
     ]);
     pip.arg("--requirement").arg(&requirements).arg("--target").arg(&packages);
+    // Unpacked where it will be, so that it is moved and not copied; what is broken off goes away with the folder.
+    let temporary = aside.join("tmp");
+    fs::create_dir_all(&temporary).with_context(|| format!("cannot make `{}`", temporary.display()))?;
+    pip.env("TMPDIR", &temporary);
     eprintln!("installing the CUDA compiler (about 100 MB) …");
     // What pip prints is progress; the answer of this command is on standard output.
     let status = pip.stdout(std::io::stderr()).status().context("cannot start pip")?;

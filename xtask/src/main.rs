@@ -12,6 +12,7 @@ mod explain;
 mod gpu_bundle;
 mod hot_kernels;
 mod maths;
+mod space;
 mod test;
 mod tidy;
 mod tune;

@@ -16,8 +16,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::command::{Invocation, cargo};
-use crate::cuda_toolkit;
+use crate::command::{Invocation, cargo, target_folder};
+use crate::{cuda_toolkit, space};
 use kept::Kept;
 use kind::{KINDS, Kind, Needs, Work};
 use options::{Options, Scope};
@@ -34,6 +34,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     if options.list {
         return list(&options);
     }
+    space::check(options.scope.command(), &target_folder(), options.scope.bytes())?;
     let tools = Tools::find(options.scope)?;
     let kept = Kept::new(&tools.describe())?;
     let mut runner = Runner { options: &options, tools: &tools, programs: Vec::new() };

@@ -25,6 +25,15 @@ impl Scope {
             Scope::Full => "cargo xtask test full",
         }
     }
+
+    /// What a target folder with all that it makes holds, and a fifth more.
+    pub(super) fn bytes(self) -> u64 {
+        match self {
+            Scope::Quick => 2_000_000_000,
+            Scope::Usual => 4_000_000_000,
+            Scope::Full => 6_000_000_000,
+        }
+    }
 }
 
 #[derive(Clone, Debug)]
