@@ -13,7 +13,6 @@
 mod builder;
 mod cargo;
 pub mod compiler;
-mod explain;
 #[cfg(feature = "bindgen")]
 mod headers;
 mod host_cc;
@@ -27,14 +26,13 @@ mod simulated;
 mod sizes;
 mod sources;
 mod toolchain;
+pub mod tools;
 mod workers;
 
 use std::path::Path;
 
 pub use builder::Builder;
 pub use compiler::emit::rust::Isa;
-pub use compiler::explain::{Format, Wanted};
-pub use explain::{explain, explain_compiled};
 pub use nvcc::Cuda;
 pub use report::{Error, Result};
 

@@ -4,8 +4,9 @@ use std::fs;
 use std::io::IsTerminal as _;
 
 use anyhow::{Context, Result, anyhow, bail};
+use hidp_build::Builder;
 use hidp_build::nvcc::{Checker, Kernel};
-use hidp_build::{Builder, Format, Wanted};
+use hidp_explain::{Format, Wanted};
 
 use crate::command::workspace_root;
 
@@ -32,7 +33,7 @@ pub(crate) fn run(args: &[&str]) -> Result<()> {
     }
     let file = names.first().context("which file?")?;
     let kernels = if code { kernels(file)? } else { Vec::new() };
-    let text = hidp_build::explain_compiled(file, names.get(1).copied(), wanted, &kernels);
+    let text = hidp_explain::explain_compiled(file, names.get(1).copied(), wanted, &kernels);
     print!("{}", text.map_err(|error| anyhow!("{error}"))?);
     let reads_on = matches!(wanted.format, Format::Plain | Format::Colour);
     if code && reads_on { print_code(file) } else { Ok(()) }

@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 
 use anyhow::{Context, Result, anyhow, ensure};
 use hidp_build::compiler::target::DeviceModel;
-use hidp_build::compiler::traffic::occupancy;
 use hidp_build::nvcc::{Checker, Kernel};
+use hidp_explain::traffic::occupancy;
 
 use crate::document::Part;
 

@@ -15,14 +15,13 @@
 //! | 4 | [`ir`] | `hidp-ir` |
 //! | 4 | [`target`] | `hidp-plan` |
 //! | 5 | [`prove`] | `hidp-prove` |
-//! | 5 | [`traffic`] | `hidp-build` |
 //! | 6 | [`check`] | `hidp-check` |
 //! | 6 | [`pass`] | `hidp-pass` |
 //! | 6 | [`plan`] | `hidp-plan` |
 //! | 7 | [`lower`] | `hidp-lower` |
 //! | 7 | [`emit`] | `hidp-emit` |
 //! | 8 | [`pipeline`] | `hidp-build` |
-//! | 9 | [`explain`] | `hidp-build` |
+//! | 9 | `hidp_explain` | `hidp-explain`, which build scripts do not have |
 
 pub use hidp_plan::target;
 pub use hidp_syntax::{diag, index, prim, source, ty};
@@ -31,8 +30,4 @@ pub use {
     hidp_prove as prove, hidp_syntax as syntax,
 };
 
-pub mod traffic;
-
 pub mod pipeline;
-
-pub mod explain;

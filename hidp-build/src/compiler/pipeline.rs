@@ -1,11 +1,11 @@
 //! Everything in order: sources and options in, generated files and diagnostics out.
 
 mod agreement;
-pub(crate) mod alternatives;
+pub mod alternatives;
 mod native;
 mod stamp;
 #[cfg(test)]
-pub(crate) mod testing;
+mod testing;
 
 use std::collections::BTreeMap;
 

@@ -6,7 +6,7 @@ use std::fs;
 use std::path::Path;
 
 use hidp_build::compiler::ir::imp::{Unit, UnitTarget};
-use hidp_build::compiler::traffic::{Cost, Pattern, Reason, Traffic};
+use hidp_explain::traffic::{Cost, Pattern, Reason, Traffic};
 use hidp_sys::{HIDP_COUNTED_BLOCK_BARRIER, HIDP_COUNTED_SHUFFLE};
 
 use crate::case::of_kind;

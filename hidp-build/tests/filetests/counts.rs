@@ -11,7 +11,7 @@ use hidp_build::compiler::emit::c_like::name;
 use hidp_build::compiler::ir::imp::{Unit, UnitTarget};
 use hidp_build::compiler::ir::par::Func;
 use hidp_build::compiler::target::DeviceModel;
-use hidp_build::compiler::traffic::{Access, Action, Cost, Reason, Traffic, traffic};
+use hidp_explain::traffic::{Access, Action, Cost, Reason, Traffic, traffic};
 use hidp_sys::{HIDP_COUNTED_LOAD, HIDP_COUNTED_STORE, HIDP_COUNTED_UPDATE, hidp_site_counts};
 
 use crate::device::{DeviceKernels, KernelCounts};

@@ -48,7 +48,7 @@ pub(super) enum Needs {
 pub(super) struct Pick(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
 
 /// The packages of the compiler, and this one.
-pub(super) const COMPILER_PACKAGES: [&str; 10] = [
+pub(super) const COMPILER_PACKAGES: [&str; 11] = [
     "hidp-build",
     "hidp-syntax",
     "hidp-ir",
@@ -58,11 +58,12 @@ pub(super) const COMPILER_PACKAGES: [&str; 10] = [
     "hidp-plan",
     "hidp-lower",
     "hidp-emit",
+    "hidp-explain",
     "xtask",
 ];
 
-const COMPILER_PICKS: [Pick; 10] = {
-    let mut picks = [Pick("", "", ""); 10];
+const COMPILER_PICKS: [Pick; 11] = {
+    let mut picks = [Pick("", "", ""); 11];
     let mut at = 0;
     while at < picks.len() {
         picks[at] = Pick(COMPILER_PACKAGES[at], "", "");

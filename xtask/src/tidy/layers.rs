@@ -22,27 +22,33 @@ struct Part {
     root: &'static [&'static str],
     /// Layers as ARCHITECTURE.md lists them, by the names of modules at the root; the empty name stands for the others.
     layers: &'static [(&'static str, u32)],
+    /// Whether a user's build compiles it.
+    in_builds: bool,
 }
+
+const PART: Part = Part { name: "", src: "", root: &[], layers: &[], in_builds: true };
 
 const PARTS: &[Part] = &[
     Part {
         name: "hidp_syntax",
         src: "hidp-build/crates/syntax/src",
-        root: &[],
         layers: &[("index", 0), ("source", 1), ("diag", 2), ("ty", 2), ("place", 2), ("prim", 3), ("", 3)],
+        ..PART
     },
-    Part { name: "hidp_ir", src: "hidp-build/crates/ir/src", root: &[], layers: &[("par", 4), ("imp", 5)] },
-    Part { name: "hidp_prove", src: "hidp-build/crates/prove/src", root: &[], layers: &[("", 5)] },
-    Part { name: "hidp_check", src: "hidp-build/crates/check/src", root: &[], layers: &[("", 6)] },
-    Part { name: "hidp_pass", src: "hidp-build/crates/pass/src", root: &[], layers: &[("", 6)] },
-    Part { name: "hidp_plan", src: "hidp-build/crates/plan/src", root: &[], layers: &[("target", 4), ("", 6)] },
-    Part { name: "hidp_lower", src: "hidp-build/crates/lower/src", root: &[], layers: &[("", 7)] },
-    Part { name: "hidp_emit", src: "hidp-build/crates/emit/src", root: &[], layers: &[("", 7)] },
+    Part { name: "hidp_ir", src: "hidp-build/crates/ir/src", layers: &[("par", 4), ("imp", 5)], ..PART },
+    Part { name: "hidp_prove", src: "hidp-build/crates/prove/src", layers: &[("", 5)], ..PART },
+    Part { name: "hidp_check", src: "hidp-build/crates/check/src", layers: &[("", 6)], ..PART },
+    Part { name: "hidp_pass", src: "hidp-build/crates/pass/src", layers: &[("", 6)], ..PART },
+    Part { name: "hidp_plan", src: "hidp-build/crates/plan/src", layers: &[("target", 4), ("", 6)], ..PART },
+    Part { name: "hidp_lower", src: "hidp-build/crates/lower/src", layers: &[("", 7)], ..PART },
+    Part { name: "hidp_emit", src: "hidp-build/crates/emit/src", layers: &[("", 7)], ..PART },
+    Part { name: "hidp_build", src: "hidp-build/src", root: &["compiler"], layers: &[("pipeline", 8)], ..PART },
     Part {
-        name: "hidp_build",
-        src: "hidp-build/src",
-        root: &["compiler"],
-        layers: &[("traffic", 6), ("pipeline", 8), ("explain", 9)],
+        name: "hidp_explain",
+        src: "hidp-build/crates/explain/src",
+        layers: &[("traffic", 6), ("entries", 9)],
+        in_builds: false,
+        ..PART
     },
 ];
 
@@ -92,7 +98,7 @@ pub(super) fn packages() -> impl Iterator<Item = String> {
 
 /// The folders whose code a user's build compiles.
 pub(super) fn folders() -> impl Iterator<Item = &'static Path> {
-    PARTS.iter().map(|part| Path::new(part.src))
+    PARTS.iter().filter(|part| part.in_builds).map(|part| Path::new(part.src))
 }
 
 /// Lines and names in the table of dependencies that users build.
@@ -184,8 +190,7 @@ fn resolve(part: &Part, place: &[String], path: &[String]) -> Used {
         "super" if supers > place.len() => return Used::Shell,
         "super" => place[..place.len() - supers].iter().chain(&path[supers..]).cloned().collect(),
         name => match parts.get(name) {
-            Some(other) if other.root.is_empty() => return Used::Place(other, path[1..].to_vec()),
-            Some(_) => return Used::Shell,
+            Some(other) => return below(other, &path[1..]).map_or(Used::Shell, |place| Used::Place(other, place)),
             None => return Used::Elsewhere,
         },
     };
@@ -236,7 +241,7 @@ mod tests {
         assert_eq!(found("hidp_lower", "map.rs", "use hidp_plan::{self as plan, target::Model};"), [""; 0]);
         assert_eq!(found("hidp_syntax", "diag/code.rs", "use crate::source::Span; use super::Diagnostic;"), [""; 0]);
         assert_eq!(found("hidp_syntax", "parser/mod.rs", "use crate::ast; use super::lexer::lex;"), [""; 0]);
-        assert_eq!(found("hidp_build", "nvcc.rs", "use crate::compiler::explain; use std::fs;"), [""; 0]);
+        assert_eq!(found("hidp_build", "nvcc.rs", "use crate::compiler::pipeline; use std::fs;"), [""; 0]);
     }
 
     #[test]
@@ -255,7 +260,8 @@ mod tests {
         uses("hidp_syntax", "ty.rs", "fn f() { crate::parse() }", 1);
         uses("hidp_ir", "par/mod.rs", "use crate::imp::Stmt;", 1);
         uses("hidp_plan", "target/mod.rs", "use super::Plan;", 1);
-        uses("hidp_build", "compiler/traffic/mod.rs", "use crate::compiler::{pipeline};", 1);
+        uses("hidp_explain", "traffic/mod.rs", "use hidp_build::compiler::{pipeline};", 1);
+        uses("hidp_explain", "entries/json.rs", "use hidp_build::nvcc::Kernel;", 1);
         uses("hidp_build", "compiler/pipeline.rs", "use crate::nvcc::Tool;", 1);
     }
 

@@ -7,7 +7,7 @@ use hidp_plan::{Limits, Models, Natives, Pinned, Plan, explore, explore_device, 
 
 /// All plans of an entry for the processor, with the function that each is of. Those of other forms come last, of each the one that
 /// suits it best, or, with variants, all. Where plans are pinned there are no others, in the order of their file.
-pub(crate) fn all(input: &PipelineInput, program: &Program, entry: FuncId, model: &Model) -> Vec<(FuncId, Vec<Plan>)> {
+pub fn all(input: &PipelineInput, program: &Program, entry: FuncId, model: &Model) -> Vec<(FuncId, Vec<Plan>)> {
     let device = DeviceModel::cuda();
     let pinned = pins(input, program, entry, Models { cpu: model, device: &device }).cpu;
     if !pinned.is_empty() {
@@ -20,7 +20,7 @@ pub(crate) fn all(input: &PipelineInput, program: &Program, entry: FuncId, model
 }
 
 /// The same for devices.
-pub(crate) fn all_of_devices(
+pub fn all_of_devices(
     input: &PipelineInput,
     program: &Program,
     entry: FuncId,

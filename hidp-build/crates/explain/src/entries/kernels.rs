@@ -1,6 +1,6 @@
 //! The kernels of a plan for a GPU: what they ask of memory, and what the device's compiler made of them.
 
-use crate::compiler::traffic::{Access, Cost, Occupancy, Resources, Traffic, USUAL, occupancy, traffic};
+use crate::traffic::{Access, Cost, Occupancy, Resources, Traffic, USUAL, occupancy, traffic};
 use hidp_emit::c_like::name;
 use hidp_ir::imp;
 use hidp_ir::par::Program;

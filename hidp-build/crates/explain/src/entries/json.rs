@@ -5,7 +5,7 @@ use std::fmt;
 use super::accesses::AccessFacts;
 use super::kernels::{KernelFacts, PlanKernels};
 use super::{Check, Explanation, NestFacts, Version};
-use crate::compiler::traffic::{Access, Cost, Occupancy, Reason, Resources};
+use crate::traffic::{Access, Cost, Occupancy, Reason, Resources};
 use hidp_plan::{Candidate, Explored, Fate, Plan};
 
 /// A value.
@@ -279,8 +279,8 @@ fn plan(plan: &Plan) -> Json {
 mod tests {
     use super::super::{Format, Wanted, entries};
     use super::*;
-    use crate::compiler::pipeline::Options;
-    use crate::compiler::pipeline::testing::{input, optimised};
+    use crate::testing::{input, optimised};
+    use hidp_build::compiler::pipeline::Options;
 
     fn explained(wanted: Wanted) -> String {
         explained_with(wanted, &[])

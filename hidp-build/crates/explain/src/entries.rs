@@ -8,12 +8,12 @@ mod kernels;
 mod recurrences;
 mod text;
 
-use crate::compiler::pipeline::{
-    Lowered, Options, PipelineInput, alternatives, device_plans_of, lower_entry, plans_of,
-};
-use crate::compiler::traffic::Resources;
+use crate::traffic::Resources;
 use accesses::AccessFacts;
 use codelets::Codelets;
+use hidp_build::compiler::pipeline::{
+    Lowered, Options, PipelineInput, alternatives, device_plans_of, lower_entry, plans_of,
+};
 use hidp_emit::{cuda, openmp};
 use hidp_ir::imp;
 use hidp_ir::par::{self, FuncId, Program, shape};
@@ -119,7 +119,7 @@ struct Check {
 
 /// Explains entries of a program that went through all passes, with what the device's compiler made of their kernels, as far as it
 /// was asked, or without devices, for a reason. Ends in a line break.
-pub fn entries(
+pub(crate) fn entries(
     input: &PipelineInput,
     program: &Program,
     funcs: &[FuncId],

@@ -1,6 +1,6 @@
 //! The codelets that an entry could take, and what became of each.
 
-use crate::compiler::pipeline::{PipelineInput, front};
+use hidp_build::compiler::pipeline::{PipelineInput, front};
 use hidp_ir::par::Program;
 use hidp_plan::composed;
 use hidp_plan::target::Model;
@@ -27,8 +27,8 @@ impl Codelets {
 #[cfg(test)]
 mod tests {
     use super::super::{Format, Wanted, entries};
-    use crate::compiler::pipeline::testing::{PRODUCT, input, optimised};
-    use crate::compiler::pipeline::{Options, PipelineInput, alternatives};
+    use crate::testing::{PRODUCT, input, optimised};
+    use hidp_build::compiler::pipeline::{Options, PipelineInput, alternatives};
     use hidp_ir::par::Program;
     use hidp_plan::target::{DeviceModel, Model};
     use hidp_plan::{Models, PinFile, Plan, check_pins};

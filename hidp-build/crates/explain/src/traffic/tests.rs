@@ -1,8 +1,8 @@
 //! Accesses of whole kernels.
 
 use super::*;
-use crate::compiler::pipeline::testing::{input, optimised};
-use crate::compiler::pipeline::{Options, lower_entry};
+use crate::testing::{input, optimised};
+use hidp_build::compiler::pipeline::{Options, lower_entry};
 use hidp_ir::imp::UnitTarget;
 use hidp_plan::target::Model;
 

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use crate::compiler::pipeline::{PipelineInput, front};
+use hidp_build::compiler::pipeline::{PipelineInput, front};
 use hidp_ir::par::{Func, FuncId, Iter, Program, Steps, StmtKind, System, row_text, text, visit};
 use hidp_pass::recurrences::{self, Made};
 use hidp_syntax::diag::Sink;
@@ -94,7 +94,7 @@ fn ordered(steps: &Steps, names: &[&str], system: &System) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::compiler::pipeline::InputFile;
+    use hidp_build::compiler::pipeline::InputFile;
 
     #[test]
     fn an_entry_shows_the_recurrences_that_it_uses() {
