@@ -1,8 +1,8 @@
 //! Pieces of `par`.
 
 use hidp_ir::par::{
-    Access, BinOp, Block, Const, Directives, Expr, ExprKind, Func, Iter, Loop, Map, MathFn, Place, Stmt, StmtKind,
-    Table, Var, VarId, VarKind,
+    Access, BinOp, Block, Const, ConvertMode, Directives, Expr, ExprKind, Func, Iter, Loop, Map, MathFn, Place, Stmt,
+    StmtKind, Table, Var, VarId, VarKind,
 };
 use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
@@ -150,6 +150,15 @@ pub(super) fn times(factor: i64, value: Expr) -> Expr {
         -1 => Expr::long(BinOp::Sub, Expr::int(0, span), value),
         _ => Expr::long(BinOp::Mul, Expr::int(factor, span), value),
     }
+}
+
+/// `operand` in another type.
+pub(super) fn cast(operand: Expr, ty: Ty) -> Expr {
+    let span = operand.span;
+    if operand.ty == ty {
+        return operand;
+    }
+    Expr { kind: ExprKind::Convert { operand: Box::new(operand), mode: ConvertMode::Cast }, ty, span }
 }
 
 fn extreme(function: MathFn, left: Expr, right: Expr) -> Expr {

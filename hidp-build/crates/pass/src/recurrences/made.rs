@@ -28,6 +28,8 @@ pub struct Made {
 pub enum Way {
     /// All cells of a step at once.
     Wave(Kept),
+    /// The same with 16 bits for what is kept of a cell, where that is enough.
+    Narrow(Box<Way>),
     /// One cell after the other.
     Sweep(Why),
     /// Each cell when it is needed.
@@ -68,6 +70,7 @@ impl fmt::Display for Way {
                 f.write_str("all cells of a step at once; the table is kept, and beside it the last steps, which cells are computed from")
             }
             Way::Wave(Kept::Table) => f.write_str("all cells of a step at once; the table is kept"),
+            Way::Narrow(way) => write!(f, "{way}\ncells are kept in 16 bits where sizes and scalars show that they fit"),
             Way::Sweep(why) => write!(f, "one cell after the other, since {why}; the table is kept"),
             Way::Demand => f.write_str(
                 "each cell when it is needed, since a cell may fault and the first fault is that of plain recursion; the table is kept",
@@ -123,7 +126,7 @@ impl Way {
     fn is_by_demand(&self) -> bool {
         match self {
             Way::Demand => true,
-            Way::Wave(_) | Way::Sweep(_) => false,
+            Way::Wave(_) | Way::Narrow(_) | Way::Sweep(_) => false,
             Way::BySize(fits, _) => fits.is_by_demand(),
         }
     }

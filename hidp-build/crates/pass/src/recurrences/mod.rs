@@ -3,7 +3,7 @@
 //! A function that computes tables becomes two: one for calls at host level, one for calls in maps; and a call after which only a few
 //! cells are read becomes one of a function that gives these (`asked`). Where no cell can fault, tables at host level are computed in
 //! *waves* (`wave`): a loop over the steps of the schedule with a map over the cells of each. They lie side by side in memory, or are
-//! loaded from a `window` in which they do. In maps that is done where a window is enough and bodies have no loops. Otherwise a *sweep*
+//! loaded from a `window` in which they do, with fewer bits where those are enough (`narrow`). In maps that is done where a window is enough and bodies have no loops. Otherwise a *sweep*
 //! computes them, loops over all cells (`sweep`), at host level in a map of one iteration. Cells that may fault, in an order in which the first fault would not be the one that the meaning of a
 //! [`Recur`] says, are computed as that says: each when it is asked for (`demand`).
 //!
@@ -17,9 +17,11 @@ mod build;
 mod cell;
 mod demand;
 mod made;
+mod narrow;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod twin;
 mod wave;
 mod window;
 
@@ -32,12 +34,13 @@ use asked::Ask;
 use build::Builder;
 use hidp_ir::par::effects::may_fault;
 use hidp_ir::par::visit;
-use hidp_ir::par::{
-    Access, BinOp, Block, Expr, ExprKind, FuncId, Place, Program, Recur, Stmt, StmtKind, System, Table, Var, VarId,
-};
+use hidp_ir::par::{Access, Block, Expr, ExprKind, FuncId, Place, Program, Recur, Stmt, StmtKind, System, Var, VarId};
 use hidp_prove as prove;
 use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
+use narrow::Narrow;
+use twin::{copied, fit_int, twin};
+use window::{Cells, Window};
 
 /// The pass.
 pub(super) const PASS: Pass = Pass {
@@ -317,18 +320,23 @@ impl Job {
         let windows = if whole && !skewed {
             None
         } else {
-            window::of(&mut builder, system, &bodies, |at| wave::following(rows[at]), (self.around, whole))
+            let kept = (self.around, whole);
+            window::of(&mut builder, system, &bodies, |at| wave::following(rows[at]), kept, Cells::Declared)
         };
         match windows {
-            Some(windows) if !whole => {
-                let kept = wave::Windows { windows: &windows, asks: &self.asks };
-                let stmts = wave::system(&mut builder, system, bodies, self.around, Some(kept));
-                (stmts, Way::Wave(Kept::Window))
-            }
             Some(windows) => {
-                let kept = wave::Windows { windows: &windows, asks: &[] };
-                let stmts = wave::system(&mut builder, system, bodies, self.around, Some(kept));
-                (self.around_tables(&builder, system, stmts), Way::Wave(Kept::Both))
+                let narrow = self.narrow(&mut builder, system, &bodies);
+                let wide = self.in_windows(&mut builder, system, bodies, &windows);
+                let way = Way::Wave(if whole { Kept::Both } else { Kept::Window });
+                match narrow {
+                    Some((mut stmts, fits, narrow)) => {
+                        let [then, otherwise] = [narrow, wide].map(|stmts| Block { stmts });
+                        let span = fits.span;
+                        stmts.push(Stmt { span, kind: StmtKind::If { cond: fits, then, otherwise } });
+                        (stmts, Way::Narrow(Box::new(way)))
+                    }
+                    None => (wide, way),
+                }
             }
             None if self.around == Around::Map => {
                 (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Iteration))
@@ -342,6 +350,37 @@ impl Job {
                 (self.around_tables(&builder, system, stmts), Way::Wave(Kept::Table))
             }
         }
+    }
+
+    /// A wave that keeps windows.
+    fn in_windows(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        bodies: Vec<Block>,
+        windows: &BTreeMap<VarId, Window>,
+    ) -> Vec<Stmt> {
+        let whole = self.whole(system);
+        let asks = if whole { &[] } else { self.asks.as_slice() };
+        let stmts = wave::system(builder, system, bodies, self.around, Some(wave::Windows { windows, asks }));
+        if whole { self.around_tables(builder, system, stmts) } else { stmts }
+    }
+
+    /// The same with narrow cells, behind what it needs and the condition under which they fit.
+    fn narrow(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        bodies: &[Block],
+    ) -> Option<(Vec<Stmt>, Expr, Vec<Stmt>)> {
+        let (system, bodies) = copied(builder.vars, system, bodies);
+        let ends = wave::ends(builder, &system);
+        let Narrow { bodies, cells, before, fits } = narrow::of(builder, &system, &bodies, &ends)?;
+        let rows: Vec<&[i64]> = system.order.steps.iter().map(|steps| steps.rows[0].as_slice()).collect();
+        let kept = (self.around, self.whole(&system));
+        let windows = window::of(builder, &system, &bodies, |at| wave::following(rows[at]), kept, cells)?;
+        let stmts = self.in_windows(builder, &system, bodies, &windows);
+        Some((before, fits, stmts))
     }
 
     /// Tables of cells that may fault: in the order of the meaning.
@@ -414,45 +453,4 @@ fn has_loop(body: &Block) -> bool {
     let mut found = false;
     visit::walk_stmts(body, |stmt| found |= matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_)));
     found
-}
-
-/// Whether no extent of the tables exceeds what an `int` holds.
-fn fit_int(program: &Program, id: FuncId, system: &System) -> Expr {
-    let vars = &program.funcs[id].vars;
-    let extents = system.tables.iter().flat_map(|table| &vars[table.array].shape);
-    let fits = extents.map(|extent| Expr::long(BinOp::Le, extent.clone(), Expr::int(i32::MAX.into(), extent.span)));
-    build::all(fits.collect(), system.tables[0].span)
-}
-
-/// The same system with indices and locals of its own.
-fn twin(program: &mut Program, id: FuncId, system: &System) -> System {
-    let bodies: Vec<Block> = system.tables.iter().map(|table| table.body.clone()).collect();
-    let (mut twin, bodies) = copied(&mut program.funcs[id].vars, system, &bodies);
-    for (table, body) in twin.tables.iter_mut().zip(bodies) {
-        table.body = body;
-    }
-    twin
-}
-
-/// The same system and bodies of its tables with indices and locals of their own. (The system's own bodies stay.)
-fn copied(vars: &mut Arena<VarId, Var>, system: &System, bodies: &[Block]) -> (System, Vec<Block>) {
-    let (mut tables, mut copies) = (Vec::new(), Vec::new());
-    for (table, body) in system.tables.iter().zip(bodies) {
-        let mut map: BTreeMap<VarId, VarId> = BTreeMap::new();
-        for iter in &table.index {
-            let copy = vars[iter.var].clone();
-            map.insert(iter.var, vars.push(copy));
-        }
-        let from = vars.clone();
-        copies.push(visit::clone_block(body, &from, vars, &mut map));
-        let renamed = |var: VarId| map.get(&var).copied().unwrap_or(var);
-        let mut index = table.index.clone();
-        for iter in &mut index {
-            iter.var = renamed(iter.var);
-            visit::rename_expr_vars(&mut iter.lo, renamed);
-            visit::rename_expr_vars(&mut iter.hi, renamed);
-        }
-        tables.push(Table { index, ..table.clone() });
-    }
-    (System { tables, order: system.order.clone() }, copies)
 }

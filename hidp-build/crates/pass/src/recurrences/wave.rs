@@ -86,7 +86,7 @@ pub(super) fn system(
                 let (system, bodies) = if later == 0 {
                     (system.clone(), bodies.clone())
                 } else {
-                    super::copied(builder.vars, system, &bodies)
+                    super::twin::copied(builder.vars, system, &bodies)
                 };
                 body.extend(one_step(builder, &system, later, bodies));
             }
@@ -94,6 +94,14 @@ pub(super) fn system(
         }
     }
     out
+}
+
+/// The first step of a system and the last.
+pub(super) fn ends(builder: &Builder<'_>, system: &System) -> [Expr; 2] {
+    let bodies = vec![Block::default(); system.tables.len()];
+    let [first, behind] = steps(&waves(builder, system, bodies));
+    let one = Expr::int(1, behind.span);
+    [first, build::sub(behind, one)]
 }
 
 /// The cells of each table, in the order of a step.

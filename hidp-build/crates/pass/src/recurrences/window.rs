@@ -7,15 +7,29 @@ use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
     Access, BinOp, Block, Expr, ExprKind, Place, Stmt, StmtKind, System, Table, UnOp, Var, VarId, VarKind,
 };
+use hidp_syntax::ty::Ty;
 
 use super::Around;
 use super::build::{self, Builder};
+use super::narrow;
 
 /// The longest window that is worth an array for each step.
 const LONGEST: u32 = 8;
 
 /// The longest one of which a step has copies.
 const MOST_COPIES: u32 = 4;
+
+/// How windows hold cells.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Cells {
+    /// In the type that the program declares.
+    Declared,
+    /// In a narrow type, and less than they are by an offset.
+    Narrow {
+        /// The offset, a `long`.
+        offset: VarId,
+    },
+}
 
 /// What is kept of a table.
 #[derive(Clone, Debug)]
@@ -26,6 +40,7 @@ pub(super) struct Window {
     pub(super) steps: Vec<VarId>,
     /// Whether the table is wanted as well.
     pub(super) whole: bool,
+    pub(super) cells: Cells,
 }
 
 /// Arrays for the windows of all tables, if every cell is loaded a constant number of steps after it was computed.
@@ -35,6 +50,7 @@ pub(super) fn of(
     bodies: &[Block],
     following: impl Fn(usize) -> Option<usize>,
     (around, whole): (Around, bool),
+    cells: Cells,
 ) -> Option<BTreeMap<VarId, Window>> {
     let rows: BTreeMap<VarId, &[i64]> = system
         .tables
@@ -72,15 +88,19 @@ pub(super) fn of(
             return None;
         }
         let known = &builder.vars[table.array];
-        let var = Var { shape, kind: VarKind::Local, ..known.clone() };
+        let ty = match cells {
+            Cells::Declared => known.ty,
+            Cells::Narrow { .. } => narrow::TY,
+        };
+        let var = Var { shape, ty, kind: VarKind::Local, ..known.clone() };
         let arrays = (0..length.max(common)).map(|_| builder.vars.push(var.clone())).collect();
-        windows.insert(table.array, Window { following, steps: arrays, whole });
+        windows.insert(table.array, Window { following, steps: arrays, whole, cells });
     }
     Some(windows)
 }
 
 /// By how many steps a cell comes after one that it loads, or stores to.
-fn distance(table: &Table, own: &[i64], place: &Place, row: &[i64]) -> Option<i64> {
+pub(super) fn distance(table: &Table, own: &[i64], place: &Place, row: &[i64]) -> Option<i64> {
     let mut sum = Linear::default();
     for (factor, index) in row.iter().zip(&place.index).filter(|(factor, _)| **factor != 0) {
         sum.add(index, -factor)?;
@@ -175,14 +195,12 @@ impl Mutator for Apply<'_, '_> {
             change::walk_stmt(self, &mut stmt);
             let span = stmt.span;
             let moved = match &stmt.kind {
-                StmtKind::Store { place, .. } => {
-                    self.moved(place).map(|moved| (moved, self.windows[&place.array].whole))
-                }
+                StmtKind::Store { place, .. } => self.moved(place).map(|moved| (moved, &self.windows[&place.array])),
                 _ => None,
             };
             match (stmt.kind, moved) {
-                (StmtKind::Store { place, value }, Some((moved, whole))) => {
-                    if !whole {
+                (StmtKind::Store { place, value }, Some((moved, window))) => {
+                    if !window.whole {
                         out.push(Stmt { kind: StmtKind::Store { place: moved, value }, span });
                         continue;
                     }
@@ -190,8 +208,10 @@ impl Mutator for Apply<'_, '_> {
                     let held = self.builder.local("value", ty, at);
                     out.push(build::declare(held, at));
                     out.push(build::assign(held, value));
-                    for place in [moved, place] {
-                        out.push(Stmt { kind: StmtKind::Store { place, value: Expr::read(held, ty, at) }, span });
+                    let held = Expr::read(held, ty, at);
+                    let declared = window.declared(held.clone(), self.builder.vars[place.array].ty);
+                    for (place, value) in [(moved, held), (place, declared)] {
+                        out.push(Stmt { kind: StmtKind::Store { place, value }, span });
                     }
                 }
                 (kind, _) => out.push(Stmt { kind, span }),
@@ -225,12 +245,27 @@ impl Window {
     }
 
     /// The cell of this step with these indices.
-    pub(super) fn cell(&self, index: &[Expr], path: &[u32], ty: hidp_syntax::ty::Ty) -> Expr {
+    pub(super) fn cell(&self, index: &[Expr], path: &[u32], ty: Ty) -> Expr {
         let span = index[0].span;
         let mut index = index.to_vec();
         index.remove(self.following);
         let place =
             Place { array: self.steps[0], index, path: path.to_vec(), unproved: 0, access: Access::Exclusive, span };
-        Expr { kind: ExprKind::Load(place), ty, span }
+        let kept = match self.cells {
+            Cells::Declared => ty,
+            Cells::Narrow { .. } => narrow::TY,
+        };
+        self.declared(Expr { kind: ExprKind::Load(place), ty: kept, span }, ty)
+    }
+
+    /// A cell as the program declares it, from how it is kept.
+    fn declared(&self, value: Expr, ty: Ty) -> Expr {
+        match self.cells {
+            Cells::Declared => value,
+            Cells::Narrow { offset } => {
+                let offset = build::read(offset, value.span);
+                build::cast(build::add(build::cast(value, Ty::LONG), offset), ty)
+            }
+        }
     }
 }

@@ -1,0 +1,239 @@
+//! Bounds of values: expressions of `long`, which cannot wrap where all that they are made of is small.
+
+use hidp_ir::par::{BinOp, Expr, same};
+use hidp_syntax::source::Span;
+
+use super::super::build;
+
+/// What is known of the scalars that bounds are made of: their size is less than two to this power.
+pub(super) const LEAF: u32 = 16;
+
+/// Expressions below two to this power do not wrap.
+const MOST: u32 = 62;
+
+/// The smallest value of something or the largest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum End {
+    Low,
+    High,
+}
+
+impl End {
+    pub(super) fn other(self) -> End {
+        match self {
+            End::Low => End::High,
+            End::High => End::Low,
+        }
+    }
+}
+
+/// An integer that is found out when the function runs.
+#[derive(Clone, Debug)]
+pub(super) struct Size {
+    pub(super) expr: Expr,
+    /// Its size is less than two to this power, where leaves are as small as they have to be.
+    bits: u32,
+}
+
+impl Size {
+    /// A dimension or a scalar.
+    pub(super) fn leaf(expr: Expr) -> Size {
+        Size { expr, bits: LEAF }
+    }
+
+    /// A sum of leaves, `factors` in all.
+    pub(super) fn sum(expr: Expr, factors: u64) -> Size {
+        Size { expr, bits: LEAF + 64 - factors.leading_zeros() }
+    }
+
+    pub(super) fn constant(value: i64, span: Span) -> Size {
+        Size { expr: Expr::int(value, span), bits: 64 - value.unsigned_abs().leading_zeros() }
+    }
+
+    fn value(&self) -> Option<i64> {
+        self.expr.as_int().and_then(|value| i64::try_from(value).ok())
+    }
+
+    fn made(bits: u32, expr: impl FnOnce() -> Expr) -> Option<Size> {
+        (bits <= MOST).then(|| Size { expr: expr(), bits })
+    }
+
+    pub(super) fn plus(&self, other: &Size) -> Option<Size> {
+        match (self.value(), other.value()) {
+            (Some(0), _) => Some(other.clone()),
+            (_, Some(0)) => Some(self.clone()),
+            (Some(left), Some(right)) => Some(Size::constant(left.checked_add(right)?, self.expr.span)),
+            (Some(_), None) | (None, Some(_)) | (None, None) => {
+                Size::made(self.bits.max(other.bits) + 1, || build::add(self.expr.clone(), other.expr.clone()))
+            }
+        }
+    }
+
+    pub(super) fn minus(&self, other: &Size) -> Option<Size> {
+        match (self.value(), other.value()) {
+            (_, Some(0)) => Some(self.clone()),
+            (Some(left), Some(right)) => Some(Size::constant(left.checked_sub(right)?, self.expr.span)),
+            (Some(_) | None, Some(_) | None) => {
+                Size::made(self.bits.max(other.bits) + 1, || build::sub(self.expr.clone(), other.expr.clone()))
+            }
+        }
+    }
+
+    pub(super) fn times(&self, other: &Size) -> Option<Size> {
+        match (self.value(), other.value()) {
+            (Some(0), _) | (_, Some(1)) => Some(self.clone()),
+            (_, Some(0)) | (Some(1), _) => Some(other.clone()),
+            (Some(left), Some(right)) => Some(Size::constant(left.checked_mul(right)?, self.expr.span)),
+            (Some(_) | None, Some(_) | None) => {
+                Size::made(self.bits + other.bits, || Expr::long(BinOp::Mul, self.expr.clone(), other.expr.clone()))
+            }
+        }
+    }
+
+    /// The smaller one, or the larger one.
+    pub(super) fn extreme(&self, other: &Size, end: End) -> Size {
+        if same::expr(&self.expr, &other.expr) {
+            return self.clone();
+        }
+        let bits = self.bits.max(other.bits);
+        let (left, right) = (self.expr.clone(), other.expr.clone());
+        match (self.value(), other.value(), end) {
+            (Some(left), Some(right), End::Low) => Size::constant(left.min(right), self.expr.span),
+            (Some(left), Some(right), End::High) => Size::constant(left.max(right), self.expr.span),
+            (Some(_) | None, Some(_) | None, End::Low) => Size { expr: build::min(left, right), bits },
+            (Some(_) | None, Some(_) | None, End::High) => Size { expr: build::max(left, right), bits },
+        }
+    }
+}
+
+/// The values that something can have, all of them included.
+#[derive(Clone, Debug)]
+pub(super) struct Range {
+    pub(super) low: Size,
+    pub(super) high: Size,
+}
+
+impl Range {
+    pub(super) fn new(low: Size, high: Size) -> Range {
+        Range { low, high }
+    }
+
+    pub(super) fn one(size: Size) -> Range {
+        Range { low: size.clone(), high: size }
+    }
+
+    /// Whether they are certainly values of `int`.
+    pub(super) fn fits_int(&self) -> bool {
+        self.low.bits < 32 && self.high.bits < 32
+    }
+
+    pub(super) fn plus(&self, other: &Range) -> Option<Range> {
+        Some(Range::new(self.low.plus(&other.low)?, self.high.plus(&other.high)?))
+    }
+
+    pub(super) fn minus(&self, other: &Range) -> Option<Range> {
+        Some(Range::new(self.low.minus(&other.high)?, self.high.minus(&other.low)?))
+    }
+
+    pub(super) fn times(&self, other: &Range) -> Option<Range> {
+        let ends = |range: &Range| [range.low.clone(), range.high.clone()];
+        let mut products = Vec::new();
+        for left in ends(self) {
+            for right in ends(other) {
+                products.push(left.times(&right)?);
+            }
+        }
+        let extreme = |end| products.iter().skip(1).fold(products[0].clone(), |all, one| all.extreme(one, end));
+        Some(Range::new(extreme(End::Low), extreme(End::High)))
+    }
+
+    /// The values of both.
+    pub(super) fn join(&self, other: &Range) -> Range {
+        Range::new(self.low.extreme(&other.low, End::Low), self.high.extreme(&other.high, End::High))
+    }
+
+    /// Those of the smaller one of two values, or of the larger one.
+    pub(super) fn extreme(&self, other: &Range, end: End) -> Range {
+        Range::new(self.low.extreme(&other.low, end), self.high.extreme(&other.high, end))
+    }
+}
+
+/// A bound of a cell: no value exceeds both `plain` and the extreme cell of earlier steps with `more` added to it.
+#[derive(Clone, Debug)]
+pub(super) struct Bound {
+    pub(super) more: Option<Size>,
+    pub(super) plain: Option<Size>,
+}
+
+impl Bound {
+    fn plus(&self, size: &Size) -> Option<Bound> {
+        let sum = |part: &Option<Size>| match part {
+            Some(part) => part.plus(size).map(Some),
+            None => Some(None),
+        };
+        Some(Bound { more: sum(&self.more)?, plain: sum(&self.plain)? })
+    }
+
+    /// What bounds both.
+    pub(super) fn both(&self, other: &Bound, end: End) -> Bound {
+        let both = |left: &Option<Size>, right: &Option<Size>| match (left, right) {
+            (Some(left), Some(right)) => Some(left.extreme(right, end)),
+            (one, None) | (None, one) => one.clone(),
+        };
+        Bound { more: both(&self.more, &other.more), plain: both(&self.plain, &other.plain) }
+    }
+
+    /// What bounds one of them at least: the closer one, where that is known.
+    fn either(&self, other: &Bound, end: End) -> Bound {
+        match (self, other) {
+            (Bound { more: Some(left), plain: None }, Bound { more: Some(right), plain: None }) => {
+                Bound { more: Some(left.extreme(right, end.other())), plain: None }
+            }
+            (Bound { more: None, plain: Some(left) }, Bound { more: None, plain: Some(right) }) => {
+                Bound { more: None, plain: Some(left.extreme(right, end.other())) }
+            }
+            (Bound { .. }, Bound { .. }) => self.both(other, end),
+        }
+    }
+}
+
+/// The values of an expression over cells.
+#[derive(Clone, Debug)]
+pub(super) struct Bounds {
+    pub(super) low: Bound,
+    pub(super) high: Bound,
+}
+
+impl Bounds {
+    /// Any cell of an earlier step.
+    pub(super) fn earlier(span: Span) -> Bounds {
+        let cell = Bound { more: Some(Size::constant(0, span)), plain: None };
+        Bounds { low: cell.clone(), high: cell }
+    }
+
+    pub(super) fn plain(range: Range) -> Bounds {
+        let bound = |size| Bound { more: None, plain: Some(size) };
+        Bounds { low: bound(range.low), high: bound(range.high) }
+    }
+
+    pub(super) fn plus(&self, range: &Range) -> Option<Bounds> {
+        Some(Bounds { low: self.low.plus(&range.low)?, high: self.high.plus(&range.high)? })
+    }
+
+    /// The values of both.
+    pub(super) fn join(&self, other: &Bounds) -> Bounds {
+        Bounds { low: self.low.both(&other.low, End::Low), high: self.high.both(&other.high, End::High) }
+    }
+
+    /// Those of the smaller one of two values, or of the larger one.
+    pub(super) fn extreme(&self, other: &Bounds, end: End) -> Bounds {
+        match end {
+            End::Low => {
+                Bounds { low: self.low.both(&other.low, End::Low), high: self.high.either(&other.high, End::High) }
+            }
+            End::High => {
+                Bounds { low: self.low.either(&other.low, End::Low), high: self.high.both(&other.high, End::High) }
+            }
+        }
+    }
+}

@@ -1,0 +1,100 @@
+//! Narrow cells give what wide ones give, also where they only just fit.
+
+use super::super::{Way, recurrences};
+use hidp_ir::par::interp::{Arg, Array, Data, Options, Value, run_with};
+use hidp_ir::par::{Program, print, read, verify};
+
+/// A table of two indices with a window, of which `f` reads the last cell and `g` all cells.
+fn program(body: &str) -> Program {
+    let text = format!(
+        "func d(x, w, v, d) dims (N) {{
+           vars {{ N: long dim; x: uint8[N] input; w: int input; v: int input; d: int[N, N] output; i: long iter; j: long iter; c: int local; }}
+           system nest (1, 1) ranks (0) {{
+             table d (i = 0 .. N by 1, j = 0 .. N by 1) rows ((1, 1)) rank 0 window 3 {{ {body} }}
+           }}
+         }}
+         func f(x, w, v, s, y) dims (N) {{
+           vars {{ N: long dim; x: uint8[N] input; w: int input; v: int input; s: int output; y: int[N, N] output; T: int[N, N] local; U: int[N, N] local; k: long iter; l: long iter; }}
+           if (N > 0) {{ declare T zero; call d(array x, value w, value v, array T); s = T[(N - 1), (N - 1)]; }}
+           declare U zero; call d(array x, value w, value v, array U);
+           map (k = 0 .. N by 1, l = 0 .. N by 1) {{ y[k, l] = U[k, l]; }}
+         }}
+         entries (f)"
+    );
+    let program = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    verify(&program).unwrap_or_else(|errors| panic!("{errors:?}"));
+    program
+}
+
+/// Compares programs before and after the pass; whether there are narrow versions.
+fn same(body: &str, weights: &[[i32; 2]]) -> bool {
+    let before = program(body);
+    let mut after = before.clone();
+    super::super::run(&mut after);
+    verify(&after).unwrap_or_else(|errors| panic!("{errors:?}\n{}", print(&after)));
+    for size in [0, 1, 2, 5, 9] {
+        for &[w, v] in weights {
+            let x: Vec<u8> = (0..size).map(|at| (at * at % 3) as u8).collect();
+            let n = i64::from(size);
+            let y = Array::new(vec![n, n], Data::I32(vec![0; (n * n) as usize]));
+            let [w, v] = [w, v].map(|weight| Arg::from(Value::I32(weight)));
+            let args = vec![Arg::from(Array::vector(x)), w, v, Arg::Output, y.into()];
+            let options = Options { fuel: Some(1_000_000), races: true, ..Options::default() };
+            let call = |program: &Program| run_with(program, program.entries[0], args.clone(), &options);
+            assert_eq!(call(&before), call(&after), "{size} {}", print(&after));
+        }
+    }
+    recurrences(&before).iter().all(|made| matches!(made.way, Way::Narrow(_)))
+}
+
+const DISTANCE: &str = "if (i == 0) { return (w * int(j)); } if (j == 0) { return (w * int(i)); }
+    declare c zero; c = select((x[(i - 1)] == x[(j - 1)]), 0:int, v);
+    return min((d[(i - 1), (j - 1)] + c), (min(d[(i - 1), j], d[i, (j - 1)]) + w));";
+const SCORE: &str = "if ((i == 0) || (j == 0)) { return 0:int; }
+    declare c zero; c = max(d[(i - 1), j], d[i, (j - 1)]); c = (c - v);
+    if (x[(i - 1)] == x[(j - 1)]) { c = max(c, (d[(i - 1), (j - 1)] + w)); }
+    if (c < d[(i - 1), (j - 1)]) { c = max(c, 0:int); }
+    return c;";
+const LOCAL: &str = "declare c zero; if ((i == 0) || (j == 0)) { return v; }
+    if (x[i] == 0:uint8) { c = (d[(i - 1), (j - 1)] + w); }
+    return select((c > 3:int), c, neg(v));";
+
+/// With nine steps along each side, up to sixteen times as much as a weight fits 16 bits or does not.
+const WEIGHTS: [[i32; 2]; 12] = [
+    [0, 0],
+    [1, 1],
+    [1, -1],
+    [-3, 2],
+    [1300, 4000],
+    [2730, 2731],
+    [4095, 4096],
+    [-4096, 4095],
+    [32767, -32768],
+    [65535, 65535],
+    [65536, 1],
+    [i32::MIN, i32::MAX],
+];
+
+#[test]
+fn cells_that_fit_are_narrow() {
+    for body in [DISTANCE, SCORE, LOCAL] {
+        assert!(same(body, &WEIGHTS), "{body}");
+    }
+}
+
+#[test]
+fn what_is_no_sum_of_a_cell_and_a_plain_value_stays_wide() {
+    for value in [
+        "(d[(i - 1), j] + d[i, (j - 1)])",
+        "(d[(i - 1), j] * 2:int)",
+        "(v - d[(i - 1), j])",
+        "neg(d[(i - 1), j])",
+        "(d[(i - 1), j] / 2:int)",
+        "(d[(i - 1), j] + 100000:int)",
+        "int(float(d[(i - 1), j]))",
+        "(d[(i - 1), j] + int((d[i, (j - 1)] > v)))",
+    ] {
+        let body = format!("if ((i == 0) || (j == 0)) {{ return 1:int; }} return {value};");
+        assert!(!same(&body, &[[3, 4]]), "{value}");
+    }
+}

@@ -1,0 +1,50 @@
+//! Systems that stand twice in a function, and the condition that decides between them.
+
+use std::collections::BTreeMap;
+
+use hidp_ir::par::visit;
+use hidp_ir::par::{BinOp, Block, Expr, FuncId, Program, System, Table, Var, VarId};
+use hidp_syntax::index::Arena;
+
+use super::build;
+
+/// Whether no extent of the tables exceeds what an `int` holds.
+pub(super) fn fit_int(program: &Program, id: FuncId, system: &System) -> Expr {
+    let vars = &program.funcs[id].vars;
+    let extents = system.tables.iter().flat_map(|table| &vars[table.array].shape);
+    let fits = extents.map(|extent| Expr::long(BinOp::Le, extent.clone(), Expr::int(i32::MAX.into(), extent.span)));
+    build::all(fits.collect(), system.tables[0].span)
+}
+
+/// The same system with indices and locals of its own.
+pub(super) fn twin(program: &mut Program, id: FuncId, system: &System) -> System {
+    let bodies: Vec<Block> = system.tables.iter().map(|table| table.body.clone()).collect();
+    let (mut twin, bodies) = copied(&mut program.funcs[id].vars, system, &bodies);
+    for (table, body) in twin.tables.iter_mut().zip(bodies) {
+        table.body = body;
+    }
+    twin
+}
+
+/// The same system and bodies of its tables with indices and locals of their own. (The system's own bodies stay.)
+pub(super) fn copied(vars: &mut Arena<VarId, Var>, system: &System, bodies: &[Block]) -> (System, Vec<Block>) {
+    let (mut tables, mut copies) = (Vec::new(), Vec::new());
+    for (table, body) in system.tables.iter().zip(bodies) {
+        let mut map: BTreeMap<VarId, VarId> = BTreeMap::new();
+        for iter in &table.index {
+            let copy = vars[iter.var].clone();
+            map.insert(iter.var, vars.push(copy));
+        }
+        let from = vars.clone();
+        copies.push(visit::clone_block(body, &from, vars, &mut map));
+        let renamed = |var: VarId| map.get(&var).copied().unwrap_or(var);
+        let mut index = table.index.clone();
+        for iter in &mut index {
+            iter.var = renamed(iter.var);
+            visit::rename_expr_vars(&mut iter.lo, renamed);
+            visit::rename_expr_vars(&mut iter.hi, renamed);
+        }
+        tables.push(Table { index, ..table.clone() });
+    }
+    (System { tables, order: system.order.clone() }, copies)
+}
