@@ -158,6 +158,13 @@ impl Body {
         var
     }
 
+    /// A label of a scope, or of what else is left.
+    pub(super) fn new_label(&mut self) -> u32 {
+        let label = self.labels;
+        self.labels += 1;
+        label
+    }
+
     /// A variable without statement.
     pub(super) fn declare(&mut self, name: &str, kind: VarKind) -> VarId {
         self.vars.push(Var { name: name.to_string(), kind })

@@ -21,6 +21,8 @@ pub(super) const DEVICE: &str = "device code is lowered for a device";
 pub(super) const GROUPS: &str = "the plan shares a launched map out over groups";
 /// One for each dimension.
 pub(super) const POSITIONS: &str = "a launch has a position for each of its dimensions";
+/// The planner looked for checks, and `wide_loop` says where they go on.
+pub(super) const UNCHECKED: &str = "a check in lanes stands in a group that is done again";
 /// `wide_loop` begins one.
 pub(super) const IN_LANES: &str = "iterations are lowered in lanes inside of a group";
 /// The planner looked.

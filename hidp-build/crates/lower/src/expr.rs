@@ -258,8 +258,7 @@ impl Lowerer<'_> {
         for (dim, index) in place.index.iter().enumerate() {
             let value = self.expr(index);
             let extent = array.extents[dim].clone();
-            let unproved = place.unproved & (1 << dim.min(31)) != 0 && !self.func.unchecked;
-            if !unproved {
+            if !self.is_unproved(place, dim) {
                 indices.push(value);
                 continue;
             }
@@ -280,6 +279,11 @@ impl Lowerer<'_> {
         (Element { base: array.base, index: Box::new(index), path: place.path.clone(), relaxed }, all_ok)
     }
 
+    /// Whether an index is tested when the program runs.
+    pub(super) fn is_unproved(&self, place: &Place, dim: usize) -> bool {
+        place.unproved & (1 << dim.min(31)) != 0 && !self.func.unchecked
+    }
+
     /// The linear index, with what does not change inside the innermost loops computed outside of them.
     pub(super) fn linear(&mut self, extents: &[Expr], indices: Vec<Expr>) -> Expr {
         let mut linear = make::long(0);
@@ -298,6 +302,10 @@ impl Lowerer<'_> {
                 let names = vec![String::new(); values.len()];
                 let site = self.site(kind, span, names);
                 self.body.push(make::when(make::not(ok), vec![Stmt::Fault { site, values }]));
+                None
+            }
+            Checks::Again(label) => {
+                self.body.push(make::when(make::not(ok), vec![Stmt::Leave(Some(label))]));
                 None
             }
             Checks::Flag(bad) => {
@@ -374,13 +382,20 @@ fn as_long(value: Expr) -> Expr {
 
 /// Whether an integer value fits a type; `None` if every value of its type does.
 pub(super) fn fits(value: &Expr, to: Scalar) -> Option<Expr> {
-    let from = value.ty.scalar()?;
-    let ((low, high), (to_low, to_high)) = (from.integer_range()?, to.integer_range()?);
-    let limit = |bound: i128| Expr { kind: ExprKind::Int(bound), ty: value.ty };
-    let above = (low < to_low).then(|| make::binary(BinOp::Ge, value.clone(), limit(to_low)));
-    let below = (high > to_high).then(|| make::binary(BinOp::Le, value.clone(), limit(to_high)));
-    match (above, below) {
-        (Some(above), Some(below)) => Some(make::binary(BinOp::And, above, below)),
-        (above, below) => above.or(below),
-    }
+    let limits = limits(value.ty.scalar()?, to);
+    let tests = limits.into_iter().map(|(op, bound)| {
+        let bound = Expr { kind: ExprKind::Int(bound), ty: value.ty };
+        make::binary(op, value.clone(), bound)
+    });
+    tests.reduce(|all, test| make::binary(BinOp::And, all, test))
+}
+
+/// How integers of a type compare with those bounds of another one that some of them are beyond, if they fit it.
+pub(super) fn limits(from: Scalar, to: Scalar) -> Vec<(BinOp, i128)> {
+    let (Some((low, high)), Some((to_low, to_high))) = (from.integer_range(), to.integer_range()) else {
+        return Vec::new();
+    };
+    let above = (low < to_low).then_some((BinOp::Ge, to_low));
+    let below = (high > to_high).then_some((BinOp::Le, to_high));
+    above.into_iter().chain(below).collect()
 }

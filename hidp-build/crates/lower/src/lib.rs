@@ -176,6 +176,8 @@ enum Checks {
     Fault,
     /// Sets this `long` to something else than 0; values are clamped and the work is done again with faults.
     Flag(VarId),
+    /// Leaves the group of lanes, by this label; its iterations are done again one after the other, with faults.
+    Again(u32),
 }
 
 /// The state of lowering one unit.

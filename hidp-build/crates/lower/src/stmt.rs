@@ -192,8 +192,7 @@ impl Lowerer<'_> {
     }
 
     fn scope(&mut self, block: &par::Block) {
-        let label = self.body.labels;
-        self.body.labels += 1;
+        let label = self.body.new_label();
         self.body.scopes.push(label);
         let body = self.block(block);
         self.body.scopes.pop();

@@ -15,7 +15,7 @@ use hidp_plan::{self as plan, Exec};
 use hidp_syntax::ty::Ty;
 
 /// Factors of an iterator up to which testing the ends of a range is enough: no index between them wraps.
-const MOST_STRIDE: i128 = 1024;
+pub(super) const MOST_STRIDE: i128 = 1024;
 
 impl Lowerer<'_> {
     /// The loop over positions of a map's last range.

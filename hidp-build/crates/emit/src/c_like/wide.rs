@@ -4,7 +4,7 @@ use super::stmt::Printer;
 use super::text::Text;
 use super::value::Piece;
 use super::{Dialect, Scope, expr, name};
-use hidp_ir::imp::{Expr, ExprKind, Group, Lanes, VarKind, Wide, WideElement, WideIndex, WideKind, WideStmt};
+use hidp_ir::imp::{Again, Expr, ExprKind, Group, Lanes, VarKind, Wide, WideElement, WideIndex, WideKind, WideStmt};
 use hidp_ir::par::{BinOp, MathFn, UnOp};
 use hidp_syntax::ty::Scalar;
 
@@ -13,17 +13,31 @@ fn ty(elem: Scalar, lanes: Lanes) -> String {
     format!("hidp::Wide<{}, {}, {}>", name::scalar(elem), lanes.bits, lanes.groups)
 }
 
+pub(super) fn lane_count(lanes: Lanes) -> String {
+    format!("{}::kLanes", ty(Scalar::Bool, lanes))
+}
+
 impl Printer<'_> {
     pub(super) fn group_of_lanes(&mut self, group: &Group, out: &mut Text) {
-        let Group { lanes, first, here, lo, hi, body } = group;
+        let Group { lanes, first, here, lo, hi, body, again } = group;
         let (first, here) = (self.scope.name(*first), self.scope.name(*here));
         let (lo, end) = (self.expr(lo), format!("{first}_end"));
         out.line(format!("const int64_t {end} = {};", self.expr(hi)));
-        let step = format!("{}::kLanes", ty(Scalar::Bool, *lanes));
+        let step = lane_count(*lanes);
         out.open(format!("for (int64_t {first} = {lo}; {first} < {end}; {first} += {step}) {{"));
         let Lanes { bits, groups } = lanes;
         out.line(format!("const auto {here} = hidp::wide_first<{bits}, {groups}>({end} - {first});"));
-        self.loop_body(body, None, out);
+        match again.as_ref().filter(|again| self.scope.usage.is_left(again.label)) {
+            Some(Again { label, body: once_more }) => {
+                out.open("{");
+                self.loop_body(body, None, out);
+                out.line("continue;");
+                out.close("}");
+                out.directive(format!("leave_{label}:;"));
+                self.once(once_more, out);
+            }
+            None => self.loop_body(body, None, out),
+        }
         out.close("}");
     }
 

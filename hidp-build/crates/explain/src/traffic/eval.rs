@@ -83,7 +83,8 @@ impl Walk<'_> {
             | ExprKind::WorkerCount
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
-            | ExprKind::Any(_) => {
+            | ExprKind::Any(_)
+            | ExprKind::LaneCount(_) => {
                 let values: Vec<Value> = visit::operands(expr).into_iter().map(|operand| self.eval(operand)).collect();
                 self.opaque(expr, &values)
             }

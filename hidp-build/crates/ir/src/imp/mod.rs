@@ -70,7 +70,9 @@ pub use prim::{Prim, PrimArg, TemplateArg};
 pub use print::print;
 pub use trap::{can_trap, trap_sites};
 pub use verify::{VerifyError, is_identifier, shared_bytes, verify};
-pub use wide::{Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt, each_wide, wide_operands, wides_of};
+pub use wide::{
+    Again, Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt, each_wide, wide_operands, wides_of,
+};
 
 use crate::par::{BinOp, FaultKind, FoldFn, MathFn, ScalarFnId, UnOp};
 pub use hidp_syntax::ast::Level;
@@ -597,4 +599,6 @@ pub enum ExprKind {
     Broadcast(Level, Box<Expr>),
     /// Whether a mask has any lane, `bool`.
     Any(VarId),
+    /// How many lanes a group has, `long`.
+    LaneCount(Lanes),
 }

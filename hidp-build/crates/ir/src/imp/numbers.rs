@@ -136,7 +136,8 @@ impl Numbers {
             | ExprKind::WorkerCount
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
-            | ExprKind::Any(_) => {}
+            | ExprKind::Any(_)
+            | ExprKind::LaneCount(_) => {}
         }
     }
 }

@@ -167,7 +167,12 @@ impl Printer<'_> {
                 out.line(format!("stream {to} = {}[0..{count}]", self.name(*tile)));
             }
             Stmt::Prim(prim) => out.line(self.prim(prim)),
-            Stmt::Group(group) => out.nested(self.group_head(group), |out| self.block(&group.body, out)),
+            Stmt::Group(group) => {
+                out.nested(self.group_head(group), |out| self.block(&group.body, out));
+                if let Some(again) = &group.again {
+                    out.nested(format!("again {}", again.label), |out| self.block(&again.body, out));
+                }
+            }
             Stmt::Wide(stmt) => out.line(self.wide_stmt(stmt)),
         }
     }
@@ -286,6 +291,7 @@ impl Printer<'_> {
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
             | ExprKind::Any(_)
+            | ExprKind::LaneCount(_)
             | ExprKind::Broadcast(..) => text,
         }
     }
@@ -314,6 +320,7 @@ impl Printer<'_> {
             ExprKind::WorkerCount => "worker_count".to_owned(),
             ExprKind::GroupCount(Grid { level, block, .. }) => format!("group_count({}, {block})", level.name()),
             ExprKind::Any(mask) => format!("any({})", self.name(*mask)),
+            ExprKind::LaneCount(lanes) => format!("lane_count({} bits x {})", lanes.bits, lanes.groups),
             ExprKind::IsAligned(var, bytes) => format!("is_aligned({}, {bytes})", self.name(*var)),
             ExprKind::Broadcast(level, a) => format!("broadcast {}({})", level.name(), self.expr(a)),
         }

@@ -7,7 +7,10 @@ use super::{Block, Element, Expr, ExprKind, Loop, PrimArg, Schedule, Stmt, VarId
 macro_rules! blocks_in {
     ($stmt:expr $(, $mutable:ident)?) => {
         match $stmt {
-            Stmt::Group(group) => vec![&$($mutable)? group.body],
+            Stmt::Group(group) => {
+                let again = (&$($mutable)? group.again).into_iter().map(|again| &$($mutable)? again.body);
+                [&$($mutable)? group.body].into_iter().chain(again).collect()
+            }
             Stmt::If { then, otherwise, .. } => vec![then, otherwise],
             Stmt::Loop(Loop { body, .. })
             | Stmt::Scope { body, .. }
@@ -128,7 +131,8 @@ macro_rules! operands_in {
             | ExprKind::WorkerCount
             | ExprKind::GroupCount(_)
             | ExprKind::IsAligned(..)
-            | ExprKind::Any(_) => Vec::new(),
+            | ExprKind::Any(_)
+            | ExprKind::LaneCount(_) => Vec::new(),
             ExprKind::Load(Element { index, .. }) => vec![index],
             ExprKind::Unary(_, a)
             | ExprKind::Cast(a)
@@ -341,6 +345,7 @@ pub fn expr_name_mut(expr: &mut Expr) -> Option<&mut VarId> {
         | ExprKind::WorkerIndex
         | ExprKind::WorkerCount
         | ExprKind::GroupCount(_)
+        | ExprKind::LaneCount(_)
         | ExprKind::Broadcast(..) => None,
     }
 }

@@ -42,6 +42,18 @@ pub struct Group {
     pub hi: Expr,
     /// Body.
     pub body: Block,
+    /// What a check that fails goes on with.
+    pub again: Option<Again>,
+}
+
+/// The iterations of a group once more, one after the other, so that the first of them that faults is found. Whatever the lanes have
+/// stored until then is stored anew.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Again {
+    /// What `Leave` names in the group's body.
+    pub label: u32,
+    /// Body, outside of the lanes.
+    pub body: Block,
 }
 
 /// A statement about wide values.

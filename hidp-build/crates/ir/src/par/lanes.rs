@@ -81,8 +81,8 @@ fn affine_store(place: &Place) -> bool {
 }
 
 /// Whether no store of the block writes an array that the block also reads, so that running it again finds the same faults.
-fn checks_are_stable(program: &Program, func: &Func, block: &Block) -> bool {
+pub fn checks_are_stable(program: &Program, func: &Func, block: &Block) -> bool {
     let effects = Effects::of_block(program, &func.vars, block);
-    let array = |var: &&VarId| func.vars[**var].is_array();
-    !effects.writes.iter().filter(array).any(|var| effects.reads.contains(var))
+    let array = |var: &VarId| func.vars[*var].is_array();
+    !effects.outer_writes().into_iter().filter(array).any(|var| effects.reads.contains(&var))
 }

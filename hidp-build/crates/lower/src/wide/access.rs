@@ -2,11 +2,12 @@
 
 use super::super::build::Binding;
 use super::super::defect::CONSTANT_SIZE;
+use super::super::vector::MOST_STRIDE;
 use super::super::{Lowerer, make};
-use hidp_ir::imp::{Expr, Wide, WideElement, WideIndex};
-use hidp_ir::par::{self, BinOp, Place};
+use hidp_ir::imp::{Expr, ExprKind, Wide, WideElement, WideIndex};
+use hidp_ir::par::{BinOp, FaultKind, Place};
 use hidp_plan as plan;
-use hidp_syntax::ty::Scalar;
+use hidp_syntax::ty::{Scalar, Ty};
 
 impl Lowerer<'_> {
     /// The elements of a place, and who accesses them.
@@ -24,12 +25,12 @@ impl Lowerer<'_> {
         }
         let index = match self.even(place) {
             Some(coefficients) => {
-                let indices = place.index.iter().map(|index| self.expr(index)).collect();
+                let indices = self.even_indices(place, &array.extents, &coefficients);
                 let first = self.linear(&array.extents, indices);
                 let stride = stride(&array.extents, &coefficients);
                 WideIndex::Every { first: Box::new(first), stride: Box::new(self.body.compute_ahead(stride)) }
             }
-            None => WideIndex::Each(Box::new(self.wide_linear(&array.extents, &place.index))),
+            None => WideIndex::Each(Box::new(self.wide_linear(place, &array.extents))),
         };
         Some(WideElement { base: array.base, index, mask: Some(here) })
     }
@@ -52,20 +53,61 @@ impl Lowerer<'_> {
             return None;
         };
         if place.index.iter().any(|index| self.varies(index)) {
-            let index = WideIndex::Each(Box::new(self.wide_linear(&extents, &place.index)));
+            let index = WideIndex::Each(Box::new(self.wide_linear(place, &extents)));
             return Some(WideElement { base, index, mask: Some(here) });
         }
-        let indices = place.index.iter().map(|index| self.expr(index)).collect();
+        let indices = (0..extents.len()).map(|dim| self.even_index(place, dim, &extents[dim], 0)).collect();
         let index = WideIndex::Own(Box::new(self.linear(&extents, indices)));
         let mask = Some(here).filter(|_| stored && self.is_joined(place.array));
         Some(WideElement { base, index, mask })
     }
 
-    /// The linear index of each lane.
-    fn wide_linear(&mut self, extents: &[Expr], indices: &[par::Expr]) -> Wide {
+    /// The indices of the first lane, after the checks of all.
+    fn even_indices(&mut self, place: &Place, extents: &[Expr], coefficients: &[i64]) -> Vec<Expr> {
+        let dims = extents.iter().zip(coefficients).enumerate();
+        dims.map(|(dim, (extent, coefficient))| self.even_index(place, dim, extent, *coefficient)).collect()
+    }
+
+    /// An index that grows evenly from lane to lane: where that of the first lane and that of the last are inside, all are.
+    fn even_index(&mut self, place: &Place, dim: usize, extent: &Expr, coefficient: i64) -> Expr {
+        let index = &place.index[dim];
+        let value = self.expr(index);
+        if !self.is_unproved(place, dim) {
+            return value;
+        }
+        let value = self.body.fix("index", value);
+        let inside = make::inside(value.clone(), extent.clone());
+        if coefficient == 0 {
+            self.require(inside, FaultKind::Index, place.span, Vec::new());
+            return value;
+        }
+        self.body.enter();
+        let each = self.wide(index);
+        let each = self.wide_within(each, extent.clone());
+        self.wide_require(each);
+        let test = self.body.leave();
+        let lanes = Expr { kind: ExprKind::LaneCount(self.lanes()), ty: Ty::LONG };
+        let last = make::mul(make::sub(lanes, make::long(1)), make::long(coefficient));
+        let last = make::inside(make::add(value.clone(), last), extent.clone());
+        if i128::from(coefficient).abs() <= MOST_STRIDE {
+            self.body.push(make::when(make::not(make::binary(BinOp::And, inside, last)), test.stmts));
+        } else {
+            // Those between may be outside: nothing says that none wraps.
+            test.stmts.into_iter().for_each(|stmt| self.body.push(stmt));
+        }
+        value
+    }
+
+    /// The linear index of each lane, after its checks.
+    fn wide_linear(&mut self, place: &Place, extents: &[Expr]) -> Wide {
         let mut linear: Option<Wide> = None;
-        for (index, extent) in indices.iter().zip(extents) {
-            let index = self.wide(index);
+        for (dim, (index, extent)) in place.index.iter().zip(extents).enumerate() {
+            let mut index = self.wide(index);
+            if self.is_unproved(place, dim) {
+                index = self.wide_fixed("index", index);
+                let inside = self.wide_within(index.clone(), extent.clone());
+                self.wide_require(inside);
+            }
             linear = Some(match linear {
                 None => index,
                 Some(row) => {

@@ -184,8 +184,7 @@ impl Lowerer<'_> {
     pub(super) fn wide_scope(&mut self, body: &Block, after: &Live, jumps: &Jumps) {
         let jumps = Jumps { left: after.clone(), ..jumps.clone() };
         if !self.wide.as_ref().is_some_and(|wide| wide.classes.is_masked_scope(body)) {
-            let label = self.body.labels;
-            self.body.labels += 1;
+            let label = self.body.new_label();
             self.body.scopes.push(label);
             self.body.enter();
             self.inside(Around { is_loop: false, masks: None }, |this| this.wide_block(body, after, &jumps));

@@ -8,6 +8,8 @@
 //! - An assignment is made under `here` only if one of the lanes that are elsewhere reads the variable when it comes back (`joins`).
 //! - A branch computes both sides, one after the other; a side that costs something is skipped where no lane takes it.
 //! - A loop goes on while any lane does. Lanes that leave it, or go on to its step, wait.
+//! - A check that fails in a lane that is here leaves the group. Its iterations are done again one after the other, as they are in other
+//!   plans, which finds the first fault; the planner saw that nothing is stored which they read.
 //!
 //! | file | what it lowers |
 //! |---|---|
@@ -24,11 +26,13 @@ mod value;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::build::Binding;
-use super::defect::IN_LANES;
+use super::defect::{IN_LANES, UNCHECKED};
+use super::map::turns;
 use super::space::Range;
-use super::{Lowerer, make};
+use super::{Checks, Lowerer, make};
 use control::Around;
-use hidp_ir::imp::{self, Expr, Group, Lanes, Stmt, VarId, VarKind, Wide, WideKind, WideStmt};
+use hidp_ir::imp::{self, Again, Expr, Group, Lanes, Stmt, VarId, VarKind, Wide, WideKind, WideStmt};
+use hidp_ir::par::effects::may_fault;
 use hidp_ir::par::{self, BinOp, Map, UnOp};
 use hidp_plan::wide::live::{Jumps, Live};
 use hidp_plan::wide::{Classes, Joins};
@@ -80,12 +84,39 @@ impl Lowerer<'_> {
             joins: Joins::new(),
             around: Vec::new(),
         });
+        let label = may_fault(self.program, &self.func.vars, &map.body).then(|| self.body.new_label());
+        let checks = label.map_or(self.checks, Checks::Again);
+        let checks = std::mem::replace(&mut self.checks, checks);
         self.enter_iteration(map);
         self.wide_block(&map.body, &Live::new(), &Jumps::default());
         self.leave_iteration();
         self.wide = None;
+        self.checks = checks;
         let body = self.body.leave();
-        self.body.push(Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, body })));
+        let again = label.map(|label| Again { label, body: self.once_more(map, range, lanes, first, &hi) });
+        self.body.push(Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, body, again })));
+    }
+
+    /// The iterations of a group, one after the other.
+    fn once_more(&mut self, map: &Map, range: &Range, lanes: Lanes, first: VarId, hi: &Expr) -> imp::Block {
+        self.body.enter();
+        let first = make::var(first, Ty::LONG);
+        let count = Expr { kind: imp::ExprKind::LaneCount(lanes), ty: Ty::LONG };
+        let past = self.body.fix("past", make::min(make::add(first.clone(), count), hi.clone()));
+        let at = self.body.enter_loop(&self.func.vars[range.var].name);
+        self.body.bindings.insert(range.var, Binding::Fixed(make::var(at, Ty::LONG)));
+        self.iteration(map, &[]);
+        self.body.leave_loop(at, first, past, turns(map));
+        self.body.leave()
+    }
+
+    /// Leaves the group unless something holds in all lanes that are here.
+    fn wide_require(&mut self, ok: Wide) {
+        let Checks::Again(label) = self.checks else { return self.defect(UNCHECKED) };
+        let Some(here) = self.here() else { return };
+        let failed = self.wide_binary(BinOp::And, self.mask(here), self.wide_not(ok));
+        let failed = self.wide_slot("failed", failed);
+        self.body.push(make::when(any(failed), vec![Stmt::Leave(Some(label))]));
     }
 
     /// The group under construction; there is one wherever this is asked.

@@ -1,9 +1,9 @@
 //! Expressions of lanes.
 
 use super::super::defect::NUMBER;
-use super::super::expr::product;
+use super::super::expr::{limits, product};
 use super::super::{Lowerer, make};
-use hidp_ir::imp::{Wide, WideKind};
+use hidp_ir::imp::{Expr, Wide, WideKind};
 use hidp_ir::par::{self, BinOp, ConvertMode, ExprKind, MathFn, Stmt, StmtKind, UnOp, visit};
 use hidp_syntax::ty::Scalar;
 
@@ -44,6 +44,8 @@ fn needs(expr: &par::Expr) -> bool {
         ExprKind::Binary { op: BinOp::Div | BinOp::Rem | BinOp::Shl | BinOp::Shr, right, .. } => {
             expr.ty.scalar().is_some_and(Scalar::is_integer) && right.as_int().is_none()
         }
+        // One that fails has all lanes begin anew.
+        ExprKind::Convert { mode, .. } => *mode == ConvertMode::Checked,
         ExprKind::Math(function, _) => !matches!(function, MathFn::Abs | MathFn::Min | MathFn::Max | MathFn::Sqrt),
         ExprKind::Const(_)
         | ExprKind::Read(_)
@@ -51,7 +53,6 @@ fn needs(expr: &par::Expr) -> bool {
         | ExprKind::Binary { .. }
         | ExprKind::Lazy { .. }
         | ExprKind::Select { .. }
-        | ExprKind::Convert { .. }
         | ExprKind::Field(..)
         | ExprKind::Struct(..) => false,
     }
@@ -78,14 +79,15 @@ impl Lowerer<'_> {
                 let operand = Box::new(self.wide(operand));
                 self.wide_of(WideKind::Unary(*op, operand), ty)
             }
-            ExprKind::Binary { op, left, right, .. } => self.wide_operator(expr, *op, left, right),
+            ExprKind::Binary { op, left, right, checked } => self.wide_operator(expr, *op, left, right, *checked),
             ExprKind::Lazy { and, left, right } => self.wide_lazy(*and, left, right),
             ExprKind::Select { cond, then, otherwise } => self.wide_choice(cond, then, otherwise, ty),
             ExprKind::Convert { operand, mode } => {
-                if *mode != ConvertMode::Cast {
-                    self.defect("no check remains in lanes");
+                let mut operand = self.wide(operand);
+                match mode {
+                    ConvertMode::Cast => {}
+                    ConvertMode::Checked => operand = self.wide_fitting(operand, ty),
                 }
-                let operand = self.wide(operand);
                 if operand.ty == ty { operand } else { self.wide_of(WideKind::Cast(Box::new(operand)), ty) }
             }
             ExprKind::Math(function, operands) => {
@@ -120,7 +122,43 @@ impl Lowerer<'_> {
         }
     }
 
-    fn wide_operator(&mut self, whole: &par::Expr, op: BinOp, left: &par::Expr, right: &par::Expr) -> Wide {
+    /// A value that is used more than once.
+    pub(super) fn wide_fixed(&mut self, name: &str, value: Wide) -> Wide {
+        let ty = value.ty;
+        let var = self.mask_of(name, value);
+        self.wide_var(var, ty)
+    }
+
+    /// An integer, after the check that it fits a type.
+    fn wide_fitting(&mut self, value: Wide, to: Scalar) -> Wide {
+        let limits = limits(value.ty, to);
+        if limits.is_empty() {
+            return value;
+        }
+        let value = self.wide_fixed("value", value);
+        for (op, bound) in limits {
+            let bound = self.wide_int(bound, value.ty);
+            let fits = self.wide_binary(op, value.clone(), bound);
+            self.wide_require(fits);
+        }
+        value
+    }
+
+    /// Whether integers are at least 0 and below a bound.
+    pub(super) fn wide_within(&mut self, value: Wide, bound: Expr) -> Wide {
+        let unsigned = |this: &Self, value: Wide| this.wide_of(WideKind::Cast(Box::new(value)), Scalar::U64);
+        let (value, bound) = (unsigned(self, value), self.splat(make::cast(bound, Scalar::U64)));
+        self.wide_binary(BinOp::Lt, value, bound)
+    }
+
+    fn wide_operator(
+        &mut self,
+        whole: &par::Expr,
+        op: BinOp,
+        left: &par::Expr,
+        right: &par::Expr,
+        checked: bool,
+    ) -> Wide {
         let float = whole.ty.scalar().filter(|scalar| scalar.is_float());
         if let Some(ty) = float.filter(|_| self.func.contract && matches!(op, BinOp::Add | BinOp::Sub))
             && let Some(fused) = self.wide_contract(op, left, right, ty)
@@ -128,9 +166,10 @@ impl Lowerer<'_> {
             return fused;
         }
         let (left, right) = (self.wide(left), self.wide(right));
-        let harmless = match op {
-            BinOp::Div | BinOp::Rem if left.ty.is_integer() => Some(1),
-            BinOp::Shl | BinOp::Shr => Some(0),
+        let integer = left.ty.is_integer();
+        let (harmless, defined) = match op {
+            BinOp::Div | BinOp::Rem if integer => (1, None),
+            BinOp::Shl | BinOp::Shr => (0, Some(left.ty.size() as i64 * 8)),
             BinOp::Div
             | BinOp::Rem
             | BinOp::Add
@@ -144,25 +183,33 @@ impl Lowerer<'_> {
             | BinOp::Gt
             | BinOp::Ge
             | BinOp::Eq
-            | BinOp::Ne => None,
+            | BinOp::Ne => return self.wide_binary(op, left, right),
         };
-        let right = match harmless {
-            Some(harmless) => self.harmless(right, harmless),
-            None => right,
-        };
+        let mut right = right;
+        if checked {
+            right = self.wide_fixed("right", right);
+            let ok = match defined {
+                Some(width) => self.wide_within(right.clone(), make::long(width)),
+                None => {
+                    let zero = self.wide_int(0, right.ty);
+                    self.wide_binary(BinOp::Ne, right.clone(), zero)
+                }
+            };
+            self.wide_require(ok);
+        }
+        let right = self.harmless(right, harmless, checked);
         self.wide_binary(op, left, right)
     }
 
-    /// A divisor or count, or a harmless one in lanes that are elsewhere.
-    fn harmless(&mut self, value: Wide, otherwise: i128) -> Wide {
+    /// A divisor or count, or a harmless one in lanes that are elsewhere. One that was checked may be a constant which is none.
+    fn harmless(&mut self, value: Wide, otherwise: i128, checked: bool) -> Wide {
         let constant = matches!(&value.kind, WideKind::Splat(of) if make::as_int(of).is_some());
-        match self.here() {
-            Some(here) if !constant => {
-                let otherwise = self.wide_int(otherwise, value.ty);
-                self.wide_select(self.mask(here), value, otherwise)
-            }
-            Some(_) | None => value,
+        if constant && !checked {
+            return value;
         }
+        let Some(here) = self.here() else { return value };
+        let otherwise = self.wide_int(otherwise, value.ty);
+        self.wide_select(self.mask(here), value, otherwise)
     }
 
     /// `a * b + c` in all its forms as one operation, where it is one in one lane.

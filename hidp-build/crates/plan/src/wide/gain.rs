@@ -111,6 +111,22 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_done_again_stays_in_order() {
+        let text = |inside: &str| {
+            format!(
+                "function int h(int a) {{ return 8 / a; }}
+                function f inout int y[N]; input int x[N], t[M];
+                {{ map {{ i := [0:N); int v = x[i]; while (v > 1) {{ {inside} v = v >> 1; }} }} }}"
+            )
+        };
+        let why = |inside: &str| of(&text(inside)).0;
+        let stored = "excluded: a check remains inside, and iterations store what they read, so that they cannot be done again in order";
+        assert_eq!(why("y[i] = y[i] + t[4];"), stored);
+        assert_eq!(why("y[i] = t[4];"), "kept");
+        assert_eq!(why("y[i] = h(v);"), "excluded: a check remains in a function that iterations call");
+    }
+
+    #[test]
     fn what_is_done_lane_by_lane_is_not() {
         let text = |inside: &str| {
             format!(

@@ -12,6 +12,7 @@ use super::refusal::{FAULT_ORDER, LANES, MEMORY_SIZE, NAMED, Refusal, SEQUENCE, 
 pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
 pub(crate) use gain::gain;
 use hidp_ir::par::effects;
+use hidp_ir::par::lanes::checks_are_stable;
 use hidp_ir::par::visit::{Role, Visitor, look};
 use hidp_ir::par::{Access, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, Target};
 use hidp_syntax::source::Span;
@@ -53,10 +54,10 @@ pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape
     if let Some(refusal) = look.refused {
         return Err(refusal);
     }
-    if effects::may_fault(program, &func.vars, &map.body) {
+    if effects::may_fault(program, &func.vars, &map.body) && !checks_are_stable(program, func, &map.body) {
         return Err(FAULT_ORDER.refused(
             blame::check(program, func, map),
-            "a check remains inside, which lanes do not make in the order of iterations",
+            "a check remains inside, and iterations store what they read, so that they cannot be done again in order",
         ));
     }
     let bits = look.widest.iter().rev().copied().find(|bits| *bits > 0).unwrap_or(32);
@@ -186,6 +187,9 @@ impl Visitor for Look<'_> {
             let scalars = called.params.iter().all(|param| called.vars[*param].ty.scalar().is_some());
             if !scalars || called.result.scalar().is_none() {
                 self.unknown(expr.span, "a value is a struct");
+            }
+            if effects::scalar_fn_may_fault(self.program, *function) {
+                self.refuse(FAULT_ORDER.refused(expr.span, "a check remains in a function that iterations call"));
             }
         }
         look::walk_expr(self, expr);

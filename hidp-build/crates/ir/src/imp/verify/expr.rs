@@ -114,6 +114,11 @@ impl Checker<'_> {
                 self.mask(*mask, None);
                 self.result(node, Ty::BOOL);
             }
+            ExprKind::LaneCount(lanes) => {
+                self.of_processors();
+                self.lanes_exist(*lanes);
+                self.result(node, Ty::LONG);
+            }
             ExprKind::IsAligned(var, bytes) => {
                 self.use_var(*var);
                 let buffer = matches!(self.kind(*var), VarKind::Buffer { .. });

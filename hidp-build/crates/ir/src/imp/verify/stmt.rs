@@ -191,11 +191,15 @@ impl Checker<'_> {
     }
 
     fn scope(&mut self, label: u32, body: &Block, around: &Surroundings) {
+        let mut inside = around.clone();
+        inside.labels.push(self.new_label(label));
+        self.block(body, &inside);
+    }
+
+    pub(super) fn new_label(&mut self, label: u32) -> u32 {
         let is_new = self.labels.insert(label);
         self.require(is_new, "labels of a function differ");
-        let mut inside = around.clone();
-        inside.labels.push(label);
-        self.block(body, &inside);
+        label
     }
 
     fn site(&mut self, site: SiteId) {

@@ -10,12 +10,9 @@ use hidp_syntax::ty::{Scalar, Ty};
 
 impl Checker<'_> {
     pub(super) fn group_of_lanes(&mut self, group: &Group, around: &Surroundings) {
-        let in_kernel = self.kernel.is_some() && self.unit.target == UnitTarget::Cpu;
-        self.require(in_kernel, "groups of lanes are in kernels of CPU units only");
+        self.of_processors();
         self.require(around.lanes.is_none(), "groups of lanes do not nest");
-        let Lanes { bits, groups } = group.lanes;
-        let known = [8, 16, 32, 64].contains(&bits) && [1, 2, 4, 8].contains(&groups);
-        self.require(known, "lanes have 8, 16, 32 or 64 bits, and a group 1, 2, 4 or 8 vectors of them");
+        self.lanes_exist(group.lanes);
         self.typed(&group.lo, Ty::LONG);
         self.typed(&group.hi, Ty::LONG);
         let before = self.visible.len();
@@ -26,9 +23,27 @@ impl Checker<'_> {
         }
         self.mask(group.here, Some(group.lanes));
         // A `break` would leave the loop over groups.
-        let inside = Surroundings { in_loop: false, labels: Vec::new(), lanes: Some(group.lanes), ..around.clone() };
+        let outside = Surroundings { in_loop: false, labels: Vec::new(), ..around.clone() };
+        let labels = group.again.iter().map(|again| self.new_label(again.label)).collect();
+        let inside = Surroundings { labels, lanes: Some(group.lanes), ..outside.clone() };
         self.block(&group.body, &inside);
+        // The mask is of the lanes alone.
         self.visible.truncate(before);
+        if let Some(again) = &group.again {
+            self.visible.push(group.first);
+            self.block(&again.body, &outside);
+            self.visible.truncate(before);
+        }
+    }
+
+    pub(super) fn of_processors(&mut self) {
+        let in_kernel = self.kernel.is_some() && self.unit.target == UnitTarget::Cpu;
+        self.require(in_kernel, "groups of lanes are in kernels of CPU units only");
+    }
+
+    pub(super) fn lanes_exist(&mut self, Lanes { bits, groups }: Lanes) {
+        let known = [8, 16, 32, 64].contains(&bits) && [1, 2, 4, 8].contains(&groups);
+        self.require(known, "lanes have 8, 16, 32 or 64 bits, and a group 1, 2, 4 or 8 vectors of them");
     }
 
     /// One statement of a group.

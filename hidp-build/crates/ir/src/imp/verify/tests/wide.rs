@@ -1,7 +1,7 @@
 //! Groups of lanes: what they hold, and each rule broken once.
 
 use super::*;
-use crate::imp::{Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt};
+use crate::imp::{Again, Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt};
 
 const LANES: Lanes = Lanes { bits: 32, groups: 2 };
 /// Variables beyond those of `kernel`: the first position, its mask, a wide float, a mask, a wide tile, a wide int of other lanes.
@@ -62,7 +62,7 @@ fn with(stmts: Vec<Stmt>) -> Kernel {
 fn group(lanes: Lanes, stmts: Vec<Stmt>) -> Stmt {
     let (lo, hi) = (long(2), long(3));
     let (first, here) = (VarId::new(FIRST), VarId::new(HERE));
-    Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, body: Block { stmts } }))
+    Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, body: Block { stmts }, again: None }))
 }
 
 fn outside(stmts: Vec<Stmt>) -> Vec<String> {
@@ -107,7 +107,7 @@ fn groups_stand_by_themselves() {
     let host = &mut entry.units[0].host;
     let (first, here) = (host.vars.push(Var { name: "w".to_owned(), kind: VarKind::Value(Ty::LONG) }), VarId::new(4));
     host.vars.push(Var { name: "w".to_owned(), kind: VarKind::Wide { elem: Scalar::Bool, lanes: LANES } });
-    let stray = Group { lanes: LANES, first, here, lo: int(0), hi: int(1), body: Block::default() };
+    let stray = Group { lanes: LANES, first, here, lo: int(0), hi: int(1), body: Block::default(), again: None };
     host.body.stmts.push(Stmt::Group(Box::new(stray)));
     fails(rules(&entry), "in kernels of CPU units only");
 }
@@ -123,6 +123,30 @@ fn groups_hold_computations_alone() {
     let tile = Stmt::Let { var: VarId::new(7), init: None };
     let kept = Stmt::Store { target: element(7, int(0)), value: float() };
     assert_eq!(inside(vec![tile, kept]), [""; 0], "what is the same in all lanes may be an array");
+}
+
+#[test]
+fn what_is_done_again_stands_outside_of_the_lanes() {
+    let again = |stmts: Vec<Stmt>, once_more: Vec<Stmt>| {
+        let mut group = group(LANES, stmts);
+        if let Stmt::Group(group) = &mut group {
+            group.again = Some(Again { label: 3, body: Block { stmts: once_more } });
+        }
+        outside(vec![group])
+    };
+    let leave = || Stmt::Leave(Some(3));
+    let fault = Stmt::Fault { site: SiteId::new(0), values: vec![int(4)] };
+    assert_eq!(again(vec![leave()], vec![store(long(FIRST), float()), fault]), [""; 0]);
+    fails(inside(vec![leave()]), "`leave` names an enclosing scope");
+    fails(again(vec![], vec![leave()]), "`leave` names an enclosing scope");
+    fails(again(vec![Stmt::Scope { label: 3, body: Block::default() }], vec![]), "labels of a function differ");
+    fails(again(vec![], vec![set(VALUE, splat(float()))]), "stand in a group of lanes");
+    let asked = Stmt::If {
+        cond: expr(ExprKind::Any(VarId::new(HERE)), Ty::BOOL),
+        then: Block::default(),
+        otherwise: Block::default(),
+    };
+    fails(again(vec![], vec![asked]), "used where it is not introduced");
 }
 
 #[test]
