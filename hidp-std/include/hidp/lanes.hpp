@@ -416,6 +416,8 @@ HIDP_INLINE void wide_store(const Mask<B, G> &mask, T *to, const Wide<T, B, G> &
 // A constant distance apart.
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_load_every(const Mask<B, G> &mask, const T *from, int64_t stride) {
+  using W = Wide<T, B, G>;
+  if (wide_all(mask)) return wide_lanes<W>([=](int lane) { return lane_element<typename W::Element>(from[lane * stride]); });
   return wide_load_lanes(mask, from, [=](int lane) { return lane * stride; });
 }
 template <class T, int B, int G>

@@ -105,11 +105,12 @@ pub fn explore(program: &Program, func: FuncId, model: &Model, limits: Limits) -
 fn explore_all(program: &Program, func: FuncId, model: &Model, limits: Limits) -> Explored {
     let func = &program.funcs[func];
     let maps = nests(func);
-    let score_of =
-        |map: &Map, mapping: &Mapping| score(program, func, map, mapping, preferred(map, mapping.strategy), model);
+    let score_of = |map: &Map, mapping: &Mapping| {
+        score(program, func, map, mapping, preferred(program, func, map, mapping.strategy), model)
+    };
     let mut tried: Vec<Tried> = Vec::new();
     let excluded = |map: &Map, strategy: Strategy| {
-        let gains = || gain(map, strategy).filter(|_| !limits.variants);
+        let gains = || gain(program, func, map, strategy).filter(|_| !limits.variants);
         constraint(program, func, map, strategy).or_else(gains)
     };
     for strategy in Strategy::ALL {
@@ -145,10 +146,10 @@ fn explore_all(program: &Program, func: FuncId, model: &Model, limits: Limits) -
 
 /// Whether this goes before all others: a directive asks for it, a level that is the whole device gets every thread into each outer
 /// iteration; or loops that compilers make no vectors of run in lanes.
-fn preferred(map: &Map, strategy: Strategy) -> bool {
+fn preferred(program: &Program, func: &Func, map: &Map, strategy: Strategy) -> bool {
     match strategy {
         Strategy::Team => map.directives.levels == [Level::Kernel],
-        Strategy::Wide => super::wide::gain(map).is_ok(),
+        Strategy::Wide => super::wide::gain(program, func, map).is_ok(),
         Strategy::Rows | Strategy::Lanes | Strategy::Serial | Strategy::Device(_) => false,
     }
 }
@@ -167,9 +168,9 @@ pub fn constraint(program: &Program, func: &Func, map: &Map, strategy: Strategy)
 }
 
 /// What a strategy that could run a nest would have to save.
-fn gain(map: &Map, strategy: Strategy) -> Option<Refusal> {
+fn gain(program: &Program, func: &Func, map: &Map, strategy: Strategy) -> Option<Refusal> {
     match strategy {
-        Strategy::Wide => super::wide::gain(map).err(),
+        Strategy::Wide => super::wide::gain(program, func, map).err(),
         Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Device(_) => None,
     }
 }

@@ -16,6 +16,9 @@ impl Lowerer<'_> {
         if self.is_of_iteration(place.array) && self.is_varying(place.array) {
             return self.own_place(place, stored);
         }
+        if let Some(element) = self.packed_element(place) {
+            return Some(element);
+        }
         let Binding::Array(array) = self.binding(place.array) else {
             self.defect("what is indexed is an array");
             return None;
@@ -69,7 +72,7 @@ impl Lowerer<'_> {
     }
 
     /// An index that grows evenly from lane to lane: where that of the first lane and that of the last are inside, all are.
-    fn even_index(&mut self, place: &Place, dim: usize, extent: &Expr, coefficient: i64) -> Expr {
+    pub(super) fn even_index(&mut self, place: &Place, dim: usize, extent: &Expr, coefficient: i64) -> Expr {
         let index = &place.index[dim];
         let value = self.expr(index);
         if !self.is_unproved(place, dim) {

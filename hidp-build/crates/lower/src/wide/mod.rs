@@ -17,9 +17,11 @@
 //! | `stmt` | declarations, assignments, stores, maps inside and their folds |
 //! | `value` | expressions |
 //! | `access` | elements |
+//! | `packed` | copies of rows |
 
 mod access;
 mod control;
+mod packed;
 mod stmt;
 mod value;
 
@@ -35,8 +37,8 @@ use hidp_ir::imp::{self, Again, Expr, Group, Lanes, Stmt, VarId, VarKind, Wide, 
 use hidp_ir::par::effects::may_fault;
 use hidp_ir::par::{self, BinOp, Map, UnOp};
 use hidp_plan::wide::live::{Jumps, Live};
-use hidp_plan::wide::{Classes, Joins};
-use hidp_plan::{Recipe, WideShape};
+use hidp_plan::wide::{Classes, Joins, Packed};
+use hidp_plan::{self as plan, Recipe, WideShape};
 use hidp_syntax::ty::{Scalar, Ty};
 
 /// The group under construction.
@@ -49,6 +51,8 @@ pub(super) struct State {
     others: BTreeSet<par::VarId>,
     /// What a variable, or an array of an iteration, is in lanes.
     vars: BTreeMap<par::VarId, VarId>,
+    /// Copies of the rows of arrays.
+    packed: BTreeMap<par::VarId, VarId>,
     /// The lanes that execute what is being lowered.
     here: VarId,
     /// What lanes that are elsewhere read when they come back.
@@ -58,13 +62,30 @@ pub(super) struct State {
 }
 
 impl Lowerer<'_> {
-    /// Positions `[low, high)` of a map's last range, whole iterations in lanes.
+    /// Positions `[low, high)` of a map's last range, whole iterations in lanes; in order where rows are too long to be packed.
     pub(super) fn wide_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr) {
+        let classes = Classes::of(map);
+        let packed = plan::wide::packed(self.program, self.func, map, &classes);
+        let Some(fit) = self.rows_fit(&packed) else { return self.groups(map, range, classes, &packed, low, high) };
+        let (low2, high2) = (low.clone(), high.clone());
+        let inner: Vec<par::VarId> =
+            plan::inner_maps(&map.body).into_iter().filter_map(|inner| Some(inner.iters.last()?.var)).collect();
+        self.branch(
+            fit,
+            |this| this.groups(map, range, classes, &packed, low, high),
+            |this| {
+                this.with_lanes(&inner, |this| {
+                    this.range_loop(range, low2, high2, turns(map), &mut |this| this.iteration(map, &[]));
+                });
+            },
+        );
+    }
+
+    fn groups(&mut self, map: &Map, range: &Range, classes: Classes, packed: &[Packed], low: Expr, high: Expr) {
         let Recipe::Wide(WideShape { bits, groups }) = self.mapping.recipe else {
             return self.defect("whole iterations are in lanes of a known width");
         };
         let lanes = Lanes { bits, groups };
-        let classes = Classes::of(map);
         let shift = |position: Expr| make::add(range.lo.clone(), position);
         let lo = self.body.fix("low", shift(low));
         let hi = self.body.fix("high", shift(high));
@@ -80,6 +101,7 @@ impl Lowerer<'_> {
             lane: range.var,
             others,
             vars: BTreeMap::new(),
+            packed: BTreeMap::new(),
             here,
             joins: Joins::new(),
             around: Vec::new(),
@@ -87,6 +109,7 @@ impl Lowerer<'_> {
         let label = may_fault(self.program, &self.func.vars, &map.body).then(|| self.body.new_label());
         let checks = label.map_or(self.checks, Checks::Again);
         let checks = std::mem::replace(&mut self.checks, checks);
+        packed.iter().for_each(|packed| self.pack_rows(packed, first));
         self.enter_iteration(map);
         self.wide_block(&map.body, &Live::new(), &Jumps::default());
         self.leave_iteration();

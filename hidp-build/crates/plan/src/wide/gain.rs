@@ -1,21 +1,22 @@
 //! Which nests gain by whole iterations in lanes: those whose loops compilers make no vectors of, and in which little is done lane by lane.
 
-use super::Classes;
+use super::{Classes, is_row, packed};
 use crate::blame::span_of;
 use crate::refusal::{GAIN, Refusal};
 use crate::shape::{Stride, stride_of};
 use hidp_ir::par::visit::{Role, Visitor, look};
-use hidp_ir::par::{BinOp, Expr, ExprKind, Map, MathFn, Place, Stmt, StmtKind, VarId};
+use hidp_ir::par::{BinOp, Expr, ExprKind, Func, Map, MathFn, Place, Program, Stmt, StmtKind, VarId};
 use hidp_syntax::ty::Scalar;
 use std::collections::BTreeSet;
 
 /// Whether a nest that can run so gains by it.
-pub(crate) fn gain(map: &Map) -> Result<(), Refusal> {
+pub(crate) fn gain(program: &Program, func: &Func, map: &Map) -> Result<(), Refusal> {
     let Some(lane) = map.iters.last() else { return Ok(()) };
     let classes = Classes::of(map);
     let mut others = classes.varying().clone();
     others.remove(&lane.var);
-    let mut look = Look { classes: &classes, others, lane: lane.var, depth: 0, loops: false, slow: None };
+    let packed = packed(program, func, map, &classes).into_iter().map(|packed| packed.array).collect();
+    let mut look = Look { classes: &classes, others, lane: lane.var, packed, depth: 0, loops: false, slow: None };
     look.visit_block(&map.body);
     match look.slow {
         Some(refusal) => Err(refusal),
@@ -32,6 +33,8 @@ struct Look<'a> {
     /// What differs from lane to lane but for the iterator along them.
     others: BTreeSet<VarId>,
     lane: VarId,
+    /// Arrays whose rows are packed.
+    packed: BTreeSet<VarId>,
     /// Loops and maps around.
     depth: usize,
     /// Whether there is a loop of the program.
@@ -54,7 +57,8 @@ impl Visitor for Look<'_> {
             Stride::Invariant | Stride::Unit => false,
             Stride::Strided | Stride::Irregular => true,
         };
-        if self.depth > 0 && lane_by_lane {
+        let packed = self.packed.contains(&place.array) && is_row(self.lane, self.classes, place);
+        if self.depth > 0 && lane_by_lane && !packed {
             self.slow.get_or_insert(GAIN.refused(place.span, "a loop accesses elements one lane after the other"));
         }
         look::walk_place(self, place, role);
@@ -108,6 +112,29 @@ mod tests {
         let text = "function f input float x[N]; output int y[N];
             { map { i := [0:N); float v = x[i]; int k = 0; while (v > 1) { v = v * 0.5; k = k + 1; } y[i] = k; } }";
         assert_eq!(of(text), ("kept".into(), "wide".into()));
+    }
+
+    #[test]
+    fn rows_that_loops_read_again_are_packed() {
+        let text = |access: &str| {
+            format!(
+                "function f input float x[N][D], z[D]; output int y[N];
+                {{ map {{ i := [0:N); int best = 0; float least = 9;
+                   for (int k = 0; k < 8; k = k + 1) {{
+                     float s = 0;
+                     for (int d = 0; d < D; d = d + 1) {{ s = s + {access} * z[d]; }}
+                     if (s < least) {{ least = s; best = k; }}
+                   }}
+                   y[i] = best; }} }}"
+            )
+        };
+        let gathered = "excluded: a loop accesses elements one lane after the other";
+        assert_eq!(of(&text("x[i][d]")), ("kept".into(), "wide".into()));
+        assert_eq!(of(&text("x[N - 1 - i][d]")).0, gathered, "rows in another order");
+        assert_eq!(of(&text("x[i][(d + best) % D]")).0, gathered, "columns that differ");
+        let once = "function f input float x[N][D]; output float y[N];
+            { map { i := [0:N); float s = 0; for (int d = 0; d < D; d = d + 1) { s = s * 0.5 + x[i][d]; } y[i] = s; } }";
+        assert_eq!(of(once).0, gathered, "each element is read once");
     }
 
     #[test]

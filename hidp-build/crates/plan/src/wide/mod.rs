@@ -6,6 +6,7 @@
 mod classes;
 mod gain;
 pub mod live;
+mod packed;
 
 use super::blame::{self, span_of};
 use super::refusal::{FAULT_ORDER, LANES, MEMORY_SIZE, NAMED, Refusal, SEQUENCE, SHAPE};
@@ -16,6 +17,7 @@ use hidp_ir::par::lanes::checks_are_stable;
 use hidp_ir::par::visit::{Role, Visitor, look};
 use hidp_ir::par::{Access, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, Target};
 use hidp_syntax::source::Span;
+pub use packed::{Packed, is_row, packed};
 
 /// How many vectors may be under way together.
 pub(super) const GROUPS: [u8; 4] = [1, 2, 4, 8];

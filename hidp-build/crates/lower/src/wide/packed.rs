@@ -1,0 +1,83 @@
+//! Rows that lanes go along, packed: `plan::wide::packed` says which.
+
+use super::super::build::Binding;
+use super::super::defect::NUMBER;
+use super::super::{Lowerer, make};
+use hidp_ir::imp::{Expr, LoopKind, Stmt, VarId, VarKind, WideElement, WideIndex, WideKind, WideStmt};
+use hidp_ir::par::{self, BinOp, Place};
+use hidp_plan as plan;
+use hidp_plan::wide::Packed;
+use hidp_syntax::ty::Ty;
+
+impl Lowerer<'_> {
+    /// The extents of an array behind its first, which are those of a row.
+    fn row_extents(&mut self, array: par::VarId) -> Option<(VarId, Vec<Expr>)> {
+        match self.binding(array) {
+            Binding::Array(binding) if binding.window.is_none() && binding.stride.is_none() => {
+                Some((binding.base, binding.extents[1..].to_vec()))
+            }
+            Binding::Array(_) | Binding::Fixed(_) | Binding::Slot { .. } | Binding::Lane(_) => {
+                self.defect("arrays whose rows are packed are whole");
+                None
+            }
+        }
+    }
+
+    fn row_length(&mut self, extents: Vec<Expr>) -> Expr {
+        let length = extents.into_iter().fold(make::long(1), make::mul);
+        self.body.compute_ahead(length)
+    }
+
+    /// Whether the rows of these arrays are short enough; `None` if there are none.
+    pub(super) fn rows_fit(&mut self, packed: &[Packed]) -> Option<Expr> {
+        let mut all: Option<Expr> = None;
+        for Packed { array, most } in packed {
+            let (_, extents) = self.row_extents(*array)?;
+            let length = self.row_length(extents);
+            let fits = make::binary(BinOp::Le, length, make::long((*most).into()));
+            all = Some(match all {
+                None => fits,
+                Some(all) => make::binary(BinOp::And, all, fits),
+            });
+        }
+        all
+    }
+
+    /// Packs the rows of a group.
+    pub(super) fn pack_rows(&mut self, Packed { array, most }: &Packed, first: VarId) {
+        let Some((base, extents)) = self.row_extents(*array) else { return };
+        let declared = &self.func.vars[*array];
+        let Some(elem) = declared.ty.scalar() else { return self.defect(NUMBER) };
+        let name = format!("{}_rows", declared.name);
+        let tile = self.body.declare(&name, VarKind::WideTile { elem, len: *most, lanes: self.lanes() });
+        self.body.push(Stmt::Wide(WideStmt::Let { var: tile, init: None }));
+        let length = self.row_length(extents);
+        let length = self.body.fix("length", length);
+        let start = self.body.fix("start", make::mul(make::var(first, Ty::LONG), length.clone()));
+        let at = self.body.enter_loop("at");
+        let column = make::var(at, Ty::LONG);
+        let from =
+            WideIndex::Every { first: Box::new(make::add(start, column.clone())), stride: Box::new(length.clone()) };
+        let mask = self.here();
+        let value = self.wide_of(WideKind::Load(WideElement { base, index: from, mask }), elem);
+        let target = WideElement { base: tile, index: WideIndex::Own(Box::new(column)), mask: None };
+        self.body.push(Stmt::Wide(WideStmt::Store { target, value }));
+        self.body.leave_loop(at, make::long(0), length, LoopKind::Seq);
+        if let Some(wide) = &mut self.wide {
+            wide.packed.insert(*array, tile);
+        }
+    }
+
+    /// An element of a packed row.
+    pub(super) fn packed_element(&mut self, place: &Place) -> Option<WideElement> {
+        let wide = self.wide.as_ref()?;
+        let base = *wide.packed.get(&place.array)?;
+        if !plan::wide::is_row(wide.lane, &wide.classes, place) {
+            return None;
+        }
+        let (_, extents) = self.row_extents(place.array)?;
+        let columns = (1..).zip(&extents).map(|(dim, extent)| self.even_index(place, dim, extent, 0)).collect();
+        let index = WideIndex::Own(Box::new(self.linear(&extents, columns)));
+        Some(WideElement { base, index, mask: None })
+    }
+}
