@@ -45,13 +45,14 @@
 //! # Whole iterations in lanes
 //! 14. `Group`s are in kernels of CPU units only, in no simd loop and no other group. Wide values, masks and wide tiles are introduced inside
 //!     of one, with its number of lanes. In it stand values, branches, loops, and statements about wide values; nothing that faults, is
-//!     called from the run-time library, or stores to memory otherwise.
+//!     called from the run-time library, or stores to memory otherwise. What is done again instead stands outside of the lanes.
 //! 15. A `Store`, and each access to a buffer, names the lanes that make it. Of a group's lanes only those of its `here` have an iteration.
 //! 16. The right operand of an integer division is a choice between what the program divides by and 1, or a constant; that of a shift
 //!     likewise with 0: lanes that are elsewhere hold anything.
 //! 17. `Set` without a mask stands where no other lane reads the variable later before it sets it. Nobody computes that
 //!     again: it is `plan::wide::live` that has to be right.
 
+mod expr;
 mod grid;
 mod near;
 mod numbers;
@@ -63,6 +64,7 @@ pub mod visit;
 mod wide;
 mod wide_print;
 
+pub use expr::{Element, Expr, ExprKind};
 pub use grid::Grid;
 pub use near::NearFn;
 pub use numbers::Numbers;
@@ -74,12 +76,12 @@ pub use wide::{
     Again, Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt, each_wide, wide_operands, wides_of,
 };
 
-use crate::par::{BinOp, FaultKind, FoldFn, MathFn, ScalarFnId, UnOp};
+use crate::par::{FaultKind, FoldFn};
 pub use hidp_syntax::ast::Level;
 use hidp_syntax::index::Arena;
 use hidp_syntax::index::define_id;
 use hidp_syntax::source::Span;
-use hidp_syntax::ty::{Scalar, StructId, Ty};
+use hidp_syntax::ty::{Scalar, Ty};
 
 define_id! {
     /// A variable of one function of a unit.
@@ -527,78 +529,4 @@ pub struct Reduction {
     pub ty: Ty,
     /// Whether there is a value yet: a `bool`, combined by or. For operators without neutral element.
     pub seen: Option<VarId>,
-}
-
-/// An element of a buffer or tile, or a field of one.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Element {
-    /// Buffer or tile.
-    pub base: VarId,
-    /// Linear index, `long`.
-    pub index: Box<Expr>,
-    /// Field positions.
-    pub path: Vec<u32>,
-    /// Relaxed atomic rather than plain.
-    pub relaxed: bool,
-}
-
-/// An expression.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Expr {
-    /// What it computes.
-    pub kind: ExprKind,
-    /// Type of the value; for buffers their element type.
-    pub ty: Ty,
-}
-
-/// What an expression computes.
-#[derive(Clone, Debug, PartialEq)]
-pub enum ExprKind {
-    /// Integer constant of the expression's type.
-    Int(i128),
-    /// Floating constant.
-    Float(f64),
-    /// `bool`
-    Bool(bool),
-    /// A value, or (in launch arguments) a buffer.
-    Var(VarId),
-    /// Load.
-    Load(Element),
-    /// Prefix.
-    Unary(UnOp, Box<Expr>),
-    /// Infix; integers wrap.
-    Binary(BinOp, Box<Expr>, Box<Expr>),
-    /// `a * b + c`, fused where the machine does that in one instruction.
-    MulAdd(Box<Expr>, Box<Expr>, Box<Expr>),
-    /// `&&` (true) or `||`.
-    Lazy(bool, Box<Expr>, Box<Expr>),
-    /// `c ? a : b`
-    Select(Box<Expr>, Box<Expr>, Box<Expr>),
-    /// Rust's `as`.
-    Cast(Box<Expr>),
-    /// Maths.
-    Math(MathFn, Vec<Expr>),
-    /// Maths of an angle that is likely to be small.
-    Near(NearFn, Box<Expr>),
-    /// Scalar function.
-    Call(ScalarFnId, Vec<Expr>),
-    /// Field of a struct value.
-    Field(Box<Expr>, u32),
-    /// Struct value.
-    Struct(StructId, Vec<Expr>),
-    /// Kernel: number of this worker's part (static schedule) or thread (dynamic), below the worker count, `long`. On a device:
-    /// number of this group among those that run at a time.
-    WorkerIndex,
-    /// Host: how many workers a launch may use at most, `long`.
-    WorkerCount,
-    /// Host of a device unit: how many groups of such a grid the device runs at a time at most, `long`, positive.
-    GroupCount(Grid),
-    /// Device: whether a buffer's first element is at a multiple of so many bytes, `bool`.
-    IsAligned(VarId, u32),
-    /// Device: the first lane of the group evaluates it, and all get that value.
-    Broadcast(Level, Box<Expr>),
-    /// Whether a mask has any lane, `bool`.
-    Any(VarId),
-    /// How many lanes a group has, `long`.
-    LaneCount(Lanes),
 }
