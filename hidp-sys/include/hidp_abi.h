@@ -92,8 +92,9 @@ int32_t hidp2_context_start(hidp_context *context, uint32_t *available);
 /* What a launch does: claims parts of its work until none is left. */
 typedef void (*hidp_team_body)(void *state, int64_t member);
 /* Calls body(state, 0), and on other threads that come in time body(state, member) for some members from 1 to wanted - 1, each at most once.
- * Returns when all that began have returned. May be called from several threads, and from a body. */
-void hidp2_team_run(hidp_context *context, int64_t wanted, hidp_team_body body, void *state);
+ * Returns when all that began have returned. May be called from several threads, and from a body. A launch is brief if one thread is done
+ * sooner than a thread that sleeps would come: it wakes none, unless launches follow each other closely. */
+void hidp2_team_run(hidp_context *context, int64_t wanted, int32_t brief, hidp_team_body body, void *state);
 /* At least 64-byte aligned, bases staggered over 4 KiB, huge pages asked for; null if there is none. Never returns null for
  * 0 bytes. Steady state takes from the pool and asks the system for nothing. */
 void *hidp2_pool_take(hidp_context *context, size_t bytes);

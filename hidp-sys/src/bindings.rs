@@ -275,6 +275,7 @@ unsafe extern "C" {
     pub fn hidp2_team_run(
         context: *mut hidp_context,
         wanted: i64,
+        brief: i32,
         body: hidp_team_body,
         state: *mut ::std::os::raw::c_void,
     );

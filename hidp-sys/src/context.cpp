@@ -128,8 +128,8 @@ int32_t hidp2_context_start(hidp_context *context, uint32_t *available) {
   return 0;
 }
 
-void hidp2_team_run(hidp_context *, int64_t wanted, hidp_team_body body, void *state) {
-  if (wanted > 1) hidp_core::team.run(wanted, body, state);
+void hidp2_team_run(hidp_context *, int64_t wanted, int32_t brief, hidp_team_body body, void *state) {
+  if (wanted > 1) hidp_core::team.run(wanted, brief != 0, body, state);
   else body(state, 0);
 }
 

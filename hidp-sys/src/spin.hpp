@@ -34,6 +34,12 @@ class Crowd {
 
 inline Crowd crowd;
 
+inline int64_t now() {
+  timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
+}
+
 class Spin {
  public:
   // Whether `done()` came true in time.
@@ -68,11 +74,6 @@ class Spin {
 #elif defined(__aarch64__)
     __asm__ __volatile__("isb" ::: "memory");
 #endif
-  }
-  static int64_t now() {
-    timespec time;
-    clock_gettime(CLOCK_MONOTONIC, &time);
-    return int64_t{time.tv_sec} * 1'000'000'000 + time.tv_nsec;
   }
 };
 

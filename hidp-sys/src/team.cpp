@@ -124,10 +124,18 @@ void Team::invite_one(Job &job, uint32_t number, Invited &invited) {
 
 // Idle helpers, from the first on: so a member is the same thread as in the launch before, whose caches may hold what it works on. Where
 // there are not enough, others as well, who come when they are done with what they do.
-void Team::invite(Job &job, uint32_t members, Invited &invited) {
+void Team::invite(Job &job, uint32_t members, bool brief, Invited &invited) {
   const uint32_t running = running_.load(std::memory_order_acquire);
+  // Waking somebody takes three times as long as a brief launch, and who is woken looks for more work for a while. So one alone does without.
+  bool leaves_sleepers = brief, known = !brief;
   for (uint32_t number = 0; number < running && invited.count + 1 < members; ++number) {
-    if (helper_[number]->is_idle()) invite_one(job, number, invited);
+    const Helper &helper = *helper_[number];
+    if (!helper.is_idle()) continue;
+    if (leaves_sleepers && helper.sleeps()) {
+      if (!known) leaves_sleepers = !one_follows_another(), known = true;
+      if (leaves_sleepers) continue;
+    }
+    invite_one(job, number, invited);
   }
   for (uint32_t number = 0; number < running && invited.count + 1 < members; ++number) {
     if (!helper_[number]->is_idle()) invite_one(job, number, invited);
@@ -135,10 +143,16 @@ void Team::invite(Job &job, uint32_t members, Invited &invited) {
   job.sleeping.store(invited.asleep, std::memory_order_release);
 }
 
-void Team::run(int64_t wanted, hidp_team_body body, void *state) {
+// Whether a brief launch met somebody who sleeps a short time before this one does.
+bool Team::one_follows_another() {
+  const int64_t time = now();
+  return time - met_sleeper_.exchange(time, std::memory_order_relaxed) < kSpinNanoseconds;
+}
+
+void Team::run(int64_t wanted, bool brief, hidp_team_body body, void *state) {
   Job job(body, state);
   Invited invited;
-  invite(job, wanted > int64_t{kMostMembers} ? kMostMembers : static_cast<uint32_t>(wanted), invited);
+  invite(job, wanted > int64_t{kMostMembers} ? kMostMembers : static_cast<uint32_t>(wanted), brief, invited);
   job.wake_more();
   body(state, 0);
   // Whoever came from now on would find nothing to do.

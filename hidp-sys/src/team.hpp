@@ -9,6 +9,7 @@
 
 #include "hidp_abi.h"
 #include "job.hpp"
+#include "spin.hpp"
 
 namespace hidp_core {
 
@@ -27,8 +28,8 @@ class Team {
   void forget();
 
   // body(state, 0) here, and on helpers body(state, member) for members 1 to wanted - 1, for those who come in time. Returns when all that
-  // began are done.
-  void run(int64_t wanted, hidp_team_body body, void *state);
+  // began are done. A brief launch leaves those alone who sleep, unless launches follow each other closely.
+  void run(int64_t wanted, bool brief, hidp_team_body body, void *state);
   void wake(uint16_t number);
 
  private:
@@ -37,10 +38,13 @@ class Team {
   int start_one(uint32_t number, uint32_t processors);
   void stop_from(uint32_t first, uint32_t end);
 
-  void invite(Job &job, uint32_t members, Invited &invited);
+  void invite(Job &job, uint32_t members, bool brief, Invited &invited);
+  bool one_follows_another();
   void invite_one(Job &job, uint32_t number, Invited &invited);
 
   std::atomic<uint32_t> running_{0};
+  // When a brief launch last met somebody who sleeps.
+  std::atomic<int64_t> met_sleeper_{-kSpinNanoseconds};
   // Those from `running_` on are null, or left from the process that this one was forked from.
   Helper *helper_[kMostHelpers] = {};
 };

@@ -80,6 +80,9 @@ inline void run_part(Worker &worker, FirstFault &first, int64_t part, int64_t be
   if (HIDP_UNLIKELY(worker.trap.raised)) first.report(part, worker.trap.fault);
 }
 
+// Whether one thread is done with it sooner than another one is woken.
+inline bool is_brief(int64_t work) { return work <= kPartWork; }
+
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
 inline int64_t threads_worth(const Host &host, int64_t parts, int64_t work) {
@@ -158,11 +161,11 @@ class Turns {
 };
 
 // Nearly equal parts, in turn. A thread that loses its processor keeps back no more than one of them.
-HIDP_KERNEL bool parts_in_turn(Host &host, int64_t extent, int64_t grain, int64_t parts, int64_t threads, PartBody body) {
+HIDP_KERNEL bool parts_in_turn(Host &host, int64_t extent, int64_t grain, int64_t parts, int64_t threads, int64_t work, PartBody body) {
   if (threads == 1) return serial_parts(host, extent, body);
   FirstFault first;
   Turns turns(parts, threads);
-  on_threads(host.context, threads, [&](int64_t thread) {
+  on_threads(host.context, threads, is_brief(work), [&](int64_t thread) {
     Worker worker(host.context);
     worker.index = thread;
     Turns::Walk walk(turns, thread);
@@ -181,13 +184,13 @@ HIDP_KERNEL bool static_parts(Host &host, int64_t extent, int64_t grain, int64_t
   const int64_t threads = threads_worth(host, grains, work);
   const int64_t worth = smaller(smaller(work / kPartWork, grains / least) / threads, kMostPartsEach);
   const int64_t parts = smaller(threads * (worth < 1 ? 1 : worth), grains);
-  return parts_in_turn(host, extent, grain, parts, threads, body);
+  return parts_in_turn(host, extent, grain, parts, threads, work, body);
 }
 
 // As many parts as there are grains.
 HIDP_KERNEL bool dynamic_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
   const int64_t parts = extent / grain + (extent % grain != 0);
-  return parts_in_turn(host, extent, grain, parts, threads_worth(host, parts, work), body);
+  return parts_in_turn(host, extent, grain, parts, threads_worth(host, parts, work), work, body);
 }
 
 // No part starts before those below it have: parts may wait for lower ones.
@@ -197,7 +200,7 @@ HIDP_KERNEL bool ordered_parts(Host &host, int64_t extent, int64_t grain, int64_
   if (threads == 1) return serial_parts(host, extent, body);
   FirstFault first;
   Claims claims(parts);
-  on_threads(host.context, threads, [&](int64_t thread) {
+  on_threads(host.context, threads, is_brief(work), [&](int64_t thread) {
     Worker worker(host.context);
     worker.index = thread;
     for (int64_t number; (number = claims.next()) >= 0 && first.matters(number);) {

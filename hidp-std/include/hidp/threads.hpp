@@ -27,12 +27,13 @@ __attribute__((constructor)) static void use_team() { hidp2_team_use(); }
 
 // body(member) on the calling thread, which is member 0, and on others, which are members below `wanted`. They may come late, or not at
 // all: a body claims what there is to do, part by part, and leaves when nothing is left. It never waits for a part that nobody has claimed.
+// Threads that sleep are not woken for what is brief, unless more of it follows soon.
 template <class Body>
-inline void on_threads(hidp_context *context, int64_t wanted, const Body &body) {
+inline void on_threads(hidp_context *context, int64_t wanted, bool brief, const Body &body) {
 #if HIDP_THREADS_OF == HIDP_THREADS_OF_TEAM
   if (wanted > 1) {
     const auto call = [](void *state, int64_t member) { (*static_cast<const Body *>(state))(member); };
-    hidp2_team_run(context, wanted, call, const_cast<void *>(static_cast<const void *>(&body)));
+    hidp2_team_run(context, wanted, brief, call, const_cast<void *>(static_cast<const void *>(&body)));
     return;
   }
 #elif HIDP_THREADS_OF == HIDP_THREADS_OF_OPENMP
@@ -42,7 +43,7 @@ inline void on_threads(hidp_context *context, int64_t wanted, const Body &body) 
     return;
   }
 #endif
-  (void)context, (void)wanted;
+  (void)context, (void)wanted, (void)brief;
   body(int64_t{0});
 }
 
@@ -124,7 +125,7 @@ inline void parallel_zero(hidp_context *context, void *block, size_t bytes, int6
   constexpr int64_t kPiece = int64_t{1} << 20;
   const int64_t extent = static_cast<int64_t>(bytes), pieces = extent / kPiece + (extent % kPiece != 0);
   Claims claims(pieces);
-  on_threads(context, threads < pieces ? threads : pieces, [&](int64_t) {
+  on_threads(context, threads < pieces ? threads : pieces, false, [&](int64_t) {
     for (int64_t number; (number = claims.next()) >= 0;) {
       const Part part(extent, 4096, number, pieces);
       __builtin_memset(static_cast<char *>(block) + part.begin, 0, static_cast<size_t>(part.end - part.begin));

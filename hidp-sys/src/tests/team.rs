@@ -20,6 +20,9 @@ impl Context {
     }
     /// Calls `body(member)` on up to `wanted` threads.
     fn run(&self, wanted: i64, body: impl Fn(i64) + Sync) {
+        self.run_as(wanted, false, body);
+    }
+    fn run_as(&self, wanted: i64, brief: bool, body: impl Fn(i64) + Sync) {
         unsafe extern "C" fn call<B: Fn(i64) + Sync>(state: *mut c_void, member: i64) {
             // SAFETY: `state` is the `body` below, which lives until the launch is over.
             unsafe { (*state.cast::<B>())(member) }
@@ -28,7 +31,7 @@ impl Context {
             Some(call::<B>)
         }
         // SAFETY: the context lives; `call` takes a `body`, which may be called from several threads.
-        unsafe { hidp2_team_run(self.0, wanted, address(&body), ptr::from_ref(&body).cast_mut().cast()) }
+        unsafe { hidp2_team_run(self.0, wanted, brief.into(), address(&body), ptr::from_ref(&body).cast_mut().cast()) }
     }
     /// A launch that claims `parts` parts, each of which calls `part`; how many threads came.
     fn claim(&self, wanted: i64, parts: i64, part: impl Fn(i64) + Sync) -> u32 {
@@ -95,6 +98,34 @@ fn helpers_come_at_the_same_time() {
         wait_for("four threads", || here.load(Ordering::SeqCst) == 4);
     });
     assert_eq!(came, 4);
+}
+
+/// Two parts of so much time, as a brief launch; how many threads came.
+fn brief(context: &Context, part: Duration) -> u32 {
+    let (next, came) = (AtomicI64::new(0), AtomicI64::new(0));
+    context.run_as(2, true, |_| {
+        came.fetch_add(1, Ordering::Relaxed);
+        while next.fetch_add(1, Ordering::Relaxed) < 2 {
+            let start = Instant::now();
+            while start.elapsed() < part {}
+        }
+    });
+    came.into_inner() as u32
+}
+
+#[test]
+fn brief_launches_wake_sleepers_if_they_follow_each_other() {
+    let _alone = alone();
+    let context = Context::started(2);
+    // So long that whoever is woken comes, whatever else runs.
+    let alone = || {
+        std::thread::sleep(Duration::from_millis(5));
+        brief(&context, Duration::from_millis(10)) == 1
+    };
+    for _ in 0..2 {
+        wait_for("launches that wake nobody", || (0..5).all(|_| alone()));
+        wait_for("one of many to have company", || brief(&context, Duration::from_micros(100)) == 2);
+    }
 }
 
 #[test]
