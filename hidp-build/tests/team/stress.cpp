@@ -76,7 +76,7 @@ void everybody_comes(int launches) {
   const Context context(4);
   for (int launch = 0; launch < launches; ++launch) {
     int here = 0;
-    hidp::on_threads(context.raw(), 4, [&](int64_t member) {
+    hidp::on_threads(context.raw(), 4, false, [&](int64_t member) {
       __atomic_fetch_add(&here, 1, __ATOMIC_SEQ_CST);
       while (__atomic_load_n(&here, __ATOMIC_SEQ_CST) < 4) sched_yield();
       if (member > 1 && launch % 16 == 0) sleep_for(1500);
@@ -85,13 +85,14 @@ void everybody_comes(int launches) {
   }
 }
 
-// Every iteration is done once, whatever the schedule.
+// Every iteration is done once, whatever the schedule, and whether sleepers are woken for it or not.
 void launch_all_kinds(hidp::Host &host, int64_t extent) {
   std::vector<int32_t> done(static_cast<size_t>(extent), 0);
   const auto body = [&](hidp::Worker &, int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) ++done[static_cast<size_t>(i)];
   };
-  const int64_t work = extent << 20;
+  const int64_t work = random_here().below(3) == 0 ? hidp::kPartWork : extent << 20;
+  CHECK(hidp::is_brief(work) == (work == hidp::kPartWork));
   CHECK(hidp::launch_static(host, extent, 1, work, body));
   CHECK(hidp::launch_dynamic(host, extent, 3, work, body));
   CHECK(hidp::launch_ordered(host, extent, 5, work, body));
