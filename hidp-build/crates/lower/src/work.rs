@@ -187,7 +187,18 @@ impl Counted {
             BinOp::Le if step > 0 => (start, next(bound, 1)),
             BinOp::Gt if step < 0 => (next(bound, 1), next(start, 1)),
             BinOp::Ge if step < 0 => (bound, next(start, 1)),
-            _ => return None,
+            // Not until the variable passes a bound.
+            BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne => return None,
+            BinOp::Add
+            | BinOp::Sub
+            | BinOp::Mul
+            | BinOp::Div
+            | BinOp::Rem
+            | BinOp::And
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::Shl
+            | BinOp::Shr => return None,
         };
         Some(Counted { var: *var, lo, hi, step: step.abs() })
     }
@@ -195,11 +206,10 @@ impl Counted {
 
 /// Whether an expression is a variable, as it is or in a wider type.
 fn is_value_of(expr: &par::Expr, var: par::VarId) -> bool {
-    match &expr.kind {
-        par::ExprKind::Read(read) => *read == var,
-        par::ExprKind::Convert { operand, .. } if expr.ty == Ty::LONG => operand.kind == par::ExprKind::Read(var),
-        _ => false,
-    }
+    let read = par::ExprKind::Read(var);
+    let as_long =
+        |expr: &par::Expr| matches!(&expr.kind, par::ExprKind::Convert { operand, .. } if operand.kind == read);
+    expr.kind == read || expr.ty == Ty::LONG && as_long(expr)
 }
 
 fn step_of(var: par::VarId, value: &par::Expr) -> Option<i64> {
@@ -209,17 +219,29 @@ fn step_of(var: par::VarId, value: &par::Expr) -> Option<i64> {
     match op {
         BinOp::Add => Some(by),
         BinOp::Sub => Some(-by),
-        _ => None,
+        BinOp::Mul | BinOp::Div | BinOp::Rem | BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::Shr => None,
+        BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne => None,
     }
 }
 
+/// The comparison with its sides exchanged.
 fn turned(op: BinOp) -> BinOp {
     match op {
         BinOp::Lt => BinOp::Gt,
         BinOp::Le => BinOp::Ge,
         BinOp::Gt => BinOp::Lt,
         BinOp::Ge => BinOp::Le,
-        other => other,
+        BinOp::Eq | BinOp::Ne => op,
+        BinOp::Add
+        | BinOp::Sub
+        | BinOp::Mul
+        | BinOp::Div
+        | BinOp::Rem
+        | BinOp::And
+        | BinOp::Or
+        | BinOp::Xor
+        | BinOp::Shl
+        | BinOp::Shr => op,
     }
 }
 

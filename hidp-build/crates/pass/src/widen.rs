@@ -57,16 +57,18 @@ struct Uses {
 
 impl Visitor for Uses {
     fn visit_stmt(&mut self, stmt: &Stmt) {
-        match &stmt.kind {
-            StmtKind::Assign { value, .. } => self.visit_expr(value),
-            _ => look::walk_stmt(self, stmt),
+        if let StmtKind::Assign { value, .. } = &stmt.kind {
+            self.visit_expr(value);
+        } else {
+            look::walk_stmt(self, stmt);
         }
     }
     fn visit_loop(&mut self, node: &Loop) {
-        self.stepped.extend(node.step.stmts.iter().filter_map(|stmt| match &stmt.kind {
-            StmtKind::Assign { var, .. } => Some(*var),
-            _ => None,
-        }));
+        for stmt in &node.step.stmts {
+            if let StmtKind::Assign { var, .. } = &stmt.kind {
+                self.stepped.insert(*var);
+            }
+        }
         look::walk_loop(self, node);
     }
     fn visit_var(&mut self, var: &VarId, role: Role) {
@@ -91,11 +93,10 @@ impl Visitor for Uses {
 
 fn cast(operand: Expr, ty: Ty) -> Expr {
     let span = operand.span;
-    let kind = match operand.kind {
-        ExprKind::Const(value) if ty == Ty::LONG => ExprKind::Const(value),
-        _ => ExprKind::Convert { operand: Box::new(operand), mode: ConvertMode::Cast },
-    };
-    Expr { kind, ty, span }
+    if ty == Ty::LONG && matches!(operand.kind, ExprKind::Const(_)) {
+        return Expr { ty, ..operand };
+    }
+    Expr { kind: ExprKind::Convert { operand: Box::new(operand), mode: ConvertMode::Cast }, ty, span }
 }
 
 /// What a counter is given goes through `long`.
@@ -139,20 +140,22 @@ impl Mutator for Wide<'_> {
             *expr = cast(expr.clone(), ty);
             return;
         }
-        match &mut expr.kind {
+        if let ExprKind::Convert { operand, .. } = &expr.kind
+            && expr.ty == Ty::LONG
+            && self.counter(operand)
+        {
             // Of a type that `long` holds, so it is as large as before.
-            ExprKind::Convert { operand, .. } if expr.ty == Ty::LONG && self.counter(operand) => {
-                expr.kind = operand.kind.clone();
+            expr.kind = operand.kind.clone();
+        } else if let ExprKind::Binary { op, left, right, .. } = &mut expr.kind
+            && op.is_comparison()
+            && (self.counter(left) || self.counter(right))
+        {
+            for side in [left, right] {
+                **side = cast((**side).clone(), Ty::LONG);
+                self.visit_expr(side);
             }
-            ExprKind::Binary { op, left, right, .. }
-                if op.is_comparison() && (self.counter(left) || self.counter(right)) =>
-            {
-                for side in [left, right] {
-                    **side = cast((**side).clone(), Ty::LONG);
-                    self.visit_expr(side);
-                }
-            }
-            _ => change::walk_expr(self, expr),
+        } else {
+            change::walk_expr(self, expr);
         }
     }
 }
