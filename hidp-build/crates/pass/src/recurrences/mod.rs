@@ -38,6 +38,7 @@ use hidp_ir::par::{Access, Block, Expr, ExprKind, FuncId, Place, Program, Recur,
 use hidp_prove as prove;
 use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
+use hidp_syntax::ty::Ty;
 use narrow::Narrow;
 use twin::{copied, fit_int, twin};
 use window::{Cells, Window};
@@ -329,12 +330,7 @@ impl Job {
                 let wide = self.in_windows(&mut builder, system, bodies, &windows);
                 let way = Way::Wave(if whole { Kept::Both } else { Kept::Window });
                 match narrow {
-                    Some((mut stmts, fits, narrow)) => {
-                        let [then, otherwise] = [narrow, wide].map(|stmts| Block { stmts });
-                        let span = fits.span;
-                        stmts.push(Stmt { span, kind: StmtKind::If { cond: fits, then, otherwise } });
-                        (stmts, Way::Narrow(Box::new(way)))
-                    }
+                    Some(narrow) => (self.narrow_or(&mut builder, narrow, wide), Way::Narrow(Box::new(way))),
                     None => (wide, way),
                 }
             }
@@ -367,20 +363,47 @@ impl Job {
     }
 
     /// The same with narrow cells, behind what it needs and the condition under which they fit.
-    fn narrow(
-        &self,
-        builder: &mut Builder<'_>,
-        system: &System,
-        bodies: &[Block],
-    ) -> Option<(Vec<Stmt>, Expr, Vec<Stmt>)> {
+    fn narrow(&self, builder: &mut Builder<'_>, system: &System, bodies: &[Block]) -> Option<(Narrow, Vec<Stmt>)> {
         let (system, bodies) = copied(builder.vars, system, bodies);
         let ends = wave::ends(builder, &system);
-        let Narrow { bodies, cells, before, fits } = narrow::of(builder, &system, &bodies, &ends)?;
+        let whole = self.whole(&system);
+        let mut narrow = narrow::of(builder, &system, &bodies, &ends, !whole)?;
+        let bodies = std::mem::take(&mut narrow.bodies);
         let rows: Vec<&[i64]> = system.order.steps.iter().map(|steps| steps.rows[0].as_slice()).collect();
-        let kept = (self.around, self.whole(&system));
-        let windows = window::of(builder, &system, &bodies, |at| wave::following(rows[at]), kept, cells)?;
+        let kept = (self.around, whole);
+        let windows = window::of(builder, &system, &bodies, |at| wave::following(rows[at]), kept, narrow.cells)?;
         let stmts = self.in_windows(builder, &system, bodies, &windows);
-        Some((before, fits, stmts))
+        Some((narrow, stmts))
+    }
+
+    /// Narrow cells where they fit; wide ones elsewhere, and where there is doubt about a narrow one that is given.
+    fn narrow_or(
+        &self,
+        builder: &mut Builder<'_>,
+        (narrow, mut then): (Narrow, Vec<Stmt>),
+        wide: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let span = narrow.fits.span;
+        let either = |cond: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt>| Stmt {
+            kind: StmtKind::If { cond, then: Block { stmts: then }, otherwise: Block { stmts: otherwise } },
+            span,
+        };
+        let mut out = narrow.before;
+        let Some(doubt) = narrow.doubt else {
+            out.push(either(narrow.fits, then, wide));
+            return out;
+        };
+        let narrow_is_right = builder.local("right", Ty::BOOL, span);
+        out.extend([build::declare(narrow_is_right, span), build::assign(narrow_is_right, narrow.fits)]);
+        let right = || Expr::read(narrow_is_right, Ty::BOOL, span);
+        for ask in &self.asks {
+            let cell = build::cast(Expr::read(ask.cell, builder.vars[ask.cell].ty, span), Ty::LONG);
+            let doubted = build::all(vec![ask.exists(builder.vars, span), doubt.about(cell)], span);
+            then.push(build::guarded(doubted, vec![build::assign(narrow_is_right, build::constant(false, span))]));
+        }
+        out.push(build::guarded(right(), then));
+        out.push(either(right(), Vec::new(), wide));
+        out
     }
 
     /// Tables of cells that may fault: in the order of the meaning.

@@ -4,8 +4,12 @@
 //! Cells come from cells by `+` and `-` of *plain* values, which depend on no cell, and by `min`, `max`, conditions and comparisons. So
 //! an offset that all cells share stays the same through the body, and no cell is further from those of the first steps than the sum of what
 //! the steps add. How far that is depends on sizes and scalars: the narrow version runs where a test at the beginning of the function says that nothing wraps.
+//!
+//! Programs say "no value" by a constant that is beyond all others, in recurrences that take the largest value or the smallest one. The narrow
+//! version has a value of its own for it, which is beyond what real cells are expected to be (`reach`).
 
 mod plain;
+mod reach;
 mod size;
 #[cfg(test)]
 mod tests;
@@ -18,7 +22,8 @@ use hidp_syntax::ty::{Scalar, Ty};
 
 use super::build::{self, Builder};
 use super::window::{self, Cells};
-use size::{Bounds, End, LEAF, Range, Size};
+use reach::{Far, Reach};
+use size::{Bounds, End, Range, Size};
 
 /// The type of narrow cells.
 pub(super) const TY: Ty = Ty::Scalar(Scalar::I16);
@@ -34,15 +39,36 @@ pub(super) struct Narrow {
     pub(super) before: Vec<Stmt>,
     /// Whether all cells fit.
     pub(super) fits: Expr,
+    /// Which values show that a cell may depend on the far value. Such a cell is of no use.
+    pub(super) doubt: Option<Doubt>,
+}
+
+/// Values up to a line, or from there on.
+#[derive(Clone, Debug)]
+pub(super) struct Doubt {
+    end: End,
+    line: Expr,
+}
+
+impl Doubt {
+    /// Whether this value of a cell, a `long`, shows it.
+    pub(super) fn about(&self, value: Expr) -> Expr {
+        let op = match self.end {
+            End::Low => BinOp::Le,
+            End::High => BinOp::Ge,
+        };
+        Expr::long(op, value, self.line.clone())
+    }
 }
 
 /// Narrow bodies of the tables of a system, whose variables are nobody else's; `first` and `last` are its first step and its last. `None`
-/// where bodies do something else with cells.
+/// where bodies do something else with cells. Only where cells that are given can be looked at, there may be a far value.
 pub(super) fn of(
     builder: &mut Builder<'_>,
     system: &System,
     bodies: &[Block],
     [first, last]: &[Expr; 2],
+    may_doubt: bool,
 ) -> Option<Narrow> {
     if !system.tables.iter().all(|table| is_wide(builder.vars[table.array].ty)) {
         return None;
@@ -64,6 +90,9 @@ pub(super) fn of(
         all: None,
         ints: None,
         leaves: Vec::new(),
+        far: None,
+        lowers: false,
+        raises: false,
     };
     let mut narrow: Vec<Block> = vec![Block::default(); bodies.len()];
     for at in order {
@@ -72,15 +101,25 @@ pub(super) fn of(
     }
     let factors = system.order.steps.iter().flat_map(|steps| &steps.rows[0]).map(|factor| factor.unsigned_abs()).sum();
     let steps = Size::sum(last.clone(), factors).minus(&Size::sum(first.clone(), factors))?;
-    let (ends, fits) = made.fits(&steps)?;
+    let far = made.far.as_ref().map(|far| far.low);
+    if far.is_some() && !may_doubt {
+        return None;
+    }
+    let Reach { ends, fits, far: found } = made.reach(&steps)?;
     let middle = ends.low.plus(&Size::constant(VALUES / 2, span))?;
-    let before = vec![
+    let mut before = vec![
         build::declare(offset, span),
         build::assign(offset, middle.expr),
         build::declare(shift, span),
         build::assign(shift, build::cast(build::read(offset, span), TY)),
     ];
-    Some(Narrow { bodies: narrow, cells: Cells::Narrow { offset }, before, fits })
+    let mut doubt = None;
+    if let (Some(low), Some((value, found))) = (far, found) {
+        let value = build::sub(value.expr, build::read(offset, span));
+        before.extend([build::declare(low, span), build::assign(low, build::cast(value, TY))]);
+        doubt = Some(found);
+    }
+    Some(Narrow { bodies: narrow, cells: Cells::Narrow { offset }, before, fits, doubt })
 }
 
 /// `left op right` on narrow values.
@@ -125,6 +164,12 @@ struct Narrowing<'a, 'b> {
     ints: Option<Range>,
     /// What has to be small.
     leaves: Vec<Expr>,
+    /// A constant beyond all cells.
+    far: Option<Far>,
+    /// Whether a smaller one of cells is taken, or which one depends on a comparison.
+    lowers: bool,
+    /// The same of a larger one.
+    raises: bool,
 }
 
 impl Narrowing<'_, '_> {
@@ -241,6 +286,7 @@ impl Narrowing<'_, '_> {
         }
         let kind = match &expr.kind {
             ExprKind::Binary { op, left, right, .. } if op.is_comparison() => {
+                (self.lowers, self.raises) = (true, true);
                 return Some(narrow(*op, self.cell(left)?.1, self.cell(right)?.1));
             }
             ExprKind::Lazy { and, left, right } => {
@@ -269,6 +315,8 @@ impl Narrowing<'_, '_> {
             return None;
         } else if self.is_cell(expr) {
             self.of_cells(expr)?
+        } else if let Some(value) = reach::constant(expr) {
+            (Bounds::far(expr.span), self.far_value(value, expr.span)?)
         } else {
             let range = self.range(expr)?;
             (Bounds::plain(range), self.less(self.low_bits(expr)))
@@ -302,6 +350,10 @@ impl Narrowing<'_, '_> {
                 let [left, right] = operands.as_slice() else { return None };
                 let ((left, a), (right, b)) = (self.cell(left)?, self.cell(right)?);
                 let end = if *function == MathFn::Min { End::Low } else { End::High };
+                match end {
+                    End::Low => self.lowers = true,
+                    End::High => self.raises = true,
+                }
                 let value = Expr { kind: ExprKind::Math(*function, vec![a, b]), ty: TY, span: expr.span };
                 Some((left.extreme(&right, end), value))
             }
@@ -338,42 +390,6 @@ impl Narrowing<'_, '_> {
     fn less(&self, value: Expr) -> Expr {
         let span = value.span;
         narrow(BinOp::Sub, value, Expr::read(self.shift, TY, span))
-    }
-
-    /// What cells can be, and the condition under which they are that and fit.
-    fn fits(mut self, steps: &Size) -> Option<(Range, Expr)> {
-        let span = steps.expr.span;
-        let stored = self.stored.iter().flatten().cloned().reduce(|all, bounds| all.join(&bounds))?;
-        let all = self.all.take()?;
-        for table in &self.system.tables {
-            for extent in self.builder.vars[table.array].shape.clone() {
-                self.leaf(extent)?;
-            }
-        }
-        let zero = Size::constant(0, span);
-        let end = |end: End| {
-            let (cells, all) = match end {
-                End::Low => (&stored.low, &all.low),
-                End::High => (&stored.high, &all.high),
-            };
-            let added = cells.more.as_ref().unwrap_or(&zero).extreme(&zero, end);
-            let cell = cells.plain.as_ref()?.plus(&added.times(steps)?)?;
-            let reached = cell.plus(all.more.as_ref().unwrap_or(&zero))?;
-            Some(all.plain.as_ref().map_or_else(|| reached.clone(), |plain| plain.extreme(&reached, end)))
-        };
-        let ends = Range::new(end(End::Low)?, end(End::High)?);
-        let most = |size: i64| Expr::int(size, span);
-        let at_most = |value: &Expr, size: i64| Expr::long(BinOp::Le, value.clone(), most(size));
-        let at_least = |value: &Expr, size: i64| Expr::long(BinOp::Ge, value.clone(), most(size));
-        let small = (1 << LEAF) - 1;
-        let mut conds: Vec<Expr> =
-            self.leaves.iter().flat_map(|leaf| [at_most(leaf, small), at_least(leaf, -small)]).collect();
-        conds.push(at_most(&ends.high.minus(&ends.low)?.expr, VALUES - 1));
-        for range in [&ends].into_iter().chain(&self.ints).filter(|range| !range.fits_int()) {
-            conds.push(at_most(&range.high.expr, i32::MAX.into()));
-            conds.push(at_least(&range.low.expr, i32::MIN.into()));
-        }
-        Some((ends, build::all(conds, span)))
     }
 }
 

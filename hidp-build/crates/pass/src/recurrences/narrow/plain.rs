@@ -88,7 +88,7 @@ impl Narrowing<'_, '_> {
             | ExprKind::Field(..)
             | ExprKind::Struct(..) => of_type(expr.ty, span),
         }?;
-        if expr.ty == Ty::Scalar(Scalar::I32) && !range.fits_int() {
+        if expr.ty == Ty::Scalar(Scalar::I32) && !range.are_ints() {
             self.ints = Some(self.ints.take().map_or_else(|| range.clone(), |ints| ints.join(&range)));
         }
         Some(range)

@@ -50,6 +50,11 @@ impl Size {
         Size { expr: Expr::int(value, span), bits: 64 - value.unsigned_abs().leading_zeros() }
     }
 
+    /// Whether it is certainly a value of `int`.
+    pub(super) fn is_int(&self) -> bool {
+        self.bits < 32
+    }
+
     fn value(&self) -> Option<i64> {
         self.expr.as_int().and_then(|value| i64::try_from(value).ok())
     }
@@ -123,8 +128,8 @@ impl Range {
     }
 
     /// Whether they are certainly values of `int`.
-    pub(super) fn fits_int(&self) -> bool {
-        self.low.bits < 32 && self.high.bits < 32
+    pub(super) fn are_ints(&self) -> bool {
+        self.low.is_int() && self.high.is_int()
     }
 
     pub(super) fn plus(&self, other: &Range) -> Option<Range> {
@@ -158,11 +163,13 @@ impl Range {
     }
 }
 
-/// A bound of a cell: no value exceeds both `plain` and the extreme cell of earlier steps with `more` added to it.
-#[derive(Clone, Debug)]
+/// A bound of a cell: no value exceeds all of `plain`, the extreme cell of earlier steps with `more` added to it, and the far value with `far`
+/// added to it.
+#[derive(Clone, Debug, Default)]
 pub(super) struct Bound {
     pub(super) more: Option<Size>,
     pub(super) plain: Option<Size>,
+    pub(super) far: Option<Size>,
 }
 
 impl Bound {
@@ -171,7 +178,7 @@ impl Bound {
             Some(part) => part.plus(size).map(Some),
             None => Some(None),
         };
-        Some(Bound { more: sum(&self.more)?, plain: sum(&self.plain)? })
+        Some(Bound { more: sum(&self.more)?, plain: sum(&self.plain)?, far: sum(&self.far)? })
     }
 
     /// What bounds both.
@@ -180,18 +187,24 @@ impl Bound {
             (Some(left), Some(right)) => Some(left.extreme(right, end)),
             (one, None) | (None, one) => one.clone(),
         };
-        Bound { more: both(&self.more, &other.more), plain: both(&self.plain, &other.plain) }
+        Bound {
+            more: both(&self.more, &other.more),
+            plain: both(&self.plain, &other.plain),
+            far: both(&self.far, &other.far),
+        }
     }
 
     /// What bounds one of them at least: the closer one, where that is known.
     fn either(&self, other: &Bound, end: End) -> Bound {
         match (self, other) {
-            (Bound { more: Some(left), plain: None }, Bound { more: Some(right), plain: None }) => {
-                Bound { more: Some(left.extreme(right, end.other())), plain: None }
-            }
-            (Bound { more: None, plain: Some(left) }, Bound { more: None, plain: Some(right) }) => {
-                Bound { more: None, plain: Some(left.extreme(right, end.other())) }
-            }
+            (
+                Bound { more: Some(left), plain: None, far: None },
+                Bound { more: Some(right), plain: None, far: None },
+            ) => Bound { more: Some(left.extreme(right, end.other())), ..Bound::default() },
+            (
+                Bound { more: None, plain: Some(left), far: None },
+                Bound { more: None, plain: Some(right), far: None },
+            ) => Bound { plain: Some(left.extreme(right, end.other())), ..Bound::default() },
             (Bound { .. }, Bound { .. }) => self.both(other, end),
         }
     }
@@ -207,13 +220,26 @@ pub(super) struct Bounds {
 impl Bounds {
     /// Any cell of an earlier step.
     pub(super) fn earlier(span: Span) -> Bounds {
-        let cell = Bound { more: Some(Size::constant(0, span)), plain: None };
+        let cell = Bound { more: Some(Size::constant(0, span)), ..Bound::default() };
         Bounds { low: cell.clone(), high: cell }
     }
 
+    /// The far value.
+    pub(super) fn far(span: Span) -> Bounds {
+        let far = Bound { far: Some(Size::constant(0, span)), ..Bound::default() };
+        Bounds { low: far.clone(), high: far }
+    }
+
     pub(super) fn plain(range: Range) -> Bounds {
-        let bound = |size| Bound { more: None, plain: Some(size) };
+        let bound = |size| Bound { plain: Some(size), ..Bound::default() };
         Bounds { low: bound(range.low), high: bound(range.high) }
+    }
+
+    pub(super) fn end(&self, end: End) -> &Bound {
+        match end {
+            End::Low => &self.low,
+            End::High => &self.high,
+        }
     }
 
     pub(super) fn plus(&self, range: &Range) -> Option<Bounds> {

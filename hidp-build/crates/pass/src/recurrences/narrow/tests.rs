@@ -1,5 +1,7 @@
 //! Narrow cells give what wide ones give, also where they only just fit.
 
+use std::collections::BTreeMap;
+
 use super::super::{Way, recurrences};
 use hidp_ir::par::interp::{Arg, Array, Data, Options, Value, run_with};
 use hidp_ir::par::{Program, print, read, verify};
@@ -74,6 +76,35 @@ const WEIGHTS: [[i32; 2]; 12] = [
     [65536, 1],
     [i32::MIN, i32::MAX],
 ];
+
+const FAR: &str = "if ((i == 0) && (j == 0)) { return 0:int; } if (j == 0) { return neg(70000:int); }
+    declare c zero; c = d[i, (j - 1)]; if (i > 0) { c = max(c, (d[(i - 1), (j - 1)] + w)); } return (c - v);";
+const GAIN: &str = "if ((i == 0) && (j == 0)) { return 0:int; } if (j == 0) { return neg(70000:int); } if (i == 0) { return d[i, (j - 1)]; }
+    return max((d[i, (j - 1)] + w), d[(i - 1), (j - 1)]);";
+const BEYOND: &str =
+    "if ((i == 0) && (j == 0)) { return 0:int; } if ((j == 0) || (x[i] == 1:uint8)) { return 99999999:int; }
+    return min((d[i, (j - 1)] + w), select((i == 0), 99999999:int, (d[(i - 1), j] + v)));";
+
+/// Cells that depend on a value beyond all others are computed again.
+#[test]
+fn constants_that_stand_for_no_value_have_a_narrow_one() {
+    for body in [FAR, GAIN, BEYOND] {
+        let program = program(body);
+        let narrow =
+            recurrences(&program).iter().map(|made| (made.cells, matches!(made.way, Way::Narrow(_)))).collect();
+        assert_eq!(BTreeMap::from([(Some(1), true), (None, false)]), narrow, "{body}");
+        same(body, &WEIGHTS);
+    }
+    for body in [
+        FAR.replace("max", "min"),
+        FAR.replace("neg(70000:int)", "70000:int"),
+        FAR.replace("(i > 0)", "((i > 0) && (c > 5:int))"),
+        FAR.replace("0:int; }", "99999:int; }"),
+        BEYOND.replace("min", "max"),
+    ] {
+        assert!(recurrences(&program(&body)).iter().all(|made| !matches!(made.way, Way::Narrow(_))), "{body}");
+    }
+}
 
 #[test]
 fn cells_that_fit_are_narrow() {
