@@ -103,7 +103,10 @@ mod tests {
             static function inner input int a[N], b[M]; output int s; { s = d(N, M); }
             function f input int a[N], b[M]; output int s; { inner(a, b, s); }
             function g input int a[N]; output int s; { s = 1; }
-            function h input int a[N], b[M]; output int T[N+1][M+1]; { T = d; }";
+            function h input int a[N], b[M]; output int T[N+1][M+1]; { T = d; }
+            recurrence int e(i := [0:N], j := [0:M]) input uint8 a[N], b[M];
+            { if (i == 0 || j == 0) return 0; return max(e(i-1, j), e(i, j-1)) + (a[i-1] == b[j-1] ? 1 : 0); }
+            function k input uint8 a[N], b[M]; output int s; { s = e(N, M); }";
         let mut input = PipelineInput::default();
         let id = input.sources.add("f.hdp".to_owned(), text);
         input.files.push(InputFile { id, stem: "f".to_owned(), imports: Vec::new() });
@@ -122,5 +125,8 @@ mod tests {
             whole.starts_with(&format!("{domain}  whole table:\n    {waves} the table is kept, and beside it")),
             "{whole}"
         );
+        let narrow = "    cells are kept in 16 bits where sizes and scalars show that they fit";
+        let shown = |entry: &str| known.lines(entry).iter().any(|lines| lines.lines().any(|line| line == narrow));
+        assert_eq!(["f", "h", "k"].map(shown), [false, false, true]);
     }
 }
