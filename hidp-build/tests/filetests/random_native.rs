@@ -21,6 +21,9 @@ const FIRST_SEEDS: std::ops::Range<u64> = 1000..1065;
 const BATCH: usize = 6;
 const BATCHES: usize = 2;
 
+/// One in so many programs is compiled with all variants of its plans.
+const VARIED: u64 = 4;
+
 /// What takes the place of `int`.
 const TYPES: &[&str] = &["int", "long", "short", "uint", "uint8"];
 
@@ -95,6 +98,8 @@ fn program(seed: u64) -> Result<Option<Program>, String> {
     let words = Writer::new(seed).function();
     let text: String =
         words.split_inclusive(|c: char| !c.is_alphanumeric()).map(|piece| with_type(piece, ty)).collect();
+    // Other plans than the preferred ones, too: whole iterations in lanes.
+    let text = if seed % VARIED == 0 { format!("// variants\n{text}") } else { text };
     let subject = match Subject::compile(&format!("random_{seed}"), &text) {
         Ok(subject) => subject,
         Err(why) if why.starts_with("does not compile") => return Ok(None),

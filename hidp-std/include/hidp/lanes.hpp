@@ -30,7 +30,7 @@ constexpr int kLaneBytes = 16;
 
 // Vectors of `lanes` elements; those of bool hold integers as wide as the lanes.
 template <class T, int Lanes>
-struct VectorOf {
+struct LaneVector {
   typedef T type __attribute__((vector_size(sizeof(T) * Lanes)));
 };
 template <int Bits>
@@ -47,7 +47,7 @@ struct Wide {
   static constexpr int kFit = kLaneBytes / int(sizeof(Element)), kGroup = kLanes / Groups;
   static constexpr int kPerPart = kFit < kGroup ? kFit : kGroup;
   static constexpr int kParts = kLanes / kPerPart;
-  using Part = typename VectorOf<Element, kPerPart>::type;
+  using Part = typename LaneVector<Element, kPerPart>::type;
   Part part[kParts];
 };
 template <int Bits, int Groups>
@@ -116,8 +116,8 @@ template <class W, class From, int B, int G>
 HIDP_INLINE W wide_convert(const Wide<From, B, G> &a) {
   using F = Wide<From, B, G>;
   constexpr int piece = F::kPerPart < W::kPerPart ? F::kPerPart : W::kPerPart;
-  using Source = typename VectorOf<typename F::Element, piece>::type;
-  using Target = typename VectorOf<typename W::Element, piece>::type;
+  using Source = typename LaneVector<typename F::Element, piece>::type;
+  using Target = typename LaneVector<typename W::Element, piece>::type;
   W result;
 #pragma GCC unroll 64
   for (int at = 0; at < F::kLanes / piece; ++at) {
@@ -195,7 +195,7 @@ HIDP_INLINE bool wide_any(const Mask<B, G> &mask) {
 #pragma GCC unroll 64
   for (int at = 1; at < M::kParts; ++at) some |= mask.part[at];
   // Parts of masks fill a register.
-  using Words = typename VectorOf<long long, kLaneBytes / 8>::type;
+  using Words = typename LaneVector<long long, kLaneBytes / 8>::type;
   const Words words = (Words)some;
 #if !defined(HIDP_LANE_BYTES) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
   return __builtin_ia32_cmpq512_mask(words, words ^ words, 4, -1) != 0;
@@ -324,7 +324,7 @@ HIDP_INLINE Wide<T, B, G> wide_abs(const Wide<T, B, G> &a) {
     using Part = typename Wide<T, B, G>::Part;
     if constexpr (std::is_floating_point_v<T>) {
       using Number = LaneInt<int(sizeof(T)) * 8>;
-      using Numbers = typename VectorOf<Number, Wide<T, B, G>::kPerPart>::type;
+      using Numbers = typename LaneVector<Number, Wide<T, B, G>::kPerPart>::type;
       return (Part)((Numbers)a.part[at] & IntegerRange<Number>::max);
     } else if constexpr (std::is_signed_v<T>) {
       return a.part[at] < 0 ? -a.part[at] : a.part[at];
