@@ -33,6 +33,9 @@ impl Lowerer<'_> {
         let mut all: Option<Expr> = None;
         for Packed { array, most } in packed {
             let (_, extents) = self.row_extents(*array)?;
+            if extents.is_empty() {
+                continue;
+            }
             let length = self.row_length(extents);
             let fits = make::binary(BinOp::Le, length, make::long((*most).into()));
             all = Some(match all {

@@ -165,9 +165,9 @@ impl Lowerer<'_> {
         {
             return fused;
         }
-        let (left, right) = (self.wide(left), self.wide(right));
+        let (left, mut right) = (self.wide(left), self.wide(right));
         let integer = left.ty.is_integer();
-        let (harmless, defined) = match op {
+        let (harmless, width) = match op {
             BinOp::Div | BinOp::Rem if integer => (1, None),
             BinOp::Shl | BinOp::Shr => (0, Some(left.ty.size() as i64 * 8)),
             BinOp::Div
@@ -185,10 +185,9 @@ impl Lowerer<'_> {
             | BinOp::Eq
             | BinOp::Ne => return self.wide_binary(op, left, right),
         };
-        let mut right = right;
         if checked {
             right = self.wide_fixed("right", right);
-            let ok = match defined {
+            let ok = match width {
                 Some(width) => self.wide_within(right.clone(), make::long(width)),
                 None => {
                     let zero = self.wide_int(0, right.ty);

@@ -1,12 +1,13 @@
 //! Rows of inputs that are packed: where each lane goes along its own row of an array, again and again, neighbouring lanes read elements
-//! that are a row apart. A copy that has the lanes' elements side by side is made once for each group.
+//! that are a row apart. A copy that has the lanes' elements side by side is made once for each group. An element of a vector is a row
+//! of one: compilers leave a load that asks who is there in the loops where it stands.
 
 use std::collections::BTreeSet;
 
 use super::Classes;
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit::{Role, Visitor, look};
-use hidp_ir::par::{Expr, ExprKind, Func, Iter, Map, Place, Program, Stmt, StmtKind, Var, VarId};
+use hidp_ir::par::{Expr, ExprKind, Func, Iter, Map, Place, Program, Stmt, StmtKind, VarId, VarKind};
 
 /// Bytes of packed rows of one lane, of all arrays together: 16 KiB of them for two vectors of AVX-512.
 const MOST_PACKED: usize = 512;
@@ -26,22 +27,23 @@ pub fn packed(program: &Program, func: &Func, map: &Map, classes: &Classes) -> V
     let mut look = Look { classes, lane: lane.var, depth: 0, arrays: BTreeSet::new() };
     look.visit_block(&map.body);
     let written = Effects::of_block(program, &func.vars, &map.body).writes;
-    let sized = |array: VarId| func.vars[array].ty.scalar().map(|scalar| (array, scalar.size()));
-    let read = look.arrays.into_iter().filter(|array| !written.contains(array) && is_walked(&func.vars[*array], lane));
-    let arrays: Vec<(VarId, usize)> = read.filter_map(sized).collect();
-    let each = MOST_PACKED / arrays.len().max(1);
-    arrays.into_iter().map(|(array, size)| Packed { array, most: (each / size) as u32 }).collect()
+    let read = look.arrays.into_iter().filter(|array| !written.contains(array) && is_walked(func, *array, lane));
+    let sized = read.filter_map(|array| Some((array, func.vars[array].ty.scalar()?.size())));
+    let (vectors, rows): (Vec<_>, Vec<_>) = sized.partition(|(array, _)| func.vars[*array].shape.len() == 1);
+    let each = MOST_PACKED / rows.len().max(1);
+    let rows = rows.into_iter().map(|(array, size)| Packed { array, most: (each / size) as u32 });
+    vectors.into_iter().map(|(array, _)| Packed { array, most: 1 }).chain(rows).collect()
 }
 
 /// Whether the iterations are as many as an array has rows, so that any row can be read before it is known which are.
-fn is_walked(array: &Var, lane: &Iter) -> bool {
-    lane.lo.as_int() == Some(0) && array.shape.first().is_some_and(|rows| same(&lane.hi, rows))
+fn is_walked(func: &Func, array: VarId, lane: &Iter) -> bool {
+    lane.lo.as_int() == Some(0) && func.vars[array].shape.first().is_some_and(|rows| same(func, &lane.hi, rows))
 }
 
 /// Whether lanes that access this go along rows of their own, all in the same column.
 pub fn is_row(lane: VarId, classes: &Classes, place: &Place) -> bool {
     match &place.index[..] {
-        [] | [_] => false,
+        [] => false,
         [row, columns @ ..] => {
             let own = matches!(row.kind, ExprKind::Read(var) if var == lane);
             own && place.path.is_empty() && !columns.iter().any(|column| classes.varies(column))
@@ -49,12 +51,25 @@ pub fn is_row(lane: VarId, classes: &Classes, place: &Place) -> bool {
     }
 }
 
-/// Whether both are the same constant or dimension.
-fn same(left: &Expr, right: &Expr) -> bool {
-    match (&left.kind, &right.kind) {
-        (ExprKind::Read(a), ExprKind::Read(b)) => a == b,
-        _ => left.as_int().is_some() && left.as_int() == right.as_int(),
-    }
+/// Whether both are the same constant or dimension. A variable may have changed after it gave an array its size.
+fn same(func: &Func, left: &Expr, right: &Expr) -> bool {
+    let constant = |expr: &Expr| expr.as_int();
+    let dimension = |expr: &Expr| match expr.kind {
+        ExprKind::Read(var) => Some(var).filter(|var| func.vars[*var].kind == VarKind::Dim),
+        ExprKind::Const(_)
+        | ExprKind::Load(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary { .. }
+        | ExprKind::Lazy { .. }
+        | ExprKind::Select { .. }
+        | ExprKind::Convert { .. }
+        | ExprKind::Math(..)
+        | ExprKind::Call(..)
+        | ExprKind::Field(..)
+        | ExprKind::Struct(..) => None,
+    };
+    (constant(left).is_some() && constant(left) == constant(right))
+        || (dimension(left).is_some() && dimension(left) == dimension(right))
 }
 
 struct Look<'a> {
@@ -75,7 +90,8 @@ impl Visitor for Look<'_> {
 
     fn visit_place(&mut self, place: &Place, role: Role) {
         // A row that one loop reads once costs as much to pack.
-        if self.depth > 1 && is_row(self.lane, self.classes, place) {
+        let least = if place.index.len() == 1 { 1 } else { 2 };
+        if self.depth >= least && is_row(self.lane, self.classes, place) {
             self.arrays.insert(place.array);
         }
         look::walk_place(self, place, role);
