@@ -6,6 +6,7 @@ mod device_prims;
 mod docs;
 mod edge_cases;
 mod emit;
+mod long;
 #[path = "../made/mod.rs"]
 mod made;
 mod maths;
