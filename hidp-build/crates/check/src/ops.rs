@@ -1,6 +1,6 @@
 //! Operators of folds: `"+"`, a scalar function, and their neutral elements.
 
-use hidp_ir::par::{Const, Expr, ExprKind, FoldFn, FoldOp, ScalarFnId};
+use hidp_ir::par::{Expr, ExprKind, FoldFn, FoldOp, ScalarFnId};
 use hidp_syntax::ast;
 use hidp_syntax::diag::{Code, Diagnostic};
 use hidp_syntax::source::Span;
@@ -37,26 +37,6 @@ fn built_in(name: &str) -> Option<FoldFn> {
         "|" => FoldFn::Or,
         "^" => FoldFn::Xor,
         _ => return None,
-    })
-}
-
-/// The neutral element of a built-in operator.
-fn neutral(func: FoldFn, scalar: Scalar) -> Option<Const> {
-    let range = scalar.integer_range();
-    let of_integer = |value: i128| match scalar {
-        Scalar::Bool => Const::Bool(value != 0),
-        Scalar::F32 | Scalar::F64 => Const::Float(value as f64),
-        _ => Const::Int(value),
-    };
-    Some(match (func, range) {
-        (FoldFn::Add | FoldFn::Or | FoldFn::Xor, _) => of_integer(0),
-        (FoldFn::Mul, _) => of_integer(1),
-        (FoldFn::Min, Some((_, high))) => of_integer(high),
-        (FoldFn::Max, Some((low, _))) => of_integer(low),
-        (FoldFn::Min, None) => Const::Float(f64::INFINITY),
-        (FoldFn::Max, None) => Const::Float(f64::NEG_INFINITY),
-        (FoldFn::And, _) => of_integer(super::fold::wrap(-1, scalar)),
-        (FoldFn::Fn(_), _) => return None,
     })
 }
 
@@ -158,7 +138,7 @@ impl Cx<'_> {
             }
             return self.error(diagnostic);
         };
-        let neutral = neutral(func, scalar).map(|value| Box::new(Expr { kind: ExprKind::Const(value), ty, span }));
+        let neutral = func.neutral(scalar).map(|value| Box::new(Expr { kind: ExprKind::Const(value), ty, span }));
         Some(FoldOp { func, ty, neutral, ordered })
     }
 

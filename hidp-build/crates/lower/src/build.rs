@@ -57,6 +57,8 @@ pub(super) struct Body {
     pub(super) bindings: BTreeMap<par::VarId, Binding>,
     /// Variables of the host function that this kernel takes, in order.
     pub(super) captures: Vec<(VarId, VarId)>,
+    /// Buffers that no other worker touches.
+    pub(super) alone: Vec<VarId>,
     /// Labels of the open scopes.
     pub(super) scopes: Vec<u32>,
     pub(super) labels: u32,
@@ -81,6 +83,7 @@ impl Body {
             params: Vec::new(),
             bindings: BTreeMap::new(),
             captures: Vec::new(),
+            alone: Vec::new(),
             scopes: Vec::new(),
             labels: 0,
             here: None,
@@ -112,7 +115,7 @@ impl Body {
             | VarKind::Buffer { .. }
             | VarKind::HostCell { .. }
             | VarKind::Shared { .. }
-            | VarKind::Wide { .. } => false,
+            | VarKind::Wide { .. } => self.alone.contains(&base),
         }
     }
 

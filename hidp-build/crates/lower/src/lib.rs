@@ -6,6 +6,7 @@
 //! | `defect` | what cannot happen |
 //! | `expr` | expressions, checks, element accesses |
 //! | `stmt` | statements but maps |
+//! | `copies` | atomic updates of small arrays, of which each thread has a copy |
 //! | `space` | ranges of iterators, shared and clipped index spaces |
 //! | `work` | how many operations a launch has, so whether threads gain from it |
 //! | `map` | maps: which strategy, kernels, loops of one thread |
@@ -38,6 +39,7 @@ use hidp_syntax::ty::Ty;
 mod angles;
 mod borders;
 mod build;
+mod copies;
 mod defect;
 mod device;
 mod expr;
@@ -142,6 +144,7 @@ impl<'a> Lowerer<'a> {
             noted: Vec::new(),
             enclosing: Vec::new(),
             known_ranges: BTreeMap::new(),
+            copies: Vec::new(),
             sites,
             kernels: Arena::new(),
             host: None,
@@ -216,6 +219,8 @@ struct Lowerer<'a> {
     enclosing: Vec<record::Frame>,
     /// Ranges of iterators, as the current function sees them.
     known_ranges: BTreeMap<par::VarId, space::Range>,
+    /// Arrays of which each thread of the next launch has a copy.
+    copies: Vec<copies::Copied>,
     sites: &'a mut Arena<SiteId, Site>,
     kernels: Arena<KernelId, Kernel>,
     /// The host function while a kernel is under construction.

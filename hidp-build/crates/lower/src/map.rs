@@ -16,6 +16,15 @@ use hidp_syntax::ty::Ty;
 /// As many lanes as two vectors of 32 bits each have where those are widest, and twice that.
 const MOST_LANES: i64 = 64;
 
+/// Iterations that a launch shares out.
+#[derive(Clone, Copy)]
+pub(super) struct Shared<'a> {
+    ranges: &'a [Range],
+    strides: &'a [Expr],
+    total: &'a Expr,
+    pub(super) work: &'a Expr,
+}
+
 /// How a loop runs the iterations of a map one after the other: written out as often as a directive says.
 pub(super) fn turns(map: &Map) -> LoopKind {
     map.directives.unroll.map_or(LoopKind::Seq, LoopKind::Unroll)
@@ -99,8 +108,9 @@ impl Lowerer<'_> {
         let (strides, total) = self.strides(&ranges);
         let work = self.work_of(map, total.clone());
         let work = self.body.fix("work", work);
+        let shared = Shared { ranges: &ranges, strides: &strides, total: &total, work: &work };
         let Some(together) = self.mapping.number(Property::Together).filter(|_| !self.inside_team) else {
-            return self.share_ranges(map, span, &ranges, &strides, &total, work);
+            return self.share_updates(map, span, &shared);
         };
         let workers = Expr { kind: ExprKind::WorkerCount, ty: Ty::LONG };
         let few = make::binary(BinOp::Lt, make::mul(total.clone(), make::long(2)), make::add(workers, make::long(1)));
@@ -109,32 +119,27 @@ impl Lowerer<'_> {
         self.branch(
             make::binary(BinOp::And, few, long),
             |this| this.team_map(map),
-            |this| this.share_ranges(map, span, &ranges, &strides, &total, work),
+            |this| this.share_updates(map, span, &shared),
         );
     }
 
-    fn share_ranges(&mut self, map: &Map, span: Span, ranges: &[Range], strides: &[Expr], total: &Expr, work: Expr) {
+    pub(super) fn share_ranges(&mut self, map: &Map, span: Span, shared: &Shared<'_>) {
         if let (Some(most), true) = (self.mapping.number(Property::Turns), plan::irregular(map)) {
-            return self.share_in_turn(map, span, (ranges, strides, total), work, most);
+            return self.share_in_turn(map, span, shared, most);
         }
+        let Shared { ranges, strides, total, work } = *shared;
         let stream = self.stream_flag(total);
         let (kernel, args) = self.kernel("map", span, |this, begin, end| {
             this.shared_part(map, ranges, strides, stream.as_ref(), begin, end);
         });
         let grain = if plan::inner_maps(&map.body).is_empty() { self.model.line } else { 1 };
-        let schedule = self.schedule(grain, work);
+        let schedule = self.schedule(grain, work.clone());
         self.body.push(Stmt::Launch { kernel, args, extent: total.clone(), schedule });
     }
 
     /// Iterations of unequal length are taken in turn, in parts whose size follows from the number of iterations alone.
-    fn share_in_turn(
-        &mut self,
-        map: &Map,
-        span: Span,
-        (ranges, strides, total): (&[Range], &[Expr], &Expr),
-        work: Expr,
-        most: u32,
-    ) {
+    fn share_in_turn(&mut self, map: &Map, span: Span, shared: &Shared<'_>, most: u32) {
+        let Shared { ranges, strides, total, work } = *shared;
         let most = make::long(most.into());
         let part = match self.mapping.number(Property::Parts) {
             Some(parts) => {
@@ -155,7 +160,7 @@ impl Lowerer<'_> {
             let end = this.body.fix("to", make::min(make::mul(end, part), total));
             this.shared_part(map, ranges, strides, None, begin, end);
         });
-        let schedule = self.in_turn(work);
+        let schedule = self.in_turn(work.clone());
         self.body.push(Stmt::Launch { kernel, args, extent: parts, schedule });
     }
 
@@ -168,6 +173,7 @@ impl Lowerer<'_> {
         begin: Expr,
         end: Expr,
     ) {
+        self.bind_copies();
         let ranges = self.import_ranges(ranges);
         let strides: Vec<Expr> = strides.iter().map(|stride| self.import(stride)).collect();
         let stream = stream.map(|flag| self.import(flag));

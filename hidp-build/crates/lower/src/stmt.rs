@@ -164,13 +164,13 @@ impl Lowerer<'_> {
         let value = self.expr(value);
         let (target, _) = self.element(place);
         self.body.mark_written(target.base);
-        if self.is_device_host() || self.body.is_own(target.base) {
+        if self.updates_alone(target.base) {
             return self.update_alone(target, op, value);
         }
         self.push_write(Stmt::Atomic { target: Element { relaxed: true, ..target }, op: op.func, value });
     }
 
-    /// An update of what nobody else can touch meanwhile: the host's own ones come one after the other, as do those of a lane.
+    /// An update of what nobody else can touch meanwhile.
     fn update_alone(&mut self, target: Element, op: &FoldOp, value: Expr) {
         let index = self.body.fix("at", *target.index);
         let target = Element { index: Box::new(index), relaxed: false, ..target };

@@ -467,3 +467,19 @@ fn angles_that_are_loaded_under_a_condition_are_not_looked_at_before_it() {
         { map { i := [0:N); z[i] = i < M ? sin(y[i]) : x[i]; } }";
     assert_eq!(angles(text).0, 0);
 }
+
+#[test]
+fn threads_update_copies_of_small_arrays() {
+    let is_atomic = |stmt: &Stmt| matches!(stmt, Stmt::Atomic { .. });
+    let text = "function f input uint8 x[N]; inout uint counts[B]; { map { i := [0:N); atomic counts[x[i]] += 1; } }";
+    let entry = lowered(text);
+    let rows = unit(&entry, "rows");
+    assert_eq!(count(&rows.host.body, |stmt| matches!(stmt, Stmt::Alloc { zero: true, .. })), 1);
+    assert_eq!(count(&rows.host.body, is_launch), 3, "into copies, to put them together, and by atoms");
+    assert_eq!(in_kernels(rows, is_atomic), 1, "where there are too many bins");
+    assert_eq!(in_kernels(unit(&entry, "serial"), is_atomic), 0, "one thread needs no atoms");
+    let largest = lowered(&text.replace("atomic counts[x[i]] += 1", "atomic counts[x[i]] = max(counts[x[i]], 7)"));
+    assert_eq!(count(&unit(&largest, "rows").host.body, |stmt| matches!(stmt, Stmt::Alloc { zero: true, .. })), 1);
+    let smallest = lowered(&text.replace("atomic counts[x[i]] += 1", "atomic counts[x[i]] = min(counts[x[i]], 7)"));
+    assert_eq!(count(&unit(&smallest, "rows").host.body, |stmt| matches!(stmt, Stmt::Alloc { zero: false, .. })), 1);
+}

@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::constraint::{LaneShape, lane_shape, team_constraint};
+use super::copied::copied_targets;
 use super::mapping::{Exec, LevelPlan, Mapping, Recipe, Strategy};
 use super::refusal::{Refusal, TARGET};
 use super::score::{Score, score};
@@ -215,6 +216,7 @@ pub(super) fn mapping_with(
     change(&mut mapping);
     choices::choose(program, func, map, &mut mapping, model);
     mapping.streamed = streamed_outputs(program, func, map);
+    mapping.copied = copied_targets(func, map, applied);
     mapping
 }
 

@@ -1,9 +1,9 @@
 //! Statements, places, maps and folds.
 
-use super::{Expr, FaultKind, FuncId, Pin, PrimCall, ScalarFnId, VarId};
+use super::{Const, Expr, FaultKind, FuncId, Pin, PrimCall, ScalarFnId, VarId};
 use hidp_syntax::ast::{Level, PieceWay};
 use hidp_syntax::source::Span;
-use hidp_syntax::ty::Ty;
+use hidp_syntax::ty::{Scalar, Ty};
 
 /// Statements in order. Its locals end with it.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -300,6 +300,30 @@ pub enum FoldFn {
     Xor,
     /// A scalar function of two arguments.
     Fn(ScalarFnId),
+}
+
+impl FoldFn {
+    /// The neutral element of a built-in operator.
+    pub fn neutral(self, scalar: Scalar) -> Option<Const> {
+        let range = scalar.integer_range();
+        let of_integer = |value: i128| match scalar {
+            Scalar::Bool => Const::Bool(value != 0),
+            Scalar::F32 | Scalar::F64 => Const::Float(value as f64),
+            _ => Const::Int(value),
+        };
+        // All bits: the largest value, or -1.
+        let all = range.map_or(1, |(low, high)| if low == 0 { high } else { -1 });
+        Some(match (self, range) {
+            (FoldFn::Add | FoldFn::Or | FoldFn::Xor, _) => of_integer(0),
+            (FoldFn::Mul, _) => of_integer(1),
+            (FoldFn::Min, Some((_, high))) => of_integer(high),
+            (FoldFn::Max, Some((low, _))) => of_integer(low),
+            (FoldFn::Min, None) => Const::Float(f64::INFINITY),
+            (FoldFn::Max, None) => Const::Float(f64::NEG_INFINITY),
+            (FoldFn::And, _) => of_integer(all),
+            (FoldFn::Fn(_), _) => return None,
+        })
+    }
 }
 
 /// What the user asked of a map or primitive.

@@ -44,6 +44,8 @@ pub struct Mapping {
     pub staging: Vec<Staging>,
     /// Arrays that are written past the caches when they are large.
     pub streamed: Vec<VarId>,
+    /// Arrays of which each thread has a copy that it updates without atoms, where they are small.
+    pub copied: Vec<VarId>,
     /// What else is chosen, by a number each: what is done where sizes allow it.
     pub choices: Vec<Property>,
     /// The maps whose iterations have rows that may be written out, by their [`key`].
@@ -234,6 +236,7 @@ impl Mapping {
             cuts: BTreeMap::new(),
             staging: Vec::new(),
             streamed: Vec::new(),
+            copied: Vec::new(),
             choices: Vec::new(),
             rows: Vec::new(),
             recipe: Recipe::Plain,

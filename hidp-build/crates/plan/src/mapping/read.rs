@@ -7,7 +7,7 @@ use crate::choices::{self, Facts};
 use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, StageOption, Step};
 use crate::short::with_rows;
 use crate::wide::GROUPS;
-use crate::{WideShape, gives_to_team, inner_maps, lane_shape, streamed_outputs, wide_shape};
+use crate::{WideShape, copied_targets, gives_to_team, inner_maps, lane_shape, streamed_outputs, wide_shape};
 use hidp_ir::par::{Func, Map, Program, VarId};
 
 impl Mapping {
@@ -27,6 +27,13 @@ impl Mapping {
             }
         }
         mapping.streamed = lines.streamed.clone();
+        if !lines.copied.is_empty() {
+            let known = copied_targets(func, map, mapping.strategy);
+            if let Some(other) = lines.copied.iter().find(|var| !known.contains(var)) {
+                return Err(Misfit(format!("threads may have copies of `{}`", func.vars[*other].name)));
+            }
+        }
+        mapping.copied = lines.copied.clone();
         let again = mapping.lines(func, map);
         if again == *nest { Ok(mapping) } else { Err(first_difference(nest, &again)) }
     }
@@ -73,6 +80,7 @@ pub(super) struct Lines {
     pub(super) resident: Vec<u32>,
     choices: Vec<Property>,
     streamed: Vec<VarId>,
+    copied: Vec<VarId>,
     iters: Vec<VarId>,
 }
 
@@ -103,6 +111,7 @@ impl Lines {
             resident: Vec::new(),
             choices: Vec::new(),
             streamed: Vec::new(),
+            copied: Vec::new(),
             iters: names.iters().map(|(var, _)| var).collect(),
         };
         for step in steps {
@@ -142,6 +151,7 @@ impl Lines {
         for place in places {
             match place.memory {
                 Memory::Stream => lines.streamed.push(array(&place.array)?),
+                Memory::Copies => lines.copied.push(array(&place.array)?),
             }
         }
         for property in properties {

@@ -20,8 +20,13 @@ impl Mapping {
             }
             Strategy::Device(_) => writer.on_device(map),
         }
-        let place = |var: &VarId| Placement { array: writer.names.array(*var), memory: Memory::Stream };
-        writer.nest.places = self.streamed.iter().map(place).collect();
+        let place = |memory: Memory| {
+            let names = &writer.names;
+            move |var: &VarId| Placement { array: names.array(*var), memory }
+        };
+        let streamed = self.streamed.iter().map(place(Memory::Stream));
+        let places = streamed.chain(self.copied.iter().map(place(Memory::Copies))).collect();
+        writer.nest.places = places;
         writer.folds(map);
         writer.nest.properties.extend(&self.choices);
         writer.nest

@@ -217,7 +217,7 @@ fn what_is_no_plan_says_where() {
         ),
         ("plan a\nnest\n  fold i", "line 3, column 9: expected how the fold is cut"),
         ("plan a\nnest\n  place C", "line 3, column 10: expected a memory"),
-        ("plan a\nnest\n  place C fast", "line 3, column 11: expected a memory: stream"),
+        ("plan a\nnest\n  place C fast", "line 3, column 11: expected a memory: stream, copies"),
         (
             "plan a\nnest\n  keep d all",
             "line 3, column 10: expected how much is kept: window, rows, checkpoints, table, twin",

@@ -201,6 +201,8 @@ vocabulary! {
     plain {
         /// Written past the caches when it is large.
         Stream = "stream",
+        /// One of each thread, put together at the end, where it is small.
+        Copies = "copies",
     }
 }
 

@@ -52,6 +52,10 @@ pub struct Model {
     pub unknown_length: u32,
     /// Element operations that an iteration of a ragged range counts: its loops are short, and what it loads follows indices.
     pub ragged_element: u32,
+    /// Operations for each element of the copies that threads update in place of one array.
+    pub copied_element: u32,
+    /// Elements that such a copy may have.
+    pub most_copied: u32,
     /// Element operations that a primitive has for each element.
     pub primitive_element: u32,
     /// Neighbours below which rows run rather than tiles of lanes.
@@ -166,6 +170,8 @@ impl Model {
             irregular_parts: int("work", "irregular_parts")?,
             unknown_length: int("work", "unknown_length")?,
             ragged_element: int("work", "ragged_element")?,
+            copied_element: int("work", "copied_element")?,
+            most_copied: int("work", "most_copied")?,
             primitive_element: int("work", "primitive_element")?,
             fewest_lanes: int("work", "fewest_lanes")?,
             few_rows: int("work", "few_rows")?,

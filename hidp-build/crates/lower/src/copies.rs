@@ -1,0 +1,169 @@
+//! Atomic updates of small arrays: each thread has a copy of its own, which it updates without atoms, and the copies are put together at the end.
+//!
+//! Where the array is too large for that beside the work, updates are atomic. What one thread does by itself needs neither.
+
+use super::build::{ArrayBinding, Role};
+use super::map::Shared;
+use super::{Binding, Lowerer, make};
+use hidp_ir::imp::{Expr, ExprKind, LoopKind, Schedule, Stmt, VarId, VarKind};
+use hidp_ir::par::{self, BinOp, FaultKind, FoldOp, Map, StmtKind, visit};
+use hidp_plan::Strategy;
+use hidp_syntax::source::Span;
+use hidp_syntax::ty::Ty;
+
+/// Elements of a cache line of the smallest type that is updated atomically: no two copies share one.
+const PADDING: i64 = 16;
+
+/// An array of which threads have copies.
+#[derive(Clone)]
+pub(super) struct Copied {
+    array: par::VarId,
+    /// All copies.
+    all: VarId,
+    /// Elements from one to the next.
+    stride: Expr,
+}
+
+/// The same on the host, with what putting them together needs.
+struct Target {
+    copied: Copied,
+    array: ArrayBinding,
+    op: FoldOp,
+    count: Expr,
+}
+
+impl Lowerer<'_> {
+    /// Whether updates of an array are those of one thread alone.
+    pub(super) fn updates_alone(&self, base: VarId) -> bool {
+        let on_threads = self.device.is_none() && self.body.role == Role::Kernel;
+        self.is_device_host() || self.body.is_own(base) || on_threads && self.mapping.strategy == Strategy::Serial
+    }
+
+    /// Launches a nest that updates arrays atomically.
+    pub(super) fn share_updates(&mut self, map: &Map, span: Span, shared: &Shared<'_>) {
+        let Some(targets) = self.copied_targets(map) else { return self.share_ranges(map, span, shared) };
+        let workers = Expr { kind: ExprKind::WorkerCount, ty: Ty::LONG };
+        let workers = self.body.fix("workers", workers);
+        let elements = targets.iter().map(|target| target.copied.stride.clone()).fold(make::long(0), make::add);
+        let elements = self.body.fix("elements", make::mul(elements, workers.clone()));
+        // A copy's element is made, read, and put to the others.
+        let each = make::long(self.model.copied_element.into());
+        let pays = make::binary(BinOp::Ge, shared.work.clone(), make::mul(elements, each));
+        let most = make::long(self.model.most_copied.into());
+        let fits = |target: &Target| make::binary(BinOp::Le, target.count.clone(), most.clone());
+        let fit = targets.iter().map(fits).fold(pays, |all, fits| make::binary(BinOp::And, all, fits));
+        self.branch(
+            fit,
+            |this| this.share_copies(map, span, shared, &targets, &workers),
+            |this| this.share_ranges(map, span, shared),
+        );
+    }
+
+    fn copied_targets(&mut self, map: &Map) -> Option<Vec<Target>> {
+        let arrays = self.mapping.copied.clone();
+        let targets: Vec<Target> = arrays.into_iter().filter_map(|array| self.copied_target(map, array)).collect();
+        (!targets.is_empty()).then_some(targets)
+    }
+
+    fn copied_target(&mut self, map: &Map, var: par::VarId) -> Option<Target> {
+        let mut op = None;
+        visit::walk_stmts(&map.body, |stmt| {
+            if let StmtKind::Atomic { place, op: found, .. } = &stmt.kind
+                && place.array == var
+            {
+                op = Some(found.clone());
+            }
+        });
+        let (Some(op), Binding::Array(array)) = (op, self.binding(var)) else {
+            self.defect("what threads have copies of is an array that they update");
+            return None;
+        };
+        let count = array.extents.iter().cloned().fold(make::long(1), make::mul);
+        let count = self.body.fix("count", count);
+        let padding = make::long(PADDING);
+        let stride = make::mul(make::ceil_div(count.clone(), padding.clone()), padding);
+        let stride = self.body.fix("stride", stride);
+        let kind = VarKind::Buffer { elem: op.ty, writable: true };
+        let all = self.body.declare(&format!("{}_copies", self.func.vars[var].name), kind);
+        Some(Target { copied: Copied { array: var, all, stride }, array, op, count })
+    }
+
+    fn share_copies(&mut self, map: &Map, span: Span, shared: &Shared<'_>, targets: &[Target], workers: &Expr) {
+        for target in targets {
+            self.make_copies(target, span, workers);
+        }
+        self.copies = targets.iter().map(|target| target.copied.clone()).collect();
+        self.share_ranges(map, span, shared);
+        self.copies.clear();
+        for target in targets {
+            self.put_together(target, span, workers);
+            self.body.push(Stmt::Free(target.copied.all));
+        }
+    }
+
+    /// Copies with what changes nothing in each element.
+    fn make_copies(&mut self, target: &Target, span: Span, workers: &Expr) {
+        let site = self.site(FaultKind::Allocation, span, Vec::new());
+        let count = self.body.fix("count", make::mul(target.copied.stride.clone(), workers.clone()));
+        let neutral = target.op.ty.scalar().and_then(|scalar| target.op.func.neutral(scalar));
+        let Some(neutral) = neutral else { return self.defect("built-in operators have neutral elements") };
+        let kind = par::ExprKind::Const(neutral);
+        let neutral = self.expr(&par::Expr { kind, ty: target.op.ty, span });
+        let zero = make::as_int(&neutral) == Some(0);
+        self.body.push(Stmt::Alloc { var: target.copied.all, count: count.clone(), zero, site });
+        if zero {
+            return;
+        }
+        let at = self.body.enter_loop("at");
+        let place = make::element(target.copied.all, make::var(at, Ty::LONG));
+        self.body.push(Stmt::Store { target: place, value: neutral });
+        self.body.leave_loop(at, make::long(0), count, LoopKind::Seq);
+    }
+
+    /// In a kernel: the arrays are this thread's copies.
+    pub(super) fn bind_copies(&mut self) {
+        for copied in self.copies.clone() {
+            let Binding::Array(array) = self.binding_of_host(copied.array) else { continue };
+            let base = self.capture(copied.all);
+            self.body.mark_written(base);
+            let stride = self.import(&copied.stride);
+            let extents = array.extents.iter().map(|extent| self.import(extent)).collect();
+            let thread = Expr { kind: ExprKind::WorkerIndex, ty: Ty::LONG };
+            let window = Some(self.body.fix("own", make::mul(thread, stride)));
+            let own = ArrayBinding { base, extents, window, stride: None };
+            self.body.bindings.insert(copied.array, Binding::Array(own));
+            self.body.alone.push(base);
+        }
+    }
+
+    fn binding_of_host(&mut self, var: par::VarId) -> Binding {
+        let found = self.host.as_ref().and_then(|host| host.bindings.get(&var)).cloned();
+        found.unwrap_or_else(|| {
+            self.defect("what threads have copies of is an array that they update");
+            Binding::Fixed(make::long(0))
+        })
+    }
+
+    fn put_together(&mut self, target: &Target, span: Span, workers: &Expr) {
+        let Target { copied, array, op, count } = target;
+        let (kernel, args) = self.kernel("together", span, |this, begin, end| {
+            let (to, from) = (this.capture(array.base), this.capture(copied.all));
+            this.body.mark_written(to);
+            let (workers, stride) = (this.import(workers), this.import(&copied.stride));
+            let thread = this.body.enter_loop("thread");
+            let first = this.body.fix("first", make::mul(make::var(thread, Ty::LONG), stride));
+            let at = this.body.enter_loop("at");
+            let place = make::var(at, Ty::LONG);
+            let one = make::load(make::element(from, make::add(first, place.clone())), op.ty);
+            let to = make::element(to, place);
+            let sum = this.apply(op, make::load(to.clone(), op.ty), one);
+            this.body.push(Stmt::Store { target: to, value: sum });
+            this.body.leave_loop(at, begin, end, LoopKind::Seq);
+            this.body.leave_loop(thread, make::long(0), workers, LoopKind::Seq);
+        });
+        let work = make::mul(count.clone(), workers.clone());
+        let work = self.body.fix("work", work);
+        let schedule = Schedule::Static { grain: self.model.line, least: 1, work };
+        self.body.push(Stmt::Launch { kernel, args, extent: count.clone(), schedule });
+    }
+}

@@ -1,0 +1,76 @@
+//! Arrays that all iterations update atomically, of which each thread may have a copy.
+
+use std::collections::BTreeMap;
+
+use crate::mapping::Strategy;
+use hidp_ir::par::visit::{self, Role};
+use hidp_ir::par::{FoldFn, Func, Map, StmtKind, VarId};
+
+/// The arrays of integers from outside that a nest on threads updates atomically by one operator each: the order of updates changes nothing,
+/// and nothing else in the nest touches them.
+pub fn copied_targets(func: &Func, map: &Map, strategy: Strategy) -> Vec<VarId> {
+    let shares = match strategy {
+        Strategy::Rows | Strategy::Team => true,
+        // One thread needs no atoms, lanes and tiles have none, and devices have copies of their own kind.
+        Strategy::Serial | Strategy::Lanes | Strategy::Wide | Strategy::Device(_) => false,
+    };
+    if !shares || !map.folds.is_empty() {
+        return Vec::new();
+    }
+    let declared = visit::declared(&map.body);
+    let mut found: BTreeMap<VarId, Option<FoldFn>> = BTreeMap::new();
+    visit::walk_stmts(&map.body, |stmt| {
+        if let StmtKind::Atomic { place, op, .. } = &stmt.kind {
+            let integer = op.ty.scalar().is_some_and(|scalar| scalar.is_integer());
+            let suits = integer && place.path.is_empty() && func.vars[place.array].is_array();
+            let op = (suits && !declared.contains(&place.array)).then_some(op.func);
+            let known = found.entry(place.array).or_insert(op);
+            if *known != op {
+                *known = None;
+            }
+        }
+    });
+    // Maps that were joined may touch it otherwise, too.
+    visit::walk_vars(&map.body, |var, role| {
+        if role != Role::Update {
+            found.remove(&var);
+        }
+    });
+    found.into_iter().filter(|(_, op)| op.is_some()).map(|(array, _)| array).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::nests;
+    use crate::testing::optimised;
+
+    fn of(body: &str, strategy: Strategy) -> Vec<String> {
+        let text = format!(
+            "function f input int x[N]; inout int a[B], b[B]; inout float m[B]; {{ map {{ i := [0:N); {body} }} }}"
+        );
+        let program = optimised(&text);
+        let func = &program.funcs[program.entries[0]];
+        let targets = copied_targets(func, nests(func)[0], strategy);
+        targets.into_iter().map(|array| func.vars[array].name.clone()).collect()
+    }
+
+    #[test]
+    fn what_a_joined_map_touches_otherwise_is_left_alone() {
+        let text = "function f inout int a[N]; { a = 3; map { i := [0:N); atomic a[i] += 1; } }";
+        let program = optimised(text);
+        let func = &program.funcs[program.entries[0]];
+        let maps = nests(func);
+        assert!(maps.len() == 2 || copied_targets(func, maps[0], Strategy::Rows).is_empty());
+    }
+
+    #[test]
+    fn one_operator_on_integers_from_outside() {
+        let rows = |body: &str| of(body, Strategy::Rows);
+        assert_eq!(rows("atomic a[x[i]] += 1; atomic a[0] += 2; atomic b[x[i]] = max(b[x[i]], i);"), ["a", "b"]);
+        assert_eq!(rows("atomic a[x[i]] += 1; atomic a[0] = max(a[0], 2);"), [""; 0], "two operators");
+        assert_eq!(rows("atomic m[x[i]] = max(m[x[i]], 1);"), [""; 0], "-0.0 and 0.0");
+        assert_eq!(rows("map { j := [0:i); atomic a[x[j]] += 1; }"), ["a"]);
+        assert_eq!(of("atomic a[x[i]] += 1;", Strategy::Serial), [""; 0], "one thread needs none");
+    }
+}
