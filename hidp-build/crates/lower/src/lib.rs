@@ -7,6 +7,7 @@
 //! | `expr` | expressions, checks, element accesses |
 //! | `stmt` | statements but maps |
 //! | `copies` | atomic updates of small arrays, of which each thread has a copy |
+//! | `exchange` | arrays of the caller that exchange names |
 //! | `space` | ranges of iterators, shared and clipped index spaces |
 //! | `work` | how many operations a launch has, so whether threads gain from it |
 //! | `map` | maps: which strategy, kernels, loops of one thread |
@@ -42,6 +43,7 @@ mod build;
 mod copies;
 mod defect;
 mod device;
+mod exchange;
 mod expr;
 mod fold;
 mod lane_fold;
@@ -144,6 +146,7 @@ impl<'a> Lowerer<'a> {
             noted: Vec::new(),
             enclosing: Vec::new(),
             known_ranges: BTreeMap::new(),
+            pairs: exchange::pairs(func),
             copies: Vec::new(),
             sites,
             kernels: Arena::new(),
@@ -157,7 +160,9 @@ impl<'a> Lowerer<'a> {
     /// The whole function.
     fn unit(mut self, target: UnitTarget) -> Result<Unit, Vec<Defect>> {
         self.bind_params();
+        self.begin_pair(None);
         self.stmts(&self.func.body.stmts);
+        self.end_pairs();
         if self.nest != self.plan.nests.len() {
             self.defect(format!("the plan has {} nests, as the function does", self.nest));
         }
@@ -219,6 +224,8 @@ struct Lowerer<'a> {
     enclosing: Vec<record::Frame>,
     /// Ranges of iterators, as the current function sees them.
     known_ranges: BTreeMap<par::VarId, space::Range>,
+    /// Arrays of the caller that exchange names with one other array only.
+    pairs: Vec<exchange::Pair>,
     /// Arrays of which each thread of the next launch has a copy.
     copies: Vec<copies::Copied>,
     sites: &'a mut Arena<SiteId, Site>,

@@ -34,6 +34,7 @@ impl Lowerer<'_> {
             let StmtKind::Declare { var, .. } = stmt.kind else { continue };
             if let Some(Binding::Array(array)) = self.body.bindings.get(&var) {
                 let base = array.base;
+                self.end_pair(var);
                 self.body.push(Stmt::Free(base));
             }
         }
@@ -199,31 +200,6 @@ impl Lowerer<'_> {
         self.body.push(Stmt::Scope { label, body });
     }
 
-    /// Two host-level arrays exchange names. The caller sees a parameter's buffer, so there elements move.
-    fn swap(&mut self, a: par::VarId, b: par::VarId) {
-        let (Binding::Array(first), Binding::Array(second)) = (self.binding(a), self.binding(b)) else {
-            return self.defect("what exchanges names are arrays");
-        };
-        if !self.body.params.contains(&first.base) && !self.body.params.contains(&second.base) {
-            self.body.push(Stmt::Swap(first.base, second.base));
-            return;
-        }
-        let ty = self.func.vars[a].ty;
-        self.body.mark_written(first.base);
-        self.body.mark_written(second.base);
-        let count = first.extents.iter().cloned().fold(make::long(1), make::mul);
-        let count = self.body.fix("count", count);
-        if self.device.is_some() {
-            return self.swap_elements((first.base, second.base), ty, &count);
-        }
-        let at = self.body.enter_loop("at");
-        let place = |base| make::element(base, make::var(at, Ty::LONG));
-        let kept = self.body.fix("kept", make::load(place(first.base), ty));
-        self.body.push(Stmt::Store { target: place(first.base), value: make::load(place(second.base), ty) });
-        self.body.push(Stmt::Store { target: place(second.base), value: kept });
-        self.body.leave_loop(at, make::long(0), count, LoopKind::Seq);
-    }
-
     /// A local comes to life.
     fn declare(&mut self, var: par::VarId, zero: bool, span: Span) {
         let declared = &self.func.vars[var];
@@ -278,6 +254,7 @@ impl Lowerer<'_> {
             }
         };
         self.body.bindings.insert(var, Binding::Array(ArrayBinding { base, extents, window: None, stride: None }));
+        self.begin_pair(Some(var));
     }
 
     fn private_tile(&mut self, name: &str, ty: Ty, len: u32, zero: bool) -> imp::VarId {

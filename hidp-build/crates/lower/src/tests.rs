@@ -468,6 +468,39 @@ fn angles_that_are_loaded_under_a_condition_are_not_looked_at_before_it() {
     assert_eq!(angles(text).0, 0);
 }
 
+fn is_swap(stmt: &Stmt) -> bool {
+    matches!(stmt, Stmt::Swap(..))
+}
+
+#[test]
+fn arrays_of_the_caller_exchange_names_and_settle_at_the_end() {
+    let step = |text: &str, inner: &str| {
+        let text = format!("function f input int n; {text} {{ for (int k = 0; k < n; k += 1) {{ {inner} }} }}");
+        let entry = lowered(&text);
+        let rows = &entry.units[0];
+        let elements = count(&rows.host.body, |stmt| matches!(stmt, Stmt::Store { .. }));
+        (count(&rows.host.body, is_swap), elements, count(&rows.host.body, is_launch))
+    };
+    let text = "inout float a[N]; output float b[N];";
+    assert_eq!(
+        step(text, "b = 2 * a; swap(a, b);"),
+        (2, 0, 2),
+        "once in the loop, once with the launch that settles it"
+    );
+    assert_eq!(
+        step(text, "if (k == 3) break; b = 2 * a; swap(a, b);"),
+        (2, 0, 2),
+        "what leaves the loop stays in the function"
+    );
+    let three = "inout float a[N]; output float b[N], c[N];";
+    assert_eq!(step(three, "b = 2 * a; c = b; swap(a, b); swap(b, c);"), (0, 4, 1), "three move elements");
+    let leaves = "if (k == 3) return; b = 2 * a; swap(a, b);";
+    assert_eq!(step(text, leaves), (0, 2, 1), "a function that may end early moves elements");
+    let local = lowered("function f inout float a[N]; { float b[N]; b = 2 * a; swap(a, b); }");
+    let host = &local.units[0].host.body;
+    assert_eq!((count(host, is_swap), count(host, is_launch)), (2, 2));
+}
+
 #[test]
 fn threads_update_copies_of_small_arrays() {
     let is_atomic = |stmt: &Stmt| matches!(stmt, Stmt::Atomic { .. });
