@@ -49,7 +49,7 @@ struct Positions {
 }
 
 impl Positions {
-    /// Those on which a branch depends that loads or stores. None of a loop that is not in lanes, or folds.
+    /// Those on which a branch depends that loads or stores, or a choice between indices. None of a loop that is not in lanes, or folds.
     fn of(node: &Loop) -> Positions {
         let mut changed = BTreeSet::from([node.var]);
         each_stmt(&node.body, &mut |stmt| {
@@ -72,8 +72,9 @@ impl Positions {
         }
         for expr in stmt_exprs(stmt) {
             each_subexpr(expr, &mut |sub| {
+                // What is chosen is loaded, or, as a `long`, perhaps an index.
                 if let ExprKind::Select(cond, then, otherwise) = &sub.kind
-                    && (loads(then) || loads(otherwise))
+                    && (sub.ty == Ty::LONG || loads(then) || loads(otherwise))
                 {
                     self.of_condition(cond);
                 }

@@ -12,6 +12,7 @@ mod expand;
 mod forward;
 pub mod fuse;
 mod instantiate;
+mod neighbours;
 pub mod recurrences;
 mod simplify;
 mod split;
@@ -61,6 +62,7 @@ pub const PIPELINE: &[Pass] = &[
     zero::PASS,
     bounds::PASS,
     widen::PASS,
+    neighbours::PASS,
     cleanup::PASS,
 ];
 

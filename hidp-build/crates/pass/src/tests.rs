@@ -169,3 +169,20 @@ fn sums_of_what_changes_stay() {
     let text = "map (i = 0 .. N by 1) { declare l zero; declare j zero; l = i; j = (l + 3); l = (l + 2); y[i] = (x[j?] + x[l?]); }";
     assert_eq!(declares(&after(&[simplify::PASS], "j: long local; l: long local;", text)), 2);
 }
+
+#[test]
+fn neighbours_are_themselves_but_for_one_iteration() {
+    let of = |index: &str| {
+        let text = format!("map (i = 0 .. N by 1) {{ y[i] = int({index}); }}");
+        let found = print(&after(&[super::neighbours::PASS], "", &text));
+        found.contains("select(") && !found.contains('%') && !found.contains("max(") && !found.contains("min(")
+    };
+    for index in
+        ["((i + 1) % N)", "(((i + N) - 1) % N)", "(((i - 1) + N) % N)", "max((i - 1), 0)", "min((N - 1), (i + 1))"]
+    {
+        assert!(of(index), "{index}");
+    }
+    for index in ["((i + 2) % N)", "((i - 1) % N)", "((i + 1) % (N - 1))", "max((i + 1), 0)", "min((i - 1), (N - 1))"] {
+        assert!(!of(index), "{index}");
+    }
+}
