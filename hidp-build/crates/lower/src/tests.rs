@@ -516,3 +516,16 @@ fn threads_update_copies_of_small_arrays() {
     let smallest = lowered(&text.replace("atomic counts[x[i]] += 1", "atomic counts[x[i]] = min(counts[x[i]], 7)"));
     assert_eq!(count(&unit(&smallest, "rows").host.body, |stmt| matches!(stmt, Stmt::Alloc { zero: false, .. })), 1);
 }
+
+#[test]
+fn what_may_be_old_is_read_before_and_lanes_run() {
+    let text = "function f inout float d[N][N];
+        { for (int k = 0; k < N; k += 1) { map { i := [0:N); j := [0:N); d[i][j] = min(d[i][j], d[i][k] + d[k][j]); } } }";
+    let entry = lowered(text);
+    let rows = unit(&entry, "rows");
+    let relaxed = |stmt: &Stmt| matches!(stmt, Stmt::Store { target, .. } if target.relaxed);
+    assert_eq!(in_kernels(rows, relaxed), 0);
+    assert!(in_kernels(rows, is_simd) >= 1);
+    let gathered = text.replace("d[k][j]", "d[(i + k) / 2][j]");
+    assert_eq!(in_kernels(unit(&lowered(&gathered), "rows"), relaxed), 1, "another row for each iteration");
+}

@@ -5,6 +5,7 @@
 //!
 //! A part of `hidp-build`, which is what build scripts use. Its interface is internal: no version promises anything of it.
 
+mod ahead;
 mod bounds;
 mod cleanup;
 mod codelets;
@@ -51,6 +52,7 @@ pub const PIPELINE: &[Pass] = &[
     expand::PASS,
     simplify::PASS,
     bounds::PASS,
+    ahead::PASS,
     split::PASS,
     bounds::PASS,
     forward::PASS,

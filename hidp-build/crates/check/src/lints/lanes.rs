@@ -4,6 +4,7 @@
 //! map { i := [0:N); p[i] = p[i] - f * p[k]; }
 //! ```
 
+use hidp_ir::par::ahead::read_ahead;
 use hidp_ir::par::lanes::vectorisable;
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{Access, ExprKind, Func, FuncId, Map, Place, Program, Stmt, StmtKind, VarId, same};
@@ -47,7 +48,9 @@ impl Visitor for Lanes<'_> {
     fn visit_stmt(&mut self, stmt: &Stmt) {
         let StmtKind::Map(map) = &stmt.kind else { return look::walk_stmt(self, stmt) };
         self.maps.push((stmt.span, map.clone()));
-        if self.loses_lanes(map) {
+        // Of a map outside of others some reads are made before it.
+        let mended = self.maps.len() == 1 && read_ahead(self.program, self.func, map).is_some();
+        if !mended && self.loses_lanes(map) {
             self.report(map);
         }
         look::walk_stmt(self, stmt);

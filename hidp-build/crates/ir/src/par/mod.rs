@@ -55,6 +55,7 @@ use hidp_syntax::source::Span;
 use hidp_syntax::ty::{StructId, Ty};
 
 pub mod agree;
+pub mod ahead;
 pub mod effects;
 pub mod interp;
 pub mod lanes;

@@ -1,0 +1,101 @@
+//! Reads of what other iterations may write that can be made before a map begins.
+
+use std::collections::BTreeSet;
+
+use super::lanes::vectorisable;
+use super::visit::{self, Role};
+use super::{Access, Expr, ExprKind, Func, Map, Place, Program, VarId, VarKind, same};
+use hidp_syntax::ty::Ty;
+
+/// What a map outside of others reads where other iterations may write, each once, if iterations write elements of their own alone, what they read
+/// besides is the same for all iterators or along some of them, and the map runs in vector lanes where that is read before.
+/// An iteration may find the value from before the map wherever others write, so results stay what they may be.
+pub fn read_ahead(program: &Program, func: &Func, map: &Map) -> Option<Vec<Place>> {
+    if !map.folds.is_empty() {
+        return None;
+    }
+    let mut places: Vec<(Place, Role)> = Vec::new();
+    visit::walk_places(&map.body, |place, role| places.push((place.clone(), role)));
+    let shared: BTreeSet<VarId> =
+        places.iter().filter(|(place, _)| place.access == Access::Shared).map(|(place, _)| place.array).collect();
+    let inside = inside(map);
+    let mut ahead: Vec<Place> = Vec::new();
+    for array in shared {
+        let of_array = || places.iter().filter(|(place, _)| place.array == array);
+        let (own, _) = of_array().find(|(_, role)| *role != Role::Read)?;
+        if !is_own(own, map) {
+            return None;
+        }
+        for (place, role) in of_array() {
+            if same::exprs(&place.index, &own.index) {
+                continue;
+            }
+            let readable = *role == Role::Read && place.unproved == 0 && place.path.is_empty();
+            let along = along(place, map, &inside)?;
+            if !readable || along.len() >= map.iters.len() || !can_be_copied(func, array) {
+                return None;
+            }
+            if !ahead.iter().any(|other| same::place(other, place)) {
+                ahead.push(place.clone());
+            }
+        }
+    }
+    let mut apart = map.clone();
+    visit::map_places(&mut apart.body, |place, _| place.access = Access::Exclusive);
+    (!ahead.is_empty() && vectorisable(program, func, &apart)).then_some(ahead)
+}
+
+/// The iterators along which a place is read, in the order of its dimensions. `None` if it is not the same for all others.
+pub fn along(place: &Place, map: &Map, inside: &BTreeSet<VarId>) -> Option<Vec<VarId>> {
+    let mut found = Vec::new();
+    for index in &place.index {
+        match iterator(index, map) {
+            Some(var) if !found.contains(&var) => found.push(var),
+            Some(_) => return None,
+            None => stays(index, inside).then_some(())?,
+        }
+    }
+    Some(found)
+}
+
+/// What a map gives values to.
+pub fn inside(map: &Map) -> BTreeSet<VarId> {
+    let mut found: BTreeSet<VarId> = map.iters.iter().map(|iter| iter.var).collect();
+    visit::walk_vars(&map.body, |var, role| {
+        if role != Role::Read {
+            found.insert(var);
+        }
+    });
+    found
+}
+
+/// Whether a part of an array can be declared anywhere: of numbers, with extents that never change.
+fn can_be_copied(func: &Func, array: VarId) -> bool {
+    let array = &func.vars[array];
+    let fixed = |extent: &Expr| match extent.kind {
+        ExprKind::Read(var) => func.vars[var].kind == VarKind::Dim,
+        _ => extent.as_int().is_some(),
+    };
+    matches!(array.ty, Ty::Scalar(_)) && array.shape.iter().all(fixed)
+}
+
+fn iterator(index: &Expr, map: &Map) -> Option<VarId> {
+    map.iters.iter().map(|iter| iter.var).find(|var| index.kind == ExprKind::Read(*var))
+}
+
+fn is_own(place: &Place, map: &Map) -> bool {
+    map.iters.iter().all(|iter| place.index.iter().any(|index| index.kind == ExprKind::Read(iter.var)))
+}
+
+fn stays(index: &Expr, inside: &BTreeSet<VarId>) -> bool {
+    let mut stays = true;
+    visit::walk_subexprs(index, |node| {
+        stays &= match &node.kind {
+            ExprKind::Read(var) => !inside.contains(var),
+            ExprKind::Load(_) | ExprKind::Call(..) => false,
+            ExprKind::Binary { checked, .. } => !checked,
+            _ => true,
+        };
+    });
+    stays
+}
