@@ -19,7 +19,7 @@ use super::Pass;
 use hidp_ir::par::effects::{Effects, may_fault, may_jump};
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{
-    Block, Directives, Expr, Fold, FoldKind, Func, Map, Program, Stmt, StmtKind, Target, Var, VarId, VarKind,
+    Block, Directives, Expr, ExprKind, Fold, FoldKind, Func, Map, Program, Stmt, StmtKind, Target, Var, VarId, VarKind,
 };
 use hidp_syntax::index::{Arena, Id};
 use hidp_syntax::source::Span;
@@ -181,6 +181,13 @@ impl<'p, 'v> Fuse<'p, 'v> {
         if of_a.union(&of_b).count() > MAX_STREAMS {
             return refuse("together they would touch too many arrays");
         }
+        let in_other_order =
+            |array: &VarId| matches!((across(a, *array), across(b, *array)), (Some(of_a), Some(of_b)) if of_a != of_b);
+        if of_a.intersection(&of_b).any(in_other_order) {
+            return refuse(
+                "they only share loads, and vector lanes take neighbours of one iteration in one of them, of neighbouring ones in the other",
+            );
+        }
         Ok(())
     }
 
@@ -336,6 +343,23 @@ fn size(map: &Map) -> usize {
 fn stmt_of(map: &Map) -> Stmt {
     let span = map.iters.first().map_or_else(|| Span::new(Id::new(0), 0, 0), |iter| iter.span);
     Stmt { kind: StmtKind::Map(map.clone()), span }
+}
+
+/// Whether iterations of a nest that are neighbours load neighbouring elements of a matrix, rather than each iteration by itself. `None` if
+/// not all loads say the same.
+fn across(map: &Map, array: VarId) -> Option<bool> {
+    let mut found: BTreeSet<Option<bool>> = BTreeSet::new();
+    let inner: BTreeSet<VarId> = visit::declared(&map.body).into_iter().collect();
+    visit::walk_places(&map.body, |place, _| {
+        if place.array == array && place.index.len() > 1 {
+            found.insert(place.index.last().and_then(|last| match last.kind {
+                ExprKind::Read(var) if map.iters.iter().any(|iter| iter.var == var) => Some(true),
+                ExprKind::Read(var) if inner.contains(&var) => Some(false),
+                _ => None,
+            }));
+        }
+    });
+    if found.len() == 1 { found.pop_first().flatten() } else { None }
 }
 
 /// Whether a statement holds no map, loop or primitive.
