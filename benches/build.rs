@@ -18,6 +18,7 @@ fn main() -> hidp_build::Result {
         .file("peers/vqsort.cpp")
         .file("peers/recur.cpp")
         .file("peers/lanes.cpp")
+        .file("peers/first.cpp")
         .define("HIDP_TBB", if tbb { "1" } else { "0" })
         .define("HIDP_VQSORT", if vqsort { "1" } else { "0" })
         .compile("hidp_peers");

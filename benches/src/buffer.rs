@@ -10,6 +10,7 @@ pub trait Number: Copy + 'static {}
 impl Number for f32 {}
 impl Number for f64 {}
 impl Number for i32 {}
+impl Number for i64 {}
 impl Number for u8 {}
 impl Number for u32 {}
 impl Number for u64 {}

@@ -1,5 +1,7 @@
 //! The hand-written C++ of `peers/peers.cpp`, behind safe functions.
 
+pub mod first;
+
 mod raw {
     unsafe extern "C" {
         pub(super) fn peer_triad_f32(a: *mut f32, b: *const f32, c: *const f32, s: f32, n: i64);

@@ -1,6 +1,8 @@
 //! The cases, one module a subject.
 
 mod dense;
+mod first;
+mod first_matrices;
 mod lanes;
 mod loops;
 mod prims;
@@ -40,9 +42,18 @@ pub fn all() -> Vec<Recipe> {
     let mut all: Vec<Recipe> = fixed(dense::RECIPES).collect();
     all.extend(sorts::recipes());
     all.extend(
-        [prims::RECIPES, sparse::RECIPES, stencil::RECIPES, loops::RECIPES, lanes::RECIPES, recur::RECIPES]
-            .into_iter()
-            .flat_map(fixed),
+        [
+            first::RECIPES,
+            first_matrices::RECIPES,
+            prims::RECIPES,
+            sparse::RECIPES,
+            stencil::RECIPES,
+            loops::RECIPES,
+            lanes::RECIPES,
+            recur::RECIPES,
+        ]
+        .into_iter()
+        .flat_map(fixed),
     );
     all
 }
