@@ -26,7 +26,7 @@ impl Scope {
         }
     }
 
-    /// What a target folder with all that it makes holds, and a fifth more.
+    /// What its target folder may grow to.
     pub(super) fn bytes(self) -> u64 {
         match self {
             Scope::Quick => 2_000_000_000,
