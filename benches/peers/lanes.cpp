@@ -124,6 +124,36 @@ void peer_binomial(float *value, const float *price, const float *strike, float 
   }
 }
 
+// Rows of as many points as there are lanes are turned first: at most 128 coordinates.
+void peer_nearest(int32_t *cluster, const float *point, const float *centre, int64_t n, int64_t d, int64_t k) {
+#pragma omp parallel for
+  for (int64_t i = 0; i < n; i += 2 * W) {
+    const int64_t left = n - i < 2 * W ? n - i : 2 * W;
+    Floats rows[128][2], least[2] = {splat(INFINITY), splat(INFINITY)};
+    Ints best[2] = {};
+    for (int64_t at = 0; at < d; at++) {
+      float column[2 * W] = {};
+      for (int64_t lane = 0; lane < left; lane++) column[lane] = point[(i + lane) * d + at];
+      memcpy(rows[at], column, sizeof column);
+    }
+    for (int64_t c = 0; c < k; c++) {
+      Floats sum[2] = {};
+      for (int64_t at = 0; at < d; at++) {
+        for (int g = 0; g < 2; g++) {
+          const Floats e = rows[at][g] - splat(centre[c * d + at]);
+          sum[g] = fused(e, e, sum[g]);
+        }
+      }
+      for (int g = 0; g < 2; g++) {
+        const Ints nearer = sum[g] < least[g];
+        least[g] = nearer ? sum[g] : least[g];
+        best[g] = nearer ? int32_t(c) - Ints{} : best[g];
+      }
+    }
+    memcpy(cluster + i, best, size_t(left) * 4);
+  }
+}
+
 void peer_black_scholes(float *call, float *put, const float *price, const float *strike, const float *years, float rate,
                         float volatility, int64_t n) {
 #pragma omp parallel for simd

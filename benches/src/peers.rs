@@ -46,6 +46,7 @@ mod raw {
             discount: f32,
             n: i64,
         );
+        pub(super) fn peer_nearest(cluster: *mut i32, point: *const f32, centre: *const f32, n: i64, d: i64, k: i64);
         pub(super) fn peer_black_scholes(
             call: *mut f32,
             put: *mut f32,
@@ -107,6 +108,15 @@ pub fn binomial(value: &mut [f32], price: &[f32], strike: &[f32], (up, down, cha
     let (out, n) = (value.as_mut_ptr(), value.len() as i64);
     // SAFETY: lengths agree; `value` is not aliased.
     unsafe { raw::peer_binomial(out, price.as_ptr(), strike.as_ptr(), up, down, chance, discount, n) }
+}
+
+/// The nearest centre of each point, of at most 128 coordinates.
+pub fn nearest(cluster: &mut [i32], point: &[f32], centre: &[f32], d: usize) {
+    let (n, k) = (cluster.len(), centre.len() / d);
+    assert!(d <= 128 && point.len() == n * d && centre.len() == k * d);
+    let (out, d) = (cluster.as_mut_ptr(), d as i64);
+    // SAFETY: lengths agree; `cluster` is not aliased.
+    unsafe { raw::peer_nearest(out, point.as_ptr(), centre.as_ptr(), n as i64, d, k as i64) }
 }
 
 /// Calls and puts by prices, strikes and years.

@@ -14,6 +14,8 @@ use crate::{Case, Contender, Limit, peers};
 pub(super) const RECIPES: Recipes = &[
     ("lanes mandelbrot f32 1024 x 1024", || mandelbrot(1024, 1024)),
     ("lanes binomial f32 2^16", || binomial(1 << 16)),
+    ("lanes nearest of 5 f32 2^16 x 34", || nearest(1 << 16, 34, 5)),
+    ("lanes nearest of 64 f32 2^16 x 34", || nearest(1 << 16, 34, 64)),
     ("lanes black-scholes f32 2^20", || black_scholes(1 << 20)),
 ];
 
@@ -128,6 +130,56 @@ fn binomial(n: usize) -> Case {
         vec![Contender::new("HiDP", hidp), Contender::new("vectors", peer), Contender::new("rayon", rayon)];
     check("binomial", &mut contenders, &value);
     Case { name: format!("lanes binomial f32 2^{}", n.ilog2()), limit: Limit::Cells(2080.0 * n as f64), contenders }
+}
+
+/// The nearest centre of one point.
+fn nearest_of(point: &[f32], centre: &[f32]) -> i32 {
+    let mut least = (f32::INFINITY, 0);
+    for (k, centre) in (0..).zip(centre.chunks(point.len())) {
+        let sum = point.iter().zip(centre).map(|(x, c)| (x - c) * (x - c)).sum::<f32>();
+        if sum < least.0 {
+            least = (sum, k);
+        }
+    }
+    least.1
+}
+
+fn nearest(n: usize, d: usize, k: usize) -> Case {
+    // Small integers: sums are exact in any order.
+    let scattered = |i: usize| (((i * 2_654_435_761) >> 7) & 31) as f32;
+    let point = Rc::new(Buffer::from_fn(n * d, scattered));
+    let centre = Rc::new(Buffer::from_fn(k * d, |i| scattered(i + 1_000_003)));
+    let cluster = Rc::new(RefCell::new(Buffer::from_fn(n, |_| 0i32)));
+    let cx = context();
+    let hidp = {
+        let (p, c, found) = (point.clone(), centre.clone(), cluster.clone());
+        move || {
+            let mut found = found.borrow_mut();
+            lanes::nearest(&cx, &(&p[..], [n, d]), &(&c[..], [k, d]), &mut found[..]).expect("nearest runs");
+        }
+    };
+    let peer = {
+        let (p, c, found) = (point.clone(), centre.clone(), cluster.clone());
+        move || peers::nearest(&mut found.borrow_mut(), &p, &c, d)
+    };
+    let rayon = {
+        let found = cluster.clone();
+        move || {
+            let mut found = found.borrow_mut();
+            let centre = &centre[..];
+            found.par_iter_mut().zip(point.par_chunks(d)).for_each(|(best, point)| *best = nearest_of(point, centre));
+        }
+    };
+    let mut contenders =
+        vec![Contender::new("HiDP", hidp), Contender::new("vectors", peer), Contender::new("rayon", rayon)];
+    let mut expected: Option<Vec<i32>> = None;
+    for contender in &mut contenders {
+        (contender.run)();
+        let found = cluster.borrow().to_vec();
+        assert_eq!(*expected.get_or_insert(found.clone()), found, "nearest by {}", contender.name);
+    }
+    let limit = Limit::Cells((n * d * k) as f64);
+    Case { name: format!("lanes nearest of {k} f32 2^{} x {d}", n.ilog2()), limit, contenders }
 }
 
 fn black_scholes(n: usize) -> Case {
