@@ -218,7 +218,45 @@ fn math(function: MathFn, result: Scalar, args: &[Wide], list: &str) -> Piece {
         MathFn::Min => format!("hidp::wide_min({list})"),
         MathFn::Max => format!("hidp::wide_max({list})"),
         MathFn::Abs => format!("hidp::wide_abs({list})"),
-        _ => {
+        MathFn::Fma
+        | MathFn::Sqrt
+        | MathFn::Cbrt
+        | MathFn::Hypot
+        | MathFn::Exp
+        | MathFn::Exp2
+        | MathFn::Expm1
+        | MathFn::Log
+        | MathFn::Log2
+        | MathFn::Log10
+        | MathFn::Log1p
+        | MathFn::Pow
+        | MathFn::Sin
+        | MathFn::Cos
+        | MathFn::Tan
+        | MathFn::Asin
+        | MathFn::Acos
+        | MathFn::Atan
+        | MathFn::Atan2
+        | MathFn::Sinh
+        | MathFn::Cosh
+        | MathFn::Tanh
+        | MathFn::Asinh
+        | MathFn::Acosh
+        | MathFn::Atanh
+        | MathFn::Floor
+        | MathFn::Ceil
+        | MathFn::Trunc
+        | MathFn::Round
+        | MathFn::Rint
+        | MathFn::Fmod
+        | MathFn::Copysign
+        | MathFn::Erf
+        | MathFn::Erfc
+        | MathFn::Tgamma
+        | MathFn::Lgamma
+        | MathFn::Isnan
+        | MathFn::Isinf
+        | MathFn::Isfinite => {
             let called = in_each(&format!("hidp::{}", function.name()), args);
             format!("hidp::wide_apply<{}>({called}, {list})", name::scalar(result))
         }
