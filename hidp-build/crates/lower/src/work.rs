@@ -1,8 +1,8 @@
 //! How many operations a launch has, as far as the host can tell before it: few of them stay on one thread.
 //!
-//! Ranges that depend on iterators (triangles, bands) are as long as where those are in the middle of theirs; loops that count take the turns
-//! between their first value and their bound. Ragged ranges are together about as long as the array that they run through. What
-//! data say beyond that counts as `unknown_length` of the model.
+//! Ranges that depend on iterators (triangles, bands, pieces) are as long as where those are in the middle of theirs; loops that count take the
+//! turns between their first value and their bound. Variables of an iteration are what they were assigned last. Ragged ranges are
+//! together about as long as the array that they run through. What data say beyond that counts as `unknown_length` of the model.
 
 use std::collections::BTreeMap;
 
@@ -13,7 +13,10 @@ use hidp_syntax::ty::{Scalar, Ty};
 
 use super::{Binding, Lowerer, make};
 
-/// What iterators, and variables of loops that count, are on average.
+/// Parts of an expression beyond which a variable is taken for unknown: each substitution may double them.
+const LARGEST: usize = 64;
+
+/// What iterators, and variables of iterations, are on average.
 type Means = BTreeMap<par::VarId, par::Expr>;
 
 impl Lowerer<'_> {
@@ -31,15 +34,25 @@ impl Lowerer<'_> {
                 StmtKind::Map(map) => self.work_of_map(map, times.clone(), means),
                 StmtKind::Loop(node) => {
                     let turns = self.turns_of(node, &block.stmts[..at], means);
-                    self.work_of_block(&node.body, make::mul(times.clone(), turns), means)
+                    forget_written(&node.body, means);
+                    let work = self.work_of_block(&node.body, make::mul(times.clone(), turns), means);
+                    forget_written(&node.body, means);
+                    work
                 }
                 StmtKind::If { then, otherwise, .. } => {
-                    let then = self.work_of_block(then, times.clone(), means);
-                    make::add(then, self.work_of_block(otherwise, times.clone(), means))
+                    let mut other = means.clone();
+                    let work = self.work_of_block(then, times.clone(), means);
+                    let work = make::add(work, self.work_of_block(otherwise, times.clone(), &mut other));
+                    [then, otherwise].into_iter().for_each(|side| forget_written(side, means));
+                    work
                 }
                 StmtKind::Scope(body) => self.work_of_block(body, times.clone(), means),
-                StmtKind::Prim(call) => self.work_of_prim(call, times.clone()),
-                StmtKind::Store { .. } | StmtKind::Atomic { .. } | StmtKind::Assign { .. } => times.clone(),
+                StmtKind::Prim(call) => self.work_of_prim(call, times.clone(), means),
+                StmtKind::Assign { var, value } => {
+                    self.learn(*var, value, means);
+                    times.clone()
+                }
+                StmtKind::Store { .. } | StmtKind::Atomic { .. } => times.clone(),
                 StmtKind::Declare { .. }
                 | StmtKind::AssignField { .. }
                 | StmtKind::Break
@@ -53,6 +66,17 @@ impl Lowerer<'_> {
             work = make::add(work, more);
         }
         work
+    }
+
+    /// From here on a variable has this value, if the host knows it.
+    fn learn(&self, var: par::VarId, value: &par::Expr, means: &mut Means) {
+        let value = on_average(value, means);
+        let mut parts = 0;
+        visit::walk_subexprs(&value, |_| parts += 1);
+        match value.ty == Ty::LONG && parts <= LARGEST && self.is_known_throughout(&value) {
+            true => means.insert(var, value),
+            false => means.remove(&var),
+        };
     }
 
     fn work_of_map(&mut self, map: &Map, times: Expr, means: &mut Means) -> Expr {
@@ -84,15 +108,16 @@ impl Lowerer<'_> {
     }
 
     /// All segments of an array together are about as long as the array.
-    fn work_of_prim(&mut self, call: &PrimCall, times: Expr) -> Expr {
+    fn work_of_prim(&mut self, call: &PrimCall, times: Expr, means: &Means) -> Expr {
         let (length, of_all) = match &call.extent {
             Extent::Segment { .. } => (&call.input.len, call.input.prefix.is_empty()),
             Extent::Whole { size } => (size, false),
             Extent::Regular { .. } | Extent::Vectors { .. } => (&call.input.len, false),
         };
-        let elements = match self.is_known_throughout(length) {
-            true if of_all => self.expr(length),
-            true => make::mul(times, self.expr(length)),
+        let length = on_average(length, means);
+        let elements = match self.is_known_throughout(&length) {
+            true if of_all => self.expr(&length),
+            true => make::mul(times, self.expr(&length)),
             false => make::mul(times, self.unknown_length()),
         };
         make::mul(elements, make::long(self.model.primitive_element.into()))
@@ -142,6 +167,15 @@ fn enter(map: &Map, means: &mut Means) {
         let bounds = [&iter.lo, &iter.hi].map(|bound| on_average(bound, means));
         means.insert(iter.var, middle(&bounds));
     }
+}
+
+/// What a block writes is not known after it, nor in a turn of it before it is written.
+fn forget_written(block: &Block, means: &mut Means) {
+    visit::walk_vars(block, |var, role| {
+        if role == visit::Role::Write {
+            means.remove(&var);
+        }
+    });
 }
 
 fn on_average(bound: &par::Expr, means: &Means) -> par::Expr {
@@ -278,7 +312,8 @@ mod tests {
     /// What the host of the first plan estimates for its last launch where each dimension is 100.
     fn estimate(body: &str) -> i64 {
         let text = format!(
-            "function f input float x[N]; input int p[M+1], n; inout float y[N], Z[N][M];
+            "static function ends input float v[K]; output float w[K]; {{ scan(\"+\", v, w, K); }}
+            function f input float x[N]; input int p[M+1], n; inout float y[N], Z[N][M];
             {{ if (n > p[0]) {{ y[0] = x[0]; }} {body} }}"
         );
         let (program, func) = optimised(&text);
@@ -310,6 +345,7 @@ mod tests {
             ExprKind::Var(var) => of(*var),
             ExprKind::Cast(operand) => value(operand, of)?,
             ExprKind::Math(MathFn::Max, operands) => value(&operands[0], of)?.max(value(&operands[1], of)?),
+            ExprKind::Math(MathFn::Min, operands) => value(&operands[0], of)?.min(value(&operands[1], of)?),
             ExprKind::Binary(op, left, right) => {
                 let (left, right) = (value(left, of)?, value(right, of)?);
                 match op {
@@ -349,6 +385,32 @@ mod tests {
     fn triangles_are_half_of_their_squares() {
         about(100 * 50, each("map { j := [0:i); Z[i][j] = x[i]; }"));
         about(100 * 50, each("map { j := [i+1:M); _t = x[i]; } reduce(\"+\", y[i], _t, j := [*]);"));
+    }
+
+    #[test]
+    fn variables_of_iterations_are_what_they_were_assigned() {
+        // Nothing that an iterator has no part in stays inside.
+        about(100 * 25, each("long q = (M + i / 900) / 4; map { j := [0:q); Z[i][j] = x[i]; }"));
+        about(100 * 40, each("long q = (M + i / 900) / 4, r = q + 15; map { j := [0:r); Z[i][j] = x[i]; }"));
+        let pieces =
+            "long q = (M + 3 + i / 900) / 4; map { j := [min(i / 33 * q, M):min(i / 33 * q + q, M)); Z[i][j] = x[i]; }";
+        about(100 * 25, each(pieces));
+        about(100 * 50 * 4, each("long q = (M + i / 900) / 2; ends(x[0:q), Z[i][0:q));"));
+        // A size that a turn or a branch changes is not known, but it is before that.
+        about(
+            100 * 100 * 10,
+            each(
+                "long q = 10; for (int k = 0; k < M; k += 1) { q = 10 + i / 900; map { j := [0:q); Z[i][j] = x[i]; } }",
+            ),
+        );
+        let changed = each("long q = M + i / 900; if (x[i] > 0) { q = 1; } map { j := [0:q); Z[i][j] = x[i]; }");
+        assert!(changed < 100 * 100, "{changed}");
+        let doubled = each(
+            "long q = 1 + i / 900; for (int k = 0; k < 3; k += 1) { map { j := [0:q); Z[i][j] = x[i]; } q = q * 2; }",
+        );
+        assert!(doubled > 100 * 3 * 16, "{doubled}");
+        let long: String = "q = q - q / 1000;".repeat(8);
+        about(100 * 16, each(&format!("long q = M + i / 900; {long} for (long j = 0; j < q; j += 1) y[i] += x[i];")));
     }
 
     #[test]
