@@ -158,6 +158,12 @@ impl Builder {
         self.limits.variants = variants;
         self
     }
+    /// Whether entries get a version for each composition of codelets that the compiler kept, also for those that its estimate
+    /// takes to be slow (not, if nothing is said). [`variants`](Self::variants) does so, too.
+    pub fn compositions(mut self, compositions: bool) -> Self {
+        self.limits.compositions = compositions;
+        self
+    }
     /// Where the run time's headers are, for use outside of build scripts.
     pub fn run_time_headers(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         self.include = Some(folders.into_iter().collect());

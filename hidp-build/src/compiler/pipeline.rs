@@ -227,16 +227,16 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let symbol = symbol(&input.options.namespace, stem_of(input, item.span), &item.name);
     let (mut entry, mut defects) = lower(program, func, &symbol, &[], model);
     let mut plans = Vec::new();
-    for (form, of_form) in alternatives::all(input, program, func, model) {
+    let alternatives::OnProcessors { plans: of_processors, rules, .. } = alternatives::all(input, program, func, model);
+    for (form, of_form) in of_processors {
         defects.extend(lower_also(program, form, &of_form, model, &mut entry));
         plans.extend(of_form.into_iter().filter(|_| form == func));
     }
     let device = DeviceModel::cuda();
     let mut explored = Vec::new();
     if input.options.cuda {
-        for (form, of_form) in
-            alternatives::all_of_devices(input, program, func, Models { cpu: model, device: &device })
-        {
+        let models = Models { cpu: model, device: &device };
+        for (form, of_form) in alternatives::all_of_devices(input, program, func, models) {
             defects.extend(lower_device(program, form, &of_form, (model, &device), &mut entry));
             explored.extend(of_form.into_iter().filter(|_| form == func));
         }
@@ -252,6 +252,7 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let usual =
         plans.first().cloned().or_else(|| explore(program, func, model, input.options.limits).plans.into_iter().next());
     let mut dispatch = dispatch(item, &plans, model);
+    alternatives::add_rules(&mut dispatch, (program, func), &entry, rules);
     if let Some(usual) = usual {
         add_device_rules(&mut dispatch, program, item, (&usual, &explored), (model, &device));
     }
@@ -288,7 +289,7 @@ fn leave_out_unsound(program: &Program, entry: &mut imp::Entry) -> Vec<Defect> {
 
 /// The plans of an entry as it is written: pinned ones, else those that the planner finds.
 pub fn plans_of(input: &PipelineInput, program: &Program, func: FuncId, model: &Model) -> Vec<Plan> {
-    of_entry(alternatives::all(input, program, func, model), func)
+    of_entry(alternatives::all(input, program, func, model).plans, func)
 }
 
 /// The same for devices.

@@ -92,6 +92,7 @@ impl Subject {
             let plans = input.sources.add(format!("{name}.plan"), plans);
             input.options.pins.push(PinFile { program: id, plans });
         }
+        input.options.limits.compositions = true;
         input.options.limits.variants = text.lines().any(|line| line == "// variants");
         natives::name_header(text, &mut input.options);
         let mut sink = Sink::new();

@@ -129,7 +129,7 @@ pub(crate) fn entries(
     let (known, codelets) = (Recurrences::of(input), Codelets::of(input));
     let explanations = funcs.iter().map(|&func| Explanation {
         recurrences: known.lines(&program.funcs[func].name),
-        codelets: codelets.lines(&program.funcs[func].name),
+        codelets: [codelets.lines(&program.funcs[func].name), codelets::left_out(input, program, func)].concat(),
         ..explanation(input, program, func, wanted, resources)
     });
     match wanted.format {
@@ -200,7 +200,7 @@ fn explanation(
         checks: checks(&input.sources, program, func),
         plans: plans_of(input, program, func, &model),
         composed: {
-            let mut all = alternatives::all(input, program, func, &model);
+            let mut all = alternatives::all(input, program, func, &model).plans;
             if resources.is_ok() {
                 all.extend(alternatives::all_of_devices(input, program, func, models));
             }

@@ -21,11 +21,13 @@ pub struct Limits {
     pub most: usize,
     /// Whether plans come with other tiles too, from the domains of the model: more code, for the tuner.
     pub variants: bool,
+    /// Whether all compositions that are kept are versions, also those that promise nothing.
+    pub compositions: bool,
 }
 
 impl Default for Limits {
     fn default() -> Self {
-        Self { most: 4, variants: false }
+        Self { most: 4, variants: false, compositions: false }
     }
 }
 

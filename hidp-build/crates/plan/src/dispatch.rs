@@ -8,7 +8,9 @@ use std::fmt;
 use super::device_rules::device_rules;
 use super::host_rules::host_rules;
 use super::mapping::strategy_of_threads;
-use super::measures::{BALANCE, INNER, LONGEST, Measure, PARALLEL, WIDTH, levels, of_copies, of_nest, of_primitive};
+use super::measures::{
+    BALANCE, INNER, LONGEST, Measure, PARALLEL, WIDTH, levels, of_copies, of_nest, of_primitive, of_size,
+};
 use super::work::work;
 use super::{Plan, Record, Strategy, index_vars, nests};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
@@ -61,6 +63,17 @@ pub struct Condition {
     pub bound: Bound,
 }
 
+impl Condition {
+    /// Whether a value of the measure meets it.
+    pub(super) fn holds(&self, value: i64, threads: i64) -> bool {
+        let bound = match self.bound {
+            Bound::Fixed(bound) => bound,
+            Bound::PerThread(bound) => bound.saturating_mul(threads),
+        };
+        (value >= bound) == self.least
+    }
+}
+
 /// What a measure is compared with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Bound {
@@ -95,6 +108,11 @@ impl Dispatch {
 pub fn dispatch(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let positions = index_vars(func).into_iter().filter(|var| func.params.contains(var)).collect();
     Dispatch { positions, tunables: tunables(func, model), ..by_shape(func, plans, model) }
+}
+
+/// Adds a measure of the whole call, which rules for compositions look at: the nest that speaks for an entry may be a small one.
+pub fn add_size(dispatch: &mut Dispatch, func: &Func) {
+    dispatch.measures.extend(of_size(func));
 }
 
 /// Tunables that only primitives over segments look at.

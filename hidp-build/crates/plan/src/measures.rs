@@ -9,6 +9,12 @@
 //! | `longest` | the longest segment, where the segments' bounds are arguments and there are few |
 //! | `balance` | all segments' elements over the longest: how many threads the segments keep busy |
 //!
+//! Entries that have compositions of codelets have this too:
+//!
+//! | measure | is |
+//! |---|---|
+//! | `size` | all dimensions multiplied |
+//!
 //! Entries that have versions for a device have these too, for contexts that have one:
 //!
 //! | measure | is |
@@ -26,6 +32,7 @@ use hidp_ir::par::{
 use hidp_syntax::ty::Scalar;
 
 /// Names of measures.
+pub(super) const SIZE: &str = "size";
 pub(super) const PARALLEL: &str = "parallel";
 pub(super) const INNER: &str = "inner";
 pub(super) const TOTAL: &str = "total";
@@ -88,6 +95,12 @@ pub(super) fn of_copies(func: &Func, work: Option<Expr>) -> Vec<Measure> {
         measures.push(measure(INTENSITY, work, MeasureOf::Intensity));
     }
     measures
+}
+
+/// All dimensions multiplied; none if there are none.
+pub(super) fn of_size(func: &Func) -> Option<Measure> {
+    let dims = func.dims.iter().map(|dim| Expr::read(*dim, func.vars[*dim].ty, func.vars[*dim].span));
+    dims.reduce(|product, dim| Expr::long(BinOp::Mul, product, dim)).map(|value| Measure::new(SIZE, value))
 }
 
 /// The measures of a nest; none if its iterations cannot be counted before it runs.

@@ -87,7 +87,7 @@ fn has_parallel(stmt: &Stmt) -> bool {
 }
 
 /// What a primitive does to each element, as sorts, scans and the others of this run time take time on one thread.
-fn of_element(prim: Prim) -> i64 {
+pub(super) fn of_element(prim: Prim) -> i64 {
     match prim {
         Prim::Sort => 32,
         Prim::Partition | Prim::Histogram => 16,
@@ -144,7 +144,7 @@ fn lane_operations(expr: &Expr) -> Option<i64> {
     }
 }
 
-fn of_function(function: MathFn) -> i64 {
+pub(super) fn of_function(function: MathFn) -> i64 {
     match function {
         MathFn::Abs
         | MathFn::Min

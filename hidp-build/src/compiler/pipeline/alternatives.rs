@@ -1,25 +1,63 @@
 //! Plans of the other forms of an entry, which its codelets make.
 
 use super::{Options, PipelineInput, native_name};
+use hidp_ir::imp;
 use hidp_ir::par::{Alternative, FuncId, Program};
 use hidp_plan::target::{DeviceModel, Model};
-use hidp_plan::{Limits, Models, Natives, Pinned, Plan, explore, explore_device, form_of, pinned, shown};
+use hidp_plan::{
+    Dispatch, Limits, Models, Natives, Pinned, Plan, Rule, add_size, dispatch, explore, explore_device, form_of,
+    pinned, promise, shown,
+};
 
-/// All plans of an entry for the processor, with the function that each is of. Those of other forms come last, of each the one that
-/// suits it best, or, with variants, all. Where plans are pinned there are no others, in the order of their file.
-pub fn all(input: &PipelineInput, program: &Program, entry: FuncId, model: &Model) -> Vec<(FuncId, Vec<Plan>)> {
+/// All plans of an entry for the processor, and when which of its other forms runs.
+pub struct OnProcessors {
+    /// Plans, with the function that each is of. Those of other forms come last, of each the one that suits it best, or, with
+    /// variants, all. Where plans are pinned there are no others, in the order of their file.
+    pub plans: Vec<(FuncId, Vec<Plan>)>,
+    /// Rules for other forms, which come before all others.
+    pub rules: Vec<Rule>,
+    /// Other forms that an ordinary build has not: the names of their plans, and their least time beside the version that runs
+    /// instead, if they were ever to run.
+    pub left_out: Vec<(String, Option<f64>)>,
+}
+
+/// All plans of an entry for the processor.
+pub fn all(input: &PipelineInput, program: &Program, entry: FuncId, model: &Model) -> OnProcessors {
     let device = DeviceModel::cuda();
     let pinned = pins(input, program, entry, Models { cpu: model, device: &device }).cpu;
     if !pinned.is_empty() {
-        return grouped(program, entry, pinned);
+        let plans = grouped(program, entry, pinned);
+        return OnProcessors { plans, rules: Vec::new(), left_out: Vec::new() };
     }
-    let of =
-        |form: &Alternative| (form.func, named(form, explore(program, form.func, model, limits(&input.options)).plans));
+    let limits_of_forms = limits(&input.options);
+    let of = |form: &Alternative| (form.func, named(form, explore(program, form.func, model, limits_of_forms).plans));
     let usual = explore(program, entry, model, input.options.limits).plans;
-    std::iter::once((entry, usual)).chain(program.alternatives_of(entry).map(of)).collect()
+    let mut forms: Vec<(FuncId, Vec<Plan>)> = program.alternatives_of(entry).map(of).collect();
+    forms.retain(|(_, plans)| !plans.is_empty());
+    let first: Vec<(FuncId, Plan)> = forms.iter().map(|(form, plans)| (*form, plans[0].clone())).collect();
+    let mut own = dispatch(&program.funcs[entry], &usual, model);
+    add_size(&mut own, &program.funcs[entry]);
+    let promise = promise(program, entry, (&usual, &first), &own, model);
+    let mut left_out = Vec::new();
+    if !(limits_of_forms.compositions || limits_of_forms.variants) {
+        let kept = |at: &usize| promise.keeps(*at, &first[*at].1.name, model);
+        let (kept, others): (Vec<usize>, Vec<usize>) = (0..forms.len()).partition(kept);
+        left_out = others.into_iter().map(|at| (first[at].1.name.clone(), promise.least[at])).collect();
+        forms = kept.into_iter().map(|at| forms[at].clone()).collect();
+    }
+    OnProcessors { plans: std::iter::once((entry, usual)).chain(forms).collect(), rules: promise.rules, left_out }
 }
 
-/// The same for devices.
+/// Puts the rules of forms that have a version before an entry's own.
+pub fn add_rules(dispatch: &mut Dispatch, (program, func): (&Program, FuncId), entry: &imp::Entry, rules: Vec<Rule>) {
+    if program.alternatives_of(func).next().is_some() {
+        add_size(dispatch, &program.funcs[func]);
+    }
+    let sound = |rule: &Rule| entry.units.iter().any(|unit| unit.plan == rule.plan);
+    dispatch.rules.splice(..0, rules.into_iter().filter(sound));
+}
+
+/// All plans of an entry for devices, with the function that each is of.
 pub fn all_of_devices(
     input: &PipelineInput,
     program: &Program,

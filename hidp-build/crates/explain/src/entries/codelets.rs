@@ -1,7 +1,7 @@
 //! The codelets that an entry could take, and what became of each.
 
-use hidp_build::compiler::pipeline::{PipelineInput, front};
-use hidp_ir::par::Program;
+use hidp_build::compiler::pipeline::{PipelineInput, alternatives, front};
+use hidp_ir::par::{FuncId, Program};
 use hidp_plan::composed;
 use hidp_plan::target::Model;
 use hidp_syntax::diag::Sink;
@@ -22,6 +22,16 @@ impl Codelets {
         let composed = entry.map(|entry| composed(program, entry, &Model::cpu())).unwrap_or_default();
         composed.codelets.iter().map(ToString::to_string).collect()
     }
+}
+
+/// A line for each composition that is no version of an ordinary build.
+pub(super) fn left_out(input: &PipelineInput, program: &Program, entry: FuncId) -> Vec<String> {
+    let found = alternatives::all(input, program, entry, &Model::cpu()).left_out;
+    let line = |(name, least): (String, Option<f64>)| match least {
+        Some(ratio) => format!("{name}: no version, estimated to take at least {ratio:.2} times what runs instead"),
+        None => format!("{name}: no version, none of its codelets runs at a size that was looked at"),
+    };
+    found.into_iter().map(line).collect()
 }
 
 #[cfg(test)]
@@ -59,13 +69,14 @@ mod tests {
             names.sort_unstable();
             names
         };
-        let processors = names(alternatives::all(build, program, entry, &cpu));
+        let processors = names(alternatives::all(build, program, entry, &cpu).plans);
         Ok((processors, names(alternatives::all_of_devices(build, program, entry, models))))
     }
 
     #[test]
     fn compositions_can_be_pinned() {
-        let build = input(PRODUCT, Options { cuda: true, ..Options::default() });
+        let mut build = input(PRODUCT, Options { cuda: true, ..Options::default() });
+        build.options.limits.compositions = true;
         let program = optimised(&build);
         let wanted = Wanted { format: Format::Pin, ..Wanted::default() };
         let text = entries(&build, &program, &program.entries, wanted, Ok(&[]));

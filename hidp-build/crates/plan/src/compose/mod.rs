@@ -10,12 +10,14 @@ use crate::target::Model;
 use hidp_syntax::ast::PieceWay;
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 
+mod rules;
 mod search;
 mod space;
 #[cfg(test)]
 mod tests;
 mod weigh;
 
+pub use rules::{Promise, promise};
 use space::{Compositions, components};
 
 /// The compositions of an entry, and what became of each codelet that it could take.

@@ -1,5 +1,7 @@
 use super::*;
+use crate::notation::Plan;
 use crate::testing::checked;
+use crate::{add_size, candidates, dispatch};
 
 /// The compositions of the last entry.
 fn of(text: &str) -> Composed {
@@ -104,4 +106,46 @@ fn names_are_identifiers() {
     choice.calls.clear();
     assert_eq!(name_of(&choice), "c2_parts_by_lanes");
     assert_eq!(unlike("a", |name| name == "a" || name == "a2"), "a3");
+}
+
+/// The rules of the last entry's compositions, and what each promises at best.
+fn promised(text: &str) -> (Vec<String>, Vec<(String, Option<f64>)>) {
+    let (mut program, model) = (checked(text), Model::cpu());
+    compose(&mut program, &model, &mut Sink::new());
+    hidp_pass::run(&mut program, hidp_pass::PIPELINE).expect("no pass breaks a program");
+    let entry = *program.entries.last().expect("an entry");
+    let plans = candidates(&program, entry, &model);
+    let form = |form: &Alternative| {
+        let plan = candidates(&program, form.func, &model).swap_remove(0);
+        (form.func, Plan { name: form.name.clone(), ..plan })
+    };
+    let forms: Vec<(FuncId, Plan)> = program.alternatives_of(entry).map(form).collect();
+    let mut own = dispatch(&program.funcs[entry], &plans, &model);
+    add_size(&mut own, &program.funcs[entry]);
+    let Promise { rules, least } = promise(&program, entry, (&plans, &forms), &own, &model);
+    let names = forms.into_iter().map(|(_, plan)| plan.name);
+    (rules.iter().map(|rule| own.print(rule)).collect(), names.zip(least).collect())
+}
+
+#[test]
+fn rules_are_for_the_sizes_that_gain() {
+    let slow = "function sum input float x[N]; output float s; { s = 0; for (long i = 0; i < N; i += 1) s += x[i]; }\n";
+    let lanes = "{ map { i := [0:N); _t = x[i]; } reduce(\"+\", s, _t, i := [*]); }\n";
+    let (rules, least) = promised(&format!("{slow} codelet sum \"lanes\" {lanes}"));
+    assert_eq!(rules, ["size >= 256: lanes"]);
+    assert!(least[0].1.is_some_and(|ratio| ratio < 0.2), "{least:?}");
+    let (rules, _) = promised(&format!("{slow} codelet sum \"many\" when (N >= 100000) {lanes}"));
+    assert_eq!(rules, ["size >= 262144: many"]);
+    let (rules, _) = promised(&format!("{slow} codelet sum \"few\" when (N <= 4096) {lanes}"));
+    assert_eq!(rules, ["size < 16384: few"]);
+}
+
+#[test]
+fn what_gains_nothing_has_no_rule() {
+    let fast = "function sum input float x[N]; output float s; { reduce(\"+\", x, s, N); }\n";
+    let of = |codelet: &str| promised(&format!("{fast} codelet sum {codelet}"));
+    let (rules, least) = of("\"slow\" { s = 0; for (long i = 0; i < N; i += 1) s += x[i]; }");
+    assert_eq!((rules.len(), least[0].1.is_some_and(|ratio| ratio > 1.25)), (0, true), "{least:?}");
+    let (rules, least) = of("\"never\" when (N >= 1000000000000) { s = 0; }");
+    assert_eq!((rules.len(), least[0].1), (0, None), "{least:?}");
 }

@@ -39,7 +39,7 @@ const PROGRAMS: [&str; 12] = [
 ];
 
 fn plans(program: &Program, func: FuncId) -> Vec<Plan> {
-    let limits = Limits { most: usize::MAX, variants: true };
+    let limits = Limits { most: usize::MAX, variants: true, compositions: true };
     let mut plans = explore(program, func, &Model::cpu(), limits).plans;
     plans.extend(explore_device(program, func, &DeviceModel::cuda(), limits, Natives::Everywhere).plans);
     plans

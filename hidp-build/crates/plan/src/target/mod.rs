@@ -86,12 +86,43 @@ pub struct Model {
     pub operations: u32,
     /// How many of them an operation outside of vectors counts for.
     pub scalar_operation: u32,
+    /// What compositions of codelets are weighed by.
+    pub estimates: Estimates,
     /// When all threads share what is inside each iteration.
     pub dispatch: TeamRules,
     /// What the parts of a plan's score weigh.
     pub weights: Weights,
     /// What a tuner may vary.
     pub tunables: Vec<Tunable>,
+}
+
+/// What compositions of codelets are weighed by: picoseconds of one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Estimates {
+    /// An operation on a lane of a vector.
+    pub vector: u32,
+    /// A load of neighbours, for each lane.
+    pub load: u32,
+    /// A load of anything else into a lane.
+    pub gathered: u32,
+    /// An operation or access outside of vectors.
+    pub scalar: u32,
+    /// A division of integers.
+    pub division: u32,
+    /// An atomic update.
+    pub atomic: u32,
+    /// The same where threads meet, of all threads' time.
+    pub contended: u32,
+    /// A byte of an array that no cache holds.
+    pub byte: u32,
+    /// The start of all threads.
+    pub launch: u32,
+    /// Threads that are assumed.
+    pub threads: u32,
+    /// Percent of the time that a composition has to promise to be chosen.
+    pub gain: u32,
+    /// Percent more than the best that a composition may take to be a version.
+    pub near: u32,
 }
 
 /// When, untuned, all threads share what is inside each iteration.
@@ -187,6 +218,20 @@ impl Model {
             small_array: int("work", "small_array")?,
             operations: int("speed", "operations")?,
             scalar_operation: int("speed", "scalar")?,
+            estimates: Estimates {
+                vector: int("estimate", "vector")?,
+                load: int("estimate", "load")?,
+                gathered: int("estimate", "gathered")?,
+                scalar: int("estimate", "scalar")?,
+                division: int("estimate", "division")?,
+                atomic: int("estimate", "atomic")?,
+                contended: int("estimate", "contended")?,
+                byte: int("estimate", "byte")?,
+                launch: int("estimate", "launch")?,
+                threads: int("estimate", "threads")?,
+                gain: int("estimate", "gain")?,
+                near: int("estimate", "near")?,
+            },
             dispatch: TeamRules {
                 parallel: int("dispatch", "parallel")?,
                 worth: int("dispatch", "worth")?,

@@ -1,7 +1,8 @@
 //! Codelets are compared with their functions: right ones pass, and each way to get one wrong is found.
 
-use crate::compiler::pipeline::testing::{PRODUCT, input};
-use crate::compiler::pipeline::{Options, front};
+use crate::compiler::pipeline::testing::{PRODUCT, input, optimised};
+use crate::compiler::pipeline::{Lowered, Options, front, lower_entry};
+use hidp_plan::target::Model;
 use hidp_syntax::diag::{Code, Sink};
 
 const SUM: &str = r#"
@@ -193,4 +194,33 @@ fn each_tunable_has_its_ends() {
         );
         assert_eq!(found(&text), [Code::Disagreeing], "{wrong}");
     }
+}
+
+const SLOW: &str = r#"
+function total input float x[N]; output float s; { s = 0; for (long i = 0; i < N; i += 1) s += x[i]; }
+codelet total "lanes" when (N >= 4096) { reduce("+", x, s, N); }
+"#;
+
+/// The names of the versions of the one entry, and its rules.
+fn versions(text: &str, options: Options) -> (Vec<String>, Vec<String>) {
+    let build = input(text, options);
+    let program = optimised(&build);
+    let Lowered { entry, dispatch, .. } = lower_entry(&build, &program, program.entries[0], &Model::cpu());
+    let units = entry.units.iter().map(|unit| unit.plan.clone()).collect();
+    (units, dispatch.rules.iter().map(|rule| dispatch.print(rule)).collect())
+}
+
+/// Compositions run untuned where they promise much, are versions for tuners where they come near, and are none where they are slow.
+#[test]
+fn the_estimate_decides_over_compositions() {
+    let (plans, rules) = versions(SLOW, Options::default());
+    assert_eq!(plans, ["rows", "lanes_rows"]);
+    assert_eq!(rules, ["size >= 4096: lanes_rows"]);
+    let (plans, rules) = versions(SUM, Options::default());
+    assert_eq!(plans, ["rows", "serial", "pieces_bounds_rows"], "strided pieces are slow");
+    assert_eq!(rules, [""; 0]);
+    let mut all = Options::default();
+    all.limits.compositions = true;
+    let (plans, _) = versions(SUM, all);
+    assert!(plans.iter().any(|plan| plan.starts_with("cyclic")), "{plans:?}");
 }
