@@ -85,10 +85,13 @@ inline bool is_brief(int64_t work) { return work <= kPartWork; }
 
 inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 
-inline int64_t threads_worth(const Host &host, int64_t parts, int64_t work) {
+// No bound of its own for the threads of a launch.
+constexpr int64_t kAllThreads = INT64_MAX;
+
+inline int64_t threads_worth(const Host &host, int64_t parts, int64_t work, int64_t most) {
   const int64_t each = host.tunables.thread_work;
   const int64_t worth = work / (each > 0 ? each : kWorkPerThread);
-  const int64_t threads = smaller(smaller(host.workers(), parts), worth);
+  const int64_t threads = smaller(smaller(smaller(host.workers(), most), parts), worth);
   return threads < 1 ? 1 : threads;
 }
 
@@ -179,24 +182,24 @@ HIDP_KERNEL bool parts_in_turn(Host &host, int64_t extent, int64_t grain, int64_
 }
 
 // Some parts for each thread, if they have `least` grains.
-HIDP_KERNEL bool static_parts(Host &host, int64_t extent, int64_t grain, int64_t least, int64_t work, PartBody body) {
+HIDP_KERNEL bool static_parts(Host &host, int64_t extent, int64_t grain, int64_t least, int64_t most, int64_t work, PartBody body) {
   const int64_t grains = extent / grain + (extent % grain != 0);
-  const int64_t threads = threads_worth(host, grains, work);
+  const int64_t threads = threads_worth(host, grains, work, most);
   const int64_t worth = smaller(smaller(work / kPartWork, grains / least) / threads, kMostPartsEach);
   const int64_t parts = smaller(threads * (worth < 1 ? 1 : worth), grains);
   return parts_in_turn(host, extent, grain, parts, threads, work, body);
 }
 
 // As many parts as there are grains.
-HIDP_KERNEL bool dynamic_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
+HIDP_KERNEL bool dynamic_parts(Host &host, int64_t extent, int64_t grain, int64_t most, int64_t work, PartBody body) {
   const int64_t parts = extent / grain + (extent % grain != 0);
-  return parts_in_turn(host, extent, grain, parts, threads_worth(host, parts, work), work, body);
+  return parts_in_turn(host, extent, grain, parts, threads_worth(host, parts, work, most), work, body);
 }
 
 // No part starts before those below it have: parts may wait for lower ones.
-HIDP_KERNEL bool ordered_parts(Host &host, int64_t extent, int64_t grain, int64_t work, PartBody body) {
+HIDP_KERNEL bool ordered_parts(Host &host, int64_t extent, int64_t grain, int64_t most, int64_t work, PartBody body) {
   const int64_t parts = extent / grain + (extent % grain != 0);
-  const int64_t threads = threads_worth(host, parts, work);
+  const int64_t threads = threads_worth(host, parts, work, most);
   if (threads == 1) return serial_parts(host, extent, body);
   FirstFault first;
   Claims claims(parts);
@@ -211,26 +214,26 @@ HIDP_KERNEL bool ordered_parts(Host &host, int64_t extent, int64_t grain, int64_
   return first.finish(host.trap);
 }
 
-// All of these: body(worker, begin, end); false after a fault.
+// All of these: body(worker, begin, end), on `kMost` threads at most; false after a fault.
 
 template <class Body>
 inline bool launch_serial(Host &host, int64_t extent, const Body &body) {
   return extent <= 0 || serial_parts(host, extent, PartBody(body));
 }
 
-template <int64_t kLeast = 1, class Body>
+template <int64_t kLeast = 1, int64_t kMost = kAllThreads, class Body>
 inline bool launch_static(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
-  return extent <= 0 || static_parts(host, extent, grain, kLeast, work, PartBody(body));
+  return extent <= 0 || static_parts(host, extent, grain, kLeast, kMost, work, PartBody(body));
 }
 
-template <class Body>
+template <int64_t kMost = kAllThreads, class Body>
 inline bool launch_dynamic(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
-  return extent <= 0 || dynamic_parts(host, extent, grain, work, PartBody(body));
+  return extent <= 0 || dynamic_parts(host, extent, grain, kMost, work, PartBody(body));
 }
 
-template <class Body>
+template <int64_t kMost = kAllThreads, class Body>
 inline bool launch_ordered(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
-  return extent <= 0 || ordered_parts(host, extent, grain, work, PartBody(body));
+  return extent <= 0 || ordered_parts(host, extent, grain, kMost, work, PartBody(body));
 }
 
 HIDP_NAMESPACE_END

@@ -34,6 +34,7 @@ mod ops;
 mod outputs;
 mod parallel;
 mod pieces;
+mod pin_words;
 mod pins;
 mod prims;
 mod recurrence;

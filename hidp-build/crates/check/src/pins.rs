@@ -8,90 +8,10 @@ use hidp_syntax::place::Place;
 use hidp_syntax::source::Span;
 
 use super::cx::{Cx, Named};
+use super::pin_words::{Inside, Shape, Word, shape, targets};
 
-/// What stands between the parentheses of a directive.
-enum Shape {
-    /// `i: grid.y thread.y(16)`: an iterator and words, some with a number.
-    Words(&'static [Word]),
-    /// `i: 32`: an iterator and a number.
-    Sizes,
-    /// `4, 2`: from one number to so many.
-    Numbers(usize),
-    /// `A, B pad(1)`: arrays and options.
-    Arrays(&'static [Word]),
-    /// Nothing.
-    Alone,
-}
-
-/// A word behind a name.
-struct Word {
-    name: &'static str,
-    inside: Inside,
-}
-
-/// What the parentheses behind a word hold.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Inside {
-    /// Perhaps a number.
-    MaybeNumber,
-    /// Perhaps one of these words.
-    MaybeWord(&'static [&'static str]),
-}
-
-const HOW: Inside = Inside::MaybeWord(&["block", "cyclic"]);
-static PARTITION: [Word; 2] = [Word { name: "tblock", inside: HOW }, Word { name: "thread", inside: HOW }];
-static PLACES: [Word; 12] = {
-    const fn place(name: &'static str) -> Word {
-        Word { name, inside: Inside::MaybeNumber }
-    }
-    [
-        place("host"),
-        place("grid.x"),
-        place("grid.y"),
-        place("grid.z"),
-        place("thread.x"),
-        place("thread.y"),
-        place("thread.z"),
-        place("threads"),
-        place("lanes"),
-        place("seq"),
-        place("unroll"),
-        place("reg"),
-    ]
-};
 /// A number of a directive is no larger.
 const MOST: i128 = 1 << 30;
-
-fn shape(word: PinWord) -> (Shape, &'static str) {
-    match word {
-        PinWord::On => (Shape::Words(&PLACES), "on(i: grid.y thread.y(16), j: grid.x thread.x(16))"),
-        PinWord::Tblock => (Shape::Numbers(3), "tblock(4, 2)"),
-        PinWord::Thread => (Shape::Numbers(3), "thread(16, 16)"),
-        PinWord::Partition => (Shape::Words(&PARTITION), "partition(i: tblock thread, j: tblock thread)"),
-        PinWord::Tile => (Shape::Sizes, "tile(i: 32, k: 8)"),
-        PinWord::Reg => (Shape::Sizes, "reg(i: 8, j: 4)"),
-        PinWord::Lanes => (Shape::Sizes, "lanes(j: 32)"),
-        PinWord::Unroll => (Shape::Sizes, "unroll(k: 4)"),
-        PinWord::Shared => (Shape::Arrays(&[]), "shared(A, B)"),
-        PinWord::Global => (Shape::Arrays(&[]), "global(A)"),
-        PinWord::Stream => (Shape::Arrays(&[]), "stream(C)"),
-        PinWord::Cached => (Shape::Arrays(&[]), "cached(C)"),
-        PinWord::Only => (Shape::Alone, "only"),
-    }
-}
-
-/// The kinds of processor that a word has a meaning for.
-fn targets(word: PinWord) -> &'static [PinTarget] {
-    match word {
-        PinWord::On | PinWord::Reg | PinWord::Only => &PinTarget::ALL,
-        PinWord::Tblock | PinWord::Thread | PinWord::Partition | PinWord::Tile | PinWord::Shared | PinWord::Global => {
-            &[PinTarget::Cuda]
-        }
-        PinWord::Lanes | PinWord::Stream | PinWord::Cached => &[PinTarget::Cpu],
-        // A loop is written out wherever it runs.
-        PinWord::Unroll => &[],
-    }
-}
 
 impl Cx<'_> {
     /// What directives before a map pin of its nest.
@@ -163,10 +83,17 @@ impl Cx<'_> {
             let headline = format!("`{name}` needs arguments: `{example}`");
             return self.error(Diagnostic::new(Code::BadDirective, span, headline));
         }
+        if let (Shape::Iterators, [only]) = (&shape, &pin.args[..]) {
+            let headline = format!("`{name}` takes two iterators or more: `{example}`");
+            return self.error(Diagnostic::new(Code::BadDirective, only.span, headline));
+        }
         if let Shape::Numbers(most) = shape
             && pin.args.len() > most
         {
-            let headline = format!("`{name}` takes {most} numbers at most");
+            let headline = match most {
+                1 => format!("`{name}` takes one number"),
+                _ => format!("`{name}` takes {most} numbers at most"),
+            };
             return self.error(Diagnostic::new(Code::DirectiveArgument, pin.args[most].span, headline));
         }
         let args: Vec<Option<PinArg>> =
@@ -241,7 +168,22 @@ impl Cx<'_> {
                 };
                 (vars, vec![self.pin_number(value, word)?])
             }
-            (Shape::Words(_) | Shape::Sizes, _) => {
+            (Shape::Iterators, PinAbout::Name { name, section, colon: false })
+                if section.is_empty() && arg.values.is_empty() =>
+            {
+                (self.named_iterators(name, map)?, Vec::new())
+            }
+            (Shape::Iterators, _) => return malformed(self, arg.span, "names of iterators"),
+            (Shape::Spans, PinAbout::Name { name, section, colon: true }) if section.is_empty() => {
+                let vars = self.named_iterators(name, map)?;
+                let [value] = &arg.values[..] else {
+                    return malformed(self, arg.span, "one number for each iterator, or `all`");
+                };
+                let all = value.word.as_deref() == Some("all") && value.size.is_none();
+                let every = || Some(PinValue { word: "all".to_owned(), size: None, how: None });
+                (vars, vec![if all { every() } else { self.pin_number(value, word) }?])
+            }
+            (Shape::Words(_) | Shape::Sizes | Shape::Spans, _) => {
                 return malformed(self, arg.span, "iterators, each with a colon behind it");
             }
             (Shape::Numbers(_), PinAbout::Number(number)) => {
@@ -296,8 +238,12 @@ impl Cx<'_> {
         };
         let none = PinValue { word: word.name.to_owned(), size: None, how: None };
         match (&value.size, word.inside) {
-            (None, _) => Some(none),
-            (Some(size), Inside::MaybeNumber) => {
+            (None, Inside::Number) => {
+                let headline = format!("`{0}` needs a number: `{0}(4)`", word.name);
+                self.error(Diagnostic::new(Code::DirectiveArgument, value.span, headline))
+            }
+            (None, Inside::MaybeNumber | Inside::MaybeWord(_)) => Some(none),
+            (Some(size), Inside::Number | Inside::MaybeNumber) => {
                 Some(PinValue { size: Some(self.constant_of(size, word.name)?), ..none })
             }
             (Some(size), Inside::MaybeWord(allowed)) => {

@@ -63,9 +63,9 @@ pub enum Format {
 struct Explanation {
     name: String,
     place: String,
-    /// What directives pin, as lines, if that is asked for.
+    /// What directives pin, as lines, if that is asked for or for tools.
     expanded: Vec<String>,
-    /// The preferred plan of each target as directives, if that is asked for.
+    /// The preferred plan of each target as directives, if that is asked for or for tools.
     directives: Vec<String>,
     /// Recurrences that it uses, and how they are computed.
     recurrences: Vec<String>,
@@ -175,14 +175,15 @@ fn explanation(
         let head = format!("{}, nest at {}", shown.target, place(&input.sources, shown.at));
         std::iter::once(head).chain(shown.lines.into_iter().map(|line| format!("  {line}")))
     };
-    let expanded = if wanted.expanded { expanded(program, func) } else { Vec::new() };
+    let in_json = wanted.format == Format::Json;
+    let expanded = if wanted.expanded || in_json { expanded(program, func) } else { Vec::new() };
     let preferred = |plans: Vec<Plan>| plans.into_iter().next();
     let preferred = match wanted.format {
-        Format::PinDirectives => [
+        Format::PinDirectives | Format::Json => [
             preferred(plans_of(input, program, func, &model)),
             preferred(device_plans_of(input, program, func, models)),
         ],
-        Format::Plain | Format::Colour | Format::Json | Format::Pin => [None, None],
+        Format::Plain | Format::Colour | Format::Pin => [None, None],
     };
     let directives = preferred.into_iter().flatten();
     let directives = directives.flat_map(|plan| as_directives(program, func, &plan, models)).flat_map(shown).collect();

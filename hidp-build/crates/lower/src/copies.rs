@@ -5,7 +5,7 @@
 use super::build::{ArrayBinding, Role};
 use super::map::Shared;
 use super::{Binding, Lowerer, make};
-use hidp_ir::imp::{Expr, ExprKind, LoopKind, Schedule, Stmt, VarId, VarKind};
+use hidp_ir::imp::{Expr, ExprKind, LoopKind, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, FaultKind, FoldOp, Map, StmtKind, visit};
 use hidp_plan::Strategy;
 use hidp_syntax::source::Span;
@@ -163,7 +163,7 @@ impl Lowerer<'_> {
         });
         let work = make::mul(count.clone(), workers.clone());
         let work = self.body.fix("work", work);
-        let schedule = Schedule::Static { grain: self.model.line, least: 1, work };
+        let schedule = self.schedule(self.model.line, work);
         self.body.push(Stmt::Launch { kernel, args, extent: count.clone(), schedule });
     }
 }

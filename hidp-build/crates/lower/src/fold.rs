@@ -284,7 +284,7 @@ impl Lowerer<'_> {
             Strategy::Serial => Schedule::Serial,
             _ if plan::irregular(map) => self.in_turn(work),
             Strategy::Rows | Strategy::Lanes | Strategy::Wide | Strategy::Team | Strategy::Device(_) => {
-                Schedule::Static { grain: 1, least: 1, work }
+                Schedule::Static { grain: 1, least: 1, threads: self.mapping.threads, work }
             }
         };
         self.body.push(Stmt::Launch { kernel, args, extent: runs.clone(), schedule });

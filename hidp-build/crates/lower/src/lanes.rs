@@ -129,8 +129,8 @@ impl Lowerer<'_> {
         });
         let schedule = match self.schedule(1, work) {
             // Each part of a column makes copies of its own of what lanes load.
-            Schedule::Static { grain, work, .. } if rows.is_some() => {
-                Schedule::Static { grain, least: TILES_TO_COPY_FOR, work }
+            Schedule::Static { grain, threads, work, .. } if rows.is_some() => {
+                Schedule::Static { grain, least: TILES_TO_COPY_FOR, threads, work }
             }
             other => other,
         };

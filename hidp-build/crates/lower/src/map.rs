@@ -124,7 +124,9 @@ impl Lowerer<'_> {
     }
 
     pub(super) fn share_ranges(&mut self, map: &Map, span: Span, shared: &Shared<'_>) {
-        if let (Some(most), true) = (self.mapping.number(Property::Turns), plan::irregular(map)) {
+        // Of the maps inside of a team's iterations those that are unequal.
+        let in_turn = plan::irregular(map) || self.mapping.strategy == Strategy::Rows;
+        if let (Some(most), true) = (self.mapping.number(Property::Turns), in_turn) {
             return self.share_in_turn(map, span, shared, most);
         }
         let Shared { ranges, strides, total, work } = *shared;
@@ -259,13 +261,13 @@ impl Lowerer<'_> {
         if self.mapping.strategy == Strategy::Serial {
             Schedule::Serial
         } else {
-            Schedule::Static { grain, least: 1, work }
+            Schedule::Static { grain, least: 1, threads: self.mapping.threads, work }
         }
     }
 
     /// Parts in turn. Logs of segments want each thread's iterations in order.
     pub(super) fn in_turn(&self, work: Expr) -> Schedule {
-        Schedule::Dynamic { grain: 1, work, in_order: !self.logs.is_empty() }
+        Schedule::Dynamic { grain: 1, threads: self.mapping.threads, work, in_order: !self.logs.is_empty() }
     }
 
     /// A map inside a kernel: loops of one thread.

@@ -2,7 +2,7 @@
 
 use super::choices::{self, Numbers};
 use super::mapping::{Mapping, Recipe, Strategy};
-use super::notation::{FoldOption, FoldRange, Line, Nest, Place, Property, Size, Step};
+use super::notation::{FoldOption, FoldRange, Line, Nest, Place, Property, Size, Stage, StageOption, Step};
 use crate::target::DeviceModel;
 
 /// Most elements in a tile of lanes.
@@ -128,6 +128,7 @@ impl Free<'_> {
         match (pinned, usual) {
             _ if pinned == usual => Ok(()),
             (Step::Line(pinned), Step::Line(usual)) => self.line(pinned, usual),
+            (Step::Stage(pinned), Step::Stage(usual)) if is_staged_so(pinned, usual) => Ok(()),
             (_, Step::Line(usual)) => Err(format!("`{usual}`")),
             (_, Step::Stage(usual)) => Err(format!("`{usual}`")),
         }
@@ -159,7 +160,8 @@ impl Free<'_> {
         let wrong = || Err(format!("`{}`", fold_text(usual)));
         for pinned in &pinned.options {
             let usual = usual.options.iter().find(|usual| usual.name() == pinned.name());
-            if usual.is_none() || (usual != Some(pinned) && !on_threads && !is_free(*pinned)) {
+            let may_change = is_free(*pinned) || matches!(pinned, FoldOption::Runs(_) | FoldOption::Most(_));
+            if usual.is_none() || (usual != Some(pinned) && !on_threads && !may_change) {
                 return wrong();
             }
             let range = choices::numbers_of_option(*pinned, !on_threads);
@@ -172,13 +174,14 @@ impl Free<'_> {
         let word = |property: Property| property.name();
         match (pinned, usual.get(at)) {
             (Property::Block(pinned), Some(Property::Block(usual))) => self.block(pinned, *usual),
+            // Whether a nest's launches can leave registers is judged when the lines are read.
+            (Property::Resident(_), _) => Ok(()),
             _ if !usual.iter().any(|usual| word(*usual) == word(pinned)) => {
                 Err(format!("no line `{}`: it is not for this nest", word(pinned)))
             }
             (Property::Block(_), _) => Err("one `block` line for each size, before other properties".to_owned()),
             (
-                Property::Resident(_)
-                | Property::Together(_)
+                Property::Together(_)
                 | Property::Written(_)
                 | Property::Fewest(_)
                 | Property::Alone(_)
@@ -216,6 +219,17 @@ const SIDE_BY_SIDE: (Place, Place) = (Place::Unroll, Place::Unroll);
 
 fn is_side_by_side(step: &Step) -> bool {
     matches!(step, Step::Line(line) if line.place == Place::Unroll)
+}
+
+/// Whether parts differ in padding and in how many elements move at once alone, which is judged when the lines are read.
+fn is_staged_so(pinned: &Stage, usual: &Stage) -> bool {
+    let fixed = |stage: &Stage| -> Vec<StageOption> {
+        let is_fixed = |option: &&StageOption| !matches!(option, StageOption::Pad(_) | StageOption::Wide(_));
+        stage.options.iter().filter(is_fixed).copied().collect()
+    };
+    let same = (&pinned.array, &pinned.near, &pinned.extents, &pinned.layout)
+        == (&usual.array, &usual.near, &usual.extents, &usual.layout);
+    same && fixed(pinned) == fixed(usual)
 }
 
 /// Whether a fold on a device may have another number there.

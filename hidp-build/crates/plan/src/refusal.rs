@@ -24,6 +24,7 @@ macro_rules! constraints {
 }
 
 constraints! {
+    ALIGNED: "aligned", "elements that move at once begin at a multiple of as many, and have 16 bytes at most";
     BLOCK_SHARED: "block-shared", "what a block stages fits into the memory that its threads share";
     BLOCK_THREADS: "block-threads", "a block has full warps of threads, and no more than the device allows";
     COVER: "cover", "the lines of an iterator cover its range once";

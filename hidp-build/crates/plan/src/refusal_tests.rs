@@ -71,7 +71,12 @@ fn each_constraint_keeps_a_nest_from_running_in_some_way() {
     let folded = folded
         .replace("map { r := [0:R); c", "map { r := [0:R); map { c")
         .replace("c := [*]); }", "c := [*]); } reduce(\"max\", s, _u, r := [*]); }");
-    let cases: [(&str, String, &str); 23] = [
+    let cases: [(&str, String, &str); 24] = [
+        (
+            "aligned",
+            with(GEMM, "shared(A pad(3))"),
+            "rows are 3 elements longer than what they hold, of which 4 move at once",
+        ),
         ("block-shared", GEMM.into(), "the operands of a tile would not fit into shared memory"),
         ("block-threads", with(ROWS, "block(100)"), "100 threads are no multiple of 32, or more than 1024"),
         (

@@ -93,6 +93,28 @@ pub(super) fn split_nest(program: &Program, func: &Func, map: &Map, model: &Devi
     mapping
 }
 
+/// The same with so many parts of each fold.
+pub(super) fn split_in(program: &Program, func: &Func, map: &Map, parts: u32, model: &DeviceModel) -> Mapping {
+    let mut mapping = split_nest(program, func, map, model);
+    for cut in mapping.cuts.values_mut() {
+        cut.options.retain(|option| match option {
+            FoldOption::Groups(_) | FoldOption::Terms(_) => false,
+            FoldOption::Runs(_)
+            | FoldOption::Most(_)
+            | FoldOption::Many(_)
+            | FoldOption::Row(_)
+            | FoldOption::Moves(_)
+            | FoldOption::Short(_)
+            | FoldOption::Sums(_)
+            | FoldOption::Vectors(_)
+            | FoldOption::Apart(_)
+            | FoldOption::Repeat(_) => true,
+        });
+    }
+    mapping.parts = Some(parts);
+    mapping
+}
+
 /// Makes the folds of a nest split ones.
 pub(super) fn deal(map: &Map, mapping: &mut Mapping, groups: u32, terms: u32) {
     let cut = Cut::of([FoldOption::Groups(groups), FoldOption::Terms(terms)]);

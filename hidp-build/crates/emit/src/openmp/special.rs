@@ -204,13 +204,14 @@ impl OpenMp<'_> {
             .collect();
         let head = match schedule {
             Schedule::Serial => format!("launch_serial(host, {extent}"),
-            Schedule::Static { grain, least: 1, work } => self.shared(scope, "launch_static", extent, *grain, work),
-            Schedule::Static { grain, least, work } => {
-                self.shared(scope, &format!("launch_static<{least}>"), extent, *grain, work)
+            Schedule::Static { grain, least, threads, work } => {
+                let least = (*least > 1 || threads.is_some()).then_some(*least);
+                let function = with_numbers("launch_static", least.into_iter().chain(*threads));
+                self.shared(scope, &function, extent, *grain, work)
             }
-            Schedule::Dynamic { grain, work, in_order } => {
+            Schedule::Dynamic { grain, threads, work, in_order } => {
                 let function = if *in_order { "launch_ordered" } else { "launch_dynamic" };
-                self.shared(scope, function, extent, *grain, work)
+                self.shared(scope, &with_numbers(function, threads.iter().copied()), extent, *grain, work)
             }
         };
         out.open(format!("const bool ok = hidp::{head}, [=](hidp::Worker &worker, int64_t begin, int64_t end) {{"));
@@ -223,4 +224,10 @@ impl OpenMp<'_> {
     fn shared(&self, scope: &Scope<'_>, function: &str, extent: &str, grain: u32, work: &Expr) -> String {
         format!("{function}(host, {extent}, {}, {}", grain.max(1), expr(scope, self, work).text)
     }
+}
+
+/// A function with numbers as arguments of its template.
+fn with_numbers(function: &str, numbers: impl Iterator<Item = u32>) -> String {
+    let numbers: Vec<String> = numbers.map(|number| number.to_string()).collect();
+    if numbers.is_empty() { function.to_owned() } else { format!("{function}<{}>", numbers.join(", ")) }
 }

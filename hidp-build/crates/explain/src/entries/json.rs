@@ -91,8 +91,8 @@ fn entry(explanation: &Explanation) -> Json {
         tunables,
         versions,
         more,
-        expanded: _,
-        directives: _,
+        expanded,
+        directives,
     } = explanation;
     Json::Object(vec![
         ("entry", Json::text(name)),
@@ -104,6 +104,8 @@ fn entry(explanation: &Explanation) -> Json {
         ("checks", Json::list(checks, check)),
         ("plans", Json::list(plans, plan)),
         ("composed", Json::list(composed, plan)),
+        ("expanded", Json::list(expanded, |line| Json::text(line))),
+        ("directives", Json::list(directives, |line| Json::text(line))),
         ("pinned", Json::Bool(*pinned)),
         ("device", device.as_ref().map_or(Json::Null, of_device)),
         ("device_left_out", device.as_ref().err().map_or(Json::Null, Json::text)),

@@ -451,6 +451,8 @@ pub enum Schedule {
         grain: u32,
         /// How many grains a part has at least where there are more parts than workers: for so many, what a part does first is worth it.
         least: u32,
+        /// Threads that take parts at most; none if all may.
+        threads: Option<u32>,
         /// `long`: the estimated work, in element operations.
         work: Expr,
     },
@@ -458,6 +460,8 @@ pub enum Schedule {
     Dynamic {
         /// Size of a part.
         grain: u32,
+        /// Threads that take parts at most; none if all may.
+        threads: Option<u32>,
         /// `long`: the estimated work, in element operations.
         work: Expr,
         /// Whether each worker takes its parts in order, rather than first those that it is likely to have in its caches.

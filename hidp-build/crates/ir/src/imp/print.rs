@@ -212,12 +212,13 @@ impl Printer<'_> {
     fn schedule(&self, schedule: &Schedule) -> String {
         match schedule {
             Schedule::Serial => "serial".to_owned(),
-            Schedule::Static { grain, least: 1, work } => format!("static({grain}) work {}", self.expr(work)),
-            Schedule::Static { grain, least, work } => {
-                format!("static({grain}, at least {least}) work {}", self.expr(work))
+            Schedule::Static { grain, least, threads, work } => {
+                let least = if *least == 1 { String::new() } else { format!(", at least {least}") };
+                format!("static({grain}{least}){} work {}", on_threads(*threads), self.expr(work))
             }
-            Schedule::Dynamic { grain, work, in_order } => {
-                format!("dynamic({grain}){} work {}", if *in_order { " in order" } else { "" }, self.expr(work))
+            Schedule::Dynamic { grain, threads, work, in_order } => {
+                let in_order = if *in_order { " in order" } else { "" };
+                format!("dynamic({grain}){in_order}{} work {}", on_threads(*threads), self.expr(work))
             }
         }
     }
@@ -358,6 +359,10 @@ pub(super) const fn infix(op: BinOp) -> &'static str {
         BinOp::Eq => "==",
         BinOp::Ne => "!=",
     }
+}
+
+fn on_threads(most: Option<u32>) -> String {
+    most.map_or(String::new(), |most| format!(" on {most} threads"))
 }
 
 fn grid_text(Grid { level, block, items, at_once }: Grid) -> String {

@@ -29,7 +29,8 @@ struct Digits<'a> {
 impl Lowerer<'_> {
     /// One block a position of the grid.
     pub(super) fn blocks_map(&mut self, map: &Map, blocks: &Blocks, span: Span) {
-        let grid = Grid::new(Level::Block, self.block_of(map));
+        let threads = self.block_of(map);
+        let grid = self.leaving_registers(map, Grid::new(Level::Block, threads));
         let ranges = self.ranges(map);
         let mut rest = BTreeMap::new();
         for range in &ranges {

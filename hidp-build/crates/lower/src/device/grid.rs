@@ -114,8 +114,13 @@ impl Lowerer<'_> {
         let block = self.block_of(map);
         let key = plan::key(map);
         let items = key.and_then(|key| self.mapping.items.get(&key)).copied().unwrap_or(1);
-        let resident = key.and_then(|key| self.mapping.resident.get(&key)).copied().unwrap_or(1);
-        Grid { items, at_once: (resident / block.max(1)).max(1), ..Grid::new(level, block) }
+        self.leaving_registers(map, Grid { items, ..Grid::new(level, block) })
+    }
+
+    /// A grid that leaves registers for as many blocks as the plan of a launch says.
+    pub(super) fn leaving_registers(&self, map: &Map, grid: Grid) -> Grid {
+        let resident = plan::key(map).and_then(|key| self.mapping.resident.get(&key)).copied().unwrap_or(1);
+        Grid { at_once: (resident / grid.block.max(1)).max(1), ..grid }
     }
 
     /// The ranges of each dimension of the launch, outermost dimension first. Ranges beyond the third share the first one.

@@ -53,7 +53,8 @@ struct Tile<'m> {
 impl Lowerer<'_> {
     /// A map whose blocks take tiles.
     pub(super) fn near_map(&mut self, map: &Map, near: &Near, span: Span) {
-        let grid = Grid::new(Level::Block, self.block_of(map));
+        let threads = self.block_of(map);
+        let grid = self.leaving_registers(map, Grid::new(Level::Block, threads));
         let ranges = self.ranges(map);
         let order: Vec<usize> = near.third.into_iter().chain([near.rows, near.lanes]).collect();
         let sizes: Vec<u32> = map.iters.iter().map(|iter| self.tile_of(iter.var)).collect();

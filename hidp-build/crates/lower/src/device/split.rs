@@ -13,10 +13,21 @@ use hidp_syntax::source::Span;
 /// How the plan deals out the folds inside a nest.
 pub(super) struct Dealt<'m> {
     pub(super) inner: &'m Map,
-    /// Groups that there should be.
-    pub(super) groups: u32,
-    /// Terms of a part at least.
-    pub(super) terms: u32,
+    pub(super) parts: Parts,
+}
+
+/// Into how many parts the folds of a nest are cut.
+#[derive(Clone, Copy)]
+pub(super) enum Parts {
+    /// As many as make so many groups with all results, with so many terms at least.
+    Of {
+        /// The groups.
+        groups: u32,
+        /// The terms.
+        terms: u32,
+    },
+    /// So many.
+    Exactly(u32),
 }
 
 /// What the parts of folds leave.
@@ -33,9 +44,15 @@ impl Lowerer<'_> {
     /// How the plan deals out the folds of the nest at hand, if it does.
     pub(super) fn dealt<'m>(&self, map: &'m Map) -> Option<Dealt<'m>> {
         let inner = *plan::inner_maps(&map.body).first()?;
-        let cut = self.mapping.cut(inner).filter(|_| !self.inside_team)?;
+        if self.inside_team {
+            return None;
+        }
+        if let Some(parts) = self.mapping.parts {
+            return Some(Dealt { inner, parts: Parts::Exactly(parts) });
+        }
+        let cut = self.mapping.cut(inner)?;
         let terms = cut.number(FoldOption::Terms).unwrap_or(1);
-        Some(Dealt { inner, groups: cut.number(FoldOption::Groups)?, terms })
+        Some(Dealt { inner, parts: Parts::Of { groups: cut.number(FoldOption::Groups)?, terms } })
     }
 
     /// One group a part of a fold, or a lane.
@@ -77,12 +94,11 @@ impl Lowerer<'_> {
                     let at = make::add(make::mul(make::var(turn, hidp_syntax::ty::Ty::LONG), parts), part.clone());
                     let at = this.body.fix("at", at);
                     body(this, at);
-                    this.body.leave_loop(
-                        turn,
-                        make::long(0),
-                        count,
-                        LoopKind::Unroll(inner.directives.unroll.unwrap_or(dealt.terms)),
-                    );
+                    let turns = match (inner.directives.unroll, dealt.parts) {
+                        (Some(times), _) | (None, Parts::Of { terms: times, .. }) => LoopKind::Unroll(times),
+                        (None, Parts::Exactly(_)) => LoopKind::Seq,
+                    };
+                    this.body.leave_loop(turn, make::long(0), count, turns);
                 } else {
                     let from = this.body.fix("from", make::mul(part.clone(), least.clone()));
                     let to = this.body.fix("to", make::min(make::add(from.clone(), least), total));
@@ -104,10 +120,14 @@ impl Lowerer<'_> {
         scratch.partials.iter().for_each(|partial| self.body.push(Stmt::Free(*partial)));
     }
 
-    /// As many parts as there should be groups, and none shorter than the plan says; none at all of nothing.
+    /// As many parts as the plan says, or as there should be groups, and none shorter than it says; none at all of nothing.
     fn parts_for(&mut self, dealt: &Dealt<'_>, results: &Expr, total: &Expr) -> Expr {
-        let wanted = make::div(make::long(dealt.groups.into()), make::max(results.clone(), make::long(1)));
-        let most = make::ceil_div(total.clone(), make::long(dealt.terms.max(1).into()));
+        let (groups, terms) = match dealt.parts {
+            Parts::Of { groups, terms } => (groups, terms),
+            Parts::Exactly(parts) => return self.body.fix("parts", make::min(make::long(parts.into()), total.clone())),
+        };
+        let wanted = make::div(make::long(groups.into()), make::max(results.clone(), make::long(1)));
+        let most = make::ceil_div(total.clone(), make::long(terms.max(1).into()));
         self.body.fix("parts", make::min(make::max(wanted, make::long(1)), most))
     }
 

@@ -109,7 +109,7 @@ impl Lowerer<'_> {
         let blocks = |at: usize| at.checked_sub(first).and_then(|side| tiling.blocks[side]).map(i64::from);
         let extents: Vec<Expr> =
             tiles.iter().enumerate().map(|(at, tiles)| blocks(at).map_or(tiles.clone(), make::long)).collect();
-        let grid = Grid::new(Level::Block, tiling.threads());
+        let grid = self.leaving_registers(map, Grid::new(Level::Block, tiling.threads()));
         let (kernel, args) = self.grid_kernel("tiles", span, grid, ranges.len(), Vec::new(), |this, positions| {
             this.mark_outputs(map);
             let ranges = this.import_ranges(&ranges);

@@ -3,7 +3,7 @@
 use super::super::space::Range;
 use super::super::{Lowerer, POSITIONS, make};
 use super::grid::MOST_DIMENSIONS;
-use super::split::{Dealt, Scratch};
+use super::split::{Dealt, Parts, Scratch};
 use super::tiled::{Place, Tiling};
 use hidp_ir::imp::{Expr, Grid, Level, Stmt, VarId};
 use hidp_ir::par::Map;
@@ -53,10 +53,14 @@ impl Lowerer<'_> {
     fn runs_of_tiles(&mut self, tiling: &Tiling, dealt: &Dealt<'_>, tiles: &[Expr], total: &Expr) -> (Expr, Expr) {
         let depth = make::long(tiling.depth.into());
         let all = tiles.iter().cloned().reduce(make::mul).unwrap_or(make::long(1));
-        let wanted = make::div(make::long(dealt.groups.into()), make::max(all, make::long(1)));
+        let (wanted, least) = match dealt.parts {
+            Parts::Of { groups, terms } => {
+                (make::div(make::long(groups.into()), make::max(all, make::long(1))), terms / tiling.depth.max(1))
+            }
+            Parts::Exactly(parts) => (make::long(parts.into()), 1),
+        };
         let wanted = self.body.fix("wanted", make::max(wanted, make::long(1)));
         let equal = make::ceil_div(make::ceil_div(total.clone(), wanted), depth.clone());
-        let least = dealt.terms / tiling.depth.max(1);
         let depths = make::max(equal, make::long(least.into()));
         let run = self.body.fix("run", make::mul(depths, depth));
         let parts = self.body.fix("parts", make::ceil_div(total.clone(), run.clone()));

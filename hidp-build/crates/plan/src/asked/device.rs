@@ -2,14 +2,13 @@
 
 use super::{Asked, AskedLine, Refused};
 use crate::blame::span_of;
-use crate::blocks::{BlockLine, Blocks, blocks_nest, no_loop};
+use crate::blocks::{BlockLine, Blocks, blocks_nest, no_loop, suits};
 use crate::candidates::{Explored, Limits};
 use crate::device::{explore_all, level_nest, unsuited};
-use crate::mapping::{Mapping, Names};
+use crate::mapping::{Mapping, Misfit, Names};
 use crate::notation::Nest;
-use crate::refusal::{BLOCK_THREADS, COVER, GAIN, NAMED, Refusal, SHAPE};
+use crate::refusal::{BLOCK_THREADS, Refusal, SHAPE};
 use crate::target::DeviceModel;
-use crate::tiled::{Sides, tiled, tiled_with};
 use crate::{Natives, inner_maps, iterators, key};
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
 use hidp_syntax::ast::Level;
@@ -36,26 +35,79 @@ pub(super) fn nest(
         Refused { at, refusal, nearest }
     };
     let nest = Builder { program, func, map, asked, model };
+    let met = |nest: &Nest| asked.met_by(&names, nest).1;
     match nest.build() {
-        Ok(Some(mapping)) => Ok(mapping.lines(func, map)),
-        Ok(None) => usual.iter().find(|nest| asked.met_by(&names, nest).1).cloned().ok_or_else(|| {
-            let why = "no mapping has these lines, and nothing else on the iterators that are named";
-            refused((asked.first(map), SHAPE.refused(span_of(map), why)))
-        }),
+        Ok(Some(mut mapping)) => {
+            asked.give_stages(program, (func, map), &mut mapping, model).map_err(refused)?;
+            asked.give_registers(map, &mut mapping, model).map_err(refused)?;
+            let lines = mapping.lines(func, map);
+            if let Err(Misfit(expected)) = Mapping::read(program, func, map, &lines) {
+                let why = || (asked.first(map), SHAPE.refused(span_of(map), format!("it would need that {expected}")));
+                return Err(refused(asked.without_bound(map).unwrap_or_else(why)));
+            }
+            match asked.others_met(&names, &lines) {
+                (_, true) => Ok(lines),
+                (_, false) => {
+                    let order = asked.misses_order(func, &names, &lines, span_of(map));
+                    Err(refused(order.unwrap_or_else(|| nest.without_lines())))
+                }
+            }
+        }
+        Ok(None) => {
+            let (turned, mut refusal) = match nest.turned() {
+                Ok(turned) => (turned.map(|mapping| mapping.lines(func, map)), None),
+                Err(why) => (None, Some(why)),
+            };
+            for own in usual.iter().chain(&turned) {
+                match numbered(program, func, map, asked, own, model) {
+                    Ok(nest) if met(&nest) => return Ok(nest),
+                    Ok(_) => {}
+                    Err(why) => refusal = refusal.or(Some(why)),
+                }
+            }
+            let order = || asked.orders.first().map(|pair| asked.no_order(func, pair, span_of(map)));
+            Err(refused(refusal.or_else(order).unwrap_or_else(|| nest.without_lines())))
+        }
         Err(why) => Err(refused(why)),
     }
 }
 
-struct Builder<'a> {
-    program: &'a Program,
-    func: &'a Func,
-    map: &'a Map,
-    asked: &'a Asked,
-    model: &'a DeviceModel,
+/// A nest of the planner's with the numbers and the options of stages that are asked for.
+pub(super) fn numbered(
+    program: &Program,
+    func: &Func,
+    map: &Map,
+    asked: &Asked,
+    nest: &Nest,
+    model: &DeviceModel,
+) -> Result<Nest, Unfit> {
+    let bound = asked.without_bound(map);
+    if bound.is_none() && !asked.changes_stages() {
+        return Ok(nest.clone());
+    }
+    let Ok(mut mapping) = Mapping::read(program, func, map, nest) else { return Ok(nest.clone()) };
+    if asked.are_staged(&mapping) {
+        asked.give_stages(program, (func, map), &mut mapping, model)?;
+    }
+    asked.give_registers(map, &mut mapping, model)?;
+    let lines = mapping.lines(func, map);
+    match (Mapping::read(program, func, map, &lines), bound) {
+        (Err(_), Some(why)) => Err(why),
+        (Err(_), None) => Ok(nest.clone()),
+        (Ok(_), _) => Ok(lines),
+    }
+}
+
+pub(super) struct Builder<'a> {
+    pub(super) program: &'a Program,
+    pub(super) func: &'a Func,
+    pub(super) map: &'a Map,
+    pub(super) asked: &'a Asked,
+    pub(super) model: &'a DeviceModel,
 }
 
 /// A directive that cannot be honoured, and why.
-type Unfit = (Span, Refusal);
+pub(super) type Unfit = (Span, Refusal);
 
 impl Builder<'_> {
     /// The nest as lines have it; nothing if one of the planner's may have what is asked for.
@@ -75,8 +127,13 @@ impl Builder<'_> {
         };
         let in_parts = !self.asked.tiles.is_empty() || inside.iter().any(in_parts);
         let folds = inner_maps(&self.map.body).iter().any(|inner| !inner.folds.is_empty());
-        let in_registers = !self.asked.some.is_empty();
-        if !self.asked.stages.is_empty() || in_parts || (in_registers && folds) {
+        let in_registers = self.asked.some.iter().any(|(_, line, _)| line.place != Place::Seq);
+        let in_turns = self.asked.some.iter().any(|(_, line, _)| line.place == Place::Seq);
+        let own = |var: &VarId| self.map.iters.iter().any(|iter| iter.var == *var);
+        let shaped = shaped || in_turns || self.asked.whole.iter().any(|(var, _)| own(var));
+        if !self.asked.splits.is_empty() {
+            self.split().map(Some)
+        } else if !self.asked.stages.is_empty() || in_parts || (in_registers && folds) {
             if shaped || in_parts || in_registers { self.tiles().map(Some) } else { Ok(None) }
         } else if inside.iter().any(on_lanes) {
             self.groups().map(Some)
@@ -87,8 +144,28 @@ impl Builder<'_> {
         }
     }
 
+    /// Single lanes, with the dimensions of their grid in the order that is asked for, if one is.
+    fn turned(&self) -> Result<Option<Mapping>, Unfit> {
+        let Some(pair) = self.asked.orders.first() else { return Ok(None) };
+        let (program, func, map) = (self.program, self.func, self.map);
+        suits(program, func, map, self.model.small_array).map_err(|why| (pair.span, why))?;
+        let mut mapping = level_nest(program, func, map, Level::Thread, self.model);
+        let vars = self.asked.ordered(map.iters.iter().map(|iter| iter.var).collect());
+        for (at, var) in vars.iter().rev().enumerate() {
+            mapping.levels.entry(*var).and_modify(|level| level.dim = at as u32);
+        }
+        let lines = mapping.lines(func, map);
+        Ok(Mapping::read(program, func, map, &lines).ok())
+    }
+
+    /// That no nest has what is asked for.
+    fn without_lines(&self) -> Unfit {
+        let why = "no mapping has these lines, and nothing else on the iterators that are named";
+        (self.asked.first(self.map), SHAPE.refused(span_of(self.map), why))
+    }
+
     /// Which directive is about an iterator.
-    fn at(&self, var: VarId) -> Span {
+    pub(super) fn at(&self, var: VarId) -> Span {
         self.asked.span_of(var).unwrap_or_else(|| self.asked.first(self.map))
     }
 
@@ -99,37 +176,49 @@ impl Builder<'_> {
         }
         // Phases of a block: where it is in the grid, its turns, its lanes, and what a lane does.
         let mut lines: Vec<(u32, BlockLine)> = Vec::new();
-        for iter in &self.map.iters {
-            let var = iter.var;
+        let vars = self.asked.ordered(self.map.iters.iter().map(|iter| iter.var).collect());
+        for &var in &vars {
             let Some(asked) = self.asked.lines_of(var) else { continue };
             let lanes = asked.lines.iter().position(|line| matches!(line.place, Place::Thread(_)));
             let mut phase = 0;
             for (at, AskedLine { place, size }) in asked.lines.iter().enumerate() {
                 phase = phase.max(match place {
                     Place::Grid(axis) => 3 - *axis as u32,
-                    Place::Thread(axis) => 13 - *axis as u32,
-                    _ if at == 0 && lanes.is_some() => 0,
-                    _ if lanes.is_some_and(|lanes| at < lanes) => 5,
-                    _ => 15,
+                    Place::Thread(axis) => LANES - *axis as u32,
+                    Place::Host
+                    | Place::Threads
+                    | Place::Lanes
+                    | Place::Seq
+                    | Place::Unroll
+                    | Place::Reg
+                    | Place::Vec => phase_of_turns(at, lanes),
                 });
                 lines.push((phase, BlockLine { var, place: *place, size: *size }));
             }
         }
         let used = |axis: Axis| lines.iter().any(|(_, line)| line.place == Place::Grid(axis));
         let mut free: Vec<Axis> = Axis::ALL.into_iter().filter(|axis| !used(*axis)).collect();
-        for iter in self.map.iters.iter().rev() {
-            if self.asked.lines_of(iter.var).is_none() {
+        for var in vars.into_iter().rev() {
+            if self.asked.whole.iter().any(|(other, _)| *other == var) {
+                lines.push((BETWEEN, BlockLine { var, place: Place::Seq, size: None }));
+            } else if self.asked.lines_of(var).is_none() {
                 let axis = if free.is_empty() { Axis::Z } else { free.remove(0) };
                 let place = Place::Grid(axis);
-                lines.push((3 - axis as u32, BlockLine { var: iter.var, place, size: None }));
+                lines.push((3 - axis as u32, BlockLine { var, place, size: None }));
             }
         }
         for (var, line, span) in &self.asked.some {
+            let phase = if line.place == Place::Seq { BETWEEN } else { INSIDE };
             if !self.map.iters.iter().any(|iter| iter.var == *var) {
-                let why = "registers of blocks are of the outermost map's iterators";
+                let why = "registers and turns of lanes are of the outermost map's iterators";
                 return Err((*span, SHAPE.refused(span_of(self.map), why)));
             }
-            lines.push((15, BlockLine { var: *var, place: line.place, size: line.size }));
+            lines.push((phase, BlockLine { var: *var, place: line.place, size: line.size }));
+        }
+        let last = self.map.iters.last().map(|last| last.var);
+        if let (Some(var), false) = (last, lines.iter().any(|(_, line)| matches!(line.place, Place::Thread(_)))) {
+            let place = Place::Thread(Axis::X);
+            lines.push((LANES, BlockLine { var, place, size: Some(self.model.block) }));
         }
         lines.sort_by_key(|(phase, _)| *phase);
         if let Some((_, line)) = lines.iter().find(|(_, line)| !is_of_blocks(line.place)) {
@@ -246,109 +335,19 @@ impl Builder<'_> {
         }
         Ok(())
     }
+}
 
-    /// Tiles of results whose operands a block keeps.
-    fn tiles(&self) -> Result<Mapping, Unfit> {
-        let first = self.asked.stages.first().map_or_else(|| self.asked.first(self.map), |(_, span)| *span);
-        let tiled = tiled(self.program, self.func, self.map).map_err(|why| (first, why))?;
-        for (array, span) in &self.asked.stages {
-            if !tiled.operands.iter().any(|operand| operand.place.array == *array) {
-                let why =
-                    format!("`{}` is no array whose elements the results of a tile share", self.func.vars[*array].name);
-                return Err((*span, GAIN.refused(span_of(self.map), why)));
-            }
-        }
-        for (array, span) in &self.asked.global {
-            if tiled.operands.iter().any(|operand| operand.place.array == *array) {
-                let why = format!("tiles stage `{}`, and `global` forbids it", self.func.vars[*array].name);
-                return Err((*span, NAMED.refused(span_of(self.map), why)));
-            }
-        }
-        let ([.., row, column], [inner]) = (&self.map.iters[..], &inner_maps(&self.map.body)[..]) else {
-            return Err((first, SHAPE.refused(span_of(self.map), "tiles have rows and columns, and one map inside")));
-        };
-        let others = self.map.iters.len() - 2;
-        for iter in &self.map.iters[..others] {
-            let plain = |line: &AskedLine| matches!(line.place, Place::Grid(_)) && line.size.is_none();
-            if let Some(asked) = self.asked.lines_of(iter.var).filter(|asked| !asked.lines.iter().all(plain)) {
-                let why = "iterators before rows and columns are of the grid alone";
-                return Err((asked.span, SHAPE.refused(iter.span, why)));
-            }
-        }
-        let (rows, columns) = (self.side(row.var, Axis::Y)?, self.side(column.var, Axis::X)?);
-        let depth = self.depth(inner)?;
-        let at = self.asked.stages.first().map_or_else(|| self.at(row.var), |(_, span)| *span);
-        let sides = Sides { rows, columns, depth };
-        tiled_with(self.program, self.func, self.map, &tiled, &sides, self.model).map_err(|why| (at, why))
-    }
+/// Phases of a block: turns below the grid, lanes, and what a lane does by itself.
+const BETWEEN: u32 = 5;
+const LANES: u32 = 13;
+const INSIDE: u32 = 15;
 
-    /// Rows or columns of tiles: blocks, lanes and registers.
-    fn side(&self, var: VarId, axis: Axis) -> Result<crate::tiled::Side, Unfit> {
-        let name = &self.func.vars[var].name;
-        let refuse = |asked: &super::AskedIter| {
-            let lanes = Place::Thread(axis);
-            let why = format!(
-                "`{name}` has lines of the grid, perhaps of turns, of lanes along `{lanes}`, and perhaps of registers: `grid {lanes}(16) reg(4)`"
-            );
-            Err((asked.span, SHAPE.refused(span_of(self.map), why)))
-        };
-        if let Some((_, _, span)) = self.asked.tiles.iter().find(|(other, _, _)| *other == var) {
-            let why = format!("`{name}` is shared out over lanes, whose tiles follow from their numbers");
-            return Err((*span, COVER.refused(span_of(self.map), why)));
-        }
-        let registers = self.asked.some.iter().find(|(other, _, _)| *other == var).and_then(|(_, line, _)| line.size);
-        let Some(asked) = self.asked.lines_of(var) else {
-            return Ok(crate::tiled::Side { own: registers, ..crate::tiled::Side::default() });
-        };
-        let (blocks, rest) = match &asked.lines[..] {
-            [AskedLine { place: Place::Grid(of), size: None }, rest @ ..] if *of == axis => (None, rest),
-            [
-                AskedLine { place: Place::Grid(of), size: Some(blocks) },
-                AskedLine { place: Place::Seq, size: None },
-                rest @ ..,
-            ] if *of == axis && *blocks > 0 => (Some(*blocks), rest),
-            _ => return refuse(asked),
-        };
-        let (lanes, rest) = match rest {
-            [AskedLine { place: Place::Thread(of), size: Some(lanes) }, rest @ ..] if *of == axis => {
-                (Some(*lanes), rest)
-            }
-            [] => (None, rest),
-            _ => return refuse(asked),
-        };
-        let own = match rest {
-            [AskedLine { place: Place::Reg, size: Some(own) }] => Some(*own),
-            [] => registers,
-            _ => return refuse(asked),
-        };
-        Ok(crate::tiled::Side { blocks, own: own.or(lanes.map(|_| 1)), lanes })
-    }
-
-    /// How many terms of the folds are staged at a time, if lines say it.
-    fn depth(&self, inner: &Map) -> Result<Option<u32>, Unfit> {
-        let Some(var) = key(inner) else { return Ok(None) };
-        let tile = self.asked.tiles.iter().find(|(other, _, _)| *other == var);
-        if let Some((other, _, span)) = self.asked.tiles.iter().find(|(other, _, _)| *other != var) {
-            let why = format!("`{}` is not what the map inside folds over", self.func.vars[*other].name);
-            return Err((*span, SHAPE.refused(span_of(inner), why)));
-        }
-        match (self.asked.lines_of(var), tile) {
-            (None, tile) => Ok(tile.map(|(_, size, _)| *size)),
-            (Some(asked), Some(_)) => {
-                let why = "its lines say how long its tiles are";
-                Err((asked.span, NAMED.refused(span_of(inner), why)))
-            }
-            (Some(asked), None) => match &asked.lines[..] {
-                [AskedLine { place: Place::Seq, size: None }, AskedLine { place: Place::Seq, size: Some(size) }] => {
-                    Ok(Some(*size))
-                }
-                _ => {
-                    let name = &self.func.vars[var].name;
-                    let why = format!("a block takes `{name}` in parts: `{name}: seq seq(8)`");
-                    Err((asked.span, SHAPE.refused(span_of(inner), why)))
-                }
-            },
-        }
+/// When the turns of an iterator's line run, of which the lanes have another one.
+fn phase_of_turns(at: usize, lanes: Option<usize>) -> u32 {
+    match lanes {
+        Some(_) if at == 0 => 0,
+        Some(lanes) if at < lanes => BETWEEN,
+        Some(_) | None => INSIDE,
     }
 }
 

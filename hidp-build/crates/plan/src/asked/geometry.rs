@@ -170,11 +170,12 @@ fn shared_out(grid: Option<(How, AskedLine)>, lane: Option<(How, AskedLine)>) ->
     let (over_grid, over_lanes) = (grid.map(|(_, line)| line), lane.map(|(_, line)| line));
     let both = [over_grid, over_lanes];
     let sized = over_grid.is_none_or(|line| line.size.is_some());
-    let order = match (grid, lane) {
-        _ if !sized => vec![over_grid, over_lanes],
-        (Some((How::Cyclic, _)), _) => [Some(turns)].into_iter().chain(both).collect(),
-        (_, Some((How::Block, _))) => vec![over_grid, over_lanes, Some(turns)],
-        (_, _) => vec![over_grid, Some(turns), over_lanes],
+    let how = |part: Option<(How, AskedLine)>| part.map(|(how, _)| how);
+    let order = match (how(grid), how(lane)) {
+        (Some(_) | None, Some(_) | None) if !sized => vec![over_grid, over_lanes],
+        (Some(How::Cyclic), Some(_) | None) => [Some(turns)].into_iter().chain(both).collect(),
+        (Some(How::Block) | None, Some(How::Block)) => vec![over_grid, over_lanes, Some(turns)],
+        (Some(How::Block) | None, Some(How::Cyclic) | None) => vec![over_grid, Some(turns), over_lanes],
     };
     order.into_iter().flatten().collect()
 }

@@ -2,32 +2,49 @@
 //!
 //! | file | what |
 //! |---|---|
+//! | `clash` | directives that contradict each other |
 //! | `geometry` | hiCUDA's extents and partitions as lines |
+//! | `met` | how much of what is asked for a nest has |
 //! | `device` | nests of graphics processors that have these lines |
+//! | `numbers` | threads, chunks and registers |
+//! | `order` | which loops are around which |
 //! | `plans` | plans of an entry in which nests have what is asked for |
 //! | `shown` | directives as lines, and plans as directives |
+//! | `spans` | iterators that one group has whole, and folds of which groups have parts |
+//! | `stages` | how parts of arrays are staged |
 //! | `threads` | nests of processors that have these lines |
+//! | `tiles` | tiles of results, and parts of folds |
 
+mod clash;
 mod device;
 mod geometry;
+mod met;
+mod numbers;
+mod order;
 mod plans;
 mod shown;
+mod spans;
+mod stages;
 #[cfg(test)]
 mod tests;
 mod threads;
+mod tiles;
 
 pub(super) use plans::{on_device, on_threads};
 pub use shown::{Shown, as_directives, expanded};
 
 use super::candidates::Explored;
-use super::mapping::Names;
-use super::notation::{Index, Nest, Size, Step};
+use super::notation::Nest;
 use super::refusal::Refusal;
-use super::{Models, inner_maps, iterators, nests};
+use super::{Models, inner_maps, nests};
+use crate::target::DeviceModel;
 use hidp_ir::par::{Func, FuncId, Map, Pin, Program, VarId};
 use hidp_syntax::ast::{PinTarget, PinWord};
 use hidp_syntax::place::Place;
 use hidp_syntax::source::Span;
+use met::{lines_of, without_parts};
+use numbers::{About, Number};
+use stages::StageAsked;
 
 /// What the directives of a nest ask of one kind of processor.
 #[derive(Debug, Default)]
@@ -38,12 +55,26 @@ pub(super) struct Asked {
     tiles: Vec<(VarId, u32, Span)>,
     /// Lines that some iterators have among others.
     some: Vec<(VarId, AskedLine, Span)>,
+    /// Iterators whose loops are around those of others.
+    orders: Vec<order::Around>,
     /// Arrays of which blocks share parts.
     stages: Vec<(VarId, Span)>,
+    /// How parts of arrays are staged.
+    options: Vec<StageAsked>,
+    /// Neighbours along an iterator that move at once.
+    vecs: Vec<(VarId, u32, Span)>,
     /// Arrays of which they share nothing.
     global: Vec<(VarId, Span)>,
     /// Arrays that are written past the caches, or not.
     places: Vec<(VarId, bool, Span)>,
+    /// Iterators of which no group has a part.
+    whole: Vec<(VarId, Span)>,
+    /// Folds of which groups have parts, and how many parts.
+    splits: Vec<(VarId, u32, Span)>,
+    /// Numbers of threads, and of registers.
+    numbers: Vec<Number>,
+    /// Registers of a multiprocessor.
+    registers: u32,
     /// Whether there are no other plans.
     only: bool,
     /// The directive to name where it cannot be said which one is to blame.
@@ -112,9 +143,15 @@ fn pins_of(map: &Map, target: PinTarget) -> Vec<&Pin> {
 }
 
 /// What is asked of a nest; nothing if nobody asks for anything.
-pub(super) fn asked(func: &Func, map: &Map, target: PinTarget) -> Result<Option<Asked>, Clash> {
+pub(super) fn asked(
+    func: &Func,
+    map: &Map,
+    target: PinTarget,
+    device: Option<&DeviceModel>,
+) -> Result<Option<Asked>, Clash> {
     let pins = pins_of(map, target);
-    let mut asked = Asked { first: pins.first().map(|pin| pin.span), ..Asked::default() };
+    let registers = device.map_or(0, |model| model.registers);
+    let mut asked = Asked { first: pins.first().map(|pin| pin.span), registers, ..Asked::default() };
     for pin in &pins {
         match pin.word {
             PinWord::On => {
@@ -129,15 +166,24 @@ pub(super) fn asked(func: &Func, map: &Map, target: PinTarget) -> Result<Option<
                     }
                 }
             }
-            PinWord::Tile => {
-                for arg in &pin.args {
-                    let size = arg.values.first().and_then(|value| value.size).unwrap_or(1);
-                    asked.tiles.extend(arg.vars.iter().map(|var| (*var, size, arg.span)));
-                }
-            }
+            PinWord::Tile => asked.tiles.extend(numbers_of(pin)),
             PinWord::Reg => asked.some.extend(sized(pin, Place::Reg)),
             PinWord::Lanes => asked.some.extend(sized(pin, Place::Lanes)),
-            PinWord::Shared => asked.stages.extend(arrays(pin)),
+            PinWord::Span => asked.add_spans(pin),
+            PinWord::Split => asked.splits.extend(numbers_of(pin)),
+            PinWord::Threads => asked.numbers.extend(Number::of(pin, About::Threads)),
+            PinWord::Chunk => asked.numbers.extend(Number::of(pin, About::Chunk)),
+            PinWord::AtOnce => asked.numbers.extend(Number::of(pin, About::AtOnce)),
+            PinWord::Registers => asked.numbers.extend(Number::of(pin, About::Registers)),
+            PinWord::Vec => match target {
+                PinTarget::Cpu => asked.some.extend(sized(pin, Place::Lanes)),
+                PinTarget::Cuda => asked.vecs.extend(numbers_of(pin)),
+            },
+            PinWord::Order => asked.orders.extend(order::pairs(pin)),
+            PinWord::Shared => {
+                asked.stages.extend(arrays(pin));
+                asked.options.extend(stages::options(pin));
+            }
             PinWord::Global => asked.global.extend(arrays(pin)),
             PinWord::Stream => asked.places.extend(arrays(pin).map(|(array, span)| (array, true, span))),
             PinWord::Cached => asked.places.extend(arrays(pin).map(|(array, span)| (array, false, span))),
@@ -160,6 +206,14 @@ fn arrays(pin: &Pin) -> impl Iterator<Item = (VarId, Span)> {
     pin.args.iter().flat_map(|arg| arg.vars.iter().map(|var| (*var, arg.span)))
 }
 
+/// The iterators that a directive names, each with a number.
+fn numbers_of(pin: &Pin) -> impl Iterator<Item = (VarId, u32, Span)> {
+    pin.args.iter().flat_map(|arg| {
+        let size = arg.values.first().and_then(|value| value.size);
+        arg.vars.iter().filter_map(move |var| Some((*var, size?, arg.span)))
+    })
+}
+
 /// A line of this place for each iterator that a directive names.
 fn sized(pin: &Pin, place: Place) -> impl Iterator<Item = (VarId, AskedLine, Span)> {
     pin.args.iter().flat_map(move |arg| {
@@ -169,79 +223,6 @@ fn sized(pin: &Pin, place: Place) -> impl Iterator<Item = (VarId, AskedLine, Spa
 }
 
 impl Asked {
-    fn all_lines(&mut self, func: &Func, iter: AskedIter) -> Result<(), Clash> {
-        if let Some(other) = self.iters.iter().find(|other| other.var == iter.var) {
-            let name = &func.vars[iter.var].name;
-            return Err(Clash {
-                at: iter.span,
-                headline: format!("two directives say where `{name}` runs"),
-                label: "all of its lines, once more".to_owned(),
-                other: Some((other.span, "the first of them".to_owned())),
-            });
-        }
-        self.iters.push(iter);
-        Ok(())
-    }
-
-    fn is_consistent(&self, func: &Func, map: &Map) -> Result<(), Clash> {
-        for (at, (var, size, span)) in self.tiles.iter().enumerate() {
-            if let Some((_, other, before)) = self.tiles[..at].iter().find(|(other, _, _)| other == var) {
-                let name = &func.vars[*var].name;
-                return Err(Clash {
-                    at: *span,
-                    headline: format!("tiles of `{name}` have {other} iterations, and {size}"),
-                    label: "another size".to_owned(),
-                    other: Some((*before, "the first one".to_owned())),
-                });
-            }
-        }
-        for (at, (var, line, span)) in self.some.iter().enumerate() {
-            let own =
-                self.lines_of(*var).map(|iter| (iter.lines.iter().find(|own| own.place == line.place), iter.span));
-            let own = own.and_then(|(own, at)| Some((*own?, at)));
-            let earlier = self.some[..at].iter().find(|(other, own, _)| other == var && own.place == line.place);
-            let earlier = earlier.map(|(_, own, span)| (*own, *span));
-            if let Some((_, before)) = own.or(earlier) {
-                return Err(Clash {
-                    at: *span,
-                    headline: format!("`{}` has a line `{}` already", func.vars[*var].name, line.place),
-                    label: "one more".to_owned(),
-                    other: Some((before, "here".to_owned())),
-                });
-            }
-        }
-        let both = self.stages.iter().find_map(|(array, span)| {
-            let other = self.global.iter().find(|(other, _)| other == array)?;
-            Some((*array, *span, other.1))
-        });
-        let twice = self.places.iter().enumerate().find_map(|(at, (array, way, span))| {
-            let other = self.places[..at].iter().find(|(other, before, _)| other == array && before != way)?;
-            Some((*array, *span, other.2))
-        });
-        if let Some((array, at, other)) = both.or(twice) {
-            return Err(Clash {
-                at,
-                headline: format!("two directives contradict each other about `{}`", func.vars[array].name),
-                label: "this one".to_owned(),
-                other: Some((other, "and the other one".to_owned())),
-            });
-        }
-        let all = iterators(map);
-        let named = self.iters.iter().map(|iter| (iter.var, iter.span));
-        let named = named.chain(self.tiles.iter().map(|(var, _, span)| (*var, *span)));
-        let named = named.chain(self.some.iter().map(|(var, _, span)| (*var, *span)));
-        let gone = named.into_iter().find(|(var, _)| !all.contains(var));
-        match gone {
-            Some((var, span)) => Err(Clash {
-                at: span,
-                headline: format!("`{}` is no iterator of the nest any more", func.vars[var].name),
-                label: "the compiler has made other loops of it".to_owned(),
-                other: None,
-            }),
-            None => Ok(()),
-        }
-    }
-
     fn lines_of(&self, var: VarId) -> Option<&AskedIter> {
         self.iters.iter().find(|iter| iter.var == var)
     }
@@ -256,77 +237,6 @@ impl Asked {
     fn first(&self, map: &Map) -> Span {
         self.first.unwrap_or_else(|| super::blame::span_of(map))
     }
-
-    /// How much of what is asked for a nest has: lines, and arrays of which parts are staged. And whether that is all.
-    fn met_by(&self, names: &Names, nest: &Nest) -> (usize, bool) {
-        let (mut met, mut all) = (0, true);
-        for iter in &self.iters {
-            let lines = lines_of(nest, &names.iter(iter.var));
-            met += iter.lines.iter().filter(|line| lines.contains(line)).count();
-            // Lines that are asked for by themselves stand among them.
-            let apart = |line: &&AskedLine| self.some.iter().any(|(var, some, _)| *var == iter.var && some == *line);
-            let rest: Vec<AskedLine> = lines.iter().filter(|line| !apart(line)).copied().collect();
-            all &= without_parts(&rest) == without_parts(&iter.lines);
-        }
-        for (var, line, _) in &self.some {
-            let has = lines_of(nest, &names.iter(*var)).contains(line);
-            met += usize::from(has);
-            all &= has;
-        }
-        for (var, size, _) in &self.tiles {
-            let tiled = lines_of(nest, &names.iter(*var)).contains(&AskedLine::new(Place::Seq, Some(*size)));
-            met += usize::from(tiled);
-            all &= tiled;
-        }
-        let staged = |array: VarId| {
-            let name = names.array(array);
-            nest.steps.iter().any(|step| matches!(step, Step::Stage(stage) if stage.array == name))
-        };
-        let streamed = |array: VarId| nest.places.iter().any(|place| place.array == names.array(array));
-        let arrays = self.stages.iter().map(|(array, _)| staged(*array));
-        let arrays = arrays.chain(self.global.iter().map(|(array, _)| !staged(*array)));
-        for has in arrays.chain(self.places.iter().map(|(array, way, _)| streamed(*array) == *way)) {
-            met += usize::from(has);
-            all &= has;
-        }
-        (met, all)
-    }
-
-    /// Of several nests the one that has most of what is asked for.
-    fn nearest(&self, names: &Names, nests: impl Iterator<Item = Nest>) -> Option<Nest> {
-        let scored: Vec<(usize, Nest)> = nests.map(|nest| (self.met_by(names, &nest).0, nest)).collect();
-        let most = scored.iter().map(|(met, _)| *met).max()?;
-        scored.into_iter().find(|(met, _)| *met == most).map(|(_, nest)| nest)
-    }
-}
-
-/// Lines without the one that runs through a thread's part.
-fn without_parts(lines: &[AskedLine]) -> &[AskedLine] {
-    match lines {
-        [threads @ AskedLine { place: Place::Threads, size: None }, AskedLine { place: Place::Seq, size: None }] => {
-            std::slice::from_ref(threads)
-        }
-        other => other,
-    }
-}
-
-/// The lines of an iterator, by itself or with others.
-fn lines_of(nest: &Nest, name: &str) -> Vec<AskedLine> {
-    let line = |step: &Step| {
-        let Step::Line(line) = step else { return None };
-        let position = match &line.index {
-            Index::Iter(own) => (own == name).then_some(0),
-            Index::Joined(all) => all.iter().position(|own| own == name),
-            Index::Sweep(_) | Index::Inside(_) => None,
-        }?;
-        let size = match &line.size {
-            Size::Rest | Size::Bits(_) => None,
-            Size::Count(count) => Some(*count),
-            Size::Extents(extents) => extents.get(position).copied(),
-        };
-        Some(AskedLine::new(line.place, size))
-    };
-    nest.steps.iter().filter_map(line).collect()
 }
 
 /// What of the directives before the maps of an entry cannot be honoured.
@@ -338,7 +248,7 @@ pub(super) fn wrong<'p>(program: &'p Program, id: FuncId, models: Models<'_>) ->
     let usual = if pinned(PinTarget::Cuda) { device::usual(program, id, models.device) } else { Explored::default() };
     for (number, map) in maps.iter().copied().enumerate() {
         for target in PinTarget::ALL {
-            let asked = match asked(func, map, target) {
+            let asked = match asked(func, map, target, Some(models.device)) {
                 Ok(Some(asked)) => asked,
                 Ok(None) => continue,
                 Err(clash) => {

@@ -22,27 +22,36 @@ pub(crate) fn on_device(program: &Program, id: FuncId, explored: Explored, model
         let usual = all.plans.iter().filter_map(|plan| plan.nests.get(number).cloned()).collect();
         device::nest(program, func, map, asked, usual, model).into_iter().collect()
     };
-    pinned(func, explored, PinTarget::Cuda, &nest)
+    let numbered = |map: &Map, asked: &Asked, own: &Nest| device::numbered(program, func, map, asked, own, model).ok();
+    let asked = |map: &Map| asked(func, map, PinTarget::Cuda, Some(model)).ok().flatten();
+    pinned(func, explored, PinTarget::Cuda, &Makers { asked: &asked, nests: &nest, numbered: &numbered })
 }
 
 /// The same on processors.
 pub(crate) fn on_threads(program: &Program, func: &Func, explored: Explored, model: &Model) -> Explored {
     let nest =
         |_: usize, map: &Map, asked: &Asked| threads::nests(program, func, map, asked, model).unwrap_or_default();
-    pinned(func, explored, PinTarget::Cpu, &nest)
+    let numbered = |map: &Map, asked: &Asked, own: &Nest| threads::numbered(program, func, map, asked, own);
+    let asked = |map: &Map| asked(func, map, PinTarget::Cpu, None).ok().flatten();
+    pinned(func, explored, PinTarget::Cpu, &Makers { asked: &asked, nests: &nest, numbered: &numbered })
+}
+
+/// How nests of one target come to what directives ask for.
+struct Makers<'a> {
+    /// What is asked of a nest.
+    asked: &'a dyn Fn(&Map) -> Option<Asked>,
+    /// Those that have it, of the nest with this number.
+    nests: &'a dyn Fn(usize, &Map, &Asked) -> Vec<Nest>,
+    /// One of the planner's with the numbers that are asked for.
+    numbered: &'a dyn Fn(&Map, &Asked, &Nest) -> Option<Nest>,
 }
 
 /// Puts nests in the place of those that do not have what is asked for.
-fn pinned(
-    func: &Func,
-    explored: Explored,
-    target: PinTarget,
-    nest: &dyn Fn(usize, &Map, &Asked) -> Vec<Nest>,
-) -> Explored {
+fn pinned(func: &Func, explored: Explored, target: PinTarget, makers: &Makers<'_>) -> Explored {
     let maps = nests(func);
-    let asked: Vec<Option<Asked>> = maps.iter().map(|map| asked(func, map, target).ok().flatten()).collect();
+    let asked: Vec<Option<Asked>> = maps.iter().map(|map| (makers.asked)(map)).collect();
     let pinned = |(number, (map, asked)): (usize, (&&Map, &Option<Asked>))| match asked {
-        Some(asked) => nest(number, map, asked),
+        Some(asked) => (makers.nests)(number, map, asked),
         None => Vec::new(),
     };
     let nests: Vec<Vec<Nest>> = maps.iter().zip(&asked).enumerate().map(pinned).collect();
@@ -61,7 +70,13 @@ fn pinned(
         for (at, own) in plan.nests.iter_mut().enumerate() {
             let (Some(pinned), Some(Some(asked))) = (nests.get(at), asked.get(at)) else { continue };
             // What directives leave open stays as the plan has it.
-            if asked.met_by(&Names::of(func, maps[at]), own).1 {
+            let names = Names::of(func, maps[at]);
+            if asked.met_by(&names, own).1 {
+                continue;
+            }
+            let numbered = (makers.numbered)(maps[at], asked, own);
+            if let Some(numbered) = numbered.filter(|nest| asked.met_by(&names, nest).1) {
+                *own = numbered;
                 continue;
             }
             let alike = |nest: &&Nest| nest.steps.iter().filter(|step| own.steps.contains(step)).count();

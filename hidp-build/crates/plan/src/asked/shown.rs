@@ -1,11 +1,12 @@
 //! Directives as lines, and plans as directives.
 
+use super::numbers::Number;
 use super::{Asked, AskedIter, AskedLine, asked, device, lines_of, threads};
 use crate::blame::span_of;
 use crate::mapping::Names;
 use crate::notation::{Nest, Property, Step};
 use crate::{Models, Plan, iterators, nests};
-use hidp_ir::par::{Func, FuncId, Map, Program};
+use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
 use hidp_syntax::ast::PinTarget;
 use hidp_syntax::place::{Axis, Place};
 use hidp_syntax::source::Span;
@@ -27,7 +28,7 @@ pub fn expanded(program: &Program, id: FuncId) -> Vec<Shown> {
     let mut found = Vec::new();
     for map in nests(func) {
         for target in PinTarget::ALL {
-            if let Ok(Some(asked)) = asked(func, map, target) {
+            if let Ok(Some(asked)) = asked(func, map, target, None) {
                 let lines = asked.text(&Names::of(func, map));
                 found.push(Shown { at: span_of(map), target: target.name(), lines });
             }
@@ -117,6 +118,15 @@ impl Asked {
         let some = self.some.iter().map(|(var, line, _)| format!("{} {}", names.iter(*var), line.text()));
         let tiles = self.tiles.iter().map(|(var, size, _)| format!("{} seq({size})", names.iter(*var)));
         lines.extend(some.chain(tiles));
+        let around =
+            |pair: &super::order::Around| format!("{} around {}", names.iter(pair.outer), names.iter(pair.inner));
+        lines.extend(self.whole.iter().map(|(var, _)| format!("{} for one group", names.iter(*var))));
+        let wide = |(var, wide, _): &(VarId, u32, Span)| format!("{} wide({wide})", names.iter(*var));
+        lines.extend(self.vecs.iter().map(wide));
+        let parts = |(var, parts, _): &(VarId, u32, Span)| format!("{} in {parts} parts", names.iter(*var));
+        lines.extend(self.splits.iter().map(parts));
+        lines.extend(self.orders.iter().map(around));
+        lines.extend(self.numbers.iter().map(Number::text));
         lines.extend(self.stages.iter().map(|(array, _)| format!("stage {} shared", names.array(*array))));
         lines.extend(self.global.iter().map(|(array, _)| format!("no stage {}", names.array(*array))));
         for (array, streamed, _) in &self.places {

@@ -9,6 +9,8 @@ const GEMM: &str = "function f input float A[M][K], B[K][N]; output float C[M][N
     { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
 const ROWS: &str = "function f input float A[R][C]; output float y[R];
     { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+const SUM: &str = "function f input float x[N]; output float s;
+    { map { i := [0:N); _t = x[i]; } reduce(\"+\", s, _t, i := [*]); }";
 const FLAT: &str =
     "function f input float x[H][W]; output float y[H][W]; { map { i := [0:H); j := [0:W); y[i][j] = 2 * x[i][j]; } }";
 
@@ -95,6 +97,25 @@ fn words_change_every_plan_of_their_target() {
         (GEMM, "shared(A)", true, "stage A", true),
         (GEMM, "global(A)", true, "stage A", false),
         (WRITTEN, "cached(y)", false, "place y", false),
+        (WRITTEN, "threads(3)", false, "threads(3)", true),
+        (WRITTEN, "chunk(5)", false, "turns(5)", true),
+        (ROWS, "threads(3), chunk(7)", false, "r threads(3)", true),
+        (GEMM, "chunk(7)", false, "turns(7)", true),
+        (WRITTEN, "at_once(3)", true, "resident(768)", true),
+        (ROWS, "at_once(2), thread", true, "resident(512)", true),
+        (GEMM, "registers(40), warp", true, "resident(1792)", true),
+        (GEMM, "cpu: order(k, n)", false, "n lanes(", true),
+        (GEMM, "cpu: order(n, k)", false, "m reg(", false),
+        (WRITTEN, "cuda: order(j, i)", true, "i grid.x", true),
+        (GEMM, "shared(A wide(2))", true, "wide(2)", true),
+        (GEMM, "shared(A pad(8))", true, "pad(8)", true),
+        (GEMM, "cuda: vec(k: 2)", true, "wide(2)", true),
+        (GEMM, "cpu: vec(n: 24)", false, "n lanes(24)", true),
+        (ROWS, "split(c: 24)", true, "c grid.y(24)", true),
+        (ROWS, "span(c: all)", true, "groups(", false),
+        (SUM, "split(i: 24)", true, "runs(1) most(24)", true),
+        (WRITTEN, "span(i: 3)", true, "i seq(3)", true),
+        (WRITTEN, "span(j: all)", true, "j seq", true),
     ];
     for (program, word, device, line, there) in words {
         let pinned = texts(program, &format!("#pragma hidp {word}"), device);
@@ -102,5 +123,53 @@ fn words_change_every_plan_of_their_target() {
         assert!(pinned.iter().all(|plan| plan.contains(line) == there), "{word}: {pinned:#?}");
         let usual = texts(program, "", device);
         assert!(usual.iter().any(|plan| plan.contains(line) != there), "{word} says what is so anyway: {usual:#?}");
+    }
+}
+
+#[test]
+fn loops_stand_in_the_order_that_is_asked_for() {
+    let lines = |text: &str, directives: &str| -> String {
+        let program = optimised(&with(text, directives));
+        let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
+        let mut sink = Sink::new();
+        check_directives(&program, models, &mut sink);
+        assert!(!sink.has_errors(), "{directives}: {:?}", sink.finish());
+        plans(&program).iter().map(Plan::to_string).collect()
+    };
+    let turned = lines(FLAT, "#pragma hidp cuda: order(j, i)");
+    assert!(turned.contains("j grid.y") && !turned.contains("i grid.y"), "{turned}");
+    let turns = "#pragma hidp cuda: order(j, i), cuda: on(i: grid.y thread.y(8) seq(3), j: grid.x thread.x(8) seq(2))";
+    let turned = lines(FLAT, turns);
+    let at = |line: &str| turned.find(line).unwrap_or_else(|| panic!("no {line}: {turned}"));
+    assert!(at("j seq(2)") < at("i seq(3)"), "{turned}");
+    let usual = lines(FLAT, &turns.replace("cuda: order(j, i), ", ""));
+    assert!(usual.find("i seq(3)") < usual.find("j seq(2)"), "{usual}");
+}
+
+#[test]
+fn registers_of_a_launch_are_no_more_than_asked_for() {
+    let model = DeviceModel::cuda();
+    for registers in [24, 32, 40, 64, 100, 128, 200] {
+        for threads in [64, 96, 256] {
+            let words = format!("#pragma hidp registers({registers}), block({threads}), thread");
+            let program = optimised(&with(FLAT, &words));
+            let mut sink = Sink::new();
+            check_directives(&program, Models { cpu: &Model::cpu(), device: &model }, &mut sink);
+            let device: Vec<String> =
+                plans(&program).iter().filter(|plan| plan.is_for_device()).map(Plan::to_string).collect();
+            let resident =
+                |plan: &String| -> Option<u32> { plan.split("resident(").nth(1)?.split(')').next()?.parse().ok() };
+            let found: Vec<Option<u32>> = device.iter().map(resident).collect();
+            if sink.has_errors() {
+                assert!(model.registers / registers + threads > model.resident.min(32 * threads), "{words}: {found:?}");
+                continue;
+            }
+            for resident in found {
+                let resident = resident.unwrap_or_else(|| panic!("{words}: {device:?}"));
+                let blocks = resident / threads;
+                assert!(model.registers / (blocks * threads) <= registers, "{words}: {resident}");
+                assert!(blocks == 1 || model.registers / ((blocks - 1) * threads) > registers, "{words}: {resident}");
+            }
+        }
     }
 }

@@ -31,6 +31,7 @@ pub(super) fn nests(
             None => {
                 let mut own = mapping_with(program, func, map, (strategy, model), &|own| change_sizes(map, asked, own));
                 own.streamed.retain(|array| !asked.places.iter().any(|(other, way, _)| other == array && !way));
+                asked.give_threads(&mut own);
                 let lines = own.lines(func, map);
                 // Numbers may be none that a nest can have: how large tiles are is judged when lines are read.
                 if Mapping::read(program, func, map, &lines).is_ok() {
@@ -42,6 +43,13 @@ pub(super) fn nests(
     let met: Vec<Nest> = nests.iter().filter(|nest| asked.met_by(&names, nest).1).cloned().collect();
     if !met.is_empty() {
         return Ok(met);
+    }
+    if let (None, Some(pair)) = (&refusal, asked.orders.first()) {
+        let (at, refusal) = asked.no_order(func, pair, span_of(map));
+        return Err(Refused { at, refusal, nearest: asked.nearest(&names, nests.into_iter()).map(Box::new) });
+    }
+    if let (None, Some((at, refusal))) = (&refusal, asked.without_number(map)) {
+        return Err(Refused { at, refusal, nearest: asked.nearest(&names, nests.into_iter()).map(Box::new) });
     }
     let known = streamed_outputs(program, func, map);
     let stays = asked.places.iter().find(|(array, way, _)| *way && !known.contains(array));
@@ -60,6 +68,14 @@ pub(super) fn nests(
         }
     };
     Err(Refused { at, refusal: why, nearest: asked.nearest(&names, nests.into_iter()).map(Box::new) })
+}
+
+/// A nest of the planner's with the numbers that are asked for, if it can have them.
+pub(super) fn numbered(program: &Program, func: &Func, map: &Map, asked: &Asked, nest: &Nest) -> Option<Nest> {
+    let mut mapping = Mapping::read(program, func, map, nest).ok()?;
+    asked.give_threads(&mut mapping);
+    let lines = mapping.lines(func, map);
+    Mapping::read(program, func, map, &lines).is_ok().then_some(lines)
 }
 
 /// Whether a strategy has lines like those that are asked for, which others have not.
@@ -85,6 +101,7 @@ fn change_sizes(map: &Map, asked: &Asked, mapping: &mut Mapping) {
         if let (true, Some(size)) = (in_tiles, size(Place::Lanes).or(size(Place::Reg))) {
             level.tile = size;
         }
+        mapping.threads = size(Place::Threads).or(mapping.threads);
         let lanes = lines.iter().any(|line| line.place == Place::Lanes);
         if own.is_some() && level.exec == crate::Exec::Simd && !lanes {
             level.exec = if lines.iter().any(|line| line.place == Place::Threads) {

@@ -69,7 +69,10 @@ pub(super) static OF_FOLDS: [Choice<FoldOption, DeviceModel>; 7] = [
         numbers: ANY,
         needed: NEVER,
         expected: "other groups take parts of the fold, and no tiles",
-        suits: |facts, map| facts.has(map, FoldOption::Groups) && matches!(facts.mapping.recipe, Recipe::Plain),
+        suits: |facts, map| {
+            let dealt = facts.has(map, FoldOption::Groups) || (facts.mapping.parts.is_some() && facts.is_dealt(map));
+            dealt && matches!(facts.mapping.recipe, Recipe::Plain)
+        },
         usual: |_, _, model| Some(model.split.many),
     },
     Choice {
@@ -128,8 +131,8 @@ pub(super) fn judge_loads(facts: &Facts<'_>) -> Result<(), Misfit> {
         }
         if let Some(threads) = facts.mapping.resident.get(&key) {
             RESIDENT.check(*threads).map_err(|expected| Misfit(format!("`resident` of {expected}")))?;
-            if !facts.leaves_registers(map, items.unwrap_or(1)) {
-                let expected = "registers are left where threads take several iterations side by side, or fold";
+            if !facts.may_leave_registers(map) {
+                let expected = "registers are left where one launch does all of a map, and makes no prefixes";
                 return Err(Misfit(expected.to_owned()));
             }
         }
@@ -157,6 +160,18 @@ impl Facts<'_> {
     }
 
     /// Whether lowering can say for how many threads of a launch registers are left.
+    fn may_leave_registers(&self, map: &Map) -> bool {
+        let folds = || self.is_cut(map) && self.mapping.cut(map).is_some_and(|cut| !cut.values);
+        match &self.mapping.recipe {
+            Recipe::Plain | Recipe::Tiled(_) if self.mapping.is_split() => false,
+            Recipe::Plain => map.folds.is_empty() || folds(),
+            Recipe::Blocks(_) | Recipe::Tiled(_) => true,
+            Recipe::Near(_) => map.folds.is_empty(),
+            Recipe::Lanes(_) | Recipe::Wide(_) => false,
+        }
+    }
+
+    /// Whether the planner says it.
     fn leaves_registers(&self, map: &Map, items: u32) -> bool {
         items > 1 || (self.is_cut(map) && self.mapping.cut(map).is_some_and(|cut| !cut.values))
     }

@@ -21,6 +21,8 @@ const RUN: Numbers = Numbers::From(2, 1 << 20);
 const SIDE_BY_SIDE: Numbers = Numbers::PowersTo(256);
 /// Of iterations at once: each is code.
 const REPEATED: Numbers = Numbers::From(2, 64);
+/// Of threads that share a nest.
+const THREADS: Numbers = Numbers::From(1, 1 << 16);
 /// Most elements in a tile of lanes.
 const MOST_TILE: u64 = 1 << 14;
 /// Of lanes of a tile.
@@ -76,13 +78,13 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 7] = [
         word: Property::Turns,
         numbers: ANY,
         needed: NEVER,
-        expected: "iterations that threads share are unequal",
+        expected: "iterations that threads share are unequal, or are taken by themselves, without tiles and without a team inside",
         // Of a nest of tiles threads share rows, in turn or not, where `fewest` says that there are too few lanes.
         suits: |facts, nest| {
             let shared = !facts.has_lane_tiles() || facts.mapping.number(Property::Fewest).is_some();
-            shared && are_unequal(nest, facts.mapping.strategy)
+            shared && (are_unequal(nest, facts.mapping.strategy) || facts.may_be_in_turn(nest))
         },
-        usual: |_, _, model| Some(model.irregular_rows),
+        usual: |facts, nest, model| are_unequal(nest, facts.mapping.strategy).then_some(model.irregular_rows),
     },
     Choice {
         word: Property::Parts,
@@ -172,13 +174,37 @@ pub(super) static OF_FOLDS: [Choice<FoldOption, Model>; 6] = [
 
 /// Whether lines of iterators can be carried out: what runs in vector lanes, and the sides of tiles.
 pub(super) fn judge_lines(facts: &Facts<'_>, maps: &[&Map]) -> Result<(), Misfit> {
+    facts.judge_threads(maps)?;
     maps.iter().try_for_each(|map| facts.judge_lanes(map))?;
     facts.judge_tile()
 }
 
 impl Facts<'_> {
+    /// Whether threads can take parts of equal iterations in turn.
+    fn may_be_in_turn(&self, nest: &Map) -> bool {
+        let alone = self.mapping.number(Property::Together).is_none();
+        nest.folds.is_empty() && self.mapping.strategy == Strategy::Rows && alone
+    }
+
     fn has_lane_tiles(&self) -> bool {
         matches!(self.mapping.recipe, Recipe::Lanes(_))
+    }
+
+    /// The library takes all threads for the prefixes that it makes.
+    fn judge_threads(&self, maps: &[&Map]) -> Result<(), Misfit> {
+        let Some(threads) = self.mapping.threads else { return Ok(()) };
+        THREADS.check(threads).map_err(|expected| Misfit(format!("`threads` of {expected}")))?;
+        let of_library = |map: &&&Map| {
+            let cut = self.mapping.cut(map).is_some_and(|cut| cut.number(FoldOption::Runs).is_some());
+            let started = is_started(self.nest, self.mapping, map);
+            started && !cut && prefixes_of_library(self.program, self.func, map).is_some()
+        };
+        match maps.iter().find(of_library) {
+            Some(_) => Err(Misfit(
+                "prefixes of neighbouring elements have a line `runs`: else all threads make them".to_owned(),
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Iterations in vector lanes are those of a map that can be vectorised, along its last iterator.

@@ -42,6 +42,10 @@ pub struct Mapping {
     pub cuts: BTreeMap<VarId, Cut>,
     /// Parts of arrays that a block copies to where its threads share them.
     pub staging: Vec<Staging>,
+    /// Parts of the fold inside, if groups of their own take so many of them.
+    pub parts: Option<u32>,
+    /// Threads of a processor at most; none if all may.
+    pub threads: Option<u32>,
     /// Arrays that are written past the caches when they are large.
     pub streamed: Vec<VarId>,
     /// Arrays of which each thread has a copy that it updates without atoms, where they are small.
@@ -235,6 +239,8 @@ impl Mapping {
             resident: BTreeMap::new(),
             cuts: BTreeMap::new(),
             staging: Vec::new(),
+            parts: None,
+            threads: None,
             streamed: Vec::new(),
             copied: Vec::new(),
             choices: Vec::new(),
@@ -266,7 +272,7 @@ impl Mapping {
 
     /// What groups of their own take parts of, if they do.
     pub fn is_split(&self) -> bool {
-        self.cuts.values().any(|cut| cut.number(FoldOption::Groups).is_some())
+        self.parts.is_some() || self.cuts.values().any(|cut| cut.number(FoldOption::Groups).is_some())
     }
 
     /// The iterator, among a map's, of which a tile of lanes has several rows.

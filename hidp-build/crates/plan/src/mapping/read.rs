@@ -26,6 +26,9 @@ impl Mapping {
                 return Err(Misfit(format!("`{}` may bypass the caches", func.vars[*other].name)));
             }
         }
+        if !lines.streamed.is_empty() && mapping.number(Property::Turns).is_some() {
+            return Err(Misfit("only equal parts of an array bypass the caches".to_owned()));
+        }
         mapping.streamed = lines.streamed.clone();
         if !lines.copied.is_empty() {
             let known = copied_targets(func, map, mapping.strategy);
@@ -73,8 +76,8 @@ pub(crate) fn strategy_of_threads(nest: &Nest) -> Strategy {
 /// The lines of a nest with variables in place of names.
 pub(super) struct Lines {
     pub(super) steps: Vec<Resolved>,
-    /// Arrays of which blocks share parts, and how many elements move there at once.
-    pub(super) stages: Vec<(VarId, u32)>,
+    /// Arrays of which blocks share parts.
+    pub(super) stages: Vec<Staged>,
     pub(super) cuts: BTreeMap<VarId, Cut>,
     pub(super) blocks: Vec<u32>,
     pub(super) resident: Vec<u32>,
@@ -82,6 +85,39 @@ pub(super) struct Lines {
     streamed: Vec<VarId>,
     copied: Vec<VarId>,
     iters: Vec<VarId>,
+}
+
+/// A part that a block shares.
+#[derive(Clone, Copy)]
+pub(super) struct Staged {
+    pub(super) array: VarId,
+    /// Elements that move there at once.
+    pub(super) wide: u32,
+    /// Elements between its rows.
+    pub(super) pad: u32,
+}
+
+impl Staged {
+    /// What follows from other lines is compared when it is written again.
+    fn of(array: VarId, options: &[StageOption]) -> Staged {
+        let mut staged = Staged { array, wide: 1, pad: 0 };
+        for option in options {
+            match option {
+                StageOption::Wide(elements) => staged.wide = *elements,
+                StageOption::Pad(elements) => staged.pad = *elements,
+                StageOption::Bufs(_)
+                | StageOption::Ring(_)
+                | StageOption::Turned
+                | StageOption::Swizzled
+                | StageOption::Packed
+                | StageOption::Interleaved
+                | StageOption::Reversed
+                | StageOption::Skewed
+                | StageOption::Profile => {}
+            }
+        }
+        staged
+    }
 }
 
 /// A line.
@@ -117,20 +153,7 @@ impl Lines {
         for step in steps {
             match step {
                 Step::Stage(stage) => {
-                    let wide = stage.options.iter().find_map(|option| match option {
-                        StageOption::Wide(elements) => Some(*elements),
-                        StageOption::Pad(_)
-                        | StageOption::Bufs(_)
-                        | StageOption::Ring(_)
-                        | StageOption::Turned
-                        | StageOption::Swizzled
-                        | StageOption::Packed
-                        | StageOption::Interleaved
-                        | StageOption::Reversed
-                        | StageOption::Skewed
-                        | StageOption::Profile => None,
-                    });
-                    lines.stages.push((array(&stage.array)?, wide.unwrap_or(1)));
+                    lines.stages.push(Staged::of(array(&stage.array)?, &stage.options));
                 }
                 Step::Line(line) => {
                     let (vars, inside) = match &line.index {
@@ -243,6 +266,11 @@ impl Lines {
             let tile = lanes.or_else(|| self.count(var, Place::Reg)).unwrap_or(1);
             mapping.levels.insert(var, LevelPlan { exec, dim: dim_of(map, var), tile });
         }
+        mapping.threads =
+            self.steps.iter().filter(|line| line.place == Place::Threads).find_map(|line| match line.size {
+                Size::Count(threads) => Some(threads),
+                Size::Rest | Size::Bits(_) | Size::Extents(_) => None,
+            });
         mapping.cuts = self.cuts.clone();
         mapping.choices = self.choices();
         choices::judge(&Facts { program, func, nest: map, mapping: &mapping })?;

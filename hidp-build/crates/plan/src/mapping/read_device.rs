@@ -1,8 +1,8 @@
 //! Lines as mappings of graphics processors.
 
 use super::read::{Lines, Resolved, cut_of, dim_of};
-use super::write_device::{NOT_SAID, level_of};
-use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Strategy, Tiling, key};
+use super::write_device::{NOT_SAID, level_of, part_axis};
+use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Staging, Strategy, Tiling, key};
 use crate::blocks::{BlockLine, Blocks, covers, suits, with_blocks};
 use crate::choices::{self, Facts};
 use crate::notation::{Axis, FoldOption, Place, Size};
@@ -19,7 +19,8 @@ const MOST_SIDE: u32 = 4096;
 impl Lines {
     pub(super) fn on_device(&self, program: &Program, func: &Func, map: &Map) -> Result<Mapping, Misfit> {
         let mut mapping = Mapping::new(Strategy::Device(Level::Thread));
-        let split = self.cuts.values().any(|cut| cut.number(FoldOption::Groups).is_some());
+        let parts = self.parts(map);
+        let split = parts.is_some() || self.cuts.values().any(|cut| cut.number(FoldOption::Groups).is_some());
         if split && let Err(why) = splits(program, func, map) {
             return Err(Misfit(format!("folds that a plan deals out suit the nest, but {why}")));
         }
@@ -28,11 +29,13 @@ impl Lines {
             self.lines_of(var).any(lanes)
         };
         if !self.stages.is_empty() && map.iters.iter().any(|iter| has_tiles(iter.var)) {
+            mapping.parts = parts;
             self.tiled(program, func, map, &mut mapping)?;
         } else if !self.stages.is_empty() {
             self.near(program, func, map, &mut mapping)?;
         } else if split {
             self.split(map, &mut mapping);
+            mapping.parts = parts;
         } else if let Some(blocks) = self.shaped(map) {
             let fits = suits(program, func, map, u32::MAX).and_then(|()| covers(func, map, &blocks));
             fits.map_err(|why| Misfit(format!("blocks may have any shape, but {why}")))?;
@@ -48,6 +51,13 @@ impl Lines {
         mapping.choices = self.choices();
         choices::judge_on_device(&Facts { program, func, nest: map, mapping: &mapping })?;
         Ok(mapping)
+    }
+
+    /// Parts of the fold inside, if a line of the grid says how many.
+    fn parts(&self, map: &Map) -> Option<u32> {
+        let inside: Vec<VarId> = inner_maps(&map.body).into_iter().flat_map(iterators_of).collect();
+        let axis = part_axis(map);
+        inside.into_iter().find_map(|var| self.count(var, axis)).filter(|parts| *parts > 0)
     }
 
     fn put(&self, mapping: &mut Mapping, map: &Map, exec: Exec) {
@@ -185,7 +195,7 @@ impl Lines {
     }
 
     fn near(&self, program: &Program, func: &Func, map: &Map, mapping: &mut Mapping) -> Result<(), Misfit> {
-        let staged = |array: &NearArray| self.stages.iter().any(|(staged, _)| *staged == array.var);
+        let staged = |array: &NearArray| self.stages.iter().any(|staged| staged.array == array.var);
         let near = near(program, func, map, &staged);
         let near = near.map_err(|why| Misfit(format!("what a plan keeps near suit the nest, but {why}")))?;
         mapping.strategy = Strategy::Device(Level::Block);
@@ -202,9 +212,16 @@ impl Lines {
             mapping.levels.insert(iter.var, LevelPlan { exec, dim, tile });
         }
         let tile = |at: usize| mapping.levels.get(&map.iters[at].var).map_or(1, |level| level.tile);
-        mapping.staging = near.staging((tile(near.lanes), tile(near.rows)));
+        mapping.staging = self.padded(near.staging((tile(near.lanes), tile(near.rows))));
         mapping.recipe = Recipe::Near(near);
         Ok(())
+    }
+
+    /// Parts with the padding that their lines say.
+    fn padded(&self, mut parts: Vec<Staging>) -> Vec<Staging> {
+        let lines = self.stages.iter().zip(&mut parts).filter(|(line, part)| line.array == part.array);
+        lines.for_each(|(line, part)| part.pad = line.pad);
+        parts
     }
 
     fn tiled(&self, program: &Program, func: &Func, map: &Map, mapping: &mut Mapping) -> Result<(), Misfit> {
@@ -229,18 +246,21 @@ impl Lines {
         for (var, tile) in [(row.var, rows), (column.var, columns), (depth.var, terms)] {
             mapping.levels.entry(var).and_modify(|level| level.tile = tile);
         }
-        let vector = self.stages.first().map_or(1, |(_, wide)| *wide);
+        let vector = self.stages.first().map_or(1, |staged| staged.wide);
         if !vector.is_power_of_two() || vector.saturating_mul(tiled.widest) > MOST_MOVED {
             return Err(Misfit(format!("`wide` is a power of two, and {MOST_MOVED} bytes at most")));
         }
-        mapping.staging = tiled.staging([rows, columns], terms, vector);
+        mapping.staging = self.padded(tiled.staging([rows, columns], terms, vector));
+        if mapping.staging.iter().any(|staging| !staging.pad.is_multiple_of(vector)) {
+            return Err(Misfit(format!("`pad` is a multiple of {vector} elements, which move at once")));
+        }
         let blocks =
             [row, column].map(|iter| Axis::ALL.iter().find_map(|axis| self.count(iter.var, Place::Grid(*axis))));
         if blocks.iter().any(|blocks| blocks.is_some_and(|blocks| blocks == 0)) {
             return Err(Misfit("a grid has blocks".to_owned()));
         }
-        if blocks.iter().any(Option::is_some) && self.cuts.values().any(|cut| cut.number(FoldOption::Groups).is_some())
-        {
+        let split = self.cuts.values().any(|cut| cut.number(FoldOption::Groups).is_some());
+        if blocks.iter().any(Option::is_some) && (split || mapping.parts.is_some()) {
             return Err(Misfit("blocks take either several tiles or parts of folds".to_owned()));
         }
         mapping.recipe = Recipe::Tiled(Tiling { tiled, rows: own_rows, columns: own_columns, vector, blocks });

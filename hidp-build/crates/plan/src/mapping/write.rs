@@ -48,6 +48,11 @@ impl Writer<'_> {
         self.nest.steps.push(Step::Line(Line { index, place, size }));
     }
 
+    /// Iterations that threads share, perhaps only some of the threads.
+    fn on_threads(&mut self, vars: &[VarId]) {
+        self.line(vars, Place::Threads, self.mapping.threads.map_or(Size::Rest, Size::Count));
+    }
+
     pub(super) fn exec_of(&self, map: &Map) -> Option<Exec> {
         self.mapping.exec(key(map)?)
     }
@@ -56,7 +61,7 @@ impl Writer<'_> {
     fn shared(&mut self, map: &Map, outer: Place) {
         let vars = iters(map);
         if outer == Place::Threads {
-            self.line(&vars, outer, Size::Rest);
+            self.on_threads(&vars);
         }
         if let Some((last, others)) = vars.split_last() {
             if outer == Place::Seq {
@@ -73,7 +78,7 @@ impl Writer<'_> {
         let Recipe::Wide(WideShape { bits, groups }) = self.mapping.recipe else { return };
         let vars = iters(map);
         let Some(last) = vars.last().copied() else { return };
-        self.line(&vars, Place::Threads, Size::Rest);
+        self.on_threads(&vars);
         if groups > 1 {
             self.line(&[last], Place::Reg, Size::Count(groups.into()));
         }
@@ -86,7 +91,7 @@ impl Writer<'_> {
         let vars = iters(map);
         let Some((last, others)) = vars.split_last() else { return };
         let columns_first: Vec<VarId> = [*last].into_iter().chain(others.iter().copied()).collect();
-        self.line(&columns_first, Place::Threads, Size::Rest);
+        self.on_threads(&columns_first);
         for inner in inner_maps(&map.body) {
             iters(inner).iter().for_each(|var| self.line(&[*var], Place::Seq, Size::Rest));
         }

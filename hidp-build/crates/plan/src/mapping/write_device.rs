@@ -154,19 +154,20 @@ impl Writer<'_> {
         let [inner] = inner_maps(&map.body)[..] else { return };
         let terms = iters(inner);
         let parts = part_axis(map);
+        let count = self.mapping.parts.map_or(Size::Rest, Size::Count);
         match self.mapping.strategy {
             Strategy::Device(Level::Thread) if !in_order(inner) => {
                 self.line(&terms, Place::Seq, Size::Rest);
-                self.line(&terms, parts, Size::Rest);
+                self.line(&terms, parts, count.clone());
                 self.grid(map);
             }
             Strategy::Device(Level::Thread) => {
-                self.line(&terms, parts, Size::Rest);
+                self.line(&terms, parts, count.clone());
                 self.grid(map);
                 self.line(&terms, Place::Seq, Size::Rest);
             }
             _ => {
-                self.line(&terms, parts, Size::Rest);
+                self.line(&terms, parts, count.clone());
                 self.grid(map);
                 self.turns(inner, Place::Thread(Axis::X), Size::Rest);
             }
@@ -208,7 +209,7 @@ impl Writer<'_> {
         let tile = |var: &VarId| self.mapping.levels.get(var).map_or(1, |level| level.tile);
         let (rows, columns, terms) = (tile(row), tile(column), tile(depth));
         if self.mapping.is_split() {
-            self.line(&[*depth], part_axis(map), Size::Rest);
+            self.line(&[*depth], part_axis(map), self.mapping.parts.map_or(Size::Rest, Size::Count));
         }
         self.grid_of(map, &|var| {
             let at = [*row, *column].iter().position(|side| *side == var)?;

@@ -147,6 +147,13 @@ vocabulary! {
     }
 }
 
+impl StageOption {
+    /// Its word.
+    pub fn name(self) -> &'static str {
+        self.parts().0
+    }
+}
+
 vocabulary! {
     /// How the range of a fold is cut. The shape of its tree follows from this and from sizes alone.
     FoldOption: "folds";

@@ -98,8 +98,24 @@ words! {
     Reg = "reg",
     /// Iterations in the lanes of vectors.
     Lanes = "lanes",
+    /// Neighbours that one access moves.
+    Vec = "vec",
     /// Iterations of a loop that are written out.
     Unroll = "unroll",
+    /// Threads of a processor at most.
+    Threads = "threads",
+    /// Iterations that a thread of a processor takes at once.
+    Chunk = "chunk",
+    /// Blocks that a multiprocessor has registers for.
+    AtOnce = "at_once",
+    /// Registers of a lane at most.
+    Registers = "registers",
+    /// Iterations of an iterator that one group takes.
+    Span = "span",
+    /// Parts of a fold that groups of their own take.
+    Split = "split",
+    /// Which loops are around which.
+    Order = "order",
     /// Arrays of which blocks share parts.
     Shared = "shared",
     /// Arrays of which blocks share nothing.

@@ -5,7 +5,7 @@ use crate::ast::{Directive, DirectiveKind, Expr, Ident, Level, PinWord};
 use crate::diag::{Code, Diagnostic, near};
 use crate::source::Span;
 
-const WORDS: [&str; 24] = [
+const WORDS: [&str; 32] = [
     "kernel",
     "block",
     "warp",
@@ -25,6 +25,14 @@ const WORDS: [&str; 24] = [
     "tile",
     "reg",
     "lanes",
+    "vec",
+    "threads",
+    "chunk",
+    "at_once",
+    "registers",
+    "span",
+    "split",
+    "order",
     "shared",
     "global",
     "stream",
@@ -33,8 +41,7 @@ const WORDS: [&str; 24] = [
 ];
 
 /// Words that are reserved for directives of mappings.
-const LATER: [&str; 10] =
-    ["order", "span", "split", "vec", "threads", "chunk", "constant", "private", "at_once", "registers"];
+const LATER: [&str; 2] = ["constant", "private"];
 
 impl Parser<'_> {
     /// All directive lines that stand here.
@@ -87,6 +94,14 @@ impl Parser<'_> {
             | PinWord::Tile
             | PinWord::Reg
             | PinWord::Lanes
+            | PinWord::Vec
+            | PinWord::Threads
+            | PinWord::Chunk
+            | PinWord::AtOnce
+            | PinWord::Registers
+            | PinWord::Span
+            | PinWord::Split
+            | PinWord::Order
             | PinWord::Shared
             | PinWord::Global
             | PinWord::Stream

@@ -2,8 +2,8 @@
 
 use crate::compiler::pipeline::testing::{input, optimised};
 use crate::compiler::pipeline::{InputFile, Options, PipelineInput, PipelineOutput, compile};
-use hidp_plan::target::DeviceModel;
-use hidp_plan::{Limits, Natives, PinFile, explore_device};
+use hidp_plan::target::{DeviceModel, Model};
+use hidp_plan::{Limits, Natives, PinFile, explore, explore_device};
 use hidp_syntax::diag::{Diagnostic, Severity};
 use hidp_syntax::source::{SourceMap, Span};
 
@@ -184,4 +184,94 @@ fn what_a_thread_takes_side_by_side_may_be_pinned() {
         built("  i0 unroll(3)\n  i0 grid.x\n"),
         Err("expected that `unroll` of a power of two up to 8 iterations".into())
     );
+}
+
+const GEMM: &str = "function f input float A[M][K], B[K][N]; output float C[M][N]; {
+WORDS
+map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
+const ROWS: &str = "function f input float A[R][C]; output float y[R]; {
+WORDS
+map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+const FLAT: &str = "function f input float x[H][W]; output float y[H][W]; {
+WORDS
+map { i := [0:H); j := [0:W); y[i][j] = 2 * x[i][j]; } }";
+const SUM: &str = "function f input float x[N]; output float s; {
+WORDS
+map { i := [0:N); _t = x[i]; } reduce(\"+\", s, _t, i := [*]); }";
+
+/// The program with directives, or with a file of plans instead.
+fn pinned(program: &str, words: &str, plans: &str) -> PipelineOutput {
+    let mut sources = SourceMap::new();
+    let line = if words.is_empty() { "#".to_owned() } else { format!("#pragma hidp {words}") };
+    let id = sources.add("k.hdp", program.replace("WORDS", &line));
+    let file = sources.add("k.plan", plans);
+    let files = vec![InputFile { id, stem: "k".into(), imports: Vec::new() }];
+    let pins = if plans.is_empty() { Vec::new() } else { vec![PinFile { program: id, plans: file }] };
+    let options = Options { pins, cuda: true, ..Options::default() };
+    compile(&PipelineInput { sources, files, options })
+}
+
+#[test]
+fn what_directives_pin_may_be_pinned_by_files() {
+    let words = [
+        (FLAT, "cuda: order(j, i)"),
+        (FLAT, "threads(3), chunk(7), at_once(3)"),
+        (FLAT, "registers(40), tblock(4, 2), thread(8, 16)"),
+        (FLAT, "span(i: 3)"),
+        (FLAT, "span(i: all, j: 2)"),
+        (ROWS, "split(c: 24)"),
+        (ROWS, "at_once(2)"),
+        (ROWS, "on(r: grid.x thread.y(16), c: seq thread.x(8)), cpu: on(r: threads, c: lanes)"),
+        (SUM, "split(i: 24)"),
+        (GEMM, "cpu: vec(n: 24), cuda: vec(k: 2)"),
+        (GEMM, "shared(A pad(8), B wide(2)), order(k, m, n), threads(2)"),
+    ];
+    for (program, words) in words {
+        let own = pinned(program, words, "");
+        assert!(own.diagnostics.is_empty(), "{words}: {}", own.diagnostics[0].headline);
+        let line = format!("#pragma hidp {words}");
+        let optimised = optimised(&input(&program.replace("WORDS", &line), Options::default()));
+        let entry = optimised.entries[0];
+        let mut plans = explore(&optimised, entry, &Model::cpu(), Limits::default()).plans;
+        plans.extend(
+            explore_device(&optimised, entry, &DeviceModel::cuda(), Limits::default(), Natives::default()).plans,
+        );
+        let file: String = plans.iter().map(ToString::to_string).collect();
+        let again = pinned(program, "", &format!("entry f\n{file}"));
+        let why = |d: &Diagnostic| format!("{}: {} | {:?}", d.headline, d.primary.text, d.notes);
+        assert!(again.diagnostics.is_empty(), "{words}: {}\n{file}", why(&again.diagnostics[0]));
+        let lines = |output: &PipelineOutput| -> Vec<String> {
+            let text = output.cuda[0].text.lines().chain(output.cpp[0].text.lines());
+            text.filter(|line| line.contains("// plan ")).map(str::to_owned).collect()
+        };
+        assert_eq!(lines(&again), lines(&own), "{words}");
+    }
+}
+
+#[test]
+fn what_no_directive_can_pin_no_file_can() {
+    let lines = |program: &str, words: &str, from: &str, to: &str| -> Vec<String> {
+        let line = format!("#pragma hidp {words}");
+        let optimised = optimised(&input(&program.replace("WORDS", &line), Options::default()));
+        let explored = explore_device(
+            &optimised,
+            optimised.entries[0],
+            &DeviceModel::cuda(),
+            Limits::default(),
+            Natives::default(),
+        );
+        let plan = explored.plans[0].to_string();
+        assert!(plan.contains(from), "{words}: {plan}");
+        let output = pinned(program, "", &format!("entry f\n{}", plan.replacen(from, to, 1)));
+        output.diagnostics.iter().map(|d| format!("{} {}", d.code.info().name, d.primary.text)).collect()
+    };
+    let refused = |found: Vec<String>, why: &str| {
+        assert!(found.len() == 1 && found[0].starts_with("HD0920 ") && found[0].contains(why), "{found:?}");
+    };
+    refused(lines(FLAT, "at_once(3), thread", "resident(768)", "resident(4096)"), "a number from 2 to 2048");
+    refused(lines(GEMM, "shared(A pad(8))", "pad(8)", "pad(3)"), "a multiple of 4 elements");
+    refused(lines(GEMM, "shared(A pad(8))", "pad(8)", "pad(4096)"), "it has 49152");
+    refused(lines(GEMM, "shared(A wide(2))", "wide(2)", "wide(8)"), "16 bytes at most");
+    refused(lines(FLAT, "span(i: 3)", "thread.x(256)", "thread.x(100)"), "no multiple of 32");
+    refused(lines(ROWS, "split(c: 24)", "c grid.y(24)", "c grid.z(24)"), "expected");
 }

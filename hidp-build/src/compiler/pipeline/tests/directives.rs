@@ -132,3 +132,34 @@ fn schedules_are_refused_where_faults_ask_for_another_order() {
     assert_eq!(refused(&text("0", "a[i-1] / b[j-1]")), ["this schedule cannot be honoured | "]);
     assert_eq!(refused(&text("0", "a[b[j-1]]").replace("i + j", "i; j")), [""; 0], "the order of plain recursion");
 }
+
+#[test]
+fn numbers_of_directives_are_in_the_code() {
+    let gemm = "function f input float A[M][K], B[K][N]; output float C[M][N];
+        { DIRECTIVE
+          map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
+    // What each version has, and what none has any more.
+    let words = [
+        (FLAT, "threads(3)", false, "launch_static<1, 3>", "launch_static("),
+        (SUM, "threads(3)", false, "launch_static<1, 3>", "launch_static("),
+        (gemm, "threads(3)", false, ", 3>(host", "launch_static("),
+        (FLAT, "chunk(77)", false, "launch_dynamic(host", "launch_static"),
+        (FLAT, "threads(3) chunk(77)", false, "launch_dynamic<3>(host", "launch_static"),
+        (FLAT, "at_once(3)", true, "HIDP_GLOBAL_AT_ONCE(256, 3)", "HIDP_GLOBAL("),
+        (ROWS, "registers(40) warp", true, "HIDP_GLOBAL_AT_ONCE(256, 7)", "HIDP_GLOBAL("),
+        (FLAT, "thread(64) at_once(5)", true, "HIDP_GLOBAL_AT_ONCE(64, 5)", "HIDP_GLOBAL("),
+        (gemm, "shared(A) at_once(2)", true, "HIDP_GLOBAL_AT_ONCE(256, 2)", "HIDP_GLOBAL("),
+        (gemm, "shared(A pad(40)), only", true, "168L", "132L"),
+        (ROWS, "split(c: 24)", true, "24L", "1056L"),
+        (SUM, "split(i: 77)", true, "runs(1) most(77)", "most(1024)"),
+    ];
+    for (program, directive, device, there, gone) in words {
+        let text = |program: &str| {
+            let (cpp, cuda) = text_of(program);
+            if device { cuda } else { cpp }
+        };
+        let (plain, pinned) = (text(&program.replace("DIRECTIVE", "")), text(&with(program, directive)));
+        assert!(plain.contains(gone) && !plain.contains(there), "{directive} says what is so anyway: {plain}");
+        assert!(pinned.contains(there) && !pinned.contains(gone), "{directive}: {pinned}");
+    }
+}

@@ -203,7 +203,10 @@ fn what_a_plan_does_where_sizes_allow_it_may_be_changed_or_left_out() {
     assert!(without.len() < shorter.len() && shorter.len() < usual.len(), "each length of a row has code of its own");
     assert_eq!(lines("  written(17)\n"), Err("expected `written` of a number from 1 to 16".into()));
     assert_eq!(lines("  block(64)\n"), Err("expected `r grid.x`".into()), "with blocks it is for devices");
-    for word in ["fewest", "alone", "columns", "turns", "parts"] {
+    assert!(lines("  turns(8)\n").expect("parts in turn").contains("hidp::launch_dynamic"));
+    let both = lines("  together(262144)\n  turns(8)\n");
+    assert_eq!(both, Err("expected no line `turns`: it is not for this nest".into()));
+    for word in ["fewest", "alone", "columns", "parts"] {
         let expected = format!("expected no line `{word}`: it is not for this nest");
         assert_eq!(lines(&format!("  {word}(8)\n")), Err(expected));
     }
