@@ -34,6 +34,9 @@ pub fn all(input: &PipelineInput, program: &Program, entry: FuncId, model: &Mode
     let usual = explore(program, entry, model, input.options.limits).plans;
     let mut forms: Vec<(FuncId, Vec<Plan>)> = program.alternatives_of(entry).map(of).collect();
     forms.retain(|(_, plans)| !plans.is_empty());
+    if forms.is_empty() {
+        return OnProcessors { plans: vec![(entry, usual)], rules: Vec::new(), left_out: Vec::new() };
+    }
     let first: Vec<(FuncId, Plan)> = forms.iter().map(|(form, plans)| (*form, plans[0].clone())).collect();
     let mut own = dispatch(&program.funcs[entry], &usual, model);
     add_size(&mut own, &program.funcs[entry]);
