@@ -391,7 +391,8 @@ codes! {
          proved, elements are loaded and stored one by one, and the map does not run in vector lanes. Read what other iterations may write before the map, or \
          write to a second array and exchange both:\n\n\
          ```hidp\nfloat pivot = p[k];\nmap { i := [0:N); p[i] = p[i] - pivot; }\n```\n\n\
-         The warning is for maps that nothing else keeps from lanes. Where it is meant, say so before the statement or the function: `#pragma hidp allow(HD0823)`.";
+         Of a map that stands in no other one, the compiler does so by itself where iterations write elements of their own alone, and read others that are proved to be \
+         there and are the same along some iterators, as `d[i][k]`. The warning is for maps that nothing else keeps from lanes. Where it is meant, say so before the statement or the function: `#pragma hidp allow(HD0823)`.";
 
     Unreadable = "HD0901" Error "file or folder that cannot be read"
         "`hidp_build::compile` takes a folder (or a file) relative to the package's root, where `Cargo.toml` is.";
