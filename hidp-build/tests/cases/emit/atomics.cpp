@@ -5,35 +5,63 @@
 namespace entry_k_7atomics_atomics {
   namespace {
 
-    HIDP_KERNEL void rows_map0_k0([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t N_2, int32_t *__restrict count_4, int64_t B_5, const int32_t *__restrict key_6, float *__restrict low_8, int64_t begin_0, int64_t end_1) {
+    HIDP_KERNEL void rows_map0_k0([[maybe_unused]] hidp::Worker &worker, int32_t *__restrict count_copies_2, int64_t stride_3, int64_t B_4, [[maybe_unused]] int64_t N_6, const int32_t *__restrict key_8, float *__restrict low_11, int64_t begin_0, int64_t end_1) {
+      const int64_t own_5 = worker.index * stride_3;
+      for (int64_t i_7 = begin_0; i_7 < end_1; ++i_7) {
+        const int64_t index_9 = int64_t(key_8[i_7]);
+        if (!(uint64_t(index_9) < uint64_t(B_4))) {
+          worker.trap.raise(3, 3, index_9, B_4, 0L);
+          return;
+        }
+        const int64_t at_10 = own_5 + index_9;
+        count_copies_2[at_10] = count_copies_2[at_10] + 1;
+        const int64_t index_12 = int64_t(key_8[i_7]);
+        if (!(uint64_t(index_12) < uint64_t(B_4))) {
+          worker.trap.raise(4, 3, index_12, B_4, 0L);
+          return;
+        }
+        hidp::atomic_min<float>(&low_11[index_12], float(key_8[i_7]));
+      }
+    }
+
+    HIDP_KERNEL void rows_together1_k1([[maybe_unused]] hidp::Worker &worker, int32_t *__restrict count_2, const int32_t *__restrict count_copies_3, int64_t workers_4, int64_t stride_5, int64_t begin_0, int64_t end_1) {
+      for (int64_t thread_6 = 0L; thread_6 < workers_4; ++thread_6) {
+        const int64_t first_7 = thread_6 * stride_5;
+        for (int64_t at_8 = begin_0; at_8 < end_1; ++at_8) {
+          count_2[at_8] = count_2[at_8] + count_copies_3[first_7 + at_8];
+        }
+      }
+    }
+
+    HIDP_KERNEL void rows_map2_k2([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t N_2, int32_t *__restrict count_4, int64_t B_5, const int32_t *__restrict key_6, float *__restrict low_8, int64_t begin_0, int64_t end_1) {
       for (int64_t i_3 = begin_0; i_3 < end_1; ++i_3) {
         const int64_t index_7 = int64_t(key_6[i_3]);
         if (!(uint64_t(index_7) < uint64_t(B_5))) {
-          worker.trap.raise(2, 3, index_7, B_5, 0L);
+          worker.trap.raise(3, 3, index_7, B_5, 0L);
           return;
         }
         hidp::atomic_add<int32_t>(&count_4[index_7], 1);
         const int64_t index_9 = int64_t(key_6[i_3]);
         if (!(uint64_t(index_9) < uint64_t(B_5))) {
-          worker.trap.raise(3, 3, index_9, B_5, 0L);
+          worker.trap.raise(4, 3, index_9, B_5, 0L);
           return;
         }
         hidp::atomic_min<float>(&low_8[index_9], float(key_6[i_3]));
       }
     }
 
-    HIDP_KERNEL void rows_map1_k1([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t N_2, int32_t *__restrict local_4, int64_t B_5, const int32_t *__restrict key_6, int64_t begin_0, int64_t end_1) {
+    HIDP_KERNEL void rows_map3_k3([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t N_2, int32_t *__restrict local_4, int64_t B_5, const int32_t *__restrict key_6, int64_t begin_0, int64_t end_1) {
       for (int64_t i_3 = begin_0; i_3 < end_1; ++i_3) {
         const int64_t index_7 = int64_t(key_6[i_3]);
         if (!(uint64_t(index_7) < uint64_t(B_5))) {
-          worker.trap.raise(4, 3, index_7, B_5, 0L);
+          worker.trap.raise(5, 3, index_7, B_5, 0L);
           return;
         }
         hidp::store_relaxed(&local_4[index_7], int32_t(i_3));
       }
     }
 
-    HIDP_KERNEL void rows_map2_k2([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t B_2, bool large_3, int32_t *__restrict last_4, const int32_t *__restrict local_9, int64_t begin_0, int64_t end_1) {
+    HIDP_KERNEL void rows_map4_k4([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t B_2, bool large_3, int32_t *__restrict last_4, const int32_t *__restrict local_9, int64_t begin_0, int64_t end_1) {
       if (large_3) {
         int64_t head_5 = 0L;
         hidp::elements_to_line(worker, last_4 + begin_0, &head_5);
@@ -68,16 +96,16 @@ namespace entry_k_7atomics_atomics {
       for (int64_t i_3 = begin_0; i_3 < end_1; ++i_3) {
         const int64_t index_7 = int64_t(key_6[i_3]);
         if (!(uint64_t(index_7) < uint64_t(B_5))) {
-          worker.trap.raise(2, 3, index_7, B_5, 0L);
+          worker.trap.raise(3, 3, index_7, B_5, 0L);
           return;
         }
-        hidp::atomic_add<int32_t>(&count_4[index_7], 1);
+        count_4[index_7] = count_4[index_7] + 1;
         const int64_t index_9 = int64_t(key_6[i_3]);
         if (!(uint64_t(index_9) < uint64_t(B_5))) {
-          worker.trap.raise(3, 3, index_9, B_5, 0L);
+          worker.trap.raise(4, 3, index_9, B_5, 0L);
           return;
         }
-        hidp::atomic_min<float>(&low_8[index_9], float(key_6[i_3]));
+        low_8[index_9] = hidp::min<float>(low_8[index_9], float(key_6[i_3]));
       }
     }
 
@@ -85,7 +113,7 @@ namespace entry_k_7atomics_atomics {
       for (int64_t i_3 = begin_0; i_3 < end_1; ++i_3) {
         const int64_t index_7 = int64_t(key_6[i_3]);
         if (!(uint64_t(index_7) < uint64_t(B_5))) {
-          worker.trap.raise(4, 3, index_7, B_5, 0L);
+          worker.trap.raise(5, 3, index_7, B_5, 0L);
           return;
         }
         hidp::store_relaxed(&local_4[index_7], int32_t(i_3));
@@ -124,7 +152,7 @@ namespace entry_k_7atomics_atomics {
     }
   }
 
-  // plan rows | nest | i threads | i seq | nest | i threads | i seq | nest | i0 threads | i0 lanes | place last stream
+  // plan rows | nest | i threads | i seq | place count copies | nest | i threads | i seq | nest | i0 threads | i0 lanes | place last stream
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7atomics_atomics_rows)(hidp_call *call) {
     hidp::Host host(call);
     const int32_t *const key_0 = host.param<int32_t>(0);
@@ -150,28 +178,51 @@ namespace entry_k_7atomics_atomics {
           goto next_0;
         }
         const int64_t work_8 = (N_4 + N_4) + N_4;
-        {
-          const bool ok = hidp::launch_static(host, N_4, 64, work_8, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-            rows_map0_k0(worker, N_4, count_1, B_5, key_0, low_2, begin, end);
-          });
-          if (!ok) return host.finish();
+        const int64_t stride_9 = hidp::div<int64_t>(B_5 + 15L, 16L) * 16L;
+        const int64_t workers_11 = host.workers();
+        const int64_t elements_12 = stride_9 * workers_11;
+        if (bool((work_8 >= (elements_12 * 4L)) & (B_5 <= 65536L))) {
+          const int64_t count_13 = stride_9 * workers_11;
+          int32_t *const count_copies_10 = host.alloc<int32_t>(count_13, true, 2);
+          if (HIDP_UNLIKELY(count_copies_10 == nullptr)) return host.finish();
+          {
+            const bool ok = hidp::launch_static(host, N_4, 64, work_8, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+              rows_map0_k0(worker, count_copies_10, stride_9, B_5, N_4, key_0, low_2, begin, end);
+            });
+            if (!ok) return host.finish();
+          }
+          const int64_t work_14 = B_5 * workers_11;
+          {
+            const bool ok = hidp::launch_static(host, B_5, 64, work_14, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+              rows_together1_k1(worker, count_1, count_copies_10, workers_11, stride_9, begin, end);
+            });
+            if (!ok) return host.finish();
+          }
+          host.free(count_copies_10);
+        } else {
+          {
+            const bool ok = hidp::launch_static(host, N_4, 64, work_8, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+              rows_map2_k2(worker, N_4, count_1, B_5, key_0, low_2, begin, end);
+            });
+            if (!ok) return host.finish();
+          }
         }
       }
 next_0:;
       s_7 = s_7 + 1;
     }
-    const int64_t work_9 = N_4 + N_4;
+    const int64_t work_15 = N_4 + N_4;
     {
-      const bool ok = hidp::launch_static(host, N_4, 64, work_9, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-        rows_map1_k1(worker, N_4, local_6, B_5, key_0, begin, end);
+      const bool ok = hidp::launch_static(host, N_4, 64, work_15, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+        rows_map3_k3(worker, N_4, local_6, B_5, key_0, begin, end);
       });
       if (!ok) return host.finish();
     }
-    const int64_t work_10 = B_5 + B_5;
-    const bool large_11 = (B_5 * 4L) >= 33554432L;
+    const int64_t work_16 = B_5 + B_5;
+    const bool large_17 = (B_5 * 4L) >= 33554432L;
     {
-      const bool ok = hidp::launch_static(host, B_5, 64, work_10, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
-        rows_map2_k2(worker, B_5, large_11, last_3, local_6, begin, end);
+      const bool ok = hidp::launch_static(host, B_5, 64, work_16, [=](hidp::Worker &worker, int64_t begin, int64_t end) {
+        rows_map4_k4(worker, B_5, large_17, last_3, local_6, begin, end);
       });
       if (!ok) return host.finish();
     }

@@ -7,13 +7,13 @@ namespace entry_k_7atomics_atomics {
     HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> count_1, int64_t B_2, hidp::Out<float> low_3, [[maybe_unused]] int64_t N_4, hidp::In<int32_t> key_5, int64_t position_0) {
       const int64_t index_6 = int64_t(hidp::load(key_5 + position_0));
       if (!(uint64_t(index_6) < uint64_t(B_2))) {
-        worker.trap.raise(2, 3, index_6, B_2, 0L);
+        worker.trap.raise(3, 3, index_6, B_2, 0L);
         return;
       }
       hidp::atomic_add<int32_t>(count_1 + index_6, 1);
       const int64_t index_7 = int64_t(hidp::load(key_5 + position_0));
       if (!(uint64_t(index_7) < uint64_t(B_2))) {
-        worker.trap.raise(3, 3, index_7, B_2, 0L);
+        worker.trap.raise(4, 3, index_7, B_2, 0L);
         return;
       }
       hidp::atomic_min<float>(low_3 + index_7, float(hidp::load(key_5 + position_0)));
@@ -26,7 +26,7 @@ namespace entry_k_7atomics_atomics {
     HIDP_DEVICE void thread_map1_k1([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> local_1, int64_t B_2, [[maybe_unused]] int64_t N_3, hidp::In<int32_t> key_4, int64_t position_0) {
       const int64_t index_5 = int64_t(hidp::load(key_4 + position_0));
       if (!(uint64_t(index_5) < uint64_t(B_2))) {
-        worker.trap.raise(4, 3, index_5, B_2, 0L);
+        worker.trap.raise(5, 3, index_5, B_2, 0L);
         return;
       }
       hidp::store_relaxed(local_1 + index_5, int32_t(position_0));
