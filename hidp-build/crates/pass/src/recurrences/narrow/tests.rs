@@ -129,3 +129,79 @@ fn what_is_no_sum_of_a_cell_and_a_plain_value_stays_wide() {
         assert!(!same(&body, &[[3, 4]]), "{value}");
     }
 }
+
+/// A fixed sequence of numbers.
+struct Numbers(u64);
+
+impl Numbers {
+    fn below(&mut self, most: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % most
+    }
+
+    fn one_of<'a>(&mut self, all: &[&'a str]) -> &'a str {
+        all[self.below(all.len() as u64) as usize]
+    }
+
+    fn plain(&mut self) -> String {
+        let weight = self.one_of(&["w", "v", "3:int", "-7:int", "int(i)", "int((j - (2 * i)))"]);
+        match self.below(4) {
+            0 => format!("select((x[i] == x[j]), {weight}, {})", self.plain()),
+            1 => format!("({weight} * int(j))"),
+            2 => format!("({weight} - {})", self.plain()),
+            _ => weight.to_owned(),
+        }
+    }
+
+    fn cond(&mut self, depth: u64) -> String {
+        match self.below(3) {
+            0 => format!("({} < {})", self.cell(depth), self.cell(depth)),
+            1 => "(i < j)".to_owned(),
+            _ => "(x[(i - 1)] == x[(j - 1)])".to_owned(),
+        }
+    }
+
+    fn cell(&mut self, depth: u64) -> String {
+        if depth == 0 {
+            return self.one_of(&["d[(i - 1), (j - 1)]", "d[(i - 1), j]", "d[i, (j - 1)]", "c"]).to_owned();
+        }
+        let cell = self.cell(depth - 1);
+        match self.below(6) {
+            0 => format!("({cell} + {})", self.plain()),
+            1 => format!("({cell} - {})", self.plain()),
+            2 => format!("min({cell}, {})", self.cell(depth - 1)),
+            3 => format!("max({cell}, {})", self.cell(depth - 1)),
+            4 => format!("select({}, {cell}, {})", self.cond(depth - 1), self.cell(depth - 1)),
+            _ => cell,
+        }
+    }
+
+    fn body(&mut self) -> String {
+        let edge = match self.below(3) {
+            0 => self.one_of(&["neg(1000000:int)", "2000000:int"]).to_owned(),
+            _ => self.plain(),
+        };
+        let [first, second, third] = [1, 2, 3].map(|depth| self.cell(depth));
+        format!(
+            "if ((i == 0) && (j == 0)) {{ return {}; }} if ((i == 0) || (j == 0)) {{ return {edge}; }}
+             declare c zero; c = d[(i - 1), (j - 1)]; if ({}) {{ c = {first}; }} c = {second}; return {third};",
+            self.plain(),
+            self.cond(1)
+        )
+    }
+}
+
+#[test]
+fn random_bodies_give_what_wide_ones_give() {
+    let mut numbers = Numbers(41);
+    let (mut all, mut cells) = (0, 0);
+    for _ in 0..12 {
+        let body = numbers.body();
+        let found = recurrences(&program(&body));
+        let narrow = |made: &&super::super::Made| matches!(made.way, Way::Narrow(_));
+        all += usize::from(found.iter().all(|made| narrow(&made)));
+        cells += found.iter().filter(narrow).count();
+        same(&body, &WEIGHTS);
+    }
+    assert!(all > 3 && cells > 2 * all, "{all} tables are narrow, and {cells} in all");
+}
