@@ -2,7 +2,7 @@
 
 use super::{Asked, AskedLine};
 use crate::mapping::Names;
-use crate::notation::{Index, Nest, Size, Step};
+use crate::notation::{Index, Memory, Nest, Placement, Size, Step};
 use hidp_ir::par::VarId;
 use hidp_syntax::place::Place;
 
@@ -48,7 +48,11 @@ impl Asked {
             let name = names.array(array);
             nest.steps.iter().any(|step| matches!(step, Step::Stage(stage) if stage.array == name))
         };
-        let streamed = |array: VarId| nest.places.iter().any(|place| place.array == names.array(array));
+        let is_streamed = |place: &Placement| place.memory == Memory::Stream;
+        let streamed = |array: VarId| {
+            let name = names.array(array);
+            nest.places.iter().any(|place| place.array == name && is_streamed(place))
+        };
         let arrays = self.stages.iter().map(|(array, _)| staged(*array));
         let arrays = arrays.chain(self.global.iter().map(|(array, _)| !staged(*array)));
         let arrays = arrays
