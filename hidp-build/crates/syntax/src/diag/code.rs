@@ -390,9 +390,7 @@ codes! {
         "Iterations of a map run at the same time. Where one may read an element that another writes, or two may write one, as far as can be \
          proved, elements are loaded and stored one by one, and the map does not run in vector lanes. Read what other iterations may write before the map, or \
          write to a second array and exchange both:\n\n\
-         ```hidp\nfloat row[M];\nrow = q[k][*];\nmap { i := [0:N); map { j := [0:M); q[i][j] -= row[j]; } }\n```\n\n\
-         Of a map that stands in no other one, the compiler does so by itself where iterations write elements of their own, and read others that are \
-         the same along some iterators, as `p[k]` or `d[i][k]`.\n\n\
+         ```hidp\nfloat pivot = p[k];\nmap { i := [0:N); p[i] = p[i] - pivot; }\n```\n\n\
          Of a map that stands in no other one, the compiler does so by itself where iterations write elements of their own alone, and read others that are proved to be \
          there and are the same along some iterators, as `d[i][k]`. The warning is for maps that nothing else keeps from lanes. Where it is meant, say so before the statement or the function: `#pragma hidp allow(HD0823)`.";
 
