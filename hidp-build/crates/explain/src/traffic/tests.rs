@@ -142,7 +142,7 @@ fn what_is_not_claimed_has_a_reason() {
     assert_eq!(of("y[i] = x[at[i]];", "x"), [(Err(Reason::Data), sure)]);
     assert_eq!(of("y[i] = x[i / 3];", "x"), [(Err(Reason::Quotient), sure)]);
     assert_eq!(of("y[i] = x[i / 4];", "x"), [(sure, sure)], "a warp begins at a multiple of 4");
-    assert_eq!(of("y[i] = x[min(i + 1, N - 1)];", "x"), [(Err(Reason::Bound), sure)]);
+    assert_eq!(of("y[i] = x[min(i + 2, N - 1)];", "x"), [(Err(Reason::Bound), sure)]);
     assert_eq!(of("y[i] = x[min(i, N - 1)];", "x"), [(sure, sure)], "which is never beyond");
     assert_eq!(of("y[i] = x[i < 5 ? i : 0];", "x"), [(Err(Reason::Choice), sure)]);
     assert_eq!(of("if (i < 5) { y[i] = x[i]; }", "x"), [(sure, Err(Reason::Branch))]);
