@@ -68,7 +68,7 @@ fn histogram() -> Case {
 fn life(name: &str, around: Around) -> Case {
     const SHAPE: [usize; 2] = [4096; 2];
     let mut random = Random::new(3);
-    let a = Rc::new(Buffer::from_fn(SHAPE[0] * SHAPE[1], |_| (random.bits() % 3 == 0) as u8));
+    let a = Rc::new(Buffer::from_fn(SHAPE[0] * SHAPE[1], |_| (random.bits().is_multiple_of(3)) as u8));
     let b = shared(a.len(), |_| 0u8);
     let hidp = |rest: bool| {
         let (cx, a, b) = (context(), a.clone(), b.clone());

@@ -99,7 +99,7 @@ fn program(seed: u64) -> Result<Option<Program>, String> {
     let text: String =
         words.split_inclusive(|c: char| !c.is_alphanumeric()).map(|piece| with_type(piece, ty)).collect();
     // Other plans than the preferred ones, too: whole iterations in lanes.
-    let text = if seed % VARIED == 0 { format!("// variants\n{text}") } else { text };
+    let text = if seed.is_multiple_of(VARIED) { format!("// variants\n{text}") } else { text };
     let subject = match Subject::compile(&format!("random_{seed}"), &text) {
         Ok(subject) => subject,
         Err(why) if why.starts_with("does not compile") => return Ok(None),
