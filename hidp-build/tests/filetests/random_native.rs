@@ -22,7 +22,7 @@ const BATCH: usize = 6;
 const BATCHES: usize = 2;
 
 /// One in so many programs is compiled with all variants of its plans.
-const VARIED: u64 = 4;
+const VARIED: u64 = 7;
 
 /// What takes the place of `int`.
 const TYPES: &[&str] = &["int", "long", "short", "uint", "uint8"];
