@@ -30,8 +30,8 @@ impl Scope {
     pub(super) fn bytes(self) -> u64 {
         match self {
             Scope::Quick => 2_000_000_000,
-            Scope::Usual => 4_000_000_000,
-            Scope::Full => 6_000_000_000,
+            Scope::Usual => 5_000_000_000,
+            Scope::Full => 7_000_000_000,
         }
     }
 }
