@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::lanes::vectorisable;
 use super::visit::{self, Role};
-use super::{Access, Expr, ExprKind, Func, Map, Place, Program, VarId, VarKind, same};
+use super::{Access, Expr, ExprKind, Func, Map, Place, Program, StmtKind, VarId, VarKind, same};
 use hidp_syntax::ty::Ty;
 
 /// What a map outside of others reads where other iterations may write, each once, if iterations write elements of their own alone, what they read
@@ -21,9 +21,12 @@ pub fn read_ahead(program: &Program, func: &Func, map: &Map) -> Option<Vec<Place
     let inside = inside(map);
     let mut ahead: Vec<Place> = Vec::new();
     for array in shared {
-        let of_array = || places.iter().filter(|(place, _)| place.array == array);
+        let of_array = || places.iter().filter(move |(place, _)| place.array == array);
         let (own, _) = of_array().find(|(_, role)| *role != Role::Read)?;
-        if !is_own(own, map) {
+        // What an iteration wrote itself it finds as it wrote it: reads come first.
+        let mut past_reads = of_array().skip_while(|(_, role)| *role == Role::Read);
+        let ordered = past_reads.all(|(place, _)| same::exprs(&place.index, &own.index));
+        if !is_own(own, map) || !ordered || is_written_in_turns(map, array) {
             return None;
         }
         for (place, role) in of_array() {
@@ -43,6 +46,17 @@ pub fn read_ahead(program: &Program, func: &Func, map: &Map) -> Option<Vec<Place
     let mut apart = map.clone();
     visit::map_places(&mut apart.body, |place, _| place.access = Access::Exclusive);
     (!ahead.is_empty() && vectorisable(program, func, &apart)).then_some(ahead)
+}
+
+/// Whether a loop of an iteration writes an array, so that a later turn may read what an earlier one wrote.
+fn is_written_in_turns(map: &Map, array: VarId) -> bool {
+    let mut found = false;
+    visit::walk_stmts(&map.body, |stmt| {
+        if let StmtKind::Loop(node) = &stmt.kind {
+            visit::walk_places(&node.body, |place, role| found |= place.array == array && role != Role::Read);
+        }
+    });
+    found
 }
 
 /// The iterators along which a place is read, in the order of its dimensions. `None` if it is not the same for all others.
