@@ -186,3 +186,19 @@ fn neighbours_are_themselves_but_for_one_iteration() {
         assert!(!of(index), "{index}");
     }
 }
+
+#[test]
+fn only_what_precedes_the_own_write_is_read_ahead() {
+    let copies = |body: &str| {
+        let text = format!("map (i = 0 .. N by 1) {{ {body} }}");
+        declares(&after(
+            &[super::ahead::PASS],
+            "k: long local; z: int[N] local;",
+            &format!("declare k zero; declare z; {text}"),
+        )) - 2
+    };
+    assert_eq!(copies("y~[i] = (y~[i] + y~[0]);"), 1);
+    assert_eq!(copies("z[i] = y~[0]; y~[i] = (y~[i] + 1:int);"), 1);
+    assert_eq!(copies("y~[i] = (y~[i] + 1:int); z[i] = y~[0];"), 0);
+    assert_eq!(copies("y~[i] = (y~[i] + 1:int); y~[i] = (y~[i] + y~[0]);"), 0);
+}
