@@ -188,7 +188,7 @@ fn neighbours_are_themselves_but_for_one_iteration() {
 }
 
 #[test]
-fn only_what_precedes_the_own_write_is_read_ahead() {
+fn only_what_is_there_before_the_map_is_read_ahead() {
     let copies = |body: &str| {
         let text = format!("map (i = 0 .. N by 1) {{ {body} }}");
         declares(&after(
@@ -199,6 +199,8 @@ fn only_what_precedes_the_own_write_is_read_ahead() {
     };
     assert_eq!(copies("y~[i] = (y~[i] + y~[0]);"), 1);
     assert_eq!(copies("z[i] = y~[0]; y~[i] = (y~[i] + 1:int);"), 1);
+    let of_quotient = |by: &str| copies(&format!("y~[i] = (y~[i] + y~[max(min((k / {by}), (N - 1)), 0)]);"));
+    assert_eq!((of_quotient("3"), of_quotient("k")), (1, 0), "a test inside may be why it is not checked");
     assert_eq!(copies("y~[i] = (y~[i] + 1:int); z[i] = y~[0];"), 0);
     assert_eq!(copies("y~[i] = (y~[i] + 1:int); y~[i] = (y~[i] + y~[0]);"), 0);
 }

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::lanes::vectorisable;
 use super::visit::{self, Role};
-use super::{Access, Expr, ExprKind, Func, Map, Place, Program, StmtKind, VarId, VarKind, same};
+use super::{Access, BinOp, ConvertMode, Expr, ExprKind, Func, Map, Place, Program, StmtKind, VarId, VarKind, same};
 use hidp_syntax::ty::Ty;
 
 /// What a map outside of others reads where other iterations may write, each once, if iterations write elements of their own alone, what they read
@@ -107,8 +107,19 @@ fn stays(index: &Expr, inside: &BTreeSet<VarId>) -> bool {
         stays &= match &node.kind {
             ExprKind::Read(var) => !inside.contains(var),
             ExprKind::Load(_) | ExprKind::Call(..) => false,
+            ExprKind::Convert { mode, .. } => *mode != ConvertMode::Checked,
+            // A branch around it may be why it is not checked.
+            ExprKind::Binary { op: BinOp::Div | BinOp::Rem | BinOp::Shl | BinOp::Shr, right, checked, .. } => {
+                !checked && right.as_int().is_some_and(|value| value != 0)
+            }
             ExprKind::Binary { checked, .. } => !checked,
-            _ => true,
+            ExprKind::Const(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Lazy { .. }
+            | ExprKind::Select { .. }
+            | ExprKind::Math(..)
+            | ExprKind::Field(..)
+            | ExprKind::Struct(..) => true,
         };
     });
     stays
