@@ -4,7 +4,7 @@ use super::numbers::Number;
 use super::{Asked, AskedIter, AskedLine, asked, device, lines_of, threads};
 use crate::blame::span_of;
 use crate::mapping::Names;
-use crate::notation::{Nest, Property, Step};
+use crate::notation::{Near, Nest, Property, Stage, StageOption, Step};
 use crate::{Models, Plan, iterators, nests};
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
 use hidp_syntax::ast::PinTarget;
@@ -127,7 +127,7 @@ impl Asked {
         lines.extend(self.splits.iter().map(parts));
         lines.extend(self.orders.iter().map(around));
         lines.extend(self.numbers.iter().map(Number::text));
-        lines.extend(self.stages.iter().map(|(array, _)| format!("stage {} shared", names.array(*array))));
+        lines.extend(self.stages.iter().map(|(array, _)| self.stage(*array, names).to_string()));
         lines.extend(self.global.iter().map(|(array, _)| format!("no stage {}", names.array(*array))));
         for (array, streamed, _) in &self.places {
             let name = names.array(*array);
@@ -137,6 +137,16 @@ impl Asked {
             lines.push("no other plan".to_owned());
         }
         lines
+    }
+}
+
+impl Asked {
+    /// A staged array, with the options that it was given.
+    fn stage(&self, array: VarId, names: &Names) -> Stage {
+        let mut options: Vec<StageOption> =
+            self.options.iter().filter(|own| own.array == array).map(|own| own.option).collect();
+        options.sort_unstable();
+        Stage { array: names.array(array), near: Near::Shared, extents: Vec::new(), layout: Vec::new(), options }
     }
 }
 

@@ -74,6 +74,13 @@ fn extents_of_hicuda_become_lines() {
 }
 
 #[test]
+fn staged_arrays_are_shown_with_their_options() {
+    let program = optimised(&with(GEMM, "#pragma hidp shared(A pad(4) wide(4), B)"));
+    let shown = expanded(&program, program.entries[0]).into_iter().flat_map(|shown| shown.lines);
+    assert_eq!(shown.collect::<Vec<_>>().join(", "), "stage A shared pad(4) wide(4), stage B shared");
+}
+
+#[test]
 fn only_leaves_one_plan() {
     let count = |directives: &str| plans(&optimised(&with(GEMM, directives))).len();
     assert!(count("#pragma hidp shared(A)") > 2, "tiles of all sizes stage it");
