@@ -123,7 +123,11 @@ impl Lowerer<'_> {
     /// In a kernel: the arrays are this thread's copies.
     pub(super) fn bind_copies(&mut self) {
         for copied in self.copies.clone() {
-            let Binding::Array(array) = self.binding_of_host(copied.array) else { continue };
+            let found = self.host.as_ref().and_then(|host| host.bindings.get(&copied.array)).cloned();
+            let Some(Binding::Array(array)) = found else {
+                self.defect("what threads have copies of is an array that they update");
+                continue;
+            };
             let base = self.capture(copied.all);
             self.body.mark_written(base);
             let stride = self.import(&copied.stride);
@@ -134,14 +138,6 @@ impl Lowerer<'_> {
             self.body.bindings.insert(copied.array, Binding::Array(own));
             self.body.alone.push(base);
         }
-    }
-
-    fn binding_of_host(&mut self, var: par::VarId) -> Binding {
-        let found = self.host.as_ref().and_then(|host| host.bindings.get(&var)).cloned();
-        found.unwrap_or_else(|| {
-            self.defect("what threads have copies of is an array that they update");
-            Binding::Fixed(make::long(0))
-        })
     }
 
     fn put_together(&mut self, target: &Target, span: Span, workers: &Expr) {
