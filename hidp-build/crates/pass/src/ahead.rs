@@ -3,7 +3,7 @@
 //! Floyd and Warshall's `d[i][j] = min(d[i][j], d[i][k] + d[k][j])` reads a row and a column that it writes. What it finds there may be old or
 //! new, so it may be what was there before the map.
 
-use hidp_ir::par::ahead::{along, inside, read_ahead};
+use hidp_ir::par::ahead::{ReadAhead, read_ahead};
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
     Access, BinOp, Block, Directives, Expr, ExprKind, Func, FuncId, Iter, Map, Place, Program, Stmt, StmtKind, Var,
@@ -67,9 +67,8 @@ struct Ahead {
 
 /// A place, and the copy that is read in its place.
 struct Copied {
-    place: Place,
+    read: ReadAhead,
     var: VarId,
-    along: Vec<VarId>,
 }
 
 impl Ahead {
@@ -104,10 +103,9 @@ impl Ahead {
     }
 
     fn map(&mut self, program: &Program, map: &mut Map, before: &mut Vec<Stmt>) {
-        let Some(places) = read_ahead(program, &self.func, map) else { return };
-        let copies: Option<Vec<Copied>> = places.iter().map(|place| self.copy(map, place, before)).collect();
-        let Some(copies) = copies else { return };
-        let arrays: Vec<VarId> = places.iter().map(|place| place.array).collect();
+        let Some(reads) = read_ahead(program, &self.func, map) else { return };
+        let arrays: Vec<VarId> = reads.iter().map(|read| read.place.array).collect();
+        let copies: Vec<Copied> = reads.into_iter().map(|read| self.copy(map, read, before)).collect();
         Replace { copies: &copies }.visit_block(&mut map.body);
         visit::map_places(&mut map.body, |place, _| {
             if arrays.contains(&place.array) {
@@ -117,8 +115,8 @@ impl Ahead {
     }
 
     /// A copy of what a map reads at a place, made before it.
-    fn copy(&mut self, map: &Map, place: &Place, before: &mut Vec<Stmt>) -> Option<Copied> {
-        let along = along(place, map, &inside(map))?;
+    fn copy(&mut self, map: &Map, read: ReadAhead, before: &mut Vec<Stmt>) -> Copied {
+        let ReadAhead { place, along } = &read;
         let (array, span) = (&self.func.vars[place.array], place.span);
         let of_dim = |(index, extent): (&Expr, &Expr)| {
             along.iter().any(|var| index.kind == ExprKind::Read(*var)).then(|| extent.clone())
@@ -146,7 +144,7 @@ impl Ahead {
             Stmt { kind: StmtKind::If { cond, then, otherwise: Block::default() }, span }
         });
         before.push(fill);
-        Some(Copied { place: place.clone(), var, along })
+        Copied { read, var }
     }
 
     fn fill(&mut self, place: &Place, copy: VarId, ty: Ty, iters: &[Iter]) -> Stmt {
@@ -185,9 +183,9 @@ struct Replace<'a> {
 impl Mutator for Replace<'_> {
     fn visit_expr(&mut self, expr: &mut Expr) {
         if let ExprKind::Load(place) = &expr.kind
-            && let Some(copy) = self.copies.iter().find(|copy| same::place(&copy.place, place))
+            && let Some(copy) = self.copies.iter().find(|copy| same::place(&copy.read.place, place))
         {
-            expr.kind = match copy.along.as_slice() {
+            expr.kind = match copy.read.along.as_slice() {
                 [] => ExprKind::Read(copy.var),
                 along => ExprKind::Load(element(copy.var, along.iter().copied(), expr.span, all_bits(along.len()))),
             };

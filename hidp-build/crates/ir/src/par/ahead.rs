@@ -7,10 +7,18 @@ use super::visit::{self, Role};
 use super::{Access, BinOp, ConvertMode, Expr, ExprKind, Func, Map, Place, Program, StmtKind, VarId, VarKind, same};
 use hidp_syntax::ty::Ty;
 
+/// A place that is read before a map.
+pub struct ReadAhead {
+    /// The place.
+    pub place: Place,
+    /// The iterators along which it is read, in the order of its dimensions; it is the same for all others.
+    pub along: Vec<VarId>,
+}
+
 /// What a map outside of others reads where other iterations may write, each once, if iterations write elements of their own alone, what they read
 /// besides is the same for all iterators or along some of them, and the map runs in vector lanes where that is read before.
 /// An iteration may find the value from before the map wherever others write, so results stay what they may be.
-pub fn read_ahead(program: &Program, func: &Func, map: &Map) -> Option<Vec<Place>> {
+pub fn read_ahead(program: &Program, func: &Func, map: &Map) -> Option<Vec<ReadAhead>> {
     if !map.folds.is_empty() {
         return None;
     }
@@ -19,7 +27,7 @@ pub fn read_ahead(program: &Program, func: &Func, map: &Map) -> Option<Vec<Place
     let shared: BTreeSet<VarId> =
         places.iter().filter(|(place, _)| place.access == Access::Shared).map(|(place, _)| place.array).collect();
     let inside = inside(map);
-    let mut ahead: Vec<Place> = Vec::new();
+    let mut ahead: Vec<ReadAhead> = Vec::new();
     for array in shared {
         let of_array = || places.iter().filter(move |(place, _)| place.array == array);
         let (own, _) = of_array().find(|(_, role)| *role != Role::Read)?;
@@ -38,8 +46,8 @@ pub fn read_ahead(program: &Program, func: &Func, map: &Map) -> Option<Vec<Place
             if !readable || along.len() >= map.iters.len() || !can_be_copied(func, array) {
                 return None;
             }
-            if !ahead.iter().any(|other| same::place(other, place)) {
-                ahead.push(place.clone());
+            if !ahead.iter().any(|other| same::place(&other.place, place)) {
+                ahead.push(ReadAhead { place: place.clone(), along });
             }
         }
     }
@@ -60,7 +68,7 @@ fn is_written_in_turns(map: &Map, array: VarId) -> bool {
 }
 
 /// The iterators along which a place is read, in the order of its dimensions. `None` if it is not the same for all others.
-pub fn along(place: &Place, map: &Map, inside: &BTreeSet<VarId>) -> Option<Vec<VarId>> {
+fn along(place: &Place, map: &Map, inside: &BTreeSet<VarId>) -> Option<Vec<VarId>> {
     let mut found = Vec::new();
     for index in &place.index {
         match iterator(index, map) {
@@ -73,7 +81,7 @@ pub fn along(place: &Place, map: &Map, inside: &BTreeSet<VarId>) -> Option<Vec<V
 }
 
 /// What a map gives values to.
-pub fn inside(map: &Map) -> BTreeSet<VarId> {
+fn inside(map: &Map) -> BTreeSet<VarId> {
     let mut found: BTreeSet<VarId> = map.iters.iter().map(|iter| iter.var).collect();
     visit::walk_vars(&map.body, |var, role| {
         if role != Role::Read {
