@@ -52,7 +52,12 @@ pub fn all(input: &PipelineInput, program: &Program, entry: FuncId, model: &Mode
 }
 
 /// Puts the rules of forms that have a version before an entry's own.
-pub fn add_rules(dispatch: &mut Dispatch, (program, func): (&Program, FuncId), entry: &imp::Entry, rules: Vec<Rule>) {
+pub(super) fn add_rules(
+    dispatch: &mut Dispatch,
+    (program, func): (&Program, FuncId),
+    entry: &imp::Entry,
+    rules: Vec<Rule>,
+) {
     if program.alternatives_of(func).next().is_some() {
         add_size(dispatch, &program.funcs[func]);
     }

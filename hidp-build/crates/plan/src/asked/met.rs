@@ -2,7 +2,7 @@
 
 use super::{Asked, AskedLine};
 use crate::mapping::Names;
-use crate::notation::{Index, Memory, Nest, Placement, Size, Step};
+use crate::notation::{Memory, Nest, Placement, Size, Step};
 use hidp_ir::par::VarId;
 use hidp_syntax::place::Place;
 
@@ -90,11 +90,7 @@ pub(super) fn without_parts(lines: &[AskedLine]) -> &[AskedLine] {
 pub(super) fn lines_of(nest: &Nest, name: &str) -> Vec<AskedLine> {
     let line = |step: &Step| {
         let Step::Line(line) = step else { return None };
-        let position = match &line.index {
-            Index::Iter(own) => (own == name).then_some(0),
-            Index::Joined(all) => all.iter().position(|own| own == name),
-            Index::Sweep(_) | Index::Inside(_) => None,
-        }?;
+        let position = line.index.position(name)?;
         let size = match &line.size {
             Size::Rest | Size::Bits(_) => None,
             Size::Count(count) => Some(*count),

@@ -2,7 +2,7 @@
 
 use super::{Asked, Clash};
 use crate::mapping::Names;
-use crate::notation::{Index, Nest, Step};
+use crate::notation::{Nest, Step};
 use crate::refusal::{ORDER, Refusal};
 use hidp_ir::par::{Func, Pin, VarId};
 use hidp_syntax::source::Span;
@@ -89,11 +89,7 @@ impl Asked {
 fn innermost(nest: &Nest, name: &str) -> Option<(usize, usize)> {
     nest.steps.iter().enumerate().rev().find_map(|(at, step)| {
         let Step::Line(line) = step else { return None };
-        let position = match &line.index {
-            Index::Iter(own) => (own == name).then_some(0),
-            Index::Joined(all) => all.iter().position(|own| own == name),
-            Index::Sweep(_) | Index::Inside(_) => None,
-        }?;
+        let position = line.index.position(name)?;
         Some((at, position))
     })
 }

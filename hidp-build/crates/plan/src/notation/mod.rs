@@ -151,6 +151,17 @@ pub enum Index {
     Inside(String),
 }
 
+impl Index {
+    /// Where an iterator stands among those of a line.
+    pub(crate) fn position(&self, name: &str) -> Option<usize> {
+        match self {
+            Index::Iter(own) => (own == name).then_some(0),
+            Index::Joined(all) => all.iter().position(|own| own == name),
+            Index::Sweep(_) | Index::Inside(_) => None,
+        }
+    }
+}
+
 /// A part of a sum of iterators.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Term {
