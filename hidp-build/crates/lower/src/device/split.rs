@@ -26,8 +26,8 @@ pub(super) enum Parts {
         /// The terms.
         terms: u32,
     },
-    /// So many.
-    Exactly(u32),
+    /// So many at most: none is empty.
+    Most(u32),
 }
 
 /// What the parts of folds leave.
@@ -48,7 +48,7 @@ impl Lowerer<'_> {
             return None;
         }
         if let Some(parts) = self.mapping.parts {
-            return Some(Dealt { inner, parts: Parts::Exactly(parts) });
+            return Some(Dealt { inner, parts: Parts::Most(parts) });
         }
         let cut = self.mapping.cut(inner)?;
         let terms = cut.number(FoldOption::Terms).unwrap_or(1);
@@ -96,7 +96,7 @@ impl Lowerer<'_> {
                     body(this, at);
                     let turns = match (inner.directives.unroll, dealt.parts) {
                         (Some(times), _) | (None, Parts::Of { terms: times, .. }) => LoopKind::Unroll(times),
-                        (None, Parts::Exactly(_)) => LoopKind::Seq,
+                        (None, Parts::Most(_)) => LoopKind::Seq,
                     };
                     this.body.leave_loop(turn, make::long(0), count, turns);
                 } else {
@@ -124,7 +124,7 @@ impl Lowerer<'_> {
     fn parts_for(&mut self, dealt: &Dealt<'_>, results: &Expr, total: &Expr) -> Expr {
         let (groups, terms) = match dealt.parts {
             Parts::Of { groups, terms } => (groups, terms),
-            Parts::Exactly(parts) => return self.body.fix("parts", make::min(make::long(parts.into()), total.clone())),
+            Parts::Most(parts) => return self.body.fix("parts", make::min(make::long(parts.into()), total.clone())),
         };
         let wanted = make::div(make::long(groups.into()), make::max(results.clone(), make::long(1)));
         let most = make::ceil_div(total.clone(), make::long(terms.max(1).into()));

@@ -57,7 +57,7 @@ impl Lowerer<'_> {
             Parts::Of { groups, terms } => {
                 (make::div(make::long(groups.into()), make::max(all, make::long(1))), terms / tiling.depth.max(1))
             }
-            Parts::Exactly(parts) => (make::long(parts.into()), 1),
+            Parts::Most(parts) => (make::long(parts.into()), 1),
         };
         let wanted = self.body.fix("wanted", make::max(wanted, make::long(1)));
         let equal = make::ceil_div(make::ceil_div(total.clone(), wanted), depth.clone());
