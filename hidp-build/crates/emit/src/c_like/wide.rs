@@ -9,7 +9,7 @@ use hidp_ir::par::{BinOp, MathFn, UnOp};
 use hidp_syntax::ty::Scalar;
 
 /// `hidp::Wide<float, 32, 2>`
-fn ty(elem: Scalar, lanes: Lanes) -> String {
+pub(crate) fn ty(elem: Scalar, lanes: Lanes) -> String {
     format!("hidp::Wide<{}, {}, {}>", name::scalar(elem), lanes.bits, lanes.groups)
 }
 
@@ -54,11 +54,12 @@ impl Printer<'_> {
                         let init = init.as_ref().map_or(String::new(), |init| format!(" = {}", value(init)));
                         out.line(format!("{attribute}{constant}{} {name}{init};", ty(elem, lanes)));
                     }
-                    VarKind::WideTile { elem, len, lanes } => {
+                    VarKind::WideTile { elem, len: Some(len), lanes } => {
                         out.line(format!("[[maybe_unused]] {} {name}[{}];", ty(elem, lanes), len.max(1)));
                     }
                     // The verifier knows none.
-                    VarKind::Value(_)
+                    VarKind::WideTile { len: None, .. }
+                    | VarKind::Value(_)
                     | VarKind::Buffer { .. }
                     | VarKind::HostCell { .. }
                     | VarKind::Tile { .. }

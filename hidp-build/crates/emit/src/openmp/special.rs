@@ -4,7 +4,7 @@ use crate::c_like::expr::expr;
 use crate::c_like::memory::{Memory, element};
 use crate::c_like::prim::launch_argument;
 use crate::c_like::text::Text;
-use crate::c_like::{Dialect, Scope, name};
+use crate::c_like::{Dialect, Scope, name, wide};
 use hidp_ir::imp::{Expr, Grid, KernelId, Level, Schedule, SiteId, Stmt, Unit, VarId, VarKind};
 use hidp_ir::par::FoldFn;
 use hidp_syntax::index::Id;
@@ -37,7 +37,7 @@ pub(super) fn pointer(scope: &Scope<'_>, var: VarId) -> String {
             format!("{} *", name::ty(scope.program, elem))
         }
         // Of lanes.
-        VarKind::Wide { elem, .. } | VarKind::WideTile { elem, .. } => format!("{} *", name::scalar(elem)),
+        VarKind::Wide { elem, lanes } | VarKind::WideTile { elem, lanes, .. } => format!("{} *", wide::ty(elem, lanes)),
     }
 }
 
@@ -173,14 +173,23 @@ impl OpenMp<'_> {
         site: SiteId,
         out: &mut Text,
     ) {
-        let VarKind::Buffer { elem, .. } = scope.var(var).kind else { return };
+        let ty = match scope.var(var).kind {
+            VarKind::Buffer { elem, .. } => name::ty(scope.program, elem),
+            VarKind::WideTile { elem, lanes, .. } => wide::ty(elem, lanes),
+            // The verifier knows none.
+            VarKind::Value(_)
+            | VarKind::HostCell { .. }
+            | VarKind::Tile { .. }
+            | VarKind::Shared { .. }
+            | VarKind::Registers { .. }
+            | VarKind::Wide { .. } => return,
+        };
         let name = scope.name(var);
         let fixed = match (self, scope.usage.is_changed(var)) {
             (OpenMp::Kernel, _) => "__restrict ",
             (OpenMp::Host { .. }, false) => "const ",
             (OpenMp::Host { .. }, true) => "",
         };
-        let ty = name::ty(scope.program, elem);
         let pointer = pointer(scope, var);
         out.line(format!("{pointer}{fixed}{name} = {head}{ty}{args}{count}, {zero}, {});", site.index()));
         out.line(format!("if (HIDP_UNLIKELY({name} == nullptr)) {}", self.leave()));

@@ -233,12 +233,12 @@ pub enum VarKind {
         /// The lanes.
         lanes: Lanes,
     },
-    /// An array of constant length in each lane of a [`Group`], element by element next to those of other lanes. Not zeroed.
+    /// An array in each lane of a [`Group`], element by element next to those of other lanes. Not zeroed.
     WideTile {
         /// Element type.
         elem: Scalar,
-        /// Number of elements of a lane.
-        len: u32,
+        /// Number of elements of a lane; none of an array that `Scratch` introduces.
+        len: Option<u32>,
         /// The lanes.
         lanes: Lanes,
     },

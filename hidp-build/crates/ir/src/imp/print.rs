@@ -98,7 +98,8 @@ impl Printer<'_> {
             VarKind::Shared { elem, len } => format!("shared {} {name}[{len}]", self.ty(elem)),
             VarKind::Registers { elem, len } => format!("registers {} {name}[{len}]", self.ty(elem)),
             VarKind::Wide { elem, .. } => format!("wide {elem} {name}"),
-            VarKind::WideTile { elem, len, .. } => format!("wide {elem} {name}[{len}]"),
+            VarKind::WideTile { elem, len: Some(len), .. } => format!("wide {elem} {name}[{len}]"),
+            VarKind::WideTile { elem, len: None, .. } => format!("wide {elem} {name}[]"),
         }
     }
 

@@ -1,7 +1,6 @@
 //! Elements that lanes access.
 
 use super::super::build::Binding;
-use super::super::defect::CONSTANT_SIZE;
 use super::super::vector::MOST_STRIDE;
 use super::super::{Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, Wide, WideElement, WideIndex};
@@ -45,26 +44,6 @@ impl Lowerer<'_> {
         place.index.iter().map(factor).collect()
     }
 
-    /// An array of the iteration: each lane has its own.
-    fn own_place(&mut self, place: &Place, stored: bool) -> Option<WideElement> {
-        let here = self.here()?;
-        let base = self.wide_binding(place.array)?;
-        let shape = self.func.vars[place.array].shape.iter();
-        let known = shape.map(|extent| extent.as_int().and_then(|count| i64::try_from(count).ok()).map(make::long));
-        let Some(extents) = known.collect::<Option<Vec<Expr>>>() else {
-            self.defect(CONSTANT_SIZE);
-            return None;
-        };
-        if place.index.iter().any(|index| self.varies(index)) {
-            let index = WideIndex::Each(Box::new(self.wide_linear(place, &extents)));
-            return Some(WideElement { base, index, mask: Some(here) });
-        }
-        let indices = (0..extents.len()).map(|dim| self.even_index(place, dim, &extents[dim], 0)).collect();
-        let index = WideIndex::Own(Box::new(self.linear(&extents, indices)));
-        let mask = Some(here).filter(|_| stored && self.is_joined(place.array));
-        Some(WideElement { base, index, mask })
-    }
-
     /// The indices of the first lane, after the checks of all.
     fn even_indices(&mut self, place: &Place, extents: &[Expr], coefficients: &[i64]) -> Vec<Expr> {
         let dims = extents.iter().zip(coefficients).enumerate();
@@ -102,7 +81,7 @@ impl Lowerer<'_> {
     }
 
     /// The linear index of each lane, after its checks.
-    fn wide_linear(&mut self, place: &Place, extents: &[Expr]) -> Wide {
+    pub(super) fn wide_linear(&mut self, place: &Place, extents: &[Expr]) -> Wide {
         let mut linear: Option<Wide> = None;
         for (dim, (index, extent)) in place.index.iter().zip(extents).enumerate() {
             let mut index = self.wide(index);

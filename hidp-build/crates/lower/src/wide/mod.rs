@@ -17,10 +17,12 @@
 //! | `stmt` | declarations, assignments, stores, maps inside and their folds |
 //! | `value` | expressions |
 //! | `access` | elements |
+//! | `own` | arrays of iterations |
 //! | `packed` | copies of rows |
 
 mod access;
 mod control;
+mod own;
 mod packed;
 mod stmt;
 mod value;
@@ -37,9 +39,10 @@ use hidp_ir::imp::{self, Again, Expr, Group, Lanes, Stmt, VarId, VarKind, Wide, 
 use hidp_ir::par::effects::may_fault;
 use hidp_ir::par::{self, BinOp, Map, UnOp};
 use hidp_plan::wide::live::{Jumps, Live};
-use hidp_plan::wide::{Classes, Joins, Packed};
+use hidp_plan::wide::{Allocated, Classes, Joins, Packed};
 use hidp_plan::{self as plan, Recipe, WideShape};
 use hidp_syntax::ty::{Scalar, Ty};
+use own::Own;
 
 /// The group under construction.
 pub(super) struct State {
@@ -49,8 +52,10 @@ pub(super) struct State {
     lane: par::VarId,
     /// What else differs from lane to lane.
     others: BTreeSet<par::VarId>,
-    /// What a variable, or an array of an iteration, is in lanes.
+    /// What a variable is in lanes.
     vars: BTreeMap<par::VarId, VarId>,
+    /// What an array of an iteration is.
+    own: BTreeMap<par::VarId, Own>,
     /// Copies of the rows of arrays.
     packed: BTreeMap<par::VarId, VarId>,
     /// The lanes that execute what is being lowered.
@@ -62,17 +67,27 @@ pub(super) struct State {
 }
 
 impl Lowerer<'_> {
-    /// Positions `[low, high)` of a map's last range, whole iterations in lanes; in order where rows are too long to be packed.
+    /// Positions `[low, high)` of a map's last range, whole iterations in lanes; in order where rows are too long to be packed, or
+    /// arrays of iterations to be kept.
     pub(super) fn wide_loop(&mut self, map: &Map, range: &Range, low: Expr, high: Expr) {
         let classes = Classes::of(map);
         let packed = plan::wide::packed(self.program, self.func, map, &classes);
-        let Some(fit) = self.rows_fit(&packed) else { return self.groups(map, range, classes, &packed, low, high) };
+        let allocated = match plan::wide::allocated(self.program, self.func, map, &classes) {
+            Ok(allocated) => allocated,
+            Err(refusal) => return self.defect(refusal.why),
+        };
+        let mut fit = self.rows_fit(&packed);
+        fit.extend(self.arrays_fit(&allocated));
+        let group = (&packed[..], &allocated[..]);
+        let Some(fit) = fit.into_iter().reduce(|all, one| make::binary(BinOp::And, all, one)) else {
+            return self.groups(map, range, classes, group, low, high);
+        };
         let (low2, high2) = (low.clone(), high.clone());
         let inner: Vec<par::VarId> =
             plan::inner_maps(&map.body).into_iter().filter_map(|inner| Some(inner.iters.last()?.var)).collect();
         self.branch(
             fit,
-            |this| this.groups(map, range, classes, &packed, low, high),
+            |this| this.groups(map, range, classes, group, low, high),
             |this| {
                 this.with_lanes(&inner, |this| {
                     this.range_loop(range, low2, high2, turns(map), &mut |this| this.iteration(map, &[]));
@@ -81,7 +96,15 @@ impl Lowerer<'_> {
         );
     }
 
-    fn groups(&mut self, map: &Map, range: &Range, classes: Classes, packed: &[Packed], low: Expr, high: Expr) {
+    fn groups(
+        &mut self,
+        map: &Map,
+        range: &Range,
+        classes: Classes,
+        (packed, allocated): (&[Packed], &[Allocated]),
+        low: Expr,
+        high: Expr,
+    ) {
         let Recipe::Wide(WideShape { bits, groups }) = self.mapping.recipe else {
             return self.defect("whole iterations are in lanes of a known width");
         };
@@ -89,6 +112,7 @@ impl Lowerer<'_> {
         let shift = |position: Expr| make::add(range.lo.clone(), position);
         let lo = self.body.fix("low", shift(low));
         let hi = self.body.fix("high", shift(high));
+        let own = allocated.iter().filter_map(|array| self.allocate_array(array, lanes)).collect();
         let name = self.func.vars[range.var].name.clone();
         let first = self.body.enter_loop(&name);
         let here = self.body.declare("here", VarKind::Wide { elem: Scalar::Bool, lanes });
@@ -101,6 +125,7 @@ impl Lowerer<'_> {
             lane: range.var,
             others,
             vars: BTreeMap::new(),
+            own,
             packed: BTreeMap::new(),
             here,
             joins: Joins::new(),

@@ -28,20 +28,14 @@ impl Lowerer<'_> {
         self.body.compute_ahead(length)
     }
 
-    /// Whether the rows of these arrays are short enough; `None` if there are none.
-    pub(super) fn rows_fit(&mut self, packed: &[Packed]) -> Option<Expr> {
-        let mut all: Option<Expr> = None;
+    /// What must hold for the rows of these arrays to be short enough.
+    pub(super) fn rows_fit(&mut self, packed: &[Packed]) -> Vec<Expr> {
+        let mut all = Vec::new();
         for Packed { array, most } in packed {
-            let (_, extents) = self.row_extents(*array)?;
-            if extents.is_empty() {
-                continue;
+            if let Some((_, extents)) = self.row_extents(*array).filter(|(_, extents)| !extents.is_empty()) {
+                let length = self.row_length(extents);
+                all.push(make::binary(BinOp::Le, length, make::long((*most).into())));
             }
-            let length = self.row_length(extents);
-            let fits = make::binary(BinOp::Le, length, make::long((*most).into()));
-            all = Some(match all {
-                None => fits,
-                Some(all) => make::binary(BinOp::And, all, fits),
-            });
         }
         all
     }
@@ -52,7 +46,7 @@ impl Lowerer<'_> {
         let declared = &self.func.vars[*array];
         let Some(elem) = declared.ty.scalar() else { return self.defect(NUMBER) };
         let name = format!("{}_rows", declared.name);
-        let tile = self.body.declare(&name, VarKind::WideTile { elem, len: *most, lanes: self.lanes() });
+        let tile = self.body.declare(&name, VarKind::WideTile { elem, len: Some(*most), lanes: self.lanes() });
         self.body.push(Stmt::Wide(WideStmt::Let { var: tile, init: None }));
         let length = self.row_length(extents);
         let length = self.body.fix("length", length);

@@ -1,14 +1,14 @@
 //! Statements of lanes: declarations, assignments, stores, and maps inside with their folds.
 
-use super::super::defect::{CONSTANT_SIZE, NEUTRAL, NUMBER};
+use super::super::defect::{NEUTRAL, NUMBER};
 use super::super::fold::Acc;
 use super::super::map::turns;
 use super::super::{Lowerer, make};
 use super::control::Jump;
-use hidp_ir::imp::{Expr, Stmt, VarId, VarKind, Wide, WideElement, WideIndex, WideKind, WideStmt};
+use hidp_ir::imp::{Expr, Stmt, VarId, Wide, WideKind, WideStmt};
 use hidp_ir::par::{self, BinOp, Fold, FoldFn, Map, MathFn, Place, StmtKind, Target};
 use hidp_plan::wide::live::{self, Jumps, Live};
-use hidp_syntax::ty::{Scalar, Ty};
+use hidp_syntax::ty::Scalar;
 
 /// What a map inside folds so far: in each lane, or the same in all.
 enum Sum {
@@ -34,44 +34,34 @@ impl Lowerer<'_> {
             StmtKind::Leave => self.wide_jump(Jump::Leave),
             StmtKind::Scope(body) => self.wide_scope(body, after, jumps),
             StmtKind::Map(map) => self.wide_map(map, after),
+            StmtKind::Require { cond, fault, .. } => {
+                if self.varies(cond) {
+                    let cond = self.wide(cond);
+                    self.wide_require(cond);
+                } else {
+                    let cond = self.expr(cond);
+                    self.require(cond, *fault, stmt.span, Vec::new());
+                }
+            }
             StmtKind::AssignField { .. }
             | StmtKind::Atomic { .. }
             | StmtKind::Return(_)
             | StmtKind::Prim(_)
             | StmtKind::Swap(..)
-            | StmtKind::Call { .. }
-            | StmtKind::Require { .. } => self.defect("iterations in lanes are plain computations on numbers"),
+            | StmtKind::Call { .. } => self.defect("iterations in lanes are plain computations on numbers"),
         }
         self.body.here = around;
     }
 
     fn wide_declare(&mut self, var: par::VarId, zero: bool) {
         let declared = &self.func.vars[var];
-        let Some(elem) = declared.ty.scalar() else { return self.defect(NUMBER) };
+        if declared.is_array() {
+            return self.wide_array(var, zero);
+        }
         let none = self.splat(self.zero_value(declared.ty));
-        if !declared.is_array() {
-            let slot = self.wide_slot(&declared.name, none);
-            if let Some(wide) = &mut self.wide {
-                wide.vars.insert(var, slot);
-            }
-            return;
-        }
-        let extents = declared.shape.iter().map(|extent| extent.as_int().and_then(|count| u32::try_from(count).ok()));
-        let Some(len) = extents.reduce(|all, extent| all?.checked_mul(extent?)).flatten() else {
-            return self.defect(CONSTANT_SIZE);
-        };
-        let len = len.max(1);
-        let tile = self.body.declare(&declared.name, VarKind::WideTile { elem, len, lanes: self.lanes() });
-        self.body.push(Stmt::Wide(WideStmt::Let { var: tile, init: None }));
-        if zero {
-            let at = self.body.enter_loop("at");
-            let index = WideIndex::Own(Box::new(make::var(at, Ty::LONG)));
-            let target = WideElement { base: tile, index, mask: None };
-            self.body.push(Stmt::Wide(WideStmt::Store { target, value: none }));
-            self.body.leave_loop(at, make::long(0), make::long(len.into()), hidp_ir::imp::LoopKind::Seq);
-        }
+        let slot = self.wide_slot(&declared.name, none);
         if let Some(wide) = &mut self.wide {
-            wide.vars.insert(var, tile);
+            wide.vars.insert(var, slot);
         }
     }
 

@@ -21,7 +21,10 @@ pub(super) fn is_costly_block(stmts: &[Stmt]) -> bool {
         needs_lane |= needs(expr);
     });
     visit::walk_stmts(&block, |stmt| {
-        needs_lane |= matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_) | StmtKind::Store { .. });
+        needs_lane |= matches!(
+            stmt.kind,
+            StmtKind::Loop(_) | StmtKind::Map(_) | StmtKind::Store { .. } | StmtKind::Require { .. }
+        );
     });
     needs_lane || operations >= COSTLY
 }

@@ -6,10 +6,11 @@
 mod classes;
 mod gain;
 pub mod live;
+mod own;
 mod packed;
 
 use super::blame::{self, span_of};
-use super::refusal::{FAULT_ORDER, LANES, MEMORY_SIZE, NAMED, Refusal, SEQUENCE, SHAPE};
+use super::refusal::{FAULT_ORDER, LANES, NAMED, Refusal, SEQUENCE, SHAPE};
 pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
 pub(crate) use gain::gain;
 use hidp_ir::par::effects;
@@ -17,12 +18,11 @@ use hidp_ir::par::lanes::checks_are_stable;
 use hidp_ir::par::visit::{Role, Visitor, look};
 use hidp_ir::par::{Access, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, Target};
 use hidp_syntax::source::Span;
+pub use own::{Allocated, allocated};
 pub use packed::{Packed, is_row, packed};
 
 /// How many vectors may be under way together.
 pub(super) const GROUPS: [u8; 4] = [1, 2, 4, 8];
-/// Elements of all arrays of an iteration, in bytes: as many as a few lanes may have on a stack.
-const MOST_OWN: usize = 1 << 10;
 /// Loops that are told apart by how deep they stand.
 const DEEPEST: usize = 8;
 
@@ -51,11 +51,12 @@ pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape
         return Err(SHAPE.refused(lane.span, why));
     }
     let classes = Classes::of(map);
-    let mut look = Look { program, func, classes: &classes, own: 0, depth: 0, widest: [0; DEEPEST], refused: None };
+    let mut look = Look { program, func, classes: &classes, depth: 0, widest: [0; DEEPEST], refused: None };
     look.visit_block(&map.body);
     if let Some(refusal) = look.refused {
         return Err(refusal);
     }
+    allocated(program, func, map, &classes)?;
     if effects::may_fault(program, &func.vars, &map.body) && !checks_are_stable(program, func, &map.body) {
         return Err(FAULT_ORDER.refused(
             blame::check(program, func, map),
@@ -71,8 +72,6 @@ struct Look<'a> {
     program: &'a Program,
     func: &'a Func,
     classes: &'a Classes,
-    /// Bytes of arrays so far.
-    own: usize,
     /// Loops around.
     depth: usize,
     /// Bits of the widest number that varies, by depth.
@@ -98,39 +97,25 @@ impl Look<'_> {
             *slot = (*slot).max((size * 8) as u8);
         }
     }
-
-    fn declared(&mut self, var: hidp_ir::par::VarId, at: Span) {
-        let declared = &self.func.vars[var];
-        let Some(scalar) = declared.ty.scalar() else {
-            return self.unknown(at, "a value is a struct");
-        };
-        if !declared.is_array() {
-            return;
-        }
-        let extents = declared.shape.iter().map(|extent| extent.as_int().and_then(|count| usize::try_from(count).ok()));
-        let elements = extents.reduce(|all, extent| all?.checked_mul(extent?)).flatten();
-        match elements.and_then(|elements| elements.checked_mul(scalar.size())) {
-            Some(bytes) if self.own.saturating_add(bytes) <= MOST_OWN => self.own += bytes,
-            Some(_) | None => self.refuse(
-                MEMORY_SIZE
-                    .refused(at, format!("an iteration's arrays have no constant size, or more than {MOST_OWN} bytes")),
-            ),
-        }
-    }
 }
 
 impl Visitor for Look<'_> {
     fn visit_stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
-            StmtKind::Declare { var, .. } => self.declared(*var, stmt.span),
+            StmtKind::Declare { var, .. } => {
+                if self.func.vars[*var].ty.scalar().is_none() {
+                    self.unknown(stmt.span, "a value is a struct");
+                }
+            }
             StmtKind::Assign { value, .. } | StmtKind::Store { value, .. } => self.kept(value),
             StmtKind::AssignField { .. } => self.unknown(stmt.span, "a value is a struct"),
             StmtKind::Atomic { .. } => self.unknown(stmt.span, "an update is atomic"),
             StmtKind::Prim(_) => self.unknown(stmt.span, "iterations call a primitive"),
-            StmtKind::Require { .. } | StmtKind::Return(_) | StmtKind::Swap(..) | StmtKind::Call { .. } => {
+            StmtKind::Return(_) | StmtKind::Swap(..) | StmtKind::Call { .. } => {
                 self.unknown(stmt.span, "a statement is none of an iteration by itself");
             }
-            StmtKind::If { .. }
+            StmtKind::Require { .. }
+            | StmtKind::If { .. }
             | StmtKind::Loop(_)
             | StmtKind::Break
             | StmtKind::Continue

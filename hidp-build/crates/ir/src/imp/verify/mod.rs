@@ -233,12 +233,13 @@ impl<'a> Checker<'a> {
             VarKind::Tile { elem, len } | VarKind::Registers { elem, len } => {
                 len as usize * size_of_ty(self.program, elem)
             }
-            VarKind::WideTile { elem, len, lanes } => len as usize * elem.size() * lanes.most(),
+            VarKind::WideTile { elem, len: Some(len), lanes } => len as usize * elem.size() * lanes.most(),
             VarKind::Value(_)
             | VarKind::Buffer { .. }
             | VarKind::HostCell { .. }
             | VarKind::Shared { .. }
-            | VarKind::Wide { .. } => 0,
+            | VarKind::Wide { .. }
+            | VarKind::WideTile { len: None, .. } => 0,
         };
         let all: usize = self.function.vars.iter().map(|(_, var)| bytes(var.kind)).sum();
         self.statement.clear();

@@ -217,8 +217,20 @@ impl Checker<'_> {
         self.typed(count, Ty::LONG);
         self.site(site);
         self.introduce(var);
-        let is_writable = matches!(self.kind(var), VarKind::Buffer { writable: true, .. });
-        self.require(is_writable, "storage is introduced as a writable buffer");
+        let fits = match self.kind(var) {
+            VarKind::Buffer { writable, .. } => writable,
+            VarKind::WideTile { len, .. } => len.is_none() && !self.is_host(),
+            VarKind::Value(_)
+            | VarKind::HostCell { .. }
+            | VarKind::Tile { .. }
+            | VarKind::Shared { .. }
+            | VarKind::Registers { .. }
+            | VarKind::Wide { .. } => false,
+        };
+        self.require(
+            fits,
+            "storage is introduced as a writable buffer, or in kernels as an array of lanes without a length",
+        );
     }
 
     fn buffer(&mut self, var: VarId) {

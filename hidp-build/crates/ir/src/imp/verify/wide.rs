@@ -95,10 +95,10 @@ impl Checker<'_> {
                         self.require(own == lanes, "a wide value has the lanes of its group");
                         init.iter().for_each(|init| self.wide_of(init, elem, lanes));
                     }
-                    (VarKind::WideTile { lanes: own, .. }, None) => {
+                    (VarKind::WideTile { lanes: own, len: Some(_), .. }, None) => {
                         self.require(own == lanes, "a wide tile has the lanes of its group");
                     }
-                    _ => self.fail("wide values, and wide tiles without a first value, are introduced in a group"),
+                    _ => self.fail("wide values, and wide tiles without a first value but of known length, are introduced in a group"),
                 }
                 self.introduce(*var);
             }

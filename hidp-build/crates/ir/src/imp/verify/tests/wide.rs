@@ -4,13 +4,15 @@ use super::*;
 use crate::imp::{Again, Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt};
 
 const LANES: Lanes = Lanes { bits: 32, groups: 2 };
-/// Variables beyond those of `kernel`: the first position, its mask, a wide float, a mask, a wide tile, a wide int of other lanes.
+/// Variables beyond those of `kernel`: the first position, its mask, a wide float, a mask, a wide tile, a wide int of other lanes, a
+/// wide tile that is allocated.
 const FIRST: usize = 8;
 const HERE: usize = 9;
 const VALUE: usize = 10;
 const MASK: usize = 11;
 const TILE: usize = 12;
 const OTHER: usize = 13;
+const ALLOCATED: usize = 14;
 
 fn wide(kind: WideKind, ty: Scalar) -> Wide {
     Wide { kind, ty, lanes: LANES }
@@ -50,8 +52,9 @@ fn with(stmts: Vec<Stmt>) -> Kernel {
         VarKind::Wide { elem: Scalar::Bool, lanes: LANES },
         VarKind::Wide { elem: float, lanes: LANES },
         VarKind::Wide { elem: Scalar::Bool, lanes: LANES },
-        VarKind::WideTile { elem: float, len: 4, lanes: LANES },
+        VarKind::WideTile { elem: float, len: Some(4), lanes: LANES },
         VarKind::Wide { elem: Scalar::I32, lanes: Lanes { bits: 64, groups: 1 } },
+        VarKind::WideTile { elem: float, len: None, lanes: LANES },
     ];
     for kind in kinds {
         kernel.function.vars.push(Var { name: "w".to_owned(), kind });
@@ -147,6 +150,20 @@ fn what_is_done_again_stands_outside_of_the_lanes() {
         otherwise: Block::default(),
     };
     fails(again(vec![], vec![asked]), "used where it is not introduced");
+}
+
+#[test]
+fn arrays_of_lanes_are_allocated_before_the_group() {
+    let scratch = |var: usize| {
+        let count = long(2);
+        Stmt::Scratch { var: VarId::new(var), count, zero: false, site: SiteId::new(0) }
+    };
+    let used = || group(LANES, vec![put(own(ALLOCATED, 1), splat(float()))]);
+    assert_eq!(outside(vec![scratch(ALLOCATED), used()]), [""; 0]);
+    fails(outside(vec![used(), scratch(ALLOCATED)]), "used where it is not introduced");
+    fails(outside(vec![scratch(TILE)]), "in kernels as an array of lanes without a length");
+    fails(inside(vec![define(ALLOCATED, None)]), "wide tiles without a first value but of known length");
+    fails(inside(vec![scratch(ALLOCATED)]), "groups of lanes hold only values");
 }
 
 #[test]

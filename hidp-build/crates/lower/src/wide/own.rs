@@ -1,0 +1,109 @@
+//! Arrays of iterations: on the stack, or, as `plan::wide::allocated` says, in memory that a part of a launch has for all its groups.
+
+use super::super::defect::{CONSTANT_SIZE, NUMBER};
+use super::super::{Lowerer, make};
+use hidp_ir::imp::{Expr, Lanes, LoopKind, Stmt, VarId, VarKind, WideElement, WideIndex, WideStmt};
+use hidp_ir::par::{self, BinOp, FaultKind, Place};
+use hidp_plan::wide::Allocated;
+use hidp_syntax::ty::Ty;
+
+/// An array with a row of lanes for each element.
+#[derive(Clone, Debug)]
+pub(super) struct Own {
+    tile: VarId,
+    extents: Vec<Expr>,
+}
+
+impl Lowerer<'_> {
+    /// What must hold for arrays to be short enough; nothing of those with constant sizes, which the plan has looked at.
+    pub(super) fn arrays_fit(&mut self, allocated: &[Allocated]) -> Vec<Expr> {
+        let mut all = Vec::new();
+        for Allocated { array, most, .. } in allocated {
+            let most = i64::from(*most);
+            let shape = &self.func.vars[*array].shape;
+            if shape.iter().all(|extent| extent.as_int().is_some()) {
+                continue;
+            }
+            let mut count = make::long(1);
+            for extent in shape {
+                let extent = self.fixed("extent", extent);
+                all.push(make::inside(extent.clone(), make::long(most + 1)));
+                // Both are small wherever the product counts.
+                count = self.body.fix("count", make::mul(count, extent));
+                all.push(make::binary(BinOp::Le, count.clone(), make::long(most)));
+            }
+        }
+        all
+    }
+
+    /// Memory for the arrays of all lanes.
+    pub(super) fn allocate_array(&mut self, allocated: &Allocated, lanes: Lanes) -> Option<(par::VarId, Own)> {
+        let Allocated { array, at, .. } = *allocated;
+        let declared = &self.func.vars[array];
+        let Some(elem) = declared.ty.scalar() else {
+            self.defect(NUMBER);
+            return None;
+        };
+        let extents: Vec<Expr> = declared.shape.iter().map(|extent| self.fixed("extent", extent)).collect();
+        let count = self.length(&extents);
+        let tile = self.body.declare(&declared.name, VarKind::WideTile { elem, len: None, lanes });
+        let site = self.site(FaultKind::Allocation, at, Vec::new());
+        self.body.push(Stmt::Scratch { var: tile, count, zero: false, site });
+        Some((array, Own { tile, extents }))
+    }
+
+    /// An array of an iteration comes to life.
+    pub(super) fn wide_array(&mut self, var: par::VarId, zero: bool) {
+        let allocated = self.wide.as_ref().and_then(|wide| wide.own.get(&var)).cloned();
+        let Some(Own { tile, extents }) = allocated.or_else(|| self.array_on_stack(var)) else {
+            return self.defect(CONSTANT_SIZE);
+        };
+        if zero {
+            let none = self.splat(self.zero_value(self.func.vars[var].ty));
+            let count = self.length(&extents);
+            let at = self.body.enter_loop("at");
+            let index = WideIndex::Own(Box::new(make::var(at, Ty::LONG)));
+            let target = WideElement { base: tile, index, mask: None };
+            self.body.push(Stmt::Wide(WideStmt::Store { target, value: none }));
+            self.body.leave_loop(at, make::long(0), count, LoopKind::Seq);
+        }
+        if let Some(wide) = &mut self.wide {
+            wide.own.insert(var, Own { tile, extents });
+        }
+    }
+
+    /// One that has a small constant size.
+    fn array_on_stack(&mut self, var: par::VarId) -> Option<Own> {
+        let declared = &self.func.vars[var];
+        let elem = declared.ty.scalar()?;
+        let constant = |extent: &par::Expr| extent.as_int().and_then(|count| i64::try_from(count).ok());
+        let extents = declared.shape.iter().map(constant).collect::<Option<Vec<i64>>>()?;
+        let len = extents.iter().try_fold(1, |all: i64, extent| all.checked_mul(*extent))?;
+        let len = Some(u32::try_from(len).ok()?.max(1));
+        let tile = self.body.declare(&declared.name, VarKind::WideTile { elem, len, lanes: self.lanes() });
+        self.body.push(Stmt::Wide(WideStmt::Let { var: tile, init: None }));
+        Some(Own { tile, extents: extents.into_iter().map(make::long).collect() })
+    }
+
+    fn length(&mut self, extents: &[Expr]) -> Expr {
+        let length = extents.iter().cloned().fold(make::long(1), make::mul);
+        self.body.fix("length", length)
+    }
+
+    /// An element of an iteration's array: each lane has its own.
+    pub(super) fn own_place(&mut self, place: &Place, stored: bool) -> Option<WideElement> {
+        let here = self.here()?;
+        let Some(Own { tile, extents }) = self.wide.as_ref()?.own.get(&place.array).cloned() else {
+            self.defect(CONSTANT_SIZE);
+            return None;
+        };
+        if place.index.iter().any(|index| self.varies(index)) {
+            let index = WideIndex::Each(Box::new(self.wide_linear(place, &extents)));
+            return Some(WideElement { base: tile, index, mask: Some(here) });
+        }
+        let indices = (0..extents.len()).map(|dim| self.even_index(place, dim, &extents[dim], 0)).collect();
+        let index = WideIndex::Own(Box::new(self.linear(&extents, indices)));
+        let mask = Some(here).filter(|_| stored && self.is_joined(place.array));
+        Some(WideElement { base: tile, index, mask })
+    }
+}
