@@ -78,7 +78,18 @@ impl Cx<'_> {
     }
 
     pub(super) fn count(&mut self, e: &ast::Expr, word: &str, most: i128) -> Option<u32> {
-        let value = match self.expr(e)? {
+        match self.whole_number(e)? {
+            Some(value) if (1..=most).contains(&value) => u32::try_from(value).ok(),
+            _ => self.error(
+                Diagnostic::new(Code::DirectiveArgument, e.span, format!("`{word}` takes a constant from 1 to {most}"))
+                    .label("not such a number"),
+            ),
+        }
+    }
+
+    /// The constant that an expression has, if it is a whole number.
+    pub(super) fn whole_number(&mut self, e: &ast::Expr) -> Option<Option<i128>> {
+        Some(match self.expr(e)? {
             Val::Untyped(untyped) => match untyped.kind {
                 UntypedKind::Int(value) => Some(value),
                 _ => None,
@@ -87,14 +98,7 @@ impl Cx<'_> {
                 Some(Const::Int(value)) => Some(value),
                 _ => None,
             },
-        };
-        match value {
-            Some(value) if (1..=most).contains(&value) => u32::try_from(value).ok(),
-            _ => self.error(
-                Diagnostic::new(Code::DirectiveArgument, e.span, format!("`{word}` takes a constant from 1 to {most}"))
-                    .label("not such a number"),
-            ),
-        }
+        })
     }
 
     /// Leaves out the warnings that directives before the statement or function at `span` allow.

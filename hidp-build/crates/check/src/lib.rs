@@ -34,6 +34,7 @@ mod ops;
 mod outputs;
 mod parallel;
 mod pieces;
+mod pin_sections;
 mod pin_words;
 mod pins;
 mod prims;

@@ -14,8 +14,13 @@ pub(super) enum Shape {
     Iterators,
     /// `4, 2`: from one number to so many.
     Numbers(usize),
-    /// `A, B pad(1)`: arrays and options.
-    Arrays(&'static [Word]),
+    /// `A, B[i-1:i+2) pad(1)`: arrays, perhaps with sections, and options.
+    Arrays {
+        /// Words behind an array.
+        options: &'static [Word],
+        /// Whether parts of arrays can be meant.
+        sections: bool,
+    },
     /// Nothing.
     Alone,
 }
@@ -39,8 +44,12 @@ pub(super) enum Inside {
 
 const HOW: Inside = Inside::MaybeWord(&["block", "cyclic"]);
 static PARTITION: [Word; 2] = [Word { name: "tblock", inside: HOW }, Word { name: "thread", inside: HOW }];
-static STAGE_OPTIONS: [Word; 2] =
-    [Word { name: "pad", inside: Inside::Number }, Word { name: "wide", inside: Inside::Number }];
+static STAGE_OPTIONS: [Word; 3] = {
+    const fn option(name: &'static str) -> Word {
+        Word { name, inside: Inside::Number }
+    }
+    [option("pad"), option("wide"), option("bufs")]
+};
 static PLACES: [Word; 12] = {
     const fn place(name: &'static str) -> Word {
         Word { name, inside: Inside::MaybeNumber }
@@ -60,6 +69,9 @@ static PLACES: [Word; 12] = {
         place("reg"),
     ]
 };
+/// Names of arrays alone.
+const ARRAYS: Shape = Shape::Arrays { options: &[], sections: false };
+
 /// What stands between the parentheses of a word, and an example.
 pub(super) fn shape(word: PinWord) -> (Shape, &'static str) {
     match word {
@@ -79,10 +91,10 @@ pub(super) fn shape(word: PinWord) -> (Shape, &'static str) {
         PinWord::Span => (Shape::Spans, "span(i: 4, k: all)"),
         PinWord::Split => (Shape::Sizes, "split(k: 64)"),
         PinWord::Order => (Shape::Iterators, "order(k, i, j)"),
-        PinWord::Shared => (Shape::Arrays(&STAGE_OPTIONS), "shared(A, B pad(4))"),
-        PinWord::Global => (Shape::Arrays(&[]), "global(A)"),
-        PinWord::Stream => (Shape::Arrays(&[]), "stream(C)"),
-        PinWord::Cached => (Shape::Arrays(&[]), "cached(C)"),
+        PinWord::Shared => (Shape::Arrays { options: &STAGE_OPTIONS, sections: true }, "shared(A, B pad(4))"),
+        PinWord::Global => (ARRAYS, "global(A)"),
+        PinWord::Stream => (ARRAYS, "stream(C)"),
+        PinWord::Cached => (ARRAYS, "cached(C)"),
         PinWord::Only => (Shape::Alone, "only"),
     }
 }

@@ -151,6 +151,7 @@ impl Cx<'_> {
             let headline = format!("`{word}` takes {what}");
             this.error(Diagnostic::new(Code::BadDirective, at, headline).help(format!("it looks like `{example}`")))
         };
+        let mut dims = Vec::new();
         let (vars, values) = match (shape, &arg.about) {
             (Shape::Words(words), PinAbout::Name { name, section, colon: true }) if section.is_empty() => {
                 let vars = self.named_iterators(name, map)?;
@@ -198,26 +199,25 @@ impl Cx<'_> {
                 (Vec::new(), vec![PinValue { word: String::new(), size, how: None }])
             }
             (Shape::Numbers(_), PinAbout::Name { .. }) => return malformed(self, arg.span, "numbers"),
-            (Shape::Arrays(options), PinAbout::Name { name, section, colon: false }) => {
-                if let Some(first) = section.first() {
-                    return self.error(
-                        Diagnostic::new(
-                            Code::NotSupported,
-                            subscript_span(first, arg.span),
-                            "sections of arrays are not supported here by this version",
-                        )
+            (Shape::Arrays { sections: false, .. }, PinAbout::Name { name, section, .. }) if !section.is_empty() => {
+                let headline = format!("`{word}` is about all of an array");
+                return self.error(
+                    Diagnostic::new(Code::DirectiveArgument, arg.span, headline)
+                        .label("a section of one")
                         .help(format!("name the array alone: `{word}({})`", name.name)),
-                    );
-                }
+                );
+            }
+            (Shape::Arrays { options, .. }, PinAbout::Name { name, section, colon: false }) => {
                 let array = self.named_array(name)?;
+                dims = self.pin_section(array, section, arg.span, map)?;
                 let words: Option<Vec<PinValue>> =
                     arg.values.iter().map(|value| self.pin_word(value, options, word)).collect();
                 (vec![array], words?)
             }
-            (Shape::Arrays(_), _) => return malformed(self, arg.span, "names of arrays"),
+            (Shape::Arrays { .. }, _) => return malformed(self, arg.span, "names of arrays"),
             (Shape::Alone, _) => return malformed(self, arg.span, "no argument"),
         };
-        Some(PinArg { vars, values, span: arg.span })
+        Some(PinArg { vars, section: dims, values, span: arg.span })
     }
 
     fn pin_word(&mut self, value: &ast::PinValue, words: &[Word], directive: &str) -> Option<PinValue> {
@@ -281,20 +281,11 @@ impl Cx<'_> {
 
     /// The iterators of this name: of the map, or of maps inside.
     fn named_iterators(&mut self, name: &ast::Ident, map: &Map) -> Option<Vec<VarId>> {
-        let mut all: Vec<VarId> = map.iters.iter().map(|iter| iter.var).collect();
-        let own = all.iter().copied().find(|var| self.vars[*var].name == name.name);
-        if let Some(own) = own {
-            return Some(vec![own]);
-        }
-        visit::walk_vars(&map.body, |var, role| {
-            if role == visit::Role::Iterate {
-                all.push(var);
-            }
-        });
-        let found: Vec<VarId> = all.iter().copied().filter(|var| self.vars[*var].name == name.name).collect();
+        let found = self.iterators_called(&name.name, map);
         if !found.is_empty() {
             return Some(found);
         }
+        let all = self.iterators_of(map);
         let names: Vec<&str> = all.iter().map(|var| self.vars[*var].name.as_str()).collect();
         let headline = format!("the map has no iterator `{}`", name.name);
         let diagnostic = Diagnostic::new(Code::DirectiveArgument, name.span, headline).label("no iterator of the nest");
@@ -304,6 +295,26 @@ impl Cx<'_> {
             None => diagnostic.help(format!("iterators of the map, and inside of it: {}", listed.join(", "))),
         };
         self.error(diagnostic)
+    }
+
+    /// The map's iterator of this name, else all of maps inside.
+    pub(super) fn iterators_called(&self, name: &str, map: &Map) -> Vec<VarId> {
+        let is_called = |var: &VarId| self.vars[*var].name == name;
+        if let Some(own) = map.iters.iter().map(|iter| iter.var).find(is_called) {
+            return vec![own];
+        }
+        self.iterators_of(map).into_iter().filter(is_called).collect()
+    }
+
+    /// The iterators of a map, and of maps inside.
+    fn iterators_of(&self, map: &Map) -> Vec<VarId> {
+        let mut all: Vec<VarId> = map.iters.iter().map(|iter| iter.var).collect();
+        visit::walk_vars(&map.body, |var, role| {
+            if role == visit::Role::Iterate {
+                all.push(var);
+            }
+        });
+        all
     }
 
     fn named_array(&mut self, name: &ast::Ident) -> Option<VarId> {
@@ -344,13 +355,5 @@ impl Mutator for WriteOut<'_> {
             }
         }
         change::walk_map(self, map);
-    }
-}
-
-fn subscript_span(subscript: &ast::Subscript, otherwise: Span) -> Span {
-    match subscript {
-        ast::Subscript::At(index) => index.span,
-        ast::Subscript::All(span) => *span,
-        ast::Subscript::Range(_) | ast::Subscript::Piece(_) => otherwise,
     }
 }

@@ -7,7 +7,7 @@ use super::candidates::{Candidate, Explored, Fate};
 use super::device_levels::{Levels, holds_primitives, is_ordered};
 use super::device_rules::rows_apart;
 use super::mapping::{Exec, Mapping, Strategy};
-use super::near::near_nest;
+use super::near::{NearArray, near_nest};
 use super::private::{launched, private_arrays};
 use super::refusal::{BLOCK_SHARED, HOST, INSIDE, MEMORY_SIZE, NAMED, NATIVE, Refusal, SEQUENCE};
 use super::split::{split_nest, splits};
@@ -126,7 +126,9 @@ fn near_plan(
     model: &DeviceModel,
     native: Option<&(String, Span)>,
 ) -> Option<Result<Plan, Refusal>> {
-    let found: Vec<Result<Mapping, Refusal>> = maps.iter().map(|map| near_nest(program, func, map, model)).collect();
+    let worth = |array: &NearArray| array.reads >= model.near.least_reads as usize;
+    let near = |map: &&Map| near_nest(program, func, map, model, &worth);
+    let found: Vec<Result<Mapping, Refusal>> = maps.iter().map(near).collect();
     // The nest with most iterators says why there is none.
     let (_, deep) = maps.iter().zip(&found).max_by_key(|(map, _)| iterators(map).len())?;
     if let (true, Err(refusal)) = (found.iter().all(Result::is_err), deep) {

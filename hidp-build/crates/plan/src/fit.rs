@@ -224,7 +224,9 @@ fn is_side_by_side(step: &Step) -> bool {
 /// Whether parts differ in padding and in how many elements move at once alone, which is judged when the lines are read.
 fn is_staged_so(pinned: &Stage, usual: &Stage) -> bool {
     let fixed = |stage: &Stage| -> Vec<StageOption> {
-        let is_fixed = |option: &&StageOption| !matches!(option, StageOption::Pad(_) | StageOption::Wide(_));
+        let is_fixed = |option: &&StageOption| {
+            !matches!(option, StageOption::Pad(_) | StageOption::Wide(_) | StageOption::Bufs(_))
+        };
         stage.options.iter().filter(is_fixed).copied().collect()
     };
     let same = (&pinned.array, &pinned.near, &pinned.extents, &pinned.layout)

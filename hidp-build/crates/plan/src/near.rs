@@ -307,9 +307,15 @@ pub fn index_offset(iters: &[VarId], index: &Expr) -> Option<(Option<usize>, i64
     }
 }
 
-/// One nest of the plan that keeps parts of arrays in shared memory.
-pub(super) fn near_nest(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Result<Mapping, Refusal> {
-    let near = near(program, func, map, &|array| array.reads >= model.near.least_reads as usize)?;
+/// One nest of the plan that keeps parts of arrays in shared memory: see [`near`].
+pub(super) fn near_nest(
+    program: &Program,
+    func: &Func,
+    map: &Map,
+    model: &DeviceModel,
+    worth: &dyn Fn(&NearArray) -> bool,
+) -> Result<Mapping, Refusal> {
+    let near = near(program, func, map, worth)?;
     let (width, height) = near.tile(model);
     let exec = Exec::Device(Level::Block);
     let mut mapping = Mapping::new(Strategy::Device(Level::Block));
@@ -345,7 +351,9 @@ mod tests {
         let program = optimised(text);
         let func = &program.funcs[program.entries[0]];
         let map = *nests(func).last().unwrap();
-        let lines = near_nest(&program, func, map, &DeviceModel::cuda())
+        let model = DeviceModel::cuda();
+        let worth = |array: &NearArray| array.reads >= model.near.least_reads as usize;
+        let lines = near_nest(&program, func, map, &model, &worth)
             .map_err(|refusal| refusal.constraint.id)?
             .lines(func, map)
             .to_string();

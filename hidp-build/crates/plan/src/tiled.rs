@@ -233,7 +233,12 @@ pub(super) struct Sides {
     pub(super) columns: Side,
     /// Terms of the folds at a time.
     pub(super) depth: Option<u32>,
+    /// Copies of the parts of operands, at least.
+    pub(super) copies: u32,
 }
+
+/// Copies of the part of an operand: while lanes use one, the next one comes to the other.
+pub(super) const MOST_COPIES: u32 = 2;
 
 /// Most elements of 4 bytes that a lane keeps in registers for results.
 const MOST_RESULTS: u32 = 128;
@@ -257,7 +262,7 @@ pub(super) fn tiled_with(
             ..*usual
         };
         for depth in sides.depth.map_or(vec![usual.depth, 16, 32], |depth| vec![depth]) {
-            match fitting(func, map, tiled, &DeviceTile { depth, ..tile }, model) {
+            match fitting(func, map, tiled, (&DeviceTile { depth, ..tile }, sides.copies), model) {
                 Ok(vector) => {
                     let tile = DeviceTile { depth, ..tile };
                     let blocks = [sides.rows.blocks, sides.columns.blocks];
@@ -285,7 +290,7 @@ pub(super) fn fitting(
     func: &Func,
     map: &Map,
     tiled: &Tiled,
-    tile: &DeviceTile,
+    (tile, copies): (&DeviceTile, u32),
     model: &DeviceModel,
 ) -> Result<u32, Refusal> {
     let at = span_of(map);
@@ -309,11 +314,15 @@ pub(super) fn fitting(
     if tile.depth == 0 || !has_equal_shares(tile, threads, vector) {
         return Err(no_equal_shares(map, (tile.rows, tile.columns, tile.depth), threads));
     }
-    let bytes = |staging: &Staging| size_of(func, staging.array).map_or(0, |size| u64::from(staging.bytes(size)));
+    let bytes = |staging: &Staging| {
+        let staging = Staging { buffers: copies, ..staging.clone() };
+        size_of(func, staging.array).map_or(0, |size| u64::from(staging.bytes(size)))
+    };
     let staging = tiled.staging([tile.rows, tile.columns], tile.depth, vector);
     let taken: u64 = staging.iter().map(bytes).sum();
     if taken > u64::from(model.shared) {
-        let why = format!("two copies of the parts of a tile take {taken} bytes, and a block has {}", model.shared);
+        let why =
+            format!("the parts of a tile, {copies} of each, take {taken} bytes, and a block has {}", model.shared);
         return Err(BLOCK_SHARED.refused(at, why));
     }
     Ok(vector)
@@ -392,7 +401,7 @@ impl Tiled {
             array: operand.place.array,
             turned: !operand.along_results,
             tile: vec![terms, if operand.of_rows { rows } else { columns }],
-            buffers: 2,
+            buffers: MOST_COPIES,
             pad: if operand.along_results { 0 } else { vector },
         };
         self.operands.iter().map(part).collect()

@@ -23,10 +23,28 @@ pub struct Pin {
 pub struct PinArg {
     /// The iterators of this name, or the array, if it names one.
     pub vars: Vec<VarId>,
+    /// Which part of the array an iteration reaches, by its dimensions; empty if nobody says it.
+    pub section: Vec<PinDim>,
     /// Words and numbers behind it, or the number that it is.
     pub values: Vec<PinValue>,
     /// Where it stands.
     pub span: Span,
+}
+
+/// A dimension of a section.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum PinDim {
+    /// All of it.
+    All,
+    /// Some elements.
+    Range {
+        /// What both bounds are added to: the iterators of one name, or nothing.
+        iters: Vec<VarId>,
+        /// The first element.
+        low: i64,
+        /// The one behind the last.
+        high: i64,
+    },
 }
 
 /// A word of an argument.
@@ -48,14 +66,25 @@ impl PartialEq for Pin {
 
 impl PartialEq for PinArg {
     fn eq(&self, other: &Self) -> bool {
-        (&self.vars, &self.values) == (&other.vars, &other.values)
+        (&self.vars, &self.section, &self.values) == (&other.vars, &other.section, &other.values)
     }
 }
 
 impl Pin {
     /// Replaces the variables that it names.
     pub fn rename(&mut self, mut rename: impl FnMut(VarId) -> VarId) {
-        let vars = self.args.iter_mut().flat_map(|arg| &mut arg.vars);
-        vars.for_each(|var| *var = rename(*var));
+        for arg in &mut self.args {
+            let iters = arg.section.iter_mut().flat_map(PinDim::iters);
+            arg.vars.iter_mut().chain(iters).for_each(|var| *var = rename(*var));
+        }
+    }
+}
+
+impl PinDim {
+    fn iters(&mut self) -> &mut [VarId] {
+        match self {
+            PinDim::All => &mut [],
+            PinDim::Range { iters, .. } => iters,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! Nests whose results share operands: a block makes a tile of results, a lane several of them. Operands come to shared memory some terms
-//! of the folds at a time. There are two buffers: while the lanes work on one part, the next one is on its way to registers,
-//! from where it goes to the other buffer.
+//! of the folds at a time. While the lanes work on one part, the next one is on its way to registers,
+//! from where it goes to the other of two buffers, or, when all lanes are done, to the only one.
 
 use super::super::build::Binding;
 use super::super::panels::Panel;
@@ -365,7 +365,7 @@ impl Lowerer<'_> {
         let row = self.body.fix("row", make::mul(term.clone(), make::long(part.pitch.into())));
         for first in (0..side.own).step_by(vector as usize) {
             let at = self.position_of(side, vector, lane, &make::long(first.into()));
-            let from = make::element(part.buffers[buffer], make::add(row.clone(), at));
+            let from = make::element(part.buffer(buffer), make::add(row.clone(), at));
             let to = make::element(own, make::long(first.into()));
             self.body.push(move_or_store(to, from, part.elem, vector));
         }

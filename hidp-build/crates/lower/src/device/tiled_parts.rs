@@ -13,8 +13,8 @@ use super::super::space::Range;
 pub(super) struct Part {
     pub(super) operand: Operand,
     pub(super) elem: Ty,
-    /// One part of the folds each.
-    pub(super) buffers: [VarId; 2],
+    /// One part of the folds each; where there is a single one, it is filled when all lanes are done with it.
+    buffers: Vec<VarId>,
     /// Elements from one term to the next.
     pub(super) pitch: u32,
     /// What a lane fetches.
@@ -29,6 +29,11 @@ pub(super) struct Part {
 impl Part {
     pub(super) fn of_rows(&self) -> bool {
         self.operand.of_rows
+    }
+
+    /// Where parts of the folds are, which take turns.
+    pub(super) fn buffer(&self, turn: usize) -> VarId {
+        self.buffers[turn % self.buffers.len()]
     }
 }
 
@@ -56,8 +61,8 @@ impl Lowerer<'_> {
         for (operand, staging) in stored {
             let elem = self.func.vars[operand.place.array].ty;
             let kind = VarKind::Shared { elem, len: staging.elements() };
-            let buffers = [(); 2].map(|()| self.body.declare("near", kind));
-            buffers.into_iter().for_each(|var| self.body.push(Stmt::Let { var, init: None }));
+            let buffers: Vec<VarId> = (0..staging.buffers.max(1)).map(|_| self.body.declare("near", kind)).collect();
+            buffers.iter().for_each(|var| self.body.push(Stmt::Let { var: *var, init: None }));
             let all = tiling.depth * tiling.side(operand.of_rows).tile;
             let (each, vector) = (all / tiling.threads(), tiling.vector);
             let fetched = self.registers("fetched", elem, each);
@@ -164,7 +169,7 @@ impl Lowerer<'_> {
                     for at in (0..part.vector).step_by(count as usize) {
                         let to = make::add(to.clone(), make::long((at * step).into()));
                         let from = make::element(part.fetched, make::add(from.clone(), make::long(at.into())));
-                        this.body.push(move_or_store(make::element(part.buffers[buffer], to), from, part.elem, count));
+                        this.body.push(move_or_store(make::element(part.buffer(buffer), to), from, part.elem, count));
                     }
                 });
             });

@@ -49,6 +49,7 @@ impl Asked {
         self.opposite_orders(func)?;
         self.two_numbers()?;
         self.two_options(func)?;
+        self.two_sections(func)?;
         self.two_spans(func)?;
         let both = self.stages.iter().find_map(|(array, span)| {
             let other = self.global.iter().find(|(other, _)| other == array)?;

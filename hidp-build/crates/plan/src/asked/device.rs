@@ -6,8 +6,9 @@ use crate::blocks::{BlockLine, Blocks, blocks_nest, no_loop, suits};
 use crate::candidates::{Explored, Limits};
 use crate::device::{explore_all, level_nest, unsuited};
 use crate::mapping::{Mapping, Misfit, Names};
+use crate::near::near_nest;
 use crate::notation::Nest;
-use crate::refusal::{BLOCK_THREADS, Refusal, SHAPE};
+use crate::refusal::{BLOCK_THREADS, GAIN, Refusal, SHAPE};
 use crate::target::DeviceModel;
 use crate::{Natives, inner_maps, iterators, key};
 use hidp_ir::par::{Func, FuncId, Map, Program, VarId};
@@ -34,6 +35,7 @@ pub(super) fn nest(
         let nearest = asked.nearest(&names, usual.iter().cloned()).map(Box::new);
         Refused { at, refusal, nearest }
     };
+    asked.sections_hold(func, map).map_err(refused)?;
     let nest = Builder { program, func, map, asked, model };
     let met = |nest: &Nest| asked.met_by(&names, nest).1;
     match nest.build() {
@@ -54,11 +56,14 @@ pub(super) fn nest(
             }
         }
         Ok(None) => {
-            let (turned, mut refusal) = match nest.turned() {
-                Ok(turned) => (turned.map(|mapping| mapping.lines(func, map)), None),
-                Err(why) => (None, Some(why)),
-            };
-            for own in usual.iter().chain(&turned) {
+            let (mut made, mut refusal) = (Vec::new(), None);
+            for own in [nest.turned(), nest.staged()] {
+                match own {
+                    Ok(own) => made.extend(own.map(|mapping| mapping.lines(func, map))),
+                    Err(why) => refusal = refusal.or(Some(why)),
+                }
+            }
+            for own in usual.iter().chain(&made) {
                 match numbered(program, func, map, asked, own, model) {
                     Ok(nest) if met(&nest) => return Ok(nest),
                     Ok(_) => {}
@@ -156,6 +161,26 @@ impl Builder<'_> {
         }
         let lines = mapping.lines(func, map);
         Ok(Mapping::read(program, func, map, &lines).ok())
+    }
+
+    /// What a block keeps of the arrays that are asked for, though the planner would not choose it.
+    fn staged(&self) -> Result<Option<Mapping>, Unfit> {
+        let Some((_, first)) = self.asked.stages.first() else { return Ok(None) };
+        if !inner_maps(&self.map.body).is_empty() {
+            return self.tiles().map(Some);
+        }
+        let is_asked = |array: VarId| self.asked.stages.iter().any(|(own, _)| *own == array);
+        let mapping = near_nest(self.program, self.func, self.map, self.model, &|array| is_asked(array.var));
+        let mapping = mapping.map_err(|why| (*first, why))?;
+        let is_kept = |array: VarId| mapping.staging.iter().any(|staging| staging.array == array);
+        match self.asked.stages.iter().find(|(array, _)| !is_kept(*array)) {
+            Some((array, span)) => {
+                let name = &self.func.vars[*array].name;
+                let why = format!("`{name}` is not read at places that the tiles of the other arrays share");
+                Err((*span, GAIN.refused(span_of(self.map), why)))
+            }
+            None => Ok(Some(mapping)),
+        }
     }
 
     /// That no nest has what is asked for.

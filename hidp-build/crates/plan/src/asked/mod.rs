@@ -9,6 +9,7 @@
 //! | `numbers` | threads, chunks and registers |
 //! | `order` | which loops are around which |
 //! | `plans` | plans of an entry in which nests have what is asked for |
+//! | `sections` | what of arrays iterations reach |
 //! | `shown` | directives as lines, and plans as directives |
 //! | `spans` | iterators that one group has whole, and folds of which groups have parts |
 //! | `stages` | how parts of arrays are staged |
@@ -22,6 +23,7 @@ mod met;
 mod numbers;
 mod order;
 mod plans;
+mod sections;
 mod shown;
 mod spans;
 mod stages;
@@ -44,6 +46,7 @@ use hidp_syntax::place::Place;
 use hidp_syntax::source::Span;
 use met::{lines_of, without_parts};
 use numbers::{About, Number};
+use sections::SectionAsked;
 use stages::StageAsked;
 
 /// What the directives of a nest ask of one kind of processor.
@@ -59,6 +62,8 @@ pub(super) struct Asked {
     orders: Vec<order::Around>,
     /// Arrays of which blocks share parts.
     stages: Vec<(VarId, Span)>,
+    /// Which parts of them.
+    sections: Vec<SectionAsked>,
     /// How parts of arrays are staged.
     options: Vec<StageAsked>,
     /// Neighbours along an iterator that move at once.
@@ -183,6 +188,7 @@ pub(super) fn asked(
             PinWord::Shared => {
                 asked.stages.extend(arrays(pin));
                 asked.options.extend(stages::options(pin));
+                asked.sections.extend(sections::sections(pin));
             }
             PinWord::Global => asked.global.extend(arrays(pin)),
             PinWord::Stream => asked.places.extend(arrays(pin).map(|(array, span)| (array, true, span))),

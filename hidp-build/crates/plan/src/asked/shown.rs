@@ -29,7 +29,8 @@ pub fn expanded(program: &Program, id: FuncId) -> Vec<Shown> {
     for map in nests(func) {
         for target in PinTarget::ALL {
             if let Ok(Some(asked)) = asked(func, map, target, None) {
-                let lines = asked.text(&Names::of(func, map));
+                let mut lines = asked.text(&Names::of(func, map));
+                lines.extend(asked.sections_text(func));
                 found.push(Shown { at: span_of(map), target: target.name(), lines });
             }
         }

@@ -7,6 +7,7 @@ use crate::mapping::{Mapping, Names, Recipe};
 use crate::notation::{Nest, Stage, StageOption, Step};
 use crate::refusal::{ALIGNED, Refusal, SHAPE};
 use crate::target::DeviceModel;
+use crate::tiled::MOST_COPIES;
 use hidp_ir::par::{Func, Map, Pin, Program, VarId};
 use hidp_syntax::source::Span;
 
@@ -24,6 +25,7 @@ pub(super) fn options(pin: &Pin) -> impl Iterator<Item = StageAsked> {
         let option = |word: &str, number: u32| match word {
             "pad" => Some(StageOption::Pad(number)),
             "wide" => Some(StageOption::Wide(number)),
+            "bufs" => Some(StageOption::Bufs(number)),
             _ => None,
         };
         let options = arg.values.iter().filter_map(move |value| option(&value.word, value.size?));
@@ -80,15 +82,33 @@ impl Asked {
                 Step::Stage(_) | Step::Line(_) => None,
             });
             let stages: Vec<&Stage> = stages.collect();
-            // A single element is no option.
-            let plain = own.option == StageOption::Wide(1);
-            let wide = |option: &StageOption| option.name() == own.option.name();
+            // A single element is no option, and neither is a single copy.
+            let plain = matches!(own.option, StageOption::Wide(1) | StageOption::Bufs(1));
+            let is_same = |option: &StageOption| option.name() == own.option.name();
             let has = |stage: &&Stage| match plain {
-                true => !stage.options.iter().any(wide),
+                true => !stage.options.iter().any(is_same),
                 false => stage.options.contains(&own.option),
             };
             !stages.is_empty() && stages.iter().all(has)
         })
+    }
+
+    /// The fewest copies of a part that are asked for.
+    pub(super) fn fewest_copies(&self) -> u32 {
+        let copies = self.options.iter().filter_map(|own| match own.option {
+            StageOption::Bufs(copies) => Some(copies),
+            StageOption::Pad(_)
+            | StageOption::Wide(_)
+            | StageOption::Ring(_)
+            | StageOption::Turned
+            | StageOption::Swizzled
+            | StageOption::Packed
+            | StageOption::Interleaved
+            | StageOption::Reversed
+            | StageOption::Skewed
+            | StageOption::Profile => None,
+        });
+        copies.min().unwrap_or(MOST_COPIES)
     }
 
     /// Gives the stages of a nest their options.
@@ -114,11 +134,26 @@ impl Asked {
                 let padded = mapping.staging.iter_mut().filter(|staging| staging.array == own.array);
                 padded.for_each(|staging| staging.pad = pad);
             }
+            if let StageOption::Bufs(copies) = own.option {
+                give_copies(map, mapping, own.array, copies).map_err(|why| (own.span, why))?;
+            }
         }
         let first = self.options.first().map(|own| own.span).or(self.vecs.first().map(|(_, _, span)| *span));
         let Some(first) = first else { return Ok(()) };
         judge(program, func, map, mapping, model).unwrap_or(Ok(())).map_err(|why| (first, why))
     }
+}
+
+/// So many copies of the parts of an array.
+fn give_copies(map: &Map, mapping: &mut Mapping, array: VarId, copies: u32) -> Result<(), Refusal> {
+    let most = if matches!(mapping.recipe, Recipe::Tiled(_)) { MOST_COPIES } else { 1 };
+    if !(1..=most).contains(&copies) {
+        let why = format!("{copies} copies of a part are asked for, and such tiles have {most} at most");
+        return Err(SHAPE.refused(span_of(map), why));
+    }
+    let parts = mapping.staging.iter_mut().filter(|staging| staging.array == array);
+    parts.for_each(|staging| staging.buffers = copies);
+    Ok(())
 }
 
 /// Whether an operand of a tile has neighbours along an iterator.

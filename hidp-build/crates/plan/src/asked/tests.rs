@@ -81,6 +81,37 @@ fn staged_arrays_are_shown_with_their_options() {
 }
 
 #[test]
+fn sections_are_what_a_block_keeps() {
+    const STENCIL: &str = "function f input float u[H][W]; output float v[H][W];
+        { map { i := [1:H-1); j := [0:W); v[i][j] = u[i-1][j] + u[i+1][j]; } }";
+    let (cpu, device) = (Model::cpu(), DeviceModel::cuda());
+    let refused = |text: &str, directives: &str| {
+        let mut sink = Sink::new();
+        let program = optimised(&with(text, directives));
+        check_directives(&program, Models { cpu: &cpu, device: &device }, &mut sink);
+        sink.finish().into_iter().map(|diagnostic| diagnostic.headline).collect::<Vec<_>>()
+    };
+    let staged = |directives: &str| {
+        assert_eq!(refused(STENCIL, directives), [""; 0]);
+        let plans = plans(&optimised(&with(STENCIL, directives)));
+        plans.iter().filter(|plan| plan.is_for_device()).all(|plan| plan.to_string().contains("stage u shared"))
+    };
+    assert!(staged("#pragma hidp shared(u)") && staged("#pragma hidp shared(u[i-1:i+1][j])"));
+    assert!(!staged(""), "the planner finds two reads of an element too few");
+    for section in ["[i-1:i][j]", "[i:i+1][j]", "[j-1:j+1][j]", "[0:2][j]"] {
+        let headline = "cannot be honoured: an access to `u` is outside of its section, or may be";
+        assert_eq!(refused(STENCIL, &format!("#pragma hidp shared(u{section})")), [headline]);
+    }
+    for section in ["[i-2:i+1][j]", "[i-1:i+1][j:j+2)", "[*][j]", "[i-1:i+1][*]"] {
+        let headline = "cannot be honoured: iterations reach `u[i-1:i+2)[j]`, and a block keeps nothing else";
+        assert_eq!(refused(STENCIL, &format!("#pragma hidp shared(u{section})")), [headline]);
+    }
+    let program = optimised(&with(STENCIL, "#pragma hidp shared(u[i-1:i+1][j])"));
+    let shown = expanded(&program, program.entries[0]).into_iter().flat_map(|shown| shown.lines);
+    assert_eq!(shown.collect::<Vec<_>>(), ["stage u shared", "section u[i-1:i+2)[j]"]);
+}
+
+#[test]
 fn only_leaves_one_plan() {
     let count = |directives: &str| plans(&optimised(&with(GEMM, directives))).len();
     assert!(count("#pragma hidp shared(A)") > 2, "tiles of all sizes stage it");
@@ -116,6 +147,7 @@ fn words_change_every_plan_of_their_target() {
         (WRITTEN, "cuda: order(j, i)", true, "i grid.x", true),
         (GEMM, "shared(A wide(2))", true, "wide(2)", true),
         (GEMM, "shared(A pad(8))", true, "pad(8)", true),
+        (GEMM, "shared(A bufs(1))", true, "bufs(2) wide(4) turned", false),
         (GEMM, "cuda: vec(k: 2)", true, "wide(2)", true),
         (GEMM, "cpu: vec(n: 24)", false, "n lanes(24)", true),
         (ROWS, "split(c: 24)", true, "c grid.y(24)", true),

@@ -78,7 +78,7 @@ impl Builder<'_> {
         let (rows, columns) = (self.side(row.var, Axis::Y)?, self.side(column.var, Axis::X)?);
         let depth = self.depth(inner)?;
         let at = self.asked.stages.first().map_or_else(|| self.at(row.var), |(_, span)| *span);
-        let sides = Sides { rows, columns, depth };
+        let sides = Sides { rows, columns, depth, copies: self.asked.fewest_copies() };
         tiled_with(self.program, self.func, self.map, &tiled, &sides, self.model).map_err(|why| (at, why))
     }
 

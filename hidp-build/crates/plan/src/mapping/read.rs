@@ -95,18 +95,20 @@ pub(super) struct Staged {
     pub(super) wide: u32,
     /// Elements between its rows.
     pub(super) pad: u32,
+    /// Copies.
+    pub(super) copies: u32,
 }
 
 impl Staged {
     /// What follows from other lines is compared when it is written again.
     fn of(array: VarId, options: &[StageOption]) -> Staged {
-        let mut staged = Staged { array, wide: 1, pad: 0 };
+        let mut staged = Staged { array, wide: 1, pad: 0, copies: 1 };
         for option in options {
             match option {
                 StageOption::Wide(elements) => staged.wide = *elements,
                 StageOption::Pad(elements) => staged.pad = *elements,
-                StageOption::Bufs(_)
-                | StageOption::Ring(_)
+                StageOption::Bufs(copies) => staged.copies = *copies,
+                StageOption::Ring(_)
                 | StageOption::Turned
                 | StageOption::Swizzled
                 | StageOption::Packed

@@ -6,6 +6,7 @@ use super::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Staging, Strategy, Ti
 use crate::blocks::{BlockLine, Blocks, covers, suits, with_blocks};
 use crate::choices::{self, Facts};
 use crate::notation::{Axis, FoldOption, Place, Size};
+use crate::tiled::MOST_COPIES;
 use crate::{MOST_MOVED, NearArray, inner_maps, iterators, near, private, splits, tiled};
 use hidp_ir::par::{FoldKind, Func, Map, Program, VarId};
 use hidp_syntax::ast::Level;
@@ -212,15 +213,17 @@ impl Lines {
             mapping.levels.insert(iter.var, LevelPlan { exec, dim, tile });
         }
         let tile = |at: usize| mapping.levels.get(&map.iters[at].var).map_or(1, |level| level.tile);
-        mapping.staging = self.padded(near.staging((tile(near.lanes), tile(near.rows))));
+        mapping.staging = self.stored(near.staging((tile(near.lanes), tile(near.rows))), 1);
         mapping.recipe = Recipe::Near(near);
         Ok(())
     }
 
-    /// Parts with the padding that their lines say.
-    fn padded(&self, mut parts: Vec<Staging>) -> Vec<Staging> {
-        let lines = self.stages.iter().zip(&mut parts).filter(|(line, part)| line.array == part.array);
-        lines.for_each(|(line, part)| part.pad = line.pad);
+    /// Parts with the padding that their lines say, and with as many copies, if tiles may have several.
+    fn stored(&self, mut parts: Vec<Staging>, most: u32) -> Vec<Staging> {
+        for (line, part) in self.stages.iter().zip(&mut parts).filter(|(line, part)| line.array == part.array) {
+            part.pad = line.pad;
+            part.buffers = line.copies.clamp(1, most);
+        }
         parts
     }
 
@@ -250,7 +253,7 @@ impl Lines {
         if !vector.is_power_of_two() || vector.saturating_mul(tiled.widest) > MOST_MOVED {
             return Err(Misfit(format!("`wide` is a power of two, and {MOST_MOVED} bytes at most")));
         }
-        mapping.staging = self.padded(tiled.staging([rows, columns], terms, vector));
+        mapping.staging = self.stored(tiled.staging([rows, columns], terms, vector), MOST_COPIES);
         if mapping.staging.iter().any(|staging| !staging.pad.is_multiple_of(vector)) {
             return Err(Misfit(format!("`pad` is a multiple of {vector} elements, which move at once")));
         }

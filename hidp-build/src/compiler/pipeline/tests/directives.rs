@@ -28,6 +28,12 @@ const ROWS: &str = "function f input float A[R][C]; output float y[R];
 const FLAT: &str = "function f input float x[N]; output float y[N];
     { DIRECTIVE
       map { i := [0:N); y[i] = 2 * x[i]; } }";
+const GRID: &str = "function f input float x[H][W]; output float y[H][W];
+    { DIRECTIVE
+      map { i := [0:H); j := [0:W); y[i][j] = 2 * x[i][j]; } }";
+const GEMM: &str = "function f input float A[M][K], B[K][N]; output float C[M][N];
+    { DIRECTIVE
+      map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
 const SUM: &str = "function f input float x[N]; output float _s;
     { DIRECTIVE
       map { i := [0:N); _t = x[i]; } reduce(\"+\", _s, _t, i := [*]); }";
@@ -50,13 +56,10 @@ fn loops_are_written_out_as_often_as_asked() {
 
 #[test]
 fn turns_of_pinned_lanes_are_written_out() {
-    let grid = "function f input float x[H][W]; output float y[H][W];
-        { DIRECTIVE
-          map { i := [0:H); j := [0:W); y[i][j] = 2 * x[i][j]; } }";
-    let (cpp, cuda) = text_of(&with(grid, "tblock(3, 2) thread(4, 8) unroll(j: 5)"));
+    let (cpp, cuda) = text_of(&with(GRID, "tblock(3, 2) thread(4, 8) unroll(j: 5)"));
     assert!(cpp.contains("GCC unroll 5"), "{cpp}");
     assert_eq!(cuda.matches("HIDP_UNROLL_BY(5)").count(), 1, "the turns over `j` alone: {cuda}");
-    let (_, rows) = text_of(&with(grid, "on(i: grid.y(3) seq thread.y(4), j: grid.x seq(2) thread.x(8)) unroll(5)"));
+    let (_, rows) = text_of(&with(GRID, "on(i: grid.y(3) seq thread.y(4), j: grid.x seq(2) thread.x(8)) unroll(5)"));
     assert_eq!(rows.matches("HIDP_UNROLL_BY(5)").count(), 1, "{rows}");
 }
 
@@ -135,21 +138,22 @@ fn schedules_are_refused_where_faults_ask_for_another_order() {
 
 #[test]
 fn numbers_of_directives_are_in_the_code() {
-    let gemm = "function f input float A[M][K], B[K][N]; output float C[M][N];
-        { DIRECTIVE
-          map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
     // What each version has, and what none has any more.
     let words = [
         (FLAT, "threads(3)", false, "launch_static<1, 3>", "launch_static("),
         (SUM, "threads(3)", false, "launch_static<1, 3>", "launch_static("),
-        (gemm, "threads(3)", false, ", 3>(host", "launch_static("),
+        (GEMM, "threads(3)", false, ", 3>(host", "launch_static("),
         (FLAT, "chunk(77)", false, "launch_dynamic(host", "launch_static"),
         (FLAT, "threads(3) chunk(77)", false, "launch_dynamic<3>(host", "launch_static"),
         (FLAT, "at_once(3)", true, "HIDP_GLOBAL_AT_ONCE(256, 3)", "HIDP_GLOBAL("),
         (ROWS, "registers(40) warp", true, "HIDP_GLOBAL_AT_ONCE(256, 7)", "HIDP_GLOBAL("),
         (FLAT, "thread(64) at_once(5)", true, "HIDP_GLOBAL_AT_ONCE(64, 5)", "HIDP_GLOBAL("),
-        (gemm, "shared(A) at_once(2)", true, "HIDP_GLOBAL_AT_ONCE(256, 2)", "HIDP_GLOBAL("),
-        (gemm, "shared(A pad(40)), only", true, "168L", "132L"),
+        (GEMM, "shared(A) at_once(2)", true, "HIDP_GLOBAL_AT_ONCE(256, 2)", "HIDP_GLOBAL("),
+        (GEMM, "shared(A pad(40)), only", true, "168L", "132L"),
+        (GEMM, "shared(A wide(2)), only", true, "load_several<2>", "load_several<4>"),
+        (GEMM, "cuda: vec(k: 2), only", true, "load_several<2>", "load_several<4>"),
+        (GRID, "span(i: 3)", true, "< 3L", "hidp::each_item<hidp::Thread"),
+        (GRID, "span(i: all)", true, "< H_", "hidp::each_item<hidp::Thread"),
         (ROWS, "split(c: 24)", true, "24L", "1056L"),
         (SUM, "split(i: 77)", true, "runs(1) most(77)", "most(1024)"),
     ];
@@ -162,4 +166,16 @@ fn numbers_of_directives_are_in_the_code() {
         assert!(plain.contains(gone) && !plain.contains(there), "{directive} says what is so anyway: {plain}");
         assert!(pinned.contains(there) && !pinned.contains(gone), "{directive}: {pinned}");
     }
+}
+
+#[test]
+fn parts_of_operands_have_as_many_copies_as_asked_for() {
+    let copies = |options: &str| {
+        let (_, cuda) = text_of(&with(GEMM, &format!("shared({options}), only")));
+        cuda.matches("HIDP_SHARED(float, near").count()
+    };
+    assert_eq!(copies("A, B"), 4);
+    assert_eq!(copies("A, B bufs(2)"), 4);
+    assert_eq!(copies("A, B bufs(1)"), 3);
+    assert_eq!(copies("A bufs(1), B bufs(1)"), 2);
 }

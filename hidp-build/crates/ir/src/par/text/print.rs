@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use super::super::{
     Access, ArrayRef, Block, CallArg, Const, ConvertMode, Directives, Expr, ExprKind, Extent, Fold, FoldFn, FoldOp,
-    Iter, Map, Piece, Pin, PinArg, PinValue, Place, PrimCall, PrimValue, Program, Recur, ScalarFnId, Section,
+    Iter, Map, Piece, Pin, PinArg, PinDim, PinValue, Place, PrimCall, PrimValue, Program, Recur, ScalarFnId, Section,
     SectionDim, Stmt, StmtKind, System, Target, Var, VarId,
 };
 use super::{OPERATORS, Word, written_names};
@@ -317,7 +317,8 @@ impl Printer<'_> {
     fn directives(&self, directives: &Directives) -> String {
         let arg = |arg: &PinArg| {
             let values: String = arg.values.iter().map(pin_value).collect();
-            format!("[{}]{values}", self.list(&arg.vars))
+            let section: String = arg.section.iter().map(|dim| self.pin_dim(dim)).collect();
+            format!("[{}]{section}{values}", self.list(&arg.vars))
         };
         let pin = |pin: &Pin| {
             let target = pin.target.map_or("", PinTarget::name);
@@ -325,6 +326,13 @@ impl Printer<'_> {
             format!(" pin {target:?} {:?} ({})", pin.word.name(), args.join(", "))
         };
         plain_directives(directives) + &directives.pins.iter().map(pin).collect::<String>()
+    }
+
+    fn pin_dim(&self, dim: &PinDim) -> String {
+        match dim {
+            PinDim::All => "{*}".to_owned(),
+            PinDim::Range { iters, low, high } => format!("{{[{}] {low} : {high}}}", self.list(iters)),
+        }
     }
 
     fn array(&self, array: &ArrayRef) -> String {

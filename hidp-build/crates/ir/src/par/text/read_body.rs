@@ -2,8 +2,8 @@
 
 use super::super::{
     Access, ArrayRef, Block, CallArg, Directives, Expr, Extent, FaultKind, Fold, FoldFn, FoldKind, FoldOp, FuncId,
-    Iter, Loop, Map, Nest, Order, Piece, Pin, PinArg, PinValue, PrimCall, PrimValue, Program, Recur, ScalarFnId,
-    Section, SectionDim, Steps, Stmt, StmtKind, System, Table, Target, Var, VarId,
+    Iter, Loop, Map, Nest, Order, Piece, Pin, PinArg, PinDim, PinValue, PrimCall, PrimValue, Program, Recur,
+    ScalarFnId, Section, SectionDim, Steps, Stmt, StmtKind, System, Table, Target, Var, VarId,
 };
 use super::lex::Tok;
 use super::read::{Name, Read, Reader, nowhere};
@@ -82,15 +82,7 @@ impl<'a> Body<'a> {
     /// `(1, -1)`
     fn row(&mut self) -> Read<Vec<i64>> {
         self.reader.expect("(")?;
-        self.reader.list(")", |reader| {
-            let sign = if reader.sign("-") { -1 } else { 1 };
-            match reader.next() {
-                Tok::Int(value) => {
-                    i64::try_from(value).map(|value| sign * value).or_else(|_| reader.error("too large"))
-                }
-                Tok::Name(..) | Tok::Float(_) | Tok::Sign(_) | Tok::End => reader.error("expected a number"),
-            }
-        })
+        self.reader.list(")", signed)
     }
 
     /// `(i = low .. high by step, …)`
@@ -276,7 +268,7 @@ impl<'a> Body<'a> {
         Ok(directives)
     }
 
-    /// `"cuda" "on" ([i] "grid.y" "thread.y" = 16, [j] "grid.x" : "cyclic")`
+    /// `"cuda" "on" ([i] "grid.y" "thread.y" = 16, [j] "grid.x" : "cyclic")`, `"cuda" "shared" ([u]{[i] -1 : 2}{*} "pad" = 1)`
     fn pin(&mut self) -> Read<Pin> {
         let (target, word) = (self.reader.string()?, self.reader.string()?);
         let Some(word) = PinWord::called(&word) else {
@@ -286,11 +278,11 @@ impl<'a> Body<'a> {
         self.reader.expect("(")?;
         let vars = self.vars;
         let args = self.reader.list(")", |reader| {
-            reader.expect("[")?;
-            let vars = reader.list("]", |reader| {
-                let name = reader.name()?;
-                reader.var_in(&name, vars)
-            })?;
+            let named = vars_of(reader, vars)?;
+            let mut section = Vec::new();
+            while reader.sign("{") {
+                section.push(pin_dim(reader, vars)?);
+            }
             let mut values = Vec::new();
             while matches!(reader.peek(), Tok::Name(_, _, true)) {
                 let word = reader.string()?;
@@ -298,7 +290,7 @@ impl<'a> Body<'a> {
                 let how = if reader.sign(":") { Some(reader.string()?) } else { None };
                 values.push(PinValue { word, size, how });
             }
-            Ok(PinArg { vars, values, span: nowhere() })
+            Ok(PinArg { vars: named, section, values, span: nowhere() })
         })?;
         Ok(Pin { target, word, args, span: nowhere() })
     }
@@ -518,4 +510,35 @@ impl<'a> Body<'a> {
         }
         Ok(Section { array, dims, span: nowhere() })
     }
+}
+
+fn signed(reader: &mut Reader) -> Read<i64> {
+    let sign = if reader.sign("-") { -1 } else { 1 };
+    match reader.next() {
+        Tok::Int(value) => i64::try_from(value).map(|value| sign * value).or_else(|_| reader.error("too large")),
+        Tok::Name(..) | Tok::Float(_) | Tok::Sign(_) | Tok::End => reader.error("expected a number"),
+    }
+}
+
+/// `[i, j]`
+fn vars_of(reader: &mut Reader, vars: &Arena<VarId, Var>) -> Read<Vec<VarId>> {
+    reader.expect("[")?;
+    reader.list("]", |reader| {
+        let name = reader.name()?;
+        reader.var_in(&name, vars)
+    })
+}
+
+/// `*}`, or `[i] -1 : 2}`
+fn pin_dim(reader: &mut Reader, vars: &Arena<VarId, Var>) -> Read<PinDim> {
+    let dim = if reader.sign("*") {
+        PinDim::All
+    } else {
+        let iters = vars_of(reader, vars)?;
+        let low = signed(reader)?;
+        reader.expect(":")?;
+        PinDim::Range { iters, low, high: signed(reader)? }
+    };
+    reader.expect("}")?;
+    Ok(dim)
 }
