@@ -38,7 +38,7 @@ pub fn load(file: &Path, name: Option<&str>) -> Result<Loaded> {
         options: Options { pins: loaded.pins, cuda: left_out.is_none(), ..Options::default() },
     };
     let mut sink = Sink::new();
-    let program = front(&input, &mut sink).and_then(|program| optimise(program, &mut sink));
+    let program = front(&input, &mut sink).and_then(|program| optimise(program, input.options.cuda, &mut sink));
     if let Some(program) = &program {
         let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
         check_pins(program, &input.sources, &input.options.pins, models, &mut sink);

@@ -15,7 +15,7 @@ use hidp_emit::{cuda, openmp};
 use hidp_ir::imp;
 use hidp_ir::par::{FuncId, Program};
 use hidp_lower::{Defect, lower, lower_also, lower_device};
-use hidp_plan::target::{DeviceModel, Model};
+use hidp_plan::target::{DeviceModel, Model, domains};
 use hidp_plan::{
     Dispatch, Limits, Models, Natives, PinFile, Plan, Record, add_device_rules, check_directives, check_pins, compose,
     dispatch, explore, native_name,
@@ -149,7 +149,7 @@ pub struct EntryVersions {
 /// From sources to generated files.
 pub fn compile(input: &PipelineInput) -> PipelineOutput {
     let mut sink = Sink::new();
-    let program = front(input, &mut sink).and_then(|program| optimise(program, &mut sink));
+    let program = front(input, &mut sink).and_then(|program| optimise(program, input.options.cuda, &mut sink));
     let output = program.and_then(|program| back(input, &program, &mut sink));
     PipelineOutput { diagnostics: sink.finish(), ..output.unwrap_or_default() }
 }
@@ -169,7 +169,9 @@ pub fn front(input: &PipelineInput, sink: &mut Sink) -> Option<Program> {
     if sink.has_errors() {
         return None;
     }
-    let program = check(&input.sources, &units, sink);
+    let (processor, device) = (Model::cpu(), DeviceModel::cuda());
+    let targets = std::iter::once(&processor.codelets).chain(input.options.cuda.then_some(&device.codelets));
+    let program = check(&input.sources, &units, &domains(targets), sink);
     natives(&program, &input.options, sink);
     native::check_layouts(&program, &input.options, sink);
     if !sink.has_errors() {
@@ -190,9 +192,10 @@ fn natives(program: &Program, options: &Options, sink: &mut Sink) {
     }
 }
 
-/// Chooses compositions and runs the passes.
-pub fn optimise(mut program: Program, sink: &mut Sink) -> Option<Program> {
-    compose(&mut program, &Model::cpu(), sink);
+/// Chooses compositions, for devices too if there is CUDA, and runs the passes.
+pub fn optimise(mut program: Program, cuda: bool, sink: &mut Sink) -> Option<Program> {
+    let device = cuda.then(DeviceModel::cuda);
+    compose(&mut program, &Model::cpu(), device.as_ref(), sink);
     match pass::run(&mut program, pass::PIPELINE) {
         Ok(()) => Some(program),
         Err(error) => {
@@ -553,8 +556,7 @@ mod tests {
     fn builds_go_on_without_versions_that_have_a_defect() {
         let build =
             input("function f inout float x[N]; { x = 2 * x; }\n", Options { cuda: true, ..Options::default() });
-        let mut sink = Sink::new();
-        let program = front(&build, &mut sink).and_then(|program| optimise(program, &mut sink)).unwrap();
+        let program = super::testing::optimised(&build);
         let sound = lower_entry(&build, &program, program.entries[0], &Model::cpu());
         let defect = Defect { plan: "serial".into(), expected: "all is well".into(), span: None };
         let reported = |lowered: &Lowered, strict: bool| {
@@ -578,8 +580,7 @@ mod tests {
     #[test]
     fn versions_that_do_not_verify_are_left_out() {
         let build = input("function f inout float x[N]; { x = 2 * x; }\n", Options::default());
-        let mut sink = Sink::new();
-        let program = front(&build, &mut sink).and_then(|program| optimise(program, &mut sink)).unwrap();
+        let program = super::testing::optimised(&build);
         let sound = lower_entry(&build, &program, program.entries[0], &Model::cpu()).entry;
         let plans: Vec<&str> = sound.units.iter().map(|unit| unit.plan.as_str()).collect();
         assert_eq!(plans, ["rows", "serial"]);

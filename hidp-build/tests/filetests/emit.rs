@@ -50,7 +50,8 @@ impl Lowered {
         let files = vec![InputFile { id, stem: case.name.clone(), imports: Vec::new() }];
         let input = PipelineInput { sources, files, options: pipeline::Options { cuda: true, ..Default::default() } };
         let mut sink = Sink::new();
-        let program = pipeline::front(&input, &mut sink).and_then(|program| pipeline::optimise(program, &mut sink));
+        let program =
+            pipeline::front(&input, &mut sink).and_then(|program| pipeline::optimise(program, true, &mut sink));
         let Some(program) = program else {
             let errors: Vec<String> = sink.finish().into_iter().map(|diagnostic| diagnostic.headline).collect();
             return Err(format!("does not compile: {}", errors.join("; ")));

@@ -11,7 +11,7 @@ use hidp_build::compiler::pipeline::compare;
 use hidp_build::compiler::plan::{Models, check_directives, compose};
 use hidp_build::compiler::source::{FileId, SourceMap};
 use hidp_build::compiler::syntax::{ast, parse};
-use hidp_build::compiler::target::{DeviceModel, Model};
+use hidp_build::compiler::target::{DeviceModel, Model, domains};
 
 use crate::case::Case;
 
@@ -65,14 +65,14 @@ fn compiled(case: &Case, text: &str) -> (Front, Program) {
     let file = build.add(folder, &name, text);
     let mut program = Program::default();
     if !build.sink.has_errors() {
-        program = check(&build.sources, &build.units, &mut build.sink);
+        program = check(&build.sources, &build.units, &domains([&Model::cpu().codelets]), &mut build.sink);
     }
     if !build.sink.has_errors() {
         compare(&program, &mut build.sink);
     }
     if !build.sink.has_errors() {
         let mut optimised = program.clone();
-        compose(&mut optimised, &Model::cpu(), &mut build.sink);
+        compose(&mut optimised, &Model::cpu(), None, &mut build.sink);
         pass::run(&mut optimised, pass::PIPELINE).unwrap_or_else(|error| panic!("{name}: {error}"));
         let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
         check_directives(&optimised, models, &mut build.sink);

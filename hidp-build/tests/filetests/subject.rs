@@ -97,7 +97,7 @@ impl Subject {
         natives::name_header(text, &mut input.options);
         let mut sink = Sink::new();
         let original = front(&input, &mut sink);
-        let program = original.clone().and_then(|original| optimise(original, &mut sink));
+        let program = original.clone().and_then(|original| optimise(original, input.options.cuda, &mut sink));
         let (Some(original), Some(program)) = (original, program) else {
             let texts: Vec<String> =
                 sink.finish().into_iter().map(|d| format!("{}\n{}", d.headline, d.notes.join("\n"))).collect();

@@ -9,6 +9,7 @@ use hidp_build::compiler::ir::par::interp::{Arg, Array, Data, Options, Value, ru
 use hidp_build::compiler::ir::par::{Program, print, read, verify};
 use hidp_build::compiler::pass;
 use hidp_build::compiler::source::SourceMap;
+use hidp_build::compiler::syntax::ast::Domains;
 use hidp_build::compiler::syntax::parse;
 
 /// Compiles a case of `tests/cases/check`.
@@ -19,7 +20,7 @@ fn compile(name: &str) -> Program {
     let id = sources.add(name, text);
     let mut sink = Sink::new();
     let ast = parse(&sources, id, &mut sink);
-    let program = check(&sources, &[SourceUnit { id, ast, imports: Vec::new() }], &mut sink);
+    let program = check(&sources, &[SourceUnit { id, ast, imports: Vec::new() }], &Domains::default(), &mut sink);
     for diagnostic in sink.finish() {
         assert!(diagnostic.severity == Severity::Warning, "{name}: {}", diagnostic.headline);
     }

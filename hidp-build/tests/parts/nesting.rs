@@ -5,6 +5,7 @@ use std::thread;
 use hidp_build::compiler::check::{SourceUnit, check};
 use hidp_build::compiler::diag::{Code, Sink};
 use hidp_build::compiler::source::SourceMap;
+use hidp_build::compiler::syntax::ast::Domains;
 use hidp_build::compiler::syntax::{parse, print};
 
 fn function(body: &str) -> String {
@@ -92,7 +93,7 @@ fn whatever_is_accepted_is_printed_and_checked() {
             let ast = parse(&sources, id, &mut sink);
             if !sink.has_errors() {
                 print(&ast);
-                check(&sources, &[SourceUnit { id, ast, imports: Vec::new() }], &mut sink);
+                check(&sources, &[SourceUnit { id, ast, imports: Vec::new() }], &Domains::default(), &mut sink);
             }
         }
     });

@@ -11,6 +11,7 @@ use hidp_build::compiler::ir::par::{Access, Program, print};
 use hidp_build::compiler::pass;
 use hidp_build::compiler::prove::{RemainingKind, races, remaining};
 use hidp_build::compiler::source::SourceMap;
+use hidp_build::compiler::syntax::ast::Domains;
 use hidp_build::compiler::syntax::parse;
 
 fn compiled(text: &str) -> (SourceMap, Program) {
@@ -18,7 +19,7 @@ fn compiled(text: &str) -> (SourceMap, Program) {
     let mut sink = Sink::new();
     let id = sources.add("case.hdp", text);
     let ast = parse(&sources, id, &mut sink);
-    let mut program = check(&sources, &[SourceUnit { id, ast, imports: Vec::new() }], &mut sink);
+    let mut program = check(&sources, &[SourceUnit { id, ast, imports: Vec::new() }], &Domains::default(), &mut sink);
     let errors: Vec<_> =
         sink.finish().into_iter().filter(|diagnostic| diagnostic.severity == Severity::Error).collect();
     assert!(errors.is_empty(), "{errors:?}");

@@ -560,7 +560,7 @@ fn passes_keep_what_random_recurrences_mean() {
         let text = random_recurrences(&mut numbers);
         let before = compiled(&text);
         let mut sink = Sink::new();
-        let after = optimise(before.clone(), &mut sink).unwrap_or_else(|| panic!("{:?}\n{text}", sink.finish()));
+        let after = optimise(before.clone(), false, &mut sink).unwrap_or_else(|| panic!("{:?}\n{text}", sink.finish()));
         for name in ["whole", "cells", "each"] {
             let find = |program: &Program| program.entries.iter().copied().find(|id| program.funcs[*id].name == name);
             let (Some(old), Some(new)) = (find(&before), find(&after)) else { panic!("no `{name}`:\n{text}") };

@@ -7,7 +7,7 @@ use hidp_ir::par::{
     BinOp, Block, Codelet, Const, ConvertMode, Expr, ExprKind, Func, FuncId, Program, Spectrum, Stmt, StmtKind,
     Tunable, VarId, VarKind,
 };
-use hidp_syntax::ast::{self, Direction};
+use hidp_syntax::ast::{self, Direction, Knob, PieceWay, Values};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::index::Id;
 use hidp_syntax::source::{FileId, Span};
@@ -52,8 +52,15 @@ pub(super) fn check(collected: &Collected<'_>, good: &[bool], first: usize, sink
         if !header_fits(item, function, sink) {
             continue;
         }
-        let id = FuncId::new(first + checked.len());
-        checked.push(body(collected, (of, function), (*file, item), (meaning, id), sink));
+        for tiles in PieceWay::ALL {
+            let id = FuncId::new(first + checked.len());
+            let known = body(collected, (of, function), (*file, item, tiles), (meaning, id), sink);
+            let open = known.codelet.tiles.is_some() && !known.failed;
+            checked.push(known);
+            if !open {
+                break;
+            }
+        }
     }
     checked
 }
@@ -114,7 +121,7 @@ fn header_fits(item: &ast::Codelet, function: &ast::Function, sink: &mut Sink) -
 fn body(
     collected: &Collected<'_>,
     (of, function): (FileId, &ast::Function),
-    (file, item): (FileId, &ast::Codelet),
+    (file, item, tiles): (FileId, &ast::Codelet, PieceWay),
     (meaning, id): (FuncId, FuncId),
     sink: &mut Sink,
 ) -> Checked {
@@ -122,6 +129,7 @@ fn body(
     // Names in the header mean what they mean where the function stands.
     let (params, dims) = cx.header(&function.params);
     cx.file = file;
+    cx.tiles = Some(tiles);
     let (no_contract, unchecked) = directives::of_function(&mut cx, &item.directives, item.span);
     let mut stmts = Vec::new();
     let tunables = cx.codelet_tunables(&item.tunables, &mut stmts);
@@ -135,7 +143,8 @@ fn body(
     let inputs: Vec<VarId> = params.clone();
     inputs.into_iter().for_each(|param| cx.info_mut(param).read = true);
     cx.warn_unused(true);
-    let codelet = Codelet { tag: item.tag.clone(), func: id, when, tunables, span: item.tag_span };
+    let tiles = cx.has_tiles.then_some(tiles);
+    let codelet = Codelet { tag: item.tag.clone(), tiles, func: id, when, tunables, span: item.tag_span };
     let body = Func {
         name: function.name.name.clone(),
         doc: Vec::new(),
@@ -161,7 +170,10 @@ impl Cx<'_> {
         }
         let mut tunables = Vec::new();
         for item in items {
-            let values = self.tunable_values(item);
+            let values = match &item.values {
+                Values::Listed(values) => self.tunable_values(item, values),
+                Values::OfModel(knob) => self.values_of_model(item, *knob),
+            };
             let span = item.name.span;
             let var = self.new_var(&item.name.name, Ty::LONG, Vec::new(), VarKind::Local, span);
             self.declare(&item.name, var);
@@ -177,25 +189,41 @@ impl Cx<'_> {
         tunables
     }
 
-    fn tunable_values(&mut self, item: &ast::Tunable) -> Option<Vec<i64>> {
+    fn tunable_is_long(&mut self, item: &ast::Tunable) -> Option<()> {
         let ty = self.type_name(&item.ty)?;
-        if ty != Ty::LONG {
-            return self.error(
-                Diagnostic::new(Code::BadTunable, item.ty.span, "a tunable is a `long`").label("another type").suggest(
-                    item.ty.span,
-                    "long",
-                    "sizes are `long`",
-                ),
-            );
+        if ty == Ty::LONG {
+            return Some(());
         }
-        if item.values.is_empty() || item.values.len() > VALUES {
-            let count = item.values.len();
+        self.error(
+            Diagnostic::new(Code::BadTunable, item.ty.span, "a tunable is a `long`").label("another type").suggest(
+                item.ty.span,
+                "long",
+                "sizes are `long`",
+            ),
+        )
+    }
+
+    /// `width`, `parts`
+    fn values_of_model(&mut self, item: &ast::Tunable, knob: Knob) -> Option<Vec<i64>> {
+        self.tunable_is_long(item)?;
+        let domains = self.globals.domains;
+        let values = match knob {
+            Knob::Width => &domains.width,
+            Knob::Parts => &domains.parts,
+        };
+        Some(values.clone())
+    }
+
+    fn tunable_values(&mut self, item: &ast::Tunable, list: &[ast::Expr]) -> Option<Vec<i64>> {
+        self.tunable_is_long(item)?;
+        if list.is_empty() || list.len() > VALUES {
+            let count = list.len();
             let headline = format!("tunable `{}` has {count} values", item.name.name);
             let diagnostic = Diagnostic::new(Code::BadTunable, item.span, headline);
             return self.error(diagnostic.label(format!("one to {VALUES} are possible")));
         }
         let mut values = Vec::new();
-        for value in &item.values {
+        for value in list {
             let constant = match self.expr(value)? {
                 Val::Untyped(untyped) => match untyped.kind {
                     UntypedKind::Int(constant) => Some(constant),

@@ -35,7 +35,12 @@ struct Items<'a> {
 }
 
 /// Collects the items of all files.
-pub(super) fn collect<'a>(sources: &'a SourceMap, units: &'a [SourceUnit], sink: &mut Sink) -> Collected<'a> {
+pub(super) fn collect<'a>(
+    sources: &'a SourceMap,
+    units: &'a [SourceUnit],
+    domains: &'a ast::Domains,
+    sink: &mut Sink,
+) -> Collected<'a> {
     let mut items = Items::default();
     for unit in units {
         for item in &unit.ast.items {
@@ -55,6 +60,7 @@ pub(super) fn collect<'a>(sources: &'a SourceMap, units: &'a [SourceUnit], sink:
     let visible = visible_names(units, &declared, sink);
     let mut globals = Globals {
         sources,
+        domains,
         visible,
         structs: Arena::new(),
         consts: Vec::new(),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use hidp_ir::par::{self, Access, Expr, Place, Stmt, StmtKind, Var, VarId, VarKind};
-use hidp_syntax::ast::{self, Direction};
+use hidp_syntax::ast::{self, Direction, PieceWay};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 use hidp_syntax::index::{Arena, Id};
 use hidp_syntax::source::{FileId, Span};
@@ -94,6 +94,10 @@ pub(super) struct Cx<'a> {
     pub(super) counting: BTreeSet<VarId>,
     /// Numbers that a codelet leaves open.
     pub(super) tunables: BTreeSet<VarId>,
+    /// How `tiles` are cut, where they can stand.
+    pub(super) tiles: Option<PieceWay>,
+    /// Whether there are any.
+    pub(super) has_tiles: bool,
     /// Loops around the statement within the innermost map.
     pub(super) loops: usize,
     /// Implicit scalars assigned on every path to here; `None` where no path leads here.
@@ -136,6 +140,8 @@ impl<'a> Cx<'a> {
             iters: Vec::new(),
             counting: BTreeSet::new(),
             tunables: BTreeSet::new(),
+            tiles: None,
+            has_tiles: false,
             loops: 0,
             assigned: Some(BTreeSet::new()),
             parallel: None,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use hidp_ir::par::{self, FuncId, ScalarFnId};
-use hidp_syntax::ast::Direction;
+use hidp_syntax::ast::{Direction, Domains};
 use hidp_syntax::index::Arena;
 use hidp_syntax::source::{FileId, SourceMap, Span};
 use hidp_syntax::ty::{Scalar, StructId, Ty};
@@ -71,6 +71,8 @@ pub(super) struct ParamSig {
 /// All declarations of a build.
 pub(super) struct Globals<'a> {
     pub(super) sources: &'a SourceMap,
+    /// What the targets' models say of tunables.
+    pub(super) domains: &'a Domains,
     /// For each file, the names it declares and imports, with the place of the declaration.
     pub(super) visible: BTreeMap<FileId, BTreeMap<String, (Global, Span)>>,
     pub(super) structs: Arena<StructId, par::Struct>,

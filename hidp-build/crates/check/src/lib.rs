@@ -59,8 +59,8 @@ pub struct SourceUnit {
     pub imports: Vec<FileId>,
 }
 
-/// Checks all files of a build together. The program is meant for use only where `sink` holds no error.
-pub fn check(sources: &SourceMap, units: &[SourceUnit], sink: &mut Sink) -> par::Program {
-    let collected = collect::collect(sources, units, sink);
+/// Checks all files of a build together; `domains` are what models say of tunables. The program is meant for use only where `sink` holds no error.
+pub fn check(sources: &SourceMap, units: &[SourceUnit], domains: &ast::Domains, sink: &mut Sink) -> par::Program {
+    let collected = collect::collect(sources, units, domains, sink);
     functions::check_bodies(&collected, sink)
 }

@@ -40,11 +40,20 @@ impl Cx<'_> {
     }
 
     fn piece(&mut self, piece: &ast::Piece, out: &mut Vec<Stmt>) -> Option<Piece> {
-        if piece.by && piece.way == PieceWay::Strided {
+        self.has_tiles |= piece.way.is_none();
+        let Some(way) = piece.way.or(self.tiles) else {
             return self.error(
-                Diagnostic::new(Code::BadPiece, piece.span, "strided pieces have no length of their own")
+                Diagnostic::new(Code::BadPiece, piece.span, "`tiles` leaves open which elements a piece has")
+                    .label("a function says what is computed; only codelets leave something open")
+                    .help("write `adjacent` or `strided`"),
+            );
+        };
+        if piece.by && piece.way != Some(PieceWay::Adjacent) {
+            let word = piece.way.map_or(PieceWay::OPEN, PieceWay::name);
+            return self.error(
+                Diagnostic::new(Code::BadPiece, piece.span, format!("{word} pieces have no length of their own"))
                     .label("`by` is for adjacent pieces")
-                    .help(format!("say how many there are: `[strided {} of p]`", piece.iter.name)),
+                    .help(format!("say how many there are: `[{word} {} of p]`", piece.iter.name)),
             );
         }
         let at = self.numbering(piece)?;
@@ -53,7 +62,7 @@ impl Cx<'_> {
             let what = if piece.by { "a piece has at least one element" } else { "there is at least one piece" };
             return self.error(Diagnostic::new(Code::BadPiece, length.span, what).label("less than 1"));
         }
-        Some(Piece { way: piece.way, at, by: piece.by, length: self.hoisted(length, out) })
+        Some(Piece { way, at, by: piece.by, length: self.hoisted(length, out) })
     }
 
     /// The iterator that numbers the pieces.

@@ -13,7 +13,7 @@ fn checked(text: &str) -> (par::Program, Vec<Diagnostic>, SourceMap) {
     let ast = hidp_syntax::parse(&sources, file, &mut sink);
     assert!(!sink.has_errors(), "{}", shown(&sources, &sink.finish()));
     let units = [SourceUnit { id: file, ast, imports: Vec::new() }];
-    let program = check(&sources, &units, &mut sink);
+    let program = check(&sources, &units, &ast::Domains::default(), &mut sink);
     (program, sink.finish(), sources)
 }
 
@@ -319,7 +319,7 @@ fn long_expressions_do_not_exhaust_the_stack() {
         let mut sink = Sink::new();
         let ast = hidp_syntax::parse(&sources, file, &mut sink);
         if !sink.has_errors() {
-            check(&sources, &[SourceUnit { id: file, ast, imports: Vec::new() }], &mut sink);
+            check(&sources, &[SourceUnit { id: file, ast, imports: Vec::new() }], &ast::Domains::default(), &mut sink);
         }
     }
 }
@@ -422,7 +422,12 @@ fn damaged_programs_do_no_harm() {
             if sink.has_errors() {
                 continue;
             }
-            let program = check(&sources, &[SourceUnit { id: file, ast, imports: Vec::new() }], &mut sink);
+            let program = check(
+                &sources,
+                &[SourceUnit { id: file, ast, imports: Vec::new() }],
+                &ast::Domains::default(),
+                &mut sink,
+            );
             if !sink.has_errors() {
                 let verified = par::verify(&program);
                 assert!(verified.is_ok(), "{text}\n{verified:?}");

@@ -29,7 +29,7 @@ pub(super) fn optimised(text: &str) -> (Program, FuncId) {
     let mut sink = Sink::new();
     let ast = syntax::parse(&sources, file, &mut sink);
     let units = [check::SourceUnit { id: file, ast, imports: Vec::new() }];
-    let mut program = check::check(&sources, &units, &mut sink);
+    let mut program = check::check(&sources, &units, &hidp_syntax::ast::Domains::default(), &mut sink);
     assert!(!sink.has_errors(), "{:?}", sink.finish());
     pass::run(&mut program, pass::PIPELINE).expect("passes keep programs well formed");
     let func = *program.entries.last().expect("an entry");

@@ -1,5 +1,6 @@
 //! What tests of plans start from.
 
+use crate::target::{Model, domains};
 use hidp_check::{SourceUnit, check};
 use hidp_ir::par::Program;
 use hidp_syntax::diag::Sink;
@@ -19,7 +20,7 @@ pub(crate) fn checked(text: &str) -> Program {
     let mut sink = Sink::new();
     let id = sources.add("k.hdp", text);
     let unit = SourceUnit { id, ast: parse(&sources, id, &mut sink), imports: Vec::new() };
-    let program = check(&sources, &[unit], &mut sink);
+    let program = check(&sources, &[unit], &domains([&Model::cpu().codelets]), &mut sink);
     assert!(!sink.has_errors(), "{:?}", sink.finish());
     program
 }

@@ -142,7 +142,14 @@ impl Sink {
             diagnostic.severity == Severity::Error || !meant
         });
         self.diagnostics.sort_by_key(|d| (d.primary.span.file, d.primary.span.start));
-        self.diagnostics.dedup();
-        self.diagnostics
+        let mut kept: Vec<Diagnostic> = Vec::new();
+        for diagnostic in self.diagnostics {
+            let at = |diagnostic: &Diagnostic| (diagnostic.primary.span.file, diagnostic.primary.span.start);
+            let mut beside = kept.iter().rev().take_while(|other| at(other) == at(&diagnostic));
+            if beside.all(|other| *other != diagnostic) {
+                kept.push(diagnostic);
+            }
+        }
+        kept
     }
 }

@@ -36,6 +36,9 @@ fn differs(name: &str, codelet: &Codelet, difference: &Difference) -> Diagnostic
         let sizes: Vec<String> = sizes.iter().map(|(name, size)| format!("{name} = {size}")).collect();
         diagnostic = diagnostic.note(format!("with {}", sizes.join(", ")));
     }
+    if let Some(way) = codelet.tiles {
+        diagnostic = diagnostic.note(format!("where its tiles are {}", way.name()));
+    }
     for (name, arg) in inputs {
         diagnostic = diagnostic.note(format!("and {name} = {}", shown(arg)));
     }

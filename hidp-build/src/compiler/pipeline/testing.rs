@@ -17,7 +17,7 @@ pub(crate) fn input(text: &str, options: Options) -> PipelineInput {
 /// Its program after all passes.
 pub(crate) fn optimised(input: &PipelineInput) -> Program {
     let mut sink = Sink::new();
-    let program = front(input, &mut sink).and_then(|program| optimise(program, &mut sink));
+    let program = front(input, &mut sink).and_then(|program| optimise(program, input.options.cuda, &mut sink));
     program.unwrap_or_else(|| panic!("{:?}", sink.finish()))
 }
 

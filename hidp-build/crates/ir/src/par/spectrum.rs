@@ -17,9 +17,9 @@ pub struct Spectrum {
 }
 
 impl Spectrum {
-    /// The codelet of this name.
-    pub fn codelet(&self, tag: &str) -> Option<&Codelet> {
-        self.codelets.iter().find(|codelet| codelet.tag == tag)
+    /// The codelet that a call takes, if it does not take the function itself.
+    pub fn taken(&self, choice: &Choice) -> Option<&Codelet> {
+        self.codelets.iter().find(|codelet| codelet.tag == choice.codelet && codelet.tiles == choice.tiles)
     }
 }
 
@@ -28,6 +28,8 @@ impl Spectrum {
 pub struct Codelet {
     /// Its own name.
     pub tag: String,
+    /// How its `tiles` are cut, if it has any: there is another codelet of this name for the other way.
+    pub tiles: Option<PieceWay>,
     /// Its body. Parameters and dimensions are those of the function, under the same numbers.
     pub func: FuncId,
     /// It computes what the function does where this holds: over dimensions, scalar inputs and tunables of `func`.
@@ -58,7 +60,9 @@ pub struct Choice {
     pub in_map: bool,
     /// Values of tunables, by name.
     pub tunables: Vec<(String, i64)>,
-    /// How arrays are cut, in the order of the text.
+    /// How the codelet's `tiles` are cut.
+    pub tiles: Option<PieceWay>,
+    /// How arrays are cut, those `tiles` included, in the order of the text.
     pub pieces: Vec<PieceWay>,
     /// The calls in the body that have a choice themselves, in the order of the text.
     pub calls: Vec<Choice>,

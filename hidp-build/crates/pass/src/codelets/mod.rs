@@ -61,7 +61,7 @@ fn make(
         return known.func;
     }
     let codelet = (!choice.codelet.is_empty()).then(|| {
-        let known = program.spectrum_of(function).and_then(|spectrum| spectrum.codelet(&choice.codelet));
+        let known = program.spectrum_of(function).and_then(|spectrum| spectrum.taken(choice));
         known.expect("choices name codelets of their functions").clone()
     });
     let func = codelet.as_ref().map_or(function, |codelet| codelet.func);

@@ -21,7 +21,7 @@ entries (f)";
     let read_n = Expr::read(n, hidp_syntax::ty::Ty::LONG, body.span);
     let when = when.map(|least| Expr::long(BinOp::Ge, read_n, Expr::int(least, body.span)));
     let tunables = vec![Tunable { var: p, values: vec![2, 3] }];
-    let known = Codelet { tag: "parts".into(), func: codelet, when, tunables, span: body.span };
+    let known = Codelet { tag: "parts".into(), tiles: None, func: codelet, when, tunables, span: body.span };
     program.spectra.push(Spectrum { meaning: sum, codelets: vec![known] });
     program.alternatives.push(Alternative { entry, func: entry, name: "parts".into(), choice: chosen(3) });
     program
@@ -30,7 +30,7 @@ entries (f)";
 fn plain(function: &str) -> Choice {
     let (function, codelet) = (function.to_owned(), String::new());
     let (tunables, pieces, calls) = (Vec::new(), Vec::new(), Vec::new());
-    Choice { function, codelet, in_map: false, tunables, pieces, calls, otherwise: None }
+    Choice { function, codelet, in_map: false, tunables, tiles: None, pieces, calls, otherwise: None }
 }
 
 /// The entry's call takes the codelet with so many parts, in which calls are of the function.

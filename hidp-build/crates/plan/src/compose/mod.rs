@@ -6,7 +6,7 @@ use std::fmt;
 use hidp_ir::par::{Alternative, Choice, Codelet, FuncId, Program, sites};
 
 use super::notation::{self, Pieces, Place};
-use crate::target::Model;
+use crate::target::{DeviceModel, Model};
 use hidp_syntax::ast::PieceWay;
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 
@@ -38,6 +38,8 @@ pub struct CodeletFate {
     pub function: String,
     /// The codelet's name.
     pub codelet: String,
+    /// How its `tiles` are cut, if it has any.
+    pub tiles: Option<PieceWay>,
     /// In how many versions it is.
     pub kept: usize,
     /// Its least predicted time beside that of the best composition, over the sizes that were looked at; nothing if it never runs there.
@@ -46,11 +48,15 @@ pub struct CodeletFate {
 
 impl fmt::Display for CodeletFate {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let CodeletFate { function, codelet, kept, ratio } = self;
+        let CodeletFate { function, codelet, tiles, kept, ratio } = self;
+        write!(f, "{function} \"{codelet}\"")?;
+        if let Some(way) = tiles {
+            write!(f, " with {} tiles", way.name())?;
+        }
         match kept {
-            0 => write!(f, "{function} \"{codelet}\": none, {MOST} compositions come before it")?,
-            1 => write!(f, "{function} \"{codelet}\": kept in 1 composition")?,
-            _ => write!(f, "{function} \"{codelet}\": kept in {kept} compositions")?,
+            0 => write!(f, ": none, {MOST} compositions come before it")?,
+            1 => f.write_str(": kept in 1 composition")?,
+            _ => write!(f, ": kept in {kept} compositions")?,
         }
         match ratio {
             Some(ratio) => write!(f, "; predicted to take at least {ratio:.2} times the best composition's time"),
@@ -66,8 +72,8 @@ const GAIN: f64 = 0.02;
 /// Elements of an entry at which compositions are compared: all its dimensions alike.
 const POINTS: [f64; 3] = [4096.0, 262_144.0, 16_777_216.0];
 
-/// Chooses compositions for all entries.
-pub fn compose(program: &mut Program, model: &Model, sink: &mut Sink) {
+/// Chooses compositions for all entries. Where there is a `device`, too, those with `tiles` are there as it prefers them, besides.
+pub fn compose(program: &mut Program, model: &Model, device: Option<&DeviceModel>, sink: &mut Sink) {
     if program.spectra.is_empty() {
         return;
     }
@@ -80,10 +86,19 @@ pub fn compose(program: &mut Program, model: &Model, sink: &mut Sink) {
             let diagnostic = Diagnostic::new(Code::SearchCut, item.span, headline).label("some are left out");
             sink.push(diagnostic.help("fewer values of tunables make fewer compositions"));
         }
-        for (choice, _) in kept {
+        let mut choices: Vec<Choice> = kept.into_iter().map(|(choice, _)| choice).collect();
+        if let Some(device) = device {
+            let tiles = Tiles { program, choosing: &program.choosing(), way: device.codelets.tiles };
+            let cut: Vec<Choice> = choices.iter().map(|choice| tiles.cut(entry, choice)).collect();
+            choices.extend(cut);
+        }
+        for (at, choice) in choices.iter().enumerate() {
+            if choices[..at].contains(choice) {
+                continue;
+            }
             let known = |name: &str| alternatives.iter().any(|other| other.entry == entry && other.name == name);
-            let name = unlike(&name_of(&choice), known);
-            alternatives.push(Alternative { entry, func: entry, name, choice });
+            let name = unlike(&name_of(choice), known);
+            alternatives.push(Alternative { entry, func: entry, name, choice: choice.clone() });
         }
     }
     program.alternatives = alternatives;
@@ -114,7 +129,9 @@ pub fn composed(program: &Program, entry: FuncId, model: &Model) -> Composed {
         let spectra = program.spectra.iter().filter(|spectrum| reached.contains(&spectrum.meaning));
         spectra.flat_map(|spectrum| spectrum.codelets.iter().map(|codelet| (spectrum.meaning, codelet)))
     };
-    codelets().for_each(|with| add(Usual { with: Some(with), ..usual }.choice(entry, false)));
+    let mut preferred: Vec<(FuncId, &Codelet)> = codelets().collect();
+    preferred.sort_by_key(|(_, codelet)| is_second_way(codelet, model));
+    preferred.iter().for_each(|with| add(Usual { with: Some(*with), ..usual }.choice(entry, false)));
     let prices: Vec<Vec<Option<f64>>> =
         seen.iter().map(|choice| points.iter().map(|point| point.price(choice)).collect()).collect();
     let best: Vec<f64> = (0..points.len())
@@ -124,16 +141,17 @@ pub fn composed(program: &Program, entry: FuncId, model: &Model) -> Composed {
         .iter()
         .map(|of| of.iter().zip(&best).map(|(price, best)| price.map_or(f64::INFINITY, |price| price / best)).collect())
         .collect();
-    let has =
-        |choice: &Choice, (of, codelet): (FuncId, &Codelet)| contains(choice, &program.funcs[of].name, &codelet.tag);
-    let chosen =
-        chosen(&seen, &ratios, &codelets().map(|with| seen.iter().map(|c| has(c, with)).collect()).collect::<Vec<_>>());
+    let has = |choice: &Choice, (of, codelet): (FuncId, &Codelet)| contains(choice, &program.funcs[of].name, codelet);
+    let having: Vec<Vec<bool>> =
+        preferred.iter().map(|with| seen.iter().map(|choice| has(choice, *with)).collect()).collect();
+    let chosen = chosen(&seen, &ratios, &having);
     let fate = |with: (FuncId, &Codelet)| {
         let own = seen.iter().zip(&ratios).filter(|(choice, _)| has(choice, with)).flat_map(|(_, ratios)| ratios);
         let least = own.copied().fold(f64::INFINITY, f64::min);
         CodeletFate {
             function: program.funcs[with.0].name.clone(),
             codelet: with.1.tag.clone(),
+            tiles: with.1.tiles,
             kept: chosen.iter().filter(|at| has(&seen[**at], with)).count(),
             ratio: least.is_finite().then_some(least),
         }
@@ -142,6 +160,31 @@ pub fn composed(program: &Program, entry: FuncId, model: &Model) -> Composed {
         codelets: codelets().map(fate).collect(),
         cut: points.iter().any(|point| point.cut),
         kept: chosen.iter().map(|at| (seen[*at].clone(), ratios[*at].clone())).collect(),
+    }
+}
+
+/// Whether a codelet's `tiles` are cut in the way that is looked at second.
+fn is_second_way(codelet: &Codelet, model: &Model) -> bool {
+    codelet.tiles.is_some_and(|way| way != model.codelets.tiles)
+}
+
+/// Cuts all `tiles` of compositions one way.
+struct Tiles<'a> {
+    program: &'a Program,
+    choosing: &'a BTreeSet<FuncId>,
+    way: PieceWay,
+}
+
+impl Tiles<'_> {
+    fn cut(&self, function: FuncId, choice: &Choice) -> Choice {
+        let mut cut = Choice { tiles: choice.tiles.map(|_| self.way), ..choice.clone() };
+        let codelet = self.program.spectrum_of(function).and_then(|spectrum| spectrum.taken(&cut));
+        let body = codelet.map_or(function, |codelet| codelet.func);
+        let (sites, pieces) = sites(&self.program.funcs[body].body, self.choosing);
+        cut.pieces = pieces;
+        cut.calls = sites.iter().zip(&choice.calls).map(|(site, call)| self.cut(site.callee, call)).collect();
+        cut.otherwise = choice.otherwise.as_deref().map(|other| Box::new(self.cut(function, other)));
+        cut
     }
 }
 
@@ -174,8 +217,8 @@ fn chosen(seen: &[Choice], ratios: &[Vec<f64>], having: &[Vec<bool>]) -> Vec<usi
 }
 
 /// Whether a codelet is part of a composition.
-fn contains(choice: &Choice, function: &str, codelet: &str) -> bool {
-    choice.function == function && choice.codelet == codelet
+fn contains(choice: &Choice, function: &str, codelet: &Codelet) -> bool {
+    choice.function == function && choice.codelet == codelet.tag && choice.tiles == codelet.tiles
         || choice.calls.iter().chain(choice.otherwise.as_deref()).any(|inner| contains(inner, function, codelet))
 }
 
@@ -209,7 +252,7 @@ impl Usual<'_> {
         let tunables = codelet.tunables.iter().map(|tunable| (name(tunable.var), tunable.values[0])).collect();
         let otherwise = codelet.when.is_some().then(|| Box::new(inner.body(function, function, in_map)));
         let chosen = inner.body(function, codelet.func, in_map);
-        Choice { codelet: codelet.tag.clone(), tunables, otherwise, ..chosen }
+        Choice { codelet: codelet.tag.clone(), tiles: codelet.tiles, tunables, otherwise, ..chosen }
     }
 
     fn body(&self, function: FuncId, body: FuncId, in_map: bool) -> Choice {
@@ -219,6 +262,7 @@ impl Usual<'_> {
             codelet: String::new(),
             in_map,
             tunables: Vec::new(),
+            tiles: None,
             pieces,
             calls: sites.iter().map(|site| self.choice(site.callee, in_map || site.in_map)).collect(),
             otherwise: None,
@@ -258,7 +302,8 @@ pub fn form_of(program: &Program, entry: FuncId, composition: &notation::Choice)
 
 /// A choice as plans show it.
 pub fn shown(choice: &Choice) -> notation::Choice {
-    let Choice { function, codelet, in_map, tunables, pieces, calls, otherwise } = choice;
+    // The ways of `tiles` are among those of all pieces.
+    let Choice { function, codelet, in_map, tunables, tiles: _, pieces, calls, otherwise } = choice;
     notation::Choice {
         function: function.clone(),
         codelet: codelet.clone(),

@@ -7,6 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::is_second_way;
 use super::search::{self, Alternative, Derivation, Space};
 use super::weigh::{Weighed, holds, known, weigh};
 use crate::target::Model;
@@ -99,7 +100,10 @@ impl<'a> Compositions<'a> {
     fn bodies(&mut self, state: &State) -> Vec<Taken<'a>> {
         let mut found = vec![Taken { codelet: None, tunables: Vec::new(), otherwise: None }];
         let program = self.program;
-        for codelet in program.spectrum_of(state.function).map_or(&[][..], |spectrum| &spectrum.codelets) {
+        let spectrum = program.spectrum_of(state.function);
+        let mut codelets: Vec<&Codelet> = spectrum.into_iter().flat_map(|spectrum| &spectrum.codelets).collect();
+        codelets.sort_by_key(|codelet| is_second_way(codelet, self.model));
+        for codelet in codelets {
             let mut combinations: Vec<Vec<(VarId, i64)>> = vec![Vec::new()];
             for tunable in &codelet.tunables {
                 let longer = combinations.iter().flat_map(|known| {
@@ -164,6 +168,7 @@ impl<'a> Compositions<'a> {
         Choice {
             function: self.program.funcs[function].name.clone(),
             codelet: taken.codelet.map(|codelet| codelet.tag.clone()).unwrap_or_default(),
+            tiles: taken.codelet.and_then(|codelet| codelet.tiles),
             in_map,
             tunables: self.named(body, &taken.tunables),
             pieces,
@@ -187,6 +192,7 @@ impl<'a> Compositions<'a> {
         let fits = |taken: &&Taken<'_>| {
             let body = taken.codelet.map_or(function, |codelet| codelet.func);
             taken.codelet.map_or("", |codelet| &codelet.tag) == choice.codelet
+                && taken.codelet.and_then(|codelet| codelet.tiles) == choice.tiles
                 && self.named(body, &taken.tunables) == choice.tunables
         };
         let Some(option) = self.taken[state].iter().position(|taken| fits(&taken)) else {

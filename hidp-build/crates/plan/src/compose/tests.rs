@@ -91,6 +91,29 @@ fn many_codelets_are_bounded() {
     assert_eq!((composed.kept.len(), composed.codelets.len()), (MOST, 16));
 }
 
+/// Which way of cutting is looked at first.
+#[test]
+fn models_say_how_tiles_are_cut() {
+    let text = SLOW.replace("adjacent", "tiles");
+    let first = |tiles: &str| {
+        let model = include_str!("../../targets/cpu.toml").replacen("tiles = \"adjacent\"", tiles, 1);
+        let program = checked(&text);
+        let composed = composed(&program, program.entries[0], &Model::read(&model).expect("a model"));
+        let ways = composed.kept.iter().filter(|(choice, _)| choice.codelet == "pieces");
+        ways.map(|(choice, _)| (choice.tiles, choice.pieces.clone())).next().expect("pieces are kept")
+    };
+    for way in PieceWay::ALL {
+        assert_eq!(first(&format!("tiles = \"{}\"", way.name())), (Some(way), vec![way]));
+    }
+    // With a device each composition is there in the way that it prefers, too.
+    let (mut program, device) = (checked(&text), DeviceModel::cuda());
+    compose(&mut program, &Model::cpu(), Some(&device), &mut Sink::new());
+    let tiles = Tiles { program: &program, choosing: &program.choosing(), way: device.codelets.tiles };
+    let all: Vec<&Choice> = program.alternatives.iter().map(|form| &form.choice).collect();
+    assert!(all.iter().all(|choice| all.contains(&&tiles.cut(program.entries[0], choice))));
+    assert!(all.iter().any(|choice| tiles.cut(program.entries[0], choice) != **choice));
+}
+
 /// What a codelet costs changes which compositions are kept.
 #[test]
 fn costs_decide() {
@@ -111,7 +134,7 @@ fn names_are_identifiers() {
 /// The rules of the last entry's compositions, and what each promises at best.
 fn promised(text: &str) -> (Vec<String>, Vec<(String, Option<f64>)>) {
     let (mut program, model) = (checked(text), Model::cpu());
-    compose(&mut program, &model, &mut Sink::new());
+    compose(&mut program, &model, None, &mut Sink::new());
     hidp_pass::run(&mut program, hidp_pass::PIPELINE).expect("no pass breaks a program");
     let entry = *program.entries.last().expect("an entry");
     let plans = candidates(&program, entry, &model);

@@ -168,6 +168,7 @@ impl Scale<'_> {
                 }
             }
         }
+        weighed.own += args.iter().map(|arg| self.unlike_level(arg)).sum::<f64>();
         let unknown = i64::from(self.model.unknown_length);
         let sizes: Vec<i64> = function.dims.iter().map(|dim| bound.get(dim).copied().unwrap_or(unknown)).collect();
         if self.choosing.contains(&callee) {
@@ -177,6 +178,21 @@ impl Scale<'_> {
             let mut inner = Scale { body: function, known, in_map: self.in_map, ..*self };
             inner.stmts(&function.body.stmts, weighed);
         }
+    }
+
+    /// What it costs that pieces are not cut as the target prefers: each element is a load or store by itself.
+    fn unlike_level(&self, arg: &CallArg) -> f64 {
+        let CallArg::Section(section) = arg else { return 0.0 };
+        let other = |dim: &SectionDim| match dim {
+            SectionDim::Piece(piece) => piece.way != self.model.codelets.tiles,
+            SectionDim::At(_) | SectionDim::Range { .. } => false,
+        };
+        // The other dimensions decide where elements lie, but for the last.
+        if !section.dims.last().is_some_and(other) {
+            return 0.0;
+        }
+        let elements: f64 = self.section(section).iter().map(|extent| *extent as f64).product();
+        elements * f64::from(self.model.estimates.gathered) / f64::from(self.model.estimates.load)
     }
 
     fn section(&self, section: &Section) -> Vec<i64> {

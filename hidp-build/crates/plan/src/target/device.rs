@@ -1,8 +1,8 @@
 //! The hardware model of graphics processors.
 
-use super::Tunable;
 use super::document::{self, DocumentError};
 use super::reading::{Reading, Row};
+use super::{Codelets, Tunable};
 use hidp_syntax::ast::Level;
 
 /// A model of a graphics processor.
@@ -48,6 +48,8 @@ pub struct DeviceModel {
     pub heavy_run: u32,
     /// Iterations of a row from which on a warp takes it alone: at least two for each lane.
     pub warp_row: u32,
+    /// What programs leave open for codelets.
+    pub codelets: Codelets,
     /// How many positions a thread takes at a time.
     pub items: DeviceItems,
     /// Bytes that a lane moves at once along a row of its own, into registers.
@@ -189,6 +191,7 @@ impl DeviceModel {
         let model = DeviceModel {
             levels: reading.rows("level").map(level).collect::<Result<_, _>>()?,
             warp: int("lanes", "warp")?,
+            codelets: reading.codelets(int("lanes", "warp")?)?,
             most_threads: int("lanes", "most")?,
             resident: int("lanes", "resident")?,
             warp_columns: int("lanes", "warp_columns")?,

@@ -6,6 +6,11 @@ mod reading;
 
 use reading::Reading;
 
+use hidp_syntax::ast::{Domains, PieceWay};
+
+/// Bytes of the elements by which lanes are counted.
+const FLOAT: u32 = 4;
+
 pub use device::{DeviceItems, DeviceLevel, DeviceModel, DeviceSplit, DeviceTile};
 pub use document::DocumentError;
 
@@ -88,6 +93,8 @@ pub struct Model {
     pub scalar_operation: u32,
     /// What compositions of codelets are weighed by.
     pub estimates: Estimates,
+    /// What programs leave open for codelets.
+    pub codelets: Codelets,
     /// When all threads share what is inside each iteration.
     pub dispatch: TeamRules,
     /// What the parts of a plan's score weigh.
@@ -123,6 +130,27 @@ pub struct Estimates {
     pub gain: u32,
     /// Percent more than the best that a composition may take to be a version.
     pub near: u32,
+}
+
+/// What programs with codelets leave open.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Codelets {
+    /// How `tiles` are cut, as a rule.
+    pub tiles: PieceWay,
+    /// Values of tunables.
+    pub domains: Domains,
+}
+
+/// What the targets of a build say of tunables: values of the first one first.
+pub fn domains<'m>(models: impl IntoIterator<Item = &'m Codelets>) -> Domains {
+    let mut all = Domains { width: Vec::new(), parts: Vec::new() };
+    for Codelets { domains, .. } in models {
+        for (known, more) in [(&mut all.width, &domains.width), (&mut all.parts, &domains.parts)] {
+            let new: Vec<i64> = more.iter().copied().filter(|value| !known.contains(value)).collect();
+            known.extend(new);
+        }
+    }
+    all
 }
 
 /// When, untuned, all threads share what is inside each iteration.
@@ -232,6 +260,7 @@ impl Model {
                 gain: int("estimate", "gain")?,
                 near: int("estimate", "near")?,
             },
+            codelets: reading.codelets(int("vector", "bytes")? / FLOAT)?,
             dispatch: TeamRules {
                 parallel: int("dispatch", "parallel")?,
                 worth: int("dispatch", "worth")?,

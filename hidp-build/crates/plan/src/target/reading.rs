@@ -7,7 +7,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use super::document::{DocumentError, Table};
-use super::{Stage, Tunable};
+use super::{Codelets, Stage, Tunable};
+use hidp_syntax::ast::{Domains, PieceWay};
 
 /// A document whose values are ticked off as they are read.
 pub(super) struct Reading<'d> {
@@ -42,6 +43,22 @@ impl<'d> Reading<'d> {
     /// The tables of a name.
     pub(super) fn rows(&self, name: &str) -> impl Iterator<Item = Row<'_>> {
         self.root.tables(name).into_iter().map(|table| Row { table, read: &self.read })
+    }
+
+    /// What the model says of codelets.
+    pub(super) fn codelets(&self, width: u32) -> Result<Codelets, DocumentError> {
+        let Some(row) = self.rows("codelets").next() else {
+            return Err(self.root.wrong("codelets", "is missing: expected a table with `tiles`"));
+        };
+        let tiles = row.name("tiles", "`adjacent` or `strided`", |name| {
+            PieceWay::ALL.into_iter().find(|way| way.name() == name)
+        })?;
+        let parts = row.tick("parts").naturals("parts")?;
+        if parts.is_empty() || parts.contains(&0) {
+            return Err(row.table.wrong("parts", "has a value below 1, or none"));
+        }
+        let parts = parts.into_iter().map(i64::from).collect();
+        Ok(Codelets { tiles, domains: Domains { width: vec![i64::from(width)], parts } })
     }
 
     /// What a tuner may vary.

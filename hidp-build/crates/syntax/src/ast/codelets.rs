@@ -36,16 +36,63 @@ pub struct Tunable {
     /// Name.
     pub name: Ident,
     /// What it can be, the usual value first.
-    pub values: Vec<Expr>,
+    pub values: Values,
     /// Name and values.
     pub span: Span,
+}
+
+/// What a tunable can be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// `{64, 256}`
+    Listed(Vec<Expr>),
+    /// What the targets' models say.
+    OfModel(Knob),
+}
+
+/// A number of a target's model, as values of a tunable.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Knob {
+    /// Lanes that run together.
+    Width,
+    /// Parts into which work is cut.
+    Parts,
+}
+
+impl Knob {
+    /// Both.
+    pub const ALL: [Knob; 2] = [Knob::Width, Knob::Parts];
+
+    /// As written.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Knob::Width => "width",
+            Knob::Parts => "parts",
+        }
+    }
+}
+
+/// Values of tunables that a program leaves to the models of its targets, the usual one first.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Domains {
+    /// Lanes that run together.
+    pub width: Vec<i64>,
+    /// Parts into which work is cut.
+    pub parts: Vec<i64>,
+}
+
+impl Default for Domains {
+    /// A target that does one thing at a time.
+    fn default() -> Self {
+        Self { width: vec![1], parts: vec![1] }
+    }
 }
 
 /// A part of a dimension, as a subscript of a section.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Piece {
-    /// How the dimension is cut.
-    pub way: PieceWay,
+    /// How the dimension is cut; nothing for `tiles`, which leaves it open.
+    pub way: Option<PieceWay>,
     /// The iterator that numbers the pieces.
     pub iter: Ident,
     /// Whether `length` is the elements of a piece (`by`) rather than the number of pieces (`of`).
@@ -57,7 +104,7 @@ pub struct Piece {
 }
 
 /// How a dimension is cut into pieces.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum PieceWay {
     /// Neighbouring elements belong to one piece.
     Adjacent,
@@ -66,6 +113,9 @@ pub enum PieceWay {
 }
 
 impl PieceWay {
+    /// Stands for either way in codelets.
+    pub const OPEN: &'static str = "tiles";
+
     /// Both.
     pub const ALL: [PieceWay; 2] = [PieceWay::Adjacent, PieceWay::Strided];
 

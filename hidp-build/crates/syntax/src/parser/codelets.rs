@@ -1,7 +1,7 @@
 //! Codelets: a function's name, a name of their own, conditions, tunables and a body.
 
 use super::{Parsed, Parser, Punct, TokenKind};
-use crate::ast::{Codelet, Directive, Item, Piece, PieceWay, Subscript, Tunable};
+use crate::ast::{Codelet, Directive, Item, Knob, Piece, PieceWay, Subscript, Tunable, Values};
 use crate::source::Span;
 
 impl Parser<'_> {
@@ -56,9 +56,6 @@ impl Parser<'_> {
         loop {
             let name = self.declared_name("a tunable")?;
             self.expect(Punct::Assign, "and the values of a tunable")?;
-            if self.at_name() && matches!(self.current_text(), "width" | "parts") {
-                return Err(self.tunable_of_model());
-            }
             let values = self.tunable_values()?;
             if self.is_word_at(0, "run") {
                 return Err(self.tunable_of_calls());
@@ -72,8 +69,12 @@ impl Parser<'_> {
         self.expect_semicolon("a tunable")
     }
 
-    /// `{64, 256}`
-    fn tunable_values(&mut self) -> Parsed<Vec<crate::ast::Expr>> {
+    /// `{64, 256}`, `width` or `parts`
+    fn tunable_values(&mut self) -> Parsed<Values> {
+        if let Some(knob) = Knob::ALL.into_iter().find(|knob| self.is_word_at(0, knob.name())) {
+            self.bump();
+            return Ok(Values::OfModel(knob));
+        }
         let open = self.expect(Punct::OpenBrace, "and the values of a tunable")?;
         let mut values = Vec::new();
         while !self.at_punct(Punct::CloseBrace) {
@@ -83,21 +84,20 @@ impl Parser<'_> {
             }
         }
         self.expect_close(Punct::CloseBrace, open)?;
-        Ok(values)
+        Ok(Values::Listed(values))
     }
 
     /// Whether a piece stands behind the bracket here: two names side by side are no expression.
     pub(super) fn at_piece(&self) -> bool {
-        self.name_at(2) && ["adjacent", "strided", "tiles"].iter().any(|word| self.is_word_at(1, word))
+        let mut words = PieceWay::ALL.into_iter().map(PieceWay::name).chain([PieceWay::OPEN]);
+        self.name_at(2) && words.any(|word| self.is_word_at(1, word))
     }
 
     /// `[adjacent t of p]`, at the bracket
     pub(super) fn piece(&mut self) -> Parsed<Subscript> {
         let open = self.bump();
         let word = self.current_text();
-        let Some(way) = PieceWay::ALL.into_iter().find(|way| way.name() == word) else {
-            return Err(self.piece_of_level());
-        };
+        let way = PieceWay::ALL.into_iter().find(|way| way.name() == word);
         self.bump();
         let iter = self.declared_name("an iterator")?;
         let by = self.is_word_at(0, "by");

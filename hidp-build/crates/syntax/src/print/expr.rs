@@ -1,7 +1,7 @@
 //! Expressions.
 
 use super::Printer;
-use crate::ast::{Arg, BinaryOp, Call, Expr, ExprKind, Ident, Literal, Range, Subscript, UnaryOp};
+use crate::ast::{Arg, BinaryOp, Call, Expr, ExprKind, Ident, Literal, PieceWay, Range, Subscript, UnaryOp};
 use crate::parser::operators::precedence;
 
 /// How tightly the outermost operator of an expression binds: `? :`, then the infix operators, prefix operators, and what
@@ -142,7 +142,11 @@ impl Printer {
             Subscript::All(_) => self.push("[*]"),
             Subscript::Piece(piece) => {
                 let word = if piece.by { "by" } else { "of" };
-                self.push(&format!("[{} {} {word} ", piece.way.name(), piece.iter.name));
+                self.push(&format!(
+                    "[{} {} {word} ",
+                    piece.way.map_or(PieceWay::OPEN, PieceWay::name),
+                    piece.iter.name
+                ));
                 self.expr(&piece.length);
                 self.push("]");
             }

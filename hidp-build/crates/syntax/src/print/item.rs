@@ -3,7 +3,7 @@
 use super::Printer;
 use crate::ast::{
     Codelet, ConstItem, Direction, Directive, DirectiveKind, Field, Function, Import, Item, Param, Recurrence,
-    ScalarFunction, StructItem, Tunable,
+    ScalarFunction, StructItem, Tunable, Values,
 };
 
 impl Printer {
@@ -75,9 +75,16 @@ impl Printer {
             self.push(")\n");
         }
         for Tunable { ty, name, values, .. } in &codelet.tunables {
-            self.push(&format!("tunable {} {} = {{", ty.name, name.name));
-            self.separated(values, ", ", |printer, value| printer.expr(value));
-            self.push("};\n");
+            self.push(&format!("tunable {} {} = ", ty.name, name.name));
+            match values {
+                Values::Listed(values) => {
+                    self.push("{");
+                    self.separated(values, ", ", |printer, value| printer.expr(value));
+                    self.push("}");
+                }
+                Values::OfModel(knob) => self.push(knob.name()),
+            }
+            self.push(";\n");
         }
         self.block(&codelet.body);
         self.push("\n");

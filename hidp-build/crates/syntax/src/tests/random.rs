@@ -136,7 +136,10 @@ fn codelet(random: &mut Random) -> Codelet {
         tunables: several(random, 0, 2, |random| Tunable {
             ty: scalar_type(random),
             name: ident(random),
-            values: several(random, 0, 3, |random| expr(random, 1)),
+            values: match random.chance(4) {
+                true => Values::OfModel(random.pick(&Knob::ALL)),
+                false => Values::Listed(several(random, 0, 3, |random| expr(random, 1))),
+            },
             span: nowhere(),
         }),
         body: block(random, 4),
@@ -394,7 +397,7 @@ fn subscript(random: &mut Random, size: usize) -> Subscript {
         0 => Subscript::All(nowhere()),
         1 => Subscript::Range(range(random, size)),
         2 => Subscript::Piece(Piece {
-            way: random.pick(&PieceWay::ALL),
+            way: random.pick(&[Some(PieceWay::Adjacent), Some(PieceWay::Strided), None]),
             iter: ident(random),
             by: random.chance(2),
             length: Box::new(expr(random, size)),

@@ -141,6 +141,38 @@ fn tiles_that_meet_are_races() {
     assert!(found(&changed).contains(&Code::PrimitiveDisturbed), "{:?}", found(&changed));
 }
 
+/// Tiles are compared in both ways.
+#[test]
+fn tiles_are_cut_in_each_way() {
+    let reversed = r#"
+        function same input int v[N]; output int w[N]; { w = v; }
+        codelet same "tiles" tunable long p = {4};
+        { w = 0; map { t := [0:p); same(v[tiles t of p], w[tiles t of p]); } }"#;
+    assert_eq!(found(reversed), []);
+    for (from, to, way) in [
+        ("v[tiles t of p]", "v[adjacent t of p]", "where its tiles are strided"),
+        ("v[tiles t of p]", "v[strided t of p]", "where its tiles are adjacent"),
+    ] {
+        let mut sink = Sink::new();
+        front(&input(&reversed.replace(from, to), Options::default()), &mut sink);
+        let diagnostics = sink.finish();
+        assert_eq!(diagnostics.iter().map(|found| found.code).collect::<Vec<_>>(), [Code::Disagreeing]);
+        assert!(diagnostics[0].notes.iter().any(|note| note == way), "{:?}", diagnostics[0].notes);
+    }
+}
+
+/// Values that the model says are compared like those of the program.
+#[test]
+fn values_of_models_are_compared() {
+    for knob in ["width", "parts"] {
+        let text = format!(
+            "function f input int x[N]; output int s; {{ reduce(\"+\", x, s, N); }}
+             codelet f \"ends\" tunable long p = {knob}; {{ reduce(\"+\", x, s, N); if (p % 2 == 0) s += 1; }}"
+        );
+        assert_eq!(found(&text), [Code::Disagreeing], "{knob}");
+    }
+}
+
 #[test]
 fn what_cannot_be_compared_is_a_warning() {
     let large = SUM.replacen("when (N >= 1)", "when (N >= 100000000)", 1);

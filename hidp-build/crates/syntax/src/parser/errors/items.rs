@@ -132,32 +132,12 @@ impl Parser<'_> {
             || (self.name_at(1) && near::suggest(self.current_text(), ITEM_WORDS).is_some())
     }
 
-    pub(in super::super) fn tunable_of_model(&mut self) -> Failed {
-        let (span, word) = (self.span(), self.current_text());
-        self.report(
-            Diagnostic::new(Code::NotSupported, span, format!("`{word}` is not supported by this version"))
-                .note("a tunable that the hardware's model fills is reserved for a later version of the language")
-                .help("list its values: `tunable long p = {64, 256};`"),
-        )
-    }
-
     pub(in super::super) fn tunable_of_calls(&mut self) -> Failed {
         let span = self.span();
         self.report(
             Diagnostic::new(Code::NotSupported, span, "`run` is not supported by this version")
                 .note("a tunable that each call may choose is reserved for a later version of the language")
                 .help("without `run` each value makes versions of its own"),
-        )
-    }
-
-    pub(in super::super) fn piece_of_level(&mut self) -> Failed {
-        let span = self.span();
-        self.report(
-            Diagnostic::new(Code::NotSupported, span, "`tiles` is not supported by this version")
-                .note(
-                    "pieces that the compiler cuts as a level prefers are reserved for a later version of the language",
-                )
-                .help("write `adjacent` or `strided`"),
         )
     }
 
