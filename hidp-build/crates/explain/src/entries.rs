@@ -6,6 +6,7 @@ mod codelets;
 mod json;
 mod kernels;
 mod recurrences;
+mod searched;
 mod text;
 
 use crate::traffic::Resources;
@@ -82,6 +83,8 @@ struct Explanation {
     pinned: bool,
     /// Levels of a GPU and what became of them, and the plans for it; or why GPUs are left out.
     device: Result<Explored, String>,
+    /// What the search for mappings of each nest finds, if devices are not left out.
+    searched: Vec<String>,
     /// The kernels of those plans.
     kernels: Vec<PlanKernels>,
     /// Names of measures, and what they are.
@@ -214,6 +217,10 @@ fn explanation(
             let found = explore_device(program, func, &device, limits, natives);
             Explored { plans, candidates: placed(&input.sources, found.candidates.iter()) }
         }),
+        searched: match resources {
+            Ok(_) => searched::lines(program, item, &device),
+            Err(_) => Vec::new(),
+        },
         kernels: resources.map(|found| kernels::kernels(program, &lowered.entry, found)).unwrap_or_default(),
         measures: dispatch.measures.iter().map(|measure| (measure.name, meaning(program, func, measure))).collect(),
         rules: dispatch.rules.iter().map(|rule| dispatch.print(rule)).chain(otherwise).collect(),

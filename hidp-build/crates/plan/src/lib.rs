@@ -47,8 +47,10 @@ mod refusal;
 #[cfg(test)]
 mod refusal_tests;
 mod score;
+pub mod search;
 mod shape;
 mod short;
+mod sizes;
 mod split;
 #[cfg(test)]
 mod testing;

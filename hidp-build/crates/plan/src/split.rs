@@ -79,13 +79,19 @@ fn bounds_are_fixed(inner: &Map, outer: &Map, declared: &BTreeSet<VarId>) -> boo
 
 /// The nest with split folds: threads take parts where neighbouring results are neighbours in memory, else blocks.
 pub(super) fn split_nest(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Mapping {
-    let blocks = rows_apart(program, func, map);
-    let level = if blocks { Level::Block } else { Level::Thread };
+    let level = if rows_apart(program, func, map) { Level::Block } else { Level::Thread };
+    split_at(program, func, map, level, model)
+}
+
+/// The same by groups of a level: blocks, or threads.
+pub(super) fn split_at(program: &Program, func: &Func, map: &Map, level: Level, model: &DeviceModel) -> Mapping {
     let mut levels = Levels { program, func, model, mapping: Mapping::new(Strategy::Device(level)) };
     levels.launched(map, level);
-    let (groups, terms) = match blocks {
-        true => (model.split.blocks, model.split.block_terms),
-        false => (model.split.threads, model.split.thread_terms),
+    let (groups, terms) = match level {
+        Level::Block => (model.split.blocks, model.split.block_terms),
+        Level::Thread | Level::Subwarp2 | Level::Subwarp | Level::Warp | Level::Kernel => {
+            (model.split.threads, model.split.thread_terms)
+        }
     };
     let mut mapping = levels.mapping;
     deal(map, &mut mapping, groups, terms);
@@ -94,8 +100,7 @@ pub(super) fn split_nest(program: &Program, func: &Func, map: &Map, model: &Devi
 }
 
 /// The same with so many parts of each fold.
-pub(super) fn split_in(program: &Program, func: &Func, map: &Map, parts: u32, model: &DeviceModel) -> Mapping {
-    let mut mapping = split_nest(program, func, map, model);
+pub(super) fn split_in(mut mapping: Mapping, parts: u32) -> Mapping {
     for cut in mapping.cuts.values_mut() {
         cut.options.retain(|option| match option {
             FoldOption::Groups(_) | FoldOption::Terms(_) => false,

@@ -126,7 +126,7 @@ fn nest_work(program: &Program, func: &Func, map: &Map, count: &Expr, span: Span
 }
 
 /// What an expression takes. Positions of loads are found on the way.
-fn lane_operations(expr: &Expr) -> Option<i64> {
+pub(super) fn lane_operations(expr: &Expr) -> Option<i64> {
     match &expr.kind {
         ExprKind::Binary { op: BinOp::Div | BinOp::Rem, .. } => Some(DIVISION),
         ExprKind::Math(function, _) => Some(of_function(*function)),

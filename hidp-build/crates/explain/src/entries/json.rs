@@ -85,6 +85,7 @@ fn entry(explanation: &Explanation) -> Json {
         composed,
         pinned,
         device,
+        searched,
         kernels,
         measures,
         rules,
@@ -109,6 +110,7 @@ fn entry(explanation: &Explanation) -> Json {
         ("pinned", Json::Bool(*pinned)),
         ("device", device.as_ref().map_or(Json::Null, of_device)),
         ("device_left_out", device.as_ref().err().map_or(Json::Null, Json::text)),
+        ("searched", Json::list(searched, |line| Json::text(line))),
         ("kernels", Json::list(kernels, of_plan)),
         (
             "measures",
@@ -344,6 +346,8 @@ mod tests {
             "registers apart: 64 of 64 warps (100%), limited by threads",
             "coalesced",
             "4 sectors for 4, read-only path",
+            "27 mappings in 179 steps; cut by block-threads 21, dims 35, fault-order 1, group 21",
+            "R 256, C 256: r, c x(64) span(all)  5.6 us: work 0.1, parallelism 0.5, launches 5.0; next r, c x(128) span(all)  5.7 us",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");
         }

@@ -120,6 +120,7 @@ impl Explanation {
         if let Ok(device) = &self.device {
             let lines = page.candidates(&device.candidates, "");
             page.section("candidates for a GPU", &lines.join("\n"));
+            page.section("mappings of each nest for a GPU, by predicted times", &self.searched.join("\n"));
             for plan in &device.plans {
                 page.section(&format!("plan {}", plan.name), &plan.to_string());
                 let own = self.kernels.iter().filter(|kernels| kernels.plan == plan.name);

@@ -7,7 +7,7 @@ use crate::device::level_nest;
 use crate::mapping::Mapping;
 use crate::notation::FoldOption;
 use crate::refusal::{COVER, GAIN, NAMED, SEQUENCE, SHAPE};
-use crate::split::split_in;
+use crate::split::{split_in, split_nest};
 use crate::tiled::{Side, Sides, tiled, tiled_with};
 use crate::{inner_maps, key, splits};
 use hidp_ir::par::{Map, VarId};
@@ -30,7 +30,7 @@ impl Builder<'_> {
             return self.split_on_host(var, parts, span);
         }
         splits(self.program, self.func, self.map).map_err(|why| (span, why))?;
-        Ok(split_in(self.program, self.func, self.map, parts, self.model))
+        Ok(split_in(split_nest(self.program, self.func, self.map, self.model), parts))
     }
 
     /// The outermost map folds: blocks have runs.

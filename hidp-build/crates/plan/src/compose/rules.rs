@@ -7,15 +7,12 @@ use crate::dispatch::{Bound, Condition, Dispatch, Rule};
 use crate::estimate::estimate;
 use crate::measures::MeasureOf;
 use crate::notation::Plan;
+use crate::sizes::points;
 use crate::target::Model;
 use hidp_ir::par::{Func, FuncId, Program, VarId};
 
-/// Binary logarithms of the elements at which versions are compared.
-const POINTS: std::ops::RangeInclusive<u32> = 8..=26;
-/// Steps between them.
+/// Steps between the binary logarithms of sizes at which versions are compared.
 const STEP: usize = 2;
-/// What the other dimensions are where one is long.
-const SHORT: i64 = 16;
 /// Rules that one entry has for compositions.
 const MOST: usize = 3;
 
@@ -45,7 +42,7 @@ pub fn promise(
     model: &Model,
 ) -> Promise {
     let func = &program.funcs[entry];
-    let places: Vec<Compared> = points(func.dims.len())
+    let places: Vec<Compared> = points(func.dims.len(), STEP)
         .iter()
         .filter_map(|sizes| Compared::at(program, func, sizes, (plans, forms), dispatch, model))
         .collect();
@@ -70,24 +67,6 @@ pub fn promise(
         ratios.min_by(f64::total_cmp)
     };
     Promise { rules, least: (0..forms.len()).map(least).collect() }
-}
-
-/// Sizes at which versions are compared: all dimensions alike, and each of them long.
-fn points(dims: usize) -> Vec<Vec<i64>> {
-    let mut found: Vec<Vec<i64>> = Vec::new();
-    for power in POINTS.step_by(STEP) {
-        let elements = f64::from(1_u32 << power);
-        let side = elements.powf(1.0 / dims.max(1) as f64).round() as i64;
-        let mut all = vec![vec![side; dims]];
-        let others = SHORT.saturating_pow(dims.saturating_sub(1) as u32);
-        let long = (1_i64 << power) / others;
-        if dims > 1 && long > SHORT {
-            let longest = |dim: usize| (0..dims).map(|other| if other == dim { long } else { SHORT }).collect();
-            all.extend((0..dims).map(longest));
-        }
-        found.extend(all.into_iter().filter(|sizes| !found.contains(sizes)).collect::<Vec<_>>());
-    }
-    found
 }
 
 /// Versions at one point, on one thread and on many.

@@ -76,6 +76,45 @@ pub struct DeviceModel {
     pub tiles: Vec<DeviceTile>,
     /// Folds of which groups of their own take parts.
     pub split: DeviceSplit,
+    /// What times are predicted from.
+    pub machine: DeviceMachine,
+}
+
+/// What a device does at most.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceMachine {
+    /// Multiprocessors.
+    pub multiprocessors: u32,
+    /// Cycles in a microsecond.
+    pub clock: u32,
+    /// Warps of a multiprocessor that begin an instruction in a cycle.
+    pub schedulers: u32,
+    /// Cycles from an instruction of a warp to one that uses its result.
+    pub dependent: u32,
+    /// Bytes of memory in a nanosecond.
+    pub bandwidth: u32,
+    /// Bytes of the second-level cache in a nanosecond.
+    pub cache_bandwidth: u32,
+    /// Bytes that the second-level cache holds.
+    pub cache: u32,
+    /// Bytes that a multiprocessor's own cache holds.
+    pub near_cache: u32,
+    /// Nanoseconds of a load from memory.
+    pub latency: u32,
+    /// Bytes of memory that come at a time at least.
+    pub sector: u32,
+    /// Bytes that a multiprocessor's cache looks up in a cycle.
+    pub line: u32,
+    /// Nanoseconds of a launch.
+    pub launch: u32,
+    /// Registers of a thread that nobody has compiled yet.
+    pub thread_registers: u32,
+    /// Iterations of a loop whose loads are under way together.
+    pub under_way: u32,
+    /// How much longer the longest of a warp's ranges is than their mean, where data give their lengths.
+    pub unequal: u32,
+    /// Iterations of a loop or range of which nothing is known.
+    pub unknown: u32,
 }
 
 /// Tiles of iterations that share what they read: iterations along the lanes, and across.
@@ -244,6 +283,24 @@ impl DeviceModel {
                 short: int("split", "short")?,
                 many: int("split", "many")?,
                 depths: int("split", "depths")?,
+            },
+            machine: DeviceMachine {
+                multiprocessors: int("machine", "multiprocessors")?,
+                clock: int("machine", "clock")?,
+                schedulers: int("machine", "schedulers")?,
+                dependent: int("machine", "dependent")?,
+                bandwidth: int("machine", "bandwidth")?,
+                cache_bandwidth: int("machine", "cache_bandwidth")?,
+                cache: int("machine", "cache")?,
+                near_cache: int("machine", "near_cache")?,
+                latency: int("machine", "latency")?,
+                sector: int("machine", "sector")?,
+                line: int("machine", "line")?,
+                launch: int("machine", "launch")?,
+                thread_registers: int("machine", "registers")?,
+                under_way: int("machine", "under_way")?,
+                unequal: int("machine", "unequal")?,
+                unknown: int("machine", "unknown")?,
             },
         };
         reading.finish()?;

@@ -11,7 +11,7 @@ use hidp_syntax::ast::{Domains, PieceWay};
 /// Bytes of the elements by which lanes are counted.
 const FLOAT: u32 = 4;
 
-pub use device::{DeviceItems, DeviceLevel, DeviceModel, DeviceSplit, DeviceTile};
+pub use device::{DeviceItems, DeviceLevel, DeviceMachine, DeviceModel, DeviceSplit, DeviceTile};
 pub use document::DocumentError;
 
 /// A hardware model.

@@ -1,0 +1,392 @@
+//! What times of a nest are predicted from, found once: its maps, what an iteration of each does by itself, and how accesses move with
+//! each iterator. Numbers follow for given sizes.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::measures::ragged_extent;
+use crate::shape::coefficient;
+use crate::target::DeviceMachine;
+use crate::work::lane_operations;
+use hidp_ir::par::visit::{self, Role, Visitor, look};
+use hidp_ir::par::{Block, Expr, ExprKind, Func, Iter, Map, Place, Program, Stmt, StmtKind, Target, VarId, VarKind};
+use hidp_syntax::ty::Ty;
+
+/// How often a side of a branch runs, and the body of a loop, where sizes do not say.
+const OF_BRANCH: f64 = 0.5;
+const OF_LOOP: f64 = 8.0;
+
+/// A nest.
+pub(super) struct Facts<'a> {
+    func: &'a Func,
+    /// The arrays that it reaches, which have numbers so.
+    pub(super) arrays: Vec<VarId>,
+    /// Its maps, each before those inside.
+    pub(super) loops: Vec<Loop<'a>>,
+    /// Its iterators, in the order of [`crate::iterators`].
+    pub(super) iters: Vec<&'a Iter>,
+}
+
+/// A map of a nest.
+pub(super) struct Loop<'a> {
+    pub(super) map: &'a Map,
+    /// The map around.
+    pub(super) around: Option<usize>,
+    /// The number of its first iterator.
+    pub(super) first: usize,
+    /// How often it runs in an iteration of the map around.
+    weight: f64,
+    /// What an iteration computes by itself.
+    pub(super) operations: f64,
+    /// Accesses of an iteration to arrays that it does not declare.
+    sites: Vec<Site>,
+}
+
+/// An access.
+struct Site {
+    /// The array, by number.
+    array: usize,
+    size: u32,
+    role: Role,
+    /// How often an iteration makes it.
+    weight: f64,
+    /// How far each dimension's index moves with each iterator; nothing where data say so.
+    moves: Vec<Option<Vec<i128>>>,
+    /// Iterators whose ranges begin where data say, with those around them: runs of the former follow each other.
+    follows: Vec<(usize, usize)>,
+}
+
+/// Why nothing is predicted of a nest.
+pub(super) const PRIMITIVE: &str = "an iteration calls a primitive";
+
+impl<'a> Facts<'a> {
+    /// Of a nest whose iterations are maps and plain statements; else what is inside.
+    pub(super) fn of(program: &'a Program, func: &'a Func, nest: &'a Map) -> Result<Self, &'static str> {
+        let mut primitive = false;
+        visit::walk_stmts(&nest.body, |stmt| {
+            primitive |= matches!(stmt.kind, StmtKind::Prim(_) | StmtKind::Call { .. });
+        });
+        if primitive {
+            return Err(PRIMITIVE);
+        }
+        let declared: BTreeSet<VarId> = visit::declared(&nest.body).into_iter().collect();
+        let mut facts = Facts { func, arrays: Vec::new(), loops: Vec::new(), iters: Vec::new() };
+        let mut places = Vec::new();
+        facts.collect(program, nest, (None, 1.0), &mut places);
+        let varying: BTreeSet<VarId> =
+            declared.iter().copied().filter(|var| func.vars[*var].kind != VarKind::Iter).collect();
+        for (at, places) in places.into_iter().enumerate() {
+            let outer: Places = places.into_iter().filter(|(place, ..)| !declared.contains(&place.array)).collect();
+            for (place, ..) in &outer {
+                if !facts.arrays.contains(&place.array) {
+                    facts.arrays.push(place.array);
+                }
+            }
+            facts.loops[at].sites = outer
+                .into_iter()
+                .map(|(place, role, weight)| facts.site(program, &place, role, weight, &varying))
+                .collect();
+        }
+        Ok(facts)
+    }
+
+    fn collect(
+        &mut self,
+        program: &'a Program,
+        map: &'a Map,
+        (around, weight): (Option<usize>, f64),
+        places: &mut Vec<Places>,
+    ) {
+        let (at, first) = (self.loops.len(), self.iters.len());
+        self.iters.extend(&map.iters);
+        let mut own =
+            Own { program, operations: 0.0, places: Vec::new(), weight: 1.0, in_index: false, maps: Vec::new() };
+        own.block(&map.body);
+        let operations = own.operations + map.folds.len() as f64;
+        self.loops.push(Loop { map, around, first, weight, operations, sites: Vec::new() });
+        places.push(own.places);
+        for (inner, weight) in own.maps {
+            self.collect(program, inner, (Some(at), weight), places);
+        }
+    }
+
+    fn site(&self, program: &Program, place: &Place, role: Role, weight: f64, varying: &BTreeSet<VarId>) -> Site {
+        let of = |var: VarId| place.index.iter().map(|index| coefficient(index, var, varying)).collect();
+        let mut moves: Vec<Option<Vec<i128>>> = self.iters.iter().map(|iter| of(iter.var)).collect();
+        let mut follows = Vec::new();
+        // A range that begins elsewhere for each iteration around: what moves along it is elsewhere too. Inner ranges come later.
+        for inner in (0..self.iters.len()).rev() {
+            let Some(own) = moves[inner].clone().filter(|own| own.iter().any(|factor| *factor != 0)) else { continue };
+            for outer in 0..inner {
+                match coefficient(&self.iters[inner].lo, self.iters[outer].var, varying) {
+                    Some(0) => {}
+                    Some(factor) => {
+                        if let Some(moves) = &mut moves[outer] {
+                            moves.iter_mut().zip(&own).for_each(|(outer, inner)| *outer += inner * factor);
+                        }
+                    }
+                    None if reads(&self.iters[inner].lo, self.iters[outer].var) => follows.push((outer, inner)),
+                    None => {}
+                }
+            }
+        }
+        Site {
+            array: self.arrays.iter().position(|array| *array == place.array).unwrap_or(0),
+            size: bytes_of(program, self.func.vars[place.array].ty),
+            role,
+            weight,
+            moves,
+            follows,
+        }
+    }
+
+    /// The last iterator of a map, by number.
+    pub(super) fn last(&self, at: usize) -> usize {
+        self.loops[at].first + self.loops[at].map.iters.len() - 1
+    }
+
+    /// The maps directly inside of a map.
+    pub(super) fn inside(&self, at: usize) -> impl Iterator<Item = usize> {
+        (0..self.loops.len()).filter(move |inner| self.loops[*inner].around == Some(at))
+    }
+
+    /// What the levels of the space are called.
+    pub(super) fn names(&self) -> Vec<String> {
+        let name = |iter: &&Iter| self.func.vars[iter.var].name.clone();
+        let of = |at: usize| self.loops[at].map.iters.iter().map(|iter| name(&iter)).collect::<Vec<_>>();
+        let mut levels = of(0);
+        for depth in 2..=self.depth() {
+            let maps = (0..self.loops.len()).filter(|at| self.depth_of(*at) == depth);
+            levels.push(maps.flat_map(of).collect::<Vec<_>>().join(" "));
+        }
+        levels
+    }
+
+    /// Levels of maps.
+    pub(super) fn depth(&self) -> usize {
+        (0..self.loops.len()).map(|at| self.depth_of(at)).max().unwrap_or(0)
+    }
+
+    /// Levels from the outermost map to this one, both included.
+    pub(super) fn depth_of(&self, at: usize) -> usize {
+        1 + self.loops[at].around.map_or(0, |around| self.depth_of(around))
+    }
+
+    /// What all that comes to where dimensions have these sizes.
+    pub(super) fn at(&self, sizes: &[i64], machine: &DeviceMachine) -> Numbers {
+        let mut known: BTreeMap<VarId, i64> = self.func.dims.iter().copied().zip(sizes.iter().copied()).collect();
+        let unknown = f64::from(machine.unknown);
+        let mut numbers = Numbers { loops: Vec::new(), counts: Vec::new() };
+        for node in &self.loops {
+            let mut ragged = false;
+            for iter in &node.map.iters {
+                let range = iter.lo.value(&known).zip(iter.hi.value(&known));
+                let step = iter.step.value(&known).unwrap_or(1).max(1);
+                let count = match range {
+                    Some((lo, hi)) => ((hi - lo).max(0) as f64 / step as f64).ceil(),
+                    None => {
+                        ragged = true;
+                        let all = ragged_extent(self.func, node.map).and_then(|extent| extent.value(&known));
+                        let around = self.executions(node.around, &numbers);
+                        all.map_or(unknown, |all| all as f64 / around.max(1.0))
+                    }
+                };
+                let depends = self.iters[..node.first]
+                    .iter()
+                    .any(|outer| reads(&iter.hi, outer.var) || reads(&iter.lo, outer.var));
+                ragged |= depends;
+                numbers.counts.push(count);
+                match range {
+                    Some((lo, hi)) => known.insert(iter.var, lo + (hi - lo) / 2),
+                    None => known.remove(&iter.var),
+                };
+            }
+            let iterations = numbers.counts[node.first..].iter().product::<f64>();
+            numbers.loops.push(LoopNumbers { weight: node.weight, iterations, ragged, sites: Vec::new() });
+        }
+        for (at, node) in self.loops.iter().enumerate() {
+            let sites = node.sites.iter().map(|site| self.site_at(site, &numbers, &known, unknown));
+            let mut sites: Vec<SiteNumbers> = sites.collect();
+            for own in 1..sites.len() {
+                let (before, site) = (&sites[..own], &sites[own]);
+                let again = before.iter().any(|other| other.array == site.array && other.strides == site.strides);
+                sites[own].is_first = !again;
+            }
+            numbers.loops[at].sites = sites;
+        }
+        numbers
+    }
+
+    /// How often the body of a map runs in all.
+    fn executions(&self, at: Option<usize>, numbers: &Numbers) -> f64 {
+        at.map_or(1.0, |at| {
+            let own = &numbers.loops[at];
+            own.iterations * own.weight * self.executions(self.loops[at].around, numbers)
+        })
+    }
+
+    fn site_at(&self, site: &Site, numbers: &Numbers, known: &BTreeMap<VarId, i64>, unknown: f64) -> SiteNumbers {
+        let extents = self.func.vars[self.arrays[site.array]].shape.iter();
+        let extents: Vec<f64> =
+            extents.map(|extent| extent.value(known).map_or(unknown, |value| value as f64)).collect();
+        let size = f64::from(site.size);
+        // Elements from one index to the next.
+        let (mut whole, mut steps) = (1.0, vec![0.0; extents.len()]);
+        for (step, extent) in steps.iter_mut().zip(&extents).rev() {
+            *step = whole;
+            whole *= extent.max(1.0);
+        }
+        let stride = |moves: &Option<Vec<i128>>| {
+            let moves = moves.as_ref()?;
+            Some(moves.iter().zip(&steps).map(|(factor, step)| *factor as f64 * step).sum::<f64>() * size)
+        };
+        let mut strides: Vec<Option<f64>> = site.moves.iter().map(stride).collect();
+        for (outer, inner) in &site.follows {
+            strides[*outer] = strides[*inner].map(|stride| stride * numbers.counts[*inner]);
+        }
+        SiteNumbers {
+            array: site.array,
+            size,
+            write: site.role != Role::Read,
+            weight: site.weight,
+            strides,
+            whole: whole * size,
+            is_first: true,
+        }
+    }
+}
+
+/// A nest at given sizes.
+pub(super) struct Numbers {
+    /// Of each map.
+    pub(super) loops: Vec<LoopNumbers>,
+    /// Of each iterator.
+    pub(super) counts: Vec<f64>,
+}
+
+/// A map at given sizes.
+pub(super) struct LoopNumbers {
+    /// How often it runs in an iteration of the map around.
+    pub(super) weight: f64,
+    pub(super) iterations: f64,
+    /// Whether that is a mean.
+    pub(super) ragged: bool,
+    pub(super) sites: Vec<SiteNumbers>,
+}
+
+/// An access at given sizes.
+#[derive(Default)]
+pub(super) struct SiteNumbers {
+    /// The array, by number.
+    pub(super) array: usize,
+    pub(super) size: f64,
+    pub(super) write: bool,
+    pub(super) weight: f64,
+    /// Bytes from one iteration of each iterator to the next; nothing where data say so.
+    pub(super) strides: Vec<Option<f64>>,
+    /// Bytes of the array.
+    pub(super) whole: f64,
+    /// Whether no access of the map before it moves through the array alike: what others bring, it finds in a cache.
+    pub(super) is_first: bool,
+}
+
+fn reads(expr: &Expr, var: VarId) -> bool {
+    let mut found = false;
+    visit::walk_expr_vars(expr, |read, _| found |= read == var);
+    found
+}
+
+/// Bytes of a value, without padding.
+fn bytes_of(program: &Program, ty: Ty) -> u32 {
+    match ty {
+        Ty::Scalar(scalar) => scalar.size() as u32,
+        Ty::Struct(id) => program.structs[id].fields.iter().map(|(_, ty)| bytes_of(program, *ty)).sum(),
+    }
+}
+
+/// Accesses, and how often an iteration makes each.
+type Places = Vec<(Place, Role, f64)>;
+
+/// What an iteration does by itself.
+struct Own<'a> {
+    program: &'a Program,
+    operations: f64,
+    places: Places,
+    weight: f64,
+    in_index: bool,
+    maps: Vec<(&'a Map, f64)>,
+}
+
+impl<'a> Own<'a> {
+    fn block(&mut self, block: &'a Block) {
+        block.stmts.iter().for_each(|stmt| self.statement(stmt));
+    }
+
+    fn weighted(&mut self, weight: f64, block: &'a Block) {
+        let around = self.weight;
+        self.weight *= weight;
+        self.block(block);
+        self.weight = around;
+    }
+
+    fn statement(&mut self, stmt: &'a Stmt) {
+        match &stmt.kind {
+            StmtKind::Map(map) => {
+                self.maps.push((map, self.weight));
+                for iter in &map.iters {
+                    [&iter.lo, &iter.hi, &iter.step].into_iter().for_each(|bound| self.visit_expr(bound));
+                }
+                for fold in &map.folds {
+                    if let Target::Element(place) = &fold.target {
+                        self.visit_place(place, Role::Write);
+                    }
+                }
+            }
+            StmtKind::If { cond, then, otherwise } => {
+                self.visit_expr(cond);
+                self.weighted(OF_BRANCH, then);
+                self.weighted(OF_BRANCH, otherwise);
+            }
+            StmtKind::Loop(node) => {
+                self.visit_expr(&node.cond);
+                self.weighted(OF_LOOP, &node.body);
+                self.weighted(OF_LOOP, &node.step);
+            }
+            StmtKind::Scope(block) => self.block(block),
+            StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::AssignField { .. }
+            | StmtKind::Store { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Prim(_)
+            | StmtKind::Swap(..)
+            | StmtKind::Call { .. }
+            | StmtKind::Require { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Leave
+            | StmtKind::Return(_) => look::walk_stmt(self, stmt),
+        }
+    }
+}
+
+impl Visitor for Own<'_> {
+    fn visit_expr(&mut self, expr: &Expr) {
+        if !self.in_index {
+            self.operations += self.weight * lane_operations(expr).unwrap_or(0) as f64;
+        }
+        if let ExprKind::Call(function, _) = &expr.kind
+            && let Some(body) = &self.program.scalar_fns[*function].body
+        {
+            // What its text has, without those that it calls.
+            visit::walk_exprs(body, |expr| self.operations += self.weight * lane_operations(expr).unwrap_or(0) as f64);
+        }
+        look::walk_expr(self, expr);
+    }
+
+    fn visit_place(&mut self, place: &Place, role: Role) {
+        self.places.push((place.clone(), role, self.weight));
+        let around = std::mem::replace(&mut self.in_index, true);
+        look::walk_place(self, place, role);
+        self.in_index = around;
+    }
+}

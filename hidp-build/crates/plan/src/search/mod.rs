@@ -1,0 +1,118 @@
+//! The search for mappings of a nest on a device, after Lee et al. ("Locality-Aware Mapping of Nested Parallel Patterns on GPUs", MICRO 2014):
+//! all that their parameters can say ([`space`]), less what constraints cut, by predicted times ([`cost`]) at sizes of many shapes.
+
+mod asked;
+mod carry;
+mod cost;
+mod facts;
+mod lanes;
+mod space;
+#[cfg(test)]
+mod tests;
+
+use super::sizes::points;
+use crate::mapping::Mapping;
+use crate::target::DeviceModel;
+use carry::Carrier;
+use facts::Facts;
+use hidp_ir::par::{Func, Map, Program};
+use hidp_syntax::place::Axis;
+
+pub use cost::Predicted;
+pub use space::{Domain, Level, Row, Space, Span};
+
+/// What the search finds for a nest.
+#[derive(Clone, Debug)]
+pub struct Searched {
+    /// What the levels are called: an iterator of the outermost map, or those of the maps inside.
+    pub levels: Vec<String>,
+    /// All mappings of the space.
+    pub space: Space,
+    /// The best of them where dimensions have these sizes, and the next best.
+    pub found: Vec<Found>,
+}
+
+/// The best rows at some sizes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Found {
+    /// Of the function's dimensions, in order.
+    pub sizes: Vec<i64>,
+    /// Numbers of rows, the best first, with their times.
+    pub best: Vec<(usize, Predicted)>,
+}
+
+impl Searched {
+    /// A row as text: `r y(8), c x(32) span(all)`. A level without lanes that a grid takes is just named.
+    pub fn print(&self, row: &Row) -> String {
+        let level = |(name, level): (&String, &Level)| {
+            let dim = match level.dim {
+                Some(Axis::X) => format!(" x({})", level.size),
+                Some(Axis::Y) => format!(" y({})", level.size),
+                Some(Axis::Z) => format!(" z({})", level.size),
+                None => String::new(),
+            };
+            format!("{name}{dim}{}", level.span)
+        };
+        self.levels.iter().zip(row).map(level).collect::<Vec<_>>().join(", ")
+    }
+}
+
+/// Steps between the binary logarithms of sizes.
+const STEP: usize = 4;
+
+/// Searches the space of a nest at sizes of many shapes; why it cannot otherwise.
+pub fn search(program: &Program, func: &Func, map: &Map, model: &DeviceModel) -> Result<Searched, &'static str> {
+    Ok(Search::of(program, func, map, (model, Domain::PLANNED))?.all())
+}
+
+/// A nest that is searched.
+struct Search<'a> {
+    facts: Facts<'a>,
+    space: Space,
+    model: &'a DeviceModel,
+    dims: usize,
+}
+
+impl<'a> Search<'a> {
+    fn of(
+        program: &'a Program,
+        func: &'a Func,
+        map: &'a Map,
+        (model, domain): (&'a DeviceModel, Domain),
+    ) -> Result<Self, &'static str> {
+        if !map.folds.is_empty() {
+            return Err("the outermost map folds what its iterations leave: blocks take runs of them");
+        }
+        let facts = Facts::of(program, func, map)?;
+        let space = Space::of(&Carrier::of(program, func, map, &facts, model), domain);
+        Ok(Search { facts, space, model, dims: func.dims.len() })
+    }
+
+    fn all(self) -> Searched {
+        let found = points(self.dims, STEP).into_iter().map(|sizes| self.at(sizes)).collect();
+        Searched { levels: self.facts.names(), space: self.space, found }
+    }
+
+    /// The two best rows at some sizes.
+    fn at(&self, sizes: Vec<i64>) -> Found {
+        let numbers = self.facts.at(&sizes, &self.model.machine);
+        let predict = |(_, mapping): &(Row, Mapping)| cost::predict(&self.facts, &numbers, mapping, self.model);
+        let mut times: Vec<Option<Predicted>> = self.space.rows.iter().map(predict).collect();
+        let mut best = Vec::new();
+        while let (Some(at), true) = (least(&times), best.len() < 2) {
+            best.extend(times[at].take().map(|predicted| (at, predicted)));
+        }
+        Found { sizes, best }
+    }
+}
+
+/// Times are alike that differ by less.
+const ALIKE: f64 = 1.01;
+
+/// The least time: of those that are alike, the one with fewest lines that are looked up, then the first.
+fn least(times: &[Option<Predicted>]) -> Option<usize> {
+    let known = || times.iter().enumerate().filter_map(|(at, time)| Some((at, time.as_ref()?)));
+    let least = known().map(|(_, time)| time.total()).min_by(f64::total_cmp)?;
+    let alike = known().filter(|(_, time)| time.total() <= least * ALIKE);
+    alike.min_by(|a, b| a.1.lines.total_cmp(&b.1.lines)).map(|(at, _)| at)
+}

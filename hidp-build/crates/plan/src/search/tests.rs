@@ -1,0 +1,181 @@
+use super::*;
+use crate::mapping::Mapping;
+use crate::nests;
+use crate::testing::optimised;
+use hidp_ir::par::FuncId;
+use std::collections::BTreeSet;
+
+const SUMS: &str = "function f input float A[R][C]; output float y[R];
+    { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
+const COLUMNS: &str = "function f input float A[R][C]; output float y[C];
+    { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[c], _t, r := [*]); }";
+const OUTER: &str = "function f input float x[M], y[N]; output float C[M][N];
+    { map { m := [0:M); n := [0:N); C[m][n] = x[m] * y[n]; } }";
+const DEEP: &str = "function f input float A[N][M][K]; output float y[N];
+    { map { i := [0:N); float s = 0.0f; map { j := [0:M); float t = 0.0f; map { k := [0:K); _a = A[i][j][k]; } reduce(\"+\", t, _a, k := [*]);
+      _b = t * t; } reduce(\"+\", s, _b, j := [*]); y[i] = s; } }";
+const SPARSE: &str = "function f input int p[R+1]; input double v[Z]; output double y[R];
+    { map { r := [0:R); map { k := [p[r]:p[r+1]); _t = v[k]; } reduce(\"+\", y[r], _t, k := [*]); } }";
+const GEMM: &str = "function f input float A[M][K], B[K][N]; output float C[M][N];
+    { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
+
+/// Does something with the search of the only nest.
+fn with<T>(text: &str, domain: Domain, of: impl FnOnce(&Search<'_>, &Carrier<'_>) -> T) -> T {
+    let program = optimised(text);
+    let (id, model): (FuncId, _) = (program.entries[0], DeviceModel::cuda());
+    let func = &program.funcs[id];
+    let map = nests(func)[0];
+    let search = Search::of(&program, func, map, (&model, domain)).unwrap();
+    let carrier = Carrier::of(&program, func, map, &search.facts, &model);
+    of(&search, &carrier)
+}
+
+/// The best row at some sizes, as text: lanes as x, y and z, without how many they are.
+fn best(text: &str, sizes: &[i64]) -> String {
+    with(text, Domain::PLANNED, |search, _| {
+        let (at, _) = search.at(sizes.to_vec()).best[0];
+        let searched = Searched { levels: search.facts.names(), space: Space::default(), found: Vec::new() };
+        let shown = searched.print(&search.space.rows[at].0);
+        let parts = shown.split(['(', ')']);
+        parts.filter(|part| part.parse::<u32>().is_err()).collect::<Vec<_>>().join("").replace("spanall", "span(all)")
+    })
+}
+
+#[test]
+fn lanes_lie_along_what_lies_next_to_each_other() {
+    assert_eq!(best(SUMS, &[1 << 16, 1 << 12]), "r y, c x span(all)");
+    assert_eq!(best(COLUMNS, &[1 << 10, 1 << 18]), "c x, r span(all)");
+    assert_eq!(best(OUTER, &[4096, 4096]), "m y, n x");
+    assert_eq!(best(&OUTER.replace("[M][N]", "[N][M]").replace("[m][n]", "[n][m]"), &[4096, 4096]), "m x, n");
+}
+
+#[test]
+fn short_rows_go_to_single_lanes_and_long_ones_to_many() {
+    assert_eq!(best(SUMS, &[1 << 20, 8]), "r x, c span(all)");
+    assert_eq!(best(SUMS, &[512, 1 << 14]), "r, c x span(all)");
+    assert_eq!(best(SPARSE, &[1 << 16, 1 << 17]), "r x, k span(all)", "2 a row");
+    assert_eq!(best(SPARSE, &[1 << 16, 1 << 24]), "r y, k x span(all)", "256 a row");
+}
+
+#[test]
+fn few_results_are_split() {
+    assert_eq!(best(SUMS, &[16, 1 << 22]), "r, c x split");
+    assert_eq!(best(COLUMNS, &[1 << 14, 1 << 10]), "c x, r split");
+}
+
+#[test]
+fn nests_three_deep_have_three_sizes() {
+    assert_eq!(best(DEEP, &[64, 64, 4096]), "i, j y span(all), k x span(all)");
+    assert_eq!(best(DEEP, &[1 << 16, 4, 64]), "i y, j span(all), k x span(all)");
+    assert_eq!(best(DEEP, &[1 << 18, 4, 4]), "i x, j span(all), k span(all)");
+}
+
+/// All rows of some levels, one after the other.
+fn raw(levels: usize, domain: Domain, number: usize) -> Option<Row> {
+    let lanes: Vec<(u32, Option<Axis>)> = domain
+        .sizes
+        .iter()
+        .flat_map(|size| {
+            let dims = if *size == 1 { vec![None] } else { Axis::ALL.map(Some).to_vec() };
+            dims.into_iter().map(|dim| (*size, dim))
+        })
+        .collect();
+    let mut rest = number;
+    let row = (0..levels).map(|_| {
+        let (at, span) = (rest % lanes.len(), rest / lanes.len() % domain.inner.len());
+        rest /= lanes.len() * domain.inner.len();
+        Level { dim: lanes[at].1, size: lanes[at].0, span: domain.inner[span] }
+    });
+    let row = row.collect();
+    (rest == 0).then_some(row)
+}
+
+#[test]
+fn early_cuts_leave_what_the_whole_space_has() {
+    for text in [SUMS, COLUMNS, SPARSE, OUTER] {
+        with(text, Domain::WHOLE, |search, carrier| {
+            let rows: BTreeSet<&Row> = search.space.rows.iter().map(|(row, _)| row).collect();
+            let all = (0..).map_while(|number| raw(carrier.levels(), Domain::WHOLE, number));
+            let carried: Vec<Row> = all.filter(|row| carrier.mapping(row).is_ok()).collect();
+            assert_eq!(carried.len(), rows.len(), "{text}");
+            assert!(carried.iter().all(|row| rows.contains(row)), "{text}");
+            // The best of all, one by one.
+            for sizes in points(search.dims, 8) {
+                let numbers = search.facts.at(&sizes, &search.model.machine);
+                let times = carried.iter().map(|row| {
+                    let mapping = carrier.mapping(row).unwrap_or_else(|_| unreachable!("it is carried"));
+                    cost::predict(&search.facts, &numbers, &mapping, search.model)
+                });
+                let times: Vec<Option<Predicted>> = times.collect();
+                let best = times[least(&times).unwrap()].unwrap();
+                let (_, found) = search.at(sizes).best[0];
+                // Rows that are alike come in another order.
+                assert_eq!(found.lines, best.lines, "{text}");
+                assert!(found.total() <= ALIKE * best.total() && best.total() <= ALIKE * found.total(), "{text}");
+            }
+        });
+    }
+}
+
+#[test]
+fn a_sample_of_three_levels_is_cut_alike() {
+    with(DEEP, Domain::WHOLE, |search, carrier| {
+        let rows: BTreeSet<&Row> = search.space.rows.iter().map(|(row, _)| row).collect();
+        let mut seed: u64 = 12;
+        let mut random = |below: usize| {
+            seed = seed.wrapping_mul(6364136223846793005).wrapping_add(1442695040888963407);
+            (seed >> 33) as usize % below
+        };
+        let all = Domain::WHOLE.sizes.len() * 3 - 2;
+        let (mut carried, sample) = (0, 10_000);
+        for _ in 0..sample {
+            // Another level in a row of the space.
+            let mut row = search.space.rows[random(search.space.rows.len())].0.clone();
+            row[random(3)] = raw(1, Domain::WHOLE, random(all * Domain::WHOLE.inner.len())).unwrap()[0];
+            let is_one = carrier.mapping(&row).is_ok();
+            carried += usize::from(is_one);
+            assert_eq!(rows.contains(&row), is_one, "{row:?}");
+        }
+        assert!((1..sample).contains(&carried), "{carried}");
+        assert!(rows.iter().all(|row| carrier.mapping(row).is_ok()));
+    });
+}
+
+#[test]
+fn rows_are_lines_of_their_own() {
+    for text in [SUMS, COLUMNS, SPARSE, OUTER, DEEP, GEMM] {
+        let program = optimised(text);
+        let (id, model) = (program.entries[0], DeviceModel::cuda());
+        let (func, map) = (&program.funcs[id], nests(&program.funcs[id])[0]);
+        let search = Search::of(&program, func, map, (&model, Domain::WHOLE)).unwrap();
+        let mut seen = BTreeSet::new();
+        for (row, mapping) in search.space.rows.iter().step_by(7) {
+            let lines = mapping.lines(func, map);
+            let read =
+                Mapping::read(&program, func, map, &lines).unwrap_or_else(|why| panic!("{row:?}: {why}\n{lines}"));
+            assert_eq!(read.lines(func, map), lines);
+            assert!(seen.insert(lines.to_string()), "{row:?} has the lines of another row: {lines}");
+        }
+    }
+}
+
+#[test]
+fn steps_are_bounded() {
+    for (text, most) in [(SUMS, 400), (OUTER, 400), (DEEP, 1200), (GEMM, 4000)] {
+        with(text, Domain::PLANNED, |search, _| {
+            let steps = search.space.steps;
+            assert!(steps <= most && steps * 2 > most, "{steps} steps, not about {most}: {text}");
+            assert!(search.space.rows.len() <= 130, "{}", search.space.rows.len());
+        });
+    }
+}
+
+#[test]
+fn cuts_name_constraints() {
+    let cuts =
+        |text: &str| with(text, Domain::PLANNED, |search, _| search.space.cuts.keys().copied().collect::<Vec<_>>());
+    assert_eq!(cuts(SUMS), ["block-threads", "dims", "group"]);
+    assert_eq!(cuts(SPARSE), ["block-threads", "dims", "fault-order", "group"], "ranges are checked");
+    let ordered = SUMS.replace("map {", "\n#pragma hidp ordered\n map {");
+    assert!(cuts(&ordered).contains(&"sequence"), "{:?}", cuts(&ordered));
+}
