@@ -1,13 +1,58 @@
 //! Which nests gain by whole iterations in lanes: those whose loops compilers make no vectors of, and in which little is done lane by lane.
+//!
+//! Costs are tenths of a cycle of one iteration, alone and as one of a group of lanes. They were measured with eight lanes to sixteen:
+//! gathering costs what as many loads do, with putting their addresses into memory and their values together, which is more than a
+//! loop in order pays for one.
 
-use super::{Classes, is_row, packed};
+use super::{Classes, is_row, packed, wide_shape};
 use crate::blame::span_of;
 use crate::refusal::{GAIN, Refusal};
 use crate::shape::{Stride, stride_of};
+use hidp_ir::par::lanes::vectorisable;
 use hidp_ir::par::visit::{Role, Visitor, look};
 use hidp_ir::par::{BinOp, Expr, ExprKind, Func, Map, MathFn, Place, Program, Stmt, StmtKind, VarId};
+use hidp_syntax::source::Span;
 use hidp_syntax::ty::Scalar;
 use std::collections::BTreeSet;
+
+/// Turns of a loop that nothing is known of.
+const TURNS: f64 = 16.0;
+/// Iterations in lanes for one of these that is busy in a loop which lanes leave at different times.
+const IDLE: f64 = 1.25;
+/// What is left of a map inside whose neighbours run in lanes in any plan; less of one that folds, whose lanes meet in the end.
+const OWN_LANES: f64 = 0.125;
+const FOLDING_LANES: f64 = 0.5;
+/// Of both sides of a branch, what one iteration alone takes.
+const ONE_SIDE: f64 = 0.75;
+/// As much better lanes must be: more code is compiled.
+const MARGIN: f64 = 1.25;
+
+/// What something costs.
+#[derive(Clone, Copy, Debug)]
+struct Cost {
+    in_order: f64,
+    in_lanes: f64,
+    /// If one lane after the other does it: how that is said.
+    slow: Option<&'static str>,
+}
+
+const fn vector(in_order: f64, in_lanes: f64) -> Cost {
+    Cost { in_order, in_lanes, slow: None }
+}
+const fn lane_by_lane(in_order: f64, in_lanes: f64, slow: &'static str) -> Cost {
+    Cost { in_order, in_lanes, slow: Some(slow) }
+}
+
+/// An operator, a load of neighbours.
+const OPERATION: Cost = vector(5.0, 1.0);
+/// A function that vectors have.
+const MATHS: Cost = vector(60.0, 12.0);
+/// Data that decide where to go on are guessed wrong.
+const BRANCH: Cost = vector(15.0, 3.0);
+const ELEMENT: Cost = lane_by_lane(5.0, 25.0, "a loop accesses elements one lane after the other");
+const DIVISION: Cost = lane_by_lane(60.0, 80.0, "a loop divides integers one lane after the other");
+const CALL: Cost = lane_by_lane(100.0, 120.0, "a loop calls a function one lane after the other");
+const LIBRARY: Cost = lane_by_lane(100.0, 120.0, "a loop calls a function of the C library one lane after the other");
 
 /// Whether a nest that can run so gains by it.
 pub(crate) fn gain(program: &Program, func: &Func, map: &Map) -> Result<(), Refusal> {
@@ -16,78 +61,161 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map) -> Result<(), Refu
     let mut others = classes.varying().clone();
     others.remove(&lane.var);
     let packed = packed(program, func, map, &classes).into_iter().map(|packed| packed.array).collect();
-    let mut look = Look { classes: &classes, others, lane: lane.var, packed, depth: 0, loops: false, slow: None };
+    let width = f64::from(wide_shape(program, func, map)?.bits.max(32)) / 32.0;
+    let mut look = Look {
+        program,
+        func,
+        classes: &classes,
+        others,
+        lane: lane.var,
+        packed,
+        width,
+        weight: Weight { in_order: 1.0, in_lanes: 1.0 },
+        loops: false,
+        in_order: 0.0,
+        in_lanes: 0.0,
+        slowest: None,
+    };
     look.visit_block(&map.body);
-    match look.slow {
-        Some(refusal) => Err(refusal),
-        None if !look.loops => {
-            let why = "iterations have no loops, or maps alone, so that vectors run along neighbours anyhow";
-            Err(GAIN.refused(span_of(map), why))
-        }
-        None => Ok(()),
+    if !look.loops {
+        let why = "iterations have no loops, or maps alone, so that vectors run along neighbours anyhow";
+        return Err(GAIN.refused(span_of(map), why));
     }
+    if MARGIN * look.in_lanes <= look.in_order {
+        return Ok(());
+    }
+    let neighbours = "maps inside have vector lanes along neighbours of their own";
+    let (at, why) = look.slowest.map_or((span_of(map), neighbours), |(_, at, why)| (at, why));
+    Err(GAIN.refused(at, why))
+}
+
+/// How often something runs.
+#[derive(Clone, Copy, Debug)]
+struct Weight {
+    in_order: f64,
+    in_lanes: f64,
 }
 
 struct Look<'a> {
+    program: &'a Program,
+    func: &'a Func,
     classes: &'a Classes,
     /// What differs from lane to lane but for the iterator along them.
     others: BTreeSet<VarId>,
     lane: VarId,
     /// Arrays whose rows are packed.
     packed: BTreeSet<VarId>,
-    /// Loops and maps around.
-    depth: usize,
+    /// Bits of lanes, in 32.
+    width: f64,
+    weight: Weight,
     /// Whether there is a loop of the program.
     loops: bool,
-    /// What takes one lane after the other, inside of loops.
-    slow: Option<Refusal>,
+    in_order: f64,
+    in_lanes: f64,
+    /// What costs the most of what goes lane by lane, where that stands, and what it is.
+    slowest: Option<(f64, Span, &'static str)>,
+}
+
+impl Look<'_> {
+    fn count(&mut self, cost: Cost, at: Span) {
+        let wide = if cost.slow.is_some() { 1.0 } else { self.width };
+        let in_lanes = self.weight.in_lanes * cost.in_lanes * wide;
+        self.in_order += self.weight.in_order * cost.in_order;
+        self.in_lanes += in_lanes;
+        if let Some(why) = cost.slow
+            && self.slowest.is_none_or(|(most, ..)| in_lanes > most)
+        {
+            self.slowest = Some((in_lanes, at, why));
+        }
+    }
+
+    fn with(&mut self, in_order: f64, in_lanes: f64, visit: impl FnOnce(&mut Self)) {
+        let Weight { in_order: order, in_lanes: lanes } = self.weight;
+        let around =
+            std::mem::replace(&mut self.weight, Weight { in_order: order * in_order, in_lanes: lanes * in_lanes });
+        visit(self);
+        self.weight = around;
+    }
 }
 
 impl Visitor for Look<'_> {
     fn visit_stmt(&mut self, stmt: &Stmt) {
-        self.loops |= matches!(stmt.kind, StmtKind::Loop(_));
-        let deeper = usize::from(matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_)));
-        self.depth += deeper;
-        look::walk_stmt(self, stmt);
-        self.depth -= deeper;
+        match &stmt.kind {
+            StmtKind::Loop(node) => {
+                self.loops = true;
+                let idle = if self.classes.is_masked_loop(node) { IDLE } else { 1.0 };
+                self.with(TURNS, TURNS * idle, |look| look::walk_stmt(look, stmt));
+            }
+            StmtKind::Map(map) => {
+                let own = match (vectorisable(self.program, self.func, map), map.folds.is_empty()) {
+                    (true, true) => OWN_LANES,
+                    (true, false) => FOLDING_LANES,
+                    (false, true | false) => 1.0,
+                };
+                self.with(TURNS * own, TURNS, |look| look::walk_stmt(look, stmt));
+            }
+            StmtKind::If { cond, then, otherwise } if self.classes.varies(cond) => {
+                self.count(BRANCH, cond.span);
+                self.visit_expr(cond);
+                self.with(ONE_SIDE, 1.0, |look| {
+                    look.visit_block(then);
+                    look.visit_block(otherwise);
+                });
+            }
+            StmtKind::If { .. }
+            | StmtKind::Declare { .. }
+            | StmtKind::Assign { .. }
+            | StmtKind::AssignField { .. }
+            | StmtKind::Store { .. }
+            | StmtKind::Atomic { .. }
+            | StmtKind::Break
+            | StmtKind::Continue
+            | StmtKind::Scope(_)
+            | StmtKind::Leave
+            | StmtKind::Return(_)
+            | StmtKind::Prim(_)
+            | StmtKind::Swap(..)
+            | StmtKind::Call { .. }
+            | StmtKind::Require { .. } => look::walk_stmt(self, stmt),
+        }
     }
 
     fn visit_place(&mut self, place: &Place, role: Role) {
-        let lane_by_lane = match stride_of(place, self.lane, &self.others) {
-            Stride::Invariant | Stride::Unit => false,
-            Stride::Strided | Stride::Irregular => true,
-        };
-        let packed = self.packed.contains(&place.array) && is_row(self.lane, self.classes, place);
-        if self.depth > 0 && lane_by_lane && !packed {
-            self.slow.get_or_insert(GAIN.refused(place.span, "a loop accesses elements one lane after the other"));
+        match stride_of(place, self.lane, &self.others) {
+            Stride::Invariant if !self.classes.is_varying(place.array) => {}
+            Stride::Invariant | Stride::Unit => self.count(OPERATION, place.span),
+            Stride::Strided | Stride::Irregular => {
+                let packed = self.packed.contains(&place.array) && is_row(self.lane, self.classes, place);
+                self.count(if packed { OPERATION } else { ELEMENT }, place.span);
+            }
         }
         look::walk_place(self, place, role);
     }
 
     fn visit_expr(&mut self, expr: &Expr) {
-        let slow = match &expr.kind {
-            ExprKind::Binary { op: BinOp::Div | BinOp::Rem, .. } => {
-                let integers = expr.ty.scalar().is_some_and(Scalar::is_integer);
-                integers.then_some("a loop divides integers one lane after the other")
+        let cost = match &expr.kind {
+            ExprKind::Binary { op: BinOp::Div | BinOp::Rem, .. }
+                if expr.ty.scalar().is_some_and(Scalar::is_integer) =>
+            {
+                Some(DIVISION)
             }
-            ExprKind::Call(..) => Some("a loop calls a function one lane after the other"),
-            ExprKind::Math(MathFn::Tgamma | MathFn::Lgamma | MathFn::Fmod, _) => {
-                Some("a loop calls a function of the C library one lane after the other")
+            ExprKind::Call(..) => Some(CALL),
+            ExprKind::Math(MathFn::Tgamma | MathFn::Lgamma | MathFn::Fmod, _) => Some(LIBRARY),
+            ExprKind::Math(MathFn::Min | MathFn::Max | MathFn::Abs | MathFn::Fma, _) => Some(OPERATION),
+            ExprKind::Math(..) => Some(MATHS),
+            ExprKind::Unary(..) | ExprKind::Binary { .. } | ExprKind::Lazy { .. } | ExprKind::Select { .. } => {
+                Some(OPERATION)
             }
+            // Places are looked at by themselves.
             ExprKind::Const(_)
             | ExprKind::Read(_)
             | ExprKind::Load(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary { .. }
-            | ExprKind::Lazy { .. }
-            | ExprKind::Select { .. }
             | ExprKind::Convert { .. }
-            | ExprKind::Math(..)
             | ExprKind::Field(..)
             | ExprKind::Struct(..) => None,
         };
-        if let Some(why) = slow.filter(|_| self.depth > 0 && self.classes.varies(expr)) {
-            self.slow.get_or_insert(GAIN.refused(expr.span, why));
+        if let Some(cost) = cost.filter(|_| self.classes.varies(expr)) {
+            self.count(cost, expr.span);
         }
         look::walk_expr(self, expr);
     }
@@ -131,10 +259,45 @@ mod tests {
         let gathered = "excluded: a loop accesses elements one lane after the other";
         assert_eq!(of(&text("x[i][d]")), ("kept".into(), "wide".into()));
         assert_eq!(of(&text("x[N - 1 - i][d]")).0, gathered, "rows in another order");
-        assert_eq!(of(&text("x[i][(d + best) % D]")).0, gathered, "columns that differ");
+        assert_eq!(of(&text("x[i][min(d, best)]")).0, gathered, "columns that differ");
         let once = "function f input float x[N][D]; output float y[N];
             { map { i := [0:N); float s = 0; for (int d = 0; d < D; d = d + 1) { s = s * 0.5 + x[i][d]; } y[i] = s; } }";
         assert_eq!(of(once).0, gathered, "each element is read once");
+    }
+
+    #[test]
+    fn what_goes_lane_by_lane_may_be_little_beside_the_rest() {
+        let text = |once: &str, turn: &str| {
+            format!(
+                "function f input float t[K], z[D]; input uint8 x[N]; output float y[N];
+                {{ map {{ i := [0:N); float s = 1;
+                   for (int k = 0; k < 9; k = k + 1) {{
+                     {once}
+                     for (int d = 0; d < D; d = d + 1) {{ s = s * z[d] + s; {turn} }}
+                   }}
+                   y[i] = s; }} }}"
+            )
+        };
+        let gathered = "excluded: a loop accesses elements one lane after the other";
+        assert_eq!(of(&text("s = s + t[(x[i] + k) & 3];", "")).0, "kept", "once a turn of the outer loop");
+        assert_eq!(of(&text("", "s = s + t[(x[i] + d) & 3];")).0, gathered, "in the inner one");
+        let much = "for (int n = 0; n < 4; n = n + 1) { s = s * s + 3; }";
+        assert_eq!(of(&text("", &format!("s = s + t[(x[i] + d) & 3]; {much}"))).0, "kept", "with more to do");
+    }
+
+    #[test]
+    fn maps_inside_may_have_lanes_of_their_own() {
+        let text = |inside: &str| {
+            format!(
+                "function f input float x[N]; output float y[N];
+                {{ map {{ i := [0:N); float v[30]; float s = x[i];
+                   for (int k = 0; k < 9; k = k + 1) {{ {inside} }}
+                   y[i] = v[3]; }} }}"
+            )
+        };
+        let own = "excluded: maps inside have vector lanes along neighbours of their own";
+        assert_eq!(of(&text("map { j := [0:30); v[j] = v[j] * s + k; }")).0, own);
+        assert_eq!(of(&text("for (int j = 1; j < 30; j = j + 1) { v[j] = v[j - 1] * s + k; }")).0, "kept");
     }
 
     #[test]
