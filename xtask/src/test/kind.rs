@@ -132,6 +132,7 @@ pub(super) const KINDS: &[Kind] = &[
             parts("edge_cases"),
             Pick("hidp-plan", "hidp_plan", ""),
             Pick("xtask", "xtask", ""),
+            Pick("xtask", "cuda_toolkit", ""),
         ]),
         budget: 20,
         ..USUAL
@@ -313,6 +314,7 @@ mod tests {
         assert_eq!(of("hidp-build", "parts", "docs::x"), ["documents"]);
         assert_eq!(of("hidp-plan", "hidp_plan", "notation::x"), ["documents"]);
         assert_eq!(of("xtask", "xtask", "x"), ["documents"]);
+        assert_eq!(of("xtask", "cuda_toolkit", "x"), ["documents"]);
         assert_eq!(of("hidp-build", "parts", "device_prims::x"), ["executor"]);
         assert_eq!(of("hidp-build", "cargo", "x"), ["build scripts"]);
         assert_eq!(of("hidp-std", "calls", "x"), ["run time"]);
