@@ -14,6 +14,16 @@ mod simulated;
 struct Package {
     name: &'static str,
     folder: PathBuf,
+    nvcc: Nvcc,
+}
+
+/// Whether a package's kernels are compiled for GPUs, too, which takes several times as long as all the rest.
+#[derive(Clone, Copy)]
+enum Nvcc {
+    /// Where a call does not ask for it.
+    Off,
+    /// Where there is an nvcc, as for users, or a call says otherwise.
+    AsFound,
 }
 
 /// What a run of cargo said.
@@ -21,6 +31,9 @@ struct Said {
     ok: bool,
     text: String,
 }
+
+/// The run time, with all that some package needs: with other features, it and what it depends on would be compiled for each set.
+const RUN_TIME: &str = "hidp-std = { path = \"ROOT/hidp-std\", features = [\"simulated-device\", \"tune\"] }";
 
 const BUILD_SCRIPT: &str = "fn main() -> hidp_build::Result {\n    hidp_build::compile(\"src/kernels\")\n}\n";
 
@@ -55,17 +68,20 @@ fn target() -> PathBuf {
 impl Package {
     fn new(name: &'static str, files: &[(&str, &str)]) -> Self {
         let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages").join(name);
-        let package = Self { name, folder };
+        let package = Self { name, folder, nvcc: Nvcc::Off };
         for old in package.builds().iter().chain([&package.folder]) {
             // Left from an earlier run, if at all.
             let _ = fs::remove_dir_all(old);
         }
-        package.write("Cargo.toml", &package.manifest("hidp-std = { path = \"ROOT/hidp-std\" }"));
+        package.write("Cargo.toml", &package.manifest(RUN_TIME));
         package.write("build.rs", BUILD_SCRIPT);
         let lock = workspace().join("Cargo.lock");
         fs::copy(lock, package.folder.join("Cargo.lock")).expect("the workspace has a lock file");
         files.iter().for_each(|(path, text)| package.write(path, text));
         package
+    }
+    fn with_nvcc_as_found(self) -> Self {
+        Self { nvcc: Nvcc::AsFound, ..self }
     }
     fn manifest(&self, run_time: &str) -> String {
         format!(
@@ -107,6 +123,10 @@ impl Package {
         }
         // Nobody debugs these packages, nor builds the crates below them twice.
         command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
+        match self.nvcc {
+            Nvcc::Off => drop(command.env("HIDP_CUDA", "off")),
+            Nvcc::AsFound => {}
+        }
         command.envs(variables.iter().copied());
         let output = command.output().expect("cargo runs");
         let text = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).concat();
@@ -163,7 +183,8 @@ fn workspace() -> &'static Path {
 
 #[test]
 fn a_package_builds_and_runs_and_is_not_built_again() {
-    let package = Package::new("hidp-fixture-runs", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)]);
+    let package = Package::new("hidp-fixture-runs", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)])
+        .with_nvcc_as_found();
     let text = package.cargo(&["run"]).succeeded();
     assert!(text.contains("[12, 24]"), "{text}");
 
@@ -216,7 +237,7 @@ fn each_error_of_broken_programs_is_a_message_of_rustc() {
     );
 
     // What editors read.
-    let json = package.cargo(&["check", "--message-format=json"]).failed();
+    let json = package.cargo(&["build", "--message-format=json"]).failed();
     let messages = json.lines().filter(|line| line.contains("\"reason\":\"compiler-message\""));
     let messages: Vec<&str> = messages.filter(|line| line.contains("HD0")).collect();
     assert_eq!(messages.len(), 2, "{json}");
@@ -393,7 +414,8 @@ fn tuning_records_are_embedded_or_said_to_be_idle() {
 
 #[test]
 fn demanded_cuda_is_never_left_out_silently() {
-    let package = Package::new("hidp-fixture-cuda", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)]);
+    let package = Package::new("hidp-fixture-cuda", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)])
+        .with_nvcc_as_found();
     let text = package.cargo_with(&["build"], &[("HIDP_CUDA", "required"), ("NVCC", "/nowhere/nvcc")]).failed();
     assert!(text.contains("error[HD0916]") && text.contains("`/nowhere/nvcc`: it cannot be run"), "{text}");
     assert!(text.contains("CUDA_HOME=") && text.contains("HIDP_CUDA=off"), "advice: {text}");
@@ -431,7 +453,8 @@ fn a_program_for_gpus_starts_without_one() {
         println!("skipped: a package with CUDA: no nvcc (`cargo xtask test` installs one)");
         return;
     }
-    let package = Package::new("hidp-fixture-gpu", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)]);
+    let package = Package::new("hidp-fixture-gpu", &[("src/kernels/saxpy.hdp", SAXPY), ("src/main.rs", SAXPY_MAIN)])
+        .with_nvcc_as_found();
     let demanded = [("HIDP_CUDA", "required"), ("HIDP_CUDA_ARCH", "sm_80,sm_90")];
     let text = package.cargo_with(&["run"], &demanded).succeeded();
     assert!(text.contains("[12, 24]"), "{text}");
@@ -480,7 +503,8 @@ function plain inout float x[N]; { map { i := [0:N); x[i] = x[i] + 1; } }
             ("src/kernels/apply.hdp", PROGRAM),
             ("src/main.rs", "hidp_std::include_kernels!();\nfn main() {}\n"),
         ],
-    );
+    )
+    .with_nvcc_as_found();
     let kernels = |name: &str| {
         let said = fs::read_to_string(package.out_dir().join("hidp_cuda.txt")).expect("the file is there");
         said.lines().filter(|line| line.starts_with(name)).count()
@@ -619,7 +643,7 @@ fn an_extern_struct_takes_its_fields_from_the_header() {
         return;
     }
     let package = step_package("hidp-fixture-bindgen");
-    let manifest = package.manifest("hidp-std = { path = \"ROOT/hidp-std\" }");
+    let manifest = package.manifest(RUN_TIME);
     let manifest = manifest.replace("/hidp-build\" }", "/hidp-build\", features = [\"bindgen\"] }");
     assert!(manifest.contains("bindgen"), "{manifest}");
     package.write("Cargo.toml", &manifest);
@@ -690,13 +714,14 @@ fn a_workspace_tunes_its_kernels() {
         ],
     );
     let root = workspace().display().to_string().replace('\\', "/");
-    let manifest = package.manifest("hidp-std = { path = \"ROOT/hidp-std\" }");
+    let manifest = package.manifest(RUN_TIME);
     package.write("Cargo.toml", &manifest.replace("[workspace]\n", "[workspace]\nmembers = [\"xtask\"]\n"));
     package.write(
         "xtask/Cargo.toml",
         &format!(
             "[package]\nname = \"hidp-fixture-xtask\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[dependencies]\n\
-             hidp-fixture-tunes = {{ path = \"..\" }}\nhidp-std = {{ path = \"{root}/hidp-std\", features = [\"tune\"] }}\n"
+             hidp-fixture-tunes = {{ path = \"..\" }}\n{}\n",
+            RUN_TIME.replace("ROOT", &root)
         ),
     );
     let text = package.cargo(&["run", "--package", "hidp-fixture-xtask", "--", "sums", "--seconds", "1"]).succeeded();

@@ -183,8 +183,6 @@ fn main() -> hidp_std::Result {
 #[test]
 fn a_simulated_device_runs_every_plan_as_the_processor_does() {
     let package = Package::new("hidp-fixture-simulated", &[("src/kernels/k.hdp", KERNELS), ("src/main.rs", MAIN)]);
-    let run_time = "hidp-std = { path = \"ROOT/hidp-std\", features = [\"simulated-device\", \"tune\"] }";
-    package.write("Cargo.toml", &package.manifest(run_time));
     let run = || {
         let variables = [("HIDP_CUDA", "simulated")];
         package.cargo_with(&["run"], &variables).succeeded()
