@@ -1,4 +1,4 @@
-//! Every contender of every case as a criterion benchmark: `cargo bench -p hidp-benches -- "dot"`.
+//! Every contender of every case as a criterion benchmark: `cargo bench -p hidp-benches --features criterion -- "dot"`.
 //!
 //! `cargo xtask bench` interleaves contenders and is what to quote; this is for following one kernel over time.
 

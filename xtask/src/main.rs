@@ -130,7 +130,7 @@ fn fmt_check() -> Result<()> {
 fn clippy() -> Result<()> {
     let clippy = |args: &[&str]| nothing_linked(cargo(&["clippy", "--all-targets"])).args(args);
     let deny = ["--", "--deny", "warnings"];
-    clippy(&["--workspace"]).args(&deny).run()?;
+    clippy(&["--workspace", "--features", "hidp-benches/criterion"]).args(&deny).run()?;
     for features in ["", "tune,simulated-device"] {
         let run_time = clippy(&["--package", "hidp-std", "--no-default-features", "--features", features]);
         run_time.args(&deny).run()?;
