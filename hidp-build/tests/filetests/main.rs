@@ -47,6 +47,7 @@ mod stated;
 mod structure;
 mod subject;
 mod suggestion;
+mod turns;
 mod wrong_kernels;
 
 use std::collections::BTreeMap;

@@ -25,7 +25,7 @@ use hidp_build::compiler::ir::par::interp::Arg;
 use crate::calls;
 use crate::case::Case;
 use crate::counts;
-use crate::device::{DeviceKernels, orders};
+use crate::device::DeviceKernels;
 use crate::kept::Kept;
 use crate::made::is_clang;
 use crate::maker::{Filling, Maker, fillings};
@@ -34,6 +34,7 @@ use crate::record::Record;
 use crate::same;
 use crate::stated::{self, stated};
 use crate::subject::{Entry, Outcome, Request, Subject, bind};
+use crate::turns;
 
 /// Sizes of dimensions, in order of the header; a list repeats. The last one depends on how many dimensions there are.
 const SIZES: &[&[i64]] =
@@ -155,15 +156,21 @@ fn made(
 ) -> Result<(), String> {
     let func = subject.func(entry);
     let mut ended = false;
-    for (seed, sizes) in sizes(case, func)?.iter().enumerate() {
+    let sizes = sizes(case, func)?;
+    let calls = sizes.iter().enumerate().filter_map(|(seed, sizes)| {
         let mut maker = Maker::new(subject.original(), func, sizes, seed as u64, fillings);
-        let Some(args) = maker.args() else { continue };
+        maker.args().map(|args| (sizes, args, maker.dims()))
+    });
+    let calls: Vec<_> = calls.collect();
+    let shares = turns::shares(calls.iter().map(|(.., dims)| dims.as_slice()));
+    for ((sizes, args, dims), share) in calls.into_iter().zip(shares) {
         if calls::are_listed() {
-            list(subject, entry, built, args, maker.dims());
+            list(subject, entry, built, Request::new(args, dims, Outcome::Unknown).with(share));
             continue;
         }
-        let request = subject.request(entry, args, maker.dims());
+        let request = subject.request(entry, args, dims);
         let result = request.and_then(|request| {
+            let request = request.with(share);
             if matches!(request.expected, Outcome::Unknown) {
                 return Err("the interpreter does not end".into());
             }
@@ -231,8 +238,7 @@ fn compiled(
 }
 
 /// Lists the calls with these arguments.
-fn list(subject: &Subject, entry: &Entry, built: &Built, args: Vec<Arg>, dims: Vec<i64>) {
-    let request = Request::new(args, dims, Outcome::Unknown);
+fn list(subject: &Subject, entry: &Entry, built: &Built, request: Request) {
     let check = |_: &Outcome| Ok(());
     let threads = on_threads(subject, entry, &built.kernels, &request, &check);
     let devices = built.device.as_ref().map(|device| on_devices(subject, entry, device.as_ref(), &request, &check));
@@ -280,10 +286,10 @@ fn on_devices(
     request: &Request,
     check: &dyn Fn(&Outcome) -> Result<(), String>,
 ) -> Result<(), String> {
-    let number = number(request);
-    for (turn, unit) in subject.units(entry, UnitTarget::Device).enumerate() {
+    let number = turns::number(request);
+    for (unit, orders) in in_turn(subject, entry, request) {
         let mut first = None;
-        for seed in orders_in_turn(request, number, turn) {
+        for seed in orders {
             calls::note(&subject.stem, &subject.func(entry).name, &unit.plan, "executor", &format!("seed {seed}"));
             let Some(built) = built else { continue };
             let device = built.device(seed, 1 + (seed % 2) as i32);
@@ -299,32 +305,19 @@ fn on_devices(
     Ok(())
 }
 
-/// The largest dimension of calls that are made in all orders.
-const SMALL: i64 = 20;
-
-/// Of the orders of a larger call one is enough for a day: plans and sizes take turns, so that each plan is called in order or backwards
-/// with some of its sizes and at random with others. `HIDP_RUN=all` makes all calls, and so does who names the orders.
-fn orders_in_turn(request: &Request, number: u64, turn: usize) -> Vec<u64> {
-    let all = orders(number);
-    let is_small = request.dims.iter().all(|&dim| dim <= SMALL);
-    if is_small || is_full() || std::env::var_os("HIDP_SEEDS").is_some() {
-        return all;
-    }
-    let chosen = (number / 2) as usize + turn;
-    vec![all[chosen % all.len()]]
+/// Plans for devices, and in which orders of lanes they are called with these arguments.
+fn in_turn<'e>(subject: &Subject, entry: &'e Entry, request: &Request) -> Vec<(&'e Unit, Vec<u64>)> {
+    let units: Vec<&Unit> = subject.units(entry, UnitTarget::Device).collect();
+    let count = units.len();
+    let of = |(turn, unit): (usize, _)| (unit, turns::orders_in_turn(request, turn, count));
+    units.into_iter().enumerate().map(of).collect()
 }
 
 /// The calls with these arguments: what is called, and in which orders of lanes.
 fn calls_on_devices(subject: &Subject, entry: &Entry, request: &Request) -> String {
-    let number = number(request);
-    let units = subject.units(entry, UnitTarget::Device).enumerate();
-    let unit = |(turn, unit): (usize, &Unit)| format!("{} {:?}\n", unit.plan, orders_in_turn(request, number, turn));
+    let unit = |(unit, orders): (&Unit, Vec<u64>)| format!("{} {orders:?}\n", unit.plan);
+    let units = in_turn(subject, entry, request).into_iter();
     subject.func(entry).name.clone() + "\n" + &units.map(unit).collect::<String>()
-}
-
-/// By which calls with these arguments differ from others.
-fn number(request: &Request) -> u64 {
-    request.dims.iter().fold(0, |sum, &dim| sum * 3 + dim as u64)
 }
 
 /// Results do not depend on who computes them.
@@ -342,7 +335,7 @@ fn as_stated(case: &Case, subject: &Subject, call: &stated::Stated, built: &Buil
     let args = call.args(func)?;
     let dims = bind(func, &args)?;
     if calls::are_listed() {
-        list(subject, entry, built, args, dims);
+        list(subject, entry, built, Request::new(args, dims, Outcome::Unknown));
         return Ok(());
     }
     let mut request = subject.request(entry, args, dims)?;

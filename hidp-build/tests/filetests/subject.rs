@@ -26,6 +26,7 @@ use crate::native::{Context, Kernels, targets};
 use crate::natives;
 use crate::record;
 use crate::same;
+use crate::turns::Share;
 
 /// Most steps of the interpreter; what takes more is compared with stated results only.
 const FUEL: u64 = 30_000_000;
@@ -66,13 +67,19 @@ pub(crate) struct Request {
     pub(crate) args: Vec<Arg>,
     pub(crate) dims: Vec<i64>,
     pub(crate) expected: Outcome,
+    /// Which plans for devices are called.
+    pub(crate) share: Share,
     /// The arguments as code sees them, once a call was made.
     blocks: OnceCell<Vec<Block>>,
 }
 
 impl Request {
     pub(crate) fn new(args: Vec<Arg>, dims: Vec<i64>, expected: Outcome) -> Request {
-        Request { args, dims, expected, blocks: OnceCell::new() }
+        Request { args, dims, expected, share: Share::Every, blocks: OnceCell::new() }
+    }
+
+    pub(crate) fn with(self, share: Share) -> Request {
+        Request { share, ..self }
     }
 }
 
