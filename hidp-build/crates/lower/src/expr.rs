@@ -263,8 +263,7 @@ impl Lowerer<'_> {
                 continue;
             }
             let value = self.body.fix("index", value);
-            let values = vec![value.clone(), extent.clone(), make::long(dim as i64)];
-            let ok = self.require(make::inside(value.clone(), extent), FaultKind::Index, place.span, values);
+            let ok = self.require_index(value.clone(), extent, dim, place.span);
             if let Some(ok) = &ok {
                 let both = |before: Expr| make::binary(BinOp::And, before, ok.clone());
                 all_ok = Some(all_ok.map_or_else(|| ok.clone(), both));
@@ -293,6 +292,12 @@ impl Lowerer<'_> {
             linear = make::add(row, index);
         }
         linear
+    }
+
+    /// Emits the check that an index is inside of a dimension.
+    pub(super) fn require_index(&mut self, index: Expr, extent: Expr, dim: usize, span: Span) -> Option<Expr> {
+        let values = vec![index.clone(), extent.clone(), make::long(dim as i64)];
+        self.require(make::inside(index, extent), FaultKind::Index, span, values)
     }
 
     /// Emits a check. Gives the condition back when checks only raise a flag.

@@ -7,6 +7,7 @@ use super::build::Binding;
 use super::space::Range;
 use super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, LoopKind, Schedule, Stmt, VarId};
+use hidp_ir::par::once::{TestedOnce, tested_once};
 use hidp_ir::par::{self, BinOp, Map, StmtKind, visit};
 use hidp_plan::notation::Property;
 use hidp_plan::{self as plan, LaneShape, Recipe};
@@ -73,6 +74,8 @@ impl Lowerer<'_> {
     /// Rows instead if there are too few neighbours to fill lanes.
     pub(super) fn lane_map(&mut self, map: &Map, span: Span) {
         let ranges = self.ranges(map);
+        let TestedOnce { tests, map } = &tested_once(self.program, self.func, map);
+        self.test_once(&ranges, tests);
         let Some(shape) = self.tile_shape(map, ranges) else {
             return self.defect("the plan has tiles of lanes for a nest that they suit");
         };

@@ -2,11 +2,12 @@
 
 use std::mem;
 
-use super::build::{Body, Role};
+use super::build::{ArrayBinding, Binding, Body, Role};
 use super::fold::Acc;
 use super::space::Range;
 use super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, Grid, Kernel, KernelId, LoopKind, Schedule, Stmt, VarId, VarKind};
+use hidp_ir::par::once::Test;
 use hidp_ir::par::{self, BinOp, FoldKind, Map};
 use hidp_plan::notation::Property;
 use hidp_plan::{self as plan, Exec, Mapping, Strategy};
@@ -83,6 +84,24 @@ impl Lowerer<'_> {
                 false
             }
         }
+    }
+
+    /// Makes the tests that all iterations of a map share, if there is one.
+    pub(super) fn test_once(&mut self, ranges: &[Range], tests: &[Test]) {
+        let some = |range: &Range| make::binary(BinOp::Gt, range.count.clone(), make::long(0));
+        let all = ranges.iter().map(some).reduce(|all, some| make::binary(BinOp::And, all, some));
+        let Some(all) = all.filter(|_| !tests.is_empty()) else { return };
+        self.body.enter();
+        for Test { index, array, dim, span } in tests {
+            let Binding::Array(ArrayBinding { extents, .. }) = self.binding(*array) else {
+                return self.defect("what is indexed is an array");
+            };
+            let index = self.expr(index);
+            let index = self.body.fix("index", index);
+            self.require_index(index, extents[*dim].clone(), *dim, *span);
+        }
+        let tests = self.body.leave();
+        self.body.push(make::when(all, tests.stmts));
     }
 
     /// Outer iterations in order on the host; the maps inside each are launched.

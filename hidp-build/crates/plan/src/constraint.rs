@@ -7,6 +7,7 @@ use super::inner_maps;
 use super::refusal::{FAULT_ORDER, GAIN, INSIDE, NAMED, ORDER, RAGGED, Refusal, SECTION, SHAPE};
 use super::shape::{Stride, invariant, straight, stride_of};
 use hidp_ir::par::effects::{self, Effects};
+use hidp_ir::par::once::tested_once;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{Block, FoldKind, Func, Iter, Map, Program, StmtKind, Target, VarId, VarKind};
 use hidp_syntax::source::Span;
@@ -50,8 +51,9 @@ pub fn lane_iterator(program: &Program, func: &Func, map: &Map) -> Option<LaneSh
 }
 
 /// How `map` runs with lanes over its last iterator and its reductions outside of them, if it can and gains from it: the
-/// reductions load neighbours along that iterator and distant elements along their own.
+/// reductions load neighbours along that iterator and distant elements along their own. Tests that all iterations share stand before it.
 pub fn lane_shape(program: &Program, func: &Func, map: &Map) -> Result<LaneShape, Refusal> {
+    let map = &tested_once(program, func, map).map;
     let Some(lane) = map.iters.last().filter(|_| map.folds.is_empty()) else {
         return Err(SHAPE.refused(span_of(map), "the outermost map folds"));
     };
@@ -201,4 +203,34 @@ fn lane_reduction(
 pub(super) fn bounds_do_not_depend(map: &Map, var: VarId) -> bool {
     let none = BTreeSet::new();
     map.iters.iter().all(|iter| invariant(&iter.lo, var, &none) && invariant(&iter.hi, var, &none))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::optimised;
+
+    /// Whether tiles of lanes suit a product whose iterations end like this.
+    fn suits(end: &str) -> bool {
+        let text = format!(
+            "function f input float A[R][C], x[R]; input long at[N]; output float y[C];
+            {{ map {{ c := [0:C);
+              map {{ r := [0:R); _t = A[r][c] * x[r]; }} reduce(\"+\", _s, _t, r := [*]);
+              {end} }} }}"
+        );
+        let program = optimised(&text);
+        let func = &program.funcs[program.entries[0]];
+        lane_shape(&program, func, crate::nests(func)[0]).is_ok()
+    }
+
+    #[test]
+    fn tests_that_all_iterations_share_stand_before_them() {
+        assert!(suits("y[c] = _s;") && suits("y[c] = _s * A[at[0]][c];"));
+        assert!(suits("y[c] = _s * A[at[0]][c] + A[at[1]][c];"));
+        assert!(!suits("y[c] = _s * x[at[c]];"), "another one in each iteration");
+        assert!(!suits("y[c] = _s; if (_s > 0) y[c] = x[at[0]];"), "not in all iterations");
+        assert!(!suits("y[c] = _s > 0 ? x[at[0]] : 0;"), "nor here");
+        assert!(!suits("long k = 7 / at[0]; y[c] = _s * x[at[k]];"), "a division fails before it");
+        assert!(!suits("y[c] = _s; y[at[0]] = _s;"), "what is written is not that of one iteration");
+    }
 }

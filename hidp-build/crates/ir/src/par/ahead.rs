@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::lanes::vectorisable;
+use super::once::inside;
 use super::visit::{self, Role};
 use super::{Access, BinOp, ConvertMode, Expr, ExprKind, Func, Map, Place, Program, StmtKind, VarId, VarKind, same};
 use hidp_syntax::ty::Ty;
@@ -78,17 +79,6 @@ fn along(place: &Place, map: &Map, inside: &BTreeSet<VarId>) -> Option<Vec<VarId
         }
     }
     Some(found)
-}
-
-/// What a map gives values to.
-fn inside(map: &Map) -> BTreeSet<VarId> {
-    let mut found: BTreeSet<VarId> = map.iters.iter().map(|iter| iter.var).collect();
-    visit::walk_vars(&map.body, |var, role| {
-        if role != Role::Read {
-            found.insert(var);
-        }
-    });
-    found
 }
 
 /// Whether a part of an array can be declared anywhere: of numbers, with extents that never change.

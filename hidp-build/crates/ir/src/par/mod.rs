@@ -60,6 +60,7 @@ pub mod effects;
 pub mod interp;
 pub mod lanes;
 pub mod layout;
+pub mod once;
 pub mod same;
 pub mod shape;
 pub mod text;
