@@ -3,7 +3,7 @@
 //! Where the array is too large for that beside the work, updates are atomic. What one thread does by itself needs neither.
 
 use super::build::{ArrayBinding, Role};
-use super::map::Shared;
+use super::map::{Shared, turns};
 use super::{Binding, Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, LoopKind, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, FaultKind, FoldOp, Map, StmtKind, visit};
@@ -11,8 +11,9 @@ use hidp_plan::Strategy;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
-/// Elements of a cache line of the smallest type that is updated atomically: no two copies share one.
-const PADDING: i64 = 16;
+/// Elements of four cache lines of the smallest type that is updated atomically, which lie between two copies. With a line processors
+/// fetch its neighbour, so copies that only share no line still take lines from each other.
+const PADDING: i64 = 64;
 
 /// An array of which threads have copies.
 #[derive(Clone)]
@@ -81,7 +82,8 @@ impl Lowerer<'_> {
         let count = array.extents.iter().cloned().fold(make::long(1), make::mul);
         let count = self.body.fix("count", count);
         let padding = make::long(PADDING);
-        let stride = make::mul(make::ceil_div(count.clone(), padding.clone()), padding);
+        let stride = make::mul(make::ceil_div(count.clone(), padding.clone()), padding.clone());
+        let stride = make::add(stride, padding);
         let stride = self.body.fix("stride", stride);
         let kind = VarKind::Buffer { elem: op.ty, writable: true };
         let all = self.body.declare(&format!("{}_copies", self.func.vars[var].name), kind);
@@ -137,6 +139,23 @@ impl Lowerer<'_> {
             let own = ArrayBinding { base, extents, window, stride: None };
             self.body.bindings.insert(copied.array, Binding::Array(own));
             self.body.alone.push(base);
+        }
+    }
+
+    /// How a loop over iterations runs that are nothing but updates of copies: several are written out, so that an update finds the elements of
+    /// the next ones loaded.
+    pub(super) fn turns_of_updates(&self, map: &Map) -> LoopKind {
+        let (mut updates, mut others) = (false, false);
+        visit::walk_stmts(&map.body, |stmt| {
+            updates |= matches!(stmt.kind, StmtKind::Atomic { .. });
+            others |=
+                matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_) | StmtKind::Scope(_) | StmtKind::Prim(_));
+        });
+        match turns(map) {
+            LoopKind::Seq if updates && !others && !self.body.alone.is_empty() => {
+                LoopKind::Unroll(self.model.copied_turns)
+            }
+            asked => asked,
         }
     }
 

@@ -3,7 +3,6 @@
 
 use std::slice;
 
-use super::map::turns;
 use super::space::Range;
 use super::{Lowerer, make};
 use hidp_ir::imp::{Expr, LoopKind};
@@ -29,7 +28,7 @@ impl Lowerer<'_> {
     }
 
     fn in_order(&mut self, map: &Map, range: &Range, low: Expr, high: Expr) {
-        self.range_loop(range, low, high, turns(map), &mut |this| this.iteration(map, &[]));
+        self.range_loop(range, low, high, self.turns_of_updates(map), &mut |this| this.iteration(map, &[]));
     }
 
     /// One loop for each of these lengths, and one for all others.

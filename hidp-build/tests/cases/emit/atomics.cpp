@@ -7,6 +7,7 @@ namespace entry_k_7atomics_atomics {
 
     HIDP_KERNEL void rows_map0_k0([[maybe_unused]] hidp::Worker &worker, int32_t *__restrict count_copies_2, int64_t stride_3, int64_t B_4, [[maybe_unused]] int64_t N_6, const int32_t *__restrict key_8, float *__restrict low_11, int64_t begin_0, int64_t end_1) {
       const int64_t own_5 = worker.index * stride_3;
+#pragma GCC unroll 8
       for (int64_t i_7 = begin_0; i_7 < end_1; ++i_7) {
         const int64_t index_9 = int64_t(key_8[i_7]);
         if (!(uint64_t(index_9) < uint64_t(B_4))) {
@@ -178,7 +179,7 @@ namespace entry_k_7atomics_atomics {
           goto next_0;
         }
         const int64_t work_8 = (N_4 + N_4) + N_4;
-        const int64_t stride_9 = hidp::div<int64_t>(B_5 + 15L, 16L) * 16L;
+        const int64_t stride_9 = (hidp::div<int64_t>(B_5 + 63L, 64L) * 64L) + 64L;
         const int64_t workers_11 = host.workers();
         const int64_t elements_12 = stride_9 * workers_11;
         if (bool((work_8 >= (elements_12 * 4L)) & (B_5 <= 65536L))) {

@@ -61,6 +61,8 @@ pub struct Model {
     pub copied_element: u32,
     /// Elements that such a copy may have.
     pub most_copied: u32,
+    /// Iterations that update such copies and are written out.
+    pub copied_turns: u32,
     /// Element operations that a primitive has for each element.
     pub primitive_element: u32,
     /// Neighbours below which rows run rather than tiles of lanes.
@@ -231,6 +233,7 @@ impl Model {
             ragged_element: int("work", "ragged_element")?,
             copied_element: int("work", "copied_element")?,
             most_copied: int("work", "most_copied")?,
+            copied_turns: int("work", "copied_turns")?,
             primitive_element: int("work", "primitive_element")?,
             fewest_lanes: int("work", "fewest_lanes")?,
             few_rows: int("work", "few_rows")?,
