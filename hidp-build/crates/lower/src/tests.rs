@@ -511,6 +511,8 @@ fn threads_update_copies_of_small_arrays() {
     assert_eq!(count(&rows.host.body, is_launch), 3, "into copies, to put them together, and by atoms");
     assert_eq!(in_kernels(rows, is_atomic), 1, "where there are too many bins");
     assert_eq!(in_kernels(unit(&entry, "serial"), is_atomic), 0, "one thread needs no atoms");
+    let written_out = |stmt: &Stmt| matches!(stmt, Stmt::Loop(node) if matches!(node.kind, LoopKind::Unroll(_)));
+    assert_eq!(in_kernels(rows, written_out), 1, "updates of copies alone");
     let largest = lowered(&text.replace("atomic counts[x[i]] += 1", "atomic counts[x[i]] = max(counts[x[i]], 7)"));
     assert_eq!(count(&unit(&largest, "rows").host.body, |stmt| matches!(stmt, Stmt::Alloc { zero: true, .. })), 1);
     let smallest = lowered(&text.replace("atomic counts[x[i]] += 1", "atomic counts[x[i]] = min(counts[x[i]], 7)"));
@@ -526,6 +528,11 @@ fn what_may_be_old_is_read_before_and_lanes_run() {
     let relaxed = |stmt: &Stmt| matches!(stmt, Stmt::Store { target, .. } if target.relaxed);
     assert_eq!(in_kernels(rows, relaxed), 0);
     assert!(in_kernels(rows, is_simd) >= 1);
+    // Row k is copied, of column k each row of iterations reads its own element.
+    assert_eq!(count(&rows.host.body, |stmt| matches!(stmt, Stmt::Alloc { .. })), 1);
+    let turned = lowered(&text.replace("d[i][j] = min(d[i][j]", "d[j][i] = min(d[j][i]"));
+    let copies = count(&unit(&turned, "rows").host.body, |stmt| matches!(stmt, Stmt::Alloc { .. }));
+    assert_eq!(copies, 2, "others write what a row of iterations reads");
     let gathered = text.replace("d[k][j]", "d[(i + k) / 2][j]");
     assert_eq!(in_kernels(unit(&lowered(&gathered), "rows"), relaxed), 1, "another row for each iteration");
 }

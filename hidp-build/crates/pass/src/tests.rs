@@ -204,3 +204,17 @@ fn only_what_is_there_before_the_map_is_read_ahead() {
     assert_eq!(copies("y~[i] = (y~[i] + 1:int); z[i] = y~[0];"), 0);
     assert_eq!(copies("y~[i] = (y~[i] + 1:int); y~[i] = (y~[i] + y~[0]);"), 0);
 }
+
+#[test]
+fn what_a_test_inside_shows_is_tested_before_the_map() {
+    let after_pass = |body: &str| {
+        let map = format!("map (i = 0 .. N by 1) {{ {body} }}");
+        let text = format!("declare k zero; {map} map (j = 0 .. N by 1) {{ y~[j] = (y~[j] + y~[0]); }}");
+        after(&[super::ahead::PASS], "k: long local; j: long iter;", &text)
+    };
+    let tested = after_pass("if ((k >= 0) && (k < N)) { y~[i] = (y~[i] + y~[k]); }");
+    assert_eq!(declares(&tested) - 1, 2, "neither is given up: {}", print(&tested));
+    let conditions = count(&tested, |kind| matches!(kind, StmtKind::If { .. }));
+    let plain = after_pass("y~[i] = (y~[i] + y~[0]);");
+    assert_eq!(conditions, count(&plain, |kind| matches!(kind, StmtKind::If { .. })) + 2, "{}", print(&tested));
+}

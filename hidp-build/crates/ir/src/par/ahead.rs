@@ -5,7 +5,9 @@ use std::collections::BTreeSet;
 use super::lanes::vectorisable;
 use super::once::inside;
 use super::visit::{self, Role};
-use super::{Access, BinOp, ConvertMode, Expr, ExprKind, Func, Map, Place, Program, StmtKind, VarId, VarKind, same};
+use super::{
+    Access, BinOp, ConvertMode, Expr, ExprKind, Func, Iter, Map, Place, Program, StmtKind, VarId, VarKind, same,
+};
 use hidp_syntax::ty::Ty;
 
 /// A place that is read before a map.
@@ -14,6 +16,8 @@ pub struct ReadAhead {
     pub place: Place,
     /// The iterators along which it is read, in the order of its dimensions; it is the same for all others.
     pub along: Vec<VarId>,
+    /// Whether it is read along all iterators but the last, and where these have the same values no other iteration writes it.
+    pub of_row: bool,
 }
 
 /// What a map outside of others reads where other iterations may write, each once, if iterations write elements of their own alone, what they read
@@ -48,13 +52,23 @@ pub fn read_ahead(program: &Program, func: &Func, map: &Map) -> Option<Vec<ReadA
                 return None;
             }
             if !ahead.iter().any(|other| same::place(&other.place, place)) {
-                ahead.push(ReadAhead { place: place.clone(), along });
+                let of_row = is_of_row(place, own, map);
+                ahead.push(ReadAhead { place: place.clone(), along, of_row });
             }
         }
     }
     let mut apart = map.clone();
     visit::map_places(&mut apart.body, |place, _| place.access = Access::Exclusive);
     (!ahead.is_empty() && vectorisable(program, func, &apart)).then_some(ahead)
+}
+
+/// Whether iterations that differ in others than the last iterator neither read nor write each other's elements: all but the last stand
+/// in the dimensions in which they stand where an iteration writes its own.
+fn is_of_row(place: &Place, own: &Place, map: &Map) -> bool {
+    let outer = &map.iters[..map.iters.len().saturating_sub(1)];
+    let stands = |place: &Place, dim: usize, iter: &Iter| place.index[dim].kind == ExprKind::Read(iter.var);
+    let same = |iter: &Iter| (0..own.index.len()).any(|dim| stands(own, dim, iter) && stands(place, dim, iter));
+    !outer.is_empty() && outer.iter().all(same)
 }
 
 /// Whether a loop of an iteration writes an array, so that a later turn may read what an earlier one wrote.
