@@ -52,21 +52,24 @@ impl Visitor for Counters<'_> {
 impl Counters<'_> {
     /// A variable that grows by `step` while `cond` holds.
     fn condition(&mut self, var: VarId, step: i128, cond: &Expr) {
-        let (op, left, right) = match &cond.kind {
-            ExprKind::Lazy { and: true, left, right } => {
-                self.condition(var, step, left);
-                return self.condition(var, step, right);
-            }
-            ExprKind::Binary { op, left, right, .. } => (op, left, right),
-            _ => return,
+        if let ExprKind::Lazy { and: true, left, right } = &cond.kind {
+            self.condition(var, step, left);
+            return self.condition(var, step, right);
+        }
+        let ExprKind::Binary { op, left, right, .. } = &cond.kind else { return };
+        // What the variable is below, or above what, while it grows.
+        let (counted, bound, passed) = match op {
+            BinOp::Lt => (left, right, step - 1),
+            BinOp::Le => (left, right, step),
+            BinOp::Gt => (right, left, step - 1),
+            BinOp::Ge => (right, left, step),
+            BinOp::Eq | BinOp::Ne => return,
+            BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::Div | BinOp::Rem => return,
+            BinOp::And | BinOp::Or | BinOp::Xor | BinOp::Shl | BinOp::Shr => return,
         };
-        let (bound, passed) = match op {
-            BinOp::Lt if widened(left, var) => (right, step - 1),
-            BinOp::Le if widened(left, var) => (right, step),
-            BinOp::Gt if widened(right, var) => (left, step - 1),
-            BinOp::Ge if widened(right, var) => (left, step),
-            _ => return,
-        };
+        if !widened(counted, var) {
+            return;
+        }
         let most = self.vars[var].ty.scalar().and_then(|ty| ty.integer_range()).map(|(_, most)| most - passed);
         if let (Some(most), Some(largest)) =
             (most.and_then(|most| i64::try_from(most).ok()), self.extreme(bound, End::Largest))
