@@ -1,6 +1,6 @@
 //! Which version of an entry runs when: measures of a call that its shapes give, and rules over them.
 //!
-//! The nest with most iterators speaks for the entry.
+//! The nest with most iterators speaks for the entry, of several the first that does more than to fill an array.
 
 use std::collections::BTreeSet;
 use std::fmt;
@@ -15,7 +15,7 @@ use super::work::work;
 use super::{Plan, Record, Strategy, index_vars, nests};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
 use hidp_ir::par::visit;
-use hidp_ir::par::{Extent, Func, Map, Program, StmtKind, VarId};
+use hidp_ir::par::{ExprKind, Extent, Func, Map, Program, StmtKind, VarId};
 
 /// How a call finds its version.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -152,10 +152,20 @@ pub fn add_device_rules(
     }
 }
 
-/// The nest that speaks for an entry.
+/// The nest that speaks for an entry: the first of the deepest ones that do more than to fill an array.
 fn dominant(maps: &[&Map]) -> Option<usize> {
-    let depth = |at: &usize| (levels(maps[*at]), usize::MAX - at);
-    (0..maps.len()).max_by_key(depth)
+    let rank = |at: &usize| (levels(maps[*at]), !is_fill(maps[*at]), usize::MAX - at);
+    (0..maps.len()).max_by_key(rank)
+}
+
+/// Whether all that iterations do is to store what is known before: `counts = 0`.
+fn is_fill(map: &Map) -> bool {
+    let mut known = map.folds.is_empty();
+    visit::walk_stmts(&map.body, |stmt| known &= matches!(stmt.kind, StmtKind::Store { .. }));
+    visit::walk_exprs(&map.body, |node| {
+        known &= matches!(node.kind, ExprKind::Const(_) | ExprKind::Read(_) | ExprKind::Convert { .. });
+    });
+    known
 }
 
 fn by_shape(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
@@ -273,6 +283,17 @@ mod tests {
         let text = "function f inout uint a[N]; input int cut[S+1]; { sort(a, a, cut[0:S), cut[1:S], 1); }";
         assert_eq!(of(text).0, ["parallel = S", "inner = N / S", "total = N", "longest = S", "balance = S"]);
         assert_eq!(of("function f inout uint a[N]; { sort(a, a, N, 1); }").0, ["parallel = N"]);
+    }
+
+    #[test]
+    fn fills_do_not_speak_for_what_follows() {
+        let text = "function f input uint8 x[N]; output uint counts[256];
+            { counts = 0; map { i := [0:N); atomic counts[x[i]] += 1; } }";
+        assert_eq!(of(text).0, ["parallel = N"]);
+        let text = "function f input float x[N]; output float y[M], z[N]; { y = 1; map { i := [0:N); z[i] = i + 1; } }";
+        assert_eq!(of(text).0, ["parallel = N"], "what iterations compute is work");
+        let text = "function f output float y[M], z[N]; { y = 1; z = 2; }";
+        assert_eq!(of(text).0, ["parallel = M"], "there is nothing else");
     }
 
     #[test]
