@@ -16,6 +16,7 @@
 //! | `lane_fold` | reductions of floats in vector lanes |
 //! | `fold` | reductions: in lanes, in blocks, pairwise |
 //! | `scan` | prefix folds |
+//! | `packed` | what is kept of an array by prefix sums |
 //! | `lanes`, `tile_fold`, `panels` | tiles of rows and lanes, their reductions, copies of what lanes load |
 //! | `wide` | whole iterations in vector lanes |
 //! | `stream` | outputs that bypass the caches |
@@ -52,6 +53,7 @@ mod lanes;
 mod line_tests;
 mod make;
 mod map;
+mod packed;
 mod panels;
 mod prim;
 mod prim_worker;
@@ -148,6 +150,7 @@ impl<'a> Lowerer<'a> {
             known_ranges: BTreeMap::new(),
             pairs: exchange::pairs(func),
             copies: Vec::new(),
+            rest: None,
             sites,
             kernels: Arena::new(),
             host: None,
@@ -228,6 +231,8 @@ struct Lowerer<'a> {
     pairs: Vec<exchange::Pair>,
     /// Arrays of which each thread of the next launch has a copy.
     copies: Vec<copies::Copied>,
+    /// What is left to do of the next nest.
+    rest: Option<par::Map>,
     sites: &'a mut Arena<SiteId, Site>,
     kernels: Arena<KernelId, Kernel>,
     /// The host function while a kernel is under construction.

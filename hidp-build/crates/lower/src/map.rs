@@ -50,6 +50,14 @@ impl Lowerer<'_> {
         if !self.inside_team && !self.enter_nest(map) {
             return;
         }
+        match self.rest.take() {
+            Some(rest) => self.host_nest(&rest, span),
+            None => self.host_nest(map, span),
+        }
+    }
+
+    /// A nest whose lines are known, or a map inside of a team's iterations.
+    fn host_nest(&mut self, map: &Map, span: Span) {
         let scans = map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce);
         match self.mapping.strategy {
             _ if scans => self.host_scan(map, span),

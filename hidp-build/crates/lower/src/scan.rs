@@ -3,7 +3,7 @@
 use super::fold::Acc;
 use super::space::Range;
 use super::{Binding, ITERATORS, Lowerer, make};
-use hidp_ir::imp::{Element, Expr, ExprKind, LoopKind, PrimArg, Schedule, Stmt, VarId, VarKind};
+use hidp_ir::imp::{Element, Expr, ExprKind, KernelId, LoopKind, PrimArg, Schedule, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, FaultKind, Fold, FoldKind, Map, Place, Target};
 use hidp_plan::{self as plan, Strategy};
 use hidp_syntax::prim::Prim;
@@ -88,11 +88,33 @@ impl Lowerer<'_> {
         for (fold, partial) in map.folds.iter().zip(&partials) {
             self.prefixes(fold, *partial, &runs);
         }
-        let (kernel, args) = self.kernel("scan", span, |this, begin, end| {
-            let (range, total) = (this.import_ranges(&ranges), this.import(&total));
+        let packed = self.packed(map);
+        let (kernel, args) = match (&packed, &partials[..]) {
+            (Some((packed, tile)), [partial]) => {
+                self.pack_blocks((packed, *tile), map, span, &ranges, (&block, &total), *partial)
+            }
+            (Some(_) | None, _) => self.scan_blocks(map, span, &ranges, (&block, &total), &partials),
+        };
+        self.rest = packed.map(|(packed, _)| packed.rest());
+        let schedule = self.schedule(1, work);
+        self.body.push(Stmt::Launch { kernel, args, extent: runs, schedule });
+        partials.iter().for_each(|partial| self.body.push(Stmt::Free(*partial)));
+    }
+
+    /// The second pass: each block from the prefix that stands before it.
+    fn scan_blocks(
+        &mut self,
+        map: &Map,
+        span: Span,
+        ranges: &[Range],
+        (block, total): (&Expr, &Expr),
+        partials: &[VarId],
+    ) -> (KernelId, Vec<Expr>) {
+        self.kernel("scan", span, |this, begin, end| {
+            let (range, total) = (this.import_ranges(ranges), this.import(total));
             let Some(range) = range.last().cloned() else { return this.defect(ITERATORS) };
             let partials: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
-            this.runs_loop(begin, end, (&block, &total), &mut |this, run, from, to| {
+            this.runs_loop(begin, end, (block, &total), &mut |this, run, from, to| {
                 let accs = this.accumulators(map);
                 for (acc, partial) in accs.iter().zip(&partials) {
                     let prefix = make::load(make::element(*partial, run.clone()), acc.fold.op.ty);
@@ -100,10 +122,7 @@ impl Lowerer<'_> {
                 }
                 this.scan_loop(map, &range, from, to, &accs);
             });
-        });
-        let schedule = self.schedule(1, work);
-        self.body.push(Stmt::Launch { kernel, args, extent: runs, schedule });
-        partials.iter().for_each(|partial| self.body.push(Stmt::Free(*partial)));
+        })
     }
 
     /// One thread takes everything.
@@ -136,7 +155,7 @@ impl Lowerer<'_> {
     }
 
     /// `for run in begin..end` with the positions of each run.
-    fn runs_loop(
+    pub(super) fn runs_loop(
         &mut self,
         begin: Expr,
         end: Expr,

@@ -245,7 +245,8 @@ fn is_free(option: FoldOption) -> bool {
         | FoldOption::Sums(_)
         | FoldOption::Vectors(_)
         | FoldOption::Apart(_)
-        | FoldOption::Repeat(_) => false,
+        | FoldOption::Repeat(_)
+        | FoldOption::Packs(_) => false,
     }
 }
 

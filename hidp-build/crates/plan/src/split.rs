@@ -113,7 +113,8 @@ pub(super) fn split_in(mut mapping: Mapping, parts: u32) -> Mapping {
             | FoldOption::Sums(_)
             | FoldOption::Vectors(_)
             | FoldOption::Apart(_)
-            | FoldOption::Repeat(_) => true,
+            | FoldOption::Repeat(_)
+            | FoldOption::Packs(_) => true,
         });
     }
     mapping.parts = Some(parts);

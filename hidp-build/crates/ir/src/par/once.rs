@@ -39,7 +39,7 @@ pub fn tested_once(program: &Program, func: &Func, map: &Map) -> TestedOnce {
 }
 
 /// What a map gives values to.
-pub(super) fn inside(map: &Map) -> BTreeSet<VarId> {
+pub fn inside(map: &Map) -> BTreeSet<VarId> {
     let mut found: BTreeSet<VarId> = map.iters.iter().map(|iter| iter.var).collect();
     visit::walk_vars(&map.body, |var, role| {
         if role != Role::Read {

@@ -5,6 +5,7 @@ use crate::cuts::{are_unequal, is_heavy, may_be_together};
 use crate::device_levels::is_ordered;
 use crate::mapping::{Exec, Misfit, Recipe, Strategy, key};
 use crate::notation::{FoldOption, Property};
+use crate::packed::packed;
 use crate::prefixes::{can_be_in_blocks, is_started, prefixes_of_library};
 use crate::shape::{gathers, vectorisable};
 use crate::target::Model;
@@ -23,6 +24,8 @@ const SIDE_BY_SIDE: Numbers = Numbers::PowersTo(256);
 const REPEATED: Numbers = Numbers::From(2, 64);
 /// Of threads that share a nest.
 const THREADS: Numbers = Numbers::From(1, 1 << 16);
+/// Of elements that are gathered in a tile.
+const PACKED: Numbers = Numbers::PowersTo(1 << 13);
 /// Most elements in a tile of lanes.
 const MOST_TILE: u64 = 1 << 14;
 /// Of lanes of a tile.
@@ -97,7 +100,7 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 7] = [
 ];
 
 /// Of maps of nests on threads that fold.
-pub(super) static OF_FOLDS: [Choice<FoldOption, Model>; 6] = [
+pub(super) static OF_FOLDS: [Choice<FoldOption, Model>; 7] = [
     Choice {
         word: FoldOption::Runs,
         numbers: RUN,
@@ -169,6 +172,17 @@ pub(super) static OF_FOLDS: [Choice<FoldOption, Model>; 6] = [
         usual: |_, map, model| {
             (map.body.stmts.len() <= model.repeated_statements as usize).then_some(model.lane_unroll)
         },
+    },
+    Choice {
+        word: FoldOption::Packs,
+        numbers: PACKED,
+        needed: NEVER,
+        expected: "prefixes in blocks count how often a condition holds, and the next nest alone makes places of them",
+        suits: |facts, map| {
+            let blocks = facts.mapping.cut(map).is_some_and(|cut| cut.number(FoldOption::Runs).is_some());
+            blocks && facts.has_blocks(map) && packed(facts.program, facts.func, map).is_some()
+        },
+        usual: |_, _, model| Some(model.packed_tile),
     },
 ];
 

@@ -182,6 +182,8 @@ vocabulary! {
         Apart = "apart",
         /// So many iterations at once for each lane of a tile without rows.
         Repeat = "repeat",
+        /// What the next nest stores at the places that prefixes give is gathered in tiles of so many elements.
+        Packs = "packs",
     }
     plain {}
 }

@@ -61,6 +61,8 @@ pub struct Model {
     pub copied_element: u32,
     /// Elements that such a copy may have.
     pub most_copied: u32,
+    /// Elements that are gathered in a tile where a prefix sum says which are kept.
+    pub packed_tile: u32,
     /// Iterations that update such copies and are written out.
     pub copied_turns: u32,
     /// Element operations that a primitive has for each element.
@@ -233,6 +235,7 @@ impl Model {
             ragged_element: int("work", "ragged_element")?,
             copied_element: int("work", "copied_element")?,
             most_copied: int("work", "most_copied")?,
+            packed_tile: int("work", "packed_tile")?,
             copied_turns: int("work", "copied_turns")?,
             primitive_element: int("work", "primitive_element")?,
             fewest_lanes: int("work", "fewest_lanes")?,

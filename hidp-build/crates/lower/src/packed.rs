@@ -1,0 +1,159 @@
+//! What is kept of an array by a prefix sum of conditions: each thread counts in its block what it keeps, puts it side by side into a tile
+//! without asking whether it is kept, and moves the tile to where the block's part begins. The prefixes are never stored.
+
+use super::space::Range;
+use super::{Binding, ITERATORS, Lowerer, make};
+use hidp_ir::imp::{Expr, KernelId, LoopKind, Stmt, VarId};
+use hidp_ir::par::{BinOp, Map};
+use hidp_plan::notation::FoldOption;
+use hidp_plan::{self as plan, Packed, PackedStore};
+use hidp_syntax::source::Span;
+use hidp_syntax::ty::Ty;
+
+/// A block of iterations.
+struct Part {
+    range: Range,
+    from: Expr,
+    to: Expr,
+    /// How many iterations before it count.
+    before: Expr,
+}
+
+impl<'a> Lowerer<'a> {
+    /// What the next nest stores at the prefixes of this map, and elements of a tile, where the plan gathers it.
+    pub(super) fn packed(&self, map: &Map) -> Option<(Packed<'a>, u32)> {
+        let tile = self.option_of(map, FoldOption::Packs)?;
+        Some((plan::packed(self.program, self.func, map)?, tile))
+    }
+
+    /// The second pass over blocks, of which `partial` holds the prefixes.
+    pub(super) fn pack_blocks(
+        &mut self,
+        (packed, tile): (&Packed<'_>, u32),
+        map: &Map,
+        span: Span,
+        ranges: &[Range],
+        (block, total): (&Expr, &Expr),
+        partial: VarId,
+    ) -> (KernelId, Vec<Expr>) {
+        self.kernel("pack", span, |this, begin, end| {
+            let (range, total) = (this.import_ranges(ranges), this.import(total));
+            let Some(range) = range.last().cloned() else { return this.defect(ITERATORS) };
+            let partial = this.capture(partial);
+            this.runs_loop(begin, end, (block, &total), &mut |this, run, from, to| {
+                let before = this.body.fix("before", make::load(make::element(partial, run), Ty::LONG));
+                let part = Part { range: range.clone(), from, to, before };
+                this.pack_part(packed, tile, map, &part);
+            });
+        })
+    }
+
+    fn pack_part(&mut self, packed: &Packed<'_>, tile: u32, map: &Map, part: &Part) {
+        let tiles: Vec<VarId> =
+            packed.stores.iter().map(|store| self.body.tile("kept", store.value.ty, tile)).collect();
+        let at = self.body.slot("at", Ty::LONG, Some(part.before.clone()));
+        let turn = self.body.enter_loop("start");
+        let start = make::var(turn, Ty::LONG);
+        let stop = make::min(make::add(start.clone(), make::long(tile.into())), part.to.clone());
+        let stop = self.body.fix("stop", stop);
+        let count = self.body.slot("count", Ty::LONG, Some(make::long(0)));
+        self.range_loop(&part.range, start.clone(), stop.clone(), LoopKind::Seq, &mut |this| {
+            this.gather(packed, map, &tiles, count);
+        });
+        let count = self.body.fix("kept", make::var(count, Ty::LONG));
+        let first = self.body.fix("first", make::var(at, Ty::LONG));
+        let Some(fits) = self.fit(packed, &first, &count) else { return };
+        self.branch(
+            fits,
+            |this| this.move_tiles(packed, &tiles, &first, &count),
+            |this| this.pack_in_order(packed, map, part, (start, stop), &first),
+        );
+        self.body.push(make::set(at, make::add(first, count)));
+        self.body.leave_loop_step(turn, part.from.clone(), part.to.clone(), make::long(tile.into()), LoopKind::Seq);
+    }
+
+    /// An iteration: what it would store goes behind what is kept, and stays there if it counts.
+    fn gather(&mut self, packed: &Packed<'_>, map: &Map, tiles: &[VarId], count: VarId) {
+        self.same_iteration(packed, map);
+        let place = self.body.fix("place", make::var(count, Ty::LONG));
+        for (store, tile) in packed.stores.iter().zip(tiles) {
+            let value = self.expr(store.value);
+            self.body.push(Stmt::Store { target: make::element(*tile, place.clone()), value });
+        }
+        let counts = self.expr(packed.condition);
+        let counts = make::select(counts, make::long(1), make::long(0));
+        self.body.push(make::set(count, make::add(place, counts)));
+    }
+
+    /// The next nest's iterator is the map's.
+    fn same_iteration(&mut self, packed: &Packed<'_>, map: &Map) {
+        if let (Some(own), Some(next)) = (map.iters.last(), packed.next.iters.last()) {
+            let value = self.read(own.var);
+            self.body.bindings.insert(next.var, Binding::Fixed(value));
+        }
+    }
+
+    /// Whether all places of a tile are inside of their arrays.
+    fn fit(&mut self, packed: &Packed<'_>, first: &Expr, count: &Expr) -> Option<Expr> {
+        let past = make::add(first.clone(), count.clone());
+        let mut fits = make::binary(BinOp::Eq, count.clone(), make::long(0));
+        let mut all = None;
+        for store in &packed.stores {
+            let Binding::Array(array) = self.binding(store.place.array) else {
+                self.defect("what is indexed is an array");
+                return None;
+            };
+            let inside = make::binary(BinOp::Le, past.clone(), array.extents[0].clone());
+            all = Some(all.map_or_else(|| inside.clone(), |all| make::binary(BinOp::And, all, inside.clone())));
+        }
+        if let Some(all) = all {
+            fits = make::binary(BinOp::Or, fits, all);
+        }
+        Some(fits)
+    }
+
+    fn move_tiles(&mut self, packed: &Packed<'_>, tiles: &[VarId], first: &Expr, count: &Expr) {
+        for (PackedStore { place, value }, tile) in packed.stores.iter().zip(tiles) {
+            let Binding::Array(array) = self.binding(place.array) else {
+                return self.defect("what is indexed is an array");
+            };
+            self.body.mark_written(array.base);
+            let lane = self.body.enter_loop("lane");
+            let at = make::var(lane, Ty::LONG);
+            let target = make::element(array.base, make::add(first.clone(), at.clone()));
+            let value = make::load(make::element(*tile, at), value.ty);
+            self.body.push(Stmt::Store { target, value });
+            self.body.leave_loop(lane, make::long(0), count.clone(), LoopKind::Simd { reductions: Vec::new() });
+        }
+    }
+
+    /// Iterations one after the other, up to the first place that is outside.
+    fn pack_in_order(
+        &mut self,
+        packed: &Packed<'_>,
+        map: &Map,
+        part: &Part,
+        (start, stop): (Expr, Expr),
+        first: &Expr,
+    ) {
+        let at = self.body.slot("at", Ty::LONG, Some(first.clone()));
+        self.range_loop(&part.range, start, stop, LoopKind::Seq, &mut |this| {
+            this.same_iteration(packed, map);
+            let counts = this.expr(packed.condition);
+            this.body.enter();
+            for PackedStore { place, value } in &packed.stores {
+                let Binding::Array(array) = this.binding(place.array) else {
+                    return this.defect("what is indexed is an array");
+                };
+                let index = this.body.fix("index", make::var(at, Ty::LONG));
+                let value = this.expr(value);
+                this.require_index(index.clone(), array.extents[0].clone(), 0, place.span);
+                let target = make::element(array.base, index);
+                this.body.push(Stmt::Store { target, value });
+            }
+            this.body.push(make::set(at, make::add(make::var(at, Ty::LONG), make::long(1))));
+            let taken = this.body.leave();
+            this.body.push(make::when(counts, taken.stmts));
+        });
+    }
+}

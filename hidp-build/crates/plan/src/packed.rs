@@ -1,0 +1,251 @@
+//! What is kept of an array by a prefix sum of conditions, and stored by the next nest: gathered in tiles while the sum is made.
+//!
+//! ```text
+//! map { i := [0:N); _f = x[i] > 0 ? 1l : 0l; } exscan("+", place[i], _f, i := [*])
+//! map { i := [0:N); if (x[i] > 0) y[place[i]] = x[i]; }
+//! ```
+
+use std::collections::BTreeSet;
+
+use super::key;
+use super::prefixes::can_be_in_blocks;
+use hidp_ir::par::effects::{Effects, expr_may_fault, may_fault};
+use hidp_ir::par::once::inside;
+use hidp_ir::par::visit::{self, child_blocks};
+use hidp_ir::par::{
+    BinOp, Block, ConvertMode, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind,
+    Target, VarId, VarKind, same,
+};
+use hidp_syntax::ty::{Scalar, Ty};
+
+/// Prefix sums of 1 and 0 of which another nest makes places, and nobody else makes anything.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Packed<'m> {
+    /// When an iteration counts, as the prefix sum's map says it.
+    pub condition: &'m Expr,
+    /// The next nest.
+    pub next: &'m Map,
+    /// The statement of it that stores where an iteration counts.
+    pub at: usize,
+    /// What it stores; places are one array's each.
+    pub stores: Vec<PackedStore<'m>>,
+}
+
+/// A store at the place that the prefix sum of an iteration gives.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct PackedStore<'m> {
+    /// The array and the index.
+    pub place: &'m Place,
+    /// What is stored: it can be computed in every iteration.
+    pub value: &'m Expr,
+}
+
+impl Packed<'_> {
+    /// What is left of the next nest.
+    pub fn rest(&self) -> Map {
+        let mut rest = self.next.clone();
+        rest.body.stmts.remove(self.at);
+        rest
+    }
+}
+
+/// What the next nest keeps by the prefix sums of `nest`, if that is all that they are for.
+pub fn packed<'f>(program: &Program, func: &'f Func, nest: &Map) -> Option<Packed<'f>> {
+    let (first, next) = with_next(&func.body, key(nest)?)?;
+    let (condition, places) = sum_of_condition(program, func, first)?;
+    let [iter] = &next.iters[..] else { return None };
+    let own = &first.iters[0];
+    let same_range =
+        same::expr(&own.lo, &iter.lo) && same::expr(&own.hi, &iter.hi) && same::expr(&own.step, &iter.step);
+    let reduces = next.folds.iter().all(|fold| fold.kind == FoldKind::Reduce);
+    let (at, then) = taken(next, condition, own.var)?;
+    if !same_range || !reduces {
+        return None;
+    }
+    let exclusive = first.folds[0].kind == FoldKind::Exscan;
+    let stores: Option<Vec<PackedStore<'f>>> =
+        then.stmts.iter().map(|stmt| store(func, next, (places, exclusive), stmt)).collect();
+    let found = Packed { condition, next, at, stores: stores? };
+    (is_all(program, func, places, &found) && are_apart(program, func, &found)).then_some(found)
+}
+
+/// The map with this key at host level, and the one right behind it.
+fn with_next(block: &Block, wanted: VarId) -> Option<(&Map, &Map)> {
+    let of = |stmt: &'_ Stmt| matches!(&stmt.kind, StmtKind::Map(map) if key(map) == Some(wanted));
+    if let Some(at) = block.stmts.iter().position(of) {
+        let (StmtKind::Map(first), StmtKind::Map(next)) = (&block.stmts[at].kind, &block.stmts.get(at + 1)?.kind)
+        else {
+            return None;
+        };
+        return Some((first, next));
+    }
+    let outside = |stmt: &&Stmt| !matches!(stmt.kind, StmtKind::Map(_));
+    block.stmts.iter().filter(outside).flat_map(child_blocks).find_map(|block| with_next(block, wanted))
+}
+
+/// The condition that a map sums up, and the array that takes the prefixes.
+fn sum_of_condition<'f>(program: &Program, func: &Func, map: &'f Map) -> Option<(&'f Expr, VarId)> {
+    let ([fold], [iter], [declare, assign]) = (&map.folds[..], &map.iters[..], &map.body.stmts[..]) else {
+        return None;
+    };
+    let (StmtKind::Declare { .. }, StmtKind::Assign { var, value }) = (&declare.kind, &assign.kind) else {
+        return None;
+    };
+    let ExprKind::Select { cond, then, otherwise } = &value.kind else { return None };
+    let Target::Element(place) = &fold.target else { return None };
+    let array = &func.vars[place.array];
+    let sums = is_sum(fold) && *var == fold.value && then.as_int() == Some(1) && otherwise.as_int() == Some(0);
+    let own = matches!(&place.index[..], [index] if index.kind == ExprKind::Read(iter.var)) && place.unproved == 0;
+    let fits = sums && own && array.kind == VarKind::Local && iter.step.as_int() == Some(1);
+    let sure = !expr_may_fault(program, cond) && can_be_in_blocks(program, func, map);
+    (fits && sure).then_some((cond, place.array))
+}
+
+/// Whether a fold counts, without wrapping.
+fn is_sum(fold: &Fold) -> bool {
+    fold.kind != FoldKind::Reduce && fold.op.func == FoldFn::Add && fold.op.ty == Ty::Scalar(Scalar::I64)
+}
+
+/// The only statement of a map that its iterations take on this condition, and what it does then.
+fn taken<'f>(map: &'f Map, condition: &Expr, iter: VarId) -> Option<(usize, &'f Block)> {
+    let own = map.iters[0].var;
+    let mut wanted = condition.clone();
+    visit::map_subexprs(&mut wanted, |node| {
+        if node.kind == ExprKind::Read(iter) {
+            node.kind = ExprKind::Read(own);
+        }
+    });
+    map.body.stmts.iter().enumerate().find_map(|(at, stmt)| match &stmt.kind {
+        StmtKind::If { cond, then, otherwise } => {
+            (otherwise.stmts.is_empty() && same::expr(cond, &wanted)).then_some((at, then))
+        }
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::AssignField { .. }
+        | StmtKind::Store { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Loop(_)
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Scope(_)
+        | StmtKind::Leave
+        | StmtKind::Return(_)
+        | StmtKind::Map(_)
+        | StmtKind::Prim(_)
+        | StmtKind::Swap(..)
+        | StmtKind::Call { .. }
+        | StmtKind::Require { .. } => None,
+    })
+}
+
+/// A store at how many iterations before this one count.
+fn store<'f>(func: &Func, next: &Map, (places, exclusive): (VarId, bool), stmt: &'f Stmt) -> Option<PackedStore<'f>> {
+    let StmtKind::Store { place, value } = &stmt.kind else { return None };
+    let ([index], [], Ty::Scalar(_)) = (&place.index[..], &place.path[..], value.ty) else { return None };
+    let before = if exclusive { index } else { one_less(index)? };
+    let ExprKind::Load(prefix) = &before.kind else { return None };
+    let iter = next.iters[0].var;
+    let own = prefix.array == places && prefix.index.len() == 1 && prefix.index[0].kind == ExprKind::Read(iter);
+    let inside = inside(next);
+    (own && is_always_there(func, next, &inside, value)).then_some(PackedStore { place, value })
+}
+
+/// What an expression is one less than.
+fn one_less(expr: &Expr) -> Option<&Expr> {
+    let ExprKind::Binary { op: BinOp::Sub, left, right, .. } = &expr.kind else { return None };
+    (right.as_int() == Some(1)).then_some(left)
+}
+
+/// Whether a value can be computed in every iteration of a map, also where its condition does not hold, and soon.
+fn is_always_there(func: &Func, map: &Map, inside: &BTreeSet<VarId>, value: &Expr) -> bool {
+    let iter = &map.iters[0];
+    let there = |place: &Place| {
+        let ([index], [extent]) = (&place.index[..], &func.vars[place.array].shape[..]) else { return false };
+        let all = iter.lo.as_int().is_some_and(|lo| lo >= 0) && same::expr(&iter.hi, extent);
+        all && index.kind == ExprKind::Read(iter.var) && place.unproved == 0
+    };
+    let mut good = true;
+    visit::walk_subexprs(value, |node| {
+        good &= match &node.kind {
+            ExprKind::Read(var) => *var == iter.var || !inside.contains(var),
+            ExprKind::Load(place) => there(place),
+            ExprKind::Binary { op: BinOp::Div | BinOp::Rem | BinOp::Shl | BinOp::Shr, .. } => false,
+            ExprKind::Binary { checked, .. } => !checked,
+            ExprKind::Convert { mode, .. } => *mode != ConvertMode::Checked,
+            ExprKind::Const(_) | ExprKind::Unary(..) | ExprKind::Select { .. } => true,
+            ExprKind::Lazy { .. }
+            | ExprKind::Math(..)
+            | ExprKind::Call(..)
+            | ExprKind::Field(..)
+            | ExprKind::Struct(..) => false,
+        };
+    });
+    good
+}
+
+/// Whether nobody else asks for the prefixes.
+fn is_all(program: &Program, func: &Func, places: VarId, found: &Packed<'_>) -> bool {
+    let mut others = 0;
+    visit::walk_vars(&func.body, |var, _| others += usize::from(var == places));
+    // Its declaration, the fold, and the stores.
+    let known = others == 2 + found.stores.len();
+    let reads = |expr: &Expr| Effects::of_expr(expr).contains(&places);
+    let extents = func.vars.iter().all(|(_, var)| !var.shape.iter().any(reads));
+    known && extents && !may_fault(program, &func.vars, &found.rest().body)
+}
+
+/// Whether stores are the only accesses to their arrays, and nothing else of the nest has effects.
+fn are_apart(program: &Program, func: &Func, found: &Packed<'_>) -> bool {
+    let arrays: BTreeSet<VarId> = found.stores.iter().map(|store| store.place.array).collect();
+    let rest = found.rest();
+    let effects = Effects::of_block(program, &func.vars, &rest.body);
+    let targets = rest.folds.iter().all(|fold| matches!(fold.target, Target::Scalar(_)));
+    let reads = |expr: &Expr| !Effects::of_expr(expr).is_disjoint(&arrays);
+    let read = reads(found.condition) || found.stores.iter().any(|store| reads(store.value));
+    arrays.len() == found.stores.len()
+        && !found.stores.is_empty()
+        && !read
+        && targets
+        && effects.outer_writes().is_empty()
+        && effects.reads.is_disjoint(&arrays)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::optimised;
+
+    /// How many stores of the second nest are gathered.
+    fn stores(flag: &str, second: &str) -> usize {
+        let text = format!(
+            "function f input float x[N], w[M]; inout float y[N], z[N]; output long count;
+            {{ long place[N];
+              map {{ i := [0:N); _f = {flag}; }} exscan(\"+\", place[i], _f, i := [*]); reduce(\"+\", count, _f, i := [*]);
+              {second} }}"
+        );
+        let program = optimised(&text);
+        let func = &program.funcs[program.entries[0]];
+        packed(&program, func, crate::nests(func)[0]).map_or(0, |packed| packed.stores.len())
+    }
+
+    #[test]
+    fn what_a_prefix_sum_keeps_is_gathered() {
+        let of = |second: &str| stores("x[i] > 0 ? 1l : 0l", second);
+        let kept = |body: &str| of(&format!("map {{ i := [0:N); if (x[i] > 0) {{ {body} }} }}"));
+        assert_eq!(kept("y[place[i]] = x[i];"), 1);
+        assert_eq!(kept("y[place[i]] = 2 * x[i]; z[place[i]] = i;"), 2);
+        assert_eq!(kept("y[place[i]] = x[i]; y[place[i]] = i;"), 0, "one after the other");
+        assert_eq!(kept("y[place[i]] = z[i]; z[place[i]] = x[i];"), 0, "what is stored is read");
+        assert_eq!(kept("y[place[i]] = x[i]; z[i] = place[i];"), 0, "another use of the prefix");
+        assert_eq!(kept("y[place[i] + 1] = x[i];"), 0);
+        assert_eq!(kept("y[place[i]] = x[i] / w[0];"), 0, "there may be nothing to divide by");
+        assert_eq!(of("map { i := [0:N); if (x[i] >= 0) y[place[i]] = x[i]; }"), 0, "another condition");
+        assert_eq!(of("map { i := [1:N); if (x[i] > 0) y[place[i]] = x[i]; }"), 0, "another range");
+        assert_eq!(
+            of("map { i := [0:N); if (x[i] > 0) y[place[i]] = x[i]; } y[0] = place[0];"),
+            0,
+            "a use behind both"
+        );
+        assert_eq!(stores("x[i] > 0 ? 2l : 0l", "map { i := [0:N); if (x[i] > 0) y[place[i]] = x[i]; }"), 0);
+    }
+}
