@@ -12,6 +12,7 @@ mod codelets;
 mod expand;
 mod forward;
 pub mod fuse;
+mod inline;
 mod instantiate;
 mod neighbours;
 pub mod recurrences;
@@ -50,6 +51,7 @@ pub const PIPELINE: &[Pass] = &[
     recurrences::PASS,
     instantiate::PASS,
     expand::PASS,
+    inline::PASS,
     simplify::PASS,
     bounds::PASS,
     ahead::PASS,
