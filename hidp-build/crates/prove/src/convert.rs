@@ -49,11 +49,14 @@ impl Context<'_> {
         let result = self.opaque(op, operands, ty);
         if let (Some(range), Some(all)) = (self.atoms.lin_range(&exact), Interval::of(ty)) {
             let modulus = all.hi - all.lo + 1;
-            let turns = |value: i128| (value - all.lo).div_euclid(modulus);
-            let turns = Interval { lo: turns(range.lo), hi: turns(range.hi) };
-            let turns = Lin::atom(self.atoms.intern(AtomKey::Turns(ty, Box::new(exact.clone())), turns));
-            if let Some(wrapped) = exact.plus(&turns, -modulus) {
-                self.fact_equal(&result, &wrapped);
+            // None where not even `i128` holds how far the value is from the type's: nothing is said of it then.
+            let turns = |value: i128| value.checked_sub(all.lo).map(|above| above.div_euclid(modulus));
+            if let (Some(lo), Some(hi)) = (turns(range.lo), turns(range.hi)) {
+                let turns = AtomKey::Turns(ty, Box::new(exact.clone()));
+                let turns = Lin::atom(self.atoms.intern(turns, Interval { lo, hi }));
+                if let Some(wrapped) = exact.plus(&turns, -modulus) {
+                    self.fact_equal(&result, &wrapped);
+                }
             }
         }
         result
