@@ -99,7 +99,7 @@ mod tests {
     #[test]
     fn an_entry_shows_the_recurrences_that_it_uses() {
         let text = "recurrence int d(i := [0:N], j := [0:M]) input int a[N], b[M];
-            { if (i == 0) return j; if (j == 0) return 0; return max(d(i-1, j), d(i, j-1)) + a[i-1] * b[j-1]; }
+            { if (i == 0) return j; if (j == 0) return 0; return max(d(i-1, j), d(i, j-1)) / 2 + a[i-1] * b[j-1]; }
             static function inner input int a[N], b[M]; output int s; { s = d(N, M); }
             function f input int a[N], b[M]; output int s; { inner(a, b, s); }
             function g input int a[N]; output int s; { s = 1; }
@@ -125,7 +125,8 @@ mod tests {
             whole.starts_with(&format!("{domain}  whole table:\n    {waves} the table is kept, and beside it")),
             "{whole}"
         );
-        let narrow = "    cells are kept in 16 bits where sizes and scalars show that they fit";
+        let narrow =
+            "    cells are kept in 16 bits where sizes, scalars and the elements of input arrays show that they fit";
         let shown = |entry: &str| known.lines(entry).iter().any(|lines| lines.lines().any(|line| line == narrow));
         assert_eq!(["f", "h", "k"].map(shown), [false, false, true]);
     }

@@ -34,8 +34,26 @@ pub enum Way {
     Sweep(Why),
     /// Each cell when it is needed.
     Demand,
-    /// The first where all extents fit `int`.
-    BySize(Box<Way>, Box<Way>),
+    /// One where tests show that no cell can fault, another elsewhere.
+    Tested {
+        /// What is looked at.
+        tests: Tests,
+        /// Where no cell can fault.
+        passed: Box<Way>,
+        /// Elsewhere.
+        otherwise: Box<Way>,
+    },
+}
+
+/// What is looked at before cells are computed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Tests {
+    /// Extents.
+    Sizes,
+    /// The elements of arrays that are used as indices.
+    Data,
+    /// Both.
+    Both,
 }
 
 /// What is kept of tables.
@@ -70,13 +88,23 @@ impl fmt::Display for Way {
                 f.write_str("all cells of a step at once; the table is kept, and beside it the last steps, which cells are computed from")
             }
             Way::Wave(Kept::Table) => f.write_str("all cells of a step at once; the table is kept"),
-            Way::Narrow(way) => write!(f, "{way}\ncells are kept in 16 bits where sizes and scalars show that they fit"),
+            Way::Narrow(way) => write!(f, "{way}\ncells are kept in 16 bits where sizes, scalars and the elements of input arrays show that they fit"),
             Way::Sweep(why) => write!(f, "one cell after the other, since {why}; the table is kept"),
             Way::Demand => f.write_str(
                 "each cell when it is needed, since a cell may fault and the first fault is that of plain recursion; the table is kept",
             ),
-            Way::BySize(fits, other) => write!(f, "where all extents fit `int`: {fits}\notherwise: {other}"),
+            Way::Tested { tests, passed, otherwise } => write!(f, "where {tests}: {passed}\notherwise: {otherwise}"),
         }
+    }
+}
+
+impl fmt::Display for Tests {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Tests::Sizes => "all extents fit `int`",
+            Tests::Data => "all data that are used as indices are in range",
+            Tests::Both => "all extents fit `int` and all data that are used as indices are in range",
+        })
     }
 }
 
@@ -122,12 +150,12 @@ pub fn unfit(program: &Program) -> Vec<Diagnostic> {
 }
 
 impl Way {
-    /// Whether cells are computed in the order in which they are needed, at least where extents fit `int`.
+    /// Whether cells are computed in the order in which they are needed, at least where tests pass.
     fn is_by_demand(&self) -> bool {
         match self {
             Way::Demand => true,
             Way::Wave(_) | Way::Narrow(_) | Way::Sweep(_) => false,
-            Way::BySize(fits, _) => fits.is_by_demand(),
+            Way::Tested { passed, .. } => passed.is_by_demand(),
         }
     }
 }

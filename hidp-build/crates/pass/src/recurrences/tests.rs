@@ -1,6 +1,8 @@
+use std::collections::BTreeMap;
+
 use super::*;
 use hidp_ir::par::interp::{Arg, Array, Options, run_with};
-use hidp_ir::par::{print, read, verify};
+use hidp_ir::par::{StmtKind, print, read, verify, visit};
 
 /// Sums along both indices: `d` is asked by `f`, whose body is `uses`.
 fn sums(body: &str, uses: &str) -> Program {

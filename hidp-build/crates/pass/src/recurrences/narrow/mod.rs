@@ -21,9 +21,10 @@ use hidp_ir::par::{BinOp, Block, Expr, ExprKind, MathFn, Place, Stmt, StmtKind, 
 use hidp_syntax::ty::{Scalar, Ty};
 
 use super::build::{self, Builder};
+use super::contents::Contents;
 use super::window::{self, Cells};
 use reach::{Far, Reach};
-use size::{Bounds, End, Range, Size};
+use size::{Bounds, End, Known, Range, Size};
 
 /// The type of narrow cells.
 pub(super) const TY: Ty = Ty::Scalar(Scalar::I16);
@@ -35,7 +36,7 @@ const VALUES: i64 = 1 << 16;
 pub(super) struct Narrow {
     pub(super) bodies: Vec<Block>,
     pub(super) cells: Cells,
-    /// Finds the offset.
+    /// Finds what is in arrays, and the offset.
     pub(super) before: Vec<Stmt>,
     /// Whether all cells fit.
     pub(super) fits: Expr,
@@ -67,6 +68,7 @@ pub(super) fn of(
     builder: &mut Builder<'_>,
     system: &System,
     bodies: &[Block],
+    contents: Contents,
     [first, last]: &[Expr; 2],
     may_doubt: bool,
 ) -> Option<Narrow> {
@@ -81,6 +83,7 @@ pub(super) fn of(
     let mut made = Narrowing {
         builder,
         system,
+        contents,
         at: 0,
         shift,
         cells: BTreeSet::new(),
@@ -105,14 +108,14 @@ pub(super) fn of(
     if far.is_some() && !may_doubt {
         return None;
     }
-    let Reach { ends, fits, far: found } = made.reach(&steps)?;
+    let Reach { ends, fits, far: found, mut before } = made.reach(&steps)?;
     let middle = ends.low.plus(&Size::constant(VALUES / 2, span))?;
-    let mut before = vec![
+    before.extend([
         build::declare(offset, span),
         build::assign(offset, middle.expr),
         build::declare(shift, span),
         build::assign(shift, build::cast(build::read(offset, span), TY)),
-    ];
+    ]);
     let mut doubt = None;
     if let (Some(low), Some((value, found))) = (far, found) {
         let value = build::sub(value.expr, build::read(offset, span));
@@ -128,25 +131,10 @@ fn narrow(op: BinOp, left: Expr, right: Expr) -> Expr {
     Expr { ty, ..Expr::long(op, left, right) }
 }
 
-/// What is known of variables at a place of the program.
-#[derive(Clone, Default)]
-struct Known {
-    plain: BTreeMap<VarId, Range>,
-    cells: BTreeMap<VarId, Bounds>,
-}
-
-impl Known {
-    /// What holds where two branches meet.
-    fn join(self, other: &Known) -> Known {
-        let plain = self.plain.into_iter().filter_map(|(var, range)| Some((var, range.join(other.plain.get(&var)?))));
-        let cells = self.cells.into_iter().filter_map(|(var, bounds)| Some((var, bounds.join(other.cells.get(&var)?))));
-        Known { plain: plain.collect(), cells: cells.collect() }
-    }
-}
-
 struct Narrowing<'a, 'b> {
     builder: &'a mut Builder<'b>,
     system: &'a System,
+    contents: Contents,
     /// The table.
     at: usize,
     /// The low bits of the offset, which narrow cells are without.
@@ -382,7 +370,7 @@ impl Narrowing<'_, '_> {
         let row = |at: usize| self.system.order.steps[at].rows[0].as_slice();
         match window::distance(&self.system.tables[self.at], row(self.at), place, row(from))? {
             0 => self.stored[from].clone(),
-            _ => Some(Bounds::earlier(place.span)),
+            steps => Some(Bounds::earlier(steps, place.span)),
         }
     }
 

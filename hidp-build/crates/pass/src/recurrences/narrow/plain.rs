@@ -78,6 +78,10 @@ impl Narrowing<'_, '_> {
             {
                 self.range(operand)
             }
+            ExprKind::Load(place) if place.path.is_empty() => match self.contents.extremes(self.builder, place.array) {
+                Some([least, most]) => Some(Range::new(self.leaf(least)?, self.leaf(most)?)),
+                None => of_type(expr.ty, span),
+            },
             ExprKind::Load(_)
             | ExprKind::Unary(..)
             | ExprKind::Binary { .. }

@@ -5,7 +5,7 @@
 //! both, or beyond the line in both. That holds for sums with plain values, for conditions on these, and for the larger one of two values where the far value is
 //! below them; not for the smaller one, nor for comparisons of cells. A cell beyond the line is computed again from wide ones.
 
-use hidp_ir::par::{BinOp, Const, Expr, ExprKind, UnOp, VarId};
+use hidp_ir::par::{BinOp, Const, Expr, ExprKind, Stmt, UnOp, VarId};
 use hidp_syntax::source::Span;
 
 use super::super::build;
@@ -29,6 +29,8 @@ pub(super) struct Reach {
     pub(super) fits: Expr,
     /// The far value, and which cells may depend on it.
     pub(super) far: Option<(Size, Doubt)>,
+    /// Finds what is in arrays.
+    pub(super) before: Vec<Stmt>,
 }
 
 /// A constant that stands for no value.
@@ -115,19 +117,21 @@ impl Narrowing<'_, '_> {
             conds.extend(fits_int(&range.high, End::High));
             conds.extend(fits_int(&range.low, End::Low));
         }
-        Some(Reach { ends, fits: build::all(conds, span), far })
+        conds.splice(..0, self.contents.conds);
+        Some(Reach { ends, fits: build::all(conds, span), far, before: self.contents.before })
     }
 }
 
-/// Nothing, or what leads further to this end.
-fn towards(added: &Option<Size>, end: End, span: Span) -> Size {
-    let zero = Size::constant(0, span);
-    added.as_ref().map_or_else(|| zero.clone(), |added| added.extreme(&zero, end))
+/// Nothing, or what leads furthest to this end.
+fn towards<'a>(added: impl IntoIterator<Item = &'a Size>, end: End, span: Span) -> Size {
+    added.into_iter().fold(Size::constant(0, span), |most, added| added.extreme(&most, end))
 }
 
-/// What all steps add at most.
+/// What all steps add at most: what is added to a cell of several steps before is added once for all of these.
 fn grown(cells: &Bound, end: End, steps: &Size) -> Option<Size> {
-    towards(&cells.more, end, steps.expr.span).times(steps)
+    let span = steps.expr.span;
+    let each = cells.more.iter().map(|(back, added)| Some(towards([added], end, span).times(steps)?.over(*back)));
+    Some(towards(&each.collect::<Option<Vec<Size>>>()?, end, span))
 }
 
 /// The extreme value of all that is computed, where `cells` bounds what is stored and `all` whatever is computed on the way.
@@ -139,7 +143,7 @@ fn reached([cells, all]: [&Bound; 2], far: Option<&Size>, end: End, steps: &Size
     };
     let both = |parts: [Option<Size>; 2]| parts.into_iter().flatten().reduce(|left, right| left.extreme(&right, end));
     let first = both([cells.plain.clone(), from_far(cells)?])?;
-    let cell = first.plus(&grown(cells, end, steps)?)?.plus(&towards(&all.more, end, span))?;
+    let cell = first.plus(&grown(cells, end, steps)?)?.plus(&towards(all.more.values(), end, span))?;
     both([Some(cell), both([all.plain.clone(), from_far(all)?])])
 }
 

@@ -1,6 +1,8 @@
 //! Bounds of values: expressions of `long`, which cannot wrap where all that they are made of is small.
 
-use hidp_ir::par::{BinOp, Expr, same};
+use std::collections::BTreeMap;
+
+use hidp_ir::par::{BinOp, Expr, ExprKind, VarId, same};
 use hidp_syntax::source::Span;
 
 use super::super::build;
@@ -95,6 +97,19 @@ impl Size {
         }
     }
 
+    /// Rounded towards 0.
+    pub(super) fn over(&self, divisor: i64) -> Size {
+        match (self.value(), divisor) {
+            (_, 1) => self.clone(),
+            (Some(value), _) => Size::constant(value / divisor, self.expr.span),
+            (None, _) => {
+                let [left, right] = [self.expr.clone(), Expr::int(divisor, self.expr.span)].map(Box::new);
+                let kind = ExprKind::Binary { op: BinOp::Div, left, right, checked: false };
+                Size { expr: Expr { kind, ..self.expr.clone() }, bits: self.bits }
+            }
+        }
+    }
+
     /// The smaller one, or the larger one.
     pub(super) fn extreme(&self, other: &Size, end: End) -> Size {
         if same::expr(&self.expr, &other.expr) {
@@ -163,11 +178,11 @@ impl Range {
     }
 }
 
-/// A bound of a cell: no value exceeds all of `plain`, the extreme cell of earlier steps with `more` added to it, and the far value with `far`
-/// added to it.
+/// A bound of a cell: no value exceeds all of `plain`, the far value with `far` added to it, and the extreme cell of so many steps before with what
+/// `more` has for these added to it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Bound {
-    pub(super) more: Option<Size>,
+    pub(super) more: BTreeMap<i64, Size>,
     pub(super) plain: Option<Size>,
     pub(super) far: Option<Size>,
 }
@@ -178,7 +193,8 @@ impl Bound {
             Some(part) => part.plus(size).map(Some),
             None => Some(None),
         };
-        Some(Bound { more: sum(&self.more)?, plain: sum(&self.plain)?, far: sum(&self.far)? })
+        let more = self.more.iter().map(|(steps, part)| Some((*steps, part.plus(size)?))).collect::<Option<_>>()?;
+        Some(Bound { more, plain: sum(&self.plain)?, far: sum(&self.far)? })
     }
 
     /// What bounds both.
@@ -187,25 +203,33 @@ impl Bound {
             (Some(left), Some(right)) => Some(left.extreme(right, end)),
             (one, None) | (None, one) => one.clone(),
         };
-        Bound {
-            more: both(&self.more, &other.more),
-            plain: both(&self.plain, &other.plain),
-            far: both(&self.far, &other.far),
+        let mut more = self.more.clone();
+        for (steps, size) in &other.more {
+            let size = more.get(steps).map_or_else(|| size.clone(), |known| known.extreme(size, end));
+            more.insert(*steps, size);
         }
+        Bound { more, plain: both(&self.plain, &other.plain), far: both(&self.far, &other.far) }
     }
 
     /// What bounds one of them at least: the closer one, where that is known.
     fn either(&self, other: &Bound, end: End) -> Bound {
-        match (self, other) {
-            (
-                Bound { more: Some(left), plain: None, far: None },
-                Bound { more: Some(right), plain: None, far: None },
-            ) => Bound { more: Some(left.extreme(right, end.other())), ..Bound::default() },
-            (
-                Bound { more: None, plain: Some(left), far: None },
-                Bound { more: None, plain: Some(right), far: None },
-            ) => Bound { plain: Some(left.extreme(right, end.other())), ..Bound::default() },
-            (Bound { .. }, Bound { .. }) => self.both(other, end),
+        let closer = |left: &Size, right: &Size| left.extreme(right, end.other());
+        match (self.only(), other.only()) {
+            (Some((None, left)), Some((None, right))) => Bound { plain: Some(closer(left, right)), ..Bound::default() },
+            (Some((Some(steps), left)), Some((Some(others), right))) if steps == others => {
+                Bound { more: BTreeMap::from([(steps, closer(left, right))]), ..Bound::default() }
+            }
+            (Some(_) | None, Some(_) | None) => self.both(other, end),
+        }
+    }
+
+    /// The bound where it is one by a plain value, or by cells of so many steps before.
+    fn only(&self) -> Option<(Option<i64>, &Size)> {
+        let mut more = self.more.iter().map(|(steps, size)| (Some(*steps), size));
+        match (more.next(), more.next(), &self.plain, &self.far) {
+            (Some(only), None, None, None) => Some(only),
+            (None, None, Some(plain), None) => Some((None, plain)),
+            (Some(_) | None, Some(_) | None, Some(_) | None, Some(_) | None) => None,
         }
     }
 }
@@ -218,9 +242,9 @@ pub(super) struct Bounds {
 }
 
 impl Bounds {
-    /// Any cell of an earlier step.
-    pub(super) fn earlier(span: Span) -> Bounds {
-        let cell = Bound { more: Some(Size::constant(0, span)), ..Bound::default() };
+    /// Any cell of so many steps before.
+    pub(super) fn earlier(steps: i64, span: Span) -> Bounds {
+        let cell = Bound { more: BTreeMap::from([(steps, Size::constant(0, span))]), ..Bound::default() };
         Bounds { low: cell.clone(), high: cell }
     }
 
@@ -261,5 +285,21 @@ impl Bounds {
                 Bounds { low: self.low.either(&other.low, End::Low), high: self.high.both(&other.high, End::High) }
             }
         }
+    }
+}
+
+/// What is known of variables at a place of the program.
+#[derive(Clone, Default)]
+pub(super) struct Known {
+    pub(super) plain: BTreeMap<VarId, Range>,
+    pub(super) cells: BTreeMap<VarId, Bounds>,
+}
+
+impl Known {
+    /// What holds where two branches meet.
+    pub(super) fn join(self, other: &Known) -> Known {
+        let plain = self.plain.into_iter().filter_map(|(var, range)| Some((var, range.join(other.plain.get(&var)?))));
+        let cells = self.cells.into_iter().filter_map(|(var, bounds)| Some((var, bounds.join(other.cells.get(&var)?))));
+        Known { plain: plain.collect(), cells: cells.collect() }
     }
 }

@@ -1,0 +1,283 @@
+//! What is made of a system.
+
+use std::collections::BTreeMap;
+
+use hidp_ir::par::effects::may_fault;
+use hidp_ir::par::visit;
+use hidp_ir::par::{Access, Block, Expr, ExprKind, FuncId, Place, Program, Stmt, StmtKind, System, VarId};
+use hidp_prove as prove;
+use hidp_syntax::ty::Ty;
+
+use super::asked::Ask;
+use super::build::{self, Builder};
+use super::contents::Contents;
+use super::made::{Kept, Tests, Way, Why};
+use super::narrow::{self, Narrow};
+use super::twin::{copied, fit_int, twin};
+use super::window::{self, Cells, Window};
+use super::{Around, cell, declared, demand, sweep, wave};
+
+/// What is to be made of a system.
+pub(super) struct Job {
+    pub(super) id: FuncId,
+    pub(super) around: Around,
+    /// Cells of it that the function gives.
+    pub(super) asks: Vec<Ask>,
+    /// Whether the function has no other system.
+    pub(super) alone: bool,
+    /// Whether the tables are outputs.
+    pub(super) kept: bool,
+    /// Brings tables that are no outputs to life.
+    pub(super) locals: Vec<Stmt>,
+}
+
+/// A system whose cells cannot fault where a condition holds.
+struct Tested {
+    tests: Tests,
+    cond: Expr,
+    contents: Contents,
+    system: System,
+    bodies: Vec<Block>,
+}
+
+impl Job {
+    pub(super) fn system(&self, program: &mut Program, system: &System) -> (Vec<Stmt>, Way) {
+        let (bodies, faults) = self.proved(program, system, None);
+        if !faults {
+            let contents = Contents::new(&Builder::new(&mut program.funcs[self.id]), system);
+            return self.without_faults(program, system, bodies, &contents);
+        }
+        let Some(Tested { tests, cond, contents, system: twin, bodies: twins }) = self.tested(program, system, &bodies)
+        else {
+            return self.with_faults(program, system, bodies);
+        };
+        let (then, fits) = self.without_faults(program, &twin, twins, &contents);
+        let (otherwise, other) = self.with_faults(program, system, bodies);
+        let [then, otherwise] = [then, otherwise].map(|stmts| Block { stmts });
+        let mut out = contents.before;
+        out.push(Stmt { span: cond.span, kind: StmtKind::If { cond, then, otherwise } });
+        (out, Way::Tested { tests, passed: Box::new(fits), otherwise: Box::new(other) })
+    }
+
+    /// A copy of the system whose cells cannot fault where tests of sizes, of data or of both pass; with as few tests as possible.
+    fn tested(&self, program: &mut Program, system: &System, bodies: &[Block]) -> Option<Tested> {
+        let sideways = self.around == Around::Host || !self.whole(system);
+        let sized = (sideways && wave::is_wide(system)).then(|| {
+            let small = fit_int(program, self.id, system);
+            let twin = twin(program, self.id, system);
+            let (bodies, faults) = self.proved(program, &twin, Some(small.clone()));
+            (small, twin, bodies, faults)
+        });
+        let builder = Builder::new(&mut program.funcs[self.id]);
+        let none = Contents::new(&builder, system);
+        let sized = match sized {
+            Some((cond, system, bodies, false)) => {
+                return Some(Tested { tests: Tests::Sizes, cond, contents: none, system, bodies });
+            }
+            Some((cond, system, bodies, true)) => Some((cond, system, bodies)),
+            None => None,
+        };
+        let (copy, bodies) = copied(builder.vars, system, bodies);
+        let unsized_copy = (Tests::Data, None, copy, bodies);
+        let sized = sized.map(|(cond, system, bodies)| (Tests::Both, Some(cond), system, bodies));
+        for (tests, small, system, mut bodies) in [Some(unsized_copy), sized].into_iter().flatten() {
+            let mut contents = none.clone();
+            contents.indices(&mut Builder::new(&mut program.funcs[self.id]), &mut bodies);
+            let block = Block { stmts: bodies.iter().flat_map(|body| body.stmts.clone()).collect() };
+            if !may_fault(program, &program.funcs[self.id].vars, &block) {
+                let conds = small.into_iter().chain(std::mem::take(&mut contents.conds)).collect();
+                let cond = build::all(conds, system.tables[0].span);
+                return Some(Tested { tests, cond, contents, system, bodies });
+            }
+        }
+        None
+    }
+
+    /// Whether all of the table is needed, and not only cells that are asked for.
+    fn whole(&self, system: &System) -> bool {
+        self.kept || !self.alone || !self.asks.iter().all(|ask| asks_box(ask, system))
+    }
+
+    /// Tables of cells that cannot fault: in any order.
+    fn without_faults(
+        &self,
+        program: &mut Program,
+        system: &System,
+        bodies: Vec<Block>,
+        contents: &Contents,
+    ) -> (Vec<Stmt>, Way) {
+        let mut builder = Builder::new(&mut program.funcs[self.id]);
+        let whole = self.whole(system);
+        // Inside of a map, a loop over others does not run in lanes, and steps cost more than they save.
+        let apart = self.around == Around::Map && (whole || bodies.iter().any(has_loop));
+        if apart || !wave::is_wide(system) {
+            let why = if self.around == Around::Map { Why::Iteration } else { Why::Narrow };
+            return (self.swept(&mut builder, system, bodies), Way::Sweep(why));
+        }
+        let skewed = wave::is_skewed(system);
+        let rows: Vec<&[i64]> = system.order.steps.iter().map(|steps| steps.rows[0].as_slice()).collect();
+        let windows = if whole && !skewed {
+            None
+        } else {
+            let kept = (self.around, whole);
+            window::of(&mut builder, system, &bodies, |at| wave::following(rows[at]), kept, Cells::Declared)
+        };
+        match windows {
+            Some(windows) => {
+                let narrow = self.narrow(&mut builder, system, &bodies, contents);
+                let wide = self.in_windows(&mut builder, system, bodies, &windows);
+                let way = Way::Wave(if whole { Kept::Both } else { Kept::Window });
+                match narrow {
+                    Some(narrow) => (self.narrow_or(&mut builder, narrow, wide), Way::Narrow(Box::new(way))),
+                    None => (wide, way),
+                }
+            }
+            None if self.around == Around::Map => {
+                (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Iteration))
+            }
+            // Across a table, cells that do little each are computed sooner one after the other.
+            None if skewed && system.order.pinned.is_none() && !bodies.iter().any(has_loop) => {
+                (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Across))
+            }
+            None => {
+                let stmts = wave::system(&mut builder, system, bodies, self.around, None);
+                (self.around_tables(&builder, system, stmts), Way::Wave(Kept::Table))
+            }
+        }
+    }
+
+    /// A wave that keeps windows.
+    fn in_windows(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        bodies: Vec<Block>,
+        windows: &BTreeMap<VarId, Window>,
+    ) -> Vec<Stmt> {
+        let whole = self.whole(system);
+        let asks = if whole { &[] } else { self.asks.as_slice() };
+        let stmts = wave::system(builder, system, bodies, self.around, Some(wave::Windows { windows, asks }));
+        if whole { self.around_tables(builder, system, stmts) } else { stmts }
+    }
+
+    /// The same with narrow cells, behind what it needs and the condition under which they fit.
+    fn narrow(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        bodies: &[Block],
+        contents: &Contents,
+    ) -> Option<(Narrow, Vec<Stmt>)> {
+        let (system, bodies) = copied(builder.vars, system, bodies);
+        let ends = wave::ends(builder, &system);
+        let whole = self.whole(&system);
+        let mut narrow = narrow::of(builder, &system, &bodies, contents.inside(), &ends, !whole)?;
+        let bodies = std::mem::take(&mut narrow.bodies);
+        let rows: Vec<&[i64]> = system.order.steps.iter().map(|steps| steps.rows[0].as_slice()).collect();
+        let kept = (self.around, whole);
+        let windows = window::of(builder, &system, &bodies, |at| wave::following(rows[at]), kept, narrow.cells)?;
+        let stmts = self.in_windows(builder, &system, bodies, &windows);
+        Some((narrow, stmts))
+    }
+
+    /// Narrow cells where they fit; wide ones elsewhere, and where there is doubt about a narrow one that is given.
+    fn narrow_or(
+        &self,
+        builder: &mut Builder<'_>,
+        (narrow, mut then): (Narrow, Vec<Stmt>),
+        wide: Vec<Stmt>,
+    ) -> Vec<Stmt> {
+        let span = narrow.fits.span;
+        let either = |cond: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt>| Stmt {
+            kind: StmtKind::If { cond, then: Block { stmts: then }, otherwise: Block { stmts: otherwise } },
+            span,
+        };
+        let mut out = narrow.before;
+        let Some(doubt) = narrow.doubt else {
+            out.push(either(narrow.fits, then, wide));
+            return out;
+        };
+        let narrow_is_right = builder.local("right", Ty::BOOL, span);
+        out.extend([build::declare(narrow_is_right, span), build::assign(narrow_is_right, narrow.fits)]);
+        let right = || Expr::read(narrow_is_right, Ty::BOOL, span);
+        for ask in &self.asks {
+            let cell = build::cast(Expr::read(ask.cell, builder.vars[ask.cell].ty, span), Ty::LONG);
+            let doubted = build::all(vec![ask.exists(builder.vars, span), doubt.about(cell)], span);
+            then.push(build::guarded(doubted, vec![build::assign(narrow_is_right, build::constant(false, span))]));
+        }
+        out.push(build::guarded(right(), then));
+        out.push(either(right(), Vec::new(), wide));
+        out
+    }
+
+    /// Tables of cells that may fault: in the order of the meaning.
+    fn with_faults(&self, program: &mut Program, system: &System, bodies: Vec<Block>) -> (Vec<Stmt>, Way) {
+        let mut builder = Builder::new(&mut program.funcs[self.id]);
+        let upwards = system.order.nest.as_ref().is_some_and(|nest| nest.flips.iter().all(|flip| *flip > 0));
+        if upwards && system.tables.len() == 1 {
+            return (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Fault));
+        }
+        let stmts = demand::system(&mut builder, system, self.around);
+        (self.around_tables(&builder, system, stmts), Way::Demand)
+    }
+
+    /// Cells one after the other.
+    fn swept(&self, builder: &mut Builder<'_>, system: &System, bodies: Vec<Block>) -> Vec<Stmt> {
+        let stmts = match &system.order.nest {
+            Some(nest) => sweep::system(builder, system, nest, bodies, self.around),
+            None => wave::system(builder, system, bodies, self.around, None),
+        };
+        self.around_tables(builder, system, stmts)
+    }
+
+    /// Where tables are no outputs: their declarations, and the cells that are taken from them.
+    fn around_tables(&self, builder: &Builder<'_>, system: &System, stmts: Vec<Stmt>) -> Vec<Stmt> {
+        if self.kept {
+            return stmts;
+        }
+        let mut out = if self.alone { declared(system) } else { Vec::new() };
+        out.extend(stmts);
+        for ask in &self.asks {
+            let span = builder.vars[ask.cell].span;
+            let index = ask.index.iter().map(|index| build::read(*index, span)).collect();
+            let place =
+                Place { array: ask.table, index, path: ask.path.clone(), unproved: 0, access: Access::Exclusive, span };
+            let value = Expr { kind: ExprKind::Load(place), ty: builder.vars[ask.cell].ty, span };
+            out.push(build::guarded(ask.exists(builder.vars, span), vec![build::assign(ask.cell, value)]));
+        }
+        out
+    }
+
+    /// Bodies that store their cells, without the tests that are proved to pass, and whether any test is left; if so wanted, where a
+    /// condition holds.
+    fn proved(&self, program: &mut Program, system: &System, cond: Option<Expr>) -> (Vec<Block>, bool) {
+        let stored = system.tables.iter().map(|table| build::nest_of_maps(&table.index, cell::stored(table)));
+        let (stored, guarded) = (stored.collect(), cond.is_some());
+        let mut stmts = self.locals.clone();
+        match cond {
+            Some(cond) => stmts.push(build::guarded(cond, stored)),
+            None => stmts.extend(stored),
+        }
+        program.funcs[self.id].body = Block { stmts };
+        prove::bounds(program, self.id);
+        let mut body = std::mem::take(&mut program.funcs[self.id].body);
+        body.stmts.drain(..self.locals.len());
+        if guarded && let Some(StmtKind::If { then, .. }) = body.stmts.pop().map(|stmt| stmt.kind) {
+            body = then;
+        }
+        let faults = may_fault(program, &program.funcs[self.id].vars, &body);
+        let tables = body.stmts.into_iter().zip(&system.tables);
+        (tables.map(|(stmt, table)| build::inside(stmt, table.index.len())).collect(), faults)
+    }
+}
+
+/// Whether each element of the table that is asked is a cell.
+fn asks_box(ask: &Ask, system: &System) -> bool {
+    system.tables.iter().any(|table| table.array == ask.table && table.is_box())
+}
+
+fn has_loop(body: &Block) -> bool {
+    let mut found = false;
+    visit::walk_stmts(body, |stmt| found |= matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_)));
+    found
+}
