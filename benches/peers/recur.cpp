@@ -57,6 +57,40 @@ template <int WORDS> int32_t edit_bits(const uint8_t *s, int64_t n, const uint8_
   return distance;
 }
 
+// Score of an alignment with affine gaps by diagonals; `cost` is what two letters score.
+template <class Cost>
+int32_t affine(const uint8_t *s, int64_t n, const uint8_t *t, int64_t m, int32_t open, int32_t ext, Cost cost) {
+  const int32_t never = -100000000;
+  std::vector<int32_t> rows[7];
+  for (auto &row : rows) row.assign(n + 2, never);
+  int32_t *h[3] = {rows[0].data(), rows[1].data(), rows[2].data()};
+  int32_t *e[2] = {rows[3].data(), rows[4].data()}, *f[2] = {rows[5].data(), rows[6].data()};
+  std::vector<uint8_t> backwards(t, t + m);
+  std::reverse(backwards.begin(), backwards.end());
+  for (int64_t step = 0; step <= n + m; step++) {
+    int32_t *RESTRICT now = h[step % 3], *RESTRICT e_now = e[step % 2], *RESTRICT f_now = f[step % 2];
+    const int32_t *one = h[(step + 2) % 3], *two = h[(step + 1) % 3], *e_one = e[(step + 1) % 2], *f_one = f[(step + 1) % 2];
+    const int64_t first = std::max<int64_t>(1, step - m), stop = std::min(n + 1, step);
+    const uint8_t *back = backwards.data() + (m - step);
+#pragma omp simd
+    for (int64_t i = first; i < stop; i++) {
+      const int32_t left = std::max(e_one[i] - ext, one[i] - open), above = std::max(f_one[i - 1] - ext, one[i - 1] - open);
+      e_now[i] = left;
+      f_now[i] = above;
+      now[i] = std::max(two[i - 1] + cost(s[i - 1], back[i]), std::max(left, above));
+    }
+    if (step <= m) {
+      now[0] = step == 0 ? 0 : -open - int32_t(step - 1) * ext;
+      e_now[0] = f_now[0] = never;
+    }
+    if (step <= n && step > 0) {
+      now[step] = -open - int32_t(step - 1) * ext;
+      e_now[step] = f_now[step] = never;
+    }
+  }
+  return h[(n + m) % 3][n];
+}
+
 } // namespace
 
 extern "C" {
@@ -99,38 +133,16 @@ void peer_edit_pairs(int32_t *distance, const uint8_t *a, const uint8_t *b, int6
   for (int64_t r = 0; r < pairs; r++) distance[r] = edit_bits<4>(a + r * n, n, b + r * m, m);
 }
 
-// Score of an alignment with affine gaps by diagonals.
+// Score of an alignment with affine gaps: costs of letters that match and that do not, and those of gaps.
 int32_t peer_affine_wave(const uint8_t *s, int64_t n, const uint8_t *t, int64_t m, const int32_t *costs) {
-  const int32_t match = costs[0], mismatch = costs[1], open = costs[2], ext = costs[3];
-  const int32_t never = -100000000;
-  std::vector<int32_t> rows[7];
-  for (auto &row : rows) row.assign(n + 2, never);
-  int32_t *h[3] = {rows[0].data(), rows[1].data(), rows[2].data()};
-  int32_t *e[2] = {rows[3].data(), rows[4].data()}, *f[2] = {rows[5].data(), rows[6].data()};
-  std::vector<uint8_t> backwards(t, t + m);
-  std::reverse(backwards.begin(), backwards.end());
-  for (int64_t step = 0; step <= n + m; step++) {
-    int32_t *RESTRICT now = h[step % 3], *RESTRICT e_now = e[step % 2], *RESTRICT f_now = f[step % 2];
-    const int32_t *one = h[(step + 2) % 3], *two = h[(step + 1) % 3], *e_one = e[(step + 1) % 2], *f_one = f[(step + 1) % 2];
-    const int64_t first = std::max<int64_t>(1, step - m), stop = std::min(n + 1, step);
-    const uint8_t *back = backwards.data() + (m - step);
-#pragma omp simd
-    for (int64_t i = first; i < stop; i++) {
-      const int32_t left = std::max(e_one[i] - ext, one[i] - open), above = std::max(f_one[i - 1] - ext, one[i - 1] - open);
-      e_now[i] = left;
-      f_now[i] = above;
-      now[i] = std::max(two[i - 1] + (s[i - 1] == back[i] ? match : mismatch), std::max(left, above));
-    }
-    if (step <= m) {
-      now[0] = step == 0 ? 0 : -open - int32_t(step - 1) * ext;
-      e_now[0] = f_now[0] = never;
-    }
-    if (step <= n && step > 0) {
-      now[step] = -open - int32_t(step - 1) * ext;
-      e_now[step] = f_now[step] = never;
-    }
-  }
-  return h[(n + m) % 3][n];
+  const int32_t match = costs[0], mismatch = costs[1];
+  return affine(s, n, t, m, costs[2], costs[3], [=](uint8_t a, uint8_t b) { return a == b ? match : mismatch; });
+}
+
+// The same with a matrix of costs, `kinds` letters each way.
+int32_t peer_affine_letters(const uint8_t *s, int64_t n, const uint8_t *t, int64_t m, const int32_t *costs, int32_t kinds,
+                            const int32_t *gaps) {
+  return affine(s, n, t, m, gaps[0], gaps[1], [=](uint8_t a, uint8_t b) { return costs[a * kinds + b]; });
 }
 
 // Likelihoods of sequences under a hidden Markov model of `S` states: 16 sequences next to each other in lanes.

@@ -2,6 +2,8 @@
 
 #![allow(missing_docs)]
 
+#[path = "../../examples/alignment/src/blosum.rs"]
+mod blosum;
 pub mod buffer;
 pub mod cases;
 pub mod idle;

@@ -1,10 +1,11 @@
 //! Parasail, where the machine has it; found at run time.
 
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CString, c_char, c_int, c_void};
 
 use libloading::Library;
 
 type Create = unsafe extern "C" fn(*const c_char, c_int, c_int) -> *mut c_void;
+type Set = unsafe extern "C" fn(*mut c_void, c_int, c_int, c_int);
 type Align =
     unsafe extern "C" fn(*const c_char, c_int, *const c_char, c_int, c_int, c_int, *const c_void) -> *mut c_void;
 type Score = unsafe extern "C" fn(*const c_void) -> c_int;
@@ -21,26 +22,31 @@ pub struct Parasail {
 }
 
 impl Parasail {
-    /// Looks for the library under its usual names. The costs are those of the case: 2 for a match, -1 for others.
-    pub fn find() -> Option<Parasail> {
+    /// Looks for the library under its usual names. The costs of pairs of letters are a matrix, row by row.
+    pub fn find(letters: &str, costs: &[i32]) -> Option<Parasail> {
+        let count = letters.len() as c_int;
+        assert_eq!(costs.len(), letters.len() * letters.len());
+        let alphabet = CString::new(letters).expect("letters");
         ["libparasail.so.8", "libparasail.so", "libparasail.dylib"].iter().find_map(|name| {
-            // SAFETY: the library's initialisers have no conditions; the symbols have the signatures of its header.
+            // SAFETY: the library's initialisers have no conditions; the symbols have the signatures of its header; the matrix has a row for
+            // each letter.
             unsafe {
                 let library = Library::new(*name).ok()?;
                 let create = *library.get::<Create>(b"parasail_matrix_create\0").ok()?;
-                Some(Parasail {
-                    align: *library.get::<Align>(b"parasail_nw_scan_16\0").ok()?,
-                    score: *library.get::<Score>(b"parasail_result_get_score\0").ok()?,
-                    free: *library.get::<Free>(b"parasail_result_free\0").ok()?,
-                    free_matrix: *library.get::<Free>(b"parasail_matrix_free\0").ok()?,
-                    matrix: create(c"ACGT".as_ptr(), 2, -1),
-                    _library: library,
-                })
+                let set = *library.get::<Set>(b"parasail_matrix_set_value\0").ok()?;
+                let align = *library.get::<Align>(b"parasail_nw_scan_16\0").ok()?;
+                let score = *library.get::<Score>(b"parasail_result_get_score\0").ok()?;
+                let free = *library.get::<Free>(b"parasail_result_free\0").ok()?;
+                let free_matrix = *library.get::<Free>(b"parasail_matrix_free\0").ok()?;
+                let matrix = create(alphabet.as_ptr(), 0, 0);
+                let places = (0..count).flat_map(|row| (0..count).map(move |column| (row, column)));
+                places.zip(costs).for_each(|((row, column), cost)| set(matrix, row, column, *cost));
+                Some(Parasail { align, score, free, free_matrix, matrix, _library: library })
             }
         })
     }
 
-    /// The score of a global alignment of letters `ACGT`: `open` for the first letter of a gap, `ext` for each other one.
+    /// The score of a global alignment: `open` for the first letter of a gap, `ext` for each other one.
     pub fn align(&self, s: &[u8], t: &[u8], open: i32, ext: i32) -> i32 {
         let (n, m) = (s.len() as c_int, t.len() as c_int);
         // SAFETY: lengths are those of the slices; the result is freed once.

@@ -35,6 +35,15 @@ mod raw {
         pub(super) fn peer_edit_wave(s: *const u8, n: i64, t: *const u8, m: i64) -> i32;
         pub(super) fn peer_edit_pairs(distance: *mut i32, a: *const u8, b: *const u8, pairs: i64, n: i64, m: i64);
         pub(super) fn peer_affine_wave(s: *const u8, n: i64, t: *const u8, m: i64, costs: *const i32) -> i32;
+        pub(super) fn peer_affine_letters(
+            s: *const u8,
+            n: i64,
+            t: *const u8,
+            m: i64,
+            costs: *const i32,
+            kinds: i32,
+            gaps: *const i32,
+        ) -> i32;
         pub(super) fn peer_mandelbrot(turns: *mut i32, x0: f32, dx: f32, y0: f32, dy: f32, most: i32, h: i64, w: i64);
         pub(super) fn peer_binomial(
             value: *mut f32,
@@ -333,6 +342,15 @@ pub fn edit_pairs(distance: &mut [i32], a: &[u8], b: &[u8], [n, m]: [usize; 2]) 
 pub fn affine_wave(s: &[u8], t: &[u8], costs: [i32; 4]) -> i32 {
     // SAFETY: reads below the lengths, and four costs.
     unsafe { raw::peer_affine_wave(s.as_ptr(), s.len() as i64, t.as_ptr(), t.len() as i64, costs.as_ptr()) }
+}
+
+/// The same with costs of pairs of letters, a row for each letter; `gaps` are what gaps cost.
+pub fn affine_letters(s: &[u8], t: &[u8], costs: &[i32], gaps: [i32; 2]) -> i32 {
+    let kinds = costs.len().isqrt();
+    assert!(kinds * kinds == costs.len() && s.iter().chain(t).all(|letter| usize::from(*letter) < kinds));
+    let (n, m) = (s.len() as i64, t.len() as i64);
+    // SAFETY: lengths are those of the slices; all letters have costs.
+    unsafe { raw::peer_affine_letters(s.as_ptr(), n, t.as_ptr(), m, costs.as_ptr(), kinds as i32, gaps.as_ptr()) }
 }
 
 /// Likelihoods of rows of `x` under a hidden Markov model, 16 rows in lanes.

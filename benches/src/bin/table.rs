@@ -51,7 +51,7 @@ fn main() -> Result<()> {
     if !hidp_benches::peers::has_vqsort() {
         println!("Highway was not there when this was built: vqsort is left out (Debian: libhwy-dev).\n");
     }
-    if hidp_benches::parasail::Parasail::find().is_none() {
+    if hidp_benches::parasail::Parasail::find("A", &[1]).is_none() {
         println!("parasail was not found: it is left out (Debian: libparasail8).\n");
     }
     println!("{} rounds, contenders and limit interleaved; median [smallest, largest] over the rounds.", ROUNDS);

@@ -8,6 +8,7 @@ use hidp_std::Context;
 use rapidfuzz::distance::levenshtein;
 
 use super::{Recipes, assert_close, widen};
+use crate::blosum::{ALPHABET, blosum62};
 use crate::kernels::recur;
 use crate::parasail::Parasail;
 use crate::random::Random;
@@ -17,6 +18,7 @@ pub(super) const RECIPES: Recipes = &[
     ("recur edit distance 20000", edit_distance),
     ("recur edit distance 10000 x 200", edit_distances),
     ("recur align affine 2000", align),
+    ("recur align BLOSUM62 2000", align_letters),
     ("recur forward 10 x 10000 x 100", forward),
 ];
 
@@ -109,14 +111,52 @@ fn align() -> Case {
     assert_eq!(hidp(), openmp());
     let expected = hidp();
     let mut contenders = vec![giving("HiDP", hidp), giving("diagonals, 1 thread", openmp)];
-    if let Some(parasail) = Parasail::find() {
-        let text = |codes: &[u8]| codes.iter().map(|&code| b"ACGT"[usize::from(code)]).collect::<Vec<u8>>();
-        let (s, t) = (text(&s), text(&t));
-        assert_eq!(parasail.align(&s, &t, open, ext), expected);
-        contenders.push(giving("parasail scan, 1 thread", move || parasail.align(&s, &t, open, ext)));
-    }
+    let costs = [0, 1, 2, 3].map(|s| [0, 1, 2, 3].map(|t| if s == t { matched } else { mismatch }));
+    contenders.extend(parasail("ACGT", &costs.concat(), [s, t], [open, ext], expected));
     let (name, limit) = ("recur align affine 2000".into(), Limit::Cells((n * n) as f64));
     Case { name, limit, contenders }
+}
+
+/// Proteins: BLOSUM62, and the costs of gaps that go with it.
+fn align_letters() -> Case {
+    let n = 2000;
+    let alphabet = std::str::from_utf8(ALPHABET).expect("letters");
+    let (kinds, costs) = (alphabet.len(), blosum62());
+    let (s, t) = (letters(n, kinds, 9), letters(n, kinds, 10));
+    let [open, ext] = [11, 1];
+    let cx = Context::cpu().expect("a CPU context");
+    let hidp = {
+        let (s, t, costs) = (s.clone(), t.clone(), costs.clone());
+        move || {
+            let costs = (&costs[..], [kinds, kinds]);
+            recur::align_letters(&cx, &s[..], &t[..], &costs, open, ext).expect("it runs")
+        }
+    };
+    let openmp = {
+        let (s, t, costs) = (s.clone(), t.clone(), costs.clone());
+        move || peers::affine_letters(&s, &t, &costs, [open, ext])
+    };
+    let expected = hidp();
+    assert_eq!(openmp(), expected);
+    let mut contenders = vec![giving("HiDP", hidp), giving("diagonals, 1 thread", openmp)];
+    contenders.extend(parasail(alphabet, &costs, [s, t], [open, ext], expected));
+    let (name, limit) = ("recur align BLOSUM62 2000".into(), Limit::Cells((n * n) as f64));
+    Case { name, limit, contenders }
+}
+
+/// Parasail where it is installed, which has to find the same score.
+fn parasail(
+    alphabet: &str,
+    costs: &[i32],
+    sequences: [Rc<[u8]>; 2],
+    [open, ext]: [i32; 2],
+    expected: i32,
+) -> Option<Contender> {
+    let parasail = Parasail::find(alphabet, costs)?;
+    let text = |codes: Rc<[u8]>| codes.iter().map(|code| alphabet.as_bytes()[usize::from(*code)]).collect::<Vec<u8>>();
+    let [s, t] = sequences.map(text);
+    assert_eq!(parasail.align(&s, &t, open, ext), expected);
+    Some(giving("parasail scan, 1 thread", move || parasail.align(&s, &t, open, ext)))
 }
 
 fn forward() -> Case {
