@@ -88,9 +88,16 @@ inline int64_t smaller(int64_t a, int64_t b) { return a < b ? a : b; }
 // No bound of its own for the threads of a launch.
 constexpr int64_t kAllThreads = INT64_MAX;
 
-inline int64_t threads_worth(const Host &host, int64_t parts, int64_t work, int64_t most) {
+inline int64_t work_per_thread(const Host &host) {
   const int64_t each = host.tunables.thread_work;
-  const int64_t worth = work / (each > 0 ? each : kWorkPerThread);
+  return each > 0 ? each : kWorkPerThread;
+}
+
+// Whether it is certainly not worth a second thread: known without the quotients that say how many threads it is worth.
+inline bool is_for_one(const Host &host, int64_t work) { return work / 2 < work_per_thread(host); }
+
+inline int64_t threads_worth(const Host &host, int64_t parts, int64_t work, int64_t most) {
+  const int64_t worth = work / work_per_thread(host);
   const int64_t threads = smaller(smaller(smaller(host.workers(), most), parts), worth);
   return threads < 1 ? 1 : threads;
 }
@@ -183,6 +190,7 @@ HIDP_KERNEL bool parts_in_turn(Host &host, int64_t extent, int64_t grain, int64_
 
 // Some parts for each thread, if they have `least` grains.
 HIDP_KERNEL bool static_parts(Host &host, int64_t extent, int64_t grain, int64_t least, int64_t most, int64_t work, PartBody body) {
+  if (is_for_one(host, work)) return serial_parts(host, extent, body);
   const int64_t grains = extent / grain + (extent % grain != 0);
   const int64_t threads = threads_worth(host, grains, work, most);
   const int64_t worth = smaller(smaller(work / kPartWork, grains / least) / threads, kMostPartsEach);
@@ -192,6 +200,7 @@ HIDP_KERNEL bool static_parts(Host &host, int64_t extent, int64_t grain, int64_t
 
 // As many parts as there are grains.
 HIDP_KERNEL bool dynamic_parts(Host &host, int64_t extent, int64_t grain, int64_t most, int64_t work, PartBody body) {
+  if (is_for_one(host, work)) return serial_parts(host, extent, body);
   const int64_t parts = extent / grain + (extent % grain != 0);
   return parts_in_turn(host, extent, grain, parts, threads_worth(host, parts, work, most), work, body);
 }
