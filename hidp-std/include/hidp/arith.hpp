@@ -82,6 +82,13 @@ HIDP_INLINE T abs(T a) {
   else return a;
 }
 
+// For values that cost nothing, as both are computed. An operand `c ? a : b` of narrow arithmetic would be chosen among two of `int`, which takes vectors
+// several times as many.
+template <class T>
+HIDP_INLINE T select(bool c, T a, T b) {
+  return c ? a : b;
+}
+
 // On floats as fmin and fmax: a NaN gives the other operand.
 template <class T>
 HIDP_INLINE T min(T a, T b) {

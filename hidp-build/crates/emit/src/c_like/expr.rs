@@ -7,6 +7,15 @@ use hidp_ir::imp::{Expr, ExprKind, Level};
 use hidp_ir::par::ScalarFnId;
 use hidp_syntax::ty::{Scalar, Ty};
 
+/// Whether nothing has to be loaded or computed, but perhaps converted.
+fn is_ready(node: &Expr) -> bool {
+    match &node.kind {
+        ExprKind::Int(_) | ExprKind::Bool(_) | ExprKind::Var(_) => true,
+        ExprKind::Cast(operand) => is_ready(operand),
+        _ => false,
+    }
+}
+
 /// An expression.
 pub fn expr(scope: &Scope<'_>, dialect: &dyn Dialect, node: &Expr) -> Piece {
     let sub = |operand: &Expr| expr(scope, dialect, operand);
@@ -20,6 +29,7 @@ pub fn expr(scope: &Scope<'_>, dialect: &dyn Dialect, node: &Expr) -> Piece {
         ExprKind::Binary(op, a, b) => value::binary(*op, a.ty, sub(a), sub(b)),
         ExprKind::MulAdd(a, b, c) => value::mul_add(node.ty, sub(a), sub(b), sub(c)),
         ExprKind::Lazy(and, a, b) => value::lazy(*and, sub(a), sub(b)),
+        ExprKind::Select(c, a, b) if is_ready(a) && is_ready(b) => value::select_ready(node.ty, sub(c), sub(a), sub(b)),
         ExprKind::Select(c, a, b) => value::select(sub(c), sub(a), sub(b)),
         ExprKind::Cast(a) => value::cast(a.ty, node.ty, sub(a)),
         ExprKind::Math(function, args) => {

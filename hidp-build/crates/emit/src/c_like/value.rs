@@ -161,6 +161,16 @@ pub fn lazy(and: bool, a: Piece, b: Piece) -> Piece {
     Piece::joined(a, &format!(" {} {}", if and { "&&" } else { "||" }, b.operand()))
 }
 
+/// `c ? a : b` of values that cost nothing.
+pub fn select_ready(ty: Ty, c: Piece, a: Piece, b: Piece) -> Piece {
+    match ty.scalar() {
+        Some(scalar) if scalar.is_integer() && is_narrow(scalar) => {
+            call(format!("hidp::select<{}>", name::scalar(scalar)), [c.text, a.text, b.text])
+        }
+        Some(_) | None => select(c, a, b),
+    }
+}
+
 /// `c ? a : b`
 pub fn select(c: Piece, a: Piece, b: Piece) -> Piece {
     Piece::joined(c, &format!(" ? {} : {}", a.operand(), b.operand()))
