@@ -58,6 +58,7 @@ mod panels;
 mod prim;
 mod prim_worker;
 mod record;
+mod remainder;
 mod scan;
 mod short_rows;
 mod space;
@@ -115,6 +116,7 @@ fn unit(
     let mut unit = Lowerer::new(program, func, plan, model, sites).unit(UnitTarget::Cpu)?;
     for (_, kernel) in unit.kernels.iter_mut() {
         borders::apart(&mut kernel.function);
+        remainder::in_lanes(&mut kernel.function);
         angles::small_first(&mut kernel.function);
     }
     Ok(unit)

@@ -2,7 +2,7 @@
 
 use hidp_check as check;
 use hidp_ir::imp::visit::{each_expr, each_stmt};
-use hidp_ir::imp::{self, Block, Entry, Expr, ExprKind, LoopKind, NearFn, Schedule, Stmt, Unit, VarKind};
+use hidp_ir::imp::{self, Block, Entry, Expr, ExprKind, Loop, LoopKind, NearFn, Schedule, Stmt, Unit, VarKind};
 use hidp_ir::par::{BinOp, FaultKind, FuncId, MathFn, Program};
 use hidp_plan::target::Model;
 use hidp_syntax::diag::Sink;
@@ -138,6 +138,33 @@ fn lanes_take_rows_of_a_few_elements() {
         let entry = lowered(text);
         assert_eq!(in_kernels(unit(&entry, "rows"), |stmt| is_length(stmt, 2)), 0);
     }
+}
+
+#[test]
+fn narrow_iterations_that_may_repeat_fill_their_last_vector() {
+    let in_rounds = |text: &str| {
+        let entry = lowered(text);
+        let is_round = |stmt: &Stmt| match stmt {
+            Stmt::Loop(Loop { body, hi, .. }) => {
+                hi.kind == ExprKind::Int(2) && matches!(&body.stmts[..], [inner] if is_simd(inner))
+            }
+            _ => false,
+        };
+        in_kernels(unit(&entry, "serial"), is_round)
+    };
+    let of = |ty: &str, direction: &str, value: &str| {
+        format!(
+            "function f input {ty} a[N], b[N]; {direction} {ty} y[N]; output {ty} z[N];
+            {{ map {{ i := [0:N); z[i] = {value}; y[i] = z[i] + a[i]; }} }}"
+        )
+    };
+    for ty in ["uint8", "short"] {
+        assert!(in_rounds(&of(ty, "output", "a[i] > b[i] ? a[i] : b[i]")) > 0, "{ty}");
+        assert_eq!(in_rounds(&of(ty, "inout", "y[i] + b[i]")), 0, "y[i] is another the second time");
+    }
+    assert_eq!(in_rounds(&of("int", "output", "a[i] + b[i]")), 0);
+    assert_eq!(in_rounds(&of("uint8", "output", "(uint8)(a[i] / 3)")), 0, "what takes long is not done twice");
+    assert_eq!(in_rounds(&of("uint8", "output", "a[i] / b[i]")), 0, "a fault stops an iteration");
 }
 
 #[test]
