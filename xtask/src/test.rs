@@ -255,8 +255,9 @@ fn listen(command: Invocation) -> Result<Ran> {
     Ok(Ran { passed: status.success(), processor, skipped })
 }
 
-/// The test that compiles random programs.
-const RANDOM: &str = "random_native::compiled_random_programs_agree_with_the_interpreter";
+/// Kinds whose calls are listed, and their tests.
+const CALLS: [(&str, &str); 2] =
+    [("run", "run"), ("random", "random_native::compiled_random_programs_agree_with_the_interpreter")];
 
 /// Prints the kinds and, of those that call compiled code, every (case, entry, plan, target, order).
 fn list(options: &Options) -> Result<()> {
@@ -265,13 +266,22 @@ fn list(options: &Options) -> Result<()> {
         println!("{}: {}, {} s of processor{note}", kind.name, kind.what, kind.budget);
     }
     println!();
+    let tests = calls(options);
+    if tests.is_empty() {
+        return Ok(());
+    }
     let mut command = cargo(&["test", "--quiet"]).args(&options.selection());
-    command =
-        command.args(&["--test", "filetests", "--", "--exact", "--nocapture", "run", RANDOM]).env("HIDP_LIST", "1");
+    command = command.args(&["--test", "filetests", "--", "--exact", "--nocapture"]).args(&tests).env("HIDP_LIST", "1");
     for (name, value) in kind::by_name("run").variables(options.scope).iter().chain(&options.variables()) {
         command = command.env(name, value);
     }
     command.run()
+}
+
+/// The tests whose calls are listed: those that would be run.
+fn calls(options: &Options) -> Vec<&'static str> {
+    let is_run = |kind: &str| options.leaves_out(kind::by_name(kind)).is_none();
+    CALLS.into_iter().filter(|(kind, _)| is_run(kind)).map(|(_, test)| test).collect()
 }
 
 /// Words before a program that end it when it hangs, where there is `timeout`.
@@ -284,6 +294,14 @@ fn limit_of_programs() -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_not_run_is_not_listed() {
+        let listed = |args: &[&str]| calls(&Options::parse(args).unwrap()).len();
+        assert_eq!(listed(&["--list"]), 2);
+        assert_eq!(listed(&["quick", "--list", "--seed", "3"]), 1);
+        assert_eq!(CALLS.map(|(kind, _)| kind::by_name(kind).has_seeds), [true; 2]);
+    }
 
     #[test]
     fn a_kind_passes_if_all_of_its_programs_do() {
