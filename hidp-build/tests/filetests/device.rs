@@ -1,11 +1,12 @@
 //! Device code on the host: compiles generated CUDA for the executor of `hidp/simt`, and calls it on devices whose memory is
 //! checked. What the executor reports is an error of the test.
 
+use std::collections::BTreeMap;
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::ptr::null_mut;
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 use hidp_build::compiler::emit::openmp::FLAGS;
 use hidp_sys::{
@@ -52,18 +53,32 @@ pub(crate) fn orders(number: u64) -> Vec<u64> {
 /// Everything device code includes, compiled once.
 const HEADER: &str = "#include <hidp/cuda/core.cuh>\n";
 
+/// How much the compiler does for device code: what it takes to compile and what it takes to run are to be little together.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Effort {
+    /// For what is called often.
+    Some,
+    /// For what is called a few times.
+    Least,
+}
+
 /// The product's flags, but that exceptions end calls in which something was found, and that compiling is to be quick.
-fn flags() -> Vec<&'static str> {
+fn flags(effort: Effort) -> Vec<&'static str> {
     let kept = FLAGS.iter().copied().filter(|flag| !["-O3", "-fno-exceptions"].contains(flag));
+    let own = match effort {
+        Effort::Some => "-Og",
+        Effort::Least => "-O0",
+    };
     kept.chain(LOST)
-        .chain(["-Og", "-fPIC", "-fopenmp-simd", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt", "-DHIDP_SIMT_LIBRARY=1"])
+        .chain([own, "-fPIC", "-fopenmp-simd", "-DHIDP_SIMT=1", "-DHIDP_ISA=simt", "-DHIDP_SIMT_LIBRARY=1"])
         .collect()
 }
 
 /// The folder of the header that everything includes first.
-fn precompiled() -> Result<PathBuf, String> {
-    static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    FOLDER.get_or_init(|| made::precompiled("simt", HEADER, all_headers_hash(), &flags())).clone()
+fn precompiled(effort: Effort) -> Result<PathBuf, String> {
+    static FOLDERS: Mutex<BTreeMap<Effort, Result<PathBuf, String>>> = Mutex::new(BTreeMap::new());
+    let make = || made::precompiled("simt", HEADER, all_headers_hash(), &flags(effort));
+    FOLDERS.lock().unwrap_or_else(PoisonError::into_inner).entry(effort).or_insert_with(make).clone()
 }
 
 const IN_A_LIBRARY: [&str; 3] = ["-shared", "-include", "simt.hpp"];
@@ -85,8 +100,8 @@ unsafe fn of_executor<T: Copy>(name: &[u8]) -> T {
 }
 
 /// The library of a generated file, named after all that it is made from.
-fn output(stem: &str, cu: &str) -> PathBuf {
-    let all = flags().into_iter().chain(IN_A_LIBRARY);
+fn output(stem: &str, cu: &str, effort: Effort) -> PathBuf {
+    let all = flags(effort).into_iter().chain(IN_A_LIBRARY);
     let key = all.fold(all_headers_hash(), |state, flag| hash(state, flag.as_bytes()));
     folder().join(format!("{stem}-{:016x}.cu.so", hash(key, cu.as_bytes())))
 }
@@ -94,13 +109,17 @@ fn output(stem: &str, cu: &str) -> PathBuf {
 impl DeviceKernels {
     /// Compiles a generated file.
     pub(crate) fn build(stem: &str, cu: &str) -> Result<DeviceKernels, String> {
+        DeviceKernels::build_with(stem, cu, Effort::Some)
+    }
+
+    pub(crate) fn build_with(stem: &str, cu: &str, effort: Effort) -> Result<DeviceKernels, String> {
         executor();
-        let precompiled = precompiled()?;
-        let output = output(stem, cu);
+        let precompiled = precompiled(effort)?;
+        let output = output(stem, cu, effort);
         let source = output.with_extension("");
         fs::write(&source, cu).map_err(|error| error.to_string())?;
         let folder = precompiled.to_string_lossy();
-        compile(&output, &[&flags()[..], &IN_A_LIBRARY, &["-I", &folder, "-x", "c++"]].concat(), &[source])?;
+        compile(&output, &[&flags(effort)[..], &IN_A_LIBRARY, &["-I", &folder, "-x", "c++"]].concat(), &[source])?;
         Ok(DeviceKernels { library: Box::leak(Box::new(open(&output)?)), path: output })
     }
 
@@ -109,9 +128,9 @@ impl DeviceKernels {
         &self.path
     }
 
-    /// Whether it is compiled already.
+    /// Whether it is compiled already, for what is called often.
     pub(crate) fn is_built(stem: &str, cu: &str) -> bool {
-        output(stem, cu).is_file()
+        output(stem, cu, Effort::Some).is_file()
     }
 
     /// A new device: the seed says in which order blocks and lanes run.

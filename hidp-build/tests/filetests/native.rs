@@ -145,6 +145,14 @@ impl Drop for Context {
     }
 }
 
+/// How much the compiler does for code that processors run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    AsProduct,
+    Some,
+    Least,
+}
+
 /// Generated kernels, compiled for one instruction set and loaded.
 pub(crate) struct Kernels {
     /// Never unloaded: addresses of its functions are kept.
@@ -153,8 +161,8 @@ pub(crate) struct Kernels {
 }
 
 impl Kernels {
-    /// Compiles a generated file, with threads started for any amount of work and short turns; `soon`: with less effort than the product.
-    pub(crate) fn build(stem: &str, cpp: &str, isa: Isa, soon: bool) -> Result<Kernels, String> {
+    /// Compiles a generated file, with threads started for any amount of work and short turns.
+    pub(crate) fn build(stem: &str, cpp: &str, isa: Isa, effort: Effort) -> Result<Kernels, String> {
         core();
         let isa_macro = format!("-DHIDP_ISA={}", isa.name);
         let mut flags: Vec<&str> = isa.flags.to_vec();
@@ -162,7 +170,11 @@ impl Kernels {
         if std::env::var_os(sanitized::VARIABLE).is_some() {
             flags.extend(sanitized::FLAGS);
         }
-        let effort: &[&str] = if soon { &["-O1"] } else { &[] };
+        let effort: &[&str] = match effort {
+            Effort::AsProduct => &[],
+            Effort::Some => &["-O1"],
+            Effort::Least => &["-O0"],
+        };
         let flags = [FLAGS, effort, &AS_A_LIBRARY, &LOST, &flags].concat();
         let key = flags.iter().fold(hash(headers_hash(), cpp.as_bytes()), |state, flag| hash(state, flag.as_bytes()));
         let output = folder().join(format!("{stem}-{key:016x}.so"));

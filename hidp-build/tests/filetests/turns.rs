@@ -32,6 +32,14 @@ pub(crate) fn shares<'d>(calls: impl Iterator<Item = &'d [i64]>) -> Vec<Share> {
 }
 
 impl Share {
+    /// Whether of an entry's larger calls this is the one that such a number chooses.
+    pub(crate) fn is_of(self, chosen: usize) -> bool {
+        match self {
+            Share::Every => true,
+            Share::OfTurn { number, of } => number == chosen % of,
+        }
+    }
+
     /// Whether it is the turn of this one of so many plans. Each plan has one of the larger calls at least, and each of these calls one plan.
     fn has(self, plan: usize, plans: usize) -> bool {
         match self {
@@ -77,6 +85,9 @@ mod tests {
             let has = |number, plan| Share::OfTurn { number, of }.has(plan, plans);
             assert!((0..plans).all(|plan| (0..of).any(|number| has(number, plan))), "{plans} plans, {of} calls");
             assert!((0..of).all(|number| (0..plans).any(|plan| has(number, plan))), "{plans} plans, {of} calls");
+            assert!(
+                (0..9).all(|chosen| (0..of).filter(|&at| Share::OfTurn { number: at, of }.is_of(chosen)).count() == 1)
+            );
             let made = (0..of).map(|number| (0..plans).filter(|&plan| has(number, plan)).count()).sum::<usize>();
             assert!(made <= plans.max(of) * 2, "{made} of {plans} plans and {of} calls");
         }
