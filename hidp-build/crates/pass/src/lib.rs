@@ -10,6 +10,7 @@ mod bounds;
 mod cleanup;
 mod codelets;
 mod expand;
+mod fields;
 mod forward;
 pub mod fuse;
 mod inline;
@@ -52,6 +53,7 @@ pub const PIPELINE: &[Pass] = &[
     instantiate::PASS,
     expand::PASS,
     inline::PASS,
+    fields::PASS,
     simplify::PASS,
     bounds::PASS,
     ahead::PASS,

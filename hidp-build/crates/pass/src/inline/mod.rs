@@ -109,7 +109,8 @@ fn called(expr: &Expr) -> Option<ScalarFnId> {
     }
 }
 
-fn has_loop(block: &Block) -> bool {
+/// Whether a loop stands in `block`, however deep.
+pub(super) fn has_loop(block: &Block) -> bool {
     let mut found = false;
     visit::walk_stmts(block, |stmt| found |= matches!(stmt.kind, StmtKind::Loop(_)));
     found
