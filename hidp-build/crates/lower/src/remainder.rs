@@ -67,7 +67,9 @@ fn rounds(node: Loop, vars: &mut Arena<VarId, Var>) -> Vec<Stmt> {
 /// Whether it is a loop over narrow elements whose iterations take no time and leave the same when they run again.
 fn may_repeat(node: &Loop, vars: &Arena<VarId, Var>) -> bool {
     let in_lanes = matches!(&node.kind, LoopKind::Simd { reductions } if reductions.is_empty());
-    if !in_lanes || make::as_int(&node.step) != Some(1) {
+    let known = make::as_int(&node.lo).zip(make::as_int(&node.hi)).map(|(lo, hi)| hi - lo);
+    let leaves = known.is_none_or(|turns| turns > i128::from(LANES) && turns % i128::from(LANES) != 0);
+    if !in_lanes || !leaves || make::as_int(&node.step) != Some(1) {
         return false;
     }
     let (mut stored, mut own, mut set) = (Vec::new(), BTreeSet::new(), BTreeSet::new());

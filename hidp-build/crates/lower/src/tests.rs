@@ -165,6 +165,14 @@ fn narrow_iterations_that_may_repeat_fill_their_last_vector() {
     assert_eq!(in_rounds(&of("int", "output", "a[i] + b[i]")), 0);
     assert_eq!(in_rounds(&of("uint8", "output", "(uint8)(a[i] / 3)")), 0, "what takes long is not done twice");
     assert_eq!(in_rounds(&of("uint8", "output", "a[i] / b[i]")), 0, "a fault stops an iteration");
+    let rows_of = |turns: i64| {
+        format!(
+            "function f input uint8 a[R][{turns}]; output uint8 y[R][{turns}];
+            {{ map {{ r := [0:R); map {{ i := [0:{turns}); y[r][i] = a[r][i] + a[r][i]; }} }} }}"
+        )
+    };
+    assert_eq!([3, 64, 128].map(|turns| in_rounds(&rows_of(turns))), [0; 3], "nothing is left");
+    assert!(in_rounds(&rows_of(100)) > 0);
 }
 
 #[test]
