@@ -68,14 +68,14 @@ impl Cx<'_> {
     fn pin_bound(&mut self, e: &ast::Expr, map: &Map) -> Option<Offset> {
         let mut names = Vec::new();
         collect_names(e, &mut names);
-        if names.iter().all(|(name, _)| self.iterators_called(name, map).is_empty()) {
+        if names.iter().all(|(name, _)| self.iterators_there(name, map).is_empty()) {
             return match self.whole_number(e)?.and_then(small) {
                 Some(number) => Some((Vec::new(), number)),
                 None => self.no_bound(e),
             };
         }
         if let ExprKind::Name(name) = &e.kind {
-            return Some((self.iterators_called(name, map), 0));
+            return Some((self.iterators_there(name, map), 0));
         }
         let ExprKind::Binary { op: op @ (BinaryOp::Add | BinaryOp::Sub), left, right, .. } = &e.kind else {
             return self.no_bound(e);
@@ -87,6 +87,15 @@ impl Cx<'_> {
             (false, _, true) => Some((left, a - b)),
             (true, false, false) | (false, _, false) => self.no_bound(e),
         }
+    }
+
+    /// The iterators of this name: of the map, of maps inside, or of those around.
+    fn iterators_there(&self, name: &str, map: &Map) -> Vec<VarId> {
+        let own = self.iterators_called(name, map);
+        if !own.is_empty() {
+            return own;
+        }
+        self.iters.iter().rev().copied().find(|var| self.vars[*var].name == name).into_iter().collect()
     }
 
     fn no_bound<T>(&mut self, e: &ast::Expr) -> Option<T> {
