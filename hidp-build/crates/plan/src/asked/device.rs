@@ -1,5 +1,7 @@
 //! Nests of graphics processors that have the lines which directives ask for.
 
+use std::cell::OnceCell;
+
 use super::{Asked, AskedLine, Refused};
 use crate::blame::span_of;
 use crate::blocks::{BlockLine, Blocks, blocks_nest, no_loop, suits};
@@ -16,9 +18,33 @@ use hidp_syntax::ast::Level;
 use hidp_syntax::place::{Axis, Place};
 use hidp_syntax::source::Span;
 
-/// Every plan that the planner makes when nobody asks for anything.
-pub(super) fn usual(program: &Program, id: FuncId, model: &DeviceModel) -> Explored {
-    explore_all(program, id, model, Limits { most: usize::MAX, ..Limits::default() }, Natives::Everywhere)
+/// Every plan that the planner makes when nobody asks for anything, once somebody wants to see them: where lines say how a nest runs,
+/// nobody does.
+pub(super) struct Usual<'a> {
+    explored: OnceCell<Explored>,
+    program: &'a Program,
+    id: FuncId,
+    model: &'a DeviceModel,
+}
+
+impl<'a> Usual<'a> {
+    pub(super) fn new(program: &'a Program, id: FuncId, model: &'a DeviceModel) -> Self {
+        Usual { explored: OnceCell::new(), program, id, model }
+    }
+
+    /// Whether somebody wanted to see them.
+    #[cfg(test)]
+    pub(super) fn are_explored(&self) -> bool {
+        self.explored.get().is_some()
+    }
+
+    /// What these plans do with the nest of this number.
+    fn nests(&self, number: usize) -> Vec<Nest> {
+        let limits = Limits { most: usize::MAX, ..Limits::default() };
+        let explored =
+            self.explored.get_or_init(|| explore_all(self.program, self.id, self.model, limits, Natives::Everywhere));
+        explored.plans.iter().filter_map(|plan| plan.nests.get(number).cloned()).collect()
+    }
 }
 
 /// The nest that has what is asked for; else why there is none, and which of the planner's is nearest to it.
@@ -27,12 +53,12 @@ pub(super) fn nest(
     func: &Func,
     map: &Map,
     asked: &Asked,
-    usual: Vec<Nest>,
+    (usual, number): (&Usual<'_>, usize),
     model: &DeviceModel,
 ) -> Result<Nest, Refused> {
     let names = Names::of(func, map);
     let refused = |(at, refusal): (Span, Refusal)| {
-        let nearest = asked.nearest(&names, usual.iter().cloned()).map(Box::new);
+        let nearest = asked.nearest(&names, usual.nests(number).into_iter()).map(Box::new);
         Refused { at, refusal, nearest }
     };
     asked.sections_hold(func, map).map_err(refused)?;
@@ -63,7 +89,7 @@ pub(super) fn nest(
                     Err(why) => refusal = refusal.or(Some(why)),
                 }
             }
-            for own in usual.iter().chain(&made) {
+            for own in usual.nests(number).iter().chain(&made) {
                 match numbered(program, func, map, asked, own, model) {
                     Ok(nest) if met(&nest) => return Ok(nest),
                     Ok(_) => {}

@@ -35,7 +35,6 @@ mod tiles;
 pub(super) use plans::{on_device, on_threads};
 pub use shown::{Shown, as_directives, expanded};
 
-use super::candidates::Explored;
 use super::notation::Nest;
 use super::refusal::Refusal;
 use super::{Models, inner_maps, nests};
@@ -250,8 +249,7 @@ pub(super) fn wrong<'p>(program: &'p Program, id: FuncId, models: Models<'_>) ->
     let func = &program.funcs[id];
     let mut found = Vec::new();
     let maps = nests(func);
-    let pinned = |target: PinTarget| maps.iter().any(|map| !pins_of(map, target).is_empty());
-    let usual = if pinned(PinTarget::Cuda) { device::usual(program, id, models.device) } else { Explored::default() };
+    let usual = device::Usual::new(program, id, models.device);
     for (number, map) in maps.iter().copied().enumerate() {
         for target in PinTarget::ALL {
             let asked = match asked(func, map, target, Some(models.device)) {
@@ -265,8 +263,7 @@ pub(super) fn wrong<'p>(program: &'p Program, id: FuncId, models: Models<'_>) ->
             let nest = match target {
                 PinTarget::Cpu => threads::nests(program, func, map, &asked, models.cpu).map(|_| ()),
                 PinTarget::Cuda => {
-                    let usual = usual.plans.iter().filter_map(|plan| plan.nests.get(number).cloned()).collect();
-                    device::nest(program, func, map, &asked, usual, models.device).map(|_| ())
+                    device::nest(program, func, map, &asked, (&usual, number), models.device).map(|_| ())
                 }
             };
             if let Err(refused) = nest {

@@ -17,10 +17,9 @@ pub(crate) fn on_device(program: &Program, id: FuncId, explored: Explored, model
     if nests(func).into_iter().all(|map| pins_of(map, PinTarget::Cuda).is_empty()) {
         return explored;
     }
-    let all = device::usual(program, id, model);
+    let usual = device::Usual::new(program, id, model);
     let nest = |number: usize, map: &Map, asked: &Asked| {
-        let usual = all.plans.iter().filter_map(|plan| plan.nests.get(number).cloned()).collect();
-        device::nest(program, func, map, asked, usual, model).into_iter().collect()
+        device::nest(program, func, map, asked, (&usual, number), model).into_iter().collect()
     };
     let numbered = |map: &Map, asked: &Asked, own: &Nest| device::numbered(program, func, map, asked, own, model).ok();
     let asked = |map: &Map| asked(func, map, PinTarget::Cuda, Some(model)).ok().flatten();

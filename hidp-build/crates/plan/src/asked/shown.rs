@@ -42,14 +42,11 @@ pub fn expanded(program: &Program, id: FuncId) -> Vec<Shown> {
 pub fn as_directives(program: &Program, id: FuncId, plan: &Plan, models: Models<'_>) -> Vec<Shown> {
     let func = &program.funcs[id];
     let target = if plan.is_for_device() { PinTarget::Cuda } else { PinTarget::Cpu };
-    let usual = if plan.is_for_device() { Some(device::usual(program, id, models.device)) } else { None };
+    let usual = plan.is_for_device().then(|| device::Usual::new(program, id, models.device));
     let shown = |(number, (map, nest)): (usize, (&Map, &Nest))| {
         let asked = Asked::of_nest(func, map, nest);
         let again = match &usual {
-            Some(usual) => {
-                let usual = usual.plans.iter().filter_map(|plan| plan.nests.get(number).cloned()).collect();
-                device::nest(program, func, map, &asked, usual, models.device)
-            }
+            Some(usual) => device::nest(program, func, map, &asked, (usual, number), models.device),
             None => threads::nests(program, func, map, &asked, models.cpu)
                 .map(|mut nests| nests.drain(..).find(|other| other == nest).unwrap_or_default()),
         };

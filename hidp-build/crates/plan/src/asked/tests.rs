@@ -1,8 +1,10 @@
-use super::as_directives;
+use super::device::{self, Usual};
+use super::{as_directives, asked};
 use crate::target::{DeviceModel, Model};
 use crate::testing::optimised;
-use crate::{Limits, Models, Natives, Plan, check_directives, expanded, explore, explore_device};
+use crate::{Limits, Models, Natives, Plan, check_directives, expanded, explore, explore_device, nests};
 use hidp_ir::par::Program;
+use hidp_syntax::ast::PinTarget;
 use hidp_syntax::diag::Sink;
 
 const GEMM: &str = "function f input float A[M][K], B[K][N]; output float C[M][N];
@@ -109,6 +111,24 @@ fn sections_are_what_a_block_keeps() {
     let program = optimised(&with(STENCIL, "#pragma hidp shared(u[i-1:i+1][j])"));
     let shown = expanded(&program, program.entries[0]).into_iter().flat_map(|shown| shown.lines);
     assert_eq!(shown.collect::<Vec<_>>(), ["stage u shared", "section u[i-1:i+2)[j]"]);
+}
+
+#[test]
+fn lines_that_say_how_a_nest_runs_need_no_plans_of_the_planner() {
+    let model = DeviceModel::cuda();
+    let explored = |text: &str, words: &str| {
+        let program = optimised(&with(text, &format!("#pragma hidp {words}")));
+        let (id, func) = (program.entries[0], &program.funcs[program.entries[0]]);
+        let map = nests(func)[0];
+        let asked = asked(func, map, PinTarget::Cuda, Some(&model)).expect("no clash").expect("words for devices");
+        let usual = Usual::new(&program, id, &model);
+        assert!(device::nest(&program, func, map, &asked, (&usual, 0), &model).is_ok(), "{words}");
+        usual.are_explored()
+    };
+    for words in ["thread(8, 16)", "tblock(4, 2), thread(16, 16), tile(k: 32)", "split(k: 4)"] {
+        assert!(!explored(GEMM, words), "{words}");
+    }
+    assert!(explored(GEMM, "shared(A)"), "of tiles that stage it, any may be meant");
 }
 
 #[test]
