@@ -7,6 +7,7 @@ use crate::notation::{Nest, Property, Size, Step};
 use crate::refusal::{REGISTERS, Refusal};
 use crate::target::DeviceModel;
 use hidp_ir::par::{Map, Pin};
+use hidp_syntax::ast::PinWord;
 use hidp_syntax::place::Place;
 use hidp_syntax::source::Span;
 
@@ -35,12 +36,13 @@ pub(super) struct Number {
 const MOST_REGISTERS: u32 = 255;
 
 impl About {
-    fn name(self) -> &'static str {
+    /// The directive's word.
+    fn word(self) -> PinWord {
         match self {
-            About::Threads => "threads",
-            About::Chunk => "chunk",
-            About::AtOnce => "at_once",
-            About::Registers => "registers",
+            About::Threads => PinWord::Threads,
+            About::Chunk => PinWord::Chunk,
+            About::AtOnce => PinWord::AtOnce,
+            About::Registers => PinWord::Registers,
         }
     }
 
@@ -60,7 +62,7 @@ impl Number {
 
     /// `chunk(64)`
     pub(super) fn text(&self) -> String {
-        format!("{}({})", self.about.name(), self.number)
+        format!("{}({})", self.about.word().name(), self.number)
     }
 }
 

@@ -1,5 +1,6 @@
 //! Nests of processors that have the lines which directives ask for.
 
+use super::device::Unfit;
 use super::{Asked, AskedLine, Refused};
 use crate::blame::span_of;
 use crate::candidates::{constraint, mapping_with};
@@ -44,30 +45,27 @@ pub(super) fn nests(
     if !met.is_empty() {
         return Ok(met);
     }
-    if let (None, Some(pair)) = (&refusal, asked.orders.first()) {
-        let (at, refusal) = asked.no_order(func, pair, span_of(map));
-        return Err(Refused { at, refusal, nearest: asked.nearest(&names, nests.into_iter()).map(Box::new) });
-    }
-    if let (None, Some((at, refusal))) = (&refusal, asked.without_number(map)) {
-        return Err(Refused { at, refusal, nearest: asked.nearest(&names, nests.into_iter()).map(Box::new) });
+    let (at, refusal) = why_none(program, func, map, asked, refusal);
+    Err(Refused { at, refusal, nearest: asked.nearest(&names, nests.into_iter()).map(Box::new) })
+}
+
+/// Why no nest has what is asked for, and the directive to blame. `refusal` is that of a strategy that would have such lines.
+fn why_none(program: &Program, func: &Func, map: &Map, asked: &Asked, refusal: Option<Refusal>) -> Unfit {
+    let order = || asked.orders.first().map(|pair| asked.no_order(func, pair, span_of(map)));
+    if refusal.is_none()
+        && let Some(unfit) = order().or_else(|| asked.without_number(map))
+    {
+        return unfit;
     }
     let known = streamed_outputs(program, func, map);
-    let stays = asked.places.iter().find(|(array, way, _)| *way && !known.contains(array));
-    let (at, why) = match (stays, refusal) {
-        (Some((array, _, span)), _) => {
-            let name = &func.vars[*array].name;
-            let why = format!(
-                "`{name}` is not written once, in full rows, by a map without others inside that does not read it"
-            );
-            (*span, SECTION.refused(span_of(map), why))
-        }
-        (None, Some(why)) => (asked.first(map), why),
-        (None, None) => {
-            let why = "no mapping has these lines, and nothing else on the iterators that are named";
-            (asked.first(map), SHAPE.refused(span_of(map), why))
-        }
-    };
-    Err(Refused { at, refusal: why, nearest: asked.nearest(&names, nests.into_iter()).map(Box::new) })
+    if let Some((array, _, span)) = asked.places.iter().find(|(array, way, _)| *way && !known.contains(array)) {
+        let name = &func.vars[*array].name;
+        let why =
+            format!("`{name}` is not written once, in full rows, by a map without others inside that does not read it");
+        return (*span, SECTION.refused(span_of(map), why));
+    }
+    let no_lines = "no mapping has these lines, and nothing else on the iterators that are named";
+    (asked.first(map), refusal.unwrap_or_else(|| SHAPE.refused(span_of(map), no_lines)))
 }
 
 /// A nest of the planner's with the numbers that are asked for, if it can have them.
