@@ -5,6 +5,7 @@
 //! // data: col below N            from 0 to below this dimension
 //! // data: x in -300 300          whole numbers, both ends included
 //! // data: y extremes             what is hard for the type: its ends, infinities, NaN
+//! // data: z random               floats from -1 to 1, of which sums in another order have other bits
 //! ```
 //!
 //! Other elements are small whole numbers, so that sums of floats are exact in any order.
@@ -26,6 +27,8 @@ pub(crate) enum Filling {
     Range(i64, i64),
     /// What is hard for the type.
     Extremes,
+    /// Floats with as many digits as the type has.
+    Random,
 }
 
 pub(crate) fn fillings(text: &str) -> Result<BTreeMap<String, Filling>, String> {
@@ -38,6 +41,7 @@ pub(crate) fn fillings(text: &str) -> Result<BTreeMap<String, Filling>, String> 
             [name, "below", dim] => (name, Filling::Below(dim.into())),
             [name, "in", low, high] => (name, Filling::Range(number(low)?, number(high)?)),
             [name, "extremes"] => (name, Filling::Extremes),
+            [name, "random"] => (name, Filling::Random),
             _ => return Err(format!("no such data: {line}")),
         };
         fillings.insert(name.to_string(), filling);
@@ -118,7 +122,10 @@ impl<'f> Maker<'f> {
     fn values(&mut self, var: &Var, count: usize) -> Vec<Value> {
         let filling = self.fillings.get(var.name.trim_start_matches('_'));
         if matches!(filling, Some(Filling::Extremes)) {
-            return (0..count).map(|_| self.extreme(var.ty)).collect();
+            return (0..count).map(|_| self.each(var.ty, &mut Maker::extreme)).collect();
+        }
+        if matches!(filling, Some(Filling::Random)) {
+            return (0..count).map(|_| self.each(var.ty, &mut Maker::random)).collect();
         }
         if let Some(Filling::Ascending(dim)) = filling {
             let limit = self.dim(dim) + 1;
@@ -136,27 +143,42 @@ impl<'f> Maker<'f> {
 
     /// A value whose scalars are these numbers.
     fn value(&mut self, ty: Ty, number: &mut dyn FnMut(&mut Self) -> i64) -> Value {
+        self.each(ty, &mut |maker, scalar| whole(scalar, number(maker)))
+    }
+
+    /// A value with these scalars.
+    fn each(&mut self, ty: Ty, make: &mut dyn FnMut(&mut Self, Scalar) -> Value) -> Value {
         match ty {
-            Ty::Scalar(scalar) => whole(scalar, number(self)),
+            Ty::Scalar(scalar) => make(self, scalar),
             Ty::Struct(id) => {
                 let program = self.program;
-                let fields = program.structs[id].fields.iter().map(|(_, ty)| self.value(*ty, number));
+                let fields = program.structs[id].fields.iter().map(|(_, ty)| self.each(*ty, make));
                 Value::Struct(fields.collect::<Vec<_>>().into())
             }
         }
     }
 
-    fn extreme(&mut self, ty: Ty) -> Value {
-        match ty {
-            Ty::Scalar(scalar) => {
-                let all = extremes(scalar);
-                all[self.below(all.len() as i64) as usize].clone()
-            }
-            Ty::Struct(id) => {
-                let program = self.program;
-                let fields = program.structs[id].fields.iter().map(|(_, ty)| self.extreme(*ty));
-                Value::Struct(fields.collect::<Vec<_>>().into())
-            }
+    fn extreme(&mut self, scalar: Scalar) -> Value {
+        let all = extremes(scalar);
+        all[self.below(all.len() as i64) as usize].clone()
+    }
+
+    fn random(&mut self, scalar: Scalar) -> Value {
+        let halves = [self.below(1 << 30), self.below(1 << 24)];
+        let fraction = halves.into_iter().zip([30, 54]).map(|(bits, digits)| bits as f64 / (1_i64 << digits) as f64);
+        let number = 2.0 * fraction.sum::<f64>() - 1.0;
+        match scalar {
+            Scalar::F32 => Value::F32(number as f32),
+            Scalar::F64 => Value::F64(number),
+            Scalar::Bool
+            | Scalar::I8
+            | Scalar::U8
+            | Scalar::I16
+            | Scalar::U16
+            | Scalar::I32
+            | Scalar::U32
+            | Scalar::I64
+            | Scalar::U64 => whole(scalar, (number * 8.0) as i64),
         }
     }
 }

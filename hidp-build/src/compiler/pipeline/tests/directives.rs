@@ -1,8 +1,12 @@
 //! Directives take effect, or are refused with the constraint that forbids them.
 
+use std::collections::BTreeSet;
+
 use crate::compiler::pipeline::testing::input;
-use crate::compiler::pipeline::{Options, compile};
-use hidp_syntax::diag::Code;
+use crate::compiler::pipeline::{Options, compile, front};
+use hidp_ir::par::{StmtKind, visit};
+use hidp_syntax::ast::PinWord;
+use hidp_syntax::diag::{Code, Sink};
 
 /// Headlines and constraints of what is refused; without and with device code the same.
 fn refused(text: &str) -> Vec<String> {
@@ -178,4 +182,51 @@ fn parts_of_operands_have_as_many_copies_as_asked_for() {
     assert_eq!(copies("A, B bufs(2)"), 4);
     assert_eq!(copies("A, B bufs(1)"), 3);
     assert_eq!(copies("A bufs(1), B bufs(1)"), 2);
+}
+
+#[test]
+fn the_product_of_hicuda_has_its_tiles_copies_and_barriers() {
+    let (_, cuda) = text_of(include_str!("../../../../../examples/gemm/src/kernels/hicuda.hdp"));
+    let counts = [
+        // One version, one launch of 4 by 2 blocks of 16 by 16 threads.
+        ("HIDP_ENTRY", 1),
+        ("HIDP_GLOBAL(", 1),
+        ("HIDP_GLOBAL(256)", 1),
+        ("hidp::over(4L, 2L)", 1),
+        // Two parts of each matrix, which all threads fill, each two elements at a time of both.
+        ("HIDP_SHARED(float, near", 4),
+        ("hidp::store(near", 6),
+        // Barriers between who fills a part and who uses it.
+        ("hidp::sync<hidp::Block>(worker)", 6),
+        // Whole parts and what is left of the last one, from either buffer.
+        ("< 32L; ++term", 2),
+        ("< left", 2),
+    ];
+    for (text, count) in counts {
+        assert_eq!(cuda.matches(text).count(), count, "{text}: {cuda}");
+    }
+}
+
+/// The words of directives in a program.
+fn words_of(text: &str) -> BTreeSet<PinWord> {
+    let program = front(&input(text, Options::default()), &mut Sink::new()).expect("a program without errors");
+    let mut found = BTreeSet::new();
+    for (_, func) in program.funcs.iter() {
+        visit::walk_stmts(&func.body, |stmt| {
+            if let StmtKind::Map(map) = &stmt.kind {
+                found.extend(map.directives.pins.iter().map(|pin| pin.word));
+                found.extend(map.directives.unroll.map(|_| PinWord::Unroll));
+            }
+        });
+    }
+    found
+}
+
+#[test]
+fn every_word_is_called_with_exact_and_with_random_data() {
+    let all: BTreeSet<PinWord> = PinWord::ALL.iter().copied().collect();
+    assert_eq!(words_of(include_str!("../../../../tests/cases/run/directives.hdp")), all);
+    // Parts of folds are taken in any order, so there is none to keep.
+    let split = BTreeSet::from([PinWord::Split]);
+    assert_eq!(words_of(include_str!("../../../../tests/cases/run/directives_ordered.hdp")), &all - &split);
 }
