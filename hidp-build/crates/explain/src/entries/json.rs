@@ -395,6 +395,33 @@ mod tests {
     }
 
     #[test]
+    fn directives_are_shown_as_lines_and_plans_as_directives() {
+        let text = "function f input float A[M][K], B[K][N]; output float C[M][N];
+{
+#pragma hidp on(i: grid.y thread.y(16) reg(4), j: grid.x thread.x(16) reg(4)), cpu: reg(i: 3)
+map { i := [0:M); j := [0:N);
+#pragma hidp tile(k: 16) shared(A[i][k] pad(8), B)
+map { k := [0:K); _t = A[i][k] * B[k][j]; } reduce(\"+\", _s, _t, k := [*]); C[i][j] = _s; } }";
+        let explained = |text: &str, format| {
+            let input = input(text, Options { cuda: true, ..Options::default() });
+            let program = optimised(&input);
+            entries(&input, &program, &program.entries, Wanted { format, ..Wanted::default() }, Ok(&[]))
+        };
+        let json = explained(text, Format::Json);
+        let cuda = "\"  i grid.y\", \"  i thread.y(16)\", \"  i reg(4)\", \"  j grid.x\", \"  j thread.x(16)\", \"  j reg(4)\", \"  k seq(16)\", \"  stage A shared pad(8)\", \"  stage B shared\", \"  section A[i][k]\"";
+        for expected in [
+            format!("\"expanded\": [\"cpu, nest at k.hdp:4:7\", \"  i reg(3)\", \"cuda, nest at k.hdp:4:7\", {cuda}]"),
+            "\"directives\": [\"cpu, nest at k.hdp:4:7\", \"  #pragma hidp cpu: on(i: threads reg(3), j: threads lanes(32), k: seq)\", \"cuda, nest at k.hdp:4:7\", \"  # no directives say all of `pinned_cuda`: pin it in a .plan file\"]".to_owned(),
+        ] {
+            assert!(json.contains(&expected), "{expected}\n{json}");
+        }
+        let plain: String = text.lines().filter(|line| !line.starts_with('#')).collect();
+        let json = explained(&plain, Format::Json);
+        assert!(json.contains("\"expanded\": [], \"directives\": [\"cpu, nest at "), "{json}");
+        assert!(!explained(&plain, Format::Plain).contains("#pragma"), "only where somebody asks for it");
+    }
+
+    #[test]
     fn colours_are_for_terminals_and_nothing_else_differs() {
         let plain = explained(Wanted::default());
         let colour = explained(Wanted { format: Format::Colour, ..Wanted::default() });
