@@ -17,6 +17,7 @@
 //! the numbers that [`super::fit`] knows. Plans for devices stand among the others. An entry for which the file has plans of one kind alone has
 //! the planner's of the other. Plans in the [old form](super::old) become lines, with a warning that shows them.
 
+use super::blocks;
 use super::candidates::{constraint, mapping};
 use super::compose::form_of;
 use super::device::{Natives, explore_device};
@@ -407,7 +408,11 @@ impl Fitter<'_> {
         let judged = match &read {
             Ok(mapping) if nest.is_for_device() => judge(program, func, map, mapping, models.device),
             Ok(_) => Some(Ok(())),
-            Err(_) => None,
+            // What keeps blocks from having their shape is a constraint, rather than a line that the planner's have otherwise.
+            Err(_) => Mapping::blocks_of(func, map, &nest)
+                .filter(|_| nest.is_for_device())
+                .map(|blocks| blocks::judge(program, func, map, &blocks, models.device))
+                .filter(Result::is_err),
         };
         match judged {
             Some(Ok(())) => return Ok(nest),

@@ -11,6 +11,7 @@ use crate::{
 };
 use hidp_syntax::ast::Level;
 use hidp_syntax::diag::Sink;
+use hidp_syntax::source::Span;
 
 const ROWS: &str = "function f input float A[R][C]; output float y[R];
     { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
@@ -144,6 +145,62 @@ fn each_constraint_keeps_a_nest_from_running_in_some_way() {
         }
     }
     assert!(missing.is_empty(), "{}", missing.join("\n"));
+}
+
+#[test]
+fn a_directive_that_is_refused_is_shown_with_what_is_to_blame_and_what_fits() {
+    let looked_up = GEMM.replace("B[k][n]", "B[at[k]][n]");
+    let ragged = GEMM.replace("k := [0:K)", "k := [0:min(n, K))");
+    let large = FLAT.replace("y[i] = 2 * x[i];", "float own[4096]; own[i & 7] = x[i]; y[i] = own[3];");
+    let loops = PAIRS.replace("b[i][j] =", "for (int q = 0; q < 3; q += 1) { b[i][j] += a[i][j]; } b[i][j] =");
+    let largest = FLAT
+        .replace("output float y[N]", "output float y")
+        .replace("y[i] = 2 * x[i]; }", "_t = x[i]; } reduce(\"max\", y, _t, i := [*]);");
+    let in_order = ROWS.replace("map {", "\n#pragma hidp ordered\n map {");
+    // The constraint, a program, a directive before its first map, and how help begins.
+    let nearest = "the nearest mapping that fits is\nnest\n";
+    let cases: [(&str, &str, &str, &str); 21] = [
+        ("aligned", GEMM, "shared(A pad(3))", nearest),
+        ("block-shared", GEMM, "shared(A pad(4096))", nearest),
+        ("block-threads", FLAT, "thread(100)", nearest),
+        ("block-threads", ROWS, "block(100)", "the nearest sizes are `block(96)` and `block(128)`"),
+        ("cover", FLAT, "on(i: grid.x seq thread.x(32))", nearest),
+        ("dims", FLAT, "on(i: grid.y thread.x(32))", nearest),
+        ("fault-order", &looked_up, "thread(8, 32)", nearest),
+        ("gain", GEMM, "tile(k: 8), shared(at)", nearest),
+        ("group", ROWS, "on(r: grid.x thread.y(2), c: seq thread.x(64))", nearest),
+        ("host", &largest, "thread(64)", nearest),
+        ("inside", FLAT, "warp", "levels that suit the map: "),
+        ("loop", PREFIXES, "unroll(4)", "leave the directive out"),
+        ("memory-size", &large, "thread(64)", nearest),
+        ("named", GEMM, "tile(k: 8), global(B)", nearest),
+        ("order", &loops, "shared(a)", nearest),
+        ("ragged", &ragged, "shared(A)", nearest),
+        ("registers", GEMM, "on(m: grid.y thread.y(8) reg(16), n: grid.x thread.x(8) reg(16), k: seq seq(8))", nearest),
+        ("section", PAIRS, "shared(a[i][j-1:j+1))", nearest),
+        ("sequence", &in_order, "split(c: 4)", nearest),
+        ("shape", GEMM, "span(k: 4)", nearest),
+        ("shares", GEMM, "thread(16, 16), tile(k: 7)", nearest),
+    ];
+    let mut seen: BTreeSet<&str> = cases.iter().map(|(id, ..)| *id).collect();
+    for (id, text, directive, help) in cases {
+        let line = format!("#pragma hidp {directive}");
+        let text = text.replacen("map {", &format!("\n{line}\n map {{"), 1);
+        let mut sink = Sink::new();
+        let program = optimised(&text);
+        check_directives(&program, Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() }, &mut sink);
+        let found = sink.finish();
+        let [diagnostic] = &found[..] else { panic!("{directive}: {found:?}") };
+        let at = |span: Span| &text[span.start as usize..span.end as usize];
+        assert!(line.contains(at(diagnostic.primary.span)), "{directive}: {diagnostic:?}");
+        let blamed = diagnostic.secondary.first().unwrap_or_else(|| panic!("{directive}: {diagnostic:?}"));
+        assert!(blamed.span != diagnostic.primary.span && !at(blamed.span).is_empty(), "{directive}: {diagnostic:?}");
+        assert!(diagnostic.notes[0].starts_with(&format!("constraint `{id}`: ")), "{directive}: {diagnostic:?}");
+        assert!(diagnostic.helps[0].starts_with(help), "{directive}: {diagnostic:?}");
+    }
+    // One is about maps inside of others, which the test above has; the others forbid what no directive asks for.
+    seen.extend(["outermost", "lanes", "native", "target"]);
+    assert_eq!(seen, CONSTRAINTS.iter().map(|constraint| constraint.id).collect());
 }
 
 #[test]

@@ -7,10 +7,15 @@ use crate::choices::{self, Facts};
 use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, StageOption, Step};
 use crate::short::with_rows;
 use crate::wide::GROUPS;
-use crate::{WideShape, copied_targets, gives_to_team, inner_maps, lane_shape, streamed_outputs, wide_shape};
+use crate::{Blocks, WideShape, copied_targets, gives_to_team, inner_maps, lane_shape, streamed_outputs, wide_shape};
 use hidp_ir::par::{Func, Map, Program, VarId};
 
 impl Mapping {
+    /// Blocks whose lanes lines share out, whether or not the nest can have them.
+    pub(crate) fn blocks_of(func: &Func, map: &Map, nest: &Nest) -> Option<Blocks> {
+        Lines::of(&Names::of(func, map), nest).ok()?.only_shaped(map)
+    }
+
     /// What the lines of a nest come to. It is an error if they do not name what the nest has, or say what nothing carries out.
     pub fn read(program: &Program, func: &Func, map: &Map, nest: &Nest) -> Result<Mapping, Misfit> {
         let names = Names::of(func, map);

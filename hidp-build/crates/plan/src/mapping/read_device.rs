@@ -21,7 +21,7 @@ impl Lines {
     pub(super) fn on_device(&self, program: &Program, func: &Func, map: &Map) -> Result<Mapping, Misfit> {
         let mut mapping = Mapping::new(Strategy::Device(Level::Thread));
         let parts = self.parts(map);
-        let split = parts.is_some() || self.cuts.values().any(|cut| cut.number(FoldOption::Groups).is_some());
+        let split = parts.is_some() || self.parts_follow_from_groups();
         if split && let Err(why) = splits(program, func, map) {
             return Err(Misfit(format!("folds that a plan deals out suit the nest, but {why}")));
         }
@@ -59,6 +59,11 @@ impl Lines {
         let inside: Vec<VarId> = inner_maps(&map.body).into_iter().flat_map(iterators_of).collect();
         let axis = part_axis(map);
         inside.into_iter().find_map(|var| self.count(var, axis)).filter(|parts| *parts > 0)
+    }
+
+    /// Whether a fold has as many parts as make a number of groups.
+    fn parts_follow_from_groups(&self) -> bool {
+        self.cuts.values().any(|cut| cut.number(FoldOption::Groups).is_some())
     }
 
     fn put(&self, mapping: &mut Mapping, map: &Map, exec: Exec) {
@@ -159,6 +164,17 @@ impl Lines {
                 Strategy::Device(Level::Thread)
             }
         }
+    }
+
+    /// Blocks whose lanes lines share out, if they say nothing else.
+    pub(super) fn only_shaped(&self, map: &Map) -> Option<Blocks> {
+        let own = iterators_of(map);
+        let shares_inside = |line: &Resolved| {
+            matches!(line.place, Place::Thread(_)) && (line.inside || line.vars.iter().any(|var| !own.contains(var)))
+        };
+        let others = !self.stages.is_empty() || self.parts(map).is_some() || self.parts_follow_from_groups();
+        let on_lanes = |blocks: &Blocks| blocks.lines.iter().any(|line| matches!(line.place, Place::Thread(_)));
+        if others || self.steps.iter().any(shares_inside) { None } else { self.shaped(map).filter(on_lanes) }
     }
 
     /// Blocks whose shape lines say, if they do: iterators of the outermost map have other lines than one for the grid each.
@@ -262,8 +278,7 @@ impl Lines {
         if blocks.iter().any(|blocks| blocks.is_some_and(|blocks| blocks == 0)) {
             return Err(Misfit("a grid has blocks".to_owned()));
         }
-        let split = self.cuts.values().any(|cut| cut.number(FoldOption::Groups).is_some());
-        if blocks.iter().any(Option::is_some) && (split || mapping.parts.is_some()) {
+        if blocks.iter().any(Option::is_some) && (mapping.parts.is_some() || self.parts_follow_from_groups()) {
             return Err(Misfit("blocks take either several tiles or parts of folds".to_owned()));
         }
         mapping.recipe = Recipe::Tiled(Tiling { tiled, rows: own_rows, columns: own_columns, vector, blocks });

@@ -199,6 +199,10 @@ const SUM: &str = "function f input float x[N]; output float s; {
 WORDS
 map { i := [0:N); _t = x[i]; } reduce(\"+\", s, _t, i := [*]); }";
 
+const PAIRS: &str = "function f input float u[H][W]; inout float v[H][W]; {
+WORDS
+map { i := [1:H-1); j := [0:W); v[i][j] = u[i-1][j] + u[i+1][j]; } }";
+
 /// The program with directives, or with a file of plans instead.
 fn pinned(program: &str, words: &str, plans: &str) -> PipelineOutput {
     let mut sources = SourceMap::new();
@@ -225,6 +229,8 @@ fn what_directives_pin_may_be_pinned_by_files() {
         (SUM, "split(i: 24)"),
         (GEMM, "cpu: vec(n: 24), cuda: vec(k: 2)"),
         (GEMM, "shared(A pad(8), B wide(2)), order(k, m, n), threads(2)"),
+        (GEMM, "shared(A[m][k] bufs(1), B), only"),
+        (PAIRS, "shared(u[i-1:i+1][j])"),
     ];
     for (program, words) in words {
         let own = pinned(program, words, "");
@@ -274,4 +280,8 @@ fn what_no_directive_can_pin_no_file_can() {
     refused(lines(GEMM, "shared(A wide(2))", "wide(2)", "wide(8)"), "16 bytes at most");
     refused(lines(FLAT, "span(i: 3)", "thread.x(256)", "thread.x(100)"), "no multiple of 32");
     refused(lines(ROWS, "split(c: 24)", "c grid.y(24)", "c grid.z(24)"), "expected");
+    refused(lines(GEMM, "shared(A bufs(1)), only", "bufs(2)", "bufs(3)"), "expected");
+    refused(lines(FLAT, "thread(8, 32)", "i grid.y", "i grid.z"), "`grid.z` is used without `grid.y`");
+    refused(lines(FLAT, "thread(8, 32)", "i thread.y(8)", "i seq"), "2 lines of `i` have no size");
+    refused(lines(PAIRS, "shared(u)", "stage u shared", "stage v shared"), "no array is read by enough");
 }
