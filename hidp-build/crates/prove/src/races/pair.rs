@@ -282,12 +282,12 @@ fn refuted(
                 facts.extend(renamer.lin(cx, fact));
             }
         }
-        let mut rows = Vec::new();
+        let mut equalities = Vec::new();
         for (a, b) in p.index.iter().zip(&q.index) {
             let (Some(a), Some(b)) = (sigma.lin(cx, a), tau.lin(cx, b)) else { continue };
-            rows.extend(a.sub(&b));
-            rows.extend(b.sub(&a));
+            equalities.push([a.sub(&b), b.sub(&a)]);
         }
+        let mut rows = Vec::new();
         if let Some((number, up)) = differ {
             let atom = frame.positions[number].atom;
             let (a, b) = (sigma.atom(cx, atom), tau.atom(cx, atom));
@@ -298,7 +298,12 @@ fn refuted(
         for fact in facts {
             cx.fact(fact);
         }
-        cx.refutes(&rows, SPLITS)
+        let refutes = |indices: &[[Option<Lin>; 2]]| {
+            let all: Vec<Lin> = indices.iter().flatten().flatten().chain(&rows).cloned().collect();
+            cx.refutes(&all, SPLITS)
+        };
+        // One dimension is enough as a rule, and the facts about several may be more than are looked at together.
+        equalities.chunks(1).any(refutes) || equalities.len() > 1 && refutes(&equalities)
     })
 }
 
