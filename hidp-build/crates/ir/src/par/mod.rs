@@ -98,6 +98,8 @@ pub struct Program {
     pub spectra: Vec<Spectrum>,
     /// Other forms of entries, which that pass makes.
     pub alternatives: Vec<Alternative>,
+    /// Where codelets have conditions that became branches: the spans of those, which no other statement has.
+    pub conditions: Vec<Span>,
 }
 
 /// A struct type.

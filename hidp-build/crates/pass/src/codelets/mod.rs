@@ -15,6 +15,7 @@ use hidp_ir::par::{
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::{Arena, Id};
+use hidp_syntax::source::Span;
 
 #[cfg(test)]
 mod tests;
@@ -76,11 +77,14 @@ fn make(
     // Maps can be views of every second element, which primitives cannot.
     expand::function(&mut body);
     let mut func = program.funcs.push(body);
-    if let Some(mut when) = codelet.and_then(|codelet| codelet.when) {
+    if let Some(Codelet { when: Some(mut when), span, .. }) = codelet {
         let otherwise = choice.otherwise.as_deref().expect("where a condition does not hold another body runs");
         visit::substitute_expr(&mut when, |var| value_of(&values, var));
         let other = make(program, function, otherwise, choosing, made);
-        func = branch(program, function, when, [func, other]);
+        func = branch(program, function, (when, span), [func, other]);
+        if !program.conditions.contains(&span) {
+            program.conditions.push(span);
+        }
     }
     made.push(Made { function, choice: choice.clone(), func });
     func
@@ -128,8 +132,8 @@ impl<C: Iterator<Item = FuncId>> Mutator for Redirect<'_, C> {
     fn visit_expr(&mut self, _: &mut Expr) {}
 }
 
-/// A function that calls the first of two where `when` holds, else the second. All have the header of `function`.
-fn branch(program: &mut Program, function: FuncId, when: Expr, callees: [FuncId; 2]) -> FuncId {
+/// A function that calls the first of two where `when` holds, else the second. All have the header of `function`. The branch stands at `at`.
+fn branch(program: &mut Program, function: FuncId, (when, at): (Expr, Span), callees: [FuncId; 2]) -> FuncId {
     let like = &program.funcs[function];
     let header = like.params.len() + like.dims.len();
     assert!(like.params.iter().all(|param| param.index() < header), "headers have the first numbers");
@@ -154,7 +158,7 @@ fn branch(program: &mut Program, function: FuncId, when: Expr, callees: [FuncId;
         let kind = StmtKind::Call { callee, args: args.clone() };
         Block { stmts: vec![Stmt { kind, span }] }
     });
-    let body = Block { stmts: vec![Stmt { kind: StmtKind::If { cond: when, then, otherwise }, span }] };
+    let body = Block { stmts: vec![Stmt { kind: StmtKind::If { cond: when, then, otherwise }, span: at }] };
     let like = &program.funcs[function];
     let func = Func { body, vars: arena, contract, recur: None, ..like.clone() };
     program.funcs.push(func)

@@ -169,6 +169,11 @@ fn what_gains_nothing_has_no_rule() {
     let of = |codelet: &str| promised(&format!("{fast} codelet sum {codelet}"));
     let (rules, least) = of("\"slow\" { s = 0; for (long i = 0; i < N; i += 1) s += x[i]; }");
     assert_eq!((rules.len(), least[0].1.is_some_and(|ratio| ratio > 1.25)), (0, true), "{least:?}");
-    let (rules, least) = of("\"never\" when (N >= 1000000000000) { s = 0; }");
+    let never = "\"never\" when (N >= 1000000000000) { s = 0; }";
+    let (rules, least) = of(never);
+    assert_eq!((rules.len(), least[0].1), (0, None), "{least:?}");
+    // Nor where another function calls the one with codelets.
+    let caller = "function rows input float A[M][K]; output float y[M]; { map { m := [0:M); sum(A[m][*], y[m]); } }";
+    let (rules, least) = promised(&format!("{fast} codelet sum {never} {caller}"));
     assert_eq!((rules.len(), least[0].1), (0, None), "{least:?}");
 }

@@ -259,9 +259,9 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Remembers whether a codelet runs. The branch that its condition makes stands where its function does.
+    /// Remembers whether a codelet runs.
     fn note(&mut self, branch: &Stmt, holds: Option<i64>) {
-        if self.program.funcs.iter().any(|(_, func)| func.span == branch.span) {
+        if self.program.conditions.contains(&branch.span) {
             self.conditions[usize::from(holds == Some(0))] += 1;
         }
     }
