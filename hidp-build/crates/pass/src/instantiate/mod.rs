@@ -24,6 +24,7 @@ use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
 mod bind;
+mod guard;
 mod linear;
 mod piece;
 mod section;
@@ -271,6 +272,7 @@ impl Inliner<'_> {
         for fresh in visit::declared(&body) {
             self.func.vars[fresh].shape.iter_mut().for_each(|extent| visit::substitute_expr(extent, value_of));
         }
+        guard::add_tests(self.program, &mut body, |array| views.get(&array).map(|view| view.extents()));
         section::access_in_place(&mut body, &views);
         let known = stable::stable_scalars(&self.func.vars, &body);
         self.stable.extend(known);

@@ -1,11 +1,11 @@
-//! Sections as arguments: accessed in place where the callee only touches elements that are proved to be inside, else
+//! Sections as arguments: accessed in place where the callee only touches elements that are proved or tested to be inside, else
 //! copied into a temporary array and, if they are written, back.
 
 use std::collections::BTreeMap;
 
 use super::bind::require;
 use super::linear::{add, mul, same, sub};
-use super::{Inliner, Instance};
+use super::{Inliner, Instance, guard};
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{
     Access, ArrayRef, BinOp, Block, Directives, Expr, ExprKind, FaultKind, Func, Iter, Map, MathFn, Piece, Place,
@@ -52,7 +52,7 @@ impl View {
     }
 
     /// Extents of the section.
-    fn extents(&self) -> Vec<Expr> {
+    pub(super) fn extents(&self) -> Vec<Expr> {
         let count = |dim: &Dim| match dim {
             Dim::At(_) => None,
             Dim::Range(range) => Some(range.count.clone()),
@@ -93,7 +93,9 @@ impl Inliner<'_> {
         let view = self.checked(section, out);
         let extents = view.extents();
         instance.extents.insert(param, extents.clone());
-        if fits_in_place(function, param, &view) {
+        // A test is a statement, which keeps a map from vector lanes; a copy for each iteration costs more than that.
+        let tested = self.depth > 0 && guard::can_be_tested(self.program, &function.body, param);
+        if fits_in_place(function, param, &view, tested) {
             instance.views.insert(param, view);
             return;
         }
@@ -271,10 +273,10 @@ pub(super) fn is_swapped(function: &Func, param: VarId) -> bool {
     swapped
 }
 
-/// Whether every use of the parameter can be one of the array instead: elements that are proved inside, and, for a row, whole
-/// rows of primitives.
-fn fits_in_place(function: &Func, param: VarId, view: &View) -> bool {
-    let mut uses = Uses { function, param, row: view.row().is_some(), fits: true };
+/// Whether every use of the parameter can be one of the array instead: elements that are proved or tested to be inside, and, for a
+/// row, whole rows of primitives.
+fn fits_in_place(function: &Func, param: VarId, view: &View, tested: bool) -> bool {
+    let mut uses = Uses { function, tested, param, row: view.row().is_some(), fits: true };
     uses.visit_block(&function.body);
     uses.fits
 }
@@ -283,13 +285,15 @@ struct Uses<'a> {
     function: &'a Func,
     param: VarId,
     row: bool,
+    /// Whether tests stand before all accesses that are not proved.
+    tested: bool,
     fits: bool,
 }
 
 impl Visitor for Uses<'_> {
     fn visit_place(&mut self, place: &Place, _: Role) {
         if place.array == self.param {
-            self.fits &= place.unproved == 0;
+            self.fits &= self.tested || place.unproved == 0;
             place.index.iter().for_each(|index| self.visit_expr(index));
         } else {
             look::walk_place(self, place, Role::Read);

@@ -1,6 +1,6 @@
 use super::*;
 use hidp_ir::par::interp::{Arg, Array, Error, Options, Results, Value, run_with};
-use hidp_ir::par::{read, verify};
+use hidp_ir::par::{FaultKind, read, verify};
 
 /// What the first entry does before and after the pass; they must agree.
 fn both(text: &str, args: &[Arg]) -> Result<Results, Error> {
@@ -265,4 +265,69 @@ entries (f)";
     assert_eq!(run(1).expect("results").args[2], Arg::Scalar(Value::I32(4)));
     let Err(Error::Fault(fault)) = run(2) else { panic!("no fault") };
     assert_eq!(fault.values, [2, 2, 0]);
+}
+
+/// A call of `callee` for each row, with three elements of it and as many of another array. Its body stands for `BODY`.
+fn picked(body: &str, at_host_level: bool) -> String {
+    let call = |row: &str| {
+        format!(
+            "call callee(section at{{range 0 .. 3 by 1}}, section x{{at {row}, range 1 .. 4 by 1}}, section y{{at {row}, range 0 .. 3 by 1}});"
+        )
+    };
+    let calls = match at_host_level {
+        true => call("0"),
+        false => format!("map (r = 0 .. 2 by 1) {{ {} }}", call("r")),
+    };
+    format!(
+        "func callee(at, x, y) dims (n) {{
+           vars {{ n: long dim; at: int[n] input; x: int[n] input; y: int[n] inout; i: long iter; }}
+           map (i = 0 .. n by 1) {{ {body} }} }}
+         func rows(at, x, y) dims (m) {{
+           vars {{ m: long dim; at: int[m] input; x: int[2, 4] input; y: int[2, 4] inout; r: long iter; }}
+           {calls} }}
+         entries (rows)"
+    )
+}
+
+/// How many arrays are copied, and how many tests there are for elements of sections of `x`.
+fn copies_and_tests(text: &str) -> (usize, usize) {
+    let program = instantiated(text);
+    let func = &program.funcs[program.entries[0]];
+    let copies = count(&program, |kind| matches!(kind, StmtKind::Declare { var, .. } if func.vars[*var].is_array()));
+    let of_section = |kind: &StmtKind| match kind {
+        StmtKind::Require { fault: FaultKind::Index, values, .. } => values[1].1.as_int() == Some(3),
+        _ => false,
+    };
+    (copies, count(&program, of_section))
+}
+
+#[test]
+fn elements_that_data_names_are_tested_where_they_are() {
+    let text = picked("y[i?] = (x[long(at[i?])?] + 1:int);", false);
+    assert_eq!(copies_and_tests(&text), (0, 1));
+    for (at, fault) in [([2, 0, 1], None), ([0, 3, 1], Some(3)), ([0, 1, -1], Some(-1))] {
+        let results = both(&text, &[ints(&at), matrix(2, 4, &[0, 1, 2, 3, 4, 5, 6, 7]), matrix(2, 4, &[0; 8])]);
+        match (results, fault) {
+            (Ok(results), None) => assert_eq!(int_data(&results.args[2]), [4, 2, 3, 0, 8, 6, 7, 0]),
+            // The array has this element, its section does not.
+            (Err(Error::Fault(found)), Some(index)) => assert_eq!(found.values, [index, 3, 0]),
+            (other, _) => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn accesses_that_may_not_be_made_are_to_copies() {
+    let conditional = "y[i?] = select((at[i?] > 0:int), x[long(at[i?])?], 0:int);";
+    let after_another_fault = "y[i?] = ((1:int /? at[i?]) + x[long(at[i?])?]);";
+    for body in [conditional, after_another_fault] {
+        let text = picked(body, false);
+        let (copies, _) = copies_and_tests(&text);
+        assert!(copies >= 1, "{body}");
+        for at in [[0, 1, 2], [1, 0, 3], [1, 3, 0], [-1, 1, 1]] {
+            let _ = both(&text, &[ints(&at), matrix(2, 4, &[0, 1, 2, 3, 4, 5, 6, 7]), matrix(2, 4, &[0; 8])]);
+        }
+    }
+    // Where a call is made once a copy costs less than lanes that are lost.
+    assert_eq!(copies_and_tests(&picked("y[i?] = x[long(at[i?])?];", true)), (1, 0));
 }
