@@ -42,6 +42,10 @@ struct Live {
   Ints count(Ints k) const { return (Ints)_mm512_mask_add_epi32((__m512i)k, mask, (__m512i)k, _mm512_set1_epi32(1)); }
 };
 bool any(const Live &a, const Live &b) { return (a.mask | b.mask) != 0; }
+Ints one_more_unless_equal(Ints k, Ints a, Ints b) {
+  const __mmask16 differ = _mm512_cmpneq_epi32_mask((__m512i)a, (__m512i)b);
+  return (Ints)_mm512_mask_add_epi32((__m512i)k, differ, (__m512i)k, _mm512_set1_epi32(1));
+}
 #else
 struct Live {
   Ints mask = ~Ints{};
@@ -54,7 +58,10 @@ bool any(const Live &a, const Live &b) {
   for (int lane = 0; lane < W; lane++) some |= both[lane];
   return some != 0;
 }
+Ints one_more_unless_equal(Ints k, Ints a, Ints b) { return k - (a != b); }
 #endif
+
+Ints lesser(Ints a, Ints b) { return a < b ? a : b; }
 
 } // namespace
 
@@ -151,6 +158,79 @@ void peer_nearest(int32_t *cluster, const float *point, const float *centre, int
       }
     }
     memcpy(cluster + i, best, size_t(left) * 4);
+  }
+}
+
+// Letters are turned first, as many rows as there are lanes: at most 256.
+void peer_edit_rows(int32_t *distance, const uint8_t *a, const uint8_t *b, int64_t pairs, int64_t n, int64_t m) {
+#pragma omp parallel for
+  for (int64_t r = 0; r < pairs; r += 2 * W) {
+    const int64_t left = pairs - r < 2 * W ? pairs - r : 2 * W;
+    Ints s[256][2], t[256][2], row[257][2];
+    for (int64_t at = 0; at < n || at < m; at++) {
+      int32_t of_a[2 * W] = {}, of_b[2 * W] = {};
+      for (int64_t lane = 0; lane < left; lane++) {
+        if (at < n) of_a[lane] = a[(r + lane) * n + at];
+        if (at < m) of_b[lane] = b[(r + lane) * m + at];
+      }
+      memcpy(s[at], of_a, sizeof of_a);
+      memcpy(t[at], of_b, sizeof of_b);
+    }
+    for (int64_t j = 0; j <= m; j++) {
+      for (int g = 0; g < 2; g++) row[j][g] = int32_t(j) - Ints{};
+    }
+    for (int64_t i = 0; i < n; i++) {
+      Ints before[2], beside[2];
+      for (int g = 0; g < 2; g++) {
+        before[g] = row[0][g];
+        beside[g] = row[0][g] = int32_t(i + 1) - Ints{};
+      }
+      for (int64_t j = 0; j < m; j++) {
+        for (int g = 0; g < 2; g++) {
+          const Ints above = row[j + 1][g];
+          const Ints changed = one_more_unless_equal(before[g], s[i][g], t[j][g]);
+          beside[g] = row[j + 1][g] = lesser(changed, lesser(above, beside[g]) + 1);
+          before[g] = above;
+        }
+      }
+    }
+    memcpy(distance + r, row[m], size_t(left) * 4);
+  }
+}
+
+// At most 64 states.
+void peer_forward_rows(float *likelihood, const float *start, const float *move, const float *emit, const uint8_t *x,
+                       int64_t sequences, int64_t T, int64_t S, int64_t K) {
+#pragma omp parallel for
+  for (int64_t r = 0; r < sequences; r += 2 * W) {
+    const int64_t left = sequences - r < 2 * W ? sequences - r : 2 * W;
+    Floats now[64][2], next[64][2];
+    for (int64_t t = 0; t < T; t++) {
+      int64_t seen[2 * W] = {};
+      for (int64_t lane = 0; lane < left; lane++) seen[lane] = x[(r + lane) * T + t];
+      for (int64_t q = 0; q < S; q++) {
+        Floats sum[2] = {splat(start[q]), splat(start[q])};
+        if (t > 0) {
+          sum[0] = sum[1] = Floats{};
+          for (int64_t p = 0; p < S; p++) {
+            for (int g = 0; g < 2; g++) sum[g] = fused(now[p][g], splat(move[p * S + q]), sum[g]);
+          }
+        }
+        float by[2 * W];
+        for (int lane = 0; lane < 2 * W; lane++) by[lane] = emit[q * K + seen[lane]];
+        for (int g = 0; g < 2; g++) {
+          Floats emitted;
+          memcpy(&emitted, by + g * W, sizeof emitted);
+          next[q][g] = sum[g] * emitted;
+        }
+      }
+      memcpy(now, next, size_t(S) * sizeof now[0]);
+    }
+    Floats sum[2] = {};
+    for (int64_t q = 0; q < S; q++) {
+      for (int g = 0; g < 2; g++) sum[g] = sum[g] + now[q][g];
+    }
+    memcpy(likelihood + r, sum, size_t(left) * 4);
   }
 }
 

@@ -44,6 +44,18 @@ mod raw {
             kinds: i32,
             gaps: *const i32,
         ) -> i32;
+        pub(super) fn peer_edit_rows(distance: *mut i32, a: *const u8, b: *const u8, pairs: i64, n: i64, m: i64);
+        pub(super) fn peer_forward_rows(
+            likelihood: *mut f32,
+            start: *const f32,
+            step: *const f32,
+            emit: *const f32,
+            x: *const u8,
+            sequences: i64,
+            length: i64,
+            states: i64,
+            symbols: i64,
+        );
         pub(super) fn peer_mandelbrot(turns: *mut i32, x0: f32, dx: f32, y0: f32, dy: f32, most: i32, h: i64, w: i64);
         pub(super) fn peer_binomial(
             value: *mut f32,
@@ -338,6 +350,14 @@ pub fn edit_pairs(distance: &mut [i32], a: &[u8], b: &[u8], [n, m]: [usize; 2]) 
     unsafe { raw::peer_edit_pairs(distance.as_mut_ptr(), a.as_ptr(), b.as_ptr(), distance.len() as i64, n, m) }
 }
 
+/// The same with a row of the table at a time, by vectors of pairs.
+pub fn edit_rows(distance: &mut [i32], a: &[u8], b: &[u8], [n, m]: [usize; 2]) {
+    assert!(a.len() == distance.len() * n && b.len() == distance.len() * m && n <= 256 && m <= 256);
+    let (n, m) = (n as i64, m as i64);
+    // SAFETY: lengths agree, and are as the peer needs them.
+    unsafe { raw::peer_edit_rows(distance.as_mut_ptr(), a.as_ptr(), b.as_ptr(), distance.len() as i64, n, m) }
+}
+
 /// Score of a global alignment; what a match, a mismatch, the first letter of a gap and each other one count.
 pub fn affine_wave(s: &[u8], t: &[u8], costs: [i32; 4]) -> i32 {
     // SAFETY: reads below the lengths, and four costs.
@@ -354,7 +374,28 @@ pub fn affine_letters(s: &[u8], t: &[u8], costs: &[i32], gaps: [i32; 2]) -> i32 
 }
 
 /// Likelihoods of rows of `x` under a hidden Markov model, 16 rows in lanes.
-pub fn forward(likelihood: &mut [f32], [start, step, emit]: [&[f32]; 3], x: &[u8]) {
+pub fn forward(likelihood: &mut [f32], model: [&[f32]; 3], x: &[u8]) {
+    forward_by(raw::peer_forward, likelihood, model, x);
+}
+
+/// The same, with vectors by hand.
+pub fn forward_rows(likelihood: &mut [f32], model: [&[f32]; 3], x: &[u8]) {
+    forward_by(raw::peer_forward_rows, likelihood, model, x);
+}
+
+type Forward = unsafe extern "C" fn(
+    *mut f32,
+    *const f32,
+    *const f32,
+    *const f32,
+    *const u8,
+    sequences: i64,
+    length: i64,
+    states: i64,
+    symbols: i64,
+);
+
+fn forward_by(peer: Forward, likelihood: &mut [f32], [start, step, emit]: [&[f32]; 3], x: &[u8]) {
     let (sequences, states) = (likelihood.len(), start.len());
     let (length, symbols) = (x.len() / sequences, emit.len() / states);
     assert!(states <= 64 && length > 0 && step.len() == states * states && emit.len() == states * symbols);
@@ -362,7 +403,5 @@ pub fn forward(likelihood: &mut [f32], [start, step, emit]: [&[f32]; 3], x: &[u8
     let (start, step, emit) = (start.as_ptr(), step.as_ptr(), emit.as_ptr());
     let [sequences, length, states, symbols] = [sequences, length, states, symbols].map(|count| count as i64);
     // SAFETY: sizes agree with the slices, symbols are those of the model.
-    unsafe {
-        raw::peer_forward(likelihood.as_mut_ptr(), start, step, emit, x.as_ptr(), sequences, length, states, symbols);
-    }
+    unsafe { peer(likelihood.as_mut_ptr(), start, step, emit, x.as_ptr(), sequences, length, states, symbols) }
 }

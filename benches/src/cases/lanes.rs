@@ -6,6 +6,7 @@ use std::rc::Rc;
 use hidp_std::Context;
 use rayon::prelude::*;
 
+use super::recur::{hidden_markov, letters};
 use super::{Recipes, assert_close, widen};
 use crate::buffer::Buffer;
 use crate::kernels::lanes;
@@ -16,6 +17,8 @@ pub(super) const RECIPES: Recipes = &[
     ("lanes binomial f32 2^16", || binomial(1 << 16)),
     ("lanes nearest of 5 f32 2^16 x 34", || nearest(1 << 16, 34, 5)),
     ("lanes nearest of 64 f32 2^16 x 34", || nearest(1 << 16, 34, 64)),
+    ("lanes edit distance 10000 x 200", || edit_distances(10_000, 200)),
+    ("lanes forward f32 10 x 10000 x 100", || forward(10_000, 100)),
     ("lanes black-scholes f32 2^20", || black_scholes(1 << 20)),
 ];
 
@@ -149,7 +152,7 @@ fn nearest(n: usize, d: usize, k: usize) -> Case {
     let scattered = |i: usize| (((i * 2_654_435_761) >> 7) & 31) as f32;
     let point = Rc::new(Buffer::from_fn(n * d, scattered));
     let centre = Rc::new(Buffer::from_fn(k * d, |i| scattered(i + 1_000_003)));
-    let cluster = Rc::new(RefCell::new(Buffer::from_fn(n, |_| 0i32)));
+    let cluster = Rc::new(RefCell::new(vec![0i32; n]));
     let cx = context();
     let hidp = {
         let (p, c, found) = (point.clone(), centre.clone(), cluster.clone());
@@ -172,14 +175,77 @@ fn nearest(n: usize, d: usize, k: usize) -> Case {
     };
     let mut contenders =
         vec![Contender::new("HiDP", hidp), Contender::new("vectors", peer), Contender::new("rayon", rayon)];
-    let mut expected: Option<Vec<i32>> = None;
-    for contender in &mut contenders {
-        (contender.run)();
-        let found = cluster.borrow().to_vec();
-        assert_eq!(*expected.get_or_insert(found.clone()), found, "nearest by {}", contender.name);
-    }
+    same("nearest", &mut contenders, &cluster);
     let limit = Limit::Cells((n * d * k) as f64);
     Case { name: format!("lanes nearest of {k} f32 2^{} x {d}", n.ilog2()), limit, contenders }
+}
+
+/// Edit distance of a pair.
+fn distance(a: &[u8], b: &[u8]) -> i32 {
+    let mut row: Vec<i32> = (0..=b.len() as i32).collect();
+    for (i, a) in (1..).zip(a) {
+        let mut before = std::mem::replace(&mut row[0], i);
+        for (j, b) in b.iter().enumerate() {
+            let above = row[j + 1];
+            row[j + 1] = (before + i32::from(a != b)).min(above.min(row[j]) + 1);
+            before = above;
+        }
+    }
+    row[b.len()]
+}
+
+fn edit_distances(pairs: usize, n: usize) -> Case {
+    let (a, b) = (letters(pairs * n, 4, 3), letters(pairs * n, 4, 4));
+    let found = Rc::new(RefCell::new(vec![0i32; pairs]));
+    let cx = context();
+    let hidp = {
+        let (a, b, found) = (a.clone(), b.clone(), found.clone());
+        move || {
+            let (a, b) = ((&a[..], [pairs, n]), (&b[..], [pairs, n]));
+            lanes::edit_distances(&cx, &a, &b, &mut found.borrow_mut()[..]).expect("it runs");
+        }
+    };
+    let peer = {
+        let (a, b, found) = (a.clone(), b.clone(), found.clone());
+        move || peers::edit_rows(&mut found.borrow_mut(), &a, &b, [n, n])
+    };
+    let rayon = {
+        let found = found.clone();
+        move || {
+            let mut found = found.borrow_mut();
+            let pairs = found.par_iter_mut().zip(a.par_chunks(n)).zip(b.par_chunks(n));
+            pairs.for_each(|((found, a), b)| *found = distance(a, b));
+        }
+    };
+    let mut contenders =
+        vec![Contender::new("HiDP", hidp), Contender::new("vectors", peer), Contender::new("rayon", rayon)];
+    same("edit distances", &mut contenders, &found);
+    let limit = Limit::Cells((pairs * n * n) as f64);
+    Case { name: format!("lanes edit distance {pairs} x {n}"), limit, contenders }
+}
+
+fn forward(sequences: usize, length: usize) -> Case {
+    let (states, symbols) = (10, 4);
+    let x = letters(sequences * length, symbols, 7);
+    let [start, step, emit] = hidden_markov(states, symbols);
+    let found = Rc::new(RefCell::new(Buffer::from_fn(sequences, |_| 0.0f32)));
+    let cx = context();
+    let hidp = {
+        let (start, step, emit, x, found) = (start.clone(), step.clone(), emit.clone(), x.clone(), found.clone());
+        move || {
+            let (step, emit) = ((&step[..], [states, states]), (&emit[..], [states, symbols]));
+            let x = (&x[..], [sequences, length]);
+            lanes::forward(&cx, &start[..], &step, &emit, &x, &mut found.borrow_mut()[..]).expect("it runs");
+        }
+    };
+    let peer = {
+        let found = found.clone();
+        move || peers::forward_rows(&mut found.borrow_mut(), [&start, &step, &emit], &x)
+    };
+    let mut contenders = vec![Contender::new("HiDP", hidp), Contender::new("vectors", peer)];
+    check("forward", &mut contenders, &found);
+    let limit = Limit::Cells((states * sequences * length) as f64);
+    Case { name: format!("lanes forward f32 {states} x {sequences} x {length}"), limit, contenders }
 }
 
 fn black_scholes(n: usize) -> Case {
@@ -217,5 +283,15 @@ fn check(name: &str, contenders: &mut [Contender], value: &RefCell<Buffer<f32>>)
             None => expected = Some(found),
             Some(expected) => assert_close(name, &found, expected, 1e-4),
         }
+    }
+}
+
+/// All contenders give the same numbers.
+fn same(name: &str, contenders: &mut [Contender], value: &RefCell<Vec<i32>>) {
+    let mut expected: Option<Vec<i32>> = None;
+    for contender in contenders {
+        (contender.run)();
+        let found = value.borrow().clone();
+        assert_eq!(*expected.get_or_insert(found.clone()), found, "{name} by {}", contender.name);
     }
 }

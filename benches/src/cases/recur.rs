@@ -22,7 +22,7 @@ pub(super) const RECIPES: Recipes = &[
     ("recur forward 10 x 10000 x 100", forward),
 ];
 
-fn letters(count: usize, kinds: usize, seed: u64) -> Rc<[u8]> {
+pub(super) fn letters(count: usize, kinds: usize, seed: u64) -> Rc<[u8]> {
     let mut random = Random::new(seed);
     (0..count).map(|_| random.below(kinds) as u8).collect()
 }
@@ -159,21 +159,27 @@ fn parasail(
     Some(giving("parasail scan, 1 thread", move || parasail.align(&s, &t, open, ext)))
 }
 
-fn forward() -> Case {
-    let (states, sequences, length, symbols) = (10, 10_000, 100, 4);
-    let x = letters(sequences * length, symbols, 7);
+/// A hidden Markov model: where it starts, how it goes on, what is seen.
+pub(super) fn hidden_markov(states: usize, symbols: usize) -> [Rc<[f32]>; 3] {
     let mut random = Random::new(8);
     let mut rows = |count: usize, width: usize| -> Rc<[f32]> {
         let row = |_| {
             let row: Vec<f32> = (0..width).map(|_| 0.1 + random.unit() as f32).collect();
             let sum: f32 = row.iter().sum();
-            // Larger than likelihoods, so that products stay normal numbers.
             row.into_iter().map(move |value| value / sum)
         };
         (0..count).flat_map(row).collect()
     };
     let (start, step) = (rows(1, states), rows(states, states));
-    let emit: Rc<[f32]> = rows(states, symbols).iter().map(|value| value * symbols as f32).collect();
+    // Larger than likelihoods, so that products stay normal numbers.
+    let emit = rows(states, symbols).iter().map(|value| value * symbols as f32).collect();
+    [start, step, emit]
+}
+
+fn forward() -> Case {
+    let (states, sequences, length, symbols) = (10, 10_000, 100, 4);
+    let x = letters(sequences * length, symbols, 7);
+    let [start, step, emit] = hidden_markov(states, symbols);
     let out = || Rc::new(RefCell::new(vec![0.0f32; sequences]));
     let (found, expected) = (out(), out());
     let cx = Context::cpu().expect("a CPU context");

@@ -19,9 +19,13 @@ use std::collections::BTreeSet;
 const TURNS: f64 = 16.0;
 /// Iterations in lanes for one of these that is busy in a loop which lanes leave at different times.
 const IDLE: f64 = 1.25;
-/// What is left of a map inside whose neighbours run in lanes in any plan; less of one that folds, whose lanes meet in the end.
-const OWN_LANES: f64 = 0.125;
-const FOLDING_LANES: f64 = 0.5;
+/// Iterations of a map inside of which nothing is known.
+const ITERATIONS: f64 = 64.0;
+/// Lanes of such a map's own, in plans that have one iteration of the outer map at a time.
+const OWN_LANES: f64 = 8.0;
+/// Its iterations in as much time as begin and end of those lanes take; with folds, their lanes meet in the end.
+const ENDS: f64 = 24.0;
+const FOLDED_ENDS: f64 = 48.0;
 /// Of both sides of a branch, what one iteration alone takes.
 const ONE_SIDE: f64 = 0.75;
 /// As much better lanes must be: more code is compiled.
@@ -89,6 +93,14 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map) -> Result<(), Refu
     Err(GAIN.refused(at, why))
 }
 
+/// What is left in order of the cost of a map inside whose neighbours run in lanes of their own.
+fn own_lanes(map: &Map) -> f64 {
+    let last = map.iters.last().and_then(|iter| Some(iter.hi.as_int()? - iter.lo.as_int()?));
+    let iterations = last.map_or(ITERATIONS, |count| count.max(1) as f64);
+    let ends = if map.folds.is_empty() { ENDS } else { FOLDED_ENDS };
+    (1.0 / OWN_LANES + ends / iterations).min(1.0)
+}
+
 /// How often something runs.
 #[derive(Clone, Copy, Debug)]
 struct Weight {
@@ -147,11 +159,7 @@ impl Visitor for Look<'_> {
                 self.with(TURNS, TURNS * idle, |look| look::walk_stmt(look, stmt));
             }
             StmtKind::Map(map) => {
-                let own = match (vectorisable(self.program, self.func, map), map.folds.is_empty()) {
-                    (true, true) => OWN_LANES,
-                    (true, false) => FOLDING_LANES,
-                    (false, true | false) => 1.0,
-                };
+                let own = if vectorisable(self.program, self.func, map) { own_lanes(map) } else { 1.0 };
                 self.with(TURNS * own, TURNS, |look| look::walk_stmt(look, stmt));
             }
             StmtKind::If { cond, then, otherwise } if self.classes.varies(cond) => {
@@ -290,14 +298,15 @@ mod tests {
         let text = |inside: &str| {
             format!(
                 "function f input float x[N]; output float y[N];
-                {{ map {{ i := [0:N); float v[30]; float s = x[i];
+                {{ map {{ i := [0:N); float v[2000]; float s = x[i];
                    for (int k = 0; k < 9; k = k + 1) {{ {inside} }}
                    y[i] = v[3]; }} }}"
             )
         };
         let own = "excluded: maps inside have vector lanes along neighbours of their own";
-        assert_eq!(of(&text("map { j := [0:30); v[j] = v[j] * s + k; }")).0, own);
-        assert_eq!(of(&text("for (int j = 1; j < 30; j = j + 1) { v[j] = v[j - 1] * s + k; }")).0, "kept");
+        assert_eq!(of(&text("map { j := [0:2000); v[j] = v[j] * s + k; }")).0, own);
+        assert_eq!(of(&text("map { j := [0:40); v[j] = v[j] * s + k; }")).0, "kept", "too short for lanes");
+        assert_eq!(of(&text("for (int j = 1; j < 2000; j = j + 1) { v[j] = v[j - 1] * s + k; }")).0, "kept");
     }
 
     #[test]
