@@ -367,7 +367,7 @@ HIDP_INLINE Wide<T, B, G> wide_mul_add(const Wide<T, B, G> &a, const Wide<T, B, 
   return wide_parts<Wide<T, B, G>>([&](int at) { return part_mul_add(a.part[at], b.part[at], c.part[at]); });
 }
 
-// Elements of memory. Lanes that are not in the mask touch none, and hold 0.
+// Elements of memory. Lanes that are not in the mask store none, and hold anything.
 template <class T, int B, int G, class Index>
 HIDP_INLINE Wide<T, B, G> wide_load_lanes(const Mask<B, G> &mask, const T *base, Index index) {
   using W = Wide<T, B, G>;
@@ -424,9 +424,15 @@ template <class T, int B, int G>
 HIDP_INLINE void wide_store_every(const Mask<B, G> &mask, T *to, int64_t stride, const Wide<T, B, G> &value) {
   wide_store_lanes(mask, to, [=](int lane) { return lane * stride; }, value);
 }
-// Where indices say.
+// Where indices say. Of what nobody writes, lanes that are not in the mask read the first element, so that no lane asks.
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_gather(const Mask<B, G> &mask, const T *base, const Wide<int64_t, B, G> &index) {
+  using W = Wide<T, B, G>;
+  const Spilled<int64_t, B, G> indices(wide_select(mask, index, wide_splat<B, G>(int64_t{0})));
+  return wide_lanes<W>([&](int lane) { return lane_element<typename W::Element>(base[indices.lane[lane]]); });
+}
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_gather(const Mask<B, G> &mask, T *base, const Wide<int64_t, B, G> &index) {
   const Spilled<int64_t, B, G> indices(index);
   return wide_load_lanes(mask, base, [&](int lane) { return indices.lane[lane]; });
 }

@@ -131,7 +131,7 @@ pub enum WideKind {
     Iota(Box<Expr>),
     /// A wide variable.
     Var(VarId),
-    /// Elements; 0 in lanes that are not in the mask.
+    /// Elements; anything in lanes that are not in the mask.
     Load(WideElement),
     /// Prefix.
     Unary(UnOp, Box<Wide>),

@@ -3,7 +3,7 @@
 use super::super::build::Binding;
 use super::super::vector::MOST_STRIDE;
 use super::super::{Lowerer, make};
-use hidp_ir::imp::{Expr, ExprKind, Wide, WideElement, WideIndex};
+use hidp_ir::imp::{Expr, ExprKind, Wide, WideElement, WideIndex, WideKind};
 use hidp_ir::par::{BinOp, FaultKind, Place};
 use hidp_plan as plan;
 use hidp_syntax::ty::{Scalar, Ty};
@@ -80,27 +80,61 @@ impl Lowerer<'_> {
         value
     }
 
-    /// The linear index of each lane, after its checks.
+    /// The linear index of each lane, after its checks. What is the same in all lanes is added up in scalars.
     pub(super) fn wide_linear(&mut self, place: &Place, extents: &[Expr]) -> Wide {
-        let mut linear: Option<Wide> = None;
+        let mut same = make::long(0);
+        let mut each: Option<Wide> = None;
         for (dim, (index, extent)) in place.index.iter().zip(extents).enumerate() {
-            let mut index = self.wide(index);
-            if self.is_unproved(place, dim) {
-                index = self.wide_fixed("index", index);
-                let inside = self.wide_within(index.clone(), extent.clone());
-                self.wide_require(inside);
+            same = match make::as_int(&same) {
+                Some(0) => same,
+                _ => make::mul(same, extent.clone()),
+            };
+            each = each.map(|row| {
+                let extent = self.splat(extent.clone());
+                self.wide_binary(BinOp::Mul, row, extent)
+            });
+            if !self.varies(index) {
+                same = make::add(same, self.even_index(place, dim, extent, 0));
+                continue;
             }
-            linear = Some(match linear {
+            let index = self.wide_index(place, dim, extent);
+            each = Some(match each {
                 None => index,
-                Some(row) => {
-                    let extent = self.splat(extent.clone());
-                    let row = self.wide_binary(BinOp::Mul, row, extent);
-                    self.wide_binary(BinOp::Add, row, index)
-                }
+                Some(row) => self.wide_binary(BinOp::Add, row, index),
             });
         }
-        linear.unwrap_or_else(|| self.wide_int(0, Scalar::I64))
+        match (make::as_int(&same), each) {
+            (Some(0), Some(each)) => each,
+            (_, Some(each)) => {
+                let same = self.splat(same);
+                self.wide_binary(BinOp::Add, same, each)
+            }
+            (_, None) => self.splat(same),
+        }
     }
+
+    /// An index of each lane, after its check. What was made wider to be one is compared as it was.
+    fn wide_index(&mut self, place: &Place, dim: usize, extent: &Expr) -> Wide {
+        let index = self.wide(&place.index[dim]);
+        if !self.is_unproved(place, dim) {
+            return index;
+        }
+        let index = match index.kind {
+            WideKind::Cast(narrow) if is_below_32_bits(narrow.ty) => {
+                let narrow = self.wide_fixed("index", *narrow);
+                self.wide_of(WideKind::Cast(Box::new(narrow)), index.ty)
+            }
+            _ => self.wide_fixed("index", index),
+        };
+        let inside = self.wide_within(index.clone(), extent.clone());
+        self.wide_require(inside);
+        index
+    }
+}
+
+/// Whether `int` holds all numbers of an integer type.
+pub(super) fn is_below_32_bits(ty: Scalar) -> bool {
+    ty.is_integer() && (ty.size() < 4 || ty == Scalar::I32)
 }
 
 /// From lane to lane, in elements.

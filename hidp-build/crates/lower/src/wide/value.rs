@@ -3,6 +3,7 @@
 use super::super::defect::NUMBER;
 use super::super::expr::{limits, product};
 use super::super::{Lowerer, make};
+use super::access::is_below_32_bits;
 use hidp_ir::imp::{Expr, Wide, WideKind};
 use hidp_ir::par::{self, BinOp, ConvertMode, ExprKind, MathFn, Stmt, StmtKind, UnOp, visit};
 use hidp_syntax::ty::Scalar;
@@ -147,10 +148,16 @@ impl Lowerer<'_> {
         value
     }
 
-    /// Whether integers are at least 0 and below a bound.
+    /// Whether integers are at least 0 and below a bound, which is not negative.
     pub(super) fn wide_within(&mut self, value: Wide, bound: Expr) -> Wide {
-        let unsigned = |this: &Self, value: Wide| this.wide_of(WideKind::Cast(Box::new(value)), Scalar::U64);
-        let (value, bound) = (unsigned(self, value), self.splat(make::cast(bound, Scalar::U64)));
+        let (value, bound, unsigned) = match value.kind {
+            WideKind::Cast(narrow) if is_below_32_bits(narrow.ty) && value.ty == Scalar::I64 => {
+                (*narrow, make::min(bound, make::long(i32::MAX.into())), Scalar::U32)
+            }
+            _ => (value, bound, Scalar::U64),
+        };
+        let value = self.wide_of(WideKind::Cast(Box::new(value)), unsigned);
+        let bound = self.splat(make::cast(bound, unsigned));
         self.wide_binary(BinOp::Lt, value, bound)
     }
 
