@@ -78,9 +78,9 @@ impl Job {
             None => None,
         };
         let (copy, bodies) = copied(builder.vars, system, bodies);
-        let unsized_copy = (Tests::Data, None, copy, bodies);
-        let sized = sized.map(|(cond, system, bodies)| (Tests::Both, Some(cond), system, bodies));
-        for (tests, small, system, mut bodies) in [Some(unsized_copy), sized].into_iter().flatten() {
+        let by_data = (Tests::Data, None, copy, bodies);
+        let by_both = sized.map(|(cond, system, bodies)| (Tests::Both, Some(cond), system, bodies));
+        for (tests, small, system, mut bodies) in [Some(by_data), by_both].into_iter().flatten() {
             let mut contents = none.clone();
             contents.indices(&mut Builder::new(&mut program.funcs[self.id]), &mut bodies);
             let block = Block { stmts: bodies.iter().flat_map(|body| body.stmts.clone()).collect() };
