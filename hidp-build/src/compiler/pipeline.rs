@@ -169,9 +169,8 @@ pub fn front(input: &PipelineInput, sink: &mut Sink) -> Option<Program> {
     if sink.has_errors() {
         return None;
     }
-    let (processor, device) = (Model::cpu(), DeviceModel::cuda());
-    let targets = std::iter::once(&processor.codelets).chain(input.options.cuda.then_some(&device.codelets));
-    let program = check(&input.sources, &units, &domains(targets), sink);
+    let targets = [Some(Model::cpu().codelets), input.options.cuda.then(|| DeviceModel::cuda().codelets)];
+    let program = check(&input.sources, &units, &domains(targets.iter().flatten()), sink);
     natives(&program, &input.options, sink);
     native::check_layouts(&program, &input.options, sink);
     if !sink.has_errors() {
