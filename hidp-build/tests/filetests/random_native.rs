@@ -9,7 +9,7 @@ use crate::calls;
 use crate::device::{DeviceKernels, Effort, orders};
 use crate::maker::{Maker, fillings};
 use crate::native::{self, Context, Isa, Kernels, isas, targets};
-use crate::random::{Writer, seeds};
+use crate::random::{Writer, are_named, seeds};
 use crate::run::is_full;
 use crate::subject::{Entry, Request, Subject};
 
@@ -40,8 +40,12 @@ fn compiled_random_programs_agree_with_the_interpreter() {
     let seeds: Vec<u64> = seeds(if is_full() { SEEDS } else { FIRST_SEEDS }).collect();
     let programs: Result<Vec<Program>, String> = seeds.iter().filter_map(|&seed| program(seed).transpose()).collect();
     let programs = programs.unwrap_or_else(|why| panic!("{why}"));
-    assert!(programs.len() * 3 > seeds.len(), "{} of {} programs refused", seeds.len() - programs.len(), seeds.len());
+    let refused = seeds.len() - programs.len();
+    assert!(are_named() || refused * 3 < seeds.len() * 2, "{refused} of {} programs refused", seeds.len());
     println!("{} of {} programs", programs.len(), seeds.len());
+    if programs.is_empty() {
+        println!("skipped: random programs: those of these seeds are refused, or their iterations race");
+    }
     let batches: Vec<(usize, &[Program])> = programs.chunks(BATCH * BATCHES).enumerate().collect();
     let failures = crate::shared_out(&batches, |&(number, batch)| {
         let built = Built::new(number, batch);
@@ -55,6 +59,19 @@ fn compiled_random_programs_agree_with_the_interpreter() {
         built.and_then(compared).err()
     });
     assert!(failures.is_empty(), "{} batches failed\n\n{}", failures.len(), failures.join("\n\n"));
+}
+
+/// Not every seed makes a program that is accepted: who names a single one is told so.
+#[test]
+fn one_seed_may_be_named() {
+    let this = std::env::current_exe().expect("the path of this test");
+    let test = "random_native::compiled_random_programs_agree_with_the_interpreter";
+    let mut command = std::process::Command::new(this);
+    command.args(["--exact", test, "--nocapture"]).env("HIDP_LIST", "1").env("HIDP_RANDOM", "7..8");
+    let output = command.output().expect("this test starts");
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}\n{}", String::from_utf8_lossy(&output.stderr));
+    assert!(text.contains("skipped: random programs: ") != text.contains("\nrandom_7 "), "{text}");
 }
 
 /// What programs are compiled to together.

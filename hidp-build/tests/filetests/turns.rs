@@ -49,8 +49,8 @@ impl Share {
     }
 }
 
-/// In which orders of lanes a plan, one of so many, is called: small calls in order or backwards, and at random; of larger ones each plan
-/// has some of the one kind and some of the other.
+/// In which orders of lanes a plan, one of so many, is called: with small arguments in order or backwards, and at random; with larger ones
+/// in one of both, which one depends on plan and arguments.
 pub(crate) fn orders_in_turn(request: &Request, plan: usize, plans: usize) -> Vec<u64> {
     let number = number(request);
     let all = orders(number);
