@@ -73,6 +73,19 @@ impl Invocation {
         self
     }
 
+    /// Does not pass on what the environment says.
+    pub(crate) fn env_remove(mut self, name: &str) -> Self {
+        self.command.env_remove(name);
+        self
+    }
+
+    /// What it is told by an environment variable, if that is not what this program was told.
+    #[cfg(test)]
+    pub(crate) fn told(&self, name: &str) -> Option<Option<String>> {
+        let (_, value) = self.command.get_envs().find(|(of, _)| *of == name)?;
+        Some(value.map(|value| value.to_string_lossy().into_owned()))
+    }
+
     /// Runs it; an exit status other than 0 is an error.
     pub(crate) fn run(mut self) -> Result<()> {
         eprintln!("$ {}", self.text);

@@ -161,6 +161,9 @@ fn why_not(kind: &Kind, options: &Options, tools: &Tools, kept: &Kept) -> Result
     Ok(unchanged.then(|| "passed before, and nothing that it reads has changed (--again runs it)".to_owned()))
 }
 
+/// Variables by which builds find nvcc.
+const TOOLKIT: [&str; 3] = ["CUDA_HOME", "CUDA_PATH", "NVCC"];
+
 /// What it takes to run kinds.
 struct Runner<'a> {
     options: &'a Options,
@@ -195,11 +198,12 @@ impl Runner<'_> {
     /// Cargo, about to build tests.
     fn cargo(&self, kind: &Kind) -> Invocation {
         let command = cargo(&["test"]).args(&self.options.selection());
-        // Of other builds for tests, only the machine's own.
-        let command = if self.options.scope == Scope::Full { command.env("HIDP_ISAS", "all") } else { command };
-        // What nvcc makes of all examples and benchmarks is a matter of the full tests: others do not name the toolkit. `HIDP_CUDA=off`
-        // would leave out what is compiled for the executor, too.
-        if self.options.scope == Scope::Full { self.with_tools(command, kind) } else { command }
+        match self.options.scope {
+            Scope::Full => self.with_tools(command.env("HIDP_ISAS", "all"), kind),
+            // For the machine's own instruction set, and without the toolkit, whoever names it: what nvcc makes of all examples and benchmarks
+            // is a matter of the full tests. `HIDP_CUDA=off` would leave out what is compiled for the executor, too.
+            Scope::Quick | Scope::Usual => TOOLKIT.into_iter().fold(command, Invocation::env_remove),
+        }
     }
 
     /// A test program, about to run tests with these names.
@@ -294,6 +298,18 @@ fn limit_of_programs() -> Vec<&'static str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn examples_are_compiled_by_nvcc_in_full_tests_alone() {
+        let tools = Tools { cuda: Some("/toolkit".into()), clang: None };
+        let told = |args: &[&str]| {
+            let options = Options::parse(args).unwrap();
+            let runner = Runner { options: &options, tools: &tools, programs: Vec::new() };
+            runner.cargo(kind::by_name("build")).told("CUDA_HOME")
+        };
+        assert_eq!(told(&[]), Some(None));
+        assert_eq!(told(&["full"]), Some(Some("/toolkit".to_owned())));
+    }
 
     #[test]
     fn what_is_not_run_is_not_listed() {
