@@ -24,6 +24,8 @@ pub(crate) struct Job<'a> {
     pub(crate) include: &'a [PathBuf],
     /// Native headers are relative to this folder. System headers are not looked for there, whatever lies in it.
     pub(crate) root: &'a Path,
+    /// Whether programs are for tests of device code: what processors run is compiled as quickly as can be.
+    pub(crate) is_simulated: bool,
 }
 
 /// The objects to make.
@@ -68,7 +70,8 @@ impl Unit for CppUnit<'_> {
 
 impl CppUnit<'_> {
     fn flags(&self) -> Vec<String> {
-        let own = FLAGS.iter().map(|&flag| flag.to_owned());
+        let effort = |flag| if flag == "-O3" && self.job.is_simulated { "-O0" } else { flag };
+        let own = FLAGS.iter().map(|&flag| effort(flag).to_owned());
         let threads = self.job.toolchain.thread_flags();
         // Line tables only: debuggers and profilers find the `.hdp` lines.
         own.chain(Toolchain::isa_flags(self.isa)).chain(threads).chain(["-g1".to_owned()]).collect()

@@ -74,6 +74,7 @@ pub(crate) fn compile(
         isas: work.isas,
         include: work.include,
         root: &cargo.root,
+        is_simulated: compilers.simulated,
     };
     let cuda_job = compilers.choice.nvcc.as_ref().map(|nvcc| nvcc::Job {
         nvcc,

@@ -102,7 +102,7 @@ const USUAL: Kind = Kind {
 
 /// In the order in which they begin: first what is quick and fails often, then what takes longest, mostly with one processor.
 pub(super) const KINDS: &[Kind] = &[
-    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 400, ..USUAL },
+    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 350, ..USUAL },
     Kind {
         name: "cases",
         what: "programs that are parsed, refused, rendered, fused",
@@ -157,7 +157,7 @@ pub(super) const KINDS: &[Kind] = &[
         cases: &["run"],
         has_seeds: true,
         variables_of: &[(Scope::Quick, "HIDP_RUN", "quick"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 520,
+        budget: 420,
         ..USUAL
     },
     Kind {
@@ -165,7 +165,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "packages of users, built by cargo",
         work: Work::Tests(&[Pick("hidp-build", "cargo", "")]),
         reads: &["hidp-build", "hidp-std", "hidp-sys", "Cargo.toml", "Cargo.lock"],
-        budget: 130,
+        budget: 110,
         ..USUAL
     },
     Kind {
@@ -175,7 +175,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         has_seeds: true,
         variables_of: &[(Scope::Full, "HIDP_RUN", "all")],
-        budget: 60,
+        budget: 50,
         ..USUAL
     },
     Kind {
@@ -218,7 +218,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["run"],
         variables_of: &[(Scope::Usual, "HIDP_TARGETS", "cpu"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 150,
+        budget: 70,
         ..USUAL
     },
     Kind {
