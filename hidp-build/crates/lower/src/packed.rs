@@ -93,23 +93,20 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    /// Whether all places of a tile are inside of their arrays.
+    /// Whether a tile keeps nothing, or all its places are inside of their arrays.
     fn fit(&mut self, packed: &Packed<'_>, first: &Expr, count: &Expr) -> Option<Expr> {
         let past = make::add(first.clone(), count.clone());
-        let mut fits = make::binary(BinOp::Eq, count.clone(), make::long(0));
-        let mut all = None;
+        let mut inside = Vec::new();
         for store in &packed.stores {
             let Binding::Array(array) = self.binding(store.place.array) else {
                 self.defect("what is indexed is an array");
                 return None;
             };
-            let inside = make::binary(BinOp::Le, past.clone(), array.extents[0].clone());
-            all = Some(all.map_or_else(|| inside.clone(), |all| make::binary(BinOp::And, all, inside.clone())));
+            inside.push(make::binary(BinOp::Le, past.clone(), array.extents[0].clone()));
         }
-        if let Some(all) = all {
-            fits = make::binary(BinOp::Or, fits, all);
-        }
-        Some(fits)
+        let nothing = make::binary(BinOp::Eq, count.clone(), make::long(0));
+        let all = inside.into_iter().reduce(|all, inside| make::binary(BinOp::And, all, inside))?;
+        Some(make::binary(BinOp::Or, nothing, all))
     }
 
     fn move_tiles(&mut self, packed: &Packed<'_>, tiles: &[VarId], first: &Expr, count: &Expr) {
