@@ -7,6 +7,7 @@
 //! | `expr` | expressions, checks, element accesses |
 //! | `stmt` | statements but maps |
 //! | `copies` | atomic updates of small arrays, of which each thread has a copy |
+//! | `updates` | such updates of places that lanes compute |
 //! | `exchange` | arrays of the caller that exchange names |
 //! | `space` | ranges of iterators, shared and clipped index spaces |
 //! | `work` | how many operations a launch has, so whether threads gain from it |
@@ -67,6 +68,7 @@ mod stream;
 #[cfg(test)]
 mod tests;
 mod tile_fold;
+mod updates;
 mod vector;
 mod wide;
 mod work;

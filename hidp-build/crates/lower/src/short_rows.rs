@@ -28,6 +28,9 @@ impl Lowerer<'_> {
     }
 
     fn in_order(&mut self, map: &Map, range: &Range, low: Expr, high: Expr) {
+        if let Some(tile) = self.update_tile(map) {
+            return self.updates_in_tiles(map, range, (low, high), tile);
+        }
         self.range_loop(range, low, high, self.turns_of_updates(map), &mut |this| this.iteration(map, &[]));
     }
 

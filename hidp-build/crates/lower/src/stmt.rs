@@ -172,7 +172,7 @@ impl Lowerer<'_> {
     }
 
     /// An update of what nobody else can touch meanwhile.
-    fn update_alone(&mut self, target: Element, op: &FoldOp, value: Expr) {
+    pub(super) fn update_alone(&mut self, target: Element, op: &FoldOp, value: Expr) {
         let index = self.body.fix("at", *target.index);
         let target = Element { index: Box::new(index), relaxed: false, ..target };
         let value = self.apply(op, make::load(target.clone(), op.ty), value);

@@ -94,7 +94,8 @@ pub(super) fn compare(pinned: &Nest, usual: &Nest, mapping: &Mapping, model: &De
             | Property::Columns(_)
             | Property::Turns(_)
             | Property::Parts(_)
-            | Property::WarpColumns(_) => {}
+            | Property::WarpColumns(_)
+            | Property::Updates(_) => {}
         }
     }
     let others = [pinned.tables.len(), pinned.narrow.len(), pinned.assumptions.len()];
@@ -188,7 +189,8 @@ impl Free<'_> {
                 | Property::Columns(_)
                 | Property::Turns(_)
                 | Property::Parts(_)
-                | Property::WarpColumns(_),
+                | Property::WarpColumns(_)
+                | Property::Updates(_),
                 _,
             ) => {
                 let range = choices::numbers_of_property(pinned, !self.is_on_threads());

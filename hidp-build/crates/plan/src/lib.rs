@@ -56,6 +56,7 @@ mod split;
 #[cfg(test)]
 mod testing;
 mod tiled;
+mod updates;
 mod variants;
 pub mod wide;
 mod work;
@@ -90,6 +91,7 @@ pub use shape::{
 };
 pub use split::splits;
 pub use tiled::{Operand, Tiled, tiled};
+pub use updates::{Update, update, updates};
 pub use wide::{WideShape, wide_shape};
 
 /// Bytes that one access of a device moves at most.

@@ -120,7 +120,8 @@ impl Asked {
                 | Property::Fewest(_)
                 | Property::Alone(_)
                 | Property::Columns(_)
-                | Property::WarpColumns(_) => true,
+                | Property::WarpColumns(_)
+                | Property::Updates(_) => true,
             };
             mapping.choices.retain(others);
             mapping.choices.push(Property::Turns(chunk));

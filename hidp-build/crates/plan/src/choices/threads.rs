@@ -9,6 +9,7 @@ use crate::packed::packed;
 use crate::prefixes::{can_be_in_blocks, is_started, prefixes_of_library};
 use crate::shape::{gathers, vectorisable};
 use crate::target::Model;
+use crate::updates::{operations, updates};
 use crate::{inner_maps, short};
 use hidp_ir::par::visit;
 use hidp_ir::par::{FoldKind, Map};
@@ -24,7 +25,7 @@ const SIDE_BY_SIDE: Numbers = Numbers::PowersTo(256);
 const REPEATED: Numbers = Numbers::From(2, 64);
 /// Of threads that share a nest.
 const THREADS: Numbers = Numbers::From(1, 1 << 16);
-/// Of elements that are gathered in a tile.
+/// Of elements that are gathered in a tile, or places.
 const PACKED: Numbers = Numbers::PowersTo(1 << 13);
 /// Most elements in a tile of lanes.
 const MOST_TILE: u64 = 1 << 14;
@@ -32,7 +33,7 @@ const MOST_TILE: u64 = 1 << 14;
 const COLUMNS: Numbers = Numbers::From(1, 1 << 14);
 
 /// Of nests on threads. A row may ask for those before it.
-pub(super) static OF_NESTS: [Choice<Property, Model>; 7] = [
+pub(super) static OF_NESTS: [Choice<Property, Model>; 8] = [
     Choice {
         word: Property::Together,
         numbers: ANY,
@@ -96,6 +97,17 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 7] = [
         expected: "parts are taken in turn",
         suits: |facts, _| facts.mapping.number(Property::Turns).is_some(),
         usual: |_, _, model| Some(model.irregular_parts),
+    },
+    Choice {
+        word: Property::Updates,
+        numbers: PACKED,
+        needed: NEVER,
+        expected: "iterations compute which element of a copy they update",
+        suits: |facts, nest| !updates(facts.program, facts.func, nest, facts.mapping.strategy).is_empty(),
+        usual: |facts, nest, model| {
+            let maps = updates(facts.program, facts.func, nest, facts.mapping.strategy);
+            (operations(nest, &maps) >= model.update_operations as usize).then_some(model.update_tile)
+        },
     },
 ];
 

@@ -195,7 +195,8 @@ impl Lines {
                 | Property::Columns(_)
                 | Property::Turns(_)
                 | Property::Parts(_)
-                | Property::WarpColumns(_) => lines.choices.push(*property),
+                | Property::WarpColumns(_)
+                | Property::Updates(_) => lines.choices.push(*property),
             }
         }
         Ok(lines)

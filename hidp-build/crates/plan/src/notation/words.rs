@@ -78,6 +78,8 @@ vocabulary! {
         Turns = "turns",
         /// Such parts are shorter where there would be fewer than about so many.
         Parts = "parts",
+        /// Lanes compute which elements so many iterations update, before they are updated.
+        Updates = "updates",
         /// So many lanes of a warp lie next to each other along the columns of a tile of results.
         WarpColumns = "warp_columns",
     }

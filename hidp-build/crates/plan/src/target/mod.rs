@@ -63,6 +63,10 @@ pub struct Model {
     pub most_copied: u32,
     /// Elements that are gathered in a tile where a prefix sum says which are kept.
     pub packed_tile: u32,
+    /// Operations of an iteration from which on lanes compute what it updates.
+    pub update_operations: u32,
+    /// Iterations of a tile whose updates follow then.
+    pub update_tile: u32,
     /// Iterations that update such copies and are written out.
     pub copied_turns: u32,
     /// Element operations that a primitive has for each element.
@@ -236,6 +240,8 @@ impl Model {
             copied_element: int("work", "copied_element")?,
             most_copied: int("work", "most_copied")?,
             packed_tile: int("work", "packed_tile")?,
+            update_operations: int("work", "update_operations")?,
+            update_tile: int("work", "update_tile")?,
             copied_turns: int("work", "copied_turns")?,
             primitive_element: int("work", "primitive_element")?,
             fewest_lanes: int("work", "fewest_lanes")?,
