@@ -102,7 +102,7 @@ impl Cx<'_> {
         self.error(
             Diagnostic::new(Code::DirectiveArgument, e.span, "a section goes from an iterator on, or from a number")
                 .label("not an iterator with a constant added, and no small constant")
-                .help("it looks like `shared(u[i-1:i+2)[j])`, where `[*]` is all of a dimension"),
+                .help("it looks like `shared(u[i-1:i+2)[j])`"),
         )
     }
 }
