@@ -6,10 +6,12 @@ use super::blame::{first_of, span_of};
 use super::candidates::{Candidate, Explored, Fate};
 use super::device_levels::{Levels, holds_primitives, is_ordered};
 use super::device_rules::rows_apart;
+use super::dispatch::{measures_of, rules_of};
 use super::mapping::{Exec, Mapping, Strategy};
 use super::near::{NearArray, near_nest};
 use super::private::{launched, private_arrays};
 use super::refusal::{BLOCK_SHARED, HOST, INSIDE, MEMORY_SIZE, NAMED, NATIVE, Refusal, SEQUENCE};
+use super::search::searched_plan;
 use super::split::{split_nest, splits};
 use super::tiled::{Tiled, fits, tiled, tiled_nest};
 use super::variants::of_device;
@@ -17,7 +19,9 @@ use super::{Plan, asked, choices, inner_maps, irregular, iterators, nests};
 use crate::Limits;
 use crate::target::{DeviceModel, DeviceTile};
 use hidp_ir::par::visit::{Visitor, look};
-use hidp_ir::par::{Expr, ExprKind, Fold, FoldKind, Func, FuncId, Map, Program, ScalarFnId, Stmt, StmtKind, VarId};
+use hidp_ir::par::{
+    Directives, Expr, ExprKind, Fold, FoldKind, Func, FuncId, Map, Program, ScalarFnId, Stmt, StmtKind, VarId,
+};
 use hidp_syntax::ast::Level;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
@@ -26,6 +30,9 @@ use hidp_syntax::ty::Ty;
 pub const NEAR: &str = "near";
 /// The name of the plan in which groups of their own take parts of folds.
 pub const SPLIT: &str = "split";
+
+/// The name of the plan in which each nest has the mapping that the search finds best.
+pub const SEARCHED: &str = "searched";
 
 /// For what the C++ headers of a program are compiled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,10 +96,25 @@ pub(super) fn explore_all(
             explored.add(SPLIT, found.map_err(Fate::Excluded));
         }
     }
+    if native.is_none() && !maps.iter().any(|map| is_asked_for(map)) {
+        let measures = measures_of(func, &maps);
+        let rules = rules_of(program, func, &maps, &explored.plans, &measures, model);
+        let found = searched_plan(program, func, &maps, &explored.plans, (&measures, &rules), model);
+        if let Some(plan) = found {
+            explored.add(SEARCHED, Ok(plan));
+        }
+    }
     if limits.variants {
         explored.plans = of_device(program, func, &maps, explored.plans, model);
     }
     explored
+}
+
+/// Whether a directive before a map of a nest says how it runs.
+fn is_asked_for(map: &Map) -> bool {
+    let Directives { levels, block, unroll, pins, ordered: _, unordered: _, spans: _ } = &map.directives;
+    let own = !levels.is_empty() || block.is_some() || unroll.is_some() || !pins.is_empty();
+    own || inner_maps(&map.body).into_iter().any(is_asked_for)
 }
 
 impl Explored {

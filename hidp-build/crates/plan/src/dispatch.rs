@@ -11,8 +11,9 @@ use super::mapping::strategy_of_threads;
 use super::measures::{
     BALANCE, INNER, LONGEST, Measure, PARALLEL, WIDTH, levels, of_copies, of_nest, of_primitive, of_size,
 };
+use super::search::searched_rules;
 use super::work::work;
-use super::{Plan, Record, Strategy, index_vars, nests};
+use super::{Plan, Record, SEARCHED, Strategy, index_vars, nests};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
 use hidp_ir::par::visit;
 use hidp_ir::par::{ExprKind, Extent, Func, Map, Program, StmtKind, VarId};
@@ -146,10 +147,27 @@ pub fn add_device_rules(
     let maps = nests(func);
     dispatch.measures.extend(of_copies(func, work(program, func, host, cpu)));
     dispatch.rules.extend(host_rules(func, &dispatch.measures, cpu, model));
-    if let Some(at) = dominant(&maps) {
-        let rules = device_rules(program, func, (at, maps[at]), plans, &dispatch.measures, model);
-        dispatch.rules.extend(rules);
-    }
+    let usual: Vec<Plan> = plans.iter().filter(|plan| plan.name != SEARCHED).cloned().collect();
+    let rules = rules_of(program, func, &maps, &usual, &dispatch.measures, model);
+    let searched = searched_rules(program, func, &maps, plans, (&dispatch.measures, &rules), model);
+    dispatch.rules.extend(searched.into_iter().chain(rules));
+}
+
+/// The measures of the nest that speaks for an entry.
+pub(super) fn measures_of(func: &Func, maps: &[&Map]) -> Vec<Measure> {
+    dominant(maps).map_or(Vec::new(), |at| of_nest(func, maps[at]))
+}
+
+/// The rules between plans for devices, without that of the search.
+pub(super) fn rules_of(
+    program: &Program,
+    func: &Func,
+    maps: &[&Map],
+    plans: &[Plan],
+    measures: &[Measure],
+    model: &DeviceModel,
+) -> Vec<Rule> {
+    dominant(maps).map_or(Vec::new(), |at| device_rules(program, func, (at, maps[at]), plans, measures, model))
 }
 
 /// The nest that speaks for an entry: the first of the deepest ones that do more than to fill an array.

@@ -26,6 +26,7 @@ use super::judge::judge;
 use super::mapping::strategy_of_threads;
 use super::notation::{Building, FoldOption, FoldRange, Line, Place, Step};
 use super::refusal::Refusal;
+use super::search::is_in_space;
 use super::{Explored, Fate, Limits, Mapping, Nest, Plan, Rule, Strategy, nests, old};
 use crate::target::{DeviceModel, Model};
 use hidp_ir::imp::is_identifier;
@@ -435,6 +436,10 @@ impl Fitter<'_> {
                     Err(unfit(headline, spans.head, format!("expected that {why}")).into())
                 }
             },
+            // The search may choose more than the plans that come of levels.
+            _ if read.is_ok() && nest.is_for_device() && is_in_space(program, func, map, &nest, models.device) => {
+                Ok(nest)
+            }
             best => {
                 let first = map.iters.first().map_or(func.span, |iter| iter.span);
                 if let Some((what, why)) = self.reason(func, map, &nest) {

@@ -6,19 +6,22 @@ mod carry;
 mod cost;
 mod facts;
 mod lanes;
+mod plan;
 mod space;
 #[cfg(test)]
 mod tests;
 
 use super::sizes::points;
+use crate::Nest;
 use crate::mapping::Mapping;
 use crate::target::DeviceModel;
 use carry::Carrier;
-use facts::Facts;
+use facts::{Facts, Numbers};
 use hidp_ir::par::{Func, Map, Program};
 use hidp_syntax::place::Axis;
 
 pub use cost::Predicted;
+pub(crate) use plan::{searched_plan, searched_rules};
 pub use space::{Domain, Level, Row, Space, Span};
 
 /// What the search finds for a nest.
@@ -65,6 +68,12 @@ pub fn search(program: &Program, func: &Func, map: &Map, model: &DeviceModel) ->
     Ok(Search::of(program, func, map, (model, Domain::PLANNED))?.all())
 }
 
+/// Whether lines are those of a mapping that the planner may find.
+pub(crate) fn is_in_space(program: &Program, func: &Func, map: &Map, nest: &Nest, model: &DeviceModel) -> bool {
+    let search = Search::of(program, func, map, (model, Domain::PLANNED));
+    search.is_ok_and(|search| search.space.rows.iter().any(|(_, mapping)| mapping.lines(func, map) == *nest))
+}
+
 /// A nest that is searched.
 struct Search<'a> {
     facts: Facts<'a>,
@@ -95,14 +104,18 @@ impl<'a> Search<'a> {
 
     /// The two best rows at some sizes.
     fn at(&self, sizes: Vec<i64>) -> Found {
-        let numbers = self.facts.at(&sizes, &self.model.machine);
-        let predict = |(_, mapping): &(Row, Mapping)| cost::predict(&self.facts, &numbers, mapping, self.model);
+        let best = self.best(&self.facts.at(&sizes, &self.model.machine));
+        Found { sizes, best }
+    }
+
+    fn best(&self, numbers: &Numbers) -> Vec<(usize, Predicted)> {
+        let predict = |(_, mapping): &(Row, Mapping)| cost::predict(&self.facts, numbers, mapping, self.model);
         let mut times: Vec<Option<Predicted>> = self.space.rows.iter().map(predict).collect();
         let mut best = Vec::new();
         while let (Some(at), true) = (least(&times), best.len() < 2) {
             best.extend(times[at].take().map(|predicted| (at, predicted)));
         }
-        Found { sizes, best }
+        best
     }
 }
 

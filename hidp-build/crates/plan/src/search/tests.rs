@@ -1,8 +1,15 @@
 use super::*;
 use crate::mapping::Mapping;
 use crate::nests;
+use crate::target::Model;
 use crate::testing::optimised;
+use crate::{
+    Limits, Models, Natives, PinFile, Plan, SEARCHED, add_device_rules, candidates, check_pins, dispatch,
+    explore_device,
+};
 use hidp_ir::par::FuncId;
+use hidp_syntax::diag::Sink;
+use hidp_syntax::source::SourceMap;
 use std::collections::BTreeSet;
 
 const SUMS: &str = "function f input float A[R][C]; output float y[R];
@@ -178,4 +185,61 @@ fn cuts_name_constraints() {
     assert_eq!(cuts(SPARSE), ["block-threads", "dims", "fault-order", "group"], "ranges are checked");
     let ordered = SUMS.replace("map {", "\n#pragma hidp ordered\n map {");
     assert!(cuts(&ordered).contains(&"sequence"), "{:?}", cuts(&ordered));
+}
+
+#[test]
+fn mappings_of_the_space_can_be_pinned() {
+    let program = optimised(DEEP);
+    let (cpu, device) = (Model::cpu(), DeviceModel::cuda());
+    let models = Models { cpu: &cpu, device: &device };
+    let refused = |lanes: &str| {
+        let nest = format!("i grid.x\n j seq\n k seq\n k thread.x({lanes})\n block(128)\n");
+        let mut sources = SourceMap::new();
+        let file = sources.add("k.hdp", DEEP);
+        let plans = sources.add("k.plan", format!("entry f\nplan own\nnest\n {nest}"));
+        let mut sink = Sink::new();
+        check_pins(&program, &sources, &[PinFile { program: file, plans }], models, &mut sink);
+        sink.has_errors()
+    };
+    assert!(!refused("8"), "lanes of the innermost map alone");
+    assert!(refused("16"), "no group");
+}
+
+/// The lines of the plan that the search makes, and the rules that choose it.
+fn planned(text: &str) -> Option<(Plan, Vec<String>)> {
+    let program = optimised(text);
+    let (id, cpu, model) = (program.entries[0], Model::cpu(), DeviceModel::cuda());
+    let func = &program.funcs[id];
+    let plans = explore_device(&program, id, &model, Limits::default(), Natives::default()).plans;
+    let host = candidates(&program, id, &cpu);
+    let mut dispatch = dispatch(func, &host, &cpu);
+    add_device_rules(&mut dispatch, &program, func, (&host[0], &plans), (&cpu, &model));
+    let rules = dispatch.rules.iter().filter(|rule| rule.plan == SEARCHED).map(|rule| dispatch.print(rule)).collect();
+    plans.into_iter().find(|plan| plan.name == SEARCHED).map(|plan| (plan, rules))
+}
+
+#[test]
+fn nests_of_an_entry_have_mappings_of_their_own() {
+    let text = "function f input float A[R][C]; output float y[R], z[C];
+        { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]);
+          map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", z[c], _t, r := [*]); }";
+    let (plan, rules) = planned(text).expect("no level suits both");
+    let lines: Vec<String> = plan.nests.iter().map(ToString::to_string).collect();
+    // Many short rows: a lane each. The same columns are few and long: blocks take parts of them.
+    assert!(!lines[0].contains("thread.x"), "{}", lines[0]);
+    assert!(lines[1].contains("r thread.x") && lines[1].contains("groups("), "{}", lines[1]);
+    assert_eq!(rules, ["parallel >= 65536: searched"]);
+}
+
+#[test]
+fn what_other_plans_do_as_well_is_no_plan_of_its_own() {
+    for text in [SUMS, COLUMNS, OUTER, GEMM] {
+        assert_eq!(planned(text).map(|(plan, _)| plan.to_string()), None, "{text}");
+    }
+    let asked = "function f input float A[R][C]; output float y[R], z[C];
+        {
+        #pragma hidp warp
+        map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]);
+          map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", z[c], _t, r := [*]); }";
+    assert_eq!(planned(asked).map(|(plan, _)| plan.to_string()), None, "a directive says how");
 }

@@ -76,6 +76,8 @@ pub struct DeviceModel {
     pub tiles: Vec<DeviceTile>,
     /// Folds of which groups of their own take parts.
     pub split: DeviceSplit,
+    /// Percent of the time that a plan of the search has to promise.
+    pub search_gain: u32,
     /// What times are predicted from.
     pub machine: DeviceMachine,
 }
@@ -284,6 +286,7 @@ impl DeviceModel {
                 many: int("split", "many")?,
                 depths: int("split", "depths")?,
             },
+            search_gain: int("search", "gain")?,
             machine: DeviceMachine {
                 multiprocessors: int("machine", "multiprocessors")?,
                 clock: int("machine", "clock")?,
