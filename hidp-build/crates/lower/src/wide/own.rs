@@ -1,6 +1,6 @@
 //! Arrays of iterations: on the stack, or, as `plan::wide::allocated` says, in memory that a part of a launch has for all its groups.
 
-use super::super::defect::{CONSTANT_SIZE, NUMBER};
+use super::super::defect::{KEPT, NUMBER};
 use super::super::{Lowerer, make};
 use hidp_ir::imp::{Expr, Lanes, LoopKind, Stmt, VarId, VarKind, WideElement, WideIndex, WideStmt};
 use hidp_ir::par::{self, BinOp, FaultKind, Place};
@@ -56,7 +56,7 @@ impl Lowerer<'_> {
     pub(super) fn wide_array(&mut self, var: par::VarId, zero: bool) {
         let allocated = self.wide.as_ref().and_then(|wide| wide.own.get(&var)).cloned();
         let Some(Own { tile, extents }) = allocated.or_else(|| self.array_on_stack(var)) else {
-            return self.defect(CONSTANT_SIZE);
+            return self.defect(KEPT);
         };
         if zero {
             let none = self.splat(self.zero_value(self.func.vars[var].ty));
@@ -94,7 +94,7 @@ impl Lowerer<'_> {
     pub(super) fn own_place(&mut self, place: &Place, stored: bool) -> Option<WideElement> {
         let here = self.here()?;
         let Some(Own { tile, extents }) = self.wide.as_ref()?.own.get(&place.array).cloned() else {
-            self.defect(CONSTANT_SIZE);
+            self.defect(KEPT);
             return None;
         };
         if place.index.iter().any(|index| self.varies(index)) {
