@@ -8,19 +8,34 @@ use hidp_ir::par::effects::{expr_may_fault, scalar_fn_may_fault};
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{Block, ConvertMode, Expr, ExprKind, Place, Program, Stmt, StmtKind, VarId};
 
-/// Whether each access of a body to `array` is proved to be inside, or can have a test before its statement.
+/// Whether each access of a body to `array` is proved to be inside, or can have a test before its statement. In a map inside that goes
+/// for elements that data name alone: neighbours are loaded together, which a test of each would end, at more than the price of a copy.
 pub(super) fn can_be_tested(program: &Program, body: &Block, array: VarId) -> bool {
     let of = |other: VarId| other == array;
     let mut all = Unproved { of: &of, count: 0 };
     all.visit_block(body);
     let mut tested = 0;
-    visit::walk_stmts(body, |stmt| tested += leading(program, stmt, &of).len());
+    let mut blocks = vec![(body, false)];
+    while let Some((block, in_map)) = blocks.pop() {
+        for stmt in &block.stmts {
+            let may_be = |place: &&Place| !in_map || place.index.iter().any(loads);
+            tested += leading(program, stmt, &of).into_iter().filter(may_be).count();
+            let in_map = in_map || matches!(stmt.kind, StmtKind::Map(_));
+            blocks.extend(visit::child_blocks(stmt).into_iter().map(|inner| (inner, in_map)));
+        }
+    }
     all.count == tested
 }
 
 /// Puts the tests of accesses to sections before their statements. `extents` are those of the sections.
 pub(super) fn add_tests(program: &Program, body: &mut Block, extents: impl Fn(VarId) -> Option<Vec<Expr>>) {
     Tests { program, extents: &extents }.visit_block(body);
+}
+
+fn loads(index: &Expr) -> bool {
+    let mut found = false;
+    visit::walk_subexprs(index, |expr| found |= matches!(expr.kind, ExprKind::Load(_)));
+    found
 }
 
 struct Unproved<'a> {
