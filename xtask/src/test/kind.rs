@@ -241,7 +241,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "what the documentation of the libraries shows",
         work: Work::Documentation,
         reads: &["hidp-build", "hidp-std", "hidp-sys", "README.md", "Cargo.toml", "Cargo.lock"],
-        budget: 40,
+        budget: 45,
         ..USUAL
     },
 ];

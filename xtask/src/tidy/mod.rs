@@ -1,5 +1,6 @@
 //! `cargo xtask tidy`: rules that no compiler checks.
 
+mod examples;
 mod growth;
 mod headers;
 mod layers;
@@ -32,6 +33,7 @@ pub(crate) fn run() -> Result<()> {
     let files = tracked_files()?;
     let mut findings = layers::check(&files)?;
     findings.extend(growth::check(&files)?);
+    findings.extend(examples::check(&files)?);
     findings.extend(text::check(&files)?);
     findings.extend(headers::check(&files)?);
     findings.extend(models::check(&files)?);
