@@ -1,7 +1,8 @@
 //! Pass `fields`: structs that iterations with loops keep for themselves become one variable for each number.
 //!
 //! Lanes hold numbers. A struct that is made of its fields, copied, and read and assigned field by field is no more than a name for them.
-//! What is loaded from memory or given by a function of C++ as a whole stays a struct, and so do values of folds.
+//! What is loaded from memory or given by a function of C++ as a whole stays a struct, and so do values and results of folds, and what sizes of arrays
+//! are made of.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -9,7 +10,7 @@ use std::ops::Range;
 use super::Pass;
 use super::inline::has_loop;
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
-use hidp_ir::par::{Block, Expr, ExprKind, Fold, Map, Program, Stmt, StmtKind, Struct, Var, VarId};
+use hidp_ir::par::{Block, Expr, ExprKind, Fold, Map, Program, Stmt, StmtKind, Struct, Target, Var, VarId};
 use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{StructId, Ty};
@@ -49,6 +50,8 @@ impl Outermost<'_> {
     fn separate(&mut self, body: &Block) -> BTreeMap<VarId, Vec<VarId>> {
         let mut found = Candidates::default();
         found.visit_block(body);
+        let extents = self.vars.iter().flat_map(|(_, var)| &var.shape);
+        extents.for_each(|extent| visit::walk_expr_vars(extent, |var, _| _ = found.whole.insert(var)));
         let mut parts = BTreeMap::new();
         for var in found.declared.difference(&found.whole) {
             let Var { ty: Ty::Struct(id), ref shape, .. } = self.vars[*var] else { continue };
@@ -103,6 +106,12 @@ impl Visitor for Candidates {
     fn visit_fold(&mut self, fold: &Fold) {
         self.whole.insert(fold.value);
         look::walk_fold(self, fold);
+    }
+    fn visit_target(&mut self, target: &Target) {
+        if let Target::Scalar(var) = target {
+            self.whole.insert(*var);
+        }
+        look::walk_target(self, target);
     }
     fn visit_var(&mut self, var: &VarId, role: Role) {
         match role {
@@ -309,8 +318,12 @@ mod tests {
 
     /// Results for `x` before and after the pass, which must agree; and how many structs are left.
     fn both(vars: &str, stmts: &str, x: &[i32]) -> (Vec<i32>, usize) {
+        both_with("", vars, stmts, x)
+    }
+
+    fn both_with(functions: &str, vars: &str, stmts: &str, x: &[i32]) -> (Vec<i32>, usize) {
         let text = format!(
-            "{STRUCTS}
+            "{STRUCTS}{functions}
 func f(x, y) dims (N) {{
   vars {{ N: long dim; x: int[N] input; y: int[N] inout; i: long iter; k: long iter; t: int local; {vars} }}
   map (i = 0 .. N by 1) {{
@@ -380,5 +393,21 @@ entries (f)"
           d = kept[1];
           y[i] = ((100:int * field(d, 1)) + field(kept[0], 1));";
         assert_eq!(both(vars, stmts, &[4, 9]), (vec![304, 309], 2));
+    }
+
+    #[test]
+    fn results_of_folds_and_what_sizes_are_made_of_stay_whole() {
+        let better = "fn better(a, b) -> Complex { vars { a: Complex input; b: Complex input; } return select((field(a, 0) < field(b, 0)), b, a); }";
+        let vars = "c: Complex local; v: Complex local; s: Complex local; own: int[long(field(s, 1))] local;";
+        let stmts = "declare c zero;
+          map (k = 0 .. N by 1) { declare v zero; v = new Complex{x[k], int(k)}; }
+          fold reduce better Complex neutral new Complex{-1:int, 0:int} value v over (k) into c;
+          declare s zero;
+          s = new Complex{0:int, 3:int};
+          declare own zero;
+          own[2?] = field(c, 1);
+          y[i] = ((100:int * field(c, 0)) + own[2?]);";
+        let (results, left) = both_with(better, vars, stmts, &[4, 9, 2]);
+        assert_eq!((results, left), (vec![901; 3], 3));
     }
 }
