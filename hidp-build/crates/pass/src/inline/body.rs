@@ -20,14 +20,15 @@ impl Inliner<'_> {
         out.push(Stmt { kind: StmtKind::Declare { var: result, zero: false }, span });
         let mut body = visit::clone_block(original, &callee.vars, self.vars, &mut names);
         sink(&mut body);
-        let at_the_end = returns_at_the_end(&body) == returns(&body);
-        Results { result, leave: !at_the_end }.visit_block(&mut body);
+        let (last, _) = at_the_end(&body);
+        let leave = last < returns(&body);
+        Results { result, leave }.visit_block(&mut body);
         body.stmts.pop_if(|last| matches!(last.kind, StmtKind::Leave));
         self.block(&mut body);
-        if at_the_end {
-            out.extend(body.stmts);
-        } else {
+        if leave {
             out.push(Stmt { kind: StmtKind::Scope(body), span });
+        } else {
+            out.extend(body.stmts);
         }
         result
     }
@@ -56,7 +57,7 @@ fn sink(block: &mut Block) {
     let mut stmts = std::mem::take(&mut block.stmts).into_iter();
     while let Some(mut stmt) = stmts.next() {
         if let StmtKind::If { then, otherwise, .. } = &mut stmt.kind {
-            match (always_returns(then), always_returns(otherwise)) {
+            match (at_the_end(then).1, at_the_end(otherwise).1) {
                 (true, false) => otherwise.stmts.extend(stmts.by_ref()),
                 (false, true) => then.stmts.extend(stmts.by_ref()),
                 (true, true) | (false, false) => {}
@@ -68,40 +69,21 @@ fn sink(block: &mut Block) {
     }
 }
 
-fn always_returns(block: &Block) -> bool {
-    block.stmts.last().is_some_and(|last| match &last.kind {
-        StmtKind::Return(_) => true,
-        StmtKind::If { then, otherwise, .. } => always_returns(then) && always_returns(otherwise),
-        StmtKind::Scope(body) => always_returns(body),
-        StmtKind::Declare { .. }
-        | StmtKind::Assign { .. }
-        | StmtKind::AssignField { .. }
-        | StmtKind::Store { .. }
-        | StmtKind::Atomic { .. }
-        | StmtKind::Loop(_)
-        | StmtKind::Break
-        | StmtKind::Continue
-        | StmtKind::Leave
-        | StmtKind::Map(_)
-        | StmtKind::Prim(_)
-        | StmtKind::Swap(..)
-        | StmtKind::Call { .. }
-        | StmtKind::Require { .. } => false,
-    })
-}
-
 fn returns(block: &Block) -> usize {
     let mut found = 0;
     visit::walk_stmts(block, |stmt| found += usize::from(matches!(stmt.kind, StmtKind::Return(_))));
     found
 }
 
-/// Returns behind which nothing of the block stands.
-fn returns_at_the_end(block: &Block) -> usize {
-    block.stmts.last().map_or(0, |last| match &last.kind {
-        StmtKind::Return(_) => 1,
-        StmtKind::If { then, otherwise, .. } => returns_at_the_end(then) + returns_at_the_end(otherwise),
-        StmtKind::Scope(body) => returns_at_the_end(body),
+/// How many returns stand where nothing of the block follows, and whether every way through it meets one of them.
+fn at_the_end(block: &Block) -> (usize, bool) {
+    block.stmts.last().map_or((0, false), |last| match &last.kind {
+        StmtKind::Return(_) => (1, true),
+        StmtKind::If { then, otherwise, .. } => {
+            let ((yes, always), (no, either)) = (at_the_end(then), at_the_end(otherwise));
+            (yes + no, always && either)
+        }
+        StmtKind::Scope(body) => at_the_end(body),
         StmtKind::Declare { .. }
         | StmtKind::Assign { .. }
         | StmtKind::AssignField { .. }
@@ -115,7 +97,7 @@ fn returns_at_the_end(block: &Block) -> usize {
         | StmtKind::Prim(_)
         | StmtKind::Swap(..)
         | StmtKind::Call { .. }
-        | StmtKind::Require { .. } => 0,
+        | StmtKind::Require { .. } => (0, false),
     })
 }
 
