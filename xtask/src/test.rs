@@ -200,8 +200,9 @@ impl Runner<'_> {
         let command = cargo(&["test"]).args(&self.options.selection());
         match self.options.scope {
             Scope::Full => self.with_tools(command.env("HIDP_ISAS", "all"), kind),
-            // For the machine's own instruction set, and without the toolkit, whoever names it: what nvcc makes of all examples and benchmarks
-            // is a matter of the full tests. `HIDP_CUDA=off` would leave out what is compiled for the executor, too.
+            // For the machine's own instruction set, and without the toolkit that variables name (one in a usual place is found all the
+            // same): what nvcc makes of all examples and benchmarks is a matter of the full tests. `HIDP_CUDA=off` would leave out what is
+            // compiled for the executor, too.
             Scope::Quick | Scope::Usual => TOOLKIT.into_iter().fold(command, Invocation::env_remove),
         }
     }

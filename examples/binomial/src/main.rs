@@ -1,6 +1,6 @@
 //! Prices American options by binomial trees, and says how long plain Rust takes for them.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use hidp_std::Context;
 use rayon::prelude::*;
 
@@ -32,6 +32,7 @@ fn main() -> Result<()> {
         [count] => count.parse().with_context(|| format!("`{count}` is no number of options"))?,
         _ => bail!("usage: binomial [OPTIONS]   (default 20000)"),
     };
+    ensure!(count <= 1 << 26, "at most {} options, not {count}", 1 << 26);
     let cx = Context::new()?;
     let tree = Tree::new(1.0, 0.05, 0.3);
     let (spot, strike) = options(count);
@@ -48,7 +49,7 @@ fn main() -> Result<()> {
 /// Prices of shares and prices that were agreed.
 fn options(count: usize) -> (Vec<f32>, Vec<f32>) {
     let between =
-        |low: f32, high: f32, turn: f32| (0..count).map(move |i| low + (high - low) * (i as f32 * turn).fract());
+        |low: f32, high: f32, turn: f64| (0..count).map(move |i| low + (high - low) * (i as f64 * turn).fract() as f32);
     (between(20.0, 80.0, 0.618_034).collect(), between(20.0, 80.0, 0.414_214).collect())
 }
 

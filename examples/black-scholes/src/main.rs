@@ -1,6 +1,6 @@
 //! Prices a few million European options by the formula of Black and Scholes, and says how long plain Rust takes for them.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use hidp_std::Context;
 use rayon::prelude::*;
 
@@ -19,8 +19,8 @@ struct Options {
 
 impl Options {
     fn some(count: usize) -> Options {
-        let spread = |low: f32, high: f32, turn: f32| {
-            (0..count).map(|i| low + (high - low) * (i as f32 * turn).fract()).collect::<Vec<_>>()
+        let spread = |low: f32, high: f32, turn: f64| {
+            (0..count).map(|i| low + (high - low) * (i as f64 * turn).fract() as f32).collect::<Vec<_>>()
         };
         Options {
             spot: spread(5.0, 30.0, 0.618_034),
@@ -48,6 +48,7 @@ fn main() -> Result<()> {
         [count] => count.parse().with_context(|| format!("`{count}` is no number of options"))?,
         _ => bail!("usage: black-scholes [OPTIONS]   (default 4000000)"),
     };
+    ensure!(count <= 1 << 26, "at most {} options, not {count}", 1 << 26);
     let cx = Context::new()?;
     let options = Options::some(count);
     println!("{count} options");

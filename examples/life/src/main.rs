@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use anyhow::{Result, bail};
+use anyhow::{Result, bail, ensure};
 use hidp_std::Context;
 use ndarray::Array2;
 use rayon::prelude::*;
@@ -35,13 +35,14 @@ fn main() -> Result<()> {
             in_plain_rust(&mut expected, GENERATIONS);
         },
     )?;
+    ensure!(board == expected, "the boards of HiDP and of plain Rust differ");
     println!("{} cells live", board.iter().filter(|&&cell| cell == 1).count());
     write(&output, &board)?;
     println!("wrote {}", output.display());
     Ok(())
 }
 
-/// A third of the cells lives.
+/// A quarter of the cells lives.
 fn soup(height: usize, width: usize) -> Array2<u8> {
     let mut state = 1u64;
     Array2::from_shape_simple_fn((height, width), || {

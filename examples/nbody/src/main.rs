@@ -1,6 +1,6 @@
 //! Lets bodies move under each other's gravity, and says how long plain Rust takes for it.
 
-use anyhow::{Context as _, Result, bail};
+use anyhow::{Context as _, Result, bail, ensure};
 use hidp_std::Context;
 use rayon::prelude::*;
 
@@ -108,6 +108,7 @@ fn main() -> Result<()> {
         [count] => count.parse().with_context(|| format!("`{count}` is no number of bodies"))?,
         _ => bail!("usage: nbody [BODIES]   (default 8192)"),
     };
+    ensure!(count <= 1 << 20, "at most {} bodies, not {count}", 1 << 20);
     let cx = Context::new()?;
     let start = System::ball(count);
     println!("{count} bodies, {STEPS} steps");
