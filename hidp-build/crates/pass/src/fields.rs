@@ -38,7 +38,7 @@ struct Outermost<'a> {
 impl Mutator for Outermost<'_> {
     fn visit_map(&mut self, map: &mut Map) {
         if has_loop(&map.body) {
-            let parts = self.separate(&map.body);
+            let parts = self.separate(map);
             Split { structs: self.structs, vars: self.vars, parts }.visit_block(&mut map.body);
         }
     }
@@ -46,10 +46,10 @@ impl Mutator for Outermost<'_> {
 }
 
 impl Outermost<'_> {
-    /// The structs of `body` that can be separate numbers, with a variable for each of those.
-    fn separate(&mut self, body: &Block) -> BTreeMap<VarId, Vec<VarId>> {
+    /// The structs of a map's iterations that can be separate numbers, with a variable for each of those.
+    fn separate(&mut self, map: &Map) -> BTreeMap<VarId, Vec<VarId>> {
         let mut found = Candidates::default();
-        found.visit_block(body);
+        found.visit_map(map);
         let extents = self.vars.iter().flat_map(|(_, var)| &var.shape);
         extents.for_each(|extent| visit::walk_expr_vars(extent, |var, _| _ = found.whole.insert(var)));
         let mut parts = BTreeMap::new();
@@ -129,7 +129,8 @@ impl Visitor for Candidates {
 /// Whether a value is a number, or a struct whose fields are known one by one.
 fn is_made_of_fields(value: &Expr) -> bool {
     match (&value.ty, &value.kind) {
-        (Ty::Scalar(_), _) | (_, ExprKind::Struct(..) | ExprKind::Read(_)) => true,
+        (Ty::Scalar(_), _) | (_, ExprKind::Read(_)) => true,
+        (_, ExprKind::Struct(_, fields)) => fields.iter().all(is_made_of_fields),
         (_, ExprKind::Field(of, _)) => is_made_of_fields(of),
         (_, ExprKind::Select { then, otherwise, .. }) => is_made_of_fields(then) && is_made_of_fields(otherwise),
         (
@@ -409,5 +410,32 @@ entries (f)"
           y[i] = ((100:int * field(c, 0)) + own[2?]);";
         let (results, left) = both_with(better, vars, stmts, &[4, 9, 2]);
         assert_eq!((results, left), (vec![901; 3], 3));
+    }
+
+    /// The map of the other tests has no folds of its own.
+    #[test]
+    fn values_that_the_outermost_map_folds_stay_whole() {
+        let text = format!(
+            "{STRUCTS}fn better(a, b) -> Complex {{ vars {{ a: Complex input; b: Complex input; }} return select((field(a, 0) < field(b, 0)), b, a); }}
+func f(x, best) dims (N) {{
+  vars {{ N: long dim; x: int[N] input; best: Complex output; i: long iter; t: int local; v: Complex local; c: Complex local; }}
+  map (i = 0 .. N by 1) {{
+    declare t zero; declare v zero; declare c zero;
+    loop (t < 2:int) {{ t = (t + 1:int); }} step {{ }}
+    c = new Complex{{x[i], t}};
+    v = new Complex{{field(c, 0), int(i)}};
+  }}
+  fold reduce better Complex neutral new Complex{{-1:int, 0:int}} value v over (i) into best;
+}}
+entries (f)"
+        );
+        let mut program = read(&text).unwrap_or_else(|error| panic!("{error}"));
+        verify(&program).unwrap_or_else(|errors| panic!("{errors:?}"));
+        run(&mut program);
+        verify(&program).unwrap_or_else(|errors| panic!("{errors:?}\n{}", print(&program)));
+        let func = &program.funcs[program.entries[0]];
+        let declared = visit::declared(&func.body);
+        let whole = declared.iter().filter(|var| matches!(func.vars[**var].ty, Ty::Struct(_)));
+        assert_eq!(whole.map(|var| func.vars[*var].name.as_str()).collect::<Vec<_>>(), ["v"]);
     }
 }

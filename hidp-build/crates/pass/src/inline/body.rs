@@ -83,7 +83,6 @@ fn at_the_end(block: &Block) -> (usize, bool) {
             let ((yes, always), (no, either)) = (at_the_end(then), at_the_end(otherwise));
             (yes + no, always && either)
         }
-        StmtKind::Scope(body) => at_the_end(body),
         StmtKind::Declare { .. }
         | StmtKind::Assign { .. }
         | StmtKind::AssignField { .. }
@@ -92,6 +91,7 @@ fn at_the_end(block: &Block) -> (usize, bool) {
         | StmtKind::Loop(_)
         | StmtKind::Break
         | StmtKind::Continue
+        | StmtKind::Scope(_)
         | StmtKind::Leave
         | StmtKind::Map(_)
         | StmtKind::Prim(_)

@@ -11,13 +11,15 @@ impl Inliner<'_> {
         }
         match &mut expr.kind {
             ExprKind::Const(_) | ExprKind::Read(_) => {}
-            ExprKind::Load(place) => self.operands(place.index.iter_mut().collect(), out),
+            ExprKind::Load(place) => self.operands(self.movable(place).iter_mut().collect(), out),
             ExprKind::Unary(_, operand) | ExprKind::Convert { operand, .. } | ExprKind::Field(operand, _) => {
                 self.expr(operand, out);
             }
             ExprKind::Binary { left, right, .. } => self.operands(vec![left, right], out),
-            ExprKind::Lazy { left, right, .. } if !self.calls(right) => self.expr(left, out),
-            ExprKind::Select { cond, then, otherwise } if !self.calls(then) && !self.calls(otherwise) => {
+            ExprKind::Lazy { left, right, .. } if self.branchless || !self.calls(right) => self.expr(left, out),
+            ExprKind::Select { cond, then, otherwise }
+                if self.branchless || !self.calls(then) && !self.calls(otherwise) =>
+            {
                 self.expr(cond, out);
             }
             ExprKind::Lazy { and, left, right } => {
@@ -43,6 +45,16 @@ impl Inliner<'_> {
                 }
             }
         }
+    }
+
+    /// The indices whose calls may move. Each is tested before the next is evaluated, so what may fault behind such a test stays there.
+    pub(super) fn movable<'e>(&self, place: &'e mut Place) -> &'e mut [Expr] {
+        let behind_a_test = |dim: &usize| {
+            let tested = place.unproved & ((1 << (*dim).min(31)) - 1) != 0;
+            tested && expr_may_fault(self.program, &place.index[*dim])
+        };
+        let end = (1..place.index.len()).find(behind_a_test).unwrap_or(place.index.len());
+        &mut place.index[..end]
     }
 
     /// Expressions that are evaluated one after the other.

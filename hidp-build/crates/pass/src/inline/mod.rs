@@ -17,7 +17,7 @@ use std::collections::BTreeMap;
 use super::Pass;
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
-    Block, Const, Expr, ExprKind, Loop, Map, Program, ScalarFn, ScalarFnId, Stmt, StmtKind, UnOp, Var, VarId,
+    Block, Const, Expr, ExprKind, Loop, Map, Place, Program, ScalarFn, ScalarFnId, Stmt, StmtKind, UnOp, Var, VarId,
 };
 use hidp_syntax::index::Arena;
 use hidp_syntax::ty::Ty;
@@ -166,7 +166,7 @@ impl Inliner<'_> {
         match &mut stmt.kind {
             StmtKind::Assign { value, .. } | StmtKind::AssignField { value, .. } => self.expr(value, out),
             StmtKind::Store { place, value } | StmtKind::Atomic { place, value, .. } => {
-                self.operands(std::iter::once(value).chain(&mut place.index).collect(), out);
+                self.operands(std::iter::once(value).chain(self.movable(place)).collect(), out);
             }
             StmtKind::If { cond, then, otherwise } => {
                 self.expr(cond, out);

@@ -28,7 +28,7 @@ fn program(stmts: &str) -> Program {
     let text = format!(
         "{FUNCTIONS}
 func f(x, y) dims (N) {{
-  vars {{ N: long dim; x: int[N] input; y: int[N] inout; i: long iter; k: long iter; t: int local; s: int local; v: int local; }}
+  vars {{ N: long dim; x: int[N] input; y: int[N] inout; i: long iter; k: long iter; t: int local; s: int local; v: int local; t2: int[3, 3] local; }}
   map (i = 0 .. N by 1) {{
     declare t zero;
     declare s zero;
@@ -106,6 +106,23 @@ fn what_stands_left_faults_first() {
     assert_eq!(fault("y[i] = max((5:int + x[(i + 7)?]), part(x[i]));"), FaultKind::Index);
 }
 
+/// The first index is tested before the second is evaluated.
+#[test]
+fn indices_are_tested_in_their_order() {
+    for (stmts, fault) in [
+        ("y[i] = t2[(i + 7)?, long(part(x[i]))?];", FaultKind::Index),
+        ("y[i] = t2[long(part(x[i]))?, (i + 7)?];", FaultKind::DivisionByZero),
+        ("t2[(i + 7)?, long(part(x[i]))?] = 1:int;", FaultKind::Index),
+        ("t2[0, long(part(x[i]))?] = 1:int;", FaultKind::DivisionByZero),
+    ] {
+        match both(&format!("declare t2 zero; {stmts}"), &[0]).0 {
+            Err(Error::Fault(found)) => assert_eq!(found.kind, fault, "{stmts}"),
+            other => panic!("{stmts}: {other:?}"),
+        }
+    }
+    assert_eq!(calls(&both("declare t2 zero; y[i] = t2[long(x[i])?, long(sign(x[i]))?];", &[1]).1), 0);
+}
+
 #[test]
 fn what_is_not_needed_is_not_called() {
     let (results, program) = both("y[i] = select((x[i] == 0:int), 7:int, part(x[i]));", &[0, 5]);
@@ -139,6 +156,7 @@ fn maps_without_loops_keep_their_calls_with_branches() {
     };
     assert_eq!(calls(&both(&inner("sign(x[i])"), &[5, -5]).1), 1);
     assert_eq!(calls(&both(&inner("part(x[i])"), &[5, -5]).1), 0);
+    assert_eq!(calls(&both(&inner("select((x[i] > 0:int), part(x[i]), 0:int)"), &[5, -5]).1), 1);
     assert_eq!(calls(&both(&inner("least(x[i])"), &[5, -5]).1), 0);
     let text = "fn sign(n) -> int { vars { n: int input; } return select((n < 0:int), -1:int, 1:int); }
 func f(x, y) dims (N) { vars { N: long dim; x: int[N] input; y: int[N] inout; i: long iter; }
@@ -150,14 +168,18 @@ entries (f)";
 }
 
 #[test]
-fn what_may_not_be_contracted_stays_a_call() {
-    let text = "fn fused(n) -> int contract { vars { n: int input; } return (n * 2:int); }
-func f(x, y) dims (N) { vars { N: long dim; x: int[N] input; y: int[N] inout; i: long iter; t: int local; }
-  map (i = 0 .. N by 1) { declare t zero; loop (t < 2:int) { t = (t + 1:int); } step { } y[i] = fused(x[i]); } }
-entries (f)";
-    let mut program = read(text).expect("a program");
-    run(&mut program);
-    assert_eq!(calls(&program), 1);
+fn what_is_contracted_otherwise_stays_a_call() {
+    for (callee, caller, left) in [("contract", "", 1), ("", "contract", 1), ("contract", "contract", 0), ("", "", 0)] {
+        let text = format!(
+            "fn twice(n) -> int {callee} {{ vars {{ n: int input; }} return (n * 2:int); }}
+func f(x, y) dims (N) {caller} {{ vars {{ N: long dim; x: int[N] input; y: int[N] inout; i: long iter; t: int local; }}
+  map (i = 0 .. N by 1) {{ declare t zero; loop (t < 2:int) {{ t = (t + 1:int); }} step {{ }} y[i] = twice(x[i]); }} }}
+entries (f)"
+        );
+        let mut program = read(&text).expect("a program");
+        run(&mut program);
+        assert_eq!(calls(&program), left, "{callee} in {caller}");
+    }
 }
 
 /// Each calls the one before twice.

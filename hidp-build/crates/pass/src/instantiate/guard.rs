@@ -60,7 +60,7 @@ impl<F: Fn(VarId) -> Option<Vec<Expr>>> Mutator for Tests<'_, F> {
         let mut out = Vec::with_capacity(block.stmts.len());
         for mut stmt in std::mem::take(&mut block.stmts) {
             for place in leading(self.program, &stmt, &|array| (self.extents)(array).is_some()) {
-                let extents = (self.extents)(place.array).unwrap_or_default();
+                let extents = (self.extents)(place.array).expect("only accesses to sections are looked for");
                 out.extend(inside_all(place, &extents));
             }
             change::walk_stmt(self, &mut stmt);
