@@ -130,9 +130,16 @@ pub(crate) fn jobs() -> usize {
     asked.unwrap_or_else(|| std::thread::available_parallelism().map_or(1, |count| count.get()))
 }
 
-/// Another build is needed when this file, or anything in this folder, changes.
+/// Another build is needed when this file, or anything in this folder, changes. Not when the build script itself has written it: it is
+/// newer than the script's start then, and the next build would do everything again.
 pub(crate) fn watch(path: &Path) {
-    tell(&format!("rerun-if-changed={}", path.display()));
+    if !is_below(path, read("OUT_DIR").map(PathBuf::from).as_deref()) {
+        tell(&format!("rerun-if-changed={}", path.display()));
+    }
+}
+
+fn is_below(path: &Path, folder: Option<&Path>) -> bool {
+    folder.is_some_and(|folder| path.starts_with(folder))
 }
 
 /// Another build is needed when this environment variable changes.
@@ -172,6 +179,13 @@ mod tests {
         assert!(name.starts_with("my_crate_") && name.len() == "my_crate_".len() + 8, "{name}");
         assert_ne!(name, namespace("my-crate", "0.2.0", ""));
         assert_ne!(name, namespace("my_crate", "0.1.0", ""));
+    }
+
+    #[test]
+    fn what_a_script_writes_is_told_from_what_it_reads() {
+        let out = Some(Path::new("/target/out"));
+        assert!(is_below(Path::new("/target/out/prim/f32s.hdp"), out) && is_below(Path::new("/target/out"), out));
+        assert!(!is_below(Path::new("/target/outer/a.hdp"), out) && !is_below(Path::new("src/kernels"), None));
     }
 
     #[test]
