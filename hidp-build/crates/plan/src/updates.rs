@@ -39,7 +39,9 @@ pub fn update<'m>(program: &Program, func: &Func, map: &'m Map) -> Option<Update
     computed.extend(taken.into_iter().flat_map(|(_, inner)| inner.to_vec()));
     let computed = Block { stmts: computed };
     let own: BTreeSet<VarId> = declared(&map.body).into_iter().collect();
+    let cond = taken.map(|(cond, _)| cond);
     let plain = lanes::straight(program, func, &computed)
+        && cond.into_iter().chain(&place.index).all(|value| lanes::straight_expr(program, func, value))
         && Effects::of_block(program, &func.vars, &computed).outer_writes().is_empty();
     let fits = map.folds.is_empty()
         && iter.step.as_int() == Some(1)
@@ -90,7 +92,9 @@ mod tests {
 
     fn of(body: &str) -> usize {
         let text = format!(
-            "function f input float x[N], y[N]; input int k[N]; inout int a[B]; {{ map {{ i := [0:N); {body} }} }}"
+            "#pragma hidp nocontract
+             function int share(int v) {{ return 8 / v; }}
+             function f input float x[N], y[N]; input int k[N]; inout int a[B]; {{ map {{ i := [0:N); {body} }} }}"
         );
         let program = optimised(&text);
         let func = &program.funcs[program.entries[0]];
@@ -106,6 +110,8 @@ mod tests {
         assert_eq!(of(&format!("{place} atomic a[b] += k[i];")), 0, "another value each time");
         assert_eq!(of(&format!("{place} atomic a[b] += 1; atomic a[0] += 1;")), 0, "two of them");
         assert_eq!(of(&format!("{place} while (b > 9) {{ b = b / 2; }} atomic a[b] += 1;")), 0, "lanes go apart");
+        assert_eq!(of("if (share(k[i]) > 1) atomic a[k[i] * 3 + 1] += 1;"), 0, "a check in a function stops a tile");
+        assert_eq!(of("if (x[i] > 0) atomic a[share(k[i])] += 1;"), 0);
         assert_eq!(of("if (x[i] > 0) atomic a[k[i]] += 1; else atomic a[0] += 1;"), 0);
     }
 }

@@ -32,6 +32,13 @@ pub fn straight(program: &Program, func: &Func, block: &Block) -> bool {
     search.good
 }
 
+/// Whether a value is such a one.
+pub fn straight_expr(program: &Program, func: &Func, expr: &Expr) -> bool {
+    let mut search = Straight { program, func, good: true };
+    search.visit_expr(expr);
+    search.good
+}
+
 struct Straight<'a> {
     program: &'a Program,
     func: &'a Func,
