@@ -182,7 +182,7 @@ impl<'a> Facts<'a> {
                 let range = iter.lo.value(&known).zip(iter.hi.value(&known));
                 let step = iter.step.value(&known).unwrap_or(1).max(1);
                 let count = match range {
-                    Some((lo, hi)) => ((hi - lo).max(0) as f64 / step as f64).ceil(),
+                    Some((lo, hi)) => (hi.saturating_sub(lo).max(0) as f64 / step as f64).ceil(),
                     None => {
                         ragged = true;
                         let all = ragged_extent(self.func, node.map).and_then(|extent| extent.value(&known));
@@ -196,7 +196,7 @@ impl<'a> Facts<'a> {
                 ragged |= depends;
                 numbers.counts.push(count);
                 match range {
-                    Some((lo, hi)) => known.insert(iter.var, lo + (hi - lo) / 2),
+                    Some((lo, hi)) => known.insert(iter.var, lo + hi.saturating_sub(lo) / 2),
                     None => known.remove(&iter.var),
                 };
             }

@@ -64,6 +64,14 @@ fn short_rows_go_to_single_lanes_and_long_ones_to_many() {
     assert_eq!(best(SPARSE, &[1 << 16, 1 << 24]), "r y, k x span(all)", "256 a row");
 }
 
+/// A range as long as no `long` can say.
+#[test]
+fn ranges_without_end_are_counted() {
+    let text = "function f input double v[Z]; output double y[R];
+        { map { r := [0:R); map { k := [-9223372036854775807:Z); _t = k < 0 ? 0.0 : v[k]; } reduce(\"+\", y[r], _t, k := [*]); } }";
+    assert!(!best(text, &[64, 64]).is_empty());
+}
+
 #[test]
 fn few_results_are_split() {
     assert_eq!(best(SUMS, &[16, 1 << 22]), "r, c x split");
