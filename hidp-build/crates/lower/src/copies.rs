@@ -12,7 +12,7 @@ use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
 /// Elements of four cache lines of the smallest type that is updated atomically, which lie between two copies. With a line processors
-/// fetch its neighbour, so copies that only share no line still take lines from each other.
+/// fetch its neighbour, so copies that only share no line still take lines from each other. `updates` writes the first of them.
 const PADDING: i64 = 64;
 
 /// An array of which threads have copies.

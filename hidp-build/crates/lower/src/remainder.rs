@@ -86,11 +86,14 @@ fn may_repeat(node: &Loop, vars: &Arena<VarId, Var>) -> bool {
     };
     // The same index may be another element later.
     let mut fixed = true;
+    let bases: BTreeSet<VarId> = stored.iter().map(|element| element.base).collect();
     let indices = stored.iter().map(|element| &element.index);
     indices.for_each(|index| {
-        each_subexpr(index, &mut |sub| fixed &= !matches!(sub.kind, ExprKind::Var(var) if set.contains(&var)))
+        each_subexpr(index, &mut |sub| {
+            fixed &= !matches!(&sub.kind, ExprKind::Var(var) if set.contains(var))
+                && !matches!(&sub.kind, ExprKind::Load(from) if bases.contains(&from.base));
+        });
     });
-    let bases = stored.iter().map(|element| element.base).collect();
     fixed
         && !stored.is_empty()
         && stored.iter().all(is_narrow)
@@ -106,7 +109,26 @@ fn is_quick(body: &Block) -> bool {
             quick &= match &sub.kind {
                 ExprKind::Binary(BinOp::Div | BinOp::Rem, ..) | ExprKind::Near(..) | ExprKind::Call(..) => false,
                 ExprKind::Math(function, _) => matches!(function, MathFn::Min | MathFn::Max | MathFn::Abs),
-                _ => true,
+                ExprKind::Binary(..)
+                | ExprKind::Int(_)
+                | ExprKind::Float(_)
+                | ExprKind::Bool(_)
+                | ExprKind::Var(_)
+                | ExprKind::Load(_)
+                | ExprKind::Unary(..)
+                | ExprKind::MulAdd(..)
+                | ExprKind::Lazy(..)
+                | ExprKind::Select(..)
+                | ExprKind::Cast(_)
+                | ExprKind::Field(..)
+                | ExprKind::Struct(..)
+                | ExprKind::WorkerIndex
+                | ExprKind::WorkerCount
+                | ExprKind::GroupCount(_)
+                | ExprKind::IsAligned(..)
+                | ExprKind::Broadcast(..)
+                | ExprKind::Any(_)
+                | ExprKind::LaneCount(_) => true,
             };
         });
     });

@@ -91,11 +91,12 @@ impl Lowerer<'_> {
         let packed = self.packed(map);
         let (kernel, args) = match (&packed, &partials[..]) {
             (Some((packed, tile)), [partial]) => {
+                self.rest = Some(packed.rest());
                 self.pack_blocks((packed, *tile), map, span, &ranges, (&block, &total), *partial)
             }
-            (Some(_) | None, _) => self.scan_blocks(map, span, &ranges, (&block, &total), &partials),
+            (Some(_), _) => return self.defect("what is packed is kept by one prefix sum"),
+            (None, _) => self.scan_blocks(map, span, &ranges, (&block, &total), &partials),
         };
-        self.rest = packed.map(|(packed, _)| packed.rest());
         let schedule = self.schedule(1, work);
         self.body.push(Stmt::Launch { kernel, args, extent: runs, schedule });
         partials.iter().for_each(|partial| self.body.push(Stmt::Free(*partial)));

@@ -143,9 +143,6 @@ impl Lowerer<'_> {
         let in_body = joins_of_loop(&self.joins(), inside, continues(&node.body));
         self.body.enter();
         let jumping = effects::may_jump(&node.body);
-        if jumping {
-            self.body.push(make::when(make::not(any(live)), vec![Stmt::Break]));
-        }
         self.with_lanes_here(live, joins.clone(), |this| this.masked_test(node, live, jumping));
         let turn = continues(&node.body).then(|| {
             let all = self.mask(live);
@@ -156,6 +153,10 @@ impl Lowerer<'_> {
             let around = Around { is_loop: true, masks: Some(masks) };
             this.inside(around, |this| this.wide_block(&node.body, &inside.next, inside));
         });
+        if jumping {
+            // The step, and the next test, load what is the same in all lanes: some lane has to be there. To the first test all come that began.
+            self.body.push(make::when(make::not(any(live)), vec![Stmt::Break]));
+        }
         let body = self.body.leave();
         self.body.enter();
         self.with_lanes_here(live, joins, |this| this.wide_block(&node.step, head, jumps));

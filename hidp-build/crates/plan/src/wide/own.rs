@@ -90,6 +90,8 @@ impl Look<'_> {
             Some(format!("{what} has no constant size, or more than {MOST_ON_STACK} bytes"))
         } else if !declared.shape.iter().all(known) {
             Some("the size of an array is known in the iteration alone".to_owned())
+        } else if elements.is_none() && declared.shape.iter().all(|extent| extent.as_int().is_some()) {
+            Some("an array has a size that no memory has".to_owned())
         } else {
             None
         };
@@ -140,6 +142,8 @@ mod tests {
         }
         assert_eq!(fate("int v[n];"), "excluded: the size of an array is known in the iteration alone");
         assert_eq!(fate("int v[j + 2];"), "excluded: the size of an array is known in the iteration alone");
+        let no_size = "int w[4294967296][4294967296]; for (int t = 0; t < n; t = t + 1) { w[t & 7][0] = int(j); } int v[4]; v[0] = w[0][0];";
+        assert_eq!(fate(no_size), "excluded: an array has a size that no memory has");
         assert_eq!(fate("int v[8193];"), "excluded: an iteration's arrays have more than 32768 bytes");
         let both = "int v[4097]; int w[4096]; for (int t = 0; t < n; t = t + 1) { w[t & 7] = int(j); } v[0] = w[0];";
         assert_eq!(fate(both), "excluded: an iteration's arrays have more than 32768 bytes");
