@@ -9,7 +9,7 @@ use super::device_rules::device_rules;
 use super::host_rules::host_rules;
 use super::mapping::strategy_of_threads;
 use super::measures::{
-    BALANCE, INNER, LONGEST, Measure, PARALLEL, WIDTH, levels, of_copies, of_nest, of_primitive, of_size,
+    BALANCE, INNER, LONGEST, Measure, PARALLEL, TOTAL, WIDTH, levels, of_copies, of_nest, of_primitive, of_size,
 };
 use super::search::searched_rules;
 use super::work::work;
@@ -214,8 +214,10 @@ fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mod
         ];
         rules.push(Rule { conditions, plan: team.name.clone() });
     }
-    if let (Some(longest), Some(balance)) = (find(LONGEST), find(BALANCE)) {
+    if let (Some(total), Some(longest), Some(balance)) = (find(TOTAL), find(LONGEST), find(BALANCE)) {
+        // No segment is longer than all elements: small calls do not look for the longest.
         let conditions = vec![
+            Condition { measure: total, least: true, bound: worth },
             Condition { measure: longest, least: true, bound: worth },
             Condition { measure: balance, least: false, bound: Bound::Fixed(rules_of.balance.into()) },
         ];
@@ -255,7 +257,7 @@ mod tests {
         )
     }
 
-    const ONE_LONG: &str = "longest >= 131072 and balance < 2: team";
+    const ONE_LONG: &str = "total >= 131072 and longest >= 131072 and balance < 2: team";
     const TEAM: &str = "parallel < 2 * threads and inner >= 131072: team";
 
     #[test]
