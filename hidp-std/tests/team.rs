@@ -30,6 +30,21 @@ fn context(threads: u32) -> Context {
     Context::builder().cpu().threads(threads).build().expect("a context")
 }
 
+#[test]
+fn the_last_run_says_how_many_threads_came() {
+    let cx = context(2);
+    prim::sort(&cx, &mut [3, 1, 2], Order::Ascending).unwrap();
+    let run = cx.last_run().unwrap();
+    assert_eq!((run.ran, run.threads), (1, 2));
+    assert!(run.to_string().contains("1 of 2 threads ("), "{run}");
+    // The helper may be without a processor for a whole call, but not for all of them.
+    let both = |seed| {
+        calls(&cx, seed);
+        cx.last_run().unwrap().ran == 2
+    };
+    assert!((0..100).any(both));
+}
+
 /// Runs `child` in a forked process; whether it came to its end in time.
 fn forked(child: impl FnOnce()) -> bool {
     // SAFETY: the child calls nothing that a lock of another thread could keep waiting but malloc, which glibc makes ready for it, and what

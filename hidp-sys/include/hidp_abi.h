@@ -95,6 +95,11 @@ typedef void (*hidp_team_body)(void *state, int64_t member);
  * Returns when all that began have returned. May be called from several threads, and from a body. A launch is brief if one thread is done
  * sooner than a thread that sleeps would come: it wakes none, unless launches follow each other closely. */
 void hidp2_team_run(hidp_context *context, int64_t wanted, int32_t brief, hidp_team_body body, void *state);
+/* How many threads the calling thread's launches ran on, the most of any since `hidp2_threads_ran` was last called on it; sets what is counted from, and
+ * returns what it had come to. */
+uint32_t hidp2_threads_ran(uint32_t from);
+/* Notes a launch of the calling thread that ran on other threads than the team's. */
+void hidp2_threads_came(uint32_t threads);
 /* At least 64-byte aligned, bases staggered over 4 KiB, huge pages asked for; null if there is none. Never returns null for
  * 0 bytes. Steady state takes from the pool and asks the system for nothing. */
 void *hidp2_pool_take(hidp_context *context, size_t bytes);

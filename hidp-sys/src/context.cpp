@@ -133,6 +133,10 @@ void hidp2_team_run(hidp_context *, int64_t wanted, int32_t brief, hidp_team_bod
   else body(state, 0);
 }
 
+uint32_t hidp2_threads_ran(uint32_t from) { return hidp_core::exchange_threads(from); }
+
+void hidp2_threads_came(uint32_t threads) { hidp_core::note_threads(threads); }
+
 void *hidp2_pool_take(hidp_context *context, size_t bytes) { return context->pool.take(bytes); }
 
 void hidp2_pool_give(hidp_context *context, void *block) { context->pool.give(block); }

@@ -15,6 +15,8 @@ Team team;
 
 namespace {
 
+thread_local uint32_t most_threads = 0;
+
 // Kernels keep tiles on the stack. Some systems give new threads half a megabyte or less.
 constexpr size_t kLeastStack = size_t{4} << 20;
 // How many others one thread wakes before it goes to work itself.
@@ -156,12 +158,25 @@ void Team::run(int64_t wanted, bool brief, hidp_team_body body, void *state) {
   job.wake_more();
   body(state, 0);
   // Whoever came from now on would find nothing to do.
+  uint32_t came = 1;
   for (uint32_t at = 0; at < invited.count; ++at) {
     if (helper_[invited.number[at]]->take_back(job.invitation(at + 1))) invited.number[at] = kNone;
+    else ++came;
   }
+  note_threads(came);
   for (uint32_t at = 0; at < invited.count; ++at) {
     if (invited.number[at] != kNone) helper_[invited.number[at]]->wait_until_left(job.invitation(at + 1));
   }
+}
+
+void note_threads(uint32_t came) {
+  if (came > most_threads) most_threads = came;
+}
+
+uint32_t exchange_threads(uint32_t from) {
+  const uint32_t most = most_threads;
+  most_threads = from;
+  return most;
 }
 
 void Team::wake(uint16_t number) { helper_[number]->wake(); }

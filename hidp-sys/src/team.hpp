@@ -49,6 +49,10 @@ class Team {
   Helper *helper_[kMostHelpers] = {};
 };
 
+// On how many threads launches of the calling thread ran: the most of any since it was last asked.
+void note_threads(uint32_t came);
+uint32_t exchange_threads(uint32_t from);
+
 // Never destroyed: helpers may sleep in it while the process ends.
 extern Team team;
 

@@ -132,6 +132,45 @@ void parts_are_large_enough() {
   CHECK(parts == 2);
 }
 
+// Work that seems to be little: one thread begins, and others join where it takes long. Every iteration is done once, and the first fault is
+// the one that is reported, whoever meets it.
+void others_join_what_takes_long() {
+  const Context context(2);
+  hidp_call call{};
+  call.context = context.raw();
+  constexpr int64_t kExtent = 301;
+  for (const int64_t fault : {int64_t{0}, int64_t{3}, int64_t{200}, kExtent}) {
+    hidp::Host host(&call);
+    std::vector<int32_t> done(kExtent, 0);
+    const auto body = [&](hidp::Worker &worker, int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        worker.trap.raised = i >= fault;
+        worker.trap.fault.values[0] = i;
+        if (worker.trap.raised) return;
+        sleep_for(20);
+        ++done[static_cast<size_t>(i)];
+      }
+    };
+    hidp2_threads_ran(1);
+    const bool even = hidp::launch_static_joined<8>(host, kExtent, 3, 1, body);
+    CHECK(even == (fault == kExtent) && (even || host.trap.fault.values[0] == fault));
+    CHECK((hidp2_threads_ran(1) == 2) == (fault >= 200));
+    host.trap.raised = false;
+    const bool in_turn = hidp::launch_dynamic_joined(host, kExtent, 3, 1, body);
+    CHECK(in_turn == even && (in_turn || host.trap.fault.values[0] == fault));
+    CHECK((hidp2_threads_ran(1) == 2) == (fault >= 200));
+    for (int64_t i = 0; i < fault; ++i) CHECK(done[static_cast<size_t>(i)] == 2);
+  }
+  // What is done at once is nothing for a second one, unless this one loses its processor in between.
+  hidp::Host host(&call);
+  int alone = 0;
+  for (int launch = 0; launch < 100; ++launch) {
+    CHECK(hidp::launch_static_joined(host, kExtent, 1, 1, [](hidp::Worker &, int64_t, int64_t) {}));
+    alone += hidp2_threads_ran(1) == 1;
+  }
+  CHECK(alone > 50);
+}
+
 // In place, which lets workers read what others are about to overwrite.
 void scan(hidp::Host &host, int64_t n) {
   std::vector<int32_t> values(static_cast<size_t>(n), 1);
@@ -177,5 +216,6 @@ int main() {
   callers(24);
   parts_are_even();
   parts_are_large_enough();
+  others_join_what_takes_long();
   puts("all launches ended");
 }

@@ -30,6 +30,13 @@ constexpr int64_t kMostPartsEach = 8;
 #endif
 constexpr int64_t kTurn = HIDP_TURN;
 
+// After so many nanoseconds of work whose amount is a guess, and with as many to come, others join: longer than it takes to wake them. Tests set
+// it to 0.
+#ifndef HIDP_JOIN_AFTER
+#define HIDP_JOIN_AFTER 20000
+#endif
+constexpr int64_t kJoinAfter = HIDP_JOIN_AFTER;
+
 class FirstFault {
  public:
   // Whether a fault of `part` could still be the first.
@@ -188,6 +195,34 @@ HIDP_KERNEL bool parts_in_turn(Host &host, int64_t extent, int64_t grain, int64_
   return first.finish(host.trap);
 }
 
+// What a guess takes for less than two threads' work. One begins, piece by piece, and looks at the clock between them.
+HIDP_KERNEL bool joined_parts(Host &host, int64_t extent, int64_t grain, int64_t least, int64_t most, PartBody body) {
+  // A look costs as much as some small iterations, so there are at most four.
+  constexpr int64_t kFirst = 64, kGrows = 4;
+  const int64_t grains = extent / grain + (extent % grain != 0);
+  const int64_t threads = smaller(smaller(host.workers(), most), grains / least);
+  if (threads <= 1) return serial_parts(host, extent, body);
+  const int64_t start = nanoseconds();
+  int64_t done = 0;
+  {
+    FirstFault first;
+    Worker worker(host.context);
+    for (int64_t piece = grains / kFirst + 1;; piece *= kGrows) {
+      const int64_t next = grains - done > piece ? done + piece : grains;
+      run_part(worker, first, 0, done * grain, next == grains ? extent : next * grain, body);
+      if (worker.trap.raised) return first.finish(host.trap);
+      done = next;
+      if (done == grains) return true;
+      const double taken = static_cast<double>(nanoseconds() - start);
+      if (taken >= kJoinAfter && taken * static_cast<double>(grains - done) >= kJoinAfter * static_cast<double>(done)) break;
+    }
+  }
+  const int64_t begin = done * grain, left = grains - done;
+  const auto rest = [=](Worker &worker, int64_t from, int64_t to) { body(worker, begin + from, begin + to); };
+  const int64_t parts = smaller(threads * kMostPartsEach, left / least < 1 ? 1 : left / least);
+  return parts_in_turn(host, extent - begin, grain, parts, smaller(threads, parts), INT64_MAX, PartBody(rest));
+}
+
 // Some parts for each thread, if they have `least` grains.
 HIDP_KERNEL bool static_parts(Host &host, int64_t extent, int64_t grain, int64_t least, int64_t most, int64_t work, PartBody body) {
   if (is_for_one(host, work)) return serial_parts(host, extent, body);
@@ -223,7 +258,7 @@ HIDP_KERNEL bool ordered_parts(Host &host, int64_t extent, int64_t grain, int64_
   return first.finish(host.trap);
 }
 
-// All of these: body(worker, begin, end), on `kMost` threads at most; false after a fault.
+// All of these: body(worker, begin, end), on `kMost` threads at most; false after a fault. With `_joined` their work is a guess.
 
 template <class Body>
 inline bool launch_serial(Host &host, int64_t extent, const Body &body) {
@@ -238,6 +273,18 @@ inline bool launch_static(Host &host, int64_t extent, int64_t grain, int64_t wor
 template <int64_t kMost = kAllThreads, class Body>
 inline bool launch_dynamic(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
   return extent <= 0 || dynamic_parts(host, extent, grain, kMost, work, PartBody(body));
+}
+
+template <int64_t kLeast = 1, int64_t kMost = kAllThreads, class Body>
+inline bool launch_static_joined(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
+  if (extent > 0 && is_for_one(host, work)) return joined_parts(host, extent, grain, kLeast, kMost, PartBody(body));
+  return launch_static<kLeast, kMost>(host, extent, grain, work, body);
+}
+
+template <int64_t kMost = kAllThreads, class Body>
+inline bool launch_dynamic_joined(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
+  if (extent > 0 && is_for_one(host, work)) return joined_parts(host, extent, grain, 1, kMost, PartBody(body));
+  return launch_dynamic<kMost>(host, extent, grain, work, body);
 }
 
 template <int64_t kMost = kAllThreads, class Body>

@@ -38,8 +38,13 @@ inline void on_threads(hidp_context *context, int64_t wanted, bool brief, const 
   }
 #elif HIDP_THREADS_OF == HIDP_THREADS_OF_OPENMP
   if (wanted > 1) {
+    uint32_t came = 1;
 #pragma omp parallel num_threads(static_cast<int>(wanted))
-    body(static_cast<int64_t>(omp_get_thread_num()));
+    {
+      if (omp_get_thread_num() == 0) came = static_cast<uint32_t>(omp_get_num_threads());
+      body(static_cast<int64_t>(omp_get_thread_num()));
+    }
+    hidp2_threads_came(came);
     return;
   }
 #endif

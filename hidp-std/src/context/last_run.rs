@@ -18,6 +18,7 @@ pub(crate) struct RunNote {
     pub(crate) copied: Copies,
     pub(crate) isa: Isa,
     pub(crate) threads: u32,
+    pub(crate) ran: u32,
     pub(crate) why: Because,
     pub(crate) values: [i64; MOST_MEASURES],
 }
@@ -25,7 +26,7 @@ pub(crate) struct RunNote {
 impl RunNote {
     pub(crate) fn told(&self, traffic: &[KernelTraffic]) -> LastRun {
         let traffic = traffic.to_vec();
-        let Self { entry, version, device, instead_of, copied, isa, threads, .. } = *self;
+        let Self { entry, version, device, instead_of, copied, isa, threads, ran, .. } = *self;
         let measures = entry.dispatch.measures;
         let placed = self.placed.told(measures, &self.values);
         let why = self.why.told(measures, &self.values);
@@ -38,6 +39,7 @@ impl RunNote {
             copied,
             isa,
             threads,
+            ran,
             why,
             traffic,
         }
@@ -125,6 +127,8 @@ pub struct LastRun {
     pub isa: Isa,
     /// How many threads it could use.
     pub threads: u32,
+    /// How many of them came to work, in the launch where they were most, the calling thread among them. 0 on a device.
+    pub ran: u32,
     /// Why this version.
     pub why: Why,
     traffic: Vec<KernelTraffic>,
@@ -140,12 +144,15 @@ impl LastRun {
 
 impl fmt::Display for LastRun {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { entry, plan, device, instead_of, placed, copied, isa, threads, why, traffic: _ } = self;
+        let Self { entry, plan, device, instead_of, placed, copied, isa, threads, ran, why, traffic: _ } = self;
         write!(f, "{entry}: plan {plan}, ")?;
         match device {
             Some(ordinal) if *copied == Copies::default() => write!(f, "cuda:{ordinal} (")?,
             Some(ordinal) => write!(f, "cuda:{ordinal}, {copied} (")?,
-            None => write!(f, "{isa}, {threads} thread{} (", if *threads == 1 { "" } else { "s" })?,
+            None => {
+                let of = if ran == threads { String::new() } else { format!("{ran} of ") };
+                write!(f, "{isa}, {of}{threads} thread{} (", if *threads == 1 { "" } else { "s" })?;
+            }
         }
         match (placed, instead_of) {
             (Placed::NoVersion, Some(ordinal)) => write!(f, "no version for cuda:{ordinal}; ")?,

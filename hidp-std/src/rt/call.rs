@@ -138,7 +138,7 @@ unsafe fn run(
 ) -> Result<(), Error> {
     let choice = &chosen.choice;
     let device = if choice.isa.is_none() { cx.queue() } else { None };
-    let note = RunNote {
+    let mut note = RunNote {
         entry,
         version: choice.version,
         device: device.and(cx.device().ordinal()),
@@ -147,14 +147,21 @@ unsafe fn run(
         copied: device.map_or_else(Copies::default, |_| copies(entry, args)),
         isa: choice.isa.unwrap_or(Isa::Base),
         threads: device.map_or(choice.settings.threads(cx.threads()), |queue| queue.facts().threads()),
+        ran: 0,
         why: choice.why,
         values: chosen.values,
     };
     let Some(queue) = device else {
         cx.start_threads()?;
-        let run = |params: &[*mut c_void]| {
+        let mut run = |params: &[*mut c_void]| {
             // SAFETY: the caller's promise. This machine has the instruction set: `choose` saw to it.
-            let (status, call) = unsafe { enter(cx, choice, None, params, dims) };
+            let (status, call) = unsafe {
+                // Calls that the entry makes in turn count for themselves alone.
+                let outer = hidp_sys::hidp2_threads_ran(1);
+                let (status, call) = enter(cx, choice, None, params, dims);
+                note.ran = hidp_sys::hidp2_threads_ran(outer);
+                (status, call)
+            };
             cx.note_run(&note, None);
             if status == HIDP_OK as i32 { Ok(()) } else { Err(Error::Fault(Fault::new(entry, call.fault))) }
         };

@@ -8,6 +8,7 @@ mod kernels;
 mod recurrences;
 mod searched;
 mod text;
+mod work;
 
 use crate::traffic::Resources;
 use accesses::AccessFacts;
@@ -90,6 +91,8 @@ struct Explanation {
     /// Names of measures, and what they are.
     measures: Vec<(&'static str, String)>,
     rules: Vec<String>,
+    /// What is taken for granted of how much launches have to do.
+    work: Vec<String>,
     /// Tunables of a call, and their domains.
     tunables: Vec<(String, Vec<u32>)>,
     versions: Vec<Version>,
@@ -224,6 +227,7 @@ fn explanation(
         kernels: resources.map(|found| kernels::kernels(program, &lowered.entry, found)).unwrap_or_default(),
         measures: dispatch.measures.iter().map(|measure| (measure.name, meaning(program, func, measure))).collect(),
         rules: dispatch.rules.iter().map(|rule| dispatch.print(rule)).chain(otherwise).collect(),
+        work: work::lines(&input.sources, &lowered.entry),
         tunables: dispatch.tunables.iter().map(|t| (t.name.clone(), t.domain.clone())).collect(),
         versions: lowered.entry.units.iter().map(|unit| version(program, unit)).collect(),
         more: more(input, program, lowered, wanted),

@@ -49,7 +49,7 @@ impl Lowerer<'_> {
         let elements = self.body.fix("elements", make::mul(elements, workers.clone()));
         // A copy's element is made, read, and put to the others.
         let each = make::long(self.model.copied_element.into());
-        let pays = make::binary(BinOp::Ge, shared.work.clone(), make::mul(elements, each));
+        let pays = make::binary(BinOp::Ge, shared.work.operations.clone(), make::mul(elements, each));
         let most = make::long(self.model.most_copied.into());
         let fits = |target: &Target| make::binary(BinOp::Le, target.count.clone(), most.clone());
         let fit = targets.iter().map(fits).fold(pays, |all, fits| make::binary(BinOp::And, all, fits));
@@ -178,7 +178,7 @@ impl Lowerer<'_> {
         });
         let work = make::mul(count.clone(), workers.clone());
         let work = self.body.fix("work", work);
-        let schedule = self.schedule(self.model.line, work);
+        let schedule = self.schedule(self.model.line, work.into());
         self.body.push(Stmt::Launch { kernel, args, extent: count.clone(), schedule });
     }
 }

@@ -175,7 +175,7 @@ impl Lowerer<'_> {
             }
             this.body.leave_loop(at, begin, end, LoopKind::Seq);
         });
-        let schedule = self.schedule(self.model.line, count.clone());
+        let schedule = self.schedule(self.model.line, count.clone().into());
         self.body.push(Stmt::Launch { kernel, args, extent: count, schedule });
         self.body.push(Stmt::Swap(first.base, second.base));
         let settle = self.body.leave();

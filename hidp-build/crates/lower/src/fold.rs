@@ -276,7 +276,6 @@ impl Lowerer<'_> {
         let runs = self.body.fix("runs", make::ceil_div(total.clone(), block.clone()));
         let partials: Vec<VarId> = map.folds.iter().map(|fold| self.partials(fold, &runs)).collect();
         let work = self.work_of(map, total.clone());
-        let work = self.body.fix("work", work);
         let (kernel, args) = self.kernel("fold", span, |this, begin, end| {
             this.fold_runs(map, &ranges, &strides, &partials, (&block, &total), (begin, end));
         });

@@ -123,7 +123,6 @@ impl Lowerer<'_> {
         let (strides, total) = self.strides(&counts);
         let times = shape.ranges.iter().fold(make::long(1), |times, range| make::mul(times, range.count.clone()));
         let work = self.work_of(map, times);
-        let work = self.body.fix("work", work);
         let (kernel, args) = self.kernel("tiles", span, |this, begin, end| {
             let shape = Shape { ranges: this.import_ranges(&shape.ranges), width: this.import(&shape.width), ..shape };
             let counts = this.import_ranges(&counts);

@@ -6,7 +6,7 @@ use super::build::{ArrayBinding, Binding, Body, Role};
 use super::fold::Acc;
 use super::space::Range;
 use super::{ITERATORS, Lowerer, make};
-use hidp_ir::imp::{Expr, ExprKind, Grid, Kernel, KernelId, LoopKind, Schedule, Stmt, VarId, VarKind};
+use hidp_ir::imp::{Expr, ExprKind, Grid, Kernel, KernelId, LoopKind, Schedule, Stmt, VarId, VarKind, Work};
 use hidp_ir::par::once::Test;
 use hidp_ir::par::{self, BinOp, FoldKind, Map};
 use hidp_plan::notation::Property;
@@ -23,7 +23,7 @@ pub(super) struct Shared<'a> {
     ranges: &'a [Range],
     strides: &'a [Expr],
     total: &'a Expr,
-    pub(super) work: &'a Expr,
+    pub(super) work: &'a Work,
 }
 
 /// How a loop runs the iterations of a map one after the other: written out as often as a directive says.
@@ -134,7 +134,6 @@ impl Lowerer<'_> {
         let ranges = self.ranges(map);
         let (strides, total) = self.strides(&ranges);
         let work = self.work_of(map, total.clone());
-        let work = self.body.fix("work", work);
         let shared = Shared { ranges: &ranges, strides: &strides, total: &total, work: &work };
         let Some(together) = self.mapping.number(Property::Together).filter(|_| !self.inside_team) else {
             return self.share_updates(map, span, &shared);
@@ -142,7 +141,7 @@ impl Lowerer<'_> {
         let workers = Expr { kind: ExprKind::WorkerCount, ty: Ty::LONG };
         let few = make::binary(BinOp::Lt, make::mul(total.clone(), make::long(2)), make::add(workers, make::long(1)));
         let each = make::mul(total.clone(), make::long(together.into()));
-        let long = make::binary(BinOp::Ge, work.clone(), each);
+        let long = make::binary(BinOp::Ge, work.operations.clone(), each);
         self.branch(
             make::binary(BinOp::And, few, long),
             |this| this.team_map(map),
@@ -284,7 +283,7 @@ impl Lowerer<'_> {
     }
 
     /// Equal parts on all threads, or everything on one.
-    pub(super) fn schedule(&self, grain: u32, work: Expr) -> Schedule {
+    pub(super) fn schedule(&self, grain: u32, work: Work) -> Schedule {
         if self.mapping.strategy == Strategy::Serial {
             Schedule::Serial
         } else {
@@ -293,7 +292,7 @@ impl Lowerer<'_> {
     }
 
     /// Parts in turn. Logs of segments want each thread's iterations in order.
-    pub(super) fn in_turn(&self, work: Expr) -> Schedule {
+    pub(super) fn in_turn(&self, work: Work) -> Schedule {
         Schedule::Dynamic { grain: 1, threads: self.mapping.threads, work, in_order: !self.logs.is_empty() }
     }
 

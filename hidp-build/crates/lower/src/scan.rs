@@ -3,7 +3,7 @@
 use super::fold::Acc;
 use super::space::Range;
 use super::{Binding, ITERATORS, Lowerer, make};
-use hidp_ir::imp::{Element, Expr, ExprKind, KernelId, LoopKind, PrimArg, Schedule, Stmt, VarId, VarKind};
+use hidp_ir::imp::{Element, Expr, ExprKind, KernelId, LoopKind, PrimArg, Schedule, Stmt, VarId, VarKind, Work};
 use hidp_ir::par::{self, FaultKind, Fold, FoldKind, Map, Place, Target};
 use hidp_plan::{self as plan, Strategy};
 use hidp_syntax::prim::Prim;
@@ -83,7 +83,6 @@ impl Lowerer<'_> {
         let runs = self.body.fix("runs", make::ceil_div(total.clone(), block.clone()));
         let partials: Vec<VarId> = map.folds.iter().map(|fold| self.prefix_buffer(fold, &runs)).collect();
         let work = self.work_of(map, total.clone());
-        let work = self.body.fix("work", work);
         self.sum_blocks(map, span, &ranges, (&block, &total), &runs, &partials, work.clone());
         for (fold, partial) in map.folds.iter().zip(&partials) {
             self.prefixes(fold, *partial, &runs);
@@ -181,7 +180,7 @@ impl Lowerer<'_> {
         (block, total): (&Expr, &Expr),
         runs: &Expr,
         partials: &[VarId],
-        work: Expr,
+        work: Work,
     ) {
         let mut sums = map.clone();
         sums.folds.iter_mut().for_each(|fold| fold.kind = FoldKind::Reduce);

@@ -2,13 +2,15 @@
 //!
 //! Ranges that depend on iterators (triangles, bands, pieces) are as long as where those are in the middle of theirs; loops that count take the
 //! turns between their first value and their bound. Variables of an iteration are what they were assigned last. Ragged ranges are
-//! together about as long as the array that they run through. What data say beyond that counts as `unknown_length` of the model.
+//! together about as long as the array that they run through. What data say beyond that counts as `unknown_length` of the model; then
+//! others join the one thread if it takes long. What an estimate takes for granted is kept for `explain`.
 
 use std::collections::BTreeMap;
 
-use hidp_ir::imp::Expr;
+use hidp_ir::imp::{Assumed, Assumption, Expr, Work};
 use hidp_ir::par::{self, BinOp, Block, Extent, Loop, Map, PrimCall, StmtKind, visit};
 use hidp_plan as plan;
+use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
 use super::{Binding, Lowerer, make};
@@ -16,40 +18,97 @@ use super::{Binding, Lowerer, make};
 /// Parts of an expression beyond which a variable is taken for unknown: each substitution may double them.
 const LARGEST: usize = 64;
 
-/// What iterators, and variables of iterations, are on average.
-type Means = BTreeMap<par::VarId, par::Expr>;
+/// What a variable is on average.
+#[derive(Clone)]
+struct Mean {
+    value: par::Expr,
+    /// Whether it is another one in other iterations or turns.
+    varies: bool,
+}
+
+/// Means of iterators, and of variables of iterations.
+type Means = BTreeMap<par::VarId, Mean>;
+
+/// What is known where an estimate has come to.
+#[derive(Default)]
+struct Known {
+    means: Means,
+    assumed: Vec<Assumed>,
+}
+
+impl Known {
+    fn assume(&mut self, what: Assumption, at: Span) {
+        let assumed = Assumed { what, at };
+        if !self.assumed.contains(&assumed) {
+            self.assumed.push(assumed);
+        }
+    }
+    /// Bounds of what stands at a place, with means instead of variables.
+    fn bounds(&mut self, bounds: [&par::Expr; 2], at: Span) -> [par::Expr; 2] {
+        if bounds.into_iter().any(|bound| self.varies(bound)) {
+            self.assume(Assumption::Middle, at);
+        }
+        bounds.map(|bound| on_average(bound, &self.means))
+    }
+    fn varies(&self, expr: &par::Expr) -> bool {
+        let mut varies = false;
+        visit::walk_expr_vars(expr, |var, _| varies |= self.means.get(&var).is_some_and(|mean| mean.varies));
+        varies
+    }
+    /// From here on a variable runs through a range.
+    fn runs(&mut self, var: par::VarId, range: &[par::Expr; 2]) {
+        self.means.insert(var, Mean { value: middle(range), varies: true });
+    }
+    /// From here on the iterators of a map have their means.
+    fn enter(&mut self, map: &Map) {
+        for iter in &map.iters {
+            let range = [&iter.lo, &iter.hi].map(|bound| on_average(bound, &self.means));
+            self.runs(iter.var, &range);
+        }
+    }
+    /// What a block writes is not known after it, nor in a turn of it before it is written.
+    fn forget_written(&mut self, block: &Block) {
+        visit::walk_vars(block, |var, role| {
+            if role == visit::Role::Write {
+                self.means.remove(&var);
+            }
+        });
+    }
+}
 
 impl Lowerer<'_> {
     /// Operations of `times` iterations of a map.
-    pub(super) fn work_of(&mut self, map: &Map, times: Expr) -> Expr {
-        let mut means = Means::new();
-        enter(map, &mut means);
-        self.work_of_block(&map.body, times, &mut means)
+    pub(super) fn work_of(&mut self, map: &Map, times: Expr) -> Work {
+        let mut known = Known::default();
+        known.enter(map);
+        let operations = self.work_of_block(&map.body, times, &mut known);
+        Work { operations: self.body.fix("work", operations), assumed: known.assumed }
     }
 
-    fn work_of_block(&mut self, block: &Block, times: Expr, means: &mut Means) -> Expr {
+    fn work_of_block(&mut self, block: &Block, times: Expr, known: &mut Known) -> Expr {
         let mut work = times.clone();
         for (at, stmt) in block.stmts.iter().enumerate() {
             let more = match &stmt.kind {
-                StmtKind::Map(map) => self.work_of_map(map, times.clone(), means),
+                StmtKind::Map(map) => self.work_of_map(map, times.clone(), known),
                 StmtKind::Loop(node) => {
-                    let turns = self.turns_of(node, &block.stmts[..at], means);
-                    forget_written(&node.body, means);
-                    let work = self.work_of_block(&node.body, make::mul(times.clone(), turns), means);
-                    forget_written(&node.body, means);
+                    let turns = self.turns_of(node, &block.stmts[..at], stmt.span, known);
+                    known.forget_written(&node.body);
+                    let work = self.work_of_block(&node.body, make::mul(times.clone(), turns), known);
+                    known.forget_written(&node.body);
                     work
                 }
                 StmtKind::If { then, otherwise, .. } => {
-                    let mut other = means.clone();
-                    let work = self.work_of_block(then, times.clone(), means);
-                    let work = make::add(work, self.work_of_block(otherwise, times.clone(), &mut other));
-                    [then, otherwise].into_iter().for_each(|side| forget_written(side, means));
+                    let before = known.means.clone();
+                    let work = self.work_of_block(then, times.clone(), known);
+                    known.means = before;
+                    let work = make::add(work, self.work_of_block(otherwise, times.clone(), known));
+                    [then, otherwise].into_iter().for_each(|side| known.forget_written(side));
                     work
                 }
-                StmtKind::Scope(body) => self.work_of_block(body, times.clone(), means),
-                StmtKind::Prim(call) => self.work_of_prim(call, times.clone(), means),
+                StmtKind::Scope(body) => self.work_of_block(body, times.clone(), known),
+                StmtKind::Prim(call) => self.work_of_prim(call, times.clone(), stmt.span, known),
                 StmtKind::Assign { var, value } => {
-                    self.learn(*var, value, means);
+                    self.learn(*var, value, known);
                     times.clone()
                 }
                 StmtKind::Store { .. } | StmtKind::Atomic { .. } => times.clone(),
@@ -69,61 +128,67 @@ impl Lowerer<'_> {
     }
 
     /// From here on a variable has this value, if the host knows it.
-    fn learn(&self, var: par::VarId, value: &par::Expr, means: &mut Means) {
-        let value = on_average(value, means);
+    fn learn(&self, var: par::VarId, value: &par::Expr, known: &mut Known) {
+        let varies = known.varies(value);
+        let value = on_average(value, &known.means);
         let mut parts = 0;
         visit::walk_subexprs(&value, |_| parts += 1);
         match value.ty == Ty::LONG && parts <= LARGEST && self.is_known_throughout(&value) {
-            true => means.insert(var, value),
-            false => means.remove(&var),
+            true => known.means.insert(var, Mean { value, varies }),
+            false => known.means.remove(&var),
         };
     }
 
-    fn work_of_map(&mut self, map: &Map, times: Expr, means: &mut Means) -> Expr {
-        enter(map, means);
+    fn work_of_map(&mut self, map: &Map, times: Expr, known: &mut Known) -> Expr {
+        known.enter(map);
         let bounds: Vec<[par::Expr; 2]> =
-            map.iters.iter().map(|iter| [&iter.lo, &iter.hi].map(|bound| on_average(bound, means))).collect();
+            map.iters.iter().map(|iter| [&iter.lo, &iter.hi].map(|bound| on_average(bound, &known.means))).collect();
         let closed = bounds.iter().flatten().all(|bound| self.is_known_throughout(bound));
         let ragged = if closed { None } else { plan::ragged_extent(self.func, map).cloned() };
         let turns = match ragged {
             Some(extent) if self.is_known_throughout(&extent) => {
+                known.assume(Assumption::Array, map.iters.last().map_or(extent.span, |iter| iter.span));
                 let elements = self.expr(&extent);
                 make::mul(elements, make::long(self.model.ragged_element.into()))
             }
-            Some(_) | None => {
-                let lengths: Vec<Expr> = bounds.iter().map(|bounds| self.length_of(bounds)).collect();
-                lengths.into_iter().fold(times, make::mul)
-            }
+            Some(_) | None => map.iters.iter().fold(times, |times, iter| {
+                let bounds = known.bounds([&iter.lo, &iter.hi], iter.span);
+                make::mul(times, self.length_of(&bounds, iter.span, known))
+            }),
         };
-        self.work_of_block(&map.body, turns, means)
+        self.work_of_block(&map.body, turns, known)
     }
 
     /// How often a loop runs whose variable was given its first value by one of the statements before.
-    fn turns_of(&mut self, node: &Loop, before: &[par::Stmt], means: &mut Means) -> Expr {
-        let Some(counted) = Counted::of(node, before) else { return self.unknown_length() };
-        let bounds = [&counted.lo, &counted.hi].map(|bound| on_average(bound, means));
-        means.insert(counted.var, middle(&bounds));
-        let length = self.length_of(&bounds);
+    fn turns_of(&mut self, node: &Loop, before: &[par::Stmt], at: Span, known: &mut Known) -> Expr {
+        let Some(counted) = Counted::of(node, before) else { return self.unknown_length(at, known) };
+        let bounds = known.bounds([&counted.lo, &counted.hi], at);
+        known.runs(counted.var, &bounds);
+        let length = self.length_of(&bounds, at, known);
         make::ceil_div(length, make::long(counted.step))
     }
 
     /// All segments of an array together are about as long as the array.
-    fn work_of_prim(&mut self, call: &PrimCall, times: Expr, means: &Means) -> Expr {
+    fn work_of_prim(&mut self, call: &PrimCall, times: Expr, at: Span, known: &mut Known) -> Expr {
         let (length, of_all) = match &call.extent {
             Extent::Segment { .. } => (&call.input.len, call.input.prefix.is_empty()),
             Extent::Whole { size } => (size, false),
             Extent::Regular { .. } | Extent::Vectors { .. } => (&call.input.len, false),
         };
-        let length = on_average(length, means);
+        let length = on_average(length, &known.means);
         let elements = match self.is_known_throughout(&length) {
-            true if of_all => self.expr(&length),
+            true if of_all => {
+                known.assume(Assumption::Array, at);
+                self.expr(&length)
+            }
             true => make::mul(times, self.expr(&length)),
-            false => make::mul(times, self.unknown_length()),
+            false => make::mul(times, self.unknown_length(at, known)),
         };
         make::mul(elements, make::long(self.model.primitive_element.into()))
     }
 
-    fn unknown_length(&self) -> Expr {
+    fn unknown_length(&self, at: Span, known: &mut Known) -> Expr {
+        known.assume(Assumption::Turns(self.model.unknown_length), at);
         make::long(self.model.unknown_length.into())
     }
 
@@ -133,9 +198,9 @@ impl Lowerer<'_> {
         known
     }
 
-    fn length_of(&mut self, bounds: &[par::Expr; 2]) -> Expr {
+    fn length_of(&mut self, bounds: &[par::Expr; 2], at: Span, known: &mut Known) -> Expr {
         if !bounds.iter().all(|bound| self.is_known_throughout(bound)) {
-            return self.unknown_length();
+            return self.unknown_length(at, known);
         }
         let [lo, hi] = bounds.each_ref().map(|bound| self.expr(bound));
         make::max(make::sub(hi, lo), make::long(0))
@@ -161,26 +226,9 @@ impl Lowerer<'_> {
     }
 }
 
-/// From here on the iterators of a map have their means.
-fn enter(map: &Map, means: &mut Means) {
-    for iter in &map.iters {
-        let bounds = [&iter.lo, &iter.hi].map(|bound| on_average(bound, means));
-        means.insert(iter.var, middle(&bounds));
-    }
-}
-
-/// What a block writes is not known after it, nor in a turn of it before it is written.
-fn forget_written(block: &Block, means: &mut Means) {
-    visit::walk_vars(block, |var, role| {
-        if role == visit::Role::Write {
-            means.remove(&var);
-        }
-    });
-}
-
 fn on_average(bound: &par::Expr, means: &Means) -> par::Expr {
     let mut bound = bound.clone();
-    visit::substitute_expr(&mut bound, |var| means.get(&var).cloned());
+    visit::substitute_expr(&mut bound, |var| means.get(&var).map(|mean| mean.value.clone()));
     bound
 }
 

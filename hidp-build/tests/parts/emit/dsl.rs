@@ -159,10 +159,10 @@ pub(crate) fn fault(site: SiteId, values: Vec<Expr>) -> Stmt {
 }
 /// Enough work for several threads.
 pub(crate) fn shared(grain: u32) -> Schedule {
-    Schedule::Static { grain, least: 1, threads: None, work: int(1 << 40) }
+    Schedule::Static { grain, least: 1, threads: None, work: int(1 << 40).into() }
 }
 pub(crate) fn dynamic(grain: u32) -> Schedule {
-    Schedule::Dynamic { grain, threads: None, work: int(1 << 40), in_order: false }
+    Schedule::Dynamic { grain, threads: None, work: int(1 << 40).into(), in_order: false }
 }
 pub(crate) fn launch(kernel: KernelId, args: Vec<Expr>, extent: Expr, schedule: Schedule) -> Stmt {
     Stmt::Launch { kernel, args, extent, schedule }

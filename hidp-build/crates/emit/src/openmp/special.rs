@@ -5,7 +5,7 @@ use crate::c_like::memory::{Memory, element};
 use crate::c_like::prim::launch_argument;
 use crate::c_like::text::Text;
 use crate::c_like::{Dialect, Scope, name, wide};
-use hidp_ir::imp::{Expr, Grid, KernelId, Level, Schedule, SiteId, Stmt, Unit, VarId, VarKind};
+use hidp_ir::imp::{Expr, Grid, KernelId, Level, Schedule, SiteId, Stmt, Unit, VarId, VarKind, Work};
 use hidp_ir::par::FoldFn;
 use hidp_syntax::index::Id;
 use hidp_syntax::ty::{Scalar, Ty};
@@ -215,12 +215,13 @@ impl OpenMp<'_> {
             Schedule::Serial => format!("launch_serial(host, {extent}"),
             Schedule::Static { grain, least, threads, work } => {
                 let least = (*least > 1 || threads.is_some()).then_some(*least);
-                let function = with_numbers("launch_static", least.into_iter().chain(*threads));
+                let function = joined("launch_static", work);
+                let function = with_numbers(&function, least.into_iter().chain(*threads));
                 self.shared(scope, &function, extent, *grain, work)
             }
             Schedule::Dynamic { grain, threads, work, in_order } => {
-                let function = if *in_order { "launch_ordered" } else { "launch_dynamic" };
-                self.shared(scope, &with_numbers(function, threads.iter().copied()), extent, *grain, work)
+                let function = if *in_order { "launch_ordered".to_owned() } else { joined("launch_dynamic", work) };
+                self.shared(scope, &with_numbers(&function, threads.iter().copied()), extent, *grain, work)
             }
         };
         out.open(format!("const bool ok = hidp::{head}, [=](hidp::Worker &worker, int64_t begin, int64_t end) {{"));
@@ -230,9 +231,14 @@ impl OpenMp<'_> {
         out.close("}");
     }
 
-    fn shared(&self, scope: &Scope<'_>, function: &str, extent: &str, grain: u32, work: &Expr) -> String {
-        format!("{function}(host, {extent}, {}, {}", grain.max(1), expr(scope, self, work).text)
+    fn shared(&self, scope: &Scope<'_>, function: &str, extent: &str, grain: u32, work: &Work) -> String {
+        format!("{function}(host, {extent}, {}, {}", grain.max(1), expr(scope, self, &work.operations).text)
     }
+}
+
+/// The function that begins with one thread, for work that may turn out to be more than it seems.
+fn joined(function: &str, work: &Work) -> String {
+    format!("{function}{}", if work.is_guess() { "_joined" } else { "" })
 }
 
 /// A function with numbers as arguments of its template.

@@ -89,6 +89,7 @@ fn entry(explanation: &Explanation) -> Json {
         kernels,
         measures,
         rules,
+        work,
         tunables,
         versions,
         more,
@@ -119,6 +120,7 @@ fn entry(explanation: &Explanation) -> Json {
             }),
         ),
         ("rules", Json::list(rules, |line| Json::text(line))),
+        ("work", Json::list(work, |line| Json::text(line))),
         (
             "tunables",
             Json::list(tunables, |(name, domain)| {

@@ -136,6 +136,9 @@ impl Explanation {
         let mut lines: Vec<String> = self.measures.iter().map(|(name, is)| format!("{name} = {is}")).collect();
         lines.extend(self.rules.iter().cloned());
         page.section("which version runs", &lines.join("\n"));
+        if !self.work.is_empty() {
+            page.section("what is assumed where the work of launches is estimated", &self.work.join("\n"));
+        }
         if !self.tunables.is_empty() {
             let line = |(name, domain): &(String, Vec<u32>)| {
                 let values: Vec<String> = domain.iter().map(u32::to_string).collect();

@@ -2,7 +2,7 @@
 
 use super::{
     Block, Element, Entry, Expr, ExprKind, Function, Grid, Loop, LoopKind, Prim, PrimArg, Reduction, Schedule, Share,
-    Stmt, TemplateArg, Unit, UnitTarget, VarId, VarKind,
+    Stmt, TemplateArg, Unit, UnitTarget, VarId, VarKind, Work,
 };
 use crate::par::{BinOp, FoldFn, Program, UnOp};
 use hidp_syntax::index::Id;
@@ -215,13 +215,18 @@ impl Printer<'_> {
             Schedule::Serial => "serial".to_owned(),
             Schedule::Static { grain, least, threads, work } => {
                 let least = if *least == 1 { String::new() } else { format!(", at least {least}") };
-                format!("static({grain}{least}){} work {}", on_threads(*threads), self.expr(work))
+                format!("static({grain}{least}){} work {}", on_threads(*threads), self.work(work))
             }
             Schedule::Dynamic { grain, threads, work, in_order } => {
                 let in_order = if *in_order { " in order" } else { "" };
-                format!("dynamic({grain}){in_order}{} work {}", on_threads(*threads), self.expr(work))
+                format!("dynamic({grain}){in_order}{} work {}", on_threads(*threads), self.work(work))
             }
         }
+    }
+
+    fn work(&self, work: &Work) -> String {
+        let guess = if work.is_guess() { " or more" } else { "" };
+        format!("{}{guess}", self.expr(&work.operations))
     }
 
     fn prim(&self, prim: &Prim) -> String {

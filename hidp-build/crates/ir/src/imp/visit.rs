@@ -1,7 +1,7 @@
 //! Walks over blocks, statements and expressions. Children come in order of evaluation.
 
 use super::wide::{self, WideStmt};
-use super::{Block, Element, Expr, ExprKind, Loop, PrimArg, Schedule, Stmt, VarId};
+use super::{Block, Element, Expr, ExprKind, Loop, PrimArg, Schedule, Stmt, VarId, Work};
 
 /// Of a reference to a statement, whether or not it may be changed.
 macro_rules! blocks_in {
@@ -71,7 +71,7 @@ macro_rules! exprs_in {
             Stmt::Launch { args, extent, schedule, .. } => {
                 let work = match schedule {
                     Schedule::Serial => None,
-                    Schedule::Static { work, .. } | Schedule::Dynamic { work, .. } => Some(work),
+                    Schedule::Static { work, .. } | Schedule::Dynamic { work, .. } => Some(&$($mutable)? work.operations),
                 };
                 args.into_iter().chain([extent]).chain(work).collect()
             }
@@ -112,7 +112,7 @@ pub fn stmt_exprs_mut(stmt: &mut Stmt) -> Vec<&mut Expr> {
 }
 
 /// The work estimate of a schedule.
-pub fn schedule_work(schedule: &Schedule) -> Option<&Expr> {
+pub fn schedule_work(schedule: &Schedule) -> Option<&Work> {
     match schedule {
         Schedule::Serial => None,
         Schedule::Static { work, .. } | Schedule::Dynamic { work, .. } => Some(work),

@@ -12,7 +12,7 @@ impl Checker<'_> {
         self.require(self.is_host() && !self.on_device(), "`launch` stands in host functions of CPU units only");
         self.typed(extent, Ty::LONG);
         if let Some(work) = schedule_work(schedule) {
-            self.typed(work, Ty::LONG);
+            self.typed(&work.operations, Ty::LONG);
         }
         let least = match schedule {
             Schedule::Serial => 1,
