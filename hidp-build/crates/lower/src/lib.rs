@@ -65,6 +65,7 @@ mod short_rows;
 mod space;
 mod stmt;
 mod stream;
+mod strips;
 #[cfg(test)]
 mod tests;
 mod tile_fold;
@@ -119,6 +120,7 @@ fn unit(
     for (_, kernel) in unit.kernels.iter_mut() {
         borders::apart(&mut kernel.function);
         remainder::in_lanes(&mut kernel.function);
+        strips::of_quotients(&mut kernel.function);
         angles::small_first(&mut kernel.function);
     }
     Ok(unit)

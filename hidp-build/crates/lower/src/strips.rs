@@ -1,0 +1,158 @@
+//! Strips of iterations of one quotient.
+//!
+//! A loop that divides its variable by what keeps its value, `t / width` or `t % width`, waits for a division of 64 bits in each iteration,
+//! which takes longer than most of what iterations do besides. So it runs in strips, at whose ends the quotient changes: within one, the
+//! quotient is a value and the remainder a difference.
+
+use std::collections::BTreeSet;
+use std::mem;
+
+use super::make;
+use hidp_ir::imp::visit::{
+    child_blocks, child_blocks_mut, each_stmt, each_subexpr, introduced, operands_mut, overwritten, stmt_exprs,
+    stmt_exprs_mut,
+};
+use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
+use hidp_ir::par::BinOp;
+use hidp_syntax::index::Arena;
+use hidp_syntax::ty::Ty;
+
+/// Rewrites all such loops of a function.
+pub(super) fn of_quotients(function: &mut Function) {
+    in_block(&mut function.body, &mut function.vars);
+}
+
+fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>) {
+    for mut stmt in mem::take(&mut block.stmts) {
+        // Loops in lanes hold no loops that look where they end.
+        if !matches!(&stmt, Stmt::Loop(Loop { kind: LoopKind::Simd { .. }, .. })) {
+            child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, vars));
+        }
+        match stmt {
+            Stmt::Loop(node) => in_loop(node, vars, &mut block.stmts),
+            _ => block.stmts.push(stmt),
+        }
+    }
+}
+
+fn in_loop(node: Loop, vars: &mut Arena<VarId, Var>, stmts: &mut Vec<Stmt>) {
+    match divisor(&node) {
+        Some(divisor) => strips(node, divisor, vars, stmts),
+        None => stmts.push(Stmt::Loop(node)),
+    }
+}
+
+/// What every iteration divides the loop's variable by, if strips may take the loop's place.
+fn divisor(node: &Loop) -> Option<VarId> {
+    let fits = match &node.kind {
+        LoopKind::Seq | LoopKind::Unroll(_) => true,
+        LoopKind::Simd { reductions } => reductions.is_empty(),
+        LoopKind::Spread { .. } => false,
+    };
+    if !fits || make::as_int(&node.step) != Some(1) || breaks(&node.body) {
+        return None;
+    }
+    let mut changed = BTreeSet::from([node.var]);
+    each_stmt(&node.body, &mut |stmt| {
+        changed.extend(introduced(stmt));
+        changed.extend(overwritten(stmt));
+    });
+    let mut found = None;
+    // Not what some iterations divide by at most: strips divide wherever they begin.
+    for expr in node.body.stmts.iter().flat_map(stmt_exprs) {
+        each_subexpr(expr, &mut |sub| {
+            if let Some((_, by)) = divided(sub, node.var)
+                && !changed.contains(&by)
+            {
+                found = found.or(Some(by));
+            }
+        });
+    }
+    found
+}
+
+/// Whether a `break` leaves the loop of this body: it would leave a strip.
+fn breaks(body: &Block) -> bool {
+    body.stmts.iter().any(|stmt| match stmt {
+        Stmt::Break => true,
+        Stmt::Loop(_) | Stmt::Forever { .. } => false,
+        _ => child_blocks(stmt).into_iter().any(breaks),
+    })
+}
+
+/// Whether it is the variable's quotient or remainder, and by what.
+fn divided(expr: &Expr, var: VarId) -> Option<(BinOp, VarId)> {
+    let ExprKind::Binary(op @ (BinOp::Div | BinOp::Rem), left, right) = &expr.kind else { return None };
+    match (&left.kind, &right.kind) {
+        (ExprKind::Var(left), ExprKind::Var(by)) if *left == var => Some((*op, *by)),
+        _ => None,
+    }
+}
+
+/// Strips from the loop's first iteration on.
+fn strips(node: Loop, divisor: VarId, vars: &mut Arena<VarId, Var>, stmts: &mut Vec<Stmt>) {
+    let mut value = |name: &str| vars.push(Var { name: name.to_owned(), kind: VarKind::Value(Ty::LONG) });
+    let long = |var| make::var(var, Ty::LONG);
+    let (by, size, from, end) = (value("by"), value("size"), value("from"), value("end"));
+    let (quotient, below, stop) = (value("quotient"), value("below"), value("stop"));
+    let mut body = node.body;
+    let parts = Parts { var: node.var, divisor, quotient, below };
+    parts.in_block(&mut body);
+    // Iterations that divide by 0 fault before they read what stands for the quotient.
+    let is_zero = make::binary(BinOp::Eq, long(divisor), make::long(0));
+    let by_something = make::select(is_zero, make::long(i64::MAX), long(divisor));
+    let magnitude = make::max(long(by), make::neg(make::max(long(by), make::long(-i64::MAX))));
+    let into = make::sub(long(from), long(below));
+    let turns = make::min(make::sub(long(size), into), make::sub(long(end), long(from)));
+    // Quotients of negative numbers change elsewhere.
+    let turns = make::select(make::binary(BinOp::Lt, long(from), make::long(0)), make::long(1), turns);
+    let mut inner = vec![
+        make::when(make::binary(BinOp::Ge, long(from), long(end)), vec![Stmt::Break]),
+        set_first(quotient, make::binary(BinOp::Div, long(from), long(by))),
+        set_first(below, make::mul(long(quotient), long(by))),
+        set_first(stop, make::add(long(from), turns)),
+    ];
+    in_loop(Loop { lo: long(from), hi: long(stop), body, ..node }, vars, &mut inner);
+    inner.push(make::set(from, long(stop)));
+    stmts.extend([
+        set_first(by, by_something),
+        set_first(size, magnitude),
+        set_first(end, node.hi),
+        set_first(from, node.lo),
+        Stmt::Forever { body: Block { stmts: inner }, step: Block::default() },
+    ]);
+}
+
+fn set_first(var: VarId, init: Expr) -> Stmt {
+    Stmt::Let { var, init: Some(init) }
+}
+
+/// What stands for quotient and remainder within a strip.
+struct Parts {
+    var: VarId,
+    divisor: VarId,
+    quotient: VarId,
+    /// The multiple of the divisor that the remainder is counted from.
+    below: VarId,
+}
+
+impl Parts {
+    fn in_block(&self, block: &mut Block) {
+        for stmt in &mut block.stmts {
+            stmt_exprs_mut(stmt).into_iter().for_each(|expr| self.in_expr(expr));
+            child_blocks_mut(stmt).into_iter().for_each(|child| self.in_block(child));
+        }
+    }
+
+    fn in_expr(&self, expr: &mut Expr) {
+        match divided(expr, self.var) {
+            Some((op, by)) if by == self.divisor => {
+                *expr = match op {
+                    BinOp::Div => make::var(self.quotient, Ty::LONG),
+                    _ => make::sub(make::var(self.var, Ty::LONG), make::var(self.below, Ty::LONG)),
+                };
+            }
+            _ => operands_mut(expr).into_iter().for_each(|operand| self.in_expr(operand)),
+        }
+    }
+}
