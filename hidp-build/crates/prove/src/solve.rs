@@ -1,6 +1,7 @@
 //! Fourier–Motzkin elimination over the integers, with a budget.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::linear::{AtomId, Lin, Term};
 
@@ -111,13 +112,77 @@ impl System {
     }
 }
 
+thread_local! {
+    static KNOWN: RefCell<Known> = RefCell::default();
+}
+
+/// What came of systems that were solved before. Of a program's nineteen in twenty differ from an earlier one in their atoms at most: each
+/// pass asks again what it can rely on.
+#[derive(Default)]
+struct Known {
+    outcomes: HashMap<Vec<u8>, bool>,
+    /// Of all keys.
+    bytes: usize,
+}
+
+impl Known {
+    /// More bytes than this, and all is forgotten.
+    const MOST: usize = 8 << 20;
+
+    fn note(&mut self, key: Vec<u8>, outcome: bool) {
+        if self.bytes + key.len() > Self::MOST {
+            *self = Known::default();
+        }
+        self.bytes += key.len();
+        self.outcomes.insert(key, outcome);
+    }
+}
+
 /// Whether no integers satisfy all of `rows >= 0`. `false` when it cannot tell.
 pub(crate) fn infeasible<'a>(rows: impl IntoIterator<Item = &'a Lin>) -> bool {
     let rows: Vec<&Lin> = rows.into_iter().collect();
     let terms: BTreeSet<&Term> = rows.iter().flat_map(|row| row.terms.keys()).collect();
     let columns: BTreeMap<&Term, usize> = terms.into_iter().enumerate().map(|(column, term)| (term, column)).collect();
+    let key = key(&rows, &columns);
+    if let Some(outcome) = KNOWN.with_borrow(|known| known.outcomes.get(&key).copied()) {
+        return outcome;
+    }
+    let outcome = has_contradiction(&rows, &columns);
+    KNOWN.with_borrow_mut(|known| known.note(key, outcome));
+    outcome
+}
+
+/// All that the outcome depends on: of each row the factors with their columns, how many these are, and the constant.
+fn key(rows: &[&Lin], columns: &BTreeMap<&Term, usize>) -> Vec<u8> {
+    let mut key = Vec::with_capacity(rows.len() * 8);
+    for row in rows {
+        number(row.terms.len() as u128, &mut key);
+        for (term, &factor) in &row.terms {
+            number(columns[term] as u128, &mut key);
+            signed(factor, &mut key);
+        }
+        signed(row.constant, &mut key);
+    }
+    key
+}
+
+/// The sign is the lowest bit.
+fn signed(value: i128, key: &mut Vec<u8>) {
+    number((value << 1 ^ value >> 127).cast_unsigned(), key);
+}
+
+/// Seven bits a byte, the lowest first; the eighth says that there are more.
+fn number(mut value: u128, key: &mut Vec<u8>) {
+    while value > 0x7f {
+        key.push(value as u8 | 0x80);
+        value >>= 7;
+    }
+    key.push(value as u8);
+}
+
+fn has_contradiction(rows: &[&Lin], columns: &BTreeMap<&Term, usize>) -> bool {
     let mut system = System::default();
-    for (number, row) in rows.into_iter().enumerate() {
+    for (number, row) in rows.iter().enumerate() {
         let mut factors = vec![0; columns.len()];
         for (term, &factor) in &row.terms {
             factors[columns[term]] = factor;
@@ -186,6 +251,40 @@ mod tests {
         assert!(!infeasible(&rows));
         rows.push(impossible);
         assert!(infeasible(&rows));
+    }
+
+    /// Systems of a row in two columns and one with opposite factors, of the same columns or of exchanged ones: some contradict each other.
+    #[test]
+    fn what_is_known_of_a_system_is_of_no_other() {
+        let mut atoms = Atoms::default();
+        let [x, y] = [(); 2].map(|()| Lin::atom(atoms.fresh(Interval { lo: 0, hi: 9 })));
+        let factors = [-128, -3, -1, 0, 1, 3, 128];
+        let row = |[x, y]: [&Lin; 2], number: usize| {
+            let row = Lin::constant(factors[number % 7]).plus(x, factors[number / 7 % 7]);
+            row.and_then(|row| row.plus(y, factors[number / 49 % 7])).unwrap()
+        };
+        let mut outcomes = [0, 0];
+        for (number, opposite) in (0..343).flat_map(|number| [(number, 684), (number, 685), (number, 686)]) {
+            for columns in [[&x, &y], [&y, &x]] {
+                let system = [&row([&x, &y], number), &row(columns, opposite - number)];
+                let terms: BTreeSet<&Term> = system.iter().flat_map(|row| row.terms.keys()).collect();
+                let outcome = has_contradiction(&system, &terms.into_iter().zip(0..).collect());
+                assert_eq!(infeasible(system), outcome, "{system:?}");
+                outcomes[usize::from(outcome)] += 1;
+            }
+        }
+        assert!(outcomes.iter().all(|&count| count > 250), "{outcomes:?}");
+    }
+
+    #[test]
+    fn what_is_known_stays_small() {
+        let mut known = Known::default();
+        for number in 0..40u8 {
+            known.note(vec![number; Known::MOST / 16], true);
+            assert!(known.bytes <= Known::MOST);
+            assert_eq!(known.outcomes.keys().map(Vec::len).sum::<usize>(), known.bytes);
+        }
+        assert!(known.outcomes.contains_key(&vec![39; Known::MOST / 16]));
     }
 
     #[test]
