@@ -2,6 +2,8 @@
 //!
 //! Where the array is too large for that beside the work, updates are atomic. What one thread does by itself needs neither.
 
+use std::collections::BTreeMap;
+
 use super::build::{ArrayBinding, Role};
 use super::map::{Shared, turns};
 use super::{Binding, Lowerer, make};
@@ -60,22 +62,22 @@ impl Lowerer<'_> {
         );
     }
 
+    /// Of the nest's arrays those that this map updates: the host may start several maps of a nest, one after the other.
     fn copied_targets(&mut self, map: &Map) -> Option<Vec<Target>> {
+        let mut ops: BTreeMap<par::VarId, FoldOp> = BTreeMap::new();
+        visit::walk_stmts(&map.body, |stmt| {
+            if let StmtKind::Atomic { place, op, .. } = &stmt.kind {
+                ops.insert(place.array, op.clone());
+            }
+        });
         let arrays = self.mapping.copied.clone();
-        let targets: Vec<Target> = arrays.into_iter().filter_map(|array| self.copied_target(map, array)).collect();
+        let own = arrays.into_iter().filter_map(|array| Some((array, ops.remove(&array)?)));
+        let targets: Vec<Target> = own.filter_map(|(array, op)| self.copied_target(array, op)).collect();
         (!targets.is_empty()).then_some(targets)
     }
 
-    fn copied_target(&mut self, map: &Map, var: par::VarId) -> Option<Target> {
-        let mut op = None;
-        visit::walk_stmts(&map.body, |stmt| {
-            if let StmtKind::Atomic { place, op: found, .. } = &stmt.kind
-                && place.array == var
-            {
-                op = Some(found.clone());
-            }
-        });
-        let (Some(op), Binding::Array(array)) = (op, self.binding(var)) else {
+    fn copied_target(&mut self, var: par::VarId, op: FoldOp) -> Option<Target> {
+        let Binding::Array(array) = self.binding(var) else {
             self.defect("what threads have copies of is an array that they update");
             return None;
         };
