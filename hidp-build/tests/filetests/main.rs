@@ -35,6 +35,7 @@ mod memory;
 mod native;
 mod natives;
 mod nvcc;
+mod papers;
 mod parse;
 mod random;
 mod random_native;

@@ -6,6 +6,7 @@
 //! // data: x in -300 300          whole numbers, both ends included
 //! // data: y extremes             what is hard for the type: its ends, infinities, NaN
 //! // data: z random               floats from -1 to 1, of which sums in another order have other bits
+//! // data: m dominant             the same, but for a diagonal that is larger than the rest of its row
 //! ```
 //!
 //! Other elements are small whole numbers, so that sums of floats are exact in any order.
@@ -29,6 +30,8 @@ pub(crate) enum Filling {
     Extremes,
     /// Floats with as many digits as the type has.
     Random,
+    /// The same with a large diagonal: a matrix whose elimination needs no pivots.
+    Dominant,
 }
 
 pub(crate) fn fillings(text: &str) -> Result<BTreeMap<String, Filling>, String> {
@@ -42,6 +45,7 @@ pub(crate) fn fillings(text: &str) -> Result<BTreeMap<String, Filling>, String> 
             [name, "in", low, high] => (name, Filling::Range(number(low)?, number(high)?)),
             [name, "extremes"] => (name, Filling::Extremes),
             [name, "random"] => (name, Filling::Random),
+            [name, "dominant"] => (name, Filling::Dominant),
             _ => return Err(format!("no such data: {line}")),
         };
         fillings.insert(name.to_string(), filling);
@@ -104,8 +108,19 @@ impl<'f> Maker<'f> {
             return None;
         }
         let count: i64 = shape.iter().product();
-        let values = self.values(var, count.try_into().unwrap_or(0));
+        let mut values = self.values(var, count.try_into().unwrap_or(0));
+        if matches!(self.filling(var), Some(Filling::Dominant)) {
+            let columns = *shape.last().expect("a matrix");
+            for value in values.iter_mut().step_by(columns as usize + 1) {
+                let Value::F64(own) = value else { panic!("a matrix of doubles") };
+                *own += columns as f64;
+            }
+        }
         Some(Arg::Array(Array::new(shape, typed(var.ty, values))))
+    }
+
+    fn filling(&self, var: &Var) -> Option<&'f Filling> {
+        self.fillings.get(var.name.trim_start_matches('_'))
     }
 
     fn dim(&self, name: &str) -> i64 {
@@ -120,11 +135,11 @@ impl<'f> Maker<'f> {
     }
 
     fn values(&mut self, var: &Var, count: usize) -> Vec<Value> {
-        let filling = self.fillings.get(var.name.trim_start_matches('_'));
+        let filling = self.filling(var);
         if matches!(filling, Some(Filling::Extremes)) {
             return (0..count).map(|_| self.each(var.ty, &mut Maker::extreme)).collect();
         }
-        if matches!(filling, Some(Filling::Random)) {
+        if matches!(filling, Some(Filling::Random | Filling::Dominant)) {
             return (0..count).map(|_| self.each(var.ty, &mut Maker::random)).collect();
         }
         if let Some(Filling::Ascending(dim)) = filling {

@@ -8,6 +8,7 @@
 //! // sizes: 4 6 5; 100 3           (further sizes of the dimensions, in order of the header)
 //! // sizes of f: 7 100             (the same for one function, in the place of those for all)
 //! // small                         (no big arrays)
+//! // sizes up to 20                (nor larger dimensions, but for those of `sizes`)
 //! // exact                         (floats to the bit)
 //! // calls only                    (no made arguments)
 //! // faults: f g                   (functions that never end well with made arguments)
@@ -203,7 +204,10 @@ fn made(
 
 fn sizes(case: &Case, func: &Func) -> Result<Vec<Vec<i64>>, String> {
     let count = if func.dims.is_empty() { 3 } else { SIZES.len() };
-    let mut sizes: Vec<Vec<i64>> = SIZES[..count].iter().map(|sizes| sizes.to_vec()).collect();
+    let most = case.text.lines().find_map(|line| line.strip_prefix("// sizes up to "));
+    let most: i64 = most.map_or(Ok(i64::MAX), str::parse).map_err(|error| format!("sizes up to: {error}"))?;
+    let up_to = |sizes: &&[i64]| sizes.iter().map(|size| *size.min(&most)).collect();
+    let mut sizes: Vec<Vec<i64>> = SIZES[..count].iter().map(up_to).collect();
     if !func.dims.is_empty() && !case.says("small") {
         sizes.push(big(func).to_vec());
     }

@@ -196,7 +196,11 @@ pub(super) const KINDS: &[Kind] = &[
     Kind {
         name: "nvcc",
         what: "headers, primitives and units for devices, compiled by nvcc",
-        work: Work::Tests(&[file_tests("nvcc"), file_tests("device_units::nvcc_takes_every_device_unit")]),
+        work: Work::Tests(&[
+            file_tests("nvcc"),
+            file_tests("device_units::nvcc_takes_every_device_unit"),
+            file_tests("papers::nvcc_takes_programs_of_papers"),
+        ]),
         needs: Needs::Nvcc,
         reads: GENERATED,
         budget: 65,
@@ -310,6 +314,7 @@ mod tests {
         assert_eq!(of("hidp-build", "filetests", "run::entries"), ["run", "clang"]);
         assert_eq!(of("hidp-build", "filetests", "device_units::grids"), ["executor"]);
         assert_eq!(of("hidp-build", "filetests", "device_units::nvcc_takes_every_device_unit"), ["nvcc"]);
+        assert_eq!(of("hidp-build", "filetests", "papers::nvcc_takes_programs_of_papers"), ["nvcc"]);
         assert_eq!(of("hidp-build", "parts", "proofs::x"), ["compiler"]);
         assert_eq!(of("hidp-build", "parts", "docs::x"), ["documents"]);
         assert_eq!(of("hidp-plan", "hidp_plan", "notation::x"), ["documents"]);
