@@ -14,7 +14,7 @@ use hidp_std::Context;
 use matrix::Csr;
 
 hidp_std::include_kernels!();
-use kernels::cg;
+use kernels::{cg, coo};
 
 const USAGE: &str = "\
 usage: quickstart [FILE.mtx] [--tolerance T] [--max-iterations N]
@@ -51,7 +51,7 @@ fn main() -> Result<()> {
 
     let cx = Context::new()?;
     let mut b = vec![0.0; a.rows];
-    cg::multiply(&cx, &a.rowptr, &a.col, &a.val, &vec![1.0; a.columns], &mut b)?;
+    coo::multiply(&cx, &rows_of_entries(&a), &a.col, &a.val, &vec![1.0; a.columns], &mut b)?;
 
     let solution = solve(&cx, &a, &inv_diag, &b, &options)?;
     check(&a, &inv_diag, &b, &solution, &options)
@@ -85,6 +85,12 @@ fn print_facts(options: &Options, a: &Csr) {
         lengths().max().unwrap_or(0),
         a.val.len() as f64 / a.rows.max(1) as f64
     );
+}
+
+/// The row of each entry.
+fn rows_of_entries(a: &Csr) -> Vec<i32> {
+    let rows = (0..).zip(a.rowptr.windows(2));
+    rows.flat_map(|(row, pair)| std::iter::repeat_n(row, (pair[1] - pair[0]) as usize)).collect()
 }
 
 /// Iterates until the residual is small, and prints it as it goes.

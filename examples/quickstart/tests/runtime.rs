@@ -5,7 +5,7 @@ use std::thread;
 use hidp_std::{Context, Error, Isa};
 
 hidp_std::include_kernels!();
-use kernels::cg;
+use kernels::{cg, coo};
 
 /// A banded matrix with ragged rows, in compressed sparse rows.
 struct Matrix {
@@ -134,6 +134,28 @@ fn every_plan_and_instruction_set_agrees() {
         }
     }
     assert!(seen >= 2, "only {seen} versions ran");
+}
+
+#[test]
+fn entries_by_their_coordinates_give_the_same_products() {
+    let cx = Context::builder().threads(2).build().unwrap();
+    // The rows 0, 13, 26, … are empty; so is the whole matrix of one row.
+    for rows in [1, 14, 20_000] {
+        let mut matrix = Matrix::new(rows);
+        let lengths = matrix.rowptr.windows(2).map(|pair| (pair[1] - pair[0]) as usize);
+        let row: Vec<i32> = lengths.enumerate().flat_map(|(row, length)| vec![row as i32; length]).collect();
+        let x: Vec<f64> = (0..rows).map(|i| (i as f64).cos()).collect();
+        let expected = matrix.times(&cx, &x).unwrap();
+        let mut y = vec![f64::NAN; rows];
+        coo::multiply(&cx, &row, &matrix.col, &matrix.val, &x, &mut y).unwrap();
+        for (at, (y, expected)) in y.iter().zip(&expected).enumerate() {
+            assert!((y - expected).abs() <= 1e-12, "row {at} of {rows}: {y} but {expected}");
+        }
+        let Some(last) = matrix.col.last_mut() else { continue };
+        *last = rows as i32;
+        let error = coo::multiply(&cx, &row, &matrix.col, &matrix.val, &x, &mut y).unwrap_err().to_string();
+        assert!(error.contains("coo.hdp") && error.contains("x[col[z]]"), "{error}");
+    }
 }
 
 #[test]
