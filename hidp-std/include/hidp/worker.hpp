@@ -119,4 +119,12 @@ inline T *scratch(Worker &worker, int64_t count, bool zero, uint32_t site) {
   return static_cast<T *>(block);
 }
 
+// The elements from one on. What a compiler knows to be a sum it adds up again for each element, which took a tenth of an update's time.
+template <class T>
+HIDP_INLINE T *part_of(T *elements, int64_t first) {
+  T *part = elements + first;
+  __asm__("" : "+r"(part));
+  return part;
+}
+
 HIDP_NAMESPACE_END

@@ -137,10 +137,12 @@ impl Lowerer<'_> {
             let stride = self.import(&copied.stride);
             let extents = array.extents.iter().map(|extent| self.import(extent)).collect();
             let thread = Expr { kind: ExprKind::WorkerIndex, ty: Ty::LONG };
-            let window = Some(self.body.fix("own", make::mul(thread, stride)));
-            let own = ArrayBinding { base, extents, window, stride: None };
-            self.body.bindings.insert(copied.array, Binding::Array(own));
-            self.body.alone.push(base);
+            let kind = self.body.vars[base].kind;
+            let own = self.body.declare("own", kind);
+            self.body.push(Stmt::Part { var: own, of: base, first: make::mul(thread, stride) });
+            let array = ArrayBinding { base: own, extents, window: None, stride: None };
+            self.body.bindings.insert(copied.array, Binding::Array(array));
+            self.body.alone.push(own);
         }
     }
 

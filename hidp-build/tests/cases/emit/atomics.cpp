@@ -5,8 +5,8 @@
 namespace entry_k_7atomics_atomics {
   namespace {
 
-    HIDP_KERNEL void rows_map0_k0([[maybe_unused]] hidp::Worker &worker, int32_t *__restrict count_copies_2, int64_t stride_3, int64_t B_4, [[maybe_unused]] int64_t N_6, const int32_t *__restrict key_8, float *__restrict low_11, int64_t begin_0, int64_t end_1) {
-      const int64_t own_5 = worker.index * stride_3;
+    HIDP_KERNEL void rows_map0_k0([[maybe_unused]] hidp::Worker &worker, int32_t *__restrict count_copies_2, int64_t stride_3, int64_t B_4, [[maybe_unused]] int64_t N_6, const int32_t *__restrict key_8, float *__restrict low_10, int64_t begin_0, int64_t end_1) {
+      int32_t *const __restrict own_5 = hidp::part_of(count_copies_2, worker.index * stride_3);
 #pragma GCC unroll 8
       for (int64_t i_7 = begin_0; i_7 < end_1; ++i_7) {
         const int64_t index_9 = int64_t(key_8[i_7]);
@@ -14,14 +14,13 @@ namespace entry_k_7atomics_atomics {
           worker.trap.raise(3, 3, index_9, B_4, 0L);
           return;
         }
-        const int64_t at_10 = own_5 + index_9;
-        count_copies_2[at_10] = count_copies_2[at_10] + 1;
-        const int64_t index_12 = int64_t(key_8[i_7]);
-        if (!(uint64_t(index_12) < uint64_t(B_4))) {
-          worker.trap.raise(4, 3, index_12, B_4, 0L);
+        own_5[index_9] = own_5[index_9] + 1;
+        const int64_t index_11 = int64_t(key_8[i_7]);
+        if (!(uint64_t(index_11) < uint64_t(B_4))) {
+          worker.trap.raise(4, 3, index_11, B_4, 0L);
           return;
         }
-        hidp::atomic_min<float>(&low_11[index_12], float(key_8[i_7]));
+        hidp::atomic_min<float>(&low_10[index_11], float(key_8[i_7]));
       }
     }
 

@@ -47,6 +47,7 @@ fn raises_itself(program: &Program, stmt: &Stmt) -> bool {
         | Stmt::Alloc { .. }
         | Stmt::Free(_)
         | Stmt::Scratch { .. }
+        | Stmt::Part { .. }
         | Stmt::Swap(..)
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }

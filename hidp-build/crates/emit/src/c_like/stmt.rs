@@ -84,6 +84,7 @@ impl<'a> Printer<'a> {
             Stmt::Alloc { .. }
             | Stmt::Free(_)
             | Stmt::Scratch { .. }
+            | Stmt::Part { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }

@@ -41,7 +41,8 @@ impl Usage {
         if let Stmt::Leave(Some(label)) = stmt {
             self.left.insert(*label);
         }
-        let buffers = introduced(stmt).filter(|_| matches!(stmt, Stmt::Alloc { .. } | Stmt::Scratch { .. }));
+        let buffers =
+            introduced(stmt).filter(|_| matches!(stmt, Stmt::Alloc { .. } | Stmt::Scratch { .. } | Stmt::Part { .. }));
         buffers.into_iter().for_each(|var| self.read[var.index()] = true);
     }
     fn expr(&mut self, expr: &Expr) {

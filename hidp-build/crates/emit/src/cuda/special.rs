@@ -108,7 +108,12 @@ impl Dialect for Cuda<'_> {
                 self.launch(scope, *kernel, args, extents, most.as_ref(), leave, out);
             }
             // Of the CPU; a device unit holds none.
-            Stmt::Scratch { .. } | Stmt::Launch { .. } | Stmt::StreamOut { .. } | Stmt::Group(_) | Stmt::Wide(_) => {}
+            Stmt::Scratch { .. }
+            | Stmt::Part { .. }
+            | Stmt::Launch { .. }
+            | Stmt::StreamOut { .. }
+            | Stmt::Group(_)
+            | Stmt::Wide(_) => {}
             // Common to all targets.
             Stmt::At(_)
             | Stmt::Let { .. }

@@ -99,6 +99,11 @@ impl Dialect for OpenMp<'_> {
                 out.line(format!("const hidp::ScratchBlock {}_block(worker);", scope.name(*var)));
                 self.storage(scope, "hidp::scratch<", ">(worker, ", *var, &text(count), *zero, *site, out);
             }
+            Stmt::Part { var, of, first } => {
+                let (part, name) = (pointer(scope, *var), scope.name(*var));
+                let (of, first) = (scope.name(*of), text(first));
+                out.line(format!("{part}const __restrict {name} = hidp::part_of({of}, {first});"));
+            }
             Stmt::Swap(a, b) => out.line(format!("hidp::swap_buffers({}, {});", scope.name(*a), scope.name(*b))),
             Stmt::Launch { kernel, args, extent, schedule } => {
                 self.launch(scope, *kernel, args, &text(extent), schedule, out);

@@ -234,6 +234,7 @@ impl<'a> Walk<'a> {
             | Stmt::Alloc { .. }
             | Stmt::Free(_)
             | Stmt::Scratch { .. }
+            | Stmt::Part { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }

@@ -369,6 +369,15 @@ pub enum Stmt {
         /// Allocation fault.
         site: SiteId,
     },
+    /// Kernel of a CPU: a buffer's elements from one on. Nothing else in the function reaches them from here on.
+    Part {
+        /// Introduces this buffer.
+        var: VarId,
+        /// A buffer of the same kind.
+        of: VarId,
+        /// `long`, not negative.
+        first: Expr,
+    },
     /// Host: exchanges two buffer variables.
     Swap(VarId, VarId),
     /// Host: runs a kernel over `[0, extent)`. A fault in it leaves the host function as `Fault` does. Of several workers' faults

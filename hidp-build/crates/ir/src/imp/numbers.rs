@@ -92,6 +92,7 @@ impl Numbers {
             | Stmt::Alloc { .. }
             | Stmt::Free(_)
             | Stmt::Scratch { .. }
+            | Stmt::Part { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }

@@ -140,6 +140,9 @@ impl Printer<'_> {
             Stmt::Alloc { var, count, zero, site } => out.line(self.storage("alloc", *var, count, *zero, site)),
             Stmt::Free(var) => out.line(format!("free {}", self.name(*var))),
             Stmt::Scratch { var, count, zero, site } => out.line(self.storage("scratch", *var, count, *zero, site)),
+            Stmt::Part { var, of, first } => {
+                out.line(format!("part {} = {} from {}", self.name(*var), self.name(*of), self.expr(first)));
+            }
             Stmt::Swap(a, b) => out.line(format!("swap {}, {}", self.name(*a), self.name(*b))),
             Stmt::Launch { kernel, args, extent, schedule } => out.line(format!(
                 "launch {kernel:?}({}) over {} {}",

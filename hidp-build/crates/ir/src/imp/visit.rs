@@ -30,6 +30,7 @@ macro_rules! blocks_in {
             | Stmt::Alloc { .. }
             | Stmt::Free(_)
             | Stmt::Scratch { .. }
+            | Stmt::Part { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }
@@ -67,7 +68,7 @@ macro_rules! exprs_in {
             Stmt::If { cond, .. } => vec![cond],
             Stmt::Loop(Loop { lo, hi, step, .. }) => vec![lo, hi, step],
             Stmt::Fault { values, .. } => values.into_iter().collect(),
-            Stmt::Alloc { count, .. } | Stmt::Scratch { count, .. } => vec![count],
+            Stmt::Alloc { count: expr, .. } | Stmt::Scratch { count: expr, .. } | Stmt::Part { first: expr, .. } => vec![expr],
             Stmt::Launch { args, extent, schedule, .. } => {
                 let work = match schedule {
                     Schedule::Serial => None,
@@ -178,7 +179,9 @@ pub fn each_expr<'a>(block: &'a Block, visit: &mut dyn FnMut(&'a Expr)) {
 /// The variable that a statement introduces.
 pub fn introduced(stmt: &Stmt) -> Option<VarId> {
     match stmt {
-        Stmt::Let { var, .. } | Stmt::Alloc { var, .. } | Stmt::Scratch { var, .. } => Some(*var),
+        Stmt::Let { var, .. } | Stmt::Alloc { var, .. } | Stmt::Scratch { var, .. } | Stmt::Part { var, .. } => {
+            Some(*var)
+        }
         Stmt::Loop(node) => Some(node.var),
         Stmt::Lanes { lane, .. } => Some(*lane),
         Stmt::Wide(WideStmt::Let { var, .. }) => Some(*var),
@@ -236,6 +239,7 @@ pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
         | Stmt::Alloc { .. }
         | Stmt::Free(_)
         | Stmt::Scratch { .. }
+        | Stmt::Part { .. }
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
@@ -252,7 +256,7 @@ pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
         Stmt::Store { target, .. } | Stmt::Atomic { target, .. } => vec![target.base],
         Stmt::StreamOut { target, tile, .. } => vec![target.base, *tile],
         Stmt::Move { to, from, .. } => vec![to.base, from.base],
-        Stmt::Free(var) => vec![*var],
+        Stmt::Free(var) | Stmt::Part { of: var, .. } => vec![*var],
         Stmt::Wide(stmt) => wide::used(stmt),
         Stmt::Prim(prim) => {
             let base = |arg: &PrimArg| if let PrimArg::Address { base, .. } = arg { Some(*base) } else { None };
@@ -295,7 +299,7 @@ pub fn names_mut(stmt: &mut Stmt) -> Vec<&mut VarId> {
         Stmt::Store { target, .. } | Stmt::Atomic { target, .. } => vec![&mut target.base],
         Stmt::StreamOut { target, tile, .. } => vec![&mut target.base, tile],
         Stmt::Move { to, from, .. } => vec![&mut to.base, &mut from.base],
-        Stmt::Swap(a, b) => vec![a, b],
+        Stmt::Part { var: a, of: b, .. } | Stmt::Swap(a, b) => vec![a, b],
         Stmt::Prim(prim) => {
             let args = prim.args.iter_mut();
             args.filter_map(|arg| match arg {

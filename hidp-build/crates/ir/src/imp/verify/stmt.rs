@@ -76,6 +76,13 @@ impl Checker<'_> {
                 self.require(!self.is_host() && !self.on_device(), "`scratch` stands in kernels of CPU units only");
                 self.storage(*var, count, *site);
             }
+            Stmt::Part { var, of, first } => {
+                self.require(!self.is_host() && !self.on_device(), "`part` stands in kernels of CPU units only");
+                self.typed(first, Ty::LONG);
+                self.buffer(*of);
+                self.introduce(*var);
+                self.require(self.kind(*var) == self.kind(*of), "a part of a buffer is of its kind");
+            }
             Stmt::Free(var) => {
                 self.require(self.is_host(), "`free` stands in host functions only");
                 self.buffer(*var);

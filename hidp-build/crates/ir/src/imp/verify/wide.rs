@@ -71,6 +71,7 @@ impl Checker<'_> {
             | Stmt::Alloc { .. }
             | Stmt::Free(_)
             | Stmt::Scratch { .. }
+            | Stmt::Part { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }

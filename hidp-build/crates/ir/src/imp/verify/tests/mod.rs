@@ -150,6 +150,22 @@ fn statements_stand_where_they_may() {
 }
 
 #[test]
+fn parts_are_of_their_buffers_kind() {
+    let broken = |stmts| {
+        let mut kernel = kernel(stmts);
+        let kind = VarKind::Buffer { elem: Scalar::F32.into(), writable: true };
+        kernel.function.vars.push(Var { name: "part".to_owned(), kind });
+        rules(&entry(kernel, 1))
+    };
+    let part = |of: usize, first| Stmt::Part { var: VarId::new(8), of: VarId::new(of), first };
+    let used = || Stmt::Store { target: element(8, long(2)), value: load(8, long(3)) };
+    assert_eq!(broken(vec![part(1, long(2)), used()]), [""; 0]);
+    assert!(broken(vec![used(), part(1, long(2))]).iter().any(|rule| rule.contains("where it is not introduced")));
+    assert_eq!(broken(vec![part(0, long(2))]), ["a part of a buffer is of its kind"]);
+    assert!(broken(vec![part(2, long(2))]).iter().any(|rule| rule == "this takes a buffer"));
+    assert!(!broken(vec![part(1, load(1, long(2)))]).is_empty(), "the first position is a `long`");
+}
+#[test]
 fn simd_loops_hold_only_what_vectorises() {
     breaks(vec![simd(vec![], vec![Stmt::CheckTrap])], "simd loops hold only");
     breaks(vec![define_sum(), simd(vec![], vec![accumulate()])], "one of the reductions");
