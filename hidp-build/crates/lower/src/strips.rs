@@ -89,12 +89,12 @@ fn divided(expr: &Expr, var: VarId) -> Option<(BinOp, VarId)> {
     }
 }
 
-/// Strips from the loop's first iteration on.
+/// Strips from the loop's first iteration on. Above 0 each begins where the one before ends, at a multiple of the divisor.
 fn strips(node: Loop, divisor: VarId, vars: &mut Arena<VarId, Var>, stmts: &mut Vec<Stmt>) {
     let mut value = |name: &str| vars.push(Var { name: name.to_owned(), kind: VarKind::Value(Ty::LONG) });
     let long = |var| make::var(var, Ty::LONG);
-    let (by, size, from, end) = (value("by"), value("size"), value("from"), value("end"));
-    let (quotient, below, stop) = (value("quotient"), value("below"), value("stop"));
+    let (by, size, one, end) = (value("by"), value("size"), value("one"), value("end"));
+    let (from, quotient, below, stop) = (value("from"), value("quotient"), value("below"), value("stop"));
     let mut body = node.body;
     let parts = Parts { var: node.var, divisor, quotient, below };
     parts.in_block(&mut body);
@@ -102,25 +102,35 @@ fn strips(node: Loop, divisor: VarId, vars: &mut Arena<VarId, Var>, stmts: &mut 
     let is_zero = make::binary(BinOp::Eq, long(divisor), make::long(0));
     let by_something = make::select(is_zero, make::long(i64::MAX), long(divisor));
     let magnitude = make::max(long(by), make::neg(make::max(long(by), make::long(-i64::MAX))));
-    let into = make::sub(long(from), long(below));
-    let turns = make::min(make::sub(long(size), into), make::sub(long(end), long(from)));
-    // Quotients of negative numbers change elsewhere.
-    let turns = make::select(make::binary(BinOp::Lt, long(from), make::long(0)), make::long(1), turns);
-    let mut inner = vec![
-        make::when(make::binary(BinOp::Ge, long(from), long(end)), vec![Stmt::Break]),
-        set_first(quotient, make::binary(BinOp::Div, long(from), long(by))),
-        set_first(below, make::mul(long(quotient), long(by))),
-        set_first(stop, make::add(long(from), turns)),
-    ];
-    in_loop(Loop { lo: long(from), hi: long(stop), body, ..node }, vars, &mut inner);
-    inner.push(make::set(from, long(stop)));
+    let is_below_0 = |var| make::binary(BinOp::Lt, long(var), make::long(0));
     stmts.extend([
         set_first(by, by_something),
         set_first(size, magnitude),
+        set_first(one, make::select(is_below_0(by), make::long(-1), make::long(1))),
         set_first(end, node.hi),
         set_first(from, node.lo),
-        Stmt::Forever { body: Block { stmts: inner }, step: Block::default() },
     ]);
+    let divided = || make::binary(BinOp::Div, long(from), long(by));
+    let multiple = || make::mul(long(quotient), long(by));
+    stmts.extend([set_first(quotient, divided()), set_first(below, multiple())]);
+    let into = make::sub(long(from), long(below));
+    let turns = make::min(make::sub(long(size), into), make::sub(long(end), long(from)));
+    // Quotients of negative numbers change elsewhere.
+    let turns = make::select(is_below_0(from), make::long(1), turns);
+    let mut strip = vec![
+        make::when(make::binary(BinOp::Ge, long(from), long(end)), vec![Stmt::Break]),
+        set_first(stop, make::add(long(from), turns)),
+    ];
+    in_loop(Loop { lo: long(from), hi: long(stop), body, ..node }, vars, &mut strip);
+    // Strips of one or two iterations would wait for a division of their own.
+    let next = vec![make::set(quotient, make::add(long(quotient), long(one))), make::set(below, long(from))];
+    let anew = vec![make::set(quotient, divided()), make::set(below, multiple())];
+    let cond = make::binary(BinOp::Gt, long(from), make::long(0));
+    strip.extend([
+        make::set(from, long(stop)),
+        Stmt::If { cond, then: Block { stmts: next }, otherwise: Block { stmts: anew } },
+    ]);
+    stmts.push(Stmt::Forever { body: Block { stmts: strip }, step: Block::default() });
 }
 
 fn set_first(var: VarId, init: Expr) -> Stmt {
