@@ -12,8 +12,9 @@ use hidp_sys::hidp_context;
 
 use crate::device::{Copies, Device, KernelTraffic, Queue};
 use crate::rt::entry::Entry;
+use crate::selection::Selector;
 use crate::tuning::Tuning;
-use crate::{Error, Isa};
+use crate::{Error, Isa, Selection};
 
 pub use builder::Builder;
 use builder::supported;
@@ -34,6 +35,7 @@ pub use last_run::{LastRun, Placed, Reason, Why};
 /// - `HIDP_ISA`: `base`, `v2`, `v3` or `v4` (x86-64-v2, …); the best that the machine has if it is not set.
 /// - `HIDP_FORCE`: the plan that entries run, or `host` or `device` for where they run; each entry's own choice if it is not set.
 /// - `HIDP_TUNE`: a file of tuning records that go before those of the build, or `off` for no records at all.
+/// - `HIDP_SELECT`: `off`, `calls` or `calls,any`, as [`Select`](crate::Select) and [`Builder::select_any_bits`] say; off if it is not set.
 #[derive(Clone)]
 pub struct Context {
     shared: Arc<Shared>,
@@ -41,6 +43,7 @@ pub struct Context {
     isa_forced: bool,
     plan: Option<Arc<str>>,
     tuning: Tuning,
+    selector: Option<Arc<Selector>>,
 }
 
 struct Shared {
@@ -122,7 +125,9 @@ impl Context {
     }
     /// The same threads and memory, but entries run the code for this instruction set.
     pub fn with_isa(&self, isa: Isa) -> Result<Self, Error> {
-        Ok(Self { isa: supported(isa)?, isa_forced: true, ..self.clone() })
+        // What is fast with one instruction set need not be with another.
+        let selector = self.selector().map(|selector| Arc::new(selector.afresh()));
+        Ok(Self { isa: supported(isa)?, isa_forced: true, selector, ..self.clone() })
     }
     /// Where calls run, and why there.
     pub fn device(&self) -> &Device {
@@ -215,6 +220,16 @@ impl Context {
         })
     }
 
+    /// What calls of this context and its clones have learnt, if they [select](crate::Select) versions: where another one runs than rules choose.
+    /// With the feature `tune`, `tune::record_selections` makes tuning records of it.
+    pub fn selections(&self) -> Vec<Selection> {
+        self.selector().map_or_else(Vec::new, Selector::selections)
+    }
+
+    #[cfg(test)]
+    pub(crate) fn with_selector(&self, selector: Selector) -> Self {
+        Self { selector: Some(Arc::new(selector)), ..self.clone() }
+    }
     #[cfg(feature = "tune")]
     pub(crate) fn with_tuning(&self, tuning: Tuning) -> Self {
         Self { tuning, ..self.clone() }
@@ -270,6 +285,9 @@ impl Context {
     }
     pub(crate) fn tuning(&self) -> Tuning {
         self.tuning
+    }
+    pub(crate) fn selector(&self) -> Option<&Selector> {
+        self.selector.as_deref()
     }
     pub(crate) fn isa_forced(&self) -> bool {
         self.isa_forced

@@ -30,6 +30,7 @@ mod isa;
 #[cfg(feature = "prim")]
 pub mod prim;
 pub mod rt;
+mod selection;
 #[cfg(feature = "tune")]
 pub mod tune;
 mod tuning;
@@ -43,6 +44,7 @@ pub use device::{
 pub use error::{ArrayText, Binding, Error, IsaNames, PlanNames};
 pub use fault::{Fault, FaultKind};
 pub use isa::Isa;
+pub use selection::{Select, Selected, Selection};
 pub use view::{OnDevice, OnDeviceMut, View, ViewError, ViewMut};
 
 /// What calls of kernels return.
@@ -65,7 +67,8 @@ macro_rules! include_kernels {
     };
 }
 
-/// The blocks of Rust in the guide.
+/// The blocks of Rust in the guides.
 #[cfg(doctest)]
 #[doc = include_str!("../../docs/gpu.md")]
-struct GpuGuide;
+#[doc = include_str!("../../docs/tuning.md")]
+struct Guides;

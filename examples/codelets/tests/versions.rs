@@ -1,6 +1,6 @@
 //! Every version of every function gives what plain Rust gives. Numbers are small and whole, so sums are exact in any order.
 
-use hidp_std::{Context, Error};
+use hidp_std::{Context, Error, Select, Why};
 use ndarray::Array2;
 
 hidp_std::include_kernels!();
@@ -102,4 +102,42 @@ fn histograms() {
             Ok(())
         });
     }
+}
+
+/// Calls an entry in a context that selects versions, and says how many calls ran another one than rules choose.
+fn selecting(any_bits: bool, mut call: impl FnMut(&Context) -> Result<(), Error>) -> usize {
+    let cx = Context::builder().cpu().tuning("off").select(Select::Calls).select_any_bits(any_bits).build();
+    let cx = cx.expect("a context");
+    let run = |_: &usize| {
+        call(&cx).expect("it runs");
+        matches!(cx.last_run().expect("it ran").why, Why::Selected(_))
+    };
+    (0..60).filter(run).count()
+}
+
+#[test]
+fn versions_are_selected_by_what_calls_took() {
+    let keys: Vec<u8> = (0..65_637_usize).map(|at| (at * at % 251) as u8).collect();
+    let mut expected = vec![0_u32; 256];
+    keys.iter().for_each(|key| expected[*key as usize] += 1);
+    let tried = selecting(true, |cx| {
+        let mut counts = vec![7; 256];
+        histogram_of_bytes(cx, &keys, &mut counts)?;
+        assert_eq!(counts, expected);
+        Ok(())
+    });
+    assert!(tried > 0, "codelets are tried");
+}
+
+#[test]
+fn selection_does_not_change_bits_unless_it_may() {
+    let x: Vec<f32> = (0..65_637).map(|at| (at as f32 * 0.37).sin()).collect();
+    let mut sums = std::collections::BTreeSet::new();
+    let tried = selecting(false, |cx| {
+        sums.insert(sum(cx, &x)?.to_bits());
+        Ok(())
+    });
+    assert_eq!((tried, sums.len()), (0, 1));
+    let tried = selecting(true, |cx| sum(cx, &x).map(drop));
+    assert!(tried > 0, "other bits may be tried");
 }

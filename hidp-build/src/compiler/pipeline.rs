@@ -228,22 +228,21 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let item = &program.funcs[func];
     let symbol = symbol(&input.options.namespace, stem_of(input, item.span), &item.name);
     let (mut entry, mut defects) = lower(program, func, &symbol, &[], model);
-    let mut plans = Vec::new();
     let alternatives::OnProcessors { plans: of_processors, rules, .. } = alternatives::all(input, program, func, model);
-    for (form, of_form) in of_processors {
-        defects.extend(lower_also(program, form, &of_form, model, &mut entry));
-        plans.extend(of_form.into_iter().filter(|_| form == func));
+    for (form, of_form) in &of_processors {
+        defects.extend(lower_also(program, *form, of_form, model, &mut entry));
     }
     let device = DeviceModel::cuda();
-    let mut explored = Vec::new();
+    let mut of_devices = Vec::new();
     if input.options.cuda {
-        let models = Models { cpu: model, device: &device };
-        for (form, of_form) in alternatives::all_of_devices(input, program, func, models) {
-            defects.extend(lower_device(program, form, &of_form, (model, &device), &mut entry));
-            explored.extend(of_form.into_iter().filter(|_| form == func));
+        of_devices = alternatives::all_of_devices(input, program, func, Models { cpu: model, device: &device });
+        for (form, of_form) in &of_devices {
+            defects.extend(lower_device(program, *form, of_form, (model, &device), &mut entry));
         }
     }
     defects.extend(leave_out_unsound(program, &mut entry));
+    let classes = alternatives::classes_of(program, &entry, of_processors.iter().chain(&of_devices));
+    let (mut plans, mut explored) = (of_entry(of_processors, func), of_entry(of_devices, func));
     for plans in [&mut plans, &mut explored] {
         plans.retain(|plan| entry.units.iter().any(|unit| unit.plan == plan.name));
     }
@@ -264,7 +263,7 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let stamp = |record: &Record| if record.is_for_devices() { &device_source } else { &source };
     let holds = |record: &&Record| record.entry == shown && record.source == *stamp(record);
     let records = input.options.records.iter().filter(holds).cloned().collect();
-    Lowered { func, entry, dispatch: Dispatch { source, device_source, records, ..dispatch }, defects }
+    Lowered { func, entry, dispatch: Dispatch { classes, source, device_source, records, ..dispatch }, defects }
 }
 
 /// Takes the versions out of an entry that do not verify, and says what is wrong with them.

@@ -8,8 +8,9 @@ use std::sync::{Arc, Mutex};
 
 use super::{Context, Host, Shared};
 use crate::device::{Asked, Device, Machine};
+use crate::selection::Selector;
 use crate::tuning::{TuneFile, Tuning};
-use crate::{Error, Isa};
+use crate::{Error, Isa, Select};
 
 /// How many contexts were made.
 static CONTEXTS: AtomicU64 = AtomicU64::new(0);
@@ -29,6 +30,8 @@ pub struct Builder {
     isa: Option<Isa>,
     plan: Option<Arc<str>>,
     tuning: Option<OsString>,
+    select: Option<Select>,
+    any_bits: Option<bool>,
     counting: bool,
 }
 
@@ -96,6 +99,17 @@ impl Builder {
         self.tuning = Some(file.as_ref().into());
         self
     }
+    /// Whether calls look for faster versions than rules choose. Where a plan is asked for, or a device runs the call, nothing is selected.
+    pub fn select(mut self, select: Select) -> Self {
+        self.select = Some(select);
+        self
+    }
+    /// Whether selection may try versions whose results differ in their last bits from those of the rules' choice. What a call gives then
+    /// depends on what calls took. Without it only entries that compute with integers and truth values alone have a choice.
+    pub fn select_any_bits(mut self, any_bits: bool) -> Self {
+        self.any_bits = Some(any_bits);
+        self
+    }
     /// Makes it.
     pub fn build(self) -> Result<Context, Error> {
         self.build_in(|name| std::env::var_os(name))
@@ -111,7 +125,7 @@ impl Builder {
         // SAFETY: made just above.
         let threads = unsafe { hidp_sys::hidp2_context_threads(raw.as_ptr()) };
         let number = next_number();
-        let Settings { isa, isa_forced, plan, tuning, asked, threads: _ } = settings;
+        let Settings { isa, isa_forced, plan, tuning, asked, select, any_bits, threads: _ } = settings;
         let mut shared = Shared {
             host,
             threads,
@@ -126,8 +140,12 @@ impl Builder {
         if counting && !shared.queue.as_ref().is_some_and(|queue| queue.driver().count()) {
             return Err(setting("Builder::counting", "true", "a simulated device that runs generated code"));
         }
+        let selector = match select {
+            Select::Off => None,
+            Select::Calls => Some(Arc::new(Selector::new(any_bits))),
+        };
         log::info!("context {number} runs on {}", shared.device);
-        Ok(Context { shared: Arc::new(shared), isa, isa_forced, plan, tuning })
+        Ok(Context { shared: Arc::new(shared), isa, isa_forced, plan, tuning, selector })
     }
 
     /// What is set here, else in the environment, else the default.
@@ -157,6 +175,12 @@ impl Builder {
             Some(value) if value == "off" => Tuning::Off,
             Some(path) => Tuning::File(TuneFile::load(Path::new(&path))),
         };
+        let asked_for = match read(SELECT) {
+            Some(value) if self.select.is_none() || self.any_bits.is_none() => {
+                read_select(&value).ok_or_else(|| setting(SELECT, &value, SELECT_EXPECTED))?
+            }
+            Some(_) | None => (Select::Off, false),
+        };
         let asked = match (self.device, read(DEVICE)) {
             (Some(asked), _) => asked,
             (None, Some(value)) => Asked::read(&value).ok_or_else(|| setting(DEVICE, &value, DEVICE_EXPECTED))?,
@@ -169,7 +193,19 @@ impl Builder {
             isa: isa.map_or_else(|| Ok(Isa::detect()), supported)?,
             isa_forced: isa.is_some(),
             plan,
+            select: self.select.unwrap_or(asked_for.0),
+            any_bits: self.any_bits.unwrap_or(asked_for.1),
         })
+    }
+}
+
+/// `calls,any` and the like: what is selected, and whether bits may differ.
+fn read_select(value: &str) -> Option<(Select, bool)> {
+    match value {
+        "off" => Some((Select::Off, false)),
+        "calls" => Some((Select::Calls, false)),
+        "calls,any" => Some((Select::Calls, true)),
+        _ => None,
     }
 }
 
@@ -184,6 +220,8 @@ const ISA_EXPECTED: &str = "`base`, `v2`, `v3` or `v4`";
 const FORCE: &str = "HIDP_FORCE";
 const FORCE_EXPECTED: &str = "the name of a plan, `host` or `device`";
 
+const SELECT: &str = "HIDP_SELECT";
+const SELECT_EXPECTED: &str = "`off`, `calls` or `calls,any`";
 const TUNE: &str = "HIDP_TUNE";
 
 /// All that a context is made from. 0 threads means all.
@@ -195,6 +233,8 @@ struct Settings {
     isa_forced: bool,
     plan: Option<Arc<str>>,
     tuning: Tuning,
+    select: Select,
+    any_bits: bool,
 }
 
 fn setting(name: &'static str, value: &str, expected: &'static str) -> Error {
@@ -250,6 +290,23 @@ mod tests {
     }
 
     #[test]
+    fn selection_is_off_unless_it_is_asked_for() {
+        let select = |builder: Builder, value: &str| {
+            let settings = resolve(builder, &[("HIDP_SELECT", value)]).unwrap();
+            (settings.select, settings.any_bits)
+        };
+        let settings = resolve(Context::builder(), &[]).unwrap();
+        assert_eq!((settings.select, settings.any_bits), (Select::Off, false));
+        assert_eq!(select(Context::builder(), "calls"), (Select::Calls, false));
+        assert_eq!(select(Context::builder(), "calls,any"), (Select::Calls, true));
+        assert_eq!(select(Context::builder().select(Select::Off), "calls,any"), (Select::Off, true));
+        assert_eq!(
+            select(Context::builder().select(Select::Calls).select_any_bits(false), "junk"),
+            (Select::Calls, false)
+        );
+    }
+
+    #[test]
     fn senseless_settings_are_errors() {
         let message = |name, value| resolve(Context::builder(), &[(name, value)]).unwrap_err().to_string();
         for value in ["0", "-1", "many", "", "1025", "4000000000", "1e9"] {
@@ -259,6 +316,7 @@ mod tests {
         let expected = "HIDP_DEVICE is `gpu`, expected `auto`, `cpu`, `cuda` or `cuda:<number>`";
         assert_eq!(message("HIDP_DEVICE", "gpu"), expected);
         assert_eq!(message("HIDP_ISA", "avx2"), "HIDP_ISA is `avx2`, expected `base`, `v2`, `v3` or `v4`");
+        assert_eq!(message("HIDP_SELECT", "parts"), "HIDP_SELECT is `parts`, expected `off`, `calls` or `calls,any`");
         assert_eq!(message("HIDP_FORCE", ""), "HIDP_FORCE is ``, expected the name of a plan, `host` or `device`");
         let error = resolve(Context::builder().threads(0), &[]).unwrap_err();
         assert_eq!(error.to_string(), "Builder::threads is `0`, expected a number of threads from 1 to 1024");

@@ -2,10 +2,10 @@
 
 use std::fmt;
 
-use crate::Isa;
 use crate::device::{Copies, KernelTraffic};
 use crate::rt::entry::{Entry, MOST_MEASURES, Measure, Rule, Version};
 use crate::rt::is_for_devices;
+use crate::{Isa, Selected};
 
 /// What is kept of a call, with the values of measures once: [`LastRun`] is made of it when somebody asks.
 #[derive(Clone, Copy)]
@@ -93,6 +93,7 @@ pub(crate) enum Because {
     ForcedIsa,
     /// `None` if no rule held.
     Rule(Option<Decided>),
+    Selected(Selected),
 }
 
 impl Because {
@@ -102,6 +103,7 @@ impl Because {
             Self::ForcedPlan => Why::ForcedPlan,
             Self::ForcedIsa => Why::ForcedIsa,
             Self::Rule(decided) => Why::Rule(Reason::new(decided, measures, values)),
+            Self::Selected(selected) => Why::Selected(selected),
         }
     }
 }
@@ -196,6 +198,8 @@ pub enum Why {
     ForcedIsa,
     /// The entry's rules looked at the sizes of the call.
     Rule(Reason),
+    /// It is not what the rules choose, but [tried or found](crate::Select) to be faster.
+    Selected(Selected),
 }
 
 /// What the rules of an entry saw, and which of them decided.
@@ -266,6 +270,7 @@ impl fmt::Display for Why {
             Why::ForcedPlan => f.write_str("plan forced"),
             Why::ForcedIsa => f.write_str("instruction set forced"),
             Why::Rule(reason) => reason.fmt(f),
+            Why::Selected(selected) => selected.fmt(f),
         }
     }
 }

@@ -6,13 +6,14 @@ use hidp_sys::{HIDP_DEVICE_ERROR, HIDP_OK, hidp_call, hidp_fault};
 
 use super::args::Arg;
 use super::bind::bind;
-use super::choose::{Choice, choose};
+use super::choose::{Choice, choose, instead_of, replaceable, select};
 use super::entry::{Entry, MOST_MEASURES};
 use super::measures::Values;
 use super::on_host::OnHost;
 use super::on_queue::{OnQueue, copies};
 use crate::context::RunNote;
 use crate::device::{Copies, Queue};
+use crate::selection::Call;
 use crate::{Context, Error, Fault, Isa};
 
 /// Binds the dimensions, checks the shapes, chooses a version and runs it. Allocates nothing unless it fails.
@@ -128,6 +129,34 @@ struct Chosen {
 /// As [`call`], and `dims` are the entry's dimensions, agreeing with the arrays at `params`. `room` has two places a parameter if the
 /// context has a device.
 unsafe fn run(
+    cx: &Context,
+    entry: &'static Entry,
+    chosen: &Chosen,
+    args: &[Arg<'_>],
+    params: &[*mut c_void],
+    dims: &[i64],
+    room: &mut [*mut c_void],
+) -> Result<(), Error> {
+    let Some(selector) = cx.selector() else {
+        // SAFETY: the caller's promise.
+        return unsafe { run_chosen(cx, entry, chosen, args, params, dims, room) };
+    };
+    let usual = replaceable(entry, &chosen.choice);
+    let others = |any_bits| usual.map_or_else(Vec::new, |usual| instead_of(cx, entry, usual, any_bits));
+    let (values, settings) = (chosen.values, chosen.choice.settings);
+    let call = usual.map(|usual| Call { entry, usual: (usual, settings), others: &others, values });
+    let (turn, other) = selector.begin(call);
+    let other = other.and_then(|other| select(cx, entry, &chosen.choice, other));
+    let other = other.map(|choice| Chosen { choice, values: chosen.values });
+    // SAFETY: the caller's promise; what is selected has code for this machine.
+    let result = unsafe { run_chosen(cx, entry, other.as_ref().unwrap_or(chosen), args, params, dims, room) };
+    turn.has_run(result.is_ok());
+    result
+}
+
+/// # Safety
+/// As [`run`].
+unsafe fn run_chosen(
     cx: &Context,
     entry: &'static Entry,
     chosen: &Chosen,

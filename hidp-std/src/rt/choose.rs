@@ -7,7 +7,7 @@ use super::place::{Place, Places, forced_place, place_of_forced, places};
 use crate::context::{Because, Decided, PlacedBy};
 use crate::error::{IsaNames, PlanNames};
 use crate::tuning::tuned;
-use crate::{Context, Error, Isa};
+use crate::{Context, Error, Isa, Selected};
 
 /// A version, its code for this machine, and why it runs.
 pub(super) struct Choice {
@@ -46,6 +46,37 @@ pub(super) fn choose(
     };
     let why = if cx.isa_forced() && place == Place::Processor { Because::ForcedIsa } else { why };
     with_code(cx, entry, version, place, settings, (placed, why))
+}
+
+/// The position of a version that rules chose on the processor, which another may replace; nothing for other calls.
+pub(super) fn replaceable(entry: &'static Entry, choice: &Choice) -> Option<usize> {
+    match choice.why {
+        Because::Preferred | Because::ForcedIsa | Because::Rule(_) if choice.isa.is_some() => {
+            entry.versions.iter().position(|version| std::ptr::eq(version, choice.version))
+        }
+        Because::Preferred | Because::ForcedIsa | Because::Rule(_) | Because::ForcedPlan | Because::Selected(_) => None,
+    }
+}
+
+/// The versions that the processor may run in place of number `usual`: those of the same bits, or all that have code here.
+pub(super) fn instead_of(cx: &Context, entry: &'static Entry, usual: usize, any_bits: bool) -> Vec<usize> {
+    let class = |version: usize| entry.dispatch.classes.get(version);
+    let same = |version: usize| any_bits || class(version).is_some_and(|own| class(usual) == Some(own));
+    let runs = |version: usize| code(cx, &entry.versions[version], Place::Processor).is_some();
+    (0..entry.versions.len()).filter(|version| *version != usual && same(*version) && runs(*version)).collect()
+}
+
+/// The choice of another version, which was selected.
+pub(super) fn select(
+    cx: &Context,
+    entry: &'static Entry,
+    choice: &Choice,
+    (version, selected): (usize, Selected),
+) -> Option<Choice> {
+    let version = &entry.versions[version];
+    let (function, isa) = code(cx, version, Place::Processor)?;
+    let why = Because::Selected(selected);
+    Some(Choice { version, function, isa, placed: choice.placed, settings: Settings::USUAL, why })
 }
 
 fn forced_version(
@@ -201,6 +232,7 @@ mod tests {
                 device_source: "",
                 device_toolchain: "",
                 kernels: &[],
+                classes: &[],
                 records: &[],
                 tunables: &[],
                 measures: &[

@@ -39,6 +39,8 @@ pub struct Dispatch {
     pub measures: &'static [Measure],
     /// The first whose conditions all hold, and whose version can run there, decides; the first version where none does.
     pub rules: &'static [Rule],
+    /// For each version a number: equal ones give the same bits. Without numbers nothing is known.
+    pub classes: &'static [u32],
     /// Rules that were measured: they go before `rules` on the processors and devices that they are for.
     pub records: &'static [Record],
     /// What a tuner may vary from call to call, with the values worth trying.
@@ -55,7 +57,7 @@ pub struct Tunable {
 }
 
 /// What a call runs with besides its version; 0 stands for what is usual.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Settings([i64; Settings::NAMES.len()]);
 
 impl Settings {
@@ -134,6 +136,7 @@ impl Dispatch {
         kernels: &[],
         measures: &[],
         rules: &[],
+        classes: &[],
         records: &[],
         tunables: &[],
     };

@@ -35,6 +35,7 @@ use std::time::{Duration, Instant};
 
 pub use data::{Data, Number};
 pub use outcome::Outcome;
+pub use record::record_selections;
 
 use crate::device::Asked;
 use crate::rt::Entries;

@@ -8,7 +8,7 @@ use toml_writer::ToTomlValue;
 use super::cannot_write;
 use crate::Context;
 use crate::rt::entry::{Entry, Record};
-use crate::tuning::{Device, FORMAT, TuneFile, Tuning, processor};
+use crate::tuning::{Device, FORMAT, TuneFile, Tuning, print, processor, tuned};
 
 /// Rules to record.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -49,6 +49,33 @@ pub(super) fn with_rules(entry: &'static Entry, cx: &Context, rules: &str) -> Co
     let record = record(entry, cx, Recorded { rules: rules.to_owned(), places: false });
     let file = TuneFile { path: "the tuner".into(), records: vec![(entry.name.to_owned(), record)] };
     cx.with_tuning(Tuning::File(Box::leak(Box::new(file))))
+}
+
+/// Makes tuning records of what calls of a context have learnt, for the processor: see [`Select`](crate::Select) and [`Context::selections`].
+/// Rules that were measured before stay behind them. Says how many entries have a record by this.
+///
+/// # Errors
+/// A message if the file cannot be read or written, or there are no threads for a context of the processor.
+pub fn record_selections(cx: &Context, file: impl AsRef<Path>) -> Result<usize, String> {
+    let mut learnt: Vec<(&'static Entry, Vec<String>)> = Vec::new();
+    for selection in cx.selections() {
+        let entry = selection.table();
+        match learnt.last_mut() {
+            Some((last, rules)) if std::ptr::eq(*last, entry) => rules.push(selection.rule()),
+            Some(_) | None => learnt.push((entry, vec![selection.rule()])),
+        }
+    }
+    if learnt.is_empty() {
+        return Ok(0);
+    }
+    let processor = cx.on_processor().map_err(|error| error.to_string())?;
+    let mut records = File::open(file.as_ref())?;
+    for (entry, rules) in &learnt {
+        let before = tuned(cx, entry, false).map(|tuned| print(entry, &tuned.rules));
+        let rules = rules.iter().cloned().chain(before).collect::<Vec<_>>().join("; ");
+        records.put(entry, &processor, Some(Recorded { rules, places: false }))?;
+    }
+    Ok(learnt.len())
 }
 
 /// The file and its records.

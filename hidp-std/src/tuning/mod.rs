@@ -17,6 +17,7 @@ pub(crate) use file::TuneFile;
 pub(crate) use rules::parse;
 #[cfg(feature = "tune")]
 pub(crate) use rules::print;
+pub(crate) use rules::print_rule;
 #[cfg(feature = "tune")]
 pub(crate) use select::processor;
 #[cfg(all(test, feature = "tune"))]

@@ -66,21 +66,19 @@ fn condition(entry: &Entry, text: &str) -> Result<Condition, String> {
 /// The text that [`parse`] reads.
 #[cfg(any(test, feature = "tune"))]
 pub(crate) fn print(entry: &Entry, rules: &[Rule]) -> String {
-    use std::fmt::Write as _;
+    let rules = rules.iter().map(|rule| print_rule(entry, rule.conditions, rule.version, rule.settings));
+    rules.collect::<Vec<_>>().join("; ")
+}
 
-    let mut text = String::new();
-    for (at, rule) in rules.iter().enumerate() {
-        text.push_str(if at == 0 { "" } else { "; " });
-        for (at, Condition { measure, least, bound }) in rule.conditions.iter().enumerate() {
-            let and = if at == 0 { "" } else { " and " };
-            let sign = if *least { ">=" } else { "<" };
-            let _ = write!(text, "{and}{} {sign} {bound}", entry.dispatch.measures[*measure].name);
-        }
-        text.push_str(if rule.conditions.is_empty() { "otherwise: " } else { ": " });
-        let plan = entry.versions.get(rule.version).map_or(Rule::HOST_NAME, |version| version.plan);
-        let _ = write!(text, "{plan}{}", rule.settings);
-    }
-    text
+/// A rule of it.
+pub(crate) fn print_rule(entry: &Entry, conditions: &[Condition], version: usize, settings: Settings) -> String {
+    let condition = |Condition { measure, least, bound }: &Condition| {
+        format!("{} {} {bound}", entry.dispatch.measures[*measure].name, if *least { ">=" } else { "<" })
+    };
+    let conditions = conditions.iter().map(condition).collect::<Vec<_>>().join(" and ");
+    let conditions = if conditions.is_empty() { "otherwise" } else { &conditions };
+    let plan = entry.versions.get(version).map_or(Rule::HOST_NAME, |version| version.plan);
+    format!("{conditions}: {plan}{settings}")
 }
 
 #[cfg(test)]

@@ -204,6 +204,7 @@ pub(crate) mod tests {
             Measure { name: "inner", program: &[Op::Dim(1)] },
         ],
         rules: &[],
+        classes: &[],
         records: &[],
         kernels: &[&["sums::rows", "sums::columns"], &["blas::dot"]],
         tunables: &[crate::rt::entry::Tunable { name: "thread_work", domain: &[4096] }],

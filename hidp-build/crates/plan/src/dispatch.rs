@@ -25,6 +25,8 @@ pub struct Dispatch {
     pub measures: Vec<Measure>,
     /// The first whose conditions all hold decides; the first version where none does.
     pub rules: Vec<Rule>,
+    /// For each version a number: equal ones give the same bits.
+    pub classes: Vec<u32>,
     /// Parameters that hold positions in arrays or sizes: tools cannot make them up.
     pub positions: BTreeSet<VarId>,
     /// A hash of what the entry is compiled to.

@@ -12,6 +12,7 @@ use hidp_ir::par::{Block, Func, Map, StmtKind, VarId};
 pub mod target;
 
 mod asked;
+mod bits;
 mod blame;
 mod blocks;
 mod candidates;
@@ -63,6 +64,7 @@ pub mod wide;
 mod work;
 
 pub use asked::{Shown, as_directives, expanded};
+pub use bits::{Form, classes};
 pub use blocks::{BlockLine, Blocks};
 pub use candidates::{Candidate, Explored, Fate, Limits, candidates, constraint, explore};
 pub use compose::{CodeletFate, Composed, Promise, compose, composed, form_of, promise, shown};

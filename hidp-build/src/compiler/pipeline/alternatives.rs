@@ -1,12 +1,14 @@
 //! Plans of the other forms of an entry, which its codelets make.
 
+use std::collections::BTreeMap;
+
 use super::{Options, PipelineInput, native_name};
 use hidp_ir::imp;
-use hidp_ir::par::{Alternative, FuncId, Program};
+use hidp_ir::par::{Alternative, FaultKind, FuncId, Program};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
-    Dispatch, Limits, Models, Natives, Pinned, Plan, Rule, add_size, dispatch, explore, explore_device, form_of,
-    pinned, promise, shown,
+    Dispatch, Form, Limits, Models, Natives, Pinned, Plan, Rule, add_size, classes, dispatch, explore, explore_device,
+    form_of, pinned, promise, shown,
 };
 
 /// All plans of an entry for the processor, and when which of its other forms runs.
@@ -63,6 +65,24 @@ pub(super) fn add_rules(
     }
     let sound = |rule: &Rule| entry.units.iter().any(|unit| unit.plan == rule.plan);
     dispatch.rules.splice(..0, rules.into_iter().filter(sound));
+}
+
+/// Which versions of an entry give the same bits. `all` are the plans that they were lowered from, with the functions that those are of.
+pub(super) fn classes_of<'a>(
+    program: &Program,
+    entry: &imp::Entry,
+    all: impl Iterator<Item = &'a (FuncId, Vec<Plan>)>,
+) -> Vec<u32> {
+    let forms: BTreeMap<&str, FuncId> =
+        all.flat_map(|(form, plans)| plans.iter().map(|plan| (plan.name.as_str(), *form))).collect();
+    let of = |unit: &imp::Unit| {
+        let func = *forms.get(unit.plan.as_str()).expect("a unit has the name of the plan that it was lowered from");
+        Form { func, on_device: unit.target == imp::UnitTarget::Device }
+    };
+    let versions: Vec<Form> = entry.units.iter().map(of).collect();
+    // Memory runs out where it does, whichever body asks for it.
+    let may_fault = entry.sites.iter().any(|(_, site)| site.kind != FaultKind::Allocation);
+    classes(program, &versions, may_fault)
 }
 
 /// All plans of an entry for devices, with the function that each is of.

@@ -117,7 +117,8 @@ impl Table<'_> {
     }
 
     fn dispatch(&self, text: &mut Text) {
-        let Dispatch { measures, rules, positions: _, source, device_source, records, tunables } = self.info.dispatch;
+        let Dispatch { measures, rules, classes, positions: _, source, device_source, records, tunables } =
+            self.info.dispatch;
         text.line(format!("source: {source:?},"));
         text.line("toolchain: super::super::TOOLCHAIN,");
         text.line(format!("device_source: {device_source:?},"));
@@ -129,6 +130,7 @@ impl Table<'_> {
                 text.line(format!("Measure {{ name: {:?}, program: &[{steps}] }},", measure.name));
             }
         });
+        text.line(format!("classes: &{classes:?},"));
         text.nest("rules: &[", "],", |text| rules.iter().for_each(|rule| self.rule(rule, text)));
         let tunables = tunables.iter().map(|Tunable { name, stage: _, domain }| {
             let domain: Vec<String> = domain.iter().map(u32::to_string).collect();

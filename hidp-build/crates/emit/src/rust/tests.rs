@@ -205,6 +205,7 @@ fn tables_say_which_version_runs_when() {
             ],
             plan: "serial".into(),
         }],
+        classes: vec![0, 0, 1],
         positions: [fixture.func.params[0]].into(),
         source: "1f".into(),
         device_source: "2f".into(),
@@ -227,6 +228,7 @@ fn tables_say_which_version_runs_when() {
          SegmentBound { param: 0, elem: Elem::I32, offset: 1 }])] },",
         "Rule { conditions: &[Condition { measure: 0, least: true, bound: Bound::Fixed(4) }, \
          Condition { measure: 1, least: false, bound: Bound::PerThread(2) }], version: 1, settings: Settings::USUAL },",
+        "classes: &[0, 0, 1],",
         "tunables: &[Tunable { name: \"threads\", domain: &[1, 2] }],",
         "source: \"1f\", toolchain: super::super::TOOLCHAIN, device_source: \"2f\", \
          device_toolchain: super::super::DEVICE_TOOLCHAIN, kernels: super::super::NAMES,",

@@ -256,3 +256,25 @@ fn the_estimate_decides_over_compositions() {
     let (plans, _) = versions(SUM, all);
     assert!(plans.iter().any(|plan| plan.starts_with("cyclic")), "{plans:?}");
 }
+
+/// Versions of integers give the same bits, whichever bodies they are of; those of floats are apart.
+#[test]
+fn versions_know_whether_bits_are_the_same() {
+    let classes = |text: &str| {
+        let mut all = Options::default();
+        all.limits.compositions = true;
+        let build = input(text, all);
+        let program = optimised(&build);
+        let Lowered { entry, dispatch, .. } = lower_entry(&build, &program, program.entries[0], &Model::cpu());
+        assert!(entry.units.len() > 1, "there is something to select");
+        assert_eq!(entry.units.len(), dispatch.classes.len());
+        dispatch.classes
+    };
+    assert_eq!(classes(SLOW), [0, 1]);
+    assert_eq!(classes(&SLOW.replace("float", "int")), [0, 0]);
+    // An index that is not proved may fault, and which one does depends on the body.
+    let faulting = "input int at[N], x[N]; output int s; { s = 0; for (long i = 0; i < N; i += 1) s += x[at[i]]; }";
+    let lanes = r#"{ map { i := [0:N); _t = x[at[i]]; } reduce("+", s, _t, i := [*]); }"#;
+    let faulting = format!("function total {faulting} codelet total \"lanes\" {lanes}");
+    assert_eq!(classes(&faulting), [0, 1]);
+}

@@ -1,0 +1,302 @@
+//! Versions that are chosen by what calls took: see [`Select`].
+//!
+//! A call runs one version whole, so `inout`, atomic updates and faults are as ever, and nothing is copied. What is tried beside the
+//! rules' choice is bounded ([`table`]), and of the same bits unless the context was told otherwise.
+
+mod table;
+#[cfg(test)]
+mod tests;
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::rt::entry::{Bound, Condition, Entry, MOST_MEASURES, Settings};
+use crate::tuning::print_rule;
+use table::Bucket;
+
+/// Whether calls look for versions that are faster than those of the rules.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Select {
+    /// Rules decide alone: which version runs is a function of a call's sizes.
+    #[default]
+    Off,
+    /// The first calls of each kind run one version after the other, each call one version whole; from then on the fastest one runs.
+    ///
+    /// Calls are of a kind if their rules choose the same and the powers of two around their measures are the same. Other versions than
+    /// the rules' choice take at most four calls each, and one of them is chosen if it took 2 % less time in all three samples. Without
+    /// [`Builder::select_any_bits`](crate::Builder::select_any_bits) only versions are tried that give the same bits.
+    Calls,
+}
+
+/// How a call's version was selected.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Selected {
+    /// Whether the version was found to be fastest, rather than being tried.
+    pub found: bool,
+    /// How many versions there are to choose from.
+    pub versions: u32,
+    /// How many calls were measured before this one.
+    pub samples: u32,
+}
+
+impl fmt::Display for Selected {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { found, versions, samples } = self;
+        let how = if *found { "selected" } else { "tried" };
+        let plural = if *samples == 1 { "" } else { "s" };
+        write!(f, "{how}: one of {versions} versions, {samples} sample{plural}")
+    }
+}
+
+/// What was learnt of the calls of an entry: another version than the rules' choice is faster.
+#[derive(Clone, Debug)]
+pub struct Selection {
+    entry: &'static Entry,
+    conditions: Vec<Condition>,
+    version: usize,
+    usual: usize,
+}
+
+impl Selection {
+    /// The entry, `file::function`.
+    pub fn entry(&self) -> &'static str {
+        self.entry.name
+    }
+    /// The plan that runs.
+    pub fn plan(&self) -> &'static str {
+        self.entry.versions[self.version].plan
+    }
+    /// The plan that rules choose.
+    pub fn instead_of(&self) -> &'static str {
+        self.entry.versions[self.usual].plan
+    }
+    /// It as a rule of a tuning record: `parallel >= 1024 and parallel < 2048: team`.
+    pub fn rule(&self) -> String {
+        print_rule(self.entry, &self.conditions, self.version, Settings::USUAL)
+    }
+    #[cfg(feature = "tune")]
+    pub(crate) fn table(&self) -> &'static Entry {
+        self.entry
+    }
+}
+
+impl fmt::Display for Selection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {} (instead of {})", self.entry.name, self.rule(), self.instead_of())
+    }
+}
+
+/// Where times come from.
+pub(crate) trait Clock: Send + Sync {
+    /// Time since some moment.
+    fn now(&self) -> Duration;
+}
+
+/// The machine's.
+struct Ticking(Instant);
+
+impl Clock for Ticking {
+    fn now(&self) -> Duration {
+        self.0.elapsed()
+    }
+}
+
+/// A call that may run another version than the rules choose.
+pub(crate) struct Call<'a> {
+    pub(crate) entry: &'static Entry,
+    /// The rules' choice.
+    pub(crate) usual: (usize, Settings),
+    /// The versions that could run instead, in the entry's order, without that: those of the same bits, or any.
+    pub(crate) others: &'a dyn Fn(bool) -> Vec<usize>,
+    pub(crate) values: [i64; MOST_MEASURES],
+}
+
+/// What a context and its clones have learnt.
+pub(crate) struct Selector {
+    /// Whether versions may be tried whose results differ in their last bits.
+    any_bits: bool,
+    clock: Arc<dyn Clock>,
+    state: Mutex<State>,
+}
+
+/// Kinds of calls that a context knows at most: others run what rules choose.
+const KINDS: usize = 1024;
+
+#[derive(Default)]
+struct State {
+    kinds: HashMap<Key, Kind>,
+    /// Calls that run now.
+    running: u32,
+    /// How often a call began while another one ran.
+    meetings: u64,
+    /// Whether it was said that there are more kinds.
+    full: bool,
+}
+
+/// What is known of calls of a kind.
+struct Kind {
+    entry: &'static Entry,
+    bucket: Bucket,
+}
+
+/// What calls of a kind have in common: entry, rules' choice, and powers of two.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    entry: usize,
+    version: usize,
+    settings: Settings,
+    powers: [Power; MOST_MEASURES],
+}
+
+/// Where a measure's value lies.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+enum Power {
+    Unknown,
+    Zero,
+    /// From this power of two to the next.
+    Of(u32),
+}
+
+impl Power {
+    fn around(value: i64) -> Power {
+        match value {
+            ..0 => Power::Unknown,
+            0 => Power::Zero,
+            1.. => Power::Of(value.ilog2()),
+        }
+    }
+    /// The conditions that hold for these values alone.
+    fn conditions(self, measure: usize) -> Vec<Condition> {
+        /// Powers beyond are no bounds of rules.
+        const MOST: u32 = 62;
+        let at = |least: bool, bound: i64| Condition { measure, least, bound: Bound::Fixed(bound) };
+        match self {
+            Power::Unknown => Vec::new(),
+            Power::Zero => vec![at(false, 1)],
+            Power::Of(power @ 0..MOST) => vec![at(true, 1 << power), at(false, 1 << (power + 1))],
+            Power::Of(_) => vec![at(true, 1 << MOST)],
+        }
+    }
+}
+
+/// The part of a selector in one call: says when it is over.
+pub(crate) struct Turn<'a> {
+    selector: &'a Selector,
+    /// If it is measured.
+    sampled: Option<Sampled>,
+    meetings: u64,
+}
+
+struct Sampled {
+    key: Key,
+    arm: usize,
+    begun: Duration,
+}
+
+impl Selector {
+    pub(crate) fn new(any_bits: bool) -> Selector {
+        Self::with_clock(any_bits, Arc::new(Ticking(Instant::now())))
+    }
+    pub(crate) fn with_clock(any_bits: bool, clock: Arc<dyn Clock>) -> Selector {
+        Selector { any_bits, clock, state: Mutex::default() }
+    }
+    /// One of the same kind that has learnt nothing.
+    pub(crate) fn afresh(&self) -> Selector {
+        Self::with_clock(self.any_bits, self.clock.clone())
+    }
+
+    /// Begins a call, of which only its time matters to others if there is nothing to select. Says which other version it runs, if any.
+    pub(crate) fn begin(&self, call: Option<Call<'_>>) -> (Turn<'_>, Option<(usize, Selected)>) {
+        let mut state = self.state();
+        state.running += 1;
+        let alone = state.running == 1;
+        state.meetings += u64::from(!alone);
+        let mut turn = Turn { selector: self, sampled: None, meetings: state.meetings };
+        let Some(call) = call else { return (turn, None) };
+        let key = Key {
+            entry: std::ptr::from_ref(call.entry) as usize,
+            version: call.usual.0,
+            settings: call.usual.1,
+            powers: call.values.map(Power::around),
+        };
+        if !state.kinds.contains_key(&key) {
+            if state.kinds.len() == KINDS {
+                if !std::mem::replace(&mut state.full, true) {
+                    log::info!("{}: {KINDS} kinds of calls are known, others run what rules choose", call.entry.name);
+                }
+                return (turn, None);
+            }
+            let bucket = Bucket::new(call.values, call.usual.0, (call.others)(self.any_bits));
+            state.kinds.insert(key, Kind { entry: call.entry, bucket });
+        }
+        let Some(Kind { bucket, .. }) = state.kinds.get_mut(&key) else { return (turn, None) };
+        let told = |bucket: &Bucket, arm: usize, found: bool| {
+            let selected = Selected { found, versions: bucket.versions(), samples: bucket.samples() };
+            (arm > 0).then(|| (bucket.version(arm), selected))
+        };
+        if let Some(found) = bucket.found() {
+            return (turn, told(bucket, found, true));
+        }
+        if !alone || !bucket.is_of(&call.values) {
+            return (turn, None);
+        }
+        let arm = bucket.next();
+        let other = told(bucket, arm, false);
+        drop(state);
+        turn.sampled = Some(Sampled { key, arm, begun: self.clock.now() });
+        (turn, other)
+    }
+
+    /// What was learnt, entry by entry.
+    pub(crate) fn selections(&self) -> Vec<Selection> {
+        let state = self.state();
+        let mut found: Vec<Selection> = Vec::new();
+        for (key, Kind { entry, bucket }) in &state.kinds {
+            let Some(arm) = bucket.found().filter(|arm| *arm > 0) else { continue };
+            let powers = key.powers.iter().enumerate();
+            let conditions: Vec<Condition> = powers.flat_map(|(at, power)| power.conditions(at)).collect();
+            // Without any, nothing tells these calls from others.
+            if !conditions.is_empty() {
+                found.push(Selection { entry, conditions, version: bucket.version(arm), usual: key.version });
+            }
+        }
+        found.sort_by_cached_key(|selection| (selection.entry.name, selection.rule()));
+        found
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Turn<'_> {
+    /// The call has run, and is a sample unless it failed or another one ran beside it.
+    pub(crate) fn has_run(mut self, succeeded: bool) {
+        let Some(Sampled { key, arm, begun }) = self.sampled.take() else { return };
+        let took = self.selector.clock.now().saturating_sub(begun);
+        let mut state = self.selector.state();
+        let alone = state.meetings == self.meetings;
+        if let Some(Kind { entry, bucket }) = state.kinds.get_mut(&key) {
+            bucket.ran(arm, (succeeded && alone).then_some(took));
+            let (name, usual, samples) = (entry.name, entry.versions[key.version].plan, bucket.samples());
+            match bucket.found() {
+                Some(0) => log::info!("{name}: {usual}, the rules' choice, stays after {samples} samples"),
+                Some(found) => {
+                    let plan = entry.versions[bucket.version(found)].plan;
+                    log::info!("{name}: {plan} is selected where rules choose {usual}, after {samples} samples");
+                }
+                None => {}
+            }
+        }
+    }
+}
+
+impl Drop for Turn<'_> {
+    fn drop(&mut self) {
+        self.selector.state().running -= 1;
+    }
+}
