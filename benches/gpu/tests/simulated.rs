@@ -138,7 +138,7 @@ fn no_case_is_left_out() {
     assert!(found.iter().map(|path| path.file_name().unwrap_or_default()).eq(names.iter().map(|name| name.as_str())));
     assert!(names.len() > 30, "{names:?}");
     let various: Vec<&PathBuf> = found.iter().filter(|path| of_the_build::has_variants(path)).collect();
-    let expected = ["variants", "wide_arrays", "wide_calls", "wide_checks", "wide_loops", "wide_rows"]
+    let expected = ["assumed", "variants", "wide_arrays", "wide_calls", "wide_checks", "wide_loops", "wide_rows"]
         .map(|name| folder.join(name).with_extension("hdp"));
     assert_eq!(various, expected.iter().collect::<Vec<_>>());
     // What answers name and no program has is said, and no success.

@@ -19,7 +19,7 @@ use hidp_build::compiler::pipeline::{
 use hidp_emit::{cuda, openmp};
 use hidp_ir::imp;
 use hidp_ir::par::{self, FuncId, Program, shape};
-use hidp_pass::fuse;
+use hidp_pass::{assume, fuse};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
     Candidate, Cost, Explored, Fate, Measure, MeasureOf, Models, Plan, Shown, as_directives, cost, expanded, explore,
@@ -76,6 +76,9 @@ struct Explanation {
     nests: Vec<NestFacts>,
     /// Nests that were not fused, and why.
     apart: Vec<String>,
+    /// Where nests stand that run without tests if some hold before them, and what these are.
+    tested: Vec<Tested>,
+    /// Tests that are made inside nests even so.
     checks: Vec<Check>,
     plans: Vec<Plan>,
     /// Those of its other forms, for all targets.
@@ -114,6 +117,12 @@ struct NestFacts {
     bytes: String,
     flops: String,
     accesses: Vec<AccessFacts>,
+}
+
+/// What is tested before a nest.
+struct Tested {
+    place: String,
+    conditions: Vec<String>,
 }
 
 /// A check that remains.
@@ -204,6 +213,7 @@ fn explanation(
         codelets: Vec::new(),
         nests,
         apart: apart(&input.sources, program, func),
+        tested: tested(&input.sources, program, func),
         checks: checks(&input.sources, program, func),
         plans: plans_of(input, program, func, &model),
         composed: {
@@ -275,8 +285,22 @@ fn apart(sources: &SourceMap, program: &Program, func: FuncId) -> Vec<String> {
     notes.iter().map(line).collect()
 }
 
+fn tested(sources: &SourceMap, program: &Program, func: FuncId) -> Vec<Tested> {
+    let func = &program.funcs[func];
+    let print = |condition: &par::Expr| par::text::hidp_expr(program, &func.vars, condition);
+    let all = assume::tested(&func.body).into_iter();
+    all.map(|assume::Tested { nest, conditions }| Tested {
+        place: place(sources, nest),
+        conditions: conditions.iter().map(print).collect(),
+    })
+    .collect()
+}
+
+/// Those of nests that stand twice are made where what is tested before does not hold.
 fn checks(sources: &SourceMap, program: &Program, func: FuncId) -> Vec<Check> {
-    let remaining = prove::remaining(program, func);
+    let mut tested = program.clone();
+    assume::where_all_holds(&mut tested.funcs[func].body);
+    let remaining = prove::remaining(&tested, func);
     let check = |check: &prove::RemainingCheck| Check {
         place: place(sources, check.span),
         text: sources.snippet(check.span).replace('\n', " "),

@@ -6,6 +6,7 @@
 //! A part of `hidp-build`, which is what build scripts use. Its interface is internal: no version promises anything of it.
 
 mod ahead;
+pub mod assume;
 mod bounds;
 mod cleanup;
 mod codelets;
@@ -65,6 +66,7 @@ pub const PIPELINE: &[Pass] = &[
     simplify::PASS,
     fuse::PASS,
     forward::PASS,
+    assume::PASS,
     zero::PASS,
     bounds::PASS,
     widen::PASS,

@@ -10,6 +10,7 @@ use hidp_ir::par::{FuncId, Program, VarId};
 use hidp_syntax::diag::Sink;
 use hidp_syntax::source::Span;
 
+mod assume;
 mod bounds;
 mod context;
 mod convert;
@@ -27,6 +28,7 @@ mod walk;
 mod widen;
 mod written;
 
+pub use assume::{Assumptions, Condition, Sum, assumptions};
 pub use context::MAX_EXTENT;
 pub use facts::Facts;
 use walk::Start;

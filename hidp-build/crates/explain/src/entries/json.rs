@@ -4,7 +4,7 @@ use std::fmt;
 
 use super::accesses::AccessFacts;
 use super::kernels::{KernelFacts, PlanKernels};
-use super::{Check, Explanation, NestFacts, Version};
+use super::{Check, Explanation, NestFacts, Tested, Version};
 use crate::traffic::{Access, Cost, Occupancy, Reason, Resources};
 use hidp_plan::{Candidate, Explored, Fate, Plan};
 
@@ -80,6 +80,7 @@ fn entry(explanation: &Explanation) -> Json {
         codelets,
         nests,
         apart,
+        tested,
         checks,
         plans,
         composed,
@@ -103,6 +104,7 @@ fn entry(explanation: &Explanation) -> Json {
         ("codelets", Json::list(codelets, |line| Json::text(line))),
         ("nests", Json::list(nests, nest)),
         ("apart", Json::list(apart, |line| Json::text(line))),
+        ("tested", Json::list(tested, of_tested)),
         ("checks", Json::list(checks, check)),
         ("plans", Json::list(plans, plan)),
         ("composed", Json::list(composed, plan)),
@@ -188,6 +190,12 @@ fn candidate(candidate: &Candidate) -> Json {
         ("constraint", constraint),
         ("score", parts),
     ])
+}
+
+fn of_tested(tested: &Tested) -> Json {
+    let Tested { place, conditions } = tested;
+    let conditions = Json::list(conditions, |condition| Json::text(condition));
+    Json::Object(vec![("place", Json::text(place)), ("conditions", conditions)])
 }
 
 fn check(check: &Check) -> Json {

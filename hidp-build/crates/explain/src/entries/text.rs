@@ -97,6 +97,13 @@ impl Explanation {
         if !self.apart.is_empty() {
             page.section("nests that stay apart", &self.apart.join("\n"));
         }
+        let line = |tested: &super::Tested| {
+            format!("{}: {}; else with checks inside", tested.place, tested.conditions.join(", "))
+        };
+        if !self.tested.is_empty() {
+            let lines: Vec<String> = self.tested.iter().map(line).collect();
+            page.section("tested once before a nest", &lines.join("\n"));
+        }
         let line = |check: &super::Check| format!("{} `{}`: {}", check.place, check.text, check.reason);
         let checks: Vec<String> = self.checks.iter().map(line).collect();
         page.section(

@@ -1,5 +1,6 @@
 //! Tests of the proofs on programs built by hand.
 
+mod assume;
 mod bounds;
 mod races;
 mod random;

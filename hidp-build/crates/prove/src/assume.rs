@@ -1,0 +1,354 @@
+//! What has to be known before a nest of maps so that none of its tests is needed: conditions on sizes and scalars, which cost nothing
+//! beside the nest.
+//!
+//! A test that cannot be proved to pass asks for `goal >= 0`. Values that the nest changes are replaced by their bounds, the newest
+//! first, until all that is left keeps one value throughout the nest; what says so then is the condition. Arithmetic that might wrap is taken not to, which is a
+//! goal like others. Nothing rests on this: with the conditions in a branch around the nest, `bounds` proves what it can prove.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use hidp_ir::par::{BinOp, ConvertMode, Expr, ExprKind, Map, Place, Program, VarId, VarKind};
+use hidp_ir::par::{Block, FuncId, PrimCall};
+use hidp_syntax::ast::Direction;
+use hidp_syntax::ty::Scalar;
+
+use super::context::{Context, MAX_EXTENT, Position};
+use super::linear::{AtomId, AtomKey, Interval, Lin, Op, Term};
+use super::walk::{Client, Use, walk};
+
+/// Steps that one test is worth.
+const STEPS: u32 = 60;
+/// More conditions than this cost more than they save.
+const MOST_CONDITIONS: usize = 8;
+/// Sums of values up to this are far from wrapping.
+const SMALL: i128 = 2 * MAX_EXTENT as i128;
+
+/// `constant + Σ factor × product of variables`. Computed in `long` from the left, it does not wrap where the conditions before it hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Sum {
+    /// Factors, and the variables (dimensions and scalar inputs) whose product they multiply.
+    pub terms: Vec<(i64, Vec<VarId>)>,
+    /// The constant.
+    pub constant: i64,
+}
+
+/// `low <= high`
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// The smaller side.
+    pub low: Sum,
+    /// The larger side.
+    pub high: Sum,
+}
+
+/// Conditions under which no index, divisor, shift count or narrowing of a nest has to be tested.
+#[derive(Clone, Debug)]
+pub struct Assumptions {
+    /// The first iterator of the nest's outermost map.
+    pub nest: VarId,
+    /// All of them together, to be tested in this order.
+    pub conditions: Vec<Condition>,
+}
+
+/// Those of all nests in which a test stands in a loop or an inner map. A test in the only loop of a nest is made at the ends of its range anyway.
+pub fn assumptions(program: &Program, func: FuncId) -> Vec<Assumptions> {
+    let function = &program.funcs[func];
+    let mut finder = Finder::default();
+    let mut body: Block = function.body.clone();
+    walk(&function.vars, &mut body, &mut finder, super::start(program, func));
+    finder.found
+}
+
+#[derive(Default)]
+struct Finder {
+    found: Vec<Assumptions>,
+    current: Option<Nest>,
+}
+
+/// A nest that is being walked.
+struct Nest {
+    map: VarId,
+    /// Each of these, if it is not negative, answers some test.
+    goals: BTreeSet<Lin>,
+    /// Whether a test cannot be answered.
+    lost: bool,
+    /// Whether a test stands deeper than in the outermost map, or in a loop.
+    deep: bool,
+}
+
+impl Finder {
+    fn want(&mut self, cx: &mut Context<'_>, goals: &[Option<Lin>], deep: bool) {
+        let Some(nest) = self.current.as_mut().filter(|nest| !nest.lost) else { return };
+        nest.deep |= deep;
+        for goal in goals {
+            let mut steps = STEPS;
+            let settled = goal.as_ref().is_some_and(|goal| settle(cx, goal, &mut nest.goals, &mut steps));
+            nest.lost |= !settled;
+        }
+    }
+}
+
+impl Client for Finder {
+    fn place(&mut self, cx: &mut Context<'_>, place: &mut Place, _how: Use, conditional: bool) {
+        if self.current.is_none() || place.unproved == 0 {
+            return;
+        }
+        let extents = cx.extents.get(&place.array).cloned().unwrap_or_default();
+        for (dim, index) in place.index.iter().enumerate().take(32) {
+            if place.unproved & (1 << dim) != 0 {
+                let index = cx.lin(index);
+                let below = extents.get(dim).and_then(|extent| extent.sub(&index)?.offset(-1));
+                self.want(cx, &[Some(index), below], conditional || cx.map_depth > 1);
+            }
+        }
+    }
+
+    fn expr(&mut self, cx: &mut Context<'_>, expr: &mut Expr) {
+        if self.current.is_none() {
+            return;
+        }
+        let goals = match &expr.kind {
+            ExprKind::Binary { op: BinOp::Div | BinOp::Rem, right, checked: true, .. } => {
+                vec![cx.lin(right).offset(-1)]
+            }
+            ExprKind::Binary { left, right, checked: true, .. } => {
+                let (count, width) = (cx.lin(right), i128::from(left.scalar().size() as u32) * 8);
+                vec![Some(count.clone()), Lin::constant(width - 1).sub(&count)]
+            }
+            ExprKind::Convert { operand, mode: ConvertMode::Checked } => {
+                let (value, range) = (cx.lin(operand), expr.ty.scalar().and_then(Interval::of));
+                let Some(range) = range else { return self.want(cx, &[None], false) };
+                vec![value.offset(-range.lo), Lin::constant(range.hi).sub(&value)]
+            }
+            _ => return,
+        };
+        self.want(cx, &goals, true);
+    }
+
+    fn enter_map(&mut self, cx: &mut Context<'_>, map: &Map, _positions: &[Position], _conditional: bool) {
+        if let ([first, ..], None, 1) = (map.iters.as_slice(), &self.current, cx.map_depth) {
+            self.current = Some(Nest { map: first.var, goals: BTreeSet::new(), lost: false, deep: false });
+        }
+    }
+
+    fn leave_map(&mut self, cx: &mut Context<'_>, map: &Map) {
+        let leaves =
+            self.current.as_ref().is_some_and(|nest| map.iters.first().is_some_and(|iter| iter.var == nest.map));
+        if let Some(nest) = self.current.take_if(|_| leaves)
+            && !nest.lost
+            && nest.deep
+            && let Some(conditions) = conditions(cx, &nest.goals)
+            && !conditions.is_empty()
+        {
+            self.found.push(Assumptions { nest: nest.map, conditions });
+        }
+    }
+
+    fn prim(&mut self, _cx: &mut Context<'_>, _call: &mut PrimCall, _conditional: bool) {
+        if let Some(nest) = &mut self.current {
+            nest.lost = true;
+        }
+    }
+}
+
+/// Whether an atom has one value throughout a call.
+fn is_fixed(cx: &Context<'_>, atom: AtomId) -> bool {
+    let AtomKey::Var(var) = cx.atoms.key(atom) else { return false };
+    matches!(cx.vars[*var].kind, VarKind::Dim | VarKind::Param(Direction::Input))
+}
+
+/// Adds what has to be not negative so that `goal` is not; `false` if nothing is found.
+fn settle(cx: &mut Context<'_>, goal: &Lin, found: &mut BTreeSet<Lin>, steps: &mut u32) -> bool {
+    let Some(left) = steps.checked_sub(1) else { return false };
+    *steps = left;
+    if found.contains(goal) || cx.proves(goal) {
+        return true;
+    }
+    let Some(atom) = goal.atoms().filter(|atom| !is_fixed(cx, *atom)).max() else {
+        // A sum of constants is not to be had by any test.
+        return goal.as_constant().is_none() && found.insert(goal.clone());
+    };
+    let Some((factor, rest)) = split(goal, atom) else { return false };
+    let mut with = |cx: &mut Context<'_>, value: &Lin, more: Vec<Lin>| {
+        let Some(goal) = factor.mul(value).and_then(|product| product.add(&rest)) else { return false };
+        let mut trial = found.clone();
+        let holds = more.iter().chain([&goal]).all(|goal| settle(cx, goal, &mut trial, steps));
+        if holds {
+            *found = trial;
+        }
+        holds
+    };
+    if let Some((exact, range)) = unwrapped(cx, atom) {
+        let fits = [exact.offset(-range.lo), Lin::constant(range.hi).sub(&exact)];
+        return fits.into_iter().collect::<Option<Vec<Lin>>>().is_some_and(|fits| with(cx, &exact, fits));
+    }
+    let lower = cx.proves(&factor);
+    if !lower && !factor.scale(-1).is_some_and(|negated| cx.proves(&negated)) {
+        return false;
+    }
+    bounds_of(cx, atom, lower).iter().any(|bound| with(cx, bound, Vec::new()))
+}
+
+/// `goal` as `factor * atom + rest`. `None` where the atom is multiplied by itself.
+fn split(goal: &Lin, atom: AtomId) -> Option<(Lin, Lin)> {
+    let (mut factor, mut rest) = (Lin::default(), Lin::constant(goal.constant));
+    for (term, &number) in &goal.terms {
+        let others: Term = term.iter().copied().filter(|other| *other != atom).collect();
+        let single = |term: Term| match term.is_empty() {
+            true => Lin::constant(number),
+            false => Lin { constant: 0, terms: BTreeMap::from([(term, number)]) },
+        };
+        match term.len() - others.len() {
+            0 => rest = rest.add(&single(others))?,
+            1 => factor = factor.add(&single(others))?,
+            _ => return None,
+        }
+    }
+    Some((factor, rest))
+}
+
+/// What an operation gives that does not wrap, and the range in which it does not.
+fn unwrapped(cx: &Context<'_>, atom: AtomId) -> Option<(Lin, Interval)> {
+    let AtomKey::Op(op, ty, operands) = cx.atoms.key(atom) else { return None };
+    let exact = match (op, operands.as_slice()) {
+        (Op::Add, [a, b]) => a.add(b),
+        (Op::Sub, [a, b]) => a.sub(b),
+        (Op::Mul, [a, b]) => a.mul(b),
+        (Op::Neg, [a]) => a.scale(-1),
+        (Op::Convert, [a]) => Some(a.clone()),
+        _ => None,
+    };
+    Some((exact?, Interval::of(*ty)?))
+}
+
+/// Older values below (or above) which an atom cannot be.
+fn bounds_of(cx: &Context<'_>, atom: AtomId, lower: bool) -> Vec<Lin> {
+    let sign = if lower { 1 } else { -1 };
+    let of_fact = |fact: &Lin| {
+        let (factor, rest) = split(fact, atom)?;
+        let older = rest.atoms().all(|other| other < atom || is_fixed(cx, other));
+        (factor.as_constant() == Some(sign) && older).then(|| rest.scale(-sign)).flatten()
+    };
+    let range = cx.atoms.range(atom);
+    // Of data only the type is known. That all values of a type are indices is seldom so.
+    let known = Scalar::ALL.iter().all(|ty| Interval::of(*ty) != Some(range));
+    let end = Some(if lower { range.lo } else { range.hi }).filter(|end| known && end.abs() <= SMALL);
+    cx.facts.iter().rev().filter_map(of_fact).chain(end.map(Lin::constant)).collect()
+}
+
+/// Goals as conditions, without those that follow from others. `None` if they are too many, or a sum cannot be computed without wrapping.
+fn conditions(cx: &mut Context<'_>, goals: &BTreeSet<Lin>) -> Option<Vec<Condition>> {
+    let mut single: Vec<Lin> = Vec::new();
+    let mut sums: Vec<Lin> = Vec::new();
+    for goal in goals {
+        let large: BTreeSet<AtomId> = goal.atoms().filter(|atom| !is_small(cx, &Lin::atom(*atom))).collect();
+        if is_alone(goal, &large) {
+            single.push(goal.clone());
+            continue;
+        }
+        for atom in large {
+            let value = Lin::atom(atom);
+            single.extend(Lin::constant(MAX_EXTENT.into()).sub(&value));
+            single.extend(value.offset(MAX_EXTENT.into()));
+        }
+        sums.push(goal.clone());
+    }
+    // What holds for one value of a scalar alone, or for none, is not worth a copy.
+    let all: Vec<Lin> = goals.iter().cloned().collect();
+    if all.iter().any(|goal| goal.scale(-1).is_some_and(|negated| goals.contains(&negated))) || cx.refutes(&all, 0) {
+        return None;
+    }
+    // Sums can be computed where what stands before them holds, so these do not follow from sums.
+    let single = without_implied(cx, &[], single);
+    let sums = without_implied(cx, &single, sums);
+    if single.len() + sums.len() > MOST_CONDITIONS {
+        return None;
+    }
+    cx.trial(|cx| {
+        let first: Option<Vec<Condition>> = single.iter().map(|goal| alone(cx, goal)).collect();
+        single.iter().for_each(|goal| cx.fact(goal.clone()));
+        let then: Option<Vec<Condition>> = sums.iter().map(|goal| condition(cx, goal)).collect();
+        Some(first?.into_iter().chain(then?).collect())
+    })
+}
+
+/// Whether sums of a few such values do not wrap.
+fn is_small(cx: &Context<'_>, lin: &Lin) -> bool {
+    cx.proves_le(lin, &Lin::constant(SMALL)) && cx.proves_le(&Lin::constant(-SMALL), lin)
+}
+
+/// Whether the only large value can stand on a side of its own.
+fn is_alone(goal: &Lin, large: &BTreeSet<AtomId>) -> bool {
+    let mut factors = large.iter().map(|atom| split(goal, *atom).and_then(|(factor, _)| factor.as_constant()));
+    match (factors.next(), factors.next()) {
+        (None, _) => true,
+        (Some(Some(factor)), None) => factor.abs() == 1,
+        (Some(_), _) => false,
+    }
+}
+
+fn without_implied(cx: &mut Context<'_>, known: &[Lin], mut goals: Vec<Lin>) -> Vec<Lin> {
+    let mut at = 0;
+    while at < goals.len() {
+        let goal = goals.remove(at);
+        let follows = cx.trial(|cx| {
+            known.iter().chain(&goals).for_each(|other| cx.fact(other.clone()));
+            cx.proves(&goal)
+        });
+        if !follows {
+            goals.insert(at, goal);
+            at += 1;
+        }
+    }
+    goals
+}
+
+/// `goal >= 0` with its large value alone on a side.
+fn alone(cx: &Context<'_>, goal: &Lin) -> Option<Condition> {
+    let large = goal.atoms().find(|atom| !is_small(cx, &Lin::atom(*atom)));
+    let Some(atom) = large else { return condition(cx, goal) };
+    let (factor, rest) = split(goal, atom)?;
+    let value = Lin::atom(atom);
+    match factor.as_constant()? {
+        1 => compared(cx, &rest.scale(-1)?, &value),
+        _ => compared(cx, &value, &rest),
+    }
+}
+
+/// `goal >= 0` with what is subtracted on the other side.
+fn condition(cx: &Context<'_>, goal: &Lin) -> Option<Condition> {
+    let (mut low, mut high) = (Lin::constant(goal.constant.min(0)), Lin::constant(goal.constant.max(0)));
+    for (term, &factor) in &goal.terms {
+        let side = if factor < 0 { &mut low } else { &mut high };
+        side.terms.insert(term.clone(), factor);
+    }
+    compared(cx, &low.scale(-1)?, &high)
+}
+
+/// `low <= high`. Where a constant is beyond the type, the last of the type stands for it, which asks for a little more.
+fn compared(cx: &Context<'_>, low: &Lin, high: &Lin) -> Option<Condition> {
+    let of = |lin: &Lin, constant: i128| sum(cx, &Lin { constant, terms: lin.terms.clone() });
+    let low = of(low, low.constant.max(i64::MIN.into()))?;
+    Some(Condition { low, high: of(high, high.constant.min(i64::MAX.into()))? })
+}
+
+/// The sum as it is computed, if no part of it wraps.
+fn sum(cx: &Context<'_>, lin: &Lin) -> Option<Sum> {
+    let fits = |lin: &Lin| cx.fits(lin, Scalar::I64);
+    let mut sum = Sum { constant: i64::try_from(lin.constant).ok()?, terms: Vec::new() };
+    let mut so_far = Lin::constant(lin.constant);
+    for (term, &factor) in &lin.terms {
+        let product = |factor| Lin { constant: 0, terms: BTreeMap::from([(term.clone(), factor)]) };
+        so_far = so_far.add(&product(factor))?;
+        if !fits(&product(1)) || !fits(&product(factor)) || !fits(&so_far) {
+            return None;
+        }
+        let var = |atom: &AtomId| match cx.atoms.key(*atom) {
+            AtomKey::Var(var) => Some(*var),
+            AtomKey::Fresh(_) | AtomKey::Load(..) | AtomKey::Turns(..) | AtomKey::Op(..) => None,
+        };
+        let vars: Option<Vec<VarId>> = term.iter().map(var).collect();
+        sum.terms.push((i64::try_from(factor).ok()?, vars?));
+    }
+    Some(sum)
+}

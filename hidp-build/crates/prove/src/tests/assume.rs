@@ -1,0 +1,85 @@
+use crate::assumptions;
+use hidp_ir::par::read;
+
+fn found(params: &str, body: &str) -> Vec<Vec<String>> {
+    let text = format!(
+        "func f(x, y, off, T) dims (M, N) {{\n  vars {{ M: long dim; N: long dim; {params}\n    x: double[M] input; y: double[N] inout; }}\n{body} }}\nentries (f)\n"
+    );
+    let program = read(&text).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
+    let entry = program.entries[0];
+    let vars = &program.funcs[entry].vars;
+    let sum = |sum: &crate::Sum| {
+        let mut parts: Vec<String> = Vec::new();
+        for (factor, product) in &sum.terms {
+            let product: Vec<&str> = product.iter().map(|var| vars[*var].name.as_str()).collect();
+            parts.push(if *factor == 1 { product.join(" * ") } else { format!("{factor} * {}", product.join(" * ")) });
+        }
+        if sum.constant != 0 || parts.is_empty() {
+            parts.insert(0, sum.constant.to_string());
+        }
+        parts.join(" + ")
+    };
+    let all = assumptions(&program, entry);
+    all.iter()
+        .map(|of| of.conditions.iter().map(|c| format!("{} <= {}", sum(&c.low), sum(&c.high))).collect())
+        .collect()
+}
+
+const SCALARS: &str = "off: long input; T: long input; s: double local; k: long local; i: long iter; j: long iter;";
+const NONE: [[&str; 0]; 0] = [];
+
+fn loop_over(index: &str) -> String {
+    format!(
+        "map (i = 0 .. N by 1) {{ declare s; s = 0.0; declare k; k = 0;
+           loop (k < T) {{ s = (s + x[{index}?]); }} step {{ k = (k + 1); }} y[i] = s; }}"
+    )
+}
+
+#[test]
+fn scalars_say_where_a_loop_reads() {
+    // What limits the scalars stands before the sum, which does not wrap then.
+    let limits = ["0 <= off", "T <= 72057594037927936", "-72057594037927936 <= T", "off <= 72057594037927936"];
+    let all: Vec<&str> = limits.into_iter().chain(["N + T + off <= 1 + M"]).collect();
+    assert_eq!(found(SCALARS, &loop_over("((i + k) + off)")), [all]);
+    assert_eq!(found(SCALARS, &loop_over("k")), [["T <= M"]]);
+    assert_eq!(
+        found(
+            &SCALARS.replace("T: long", "T: int").replace("k: long", "k: int"),
+            &loop_over("long(k)").replace("k = 0", "k = 0:int").replace("k + 1", "k + 1:int")
+        ),
+        [["T <= M"]]
+    );
+}
+
+#[test]
+fn an_iterator_is_replaced_by_the_end_that_counts() {
+    assert_eq!(
+        found(SCALARS, &loop_over("(i - k)")),
+        [["N <= M", "T <= 1"]],
+        "the first iteration has nothing behind it"
+    );
+    assert_eq!(found(SCALARS, &loop_over("((off - i) - k)")).len(), 1);
+    assert_eq!(found(SCALARS, &loop_over("((2 * i) + 1)")), [["2 * N <= M"]]);
+}
+
+#[test]
+fn what_only_data_says_is_no_assumption() {
+    let ints = format!("{SCALARS} z: int[N] input;");
+    assert_eq!(found(&ints, &loop_over("long(z[i])")), NONE);
+    let bytes = format!("{SCALARS} z: uint8[N] input;");
+    assert_eq!(found(&bytes, &loop_over("long(z[i])")), NONE, "not even that all values of a type are indices");
+}
+
+#[test]
+fn what_one_value_alone_allows_is_no_assumption() {
+    let own = loop_over("(i + off)").replace("x[", "y[");
+    assert_eq!(found(SCALARS, &own), NONE, "only for `off == 0`");
+}
+
+/// The ends of the only range are tested anyway.
+#[test]
+fn tests_that_stand_in_no_loop_stay() {
+    assert_eq!(found(SCALARS, "map (i = 0 .. N by 1) { y[i] = x[(i + off)?]; }"), NONE);
+    let inner = "map (i = 0 .. N by 1) { map (j = 0 .. N by 1) { y[j] = x[off?]; } }";
+    assert_eq!(found(SCALARS, inner), [["off <= -1 + M", "0 <= off"]]);
+}
