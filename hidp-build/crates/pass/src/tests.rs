@@ -159,9 +159,16 @@ fn sums_of_indices_go_where_they_are_used() {
     let twice = "(x[j?] + x[(j + 1)?])";
     assert_eq!(left("(i + 3)", twice), 0);
     assert_eq!(left("((2 * i) + N)", twice), 0);
+    assert_eq!(left("(i + long(x[0?]))", twice), 1, "what is loaded is loaded once");
     assert_eq!(left("(i * N)", twice), 1, "a product of two variables is computed once");
     assert_eq!(left("((((i + N) + i) + N) + i)", twice), 1, "a long sum is computed once");
     assert_eq!(left("(i + 3)", "int((j * j))"), 1, "what is no index is computed once");
+}
+
+#[test]
+fn narrow_scalars_in_sums_of_indices_go_along() {
+    let text = "map (i = 0 .. N by 1) { declare s zero; s = x[i?]; declare j zero; j = (i + long(s)); y[i] = (x[j?] + x[(j + 1)?]); }";
+    assert_eq!(declares(&after(&[simplify::PASS], "s: int local; j: long local;", text)), 1);
 }
 
 #[test]

@@ -7,7 +7,7 @@ use super::expr::is_plain;
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{BinOp, Block, Expr, ExprKind, Fold, Func, Place, Stmt, StmtKind, VarId, VarKind};
 use hidp_syntax::ast::Direction;
-use hidp_syntax::ty::Ty;
+use hidp_syntax::ty::{Scalar, Ty};
 
 /// A sum of more operands is not computed more than once.
 const SHORT: usize = 4;
@@ -145,6 +145,10 @@ fn operands(expr: &Expr) -> Option<usize> {
     match &expr.kind {
         _ if expr.ty != Ty::LONG => None,
         ExprKind::Const(_) | ExprKind::Read(_) => Some(1),
+        // A narrower scalar, as `int d` in `i + d`.
+        ExprKind::Convert { operand, .. } if matches!(operand.kind, ExprKind::Read(_)) => {
+            operand.ty.scalar().filter(|ty| ty.is_integer() && ty.converts_to(Scalar::I64)).map(|_| 1)
+        }
         ExprKind::Binary { op: BinOp::Add | BinOp::Sub, left, right, .. } => Some(operands(left)? + operands(right)?),
         ExprKind::Binary { op: BinOp::Mul, left, right, .. } => {
             (left.as_int().is_some() || right.as_int().is_some()).then_some(())?;
