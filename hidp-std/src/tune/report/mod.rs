@@ -142,6 +142,9 @@ fn escape(text: &str) -> String {
 }
 
 #[cfg(test)]
+mod browser;
+
+#[cfg(test)]
 mod tests {
     use super::super::fit::{self, Vetoes};
     use super::*;
@@ -173,7 +176,7 @@ mod tests {
         Point { name: format!("M = {parallel}, N = {inner}"), values, times, untuned: 0 }
     }
 
-    fn outcome(sizes: &[(i64, i64)]) -> Outcome {
+    pub(super) fn outcome(sizes: &[(i64, i64)]) -> Outcome {
         let mut outcome = Outcome::new(&ENTRY);
         outcome.points = sizes.iter().map(|&(parallel, inner)| point(parallel, inner)).collect();
         let points: Vec<Point> = outcome.points.clone();
@@ -181,9 +184,18 @@ mod tests {
         outcome
     }
 
-    fn plane() -> Vec<(i64, i64)> {
+    pub(super) fn plane() -> Vec<(i64, i64)> {
         let exponents = |most: u32| (0..=most).step_by(2).map(|e| 1i64 << e);
         exponents(20).flat_map(|m| exponents(20).map(move |n| (m, n))).collect()
+    }
+
+    #[test]
+    fn a_map_of_every_other_point_has_no_holes() {
+        let chequered = plane().into_iter().filter(|(m, n)| (m.ilog2() + n.ilog2()) % 4 == 0).collect::<Vec<_>>();
+        let outcome = outcome(&chequered);
+        let map = Plane::of(&outcome, &[0, 1, 2]).unwrap();
+        let mut inside = (0..38).flat_map(|row| (0..38).map(move |column| (column, row)));
+        assert!(inside.all(|(column, row)| map.colour(column, row, &THEMES[0]).is_some()));
     }
 
     #[test]

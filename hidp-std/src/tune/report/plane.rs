@@ -10,8 +10,9 @@ use super::{Drawn, PLANE, failed};
 
 /// Width of a cell, in powers of two.
 const CELL: f64 = 0.5;
-/// A cell takes after the nearest point no further away than this.
-const REACH: f64 = 1.25;
+/// A cell takes after the nearest point no further away than this: between points that are two powers of two apart, of which every other one may be
+/// missing, no cell is left.
+const REACH: f64 = 1.9;
 /// A version that runs so many times as fast as the next one has its full colour.
 const CLEAR: f64 = 2.0;
 /// A choice that costs more than this is marked.
@@ -97,7 +98,7 @@ impl<'a> Plane<'a> {
     }
 
     /// The colour of the version that is fastest at the nearest point, the stronger the further behind the next one is.
-    fn colour(&self, column: i32, row: i32, theme: &Theme) -> Option<RGBColor> {
+    pub(super) fn colour(&self, column: i32, row: i32, theme: &Theme) -> Option<RGBColor> {
         let point = self.nearest(column, row)?;
         let fastest = self.shown.iter().copied().min_by(|a, b| point.loss(*a).total_cmp(&point.loss(*b)))?;
         let number = self.shown.iter().position(|version| *version == fastest)?;
