@@ -1,7 +1,7 @@
 //! Fourier–Motzkin elimination over the integers, with a budget.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::linear::{AtomId, Lin, Term};
 
@@ -120,7 +120,7 @@ thread_local! {
 /// pass asks again what it can rely on.
 #[derive(Default)]
 struct Known {
-    outcomes: HashMap<Vec<u8>, bool>,
+    outcomes: BTreeMap<Vec<u8>, bool>,
     /// Of all keys.
     bytes: usize,
 }
