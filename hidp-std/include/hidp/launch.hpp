@@ -30,12 +30,8 @@ constexpr int64_t kMostPartsEach = 8;
 #endif
 constexpr int64_t kTurn = HIDP_TURN;
 
-// After so many nanoseconds of work whose amount is a guess, and with as many to come, others join: longer than it takes to wake them. Tests set
-// it to 0.
-#ifndef HIDP_JOIN_AFTER
-#define HIDP_JOIN_AFTER 20000
-#endif
-constexpr int64_t kJoinAfter = HIDP_JOIN_AFTER;
+// After so many nanoseconds of work whose amount is a guess, and with as many to come, others join: longer than it takes to wake them.
+constexpr int64_t kJoinAfter = 20000;
 
 class FirstFault {
  public:

@@ -21,7 +21,7 @@ pub(super) fn lines(sources: &SourceMap, entry: &Entry) -> Vec<String> {
     found.iter().map(|assumed| line(sources, assumed)).collect()
 }
 
-/// `k.hdp:4:3 while (x < 1) { x = …: 16 turns, since nothing is known; other threads join where that takes longer`
+/// ``k.hdp:4:3 `k := [0:i)`: as long as in the middle of the ranges that it depends on``
 fn line(sources: &SourceMap, Assumed { what, at }: &Assumed) -> String {
     let what = match what {
         Assumption::Turns(turns) => {
