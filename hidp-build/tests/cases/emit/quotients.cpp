@@ -5,3 +5,8 @@ namespace entry_k_9quotients_transposed {
   namespace {
   }
 }
+
+namespace entry_k_9quotients_wrapped {
+  namespace {
+  }
+}

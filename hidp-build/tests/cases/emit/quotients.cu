@@ -51,3 +51,29 @@ namespace entry_k_9quotients_transposed {
     return host.finish();
   }
 }
+
+namespace entry_k_9quotients_wrapped {
+  namespace {
+
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> b_2, int64_t M_3, int64_t N_4, hidp::In<int32_t> a_5, int64_t position_0, int64_t position_1) {
+      hidp::store(b_2 + ((position_0 * N_4) + position_1), hidp::load(a_5 + hidp::rem<int64_t>(position_1, M_3)));
+    }
+    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<int32_t> b_2, int64_t M_3, int64_t N_4, hidp::In<int32_t> a_5) {
+      hidp::Worker<256> worker(launch);
+      hidp::each_item<hidp::Thread, 2, 4>(worker, launch, [&](int64_t y, int64_t x) { thread_map0_k0(worker, b_2, M_3, N_4, a_5, y, x); });
+    }
+  }
+
+  // plan thread | nest | j unroll(4) | i grid.y | j grid.x | block(256)
+  HIDP_ENTRY HIDP_SYMBOL(hidp2_k_9quotients_wrapped_thread)(hidp_call *call) {
+    hidp::Host host(call);
+    const hidp::Any<const int32_t> a_0 = host.param<const int32_t>(0);
+    const hidp::Any<int32_t> b_1 = host.param<int32_t>(1);
+    const int64_t M_2 = host.dim(0);
+    const int64_t N_3 = host.dim(1);
+    [[maybe_unused]] const int64_t stride_4 = hidp::max<int64_t>(N_3, 1L);
+    [[maybe_unused]] const int64_t total_5 = M_2 * N_3;
+    if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256, 4>(hidp::here(host), hidp::over(M_2, N_3), b_1, M_2, N_3, a_0)) return host.finish();
+    return host.finish();
+  }
+}
