@@ -107,6 +107,23 @@ impl Dispatch {
     }
 }
 
+/// The rule that decides on so many threads, where measures have these values. What has none meets no condition.
+pub(crate) fn deciding<'r>(rules: &'r [Rule], values: &[Option<i64>], threads: i64) -> Option<&'r Rule> {
+    let holds = |when: &Condition| values[when.measure].is_some_and(|value| when.holds(value, threads));
+    rules.iter().find(|rule| rule.conditions.iter().all(holds))
+}
+
+impl Dispatch {
+    /// Which of an entry's versions for devices runs untuned where dimensions have these sizes, if arguments are on the device.
+    pub fn on_device<'p>(&self, func: &Func, plans: &'p [Plan], sizes: &[i64]) -> Option<&'p Plan> {
+        let known = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
+        let values: Vec<Option<i64>> = self.measures.iter().map(|measure| measure.at(&known)).collect();
+        let named = |rule: &Rule| plans.iter().position(|plan| plan.name == rule.plan);
+        let rules: Vec<Rule> = self.rules.iter().filter(|rule| named(rule).is_some()).cloned().collect();
+        plans.get(deciding(&rules, &values, 1).and_then(named).unwrap_or(0))
+    }
+}
+
 /// What the shapes of `func` tell, and when another version than the first of `plans` promises more.
 pub fn dispatch(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let positions = index_vars(func).into_iter().filter(|var| func.params.contains(var)).collect();

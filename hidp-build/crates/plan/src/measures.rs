@@ -23,6 +23,8 @@
 //! | `copied` | bytes that would go between the host's memory and the device's |
 //! | `intensity` | `operations` for every 1024 bytes of `copied` |
 
+use std::collections::BTreeMap;
+
 use super::{inner_maps, iterators};
 use hidp_ir::par::visit::{self, substitute_expr};
 use hidp_ir::par::{
@@ -83,6 +85,18 @@ pub struct Bounds {
 impl Measure {
     fn new(name: &'static str, value: Expr) -> Measure {
         Measure { name, value, of: MeasureOf::Shapes }
+    }
+
+    /// What it is where dimensions have these sizes; nothing where data, or where arguments are, decide.
+    pub(crate) fn at(&self, known: &BTreeMap<VarId, i64>) -> Option<i64> {
+        match self.of {
+            MeasureOf::Shapes => self.value.value(known),
+            MeasureOf::Longest(_)
+            | MeasureOf::Balance(_)
+            | MeasureOf::Work
+            | MeasureOf::Copied
+            | MeasureOf::Intensity => None,
+        }
     }
 }
 

@@ -3,10 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::dispatch::{Condition, Dispatch, Rule};
+use crate::dispatch::{Dispatch, Rule, deciding};
 use crate::estimate::estimate;
 use crate::gains::{Compared, gaining};
-use crate::measures::MeasureOf;
 use crate::notation::Plan;
 use crate::sizes::points;
 use crate::target::Model;
@@ -65,17 +64,10 @@ fn compared_at(
     model: &Model,
 ) -> Option<Compared> {
     let known: BTreeMap<VarId, i64> = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
-    let measure = |of: MeasureOf, value: &hidp_ir::par::Expr| match of {
-        MeasureOf::Shapes => value.value(&known),
-        MeasureOf::Longest(_) | MeasureOf::Balance(_) | MeasureOf::Work | MeasureOf::Copied | MeasureOf::Intensity => {
-            None
-        }
-    };
-    let measures: Vec<Option<i64>> = dispatch.measures.iter().map(|m| measure(m.of, &m.value)).collect();
+    let measures: Vec<Option<i64>> = dispatch.measures.iter().map(|measure| measure.at(&known)).collect();
     let threads = [1.0, f64::from(model.estimates.threads)];
     let usual = threads.iter().map(|threads| {
-        let holds = |when: &Condition| measures[when.measure].is_some_and(|value| when.holds(value, *threads as i64));
-        let rule = dispatch.rules.iter().find(|rule| rule.conditions.iter().all(holds));
+        let rule = deciding(&dispatch.rules, &measures, *threads as i64);
         let plan = rule.and_then(|rule| plans.iter().find(|plan| plan.name == rule.plan)).or(plans.first())?;
         Some(estimate(program, func, plan, sizes, (*threads, model))?.time)
     });

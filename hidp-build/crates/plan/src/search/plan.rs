@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 
 use super::facts::Numbers;
 use super::{Domain, Search, cost};
-use crate::dispatch::{Condition, Rule};
+use crate::dispatch::{Rule, deciding};
 use crate::gains::{Compared, gaining};
 use crate::mapping::Mapping;
-use crate::measures::{Measure, MeasureOf};
+use crate::measures::Measure;
 use crate::sizes::points;
 use crate::target::DeviceModel;
 use crate::{Plan, SEARCHED, inner_maps};
@@ -83,17 +83,8 @@ impl<'a> Entry<'a> {
         let planned: Vec<Option<Vec<Mapping>>> = plans.iter().map(|plan| self.read(plan)).collect();
         let at = |(sizes, numbers): &(Vec<i64>, Vec<Option<Numbers>>)| {
             let known: BTreeMap<VarId, i64> = self.func.dims.iter().copied().zip(sizes.iter().copied()).collect();
-            let value = |measure: &Measure| match measure.of {
-                MeasureOf::Shapes => measure.value.value(&known),
-                MeasureOf::Longest(_)
-                | MeasureOf::Balance(_)
-                | MeasureOf::Work
-                | MeasureOf::Copied
-                | MeasureOf::Intensity => None,
-            };
-            let measures: Vec<Option<i64>> = measures.iter().map(value).collect();
-            let holds = |when: &Condition| measures[when.measure].is_some_and(|value| when.holds(value, 1));
-            let rule = rules.iter().find(|rule| rule.conditions.iter().all(holds));
+            let measures: Vec<Option<i64>> = measures.iter().map(|measure| measure.at(&known)).collect();
+            let rule = deciding(rules, &measures, 1);
             let usual = rule.and_then(|rule| plans.iter().position(|plan| plan.name == rule.plan)).unwrap_or(0);
             let usual = planned.get(usual).and_then(|mappings| self.time(mappings.as_ref()?, numbers));
             let own = self.time(own, numbers).filter(|_| usual.is_some());
