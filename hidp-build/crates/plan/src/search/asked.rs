@@ -31,6 +31,8 @@ pub(super) struct Asked<'a> {
     pub(super) combined: f64,
     /// Lines that multiprocessors look up.
     pub(super) lines: f64,
+    /// Sectors that requests touch.
+    pub(super) sectors: f64,
     /// Bytes that come from the second-level cache.
     pub(super) fetched: f64,
     /// Of each array: bytes that are needed, those that are fetched or stored, and those of loads among them.
@@ -54,6 +56,8 @@ struct Around {
     scope: Level,
     /// The iterator whose iterations a lane takes one after the other, how many, and how far they are apart.
     turns: Option<(usize, f64, f64)>,
+    /// Iterations of the map inside from one turn of its lanes to the next, for each lane that it has.
+    apart: f64,
     /// Iterations whose loads are under way together.
     together: f64,
     /// Iterations of the outermost map that a lane takes.
@@ -79,6 +83,7 @@ impl<'a> Asked<'a> {
             useful: 0.0,
             combined: 0.0,
             lines: 0.0,
+            sectors: 0.0,
             fetched: 0.0,
             arrays: vec![[0.0; 3]; facts.arrays.len()],
             under_way: (0.0, 0.0),
@@ -106,6 +111,7 @@ impl<'a> Asked<'a> {
             lanes: Lanes::default().within(digits),
             scope,
             turns: None,
+            apart: 1.0,
             together: 1.0,
             of_lane: 1.0,
         };
@@ -161,6 +167,12 @@ impl<'a> Asked<'a> {
         digits
     }
 
+    /// Lanes of a warp that the iterations of a launched map can fill.
+    fn filled(&self, at: usize) -> u32 {
+        let warp = f64::from(self.model.warp);
+        (self.loop_at(at).iterations.clamp(1.0, warp) as u32).next_power_of_two()
+    }
+
     /// Blocks of the shape that lines say.
     fn shaped(&self, at: usize, blocks: &Blocks) -> Option<Around> {
         let node = &self.facts.loops[at];
@@ -210,6 +222,7 @@ impl<'a> Asked<'a> {
             lanes: Lanes::default().within(digits),
             scope: Level::Thread,
             turns,
+            apart: 1.0,
             together: 1.0,
             of_lane,
         })
@@ -230,10 +243,16 @@ impl<'a> Asked<'a> {
         let of_part = (terms / parts).ceil();
         let by_blocks = self.mapping.strategy == Strategy::Device(Level::Block);
         let wide = f64::from(self.model.warp);
-        let (executions, digits, scope) = if by_blocks {
-            (results * parts * self.warps_of_block(), Vec::new(), Level::Block)
+        let (executions, digits, scope, apart) = if by_blocks {
+            (results * parts * self.warps_of_block(), Vec::new(), Level::Block, 1.0)
         } else {
-            ((results / wide).ceil() * parts, self.fastest_first(at, self.model.warp), Level::Thread)
+            // Lanes that the results leave without work take parts, which have neighbouring terms.
+            let mut digits = self.fastest_first(at, self.filled(at));
+            let of_results: u32 = digits.iter().map(|digit| digit.count).product();
+            let of_parts = self.model.warp / of_results.max(1);
+            digits.push(Digit { iter: self.facts.last(inner), count: of_parts, step: 1.0 });
+            let executions = (results / f64::from(of_results)).ceil() * (parts / f64::from(of_parts)).ceil();
+            (executions, digits, Level::Thread, parts)
         };
         self.warps = executions;
         let around = Around {
@@ -242,14 +261,17 @@ impl<'a> Asked<'a> {
             lanes: Lanes::default().within(digits),
             scope,
             turns: None,
+            apart,
             together: 1.0,
             of_lane: 1.0,
         };
         self.shared(inner, &around, of_part);
-        // What the first launch leaves, the second reads; a warp folds a result.
+        // What the first launch leaves, the second reads; a warp folds a result, or a block where parts are many.
+        let many = cut.and_then(|cut| cut.number(FoldOption::Many)).is_some_and(|many| parts >= f64::from(many));
+        let folding = f64::from(if many { self.block } else { self.model.warp });
         let left = results * parts * 2.0 * f64::from(MOST_MOVED) / 2.0;
         let machine = &self.model.machine;
-        let turns = (parts / (wide * f64::from(machine.under_way))).ceil();
+        let turns = (parts / (folding * f64::from(machine.under_way))).ceil();
         self.launches += 1.0;
         self.folding += left / f64::from(machine.bandwidth) + turns * f64::from(machine.latency);
         Some(())
@@ -278,18 +300,19 @@ impl<'a> Asked<'a> {
         let exec = self.mapping.exec(self.facts.iters[last].var);
         let folds = node.map.folds.len() as f64;
         let times = around.executions * numbers.weight;
-        let (width, digits, scope) = match (exec, around.scope) {
-            (Some(Exec::Device(Level::Thread)), scope) if scope != Level::Thread => {
-                let width = self.model.lanes(scope, self.block);
+        let (width, digits, scope) = match exec {
+            Some(Exec::Device(Level::Thread)) if around.scope != Level::Thread => {
+                let width = self.model.lanes(around.scope, self.block);
                 let digits = along(own, &self.numbers.counts, width.min(self.model.warp));
                 self.combined += times * folds * self.steps(width);
                 (width, digits, Level::Thread)
             }
-            (Some(Exec::Device(over)), Level::Block) => {
+            Some(Exec::Device(over)) if around.scope == Level::Block => {
                 self.combined += times * folds * self.steps(self.block);
                 ((self.block / self.model.lanes(over, self.block).max(1)).max(1), Vec::new(), over)
             }
-            _ => (1, Vec::new(), around.scope),
+            Some(Exec::Device(_) | Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Wide | Exec::Seq)
+            | None => (1, Vec::new(), around.scope),
         };
         let mut trips = (iterations / f64::from(width)).ceil();
         if numbers.ragged && around.lanes.count() > 1 {
@@ -301,7 +324,8 @@ impl<'a> Asked<'a> {
             useful: around.useful * numbers.weight * iterations,
             lanes: around.lanes.within(digits),
             scope,
-            turns: Some((last, trips.max(1.0), f64::from(width))),
+            turns: Some((last, trips.max(1.0), around.apart * f64::from(width))),
+            apart: 1.0,
             together: f64::from(self.model.machine.under_way).min(trips.max(1.0)),
             of_lane: 1.0,
         };
@@ -327,11 +351,11 @@ impl<'a> Asked<'a> {
             let stride =
                 around.turns.map(|(iter, trips, step)| (site.strides[iter].map(|stride| (stride * step).abs()), trips));
             // Of a row of its own, a lane moves several elements at once.
-            let at_once = match (moves, stride) {
-                (Some(moves), Some((Some(stride), _))) if stride == site.size => f64::from(moves),
-                _ => 1.0,
-            };
+            let in_row = stride.and_then(|(stride, _)| stride).is_some_and(|stride| stride == site.size);
+            let at_once = moves.filter(|_| in_row).map_or(1.0, f64::from);
             self.lines += executions / at_once * around.lanes.touched(site, machine.line);
+            // A request of several elements for each lane touches no fewer than one after the other does, but all at once.
+            self.sectors += executions / at_once * around.lanes.touched_by(site, site.size * at_once, machine.sector);
             if !site.is_first {
                 continue;
             }

@@ -29,6 +29,8 @@ pub struct Predicted {
     pub launches: f64,
     /// Lines that multiprocessors look up, which decide between times that are alike.
     pub lines: f64,
+    /// Sectors that requests of warps touch, of the launch that does the work.
+    pub sectors: f64,
 }
 
 impl Predicted {
@@ -111,5 +113,6 @@ fn time(asked: &Asked<'_>, model: &DeviceModel) -> Predicted {
         combining: combined + asked.folding,
         launches: asked.launches * f64::from(machine.launch),
         lines: asked.lines,
+        sectors: asked.sectors,
     }
 }

@@ -30,9 +30,14 @@ impl Lanes {
 
     /// Parts of memory of so many bytes that a request touches, if the first lane's place begins one.
     pub(super) fn touched(&self, site: &SiteNumbers, bytes: u32) -> f64 {
+        self.touched_by(site, site.size, bytes)
+    }
+
+    /// The same where each lane asks for so many bytes.
+    pub(super) fn touched_by(&self, site: &SiteNumbers, size: f64, bytes: u32) -> f64 {
         let bytes = f64::from(bytes);
         // Lanes whose places lie in one run, and how many of those there are.
-        let (mut run, mut runs) = (site.size, 1.0);
+        let (mut run, mut runs) = (size, 1.0);
         for digit in &self.0 {
             let (count, apart) =
                 (f64::from(digit.count), site.strides[digit.iter].map(|stride| (stride * digit.step).abs()));

@@ -10,6 +10,7 @@ mod plan;
 mod space;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 use super::sizes::points;
 use crate::Nest;
@@ -23,6 +24,7 @@ use hidp_syntax::place::Axis;
 pub use cost::Predicted;
 pub(crate) use plan::{searched_plan, searched_rules};
 pub use space::{Domain, Level, Row, Space, Span};
+pub use whole::Whole;
 
 /// What the search finds for a nest.
 #[derive(Clone, Debug)]
@@ -47,17 +49,21 @@ pub struct Found {
 impl Searched {
     /// A row as text: `r y(8), c x(32) span(all)`. A level without lanes that a grid takes is just named.
     pub fn print(&self, row: &Row) -> String {
-        let level = |(name, level): (&String, &Level)| {
-            let dim = match level.dim {
-                Some(Axis::X) => format!(" x({})", level.size),
-                Some(Axis::Y) => format!(" y({})", level.size),
-                Some(Axis::Z) => format!(" z({})", level.size),
-                None => String::new(),
-            };
-            format!("{name}{dim}{}", level.span)
-        };
-        self.levels.iter().zip(row).map(level).collect::<Vec<_>>().join(", ")
+        print(&self.levels, row)
     }
+}
+
+fn print(levels: &[String], row: &Row) -> String {
+    let level = |(name, level): (&String, &Level)| {
+        let dim = match level.dim {
+            Some(Axis::X) => format!(" x({})", level.size),
+            Some(Axis::Y) => format!(" y({})", level.size),
+            Some(Axis::Z) => format!(" z({})", level.size),
+            None => String::new(),
+        };
+        format!("{name}{dim}{}", level.span)
+    };
+    levels.iter().zip(row).map(level).collect::<Vec<_>>().join(", ")
 }
 
 /// Steps between the binary logarithms of sizes.

@@ -233,9 +233,9 @@ fn nests_of_an_entry_have_mappings_of_their_own() {
           map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", z[c], _t, r := [*]); }";
     let (plan, rules) = planned(text).expect("no level suits both");
     let lines: Vec<String> = plan.nests.iter().map(ToString::to_string).collect();
-    // Many short rows: a lane each. The same columns are few and long: blocks take parts of them.
-    assert!(!lines[0].contains("thread.x"), "{}", lines[0]);
-    assert!(lines[1].contains("r thread.x") && lines[1].contains("groups("), "{}", lines[1]);
+    // Many short rows: a lane each. The same columns are few and long: neighbouring lanes take neighbouring columns, and parts of them.
+    assert!(!lines[0].contains("thread.x") && !lines[0].contains("groups("), "{}", lines[0]);
+    assert!(lines[1].contains("r grid.y\n  c grid.x") && lines[1].contains("groups("), "{}", lines[1]);
     assert_eq!(rules, ["parallel >= 65536: searched"]);
 }
 
