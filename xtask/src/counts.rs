@@ -1,5 +1,6 @@
 //! `cargo xtask counts`: what the model says that the hot kernels of the benchmarks ask of memory, beside what the executor counts; and how much
-//! of what the cases ask for it claims to know.
+//! of what the cases ask for it claims to know. With `--mappings`: what the planner chooses beside all mappings that Lee et al.'s parameters can say,
+//! and what the executor counts of some of those.
 
 use std::fs;
 
@@ -16,7 +17,7 @@ struct Table {
     part: Part,
 }
 
-const TABLES: [Table; 2] = [
+const OF_KERNELS: [Table; 2] = [
     Table {
         test: "count_table::table",
         variable: "HIDP_COUNT_TABLE",
@@ -37,14 +38,37 @@ const TABLES: [Table; 2] = [
     },
 ];
 
+const OF_MAPPINGS: [Table; 2] = [
+    Table {
+        test: "mappings::choices",
+        variable: "HIDP_COUNT_CHOICES",
+        part: Part {
+            document: "docs/performance.md",
+            begin: "<!-- choices: cargo xtask counts --mappings --write -->",
+            end: "<!-- end of choices -->",
+        },
+    },
+    Table {
+        test: "mappings::sample",
+        variable: "HIDP_COUNT_SAMPLE",
+        part: Part {
+            document: "docs/performance.md",
+            begin: "<!-- sample: cargo xtask counts --mappings --write -->",
+            end: "<!-- end of sample -->",
+        },
+    },
+];
+
 /// Prints the tables, and with `--write` puts them into the document.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
-    let write = match args {
-        [] => false,
-        ["--write"] => true,
-        _ => bail!("counts takes `--write` or nothing"),
+    let (tables, write) = match args {
+        [] => (&OF_KERNELS, false),
+        ["--write"] => (&OF_KERNELS, true),
+        ["--mappings"] => (&OF_MAPPINGS, false),
+        ["--mappings", "--write"] => (&OF_MAPPINGS, true),
+        _ => bail!("counts takes `--mappings`, `--write`, both in this order, or nothing"),
     };
-    for Table { test, variable, part } in &TABLES {
+    for Table { test, variable, part } in tables {
         let file = target_folder().join(format!("{}.md", variable.to_lowercase().replace('_', "-")));
         let tests = ["test", "--package", "hidp-build", "--test", "filetests"];
         cargo(&tests).args(&["--", "--ignored", "--exact", test]).env(variable, &file.display().to_string()).run()?;

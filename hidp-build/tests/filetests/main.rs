@@ -31,6 +31,7 @@ mod lines;
 #[path = "../made/mod.rs"]
 mod made;
 mod maker;
+mod mappings;
 mod memory;
 mod native;
 mod natives;

@@ -138,6 +138,16 @@ impl Subject {
         Ok(Subject { stem, input, original, program, entries, cpp, cu })
     }
 
+    /// Whether plans of such a file fit.
+    pub(crate) fn takes(&self, plans: &str) -> bool {
+        let mut sources = self.input.sources.clone();
+        let pins = [PinFile { program: self.input.files[0].id, plans: sources.add("more.plan", plans) }];
+        let (cpu, device) = (Model::cpu(), DeviceModel::cuda());
+        let mut wrong = Sink::new();
+        check_pins(&self.program, &sources, &pins, Models { cpu: &cpu, device: &device }, &mut wrong);
+        !wrong.has_errors()
+    }
+
     /// The program as checked.
     pub(crate) fn original(&self) -> &Program {
         &self.original
