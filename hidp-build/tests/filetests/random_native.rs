@@ -98,7 +98,8 @@ impl Built {
                 return Ok((isa, None));
             }
             let cpp: String = programs.iter().map(|program| program.subject.cpp.as_str()).collect();
-            Ok((isa, Some(Kernels::build(&format!("random_{number}"), &cpp, isa, native::Effort::AsProduct)?)))
+            let effort = if is_full() { native::Effort::AsProduct } else { native::Effort::Some };
+            Ok((isa, Some(Kernels::build(&format!("random_{number}"), &cpp, isa, effort)?)))
         };
         let kernels = programs.chunks(BATCH).enumerate().map(batch).collect::<Result<_, String>>()?;
         let cu: String = programs.iter().filter_map(|program| program.subject.cu.as_deref()).collect();

@@ -80,6 +80,9 @@ pub(crate) fn collect(folder: &Path, without: &[PathBuf], ends: &[&str], files: 
 /// What a case needs of its own helpers differs from case to case, and Clang names those in namespaces without name too.
 const CLANG: &[&str] = &["-Wno-unused-function", "-Wno-unused-const-variable", "-Wno-integer-overflow"];
 
+/// What a file needs of memory, GCC would otherwise look through again and again for what is no longer used.
+const GCC: &[&str] = &["--param=ggc-min-heapsize=1048576"];
+
 /// Runs the compiler with these flags on `inputs` unless `output` is there.
 pub(crate) fn compile(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Result<(), String> {
     if output.is_file() {
@@ -89,7 +92,7 @@ pub(crate) fn compile(output: &Path, flags: &[&str], inputs: &[PathBuf]) -> Resu
     let temporary = output.with_extension(format!("{}.part", std::process::id()));
     let result = Command::new(compiler)
         .args(["-Wall", "-Wextra", "-Werror"])
-        .args(if is_clang() { CLANG } else { &[] })
+        .args(if is_clang() { CLANG } else { GCC })
         .args(flags)
         .arg("-I")
         .arg(root().join("hidp-std/include"))
