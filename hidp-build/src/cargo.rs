@@ -112,6 +112,12 @@ pub(crate) fn variants() -> bool {
     text("HIDP_VARIANTS") == "on"
 }
 
+/// Whether the environment asks for kernels that are compiled soon. Release builds have fast ones.
+pub(crate) fn is_quick() -> bool {
+    watch_variable("HIDP_QUICK");
+    text("HIDP_QUICK") == "on" && !is_release()
+}
+
 /// Whether the environment asks for the threads of OpenMP.
 pub(crate) fn openmp() -> bool {
     watch_variable("HIDP_OPENMP");

@@ -24,8 +24,27 @@ pub(crate) struct Job<'a> {
     pub(crate) include: &'a [PathBuf],
     /// Native headers are relative to this folder. System headers are not looked for there, whatever lies in it.
     pub(crate) root: &'a Path,
-    /// Whether programs are for tests of device code: what processors run is compiled as quickly as can be.
-    pub(crate) is_simulated: bool,
+    pub(crate) effort: Effort,
+}
+
+/// How much the compiler does for what processors run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Effort {
+    Most,
+    /// For tests, which call it a few times: half the time to compile it.
+    Some,
+    /// For tests of device code: as quickly as can be.
+    Least,
+}
+
+impl Effort {
+    fn flag(self) -> &'static str {
+        match self {
+            Effort::Most => "-O3",
+            Effort::Some => "-O1",
+            Effort::Least => "-O0",
+        }
+    }
 }
 
 /// The objects to make.
@@ -70,7 +89,7 @@ impl Unit for CppUnit<'_> {
 
 impl CppUnit<'_> {
     fn flags(&self) -> Vec<String> {
-        let effort = |flag| if flag == "-O3" && self.job.is_simulated { "-O0" } else { flag };
+        let effort = |flag| if flag == Effort::Most.flag() { self.job.effort.flag() } else { flag };
         let own = FLAGS.iter().map(|&flag| effort(flag).to_owned());
         let threads = self.job.toolchain.thread_flags();
         // Line tables only: debuggers and profilers find the `.hdp` lines.

@@ -74,7 +74,11 @@ pub(crate) fn compile(
         isas: work.isas,
         include: work.include,
         root: &cargo.root,
-        is_simulated: compilers.simulated,
+        effort: match (compilers.simulated, cargo::is_quick()) {
+            (true, _) => host_cc::Effort::Least,
+            (false, true) => host_cc::Effort::Some,
+            (false, false) => host_cc::Effort::Most,
+        },
     };
     let cuda_job = compilers.choice.nvcc.as_ref().map(|nvcc| nvcc::Job {
         nvcc,

@@ -116,13 +116,14 @@ impl Package {
             "HIDP_CUDA",
             "HIDP_CUDA_ARCH",
             "HIDP_OPENMP",
+            "HIDP_QUICK",
             "OUT_DIR",
             "TARGET",
         ] {
             command.env_remove(name);
         }
         // Nobody debugs these packages, nor builds the crates below them twice.
-        command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0");
+        command.env("CARGO_PROFILE_DEV_DEBUG", "0").env("CARGO_INCREMENTAL", "0").env("HIDP_QUICK", "on");
         match self.nvcc {
             Nvcc::Off => drop(command.env("HIDP_CUDA", "off")),
             Nvcc::AsFound => {}
@@ -295,9 +296,11 @@ fn main() -> hidp_std::Result {
     let text = package.cargo(&["build"]).failed();
     assert!(text.contains("error[HD0908]") && text.contains("twist.hpp:1"), "{text}");
     assert!(
-        text.contains(" -O3 ") && !text.contains("CARGO_MANIFEST_DIR"),
+        text.contains(" -O1 ") && !text.contains("CARGO_MANIFEST_DIR"),
         "the command without its environment: {text}"
     );
+    let text = package.cargo_with(&["build"], &[("HIDP_QUICK", "off")]).failed();
+    assert!(text.contains(" -O3 ") && !text.contains(" -O1 "), "{text}");
 
     package.write("src/twist.hpp", "static inline float twist(float x) { return -x; }\n");
     package.write("build.rs", &script.replace(".vouch_for_natives()", ""));

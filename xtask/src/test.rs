@@ -199,7 +199,7 @@ impl Runner<'_> {
     fn cargo(&self, kind: &Kind) -> Invocation {
         let command = cargo(&["test"]).args(&self.options.selection());
         match self.options.scope {
-            Scope::Full => self.with_tools(command.env("HIDP_ISAS", "all"), kind),
+            Scope::Full => self.with_tools(command.env("HIDP_ISAS", "all").env("HIDP_QUICK", "off"), kind),
             // For the machine's own instruction set, and without the toolkit that variables name (one in a usual place is found all the
             // same): what nvcc makes of all examples and benchmarks is a matter of the full tests. `HIDP_CUDA=off` would leave out what is
             // compiled for the executor, too.
@@ -301,15 +301,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn examples_are_compiled_by_nvcc_in_full_tests_alone() {
+    fn examples_are_compiled_by_nvcc_and_as_for_users_in_full_tests_alone() {
         let tools = Tools { cuda: Some("/toolkit".into()), clang: None };
-        let told = |args: &[&str]| {
+        let told = |args: &[&str], variable| {
             let options = Options::parse(args).unwrap();
             let runner = Runner { options: &options, tools: &tools, programs: Vec::new() };
-            runner.cargo(kind::by_name("build")).told("CUDA_HOME")
+            runner.cargo(kind::by_name("build")).told(variable)
         };
-        assert_eq!(told(&[]), Some(None));
-        assert_eq!(told(&["full"]), Some(Some("/toolkit".to_owned())));
+        assert_eq!(told(&[], "CUDA_HOME"), Some(None));
+        assert_eq!(told(&["full"], "CUDA_HOME"), Some(Some("/toolkit".to_owned())));
+        assert_eq!(told(&[], "HIDP_QUICK"), None);
+        assert_eq!(told(&["full"], "HIDP_QUICK"), Some(Some("off".to_owned())));
     }
 
     #[test]

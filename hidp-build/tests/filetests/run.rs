@@ -112,7 +112,7 @@ impl Built {
     }
 }
 
-/// Most of the text of primitives is that of headers, which loops of other cases, examples and benchmarks use as the product compiles it.
+/// Most of the text of primitives is that of headers, which loops of other cases use as the product compiles it.
 /// With Clang the question of a day is whether it takes the text and means the same by it.
 fn effort(case: &Case) -> Effort {
     match (is_full(), is_clang(), case.name.starts_with("prim_")) {
