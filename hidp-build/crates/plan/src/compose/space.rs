@@ -13,6 +13,9 @@ use super::weigh::{Weighed, holds, known, weigh};
 use crate::target::Model;
 use hidp_ir::par::{Choice, Codelet, FuncId, Program, VarId, sites};
 
+#[cfg(test)]
+mod tests;
+
 /// States of an entry beyond which calls take the function itself.
 const STATES: usize = 4096;
 /// Combinations of values of a codelet's tunables.
