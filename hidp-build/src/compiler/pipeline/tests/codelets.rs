@@ -2,7 +2,7 @@
 
 use crate::compiler::pipeline::testing::{PRODUCT, input, optimised};
 use crate::compiler::pipeline::{Lowered, Options, front, lower_entry};
-use hidp_plan::target::Model;
+use hidp_plan::target::{DeviceModel, Model};
 use hidp_syntax::diag::{Code, Sink};
 
 const SUM: &str = r#"
@@ -170,6 +170,27 @@ fn values_of_models_are_compared() {
              codelet f \"ends\" tunable long p = {knob}; {{ reduce(\"+\", x, s, N); if (p % 2 == 0) s += 1; }}"
         );
         assert_eq!(found(&text), [Code::Disagreeing], "{knob}");
+    }
+}
+
+/// Values for devices are there if the build compiles for them, and only then.
+#[test]
+fn values_of_devices_are_for_builds_with_them() {
+    let device = DeviceModel::cuda().codelets.domains;
+    let own = Model::cpu().codelets.domains;
+    for (knob, of_device, own) in [("width", device.width, own.width), ("parts", device.parts, own.parts)] {
+        assert!(of_device.iter().all(|value| !own.contains(value)), "the test needs values that differ");
+        let text = format!(
+            "function f input int x[N]; output int s; {{ reduce(\"+\", x, s, N); }}
+             codelet f \"parted\" tunable long p = {knob}; {{ reduce(\"+\", x, s, N); }}"
+        );
+        let values = |cuda: bool| {
+            let build = input(&text, Options { cuda, ..Options::default() });
+            let program = front(&build, &mut Sink::new()).expect("a right program");
+            program.spectra[0].codelets[0].tunables[0].values.clone()
+        };
+        assert_eq!(values(false), own, "{knob}");
+        assert_eq!(values(true), own.iter().chain(&of_device).copied().collect::<Vec<_>>(), "{knob}");
     }
 }
 
