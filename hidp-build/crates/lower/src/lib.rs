@@ -39,6 +39,7 @@ use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
+mod across;
 mod angles;
 mod borders;
 mod build;
@@ -118,6 +119,7 @@ fn unit(
 ) -> Result<Unit, Vec<Defect>> {
     let mut unit = Lowerer::new(program, func, plan, model, sites).unit(UnitTarget::Cpu)?;
     for (_, kernel) in unit.kernels.iter_mut() {
+        across::in_registers(&mut kernel.function);
         borders::apart(&mut kernel.function);
         remainder::in_lanes(&mut kernel.function);
         strips::of_quotients(&mut kernel.function);

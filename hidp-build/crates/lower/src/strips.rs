@@ -24,8 +24,8 @@ pub(super) fn of_quotients(function: &mut Function) {
 
 fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>) {
     for mut stmt in mem::take(&mut block.stmts) {
-        // Loops in lanes hold no loops that look where they end.
-        if !matches!(&stmt, Stmt::Loop(Loop { kind: LoopKind::Simd { .. }, .. })) {
+        // Loops in lanes hold no loops that look where they end, and what goes across an array is one copy.
+        if !matches!(&stmt, Stmt::Loop(Loop { kind: LoopKind::Simd { .. } | LoopKind::Across, .. })) {
             child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, vars));
         }
         match stmt {
@@ -47,7 +47,7 @@ fn divisor(node: &Loop) -> Option<VarId> {
     let fits = match &node.kind {
         LoopKind::Seq | LoopKind::Unroll(_) => true,
         LoopKind::Simd { reductions } => reductions.is_empty(),
-        LoopKind::Spread { .. } => false,
+        LoopKind::Across | LoopKind::Spread { .. } => false,
     };
     if !fits || make::as_int(&node.step) != Some(1) || breaks(&node.body) {
         return None;

@@ -113,6 +113,25 @@ fn gemm_is_one_launch_without_checks_and_accumulates_in_a_register_tile() {
 }
 
 #[test]
+fn rows_of_narrow_elements_go_across_arrays_in_blocks() {
+    let across = |stmt: &Stmt| matches!(stmt, Stmt::Loop(node) if node.kind == LoopKind::Across);
+    let found = |ty: &str, copied: &str| {
+        let text = format!(
+            "function f input {ty} u[H][W]; input uint8 row[H]; output {ty} v[W][H];
+             {{ map {{ y := [0:H); x := [0:W); v[x][y] = {copied}; }} }}"
+        );
+        ["rows", "serial"].map(|plan| in_kernels(unit(&lowered(&text), plan), across))
+    };
+    for ty in ["uint8", "int8", "short"] {
+        assert_eq!(found(ty, "u[y][x]"), [1, 1], "{ty}");
+    }
+    assert_eq!(found("uint8", "u[min(long(row[y]), y)][x]"), [1, 1], "rows lie anywhere");
+    assert_eq!(found("float", "u[y][x]"), [0, 0], "elements that are gathered");
+    assert_eq!(found("uint8", "u[y][W-1-x]"), [0, 0], "backwards");
+    assert_eq!(found("uint8", "u[y][x] / 2"), [0, 0], "no copy");
+}
+
+#[test]
 fn lanes_take_rows_of_a_few_elements() {
     let text = "function f input float A[R][C]; output float y[R];
         { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";

@@ -1,6 +1,7 @@
 //! What all C-like targets share: types, names, expressions, statements, scalar functions. What differs stands behind
 //! [`Dialect`].
 
+mod across;
 pub mod expr;
 pub mod group;
 pub mod literal;

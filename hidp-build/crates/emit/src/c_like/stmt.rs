@@ -6,7 +6,7 @@ use super::memory::{self, Memory};
 use super::text::Text;
 use super::{Dialect, Scope, name, prim};
 use hidp_ir::imp::visit::{each_subexpr, stmt_exprs};
-use hidp_ir::imp::{Block, Expr, ExprKind, Level, Loop, LoopKind, SiteId, Stmt, VarId, VarKind};
+use hidp_ir::imp::{Block, CopiedRow, Expr, ExprKind, Level, Loop, LoopKind, SiteId, Stmt, VarId, VarKind};
 use hidp_syntax::index::Id;
 use hidp_syntax::source::Span;
 
@@ -240,6 +240,11 @@ impl<'a> Printer<'a> {
         if let LoopKind::Spread { group, over, share, reductions } = &node.kind {
             return self.spread(node, (*group, *over, *share), reductions, out);
         }
+        if node.kind == LoopKind::Across
+            && let Some(row) = CopiedRow::of(&node.body)
+        {
+            return self.across(node, &row, out);
+        }
         let lo = self.settled(&node.lo, out);
         let end = self.bound(node, &node.hi, "end", out);
         let var = self.scope.name(node.var);
@@ -248,7 +253,7 @@ impl<'a> Printer<'a> {
             _ => format!("{var} += {}", self.bound(node, &node.step, "step", out)),
         };
         match &node.kind {
-            LoopKind::Seq | LoopKind::Spread { .. } => {}
+            LoopKind::Seq | LoopKind::Across | LoopKind::Spread { .. } => {}
             LoopKind::Unroll(factor) => out.directive(self.dialect.unroll(*factor)),
             LoopKind::Simd { reductions } => out.directive(self.dialect.simd_pragma(&self.scope, reductions)),
         }

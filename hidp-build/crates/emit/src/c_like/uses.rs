@@ -127,18 +127,25 @@ impl Collector<'_> {
                 self.needs.headers.insert("lanes.hpp".to_owned());
             }
             Stmt::Wide(stmt) => self.wide(stmt),
-            Stmt::Loop(node) => self.reductions(&node.kind),
+            Stmt::Loop(node) => self.loop_of(&node.kind),
             _ => {}
         });
     }
-    /// Lanes combine what they folded by functions of the run time, as primitives do.
-    fn reductions(&mut self, kind: &LoopKind) {
-        let LoopKind::Spread { reductions, .. } = kind else { return };
-        for reduction in reductions {
-            if let FoldFn::Fn(function) = reduction.op {
-                self.scalar_fn(function);
-                self.needs.functors.insert(function);
+    fn loop_of(&mut self, kind: &LoopKind) {
+        match kind {
+            LoopKind::Across => {
+                self.needs.headers.insert("across.hpp".to_owned());
             }
+            // Lanes combine what they folded by functions of the run time, as primitives do.
+            LoopKind::Spread { reductions, .. } => {
+                for reduction in reductions {
+                    if let FoldFn::Fn(function) = reduction.op {
+                        self.scalar_fn(function);
+                        self.needs.functors.insert(function);
+                    }
+                }
+            }
+            LoopKind::Seq | LoopKind::Unroll(_) | LoopKind::Simd { .. } => {}
         }
     }
     fn wide(&mut self, stmt: &WideStmt) {

@@ -23,7 +23,7 @@
 //! the same values: such code is at the *scope* of the grid's level. The body of a `Spread { over, .. }` is at the scope `over`.
 //!
 //! 7. `Grid`s, `LaunchGrid`, `Spread`, `Single`, `Sync`, `Broadcast`, `GroupCount` and host cells are in device units only,
-//!    `Launch`, `Scratch`, `StreamOut`, simd loops and `WorkerCount` in CPU units only.
+//!    `Launch`, `Scratch`, `StreamOut`, simd loops, loops across an array and `WorkerCount` in CPU units only.
 //! 8. `Spread`, `Single`, `Sync` and `Broadcast` name the level of the scope that they stand in, as `group`; so does a `Prim` of
 //!    a kernel, which all lanes of the group call. A `Spread` goes to a lower level. None of them stands in a `Single`.
 //! 9. At the scope of a level above `thread`, what all lanes compute is the same in all: a buffer that the kernel writes is
@@ -52,6 +52,7 @@
 //! 17. `Set` without a mask stands where no other lane reads the variable later before it sets it. Nobody computes that
 //!     again: it is `plan::wide::live` that has to be right.
 
+mod across;
 mod expr;
 mod grid;
 mod near;
@@ -64,6 +65,7 @@ pub mod visit;
 mod wide;
 mod wide_print;
 
+pub use across::CopiedRow;
 pub use expr::{Element, Expr, ExprKind};
 pub use grid::Grid;
 pub use near::NearFn;
@@ -553,6 +555,10 @@ pub enum LoopKind {
         /// Variable and operator.
         reductions: Vec<(VarId, FoldFn)>,
     },
+    /// Kernel of a CPU unit: each iteration copies a row across an array, beside those of its neighbours; in blocks, so that rows may be
+    /// copied more than once and in any order. The body computes values, and its last statement is a loop of kind `Seq`, with step 1
+    /// and a store of what it loads. There the load moves by one element, the store by as many each time, and from iteration to iteration by one.
+    Across,
     /// Device: the iterations are dealt out to the groups of level `over` that the group consists of.
     Spread {
         /// The level of the scope that the loop stands in.

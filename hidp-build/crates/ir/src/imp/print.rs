@@ -190,6 +190,7 @@ impl Printer<'_> {
         let kind = match &node.kind {
             LoopKind::Seq => "for".to_owned(),
             LoopKind::Unroll(factor) => format!("unroll({factor})"),
+            LoopKind::Across => "across".to_owned(),
             LoopKind::Simd { reductions } => {
                 let clause = |(var, op): &(VarId, FoldFn)| format!("({} {})", self.fold(*op), self.name(*var));
                 format!("simd{}", reductions.iter().map(clause).collect::<String>())

@@ -3,7 +3,7 @@
 use super::expr::{is_float, is_integer, traps};
 use super::{Checker, Surroundings};
 use crate::imp::visit::stmt_exprs;
-use crate::imp::{Block, Element, Expr, Loop, LoopKind, SiteId, Stmt, VarId, VarKind};
+use crate::imp::{Block, CopiedRow, Element, Expr, Loop, LoopKind, SiteId, Stmt, VarId, VarKind};
 use crate::par::FoldFn;
 use hidp_syntax::index::Id;
 use hidp_syntax::ty::Ty;
@@ -189,6 +189,15 @@ impl Checker<'_> {
             }
             LoopKind::Spread { group, over, reductions, .. } => {
                 self.spread(node, *group, *over, reductions, around);
+            }
+            LoopKind::Across => {
+                self.require(
+                    !around.in_simd && !self.on_device(),
+                    "rows go across an array in CPU units, and not in lanes",
+                );
+                let copies = CopiedRow::of(&node.body).is_some_and(|row| row.inner.kind == LoopKind::Seq);
+                self.require(copies, "an iteration that goes across an array copies a row");
+                self.block(&node.body, &Surroundings { in_loop: false, labels: Vec::new(), ..around.clone() });
             }
             LoopKind::Seq | LoopKind::Unroll(_) => {
                 self.block(&node.body, &Surroundings { in_loop: true, ..around.clone() });

@@ -177,6 +177,20 @@ fn simd_loops_hold_only_what_vectorises() {
 }
 
 #[test]
+fn iterations_that_go_across_an_array_copy_a_row() {
+    let copy = |from: usize| store(long(5), load(from, long(5)));
+    let across = |body: Vec<Stmt>| vec![for_each(LoopKind::Across, 4, body)];
+    let row = for_each(LoopKind::Seq, 5, vec![copy(0)]);
+    assert_eq!(of(across(vec![row.clone()])), [""; 0]);
+    assert_eq!(of(across(vec![define_sum(), row.clone()])), [""; 0]);
+    breaks(across(vec![for_each(LoopKind::Seq, 5, vec![copy(1)])]), "copies a row");
+    breaks(across(vec![for_each(LoopKind::Simd { reductions: vec![] }, 5, vec![copy(0)])]), "copies a row");
+    breaks(across(vec![for_each(LoopKind::Seq, 5, vec![store(long(5), float())])]), "copies a row");
+    breaks(across(vec![row.clone(), store(long(4), load(0, long(4)))]), "copies a row");
+    breaks([vec![define_sum()], across(vec![accumulate(), row])].concat(), "copies a row");
+}
+
+#[test]
 fn launches_match_their_kernel() {
     assert_eq!(rules(&entry(kernel(vec![]), 0)), ["a buffer that a kernel writes is passed once"]);
     let mut short = entry(kernel(vec![]), 1);

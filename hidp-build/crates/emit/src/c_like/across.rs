@@ -1,0 +1,59 @@
+//! Loops that copy rows across an array: calls of the run time, which is told what each iteration copies.
+
+use std::collections::BTreeSet;
+
+use super::stmt::Printer;
+use super::text::Text;
+use hidp_ir::imp::visit::each_subexpr;
+use hidp_ir::imp::{Block, CopiedRow, Expr, ExprKind, Loop, Stmt, VarId};
+
+impl Printer<'_> {
+    /// A loop of kind `Across`.
+    pub(super) fn across(&mut self, node: &Loop, row: &CopiedRow<'_>, out: &mut Text) {
+        let CopiedRow { values, inner, target, source } = row;
+        let name = |var| self.scope.name(var);
+        let (to, from, row, column) = (name(target.base), name(source.base), name(node.var), name(inner.var));
+        let parameter = |name: &str| format!("[[maybe_unused]] int64_t {name}");
+        let place = format!("{}, {}", parameter(&row), parameter(&column));
+        let columns = format!("hidp::Columns{{{}, {}}}", self.expr(&inner.lo), self.expr(&inner.hi));
+        let functions = [
+            ("columns", parameter(&row), vec![&inner.lo, &inner.hi], columns),
+            ("source", place.clone(), vec![&*source.index], self.expr(&source.index)),
+            ("target", place, vec![&*target.index], self.expr(&target.index)),
+        ];
+        out.open("{");
+        for (name, parameters, read, value) in functions {
+            out.open(format!("const auto {name} = [&]({parameters}) {{"));
+            self.block(&Block { stmts: needed(values, &read) }, out);
+            out.line(format!("return {value};"));
+            out.close("};");
+        }
+        let (lo, hi) = (self.expr(&node.lo), self.expr(&node.hi));
+        out.line(format!("hidp::across({to}, {from}, {lo}, {hi}, columns, source, target);"));
+        out.close("}");
+    }
+}
+
+/// The values that expressions depend on.
+fn needed(values: &[Stmt], read: &[&Expr]) -> Vec<Stmt> {
+    let mut names: BTreeSet<VarId> = BTreeSet::new();
+    let add = |expr: &Expr, names: &mut BTreeSet<VarId>| {
+        each_subexpr(expr, &mut |sub| {
+            if let ExprKind::Var(var) = &sub.kind {
+                names.insert(*var);
+            }
+        });
+    };
+    read.iter().for_each(|expr| add(expr, &mut names));
+    let mut found = Vec::new();
+    for stmt in values.iter().rev() {
+        if let Stmt::Let { var, init: Some(init) } = stmt
+            && names.contains(var)
+        {
+            add(init, &mut names);
+            found.push(stmt.clone());
+        }
+    }
+    found.reverse();
+    found
+}

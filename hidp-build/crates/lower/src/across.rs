@@ -1,0 +1,148 @@
+//! Loops that copy rows of narrow elements across an array.
+//!
+//! Where the inner loop reads in order and stores a row apart, and the outer one stores in order but reads rows that lie anywhere, no vector instruction
+//! serves both, whichever of the two runs in lanes. C++ compilers copy such elements one by one. So the outer loop becomes
+//! one that takes blocks of rows into registers and turns them there (`hidp/across.hpp`). Which rows stand beside each other is seen when it runs.
+
+use std::collections::BTreeMap;
+
+use hidp_ir::imp::visit::{child_blocks_mut, each_subexpr};
+use hidp_ir::imp::{Block, CopiedRow, Element, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
+use hidp_ir::par::BinOp;
+use hidp_syntax::index::Arena;
+use hidp_syntax::ty::Scalar;
+
+use super::make;
+
+/// Compilers have instructions to gather larger elements.
+const NARROW: usize = 2;
+
+/// Stores closer than this to each other are not across the array.
+const APART: i64 = 16;
+
+/// Rewrites all such loops of a function.
+pub(super) fn in_registers(function: &mut Function) {
+    in_block(&mut function.body, &function.vars);
+}
+
+fn in_block(block: &mut Block, vars: &Arena<VarId, Var>) {
+    for stmt in &mut block.stmts {
+        if let Stmt::Loop(node) = stmt
+            && turns(node, vars)
+        {
+            node.kind = LoopKind::Across;
+            if let Some(Stmt::Loop(inner)) = node.body.stmts.last_mut() {
+                inner.kind = LoopKind::Seq;
+            }
+            continue;
+        }
+        child_blocks_mut(stmt).into_iter().for_each(|child| in_block(child, vars));
+    }
+}
+
+/// Whether it is such a loop.
+fn turns(node: &Loop, vars: &Arena<VarId, Var>) -> bool {
+    let Some(CopiedRow { values, inner, target, source }) = CopiedRow::of(&node.body) else { return false };
+    let mut lets = BTreeMap::new();
+    for stmt in values {
+        if let Stmt::Let { var, init: Some(init) } = stmt {
+            lets.insert(*var, init);
+        }
+    }
+    let is_read = |expr: &Expr| {
+        let mut found = false;
+        each_subexpr(expr, &mut |sub| {
+            found |= matches!(&sub.kind, ExprKind::Load(element) if element.base == target.base)
+                || matches!(sub.kind, ExprKind::Call(..));
+        });
+        found
+    };
+    let changes =
+        [&*source.index, &*target.index, &inner.lo, &inner.hi].into_iter().chain(lets.values().copied()).any(is_read);
+    let elem = narrow(target, vars);
+    let moves = |index: &Expr, var: VarId| Moves { var, lets: &lets }.of(index);
+    is_plain(node)
+        && is_plain(inner)
+        && !changes
+        && elem.is_some()
+        && elem == narrow(source, vars)
+        && moves(&source.index, inner.var) == Some(Move::By(1))
+        && moves(&target.index, node.var) == Some(Move::By(1))
+        && match moves(&target.index, inner.var) {
+            Some(Move::By(step)) => step >= APART,
+            Some(Move::Steadily) => true,
+            None => false,
+        }
+}
+
+fn is_plain(node: &Loop) -> bool {
+    let any_order = match &node.kind {
+        LoopKind::Seq => true,
+        LoopKind::Simd { reductions } => reductions.is_empty(),
+        LoopKind::Unroll(_) | LoopKind::Across | LoopKind::Spread { .. } => false,
+    };
+    any_order && make::as_int(&node.step) == Some(1)
+}
+
+/// The type of an element of a buffer, if it is a narrow integer.
+fn narrow(element: &Element, vars: &Arena<VarId, Var>) -> Option<Scalar> {
+    let VarKind::Buffer { elem, .. } = vars[element.base].kind else { return None };
+    elem.scalar().filter(|scalar| scalar.is_integer() && scalar.size() <= NARROW)
+}
+
+/// How an index moves when a variable grows by one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Move {
+    /// By so many elements.
+    By(i64),
+    /// Always by as many, which is known when the loop runs.
+    Steadily,
+}
+
+struct Moves<'a> {
+    var: VarId,
+    /// Values that the outer loop computes before the inner one.
+    lets: &'a BTreeMap<VarId, &'a Expr>,
+}
+
+impl Moves<'_> {
+    /// `None` where it does not move steadily.
+    fn of(&self, expr: &Expr) -> Option<Move> {
+        match &expr.kind {
+            ExprKind::Var(var) if *var == self.var => Some(Move::By(1)),
+            ExprKind::Var(var) => self.lets.get(var).map_or(Some(Move::By(0)), |init| self.of(init)),
+            ExprKind::Binary(op @ (BinOp::Add | BinOp::Sub), left, right) => {
+                match (op, self.of(left)?, self.of(right)?) {
+                    (BinOp::Sub, Move::By(left), Move::By(right)) => Some(Move::By(left - right)),
+                    (_, Move::By(left), Move::By(right)) => Some(Move::By(left + right)),
+                    (_, Move::Steadily, Move::By(_) | Move::Steadily) | (_, Move::By(_), Move::Steadily) => {
+                        Some(Move::Steadily)
+                    }
+                }
+            }
+            ExprKind::Binary(BinOp::Mul, left, right) => match (self.of(left)?, self.of(right)?) {
+                (Move::By(0), Move::By(0)) => Some(Move::By(0)),
+                (Move::By(step), Move::By(0)) => Some(times(step, right)),
+                (Move::By(0), Move::By(step)) => Some(times(step, left)),
+                (Move::By(0), Move::Steadily) | (Move::Steadily, Move::By(0)) => Some(Move::Steadily),
+                (Move::By(_) | Move::Steadily, Move::By(_) | Move::Steadily) => None,
+            },
+            _ => (!self.mentioned(expr)).then_some(Move::By(0)),
+        }
+    }
+
+    fn mentioned(&self, expr: &Expr) -> bool {
+        let mut found = false;
+        each_subexpr(expr, &mut |sub| {
+            if let ExprKind::Var(var) = &sub.kind {
+                found |= *var == self.var || self.lets.get(var).is_some_and(|init| self.mentioned(init));
+            }
+        });
+        found
+    }
+}
+
+fn times(step: i64, factor: &Expr) -> Move {
+    let factor = make::as_int(factor).and_then(|factor| i64::try_from(factor).ok());
+    factor.and_then(|factor| factor.checked_mul(step)).map_or(Move::Steadily, Move::By)
+}
