@@ -97,6 +97,13 @@ pub(super) fn guarded(cond: Expr, then: Vec<Stmt>) -> Stmt {
     Stmt { kind, span }
 }
 
+/// `if (cond) { then } else { otherwise }`
+pub(super) fn either(cond: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt>) -> Stmt {
+    let span = cond.span;
+    let [then, otherwise] = [then, otherwise].map(|stmts| Block { stmts });
+    Stmt { kind: StmtKind::If { cond, then, otherwise }, span }
+}
+
 pub(super) fn iter(var: VarId, lo: Expr, hi: Expr) -> Iter {
     let span = lo.span;
     Iter { var, lo, hi, step: Expr::int(1, span), span }

@@ -13,6 +13,7 @@ use super::build::{self, Builder};
 use super::contents::Contents;
 use super::made::{Kept, Tests, Way, Why};
 use super::narrow::{self, Narrow};
+use super::profile::Profiles;
 use super::twin::{copied, fit_int, twin};
 use super::window::{self, Cells, Window};
 use super::{Around, cell, declared, demand, sweep, wave};
@@ -53,9 +54,8 @@ impl Job {
         };
         let (then, fits) = self.without_faults(program, &twin, twins, &contents);
         let (otherwise, other) = self.with_faults(program, system, bodies);
-        let [then, otherwise] = [then, otherwise].map(|stmts| Block { stmts });
         let mut out = contents.before;
-        out.push(Stmt { span: cond.span, kind: StmtKind::If { cond, then, otherwise } });
+        out.push(build::either(cond, then, otherwise));
         (out, Way::Tested { tests, passed: Box::new(fits), otherwise: Box::new(other) })
     }
 
@@ -115,22 +115,14 @@ impl Job {
             return (self.swept(&mut builder, system, bodies), Way::Sweep(why));
         }
         let skewed = wave::is_skewed(system);
-        let rows: Vec<&[i64]> = system.order.steps.iter().map(|steps| steps.rows[0].as_slice()).collect();
-        let windows = if whole && !skewed {
-            None
-        } else {
-            let kept = (self.around, whole);
-            window::of(&mut builder, system, &bodies, |at| wave::following(rows[at]), kept, Cells::Declared)
-        };
+        let windows =
+            if whole && !skewed { None } else { self.windows(&mut builder, system, &bodies, Cells::Declared) };
         match windows {
             Some(windows) => {
-                let narrow = self.narrow(&mut builder, system, &bodies, contents);
-                let wide = self.in_windows(&mut builder, system, bodies, &windows);
                 let way = Way::Wave(if whole { Kept::Both } else { Kept::Window });
-                match narrow {
-                    Some(narrow) => (self.narrow_or(&mut builder, narrow, wide), Way::Narrow(Box::new(way))),
-                    None => (wide, way),
-                }
+                self.profiled(&mut builder, system, &bodies, contents, &windows, &way).unwrap_or_else(|| {
+                    self.narrow_or_wide(&mut builder, system, bodies, contents, (&windows, None), way)
+                })
             }
             None if self.around == Around::Map => {
                 (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Iteration))
@@ -146,17 +138,67 @@ impl Job {
         }
     }
 
+    /// The same in windows with profiles, behind the condition under which there are any; wide cells without them elsewhere.
+    fn profiled(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        bodies: &[Block],
+        contents: &Contents,
+        windows: &BTreeMap<VarId, Window>,
+        way: &Way,
+    ) -> Option<(Vec<Stmt>, Way)> {
+        if self.around == Around::Map {
+            return None;
+        }
+        let mut contents = contents.inside();
+        let (twin, twins) = copied(builder.vars, system, bodies);
+        let profiles = Profiles::of(builder, &twin, &twins, &mut contents)?;
+        let own = self.windows(builder, &twin, &twins, Cells::Declared)?;
+        let with = (&own, Some(&profiles));
+        let (cells, by_profiles) = self.narrow_or_wide(builder, &twin, twins, &contents, with, way.clone());
+        let wide = self.in_windows(builder, system, bodies.to_vec(), (windows, None));
+        let mut then = profiles.made(builder);
+        then.extend(cells);
+        let mut out = std::mem::take(&mut contents.before);
+        let cond = build::all(std::mem::take(&mut contents.conds), system.tables[0].span);
+        out.push(build::either(cond, then, wide));
+        Some((out, Way::Profiled { passed: Box::new(by_profiles), otherwise: Box::new(way.clone()) }))
+    }
+
+    /// Cells of 16 bits where that is enough, of the declared type elsewhere.
+    fn narrow_or_wide(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        mut bodies: Vec<Block>,
+        contents: &Contents,
+        (windows, profiles): (&BTreeMap<VarId, Window>, Option<&Profiles>),
+        way: Way,
+    ) -> (Vec<Stmt>, Way) {
+        let narrow = self.narrow(builder, system, &bodies, contents, profiles);
+        if let Some(profiles) = profiles {
+            profiles.apply(builder, system, &mut bodies);
+        }
+        let wide = self.in_windows(builder, system, bodies, (windows, profiles));
+        match narrow {
+            Some(narrow) => (self.narrow_or(builder, narrow, wide), Way::Narrow(Box::new(way))),
+            None => (wide, way),
+        }
+    }
+
     /// A wave that keeps windows.
     fn in_windows(
         &self,
         builder: &mut Builder<'_>,
         system: &System,
         bodies: Vec<Block>,
-        windows: &BTreeMap<VarId, Window>,
+        (windows, profiles): (&BTreeMap<VarId, Window>, Option<&Profiles>),
     ) -> Vec<Stmt> {
         let whole = self.whole(system);
         let asks = if whole { &[] } else { self.asks.as_slice() };
-        let stmts = wave::system(builder, system, bodies, self.around, Some(wave::Windows { windows, asks }));
+        let kept = wave::Windows { windows, asks, profiles };
+        let stmts = wave::system(builder, system, bodies, self.around, Some(kept));
         if whole { self.around_tables(builder, system, stmts) } else { stmts }
     }
 
@@ -167,17 +209,32 @@ impl Job {
         system: &System,
         bodies: &[Block],
         contents: &Contents,
+        profiles: Option<&Profiles>,
     ) -> Option<(Narrow, Vec<Stmt>)> {
         let (system, bodies) = copied(builder.vars, system, bodies);
         let ends = wave::ends(builder, &system);
         let whole = self.whole(&system);
         let mut narrow = narrow::of(builder, &system, &bodies, contents.inside(), &ends, !whole)?;
-        let bodies = std::mem::take(&mut narrow.bodies);
-        let rows: Vec<&[i64]> = system.order.steps.iter().map(|steps| steps.rows[0].as_slice()).collect();
-        let kept = (self.around, whole);
-        let windows = window::of(builder, &system, &bodies, |at| wave::following(rows[at]), kept, narrow.cells)?;
-        let stmts = self.in_windows(builder, &system, bodies, &windows);
+        let mut bodies = std::mem::take(&mut narrow.bodies);
+        if let Some(profiles) = profiles {
+            profiles.apply(builder, &system, &mut bodies);
+        }
+        let windows = self.windows(builder, &system, &bodies, narrow.cells)?;
+        let stmts = self.in_windows(builder, &system, bodies, (&windows, profiles));
         Some((narrow, stmts))
+    }
+
+    /// What is kept of the tables, if a few steps of them are.
+    fn windows(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        bodies: &[Block],
+        cells: Cells,
+    ) -> Option<BTreeMap<VarId, Window>> {
+        let rows: Vec<&[i64]> = system.order.steps.iter().map(|steps| steps.rows[0].as_slice()).collect();
+        let kept = (self.around, self.whole(system));
+        window::of(builder, system, bodies, |at| wave::following(rows[at]), kept, cells)
     }
 
     /// Narrow cells where they fit; wide ones elsewhere, and where there is doubt about a narrow one that is given.
@@ -188,13 +245,9 @@ impl Job {
         wide: Vec<Stmt>,
     ) -> Vec<Stmt> {
         let span = narrow.fits.span;
-        let either = |cond: Expr, then: Vec<Stmt>, otherwise: Vec<Stmt>| Stmt {
-            kind: StmtKind::If { cond, then: Block { stmts: then }, otherwise: Block { stmts: otherwise } },
-            span,
-        };
         let mut out = narrow.before;
         let Some(doubt) = narrow.doubt else {
-            out.push(either(narrow.fits, then, wide));
+            out.push(build::either(narrow.fits, then, wide));
             return out;
         };
         let narrow_is_right = builder.local("right", Ty::BOOL, span);
@@ -206,7 +259,7 @@ impl Job {
             then.push(build::guarded(doubted, vec![build::assign(narrow_is_right, build::constant(false, span))]));
         }
         out.push(build::guarded(right(), then));
-        out.push(either(right(), Vec::new(), wide));
+        out.push(build::either(right(), Vec::new(), wide));
         out
     }
 

@@ -30,6 +30,13 @@ pub enum Way {
     Wave(Kept),
     /// The same with 16 bits for what is kept of a cell, where that is enough.
     Narrow(Box<Way>),
+    /// Where data choose values from a table in pairs, with these laid out along the steps if they fit.
+    Profiled {
+        /// With values laid out.
+        passed: Box<Way>,
+        /// With a look for each cell.
+        otherwise: Box<Way>,
+    },
     /// One cell after the other.
     Sweep(Why),
     /// Each cell when it is needed.
@@ -89,6 +96,10 @@ impl fmt::Display for Way {
             }
             Way::Wave(Kept::Table) => f.write_str("all cells of a step at once; the table is kept"),
             Way::Narrow(way) => write!(f, "{way}\ncells are kept in 16 bits where sizes, scalars and the elements of input arrays show that they fit"),
+            Way::Profiled { passed, otherwise } => write!(
+                f,
+                "{passed}\nwhat pairs of data choose from a table is laid out along the steps, where it fits 8 bits and there are few letters\notherwise: {otherwise}"
+            ),
             Way::Sweep(why) => write!(f, "one cell after the other, since {why}; the table is kept"),
             Way::Demand => f.write_str(
                 "each cell when it is needed, since a cell may fault and the first fault is that of plain recursion; the table is kept",
@@ -155,7 +166,7 @@ impl Way {
         match self {
             Way::Demand => true,
             Way::Wave(_) | Way::Narrow(_) | Way::Sweep(_) => false,
-            Way::Tested { passed, .. } => passed.is_by_demand(),
+            Way::Tested { passed, .. } | Way::Profiled { passed, .. } => passed.is_by_demand(),
         }
     }
 }

@@ -21,6 +21,7 @@ mod demand;
 mod job;
 mod made;
 mod narrow;
+mod profile;
 mod sweep;
 #[cfg(test)]
 mod tests;

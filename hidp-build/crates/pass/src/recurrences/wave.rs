@@ -8,6 +8,7 @@ use hidp_syntax::ty::Ty;
 use super::Around;
 use super::asked::Ask;
 use super::build::{self, Builder};
+use super::profile::Profiles;
 use super::window::{self, Window};
 
 /// Whether a step can have more than a few cells, and one row says which.
@@ -33,6 +34,8 @@ pub(super) fn is_skewed(system: &System) -> bool {
 pub(super) struct Windows<'a> {
     pub(super) windows: &'a BTreeMap<VarId, Window>,
     pub(super) asks: &'a [Ask],
+    /// What the bodies load from fronts; at host level.
+    pub(super) profiles: Option<&'a Profiles>,
 }
 
 /// A loop over steps with the cells of each: in maps at host level, and in maps where windows keep them side by side; else in loops.
@@ -46,7 +49,7 @@ pub(super) fn system(
     let span = system.tables[0].span;
     let step = builder.local("step", Ty::LONG, span);
     let number = build::read(step, span);
-    let Some(Windows { windows, asks }) = kept else {
+    let Some(Windows { windows, asks, profiles }) = kept else {
         let waves = waves(builder, system, bodies);
         let range = steps(&waves);
         let sideways = around == Around::Host;
@@ -75,7 +78,8 @@ pub(super) fn system(
     };
     match around {
         Around::Host => {
-            let mut body = one_step(builder, system, 0, bodies);
+            let mut body = profiles.map_or_else(Vec::new, |profiles| profiles.of_step(builder, &number));
+            body.extend(one_step(builder, system, 0, bodies));
             body.extend(windows.values().flat_map(|window| window.rotated(span)));
             out.extend(builder.count(step, range, true, body));
         }

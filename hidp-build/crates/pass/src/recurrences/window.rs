@@ -113,12 +113,24 @@ pub(super) fn distance(table: &Table, own: &[i64], place: &Place, row: &[i64]) -
 
 /// A sum of multiples of variables.
 #[derive(Default)]
-struct Linear {
+pub(super) struct Linear {
     constant: i64,
     terms: BTreeMap<VarId, i64>,
 }
 
 impl Linear {
+    pub(super) fn of(expr: &Expr) -> Option<Linear> {
+        let mut sum = Linear::default();
+        sum.add(expr, 1)?;
+        Some(sum)
+    }
+
+    /// What is added to a variable, if that is all.
+    pub(super) fn past(&self, var: VarId) -> Option<i64> {
+        let is_it = |(term, factor): (&VarId, &i64)| *factor == i64::from(*term == var);
+        (self.terms.contains_key(&var) && self.terms.iter().all(is_it)).then_some(self.constant)
+    }
+
     fn add(&mut self, expr: &Expr, factor: i64) -> Option<()> {
         match &expr.kind {
             ExprKind::Const(_) => {

@@ -73,6 +73,13 @@ impl Contents {
         Some(found.map(|var| Expr::read(var, Ty::Scalar(ty), span)))
     }
 
+    /// One more condition, if it is none yet.
+    pub(super) fn require(&mut self, cond: Expr) {
+        if !self.conds.iter().any(|known| same::expr(known, &cond)) {
+            self.conds.push(cond);
+        }
+    }
+
     /// Accesses that have data for indices are proved where these are all in range, which `conds` say.
     pub(super) fn indices(&mut self, builder: &mut Builder<'_>, bodies: &mut [Block]) {
         for body in bodies {
@@ -231,11 +238,7 @@ impl Mutator for Indices<'_, '_> {
             ];
             let within = |other: &i64| build::within(&Expr::int(*other, span), Expr::int(0, span), extent.clone());
             conds.extend(element.others.iter().flat_map(within));
-            for cond in conds {
-                if !self.contents.conds.iter().any(|known| same::expr(known, &cond)) {
-                    self.contents.conds.push(cond);
-                }
-            }
+            conds.into_iter().for_each(|cond| self.contents.require(cond));
             place.unproved &= !(1 << at);
         }
     }

@@ -77,7 +77,13 @@ fn same(body: &str, costs: &[[i32; 2]]) -> [usize; 2] {
 
 /// How tables are computed where tests of data pass; whether with narrow cells.
 fn tested(body: &str) -> Vec<Option<bool>> {
-    let narrow = |way: &Way| matches!(way, Way::Narrow(_));
+    let narrow = |way: &Way| match way {
+        Way::Profiled { passed, otherwise } => {
+            assert!(!matches!(**otherwise, Way::Narrow(_)), "{otherwise:?}");
+            matches!(**passed, Way::Narrow(_))
+        }
+        way => matches!(way, Way::Narrow(_)),
+    };
     let found = |made: super::super::Made| match made.way {
         Way::Tested { tests: Tests::Data, passed, otherwise } => {
             assert!(!narrow(&otherwise), "{otherwise:?}");
@@ -104,6 +110,51 @@ fn costs_of_letters_are_narrow_where_they_are_small() {
     assert_eq!(tested(&body), [Some(true), Some(false)]);
     let [values, faults] = same(&body, &COSTS);
     assert!(values > 50 && faults > 20, "{values} values, {faults} faults");
+}
+
+/// Whether what pairs of data choose is laid out for the use that reads one cell, and for the one in a map.
+fn profiled(body: &str) -> Vec<bool> {
+    let is_profiled = |way: &Way| matches!(way, Way::Profiled { .. });
+    let found = |made: super::super::Made| match &made.way {
+        Way::Tested { passed, .. } => is_profiled(passed),
+        way => is_profiled(way),
+    };
+    recurrences(&program(body)).into_iter().map(found).collect()
+}
+
+#[test]
+fn what_pairs_of_data_choose_is_laid_out_along_the_steps() {
+    for (cost, laid_out) in [
+        ("x[long(p[(i - 1)])?, long(p[(j - 1)])?]", true),
+        ("x[long(p[(j - 1)])?, long(p[i])?]", true),
+        ("(x[long(p[i])?, long(p[j])?] - x[long(p[(j - 1)])?, long(p[(i - 1)])?])", true),
+        // By one index alone, and of a part of the letter.
+        ("x[long(p[i])?, long(p[(i - 1)])?]", false),
+        ("x[long(p[i])?, long(int8(p[j]))?]", false),
+    ] {
+        let body = scored(cost);
+        assert_eq!(profiled(&body), [laid_out, false], "{cost}");
+        let before = program(&body);
+        let mut after = before.clone();
+        super::super::run(&mut after);
+        // Sequences of more letters than a front has steps; costs that fit a byte, only just do so, or do not; and more letters than pay.
+        let fits = [([-4, 11], 3), ([-128, 127], 3), ([-4, 128], 3), ([-129, 3], 3), ([1, 2], 40)];
+        for (n, (costs, k)) in [33, 64, 70].into_iter().flat_map(|n| fits.map(|costs| (n, costs))) {
+            let letters: Vec<u8> = (0..n).map(|at: u32| (at * at % 7 % 3) as u8).collect();
+            let x = (0..k * k).map(|at| costs[usize::from(at % 5 < 2)]).collect();
+            let args = [
+                Arg::from(Array::vector(letters)),
+                Array::new(vec![k, k], Data::I32(x)).into(),
+                Value::I32(2).into(),
+                Arg::Output,
+            ];
+            let options = Options { fuel: Some(20_000_000), races: true, ..Options::default() };
+            let call = |program: &Program| run_with(program, program.entries[0], args.to_vec(), &options);
+            let expected = call(&before);
+            assert!(expected.is_ok(), "{expected:?}");
+            assert_eq!(expected, call(&after), "{cost} {n} {costs:?}");
+        }
+    }
 }
 
 #[test]
