@@ -146,8 +146,8 @@ unsafe fn run(
     let (values, settings) = (chosen.values, chosen.choice.settings);
     let call = usual.map(|usual| Call { entry, usual: (usual, settings), others: &others, values });
     let (turn, other) = selector.begin(call);
-    let other = other.and_then(|other| select(cx, entry, &chosen.choice, other));
-    let other = other.map(|choice| Chosen { choice, values: chosen.values });
+    let other = other.map(|other| select(cx, entry, &chosen.choice, other)).transpose()?;
+    let other = other.map(|choice| Chosen { choice, values });
     // SAFETY: the caller's promise; what is selected has code for this machine.
     let result = unsafe { run_chosen(cx, entry, other.as_ref().unwrap_or(chosen), args, params, dims, room) };
     turn.has_run(result.is_ok());

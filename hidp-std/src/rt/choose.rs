@@ -72,11 +72,9 @@ pub(super) fn select(
     entry: &'static Entry,
     choice: &Choice,
     (version, selected): (usize, Selected),
-) -> Option<Choice> {
-    let version = &entry.versions[version];
-    let (function, isa) = code(cx, version, Place::Processor)?;
-    let why = Because::Selected(selected);
-    Some(Choice { version, function, isa, placed: choice.placed, settings: Settings::USUAL, why })
+) -> Result<Choice, Error> {
+    let why = (choice.placed, Because::Selected(selected));
+    with_code(cx, entry, &entry.versions[version], Place::Processor, Settings::USUAL, why)
 }
 
 fn forced_version(
