@@ -52,4 +52,28 @@ mod tests {
         assert_eq!(lines("//! What.\n//! ```text\n//! a\n//! ```\n//! ```\n//! f();\n//! ```\nfn f() {}\n"), [5]);
         assert_eq!(lines("    /// ```rust\n    /// f();\n    /// ```\n// ```\n"), [1]);
     }
+
+    /// Packages without and with examples that run, each with one: that of the first alone is found, and only in its sources.
+    #[test]
+    fn packages_say_whether_their_examples_run() {
+        let root = std::env::temp_dir().join(format!("hidp-tidy-examples-{}", std::process::id()));
+        let example = "//! ```\n//! f();\n//! ```\n";
+        let texts = [
+            ("off/Cargo.toml", "[package]\nname = \"off\"\n\n[lib]\ndoctest = false\n"),
+            ("off/src/deep/a.rs", example),
+            ("off/src/a.txt", example),
+            ("off/tests/a.rs", example),
+            ("on/Cargo.toml", "[package]\nname = \"on\" # not doctest = false\n"),
+            ("on/src/lib.rs", example),
+        ];
+        let files = texts.map(|(name, _)| root.join(name));
+        for (file, (_, text)) in files.iter().zip(texts) {
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, text).unwrap();
+        }
+        let found = check(&files).unwrap();
+        fs::remove_dir_all(&root).unwrap();
+        assert_eq!(found.iter().map(|finding| (&finding.file, finding.line)).collect::<Vec<_>>(), [(&files[1], 1)]);
+        assert!(check(&[root.join("gone/Cargo.toml")]).is_err());
+    }
 }
