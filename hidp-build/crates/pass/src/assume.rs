@@ -23,6 +23,9 @@ pub(super) const PASS: Pass = Pass {
 fn run(program: &mut Program) {
     let funcs: Vec<FuncId> = program.funcs.ids().collect();
     for id in funcs {
+        if !has_tests(&program.funcs[id].body) {
+            continue;
+        }
         let mut wanted = prove::assumptions(program, id);
         while !wanted.is_empty() {
             let before = program.funcs[id].clone();
@@ -65,8 +68,8 @@ pub fn tested(block: &Block) -> Vec<Tested> {
 
 /// A block as it runs where all that is tested before its nests holds.
 pub fn where_all_holds(block: &mut Block) {
-    struct Drop;
-    impl Mutator for Drop {
+    struct DropOthers;
+    impl Mutator for DropOthers {
         fn visit_stmt(&mut self, stmt: &mut Stmt) {
             if let StmtKind::If { then, otherwise, .. } = &mut stmt.kind
                 && stands_twice(then, otherwise)
@@ -77,7 +80,7 @@ pub fn where_all_holds(block: &mut Block) {
         }
         fn visit_expr(&mut self, _: &mut Expr) {}
     }
-    Drop.visit_block(block);
+    DropOthers.visit_block(block);
 }
 
 /// Only copies have the same place in the text, and only those of this pass differ in their tests.
@@ -150,6 +153,7 @@ fn still_tested(func: &Func, wanted: &[Assumptions]) -> BTreeSet<VarId> {
     found
 }
 
+/// Whether an index, a divisor, a count of a shift or a conversion is tested.
 fn has_tests(block: &Block) -> bool {
     let mut found = false;
     visit::walk_places(block, |place, _| found |= place.unproved != 0);
@@ -184,14 +188,21 @@ fn all(conditions: &[Condition], vars: &Arena<VarId, Var>, span: Span) -> Expr {
 }
 
 fn sum(sum: &Sum, vars: &Arena<VarId, Var>, span: Span) -> Expr {
-    let product = |factor: i64, product: &[VarId]| {
+    let constant = (sum.constant != 0 || sum.terms.is_empty()).then(|| Expr::int(sum.constant, span));
+    let all = sum.terms.iter().fold(constant, |so_far, (factor, product)| {
         let value = product.iter().map(|var| read(*var, vars, span)).reduce(|a, b| Expr::long(BinOp::Mul, a, b));
         let value = value.expect("a term has a variable");
-        if factor == 1 { value } else { Expr::long(BinOp::Mul, Expr::int(factor, span), value) }
-    };
-    let constant = (sum.constant != 0 || sum.terms.is_empty()).then(|| Expr::int(sum.constant, span));
-    let terms = sum.terms.iter().map(|(factor, vars)| product(*factor, vars));
-    constant.into_iter().chain(terms).reduce(|a, b| Expr::long(BinOp::Add, a, b)).expect("a sum has a part")
+        let times = |factor: i64| match factor {
+            1 => value.clone(),
+            _ => Expr::long(BinOp::Mul, Expr::int(factor, span), value.clone()),
+        };
+        Some(match (so_far, factor.checked_neg()) {
+            (Some(so_far), Some(less @ 1..)) => Expr::long(BinOp::Sub, so_far, times(less)),
+            (Some(so_far), _) => Expr::long(BinOp::Add, so_far, times(*factor)),
+            (None, _) => times(*factor),
+        })
+    });
+    all.expect("a sum has a part")
 }
 
 /// A variable's value as a `long`.

@@ -7,8 +7,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use hidp_ir::par::{BinOp, ConvertMode, Expr, ExprKind, Map, Place, Program, VarId, VarKind};
-use hidp_ir::par::{Block, FuncId, PrimCall};
+use hidp_ir::par::{BinOp, Block, ConvertMode, Expr, ExprKind, FuncId, Map, Place, PrimCall, Program, VarId, VarKind};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::ty::Scalar;
 
@@ -111,9 +110,9 @@ impl Client for Finder {
             ExprKind::Binary { op: BinOp::Div | BinOp::Rem, right, checked: true, .. } => {
                 vec![cx.lin(right).offset(-1)]
             }
-            ExprKind::Binary { left, right, checked: true, .. } => {
-                let (count, width) = (cx.lin(right), i128::from(left.scalar().size() as u32) * 8);
-                vec![Some(count.clone()), Lin::constant(width - 1).sub(&count)]
+            ExprKind::Binary { op: BinOp::Shl | BinOp::Shr, left, right, checked: true } => {
+                let (count, bits) = (cx.lin(right), 8 * i128::try_from(left.scalar().size()).unwrap_or(1));
+                vec![Some(count.clone()), Lin::constant(bits - 1).sub(&count)]
             }
             ExprKind::Convert { operand, mode: ConvertMode::Checked } => {
                 let (value, range) = (cx.lin(operand), expr.ty.scalar().and_then(Interval::of));
@@ -144,6 +143,7 @@ impl Client for Finder {
         }
     }
 
+    /// Its segments are tested by the run time, whatever is known of them.
     fn prim(&mut self, _cx: &mut Context<'_>, _call: &mut PrimCall, _conditional: bool) {
         if let Some(nest) = &mut self.current {
             nest.lost = true;
@@ -332,12 +332,13 @@ fn compared(cx: &Context<'_>, low: &Lin, high: &Lin) -> Option<Condition> {
     Some(Condition { low, high: of(high, high.constant.min(i64::MAX.into()))? })
 }
 
-/// The sum as it is computed, if no part of it wraps.
+/// The sum as it is computed, with what is subtracted last, if no part of it wraps.
 fn sum(cx: &Context<'_>, lin: &Lin) -> Option<Sum> {
     let fits = |lin: &Lin| cx.fits(lin, Scalar::I64);
     let mut sum = Sum { constant: i64::try_from(lin.constant).ok()?, terms: Vec::new() };
     let mut so_far = Lin::constant(lin.constant);
-    for (term, &factor) in &lin.terms {
+    let (added, subtracted): (Vec<_>, Vec<_>) = lin.terms.iter().partition(|(_, factor)| **factor > 0);
+    for (term, &factor) in added.into_iter().chain(subtracted) {
         let product = |factor| Lin { constant: 0, terms: BTreeMap::from([(term.clone(), factor)]) };
         so_far = so_far.add(&product(factor))?;
         if !fits(&product(1)) || !fits(&product(factor)) || !fits(&so_far) {

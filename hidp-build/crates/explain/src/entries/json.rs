@@ -404,6 +404,27 @@ mod tests {
         }
     }
 
+    /// Of two nests, one stands twice: only what the other tests is left inside.
+    #[test]
+    fn what_is_tested_before_a_nest_is_shown() {
+        let text = "function f input long off; input int n, at[N]; input double x[M]; output double y[N], z[N];
+            { map { i := [0:N); double s = 0; for (int k = 0; k < n; k += 1) s += x[k + off]; y[i] = s; }
+              map { i := [0:N); z[i] = x[at[i]]; } }";
+        let input = input(text, Options::default());
+        let program = optimised(&input);
+        let explained = |format| {
+            let wanted = Wanted { format, ..Wanted::default() };
+            entries(&input, &program, &program.entries, wanted, Err("nobody has one"))
+        };
+        let text = explained(Format::Plain);
+        let shown = "tested once before a nest\n  k.hdp:2:15: off <= M - n, 0 <= off; else with checks inside\n\n\
+            checks that remain at run time\n  k.hdp:3:40 `x[at[i]]`: nothing bounds the index: it depends on the contents of `at`\n\n";
+        assert!(text.contains(shown), "{text}");
+        let json = explained(Format::Json);
+        let shown = "\"tested\": [{\"place\": \"k.hdp:2:15\", \"conditions\": [\"off <= M - n\", \"0 <= off\"]}]";
+        assert!(json.contains(shown), "{json}");
+    }
+
     #[test]
     fn directives_are_shown_as_lines_and_plans_as_directives() {
         let text = "function f input float A[M][K], B[K][N]; output float C[M][N];
