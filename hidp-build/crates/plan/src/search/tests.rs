@@ -1,6 +1,7 @@
 use super::*;
 use crate::mapping::Mapping;
 use crate::nests;
+use crate::notation::FoldOption;
 use crate::target::Model;
 use crate::testing::optimised;
 use crate::{
@@ -76,6 +77,26 @@ fn ranges_without_end_are_counted() {
 fn few_results_are_split() {
     assert_eq!(best(SUMS, &[16, 1 << 22]), "r, c x split");
     assert_eq!(best(COLUMNS, &[1 << 14, 1 << 10]), "c x, r split");
+}
+
+#[test]
+fn lanes_that_results_leave_take_parts() {
+    with(COLUMNS, Domain::PLANNED, |search, _| {
+        let is_split = |row: &Row| row[1] == Level { dim: None, size: 1, span: Span::Split(None) };
+        let (_, mapping) = search.space.rows.iter().find(|(row, _)| is_split(row)).expect("single lanes take parts");
+        let groups = mapping.cut(search.facts.loops[1].map).and_then(|cut| cut.number(FoldOption::Groups)).unwrap();
+        let columns = 4;
+        let parts = groups / columns;
+        let rows = 32 * parts;
+        let numbers = search.facts.at(&[rows, columns].map(i64::from), &search.model.machine);
+        let found = cost::predict(&search.facts, &numbers, mapping, search.model).unwrap();
+        // Eight rows follow each other in the lanes of a warp, so that each sector is asked for once.
+        let bytes = numbers.loops[1].sites[0].size;
+        assert_eq!(found.sectors, f64::from(rows * columns) * bytes / f64::from(search.model.machine.sector));
+        // Lanes of a block fold what is left of a column, of which a warp would have so many elements to each lane.
+        let of_lane = f64::from(parts / search.model.warp / search.model.machine.under_way);
+        assert!(found.combining < of_lane * f64::from(search.model.machine.latency) / 4.0, "{found}");
+    });
 }
 
 #[test]
