@@ -70,7 +70,9 @@ impl Given {
 
     /// Structs of so many scalars.
     fn structs<const N: usize>(&self, name: &str) -> Vec<[f64; N]> {
-        self.all(name).as_chunks().0.to_vec()
+        let (all, rest) = self.all(name).as_chunks();
+        assert!(rest.is_empty(), "`{name}` ends within a struct");
+        all.to_vec()
     }
 }
 
@@ -93,6 +95,7 @@ fn programs() -> Option<Vec<(Case, Subject)>> {
     };
     let found: Vec<(Case, Subject)> = cases.map(compile).collect();
     if found.len() < CASES.len() {
+        assert!(std::env::var_os("HIDP_CASE").is_some(), "a case of {CASES:?} is gone");
         println!("skipped: programs of papers: HIDP_CASE names other cases");
         return None;
     }
@@ -102,7 +105,7 @@ fn programs() -> Option<Vec<(Case, Subject)>> {
 #[test]
 fn nvcc_takes_programs_of_papers() {
     for (case, subject) in programs().unwrap_or_default() {
-        let Some(cu) = &subject.cu else { continue };
+        let cu = subject.cu.as_ref().expect("kernels for devices");
         nvcc::compiles(&case.name, cu).unwrap_or_else(|error| panic!("{}: {error}", case.name));
     }
 }

@@ -102,7 +102,7 @@ const USUAL: Kind = Kind {
 
 /// In the order in which they begin: first what is quick and fails often, then what takes longest, mostly with one processor.
 pub(super) const KINDS: &[Kind] = &[
-    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 350, ..USUAL },
+    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 310, ..USUAL },
     Kind {
         name: "cases",
         what: "programs that are parsed, refused, rendered, fused",
@@ -145,7 +145,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["emit"],
         variables_of: &[(Scope::Quick, "HIDP_CUDA", "off")],
-        budget: 55,
+        budget: 45,
         ..USUAL
     },
     Kind {
@@ -157,7 +157,7 @@ pub(super) const KINDS: &[Kind] = &[
         cases: &["run"],
         has_seeds: true,
         variables_of: &[(Scope::Quick, "HIDP_RUN", "quick"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 420,
+        budget: 470,
         ..USUAL
     },
     Kind {
@@ -190,7 +190,7 @@ pub(super) const KINDS: &[Kind] = &[
         ]),
         reads: GENERATED,
         variables: &[("HIDP_CUDA", "off")],
-        budget: 130,
+        budget: 120,
         ..USUAL
     },
     Kind {
@@ -211,7 +211,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "cases of kind `run` with the sanitizers for memory and undefined behaviour, launches with that for threads",
         work: Work::Tests(&[file_tests("sanitized")]),
         reads: GENERATED,
-        budget: 100,
+        budget: 70,
         ..USUAL
     },
     Kind {
@@ -245,7 +245,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "what the documentation of the libraries shows",
         work: Work::Documentation,
         reads: &["hidp-build", "hidp-std", "hidp-sys", "README.md", "Cargo.toml", "Cargo.lock"],
-        budget: 45,
+        budget: 30,
         ..USUAL
     },
 ];

@@ -64,6 +64,7 @@ function g inout float T[R][C];
         assert_eq!(text.matches("what is assumed").count(), 1, "nothing of loops with known bounds\n{text}");
         assert!(explained(Format::Json).contains("\"work\": [\"k.hdp:3:34 "));
     }
+
     #[test]
     fn others_may_join_where_the_work_is_a_guess() {
         let input = input(WORK, Options::default());
