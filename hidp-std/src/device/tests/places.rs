@@ -61,7 +61,8 @@ fn the_processors_threads_count() {
         Context::builder().on(simulation.machine()).threads(threads).build().unwrap()
     };
     assert!(run(&auto(2), 1000).unwrap().contains("plan thread, cuda:0"));
-    let expected = "axpy::axpy: plan rows, base, 1 of 3 threads (not cuda:0, intensity = 819 < 400 * threads; preferred)";
+    let expected =
+        "axpy::axpy: plan rows, base, 1 of 3 threads (not cuda:0, intensity = 819 < 400 * threads; preferred)";
     assert_eq!(run(&auto(3), 1000).unwrap(), expected);
 }
 
