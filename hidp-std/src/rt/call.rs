@@ -144,7 +144,7 @@ unsafe fn run(
     let usual = replaceable(entry, &chosen.choice);
     let others = |any_bits| usual.map_or_else(Vec::new, |usual| instead_of(cx, entry, usual, any_bits));
     let (values, settings) = (chosen.values, chosen.choice.settings);
-    let call = usual.map(|usual| Call { entry, usual: (usual, settings), others: &others, values });
+    let call = usual.map(|usual| Call { entry, usual: (usual, settings), others: &others, values, dims });
     let (turn, other) = selector.begin(call);
     let other = other.map(|other| select(cx, entry, &chosen.choice, other)).transpose()?;
     let other = other.map(|choice| Chosen { choice, values });

@@ -113,6 +113,8 @@ pub(crate) struct Call<'a> {
     /// The versions that could run instead, in the entry's order, without that: those of the same bits, or any.
     pub(crate) others: &'a dyn Fn(bool) -> Vec<usize>,
     pub(crate) values: [i64; MOST_MEASURES],
+    /// Its dimensions: measures are of one nest of the entry, or there are none.
+    pub(crate) dims: &'a [i64],
 }
 
 /// What a context and its clones have learnt.
@@ -230,7 +232,7 @@ impl Selector {
                 }
                 return (turn, None);
             }
-            let bucket = Bucket::new(call.values, call.usual.0, (call.others)(self.any_bits));
+            let bucket = Bucket::new(call.dims, call.usual.0, (call.others)(self.any_bits));
             state.kinds.insert(key, Kind { entry: call.entry, bucket });
         }
         let Some(Kind { bucket, .. }) = state.kinds.get_mut(&key) else { return (turn, None) };
@@ -241,7 +243,7 @@ impl Selector {
         if let Some(found) = bucket.found() {
             return (turn, told(bucket, found, true));
         }
-        if !alone || !bucket.is_of(&call.values) {
+        if !alone || !bucket.is_of(call.dims) {
             return (turn, None);
         }
         let arm = bucket.next();
@@ -257,6 +259,13 @@ impl Selector {
         let mut found: Vec<Selection> = Vec::new();
         for (key, Kind { entry, bucket }) in &state.kinds {
             let Some(arm) = bucket.found().filter(|arm| *arm > 0) else { continue };
+            // Conditions have the powers alone: of calls that rules tell apart within them, they are true for all.
+            let meets =
+                |(a, b): (&Power, &Power)| a == b || matches!((a, b), (Power::Unknown, _) | (_, Power::Unknown));
+            let is_like = |other: &Key| other.entry == key.entry && other.powers.iter().zip(&key.powers).all(meets);
+            if state.kinds.keys().any(|other| other != key && is_like(other)) {
+                continue;
+            }
             let powers = key.powers.iter().enumerate();
             let conditions: Vec<Condition> = powers.flat_map(|(at, power)| power.conditions(at)).collect();
             // Without any, nothing tells these calls from others.
@@ -280,17 +289,18 @@ impl Turn<'_> {
         let took = self.selector.clock.now().saturating_sub(begun);
         let mut state = self.selector.state();
         let alone = state.meetings == self.meetings;
-        if let Some(Kind { entry, bucket }) = state.kinds.get_mut(&key) {
-            bucket.ran(arm, (succeeded && alone).then_some(took));
-            let (name, usual, samples) = (entry.name, entry.versions[key.version].plan, bucket.samples());
-            match bucket.found() {
-                Some(0) => log::info!("{name}: {usual}, the rules' choice, stays after {samples} samples"),
-                Some(found) => {
-                    let plan = entry.versions[bucket.version(found)].plan;
-                    log::info!("{name}: {plan} is selected where rules choose {usual}, after {samples} samples");
-                }
-                None => {}
+        let Kind { entry, bucket } = state.kinds.get_mut(&key).expect("kinds are never forgotten");
+        bucket.ran(arm, (succeeded && alone).then_some(took));
+        let (name, usual, samples) = (entry.name, entry.versions[key.version].plan, bucket.samples());
+        let found = bucket.found().map(|arm| (arm, entry.versions[bucket.version(arm)].plan));
+        // A logger may call entries itself.
+        drop(state);
+        match found {
+            Some((0, _)) => log::info!("{name}: {usual}, the rules' choice, stays after {samples} samples"),
+            Some((_, plan)) => {
+                log::info!("{name}: {plan} is selected where rules choose {usual}, after {samples} samples");
             }
+            None => {}
         }
     }
 }

@@ -2,8 +2,6 @@
 
 use std::time::Duration;
 
-use crate::rt::entry::MOST_MEASURES;
-
 /// Samples of a version that is found.
 const SAMPLES: usize = 3;
 /// Runs of a version besides the rules' choice.
@@ -19,7 +17,7 @@ const BETTER: u32 = 98;
 #[derive(Debug)]
 pub(super) struct Bucket {
     /// Of the first call. Times of other sizes are not compared with its.
-    values: [i64; MOST_MEASURES],
+    dims: Box<[i64]>,
     /// The rules' choice is number 0.
     arms: Vec<Arm>,
     found: Option<usize>,
@@ -36,14 +34,14 @@ struct Arm {
 }
 
 impl Bucket {
-    pub(super) fn new(values: [i64; MOST_MEASURES], usual: usize, others: Vec<usize>) -> Bucket {
+    pub(super) fn new(dims: &[i64], usual: usize, others: Vec<usize>) -> Bucket {
         let arm = |version| Arm { version, runs: 0, warm: false, dropped: false, samples: Vec::new() };
         let found = others.is_empty().then_some(0);
-        Bucket { values, arms: std::iter::once(usual).chain(others).map(arm).collect(), found }
+        Bucket { dims: dims.into(), arms: std::iter::once(usual).chain(others).map(arm).collect(), found }
     }
     /// Whether a call has the sizes that are measured.
-    pub(super) fn is_of(&self, values: &[i64; MOST_MEASURES]) -> bool {
-        self.values == *values
+    pub(super) fn is_of(&self, dims: &[i64]) -> bool {
+        *self.dims == *dims
     }
     /// The arm that is fastest, once that is known.
     pub(super) fn found(&self) -> Option<usize> {
@@ -117,7 +115,7 @@ mod tests {
 
     /// Runs a bucket whose arms always take so many milliseconds: which arms ran, and what was found.
     fn run(times: &[u64]) -> (Vec<usize>, usize) {
-        let mut bucket = Bucket::new([0; MOST_MEASURES], 0, (1..times.len()).collect());
+        let mut bucket = Bucket::new(&[], 0, (1..times.len()).collect());
         let mut ran = Vec::new();
         while bucket.found().is_none() {
             let arm = bucket.next();
@@ -152,7 +150,7 @@ mod tests {
 
     #[test]
     fn tries_are_bounded_where_nothing_can_be_measured() {
-        let mut bucket = Bucket::new([0; MOST_MEASURES], 0, vec![1, 2]);
+        let mut bucket = Bucket::new(&[], 0, vec![1, 2]);
         let mut tries = 0;
         bucket.ran(0, Some(Duration::from_millis(50)));
         while bucket.found().is_none() {
@@ -165,6 +163,6 @@ mod tests {
 
     #[test]
     fn one_version_is_found_at_once() {
-        assert_eq!(Bucket::new([0; MOST_MEASURES], 3, Vec::new()).found(), Some(0));
+        assert_eq!(Bucket::new(&[], 3, Vec::new()).found(), Some(0));
     }
 }

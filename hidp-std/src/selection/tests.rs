@@ -174,7 +174,8 @@ fn calls_beside_others_are_no_samples() {
     let selector = Selector::with_clock(false, Arc::new(OfThread));
     let others = |_: bool| vec![1];
     let values = std::array::from_fn(|at| if at == 0 { 1000 } else { -1 });
-    let begin = || selector.begin(Some(Call { entry: &SUMS, usual: (0, Settings::USUAL), others: &others, values }));
+    let begin =
+        || selector.begin(Some(Call { entry: &SUMS, usual: (0, Settings::USUAL), others: &others, values, dims: &[] }));
     // The other one begins while the first runs: neither is measured.
     let (first, _) = begin();
     let (second, tried) = begin();
@@ -240,6 +241,29 @@ fn what_was_learnt_becomes_a_record() {
 }
 
 #[test]
+fn samples_are_of_equal_sizes_and_rules_of_all_calls_within_them() {
+    let selector = Selector::with_clock(false, Arc::new(OfThread));
+    let values = std::array::from_fn(|at| if at == 0 { 1000 } else { -1 });
+    let call = |usual: usize, dims: &[i64], took: u64| {
+        let others = |_: bool| vec![1 - usual];
+        let call = Call { entry: &SUMS, usual: (usual, Settings::USUAL), others: &others, values, dims };
+        let (turn, other) = selector.begin(Some(call));
+        TIME.set(TIME.get() + if other.is_some() { took / 2 } else { took });
+        turn.has_run(true);
+    };
+    let samples = || selector.state().kinds.values().map(|kind| kind.bucket.samples()).sum::<u32>();
+    (0..2).for_each(|_| call(0, &[1000, 5], 40));
+    assert_eq!(samples(), 2);
+    (0..9).for_each(|_| call(0, &[1000, 900], 4000));
+    assert_eq!(samples(), 2, "measures are the same, sizes are not");
+    (0..9).for_each(|_| call(0, &[1000, 5], 40));
+    assert_eq!(selector.selections().len(), 1);
+    // Its conditions would hold for these calls, of which nothing is known.
+    call(1, &[1000, 5], 40);
+    assert!(selector.selections().is_empty());
+}
+
+#[test]
 fn kinds_are_bounded() {
     let selector = Selector::with_clock(false, Arc::new(OfThread));
     let others = |_: bool| vec![1];
@@ -247,7 +271,7 @@ fn kinds_are_bounded() {
         let values =
             std::array::from_fn(|at| if at < 2 { 1_i64 << (if at == 0 { kind % 60 } else { kind / 60 }) } else { -1 });
         selector
-            .begin(Some(Call { entry: &SUMS, usual: (0, Settings::USUAL), others: &others, values }))
+            .begin(Some(Call { entry: &SUMS, usual: (0, Settings::USUAL), others: &others, values, dims: &[] }))
             .0
             .has_run(true);
     };

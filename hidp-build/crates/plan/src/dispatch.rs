@@ -233,13 +233,14 @@ fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mod
         ];
         rules.push(Rule { conditions, plan: team.name.clone() });
     }
-    if let (Some(total), Some(longest), Some(balance)) = (find(TOTAL), find(LONGEST), find(BALANCE)) {
+    if let (Some(longest), Some(balance)) = (find(LONGEST), find(BALANCE)) {
         // No segment is longer than all elements: small calls do not look for the longest.
-        let conditions = vec![
-            Condition { measure: total, least: true, bound: worth },
+        let total = find(TOTAL).map(|measure| Condition { measure, least: true, bound: worth });
+        let longest = [
             Condition { measure: longest, least: true, bound: worth },
             Condition { measure: balance, least: false, bound: Bound::Fixed(rules_of.balance.into()) },
         ];
+        let conditions = total.into_iter().chain(longest).collect();
         rules.push(Rule { conditions, plan: team.name.clone() });
     }
     rules
