@@ -637,6 +637,14 @@ fn has_libclang() -> bool {
     asked.into_iter().chain(usual).chain(versions).any(holds_it)
 }
 
+/// Packages of features that no build of the workspace has, and fixtures do: a new machine lacks them, and fixtures are built offline.
+fn download_what_is_locked() {
+    let mut fetch = Command::new(env!("CARGO"));
+    fetch.args(["fetch", "--locked", "--quiet"]).current_dir(workspace());
+    let status = fetch.status().expect("cargo starts");
+    assert!(status.success(), "cargo fetch: {status}");
+}
+
 #[test]
 fn an_extern_struct_takes_its_fields_from_the_header() {
     if !has_libclang() {
@@ -645,6 +653,7 @@ fn an_extern_struct_takes_its_fields_from_the_header() {
         );
         return;
     }
+    download_what_is_locked();
     let package = step_package("hidp-fixture-bindgen");
     let manifest = package.manifest(RUN_TIME);
     let manifest = manifest.replace("/hidp-build\" }", "/hidp-build\", features = [\"bindgen\"] }");
