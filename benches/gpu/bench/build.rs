@@ -8,9 +8,13 @@ use std::process::Command;
 
 use hidp_build::{Builder, Cuda, Isa};
 
-/// The programs that are measured; those of the examples besides.
-const KERNELS: [&str; 4] = [
-    "../../src/kernels",
+/// The programs that are measured; those of the examples besides. Other files of the benchmarks have rows for processors alone.
+const KERNELS: [&str; 8] = [
+    "../../src/kernels/blas.hdp",
+    "../../src/kernels/prims.hdp",
+    "../../src/kernels/segments.hdp",
+    "../../src/kernels/sparse.hdp",
+    "../../src/kernels/stencil.hdp",
     "../../../examples/quicksort/src/kernels",
     "../../../examples/bitonic/src/kernels",
     "../../../examples/particles/src/kernels",
