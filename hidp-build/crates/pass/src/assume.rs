@@ -31,7 +31,7 @@ fn run(program: &mut Program) {
             let before = program.funcs[id].clone();
             let func = &mut program.funcs[id];
             let mut body = std::mem::take(&mut func.body);
-            block(&mut body, &mut func.vars, &wanted);
+            Doubled { vars: &mut func.vars, wanted: &wanted }.visit_block(&mut body);
             func.body = body;
             prove::bounds(program, id);
             let tested = still_tested(&program.funcs[id], &wanted);
@@ -103,40 +103,24 @@ fn conditions(cond: &Expr) -> Vec<Expr> {
 }
 
 /// Puts every nest of which something is assumed into a branch, and its copy into the other.
-fn block(block: &mut Block, vars: &mut Arena<VarId, Var>, wanted: &[Assumptions]) {
-    for stmt in &mut block.stmts {
+struct Doubled<'a> {
+    vars: &'a mut Arena<VarId, Var>,
+    wanted: &'a [Assumptions],
+}
+
+impl Mutator for Doubled<'_> {
+    fn visit_stmt(&mut self, stmt: &mut Stmt) {
         let span = stmt.span;
-        match &mut stmt.kind {
-            StmtKind::Map(map) => {
-                let first = map.iters.first().map(|iter| iter.var);
-                let Some(assumed) = wanted.iter().find(|assumed| Some(assumed.nest) == first) else { continue };
-                let cond = all(&assumed.conditions, vars, span);
-                let map = std::mem::replace(&mut stmt.kind, StmtKind::Break);
-                let otherwise = Block { stmts: vec![Stmt { kind: map, span }] };
-                let then = visit::duplicate_block(&otherwise, vars);
-                stmt.kind = StmtKind::If { cond, then, otherwise };
-            }
-            StmtKind::If { then, otherwise, .. } => {
-                self::block(then, vars, wanted);
-                self::block(otherwise, vars, wanted);
-            }
-            StmtKind::Loop(node) => self::block(&mut node.body, vars, wanted),
-            StmtKind::Scope(body) => self::block(body, vars, wanted),
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Leave
-            | StmtKind::Return(_)
-            | StmtKind::Prim(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Call { .. }
-            | StmtKind::Require { .. } => {}
-        }
+        let StmtKind::Map(map) = &stmt.kind else { return change::walk_stmt(self, stmt) };
+        let first = map.iters.first().map(|iter| iter.var);
+        let Some(assumed) = self.wanted.iter().find(|assumed| Some(assumed.nest) == first) else { return };
+        let cond = all(&assumed.conditions, self.vars, span);
+        let map = std::mem::replace(&mut stmt.kind, StmtKind::Break);
+        let otherwise = Block { stmts: vec![Stmt { kind: map, span }] };
+        let then = visit::duplicate_block(&otherwise, self.vars);
+        stmt.kind = StmtKind::If { cond, then, otherwise };
     }
+    fn visit_expr(&mut self, _: &mut Expr) {}
 }
 
 /// The nests whose copies have tests nevertheless.
