@@ -113,8 +113,8 @@ impl Moves<'_> {
             ExprKind::Var(var) => self.lets.get(var).map_or(Some(Move::By(0)), |init| self.of(init)),
             ExprKind::Binary(op @ (BinOp::Add | BinOp::Sub), left, right) => {
                 match (op, self.of(left)?, self.of(right)?) {
-                    (BinOp::Sub, Move::By(left), Move::By(right)) => Some(Move::By(left - right)),
-                    (_, Move::By(left), Move::By(right)) => Some(Move::By(left + right)),
+                    (BinOp::Sub, Move::By(left), Move::By(right)) => left.checked_sub(right).map(Move::By),
+                    (_, Move::By(left), Move::By(right)) => left.checked_add(right).map(Move::By),
                     (_, Move::Steadily, Move::By(_) | Move::Steadily) | (_, Move::By(_), Move::Steadily) => {
                         Some(Move::Steadily)
                     }
@@ -145,4 +145,22 @@ impl Moves<'_> {
 fn times(step: i64, factor: &Expr) -> Move {
     let factor = make::as_int(factor).and_then(|factor| i64::try_from(factor).ok());
     factor.and_then(|factor| factor.checked_mul(step)).map_or(Move::Steadily, Move::By)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hidp_syntax::index::Id;
+    use hidp_syntax::ty::Ty;
+
+    #[test]
+    fn steps_that_no_long_holds_are_not_taken_for_others() {
+        let (lets, var) = (BTreeMap::new(), VarId::new(0));
+        let far = || make::mul(make::var(var, Ty::LONG), make::long(i64::MAX));
+        let moves = |expr: &Expr| Moves { var, lets: &lets }.of(expr);
+        assert_eq!(moves(&make::sub(far(), far())), Some(Move::By(0)));
+        assert_eq!(moves(&make::add(far(), far())), None);
+        let back = make::mul(make::var(var, Ty::LONG), make::long(-2));
+        assert_eq!(moves(&make::sub(back, far())), None);
+    }
 }

@@ -134,7 +134,8 @@ impl Linear {
     fn add(&mut self, expr: &Expr, factor: i64) -> Option<()> {
         match &expr.kind {
             ExprKind::Const(_) => {
-                self.constant += factor.checked_mul(i64::try_from(expr.as_int()?).ok()?)?;
+                let more = factor.checked_mul(i64::try_from(expr.as_int()?).ok()?)?;
+                self.constant = self.constant.checked_add(more)?;
                 Some(())
             }
             ExprKind::Read(var) => {
@@ -279,5 +280,26 @@ impl Window {
                 build::cast(build::add(build::cast(value, Ty::LONG), offset), ty)
             }
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use hidp_syntax::index::Id;
+    use hidp_syntax::source::{FileId, Span};
+
+    #[test]
+    fn constants_that_no_long_holds_together_are_no_sum() {
+        let span = Span::new(FileId::new(0), 0, 1);
+        let index = VarId::new(0);
+        let past = |op, more: i64| {
+            let far = build::add(build::read(index, span), Expr::int(i64::MAX, span));
+            Linear::of(&Expr::long(op, far, Expr::int(more, span))).and_then(|sum| sum.past(index))
+        };
+        assert_eq!(past(BinOp::Add, 1), None);
+        assert_eq!(past(BinOp::Add, 0), Some(i64::MAX));
+        assert_eq!(past(BinOp::Sub, i64::MAX), Some(0));
+        assert_eq!(past(BinOp::Sub, -1), None);
     }
 }
