@@ -14,7 +14,7 @@ use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
 use super::build::{self, Builder};
-use super::contents::Contents;
+use super::contents::{Contents, integers};
 use super::window::Linear;
 
 /// What is kept of a value.
@@ -248,6 +248,7 @@ fn between([least, most]: [Expr; 2], [low, high]: [Expr; 2]) -> Vec<Expr> {
 fn lookup(builder: &Builder<'_>, table: &Table, expr: &Expr) -> Option<Lookup> {
     let ExprKind::Load(from) = &expr.kind else { return None };
     let [first, second] = &from.index[..] else { return None };
+    integers(builder, from.array)?;
     if from.unproved != 0 || !from.path.is_empty() {
         return None;
     }
@@ -270,9 +271,10 @@ fn letters(builder: &Builder<'_>, expr: &Expr, index: VarId) -> Option<Letters> 
         }
         ExprKind::Load(place) => {
             let [at] = &place.index[..] else { return None };
-            let is_own = matches!(builder.vars[place.array].kind, VarKind::Param(_)) && place.path.is_empty();
+            integers(builder, place.array)?;
             let more = Linear::of(at)?.past(index)?;
-            (is_own && place.unproved == 0 && more.abs() <= FARTHEST).then_some(Letters { array: place.array, more })
+            let is_near = (-FARTHEST..=FARTHEST).contains(&more);
+            (is_near && place.path.is_empty() && place.unproved == 0).then_some(Letters { array: place.array, more })
         }
         ExprKind::Const(_)
         | ExprKind::Read(_)

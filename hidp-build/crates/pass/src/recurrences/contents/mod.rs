@@ -21,7 +21,7 @@ use super::build::{self, Builder};
 /// An array with more elements than this for each cell is not looked at.
 const MOST_FOR_A_CELL: i64 = 16;
 
-/// Constants that are added to indices are smaller.
+/// Constants that are added to indices are not further from 0.
 const LARGE: i64 = 1 << 16;
 
 /// Through how many variables, one set to the other, it is looked for data.
@@ -90,7 +90,7 @@ impl Contents {
 }
 
 /// The type of an input array's elements, if these are integers that `long` holds.
-fn integers(builder: &Builder<'_>, array: VarId) -> Option<Scalar> {
+pub(super) fn integers(builder: &Builder<'_>, array: VarId) -> Option<Scalar> {
     let var = &builder.vars[array];
     let ty = var.ty.scalar().filter(|ty| ty.is_integer() && ty.converts_to(Scalar::I64))?;
     (var.kind == VarKind::Param(Direction::Input) && !var.shape.is_empty()).then_some(ty)
@@ -186,8 +186,10 @@ impl Indices<'_, '_> {
                 self.fits(&element, expr.ty).then_some(element)
             }
             ExprKind::Binary { op: op @ (BinOp::Add | BinOp::Sub), left, right, .. } => {
-                let more =
-                    right.as_int().and_then(|more| i64::try_from(more).ok()).filter(|more| more.abs() < LARGE)?;
+                let more = right
+                    .as_int()
+                    .and_then(|more| i64::try_from(more).ok())
+                    .filter(|more| (-LARGE..=LARGE).contains(more))?;
                 let more = if *op == BinOp::Add { more } else { -more };
                 let element = self.element(left, variables)?.plus(more);
                 self.fits(&element, expr.ty).then_some(element)

@@ -6,7 +6,11 @@ use hidp_ir::par::{Program, print, read, verify};
 
 /// A table of two indices, of which `f` reads the last cell and `g` all cells of each iteration; `p` has data, `x` costs of pairs of them.
 fn program(body: &str) -> Program {
-    let text = format!(
+    of_text(&text(body))
+}
+
+fn text(body: &str) -> String {
+    format!(
         "func d(p, x, w, d) dims (N, K) {{
            vars {{ N: long dim; K: long dim; p: uint8[N] input; x: int[K, K] input; w: int input; d: int[N, N] output; i: long iter; j: long iter; c: int local; e: long local; }}
            system nest (1, 1) ranks (0) {{
@@ -25,8 +29,11 @@ fn program(body: &str) -> Program {
            }}
          }}
          entries (f, g)"
-    );
-    let program = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    )
+}
+
+fn of_text(text: &str) -> Program {
+    let program = read(text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     verify(&program).unwrap_or_else(|errors| panic!("{errors:?}"));
     program
 }
@@ -113,13 +120,13 @@ fn costs_of_letters_are_narrow_where_they_are_small() {
 }
 
 /// Whether what pairs of data choose is laid out for the use that reads one cell, and for the one in a map.
-fn profiled(body: &str) -> Vec<bool> {
+fn profiled(program: &Program) -> Vec<bool> {
     let is_profiled = |way: &Way| matches!(way, Way::Profiled { .. });
     let found = |made: super::super::Made| match &made.way {
         Way::Tested { passed, .. } => is_profiled(passed),
         way => is_profiled(way),
     };
-    recurrences(&program(body)).into_iter().map(found).collect()
+    recurrences(program).into_iter().map(found).collect()
 }
 
 #[test]
@@ -133,8 +140,8 @@ fn what_pairs_of_data_choose_is_laid_out_along_the_steps() {
         ("x[long(p[i])?, long(int8(p[j]))?]", false),
     ] {
         let body = scored(cost);
-        assert_eq!(profiled(&body), [laid_out, false], "{cost}");
         let before = program(&body);
+        assert_eq!(profiled(&before), [laid_out, false], "{cost}");
         let mut after = before.clone();
         super::super::run(&mut after);
         // Sequences of more letters than a front has steps; costs that fit a byte, only just do so, or do not; and more letters than pay.
@@ -154,6 +161,17 @@ fn what_pairs_of_data_choose_is_laid_out_along_the_steps() {
             assert!(expected.is_ok(), "{expected:?}");
             assert_eq!(expected, call(&after), "{cost} {n} {costs:?}");
         }
+    }
+}
+
+#[test]
+fn costs_of_another_kind_do_not_keep_others_from_being_laid_out() {
+    let costs = "x[long(p[(i - 1)])?, long(p[(j - 1)])?]";
+    let floats = costs.replace('x', "z");
+    for (cost, laid_out) in [(format!("({costs} + int({floats}))"), true), (format!("int({floats})"), false)] {
+        let text = text(&scored(&cost)).replace("(p, x,", "(p, x, z,").replace("array x,", "array x, array z,");
+        let text = text.replace("x: int[K, K] input;", "x: int[K, K] input; z: float[K, K] input;");
+        assert_eq!(profiled(&of_text(&text)), [laid_out, false], "{cost}");
     }
 }
 
