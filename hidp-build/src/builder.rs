@@ -3,7 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use crate::cargo::{self, Cargo};
+use crate::cargo::{self, Cargo, Switches};
 use crate::compiler::pipeline::{self, IdleRecord, InputFile, NativeStruct, Options, PipelineInput, PipelineOutput};
 use crate::kernels::{self, Compilers, Work};
 use crate::nvcc::Wish;
@@ -196,6 +196,7 @@ impl Builder {
         }
 
         let isas = isas::choose(self.isas.as_deref())?;
+        let switches = Switches::read()?;
         let wish = Wish::read(self.cuda, &self.cuda_arch, cargo)?;
         let native_headers: Vec<String> = self.headers.iter().map(|header| header.display().to_string()).collect();
         let run_time = self.include.clone().map_or_else(cargo::run_time_headers, Ok).unwrap_or_default();
@@ -215,8 +216,8 @@ impl Builder {
                 cuda: wish.may_have(),
                 numbers: wish.is_simulated(),
                 natives: Natives::Everywhere,
-                limits: Limits { variants: self.limits.variants || cargo::variants(), ..self.limits },
-                strict: cargo::strict(),
+                limits: Limits { variants: self.limits.variants || switches.variants, ..self.limits },
+                strict: switches.strict,
             },
         };
         let structs = match &self.structs {
@@ -239,7 +240,7 @@ impl Builder {
         let (libraries, toolchains) = if output.cpp.is_empty() || cargo.docs_only {
             (Vec::new(), Toolchains::default())
         } else {
-            match self.kernels(cargo, report, &wish, &mut input, &mut output) {
+            match self.kernels(cargo, report, &wish, switches, &mut input, &mut output) {
                 Ok(compiled) => compiled,
                 Err(problem) => {
                     report.problem(&problem);
@@ -258,12 +259,13 @@ impl Builder {
         cargo: &Cargo,
         report: &mut Report,
         wish: &Wish,
+        switches: Switches,
         input: &mut PipelineInput,
         output: &mut PipelineOutput,
     ) -> std::result::Result<(Vec<Library>, Toolchains), Problem> {
         let include = self.include.clone().map_or_else(cargo::run_time_headers, Ok)?;
         self.check_headers(cargo)?;
-        let compilers = Compilers::find(cargo, self.whose_threads(), self.line_directives, wish)?;
+        let compilers = Compilers::find(cargo, self.whose_threads(switches.openmp), self.line_directives, wish)?;
         if input.options.cuda && !compilers.have_cuda() {
             input.options.cuda = false;
             *output = pipeline::compile(input);
@@ -275,13 +277,13 @@ impl Builder {
             input.options.natives = Natives::Host;
             *output = pipeline::compile(input);
         }
-        let work = Work { cargo, isas: &input.options.isas, include: &include, output };
+        let work = Work { cargo, isas: &input.options.isas, include: &include, output, quick: switches.quick };
         kernels::compile(&work, &compilers, report)
     }
 
     /// Whose threads kernels run on.
-    fn whose_threads(&self) -> Wanted {
-        match (self.threads, self.openmp || cargo::openmp()) {
+    fn whose_threads(&self, openmp: bool) -> Wanted {
+        match (self.threads, self.openmp || openmp) {
             (false, _) => Wanted::Nobodys,
             (true, false) => Wanted::Teams,
             (true, true) => Wanted::OpenMps,

@@ -106,28 +106,41 @@ pub(crate) fn is_release() -> bool {
     text("PROFILE") != "debug"
 }
 
-/// Whether the environment asks for versions with other tiles.
-pub(crate) fn variants() -> bool {
-    watch_variable("HIDP_VARIANTS");
-    text("HIDP_VARIANTS") == "on"
+/// The switches of the environment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Switches {
+    /// Versions with other tiles.
+    pub(crate) variants: bool,
+    /// Kernels that are compiled soon. Release builds have fast ones.
+    pub(crate) quick: bool,
+    /// The threads of OpenMP.
+    pub(crate) openmp: bool,
+    /// A build fails where a version of an entry meets a defect of the compiler.
+    pub(crate) strict: bool,
 }
 
-/// Whether the environment asks for kernels that are compiled soon. Release builds have fast ones.
-pub(crate) fn is_quick() -> bool {
-    watch_variable("HIDP_QUICK");
-    text("HIDP_QUICK") == "on" && !is_release()
+impl Switches {
+    pub(crate) fn read() -> Result<Self, Problem> {
+        let read = |name| {
+            watch_variable(name);
+            is_on(name, &text(name))
+        };
+        Ok(Self {
+            variants: read("HIDP_VARIANTS")?,
+            quick: read("HIDP_QUICK")? && !is_release(),
+            openmp: read("HIDP_OPENMP")?,
+            strict: read("HIDP_STRICT")?,
+        })
+    }
 }
 
-/// Whether the environment asks for the threads of OpenMP.
-pub(crate) fn openmp() -> bool {
-    watch_variable("HIDP_OPENMP");
-    text("HIDP_OPENMP") == "on"
-}
-
-/// Whether the environment asks a build to fail where a version of an entry meets a defect of the compiler.
-pub(crate) fn strict() -> bool {
-    watch_variable("HIDP_STRICT");
-    text("HIDP_STRICT") == "1"
+fn is_on(name: &str, value: &str) -> Result<bool, Problem> {
+    match value.trim() {
+        "on" | "1" => Ok(true),
+        "" | "off" | "0" => Ok(false),
+        _ => Err(Problem::new(Code::BadSwitch, format!("`{name}` is `{value}`"))
+            .help("it may be `on` or `1`, and `off` or `0`, which is what no value means")),
+    }
 }
 
 /// How many compilers may run at once.
@@ -185,6 +198,16 @@ mod tests {
         assert!(name.starts_with("my_crate_") && name.len() == "my_crate_".len() + 8, "{name}");
         assert_ne!(name, namespace("my-crate", "0.2.0", ""));
         assert_ne!(name, namespace("my_crate", "0.1.0", ""));
+    }
+
+    #[test]
+    fn switches_are_on_or_off_or_an_error() {
+        let known = ["on", "1", "off", "0", "", " on "].map(|value| is_on("HIDP_QUICK", value).ok());
+        assert_eq!(known, [Some(true), Some(true), Some(false), Some(false), Some(false), Some(true)]);
+        for value in ["yes", "ON", "true", "2", "on,off"] {
+            let problem = is_on("HIDP_QUICK", value).expect_err(value).to_string();
+            assert!(problem.starts_with(&format!("error[HD0923]: `HIDP_QUICK` is `{value}`")), "{problem}");
+        }
     }
 
     #[test]

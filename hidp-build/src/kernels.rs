@@ -54,6 +54,8 @@ pub(crate) struct Work<'a> {
     /// Folders with the run time's headers.
     pub(crate) include: &'a [PathBuf],
     pub(crate) output: &'a PipelineOutput,
+    /// Whether kernels for processors are to be compiled soon rather than well.
+    pub(crate) quick: bool,
 }
 
 /// Compiles; gives what Rust has to link, and the C++ compiler's version.
@@ -74,7 +76,7 @@ pub(crate) fn compile(
         isas: work.isas,
         include: work.include,
         root: &cargo.root,
-        effort: match (compilers.simulated, cargo::is_quick()) {
+        effort: match (compilers.simulated, work.quick) {
             (true, _) => host_cc::Effort::Least,
             (false, true) => host_cc::Effort::Some,
             (false, false) => host_cc::Effort::Most,

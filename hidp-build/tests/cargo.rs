@@ -427,6 +427,11 @@ fn demanded_cuda_is_never_left_out_silently() {
     let text = package.cargo_with(&["build"], &[("HIDP_CUDA_ARCH", "sm_90,pascal")]).failed();
     assert!(text.contains("error[HD0917]: `pascal` is no architecture"), "{text}");
 
+    for switch in ["HIDP_QUICK", "HIDP_OPENMP", "HIDP_VARIANTS", "HIDP_STRICT"] {
+        let text = package.cargo_with(&["build"], &[(switch, "yes")]).failed();
+        assert!(text.contains(&format!("error[HD0923]: `{switch}` is `yes`")), "{text}");
+    }
+
     // The environment goes before the build script.
     let script = BUILD_SCRIPT.replace(
         "compile(\"src/kernels\")",

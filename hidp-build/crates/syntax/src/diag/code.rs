@@ -464,6 +464,8 @@ codes! {
         "Release builds compile kernels for every instruction set that the target may have, others for the one of the machine that builds. `HIDP_ISAS` \
          says otherwise: `all`, `native`, or a list of `base`, `v2`, `v3` and `v4`, the levels of x86-64. Other targets have \
          `base` alone.";
+    BadSwitch = "HD0923" Error "switch that is neither on nor off"
+        "`HIDP_QUICK`, `HIDP_OPENMP`, `HIDP_VARIANTS` and `HIDP_STRICT` are `on` (or `1`) or `off` (or `0`, or not set).";
 
     Internal = "HD0949" Error "defect of the compiler"
         "The program may be fine: please report this message with it.";
