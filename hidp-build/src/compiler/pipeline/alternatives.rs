@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::{Options, PipelineInput, native_name};
 use hidp_ir::imp;
-use hidp_ir::par::{Alternative, FaultKind, FuncId, Program};
+use hidp_ir::par::{Alternative, Choice, FaultKind, FuncId, Program};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
     Dispatch, Form, Limits, Models, Natives, Pinned, Plan, Rule, add_size, classes, dispatch, explore, explore_device,
     form_of, pinned, promise, shown,
 };
+use hidp_syntax::ast::Level;
 
 /// All plans of an entry for the processor, and when which of its other forms runs.
 pub struct OnProcessors {
@@ -34,7 +35,8 @@ pub fn all(input: &PipelineInput, program: &Program, entry: FuncId, model: &Mode
     let limits_of_forms = limits(&input.options);
     let of = |form: &Alternative| (form.func, named(form, explore(program, form.func, model, limits_of_forms).plans));
     let usual = explore(program, entry, model, input.options.limits).plans;
-    let mut forms: Vec<(FuncId, Vec<Plan>)> = program.alternatives_of(entry).map(of).collect();
+    let mut forms: Vec<(FuncId, Vec<Plan>)> =
+        program.alternatives_of(entry).filter(|form| !form.on_device).map(of).collect();
     forms.retain(|(_, plans)| !plans.is_empty());
     if forms.is_empty() {
         return OnProcessors { plans: vec![(entry, usual)], rules: Vec::new(), left_out: Vec::new() };
@@ -102,8 +104,11 @@ pub fn all_of_devices(
         true => explore_device(program, func, models.device, limits, natives).plans,
         false => Vec::new(),
     };
-    let of = |form: &Alternative| (form.func, named(form, plans(form.func, limits(&input.options))));
-    std::iter::once((entry, plans(entry, of_entry))).chain(program.alternatives_of(entry).map(of)).collect()
+    let forms = program.alternatives_of(entry).filter(|form| form.on_device);
+    let of = |form: &Alternative| {
+        (form.func, named(form, at_level(form, &input.options, |limits| plans(form.func, limits))))
+    };
+    std::iter::once((entry, plans(entry, of_entry))).chain(forms.map(of)).collect()
 }
 
 fn pins(input: &PipelineInput, program: &Program, entry: FuncId, models: Models<'_>) -> Pinned {
@@ -122,6 +127,20 @@ fn grouped(program: &Program, entry: FuncId, plans: Vec<Plan>) -> Vec<(FuncId, V
         }
     }
     groups
+}
+
+/// The plan for a device that runs a form's iterations at the level that its composition says; the planner's first choice if that cannot be,
+/// or there is no such level. With variants all plans.
+fn at_level(form: &Alternative, options: &Options, plans: impl Fn(Limits) -> Vec<Plan>) -> Vec<Plan> {
+    if options.limits.variants {
+        return plans(limits(options));
+    }
+    let inner =
+        |choice: &Choice| choice.calls.iter().find(|call| call.level != choice.level).map(|call| call.level.clone());
+    let level = inner(&form.choice);
+    let mut all = plans(Limits { most: Level::ALL.len(), ..limits(options) });
+    let at = all.iter().position(|plan| Some(&plan.name) == level.as_ref()).unwrap_or(0);
+    if all.is_empty() { all } else { vec![all.swap_remove(at)] }
 }
 
 fn limits(options: &Options) -> Limits {

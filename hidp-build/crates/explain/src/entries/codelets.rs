@@ -3,24 +3,32 @@
 use hidp_build::compiler::pipeline::{PipelineInput, alternatives, front};
 use hidp_ir::par::{FuncId, Program};
 use hidp_plan::composed;
-use hidp_plan::target::Model;
+use hidp_plan::target::{CallLevels, DeviceModel, Model};
 use hidp_syntax::diag::Sink;
 
 /// The program as checked, which still has its codelets.
-pub(super) struct Codelets(Option<Program>);
+pub(super) struct Codelets {
+    program: Option<Program>,
+    /// What a build for devices knows of them, if it is one.
+    device: Option<DeviceModel>,
+}
 
 impl Codelets {
     pub(super) fn of(input: &PipelineInput) -> Codelets {
-        let program = front(input, &mut Sink::new());
-        Codelets(program.filter(|program| !program.spectra.is_empty()))
+        let program = front(input, &mut Sink::new()).filter(|program| !program.spectra.is_empty());
+        Codelets { program, device: input.options.cuda.then(DeviceModel::cuda) }
     }
 
-    /// A line for each.
+    /// A line for each, and another for devices.
     pub(super) fn lines(&self, entry: &str) -> Vec<String> {
-        let Some(program) = &self.0 else { return Vec::new() };
-        let entry = program.entries.iter().copied().find(|id| program.funcs[*id].name == entry);
-        let composed = entry.map(|entry| composed(program, entry, &Model::cpu())).unwrap_or_default();
-        composed.codelets.iter().map(ToString::to_string).collect()
+        let Some(program) = &self.program else { return Vec::new() };
+        let Some(entry) = program.entries.iter().copied().find(|id| program.funcs[*id].name == entry) else {
+            return Vec::new();
+        };
+        let fates = |levels: &CallLevels| composed(program, entry, levels).codelets;
+        let host = fates(&Model::cpu().calls).into_iter().map(|fate| fate.to_string());
+        let device = self.device.iter().flat_map(|device| fates(&device.calls));
+        host.chain(device.map(|fate| format!("on devices, {fate}"))).collect()
     }
 }
 

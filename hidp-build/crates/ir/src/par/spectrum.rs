@@ -56,8 +56,8 @@ pub struct Choice {
     pub function: String,
     /// The codelet's name; empty for the function itself.
     pub codelet: String,
-    /// Whether an iteration of a map makes the call.
-    pub in_map: bool,
+    /// The level at which the call runs, by the name that the target's model has for it.
+    pub level: String,
     /// Values of tunables, by name.
     pub tunables: Vec<(String, i64)>,
     /// How the codelet's `tiles` are cut.
@@ -79,6 +79,8 @@ pub struct Alternative {
     pub func: FuncId,
     /// Begins the names of its plans.
     pub name: String,
+    /// Whether it was chosen for a device, rather than for processors.
+    pub on_device: bool,
     /// Which bodies they are.
     pub choice: Choice,
 }
@@ -123,8 +125,8 @@ impl Program {
 pub struct Site {
     /// The function.
     pub callee: FuncId,
-    /// Whether an iteration of a map makes the call.
-    pub in_map: bool,
+    /// How many maps are around the call.
+    pub depth: usize,
 }
 
 /// What a body leaves to choices: its calls of functions in `choosing`, and how it cuts arrays, both in the order of the text.
@@ -146,7 +148,7 @@ impl Visitor for Sites<'_> {
         if let StmtKind::Call { callee, .. } = &stmt.kind
             && self.choosing.contains(callee)
         {
-            self.sites.push(Site { callee: *callee, in_map: self.depth > 0 });
+            self.sites.push(Site { callee: *callee, depth: self.depth });
         }
         look::walk_stmt(self, stmt);
     }

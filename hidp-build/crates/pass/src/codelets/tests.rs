@@ -23,14 +23,20 @@ entries (f)";
     let tunables = vec![Tunable { var: p, values: vec![2, 3] }];
     let known = Codelet { tag: "parts".into(), tiles: None, func: codelet, when, tunables, span: body.span };
     program.spectra.push(Spectrum { meaning: sum, codelets: vec![known] });
-    program.alternatives.push(Alternative { entry, func: entry, name: "parts".into(), choice: chosen(3) });
+    program.alternatives.push(Alternative {
+        entry,
+        func: entry,
+        name: "parts".into(),
+        on_device: false,
+        choice: chosen(3),
+    });
     program
 }
 
 fn plain(function: &str) -> Choice {
     let (function, codelet) = (function.to_owned(), String::new());
     let (tunables, pieces, calls) = (Vec::new(), Vec::new(), Vec::new());
-    Choice { function, codelet, in_map: false, tunables, tiles: None, pieces, calls, otherwise: None }
+    Choice { function, codelet, level: "host".into(), tunables, tiles: None, pieces, calls, otherwise: None }
 }
 
 /// The entry's call takes the codelet with so many parts, in which calls are of the function.
@@ -38,7 +44,7 @@ fn chosen(parts: i64) -> Choice {
     let inner = Choice {
         codelet: "parts".into(),
         tunables: vec![("p".into(), parts)],
-        calls: vec![Choice { in_map: true, ..plain("sum") }, plain("sum")],
+        calls: vec![Choice { level: "seq".into(), ..plain("sum") }, plain("sum")],
         otherwise: Some(Box::new(plain("sum"))),
         ..plain("sum")
     };

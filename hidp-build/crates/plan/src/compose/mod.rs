@@ -5,11 +5,14 @@ use std::fmt;
 
 use hidp_ir::par::{Alternative, Choice, Codelet, FuncId, Program, sites};
 
-use super::notation::{self, Pieces, Place};
-use crate::target::{DeviceModel, Model};
+use super::notation::{self, Pieces};
+use crate::target::{CallLevels, DeviceModel, Model};
 use hidp_syntax::ast::PieceWay;
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 
+mod admit;
+#[cfg(test)]
+mod level_tests;
 mod rules;
 mod search;
 mod space;
@@ -60,7 +63,7 @@ impl fmt::Display for CodeletFate {
         }
         match ratio {
             Some(ratio) => write!(f, "; predicted to take at least {ratio:.2} times the best composition's time"),
-            None => f.write_str("; its condition holds at no size that was looked at"),
+            None => f.write_str("; it can run at no size that was looked at"),
         }
     }
 }
@@ -72,40 +75,35 @@ const GAIN: f64 = 0.02;
 /// Elements of an entry at which compositions are compared: all its dimensions alike.
 const POINTS: [f64; 3] = [4096.0, 262_144.0, 16_777_216.0];
 
-/// Chooses compositions for all entries. Where there is a `device`, too, those with `tiles` are there as it prefers them, besides.
+/// Chooses compositions for all entries, for processors and, where there is one, for a `device`.
 pub fn compose(program: &mut Program, model: &Model, device: Option<&DeviceModel>, sink: &mut Sink) {
     if program.spectra.is_empty() {
         return;
     }
     let mut alternatives: Vec<Alternative> = Vec::new();
     for &entry in &program.entries {
-        let Composed { kept, cut, .. } = composed(program, entry, model);
-        if cut {
+        let mut any_cut = false;
+        for (on_device, levels) in [(false, Some(&model.calls)), (true, device.map(|device| &device.calls))] {
+            let Composed { kept, cut, .. } = levels.map(|levels| composed(program, entry, levels)).unwrap_or_default();
+            any_cut |= cut;
+            for (choice, _) in kept {
+                let known = |name: &str| alternatives.iter().any(|other| other.entry == entry && other.name == name);
+                let name = unlike(&name_of(&choice), known);
+                alternatives.push(Alternative { entry, func: entry, name, on_device, choice });
+            }
+        }
+        if any_cut {
             let item = &program.funcs[entry];
             let headline = format!("`{}` has more compositions than are looked at", item.name);
             let diagnostic = Diagnostic::new(Code::SearchCut, item.span, headline).label("some are left out");
             sink.push(diagnostic.help("fewer values of tunables make fewer compositions"));
-        }
-        let mut choices: Vec<Choice> = kept.into_iter().map(|(choice, _)| choice).collect();
-        if let Some(device) = device {
-            let tiles = Tiles { program, choosing: &program.choosing(), way: device.codelets.tiles };
-            let cut: Vec<Choice> = choices.iter().map(|choice| tiles.cut(entry, choice)).collect();
-            choices.extend(cut);
-        }
-        for (at, choice) in choices.iter().enumerate() {
-            if choices[..at].contains(choice) {
-                continue;
-            }
-            let known = |name: &str| alternatives.iter().any(|other| other.entry == entry && other.name == name);
-            let name = unlike(&name_of(choice), known);
-            alternatives.push(Alternative { entry, func: entry, name, choice: choice.clone() });
         }
     }
     program.alternatives = alternatives;
 }
 
 /// The compositions of an entry: the best at each point, then those that have what no other has.
-pub fn composed(program: &Program, entry: FuncId, model: &Model) -> Composed {
+pub fn composed(program: &Program, entry: FuncId, levels: &CallLevels) -> Composed {
     let choosing = program.choosing();
     if !choosing.contains(&entry) {
         return Composed::default();
@@ -113,10 +111,10 @@ pub fn composed(program: &Program, entry: FuncId, model: &Model) -> Composed {
     let component = components(program, &choosing);
     let dims = program.funcs[entry].dims.len().max(1);
     let sizes = |total: &f64| vec![total.powf(1.0 / dims as f64).round() as i64; program.funcs[entry].dims.len()];
-    let at = |total: &f64| Compositions::new(program, entry, sizes(total), (&choosing, &component, model));
+    let at = |total: &f64| Compositions::new(program, entry, sizes(total), (&choosing, &component, levels));
     let mut points: Vec<Compositions<'_>> = POINTS.iter().map(at).collect();
-    let usual = Usual { program, choosing: &choosing, with: None };
-    let mut seen = vec![usual.choice(entry, false)];
+    let usual = Usual { program, choosing: &choosing, levels, with: None, dealt: None };
+    let mut seen = vec![usual.choice(entry, 0)];
     let mut add = |choice: Choice| {
         if !seen.contains(&choice) {
             seen.push(choice);
@@ -130,8 +128,19 @@ pub fn composed(program: &Program, entry: FuncId, model: &Model) -> Composed {
         spectra.flat_map(|spectrum| spectrum.codelets.iter().map(|codelet| (spectrum.meaning, codelet)))
     };
     let mut preferred: Vec<(FuncId, &Codelet)> = codelets().collect();
-    preferred.sort_by_key(|(_, codelet)| is_second_way(codelet, model));
-    preferred.iter().for_each(|with| add(Usual { with: Some(*with), ..usual }.choice(entry, false)));
+    preferred.sort_by_key(|(_, codelet)| is_second_way(codelet, levels));
+    // What runs nowhere costs nothing that could be compared.
+    let cost = |choice: &Choice| {
+        let prices: Vec<f64> = points.iter().filter_map(|point| point.price(choice)).collect();
+        (!prices.is_empty()).then(|| prices.iter().map(|price| price.max(1.0).ln()).sum::<f64>() / prices.len() as f64)
+    };
+    for with in &preferred {
+        let each = levels.all[0].deals.iter().map(|(to, _)| Some(*to)).chain([None]).map(|dealt| {
+            let choice = Usual { with: Some(*with), dealt, ..usual }.choice(entry, 0);
+            Some((cost(&choice)?, choice))
+        });
+        each.flatten().min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, choice)| choice).into_iter().for_each(&mut add);
+    }
     let prices: Vec<Vec<Option<f64>>> =
         seen.iter().map(|choice| points.iter().map(|point| point.price(choice)).collect()).collect();
     let best: Vec<f64> = (0..points.len())
@@ -164,28 +173,8 @@ pub fn composed(program: &Program, entry: FuncId, model: &Model) -> Composed {
 }
 
 /// Whether a codelet's `tiles` are cut in the way that is looked at second.
-fn is_second_way(codelet: &Codelet, model: &Model) -> bool {
-    codelet.tiles.is_some_and(|way| way != model.codelets.tiles)
-}
-
-/// Cuts all `tiles` of compositions one way.
-struct Tiles<'a> {
-    program: &'a Program,
-    choosing: &'a BTreeSet<FuncId>,
-    way: PieceWay,
-}
-
-impl Tiles<'_> {
-    fn cut(&self, function: FuncId, choice: &Choice) -> Choice {
-        let mut cut = Choice { tiles: choice.tiles.map(|_| self.way), ..choice.clone() };
-        let codelet = self.program.spectrum_of(function).and_then(|spectrum| spectrum.taken(&cut));
-        let body = codelet.map_or(function, |codelet| codelet.func);
-        let (sites, pieces) = sites(&self.program.funcs[body].body, self.choosing);
-        cut.pieces = pieces;
-        cut.calls = sites.iter().zip(&choice.calls).map(|(site, call)| self.cut(site.callee, call)).collect();
-        cut.otherwise = choice.otherwise.as_deref().map(|other| Box::new(self.cut(function, other)));
-        cut
-    }
+fn is_second_way(codelet: &Codelet, levels: &CallLevels) -> bool {
+    codelet.tiles.is_some() && codelet.tiles != levels.usual_way()
 }
 
 /// Which compositions are kept besides the usual one, number 0: those that gain most, then for each codelet that none of them has the
@@ -222,12 +211,15 @@ fn contains(choice: &Choice, function: &str, codelet: &Codelet) -> bool {
         || choice.calls.iter().chain(choice.otherwise.as_deref()).any(|inner| contains(inner, function, codelet))
 }
 
-/// All calls take the function itself, but for one codelet where it is called first.
+/// All calls take the function itself, but for one codelet where it is called first. Iterations are dealt to the usual levels, those of an
+/// entry's own maps to `dealt`, if it is given.
 #[derive(Clone, Copy)]
 struct Usual<'a> {
     program: &'a Program,
     choosing: &'a BTreeSet<FuncId>,
+    levels: &'a CallLevels,
     with: Option<(FuncId, &'a Codelet)>,
+    dealt: Option<usize>,
 }
 
 impl Usual<'_> {
@@ -244,27 +236,29 @@ impl Usual<'_> {
         }
     }
 
-    fn choice(&self, function: FuncId, in_map: bool) -> Choice {
+    fn choice(&self, function: FuncId, level: usize) -> Choice {
         let codelet = self.with.filter(|(of, _)| *of == function).map(|(_, codelet)| codelet);
-        let Some(codelet) = codelet else { return self.body(function, function, in_map) };
+        let Some(codelet) = codelet else { return self.body(function, function, level) };
         let inner = Usual { with: None, ..*self };
         let name = |var| self.program.funcs[codelet.func].vars[var].name.clone();
         let tunables = codelet.tunables.iter().map(|tunable| (name(tunable.var), tunable.values[0])).collect();
-        let otherwise = codelet.when.is_some().then(|| Box::new(inner.body(function, function, in_map)));
-        let chosen = inner.body(function, codelet.func, in_map);
+        let otherwise = codelet.when.is_some().then(|| Box::new(inner.body(function, function, level)));
+        let chosen = inner.body(function, codelet.func, level);
         Choice { codelet: codelet.tag.clone(), tiles: codelet.tiles, tunables, otherwise, ..chosen }
     }
 
-    fn body(&self, function: FuncId, body: FuncId, in_map: bool) -> Choice {
+    fn body(&self, function: FuncId, body: FuncId, level: usize) -> Choice {
         let (sites, pieces) = sites(&self.program.funcs[body].body, self.choosing);
+        let first = |at: usize| self.dealt.filter(|_| at == 0).or(self.levels.all[at].deals.first().map(|(to, _)| *to));
+        let inner = |depth: usize| (0..depth).fold(level, |at, _| first(at).unwrap_or(at));
         Choice {
             function: self.program.funcs[function].name.clone(),
             codelet: String::new(),
-            in_map,
+            level: self.levels.all[level].name.clone(),
             tunables: Vec::new(),
             tiles: None,
             pieces,
-            calls: sites.iter().map(|site| self.choice(site.callee, in_map || site.in_map)).collect(),
+            calls: sites.iter().map(|site| self.choice(site.callee, inner(site.depth))).collect(),
             otherwise: None,
         }
     }
@@ -303,11 +297,11 @@ pub fn form_of(program: &Program, entry: FuncId, composition: &notation::Choice)
 /// A choice as plans show it.
 pub fn shown(choice: &Choice) -> notation::Choice {
     // The ways of `tiles` are among those of all pieces.
-    let Choice { function, codelet, in_map, tunables, tiles: _, pieces, calls, otherwise } = choice;
+    let Choice { function, codelet, level, tunables, tiles: _, pieces, calls, otherwise } = choice;
     notation::Choice {
         function: function.clone(),
         codelet: codelet.clone(),
-        place: if *in_map { Place::Seq } else { Place::Host },
+        level: level.clone(),
         // Values are checked to be small.
         tunables: tunables.iter().map(|(name, value)| (name.clone(), *value as u32)).collect(),
         pieces: pieces.iter().map(|way| pieces_of(*way)).collect(),

@@ -1,16 +1,20 @@
 //! The space of compositions of an entry at given sizes, and what a composition costs in it.
 //!
-//! A call's state is its function, its place (host level, or an iteration of a map), sizes, and two bits. *Fuel* makes recursion end: a
-//! call into its own component (functions whose bodies, codelets included, call one another) at the same place takes the unit of fuel
-//! of the body around, a call further inside has one again; without fuel only bodies without such calls are left. *Branched*: of
-//! codelets with an open condition there is one on a path.
+//! A call's state is its function, its level, sizes, and two bits. *Fuel* makes recursion end: a call into its own component (functions
+//! whose bodies, codelets included, call one another) at the same level takes the unit of fuel of the body around, a call at a level
+//! further in has one again; without fuel only bodies without such calls are left. *Branched*: of codelets with an open condition there
+//! is one on a path.
+//!
+//! What levels can do is the model's. The rules: a call takes a body that its level can run (select, compute), or goes to one group of a
+//! level further in (devolve); a map that makes calls is dealt to a level further in (distribute), or runs in order (serialise).
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::admit::Needs;
 use super::is_second_way;
 use super::search::{self, Alternative, Derivation, Space};
 use super::weigh::{Weighed, holds, known, weigh};
-use crate::target::Model;
+use crate::target::CallLevels;
 use hidp_ir::par::{Choice, Codelet, FuncId, Program, VarId, sites};
 
 #[cfg(test)]
@@ -25,7 +29,7 @@ const COMBINATIONS: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct State {
     function: FuncId,
-    in_map: bool,
+    level: usize,
     fuel: bool,
     branched: bool,
     sizes: Vec<i64>,
@@ -37,6 +41,10 @@ struct Taken<'a> {
     /// The function itself, if it is none.
     codelet: Option<&'a Codelet>,
     tunables: Vec<(VarId, i64)>,
+    /// The level that iterations of its outermost maps with calls are dealt to.
+    dealt: Option<usize>,
+    /// Whether one group of a level further in takes the call, and no body is chosen here.
+    devolved: bool,
     /// The best that runs where the codelet's condition does not hold.
     otherwise: Option<Choice>,
 }
@@ -45,7 +53,7 @@ struct Taken<'a> {
 pub(super) struct Compositions<'a> {
     program: &'a Program,
     choosing: &'a BTreeSet<FuncId>,
-    model: &'a Model,
+    levels: &'a CallLevels,
     /// Functions that reach one another, by the number of their component.
     component: &'a BTreeMap<FuncId, usize>,
     space: Space,
@@ -62,12 +70,12 @@ impl<'a> Compositions<'a> {
         program: &'a Program,
         entry: FuncId,
         sizes: Vec<i64>,
-        (choosing, component, model): (&'a BTreeSet<FuncId>, &'a BTreeMap<FuncId, usize>, &'a Model),
+        (choosing, component, levels): (&'a BTreeSet<FuncId>, &'a BTreeMap<FuncId, usize>, &'a CallLevels),
     ) -> Self {
         let (space, taken, states, numbers) = (Space::default(), Vec::new(), Vec::new(), BTreeMap::new());
         let mut made =
-            Compositions { program, choosing, model, component, space, taken, states, numbers, root: 0, cut: false };
-        made.root = made.state(State { function: entry, in_map: false, fuel: true, branched: false, sizes });
+            Compositions { program, choosing, levels, component, space, taken, states, numbers, root: 0, cut: false };
+        made.root = made.state(State { function: entry, level: 0, fuel: true, branched: false, sizes });
         made
     }
 
@@ -99,16 +107,16 @@ impl<'a> Compositions<'a> {
         number
     }
 
-    /// Every body that a call could take, the function's first.
+    /// Every body that a call could take, the function's first, and the levels that could take it as a whole.
     fn bodies(&mut self, state: &State) -> Vec<Taken<'a>> {
-        let mut found = vec![Taken { codelet: None, tunables: Vec::new(), otherwise: None }];
         let program = self.program;
         let spectrum = program.spectrum_of(state.function);
         let mut codelets: Vec<&Codelet> = spectrum.into_iter().flat_map(|spectrum| &spectrum.codelets).collect();
-        codelets.sort_by_key(|codelet| is_second_way(codelet, self.model));
-        for codelet in codelets {
+        codelets.sort_by_key(|codelet| is_second_way(codelet, self.levels));
+        let mut found = Vec::new();
+        for codelet in std::iter::once(None).chain(codelets.into_iter().map(Some)) {
             let mut combinations: Vec<Vec<(VarId, i64)>> = vec![Vec::new()];
-            for tunable in &codelet.tunables {
+            for tunable in codelet.iter().flat_map(|codelet| &codelet.tunables) {
                 let longer = combinations.iter().flat_map(|known| {
                     tunable.values.iter().map(|value| known.iter().copied().chain([(tunable.var, *value)]).collect())
                 });
@@ -116,14 +124,42 @@ impl<'a> Compositions<'a> {
             }
             self.cut |= combinations.len() > COMBINATIONS;
             combinations.truncate(COMBINATIONS);
-            let of = |tunables| Taken { codelet: Some(codelet), tunables, otherwise: None };
-            found.extend(combinations.into_iter().map(of));
+            let dealt = self.dealt(state.level, codelet.map_or(state.function, |codelet| codelet.func));
+            for tunables in combinations {
+                let of = |dealt: &Option<usize>| {
+                    let (tunables, dealt) = (tunables.clone(), *dealt);
+                    Taken { codelet, tunables, dealt, devolved: false, otherwise: None }
+                };
+                found.extend(dealt.iter().map(of));
+            }
         }
+        let devolved = self.levels.all[state.level].devolves.iter().map(|to| {
+            let (codelet, tunables, otherwise) = (None, Vec::new(), None);
+            Taken { codelet, tunables, dealt: Some(*to), devolved: true, otherwise }
+        });
+        found.extend(devolved);
         found
+    }
+
+    /// The levels that iterations of a body's maps could be dealt to, or none; empty if its level cannot run it.
+    fn dealt(&self, level: usize, body: FuncId) -> Vec<Option<usize>> {
+        let level = &self.levels.all[level];
+        let needs = Needs::of(self.program, &self.program.funcs[body], self.choosing);
+        if !needs.met_by(level) {
+            return Vec::new();
+        }
+        let inner = level.deals.iter().map(|(to, _)| Some(*to));
+        if needs.deals() && !level.deals.is_empty() { inner.collect() } else { vec![None] }
     }
 
     /// The option that takes a body, if rules admit it.
     fn option(&mut self, state: &State, mut taken: Taken<'a>) -> Option<(Alternative, Taken<'a>)> {
+        if taken.devolved {
+            let level = taken.dealt?;
+            let callee = self.state(State { level, fuel: true, ..state.clone() });
+            let own = f64::from(self.levels.all[state.level].wait);
+            return self.runs(callee).then_some((Alternative { own, calls: vec![(callee, 1.0)] }, taken));
+        }
         let program = self.program;
         let body = &program.funcs[taken.codelet.map_or(state.function, |codelet| codelet.func)];
         let own = |callee: FuncId| self.component.get(&callee) == self.component.get(&state.function);
@@ -140,16 +176,20 @@ impl<'a> Compositions<'a> {
             }
         }
         let branched = state.branched || when.is_some();
+        let at = (state.level, taken.dealt);
         let Weighed { own: cost, calls } =
-            weigh(program, body, &state.sizes, &taken.tunables, state.in_map, (self.choosing, self.model));
+            weigh(program, body, &state.sizes, &taken.tunables, at, (self.choosing, self.levels))?;
         let share = if holds == Some(None) { 0.5 } else { 1.0 };
         let mut option = Alternative { own: cost * share, calls: Vec::new() };
         for call in calls {
-            let further_in = call.in_map && !state.in_map;
+            let further_in = call.level != state.level;
             // Functions by themselves are never recursive.
             let fuel = further_in || !own(call.callee) || taken.codelet.is_none() && state.fuel;
-            let (function, in_map) = (call.callee, call.in_map);
-            let callee = self.state(State { function, in_map, fuel, branched, sizes: call.sizes });
+            let (function, level) = (call.callee, call.level);
+            let callee = self.state(State { function, level, fuel, branched, sizes: call.sizes });
+            if !self.runs(callee) {
+                return None;
+            }
             option.calls.push((callee, call.times * share));
         }
         if when.is_some() {
@@ -162,9 +202,66 @@ impl<'a> Compositions<'a> {
         Some((option, taken))
     }
 
+    /// All rules that derivations use, as `name` says them.
+    #[cfg(test)]
+    pub(super) fn rules(&self, name: &dyn Fn(&str, &str, bool) -> String) -> std::collections::BTreeSet<String> {
+        let (mut found, mut open, mut seen) = (BTreeSet::new(), vec![self.root], BTreeSet::new());
+        while let Some(state) = open.pop() {
+            if !seen.insert(state) {
+                continue;
+            }
+            for (taken, option) in self.taken[state].iter().zip(&self.space.states[state]) {
+                found.insert(self.rule(state, taken, name));
+                open.extend(option.calls.iter().map(|(call, _)| *call));
+            }
+        }
+        found
+    }
+
+    #[cfg(test)]
+    fn rule(&self, state: usize, taken: &Taken<'_>, name: &dyn Fn(&str, &str, bool) -> String) -> String {
+        let level = &self.levels.all[self.states[state].level].name;
+        name(level, taken.codelet.map_or("", |codelet| &codelet.tag), taken.devolved)
+    }
+
+    /// All derivations, however much they cost: rules, with those of calls in parentheses.
+    #[cfg(test)]
+    pub(super) fn all(&self, name: &dyn Fn(&str, &str, bool) -> String) -> Vec<String> {
+        self.all_of(self.root, name)
+    }
+
+    #[cfg(test)]
+    fn all_of(&self, state: usize, name: &dyn Fn(&str, &str, bool) -> String) -> Vec<String> {
+        let mut found = Vec::new();
+        for (taken, option) in self.taken[state].iter().zip(&self.space.states[state]) {
+            let rule = self.rule(state, taken, name);
+            let mut all = vec![String::new()];
+            for (call, _) in &option.calls {
+                let inner = self.all_of(*call, name);
+                let longer = |known: &String| {
+                    let comma = if known.is_empty() { "" } else { ", " };
+                    inner.iter().map(|next| format!("{known}{comma}{next}")).collect::<Vec<_>>()
+                };
+                all = all.iter().flat_map(longer).collect();
+            }
+            let calls = |all: String| if all.is_empty() { rule.clone() } else { format!("{rule}({all})") };
+            found.extend(all.into_iter().map(calls));
+        }
+        found
+    }
+
+    /// Whether some level can run a call.
+    fn runs(&self, state: usize) -> bool {
+        !self.space.states[state].is_empty()
+    }
+
     fn choice(&self, state: usize, derivation: &Derivation) -> Choice {
-        let State { function, in_map, .. } = self.states[state];
+        let State { function, level, .. } = self.states[state];
         let taken = &self.taken[state][derivation.option];
+        if taken.devolved {
+            let (to, _) = self.space.states[state][derivation.option].calls[0];
+            return self.choice(to, &derivation.calls[0]);
+        }
         let body = taken.codelet.map_or(function, |codelet| codelet.func);
         let calls = &self.space.states[state][derivation.option].calls;
         let (_, pieces) = sites(&self.program.funcs[body].body, self.choosing);
@@ -172,7 +269,7 @@ impl<'a> Compositions<'a> {
             function: self.program.funcs[function].name.clone(),
             codelet: taken.codelet.map(|codelet| codelet.tag.clone()).unwrap_or_default(),
             tiles: taken.codelet.and_then(|codelet| codelet.tiles),
-            in_map,
+            level: self.levels.all[level].name.clone(),
             tunables: self.named(body, &taken.tunables),
             pieces,
             calls: calls.iter().zip(&derivation.calls).map(|((call, _), of)| self.choice(*call, of)).collect(),
@@ -185,26 +282,37 @@ impl<'a> Compositions<'a> {
         tunables.iter().map(|(var, value)| (vars[*var].name.clone(), *value)).collect()
     }
 
-    /// What a composition costs here.
+    /// What a composition costs here; nothing if rules do not admit it.
     pub(super) fn price(&self, choice: &Choice) -> Option<f64> {
         self.price_of(self.root, choice)
     }
 
     fn price_of(&self, state: usize, choice: &Choice) -> Option<f64> {
-        let function = self.states[state].function;
-        let fits = |taken: &&Taken<'_>| {
+        let State { function, level, .. } = self.states[state];
+        let each = |at: usize, of: &[Choice]| -> Option<f64> {
+            let Alternative { own, calls } = &self.space.states[state][at];
+            let each = calls.iter().zip(of).map(|((call, weight), of)| Some(weight * self.price_of(*call, of)?));
+            Some(own + each.sum::<Option<f64>>()?)
+        };
+        let options = || self.taken[state].iter().enumerate();
+        if self.levels.all[level].name != choice.level {
+            let devolved = options().filter(|(_, taken)| taken.devolved);
+            return devolved.filter_map(|(at, _)| each(at, std::slice::from_ref(choice))).min_by(f64::total_cmp);
+        }
+        let fits = |(_, taken): &(usize, &Taken<'_>)| {
             let body = taken.codelet.map_or(function, |codelet| codelet.func);
-            taken.codelet.map_or("", |codelet| &codelet.tag) == choice.codelet
+            !taken.devolved
+                && taken.codelet.map_or("", |codelet| &codelet.tag) == choice.codelet
                 && taken.codelet.and_then(|codelet| codelet.tiles) == choice.tiles
                 && self.named(body, &taken.tunables) == choice.tunables
         };
-        let Some(option) = self.taken[state].iter().position(|taken| fits(&taken)) else {
+        let mut fitting = options().filter(fits).peekable();
+        if fitting.peek().is_none() {
             // Where the condition does not hold, the other body runs.
             return self.price_of(state, choice.otherwise.as_deref()?);
-        };
-        let Alternative { own, calls } = &self.space.states[state][option];
-        let each = calls.iter().zip(&choice.calls).map(|((call, weight), of)| Some(weight * self.price_of(*call, of)?));
-        Some(own + each.sum::<Option<f64>>()?)
+        }
+        // Options that differ in levels alone have calls at those levels.
+        fitting.filter_map(|(at, _)| each(at, &choice.calls)).min_by(f64::total_cmp)
     }
 }
 

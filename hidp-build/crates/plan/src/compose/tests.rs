@@ -6,7 +6,7 @@ use crate::{add_size, candidates, dispatch};
 /// The compositions of the last entry.
 fn of(text: &str) -> Composed {
     let program = checked(text);
-    composed(&program, *program.entries.last().expect("an entry"), &Model::cpu())
+    composed(&program, *program.entries.last().expect("an entry"), &Model::cpu().calls)
 }
 
 /// `pieces(4)[sum, sum]`: codelets with their tunables, and those of their calls.
@@ -64,7 +64,7 @@ fn calls_have_the_choice_too() {
     ));
     let kept = kept(&composed);
     assert!(kept.iter().any(|text| text.starts_with("rows[lanes")), "{kept:?}");
-    assert!(composed.kept.iter().all(|(choice, _)| choice.calls.iter().all(|call| call.in_map)));
+    assert!(composed.kept.iter().all(|(choice, _)| choice.calls.iter().all(|call| call.level == "seq")));
 }
 
 #[test]
@@ -91,27 +91,20 @@ fn many_codelets_are_bounded() {
     assert_eq!((composed.kept.len(), composed.codelets.len()), (MOST, 16));
 }
 
-/// Which way of cutting is looked at first.
+/// Which way of cutting is looked at first, and taken.
 #[test]
 fn models_say_how_tiles_are_cut() {
-    let text = SLOW.replace("adjacent", "tiles");
-    let first = |tiles: &str| {
-        let model = include_str!("../../targets/cpu.toml").replacen("tiles = \"adjacent\"", tiles, 1);
-        let program = checked(&text);
-        let composed = composed(&program, program.entries[0], &Model::read(&model).expect("a model"));
+    let program = checked(&SLOW.replace("adjacent", "tiles"));
+    let first = |way: PieceWay| {
+        let mut levels = Model::cpu().calls;
+        levels.all[0].deals[0].1 = way;
+        let composed = composed(&program, program.entries[0], &levels);
         let ways = composed.kept.iter().filter(|(choice, _)| choice.codelet == "pieces");
         ways.map(|(choice, _)| (choice.tiles, choice.pieces.clone())).next().expect("pieces are kept")
     };
     for way in PieceWay::ALL {
-        assert_eq!(first(&format!("tiles = \"{}\"", way.name())), (Some(way), vec![way]));
+        assert_eq!(first(way), (Some(way), vec![way]));
     }
-    // With a device each composition is there in the way that it prefers, too.
-    let (mut program, device) = (checked(&text), DeviceModel::cuda());
-    compose(&mut program, &Model::cpu(), Some(&device), &mut Sink::new());
-    let tiles = Tiles { program: &program, choosing: &program.choosing(), way: device.codelets.tiles };
-    let all: Vec<&Choice> = program.alternatives.iter().map(|form| &form.choice).collect();
-    assert!(all.iter().all(|choice| all.contains(&&tiles.cut(program.entries[0], choice))));
-    assert!(all.iter().any(|choice| tiles.cut(program.entries[0], choice) != **choice));
 }
 
 /// What a codelet costs changes which compositions are kept.

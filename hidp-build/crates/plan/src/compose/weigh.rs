@@ -4,16 +4,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use crate::target::Model;
+use crate::target::{CallLevels, Capability};
 use hidp_ir::par::visit;
 use hidp_ir::par::{
     CallArg, Expr, ExprKind, Extent, Func, FuncId, Map, Piece, PrimCall, Program, Section, SectionDim, Stmt, StmtKind,
-    VarId,
+    VarId, sites,
 };
 use hidp_syntax::ast::PieceWay;
-
-/// Threads that a host-level map is thought to have.
-const THREADS: f64 = 8.0;
 
 /// A body at given sizes.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -28,29 +25,30 @@ pub(super) struct Weighed {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Weight {
     pub(super) callee: FuncId,
-    /// Whether an iteration of a map makes it.
-    pub(super) in_map: bool,
+    /// The level that it is made at.
+    pub(super) level: usize,
     /// How often it counts.
     pub(super) times: f64,
     /// The callee's dimensions.
     pub(super) sizes: Vec<i64>,
 }
 
-/// Weighs a body whose dimensions have these sizes, and whose tunables these values.
+/// Weighs a body at a level, whose dimensions have these sizes, and whose tunables these values. Its outermost maps with calls are
+/// dealt to the level `dealt`. Nothing if a map further in can be run by nobody.
 pub(super) fn weigh(
     program: &Program,
     body: &Func,
     sizes: &[i64],
     tunables: &[(VarId, i64)],
-    in_map: bool,
-    (choosing, model): (&BTreeSet<FuncId>, &Model),
-) -> Weighed {
+    (level, dealt): (usize, Option<usize>),
+    (choosing, levels): (&BTreeSet<FuncId>, &CallLevels),
+) -> Option<Weighed> {
     let known = known(body, sizes, tunables);
-    let mut scale = Scale { program, body, choosing, model, known, in_map };
+    let mut scale = Scale { program, body, choosing, levels, known, level, dealt, way: None, stuck: false };
     let mut weighed = Weighed::default();
     // A tunable's declaration would forget its value.
     scale.stmts(&body.body.stmts[2 * tunables.len()..], &mut weighed);
-    weighed
+    (!scale.stuck).then_some(weighed)
 }
 
 /// Values of dimensions and tunables.
@@ -67,9 +65,16 @@ struct Scale<'a> {
     program: &'a Program,
     body: &'a Func,
     choosing: &'a BTreeSet<FuncId>,
-    model: &'a Model,
+    levels: &'a CallLevels,
     known: BTreeMap<VarId, i64>,
-    in_map: bool,
+    /// Where statements run.
+    level: usize,
+    /// Where the next map with calls goes that is dealt.
+    dealt: Option<usize>,
+    /// How the level around cuts `tiles`.
+    way: Option<PieceWay>,
+    /// Whether some map with calls can be run by nobody.
+    stuck: bool,
 }
 
 impl Scale<'_> {
@@ -112,13 +117,13 @@ impl Scale<'_> {
                 });
                 self.stmts(&node.body.stmts, &mut turn);
                 self.stmts(&node.step.stmts, &mut turn);
-                let turns = f64::from(self.model.unknown_length);
-                weighed.add(turn, turns * f64::from(self.model.scalar_operation), turns);
+                let turns = f64::from(self.levels.unknown);
+                weighed.add(turn, turns * f64::from(self.levels.turn), turns);
             }
             StmtKind::Scope(block) => self.stmts(&block.stmts, weighed),
             StmtKind::Map(map) => self.map(map, weighed),
             StmtKind::Prim(call) => {
-                let elements = self.elements(call) * f64::from(self.model.primitive_element);
+                let elements = self.elements(call) * f64::from(self.levels.primitive);
                 weighed.own += self.shared(elements);
             }
             StmtKind::Call { callee, args } => self.call(*callee, args, weighed),
@@ -126,10 +131,10 @@ impl Scale<'_> {
         }
     }
 
-    /// Work that threads share at host level, if that is worth starting them.
+    /// Work that the lanes of a level share, if that is worth starting them.
     fn shared(&self, work: f64) -> f64 {
-        let started = work / THREADS + f64::from(self.model.thread_work);
-        if self.in_map { work } else { work.min(started) }
+        let level = &self.levels.all[self.level];
+        work.min(work / f64::from(level.lanes) + f64::from(level.start) + f64::from(level.wait))
     }
 
     fn map(&mut self, map: &Map, weighed: &mut Weighed) {
@@ -138,17 +143,25 @@ impl Scale<'_> {
             ((self.long(&iter.hi) - self.long(&iter.lo)).max(0) as f64 / step as f64).ceil()
         });
         let iterations: f64 = ranges.product();
-        let outside = std::mem::replace(&mut self.in_map, true);
+        let calls = !sites(&map.body, self.choosing).0.is_empty();
+        let (level, dealt, way) = (self.level, self.dealt, self.way);
+        let own = &self.levels.all[level];
+        let usual = own.deals.first().map(|(to, _)| *to);
+        let inner = self.dealt.or(usual);
+        self.stuck |= calls && inner.is_none() && !own.can(Capability::Serial);
+        let to = inner.unwrap_or(level);
+        self.way = own.deals.iter().find(|(known, _)| *known == to).map(|(_, way)| *way).or(way);
+        (self.level, self.dealt) = (to, self.levels.all[to].deals.first().map(|(to, _)| *to));
         let mut each = Weighed { own: map.folds.len() as f64, calls: Vec::new() };
         self.stmts(&map.body.stmts, &mut each);
-        self.in_map = outside;
-        if outside {
-            weighed.add(each, iterations, iterations);
-        } else if each.calls.is_empty() {
+        (self.level, self.dealt, self.way) = (level, dealt, way);
+        if !calls {
             weighed.own += self.shared(iterations * each.own);
+        } else if to == level {
+            weighed.add(each, iterations, iterations);
         } else {
-            let turns = (iterations / THREADS).ceil();
-            weighed.own += f64::from(self.model.thread_work);
+            let turns = (iterations * f64::from(own.groups) / f64::from(self.levels.all[to].groups)).ceil();
+            weighed.own += f64::from(own.start) + f64::from(own.wait);
             weighed.add(each, turns, turns);
         }
     }
@@ -169,22 +182,22 @@ impl Scale<'_> {
             }
         }
         weighed.own += args.iter().map(|arg| self.unlike_level(arg)).sum::<f64>();
-        let unknown = i64::from(self.model.unknown_length);
+        let unknown = i64::from(self.levels.unknown);
         let sizes: Vec<i64> = function.dims.iter().map(|dim| bound.get(dim).copied().unwrap_or(unknown)).collect();
         if self.choosing.contains(&callee) {
-            weighed.calls.push(Weight { callee, in_map: self.in_map, times: 1.0, sizes });
+            weighed.calls.push(Weight { callee, level: self.level, times: 1.0, sizes });
         } else {
             let known = known(function, &sizes, &[]);
-            let mut inner = Scale { body: function, known, in_map: self.in_map, ..*self };
+            let mut inner = Scale { body: function, known, ..*self };
             inner.stmts(&function.body.stmts, weighed);
         }
     }
 
-    /// What it costs that pieces are not cut as the target prefers: each element is a load or store by itself.
+    /// What it costs that pieces are not cut as the level prefers: each element is a load or store by itself.
     fn unlike_level(&self, arg: &CallArg) -> f64 {
         let CallArg::Section(section) = arg else { return 0.0 };
         let other = |dim: &SectionDim| match dim {
-            SectionDim::Piece(piece) => piece.way != self.model.codelets.tiles,
+            SectionDim::Piece(piece) => self.way.is_some_and(|way| way != piece.way),
             SectionDim::At(_) | SectionDim::Range { .. } => false,
         };
         // The other dimensions decide where elements lie, but for the last.
@@ -192,7 +205,7 @@ impl Scale<'_> {
             return 0.0;
         }
         let elements: f64 = self.section(section).iter().map(|extent| *extent as f64).product();
-        elements * f64::from(self.model.estimates.gathered) / f64::from(self.model.estimates.load)
+        elements * f64::from(self.levels.gathered)
     }
 
     fn section(&self, section: &Section) -> Vec<i64> {
@@ -227,10 +240,10 @@ impl Scale<'_> {
 
     /// A size, or what is assumed of one that only data knows.
     fn long(&self, expr: &Expr) -> i64 {
-        expr.value(&self.known).unwrap_or(self.model.unknown_length.into())
+        expr.value(&self.known).unwrap_or(self.levels.unknown.into())
     }
 
-    /// Operations of an expression: in lanes inside of maps, else one after the other.
+    /// Operations of an expression.
     fn operations(&self, expr: &Expr) -> f64 {
         let mut count = 1.0;
         visit::walk_subexprs(expr, |expr| {
@@ -246,7 +259,7 @@ impl Scale<'_> {
                 | ExprKind::Struct(..) => 0.0,
             };
         });
-        if self.in_map { count } else { count * f64::from(self.model.scalar_operation) }
+        count * f64::from(self.levels.all[self.level].scalar)
     }
 }
 

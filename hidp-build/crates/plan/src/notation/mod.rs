@@ -87,8 +87,8 @@ pub struct Choice {
     pub function: String,
     /// The codelet's name; empty for the function itself.
     pub codelet: String,
-    /// The innermost place around the call.
-    pub place: Place,
+    /// The level of its target at which it runs.
+    pub level: String,
     /// Values of its tunables, by name.
     pub tunables: Vec<(String, u32)>,
     /// How its arrays are cut, in the order of its text.

@@ -19,8 +19,8 @@ impl Display for Plan {
 }
 
 fn print_choice(f: &mut Formatter<'_>, choice: &Choice, word: &str, depth: usize) -> fmt::Result {
-    let Choice { function, codelet, place, tunables, pieces, calls, otherwise } = choice;
-    write!(f, "{:indent$}{word} {} \"{codelet}\" {place}", "", Name(function), indent = 2 * depth)?;
+    let Choice { function, codelet, level, tunables, pieces, calls, otherwise } = choice;
+    write!(f, "{:indent$}{word} {} \"{codelet}\" {}", "", Name(function), Name(level), indent = 2 * depth)?;
     tunables.iter().try_for_each(|(name, value)| write!(f, " {}={value}", Name(name)))?;
     if !pieces.is_empty() {
         let words: Vec<&str> = pieces.iter().map(|piece: &Pieces| piece.parts().0).collect();

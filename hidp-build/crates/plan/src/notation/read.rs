@@ -402,7 +402,7 @@ impl Words {
             return self.expected("the codelet's name in quotes; `\"\"` is the function itself");
         };
         self.at += 1;
-        let place = self.place()?;
+        let level = self.name("a level")?;
         let (mut tunables, mut pieces) = (Vec::new(), Vec::new());
         while self.peek().is_some() {
             let start = self.here();
@@ -422,6 +422,6 @@ impl Words {
                 return Err((start, "a tunable such as `p=64`, or `pieces(adjacent)` once".into()));
             }
         }
-        Ok(Choice { function, codelet, place, tunables, pieces, calls: Vec::new(), otherwise: None })
+        Ok(Choice { function, codelet, level, tunables, pieces, calls: Vec::new(), otherwise: None })
     }
 }

@@ -359,8 +359,8 @@ impl Random {
         tunables.dedup_by(|a, b| a.0 == b.0);
         let calls = if depth < 3 { self.some(2, inner) } else { Vec::new() };
         let otherwise = if depth < 3 && self.below(4) == 0 { Some(Box::new(self.choice(depth + 1))) } else { None };
-        let (function, codelet, place) = (self.name(), self.name(), self.place());
-        Choice { function, codelet, place, tunables, pieces: self.some(2, Self::word), calls, otherwise }
+        let (function, codelet, level) = (self.name(), self.name(), self.name());
+        Choice { function, codelet, level, tunables, pieces: self.some(2, Self::word), calls, otherwise }
     }
     fn plan(&mut self) -> Plan {
         let composition = (self.below(2) == 0).then(|| self.choice(0));

@@ -2,7 +2,7 @@
 
 use super::document::{self, DocumentError};
 use super::reading::{Reading, Row};
-use super::{Codelets, Tunable};
+use super::{CallLevels, Codelets, Tunable};
 use hidp_syntax::ast::Level;
 
 /// A model of a graphics processor.
@@ -50,6 +50,8 @@ pub struct DeviceModel {
     pub warp_row: u32,
     /// What programs leave open for codelets.
     pub codelets: Codelets,
+    /// Levels at which calls of functions with codelets run.
+    pub calls: CallLevels,
     /// How many positions a thread takes at a time.
     pub items: DeviceItems,
     /// Bytes that a lane moves at once along a row of its own, into registers.
@@ -233,6 +235,7 @@ impl DeviceModel {
             levels: reading.rows("level").map(level).collect::<Result<_, _>>()?,
             warp: int("lanes", "warp")?,
             codelets: reading.codelets(int("lanes", "warp")?)?,
+            calls: CallLevels::of(&reading)?,
             most_threads: int("lanes", "most")?,
             resident: int("lanes", "resident")?,
             warp_columns: int("lanes", "warp_columns")?,

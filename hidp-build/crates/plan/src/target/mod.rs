@@ -2,17 +2,19 @@
 
 mod device;
 pub(crate) mod document;
+mod levels;
 mod reading;
 
 use reading::Reading;
 
-use hidp_syntax::ast::{Domains, PieceWay};
+use hidp_syntax::ast::Domains;
 
 /// Bytes of the elements by which lanes are counted.
 const FLOAT: u32 = 4;
 
 pub use device::{DeviceItems, DeviceLevel, DeviceMachine, DeviceModel, DeviceSplit, DeviceTile};
 pub use document::DocumentError;
+pub use levels::{CallLevel, CallLevels, Capability};
 
 /// A hardware model.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -103,6 +105,8 @@ pub struct Model {
     pub estimates: Estimates,
     /// What programs leave open for codelets.
     pub codelets: Codelets,
+    /// Levels at which calls of functions with codelets run.
+    pub calls: CallLevels,
     /// When all threads share what is inside each iteration.
     pub dispatch: TeamRules,
     /// What the parts of a plan's score weigh.
@@ -143,8 +147,6 @@ pub struct Estimates {
 /// What programs with codelets leave open.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Codelets {
-    /// How `tiles` are cut, as a rule.
-    pub tiles: PieceWay,
     /// Values of tunables.
     pub domains: Domains,
 }
@@ -273,6 +275,7 @@ impl Model {
                 near: int("estimate", "near")?,
             },
             codelets: reading.codelets(int("vector", "bytes")? / FLOAT)?,
+            calls: CallLevels::of(&reading)?,
             dispatch: TeamRules {
                 parallel: int("dispatch", "parallel")?,
                 worth: int("dispatch", "worth")?,

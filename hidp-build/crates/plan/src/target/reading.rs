@@ -8,7 +8,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::document::{DocumentError, Table};
 use super::{Codelets, Stage, Tunable};
-use hidp_syntax::ast::{Domains, PieceWay};
+use hidp_syntax::ast::Domains;
 
 /// A document whose values are ticked off as they are read.
 pub(super) struct Reading<'d> {
@@ -45,20 +45,22 @@ impl<'d> Reading<'d> {
         self.root.tables(name).into_iter().map(|table| Row { table, read: &self.read })
     }
 
+    /// What is wrong with a table, or that it is not there.
+    pub(super) fn wrong(&self, table: &str, what: &str) -> DocumentError {
+        self.root.wrong(table, what)
+    }
+
     /// What the model says of codelets.
     pub(super) fn codelets(&self, width: u32) -> Result<Codelets, DocumentError> {
         let Some(row) = self.rows("codelets").next() else {
-            return Err(self.root.wrong("codelets", "is missing: expected a table with `tiles`"));
+            return Err(self.root.wrong("codelets", "is missing: expected a table with `parts`"));
         };
-        let tiles = row.name("tiles", "`adjacent` or `strided`", |name| {
-            PieceWay::ALL.into_iter().find(|way| way.name() == name)
-        })?;
         let parts = row.tick("parts").naturals("parts")?;
         if parts.is_empty() || parts.contains(&0) {
             return Err(row.table.wrong("parts", "has a value below 1, or none"));
         }
         let parts = parts.into_iter().map(i64::from).collect();
-        Ok(Codelets { tiles, domains: Domains { width: vec![i64::from(width)], parts } })
+        Ok(Codelets { domains: Domains { width: vec![i64::from(width)], parts } })
     }
 
     /// What a tuner may vary.
@@ -103,6 +105,29 @@ impl<'r> Row<'r> {
         of: impl FnOnce(&str) -> Option<T>,
     ) -> Result<T, DocumentError> {
         self.tick(key).take(key, expected, |value| of(value.as_str()?))
+    }
+
+    /// A string.
+    pub(super) fn text(self, key: &str) -> Result<&'r str, DocumentError> {
+        self.tick(key).text(key)
+    }
+
+    /// Several names that `of` knows.
+    pub(super) fn names<T>(
+        self,
+        key: &str,
+        expected: &str,
+        of: impl Fn(&str) -> Option<T>,
+    ) -> Result<Vec<T>, DocumentError> {
+        let all = |value: &'r DeValue<'r>| {
+            value.as_array()?.iter().map(|value| of(value.get_ref().as_str()?)).collect::<Option<Vec<T>>>()
+        };
+        self.tick(key).take(key, &format!("a list of {expected}"), all)
+    }
+
+    /// What is wrong with a value.
+    pub(super) fn wrong(self, key: &str, what: &str) -> DocumentError {
+        self.table.wrong(key, what)
     }
 
     fn tunable(self) -> Result<Tunable, DocumentError> {

@@ -1,7 +1,8 @@
 //! Codelets are compared with their functions: right ones pass, and each way to get one wrong is found.
 
 use crate::compiler::pipeline::testing::{PRODUCT, input, optimised};
-use crate::compiler::pipeline::{Lowered, Options, front, lower_entry};
+use crate::compiler::pipeline::{Lowered, Options, alternatives, front, lower_entry};
+use hidp_plan::Models;
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_syntax::diag::{Code, Sink};
 
@@ -298,4 +299,32 @@ fn versions_know_whether_bits_are_the_same() {
     let lanes = r#"{ map { i := [0:N); _t = x[at[i]]; } reduce("+", s, _t, i := [*]); }"#;
     let faulting = format!("function total {faulting} codelet total \"lanes\" {lanes}");
     assert_eq!(classes(&faulting), [0, 1]);
+}
+
+/// Versions for devices run iterations at the level that their composition says, those for processors have their own compositions.
+#[test]
+fn compositions_of_devices_have_levels_of_devices() {
+    let rows = SUM.replacen("codelet sum \"pieces\"", "codelet sum \"tiles\" tunable long p = parts;\n{ float part[p]; map { t := [0:p); sum(x[tiles t of p], part[t]); } sum(part, s); }\ncodelet sum \"pieces\"", 1);
+    let build = input(&rows, Options { cuda: true, ..Options::default() });
+    let program = optimised(&build);
+    let entry = program.entries[0];
+    let device = DeviceModel::cuda();
+    let models = Models { cpu: &Model::cpu(), device: &device };
+    let plans = alternatives::all_of_devices(&build, &program, entry, models);
+    let mut levels = Vec::new();
+    for form in program.alternatives_of(entry) {
+        let known = if form.on_device { &device.calls } else { &models.cpu.calls };
+        assert!(known.all.iter().any(|level| level.name == form.choice.level), "{}", form.choice.level);
+        let names = plans.iter().filter(|(func, _)| *func == form.func).flat_map(|(_, plans)| plans);
+        let names: Vec<&str> = names.map(|plan| plan.name.as_str()).collect();
+        let inner = form.choice.calls.iter().find(|call| call.level != form.choice.level);
+        match inner {
+            Some(call) if form.on_device => {
+                assert_eq!(names, [format!("{}_{}", form.name, call.level)]);
+                levels.push(call.level.as_str());
+            }
+            Some(_) | None => assert_eq!(names.len(), usize::from(form.on_device), "{names:?}"),
+        }
+    }
+    assert!(levels.contains(&"thread") && levels.contains(&"block"), "{levels:?}");
 }

@@ -1,6 +1,7 @@
 //! The search beside an enumeration of all choices, for random spectra under random models.
 
 use super::*;
+use crate::target::Model;
 use crate::testing::checked;
 use hidp_syntax::ast::PieceWay;
 
@@ -50,15 +51,16 @@ fn program(random: &mut Random) -> Program {
     checked(&text)
 }
 
-fn model(random: &mut Random) -> Model {
-    let mut model = Model::cpu();
-    model.thread_work = 1 << random.below(20);
-    model.unknown_length = 1 + random.below(100) as u32;
-    model.primitive_element = 1 + random.below(20) as u32;
-    model.scalar_operation = 1 + random.below(40) as u32;
-    model.estimates.gathered = 1 + random.below(2000) as u32;
-    model.codelets.tiles = PieceWay::ALL[random.below(2)];
-    model
+fn model(random: &mut Random) -> CallLevels {
+    let mut levels = Model::cpu().calls;
+    levels.all[0].start = 1 << random.below(20);
+    levels.all[0].scalar = 1 + random.below(40) as u32;
+    levels.all[0].deals[0].1 = PieceWay::ALL[random.below(2)];
+    levels.unknown = 1 + random.below(100) as u32;
+    levels.primitive = 1 + random.below(20) as u32;
+    levels.turn = 1 + random.below(40) as u32;
+    levels.gathered = 1 + random.below(100) as u32;
+    levels
 }
 
 /// All choices of a call, by the rules as they are written down.
@@ -103,7 +105,7 @@ impl Enumerated<'_> {
         }
         let mut all: Vec<Vec<Choice>> = vec![Vec::new()];
         for site in calls {
-            let inner = in_map || site.in_map;
+            let inner = in_map || site.depth > 0;
             let left = inner && !in_map || !own(site.callee) || codelet.is_none() && fuel;
             let of_call = self.all(site.callee, inner, left);
             all = all
@@ -114,7 +116,7 @@ impl Enumerated<'_> {
         let choice = |calls| Choice {
             function: self.program.funcs[function].name.clone(),
             codelet: codelet.map(|codelet| codelet.tag.clone()).unwrap_or_default(),
-            in_map,
+            level: if in_map { "seq".into() } else { "host".into() },
             tunables: tunables.to_vec(),
             tiles: codelet.and_then(|codelet| codelet.tiles),
             pieces: pieces.clone(),

@@ -1,0 +1,120 @@
+//! What a body asks of the level at which it runs.
+
+use std::collections::BTreeSet;
+
+use crate::target::{CallLevel, Capability};
+use hidp_ir::par::visit::{Role, Visitor, look};
+use hidp_ir::par::{Block, Func, FuncId, Map, Program, Stmt, StmtKind, VarId, VarKind, sites};
+use hidp_syntax::ast::Direction;
+
+/// What a body needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Needs {
+    /// Whether it makes calls that have a choice.
+    compound: bool,
+    /// Whether it has maps.
+    maps: bool,
+    /// Whether something reads what the iterations of a map wrote.
+    waits: bool,
+}
+
+impl Needs {
+    pub(super) fn of(program: &Program, body: &Func, choosing: &BTreeSet<FuncId>) -> Needs {
+        let compound = !sites(&body.body, choosing).0.is_empty();
+        let mut found = Needs { compound, maps: false, waits: false };
+        let mut written: BTreeSet<VarId> = BTreeSet::new();
+        for stmt in flat(&body.body) {
+            let mut of = Uses {
+                program,
+                body,
+                choosing,
+                compound,
+                maps: false,
+                reads: BTreeSet::new(),
+                writes: BTreeSet::new(),
+            };
+            of.visit_stmt(stmt);
+            // What a turn of a loop writes the next one may read.
+            let again = matches!(stmt.kind, StmtKind::Loop(_)) && of.maps;
+            found.waits |= !of.reads.is_disjoint(&written) || again && !of.reads.is_disjoint(&of.writes);
+            if of.maps {
+                found.maps = true;
+                written.extend(of.writes);
+            }
+        }
+        found
+    }
+
+    /// Whether it has maps whose iterations go to a level further in, where there is one.
+    pub(super) fn deals(self) -> bool {
+        self.compound && self.maps
+    }
+
+    /// Whether groups of a level can run the body.
+    pub(super) fn met_by(self, level: &CallLevel) -> bool {
+        let waits = !self.waits || level.can(Capability::Sync);
+        match (self.compound, self.maps) {
+            // Its calls have levels of their own.
+            (true, false) => true,
+            (true, true) => waits && !level.deals.is_empty() || level.can(Capability::Serial),
+            (false, _) if level.can(Capability::Plans) => true,
+            (false, false) => level.can(Capability::Scalar),
+            // Lanes that share maps see what others wrote once they have waited.
+            (false, true) => level.can(Capability::Vector) && waits || level.can(Capability::Scalar) && !self.waits,
+        }
+    }
+}
+
+/// The statements of a block, without scopes around them.
+fn flat(block: &Block) -> Vec<&Stmt> {
+    let mut all = Vec::new();
+    for stmt in &block.stmts {
+        if let StmtKind::Scope(inner) = &stmt.kind {
+            all.extend(flat(inner));
+        } else {
+            all.push(stmt);
+        }
+    }
+    all
+}
+
+/// The arrays that a statement reads and writes.
+struct Uses<'a> {
+    program: &'a Program,
+    body: &'a Func,
+    choosing: &'a BTreeSet<FuncId>,
+    /// Whether only maps count that make calls with a choice.
+    compound: bool,
+    /// Whether there is such a map.
+    maps: bool,
+    reads: BTreeSet<VarId>,
+    writes: BTreeSet<VarId>,
+}
+
+impl Visitor for Uses<'_> {
+    fn visit_map(&mut self, map: &Map) {
+        self.maps |= !self.compound || !sites(&map.body, self.choosing).0.is_empty();
+        look::walk_map(self, map);
+    }
+    fn visit_var(&mut self, var: &VarId, role: Role) {
+        if !self.body.vars[*var].is_array() {
+            return;
+        }
+        let (reads, writes) = match role {
+            Role::Declare | Role::Iterate => (false, false),
+            Role::Read => (true, false),
+            Role::Write => (false, true),
+            Role::Update => (true, true),
+            Role::Argument { callee, position } => {
+                let function = &self.program.funcs[callee];
+                match function.vars[function.params[position]].kind {
+                    VarKind::Param(Direction::Input) => (true, false),
+                    VarKind::Param(Direction::Output) => (false, true),
+                    VarKind::Param(Direction::Inout) | VarKind::Dim | VarKind::Local | VarKind::Iter => (true, true),
+                }
+            }
+        };
+        self.reads.extend(reads.then_some(*var));
+        self.writes.extend(writes.then_some(*var));
+    }
+}
