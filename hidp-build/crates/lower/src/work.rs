@@ -45,10 +45,13 @@ impl Known {
     }
     /// Bounds of what stands at a place, with means instead of variables.
     fn bounds(&mut self, bounds: [&par::Expr; 2], at: Span) -> [par::Expr; 2] {
+        self.assume_middle(bounds, at);
+        bounds.map(|bound| on_average(bound, &self.means))
+    }
+    fn assume_middle(&mut self, bounds: [&par::Expr; 2], at: Span) {
         if bounds.into_iter().any(|bound| self.varies(bound)) {
             self.assume(Assumption::Middle, at);
         }
-        bounds.map(|bound| on_average(bound, &self.means))
     }
     fn varies(&self, expr: &par::Expr) -> bool {
         let mut varies = false;
@@ -151,9 +154,9 @@ impl Lowerer<'_> {
                 let elements = self.expr(&extent);
                 make::mul(elements, make::long(self.model.ragged_element.into()))
             }
-            Some(_) | None => map.iters.iter().fold(times, |times, iter| {
-                let bounds = known.bounds([&iter.lo, &iter.hi], iter.span);
-                make::mul(times, self.length_of(&bounds, iter.span, known))
+            Some(_) | None => map.iters.iter().zip(&bounds).fold(times, |times, (iter, bounds)| {
+                known.assume_middle([&iter.lo, &iter.hi], iter.span);
+                make::mul(times, self.length_of(bounds, iter.span, known))
             }),
         };
         self.work_of_block(&map.body, turns, known)
