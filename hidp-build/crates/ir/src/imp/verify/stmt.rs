@@ -3,7 +3,7 @@
 use super::expr::{is_float, is_integer, traps};
 use super::{Checker, Surroundings};
 use crate::imp::visit::stmt_exprs;
-use crate::imp::{Block, CopiedRow, Element, Expr, Loop, LoopKind, SiteId, Stmt, VarId, VarKind};
+use crate::imp::{Block, CopiedRow, Element, Expr, ExprKind, Loop, LoopKind, SiteId, Stmt, VarId, VarKind};
 use crate::par::FoldFn;
 use hidp_syntax::index::Id;
 use hidp_syntax::ty::Ty;
@@ -173,7 +173,7 @@ impl Checker<'_> {
         for bound in [&node.lo, &node.hi, &node.step] {
             self.typed(bound, Ty::LONG);
         }
-        let positive = !matches!(node.step.kind, crate::imp::ExprKind::Int(step) if step <= 0);
+        let positive = !matches!(node.step.kind, ExprKind::Int(step) if step <= 0);
         self.require(positive, "a loop's step is positive");
         let before = self.visible.len();
         self.require(self.kind(node.var) == VarKind::Value(Ty::LONG), "a loop's variable is a `long` value");
@@ -195,6 +195,7 @@ impl Checker<'_> {
                     !around.in_simd && !self.on_device(),
                     "rows go across an array in CPU units, and not in lanes",
                 );
+                self.require(node.step.kind == ExprKind::Int(1), "rows go across an array one after the other");
                 let copies = CopiedRow::of(&node.body).is_some_and(|row| row.inner.kind == LoopKind::Seq);
                 self.require(copies, "an iteration that goes across an array copies a row");
                 self.block(&node.body, &Surroundings { in_loop: false, labels: Vec::new(), ..around.clone() });

@@ -187,7 +187,17 @@ fn iterations_that_go_across_an_array_copy_a_row() {
     breaks(across(vec![for_each(LoopKind::Simd { reductions: vec![] }, 5, vec![copy(0)])]), "copies a row");
     breaks(across(vec![for_each(LoopKind::Seq, 5, vec![store(long(5), float())])]), "copies a row");
     breaks(across(vec![row.clone(), store(long(4), load(0, long(4)))]), "copies a row");
-    breaks([vec![define_sum()], across(vec![accumulate(), row])].concat(), "copies a row");
+    breaks([vec![define_sum()], across(vec![accumulate(), row.clone()])].concat(), "copies a row");
+    let mut apart = across(vec![row.clone()]);
+    if let [Stmt::Loop(node)] = &mut apart[..] {
+        node.step = int(2);
+    }
+    breaks(apart, "one after the other");
+    let mut inside = kernel(vec![]);
+    let outer = inside.function.vars.push(Var { name: "lane".to_owned(), kind: VarKind::Value(Ty::LONG) });
+    let lanes = for_each(LoopKind::Simd { reductions: vec![] }, outer.index(), across(vec![row]));
+    inside.function.body.stmts.push(lanes);
+    assert_eq!(rules(&entry(inside, 1)), ["rows go across an array in CPU units, and not in lanes"]);
 }
 
 #[test]
