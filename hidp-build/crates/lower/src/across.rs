@@ -27,14 +27,18 @@ pub(super) fn in_registers(function: &mut Function) {
 
 fn in_block(block: &mut Block, vars: &Arena<VarId, Var>) {
     for stmt in &mut block.stmts {
-        if let Stmt::Loop(node) = stmt
-            && turns(node, vars)
-        {
-            node.kind = LoopKind::Across;
-            if let Some(Stmt::Loop(inner)) = node.body.stmts.last_mut() {
-                inner.kind = LoopKind::Seq;
+        if let Stmt::Loop(node) = stmt {
+            if turns(node, vars) {
+                node.kind = LoopKind::Across;
+                if let Some(Stmt::Loop(inner)) = node.body.stmts.last_mut() {
+                    inner.kind = LoopKind::Seq;
+                }
+                continue;
             }
-            continue;
+            // What each lane copies is no block of rows.
+            if matches!(node.kind, LoopKind::Simd { .. }) {
+                continue;
+            }
         }
         child_blocks_mut(stmt).into_iter().for_each(|child| in_block(child, vars));
     }
@@ -152,6 +156,35 @@ mod tests {
     use super::*;
     use hidp_syntax::index::Id;
     use hidp_syntax::ty::Ty;
+
+    #[test]
+    fn rows_that_lanes_copy_stay_in_lanes() {
+        let mut vars = Arena::new();
+        let mut var = |kind| vars.push(Var { name: "x".to_owned(), kind });
+        let [to, from] = [true, false].map(|writable| var(VarKind::Buffer { elem: Scalar::I8.into(), writable }));
+        let [lane, row, column] = [(); 3].map(|()| var(VarKind::Value(Ty::LONG)));
+        let long = |var| make::var(var, Ty::LONG);
+        let place = |base, row, column| Element {
+            base,
+            index: Box::new(make::add(long(row), make::mul(long(column), make::long(64)))),
+            path: Vec::new(),
+            relaxed: false,
+        };
+        let each = |var, kind, stmt| {
+            let (lo, hi, step) = (make::long(0), make::long(64), make::long(1));
+            Stmt::Loop(Loop { var, lo, hi, step, kind, body: Block { stmts: vec![stmt] } })
+        };
+        let value = Expr { kind: ExprKind::Load(place(from, column, row)), ty: Scalar::I8.into() };
+        let copy = Stmt::Store { target: place(to, row, column), value };
+        let rows = each(row, LoopKind::Seq, each(column, LoopKind::Seq, copy));
+        for (kind, in_blocks) in [(LoopKind::Seq, true), (LoopKind::Simd { reductions: Vec::new() }, false)] {
+            let mut block = Block { stmts: vec![each(lane, kind, rows.clone())] };
+            in_block(&mut block, &vars);
+            let [Stmt::Loop(outer)] = &block.stmts[..] else { panic!("a loop") };
+            let [Stmt::Loop(inner)] = &outer.body.stmts[..] else { panic!("a loop in it") };
+            assert_eq!(inner.kind == LoopKind::Across, in_blocks, "{:?}", outer.kind);
+        }
+    }
 
     #[test]
     fn steps_that_no_long_holds_are_not_taken_for_others() {
