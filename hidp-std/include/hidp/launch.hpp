@@ -191,8 +191,9 @@ HIDP_KERNEL bool parts_in_turn(Host &host, int64_t extent, int64_t grain, int64_
   return first.finish(host.trap);
 }
 
-// What a guess takes for less than two threads' work. One begins, piece by piece, and looks at the clock between them.
-HIDP_KERNEL bool joined_parts(Host &host, int64_t extent, int64_t grain, int64_t least, int64_t most, PartBody body) {
+// What a guess takes for less than two threads' work. One begins, piece by piece, and looks at the clock between them. What is left when others
+// join is in some parts for each thread, or, if it is `dynamic`, in one per grain.
+HIDP_KERNEL bool joined_parts(Host &host, int64_t extent, int64_t grain, int64_t least, int64_t most, bool dynamic, PartBody body) {
   // A look costs as much as some small iterations, so there are at most four.
   constexpr int64_t kFirst = 64, kGrows = 4;
   const int64_t grains = extent / grain + (extent % grain != 0);
@@ -215,7 +216,8 @@ HIDP_KERNEL bool joined_parts(Host &host, int64_t extent, int64_t grain, int64_t
   }
   const int64_t begin = done * grain, left = grains - done;
   const auto rest = [=](Worker &worker, int64_t from, int64_t to) { body(worker, begin + from, begin + to); };
-  const int64_t parts = smaller(threads * kMostPartsEach, left / least < 1 ? 1 : left / least);
+  const int64_t even = smaller(threads * kMostPartsEach, left / least < 1 ? 1 : left / least);
+  const int64_t parts = dynamic ? left : even;
   return parts_in_turn(host, extent - begin, grain, parts, smaller(threads, parts), INT64_MAX, PartBody(rest));
 }
 
@@ -273,13 +275,13 @@ inline bool launch_dynamic(Host &host, int64_t extent, int64_t grain, int64_t wo
 
 template <int64_t kLeast = 1, int64_t kMost = kAllThreads, class Body>
 inline bool launch_static_joined(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
-  if (extent > 0 && is_for_one(host, work)) return joined_parts(host, extent, grain, kLeast, kMost, PartBody(body));
+  if (extent > 0 && is_for_one(host, work)) return joined_parts(host, extent, grain, kLeast, kMost, false, PartBody(body));
   return launch_static<kLeast, kMost>(host, extent, grain, work, body);
 }
 
 template <int64_t kMost = kAllThreads, class Body>
 inline bool launch_dynamic_joined(Host &host, int64_t extent, int64_t grain, int64_t work, const Body &body) {
-  if (extent > 0 && is_for_one(host, work)) return joined_parts(host, extent, grain, 1, kMost, PartBody(body));
+  if (extent > 0 && is_for_one(host, work)) return joined_parts(host, extent, grain, 1, kMost, true, PartBody(body));
   return launch_dynamic<kMost>(host, extent, grain, work, body);
 }
 
