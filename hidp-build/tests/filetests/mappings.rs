@@ -279,8 +279,7 @@ fn counted(text: &str) -> Option<String> {
         let device = built.device(0, 2);
         device.count();
         pinned.call_on(&device, (entry, unit), &request, false).unwrap_or_else(|why| panic!("{}: {why}", unit.plan));
-        // Another launch folds parts.
-        let found: u64 = device.counts().iter().map(sectors).max().expect("a launch");
+        let found: u64 = device.counts().iter().map(sectors).sum();
         let predicted = whole.time(&whole.nest(at), sizes).expect("it is priced").sectors;
         ratios.push(predicted / found as f64);
     }

@@ -1,5 +1,9 @@
 //! Sizes at which versions are compared before anything has run.
 
+use std::collections::BTreeMap;
+
+use hidp_ir::par::{Func, VarId};
+
 /// Binary logarithms of the elements at which versions are compared.
 const POINTS: std::ops::RangeInclusive<u32> = 8..=26;
 /// What the other dimensions are where one is long.
@@ -21,4 +25,47 @@ pub(crate) fn points(dims: usize, step: usize) -> Vec<Vec<i64>> {
         found.extend(all.into_iter().filter(|sizes| !found.contains(sizes)).collect::<Vec<_>>());
     }
     found
+}
+
+/// The same for a function, and with two dimensions or all that are long at once, where no array has both: rows and elements of sparse matrices.
+pub(crate) fn points_of(func: &Func, step: usize) -> Vec<Vec<i64>> {
+    let dims = func.dims.len();
+    let mut found = points(dims, step);
+    let long: Vec<i64> =
+        POINTS.step_by(step).map(|power| 1_i64 << power).filter(|long| *long > SHORT * SHORT).collect();
+    let others: Vec<Vec<i64>> = (0..dims)
+        .flat_map(|first| (0..dims).filter(move |second| *second != first).map(move |second| (first, second)))
+        .flat_map(|(first, second)| {
+            long.iter().flat_map(|a| long.iter().map(move |b| (*a, *b))).map(move |(a, b)| {
+                (0..dims)
+                    .map(|dim| {
+                        if dim == first {
+                            a
+                        } else if dim == second {
+                            b
+                        } else {
+                            SHORT
+                        }
+                    })
+                    .collect()
+            })
+        })
+        .chain(long.iter().map(|long| vec![*long; dims]))
+        .collect();
+    for sizes in others {
+        let elements = sizes.iter().map(|size| i128::from(*size)).product::<i128>();
+        if elements > 1 << POINTS.end() && fits(func, &sizes) && !found.contains(&sizes) {
+            found.push(sizes);
+        }
+    }
+    found
+}
+
+/// Whether no array has more elements than versions are compared at.
+fn fits(func: &Func, sizes: &[i64]) -> bool {
+    let known: BTreeMap<VarId, i64> = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
+    func.params.iter().all(|param| {
+        let extents = func.vars[*param].shape.iter().map(|extent| extent.value(&known).map(i128::from));
+        extents.product::<Option<i128>>().is_some_and(|elements| elements <= 2 << POINTS.end())
+    })
 }

@@ -1,10 +1,10 @@
 //! What the warps of a nest ask for, as a mapping has them.
 
 use super::facts::{Facts, LoopNumbers, Numbers, SiteNumbers};
-use super::lanes::{Digit, Lanes, along, resident};
-use crate::MOST_MOVED;
+use super::lanes::{Digit, Starts, resident};
+use super::requests::{Request, all, requests, shared, total, within};
 use crate::blocks::Blocks;
-use crate::mapping::{Exec, Mapping, Recipe, Strategy};
+use crate::mapping::{Exec, Mapping, Recipe};
 use crate::notation::FoldOption;
 use crate::target::DeviceModel;
 use hidp_ir::par::VarId;
@@ -16,10 +16,10 @@ const SMALL: f64 = 4.0;
 
 /// What warps ask for.
 pub(super) struct Asked<'a> {
-    facts: &'a Facts<'a>,
-    numbers: &'a Numbers,
-    mapping: &'a Mapping,
-    model: &'a DeviceModel,
+    pub(super) facts: &'a Facts<'a>,
+    pub(super) numbers: &'a Numbers,
+    pub(super) mapping: &'a Mapping,
+    pub(super) model: &'a DeviceModel,
     /// Threads of a block.
     pub(super) block: u32,
     /// Warps that are started, and groups of 32 lanes' worth of work.
@@ -27,18 +27,20 @@ pub(super) struct Asked<'a> {
     /// Instructions of warps, and what they would be if all lanes had work.
     pub(super) issued: f64,
     pub(super) useful: f64,
+    /// The same of all warps that are started, as if none were without work.
+    pub(super) slots: f64,
     /// Instructions of warps that fold across lanes.
     pub(super) combined: f64,
     /// Lines that multiprocessors look up.
     pub(super) lines: f64,
-    /// Sectors that requests touch.
+    /// Sectors that requests touch, those of another launch for parts too.
     pub(super) sectors: f64,
     /// Bytes that come from the second-level cache.
     pub(super) fetched: f64,
-    /// Of each array: bytes that are needed, those that are fetched or stored, and those of loads among them.
-    pub(super) arrays: Vec<[f64; 3]>,
-    /// Bytes that a warp has under way, where most is fetched; and how much that is.
-    pub(super) under_way: (f64, f64),
+    /// Of each array: bytes that are needed, and those that are fetched or stored.
+    pub(super) arrays: Vec<[f64; 2]>,
+    /// Times that loads take which wait for each other, of all warps that are started.
+    pub(super) waits: f64,
     pub(super) launches: f64,
     /// Times of further launches besides their starts.
     pub(super) folding: f64,
@@ -46,22 +48,25 @@ pub(super) struct Asked<'a> {
 
 /// What is around a map.
 #[derive(Clone)]
-struct Around {
-    /// How often warps run an iteration of the map around.
-    executions: f64,
+pub(super) struct Around {
+    /// How often warps that have work run an iteration of the map around, those too that wait for lanes of longer ranges.
+    pub(super) executions: f64,
+    /// The part of warps that have work.
+    pub(super) busy: f64,
     /// How often lanes would, of 32 that have work.
-    useful: f64,
-    lanes: Lanes,
+    pub(super) useful: f64,
+    /// How often which lanes of a warp are there, or of one warp of a block whose lanes are all at the same iteration.
+    pub(super) requests: Vec<Request>,
     /// The group whose lanes share what is inside.
-    scope: Level,
+    pub(super) scope: Level,
     /// The iterator whose iterations a lane takes one after the other, how many, and how far they are apart.
-    turns: Option<(usize, f64, f64)>,
+    pub(super) turns: Option<(usize, f64, f64)>,
     /// Iterations of the map inside from one turn of its lanes to the next, for each lane that it has.
-    apart: f64,
+    pub(super) apart: f64,
     /// Iterations whose loads are under way together.
-    together: f64,
+    pub(super) together: f64,
     /// Iterations of the outermost map that a lane takes.
-    of_lane: f64,
+    pub(super) of_lane: f64,
 }
 
 impl<'a> Asked<'a> {
@@ -81,18 +86,19 @@ impl<'a> Asked<'a> {
             warps: 0.0,
             issued: 0.0,
             useful: 0.0,
+            slots: 0.0,
             combined: 0.0,
             lines: 0.0,
             sectors: 0.0,
             fetched: 0.0,
-            arrays: vec![[0.0; 3]; facts.arrays.len()],
-            under_way: (0.0, 0.0),
+            arrays: vec![[0.0; 2]; facts.arrays.len()],
+            waits: 0.0,
             launches: 1.0,
             folding: 0.0,
         }
     }
 
-    fn loop_at(&self, at: usize) -> &'a LoopNumbers {
+    pub(super) fn loop_at(&self, at: usize) -> &'a LoopNumbers {
         &self.numbers.loops[at]
     }
 
@@ -104,50 +110,52 @@ impl<'a> Asked<'a> {
     pub(super) fn launched(&mut self, at: usize) -> Option<()> {
         let node = &self.facts.loops[at];
         let items = self.loop_at(at).iterations;
-        let (warp, wide) = (self.model.warp, f64::from(self.model.warp));
-        let plain = |executions: f64, digits: Vec<Digit>, scope: Level| Around {
-            executions,
-            useful: items / wide,
-            lanes: Lanes::default().within(digits),
-            scope,
-            turns: None,
-            apart: 1.0,
-            together: 1.0,
-            of_lane: 1.0,
-        };
-        let around = match &self.mapping.recipe {
+        let (around, started) = match &self.mapping.recipe {
             Recipe::Near(_) | Recipe::Tiled(_) | Recipe::Lanes(_) | Recipe::Wide(_) => return None,
             Recipe::Blocks(blocks) => self.shaped(at, blocks)?,
             Recipe::Plain if self.mapping.is_split() => return self.split(at),
             Recipe::Plain if !node.map.folds.is_empty() => return None,
             Recipe::Plain => match self.mapping.exec(node.map.iters.last()?.var)? {
                 Exec::Device(Level::Kernel) => return None,
-                Exec::Device(Level::Block) => plain(items * self.warps_of_block(), Vec::new(), Level::Block),
+                Exec::Device(Level::Block) => {
+                    let executions = items * self.warps_of_block();
+                    let around = self.around(all(items), items);
+                    (Around { executions, scope: Level::Block, ..around }, executions)
+                }
                 Exec::Device(level) => {
-                    let lanes = warp / self.model.lanes(level, self.block).max(1);
+                    let lanes = self.model.warp / self.model.lanes(level, self.block).max(1);
                     let digits = self.fastest_first(at, lanes);
-                    let filled: f64 = digits
-                        .iter()
-                        .map(|digit| {
-                            let count = self.numbers.counts[digit.iter];
-                            (count / f64::from(digit.count)).ceil() * f64::from(digit.count) / count.max(1.0)
-                        })
-                        .product();
                     let together = node.map.iters.last().and_then(|iter| self.mapping.items.get(&iter.var)).copied();
                     let together = f64::from(together.unwrap_or(1));
-                    let executions = (items * filled / f64::from(lanes)).ceil();
-                    Around { together, of_lane: together, ..plain(executions, digits, level) }
+                    let around = self.around(requests(&digits, &self.numbers.counts), items);
+                    let started = around.executions;
+                    (Around { together, of_lane: together, scope: level, ..around }, started)
                 }
                 Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Wide | Exec::Seq => return None,
             },
         };
-        self.warps = (around.executions / around.of_lane).ceil();
+        self.warps = (started / around.of_lane).ceil();
         self.body(at, &around);
         Some(())
     }
 
+    /// Iterations of a launched map that single lanes take.
+    pub(super) fn around(&self, requests: Vec<Request>, items: f64) -> Around {
+        Around {
+            executions: total(&requests),
+            busy: 1.0,
+            useful: items / f64::from(self.model.warp),
+            requests,
+            scope: Level::Thread,
+            turns: None,
+            apart: 1.0,
+            together: 1.0,
+            of_lane: 1.0,
+        }
+    }
+
     /// Lanes along the iterators of a launched map, as the launch lays them out.
-    fn fastest_first(&self, at: usize, lanes: u32) -> Vec<Digit> {
+    pub(super) fn fastest_first(&self, at: usize, lanes: u32) -> Vec<Digit> {
         let node = &self.facts.loops[at];
         let dim = |iter: usize| {
             let var = node.map.iters[iter - node.first].var;
@@ -161,23 +169,23 @@ impl<'a> Asked<'a> {
             let filled =
                 (self.numbers.counts[*iter].max(1.0).min(f64::from(left)) as u32).next_power_of_two().min(left);
             let count = if order + 1 == iters.len() { left } else { filled };
-            digits.push(Digit { iter: *iter, count, step: 1.0 });
+            digits.push(Digit::next(*iter, count));
             left /= count.max(1);
         }
         digits
     }
 
     /// Lanes of a warp that the iterations of a launched map can fill.
-    fn filled(&self, at: usize) -> u32 {
+    pub(super) fn filled(&self, at: usize) -> u32 {
         let warp = f64::from(self.model.warp);
         (self.loop_at(at).iterations.clamp(1.0, warp) as u32).next_power_of_two()
     }
 
-    /// Blocks of the shape that lines say.
-    fn shaped(&self, at: usize, blocks: &Blocks) -> Option<Around> {
+    /// Blocks of the shape that lines say, and how many warps are started, times what each takes.
+    fn shaped(&self, at: usize, blocks: &Blocks) -> Option<(Around, f64)> {
         let node = &self.facts.loops[at];
         let number = |var: VarId| node.map.iters.iter().position(|iter| iter.var == var).map(|at| node.first + at);
-        let (mut executions, mut digits, mut useful) = (1.0, Vec::new(), 1.0);
+        let (mut started, mut digits) = (self.warps_of_block(), Vec::new());
         let (mut turns, mut of_lane) = (None, 1.0);
         for iter in &node.map.iters {
             let lines: Vec<_> = blocks.of(iter.var).collect();
@@ -189,8 +197,7 @@ impl<'a> Asked<'a> {
                 .filter_map(|line| line.size)
                 .map(f64::from)
                 .product();
-            executions *= (count / sized).ceil() * sized / lanes;
-            useful *= count;
+            started *= (count / sized).ceil() * sized / lanes;
             let in_turn = lines.iter().find(|line| matches!(line.place, Place::Seq | Place::Reg));
             if let Some(line) = in_turn {
                 let trips = line.size.map_or((count / sized).ceil(), f64::from);
@@ -208,73 +215,23 @@ impl<'a> Asked<'a> {
                     .filter_map(|line| line.size)
                     .map(f64::from)
                     .product();
-                digits.push(Digit { iter: number(line.var)?, count: line.size?, step: below });
+                digits.push(Digit { step: below, ..Digit::next(number(line.var)?, line.size?) });
             }
         }
         let mut left = self.model.warp;
         for digit in &mut digits {
             digit.count = digit.count.min(left);
+            digit.apart = f64::from(digit.count);
             left /= digit.count.max(1);
         }
-        Some(Around {
-            executions: executions * self.warps_of_block(),
-            useful: useful / f64::from(self.model.warp),
-            lanes: Lanes::default().within(digits),
-            scope: Level::Thread,
-            turns,
-            apart: 1.0,
-            together: 1.0,
-            of_lane,
-        })
-    }
-
-    /// Groups of their own take parts of the fold inside.
-    fn split(&mut self, at: usize) -> Option<()> {
-        let inner = self.facts.inside(at).next()?;
-        let (results, terms) = (self.loop_at(at).iterations.max(1.0), self.loop_at(inner).iterations.max(1.0));
-        let cut = self.mapping.cut(self.facts.loops[inner].map);
-        let least = |word: fn(u32) -> FoldOption| cut.and_then(|cut| cut.number(word)).map_or(1.0, f64::from);
-        let parts = match self.mapping.parts {
-            Some(parts) => f64::from(parts).min(terms),
-            None => {
-                (least(FoldOption::Groups) / results).floor().max(1.0).min((terms / least(FoldOption::Terms)).ceil())
-            }
-        };
-        let of_part = (terms / parts).ceil();
-        let by_blocks = self.mapping.strategy == Strategy::Device(Level::Block);
-        let wide = f64::from(self.model.warp);
-        let (executions, digits, scope, apart) = if by_blocks {
-            (results * parts * self.warps_of_block(), Vec::new(), Level::Block, 1.0)
-        } else {
-            // Lanes that the results leave without work take parts, which have neighbouring terms.
-            let mut digits = self.fastest_first(at, self.filled(at));
-            let of_results: u32 = digits.iter().map(|digit| digit.count).product();
-            let of_parts = self.model.warp / of_results.max(1);
-            digits.push(Digit { iter: self.facts.last(inner), count: of_parts, step: 1.0 });
-            let executions = (results / f64::from(of_results)).ceil() * (parts / f64::from(of_parts)).ceil();
-            (executions, digits, Level::Thread, parts)
-        };
-        self.warps = executions;
-        let around = Around {
-            executions,
-            useful: results * parts / wide,
-            lanes: Lanes::default().within(digits),
-            scope,
-            turns: None,
-            apart,
-            together: 1.0,
-            of_lane: 1.0,
-        };
-        self.shared(inner, &around, of_part);
-        // What the first launch leaves, the second reads; a warp folds a result, or a block where parts are many.
-        let many = cut.and_then(|cut| cut.number(FoldOption::Many)).is_some_and(|many| parts >= f64::from(many));
-        let folding = f64::from(if many { self.block } else { self.model.warp });
-        let left = results * parts * 2.0 * f64::from(MOST_MOVED) / 2.0;
-        let machine = &self.model.machine;
-        let turns = (parts / (folding * f64::from(machine.under_way))).ceil();
-        self.launches += 1.0;
-        self.folding += left / f64::from(machine.bandwidth) + turns * f64::from(machine.latency);
-        Some(())
+        // What no lanes of a warp lie along, warps take one after the other.
+        let alone = (node.first..node.first + node.map.iters.len())
+            .filter(|iter| digits.iter().all(|digit| digit.iter != *iter))
+            .map(|iter| Digit::next(iter, 1));
+        let digits: Vec<Digit> = digits.iter().copied().chain(alone).collect();
+        let around = self.around(requests(&digits, &self.numbers.counts), self.loop_at(at).iterations);
+        let busy = (around.executions / started.max(1.0)).min(1.0);
+        Some((Around { busy, turns, of_lane, ..around }, started))
     }
 
     /// An iteration of a map, and what is inside.
@@ -282,7 +239,9 @@ impl<'a> Asked<'a> {
         let node = &self.facts.loops[at];
         let sites = &self.loop_at(at).sites;
         let accesses: f64 = sites.iter().map(|site| site.weight).sum();
-        self.issued += around.executions * (node.operations + accesses + 1.0);
+        let issued = around.executions * (node.operations + accesses + 1.0);
+        self.issued += issued;
+        self.slots += issued / around.busy.max(f64::MIN_POSITIVE);
         self.useful += around.useful * (node.operations + accesses + 1.0);
         self.accesses(at, around);
         for inner in self.facts.inside(at).collect::<Vec<_>>() {
@@ -292,7 +251,7 @@ impl<'a> Asked<'a> {
     }
 
     /// All iterations of a map inside.
-    fn shared(&mut self, at: usize, around: &Around, iterations: f64) {
+    pub(super) fn shared(&mut self, at: usize, around: &Around, iterations: f64) {
         let node = &self.facts.loops[at];
         let numbers = self.loop_at(at);
         let own = node.first..node.first + node.map.iters.len();
@@ -300,29 +259,40 @@ impl<'a> Asked<'a> {
         let exec = self.mapping.exec(self.facts.iters[last].var);
         let folds = node.map.folds.len() as f64;
         let times = around.executions * numbers.weight;
-        let (width, digits, scope) = match exec {
+        let along = |lanes: u32| shared(own.clone(), &self.numbers.counts, iterations, lanes);
+        // Warps that share iterations.
+        let warps = if around.scope == Level::Block { self.warps_of_block() } else { 1.0 };
+        let (width, requests, scope, sharing) = match exec {
             Some(Exec::Device(Level::Thread)) if around.scope != Level::Thread => {
                 let width = self.model.lanes(around.scope, self.block);
-                let digits = along(own, &self.numbers.counts, width.min(self.model.warp));
                 self.combined += times * folds * self.steps(width);
-                (width, digits, Level::Thread)
+                (width, along(width.min(self.model.warp)), Level::Thread, warps)
             }
             Some(Exec::Device(over)) if around.scope == Level::Block => {
                 self.combined += times * folds * self.steps(self.block);
-                ((self.block / self.model.lanes(over, self.block).max(1)).max(1), Vec::new(), over)
+                let group = self.model.lanes(over, self.block).max(1);
+                ((self.block / group).max(1), along((self.model.warp / group).max(1)), over, warps)
             }
             Some(Exec::Device(_) | Exec::Team | Exec::Thread | Exec::Lanes | Exec::Simd | Exec::Wide | Exec::Seq)
-            | None => (1, Vec::new(), around.scope),
+            | None => (1, all(iterations), around.scope, 1.0),
         };
-        let mut trips = (iterations / f64::from(width)).ceil();
-        if numbers.ragged && around.lanes.count() > 1 {
+        let trips = (iterations / f64::from(width)).ceil();
+        let executions = times / sharing * total(&requests);
+        let busy = around.busy * (executions / (times * trips).max(f64::MIN_POSITIVE)).min(1.0);
+        let mut waiting = 1.0;
+        let side_by_side = |requests: &[Request]| requests.iter().any(|request| request.lanes.count() > 1);
+        if numbers.ragged && side_by_side(&around.requests) {
             // The lanes of a warp wait for those with the longest ranges.
-            trips = trips.max(iterations / f64::from(width) * f64::from(self.model.machine.unequal)).ceil();
+            let longest = (iterations / f64::from(width) * f64::from(self.model.machine.unequal)).ceil();
+            waiting = longest.max(trips) / trips.max(1.0);
         }
+        let mut requests = within(&around.requests, &requests);
+        requests.iter_mut().for_each(|request| request.count *= numbers.weight);
         let inside = Around {
-            executions: times * trips,
+            executions: executions * waiting,
+            busy,
             useful: around.useful * numbers.weight * iterations,
-            lanes: around.lanes.within(digits),
+            requests,
             scope,
             turns: Some((last, trips.max(1.0), around.apart * f64::from(width))),
             apart: 1.0,
@@ -339,23 +309,26 @@ impl<'a> Asked<'a> {
         if others > 1 { own + 2.0 * f64::from(others.ilog2()) + 2.0 * f64::from(others) } else { own }
     }
 
-    fn accesses(&mut self, at: usize, around: &Around) {
+    pub(super) fn accesses(&mut self, at: usize, around: &Around) {
         let (machine, numbers) = (self.model.machine, self.loop_at(at));
         let processors = f64::from(machine.multiprocessors).min(self.warps.max(1.0));
         let resident = resident(self.block, self.model).min((self.warps / processors).ceil().max(1.0));
         let moves = self.mapping.cut(self.facts.loops[at].map).and_then(|cut| cut.number(FoldOption::Moves));
         let (mut loaded, mut all) = (0.0, 0.0);
         for site in &numbers.sites {
-            let executions = around.executions * site.weight;
-            let sectors = around.lanes.touched(site, machine.sector);
+            let touched = |size: f64, bytes: u32| self.touched(around, site, size, bytes);
+            let sectors = touched(site.size, machine.sector) / total(&around.requests).max(f64::MIN_POSITIVE);
             let stride =
                 around.turns.map(|(iter, trips, step)| (site.strides[iter].map(|stride| (stride * step).abs()), trips));
             // Of a row of its own, a lane moves several elements at once.
             let in_row = stride.and_then(|(stride, _)| stride).is_some_and(|stride| stride == site.size);
             let at_once = moves.filter(|_| in_row).map_or(1.0, f64::from);
-            self.lines += executions / at_once * around.lanes.touched(site, machine.line);
+            let lines = site.weight / at_once * touched(site.size, machine.line);
             // A request of several elements for each lane touches no fewer than one after the other does, but all at once.
-            self.sectors += executions / at_once * around.lanes.touched_by(site, site.size * at_once, machine.sector);
+            let of_requests = site.weight / at_once * touched(site.size * at_once, machine.sector);
+            let asked = site.weight * touched(site.size, machine.sector) * f64::from(machine.sector);
+            self.lines += lines;
+            self.sectors += of_requests;
             if !site.is_first {
                 continue;
             }
@@ -366,7 +339,7 @@ impl<'a> Asked<'a> {
                 Some((Some(stride), _)) if kept => (stride / f64::from(machine.sector)).min(1.0),
                 Some(_) | None => 1.0,
             };
-            let asked = executions * sectors * f64::from(machine.sector) * again;
+            let asked = asked * again;
             // What a multiprocessor's cache holds it fetches once.
             let needed = self.needed(at, site);
             let is_small = !site.write && needed * SMALL <= f64::from(machine.near_cache);
@@ -376,14 +349,25 @@ impl<'a> Asked<'a> {
                 all += bytes;
                 loaded += sectors * f64::from(machine.sector) * around.together;
             }
-            let [reached, fetched, of_loads] = &mut self.arrays[site.array];
+            let [reached, fetched] = &mut self.arrays[site.array];
             *reached = (*reached + needed).min(site.whole);
             *fetched += bytes;
-            *of_loads += if site.write { 0.0 } else { bytes };
         }
-        if all > self.under_way.1 {
-            self.under_way = (loaded.max(f64::from(machine.sector)), all);
+        if all > 0.0 {
+            let under_way = loaded.max(f64::from(machine.sector)) * around.busy;
+            self.waits += all / under_way.max(f64::MIN_POSITIVE);
         }
+    }
+
+    /// Parts of memory of so many bytes that all requests of an access touch, of which each lane wants so many.
+    pub(super) fn touched(&self, around: &Around, site: &SiteNumbers, size: f64, bytes: u32) -> f64 {
+        let touched = around.requests.iter().map(|request| {
+            let starts = Starts::of(site, &request.lanes, &self.numbers.counts);
+            request.count * request.lanes.touched(site, (starts, size), bytes)
+        });
+        // All warps of a block load what its lanes share, one stores it.
+        let warps = if around.scope == Level::Block && !site.write { self.warps_of_block() } else { 1.0 };
+        touched.sum::<f64>() * warps
     }
 
     /// Bytes that all iterations together reach.

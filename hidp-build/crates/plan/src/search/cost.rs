@@ -29,7 +29,7 @@ pub struct Predicted {
     pub launches: f64,
     /// Lines that multiprocessors look up, which decide between times that are alike.
     pub lines: f64,
-    /// Sectors that requests of warps touch, of the launch that does the work.
+    /// Sectors that requests of warps touch, of all launches.
     pub sectors: f64,
 }
 
@@ -83,18 +83,13 @@ fn time(asked: &Asked<'_>, model: &DeviceModel) -> Predicted {
     let processors = f64::from(machine.multiprocessors);
     let clock = f64::from(machine.clock) / 1000.0;
     let live = asked.warps.min(resident(asked.block, model) * processors).max(1.0);
-    let busy = (asked.warps / asked.warps_of_block()).ceil().clamp(1.0, processors);
+    let blocks = (asked.warps / asked.warps_of_block()).ceil().clamp(1.0, processors);
     let least: f64 = asked.arrays.iter().map(|[needed, ..]| needed).sum();
     let cache = f64::from(machine.cache);
     // Arrays that the cache holds come from memory once.
-    let of_memory = |[needed, fetched, _]: &[f64; 3]| if *needed <= cache { *needed } else { fetched.max(*needed) };
+    let of_memory = |[needed, fetched]: &[f64; 2]| if *needed <= cache { *needed } else { fetched.max(*needed) };
     let moved: f64 = asked.arrays.iter().map(of_memory).sum();
-    // Stores wait for nothing.
-    let of_loads = |array: &[f64; 3]| of_memory(array) * array[2] / array[1].max(1.0);
-    let awaited: f64 = asked.arrays.iter().map(of_loads).sum();
-    let loaded: f64 = asked.arrays.iter().map(|[.., of_loads]| of_loads).sum();
     let issue = processors * f64::from(machine.schedulers) * clock;
-    let under_way = live * asked.under_way.0 / f64::from(machine.latency);
     let (memory, near) = (f64::from(machine.bandwidth), f64::from(machine.cache_bandwidth));
     let bound = |bytes: f64, fetched: f64, lines: f64, issued: f64| {
         (bytes / memory).max(fetched / near).max(lines / (processors * clock)).max(issued / issue)
@@ -102,9 +97,10 @@ fn time(asked: &Asked<'_>, model: &DeviceModel) -> Predicted {
     let work = bound(least, 0.0, 0.0, asked.useful);
     let with_idle = bound(least, 0.0, 0.0, asked.issued.max(asked.useful));
     let with_sectors = bound(moved, asked.fetched, asked.lines, asked.issued.max(asked.useful));
-    let few = (awaited / under_way).max(loaded / under_way).max(asked.lines / (busy * clock));
-    let with_few = few.max(asked.issued / issue.min(live * clock / f64::from(machine.dependent))).max(with_sectors);
-    let combined = asked.combined / issue.min(live * clock / f64::from(machine.dependent));
+    let few = (asked.waits * f64::from(machine.latency) / live).max(asked.lines / (blocks * clock));
+    let of_live = live * clock / f64::from(machine.dependent);
+    let with_few = few.max(asked.issued / issue).max(asked.slots / of_live).max(with_sectors);
+    let combined = asked.combined / issue.min(of_live);
     Predicted {
         work,
         divergence: with_idle - work,

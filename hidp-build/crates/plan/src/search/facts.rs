@@ -37,6 +37,8 @@ pub(super) struct Loop<'a> {
     weight: f64,
     /// What an iteration computes by itself.
     pub(super) operations: f64,
+    /// Bytes of what each of its folds gives.
+    pub(super) results: Vec<u32>,
     /// Accesses of an iteration to arrays that it does not declare.
     sites: Vec<Site>,
 }
@@ -49,6 +51,7 @@ struct Site {
     role: Role,
     /// How often an iteration makes it.
     weight: f64,
+    index: Vec<Expr>,
     /// How far each dimension's index moves with each iterator; nothing where data say so.
     moves: Vec<Option<Vec<i128>>>,
     /// Iterators whose ranges begin where data say, with those around them: runs of the former follow each other.
@@ -102,7 +105,8 @@ impl<'a> Facts<'a> {
             Own { program, operations: 0.0, places: Vec::new(), weight: 1.0, in_index: false, maps: Vec::new() };
         own.block(&map.body);
         let operations = own.operations + map.folds.len() as f64;
-        self.loops.push(Loop { map, around, first, weight, operations, sites: Vec::new() });
+        let results = map.folds.iter().map(|fold| bytes_of(program, fold.op.ty)).collect();
+        self.loops.push(Loop { map, around, first, weight, operations, results, sites: Vec::new() });
         places.push(own.places);
         for (inner, weight) in own.maps {
             self.collect(program, inner, (Some(at), weight), places);
@@ -115,7 +119,15 @@ impl<'a> Facts<'a> {
         let mut follows = Vec::new();
         // A range that begins elsewhere for each iteration around: what moves along it is elsewhere too. Inner ranges come later.
         for inner in (0..self.iters.len()).rev() {
-            let Some(own) = moves[inner].clone().filter(|own| own.iter().any(|factor| *factor != 0)) else { continue };
+            let Some(own) = moves[inner].clone() else {
+                // Elsewhere along the range is anywhere, wherever that begins.
+                let begins = |outer: &usize| reads(&self.iters[inner].lo, self.iters[*outer].var);
+                (0..inner).filter(begins).for_each(|outer| moves[outer] = None);
+                continue;
+            };
+            if own.iter().all(|factor| *factor == 0) {
+                continue;
+            }
             for outer in 0..inner {
                 match coefficient(&self.iters[inner].lo, self.iters[outer].var, varying) {
                     Some(0) => {}
@@ -134,6 +146,7 @@ impl<'a> Facts<'a> {
             size: bytes_of(program, self.func.vars[place.array].ty),
             role,
             weight,
+            index: place.index.clone(),
             moves,
             follows,
         }
@@ -174,6 +187,8 @@ impl<'a> Facts<'a> {
     /// What all that comes to where dimensions have these sizes.
     pub(super) fn at(&self, sizes: &[i64], machine: &DeviceMachine) -> Numbers {
         let mut known: BTreeMap<VarId, i64> = self.func.dims.iter().copied().zip(sizes.iter().copied()).collect();
+        // The same with the first iteration of each iterator.
+        let mut firsts = known.clone();
         let unknown = f64::from(machine.unknown);
         let mut numbers = Numbers { loops: Vec::new(), counts: Vec::new() };
         for node in &self.loops {
@@ -195,6 +210,7 @@ impl<'a> Facts<'a> {
                     .any(|outer| reads(&iter.hi, outer.var) || reads(&iter.lo, outer.var));
                 ragged |= depends;
                 numbers.counts.push(count);
+                iter.lo.value(&firsts).and_then(|lo| firsts.insert(iter.var, lo));
                 match range {
                     Some((lo, hi)) => known.insert(iter.var, lo + hi.saturating_sub(lo) / 2),
                     None => known.remove(&iter.var),
@@ -204,7 +220,7 @@ impl<'a> Facts<'a> {
             numbers.loops.push(LoopNumbers { weight: node.weight, iterations, ragged, sites: Vec::new() });
         }
         for (at, node) in self.loops.iter().enumerate() {
-            let sites = node.sites.iter().map(|site| self.site_at(site, &numbers, &known, unknown));
+            let sites = node.sites.iter().map(|site| self.site_at(site, &numbers, (&known, &firsts), unknown));
             let mut sites: Vec<SiteNumbers> = sites.collect();
             for own in 1..sites.len() {
                 let (before, site) = (&sites[..own], &sites[own]);
@@ -224,7 +240,13 @@ impl<'a> Facts<'a> {
         })
     }
 
-    fn site_at(&self, site: &Site, numbers: &Numbers, known: &BTreeMap<VarId, i64>, unknown: f64) -> SiteNumbers {
+    fn site_at(
+        &self,
+        site: &Site,
+        numbers: &Numbers,
+        (known, firsts): (&BTreeMap<VarId, i64>, &BTreeMap<VarId, i64>),
+        unknown: f64,
+    ) -> SiteNumbers {
         let extents = self.func.vars[self.arrays[site.array]].shape.iter();
         let extents: Vec<f64> =
             extents.map(|extent| extent.value(known).map_or(unknown, |value| value as f64)).collect();
@@ -239,6 +261,9 @@ impl<'a> Facts<'a> {
             let moves = moves.as_ref()?;
             Some(moves.iter().zip(&steps).map(|(factor, step)| *factor as f64 * step).sum::<f64>() * size)
         };
+        let indices =
+            site.index.iter().zip(&steps).map(|(index, step)| Some(index.value(firsts)? as f64 * step * size));
+        let first = indices.sum::<Option<f64>>();
         let mut strides: Vec<Option<f64>> = site.moves.iter().map(stride).collect();
         for (outer, inner) in &site.follows {
             strides[*outer] = strides[*inner].map(|stride| stride * numbers.counts[*inner]);
@@ -249,6 +274,7 @@ impl<'a> Facts<'a> {
             write: site.role != Role::Read,
             weight: site.weight,
             strides,
+            first,
             whole: whole * size,
             is_first: true,
         }
@@ -283,6 +309,8 @@ pub(super) struct SiteNumbers {
     pub(super) weight: f64,
     /// Bytes from one iteration of each iterator to the next; nothing where data say so.
     pub(super) strides: Vec<Option<f64>>,
+    /// The byte of the array where the first iteration of all begins; nothing where data say so.
+    pub(super) first: Option<f64>,
     /// Bytes of the array.
     pub(super) whole: f64,
     /// Whether no access of the map before it moves through the array alike: what others bring, it finds in a cache.

@@ -11,6 +11,44 @@ pub(super) struct Digit {
     pub(super) count: u32,
     /// Iterations from one lane to the next.
     pub(super) step: f64,
+    /// Iterations from the first lane of a warp to that of the next; of another number of lanes where this is the last warp.
+    pub(super) apart: f64,
+}
+
+impl Digit {
+    /// Of lanes at neighbouring iterations.
+    pub(super) fn next(iter: usize, count: u32) -> Digit {
+        Digit { iter, count, step: 1.0, apart: f64::from(count) }
+    }
+}
+
+/// Where the first lanes of warps ask for something: at this byte and every so many more.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Starts {
+    pub(super) first: f64,
+    pub(super) apart: f64,
+}
+
+impl Starts {
+    /// Of an access, by warps with these lanes in a nest of iterators that have so many iterations.
+    pub(super) fn of(site: &SiteNumbers, lanes: &Lanes, counts: &[f64]) -> Starts {
+        let Some(first) = site.first else { return Starts { first: 0.0, apart: site.size } };
+        let moved = site.strides.iter().zip(counts).enumerate().filter_map(|(iter, (stride, count))| {
+            let cover = lanes.0.iter().find(|digit| digit.iter == iter).map_or(1.0, |digit| digit.apart);
+            let moves = *count > cover;
+            moves.then(|| stride.map_or(site.size, |stride| (stride * cover).abs()))
+        });
+        Starts { first, apart: moved.fold(0.0, common) }
+    }
+}
+
+/// The greatest common divisor, of whole numbers.
+fn common(a: f64, b: f64) -> f64 {
+    let (mut a, mut b) = (a as u64, b as u64);
+    while b > 0 {
+        (a, b) = (b, a % b);
+    }
+    a as f64
 }
 
 /// The lanes of a warp, those next to each other first. Lanes of which nothing is said are at the same iteration.
@@ -28,26 +66,35 @@ impl Lanes {
         self.0.iter().map(|digit| digit.count).product()
     }
 
-    /// Parts of memory of so many bytes that a request touches, if the first lane's place begins one.
-    pub(super) fn touched(&self, site: &SiteNumbers, bytes: u32) -> f64 {
-        self.touched_by(site, site.size, bytes)
-    }
-
-    /// The same where each lane asks for so many bytes.
-    pub(super) fn touched_by(&self, site: &SiteNumbers, size: f64, bytes: u32) -> f64 {
+    /// Parts of memory of so many bytes that a request touches, on average over where it may start. Each lane asks for so many bytes.
+    pub(super) fn touched(&self, site: &SiteNumbers, (starts, size): (Starts, f64), bytes: u32) -> f64 {
         let bytes = f64::from(bytes);
-        // Lanes whose places lie in one run, and how many of those there are.
-        let (mut run, mut runs) = (size, 1.0);
+        let mut between = Vec::new();
+        let mut scattered = 1.0;
         for digit in &self.0 {
-            let (count, apart) =
-                (f64::from(digit.count), site.strides[digit.iter].map(|stride| (stride * digit.step).abs()));
-            match apart {
-                Some(0.0) => {}
-                Some(apart) if apart <= run || apart < bytes => run += apart * (count - 1.0),
-                Some(_) | None => runs *= count,
+            match site.strides[digit.iter] {
+                Some(stride) => between.push(((stride * digit.step).abs(), f64::from(digit.count))),
+                None => scattered *= f64::from(digit.count),
             }
         }
-        runs * (run / bytes).ceil()
+        between.sort_by(|a, b| a.0.total_cmp(&b.0));
+        // Lanes whose places lie in one run, with no whole part between them, and how many runs there are.
+        let (mut run, mut runs, mut apart) = (size, 1.0, common(starts.apart, bytes));
+        for (between, count) in between {
+            if between < run + bytes {
+                run += between * (count - 1.0);
+            } else {
+                runs *= count;
+                apart = common(apart, between);
+            }
+        }
+        if scattered > 1.0 {
+            // All places of an array are as likely.
+            let parts = (site.whole / bytes).ceil().max(1.0);
+            runs *= parts * (1.0 - (1.0 - 1.0 / parts).powf(scattered));
+        }
+        // The mean over all starts: those of whole multiples follow from Hermite's identity.
+        runs * (1.0 + ((starts.first % apart + run - 1.0) / apart).floor() * apart / bytes)
     }
 }
 
@@ -57,7 +104,9 @@ pub(super) fn along(iters: std::ops::Range<usize>, counts: &[f64], mut lanes: u3
     for iter in iters.clone().rev() {
         let filled = (counts[iter].max(1.0).min(f64::from(lanes)) as u32).next_power_of_two();
         let count = if iter == iters.start { lanes } else { filled.min(lanes) };
-        digits.push(Digit { iter, count, step: 1.0 });
+        // Where rows of an index are no multiple of that, warps begin anywhere in them.
+        let is_even = iter == iters.start || counts[iter] % f64::from(count) == 0.0;
+        digits.push(Digit { apart: if is_even { f64::from(count) } else { 1.0 }, ..Digit::next(iter, count) });
         lanes /= count.max(1);
     }
     digits
@@ -77,8 +126,8 @@ mod tests {
     use std::collections::BTreeSet;
 
     /// Parts of memory that lanes touch, one by one.
-    fn counted(lanes: &Lanes, site: &SiteNumbers, bytes: i64) -> usize {
-        let mut places = vec![0i64];
+    fn counted(lanes: &Lanes, site: &SiteNumbers, (start, bytes): (i64, i64)) -> usize {
+        let mut places = vec![start];
         for digit in &lanes.0 {
             let step = site.strides[digit.iter].unwrap() as i64;
             let at = |place: i64| (0..i64::from(digit.count)).map(move |lane| place + lane * step);
@@ -99,14 +148,22 @@ mod tests {
                         let counts = [first as u32, 32 / first as u32];
                         let strides = [near, far].map(|stride| Some(stride as f64)).to_vec();
                         let site = SiteNumbers { size: size as f64, strides, ..SiteNumbers::default() };
-                        let digit = |iter: usize| Digit { iter, count: counts[iter], step: 1.0 };
+                        let digit = |iter: usize| Digit::next(iter, counts[iter]);
                         for order in [[0, 1], [1, 0]] {
                             let lanes = Lanes(order.map(digit).to_vec());
-                            for bytes in [32, 128] {
-                                let found = lanes.touched(&site, bytes as u32) as usize;
-                                let which =
-                                    format!("{size} bytes, {counts:?} lanes by {near} and {far}, {order:?}, {bytes}");
-                                assert_eq!(found, counted(&lanes, &site, bytes), "{which}");
+                            for (bytes, first, apart) in
+                                [(32, 0, 32), (128, 0, 128), (32, 16, 32), (128, 16, 32), (32, 0, 16)]
+                            {
+                                let starts = Starts { first: f64::from(first), apart: f64::from(apart) };
+                                let found = lanes.touched(&site, (starts, site.size), bytes);
+                                let all: Vec<i64> =
+                                    (first..bytes as i32 + first).step_by(apart as usize).map(i64::from).collect();
+                                let sum: usize =
+                                    all.iter().map(|start| counted(&lanes, &site, (*start, i64::from(bytes)))).sum();
+                                let which = format!(
+                                    "{size} bytes, {counts:?} lanes by {near} and {far}, {order:?}, {bytes} from {first} by {apart}"
+                                );
+                                assert_eq!(found, sum as f64 / all.len() as f64, "{which}");
                             }
                         }
                     }

@@ -6,7 +6,9 @@ mod carry;
 mod cost;
 mod facts;
 mod lanes;
+mod parts;
 mod plan;
+mod requests;
 mod space;
 #[cfg(test)]
 mod tests;

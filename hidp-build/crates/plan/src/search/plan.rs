@@ -9,7 +9,7 @@ use crate::dispatch::{Rule, deciding};
 use crate::gains::{Compared, gaining};
 use crate::mapping::Mapping;
 use crate::measures::Measure;
-use crate::sizes::points;
+use crate::sizes::points_of;
 use crate::target::DeviceModel;
 use crate::{Plan, SEARCHED, inner_maps};
 use hidp_ir::par::{Func, Map, Program, VarId};
@@ -38,7 +38,7 @@ impl<'a> Entry<'a> {
         let numbers = |sizes: &Vec<i64>| -> Vec<Option<Numbers>> {
             searches.iter().map(|search| Some(search.as_ref()?.facts.at(sizes, &model.machine))).collect()
         };
-        let points = points(func.dims.len(), STEP).into_iter().map(|sizes| (numbers(&sizes), sizes));
+        let points = points_of(func, STEP).into_iter().map(|sizes| (numbers(&sizes), sizes));
         let points = points.map(|(numbers, sizes)| (sizes, numbers)).collect();
         Entry { program, func, maps, searches, model, points }
     }

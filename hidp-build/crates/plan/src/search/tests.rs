@@ -90,9 +90,10 @@ fn lanes_that_results_leave_take_parts() {
         let rows = 32 * parts;
         let numbers = search.facts.at(&[rows, columns].map(i64::from), &search.model.machine);
         let found = cost::predict(&search.facts, &numbers, mapping, search.model).unwrap();
-        // Eight rows follow each other in the lanes of a warp, so that each sector is asked for once.
-        let bytes = numbers.loops[1].sites[0].size;
-        assert_eq!(found.sectors, f64::from(rows * columns) * bytes / f64::from(search.model.machine.sector));
+        // Eight rows follow each other in the lanes of a warp, so that each sector is asked for once. What parts leave is stored and loaded
+        // so too, and lies the other way round; then results are stored one by one.
+        let bytes = numbers.loops[1].sites[0].size / f64::from(search.model.machine.sector);
+        assert_eq!(found.sectors, f64::from((rows + 2 * parts) * columns) * bytes + f64::from(columns));
         // Lanes of a block fold what is left of a column, of which a warp would have so many elements to each lane.
         let of_lane = f64::from(parts / search.model.warp / search.model.machine.under_way);
         assert!(found.combining < of_lane * f64::from(search.model.machine.latency) / 4.0, "{found}");
@@ -104,6 +105,35 @@ fn nests_three_deep_have_three_sizes() {
     assert_eq!(best(DEEP, &[64, 64, 4096]), "i, j y span(all), k x span(all)");
     assert_eq!(best(DEEP, &[1 << 16, 4, 64]), "i y, j span(all), k x span(all)");
     assert_eq!(best(DEEP, &[1 << 18, 4, 4]), "i x, j span(all), k span(all)");
+}
+
+/// Sectors that the counting executor finds (`cargo xtask counts --mappings` samples more): of warps without work, ends of ranges, parts.
+#[test]
+fn sectors_are_those_that_are_counted() {
+    let rows = [64, 128];
+    let product = [64, 32, 64];
+    let counted: [(&str, &[i64], &str, f64); 10] = [
+        (SUMS, &rows, "r x(32) span(8), c span(all)", 8200.0),
+        (SUMS, &rows, "r x(512) span(8), c span(all)", 8200.0),
+        (SUMS, &rows, "r, c x(128) span(all)", 1088.0),
+        (SUMS, &rows, "r y(64), c x(4) span(all)", 2056.0),
+        (SUMS, &rows, "r x(1024), c split(512)", 17472.0),
+        (SUMS, &rows, "r, c x(256) split(512)", 1408.0),
+        (COLUMNS, &rows, "c x(1024), r split(512)", 10368.0),
+        (COLUMNS, &rows, "c, r x(256) split(512)", 8704.0),
+        (GEMM, &product, "m x(4), n y(64) span(2), k span(all)", 20992.0),
+        (GEMM, &product, "m y(512) span(8), n x(2) span(8), k span(all)", 71680.0),
+    ];
+    for (text, sizes, row, sectors) in counted {
+        with(text, Domain::WHOLE, |search, _| {
+            let names = search.facts.names();
+            let own = search.space.rows.iter().find(|(own, _)| print(&names, own) == row);
+            let (_, mapping) = own.unwrap_or_else(|| panic!("no row `{row}`"));
+            let numbers = search.facts.at(sizes, &search.model.machine);
+            let found = cost::predict(&search.facts, &numbers, mapping, search.model).unwrap();
+            assert_eq!(found.sectors, sectors, "{row}");
+        });
+    }
 }
 
 /// All rows of some levels, one after the other.
