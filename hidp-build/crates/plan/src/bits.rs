@@ -135,7 +135,14 @@ mod tests {
         assert!(exact(
             "static function g input int a; output int b; { b = a; } function f input int x[N]; output int y[N]; { map { i := [0:N); g(x[i], y[i]); } }"
         ));
+        // Neither contraction nor the shape of a fold changes what integers give.
+        assert!(exact(
+            "function f input int x[N], y[N]; output int s; { map { i := [0:N); _t = x[i] * y[i]; } reduce(\"+\", s, _t, i := [*]); }"
+        ));
         for inexact in [
+            "function f input float x[N], y[N]; inout float z[N]; { map { i := [0:N); z[i] = x[i] * y[i] + z[i]; } }",
+            "function f input int x[N]; output int s;
+             { double t; map { i := [0:N); _v = double(x[i]); } reduce(\"+\", t, _v, i := [*]); s = int(t); }",
             "function f input float x[N]; output float s; { reduce(\"+\", x, s, N); }",
             "struct P { int a; double b; } function f inout P x[N]; { map { i := [0:N); x[i].a += 1; } }",
             "function f inout int x[N]; { map { i := [0:N); x[i] = int(sqrt(double(x[i]))); } }",
