@@ -2,6 +2,8 @@
 //!
 //! The cases themselves compare compiled code with the interpreter; here the interpreter is compared with what a recurrence means.
 
+mod programs;
+
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::hash::Hash;
