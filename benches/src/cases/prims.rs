@@ -9,7 +9,7 @@ use rayon::prelude::*;
 use super::Recipes;
 use super::sorts::Sorts;
 use crate::buffer::{Buffer, Number};
-use crate::kernels::prims;
+use crate::kernels::{prims, segments};
 use crate::random::Random;
 use crate::shapes::{even, zipf};
 use crate::{Case, Contender, Limit, peers};
@@ -255,6 +255,8 @@ fn segmented_sort(name: &str, cut: &[i32]) -> Case {
     let cx = context();
     let cuts = cut.to_vec();
     sorts.add("HiDP", move |keys| prims::segmented_sort_u32(&cx, keys, &cuts[..]).expect("sorts run"));
+    let (cx, cuts) = (context(), cut.to_vec());
+    sorts.add("HiDP, in a map", move |keys| segments::sort_each(&cx, keys, &cuts[..]).expect("sorts run"));
     let cuts = cut.to_vec();
     sorts.add("rayon", move |keys| split(keys, &cuts).into_par_iter().for_each(<[u32]>::sort_unstable));
     if peers::has_vqsort() {

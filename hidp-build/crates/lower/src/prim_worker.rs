@@ -143,15 +143,28 @@ impl Lowerer<'_> {
 
     /// Copies a segment to a private buffer, or back.
     fn copy(&mut self, view: &View, low: &Expr, back: bool, private: VarId, n: &Expr, access: Access) {
+        if self.shares(view.base, access) {
+            return self.copy_shared(view, low, back, private, n);
+        }
         let start = self.body.fix("start", make::add(view.start.clone(), low.clone()));
         let at = self.body.enter_loop("at");
         let index = make::var(at, Ty::LONG);
-        let shared = self.own_or_shared(view.base, make::add(start, index.clone()), access);
+        let whole = make::element(view.base, make::add(start, index.clone()));
         let own = make::element(private, index);
-        let (target, from) = if back { (shared, own) } else { (own, shared) };
+        let (target, from) = if back { (whole, own) } else { (own, whole) };
         let value = self.load_element(from, view.elem);
         self.store_element(target, value, view.elem);
         self.body.leave_loop(at, make::long(0), n.clone(), LoopKind::Seq);
+    }
+
+    /// The same where other iterations may touch the segment: by vectors, which a loop of relaxed accesses would not become.
+    fn copy_shared(&mut self, view: &View, low: &Expr, back: bool, private: VarId, n: &Expr) {
+        let segment = self.address(view, low, back);
+        let own = PrimArg::Address { base: private, offset: make::long(0) };
+        let (function, from, to) =
+            if back { ("worker_to_shared", own, segment) } else { ("worker_from_shared", segment, own) };
+        let symbol = Symbol { function, header: "shared_copy" };
+        self.call_library(Some(symbol), Vec::new(), vec![from, to, PrimArg::Value(n.clone())], Vec::new());
     }
 
     /// What a partition leaves beside the elements: how many are in front, and the bounds of both parts.
@@ -212,8 +225,12 @@ impl Lowerer<'_> {
     /// An element that a primitive touches. Where segments of several iterations may overlap, which is noticed only after the
     /// map, accesses to arrays that live outside of it are relaxed until then, so that a wrong program has no data race.
     pub(super) fn own_or_shared(&self, base: VarId, index: Expr, access: Access) -> Element {
+        Element { relaxed: self.shares(base, access), ..make::element(base, index) }
+    }
+
+    fn shares(&self, base: VarId, access: Access) -> bool {
         let outside = self.body.captures.iter().any(|(_, inner)| *inner == base) && !self.is_given(base);
-        Element { relaxed: outside && access == Access::Shared, ..make::element(base, index) }
+        outside && access == Access::Shared
     }
 
     /// A position in the type of its target, after the check that it fits.
