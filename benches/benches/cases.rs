@@ -19,7 +19,9 @@ fn main() {
         let mut group = criterion.benchmark_group(&recipe.name);
         group.throughput(match case.limit {
             Limit::Read(bytes) | Limit::Stream(bytes) => Throughput::Bytes(bytes as u64),
-            Limit::Flops(amount) | Limit::Cells(amount) => Throughput::Elements(amount as u64),
+            Limit::Flops(amount) | Limit::DoubleFlops(amount) | Limit::Cells(amount) => {
+                Throughput::Elements(amount as u64)
+            }
         });
         for mut contender in case.contenders {
             group.bench_function(contender.name, |bencher| bencher.iter(&mut contender.run));

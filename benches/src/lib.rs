@@ -30,6 +30,8 @@ pub enum Limit {
     Stream(f64),
     /// Floating-point operations over the peak of fused multiply-add.
     Flops(f64),
+    /// The same of doubles, of which a vector has half as many.
+    DoubleFlops(f64),
     /// Cells of tables; what bounds them depends on how they are computed, so no limit is measured.
     Cells(f64),
 }
@@ -38,7 +40,11 @@ impl Limit {
     /// Bytes or operations of one run.
     pub fn amount(self) -> f64 {
         match self {
-            Limit::Read(amount) | Limit::Stream(amount) | Limit::Flops(amount) | Limit::Cells(amount) => amount,
+            Limit::Read(amount)
+            | Limit::Stream(amount)
+            | Limit::Flops(amount)
+            | Limit::DoubleFlops(amount)
+            | Limit::Cells(amount) => amount,
         }
     }
 
@@ -46,7 +52,7 @@ impl Limit {
     pub fn unit(self) -> &'static str {
         match self {
             Limit::Read(_) | Limit::Stream(_) => "GB/s",
-            Limit::Flops(_) => "GFLOP/s",
+            Limit::Flops(_) | Limit::DoubleFlops(_) => "GFLOP/s",
             Limit::Cells(_) => "GCUPS",
         }
     }

@@ -35,6 +35,7 @@ impl Meter {
             Limit::Read(_) => Some(self.read()),
             Limit::Stream(_) => Some(self.stream()),
             Limit::Flops(_) => Some(flops()),
+            Limit::DoubleFlops(_) => Some(flops() / 2.0),
             Limit::Cells(_) => None,
         }
     }

@@ -8,7 +8,7 @@ use hidp_std::Context;
 use rayon::prelude::*;
 
 use super::{Recipes, assert_close, widen};
-use crate::buffer::Buffer;
+use crate::buffer::{Buffer, Number};
 use crate::kernels::blas;
 use crate::openblas::OpenBlas;
 use crate::{Case, Contender, Limit, peers};
@@ -26,10 +26,15 @@ pub(super) const RECIPES: Recipes = &[
     ("column sums f32 2^4 x 2^22", || column_sums(1 << 4, 1 << 22)),
     ("column sums f32 2^13 x 2^13", || column_sums(1 << 13, 1 << 13)),
     ("column sums f32 2^22 x 2^4", || column_sums(1 << 22, 1 << 4)),
-    ("gemm f32 256", || gemm([256; 3])),
-    ("gemm f32 1024", || gemm([1024; 3])),
-    ("gemm f32 2048", || gemm([2048; 3])),
-    ("gemm f32 64 x 64 x 4096", || gemm([64, 64, 4096])),
+    ("gemm f32 256", || gemm::<f32>([256; 3])),
+    ("gemm f32 1024", || gemm::<f32>([1024; 3])),
+    ("gemm f32 2048", || gemm::<f32>([2048; 3])),
+    ("gemm f32 64 x 64 x 4096", || gemm::<f32>([64, 64, 4096])),
+    ("gemm f32 8 x 8 x 4096", || gemm::<f32>([8, 8, 4096])),
+    ("gemm f32 128 x 1 x 524288", || gemm::<f32>([128, 1, 524_288])),
+    ("gemm f64 256", || gemm::<f64>([256; 3])),
+    ("gemm f64 1024", || gemm::<f64>([1024; 3])),
+    ("gemm f64 2048", || gemm::<f64>([2048; 3])),
 ];
 
 fn context() -> Context {
@@ -163,41 +168,63 @@ fn column_sums(rows: usize, columns: usize) -> Case {
     }
 }
 
-fn gemm([m, n, k]: [usize; 3]) -> Case {
-    let a = Rc::new(Buffer::from_fn(m * k, small));
-    let b = Rc::new(Buffer::from_fn(k * n, |i| small(i + 1)));
-    let mut c = Buffer::from_fn(m * n, |_| 0.0f32);
-    let cx = context();
-    blas::gemm(&cx, 1.0, 0.0, &(&a[..], [m, k]), &(&b[..], [k, n]), &mut (&mut c[..], [m, n])).expect("gemm runs");
-    let mut expected = vec![0.0f32; m * n];
-    multiply(&a, &b, &mut expected, [m, n, k]);
-    assert_close("gemm", &widen(&c), &widen(&expected), 1e-4);
-
-    let mut contenders = Vec::new();
-    {
-        let (a, b) = (a.clone(), b.clone());
-        contenders.push(Contender::new("HiDP", move || {
-            blas::gemm(&cx, 1.0, 0.0, &(&a[..], [m, k]), &(&b[..], [k, n]), &mut (&mut c[..], [m, n])).expect("runs");
-        }));
-    }
-    {
-        let (a, b) = (a.clone(), b.clone());
-        contenders.push(Contender::new("matrixmultiply", move || multiply(&a, &b, &mut expected, [m, n, k])));
-    }
-    if let Some(openblas) = OpenBlas::find() {
-        let mut c = Buffer::from_fn(m * n, |_| 0.0f32);
-        contenders.push(Contender::new("OpenBLAS", move || openblas.sgemm([m, n, k], &a, &b, &mut c)));
-    }
-    Case { name: format!("gemm f32 {m} x {n} x {k}"), limit: Limit::Flops(2.0 * (m * n * k) as f64), contenders }
+/// Elements of products.
+trait Element: Number + Into<f64> + From<f32> {
+    const NAME: &'static str;
+    const LIMIT: fn(f64) -> Limit;
+    fn hidp(cx: &Context, shape: [usize; 3], a: &[Self], b: &[Self], c: &mut [Self]);
+    /// By the crate matrixmultiply.
+    fn multiply(shape: [usize; 3], a: &[Self], b: &[Self], c: &mut [Self]);
+    fn openblas(library: &OpenBlas, shape: [usize; 3], a: &[Self], b: &[Self], c: &mut [Self]);
 }
 
-/// `C = A B` by the crate matrixmultiply.
-fn multiply(a: &[f32], b: &[f32], c: &mut [f32], [m, n, k]: [usize; 3]) {
-    assert!(a.len() == m * k && b.len() == k * n && c.len() == m * n);
-    let row = |columns: usize| columns as isize;
-    // SAFETY: row-major strides of slices whose lengths were just checked.
-    unsafe {
-        let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
-        matrixmultiply::sgemm(m, k, n, 1.0, a, row(k), 1, b, row(n), 1, 0.0, c, row(n), 1);
+macro_rules! element {
+    ($type:ident, $limit:ident, $hidp:ident, $multiply:ident, $openblas:ident) => {
+        impl Element for $type {
+            const NAME: &'static str = stringify!($type);
+            const LIMIT: fn(f64) -> Limit = Limit::$limit;
+
+            fn hidp(cx: &Context, [m, n, k]: [usize; 3], a: &[$type], b: &[$type], c: &mut [$type]) {
+                blas::$hidp(cx, 1.0, 0.0, &(a, [m, k]), &(b, [k, n]), &mut (c, [m, n])).expect("gemm runs");
+            }
+
+            fn multiply([m, n, k]: [usize; 3], a: &[$type], b: &[$type], c: &mut [$type]) {
+                assert!(a.len() == m * k && b.len() == k * n && c.len() == m * n);
+                let row = |columns: usize| columns as isize;
+                // SAFETY: row-major strides of slices whose lengths were just checked.
+                unsafe {
+                    let (a, b, c) = (a.as_ptr(), b.as_ptr(), c.as_mut_ptr());
+                    matrixmultiply::$multiply(m, k, n, 1.0, a, row(k), 1, b, row(n), 1, 0.0, c, row(n), 1);
+                }
+            }
+
+            fn openblas(library: &OpenBlas, shape: [usize; 3], a: &[$type], b: &[$type], c: &mut [$type]) {
+                library.$openblas(shape, a, b, c);
+            }
+        }
+    };
+}
+
+element!(f32, Flops, gemm, sgemm, sgemm);
+element!(f64, DoubleFlops, dgemm, dgemm, dgemm);
+
+fn gemm<T: Element>([m, n, k]: [usize; 3]) -> Case {
+    let (shape, zeros) = ([m, n, k], || Buffer::from_fn(m * n, |_| T::from(0.0)));
+    let a = Rc::new(Buffer::from_fn(m * k, |i| T::from(small(i))));
+    let b = Rc::new(Buffer::from_fn(k * n, |i| T::from(small(i + 1))));
+    let (cx, mut c, mut expected) = (context(), zeros(), zeros());
+    T::hidp(&cx, shape, &a, &b, &mut c);
+    T::multiply(shape, &a, &b, &mut expected);
+    assert_close("gemm", &widen(&c), &widen(&expected), 1e-4);
+
+    let (own_a, own_b) = (a.clone(), b.clone());
+    let hidp = move || T::hidp(&cx, shape, &own_a, &own_b, &mut c);
+    let (own_a, own_b) = (a.clone(), b.clone());
+    let by_crate = move || T::multiply(shape, &own_a, &own_b, &mut expected);
+    let mut contenders = vec![Contender::new("HiDP", hidp), Contender::new("matrixmultiply", by_crate)];
+    if let Some(openblas) = OpenBlas::find() {
+        let mut c = zeros();
+        contenders.push(Contender::new("OpenBLAS", move || T::openblas(&openblas, shape, &a, &b, &mut c)));
     }
+    Case { name: format!("gemm {} {m} x {n} x {k}", T::NAME), limit: T::LIMIT(2.0 * (m * n * k) as f64), contenders }
 }

@@ -66,6 +66,6 @@ fn assert_close(name: &str, found: &[f64], expected: &[f64], relative: f64) {
     }
 }
 
-fn widen(values: &[f32]) -> Vec<f64> {
-    values.iter().map(|&value| f64::from(value)).collect()
+fn widen<T: Copy + Into<f64>>(values: &[T]) -> Vec<f64> {
+    values.iter().map(|&value| value.into()).collect()
 }
