@@ -240,7 +240,7 @@ struct Lowerer<'a> {
     /// Arrays of which each thread of the next launch has a copy.
     copies: Vec<copies::Copied>,
     /// What is left to do of the next nest.
-    rest: Option<par::Map>,
+    rest: Option<packed::Rest>,
     sites: &'a mut Arena<SiteId, Site>,
     kernels: Arena<KernelId, Kernel>,
     /// The host function while a kernel is under construction.

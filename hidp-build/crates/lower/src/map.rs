@@ -4,6 +4,7 @@ use std::mem;
 
 use super::build::{ArrayBinding, Binding, Body, Role};
 use super::fold::Acc;
+use super::packed::Rest;
 use super::space::Range;
 use super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, Grid, Kernel, KernelId, LoopKind, Schedule, Stmt, VarId, VarKind, Work};
@@ -51,7 +52,8 @@ impl Lowerer<'_> {
             return;
         }
         match self.rest.take() {
-            Some(rest) => self.host_nest(&rest, span),
+            Some(Rest::Of(rest)) => self.host_nest(&rest, span),
+            Some(Rest::Nothing) => {}
             None => self.host_nest(map, span),
         }
     }

@@ -19,6 +19,12 @@ struct Part {
     before: Expr,
 }
 
+/// What is left to do of the next nest.
+pub(super) enum Rest {
+    Nothing,
+    Of(Map),
+}
+
 impl<'a> Lowerer<'a> {
     /// What the next nest stores at the prefixes of this map, and elements of a tile, where the plan gathers it.
     pub(super) fn packed(&self, map: &Map) -> Option<(Packed<'a>, u32)> {
@@ -46,6 +52,14 @@ impl<'a> Lowerer<'a> {
                 this.pack_part(packed, tile, map, &part);
             });
         })
+    }
+
+    /// What is left of the next nest, where the sum of all blocks is what its folds make.
+    pub(super) fn leave_rest(&mut self, packed: &Packed<'_>, sum: VarId) {
+        self.rest = Some(packed.rest().map_or(Rest::Nothing, Rest::Of));
+        for total in &packed.totals {
+            self.assign(*total, make::var(sum, Ty::LONG));
+        }
     }
 
     fn pack_part(&mut self, packed: &Packed<'_>, tile: u32, map: &Map, part: &Part) {

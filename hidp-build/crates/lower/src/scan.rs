@@ -83,18 +83,20 @@ impl Lowerer<'_> {
         let runs = self.body.fix("runs", make::ceil_div(total.clone(), block.clone()));
         let partials: Vec<VarId> = map.folds.iter().map(|fold| self.prefix_buffer(fold, &runs)).collect();
         let work = self.work_of(map, total.clone());
-        self.sum_blocks(map, span, &ranges, (&block, &total), &runs, &partials, work.clone());
-        for (fold, partial) in map.folds.iter().zip(&partials) {
-            self.prefixes(fold, *partial, &runs);
-        }
         let packed = self.packed(map);
-        let (kernel, args) = match (&packed, &partials[..]) {
-            (Some((packed, tile)), [partial]) => {
-                self.rest = Some(packed.rest());
+        // No block needs the sum of the last one.
+        let wants_total = packed.as_ref().is_some_and(|(packed, _)| !packed.totals.is_empty());
+        let summed = if wants_total { runs.clone() } else { make::sub(runs.clone(), make::long(1)) };
+        self.sum_blocks(map, span, &ranges, (&block, &total), &summed, &partials, work.clone());
+        let prefixes = |(fold, partial): (&Fold, &VarId)| self.prefixes(fold, *partial, &runs, &summed);
+        let sums: Vec<VarId> = map.folds.iter().zip(&partials).map(prefixes).collect();
+        let (kernel, args) = match (&packed, &partials[..], &sums[..]) {
+            (Some((packed, tile)), [partial], [sum]) => {
+                self.leave_rest(packed, *sum);
                 self.pack_blocks((packed, *tile), map, span, &ranges, (&block, &total), *partial)
             }
-            (Some(_), _) => return self.defect("what is packed is kept by one prefix sum"),
-            (None, _) => self.scan_blocks(map, span, &ranges, (&block, &total), &partials),
+            (Some(_), _, _) => return self.defect("what is packed is kept by one prefix sum"),
+            (None, _, _) => self.scan_blocks(map, span, &ranges, (&block, &total), &partials),
         };
         let schedule = self.schedule(1, work);
         self.body.push(Stmt::Launch { kernel, args, extent: runs, schedule });
@@ -170,7 +172,7 @@ impl Lowerer<'_> {
         self.body.leave_loop(run, begin, end, LoopKind::Seq);
     }
 
-    /// The first pass: the folds of all blocks but the last.
+    /// The first pass: the folds of the first `summed` blocks.
     #[allow(clippy::too_many_arguments)]
     fn sum_blocks(
         &mut self,
@@ -178,7 +180,7 @@ impl Lowerer<'_> {
         span: Span,
         ranges: &[Range],
         (block, total): (&Expr, &Expr),
-        runs: &Expr,
+        summed: &Expr,
         partials: &[VarId],
         work: Work,
     ) {
@@ -199,13 +201,13 @@ impl Lowerer<'_> {
                 }
             });
         });
-        let extent = make::max(make::sub(runs.clone(), make::long(1)), make::long(0));
+        let extent = make::max(summed.clone(), make::long(0));
         let schedule = self.schedule(1, work);
         self.body.push(Stmt::Launch { kernel, args, extent, schedule });
     }
 
-    /// The blocks' folds become the prefixes that stand before them.
-    fn prefixes(&mut self, fold: &Fold, partial: VarId, runs: &Expr) {
+    /// The blocks' folds become the prefixes that stand before them. Gives the sum of those that there are.
+    fn prefixes(&mut self, fold: &Fold, partial: VarId, runs: &Expr, summed: &Expr) -> VarId {
         let op = &fold.op;
         let neutral = op.neutral.as_deref().map(|neutral| self.expr(neutral));
         let init = neutral.unwrap_or_else(|| self.zero_value(op.ty));
@@ -213,9 +215,7 @@ impl Lowerer<'_> {
         let at = self.body.enter_loop("at");
         let place = make::element(partial, make::var(at, Ty::LONG));
         let before = self.body.fix("before", make::var(sum, op.ty));
-        // The last block is never summed, and no block needs its sum.
-        let last = make::sub(runs.clone(), make::long(1));
-        let inner = make::binary(hidp_ir::par::BinOp::Lt, make::var(at, Ty::LONG), last);
+        let inner = make::binary(hidp_ir::par::BinOp::Lt, make::var(at, Ty::LONG), summed.clone());
         let value = make::load(place.clone(), op.ty);
         self.branch(
             inner,
@@ -227,5 +227,6 @@ impl Lowerer<'_> {
         );
         self.body.push(Stmt::Store { target: place, value: before });
         self.body.leave_loop(at, make::long(0), runs.clone(), LoopKind::Seq);
+        sum
     }
 }

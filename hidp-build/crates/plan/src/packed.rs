@@ -29,6 +29,8 @@ pub struct Packed<'m> {
     pub at: usize,
     /// What it stores; places are one array's each.
     pub stores: Vec<PackedStore<'m>>,
+    /// What its folds make, where all of them count the same iterations.
+    pub totals: Vec<VarId>,
 }
 
 /// A store at the place that the prefix sum of an iteration gives.
@@ -41,11 +43,16 @@ pub struct PackedStore<'m> {
 }
 
 impl Packed<'_> {
-    /// What is left of the next nest.
-    pub fn rest(&self) -> Map {
-        let mut rest = self.next.clone();
-        rest.body.stmts.remove(self.at);
-        rest
+    /// What is left of the next nest: nothing if all its folds are known.
+    pub fn rest(&self) -> Option<Map> {
+        let rest = Map { body: self.body_left(), ..self.next.clone() };
+        (rest.folds.len() > self.totals.len()).then_some(rest)
+    }
+
+    fn body_left(&self) -> Block {
+        let mut body = self.next.body.clone();
+        body.stmts.remove(self.at);
+        body
     }
 }
 
@@ -65,7 +72,8 @@ pub fn packed<'f>(program: &Program, func: &'f Func, nest: &Map) -> Option<Packe
     let exclusive = first.folds[0].kind == FoldKind::Exscan;
     let stores: Option<Vec<PackedStore<'f>>> =
         then.stmts.iter().map(|stmt| store(func, next, (places, exclusive), stmt)).collect();
-    let found = Packed { condition, next, at, stores: stores? };
+    let totals: Option<Vec<VarId>> = next.folds.iter().map(|fold| total(next, condition, own.var, fold)).collect();
+    let found = Packed { condition, next, at, stores: stores?, totals: totals.unwrap_or_default() };
     (is_all(program, func, places, &found) && are_apart(program, func, &found)).then_some(found)
 }
 
@@ -91,23 +99,29 @@ fn sum_of_condition<'f>(program: &Program, func: &Func, map: &'f Map) -> Option<
     let (StmtKind::Declare { .. }, StmtKind::Assign { var, value }) = (&declare.kind, &assign.kind) else {
         return None;
     };
-    let ExprKind::Select { cond, then, otherwise } = &value.kind else { return None };
+    let cond = select_of_one(value)?;
     let Target::Element(place) = &fold.target else { return None };
     let array = &func.vars[place.array];
-    let sums = is_sum(fold) && *var == fold.value && then.as_int() == Some(1) && otherwise.as_int() == Some(0);
+    let sums = fold.kind != FoldKind::Reduce && is_added(fold) && *var == fold.value;
     let own = matches!(&place.index[..], [index] if index.kind == ExprKind::Read(iter.var)) && place.unproved == 0;
     let fits = sums && own && array.kind == VarKind::Local && iter.step.as_int() == Some(1);
     let sure = !expr_may_fault(program, cond) && can_be_in_blocks(program, func, map);
     (fits && sure).then_some((cond, place.array))
 }
 
-/// Whether a fold counts, without wrapping.
-fn is_sum(fold: &Fold) -> bool {
-    fold.kind != FoldKind::Reduce && fold.op.func == FoldFn::Add && fold.op.ty == Ty::Scalar(Scalar::I64)
+/// Whether a fold of 1 and 0 counts, without wrapping.
+fn is_added(fold: &Fold) -> bool {
+    fold.op.func == FoldFn::Add && fold.op.ty == Ty::Scalar(Scalar::I64)
 }
 
-/// The only statement of a map that its iterations take on this condition, and what it does then.
-fn taken<'f>(map: &'f Map, condition: &Expr, iter: VarId) -> Option<(usize, &'f Block)> {
+/// When a value is 1, if it is 0 otherwise.
+fn select_of_one(value: &Expr) -> Option<&Expr> {
+    let ExprKind::Select { cond, then, otherwise } = &value.kind else { return None };
+    (then.as_int() == Some(1) && otherwise.as_int() == Some(0)).then_some(cond)
+}
+
+/// A condition on the iterations of the nest before, as this one says it.
+fn in_next(map: &Map, condition: &Expr, iter: VarId) -> Expr {
     let own = map.iters[0].var;
     let mut wanted = condition.clone();
     visit::map_subexprs(&mut wanted, |node| {
@@ -115,6 +129,26 @@ fn taken<'f>(map: &'f Map, condition: &Expr, iter: VarId) -> Option<(usize, &'f 
             node.kind = ExprKind::Read(own);
         }
     });
+    wanted
+}
+
+/// What a fold makes, if that is how many iterations count.
+fn total(map: &Map, condition: &Expr, iter: VarId, fold: &Fold) -> Option<VarId> {
+    let Target::Scalar(var) = &fold.target else { return None };
+    let mut mentions = 0;
+    visit::walk_vars(&map.body, |var, _| mentions += usize::from(var == fold.value));
+    let wanted = in_next(map, condition, iter);
+    let counts = map.body.stmts.iter().any(|stmt| {
+        let StmtKind::Assign { var, value } = &stmt.kind else { return false };
+        *var == fold.value && select_of_one(value).is_some_and(|cond| same::expr(cond, &wanted))
+    });
+    // Its declaration and that assignment.
+    (is_added(fold) && counts && mentions == 2).then_some(*var)
+}
+
+/// The only statement of a map that its iterations take on this condition, and what it does then.
+fn taken<'f>(map: &'f Map, condition: &Expr, iter: VarId) -> Option<(usize, &'f Block)> {
+    let wanted = in_next(map, condition, iter);
     map.body.stmts.iter().enumerate().find_map(|(at, stmt)| match &stmt.kind {
         StmtKind::If { cond, then, otherwise } => {
             (otherwise.stmts.is_empty() && same::expr(cond, &wanted)).then_some((at, then))
@@ -191,15 +225,14 @@ fn is_all(program: &Program, func: &Func, places: VarId, found: &Packed<'_>) -> 
     let known = others == 2 + found.stores.len();
     let reads = |expr: &Expr| Effects::of_expr(expr).contains(&places);
     let extents = func.vars.iter().all(|(_, var)| !var.shape.iter().any(reads));
-    known && extents && !may_fault(program, &func.vars, &found.rest().body)
+    known && extents && !may_fault(program, &func.vars, &found.body_left())
 }
 
 /// Whether stores are the only accesses to their arrays, and nothing else of the nest has effects.
 fn are_apart(program: &Program, func: &Func, found: &Packed<'_>) -> bool {
     let arrays: BTreeSet<VarId> = found.stores.iter().map(|store| store.place.array).collect();
-    let rest = found.rest();
-    let effects = Effects::of_block(program, &func.vars, &rest.body);
-    let targets = rest.folds.iter().all(|fold| matches!(fold.target, Target::Scalar(_)));
+    let effects = Effects::of_block(program, &func.vars, &found.body_left());
+    let targets = found.next.folds.iter().all(|fold| matches!(fold.target, Target::Scalar(_)));
     let reads = |expr: &Expr| !Effects::of_expr(expr).is_disjoint(&arrays);
     let read = reads(found.condition) || found.stores.iter().any(|store| reads(store.value));
     arrays.len() == found.stores.len()
@@ -226,6 +259,25 @@ mod tests {
         let program = optimised(&text);
         let func = &program.funcs[program.entries[0]];
         packed(&program, func, crate::nests(func)[0]).map_or(0, |packed| packed.stores.len())
+    }
+
+    #[test]
+    fn nothing_is_left_of_a_nest_whose_folds_count_what_is_kept() {
+        let left = |flag: &str, fold: &str| {
+            let text = format!(
+                "function f input float x[N]; inout float y[N]; output long count;
+                {{ long place[N];
+                  map {{ i := [0:N); _f = x[i] > 0 ? 1l : 0l; }} exscan(\"+\", place[i], _f, i := [*]);
+                  map {{ i := [0:N); _g = {flag}; if (x[i] > 0) y[place[i]] = x[i]; }} reduce(\"{fold}\", count, _g, i := [*]); }}"
+            );
+            let program = optimised(&text);
+            let func = &program.funcs[program.entries[0]];
+            packed(&program, func, crate::nests(func)[0]).expect("it is gathered").rest().is_some()
+        };
+        assert!(!left("x[i] > 0 ? 1l : 0l", "+"));
+        assert!(left("x[i] >= 0 ? 1l : 0l", "+"), "another condition");
+        assert!(left("x[i] > 0 ? 2l : 0l", "+"), "twice as much");
+        assert!(left("x[i] > 0 ? 1l : 0l", "max"), "another fold");
     }
 
     #[test]
