@@ -85,6 +85,27 @@ fn alternatives_become_functions() {
     }
 }
 
+/// A codelet that only its condition keeps from faulting: were the sides of the branch exchanged, short arrays would fault.
+#[test]
+fn conditions_keep_codelets_from_what_they_cannot() {
+    let mut program = program(Some(4));
+    let codelet = program.spectra[0].codelets[0].func;
+    let guarded = read(
+        "func sum(x, s) dims (n) { vars { n: long dim; x: int[n] input; s: int output; }
+           s = ((s + x[3?]) - x[3?]); } entries (sum)",
+    );
+    let guarded = guarded.unwrap_or_else(|error| panic!("{error}"));
+    let stmts = guarded.funcs[guarded.entries[0]].body.stmts.clone();
+    program.funcs[codelet].body.stmts.extend(stmts);
+    for pass in [PASS, instantiate::PASS] {
+        (pass.run)(&mut program);
+    }
+    let (entry, func) = (program.entries[0], program.alternatives[0].func);
+    for count in 0..9 {
+        assert_eq!(sum_of(&program, func, count), sum_of(&program, entry, count), "{count}");
+    }
+}
+
 #[test]
 fn equal_choices_share_a_function() {
     let mut program = program(None);

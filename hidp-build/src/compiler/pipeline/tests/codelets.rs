@@ -75,6 +75,37 @@ codelet halves "long ones" when (N >= 1000)
 { a = 0; b = 0; for (long i = 0; i < N; i += 1) { if (2 * i < N) a += x[i]; else b += x[i]; } }
 "#;
 
+const COUNTS: &str = r#"
+function counts input uint8 keys[N]; output uint h[B]; { h = 0; map { i := [0:N); if (keys[i] < B) atomic h[keys[i]] += 1; } }
+codelet counts "private" tunable long p = {4, 6};
+{
+  uint own[p][B];
+  own = 0;
+  map { t := [0:p); for (long i = t; i < N; i += p) if (keys[i] < B) own[t][keys[i]] += 1; }
+  map { b := [0:B); t := [0:p); _c = own[t][b]; } reduce("+", h[b], _c, t := [*]);
+}
+"#;
+
+const ORDER: &str = r#"
+struct Line { int a; int b; }
+function Line after(Line f, Line g) { return Line{a: f.a * g.a, b: g.a * f.b + g.b}; }
+function walked input Line v[N]; output Line w[N]; { scan(after: Line{a: 1, b: 0}, v, w, N); }
+codelet walked "blocks" tunable long q = {1024, 100};
+{
+  long blocks = (N + q - 1) / q;
+  Line last[blocks], before[blocks];
+  map { b := [0:(N + q - 1) / q); walked(v[adjacent b by q], w[adjacent b by q]); }
+  map { b := [0:blocks); last[b] = w[min(b * q + q, N) - 1]; }
+  exscan(after: Line{a: 1, b: 0}, last, before, blocks);
+  map { i := [0:N); w[i] = after(before[i / q], w[i]); }
+}
+"#;
+
+const LAST: &str = r#"
+function last input int x[N]; output int s, t; { s = 0; t = 0; for (long i = 0; i < N; i += 1) { s = x[i]; t = 1; } }
+codelet last "at once" { t = 0; if (N > 0) { s = x[N - 1]; t = 1; } else { s = 0; } }
+"#;
+
 /// What is reported before codelets are chosen.
 fn found(text: &str) -> Vec<Code> {
     let mut sink = Sink::new();
@@ -84,7 +115,7 @@ fn found(text: &str) -> Vec<Code> {
 
 #[test]
 fn right_codelets_pass() {
-    for text in [SUM, SCAN, PRODUCT, SPARSE, BEST] {
+    for text in [SUM, SCAN, PRODUCT, SPARSE, BEST, COUNTS, ORDER, LAST] {
         assert_eq!(found(text), [], "{text}");
     }
 }
@@ -123,6 +154,12 @@ fn wrong_codelets_are_found() {
         (SPARSE, "k < p[r+1]", "k <= p[r+1]"),
         (SPARSE, "long k = p[r];", "long k = p[r] + 1;"),
         (SPARSE, "uint(keys[i] == b)", "uint(keys[i] <= b)"),
+        // A stride that is off by one either way; operands in the wrong order; nothing for no elements.
+        (COUNTS, "i += p)", "i += p + 1)"),
+        (COUNTS, "i += p)", "i += p - 1)"),
+        (ORDER, "after(before[i / q], w[i])", "after(w[i], before[i / q])"),
+        (LAST, " else { s = 0; }", " else { s = 1; }"),
+        (LAST, "t = 0; if", "t = 1; if"),
         (BEST, "if (x[i] > b.v)", "if (x[i] >= b.v)"),
         (BEST, "b = Best{v: -INFINITY, i: -1}; for", "b = Best{v: 0, i: 0}; for"),
         (BEST, "if (2 * i < N) a +=", "if (2 * i <= N) a +="),
@@ -140,6 +177,23 @@ fn wrong_codelets_are_found() {
 fn tiles_that_meet_are_races() {
     let changed = SCAN.replacen("w[adjacent b by q]", "w", 1).replacen("v[adjacent b by q]", "v", 1);
     assert!(found(&changed).contains(&Code::PrimitiveDisturbed), "{:?}", found(&changed));
+}
+
+/// As are iterations that write one element of all tiles.
+#[test]
+fn tiles_that_write_one_element_are_races() {
+    let changed = SCAN.replacen("w[i] = before", "w[0] = before", 1);
+    assert!(found(&changed).contains(&Code::SameElementWritten), "{:?}", found(&changed));
+}
+
+/// A scalar that some sizes leave unwritten has what stood there before; of arrays the text says it.
+#[test]
+fn outputs_that_are_not_written_are_found() {
+    let changed = LAST.replacen(" else { s = 0; }", "", 1);
+    assert_eq!(found(&changed), [Code::Disagreeing]);
+    let changed =
+        SCAN.replacen("  map { b := [0:(N + q - 1) / q); running(v[adjacent b by q], w[adjacent b by q]); }\n", "", 1);
+    assert_eq!(found(&changed), [Code::CodeletOutputs]);
 }
 
 /// Tiles are compared in both ways.

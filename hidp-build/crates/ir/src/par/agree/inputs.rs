@@ -86,7 +86,7 @@ pub(super) fn make(
                 let data = maker.data(var.ty, count as usize, fillings[at]);
                 Arg::Array(Array::new(shape, data))
             } else if var.kind == VarKind::Param(Direction::Output) {
-                Arg::Output
+                Arg::Scalar(maker.left_before(var.ty))
             } else {
                 let value = maker.scalar(var.ty, fillings[at]);
                 maker.known.extend(value.as_integer().map(|value| (*param, value as i64)));
@@ -113,6 +113,20 @@ impl Maker<'_> {
     fn below(&mut self, limit: i64) -> i64 {
         self.state = self.state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         ((self.state >> 33) as i64) % limit.max(1)
+    }
+
+    /// What stands in a scalar output before the call: something that nobody takes for a result. Other arguments do not depend on it.
+    fn left_before(&mut self, ty: Ty) -> Value {
+        const TRIES: usize = 8;
+        let (state, zero) = (self.state, Value::zero(self.program, ty));
+        let mut value = zero.clone();
+        for _ in 0..TRIES {
+            if value == zero {
+                value = self.value(ty, Filling::Small, 0, 1);
+            }
+        }
+        self.state = state;
+        value
     }
 
     fn extent(&self, extent: &Expr) -> Option<i64> {
