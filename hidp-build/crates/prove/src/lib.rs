@@ -77,6 +77,8 @@ pub struct Doubt {
     pub second: Span,
     /// Whether both write.
     pub both_write: bool,
+    /// Whether iterations certainly read what another one writes: an element that is the same for all of them, as `p[0]`.
+    pub is_certain: bool,
 }
 
 /// Finds out which iterations of each map of `func` may touch one element: sets [`Access`] of every place and primitive, reports

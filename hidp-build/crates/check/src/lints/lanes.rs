@@ -1,4 +1,5 @@
-//! Maps that would run in vector lanes if it were known that their iterations touch different elements.
+//! Maps that would run in vector lanes if it were known that their iterations touch different elements, and those that read one element
+//! which one of their iterations certainly writes.
 //!
 //! ```text
 //! map { i := [0:N); p[i] = p[i] - f * p[k]; }
@@ -50,9 +51,8 @@ impl Visitor for Lanes<'_> {
         self.maps.push((stmt.span, map.clone()));
         // Of a map outside of others some reads are made before it.
         let mended = self.maps.len() == 1 && read_ahead(self.program, self.func, map).is_some();
-        if !mended && self.loses_lanes(map) {
-            self.report(map);
-        }
+        let loses_lanes = !mended && self.loses_lanes(map);
+        self.report(map, loses_lanes);
         look::walk_stmt(self, stmt);
         self.maps.pop();
     }
@@ -87,34 +87,46 @@ impl Lanes<'_> {
         vectorisable(self.program, self.func, &apart)
     }
 
-    fn report(&mut self, inner: &Map) {
+    fn report(&mut self, inner: &Map, loses_lanes: bool) {
         for at in (0..self.doubts.len()).rev() {
             let doubt = self.doubts[at];
             let level = self.maps.iter().position(|(_, map)| map.iters.iter().any(|iter| iter.var == doubt.map));
-            if let Some(level) = level.filter(|_| shares(inner, doubt.array)) {
+            if let Some(level) = level.filter(|_| (loses_lanes || doubt.is_certain) && shares(inner, doubt.array)) {
                 self.doubts.remove(at);
-                let diagnostic = self.diagnostic(doubt, level, inner);
+                let diagnostic = self.diagnostic(doubt, level, inner, loses_lanes);
                 self.sink.push(or_allow(diagnostic));
             }
         }
     }
 
-    fn diagnostic(&self, doubt: &Doubt, level: usize, inner: &Map) -> Diagnostic {
+    fn diagnostic(&self, doubt: &Doubt, level: usize, inner: &Map, loses_lanes: bool) -> Diagnostic {
         let name = &self.func.vars[doubt.array].name;
-        let headline =
-            format!("iterations may touch the same element of `{name}`, which costs this map its vector lanes");
+        let headline = match (doubt.is_certain, loses_lanes) {
+            (false, _) => {
+                format!("iterations may touch the same element of `{name}`, which costs this map its vector lanes")
+            }
+            (true, true) => {
+                format!(
+                    "iterations read an element of `{name}` that one of them writes, which costs this map its vector lanes"
+                )
+            }
+            (true, false) => format!("iterations read an element of `{name}` that one of them writes: old or new"),
+        };
         let diagnostic = Diagnostic::new(Code::RacesCostLanes, doubt.first, headline);
         let diagnostic = match (doubt.both_write, doubt.first == doubt.second) {
             (true, true) => diagnostic.label("as far as is known, two iterations may write one element"),
             (true, false) => {
                 diagnostic.label("written here").also(doubt.second, "and here, perhaps by another iteration")
             }
+            (false, _) if doubt.is_certain => diagnostic
+                .label("read by all iterations")
+                .also(doubt.second, "written by each, and by one this element"),
             (false, _) => {
                 diagnostic.label("read here").also(doubt.second, "written here, perhaps by another iteration")
             }
         };
         let outer = level + 1 < self.maps.len();
-        let diagnostic = match inner.iters.first().filter(|_| outer) {
+        let diagnostic = match inner.iters.first().filter(|_| outer && loses_lanes) {
             Some(iter) => diagnostic.also(iter.span, "the map that runs without lanes"),
             None => diagnostic,
         };

@@ -155,26 +155,37 @@ impl<'j, 'f, 'a> Judge<'j, 'f, 'a> {
         if is_shared && found.is_none() || takes_proof && disjoint(self.cx, p, q, map) {
             return;
         }
-        self.doubt(p, q, map, kind);
+        let found = found.or_else(|| if tells_more { conflict(self.cx, p, q, map, kind) } else { None });
+        let (fixed, found) = match found {
+            Some(found) if is_of_fixed_element(&found, map) => (Some(found), None),
+            found => (None, found),
+        };
+        self.doubt(p, q, map, kind, fixed.is_some());
         self.share(frame);
-        if tells_more && let Some(found) = found.or_else(|| conflict(self.cx, p, q, map, kind)) {
-            self.conflict = Some((kind, found));
-        }
+        self.conflict = found.map(|found| (kind, found)).or(self.conflict.take());
     }
 
-    /// Notes the first two accesses that make the array shared in this map. Primitives are no matter of single elements.
-    fn doubt(&mut self, p: &Accessed, q: &Accessed, map: usize, kind: Kind) {
+    /// Notes the first two accesses that make the array shared in this map, or the first that certainly do. Primitives are no matter of
+    /// single elements.
+    fn doubt(&mut self, p: &Accessed, q: &Accessed, map: usize, kind: Kind, is_certain: bool) {
         let frame = &p.chain[map];
-        let known = self.shared.contains(&frame.map);
+        let doubts = &mut self.findings.doubts;
+        let of_map = |doubt: &Doubt| frame.positions.first().is_some_and(|position| doubt.map == position.var);
+        let known = doubts.iter().position(|doubt| doubt.array == p.array && of_map(doubt));
+        if self.shared.contains(&frame.map) && !is_certain || known.is_some_and(|at| doubts[at].is_certain) {
+            return;
+        }
         let (first, second) = match kind {
             Kind::BothWrite => (p, q),
             Kind::ReadWrite if p.doing == Doing::Read => (p, q),
             Kind::ReadWrite => (q, p),
             Kind::AtomicAndPlain | Kind::Primitive => return,
         };
-        if let Some(position) = frame.positions.first().filter(|_| !known) {
+        if let Some(position) = frame.positions.first() {
             let (first, second, both_write) = (first.span, second.span, kind == Kind::BothWrite);
-            self.findings.doubts.push(Doubt { array: p.array, map: position.var, first, second, both_write });
+            let doubt = Doubt { array: p.array, map: position.var, first, second, both_write, is_certain };
+            known.map(|at| doubts.remove(at));
+            doubts.push(doubt);
         }
     }
 
@@ -213,6 +224,15 @@ fn conflict<'a>(
             Some(Conflict { first: q, second: p, problem: Problem::ReadWrite(Witness { distance, ..witness }) })
         }
     }
+}
+
+/// Whether iterations read, where another one writes, an element that is the same for all of them along some dimensions, as `p[0]` and
+/// `a[k][j]`, and as the writer has it along the others. It has a value from before the map, which is what is meant as a rule.
+fn is_of_fixed_element(found: &Conflict<'_>, map: usize) -> bool {
+    let first_atom = found.first.chain[map].first_atom;
+    let is_fixed = |index: &Lin| index.atoms().all(|atom| atom < first_atom);
+    let mut dims = found.first.index.iter().zip(&found.second.index);
+    matches!(found.problem, Problem::ReadWrite(_)) && dims.all(|(read, written)| read == written || is_fixed(read))
 }
 
 fn may_conflict(p: &Accessed, q: &Accessed) -> bool {
@@ -372,8 +392,10 @@ fn candidate_counts(cx: &Context<'_>, p: &Accessed, q: &Accessed, map: usize) ->
 
 /// Numbers of iterations after which `b` may be what `a` was.
 fn distances(a: &Lin, b: &Lin) -> Vec<i128> {
-    let difference = a.constant.checked_sub(b.constant).filter(|_| a.terms == b.terms).unwrap_or(0);
-    let factors = a.terms.values().filter(|factor| difference % **factor == 0);
+    let is_fixed = a.terms.is_empty() || b.terms.is_empty();
+    let difference = a.constant.checked_sub(b.constant).filter(|_| is_fixed || a.terms == b.terms).unwrap_or(0);
+    let terms = if a.terms.is_empty() { &b.terms } else { &a.terms };
+    let factors = terms.values().filter(|factor| difference % **factor == 0);
     factors.map(|factor| (difference / factor).abs()).filter(|distance| *distance <= FARTHEST).collect()
 }
 

@@ -74,8 +74,25 @@ fn lu_updates_in_place() {
     accepted(
         "map (i = (c + 1) .. N by 1, j = (c + 1) .. N by 1) { A[i?, j?] = (A[i?, j?] - (A[i?, c?] * A[c?, j?])); }",
     );
+}
+
+#[test]
+fn elements_that_are_the_same_for_all_iterations() {
     // From k itself the pivot row is written while it is read.
-    rejected("HD0402", "map (i = c .. N by 1, j = c .. N by 1) { A[i?, j?] = (A[i?, j?] - (A[i?, c?] * A[c?, j?])); }");
+    shares("A", "map (i = c .. N by 1, j = c .. N by 1) { A[i?, j?] = (A[i?, j?] - (A[i?, c?] * A[c?, j?])); }");
+    let certain = |body: &str| {
+        let (mut program, func) = program(body);
+        races(&mut program, func, &mut Sink::new()).iter().map(|doubt| doubt.is_certain).collect::<Vec<bool>>()
+    };
+    assert_eq!(certain("map (i = c .. N by 1, j = c .. N by 1) { A[i?, j?] = (A[i?, c?] * A[c?, j?]); }"), [true]);
+    assert_eq!(certain("map (i = 0 .. N by 1) { p[i?] = (p[i?] * p[0?]); }"), [true]);
+    assert_eq!(certain("map (i = 0 .. N by 1) { p[i?] = (p[i?] * p[3?]); }"), [true]);
+    assert_eq!(certain("map (i = 0 .. N by 1) { W[(2 * i)?] = W[6?]; }"), [true]);
+    assert_eq!(certain("map (i = 0 .. N by 1) { W[(2 * i)?] = W[5?]; }"), [false; 0]);
+    assert_eq!(certain("map (i = 0 .. N by 1) { p[i?] = (p[i?] * p[c?]); }"), [false]);
+    assert_eq!(certain("map (i = 0 .. N by 1) { p[i?] = (p[c?] * p[0?]); }"), [true]);
+    assert_eq!(certain("map (i = 1 .. N by 1) { p[i?] = (p[i?] * p[0?]); }"), [false; 0]);
+    rejected("HD0402", "map (i = 1 .. N by 1) { p[i?] = (p[(i - 1)?] * p[1?]); }");
 }
 
 #[test]

@@ -209,7 +209,8 @@ codes! {
     OthersElementRead = "HD0402" Error "an iteration of a map reads what another writes"
         "The iterations of a map are independent: they run in any order and at the same time. One that certainly reads what \
          another writes would get an arbitrary one of the old and the new value. Write to a second array, or use a `for` loop \
-         where one step needs the result of the one before.\n\n\
+         where one step needs the result of the one before. An element that is the same for all iterations, as `p[0]` \
+         or `p[k]`, is no error but a warning (HD0823).\n\n\
          ```hidp\nmap { i := [1:N-2]; q[i] = (p[i-1] + p[i+1]) / 2; }\nswap(p, q);\n```";
     AtomicAndPlain = "HD0403" Error "array updated atomically and accessed otherwise"
         "An array that `atomic` updates in a map is not read or written in another way in that map: the values seen would depend \
@@ -392,7 +393,8 @@ codes! {
          write to a second array and exchange both:\n\n\
          ```hidp\nfloat pivot = p[k];\nmap { i := [0:N); p[i] = p[i] - pivot; }\n```\n\n\
          Of a map that stands in no other one, the compiler does so by itself where iterations write elements of their own alone, and read others that are proved to be \
-         there and are the same along some iterators, as `d[i][k]`. The warning is for maps that nothing else keeps from lanes. Where it is meant, say so before the statement or the function: `#pragma hidp allow(HD0823)`.";
+         there and are the same along some iterators, as `d[i][k]`. The warning is for maps that nothing else keeps from lanes, \
+         and for all that read one element, as `p[0]`, which one of their iterations certainly writes. Where it is meant, say so before the statement or the function: `#pragma hidp allow(HD0823)`.";
 
     Unreadable = "HD0901" Error "file or folder that cannot be read"
         "`hidp_build::compile` takes a folder (or a file) relative to the package's root, where `Cargo.toml` is.";
