@@ -1,5 +1,6 @@
 //! What is found for the recurrences that people write, and for random ones.
 
+mod pinned;
 mod programs;
 mod random;
 mod refused;

@@ -10,7 +10,7 @@ use crate::testing::Random;
 
 /// An index of a called cell.
 #[derive(Clone, Copy, Debug)]
-enum Component {
+pub(super) enum Component {
     /// An index of the caller and a constant.
     Index(usize, i64),
     /// All values of the range, by a loop.
@@ -22,26 +22,26 @@ enum Component {
 }
 
 #[derive(Clone, Debug)]
-struct Call {
-    caller: usize,
-    callee: usize,
+pub(super) struct Call {
+    pub(super) caller: usize,
+    pub(super) callee: usize,
     at: Vec<Component>,
     /// Index, constant, index: the first plus the constant is smaller than the second.
     guard: Option<(usize, i64, usize)>,
 }
 
 #[derive(Clone, Debug)]
-struct Spec {
-    tables: usize,
-    arity: usize,
-    calls: Vec<Call>,
+pub(super) struct Spec {
+    pub(super) tables: usize,
+    pub(super) arity: usize,
+    pub(super) calls: Vec<Call>,
     /// Of every index, where cells are enumerated.
     extent: i64,
 }
 
 const INDICES: [&str; 3] = ["i", "j", "h"];
 
-fn generate(seed: u64) -> Spec {
+pub(super) fn generate(seed: u64) -> Spec {
     let mut random = Random(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1);
     let arity = random.pick(&[1, 2, 2, 2, 3]);
     let tables = random.pick(&[1, 1, 1, 2]);
@@ -66,7 +66,7 @@ fn generate(seed: u64) -> Spec {
 }
 
 impl Spec {
-    fn system(&self) -> System {
+    pub(super) fn system(&self) -> System {
         let names = ["a", "b"];
         let ranges: Vec<String> = (0..self.arity).map(|index| format!("{} = 0 .. N", INDICES[index])).collect();
         let ranges = ranges.join("; ");
@@ -134,15 +134,15 @@ impl Spec {
     }
 
     /// The same for fewer cells: what grows with sizes is larger in the other.
-    fn smaller(&self) -> Spec {
+    pub(super) fn smaller(&self) -> Spec {
         Spec { extent: self.extent - 2, ..self.clone() }
     }
 
-    fn cells(&self) -> Vec<Row> {
+    pub(super) fn cells(&self) -> Vec<Row> {
         product(&vec![(0..self.extent).collect(); self.arity])
     }
 
-    fn reached(&self, call: &Call, cell: &Row) -> Vec<Row> {
+    pub(super) fn reached(&self, call: &Call, cell: &Row) -> Vec<Row> {
         if call.guard.is_some_and(|(a, plus, b)| cell[a] + plus >= cell[b]) {
             return Vec::new();
         }
