@@ -128,9 +128,9 @@ impl DeviceKernels {
         &self.path
     }
 
-    /// Whether it is compiled already, for what is called often.
-    pub(crate) fn is_built(stem: &str, cu: &str) -> bool {
-        output(stem, cu, Effort::Some).is_file()
+    /// Whether it is compiled already.
+    pub(crate) fn is_built(stem: &str, cu: &str, effort: Effort) -> bool {
+        output(stem, cu, effort).is_file()
     }
 
     /// A new device: the seed says in which order blocks and lanes run.

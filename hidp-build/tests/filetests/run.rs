@@ -14,6 +14,7 @@
 //! // faults: f g                   (functions that never end well with made arguments)
 //! // every instruction set         (see `instruction_sets`)
 //! // variants                      (plans with every tile of the hardware model's domains)
+//! // called often                  (device code that pays to be optimised: most takes longer to compile than to run)
 //! ```
 
 use std::cell::RefCell;
@@ -26,7 +27,7 @@ use hidp_build::compiler::ir::par::interp::Arg;
 use crate::calls;
 use crate::case::Case;
 use crate::counts;
-use crate::device::DeviceKernels;
+use crate::device::{self, DeviceKernels};
 use crate::kept::Kept;
 use crate::made::is_clang;
 use crate::maker::{Filling, Maker, fillings};
@@ -106,7 +107,8 @@ impl Built {
         let effort = effort(case);
         let compile = |isa| Ok((isa, Some(Kernels::build(&subject.stem, &subject.cpp, isa, effort)?)));
         let kernels = sets.into_iter().map(compile).collect::<Result<_, String>>()?;
-        let device = cu.map(|cu| DeviceKernels::build(&subject.stem, cu).map(Some)).transpose()?;
+        let build = |cu: &String| DeviceKernels::build_with(&subject.stem, cu, device_effort(case));
+        let device = cu.map(|cu| build(cu).map(Some)).transpose()?;
         let kept = device.iter().flatten().map(|device| Kept::new(case, subject, device.path())).next();
         Ok(Built { kernels, device, kept, answers: None })
     }
@@ -120,6 +122,10 @@ fn effort(case: &Case) -> Effort {
         (false, false, true) => Effort::Some,
         (false, true, _) => Effort::Least,
     }
+}
+
+fn device_effort(case: &Case) -> device::Effort {
+    if is_full() || case.says("called often") { device::Effort::Some } else { device::Effort::Least }
 }
 
 /// Whether an edit of the compiler is tested, and not all of it.
@@ -137,7 +143,8 @@ const QUICK_ON_DEVICES: [&str; 6] = ["bools", "faults", "native_structs", "ranks
 
 /// Whether a quick run calls a case's device code: where it is one of a few, or compiled already. Says so where it does not.
 fn is_quick_on_devices(case: &Case, stem: &str, cu: &str) -> bool {
-    let is_called = QUICK_ON_DEVICES.contains(&case.name.as_str()) || DeviceKernels::is_built(stem, cu);
+    let is_called =
+        QUICK_ON_DEVICES.contains(&case.name.as_str()) || DeviceKernels::is_built(stem, cu, device_effort(case));
     if !is_called {
         println!("skipped: {}: its device code has changed (`cargo xtask test` compiles it)", case.name);
     }
