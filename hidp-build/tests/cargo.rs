@@ -645,7 +645,7 @@ fn has_libclang() -> bool {
 /// Packages of features that no build of the workspace has, and fixtures do: a new machine lacks them, and fixtures are built offline.
 fn download_what_is_locked() {
     let mut fetch = Command::new(env!("CARGO"));
-    fetch.args(["fetch", "--locked", "--quiet"]).current_dir(workspace());
+    fetch.args(["fetch", "--locked", "--quiet", "--target", "host-tuple"]).current_dir(workspace());
     let status = fetch.status().expect("cargo starts");
     assert!(status.success(), "cargo fetch: {status}");
 }
