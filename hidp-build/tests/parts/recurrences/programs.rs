@@ -51,7 +51,7 @@ fn words_of_a_grammar() {
     let program = program();
     let mut numbers = Numbers(22);
     let mut some = 0;
-    for (n, symbols, rules) in [(0, 1, 1), (1, 2, 3), (4, 3, 0), (5, 3, 9), (6, 2, 5)] {
+    for (n, symbols, rules) in [(0, 1, 1), (1, 2, 3), (4, 3, 0), (5, 3, 9), (6, 2, 5)].into_iter().cycle().take(30) {
         let letter = numbers.list(n, 0, 3);
         let is_of = numbers.list(symbols * 3, 0, 2);
         // Some rules name symbols that are none.
@@ -78,7 +78,7 @@ fn words_of_a_grammar() {
         let found = call(&program, "words", args).expect("no fault");
         assert_eq!(found, array(vec![n, n, symbols], Data::Bool(expected)), "{letter:?} {head:?} {left:?} {right:?}");
     }
-    assert!(some > 10, "{some} words");
+    assert!(some > 100, "{some} words");
 }
 
 #[test]
@@ -141,8 +141,8 @@ fn warps_in_a_band() {
     let program = program();
     let mut numbers = Numbers(25);
     let mut reached = 0;
-    for ((n, m), band) in SIZES.into_iter().zip([0, 1, 2, 0, 3, 3, 2]) {
-        let [x, y] = [n, m].map(|count| numbers.list(count, -9, 9).into_iter().map(|v| v as f64).collect::<Vec<_>>());
+    for ((n, m), band) in SIZES.into_iter().zip([0, 1, 2, 0, 3, 3, 0]).cycle().take(35) {
+        let [x, y] = [n, m].map(|count| numbers.list(count, -2, 3).into_iter().map(|v| v as f64).collect::<Vec<_>>());
         let warped: Of<'_, f64> = &|memo, (i, j)| {
             if (i, j) == (0, 0) {
                 return 0.0;
@@ -158,7 +158,7 @@ fn warps_in_a_band() {
         let args = vec![doubles(vec![n], &x), doubles(vec![m], &y), Value::I64(band).into(), Arg::Output];
         assert_eq!(call(&program, "warp", args), Ok(Arg::Scalar(Value::F64(expected))), "{x:?} {y:?} {band}");
     }
-    assert!((2..7).contains(&reached), "{reached} ends within the band");
+    assert!((10..30).contains(&reached), "{reached} ends within the band");
 }
 
 /// A hidden Markov model of quarters, so that sums and products are exact, and letters.
@@ -191,7 +191,7 @@ impl Model {
 fn hidden_markov_models() {
     let program = program();
     let mut numbers = Numbers(26);
-    for (states, steps) in [(1, 0), (1, 3), (4, 1), (3, 6)] {
+    for (states, steps) in [(1, 0), (1, 3), (4, 1), (3, 6)].into_iter().cycle().take(40) {
         let model = Model::new(&mut numbers, states, steps);
         let start = |q: i64| if q == 0 { 1.0 } else { 0.0 };
         let before: Of<'_, f64> = &|memo, (u, q)| match u {
