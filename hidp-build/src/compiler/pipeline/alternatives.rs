@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Options, PipelineInput, native_name};
 use hidp_ir::imp;
-use hidp_ir::par::{Alternative, Choice, FaultKind, FuncId, Program};
+use hidp_ir::par::{Alternative, FaultKind, FuncId, Program};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
     Dispatch, Form, Limits, Models, Natives, Pinned, Plan, Rule, add_size, classes, dispatch, explore, explore_device,
@@ -94,21 +94,53 @@ pub fn all_of_devices(
     entry: FuncId,
     models: Models<'_>,
 ) -> Vec<(FuncId, Vec<Plan>)> {
-    let Options { natives, limits: of_entry, .. } = input.options;
-    let runs = |func: FuncId| natives != Natives::Host || native_name(program, &program.funcs[func]).is_none();
     let pinned = pins(input, program, entry, models).device;
     if !pinned.is_empty() {
+        let runs = |func: FuncId| runs_on_devices(program, func, input.options.natives);
         return grouped(program, entry, pinned).into_iter().filter(|(func, _)| runs(*func)).collect();
     }
-    let plans = |func: FuncId, limits: Limits| match runs(func) {
-        true => explore_device(program, func, models.device, limits, natives).plans,
-        false => Vec::new(),
-    };
+    let usual = plans_of_devices(program, entry, &input.options, input.options.limits, models);
     let forms = program.alternatives_of(entry).filter(|form| form.on_device);
     let of = |form: &Alternative| {
-        (form.func, named(form, at_level(form, &input.options, |limits| plans(form.func, limits))))
+        let found = at_level(form, &input.options, |limits| {
+            plans_of_devices(program, form.func, &input.options, limits, models)
+        });
+        Some((form.func, named(form, found.ok()?)))
     };
-    std::iter::once((entry, plans(entry, of_entry))).chain(forms.map(of)).collect()
+    std::iter::once((entry, usual)).chain(forms.filter_map(of)).collect()
+}
+
+/// Compositions for devices that are no versions: their names, and the levels at which the planner has no plan for them.
+pub fn left_out_of_devices(
+    input: &PipelineInput,
+    program: &Program,
+    entry: FuncId,
+    models: Models<'_>,
+) -> Vec<(String, String)> {
+    let of = |form: &Alternative| {
+        let plans = |limits| plans_of_devices(program, form.func, &input.options, limits, models);
+        Some((form.name.clone(), at_level(form, &input.options, plans).err()?))
+    };
+    let runs = |form: &&Alternative| form.on_device && runs_on_devices(program, form.func, input.options.natives);
+    program.alternatives_of(entry).filter(runs).filter_map(of).collect()
+}
+
+/// Whether a device has all that a function calls.
+fn runs_on_devices(program: &Program, func: FuncId, natives: Natives) -> bool {
+    natives != Natives::Host || native_name(program, &program.funcs[func]).is_none()
+}
+
+fn plans_of_devices(
+    program: &Program,
+    func: FuncId,
+    options: &Options,
+    limits: Limits,
+    models: Models<'_>,
+) -> Vec<Plan> {
+    match runs_on_devices(program, func, options.natives) {
+        true => explore_device(program, func, models.device, limits, options.natives).plans,
+        false => Vec::new(),
+    }
 }
 
 fn pins(input: &PipelineInput, program: &Program, entry: FuncId, models: Models<'_>) -> Pinned {
@@ -129,18 +161,18 @@ fn grouped(program: &Program, entry: FuncId, plans: Vec<Plan>) -> Vec<(FuncId, V
     groups
 }
 
-/// The plan for a device that runs a form's iterations at the level that its composition says; the planner's first choice if that cannot be,
-/// or there is no such level. With variants all plans.
-fn at_level(form: &Alternative, options: &Options, plans: impl Fn(Limits) -> Vec<Plan>) -> Vec<Plan> {
+/// The plan for a device that runs a form's iterations at the level that its composition says, or that level, if there is none. Where a
+/// composition says no level, the planner's first choice; with variants all plans.
+fn at_level(form: &Alternative, options: &Options, plans: impl Fn(Limits) -> Vec<Plan>) -> Result<Vec<Plan>, String> {
     if options.limits.variants {
-        return plans(limits(options));
+        return Ok(plans(limits(options)));
     }
-    let inner =
-        |choice: &Choice| choice.calls.iter().find(|call| call.level != choice.level).map(|call| call.level.clone());
-    let level = inner(&form.choice);
+    let Some(inner) = form.choice.calls.iter().find(|call| call.level != form.choice.level) else {
+        return Ok(plans(limits(options)));
+    };
     let mut all = plans(Limits { most: Level::ALL.len(), ..limits(options) });
-    let at = all.iter().position(|plan| Some(&plan.name) == level.as_ref()).unwrap_or(0);
-    if all.is_empty() { all } else { vec![all.swap_remove(at)] }
+    all.retain(|plan| plan.name == inner.level);
+    if all.is_empty() { Err(inner.level.clone()) } else { Ok(all) }
 }
 
 fn limits(options: &Options) -> Limits {

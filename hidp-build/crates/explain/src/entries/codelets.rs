@@ -2,8 +2,8 @@
 
 use hidp_build::compiler::pipeline::{PipelineInput, alternatives, front};
 use hidp_ir::par::{FuncId, Program};
-use hidp_plan::composed;
 use hidp_plan::target::{CallLevels, DeviceModel, Model};
+use hidp_plan::{Models, composed};
 use hidp_syntax::diag::Sink;
 
 /// The program as checked, which still has its codelets.
@@ -39,7 +39,14 @@ pub(super) fn left_out(input: &PipelineInput, program: &Program, entry: FuncId) 
         Some(ratio) => format!("{name}: no version, estimated to take at least {ratio:.2} times what runs instead"),
         None => format!("{name}: no version, none of its codelets runs at a size that was looked at"),
     };
-    found.into_iter().map(line).collect()
+    let processors = found.into_iter().map(line);
+    if !input.options.cuda {
+        return processors.collect();
+    }
+    let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
+    let devices = alternatives::left_out_of_devices(input, program, entry, models);
+    let line = |(name, level)| format!("{name}: no version for devices, the planner has none at level `{level}`");
+    processors.chain(devices.into_iter().map(line)).collect()
 }
 
 #[cfg(test)]
@@ -79,6 +86,22 @@ mod tests {
         };
         let processors = names(alternatives::all(build, program, entry, &cpu).plans);
         Ok((processors, names(alternatives::all_of_devices(build, program, entry, models))))
+    }
+
+    #[test]
+    fn compositions_at_levels_that_the_planner_lacks_are_no_versions() {
+        let text = include_str!("../../../../tests/cases/run/codelets_tiles.hdp");
+        let build = input(text, Options { cuda: true, ..Options::default() });
+        let program = optimised(&build);
+        let text = entries(&build, &program, &program.entries, Wanted::default(), Ok(&[]));
+        let line = "boxes_boxes_boxes: no version for devices, the planner has none at level `block`";
+        assert!(text.contains(line), "{text}");
+        let models = Models { cpu: &Model::cpu(), device: &DeviceModel::cuda() };
+        let all =
+            program.entries.iter().flat_map(|entry| alternatives::all_of_devices(&build, &program, *entry, models));
+        let names: Vec<String> = all.flat_map(|(_, plans)| plans).map(|plan| plan.name).collect();
+        assert!(!names.iter().any(|name| name.starts_with("boxes_boxes_boxes")), "{names:?}");
+        assert!(names.iter().any(|name| name == "boxes_thread"), "{names:?}");
     }
 
     #[test]
