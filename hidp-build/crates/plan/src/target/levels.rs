@@ -93,6 +93,9 @@ impl CallLevels {
     pub(super) fn of(reading: &Reading<'_>) -> Result<CallLevels, DocumentError> {
         let rows: Vec<Row<'_>> = reading.rows("level").collect();
         let names = rows.iter().map(|row| Ok(row.text("name")?.to_owned())).collect::<Result<Vec<_>, _>>()?;
+        if let Some((row, _)) = rows.iter().zip(1..).find(|(_, next)| names[*next..].contains(&names[next - 1])) {
+            return Err(row.wrong("name", "is another level's name too"));
+        }
         let int = |key: &str| reading.int("codelets", key);
         let (unknown, primitive) = (int("unknown")?, int("primitive")?);
         let (turn, gathered) = (int("turn")?, int("gathered")?);
@@ -170,6 +173,7 @@ mod tests {
             wrong("tiles = [\"adjacent\"]", "tiles = []"),
             "`level.tiles` has not one word for each level in `deals`"
         );
+        assert_eq!(wrong("name = \"seq\"", "name = \"host\""), "`level.name` is another level's name too");
         assert_eq!(wrong("groups = 8", "groups = 0"), "`level.groups` is 0: expected at least 1");
         let none = TEXT.replace("[[level]]", "[[layer]]");
         assert_eq!(
