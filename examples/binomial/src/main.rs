@@ -1,6 +1,6 @@
 //! Prices American options by binomial trees, and says how long plain Rust takes for them.
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::Result;
 use hidp_std::Context;
 use rayon::prelude::*;
 
@@ -27,12 +27,7 @@ impl Tree {
 }
 
 fn main() -> Result<()> {
-    let count = match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
-        [] => 20_000,
-        [count] => count.parse().with_context(|| format!("`{count}` is no number of options"))?,
-        _ => bail!("usage: binomial [OPTIONS]   (default 20000)"),
-    };
-    ensure!(count <= 1 << 26, "at most {} options, not {count}", 1 << 26);
+    let count = gallery::count("binomial", "options", 20_000, 1 << 26, std::env::args().skip(1))?;
     let cx = Context::new()?;
     let tree = Tree::new(1.0, 0.05, 0.3);
     let (spot, strike) = options(count);

@@ -1,6 +1,6 @@
 //! Prices a few million European options by the formula of Black and Scholes, and says how long plain Rust takes for them.
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::Result;
 use hidp_std::Context;
 use rayon::prelude::*;
 
@@ -43,12 +43,7 @@ impl Prices {
 }
 
 fn main() -> Result<()> {
-    let count = match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
-        [] => 4_000_000,
-        [count] => count.parse().with_context(|| format!("`{count}` is no number of options"))?,
-        _ => bail!("usage: black-scholes [OPTIONS]   (default 4000000)"),
-    };
-    ensure!(count <= 1 << 26, "at most {} options, not {count}", 1 << 26);
+    let count = gallery::count("black-scholes", "options", 4_000_000, 1 << 26, std::env::args().skip(1))?;
     let cx = Context::new()?;
     let options = Options::some(count);
     println!("{count} options");

@@ -1,13 +1,45 @@
-//! What the examples that compare themselves with plain Rust have in common: times side by side, and pictures.
+//! What the examples that compare themselves with plain Rust have in common: their argument, times side by side, and pictures.
 
 use std::fs::File;
 use std::io::BufWriter;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-use anyhow::{Context as _, Result, ensure};
+use anyhow::{Context as _, Result, bail, ensure};
 
 const ROUNDS: usize = 7;
+
+/// How many `things` an example works on: its only argument, if there is one.
+///
+/// # Errors
+/// Where there are more arguments than one, or it is no number up to `most`.
+pub fn count(
+    example: &str,
+    things: &str,
+    default: usize,
+    most: usize,
+    arguments: impl Iterator<Item = String>,
+) -> Result<usize> {
+    let count = match arguments.collect::<Vec<_>>().as_slice() {
+        [] => default,
+        [count] => count.parse().with_context(|| format!("`{count}` is no number of {things}"))?,
+        _ => bail!("usage: {example} [{}]   (default {default})", things.to_uppercase()),
+    };
+    ensure!(count <= most, "at most {most} {things}, not {count}");
+    Ok(count)
+}
+
+/// Where an example writes its picture: its only argument, or else a file of its name.
+///
+/// # Errors
+/// Where there are more arguments than one, or it is an option.
+pub fn picture(example: &str, arguments: impl Iterator<Item = String>) -> Result<PathBuf> {
+    match arguments.collect::<Vec<_>>().as_slice() {
+        [] => Ok(PathBuf::from(format!("{example}.png"))),
+        [file] if !file.starts_with('-') => Ok(PathBuf::from(file)),
+        _ => bail!("usage: {example} [FILE.png]   (default {example}.png)"),
+    }
+}
 
 /// Runs both seven times in turn, and prints the medians of their times and of their ratio.
 ///
@@ -68,6 +100,31 @@ pub fn write_png(path: &Path, width: usize, pixels: &[[u8; 3]]) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn words(text: &str) -> impl Iterator<Item = String> {
+        text.split_whitespace().map(str::to_owned)
+    }
+
+    #[test]
+    fn the_argument_is_a_number_of_things() {
+        let count = |text| count("nbody", "bodies", 8192, 1 << 20, words(text)).map_err(|error| error.to_string());
+        assert_eq!(["", "0", "1048576"].map(count), [Ok(8192), Ok(0), Ok(1 << 20)]);
+        assert_eq!(count("1048577"), Err("at most 1048576 bodies, not 1048577".to_owned()));
+        for wrong in ["many", "-1", "1.5", "99999999999999999999"] {
+            assert_eq!(count(wrong), Err(format!("`{wrong}` is no number of bodies")));
+        }
+        assert_eq!(count("1 2"), Err("usage: nbody [BODIES]   (default 8192)".to_owned()));
+    }
+
+    #[test]
+    fn the_argument_is_a_file() {
+        let picture = |text| picture("life", words(text)).map_err(|error| error.to_string());
+        assert_eq!(picture(""), Ok(PathBuf::from("life.png")));
+        assert_eq!(picture("a/b.png"), Ok(PathBuf::from("a/b.png")));
+        for wrong in ["--help", "a.png b.png"] {
+            assert_eq!(picture(wrong), Err("usage: life [FILE.png]   (default life.png)".to_owned()));
+        }
+    }
 
     #[test]
     fn a_picture_has_its_pixels() {

@@ -1,8 +1,8 @@
 //! Lets a random board of the Game of Life go on, draws it, and says how long plain Rust takes for it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use hidp_std::Context;
 use ndarray::Array2;
 use rayon::prelude::*;
@@ -16,11 +16,7 @@ const SIDE: usize = 2048;
 const GENERATIONS: usize = 100;
 
 fn main() -> Result<()> {
-    let output = match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
-        [] => PathBuf::from("life.png"),
-        [file] if !file.starts_with('-') => PathBuf::from(file),
-        _ => bail!("usage: life [FILE.png]   (default life.png)"),
-    };
+    let output = gallery::picture("life", std::env::args().skip(1))?;
     let cx = Context::new()?;
     let start = soup(SIDE, SIDE);
     println!("{SIDE} x {SIDE} cells, {GENERATIONS} generations");

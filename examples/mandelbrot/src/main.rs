@@ -1,8 +1,8 @@
 //! Draws the Mandelbrot set, and says how long plain Rust takes for it.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use hidp_std::Context;
 use ndarray::Array2;
 use rayon::prelude::*;
@@ -25,11 +25,7 @@ struct View {
 const WHOLE: View = View { left: -2.25, top: -1.125, step: 3.0 / 1600.0, height: 1200, width: 1600, most: 1000 };
 
 fn main() -> Result<()> {
-    let output = match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
-        [] => PathBuf::from("mandelbrot.png"),
-        [file] if !file.starts_with('-') => PathBuf::from(file),
-        _ => bail!("usage: mandelbrot [FILE.png]   (default mandelbrot.png)"),
-    };
+    let output = gallery::picture("mandelbrot", std::env::args().skip(1))?;
     let cx = Context::new()?;
     let view = WHOLE;
     println!("{} x {} pixels, at most {} turns", view.width, view.height, view.most);

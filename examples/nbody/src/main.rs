@@ -1,6 +1,6 @@
 //! Lets bodies move under each other's gravity, and says how long plain Rust takes for it.
 
-use anyhow::{Context as _, Result, bail, ensure};
+use anyhow::Result;
 use hidp_std::Context;
 use rayon::prelude::*;
 
@@ -103,12 +103,7 @@ impl System {
 }
 
 fn main() -> Result<()> {
-    let count = match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
-        [] => 8192,
-        [count] => count.parse().with_context(|| format!("`{count}` is no number of bodies"))?,
-        _ => bail!("usage: nbody [BODIES]   (default 8192)"),
-    };
-    ensure!(count <= 1 << 20, "at most {} bodies, not {count}", 1 << 20);
+    let count = gallery::count("nbody", "bodies", 8192, 1 << 20, std::env::args().skip(1))?;
     let cx = Context::new()?;
     let start = System::ball(count);
     println!("{count} bodies, {STEPS} steps");

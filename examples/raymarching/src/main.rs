@@ -2,9 +2,9 @@
 
 mod plain;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
-use anyhow::{Result, bail};
+use anyhow::Result;
 use hidp_std::Context;
 use ndarray::Array2;
 
@@ -18,11 +18,7 @@ const WIDTH: usize = 1280;
 const TURN: f32 = 0.6;
 
 fn main() -> Result<()> {
-    let output = match std::env::args().skip(1).collect::<Vec<_>>().as_slice() {
-        [] => PathBuf::from("raymarching.png"),
-        [file] if !file.starts_with('-') => PathBuf::from(file),
-        _ => bail!("usage: raymarching [FILE.png]   (default raymarching.png)"),
-    };
+    let output = gallery::picture("raymarching", std::env::args().skip(1))?;
     let cx = Context::new()?;
     println!("{WIDTH} x {HEIGHT} pixels");
     let (mut light, mut expected) = (Array2::zeros((HEIGHT, WIDTH)), Array2::zeros((HEIGHT, WIDTH)));
