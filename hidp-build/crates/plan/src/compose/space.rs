@@ -115,15 +115,8 @@ impl<'a> Compositions<'a> {
         codelets.sort_by_key(|codelet| is_second_way(codelet, self.levels));
         let mut found = Vec::new();
         for codelet in std::iter::once(None).chain(codelets.into_iter().map(Some)) {
-            let mut combinations: Vec<Vec<(VarId, i64)>> = vec![Vec::new()];
-            for tunable in codelet.iter().flat_map(|codelet| &codelet.tunables) {
-                let longer = combinations.iter().flat_map(|known| {
-                    tunable.values.iter().map(|value| known.iter().copied().chain([(tunable.var, *value)]).collect())
-                });
-                combinations = longer.collect();
-            }
-            self.cut |= combinations.len() > COMBINATIONS;
-            combinations.truncate(COMBINATIONS);
+            let (combinations, all) = combinations(codelet);
+            self.cut |= !all;
             let dealt = self.dealt(state.level, codelet.map_or(state.function, |codelet| codelet.func));
             for tunables in combinations {
                 let of = |dealt: &Option<usize>| {
@@ -314,6 +307,20 @@ impl<'a> Compositions<'a> {
         // Options that differ in levels alone have calls at those levels.
         fitting.filter_map(|(at, _)| each(at, &choice.calls)).min_by(f64::total_cmp)
     }
+}
+
+/// The first combinations of values of a codelet's tunables, the last one's values next to each other, and whether these are all.
+fn combinations(codelet: Option<&Codelet>) -> (Vec<Vec<(VarId, i64)>>, bool) {
+    let (mut found, mut all) = (vec![Vec::new()], true);
+    for tunable in codelet.iter().flat_map(|codelet| &codelet.tunables) {
+        let longer =
+            |known: &Vec<(VarId, i64)>, value: i64| known.iter().copied().chain([(tunable.var, value)]).collect();
+        all &= found.len() * tunable.values.len() <= COMBINATIONS;
+        // Those cut here would follow the ones that are kept: each of these has a value of every further tunable.
+        let each = found.iter().flat_map(|known| tunable.values.iter().map(move |value| longer(known, *value)));
+        found = each.take(COMBINATIONS).collect();
+    }
+    (found, all)
 }
 
 /// Functions that reach one another, codelets included, have the same number.
