@@ -11,6 +11,7 @@ mod bounds;
 mod cleanup;
 mod codelets;
 mod expand;
+mod extremes;
 mod fields;
 mod forward;
 pub mod fuse;

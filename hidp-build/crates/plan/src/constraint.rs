@@ -187,7 +187,8 @@ fn lane_reduction(
         if role != Role::Read || !matches!(along_lane, Stride::Unit | Stride::Invariant) {
             far.get_or_insert(place.span);
         }
-        facts.gains |= along_lane == Stride::Unit && stride_of(place, own, locals) == Stride::Strided;
+        let far_apart = matches!(stride_of(place, own, locals), Stride::Strided | Stride::Irregular);
+        facts.gains |= along_lane == Stride::Unit && far_apart;
         if along_lane == Stride::Unit {
             let rows = &outer.iters[..outer.iters.len() - 1];
             let fixed = rows.iter().position(|iter| {

@@ -192,7 +192,7 @@ nest
         let length = "excluded: the length of the folds is not the same for all results";
         let ragged = SUMS.replace("c := [0:C);", "map { c := [r:C);").replace("c := [*]); }", "c := [*]); } }");
         assert_eq!(of(&ragged).1, length);
-        let checked = SUMS.replace("float A[R][C]", "float A[R][C]; input int at[C]").replace("A[r][c]", "A[r][at[c]]");
+        let checked = SUMS.replace("float A[R][C]", "float A[R][C]; inout int at[C]").replace("A[r][c]", "A[r][at[c]]");
         assert_eq!(of(&checked).1, "excluded: a check remains inside of the fold, or before it");
         let prefixes = SUMS.replace("y[R]", "y[R][C]").replace("reduce(\"+\", y[r]", "scan(\"+\", y[r][c]");
         let fold = "excluded: the map inside folds nothing, or prefixes, or in a fixed order";

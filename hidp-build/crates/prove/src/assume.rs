@@ -1,8 +1,8 @@
 //! What has to be known before a nest of maps so that none of its tests is needed: conditions on sizes and scalars, which cost nothing
-//! beside the nest.
+//! beside the nest, and on the smallest and the largest element of inputs.
 //!
 //! A test that cannot be proved to pass asks for `goal >= 0`. Values that the nest changes are replaced by their bounds, the newest
-//! first, until all that is left keeps one value throughout the nest; what says so then is the condition. Arithmetic that might wrap is taken not to, which is a
+//! first, until all that is left keeps one value throughout the nest; elements of inputs are replaced by the extreme ones, as if all were read; what says so then is the condition. Arithmetic that might wrap is taken not to, which is a
 //! goal like others. Nothing rests on this: with the conditions in a branch around the nest, `bounds` proves what it can prove.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,7 +12,7 @@ use hidp_syntax::ast::Direction;
 use hidp_syntax::ty::Scalar;
 
 use super::context::{Context, MAX_EXTENT, Position};
-use super::linear::{AtomId, AtomKey, Interval, Lin, Op, Term};
+use super::linear::{AtomId, AtomKey, Extreme, Interval, Lin, Op, Term};
 use super::walk::{Client, Use, walk};
 
 /// Steps that one test is worth.
@@ -21,12 +21,23 @@ const STEPS: u32 = 60;
 const MOST_CONDITIONS: usize = 8;
 /// Sums of values up to this are far from wrapping.
 const SMALL: i128 = 2 * MAX_EXTENT as i128;
+/// An end of a range beyond this comes of a type, not of what the program does.
+const MOST_OF_A_TYPE: i128 = 1 << 16;
 
-/// `constant + Σ factor × product of variables`. Computed in `long` from the left, it does not wrap where the conditions before it hold.
+/// What keeps one value throughout a nest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Known {
+    /// A dimension or a scalar input.
+    Value(VarId),
+    /// The smallest or largest element of an input.
+    Extreme(VarId, Extreme),
+}
+
+/// `constant + Σ factor × product of values`. Computed in `long` from the left, it does not wrap where the conditions before it hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Sum {
-    /// Factors, and the variables (dimensions and scalar inputs) whose product they multiply.
-    pub terms: Vec<(i64, Vec<VarId>)>,
+    /// Factors, and the values whose product they multiply.
+    pub terms: Vec<(i64, Vec<Known>)>,
     /// The constant.
     pub constant: i64,
 }
@@ -71,7 +82,7 @@ struct Nest {
     goals: BTreeSet<Lin>,
     /// Whether a test cannot be answered.
     lost: bool,
-    /// Whether a test stands deeper than in the outermost map, or in a loop.
+    /// Whether a test stands deeper than in the outermost map, or in a loop, or is of data.
     deep: bool,
 }
 
@@ -80,10 +91,15 @@ impl Finder {
         let Some(nest) = self.current.as_mut().filter(|nest| !nest.lost) else { return };
         nest.deep |= deep;
         for goal in goals {
-            let mut steps = STEPS;
-            let settled = goal.as_ref().is_some_and(|goal| settle(cx, goal, &mut nest.goals, &mut steps));
-            nest.lost |= !settled;
+            // What sizes and scalars say costs less than what data say.
+            let mut settled = |data: bool| {
+                let mut search = Search { steps: STEPS, data };
+                goal.as_ref().is_some_and(|goal| settle(cx, goal, &mut nest.goals, &mut search))
+            };
+            nest.lost |= !settled(false) && !settled(true);
         }
+        let of_data = |atom| matches!(cx.atoms.key(atom), AtomKey::Extreme(..));
+        nest.deep |= nest.goals.iter().flat_map(Lin::atoms).any(of_data);
     }
 }
 
@@ -126,6 +142,8 @@ impl Client for Finder {
 
     fn enter_map(&mut self, cx: &mut Context<'_>, map: &Map, _positions: &[Position], _conditional: bool) {
         if let ([first, ..], None, 1) = (map.iters.as_slice(), &self.current, cx.map_depth) {
+            // An element that is not there is tested for before it is used.
+            cx.loads_anyway = true;
             self.current = Some(Nest { map: first.var, goals: BTreeSet::new(), lost: false, deep: false });
         }
     }
@@ -133,8 +151,9 @@ impl Client for Finder {
     fn leave_map(&mut self, cx: &mut Context<'_>, map: &Map) {
         let leaves =
             self.current.as_ref().is_some_and(|nest| map.iters.first().is_some_and(|iter| iter.var == nest.map));
-        if let Some(nest) = self.current.take_if(|_| leaves)
-            && !nest.lost
+        let Some(nest) = self.current.take_if(|_| leaves) else { return };
+        cx.loads_anyway = false;
+        if !nest.lost
             && nest.deep
             && let Some(conditions) = conditions(cx, &nest.goals)
             && !conditions.is_empty()
@@ -153,14 +172,26 @@ impl Client for Finder {
 
 /// Whether an atom has one value throughout a call.
 fn is_fixed(cx: &Context<'_>, atom: AtomId) -> bool {
-    let AtomKey::Var(var) = cx.atoms.key(atom) else { return false };
-    matches!(cx.vars[*var].kind, VarKind::Dim | VarKind::Param(Direction::Input))
+    match cx.atoms.key(atom) {
+        AtomKey::Var(var) => matches!(cx.vars[*var].kind, VarKind::Dim | VarKind::Param(Direction::Input)),
+        AtomKey::Extreme(..) => true,
+        AtomKey::Fresh(_) | AtomKey::Load(..) | AtomKey::Turns(..) | AtomKey::Op(..) => false,
+    }
+}
+
+/// A search for what answers one test.
+struct Search {
+    /// Steps that are left.
+    steps: u32,
+    /// Whether elements may be replaced by the extreme ones.
+    data: bool,
 }
 
 /// Adds what has to be not negative so that `goal` is not; `false` if nothing is found.
-fn settle(cx: &mut Context<'_>, goal: &Lin, found: &mut BTreeSet<Lin>, steps: &mut u32) -> bool {
-    let Some(left) = steps.checked_sub(1) else { return false };
-    *steps = left;
+fn settle(cx: &mut Context<'_>, goal: &Lin, found: &mut BTreeSet<Lin>, search: &mut Search) -> bool {
+    let Some(left) = search.steps.checked_sub(1) else { return false };
+    search.steps = left;
+    let data = search.data;
     if found.contains(goal) || cx.proves(goal) {
         return true;
     }
@@ -169,10 +200,10 @@ fn settle(cx: &mut Context<'_>, goal: &Lin, found: &mut BTreeSet<Lin>, steps: &m
         return goal.as_constant().is_none() && found.insert(goal.clone());
     };
     let Some((factor, rest)) = split(goal, atom) else { return false };
-    let mut with = |cx: &mut Context<'_>, value: &Lin, more: Vec<Lin>| {
-        let Some(goal) = factor.mul(value).and_then(|product| product.add(&rest)) else { return false };
+    let mut with = |cx: &mut Context<'_>, product: Option<Lin>, more: Vec<Lin>| {
+        let Some(goal) = product.and_then(|product| product.add(&rest)) else { return false };
         let mut trial = found.clone();
-        let holds = more.iter().chain([&goal]).all(|goal| settle(cx, goal, &mut trial, steps));
+        let holds = more.iter().chain([&goal]).all(|goal| settle(cx, goal, &mut trial, search));
         if holds {
             *found = trial;
         }
@@ -180,13 +211,16 @@ fn settle(cx: &mut Context<'_>, goal: &Lin, found: &mut BTreeSet<Lin>, steps: &m
     };
     if let Some((exact, range)) = unwrapped(cx, atom) {
         let fits = [exact.offset(-range.lo), Lin::constant(range.hi).sub(&exact)];
-        return fits.into_iter().collect::<Option<Vec<Lin>>>().is_some_and(|fits| with(cx, &exact, fits));
+        return fits.into_iter().collect::<Option<Vec<Lin>>>().is_some_and(|fits| with(cx, factor.mul(&exact), fits));
     }
     let lower = cx.proves(&factor);
     if !lower && !factor.scale(-1).is_some_and(|negated| cx.proves(&negated)) {
         return false;
     }
-    bounds_of(cx, atom, lower).iter().any(|bound| with(cx, bound, Vec::new()))
+    let extreme = if lower { Extreme::Least } else { Extreme::Most };
+    let extreme = if data { extreme_of(cx, atom, extreme) } else { None };
+    let extreme = extreme.and_then(|extreme| factor.mul(&extreme));
+    bounds_of(cx, atom, &factor, lower).into_iter().chain(extreme).any(|product| with(cx, Some(product), Vec::new()))
 }
 
 /// `goal` as `factor * atom + rest`. `None` where the atom is multiplied by itself.
@@ -221,19 +255,33 @@ fn unwrapped(cx: &Context<'_>, atom: AtomId) -> Option<(Lin, Interval)> {
     Some((exact?, Interval::of(*ty)?))
 }
 
-/// Older values below (or above) which an atom cannot be.
-fn bounds_of(cx: &Context<'_>, atom: AtomId, lower: bool) -> Vec<Lin> {
+/// Older values that `factor * atom` cannot be less than, where the factor is not negative (`lower`), or not positive.
+fn bounds_of(cx: &Context<'_>, atom: AtomId, factor: &Lin, lower: bool) -> Vec<Lin> {
     let sign = if lower { 1 } else { -1 };
     let of_fact = |fact: &Lin| {
-        let (factor, rest) = split(fact, atom)?;
+        let (of_atom, rest) = split(fact, atom)?;
+        let of_atom = of_atom.as_constant().filter(|of_atom| of_atom.signum() == sign)?;
         let older = rest.atoms().all(|other| other < atom || is_fixed(cx, other));
-        (factor.as_constant() == Some(sign) && older).then(|| rest.scale(-sign)).flatten()
+        let times = match factor.as_constant() {
+            // A remainder is `a - b * (a / b)`, and what is known of it is so many times the quotient.
+            Some(factor) => Lin::constant(Some(factor / of_atom).filter(|_| factor % of_atom == 0)?),
+            None => factor.scale(sign).filter(|_| of_atom.abs() == 1)?,
+        };
+        times.mul(&rest).filter(|_| older)?.scale(-1)
     };
     let range = cx.atoms.range(atom);
     // Of data only the type is known. That all values of a type are indices is seldom so.
     let known = Scalar::ALL.iter().all(|ty| Interval::of(*ty) != Some(range));
-    let end = Some(if lower { range.lo } else { range.hi }).filter(|end| known && end.abs() <= SMALL);
-    cx.facts.iter().rev().filter_map(of_fact).chain(end.map(Lin::constant)).collect()
+    let end = Some(if lower { range.lo } else { range.hi }).filter(|end| known && end.abs() <= MOST_OF_A_TYPE);
+    cx.facts.iter().rev().filter_map(of_fact).chain(end.and_then(|end| factor.scale(end))).collect()
+}
+
+/// The extreme element of the array of which an atom is one, if its elements are integers.
+fn extreme_of(cx: &mut Context<'_>, atom: AtomId, extreme: Extreme) -> Option<Lin> {
+    let AtomKey::Load(array, _, path) = cx.atoms.key(atom) else { return None };
+    let (array, range) = (*array, cx.atoms.range(atom));
+    let fits = cx.vars[array].ty.scalar().is_some_and(|ty| ty.is_integer() && ty.converts_to(Scalar::I64));
+    (path.is_empty() && fits).then(|| Lin::atom(cx.atoms.intern(AtomKey::Extreme(array, extreme), range)))
 }
 
 /// Goals as conditions, without those that follow from others. `None` if they are too many, or a sum cannot be computed without wrapping.
@@ -344,12 +392,13 @@ fn sum(cx: &Context<'_>, lin: &Lin) -> Option<Sum> {
         if !fits(&product(1)) || !fits(&product(factor)) || !fits(&so_far) {
             return None;
         }
-        let var = |atom: &AtomId| match cx.atoms.key(*atom) {
-            AtomKey::Var(var) => Some(*var),
+        let known = |atom: &AtomId| match cx.atoms.key(*atom) {
+            AtomKey::Var(var) => Some(Known::Value(*var)),
+            AtomKey::Extreme(array, extreme) => Some(Known::Extreme(*array, *extreme)),
             AtomKey::Fresh(_) | AtomKey::Load(..) | AtomKey::Turns(..) | AtomKey::Op(..) => None,
         };
-        let vars: Option<Vec<VarId>> = term.iter().map(var).collect();
-        sum.terms.push((i64::try_from(factor).ok()?, vars?));
+        let product: Option<Vec<Known>> = term.iter().map(known).collect();
+        sum.terms.push((i64::try_from(factor).ok()?, product?));
     }
     Some(sum)
 }

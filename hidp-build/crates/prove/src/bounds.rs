@@ -200,7 +200,7 @@ fn origin(cx: &Context<'_>, value: &Lin) -> String {
                 return format!(": it depends on the contents of `{}`", cx.vars[*array].name);
             }
             AtomKey::Op(..) | AtomKey::Turns(..) => return ": its arithmetic might wrap or is not linear".to_owned(),
-            AtomKey::Var(_) | AtomKey::Fresh(_) => {}
+            AtomKey::Var(_) | AtomKey::Fresh(_) | AtomKey::Extreme(..) => {}
         }
     }
     String::new()

@@ -37,6 +37,19 @@ pub(crate) struct Case {
     pub value: Lin,
 }
 
+/// The smallest and the largest element among the first ones of an array that nothing writes, found by a map.
+#[derive(Clone, Debug)]
+pub(crate) struct Contents {
+    /// The array.
+    pub array: VarId,
+    /// Elements with indices below these were looked at.
+    pub below: Vec<Lin>,
+    /// The smallest of them.
+    pub least: Lin,
+    /// The largest of them.
+    pub most: Lin,
+}
+
 /// What a refutation assumes beyond what is known: one case each of some atoms.
 #[derive(Clone, Debug, Default)]
 struct Assumed {
@@ -107,6 +120,8 @@ pub(crate) struct Context<'f> {
     pub named_extents: BTreeSet<VarId>,
     /// Arrays that nothing writes.
     pub constant_arrays: BTreeSet<VarId>,
+    /// What is known of their elements.
+    pub contents: Vec<Contents>,
     /// How many maps enclose this.
     pub map_depth: usize,
     /// Whether arithmetic is known not to wrap (headers).
@@ -131,6 +146,7 @@ impl<'f> Context<'f> {
             extents: BTreeMap::new(),
             named_extents: BTreeSet::new(),
             constant_arrays: BTreeSet::new(),
+            contents: Vec::new(),
             map_depth: 0,
             exact: false,
             loads_anyway: false,

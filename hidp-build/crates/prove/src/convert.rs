@@ -1,10 +1,10 @@
 //! Integer expressions as sums of products of atoms. The sum equals the expression's value exactly: where arithmetic might
 //! wrap, the operation is an opaque atom.
 
-use hidp_ir::par::{BinOp, Const, ConvertMode, Expr, ExprKind, MathFn, Place, UnOp};
+use hidp_ir::par::{BinOp, Const, ConvertMode, Expr, ExprKind, MathFn, Place, UnOp, VarId};
 use hidp_syntax::ty::Scalar;
 
-use super::context::{Case, Context};
+use super::context::{Case, Contents, Context};
 use super::linear::{AtomKey, Interval, Lin, Op};
 
 impl Context<'_> {
@@ -32,11 +32,27 @@ impl Context<'_> {
         let range = Interval::of(ty);
         let inside = place.unproved == 0 || self.loads_anyway;
         if let (Some(range), true, true) = (range, self.constant_arrays.contains(&place.array), inside) {
-            let index = place.index.iter().map(|index| self.lin(index)).collect();
-            let key = AtomKey::Load(place.array, index, place.path.clone());
-            return Lin::atom(self.atoms.intern(key, range));
+            let index: Vec<Lin> = place.index.iter().map(|index| self.lin(index)).collect();
+            let key = AtomKey::Load(place.array, index.clone(), place.path.clone());
+            let element = Lin::atom(self.atoms.intern(key, range));
+            if place.unproved == 0 && place.path.is_empty() {
+                self.lies_between_extremes(&element, place.array, &index);
+            }
+            return element;
         }
         self.unknown(ty)
+    }
+
+    /// An element of an array lies between the smallest and the largest, if it was looked at when these were found.
+    fn lies_between_extremes(&mut self, element: &Lin, array: VarId, index: &[Lin]) {
+        let of_array: Vec<Contents> =
+            self.contents.iter().filter(|contents| contents.array == array).cloned().collect();
+        for Contents { below, least, most, .. } in of_array {
+            if index.iter().zip(&below).all(|(index, below)| self.proves_lt(index, below)) {
+                self.fact_opt(element.sub(&least));
+                self.fact_opt(most.sub(element));
+            }
+        }
     }
 
     /// `exact` if it is known and fits `ty`; otherwise the opaque result of `op`, which is `exact` but for a multiple of

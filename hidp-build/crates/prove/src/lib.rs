@@ -28,9 +28,10 @@ mod walk;
 mod widen;
 mod written;
 
-pub use assume::{Assumptions, Condition, Sum, assumptions};
+pub use assume::{Assumptions, Condition, Known, Sum, assumptions};
 pub use context::MAX_EXTENT;
 pub use facts::Facts;
+pub use linear::Extreme;
 use walk::Start;
 
 /// A test that stays in the generated code.

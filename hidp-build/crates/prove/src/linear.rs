@@ -63,10 +63,21 @@ pub(crate) enum AtomKey {
     Fresh(u32),
     /// An element of an array that nothing writes, its index proved to be inside.
     Load(VarId, Vec<Lin>, Vec<u32>),
+    /// The smallest element, or the largest, of an array that nothing writes.
+    Extreme(VarId, Extreme),
     /// How many times this sum wraps around in this type.
     Turns(Scalar, Box<Lin>),
     /// An operation that could not be expressed, its result of this type.
     Op(Op, Scalar, Vec<Lin>),
+}
+
+/// One of the two ends of what an array contains.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Extreme {
+    /// The smallest element.
+    Least,
+    /// The largest element.
+    Most,
 }
 
 /// A closed interval.

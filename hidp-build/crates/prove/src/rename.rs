@@ -59,7 +59,7 @@ impl Renamer {
     fn renamed(&mut self, cx: &mut Context<'_>, atom: AtomId) -> AtomId {
         let range = cx.atoms.range(atom);
         match cx.atoms.key(atom).clone() {
-            AtomKey::Var(_) => atom,
+            AtomKey::Var(_) | AtomKey::Extreme(..) => atom,
             AtomKey::Fresh(_) if atom < self.varying_from => atom,
             AtomKey::Fresh(_) => cx.atoms.fresh(range),
             AtomKey::Load(array, index, path) => match self.all(cx, &index) {

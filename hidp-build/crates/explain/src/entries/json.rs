@@ -301,7 +301,7 @@ mod tests {
     }
 
     fn explained_with(wanted: Wanted, resources: &[Resources]) -> String {
-        let text = "function f input float A[R][C]; input int at[R]; output float y[R];
+        let text = "function f input float A[R][C]; inout int at[R]; output float y[R];
             { map { r := [0:R); c := [0:C); _t = A[at[r]][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
         let input = input(text, Options { cuda: true, ..Options::default() });
         let program = optimised(&input);

@@ -14,8 +14,9 @@ use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
 use super::build::{self, Builder};
-use super::contents::{Contents, integers};
+use super::contents::Contents;
 use super::window::Linear;
+use crate::extremes::integers;
 
 /// What is kept of a value.
 const TY: Ty = Ty::Scalar(Scalar::I8);
@@ -248,7 +249,7 @@ fn between([least, most]: [Expr; 2], [low, high]: [Expr; 2]) -> Vec<Expr> {
 fn lookup(builder: &Builder<'_>, table: &Table, expr: &Expr) -> Option<Lookup> {
     let ExprKind::Load(from) = &expr.kind else { return None };
     let [first, second] = &from.index[..] else { return None };
-    integers(builder, from.array)?;
+    integers(builder.vars, from.array)?;
     if from.unproved != 0 || !from.path.is_empty() {
         return None;
     }
@@ -271,7 +272,7 @@ fn letters(builder: &Builder<'_>, expr: &Expr, index: VarId) -> Option<Letters> 
         }
         ExprKind::Load(place) => {
             let [at] = &place.index[..] else { return None };
-            integers(builder, place.array)?;
+            integers(builder.vars, place.array)?;
             let more = Linear::of(at)?.past(index)?;
             let is_near = (-FARTHEST..=FARTHEST).contains(&more);
             (is_near && place.path.is_empty() && place.unproved == 0).then_some(Letters { array: place.array, more })

@@ -63,7 +63,9 @@ impl Model<'_> {
                     VarKind::Dim | VarKind::Param(_) => true,
                     VarKind::Local | VarKind::Iter => false,
                 },
-                AtomKey::Fresh(_) | AtomKey::Load(..) | AtomKey::Turns(..) | AtomKey::Op(..) => false,
+                AtomKey::Fresh(_) | AtomKey::Extreme(..) | AtomKey::Load(..) | AtomKey::Turns(..) | AtomKey::Op(..) => {
+                    false
+                }
             })
         };
         let about_sizes: Vec<Lin> = facts.iter().filter(|fact| is_size(fact, self)).cloned().collect();

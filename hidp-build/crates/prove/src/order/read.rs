@@ -63,7 +63,7 @@ impl Reader<'_> {
         match cx.atoms.key(atom) {
             AtomKey::Var(_) => true,
             AtomKey::Fresh(_) => self.positions.contains(&atom),
-            AtomKey::Load(..) | AtomKey::Turns(..) => false,
+            AtomKey::Extreme(..) | AtomKey::Load(..) | AtomKey::Turns(..) => false,
             AtomKey::Op(_, _, operands) => all(operands),
         }
     }

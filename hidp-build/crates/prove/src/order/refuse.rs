@@ -136,7 +136,7 @@ impl Model<'_> {
     fn value_name(&self, call: &Dependence, atom: AtomId) -> Option<String> {
         match self.cx.atoms.key(atom) {
             AtomKey::Var(_) | AtomKey::Fresh(_) | AtomKey::Load(..) => self.name(call, atom),
-            AtomKey::Turns(..) | AtomKey::Op(..) => None,
+            AtomKey::Extreme(..) | AtomKey::Turns(..) | AtomKey::Op(..) => None,
         }
     }
 
@@ -155,7 +155,7 @@ impl Model<'_> {
             }
             AtomKey::Op(Op::Min, _, operands) => Some(format!("min({})", list(operands)?.join(", "))),
             AtomKey::Op(Op::Max, _, operands) => Some(format!("max({})", list(operands)?.join(", "))),
-            AtomKey::Load(..) | AtomKey::Turns(..) | AtomKey::Op(..) => None,
+            AtomKey::Extreme(..) | AtomKey::Load(..) | AtomKey::Turns(..) | AtomKey::Op(..) => None,
         }
     }
 

@@ -89,7 +89,7 @@ impl Model<'_> {
                 continue;
             }
             match self.cx.atoms.key(atom) {
-                AtomKey::Var(_) | AtomKey::Fresh(_) => {}
+                AtomKey::Var(_) | AtomKey::Fresh(_) | AtomKey::Extreme(..) => {}
                 AtomKey::Load(_, operands, _) | AtomKey::Op(_, _, operands) => {
                     open.extend(operands.iter().flat_map(Lin::atoms));
                 }
@@ -154,6 +154,10 @@ impl Sampler<'_, '_> {
                     VarKind::Dim | VarKind::Param(_) => self.size(number, atom, range),
                     VarKind::Local | VarKind::Iter => self.choices(number, atom, range),
                 };
+                choices.into_iter().for_each(|choice| self.with(number, atom, choice));
+            }
+            AtomKey::Extreme(..) => {
+                let choices = self.choices(number, atom, range);
                 choices.into_iter().for_each(|choice| self.with(number, atom, choice));
             }
             AtomKey::Fresh(_) => match self.model.cx.cases.get(&atom) {

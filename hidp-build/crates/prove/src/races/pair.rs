@@ -403,7 +403,7 @@ fn distances(a: &Lin, b: &Lin) -> Vec<i128> {
 fn ranges_over_dimensions(cx: &Context<'_>, access: &Accessed, map: usize) -> bool {
     let is_dimension = |atom: AtomId| match cx.atoms.key(atom) {
         AtomKey::Var(var) => cx.vars[*var].kind == VarKind::Dim,
-        AtomKey::Fresh(_) | AtomKey::Load(..) | AtomKey::Turns(..) | AtomKey::Op(..) => false,
+        AtomKey::Fresh(_) | AtomKey::Extreme(..) | AtomKey::Load(..) | AtomKey::Turns(..) | AtomKey::Op(..) => false,
     };
     let positions = access.chain[map..].iter().flat_map(|frame| &frame.positions);
     let mut bounds = positions.flat_map(|position| position.last.iter().chain([&position.lo]));

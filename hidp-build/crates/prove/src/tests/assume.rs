@@ -1,4 +1,4 @@
-use crate::assumptions;
+use crate::{Known, assumptions};
 use hidp_ir::par::read;
 
 fn found(params: &str, body: &str) -> Vec<Vec<String>> {
@@ -8,10 +8,14 @@ fn found(params: &str, body: &str) -> Vec<Vec<String>> {
     let program = read(&text).unwrap_or_else(|error| panic!("{error:?}\n{text}"));
     let entry = program.entries[0];
     let vars = &program.funcs[entry].vars;
+    let known = |known: &Known| match known {
+        Known::Value(var) => vars[*var].name.clone(),
+        Known::Extreme(array, extreme) => format!("{extreme:?}({})", vars[*array].name),
+    };
     let sum = |sum: &crate::Sum| {
         let mut parts: Vec<String> = Vec::new();
         for (factor, product) in &sum.terms {
-            let product: Vec<&str> = product.iter().map(|var| vars[*var].name.as_str()).collect();
+            let product: Vec<String> = product.iter().map(known).collect();
             parts.push(if *factor == 1 { product.join(" * ") } else { format!("{factor} * {}", product.join(" * ")) });
         }
         if sum.constant != 0 || parts.is_empty() {
@@ -62,12 +66,31 @@ fn an_iterator_is_replaced_by_the_end_that_counts() {
     assert_eq!(found(SCALARS, &loop_over("((2 * i) + 1)")), [["2 * N <= M"]]);
 }
 
+/// Whether it pays to look for the extremes is not asked here.
 #[test]
-fn what_only_data_says_is_no_assumption() {
+fn elements_are_replaced_by_the_extreme_ones() {
     let ints = format!("{SCALARS} z: int[N] input;");
-    assert_eq!(found(&ints, &loop_over("long(z[i])")), NONE);
-    let bytes = format!("{SCALARS} z: uint8[N] input;");
-    assert_eq!(found(&bytes, &loop_over("long(z[i])")), NONE, "not even that all values of a type are indices");
+    assert_eq!(found(&ints, &loop_over("long(z[i])")), [["1 + Most(z) <= M", "0 <= Least(z)"]]);
+    let floats = format!("{SCALARS} z: double[N] input;");
+    assert_eq!(found(&floats, &loop_over("long(z[i])")), NONE);
+    let written = format!("{SCALARS} z: int[N] inout;");
+    assert_eq!(found(&written, &loop_over("long(z[i])")), NONE, "it may change");
+}
+
+/// What a loop counts to is of data, where it is taken modulo 2 is not.
+#[test]
+fn remainders_are_bounded_by_their_divisors_and_not_by_data() {
+    let ints = format!("{SCALARS} z: int[N] input;");
+    assert_eq!(found(&ints, &loop_over("(k % 2)").replace("k < T", "k < long(z[i])")), [["2 <= M"]]);
+}
+
+/// That rows follow one another is not asked: an empty one has no element.
+#[test]
+fn ends_of_rows_are_in_range_where_the_extremes_are() {
+    let rows = format!("{SCALARS} p: int[(N + 1)] input; z: int[M] input;");
+    let body = "map (i = 0 .. N by 1) { map (k = long(p[i]) .. long(p[(i + 1)]) by 1) { y[i] = x[long(z[k?])?]; } }";
+    let all = ["1 + Most(z) <= M", "Most(p) <= M", "0 <= Least(p)", "0 <= Least(z)"];
+    assert_eq!(found(&rows, body), [all]);
 }
 
 #[test]

@@ -1,13 +1,44 @@
 //! Maps, primitives, calls, places and expressions.
 
-use super::super::context::Position;
+use super::super::context::{Contents, Position};
 use super::super::linear::Lin;
 use super::super::written;
 use super::{Use, Walker};
 use hidp_ir::par::{
-    ArrayRef, CallArg, Expr, ExprKind, Extent, Fold, FoldKind, FoldOp, Map, Place, PrimCall, PrimValue, Section,
-    SectionDim, Stmt, StmtKind, Target, VarId,
+    ArrayRef, CallArg, Expr, ExprKind, Extent, Fold, FoldFn, FoldKind, FoldOp, Iter, Map, Place, PrimCall, PrimValue,
+    Section, SectionDim, Stmt, StmtKind, Target, VarId,
 };
+
+/// The array among whose first elements a map does nothing but find the smallest and the largest, and the scalars that are set to these.
+fn extremes_found(map: &Map) -> Option<(VarId, [VarId; 2])> {
+    let [
+        Stmt { kind: StmtKind::Declare { var: declared, .. }, .. },
+        Stmt { kind: StmtKind::Assign { var, value }, .. },
+    ] = map.body.stmts.as_slice()
+    else {
+        return None;
+    };
+    let ExprKind::Load(place) = &value.kind else { return None };
+    let from_the_first = |(iter, index): (&Iter, &Expr)| {
+        iter.lo.as_int() == Some(0)
+            && iter.step.as_int() == Some(1)
+            && matches!(index.kind, ExprKind::Read(read) if read == iter.var)
+    };
+    let is_plain = declared == var
+        && place.path.is_empty()
+        && place.index.len() == map.iters.len()
+        && map.iters.iter().zip(&place.index).all(from_the_first);
+    let found = |fold: &Fold, func: FoldFn| match fold.target {
+        Target::Scalar(target) if fold.kind == FoldKind::Reduce && fold.op.func == func && fold.value == *var => {
+            (fold.over.len() == map.iters.len()).then_some(target)
+        }
+        Target::Scalar(_) | Target::Element(_) => None,
+    };
+    match map.folds.as_slice() {
+        [least, most] if is_plain => Some((place.array, [found(least, FoldFn::Min)?, found(most, FoldFn::Max)?])),
+        _ => None,
+    }
+}
 
 impl Walker<'_, '_> {
     pub(super) fn map(&mut self, map: &mut Map) {
@@ -45,6 +76,13 @@ impl Walker<'_, '_> {
         self.conditions = conditions;
         (self.cx.env, self.cx.extents) = (env, extents);
         self.havoc(&assigned);
+        if let Some((array, [least, most])) = extremes_found(map)
+            && self.cx.constant_arrays.contains(&array)
+        {
+            let below = bounds.into_iter().map(|[_, hi, _]| hi).collect();
+            let (least, most) = (self.cx.value(least), self.cx.value(most));
+            self.cx.contents.push(Contents { array, below, least, most });
+        }
     }
 
     pub(super) fn assume_positions(&mut self, positions: &[Position], except: &[VarId]) {

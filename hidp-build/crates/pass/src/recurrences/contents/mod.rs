@@ -9,14 +9,11 @@ mod tests;
 use std::collections::BTreeMap;
 
 use hidp_ir::par::visit::{self, Mutator, Role, change};
-use hidp_ir::par::{
-    Access, BinOp, Block, ConvertMode, Directives, Expr, ExprKind, Fold, FoldFn, FoldKind, FoldOp, Map, Place, Stmt,
-    StmtKind, System, Target, VarId, VarKind, same,
-};
-use hidp_syntax::ast::Direction;
+use hidp_ir::par::{BinOp, Block, ConvertMode, Expr, ExprKind, Stmt, StmtKind, System, VarId, same};
 use hidp_syntax::ty::{Scalar, Ty};
 
 use super::build::{self, Builder};
+use crate::extremes::{elements, find, integers};
 
 /// An array with more elements than this for each cell is not looked at.
 const MOST_FOR_A_CELL: i64 = 16;
@@ -42,7 +39,7 @@ pub(super) struct Contents {
 
 impl Contents {
     pub(super) fn new(builder: &Builder<'_>, system: &System) -> Contents {
-        let cells = system.tables.iter().map(|table| elements(builder, table.array)).reduce(build::add);
+        let cells = system.tables.iter().map(|table| elements(builder.vars, table.array)).reduce(build::add);
         let cells = cells.expect("a system has a table");
         Contents { known: BTreeMap::new(), cells, before: Vec::new(), conds: Vec::new() }
     }
@@ -55,7 +52,7 @@ impl Contents {
     /// The smallest and the largest element of an input array, as values of its type; anything where the array is too large, which
     /// `conds` exclude. `None` for what is no such array of integers.
     pub(super) fn extremes(&mut self, builder: &mut Builder<'_>, array: VarId) -> Option<[Expr; 2]> {
-        let ty = integers(builder, array)?;
+        let ty = integers(builder.vars, array)?;
         let span = builder.vars[array].span;
         let found = match self.known.get(&array) {
             Some(found) => *found,
@@ -63,8 +60,9 @@ impl Contents {
                 let found = ["least", "most"].map(|name| builder.local(name, Ty::Scalar(ty), span));
                 self.before.extend(found.map(|var| build::declare(var, span)));
                 let most = Expr::long(BinOp::Mul, self.cells.clone(), Expr::int(MOST_FOR_A_CELL, span));
-                let few = Expr::long(BinOp::Le, elements(builder, array), most);
-                self.before.push(build::guarded(few.clone(), vec![find(builder, array, ty, found)]));
+                let few = Expr::long(BinOp::Le, elements(builder.vars, array), most);
+                let shape = builder.vars[array].shape.clone();
+                self.before.push(build::guarded(few.clone(), vec![find(builder.vars, array, shape, found)]));
                 self.conds.push(few);
                 self.known.insert(array, found);
                 found
@@ -87,44 +85,6 @@ impl Contents {
             Indices { contents: self, builder, set }.visit_block(body);
         }
     }
-}
-
-/// The type of an input array's elements, if these are integers that `long` holds.
-pub(super) fn integers(builder: &Builder<'_>, array: VarId) -> Option<Scalar> {
-    let var = &builder.vars[array];
-    let ty = var.ty.scalar().filter(|ty| ty.is_integer() && ty.converts_to(Scalar::I64))?;
-    (var.kind == VarKind::Param(Direction::Input) && !var.shape.is_empty()).then_some(ty)
-}
-
-/// How many elements an array has.
-fn elements(builder: &Builder<'_>, array: VarId) -> Expr {
-    let extents = builder.vars[array].shape.iter().cloned();
-    extents.reduce(|all, extent| Expr::long(BinOp::Mul, all, extent)).expect("an array has an extent")
-}
-
-/// A map over all elements that finds the extreme ones.
-fn find(builder: &mut Builder<'_>, array: VarId, ty: Scalar, found: [VarId; 2]) -> Stmt {
-    let span = builder.vars[array].span;
-    let ty_of_all = Ty::Scalar(ty);
-    let iters: Vec<_> = builder.vars[array]
-        .shape
-        .clone()
-        .into_iter()
-        .map(|extent| build::iter(builder.iterator("at", span), Expr::int(0, span), extent))
-        .collect();
-    let index = iters.iter().map(|iter| build::read(iter.var, span)).collect();
-    let place = Place { array, index, path: Vec::new(), unproved: 0, access: Access::Exclusive, span };
-    let value = builder.local("element", ty_of_all, span);
-    let element = Expr { kind: ExprKind::Load(place), ty: ty_of_all, span };
-    let fold = |func: FoldFn, target: VarId| {
-        let neutral = func.neutral(ty).map(|value| Expr { kind: ExprKind::Const(value), ty: ty_of_all, span });
-        let op = FoldOp { func, ty: ty_of_all, neutral: neutral.map(Box::new), ordered: false };
-        let over = iters.iter().map(|iter| iter.var).collect();
-        Fold { kind: FoldKind::Reduce, op, target: Target::Scalar(target), value, over, span }
-    };
-    let folds = vec![fold(FoldFn::Min, found[0]), fold(FoldFn::Max, found[1])];
-    let body = Block { stmts: vec![build::declare(value, span), build::assign(value, element)] };
-    Stmt { kind: StmtKind::Map(Map { iters, body, folds, directives: Directives::default() }), span }
 }
 
 /// Variables that one assignment sets and nothing else, with its value.
@@ -173,7 +133,7 @@ impl Indices<'_, '_> {
     fn element(&self, expr: &Expr, variables: u32) -> Option<Element> {
         match &expr.kind {
             ExprKind::Load(place) if place.unproved == 0 && place.path.is_empty() => {
-                integers(self.builder, place.array)?;
+                integers(self.builder.vars, place.array)?;
                 Some(Element { array: place.array, more: 0, others: Vec::new() })
             }
             ExprKind::Read(var) => {
