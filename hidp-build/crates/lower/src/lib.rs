@@ -48,6 +48,7 @@ mod defect;
 mod device;
 mod exchange;
 mod expr;
+mod flagged;
 mod fold;
 mod lane_fold;
 mod lanes;

@@ -1,11 +1,10 @@
 //! Updates of threads' copies: lanes compute the places of a tile of iterations, those that update nothing a place between two copies, then
 //! the elements are updated one after the other. Where a place is none the tile is done in order, which finds the first fault.
 
-use std::mem;
-
 use super::build::{ArrayBinding, Binding};
+use super::flagged::flag_is;
 use super::space::Range;
-use super::{Checks, Lowerer, make};
+use super::{Lowerer, make};
 use hidp_ir::imp::{self, Element, Expr, LoopKind, Stmt};
 use hidp_ir::par::{BinOp, Map, Place};
 use hidp_plan::notation::Property;
@@ -37,13 +36,11 @@ impl Lowerer<'_> {
         let start = make::var(turn, Ty::LONG);
         let stop = make::min(make::add(start.clone(), make::long(tile.into())), high.clone());
         let stop = self.body.fix("stop", stop);
-        let bad = self.body.slot("bad", Ty::LONG, Some(make::long(0)));
-        let checks = mem::replace(&mut self.checks, Checks::Flag(bad));
-        self.updated_places(map, &update, &copy, range, (&start, &stop), places);
-        self.checks = checks;
+        let bad = self
+            .flagged(&map.body, &[], |this| this.updated_places(map, &update, &copy, range, (&start, &stop), places));
         let count = make::sub(stop.clone(), start.clone());
         self.branch(
-            make::binary(BinOp::Eq, make::var(bad, Ty::LONG), make::long(0)),
+            flag_is(BinOp::Eq, bad),
             |this| this.update_all(&update, &copy, places, count),
             |this| {
                 this.range_loop(range, start, stop, LoopKind::Seq, &mut |this| this.iteration(map, &[]));

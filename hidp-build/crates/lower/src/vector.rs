@@ -1,8 +1,6 @@
 //! Loops in vector lanes, and what stands around them: tests made once before the loop instead of in every iteration, the
 //! loop in order for short ranges, and the loop in order that finds the first fault after lanes met one.
 
-use std::mem;
-
 use super::fold::Acc;
 use super::map::turns;
 use super::space::Range;
@@ -12,7 +10,6 @@ use hidp_ir::par::effects::{expr_may_fault, may_fault};
 use hidp_ir::par::{self, BinOp, Block, ExprKind, FoldFn, Map, Place, StmtKind, visit};
 use hidp_plan::notation::FoldOption;
 use hidp_plan::{self as plan, Exec};
-use hidp_syntax::ty::Ty;
 
 /// Factors of an iterator up to which testing the ends of a range is enough: no index between them wraps.
 pub(super) const MOST_STRIDE: i128 = 1024;
@@ -145,21 +142,15 @@ impl Lowerer<'_> {
         high: &Expr,
         accs: &[Acc<'_>],
     ) {
-        let start = inside.map_or(make::long(0), |inside| make::select(inside, make::long(0), make::long(1)));
-        let bad = self.body.slot("bad", Ty::LONG, Some(start));
-        let failed = |op| make::binary(op, make::var(bad, Ty::LONG), make::long(0));
-        self.body.enter();
-        let flagged = may_fault(self.program, &self.func.vars, &proved.body);
-        let checks = if flagged { Checks::Flag(bad) } else { self.checks };
-        let checks = mem::replace(&mut self.checks, checks);
-        self.lane_loop(proved, range, low.clone(), high.clone(), accs);
-        self.checks = checks;
-        let fast = self.body.leave();
-        self.body.push(make::when(failed(BinOp::Eq), fast.stmts));
-        self.body.enter();
-        self.range_loop(range, low.clone(), high.clone(), LoopKind::Seq, &mut |this| this.iteration(map, accs));
-        let again = self.body.leave();
-        self.body.push(make::when(failed(BinOp::Ne), again.stmts));
+        self.tried(
+            inside,
+            &proved.body,
+            |this| this.lane_loop(proved, range, low.clone(), high.clone(), accs),
+            |this| {
+                let kind = LoopKind::Seq;
+                this.range_loop(range, low.clone(), high.clone(), kind, &mut |this| this.iteration(map, accs));
+            },
+        );
     }
 
     /// Whether indices that grow evenly with the iterator are inside at both ends of the range; and the map without the

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 use super::inner_maps;
 use super::mapping::Exec;
 use hidp_ir::par::effects::{Effects, expr_may_fault, scalar_fn_may_fault};
-use hidp_ir::par::visit;
+use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
-    Access, BinOp, Block, Expr, ExprKind, Extent, Func, Map, PrimCall, Program, Stmt, StmtKind, VarId, VarKind,
+    Access, BinOp, Block, Expr, ExprKind, Extent, Func, Map, Place, PrimCall, Program, Stmt, StmtKind, VarId, VarKind,
 };
 use hidp_syntax::ast::Level;
 use hidp_syntax::prim::Prim;
@@ -32,8 +32,9 @@ pub struct Private {
     pub extents: Vec<Expr>,
     /// Whether the extents hold values of an iteration: then the largest product of all iterations is what is needed.
     pub varies: bool,
-    /// What of an iteration computes those values: scalars that are declared and assigned once.
-    pub slice: Vec<Stmt>,
+    /// What of an iteration computes those values: scalars that are declared and assigned once. As in the extents nothing counts as
+    /// proved here, since what stood around or before may be missing.
+    pub slice: Block,
     /// Whether its elements must be neighbours, as primitives want them.
     pub contiguous: bool,
 }
@@ -209,10 +210,11 @@ impl Search<'_> {
 
     /// What it takes to know the extents, if that can be done ahead.
     fn private(&self, store: Store, extents: Vec<Expr>) -> Option<Private> {
-        let mut slice = Vec::new();
+        let mut slice = Block { stmts: Vec::new() };
         let mut varies = false;
+        let extents: Vec<Expr> = extents.into_iter().map(unproved).collect();
         for extent in &extents {
-            varies |= self.needs(extent, &mut slice)?;
+            varies |= self.needs(extent, &mut slice.stmts)?;
         }
         let contiguous = matches!(store, Store::Copies(_));
         Some(Private { store, extents, varies, slice, contiguous })
@@ -263,13 +265,50 @@ impl Search<'_> {
         match (writes, assign) {
             (0, _) => slice.push(zeroed(declare)),
             (1, Some((stmt, value))) => {
-                self.needs(value, slice)?;
+                let value = unproved(value.clone());
+                self.needs(&value, slice)?;
                 slice.push(zeroed(declare));
-                slice.push(stmt.clone());
+                slice.push(Stmt { kind: StmtKind::Assign { var, value }, span: stmt.span });
             }
             _ => return None,
         }
         Some(())
+    }
+}
+
+/// The value where nothing is known of what it is made from: all its checks.
+fn unproved(mut value: Expr) -> Expr {
+    Unproved.visit_expr(&mut value);
+    value
+}
+
+struct Unproved;
+
+impl Mutator for Unproved {
+    fn visit_place(&mut self, place: &mut Place, role: visit::Role) {
+        place.unproved = u32::MAX >> (32 - place.index.len().min(32));
+        change::walk_place(self, place, role);
+    }
+
+    fn visit_expr(&mut self, expr: &mut Expr) {
+        if let ExprKind::Binary { op, left, right, checked } = &mut expr.kind {
+            *checked |= needs_check(*op, left, right);
+        }
+        change::walk_expr(self, expr);
+    }
+}
+
+/// Whether an operator has no result for some right operands, this one perhaps among them.
+fn needs_check(op: BinOp, left: &Expr, right: &Expr) -> bool {
+    let is_integer = left.ty.scalar().is_some_and(|scalar| !scalar.is_float());
+    match op {
+        BinOp::Div | BinOp::Rem => is_integer && right.as_int().is_none_or(|divisor| divisor == 0),
+        BinOp::Shl | BinOp::Shr => {
+            let bits = left.ty.scalar().map_or(0, |scalar| scalar.size() as i128 * 8);
+            right.as_int().is_none_or(|count| !(0..bits).contains(&count))
+        }
+        BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor => false,
+        BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne => false,
     }
 }
 

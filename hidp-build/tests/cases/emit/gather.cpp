@@ -6,7 +6,7 @@ namespace entry_k_6gather_gather {
 
     HIDP_KERNEL void rows_map0_k0([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t N_2, double *__restrict y_4, const int32_t *__restrict index_5, const double *__restrict x_6, int64_t M_7, int64_t begin_0, int64_t end_1) {
       [[maybe_unused]] const int64_t last_3 = end_1 - 1L;
-      int64_t bad_8 = 0L;
+      int64_t bad_8 = (M_7 > 0L) ? 0L : 1L;
       if (bad_8 == 0L) {
 #pragma omp simd reduction(| : bad_8)
         for (int64_t i_9 = begin_0; i_9 < end_1; ++i_9) {
@@ -30,7 +30,7 @@ namespace entry_k_6gather_gather {
 
     HIDP_KERNEL void serial_map0_k0([[maybe_unused]] hidp::Worker &worker, [[maybe_unused]] int64_t N_2, double *__restrict y_4, const int32_t *__restrict index_5, const double *__restrict x_6, int64_t M_7, int64_t begin_0, int64_t end_1) {
       [[maybe_unused]] const int64_t last_3 = end_1 - 1L;
-      int64_t bad_8 = 0L;
+      int64_t bad_8 = (M_7 > 0L) ? 0L : 1L;
       if (bad_8 == 0L) {
 #pragma omp simd reduction(| : bad_8)
         for (int64_t i_9 = begin_0; i_9 < end_1; ++i_9) {

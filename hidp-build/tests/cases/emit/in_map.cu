@@ -7,25 +7,34 @@
 namespace entry_k_6in_map_segments {
   namespace {
 
-    HIDP_DEVICE void warp_size0_k0([[maybe_unused]] hidp::Worker<256> &worker, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, [[maybe_unused]] int64_t extent_10, hidp::Out<int64_t> partial_14, int64_t position_0) {
+    HIDP_DEVICE void warp_size0_k0([[maybe_unused]] hidp::Worker<256> &worker, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, int64_t extent_10, hidp::Out<int64_t> partial_18, int64_t position_0) {
       const int64_t from_4 = position_0 * run_2;
       const int64_t to_5 = hidp::min<int64_t>(from_4 + run_2, S_1);
       int64_t acc_6 = 0L;
       for (int64_t at_7 = (from_4) + int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_7 < to_5; at_7 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
-        const int64_t bad_8 = 0L;
-        const int64_t extent_11 = hidp::max<int64_t>(int64_t(hidp::load(cut_9 + (at_7 + 1L))) - int64_t(hidp::load(cut_9 + at_7)), 0L);
-        const int64_t count_12 = (1L <= hidp::div<int64_t>(72057594037927936L, hidp::max<int64_t>(extent_11, 1L))) ? extent_11 : 0L;
-        const int64_t count_13 = (bad_8 == 0L) ? count_12 : 0L;
-        acc_6 = hidp::max<int64_t>(acc_6, count_13);
+        int64_t count_8 = 0L;
+        int64_t bad_11 = (extent_10 > 0L) ? 0L : 1L;
+        if (bad_11 == 0L) {
+          const int64_t index_12 = at_7 + 1L;
+          const bool inside_13 = uint64_t(index_12) < uint64_t(extent_10);
+          bad_11 = bad_11 | (inside_13 ? 0L : 1L);
+          const bool inside_14 = uint64_t(at_7) < uint64_t(extent_10);
+          bad_11 = bad_11 | (inside_14 ? 0L : 1L);
+          const int64_t extent_15 = hidp::max<int64_t>(int64_t(hidp::load(cut_9 + (inside_13 ? index_12 : 0L))) - int64_t(hidp::load(cut_9 + (inside_14 ? at_7 : 0L))), 0L);
+          const int64_t count_16 = (1L <= hidp::div<int64_t>(72057594037927936L, hidp::max<int64_t>(extent_15, 1L))) ? extent_15 : 0L;
+          count_8 = count_16;
+        }
+        const int64_t count_17 = (bad_11 == 0L) ? count_8 : 0L;
+        acc_6 = hidp::max<int64_t>(acc_6, count_17);
       }
       acc_6 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Max<int64_t>>(worker, acc_6);
       if (hidp::is_first<hidp::Block>(worker)) {
-        hidp::store(partial_14 + position_0, acc_6);
+        hidp::store(partial_18 + position_0, acc_6);
       }
     }
-    HIDP_GLOBAL(256) warp_size0_k0_items(const hidp::Launch launch, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, [[maybe_unused]] int64_t extent_10, hidp::Out<int64_t> partial_14) {
+    HIDP_GLOBAL(256) warp_size0_k0_items(const hidp::Launch launch, int64_t S_1, int64_t run_2, [[maybe_unused]] bool narrow_3, hidp::In<int32_t> cut_9, int64_t extent_10, hidp::Out<int64_t> partial_18) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { warp_size0_k0(worker, S_1, run_2, narrow_3, cut_9, extent_10, partial_14, x); });
+      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { warp_size0_k0(worker, S_1, run_2, narrow_3, cut_9, extent_10, partial_18, x); });
     }
 
     HIDP_DEVICE void warp_combine1_k1([[maybe_unused]] hidp::Worker<256> &worker, int64_t runs_1, hidp::Out<int64_t> partial_2, [[maybe_unused]] int64_t position_0) {

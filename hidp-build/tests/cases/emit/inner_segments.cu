@@ -38,25 +38,36 @@ namespace entry_k_14inner_segments_pieces {
       hidp::each_item<hidp::Warp, 1>(worker, launch, [&](int64_t x) { warp_map0_k0(worker, y_1, N_2, S_3, segments_5, cut_7, extent_8, step_9, x_12, copies_14, count_15, copies_17, x); });
     }
 
-    HIDP_DEVICE void kernel_size0_k0([[maybe_unused]] hidp::Worker<256> &worker, [[maybe_unused]] bool narrow_1, hidp::In<int32_t> cut_7, [[maybe_unused]] int64_t extent_8, int64_t s_9, int32_t step_10, hidp::Out<int64_t> partial_14, int64_t position_0) {
+    HIDP_DEVICE void kernel_size0_k0([[maybe_unused]] hidp::Worker<256> &worker, [[maybe_unused]] bool narrow_1, hidp::In<int32_t> cut_7, int64_t extent_8, int64_t s_10, int32_t step_14, hidp::Out<int64_t> partial_19, int64_t position_0) {
       const int64_t from_2 = position_0 * 4096L;
       const int64_t to_3 = hidp::min<int64_t>(from_2 + 4096L, 4L);
       int64_t acc_4 = 0L;
       for (int64_t at_5 = (from_2) + int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_5 < to_3; at_5 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
-        const int64_t bad_6 = 0L;
-        const int64_t extent_11 = hidp::max<int64_t>(hidp::min<int64_t>(int64_t(hidp::load(cut_7 + (s_9 + 1L))), int64_t(hidp::load(cut_7 + s_9)) + ((at_5 + 1L) * int64_t(step_10))) - (int64_t(hidp::load(cut_7 + s_9)) + (at_5 * int64_t(step_10))), 0L);
-        const int64_t count_12 = (1L <= hidp::div<int64_t>(72057594037927936L, hidp::max<int64_t>(extent_11, 1L))) ? extent_11 : 0L;
-        const int64_t count_13 = (bad_6 == 0L) ? count_12 : 0L;
-        acc_4 = hidp::max<int64_t>(acc_4, count_13);
+        int64_t count_6 = 0L;
+        int64_t bad_9 = (extent_8 > 0L) ? 0L : 1L;
+        if (bad_9 == 0L) {
+          const int64_t index_11 = s_10 + 1L;
+          const bool inside_12 = uint64_t(index_11) < uint64_t(extent_8);
+          bad_9 = bad_9 | (inside_12 ? 0L : 1L);
+          const bool inside_13 = uint64_t(s_10) < uint64_t(extent_8);
+          bad_9 = bad_9 | (inside_13 ? 0L : 1L);
+          const bool inside_15 = uint64_t(s_10) < uint64_t(extent_8);
+          bad_9 = bad_9 | (inside_15 ? 0L : 1L);
+          const int64_t extent_16 = hidp::max<int64_t>(hidp::min<int64_t>(int64_t(hidp::load(cut_7 + (inside_12 ? index_11 : 0L))), int64_t(hidp::load(cut_7 + (inside_13 ? s_10 : 0L))) + ((at_5 + 1L) * int64_t(step_14))) - (int64_t(hidp::load(cut_7 + (inside_15 ? s_10 : 0L))) + (at_5 * int64_t(step_14))), 0L);
+          const int64_t count_17 = (1L <= hidp::div<int64_t>(72057594037927936L, hidp::max<int64_t>(extent_16, 1L))) ? extent_16 : 0L;
+          count_6 = count_17;
+        }
+        const int64_t count_18 = (bad_9 == 0L) ? count_6 : 0L;
+        acc_4 = hidp::max<int64_t>(acc_4, count_18);
       }
       acc_4 = hidp::reduce_over<hidp::Block, hidp::Thread, hidp::Max<int64_t>>(worker, acc_4);
       if (hidp::is_first<hidp::Block>(worker)) {
-        hidp::store(partial_14 + position_0, acc_4);
+        hidp::store(partial_19 + position_0, acc_4);
       }
     }
-    HIDP_GLOBAL(256) kernel_size0_k0_items(const hidp::Launch launch, [[maybe_unused]] bool narrow_1, hidp::In<int32_t> cut_7, [[maybe_unused]] int64_t extent_8, int64_t s_9, int32_t step_10, hidp::Out<int64_t> partial_14) {
+    HIDP_GLOBAL(256) kernel_size0_k0_items(const hidp::Launch launch, [[maybe_unused]] bool narrow_1, hidp::In<int32_t> cut_7, int64_t extent_8, int64_t s_10, int32_t step_14, hidp::Out<int64_t> partial_19) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { kernel_size0_k0(worker, narrow_1, cut_7, extent_8, s_9, step_10, partial_14, x); });
+      hidp::each_item<hidp::Block, 1>(worker, launch, [&](int64_t x) { kernel_size0_k0(worker, narrow_1, cut_7, extent_8, s_10, step_14, partial_19, x); });
     }
 
     HIDP_DEVICE void kernel_combine1_k1([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int64_t> partial_1, [[maybe_unused]] int64_t position_0) {

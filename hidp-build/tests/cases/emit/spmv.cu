@@ -11,7 +11,7 @@ namespace entry_k_4spmv_spmv {
       const int64_t count_8 = hidp::max<int64_t>(hi_7 - lo_6, 0L);
       double acc_9 = 0.0;
       const int64_t last_10 = lo_6 + (count_8 - 1L);
-      int64_t bad_16 = bool((uint64_t(lo_6) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12))) ? 0L : 1L;
+      int64_t bad_16 = bool(bool((uint64_t(lo_6) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12))) & (C_15 > 0L)) ? 0L : 1L;
       if (bad_16 == 0L) {
         for (int64_t at_17 = int64_t(hidp::rank<hidp::Warp, hidp::Thread>(worker)); at_17 < count_8; at_17 += int64_t(hidp::count<hidp::Warp, hidp::Thread>(worker))) {
           const int64_t k_18 = lo_6 + at_17;
@@ -66,7 +66,7 @@ end_of_at_22:;
       const int64_t count_8 = hidp::max<int64_t>(hi_7 - lo_6, 0L);
       double acc_9 = 0.0;
       const int64_t last_10 = lo_6 + (count_8 - 1L);
-      int64_t bad_16 = bool((uint64_t(lo_6) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12))) ? 0L : 1L;
+      int64_t bad_16 = bool(bool((uint64_t(lo_6) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12))) & (C_15 > 0L)) ? 0L : 1L;
       if (bad_16 == 0L) {
         const int64_t high_17 = lo_6 + count_8;
         for (int64_t k_18 = lo_6; k_18 < high_17; ++k_18) {
@@ -113,7 +113,7 @@ end_of_at_22:;
       const int64_t count_8 = hidp::max<int64_t>(hi_7 - lo_6, 0L);
       double acc_9 = 0.0;
       const int64_t last_10 = lo_6 + (count_8 - 1L);
-      int64_t bad_16 = bool((uint64_t(lo_6) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12))) ? 0L : 1L;
+      int64_t bad_16 = bool(bool((uint64_t(lo_6) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12))) & (C_15 > 0L)) ? 0L : 1L;
       if (bad_16 == 0L) {
         for (int64_t at_17 = int64_t(hidp::rank<hidp::Block, hidp::Thread>(worker)); at_17 < count_8; at_17 += int64_t(hidp::count<hidp::Block, hidp::Thread>(worker))) {
           const int64_t k_18 = lo_6 + at_17;
@@ -168,7 +168,7 @@ end_of_at_22:;
       const int64_t count_8 = hidp::max<int64_t>(hi_7 - lo_6, 0L);
       double acc_9 = 0.0;
       const int64_t last_10 = lo_6 + (count_8 - 1L);
-      int64_t bad_16 = bool((uint64_t(lo_6) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12))) ? 0L : 1L;
+      int64_t bad_16 = bool(bool((uint64_t(lo_6) < uint64_t(Z_12)) & (uint64_t(last_10) < uint64_t(Z_12))) & (C_15 > 0L)) ? 0L : 1L;
       if (bad_16 == 0L) {
         for (int64_t at_17 = int64_t(hidp::rank<hidp::Subwarp, hidp::Thread>(worker)); at_17 < count_8; at_17 += int64_t(hidp::count<hidp::Subwarp, hidp::Thread>(worker))) {
           const int64_t k_18 = lo_6 + at_17;

@@ -2,8 +2,9 @@
 //! single lanes are interleaved, so that neighbouring lanes access neighbouring elements.
 
 use super::super::build::ArrayBinding;
+use super::super::flagged::flag_is;
 use super::super::space::Range;
-use super::super::{Checks, Lowerer, make};
+use super::super::{Lowerer, make};
 use super::reduce::Folded;
 use hidp_ir::imp::{Expr, ExprKind, Grid, Level, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, Const, FaultKind, Fold, FoldFn, FoldKind, FoldOp, Map, StmtKind, Target};
@@ -153,14 +154,15 @@ impl Lowerer<'_> {
         let folded = Folded::by_lanes((ranges, strides, total), self.block_of(map), runs, span);
         let folds = [maximum(span)];
         let partials = self.fold_runs_on_device("size", &folded, &folds, &mut |this, accs| {
-            let bad = this.body.slot("bad", Ty::LONG, Some(make::long(0)));
-            let checks = std::mem::replace(&mut this.checks, Checks::Flag(bad));
-            this.stmts(&private.slice);
-            let extents = this.exprs(&private.extents);
-            this.checks = checks;
-            let count = this.capped(extents);
-            let good = make::binary(BinOp::Eq, make::var(bad, Ty::LONG), make::long(0));
-            let count = this.body.fix("count", make::select(good, count, make::long(0)));
+            let count = this.body.slot("count", Ty::LONG, Some(make::long(0)));
+            let bad = this.flagged(&private.slice, &private.extents, |this| {
+                this.stmts(&private.slice.stmts);
+                let extents = this.exprs(&private.extents);
+                let found = this.capped(extents);
+                this.body.push(make::set(count, found));
+            });
+            let count = make::select(flag_is(BinOp::Eq, bad), make::var(count, Ty::LONG), make::long(0));
+            let count = this.body.fix("count", count);
             this.fold_value(&accs[0], count);
         });
         let result = self.body.slot("largest", Ty::LONG, Some(make::long(0)));

@@ -4,18 +4,15 @@
 //! both ends of the range, others are clamped and only raise a flag; then the compiler writes the loop out several times and all loads of
 //! one kind go at once. Where the flag is up the loop runs again with faults, and finds the first.
 
-use std::mem;
-
 use super::super::fold::Acc;
 use super::super::map::turns;
 use super::super::space::Range;
-use super::super::{Checks, Lowerer, make};
+use super::super::{Lowerer, make};
 use hidp_ir::imp::Level;
 use hidp_ir::par::effects::may_fault;
 use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{BinOp, FoldFn, FoldKind, Map};
+use hidp_ir::par::{FoldFn, FoldKind, Map};
 use hidp_plan as plan;
-use hidp_syntax::ty::Ty;
 
 impl Lowerer<'_> {
     /// Whether a fold can be done twice: its iterations compute values, and nothing else.
@@ -33,22 +30,15 @@ impl Lowerer<'_> {
     pub(super) fn tried_fold(&mut self, map: &Map, range: &Range, accs: &[Acc<'_>], over: Option<Level>) {
         let count = self.body.fix("count", range.count.clone());
         let (inside, proved) = self.ends_inside(map, range, &make::long(0), &count);
-        let start = inside.map_or(make::long(0), |inside| make::select(inside, make::long(0), make::long(1)));
-        let bad = self.body.slot("bad", Ty::LONG, Some(start));
-        let failed = |op| make::binary(op, make::var(bad, Ty::LONG), make::long(0));
-        self.body.enter();
-        let flagged = may_fault(self.program, &self.func.vars, &proved.body);
-        let checks = if flagged { Checks::Flag(bad) } else { self.checks };
-        let checks = mem::replace(&mut self.checks, checks);
-        self.fold_range(&proved, range, accs, over);
-        self.checks = checks;
-        let tried = self.body.leave();
-        self.body.push(make::when(failed(BinOp::Eq), tried.stmts));
-        self.body.enter();
-        accs.iter().for_each(|acc| self.reset(acc));
-        self.fold_range(map, range, accs, over);
-        let again = self.body.leave();
-        self.body.push(make::when(failed(BinOp::Ne), again.stmts));
+        self.tried(
+            inside,
+            &proved.body,
+            |this| this.fold_range(&proved, range, accs, over),
+            |this| {
+                accs.iter().for_each(|acc| this.reset(acc));
+                this.fold_range(map, range, accs, over);
+            },
+        );
     }
 
     fn fold_range(&mut self, map: &Map, range: &Range, accs: &[Acc<'_>], over: Option<Level>) {
