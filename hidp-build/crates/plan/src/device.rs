@@ -99,9 +99,8 @@ pub(super) fn explore_all(
     if native.is_none() && !maps.iter().any(|map| is_asked_for(map)) {
         let measures = measures_of(func, &maps);
         let rules = rules_of(program, func, &maps, &explored.plans, &measures, model);
-        let found = searched_plan(program, func, &maps, &explored.plans, (&measures, &rules), model);
-        if let Some(plan) = found {
-            explored.add(SEARCHED, Ok(plan));
+        if let Some(found) = searched_plan(program, func, &maps, &explored.plans, (&measures, &rules), model) {
+            explored.add(SEARCHED, found.map_err(Fate::Excluded));
         }
     }
     if limits.variants {

@@ -30,7 +30,7 @@ constraints! {
     COVER: "cover", "the lines of an iterator cover its range once";
     DIMS: "dims", "a grid and its blocks have up to three dimensions, the first of which are `x`";
     FAULT_ORDER: "fault-order", "checks that remain run where the program has them, before what comes after";
-    GAIN: "gain", "a mapping is one of its own only where it saves loads, or starts";
+    GAIN: "gain", "a mapping is one of its own only where it saves loads, starts, or predicted time";
     GROUP: "group", "lanes that fold together are 4, 8, 32, or all of a block";
     HOST: "host", "the host takes iterations one after the other only where they fold nothing";
     INSIDE: "inside", "lanes of a group share what an iteration has inside: a map or a primitive";
@@ -41,6 +41,7 @@ constraints! {
     NATIVE: "native", "C++ headers of the program compile for the target";
     ORDER: "order", "around a fold that runs outside of the iterations around it stand plain computations alone";
     OUTERMOST: "outermost", "a launch has its shape from the outermost map of a nest";
+    PREDICTED: "predicted", "the search compares predicted times of all that runs differently";
     RAGGED: "ragged", "ranges that are cut, or shared by lanes, do not depend on the iterations around";
     REGISTERS: "registers", "what a lane keeps in registers fits into them";
     SECTION: "section", "what is staged or kept in lanes is read alone, at places that grow evenly with the iterators";

@@ -62,8 +62,11 @@ struct Site {
 pub(super) const PRIMITIVE: &str = "an iteration calls a primitive";
 
 impl<'a> Facts<'a> {
-    /// Of a nest whose iterations are maps and plain statements; else what is inside.
+    /// Of a nest whose iterations are maps and plain statements that it does not fold; else why there are none.
     pub(super) fn of(program: &'a Program, func: &'a Func, nest: &'a Map) -> Result<Self, &'static str> {
+        if !nest.folds.is_empty() {
+            return Err("the outermost map folds what its iterations leave: blocks take runs of them");
+        }
         let mut primitive = false;
         visit::walk_stmts(&nest.body, |stmt| {
             primitive |= matches!(stmt.kind, StmtKind::Prim(_) | StmtKind::Call { .. });

@@ -97,11 +97,8 @@ impl<'a> Search<'a> {
         map: &'a Map,
         (model, domain): (&'a DeviceModel, Domain),
     ) -> Result<Self, &'static str> {
-        if !map.folds.is_empty() {
-            return Err("the outermost map folds what its iterations leave: blocks take runs of them");
-        }
         let facts = Facts::of(program, func, map)?;
-        let space = Space::of(&Carrier::of(program, func, map, &facts, model), domain);
+        let space = space_of(program, func, map, (model, domain), &facts);
         Ok(Search { facts, space, model, dims: func.dims.len() })
     }
 
@@ -117,14 +114,29 @@ impl<'a> Search<'a> {
     }
 
     fn best(&self, numbers: &Numbers) -> Vec<(usize, Predicted)> {
-        let predict = |(_, mapping): &(Row, Mapping)| cost::predict(&self.facts, numbers, mapping, self.model);
-        let mut times: Vec<Option<Predicted>> = self.space.rows.iter().map(predict).collect();
-        let mut best = Vec::new();
-        while let (Some(at), true) = (least(&times), best.len() < 2) {
-            best.extend(times[at].take().map(|predicted| (at, predicted)));
-        }
-        best
+        best(&self.facts, &self.space, numbers, self.model)
     }
+}
+
+fn space_of(
+    program: &Program,
+    func: &Func,
+    map: &Map,
+    (model, domain): (&DeviceModel, Domain),
+    facts: &Facts<'_>,
+) -> Space {
+    Space::of(&Carrier::of(program, func, map, facts, model), domain)
+}
+
+/// The two best rows of a nest's space.
+fn best(facts: &Facts<'_>, space: &Space, numbers: &Numbers, model: &DeviceModel) -> Vec<(usize, Predicted)> {
+    let predict = |(_, mapping): &(Row, Mapping)| cost::predict(facts, numbers, mapping, model);
+    let mut times: Vec<Option<Predicted>> = space.rows.iter().map(predict).collect();
+    let mut best = Vec::new();
+    while let (Some(at), true) = (least(&times), best.len() < 2) {
+        best.extend(times[at].take().map(|predicted| (at, predicted)));
+    }
+    best
 }
 
 /// Times are alike that differ by less.

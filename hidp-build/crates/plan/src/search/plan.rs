@@ -3,12 +3,14 @@
 
 use std::collections::BTreeMap;
 
-use super::facts::Numbers;
-use super::{Domain, Search, cost};
+use super::facts::{Facts, Numbers};
+use super::{Domain, Space, best, cost, space_of};
+use crate::blame::span_of;
 use crate::dispatch::{Rule, deciding};
 use crate::gains::{Compared, gaining};
 use crate::mapping::Mapping;
 use crate::measures::Measure;
+use crate::refusal::{Constraint, GAIN, PREDICTED, Refusal};
 use crate::sizes::points_of;
 use crate::target::DeviceModel;
 use crate::{Plan, SEARCHED, inner_maps};
@@ -17,65 +19,68 @@ use hidp_ir::par::{Func, Map, Program, VarId};
 /// Steps between the binary logarithms of sizes.
 const STEP: usize = 4;
 
-/// The nests of an entry, with the search for those that have maps inside.
+/// The nests of an entry, with what is known of those that the search looks at: they have maps inside.
 struct Entry<'a> {
     program: &'a Program,
     func: &'a Func,
     maps: &'a [&'a Map],
-    searches: Vec<Option<Search<'a>>>,
+    facts: Vec<Option<Facts<'a>>>,
     model: &'a DeviceModel,
-    /// Sizes at which plans are compared, and what each search makes of them.
+    /// Sizes at which plans are compared, and what they make of each nest.
     points: Vec<(Vec<i64>, Vec<Option<Numbers>>)>,
 }
 
 impl<'a> Entry<'a> {
-    fn of(program: &'a Program, func: &'a Func, maps: &'a [&'a Map], model: &'a DeviceModel) -> Self {
-        let search = |map: &&'a Map| {
-            let is_deep = !inner_maps(&map.body).is_empty();
-            Search::of(program, func, map, (model, Domain::PLANNED)).ok().filter(|_| is_deep)
-        };
-        let searches: Vec<Option<Search<'_>>> = maps.iter().map(search).collect();
+    fn of(
+        program: &'a Program,
+        func: &'a Func,
+        maps: &'a [&'a Map],
+        facts: Vec<Option<Facts<'a>>>,
+        model: &'a DeviceModel,
+    ) -> Self {
         let numbers = |sizes: &Vec<i64>| -> Vec<Option<Numbers>> {
-            searches.iter().map(|search| Some(search.as_ref()?.facts.at(sizes, &model.machine))).collect()
+            facts.iter().map(|facts| Some(facts.as_ref()?.at(sizes, &model.machine))).collect()
         };
         let points = points_of(func, STEP).into_iter().map(|sizes| (numbers(&sizes), sizes));
         let points = points.map(|(numbers, sizes)| (sizes, numbers)).collect();
-        Entry { program, func, maps, searches, model, points }
+        Entry { program, func, maps, facts, model, points }
     }
 
     /// The time of the nests that are searched; nothing if one of them is not predicted.
     fn time(&self, mappings: &[Mapping], numbers: &[Option<Numbers>]) -> Option<f64> {
-        let nests = self.searches.iter().zip(mappings).zip(numbers);
+        let nests = self.facts.iter().zip(mappings).zip(numbers);
         let searched =
-            nests.filter_map(|((search, mapping), numbers)| Some((search.as_ref()?, mapping, numbers.as_ref()?)));
-        let times = searched.map(|(search, mapping, numbers)| {
-            Some(cost::predict(&search.facts, numbers, mapping, self.model)?.total())
-        });
+            nests.filter_map(|((facts, mapping), numbers)| Some((facts.as_ref()?, mapping, numbers.as_ref()?)));
+        let times =
+            searched.map(|(facts, mapping, numbers)| Some(cost::predict(facts, numbers, mapping, self.model)?.total()));
         times.sum()
     }
 
     /// The mappings that a plan's lines come to.
     fn read(&self, plan: &Plan) -> Option<Vec<Mapping>> {
-        let nests = self.maps.iter().zip(&plan.nests);
-        nests.map(|(map, nest)| Mapping::read(self.program, self.func, map, nest).ok()).collect()
+        read(self.program, self.func, self.maps, plan)
     }
 
-    /// Rows of each nest that are best at some sizes.
-    fn best(&self, numbers: &[Option<Numbers>]) -> Option<Vec<usize>> {
-        let best = |(search, numbers): (&Option<Search<'_>>, &Option<Numbers>)| match (search, numbers) {
-            (Some(search), Some(numbers)) => Some(search.best(numbers).first()?.0),
-            (None, _) | (_, None) => Some(0),
+    /// Mappings of all nests, each the best of its space at some of the sizes; nests that are not searched have those of another plan.
+    fn candidates(&self, others: &[Mapping]) -> Vec<Vec<Mapping>> {
+        let domain = (self.model, Domain::PLANNED);
+        let nests = self.facts.iter().zip(self.maps);
+        let spaces: Vec<Option<Space>> =
+            nests.map(|(facts, map)| Some(space_of(self.program, self.func, map, domain, facts.as_ref()?))).collect();
+        let best = |at: usize, numbers: &Option<Numbers>| match (&self.facts[at], &spaces[at], numbers) {
+            (Some(facts), Some(space), Some(numbers)) => Some(best(facts, space, numbers, self.model).first()?.0),
+            (None, _, _) | (_, None, _) | (_, _, None) => Some(0),
         };
-        self.searches.iter().zip(numbers).map(best).collect()
-    }
-
-    /// Those rows as mappings; nests that are not searched have those of another plan.
-    fn mappings(&self, rows: &[usize], others: &[Mapping]) -> Vec<Mapping> {
-        let of = |((search, row), other): ((&Option<Search<'_>>, &usize), &Mapping)| match search {
-            Some(search) => search.space.rows[*row].1.clone(),
+        let rows =
+            |numbers: &[Option<Numbers>]| numbers.iter().enumerate().map(|(at, numbers)| best(at, numbers)).collect();
+        let mut found: Vec<Vec<usize>> = self.points.iter().filter_map(|(_, numbers)| rows(numbers)).collect();
+        found.sort();
+        found.dedup();
+        let of = |((space, row), other): ((&Option<Space>, &usize), &Mapping)| match space {
+            Some(space) => space.rows[*row].1.clone(),
             None => other.clone(),
         };
-        self.searches.iter().zip(rows).zip(others).map(of).collect()
+        found.iter().map(|rows| spaces.iter().zip(rows).zip(others).map(of).collect()).collect()
     }
 
     /// When mappings run rather than what other rules choose.
@@ -100,8 +105,31 @@ impl<'a> Entry<'a> {
     }
 }
 
+/// The mappings that a plan's lines come to.
+fn read(program: &Program, func: &Func, maps: &[&Map], plan: &Plan) -> Option<Vec<Mapping>> {
+    maps.iter().zip(&plan.nests).map(|(map, nest)| Mapping::read(program, func, map, nest).ok()).collect()
+}
+
+/// What is known of each nest that the search looks at, if it looks at any: else why not at the first that has maps inside.
+fn facts_of<'a>(program: &'a Program, func: &'a Func, maps: &[&'a Map]) -> Result<Vec<Option<Facts<'a>>>, Refusal> {
+    let mut refused = None;
+    let facts = maps.iter().map(|map| {
+        let found = is_deep(map).then(|| Facts::of(program, func, map))?;
+        found.map_err(|why| refused.get_or_insert(PREDICTED.refused(span_of(map), why))).ok()
+    });
+    let facts: Vec<_> = facts.collect();
+    match refused {
+        Some(refused) if facts.iter().all(Option::is_none) => Err(refused),
+        Some(_) | None => Ok(facts),
+    }
+}
+
+fn is_deep(map: &Map) -> bool {
+    !inner_maps(&map.body).is_empty()
+}
+
 /// The plan, if it promises to save enough of the time of all others at sizes of some shape, and a rule can say when it saves as much of the
-/// time of what would run.
+/// time of what would run; nothing where no nest has maps inside.
 pub(crate) fn searched_plan(
     program: &Program,
     func: &Func,
@@ -109,40 +137,51 @@ pub(crate) fn searched_plan(
     plans: &[Plan],
     (measures, rules): (&[Measure], &[Rule]),
     model: &DeviceModel,
-) -> Option<Plan> {
-    let entry = Entry::of(program, func, maps, model);
-    let planned: Vec<Vec<Mapping>> = plans.iter().map(|plan| entry.read(plan)).collect::<Option<_>>()?;
-    // What blocks keep near is not predicted.
-    let near = planned.iter().flatten().any(|mapping| !mapping.staging.is_empty());
-    if near || entry.searches.iter().all(Option::is_none) {
-        return None;
-    }
+) -> Option<Result<Plan, Refusal>> {
+    let deep = maps.iter().find(|map| is_deep(map))?;
+    let refused = |constraint: &'static Constraint, why: String| Err(constraint.refused(span_of(deep), why));
+    let facts = match facts_of(program, func, maps) {
+        Ok(facts) => facts,
+        Err(refusal) => return Some(Err(refusal)),
+    };
     // Nests that are not searched have to run alike in all plans, or times say nothing.
-    let is_alike = |at: usize| plans.iter().all(|plan| plan.nests.get(at) == plans[0].nests.get(at));
-    if !(0..maps.len()).all(|at| entry.searches[at].is_some() || is_alike(at)) {
-        return None;
+    let differs =
+        |at: &usize| facts[*at].is_none() && plans.iter().any(|plan| plan.nests.get(*at) != plans[0].nests.get(*at));
+    if let Some(at) = (0..maps.len()).find(differs) {
+        let why = "it is not searched, and runs differently from plan to plan";
+        return Some(Err(PREDICTED.refused(span_of(maps[at]), why)));
+    }
+    let planned: Vec<Vec<Mapping>> = plans.iter().map(|plan| read(program, func, maps, plan)).collect::<Option<_>>()?;
+    let near = planned.iter().position(|mappings| mappings.iter().any(|mapping| !mapping.staging.is_empty()));
+    if let Some(near) = near {
+        return Some(refused(
+            &PREDICTED,
+            format!("times of what blocks of `{}` keep near are not predicted", plans[near].name),
+        ));
     }
     let others = planned.first()?;
+    let entry = Entry::of(program, func, maps, facts, model);
     let least = |numbers: &[Option<Numbers>]| {
         planned.iter().filter_map(|mappings| entry.time(mappings, numbers)).min_by(f64::total_cmp)
     };
     let usual: Vec<Option<f64>> = entry.points.iter().map(|(_, numbers)| least(numbers)).collect();
-    let mut rows: Vec<Vec<usize>> = entry.points.iter().filter_map(|(_, numbers)| entry.best(numbers)).collect();
-    rows.sort();
-    rows.dedup();
     let worth = |mappings: &[Mapping]| {
         let times = entry.points.iter().zip(&usual);
         let times = times.filter_map(|((_, numbers), usual)| Some((entry.time(mappings, numbers)?, (*usual)?)));
         let saved = times.filter(|(time, usual)| *time <= entry.gain() * usual);
         saved.map(|(time, usual)| (usual / time).ln()).sum::<f64>()
     };
-    let found = rows.iter().map(|rows| entry.mappings(rows, others)).map(|mappings| (worth(&mappings), mappings));
-    let (worth, mappings) = found.max_by(|a, b| a.0.total_cmp(&b.0))?;
-    if worth <= 0.0 || entry.rules(&mappings, plans, (measures, rules)).is_empty() {
-        return None;
+    let candidates = entry.candidates(others).into_iter().map(|mappings| (worth(&mappings), mappings));
+    let best = candidates.filter(|(worth, _)| *worth > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
+    let Some((_, mappings)) = best else {
+        let why = format!("no mapping saves {} % of the others' predicted time at any sizes", model.search_gain);
+        return Some(refused(&GAIN, why));
+    };
+    if entry.rules(&mappings, plans, (measures, rules)).is_empty() {
+        return Some(refused(&GAIN, "no rule over the entry's measures says where it saves time".to_owned()));
     }
     let nests = maps.iter().zip(&mappings).map(|(map, mapping)| mapping.lines(func, map));
-    Some(Plan::new(SEARCHED, nests.collect()))
+    Some(Ok(Plan::new(SEARCHED, nests.collect())))
 }
 
 /// When that plan runs rather than what other rules choose.
@@ -155,6 +194,7 @@ pub(crate) fn searched_rules(
     model: &DeviceModel,
 ) -> Vec<Rule> {
     let Some(own) = plans.iter().find(|plan| plan.name == SEARCHED) else { return Vec::new() };
-    let entry = Entry::of(program, func, maps, model);
+    let Ok(facts) = facts_of(program, func, maps) else { return Vec::new() };
+    let entry = Entry::of(program, func, maps, facts, model);
     entry.read(own).map_or(Vec::new(), |own| entry.rules(&own, plans, (measures, rules)))
 }
