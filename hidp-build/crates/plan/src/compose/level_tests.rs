@@ -69,10 +69,10 @@ fn rules(text: &str, levels: &CallLevels) -> String {
 fn with_space<T>(text: &str, levels: &CallLevels, of: impl FnOnce(&Compositions<'_>) -> T) -> T {
     let program = checked(text);
     let choosing = program.choosing();
-    let component = components(&program, &choosing);
+    let bodies = Bodies::new(&program, (&choosing, levels), 64);
     let entry = *program.entries.last().expect("an entry");
     let sizes = vec![100_000; program.funcs[entry].dims.len()];
-    let space = Compositions::new(&program, entry, sizes, (&choosing, &component, levels));
+    let space = Compositions::new(&bodies, entry, sizes);
     assert!(!space.cut);
     of(&space)
 }

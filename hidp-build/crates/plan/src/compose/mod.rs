@@ -11,6 +11,7 @@ use hidp_syntax::ast::PieceWay;
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
 
 mod admit;
+mod bodies;
 #[cfg(test)]
 mod level_tests;
 mod rules;
@@ -20,8 +21,9 @@ mod space;
 mod tests;
 mod weigh;
 
+use bodies::Bodies;
 pub use rules::{Promise, promise};
-use space::{Compositions, components};
+use space::Compositions;
 
 /// The compositions of an entry, and what became of each codelet that it could take.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -75,6 +77,9 @@ const GAIN: f64 = 0.02;
 /// Elements of an entry at which compositions are compared: all its dimensions alike.
 const POINTS: [f64; 3] = [4096.0, 262_144.0, 16_777_216.0];
 
+/// Combinations of values of a codelet's tunables that calls have, in every state alike: fewer where that is too much to look at.
+const COMBINATIONS: [usize; 3] = [64, 16, 4];
+
 /// Chooses compositions for all entries, for processors and, where there is one, for a `device`.
 pub fn compose(program: &mut Program, model: &Model, device: Option<&DeviceModel>, sink: &mut Sink) {
     if program.spectra.is_empty() {
@@ -108,12 +113,25 @@ pub fn composed(program: &Program, entry: FuncId, levels: &CallLevels) -> Compos
     if !choosing.contains(&entry) {
         return Composed::default();
     }
-    let component = components(program, &choosing);
-    let dims = program.funcs[entry].dims.len().max(1);
-    let sizes = |total: &f64| vec![total.powf(1.0 / dims as f64).round() as i64; program.funcs[entry].dims.len()];
-    let at = |total: &f64| Compositions::new(program, entry, sizes(total), (&choosing, &component, levels));
-    let mut points: Vec<Compositions<'_>> = POINTS.iter().map(at).collect();
-    let usual = Usual { program, choosing: &choosing, levels, with: None, dealt: None };
+    let of = |most: usize| Bodies::new(program, (&choosing, levels), most);
+    let tried = COMBINATIONS.iter().find_map(|most| composed_of(&of(*most), entry, false));
+    tried.unwrap_or_else(|| composed_of(&of(1), entry, true).unwrap_or_default())
+}
+
+/// The compositions of an entry with these bodies; nothing if there are too many bodies, unless it is cut then.
+fn composed_of(bodies: &Bodies<'_>, entry: FuncId, cut: bool) -> Option<Composed> {
+    let Bodies { program, choosing, levels, .. } = *bodies;
+    let dims = program.funcs[entry].dims.len();
+    let mut points: Vec<Compositions<'_>> = Vec::new();
+    for total in POINTS {
+        let size = total.powf(1.0 / dims.max(1) as f64).round() as i64;
+        let point = Compositions::new(bodies, entry, vec![size; dims]);
+        if point.exceeded && !cut {
+            return None;
+        }
+        points.push(point);
+    }
+    let usual = Usual { program, choosing, levels, with: None, dealt: None };
     let mut seen = vec![usual.choice(entry, 0)];
     let mut add = |choice: Choice| {
         if !seen.contains(&choice) {
@@ -165,11 +183,11 @@ pub fn composed(program: &Program, entry: FuncId, levels: &CallLevels) -> Compos
             ratio: least.is_finite().then_some(least),
         }
     };
-    Composed {
+    Some(Composed {
         codelets: codelets().map(fate).collect(),
         cut: points.iter().any(|point| point.cut),
         kept: chosen.iter().map(|at| (seen[*at].clone(), ratios[*at].clone())).collect(),
-    }
+    })
 }
 
 /// Whether a codelet's `tiles` are cut in the way that is looked at second.

@@ -3,6 +3,9 @@
 //! A state is a call whose body is open; it has options, each with a cost of its own and calls, which are states again. No state reaches
 //! itself. Costs of calls are multiplied by a weight and added, so the best derivations of a state follow from the best of its calls.
 
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
 /// How many derivations of a state are kept.
 pub(super) const BEST: usize = 8;
 /// Evaluations of an entry beyond which the search is cut.
@@ -13,6 +16,9 @@ const EVALUATIONS: usize = 400_000;
 pub(super) struct Space {
     /// Options of each state, in the order of the text.
     pub(super) states: Vec<Vec<Alternative>>,
+    /// The best of states whose options are all there.
+    known: BTreeMap<usize, Rc<[Rc<Derivation>]>>,
+    evaluations: usize,
 }
 
 /// A way to run the calls of a state.
@@ -32,69 +38,59 @@ pub(super) struct Derivation {
     /// Number of the option.
     pub(super) option: usize,
     /// One a call.
-    pub(super) calls: Vec<Derivation>,
+    pub(super) calls: Vec<Rc<Derivation>>,
 }
 
-/// What a search found.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct Found {
-    /// The best first; of equal ones the first in the order of the text.
-    pub(super) best: Vec<Derivation>,
-    /// Whether the search was cut.
-    pub(super) cut: bool,
-}
-
-/// The best derivations of a state.
-pub(super) fn best(space: &Space, root: usize) -> Found {
-    let mut search = Search { space, known: vec![None; space.states.len()], evaluations: 0 };
-    let best = search.state(root);
-    Found { best, cut: search.evaluations > EVALUATIONS }
-}
-
-struct Search<'a> {
-    space: &'a Space,
-    known: Vec<Option<Vec<Derivation>>>,
-    evaluations: usize,
-}
-
-impl Search<'_> {
-    fn state(&mut self, state: usize) -> Vec<Derivation> {
-        if let Some(known) = &self.known[state] {
+impl Space {
+    /// The best derivations of a state whose options are all there, those of its calls too: the best first, of equal ones the first in
+    /// the order of the text.
+    pub(super) fn best(&mut self, state: usize) -> Rc<[Rc<Derivation>]> {
+        if let Some(known) = self.known.get(&state) {
             return known.clone();
         }
         let mut all: Vec<Derivation> = Vec::new();
-        for (option, alternative) in self.space.states[state].iter().enumerate() {
-            let mut partial = vec![Derivation { cost: alternative.own, option, calls: Vec::new() }];
-            for &(call, weight) in &alternative.calls {
-                let of_call = self.state(call);
-                let mut longer = Vec::new();
-                for known in &partial {
-                    for next in &of_call {
-                        self.evaluations += 1;
-                        // What comes later costs more, in the order of the calls.
-                        if self.evaluations > EVALUATIONS && !longer.is_empty() {
-                            break;
-                        }
-                        let mut calls = known.calls.clone();
-                        calls.push(next.clone());
-                        longer.push(Derivation { cost: known.cost + weight * next.cost, option, calls });
-                    }
-                }
-                partial = least(longer);
+        for option in 0..self.states[state].len() {
+            let Alternative { own, calls } = self.states[state][option].clone();
+            let mut partial = vec![Derivation { cost: own, option, calls: Vec::new() }];
+            for (call, weight) in calls {
+                let of_call = self.best(call);
+                partial = self.longer(&partial, &of_call, weight);
             }
             all.extend(partial);
         }
-        let best = least(all);
-        self.known[state] = Some(best.clone());
+        all.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+        let best: Rc<[Rc<Derivation>]> = all.into_iter().take(BEST).map(Rc::new).collect();
+        self.known.insert(state, best.clone());
         best
     }
-}
 
-/// The cheapest ones, in order; equal ones stay as they were.
-fn least(mut all: Vec<Derivation>) -> Vec<Derivation> {
-    all.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-    all.truncate(BEST);
-    all
+    /// Whether derivations were left out unseen.
+    pub(super) fn is_cut(&self) -> bool {
+        self.evaluations > EVALUATIONS
+    }
+
+    /// The best derivations with one call more.
+    fn longer(&mut self, partial: &[Derivation], of_call: &[Rc<Derivation>], weight: f64) -> Vec<Derivation> {
+        let mut costs = Vec::new();
+        for (at, known) in partial.iter().enumerate() {
+            // Both are in order: one behind whose parts there are as many others is none of the best.
+            for (with, next) in of_call.iter().enumerate().take(BEST / (at + 1)) {
+                self.evaluations += 1;
+                // What comes later costs more, in the order of the calls.
+                if self.is_cut() && !costs.is_empty() {
+                    break;
+                }
+                costs.push((known.cost + weight * next.cost, at, with));
+            }
+        }
+        costs.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let made = |(cost, at, with): (f64, usize, usize)| {
+            let Derivation { option, calls, .. } = &partial[at];
+            let calls = calls.iter().chain([&of_call[with]]).cloned().collect();
+            Derivation { cost, option: *option, calls }
+        };
+        costs.into_iter().take(BEST).map(made).collect()
+    }
 }
 
 #[cfg(test)]
@@ -113,7 +109,7 @@ mod tests {
                     .flat_map(|known| {
                         of_call.iter().map(|next| {
                             let mut calls = known.calls.clone();
-                            calls.push(next.clone());
+                            calls.push(Rc::new(next.clone()));
                             Derivation { cost: known.cost + weight * next.cost, option, calls }
                         })
                     })
@@ -158,15 +154,17 @@ mod tests {
     fn searches_equal_enumeration() {
         let mut large = 0;
         for seed in 0..1000 {
-            let space = random(seed);
+            let mut space = random(seed);
             let enumerated = all(&space, 0);
             large += usize::from(enumerated.len() > BEST);
-            let found = best(&space, 0);
-            assert!(!found.cut);
-            let costs = |derivations: &[Derivation]| derivations.iter().map(|one| one.cost).collect::<Vec<_>>();
-            assert_eq!(costs(&found.best), costs(&least(enumerated.clone())), "seed {seed}");
-            assert!(found.best.iter().all(|one| enumerated.contains(one)), "seed {seed}");
-            assert!(found.best.iter().enumerate().all(|(at, one)| !found.best[..at].contains(one)), "seed {seed}");
+            let found = space.best(0);
+            assert!(!space.is_cut());
+            let mut costs: Vec<f64> = enumerated.iter().map(|one| one.cost).collect();
+            costs.sort_by(f64::total_cmp);
+            costs.truncate(BEST);
+            assert_eq!(found.iter().map(|one| one.cost).collect::<Vec<_>>(), costs, "seed {seed}");
+            assert!(found.iter().all(|one| enumerated.contains(one)), "seed {seed}");
+            assert!(found.iter().enumerate().all(|(at, one)| !found[..at].contains(one)), "seed {seed}");
         }
         assert!(large > 100, "{large} spaces had more derivations than are kept");
     }

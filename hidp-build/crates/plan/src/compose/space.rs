@@ -8,22 +8,20 @@
 //! What levels can do is the model's. The rules: a call takes a body that its level can run (select, compute), or goes to one group of a
 //! level further in (devolve); a map that makes calls is dealt to a level further in (distribute), or runs in order (serialise).
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
+#[cfg(test)]
+use std::collections::BTreeSet;
 
-use super::admit::Needs;
-use super::is_second_way;
-use super::search::{self, Alternative, Derivation, Space};
+use super::bodies::{Bodies, Body};
+use super::search::{Alternative, Derivation, Space};
 use super::weigh::{Weighed, holds, known, weigh};
-use crate::target::CallLevels;
-use hidp_ir::par::{Choice, Codelet, FuncId, Program, VarId, sites};
+use hidp_ir::par::{Choice, FuncId, VarId};
 
 #[cfg(test)]
 mod tests;
 
-/// States of an entry beyond which calls take the function itself.
-const STATES: usize = 4096;
-/// Combinations of values of a codelet's tunables.
-const COMBINATIONS: usize = 64;
+/// Bodies that are weighed at given sizes, each once for a state; beyond, calls take the function itself, up to as many again.
+pub(super) const BODIES: usize = 2048;
 
 /// A call whose body is open.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,11 +34,10 @@ struct State {
 }
 
 /// A body that a call could take.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 struct Taken<'a> {
-    /// The function itself, if it is none.
-    codelet: Option<&'a Codelet>,
-    tunables: Vec<(VarId, i64)>,
+    body: &'a Body<'a>,
+    tunables: &'a [(VarId, i64)],
     /// The level that iterations of its outermost maps with calls are dealt to.
     dealt: Option<usize>,
     /// Whether one group of a level further in takes the call, and no body is chosen here.
@@ -51,39 +48,34 @@ struct Taken<'a> {
 
 /// The compositions of an entry at given sizes.
 pub(super) struct Compositions<'a> {
-    program: &'a Program,
-    choosing: &'a BTreeSet<FuncId>,
-    levels: &'a CallLevels,
-    /// Functions that reach one another, by the number of their component.
-    component: &'a BTreeMap<FuncId, usize>,
+    bodies: &'a Bodies<'a>,
     space: Space,
     taken: Vec<Vec<Taken<'a>>>,
     states: Vec<State>,
     numbers: BTreeMap<State, usize>,
     root: usize,
+    /// How many bodies were weighed.
+    pub(super) weighed: usize,
+    /// Whether more bodies could have been weighed.
+    pub(super) exceeded: bool,
     /// Whether something was left out.
     pub(super) cut: bool,
 }
 
 impl<'a> Compositions<'a> {
-    pub(super) fn new(
-        program: &'a Program,
-        entry: FuncId,
-        sizes: Vec<i64>,
-        (choosing, component, levels): (&'a BTreeSet<FuncId>, &'a BTreeMap<FuncId, usize>, &'a CallLevels),
-    ) -> Self {
+    pub(super) fn new(bodies: &'a Bodies<'a>, entry: FuncId, sizes: Vec<i64>) -> Self {
         let (space, taken, states, numbers) = (Space::default(), Vec::new(), Vec::new(), BTreeMap::new());
-        let mut made =
-            Compositions { program, choosing, levels, component, space, taken, states, numbers, root: 0, cut: false };
+        let (root, weighed, exceeded, cut) = (0, 0, false, false);
+        let mut made = Compositions { bodies, space, taken, states, numbers, root, weighed, exceeded, cut };
         made.root = made.state(State { function: entry, level: 0, fuel: true, branched: false, sizes });
         made
     }
 
     /// The best compositions.
     pub(super) fn best(&mut self) -> Vec<Choice> {
-        let found = search::best(&self.space, self.root);
-        self.cut |= found.cut;
-        found.best.iter().map(|derivation| self.choice(self.root, derivation)).collect()
+        let best = self.space.best(self.root);
+        self.cut |= self.space.is_cut();
+        best.iter().map(|derivation| self.choice(self.root, derivation)).collect()
     }
 
     /// The number of a state, whose options are found first.
@@ -109,75 +101,61 @@ impl<'a> Compositions<'a> {
 
     /// Every body that a call could take, the function's first, and the levels that could take it as a whole.
     fn bodies(&mut self, state: &State) -> Vec<Taken<'a>> {
-        let program = self.program;
-        let spectrum = program.spectrum_of(state.function);
-        let mut codelets: Vec<&Codelet> = spectrum.into_iter().flat_map(|spectrum| &spectrum.codelets).collect();
-        codelets.sort_by_key(|codelet| is_second_way(codelet, self.levels));
+        let (bodies, level) = (self.bodies, &self.bodies.levels.all[state.level]);
         let mut found = Vec::new();
-        for codelet in std::iter::once(None).chain(codelets.into_iter().map(Some)) {
-            let (combinations, all) = combinations(codelet);
-            self.cut |= !all;
-            let dealt = self.dealt(state.level, codelet.map_or(state.function, |codelet| codelet.func));
-            for tunables in combinations {
-                let of = |dealt: &Option<usize>| {
-                    let (tunables, dealt) = (tunables.clone(), *dealt);
-                    Taken { codelet, tunables, dealt, devolved: false, otherwise: None }
-                };
+        for body in bodies.of(state.function) {
+            if body.codelet.is_some() && body.recursive && !state.fuel || !body.needs.met_by(level) {
+                continue;
+            }
+            self.cut |= !body.all;
+            let inner: Vec<Option<usize>> = level.deals.iter().map(|(to, _)| Some(*to)).collect();
+            let dealt = if body.needs.deals() && !inner.is_empty() { inner } else { vec![None] };
+            for tunables in &body.combinations {
+                let of =
+                    |dealt: &Option<usize>| Taken { body, tunables, dealt: *dealt, devolved: false, otherwise: None };
                 found.extend(dealt.iter().map(of));
             }
         }
-        let devolved = self.levels.all[state.level].devolves.iter().map(|to| {
-            let (codelet, tunables, otherwise) = (None, Vec::new(), None);
-            Taken { codelet, tunables, dealt: Some(*to), devolved: true, otherwise }
+        let body = &bodies.of(state.function)[0];
+        let devolved = level.devolves.iter().map(|to| {
+            let (tunables, otherwise) = (&[][..], None);
+            Taken { body, tunables, dealt: Some(*to), devolved: true, otherwise }
         });
         found.extend(devolved);
         found
     }
 
-    /// The levels that iterations of a body's maps could be dealt to, or none; empty if its level cannot run it.
-    fn dealt(&self, level: usize, body: FuncId) -> Vec<Option<usize>> {
-        let level = &self.levels.all[level];
-        let needs = Needs::of(self.program, &self.program.funcs[body], self.choosing);
-        if !needs.met_by(level) {
-            return Vec::new();
-        }
-        let inner = level.deals.iter().map(|(to, _)| Some(*to));
-        if needs.deals() && !level.deals.is_empty() { inner.collect() } else { vec![None] }
-    }
-
     /// The option that takes a body, if rules admit it.
     fn option(&mut self, state: &State, mut taken: Taken<'a>) -> Option<(Alternative, Taken<'a>)> {
+        let (bodies, levels) = (self.bodies, self.bodies.levels);
         if taken.devolved {
             let level = taken.dealt?;
             let callee = self.state(State { level, fuel: true, ..state.clone() });
-            let own = f64::from(self.levels.all[state.level].wait);
+            let own = f64::from(levels.all[state.level].wait);
             return self.runs(callee).then_some((Alternative { own, calls: vec![(callee, 1.0)] }, taken));
         }
-        let program = self.program;
-        let body = &program.funcs[taken.codelet.map_or(state.function, |codelet| codelet.func)];
-        let own = |callee: FuncId| self.component.get(&callee) == self.component.get(&state.function);
-        let (calls, _) = sites(&body.body, self.choosing);
-        if taken.codelet.is_some() && calls.iter().any(|site| own(site.callee)) && !state.fuel {
+        let Body { codelet, func, .. } = *taken.body;
+        let body = &bodies.program.funcs[func];
+        let when = codelet.and_then(|codelet| codelet.when.as_ref());
+        let holds = when.map(|when| holds(when, &known(body, &state.sizes, taken.tunables)));
+        if when.is_some() && (state.branched || holds == Some(Some(false))) {
             return None;
         }
-        let when = taken.codelet.and_then(|codelet| codelet.when.as_ref());
-        let holds = when.map(|when| holds(when, &known(body, &state.sizes, &taken.tunables)));
-        if when.is_some() && (state.branched || holds == Some(Some(false))) || self.states.len() > STATES {
-            self.cut |= self.states.len() > STATES;
-            if taken.codelet.is_some() {
-                return None;
-            }
+        if self.weighed >= if codelet.is_some() { BODIES } else { 2 * BODIES } {
+            (self.exceeded, self.cut) = (true, true);
+            return None;
         }
+        self.weighed += 1;
         let branched = state.branched || when.is_some();
         let at = (state.level, taken.dealt);
         let Weighed { own: cost, calls } =
-            weigh(program, body, &state.sizes, &taken.tunables, at, (self.choosing, self.levels))?;
+            weigh(bodies.program, body, &state.sizes, taken.tunables, at, (bodies.choosing, levels))?;
         let share = if holds == Some(None) { 0.5 } else { 1.0 };
         let mut option = Alternative { own: cost * share, calls: Vec::new() };
         for call in calls {
             let further_in = call.level != state.level;
             // Functions by themselves are never recursive.
-            let fuel = further_in || !own(call.callee) || taken.codelet.is_none() && state.fuel;
+            let fuel = further_in || !bodies.together(call.callee, state.function) || codelet.is_none() && state.fuel;
             let (function, level) = (call.callee, call.level);
             let callee = self.state(State { function, level, fuel, branched, sizes: call.sizes });
             if !self.runs(callee) {
@@ -187,7 +165,7 @@ impl<'a> Compositions<'a> {
         }
         if when.is_some() {
             let other = self.state(State { branched: true, ..state.clone() });
-            let found = search::best(&self.space, other).best;
+            let found = self.space.best(other);
             let best = found.first()?;
             option.own += best.cost * (1.0 - share);
             taken.otherwise = Some(self.choice(other, best));
@@ -213,8 +191,8 @@ impl<'a> Compositions<'a> {
 
     #[cfg(test)]
     fn rule(&self, state: usize, taken: &Taken<'_>, name: &dyn Fn(&str, &str, bool) -> String) -> String {
-        let level = &self.levels.all[self.states[state].level].name;
-        name(level, taken.codelet.map_or("", |codelet| &codelet.tag), taken.devolved)
+        let level = &self.bodies.levels.all[self.states[state].level].name;
+        name(level, taken.body.codelet.map_or("", |codelet| &codelet.tag), taken.devolved)
     }
 
     /// All derivations, however much they cost: rules, with those of calls in parentheses.
@@ -255,23 +233,22 @@ impl<'a> Compositions<'a> {
             let (to, _) = self.space.states[state][derivation.option].calls[0];
             return self.choice(to, &derivation.calls[0]);
         }
-        let body = taken.codelet.map_or(function, |codelet| codelet.func);
+        let Body { codelet, func, ref pieces, .. } = *taken.body;
         let calls = &self.space.states[state][derivation.option].calls;
-        let (_, pieces) = sites(&self.program.funcs[body].body, self.choosing);
         Choice {
-            function: self.program.funcs[function].name.clone(),
-            codelet: taken.codelet.map(|codelet| codelet.tag.clone()).unwrap_or_default(),
-            tiles: taken.codelet.and_then(|codelet| codelet.tiles),
-            level: self.levels.all[level].name.clone(),
-            tunables: self.named(body, &taken.tunables),
-            pieces,
+            function: self.bodies.program.funcs[function].name.clone(),
+            codelet: codelet.map(|codelet| codelet.tag.clone()).unwrap_or_default(),
+            tiles: codelet.and_then(|codelet| codelet.tiles),
+            level: self.bodies.levels.all[level].name.clone(),
+            tunables: self.named(func, taken.tunables),
+            pieces: pieces.clone(),
             calls: calls.iter().zip(&derivation.calls).map(|((call, _), of)| self.choice(*call, of)).collect(),
             otherwise: taken.otherwise.clone().map(Box::new),
         }
     }
 
     fn named(&self, body: FuncId, tunables: &[(VarId, i64)]) -> Vec<(String, i64)> {
-        let vars = &self.program.funcs[body].vars;
+        let vars = &self.bodies.program.funcs[body].vars;
         tunables.iter().map(|(var, value)| (vars[*var].name.clone(), *value)).collect()
     }
 
@@ -281,23 +258,23 @@ impl<'a> Compositions<'a> {
     }
 
     fn price_of(&self, state: usize, choice: &Choice) -> Option<f64> {
-        let State { function, level, .. } = self.states[state];
+        let level = self.states[state].level;
         let each = |at: usize, of: &[Choice]| -> Option<f64> {
             let Alternative { own, calls } = &self.space.states[state][at];
             let each = calls.iter().zip(of).map(|((call, weight), of)| Some(weight * self.price_of(*call, of)?));
             Some(own + each.sum::<Option<f64>>()?)
         };
         let options = || self.taken[state].iter().enumerate();
-        if self.levels.all[level].name != choice.level {
+        if self.bodies.levels.all[level].name != choice.level {
             let devolved = options().filter(|(_, taken)| taken.devolved);
             return devolved.filter_map(|(at, _)| each(at, std::slice::from_ref(choice))).min_by(f64::total_cmp);
         }
         let fits = |(_, taken): &(usize, &Taken<'_>)| {
-            let body = taken.codelet.map_or(function, |codelet| codelet.func);
+            let Body { codelet, func, .. } = *taken.body;
             !taken.devolved
-                && taken.codelet.map_or("", |codelet| &codelet.tag) == choice.codelet
-                && taken.codelet.and_then(|codelet| codelet.tiles) == choice.tiles
-                && self.named(body, &taken.tunables) == choice.tunables
+                && codelet.map_or("", |codelet| &codelet.tag) == choice.codelet
+                && codelet.and_then(|codelet| codelet.tiles) == choice.tiles
+                && self.named(func, taken.tunables) == choice.tunables
         };
         let mut fitting = options().filter(fits).peekable();
         if fitting.peek().is_none() {
@@ -307,42 +284,4 @@ impl<'a> Compositions<'a> {
         // Options that differ in levels alone have calls at those levels.
         fitting.filter_map(|(at, _)| each(at, &choice.calls)).min_by(f64::total_cmp)
     }
-}
-
-/// The first combinations of values of a codelet's tunables, the last one's values next to each other, and whether these are all.
-fn combinations(codelet: Option<&Codelet>) -> (Vec<Vec<(VarId, i64)>>, bool) {
-    let (mut found, mut all) = (vec![Vec::new()], true);
-    for tunable in codelet.iter().flat_map(|codelet| &codelet.tunables) {
-        let longer =
-            |known: &Vec<(VarId, i64)>, value: i64| known.iter().copied().chain([(tunable.var, value)]).collect();
-        all &= found.len() * tunable.values.len() <= COMBINATIONS;
-        // Those cut here would follow the ones that are kept: each of these has a value of every further tunable.
-        let each = found.iter().flat_map(|known| tunable.values.iter().map(move |value| longer(known, *value)));
-        found = each.take(COMBINATIONS).collect();
-    }
-    (found, all)
-}
-
-/// Functions that reach one another, codelets included, have the same number.
-pub(super) fn components(program: &Program, choosing: &BTreeSet<FuncId>) -> BTreeMap<FuncId, usize> {
-    let callees = |function: FuncId| -> BTreeSet<FuncId> {
-        let codelets = program.spectrum_of(function).into_iter().flat_map(|spectrum| &spectrum.codelets);
-        let bodies = codelets.map(|codelet| codelet.func).chain([function]);
-        bodies.flat_map(|body| sites(&program.funcs[body].body, choosing).0).map(|site| site.callee).collect()
-    };
-    let mut reached: BTreeMap<FuncId, BTreeSet<FuncId>> = choosing.iter().map(|id| (*id, callees(*id))).collect();
-    loop {
-        let before: usize = reached.values().map(BTreeSet::len).sum();
-        for id in choosing {
-            let further: Vec<FuncId> =
-                reached[id].iter().filter_map(|next| reached.get(next)).flatten().copied().collect();
-            reached.entry(*id).or_default().extend(further);
-        }
-        if reached.values().map(BTreeSet::len).sum::<usize>() == before {
-            break;
-        }
-    }
-    let reaches = |a: &FuncId, b: &FuncId| a == b || reached[a].contains(b) && reached[b].contains(a);
-    let first = |id: &FuncId| choosing.iter().position(|other| reaches(id, other)).unwrap_or(0);
-    choosing.iter().map(|id| (*id, first(id))).collect()
 }

@@ -1,3 +1,4 @@
+use super::space::BODIES;
 use super::*;
 use crate::notation::Plan;
 use crate::testing::checked;
@@ -89,6 +90,43 @@ fn many_codelets_are_bounded() {
     let composed = of(&text);
     assert!(composed.cut);
     assert_eq!((composed.kept.len(), composed.codelets.len()), (MOST, 16));
+}
+
+/// Codelets that call themselves for pieces, whose number takes two tunables.
+fn recursive(codelets: usize) -> String {
+    let values: Vec<String> = (1..=16).map(|value| value.to_string()).collect();
+    let values = format!("{{{}}}", values.join(", "));
+    let codelet = |number: usize| {
+        format!(
+            "codelet sum \"c{number}\" tunable long p = {values}, q = {values};
+             {{ int part[p * q]; map {{ t := [0:p * q); sum(x[adjacent t of p * q], part[t]); }} sum(part, s); }}\n"
+        )
+    };
+    let function = "function sum input int x[N]; output int s; { reduce(\"+\", x, s, N); }\n";
+    (0..codelets).fold(function.to_owned(), |text, number| text + &codelet(number))
+}
+
+/// Where codelets have more values of tunables than can be looked at, calls in all states have fewer.
+#[test]
+fn bodies_are_bounded() {
+    let program = checked(&recursive(16));
+    let (levels, choosing, entry) = (Model::cpu().calls, program.choosing(), program.entries[0]);
+    let weighed = |most: usize, size: i64| {
+        let bodies = Bodies::new(&program, (&choosing, &levels), most);
+        let Compositions { weighed, exceeded, .. } = Compositions::new(&bodies, entry, vec![size]);
+        assert!(weighed <= 2 * BODIES, "{weighed} bodies at {size}");
+        assert!(exceeded || weighed <= BODIES, "{weighed} bodies at {size}");
+        exceeded
+    };
+    let exceeded = COMBINATIONS.map(|most| POINTS.map(|size| weighed(most, size as i64)).contains(&true));
+    assert_eq!(exceeded, [true, true, false]);
+    let composed = composed(&program, entry, &levels);
+    assert!(composed.cut && composed.codelets.iter().all(|fate| fate.ratio.is_some()), "{:?}", composed.codelets);
+    // Each tunable has several values.
+    let point = Bodies::new(&program, (&choosing, &levels), COMBINATIONS[2]);
+    let values: Vec<Vec<i64>> =
+        point.of(entry)[1].combinations.iter().map(|of| of.iter().map(|(_, value)| *value).collect()).collect();
+    assert_eq!(values, [[1, 1], [1, 2], [2, 1], [2, 2]]);
 }
 
 /// Which way of cutting is looked at first, and taken.

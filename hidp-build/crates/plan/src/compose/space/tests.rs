@@ -1,8 +1,9 @@
 //! The search beside an enumeration of all choices, for random spectra under random models.
 
 use super::*;
-use crate::target::Model;
+use crate::target::{CallLevels, Model};
 use crate::testing::checked;
+use hidp_ir::par::{Codelet, Program, sites};
 use hidp_syntax::ast::PieceWay;
 
 /// Compositions that the search gives.
@@ -67,7 +68,7 @@ fn model(random: &mut Random) -> CallLevels {
 struct Enumerated<'a> {
     program: &'a Program,
     choosing: &'a BTreeSet<FuncId>,
-    component: &'a BTreeMap<FuncId, usize>,
+    bodies: &'a Bodies<'a>,
 }
 
 impl Enumerated<'_> {
@@ -99,7 +100,7 @@ impl Enumerated<'_> {
     ) -> Vec<Choice> {
         let body = codelet.map_or(function, |codelet| codelet.func);
         let (calls, pieces) = sites(&self.program.funcs[body].body, self.choosing);
-        let own = |callee: FuncId| self.component[&callee] == self.component[&function];
+        let own = |callee: FuncId| self.bodies.together(callee, function);
         if codelet.is_some() && !fuel && calls.iter().any(|site| own(site.callee)) {
             return Vec::new();
         }
@@ -134,15 +135,18 @@ fn the_best_are_those_of_all() {
         let mut random = Random(seed);
         let program = program(&mut random);
         let choosing = program.choosing();
-        let component = components(&program, &choosing);
+        let usual = Model::cpu().calls;
+        let bodies = Bodies::new(&program, (&choosing, &usual), 64);
         let entry = *program.entries.last().expect("an entry");
-        let all = Enumerated { program: &program, choosing: &choosing, component: &component }.all(entry, false, true);
+        let enumerated = Enumerated { program: &program, choosing: &choosing, bodies: &bodies };
+        let all = enumerated.all(entry, false, true);
         most = most.max(all.len());
         let mut firsts = Vec::new();
         for _ in 0..3 {
             let model = model(&mut random);
             let sizes = vec![1 + random.below(3000) as i64, random.below(3000) as i64];
-            let mut space = Compositions::new(&program, entry, sizes, (&choosing, &component, &model));
+            let bodies = Bodies::new(&program, (&choosing, &model), 64);
+            let mut space = Compositions::new(&bodies, entry, sizes);
             let found = space.best();
             assert!(!space.cut);
             let price = |choice: &Choice| space.price(choice).expect("every choice has a price");
