@@ -5,7 +5,7 @@
 // such values has the elements of a lane a constant distance apart. Operators, and functions of the names that scalars have, mean in
 // each lane what they mean there, to the bit.
 //
-// A mask is a `Wide<bool, …>`: vectors of integers as wide as the lanes, whose bits are all set or all clear.
+// A mask is a `Wide<bool, …>`; `hidp/lane_masks.hpp` says what its parts are.
 #pragma once
 
 #include <stdint.h>
@@ -15,12 +15,13 @@
 #include <hidp/abi.hpp>
 #include <hidp/arith.hpp>
 #include <hidp/cast.hpp>
+#include <hidp/lane_masks.hpp>
 
 HIDP_NAMESPACE_BEGIN
 
 #if defined(HIDP_LANE_BYTES)
 constexpr int kLaneBytes = HIDP_LANE_BYTES;
-#elif defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
+#elif defined(HIDP_LANE_BITS)
 constexpr int kLaneBytes = 64;
 #elif defined(__AVX2__)
 constexpr int kLaneBytes = 32;
@@ -28,26 +29,21 @@ constexpr int kLaneBytes = 32;
 constexpr int kLaneBytes = 16;
 #endif
 
-// Vectors of `lanes` elements; those of bool hold integers as wide as the lanes.
-template <class T, int Lanes>
-struct LaneVector {
-  typedef T type __attribute__((vector_size(sizeof(T) * Lanes)));
-};
-template <int Bits>
-using LaneInt = std::conditional_t<Bits == 8, int8_t,
-                                   std::conditional_t<Bits == 16, int16_t, std::conditional_t<Bits == 32, int32_t, int64_t>>>;
+// What a lane is in memory: of masks an integer as wide as the lane, whose bits are all set or all clear.
 template <class T, int Bits>
 using LaneElement = std::conditional_t<std::is_same_v<T, bool>, LaneInt<Bits>, T>;
 
 template <class T, int Bits, int Groups>
 struct Wide {
   using Element = LaneElement<T, Bits>;
+  static constexpr bool kIsBits = kLaneBits && std::is_same_v<T, bool>;
   static constexpr int kLanes = kLaneBytes * 8 / Bits * Groups;
   // As many to a vector as fit into a register, but no more than one group has.
   static constexpr int kFit = kLaneBytes / int(sizeof(Element)), kGroup = kLanes / Groups;
   static constexpr int kPerPart = kFit < kGroup ? kFit : kGroup;
   static constexpr int kParts = kLanes / kPerPart;
-  using Part = typename LaneVector<Element, kPerPart>::type;
+  using Vector = typename LaneVector<Element, kPerPart>::type;
+  using Part = std::conditional_t<kIsBits, LaneBits<Bits>, Vector>;
   Part part[kParts];
 };
 template <int Bits, int Groups>
@@ -61,20 +57,38 @@ HIDP_INLINE W wide_parts(Make make) {
   for (int at = 0; at < W::kParts; ++at) result.part[at] = make(at);
   return result;
 }
-// The same from what it makes of the number of a lane.
+// The same from its lanes in memory, one after the other. Parts move one by one: an array of vectors that is copied stays in memory.
+template <class W>
+HIDP_INLINE W wide_of(const typename W::Element *lanes) {
+  return wide_parts<W>([=](int at) {
+    typename W::Vector part;
+    __builtin_memcpy(&part, lanes + at * W::kPerPart, sizeof part);
+    if constexpr (W::kIsBits) return typename W::Part(part_compare<LanesDiffer>(part, typename W::Vector{}));
+    else return part;
+  });
+}
+template <class W>
+HIDP_INLINE void wide_to(typename W::Element *lanes, const W &value) {
+#pragma GCC unroll 64
+  for (int at = 0; at < W::kParts; ++at) {
+    typename W::Vector part;
+    if constexpr (W::kIsBits) part = part_choose(value.part[at], typename W::Vector{} - 1, typename W::Vector{});
+    else part = value.part[at];
+    __builtin_memcpy(lanes + at * W::kPerPart, &part, sizeof part);
+  }
+}
+// The same from what `make` makes of the number of a lane.
 template <class W, class Make>
 HIDP_INLINE W wide_lanes(Make make) {
   alignas(64) typename W::Element values[W::kLanes];
   for (int lane = 0; lane < W::kLanes; ++lane) values[lane] = make(lane);
-  W result;
-  __builtin_memcpy(&result, values, sizeof values);
-  return result;
+  return wide_of<W>(values);
 }
 // All lanes, one after the other.
 template <class T, int B, int G>
 struct Spilled {
   alignas(64) LaneElement<T, B> lane[Wide<T, B, G>::kLanes];
-  HIDP_INLINE explicit Spilled(const Wide<T, B, G> &a) { __builtin_memcpy(lane, &a, sizeof lane); }
+  HIDP_INLINE explicit Spilled(const Wide<T, B, G> &a) { wide_to(lane, a); }
 };
 
 template <int B, int G, class T>
@@ -96,13 +110,14 @@ template <int B, int G>
 HIDP_INLINE Mask<B, G> wide_first(int64_t count) {
   using M = Mask<B, G>;
   using Number = typename M::Element;
-  typename M::Part numbers{};
+  typename M::Vector numbers{};
   for (int lane = 0; lane < M::kPerPart; ++lane) numbers[lane] = Number(lane);
   const int all = count < M::kLanes ? int(count) : M::kLanes;
   return wide_parts<M>([=](int at) {
     const int left = all - at * M::kPerPart;
     const int inside = left < 0 ? 0 : left > M::kPerPart ? M::kPerPart : left;
-    return (typename M::Part)(numbers < Number(inside) - typename M::Part{});
+    if constexpr (M::kIsBits) return typename M::Part(inside == 0 ? 0 : ~uint64_t{0} >> (64 - inside));
+    else return (typename M::Part)(numbers < Number(inside) - typename M::Part{});
   });
 }
 
@@ -128,6 +143,47 @@ HIDP_INLINE W wide_convert(const Wide<From, B, G> &a) {
   }
   return result;
 }
+#if defined(HIDP_LANE_BITS)
+// The bits of the lanes of W's part, from the lowest on.
+template <class W, int B, int G>
+HIDP_INLINE uint64_t part_mask(const Mask<B, G> &mask, int at) {
+  constexpr int most = Mask<B, G>::kPerPart;
+  return mask.part[at * W::kPerPart / most] >> at * W::kPerPart % most;
+}
+// The mask of where a comparison holds.
+template <class Compare, class T, int B, int G>
+HIDP_INLINE Mask<B, G> wide_compare(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
+  using W = Wide<T, B, G>;
+  constexpr int most = Mask<B, G>::kPerPart;
+  Mask<B, G> result{};
+#pragma GCC unroll 64
+  for (int at = 0; at < W::kParts; ++at)
+    result.part[at * W::kPerPart / most] |= part_compare<Compare>(a.part[at], b.part[at]) << at * W::kPerPart % most;
+  return result;
+}
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_select(const Mask<B, G> &mask, const Wide<T, B, G> &yes, const Wide<T, B, G> &no) {
+  using W = Wide<T, B, G>;
+  return wide_parts<W>([&](int at) {
+    if constexpr (W::kIsBits) return typename W::Part((mask.part[at] & yes.part[at]) | (~mask.part[at] & no.part[at]));
+    else return part_choose(part_mask<W>(mask, at), yes.part[at], no.part[at]);
+  });
+}
+#else
+// The mask of where a comparison holds.
+template <class Compare, class T, int B, int G>
+HIDP_INLINE Mask<B, G> wide_compare(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
+  using W = Wide<T, B, G>;
+  using Number = LaneInt<int(sizeof(typename W::Element)) * 8>;
+  using Result = Wide<Number, B, G>;
+  const Result result =
+      wide_parts<Result>([&](int at) { return (typename Result::Part)Compare::of(a.part[at], b.part[at]); });
+  if constexpr (sizeof(Number) * 8 == B) {
+    return wide_parts<Mask<B, G>>([&](int at) { return result.part[at]; });
+  } else {
+    return wide_convert<Mask<B, G>>(result);
+  }
+}
 // A mask for vectors of T: integers as wide as its elements.
 template <class T, int B, int G>
 HIDP_INLINE auto mask_for(const Mask<B, G> &mask) {
@@ -135,20 +191,12 @@ HIDP_INLINE auto mask_for(const Mask<B, G> &mask) {
   if constexpr (sizeof(Number) * 8 == B) return mask;
   else return wide_convert<Wide<Number, B, G>>(mask);
 }
-// The mask of what a comparison of Ts gives.
-template <class T, int B, int G, class Compare>
-HIDP_INLINE Mask<B, G> wide_compare(const Wide<T, B, G> &a, const Wide<T, B, G> &b, Compare compare) {
-  using W = Wide<T, B, G>;
-  using Number = LaneInt<int(sizeof(typename W::Element)) * 8>;
-  using Result = Wide<Number, B, G>;
-  const Result result =
-      wide_parts<Result>([&](int at) { return (typename Result::Part)compare(a.part[at], b.part[at]); });
-  if constexpr (sizeof(Number) * 8 == B) {
-    return wide_parts<Mask<B, G>>([&](int at) { return result.part[at]; });
-  } else {
-    return wide_convert<Mask<B, G>>(result);
-  }
+template <class T, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_select(const Mask<B, G> &mask, const Wide<T, B, G> &yes, const Wide<T, B, G> &no) {
+  const auto chosen = mask_for<T>(mask);
+  return wide_parts<Wide<T, B, G>>([&](int at) { return chosen.part[at] ? yes.part[at] : no.part[at]; });
 }
+#endif
 
 #define HIDP_WIDE_OPERATOR(op)                                                                       \
   template <class T, int B, int G>                                                                   \
@@ -162,17 +210,17 @@ HIDP_WIDE_OPERATOR(&)
 HIDP_WIDE_OPERATOR(|)
 HIDP_WIDE_OPERATOR(^)
 #undef HIDP_WIDE_OPERATOR
-#define HIDP_WIDE_COMPARISON(op)                                                                     \
+#define HIDP_WIDE_COMPARISON(op, Compare)                                                            \
   template <class T, int B, int G>                                                                   \
   HIDP_INLINE Mask<B, G> operator op(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {              \
-    return wide_compare(a, b, [](auto x, auto y) { return x op y; });                               \
+    return wide_compare<Compare>(a, b);                                                             \
   }
-HIDP_WIDE_COMPARISON(<)
-HIDP_WIDE_COMPARISON(<=)
-HIDP_WIDE_COMPARISON(>)
-HIDP_WIDE_COMPARISON(>=)
-HIDP_WIDE_COMPARISON(==)
-HIDP_WIDE_COMPARISON(!=)
+HIDP_WIDE_COMPARISON(<, LanesLess)
+HIDP_WIDE_COMPARISON(<=, LanesLessOrEqual)
+HIDP_WIDE_COMPARISON(>, LanesGreater)
+HIDP_WIDE_COMPARISON(>=, LanesGreaterOrEqual)
+HIDP_WIDE_COMPARISON(==, LanesEqual)
+HIDP_WIDE_COMPARISON(!=, LanesDiffer)
 #undef HIDP_WIDE_COMPARISON
 
 template <class T, int B, int G>
@@ -183,6 +231,32 @@ template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> operator~(const Wide<T, B, G> &a) {
   return wide_parts<Wide<T, B, G>>([&](int at) { return ~a.part[at]; });
 }
+#if defined(HIDP_LANE_BITS)
+template <int B, int G>
+HIDP_INLINE Mask<B, G> operator&(const Mask<B, G> &a, const Mask<B, G> &b) {
+  return wide_parts<Mask<B, G>>([&](int at) { return mask_and(a.part[at], b.part[at]); });
+}
+template <int B, int G>
+HIDP_INLINE Mask<B, G> operator|(const Mask<B, G> &a, const Mask<B, G> &b) {
+  return wide_parts<Mask<B, G>>([&](int at) { return mask_or(a.part[at], b.part[at]); });
+}
+template <int B, int G>
+HIDP_INLINE Mask<B, G> operator^(const Mask<B, G> &a, const Mask<B, G> &b) {
+  return wide_parts<Mask<B, G>>([&](int at) { return mask_xor(a.part[at], b.part[at]); });
+}
+template <int B, int G>
+HIDP_INLINE Mask<B, G> operator~(const Mask<B, G> &a) {
+  return wide_parts<Mask<B, G>>([&](int at) { return mask_not(a.part[at]); });
+}
+template <int B, int G>
+HIDP_INLINE Mask<B, G> operator!=(const Mask<B, G> &a, const Mask<B, G> &b) {
+  return a ^ b;
+}
+template <int B, int G>
+HIDP_INLINE Mask<B, G> operator==(const Mask<B, G> &a, const Mask<B, G> &b) {
+  return ~(a ^ b);
+}
+#endif
 template <int B, int G>
 HIDP_INLINE Mask<B, G> operator!(const Mask<B, G> &a) {
   return ~a;
@@ -193,29 +267,26 @@ HIDP_INLINE bool wide_any(const Mask<B, G> &mask) {
   using M = Mask<B, G>;
   typename M::Part some = mask.part[0];
 #pragma GCC unroll 64
+#if defined(HIDP_LANE_BITS)
+  for (int at = 1; at < M::kParts; ++at) some = mask_or(some, mask.part[at]);
+  return mask_any(some);
+#else
   for (int at = 1; at < M::kParts; ++at) some |= mask.part[at];
   // Parts of masks fill a register.
   using Words = typename LaneVector<long long, kLaneBytes / 8>::type;
   const Words words = (Words)some;
-#if !defined(HIDP_LANE_BYTES) && defined(__AVX512BW__) && defined(__AVX512DQ__) && defined(__AVX512VL__)
-  return __builtin_ia32_cmpq512_mask(words, words ^ words, 4, -1) != 0;
-#elif !defined(HIDP_LANE_BYTES) && defined(__AVX2__)
+#if !defined(HIDP_LANE_BYTES) && defined(__AVX2__)
   return !__builtin_ia32_ptestz256(words, words);
 #else
   long long all = 0;
   for (int at = 0; at < kLaneBytes / 8; ++at) all |= words[at];
   return all != 0;
 #endif
+#endif
 }
 template <int B, int G>
 HIDP_INLINE bool wide_all(const Mask<B, G> &mask) {
   return !wide_any(!mask);
-}
-
-template <class T, int B, int G>
-HIDP_INLINE Wide<T, B, G> wide_select(const Mask<B, G> &mask, const Wide<T, B, G> &yes, const Wide<T, B, G> &no) {
-  const auto chosen = mask_for<T>(mask);
-  return wide_parts<Wide<T, B, G>>([&](int at) { return chosen.part[at] ? yes.part[at] : no.part[at]; });
 }
 
 // What a lane holds, as the program knows it.
@@ -237,9 +308,7 @@ HIDP_INLINE Wide<R, B, G> wide_spilled(Apply apply, const Spilled<T, B, G> &...o
 #pragma omp simd
   for (int lane = 0; lane < W::kLanes; ++lane)
     values[lane] = lane_element<typename W::Element>(R(apply(lane_value<T>(operand.lane[lane])...)));
-  W result;
-  __builtin_memcpy(&result, values, sizeof values);
-  return result;
+  return wide_of<W>(values);
 }
 template <class R, class Apply, int B, int G, class... T>
 HIDP_INLINE Wide<R, B, G> wide_apply(Apply apply, const Wide<T, B, G> &...operand) {
@@ -254,9 +323,7 @@ HIDP_INLINE Wide<R, B, G> wide_call_spilled(Apply apply, const Spilled<bool, B, 
     values[lane] = 0;
     if (mask.lane[lane]) values[lane] = lane_element<typename W::Element>(R(apply(lane_value<T>(operand.lane[lane])...)));
   }
-  W result;
-  __builtin_memcpy(&result, values, sizeof values);
-  return result;
+  return wide_of<W>(values);
 }
 template <class R, class Apply, int B, int G, class... T>
 HIDP_INLINE Wide<R, B, G> wide_call(Apply apply, const Mask<B, G> &mask, const Wide<T, B, G> &...operand) {
@@ -269,6 +336,8 @@ HIDP_INLINE Wide<To, B, G> wide_cast(const Wide<From, B, G> &a) {
     return a;
   } else if constexpr (std::is_same_v<To, bool>) {
     return a != wide_splat<B, G>(From{0});
+  } else if constexpr (Wide<From, B, G>::kIsBits) {
+    return wide_select(a, wide_splat<B, G>(To{1}), wide_splat<B, G>(To{0}));
   } else if constexpr (std::is_same_v<From, bool>) {
     const auto ones = wide_parts<Mask<B, G>>([&](int at) { return -a.part[at]; });
     return wide_convert<Wide<To, B, G>>(ones);
@@ -377,9 +446,7 @@ HIDP_INLINE Wide<T, B, G> wide_load_lanes(const Mask<B, G> &mask, const T *base,
     values[lane] = 0;
     if (chosen.lane[lane]) values[lane] = lane_element<typename W::Element>(base[index(lane)]);
   }
-  W result;
-  __builtin_memcpy(&result, values, sizeof values);
-  return result;
+  return wide_of<W>(values);
 }
 template <class T, int B, int G, class Index>
 HIDP_INLINE void wide_store_lanes(const Mask<B, G> &mask, T *base, Index index, const Wide<T, B, G> &value) {
@@ -394,23 +461,18 @@ template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_load(const Mask<B, G> &mask, const T *from) {
   if (!wide_all(mask)) return wide_load_lanes(mask, from, [](int lane) { return lane; });
   if constexpr (std::is_same_v<T, bool>) {
-    Wide<uint8_t, B, G> bytes;
-    __builtin_memcpy(&bytes, from, sizeof bytes);
-    return wide_cast<bool>(bytes);
+    return wide_cast<bool>(wide_of<Wide<uint8_t, B, G>>(reinterpret_cast<const uint8_t *>(from)));
   } else {
-    Wide<T, B, G> result;
-    __builtin_memcpy(&result, from, sizeof result);
-    return result;
+    return wide_of<Wide<T, B, G>>(from);
   }
 }
 template <class T, int B, int G>
 HIDP_INLINE void wide_store(const Mask<B, G> &mask, T *to, const Wide<T, B, G> &value) {
   if (!wide_all(mask)) return wide_store_lanes(mask, to, [](int lane) { return lane; }, value);
   if constexpr (std::is_same_v<T, bool>) {
-    const Wide<uint8_t, B, G> bytes = wide_cast<uint8_t>(value);
-    __builtin_memcpy(to, &bytes, sizeof bytes);
+    wide_to(reinterpret_cast<uint8_t *>(to), wide_cast<uint8_t>(value));
   } else {
-    __builtin_memcpy(to, &value, sizeof value);
+    wide_to(to, value);
   }
 }
 // A constant distance apart.
@@ -442,16 +504,30 @@ HIDP_INLINE void wide_scatter(const Mask<B, G> &mask, T *base, const Wide<int64_
   wide_store_lanes(mask, base, [&](int lane) { return indices.lane[lane]; }, value);
 }
 // Each lane's own element of an array that has one for each.
+template <class W>
+HIDP_INLINE typename W::Element own_lane(const W &value, int lane) {
+  if constexpr (W::kIsBits) return -typename W::Element(value.part[lane / W::kPerPart] >> lane % W::kPerPart & 1);
+  typename W::Element element;
+  __builtin_memcpy(&element, reinterpret_cast<const char *>(&value) + lane * sizeof element, sizeof element);
+  return element;
+}
+template <class W>
+HIDP_INLINE void set_own_lane(W &value, int lane, typename W::Element element) {
+  if constexpr (W::kIsBits) {
+    auto &part = value.part[lane / W::kPerPart];
+    const auto bit = typename W::Part(typename W::Part{1} << lane % W::kPerPart);
+    part = element != 0 ? part | bit : part & ~bit;
+  } else {
+    __builtin_memcpy(reinterpret_cast<char *>(&value) + lane * sizeof element, &element, sizeof element);
+  }
+}
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_own(const Mask<B, G> &mask, const Wide<T, B, G> *tile, const Wide<int64_t, B, G> &index) {
   using W = Wide<T, B, G>;
   const Spilled<bool, B, G> chosen(mask);
   const Spilled<int64_t, B, G> indices(index);
   return wide_lanes<W>([&](int lane) {
-    typename W::Element element = 0;
-    if (chosen.lane[lane])
-      __builtin_memcpy(&element, reinterpret_cast<const char *>(tile + indices.lane[lane]) + lane * sizeof element, sizeof element);
-    return element;
+    return chosen.lane[lane] ? own_lane(tile[indices.lane[lane]], lane) : typename W::Element{0};
   });
 }
 template <class T, int B, int G>
@@ -461,9 +537,7 @@ HIDP_INLINE void wide_set_own(const Mask<B, G> &mask, Wide<T, B, G> *tile, const
   const Spilled<int64_t, B, G> indices(index);
   const Spilled<T, B, G> values(value);
   for (int lane = 0; lane < W::kLanes; ++lane) {
-    if (chosen.lane[lane])
-      __builtin_memcpy(reinterpret_cast<char *>(tile + indices.lane[lane]) + lane * sizeof values.lane[lane],
-                       &values.lane[lane], sizeof values.lane[lane]);
+    if (chosen.lane[lane]) set_own_lane(tile[indices.lane[lane]], lane, values.lane[lane]);
   }
 }
 
