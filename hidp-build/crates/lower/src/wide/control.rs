@@ -1,10 +1,10 @@
 //! Branches, loops, scopes and jumps of lanes.
 
-use std::mem;
+use std::{mem, ptr};
 
 use super::super::{Lowerer, make};
-use super::{any, value};
-use hidp_ir::imp::{ExprKind, Stmt, VarId};
+use super::{any, counters, value};
+use hidp_ir::imp::{ExprKind, Stmt, VarId, Wide, WideKind};
 use hidp_ir::par::effects;
 use hidp_ir::par::{self, Block, Loop};
 use hidp_plan::wide::live::{self, Jumps, Live};
@@ -48,7 +48,9 @@ impl Lowerer<'_> {
         let Some(around) = self.here() else { return };
         let mut guards = Vec::new();
         for (at, (stmt, after)) in block.stmts.iter().zip(&afters).enumerate() {
+            let counters = self.enter_counters(&block.stmts[..at], stmt);
             self.wide_stmt(stmt, after, jumps);
+            self.leave_counters(&counters);
             let rest = &block.stmts[at + 1..];
             let Some(inside) = self.left_by(stmt).filter(|_| !rest.is_empty()) else { continue };
             let Some(here) = self.here() else { return };
@@ -167,11 +169,7 @@ impl Lowerer<'_> {
     /// The test before each turn. `tested` if some lane is known to be there.
     fn masked_test(&mut self, node: &Loop, live: VarId, tested: bool) {
         if self.varies(&node.cond) {
-            let cond = self.wide(&node.cond);
-            let left = self.wide_binary(par::BinOp::And, self.mask(live), cond);
-            self.wide_set(live, left, None);
-            self.body.push(make::when(make::not(any(live)), vec![Stmt::Break]));
-            return;
+            return self.varying_test(&node.cond, live);
         }
         if !tested {
             self.body.push(make::when(make::not(any(live)), vec![Stmt::Break]));
@@ -180,6 +178,36 @@ impl Lowerer<'_> {
         if cond.kind != ExprKind::Bool(true) {
             self.body.push(make::when(make::not(cond), vec![Stmt::Break]));
         }
+    }
+
+    /// First what is the same in all lanes that are there. The rest one after the other, since a comparison under a mask is one instruction.
+    fn varying_test(&mut self, cond: &par::Expr, live: VarId) {
+        let mut tests = counters::tests(cond);
+        let counted = self.counted(&tests, &self.counters());
+        tests.retain(|test| !counted.iter().any(|counted| ptr::eq(*counted, *test)));
+        for test in counted {
+            let holds = self.for_all_inside(test);
+            self.body.push(make::when(make::not(holds), vec![Stmt::Break]));
+        }
+        if tests.is_empty() {
+            return;
+        }
+        let mut left = self.mask(live);
+        for test in tests {
+            if value::is_costly(test) && !matches!(left.kind, WideKind::Var(_)) {
+                left = self.go_on(live, left);
+            }
+            let holds = self.wide(test);
+            left = self.wide_binary(par::BinOp::And, left, holds);
+        }
+        self.go_on(live, left);
+    }
+
+    /// The lanes that go on with a loop, which ends if there are none.
+    fn go_on(&mut self, live: VarId, left: Wide) -> Wide {
+        self.wide_set(live, left, None);
+        self.body.push(make::when(make::not(any(live)), vec![Stmt::Break]));
+        self.mask(live)
     }
 
     pub(super) fn wide_scope(&mut self, body: &Block, after: &Live, jumps: &Jumps) {

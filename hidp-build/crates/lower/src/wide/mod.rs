@@ -14,6 +14,7 @@
 //! | file | what it lowers |
 //! |---|---|
 //! | `control` | branches, loops, scopes, jumps |
+//! | `counters` | scalars beside variables that count turns |
 //! | `stmt` | declarations, assignments, stores, maps inside and their folds |
 //! | `value` | expressions |
 //! | `access` | elements |
@@ -22,6 +23,7 @@
 
 mod access;
 mod control;
+mod counters;
 mod own;
 mod packed;
 mod stmt;
@@ -58,6 +60,8 @@ pub(super) struct State {
     own: BTreeMap<par::VarId, Own>,
     /// Copies of the rows of arrays.
     packed: BTreeMap<par::VarId, VarId>,
+    /// What counts the turns of the loops around, as the lanes that are inside have it.
+    counters: BTreeMap<par::VarId, VarId>,
     /// The lanes that execute what is being lowered.
     here: VarId,
     /// What lanes that are elsewhere read when they come back.
@@ -127,6 +131,7 @@ impl Lowerer<'_> {
             vars: BTreeMap::new(),
             own,
             packed: BTreeMap::new(),
+            counters: BTreeMap::new(),
             here,
             joins: Joins::new(),
             around: Vec::new(),

@@ -22,8 +22,9 @@ impl Lowerer<'_> {
         match &stmt.kind {
             StmtKind::Declare { var, zero } if self.is_varying(*var) => self.wide_declare(*var, *zero),
             StmtKind::Assign { var, value } if self.is_varying(*var) => {
-                let value = self.wide(value);
-                self.wide_assign(*var, value);
+                let lanes = self.wide(value);
+                self.wide_assign(*var, lanes);
+                self.count_on(*var, value);
             }
             StmtKind::Declare { .. } | StmtKind::Assign { .. } => self.stmt(stmt),
             StmtKind::Store { place, value } => self.wide_store(stmt, place, value),

@@ -31,7 +31,7 @@ pub(super) fn is_costly_block(stmts: &[Stmt]) -> bool {
 }
 
 /// The same of an expression.
-fn is_costly(expr: &par::Expr) -> bool {
+pub(super) fn is_costly(expr: &par::Expr) -> bool {
     let mut operations = 0;
     let mut needs_lane = false;
     visit::walk_subexprs(expr, |expr| {
