@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use hidp_build::compiler::pipeline::{PipelineInput, front};
-use hidp_ir::par::{Func, FuncId, Iter, Program, Steps, StmtKind, System, row_text, text, visit};
+use hidp_ir::par::{Func, FuncId, Iter, Program, Steps, StmtKind, System, Table, row_text, text, visit};
 use hidp_pass::recurrences::{self, Made};
 use hidp_syntax::diag::Sink;
 
@@ -37,7 +37,7 @@ impl Recurrences {
                 Some(1) => "one cell".to_owned(),
                 Some(cells) => format!("{cells} cells"),
             };
-            let mut how: Vec<String> = made.way.to_string().lines().map(|line| format!("    {line}")).collect();
+            let mut how: Vec<String> = made.text(program, system).lines().map(|line| format!("    {line}")).collect();
             about.push(format!("  {what}:"));
             about.append(&mut how);
             let about = about.join("\n");
@@ -64,7 +64,7 @@ fn reached(program: &Program, entry: FuncId) -> BTreeSet<FuncId> {
     seen
 }
 
-/// The domain and the steps of each table.
+/// The domain of each table, the cells that one of its cells needs, and the steps.
 fn described(program: &Program, func: &Func, system: &System) -> Vec<String> {
     let mut lines = Vec::new();
     for (table, steps) in system.tables.iter().zip(&system.order.steps) {
@@ -75,9 +75,25 @@ fn described(program: &Program, func: &Func, system: &System) -> Vec<String> {
         let ranges: Vec<String> = table.index.iter().map(range).collect();
         let names: Vec<&str> = table.index.iter().map(|iter| func.vars[iter.var].name.as_str()).collect();
         lines.push(format!("{}({})", func.vars[table.array].name, ranges.join(", ")));
+        lines.push(format!("  needs: {}", needed(program, func, system, table)));
         lines.push(format!("  {}", ordered(steps, &names, system)));
     }
     lines
+}
+
+/// The cells that a cell needs, each once, in the order of the program.
+fn needed(program: &Program, func: &Func, system: &System, table: &Table) -> String {
+    let mut cells: Vec<String> = Vec::new();
+    visit::walk_places(&table.body, |place, _| {
+        if system.tables.iter().any(|table| table.array == place.array) {
+            let index: Vec<String> = place.index.iter().map(|at| text::hidp_expr(program, &func.vars, at)).collect();
+            let cell = format!("{}({})", func.vars[place.array].name, index.join(", "));
+            if !cells.contains(&cell) {
+                cells.push(cell);
+            }
+        }
+    });
+    if cells.is_empty() { "none".to_owned() } else { cells.join(", ") }
 }
 
 fn ordered(steps: &Steps, names: &[&str], system: &System) -> String {
@@ -111,22 +127,28 @@ mod tests {
         let id = input.sources.add("f.hdp".to_owned(), text);
         input.files.push(InputFile { id, stem: "f".to_owned(), imports: Vec::new() });
         let known = Recurrences::of(&input);
-        let domain = "d(i := [0:N + 1), j := [0:M + 1))\n  steps: i + j; a cell is needed for 2, its own included\n";
+        let domain = "d(i := [0:N + 1), j := [0:M + 1))\n  needs: d(i - 1, j), d(i, j - 1)\n  steps: i + j; a cell is needed for 2, its own included\n";
         let waves = "where all extents fit `int`: all cells of a step at once;";
         assert_eq!(known.lines("g"), Vec::<String>::new());
         let [ref one] = known.lines("f")[..] else { panic!("{:?}", known.lines("f")) };
-        assert!(one.starts_with(&format!("{domain}  one cell:\n    {waves} the last steps are kept\n")), "{one}");
         assert!(
-            one.ends_with("    otherwise: one cell after the other, since a cell may fault; the table is kept"),
+            one.starts_with(&format!(
+                "{domain}  one cell:\n    {waves} the last steps are kept (2 * 4 * (M + 1) bytes)\n"
+            )),
+            "{one}"
+        );
+        assert!(
+            one.ends_with("    otherwise: one cell after the other, since a cell may fault; the table is kept (4 * (N + 1) * (M + 1) bytes)"),
             "{one}"
         );
         let [ref whole] = known.lines("h")[..] else { panic!("{:?}", known.lines("h")) };
         assert!(
-            whole.starts_with(&format!("{domain}  whole table:\n    {waves} the table is kept, and beside it")),
+            whole.starts_with(&format!(
+                "{domain}  whole table:\n    {waves} the table is kept (4 * (N + 1) * (M + 1) bytes), and beside it"
+            )),
             "{whole}"
         );
-        let narrow =
-            "    cells are kept in 16 bits where sizes, scalars and the elements of input arrays show that they fit";
+        let narrow = "    of the last steps, cells are kept in 16 bits (2 * 2 * (M + 1) bytes) where sizes, scalars and the elements of input arrays show that they fit";
         let shown = |entry: &str| known.lines(entry).iter().any(|lines| lines.lines().any(|line| line == narrow));
         assert_eq!(["f", "h", "k"].map(shown), [false, false, true]);
     }

@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use hidp_ir::par::{FuncId, Program};
+use super::{narrow, wave};
+use hidp_ir::par::{Func, FuncId, Program, System, Table, interp, text};
 use hidp_syntax::diag::{Code, Diagnostic};
 use hidp_syntax::source::Span;
 
@@ -17,6 +18,8 @@ pub struct Made {
     pub user: FuncId,
     /// Where.
     pub span: Span,
+    /// Whether it stands in a map.
+    pub in_map: bool,
     /// How many cells it reads; `None`: whole tables.
     pub cells: Option<usize>,
     /// How the tables are computed.
@@ -87,24 +90,94 @@ pub enum Why {
     Across,
 }
 
-impl fmt::Display for Way {
+impl Made {
+    /// How the tables of a system are computed and what is kept of them, in lines. `program` is the one that the pass was given.
+    pub fn text(&self, program: &Program, system: &System) -> String {
+        let memory = Memory::of(program, &program.funcs[self.tables], system, self.in_map);
+        Described(&self.way, &memory).to_string()
+    }
+}
+
+/// Bytes that are kept of tables, as sums of products of extents.
+struct Memory {
+    table: String,
+    /// Of the last steps, where each cell is needed for a few: with cells as they are declared, and with narrow ones.
+    window: Option<[String; 2]>,
+}
+
+impl Memory {
+    fn of(program: &Program, func: &Func, system: &System, in_map: bool) -> Memory {
+        let bytes = |table: &Table, size: u64, steps: u64, without: Option<usize>| {
+            let extents = func.vars[table.array].shape.iter().enumerate().filter(|(at, _)| Some(*at) != without);
+            let extents = extents.map(|(_, extent)| factor(text::hidp_expr(program, &func.vars, extent)));
+            let numbers = [steps, size].into_iter().filter(|number| *number != 1).map(|number| number.to_string());
+            numbers.chain(extents).collect::<Vec<_>>().join(" * ")
+        };
+        let declared = |table: &Table| interp::size_of(program, func.vars[table.array].ty);
+        let tables = system.tables.iter().zip(&system.order.steps);
+        let longest = system.order.steps.iter().filter_map(|steps| steps.window).max();
+        let of_window = |size: &dyn Fn(&Table) -> u64| -> Option<String> {
+            let parts = tables.clone().map(|(table, steps)| {
+                let length = if in_map { longest? } else { steps.window? };
+                Some(bytes(table, size(table), length.into(), Some(wave::following(&steps.rows[0])?)))
+            });
+            Some(parts.collect::<Option<Vec<_>>>()?.join(" + "))
+        };
+        let parts: Vec<String> = system.tables.iter().map(|table| bytes(table, declared(table), 1, None)).collect();
+        let narrow = narrow::TY.scalar().map_or(0, |scalar| scalar.size() as u64);
+        let window = of_window(&declared).zip(of_window(&|_| narrow)).map(|(declared, narrow)| [declared, narrow]);
+        Memory { table: parts.join(" + "), window }
+    }
+}
+
+/// An extent as a factor: in parentheses if it has an operator outside of such.
+fn factor(extent: String) -> String {
+    let mut depth = 0;
+    let is_sum = extent.chars().any(|character| {
+        depth += i32::from(character == '(') - i32::from(character == ')');
+        depth == 0 && character == ' '
+    });
+    if is_sum { format!("({extent})") } else { extent }
+}
+
+/// A way, with what it keeps.
+struct Described<'a>(&'a Way, &'a Memory);
+
+impl fmt::Display for Described<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Way::Wave(Kept::Window) => f.write_str("all cells of a step at once; the last steps are kept"),
-            Way::Wave(Kept::Both) => {
-                f.write_str("all cells of a step at once; the table is kept, and beside it the last steps, which cells are computed from")
+        let Described(way, memory) = self;
+        // Lines about a way that has another beside it stand further in.
+        let inner = |way| Described(way, memory).to_string().replace('\n', "\n  ");
+        let table = &memory.table;
+        let [window, narrow] = memory.window.as_ref().map_or(["", ""], |[window, narrow]| [window, narrow]);
+        match way {
+            Way::Wave(Kept::Window) => {
+                write!(f, "all cells of a step at once; the last steps are kept ({window} bytes)")
             }
-            Way::Wave(Kept::Table) => f.write_str("all cells of a step at once; the table is kept"),
-            Way::Narrow(way) => write!(f, "{way}\ncells are kept in 16 bits where sizes, scalars and the elements of input arrays show that they fit"),
+            Way::Wave(Kept::Both) => write!(
+                f,
+                "all cells of a step at once; the table is kept ({table} bytes), and beside it the last steps, which cells are computed from ({window} bytes)"
+            ),
+            Way::Wave(Kept::Table) => write!(f, "all cells of a step at once; the table is kept ({table} bytes)"),
+            Way::Narrow(way) => write!(
+                f,
+                "{}\nof the last steps, cells are kept in 16 bits ({narrow} bytes) where sizes, scalars and the elements of input arrays show that they fit",
+                Described(way, memory)
+            ),
             Way::Profiled { passed, otherwise } => write!(
                 f,
-                "{passed}\nwhat pairs of data choose from a table is laid out along the steps, where it fits 8 bits and there are few letters\notherwise: {otherwise}"
+                "{}\nwhat pairs of data choose from a table is laid out along the steps, where it fits 8 bits and there are few letters\notherwise: {}",
+                inner(passed),
+                inner(otherwise)
             ),
-            Way::Sweep(why) => write!(f, "one cell after the other, since {why}; the table is kept"),
-            Way::Demand => f.write_str(
-                "each cell when it is needed, since a cell may fault and the first fault is that of plain recursion; the table is kept",
+            Way::Sweep(why) => write!(f, "one cell after the other, since {why}; the table is kept ({table} bytes)"),
+            Way::Demand => write!(
+                f,
+                "each cell when it is needed, since a cell may fault and the first fault is that of plain recursion; the table is kept ({table} bytes)"
             ),
-            Way::Tested { tests, passed, otherwise } => write!(f, "where {tests}: {passed}\notherwise: {otherwise}"),
+            Way::Tested { tests, passed, otherwise } => {
+                write!(f, "where {tests}: {}\notherwise: {}", inner(passed), inner(otherwise))
+            }
         }
     }
 }

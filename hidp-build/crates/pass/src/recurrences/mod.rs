@@ -89,7 +89,8 @@ fn transformed(program: &mut Program) -> Vec<Made> {
         let ways = ways.entry(id).or_insert_with(|| compute(program, id, around, &asks));
         let cells = (!asks.is_empty()).then_some(asks.len());
         let each = ways.iter().enumerate();
-        made.extend(each.map(|(system, way)| Made { tables, system, user, span, cells, way: way.clone() }));
+        let in_map = around == Around::Map;
+        made.extend(each.map(|(system, way)| Made { tables, system, user, span, in_map, cells, way: way.clone() }));
     }
     // What nobody calls is nothing.
     program.funcs.iter_mut().for_each(|(_, func)| func.recur = None);

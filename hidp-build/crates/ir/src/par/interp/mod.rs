@@ -51,7 +51,7 @@ mod tests;
 mod value;
 
 pub use ops::math;
-pub use value::{Array, Data, Value};
+pub use value::{Array, Data, Value, size_of};
 
 use memory::Memory;
 

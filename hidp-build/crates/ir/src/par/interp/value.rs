@@ -335,7 +335,7 @@ impl Array {
 }
 
 /// Bytes of one value in an array: as C lays out structs.
-pub(super) fn size_of(program: &Program, ty: Ty) -> u64 {
+pub fn size_of(program: &Program, ty: Ty) -> u64 {
     layout(program, ty).0
 }
 
