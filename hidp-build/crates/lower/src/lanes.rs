@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use super::build::Binding;
+use super::panels::padded_widths;
 use super::space::Range;
 use super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, LoopKind, Schedule, Stmt, VarId};
@@ -197,7 +198,7 @@ impl Lowerer<'_> {
             self.whole_or_edge(map, shape, None, lanes);
             return;
         }
-        let panels = self.pack(map, shape, lanes);
+        let panels = self.pack(map, shape, lanes, make::sub(high.clone(), low.clone()));
         self.clipped(counts, strides, low, high, &mut |this, low, high| {
             let Some(last) = counts.last() else { return this.defect(ITERATORS) };
             this.range_loop(last, low, high, LoopKind::Seq, &mut |this| {
@@ -215,7 +216,10 @@ impl Lowerer<'_> {
                                 }
                                 this.panels.clear();
                             },
-                            |this| this.whole_or_edge(map, shape, edge_rows, lanes),
+                            |this| match edge_rows {
+                                Some(rows) if packed.always_whole => this.edge(map, shape, rows, lanes),
+                                rows => this.whole_or_edge(map, shape, rows, lanes),
+                            },
                         );
                     }
                     None => this.whole_or_edge(map, shape, rows, lanes),
@@ -253,8 +257,12 @@ impl Lowerer<'_> {
         );
         let all_lanes = Axis { count: lane_tile.clone(), ..lanes.clone() };
         let full = shape.tile(Some(Axis { count: row_tile, ..rows.clone() }), &all_lanes, lane_tile);
-        let edge = shape.tile(Some(rows), lanes, lanes.count.clone());
-        self.branch(whole, |this| this.tile(map, &full), |this| this.tile(map, &edge));
+        self.branch(whole, |this| this.tile(map, &full), |this| this.edge(map, shape, rows, lanes));
+    }
+
+    /// The tile at these places, of as many rows and lanes as there are.
+    fn edge(&mut self, map: &Map, shape: &Shape, rows: Axis, lanes: &Axis) {
+        self.tile(map, &shape.tile(Some(rows), lanes, lanes.count.clone()));
     }
 
     /// The tile at these places where copies of what lanes load are as wide as it: folds run over all its lanes, or those of one vector
@@ -263,18 +271,21 @@ impl Lowerer<'_> {
         self.for_padded_width(shape, lanes, &mut |this, width| this.padded_rows(map, shape, rows, lanes, width));
     }
 
-    /// Code for each number of lanes that folds run over where copies are padded: all of a tile, or one vector's if there are no more.
+    /// Code for each number of lanes that folds run over where copies are padded.
     pub(super) fn for_padded_width(&mut self, shape: &Shape, lanes: &Axis, body: &mut dyn FnMut(&mut Self, u32)) {
-        if shape.vector >= shape.lane_tile {
-            return body(self, shape.lane_tile);
-        }
+        self.for_width(&padded_widths(shape), lanes, body);
+    }
+
+    fn for_width(&mut self, widths: &[u32], lanes: &Axis, body: &mut dyn FnMut(&mut Self, u32)) {
+        let [width, narrower @ ..] = widths else { return self.defect("tiles have lanes") };
+        let Some(next) = narrower.first() else { return body(self, *width) };
         self.body.enter();
-        body(self, shape.lane_tile);
+        body(self, *width);
         let then = self.body.leave();
         self.body.enter();
-        body(self, shape.vector);
+        self.for_width(narrower, lanes, body);
         let otherwise = self.body.leave();
-        let cond = make::binary(BinOp::Gt, lanes.count.clone(), make::long(shape.vector.into()));
+        let cond = make::binary(BinOp::Gt, lanes.count.clone(), make::long((*next).into()));
         self.body.push(Stmt::If { cond, then, otherwise });
     }
 

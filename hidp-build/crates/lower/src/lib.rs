@@ -151,7 +151,6 @@ impl<'a> Lowerer<'a> {
             panels: Vec::new(),
             near: Vec::new(),
             moved: Vec::new(),
-            depth: None,
             logs: Vec::new(),
             wide: None,
             noted: Vec::new(),
@@ -224,8 +223,6 @@ struct Lowerer<'a> {
     near: Vec<device::Copied>,
     /// Neighbours in a lane's registers that the iteration at hand reads.
     moved: Vec<device::Moved>,
-    /// Where the current iteration of a reduction starts in them.
-    depth: Option<imp::Expr>,
     /// The group of lanes under construction.
     wide: Option<wide::State>,
     /// Where the host-level maps around note segments, outermost first.

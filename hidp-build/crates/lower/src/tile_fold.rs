@@ -77,8 +77,7 @@ impl Lowerer<'_> {
         self.range_loop(range, low, high, turns(map), &mut |this| {
             if !this.panels.is_empty() {
                 let position = make::sub(this.read(range.var), range.lo.clone());
-                let depth = this.body.fix("depth", make::mul(position, tile.panel_stride()));
-                this.depth = Some(depth);
+                this.start_panels(&position, &tile.panel_stride());
             }
             this.every_element(tile, shared, &mut |this, at| {
                 let targets: Vec<Element> = accs.iter().map(|base| make::element(*base, at.clone())).collect();
@@ -89,7 +88,6 @@ impl Lowerer<'_> {
                     this.body.push(Stmt::Store { target, value });
                 }
             });
-            this.depth = None;
         });
     }
 

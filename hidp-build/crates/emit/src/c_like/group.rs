@@ -48,6 +48,7 @@ fn raises_itself(program: &Program, stmt: &Stmt) -> bool {
         | Stmt::Free(_)
         | Stmt::Scratch { .. }
         | Stmt::Part { .. }
+        | Stmt::Either { .. }
         | Stmt::Swap(..)
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }

@@ -85,6 +85,7 @@ impl<'a> Printer<'a> {
             | Stmt::Free(_)
             | Stmt::Scratch { .. }
             | Stmt::Part { .. }
+            | Stmt::Either { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }

@@ -41,8 +41,9 @@ impl Usage {
         if let Stmt::Leave(Some(label)) = stmt {
             self.left.insert(*label);
         }
-        let buffers =
-            introduced(stmt).filter(|_| matches!(stmt, Stmt::Alloc { .. } | Stmt::Scratch { .. } | Stmt::Part { .. }));
+        let is_buffer =
+            matches!(stmt, Stmt::Alloc { .. } | Stmt::Scratch { .. } | Stmt::Part { .. } | Stmt::Either { .. });
+        let buffers = introduced(stmt).filter(|_| is_buffer);
         buffers.into_iter().for_each(|var| self.read[var.index()] = true);
     }
     fn expr(&mut self, expr: &Expr) {

@@ -110,6 +110,7 @@ impl Dialect for Cuda<'_> {
             // Of the CPU; a device unit holds none.
             Stmt::Scratch { .. }
             | Stmt::Part { .. }
+            | Stmt::Either { .. }
             | Stmt::Launch { .. }
             | Stmt::StreamOut { .. }
             | Stmt::Group(_)

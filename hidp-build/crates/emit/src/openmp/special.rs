@@ -104,6 +104,12 @@ impl Dialect for OpenMp<'_> {
                 let (of, first) = (scope.name(*of), text(first));
                 out.line(format!("{part}const __restrict {name} = hidp::part_of({of}, {first});"));
             }
+            // The panel was written before, so it cannot be `restrict`.
+            Stmt::Either { var, cond, then, otherwise } => {
+                let (kind, name) = (pointer(scope, *var), scope.name(*var));
+                let (cond, then, otherwise) = (text(cond), scope.name(*then), scope.name(*otherwise));
+                out.line(format!("{kind}const {name} = {cond} ? {then} : {otherwise};"));
+            }
             Stmt::Swap(a, b) => out.line(format!("hidp::swap_buffers({}, {});", scope.name(*a), scope.name(*b))),
             Stmt::Launch { kernel, args, extent, schedule } => {
                 self.launch(scope, *kernel, args, &text(extent), schedule, out);

@@ -235,6 +235,7 @@ impl<'a> Walk<'a> {
             | Stmt::Free(_)
             | Stmt::Scratch { .. }
             | Stmt::Part { .. }
+            | Stmt::Either { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }

@@ -59,6 +59,7 @@ mod near;
 mod numbers;
 mod prim;
 mod print;
+mod schedule;
 mod trap;
 mod verify;
 pub mod visit;
@@ -72,6 +73,7 @@ pub use near::NearFn;
 pub use numbers::Numbers;
 pub use prim::{Prim, PrimArg, TemplateArg};
 pub use print::print;
+pub use schedule::{Assumed, Assumption, Schedule, Work};
 pub use trap::{can_trap, trap_sites};
 pub use verify::{VerifyError, is_identifier, shared_bytes, verify};
 pub use wide::{
@@ -380,6 +382,17 @@ pub enum Stmt {
         /// `long`, not negative.
         first: Expr,
     },
+    /// Kernel of a CPU: one of two buffers, to be read. Nothing writes to them while it is used.
+    Either {
+        /// Introduces this buffer.
+        var: VarId,
+        /// `bool`
+        cond: Expr,
+        /// The buffer when true.
+        then: VarId,
+        /// When false.
+        otherwise: VarId,
+    },
     /// Host: exchanges two buffer variables.
     Swap(VarId, VarId),
     /// Host: runs a kernel over `[0, extent)`. A fault in it leaves the host function as `Fault` does. Of several workers' faults
@@ -449,80 +462,6 @@ pub enum Stmt {
     Group(Box<Group>),
     /// What each lane of a group does.
     Wide(WideStmt),
-}
-
-/// How a launch shares its index space.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Schedule {
-    /// One call `[0, extent)` on the calling thread.
-    Serial,
-    /// Contiguous parts of nearly equal size, some for each worker; each a multiple of `grain`, except the last.
-    Static {
-        /// Multiple of which parts are.
-        grain: u32,
-        /// How many grains a part has at least where there are more parts than workers: for so many, what a part does first is worth it.
-        least: u32,
-        /// Threads that take parts at most; none if all may.
-        threads: Option<u32>,
-        /// How much there is to do.
-        work: Work,
-    },
-    /// Parts of `grain` taken in turn; for irregular work.
-    Dynamic {
-        /// Size of a part.
-        grain: u32,
-        /// Threads that take parts at most; none if all may.
-        threads: Option<u32>,
-        /// How much there is to do.
-        work: Work,
-        /// Whether each worker takes its parts in order, rather than first those that it is likely to have in its caches.
-        in_order: bool,
-    },
-}
-
-/// How much a launch has to do, as far as the host can tell before it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Work {
-    /// `long`, element operations.
-    pub operations: Expr,
-    /// What the number takes for granted, once a place.
-    pub assumed: Vec<Assumed>,
-}
-
-impl Work {
-    /// Whether it rests on a number of turns of which nothing is known.
-    pub fn is_guess(&self) -> bool {
-        self.assumed.iter().any(|assumed| match assumed.what {
-            Assumption::Turns(_) => true,
-            Assumption::Middle | Assumption::Array => false,
-        })
-    }
-}
-
-impl From<Expr> for Work {
-    fn from(operations: Expr) -> Self {
-        Self { operations, assumed: Vec::new() }
-    }
-}
-
-/// What an estimate takes for granted of a loop, a range or a primitive.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Assumed {
-    /// What it is.
-    pub what: Assumption,
-    /// Of which statement or range.
-    pub at: Span,
-}
-
-/// What an estimate takes for granted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Assumption {
-    /// It has this many turns, or elements: nothing is known.
-    Turns(u32),
-    /// It is always as long as where the variables that it depends on are in the middle of their ranges.
-    Middle,
-    /// All of it together is as long as the array that it runs through.
-    Array,
 }
 
 /// A counted loop.

@@ -93,6 +93,7 @@ impl Numbers {
             | Stmt::Free(_)
             | Stmt::Scratch { .. }
             | Stmt::Part { .. }
+            | Stmt::Either { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }

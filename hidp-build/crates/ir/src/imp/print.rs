@@ -143,6 +143,10 @@ impl Printer<'_> {
             Stmt::Part { var, of, first } => {
                 out.line(format!("part {} = {} from {}", self.name(*var), self.name(*of), self.expr(first)));
             }
+            Stmt::Either { var, cond, then, otherwise } => {
+                let [var, then, otherwise] = [*var, *then, *otherwise].map(|var| self.name(var));
+                out.line(format!("either {var} = {then} if {} else {otherwise}", self.expr(cond)));
+            }
             Stmt::Swap(a, b) => out.line(format!("swap {}, {}", self.name(*a), self.name(*b))),
             Stmt::Launch { kernel, args, extent, schedule } => out.line(format!(
                 "launch {kernel:?}({}) over {} {}",

@@ -31,6 +31,7 @@ macro_rules! blocks_in {
             | Stmt::Free(_)
             | Stmt::Scratch { .. }
             | Stmt::Part { .. }
+            | Stmt::Either { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }
@@ -65,7 +66,7 @@ macro_rules! exprs_in {
                 vec![&$($mutable)? *target.index, value]
             }
             Stmt::Move { to, from, .. } => vec![&$($mutable)? *to.index, &$($mutable)? *from.index],
-            Stmt::If { cond, .. } => vec![cond],
+            Stmt::If { cond, .. } | Stmt::Either { cond, .. } => vec![cond],
             Stmt::Loop(Loop { lo, hi, step, .. }) => vec![lo, hi, step],
             Stmt::Fault { values, .. } => values.into_iter().collect(),
             Stmt::Alloc { count: expr, .. } | Stmt::Scratch { count: expr, .. } | Stmt::Part { first: expr, .. } => vec![expr],
@@ -179,9 +180,11 @@ pub fn each_expr<'a>(block: &'a Block, visit: &mut dyn FnMut(&'a Expr)) {
 /// The variable that a statement introduces.
 pub fn introduced(stmt: &Stmt) -> Option<VarId> {
     match stmt {
-        Stmt::Let { var, .. } | Stmt::Alloc { var, .. } | Stmt::Scratch { var, .. } | Stmt::Part { var, .. } => {
-            Some(*var)
-        }
+        Stmt::Let { var, .. }
+        | Stmt::Alloc { var, .. }
+        | Stmt::Scratch { var, .. }
+        | Stmt::Part { var, .. }
+        | Stmt::Either { var, .. } => Some(*var),
         Stmt::Loop(node) => Some(node.var),
         Stmt::Lanes { lane, .. } => Some(*lane),
         Stmt::Wide(WideStmt::Let { var, .. }) => Some(*var),
@@ -240,6 +243,7 @@ pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
         | Stmt::Free(_)
         | Stmt::Scratch { .. }
         | Stmt::Part { .. }
+        | Stmt::Either { .. }
         | Stmt::Launch { .. }
         | Stmt::LaunchGrid { .. }
         | Stmt::Single { .. }
@@ -257,6 +261,7 @@ pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
         Stmt::StreamOut { target, tile, .. } => vec![target.base, *tile],
         Stmt::Move { to, from, .. } => vec![to.base, from.base],
         Stmt::Free(var) | Stmt::Part { of: var, .. } => vec![*var],
+        Stmt::Either { then, otherwise, .. } => vec![*then, *otherwise],
         Stmt::Wide(stmt) => wide::used(stmt),
         Stmt::Prim(prim) => {
             let base = |arg: &PrimArg| if let PrimArg::Address { base, .. } = arg { Some(*base) } else { None };
@@ -300,6 +305,7 @@ pub fn names_mut(stmt: &mut Stmt) -> Vec<&mut VarId> {
         Stmt::StreamOut { target, tile, .. } => vec![&mut target.base, tile],
         Stmt::Move { to, from, .. } => vec![&mut to.base, &mut from.base],
         Stmt::Part { var: a, of: b, .. } | Stmt::Swap(a, b) => vec![a, b],
+        Stmt::Either { var, then, otherwise, .. } => vec![var, then, otherwise],
         Stmt::Prim(prim) => {
             let args = prim.args.iter_mut();
             args.filter_map(|arg| match arg {

@@ -373,10 +373,9 @@ impl Lowerer<'_> {
 
     fn add_term(&mut self, place: &Place, inner: &Map, own: &[VarId], position: &[Expr; 2]) {
         self.each_result(place, position, |this, [row, column], at| {
-            let panel = |(part, base): (&Part, &VarId)| Panel {
-                place: part.operand.place.clone(),
-                base: *base,
-                index: if part.of_rows() { row.clone() } else { column.clone() },
+            let panel = |(part, base): (&Part, &VarId)| {
+                let index = if part.of_rows() { row.clone() } else { column.clone() };
+                Panel::at(part.operand.place.clone(), *base, index)
             };
             this.panels = place.parts.iter().zip(own).map(panel).collect();
             let targets: Vec<_> = place.results.iter().map(|result| make::element(*result, at.clone())).collect();

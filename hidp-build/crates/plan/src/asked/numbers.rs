@@ -119,6 +119,7 @@ impl Asked {
                 | Property::Written(_)
                 | Property::Fewest(_)
                 | Property::Alone(_)
+                | Property::Copied(_)
                 | Property::Columns(_)
                 | Property::WarpColumns(_)
                 | Property::Updates(_) => true,

@@ -33,7 +33,7 @@ const MOST_TILE: u64 = 1 << 14;
 const COLUMNS: Numbers = Numbers::From(1, 1 << 14);
 
 /// Of nests on threads. A row may ask for those before it.
-pub(super) static OF_NESTS: [Choice<Property, Model>; 8] = [
+pub(super) static OF_NESTS: [Choice<Property, Model>; 9] = [
     Choice {
         word: Property::Together,
         numbers: ANY,
@@ -69,6 +69,14 @@ pub(super) static OF_NESTS: [Choice<Property, Model>; 8] = [
         expected: "there are tiles of rows, which may be few",
         suits: |facts, nest| facts.has_lane_tiles() && facts.mapping.rows_of_tile(nest).is_some(),
         usual: |_, _, model| Some(model.few_rows),
+    },
+    Choice {
+        word: Property::Copied,
+        numbers: ANY,
+        needed: NEVER,
+        expected: "there are tiles of rows, which share what their lanes load",
+        suits: |facts, nest| facts.has_lane_tiles() && facts.mapping.rows_of_tile(nest).is_some(),
+        usual: |_, _, model| Some(model.copied_tiles),
     },
     Choice {
         word: Property::Columns,

@@ -192,6 +192,7 @@ impl Lines {
                 | Property::Written(_)
                 | Property::Fewest(_)
                 | Property::Alone(_)
+                | Property::Copied(_)
                 | Property::Columns(_)
                 | Property::Turns(_)
                 | Property::Parts(_)

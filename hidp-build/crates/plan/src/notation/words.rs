@@ -72,7 +72,9 @@ vocabulary! {
         Fewest = "fewest",
         /// Up to so many rows of a tile load by themselves, rather than from a copy that is made for all.
         Alone = "alone",
-        /// Such tiles, which have no rows, have so many lanes.
+        /// From so many tiles one below the other on, they share a copy of what their lanes load; fewer load it where it is.
+        Copied = "copied",
+        /// Tiles without rows have so many lanes.
         Columns = "columns",
         /// Parts of so many iterations are taken in turn, where iterations are unequal.
         Turns = "turns",

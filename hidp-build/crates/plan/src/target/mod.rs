@@ -77,6 +77,8 @@ pub struct Model {
     pub fewest_lanes: u32,
     /// Rows that load what they need in full lines, each by itself, sooner than from a copy made for all.
     pub few_rows: u32,
+    /// Tiles one below the other from which on a copy of what their lanes load is worth it.
+    pub copied_tiles: u32,
     /// Iterations of a run of a fold where each holds maps or is irregular.
     pub heavy_block: u32,
     /// Elements of a block of prefixes.
@@ -248,6 +250,7 @@ impl Model {
             primitive_element: int("work", "primitive_element")?,
             fewest_lanes: int("work", "fewest_lanes")?,
             few_rows: int("work", "few_rows")?,
+            copied_tiles: int("work", "copied_tiles")?,
             heavy_block: int("work", "heavy_block")?,
             scan_block: int("work", "scan_block")?,
             repeated_statements: int("work", "repeated_statements")?,

@@ -82,6 +82,7 @@ impl Checker<'_> {
             | Stmt::Free(_)
             | Stmt::Scratch { .. }
             | Stmt::Part { .. }
+            | Stmt::Either { .. }
             | Stmt::Swap(..)
             | Stmt::Launch { .. }
             | Stmt::LaunchGrid { .. }

@@ -83,6 +83,16 @@ impl Checker<'_> {
                 self.introduce(*var);
                 self.require(self.kind(*var) == self.kind(*of), "a part of a buffer is of its kind");
             }
+            Stmt::Either { var, cond, then, otherwise } => {
+                self.require(!self.is_host() && !self.on_device(), "`either` stands in kernels of CPU units only");
+                self.typed(cond, Ty::BOOL);
+                self.buffer(*then);
+                self.buffer(*otherwise);
+                self.introduce(*var);
+                let wanted = VarKind::Buffer { elem: self.kind(*then).element(), writable: false };
+                let fits = self.kind(*var) == wanted && self.kind(*otherwise).element() == wanted.element();
+                self.require(fits, "one of two buffers has their elements and is read only");
+            }
             Stmt::Free(var) => {
                 self.require(self.is_host(), "`free` stands in host functions only");
                 self.buffer(*var);

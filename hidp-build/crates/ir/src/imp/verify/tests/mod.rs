@@ -165,6 +165,29 @@ fn parts_are_of_their_buffers_kind() {
     assert!(broken(vec![part(2, long(2))]).iter().any(|rule| rule == "this takes a buffer"));
     assert!(!broken(vec![part(1, load(1, long(2)))]).is_empty(), "the first position is a `long`");
 }
+
+#[test]
+fn one_of_two_buffers_is_read_only() {
+    let broken = |writable, otherwise: usize, stmts: fn() -> Vec<Stmt>| {
+        let either = Stmt::Either {
+            var: VarId::new(8),
+            cond: expr(ExprKind::Binary(BinOp::Lt, Box::new(int(1)), Box::new(int(2))), Ty::BOOL),
+            then: VarId::new(0),
+            otherwise: VarId::new(otherwise),
+        };
+        let mut kernel = kernel([vec![either], stmts()].concat());
+        let kind = VarKind::Buffer { elem: Scalar::F32.into(), writable };
+        kernel.function.vars.push(Var { name: "source".to_owned(), kind });
+        rules(&entry(kernel, 1))
+    };
+    let read = || vec![Stmt::Store { target: element(1, long(2)), value: load(8, long(3)) }];
+    assert_eq!(broken(false, 1, read), [""; 0]);
+    assert_eq!(broken(true, 1, read), ["one of two buffers has their elements and is read only"]);
+    assert!(broken(false, 2, Vec::new).iter().any(|rule| rule == "this takes a buffer"));
+    let write = || vec![Stmt::Store { target: element(8, long(2)), value: load(0, long(3)) }];
+    assert!(!broken(false, 1, write).is_empty(), "nobody writes to it");
+}
+
 #[test]
 fn simd_loops_hold_only_what_vectorises() {
     breaks(vec![simd(vec![], vec![Stmt::CheckTrap])], "simd loops hold only");
