@@ -21,6 +21,7 @@ mod compose;
 mod constraint;
 mod copied;
 mod cost;
+mod counted;
 mod cuts;
 mod device;
 mod device_levels;

@@ -148,9 +148,25 @@ fn models_say_how_tiles_are_cut() {
 /// What a codelet costs changes which compositions are kept.
 #[test]
 fn costs_decide() {
-    let slow = SLOW.replace("_t = x[i]; }", "_t = int(sin(float(x[i]))); }");
+    let fast = SLOW.replace("s = 0; for (long i = 0; i < N; i += 1) s += x[i];", "reduce(\"+\", x, s, N);");
+    let slow = fast.replace("_t = x[i]; }", "_t = int(sin(float(x[i]))); }");
     let ratio = |text: &str| of(text).codelets[0].ratio.expect("it runs");
-    assert!(ratio(&slow) > ratio(SLOW), "{} {}", ratio(&slow), ratio(SLOW));
+    assert!(ratio(&slow) > ratio(&fast), "{} {}", ratio(&slow), ratio(&fast));
+}
+
+/// Loops count their turns where sizes say them.
+#[test]
+fn loops_in_order_cost_what_sizes_say() {
+    let ratios = |head: &str| {
+        let composed = of(&format!(
+            "function f input int x[N]; output int s; {{ reduce(\"+\", x, s, N); }}
+             codelet f \"loop\" {{ reduce(\"+\", x, s, N); for ({head}) s += 0 * x[0]; }}"
+        ));
+        composed.kept[0].1.clone()
+    };
+    let (all, few) = (ratios("long i = 0; i < N; i += 1"), ratios("long i = 1; i < N; i *= 2"));
+    assert!(all.iter().all(|ratio| *ratio > 2.0), "{all:?}");
+    assert!(few[2] < 1.01, "{few:?}");
 }
 
 #[test]

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::counted::counted;
 use crate::target::{CallLevels, Capability};
 use hidp_ir::par::visit;
 use hidp_ir::par::{
@@ -110,14 +111,17 @@ impl Scale<'_> {
             }
             StmtKind::Loop(node) => {
                 let mut turn = Weighed::default();
-                visit::walk_vars(&node.body, |var, role| {
-                    if role == visit::Role::Write {
-                        self.known.remove(&var);
-                    }
-                });
+                // The counter changes in the loop: its start is needed before.
+                let turns = counted(node, &self.known).unwrap_or(self.levels.unknown.into());
+                for block in [&node.body, &node.step] {
+                    visit::walk_vars(block, |var, role| {
+                        if role == visit::Role::Write {
+                            self.known.remove(&var);
+                        }
+                    });
+                }
                 self.stmts(&node.body.stmts, &mut turn);
                 self.stmts(&node.step.stmts, &mut turn);
-                let turns = f64::from(self.levels.unknown);
                 weighed.add(turn, turns * f64::from(self.levels.turn), turns);
             }
             StmtKind::Scope(block) => self.stmts(&block.stmts, weighed),

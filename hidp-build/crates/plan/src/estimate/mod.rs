@@ -6,6 +6,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::counted::counted;
 use crate::shape::Stride;
 use crate::target::{Estimates, Model};
 use crate::work::{of_element, of_function};
@@ -370,17 +371,7 @@ impl<'a> Call<'a> {
 
     /// How often a loop runs, if it counts up to what is known.
     fn turns(&self, node: &Loop) -> f64 {
-        self.counted(node).unwrap_or(self.model.unknown_length.into())
-    }
-
-    fn counted(&self, node: &Loop) -> Option<f64> {
-        let [Stmt { kind: StmtKind::Assign { var, value }, .. }] = &node.step.stmts[..] else { return None };
-        let first = *self.known.get(var)?;
-        let step = value.value(&self.known)? - first;
-        let ExprKind::Binary { op: BinOp::Lt | BinOp::Le, left, right, .. } = &node.cond.kind else { return None };
-        let counts = matches!(&left.kind, ExprKind::Read(read) if read == var) && step > 0;
-        let bound = right.value(&self.known).filter(|_| counts)?;
-        Some(((bound - first).max(0) as f64 / step as f64).ceil())
+        counted(node, &self.known).unwrap_or(self.model.unknown_length.into())
     }
 
     fn learn(&mut self, var: VarId, value: &Expr) {

@@ -144,7 +144,8 @@ fn the_best_are_those_of_all() {
         let mut firsts = Vec::new();
         for _ in 0..3 {
             let model = model(&mut random);
-            let sizes = vec![1 + random.below(3000) as i64, random.below(3000) as i64];
+            let mut size = |least: usize| (least + (random.below(3000) >> random.below(12))) as i64;
+            let sizes = vec![size(1), size(0)];
             let bodies = Bodies::new(&program, (&choosing, &model), 64);
             let mut space = Compositions::new(&bodies, entry, sizes);
             let found = space.best();
