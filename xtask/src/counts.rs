@@ -1,6 +1,6 @@
 //! `cargo xtask counts`: what the model says that the hot kernels of the benchmarks ask of memory, beside what the executor counts; and how much
 //! of what the cases ask for it claims to know. With `--mappings`: what the planner chooses beside all mappings that Lee et al.'s parameters can say,
-//! and what the executor counts of some of those.
+//! and what the executor counts of some of those. With `--planning`: how long planning takes for each entry.
 
 use std::fs;
 
@@ -59,14 +59,26 @@ const OF_MAPPINGS: [Table; 2] = [
     },
 ];
 
+const OF_PLANNING: [Table; 1] = [Table {
+    test: "planning::times",
+    variable: "HIDP_COUNT_PLANNING",
+    part: Part {
+        document: "docs/performance.md",
+        begin: "<!-- planning: cargo xtask counts --planning --write -->",
+        end: "<!-- end of planning -->",
+    },
+}];
+
 /// Prints the tables, and with `--write` puts them into the document.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
-    let (tables, write) = match args {
+    let (tables, write): (&[Table], bool) = match args {
         [] => (&OF_KERNELS, false),
         ["--write"] => (&OF_KERNELS, true),
         ["--mappings"] => (&OF_MAPPINGS, false),
         ["--mappings", "--write"] => (&OF_MAPPINGS, true),
-        _ => bail!("counts takes `--mappings`, `--write`, both in this order, or nothing"),
+        ["--planning"] => (&OF_PLANNING, false),
+        ["--planning", "--write"] => (&OF_PLANNING, true),
+        _ => bail!("counts takes `--mappings` or `--planning`, then `--write`, or some of these"),
     };
     for Table { test, variable, part } in tables {
         let file = target_folder().join(format!("{}.md", variable.to_lowercase().replace('_', "-")));

@@ -38,6 +38,7 @@ mod natives;
 mod nvcc;
 mod papers;
 mod parse;
+mod planning;
 mod random;
 mod random_native;
 mod record;

@@ -11,7 +11,7 @@ use super::mapping::strategy_of_threads;
 use super::measures::{
     BALANCE, INNER, LONGEST, Measure, PARALLEL, TOTAL, WIDTH, levels, of_copies, of_nest, of_primitive, of_size,
 };
-use super::search::searched_rules;
+use super::search::{by_times, searched_rules};
 use super::work::work;
 use super::{Plan, Record, SEARCHED, Strategy, index_vars, nests};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
@@ -169,7 +169,8 @@ pub fn add_device_rules(
     let usual: Vec<Plan> = plans.iter().filter(|plan| plan.name != SEARCHED).cloned().collect();
     let rules = rules_of(program, func, &maps, &usual, &dispatch.measures, model);
     let searched = searched_rules(program, func, &maps, plans, (&dispatch.measures, &rules), model);
-    dispatch.rules.extend(searched.into_iter().chain(rules));
+    let rules = searched.into_iter().chain(rules).collect();
+    dispatch.rules.extend(by_times(program, func, &maps, plans, (&dispatch.measures, rules), model));
 }
 
 /// The measures of the nest that speaks for an entry.

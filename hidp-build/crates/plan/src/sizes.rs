@@ -8,22 +8,36 @@ use hidp_ir::par::{Func, VarId};
 const POINTS: std::ops::RangeInclusive<u32> = 8..=26;
 /// What the other dimensions are where one is long.
 const SHORT: i64 = 16;
+/// What they are at least.
+const THIN: i64 = 2;
 
 /// Sizes at which versions are compared: all dimensions alike, and each of them long; so many binary logarithms lie between them.
 pub(crate) fn points(dims: usize, step: usize) -> Vec<Vec<i64>> {
+    beside(dims, step, SHORT)
+}
+
+/// The same where the other dimensions are so many where one is long.
+fn beside(dims: usize, step: usize, short: i64) -> Vec<Vec<i64>> {
     let mut found: Vec<Vec<i64>> = Vec::new();
     for power in POINTS.step_by(step) {
         let elements = f64::from(1_u32 << power);
         let side = elements.powf(1.0 / dims.max(1) as f64).round() as i64;
         let mut all = vec![vec![side; dims]];
-        let others = SHORT.saturating_pow(dims.saturating_sub(1) as u32);
+        let others = short.saturating_pow(dims.saturating_sub(1) as u32);
         let long = (1_i64 << power) / others;
-        if dims > 1 && long > SHORT {
-            let longest = |dim: usize| (0..dims).map(|other| if other == dim { long } else { SHORT }).collect();
+        if dims > 1 && long > short {
+            let longest = |dim: usize| (0..dims).map(|other| if other == dim { long } else { short }).collect();
             all.extend((0..dims).map(longest));
         }
         found.extend(all.into_iter().filter(|sizes| !found.contains(sizes)).collect::<Vec<_>>());
     }
+    found
+}
+
+/// The same for a function whose other dimensions are hardly any where one is long: columns of three, say.
+pub(crate) fn thin_points_of(func: &Func, step: usize) -> Vec<Vec<i64>> {
+    let mut found = points_of(func, step);
+    found.extend(beside(func.dims.len(), step, THIN).into_iter().filter(|sizes| sizes.contains(&THIN)));
     found
 }
 

@@ -3,6 +3,7 @@
 
 mod asked;
 mod carry;
+mod choice;
 mod cost;
 mod facts;
 mod lanes;
@@ -23,6 +24,7 @@ use facts::{Facts, Numbers};
 use hidp_ir::par::{Func, Map, Program};
 use hidp_syntax::place::Axis;
 
+pub(crate) use choice::by_times;
 pub use cost::Predicted;
 pub(crate) use plan::{searched_plan, searched_rules};
 pub use space::{Domain, Level, Row, Space, Span};

@@ -17,37 +17,38 @@ use crate::{Plan, SEARCHED, inner_maps};
 use hidp_ir::par::{Func, Map, Program, VarId};
 
 /// Steps between the binary logarithms of sizes.
-const STEP: usize = 4;
+pub(super) const STEP: usize = 4;
 
 /// The nests of an entry, with what is known of those that the search looks at: they have maps inside.
-struct Entry<'a> {
+pub(super) struct Entry<'a> {
     program: &'a Program,
     func: &'a Func,
     maps: &'a [&'a Map],
     facts: Vec<Option<Facts<'a>>>,
     model: &'a DeviceModel,
     /// Sizes at which plans are compared, and what they make of each nest.
-    points: Vec<(Vec<i64>, Vec<Option<Numbers>>)>,
+    pub(super) points: Vec<(Vec<i64>, Vec<Option<Numbers>>)>,
 }
 
 impl<'a> Entry<'a> {
-    fn of(
+    pub(super) fn of(
         program: &'a Program,
         func: &'a Func,
         maps: &'a [&'a Map],
         facts: Vec<Option<Facts<'a>>>,
         model: &'a DeviceModel,
+        sizes: Vec<Vec<i64>>,
     ) -> Self {
         let numbers = |sizes: &Vec<i64>| -> Vec<Option<Numbers>> {
             facts.iter().map(|facts| Some(facts.as_ref()?.at(sizes, &model.machine))).collect()
         };
-        let points = points_of(func, STEP).into_iter().map(|sizes| (numbers(&sizes), sizes));
+        let points = sizes.into_iter().map(|sizes| (numbers(&sizes), sizes));
         let points = points.map(|(numbers, sizes)| (sizes, numbers)).collect();
         Entry { program, func, maps, facts, model, points }
     }
 
     /// The time of the nests that are searched; nothing if one of them is not predicted.
-    fn time(&self, mappings: &[Mapping], numbers: &[Option<Numbers>]) -> Option<f64> {
+    pub(super) fn time(&self, mappings: &[Mapping], numbers: &[Option<Numbers>]) -> Option<f64> {
         let nests = self.facts.iter().zip(mappings).zip(numbers);
         let searched =
             nests.filter_map(|((facts, mapping), numbers)| Some((facts.as_ref()?, mapping, numbers.as_ref()?)));
@@ -57,7 +58,7 @@ impl<'a> Entry<'a> {
     }
 
     /// The mappings that a plan's lines come to.
-    fn read(&self, plan: &Plan) -> Option<Vec<Mapping>> {
+    pub(super) fn read(&self, plan: &Plan) -> Option<Vec<Mapping>> {
         read(self.program, self.func, self.maps, plan)
     }
 
@@ -83,12 +84,17 @@ impl<'a> Entry<'a> {
         found.iter().map(|rows| spaces.iter().zip(rows).zip(others).map(of).collect()).collect()
     }
 
+    /// Measures where dimensions have these sizes.
+    pub(super) fn measures(&self, measures: &[Measure], sizes: &[i64]) -> Vec<Option<i64>> {
+        let known: BTreeMap<VarId, i64> = self.func.dims.iter().copied().zip(sizes.iter().copied()).collect();
+        measures.iter().map(|measure| measure.at(&known)).collect()
+    }
+
     /// When mappings run rather than what other rules choose.
     fn rules(&self, own: &[Mapping], plans: &[Plan], (measures, rules): (&[Measure], &[Rule])) -> Vec<Rule> {
         let planned: Vec<Option<Vec<Mapping>>> = plans.iter().map(|plan| self.read(plan)).collect();
         let at = |(sizes, numbers): &(Vec<i64>, Vec<Option<Numbers>>)| {
-            let known: BTreeMap<VarId, i64> = self.func.dims.iter().copied().zip(sizes.iter().copied()).collect();
-            let measures: Vec<Option<i64>> = measures.iter().map(|measure| measure.at(&known)).collect();
+            let measures = self.measures(measures, sizes);
             let rule = deciding(rules, &measures, 1);
             let usual = rule.and_then(|rule| plans.iter().position(|plan| plan.name == rule.plan)).unwrap_or(0);
             let usual = planned.get(usual).and_then(|mappings| self.time(mappings.as_ref()?, numbers));
@@ -111,7 +117,11 @@ fn read(program: &Program, func: &Func, maps: &[&Map], plan: &Plan) -> Option<Ve
 }
 
 /// What is known of each nest that the search looks at, if it looks at any: else why not at the first that has maps inside.
-fn facts_of<'a>(program: &'a Program, func: &'a Func, maps: &[&'a Map]) -> Result<Vec<Option<Facts<'a>>>, Refusal> {
+pub(super) fn facts_of<'a>(
+    program: &'a Program,
+    func: &'a Func,
+    maps: &[&'a Map],
+) -> Result<Vec<Option<Facts<'a>>>, Refusal> {
     let mut refused = None;
     let facts = maps.iter().map(|map| {
         let found = is_deep(map).then(|| Facts::of(program, func, map))?;
@@ -122,6 +132,12 @@ fn facts_of<'a>(program: &'a Program, func: &'a Func, maps: &[&'a Map]) -> Resul
         Some(refused) if facts.iter().all(Option::is_none) => Err(refused),
         Some(_) | None => Ok(facts),
     }
+}
+
+/// A nest that is not searched and does not run alike in all plans: times say nothing then.
+pub(super) fn differs(facts: &[Option<Facts<'_>>], plans: &[Plan]) -> Option<usize> {
+    let differs = |at: &usize| plans.iter().any(|plan| plan.nests.get(*at) != plans[0].nests.get(*at));
+    (0..facts.len()).filter(|at| facts[*at].is_none()).find(differs)
 }
 
 fn is_deep(map: &Map) -> bool {
@@ -144,10 +160,7 @@ pub(crate) fn searched_plan(
         Ok(facts) => facts,
         Err(refusal) => return Some(Err(refusal)),
     };
-    // Nests that are not searched have to run alike in all plans, or times say nothing.
-    let differs =
-        |at: &usize| facts[*at].is_none() && plans.iter().any(|plan| plan.nests.get(*at) != plans[0].nests.get(*at));
-    if let Some(at) = (0..maps.len()).find(differs) {
+    if let Some(at) = differs(&facts, plans) {
         let why = "it is not searched, and runs differently from plan to plan";
         return Some(Err(PREDICTED.refused(span_of(maps[at]), why)));
     }
@@ -160,7 +173,7 @@ pub(crate) fn searched_plan(
         ));
     }
     let others = planned.first()?;
-    let entry = Entry::of(program, func, maps, facts, model);
+    let entry = Entry::of(program, func, maps, facts, model, points_of(func, STEP));
     let least = |numbers: &[Option<Numbers>]| {
         planned.iter().filter_map(|mappings| entry.time(mappings, numbers)).min_by(f64::total_cmp)
     };
@@ -195,6 +208,6 @@ pub(crate) fn searched_rules(
 ) -> Vec<Rule> {
     let Some(own) = plans.iter().find(|plan| plan.name == SEARCHED) else { return Vec::new() };
     let Ok(facts) = facts_of(program, func, maps) else { return Vec::new() };
-    let entry = Entry::of(program, func, maps, facts, model);
+    let entry = Entry::of(program, func, maps, facts, model, points_of(func, STEP));
     entry.read(own).map_or(Vec::new(), |own| entry.rules(&own, plans, (measures, rules)))
 }

@@ -80,6 +80,8 @@ pub struct DeviceModel {
     pub split: DeviceSplit,
     /// Percent of the time that a plan of the search has to promise.
     pub search_gain: u32,
+    /// Percent of the time that a further rule has to promise somewhere.
+    pub rule_gain: u32,
     /// What times are predicted from.
     pub machine: DeviceMachine,
 }
@@ -290,6 +292,7 @@ impl DeviceModel {
                 depths: int("split", "depths")?,
             },
             search_gain: int("search", "gain")?,
+            rule_gain: int("search", "rules")?,
             machine: DeviceMachine {
                 multiprocessors: int("machine", "multiprocessors")?,
                 clock: int("machine", "clock")?,
