@@ -98,7 +98,7 @@ fn plans_of_the_old_form_become_lines_and_say_so() {
     let help = first.helps.join("\n");
     let lines = "plan wide\nnest\n  n, m threads\n  k seq\n  m reg(12)\n  n lanes(32)\n  fold k runs(8192)";
     assert!(help.contains(lines), "{help}");
-    let lines = PLANS.replace("runs(4096)", "runs(8192)").replace("  alone", "  fewest(8)\n  alone");
+    let lines = PLANS.replace("runs(4096)", "runs(8192)").replace("  alone(2)", "  fewest(8)\n  alone(2)\n  copied(3)");
     let lines =
         lines.replace("32)\n  fold k runs(8192)", "32)\n  fold k runs(8192) short(16) sums(16) vectors(4) repeat(8)");
     assert_eq!(output.rust, build(&lines).rust);
@@ -206,7 +206,7 @@ fn what_a_plan_does_where_sizes_allow_it_may_be_changed_or_left_out() {
     assert!(lines("  turns(8)\n").expect("parts in turn").contains("hidp::launch_dynamic"));
     let both = lines("  together(262144)\n  turns(8)\n");
     assert_eq!(both, Err("expected no line `turns`: it is not for this nest".into()));
-    for word in ["fewest", "alone", "columns", "parts"] {
+    for word in ["fewest", "alone", "copied", "columns", "parts"] {
         let expected = format!("expected no line `{word}`: it is not for this nest");
         assert_eq!(lines(&format!("  {word}(8)\n")), Err(expected));
     }
