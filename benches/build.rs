@@ -2,6 +2,12 @@
 
 use std::path::Path;
 
+use hidp_build::Builder;
+
+/// Programs of papers, which are cases of the compiler's tests.
+const PAPERS: [&str; 2] =
+    ["../hidp-build/tests/cases/run/papers_hicuda.hdp", "../hidp-build/tests/cases/run/papers_lee.hdp"];
+
 fn main() -> hidp_build::Result {
     let tbb = has_tbb();
     if !tbb {
@@ -22,6 +28,17 @@ fn main() -> hidp_build::Result {
         .define("HIDP_TBB", if tbb { "1" } else { "0" })
         .define("HIDP_VQSORT", if vqsort { "1" } else { "0" })
         .compile("hidp_peers");
+    let mvec = has_mvec();
+    if !mvec {
+        println!("cargo:warning=no libmvec (glibc for x86-64 or AArch64): a peer calls functions lane by lane");
+    }
+    // As what is compiled from HiDP is: roots in lanes.
+    peer_build()
+        .file("peers/papers.cpp")
+        .define("HIDP_MVEC", if mvec { "1" } else { "0" })
+        .flag_if_supported("-fno-math-errno")
+        .flag_if_supported("-fno-trapping-math")
+        .compile("hidp_peers_papers");
     // The peers' threads.
     let openmp = if peer_build().get_compiler().is_like_clang() { "omp" } else { "gomp" };
     println!("cargo:rustc-link-lib={openmp}");
@@ -32,7 +49,10 @@ fn main() -> hidp_build::Result {
         println!("cargo:rustc-link-lib=hwy_contrib");
         println!("cargo:rustc-link-lib=hwy");
     }
-    hidp_build::compile("src/kernels")
+    if mvec {
+        println!("cargo:rustc-link-lib=mvec");
+    }
+    PAPERS.iter().fold(Builder::new().folder("src/kernels"), |builder, case| builder.folder(case)).compile()
 }
 
 fn peer_build() -> cc::Build {
@@ -62,6 +82,13 @@ fn has_vqsort() -> bool {
     let program =
         "#include <hwy/contrib/sort/vqsort.h>\nint main() { hwy::Sorter()((float *)0, 0, hwy::SortAscending()); }\n";
     links("vqsort_probe", program, &["-lhwy_contrib", "-lhwy"])
+}
+
+fn has_mvec() -> bool {
+    let program = "extern \"C\" __attribute__((simd(\"notinbranch\"))) float erff(float) noexcept;\n\
+        void all(float *x) {\n#pragma omp simd\nfor (int i = 0; i < 1024; i++) x[i] = erff(x[i]);\n}\n\
+        float some[1024];\nint main() { all(some); }\n";
+    links("mvec_probe", program, &["-O3", "-lmvec"])
 }
 
 /// Whether a program links: headers without the library would break the build later.

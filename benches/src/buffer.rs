@@ -12,9 +12,14 @@ impl Number for f64 {}
 impl Number for i32 {}
 impl Number for i64 {}
 impl Number for u8 {}
+impl Number for u16 {}
 impl Number for u32 {}
 impl Number for u64 {}
 impl<K: Number> Number for crate::cases::Pair<K> {}
+impl Number for crate::kernels::papers_hicuda::Atom {}
+impl Number for crate::kernels::papers_hicuda::Point {}
+impl Number for crate::kernels::papers_hicuda::Quartet {}
+impl Number for crate::kernels::papers_lee::Place {}
 
 const HUGE_PAGE: usize = 2 << 20;
 

@@ -1,6 +1,7 @@
 //! The hand-written C++ of `peers/peers.cpp`, behind safe functions.
 
 pub mod first;
+pub mod papers;
 
 mod raw {
     unsafe extern "C" {

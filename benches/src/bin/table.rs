@@ -3,6 +3,8 @@
 //! Between two of them it waits until no thread of the one before runs. `--only NAME` measures one contender, beside nobody: to compare two
 //! revisions.
 
+use std::collections::BTreeMap;
+
 use anyhow::{Context, Result, bail};
 use hidp_benches::Case;
 use hidp_benches::cases::{self, Recipe};
@@ -58,15 +60,27 @@ fn main() -> Result<()> {
     println!("speed-up: HiDP's rate over the contender's. of limit: rate over the limit measured in the same round.\n");
     println!("| case | contender | rate | HiDP's speed-up | of limit |");
     println!("|---|---|---|---|---|");
+    let mut all = SpeedUps::new();
     for recipe in selected {
         let mut case = recipe.make();
         case.contenders.retain(|contender| only.as_ref().is_none_or(|only| only == contender.name));
         if case.contenders.is_empty() {
             continue;
         }
-        measure(case, &mut meter);
+        measure(case, &mut meter, &mut all);
     }
+    print_means(&all);
     Ok(())
+}
+
+/// Medians of HiDP's speed-ups over a contender, by its name.
+type SpeedUps = BTreeMap<&'static str, Vec<f64>>;
+
+fn print_means(all: &SpeedUps) {
+    for (contender, medians) in all.iter().filter(|(_, medians)| medians.len() > 1) {
+        let mean = (medians.iter().map(|median| median.ln()).sum::<f64>() / medians.len() as f64).exp();
+        println!("\nHiDP's speed-up over {contender}: geometric mean {mean:.2} of {} cases.", medians.len());
+    }
 }
 
 /// Takes `--only NAME` out of the arguments.
@@ -88,7 +102,7 @@ fn select(filters: &[String]) -> Result<Vec<Recipe>> {
     Ok(chosen)
 }
 
-fn measure(mut case: Case, meter: &mut Meter) {
+fn measure(mut case: Case, meter: &mut Meter, all: &mut SpeedUps) {
     let count = case.contenders.len();
     let repeats: Vec<usize> = case.contenders.iter_mut().map(|contender| repeats_of(&mut contender.run)).collect();
     let mut rates: Vec<Vec<f64>> = vec![Vec::new(); count];
@@ -107,7 +121,11 @@ fn measure(mut case: Case, meter: &mut Meter) {
         }
     }
     let limit = (!limits.is_empty()).then_some(Rates(limits));
-    print_rows(&case, rates.into_iter().map(Rates).collect(), limit);
+    let rates: Vec<Rates> = rates.into_iter().map(Rates).collect();
+    for (contender, own) in case.contenders.iter().zip(&rates).skip(1) {
+        all.entry(contender.name).or_default().push(rates[0].over(own).median());
+    }
+    print_rows(&case, &rates, limit);
 }
 
 /// How often to repeat so that a round is long enough to measure; warms up as well.
@@ -117,8 +135,8 @@ fn repeats_of(run: &mut dyn FnMut()) -> usize {
     ((SHORTEST / once.max(1e-9)).ceil() as usize).max(1)
 }
 
-fn print_rows(case: &Case, rates: Vec<Rates>, limit: Option<Rates>) {
-    for (contender, own) in case.contenders.iter().zip(&rates) {
+fn print_rows(case: &Case, rates: &[Rates], limit: Option<Rates>) {
+    for (contender, own) in case.contenders.iter().zip(rates) {
         println!(
             "| {} | {} | {:.1} {} | {} | {} |",
             case.name,

@@ -5,6 +5,8 @@ mod first;
 mod first_matrices;
 mod lanes;
 mod loops;
+mod papers_hicuda;
+mod papers_lee;
 mod prims;
 mod recur;
 mod sorts;
@@ -51,6 +53,8 @@ pub fn all() -> Vec<Recipe> {
             loops::RECIPES,
             lanes::RECIPES,
             recur::RECIPES,
+            papers_hicuda::RECIPES,
+            papers_lee::RECIPES,
         ]
         .into_iter()
         .flat_map(fixed),

@@ -17,7 +17,7 @@ use crate::subject::{Entry, Outcome, Subject};
 type Outputs = Vec<(&'static str, Vec<f64>)>;
 type Reference = fn(&Given) -> Outputs;
 
-const CASES: [&str; 2] = ["papers_hicuda", "papers_lee"];
+const CASES: [&str; 4] = ["papers_hicuda", "papers_hicuda_placed", "papers_lee", "papers_lee_placed"];
 
 const REFERENCES: [(&str, Reference); 13] = [
     ("multiplied", multiplied),
