@@ -81,6 +81,7 @@ HIDP_INLINE void wide_to(typename W::Element *lanes, const W &value) {
 template <class W, class Make>
 HIDP_INLINE W wide_lanes(Make make) {
   alignas(64) typename W::Element values[W::kLanes];
+#pragma GCC unroll 64
   for (int lane = 0; lane < W::kLanes; ++lane) values[lane] = make(lane);
   return wide_of<W>(values);
 }
@@ -121,10 +122,24 @@ HIDP_INLINE Mask<B, G> wide_first(int64_t count) {
   });
 }
 
-// Conversions between vectors of as many elements.
+// Conversions between vectors of as many elements. GCC takes those of 64 bytes apart whose elements differ in size by more than two, and
+// those from small integers to floats: such go in steps, which would be slower for the vectors of other instruction sets.
 template <class To, class From>
 HIDP_INLINE To part_cast(From from) {
-  return __builtin_convertvector(from, To);
+#if defined(HIDP_LANE_BITS) && !defined(__clang__)
+  using T = std::decay_t<decltype(To{}[0])>;
+  using F = std::decay_t<decltype(from[0])>;
+  constexpr int lanes = sizeof(From) / sizeof(F);
+  if constexpr (std::is_integral_v<F> && std::is_floating_point_v<T> && sizeof(F) < sizeof(T)) {
+    using Number = LaneInt<int(sizeof(T)) * 8>;
+    return __builtin_convertvector(part_cast<typename LaneVector<Number, lanes>::type>(from), To);
+  } else if constexpr (std::is_integral_v<F> && std::is_integral_v<T> && (sizeof(T) > 2 * sizeof(F) || sizeof(F) > 2 * sizeof(T))) {
+    using Signed = LaneInt<int(sizeof(T) > sizeof(F) ? 2 * sizeof(F) : sizeof(F) / 2) * 8>;
+    using Step = std::conditional_t<std::is_signed_v<F>, Signed, std::make_unsigned_t<Signed>>;
+    return part_cast<To>(__builtin_convertvector(from, typename LaneVector<Step, lanes>::type));
+  } else
+#endif
+    return __builtin_convertvector(from, To);
 }
 // Lanes as another type holds them: by pieces of as many lanes as the smaller part has.
 template <class W, class From, int B, int G>
