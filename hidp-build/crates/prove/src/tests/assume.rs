@@ -71,6 +71,8 @@ fn an_iterator_is_replaced_by_the_end_that_counts() {
 fn elements_are_replaced_by_the_extreme_ones() {
     let ints = format!("{SCALARS} z: int[N] input;");
     assert_eq!(found(&ints, &loop_over("long(z[i])")), [["1 + Most(z) <= M", "0 <= Least(z)"]]);
+    let bytes = format!("{SCALARS} z: uint8[N] input;");
+    assert_eq!(found(&bytes, &loop_over("long(z[i])")), [["1 + Most(z) <= M"]], "not all values of the type");
     let floats = format!("{SCALARS} z: double[N] input;");
     assert_eq!(found(&floats, &loop_over("long(z[i])")), NONE);
     let written = format!("{SCALARS} z: int[N] inout;");
