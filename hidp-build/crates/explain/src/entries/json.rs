@@ -425,6 +425,30 @@ mod tests {
         assert!(json.contains(shown), "{json}");
     }
 
+    /// An array of indices that is an input is looked at, one that the function may write is tested inside.
+    #[test]
+    fn what_a_look_at_indices_asks_is_shown_with_what_is_left_inside() {
+        let text = "function f input int at[N]; inout int bt[N]; input double x[M][K]; output double y[N][K], z[N][K];
+            { map { i := [0:N); j := [0:K); y[i][j] = x[at[i]][j]; }
+              map { i := [0:N); j := [0:K); z[i][j] = x[bt[i]][j]; } }";
+        let input = input(text, Options::default());
+        let program = optimised(&input);
+        let explained = |format| {
+            let wanted = Wanted { format, ..Wanted::default() };
+            entries(&input, &program, &program.entries, wanted, Err("nobody has one"))
+        };
+        let text = explained(Format::Plain);
+        let nests =
+            "nests after fusion, in order\n  {[0:8 <= K ? N : 0]}\n  {[0:N,0:K]}\n  {[0:N,0:K]}\n  {[0:N,0:K]}\n";
+        assert!(text.contains(nests), "{text}");
+        let shown = "tested once before a nest\n  k.hdp:2:15: 8 <= K, most_at + 1 <= M, 0 <= least_at; else with checks inside\n\n\
+            checks that remain at run time\n  k.hdp:3:55 `x[bt[i]][j]`: nothing bounds the index\n\n";
+        assert!(text.contains(shown), "{text}");
+        let json = explained(Format::Json);
+        let shown = "\"conditions\": [\"8 <= K\", \"most_at + 1 <= M\", \"0 <= least_at\"]";
+        assert!(json.contains(shown), "{json}");
+    }
+
     #[test]
     fn directives_are_shown_as_lines_and_plans_as_directives() {
         let text = "function f input float A[M][K], B[K][N]; output float C[M][N];
