@@ -41,10 +41,8 @@ impl Usage {
         if let Stmt::Leave(Some(label)) = stmt {
             self.left.insert(*label);
         }
-        let is_buffer =
-            matches!(stmt, Stmt::Alloc { .. } | Stmt::Scratch { .. } | Stmt::Part { .. } | Stmt::Either { .. });
-        let buffers = introduced(stmt).filter(|_| is_buffer);
-        buffers.into_iter().for_each(|var| self.read[var.index()] = true);
+        let either = introduced(stmt).filter(|_| matches!(stmt, Stmt::Either { .. }));
+        either.into_iter().for_each(|var| self.read[var.index()] = true);
     }
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {

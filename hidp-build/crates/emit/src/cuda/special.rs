@@ -97,7 +97,8 @@ impl Dialect for Cuda<'_> {
             Stmt::Alloc { var, count, zero, site } => {
                 let VarKind::Buffer { elem, writable } = scope.var(*var).kind else { return };
                 let fixed = if scope.usage.is_changed(*var) { "" } else { "const " };
-                let head = format!("{fixed}{}{}", self.buffer(scope, elem, writable), scope.name(*var));
+                let attribute = if scope.usage.is_read(*var) { "" } else { "[[maybe_unused]] " };
+                let head = format!("{attribute}{fixed}{}{}", self.buffer(scope, elem, writable), scope.name(*var));
                 let elem = name::ty(scope.program, elem);
                 out.line(format!("{head} = host.alloc<{elem}>({}, {zero}, {});", text(count), site.index()));
                 out.line(format!("if (HIDP_UNLIKELY(host.failed())) {leave}"));
