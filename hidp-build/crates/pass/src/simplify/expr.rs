@@ -9,14 +9,31 @@ use hidp_syntax::ty::{Scalar, Ty};
 /// Simplifies an expression and everything in it.
 pub(super) fn simplify(program: &Program, expr: &mut Expr) {
     visit::map_subexprs(expr, |node| {
-        if let Some(kind) = rule(program, node) {
-            node.kind = kind;
+        match rule(program, node) {
+            Some(Simpler::Computed(kind)) => node.kind = kind,
+            // A fault names the place of the operation that fails.
+            Some(Simpler::Part(part)) => (node.kind, node.span) = (part.kind, part.span),
+            None => {}
         }
     });
 }
 
+/// What takes the place of an expression.
+enum Simpler {
+    /// Something of the same place.
+    Computed(ExprKind),
+    /// A part of it, which keeps its own.
+    Part(Expr),
+}
+
+impl Simpler {
+    fn constant(value: Const) -> Self {
+        Simpler::Computed(ExprKind::Const(value))
+    }
+}
+
 /// What to put in the place of an expression whose operands are simplified already.
-fn rule(program: &Program, expr: &mut Expr) -> Option<ExprKind> {
+fn rule(program: &Program, expr: &mut Expr) -> Option<Simpler> {
     let ty = expr.ty.scalar()?;
     match &mut expr.kind {
         ExprKind::Const(_) | ExprKind::Read(_) | ExprKind::Load(_) | ExprKind::Call(..) | ExprKind::Struct(..) => None,
@@ -27,15 +44,15 @@ fn rule(program: &Program, expr: &mut Expr) -> Option<ExprKind> {
         ExprKind::Convert { operand, mode } => convert(operand, *mode, ty),
         ExprKind::Math(function, args) => {
             let values: Option<Vec<Const>> = args.iter().map(fold::constant).collect();
-            fold::math(*function, &values?, ty).map(ExprKind::Const)
+            fold::math(*function, &values?, ty).map(Simpler::constant)
         }
         ExprKind::Field(value, position) => field(program, value, *position),
     }
 }
 
-fn unary(op: UnOp, operand: &mut Expr, ty: Scalar) -> Option<ExprKind> {
+fn unary(op: UnOp, operand: &mut Expr, ty: Scalar) -> Option<Simpler> {
     if let Some(value) = fold::constant(operand) {
-        return fold::unary(op, value, ty).map(ExprKind::Const);
+        return fold::unary(op, value, ty).map(Simpler::constant);
     }
     match &mut operand.kind {
         // Twice the same prefix cancels out, on floats too.
@@ -44,14 +61,15 @@ fn unary(op: UnOp, operand: &mut Expr, ty: Scalar) -> Option<ExprKind> {
     }
 }
 
-fn take(expr: &mut Expr) -> ExprKind {
-    std::mem::replace(&mut expr.kind, ExprKind::Const(Const::Bool(false)))
+fn take(expr: &mut Expr) -> Simpler {
+    let (ty, span) = (expr.ty, expr.span);
+    Simpler::Part(std::mem::replace(expr, Expr { kind: ExprKind::Const(Const::Bool(false)), ty, span }))
 }
 
-fn binary(program: &Program, op: BinOp, left: &mut Expr, right: &mut Expr, checked: &mut bool) -> Option<ExprKind> {
+fn binary(program: &Program, op: BinOp, left: &mut Expr, right: &mut Expr, checked: &mut bool) -> Option<Simpler> {
     let ty = left.ty.scalar()?;
     if let (Some(a), Some(b)) = (fold::constant(left), fold::constant(right)) {
-        return fold::binary(op, a, b, ty).map(ExprKind::Const);
+        return fold::binary(op, a, b, ty).map(Simpler::constant);
     }
     if *checked && never_faults(op, right, ty) {
         *checked = false;
@@ -64,13 +82,13 @@ fn binary(program: &Program, op: BinOp, left: &mut Expr, right: &mut Expr, check
         BinOp::Mul => product(program, left, right, ty),
         BinOp::Div => (right.as_int() == Some(1)).then(|| take(left)),
         BinOp::Rem => {
-            (right.as_int() == Some(1) && !expr_may_fault(program, left)).then_some(ExprKind::Const(Const::Int(0)))
+            (right.as_int() == Some(1) && !expr_may_fault(program, left)).then_some(Simpler::constant(Const::Int(0)))
         }
         BinOp::Shl | BinOp::Shr => (right.as_int() == Some(0)).then(|| take(left)),
-        BinOp::Lt | BinOp::Gt | BinOp::Ne => same(left, right).then_some(ExprKind::Const(Const::Bool(false))),
-        BinOp::Le | BinOp::Ge | BinOp::Eq => same(left, right).then_some(ExprKind::Const(Const::Bool(true))),
+        BinOp::Lt | BinOp::Gt | BinOp::Ne => same(left, right).then_some(Simpler::constant(Const::Bool(false))),
+        BinOp::Le | BinOp::Ge | BinOp::Eq => same(left, right).then_some(Simpler::constant(Const::Bool(true))),
         BinOp::And | BinOp::Or => same(left, right).then(|| take(left)),
-        BinOp::Xor => same(left, right).then_some(ExprKind::Const(Const::Int(0))),
+        BinOp::Xor => same(left, right).then_some(Simpler::constant(Const::Int(0))),
     }
 }
 
@@ -130,9 +148,9 @@ fn offset(base: Expr, by: i128, ty: Scalar) -> ExprKind {
 }
 
 /// Integer `left ± right`: constants to the right and into one, zeros away. Wrapping addition is associative.
-fn sum(program: &Program, op: BinOp, left: &mut Expr, right: &mut Expr, ty: Scalar) -> Option<ExprKind> {
+fn sum(program: &Program, op: BinOp, left: &mut Expr, right: &mut Expr, ty: Scalar) -> Option<Simpler> {
     if op == BinOp::Sub && same(left, right) {
-        return Some(ExprKind::Const(Const::Int(0)));
+        return Some(Simpler::constant(Const::Int(0)));
     }
     if op == BinOp::Add && left.as_int().is_some() {
         // Constants cannot fault, so the order of evaluation does not matter.
@@ -146,13 +164,13 @@ fn sum(program: &Program, op: BinOp, left: &mut Expr, right: &mut Expr, ty: Scal
         let (base, inner) = split_sum(left)?;
         let total = fold::wrap(by.wrapping_add(inner), ty);
         let base = base.clone();
-        return Some(if total == 0 { base.kind } else { offset(base, total, ty) });
+        return Some(if total == 0 { Simpler::Part(base) } else { Simpler::Computed(offset(base, total, ty)) });
     }
     cancel(program, op, left, right)
 }
 
 /// `(a + b) - b`, `(b + a) - b` and `(a - b) + b` are `a`.
-fn cancel(program: &Program, op: BinOp, left: &mut Expr, right: &Expr) -> Option<ExprKind> {
+fn cancel(program: &Program, op: BinOp, left: &mut Expr, right: &Expr) -> Option<Simpler> {
     if expr_may_fault(program, right) {
         return None;
     }
@@ -164,20 +182,20 @@ fn cancel(program: &Program, op: BinOp, left: &mut Expr, right: &Expr) -> Option
     }
 }
 
-fn product(program: &Program, left: &mut Expr, right: &mut Expr, ty: Scalar) -> Option<ExprKind> {
+fn product(program: &Program, left: &mut Expr, right: &mut Expr, ty: Scalar) -> Option<Simpler> {
     if left.as_int().is_some() {
         std::mem::swap(left, right);
     }
     let by = right.as_int()?;
     match by {
         1 => Some(take(left)),
-        0 if !expr_may_fault(program, left) => Some(ExprKind::Const(Const::Int(0))),
+        0 if !expr_may_fault(program, left) => Some(Simpler::constant(Const::Int(0))),
         _ => match &left.kind {
             ExprKind::Binary { op: BinOp::Mul, left: base, right: inner, .. } => {
                 let total = fold::wrap(by.wrapping_mul(inner.as_int()?), ty);
                 let constant = Expr { kind: ExprKind::Const(Const::Int(total)), ty: right.ty, span: right.span };
                 let (op, left) = (BinOp::Mul, base.clone());
-                Some(ExprKind::Binary { op, left, right: Box::new(constant), checked: false })
+                Some(Simpler::Computed(ExprKind::Binary { op, left, right: Box::new(constant), checked: false }))
             }
             _ => None,
         },
@@ -191,17 +209,17 @@ fn truth(expr: &Expr) -> Option<bool> {
     }
 }
 
-fn lazy(program: &Program, and: bool, left: &mut Expr, right: &mut Expr) -> Option<ExprKind> {
+fn lazy(program: &Program, and: bool, left: &mut Expr, right: &mut Expr) -> Option<Simpler> {
     match (truth(left), truth(right)) {
         (Some(value), _) if value == and => Some(take(right)),
-        (Some(value), _) => Some(ExprKind::Const(Const::Bool(value))),
+        (Some(value), _) => Some(Simpler::constant(Const::Bool(value))),
         (None, Some(value)) if value == and => Some(take(left)),
-        (None, Some(value)) if !expr_may_fault(program, left) => Some(ExprKind::Const(Const::Bool(value))),
+        (None, Some(value)) if !expr_may_fault(program, left) => Some(Simpler::constant(Const::Bool(value))),
         (None, _) => None,
     }
 }
 
-fn select(program: &Program, cond: &Expr, then: &mut Expr, otherwise: &mut Expr) -> Option<ExprKind> {
+fn select(program: &Program, cond: &Expr, then: &mut Expr, otherwise: &mut Expr) -> Option<Simpler> {
     match truth(cond) {
         Some(true) => Some(take(then)),
         Some(false) => Some(take(otherwise)),
@@ -213,14 +231,14 @@ fn select(program: &Program, cond: &Expr, then: &mut Expr, otherwise: &mut Expr)
     }
 }
 
-fn convert(operand: &mut Expr, mode: ConvertMode, to: Scalar) -> Option<ExprKind> {
+fn convert(operand: &mut Expr, mode: ConvertMode, to: Scalar) -> Option<Simpler> {
     if operand.ty == Ty::Scalar(to) {
         return Some(take(operand));
     }
-    fold::convert(fold::constant(operand)?, mode, to).map(ExprKind::Const)
+    fold::convert(fold::constant(operand)?, mode, to).map(Simpler::constant)
 }
 
-fn field(program: &Program, value: &mut Expr, position: u32) -> Option<ExprKind> {
+fn field(program: &Program, value: &mut Expr, position: u32) -> Option<Simpler> {
     match &mut value.kind {
         ExprKind::Struct(_, fields) => {
             let position = position as usize;
