@@ -4,8 +4,11 @@ use std::collections::BTreeMap;
 
 use hidp_ir::par::{Func, VarId};
 
+/// Points for a function at most, unless shapes alone give more: each costs predictions of many mappings.
+const MOST: usize = 96;
 /// Binary logarithms of the elements at which versions are compared.
 const POINTS: std::ops::RangeInclusive<u32> = 8..=26;
+const MOST_ELEMENTS: f64 = (1_u64 << *POINTS.end()) as f64;
 /// What the other dimensions are where one is long.
 const SHORT: i64 = 16;
 /// What they are at least.
@@ -66,12 +69,16 @@ pub(crate) fn points_of(func: &Func, step: usize) -> Vec<Vec<i64>> {
         })
         .chain(long.iter().map(|long| vec![*long; dims]))
         .collect();
+    let is_far = |sizes: &Vec<i64>| sizes.iter().map(|size| *size as f64).product::<f64>() > MOST_ELEMENTS;
+    let mut far: Vec<Vec<i64>> = Vec::new();
     for sizes in others {
-        let elements = sizes.iter().map(|size| i128::from(*size)).product::<i128>();
-        if elements > 1 << POINTS.end() && fits(func, &sizes) && !found.contains(&sizes) {
-            found.push(sizes);
+        if is_far(&sizes) && fits(func, &sizes) && !found.contains(&sizes) && !far.contains(&sizes) {
+            far.push(sizes);
         }
     }
+    let room = MOST.saturating_sub(found.len()).max(1);
+    let step = far.len().div_ceil(room).max(1);
+    found.extend(far.into_iter().step_by(step));
     found
 }
 
@@ -79,7 +86,29 @@ pub(crate) fn points_of(func: &Func, step: usize) -> Vec<Vec<i64>> {
 fn fits(func: &Func, sizes: &[i64]) -> bool {
     let known: BTreeMap<VarId, i64> = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
     func.params.iter().all(|param| {
-        let extents = func.vars[*param].shape.iter().map(|extent| extent.value(&known).map(i128::from));
-        extents.product::<Option<i128>>().is_some_and(|elements| elements <= 2 << POINTS.end())
+        let extents = func.vars[*param].shape.iter().map(|extent| Some(extent.value(&known)? as f64));
+        extents.product::<Option<f64>>().is_some_and(|elements| elements <= 2.0 * MOST_ELEMENTS)
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::testing::optimised;
+
+    #[test]
+    fn points_are_bounded() {
+        // All six are long at once, too: more elements than an integer counts.
+        let text = "function f input float a[A], b[B], c[C], d[D], e[E], g[G]; output float y[A];
+            { map { i := [0:A); j := [0:B); _t = a[i] * b[j]; } reduce(\"+\", y[i], _t, j := [*]); }";
+        let program = optimised(text);
+        let func = &program.funcs[program.entries[0]];
+        assert_eq!(func.dims.len(), 6);
+        let (all, shaped) = (points_of(func, 4), points(6, 4));
+        assert!((MOST - MOST / 4..=MOST).contains(&all.len()), "{}", all.len());
+        assert_eq!(all[..shaped.len()], shaped);
+        // Further ones are spread over all pairs of dimensions: each of them is long somewhere.
+        let is_long = |dim: usize| all[shaped.len()..].iter().any(|sizes| sizes[dim] > SHORT);
+        assert!((0..6).all(is_long));
+    }
 }

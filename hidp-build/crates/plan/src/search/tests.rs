@@ -325,3 +325,10 @@ fn predicted_times_choose_among_plans() {
     assert_eq!(chosen(products, &[1000, 8, 8, 8]), "thread", "short folds");
     assert_eq!(chosen(products, &[1, 4096, 4096, 4096]), "tiled128x128", "nothing is predicted of tiles: they stay");
 }
+
+#[test]
+fn six_dimensions_are_searched() {
+    let text = "function f input float a[A], b[B], c[C], d[D], e[E], g[G]; output float y[A];
+        { map { i := [0:A); j := [0:B); _t = a[i] * b[j] + c[0] + d[0] + e[0] + g[0]; } reduce(\"+\", y[i], _t, j := [*]); }";
+    assert!(!chosen(text, &[1 << 16; 6]).is_empty());
+}
