@@ -12,6 +12,7 @@ use super::measures::{
     BALANCE, INNER, LONGEST, Measure, PARALLEL, TOTAL, WIDTH, levels, of_copies, of_nest, of_primitive, of_size,
 };
 use super::search::{by_times, searched_rules};
+use super::variants::is_variant;
 use super::work::work;
 use super::{Plan, Record, SEARCHED, Strategy, index_vars, nests};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
@@ -170,7 +171,9 @@ pub fn add_device_rules(
     let rules = rules_of(program, func, &maps, &usual, &dispatch.measures, model);
     let searched = searched_rules(program, func, &maps, plans, (&dispatch.measures, &rules), model);
     let rules = searched.into_iter().chain(rules).collect();
-    dispatch.rules.extend(by_times(program, func, &maps, plans, (&dispatch.measures, rules), model));
+    // Whether variants pay is for tuners to find out.
+    let own: Vec<Plan> = plans.iter().filter(|plan| !is_variant(plan, plans)).cloned().collect();
+    dispatch.rules.extend(by_times(program, func, &maps, &own, (&dispatch.measures, rules), model));
 }
 
 /// The measures of the nest that speaks for an entry.

@@ -56,6 +56,12 @@ pub(super) fn of_device(
     all
 }
 
+/// Whether a plan is another one of these with other numbers: its name begins with that one's.
+pub(super) fn is_variant(plan: &Plan, plans: &[Plan]) -> bool {
+    let of = |other: &Plan| plan.name.strip_prefix(&other.name).is_some_and(|rest| rest.starts_with('_'));
+    plans.iter().any(of)
+}
+
 fn domain<'m>(tunables: &'m [Tunable], name: &str) -> &'m [u32] {
     let tunable = tunables.iter().find(|tunable| tunable.stage == Stage::Build && tunable.name == name);
     tunable.map_or(&[], |tunable| &tunable.domain)
