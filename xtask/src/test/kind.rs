@@ -120,7 +120,7 @@ pub(super) const KINDS: &[Kind] = &[
         scope: Scope::Quick,
         work: Work::Tests(&COMPILER_PICKS),
         reads: CODE,
-        budget: 65,
+        budget: 75,
         ..USUAL
     },
     Kind {
@@ -157,7 +157,7 @@ pub(super) const KINDS: &[Kind] = &[
         cases: &["run"],
         has_seeds: true,
         variables_of: &[(Scope::Quick, "HIDP_RUN", "quick"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 470,
+        budget: 500,
         ..USUAL
     },
     Kind {
