@@ -218,5 +218,11 @@ mod tests {
         let below = between_three(&times, vec![unknown.clone(), rule(true, 10, "a")]);
         assert_eq!(below, [unknown, rule(false, 64, "b"), rule(true, 10, "a")]);
         assert_eq!(between_three(&times, vec![rule(false, 1000, "c")]), [rule(false, 1000, "c")]);
+        // A rule that holds in the middle too would stand before the unknown one.
+        let times = [[Some(1.0), Some(2.0), None], [Some(4.0), Some(1.0), None], [Some(4.0), Some(1.0), None]];
+        let [least, most] = [rule(true, 10, "a"), rule(false, 100, "a")].map(|rule| rule.conditions[0]);
+        let middle = Rule { conditions: vec![least, most], plan: "a".to_owned() };
+        let rules = vec![middle, rule(true, 100, "c")];
+        assert_eq!(between_three(&times, rules.clone()), rules);
     }
 }
