@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use hidp_ir::par::doubt::every_dimension;
 use hidp_ir::par::{self, Access, Expr, Place, Stmt, StmtKind, Var, VarId, VarKind};
 use hidp_syntax::ast::{self, Direction, PieceWay};
 use hidp_syntax::diag::{Code, Diagnostic, Sink};
@@ -395,7 +396,7 @@ impl<'a> Cx<'a> {
 
     /// An element of `array`.
     pub(super) fn place(&self, array: VarId, index: Vec<Expr>, span: Span) -> Place {
-        let unproved = (1u32 << index.len()) - 1;
+        let unproved = every_dimension(index.len());
         let access = if self.in_map() { Access::Shared } else { Access::Exclusive };
         Place { array, index, path: Vec::new(), unproved, access, span }
     }

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 
 use hidp_ir::par::ahead::{ReadAhead, read_ahead};
+use hidp_ir::par::doubt::every_dimension;
 use hidp_ir::par::effects;
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
@@ -180,12 +181,12 @@ impl Ahead<'_> {
 
     fn fill(&mut self, place: &Place, copy: VarId, iters: &[Iter], tested: bool) -> Stmt {
         let span = place.span;
-        let from = Place { access: Access::Exclusive, unproved: all_bits(place.index.len()), ..place.clone() };
+        let from = Place { access: Access::Exclusive, unproved: every_dimension(place.index.len()), ..place.clone() };
         let value = Expr { kind: ExprKind::Load(from), ty: self.func.vars[copy].ty, span };
         let kind = if iters.is_empty() {
             StmtKind::Assign { var: copy, value }
         } else {
-            let to = element(copy, iters.iter().map(|iter| iter.var), span, all_bits(iters.len()));
+            let to = element(copy, iters.iter().map(|iter| iter.var), span, every_dimension(iters.len()));
             StmtKind::Store { place: to, value }
         };
         let fill = Stmt { kind, span };
@@ -248,10 +249,6 @@ fn when(cond: Expr, then: Stmt) -> Stmt {
     Stmt { kind: StmtKind::If { cond, then, otherwise: Block::default() }, span }
 }
 
-fn all_bits(dims: usize) -> u32 {
-    u32::MAX >> (32 - dims.clamp(1, 32))
-}
-
 fn element(array: VarId, iters: impl Iterator<Item = VarId>, span: Span, unproved: u32) -> Place {
     let index = iters.map(|var| Expr::read(var, Ty::LONG, span)).collect();
     Place { array, index, path: Vec::new(), unproved, access: Access::Exclusive, span }
@@ -269,7 +266,9 @@ impl Mutator for Replace<'_> {
             let along = if copy.read.of_row { &[] } else { copy.read.along.as_slice() };
             expr.kind = match along {
                 [] => ExprKind::Read(copy.var),
-                along => ExprKind::Load(element(copy.var, along.iter().copied(), expr.span, all_bits(along.len()))),
+                along => {
+                    ExprKind::Load(element(copy.var, along.iter().copied(), expr.span, every_dimension(along.len())))
+                }
             };
             return;
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::Pass;
+use hidp_ir::par::doubt::every_dimension;
 use hidp_ir::par::{
     Access, ArrayRef, BinOp, Block, ConvertMode, Expr, ExprKind, Extent, FaultKind, Fold, FoldKind, FoldOp, Func, Iter,
     Map, Place, PrimCall, Program, Stmt, StmtKind, Target, Var, VarId, VarKind, visit,
@@ -170,7 +171,7 @@ impl Expansion<'_> {
         index.push(last);
         let place = Place {
             array: input.array,
-            unproved: u32::MAX >> (32 - index.len().min(32)),
+            unproved: every_dimension(index.len()),
             index,
             path: Vec::new(),
             access: if self.written.contains(&input.array) { Access::Shared } else { Access::Exclusive },

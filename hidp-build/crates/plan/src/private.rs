@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 
 use super::inner_maps;
 use super::mapping::Exec;
+use hidp_ir::par::doubt::doubt;
 use hidp_ir::par::effects::{Effects, expr_may_fault, scalar_fn_may_fault};
-use hidp_ir::par::visit::{self, Mutator, change};
+use hidp_ir::par::visit;
 use hidp_ir::par::{
-    Access, BinOp, Block, Expr, ExprKind, Extent, Func, Map, Place, PrimCall, Program, Stmt, StmtKind, VarId, VarKind,
+    Access, BinOp, Block, Expr, ExprKind, Extent, Func, Map, PrimCall, Program, Stmt, StmtKind, VarId, VarKind,
 };
 use hidp_syntax::ast::Level;
 use hidp_syntax::prim::Prim;
@@ -276,40 +277,10 @@ impl Search<'_> {
     }
 }
 
-/// The value where nothing is known of what it is made from: all its checks.
+/// The value where nothing is known of what it is made from.
 fn unproved(mut value: Expr) -> Expr {
-    Unproved.visit_expr(&mut value);
+    doubt(&mut value);
     value
-}
-
-struct Unproved;
-
-impl Mutator for Unproved {
-    fn visit_place(&mut self, place: &mut Place, role: visit::Role) {
-        place.unproved = u32::MAX >> (32 - place.index.len().min(32));
-        change::walk_place(self, place, role);
-    }
-
-    fn visit_expr(&mut self, expr: &mut Expr) {
-        if let ExprKind::Binary { op, left, right, checked } = &mut expr.kind {
-            *checked |= needs_check(*op, left, right);
-        }
-        change::walk_expr(self, expr);
-    }
-}
-
-/// Whether an operator has no result for some right operands, this one perhaps among them.
-fn needs_check(op: BinOp, left: &Expr, right: &Expr) -> bool {
-    let is_integer = left.ty.scalar().is_some_and(|scalar| !scalar.is_float());
-    match op {
-        BinOp::Div | BinOp::Rem => is_integer && right.as_int().is_none_or(|divisor| divisor == 0),
-        BinOp::Shl | BinOp::Shr => {
-            let bits = left.ty.scalar().map_or(0, |scalar| scalar.size() as i128 * 8);
-            right.as_int().is_none_or(|count| !(0..bits).contains(&count))
-        }
-        BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor => false,
-        BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne => false,
-    }
 }
 
 /// A declaration that leaves zero: what else initialises the variable may not be in the slice yet.

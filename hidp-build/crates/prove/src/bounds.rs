@@ -1,5 +1,6 @@
 //! Removes the tests that always pass, and lists those that stay.
 
+use hidp_ir::par::doubt::every_dimension;
 use hidp_ir::par::{BinOp, Block, Const, ConvertMode, Expr, ExprKind, Map, Place, PrimCall, Var, VarId};
 use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
@@ -28,10 +29,7 @@ impl Client for Prover {
             }
         }
         // Bits beyond the rank mean nothing.
-        let rank = place.index.len();
-        if rank < 32 {
-            place.unproved &= (1u32 << rank) - 1;
-        }
+        place.unproved &= every_dimension(place.index.len());
     }
 
     fn expr(&mut self, cx: &mut Context<'_>, expr: &mut Expr) {

@@ -56,6 +56,7 @@ use hidp_syntax::ty::{StructId, Ty};
 
 pub mod agree;
 pub mod ahead;
+pub mod doubt;
 pub mod effects;
 pub mod interp;
 pub mod lanes;

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use super::bind::require;
 use super::linear::{add, mul, same, sub};
 use super::{Inliner, Instance, guard};
+use hidp_ir::par::doubt::every_dimension;
 use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{
     Access, ArrayRef, BinOp, Block, Directives, Expr, ExprKind, FaultKind, Func, Iter, Map, MathFn, Piece, Place,
@@ -195,10 +196,6 @@ impl Inliner<'_> {
         let map = Map { iters, body, folds: Vec::new(), directives: Directives::default() };
         Stmt { kind: StmtKind::Map(map), span }
     }
-}
-
-fn every_dimension(rank: usize) -> u32 {
-    u32::MAX.checked_shr(32_u32.saturating_sub(rank as u32)).unwrap_or(0)
 }
 
 /// Tests of all unproved indices of an access that comes later.

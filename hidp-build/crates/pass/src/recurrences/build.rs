@@ -1,5 +1,6 @@
 //! Pieces of `par`.
 
+use hidp_ir::par::doubt::every_dimension;
 use hidp_ir::par::{
     Access, BinOp, Block, Const, ConvertMode, Directives, Expr, ExprKind, Func, Iter, Loop, Map, MathFn, Place, Stmt,
     StmtKind, Table, Var, VarId, VarKind,
@@ -77,8 +78,7 @@ pub(super) fn read(var: VarId, span: Span) -> Expr {
 
 /// An element, which nobody else touches, and of which it is not proved that there is one.
 pub(super) fn place(array: VarId, index: Vec<Expr>, span: Span) -> Place {
-    let unproved = u32::MAX >> (32 - index.len().min(32));
-    Place { array, index, path: Vec::new(), unproved, access: Access::Exclusive, span }
+    Place { array, unproved: every_dimension(index.len()), index, path: Vec::new(), access: Access::Exclusive, span }
 }
 
 pub(super) fn declare(var: VarId, span: Span) -> Stmt {

@@ -1,6 +1,7 @@
 //! Rules on single expressions, applied from the leaves to the root.
 
 use super::fold;
+use hidp_ir::par::doubt::can_fault;
 use hidp_ir::par::effects::expr_may_fault;
 use hidp_ir::par::same;
 use hidp_ir::par::{BinOp, Const, ConvertMode, Expr, ExprKind, Program, UnOp, visit};
@@ -71,9 +72,7 @@ fn binary(program: &Program, op: BinOp, left: &mut Expr, right: &mut Expr, check
     if let (Some(a), Some(b)) = (fold::constant(left), fold::constant(right)) {
         return fold::binary(op, a, b, ty).map(Simpler::constant);
     }
-    if *checked && never_faults(op, right, ty) {
-        *checked = false;
-    }
+    *checked &= can_fault(op, right, ty);
     if ty == Scalar::Bool || ty.is_float() {
         return None;
     }
@@ -89,17 +88,6 @@ fn binary(program: &Program, op: BinOp, left: &mut Expr, right: &mut Expr, check
         BinOp::Le | BinOp::Ge | BinOp::Eq => same(left, right).then_some(Simpler::constant(Const::Bool(true))),
         BinOp::And | BinOp::Or => same(left, right).then(|| take(left)),
         BinOp::Xor => same(left, right).then_some(Simpler::constant(Const::Int(0))),
-    }
-}
-
-/// Whether a division or shift by this constant cannot fault.
-fn never_faults(op: BinOp, right: &Expr, ty: Scalar) -> bool {
-    let Some(value) = right.as_int() else { return false };
-    match op {
-        BinOp::Div | BinOp::Rem => value != 0,
-        BinOp::Shl | BinOp::Shr => (0..fold::width(ty)).contains(&value),
-        BinOp::Add | BinOp::Sub | BinOp::Mul | BinOp::And | BinOp::Or | BinOp::Xor => false,
-        BinOp::Lt | BinOp::Le | BinOp::Gt | BinOp::Ge | BinOp::Eq | BinOp::Ne => false,
     }
 }
 

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use hidp_ir::par::doubt::doubt;
 use hidp_ir::par::effects::{Effects, expr_may_fault};
 use hidp_ir::par::visit::{self, Mutator, Role, change};
-use hidp_ir::par::{BinOp, Block, Expr, ExprKind, FuncId, Map, Program, Stmt, StmtKind, VarId};
+use hidp_ir::par::{Block, Expr, FuncId, Map, Program, Stmt, StmtKind, VarId};
 use hidp_prove as prove;
 
 /// Moves what can be moved in one function.
@@ -124,25 +125,4 @@ fn is_defined_here(body: &Block, at: usize, var: VarId) -> bool {
     let before = Block { stmts: body.stmts[..at].to_vec() };
     visit::walk_vars(&before, |other, role| early |= other == var && role != Role::Declare);
     declared && writes == 1 && !early
-}
-
-/// Forgets what was proved about an expression in its old place.
-fn doubt(value: &mut Expr) {
-    visit::map_subexprs(value, |node| match &mut node.kind {
-        ExprKind::Load(place) => place.unproved = ((1u64 << place.index.len()) - 1) as u32,
-        ExprKind::Binary { op, left, checked, .. } => {
-            *checked = matches!(op, BinOp::Div | BinOp::Rem | BinOp::Shl | BinOp::Shr)
-                && !left.ty.scalar().is_some_and(|ty| ty.is_float());
-        }
-        ExprKind::Const(_)
-        | ExprKind::Read(_)
-        | ExprKind::Unary(..)
-        | ExprKind::Lazy { .. }
-        | ExprKind::Select { .. }
-        | ExprKind::Convert { .. }
-        | ExprKind::Math(..)
-        | ExprKind::Call(..)
-        | ExprKind::Field(..)
-        | ExprKind::Struct(..) => {}
-    });
 }

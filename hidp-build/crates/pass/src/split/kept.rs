@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::Split;
+use hidp_ir::par::doubt::every_dimension;
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::visit;
 use hidp_ir::par::{
@@ -148,7 +149,7 @@ fn element(array: VarId, iters: &[Iter], span: Span) -> Place {
         array,
         index: iters.iter().map(position).collect(),
         path: Vec::new(),
-        unproved: (1u32 << iters.len()) - 1,
+        unproved: every_dimension(iters.len()),
         access: Access::Exclusive,
         span,
     }
