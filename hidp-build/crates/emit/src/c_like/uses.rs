@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use hidp_ir::imp::visit::{accessed, each_expr, each_stmt, introduced, overwritten};
+use hidp_ir::imp::visit::{accessed, each_expr, each_stmt, overwritten};
 use hidp_ir::imp::{
     Entry, Expr, ExprKind, Function, LoopKind, Prim, Stmt, TemplateArg, Unit, UnitTarget, VarId, VarKind, WideKind,
     WideStmt, each_wide, wides_of,
@@ -41,8 +41,6 @@ impl Usage {
         if let Stmt::Leave(Some(label)) = stmt {
             self.left.insert(*label);
         }
-        let either = introduced(stmt).filter(|_| matches!(stmt, Stmt::Either { .. }));
-        either.into_iter().for_each(|var| self.read[var.index()] = true);
     }
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {

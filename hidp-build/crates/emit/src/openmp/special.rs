@@ -108,7 +108,8 @@ impl Dialect for OpenMp<'_> {
             Stmt::Either { var, cond, then, otherwise } => {
                 let (kind, name) = (pointer(scope, *var), scope.name(*var));
                 let (cond, then, otherwise) = (text(cond), scope.name(*then), scope.name(*otherwise));
-                out.line(format!("{kind}const {name} = {cond} ? {then} : {otherwise};"));
+                let attribute = if scope.usage.is_read(*var) { "" } else { "[[maybe_unused]] " };
+                out.line(format!("{attribute}{kind}const {name} = {cond} ? {then} : {otherwise};"));
             }
             Stmt::Swap(a, b) => out.line(format!("hidp::swap_buffers({}, {});", scope.name(*a), scope.name(*b))),
             Stmt::Launch { kernel, args, extent, schedule } => {

@@ -124,8 +124,8 @@ impl Memory {
             Some(parts.collect::<Option<Vec<_>>>()?.join(" + "))
         };
         let parts: Vec<String> = system.tables.iter().map(|table| bytes(table, declared(table), 1, None)).collect();
-        let narrow = narrow::TY.scalar().map_or(0, |scalar| scalar.size() as u64);
-        let window = of_window(&declared).zip(of_window(&|_| narrow)).map(|(declared, narrow)| [declared, narrow]);
+        let narrow = |_: &Table| interp::size_of(program, narrow::TY);
+        let window = of_window(&declared).zip(of_window(&narrow)).map(|(declared, narrow)| [declared, narrow]);
         Memory { table: parts.join(" + "), window }
     }
 }
