@@ -300,6 +300,14 @@ mod tests {
         explained_with(wanted, &[])
     }
 
+    /// The entries of a program, of which no GPU is known.
+    fn of(text: &str, format: Format) -> String {
+        let input = input(text, Options::default());
+        let program = optimised(&input);
+        let wanted = Wanted { format, ..Wanted::default() };
+        entries(&input, &program, &program.entries, wanted, Err("nobody has one"))
+    }
+
     fn explained_with(wanted: Wanted, resources: &[Resources]) -> String {
         let text = "function f input float A[R][C]; inout int at[R]; output float y[R];
             { map { r := [0:R); c := [0:C); _t = A[at[r]][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
@@ -374,16 +382,10 @@ mod tests {
 
     #[test]
     fn accesses_of_processors_are_shown_with_their_strides() {
-        let text = "function f input float A[R][C], B[C][R]; input int at[R]; input int k; output float y[R]; inout float p[R];
+        let program = "function f input float A[R][C], B[C][R]; input int at[R]; input int k; output float y[R]; inout float p[R];
             { map { r := [0:R); c := [0:C); _t = A[at[r]][c] * B[c][r]; } reduce(\"+\", y[r], _t, c := [*]);
               map { r := [0:R); p[r] = p[k] * B[0][at[r]]; } }";
-        let input = input(text, Options::default());
-        let program = optimised(&input);
-        let explained = |format| {
-            let wanted = Wanted { format, ..Wanted::default() };
-            entries(&input, &program, &program.entries, wanted, Err("nobody has one"))
-        };
-        let text = explained(Format::Plain);
+        let text = of(program, Format::Plain);
         for expected in [
             "load   A[at[r]][c]  next to each other along c\n",
             "load   B[c][r]      R apart along c\n",
@@ -395,7 +397,7 @@ mod tests {
             assert!(text.contains(expected), "{expected}\n{text}");
         }
         assert!(!text.contains("a GPU"), "{text}");
-        let json = explained(Format::Json);
+        let json = of(program, Format::Json);
         for expected in [
             "\"text\": \"B[c][r]\", \"along\": \"c\", \"stride\": \"R apart\", \"shared\": false",
             "\"device\": null, \"device_left_out\": \"nobody has one\"",
@@ -407,20 +409,14 @@ mod tests {
     /// Of two nests, one stands twice: only what the other tests is left inside.
     #[test]
     fn what_is_tested_before_a_nest_is_shown() {
-        let text = "function f input long off; input int n, at[N]; input double x[M]; output double y[N], z[N];
+        let program = "function f input long off; input int n, at[N]; input double x[M]; output double y[N], z[N];
             { map { i := [0:N); double s = 0; for (int k = 0; k < n; k += 1) s += x[k + off]; y[i] = s; }
               map { i := [0:N); z[i] = x[at[i]]; } }";
-        let input = input(text, Options::default());
-        let program = optimised(&input);
-        let explained = |format| {
-            let wanted = Wanted { format, ..Wanted::default() };
-            entries(&input, &program, &program.entries, wanted, Err("nobody has one"))
-        };
-        let text = explained(Format::Plain);
+        let text = of(program, Format::Plain);
         let shown = "tested once before a nest\n  k.hdp:2:15: off <= M - n, 0 <= off; else with checks inside\n\n\
             checks that remain at run time\n  k.hdp:3:40 `x[at[i]]`: nothing bounds the index: it depends on the contents of `at`\n\n";
         assert!(text.contains(shown), "{text}");
-        let json = explained(Format::Json);
+        let json = of(program, Format::Json);
         let shown = "\"tested\": [{\"place\": \"k.hdp:2:15\", \"conditions\": [\"off <= M - n\", \"0 <= off\"]}]";
         assert!(json.contains(shown), "{json}");
     }
@@ -428,23 +424,18 @@ mod tests {
     /// An array of indices that is an input is looked at, one that the function may write is tested inside.
     #[test]
     fn what_a_look_at_indices_asks_is_shown_with_what_is_left_inside() {
-        let text = "function f input int at[N]; inout int bt[N]; input double x[M][K]; output double y[N][K], z[N][K];
+        let program =
+            "function f input int at[N]; inout int bt[N]; input double x[M][K]; output double y[N][K], z[N][K];
             { map { i := [0:N); j := [0:K); y[i][j] = x[at[i]][j]; }
               map { i := [0:N); j := [0:K); z[i][j] = x[bt[i]][j]; } }";
-        let input = input(text, Options::default());
-        let program = optimised(&input);
-        let explained = |format| {
-            let wanted = Wanted { format, ..Wanted::default() };
-            entries(&input, &program, &program.entries, wanted, Err("nobody has one"))
-        };
-        let text = explained(Format::Plain);
+        let text = of(program, Format::Plain);
         let nests =
             "nests after fusion, in order\n  {[0:8 <= K ? N : 0]}\n  {[0:N,0:K]}\n  {[0:N,0:K]}\n  {[0:N,0:K]}\n";
         assert!(text.contains(nests), "{text}");
         let shown = "tested once before a nest\n  k.hdp:2:15: 8 <= K, most_at + 1 <= M, 0 <= least_at; else with checks inside\n\n\
             checks that remain at run time\n  k.hdp:3:55 `x[bt[i]][j]`: nothing bounds the index\n\n";
         assert!(text.contains(shown), "{text}");
-        let json = explained(Format::Json);
+        let json = of(program, Format::Json);
         let shown = "\"conditions\": [\"8 <= K\", \"most_at + 1 <= M\", \"0 <= least_at\"]";
         assert!(json.contains(shown), "{json}");
     }

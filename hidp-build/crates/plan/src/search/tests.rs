@@ -1,4 +1,5 @@
 use super::*;
+use crate::dispatch::Dispatch;
 use crate::mapping::Mapping;
 use crate::nests;
 use crate::notation::FoldOption;
@@ -264,15 +265,20 @@ fn mappings_of_the_space_can_be_pinned() {
     assert!(refused("16"), "no group");
 }
 
-/// The lines of the plan that the search makes, and the rules that choose it.
-fn planned(text: &str) -> Option<(Plan, Vec<String>)> {
-    let program = optimised(text);
+/// The plans of an entry for devices, and when each runs.
+fn dispatched(program: &Program) -> (Vec<Plan>, Dispatch) {
     let (id, cpu, model) = (program.entries[0], Model::cpu(), DeviceModel::cuda());
     let func = &program.funcs[id];
-    let plans = explore_device(&program, id, &model, Limits::default(), Natives::default()).plans;
-    let host = candidates(&program, id, &cpu);
+    let plans = explore_device(program, id, &model, Limits::default(), Natives::default()).plans;
+    let host = candidates(program, id, &cpu);
     let mut dispatch = dispatch(func, &host, &cpu);
-    add_device_rules(&mut dispatch, &program, func, (&host[0], &plans), (&cpu, &model));
+    add_device_rules(&mut dispatch, program, func, (&host[0], &plans), (&cpu, &model));
+    (plans, dispatch)
+}
+
+/// The lines of the plan that the search makes, and the rules that choose it.
+fn planned(text: &str) -> Option<(Plan, Vec<String>)> {
+    let (plans, dispatch) = dispatched(&optimised(text));
     let rules = dispatch.rules.iter().filter(|rule| rule.plan == SEARCHED).map(|rule| dispatch.print(rule)).collect();
     plans.into_iter().find(|plan| plan.name == SEARCHED).map(|plan| (plan, rules))
 }
@@ -306,13 +312,8 @@ fn what_other_plans_do_as_well_is_no_plan_of_its_own() {
 /// The name of the plan that runs untuned on a device.
 fn chosen(text: &str, sizes: &[i64]) -> String {
     let program = optimised(text);
-    let (id, cpu, model) = (program.entries[0], Model::cpu(), DeviceModel::cuda());
-    let func = &program.funcs[id];
-    let plans = explore_device(&program, id, &model, Limits::default(), Natives::default()).plans;
-    let host = candidates(&program, id, &cpu);
-    let mut dispatch = dispatch(func, &host, &cpu);
-    add_device_rules(&mut dispatch, &program, func, (&host[0], &plans), (&cpu, &model));
-    dispatch.on_device(func, &plans, sizes).expect("plans for devices").name.clone()
+    let (plans, dispatch) = dispatched(&program);
+    dispatch.on_device(&program.funcs[program.entries[0]], &plans, sizes).expect("plans for devices").name.clone()
 }
 
 #[test]
