@@ -174,7 +174,8 @@ impl Graph {
 /// How far nodes are from the source.
 pub fn levels(level: &mut [i32], Graph { first, edges }: &Graph, source: i32) {
     assert_eq!(first.len(), level.len() + 1);
+    assert!(usize::try_from(source).is_ok_and(|source| source < level.len()));
     let (out, n) = (level.as_mut_ptr(), level.len() as i64);
-    // SAFETY: edges lie inside, and end at nodes.
+    // SAFETY: edges lie inside, and end at nodes, of which the source is one.
     unsafe { raw::peer_papers_levels(out, first.as_ptr(), edges.as_ptr(), source, n) }
 }
