@@ -2,12 +2,13 @@
 //! build has it.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use hidp_build::compiler::ir::par::{FuncId, Program};
 use hidp_build::compiler::plan::{Limits, Natives, SEARCHED, add_device_rules, candidates, dispatch, explore_device};
 use hidp_build::compiler::target::{DeviceModel, Model};
+use walkdir::WalkDir;
 
 use crate::subject::Subject;
 
@@ -30,7 +31,7 @@ struct Planned {
 fn times() {
     let models = (Model::cpu(), DeviceModel::cuda());
     let mut entries: Vec<Planned> = Vec::new();
-    for path in FOLDERS.iter().flat_map(|folder| programs(Path::new(folder))) {
+    for path in FOLDERS.iter().flat_map(|folder| programs(folder)) {
         let text = fs::read_to_string(&path).expect("a program");
         // Templates have a program for each type of elements.
         let text = text.replace("ELEMENT", "float");
@@ -70,16 +71,8 @@ fn plan(stem: &str, program: &Program, entry: FuncId, models: (&Model, &DeviceMo
 }
 
 /// All programs below a folder.
-fn programs(folder: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    for entry in fs::read_dir(folder).expect("a folder") {
-        let path = entry.expect("an entry").path();
-        if path.is_dir() {
-            found.extend(programs(&path));
-        } else if path.extension().is_some_and(|extension| extension == "hdp") {
-            found.push(path);
-        }
-    }
-    found.sort();
-    found
+fn programs(folder: &str) -> impl Iterator<Item = PathBuf> {
+    let entries = WalkDir::new(folder).sort_by_file_name().into_iter();
+    let files = entries.map(|entry| entry.expect("an entry of a folder").into_path());
+    files.filter(|path| path.extension().is_some_and(|extension| extension == "hdp"))
 }
