@@ -2,6 +2,7 @@
 
 mod agreement;
 pub mod alternatives;
+mod courses;
 mod native;
 mod stamp;
 #[cfg(test)]
@@ -170,13 +171,13 @@ pub fn front(input: &PipelineInput, sink: &mut Sink) -> Option<Program> {
         return None;
     }
     let targets = [Some(Model::cpu().codelets), input.options.cuda.then(|| DeviceModel::cuda().codelets)];
-    let program = check(&input.sources, &units, &domains(targets.iter().flatten()), sink);
+    let mut program = check(&input.sources, &units, &domains(targets.iter().flatten()), sink);
     natives(&program, &input.options, sink);
     native::check_layouts(&program, &input.options, sink);
     if !sink.has_errors() {
         compare(&program, sink);
     }
-    pass::recurrences::unfit(&program).into_iter().for_each(|diagnostic| sink.push(diagnostic));
+    courses::check(&mut program, input, sink);
     (!sink.has_errors()).then_some(program)
 }
 
@@ -334,8 +335,7 @@ pub enum IdleRecord {
 }
 
 fn stem_of(input: &PipelineInput, span: Span) -> &str {
-    let file = input.files.iter().find(|file| file.id == span.file);
-    file.map_or("", |file| file.stem.as_str())
+    input.files.iter().find(|file| file.id == span.file).map_or("", |file| file.stem.as_str())
 }
 
 /// The entries of each file, lowered.
@@ -451,6 +451,7 @@ pub fn symbol(namespace: &str, stem: &str, function: &str) -> String {
 #[cfg(test)]
 mod tests {
     mod codelets;
+    mod courses;
     mod device_pins;
     mod device_rules;
     mod directives;

@@ -71,6 +71,8 @@ struct Explanation {
     directives: Vec<String>,
     /// Recurrences that it uses, and how they are computed.
     recurrences: Vec<String>,
+    /// The ways of these that are taken, as lines.
+    courses: Vec<String>,
     /// Codelets that it could take, and what became of them.
     codelets: Vec<String>,
     nests: Vec<NestFacts>,
@@ -144,6 +146,7 @@ pub(crate) fn entries(
     let (known, codelets) = (Recurrences::of(input), Codelets::of(input));
     let explanations = funcs.iter().map(|&func| Explanation {
         recurrences: known.lines(&program.funcs[func].name),
+        courses: known.pin(&program.funcs[func].name),
         codelets: [codelets.lines(&program.funcs[func].name), codelets::left_out(input, program, func)].concat(),
         ..explanation(input, program, func, wanted, resources)
     });
@@ -210,6 +213,7 @@ fn explanation(
         expanded: expanded.into_iter().flat_map(shown).collect(),
         directives,
         recurrences: Vec::new(),
+        courses: Vec::new(),
         codelets: Vec::new(),
         nests,
         apart: apart(&input.sources, program, func),

@@ -84,7 +84,7 @@ pub use moved::{MovedRow, moved_row};
 pub use near::{Near, NearArray, NearDim, index_offset, near};
 pub use notation::{Nest, Plan};
 pub use packed::{Packed, PackedStore, packed};
-pub use pins::{Models, PinFile, Pinned, check_pins, pinned};
+pub use pins::{Models, PinFile, Pinned, check_pins, pinned, pinned_courses};
 pub use prefixes::prefixes_of_library;
 pub use private::{Private, Store, direct_segments, private_arrays, repeated_segments};
 pub use record::{Record, read_records, stable_hash};

@@ -12,6 +12,9 @@
 //!   fold k runs(8192)
 //! ```
 //!
+//! Before its plans an entry may say how the recurrences are computed that it uses: `recurrence` with names of tables, and the lines of a
+//! [`Course`](hidp_ir::par::Course). These are applied before passes, so nests are those of what the recurrences become.
+//!
 //! The first plan of an entry is the preferred one. The lines of a pinned plan on threads are whatever a nest can run by; those of one for
 //! devices are tiles and blocks of any shape that a device can run ([`super::judge`]), or those of a plan that the planner would make, but for
 //! the numbers that [`super::fit`] knows. Plans for devices stand among the others. An entry for which the file has plans of one kind alone has
@@ -30,7 +33,7 @@ use super::search::is_in_space;
 use super::{Explored, Fate, Limits, Mapping, Nest, Plan, Rule, Strategy, nests, old};
 use crate::target::{DeviceModel, Model};
 use hidp_ir::imp::is_identifier;
-use hidp_ir::par::{Func, FuncId, Map, Program};
+use hidp_ir::par::{CourseLines, Func, FuncId, Map, Program};
 use hidp_syntax::ast::Level;
 use hidp_syntax::diag::{Code, Diagnostic, Sink, near};
 use hidp_syntax::source::{FileId, SourceMap, Span};
@@ -48,6 +51,8 @@ pub struct PinFile {
 struct PinnedEntry {
     name: String,
     span: Span,
+    /// How its recurrences are computed.
+    courses: Vec<CourseLines>,
     plans: Vec<PinnedPlan>,
 }
 
@@ -126,6 +131,12 @@ pub fn pinned(
     Some(Pinned { cpu, device })
 }
 
+/// The ways of recurrences in a file, with the entries that they are for. [`check_pins`] reports lines that cannot be read.
+pub fn pinned_courses(sources: &SourceMap, file: PinFile) -> Vec<(String, Vec<CourseLines>)> {
+    let entries = read(sources, file.plans, &mut Sink::new());
+    entries.into_iter().map(|entry| (entry.name, entry.courses)).collect()
+}
+
 /// Reports files that cannot be read and plans that do not fit their entries.
 pub fn check_pins(program: &Program, sources: &SourceMap, files: &[PinFile], models: Models<'_>, sink: &mut Sink) {
     for file in files {
@@ -158,7 +169,7 @@ fn unknown(sources: &SourceMap, file: &PinFile, pinned: &PinnedEntry, entries: &
 }
 
 fn check_entry(program: &Program, func: FuncId, pinned: &PinnedEntry, models: Models<'_>, sink: &mut Sink) {
-    if pinned.plans.is_empty() {
+    if pinned.plans.is_empty() && pinned.courses.is_empty() {
         let headline = format!("no plan is given for `{}`", pinned.name);
         sink.push(Diagnostic::new(Code::MalformedPlan, pinned.span, headline).label("expected `plan` lines below"));
     }
@@ -234,7 +245,8 @@ fn read(sources: &SourceMap, file: FileId, sink: &mut Sink) -> Vec<PinnedEntry> 
             (None, _) => continue,
             (Some("entry"), Some(name)) if words.next().is_none() => {
                 finish(&mut entries, &mut plans, file, sink);
-                entries.push(PinnedEntry { name: name.to_owned(), span, plans: Vec::new() });
+                let (name, courses) = (name.to_owned(), Vec::new());
+                entries.push(PinnedEntry { name, span, courses, plans: Vec::new() });
                 continue;
             }
             (Some("entry"), _) => "`entry` and a name",
@@ -243,18 +255,36 @@ fn read(sources: &SourceMap, file: FileId, sink: &mut Sink) -> Vec<PinnedEntry> 
                 plans.push(vec![raw]);
                 continue;
             }
-            (Some(_), _) => match plans.last_mut() {
-                Some(lines) => {
+            (Some("recurrence"), Some(_)) if plans.is_empty() => {
+                let tables = blanks(&trimmed["recurrence".len()..]).replace(" ,", ",").replace(',', ", ");
+                let courses = entries.last_mut().map(|entry| &mut entry.courses);
+                courses.into_iter().for_each(|all| {
+                    all.push(CourseLines { tables: blanks(&tables), lines: Vec::new(), span });
+                });
+                continue;
+            }
+            (Some("recurrence"), _) => "`recurrence`, the names of its tables, and its lines before the first `plan`",
+            (Some(_), _) => match (plans.last_mut(), entries.last_mut().and_then(|entry| entry.courses.last_mut())) {
+                (Some(lines), _) => {
                     lines.push(raw);
                     continue;
                 }
-                None => "`plan` and a name before `nest`",
+                (None, Some(course)) => {
+                    course.lines.push(blanks(trimmed));
+                    continue;
+                }
+                (None, None) => "`plan` and a name before `nest`",
             },
         };
         sink.push(malformed(span, expected));
     }
     finish(&mut entries, &mut plans, file, sink);
     entries
+}
+
+/// Words with one blank between them.
+fn blanks(text: &str) -> String {
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
 }
 
 fn malformed(span: Span, expected: &str) -> Diagnostic {

@@ -1,10 +1,10 @@
 //! Recurrences that an entry uses: their domains, the order of their cells, and how they are computed.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use hidp_build::compiler::pipeline::{PipelineInput, front};
-use hidp_ir::par::{Func, FuncId, Iter, Program, Steps, StmtKind, System, Table, row_text, text, visit};
-use hidp_pass::recurrences::{self, Made};
+use hidp_ir::par::{Func, Iter, Program, Steps, System, Table, row_text, text, visit};
+use hidp_pass::recurrences::{self, Fate, Made};
 use hidp_syntax::diag::Sink;
 
 /// What passes made of the uses in a program.
@@ -22,13 +22,33 @@ impl Recurrences {
         Recurrences { program, made }
     }
 
+    /// The ways that are taken, as a file that pins them has them; none of those of which uses have different ones.
+    pub(super) fn pin(&self, entry: &str) -> Vec<String> {
+        let Some(program) = &self.program else { return Vec::new() };
+        let mut taken: BTreeMap<String, Vec<Vec<String>>> = BTreeMap::new();
+        for made in self.of_entry(program, entry) {
+            let func = &program.funcs[made.tables];
+            let Some(system) = func.recur.as_ref().and_then(|recur| recur.systems.get(made.system)) else { continue };
+            let lines = made.way.course().map(|course| recurrences::lines(func, system, course)).unwrap_or_default();
+            taken.entry(recurrences::name(func, system)).or_default().push(lines);
+        }
+        let alike = taken.into_iter().filter(|(_, all)| !all[0].is_empty() && all.iter().all(|lines| *lines == all[0]));
+        let indented = |lines: &Vec<String>| lines.iter().map(|line| format!("  {line}")).collect::<Vec<_>>();
+        alike.flat_map(|(name, all)| [vec![format!("recurrence {name}")], indented(&all[0])].concat()).collect()
+    }
+
+    /// What was made of the uses in an entry, itself or functions that it calls.
+    fn of_entry(&self, program: &Program, entry: &str) -> Vec<&Made> {
+        let found = program.entries.iter().copied().find(|id| program.funcs[*id].name == entry);
+        let reached = found.map(|id| recurrences::reached(program, id)).unwrap_or_default();
+        self.made.iter().filter(|made| reached.contains(&made.user)).collect()
+    }
+
     /// Lines about those that an entry uses, itself or by functions that it calls.
     pub(super) fn lines(&self, entry: &str) -> Vec<String> {
         let Some(program) = &self.program else { return Vec::new() };
-        let of_entry = program.entries.iter().copied().find(|id| program.funcs[*id].name == entry);
-        let reached = of_entry.map(|id| reached(program, id)).unwrap_or_default();
         let mut lines: Vec<String> = Vec::new();
-        for made in self.made.iter().filter(|made| reached.contains(&made.user)) {
+        for made in self.of_entry(program, entry) {
             let func = &program.funcs[made.tables];
             let Some(system) = func.recur.as_ref().and_then(|recur| recur.systems.get(made.system)) else { continue };
             let mut about = described(program, func, system);
@@ -40,6 +60,15 @@ impl Recurrences {
             let mut how: Vec<String> = made.text(program, system).lines().map(|line| format!("    {line}")).collect();
             about.push(format!("  {what}:"));
             about.append(&mut how);
+            about.push("    ways where no cell faults:".to_owned());
+            about.extend(made.fates.iter().map(|(course, fate)| {
+                let lines = recurrences::lines(func, system, *course).join(", ");
+                match fate {
+                    Fate::Chosen => format!("      chosen: {lines}"),
+                    Fate::Possible => format!("      possible: {lines}"),
+                    Fate::Forbidden(unmet) => format!("      [{}] {lines}: expected that {}", unmet.id(), unmet.text()),
+                }
+            }));
             let about = about.join("\n");
             if !lines.contains(&about) {
                 lines.push(about);
@@ -47,21 +76,6 @@ impl Recurrences {
         }
         lines
     }
-}
-
-/// A function and all that it calls.
-fn reached(program: &Program, entry: FuncId) -> BTreeSet<FuncId> {
-    let (mut seen, mut work) = (BTreeSet::from([entry]), vec![entry]);
-    while let Some(id) = work.pop() {
-        visit::walk_stmts(&program.funcs[id].body, |stmt| {
-            if let StmtKind::Call { callee, .. } = stmt.kind
-                && seen.insert(callee)
-            {
-                work.push(callee);
-            }
-        });
-    }
-    seen
 }
 
 /// The domain of each table, the cells that one of its cells needs, and the steps.
@@ -137,10 +151,24 @@ mod tests {
             )),
             "{one}"
         );
-        assert!(
-            one.ends_with("    otherwise: one cell after the other, since a cell may fault; the table is kept (4 * (N + 1) * (M + 1) bytes)"),
-            "{one}"
+        assert!(one.contains("\n    otherwise: one cell after the other, since a cell may fault; the table is kept (4 * (N + 1) * (M + 1) bytes)\n"), "{one}");
+        let [_, ways] = one.split("    ways where no cell faults:\n").collect::<Vec<_>>()[..] else { panic!("{one}") };
+        let fates: Vec<&str> =
+            ways.lines().map(|line| line.split(": expected").next().unwrap_or_default().trim()).collect();
+        let window = "i + j seq, j lanes, keep d window(2)";
+        assert_eq!(
+            fates,
+            [
+                &format!("[profile] {window}, narrow d tried, stage profile"),
+                &format!("[profile] {window}, stage profile"),
+                &format!("[narrow] {window}, narrow d tried"),
+                &format!("chosen: {window}"),
+                "possible: i + j seq, j lanes, keep d table",
+                "possible: i seq, j seq, keep d table",
+            ]
         );
+        let pin = ["recurrence d", "  i + j seq", "  j lanes", "  keep d window(2)"];
+        assert_eq!((known.pin("f"), known.pin("g")), (pin.map(str::to_owned).to_vec(), Vec::new()));
         let [ref whole] = known.lines("h")[..] else { panic!("{:?}", known.lines("h")) };
         assert!(
             whole.starts_with(&format!(

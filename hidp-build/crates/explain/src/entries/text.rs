@@ -178,6 +178,7 @@ impl Explanation {
         let of_devices = self.device.iter().flat_map(|device| &device.plans);
         let plans: String =
             self.plans.iter().chain(of_devices).chain(&self.composed).map(ToString::to_string).collect();
-        format!("entry {}\n{plans}", self.name)
+        let courses: String = self.courses.iter().map(|line| format!("{line}\n")).collect();
+        format!("entry {}\n{courses}{plans}", self.name)
     }
 }

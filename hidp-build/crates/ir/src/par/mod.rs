@@ -101,6 +101,8 @@ pub struct Program {
     pub alternatives: Vec<Alternative>,
     /// Where codelets have conditions that became branches: the spans of those, which no other statement has.
     pub conditions: Vec<Span>,
+    /// Courses that are pinned, for pass `recurrences`.
+    pub courses: Vec<PinnedCourse>,
 }
 
 /// A struct type.

@@ -80,6 +80,58 @@ pub struct Steps {
     pub window: Option<u32>,
 }
 
+/// How the tables of a system are computed where no cell can fault.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Course {
+    /// Steps after each other, the cells of each at once, from the last steps.
+    Window {
+        /// With fewer bits for what is kept of a cell.
+        narrow: bool,
+        /// With what pairs of data choose laid out along the steps.
+        profile: bool,
+    },
+    /// The same from the tables.
+    Table,
+    /// Cells after each other.
+    Loops,
+}
+
+impl Course {
+    /// All of them.
+    pub const ALL: [Course; 6] = [
+        Course::Window { narrow: true, profile: true },
+        Course::Window { narrow: false, profile: true },
+        Course::Window { narrow: true, profile: false },
+        Course::Window { narrow: false, profile: false },
+        Course::Table,
+        Course::Loops,
+    ];
+}
+
+/// A course that is pinned for the uses of a system.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PinnedCourse {
+    /// The declaration of the function that uses it, which its copies share.
+    pub user: Span,
+    /// The names of its tables.
+    pub tables: Vec<String>,
+    /// The course.
+    pub course: Course,
+    /// Where it is asked for.
+    pub span: Span,
+}
+
+/// Lines below `recurrence` in a file of plans.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CourseLines {
+    /// Names of tables, as they stand there.
+    pub tables: String,
+    /// Lines, each with one blank between words.
+    pub lines: Vec<String>,
+    /// The line that begins with `recurrence`.
+    pub span: Span,
+}
+
 /// A row as a program writes it: `i + 2*j`.
 pub fn row_text(row: &[i64], names: &[&str]) -> String {
     let mut text = String::new();

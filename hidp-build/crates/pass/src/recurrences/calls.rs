@@ -62,7 +62,9 @@ pub(super) struct Calls<'a> {
     /// The function that calls them.
     pub(super) user: FuncId,
     /// Functions that fill tables.
-    pub(super) known: &'a mut BTreeMap<(FuncId, Around), FuncId>,
+    pub(super) known: &'a mut BTreeMap<(FuncId, Around, Option<FuncId>), FuncId>,
+    /// The function, if it has courses of its own.
+    pub(super) alone: Option<FuncId>,
     pub(super) uses: &'a mut Vec<Use>,
 }
 
@@ -103,7 +105,7 @@ impl Calls<'_> {
         let span = stmts[at].span;
         let Some(asked::Instead { id, asks, arrays, before, call }) = instead else {
             let clone = || program.funcs.push(program.funcs[tables].clone());
-            let id = *self.known.entry((tables, around)).or_insert_with(clone);
+            let id = *self.known.entry((tables, around, self.alone)).or_insert_with(clone);
             if let StmtKind::Call { callee, .. } = &mut stmts[at].kind {
                 *callee = id;
             }

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 
 use hidp_ir::par::effects::may_fault;
 use hidp_ir::par::visit;
-use hidp_ir::par::{Access, Block, Expr, ExprKind, FuncId, Place, Program, Stmt, StmtKind, System, VarId};
+use hidp_ir::par::{Access, Block, Course, Expr, ExprKind, FuncId, Place, Program, Stmt, StmtKind, System, VarId};
 use hidp_prove as prove;
 use hidp_syntax::ty::Ty;
 
 use super::asked::Ask;
 use super::build::{self, Builder};
 use super::contents::Contents;
-use super::made::{Kept, Tests, Way, Why};
+use super::made::{Kept, Tests, Unmet, Way, Why};
 use super::narrow::{self, Narrow};
 use super::profile::Profiles;
 use super::twin::{copied, fit_int, twin};
@@ -32,6 +32,23 @@ pub(super) struct Job {
     pub(super) locals: Vec<Stmt>,
 }
 
+/// What a system became.
+pub(super) struct Built {
+    pub(super) stmts: Vec<Stmt>,
+    pub(super) way: Way,
+    /// Why it is not computed as was wanted.
+    pub(super) unmet: Option<Unmet>,
+}
+
+/// Whether cells are to be narrow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Bits {
+    /// Where that is possible.
+    Chosen,
+    Narrow,
+    Declared,
+}
+
 /// A system whose cells cannot fault where a condition holds.
 struct Tested {
     tests: Tests,
@@ -42,21 +59,40 @@ struct Tested {
 }
 
 impl Job {
-    pub(super) fn system(&self, program: &mut Program, system: &System) -> (Vec<Stmt>, Way) {
+    /// Computes a system in the course that is wanted, or the one that suits it.
+    pub(super) fn system(&self, program: &mut Program, system: &System, wanted: Option<Course>) -> Built {
         let (bodies, faults) = self.proved(program, system, None);
         if !faults {
             let contents = Contents::new(&Builder::new(&mut program.funcs[self.id]), system);
-            return self.without_faults(program, system, bodies, &contents);
+            return self.without_faults(program, system, bodies, &contents, wanted);
         }
         let Some(Tested { tests, cond, contents, system: twin, bodies: twins }) = self.tested(program, system, &bodies)
         else {
-            return self.with_faults(program, system, bodies);
+            let (stmts, way) = self.with_faults(program, system, bodies);
+            let unmet = (wanted.is_some() && wanted != way.course()).then_some(Unmet::Faults);
+            return Built { stmts, way, unmet };
         };
-        let (then, fits) = self.without_faults(program, &twin, twins, &contents);
+        let Built { stmts: then, way: fits, unmet } = self.without_faults(program, &twin, twins, &contents, wanted);
+        let then = self.with_own_tables(program, system, then);
         let (otherwise, other) = self.with_faults(program, system, bodies);
-        let mut out = contents.before;
-        out.push(build::either(cond, then, otherwise));
-        (out, Way::Tested { tests, passed: Box::new(fits), otherwise: Box::new(other) })
+        let mut stmts = contents.before;
+        stmts.push(build::either(cond, then, otherwise));
+        Built { stmts, way: Way::Tested { tests, passed: Box::new(fits), otherwise: Box::new(other) }, unmet }
+    }
+
+    /// Tables that statements declare become others: the same ones are declared where cells may fault.
+    fn with_own_tables(&self, program: &mut Program, system: &System, stmts: Vec<Stmt>) -> Vec<Stmt> {
+        let vars = &mut program.funcs[self.id].vars;
+        let (mut block, mut own) = (Block { stmts }, BTreeMap::new());
+        visit::walk_stmts(&block, |stmt| {
+            if let StmtKind::Declare { var, .. } = stmt.kind
+                && system.tables.iter().any(|table| table.array == var)
+            {
+                own.insert(var, vars.push(vars[var].clone()));
+            }
+        });
+        visit::rename_vars(&mut block, |var| own.get(&var).copied().unwrap_or(var));
+        block.stmts
     }
 
     /// A copy of the system whose cells cannot fault where tests of sizes, of data or of both pass; with as few tests as possible.
@@ -105,35 +141,92 @@ impl Job {
         system: &System,
         bodies: Vec<Block>,
         contents: &Contents,
-    ) -> (Vec<Stmt>, Way) {
+        wanted: Option<Course>,
+    ) -> Built {
         let mut builder = Builder::new(&mut program.funcs[self.id]);
+        let done = wanted.map(|course| self.in_course(&mut builder, system, &bodies, contents, course));
+        match done {
+            Some(Ok((stmts, way))) => Built { stmts, way, unmet: None },
+            Some(Err(unmet)) => {
+                let (stmts, way) = self.in_best_course(&mut builder, system, bodies, contents);
+                Built { stmts, way, unmet: Some(unmet) }
+            }
+            None => {
+                let (stmts, way) = self.in_best_course(&mut builder, system, bodies, contents);
+                Built { stmts, way, unmet: None }
+            }
+        }
+    }
+
+    /// In one course, or why not.
+    fn in_course(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        bodies: &[Block],
+        contents: &Contents,
+        course: Course,
+    ) -> Result<(Vec<Stmt>, Way), Unmet> {
+        let in_map = self.around == Around::Map;
+        let (narrow, profile) = match course {
+            Course::Loops => {
+                return Ok((self.swept(builder, system, bodies.to_vec()), Way::Sweep(Why::Pinned)));
+            }
+            Course::Table | Course::Window { .. } if !wave::is_wide(system) => return Err(Unmet::Wide),
+            Course::Table if in_map => return Err(Unmet::Iteration),
+            Course::Table => {
+                let stmts = wave::system(builder, system, bodies.to_vec(), self.around, None);
+                return Ok((self.around_tables(builder, system, stmts), Way::Wave(Kept::Table)));
+            }
+            Course::Window { narrow, profile } => (narrow, profile),
+        };
+        let whole = self.whole(system);
+        if in_map && (whole || bodies.iter().any(has_loop)) {
+            return Err(Unmet::Iteration);
+        }
+        let windows = self.windows(builder, system, bodies, Cells::Declared).ok_or(Unmet::Window)?;
+        let way = Way::Wave(if whole { Kept::Both } else { Kept::Window });
+        let bits = if narrow { Bits::Narrow } else { Bits::Declared };
+        if profile {
+            return self.profiled(builder, system, bodies, contents, (&windows, bits), &way);
+        }
+        let narrow = self.in_bits(builder, system, bodies, (contents, None), bits)?;
+        Ok(self.narrow_or_wide(builder, system, bodies.to_vec(), (&windows, None), narrow, way))
+    }
+
+    fn in_best_course(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        bodies: Vec<Block>,
+        contents: &Contents,
+    ) -> (Vec<Stmt>, Way) {
         let whole = self.whole(system);
         // Inside of a map, a loop over others does not run in lanes, and steps cost more than they save.
         let apart = self.around == Around::Map && (whole || bodies.iter().any(has_loop));
         if apart || !wave::is_wide(system) {
             let why = if self.around == Around::Map { Why::Iteration } else { Why::Narrow };
-            return (self.swept(&mut builder, system, bodies), Way::Sweep(why));
+            return (self.swept(builder, system, bodies), Way::Sweep(why));
         }
         let skewed = wave::is_skewed(system);
-        let windows =
-            if whole && !skewed { None } else { self.windows(&mut builder, system, &bodies, Cells::Declared) };
+        let windows = if whole && !skewed { None } else { self.windows(builder, system, &bodies, Cells::Declared) };
         match windows {
             Some(windows) => {
                 let way = Way::Wave(if whole { Kept::Both } else { Kept::Window });
-                self.profiled(&mut builder, system, &bodies, contents, &windows, &way).unwrap_or_else(|| {
-                    self.narrow_or_wide(&mut builder, system, bodies, contents, (&windows, None), way)
+                let profiled = self.profiled(builder, system, &bodies, contents, (&windows, Bits::Chosen), &way);
+                profiled.unwrap_or_else(|_| {
+                    let narrow = self.narrow(builder, system, &bodies, contents, None);
+                    self.narrow_or_wide(builder, system, bodies, (&windows, None), narrow, way)
                 })
             }
-            None if self.around == Around::Map => {
-                (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Iteration))
-            }
+            None if self.around == Around::Map => (self.swept(builder, system, bodies), Way::Sweep(Why::Iteration)),
             // Across a table, cells that do little each are computed sooner one after the other.
             None if skewed && system.order.pinned.is_none() && !bodies.iter().any(has_loop) => {
-                (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Across))
+                (self.swept(builder, system, bodies), Way::Sweep(Why::Across))
             }
             None => {
-                let stmts = wave::system(&mut builder, system, bodies, self.around, None);
-                (self.around_tables(&builder, system, stmts), Way::Wave(Kept::Table))
+                let stmts = wave::system(builder, system, bodies, self.around, None);
+                (self.around_tables(builder, system, stmts), Way::Wave(Kept::Table))
             }
         }
     }
@@ -145,25 +238,26 @@ impl Job {
         system: &System,
         bodies: &[Block],
         contents: &Contents,
-        windows: &BTreeMap<VarId, Window>,
+        (windows, bits): (&BTreeMap<VarId, Window>, Bits),
         way: &Way,
-    ) -> Option<(Vec<Stmt>, Way)> {
+    ) -> Result<(Vec<Stmt>, Way), Unmet> {
         if self.around == Around::Map {
-            return None;
+            return Err(Unmet::Iteration);
         }
         let mut contents = contents.inside();
         let (twin, twins) = copied(builder.vars, system, bodies);
-        let profiles = Profiles::of(builder, &twin, &twins, &mut contents)?;
-        let own = self.windows(builder, &twin, &twins, Cells::Declared)?;
+        let profiles = Profiles::of(builder, &twin, &twins, &mut contents).ok_or(Unmet::Profile)?;
+        let own = self.windows(builder, &twin, &twins, Cells::Declared).ok_or(Unmet::Window)?;
+        let narrow = self.in_bits(builder, &twin, &twins, (&contents, Some(&profiles)), bits)?;
         let with = (&own, Some(&profiles));
-        let (cells, by_profiles) = self.narrow_or_wide(builder, &twin, twins, &contents, with, way.clone());
+        let (cells, by_profiles) = self.narrow_or_wide(builder, &twin, twins, with, narrow, way.clone());
         let wide = self.in_windows(builder, system, bodies.to_vec(), (windows, None));
         let mut then = profiles.made(builder);
         then.extend(cells);
         let mut out = std::mem::take(&mut contents.before);
         let cond = build::all(std::mem::take(&mut contents.conds), system.tables[0].span);
         out.push(build::either(cond, then, wide));
-        Some((out, Way::Profiled { passed: Box::new(by_profiles), otherwise: Box::new(way.clone()) }))
+        Ok((out, Way::Profiled { passed: Box::new(by_profiles), otherwise: Box::new(way.clone()) }))
     }
 
     /// Cells of 16 bits where that is enough, of the declared type elsewhere.
@@ -172,11 +266,10 @@ impl Job {
         builder: &mut Builder<'_>,
         system: &System,
         mut bodies: Vec<Block>,
-        contents: &Contents,
         (windows, profiles): (&BTreeMap<VarId, Window>, Option<&Profiles>),
+        narrow: Option<(Narrow, Vec<Stmt>)>,
         way: Way,
     ) -> (Vec<Stmt>, Way) {
-        let narrow = self.narrow(builder, system, &bodies, contents, profiles);
         if let Some(profiles) = profiles {
             profiles.apply(builder, system, &mut bodies);
         }
@@ -185,6 +278,22 @@ impl Job {
             Some(narrow) => (self.narrow_or(builder, narrow, wide), Way::Narrow(Box::new(way))),
             None => (wide, way),
         }
+    }
+
+    /// What narrow cells need, if there are to be such.
+    fn in_bits(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        bodies: &[Block],
+        (contents, profiles): (&Contents, Option<&Profiles>),
+        bits: Bits,
+    ) -> Result<Option<(Narrow, Vec<Stmt>)>, Unmet> {
+        if bits == Bits::Declared {
+            return Ok(None);
+        }
+        let narrow = self.narrow(builder, system, bodies, contents, profiles);
+        if bits == Bits::Narrow && narrow.is_none() { Err(Unmet::Narrow) } else { Ok(narrow) }
     }
 
     /// A wave that keeps windows.

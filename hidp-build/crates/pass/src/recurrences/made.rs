@@ -3,8 +3,7 @@
 use std::fmt;
 
 use super::{narrow, wave};
-use hidp_ir::par::{Func, FuncId, Program, System, Table, interp, text};
-use hidp_syntax::diag::{Code, Diagnostic};
+use hidp_ir::par::{Course, Func, FuncId, PinnedCourse, Program, System, Table, interp, text};
 use hidp_syntax::source::Span;
 
 /// How tables are computed where a function uses them.
@@ -24,6 +23,74 @@ pub struct Made {
     pub cells: Option<usize>,
     /// How the tables are computed.
     pub way: Way,
+    /// What became of each course; empty where nobody asks.
+    pub fates: Vec<(Course, Fate)>,
+    /// The course that is pinned, where that is, and why it cannot be.
+    pub unmet: Option<(PinnedCourse, Unmet)>,
+}
+
+/// What became of a course.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// It is taken, at least where tests pass.
+    Chosen,
+    /// It could be pinned.
+    Possible,
+    /// It cannot be.
+    Forbidden(Unmet),
+}
+
+/// What a course demands that a use has not.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Unmet {
+    /// Steps have many cells.
+    Wide,
+    /// No cell can fault.
+    Faults,
+    /// It is at host level, or needs little there.
+    Iteration,
+    /// Cells are needed soon.
+    Window,
+    /// Few bits are enough.
+    Narrow,
+    /// Pairs of data choose.
+    Profile,
+}
+
+impl Unmet {
+    /// All of them.
+    pub const ALL: [Unmet; 6] =
+        [Unmet::Faults, Unmet::Iteration, Unmet::Narrow, Unmet::Profile, Unmet::Wide, Unmet::Window];
+
+    /// Its name in messages.
+    pub fn id(self) -> &'static str {
+        match self {
+            Unmet::Wide => "wide",
+            Unmet::Faults => "fault-order",
+            Unmet::Iteration => "iteration",
+            Unmet::Window => "window",
+            Unmet::Narrow => "narrow",
+            Unmet::Profile => "profile",
+        }
+    }
+
+    /// What is demanded.
+    pub fn text(self) -> &'static str {
+        match self {
+            Unmet::Wide => "steps have many cells: a table has two indices or more, and one sum says the step",
+            Unmet::Faults => "no cell can fault, or tests of sizes and data show that none does",
+            Unmet::Iteration => {
+                "in a map, the last steps alone are kept, of cells without loops, and nothing is laid out for them"
+            }
+            Unmet::Window => {
+                "each cell is needed a constant number of steps later, at most 7, in maps 3, and an index counts once in the step"
+            }
+            Unmet::Narrow => {
+                "cells are integers of more than 16 bits, made of cells by sums with plain values, `min`, `max` and conditions"
+            }
+            Unmet::Profile => "steps are `i + j`, and two data choose from a table of integers, one for each index",
+        }
+    }
 }
 
 /// How tables are computed.
@@ -88,6 +155,8 @@ pub enum Why {
     Narrow,
     /// Cells of a step are far apart.
     Across,
+    /// It is pinned.
+    Pinned,
 }
 
 impl Made {
@@ -196,6 +265,7 @@ impl fmt::Display for Why {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
             Why::Iteration => "each iteration of the map has a table of its own",
+            Why::Pinned => "a file of plans says so",
             Why::Fault => "a cell may fault",
             Why::Narrow => "steps have few cells",
             Why::Across => "cells of a step are far apart and do little each",
@@ -203,39 +273,28 @@ impl fmt::Display for Why {
     }
 }
 
-/// What the pass makes of each use in a program that `check` gave.
-pub fn recurrences(program: &Program) -> Vec<Made> {
-    super::transformed(&mut program.clone())
-}
-
-/// Uses in which a schedule that the program asks for cannot be the order of the cells.
-pub fn unfit(program: &Program) -> Vec<Diagnostic> {
-    let pins = |id: FuncId, system: usize| program.funcs[id].recur.as_ref()?.systems.get(system)?.order.pinned;
-    let systems = |id: FuncId| program.funcs[id].recur.as_ref().map_or(0, |recur| recur.systems.len());
-    if !program.funcs.ids().any(|id| (0..systems(id)).any(|system| pins(id, system).is_some())) {
-        return Vec::new();
-    }
-    let mut unfit = Vec::new();
-    for made in recurrences(program) {
-        if let Some(pin) = pins(made.tables, made.system)
-            && made.way.is_by_demand()
-            && !unfit.iter().any(|(known, _)| *known == pin)
-        {
-            unfit.push((pin, made.span));
+impl Way {
+    /// The course where no cell can fault; `None` where each cell is computed when it is needed.
+    pub fn course(&self) -> Option<Course> {
+        match self {
+            Way::Wave(Kept::Window | Kept::Both) => Some(Course::Window { narrow: false, profile: false }),
+            Way::Wave(Kept::Table) => Some(Course::Table),
+            Way::Sweep(_) => Some(Course::Loops),
+            Way::Demand => None,
+            Way::Tested { passed, .. } => passed.course(),
+            Way::Narrow(way) => match way.course()? {
+                Course::Window { profile, .. } => Some(Course::Window { narrow: true, profile }),
+                other @ (Course::Table | Course::Loops) => Some(other),
+            },
+            Way::Profiled { passed, .. } => match passed.course()? {
+                Course::Window { narrow, .. } => Some(Course::Window { narrow, profile: true }),
+                other @ (Course::Table | Course::Loops) => Some(other),
+            },
         }
     }
-    let diagnostic = |(pin, user)| {
-        Diagnostic::new(Code::UnfitDirective, pin, "this schedule cannot be honoured")
-            .label("a cell may fault, and the first fault is that of plain recursion")
-            .also(user, "used here")
-            .help("exclude faults by conditions: on data that are indices, divisors and what is converted; or leave the directive out")
-    };
-    unfit.into_iter().map(diagnostic).collect()
-}
 
-impl Way {
     /// Whether cells are computed in the order in which they are needed, at least where tests pass.
-    fn is_by_demand(&self) -> bool {
+    pub(super) fn is_by_demand(&self) -> bool {
         match self {
             Way::Demand => true,
             Way::Wave(_) | Way::Narrow(_) | Way::Sweep(_) => false,

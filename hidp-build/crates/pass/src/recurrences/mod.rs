@@ -17,6 +17,7 @@ mod build;
 mod calls;
 mod cell;
 mod contents;
+mod courses;
 mod demand;
 mod job;
 mod made;
@@ -32,13 +33,14 @@ mod window;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::Pass;
-pub use made::{Kept, Made, Tests, Way, Why, recurrences, unfit};
+pub use courses::{lines, name, pin, reached, shared, unfit};
+pub use made::{Fate, Kept, Made, Tests, Unmet, Way, Why};
 
 use asked::Ask;
 use calls::{Calls, Use, called, called_in_maps};
-use hidp_ir::par::{Block, FuncId, Program, Recur, Stmt, System};
+use hidp_ir::par::{Block, Course, FuncId, PinnedCourse, Program, Recur, Stmt, System};
 use hidp_prove as prove;
-use job::Job;
+use job::{Built, Job};
 
 /// The pass.
 pub(super) const PASS: Pass = Pass {
@@ -57,11 +59,16 @@ enum Around {
 }
 
 fn run(program: &mut Program) {
-    transformed(program);
+    transformed(program, false);
 }
 
-/// Transforms the program; gives what was made of each use.
-fn transformed(program: &mut Program) -> Vec<Made> {
+/// What the pass makes of each use in a program that `check` gave, and what could be made of it.
+pub fn recurrences(program: &Program) -> Vec<Made> {
+    transformed(&mut program.clone(), true)
+}
+
+/// Transforms the program; gives what was made of each use, if so wanted with the fates of all courses.
+fn transformed(program: &mut Program, fates: bool) -> Vec<Made> {
     let of_tables: BTreeSet<FuncId> =
         program.funcs.iter().filter(|(_, func)| func.recur.is_some()).map(|(id, _)| id).collect();
     if of_tables.is_empty() {
@@ -76,32 +83,58 @@ fn transformed(program: &mut Program) -> Vec<Made> {
             prove::bounds(program, user);
             let mut vars = std::mem::take(&mut program.funcs[user].vars);
             let mut body = std::mem::take(&mut program.funcs[user].body);
-            let mut calls = Calls { of_tables: &of_tables, user, known: &mut known, uses: &mut uses };
+            let mut calls = Calls { of_tables: &of_tables, user, known: &mut known, uses: &mut uses, alone: None };
             let around = if in_maps.contains(&user) { Around::Map } else { Around::Host };
+            let has_pins = program.courses.iter().any(|pinned| pinned.user == program.funcs[user].span);
+            calls.alone = has_pins.then_some(user);
             calls.block(program, &mut vars, &mut body.stmts, around);
             program.funcs[user].vars = vars;
             program.funcs[user].body = body;
         }
     }
-    let mut ways: BTreeMap<FuncId, Vec<Way>> = BTreeMap::new();
+    let mut done: BTreeMap<FuncId, Vec<Computed>> = BTreeMap::new();
     let mut made = Vec::new();
     for Use { tables, user, id, around, asks, span } in uses {
-        let ways = ways.entry(id).or_insert_with(|| compute(program, id, around, &asks));
+        let computed = done.entry(id).or_insert_with(|| compute(program, (id, user), around, &asks, fates));
         let cells = (!asks.is_empty()).then_some(asks.len());
-        let each = ways.iter().enumerate();
         let in_map = around == Around::Map;
-        made.extend(each.map(|(system, way)| Made { tables, system, user, span, in_map, cells, way: way.clone() }));
+        made.extend(computed.iter().cloned().enumerate().map(|(system, Computed { way, fates, unmet })| Made {
+            tables,
+            system,
+            user,
+            span,
+            in_map,
+            cells,
+            way,
+            fates,
+            unmet,
+        }));
     }
     // What nobody calls is nothing.
     program.funcs.iter_mut().for_each(|(_, func)| func.recur = None);
+    program.courses.clear();
     made
 }
 
+/// How a system is computed.
+#[derive(Clone)]
+struct Computed {
+    way: Way,
+    fates: Vec<(Course, Fate)>,
+    unmet: Option<(PinnedCourse, Unmet)>,
+}
+
 /// Gives a function a body instead of its tables; with `asks`, it gives these cells instead. Says how each system is computed.
-fn compute(program: &mut Program, id: FuncId, around: Around, asks: &[Ask]) -> Vec<Way> {
+fn compute(
+    program: &mut Program,
+    (id, user): (FuncId, FuncId),
+    around: Around,
+    asks: &[Ask],
+    fates: bool,
+) -> Vec<Computed> {
     let Some(recur) = program.funcs[id].recur.take() else { return Vec::new() };
     let Recur { systems } = *recur;
-    let (mut stmts, mut ways) = (Vec::new(), Vec::new());
+    let (mut stmts, mut all) = (Vec::new(), Vec::new());
     let alone = systems.len() == 1;
     let locals: Vec<Stmt> = if asks.is_empty() { Vec::new() } else { systems.iter().flat_map(declared).collect() };
     if !alone {
@@ -118,12 +151,25 @@ fn compute(program: &mut Program, id: FuncId, around: Around, asks: &[Ask]) -> V
             kept: asks.is_empty(),
             locals: locals.clone(),
         };
-        let (own, way) = job.system(program, system);
+        let pinned = courses::pinned(program, (id, user), system);
+        let unmet_of = |course: Course| job.system(&mut program.clone(), system, Some(course)).unmet;
+        let courses = if fates { courses::all(&program.funcs[id], system) } else { Vec::new() };
+        let unmets: Vec<_> = courses.into_iter().map(|course| (course, unmet_of(course))).collect();
+        let Built { stmts: own, way, unmet } = job.system(program, system, pinned.as_ref().map(|pinned| pinned.course));
         stmts.extend(own);
-        ways.push(way);
+        let fate = |(course, unmet)| {
+            let fate = match unmet {
+                Some(unmet) => Fate::Forbidden(unmet),
+                None if way.course() == Some(course) => Fate::Chosen,
+                None => Fate::Possible,
+            };
+            (course, fate)
+        };
+        let fates = unmets.into_iter().map(fate).collect();
+        all.push(Computed { way, fates, unmet: pinned.zip(unmet) });
     }
     program.funcs[id].body = Block { stmts };
-    ways
+    all
 }
 
 /// Brings the tables of a system to life.

@@ -450,12 +450,13 @@ codes! {
 
     MalformedPlan = "HD0919" Error "malformed file of pinned plans"
         "A file `gemm.plan` beside `gemm.hdp` pins the plans of entries. After `entry` and a name come plans as `cargo xtask explain \
-         FILE --pin` prints them: `plan` and a name, `nest`, and the lines of the nest. Comments start with `#`.";
+         FILE --pin` prints them: `plan` and a name, `nest`, and the lines of the nest. `recurrence`, names of tables and the lines of a way may stand \
+         before the first plan. Comments start with `#`.";
     UnfitPlan = "HD0920" Error "pinned plan that does not fit"
         "A pinned plan is for an entry as it was when the plan was written down. Where the entry has other nests or iterators now, or \
          cannot run by the plan's lines any more, the build stops rather than run something else. The lines are those of a plan that the \
          compiler would make; of them the sides of a processor's tiles, `runs`, `groups` and `block` may have other numbers, a line `i lanes` may become \
-         `i seq`, and `place` lines may be left out. \
+         `i seq`, and `place` lines may be left out. Recurrences may have any way that `explain` calls possible. \
          `cargo xtask explain FILE --pin` prints the plans that fit now.";
 
     NoOpenMp = "HD0921" Error "no OpenMP library"
