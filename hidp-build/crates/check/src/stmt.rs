@@ -285,12 +285,7 @@ impl Cx<'_> {
     }
 
     fn swap(&mut self, a: &ast::Ident, b: &ast::Ident, span: Span, out: &mut Vec<Stmt>) -> Option<()> {
-        if self.in_map() {
-            return self.error(
-                Diagnostic::new(Code::MisplacedSwap, span, "`swap` stands inside a map")
-                    .label("whole arrays change names at host level only"),
-            );
-        }
+        self.swaps_own_arrays([a, b], span)?;
         let (x, y) = (self.swapped(a), self.swapped(b));
         let (x, y) = (x?, y?);
         if x == y {
@@ -326,6 +321,23 @@ impl Cx<'_> {
             }
         }
         out.push(stmt(StmtKind::Swap(x, y), span));
+        Some(())
+    }
+
+    /// In a map, arrays of others than this iteration cannot be swapped.
+    fn swaps_own_arrays(&mut self, names: [&ast::Ident; 2], span: Span) -> Option<()> {
+        for name in names {
+            let (Some(Named::Array(array)) | Some(Named::ElementOf(array))) = self.lookup(&name.name) else { continue };
+            if self.info(array).level == self.level() {
+                continue;
+            }
+            let headline = format!("`swap` in a map takes arrays of the iteration, but `{}` is none", name.name);
+            return self.error(
+                Diagnostic::new(Code::MisplacedSwap, span, headline)
+                    .label("all iterations would change names of the same arrays")
+                    .also(self.vars[array].span, "declared outside of the map"),
+            );
+        }
         Some(())
     }
 

@@ -10,6 +10,7 @@ pub mod assume;
 mod bounds;
 mod cleanup;
 mod codelets;
+mod exchange;
 mod expand;
 mod extremes;
 mod fields;
@@ -53,6 +54,7 @@ pub const PIPELINE: &[Pass] = &[
     codelets::PASS,
     recurrences::PASS,
     instantiate::PASS,
+    exchange::PASS,
     expand::PASS,
     inline::PASS,
     fields::PASS,

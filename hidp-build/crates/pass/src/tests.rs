@@ -225,3 +225,16 @@ fn what_a_test_inside_shows_is_tested_before_the_map() {
     let plain = after_pass("y~[i] = (y~[i] + y~[0]);");
     assert_eq!(conditions, count(&plain, |kind| matches!(kind, StmtKind::If { .. })) + 2, "{}", print(&tested));
 }
+
+#[test]
+fn arrays_are_swapped_by_their_elements_in_maps_alone() {
+    let vars = "n0: long local; a: int[n0] local; b: int[n0] local; c: int[N] local; d: int[N] local;";
+    let inside = "declare n0 zero; n0 = 4; declare a; declare b; n0 = 2; swap a, b;";
+    let body = format!("declare c; declare d; swap c, d; map (i = 0 .. N by 1) {{ {inside} }}");
+    let done = after(&[super::exchange::PASS], vars, &body);
+    assert_eq!(count(&done, |kind| matches!(kind, StmtKind::Swap(..))), 1, "{}", print(&done));
+    assert_eq!(count(&done, |kind| matches!(kind, StmtKind::Store { .. })), 2, "{}", print(&done));
+    let text = print(&done);
+    let (declared, changed) = (text.find("extent%10 = n0"), text.find("n0 = 2"));
+    assert!(declared.is_some() && declared < changed, "as many as when they were declared: {text}");
+}

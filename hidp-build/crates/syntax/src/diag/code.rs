@@ -292,7 +292,7 @@ codes! {
     MisplacedJump = "HD0703" Error "jump outside of a loop"
         "`break` and `continue` stand in `for` and `while`, inside the same map.";
     MisplacedSwap = "HD0704" Error "misplaced swap"
-        "`swap(a, b);` exchanges two different arrays of one type and shape, at host level.";
+        "`swap(a, b);` exchanges two different arrays of one type and shape: at host level, or in a map two that the iteration declares.";
     MissingReturn = "HD0705" Error "path without return"
         "Every path through a scalar function ends in `return value;`.";
     NotInScalarFunction = "HD0706" Error "statement in a scalar function"
