@@ -9,6 +9,7 @@
 //! | layer | modules | crate |
 //! |---|---|---|
 //! | 0 | [`index`] | `hidp-syntax` |
+//! | 0 | `hidp_fit` | `hidp-fit`, which the tuner has too |
 //! | 1 | [`source`] | `hidp-syntax` |
 //! | 2 | [`diag`], [`ty`] | `hidp-syntax` |
 //! | 3 | [`prim`], [`syntax`] | `hidp-syntax` |

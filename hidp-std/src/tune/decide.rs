@@ -127,7 +127,7 @@ fn cautious(outcome: &Outcome, choices: &mut [Choice]) {
 
 /// Number of the rule that decides.
 fn deciding(choices: &[Choice], point: &Point) -> Option<usize> {
-    (0..choices.len()).find(|&at| choices[at].0.iter().all(|test| test.holds(point)))
+    (0..choices.len()).find(|&at| choices[at].0.iter().all(|test| test.holds(&point.values)))
 }
 
 #[cfg(test)]

@@ -48,8 +48,9 @@ pub(super) enum Needs {
 pub(super) struct Pick(pub(super) &'static str, pub(super) &'static str, pub(super) &'static str);
 
 /// The packages of the compiler, and this one.
-pub(super) const COMPILER_PACKAGES: [&str; 11] = [
+pub(super) const COMPILER_PACKAGES: [&str; 12] = [
     "hidp-build",
+    "hidp-fit",
     "hidp-syntax",
     "hidp-ir",
     "hidp-prove",
@@ -62,8 +63,8 @@ pub(super) const COMPILER_PACKAGES: [&str; 11] = [
     "xtask",
 ];
 
-const COMPILER_PICKS: [Pick; 11] = {
-    let mut picks = [Pick("", "", ""); 11];
+const COMPILER_PICKS: [Pick; 12] = {
+    let mut picks = [Pick("", "", ""); 12];
     let mut at = 0;
     while at < picks.len() {
         picks[at] = Pick(COMPILER_PACKAGES[at], "", "");

@@ -29,6 +29,7 @@ struct Part {
 const PART: Part = Part { name: "", src: "", root: &[], layers: &[], in_builds: true };
 
 const PARTS: &[Part] = &[
+    Part { name: "hidp_fit", src: "hidp-build/crates/fit/src", layers: &[("", 0)], ..PART },
     Part {
         name: "hidp_syntax",
         src: "hidp-build/crates/syntax/src",
