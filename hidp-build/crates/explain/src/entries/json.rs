@@ -366,7 +366,7 @@ mod tests {
             "registers apart: 64 of 64 warps (100%), limited by threads",
             "coalesced",
             "4 sectors for 4, read-only path",
-            "27 mappings in 179 steps; cut by block-threads 21, dims 35, fault-order 1, group 21",
+            "29 mappings in 189 steps; cut by block-threads 22, dims 36, fault-order 1, group 22",
             "R 256, C 256: r, c x(64) span(all)  5.6 us: work 0.1, parallelism 0.5, launches 5.0; next r, c x(128) span(all)  5.7 us",
         ] {
             assert!(text.contains(expected), "{expected}\n{text}");

@@ -59,14 +59,30 @@ pub(super) struct Around {
     pub(super) requests: Vec<Request>,
     /// The group whose lanes share what is inside.
     pub(super) scope: Level,
-    /// The iterator whose iterations a lane takes one after the other, how many, and how far they are apart.
-    pub(super) turns: Option<(usize, f64, f64)>,
+    /// What a lane takes one after the other, the innermost first.
+    pub(super) turns: Vec<Turns>,
     /// Iterations of the map inside from one turn of its lanes to the next, for each lane that it has.
     pub(super) apart: f64,
     /// Iterations whose loads are under way together.
     pub(super) together: f64,
     /// Iterations of the outermost map that a lane takes.
     pub(super) of_lane: f64,
+}
+
+/// Iterations that a lane takes one after the other.
+#[derive(Clone, Copy)]
+pub(super) struct Turns {
+    iter: usize,
+    count: f64,
+    /// Iterations from one to the next.
+    apart: f64,
+}
+
+impl Turns {
+    /// Bytes from one turn's access to the next one's.
+    fn stride(&self, site: &SiteNumbers) -> Option<f64> {
+        site.strides[self.iter].map(|stride| (stride * self.apart).abs())
+    }
 }
 
 impl<'a> Asked<'a> {
@@ -147,7 +163,7 @@ impl<'a> Asked<'a> {
             useful: items / f64::from(self.model.warp),
             requests,
             scope: Level::Thread,
-            turns: None,
+            turns: Vec::new(),
             apart: 1.0,
             together: 1.0,
             of_lane: 1.0,
@@ -186,7 +202,7 @@ impl<'a> Asked<'a> {
         let node = &self.facts.loops[at];
         let number = |var: VarId| node.map.iters.iter().position(|iter| iter.var == var).map(|at| node.first + at);
         let (mut started, mut digits) = (self.warps_of_block(), Vec::new());
-        let (mut turns, mut of_lane) = (None, 1.0);
+        let (mut turns, mut of_lane) = (Vec::new(), 1.0);
         for iter in &node.map.iters {
             let lines: Vec<_> = blocks.of(iter.var).collect();
             let (own, count) = (number(iter.var)?, self.numbers.counts[number(iter.var)?]);
@@ -200,9 +216,9 @@ impl<'a> Asked<'a> {
             started *= (count / sized).ceil() * sized / lanes;
             let in_turn = lines.iter().find(|line| matches!(line.place, Place::Seq | Place::Reg));
             if let Some(line) = in_turn {
-                let trips = line.size.map_or((count / sized).ceil(), f64::from);
-                of_lane *= trips;
-                turns = Some((own, trips, if trips > 1.0 { lanes } else { 1.0 }));
+                let taken = line.size.map_or((count / sized).ceil(), f64::from);
+                of_lane *= taken;
+                turns.insert(0, Turns { iter: own, count: taken.min(count).max(1.0), apart: lanes });
             }
         }
         for axis in Axis::ALL {
@@ -288,13 +304,14 @@ impl<'a> Asked<'a> {
         }
         let mut requests = within(&around.requests, &requests);
         requests.iter_mut().for_each(|request| request.count *= numbers.weight);
+        let own = Turns { iter: last, count: trips.max(1.0), apart: around.apart * f64::from(width) };
         let inside = Around {
             executions: executions * waiting,
             busy,
             useful: around.useful * numbers.weight * iterations,
             requests,
             scope,
-            turns: Some((last, trips.max(1.0), around.apart * f64::from(width))),
+            turns: [own].into_iter().chain(around.turns.iter().copied()).collect(),
             apart: 1.0,
             together: f64::from(self.model.machine.under_way).min(trips.max(1.0)),
             of_lane: 1.0,
@@ -316,30 +333,27 @@ impl<'a> Asked<'a> {
         let moves = self.mapping.cut(self.facts.loops[at].map).and_then(|cut| cut.number(FoldOption::Moves));
         let (mut loaded, mut all) = (0.0, 0.0);
         for site in &numbers.sites {
-            let touched = |size: f64, bytes: u32| self.touched(around, site, size, bytes);
-            let sectors = touched(site.size, machine.sector) / total(&around.requests).max(f64::MIN_POSITIVE);
-            let stride =
-                around.turns.map(|(iter, trips, step)| (site.strides[iter].map(|stride| (stride * step).abs()), trips));
+            let of_sectors = self.touched(around, site, site.size, machine.sector);
+            let sectors = of_sectors / total(&around.requests).max(f64::MIN_POSITIVE);
             // Of a row of its own, a lane moves several elements at once.
-            let in_row = stride.and_then(|(stride, _)| stride).is_some_and(|stride| stride == site.size);
+            let in_row =
+                around.turns.first().and_then(|turns| turns.stride(site)).is_some_and(|stride| stride == site.size);
             let at_once = moves.filter(|_| in_row).map_or(1.0, f64::from);
-            let lines = site.weight / at_once * touched(site.size, machine.line);
+            let lines = site.weight / at_once * self.touched(around, site, site.size, machine.line);
             // A request of several elements for each lane touches no fewer than one after the other does, but all at once.
-            let of_requests = site.weight / at_once * touched(site.size * at_once, machine.sector);
-            let asked = site.weight * touched(site.size, machine.sector) * f64::from(machine.sector);
+            let at_once = if at_once == 1.0 {
+                of_sectors
+            } else {
+                self.touched(around, site, site.size * at_once, machine.sector) / at_once
+            };
+            let of_requests = site.weight * at_once;
+            let asked = site.weight * of_sectors * f64::from(machine.sector);
             self.lines += lines;
             self.sectors += of_requests;
             if !site.is_first {
                 continue;
             }
-            let kept = resident * sectors * f64::from(machine.sector) <= f64::from(machine.near_cache);
-            // What the iterations before have brought.
-            let again = match stride {
-                Some((Some(0.0), trips)) => 1.0 / trips,
-                Some((Some(stride), _)) if kept => (stride / f64::from(machine.sector)).min(1.0),
-                Some(_) | None => 1.0,
-            };
-            let asked = asked * again;
+            let asked = asked * self.again(site, &around.turns, resident * sectors * f64::from(machine.sector));
             // What a multiprocessor's cache holds it fetches once.
             let needed = self.needed(at, site);
             let is_small = !site.write && needed * SMALL <= f64::from(machine.near_cache);
@@ -357,6 +371,22 @@ impl<'a> Asked<'a> {
             let under_way = loaded.max(f64::from(machine.sector)) * around.busy;
             self.waits += all / under_way.max(f64::MIN_POSITIVE);
         }
+    }
+
+    /// The part of what turns ask for that those before have not brought: nothing of the first, of which a multiprocessor holds so many bytes.
+    fn again(&self, site: &SiteNumbers, turns: &[Turns], mut held: f64) -> f64 {
+        let machine = &self.model.machine;
+        let mut again = 1.0;
+        for turns in turns {
+            let Some(stride) = turns.stride(site) else { break };
+            if stride > 0.0 && held > f64::from(machine.near_cache) {
+                break;
+            }
+            let further = (stride / f64::from(machine.sector)).max(1.0 / turns.count).min(1.0);
+            again *= further;
+            held *= further * turns.count;
+        }
+        again
     }
 
     /// Parts of memory of so many bytes that all requests of an access touch, of which each lane wants so many.

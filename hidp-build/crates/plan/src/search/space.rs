@@ -65,15 +65,12 @@ pub struct Domain {
 
 impl Domain {
     /// All that Lee et al.'s parameters can say.
-    pub const WHOLE: Domain =
-        Domain { sizes: &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024], outer: &SPANS, inner: &SPANS };
+    pub const WHOLE: Domain = Domain { sizes: &SIZES, outer: &SPANS, inner: &SPANS };
     /// What the planner looks at: numbers of spans follow from sizes, and what is parallel is shared out.
-    pub const PLANNED: Domain = Domain {
-        sizes: &[1, 2, 4, 8, 16, 32, 64, 128, 256, 512],
-        outer: &[Span::One],
-        inner: &[Span::All, Span::Split(None)],
-    };
+    pub const PLANNED: Domain = Domain { sizes: &SIZES, outer: &[Span::One], inner: &[Span::All, Span::Split(None)] };
 }
+
+const SIZES: [u32; 11] = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024];
 
 const SPANS: [Span; 9] = [
     Span::One,
