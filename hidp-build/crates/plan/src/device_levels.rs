@@ -34,8 +34,7 @@ impl Levels<'_> {
             self.shared(map, Exec::Device(level), &source_order(map));
             self.inside(map, level);
         } else if map.folds.is_empty() {
-            let order = if level == Level::Thread { self.order(map) } else { source_order(map) };
-            self.shared(map, Exec::Device(level), &order);
+            self.shared(map, Exec::Device(level), &self.order(map));
             self.inside(map, level);
         } else {
             let over = self.fold_level(map, level);
