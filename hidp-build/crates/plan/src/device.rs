@@ -11,7 +11,7 @@ use super::mapping::{Exec, Mapping, Strategy};
 use super::near::{NearArray, near_nest};
 use super::private::{launched, private_arrays};
 use super::refusal::{BLOCK_SHARED, HOST, INSIDE, MEMORY_SIZE, NAMED, NATIVE, Refusal, SEQUENCE};
-use super::search::searched_plan;
+use super::search::searched_plans;
 use super::split::{split_nest, splits};
 use super::tiled::{Tiled, fits, tiled, tiled_nest};
 use super::variants::of_device;
@@ -31,8 +31,13 @@ pub const NEAR: &str = "near";
 /// The name of the plan in which groups of their own take parts of folds.
 pub const SPLIT: &str = "split";
 
-/// The name of the plan in which each nest has the mapping that the search finds best.
+/// The name of the plan in which each nest has the mapping that the search finds best; more of them have numbers besides.
 pub const SEARCHED: &str = "searched";
+
+/// Whether a plan is one of the search's.
+pub fn is_searched(plan: &Plan) -> bool {
+    plan.name.strip_prefix(SEARCHED).is_some_and(|rest| rest.bytes().all(|byte| byte.is_ascii_digit()))
+}
 
 /// For what the C++ headers of a program are compiled.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -99,8 +104,10 @@ pub(super) fn explore_all(
     if native.is_none() && !maps.iter().any(|map| is_asked_for(map)) {
         let measures = measures_of(func, &maps);
         let rules = rules_of(program, func, &maps, &explored.plans, &measures, model);
-        if let Some(found) = searched_plan(program, func, &maps, &explored.plans, (&measures, &rules), model) {
-            explored.add(SEARCHED, found.map_err(Fate::Excluded));
+        match searched_plans(program, func, &maps, &explored.plans, (&measures, &rules), model) {
+            Some(Ok(found)) => found.into_iter().for_each(|plan| explored.add(&plan.name.clone(), Ok(plan))),
+            Some(Err(refusal)) => explored.add(SEARCHED, Err(Fate::Excluded(refusal))),
+            None => {}
         }
     }
     if limits.variants {

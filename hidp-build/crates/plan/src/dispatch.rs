@@ -11,10 +11,10 @@ use super::mapping::strategy_of_threads;
 use super::measures::{
     BALANCE, INNER, LONGEST, Measure, PARALLEL, TOTAL, WIDTH, levels, of_copies, of_nest, of_primitive, of_size,
 };
-use super::search::{by_times, searched_rules};
+use super::search::by_times;
 use super::variants::is_variant;
 use super::work::work;
-use super::{Plan, Record, SEARCHED, Strategy, index_vars, nests};
+use super::{Plan, Record, Strategy, index_vars, is_searched, nests};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
 use hidp_ir::par::visit;
 use hidp_ir::par::{ExprKind, Extent, Func, Map, Program, StmtKind, VarId};
@@ -167,10 +167,8 @@ pub fn add_device_rules(
     let maps = nests(func);
     dispatch.measures.extend(of_copies(func, work(program, func, host, cpu)));
     dispatch.rules.extend(host_rules(func, &dispatch.measures, cpu, model));
-    let usual: Vec<Plan> = plans.iter().filter(|plan| plan.name != SEARCHED).cloned().collect();
+    let usual: Vec<Plan> = plans.iter().filter(|plan| !is_searched(plan)).cloned().collect();
     let rules = rules_of(program, func, &maps, &usual, &dispatch.measures, model);
-    let searched = searched_rules(program, func, &maps, plans, (&dispatch.measures, &rules), model);
-    let rules = searched.into_iter().chain(rules).collect();
     // Whether variants pay is for tuners to find out.
     let own: Vec<Plan> = plans.iter().filter(|plan| !is_variant(plan, plans)).cloned().collect();
     dispatch.rules.extend(by_times(program, func, &maps, &own, (&dispatch.measures, rules), model));

@@ -1,9 +1,10 @@
-//! From predicted times to rules: when a version runs instead of the usual one. A rule is one comparison of a measure, and has to gain at every point
-//! that it is for.
+//! From predicted times to rules: when a version runs instead of the usual one. Either a rule is one comparison of a measure, and has to gain at every
+//! point that it is for; or rules are fitted as the tuner does it.
 
 use std::collections::BTreeSet;
 
 use crate::dispatch::{Bound, Condition, Rule};
+use hidp_fit::{Choice, FORBIDDEN, Priced, Test};
 
 /// Rules for the versions of one entry that are compared.
 const MOST: usize = 3;
@@ -92,96 +93,82 @@ pub(crate) struct Point {
     pub(crate) times: Vec<Option<f64>>,
 }
 
-/// What a further rule has to promise.
-#[derive(Clone, Copy)]
-pub(crate) struct Promised {
-    /// The part of a time that is left at some point.
-    pub(crate) gain: f64,
-    /// What a time may be beside the one before, anywhere.
-    pub(crate) alike: f64,
-}
-
-/// A further rule: a version where a condition holds, and no rule before its place.
-struct Further {
-    version: usize,
-    when: Condition,
-    place: usize,
-    worth: f64,
-}
-
-/// Rules between versions of these names with further ones among them, each before the first that it has to overrule. Where nothing is known
-/// of what is chosen, or would be, it stays.
-pub(crate) fn improved(points: &[Point], names: &[&str], mut rules: Vec<Rule>, promised: Promised) -> Vec<Rule> {
-    let conditions = between(points);
-    for _ in 0..MOST {
-        let chosen: Vec<(usize, Option<f64>)> = points.iter().map(|point| chosen_at(point, names, &rules)).collect();
-        let of = |when: &Condition| {
-            let further = |version| further(points, &chosen, (version, *when), (rules.len(), promised));
-            (0..names.len()).filter_map(further).collect::<Vec<_>>()
-        };
-        let best = conditions.iter().flat_map(of).max_by(|a, b| a.worth.total_cmp(&b.worth));
-        let Some(Further { version, when, place, .. }) = best else { break };
-        rules.insert(place, Rule { conditions: vec![when], plan: names[version].to_owned() });
+/// Rules between versions of these names where thresholds gave others: as the tuner fits them to times, if they save the time of what thresholds
+/// choose down to this part of it at some point. Where nothing is known of what runs, it stays: rules for such versions are left as they are.
+pub(crate) fn fitted(points: &[Point], names: &[&str], rules: Vec<Rule>, gain: f64) -> Vec<Rule> {
+    let chosen: Vec<Option<usize>> = points.iter().map(|point| chosen_at(point, names, &rules)).collect();
+    let Some(stay) = staying(points, names, &rules, &chosen) else { return rules };
+    let left = points.iter().zip(&chosen).filter(|(point, _)| !stay.iter().any(|rule| holds(point, rule)));
+    let left: Option<Vec<(Priced, &Point, usize)>> =
+        left.map(|(point, chosen)| Some((priced(point, (*chosen)?)?, point, (*chosen)?))).collect();
+    // Nothing is known of what runs where no rule holds.
+    let Some(left) = left else { return rules };
+    let priced: Vec<Priced> = left.iter().map(|(priced, ..)| priced.clone()).collect();
+    let choices = hidp_fit::fit(&priced);
+    let saves = |(priced, point, usual): &(Priced, &Point, usize)| {
+        let choice = choices.iter().find(|(tests, _)| tests.iter().all(|test| test.holds(&priced.values)));
+        let times = choice.and_then(|(_, version)| point.times[*version].zip(point.times[*usual]));
+        times.is_some_and(|(after, before)| after <= gain * before)
+    };
+    if !left.iter().any(saves) {
+        return rules;
     }
-    rules
+    let condition =
+        |test: &Test| Condition { measure: test.measure, least: test.least, bound: Bound::Fixed(test.bound) };
+    let rule = |(tests, version): &Choice| Rule {
+        conditions: tests.iter().map(condition).collect(),
+        plan: names[*version].to_owned(),
+    };
+    stay.into_iter().cloned().chain(choices.iter().map(rule)).collect()
 }
 
-/// Which rule decides at a point, and the time of what it chooses: of the first version where none decides.
-fn chosen_at(point: &Point, names: &[&str], rules: &[Rule]) -> (usize, Option<f64>) {
-    let holds = |when: &Condition| point.measures[when.measure].is_some_and(|value| when.holds(value, 1));
-    let decides = rules.iter().position(|rule| rule.conditions.iter().all(holds));
-    let named = |at: usize| names.iter().position(|name| *name == rules[at].plan);
-    let version = decides.map_or(Some(0), named);
-    (decides.unwrap_or(rules.len()), version.and_then(|version| point.times[version]))
+/// Which version rules choose: the first where none decides.
+pub(crate) fn chosen_at(point: &Point, names: &[&str], rules: &[Rule]) -> Option<usize> {
+    let decides = rules.iter().find(|rule| holds(point, rule));
+    decides.map_or(Some(0), |rule| names.iter().position(|name| *name == rule.plan))
 }
 
-/// The rule for a version under a condition, where it takes longer nowhere and saves enough somewhere.
-fn further(
-    points: &[Point],
-    chosen: &[(usize, Option<f64>)],
-    (version, when): (usize, Condition),
-    (rules, promised): (usize, Promised),
-) -> Option<Further> {
-    let holds = |point: &Point| point.measures[when.measure].is_some_and(|value| when.holds(value, 1));
-    let (mut least, mut saved) = (0, Vec::new());
-    for (point, (decides, before)) in points.iter().zip(chosen).filter(|(point, _)| holds(point)) {
-        match before.zip(point.times[version]).map(|(before, after)| after / before) {
-            Some(ratio) if ratio <= promised.alike => saved.push((*decides, ratio)),
-            // The rule that decides there has to stand before.
-            Some(_) | None if *decides == rules => return None,
-            Some(_) | None => least = least.max(decides + 1),
-        }
-    }
-    saved.retain(|(decides, ratio)| *decides >= least && *ratio < 1.0 / promised.alike);
-    let is_enough = saved.iter().any(|(_, ratio)| *ratio <= promised.gain);
-    let place = saved.iter().map(|(decides, _)| *decides).min().filter(|_| is_enough)?;
-    let worth = saved.iter().map(|(_, ratio)| -ratio.ln()).sum();
-    Some(Further { version, when, place, worth })
+fn holds(point: &Point, rule: &Rule) -> bool {
+    let meets = |when: &Condition| point.measures[when.measure].is_some_and(|value| when.holds(value, 1));
+    rule.conditions.iter().all(meets)
 }
 
-/// A condition between each two values that follow each other among those of a measure, in the middle of their logarithms.
-fn between(points: &[Point]) -> Vec<Condition> {
-    let mut found = Vec::new();
-    for measure in 0..points.first().map_or(0, |point| point.measures.len()) {
-        let values: BTreeSet<i64> = points.iter().filter_map(|point| point.measures[measure]).collect();
-        let next = values.iter().skip(1);
-        for (low, high) in values.iter().zip(next) {
-            let bound = Bound::Fixed(((*low as f64).max(1.0) * *high as f64).sqrt().ceil() as i64);
-            found.extend([true, false].map(|least| Condition { measure, least, bound }));
-        }
-    }
-    found
+/// The rules for versions of which nothing is known, but for those that others always overrule; nothing if they would choose otherwise alone.
+fn staying<'r>(points: &[Point], names: &[&str], rules: &'r [Rule], chosen: &[Option<usize>]) -> Option<Vec<&'r Rule>> {
+    let version = |rule: &Rule| names.iter().position(|name| *name == rule.plan);
+    let is_known = |rule: &Rule| version(rule).is_some_and(|at| points.iter().any(|point| point.times[at].is_some()));
+    let decides = |rule: &Rule| {
+        let met = || points.iter().zip(chosen).filter(|(point, _)| holds(point, rule));
+        met().next().is_none() || met().any(|(_, chosen)| *chosen == version(rule))
+    };
+    let stay: Vec<&Rule> = rules.iter().filter(|rule| !is_known(rule) && decides(rule)).collect();
+    let agrees = |(point, chosen): (&Point, &Option<usize>)| {
+        stay.iter().find(|rule| holds(point, rule)).is_none_or(|rule| version(rule) == *chosen)
+    };
+    points.iter().zip(chosen).all(agrees).then_some(stay)
+}
+
+/// What versions cost at a point, if it is known of the one that runs.
+fn priced(point: &Point, usual: usize) -> Option<Priced> {
+    let best = point.times.iter().flatten().copied().fold(f64::INFINITY, f64::min);
+    let loss = |time: f64| (time / best).ln();
+    let usual_loss = loss(point.times[usual]?);
+    let price = |time: &Option<f64>| time.map_or(FORBIDDEN, |time| hidp_fit::price(loss(time), usual_loss));
+    let values = point.measures.iter().map(|value| value.unwrap_or(-1)).collect();
+    Some(Priced { values, prices: point.times.iter().map(price).collect(), usual })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    const PROMISED: Promised = Promised { gain: 0.9, alike: 1.01 };
-
     fn rule(least: bool, bound: i64, plan: &str) -> Rule {
         let when = Condition { measure: 0, least, bound: Bound::Fixed(bound) };
         Rule { conditions: vec![when], plan: plan.to_owned() }
+    }
+
+    fn otherwise(plan: &str) -> Rule {
+        Rule { conditions: Vec::new(), plan: plan.to_owned() }
     }
 
     /// The rules between `a`, `b` and `c` where these times are at 1, 16, 256 …
@@ -191,38 +178,35 @@ mod tests {
             times: times.to_vec(),
         };
         let points: Vec<Point> = times.iter().enumerate().map(point).collect();
-        improved(&points, &["a", "b", "c"], rules, PROMISED)
+        fitted(&points, &["a", "b", "c"], rules, 0.9)
     }
 
     #[test]
     fn another_version_runs_where_it_takes_less() {
         let times = [[Some(1.0), Some(2.0), None], [Some(2.0), Some(1.0), None], [Some(4.0), Some(1.0), None]];
-        assert_eq!(between_three(&times, Vec::new()), [rule(true, 4, "b")]);
-        // Less than a tenth is no reason for a rule.
+        assert_eq!(between_three(&times, Vec::new()), [rule(false, 4, "a"), otherwise("b")]);
+        // Less than a tenth is no reason for rules of its own.
         let times = [[Some(1.0), Some(2.0), None], [Some(1.05), Some(1.0), None]];
-        assert_eq!(between_three(&times, Vec::new()), []);
-    }
-
-    #[test]
-    fn no_rule_takes_longer_anywhere() {
-        let times = [[Some(4.0), Some(1.0), None], [Some(1.0), Some(1.1), None], [Some(4.0), Some(1.0), None]];
-        assert_eq!(between_three(&times, Vec::new()), [rule(true, 64, "b"), rule(false, 4, "b")]);
-        let times = [[Some(1.0), Some(1.1), None], [Some(4.0), Some(1.0), None], [Some(1.0), Some(1.1), None]];
-        assert_eq!(between_three(&times, Vec::new()), [], "one comparison cannot tell");
+        assert_eq!(between_three(&times, vec![rule(true, 1000, "b")]), [rule(true, 1000, "b")]);
+        let times = [[Some(4.0), Some(1.0), None], [Some(1.0), Some(1.3), None], [Some(4.0), Some(1.0), None]];
+        assert_eq!(between_three(&times, Vec::new()), [rule(false, 4, "b"), rule(false, 64, "a"), otherwise("b")]);
     }
 
     #[test]
     fn what_is_not_predicted_stays() {
-        let times = [[Some(4.0), Some(1.0), None], [Some(4.0), Some(1.0), None], [Some(4.0), Some(1.0), None]];
+        let times = [[Some(4.0), Some(1.0), None], [Some(1.0), Some(4.0), None], [Some(4.0), Some(1.0), None]];
         let unknown = rule(true, 200, "c");
-        let below = between_three(&times, vec![unknown.clone(), rule(true, 10, "a")]);
-        assert_eq!(below, [unknown, rule(false, 64, "b"), rule(true, 10, "a")]);
-        assert_eq!(between_three(&times, vec![rule(false, 1000, "c")]), [rule(false, 1000, "c")]);
-        // A rule that holds in the middle too would stand before the unknown one.
-        let times = [[Some(1.0), Some(2.0), None], [Some(4.0), Some(1.0), None], [Some(4.0), Some(1.0), None]];
-        let [least, most] = [rule(true, 10, "a"), rule(false, 100, "a")].map(|rule| rule.conditions[0]);
-        let middle = Rule { conditions: vec![least, most], plan: "a".to_owned() };
-        let rules = vec![middle, rule(true, 100, "c")];
-        assert_eq!(between_three(&times, rules.clone()), rules);
+        let fits = vec![unknown.clone(), rule(false, 4, "b"), otherwise("a")];
+        assert_eq!(between_three(&times, vec![unknown.clone(), rule(true, 10, "a")]), fits);
+        // It comes after a rule that never stands in its way, or always does.
+        assert_eq!(between_three(&times, vec![rule(false, 10, "a"), unknown.clone()]), fits);
+        let overruled = between_three(&times, vec![rule(true, 100, "a"), unknown.clone()]);
+        assert_eq!(overruled, [rule(false, 4, "b"), rule(false, 64, "a"), otherwise("b")]);
+        // Sometimes: rules that say so would be others.
+        let sometimes = vec![rule(true, 200, "a"), rule(true, 10, "c")];
+        assert_eq!(between_three(&times, sometimes.clone()), sometimes);
+        // Nothing is known of what runs anyway.
+        let times = [[None, Some(1.0), None], [None, Some(1.0), None]];
+        assert_eq!(between_three(&times, Vec::new()), []);
     }
 }

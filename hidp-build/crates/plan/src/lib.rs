@@ -73,7 +73,7 @@ pub use constraint::{LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use copied::copied_targets;
 pub use cost::{Cost, cost};
 pub use cuts::rounds;
-pub use device::{NEAR, Natives, SEARCHED, SPLIT, explore_device, native_name};
+pub use device::{NEAR, Natives, SEARCHED, SPLIT, explore_device, is_searched, native_name};
 pub use device_levels::{leaves_values, scans_in_place};
 pub use directives::check_directives;
 pub use dispatch::{Bound, Condition, Dispatch, Rule, add_device_rules, add_size, dispatch};

@@ -131,7 +131,7 @@ pub(super) fn deal(map: &Map, mapping: &mut Mapping, groups: u32, terms: u32) {
 mod tests {
     use crate::target::DeviceModel;
     use crate::testing::optimised;
-    use crate::{Limits, Natives, Plan, SPLIT, explore_device};
+    use crate::{Limits, Natives, Plan, SEARCHED, SPLIT, explore_device};
 
     const SUMS: &str = "function f input float A[R][C]; output float y[R];
         { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
@@ -158,7 +158,7 @@ nest
   r grid.x
   c seq
   c thread.x
-  fold c groups(1056) terms(4096) many(512)
+  fold c groups(1056) terms(1024) many(512)
   block(256)
 ";
         assert_eq!(text, expected);
@@ -179,7 +179,7 @@ nest
         let (plans, fate) = of("function f input float A[M][K], B[K][N]; output float C[M][N];
             { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }");
         let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
-        assert_eq!((names, fate.as_str()), (vec!["tiled64x64_split", "tiled32x32_split", SPLIT], "kept"));
+        assert_eq!((names, fate.as_str()), (vec!["tiled64x64_split", "tiled32x32_split", SPLIT, SEARCHED], "kept"));
         assert!(plans[1].to_string().contains("fold k groups(792) terms(32)"), "{}", plans[1]);
     }
 

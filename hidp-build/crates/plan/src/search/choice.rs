@@ -1,16 +1,14 @@
-//! Which of an entry's plans runs, by predicted times: further rules where thresholds choose one that takes longer than another.
+//! Which of an entry's plans runs, by predicted times: other rules where thresholds choose one that takes longer than another.
 
-use super::ALIKE;
-use super::plan::{Entry, STEP, differs, facts_of};
+use super::plan::{Entry, differs, facts_of, part_left};
 use crate::Plan;
 use crate::dispatch::Rule;
-use crate::gains::{Point, Promised, improved};
+use crate::gains::fitted;
 use crate::measures::Measure;
-use crate::sizes::thin_points_of;
 use crate::target::DeviceModel;
 use hidp_ir::par::{Func, Map, Program};
 
-/// Rules with those among them that predicted times give; the same rules where these say nothing.
+/// Rules as predicted times give them; the same rules where these say nothing.
 pub(crate) fn by_times(
     program: &Program,
     func: &Func,
@@ -23,14 +21,8 @@ pub(crate) fn by_times(
     if plans.len() < 2 || facts.iter().all(Option::is_none) || differs(&facts, plans).is_some() {
         return rules;
     }
-    let entry = Entry::of(program, func, maps, facts, model, thin_points_of(func, STEP));
+    let entry = Entry::of(program, func, maps, facts, model);
     let planned: Vec<_> = plans.iter().map(|plan| entry.read(plan)).collect();
-    let of = |(sizes, numbers): &(Vec<i64>, Vec<_>)| {
-        let times = planned.iter().map(|mappings| entry.time(mappings.as_ref()?, numbers));
-        Point { measures: entry.measures(measures, sizes), times: times.collect() }
-    };
-    let points: Vec<Point> = entry.points.iter().map(of).collect();
     let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
-    let gain = 1.0 - f64::from(model.rule_gain) / 100.0;
-    improved(&points, &names, rules, Promised { gain, alike: ALIKE })
+    fitted(&entry.compared(&planned, measures), &names, rules, part_left(model.rule_gain))
 }

@@ -26,7 +26,7 @@ use hidp_syntax::place::Axis;
 
 pub(crate) use choice::by_times;
 pub use cost::Predicted;
-pub(crate) use plan::{searched_plan, searched_rules};
+pub(crate) use plan::searched_plans;
 pub use space::{Domain, Level, Row, Space, Span};
 pub use whole::Whole;
 

@@ -1,17 +1,16 @@
-//! The plan that the search makes: each nest has the mapping that is best for it, where that promises more than every other plan; and when it
-//! runs untuned.
+//! The plans that the search makes: each nest has the mapping that is best for it at some sizes, where that promises more than every other plan.
 
 use std::collections::BTreeMap;
 
 use super::facts::{Facts, Numbers};
 use super::{Domain, Space, best, cost, space_of};
 use crate::blame::span_of;
-use crate::dispatch::{Rule, deciding};
-use crate::gains::{Compared, gaining};
+use crate::dispatch::Rule;
+use crate::gains::{Point, chosen_at, fitted};
 use crate::mapping::Mapping;
 use crate::measures::Measure;
 use crate::refusal::{Constraint, GAIN, PREDICTED, Refusal};
-use crate::sizes::points_of;
+use crate::sizes::thin_points_of;
 use crate::target::DeviceModel;
 use crate::{Plan, SEARCHED, inner_maps};
 use hidp_ir::par::{Func, Map, Program, VarId};
@@ -37,12 +36,11 @@ impl<'a> Entry<'a> {
         maps: &'a [&'a Map],
         facts: Vec<Option<Facts<'a>>>,
         model: &'a DeviceModel,
-        sizes: Vec<Vec<i64>>,
     ) -> Self {
         let numbers = |sizes: &Vec<i64>| -> Vec<Option<Numbers>> {
             facts.iter().map(|facts| Some(facts.as_ref()?.at(sizes, &model.machine))).collect()
         };
-        let points = sizes.into_iter().map(|sizes| (numbers(&sizes), sizes));
+        let points = thin_points_of(func, STEP).into_iter().map(|sizes| (numbers(&sizes), sizes));
         let points = points.map(|(numbers, sizes)| (sizes, numbers)).collect();
         Entry { program, func, maps, facts, model, points }
     }
@@ -63,7 +61,7 @@ impl<'a> Entry<'a> {
     }
 
     /// Mappings of all nests, each the best of its space at some of the sizes; nests that are not searched have those of another plan.
-    fn candidates(&self, others: &[Mapping]) -> Vec<Vec<Mapping>> {
+    fn candidates(&self, others: &[Mapping], is_asked: &dyn Fn(usize) -> bool) -> Vec<Vec<Mapping>> {
         let domain = (self.model, Domain::PLANNED);
         let nests = self.facts.iter().zip(self.maps);
         let spaces: Vec<Option<Space>> =
@@ -74,7 +72,13 @@ impl<'a> Entry<'a> {
         };
         let rows =
             |numbers: &[Option<Numbers>]| numbers.iter().enumerate().map(|(at, numbers)| best(at, numbers)).collect();
-        let mut found: Vec<Vec<usize>> = self.points.iter().filter_map(|(_, numbers)| rows(numbers)).collect();
+        let mut found: Vec<Vec<usize>> = self
+            .points
+            .iter()
+            .enumerate()
+            .filter(|(at, _)| is_asked(*at))
+            .filter_map(|(_, (_, numbers))| rows(numbers))
+            .collect();
         found.sort();
         found.dedup();
         let of = |((space, row), other): ((&Option<Space>, &usize), &Mapping)| match space {
@@ -90,25 +94,19 @@ impl<'a> Entry<'a> {
         measures.iter().map(|measure| measure.at(&known)).collect()
     }
 
-    /// When mappings run rather than what other rules choose.
-    fn rules(&self, own: &[Mapping], plans: &[Plan], (measures, rules): (&[Measure], &[Rule])) -> Vec<Rule> {
-        let planned: Vec<Option<Vec<Mapping>>> = plans.iter().map(|plan| self.read(plan)).collect();
-        let at = |(sizes, numbers): &(Vec<i64>, Vec<Option<Numbers>>)| {
-            let measures = self.measures(measures, sizes);
-            let rule = deciding(rules, &measures, 1);
-            let usual = rule.and_then(|rule| plans.iter().position(|plan| plan.name == rule.plan)).unwrap_or(0);
-            let usual = planned.get(usual).and_then(|mappings| self.time(mappings.as_ref()?, numbers));
-            let own = self.time(own, numbers).filter(|_| usual.is_some());
-            Compared { measures, usual: vec![usual.unwrap_or(f64::INFINITY)], forms: vec![own.map(|time| vec![time])] }
+    /// What is known of plans with these mappings at each point.
+    pub(super) fn compared(&self, plans: &[Option<Vec<Mapping>>], measures: &[Measure]) -> Vec<Point> {
+        let of = |(sizes, numbers): &(Vec<i64>, Vec<Option<Numbers>>)| {
+            let times = plans.iter().map(|mappings| self.time(mappings.as_ref()?, numbers));
+            Point { measures: self.measures(measures, sizes), times: times.collect() }
         };
-        let places: Vec<Compared> = self.points.iter().map(at).collect();
-        gaining(&places, &[SEARCHED], self.gain())
+        self.points.iter().map(of).collect()
     }
+}
 
-    /// The part of a time that is left where enough is saved.
-    fn gain(&self) -> f64 {
-        1.0 - f64::from(self.model.search_gain) / 100.0
-    }
+/// The part of a time that is left where so many percent are saved.
+pub(super) fn part_left(gain: u32) -> f64 {
+    1.0 - f64::from(gain) / 100.0
 }
 
 /// The mappings that a plan's lines come to.
@@ -144,16 +142,16 @@ fn is_deep(map: &Map) -> bool {
     !inner_maps(&map.body).is_empty()
 }
 
-/// The plan, if it promises to save enough of the time of all others at sizes of some shape, and a rule can say when it saves as much of the
-/// time of what would run; nothing where no nest has maps inside.
-pub(crate) fn searched_plan(
+/// The plans, if any promises to save enough of the time of all others at sizes of some shape, and rules choose it there; nothing where no nest has
+/// maps inside.
+pub(crate) fn searched_plans(
     program: &Program,
     func: &Func,
     maps: &[&Map],
     plans: &[Plan],
     (measures, rules): (&[Measure], &[Rule]),
     model: &DeviceModel,
-) -> Option<Result<Plan, Refusal>> {
+) -> Option<Result<Vec<Plan>, Refusal>> {
     let deep = maps.iter().find(|map| is_deep(map))?;
     let refused = |constraint: &'static Constraint, why: String| Err(constraint.refused(span_of(deep), why));
     let facts = match facts_of(program, func, maps) {
@@ -164,50 +162,98 @@ pub(crate) fn searched_plan(
         let why = "it is not searched, and runs differently from plan to plan";
         return Some(Err(PREDICTED.refused(span_of(maps[at]), why)));
     }
-    let planned: Vec<Vec<Mapping>> = plans.iter().map(|plan| read(program, func, maps, plan)).collect::<Option<_>>()?;
-    let near = planned.iter().position(|mappings| mappings.iter().any(|mapping| !mapping.staging.is_empty()));
-    if let Some(near) = near {
-        return Some(refused(
-            &PREDICTED,
-            format!("times of what blocks of `{}` keep near are not predicted", plans[near].name),
-        ));
-    }
-    let others = planned.first()?;
-    let entry = Entry::of(program, func, maps, facts, model, points_of(func, STEP));
-    let least = |numbers: &[Option<Numbers>]| {
-        planned.iter().filter_map(|mappings| entry.time(mappings, numbers)).min_by(f64::total_cmp)
-    };
-    let usual: Vec<Option<f64>> = entry.points.iter().map(|(_, numbers)| least(numbers)).collect();
-    let worth = |mappings: &[Mapping]| {
-        let times = entry.points.iter().zip(&usual);
-        let times = times.filter_map(|((_, numbers), usual)| Some((entry.time(mappings, numbers)?, (*usual)?)));
-        let saved = times.filter(|(time, usual)| *time <= entry.gain() * usual);
-        saved.map(|(time, usual)| (usual / time).ln()).sum::<f64>()
-    };
-    let candidates = entry.candidates(others).into_iter().map(|mappings| (worth(&mappings), mappings));
-    let best = candidates.filter(|(worth, _)| *worth > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
-    let Some((_, mappings)) = best else {
+    let planned: Vec<Option<Vec<Mapping>>> = plans.iter().map(|plan| read(program, func, maps, plan)).collect();
+    let entry = Entry::of(program, func, maps, facts, model);
+    let names: Vec<&str> = plans.iter().map(|plan| plan.name.as_str()).collect();
+    let points = entry.compared(&planned, measures);
+    let chosen: Vec<Option<usize>> = points.iter().map(|point| chosen_at(point, &names, rules)).collect();
+    // Where nothing is known of what runs, it stays.
+    let is_asked = |at: usize| chosen[at].is_some_and(|chosen| points[at].times[chosen].is_some());
+    let candidates = entry.candidates(planned.first()?.as_ref()?, &is_asked);
+    let all = candidates.iter().cloned().map(Some).collect::<Vec<_>>();
+    let found = Candidates { points, chosen, times: entry.compared(&all, &[]), gain: part_left(model.search_gain) };
+    let best = found.best(model.search_plans as usize);
+    if best.is_empty() {
         let why = format!("no mapping saves {} % of the others' predicted time at any sizes", model.search_gain);
         return Some(refused(&GAIN, why));
-    };
-    if entry.rules(&mappings, plans, (measures, rules)).is_empty() {
+    }
+    let best = found.that_rules_choose(best, &names, rules, part_left(model.rule_gain));
+    if best.is_empty() {
         return Some(refused(&GAIN, "no rule over the entry's measures says where it saves time".to_owned()));
     }
-    let nests = maps.iter().zip(&mappings).map(|(map, mapping)| mapping.lines(func, map));
-    Some(Ok(Plan::new(SEARCHED, nests.collect())))
+    let plan = |(number, at): (usize, usize)| {
+        let nests = maps.iter().zip(&candidates[at]).map(|(map, mapping)| mapping.lines(func, map));
+        Plan::new(&searched_name(number), nests.collect())
+    };
+    Some(Ok(best.into_iter().enumerate().map(plan).collect()))
 }
 
-/// When that plan runs rather than what other rules choose.
-pub(crate) fn searched_rules(
-    program: &Program,
-    func: &Func,
-    maps: &[&Map],
-    plans: &[Plan],
-    (measures, rules): (&[Measure], &[Rule]),
-    model: &DeviceModel,
-) -> Vec<Rule> {
-    let Some(own) = plans.iter().find(|plan| plan.name == SEARCHED) else { return Vec::new() };
-    let Ok(facts) = facts_of(program, func, maps) else { return Vec::new() };
-    let entry = Entry::of(program, func, maps, facts, model, points_of(func, STEP));
-    entry.read(own).map_or(Vec::new(), |own| entry.rules(&own, plans, (measures, rules)))
+/// `searched`, `searched2`, `searched3` …
+pub(super) fn searched_name(number: usize) -> String {
+    if number == 0 { SEARCHED.to_owned() } else { format!("{SEARCHED}{}", number + 1) }
+}
+
+/// What is known of an entry's plans, and of those that the search may add.
+struct Candidates {
+    /// The plans' times.
+    points: Vec<Point>,
+    /// What thresholds choose.
+    chosen: Vec<Option<usize>>,
+    /// The candidates' times at the same points.
+    times: Vec<Point>,
+    /// The part of a time that is left where enough is saved.
+    gain: f64,
+}
+
+impl Candidates {
+    /// Those that together save most, at most so many: each saves enough somewhere beside all plans and those before it.
+    fn best(&self, most: usize) -> Vec<usize> {
+        let least = |(point, chosen): (&Point, &Option<usize>)| {
+            // Nothing is known of what runs: it stays.
+            (*chosen).and_then(|chosen| point.times[chosen])?;
+            point.times.iter().flatten().copied().min_by(f64::total_cmp)
+        };
+        let mut least: Vec<Option<f64>> = self.points.iter().zip(&self.chosen).map(least).collect();
+        let mut best = Vec::new();
+        while best.len() < most {
+            let worth = |at: usize| {
+                let times = self.times.iter().zip(&least).filter_map(|(point, least)| point.times[at].zip(*least));
+                times
+                    .filter(|(time, least)| *time <= self.gain * least)
+                    .map(|(time, least)| (least / time).ln())
+                    .sum::<f64>()
+            };
+            let count = self.times.first().map_or(0, |point| point.times.len());
+            let worths = (0..count).map(|at| (worth(at), at));
+            let next: Option<(f64, usize)> =
+                worths.filter(|(worth, _)| *worth > 0.0).max_by(|a, b| a.0.total_cmp(&b.0));
+            let Some((_, next)) = next else { break };
+            for (point, least) in self.times.iter().zip(&mut least) {
+                *least = (*least).map(|least| point.times[next].map_or(least, |time| time.min(least)));
+            }
+            best.push(next);
+        }
+        best
+    }
+
+    /// Those of them that rules choose where they save enough.
+    fn that_rules_choose(&self, best: Vec<usize>, names: &[&str], rules: &[Rule], rule_gain: f64) -> Vec<usize> {
+        let own: Vec<String> = (0..best.len()).map(searched_name).collect();
+        let names: Vec<&str> = names.iter().copied().chain(own.iter().map(String::as_str)).collect();
+        let with = |(point, times): (&Point, &Point)| Point {
+            measures: point.measures.clone(),
+            times: point.times.iter().copied().chain(best.iter().map(|at| times.times[*at])).collect(),
+        };
+        let points: Vec<Point> = self.points.iter().zip(&self.times).map(with).collect();
+        let fitted = fitted(&points, &names, rules.to_vec(), rule_gain);
+        let plans = names.len() - own.len();
+        let is_chosen = |number: &usize| {
+            points.iter().any(|point| {
+                let others = point.times[..plans].iter().flatten().copied().fold(f64::INFINITY, f64::min);
+                let time = point.times[plans + number].filter(|time| *time <= self.gain * others);
+                time.is_some() && chosen_at(point, &names, &fitted) == Some(plans + number)
+            })
+        };
+        (0..best.len()).filter(is_chosen).map(|number| best[number]).collect()
+    }
 }

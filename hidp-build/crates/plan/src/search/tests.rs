@@ -3,11 +3,12 @@ use crate::dispatch::Dispatch;
 use crate::mapping::Mapping;
 use crate::nests;
 use crate::notation::FoldOption;
+use crate::sizes::thin_points_of;
 use crate::target::Model;
 use crate::testing::optimised;
 use crate::{
     Limits, Models, Natives, PinFile, Plan, SEARCHED, add_device_rules, candidates, check_pins, dispatch,
-    explore_device,
+    explore_device, is_searched,
 };
 use hidp_ir::par::FuncId;
 use hidp_syntax::diag::Sink;
@@ -316,12 +317,12 @@ fn nests_of_an_entry_have_mappings_of_their_own() {
     // Many short rows: a lane each. The same columns are few and long: neighbouring lanes take neighbouring columns, and parts of them.
     assert!(!lines[0].contains("thread.x") && !lines[0].contains("groups("), "{}", lines[0]);
     assert!(lines[1].contains("r grid.y\n  c grid.x") && lines[1].contains("groups("), "{}", lines[1]);
-    assert!(rules.contains(&"parallel >= 65536: searched".to_owned()), "{rules:?}");
+    assert_eq!(rules, ["inner < 256: searched"]);
 }
 
 #[test]
 fn what_other_plans_do_as_well_is_no_plan_of_its_own() {
-    for text in [SUMS, COLUMNS, OUTER, GEMM] {
+    for text in [&SUMS.replace('C', "4"), OUTER] {
         assert_eq!(planned(text).map(|(plan, _)| plan.to_string()), None, "{text}");
     }
     let asked = "function f input float A[R][C]; output float y[R], z[C];
@@ -348,6 +349,64 @@ fn predicted_times_choose_among_plans() {
         { map { p := [0:P); m := [0:M); n := [0:N); k := [0:K); _t = A[p][m][k] * B[p][k][n]; } reduce(\"+\", C[p][m][n], _t, k := [*]); }";
     assert_eq!(chosen(products, &[1000, 8, 8, 8]), "thread", "short folds");
     assert_eq!(chosen(products, &[1, 4096, 4096, 4096]), "tiled128x128", "nothing is predicted of tiles: they stay");
+}
+
+#[test]
+fn several_plans_of_the_search_have_sizes_of_their_own() {
+    let program = optimised(COLUMNS);
+    let (plans, dispatch) = dispatched(&program);
+    let own: Vec<&str> = plans.iter().filter(|plan| is_searched(plan)).map(|plan| plan.name.as_str()).collect();
+    assert!((2..=3).contains(&own.len()), "{own:?}");
+    let func = &program.funcs[program.entries[0]];
+    let at = |sizes: &[i64]| dispatch.on_device(func, &plans, sizes).expect("plans for devices");
+    let chosen: BTreeSet<&str> = thin_points_of(func, 4).iter().map(|sizes| at(sizes).name.as_str()).collect();
+    assert!(own.iter().all(|name| chosen.contains(name)), "{chosen:?}");
+    // Three columns: lanes along results would leave more parts than one block folds in time.
+    let (thin, model) = ([1 << 20, 3], DeviceModel::cuda());
+    let whole = Whole::of(&program, func, nests(func)[0], &model).unwrap();
+    let time = |plan: &Plan| whole.time(&plan.nests[0], &thin).map_or(f64::INFINITY, |time| time.total());
+    let others = plans.iter().filter(|plan| !is_searched(plan)).map(time).fold(f64::INFINITY, f64::min);
+    assert!(is_searched(at(&thin)) && 2.0 * time(at(&thin)) < others, "{}", at(&thin));
+}
+
+/// Lee et al.'s claim: it does not matter in which order a program has its loops.
+#[test]
+fn loops_written_either_way_ask_for_the_same() {
+    let orders = |text: &str, first: &str| -> Vec<String> {
+        let (before, rest) = text.split_once("map { ").expect("a map");
+        let at = rest.find(first).expect("what is done");
+        let iters: Vec<&str> = rest[..at].split_inclusive("; ").collect();
+        let turned: String = iters.iter().rev().copied().collect();
+        vec![text.to_owned(), format!("{before}map {{ {turned}{}", &rest[at..])]
+    };
+    let cases: [(&str, &str, &[&[i64]]); 4] = [
+        (SUMS, "_t", &[&[4096, 4096], &[1 << 16, 16], &[16, 1 << 16], &[1 << 20, 3]]),
+        (COLUMNS, "_t", &[&[4096, 4096], &[1 << 16, 16], &[16, 1 << 16], &[1 << 20, 3]]),
+        (OUTER, "C[m]", &[&[4096, 4096], &[1 << 16, 16], &[16, 1 << 16]]),
+        (GEMM, "_t", &[&[64, 64, 64], &[1000, 300, 7], &[7, 300, 1000], &[16, 4096, 16]]),
+    ];
+    for (text, first, all) in cases {
+        let asked = orders(text, first).into_iter().map(|text| {
+            let program = optimised(&text);
+            let (plans, dispatch) = dispatched(&program);
+            let (func, model) = (&program.funcs[program.entries[0]], DeviceModel::cuda());
+            // Dimensions come in the order of the parameters.
+            let at = |sizes: &&[i64]| {
+                let plan = dispatch.on_device(func, &plans, sizes).expect("plans for devices");
+                let search = Search::of(&program, func, nests(func)[0], (&model, Domain::PLANNED)).unwrap();
+                let numbers = search.facts.at(sizes, &model.machine);
+                let mapping = Mapping::read(&program, func, nests(func)[0], &plan.nests[0]).unwrap();
+                cost::predict(&search.facts, &numbers, &mapping, &model)
+            };
+            all.iter().map(at).collect::<Vec<_>>()
+        });
+        let asked: Vec<Vec<Option<Predicted>>> = asked.collect();
+        assert!(asked[0].iter().flatten().count() > 1, "{text}");
+        for (one, other) in asked[0].iter().zip(&asked[1]) {
+            let parts = |found: &Option<Predicted>| found.map(|found| (found.sectors, found.total()));
+            assert_eq!(parts(one), parts(other), "{text}");
+        }
+    }
 }
 
 #[test]

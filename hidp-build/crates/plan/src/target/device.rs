@@ -80,7 +80,9 @@ pub struct DeviceModel {
     pub split: DeviceSplit,
     /// Percent of the time that a plan of the search has to promise.
     pub search_gain: u32,
-    /// Percent of the time that a further rule has to promise somewhere.
+    /// How many plans of the search there are at most.
+    pub search_plans: u32,
+    /// Percent of the time that rules by predicted times have to promise somewhere.
     pub rule_gain: u32,
     /// What times are predicted from.
     pub machine: DeviceMachine,
@@ -292,6 +294,7 @@ impl DeviceModel {
                 depths: int("split", "depths")?,
             },
             search_gain: int("search", "gain")?,
+            search_plans: int("search", "plans")?,
             rule_gain: int("search", "rules")?,
             machine: DeviceMachine {
                 multiprocessors: int("machine", "multiprocessors")?,

@@ -158,7 +158,7 @@ fn numbers_of_directives_are_in_the_code() {
         (GEMM, "cuda: vec(k: 2), only", true, "load_several<2>", "load_several<4>"),
         (GRID, "span(i: 3)", true, "< 3L", "hidp::each_item<hidp::Thread"),
         (GRID, "span(i: all)", true, "< H_", "hidp::each_item<hidp::Thread"),
-        (ROWS, "split(c: 24)", true, "24L", "1056L"),
+        (ROWS, "split(c: 37)", true, "37L", "1056L"),
         (SUM, "split(i: 77)", true, "runs(1) most(77)", "most(1024)"),
     ];
     for (program, directive, device, there, gone) in words {
