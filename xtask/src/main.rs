@@ -12,6 +12,7 @@ mod explain;
 mod gpu_bundle;
 mod hot_kernels;
 mod maths;
+mod ptx_count;
 mod space;
 mod test;
 mod tidy;
@@ -56,6 +57,9 @@ cargo xtask <command>
   counts [--write]
                 what the hot kernels of the benchmarks ask of memory: the compiler's model beside what the executor counts; --write puts
                 the table into docs/performance.md
+  ptx-count [--sources FOLDER] [--write]
+                what programs of papers do on a GPU beside the same by hand, counted on PTX; with --sources beside the public originals,
+                too, which nobody commits (benches/peers/cuda/originals.txt); --write puts the table into docs/performance.md
   gpu-bundle [--arch sm_90] [--jobs N] [--no-bench]
                 target/gpu-bundle: tests and benchmarks that run on another machine's GPU, which needs a driver and nothing else
   emitted REVISION [NAME …] [--full]
@@ -98,6 +102,7 @@ fn run() -> Result<()> {
         Some("maths") => maths::run(&rest),
         Some("cuda-report") => cuda_report::run(&rest),
         Some("counts") => counts::run(&rest),
+        Some("ptx-count") => ptx_count::run(&rest),
         Some("gpu-bundle") => gpu_bundle::run(&rest),
         Some("cuda-toolkit") => cuda_toolkit::run(),
         Some("emitted") => emitted::run(&rest),

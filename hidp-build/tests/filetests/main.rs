@@ -39,6 +39,7 @@ mod nvcc;
 mod papers;
 mod parse;
 mod planning;
+mod ptx;
 mod random;
 mod random_native;
 mod record;

@@ -143,17 +143,31 @@ fn compare(case: &Case, subject: &Subject, entry: &Entry) -> Result<usize, Strin
         let request = subject.request(entry, args, maker.dims())?;
         let Outcome::Results(found) = &request.expected else { continue };
         ended += 1;
-        for (name, expected) in reference(&given) {
-            let at = func.params.iter().position(|param| func.vars[*param].name == name).ok_or("no such output")?;
-            let found = numbers(&found[at]);
-            let scale = scale_of(expected.iter().copied());
-            let alike = |(a, b): (&f64, &f64)| same_float(*a, *b, true, scale);
-            if expected.len() != found.len() || !expected.iter().zip(&found).all(alike) {
-                return Err(format!("{name} with {sizes:?}: {found:?}, not {expected:?}"));
-            }
-        }
+        same(func, &reference(&given), found).map_err(|why| format!("{sizes:?}: {why}"))?;
     }
     Ok(ended)
+}
+
+/// Whether the arguments after a call are what the program's reference makes of those before it.
+pub(crate) fn is_right(func: &Func, before: &[Arg], dims: &[i64], after: &[Arg]) -> Result<(), String> {
+    let plain = func.name.trim_end_matches("_placed");
+    let (_, reference) = REFERENCES.iter().find(|(name, _)| *name == plain).ok_or("there is no reference")?;
+    same(func, &reference(&Given::new(func, before, dims)), after)
+}
+
+fn same(func: &Func, outputs: &Outputs, found: &[Arg]) -> Result<(), String> {
+    for (name, expected) in outputs {
+        let at = func.params.iter().position(|param| func.vars[*param].name == *name).ok_or("no such output")?;
+        let found = numbers(&found[at]);
+        let scale = scale_of(expected.iter().copied());
+        let alike = |(a, b): (&f64, &f64)| same_float(*a, *b, true, scale);
+        if expected.len() != found.len() || !expected.iter().zip(&found).all(alike) {
+            let apart = expected.iter().zip(&found).position(|pair| !alike(pair)).unwrap_or(0);
+            let shown = |values: &[f64]| format!("{:?}", values.iter().skip(apart).take(8).collect::<Vec<_>>());
+            return Err(format!("{name}, from place {apart} on: {}, not {}", shown(&found), shown(expected)));
+        }
+    }
+    Ok(())
 }
 
 fn multiplied(given: &Given) -> Outputs {

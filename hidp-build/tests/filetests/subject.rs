@@ -138,6 +138,18 @@ impl Subject {
         Ok(Subject { stem, input, original, program, entries, cpp, cu })
     }
 
+    /// CUDA with one plan of one entry, as a build has it.
+    pub(crate) fn cuda_of(&self, entry: &Entry, unit: &imp::Unit) -> String {
+        let code = imp::Entry { units: vec![unit.clone()], ..entry.code.clone() };
+        let options = openmp::Options { line_directives: false, native_headers: Vec::new(), numbers: false };
+        cuda::module(&self.program, &self.input.sources, &self.stem, &[code], &options).expect("a plan for devices")
+    }
+
+    /// What code of an entry's plan is called.
+    pub(crate) fn symbol(&self, entry: &Entry, unit: &imp::Unit) -> String {
+        name::host(&entry.code, unit)
+    }
+
     /// Whether plans of such a file fit.
     pub(crate) fn takes(&self, plans: &str) -> bool {
         let mut sources = self.input.sources.clone();
@@ -309,13 +321,13 @@ impl Subject {
     }
 
     /// The arguments as code sees them.
-    fn blocks<'r>(&self, entry: &Entry, request: &'r Request) -> &'r [Block] {
+    pub(crate) fn blocks<'r>(&self, entry: &Entry, request: &'r Request) -> &'r [Block] {
         let make = |(arg, ty)| Block::of(&self.program, ty, arg);
         request.blocks.get_or_init(|| request.args.iter().zip(self.types(entry)).map(make).collect())
     }
 
     /// What came of a call that left this in its arguments.
-    fn outcome(
+    pub(crate) fn outcome(
         &self,
         entry: &Entry,
         request: &Request,

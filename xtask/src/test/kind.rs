@@ -75,6 +75,9 @@ const COMPILER_PICKS: [Pick; 12] = {
 
 /// The compiler and what generated code includes.
 const GENERATED: &[&str] = &["hidp-build", "hidp-std/include", "hidp-sys", "Cargo.toml", "Cargo.lock"];
+/// The same with programs by hand, and what runs their PTX.
+const COMPILED_BY_NVCC: &[&str] =
+    &["hidp-build", "hidp-std/include", "hidp-sys", "benches/peers/cuda", "benches/ptx", "Cargo.toml", "Cargo.lock"];
 /// All but documents.
 const CODE: &[&str] = &["hidp-build", "hidp-std", "hidp-sys", "examples", "benches", "Cargo.toml", "Cargo.lock"];
 const EVERYTHING: &[&str] = &[""];
@@ -201,9 +204,10 @@ pub(super) const KINDS: &[Kind] = &[
             file_tests("nvcc"),
             file_tests("device_units::nvcc_takes_every_device_unit"),
             file_tests("papers::nvcc_takes_programs_of_papers"),
+            file_tests("ptx"),
         ]),
         needs: Needs::Nvcc,
-        reads: GENERATED,
+        reads: COMPILED_BY_NVCC,
         budget: 65,
         ..USUAL
     },
@@ -316,6 +320,7 @@ mod tests {
         assert_eq!(of("hidp-build", "filetests", "device_units::grids"), ["executor"]);
         assert_eq!(of("hidp-build", "filetests", "device_units::nvcc_takes_every_device_unit"), ["nvcc"]);
         assert_eq!(of("hidp-build", "filetests", "papers::nvcc_takes_programs_of_papers"), ["nvcc"]);
+        assert_eq!(of("hidp-build", "filetests", "ptx::table::x"), ["nvcc"]);
         assert_eq!(of("hidp-build", "parts", "proofs::x"), ["compiler"]);
         assert_eq!(of("hidp-build", "parts", "docs::x"), ["documents"]);
         assert_eq!(of("hidp-plan", "hidp_plan", "notation::x"), ["documents"]);
