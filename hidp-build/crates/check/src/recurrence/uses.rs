@@ -167,6 +167,12 @@ impl Cx<'_> {
             .collect();
         self.parallel = parallel;
         let mut args: Vec<CallArg> = args.into_iter().collect::<Option<_>>()?;
+        // Ends of sections are variables that are declared here, but depend on what they are assigned alone.
+        for stmt in &before {
+            if let StmtKind::Assign { var, value } = &stmt.kind {
+                self.info_mut(*var).level = self.level_of_expr(value);
+            }
+        }
         let level = args.iter().map(|arg| self.level_of(arg)).max().unwrap_or(0);
         let fresh = self.vars.len();
         let tables = self.declare_tables(system, func, &mut args, &mut before, span)?;
@@ -253,11 +259,7 @@ impl Cx<'_> {
 
     /// How many maps an argument depends on.
     fn level_of(&self, arg: &CallArg) -> usize {
-        let of_expr = |expr: &Expr| {
-            let mut level = 0;
-            visit::walk_expr_vars(expr, |var, _| level = level.max(self.info(var).level));
-            level
-        };
+        let of_expr = |expr: &Expr| self.level_of_expr(expr);
         match arg {
             CallArg::Value(value) => of_expr(value),
             CallArg::Scalar(var) | CallArg::Array(var) => self.info(*var).level,
@@ -273,6 +275,12 @@ impl Cx<'_> {
                 dims.max().unwrap_or(0).max(self.info(section.array).level)
             }
         }
+    }
+
+    fn level_of_expr(&self, expr: &Expr) -> usize {
+        let mut level = 0;
+        visit::walk_expr_vars(expr, |var, _| level = level.max(self.info(var).level));
+        level
     }
 
     /// Declares an array for each table.

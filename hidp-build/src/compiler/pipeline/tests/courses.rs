@@ -145,3 +145,16 @@ fn fates_of_ways_are_what_becomes_of_pins() {
     let missing: Vec<Unmet> = Unmet::ALL.into_iter().filter(|unmet| !seen.contains(unmet)).collect();
     assert_eq!(missing, []);
 }
+
+/// The ends of a section say to which map its table belongs, wherever they are written.
+#[test]
+fn ragged_sections_have_a_table_for_each_iteration_that_has_one() {
+    let text = "function f input uint8 l[Z], t[M]; input long first[R+1]; output long y[R];
+        { map { r := [0:R);
+            map { j := [0:M]; _v = d(0, j; s = l[first[r]:first[r+1])); } reduce(\"max\", y[r], _v, j := [*]); } }";
+    let program = front(&pinned(text, ""), &mut Sink::new()).expect("it is right");
+    let f = program.entries.iter().find(|id| program.funcs[**id].name == "f").expect("the entry");
+    let StmtKind::Map(outer) = &program.funcs[*f].body.stmts[0].kind else { panic!("a map") };
+    let calls = outer.body.stmts.iter().filter(|stmt| matches!(stmt.kind, StmtKind::Call { .. }));
+    assert_eq!(calls.count(), 1, "not in the map inside");
+}
