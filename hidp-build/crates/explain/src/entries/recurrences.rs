@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use hidp_build::compiler::pipeline::{PipelineInput, front};
 use hidp_ir::par::{Func, Iter, Program, Steps, System, Table, row_text, text, visit};
-use hidp_pass::recurrences::{self, Fate, Made};
+use hidp_pass::recurrences::{self, Fate, Made, Wants};
 use hidp_syntax::diag::Sink;
 
 /// What passes made of the uses in a program.
@@ -52,10 +52,12 @@ impl Recurrences {
             let func = &program.funcs[made.tables];
             let Some(system) = func.recur.as_ref().and_then(|recur| recur.systems.get(made.system)) else { continue };
             let mut about = described(program, func, system);
-            let what = match made.cells {
-                None => "whole table".to_owned(),
-                Some(1) => "one cell".to_owned(),
-                Some(cells) => format!("{cells} cells"),
+            let what = match made.wants {
+                Wants::Tables => "whole table".to_owned(),
+                Wants::Cells(1) => "one cell".to_owned(),
+                Wants::Cells(cells) => format!("{cells} cells"),
+                Wants::Folds(1) => "a fold of all cells".to_owned(),
+                Wants::Folds(folds) => format!("{folds} folds of all cells"),
             };
             let mut how: Vec<String> = made.text(program, system).lines().map(|line| format!("    {line}")).collect();
             about.push(format!("  {what}:"));

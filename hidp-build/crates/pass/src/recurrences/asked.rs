@@ -13,6 +13,7 @@ use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
 use super::build;
+use super::visits::{self, Folded};
 
 /// More cells than this are read from the table.
 const MOST: usize = 4;
@@ -41,11 +42,30 @@ impl Ask {
     }
 }
 
+/// What a function gives instead of its tables; nothing, where it gives these.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Asks {
+    pub(super) cells: Vec<Ask>,
+    pub(super) folds: Vec<Folded>,
+}
+
+impl Asks {
+    pub(super) fn is_empty(&self) -> bool {
+        self.cells.is_empty() && self.folds.is_empty()
+    }
+    /// Those of these tables.
+    pub(super) fn of(&self, tables: &[VarId]) -> Asks {
+        let cells = self.cells.iter().filter(|ask| tables.contains(&ask.table)).cloned();
+        let folds = self.folds.iter().filter(|fold| tables.contains(&fold.table)).cloned();
+        Asks { cells: cells.collect(), folds: folds.collect() }
+    }
+}
+
 /// What takes the place of a call of a function of tables.
 pub(super) struct Instead {
-    /// A function that gives cells.
+    /// A function that gives cells, or what all cells are together.
     pub(super) id: FuncId,
-    pub(super) asks: Vec<Ask>,
+    pub(super) asks: Asks,
     /// The tables, which are not needed any more.
     pub(super) arrays: Vec<VarId>,
     /// What comes before the call.
@@ -74,14 +94,17 @@ pub(super) fn instead(
             CallArg::Value(_) | CallArg::Scalar(_) | CallArg::Element(_) | CallArg::Section(_) => None,
         })
         .collect::<Option<_>>()?;
-    let places = cells(&outputs, rest)?;
-    let mut asked = func.clone();
     let mut args: Vec<CallArg> = args[..args.len() - outputs.len()].to_vec();
+    let mut asked = func.clone();
     asked.params.truncate(args.len());
     for (param, _) in &outputs {
         asked.vars[*param].kind = VarKind::Local;
     }
     let span = stmts[at].span;
+    let Some(places) = cells(&outputs, rest) else {
+        let (which, folds) = visits::folds(program, vars, &outputs, rest)?;
+        return Some(visits::instead(program, (vars, rest), (asked, args, span), &outputs, (which, folds)));
+    };
     let (mut asks, mut values, mut declares) = (Vec::new(), Vec::new(), Vec::new());
     for (place, ty) in &places {
         let table = outputs.iter().find(|(_, array)| *array == place.array).map(|(param, _)| *param)?;
@@ -103,10 +126,11 @@ pub(super) fn instead(
     let mut replace = Replace { places: &places, values: &values };
     call[1..].iter_mut().for_each(|stmt| replace.visit_stmt(stmt));
     let arrays = outputs.into_iter().map(|(_, array)| array).collect();
+    let asks = Asks { cells: asks, folds: Vec::new() };
     Some(Instead { id, asks, arrays, before: declares, call })
 }
 
-fn parameter(func: &mut Func, name: &str, ty: Ty, direction: Direction) -> VarId {
+pub(super) fn parameter(func: &mut Func, name: &str, ty: Ty, direction: Direction) -> VarId {
     let var = Var { name: name.into(), ty, shape: Vec::new(), kind: VarKind::Param(direction), span: func.span };
     let param = func.vars.push(var);
     func.params.push(param);
@@ -123,7 +147,7 @@ fn cells(outputs: &[(VarId, VarId)], stmts: &[Stmt]) -> Option<Vec<(Place, Ty)>>
     }
     let mut places: Vec<(Place, Ty)> = Vec::new();
     for (place, ty) in found.places {
-        let known = place.index.iter().all(|index| is_known(index, &found.changed));
+        let known = place.index.iter().all(|index| is_known(index, &found.changed, &|_| false));
         if place.unproved != 0 || !known {
             return None;
         }
@@ -134,22 +158,21 @@ fn cells(outputs: &[(VarId, VarId)], stmts: &[Stmt]) -> Option<Vec<(Place, Ty)>>
     (places.len() <= MOST && !places.is_empty()).then_some(places)
 }
 
-/// Whether an expression cannot fault, and means the same before statements that change these variables.
-fn is_known(expr: &Expr, changed: &BTreeSet<VarId>) -> bool {
+/// Whether an expression cannot fault, and means the same before statements that change these variables; of arrays only constant ones.
+pub(super) fn is_known(expr: &Expr, changed: &BTreeSet<VarId>, is_constant: &dyn Fn(VarId) -> bool) -> bool {
+    let is_known = |expr: &Expr| is_known(expr, changed, is_constant);
     match &expr.kind {
         ExprKind::Const(_) => true,
         ExprKind::Read(var) => !changed.contains(var),
         ExprKind::Unary(UnOp::Neg, operand) | ExprKind::Convert { operand, mode: ConvertMode::Cast } => {
-            is_known(operand, changed)
+            is_known(operand)
         }
         ExprKind::Binary { op: BinOp::Add | BinOp::Sub | BinOp::Mul, left, right, .. } => {
-            is_known(left, changed) && is_known(right, changed)
+            is_known(left) && is_known(right)
         }
-        ExprKind::Math(MathFn::Min | MathFn::Max, operands) => {
-            operands.iter().all(|operand| is_known(operand, changed))
-        }
-        ExprKind::Load(_)
-        | ExprKind::Unary(..)
+        ExprKind::Math(MathFn::Min | MathFn::Max, operands) => operands.iter().all(is_known),
+        ExprKind::Load(place) => is_constant(place.array) && place.unproved == 0 && place.index.iter().all(is_known),
+        ExprKind::Unary(..)
         | ExprKind::Binary { .. }
         | ExprKind::Convert { .. }
         | ExprKind::Lazy { .. }

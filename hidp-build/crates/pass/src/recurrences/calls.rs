@@ -8,7 +8,7 @@ use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
 
 use super::Around;
-use super::asked::{self, Ask};
+use super::asked::{self, Asks};
 
 /// A call of a function of tables.
 pub(super) struct Use {
@@ -19,8 +19,8 @@ pub(super) struct Use {
     /// What it calls instead.
     pub(super) id: FuncId,
     pub(super) around: Around,
-    /// Cells that it gives; none where it fills tables.
-    pub(super) asks: Vec<Ask>,
+    /// What it gives; nothing where it fills tables.
+    pub(super) asks: Asks,
     /// The call.
     pub(super) span: Span,
 }
@@ -109,7 +109,7 @@ impl Calls<'_> {
             if let StmtKind::Call { callee, .. } = &mut stmts[at].kind {
                 *callee = id;
             }
-            self.uses.push(Use { tables, user, id, around, asks: Vec::new(), span });
+            self.uses.push(Use { tables, user, id, around, asks: Asks::default(), span });
             return at;
         };
         self.uses.push(Use { tables, user, id, around, asks, span });

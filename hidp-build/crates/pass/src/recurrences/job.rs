@@ -8,7 +8,7 @@ use hidp_ir::par::{Access, Block, Course, Expr, ExprKind, FuncId, Place, Program
 use hidp_prove as prove;
 use hidp_syntax::ty::Ty;
 
-use super::asked::Ask;
+use super::asked::Asks;
 use super::build::{self, Builder};
 use super::contents::Contents;
 use super::made::{Kept, Tests, Unmet, Way, Why};
@@ -22,8 +22,8 @@ use super::{Around, cell, declared, demand, sweep, wave};
 pub(super) struct Job {
     pub(super) id: FuncId,
     pub(super) around: Around,
-    /// Cells of it that the function gives.
-    pub(super) asks: Vec<Ask>,
+    /// What the function gives of it.
+    pub(super) asks: Asks,
     /// Whether the function has no other system.
     pub(super) alone: bool,
     /// Whether the tables are outputs.
@@ -129,9 +129,16 @@ impl Job {
         None
     }
 
+    /// Whether each element of the tables that are asked is a cell.
+    fn asks_boxes(&self, system: &System) -> bool {
+        let is_box = |array: &VarId| system.tables.iter().any(|table| table.array == *array && table.is_box());
+        let cells = self.asks.cells.iter().map(|ask| &ask.table);
+        cells.chain(self.asks.folds.iter().map(|fold| &fold.table)).all(is_box)
+    }
+
     /// Whether all of the table is needed, and not only cells that are asked for.
     fn whole(&self, system: &System) -> bool {
-        self.kept || !self.alone || !self.asks.iter().all(|ask| asks_box(ask, system))
+        self.kept || !self.alone || !self.asks_boxes(system)
     }
 
     /// Tables of cells that cannot fault: in any order.
@@ -305,7 +312,8 @@ impl Job {
         (windows, profiles): (&BTreeMap<VarId, Window>, Option<&Profiles>),
     ) -> Vec<Stmt> {
         let whole = self.whole(system);
-        let asks = if whole { &[] } else { self.asks.as_slice() };
+        let none = Asks::default();
+        let asks = if whole { &none } else { &self.asks };
         let kept = wave::Windows { windows, asks, profiles };
         let stmts = wave::system(builder, system, bodies, self.around, Some(kept));
         if whole { self.around_tables(builder, system, stmts) } else { stmts }
@@ -322,8 +330,9 @@ impl Job {
     ) -> Option<(Narrow, Vec<Stmt>)> {
         let (system, bodies) = copied(builder.vars, system, bodies);
         let ends = wave::ends(builder, &system);
-        let whole = self.whole(&system);
-        let mut narrow = narrow::of(builder, &system, &bodies, contents.inside(), &ends, !whole)?;
+        // Whether a fold depends on a cell that is beyond all others is not seen from its result.
+        let may_doubt = !self.whole(&system) && self.asks.folds.is_empty();
+        let mut narrow = narrow::of(builder, &system, &bodies, contents.inside(), &ends, may_doubt)?;
         let mut bodies = std::mem::take(&mut narrow.bodies);
         if let Some(profiles) = profiles {
             profiles.apply(builder, &system, &mut bodies);
@@ -362,7 +371,7 @@ impl Job {
         let narrow_is_right = builder.local("right", Ty::BOOL, span);
         out.extend([build::declare(narrow_is_right, span), build::assign(narrow_is_right, narrow.fits)]);
         let right = || Expr::read(narrow_is_right, Ty::BOOL, span);
-        for ask in &self.asks {
+        for ask in &self.asks.cells {
             let cell = build::cast(Expr::read(ask.cell, builder.vars[ask.cell].ty, span), Ty::LONG);
             let doubted = build::all(vec![ask.exists(builder.vars, span), doubt.about(cell)], span);
             then.push(build::guarded(doubted, vec![build::assign(narrow_is_right, build::constant(false, span))]));
@@ -380,7 +389,7 @@ impl Job {
             return (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Fault));
         }
         let stmts = demand::system(&mut builder, system, self.around);
-        (self.around_tables(&builder, system, stmts), Way::Demand)
+        (self.around_tables(&mut builder, system, stmts), Way::Demand)
     }
 
     /// Cells one after the other.
@@ -393,13 +402,13 @@ impl Job {
     }
 
     /// Where tables are no outputs: their declarations, and the cells that are taken from them.
-    fn around_tables(&self, builder: &Builder<'_>, system: &System, stmts: Vec<Stmt>) -> Vec<Stmt> {
+    fn around_tables(&self, builder: &mut Builder<'_>, system: &System, stmts: Vec<Stmt>) -> Vec<Stmt> {
         if self.kept {
             return stmts;
         }
         let mut out = if self.alone { declared(system) } else { Vec::new() };
         out.extend(stmts);
-        for ask in &self.asks {
+        for ask in &self.asks.cells {
             let span = builder.vars[ask.cell].span;
             let index = ask.index.iter().map(|index| build::read(*index, span)).collect();
             let place =
@@ -407,6 +416,8 @@ impl Job {
             let value = Expr { kind: ExprKind::Load(place), ty: builder.vars[ask.cell].ty, span };
             out.push(build::guarded(ask.exists(builder.vars, span), vec![build::assign(ask.cell, value)]));
         }
+        let span = system.tables[0].span;
+        out.extend(self.asks.folds.iter().map(|fold| fold.over_table(builder, span)));
         out
     }
 
@@ -431,11 +442,6 @@ impl Job {
         let tables = body.stmts.into_iter().zip(&system.tables);
         (tables.map(|(stmt, table)| build::inside(stmt, table.index.len())).collect(), faults)
     }
-}
-
-/// Whether each element of the table that is asked is a cell.
-fn asks_box(ask: &Ask, system: &System) -> bool {
-    system.tables.iter().any(|table| table.array == ask.table && table.is_box())
 }
 
 fn has_loop(body: &Block) -> bool {

@@ -19,14 +19,25 @@ pub struct Made {
     pub span: Span,
     /// Whether it stands in a map.
     pub in_map: bool,
-    /// How many cells it reads; `None`: whole tables.
-    pub cells: Option<usize>,
+    /// What it needs of them.
+    pub wants: Wants,
     /// How the tables are computed.
     pub way: Way,
     /// What became of each course; empty where nobody asks.
     pub fates: Vec<(Course, Fate)>,
     /// The course that is pinned, where that is, and why it cannot be.
     pub unmet: Option<(PinnedCourse, Unmet)>,
+}
+
+/// What is needed of tables.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Wants {
+    /// All that they have.
+    Tables,
+    /// So many cells.
+    Cells(usize),
+    /// So many folds over all cells.
+    Folds(usize),
 }
 
 /// What became of a course.

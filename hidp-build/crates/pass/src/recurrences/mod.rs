@@ -27,6 +27,7 @@ mod sweep;
 #[cfg(test)]
 mod tests;
 mod twin;
+mod visits;
 mod wave;
 mod window;
 
@@ -34,11 +35,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::Pass;
 pub use courses::{lines, name, pin, reached, shared, unfit};
-pub use made::{Fate, Kept, Made, Tests, Unmet, Way, Why};
+pub use made::{Fate, Kept, Made, Tests, Unmet, Wants, Way, Why};
 
-use asked::Ask;
+use asked::Asks;
 use calls::{Calls, Use, called, called_in_maps};
-use hidp_ir::par::{Block, Course, FuncId, PinnedCourse, Program, Recur, Stmt, System};
+use hidp_ir::par::{Block, Course, FuncId, PinnedCourse, Program, Recur, Stmt, System, VarId};
 use hidp_prove as prove;
 use job::{Built, Job};
 
@@ -96,7 +97,11 @@ fn transformed(program: &mut Program, fates: bool) -> Vec<Made> {
     let mut made = Vec::new();
     for Use { tables, user, id, around, asks, span } in uses {
         let computed = done.entry(id).or_insert_with(|| compute(program, (id, user), around, &asks, fates));
-        let cells = (!asks.is_empty()).then_some(asks.len());
+        let wants = match (asks.cells.len(), asks.folds.len()) {
+            (0, 0) => Wants::Tables,
+            (0, folds) => Wants::Folds(folds),
+            (cells, _) => Wants::Cells(cells),
+        };
         let in_map = around == Around::Map;
         made.extend(computed.iter().cloned().enumerate().map(|(system, Computed { way, fates, unmet })| Made {
             tables,
@@ -104,7 +109,7 @@ fn transformed(program: &mut Program, fates: bool) -> Vec<Made> {
             user,
             span,
             in_map,
-            cells,
+            wants,
             way,
             fates,
             unmet,
@@ -129,7 +134,7 @@ fn compute(
     program: &mut Program,
     (id, user): (FuncId, FuncId),
     around: Around,
-    asks: &[Ask],
+    asks: &Asks,
     fates: bool,
 ) -> Vec<Computed> {
     let Some(recur) = program.funcs[id].recur.take() else { return Vec::new() };
@@ -142,15 +147,8 @@ fn compute(
         stmts.extend(locals.clone());
     }
     for system in &systems {
-        let is_own = |ask: &&Ask| system.tables.iter().any(|table| table.array == ask.table);
-        let job = Job {
-            id,
-            around,
-            asks: asks.iter().filter(is_own).cloned().collect(),
-            alone,
-            kept: asks.is_empty(),
-            locals: locals.clone(),
-        };
+        let tables: Vec<VarId> = system.tables.iter().map(|table| table.array).collect();
+        let job = Job { id, around, asks: asks.of(&tables), alone, kept: asks.is_empty(), locals: locals.clone() };
         let pinned = courses::pinned(program, (id, user), system);
         let unmet_of = |course: Course| job.system(&mut program.clone(), system, Some(course)).unmet;
         let courses = if fates { courses::all(&program.funcs[id], system) } else { Vec::new() };

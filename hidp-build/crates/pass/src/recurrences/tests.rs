@@ -19,7 +19,7 @@ fn sums(body: &str, uses: &str) -> Program {
            if (N > 0) {{ declare T zero; call d(array x, array T); s = T[(N - 1), (N - 1)]; }}
          }}
          func f(x, y, s) dims (N) {{
-           vars {{ N: long dim; x: int[N] input; y: int[N] output; s: int output; T: int[N, N] local; k: long iter; l: long local; }}
+           vars {{ N: long dim; x: int[N] input; y: int[N] output; s: int output; T: int[N, N] local; k: long iter; l: long local; m: long iter; v: int local; w: int local; u: long iter; r: int local; }}
            {uses}
          }}
          entries (f)"
@@ -98,6 +98,61 @@ fn iterations_keep_windows() {
     }
     let (_, found) = after(FAR, EACH);
     assert_eq!(found, BTreeMap::from([("maps", 4), ("loops", 1)]));
+}
+
+/// What is folded of a table: which iterations, where, how, into what.
+fn fold(ranges: &str, values: &str, folds: &str) -> String {
+    format!("declare T zero; call d(array x, array T); map ({ranges}) {{ {values} }} {folds}")
+}
+
+#[test]
+fn folds_need_no_table() {
+    let all = "k = 0 .. N by 1, m = 0 .. N by 1";
+    let cell = "declare v zero; v = T[k, m];";
+    let of = |op: &str, neutral: &str, value: &str, over: &str| {
+        format!("fold reduce \"{op}\" int neutral {neutral}:int value {value} over ({over}) into s;")
+    };
+    let (most, sum) = (of("max", "-2147483648", "v", "k, m"), of("+", "0", "v", "m, k"));
+    let tables = |uses: &str| [SUM, FAR].map(|body| after(body, uses).1.get("tables").copied());
+    for uses in [
+        fold(all, cell, &most),
+        fold(all, "declare v zero; v = (T[k, m] * int(((3 * k) - m)));", &sum),
+        fold(all, "declare v zero; v = select((T[k, m] > 2:int), 1:int, 0:int);", &sum),
+        "declare r; ".to_owned()
+            + &fold(
+                all,
+                "declare v zero; v = T[k, m]; declare w zero; w = min(T[k, m], 3:int);",
+                &format!("{sum} fold reduce \"min\" int neutral 2147483647:int value w over (k, m) into r;"),
+            )
+            + " s = (s + r);",
+        // Turned around, and parts, perhaps empty.
+        fold("k = 0 .. N by 1, m = 0 .. N by 1", "declare v zero; v = T[m, k];", &sum),
+        fold("k = 1 .. (N - 1) by 1, m = 0 .. N by 1", cell, &most),
+        fold("k = 2 .. N by 1, m = 3 .. N by 1", cell, &of("min", "2147483647", "v", "k, m")),
+        format!(
+            "if (N > 0) {{ {} }}",
+            fold("m = 0 .. N by 1", "declare v zero; v = T[(N - 1), m];", &of("max", "-2147483648", "v", "m"))
+        ),
+        format!(
+            "map (u = 0 .. N by 1) {{ {} y[u] = w; }}",
+            fold(all, cell, &most).replace("into s;", "into w;").replace("declare T", "declare w; declare T")
+        ),
+    ] {
+        assert_eq!(tables(&uses), [None, None], "{uses}");
+    }
+    for uses in [
+        // Another value of the cell's row is needed, only every second one, or the table is needed once more.
+        fold(all, "declare v zero; v = (T[k, m] + T[m, k]);", &sum),
+        fold("k = 0 .. N by 2, m = 0 .. N by 1", cell, &sum),
+        fold(all, cell, &sum) + " map (u = 0 .. N by 1) { y[u] = T[u, u]; }",
+        // Each twice, and values of other arrays.
+        fold("k = 0 .. N by 1, m = 0 .. N by 1", "declare v zero; v = T[k, k];", &sum),
+        fold(all, "declare v zero; v = (T[k, m] * x[k]);", &sum),
+    ] {
+        assert_eq!(tables(&uses), [Some(1), Some(1)], "{uses}");
+    }
+    // Where a cell may fault there is a table, and the map is as it was.
+    assert_eq!(after(QUOTIENT, &fold(all, cell, &most)).1.get("tables"), Some(&1));
 }
 
 #[test]

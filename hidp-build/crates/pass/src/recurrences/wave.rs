@@ -6,9 +6,10 @@ use hidp_ir::par::{BinOp, Block, Expr, Iter, Stmt, System, Table, VarId, VarKind
 use hidp_syntax::ty::Ty;
 
 use super::Around;
-use super::asked::Ask;
+use super::asked::{Ask, Asks};
 use super::build::{self, Builder};
 use super::profile::Profiles;
+use super::visits::Sums;
 use super::window::{self, Window};
 
 /// Whether a step can have more than a few cells, and one row says which.
@@ -33,7 +34,7 @@ pub(super) fn is_skewed(system: &System) -> bool {
 /// The windows of all tables, and cells that are taken when their step was computed.
 pub(super) struct Windows<'a> {
     pub(super) windows: &'a BTreeMap<VarId, Window>,
-    pub(super) asks: &'a [Ask],
+    pub(super) asks: &'a Asks,
     /// What the bodies load from fronts; at host level.
     pub(super) profiles: Option<&'a Profiles>,
 }
@@ -59,19 +60,21 @@ pub(super) fn system(
     let range = steps(&waves(builder, system, bodies.clone()));
     let mut out: Vec<Stmt> =
         windows.values().flat_map(|window| &window.steps).map(|array| build::declare(*array, span)).collect();
-    let whens: Vec<VarId> = asks.iter().map(|ask| when(builder, system, ask, &mut out)).collect();
+    let whens: Vec<VarId> = asks.cells.iter().map(|ask| when(builder, system, ask, &mut out)).collect();
+    let sums: Vec<Sums<'_>> = asks.folds.iter().map(|fold| Sums::new(builder, fold, &windows[&fold.table])).collect();
+    sums.iter().for_each(|sums| out.extend(sums.begun(builder, span)));
     let one_step = |builder: &mut Builder<'_>, system: &System, later: usize, mut bodies: Vec<Block>| {
         let windows: BTreeMap<VarId, Window> =
             windows.iter().map(|(array, window)| (*array, window.turned(later))).collect();
         for (at, body) in bodies.iter_mut().enumerate() {
-            window::apply(builder, system, at, &windows, body);
+            window::apply(builder, system, at, (&windows, &sums), body);
         }
         let number = build::add(number.clone(), Expr::int(i64::try_from(later).unwrap_or(0), span));
         let mut waves = waves(builder, system, bodies);
         // Copies of the last step go beyond it.
         waves.iter_mut().for_each(|wave| wave.alone &= later == 0);
         let mut body: Vec<Stmt> = waves.into_iter().flat_map(|wave| wave.cells(builder, &number, true)).collect();
-        for (ask, when) in asks.iter().zip(&whens) {
+        for (ask, when) in asks.cells.iter().zip(&whens) {
             body.push(taken(builder, ask, &windows[&ask.table], (&number, *when)));
         }
         body
@@ -97,6 +100,7 @@ pub(super) fn system(
             out.extend(builder.strides(step, range, i64::try_from(copies).unwrap_or(1), body));
         }
     }
+    out.extend(sums.iter().map(|sums| sums.ended(builder, &windows[&sums.table()], span)));
     out
 }
 

@@ -12,6 +12,7 @@ use hidp_syntax::ty::Ty;
 use super::Around;
 use super::build::{self, Builder};
 use super::narrow;
+use super::visits::Sums;
 
 /// The longest window that is worth an array for each step.
 const LONGEST: u32 = 8;
@@ -170,21 +171,23 @@ pub(super) fn apply(
     builder: &mut Builder<'_>,
     system: &System,
     at: usize,
-    windows: &BTreeMap<VarId, Window>,
+    (windows, sums): (&BTreeMap<VarId, Window>, &[Sums<'_>]),
     body: &mut Block,
 ) {
     let table = &system.tables[at];
     let rows = system.tables.iter().zip(&system.order.steps).map(|(table, steps)| (table.array, steps.rows[0].clone()));
     let own = system.order.steps[at].rows[0].clone();
-    Apply { builder, table, own, rows: rows.collect(), windows }.visit_block(body);
+    Apply { builder, system, table, own, rows: rows.collect(), windows, sums }.visit_block(body);
 }
 
 struct Apply<'a, 'b> {
     builder: &'a mut Builder<'b>,
+    system: &'a System,
     table: &'a Table,
     own: Vec<i64>,
     rows: BTreeMap<VarId, Vec<i64>>,
     windows: &'a BTreeMap<VarId, Window>,
+    sums: &'a [Sums<'a>],
 }
 
 impl Apply<'_, '_> {
@@ -213,7 +216,8 @@ impl Mutator for Apply<'_, '_> {
             };
             match (stmt.kind, moved) {
                 (StmtKind::Store { place, value }, Some((moved, window))) => {
-                    if !window.whole {
+                    let sums: Vec<&Sums<'_>> = self.sums.iter().filter(|sums| sums.table() == place.array).collect();
+                    if !window.whole && sums.is_empty() {
                         out.push(Stmt { kind: StmtKind::Store { place: moved, value }, span });
                         continue;
                     }
@@ -223,8 +227,13 @@ impl Mutator for Apply<'_, '_> {
                     out.push(build::assign(held, value));
                     let held = Expr::read(held, ty, at);
                     let declared = window.declared(held.clone(), self.builder.vars[place.array].ty);
-                    for (place, value) in [(moved, held), (place, declared)] {
-                        out.push(Stmt { kind: StmtKind::Store { place, value }, span });
+                    out.extend(sums.into_iter().map(|sums| {
+                        let cell = (moved.index.clone(), held.clone(), declared.clone());
+                        sums.folded(self.builder, self.system, cell)
+                    }));
+                    out.push(Stmt { kind: StmtKind::Store { place: moved, value: held }, span });
+                    if window.whole {
+                        out.push(Stmt { kind: StmtKind::Store { place, value: declared }, span });
                     }
                 }
                 (kind, _) => out.push(Stmt { kind, span }),
@@ -272,7 +281,7 @@ impl Window {
     }
 
     /// A cell as the program declares it, from how it is kept.
-    fn declared(&self, value: Expr, ty: Ty) -> Expr {
+    pub(super) fn declared(&self, value: Expr, ty: Ty) -> Expr {
         match self.cells {
             Cells::Declared => value,
             Cells::Narrow { offset } => {

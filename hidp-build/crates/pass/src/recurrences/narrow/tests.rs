@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::super::{Way, recurrences};
+use super::super::{Wants, Way, recurrences};
 use hidp_ir::par::interp::{Arg, Array, Data, Options, Value, run_with};
 use hidp_ir::par::{Program, print, read, verify};
 
@@ -91,8 +91,8 @@ fn constants_that_stand_for_no_value_have_a_narrow_one() {
     for body in [FAR, GAIN, BEYOND] {
         let program = program(body);
         let narrow =
-            recurrences(&program).iter().map(|made| (made.cells, matches!(made.way, Way::Narrow(_)))).collect();
-        assert_eq!(BTreeMap::from([(Some(1), true), (None, false)]), narrow, "{body}");
+            recurrences(&program).iter().map(|made| (made.wants, matches!(made.way, Way::Narrow(_)))).collect();
+        assert_eq!(BTreeMap::from([(Wants::Tables, false), (Wants::Cells(1), true)]), narrow, "{body}");
         same(body, &WEIGHTS);
     }
     for body in [
