@@ -5,14 +5,15 @@
 //! first, until all that is left keeps one value throughout the nest; elements of inputs are replaced by the extreme ones, as if all were read; what says so then is the condition. Arithmetic that might wrap is taken not to, which is a
 //! goal like others. Nothing rests on this: with the conditions in a branch around the nest, `bounds` proves what it can prove.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use hidp_ir::par::{BinOp, Block, ConvertMode, Expr, ExprKind, FuncId, Map, Place, PrimCall, Program, VarId, VarKind};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::ty::Scalar;
 
 use super::context::{Context, MAX_EXTENT, Position};
-use super::linear::{AtomId, AtomKey, Extreme, Interval, Lin, Op, Term};
+use super::linear::{AtomId, AtomKey, Extreme, Interval, Lin, Op};
+use super::term::Term;
 use super::walk::{Client, Use, walk};
 
 /// Steps that one test is worth.
@@ -226,15 +227,12 @@ fn settle(cx: &mut Context<'_>, goal: &Lin, found: &mut BTreeSet<Lin>, search: &
 /// `goal` as `factor * atom + rest`. `None` where the atom is multiplied by itself.
 fn split(goal: &Lin, atom: AtomId) -> Option<(Lin, Lin)> {
     let (mut factor, mut rest) = (Lin::default(), Lin::constant(goal.constant));
-    for (term, &number) in &goal.terms {
-        let others: Term = term.iter().copied().filter(|other| *other != atom).collect();
-        let single = |term: Term| match term.is_empty() {
-            true => Lin::constant(number),
-            false => Lin { constant: 0, terms: BTreeMap::from([(term, number)]) },
-        };
-        match term.len() - others.len() {
-            0 => rest = rest.add(&single(others))?,
-            1 => factor = factor.add(&single(others))?,
+    for &(term, number) in goal.terms.iter() {
+        let others: Term = term.atoms().filter(|other| *other != atom).collect();
+        let summand = Lin::product(others, number);
+        match term.degree() - others.degree() {
+            0 => rest = rest.add(&summand)?,
+            1 => factor = factor.add(&summand)?,
             _ => return None,
         }
     }
@@ -365,11 +363,8 @@ fn alone(cx: &Context<'_>, goal: &Lin) -> Option<Condition> {
 
 /// `goal >= 0` with what is subtracted on the other side.
 fn condition(cx: &Context<'_>, goal: &Lin) -> Option<Condition> {
-    let (mut low, mut high) = (Lin::constant(goal.constant.min(0)), Lin::constant(goal.constant.max(0)));
-    for (term, &factor) in &goal.terms {
-        let side = if factor < 0 { &mut low } else { &mut high };
-        side.terms.insert(term.clone(), factor);
-    }
+    let low = Lin { constant: goal.constant.min(0), terms: goal.terms.filter(|_, factor| factor < 0) };
+    let high = Lin { constant: goal.constant.max(0), terms: goal.terms.filter(|_, factor| factor > 0) };
     compared(cx, &low.scale(-1)?, &high)
 }
 
@@ -385,19 +380,19 @@ fn sum(cx: &Context<'_>, lin: &Lin) -> Option<Sum> {
     let fits = |lin: &Lin| cx.fits(lin, Scalar::I64);
     let mut sum = Sum { constant: i64::try_from(lin.constant).ok()?, terms: Vec::new() };
     let mut so_far = Lin::constant(lin.constant);
-    let (added, subtracted): (Vec<_>, Vec<_>) = lin.terms.iter().partition(|(_, factor)| **factor > 0);
-    for (term, &factor) in added.into_iter().chain(subtracted) {
-        let product = |factor| Lin { constant: 0, terms: BTreeMap::from([(term.clone(), factor)]) };
+    let (added, subtracted): (Vec<_>, Vec<_>) = lin.terms.iter().partition(|(_, factor)| *factor > 0);
+    for &(term, factor) in added.into_iter().chain(subtracted) {
+        let product = |factor| Lin::product(term, factor);
         so_far = so_far.add(&product(factor))?;
         if !fits(&product(1)) || !fits(&product(factor)) || !fits(&so_far) {
             return None;
         }
-        let known = |atom: &AtomId| match cx.atoms.key(*atom) {
+        let known = |atom: AtomId| match cx.atoms.key(atom) {
             AtomKey::Var(var) => Some(Known::Value(*var)),
             AtomKey::Extreme(array, extreme) => Some(Known::Extreme(*array, *extreme)),
             AtomKey::Fresh(_) | AtomKey::Load(..) | AtomKey::Turns(..) | AtomKey::Op(..) => None,
         };
-        let product: Option<Vec<Known>> = term.iter().map(known).collect();
+        let product: Option<Vec<Known>> = term.atoms().map(known).collect();
         sum.terms.push((i64::try_from(factor).ok()?, product?));
     }
     Some(sum)

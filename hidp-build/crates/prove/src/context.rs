@@ -17,6 +17,7 @@ use hidp_syntax::ty::Scalar;
 
 use super::linear::{AtomId, AtomKey, Atoms, Interval, Lin};
 use super::solve::{infeasible, relevant};
+use super::term::Term;
 
 /// Largest extent, and largest number of elements, that an array can have: no machine has memory for more bytes.
 pub const MAX_EXTENT: i64 = 1 << 56;
@@ -351,42 +352,34 @@ impl<'f> Context<'f> {
         if let Some(&outcome) = known.get(&assumed.distinguished) {
             return outcome;
         }
-        let mut seed = Lin::default();
-        for row in extra {
-            seed.terms.extend(row.terms.clone());
-        }
-        let outcome = self.refutes_without_cases(extra, &seed, assumed)
-            || (splits > 0 && self.refutes_by_cases(extra, &seed, assumed, splits - 1, known));
+        let outcome = self.refutes_without_cases(extra, assumed)
+            || (splits > 0 && self.refutes_by_cases(extra, assumed, splits - 1, known));
         known.insert(assumed.distinguished.clone(), outcome);
         outcome
     }
 
-    fn refutes_without_cases(&self, extra: &[Lin], seed: &Lin, assumed: &Assumed) -> bool {
+    fn refutes_without_cases(&self, extra: &[Lin], assumed: &Assumed) -> bool {
+        let seed = extra.iter().flat_map(Lin::atoms);
         let near = relevant(seed, self.facts.iter().chain(&assumed.facts), NEAR_FACTS);
-        let mut rows: Vec<Lin> = extra.iter().chain(near).cloned().collect();
-        self.add_ranges(&mut rows);
-        if infeasible(&rows) {
+        let mut rows: Vec<&Lin> = extra.iter().collect();
+        rows.extend(near);
+        let range = |term| self.atoms.term_range(term);
+        if infeasible(&rows, range) {
             return true;
         }
-        if rows.iter().all(Lin::is_linear) {
+        if rows.iter().all(|row| row.is_linear()) {
             return false;
         }
-        self.add_products(&mut rows);
-        self.add_ranges(&mut rows);
-        infeasible(&rows)
+        let products = self.products(&rows);
+        rows.extend(&products);
+        infeasible(&rows, range)
     }
 
-    /// Distinguishes the cases of one atom of `seed`.
-    fn refutes_by_cases(
-        &self,
-        extra: &[Lin],
-        seed: &Lin,
-        assumed: &Assumed,
-        splits: usize,
-        known: &mut Outcomes,
-    ) -> bool {
+    /// Distinguishes the cases of one atom of `extra`.
+    fn refutes_by_cases(&self, extra: &[Lin], assumed: &Assumed, splits: usize, known: &mut Outcomes) -> bool {
         let mut tried: BTreeSet<AtomId> = assumed.distinguished.keys().copied().collect();
-        seed.atoms().filter(|atom| tried.insert(*atom)).any(|atom| {
+        let terms: BTreeSet<Term> = extra.iter().flat_map(|row| row.terms.iter().map(|(term, _)| *term)).collect();
+        terms.into_iter().flat_map(Term::atoms).filter(|atom| tried.insert(*atom)).any(|atom| {
             let Some(cases) = self.cases.get(&atom) else {
                 return false;
             };
@@ -397,26 +390,27 @@ impl<'f> Context<'f> {
         })
     }
 
-    /// The ranges of all terms that occur.
-    fn add_ranges(&self, rows: &mut Vec<Lin>) {
-        let terms: BTreeSet<_> = rows.iter().flat_map(|row| row.terms.keys().cloned()).collect();
-        for term in terms {
-            let Some(range) = self.atoms.term_range(&term) else {
-                continue;
-            };
-            let term = Lin { constant: 0, terms: BTreeMap::from([(term, 1)]) };
-            rows.extend(term.offset(range.lo.saturating_neg()));
-            rows.extend(Lin::constant(range.hi).sub(&term));
+    /// That each of the terms lies in its range.
+    fn ranges(&self, terms: &BTreeSet<Term>) -> Vec<Lin> {
+        let mut rows = Vec::new();
+        for &term in terms {
+            if let Some(range) = self.atoms.term_range(term) {
+                rows.extend(Lin::product(term, 1).offset(range.lo.saturating_neg()));
+                rows.extend(Lin::product(term, -1).offset(range.hi));
+            }
         }
+        rows
     }
 
     /// For each product of atoms that occurs: the linear facts about one factor times the others, where those are not
     /// negative.
-    fn add_products(&self, rows: &mut Vec<Lin>) {
-        let products: BTreeSet<_> =
-            rows.iter().flat_map(|row| row.terms.keys().filter(|term| term.len() > 1).cloned()).collect();
-        let mut linear: Vec<Lin> = rows.iter().filter(|row| row.is_linear()).cloned().collect();
-        let factors: BTreeSet<AtomId> = products.iter().flatten().copied().collect();
+    fn products(&self, rows: &[&Lin]) -> BTreeSet<Lin> {
+        let terms: BTreeSet<Term> = rows.iter().flat_map(|row| row.terms.iter().map(|(term, _)| *term)).collect();
+        let (products, single): (BTreeSet<Term>, BTreeSet<Term>) =
+            terms.into_iter().partition(|term| term.degree() > 1);
+        let mut linear: Vec<Lin> = rows.iter().filter(|row| row.is_linear()).copied().cloned().collect();
+        linear.extend(self.ranges(&single));
+        let factors: BTreeSet<AtomId> = products.iter().flat_map(|term| term.atoms()).collect();
         for &factor in &factors {
             linear.extend(Lin::atom(factor).offset(self.atoms.range(factor).lo.saturating_neg()));
         }
@@ -424,21 +418,20 @@ impl<'f> Context<'f> {
             factors.into_iter().filter(|&factor| self.atom_not_negative(factor, &linear)).collect();
         let mut made = BTreeSet::new();
         for term in &products {
-            for (at, &atom) in term.iter().enumerate() {
-                let mut others = term.clone();
-                others.remove(at);
-                if !others.iter().all(|other| not_negative.contains(other)) {
+            for (at, atom) in term.atoms().enumerate() {
+                let others = term.without(at);
+                if !others.atoms().all(|other| not_negative.contains(&other)) {
                     continue;
                 }
-                let others = Lin { constant: 0, terms: BTreeMap::from([(others, 1)]) };
-                let about = linear.iter().filter(|fact| fact.terms.contains_key(&vec![atom]));
+                let others = Lin::product(others, 1);
+                let about = linear.iter().filter(|fact| fact.terms.contains(Term::of(atom)));
                 made.extend(about.filter_map(|fact| fact.mul(&others)));
                 if made.len() > PRODUCTS {
                     break;
                 }
             }
         }
-        rows.extend(made);
+        made
     }
 
     fn atom_not_negative(&self, atom: AtomId, linear: &[Lin]) -> bool {
@@ -447,7 +440,8 @@ impl<'f> Context<'f> {
         }
         let negative = Lin::atom(atom).scale(-1).and_then(|lin| lin.offset(-1));
         negative.is_some_and(|negative| {
-            infeasible(linear.iter().filter(|row| row.terms.contains_key(&vec![atom])).chain([&negative]))
+            let about = linear.iter().filter(|row| row.terms.contains(Term::of(atom)));
+            infeasible(&about.chain([&negative]).collect::<Vec<_>>(), |_| None)
         })
     }
 }

@@ -14,18 +14,21 @@ mod assume;
 mod bounds;
 mod context;
 mod convert;
+mod eliminate;
 mod facts;
 mod linear;
 pub mod order;
 mod races;
 mod rename;
 mod solve;
+mod term;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 mod walk;
 mod widen;
+mod witness;
 mod written;
 
 pub use assume::{Assumptions, Condition, Known, Sum, assumptions};

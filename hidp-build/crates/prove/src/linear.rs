@@ -8,12 +8,11 @@ use std::collections::BTreeMap;
 use hidp_ir::par::VarId;
 use hidp_syntax::ty::Scalar;
 
+use super::term::{Term, Terms};
+
 /// An atom of an [`Atoms`] table.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct AtomId(u32);
-
-/// A product of atoms, sorted, not empty.
-pub(crate) type Term = Vec<AtomId>;
+pub(crate) struct AtomId(pub(super) u32);
 
 /// An opaque operation: a function of its operands' values, nothing else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -105,6 +104,11 @@ impl Interval {
     fn add(self, other: Interval) -> Option<Interval> {
         Some(Interval { lo: self.lo.checked_add(other.lo)?, hi: self.hi.checked_add(other.hi)? })
     }
+    fn scale(self, factor: i128) -> Option<Interval> {
+        let ends = [self.lo.checked_mul(factor)?, self.hi.checked_mul(factor)?];
+        let [lo, hi] = if factor < 0 { [ends[1], ends[0]] } else { ends };
+        Some(Interval { lo, hi })
+    }
     fn mul(self, other: Interval) -> Option<Interval> {
         let corners = [
             self.lo.checked_mul(other.lo)?,
@@ -159,38 +163,45 @@ impl Atoms {
         AtomId(u32::try_from(self.entries.len()).unwrap_or(u32::MAX))
     }
     /// The values that a product of atoms can have.
-    pub(crate) fn term_range(&self, term: &Term) -> Option<Interval> {
-        term.iter().try_fold(Interval::point(1), |product, &atom| product.mul(self.range(atom)))
+    pub(crate) fn term_range(&self, term: Term) -> Option<Interval> {
+        let mut atoms = term.atoms();
+        let first = atoms.next().map_or(Interval::point(1), |atom| self.range(atom));
+        atoms.try_fold(first, |product, atom| product.mul(self.range(atom)))
     }
     /// The values that `lin` can have, as far as the ranges of its atoms tell.
     pub(crate) fn lin_range(&self, lin: &Lin) -> Option<Interval> {
-        lin.terms.iter().try_fold(Interval::point(lin.constant), |sum, (term, &factor)| {
-            sum.add(self.term_range(term)?.mul(Interval::point(factor))?)
-        })
+        let mut sum = Interval::point(lin.constant);
+        for &(term, factor) in lin.terms.iter() {
+            sum = sum.add(self.term_range(term)?.scale(factor)?)?;
+        }
+        Some(sum)
     }
 }
 
-/// `constant + Σ factor × term`. No factor is 0.
+/// `constant + Σ factor × term`. No factor is 0, no term is the product of nothing.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Lin {
     /// The constant.
     pub constant: i128,
     /// The other summands.
-    pub terms: BTreeMap<Term, i128>,
+    pub terms: Terms,
 }
 
-/// Sums with more terms, or terms with more factors, are not pursued.
+/// Sums with more terms are not pursued.
 const MAX_TERMS: usize = 24;
-const MAX_DEGREE: usize = 4;
 
 impl Lin {
     /// A constant.
     pub(crate) fn constant(value: i128) -> Lin {
-        Lin { constant: value, terms: BTreeMap::new() }
+        Lin { constant: value, terms: Terms::default() }
     }
     /// One atom.
     pub(crate) fn atom(id: AtomId) -> Lin {
-        Lin { constant: 0, terms: BTreeMap::from([(vec![id], 1)]) }
+        Lin { constant: 0, terms: Terms::of(Term::of(id), 1) }
+    }
+    /// `factor × term`; the factor is not 0.
+    pub(crate) fn product(term: Term, factor: i128) -> Lin {
+        if term.is_one() { Lin::constant(factor) } else { Lin { constant: 0, terms: Terms::of(term, factor) } }
     }
     /// The value, if it has no terms.
     pub(crate) fn as_constant(&self) -> Option<i128> {
@@ -198,17 +209,16 @@ impl Lin {
     }
     /// The atom, if it is nothing else.
     pub(crate) fn as_atom(&self) -> Option<AtomId> {
-        let (term, &factor) = self.terms.iter().next()?;
-        (self.constant == 0 && self.terms.len() == 1 && factor == 1 && term.len() == 1).then(|| term[0])
+        match (self.constant, &*self.terms) {
+            (0, [(term, 1)]) if term.degree() == 1 => term.atoms().next(),
+            _ => None,
+        }
     }
     /// `self + factor * other`.
     pub(crate) fn plus(&self, other: &Lin, factor: i128) -> Option<Lin> {
-        let mut sum = self.clone();
-        sum.constant = sum.constant.checked_add(other.constant.checked_mul(factor)?)?;
-        for (term, &value) in &other.terms {
-            sum.add_term(term.clone(), value.checked_mul(factor)?)?;
-        }
-        (sum.terms.len() <= MAX_TERMS).then_some(sum)
+        let constant = self.constant.checked_add(other.constant.checked_mul(factor)?)?;
+        let terms = self.terms.plus(&other.terms, factor)?;
+        (terms.len() <= MAX_TERMS).then_some(Lin { constant, terms })
     }
     /// `self + other`.
     pub(crate) fn add(&self, other: &Lin) -> Option<Lin> {
@@ -220,7 +230,7 @@ impl Lin {
     }
     /// `self + value`.
     pub(crate) fn offset(&self, value: i128) -> Option<Lin> {
-        self.plus(&Lin::constant(value), 1)
+        Some(Lin { constant: self.constant.checked_add(value)?, terms: self.terms.clone() })
     }
     /// `factor * self`.
     pub(crate) fn scale(&self, factor: i128) -> Option<Lin> {
@@ -228,53 +238,33 @@ impl Lin {
     }
     /// `self * other`.
     pub(crate) fn mul(&self, other: &Lin) -> Option<Lin> {
-        let mut product = self.scale(other.constant)?;
-        for (right, &right_factor) in &other.terms {
-            product.add_term(right.clone(), right_factor.checked_mul(self.constant)?)?;
-            for (left, &left_factor) in &self.terms {
-                let mut term: Term = left.iter().chain(right).copied().collect();
-                if term.len() > MAX_DEGREE {
-                    return None;
-                }
-                term.sort_unstable();
-                product.add_term(term, left_factor.checked_mul(right_factor)?)?;
+        let mut terms = Vec::new();
+        for &(left, factor) in self.terms.iter() {
+            terms.push((left, factor.checked_mul(other.constant)?));
+        }
+        for &(right, right_factor) in other.terms.iter() {
+            terms.push((right, right_factor.checked_mul(self.constant)?));
+            for &(left, left_factor) in self.terms.iter() {
+                terms.push((left.times(right)?, left_factor.checked_mul(right_factor)?));
             }
         }
+        let product = Lin { constant: self.constant.checked_mul(other.constant)?, terms: Terms::sum(terms)? };
         (product.terms.len() <= MAX_TERMS).then_some(product)
-    }
-    fn add_term(&mut self, term: Term, factor: i128) -> Option<()> {
-        let entry = self.terms.entry(term);
-        match entry {
-            std::collections::btree_map::Entry::Vacant(vacant) => {
-                if factor != 0 {
-                    vacant.insert(factor);
-                }
-            }
-            std::collections::btree_map::Entry::Occupied(mut occupied) => {
-                let sum = occupied.get().checked_add(factor)?;
-                if sum == 0 {
-                    occupied.remove();
-                } else {
-                    *occupied.get_mut() = sum;
-                }
-            }
-        }
-        Some(())
     }
     /// Whether no term is a product.
     pub(crate) fn is_linear(&self) -> bool {
-        self.terms.keys().all(|term| term.len() == 1)
+        self.terms.iter().all(|(term, _)| term.degree() == 1)
     }
     /// Every atom in it, with repetitions.
     pub(crate) fn atoms(&self) -> impl Iterator<Item = AtomId> + '_ {
-        self.terms.keys().flatten().copied()
+        self.terms.iter().flat_map(|(term, _)| term.atoms())
     }
     /// Replaces every atom. `None` if it becomes too large.
     pub(crate) fn substitute(&self, replace: &mut impl FnMut(AtomId) -> Lin) -> Option<Lin> {
         let mut result = Lin::constant(self.constant);
-        for (term, &factor) in &self.terms {
+        for &(term, factor) in self.terms.iter() {
             let mut product = Lin::constant(factor);
-            for &atom in term {
+            for atom in term.atoms() {
                 product = product.mul(&replace(atom))?;
             }
             result = result.add(&product)?;

@@ -1,116 +1,12 @@
-//! Fourier–Motzkin elimination over the integers, with a budget.
+//! Whether inequalities contradict each other: what is known of equal ones, else a search for a solution, else elimination.
 
 use std::cell::RefCell;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
-use super::linear::{AtomId, Lin, Term};
-
-/// More constraints than this, and the answer is "not proved".
-const BUDGET: usize = 400;
-/// An elimination that makes more rows than this comes after all that make fewer.
-const MANY: usize = 64;
-/// Rows with larger numbers are dropped, which only loses proofs.
-const LARGEST: u128 = 1 << 100;
-
-/// Greatest common divisor, never negative.
-pub(crate) fn gcd(a: i128, b: i128) -> i128 {
-    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
-    while b != 0 {
-        (a, b) = (b, a % b);
-    }
-    i128::try_from(a).unwrap_or(1)
-}
-
-/// `Σ factor × column`, one factor a column.
-type Row = Vec<i128>;
-
-/// The inequalities that were given of which a row is a sum, by number; those from the last one on count as one.
-type Origin = [u64; 3];
-
-/// A system of inequalities `row + constant >= 0`: the smallest constant for each row.
-#[derive(Default)]
-struct System {
-    rows: BTreeMap<Row, (i128, Origin)>,
-    /// How many columns are eliminated.
-    eliminated: u32,
-    contradiction: bool,
-}
-
-impl System {
-    /// Adds a row, divided by the greatest common divisor of its factors. Unless that rounds, which says more than the sum did, a sum
-    /// of too many given rows says nothing new.
-    fn insert(&mut self, mut row: Row, mut constant: i128, origin: Origin) {
-        let mut rounds = false;
-        if row.iter().chain([&constant]).any(|number| number.unsigned_abs() > LARGEST) {
-            return;
-        }
-        let divisor = row.iter().fold(0, |divisor, &factor| if divisor == 1 { 1 } else { gcd(divisor, factor) });
-        if divisor == 0 {
-            self.contradiction |= constant < 0;
-            return;
-        }
-        if divisor > 1 {
-            row.iter_mut().for_each(|factor| *factor /= divisor);
-            rounds = constant % divisor != 0;
-            constant = constant.div_euclid(divisor);
-        }
-        // Černikov's rule: such a row follows from others that are sums of fewer.
-        if !rounds && origin.iter().map(|word| word.count_ones()).sum::<u32>() > self.eliminated + 1 {
-            return;
-        }
-        let smallest = self.rows.entry(row).or_insert((constant, origin));
-        if constant < smallest.0 {
-            *smallest = (constant, origin);
-        }
-    }
-
-    /// The column whose elimination loses least: factors of 1 keep it exact for integers, unless that makes so many rows that
-    /// the budget would end everything; then the one that makes the fewest rows.
-    fn cheapest(&self, columns: usize) -> Option<usize> {
-        let mut counts = vec![(false, 0usize, 0usize); columns];
-        for row in self.rows.keys() {
-            for ((inexact, up, down), &factor) in counts.iter_mut().zip(row) {
-                *inexact |= factor.unsigned_abs() > 1;
-                *up += usize::from(factor > 0);
-                *down += usize::from(factor < 0);
-            }
-        }
-        let occurring = (0..columns).filter(|&column| counts[column].1 + counts[column].2 > 0);
-        occurring.min_by_key(|&column| {
-            let (inexact, up, down) = counts[column];
-            (up * down > MANY, inexact, up * down)
-        })
-    }
-
-    /// Eliminates a column.
-    fn eliminate(&mut self, column: usize) {
-        let (mut lower, mut upper) = (Vec::new(), Vec::new());
-        self.eliminated += 1;
-        self.rows.retain(|row, (constant, origin)| {
-            match row[column].signum() {
-                1 => lower.push((row.clone(), *constant, *origin)),
-                -1 => upper.push((row.clone(), *constant, *origin)),
-                _ => return true,
-            }
-            false
-        });
-        for (low, low_constant, low_origin) in &lower {
-            for (high, high_constant, high_origin) in &upper {
-                let origin: Origin = std::array::from_fn(|word| low_origin[word] | high_origin[word]);
-                let common = gcd(low[column], high[column]).max(1);
-                let (low_factor, high_factor) = (-high[column] / common, low[column] / common);
-                let sum = |a: i128, b: i128| a.checked_mul(low_factor)?.checked_add(b.checked_mul(high_factor)?);
-                let row: Option<Row> = low.iter().zip(high).map(|(&a, &b)| sum(a, b)).collect();
-                if let (Some(row), Some(constant)) = (row, sum(*low_constant, *high_constant)) {
-                    self.insert(row, constant, origin);
-                }
-                if self.contradiction || self.rows.len() > BUDGET {
-                    return;
-                }
-            }
-        }
-    }
-}
+use super::eliminate::has_contradiction;
+use super::linear::{AtomId, Interval, Lin};
+use super::term::Term;
+use super::witness;
 
 thread_local! {
     static KNOWN: RefCell<Known> = RefCell::default();
@@ -138,27 +34,73 @@ impl Known {
     }
 }
 
-/// Whether no integers satisfy all of `rows >= 0`. `false` when it cannot tell.
-pub(crate) fn infeasible<'a>(rows: impl IntoIterator<Item = &'a Lin>) -> bool {
-    let rows: Vec<&Lin> = rows.into_iter().collect();
-    let terms: BTreeSet<&Term> = rows.iter().flat_map(|row| row.terms.keys()).collect();
-    let columns: BTreeMap<&Term, usize> = terms.into_iter().enumerate().map(|(column, term)| (term, column)).collect();
-    let key = key(&rows, &columns);
+/// Whether no integers satisfy all of `rows >= 0` where each term lies in its range. `false` when it cannot tell.
+pub(crate) fn infeasible(rows: &[&Lin], range: impl Fn(Term) -> Option<Interval>) -> bool {
+    let columns = Columns::of(rows, range);
+    let key = key(rows, &columns);
     if let Some(outcome) = KNOWN.with_borrow(|known| known.outcomes.get(&key).copied()) {
         return outcome;
     }
-    let outcome = has_contradiction(&rows, &columns);
+    let outcome = !witness::is_found(rows, &columns) && has_contradiction(rows, &columns);
     KNOWN.with_borrow_mut(|known| known.note(key, outcome));
     outcome
 }
 
-/// All that the outcome depends on: of each row the factors with their columns, how many these are, and the constant.
-fn key(rows: &[&Lin], columns: &BTreeMap<&Term, usize>) -> Vec<u8> {
-    let mut key = Vec::with_capacity(rows.len() * 8);
+/// The terms that occur, in their order, with the values that they may have.
+pub(crate) struct Columns(Vec<(Term, Option<Interval>)>);
+
+impl Columns {
+    pub(crate) fn of(rows: &[&Lin], range: impl Fn(Term) -> Option<Interval>) -> Columns {
+        let mut columns = Columns(Vec::with_capacity(32));
+        for row in rows {
+            for &(term, _) in row.terms.iter() {
+                let at = columns.place(term);
+                if columns.0.get(at).is_none_or(|(other, _)| *other != term) {
+                    columns.0.insert(at, (term, range(term)));
+                }
+            }
+        }
+        columns
+    }
+    /// How many there are.
+    pub(crate) fn count(&self) -> usize {
+        self.0.len()
+    }
+    /// The range of each.
+    pub(crate) fn ranges(&self) -> impl Iterator<Item = Option<Interval>> + '_ {
+        self.0.iter().map(|(_, range)| *range)
+    }
+    /// The number of the first term that is not before this one.
+    pub(crate) fn place(&self, term: Term) -> usize {
+        let (mut low, mut high) = (0, self.0.len());
+        while low < high {
+            let middle = (low + high) / 2;
+            if self.0[middle].0 < term {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        low
+    }
+}
+
+/// All that the outcome depends on: how many columns there are and their ranges, and of each row the factors with their columns, how
+/// many these are, and the constant.
+fn key(rows: &[&Lin], columns: &Columns) -> Vec<u8> {
+    let mut key = Vec::with_capacity(rows.len() * 8 + columns.count() * 12);
+    number(columns.count() as u128, &mut key);
+    for range in columns.ranges() {
+        key.push(u8::from(range.is_some()));
+        if let Some(range) = range {
+            signed(range.lo, &mut key);
+            signed(range.hi, &mut key);
+        }
+    }
     for row in rows {
         number(row.terms.len() as u128, &mut key);
-        for (term, &factor) in &row.terms {
-            number(columns[term] as u128, &mut key);
+        for &(term, factor) in row.terms.iter() {
+            number(columns.place(term) as u128, &mut key);
             signed(factor, &mut key);
         }
         signed(row.constant, &mut key);
@@ -180,48 +122,62 @@ fn number(mut value: u128, key: &mut Vec<u8>) {
     key.push(value as u8);
 }
 
-fn has_contradiction(rows: &[&Lin], columns: &BTreeMap<&Term, usize>) -> bool {
-    let mut system = System::default();
-    for (number, row) in rows.iter().enumerate() {
-        let mut factors = vec![0; columns.len()];
-        for (term, &factor) in &row.terms {
-            factors[columns[term]] = factor;
-        }
-        let mut origin = Origin::default();
-        origin[(number / 64).min(2)] = 1 << if number < 192 { number % 64 } else { 63 };
-        system.insert(factors, row.constant, origin);
-    }
+/// The rows of `facts` that share atoms with `seed`, directly or through others, nearest first, at most `limit`.
+pub(crate) fn relevant<'a>(
+    seed: impl IntoIterator<Item = AtomId>,
+    facts: impl IntoIterator<Item = &'a Lin>,
+    limit: usize,
+) -> Vec<&'a Lin> {
+    let mut atoms = AtomSet::default();
+    seed.into_iter().for_each(|atom| atoms.insert(atom));
+    let mut chosen: Vec<&Lin> = Vec::new();
+    let mut rest: Vec<&Lin> = facts.into_iter().collect();
     loop {
-        if system.contradiction {
-            return true;
+        let (nearer, mut far) = (chosen.len(), Vec::new());
+        for fact in rest {
+            if !atoms.meets(fact) {
+                far.push(fact);
+            } else if chosen.len() == limit {
+                return chosen;
+            } else {
+                chosen.push(fact);
+            }
         }
-        if system.rows.len() > BUDGET {
-            return false;
+        if chosen.len() == nearer {
+            return chosen;
         }
-        let Some(column) = system.cheapest(columns.len()) else { return false };
-        system.eliminate(column);
+        for fact in &chosen[nearer..] {
+            fact.atoms().for_each(|atom| atoms.insert(atom));
+        }
+        rest = far;
     }
 }
 
-/// The rows of `facts` that share atoms with `seed`, directly or through others, nearest first, at most `limit`.
-pub(crate) fn relevant<'a>(seed: &Lin, facts: impl IntoIterator<Item = &'a Lin>, limit: usize) -> Vec<&'a Lin> {
-    let mut atoms: BTreeSet<AtomId> = seed.atoms().collect();
-    let mut chosen = Vec::new();
-    let mut rest: Vec<&Lin> = facts.into_iter().collect();
-    loop {
-        let (near, far): (Vec<&Lin>, Vec<&Lin>) =
-            rest.into_iter().partition(|fact| fact.atoms().any(|atom| atoms.contains(&atom)));
-        if near.is_empty() {
-            return chosen;
+/// Atoms, a bit each.
+#[derive(Default)]
+struct AtomSet(Vec<u64>);
+
+impl AtomSet {
+    fn insert(&mut self, atom: AtomId) {
+        let word = atom.0 as usize / 64;
+        if word >= self.0.len() {
+            self.0.resize(word + 1, 0);
         }
-        for fact in near {
-            if chosen.len() == limit {
-                return chosen;
+        self.0[word] |= 1 << (atom.0 % 64);
+    }
+    fn contains(&self, atom: AtomId) -> bool {
+        self.0.get(atom.0 as usize / 64).is_some_and(|word| word >> (atom.0 % 64) & 1 == 1)
+    }
+    /// Whether an atom of the sum is in it.
+    fn meets(&self, lin: &Lin) -> bool {
+        for (term, _) in lin.terms.iter() {
+            for atom in term.atoms() {
+                if self.contains(atom) {
+                    return true;
+                }
             }
-            atoms.extend(fact.atoms());
-            chosen.push(fact);
         }
-        rest = far;
+        false
     }
 }
 
@@ -248,9 +204,9 @@ mod tests {
         }
         let impossible = xs.iter().fold(Lin::constant(-1), |sum, x| sum.plus(x, -1).unwrap());
         rows.extend(xs.iter().cloned());
-        assert!(!infeasible(&rows));
-        rows.push(impossible);
-        assert!(infeasible(&rows));
+        let all: Vec<&Lin> = rows.iter().collect();
+        assert!(!infeasible(&all, |_| None));
+        assert!(infeasible(&[all, vec![&impossible]].concat(), |_| None));
     }
 
     /// Systems of a row in two columns and one with opposite factors, of the same columns or of exchanged ones: some contradict each other.
@@ -267,13 +223,24 @@ mod tests {
         for (number, opposite) in (0..343).flat_map(|number| [(number, 684), (number, 685), (number, 686)]) {
             for columns in [[&x, &y], [&y, &x]] {
                 let system = [&row([&x, &y], number), &row(columns, opposite - number)];
-                let terms: BTreeSet<&Term> = system.iter().flat_map(|row| row.terms.keys()).collect();
-                let outcome = has_contradiction(&system, &terms.into_iter().zip(0..).collect());
-                assert_eq!(infeasible(system), outcome, "{system:?}");
+                let outcome = has_contradiction(&system, &Columns::of(&system, |_| None));
+                assert_eq!(infeasible(&system, |_| None), outcome, "{system:?}");
                 outcomes[usize::from(outcome)] += 1;
             }
         }
         assert!(outcomes.iter().all(|&count| count > 250), "{outcomes:?}");
+    }
+
+    #[test]
+    fn ranges_are_rows_and_part_of_what_is_known() {
+        let mut atoms = Atoms::default();
+        let x = Lin::atom(atoms.fresh(Interval { lo: 3, hi: 9 }));
+        let row = |constant| x.scale(-1).and_then(|row| row.offset(constant)).unwrap();
+        let within = |row: &Lin, lo, hi| infeasible(&[row], |_| Some(Interval { lo, hi }));
+        assert!(infeasible(&[&row(2)], |term| atoms.term_range(term)), "x <= 2");
+        assert!(!infeasible(&[&row(3)], |term| atoms.term_range(term)), "x <= 3");
+        assert!(!infeasible(&[&row(2)], |_| None));
+        assert!(within(&row(4), 5, 9) && !within(&row(4), 4, 9) && within(&row(4), 9, 4));
     }
 
     #[test]
@@ -294,7 +261,7 @@ mod tests {
         // 1 <= 2x <= 1 has a rational solution and no integer one.
         let low = x.scale(2).unwrap().offset(-1).unwrap();
         let high = x.scale(-2).unwrap().offset(1).unwrap();
-        assert!(infeasible([&low, &high]));
-        assert!(!infeasible([&low]));
+        assert!(infeasible(&[&low, &high], |_| None));
+        assert!(!infeasible(&[&low], |_| None));
     }
 }

@@ -8,7 +8,8 @@ use super::model::{Ahead, Dependence, Level, Model};
 use super::sample::{Assignment, SIZES, value};
 use super::search::Pair;
 use super::{Blamed, Refusal, RefusalKind, Witness, dot};
-use crate::linear::{AtomId, AtomKey, Lin, Op, Term};
+use crate::linear::{AtomId, AtomKey, Lin, Op};
+use crate::term::Term;
 
 /// Facts that a message shows.
 const FACTS: usize = 6;
@@ -159,8 +160,8 @@ impl Model<'_> {
         }
     }
 
-    fn term(&self, call: &Dependence, term: &Term, factor: i128) -> Option<String> {
-        let names: Option<Vec<String>> = term.iter().map(|&atom| self.name(call, atom)).collect();
+    fn term(&self, call: &Dependence, term: Term, factor: i128) -> Option<String> {
+        let names: Option<Vec<String>> = term.atoms().map(|atom| self.name(call, atom)).collect();
         let product = names?.join(" * ");
         Some(if factor == 1 { product } else { format!("{factor} * {product}") })
     }
@@ -177,7 +178,7 @@ impl Model<'_> {
             };
             text += &part;
         };
-        for (term, &factor) in &lin.terms {
+        for &(term, factor) in lin.terms.iter() {
             add(self.term(call, term, factor.abs())?, factor > 0);
         }
         if lin.constant != 0 || lin.terms.is_empty() {
@@ -189,12 +190,11 @@ impl Model<'_> {
     /// `lin >= 0` as a program writes it, without signs.
     fn fact(&self, call: &Dependence, lin: &Lin) -> Option<String> {
         let part = |sign: i128| {
-            let terms = lin.terms.iter().filter(|(_, factor)| factor.signum() == sign);
-            let terms = terms.map(|(term, factor)| (term.clone(), factor.abs())).collect();
-            let constant = if lin.constant.signum() == sign { lin.constant.abs() } else { 0 };
-            Lin { constant, terms }
+            let terms = lin.terms.filter(|_, factor| factor.signum() == sign);
+            let constant = if lin.constant.signum() == sign { lin.constant } else { 0 };
+            Lin { constant, terms }.scale(sign)
         };
-        let (left, right) = (part(1), part(-1));
+        let (left, right) = (part(1)?, part(-1)?);
         let (greater, less) = (self.sum(call, &left)?, self.sum(call, &right)?);
         Some(if left.terms.is_empty() { format!("{less} <= {greater}") } else { format!("{greater} >= {less}") })
     }

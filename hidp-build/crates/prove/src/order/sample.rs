@@ -105,8 +105,8 @@ impl Model<'_> {
 
 /// The value of a sum.
 pub(super) fn value(lin: &Lin, assigned: &Assignment) -> Option<i128> {
-    lin.terms.iter().try_fold(lin.constant, |sum, (term, &factor)| {
-        let product = term.iter().try_fold(factor, |product, atom| product.checked_mul(*assigned.get(atom)?))?;
+    lin.terms.iter().try_fold(lin.constant, |sum, &(term, factor)| {
+        let product = term.atoms().try_fold(factor, |product, atom| product.checked_mul(*assigned.get(&atom)?))?;
         sum.checked_add(product)
     })
 }
@@ -196,12 +196,12 @@ impl Sampler<'_, '_> {
     fn narrowed(&self, number: usize, atom: AtomId, mut range: Interval) -> Option<Interval> {
         for (_, fact) in self.facts.iter().filter(|(last, _)| *last == number) {
             let (mut factor, mut rest) = (0i128, fact.constant);
-            for (term, &coefficient) in &fact.terms {
-                let others = term.iter().filter(|other| **other != atom);
+            for &(term, coefficient) in fact.terms.iter() {
+                let others = term.atoms().filter(|other| *other != atom);
                 let product = others
                     .clone()
-                    .try_fold(coefficient, |product, other| product.checked_mul(*self.assigned.get(other)?))?;
-                match term.len() - others.count() {
+                    .try_fold(coefficient, |product, other| product.checked_mul(*self.assigned.get(&other)?))?;
+                match term.degree() - others.count() {
                     0 => rest = rest.checked_add(product)?,
                     1 => factor = factor.checked_add(product)?,
                     _ => return Some(range),

@@ -395,7 +395,7 @@ fn distances(a: &Lin, b: &Lin) -> Vec<i128> {
     let is_fixed = a.terms.is_empty() || b.terms.is_empty();
     let difference = a.constant.checked_sub(b.constant).filter(|_| is_fixed || a.terms == b.terms).unwrap_or(0);
     let terms = if a.terms.is_empty() { &b.terms } else { &a.terms };
-    let factors = terms.values().filter(|factor| difference % **factor == 0);
+    let factors = terms.iter().map(|(_, factor)| factor).filter(|factor| difference % **factor == 0);
     factors.map(|factor| (difference / factor).abs()).filter(|distance| *distance <= FARTHEST).collect()
 }
 
