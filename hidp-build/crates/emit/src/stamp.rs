@@ -46,14 +46,15 @@ fn renamed(text: &str, names: &BTreeMap<String, String>) -> String {
     if names.is_empty() {
         return text.to_owned();
     }
-    let of_name = |c: char| c.is_ascii_alphanumeric() || c == '_';
-    let mut found = String::with_capacity(text.len());
-    let mut rest = text;
-    while let Some(begin) = rest.find(of_name) {
-        let (before, from) = rest.split_at(begin);
-        let (word, after) = from.split_at(from.find(|c| !of_name(c)).unwrap_or(from.len()));
-        found.extend([before, names.get(word).map_or(word, String::as_str)]);
-        rest = after;
+    let of_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
+    let (bytes, mut found, mut at) = (text.as_bytes(), String::with_capacity(text.len()), 0);
+    while at < bytes.len() {
+        let (begin, is_name) = (at, of_name(bytes[at]));
+        while at < bytes.len() && of_name(bytes[at]) == is_name {
+            at += 1;
+        }
+        let part = &text[begin..at];
+        found.push_str(if is_name { names.get(part).map_or(part, String::as_str) } else { part });
     }
-    found + rest
+    found
 }

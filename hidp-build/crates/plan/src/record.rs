@@ -73,10 +73,11 @@ fn record(table: Table<'_>) -> Result<Record, DocumentError> {
 }
 
 /// A hash that is the same on every machine: FNV-1a in 16 digits.
-pub fn stable_hash(text: &str) -> String {
-    let hash = text
-        .bytes()
-        .fold(0xcbf2_9ce4_8422_2325_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
+pub fn stable_hash(text: impl AsRef<[u8]>) -> String {
+    let mut hash = 0xcbf2_9ce4_8422_2325_u64;
+    for &byte in text.as_ref() {
+        hash = (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    }
     format!("{hash:016x}")
 }
 

@@ -1,5 +1,7 @@
 //! The hardware model of graphics processors.
 
+use std::sync::LazyLock;
+
 use super::document::{self, DocumentError};
 use super::reading::{Reading, Row};
 use super::{CallLevels, Codelets, Tunable};
@@ -221,7 +223,10 @@ impl DeviceTile {
 impl DeviceModel {
     /// The model of processors that CUDA programs.
     pub fn cuda() -> DeviceModel {
-        DeviceModel::read(include_str!("../../targets/cuda.toml")).expect("the built-in model is well formed")
+        static MODEL: LazyLock<DeviceModel> = LazyLock::new(|| {
+            DeviceModel::read(include_str!("../../targets/cuda.toml")).expect("the built-in model is well formed")
+        });
+        MODEL.clone()
     }
 
     /// Reads a model.

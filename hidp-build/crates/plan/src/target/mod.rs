@@ -5,6 +5,8 @@ pub(crate) mod document;
 mod levels;
 mod reading;
 
+use std::sync::LazyLock;
+
 use reading::Reading;
 
 use hidp_syntax::ast::Domains;
@@ -212,7 +214,10 @@ pub enum Stage {
 impl Model {
     /// The model of multicore processors.
     pub fn cpu() -> Model {
-        Model::read(include_str!("../../targets/cpu.toml")).expect("the built-in model is well formed")
+        static MODEL: LazyLock<Model> = LazyLock::new(|| {
+            Model::read(include_str!("../../targets/cpu.toml")).expect("the built-in model is well formed")
+        });
+        MODEL.clone()
     }
 
     /// Reads a model.
