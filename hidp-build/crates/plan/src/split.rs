@@ -88,7 +88,10 @@ pub(super) fn split_at(program: &Program, func: &Func, map: &Map, level: Level, 
     let mut levels = Levels { program, func, model, mapping: Mapping::new(Strategy::Device(level)) };
     levels.launched(map, level);
     let (groups, terms) = match level {
-        Level::Block => (model.split.blocks, model.split.block_terms),
+        Level::Block => {
+            // As many terms to each lane as loads are under way together.
+            (model.split.blocks, model.block * model.machine.under_way)
+        }
         Level::Thread | Level::Subwarp2 | Level::Subwarp | Level::Warp | Level::Kernel => {
             (model.split.threads, model.split.thread_terms)
         }

@@ -172,10 +172,8 @@ pub struct DeviceSplit {
     pub threads: u32,
     /// See above.
     pub thread_terms: u32,
-    /// Blocks that there should be, where the lanes of a block share a part, and terms of a part at least.
+    /// Blocks that there should be, where the lanes of a block share a part.
     pub blocks: u32,
-    /// See above.
-    pub block_terms: u32,
     /// Terms of a fold from which on it is split, however few results there are.
     pub long: u32,
     /// Results from which on shorter folds are too, where neighbouring threads take neighbouring results.
@@ -291,7 +289,6 @@ impl DeviceModel {
                 threads: int("split", "threads")?,
                 thread_terms: int("split", "thread_terms")?,
                 blocks: int("split", "blocks")?,
-                block_terms: int("split", "block_terms")?,
                 long: int("split", "long")?,
                 several: int("split", "several")?,
                 short: int("split", "short")?,
