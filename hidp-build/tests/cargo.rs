@@ -86,7 +86,7 @@ impl Package {
     fn manifest(&self, run_time: &str) -> String {
         format!(
             "[package]\nname = \"{}\"\nversion = \"0.1.0\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]\n\
-             {run_time}\nndarray = {{ version = \"0.17\", default-features = false }}\n\n[build-dependencies]\n\
+             {run_time}\nndarray = {{ version = \"0.17\", default-features = false, features = [\"std\"] }}\n\n[build-dependencies]\n\
              hidp-build = {{ path = \"ROOT/hidp-build\" }}\n",
             self.name
         )
