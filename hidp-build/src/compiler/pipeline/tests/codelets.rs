@@ -259,6 +259,18 @@ fn what_cannot_be_compared_is_a_warning() {
     assert_eq!(found(&slow.replace("codelet", "#pragma hidp allow(HD0818)\ncodelet")), []);
 }
 
+/// Of calls for which the condition does not hold the function is not asked: what it takes is left for the others.
+#[test]
+fn calls_that_a_codelet_is_not_for_take_no_steps() {
+    let costly = r#"
+        function f input int x[N], y[M]; output int s;
+        { s = 0; for (long i = 0; i < 5000; i += 1) s += 0; s += N > 0 && M > 0 ? x[0] + y[0] : 0; }
+        codelet f "one" when (N >= 50) { s = M > 0 ? x[0] + y[0] : 0; }"#;
+    assert_eq!(found(costly), []);
+    let wrong = costly.replace("{ s = M > 0 ? x[0] + y[0] : 0; }", "{ s = M > 0 ? x[0] + 1 : 0; }");
+    assert_eq!(found(&wrong), [Code::Disagreeing]);
+}
+
 /// A codelet may rely on what its tunables have in common: 4 is none of them.
 #[test]
 fn values_of_tunables_are_their_own() {
