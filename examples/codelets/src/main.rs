@@ -7,7 +7,7 @@ use hidp_std::{Context, Error};
 use ndarray::Array2;
 
 hidp_std::include_kernels!();
-use kernels::codelets::{gemv, histogram_of_bytes, product, running, sum};
+use kernels::codelets::{ascending, clusters, distances, gemv, histogram_of_bytes, product, running, sparse_gemv, sum};
 
 /// Calls of each version, of which the quickest counts.
 const CALLS: usize = 50;
@@ -24,23 +24,42 @@ fn main() -> Result<()> {
     let ints: Vec<i32> = (0..elements).map(|at| (at % 5) as i32).collect();
     let bytes: Vec<u8> = (0..elements).map(|at| (at * at % 251) as u8).collect();
     let side = ((elements as f64).sqrt() as usize).min(512);
-    let (left, right) = (matrix(side, 3), matrix(side, 5));
+    let (left, right) = (matrix([side, side], 3), matrix([side, side], 5));
     let (mut ints_out, mut counts, mut row) = (vec![0; elements], vec![0; 256], vec![0.0; side]);
     let mut out = Array2::zeros((side, side));
+    let (first, edges) = graph(elements / 8);
+    let nodes = first.len() - 1;
+    let (values, vector) = (vec![0.5; edges.len()], vec![2.0; nodes]);
+    let (mut products, mut far) = (vec![0.0; nodes], vec![0; nodes]);
+    let (points, centres) = (matrix([elements / 32, 8], 3), matrix([5, 8], 2));
+    let (mut cluster, mut sums, mut many) = (vec![0; elements / 32], Array2::zeros((5, 8)), [0; 5]);
+    let keys: Vec<u32> = (0..elements as u32).map(|at| at.wrapping_mul(2_654_435_769)).collect();
+    let mut sorted = vec![0; elements];
     let ratios = [
         report("sum", &cx, |cx| sum(cx, &floats).map(drop))?,
         report("running", &cx, |cx| running(cx, &ints, &mut ints_out))?,
         report("gemv", &cx, |cx| gemv(cx, &left, &right.row(0), &mut row))?,
         report("product", &cx, |cx| product(cx, &left, &right, &mut out))?,
         report("histogram_of_bytes", &cx, |cx| histogram_of_bytes(cx, &bytes, &mut counts))?,
+        report("sparse_gemv", &cx, |cx| sparse_gemv(cx, &first, &edges, &values, &vector, &mut products))?,
+        report("distances", &cx, |cx| distances(cx, &first, &edges, 0, &mut far))?,
+        report("clusters", &cx, |cx| clusters(cx, &points, &centres, &mut cluster, &mut sums, &mut many))?,
+        report("ascending", &cx, |cx| ascending(cx, &keys, &mut sorted))?,
     ];
     let mean = ratios.iter().map(|ratio| ratio.ln()).sum::<f64>() / ratios.len() as f64;
     println!("untuned: {:.2} times the quickest versions, on geometric mean", mean.exp());
     Ok(())
 }
 
-fn matrix(side: usize, step: usize) -> Array2<f32> {
-    Array2::from_shape_fn((side, side), |(row, column)| ((row * step + column) % 7) as f32 - 3.0)
+fn matrix([rows, columns]: [usize; 2], step: usize) -> Array2<f32> {
+    Array2::from_shape_fn((rows, columns), |(row, column)| ((row * step + column) % 7) as f32 - 3.0)
+}
+
+/// Where the edges of each of so many nodes begin, and where they end: six each, all over the graph.
+fn graph(nodes: usize) -> (Vec<i32>, Vec<i32>) {
+    let first = (0..=nodes).map(|node| 6 * node as i32).collect();
+    let edges = (0..6 * nodes).map(|edge| (edge.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 32) % nodes.max(1));
+    (first, edges.map(|node| node as i32).collect())
 }
 
 /// Prints what each version takes, the quickest first, and which one runs if nobody says so. Gives how much longer that takes than the quickest.

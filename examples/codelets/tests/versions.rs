@@ -4,7 +4,7 @@ use hidp_std::{Context, Error, Select, Why};
 use ndarray::Array2;
 
 hidp_std::include_kernels!();
-use kernels::codelets::{gemv, histogram_of_bytes, product, running, sum};
+use kernels::codelets::{ascending, clusters, distances, gemv, histogram_of_bytes, product, running, sparse_gemv, sum};
 
 /// Sizes around the ends of pieces and around the bounds of conditions.
 const SIZES: [usize; 12] = [0, 1, 2, 63, 64, 65, 1023, 1024, 4097, 8193, 65_535, 65_637];
@@ -99,6 +99,111 @@ fn histograms() {
             let mut counts = vec![7; 256];
             histogram_of_bytes(cx, &keys, &mut counts)?;
             assert_eq!(counts, expected, "{size}");
+            Ok(())
+        });
+    }
+}
+
+/// Rows of a square matrix, or edges of nodes: where those of each begin, and what they lead to. Many have none, one has most.
+fn ragged(rows: usize) -> (Vec<i32>, Vec<i32>) {
+    let (mut first, mut ends) = (vec![0], Vec::new());
+    for row in 0..rows {
+        let length = if row == rows / 3 { 2 * rows + 5 } else { row % 4 };
+        ends.extend((0..length).map(|at| ((row * 7 + at * 13 + 1) % rows) as i32));
+        first.push(ends.len() as i32);
+    }
+    (first, ends)
+}
+
+#[test]
+fn sparse_matrices_times_vectors() {
+    for rows in [0, 1, 2, 15, 1023, 5000] {
+        let (first, col) = ragged(rows);
+        let val: Vec<f64> = (0..col.len()).map(|at| (at % 9) as f64 - 4.0).collect();
+        let x: Vec<f64> = (0..rows).map(|at| (at % 5) as f64 - 2.0).collect();
+        let row = |row: usize| first[row] as usize..first[row + 1] as usize;
+        let expected: Vec<f64> = (0..rows).map(|r| row(r).map(|k| val[k] * x[col[k] as usize]).sum()).collect();
+        in_each_version(&["in_order", "four_sums"], |cx| {
+            let mut y = vec![-1.0; rows];
+            sparse_gemv(cx, &first, &col, &val, &x, &mut y)?;
+            assert_eq!(y, expected, "{rows}");
+            Ok(())
+        });
+    }
+}
+
+/// How far nodes are from one of them, by a queue.
+fn far_from(source: i32, first: &[i32], edges: &[i32]) -> Vec<i32> {
+    let mut far = vec![-1; first.len() - 1];
+    let mut queue = std::collections::VecDeque::new();
+    if let Some(of) = usize::try_from(source).ok().and_then(|source| far.get_mut(source)) {
+        *of = 0;
+        queue.push_back(source as usize);
+    }
+    while let Some(node) = queue.pop_front() {
+        for edge in &edges[first[node] as usize..first[node + 1] as usize] {
+            let edge = *edge as usize;
+            if far[edge] < 0 {
+                far[edge] = far[node] + 1;
+                queue.push_back(edge);
+            }
+        }
+    }
+    far
+}
+
+#[test]
+fn distances_in_graphs() {
+    let way =
+        |nodes: usize| ((0..=nodes as i32).map(|n| n.min(nodes as i32 - 1)).collect(), (1..nodes as i32).collect());
+    let graphs: [(Vec<i32>, Vec<i32>); 6] = [ragged(0), ragged(1), ragged(2), ragged(1000), ragged(20_000), way(300)];
+    for (first, edges) in &graphs {
+        let nodes = first.len() - 1;
+        for source in [0, -1, nodes as i32 / 2, nodes as i32] {
+            let expected = far_from(source, first, edges);
+            in_each_version(&["at_once", "queue"], |cx| {
+                let mut far = vec![7; nodes];
+                distances(cx, first, edges, source, &mut far)?;
+                assert_eq!(far, expected, "{nodes} from {source}");
+                Ok(())
+            });
+        }
+    }
+}
+
+#[test]
+fn points_in_clusters() {
+    for (points, centres) in [(0, 3), (5, 0), (4095, 5), (4096, 5), (5003, 1)] {
+        let (point, centre) = (matrix(points, 9), matrix(centres, 9) + 0.25);
+        let square = |p: usize, k: usize| -> f32 { (&point.row(p) - &centre.row(k)).mapv(|d| d * d).sum() };
+        let nearer = |p: usize, best: usize, k: usize| if square(p, k) < square(p, best) { k } else { best };
+        let expected: Vec<usize> = (0..points).map(|p| (0..centres).fold(0, |best, k| nearer(p, best, k))).collect();
+        let (mut of_each, mut many_each) = (Array2::<f32>::zeros((centres, 9)), vec![0; centres]);
+        for (p, k) in expected.iter().enumerate().filter(|(_, k)| **k < centres) {
+            let mut sum = of_each.row_mut(*k);
+            sum += &point.row(p);
+            many_each[*k] += 1;
+        }
+        in_each_version(&["in_order", "pieces"], |cx| {
+            let (mut cluster, mut sums, mut many) = (vec![-1; points], Array2::ones((centres, 9)), vec![7; centres]);
+            clusters(cx, &point, &centre, &mut cluster, &mut sums, &mut many)?;
+            assert!(cluster.iter().zip(&expected).all(|(found, k)| *found as usize == *k), "{points} {centres}");
+            assert_eq!((&sums, &many), (&of_each, &many_each), "{points} {centres}");
+            Ok(())
+        });
+    }
+}
+
+#[test]
+fn keys_in_order() {
+    for size in [0, 1, 2, 3, 255, 4095, 4096, 4097, 8193, 12_289, 16_411] {
+        let key: Vec<u32> = (0..size as u32).map(|at| at.wrapping_mul(2_654_435_769) >> (at % 29)).collect();
+        let mut expected = key.clone();
+        expected.sort_unstable();
+        in_each_version(&["bytes", "merge"], |cx| {
+            let mut sorted = vec![7; size];
+            ascending(cx, &key, &mut sorted)?;
+            assert_eq!(sorted, expected, "{size}");
             Ok(())
         });
     }
