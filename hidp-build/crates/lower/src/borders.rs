@@ -1,9 +1,10 @@
 //! Borders of loops in vector lanes.
 //!
 //! A comparison of the loop's variable with a position, `j == 0` or `n - 1 - j == 0`, holds in one iteration at most, usually the first or the
-//! last. A branch on it is run in lanes for all iterations, both sides of it, by masked loads and stores; where a C++ compiler has none for
-//! these accesses, it makes no lanes at all. So the first and the last iteration run by themselves, and between them a copy of the loop in
-//! which those comparisons are false. Where such a position lies elsewhere, the loop runs as it is.
+//! last. An order, `j > 0` or `j + 1 < n`, usually holds in all but the first or the last. A branch on it is run in lanes for all iterations, both
+//! sides of it, by masked loads and stores; where a C++ compiler has none for these accesses, it makes no lanes at all. So the first and the last
+//! iteration run by themselves, and between them a copy of the loop in which each comparison is what it usually is. Where a border lies elsewhere,
+//! the loop runs as it is.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
@@ -18,50 +19,61 @@ use hidp_ir::par::{BinOp, UnOp};
 use hidp_syntax::index::Arena;
 use hidp_syntax::ty::Ty;
 
-/// With more positions the loop is left as it is.
+/// With more borders the loop is left as it is.
 const MOST: usize = 4;
 
 /// Rewrites all such loops of a function.
 pub(super) fn apart(function: &mut Function) {
-    in_block(&mut function.body, &mut function.vars);
+    in_block(&mut function.body, &function.params, &mut function.vars);
 }
 
-fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>) {
+fn in_block(block: &mut Block, params: &[VarId], vars: &mut Arena<VarId, Var>) {
     for mut stmt in mem::take(&mut block.stmts) {
         if let Stmt::Loop(node) = &stmt {
-            let positions = Positions::of(node);
-            if (1..=MOST).contains(&positions.found.len()) {
-                split(node, &positions, vars, block);
+            let borders = Borders::of(node, params);
+            if (1..=MOST).contains(&borders.found.len()) {
+                split(node, &borders, vars, block);
                 continue;
             }
         }
-        child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, vars));
+        child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, params, vars));
         block.stmts.push(stmt);
     }
 }
 
-/// Where a loop's variable is compared with what keeps its value.
-struct Positions {
-    var: VarId,
-    /// What the loop changes.
-    changed: BTreeSet<VarId>,
-    found: Vec<Expr>,
+/// Where a comparison of a loop's variable is not what it is in most iterations.
+#[derive(Clone, PartialEq)]
+enum Border {
+    /// In this iteration.
+    At(Expr),
+    /// Before or behind all others: where this order does not hold.
+    Beyond(Expr),
 }
 
-impl Positions {
+/// Where a loop's variable is compared with what keeps its value.
+struct Borders<'a> {
+    var: VarId,
+    /// The function's: extents are among them.
+    params: &'a [VarId],
+    /// What the loop changes.
+    changed: BTreeSet<VarId>,
+    found: Vec<Border>,
+}
+
+impl<'a> Borders<'a> {
     /// Those on which a branch depends that loads or stores, or a choice between indices. None of a loop that is not in lanes, or folds.
-    fn of(node: &Loop) -> Positions {
+    fn of(node: &Loop, params: &'a [VarId]) -> Borders<'a> {
         let mut changed = BTreeSet::from([node.var]);
         each_stmt(&node.body, &mut |stmt| {
             changed.extend(introduced(stmt));
             changed.extend(overwritten(stmt));
         });
-        let mut positions = Positions { var: node.var, changed, found: Vec::new() };
+        let mut borders = Borders { var: node.var, params, changed, found: Vec::new() };
         let in_lanes = matches!(&node.kind, LoopKind::Simd { reductions } if reductions.is_empty());
         if in_lanes && make::as_int(&node.step) == Some(1) {
-            each_stmt(&node.body, &mut |stmt| positions.of_stmt(stmt));
+            each_stmt(&node.body, &mut |stmt| borders.of_stmt(stmt));
         }
-        positions
+        borders
     }
 
     fn of_stmt(&mut self, stmt: &Stmt) {
@@ -84,28 +96,100 @@ impl Positions {
 
     fn of_condition(&mut self, cond: &Expr) {
         each_subexpr(cond, &mut |sub| {
-            if let Some((position, _)) = self.compared(sub)
-                && !self.found.contains(&position)
+            if let Some((border, _)) = self.compared(sub)
+                && !self.found.contains(&border)
             {
-                self.found.push(position);
+                self.found.push(border);
             }
         });
     }
 
-    /// The position that an expression compares the variable with, and whether it is true there rather than everywhere else.
-    fn compared(&self, expr: &Expr) -> Option<(Expr, bool)> {
+    /// The border of an expression that compares the variable, and what the expression is between borders.
+    fn compared(&self, expr: &Expr) -> Option<(Border, bool)> {
         let ExprKind::Binary(op, left, right) = &expr.kind else { return None };
-        let there = match op {
-            BinOp::Eq => true,
-            BinOp::Ne => false,
-            _ => return None,
+        let usual = match op {
+            BinOp::Eq => false,
+            BinOp::Ne => true,
+            _ => return self.ordered(expr),
         };
         let ((left, rest), (right, other)) = (self.linear(left)?, self.linear(right)?);
         match left - right {
-            1 => Some((make::sub(other, rest), there)),
-            -1 => Some((make::sub(rest, other), there)),
+            1 => Some((Border::At(make::sub(other, rest)), usual)),
+            -1 => Some((Border::At(make::sub(rest, other)), usual)),
             _ => None,
         }
+    }
+
+    /// Of `j` or `j + 1` beside 0 or 1, which most iterations lie above, or what may be an extent, which they lie below. Neither of both wraps,
+    /// so the order changes once at most.
+    fn ordered(&self, expr: &Expr) -> Option<(Border, bool)> {
+        let ExprKind::Binary(op, left, right) = &expr.kind else { return None };
+        let (iterates, other) = match op {
+            BinOp::Gt | BinOp::Ge => (left, right),
+            BinOp::Lt | BinOp::Le => (right, left),
+            _ => return None,
+        };
+        // `iterates` is greater, if the variable is there.
+        let (position, is_greater) = match (self.linear(iterates)?, self.linear(other)?) {
+            ((1, rest), (0, position)) if matches!(make::as_int(&rest), Some(0 | 1)) => (position, true),
+            ((0, position), (1, rest)) if matches!(make::as_int(&rest), Some(0 | 1)) => (position, false),
+            _ => return None,
+        };
+        let lies_above = match make::as_int(&position) {
+            Some(number) if (0..=1).contains(&number) => true,
+            Some(_) => return None,
+            None if self.is_extent(&position) => false,
+            None => return None,
+        };
+        let usual = lies_above == is_greater;
+        Some((Border::Beyond(if usual { expr.clone() } else { make::not(expr.clone()) }), usual))
+    }
+
+    /// Whether it may be the extent of an array, or that and a number. What other loops count is none: a triangle has no borders.
+    fn is_extent(&self, expr: &Expr) -> bool {
+        match &expr.kind {
+            ExprKind::Var(var) => self.params.contains(var),
+            ExprKind::Binary(BinOp::Add | BinOp::Sub, left, right) => {
+                self.is_extent(left) && make::as_int(right).is_some()
+            }
+            _ => false,
+        }
+    }
+
+    /// Whether iteration `at` lies on a border or beyond.
+    fn is_on(&self, border: &Border, at: &Expr) -> Expr {
+        match border {
+            Border::At(position) => make::binary(BinOp::Eq, position.clone(), at.clone()),
+            Border::Beyond(order) => make::not(self.with_variable(order, at)),
+        }
+    }
+
+    /// Whether one of the iterations from `low` to below `high` does.
+    fn is_within(&self, border: &Border, low: &Expr, high: &Expr) -> Expr {
+        match border {
+            Border::At(position) => {
+                let above = make::binary(BinOp::Ge, position.clone(), low.clone());
+                make::binary(BinOp::And, above, make::binary(BinOp::Lt, position.clone(), high.clone()))
+            }
+            Border::Beyond(_) => {
+                let end = make::sub(high.clone(), make::long(1));
+                or(self.is_on(border, low), self.is_on(border, &end))
+            }
+        }
+    }
+
+    fn with_variable(&self, expr: &Expr, at: &Expr) -> Expr {
+        let mut of = expr.clone();
+        self.replace(&mut of, at);
+        of
+    }
+
+    fn replace(&self, expr: &mut Expr, at: &Expr) {
+        if matches!(expr.kind, ExprKind::Var(var) if var == self.var) {
+            *expr = at.clone();
+            return;
+        }
+        operands_mut(expr).into_iter().for_each(|operand| self.replace(operand, at));
     }
 
     /// How often an expression has the variable, and what is added to that: nothing that can fault, or that the loop changes.
@@ -130,12 +214,12 @@ impl Positions {
         }
     }
 
-    /// An expression where the variable is at none of the positions.
+    /// An expression where the variable is on none of the borders.
     fn between(&self, expr: &mut Expr) {
-        if let Some((position, there)) = self.compared(expr)
-            && self.found.contains(&position)
+        if let Some((border, usual)) = self.compared(expr)
+            && self.found.contains(&border)
         {
-            expr.kind = ExprKind::Bool(!there);
+            expr.kind = ExprKind::Bool(usual);
             return;
         }
         operands_mut(expr).into_iter().for_each(|operand| self.between(operand));
@@ -171,30 +255,33 @@ fn touches_memory(block: &Block) -> bool {
     found
 }
 
-/// Two rounds of the loop as it is, for the first and the last iteration or for all of them, and the copy after the first.
-fn split(node: &Loop, positions: &Positions, vars: &mut Arena<VarId, Var>, block: &mut Block) {
+/// Two rounds of the loop as it is, for the first and the last or for all of them, and the copy after the first.
+fn split(node: &Loop, borders: &Borders<'_>, vars: &mut Arena<VarId, Var>, block: &mut Block) {
+    let mut stmts = Vec::new();
     let mut let_long = |name: &str, init: Expr| {
         let var = vars.push(Var { name: name.to_owned(), kind: VarKind::Value(Ty::LONG) });
-        block.stmts.push(Stmt::Let { var, init: Some(init) });
+        stmts.push(Stmt::Let { var, init: Some(init) });
         make::var(var, Ty::LONG)
     };
     let (lo, hi) = (let_long("lo", node.lo.clone()), let_long("hi", node.hi.clone()));
-    let each: Vec<Expr> = positions.found.iter().map(|position| let_long("border", position.clone())).collect();
-    let is_one = |of: &dyn Fn(&Expr) -> Expr| each.iter().map(of).reduce(or).expect("a position");
+    let is_some = make::binary(BinOp::Lt, node.lo.clone(), node.hi.clone());
+    let mut named = |border: &Border| match border {
+        Border::At(position) => Border::At(let_long("border", position.clone())),
+        Border::Beyond(order) => Border::Beyond(order.clone()),
+    };
+    let each: Vec<Border> = borders.found.iter().map(&mut named).collect();
+    let is_one = |of: &dyn Fn(&Border) -> Expr| each.iter().map(of).reduce(or).expect("a border");
     let end = make::sub(hi.clone(), make::long(1));
-    let first = is_one(&|position| make::binary(BinOp::Eq, position.clone(), lo.clone()));
-    let last = is_one(&|position| make::binary(BinOp::Eq, position.clone(), end.clone()));
+    let first = is_one(&|border| borders.is_on(border, &lo));
+    let last = is_one(&|border| borders.is_on(border, &end));
     let one_if = |cond: Expr| make::select(cond, make::long(1), make::long(0));
     let low = let_long("low", make::add(lo.clone(), one_if(first)));
     let high = let_long("high", make::sub(hi.clone(), one_if(last)));
-    let elsewhere = is_one(&|position| {
-        let above = make::binary(BinOp::Ge, position.clone(), low.clone());
-        make::binary(BinOp::And, above, make::binary(BinOp::Lt, position.clone(), high.clone()))
-    });
+    let elsewhere = is_one(&|border| borders.is_within(border, &low, &high));
     let all_or = |part: Expr| make::select(elsewhere.clone(), hi.clone(), part);
     let begin = let_long("begin", all_or(make::min(low.clone(), hi.clone())));
     let end = let_long("end", all_or(make::max(high.clone(), begin.clone())));
-    let between = Copied { positions, vars, renamed: BTreeMap::new() }.all(Loop {
+    let between = Copied { borders, vars, renamed: BTreeMap::new() }.all(Loop {
         lo: begin.clone(),
         hi: end.clone(),
         ..node.clone()
@@ -208,16 +295,22 @@ fn split(node: &Loop, positions: &Positions, vars: &mut Arena<VarId, Var>, block
     };
     let body = Block { stmts: vec![Stmt::Loop(border), make::when(is_first, vec![Stmt::Loop(between)])] };
     let (lo, hi, step) = (make::long(0), make::long(2), make::long(1));
-    block.stmts.push(Stmt::Loop(Loop { var: round, lo, hi, step, kind: LoopKind::Seq, body }));
+    stmts.push(Stmt::Loop(Loop { var: round, lo, hi, step, kind: LoopKind::Seq, body }));
+    // Without iterations, an order that holds nowhere would put its ends far apart.
+    if each.iter().any(|border| matches!(border, Border::Beyond(_))) {
+        block.stmts.push(make::when(is_some, stmts));
+    } else {
+        block.stmts.extend(stmts);
+    }
 }
 
 fn or(left: Expr, right: Expr) -> Expr {
     make::binary(BinOp::Or, left, right)
 }
 
-/// A copy of a loop, for iterations between the positions, with variables of its own.
+/// A copy of a loop, for iterations between the borders, with variables of its own.
 struct Copied<'a> {
-    positions: &'a Positions,
+    borders: &'a Borders<'a>,
     vars: &'a mut Arena<VarId, Var>,
     renamed: BTreeMap<VarId, VarId>,
 }
@@ -235,7 +328,7 @@ impl Copied<'_> {
     /// Leaves out branches that are not taken.
     fn decide(&self, block: &mut Block) {
         for mut stmt in mem::take(&mut block.stmts) {
-            stmt_exprs_mut(&mut stmt).into_iter().for_each(|expr| self.positions.between(expr));
+            stmt_exprs_mut(&mut stmt).into_iter().for_each(|expr| self.borders.between(expr));
             child_blocks_mut(&mut stmt).into_iter().for_each(|child| self.decide(child));
             match stmt {
                 Stmt::If { cond: Expr { kind: ExprKind::Bool(value), .. }, then, otherwise } => {

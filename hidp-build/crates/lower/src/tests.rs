@@ -448,9 +448,25 @@ fn first_and_last_iterations_are_taken_out_of_lanes() {
 }
 
 #[test]
+fn iterations_beyond_an_order_are_taken_out_of_lanes() {
+    let twice = [2, 1];
+    assert_eq!(lanes_and_branches("if (i > 0) { y[i] = x[i - 1]; }"), twice);
+    assert_eq!(lanes_and_branches("if (0 >= i) { y[i] = 7; } else { y[i] = x[i - 1]; }"), twice);
+    assert_eq!(lanes_and_branches("if (i + 1 < N) { y[i] = x[i + 1]; }"), twice);
+    assert_eq!(lanes_and_branches("if (i >= N - 1) { y[i] = 7; } else { y[i] = x[i + 1]; }"), twice);
+    assert_eq!(lanes_and_branches("if (i > 0 && i < N - 1) { y[i] = x[i + 1] + x[i - 1]; }"), twice);
+    assert_eq!(lanes_and_branches("y[i] += i < n ? x[i] : 7;"), [2, 0]);
+    // Far from both ends, wrapping or triangular: as it is.
+    assert_eq!(lanes_and_branches("if (i > 5) { y[i] = 7; }"), [1, 1]);
+    assert_eq!(lanes_and_branches("if (i + n < N) { y[i] = 7; }"), [1, 1]);
+    let triangle = "function f input int x[N][N]; inout int y[N][N]; { map { i := [0:N); j := [0:N); if (j < i) { y[i][j] = x[i][j]; } } }";
+    let loops = |stmt: &Stmt| is_simd(stmt);
+    assert_eq!(in_kernels(unit(&lowered(triangle), "rows"), loops), 1);
+}
+
+#[test]
 fn loops_without_positions_stay_as_they_are() {
     // Neither a position, nor the same one in all iterations, nor worth a copy; more positions than a copy is made for.
-    assert_eq!(lanes_and_branches("if (i < n) { y[i] = 7; }"), [1, 1]);
     assert_eq!(lanes_and_branches("if (2 * i == n) { y[i] = 7; }"), [1, 1]);
     assert_eq!(lanes_and_branches("if (i == x[i]) { y[i] = 7; }"), [1, 1]);
     assert_eq!(lanes_and_branches("y[i] += i == n ? 7 : 8;"), [1, 0]);
@@ -520,7 +536,7 @@ fn what_an_angle_rules_out_is_not_done_with_a_wrong_one() {
 #[test]
 fn angles_that_are_loaded_under_a_condition_are_not_looked_at_before_it() {
     let text = "function f input double x[N], y[M]; output double z[N];
-        { map { i := [0:N); z[i] = i < M ? sin(y[i]) : x[i]; } }";
+        { map { i := [0:N); z[i] = x[i] > 0 && i < M ? sin(y[i]) : x[i]; } }";
     assert_eq!(angles(text).0, 0);
 }
 
