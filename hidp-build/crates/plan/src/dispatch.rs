@@ -1,8 +1,8 @@
 //! Which version of an entry runs when: measures of a call that its shapes give, and rules over them.
 //!
-//! The nest with most iterators speaks for the entry, of several the first that does more than to fill an array.
+//! The nest with most iterators speaks for the entry, of several the first whose iterations do most.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::device_rules::device_rules;
@@ -176,7 +176,7 @@ pub fn add_device_rules(
 
 /// The measures of the nest that speaks for an entry.
 pub(super) fn measures_of(func: &Func, maps: &[&Map]) -> Vec<Measure> {
-    dominant(maps).map_or(Vec::new(), |at| of_nest(func, maps[at]))
+    dominant(func, maps).map_or(Vec::new(), |at| of_nest(func, maps[at]))
 }
 
 /// The rules between plans for devices, without that of the search.
@@ -188,28 +188,61 @@ pub(super) fn rules_of(
     measures: &[Measure],
     model: &DeviceModel,
 ) -> Vec<Rule> {
-    dominant(maps).map_or(Vec::new(), |at| device_rules(program, func, (at, maps[at]), plans, measures, model))
+    dominant(func, maps).map_or(Vec::new(), |at| device_rules(program, func, (at, maps[at]), plans, measures, model))
 }
 
-/// The nest that speaks for an entry: the first of the deepest ones that do more than to fill an array.
-fn dominant(maps: &[&Map]) -> Option<usize> {
-    let rank = |at: &usize| (levels(maps[*at]), !is_fill(maps[*at]), usize::MAX - at);
+/// The nest that speaks for an entry: of the deepest ones with most to do the first. One whose size no argument changes only does if all are so.
+fn dominant(func: &Func, maps: &[&Map]) -> Option<usize> {
+    let rank = |at: &usize| {
+        let map = maps[*at];
+        (!is_constant(&of_nest(func, map)), levels(map), Effort::of(map), usize::MAX - at)
+    };
     (0..maps.len()).max_by_key(rank)
 }
 
-/// Whether all that iterations do is to store what is known before: `counts = 0`.
-fn is_fill(map: &Map) -> bool {
-    let mut known = map.folds.is_empty();
-    visit::walk_stmts(&map.body, |stmt| known &= matches!(stmt.kind, StmtKind::Store { .. }));
-    visit::walk_exprs(&map.body, |node| {
-        known &= matches!(node.kind, ExprKind::Const(_) | ExprKind::Read(_) | ExprKind::Convert { .. });
-    });
-    known
+fn is_constant(measures: &[Measure]) -> bool {
+    !measures.is_empty() && measures.iter().all(|measure| measure.at(&BTreeMap::new()).is_some())
+}
+
+/// What the iterations of a nest do, from least to most.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Effort {
+    /// They store what is known before: `counts = 0`.
+    Fill,
+    /// They store elements as they are.
+    Copy,
+    Compute,
+    /// They have loops.
+    Repeat,
+}
+
+impl Effort {
+    fn of(map: &Map) -> Effort {
+        let mut effort = if map.folds.is_empty() { Effort::Fill } else { Effort::Compute };
+        visit::walk_stmts(&map.body, |stmt| effort = effort.max(Effort::of_stmt(&stmt.kind)));
+        visit::walk_exprs(&map.body, |expr| effort = effort.max(Effort::of_expr(&expr.kind)));
+        effort
+    }
+
+    fn of_stmt(stmt: &StmtKind) -> Effort {
+        if matches!(stmt, StmtKind::Loop(_)) {
+            return Effort::Repeat;
+        }
+        if matches!(stmt, StmtKind::Store { .. }) { Effort::Fill } else { Effort::Compute }
+    }
+
+    fn of_expr(expr: &ExprKind) -> Effort {
+        if matches!(expr, ExprKind::Load(_)) {
+            return Effort::Copy;
+        }
+        let is_known = matches!(expr, ExprKind::Const(_) | ExprKind::Read(_) | ExprKind::Convert { .. });
+        if is_known { Effort::Fill } else { Effort::Compute }
+    }
 }
 
 fn by_shape(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let maps = nests(func);
-    let Some(dominant) = dominant(&maps) else {
+    let Some(dominant) = dominant(func, &maps) else {
         return Dispatch { measures: of_primitive(func), ..Dispatch::default() };
     };
     let measures = of_nest(func, maps[dominant]);
@@ -336,6 +369,27 @@ mod tests {
         assert_eq!(of(text).0, ["parallel = N"], "what iterations compute is work");
         let text = "function f output float y[M], z[N]; { y = 1; z = 2; }";
         assert_eq!(of(text).0, ["parallel = M"], "there is nothing else");
+    }
+
+    #[test]
+    fn small_preparations_do_not_speak_for_what_follows() {
+        let function = |before: &str, work: &str| {
+            format!(
+                "function f input float x[N], w[M]; output float y[N]; input int terms;
+                {{ float t[M], k[3][3]; k = 1; {before} map {{ i := [0:N); {work} }} }}"
+            )
+        };
+        let long =
+            "float s = 0; for (int n = 0; n < terms; n += 1) s += sin(x[i] * n) + t[n % M] * k[n % 3][1]; y[i] = s;";
+        let rules = of(&function("map { j := [0:M); t[j] = w[j]; }", long));
+        assert_eq!(rules, (vec!["parallel = N".into()], vec!["parallel < 8: rows".into()]), "a copy");
+        assert_eq!(of(&function("map { j := [0:M); t[j] = w[j] * 2; }", long)), rules, "what has no loop");
+        let short = "y[i] = x[i] * t[i % M] + k[i % 3][1];";
+        assert_eq!(of(&function("map { j := [0:M); t[j] = w[j]; }", short)).0, ["parallel = N"]);
+        let fixed = "map { a := [0:3); b := [0:3); k[a][b] = w[a] * b; } t = w;";
+        assert_eq!(of(&function(fixed, short)).0, ["parallel = N"], "more iterators, but always nine iterations");
+        let text = "function f output float k[3][3]; { map { a := [0:3); b := [0:3); k[a][b] = a * b; } }";
+        assert_eq!(of(text).0, ["parallel = 3 * 3", "width = 3"], "there is nothing else");
     }
 
     #[test]
