@@ -195,8 +195,11 @@ fn text(all: &[Compared]) -> String {
 fn named(paper: &Paper, row: &Row, hand: &Row) -> Option<String> {
     let above = COLUMNS.iter().filter_map(|(name, of)| {
         let (own, other) = (of(row), of(hand));
-        let ratio = own / other.max(1.0);
-        (ratio > WORSE).then(|| format!("{name} {ratio:.2}"))
+        match own > other * WORSE {
+            true if other == 0.0 => Some(format!("{name} {own}, by hand none")),
+            true => Some(format!("{name} {:.2}", own / other)),
+            false => None,
+        }
     });
     let above: Vec<String> = above.collect();
     (!above.is_empty()).then(|| format!("- {}: {}", paper.title, above.join(", ")))
