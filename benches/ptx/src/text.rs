@@ -61,8 +61,8 @@ struct Names {
     labels: HashMap<String, usize>,
 }
 
-/// Shared memory that several kernels name: each that does has it.
-type OfBlocks = HashMap<String, (u64, u64)>;
+/// Bytes of shared memory that several kernels may name: each that does has it.
+type OfBlocks = HashMap<String, u64>;
 
 struct Reader<'t> {
     lines: std::iter::Enumerate<std::str::Lines<'t>>,
@@ -135,7 +135,7 @@ impl Module {
             } else if is(".shared") {
                 let text = reader.statement(line);
                 let (name, size) = declared(&text).ok_or_else(|| reader.unread(&*text))?;
-                of_blocks.insert(name, (size, 0));
+                of_blocks.insert(name, size);
             } else if is(".global") || is(".const") {
                 let text = reader.statement(line);
                 let (name, variable) = variable(&text).ok_or_else(|| reader.unread(&*text))?;
@@ -246,7 +246,7 @@ fn body(kernel: &mut Kernel, names: &mut Names, reader: &mut Reader<'_>, blocks:
                     if !names.places.contains_key(name) {
                         let place = kernel.shared.next_multiple_of(16);
                         names.places.insert(name.clone(), place);
-                        kernel.shared = place + blocks[name].0;
+                        kernel.shared = place + blocks[name];
                     }
                 }
                 let instr = instruction(&text, names).ok_or_else(|| reader.unread(format!("`{text}` is not run")))?;

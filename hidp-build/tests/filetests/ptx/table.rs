@@ -48,7 +48,8 @@ fn table() {
     let sources = Sources::read().unwrap_or_else(|why| panic!("{why}"));
     let only = std::env::var("HIDP_PTX_ONLY").unwrap_or_default();
     let papers: Vec<&'static Paper> = PAPERS.iter().filter(|paper| paper.name.contains(&only)).collect();
-    // The longest take a minute: as many at once as there are processors.
+    // Each takes seconds to a minute.
+    let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let next = std::sync::atomic::AtomicUsize::new(0);
     let work = || {
         let take = || papers.get(next.fetch_add(1, std::sync::atomic::Ordering::Relaxed));
@@ -56,7 +57,7 @@ fn table() {
         compared.collect::<Vec<_>>()
     };
     let mut all: Vec<Compared> = std::thread::scope(|scope| {
-        let threads: Vec<_> = (0..2).map(|_| scope.spawn(work)).collect();
+        let threads: Vec<_> = (0..processors).map(|_| scope.spawn(work)).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("no program fails")).collect()
     });
     all.sort_by_key(|one| papers.iter().position(|paper| paper.name == one.paper.name));
