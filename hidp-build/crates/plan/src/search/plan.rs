@@ -183,7 +183,7 @@ pub(crate) fn searched_plans(
     }
     let plan = |(number, at): (usize, usize)| {
         let nests = maps.iter().zip(&candidates[at]).map(|(map, mapping)| mapping.lines(func, map));
-        Plan::new(&searched_name(number), nests.collect())
+        Plan::new(searched_name(number), nests.collect())
     };
     Some(Ok(best.into_iter().enumerate().map(plan).collect()))
 }
