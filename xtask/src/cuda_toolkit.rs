@@ -20,35 +20,81 @@ const BYTES: u64 = 500_000_000;
 
 /// Prints the folder to use as `CUDA_HOME`.
 pub(crate) fn run() -> Result<()> {
-    println!("{}", install()?.display());
+    install()?;
+    println!("{}", packages_home().display());
     Ok(())
+}
+
+/// The CUDA compiler that tests use.
+#[derive(Debug)]
+pub(crate) enum Toolkit {
+    /// What the environment names, which is there.
+    Named(PathBuf),
+    /// The packages, which may have to be installed.
+    Packages,
+}
+
+impl Toolkit {
+    /// `CUDA_HOME`, where it is once it is installed.
+    pub(crate) fn home(&self) -> PathBuf {
+        match self {
+            Toolkit::Named(home) => home.clone(),
+            Toolkit::Packages => packages_home(),
+        }
+    }
+
+    /// Installs it unless it is there.
+    pub(crate) fn install(&self) -> Result<()> {
+        match self {
+            Toolkit::Named(_) => Ok(()),
+            Toolkit::Packages => {
+                install().context("tests compile CUDA with the real nvcc; `HIDP_CUDA=off` leaves it out")
+            }
+        }
+    }
+}
+
+/// `CUDA_HOME` for tests, installed; `None` as of [`wanted`].
+pub(crate) fn for_tests() -> Result<Option<PathBuf>> {
+    let Some(toolkit) = wanted()? else { return Ok(None) };
+    toolkit.install()?;
+    Ok(Some(toolkit.home()))
 }
 
 /// The toolkit for tests: what the environment names, or else the packages. `None`, said aloud, where it is not wanted or there is
 /// none for this machine.
-pub(crate) fn for_tests() -> Result<Option<PathBuf>> {
+pub(crate) fn wanted() -> Result<Option<Toolkit>> {
     if env::var_os("HIDP_CUDA").is_some_and(|value| value == "off") {
         eprintln!("CUDA is left out: HIDP_CUDA=off");
         return Ok(None);
     }
     if let Some(home) = env::var_os("CUDA_HOME").filter(|home| !home.is_empty()).map(PathBuf::from) {
         ensure!(home.join("bin/nvcc").is_file(), "`CUDA_HOME` is `{}`, which has no bin/nvcc", home.display());
-        return Ok(Some(home));
+        return Ok(Some(Toolkit::Named(home)));
     }
     if !cfg!(target_os = "linux") {
         eprintln!("CUDA is left out: nvcc does not compile for this system");
         return Ok(None);
     }
-    install().map(Some).context("tests compile CUDA with the real nvcc; `HIDP_CUDA=off` leaves it out")
+    Ok(Some(Toolkit::Packages))
+}
+
+/// Where toolkits made of packages are.
+fn root() -> PathBuf {
+    target_folder().join("cuda-toolkit")
+}
+
+/// `CUDA_HOME` of the packages.
+fn packages_home() -> PathBuf {
+    root().join(name()).join("nvidia/cu13")
 }
 
 /// Installs unless it is there.
-fn install() -> Result<PathBuf> {
-    let root = target_folder().join("cuda-toolkit");
+fn install() -> Result<()> {
+    let (root, home) = (root(), packages_home());
     let place = root.join(name());
-    let home = place.join("nvidia/cu13");
     if home.join("bin/nvcc").is_file() {
-        return Ok(home);
+        return Ok(());
     }
     space::check("cargo xtask cuda-toolkit", &place, BYTES)?;
     let aside = root.join(format!("{}.{}", name(), std::process::id()));
@@ -60,7 +106,7 @@ fn install() -> Result<PathBuf> {
             // Another run was faster.
             ensure!(home.join("bin/nvcc").is_file(), "cannot make `{}`: {error}", place.display());
         }
-        Ok(home)
+        Ok(())
     });
     // What is left of it is in nobody's way.
     let _ = fs::remove_dir_all(&aside);

@@ -9,7 +9,6 @@ mod programs;
 mod summary;
 
 use std::io::{BufRead, BufReader};
-use std::path::PathBuf;
 use std::sync::Mutex;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -17,7 +16,8 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::command::{Invocation, cargo, target_folder};
-use crate::{cuda_toolkit, space};
+use crate::cuda_toolkit::{self, Toolkit};
+use crate::space;
 use kept::Kept;
 use kind::{KINDS, Kind, Needs, Work};
 use options::{Options, Scope};
@@ -110,8 +110,8 @@ fn together(kind: &'static Kind, all: Vec<(Ran, Instant, Instant)>) -> (&'static
 
 /// What tests use and not every machine has.
 struct Tools {
-    /// `CUDA_HOME`.
-    cuda: Option<PathBuf>,
+    /// There once test programs are built.
+    cuda: Option<Toolkit>,
     clang: Option<&'static str>,
 }
 
@@ -124,13 +124,13 @@ impl Tools {
             return Ok(Tools { cuda: None, clang: None });
         }
         let clang = CLANG.into_iter().find(|name| is_there(name));
-        Ok(Tools { cuda: cuda_toolkit::for_tests()?, clang })
+        Ok(Tools { cuda: cuda_toolkit::wanted()?, clang })
     }
     /// What results depend on besides the files of the workspace.
     fn describe(&self) -> String {
         let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
         let versions = ["rustc", compiler.as_str()].map(version);
-        format!("{versions:?} {:?} {:?}", self.cuda, self.clang.map(version))
+        format!("{versions:?} {:?} {:?}", self.cuda.as_ref().map(Toolkit::home), self.clang.map(version))
     }
 }
 
@@ -161,6 +161,16 @@ fn why_not(kind: &Kind, options: &Options, tools: &Tools, kept: &Kept) -> Result
     Ok(unchanged.then(|| "passed before, and nothing that it reads has changed (--again runs it)".to_owned()))
 }
 
+/// Does both at the same time.
+fn meanwhile<T>(one: impl FnOnce() -> Result<()> + Send, other: impl FnOnce() -> Result<T>) -> Result<T> {
+    thread::scope(|scope| {
+        let one = scope.spawn(one);
+        let other = other();
+        one.join().expect("no panic")?;
+        other
+    })
+}
+
 /// Variables by which builds find nvcc.
 const TOOLKIT: [&str; 3] = ["CUDA_HOME", "CUDA_PATH", "NVCC"];
 
@@ -173,9 +183,13 @@ struct Runner<'a> {
 }
 
 impl Runner<'_> {
-    /// Builds all test programs; whether they build.
+    /// Builds all test programs; whether they build. The toolkit is installed meanwhile, but for builds that use it.
     fn build(&mut self, kind: &Kind) -> Result<bool> {
-        let Some(programs) = programs::build(self.cargo(kind))? else { return Ok(false) };
+        let install = || self.tools.cuda.as_ref().map_or(Ok(()), Toolkit::install);
+        if self.options.scope == Scope::Full {
+            install()?;
+        }
+        let Some(programs) = meanwhile(install, || programs::build(self.cargo(kind)))? else { return Ok(false) };
         let with_tests = |program: Program| program.tests().map(|tests| (program, tests));
         self.programs = programs.into_iter().map(with_tests).collect::<Result<_>>()?;
         Ok(true)
@@ -230,8 +244,8 @@ impl Runner<'_> {
         let is_off = kind.variables(self.options.scope).contains(&("HIDP_CUDA", "off"));
         match &self.tools.cuda {
             // Those that need nvcc fail without it, rather than say that they do nothing.
-            Some(home) if !is_off => {
-                command.env("CUDA_HOME", &home.display().to_string()).env("HIDP_TEST_NVCC", "required")
+            Some(toolkit) if !is_off => {
+                command.env("CUDA_HOME", &toolkit.home().display().to_string()).env("HIDP_TEST_NVCC", "required")
             }
             Some(_) | None => command,
         }
@@ -298,11 +312,15 @@ fn limit_of_programs() -> Vec<&'static str> {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::mpsc::{Receiver, Sender, channel};
+
+    use anyhow::bail;
+
     use super::*;
 
     #[test]
     fn examples_are_compiled_by_nvcc_and_as_for_users_in_full_tests_alone() {
-        let tools = Tools { cuda: Some("/toolkit".into()), clang: None };
+        let tools = Tools { cuda: Some(Toolkit::Named("/toolkit".into())), clang: None };
         let told = |args: &[&str], variable| {
             let options = Options::parse(args).unwrap();
             let runner = Runner { options: &options, tools: &tools, programs: Vec::new() };
@@ -312,6 +330,17 @@ mod tests {
         assert_eq!(told(&["full"], "CUDA_HOME"), Some(Some("/toolkit".to_owned())));
         assert_eq!(told(&[], "HIDP_QUICK"), None);
         assert_eq!(told(&["full"], "HIDP_QUICK"), Some(Some("off".to_owned())));
+    }
+
+    #[test]
+    fn what_is_installed_meanwhile_waits_for_nothing_and_may_fail() {
+        let [(to_install, installing), (to_build, building)] = [channel(), channel()];
+        let greet = |to: Sender<()>, from: Receiver<()>| -> Result<()> {
+            to.send(())?;
+            Ok(from.recv_timeout(Duration::from_secs(20))?)
+        };
+        assert!(meanwhile(|| greet(to_build, installing), || greet(to_install, building)).is_ok());
+        assert!(meanwhile(|| bail!("no network"), || Ok(())).is_err());
     }
 
     #[test]
