@@ -1,0 +1,126 @@
+//! What is taken out of loops in lanes, and before them: borders and angles.
+
+use super::*;
+
+/// Loops in lanes, and branches in them.
+fn lanes_and_branches(body: &str) -> [usize; 2] {
+    let text = format!("function f input int x[N]; input long n; inout int y[N]; {{ map {{ i := [0:N); {body} }} }}");
+    let entry = lowered(&text);
+    let mut found = [0, 0];
+    for (_, kernel) in unit(&entry, "rows").kernels.iter() {
+        each_stmt(&kernel.function.body, &mut |stmt| {
+            if let Stmt::Loop(node) = stmt
+                && is_simd(stmt)
+            {
+                found[0] += 1;
+                found[1] += count(&node.body, |stmt| matches!(stmt, Stmt::If { .. }));
+            }
+        });
+    }
+    found
+}
+
+#[test]
+fn first_and_last_iterations_are_taken_out_of_lanes() {
+    let twice = [2, 1];
+    assert_eq!(lanes_and_branches("if (i == 0) { y[i] = 7; } else { y[i] = x[i - 1]; }"), twice);
+    assert_eq!(lanes_and_branches("if (N - 1 - i != 0) { y[i] = x[i + 1]; }"), twice);
+    assert_eq!(lanes_and_branches("if (i == 0 || i == n) { y[i] = 7; } else { y[i] = x[i - 1]; }"), twice);
+    // Of a branch with a test of another kind nothing is left but that.
+    assert_eq!(lanes_and_branches("if (i == n && x[i] > 3) { y[i] = 7; }"), twice);
+    assert_eq!(lanes_and_branches("if (i == n || x[i] > 3) { y[i] = 7; }"), [2, 2]);
+    assert_eq!(lanes_and_branches("y[i] += i == 0 ? 7 : x[i - 1];"), [2, 0]);
+}
+
+#[test]
+fn iterations_beyond_an_order_are_taken_out_of_lanes() {
+    let twice = [2, 1];
+    assert_eq!(lanes_and_branches("if (i > 0) { y[i] = x[i - 1]; }"), twice);
+    assert_eq!(lanes_and_branches("if (0 >= i) { y[i] = 7; } else { y[i] = x[i - 1]; }"), twice);
+    assert_eq!(lanes_and_branches("if (i + 1 < N) { y[i] = x[i + 1]; }"), twice);
+    assert_eq!(lanes_and_branches("if (i >= N - 1) { y[i] = 7; } else { y[i] = x[i + 1]; }"), twice);
+    assert_eq!(lanes_and_branches("if (i > 0 && i < N - 1) { y[i] = x[i + 1] + x[i - 1]; }"), twice);
+    assert_eq!(lanes_and_branches("y[i] += i < n ? x[i] : 7;"), [2, 0]);
+    // Far from both ends, wrapping or triangular: as it is.
+    assert_eq!(lanes_and_branches("if (i > 5) { y[i] = 7; }"), [1, 1]);
+    assert_eq!(lanes_and_branches("if (i + n < N) { y[i] = 7; }"), [1, 1]);
+    let triangle = "function f input int x[N][N]; inout int y[N][N]; { map { i := [0:N); j := [0:N); if (j < i) { y[i][j] = x[i][j]; } } }";
+    let loops = |stmt: &Stmt| is_simd(stmt);
+    assert_eq!(in_kernels(unit(&lowered(triangle), "rows"), loops), 1);
+}
+
+#[test]
+fn loops_without_positions_stay_as_they_are() {
+    // Neither a position, nor the same one in all iterations, nor worth a copy; more positions than a copy is made for.
+    assert_eq!(lanes_and_branches("if (2 * i == n) { y[i] = 7; }"), [1, 1]);
+    assert_eq!(lanes_and_branches("if (i == x[i]) { y[i] = 7; }"), [1, 1]);
+    assert_eq!(lanes_and_branches("y[i] += i == n ? 7 : 8;"), [1, 0]);
+    let many = "if (i == n || i == n + 1 || i == n + 2 || i == n + 3 || i == n + 4) { y[i] = 7; }";
+    assert_eq!(lanes_and_branches(many), [1, 1]);
+}
+
+/// Loops in lanes that look at their angles, and those that compute `sin` in full.
+fn angles(text: &str) -> (usize, usize) {
+    let entry = lowered(text);
+    let mut found = (0, 0);
+    for (_, kernel) in unit(&entry, "rows").kernels.iter() {
+        each_expr(&kernel.function.body, &mut |expr| {
+            found.0 += usize::from(matches!(expr.kind, ExprKind::Near(NearFn::IsNear, _)));
+            found.1 += usize::from(matches!(expr.kind, ExprKind::Math(MathFn::Sin, _)));
+        });
+    }
+    found
+}
+
+#[test]
+fn lanes_take_angles_to_be_small_and_look_afterwards() {
+    let (near, full) =
+        angles("function f input double x[N]; output double y[N]; { map { i := [0:N); y[i] = sin(x[i]); } }");
+    assert!(near > 0 && near == full, "{near} {full}");
+}
+
+#[test]
+fn iterations_that_cannot_be_computed_twice_take_all_angles_in_full() {
+    let in_place = "function f inout double x[N]; { map { i := [0:N); x[i] = sin(x[i]); } }";
+    let chosen_by_an_angle = "function f input double x[N]; inout double y[N];
+        { map { i := [0:N); if (sin(x[i]) > 0.5) { y[i] = 1; } } }";
+    for text in [in_place, chosen_by_an_angle] {
+        let (near, full) = angles(text);
+        assert!(near == 0 && full > 0, "{text}: {near} {full}");
+    }
+}
+
+#[test]
+fn what_an_angle_rules_out_is_not_done_with_a_wrong_one() {
+    // What is not contracted where its caller is stays a call.
+    let function = |value: &str| {
+        format!(
+            "#pragma hidp nocontract
+             function long turns(long n) {{ long _left = n; while (_left != 0) {{ _left -= 2; }} return n; }}
+             #pragma hidp unchecked
+             function f input double x[N], y[M]; input long n[N]; output double z[N];
+             {{ map {{ i := [0:N); double s = sin(x[i]); z[i] = {value}; }} }}"
+        )
+    };
+    for value in [
+        "sin(x[i]) <= 1 ? x[i] : y[i]",
+        "s <= 1 ? s : y[i]",
+        "sin(x[i]) <= 1 ? x[i] : double(turns(n[i]))",
+        "sin(x[i]) <= 1 || turns(n[i]) == 0 ? 1 : 2",
+        "y[long(M * abs(sin(x[i])))]",
+        "double(turns(long(sin(x[i]))))",
+    ] {
+        let (near, full) = angles(&function(value));
+        assert!(near == 0 && full > 0, "{value}: {near} {full}");
+    }
+    for value in ["s <= 1 ? 0 : s", "sin(x[i]) + (n[i] < 9 ? y[i] : double(turns(n[i])))"] {
+        assert!(angles(&function(value)).0 > 0, "{value}");
+    }
+}
+
+#[test]
+fn angles_that_are_loaded_under_a_condition_are_not_looked_at_before_it() {
+    let text = "function f input double x[N], y[M]; output double z[N];
+        { map { i := [0:N); z[i] = x[i] > 0 && i < M ? sin(y[i]) : x[i]; } }";
+    assert_eq!(angles(text).0, 0);
+}
