@@ -4,9 +4,12 @@ use std::path::Path;
 
 use hidp_build::Builder;
 
-/// Programs of papers, which are cases of the compiler's tests.
-const PAPERS: [&str; 2] =
-    ["../hidp-build/tests/cases/run/papers_hicuda.hdp", "../hidp-build/tests/cases/run/papers_lee.hdp"];
+/// Programs of papers, which are cases of the compiler's tests, and those of an example.
+const OTHERS: [&str; 3] = [
+    "../hidp-build/tests/cases/run/papers_hicuda.hdp",
+    "../hidp-build/tests/cases/run/papers_lee.hdp",
+    "../examples/codelets/src/kernels/codelets.hdp",
+];
 
 fn main() -> hidp_build::Result {
     let tbb = has_tbb();
@@ -25,6 +28,7 @@ fn main() -> hidp_build::Result {
         .file("peers/recur.cpp")
         .file("peers/lanes.cpp")
         .file("peers/first.cpp")
+        .file("peers/codelets.cpp")
         .define("HIDP_TBB", if tbb { "1" } else { "0" })
         .define("HIDP_VQSORT", if vqsort { "1" } else { "0" })
         .compile("hidp_peers");
@@ -52,7 +56,7 @@ fn main() -> hidp_build::Result {
     if mvec {
         println!("cargo:rustc-link-lib=mvec");
     }
-    PAPERS.iter().fold(Builder::new().folder("src/kernels"), |builder, case| builder.folder(case)).compile()
+    OTHERS.iter().fold(Builder::new().folder("src/kernels"), |builder, file| builder.folder(file)).compile()
 }
 
 fn peer_build() -> cc::Build {

@@ -1,5 +1,6 @@
 //! The hand-written C++ of `peers/peers.cpp`, behind safe functions.
 
+pub mod codelets;
 pub mod first;
 pub mod papers;
 

@@ -10,6 +10,7 @@ use hidp_benches::Case;
 use hidp_benches::cases::{self, Recipe};
 use hidp_benches::idle;
 use hidp_benches::limits::{Meter, time};
+use hidp_benches::openblas::OpenBlas;
 
 /// Rounds of each case; every contender and the limit run once in each.
 const ROUNDS: usize = 7;
@@ -55,6 +56,12 @@ fn main() -> Result<()> {
     }
     if hidp_benches::parasail::Parasail::find("A", &[1]).is_none() {
         println!("parasail was not found: it is left out (Debian: libparasail8).\n");
+    }
+    if OpenBlas::find().is_none() {
+        println!("OpenBLAS was not found: it is left out (Debian: libopenblas0).\n");
+    }
+    if OpenBlas::mkl().is_none() {
+        println!("MKL was not found: it is left out (`pip install mkl`, and its folder in LD_LIBRARY_PATH).\n");
     }
     println!("{} rounds, contenders and limit interleaved; median [smallest, largest] over the rounds.", ROUNDS);
     println!("speed-up: HiDP's rate over the contender's. of limit: rate over the limit measured in the same round.\n");

@@ -1,5 +1,6 @@
 //! The cases, one module a subject.
 
+mod codelets;
 mod dense;
 mod first;
 mod first_matrices;
@@ -55,6 +56,7 @@ pub fn all() -> Vec<Recipe> {
             recur::RECIPES,
             papers_hicuda::RECIPES,
             papers_lee::RECIPES,
+            codelets::RECIPES,
         ]
         .into_iter()
         .flat_map(fixed),

@@ -1,0 +1,258 @@
+//! The functions of the example `codelets`: what runs untuned, the quickest of their versions here, and peers.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+use std::time::{Duration, Instant};
+
+use hidp_std::{Context, Error};
+use rayon::prelude::*;
+
+use super::first::{context, shared};
+use super::{Recipes, assert_close, widen};
+use crate::buffer::Buffer;
+use crate::kernels::{codelets, prims};
+use crate::matrices::{Matrix, band_matrix, five_point_matrix, zipf_matrix};
+use crate::openblas::OpenBlas;
+use crate::peers::papers::Graph;
+use crate::random::Random;
+use crate::{Case, Contender, Limit, peers};
+
+pub(super) const RECIPES: Recipes = &[
+    ("codelets sum f32 2^24", sum),
+    ("codelets scan i32 2^24", running),
+    ("codelets gemv f32 512K x 128", || gemv("512K x 128", [1 << 19, 128])),
+    ("codelets gemv f32 128 x 512K", || gemv("128 x 512K", [128, 1 << 19])),
+    ("codelets product f32 1024", product),
+    ("codelets spmv f64 5-point 1000 x 1000", || sparse("5-point 1000 x 1000", five_point_matrix(1000))),
+    ("codelets spmv f64 band 200000 x 30", || sparse("band 200000 x 30", band_matrix(200_000, 30))),
+    ("codelets spmv f64 Zipf 500000", || sparse("Zipf 500000", zipf_matrix(500_000))),
+    ("codelets histogram 2^26", histogram),
+    ("codelets k-means 494020 x 34, 5", || clusters(5)),
+    ("codelets k-means 494020 x 34, 64", || clusters(64)),
+    ("codelets distances 10^6 x 6", distances),
+    ("codelets sort u32 2^22", ascending),
+];
+
+/// Calls of each version, of which the quickest counts.
+const CALLS: usize = 5;
+/// Versions that take so many times the quickest one's time are called once.
+const HOPELESS: u32 = 3;
+
+/// A context that calls the quickest version.
+fn quickest(call: &dyn Fn(&Context) -> Result<(), Error>) -> Context {
+    let cx = context();
+    let Err(Error::UnknownPlan { plans, .. }) = call(&cx.with_plan("none")) else { panic!("a version of that name") };
+    let plans = plans.to_string();
+    let mut best: Option<(Duration, Context)> = None;
+    for name in plans.split('`').skip(1).step_by(2) {
+        let cx = cx.with_plan(name);
+        for _ in 0..CALLS {
+            let start = Instant::now();
+            call(&cx).expect("a version runs");
+            let time = start.elapsed();
+            if best.as_ref().is_none_or(|(least, _)| time < *least) {
+                best = Some((time, cx.clone()));
+            }
+            if best.as_ref().is_some_and(|(least, _)| time > *least * HOPELESS) {
+                break;
+            }
+        }
+    }
+    best.expect("a function has a version").1
+}
+
+/// HiDP's contenders.
+fn versions(call: impl Fn(&Context) -> Result<(), Error> + 'static) -> Vec<Contender> {
+    let (call, cx) = (Rc::new(call), context());
+    let (best, untuned) = (quickest(&*call), call.clone());
+    vec![
+        Contender::new("HiDP", move || untuned(&cx).expect("it runs")),
+        Contender::new("HiDP, quickest version", move || call(&best).expect("it runs")),
+    ]
+}
+
+/// A case whose contenders leave the same values in what `found` reads.
+fn case(name: &str, limit: Limit, relative: f64, mut contenders: Vec<Contender>, found: impl Fn() -> Vec<f64>) -> Case {
+    let mut expected: Option<Vec<f64>> = None;
+    for contender in &mut contenders {
+        (contender.run)();
+        match &expected {
+            None => expected = Some(found()),
+            Some(expected) => assert_close(name, &found(), expected, relative),
+        }
+    }
+    Case { name: format!("codelets {name}"), limit, contenders }
+}
+
+fn sum() -> Case {
+    let x = Rc::new(Buffer::from_fn(1 << 24, |at| (at % 7) as f32 - 2.0));
+    let out = Rc::new(RefCell::new(0f32));
+    let limit = Limit::Read(size_of_val(&x[..]) as f64);
+    let (input, own) = (x.clone(), out.clone());
+    let mut contenders = versions(move |cx| codelets::sum(cx, &input[..]).map(|sum| *own.borrow_mut() = sum));
+    let (input, own) = (x.clone(), out.clone());
+    let chunk = |x: &[f32]| x.iter().sum::<f32>();
+    contenders.push(Contender::new("rayon", move || {
+        *own.borrow_mut() = input.par_chunks(1 << 12).map(chunk).sum();
+    }));
+    if peers::has_tbb() {
+        let (input, own) = (x.clone(), out.clone());
+        contenders.push(Contender::new("C++17 par", move || *own.borrow_mut() = peers::sum_f32(&input)));
+    }
+    let (cx, own) = (context(), out.clone());
+    contenders.push(Contender::new("HiDP, `reduce`", move || {
+        *own.borrow_mut() = prims::sum_f32(&cx, &x[..]).expect("it runs");
+    }));
+    case("sum f32 2^24", limit, 1e-5, contenders, move || vec![f64::from(*out.borrow())])
+}
+
+fn running() -> Case {
+    let n = 1 << 24;
+    let x = Rc::new(Buffer::from_fn(n, |at| (at % 7) as i32 - 3));
+    let y = shared(n, |_| 0i32);
+    let (input, own) = (x.clone(), y.clone());
+    let mut contenders = versions(move |cx| codelets::running(cx, &input[..], &mut own.borrow_mut()[..]));
+    if peers::has_tbb() {
+        let (input, own) = (x.clone(), y.clone());
+        contenders.push(Contender::new("C++17 par", move || peers::scan_i32(&input, &mut own.borrow_mut())));
+    }
+    let (cx, own) = (context(), y.clone());
+    contenders.push(Contender::new("HiDP, `scan`", move || {
+        prims::scan_i32(&cx, &x[..], &mut own.borrow_mut()[..]).expect("it runs");
+    }));
+    case("scan i32 2^24", Limit::Stream(8.0 * n as f64), 0.0, contenders, move || widen(&y.borrow()))
+}
+
+fn small(at: usize) -> f32 {
+    ((at * 7919) % 17) as f32 / 16.0 - 0.5
+}
+
+fn gemv(name: &str, shape: [usize; 2]) -> Case {
+    let [m, k] = shape;
+    let (a, x) = (Rc::new(Buffer::from_fn(m * k, small)), Rc::new(Buffer::from_fn(k, small)));
+    let y = shared(m, |_| 0f32);
+    let limit = Limit::Read(4.0 * (m * k) as f64);
+    let (matrix, vector, own) = (a.clone(), x.clone(), y.clone());
+    let mut contenders =
+        versions(move |cx| codelets::gemv(cx, &(&matrix[..], shape), &vector[..], &mut own.borrow_mut()[..]));
+    for (name, library) in [("OpenBLAS", OpenBlas::find()), ("MKL", OpenBlas::mkl())] {
+        if let Some(library) = library {
+            let (a, x, own) = (a.clone(), x.clone(), y.clone());
+            contenders.push(Contender::new(name, move || library.sgemv(shape, &a, &x, &mut own.borrow_mut())));
+        }
+    }
+    case(&format!("gemv f32 {name}"), limit, 1e-3, contenders, move || widen(&y.borrow()))
+}
+
+fn product() -> Case {
+    const N: usize = 1024;
+    let [a, b] = [0, 5].map(|from| Rc::new(Buffer::from_fn(N * N, |at| small(at + from))));
+    let c = shared(N * N, |_| 0f32);
+    let (left, right, own) = (a.clone(), b.clone(), c.clone());
+    let shape = [N, N];
+    let mut contenders = versions(move |cx| {
+        codelets::product(cx, &(&left[..], shape), &(&right[..], shape), &mut (&mut own.borrow_mut()[..], shape))
+    });
+    for (name, library) in [("OpenBLAS", OpenBlas::find()), ("MKL", OpenBlas::mkl())] {
+        if let Some(library) = library {
+            let (a, b, own) = (a.clone(), b.clone(), c.clone());
+            contenders.push(Contender::new(name, move || library.sgemm([N; 3], &a, &b, &mut own.borrow_mut())));
+        }
+    }
+    let limit = Limit::Flops(2.0 * (N * N * N) as f64);
+    case("product f32 1024", limit, 1e-4, contenders, move || widen(&c.borrow()))
+}
+
+fn sparse(name: &str, matrix: Matrix) -> Case {
+    let (rows, nonzeros) = (matrix.rowptr.len() - 1, matrix.col.len());
+    let x = Rc::new(Buffer::from_fn(rows, |at| (at % 11) as f64 - 5.0));
+    let (matrix, y) = (Rc::new(matrix), shared(rows, |_| 0f64));
+    let (of, vector, own) = (matrix.clone(), x.clone(), y.clone());
+    let mut contenders = versions(move |cx| {
+        codelets::sparse_gemv(cx, &of.rowptr[..], &of.col[..], &of.val[..], &vector[..], &mut own.borrow_mut()[..])
+    });
+    let own = y.clone();
+    contenders.push(Contender::new("OpenMP", move || {
+        peers::spmv(&mut own.borrow_mut(), &matrix.rowptr, &matrix.col, &matrix.val, &x);
+    }));
+    let limit = Limit::Read((12 * nonzeros + 20 * rows) as f64);
+    case(&format!("spmv f64 {name}"), limit, 1e-12, contenders, move || y.borrow().to_vec())
+}
+
+fn histogram() -> Case {
+    let n = 1 << 26;
+    let mut random = Random::new(7);
+    let x = Rc::new(Buffer::from_fn(n, |_| random.bits() as u8));
+    let counts = Rc::new(RefCell::new([0u32; 256]));
+    let (input, own) = (x.clone(), counts.clone());
+    let mut contenders = versions(move |cx| codelets::histogram_of_bytes(cx, &input[..], &mut own.borrow_mut()[..]));
+    let own = counts.clone();
+    contenders.push(Contender::new("OpenMP", move || peers::first::histogram(&mut own.borrow_mut(), &x)));
+    let found = move || counts.borrow().iter().map(|count| f64::from(*count)).collect();
+    case("histogram 2^26", Limit::Read(n as f64), 0.0, contenders, found)
+}
+
+fn clusters(k: usize) -> Case {
+    let (n, d) = (494_020, 34);
+    let mut random = Random::new(11);
+    let point = Rc::new(Buffer::from_fn(n * d, |_| random.unit() as f32));
+    let centre = Rc::new(Buffer::from_fn(k * d, |_| random.unit() as f32));
+    let (cluster, counts) = (shared(n, |_| 0i32), shared(k, |_| 0u32));
+    let sums = shared(k * d, |_| 0f32);
+    let (points, centres) = (point.clone(), centre.clone());
+    let (of_points, of_each, many) = (cluster.clone(), sums.clone(), counts.clone());
+    let mut contenders = versions(move |cx| {
+        let (points, centres) = ((&points[..], [n, d]), (&centres[..], [k, d]));
+        let (mut cluster, mut sums) = (of_points.borrow_mut(), of_each.borrow_mut());
+        let sums = &mut (&mut sums[..], [k, d]);
+        codelets::clusters(cx, &points, &centres, &mut cluster[..], sums, &mut many.borrow_mut()[..])
+    });
+    let (of_points, of_each, many) = (cluster, sums.clone(), counts.clone());
+    contenders.push(Contender::new("OpenMP", move || {
+        let (mut cluster, mut sums) = (of_points.borrow_mut(), of_each.borrow_mut());
+        peers::codelets::clusters(&mut cluster, &mut sums, &mut many.borrow_mut(), &point, &centre);
+    }));
+    // Points between two centres may go to either, and sums are of some 10^5 floats.
+    let found =
+        move || [widen(&sums.borrow()), counts.borrow().iter().map(|count| f64::from(*count)).collect()].concat();
+    case(&format!("k-means 494020 x 34, {k}"), Limit::Flops((3 * n * d * k) as f64), 1e-3, contenders, found)
+}
+
+fn distances() -> Case {
+    let (n, degree) = (1_000_000, 6);
+    let mut random = Random::new(6);
+    let first = Rc::new(Buffer::from_fn(n + 1, |node| (degree * node) as i32));
+    let edges = Rc::new(Buffer::from_fn(degree * n, |_| random.below(n) as i32));
+    let (graph, far) = (Graph::new(&first, &edges), shared(n, |_| 0i32));
+    let own = far.clone();
+    let mut contenders =
+        versions(move |cx| codelets::distances(cx, &first[..], &edges[..], 1, &mut own.borrow_mut()[..]));
+    let own = far.clone();
+    contenders
+        .push(Contender::new("OpenMP, by levels", move || peers::papers::levels(&mut own.borrow_mut(), &graph, 1)));
+    let limit = Limit::Cells((degree * n) as f64);
+    case("distances 10^6 x 6", limit, 0.0, contenders, move || widen(&far.borrow()))
+}
+
+fn ascending() -> Case {
+    let n = 1 << 22;
+    let mut random = Random::new(4);
+    let keys = Rc::new(Buffer::from_fn(n, |_| random.bits() as u32));
+    let sorted = shared(n, |_| 0u32);
+    let (input, own) = (keys.clone(), sorted.clone());
+    let mut contenders = versions(move |cx| codelets::ascending(cx, &input[..], &mut own.borrow_mut()[..]));
+    let peer = |sort: fn(&mut [u32])| {
+        let (input, own) = (keys.clone(), sorted.clone());
+        move || {
+            let mut own = own.borrow_mut();
+            own.copy_from_slice(&input);
+            sort(&mut own);
+        }
+    };
+    contenders.push(Contender::new("rayon", peer(|keys| keys.par_sort_unstable())));
+    if peers::has_tbb() {
+        contenders.push(Contender::new("C++17 par", peer(peers::sorts::u32::standard)));
+    }
+    let limit = Limit::Cells(n as f64);
+    case("sort u32 2^22", limit, 0.0, contenders, move || sorted.borrow().iter().map(|key| f64::from(*key)).collect())
+}
