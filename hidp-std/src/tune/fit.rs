@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::rt::entry::MOST_MEASURES;
-pub(super) use hidp_fit::{Choice, TOLERATED, Test, between};
+pub(super) use hidp_fit::{Choice, Test, between};
 use hidp_fit::{FORBIDDEN, Priced};
 
 /// Times of all versions for one set of arguments.
