@@ -13,7 +13,8 @@ use crate::refusal::{BLOCK_THREADS, Constraint, DIMS, GROUP, INSIDE, LOOP, SEQUE
 use crate::split::{split_at, split_in, splits};
 use crate::target::DeviceModel;
 use crate::{choices, inner_maps};
-use hidp_ir::par::{Func, Map, Program};
+use hidp_ir::par::visit::walk_stmts;
+use hidp_ir::par::{Func, Map, Program, StmtKind};
 use hidp_syntax::ast::Level;
 use hidp_syntax::place::{Axis, Place};
 
@@ -25,6 +26,8 @@ pub(super) struct Carrier<'a> {
     model: &'a DeviceModel,
     /// Levels of maps.
     depth: usize,
+    /// Threads of a block at most.
+    most_threads: u32,
     /// The nest by groups of each level, or why there is none.
     groups: BTreeMap<Level, Result<Mapping, &'static Constraint>>,
     /// Whether other groups can take parts of the folds inside; the nest where threads do, and blocks.
@@ -61,6 +64,7 @@ impl<'a> Carrier<'a> {
             map,
             model,
             depth: facts.depth(),
+            most_threads: if has_loops(map) { model.most_threads_with_loops } else { model.most_threads },
             groups: levels.into_iter().map(of).collect(),
             parts: of_parts.collect(),
             split,
@@ -85,7 +89,7 @@ impl<'a> Carrier<'a> {
     }
 
     pub(super) fn most_threads(&self) -> u32 {
-        self.model.most_threads
+        self.most_threads
     }
 
     /// Whether a level can have a span, whatever else a row says.
@@ -289,4 +293,10 @@ impl<'a> Carrier<'a> {
         }
         lines
     }
+}
+
+fn has_loops(map: &Map) -> bool {
+    let mut found = false;
+    walk_stmts(&map.body, |stmt| found |= matches!(stmt.kind, StmtKind::Loop(_)));
+    found
 }

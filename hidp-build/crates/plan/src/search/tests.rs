@@ -109,6 +109,24 @@ fn nests_three_deep_have_three_sizes() {
     assert_eq!(best(DEEP, &[1 << 18, 4, 4]), "i x, j span(all), k span(all)");
 }
 
+#[test]
+fn what_loops_keep_has_registers() {
+    let text = |body: &str| {
+        format!(
+            "function f input float x[R][C]; output float y[R][C];
+             {{ map {{ r := [0:R); c := [0:C); float v = x[r][c]; {body} y[r][c] = v; }} }}"
+        )
+    };
+    let most = |body: &str| {
+        with(&text(body), Domain::PLANNED, |search, _| {
+            let threads = |row: &Row| row.iter().map(|level| level.size).product::<u32>();
+            search.space.rows.iter().map(|(row, _)| threads(row)).max()
+        })
+    };
+    assert_eq!(most("v = v * v;"), Some(1024));
+    assert_eq!(most("for (int k = 0; k < 9; k += 1) v = v * v;"), Some(512));
+}
+
 /// Sectors that the counting executor finds (`cargo xtask counts --mappings` samples more): of warps without work, ends of ranges, parts.
 #[test]
 fn sectors_are_those_that_are_counted() {

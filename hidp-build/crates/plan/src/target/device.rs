@@ -16,6 +16,8 @@ pub struct DeviceModel {
     pub warp: u32,
     /// Threads of a block at most.
     pub most_threads: u32,
+    /// The same where iterations have loops, in plans that are searched for: what loops keep takes registers.
+    pub most_threads_with_loops: u32,
     /// Threads of a multiprocessor at most.
     pub resident: u32,
     /// Lanes of a warp that lie next to each other along the columns of a tile of results, where there are as many.
@@ -244,6 +246,7 @@ impl DeviceModel {
             codelets: reading.codelets(int("lanes", "warp")?)?,
             calls: CallLevels::of(&reading)?,
             most_threads: int("lanes", "most")?,
+            most_threads_with_loops: int("lanes", "most_with_loops")?,
             resident: int("lanes", "resident")?,
             warp_columns: int("lanes", "warp_columns")?,
             in_flight: int("memory", "in_flight")?,
