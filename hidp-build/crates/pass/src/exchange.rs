@@ -56,35 +56,18 @@ impl Exchange<'_> {
     fn block(&mut self, block: &mut Block, in_map: bool) {
         let mut stmts = Vec::with_capacity(block.stmts.len());
         for mut stmt in block.stmts.drain(..) {
-            match &mut stmt.kind {
-                StmtKind::If { then, otherwise, .. } => {
-                    self.block(then, in_map);
-                    self.block(otherwise, in_map);
-                }
-                StmtKind::Loop(node) => {
-                    self.block(&mut node.body, in_map);
-                    self.block(&mut node.step, in_map);
-                }
-                StmtKind::Scope(body) => self.block(body, in_map),
-                StmtKind::Map(map) => self.block(&mut map.body, true),
-                StmtKind::Declare { var, .. } if self.swapped.contains(var) => {
-                    let extents = self.extents_of(*var, &mut stmts);
-                    self.extents.insert(*var, extents);
-                }
-                StmtKind::Swap(left, right) if in_map => stmt = self.exchange(*left, *right, stmt.span),
-                StmtKind::Declare { .. }
-                | StmtKind::Assign { .. }
-                | StmtKind::AssignField { .. }
-                | StmtKind::Store { .. }
-                | StmtKind::Atomic { .. }
-                | StmtKind::Break
-                | StmtKind::Continue
-                | StmtKind::Leave
-                | StmtKind::Return(_)
-                | StmtKind::Prim(_)
-                | StmtKind::Swap(..)
-                | StmtKind::Call { .. }
-                | StmtKind::Require { .. } => {}
+            let inside = in_map || matches!(stmt.kind, StmtKind::Map(_));
+            visit::child_blocks_mut(&mut stmt).into_iter().for_each(|child| self.block(child, inside));
+            if let StmtKind::Declare { var, .. } = stmt.kind
+                && self.swapped.contains(&var)
+            {
+                let extents = self.extents_of(var, &mut stmts);
+                self.extents.insert(var, extents);
+            }
+            if let StmtKind::Swap(left, right) = stmt.kind
+                && in_map
+            {
+                stmt = self.exchange(left, right, stmt.span);
             }
             stmts.push(stmt);
         }

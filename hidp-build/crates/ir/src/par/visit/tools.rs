@@ -29,6 +29,29 @@ pub fn child_blocks(stmt: &Stmt) -> Vec<&Block> {
     }
 }
 
+/// As [`child_blocks`], to be changed.
+pub fn child_blocks_mut(stmt: &mut Stmt) -> Vec<&mut Block> {
+    match &mut stmt.kind {
+        StmtKind::If { then, otherwise, .. } => vec![then, otherwise],
+        StmtKind::Loop(node) => vec![&mut node.body, &mut node.step],
+        StmtKind::Scope(body) => vec![body],
+        StmtKind::Map(map) => vec![&mut map.body],
+        StmtKind::Declare { .. }
+        | StmtKind::Assign { .. }
+        | StmtKind::AssignField { .. }
+        | StmtKind::Store { .. }
+        | StmtKind::Atomic { .. }
+        | StmtKind::Break
+        | StmtKind::Continue
+        | StmtKind::Leave
+        | StmtKind::Return(_)
+        | StmtKind::Prim(_)
+        | StmtKind::Swap(..)
+        | StmtKind::Call { .. }
+        | StmtKind::Require { .. } => Vec::new(),
+    }
+}
+
 struct EachExpr<F>(F);
 
 impl<F: FnMut(&Expr)> Visitor for EachExpr<F> {
