@@ -8,7 +8,7 @@ use hidp_std::{Context, Error};
 use rayon::prelude::*;
 
 use super::first::{context, shared};
-use super::{Recipes, assert_close, widen};
+use super::{Recipes, assert_alike, widen};
 use crate::buffer::Buffer;
 use crate::kernels::{codelets, prims};
 use crate::matrices::{Matrix, band_matrix, five_point_matrix, zipf_matrix};
@@ -73,14 +73,7 @@ fn versions(call: impl Fn(&Context) -> Result<(), Error> + 'static) -> Vec<Conte
 
 /// A case whose contenders leave the same values in what `found` reads.
 fn case(name: &str, limit: Limit, relative: f64, mut contenders: Vec<Contender>, found: impl Fn() -> Vec<f64>) -> Case {
-    let mut expected: Option<Vec<f64>> = None;
-    for contender in &mut contenders {
-        (contender.run)();
-        match &expected {
-            None => expected = Some(found()),
-            Some(expected) => assert_close(name, &found(), expected, relative),
-        }
-    }
+    assert_alike(name, &mut contenders, relative, found);
     Case { name: format!("codelets {name}"), limit, contenders }
 }
 

@@ -5,7 +5,7 @@ use std::rc::Rc;
 
 use hidp_std::Context;
 
-use super::{Recipes, assert_close, widen};
+use super::{Recipes, assert_alike, widen};
 use crate::buffer::{Buffer, Number};
 use crate::kernels::first;
 use crate::peers::first::{self as peers, Around};
@@ -42,14 +42,7 @@ pub(super) fn case(
     mut contenders: Vec<Contender>,
     found: impl Fn() -> Vec<f64>,
 ) -> Case {
-    let mut expected: Option<Vec<f64>> = None;
-    for contender in &mut contenders {
-        (contender.run)();
-        match &expected {
-            None => expected = Some(found()),
-            Some(expected) => assert_close(name, &found(), expected, relative),
-        }
-    }
+    assert_alike(name, &mut contenders, relative, found);
     Case { name: format!("first {name}"), limit: Limit::Cells(count), contenders }
 }
 

@@ -7,7 +7,7 @@ use hidp_std::Context;
 use rayon::prelude::*;
 
 use super::recur::{hidden_markov, letters};
-use super::{Recipes, assert_close, widen};
+use super::{Recipes, assert_alike, assert_close, widen};
 use crate::buffer::Buffer;
 use crate::kernels::lanes;
 use crate::{Case, Contender, Limit, peers};
@@ -275,15 +275,7 @@ fn black_scholes(n: usize) -> Case {
 
 /// All contenders give what the first one does.
 fn check(name: &str, contenders: &mut [Contender], value: &RefCell<Buffer<f32>>) {
-    let mut expected: Option<Vec<f64>> = None;
-    for contender in contenders {
-        (contender.run)();
-        let found = widen(&value.borrow());
-        match &expected {
-            None => expected = Some(found),
-            Some(expected) => assert_close(name, &found, expected, 1e-4),
-        }
-    }
+    assert_alike(name, contenders, 1e-4, || widen(&value.borrow()));
 }
 
 /// All contenders give the same numbers.

@@ -14,7 +14,7 @@ mod sorts;
 mod sparse;
 mod stencil;
 
-use crate::Case;
+use crate::{Case, Contender};
 
 pub use sorts::Pair;
 
@@ -62,6 +62,18 @@ pub fn all() -> Vec<Recipe> {
         .flat_map(fixed),
     );
     all
+}
+
+/// Lets each contender run once: all have to leave the same values in what `found` reads.
+fn assert_alike(name: &str, contenders: &mut [Contender], relative: f64, found: impl Fn() -> Vec<f64>) {
+    let mut expected: Option<Vec<f64>> = None;
+    for contender in contenders {
+        (contender.run)();
+        match &expected {
+            None => expected = Some(found()),
+            Some(expected) => assert_close(name, &found(), expected, relative),
+        }
+    }
 }
 
 /// Stops a benchmark whose contenders disagree: a wrong answer must not win.

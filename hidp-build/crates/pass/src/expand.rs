@@ -31,7 +31,15 @@ pub(super) fn function(func: &mut Func) {
 fn block(vars: &mut Arena<VarId, Var>, block: &mut Block, written: &BTreeSet<VarId>) {
     let mut stmts = Vec::with_capacity(block.stmts.len());
     for mut stmt in block.stmts.drain(..) {
-        inner_blocks(vars, &mut stmt.kind, written);
+        let mut inside = written.clone();
+        if let StmtKind::Map(map) = &stmt.kind {
+            visit::walk_vars(&map.body, |var, role| {
+                if writes(role) {
+                    inside.insert(var);
+                }
+            });
+        }
+        visit::child_blocks_mut(&mut stmt).into_iter().for_each(|child| self::block(vars, child, &inside));
         match stmt.kind {
             StmtKind::Prim(call) => match (folds(&call), call.op.as_ref(), call.result.as_ref()) {
                 (Some((low, high)), Some(op), Some(result)) => {
@@ -44,42 +52,6 @@ fn block(vars: &mut Arena<VarId, Var>, block: &mut Block, written: &BTreeSet<Var
         }
     }
     block.stmts = stmts;
-}
-
-fn inner_blocks(vars: &mut Arena<VarId, Var>, kind: &mut StmtKind, written: &BTreeSet<VarId>) {
-    match kind {
-        StmtKind::If { then, otherwise, .. } => {
-            block(vars, then, written);
-            block(vars, otherwise, written);
-        }
-        StmtKind::Loop(node) => {
-            block(vars, &mut node.body, written);
-            block(vars, &mut node.step, written);
-        }
-        StmtKind::Scope(body) => block(vars, body, written),
-        StmtKind::Map(map) => {
-            let mut all = written.clone();
-            visit::walk_vars(&map.body, |var, role| {
-                if writes(role) {
-                    all.insert(var);
-                }
-            });
-            block(vars, &mut map.body, &all);
-        }
-        StmtKind::Declare { .. }
-        | StmtKind::Assign { .. }
-        | StmtKind::AssignField { .. }
-        | StmtKind::Store { .. }
-        | StmtKind::Atomic { .. }
-        | StmtKind::Break
-        | StmtKind::Continue
-        | StmtKind::Leave
-        | StmtKind::Return(_)
-        | StmtKind::Prim(_)
-        | StmtKind::Swap(..)
-        | StmtKind::Call { .. }
-        | StmtKind::Require { .. } => {}
-    }
 }
 
 fn writes(role: visit::Role) -> bool {

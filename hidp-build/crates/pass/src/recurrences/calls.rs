@@ -85,7 +85,12 @@ impl Calls<'_> {
                     let instead = asked::instead(program, vars, stmts, at);
                     at = self.call(program, stmts, at, around, callee, instead);
                 }
-                kind => self.inner(program, vars, kind, around),
+                kind => {
+                    let inside = if matches!(kind, StmtKind::Map(_)) { Around::Map } else { around };
+                    for block in visit::child_blocks_mut(&mut stmts[at]) {
+                        self.block(program, vars, &mut block.stmts, inside);
+                    }
+                }
             }
             at += 1;
         }
@@ -119,33 +124,5 @@ impl Calls<'_> {
         let at = stmts.len();
         stmts.extend(call);
         at
-    }
-
-    fn inner(&mut self, program: &mut Program, vars: &mut Arena<VarId, Var>, kind: &mut StmtKind, around: Around) {
-        match kind {
-            StmtKind::If { then, otherwise, .. } => {
-                self.block(program, vars, &mut then.stmts, around);
-                self.block(program, vars, &mut otherwise.stmts, around);
-            }
-            StmtKind::Loop(node) => {
-                self.block(program, vars, &mut node.body.stmts, around);
-                self.block(program, vars, &mut node.step.stmts, around);
-            }
-            StmtKind::Scope(block) => self.block(program, vars, &mut block.stmts, around),
-            StmtKind::Map(map) => self.block(program, vars, &mut map.body.stmts, Around::Map),
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Leave
-            | StmtKind::Return(_)
-            | StmtKind::Prim(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Call { .. }
-            | StmtKind::Require { .. } => {}
-        }
     }
 }
