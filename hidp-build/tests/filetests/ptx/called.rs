@@ -34,7 +34,7 @@ enum Call {
 pub(super) const ALL: u64 = u64::MAX;
 
 /// A launch with what its kernel needs.
-pub(super) type Launched = (Counts, Needs);
+pub(super) type Launched = (Needs, Counts);
 
 impl Compiled {
     pub(super) fn entry(with: &Compiler, subject: &Subject, entry: &Entry, unit: &Unit) -> Result<Compiled, String> {
@@ -99,11 +99,8 @@ impl Compiled {
             };
             is_right(subject.func(entry), &request.args, &request.dims, &found)?;
         }
-        Ok(launches
-            .into_iter()
-            .map(|counts| (self.program.needs(&counts.kernel), counts))
-            .map(|(a, b)| (b, a))
-            .collect())
+        let with_needs = |counts: Counts| (self.program.needs(&counts.kernel), counts);
+        Ok(launches.into_iter().map(with_needs).collect())
     }
 
     fn call(&mut self, params: &[*mut c_void], dims: &[i64]) -> Result<(), String> {
@@ -121,7 +118,7 @@ impl Compiled {
             stream: std::ptr::null_mut(),
             ordinal: 0,
             multiprocessors: model.machine.multiprocessors as i32,
-            threads_per_multiprocessor: 2048,
+            threads_per_multiprocessor: model.resident as i32,
             take: Some(take),
             give: Some(give),
             take_pinned: Some(take),

@@ -39,14 +39,14 @@ pub(super) const COLUMNS: [Column; 9] = [
 
 impl Row {
     pub(super) fn new(plan: String, launches: Vec<Launched>, model: &DeviceModel) -> Row {
-        let times: Vec<(f64, Bound)> = launches.iter().map(|(counts, needs)| busy(counts, *needs, model)).collect();
+        let times: Vec<(f64, Bound)> = launches.iter().map(|(needs, counts)| busy(counts, *needs, model)).collect();
         let longest = times.iter().max_by(|a, b| a.0.total_cmp(&b.0)).map_or(Bound::Latency, |(_, bound)| *bound);
         let busy: f64 = times.iter().map(|(time, _)| time).sum();
-        let most = |of: fn(&Needs) -> u32| launches.iter().map(|(_, needs)| of(needs)).max().unwrap_or(0);
+        let most = |of: fn(&Needs) -> u32| launches.iter().map(|(needs, _)| of(needs)).max().unwrap_or(0);
         let needs =
             Needs { registers: most(|n| n.registers), spilled: most(|n| n.spilled), shared: most(|n| n.shared) };
         let count = launches.len() as u64;
-        let sum = launches.into_iter().fold(Counts::default(), |sum, (counts, _)| sum.plus(&counts));
+        let sum = launches.into_iter().fold(Counts::default(), |sum, (_, counts)| sum.plus(&counts));
         let time = busy + count as f64 * f64::from(model.machine.launch);
         Row { plan, sum, launches: count, needs, busy, time, longest }
     }

@@ -85,8 +85,8 @@ fn programs_run_as_on_a_gpu() {
     let launches = own.unwrap_or_else(|why| panic!("{why}"));
     // Places are read once, distances written once.
     let sectors = |bytes: u64| (bytes * paper.small[0] as u64).div_ceil(32);
-    assert!(launches[0].0.launch_sectors >= sectors(8) + sectors(4), "{:?}", launches[0].0);
-    assert!(launches.iter().all(|(_, needs)| needs.registers > 0 && needs.spilled == 0));
+    assert!(launches[0].1.launch_sectors >= sectors(8) + sectors(4), "{:?}", launches[0].1);
+    assert!(launches.iter().all(|(needs, _)| needs.registers > 0 && needs.spilled == 0));
     let hand =
         Compiled::by_hand(&with, &by_hand(paper), None).and_then(|own| of_peer(own, paper, plain, [paper.small; 2]));
     let row = hand.unwrap_or_else(|why| panic!("{why}"));
