@@ -10,7 +10,7 @@ use crate::prefixes::{can_be_in_blocks, is_started, prefixes_of_library};
 use crate::shape::{gathers, vectorisable};
 use crate::target::Model;
 use crate::updates::{operations, updates};
-use crate::{inner_maps, short};
+use crate::{inner_maps, short, wide};
 use hidp_ir::par::visit;
 use hidp_ir::par::{FoldKind, Map};
 use hidp_syntax::ty::Scalar;
@@ -280,8 +280,13 @@ impl Facts<'_> {
         key(map).and_then(|key| self.mapping.exec(key)) == Some(Exec::Simd)
     }
 
-    /// Whether vector lanes may have parts of a fold: as its line says, where tiles of lanes are too narrow, or in blocks of prefixes,
-    /// which are summed ahead.
+    /// Whether iterations in lanes may turn out to be too long for it. Then maps inside have the lanes.
+    fn is_in_order_at_times(&self) -> bool {
+        self.mapping.strategy == Strategy::Wide && wide::may_be_too_long(self.program, self.func, self.nest)
+    }
+
+    /// Whether vector lanes may have parts of a fold: as its line says, where tiles of lanes are too narrow, iterations in lanes too long,
+    /// or in blocks of prefixes, which are summed ahead.
     fn folds_in_lanes(&self, map: &Map) -> bool {
         let has_runs = || self.mapping.cut(map).is_some_and(|cut| cut.number(FoldOption::Runs).is_some());
         if map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce) {
@@ -291,6 +296,7 @@ impl Facts<'_> {
         }
         let row = || inner_maps(&self.nest.body).into_iter().any(|inner| std::ptr::eq(inner, map));
         let narrow = || self.mapping.number(Property::Fewest).is_some() && row() && map.directives.unroll.is_none();
-        !map.folds.is_empty() && (self.has_lanes(map) || narrow()) && vectorisable(self.program, self.func, map)
+        let lanes = self.has_lanes(map) || narrow() || row() && self.is_in_order_at_times();
+        !map.folds.is_empty() && lanes && vectorisable(self.program, self.func, map)
     }
 }

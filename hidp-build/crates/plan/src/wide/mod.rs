@@ -16,7 +16,9 @@ pub(crate) use gain::gain;
 use hidp_ir::par::effects;
 use hidp_ir::par::lanes::checks_are_stable;
 use hidp_ir::par::visit::{Role, Visitor, look};
-use hidp_ir::par::{Access, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, Target};
+use hidp_ir::par::{
+    Access, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, Target, VarId,
+};
 use hidp_syntax::source::Span;
 pub use own::{Allocated, allocated};
 pub use packed::{Packed, is_row, packed};
@@ -65,6 +67,21 @@ pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape
     }
     let bits = look.widest.iter().rev().copied().find(|bits| *bits > 0).unwrap_or(32);
     Ok(WideShape { bits, groups: 2 })
+}
+
+/// Whether only sizes say if a nest that can run so does: where rows are too long to be packed, or arrays of iterations to be kept, its
+/// iterations run in order.
+pub fn may_be_too_long(program: &Program, func: &Func, map: &Map) -> bool {
+    let classes = Classes::of(map);
+    let exceeds = |extents: &[Expr], most: u32| {
+        let elements = extents.iter().try_fold(1, |all: i128, extent| extent.as_int()?.checked_mul(all));
+        elements.is_none_or(|elements| elements > i128::from(most))
+    };
+    let shape = |array: VarId| &func.vars[array].shape[..];
+    let rows = packed(program, func, map, &classes);
+    let kept = allocated(program, func, map, &classes).unwrap_or_default();
+    rows.iter().any(|row| exceeds(&shape(row.array)[1..], row.most))
+        || kept.iter().any(|kept| exceeds(shape(kept.array), kept.most))
 }
 
 /// Looks at all that an iteration does.
