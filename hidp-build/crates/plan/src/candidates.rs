@@ -116,9 +116,15 @@ fn explore_all(program: &Program, func: FuncId, model: &Model, limits: Limits) -
         let gains = || gain(program, func, map, strategy).filter(|_| !limits.variants);
         constraint(program, func, map, strategy).or_else(gains)
     };
+    let under = |map: &Map, strategy: Strategy| mapping(program, func, map, strategy, model);
+    let otherwise = |map: &Map, strategy: Strategy| {
+        let score = |other: &Strategy| score_of(map, &under(map, *other)).total;
+        let others = instead_of(strategy).iter().copied().filter(|other| excluded(map, *other).is_none());
+        others.max_by_key(score).unwrap_or(Strategy::Rows)
+    };
     for strategy in Strategy::ALL {
-        let applied = |map: &&Map| excluded(map, strategy).map_or(strategy, |_| Strategy::Rows);
-        let mappings: Vec<Mapping> = maps.iter().map(|map| mapping(program, func, map, applied(map), model)).collect();
+        let applied = |map: &Map| excluded(map, strategy).map_or(strategy, |_| otherwise(map, strategy));
+        let mappings: Vec<Mapping> = maps.iter().map(|map| under(map, applied(map))).collect();
         let nests: Vec<Nest> = maps.iter().zip(&mappings).map(|(map, mapping)| mapping.lines(func, map)).collect();
         let why =
             tried.iter().find(|other| other.nests == nests).map(|other| Fate::SameAs(other.strategy.name().to_owned()));
@@ -145,6 +151,15 @@ fn explore_all(program: &Program, func: FuncId, model: &Model, limits: Limits) -
         row.collect::<Vec<_>>()
     };
     Explored { plans, candidates: maps.iter().enumerate().flat_map(consider).collect() }
+}
+
+/// How nests run, one of these, to which a strategy for all of them does not apply.
+fn instead_of(strategy: Strategy) -> &'static [Strategy] {
+    match strategy {
+        // Lanes of another kind beside whole iterations in lanes.
+        Strategy::Wide => &[Strategy::Lanes, Strategy::Rows],
+        Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Device(_) => &[Strategy::Rows],
+    }
 }
 
 /// Whether this goes before all others: a directive asks for it, a level that is the whole device gets every thread into each outer
@@ -326,6 +341,33 @@ mod tests {
         assert!(lanes.coalescing == Score::MOST && rows.coalescing < Score::MOST);
         assert!(lanes.reuse > rows.reuse && serial.parallelism == 0);
         assert_eq!(fates(&explored)[2], "team: excluded: the outermost map has not exactly one iterator, or folds");
+    }
+
+    /// Nearest centres, then the sum of each cluster's points.
+    const CLUSTERS: &str = "function f input float point[N][D], centre[K][D]; output int cluster[N]; output float sums[K][D];
+        { map { n := [0:N); float best = 1e30; int at = 0;
+            for (int k = 0; k < K; k += 1) { float far;
+              map { d := [0:D); _t = point[n][d] * centre[k][d]; } reduce(\"+\", far, _t, d := [*]);
+              if (far < best) { best = far; at = k; } }
+            cluster[n] = at; }
+          map { k := [0:K); d := [0:D); n := [0:N); _s = cluster[n] == k ? point[n][d] : 0; } reduce(\"+\", sums[k][d], _s, n := [*]); }";
+
+    #[test]
+    fn nests_that_are_not_wide_run_by_what_suits_them_next() {
+        let explored = of(CLUSTERS, Limits::default());
+        assert_eq!(names(&explored)[0], "wide");
+        let nests = |plan: usize| explored.plans[plan].nests.iter().map(ToString::to_string).collect::<Vec<_>>();
+        let lanes = names(&explored).iter().position(|name| *name == "lanes").expect("a plan of lanes");
+        assert_eq!(nests(0)[1], nests(lanes)[1], "tiles of lanes");
+        assert!(nests(0)[0].contains("n lanes(32 bits)") && !nests(lanes)[0].contains("n lanes(32 bits)"));
+        // Rows that are too long to be packed are folded in lanes.
+        assert!(
+            nests(0)[0].contains("d seq\n") && nests(0)[0].contains("fold d short(16) sums(16)"),
+            "{}",
+            nests(0)[0]
+        );
+        let short = of(&CLUSTERS.replace("[D]", "[4]").replace("[0:D)", "[0:4)"), Limits::default());
+        assert!(!short.plans[0].nests[0].to_string().contains("fold d"), "{}", short.plans[0]);
     }
 
     #[test]

@@ -281,11 +281,15 @@ fn team_rules(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Mod
     rules
 }
 
-/// When a nest that prefers lanes has too few of them: the next plan that does without.
+/// When a nest that prefers lanes has too few of them: the next plan that does without, unless other nests would lose whole iterations in lanes.
 fn narrow_rule(plans: &[Plan], dominant: usize, measures: &[Measure], model: &Model) -> Option<Rule> {
     let strategy = |plan: &Plan| plan.nests.get(dominant).map(strategy_of_threads);
     let lanes = plans.first().filter(|plan| matches!(strategy(plan), Some(Strategy::Lanes | Strategy::Wide)));
     let without = plans.iter().find(|plan| strategy(plan) == Some(Strategy::Rows)).filter(|_| lanes.is_some())?;
+    let mut others = plans.iter().take(1).flat_map(|plan| &plan.nests).enumerate().filter(|(at, _)| *at != dominant);
+    if others.any(|(_, nest)| strategy_of_threads(nest) == Strategy::Wide) {
+        return None;
+    }
     // A nest of one iterator has all of it in lanes.
     let width = measures.iter().position(|measure| measure.name == WIDTH).unwrap_or(0);
     let conditions = vec![Condition { measure: width, least: false, bound: Bound::Fixed(model.narrow.into()) }];
@@ -333,6 +337,19 @@ mod tests {
             ),
             "no plan is for the team"
         );
+    }
+
+    #[test]
+    fn few_columns_do_not_take_the_lanes_of_other_nests() {
+        let product =
+            "map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]);";
+        let loops = "map { i := [0:M); float z = 0; while (z * z < x[i]) z = z * z + x[i]; w[i] = z; }";
+        let text = |body: &str| {
+            format!("function f input float x[M], A[M][K], B[K][N]; output float C[M][N], w[M]; {{ {body} }}")
+        };
+        let narrow = |body: &str| of(&text(body)).1.contains(&"width < 8: rows".to_owned());
+        assert!(narrow(&format!("{product} w = 0;")));
+        assert!(!narrow(&format!("{product} {loops}")), "`rows` has no iterations in lanes");
     }
 
     #[test]
