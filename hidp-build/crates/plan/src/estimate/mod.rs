@@ -2,23 +2,22 @@
 //!
 //! An estimate from few numbers of the model, measured on one machine. It chooses among versions, and nothing else. Ranges that depend on
 //! iterators are as long as where those are in the middle of theirs; of what data say, `unknown_length` is assumed; branches that sizes do not decide
-//! count half on either side.
+//! count half on either side, but for comparisons of integers.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::counted::counted;
-use crate::shape::Stride;
 use crate::target::{Estimates, Model};
 use crate::work::{of_element, of_function};
-use crate::{Exec, Mapping, Plan, Strategy, key, nests, stride_of};
-use hidp_ir::par::effects::Effects;
-use hidp_ir::par::visit::{self, Role};
+use crate::{Mapping, Plan, Strategy, key, nests};
+use hidp_ir::par::visit;
 use hidp_ir::par::{
-    BinOp, Block, Expr, ExprKind, Extent, Func, Iter, Loop, Map, Place, PrimCall, Program, ScalarFnId, Stmt, StmtKind,
-    VarId, VarKind,
+    BinOp, Block, Expr, ExprKind, Extent, Func, Iter, Loop, Map, PrimCall, Program, ScalarFnId, Stmt, StmtKind, VarId,
+    VarKind, same,
 };
 use hidp_syntax::ty::Scalar;
 
+mod access;
 #[cfg(test)]
 mod tests;
 
@@ -53,6 +52,7 @@ pub(super) fn estimate(
         threads,
         nests: maps.into_iter().zip(mappings?).collect(),
         known: func.dims.iter().copied().zip(sizes.iter().copied()).collect(),
+        loaded: BTreeSet::new(),
         conditions: [0, 0],
     };
     let time = call.host(&func.body);
@@ -69,11 +69,14 @@ struct Call<'a> {
     nests: Vec<(&'a Map, Mapping)>,
     /// Dimensions, and what else is computed from sizes; iterators have their means.
     known: BTreeMap<VarId, i64>,
+    /// Variables that have what was loaded.
+    loaded: BTreeSet<VarId>,
     /// How many conditions of codelets may hold, and how many do not.
     conditions: [usize; 2],
 }
 
 /// What is around a statement of a nest.
+#[derive(Clone, Default)]
 struct Around<'m> {
     /// None at host level.
     mapping: Option<&'m Mapping>,
@@ -81,6 +84,10 @@ struct Around<'m> {
     lanes: Option<VarId>,
     /// Variables that depend on iterations in unknown ways.
     varying: BTreeSet<VarId>,
+    /// Arrays whose rows are packed for lanes, at most so long.
+    packed: Vec<VarId>,
+    /// Whether this is an iteration of a nest.
+    inside: bool,
     /// Whether other threads are in other iterations.
     shared: bool,
     /// Time that several threads spend one after the other.
@@ -104,11 +111,15 @@ impl<'a> Call<'a> {
                 self.note(stmt, holds);
                 match holds {
                     Some(holds) => self.host(if holds != 0 { then } else { otherwise }),
-                    None => (self.host(then) + self.host(otherwise)) / 2.0,
+                    None => {
+                        let often = self.holds(cond);
+                        often * self.host(then) + (1.0 - often) * self.host(otherwise)
+                    }
                 }
             }
             StmtKind::Loop(node) => {
                 let turns = self.turns(node);
+                self.count(node);
                 self.forget(&node.body);
                 let turn = f64::from(self.of.scalar) + self.host(&node.body) + self.host(&node.step);
                 self.forget(&node.body);
@@ -130,10 +141,7 @@ impl<'a> Call<'a> {
             | StmtKind::Call { .. }
             | StmtKind::Break
             | StmtKind::Continue
-            | StmtKind::Leave => {
-                let varying = BTreeSet::new();
-                self.stmt(stmt, &mut Around { mapping: None, lanes: None, varying, shared: false, in_turn: 0.0 })
-            }
+            | StmtKind::Leave => self.stmt(stmt, &mut Around::default()),
         }
     }
 
@@ -149,18 +157,20 @@ impl<'a> Call<'a> {
 
     fn nest(&mut self, map: &'a Map) -> f64 {
         let Some(at) = self.nests.iter().position(|(known, _)| std::ptr::eq(*known, map)) else { return 0.0 };
-        let (_, mapping) = self.nests[at].clone();
+        let (mut mapping, mut packed) = (self.nests[at].1.clone(), Vec::new());
+        if mapping.strategy == Strategy::Wide {
+            match self.packed(map) {
+                Some(arrays) => packed = arrays,
+                // Its iterations run in order.
+                None => mapping = crate::candidates::mapping(self.program, self.func, map, Strategy::Rows, self.model),
+            }
+        }
         let parts = self.iterations(map);
         let shared = mapping.strategy != Strategy::Serial;
-        let varying = BTreeSet::new();
-        let mut around = Around { mapping: Some(&mapping), lanes: None, varying, shared, in_turn: 0.0 };
-        let mut time = self.map(map, &mut around);
-        let whole = Block { stmts: vec![Stmt { kind: StmtKind::Map(map.clone()), span: self.func.span }] };
-        let effects = Effects::of_block(self.program, &self.func.vars, &whole);
-        for array in effects.outer_reads().into_iter().chain(effects.outer_writes()) {
-            let bytes = self.bytes(array);
-            time += bytes * self.moved(bytes);
-        }
+        let copies: f64 = packed.iter().map(|array| self.elements(*array)).sum();
+        let mut around = Around { mapping: Some(&mapping), packed, shared, ..Around::default() };
+        let mut time = self.map(map, &mut around) + copies * f64::from(self.of.scalar);
+        time += self.transferred(map);
         match mapping.strategy {
             Strategy::Serial => time,
             // Threads start for each iteration.
@@ -184,13 +194,24 @@ impl<'a> Call<'a> {
                 None => self.known.remove(&iter.var),
             };
         }
-        let own = key(map).filter(|key| {
-            matches!(around.mapping.and_then(|mapping| mapping.exec(*key)), Some(Exec::Simd | Exec::Lanes | Exec::Wide))
-                && around.lanes.is_none()
-        });
-        let outside = (around.lanes, around.in_turn);
+        let own = key(map).filter(|key| around.lanes.is_none() && self.has_lanes(map, *key, around));
+        if own.is_none() || !around.inside {
+            return self.all_of(map, (count, own), around);
+        }
+        // Lanes of its own, or none where it turns out to be short.
+        let before = around.in_turn;
+        let ends = if map.folds.is_empty() { self.of.ends } else { self.of.folded_ends };
+        let in_lanes = self.all_of(map, (count, own), around) + f64::from(ends);
+        around.in_turn = before;
+        self.all_of(map, (count, None), around).min(in_lanes)
+    }
+
+    /// So many iterations of a map, neighbours along `own` in lanes.
+    fn all_of(&mut self, map: &Map, (count, own): (f64, Option<VarId>), around: &mut Around<'_>) -> f64 {
+        let outside = (around.lanes, around.in_turn, around.inside);
         around.lanes = around.lanes.or(own);
         around.in_turn = 0.0;
+        around.inside = true;
         around.varying.extend(map.iters.iter().map(|iter| iter.var).filter(|var| Some(*var) != around.lanes));
         let varying = around.varying.clone();
         // What iterations compute depends on the lane; inner iterators do not.
@@ -198,8 +219,8 @@ impl<'a> Call<'a> {
         let operation = self.operation(around);
         let each = self.body(&map.body, around) + operation * (map.folds.len() + 1) as f64;
         around.varying = varying;
-        let (lanes, in_turn) = outside;
-        (around.lanes, around.in_turn) = (lanes, in_turn + count * around.in_turn);
+        let in_turn = outside.1 + count * around.in_turn;
+        (around.lanes, around.in_turn, around.inside) = (outside.0, in_turn, outside.2);
         count * each
     }
 
@@ -217,13 +238,15 @@ impl<'a> Call<'a> {
                 match decided {
                     Some(holds) => self.body(if holds != 0 { then } else { otherwise }, around),
                     None => {
-                        let sides = self.body(then, around) + self.body(otherwise, around);
-                        self.expr(cond, around) + sides / 2.0
+                        let often = self.holds(cond);
+                        let sides = [self.body(then, around), self.body(otherwise, around)];
+                        self.expr(cond, around) + often * sides[0] + (1.0 - often) * sides[1]
                     }
                 }
             }
             StmtKind::Loop(node) => {
                 let turns = self.turns(node);
+                self.count(node);
                 self.forget(&node.body);
                 let lanes =
                     around.lanes.filter(|_| around.mapping.is_some_and(|mapping| mapping.strategy == Strategy::Wide));
@@ -253,10 +276,22 @@ impl<'a> Call<'a> {
                 let meet = !plain && self.bytes(place.array) < f64::from(self.model.l2);
                 around.in_turn += if meet { f64::from(self.of.contended) } else { 0.0 };
                 let update = if plain { 2 * self.of.scalar } else { self.of.atomic };
-                f64::from(update) + self.expr(value, around)
+                f64::from(update) + self.missed(place) + self.expr(value, around)
             }
             StmtKind::Require { cond, .. } => self.expr(cond, around),
             StmtKind::Call { .. } | StmtKind::Break | StmtKind::Continue | StmtKind::Leave | StmtKind::Swap(..) => 0.0,
+        }
+    }
+
+    /// How often a condition on data holds. Integers are one of several; compilers guess that two of them differ (Ball and Larus, PLDI 1993).
+    fn holds(&self, cond: &Expr) -> f64 {
+        let one = 1.0 / f64::from(self.model.unknown_length);
+        let ExprKind::Binary { op, left, .. } = &cond.kind else { return 0.5 };
+        let integers = left.ty.scalar().is_some_and(Scalar::is_integer);
+        match (integers && *op == BinOp::Eq, integers && *op == BinOp::Ne) {
+            (true, _) => one,
+            (_, true) => 1.0 - one,
+            (false, false) => 0.5,
         }
     }
 
@@ -293,6 +328,7 @@ impl<'a> Call<'a> {
             ExprKind::Binary { op: BinOp::Div | BinOp::Rem, left, right, .. } => {
                 f64::from(self.of.division) + all(&[left, right])
             }
+            ExprKind::Binary { left, right, .. } if same::expr(left, right) => operation + all(&[left]),
             ExprKind::Binary { left, right, .. } | ExprKind::Lazy { left, right, .. } => {
                 operation + all(&[left, right])
             }
@@ -329,27 +365,6 @@ impl<'a> Call<'a> {
         count
     }
 
-    /// A load or store. Where a tile of several iterations is in registers, those for which it is the same share it.
-    fn access(&self, place: &Place, around: &Around<'_>) -> f64 {
-        let Some(lanes) = around.lanes else { return self.of.scalar.into() };
-        let time = match stride_of(place, lanes, &around.varying) {
-            Stride::Unit => f64::from(self.of.load),
-            Stride::Invariant => 0.0,
-            Stride::Strided | Stride::Irregular => {
-                let large = self.bytes(place.array) >= f64::from(self.model.l2);
-                let line = f64::from(self.model.line) * f64::from(self.of.byte);
-                f64::from(self.of.gathered) + if large { line } else { 0.0 }
-            }
-        };
-        let tiles = around
-            .mapping
-            .into_iter()
-            .flat_map(|mapping| &mapping.levels)
-            .filter(|(var, level)| level.tile > 1 && **var != lanes);
-        let shared = tiles.filter(|(var, _)| stride_of(place, **var, &around.varying) == Stride::Invariant);
-        time / shared.map(|(_, level)| f64::from(level.tile)).product::<f64>()
-    }
-
     fn prim(&self, call: &PrimCall) -> f64 {
         let size = match &call.extent {
             Extent::Whole { size } => self.size(size),
@@ -362,31 +377,21 @@ impl<'a> Call<'a> {
     }
 
     fn iterations(&self, map: &Map) -> f64 {
-        let range = |iter: &Iter| match iter.lo.value(&self.known).zip(iter.hi.value(&self.known)) {
-            Some((lo, hi)) => ((hi - lo).max(0) as f64 / self.size(&iter.step).max(1.0)).ceil(),
-            None => self.model.unknown_length.into(),
-        };
-        map.iters.iter().map(range).product()
+        map.iters.iter().map(|iter| self.range(iter)).product()
+    }
+
+    fn range(&self, iter: &Iter) -> f64 {
+        self.known_range(iter).unwrap_or(self.model.unknown_length.into())
+    }
+
+    fn known_range(&self, iter: &Iter) -> Option<f64> {
+        let (lo, hi) = iter.lo.value(&self.known).zip(iter.hi.value(&self.known))?;
+        Some(((hi - lo).max(0) as f64 / self.size(&iter.step).max(1.0)).ceil())
     }
 
     /// How often a loop runs, if it counts up to what is known.
     fn turns(&self, node: &Loop) -> f64 {
         counted(node, &self.known).unwrap_or(self.model.unknown_length.into())
-    }
-
-    fn learn(&mut self, var: VarId, value: &Expr) {
-        match value.value(&self.known) {
-            Some(value) => self.known.insert(var, value),
-            None => self.known.remove(&var),
-        };
-    }
-
-    fn forget(&mut self, block: &Block) {
-        visit::walk_vars(block, |var, role| {
-            if role == Role::Write {
-                self.known.remove(&var);
-            }
-        });
     }
 
     fn size(&self, expr: &Expr) -> f64 {
@@ -400,11 +405,11 @@ impl<'a> Call<'a> {
     }
 
     fn bytes(&self, var: VarId) -> f64 {
-        self.elements(var) * self.func.vars[var].ty.scalar().map_or(8, Scalar::size) as f64
+        self.elements(var) * self.element(var)
     }
 
-    /// What a byte of an array of so many takes: nothing where a cache has it.
-    fn moved(&self, bytes: f64) -> f64 {
-        if bytes < f64::from(self.model.l2) { 0.0 } else { self.of.byte.into() }
+    /// Bytes of an element.
+    fn element(&self, var: VarId) -> f64 {
+        self.func.vars[var].ty.scalar().map_or(8, Scalar::size) as f64
     }
 }

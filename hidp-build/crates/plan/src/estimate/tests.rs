@@ -51,11 +51,69 @@ fn loops_and_branches_are_as_long_as_sizes_say() {
 }
 
 #[test]
+fn integers_are_rarely_equal() {
+    let branch =
+        |when: &str| format!("map {{ i := [0:N); if ({when}) {{ for (long j = 0; j < N; j += 1) y[i] += x[j]; }} }}");
+    let [equal, different, less] =
+        ["p[i] == 3", "p[i] != 3", "p[i] < 3"].map(|when| ratio(&branch(when), &branch("0 < 1")));
+    assert!((0.05..0.08).contains(&equal) && (0.92..0.95).contains(&different), "{equal} {different}");
+    assert!((0.49..0.52).contains(&less), "{less}");
+    let floats = ratio(&branch("x[i] == 3"), &branch("0 < 1"));
+    assert!((0.49..0.52).contains(&floats), "{floats}");
+}
+
+#[test]
+fn iterations_in_lanes_pack_rows_that_are_short_enough() {
+    let nearest = "function f input float point[N][D], centre[K][D]; output int at[N];
+        { map { n := [0:N); float best = 1e30; int found = 0;
+            for (int k = 0; k < K; k += 1) { float far;
+              map { d := [0:D); _t = point[n][d] * centre[k][d]; } reduce(\"+\", far, _t, d := [*]);
+              if (far < best) { best = far; found = k; } }
+            at[n] = found; } }";
+    let [short, long] = [100, 1000].map(|size| time(nearest, "wide", size, 1.0) / f64::from(size as i32).powi(3));
+    // Else they run in order, with lanes inside, whose ends count where rows are short.
+    let rows = time(nearest, "rows", 1000, 1.0) / 1e9;
+    assert!(short < 100.0 && (long / rows - 1.0).abs() < 0.01, "{short} {long} {rows} ps for a product");
+    let ends = time(nearest, "rows", 32, 1.0) / 32_f64.powi(3);
+    assert!(ends > 3.0 * rows && ends < 1000.0, "{ends} ps for one of a short row");
+}
+
+#[test]
+fn loops_that_compilers_put_into_lanes_are_quick() {
+    let add = |row: &str| format!("for (long n = 0; n < N; n += 1) {{ map {{ i := [0:N); A[{row}][i] += 1; }} }}");
+    let text =
+        |row: &str| vector(&add(row)).replace("float x[N], A[N][N]; input", "float x[N]; inout float A[N][N]; input");
+    let [known, data, scattered] = ["n", "p[n]", "p[i]"].map(|row| time(&text(row), "rows", 1000, 1.0));
+    assert!(data < 1.2 * known && scattered > 5.0 * known, "{known} {data} {scattered}");
+}
+
+#[test]
+fn nobody_has_what_data_point_to() {
+    let pointed = |size: i64| {
+        let at = |index: &str| format!("for (long n = 0; n < N; n += 1) {{ long k = p[n]; y[{index}] += 1; }}");
+        let of = |index: &str| time(&vector(&at(index)).replace(", A[N][N]", ""), "rows", size, 1.0);
+        of("k") / of("n")
+    };
+    assert!((0.9..1.3).contains(&pointed(1000)), "{}", pointed(1000));
+    assert!(pointed(10_000_000) > 3.0, "{}", pointed(10_000_000));
+}
+
+#[test]
+fn arrays_come_from_memory_as_far_as_they_are_touched() {
+    let text = |body: &str| format!("function f input float A[N][64]; inout float y[64]; {{ {body} }}");
+    let of = |body: &str| time(&text(body), "rows", 10_000_000, 1.0) / 1e7;
+    let all = of("map { i := [0:64); k := [0:N); _t = A[k][i]; } reduce(\"+\", y[i], _t, k := [*]);");
+    let each = of("for (long n = 0; n < N; n += 1) { map { i := [0:64); y[i] += A[n][i]; } }");
+    let row = f64::from(Model::cpu().estimates.byte) * 256.0;
+    assert!(all > row && each > row && each < 2.0 * row, "{all} {each} {row}");
+}
+
+#[test]
 fn tiles_in_registers_share_their_loads() {
     let product = "function f input float A[M][K], B[K][N]; output float C[M][N];
         { map { m := [0:M); n := [0:N); k := [0:K); _t = A[m][k] * B[k][n]; } reduce(\"+\", C[m][n], _t, k := [*]); }";
     let [lanes, rows] = ["lanes", "rows"].map(|plan| time(product, plan, 512, 1.0));
-    assert!(rows > 20.0 * lanes, "{rows} {lanes}");
+    assert!(rows > 15.0 * lanes, "{rows} {lanes}");
     let each = lanes / 512_f64.powi(3);
     assert!((10.0..60.0).contains(&each), "{each} ps for a multiplication and an addition");
 }

@@ -130,6 +130,10 @@ pub struct Estimates {
     pub gathered: u32,
     /// An operation or access outside of vectors.
     pub scalar: u32,
+    /// The first and the last iterations of a map inside whose lanes are its own.
+    pub ends: u32,
+    /// The same of one that folds: lanes have to meet.
+    pub folded_ends: u32,
     /// A division of integers.
     pub division: u32,
     /// An atomic update.
@@ -272,6 +276,8 @@ impl Model {
                 vector: int("estimate", "vector")?,
                 load: int("estimate", "load")?,
                 gathered: int("estimate", "gathered")?,
+                ends: int("estimate", "ends")?,
+                folded_ends: int("estimate", "folded_ends")?,
                 scalar: int("estimate", "scalar")?,
                 division: int("estimate", "division")?,
                 atomic: int("estimate", "atomic")?,
