@@ -129,7 +129,7 @@ HIDP_INLINE Bits kept(Bits mask) {
   HIDP_INLINE Bits mask_or(Bits a, Bits b) { return kept(Bits(a | b)); }            \
   HIDP_INLINE Bits mask_xor(Bits a, Bits b) { return kept(Bits(a ^ b)); }          \
   HIDP_INLINE Bits mask_not(Bits a) { return kept(Bits(~a)); }                     \
-  HIDP_INLINE bool mask_any(Bits a) { return !__builtin_ia32_kortestz##suffix(a, a); }
+  HIDP_INLINE bool mask_any(Bits a, Bits b) { return !__builtin_ia32_kortestz##suffix(a, b); }
 HIDP_MASK_OPERATIONS(uint8_t, qi)
 HIDP_MASK_OPERATIONS(uint16_t, hi)
 HIDP_MASK_OPERATIONS(uint32_t, si)

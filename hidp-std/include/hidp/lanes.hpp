@@ -281,11 +281,13 @@ template <int B, int G>
 HIDP_INLINE bool wide_any(const Mask<B, G> &mask) {
   using M = Mask<B, G>;
   typename M::Part some = mask.part[0];
-#pragma GCC unroll 64
 #if defined(HIDP_LANE_BITS)
-  for (int at = 1; at < M::kParts; ++at) some = mask_or(some, mask.part[at]);
-  return mask_any(some);
+#pragma GCC unroll 64
+  for (int at = 1; at < M::kParts - 1; ++at) some = mask_or(some, mask.part[at]);
+  // The test takes two.
+  return mask_any(some, mask.part[M::kParts - 1]);
 #else
+#pragma GCC unroll 64
   for (int at = 1; at < M::kParts; ++at) some |= mask.part[at];
   // Parts of masks fill a register.
   using Words = typename LaneVector<long long, kLaneBytes / 8>::type;
@@ -384,24 +386,37 @@ HIDP_INLINE Wide<T, B, G> wide_shr(const Wide<T, B, G> &a, const Wide<N, B, G> &
   return wide_parts<Wide<T, B, G>>([&](int at) { return a.part[at] >> counts.part[at]; });
 }
 
-template <class T, int B, int G>
-HIDP_INLINE Wide<T, B, G> wide_min(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
-  return wide_parts<Wide<T, B, G>>([&](int at) {
-    const auto x = a.part[at], y = b.part[at];
-    const auto lower = x < y ? x : y;
-    if constexpr (std::is_floating_point_v<T>) return y != y ? x : lower;
-    else return lower;
-  });
-}
-template <class T, int B, int G>
-HIDP_INLINE Wide<T, B, G> wide_max(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {
-  return wide_parts<Wide<T, B, G>>([&](int at) {
-    const auto x = a.part[at], y = b.part[at];
-    const auto higher = x > y ? x : y;
-    if constexpr (std::is_floating_point_v<T>) return y != y ? x : higher;
-    else return higher;
-  });
-}
+// Of floats a NaN gives the other operand. The instructions give the second one then, and of equal zeros: what is left is to know
+// where that is a NaN. GCC takes both comparisons together and chooses by the result, which is twice as many instructions.
+#define HIDP_LANE_EXTREME(name, op, instruction)                                                              \
+  template <class Part>                                                                                       \
+  HIDP_INLINE Part part_##name(Part x, Part y) {                                                              \
+    if constexpr (!std::is_floating_point_v<std::decay_t<decltype(x[0])>>) return x op y ? x : y;             \
+    else {                                                                                                    \
+      HIDP_LANE_MASKED_EXTREME(instruction)                                                                   \
+      const Part chosen = x op y ? x : y;                                                                     \
+      return y != y ? x : chosen;                                                                             \
+    }                                                                                                         \
+  }                                                                                                           \
+  template <class T, int B, int G>                                                                            \
+  HIDP_INLINE Wide<T, B, G> wide_##name(const Wide<T, B, G> &a, const Wide<T, B, G> &b) {                     \
+    return wide_parts<Wide<T, B, G>>([&](int at) { return part_##name(a.part[at], b.part[at]); });            \
+  }
+#if defined(HIDP_LANE_BITS) && !defined(__clang__)
+#define HIDP_LANE_MASKED_EXTREME(instruction)                                                                 \
+  if constexpr (sizeof x == 64) {                                                                             \
+    const auto numbers = part_compare<LanesEqual>(y, y);                                                      \
+    if constexpr (sizeof x[0] == 4) return __builtin_ia32_##instruction##ps512_mask(x, y, x, numbers, 4);     \
+    else return __builtin_ia32_##instruction##pd512_mask(x, y, x, numbers, 4);                                \
+  }
+#else
+#define HIDP_LANE_MASKED_EXTREME(instruction)
+#endif
+HIDP_LANE_EXTREME(min, <, min)
+HIDP_LANE_EXTREME(max, >, max)
+#undef HIDP_LANE_MASKED_EXTREME
+#undef HIDP_LANE_EXTREME
+
 template <class T, int B, int G>
 HIDP_INLINE Wide<T, B, G> wide_abs(const Wide<T, B, G> &a) {
   return wide_parts<Wide<T, B, G>>([&](int at) {
