@@ -528,6 +528,26 @@ HIDP_INLINE Wide<T, B, G> wide_gather(const Mask<B, G> &mask, T *base, const Wid
   const Spilled<int64_t, B, G> indices(index);
   return wide_load_lanes(mask, base, [&](int lane) { return indices.lane[lane]; });
 }
+// The same where `same` and an index of each lane say, together. Lanes that are not in the mask read what one that is reads.
+template <class T, class N, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_gather(const Mask<B, G> &mask, const T *base, int64_t same, const Wide<N, B, G> &index) {
+  using W = Wide<T, B, G>;
+  Spilled<N, B, G> indices(index);
+  if (HIDP_UNLIKELY(!wide_all(mask))) {
+    const Spilled<bool, B, G> chosen(mask);
+    int one = 0;
+    while (one < W::kLanes && !chosen.lane[one]) ++one;
+    if (one == W::kLanes) return wide_splat<B, G>(T{});
+    for (int lane = 0; lane < W::kLanes; ++lane) indices.lane[lane] = indices.lane[chosen.lane[lane] ? lane : one];
+  }
+  const T *from = base + same;
+  return wide_lanes<W>([&](int lane) { return lane_element<typename W::Element>(from[int64_t(indices.lane[lane])]); });
+}
+template <class T, class N, int B, int G>
+HIDP_INLINE Wide<T, B, G> wide_gather(const Mask<B, G> &mask, T *base, int64_t same, const Wide<N, B, G> &index) {
+  const Spilled<N, B, G> indices(index);
+  return wide_load_lanes(mask, base, [&](int lane) { return same + int64_t(indices.lane[lane]); });
+}
 template <class T, int B, int G>
 HIDP_INLINE void wide_scatter(const Mask<B, G> &mask, T *base, const Wide<int64_t, B, G> &index, const Wide<T, B, G> &value) {
   const Spilled<int64_t, B, G> indices(index);

@@ -108,11 +108,32 @@ fn load(scope: &Scope<'_>, dialect: &dyn Dialect, element: &WideElement) -> Piec
                 _ => format!("hidp::wide_load_every({mask}, {first}, {})", text(stride)),
             }
         }
+        WideIndex::Each(index) if is_tile(scope, element) => {
+            format!("hidp::wide_own({mask}, {base}, {})", wide_expr(scope, dialect, index).text)
+        }
         WideIndex::Each(index) => {
-            let function = if is_tile(scope, element) { "wide_own" } else { "wide_gather" };
-            format!("hidp::{function}({mask}, {base}, {})", wide_expr(scope, dialect, index).text)
+            let arguments = match narrow_index(index) {
+                Some((same, narrow)) => {
+                    format!("{}, {}", same.map_or("0".into(), text), wide_expr(scope, dialect, narrow).text)
+                }
+                None => wide_expr(scope, dialect, index).text,
+            };
+            format!("hidp::wide_gather({mask}, {base}, {arguments})")
         }
     })
+}
+
+/// What indices have in common, if anything, and numbers that were made `long` to be indices, as these were: of such more are in a vector.
+fn narrow_index(index: &Wide) -> Option<(Option<&Expr>, &Wide)> {
+    let (same, each) = if let WideKind::Binary(BinOp::Add, same, each) = &index.kind
+        && let WideKind::Splat(same) = &same.kind
+    {
+        (Some(&**same), &**each)
+    } else {
+        (None, index)
+    };
+    let WideKind::Cast(narrow) = &each.kind else { return None };
+    narrow.ty.is_integer().then_some((same, &**narrow))
 }
 
 fn store(scope: &Scope<'_>, dialect: &dyn Dialect, target: &WideElement, value: &str) -> String {
