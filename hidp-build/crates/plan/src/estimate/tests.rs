@@ -83,6 +83,10 @@ fn loops_that_compilers_put_into_lanes_are_quick() {
     let add = |row: &str| format!("for (long n = 0; n < N; n += 1) {{ map {{ i := [0:N); A[{row}][i] += 1; }} }}");
     let text =
         |row: &str| vector(&add(row)).replace("float x[N], A[N][N]; input", "float x[N]; inout float A[N][N]; input");
+    // A test in each turn keeps compilers from it.
+    let tested = text("n").replace("A[n][i]", "A[n][i + p[0]]");
+    let [known, tested] = [text("n"), tested].map(|text| time(&text, "rows", 1000, 1.0));
+    assert!(tested > 3.0 * known, "{known} {tested}");
     let [known, data, scattered] = ["n", "p[n]", "p[i]"].map(|row| time(&text(row), "rows", 1000, 1.0));
     assert!(data < 1.2 * known && scattered > 5.0 * known, "{known} {data} {scattered}");
 }
@@ -96,6 +100,13 @@ fn nobody_has_what_data_point_to() {
     };
     assert!((0.9..1.3).contains(&pointed(1000)), "{}", pointed(1000));
     assert!(pointed(10_000_000) > 3.0, "{}", pointed(10_000_000));
+    // What follows it is there.
+    let loops = |from: &str| {
+        let text = format!("map {{ i := [0:N); for (long k = {from}; k < {from} + 16; k += 1) y[i] += x[k]; }}");
+        time(&vector(&text).replace(", A[N][N]", ""), "rows", 10_000_000, 1.0)
+    };
+    let ratio = loops("p[i]") / loops("i");
+    assert!((0.9..1.5).contains(&ratio), "{ratio}");
 }
 
 #[test]
