@@ -78,6 +78,7 @@ fn assert_alike(name: &str, contenders: &mut [Contender], relative: f64, found: 
 
 /// Stops a benchmark whose contenders disagree: a wrong answer must not win.
 fn assert_close(name: &str, found: &[f64], expected: &[f64], relative: f64) {
+    assert_eq!(found.len(), expected.len(), "{name}: elements");
     let scale = expected.iter().fold(f64::MIN_POSITIVE, |a, e| a.max(e.abs()));
     for (index, (f, e)) in found.iter().zip(expected).enumerate() {
         assert!((f - e).abs() <= relative * scale, "{name}: element {index} is {f}, but must be {e}");
