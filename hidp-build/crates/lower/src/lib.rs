@@ -71,6 +71,7 @@ mod strips;
 #[cfg(test)]
 mod tests;
 mod tile_fold;
+mod unswitch;
 mod updates;
 mod vector;
 mod wide;
@@ -122,6 +123,7 @@ fn unit(
     for (_, kernel) in unit.kernels.iter_mut() {
         across::in_registers(&mut kernel.function);
         borders::apart(&mut kernel.function);
+        unswitch::apart(&mut kernel.function);
         remainder::in_lanes(&mut kernel.function);
         strips::of_quotients(&mut kernel.function);
         angles::small_first(&mut kernel.function);

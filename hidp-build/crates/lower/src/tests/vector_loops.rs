@@ -59,6 +59,18 @@ fn loops_without_positions_stay_as_they_are() {
     assert_eq!(lanes_and_branches(many), [1, 1]);
 }
 
+#[test]
+fn branches_that_all_iterations_take_stand_outside_of_lanes() {
+    assert_eq!(lanes_and_branches("if (n > 3) { y[i] = x[i]; } else { y[i] = 7; }"), [2, 0]);
+    assert_eq!(lanes_and_branches("if (n > 3) { if (n < 9) { y[i] = x[i]; } else { y[i] = x[i] + 1; } }"), [2, 0]);
+    // What is left between borders.
+    assert_eq!(lanes_and_branches("if (n > 3 && i > 0) { y[i] = x[i - 1]; } else { y[i] = 7; }"), [3, 1]);
+    // Lanes differ, or elements are read that are there in iterations alone; other statements stand beside it.
+    assert_eq!(lanes_and_branches("if (x[i] > 3) { y[i] = 7; }"), [1, 1]);
+    assert_eq!(lanes_and_branches("if (x[n] > 3) { y[i] = 7; }")[1], 1);
+    assert_eq!(lanes_and_branches("y[i] = x[i]; if (n > 3) { y[i] = 7; }"), [1, 1]);
+}
+
 /// Loops in lanes that look at their angles, and those that compute `sin` in full.
 fn angles(text: &str) -> (usize, usize) {
     let entry = lowered(text);

@@ -1,0 +1,99 @@
+//! Branches that a loop in vector lanes takes in all iterations or in none.
+//!
+//! Both sides of a branch run in lanes by masked loads and stores; where a C++ compiler has none for these accesses, it makes no lanes at all,
+//! though one side by itself has them. So a loop that is one such branch becomes a branch between two loops.
+
+use std::collections::BTreeSet;
+
+use hidp_ir::imp::visit::{
+    child_blocks_mut, each_stmt, each_subexpr, introduced, operands_mut, overwritten, stmt_exprs_mut,
+};
+use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId};
+use hidp_ir::par::BinOp;
+use hidp_syntax::index::Arena;
+
+/// Rewrites all such loops of a function.
+pub(super) fn apart(function: &mut Function) {
+    in_block(&mut function.body, &mut function.vars);
+}
+
+fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>) {
+    for stmt in &mut block.stmts {
+        if let Stmt::Loop(node) = stmt
+            && let Some(branch) = between_loops(node, vars)
+        {
+            *stmt = branch;
+        }
+        child_blocks_mut(stmt).into_iter().for_each(|child| in_block(child, vars));
+    }
+}
+
+/// The branch that a loop becomes.
+fn between_loops(node: &Loop, vars: &mut Arena<VarId, Var>) -> Option<Stmt> {
+    let mut done = node.body.stmts.iter().filter(|stmt| !matches!(stmt, Stmt::At(_)));
+    let (Some(Stmt::If { cond, then, otherwise }), None) = (done.next(), done.next()) else { return None };
+    let in_lanes = matches!(&node.kind, LoopKind::Simd { reductions } if reductions.is_empty());
+    if !in_lanes || !stays(cond, node) {
+        return None;
+    }
+    let of = |body: &Block| Loop { body: body.clone(), ..node.clone() };
+    let mut other = of(otherwise);
+    other.var = vars.push(vars[node.var].clone());
+    rename(&mut other.body, node.var, other.var);
+    let loops = |all: Loop| if all.body.stmts.is_empty() { all.body } else { Block { stmts: vec![Stmt::Loop(all)] } };
+    Some(Stmt::If { cond: cond.clone(), then: loops(of(then)), otherwise: loops(other) })
+}
+
+/// Whether a condition has one value in all iterations, which can be computed where there are none.
+fn stays(cond: &Expr, node: &Loop) -> bool {
+    let mut changed = BTreeSet::from([node.var]);
+    each_stmt(&node.body, &mut |stmt| {
+        changed.extend(introduced(stmt));
+        changed.extend(overwritten(stmt));
+    });
+    let mut stays = true;
+    each_subexpr(cond, &mut |sub| {
+        stays &= match &sub.kind {
+            ExprKind::Var(var) => !changed.contains(var),
+            ExprKind::Binary(op, ..) => !matches!(op, BinOp::Div | BinOp::Rem),
+            ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Lazy(..)
+            | ExprKind::Select(..)
+            | ExprKind::Cast(_) => true,
+            ExprKind::Load(_)
+            | ExprKind::MulAdd(..)
+            | ExprKind::Math(..)
+            | ExprKind::Near(..)
+            | ExprKind::Call(..)
+            | ExprKind::Field(..)
+            | ExprKind::Struct(..)
+            | ExprKind::WorkerIndex
+            | ExprKind::WorkerCount
+            | ExprKind::GroupCount(_)
+            | ExprKind::IsAligned(..)
+            | ExprKind::Broadcast(..)
+            | ExprKind::Any(_)
+            | ExprKind::LaneCount(_) => false,
+        };
+    });
+    stays
+}
+
+fn rename(block: &mut Block, old: VarId, new: VarId) {
+    for stmt in &mut block.stmts {
+        stmt_exprs_mut(stmt).into_iter().for_each(|expr| rename_in(expr, old, new));
+        child_blocks_mut(stmt).into_iter().for_each(|child| rename(child, old, new));
+    }
+}
+
+fn rename_in(expr: &mut Expr, old: VarId, new: VarId) {
+    if let ExprKind::Var(var) = &mut expr.kind
+        && *var == old
+    {
+        *var = new;
+    }
+    operands_mut(expr).into_iter().for_each(|operand| rename_in(operand, old, new));
+}
