@@ -3,6 +3,7 @@
 use super::facts::{Facts, LoopNumbers, Numbers, SiteNumbers};
 use super::lanes::{Digit, Starts, resident};
 use super::requests::{Request, all, requests, shared, total, within};
+use super::slots::Form;
 use crate::blocks::Blocks;
 use crate::mapping::{Exec, Mapping, Recipe};
 use crate::notation::FoldOption;
@@ -24,12 +25,12 @@ pub(super) struct Asked<'a> {
     pub(super) block: u32,
     /// Warps that are started, and groups of 32 lanes' worth of work.
     pub(super) warps: f64,
-    /// Instructions of warps, and what they would be if all lanes had work.
+    /// Issue slots of warps, and what they would be if all lanes had work of their own.
     pub(super) issued: f64,
     pub(super) useful: f64,
     /// The same of all warps that are started, as if none were without work.
     pub(super) slots: f64,
-    /// Instructions of warps that fold across lanes.
+    /// Issue slots of warps that fold across lanes.
     pub(super) combined: f64,
     /// Lines that multiprocessors look up.
     pub(super) lines: f64,
@@ -67,6 +68,8 @@ pub(super) struct Around {
     pub(super) together: f64,
     /// Iterations of the outermost map that a lane takes.
     pub(super) of_lane: f64,
+    /// How a lane comes to those of this one.
+    pub(super) form: Form,
 }
 
 /// Iterations that a lane takes one after the other.
@@ -167,6 +170,7 @@ impl<'a> Asked<'a> {
             apart: 1.0,
             together: 1.0,
             of_lane: 1.0,
+            form: Form::Items,
         }
     }
 
@@ -252,13 +256,10 @@ impl<'a> Asked<'a> {
 
     /// An iteration of a map, and what is inside.
     fn body(&mut self, at: usize, around: &Around) {
-        let node = &self.facts.loops[at];
-        let sites = &self.loop_at(at).sites;
-        let accesses: f64 = sites.iter().map(|site| site.weight).sum();
-        let issued = around.executions * (node.operations + accesses + 1.0);
+        let issued = around.executions * self.slots_of(at, around.form);
         self.issued += issued;
         self.slots += issued / around.busy.max(f64::MIN_POSITIVE);
-        self.useful += around.useful * (node.operations + accesses + 1.0);
+        self.useful += around.useful * self.slots_of(at, around.form.alone(self.loop_at(at).iterations));
         self.accesses(at, around);
         for inner in self.facts.inside(at).collect::<Vec<_>>() {
             let iterations = self.loop_at(inner).iterations;
@@ -315,15 +316,17 @@ impl<'a> Asked<'a> {
             apart: 1.0,
             together: f64::from(self.model.machine.under_way).min(trips.max(1.0)),
             of_lane: 1.0,
+            form: if width == 1 { Form::InOrder(trips) } else { Form::Shared(trips) },
         };
         self.body(at, &inside);
     }
 
-    /// Instructions of a warp that folds across so many lanes: two for each step, and barriers where other warps take part.
+    /// Issue slots of a warp that folds across so many lanes, and for barriers where other warps take part.
     fn steps(&self, lanes: u32) -> f64 {
-        let own = 2.0 * f64::from(lanes.min(self.model.warp).ilog2());
+        let step = f64::from(self.model.slots.meeting);
+        let own = step * f64::from(lanes.min(self.model.warp).ilog2());
         let others = lanes / self.model.warp;
-        if others > 1 { own + 2.0 * f64::from(others.ilog2()) + 2.0 * f64::from(others) } else { own }
+        if others > 1 { own + step * f64::from(others.ilog2()) + step * f64::from(others) } else { own }
     }
 
     pub(super) fn accesses(&mut self, at: usize, around: &Around) {

@@ -3,17 +3,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use super::own::{Own, Places};
 use crate::measures::ragged_extent;
 use crate::shape::coefficient;
 use crate::target::DeviceMachine;
-use crate::work::lane_operations;
-use hidp_ir::par::visit::{self, Role, Visitor, look};
-use hidp_ir::par::{Block, Expr, ExprKind, Func, Iter, Map, Place, Program, Stmt, StmtKind, Target, VarId, VarKind};
+use hidp_ir::par::visit::{self, Role};
+use hidp_ir::par::{Expr, Func, Iter, Map, Place, Program, StmtKind, VarId, VarKind};
 use hidp_syntax::ty::Ty;
-
-/// How often a side of a branch runs, and the body of a loop, where sizes do not say.
-const OF_BRANCH: f64 = 0.5;
-const OF_LOOP: f64 = 8.0;
 
 /// A nest.
 pub(super) struct Facts<'a> {
@@ -35,8 +31,10 @@ pub(super) struct Loop<'a> {
     pub(super) first: usize,
     /// How often it runs in an iteration of the map around.
     weight: f64,
-    /// What an iteration computes by itself.
-    pub(super) operations: f64,
+    /// What an iteration computes by itself, by the innermost of its iterators on which that depends: first what depends on none.
+    pub(super) operations: Vec<f64>,
+    /// Whether the number of iterations of each iterator stands in the program.
+    pub(super) known: Vec<bool>,
     /// Bytes of what each of its folds gives.
     pub(super) results: Vec<u32>,
     /// Accesses of an iteration to arrays that it does not declare.
@@ -104,12 +102,21 @@ impl<'a> Facts<'a> {
     ) {
         let (at, first) = (self.loops.len(), self.iters.len());
         self.iters.extend(&map.iters);
-        let mut own =
-            Own { program, operations: 0.0, places: Vec::new(), weight: 1.0, in_index: false, maps: Vec::new() };
-        own.block(&map.body);
-        let operations = own.operations + map.folds.len() as f64;
+        let own = Own::of(program, map);
+        let value = |expr: &Expr| expr.value(&BTreeMap::new());
+        let is_known = |iter: &Iter| [&iter.lo, &iter.hi, &iter.step].into_iter().all(|bound| value(bound).is_some());
+        let known = map.iters.iter().map(is_known).collect();
         let results = map.folds.iter().map(|fold| bytes_of(program, fold.op.ty)).collect();
-        self.loops.push(Loop { map, around, first, weight, operations, results, sites: Vec::new() });
+        self.loops.push(Loop {
+            map,
+            around,
+            first,
+            weight,
+            operations: own.operations,
+            known,
+            results,
+            sites: Vec::new(),
+        });
         places.push(own.places);
         for (inner, weight) in own.maps {
             self.collect(program, inner, (Some(at), weight), places);
@@ -331,93 +338,5 @@ fn bytes_of(program: &Program, ty: Ty) -> u32 {
     match ty {
         Ty::Scalar(scalar) => scalar.size() as u32,
         Ty::Struct(id) => program.structs[id].fields.iter().map(|(_, ty)| bytes_of(program, *ty)).sum(),
-    }
-}
-
-/// Accesses, and how often an iteration makes each.
-type Places = Vec<(Place, Role, f64)>;
-
-/// What an iteration does by itself.
-struct Own<'a> {
-    program: &'a Program,
-    operations: f64,
-    places: Places,
-    weight: f64,
-    in_index: bool,
-    maps: Vec<(&'a Map, f64)>,
-}
-
-impl<'a> Own<'a> {
-    fn block(&mut self, block: &'a Block) {
-        block.stmts.iter().for_each(|stmt| self.statement(stmt));
-    }
-
-    fn weighted(&mut self, weight: f64, block: &'a Block) {
-        let around = self.weight;
-        self.weight *= weight;
-        self.block(block);
-        self.weight = around;
-    }
-
-    fn statement(&mut self, stmt: &'a Stmt) {
-        match &stmt.kind {
-            StmtKind::Map(map) => {
-                self.maps.push((map, self.weight));
-                for iter in &map.iters {
-                    [&iter.lo, &iter.hi, &iter.step].into_iter().for_each(|bound| self.visit_expr(bound));
-                }
-                for fold in &map.folds {
-                    if let Target::Element(place) = &fold.target {
-                        self.visit_place(place, Role::Write);
-                    }
-                }
-            }
-            StmtKind::If { cond, then, otherwise } => {
-                self.visit_expr(cond);
-                self.weighted(OF_BRANCH, then);
-                self.weighted(OF_BRANCH, otherwise);
-            }
-            StmtKind::Loop(node) => {
-                self.visit_expr(&node.cond);
-                self.weighted(OF_LOOP, &node.body);
-                self.weighted(OF_LOOP, &node.step);
-            }
-            StmtKind::Scope(block) => self.block(block),
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Prim(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Call { .. }
-            | StmtKind::Require { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Leave
-            | StmtKind::Return(_) => look::walk_stmt(self, stmt),
-        }
-    }
-}
-
-impl Visitor for Own<'_> {
-    fn visit_expr(&mut self, expr: &Expr) {
-        if !self.in_index {
-            self.operations += self.weight * lane_operations(expr).unwrap_or(0) as f64;
-        }
-        if let ExprKind::Call(function, _) = &expr.kind
-            && let Some(body) = &self.program.scalar_fns[*function].body
-        {
-            // What its text has, without those that it calls.
-            visit::walk_exprs(body, |expr| self.operations += self.weight * lane_operations(expr).unwrap_or(0) as f64);
-        }
-        look::walk_expr(self, expr);
-    }
-
-    fn visit_place(&mut self, place: &Place, role: Role) {
-        self.places.push((place.clone(), role, self.weight));
-        let around = std::mem::replace(&mut self.in_index, true);
-        look::walk_place(self, place, role);
-        self.in_index = around;
     }
 }

@@ -7,9 +7,11 @@ mod choice;
 mod cost;
 mod facts;
 mod lanes;
+mod own;
 mod parts;
 mod plan;
 mod requests;
+mod slots;
 mod space;
 #[cfg(test)]
 mod tests;

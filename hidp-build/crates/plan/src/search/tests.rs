@@ -1,3 +1,5 @@
+use super::asked::Asked;
+use super::slots::Form;
 use super::*;
 use crate::dispatch::Dispatch;
 use crate::mapping::Mapping;
@@ -65,6 +67,48 @@ fn short_rows_go_to_single_lanes_and_long_ones_to_many() {
     assert_eq!(best(SUMS, &[512, 1 << 14]), "r, c x span(all)");
     assert_eq!(best(SPARSE, &[1 << 16, 1 << 17]), "r x, k span(all)", "2 a row");
     assert_eq!(best(SPARSE, &[1 << 16, 1 << 24]), "r y, k x span(all)", "256 a row");
+}
+
+/// Each lane of a group finds the item, and its terms in an index for both loops: not worth it for a fold that one lane has written out.
+#[test]
+fn what_it_takes_to_find_where_lanes_are_is_counted() {
+    let text = "function f input uint8 a[4*B][4*C], z[4*B+S][4*C+S]; output int y[B][C][S][S];
+        { map { b := [0:B); c := [0:C); u := [0:S); v := [0:S);
+          map { i := [0:4); j := [0:4); _t = abs((int)a[4*b+i][4*c+j] - (int)z[4*b+u+i][4*c+v+j]); } reduce(\"+\", _sum, _t, i := [*], j := [*]);
+          y[b][c][u][v] = _sum; } }";
+    assert_eq!(best(text, &[48, 48, 24]), "b, c, u y, v x, i j span(all)");
+}
+
+/// Issue slots of an iteration of the map inside, of which a lane takes so many.
+fn slots(text: &str, sizes: &[i64], form: Form) -> f64 {
+    with(text, Domain::PLANNED, |search, _| {
+        let numbers = search.facts.at(sizes, &search.model.machine);
+        let (_, mapping) = &search.space.rows[0];
+        Asked::new(&search.facts, &numbers, mapping, search.model).slots_of(1, form)
+    })
+}
+
+#[test]
+fn compilers_leave_outside_what_an_inner_loop_does_not_change() {
+    let text = |value: &str| {
+        format!(
+            "function f input float x[N], u[K], v[L]; output float y[N];
+            {{ map {{ n := [0:N); map {{ k := [0:K); l := [0:L); float s = {value}; _t = s; }} reduce(\"+\", _sum, _t, k := [*], l := [*]); y[n] = _sum; }} }}"
+        )
+    };
+    let (inner, outer, all) = ("v[l] + sqrt(v[l])", "v[l] + sqrt(u[k])", "v[l] + sqrt(x[n])");
+    let sizes = [1000, 10, 20];
+    let [inner, outer, all] = [inner, outer, all].map(|value| {
+        let of = |form: Form| slots(&text(value), &sizes, form);
+        (of(Form::InOrder(200.0)), of(Form::Shared(200.0)))
+    });
+    let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-9, "{found}, not {expected}");
+    // A root is 8, a load 1, and to find where the other array is 6: for each of its turns, each `k`, or each `n`.
+    near(inner.0 - outer.0, 9.0 - (9.0 / 20.0 + 6.0 / 200.0));
+    near(outer.0 - all.0, 9.0 / 20.0 + 6.0 / 200.0 - 15.0 / 200.0);
+    // One index for both loops changes all of it in each turn, but for what neither changes.
+    near(inner.1 - outer.1, -6.0);
+    near(outer.1 - all.1, 15.0 - 15.0 / 200.0);
 }
 
 /// A range as long as no `long` can say.

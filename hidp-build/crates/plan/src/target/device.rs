@@ -90,6 +90,27 @@ pub struct DeviceModel {
     pub rule_gain: u32,
     /// What times are predicted from.
     pub machine: DeviceMachine,
+    /// What iterations take besides what they compute.
+    pub slots: DeviceSlots,
+}
+
+/// Issue slots of a warp.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct DeviceSlots {
+    /// Of an item of a launch: whether it is one, and where.
+    pub item: u32,
+    /// To find an iterator in an index that several share.
+    pub quotient: u32,
+    /// The same where the program has the number of iterations.
+    pub known_quotient: u32,
+    /// To find where an access is.
+    pub place: u32,
+    /// Of a loop, for each turn.
+    pub turn: u32,
+    /// Turns of a loop at most that are written out, if the program has their number.
+    pub written_out: u32,
+    /// To fold with another lane.
+    pub meeting: u32,
 }
 
 /// What a device does at most.
@@ -318,6 +339,15 @@ impl DeviceModel {
                 under_way: int("machine", "under_way")?,
                 unequal: int("machine", "unequal")?,
                 unknown: int("machine", "unknown")?,
+            },
+            slots: DeviceSlots {
+                item: int("slots", "item")?,
+                quotient: int("slots", "quotient")?,
+                known_quotient: int("slots", "known_quotient")?,
+                place: int("slots", "place")?,
+                turn: int("slots", "turn")?,
+                written_out: int("slots", "written_out")?,
+                meeting: int("slots", "meeting")?,
             },
         };
         reading.finish()?;
