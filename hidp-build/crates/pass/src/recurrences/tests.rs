@@ -19,7 +19,7 @@ fn sums(body: &str, uses: &str) -> Program {
            if (N > 0) {{ declare T zero; call d(array x, array T); s = T[(N - 1), (N - 1)]; }}
          }}
          func f(x, y, s) dims (N) {{
-           vars {{ N: long dim; x: int[N] input; y: int[N] output; s: int output; T: int[N, N] local; k: long iter; l: long local; m: long iter; v: int local; w: int local; u: long iter; r: int local; }}
+           vars {{ N: long dim; x: int[N] input; y: int[N] output; s: int output; T: int[N, N] local; k: long iter; l: long local; m: long iter; v: int local; w: int local; u: long iter; r: int local; e: double local; z: double local; }}
            {uses}
          }}
          entries (f)"
@@ -113,6 +113,11 @@ fn folds_need_no_table() {
         format!("fold reduce \"{op}\" int neutral {neutral}:int value {value} over ({over}) into s;")
     };
     let (most, sum) = (of("max", "-2147483648", "v", "k, m"), of("+", "0", "v", "m, k"));
+    let with_doubles = |op: &str, neutral: &str| {
+        let values = "declare z zero; z = (double(T[k, m]) * 0.1:double);";
+        let into = format!("fold reduce \"{op}\" double neutral {neutral}:double value z over (k, m) into e;");
+        "declare e; ".to_owned() + &fold(all, values, &into)
+    };
     let tables = |uses: &str| [SUM, FAR].map(|body| after(body, uses).1.get("tables").copied());
     for uses in [
         fold(all, cell, &most),
@@ -125,6 +130,9 @@ fn folds_need_no_table() {
                 &format!("{sum} fold reduce \"min\" int neutral 2147483647:int value w over (k, m) into r;"),
             )
             + " s = (s + r);",
+        // The least and the greatest of floats, which do not depend on how cells are grouped.
+        with_doubles("max", "-inf") + " s = int(e);",
+        with_doubles("min", "inf") + " s = select((e > 100.0:double), 0:int, int(e));",
         // Turned around, and parts, perhaps empty.
         fold("k = 0 .. N by 1, m = 0 .. N by 1", "declare v zero; v = T[m, k];", &sum),
         fold("k = 1 .. (N - 1) by 1, m = 0 .. N by 1", cell, &most),
@@ -141,6 +149,8 @@ fn folds_need_no_table() {
         assert_eq!(tables(&uses), [None, None], "{uses}");
     }
     for uses in [
+        // Sums of floats depend on it.
+        with_doubles("+", "0.0") + " s = int(e);",
         // Another value of the cell's row is needed, only every second one, or the table is needed once more.
         fold(all, "declare v zero; v = (T[k, m] + T[m, k]);", &sum),
         fold("k = 0 .. N by 2, m = 0 .. N by 1", cell, &sum),

@@ -1,7 +1,8 @@
 //! Maps that visit every cell of a table and fold what they find, where nothing else needs the table: what is folded is found while the
 //! cells are computed, for each place in a step by itself, and put together in the end. So the last steps are all that is kept.
 //!
-//! That groups values in another way than the map does, and is done where the result does not depend on it: of integers.
+//! That groups values in another way than the map does, and is done where the result does not depend on it: of integers, and for the least
+//! and the greatest of floats, which pass over NaN.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -127,12 +128,13 @@ pub(super) fn folds(
 }
 
 fn of_fold(fold: &Fold, iters: &[VarId], values: &BTreeMap<VarId, &Expr>) -> Option<(Expr, FoldOp, Target)> {
-    let integer = fold.op.ty.scalar().is_some_and(|ty| ty.is_integer());
+    let extreme = matches!(fold.op.func, FoldFn::Min | FoldFn::Max);
+    let grouped_anyhow = fold.op.ty.scalar().is_some_and(|ty| ty.is_integer() || ty.is_float() && extreme);
     let built_in = !matches!(fold.op.func, FoldFn::Fn(_));
     let neutral = fold.op.neutral.as_ref().is_some_and(|neutral| matches!(neutral.kind, ExprKind::Const(_)));
     let value = values.get(&fold.value)?;
     let all = fold.kind == FoldKind::Reduce && iters.iter().all(|iter| fold.over.contains(iter));
-    let fits = all && integer && built_in && neutral;
+    let fits = all && grouped_anyhow && built_in && neutral;
     fits.then(|| ((*value).clone(), fold.op.clone(), fold.target.clone()))
 }
 
@@ -313,7 +315,7 @@ impl<'a> Sums<'a> {
     /// Nothing is folded yet.
     pub(super) fn begun(&self, builder: &mut Builder<'_>, span: Span) -> Vec<Stmt> {
         let ty = builder.vars[self.array].ty;
-        let scalar = ty.scalar().expect("integers are folded");
+        let scalar = ty.scalar().expect("numbers are folded");
         let neutral = self.fold.op.func.neutral(scalar).expect("a built-in operator");
         let shape = builder.vars[self.array].shape.clone();
         let iters: Vec<VarId> = shape.iter().map(|_| builder.iterator("at", span)).collect();
