@@ -19,6 +19,7 @@ pub mod fuse;
 mod inline;
 mod instantiate;
 mod neighbours;
+mod overwritten;
 pub mod recurrences;
 mod simplify;
 mod split;
@@ -71,6 +72,7 @@ pub const PIPELINE: &[Pass] = &[
     forward::PASS,
     assume::PASS,
     zero::PASS,
+    overwritten::PASS,
     bounds::PASS,
     widen::PASS,
     neighbours::PASS,

@@ -238,3 +238,33 @@ fn arrays_are_swapped_by_their_elements_in_maps_alone() {
     let (declared, changed) = (text.find("extent%10 = n0"), text.find("n0 = 2"));
     assert!(declared.is_some() && declared < changed, "as many as when they were declared: {text}");
 }
+
+#[test]
+fn what_the_next_map_overwrites_is_not_stored_before() {
+    let [copy, own] = ["y[i] = x[i];", "y[j] = (x[(j - 1)?] + 1:int);"];
+    let kept = |first: &str, next: &str, range: &str| {
+        let text = format!("declare z zero; map (i = 0 .. N by 1) {{ {first} }} map (j = {range} by 1) {{ {next} }}");
+        let program = after(&[overwritten::PASS], "j: long iter; z: int[N] local;", &text);
+        (count(&program, |kind| matches!(kind, StmtKind::If { .. })) > 0).then(|| print(&program))
+    };
+    let found = kept(copy, own, "1 .. (N - 1)").expect("a border");
+    assert!(found.contains("if not(((i >= 1) && (i < (N - 1)))) {"), "{found}");
+    assert!(kept("y[i] = 0:int;", own, "1 .. N").is_some_and(|text| text.contains("if not((i >= 1)) {")));
+    // All of it, or little; elements that are read between, or may not be stored, or not by the iteration; what may end early.
+    for range in ["0 .. N", "2 .. N", "1 .. (N - 2)", "1 .. (N + 1)", "1 .. (N / 2)"] {
+        assert_eq!(kept(copy, own, range), None, "{range}");
+    }
+    for (first, next) in [
+        (copy, "y[j] = (y[j] + 1:int);"),
+        (copy, "y[j] = y[(j - 1)?];"),
+        (copy, "if (x[j] > 0:int) { y[j] = 0:int; }"),
+        (copy, "y[(j - 1)] = 0:int;"),
+        (copy, "z[j] = 0:int;"),
+        ("y[i] = x[i?];", own),
+        ("y[i] = z[i];", "y[j] = 0:int; z[j] = 0:int;"),
+        ("y[i] = x[i]; z[i] = x[i];", own),
+    ] {
+        let found = kept(first, next, "1 .. N");
+        assert!(found.as_ref().is_none_or(|text| !text.contains("if not(")), "{first} {next}: {found:?}");
+    }
+}
