@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include <cstdlib>
+#include <new>
 #include <string>
 
 #include <hidp/simt/linkage.hpp>
@@ -84,7 +85,13 @@ struct Device {
     face.state = this;
     face.multiprocessors = multiprocessors;
     face.threads_per_multiprocessor = 512;
-    face.take = [](void *state, size_t bytes) { return static_cast<void *>(of(state).executor.memory.take(bytes)->base); };
+    face.take = [](void *state, size_t bytes) -> void * {
+      try {
+        return of(state).executor.memory.take(bytes)->base;
+      } catch (const std::bad_alloc &) {
+        return nullptr;
+      }
+    };
     face.give = [](void *state, void *block) { of(state).give(block); };
     face.take_pinned = [](void *, size_t bytes) { return std::malloc(bytes > 0 ? bytes : 1); };
     face.give_pinned = [](void *, void *block) { std::free(block); };
