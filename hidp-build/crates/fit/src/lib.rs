@@ -267,6 +267,62 @@ mod tests {
         assert_eq!(without_repetition(rules), kept);
         let all_alike = vec![(vec![test(1, 3)], 1), (vec![test(0, 2)], 1), (vec![], 1)];
         assert_eq!(without_repetition(all_alike), [(vec![], 1)]);
+        // The second holds for less than the first.
+        let narrower = vec![(vec![test(0, 8)], 1), (vec![test(0, 4)], 1), (vec![], 0)];
+        assert_eq!(without_repetition(narrower.clone()), narrower);
+    }
+
+    #[test]
+    fn tests_hold_from_a_bound_on_or_below_it() {
+        let holds = |least: bool| [2, 3, 4, -1].map(|value| Test { measure: 0, least, bound: 3 }.holds(&[value]));
+        assert_eq!(holds(true), [false, true, true, false]);
+        assert_eq!(holds(false), [true, false, false, false]);
+    }
+
+    #[test]
+    fn bounds_lie_above_the_smaller_size() {
+        let pairs = [(0, 1), (1, 2), (3, 4), (4, 16), (1 << 62, (1 << 62) + 1)];
+        assert_eq!(pairs.map(|(a, b)| between(a, b)), [1, 2, 4, 8, (1 << 62) + 1]);
+    }
+
+    #[test]
+    fn what_users_should_not_see_costs_more() {
+        let near = |found: f64, expected: f64| assert!((found - expected).abs() < 1e-12, "{found}, not {expected}");
+        near(price(0.04, f64::INFINITY), 0.04);
+        near(price(0.1, f64::INFINITY), 0.1 + BEYOND * 0.06);
+        near(price(0.1, 0.1), 0.1 + BEYOND * 0.06);
+        // The version that runs without rules loses nothing there: what is over the chance counts as well.
+        near(price(0.03, 0.0), 0.03 + BEYOND * 0.01);
+    }
+
+    #[test]
+    fn splits_save_what_they_cost() {
+        let lost = |price: f64| [point(&[1], &[0.0, price]), point(&[2], &[price, 0.0])];
+        assert_eq!(fit(&lost(0.051)), [(vec![], 0)]);
+        assert_eq!(fit(&lost(0.053)), [(vec![test(0, 2)], 0), (vec![], 1)]);
+    }
+
+    #[test]
+    fn of_equals_the_usual_one_runs() {
+        let usual = |usual: usize| fit(&[Priced { usual, ..point(&[1], &[0.0, 0.0, 0.0]) }]);
+        assert_eq!([0, 1, 2].map(usual), [0, 1, 2].map(|version| vec![(vec![], version)]));
+    }
+
+    /// No split of one measure saves anything by itself.
+    #[test]
+    fn splits_look_at_those_below_them() {
+        let points = [(1, 1, 0), (1, 2, 1), (2, 1, 1), (2, 2, 0)];
+        let points = points.map(|(a, b, best)| point(&[a, b], &[f64::from(best), f64::from(1 - best)]));
+        assert_eq!(chosen(&fit(&points), &points), [0, 1, 1, 0]);
+    }
+
+    #[test]
+    fn trees_are_of_so_many_splits() {
+        let alternating: Vec<Priced> =
+            (0..200).map(|at| point(&[at], &[(at % 2) as f64, (1 - at % 2) as f64])).collect();
+        let rules = fit(&alternating);
+        assert!((9..=1 << MOST_DEPTH).contains(&rules.len()), "{}", rules.len());
+        assert!(rules.iter().all(|(tests, _)| tests.len() <= 1), "bounds of one measure become smaller: {rules:?}");
     }
 
     #[test]
