@@ -73,12 +73,17 @@ HIDP_INLINE T bit_not(T a) {
   return static_cast<T>(~static_cast<Wrapping<T>>(a));
 }
 
-// Wraps: the smallest value is its own absolute value.
+// Wraps: the smallest value is its own absolute value. Hosts negate without the unsigned type of `neg`, behind which GCC does not see an
+// absolute value, and compile with `-fwrapv`. Devices have no such flag.
 template <class T>
 HIDP_INLINE T abs(T a) {
   if constexpr (std::is_same_v<T, float>) return HIDP_LIBRARY(fabsf)(a);
   else if constexpr (std::is_same_v<T, double>) return HIDP_LIBRARY(fabs)(a);
+#if defined(__CUDA_ARCH__)
   else if constexpr (std::is_signed_v<T>) return a < 0 ? neg(a) : a;
+#else
+  else if constexpr (std::is_signed_v<T>) return a < 0 ? static_cast<T>(-a) : a;
+#endif
   else return a;
 }
 
