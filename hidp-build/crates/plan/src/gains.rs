@@ -202,6 +202,9 @@ mod tests {
         assert_eq!(between_three(&times, vec![rule(false, 10, "a"), unknown.clone()]), fits);
         let overruled = between_three(&times, vec![rule(true, 100, "a"), unknown.clone()]);
         assert_eq!(overruled, [rule(false, 4, "b"), rule(false, 64, "a"), otherwise("b")]);
+        // At sizes beyond all points.
+        let beyond = between_three(&times, vec![rule(true, 1000, "c")]);
+        assert_eq!(beyond, [rule(true, 1000, "c"), rule(false, 4, "b"), rule(false, 64, "a"), otherwise("b")]);
         // Sometimes: rules that say so would be others.
         let sometimes = vec![rule(true, 200, "a"), rule(true, 10, "c")];
         assert_eq!(between_three(&times, sometimes.clone()), sometimes);
