@@ -257,3 +257,29 @@ impl Candidates {
         (0..best.len()).filter(is_chosen).map(|number| best[number]).collect()
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Whether a plan of the search is kept beside another, each with a time at these measures, that has to save a fifth.
+    fn is_kept(points: &[(i64, f64, f64)]) -> bool {
+        let point = |measure: i64, time: f64| Point { measures: vec![Some(measure)], times: vec![Some(time)] };
+        let candidates = Candidates {
+            points: points.iter().map(|(measure, other, _)| point(*measure, *other)).collect(),
+            chosen: vec![Some(0); points.len()],
+            times: points.iter().map(|(measure, _, own)| point(*measure, *own)).collect(),
+            gain: 0.8,
+        };
+        !candidates.that_rules_choose(vec![0], &["thread"], &[], 0.95).is_empty()
+    }
+
+    #[test]
+    fn plans_are_kept_where_a_rule_chooses_them_and_they_save_enough() {
+        assert!(is_kept(&[(1, 1.0, 0.5), (256, 1.0, 10.0)]));
+        // No measure says where it is.
+        assert!(!is_kept(&[(1, 1.0, 0.5), (1, 1.0, 10.0)]));
+        // A rule chooses it, but where it saves a tenth.
+        assert!(!is_kept(&[(1, 1.0, 0.5), (1, 1.0, 10.0), (256, 1.0, 0.9), (512, 1.0, 0.9), (1024, 1.0, 0.9)]));
+    }
+}
