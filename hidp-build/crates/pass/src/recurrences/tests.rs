@@ -133,9 +133,12 @@ fn folds_need_no_table() {
         // The least and the greatest of floats, which do not depend on how cells are grouped.
         with_doubles("max", "-inf") + " s = int(e);",
         with_doubles("min", "inf") + " s = select((e > 100.0:double), 0:int, int(e));",
+        // The last of two values.
+        fold(all, "declare v zero; v = T[k, m]; v = (T[k, m] * 3:int);", &sum),
         // Turned around, and parts, perhaps empty.
         fold("k = 0 .. N by 1, m = 0 .. N by 1", "declare v zero; v = T[m, k];", &sum),
         fold("k = 1 .. (N - 1) by 1, m = 0 .. N by 1", cell, &most),
+        fold("k = 0 .. (N - 1) by 1, m = 0 .. N by 1", cell, &sum),
         fold("k = 2 .. N by 1, m = 3 .. N by 1", cell, &of("min", "2147483647", "v", "k, m")),
         format!(
             "if (N > 0) {{ {} }}",
@@ -158,6 +161,18 @@ fn folds_need_no_table() {
         // Each twice, and values of other arrays.
         fold("k = 0 .. N by 1, m = 0 .. N by 1", "declare v zero; v = T[k, k];", &sum),
         fold(all, "declare v zero; v = (T[k, m] * x[k]);", &sum),
+        // The diagonal, a column that each iteration of another index visits, and rows by themselves.
+        fold("k = 0 .. N by 1", "declare v zero; v = T[k, k];", &of("+", "0", "v", "k")),
+        fold(all, "declare v zero; v = T[k, 0];", &sum),
+        fold(all, cell, &of("+", "0", "v", "m").replace("into s", "into y[k]")),
+        // What is made of a cell may fault, or depends on more than the cell.
+        fold(all, "declare v zero; v = (7:int /? T[k, m]);", &sum),
+        "declare r; r = 3:int; ".to_owned() + &fold(all, "declare v zero; v = (T[k, m] * r);", &sum),
+        // The part is found out behind the call.
+        fold("k = l .. N by 1, m = 0 .. N by 1", cell, &sum).replace("; map", "; declare l; l = 1; map"),
+        fold("m = 1 .. N by 1", "declare v zero; v = T[l, m];", &of("+", "0", "v", "m"))
+            .replace("; map", "; declare l; l = 1; map"),
+        fold(all, cell, &sum).replace("; map (k", "; map (u = 0 .. N by 1) { y[u] = T[u, u]; } map (k"),
     ] {
         assert_eq!(tables(&uses), [Some(1), Some(1)], "{uses}");
     }

@@ -116,9 +116,7 @@ pub(super) fn folds(
         match &stmt.kind {
             StmtKind::Declare { .. } => {}
             StmtKind::Assign { var, value } if is_of_cell(value, (table, &index), &iters) => {
-                if values.insert(*var, value).is_some() {
-                    return None;
-                }
+                values.insert(*var, value);
             }
             _ => return None,
         }
