@@ -26,12 +26,18 @@ fn main() -> hidp_build::Result {
         .file("peers/algorithms.cpp")
         .file("peers/vqsort.cpp")
         .file("peers/recur.cpp")
-        .file("peers/lanes.cpp")
         .file("peers/first.cpp")
         .file("peers/codelets.cpp")
         .define("HIDP_TBB", if tbb { "1" } else { "0" })
         .define("HIDP_VQSORT", if vqsort { "1" } else { "0" })
         .compile("hidp_peers");
+    for set in instruction_sets() {
+        let table = format!("peer_lanes_{}", set.name);
+        let mut build = peer_build();
+        // The last one counts.
+        build.flags(set.march.map(|march| format!("-march={march}")));
+        build.file("peers/lanes.cpp").define("HIDP_PEERS", table.as_str()).compile(&format!("hidp_{table}"));
+    }
     let mvec = has_mvec();
     if !mvec {
         println!("cargo:warning=no libmvec (glibc for x86-64 or AArch64): a peer calls functions lane by lane");
@@ -57,6 +63,20 @@ fn main() -> hidp_build::Result {
         println!("cargo:rustc-link-lib=mvec");
     }
     OTHERS.iter().fold(Builder::new().folder("src/kernels"), |builder, file| builder.folder(file)).compile()
+}
+
+/// An instruction set that vectors by hand are compiled for, as kernels are.
+struct Set {
+    name: &'static str,
+    march: Option<&'static str>,
+}
+
+fn instruction_sets() -> Vec<Set> {
+    if std::env::var("CARGO_CFG_TARGET_ARCH").is_ok_and(|arch| arch != "x86_64") {
+        return vec![Set { name: "base", march: None }];
+    }
+    let set = |(name, march)| Set { name, march: Some(march) };
+    [("base", "x86-64"), ("v2", "x86-64-v2"), ("v3", "x86-64-v3"), ("v4", "x86-64-v4")].map(set).into()
 }
 
 fn peer_build() -> cc::Build {

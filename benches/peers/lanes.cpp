@@ -1,12 +1,14 @@
 // Iterations with loops, whole ones in vector lanes, as a C++ programmer writes them by hand with vectors: two of them under way, masks
 // only where a value outlives its lane, arrays with a row of lanes for each element. Threads share rows by OpenMP.
+//
+// Compiled for each instruction set that kernels may run on, as `HIDP_PEERS`: the name of the table of functions at the end.
 
 #include <stdint.h>
 #include <string.h>
 
 #include <math.h>
 
-#if defined(__AVX512F__)
+#if defined(__AVX2__)
 #include <immintrin.h>
 #endif
 
@@ -25,15 +27,18 @@ typedef int32_t Ints __attribute__((vector_size(W * 4)));
 Floats splat(float x) { return x - Floats{}; }
 
 // In one rounding where the machine can.
-Floats fused(Floats a, Floats b, Floats c) {
 #if defined(__AVX512F__)
-  return (Floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+Floats fused(Floats a, Floats b, Floats c) { return (Floats)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c); }
+#elif defined(__AVX2__) && defined(__FMA__)
+Floats fused(Floats a, Floats b, Floats c) { return (Floats)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c); }
 #else
-  Floats result;
-  for (int lane = 0; lane < W; lane++) result[lane] = __builtin_fmaf(a[lane], b[lane], c[lane]);
-  return result;
+Floats fused(Floats a, Floats b, Floats c) { return a * b + c; }
 #endif
-}
+#if defined(__FMA__)
+float fused(float a, float b, float c) { return __builtin_fmaf(a, b, c); }
+#else
+float fused(float a, float b, float c) { return a * b + c; }
+#endif
 
 #if defined(__AVX512F__)
 struct Live {
@@ -52,31 +57,31 @@ struct Live {
   void keep(Floats a, Floats bound) { mask &= (Ints)(a <= bound); }
   Ints count(Ints k) const { return k - mask; }
 };
+#if defined(__AVX2__)
+bool any(const Live &a, const Live &b) { return _mm256_movemask_ps((__m256)(a.mask | b.mask)) != 0; }
+#else
 bool any(const Live &a, const Live &b) {
   const Ints both = a.mask | b.mask;
   int32_t some = 0;
   for (int lane = 0; lane < W; lane++) some |= both[lane];
   return some != 0;
 }
+#endif
 Ints one_more_unless_equal(Ints k, Ints a, Ints b) { return k - (a != b); }
 #endif
 
 Ints lesser(Ints a, Ints b) { return a < b ? a : b; }
 
-} // namespace
-
-extern "C" {
-
-void peer_mandelbrot(int32_t *turns, float x0, float dx, float y0, float dy, int32_t most, int64_t h, int64_t w) {
+void mandelbrot(int32_t *turns, float x0, float dx, float y0, float dy, int32_t most, int64_t h, int64_t w) {
 #pragma omp parallel for schedule(dynamic, 1)
   for (int64_t i = 0; i < h; i++) {
-    const Floats ci = splat(__builtin_fmaf(float(i), dy, y0));
+    const Floats ci = splat(fused(float(i), dy, y0));
     for (int64_t j = 0; j < w; j += 2 * W) {
       Floats cr[2], zr[2] = {}, zi[2] = {};
       Ints k[2] = {};
       Live live[2];
       for (int g = 0; g < 2; g++) {
-        for (int lane = 0; lane < W; lane++) cr[g][lane] = __builtin_fmaf(float(j + g * W + lane), dx, x0);
+        for (int lane = 0; lane < W; lane++) cr[g][lane] = fused(float(j + g * W + lane), dx, x0);
       }
       for (int32_t turn = 0; turn < most; turn++) {
         for (int g = 0; g < 2; g++) live[g].keep(fused(zr[g], zr[g], zi[g] * zi[g]), splat(4));
@@ -96,7 +101,7 @@ void peer_mandelbrot(int32_t *turns, float x0, float dx, float y0, float dy, int
   }
 }
 
-void peer_binomial(float *value, const float *price, const float *strike, float up, float down, float chance,
+void binomial(float *value, const float *price, const float *strike, float up, float down, float chance,
                    float discount, int64_t n) {
 #pragma omp parallel for
   for (int64_t i = 0; i < n; i += 2 * W) {
@@ -132,7 +137,7 @@ void peer_binomial(float *value, const float *price, const float *strike, float 
 }
 
 // Rows of as many points as there are lanes are turned first: at most 128 coordinates.
-void peer_nearest(int32_t *cluster, const float *point, const float *centre, int64_t n, int64_t d, int64_t k) {
+void nearest(int32_t *cluster, const float *point, const float *centre, int64_t n, int64_t d, int64_t k) {
 #pragma omp parallel for
   for (int64_t i = 0; i < n; i += 2 * W) {
     const int64_t left = n - i < 2 * W ? n - i : 2 * W;
@@ -162,7 +167,7 @@ void peer_nearest(int32_t *cluster, const float *point, const float *centre, int
 }
 
 // Letters are turned first, as many rows as there are lanes: at most 256.
-void peer_edit_rows(int32_t *distance, const uint8_t *a, const uint8_t *b, int64_t pairs, int64_t n, int64_t m) {
+void edit_rows(int32_t *distance, const uint8_t *a, const uint8_t *b, int64_t pairs, int64_t n, int64_t m) {
 #pragma omp parallel for
   for (int64_t r = 0; r < pairs; r += 2 * W) {
     const int64_t left = pairs - r < 2 * W ? pairs - r : 2 * W;
@@ -199,7 +204,7 @@ void peer_edit_rows(int32_t *distance, const uint8_t *a, const uint8_t *b, int64
 }
 
 // At most 64 states.
-void peer_forward_rows(float *likelihood, const float *start, const float *move, const float *emit, const uint8_t *x,
+void forward_rows(float *likelihood, const float *start, const float *move, const float *emit, const uint8_t *x,
                        int64_t sequences, int64_t T, int64_t S, int64_t K) {
 #pragma omp parallel for
   for (int64_t r = 0; r < sequences; r += 2 * W) {
@@ -234,7 +239,7 @@ void peer_forward_rows(float *likelihood, const float *start, const float *move,
   }
 }
 
-void peer_black_scholes(float *call, float *put, const float *price, const float *strike, const float *years, float rate,
+void black_scholes(float *call, float *put, const float *price, const float *strike, const float *years, float rate,
                         float volatility, int64_t n) {
 #pragma omp parallel for simd
   for (int64_t i = 0; i < n; i++) {
@@ -248,4 +253,13 @@ void peer_black_scholes(float *call, float *put, const float *price, const float
   }
 }
 
-}
+} // namespace
+
+extern "C" const struct {
+  decltype(&mandelbrot) mandelbrot;
+  decltype(&binomial) binomial;
+  decltype(&nearest) nearest;
+  decltype(&edit_rows) edit_rows;
+  decltype(&forward_rows) forward_rows;
+  decltype(&black_scholes) black_scholes;
+} HIDP_PEERS = {mandelbrot, binomial, nearest, edit_rows, forward_rows, black_scholes};

@@ -2,6 +2,7 @@
 
 pub mod codelets;
 pub mod first;
+pub mod lanes;
 pub mod papers;
 
 mod raw {
@@ -46,40 +47,6 @@ mod raw {
             kinds: i32,
             gaps: *const i32,
         ) -> i32;
-        pub(super) fn peer_edit_rows(distance: *mut i32, a: *const u8, b: *const u8, pairs: i64, n: i64, m: i64);
-        pub(super) fn peer_forward_rows(
-            likelihood: *mut f32,
-            start: *const f32,
-            step: *const f32,
-            emit: *const f32,
-            x: *const u8,
-            sequences: i64,
-            length: i64,
-            states: i64,
-            symbols: i64,
-        );
-        pub(super) fn peer_mandelbrot(turns: *mut i32, x0: f32, dx: f32, y0: f32, dy: f32, most: i32, h: i64, w: i64);
-        pub(super) fn peer_binomial(
-            value: *mut f32,
-            price: *const f32,
-            strike: *const f32,
-            up: f32,
-            down: f32,
-            chance: f32,
-            discount: f32,
-            n: i64,
-        );
-        pub(super) fn peer_nearest(cluster: *mut i32, point: *const f32, centre: *const f32, n: i64, d: i64, k: i64);
-        pub(super) fn peer_black_scholes(
-            call: *mut f32,
-            put: *mut f32,
-            price: *const f32,
-            strike: *const f32,
-            years: *const f32,
-            rate: f32,
-            volatility: f32,
-            n: i64,
-        );
         pub(super) fn peer_forward(
             likelihood: *mut f32,
             start: *const f32,
@@ -116,40 +83,6 @@ pub fn triad_stream(a: &mut [f32], b: &[f32], c: &[f32], s: f32) {
     );
     // SAFETY: lengths agree, alignment and multiple as the intrinsics need them; `a` is not aliased.
     unsafe { raw::peer_triad_stream_f32(a.as_mut_ptr(), b.as_ptr(), c.as_ptr(), s, a.len() as i64) }
-}
-
-/// Turns before each point of a grid leaves: its corner and distances, and turns at most.
-pub fn mandelbrot(turns: &mut [i32], (x0, dx, y0, dy, most): (f32, f32, f32, f32, i32), h: usize, w: usize) {
-    assert_eq!(turns.len(), h * w);
-    // SAFETY: the length agrees.
-    unsafe { raw::peer_mandelbrot(turns.as_mut_ptr(), x0, dx, y0, dy, most, h as i64, w as i64) }
-}
-
-/// American puts by a tree of 64 steps: up, down, chance of up, discount.
-pub fn binomial(value: &mut [f32], price: &[f32], strike: &[f32], (up, down, chance, discount): (f32, f32, f32, f32)) {
-    assert!(value.len() == price.len() && value.len() == strike.len());
-    let (out, n) = (value.as_mut_ptr(), value.len() as i64);
-    // SAFETY: lengths agree; `value` is not aliased.
-    unsafe { raw::peer_binomial(out, price.as_ptr(), strike.as_ptr(), up, down, chance, discount, n) }
-}
-
-/// The nearest centre of each point, of at most 128 coordinates.
-pub fn nearest(cluster: &mut [i32], point: &[f32], centre: &[f32], d: usize) {
-    let (n, k) = (cluster.len(), centre.len() / d);
-    assert!(d <= 128 && point.len() == n * d && centre.len() == k * d);
-    let (out, d) = (cluster.as_mut_ptr(), d as i64);
-    // SAFETY: lengths agree; `cluster` is not aliased.
-    unsafe { raw::peer_nearest(out, point.as_ptr(), centre.as_ptr(), n as i64, d, k as i64) }
-}
-
-/// Calls and puts by prices, strikes and years.
-pub fn black_scholes(out: (&mut [f32], &mut [f32]), of: (&[f32], &[f32], &[f32]), rate: f32, volatility: f32) {
-    let n = out.0.len();
-    assert!([out.1.len(), of.0.len(), of.1.len(), of.2.len()].iter().all(|len| *len == n));
-    let (call, put) = (out.0.as_mut_ptr(), out.1.as_mut_ptr());
-    let (price, strike, years) = (of.0.as_ptr(), of.1.as_ptr(), of.2.as_ptr());
-    // SAFETY: lengths agree; nothing is aliased.
-    unsafe { raw::peer_black_scholes(call, put, price, strike, years, rate, volatility, n as i64) }
 }
 
 /// The dot product.
@@ -352,14 +285,6 @@ pub fn edit_pairs(distance: &mut [i32], a: &[u8], b: &[u8], [n, m]: [usize; 2]) 
     unsafe { raw::peer_edit_pairs(distance.as_mut_ptr(), a.as_ptr(), b.as_ptr(), distance.len() as i64, n, m) }
 }
 
-/// The same with a row of the table at a time, by vectors of pairs.
-pub fn edit_rows(distance: &mut [i32], a: &[u8], b: &[u8], [n, m]: [usize; 2]) {
-    assert!(a.len() == distance.len() * n && b.len() == distance.len() * m && n <= 256 && m <= 256);
-    let (n, m) = (n as i64, m as i64);
-    // SAFETY: lengths agree, and are as the peer needs them.
-    unsafe { raw::peer_edit_rows(distance.as_mut_ptr(), a.as_ptr(), b.as_ptr(), distance.len() as i64, n, m) }
-}
-
 /// Score of a global alignment; what a match, a mismatch, the first letter of a gap and each other one count.
 pub fn affine_wave(s: &[u8], t: &[u8], costs: [i32; 4]) -> i32 {
     // SAFETY: reads below the lengths, and four costs.
@@ -378,11 +303,6 @@ pub fn affine_letters(s: &[u8], t: &[u8], costs: &[i32], gaps: [i32; 2]) -> i32 
 /// Likelihoods of rows of `x` under a hidden Markov model, 16 rows in lanes.
 pub fn forward(likelihood: &mut [f32], model: [&[f32]; 3], x: &[u8]) {
     forward_by(raw::peer_forward, likelihood, model, x);
-}
-
-/// The same, with vectors by hand.
-pub fn forward_rows(likelihood: &mut [f32], model: [&[f32]; 3], x: &[u8]) {
-    forward_by(raw::peer_forward_rows, likelihood, model, x);
 }
 
 type Forward = unsafe extern "C" fn(

@@ -10,7 +10,8 @@ use super::recur::{hidden_markov, letters};
 use super::{Recipes, assert_alike, assert_close, widen};
 use crate::buffer::Buffer;
 use crate::kernels::lanes;
-use crate::{Case, Contender, Limit, peers};
+use crate::peers::lanes::Lanes;
+use crate::{Case, Contender, Limit};
 
 pub(super) const RECIPES: Recipes = &[
     ("lanes mandelbrot f32 1024 x 1024", || mandelbrot(1024, 1024)),
@@ -46,6 +47,7 @@ fn turns(i: usize, j: usize) -> i32 {
 fn mandelbrot(h: usize, w: usize) -> Case {
     let (x0, dx, y0, dy, most) = PLANE;
     let cx = context();
+    let vectors = Lanes::of(cx.isa());
     let found = Rc::new(RefCell::new(vec![0i32; h * w]));
     let hidp = {
         let found = found.clone();
@@ -56,7 +58,7 @@ fn mandelbrot(h: usize, w: usize) -> Case {
     };
     let peer = {
         let found = found.clone();
-        move || peers::mandelbrot(&mut found.borrow_mut(), PLANE, h, w)
+        move || vectors.mandelbrot(&mut found.borrow_mut(), PLANE, [h, w])
     };
     let rayon = {
         let found = found.clone();
@@ -110,6 +112,7 @@ fn binomial(n: usize) -> Case {
     let strike = Rc::new(Buffer::from_fn(n, |i| 90.0 + (i % 23) as f32));
     let value = Rc::new(RefCell::new(Buffer::from_fn(n, |_| 0.0f32)));
     let cx = context();
+    let vectors = Lanes::of(cx.isa());
     let hidp = {
         let (p, s, v) = (price.clone(), strike.clone(), value.clone());
         move || {
@@ -119,7 +122,7 @@ fn binomial(n: usize) -> Case {
     };
     let peer = {
         let (p, s, v) = (price.clone(), strike.clone(), value.clone());
-        move || peers::binomial(&mut v.borrow_mut(), &p, &s, TREE)
+        move || vectors.binomial(&mut v.borrow_mut(), &p, &s, TREE)
     };
     let rayon = {
         let v = value.clone();
@@ -154,6 +157,7 @@ fn nearest(n: usize, d: usize, k: usize) -> Case {
     let centre = Rc::new(Buffer::from_fn(k * d, |i| scattered(i + 1_000_003)));
     let cluster = Rc::new(RefCell::new(vec![0i32; n]));
     let cx = context();
+    let vectors = Lanes::of(cx.isa());
     let hidp = {
         let (p, c, found) = (point.clone(), centre.clone(), cluster.clone());
         move || {
@@ -163,7 +167,7 @@ fn nearest(n: usize, d: usize, k: usize) -> Case {
     };
     let peer = {
         let (p, c, found) = (point.clone(), centre.clone(), cluster.clone());
-        move || peers::nearest(&mut found.borrow_mut(), &p, &c, d)
+        move || vectors.nearest(&mut found.borrow_mut(), &p, &c, d)
     };
     let rayon = {
         let found = cluster.clone();
@@ -198,6 +202,7 @@ fn edit_distances(pairs: usize, n: usize) -> Case {
     let (a, b) = (letters(pairs * n, 4, 3), letters(pairs * n, 4, 4));
     let found = Rc::new(RefCell::new(vec![0i32; pairs]));
     let cx = context();
+    let vectors = Lanes::of(cx.isa());
     let hidp = {
         let (a, b, found) = (a.clone(), b.clone(), found.clone());
         move || {
@@ -207,7 +212,7 @@ fn edit_distances(pairs: usize, n: usize) -> Case {
     };
     let peer = {
         let (a, b, found) = (a.clone(), b.clone(), found.clone());
-        move || peers::edit_rows(&mut found.borrow_mut(), &a, &b, [n, n])
+        move || vectors.edit_rows(&mut found.borrow_mut(), &a, &b, [n, n])
     };
     let rayon = {
         let found = found.clone();
@@ -230,6 +235,7 @@ fn forward(sequences: usize, length: usize) -> Case {
     let [start, step, emit] = hidden_markov(states, symbols);
     let found = Rc::new(RefCell::new(Buffer::from_fn(sequences, |_| 0.0f32)));
     let cx = context();
+    let vectors = Lanes::of(cx.isa());
     let hidp = {
         let (start, step, emit, x, found) = (start.clone(), step.clone(), emit.clone(), x.clone(), found.clone());
         move || {
@@ -240,7 +246,7 @@ fn forward(sequences: usize, length: usize) -> Case {
     };
     let peer = {
         let found = found.clone();
-        move || peers::forward_rows(&mut found.borrow_mut(), [&start, &step, &emit], &x)
+        move || vectors.forward_rows(&mut found.borrow_mut(), [&start, &step, &emit], &x)
     };
     let mut contenders = vec![Contender::new("HiDP", hidp), Contender::new("vectors", peer)];
     check("forward", &mut contenders, &found);
@@ -255,6 +261,7 @@ fn black_scholes(n: usize) -> Case {
     let call = Rc::new(RefCell::new(Buffer::from_fn(n, |_| 0.0f32)));
     let put = Rc::new(RefCell::new(Buffer::from_fn(n, |_| 0.0f32)));
     let cx = context();
+    let vectors = Lanes::of(cx.isa());
     let hidp = {
         let (p, s, t, c, q) = (price.clone(), strike.clone(), years.clone(), call.clone(), put.clone());
         move || {
@@ -265,7 +272,7 @@ fn black_scholes(n: usize) -> Case {
     let peer = {
         let c = call.clone();
         move || {
-            peers::black_scholes((&mut c.borrow_mut(), &mut put.borrow_mut()), (&price, &strike, &years), 0.02, 0.3);
+            vectors.black_scholes((&mut c.borrow_mut(), &mut put.borrow_mut()), (&price, &strike, &years), 0.02, 0.3);
         }
     };
     let mut contenders = vec![Contender::new("HiDP", hidp), Contender::new("OpenMP", peer)];

@@ -115,9 +115,8 @@ fn turns() -> Case {
         }
     };
     let own = turns.clone();
-    let peer = move || {
-        crate::peers::mandelbrot(&mut own.borrow_mut(), (left, step, top, step, most), shape[0], shape[1]);
-    };
+    let vectors = crate::peers::lanes::Lanes::of(context().isa());
+    let peer = move || vectors.mandelbrot(&mut own.borrow_mut(), (left, step, top, step, most), shape);
     // At the border of the set the last bits are all.
     let found = move || vec![turns.borrow().iter().map(|count| f64::from(*count)).sum()];
     case("Mandelbrot 512 x 512", shape[0] * shape[1], 1e-2, hidp, peer, found)
