@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use super::{Options, PipelineInput, native_name};
+use super::{Options, PipelineInput};
 use hidp_ir::imp;
 use hidp_ir::par::{Alternative, FaultKind, FuncId, Program};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
     Dispatch, Form, Limits, Models, Natives, Pinned, Plan, Rule, add_size, classes, dispatch, explore, explore_device,
-    form_of, pinned, promise, shown,
+    form_of, native_name, pinned, promise, shown,
 };
 use hidp_syntax::ast::Level;
 
