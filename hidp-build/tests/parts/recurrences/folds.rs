@@ -36,3 +36,70 @@ fn least_and_greatest_numbers() {
     }
     assert!(nans > 0, "each cell is a number");
 }
+
+/// The place of the first of the best cells, as lists of its value and its indices, or what stands for none.
+fn first_of_best(visited: impl Iterator<Item = (i64, (i64, i64))>) -> Option<Vec<i64>> {
+    let mut best: Option<Vec<i64>> = None;
+    for (value, (i, j)) in visited {
+        if best.as_ref().is_none_or(|best| value > best[0]) {
+            best = Some(vec![value, i, j]);
+        }
+    }
+    best
+}
+
+#[test]
+fn places_of_the_best_cells() {
+    let program = compiled(include_str!("../../cases/run/recurrences_visits.hdp"));
+    let mut numbers = Numbers(37);
+    let mut shared = 0;
+    for (n, m) in SIZES {
+        let (s, t, sub) = (numbers.list(n, 0, 4), numbers.list(m, 0, 4), numbers.list(16, -3, 4));
+        let cell = |memo: &Pairs<'_>, (i, j): (i64, i64)| {
+            if i == 0 || j == 0 {
+                return 0;
+            }
+            let pair = sub[(s[i as usize - 1] * 4 + t[j as usize - 1]) as usize];
+            let gap = memo.at((i - 1, j)).max(memo.at((i, j - 1))) - 1;
+            (memo.at((i - 1, j - 1)) + pair).max(0).max(gap)
+        };
+        let memo = Memo::new(&cell);
+        let hit = first_of_best(cells(n + 1, m + 1).map(|at| (memo.at(at), at))).expect("a cell");
+        let last = first_of_best((0..=m).map(|j| (memo.at((n, j)), (n, j)))).expect("a cell");
+        shared += cells(n + 1, m + 1).filter(|at| memo.at(*at) == hit[0]).count() - 1;
+        let (id, _) = program.funcs.iter().find(|(_, func)| func.name == "ends").expect("a function of the case");
+        let args = vec![
+            letters(&s),
+            letters(&t),
+            ints(vec![4, 4], &sub),
+            Arg::Scalar(Value::I32(1)),
+            longs(&[0; 3]),
+            longs(&[0; 3]),
+        ];
+        let found = interp::run(&program, id, args).expect("no fault").args;
+        assert_eq!(found[4..], [longs(&hit), longs(&last)], "{s:?} {t:?} {sub:?}");
+    }
+    assert!(shared > 0, "the best is always alone");
+}
+
+#[test]
+fn places_in_recurrences_from_the_end() {
+    let program = compiled(include_str!("../../cases/run/recurrences_visits.hdp"));
+    let mut numbers = Numbers(41);
+    for (n, m) in SIZES {
+        let (x, y) = (numbers.list(n, -2, 3), numbers.list(m, -2, 3));
+        let cell = |memo: &Pairs<'_>, (i, j): (i64, i64)| {
+            let (own, other) = (x[i as usize], y[j as usize]);
+            if i == n - 1 || j == m - 1 {
+                return own + other;
+            }
+            (memo.at((i + 1, j)) + other).max(memo.at((i, j + 1)) - own)
+        };
+        let memo = Memo::new(&cell);
+        let inner = cells(n, m).filter(|(i, j)| *i > 0 && *j > 0);
+        let expected = first_of_best(inner.map(|at| (memo.at(at), at)));
+        let found = call(&program, "inner", vec![ints(vec![n], &x), ints(vec![m], &y), longs(&[0; 3])]);
+        let expected = expected.map(|hit| longs(&hit)).ok_or((FaultKind::EmptyFold, Vec::new()));
+        assert_eq!(found, expected, "{x:?} {y:?}");
+    }
+}

@@ -102,7 +102,7 @@ pub(super) fn instead(
     }
     let span = stmts[at].span;
     let Some(places) = cells(&outputs, rest) else {
-        let (which, folds) = visits::folds(program, vars, &outputs, rest)?;
+        let (which, folds) = visits::folds(program, (func, vars), &outputs, rest)?;
         return Some(visits::instead(program, (vars, rest), (asked, args, span), &outputs, (which, folds)));
     };
     let (mut asks, mut values, mut declares) = (Vec::new(), Vec::new(), Vec::new());

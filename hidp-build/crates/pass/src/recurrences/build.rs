@@ -90,6 +90,11 @@ pub(super) fn assign(var: VarId, value: Expr) -> Stmt {
     Stmt { kind: StmtKind::Assign { var, value }, span }
 }
 
+pub(super) fn store(place: Place, value: Expr) -> Stmt {
+    let span = value.span;
+    Stmt { kind: StmtKind::Store { place, value }, span }
+}
+
 /// `if (cond) { then }`
 pub(super) fn guarded(cond: Expr, then: Vec<Stmt>) -> Stmt {
     let span = cond.span;

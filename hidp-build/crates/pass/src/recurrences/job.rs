@@ -417,7 +417,7 @@ impl Job {
             out.push(build::guarded(ask.exists(builder.vars, span), vec![build::assign(ask.cell, value)]));
         }
         let span = system.tables[0].span;
-        out.extend(self.asks.folds.iter().map(|fold| fold.over_table(builder, span)));
+        out.extend(self.asks.folds.iter().flat_map(|fold| fold.over_table(builder, span)));
         out
     }
 

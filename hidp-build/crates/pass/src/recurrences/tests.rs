@@ -8,7 +8,11 @@ use hidp_ir::par::{StmtKind, print, read, verify, visit};
 fn sums(body: &str, uses: &str) -> Program {
     let window = if body == FAR { 3 } else { 2 };
     let text = format!(
-        "func d(x, d) dims (N) {{
+        "struct Best {{ v: int, at: long }}
+         fn better(a, b) -> Best {{ vars {{ a: Best input; b: Best input; }} return select((field(b, 0) > field(a, 0)), b, a); }}
+         fn behind(a, b) -> int {{ vars {{ a: int input; b: int input; }} return select((b > 0:int), b, a); }}
+         fn tested(a, b) -> int {{ vars {{ a: int input; b: int input; }} return (a /? b); }}
+         func d(x, d) dims (N) {{
            vars {{ N: long dim; x: int[N] input; d: int[N, N] output; i: long iter; j: long iter; }}
            system nest (1, 1) ranks (0) {{
              table d (i = 0 .. N by 1, j = 0 .. N by 1) rows ((1, 1)) rank 0 window {window} {{ {body} }}
@@ -19,7 +23,7 @@ fn sums(body: &str, uses: &str) -> Program {
            if (N > 0) {{ declare T zero; call d(array x, array T); s = T[(N - 1), (N - 1)]; }}
          }}
          func f(x, y, s) dims (N) {{
-           vars {{ N: long dim; x: int[N] input; y: int[N] output; s: int output; T: int[N, N] local; k: long iter; l: long local; m: long iter; v: int local; w: int local; u: long iter; r: int local; e: double local; z: double local; }}
+           vars {{ N: long dim; x: int[N] input; y: int[N] output; s: int output; T: int[N, N] local; k: long iter; l: long local; m: long iter; v: int local; w: int local; u: long iter; r: int local; e: double local; z: double local; best: Best local; b: Best local; }}
            {uses}
          }}
          entries (f)"
@@ -114,9 +118,15 @@ fn folds_need_no_table() {
     };
     let (most, sum) = (of("max", "-2147483648", "v", "k, m"), of("+", "0", "v", "m, k"));
     let with_doubles = |op: &str, neutral: &str| {
-        let values = "declare z zero; z = (double(T[k, m]) * 0.1:double);";
+        let values = "declare z zero; z = (double(T[k, m]) * 0.25:double);";
         let into = format!("fold reduce \"{op}\" double neutral {neutral}:double value z over (k, m) into e;");
         "declare e; ".to_owned() + &fold(all, values, &into)
+    };
+    let part = "k = 1 .. (N - 1) by 1, m = 2 .. N by 1";
+    let best = |value: &str, neutral: &str, ranges: &str| {
+        let value = format!("declare b zero; b = {value};");
+        "declare best; ".to_owned()
+            + &fold(ranges, &value, &format!("fold reduce better Best {neutral} value b over (k, m) into best;"))
     };
     let tables = |uses: &str| [SUM, FAR].map(|body| after(body, uses).1.get("tables").copied());
     for uses in [
@@ -133,6 +143,23 @@ fn folds_need_no_table() {
         // The least and the greatest of floats, which do not depend on how cells are grouped.
         with_doubles("max", "-inf") + " s = int(e);",
         with_doubles("min", "inf") + " s = select((e > 100.0:double), 0:int, int(e));",
+        // Sums of those, in one order, and products.
+        with_doubles("+", "0.0") + " s = int(e);",
+        with_doubles("*", "1.0") + " s = int(e);",
+        // Functions that take the first of the largest, or the last of the positive.
+        best("new Best{T[k, m], (k + (7 * m))}", "neutral new Best{0:int, 0}", all)
+            + " s = (field(best, 0) + int(field(best, 1)));",
+        best("new Best{(T[k, m] % 5:int), (k + (7 * m))}", "neutral new Best{0:int, 0}", part)
+            + " s = int(field(best, 1));",
+        fold(all, "declare v zero; v = (T[k, m] - 3:int);", &of("", "4", "v", "k, m").replace("\"\"", "behind")),
+        // Without a neutral element.
+        format!(
+            "if (N > 0) {{ {} s = int(field(best, 1)); }}",
+            best("new Best{(0:int - T[k, m]), (k + (7 * m))}", "", all)
+        ),
+        // Of values that are held, and of scalars that are known before.
+        fold(all, "declare w zero; w = T[k, m]; declare v zero; v = (w * w);", &sum),
+        "declare r; r = 3:int; ".to_owned() + &fold(all, "declare v zero; v = (T[k, m] * r);", &sum),
         // The last of two values.
         fold(all, "declare v zero; v = T[k, m]; v = (T[k, m] * 3:int);", &sum),
         // Turned around, and parts, perhaps empty.
@@ -152,8 +179,9 @@ fn folds_need_no_table() {
         assert_eq!(tables(&uses), [None, None], "{uses}");
     }
     for uses in [
-        // Sums of floats depend on it.
-        with_doubles("+", "0.0") + " s = int(e);",
+        // The order of the iterations, and a function that may fault.
+        with_doubles("+", "0.0").replace("value z", "ordered value z") + " s = int(e);",
+        fold(all, "declare v zero; v = T[k, m];", &of("", "1", "v", "k, m").replace("\"\"", "tested")),
         // Another value of the cell's row is needed, only every second one, or the table is needed once more.
         fold(all, "declare v zero; v = (T[k, m] + T[m, k]);", &sum),
         fold("k = 0 .. N by 2, m = 0 .. N by 1", cell, &sum),
@@ -167,7 +195,7 @@ fn folds_need_no_table() {
         fold(all, cell, &of("+", "0", "v", "m").replace("into s", "into y[k]")),
         // What is made of a cell may fault, or depends on more than the cell.
         fold(all, "declare v zero; v = (7:int /? T[k, m]);", &sum),
-        "declare r; r = 3:int; ".to_owned() + &fold(all, "declare v zero; v = (T[k, m] * r);", &sum),
+        fold(all, "declare v zero; v = (T[k, m] * r);", &sum).replace("; map", "; declare r; r = 3:int; map"),
         // The part is found out behind the call.
         fold("k = l .. N by 1, m = 0 .. N by 1", cell, &sum).replace("; map", "; declare l; l = 1; map"),
         fold("m = 1 .. N by 1", "declare v zero; v = T[l, m];", &of("+", "0", "v", "m"))

@@ -9,7 +9,7 @@ use super::Around;
 use super::asked::{Ask, Asks};
 use super::build::{self, Builder};
 use super::profile::Profiles;
-use super::visits::Sums;
+use super::visits::{Moment, Sums};
 use super::window::{self, Window};
 
 /// Whether a step can have more than a few cells, and one row says which.
@@ -61,7 +61,14 @@ pub(super) fn system(
     let mut out: Vec<Stmt> =
         windows.values().flat_map(|window| &window.steps).map(|array| build::declare(*array, span)).collect();
     let whens: Vec<VarId> = asks.cells.iter().map(|ask| when(builder, system, ask, &mut out)).collect();
-    let sums: Vec<Sums<'_>> = asks.folds.iter().map(|fold| Sums::new(builder, fold, &windows[&fold.table])).collect();
+    let row_of = |array: VarId| {
+        let at = system.tables.iter().position(|table| table.array == array).expect("a table of the system");
+        &system.order.steps[at].rows[0]
+    };
+    let moments: Vec<Moment<'_>> =
+        asks.folds.iter().filter_map(|fold| Moment::new(builder, fold, row_of(fold.table), &mut out)).collect();
+    let sums: Vec<Sums<'_>> =
+        asks.folds.iter().filter_map(|fold| Sums::new(builder, fold, &windows[&fold.table])).collect();
     sums.iter().for_each(|sums| out.extend(sums.begun(builder, span)));
     let one_step = |builder: &mut Builder<'_>, system: &System, later: usize, mut bodies: Vec<Block>| {
         let windows: BTreeMap<VarId, Window> =
@@ -76,6 +83,9 @@ pub(super) fn system(
         let mut body: Vec<Stmt> = waves.into_iter().flat_map(|wave| wave.cells(builder, &number, true)).collect();
         for (ask, when) in asks.cells.iter().zip(&whens) {
             body.push(taken(builder, ask, &windows[&ask.table], (&number, *when)));
+        }
+        for moment in &moments {
+            body.push(moment.folded(builder, &windows[&moment.table()], &number));
         }
         body
     };
@@ -100,7 +110,7 @@ pub(super) fn system(
             out.extend(builder.strides(step, range, i64::try_from(copies).unwrap_or(1), body));
         }
     }
-    out.extend(sums.iter().map(|sums| sums.ended(builder, &windows[&sums.table()], span)));
+    out.extend(sums.iter().flat_map(|sums| sums.ended(builder, &windows[&sums.table()], span)));
     out
 }
 

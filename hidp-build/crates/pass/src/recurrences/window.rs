@@ -227,10 +227,10 @@ impl Mutator for Apply<'_, '_> {
                     out.push(build::assign(held, value));
                     let held = Expr::read(held, ty, at);
                     let declared = window.declared(held.clone(), self.builder.vars[place.array].ty);
-                    out.extend(sums.into_iter().map(|sums| {
-                        let cell = (moved.index.clone(), held.clone(), declared.clone());
-                        sums.folded(self.builder, self.system, cell)
-                    }));
+                    out.extend(
+                        sums.into_iter()
+                            .map(|sums| sums.folded(self.builder, self.system, (held.clone(), declared.clone()))),
+                    );
                     out.push(Stmt { kind: StmtKind::Store { place: moved, value: held }, span });
                     if window.whole {
                         out.push(Stmt { kind: StmtKind::Store { place, value: declared }, span });
