@@ -1,4 +1,4 @@
-//! The names that a body uses as values or calls, before anything is known of them.
+//! The names that a body uses as values or calls, before anything is known of them; without those that it declares itself.
 
 use std::collections::BTreeSet;
 
@@ -14,11 +14,25 @@ pub(super) fn used(body: &Block) -> BTreeSet<String> {
 #[derive(Default)]
 struct Names {
     found: BTreeSet<String>,
+    /// What is declared so far, in blocks that are not closed yet.
+    declared: Vec<String>,
 }
 
 impl Names {
     fn block(&mut self, block: &Block) {
-        block.stmts.iter().for_each(|stmt| self.stmt(stmt));
+        self.scope(|names| block.stmts.iter().for_each(|stmt| names.stmt(stmt)));
+    }
+
+    fn scope(&mut self, inside: impl FnOnce(&mut Self)) {
+        let outside = self.declared.len();
+        inside(self);
+        self.declared.truncate(outside);
+    }
+
+    fn used(&mut self, name: &str) {
+        if !self.declared.iter().any(|declared| declared == name) {
+            self.found.insert(name.to_owned());
+        }
     }
 
     fn stmt(&mut self, stmt: &Stmt) {
@@ -26,6 +40,7 @@ impl Names {
             StmtKind::Declare(declare) => {
                 for declarator in &declare.declarators {
                     declarator.dims.iter().chain(&declarator.init).for_each(|e| self.expr(e));
+                    self.declared.push(declarator.name.name.clone());
                 }
             }
             StmtKind::Assign(assign) | StmtKind::Atomic(assign) => {
@@ -38,9 +53,12 @@ impl Names {
                 otherwise.iter().for_each(|block| self.block(block));
             }
             StmtKind::For { init, condition, step, body } => {
-                init.iter().chain(step).for_each(|stmt| self.stmt(stmt));
-                condition.iter().for_each(|e| self.expr(e));
-                self.block(body);
+                self.scope(|names| {
+                    init.iter().for_each(|stmt| names.stmt(stmt));
+                    condition.iter().for_each(|e| names.expr(e));
+                    step.iter().for_each(|stmt| names.stmt(stmt));
+                    names.block(body);
+                });
             }
             StmtKind::While { condition, body } => {
                 self.expr(condition);
@@ -51,15 +69,19 @@ impl Names {
             StmtKind::Call(call) => self.call(call),
             StmtKind::Map(map) => {
                 map.iters.iter().for_each(|iter| self.range(&iter.range));
-                self.block(&map.body);
-                map.suffixes.iter().for_each(|call| self.call(call));
+                // Suffixes see what the body declares.
+                self.scope(|names| {
+                    names.declared.extend(map.iters.iter().map(|iter| iter.name.name.clone()));
+                    map.body.stmts.iter().for_each(|stmt| names.stmt(stmt));
+                    map.suffixes.iter().for_each(|call| names.call(call));
+                });
             }
             StmtKind::Break | StmtKind::Continue | StmtKind::Swap(..) => {}
         }
     }
 
     fn call(&mut self, call: &Call) {
-        self.found.insert(call.callee.name.clone());
+        self.used(&call.callee.name);
         for arg in &call.args {
             match arg {
                 Arg::Expr(e) | Arg::WithNeutral { neutral: e, .. } => self.expr(e),
@@ -75,9 +97,7 @@ impl Names {
 
     fn expr(&mut self, expr: &Expr) {
         match &expr.kind {
-            ExprKind::Name(name) => {
-                self.found.insert(name.clone());
-            }
+            ExprKind::Name(name) => self.used(name),
             ExprKind::Index { base, subscripts } => {
                 self.expr(base);
                 for subscript in subscripts {
@@ -86,7 +106,7 @@ impl Names {
                         Subscript::Range(range) => self.range(range),
                         Subscript::All(_) => {}
                         Subscript::Piece(piece) => {
-                            self.found.insert(piece.iter.name.clone());
+                            self.used(&piece.iter.name);
                             self.expr(&piece.length);
                         }
                     }
