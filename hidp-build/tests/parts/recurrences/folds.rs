@@ -103,3 +103,20 @@ fn places_in_recurrences_from_the_end() {
         assert_eq!(found, expected, "{x:?} {y:?}");
     }
 }
+
+#[test]
+fn domains_that_begin_below_zero() {
+    let program = compiled(include_str!("../../cases/run/recurrences_visits.hdp"));
+    let mut numbers = Numbers(43);
+    for (n, m) in SIZES {
+        let (s, t) = (numbers.list(n, 0, 3), numbers.list(m, 0, 3));
+        let cell = distance(&s, &t);
+        let memo = Memo::new(&cell);
+        let all: Vec<i64> = cells(n + 1, m + 1).map(|at| memo.at(at)).collect();
+        let (id, _) = program.funcs.iter().find(|(_, func)| func.name == "borders").expect("a function of the case");
+        let args = vec![letters(&s), letters(&t), Arg::Output, Arg::Output, no_ints(n + 1, m + 1)];
+        let found = interp::run(&program, id, args).expect("no fault").args;
+        assert_eq!(found[2..4].iter().map(int).collect::<Vec<_>>(), [memo.at((n, m)), n.max(m)], "{s:?} {t:?}");
+        assert_eq!(found[4], ints(vec![n + 1, m + 1], &all), "{s:?} {t:?}");
+    }
+}

@@ -14,6 +14,9 @@ use super::super::shape;
 /// The least and the largest value of an expression over all points of a domain.
 type Extremes = (Expr, Expr);
 
+/// Domains begin here at the earliest.
+const LEAST_INDEX: i64 = -(1 << 20);
+
 impl Cx<'_> {
     /// The indices of a recurrence, whose names come into the scope that is open.
     pub(super) fn indices(&mut self, item: &ast::Recurrence) -> Option<Vec<Iter>> {
@@ -56,8 +59,8 @@ impl Cx<'_> {
         )
     }
 
-    /// The extents of the smallest array with an element for each point, from index 0 on.
-    pub(super) fn extents(&mut self, indices: &[Iter]) -> Option<Vec<Expr>> {
+    /// The extents of the smallest array with an element for each point, and the index of its first element: 0, or a negative number.
+    pub(super) fn extents(&mut self, indices: &[Iter]) -> Option<Vec<(Expr, i64)>> {
         let mut known: BTreeMap<VarId, Extremes> = BTreeMap::new();
         let mut extents = Vec::new();
         for index in indices {
@@ -68,22 +71,29 @@ impl Cx<'_> {
                         .label("its largest size is not known before"),
                 );
             };
-            if !never_negative(&low, &self.vars) {
-                return self.error(
-                    Diagnostic::new(Code::BadRecurrence, index.lo.span, "this bound might be negative")
-                        .label("not provably 0 or more")
-                        .note("cells are numbered from 0 on: negative indices are not supported by this version")
-                        .help("move the index, or bound it: `max(…, 0)`"),
-                );
-            }
+            let first = match shape::simplified(low.clone()).as_int().map(i64::try_from) {
+                Some(Ok(first @ LEAST_INDEX..0)) => first,
+                _ if never_negative(&low, &self.vars) => 0,
+                _ => {
+                    return self.error(
+                        Diagnostic::new(Code::BadRecurrence, index.lo.span, "this bound might be negative")
+                            .label("not provably 0 or more")
+                            .note(format!(
+                                "the least index of a domain is a constant from {LEAST_INDEX} on, or not negative"
+                            ))
+                            .help("move the index, or bound it: `max(…, 0)`"),
+                    );
+                }
+            };
             known.insert(index.var, (low, shape::sub(&high, &one)));
-            let high = shape::simplified(high);
-            extents.push(if never_negative(&high, &self.vars) {
-                high
+            let count = shape::sub(&high, &Expr::int(first, index.span));
+            let count = if never_negative(&count, &self.vars) {
+                count
             } else {
-                let span = high.span;
-                Expr { kind: ExprKind::Math(MathFn::Max, vec![high, Expr::int(0, span)]), ty: Ty::LONG, span }
-            });
+                let span = count.span;
+                Expr { kind: ExprKind::Math(MathFn::Max, vec![count, Expr::int(0, span)]), ty: Ty::LONG, span }
+            };
+            extents.push((count, first));
         }
         Some(extents)
     }

@@ -4,6 +4,7 @@
 //! outputs are their tables ([`system`]). A use declares the tables as local arrays and calls that function ([`uses`]), so that
 //! binding of inputs and dimensions, sections, and uses in maps are those of calls.
 
+mod begin;
 mod domain;
 mod names;
 mod refusal;
@@ -44,6 +45,8 @@ pub(super) struct SystemFunc {
     pub(super) id: FuncId,
     /// Inputs in the function's order.
     pub(super) inputs: Vec<ParamSig>,
+    /// The indices of the first element of each table of the function.
+    first: begin::First,
 }
 
 type Items<'a> = [(FileId, &'a ast::Recurrence)];
@@ -69,10 +72,11 @@ pub(super) fn collect(globals: &mut Globals<'_>, items: &Items<'_>, written: usi
     for members in systems {
         let components = components(&members, &reach);
         let params = system::inputs(globals, items, &members, sink);
-        let func = system::check(globals, items, &components, &params, sink);
+        let checked = system::check(globals, items, &components, &params, sink);
+        let (func, first) = checked.map(|checked| (checked.func, checked.first)).unzip();
         let inputs = params.iter().map(|param| signature(globals, items[members[0]].0, param)).collect();
         let id = FuncId::new(written + globals.systems.len());
-        globals.systems.push(SystemFunc { members, func, id, inputs });
+        globals.systems.push(SystemFunc { members, func, id, inputs, first: first.unwrap_or_default() });
     }
 }
 

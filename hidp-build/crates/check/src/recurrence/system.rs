@@ -11,6 +11,7 @@ use hidp_syntax::source::Span;
 use super::super::cx::{BodyKind, Cx};
 use super::super::directives;
 use super::super::items::Globals;
+use super::begin::{self, First};
 use super::schedule::{self, Schedule};
 use super::{Items, refusal};
 
@@ -42,6 +43,13 @@ pub(super) fn inputs(globals: &Globals<'_>, items: &Items<'_>, members: &[usize]
     params
 }
 
+/// A function of tables.
+pub(super) struct Checked {
+    pub(super) func: par::Func,
+    /// The indices of the first element of each table.
+    pub(super) first: First,
+}
+
 /// Checks the recurrences of `components`, which are in order of use. Gives nothing where something is wrong.
 pub(super) fn check(
     globals: &Globals<'_>,
@@ -49,7 +57,7 @@ pub(super) fn check(
     components: &[Vec<usize>],
     params: &[ast::Param],
     sink: &mut Sink,
-) -> Option<par::Func> {
+) -> Option<Checked> {
     let members: BTreeSet<usize> = components.iter().flatten().copied().collect();
     let (first, name) = members.first().map(|member| (items[*member].0, items[*member].1.name.clone()))?;
     let mut cx = Cx::new(globals, sink, first, BodyKind::Cell(None));
@@ -57,6 +65,7 @@ pub(super) fn check(
     let mut contract = true;
     let mut indices: BTreeMap<usize, Vec<Iter>> = BTreeMap::new();
     let mut schedules: BTreeMap<VarId, Schedule> = BTreeMap::new();
+    let mut first_of = First::new();
     for member in &members {
         let (file, item) = items[*member];
         cx.file = file;
@@ -65,8 +74,9 @@ pub(super) fn check(
         if unchecked {
             cx.refuse_unchecked(item);
         }
-        if let Some((array, index)) = cx.table(item) {
+        if let Some((array, index, first)) = cx.table(item) {
             inputs.push(array);
+            first_of.insert(array, first);
             cx.tables.insert(*member, array);
             schedules.extend(cx.schedule(item, &index).map(|schedule| (array, schedule)));
             indices.insert(*member, index);
@@ -93,7 +103,8 @@ pub(super) fn check(
         let is_pinned = system.tables.iter().any(|table| schedules.contains_key(&table.array));
         system.order = if is_pinned { cx.pinned(system, &schedules)? } else { cx.order(system)? };
     }
-    Some(par::Func {
+    begin::at_zero(&mut systems, &first_of);
+    let func = par::Func {
         name: name.name,
         doc: Vec::new(),
         params: inputs,
@@ -104,7 +115,8 @@ pub(super) fn check(
         contract,
         unchecked: false,
         span: name.span,
-    })
+    };
+    Some(Checked { func, first: first_of })
 }
 
 impl Cx<'_> {
@@ -119,17 +131,17 @@ impl Cx<'_> {
         );
     }
 
-    /// The array of a recurrence's cells, and its indices.
-    fn table(&mut self, item: &ast::Recurrence) -> Option<(VarId, Vec<Iter>)> {
+    /// The array of a recurrence's cells, its indices, and those of its first element.
+    fn table(&mut self, item: &ast::Recurrence) -> Option<(VarId, Vec<Iter>, Vec<i64>)> {
         let ty = self.type_name(&item.ty);
         self.push_scope();
         let indices = self.indices(item);
         self.pop_scope();
         let (ty, indices) = (ty?, indices?);
-        let extents = self.extents(&indices)?;
+        let (extents, first) = self.extents(&indices)?.into_iter().unzip();
         let array = self.new_var(&item.name.name, ty, extents, VarKind::Param(Direction::Output), item.name.span);
         self.refuse_reserved(&item.name.name, item.name.span);
-        Some((array, indices))
+        Some((array, indices, first))
     }
 
     /// The body of a recurrence, with its indices in scope.

@@ -14,7 +14,7 @@ use super::super::items::{Global, ParamSig};
 use super::super::parallel::count_of;
 use super::super::shape;
 use super::super::value::Val;
-use super::SystemFunc;
+use super::{SystemFunc, begin};
 
 /// The tables of a recurrence that is computed before a statement.
 #[derive(Clone, Debug)]
@@ -135,9 +135,21 @@ impl Cx<'_> {
         let parallel = self.parallel.take();
         let index: Vec<Option<Expr>> = args.iter().map(|arg| self.long(arg, "an index", ConvertMode::Cast)).collect();
         self.parallel = parallel;
-        let index: Vec<Expr> = index.into_iter().collect::<Option<_>>()?;
+        let mut index: Vec<Expr> = index.into_iter().collect::<Option<_>>()?;
+        if self.kind == BodyKind::Func {
+            let first = self.first_of(id)?;
+            index = index.into_iter().zip(first).map(|(index, first)| begin::from_first(index, first)).collect();
+        }
         let place = self.place(table, index, span);
         Some(self.load(place))
+    }
+
+    /// The indices of the first element of a recurrence's table.
+    fn first_of(&self, id: usize) -> Option<Vec<i64>> {
+        let system = &self.globals.systems[self.globals.recurrences[id].system];
+        let member = system.members.iter().position(|member| *member == id)?;
+        let table = system.func.as_ref()?.params.get(system.inputs.len() + member)?;
+        system.first.get(table).cloned()
     }
 
     /// The tables of a recurrence with inputs as they are here. They are computed before the statement, outside of all maps whose
