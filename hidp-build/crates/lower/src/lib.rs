@@ -50,6 +50,7 @@ mod exchange;
 mod expr;
 mod flagged;
 mod fold;
+mod kept;
 mod lane_fold;
 mod lanes;
 #[cfg(test)]
@@ -127,6 +128,7 @@ fn unit(
         remainder::in_lanes(&mut kernel.function);
         strips::of_quotients(&mut kernel.function);
         angles::small_first(&mut kernel.function);
+        kept::before_loops(&mut kernel.function);
     }
     Ok(unit)
 }

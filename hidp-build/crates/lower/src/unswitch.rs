@@ -44,8 +44,8 @@ fn between_loops(node: &Loop, vars: &mut Arena<VarId, Var>) -> Option<Stmt> {
     Some(Stmt::If { cond: cond.clone(), then: loops(of(then)), otherwise: loops(other) })
 }
 
-/// Whether a condition has one value in all iterations, which can be computed where there are none.
-fn stays(cond: &Expr, node: &Loop) -> bool {
+/// Whether an expression has one value in all iterations, which can be computed where there are none.
+pub(super) fn stays(cond: &Expr, node: &Loop) -> bool {
     let mut changed = BTreeSet::from([node.var]);
     each_stmt(&node.body, &mut |stmt| {
         changed.extend(introduced(stmt));

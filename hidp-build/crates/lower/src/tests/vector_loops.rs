@@ -136,3 +136,37 @@ fn angles_that_are_loaded_under_a_condition_are_not_looked_at_before_it() {
         { map { i := [0:N); z[i] = x[i] > 0 && i < M ? sin(y[i]) : x[i]; } }";
     assert_eq!(angles(text).0, 0);
 }
+
+/// Loads of `A` in loops in lanes, and values of it that are read before them.
+fn loads_and_kept(bounds: &str, body: &str) -> [usize; 2] {
+    let text = format!(
+        "function f inout int A[N][N], y[N][N]; input long k;
+        {{ if (k >= 0 && k < N) {{ map {{ i := (k:N); j := {bounds}; {body} }} }} }}"
+    );
+    let entry = lowered(&text);
+    let mut found = [0, 0];
+    for (_, kernel) in unit(&entry, "rows").kernels.iter() {
+        let names = |var: imp::VarId| kernel.function.vars[var].name.as_str();
+        each_stmt(&kernel.function.body, &mut |stmt| match stmt {
+            Stmt::Let { var, .. } => found[1] += usize::from(names(*var) == "A_kept"),
+            Stmt::Loop(node) if is_simd(stmt) => each_expr(&node.body, &mut |expr| {
+                found[0] += usize::from(matches!(&expr.kind, ExprKind::Load(element) if names(element.base) == "A"));
+            }),
+            _ => {}
+        });
+    }
+    found
+}
+
+#[test]
+fn elements_that_stay_are_read_before_lanes() {
+    assert_eq!(loads_and_kept("(k:N)", "A[i][j] -= A[i][k] * A[k][j];"), [2, 1]);
+    assert_eq!(loads_and_kept("(k:N)", "A[i][j] = A[i][k] * A[i][k] + A[k][k];"), [0, 2]);
+    assert_eq!(loads_and_kept("(k:N)", "int a = A[i][k]; if (a > y[i][j]) { A[i][j] = A[i][k] + a; }"), [0, 1]);
+    // Compilers know of arrays that the loop does not write.
+    assert_eq!(loads_and_kept("(k:N)", "y[i][j] = A[i][k];")[1], 0);
+    // Not read in all iterations.
+    assert_eq!(loads_and_kept("(k:N)", "if (y[i][j] > 3) { A[i][j] = A[i][k]; }"), [1, 0]);
+    // In the only iteration there may be, the second one is read after the write.
+    assert_eq!(loads_and_kept("[k:k+1)", "A[i][j] = y[i][j]; y[i][j] = A[i][k];"), [1, 0]);
+}
