@@ -322,6 +322,7 @@ mod tests {
         assert_eq!(of("hidp-build", "filetests", "papers::nvcc_takes_programs_of_papers"), ["nvcc"]);
         assert_eq!(of("hidp-build", "filetests", "ptx::table::x"), ["nvcc"]);
         assert_eq!(of("hidp-build", "parts", "proofs::x"), ["compiler"]);
+        assert_eq!(of("hidp-build", "ir", "par::x"), ["compiler"]);
         assert_eq!(of("hidp-build", "parts", "docs::x"), ["documents"]);
         assert_eq!(of("hidp-plan", "hidp_plan", "notation::x"), ["documents"]);
         assert_eq!(of("xtask", "xtask", "x"), ["documents"]);
