@@ -19,6 +19,3 @@ pub use memory::Memory;
 pub use program::{ARCH, Compiler, Needs, Program};
 pub use run::Shape;
 pub use text::{Module, Unread};
-
-#[cfg(test)]
-mod tests;

@@ -1,6 +1,6 @@
 //! Kernels of which a person can say what they do.
 
-use crate::{Class, Counts, Memory, Module, Shape};
+use hidp_ptx::{Class, Counts, Memory, Module, Shape};
 
 const HEAD: &str = ".version 9.0\n.target sm_90\n.address_size 64\n";
 
