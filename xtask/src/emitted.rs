@@ -104,8 +104,11 @@ fn write(tree: &Path, built: &Path, from: &Path, to: &Path) -> Result<()> {
     let manifest = manifest.to_str().context("a path in UTF-8")?;
     let (from, to) = (from.to_str().context("a path in UTF-8")?, to.to_str().context("a path in UTF-8")?);
     let program = ["run", "--quiet", "--package", "xtask", "--bin", "emitted-text", "--manifest-path", manifest];
+    // A revision in which all of xtask has the compiler knows no such feature.
+    let has_feature = fs::read_to_string(tree.join("xtask/Cargo.toml"))?.contains("\ncompiler = [");
+    let features: &[&str] = if has_feature { &["--features", "compiler"] } else { &[] };
     let built = built.to_str().context("a path in UTF-8")?;
-    cargo(&program).args(&["--", from, to]).env("CARGO_TARGET_DIR", built).run()
+    cargo(&program).args(features).args(&["--", from, to]).env("CARGO_TARGET_DIR", built).run()
 }
 
 fn git(folder: &Path, args: &[&str]) -> Result<String> {

@@ -3,13 +3,17 @@
 mod bench;
 mod bindings;
 mod command;
+mod compiler;
 mod counts;
+#[cfg(feature = "compiler")]
 mod cuda_report;
 mod cuda_toolkit;
 mod document;
 mod emitted;
+#[cfg(feature = "compiler")]
 mod explain;
 mod gpu_bundle;
+#[cfg(feature = "compiler")]
 mod hot_kernels;
 mod maths;
 mod ptx_count;
@@ -23,6 +27,7 @@ use std::process::ExitCode;
 use anyhow::{Context as _, Result, bail};
 
 use command::{cargo, workspace_root};
+use compiler::Asking;
 
 const USAGE: &str = "\
 cargo xtask <command>
@@ -100,13 +105,13 @@ fn run() -> Result<()> {
         Some("tune") => tune::run(&rest),
         Some("bench") => bench::run(&rest),
         Some("maths") => maths::run(&rest),
-        Some("cuda-report") => cuda_report::run(&rest),
         Some("counts") => counts::run(&rest),
         Some("ptx-count") => ptx_count::run(&rest),
         Some("gpu-bundle") => gpu_bundle::run(&rest),
         Some("cuda-toolkit") => cuda_toolkit::run(),
         Some("emitted") => emitted::run(&rest),
-        Some("explain") => explain::run(&rest),
+        Some("cuda-report") => compiler::run(Asking::CudaReport, &rest),
+        Some("explain") => compiler::run(Asking::Explain, &rest),
         Some("help" | "--help" | "-h") | None => {
             print!("{USAGE}");
             Ok(())
@@ -121,7 +126,7 @@ fn ci() -> Result<()> {
     tidy::run()?;
     doc()?;
     test::run(&[])?;
-    cuda_report::run(&["--hot"])
+    compiler::run(Asking::CudaReport, &["--hot"])
 }
 
 fn bless() -> Result<()> {
@@ -135,7 +140,8 @@ fn fmt_check() -> Result<()> {
 fn clippy() -> Result<()> {
     let clippy = |args: &[&str]| nothing_linked(cargo(&["clippy", "--all-targets"])).args(args);
     let deny = ["--", "--deny", "warnings"];
-    clippy(&["--workspace", "--features", "hidp-benches/criterion"]).args(&deny).run()?;
+    clippy(&["--workspace", "--features", "hidp-benches/criterion,xtask/compiler"]).args(&deny).run()?;
+    clippy(&["--package", "xtask"]).args(&deny).run()?;
     for features in ["", "tune,simulated-device"] {
         let run_time = clippy(&["--package", "hidp-std", "--no-default-features", "--features", features]);
         run_time.args(&deny).run()?;

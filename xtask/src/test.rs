@@ -1,6 +1,7 @@
 //! `cargo xtask test`: the tests of the workspace by kind, with what each of them costs.
 
-mod aarch64;
+#[cfg(feature = "compiler")]
+pub(crate) mod aarch64;
 mod kept;
 mod kind;
 mod options;
@@ -16,6 +17,7 @@ use std::time::{Duration, Instant};
 use anyhow::{Context, Result, ensure};
 
 use crate::command::{Invocation, cargo, target_folder};
+use crate::compiler::{self, Asking};
 use crate::cuda_toolkit::{self, Toolkit};
 use crate::space;
 use kept::Kept;
@@ -28,7 +30,7 @@ use summary::{Ended, Ran, Summary};
 /// Runs the kinds that the arguments ask for; fails if one of them does, or takes more than half as much again as its budget.
 pub(crate) fn run(args: &[&str]) -> Result<()> {
     if let ["aarch64", rest @ ..] = args {
-        return aarch64::run(rest);
+        return compiler::run(Asking::Aarch64, rest);
     }
     let options = Options::parse(args)?;
     if options.list {

@@ -27,6 +27,7 @@ fn hash(state: u64, bytes: &[u8]) -> u64 {
 }
 
 /// A number that changes with any of these files, or of those in these folders.
+#[cfg(feature = "compiler")]
 pub(super) fn hash_of(paths: &[&Path]) -> Result<u64> {
     let mut files = BTreeMap::new();
     for path in paths {

@@ -107,10 +107,13 @@ impl Options {
 
     /// What cargo builds: with all features at once, so that nothing is built twice.
     pub(super) fn selection(&self) -> Vec<&'static str> {
-        const FEATURES: &str =
-            "hidp-gpu/simulated,hidp-gpu-bench/simulated,hidp-std/prim,hidp-std/tune,hidp-std/simulated-device";
+        const FEATURES: &str = "hidp-gpu/simulated,hidp-gpu-bench/simulated,hidp-std/prim,hidp-std/tune,\
+                                hidp-std/simulated-device,xtask/compiler";
         match self.scope {
-            Scope::Quick => kind::COMPILER_PACKAGES.iter().flat_map(|&package| ["--package", package]).collect(),
+            Scope::Quick => {
+                let packages = kind::COMPILER_PACKAGES.iter().flat_map(|&package| ["--package", package]);
+                packages.chain(["--features", "xtask/compiler"]).collect()
+            }
             Scope::Usual | Scope::Full => vec!["--workspace", "--features", FEATURES],
         }
     }
