@@ -100,7 +100,7 @@ pub(crate) fn compile(
         include: work.include,
         root: &cargo.root,
     };
-    let simulated_units: Vec<_> = simulated::units(&simulated_job).collect();
+    let simulated_units = simulated::units(&simulated_job)?;
     let units = cuda_units.iter().map(|unit| unit as &dyn Unit);
     let units = units.chain(simulated_units.iter().map(|unit| unit as &dyn Unit));
     let units = units.chain(cpp_units.iter().map(|unit| unit as &dyn Unit));
