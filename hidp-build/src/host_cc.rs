@@ -1,5 +1,6 @@
 //! Compiles the generated C++: once for each instruction set.
 
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
@@ -31,18 +32,21 @@ pub(crate) struct Job<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Effort {
     Most,
-    /// For tests, which call it a few times: half the time to compile it.
+    /// For tests, which call it a few times: half the time to compile it. Of long files, as quickly as can be.
     Some,
     /// For tests of device code: as quickly as can be.
     Least,
 }
 
+/// Bytes of a file beyond which the compiler may take as long with `-O1` as with `-O3`: most of it is one version after another.
+const LONG: u64 = 400_000;
+
 impl Effort {
-    fn flag(self) -> &'static str {
+    fn flag(self, bytes: u64) -> &'static str {
         match self {
             Effort::Most => "-O3",
-            Effort::Some => "-O1",
-            Effort::Least => "-O0",
+            Effort::Some if bytes <= LONG => "-O1",
+            Effort::Some | Effort::Least => "-O0",
         }
     }
 }
@@ -89,7 +93,9 @@ impl Unit for CppUnit<'_> {
 
 impl CppUnit<'_> {
     fn flags(&self) -> Vec<String> {
-        let effort = |flag| if flag == Effort::Most.flag() { self.job.effort.flag() } else { flag };
+        // A file that is not there fails when it is compiled.
+        let bytes = fs::metadata(self.job.out_dir.join(self.file)).map_or(0, |metadata| metadata.len());
+        let effort = |flag| if flag == Effort::Most.flag(bytes) { self.job.effort.flag(bytes) } else { flag };
         let own = FLAGS.iter().map(|&flag| effort(flag).to_owned());
         let threads = self.job.toolchain.thread_flags();
         // Line tables only: debuggers and profilers find the `.hdp` lines.
