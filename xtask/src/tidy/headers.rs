@@ -65,8 +65,8 @@ fn check_alone(header: &Path) -> Result<Option<Finding>> {
     let mut command = Command::new(&compiler);
     command.args(["-std=c++17", "-fsyntax-only", "-fopenmp-simd", "-Wall", "-Wextra", "-Werror", "-DHIDP_ISA=base"]);
     if is_for_device {
-        // As the executor on the host reads it; `#pragma unroll` is for nvcc.
-        command.args(["-DHIDP_SIMT", "-Wno-unknown-pragmas"]);
+        // As the executor on the host reads it, whose own headers are looked at once; `#pragma unroll` is for nvcc.
+        command.args(["-DHIDP_SIMT", "-DHIDP_SIMT_LIBRARY=1", "-Wno-unknown-pragmas"]);
     }
     command.args(["-I", "hidp-std/include", "-I", "hidp-sys/include", "-include"]).arg(header);
     let output = command.args(["-x", "c++", "/dev/null"]).output();
