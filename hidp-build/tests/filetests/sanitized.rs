@@ -13,9 +13,9 @@ const CASES: &[&str] = &["irregular", "locals", "sections", "structs"];
 /// Where this is set, kernels are compiled with sanitizers.
 pub(crate) const VARIABLE: &str = "HIDP_SANITIZE";
 
-/// The flags for that.
+/// The flags for that. Without optimisation nothing is left out before it is looked at.
 pub(crate) const FLAGS: &[&str] =
-    &["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-sanitize=vptr", "-O1"];
+    &["-fsanitize=address,undefined", "-fno-sanitize-recover=all", "-fno-sanitize=vptr", "-O0"];
 
 #[test]
 fn sanitizers_find_nothing() {
