@@ -104,7 +104,7 @@ impl Built {
             let kernels = sets.into_iter().map(|isa| (isa, None)).collect();
             return Ok(Built { kernels, device: cu.map(|_| None), kept: None, answers: None });
         }
-        let effort = effort(case);
+        let effort = effort(case, &subject.cpp);
         let compile = |isa| Ok((isa, Some(Kernels::build(&subject.stem, &subject.cpp, isa, effort)?)));
         let kernels = sets.into_iter().map(compile).collect::<Result<_, String>>()?;
         let build = |cu: &String| DeviceKernels::build_with(&subject.stem, cu, device_effort(case));
@@ -114,10 +114,13 @@ impl Built {
     }
 }
 
+/// Bytes of C++ beyond which most of it is one plan after another of the same forms. Optimised, it takes four times as long to compile.
+const MUCH: usize = 400_000;
+
 /// Most of the text of primitives is that of headers, which loops of other cases use as the product compiles it.
 /// With Clang the question of a day is whether it takes the text and means the same by it.
-fn effort(case: &Case) -> Effort {
-    match (is_full(), is_clang(), case.name.starts_with("prim_")) {
+fn effort(case: &Case, cpp: &str) -> Effort {
+    match (is_full(), is_clang() || cpp.len() > MUCH, case.name.starts_with("prim_")) {
         (true, _, _) | (false, false, false) => Effort::AsProduct,
         (false, false, true) => Effort::Some,
         (false, true, _) => Effort::Least,
