@@ -280,11 +280,12 @@ fn on_threads(
 ) -> Result<(), String> {
     let big = request.dims.iter().any(|&dim| dim > 1000);
     for (number, (isa, kernels)) in built.iter().enumerate() {
-        // How work is shared out is the same on every instruction set.
-        let threads: &[u32] = if number > 0 || big { &[3] } else { &[1, 2, 3] };
+        // How work is shared out is the same on every instruction set, and whatever the compiler.
+        let is_again = number > 0 || is_clang() && !is_full();
+        let threads: &[u32] = if is_again || big { &[3] } else { &[1, 2, 3] };
         for unit in subject.units(entry, UnitTarget::Cpu) {
             let mut first = None;
-            let oddly = (number == 0 && !big).then_some(ODDLY);
+            let oddly = (!is_again && !big).then_some(ODDLY);
             for threads in threads.iter().copied().chain(oddly) {
                 let order = if threads == ODDLY { "oddly".to_owned() } else { format!("{threads} threads") };
                 calls::note(&subject.stem, &subject.func(entry).name, &unit.plan, isa.name, &order);
