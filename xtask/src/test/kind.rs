@@ -78,8 +78,9 @@ const GENERATED: &[&str] = &["hidp-build", "hidp-std/include", "hidp-sys", "Carg
 /// The same with programs by hand, and what runs their PTX.
 const COMPILED_BY_NVCC: &[&str] =
     &["hidp-build", "hidp-std/include", "hidp-sys", "benches/peers/cuda", "benches/ptx", "Cargo.toml", "Cargo.lock"];
-/// All but documents.
-const CODE: &[&str] = &["hidp-build", "hidp-std", "hidp-sys", "examples", "benches", "Cargo.toml", "Cargo.lock"];
+/// All but documents, of which tests read the registry of plans' words.
+const CODE: &[&str] =
+    &["hidp-build", "hidp-std", "hidp-sys", "examples", "benches", "docs/design/plan.md", "Cargo.toml", "Cargo.lock"];
 const EVERYTHING: &[&str] = &[""];
 
 const fn file_tests(module: &'static str) -> Pick {
@@ -168,7 +169,7 @@ pub(super) const KINDS: &[Kind] = &[
         name: "build scripts",
         what: "packages of users, built by cargo",
         work: Work::Tests(&[Pick("hidp-build", "cargo", "")]),
-        reads: &["hidp-build", "hidp-std", "hidp-sys", "Cargo.toml", "Cargo.lock"],
+        reads: &["hidp-build", "hidp-std", "hidp-sys", "docs/tuning.md", "Cargo.toml", "Cargo.lock"],
         budget: 110,
         ..USUAL
     },
@@ -189,6 +190,7 @@ pub(super) const KINDS: &[Kind] = &[
             file_tests("device_units"),
             file_tests("lines"),
             file_tests("wrong_kernels"),
+            file_tests("counted"),
             file_tests("counts"),
             parts("device_prims"),
         ]),
@@ -249,7 +251,16 @@ pub(super) const KINDS: &[Kind] = &[
         name: "documentation",
         what: "what the documentation of the libraries shows",
         work: Work::Documentation,
-        reads: &["hidp-build", "hidp-std", "hidp-sys", "README.md", "Cargo.toml", "Cargo.lock"],
+        reads: &[
+            "hidp-build",
+            "hidp-std",
+            "hidp-sys",
+            "README.md",
+            "docs/gpu.md",
+            "docs/tuning.md",
+            "Cargo.toml",
+            "Cargo.lock",
+        ],
         budget: 30,
         ..USUAL
     },
@@ -318,6 +329,7 @@ mod tests {
         assert_eq!(of("hidp-build", "filetests", "run"), ["run", "clang"]);
         assert_eq!(of("hidp-build", "filetests", "run::entries"), ["run", "clang"]);
         assert_eq!(of("hidp-build", "filetests", "device_units::grids"), ["executor"]);
+        assert_eq!(of("hidp-build", "filetests", "counted::banks_take_turns"), ["executor"]);
         assert_eq!(of("hidp-build", "filetests", "device_units::nvcc_takes_every_device_unit"), ["nvcc"]);
         assert_eq!(of("hidp-build", "filetests", "papers::nvcc_takes_programs_of_papers"), ["nvcc"]);
         assert_eq!(of("hidp-build", "filetests", "ptx::table::x"), ["nvcc"]);
