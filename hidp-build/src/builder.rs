@@ -1,4 +1,4 @@
-//! A build, with everything that can be chosen.
+//! A build and its settings.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,9 @@ use hidp_plan::{Limits, Natives, Record, read_records};
 use hidp_syntax::diag::{Code, Sink};
 use hidp_syntax::source::SourceMap;
 
-/// A build, with everything that can be chosen. Paths are relative to the package's root.
+/// A build and its settings. Paths are relative to the package's root.
+///
+/// Environment variables override some settings and add to others; `docs/environment.md` of the repository lists them.
 ///
 /// ```no_run
 /// // build.rs
@@ -54,7 +56,7 @@ impl Default for Builder {
 }
 
 impl Builder {
-    /// A build of nothing yet.
+    /// A build of no files, with default settings.
     pub fn new() -> Self {
         Self {
             folders: Vec::new(),
@@ -73,7 +75,7 @@ impl Builder {
             limits: Limits::default(),
         }
     }
-    /// Compiles all `.hdp` files in this folder and the folders below it. Can be called several times; a file will do as well.
+    /// Compiles all `.hdp` files in this folder and the folders below it. Can be called several times; `folder` may also be a single file.
     pub fn folder(mut self, folder: impl AsRef<Path>) -> Self {
         self.folders.push(folder.as_ref().to_owned());
         self
@@ -85,92 +87,96 @@ impl Builder {
         self.headers.push(header.as_ref().to_owned());
         self
     }
-    /// What the `extern` structs are that headers define, so that nobody has to read them: for machines without libclang. The C++ compiler
-    /// refuses sizes and offsets that are not those of the header.
+    /// Declares the `extern` structs of the headers, instead of reading them: for machines without libclang. The C++ compiler rejects sizes and
+    /// offsets that differ from the header's.
     pub fn structs(mut self, structs: impl IntoIterator<Item = NativeStruct>) -> Self {
         self.structs = Some(structs.into_iter().collect());
         self
     }
-    /// Promises that the native functions have no undefined behaviour for any arguments, and no effect but their result: wrappers
-    /// that use them become safe functions.
+    /// Promises that the native functions have no undefined behaviour for any arguments, and no side effects. Wrappers that use them
+    /// become safe functions.
     pub fn vouch_for_natives(mut self) -> Self {
         self.vouched = true;
         self
     }
-    /// Compiles for these instruction sets. If nothing is said, release builds are for all that the target may have (x86-64-v2, v3 and v4), others
-    /// for the one of the machine that builds, which takes a third of the time. The environment variable `HIDP_ISAS` (`all`, `native`, or a list
-    /// such as `v2,v3`) goes before it.
+    /// Compiles for these instruction sets. By default, release builds are for all levels of the target (x86-64-v2, v3 and v4), other builds
+    /// for the building machine only, which takes a third of the time. The environment variable `HIDP_ISAS` (`all`, `native`, or a list such as
+    /// `v2,v3`) overrides this.
     pub fn isas(mut self, isas: impl IntoIterator<Item = Isa>) -> Self {
         self.isas = Some(isas.into_iter().collect());
         self
     }
-    /// Whether kernels use threads (they do if nothing is said).
+    /// Whether kernels use threads. Default: `true`.
     pub fn threads(mut self, threads: bool) -> Self {
         self.threads = threads;
         self
     }
-    /// Whether kernels run on the threads of the C++ compiler's OpenMP library rather than on the run time's own (not, if nothing is said).
-    /// The environment variable `HIDP_OPENMP=on` asks for the same. A build without that library fails then.
+    /// Whether kernels run on the threads of the C++ compiler's OpenMP library rather than on the run time's own. Default: `false`. The
+    /// environment variable `HIDP_OPENMP=on` enables it too. The build fails if the library is missing.
     ///
-    /// OpenMP's threads spin while they wait, as `OMP_WAIT_POLICY` says; the process ends where the system has none to give, and forked
+    /// OpenMP's threads wait as `OMP_WAIT_POLICY` says, spinning by default; the process ends if the system cannot start a thread, and forked
     /// processes hang.
     pub fn openmp(mut self, openmp: bool) -> Self {
         self.openmp = openmp;
         self
     }
-    /// Whether kernels are compiled for NVIDIA GPUs too: where nvcc is found, if nothing is said. `HIDP_CUDA` goes before it.
+    /// Whether kernels are also compiled for NVIDIA GPUs. Default: [`Cuda::Auto`], if nvcc is found. `HIDP_CUDA` overrides it.
     pub fn cuda(mut self, cuda: Cuda) -> Self {
         self.cuda = cuda;
         self
     }
-    /// Compiles for GPUs of these architectures (`sm_90`), and for newer ones by way of the newest one's PTX, which the driver compiles
-    /// when a program first runs. If nothing is said, for `sm_80`: its code runs on 8.0, 8.6 and 8.9, its PTX on all that came
-    /// later. `HIDP_CUDA_ARCH` (`sm_80,sm_90`) goes before it.
+    /// Compiles for GPUs of these architectures (`sm_90`), and for newer ones through the newest one's PTX, which the driver compiles when
+    /// a program first runs. Default: `sm_80`, whose code runs on compute capabilities 8.0, 8.6 and 8.9, and its PTX on all later ones.
+    /// `HIDP_CUDA_ARCH` (`sm_80,sm_90`) overrides it.
     pub fn cuda_arch(mut self, archs: impl IntoIterator<Item = impl AsRef<str>>) -> Self {
         self.cuda_arch = archs.into_iter().map(|arch| arch.as_ref().to_owned()).collect();
         self
     }
-    /// Whether debuggers, profilers and the C++ compiler's messages show the `.hdp` files rather than the generated C++ (they do
-    /// if nothing is said). Device code without has about half the size.
+    /// Whether debuggers, profilers and the C++ compiler's messages show the `.hdp` files rather than the generated C++. Default: `true`.
+    /// Device code without line directives has about half the size.
     pub fn line_directives(mut self, line_directives: bool) -> Self {
         self.line_directives = line_directives;
         self
     }
-    /// Writes generated files here rather than to `OUT_DIR`, for use outside of build scripts. A build script whose files need different
+    /// Writes generated files here instead of to `OUT_DIR`, for use outside build scripts. A build script whose files need different
     /// settings builds twice, the second time to a folder below `OUT_DIR`, and the package includes the `hidp_kernels.rs` in it.
     pub fn out_dir(mut self, out_dir: impl AsRef<Path>) -> Self {
         self.out_dir = Some(out_dir.as_ref().to_owned());
         self
     }
-    /// The file of tuning records to embed; `hidp-tune.toml` in each folder of programs, if it is there and nothing is said.
+    /// The file of tuning records to embed. Default: `hidp-tune.toml` in each folder of programs, if it exists.
     pub fn tuning(mut self, file: impl AsRef<Path>) -> Self {
         self.tuning = Some(file.as_ref().to_owned());
         self
     }
-    /// How many plans of an entry survive at most, by their scores: 4 if nothing is said. Each costs code and compile time.
+    /// The maximum number of plans per entry, best scores first. Default: 4. Each costs code size and compile time.
     pub fn versions(mut self, most: usize) -> Self {
         self.limits.most = most;
         self
     }
-    /// Whether entries get versions with other tiles too, for the tuner to compare (not, if nothing is said). The environment
-    /// variable `HIDP_VARIANTS=on` asks for the same.
+    /// Whether entries also get versions with other tile sizes, for the tuner to compare. Default: `false`. The environment variable
+    /// `HIDP_VARIANTS=on` enables it too.
     pub fn variants(mut self, variants: bool) -> Self {
         self.limits.variants = variants;
         self
     }
-    /// Whether entries get a version for each composition of codelets that the compiler kept, also for those that its estimate
-    /// takes to be slow (not, if nothing is said). [`variants`](Self::variants) does so, too.
+    /// Whether entries get a version for each composition of codelets that the compiler kept, including those that it estimates to be slow.
+    /// Default: `false`. [`variants`](Self::variants) enables it too.
     pub fn compositions(mut self, compositions: bool) -> Self {
         self.limits.compositions = compositions;
         self
     }
-    /// Where the run time's headers are, for use outside of build scripts.
+    /// Folders with the run time's headers, for use outside build scripts.
     pub fn run_time_headers(mut self, folders: impl IntoIterator<Item = PathBuf>) -> Self {
         self.include = Some(folders.into_iter().collect());
         self
     }
 
-    /// Builds, and tells cargo what to link and when to build again.
+    /// Builds, and tells Cargo what to link and when to rebuild.
+    ///
+    /// # Errors
+    /// If a file cannot be read or written, a setting is invalid, or a compiler is missing or fails. Errors in the programs themselves are
+    /// reported by rustc where the kernels are included.
     pub fn compile(self) -> Result {
         let cargo = Cargo::read(self.out_dir.as_deref())?;
         let mut report = Report::default();
@@ -309,7 +315,7 @@ impl Builder {
         crate::headers::structs(&cargo.root, &include, &self.headers, names).map(Some)
     }
 
-    /// Nobody reads headers.
+    /// Without bindgen, headers are not read.
     #[cfg(not(feature = "bindgen"))]
     fn native_structs(
         &self,

@@ -171,7 +171,7 @@ pub(crate) fn search(folder: &Path) {
     tell(&format!("rustc-link-search=native={}", folder.display()));
 }
 
-/// Speaks to cargo; nobody listens where no build script runs.
+/// Prints an instruction for Cargo; ignored outside build scripts.
 pub(crate) fn tell(what: &str) {
     if is_build_script() {
         println!("cargo::{what}");

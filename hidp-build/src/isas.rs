@@ -69,7 +69,7 @@ fn resolve(wish: Wish, target: &str, native: Option<Isa>) -> Result<Vec<Isa>, Pr
             }
         }
         (Wish::Native, Some(isa)) => Ok(vec![isa]),
-        // Nobody knows what the machine has that will run it.
+        // The machine that will run it is unknown.
         (Wish::Native, None) | (Wish::All, _) => {
             Ok(if has_levels { vec![Isa::V4, Isa::V3, Isa::V2] } else { vec![Isa::Base] })
         }

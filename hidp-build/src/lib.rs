@@ -7,8 +7,11 @@
 //! }
 //! ```
 //!
-//! Every `.hdp` file in the folder becomes a module with one safe function an entry; `hidp_std::include_kernels!()` brings
-//! them in. The package needs `hidp-std` among its dependencies, and a C++ compiler (GCC or Clang).
+//! Every `.hdp` file in the folder becomes a module with one safe function per entry; `hidp_std::include_kernels!()` includes
+//! them. The package needs `hidp-std` among its dependencies, and a C++ compiler (GCC or Clang).
+//!
+//! [`Builder`] has the settings: native headers, instruction sets, GPUs, tuning records. The modules [`compiler`], [`nvcc`] and [`tools`] are for
+//! this project's own tools; no version promises anything of them.
 
 mod builder;
 mod cargo;
@@ -36,7 +39,10 @@ pub use compiler::emit::rust::Isa;
 pub use nvcc::Cuda;
 pub use report::{Error, Result};
 
-/// Compiles all `.hdp` files in a folder and the folders below it. The folder is relative to the package's root.
+/// Compiles all `.hdp` files in a folder and the folders below it, with default settings. The folder is relative to the package's root.
+///
+/// # Errors
+/// As [`Builder::compile`].
 pub fn compile(folder: impl AsRef<Path>) -> Result {
     Builder::new().folder(folder).compile()
 }

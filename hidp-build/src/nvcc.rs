@@ -25,19 +25,19 @@ use crate::report::Problem;
 use crate::toolchain::Toolchain;
 use hidp_syntax::diag::Code;
 
-/// Whether kernels are compiled for NVIDIA GPUs too. The environment variable `HIDP_CUDA` (`auto`, `off`, `required`, `simulated`) goes before
-/// what a build script says.
+/// Whether kernels are also compiled for NVIDIA GPUs. The environment variable `HIDP_CUDA` (`auto`, `off`, `required`, `simulated`) overrides
+/// the build script.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cuda {
-    /// Where nvcc is found.
+    /// If nvcc is found.
     #[default]
     Auto,
     /// Never.
     Off,
     /// Always: without nvcc the build fails.
     Required,
-    /// The C++ compiler compiles the same text for an executor on the host, which looks at what every thread does. For tests of
-    /// programs where there is no GPU, with `hidp_std`'s feature `simulated-device`; slow.
+    /// The C++ compiler compiles the same text for an executor on the host, which checks every access of every thread. For tests of
+    /// programs without a GPU, with `hidp_std`'s feature `simulated-device`; slow.
     Simulated,
 }
 
@@ -76,7 +76,7 @@ pub(crate) struct Choice {
     pub(crate) nvcc: Option<Nvcc>,
     /// Why there is none, for the report.
     pub(crate) reason: String,
-    /// An nvcc is there, and nobody said that it is not wanted, but it cannot be used.
+    /// An nvcc was found and is not disabled, but cannot be used.
     pub(crate) warning: Option<Problem>,
 }
 

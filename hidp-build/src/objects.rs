@@ -115,7 +115,7 @@ impl Object<'_> {
         if let Some(headers) = self.up_to_date() {
             return Ok(Updated { made: false, headers });
         }
-        // An object without stamp would be taken for up to date by nobody, but a stamp without its object might.
+        // Remove the stamp before compiling: a stamp left without its object could pass for up to date.
         let _ = fs::remove_file(self.path("stamp"));
         let files = compile()?;
         let stamp: Option<Vec<String>> =

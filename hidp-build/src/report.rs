@@ -5,10 +5,10 @@ use std::fmt;
 use hidp_syntax::diag::{Code, Diagnostic, RenderStyle, Severity, render};
 use hidp_syntax::source::SourceMap;
 
-/// What `hidp_build` returns.
+/// The result of a build.
 pub type Result<T = ()> = std::result::Result<T, Error>;
 
-/// Why a build failed, as text for the terminal. `Debug` prints the same, because `main` of a build script prints errors so.
+/// Why a build failed, as text for the terminal. `Debug` prints the same text, because `main` of a build script prints errors with it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Error {
     text: String,

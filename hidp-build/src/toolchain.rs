@@ -182,7 +182,7 @@ impl Toolchain {
         let linked =
             fs::write(&source, PROGRAM).is_ok() && command.output().is_ok_and(|output| output.status.success());
         for file in [source, program] {
-            // Nobody minds if it stays.
+            // It does no harm if it stays.
             let _ = fs::remove_file(file);
         }
         linked

@@ -69,7 +69,7 @@ impl Permissions {
     fn ask(client: &Client, count: usize) -> Option<Self> {
         let (sender, granted) = mpsc::channel();
         let pass_on = move |permission: std::io::Result<Acquired>| {
-            // Nobody waits any more when all work is done: the permission goes back.
+            // Once all work is done the send fails, and the token goes back.
             let _ = permission.map(|permission| sender.send(permission));
         };
         let asking = client.clone().into_helper_thread(pass_on).ok()?;

@@ -28,14 +28,14 @@ pub use last_run::{LastRun, Placed, Reason, Why};
 ///
 /// Environment variables that [`Context::new`] reads:
 ///
-/// - `HIDP_DEVICE`: `cpu`, `cuda` or `cuda:1`, or `auto` as if it were not set: a device if there is one that can run the program's
-///   kernels, else the processor.
-/// - `HIDP_THREADS`: number of threads, at most 1024; all of the machine's if it is not set. They are started when a context is made;
-///   [`Error::Threads`] if the system has not as many.
-/// - `HIDP_ISA`: `base`, `v2`, `v3` or `v4` (x86-64-v2, …); the best that the machine has if it is not set.
-/// - `HIDP_FORCE`: the plan that entries run, or `host` or `device` for where they run; each entry's own choice if it is not set.
-/// - `HIDP_TUNE`: a file of tuning records that go before those of the build, or `off` for no records at all.
-/// - `HIDP_SELECT`: `off`, `calls` or `calls,any`, as [`Select`](crate::Select) and [`Builder::select_any_bits`] say; off if it is not set.
+/// - `HIDP_DEVICE`: `cpu`, `cuda`, `cuda:1` or `auto`. Default: `auto`, a device if there is one that can run the program's kernels, else the
+///   processor.
+/// - `HIDP_THREADS`: number of threads, at most 1024. Default: all of the machine's. They are started when a context is made;
+///   [`Error::Threads`] if the system cannot provide them.
+/// - `HIDP_ISA`: `base`, `v2`, `v3` or `v4` (x86-64-v2, …). Default: the best of the machine.
+/// - `HIDP_FORCE`: the plan that entries run, or `host` or `device` for where they run. Default: each entry's own choice.
+/// - `HIDP_TUNE`: a file of tuning records that override those of the build, or `off` for no records at all.
+/// - `HIDP_SELECT`: `off`, `calls` or `calls,any`: see [`Select`](crate::Select) and [`Builder::select_any_bits`]. Default: `off`.
 #[derive(Clone)]
 pub struct Context {
     shared: Arc<Shared>,
@@ -94,11 +94,15 @@ impl Drop for Host {
 
 impl Context {
     /// The first device that can run all kernels of this program, else the processor, with the settings of the environment.
-    /// [`Context::device`] says which and why; so does the log.
+    /// [`Context::device`] reports which and why; so does the log.
     ///
-    /// With a device, each call runs where it promises to be done sooner: a [`DeviceArray`](crate::DeviceArray) among its arguments
-    /// makes that the device; arrays of the host's memory have to be copied, which takes time, too. An entry that has no version for
-    /// devices runs on the processor. [`Context::last_run`] says where a call ran and why.
+    /// With a device, each call runs where it is predicted to finish first. A [`DeviceArray`](crate::DeviceArray) among its arguments makes
+    /// that the device; for arrays in host memory the time of the copies counts. An entry without a version for devices runs on the processor.
+    /// [`Context::last_run`] reports where a call ran and why.
+    ///
+    /// # Errors
+    /// [`Error::Setting`] for an invalid environment variable, [`Error::Threads`] if the system cannot provide the threads,
+    /// [`Error::Allocation`] without memory, [`Error::Device`] or [`Error::NoDevice`] if a device that was asked for fails.
     pub fn new() -> Result<Self, Error> {
         Self::builder().build()
     }
@@ -106,24 +110,30 @@ impl Context {
     pub fn cpu() -> Result<Self, Error> {
         Self::builder().cpu().build()
     }
-    /// The device of this number and no other, with the settings of the environment. An error says why not.
+    /// This device and no other, with the settings of the environment.
     ///
-    /// Every call runs there, whatever has to be copied. An entry that has no version for devices returns [`Error::NoDeviceVersion`].
+    /// Every call runs there, whatever has to be copied. An entry without a version for devices returns [`Error::NoDeviceVersion`].
+    ///
+    /// # Errors
+    /// [`Error::NoDevice`], with the reason, if the device cannot be used; otherwise as [`Context::new`].
     pub fn cuda(ordinal: u32) -> Result<Self, Error> {
         Self::builder().cuda(ordinal).build()
     }
-    /// A context made to measure. What is not set there comes from the environment.
+    /// A builder for a context. Settings that it leaves open come from the environment.
     pub fn builder() -> Builder {
         Builder::default()
     }
     /// The same threads and memory, but entries run this plan. An entry that has no such plan returns [`Error::UnknownPlan`].
     ///
-    /// `host` and `device` are no plans, but places: the processor, or the context's device, runs the plan that its rules choose.
+    /// `host` and `device` are places rather than plans: the processor, or the context's device, runs the plan that its rules choose.
     #[must_use]
     pub fn with_plan(&self, plan: &str) -> Self {
         Self { plan: Some(plan.into()), ..self.clone() }
     }
     /// The same threads and memory, but entries run the code for this instruction set.
+    ///
+    /// # Errors
+    /// [`Error::UnsupportedIsa`] if this machine lacks it.
     pub fn with_isa(&self, isa: Isa) -> Result<Self, Error> {
         // What is fast with one instruction set need not be with another.
         let selector = self.selector().map(|selector| Arc::new(selector.afresh()));
@@ -133,26 +143,29 @@ impl Context {
     pub fn device(&self) -> &Device {
         &self.shared.device
     }
-    /// What was copied between the host's memory and the device's since the context was made. Nothing on the processor.
+    /// Arrays and bytes copied between host and device memory since the context was made. Zero on the processor.
     pub fn copies(&self) -> Copies {
         self.queue().map_or_else(Copies::default, |queue| queue.copies())
     }
-    /// Waits until the device has done all that was asked of it; at once on the processor.
+    /// Waits until the device has finished all work of this context. Returns at once on the processor.
     ///
-    /// Calls return before the device is done where nothing that it computes is wanted on the host.
+    /// Calls return before the device has finished if none of their results are wanted on the host.
+    ///
+    /// # Errors
+    /// [`Error::Device`] if the device fails or is lost.
     pub fn synchronize(&self) -> Result<(), Error> {
         let Some(queue) = self.queue() else { return Ok(()) };
         queue.enter()?;
         Ok(queue.synchronize()?)
     }
-    /// A context with a stream of its own on the same device, which begins after all that was asked of this context so far. From then on the
-    /// two keep no order: what one does runs beside what the other does, copies beside kernels among others.
+    /// A context with its own stream on the same device, which begins after all work of this context so far. From then on the two are
+    /// unordered: their kernels and copies may overlap.
     ///
-    /// Arrays of one are good for the other: where both use an array, and one of them writes it, their streams wait for each other, and no
-    /// longer than for that array. [`Context::after`] orders all the rest. Each has memory of its own on the device, and counts its own copies;
-    /// threads and memory of the processor are shared.
+    /// Both may use the same arrays: if one of them writes an array, their streams wait for each other, but only for that array.
+    /// [`Context::after`] orders everything else. Each has its own device memory, and counts its own copies; threads and memory of the
+    /// processor are shared.
     ///
-    /// On the processor calls are done when they return, so that there is nothing to run beside them: then this is a clone.
+    /// On the processor calls have finished when they return, so nothing could overlap: then this is a clone.
     ///
     /// ```
     /// # fn main() -> hidp_std::Result {
@@ -181,10 +194,10 @@ impl Context {
         log::debug!("context {} is a fork of context {}", shared.number, self.shared.number);
         Ok(Self { shared: Arc::new(shared), ..self.clone() })
     }
-    /// What is asked of this context from now on runs after all that was asked of the other one so far.
+    /// Orders all later work of this context after all work of the other one so far.
     ///
-    /// Streams wait, not the calling thread, unless the two contexts run on devices that know nothing of each other, or this is one of the
-    /// processor: then the call returns when the other one is done.
+    /// Streams wait, not the calling thread, unless the two contexts run on devices that cannot wait for each other, or this one runs on the
+    /// processor: then the call returns when the other one has finished.
     ///
     /// # Errors
     /// [`Error::Device`] if the driver fails, or one of the devices is lost.
@@ -195,24 +208,24 @@ impl Context {
             (Some(_) | None, None) => Ok(()),
         }
     }
-    /// How many threads of the processor calls run with.
+    /// Number of processor threads that calls use.
     pub fn threads(&self) -> u32 {
         self.shared.threads
     }
-    /// The instruction set that is used where an entry was compiled for it.
+    /// The instruction set that entries use if they were compiled for it.
     pub fn isa(&self) -> Isa {
         self.isa
     }
-    /// Bytes of the device's memory that the context holds, in use or not; 0 on the processor.
+    /// Bytes of device memory that the context holds, in use or idle; 0 on the processor.
     pub fn device_pool_bytes(&self) -> usize {
         self.queue().map_or(0, |queue| queue.pool_bytes())
     }
-    /// Bytes of the host's memory that the context holds for local arrays, in use or not.
+    /// Bytes of host memory that the context holds for local arrays, in use or idle.
     pub fn pool_bytes(&self) -> usize {
         // SAFETY: the context lives as long as `self`.
         unsafe { hidp_sys::hidp2_pool_bytes(self.raw()) }
     }
-    /// What this thread's last call with this context (or a clone of it) ran, and why that.
+    /// What this thread's last call with this context (or a clone of it) ran, where, and why. `None` before the first call.
     pub fn last_run(&self) -> Option<LastRun> {
         LAST_RUN.with_borrow(|last| {
             let last = last.as_ref().filter(|last| last.0 == self.shared.number);
@@ -220,8 +233,8 @@ impl Context {
         })
     }
 
-    /// What calls of this context and its clones have learnt, if they [select](crate::Select) versions: where another one runs than rules choose.
-    /// With the feature `tune`, `tune::record_selections` makes tuning records of it.
+    /// The versions that calls of this context and its clones have found to be faster than the rules' choice, if they
+    /// [select](crate::Select) versions. With the feature `tune`, `tune::record_selections` makes tuning records of them.
     pub fn selections(&self) -> Vec<Selection> {
         self.selector().map_or_else(Vec::new, Selector::selections)
     }

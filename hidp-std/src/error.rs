@@ -1,4 +1,4 @@
-//! What can go wrong in a call.
+//! Errors of calls and contexts.
 
 use std::fmt;
 use std::sync::Arc;
@@ -7,12 +7,12 @@ use crate::device::{ArrayError, DeviceError, NoDevice};
 use crate::rt::entry::{Code, Entry, Version};
 use crate::{Fault, Isa, ViewError};
 
-/// Why a call, or making a context, failed. Nothing was run unless it is a [`Error::Fault`] or an [`Error::Device`].
-/// `Debug` prints the message too, because that is what `main` and `unwrap` show.
+/// Why a call, or making a context, failed. Nothing ran unless it is an [`Error::Fault`] or an [`Error::Device`].
+/// `Debug` prints the message too, because `main` and `unwrap` show that.
 #[derive(Clone)]
 #[non_exhaustive]
 pub enum Error {
-    /// The program did something that it must not. Arrays it writes hold valid values, but not all of its results.
+    /// A check in the kernel failed. Arrays that it writes hold valid values of their type, but not all results.
     Fault(Fault),
     /// Two arrays disagree about a dimension.
     ShapeMismatch {
@@ -29,7 +29,7 @@ pub enum Error {
         /// Its size there.
         second_size: i64,
     },
-    /// An extent of an array is not what the header says.
+    /// An extent of an array differs from the header.
     WrongExtent {
         /// The entry, `file::function`.
         entry: &'static str,
@@ -41,7 +41,7 @@ pub enum Error {
         expected: i64,
         /// The size that the argument has.
         found: i64,
-        /// Where the first dimension name of the extent got its value.
+        /// Which array bound the first dimension name of the extent.
         because: Option<Binding>,
     },
     /// An argument cannot be viewed as an array.
@@ -50,7 +50,7 @@ pub enum Error {
         entry: &'static str,
         /// The parameter.
         array: ArrayText,
-        /// Why.
+        /// Why it cannot.
         reason: ViewError,
     },
     /// The size of an array makes a dimension's name negative.
@@ -59,13 +59,13 @@ pub enum Error {
         entry: &'static str,
         /// The dimension's name.
         dimension: &'static str,
-        /// What it would have to be.
+        /// The value that it would need.
         value: i64,
-        /// The array whose extent says so.
+        /// The array whose extent requires it.
         array: ArrayText,
         /// Which dimension, from 0.
         axis: usize,
-        /// The size that it has.
+        /// The size that the argument has.
         size: i64,
     },
     /// No value of a dimension's name gives an array the size it has.
@@ -74,11 +74,11 @@ pub enum Error {
         entry: &'static str,
         /// The dimension's name.
         dimension: &'static str,
-        /// The array whose extent says so.
+        /// The array whose extent requires it.
         array: ArrayText,
         /// Which dimension, from 0.
         axis: usize,
-        /// The size that it has.
+        /// The size that the argument has.
         size: i64,
     },
     /// An extent of the header cannot be computed: it overflows or divides by zero.
@@ -90,13 +90,13 @@ pub enum Error {
         /// Which dimension, from 0.
         axis: usize,
     },
-    /// There is no memory for a context, on the host for an array, or for what a function of the library needs.
+    /// Out of host memory: for a context, an array, or the scratch of a library function.
     Allocation,
-    /// The system has fewer threads than the context is to have. Nothing runs with fewer: a smaller number has to be asked for.
+    /// The system cannot provide the requested number of threads. No context is made with fewer: request a smaller number.
     Threads {
-        /// How many it is to have.
+        /// Number of threads requested.
         asked: u32,
-        /// How many it could have.
+        /// Number of threads available.
         available: u32,
         /// The system's error number.
         code: i32,
@@ -108,19 +108,18 @@ pub enum Error {
         /// Why not.
         reason: NoDevice,
     },
-    /// A device or its driver failed. Nothing is known of the elements that the call writes on the device; arrays on the host are as
-    /// they were.
+    /// A device or its driver failed. The contents of device arrays that the call writes are undefined; host arrays are unchanged.
     Device(DeviceError),
-    /// The entry has no version for devices, and the context is for a device alone.
+    /// The entry has no version for devices, and the context runs calls on its device only.
     NoDeviceVersion {
         /// The entry, `file::function`.
         entry: &'static str,
-        /// The plan that was asked for, if one was.
+        /// The forced plan, if there is one.
         plan: Option<Arc<str>>,
         /// The context's device.
         device: Arc<str>,
     },
-    /// The plan that was asked for is for devices, and the context has none.
+    /// The forced plan is for devices, and the context has none.
     DevicePlan {
         /// The entry, `file::function`.
         entry: &'static str,
@@ -135,44 +134,44 @@ pub enum Error {
         entry: &'static str,
         /// The parameter.
         array: ArrayText,
-        /// Whether the call runs on a device, another one then.
+        /// Whether the call runs on a device, which is then another one.
         on_device: bool,
     },
-    /// An operation on a [`crate::DeviceArray`] makes no sense.
+    /// An invalid operation on a [`crate::DeviceArray`].
     Array(ArrayError),
-    /// A function of the library takes fewer values.
+    /// More values than a library function accepts.
     TooLong {
-        /// How many there are.
+        /// Number of values.
         length: usize,
-        /// How many it takes at most.
+        /// The maximum.
         most: usize,
     },
-    /// A setting, of the environment or of [`crate::Builder`], makes no sense.
+    /// A setting, of the environment or of [`crate::Builder`], is invalid.
     Setting {
         /// Name of the variable.
         name: &'static str,
-        /// What it is set to.
+        /// Its value.
         value: Arc<str>,
-        /// What could stand there.
+        /// The valid values.
         expected: &'static str,
     },
-    /// The instruction set that was asked for is not this machine's.
+    /// This machine lacks the requested instruction set.
     UnsupportedIsa {
-        /// What was asked for.
+        /// The requested one.
         asked: Isa,
-        /// The best that this machine has.
+        /// The best one of this machine.
         detected: Isa,
     },
-    /// The plan that was asked for is none of this entry's.
+    /// The entry has no such plan.
     UnknownPlan {
         /// The entry, `file::function`.
         entry: &'static str,
-        /// What was asked for.
+        /// The requested name.
         plan: Arc<str>,
-        /// What there is.
+        /// The entry's plans.
         plans: PlanNames,
     },
-    /// The entry was not compiled for the instruction set that was asked for, or for any that this machine has.
+    /// The entry was not compiled for the requested instruction set, or for any that this machine has.
     NoCode {
         /// The entry, `file::function`.
         entry: &'static str,
@@ -180,7 +179,7 @@ pub enum Error {
         plan: &'static str,
         /// The instruction set.
         isa: Isa,
-        /// What there is.
+        /// The instruction sets it was compiled for.
         compiled: IsaNames,
     },
 }
@@ -200,7 +199,7 @@ impl ArrayText {
     pub fn name(&self) -> &'static str {
         self.entry.params.get(self.param).map_or("", |param| param.name)
     }
-    /// Its extents as written.
+    /// Its extents as written in the header.
     pub fn extents(&self) -> &'static [&'static str] {
         self.entry.params.get(self.param).map_or(&[], |param| param.shape_text)
     }
@@ -222,7 +221,7 @@ impl fmt::Debug for ArrayText {
     }
 }
 
-/// Where a dimension's name got its value.
+/// The value of a dimension name, and the array that bound it.
 #[derive(Clone, Copy, Debug)]
 pub struct Binding {
     /// The name.

@@ -1,4 +1,4 @@
-//! What a kernel reports when a program does something it must not.
+//! Faults: the report of a failed check in a kernel.
 
 use std::fmt;
 

@@ -1,6 +1,6 @@
 //! Run time of HiDP kernels: contexts, views of arrays, errors.
 //!
-//! `hidp-build` compiles `.hdp` files from a build script into one safe function an entry; [`include_kernels!`] brings them in:
+//! `hidp-build` compiles `.hdp` files from a build script into one safe function per entry; [`include_kernels!`] includes them:
 //!
 //! ```ignore
 //! hidp_std::include_kernels!();
@@ -10,7 +10,19 @@
 //! ```
 //!
 //! Arrays are anything that implements [`View`] or [`ViewMut`]: `ndarray` arrays and views, vectors and slices, and
-//! `(slice, [rows, columns])`.
+//! `(slice, [rows, columns])`. They are contiguous and row-major.
+//!
+//! A call checks the shapes first and returns [`Error::ShapeMismatch`] or another [`Error`] before anything runs. An index out of range, a
+//! division by zero or another [`Fault`] in a kernel ends the call with [`Error::Fault`], which has file, line, expression and values:
+//!
+//! ```ignore
+//! match kernels::sparse::spmv(&cx, &rowptr, &col, &val, &x, &mut y) {
+//!     Err(hidp_std::Error::Fault(fault)) => eprintln!("{:?} in line {}: {:?}", fault.kind(), fault.line(), fault.values()),
+//!     other => other?,
+//! }
+//! ```
+//!
+//! [`Context::last_run`] reports which version ran and why.
 //!
 //! With the feature `prim`, the module `prim` has the language's primitives as functions on such arrays, without any `.hdp`
 //! file: sort, scan, reduce, partition, reverse, histogram, whole, segmented and regular. It needs a C++ compiler to build.
@@ -21,7 +33,7 @@ extern crate self as hidp_std; // generated code names this crate from outside
 mod context;
 #[cfg(feature = "cuda")]
 mod cuda;
-// Nobody makes a driver then.
+// Without either feature there is no driver.
 #[cfg_attr(not(any(feature = "cuda", feature = "simulated-device")), allow(dead_code))]
 mod device;
 mod error;
@@ -47,12 +59,12 @@ pub use isa::Isa;
 pub use selection::{Select, Selected, Selection};
 pub use view::{OnDevice, OnDeviceMut, View, ViewError, ViewMut};
 
-/// What calls of kernels return.
+/// The result of a kernel call.
 pub type Result<T = ()> = std::result::Result<T, Error>;
 
-/// Brings in the functions that `hidp_build` generated, as `mod kernels { pub mod <file> { pub fn <function>(…) } }`.
+/// Includes the functions that `hidp_build` generated, as `mod kernels { pub mod <file> { pub fn <function>(…) } }`.
 ///
-/// `include_kernels!(pub mod physics)` chooses visibility and name of the module.
+/// `include_kernels!(pub mod physics)` sets the visibility and the name of the module.
 #[macro_export]
 macro_rules! include_kernels {
     () => {

@@ -29,12 +29,12 @@
 //! | histogram | [`histogram`] | | |
 //!
 //! Elements are the scalar types of [`Element`]. Scans, folds and histograms take an [`Op`], for integers also a [`BitOp`]. Integers wrap. Floats
-//! sort in IEEE 754's total order (-NaN, -∞ … -0, +0 … +∞, NaN); `min` and `max` pass over NaN; sums have the same bits on every
+//! sort in IEEE 754's total order (-NaN, -∞ … -0, +0 … +∞, NaN); `min` and `max` ignore NaN; sums have the same bits on every
 //! run with the same number of elements. Arrays may have more than 2^32 elements.
 //!
 //! # Errors
-//! All functions return an [`Error`](crate::Error) if an array is not contiguous or if there is not enough memory. What else
-//! can go wrong is said beside each.
+//! All functions return an [`Error`](crate::Error) if an array is not contiguous or memory runs out. Further errors are listed with each
+//! function.
 
 mod by_key;
 mod element;
@@ -49,7 +49,7 @@ pub use element::{Element, Integer};
 pub use operator::{BitOp, Op, Operator};
 pub use whole::{exscan, histogram, max, min, partition, reduce, reverse, scan, sort};
 
-/// Which way a sort goes. Sorts are stable both ways.
+/// Direction of a sort. Sorts are stable in both.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Order {
     /// Smallest first.
@@ -69,7 +69,7 @@ impl Order {
     }
 }
 
-/// Which elements a partition puts in front: those that compare so with the pivot. Nothing holds for a NaN.
+/// Which elements a partition puts in front: those that compare this way with the pivot. A NaN never does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Front {
     /// `x < pivot`

@@ -1,4 +1,4 @@
-//! What may be passed as an array.
+//! Types that may be passed as arrays.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -13,20 +13,20 @@ mod slice;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ViewError {
-    /// The elements are not next to each other in row-major order.
+    /// The elements are not contiguous in row-major order.
     NotContiguous,
-    /// The shape asks for another number of elements than there are.
+    /// The number of elements does not match the shape.
     Length {
-        /// Elements that are there.
+        /// Number of elements.
         elements: usize,
-        /// Elements that the shape asks for; `None` if their number does not fit a `usize`.
+        /// Number of elements of the shape; `None` if it does not fit a `usize`.
         shape: Option<usize>,
     },
-    /// The elements are in a device's memory, and something on the host wants them.
+    /// The elements are in device memory, and the host needs them.
     OnDevice,
-    /// The elements of a section of a [`crate::DeviceArray`] are not next to each other, and something other than a call wants them.
+    /// A section of a [`crate::DeviceArray`] is not contiguous, and something other than a call needs its elements.
     Scattered,
-    /// The device has the elements of a [`crate::Mirror`] and did not give them back; [`crate::Mirror::host`] says why.
+    /// Copying a [`crate::Mirror`] back from the device failed; [`crate::Mirror::host`] returns the reason.
     NotCopied,
 }
 
@@ -67,8 +67,7 @@ impl std::error::Error for ViewError {}
 pub trait View<T, const R: usize> {
     /// The elements in row-major order, and the shape, outermost dimension first.
     fn elements(&self) -> Result<(&[T], [usize; R]), ViewError>;
-    /// The array, if calls do not find it next to each other in the host's memory, but in a device's or in parts; then they do not ask
-    /// `elements`.
+    /// The array, if it is in device memory or not contiguous; calls then do not use `elements`. Default: `None`.
     fn on_device(&self) -> Option<OnDevice<'_, T, R>> {
         None
     }
@@ -89,7 +88,7 @@ pub trait ViewMut<T, const R: usize> {
     }
 }
 
-/// An array that calls find in a way of its own: what [`crate::DeviceArray`], its sections and [`crate::Mirror`] give them.
+/// An array in device memory or in parts: what [`crate::DeviceArray`], its sections and [`crate::Mirror`] pass to calls.
 #[derive(Clone, Copy, Debug)]
 pub struct OnDevice<'a, T, const R: usize> {
     pub(crate) away: Away<'a>,
@@ -119,7 +118,7 @@ impl Away<'_> {
     }
 }
 
-/// The same to write to.
+/// [`OnDevice`] with write access.
 #[derive(Debug)]
 pub struct OnDeviceMut<'a, T, const R: usize> {
     pub(crate) array: OnDevice<'a, T, R>,
@@ -130,7 +129,7 @@ impl<'a, T, const R: usize> OnDevice<'a, T, R> {
     pub(crate) fn new(away: Away<'a>, shape: [usize; R]) -> Self {
         Self { away, shape, elements: PhantomData }
     }
-    /// The same elements with other extents.
+    /// The same elements with another shape; `None` if that has another number of elements.
     pub fn with_shape<const S: usize>(self, shape: [usize; S]) -> Option<OnDevice<'a, T, S>> {
         let same = element_count(&shape) == element_count(&self.shape);
         same.then(|| OnDevice::new(self.away, shape))
@@ -142,7 +141,7 @@ impl<'a, T, const R: usize> OnDeviceMut<'a, T, R> {
     pub(crate) fn new(array: OnDevice<'a, T, R>) -> Self {
         Self { array, elements: PhantomData }
     }
-    /// The same elements with other extents.
+    /// The same elements with another shape; `None` if that has another number of elements.
     pub fn with_shape<const S: usize>(self, shape: [usize; S]) -> Option<OnDeviceMut<'a, T, S>> {
         self.array.with_shape(shape).map(OnDeviceMut::new)
     }

@@ -108,7 +108,7 @@ fn install() -> Result<()> {
         }
         Ok(())
     });
-    // What is left of it is in nobody's way.
+    // Its remains do no harm.
     let _ = fs::remove_dir_all(&aside);
     installed
 }

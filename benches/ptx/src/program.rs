@@ -202,7 +202,7 @@ impl State {
     fn take(&mut self, bytes: usize) -> *mut u8 {
         // Blocks begin at multiples of 256 bytes, as those of a device do.
         const ALIGNED: usize = 256;
-        // What nobody has written holds anything.
+        // Unwritten memory holds anything.
         let mut words = vec![0xcdcd_cdcd_cdcd_cdcd_u64; (bytes.max(1) + ALIGNED).div_ceil(8)];
         let start = words.as_mut_ptr().cast::<u8>();
         let place = start.wrapping_add(start.align_offset(ALIGNED));

@@ -13,7 +13,7 @@ use hidp_benches::peers;
 use hidp_benches::random::Random;
 use hidp_std::Context;
 
-/// The same work by somebody else's code.
+/// The same work by another library.
 type Peer = (&'static str, Box<dyn FnMut()>);
 
 /// A call on `one`, on `all`, and by a peer.

@@ -62,7 +62,7 @@ fn graph(nodes: usize) -> (Vec<i32>, Vec<i32>) {
     (first, edges.map(|node| node as i32).collect())
 }
 
-/// Prints what each version takes, the quickest first, and which one runs if nobody says so. Gives how much longer that takes than the quickest.
+/// Prints the time of each version, the fastest first, and which one runs by default. Returns the ratio of the default's time to the fastest.
 fn report(name: &str, cx: &Context, mut call: impl FnMut(&Context) -> Result<(), Error>) -> Result<f64> {
     println!("{name}");
     call(cx)?;

@@ -38,7 +38,7 @@ fn identifier(text: &str) -> Option<(&str, &str)> {
     Some((text.get(digits..digits + length)?, text.get(digits + length..)?))
 }
 
-/// Namespaces that nobody wrote: those without a name, and those in which libraries hide their versions.
+/// Namespaces that are not part of the source: anonymous ones, and those in which libraries hide their versions.
 fn is_made_up(name: &str) -> bool {
     ["_GLOBAL__N_", "_INTERNAL_", "CUB_", "THRUST_"].iter().any(|prefix| name.starts_with(prefix))
 }

@@ -20,7 +20,7 @@ pub(super) fn next_number() -> u64 {
     CONTEXTS.fetch_add(1, Ordering::Relaxed)
 }
 
-/// Makes a [`Context`].
+/// Settings of a [`Context`]. Those that are not set come from the environment, else from the default.
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Builder {
@@ -36,28 +36,30 @@ pub struct Builder {
 }
 
 impl Builder {
-    /// The processor runs everything.
+    /// Runs everything on the processor.
     pub fn cpu(mut self) -> Self {
         self.device = Some(Asked::Cpu);
         self
     }
-    /// The first device that can run the program, for calls that gain from it, else the processor: as [`Context::new`], but whatever
-    /// the environment says.
+    /// Uses the first device that can run the program, for calls that gain from it, else the processor: as [`Context::new`], but overrides
+    /// `HIDP_DEVICE`.
     pub fn auto(mut self) -> Self {
         self.device = Some(Asked::Auto);
         self
     }
-    /// A device that runs device code on the host, for tests where there is no GPU. Slow; what the code does wrong is an error of the call.
+    /// Uses a device that runs device code on the host, for tests without a GPU. Slow; races, accesses out of bounds and other mistakes of the
+    /// code are errors of the call.
     ///
-    /// Build the program with `HIDP_CUDA=simulated` to have such code. The seed says in which order blocks and threads run: 0 in order, 1
-    /// backwards, others at random. It runs every call; those that gain from it if [`Builder::auto`] is called afterwards.
+    /// Build the program with `HIDP_CUDA=simulated` to have such code. The seed sets the order in which blocks and threads run: 0 in order, 1
+    /// backwards, others at random. The device runs every call; only those that gain from it if [`Builder::auto`] is called afterwards.
     #[cfg(feature = "simulated-device")]
     pub fn simulated(self, seed: u64) -> Self {
         let simulation = crate::device::Simulation { world: Default::default(), devices: 1, seed };
         self.on(simulation.machine()).cuda(0)
     }
-    /// Whether the simulated device counts what kernels ask of memory, as a GPU's warps would: see [`LastRun::traffic`](crate::LastRun::traffic).
-    /// Calls take several times as long. There is no context if another device, or the processor, is to run calls.
+    /// Whether the simulated device counts memory requests as a GPU's warps would make them: see
+    /// [`LastRun::traffic`](crate::LastRun::traffic). Calls take several times as long. [`Builder::build`] fails if another device, or the
+    /// processor, runs calls.
     #[cfg(feature = "simulated-device")]
     pub fn counting(mut self, counting: bool) -> Self {
         self.counting = counting;
@@ -74,7 +76,7 @@ impl Builder {
         self.machine = machine;
         self
     }
-    /// The device of this number runs everything, or there is no context.
+    /// Runs everything on this device; [`Builder::build`] fails if it cannot be used.
     pub fn cuda(mut self, ordinal: u32) -> Self {
         self.device = Some(Asked::Cuda(ordinal));
         self
@@ -94,23 +96,27 @@ impl Builder {
         self.plan = Some(plan.into());
         self
     }
-    /// A file of tuning records that go before those of the build, or `off` for no records at all.
+    /// A file of tuning records that override those of the build, or `off` for no records at all.
     pub fn tuning(mut self, file: impl AsRef<Path>) -> Self {
         self.tuning = Some(file.as_ref().into());
         self
     }
-    /// Whether calls look for faster versions than rules choose. Where a plan is asked for, or a device runs the call, nothing is selected.
+    /// Whether calls look for versions that are faster than the rules' choice. Default: [`Select::Off`]. A forced plan, and calls on a device,
+    /// are never selected.
     pub fn select(mut self, select: Select) -> Self {
         self.select = Some(select);
         self
     }
-    /// Whether selection may try versions whose results differ in their last bits from those of the rules' choice. What a call gives then
-    /// depends on what calls took. Without it only entries that compute with integers and truth values alone have a choice.
+    /// Whether selection may try versions whose results differ in their last bits from those of the rules' choice. Results then depend on
+    /// measured times. Default: `false`, which leaves a choice only to entries that compute with integers and truth values alone.
     pub fn select_any_bits(mut self, any_bits: bool) -> Self {
         self.any_bits = Some(any_bits);
         self
     }
-    /// Makes it.
+    /// Makes the context: starts its threads and opens its device.
+    ///
+    /// # Errors
+    /// As [`Context::new`].
     pub fn build(self) -> Result<Context, Error> {
         self.build_in(|name| std::env::var_os(name))
     }

@@ -7,7 +7,7 @@ use crate::rt::entry::{Entry, MOST_MEASURES, Measure, Rule, Version};
 use crate::rt::is_for_devices;
 use crate::{Isa, Selected};
 
-/// What is kept of a call, with the values of measures once: [`LastRun`] is made of it when somebody asks.
+/// What is kept of a call, with the values of measures once: [`LastRun`] is made from it on demand.
 #[derive(Clone, Copy)]
 pub(crate) struct RunNote {
     pub(crate) entry: &'static Entry,
@@ -108,7 +108,7 @@ impl Because {
     }
 }
 
-/// What a call ran.
+/// What a call ran, where, and why.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct LastRun {
@@ -118,27 +118,26 @@ pub struct LastRun {
     pub plan: &'static str,
     /// The number of the device that ran it; `None` for the processor.
     pub device: Option<u32>,
-    /// The number of the context's device if the processor ran the entry although there is that: because the entry has no version
-    /// for devices, or because copies of its arguments are not worth it.
+    /// The number of the context's device if the processor ran the entry nevertheless: because the entry has no version for devices, or
+    /// because copies of its arguments are not worth it.
     pub instead_of: Option<u32>,
-    /// Why the processor, or the device.
+    /// Why it ran on the processor, or on the device.
     pub placed: Placed,
-    /// What was copied to the device and back.
+    /// Arrays and bytes copied to the device and back.
     pub copied: Copies,
     /// The instruction set; `Base` on a device.
     pub isa: Isa,
-    /// How many threads it could use.
+    /// Maximum number of threads.
     pub threads: u32,
-    /// How many of them came to work, in the launch where they were most, the calling thread among them. 0 on a device.
+    /// Threads that took part, the calling thread included, in the launch with the most. 0 on a device.
     pub ran: u32,
-    /// Why this version.
+    /// Why this version ran.
     pub why: Why,
     traffic: Vec<KernelTraffic>,
 }
 
 impl LastRun {
-    /// What its kernels asked of the device's memory: one row a kernel, in the order of names. Nothing unless the context counts it:
-    /// see `Builder::counting`.
+    /// Memory requests of its kernels, one row per kernel, ordered by name. Empty unless the context counts them: see `Builder::counting`.
     pub fn traffic(&self) -> &[KernelTraffic] {
         &self.traffic
     }
@@ -172,17 +171,17 @@ impl fmt::Display for LastRun {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Placed {
-    /// The context is for nothing else.
+    /// The context has no other place.
     Only,
     /// The entry has no version for devices.
     NoVersion,
     /// Arrays of the call are on the device.
     Resident,
-    /// The plan, or the place, was asked for.
+    /// The plan, or the place, was forced.
     Forced,
-    /// This rule speaks for the processor.
+    /// This rule chose the processor.
     Host(Reason),
-    /// No rule speaks for the processor.
+    /// No rule chose the processor.
     Device,
 }
 
@@ -192,13 +191,13 @@ pub enum Placed {
 pub enum Why {
     /// The compiler prefers it, and this machine can run it.
     Preferred,
-    /// The plan was asked for.
+    /// The plan was forced.
     ForcedPlan,
-    /// The instruction set was asked for.
+    /// The instruction set was forced.
     ForcedIsa,
-    /// The entry's rules looked at the sizes of the call.
+    /// The entry's rules, applied to the sizes of the call.
     Rule(Reason),
-    /// It is not what the rules choose, but [tried or found](crate::Select) to be faster.
+    /// Another version than the rules' choice, which is being tried or was [found](crate::Select) to be faster.
     Selected(Selected),
 }
 
@@ -218,14 +217,14 @@ impl Reason {
         let tuned = decided.is_some_and(|decided| decided.tuned);
         Self { measures, rule: decided.map(|decided| decided.rule), values: *values, tuned }
     }
-    /// What was measured: names and values. What is for contexts with a device stands there only if a rule asked for it.
+    /// Names and values of the measures; `None` if unknown. Measures for contexts with a device are included only if a rule asked for them.
     pub fn measures(&self) -> impl Iterator<Item = (&'static str, Option<i64>)> {
         let known = |value: i64| (value >= 0).then_some(value);
         let asked = |(measure, value): &(&Measure, i64)| *value >= 0 || !is_for_devices(measure);
         let all = self.measures.iter().zip(self.values).filter(asked);
         all.map(move |(measure, value)| (measure.name, known(value)))
     }
-    /// Whether the rules were measured, rather than guessed by the compiler.
+    /// Whether the rules come from a tuning record, rather than from the compiler's predictions.
     pub fn tuned(&self) -> bool {
         self.tuned
     }

@@ -20,7 +20,7 @@ pub(super) struct Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // SAFETY: nobody uses it afterwards.
+        // SAFETY: it is not used afterwards.
         unsafe { ManuallyDrop::drop(&mut self.stream) };
         // `cudarc` keeps what goes wrong there for who calls next, which may be another stream of the same context.
         if let Err(failure) = self.context.check_err() {
@@ -114,7 +114,7 @@ impl Driver for Stream {
     }
 
     fn allocate(&self, bytes: usize) -> Result<*mut u8, DriverError> {
-        // SAFETY: the stream is there; nobody reads the memory before it is written.
+        // SAFETY: the stream exists; the memory is written before it is read.
         let address = unsafe {
             if self.context.has_async_alloc() {
                 result::malloc_async(self.raw(), bytes)
@@ -139,7 +139,7 @@ impl Driver for Stream {
         }
     }
     fn allocate_pinned(&self, bytes: usize) -> Result<*mut u8, DriverError> {
-        // SAFETY: nobody reads the memory before it is written.
+        // SAFETY: the memory is written before it is read.
         unsafe { result::malloc_host(bytes, 0) }.map(<*mut c_void>::cast).map_err(error)
     }
     unsafe fn release_pinned(&self, block: *mut u8) {

@@ -93,7 +93,7 @@ impl<T: Copy + Send + Sync + 'static, const N: usize> DeviceArray<T, N> {
         match memory.give_up()? {
             Owner::Nobody => Err(ArrayError::Size.into()),
             Owner::Pool => {
-                // SAFETY: the memory is nobody else's any more, holds as many elements, and is freed as the driver allocated it.
+                // SAFETY: the memory has no other owner, holds as many elements, and is freed as the driver allocated it.
                 let mut slice = unsafe { ours.upgrade_device_ptr(first, count) };
                 note_use(&mut slice);
                 Ok(slice)

@@ -17,14 +17,14 @@ use super::section::{Section, SectionMut};
 use crate::rt::element_count;
 use crate::{Context, Error, View, ViewError, ViewMut};
 
-/// An array of `N` dimensions in the memory that a context computes in.
+/// An array of `N` dimensions in the memory of a context's device.
 ///
-/// Calls with that context, or another one on the same device, take it where they take other arrays, and copy nothing: neither before the
-/// call nor after it. Streams of several contexts wait for each other where they use one array. Calls on another device refuse it.
-/// With a context on the processor it is an array in ordinary memory, so that a program which uses it runs with and without a device.
+/// Calls with that context, or another one on the same device, take it like any array, without copies before or after the call. Streams of
+/// several contexts wait for each other where they use one array. Calls on another device refuse it. With a context on the processor it is
+/// an array in ordinary memory, so a program that uses it runs with and without a device.
 ///
-/// Elements are next to each other in row-major order. What goes to a device, what happens there and what comes back keep their
-/// order; only what brings elements to the host waits.
+/// Elements are contiguous in row-major order. Copies and calls keep their order; only operations that bring elements to the host wait.
+/// Operations that copy return [`Error::Device`] if the device fails or is lost, and [`Error::Array`] if shapes differ.
 ///
 /// ```
 /// use hidp_std::{Context, DeviceArray};
@@ -83,10 +83,10 @@ impl<T> Block<T> {
     }
 }
 
-/// Types of which all bits zero are a value.
+/// Types for which all bits zero is a valid value.
 ///
 /// # Safety
-/// They are.
+/// All bits zero must be a valid value of the type.
 pub unsafe trait Zeroed: Copy {}
 
 macro_rules! zeroed {
@@ -165,15 +165,15 @@ impl<T: Copy, const N: usize> DeviceArray<T, N> {
         Self { storage, shape }
     }
 
-    /// A copy in the same place.
+    /// A copy in the same memory.
     pub fn try_clone(&self) -> Result<Self, Error> {
         self.all().to_device()
     }
 
     /// A copy in the memory that another context computes in.
     ///
-    /// From one device to another it goes by itself where the driver says that it can, else through page-locked memory of the host; within
-    /// a device it is a copy like any other. It comes after all that was asked of this array, and in the other context's stream.
+    /// Between devices the copy is direct if the driver supports it, else through page-locked host memory; within a device it is an ordinary
+    /// copy. It comes after all work on this array, in the other context's stream.
     ///
     /// ```
     /// # fn main() -> hidp_std::Result {
@@ -203,11 +203,11 @@ impl<T: Copy, const N: usize> DeviceArray<T, N> {
         }
     }
 
-    /// The elements in row-major order.
+    /// Copies the elements to the host, in row-major order.
     pub fn to_vec(&self) -> Result<Vec<T>, Error> {
         self.all().to_vec()
     }
-    /// The array as an `ndarray` array.
+    /// Copies the elements to the host, as an `ndarray` array.
     pub fn to_array(&self) -> Result<Array<T, Dim<[usize; N]>>, Error>
     where
         [usize; N]: IntoDimension<Dim = Dim<[usize; N]>>,
@@ -224,7 +224,10 @@ impl<T: Copy, const N: usize> DeviceArray<T, N> {
         self.all_mut().copy_from(array)
     }
 
-    /// A part of the array, as `ndarray`'s `s![…]` describes it with one range a dimension: `s![1..3, ..;2]`.
+    /// A section of the array, described by `ndarray`'s `s![…]` with one range per dimension: `s![1..3, ..;2]`. Steps must be positive.
+    ///
+    /// # Errors
+    /// [`Error::Array`] if the section is outside the array or has a negative step.
     pub fn section(
         &self,
         part: SliceInfo<[SliceInfoElem; N], Dim<[usize; N]>, Dim<[usize; N]>>,
@@ -234,7 +237,7 @@ impl<T: Copy, const N: usize> DeviceArray<T, N> {
     {
         Ok(Section::new(self, Layout::section(self.shape, &part)?))
     }
-    /// A part of the array to write to.
+    /// A section of the array to write to; otherwise as [`DeviceArray::section`].
     pub fn section_mut(
         &mut self,
         part: SliceInfo<[SliceInfoElem; N], Dim<[usize; N]>, Dim<[usize; N]>>,
@@ -271,7 +274,10 @@ impl<T, const N: usize> DeviceArray<T, N> {
     pub fn is_on_device(&self) -> bool {
         matches!(self.storage, Storage::Device(_))
     }
-    /// The same elements with other extents.
+    /// The same elements with another shape, without a copy.
+    ///
+    /// # Errors
+    /// [`Error::Array`] if that has another number of elements.
     pub fn into_shape<const M: usize>(self, shape: [usize; M]) -> Result<DeviceArray<T, M>, Error> {
         if element_count(&shape) != Some(self.len()) {
             return Err(ArrayError::Shape { device: self.shape.into(), other: shape.into() }.into());

@@ -8,7 +8,7 @@ use super::staging::CHUNK;
 /// Copies memory in the stream of the home of `to`: within a device, from a device that it can copy from, or through page-locked memory.
 ///
 /// # Safety
-/// `bytes` bytes are there on both sides, and nobody else uses `to`.
+/// Both sides have `bytes` bytes, and `to` has no other user.
 pub(super) unsafe fn copy(to: &Memory, from: &Memory, bytes: usize) -> Result<(), DeviceError> {
     let (queue, source) = (to.queue(), from.queue());
     queue.enter()?;
@@ -51,7 +51,7 @@ unsafe fn through_host(
         let part = CHUNK.min(bytes - start);
         queue.enter()?;
         let block = queue.take_pinned(part)?;
-        // SAFETY: the part is inside; the block has as many bytes, and nobody else has it.
+        // SAFETY: the part is inside; the block has as many bytes, and no other owner.
         let come = unsafe { source.fetch(block, from.wrapping_add(start), part) };
         let gone = come.and_then(|()| queue.enter());
         if let Err(error) = gone {

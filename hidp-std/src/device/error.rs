@@ -23,12 +23,11 @@ impl DeviceError {
     pub(crate) fn and_lost(self, lost: bool) -> Self {
         Self { lost, ..self }
     }
-    /// The driver's number for it.
+    /// The driver's error number.
     pub fn code(&self) -> Option<i32> {
         self.code
     }
-    /// Whether the device is lost to this process: it stays so, for the whole process, whatever is called. The processor can still be
-    /// used, by [`crate::Context::cpu`].
+    /// Whether the device is lost to this process, permanently. The processor can still be used, by [`crate::Context::cpu`].
     pub fn is_lost(&self) -> bool {
         self.lost
     }
@@ -58,28 +57,28 @@ pub enum NoDevice {
     NoDriver,
     /// The driver is older than the code.
     OldDriver {
-        /// Its version, as CUDA counts: 12080 for 12.8.
+        /// Its version in CUDA's form: 12080 for 12.8.
         version: i32,
-        /// The first version that would do.
+        /// The oldest version that is sufficient.
         needed: i32,
     },
     /// The driver failed.
     Driver {
-        /// What it says.
+        /// The driver's message.
         text: Arc<str>,
     },
     /// There are fewer devices.
     Missing {
-        /// The number that was asked for.
+        /// The requested number.
         ordinal: u32,
-        /// How many there are.
+        /// Number of devices.
         count: u32,
     },
     /// The program's code is for other devices.
     Architecture {
         /// The device.
         device: Arc<str>,
-        /// What the code is for: `sm_80, sm_90`.
+        /// The architectures of the code: `sm_80, sm_90`.
         compiled: Arc<str>,
     },
 }
@@ -117,18 +116,18 @@ impl fmt::Display for Cuda {
 
 impl std::error::Error for NoDevice {}
 
-/// What goes wrong with a [`crate::DeviceArray`] outside calls.
+/// An invalid operation on a [`crate::DeviceArray`], outside calls.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ArrayError {
-    /// What a section asks for is not in the array.
+    /// A section is outside the array.
     Section {
         /// Which dimension, from 0.
         axis: usize,
-        /// How many indices the array has there.
+        /// The extent of that dimension.
         extent: usize,
     },
-    /// A section has a negative step: copies go forwards only.
+    /// A section has a negative step, which copies do not support.
     Backwards {
         /// Which dimension, from 0.
         axis: usize,
@@ -137,7 +136,7 @@ pub enum ArrayError {
     Shape {
         /// The shape of the array or section on the device.
         device: Box<[usize]>,
-        /// The other one.
+        /// The shape of the other side.
         other: Box<[usize]>,
     },
     /// No array has such a shape.

@@ -175,7 +175,7 @@ impl Opened {
 
 impl Drop for Opened {
     fn drop(&mut self) {
-        // SAFETY: nobody uses the device any more.
+        // SAFETY: the device has no user left.
         unsafe { self.functions.close.expect(MISSING)(self.device.as_ptr()) }
     }
 }

@@ -1,4 +1,4 @@
-//! Which device a context gets, and why none.
+//! The choice of a context's device, or the reason why there is none.
 
 use std::fmt;
 use std::sync::Arc;

@@ -1,9 +1,9 @@
-//! What a context says of where it runs.
+//! A context's report on where it runs.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// Where a context runs, and why there.
+/// The device or processor that a context runs on, and the reason.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     pub(crate) ordinal: Option<u32>,
@@ -27,7 +27,7 @@ impl Device {
     pub fn name(&self) -> &str {
         &self.name
     }
-    /// Why there: `asked for`, or why there is no device.
+    /// The reason: `asked for`, or why there is no device.
     pub fn why(&self) -> &str {
         &self.why
     }

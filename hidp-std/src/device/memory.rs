@@ -1,8 +1,8 @@
 //! Memory of a device that several streams use.
 //!
 //! A block belongs to the pool of one queue, its *home*, and may be used by every stream of the same device. Each use by another stream leaves a
-//! mark with the block; so does each use by the home once somebody else has shown interest in its blocks. Who reads waits for the last
-//! write, who writes for the last uses of all. A program with one stream a device records no event for it.
+//! mark with the block; so does each use by the home once another stream has shown interest in its blocks. A reader waits for the last write, a
+//! writer for the last use of every stream. A program with one stream per device records no events for this.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -142,7 +142,7 @@ impl Memory {
         done.and_then(|result| noted.map(|()| result))
     }
     /// Whether there is a mark. All of them stand behind what left none: the home leaves marks from the moment on that its queue is watched, and
-    /// who is no home waits for that moment, or for somebody who did.
+    /// a user other than the home waits for that moment, or for another one that did.
     fn is_marked(&self) -> bool {
         self.uses().all().next().is_some()
     }

@@ -1,4 +1,4 @@
-//! Arrays of the host with a copy on a device, of which it is known which of both is good.
+//! Host arrays with a copy on a device, which track which of the two is valid.
 
 use std::cell::UnsafeCell;
 use std::ffi::c_void;
@@ -16,14 +16,14 @@ use super::section::{gather, write_section};
 use crate::view::{Away, OnDevice, OnDeviceMut};
 use crate::{Context, Error, View, ViewError, ViewMut};
 
-/// An array of the host that a device has a copy of. Elements are copied when somebody wants them who has not got them, and not before.
+/// A host array with a copy on a device. Elements are copied on demand.
 ///
-/// Calls take it where they take other arrays. One that runs on the mirror's device copies what the host changed since the last one, and nothing
-/// back; [`Mirror::host`] copies what a device changed since the host looked last. So a program that calls kernels one after the other
-/// and looks at the host's side now and then copies an array as often as it has to.
+/// Calls take it like any array. A call on the mirror's device copies what the host has changed since the last one, and nothing back;
+/// [`Mirror::host`] copies what a device has changed since the last access of the host. So a program that calls several kernels and reads the
+/// host's side from time to time makes the minimum of copies.
 ///
-/// On a context of the processor it is an array of the host and nothing else. A call that runs on the processor, or on another device, is
-/// given the host's side.
+/// With a context on the processor it is an ordinary host array. A call that runs on the processor, or on another device, gets the host's
+/// side.
 ///
 /// ```
 /// use hidp_std::{Context, Mirror};
@@ -39,12 +39,12 @@ use crate::{Context, Error, View, ViewError, ViewMut};
 /// # }
 /// ```
 ///
-/// After a fault it holds valid elements on both sides, but not all of the call's results, as [`crate::DeviceArray`]s do. After the loss of the device
-/// the host's side can be had if it was good.
+/// After a fault both sides hold valid elements, but not all of the call's results, as with [`crate::DeviceArray`]. After the loss of the device
+/// the host's side remains accessible if it was valid.
 pub struct Mirror<T, const N: usize> {
     /// Of the copy; `None` on the processor.
     queue: Option<Arc<Queue>>,
-    /// Written through a shared reference where `Sides::fresh` is `Device`, which nobody reads then; in standard layout.
+    /// Written through a shared reference while `Sides::fresh` is `Device`, when there are no readers; in standard layout.
     host: UnsafeCell<Array<T, Dim<[usize; N]>>>,
     sides: Mutex<Sides<T, N>>,
     shape: [usize; N],
@@ -182,7 +182,7 @@ where
         }
         if let Some(block) = sides.block.as_ref().filter(|_| self.bytes() > 0) {
             let queue = block.queue();
-            // SAFETY: nobody reads the host's side while the device's alone is good; see `Sync`.
+            // SAFETY: the host's side has no readers while only the device's is valid; see `Sync`.
             let to = unsafe { (*self.host.get()).as_mut_ptr() };
             // SAFETY: so many bytes are there on both sides.
             let brings = || unsafe { queue.download(to.cast(), block.memory.first(), self.bytes()) };

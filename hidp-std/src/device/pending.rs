@@ -1,9 +1,9 @@
-//! Copies that are on their way when the function that began them returns.
+//! Asynchronous copies: they are still in progress when the function that began them returns.
 //!
-//! A borrow cannot keep memory alive for a device: whoever has a guard of the borrow may forget it, and free the memory while the device still
-//! writes to it. So the buffer moves in, and comes out when the copy is done. Forgetting a [`Pending`] forgets the buffer, which is then
-//! never freed, and the queue, whose stream is then never ended: the device goes on writing to memory that is nobody's. The
-//! other side of the copy needs no keeping: memory of devices goes back to its pool in the order of streams.
+//! A borrow cannot keep memory alive for a device: its guard may be forgotten, and the memory freed while the device still writes to it. So the
+//! buffer moves in, and out when the copy is done. Forgetting a [`Pending`] leaks the buffer, which is then never freed, and the queue, whose
+//! stream is then never destroyed: the device keeps writing to memory without another owner. The other side of the copy needs no such care: device
+//! memory returns to its pool in stream order.
 
 use std::fmt;
 use std::sync::Arc;
@@ -19,9 +19,9 @@ use super::queue::Queue;
 use super::section::same_shape;
 use crate::{Context, Error};
 
-/// A copy on its way, with the buffer that it needs: [`Pending::wait`] gives that back.
+/// An asynchronous copy, with the buffer that it uses: [`Pending::wait`] returns the buffer.
 ///
-/// Dropping it waits too. It may outlive the array and the context.
+/// Dropping it waits for the copy. It may outlive the array and the context.
 #[must_use = "dropping it waits for the copy and frees the buffer"]
 pub struct Pending<B> {
     /// There until it is taken out. Declared first, but dropped after `Drop::drop` has waited.
@@ -39,11 +39,11 @@ enum State {
     Failed(Error),
 }
 
-/// A copy that was not made.
+/// A copy that failed, with its buffer.
 pub struct CopyFailed<B>(Box<(Error, Option<B>)>);
 
 impl<B> CopyFailed<B> {
-    /// Why.
+    /// The reason.
     pub fn error(&self) -> &Error {
         &self.0.0
     }
@@ -84,11 +84,11 @@ impl<B> Pending<B> {
             State::UnderWay(_, mark) => mark.has_come().unwrap_or(true),
         }
     }
-    /// Waits for the copy, and gives the buffer back.
+    /// Waits for the copy, and returns the buffer.
     ///
     /// # Errors
-    /// What went wrong with the copy, or when it was begun: [`Error::Array`] for shapes that differ or a context on another device,
-    /// [`Error::Device`] if the device fails or is lost. It has the buffer if there is still one.
+    /// Any failure of the copy, including when it was begun: [`Error::Array`] for shapes that differ or a context on another device,
+    /// [`Error::Device`] if the device fails or is lost. The error contains the buffer, if there still is one.
     pub fn wait(mut self) -> Result<B, CopyFailed<B>> {
         let ended = self.end();
         let buffer = self.buffer.take();
@@ -135,10 +135,10 @@ where
     Dim<[usize; N]>: Dimension,
     [usize; N]: IntoDimension<Dim = Dim<[usize; N]>>,
 {
-    /// Begins to copy the elements to a buffer of the same shape, after all that was asked of the array, and does not wait for it.
+    /// Begins to copy the elements to a buffer of the same shape, after all work on the array, and returns without waiting.
     ///
-    /// The copy goes into the stream of the array's context. On the processor, and where the buffer is not page-locked for the array's device, it is
-    /// done when this returns. What is wrong, [`Pending::wait`] says.
+    /// The copy goes into the stream of the array's context. On the processor, and if the buffer is not page-locked for the array's device, it has
+    /// finished when this returns. [`Pending::wait`] returns errors.
     ///
     /// ```
     /// # fn main() -> hidp_std::Result {
@@ -155,19 +155,19 @@ where
     pub fn download(&self, buffer: PinnedArray<T, N>) -> Pending<PinnedArray<T, N>> {
         self.begin_download(buffer, None)
     }
-    /// The same in the stream of another context on the same device, beside what the array's context does otherwise: that waits only where
-    /// it is to write to the array.
+    /// The same in the stream of another context on the same device, concurrently with the array's context, which waits only before it writes
+    /// to the array.
     pub fn download_in(&self, cx: &Context, buffer: PinnedArray<T, N>) -> Pending<PinnedArray<T, N>> {
         self.begin_download(buffer, Some(cx))
     }
-    /// Begins to copy the elements of a buffer of the same shape, after all that was asked of the array, and does not wait for it.
+    /// Begins to copy the elements of a buffer of the same shape to the array, after all work on the array, and returns without waiting.
     ///
-    /// As [`DeviceArray::download`] otherwise. What is asked of the array from now on comes after the copy.
+    /// Otherwise as [`DeviceArray::download`]. Later work on the array comes after the copy.
     pub fn upload(&mut self, buffer: PinnedArray<T, N>) -> Pending<PinnedArray<T, N>> {
         self.begin_upload(buffer, None)
     }
-    /// The same in the stream of another context on the same device, beside what the array's context does otherwise: that waits only where
-    /// it is to use the array.
+    /// The same in the stream of another context on the same device, concurrently with the array's context, which waits only before it uses
+    /// the array.
     pub fn upload_in(&mut self, cx: &Context, buffer: PinnedArray<T, N>) -> Pending<PinnedArray<T, N>> {
         self.begin_upload(buffer, Some(cx))
     }

@@ -1,4 +1,4 @@
-//! Page-locked arrays of the host, which devices copy from and to by themselves.
+//! Page-locked host arrays, which devices access directly.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -15,13 +15,11 @@ use super::line::Line;
 use super::queue::Queue;
 use crate::{Context, Error, View, ViewError, ViewMut};
 
-/// An array in page-locked memory of the host: a device copies from it and to it by itself, and other copies of the program are not held up by
-/// that.
+/// An array in page-locked host memory: a device copies from it and to it directly, without delaying other copies of the program.
 ///
-/// It is read and written as the `ndarray` array that it dereferences to, and passed wherever an array is. Copies between it (or a slice or a
-/// view of it) and the device of its context go there directly, rather than through parts of page-locked memory: each byte is touched once
-/// less. Copies that return while they are on their way take the array with them: [`DeviceArray::download`](crate::DeviceArray::download)
-/// and [`DeviceArray::upload`](crate::DeviceArray::upload).
+/// It dereferences to an `ndarray` array, and is passed wherever an array is. Copies between it (or a slice or a view of it) and the device of its
+/// context are direct, rather than staged through page-locked chunks: each byte is touched once less. Asynchronous copies take ownership of the
+/// array: [`DeviceArray::download`](crate::DeviceArray::download) and [`DeviceArray::upload`](crate::DeviceArray::upload).
 ///
 /// With a context on the processor it is ordinary memory, and so it is for the devices of other contexts. Page-locked memory is taken from the
 /// whole machine: lock what is copied often, not everything.
@@ -73,7 +71,7 @@ impl<T> Locked<T> {
         };
         queue.enter()?;
         let first: *mut T = queue.lock_memory(bytes)?.cast();
-        // SAFETY: the block is as large, and nobody else's.
+        // SAFETY: the block is as large, and has no other owner.
         fill(unsafe { std::slice::from_raw_parts_mut(first.cast(), count) });
         registry().insert(first.addr(), (bytes, queue.shared_line()));
         LOCKED.fetch_add(1, Ordering::SeqCst);

@@ -1,4 +1,4 @@
-//! Blocks that were used before: in steady state nothing is asked of the system.
+//! Reuse of blocks: in steady state the system allocates nothing.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ pub(crate) struct Pool {
 pub(crate) trait Source {
     fn make(&self, bytes: usize) -> Result<*mut u8, DriverError>;
     /// # Safety
-    /// `block` came from `make`, and nobody uses it any more.
+    /// `block` came from `make`, and has no user left.
     unsafe fn free(&self, block: *mut u8);
 }
 
@@ -68,7 +68,7 @@ impl Pool {
         self.idle_bytes += class_bytes(class);
     }
 
-    /// The block is somebody else's from now on.
+    /// Gives the block away.
     #[cfg_attr(not(any(feature = "cuda", test)), allow(dead_code))]
     pub(crate) fn forget(&mut self, block: *mut u8) {
         if let Some(class) = self.taken.remove(&block.addr()) {

@@ -299,7 +299,7 @@ impl Queue {
     pub(super) fn wait_for(&self, mark: &Mark) -> Result<(), DeviceError> {
         self.check("finish a copy", mark.wait())
     }
-    /// Nobody uses the block any more, on the device neither.
+    /// The block has no user left, on the host or on the device.
     pub(super) fn give_pinned(&self, block: *mut u8) {
         self.staging().give(block);
     }

@@ -1,4 +1,4 @@
-//! Sections whose elements are not next to each other as arguments of calls: packed before, spread afterwards.
+//! Non-contiguous sections as arguments of calls: packed before, unpacked afterwards.
 
 use std::alloc::{Layout as Bytes, alloc_zeroed, dealloc};
 use std::fmt;

@@ -1,7 +1,7 @@
-//! Parts of arrays on devices, and what is copied from and to them.
+//! Sections of arrays on devices, and copies from and to them.
 //!
-//! Between the host and a device only adjacent bytes travel: what is scattered is packed, or spread, by the device itself. A copy engine
-//! moves rows of a few bytes over the bus far slower than within its memory.
+//! Only contiguous bytes travel between the host and a device: the device itself packs or unpacks scattered ones. A copy engine moves rows of a
+//! few bytes far slower over the bus than within its memory.
 
 use ndarray::{Array, Dim, Dimension, IntoDimension};
 
@@ -17,8 +17,8 @@ use crate::{Error, View, ViewError, ViewMut};
 
 /// A part of a [`DeviceArray`].
 ///
-/// Calls take it as they take the array. Where its elements are not next to each other, those that the call reads are packed before it, and those
-/// that it writes put in their place afterwards, by the device; not if the call fails, so that the array stays as it was.
+/// Calls take it like the array. If it is not contiguous, the device packs the elements that the call reads before it, and unpacks those that it
+/// writes afterwards; not if the call fails, so the array is then unchanged.
 pub struct Section<'a, T, const N: usize> {
     pub(super) array: &'a DeviceArray<T, N>,
     pub(super) layout: Layout<N>,
@@ -26,8 +26,8 @@ pub struct Section<'a, T, const N: usize> {
 
 /// A part of a [`DeviceArray`] to write to.
 ///
-/// Calls take it as they take the array. Where its elements are not next to each other, those that the call reads are packed before it, and those
-/// that it writes put in their place afterwards, by the device; not if the call fails, so that the array stays as it was.
+/// Calls take it like the array. If it is not contiguous, the device packs the elements that the call reads before it, and unpacks those that it
+/// writes afterwards; not if the call fails, so the array is then unchanged.
 pub struct SectionMut<'a, T, const N: usize> {
     pub(super) array: &'a mut DeviceArray<T, N>,
     pub(super) layout: Layout<N>,
@@ -291,7 +291,7 @@ pub(super) unsafe fn pack<T, const N: usize>(
 /// Copies adjacent memory to a section.
 ///
 /// # Safety
-/// The memory has as many elements, is elsewhere, and what it holds comes first in the queue's stream. Nobody else uses the block.
+/// The memory has as many elements, is elsewhere, and what it holds comes first in the queue's stream. The block has no other user.
 pub(super) unsafe fn spread<T, const N: usize>(
     queue: &Queue,
     block: &Block<T>,

@@ -1,7 +1,7 @@
 //! A device whose memory is the host's, for tests of what stands above drivers, and of device code that a host compiler made for the
 //! executor in `hidp/simt`.
 //!
-//! Its streams are as late as real ones may be: what goes into one happens when somebody waits for it, or for a stream that waits for it. Its
+//! Its streams are as late as real ones may be: work in one happens when something waits for it, or for a stream that waits for it. Its
 //! memory starts as garbage, and copies to where no memory is, or is no more when they happen, are errors.
 
 use std::alloc::{Layout, alloc, dealloc};

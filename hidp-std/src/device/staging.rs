@@ -32,7 +32,7 @@ struct Pending {
 #[derive(Clone, Copy, Debug)]
 struct Address(*mut u8);
 
-// SAFETY: blocks belong to nobody in particular; whoever took one answers for its use.
+// SAFETY: a block belongs to whoever took it, who is responsible for its use.
 unsafe impl Send for Address {}
 
 struct Pinned<'a>(&'a dyn Driver);
@@ -52,7 +52,7 @@ impl Staging {
         self.collect(driver, bytes)?;
         self.pool.take(bytes, &Pinned(driver))
     }
-    /// The same for as long as somebody likes.
+    /// The same, without a limit in time.
     pub(crate) fn reserve(&mut self, driver: &dyn Driver, bytes: usize) -> Result<*mut u8, DriverError> {
         self.pool.take(bytes, &Pinned(driver))
     }

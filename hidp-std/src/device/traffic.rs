@@ -1,68 +1,66 @@
-//! What the kernels of a call what of memory, as a simulated device counts it.
+//! Memory requests of the kernels of a call, as a simulated device counts them.
 
 use std::fmt;
 
-/// What the warps of a kernel what for in a call, all launches together.
+/// Memory requests of the warps of a kernel, summed over all launches of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct KernelTraffic {
     /// Its name in the generated code.
     pub name: String,
-    /// How often it was launched.
+    /// Number of launches.
     pub launches: u64,
     /// Blocks of all launches.
     pub blocks: u64,
     /// Threads of all blocks.
     pub threads: u64,
-    /// Different sectors of device memory that a block what for, added up over blocks: what caches of blocks would ask for that hold
-    /// whatever they have had.
+    /// Distinct sectors of 32 bytes of device memory that a block requests, summed over blocks: the traffic with an unbounded cache per block.
     pub block_sectors: u64,
-    /// Different sectors of device memory that a launch what for, added up over launches: what memory would deliver to such a cache of
-    /// the whole device.
+    /// Distinct sectors of device memory that a launch requests, summed over launches: the traffic with an unbounded cache per device.
     pub launch_sectors: u64,
-    /// By place in the kernel.
+    /// The same per access of the kernel.
     pub sites: Vec<SiteTraffic>,
 }
 
-/// What the warps of a kernel what for at one place. Lanes of a warp that come to it together make one request.
+/// Requests of the warps of a kernel at one access. Lanes of a warp that reach it together make one request.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SiteTraffic {
-    /// The file.
+    /// The `.hdp` file, or a header of the run time.
     pub file: String,
-    /// Its line.
+    /// Line, from 1.
     pub line: u32,
-    /// The number of the access in the kernel, in the order of the generated text. 0 for what the run time does by itself.
+    /// The number of the access in the kernel, in the order of the generated text. 0 for accesses of the run time.
     pub site: u32,
-    /// What lanes ask for.
+    /// The kind of request.
     pub what: Together,
-    /// Whether it is memory of the block.
+    /// Whether it is shared memory.
     pub shared: bool,
-    /// Bytes of one lane.
+    /// Bytes per lane.
     pub bytes: u32,
-    /// How often a warp what.
+    /// Number of requests.
     pub requests: u64,
-    /// Lanes that took part, in all requests.
+    /// Active lanes, summed over requests.
     pub lanes: u64,
-    /// Lanes of the same warps that did not: they had gone another way, or had no part in it.
+    /// Inactive lanes of the same warps.
     pub idle: u64,
-    /// Sectors of 32 bytes for device memory, turns of the banks for memory of blocks, words of 4 bytes for shuffles, 1 a barrier or vote.
+    /// Sectors of 32 bytes for device memory, bank turns for shared memory, words of 4 bytes for shuffles, 1 per barrier or vote.
     pub cost: u64,
-    /// The same if lanes were next to each other and met no bank twice.
+    /// The same with contiguous lanes and without bank conflicts.
     pub least: u64,
-    /// As [`KernelTraffic::block_sectors`], of this place alone.
+    /// As [`KernelTraffic::block_sectors`], for this access alone.
     pub block_sectors: u64,
-    /// As [`KernelTraffic::launch_sectors`], of this place alone.
+    /// As [`KernelTraffic::launch_sectors`], for this access alone.
     pub launch_sectors: u64,
-    /// Of updates: lanes of a request that update one address, the most of them, added up over requests.
+    /// For atomic updates: the most lanes of a request that update one address, summed over requests.
     pub clashes: u64,
-    /// Of updates: different addresses.
+    /// For atomic updates: the number of distinct addresses.
     pub updated: u64,
-    /// Of updates: those of one address in one launch, the most of them.
+    /// For atomic updates: the most updates of one address in one launch.
     pub most_updates: u64,
 }
 
-/// What the lanes of a warp ask for together.
+/// The kind of a request of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Together {
@@ -70,15 +68,15 @@ pub enum Together {
     Load,
     /// A store.
     Store,
-    /// An indivisible update.
+    /// An atomic update.
     Update,
     /// A barrier of the block.
     BlockBarrier,
-    /// A barrier of lanes of a warp.
+    /// A barrier within a warp.
     WarpBarrier,
-    /// Values of other lanes of the warp.
+    /// A shuffle within a warp.
     Shuffle,
-    /// What the lanes of a warp say.
+    /// A vote of a warp.
     Vote,
 }
 
@@ -96,7 +94,7 @@ impl fmt::Display for Together {
     }
 }
 
-/// A table: a line for the kernel, and one for each place.
+/// A table: a line for the kernel, and one per access.
 impl fmt::Display for KernelTraffic {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self { name, launches, blocks, threads, block_sectors, launch_sectors, sites } = self;

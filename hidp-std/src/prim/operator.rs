@@ -5,27 +5,27 @@ use super::element::{In, Out, Segments, cast, cast_mut};
 use super::{Element, Integer};
 use crate::{Context, Result};
 
-/// What joins two elements in a scan or a fold. For every type of elements; see [`BitOp`] for integers.
+/// The operator of a scan or a fold, for every element type; see [`BitOp`] for integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Op {
-    /// The sum; of nothing, 0.
+    /// Sum; neutral element 0.
     Add,
-    /// The product; of nothing, 1.
+    /// Product; neutral element 1.
     Mul,
-    /// The smaller; of nothing, the greatest value of the type (of floats, ∞).
+    /// Minimum; neutral element: the greatest value of the type (for floats, ∞).
     Min,
-    /// The greater; of nothing, the smallest value of the type (of floats, -∞).
+    /// Maximum; neutral element: the smallest value of the type (for floats, -∞).
     Max,
 }
 
-/// What joins the bits of two integers in a scan or a fold.
+/// A bitwise operator of a scan or a fold of integers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum BitOp {
-    /// Bits that both have; of nothing, all bits.
+    /// Bitwise and; neutral element: all bits set.
     And,
-    /// Bits that one has; of nothing, no bit.
+    /// Bitwise or; neutral element: no bit set.
     Or,
-    /// Bits in which they differ; of nothing, no bit.
+    /// Bitwise exclusive or; neutral element: no bit set.
     Xor,
 }
 

@@ -1,7 +1,7 @@
 //! Primitives on segments of one size: segment i is `[i * size, (i + 1) * size)`.
 //!
 //! # Errors
-//! If `size * count` elements are more than there are; see also the [module above](super).
+//! If the array has fewer than `size * count` elements; see also the [module above](super).
 
 use super::element::sealed::Bits;
 use super::element::{Segments, cast_mut};
@@ -60,7 +60,7 @@ pub fn sort_by_key<T: Element, V: Copy + Send + Sync>(
     by_key::by_positions(cx, &mut { keys }, &mut { values }, Some(parts(size, count)), order)
 }
 
-/// Replaces each element of a segment by the fold of the segment's elements up to it.
+/// Replaces each element of a segment by the fold of the segment's elements up to and including it (an inclusive scan).
 ///
 /// ```
 /// # use hidp_std::{Context, prim::{regular, Op}};
@@ -85,7 +85,8 @@ pub fn scan<T: Element>(
     op.scan(cx, &mut { data }, Some(parts(size, count)), false)
 }
 
-/// Replaces each element of a segment by the fold of the segment's elements before it; the first by the fold of nothing.
+/// Replaces each element of a segment by the fold of the segment's elements before it (an exclusive scan); the first by the operator's
+/// neutral element.
 ///
 /// # Errors
 /// See the [module](self).
@@ -124,7 +125,7 @@ pub fn reduce<T: Element>(
     op.reduce_parts(cx, &data, parts(size, 0), &mut { out })
 }
 
-/// Copies to `output`, at the place of segment i, first its elements that compare with `pivots[i]` as asked, then its others, both in
+/// Copies to `output`, at the place of segment i, first its elements that compare with `pivots[i]` as `front` says, then the others, both in
 /// their old order, for every pivot. The others of segment i start at `middle[i]`.
 ///
 /// ```
@@ -152,7 +153,7 @@ pub fn partition<T: Element>(
     T::partition_regular(cx, &input, &pivots, long(size), front.bits(), &mut { output }, &mut { middle })
 }
 
-/// Turns the order of the first `count` segments round, in place.
+/// Reverses each of the first `count` segments, in place.
 ///
 /// # Errors
 /// See the [module](self).

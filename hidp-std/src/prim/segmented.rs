@@ -63,7 +63,7 @@ pub fn sort_by_key<T: Element, V: Copy + Send + Sync>(
     by_key::by_positions(cx, &mut { keys }, &mut { values }, Some(Segments::Between(&low, &high)), order)
 }
 
-/// Replaces each element of a segment by the fold of the segment's elements up to it.
+/// Replaces each element of a segment by the fold of the segment's elements up to and including it (an inclusive scan).
 ///
 /// ```
 /// # use hidp_std::{Context, prim::{segmented, Op}};
@@ -88,7 +88,8 @@ pub fn scan<T: Element>(
     op.scan(cx, &mut { data }, Some(Segments::Between(&low, &high)), false)
 }
 
-/// Replaces each element of a segment by the fold of the segment's elements before it; the first by the fold of nothing.
+/// Replaces each element of a segment by the fold of the segment's elements before it (an exclusive scan); the first by the operator's
+/// neutral element.
 ///
 /// # Errors
 /// See the [module](self).
@@ -128,7 +129,7 @@ pub fn reduce<T: Element>(
     op.reduce_parts(cx, &data, Segments::Between(&low, &high), &mut { out })
 }
 
-/// Copies to `output`, at the place of segment i, first its elements that compare with `pivots[i]` as asked, then its others, both in
+/// Copies to `output`, at the place of segment i, first its elements that compare with `pivots[i]` as `front` says, then the others, both in
 /// their old order. The others of segment i start at `middle[i]`.
 ///
 /// ```
@@ -158,7 +159,7 @@ pub fn partition<T: Element>(
     T::partition_parts(cx, &input, &pivots, [&low, &high], front.bits(), &mut { output }, &mut { middle })
 }
 
-/// Turns the order of every segment round, in place.
+/// Reverses every segment, in place.
 ///
 /// # Errors
 /// See the [module](self).

@@ -6,7 +6,7 @@ use super::operator::sealed::Apply;
 use super::{Element, Front, Op, Operator, Order};
 use crate::{Context, Result, View, ViewMut};
 
-/// Sorts in place, stably.
+/// Sorts the whole array in place, stably.
 ///
 /// # Errors
 /// See the [module](super).
@@ -14,7 +14,7 @@ pub fn sort<T: Element>(cx: &Context, keys: &mut (impl ViewMut<T, 1> + ?Sized), 
     T::sort(cx, &mut { keys }, None, order.dir())
 }
 
-/// Replaces each element by the fold of all elements up to it.
+/// Replaces each element by the fold of all elements up to and including it (an inclusive scan).
 ///
 /// # Errors
 /// See the [module](super).
@@ -22,7 +22,7 @@ pub fn scan<T: Element>(cx: &Context, data: &mut (impl ViewMut<T, 1> + ?Sized), 
     op.scan(cx, &mut { data }, None, false)
 }
 
-/// Replaces each element by the fold of all elements before it; the first by the fold of nothing.
+/// Replaces each element by the fold of all elements before it (an exclusive scan); the first by the operator's neutral element.
 ///
 /// # Errors
 /// See the [module](super).
@@ -30,7 +30,7 @@ pub fn exscan<T: Element>(cx: &Context, data: &mut (impl ViewMut<T, 1> + ?Sized)
     op.scan(cx, &mut { data }, None, true)
 }
 
-/// The fold of all elements.
+/// Folds all elements; of an empty array, the operator's neutral element.
 ///
 /// # Errors
 /// See the [module](super).
@@ -38,7 +38,7 @@ pub fn reduce<T: Element>(cx: &Context, data: &(impl View<T, 1> + ?Sized), op: i
     op.reduce(cx, &data)
 }
 
-/// The smallest element; none of an empty array.
+/// The smallest element; `None` for an empty array.
 ///
 /// # Errors
 /// See the [module](super).
@@ -47,7 +47,7 @@ pub fn min<T: Element>(cx: &Context, data: &(impl View<T, 1> + ?Sized)) -> Resul
     Ok(any(data).then_some(least))
 }
 
-/// The greatest element; none of an empty array.
+/// The greatest element; `None` for an empty array.
 ///
 /// # Errors
 /// See the [module](super).
@@ -60,7 +60,7 @@ fn any<T>(data: &(impl View<T, 1> + ?Sized)) -> bool {
     data.elements().is_ok_and(|(elements, _)| !elements.is_empty())
 }
 
-/// Turns the order round, in place.
+/// Reverses the order of the elements, in place.
 ///
 /// # Errors
 /// See the [module](super).
@@ -68,8 +68,8 @@ pub fn reverse<T: Element>(cx: &Context, data: &mut (impl ViewMut<T, 1> + ?Sized
     T::Bits::reverse(cx, &mut cast_mut(&mut { data }), None)
 }
 
-/// Copies to `output` first the elements that compare with the pivot as asked, then the others, both in their old order. Gives
-/// how many are in front.
+/// Copies to `output` first the elements that compare with the pivot as `front` says, then the others, both in their old order. Returns
+/// the number of the former.
 ///
 /// ```
 /// # use hidp_std::{Context, prim::{self, Front}};
@@ -95,7 +95,7 @@ pub fn partition<T: Element>(
 }
 
 /// Folds each value into the bin that its key names, `bins[keys[i]] = op(bins[keys[i]], values[i])`, in order: with the same
-/// bits on every run. What the bins held before counts.
+/// bits on every run. The previous contents of the bins are included.
 ///
 /// ```
 /// # use hidp_std::{Context, prim::{self, Op}};

@@ -206,7 +206,7 @@ unsafe fn run_chosen(
     let bound = OnQueue::bind(queue, entry, args, addresses, blocks)?;
     // SAFETY: as above; the arrays are on the device, whose code this is.
     let (status, call, traffic) = unsafe {
-        // Nobody else's call comes between.
+        // No other call comes in between.
         let _turn = queue.driver().turn();
         let (status, call) = enter(cx, choice, Some(queue), bound.addresses(), dims);
         (status, call, queue.driver().counts())

@@ -1,4 +1,4 @@
-//! Values of an entry's measures for a call, found where somebody asks for them.
+//! Values of an entry's measures for a call, computed on demand.
 
 use super::args::Arg;
 use super::entry::{Entry, MOST_MEASURES, Measure, Op};

@@ -1,4 +1,4 @@
-//! Arguments of a call on the processor that are not next to each other in the host's memory as they are.
+//! Arguments of a call on the processor that are not contiguous in host memory.
 
 use std::ffi::c_void;
 

@@ -1,4 +1,4 @@
-//! What segments whose bounds are arguments are like, where that is cheap to find out.
+//! Lengths of segments whose bounds are arguments, if they are cheap to compute.
 
 use super::args::Arg;
 use super::entry::{Elem, SegmentBound};

@@ -1,7 +1,7 @@
-//! Versions that are chosen by what calls took: see [`Select`].
+//! Versions chosen by measured call times: see [`Select`].
 //!
-//! A call runs one version whole, so `inout`, atomic updates and faults are as ever, and nothing is copied. What is tried beside the
-//! rules' choice is bounded ([`table`]), and of the same bits unless the context was told otherwise.
+//! A call runs one version whole, so `inout`, atomic updates and faults behave as always, and nothing is copied. The number of trials is
+//! bounded ([`table`]), and versions have the same bits unless the context allows others.
 
 mod table;
 #[cfg(test)]
@@ -16,18 +16,18 @@ use crate::rt::entry::{Bound, Condition, Entry, MOST_MEASURES, Settings};
 use crate::tuning::print_rule;
 use table::Bucket;
 
-/// Whether calls look for versions that are faster than those of the rules.
+/// Whether calls look for versions that are faster than the rules' choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Select {
-    /// Rules decide alone: which version runs is a function of a call's sizes.
+    /// Rules alone decide: the version is a function of a call's sizes.
     #[default]
     Off,
     /// The first calls of each kind run one version after the other, each call one version whole; from then on the fastest one runs.
     ///
-    /// Calls are of a kind if their rules choose the same and the powers of two around their measures are the same. Other versions than
-    /// the rules' choice take at most four calls each, and one of them is chosen if it took 2 % less time in all three samples. Without
-    /// [`Builder::select_any_bits`](crate::Builder::select_any_bits) only versions are tried that give the same bits.
+    /// Calls are of one kind if their rules choose the same version and their measures are between the same powers of two. Versions other than
+    /// the rules' choice take at most four calls each, and one of them is chosen if it took 2 % less time in all three samples. Unless
+    /// [`Builder::select_any_bits`](crate::Builder::select_any_bits) is set, only versions with the same bits are tried.
     Calls,
 }
 
@@ -35,11 +35,11 @@ pub enum Select {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Selected {
-    /// Whether the version was found to be fastest, rather than being tried.
+    /// Whether the version was found to be the fastest; otherwise it is being tried.
     pub found: bool,
-    /// How many versions there are to choose from.
+    /// Number of versions to choose from.
     pub versions: u32,
-    /// How many calls were measured before this one.
+    /// Number of calls measured before this one.
     pub samples: u32,
 }
 
@@ -52,7 +52,7 @@ impl fmt::Display for Selected {
     }
 }
 
-/// What was learnt of the calls of an entry: another version than the rules' choice is faster.
+/// A kind of call for which a version other than the rules' choice is faster.
 #[derive(Clone, Debug)]
 pub struct Selection {
     entry: &'static Entry,
@@ -74,7 +74,7 @@ impl Selection {
     pub fn instead_of(&self) -> &'static str {
         self.entry.versions[self.usual].plan
     }
-    /// It as a rule of a tuning record: `parallel >= 1024 and parallel < 2048: team`.
+    /// The finding as a rule of a tuning record: `parallel >= 1024 and parallel < 2048: team`.
     pub fn rule(&self) -> String {
         print_rule(self.entry, &self.conditions, self.version, Settings::USUAL)
     }

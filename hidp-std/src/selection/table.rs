@@ -1,4 +1,4 @@
-//! What is tried for calls of a kind, in which order, and when one version is found to be fastest.
+//! The trials for one kind of call: which versions, in which order, and when one is found to be the fastest.
 
 use std::time::Duration;
 

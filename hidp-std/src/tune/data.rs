@@ -42,12 +42,15 @@ pub struct Data {
 }
 
 impl Data {
-    /// An array of this shape, of as many elements.
+    /// An array of this shape, in row-major order.
+    ///
+    /// # Panics
+    /// If the number of elements differs from that of the shape.
     pub fn array<T: Number>(elements: &[T], shape: &[usize]) -> Data {
         assert_eq!(element_count(shape), Some(elements.len()), "as many elements as the shape says");
         Data { shape: shape.to_vec(), ..Data::from_words(T::ELEM, elements.iter().map(|element| element.word())) }
     }
-    /// A vector.
+    /// An array of one dimension.
     pub fn vector<T: Number>(elements: &[T]) -> Data {
         Data::array(elements, &[elements.len()])
     }

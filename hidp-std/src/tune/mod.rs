@@ -50,7 +50,7 @@ struct Registered {
     make: Box<dyn Fn() -> Vec<Data>>,
 }
 
-/// Measures entries and writes records.
+/// Measures the versions of entries and writes tuning records.
 #[must_use]
 pub struct Tuner {
     entries: Entries,
@@ -69,7 +69,7 @@ pub struct Tuner {
 }
 
 impl Tuner {
-    /// A tuner of these entries: `kernels::ENTRIES`.
+    /// A tuner for these entries: `kernels::ENTRIES`.
     pub fn new(entries: Entries) -> Self {
         Self {
             entries,
@@ -87,55 +87,57 @@ impl Tuner {
             table: None,
         }
     }
-    /// Inputs for an entry, `file::function`: one argument a parameter, in the header's order, outputs included. They are
-    /// made when it is their turn. An entry whose arguments hold positions in arrays is measured on registered inputs alone.
+    /// Registers inputs for an entry, `file::function`: one argument per parameter, in the header's order, outputs included. `make` is called
+    /// when they are needed. An entry whose arguments hold positions in arrays is measured on registered inputs alone.
     pub fn input(mut self, entry: &str, name: &str, make: impl Fn() -> Vec<Data> + 'static) -> Self {
         self.registered.push(Registered { entry: entry.into(), name: name.into(), make: Box::new(make) });
         self
     }
-    /// Tunes only entries whose name contains this, or what another call named.
+    /// Tunes only entries whose name contains `name`, or that of another call of `only`.
     pub fn only(mut self, name: &str) -> Self {
         self.only.push(name.into());
         self
     }
-    /// How long all may take. All sizes are tried in that time, and what is not measured by then is left out. If nothing is said it
-    /// takes as long as 48 sizes an entry and registered inputs take, and nothing is left out.
+    /// Total time budget. All sizes are tried within it, and what is not measured by then is left out. Default: as long as 48 sizes per entry
+    /// and the registered inputs take, with nothing left out.
     pub fn budget(mut self, budget: Duration) -> Self {
         self.budget = Some(budget);
         self
     }
-    /// What to tune for: this context's processor, or its device, rather than the processor. Versions for devices run on arrays that
-    /// are there. In a context for what gains from a device, as [`Context::new`] makes, calls with arrays of the host are then
-    /// compared on both sides.
+    /// Tunes for this context's processor or device. Default: the processor. Versions for devices run on arrays that are on the device. In a
+    /// context that uses a device for calls that gain from it, as [`Context::new`] makes, calls with host arrays are also compared on
+    /// both sides.
     pub fn context(mut self, cx: Context) -> Self {
         self.context = Some(cx);
         self
     }
-    /// The file of records: `hidp-tune.toml` if nothing is said, in `src/kernels`, where builds look for it, if there is such a
-    /// folder.
+    /// The file of records. Default: `hidp-tune.toml`, in `src/kernels` if there is such a folder, where builds look for it.
     pub fn file(mut self, file: impl Into<PathBuf>) -> Self {
         self.file = file.into();
         self
     }
-    /// The report: `hidp-tune.html` if nothing is said.
+    /// The file of the report. Default: `hidp-tune.html`.
     pub fn report(mut self, file: impl Into<PathBuf>) -> Self {
         self.report = file.into();
         self
     }
 
-    /// Whether entries that have registered inputs are measured over sizes that the tuner makes up as well (they are, if nothing
-    /// is said and their arguments can be made up).
+    /// Whether entries with registered inputs are also measured over sizes that the tuner makes up. Default: `true`, if their arguments can
+    /// be made up.
     pub fn sweeps(mut self, sweeps: bool) -> Self {
         self.sweeps = sweeps;
         self
     }
-    /// A file for a table of all points in Markdown.
+    /// Writes a Markdown table of all points to this file.
     pub fn table(mut self, file: impl Into<PathBuf>) -> Self {
         self.table = Some(file.into());
         self
     }
 
-    /// Measures, writes the records and the report.
+    /// Measures, and writes the records and the report.
+    ///
+    /// # Errors
+    /// A message, if no entry is selected, a context cannot be made, or a file cannot be read or written.
     pub fn run(&self) -> Result<Vec<Outcome>, String> {
         let cx = self.tuned_context().map_err(|error| error.to_string())?;
         let chosen: Vec<&'static Entry> = self.entries.iter().filter(|entry| self.wants(entry)).collect();

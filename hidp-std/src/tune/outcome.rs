@@ -1,4 +1,4 @@
-//! What tuning an entry gave, for people.
+//! The outcome of tuning an entry, in readable form.
 
 use std::fmt::{self, Write as _};
 use std::time::Duration;

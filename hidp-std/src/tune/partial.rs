@@ -1,4 +1,4 @@
-//! What an interrupted run measured: a line a point, appended as soon as it is known.
+//! Measurements of an interrupted run: one line per point, appended as soon as it is measured.
 
 use std::fs::{self, OpenOptions};
 use std::io::Write as _;

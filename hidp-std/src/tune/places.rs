@@ -1,7 +1,7 @@
 //! Host or device: from which intensity, and from how many operations on, calls with arrays of the host gain from the device.
 //!
-//! Such calls run on both sides, copies counted. The bounds of two rules are all that is looked for: they are the compiler's own rules, which
-//! know nothing of this machine.
+//! Such calls run on both sides, copies included. Only the bounds of two rules are fitted: they are the compiler's own rules, whose bounds are
+//! not specific to this machine.
 
 use std::time::Instant;
 

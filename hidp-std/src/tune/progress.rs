@@ -1,4 +1,4 @@
-//! A line that says how far the tuner is, and how long it may take yet.
+//! A progress line: how far the tuner is, and the estimated time left.
 
 use std::io::{IsTerminal as _, Write as _};
 use std::time::{Duration, Instant};

@@ -1,8 +1,8 @@
 //! Tuning records: rules that were measured on a device, embedded at build or read from a file.
 //!
-//! A record holds for one entry as it was compiled when it was measured, for one instruction set and number of threads, or for
-//! devices. Of those that hold, one for this very processor or device goes first, then one for its architecture, then one for its vendor; without any the
-//! compiler's own rules decide. What is stale, malformed or impossible is ignored and logged.
+//! A record holds for one entry as it was compiled when it was measured, for one instruction set and number of threads, or for devices. Among
+//! those that hold, one for this same processor or device wins, then one for its architecture, then one for its vendor; without any the compiler's
+//! own rules decide. Stale, malformed and impossible records are ignored and logged.
 
 mod device;
 mod file;

@@ -26,7 +26,7 @@ impl Processor {
 /// What a program that was started and those that it waited for took, once it has ended, which this waits for.
 pub(super) fn of_child(child: &mut Child) -> Result<(ExitStatus, Option<Duration>)> {
     let path = format!("/proc/{}/stat", child.id());
-    // It says so until somebody asks how it ended.
+    // It stays a zombie until its exit status is read.
     let processor = loop {
         match fs::read_to_string(&path).ok().and_then(|text| ended(&text)) {
             Some(Ended::Took(time)) => break Some(time),

@@ -1,4 +1,4 @@
-//! Examples in comments that nobody would run: of packages that say `doctest = false`.
+//! Doc examples that would never run: those of packages with `doctest = false`.
 
 use std::fs;
 use std::path::{Path, PathBuf};

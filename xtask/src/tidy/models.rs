@@ -10,7 +10,7 @@ use super::Finding;
 const MODELS: &str = "hidp-build/crates/plan/src/target";
 const COMPILER: &str = "hidp-build";
 
-/// Fields of models that nobody reads.
+/// Fields of models that are never read.
 pub(super) fn check(files: &[PathBuf]) -> Result<Vec<Finding>> {
     let (mut models, mut readers) = (Vec::new(), String::new());
     for file in files.iter().filter(|file| file.starts_with(COMPILER) && file.extension().is_some_and(|e| e == "rs")) {

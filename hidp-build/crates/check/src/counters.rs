@@ -1,11 +1,11 @@
-//! What variables of `for` count to has to fit them.
+//! The bound that a variable of `for` counts to must fit its type.
 //!
 //! ```text
 //! for (int j = 1; j < M; j += 1) x[j] += x[j-1];
 //! ```
 //!
-//! Dimension names are `long`, and convert to narrower integers by themselves, with a test. Here that test stands at the beginning of the
-//! function: it costs nothing there, and all that follows knows that `j` does not wrap.
+//! Dimension names are `long`, and convert implicitly to narrower integers, with a test. Here that test is at the beginning of the function:
+//! it costs nothing there, and later phases know that `j` does not wrap.
 
 use std::collections::BTreeMap;
 

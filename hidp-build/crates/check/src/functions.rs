@@ -104,7 +104,7 @@ fn no_function(system: &SystemFunc) -> par::Func {
     }
 }
 
-/// Functions that nobody calls, their own codelets apart.
+/// Functions that are called by nothing but their own codelets.
 fn entries(collected: &Collected<'_>, calls: &[Calls<FuncId>], codelets: &[Checked]) -> Vec<FuncId> {
     let mut called: BTreeSet<FuncId> = calls.iter().flatten().map(|(id, _)| *id).collect();
     for Checked { meaning, calls, .. } in codelets {

@@ -1,4 +1,4 @@
-//! The text by which tuning records tell what was measured: what an entry is compiled to, wherever in a file or program it stands.
+//! The text that tuning records are stamped with: the code of an entry, independent of its position in a file or program.
 
 use std::collections::BTreeMap;
 

@@ -1,5 +1,5 @@
-//! What the compiler made of an entry, for people and for tools: shapes, fusion, checks that remain, plans and what became of the
-//! others, costs, and the generated code.
+//! The report on an entry, for people and for tools: shapes, fusion, remaining checks, plans and the fate of other candidates, costs,
+//! and the generated code.
 
 mod accesses;
 mod codelets;

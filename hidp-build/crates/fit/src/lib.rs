@@ -1,4 +1,4 @@
-//! From what versions cost at some points to rules between them: a small decision tree. The tuner has measured times, the compiler predicted ones.
+//! Fits rules between versions to their costs at sample points: a small decision tree. The tuner has measured times, the compiler predicted ones.
 
 /// A comparison of a measure with a number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

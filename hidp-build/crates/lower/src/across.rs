@@ -1,8 +1,8 @@
-//! Loops that copy rows of narrow elements across an array.
+//! Loops that transpose rows of narrow elements.
 //!
-//! Where the inner loop reads in order and stores a row apart, and the outer one stores in order but reads rows that lie anywhere, no vector instruction
-//! serves both, whichever of the two runs in lanes. C++ compilers copy such elements one by one. So the outer loop becomes
-//! one that takes blocks of rows into registers and turns them there (`hidp/across.hpp`). Which rows stand beside each other is seen when it runs.
+//! If the inner loop reads contiguously and stores a row apart, and the outer one stores contiguously but reads rows from anywhere, no vector
+//! instruction serves both, whichever of the two is vectorised, and C++ compilers copy such elements one by one. So the outer loop takes blocks
+//! of rows into registers and transposes them there (`hidp/across.hpp`). Which rows are adjacent is determined at run time.
 
 use std::collections::BTreeMap;
 

@@ -1,11 +1,11 @@
-//! Angles in vector lanes: `sin`, `cos` and `tan` of those that are near 0, as most are, take a fraction of the work of others.
+//! Angles in vector lanes: `sin`, `cos` and `tan` of small angles, which most are, take a fraction of the work of large ones.
 //!
-//! A vector loop cannot leave out what only some of its lanes need. So a loop with such functions computes some iterations as if all of
-//! their angles were near 0, looks whether one was not, and if so computes the same iterations again in full. What an iteration
-//! gives does not depend on its neighbours.
+//! A vector loop cannot skip work that only some of its lanes need. So a loop with such functions computes a block of iterations as if all of
+//! their angles were small, tests whether one was not, and if so recomputes the block in full. The result of an iteration does not depend on
+//! its neighbours.
 //!
-//! That is for loops whose iterations may be computed twice, the first time with anything for a result: they read nothing that
-//! they write, and where they read and write does not follow from angles.
+//! This requires iterations that may be computed twice, the first time with an arbitrary result: they read nothing that they write, and the
+//! addresses that they read and write do not depend on angles.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;

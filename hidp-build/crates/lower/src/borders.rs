@@ -1,10 +1,10 @@
 //! Borders of loops in vector lanes.
 //!
 //! A comparison of the loop's variable with a position, `j == 0` or `n - 1 - j == 0`, holds in one iteration at most, usually the first or the
-//! last. An order, `j > 0` or `j + 1 < n`, usually holds in all but the first or the last. A branch on it is run in lanes for all iterations, both
-//! sides of it, by masked loads and stores; where a C++ compiler has none for these accesses, it makes no lanes at all. So the first and the last
-//! iteration run by themselves, and between them a copy of the loop in which each comparison is what it usually is. Where a border lies elsewhere,
-//! the loop runs as it is.
+//! last. An order, `j > 0` or `j + 1 < n`, usually holds in all but the first or the last. Vectorised, both sides of such a branch run in all
+//! iterations, with masked loads and stores; if a C++ compiler has none for these accesses, it does not vectorise the loop. So the first and the
+//! last iteration run by themselves, and between them runs a copy of the loop in which each comparison has its usual value. If a border is
+//! elsewhere, the loop runs unchanged.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem;

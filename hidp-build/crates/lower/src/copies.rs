@@ -1,6 +1,6 @@
-//! Atomic updates of small arrays: each thread has a copy of its own, which it updates without atoms, and the copies are put together at the end.
+//! Atomic updates of small arrays: each thread updates a private copy without atomics, and the copies are combined at the end.
 //!
-//! Where the array is too large for that beside the work, updates are atomic. What one thread does by itself needs neither.
+//! If the array is too large compared with the work, updates are atomic. A launch on one thread needs neither.
 
 use std::collections::BTreeMap;
 

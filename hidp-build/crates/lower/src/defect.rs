@@ -1,4 +1,4 @@
-//! What cannot happen. Lowering notes it instead of leaving something out: a unit with a defect is none.
+//! Broken expectations of lowering. They are recorded instead of leaving code out: a unit with a defect is dropped.
 
 use std::fmt;
 

@@ -1,8 +1,8 @@
 //! Arrays that exchange names, of which at least one is the caller's.
 //!
-//! A caller looks for values in its own memory, so names of its arrays cannot just stay exchanged. Two arrays that only exchange names with each
-//! other do so as others do, and whether they did an odd number of times is kept: then elements move once, where the shorter-lived of both
-//! ends. Other exchanges move elements each time.
+//! A caller expects results in its own memory, so the names of its arrays cannot stay exchanged. Two arrays that exchange names only with each
+//! other do so like local ones, with a flag for an odd number of exchanges: then elements are copied once, where the lifetime of the shorter-lived
+//! one ends. Other exchanges copy elements each time.
 
 use std::collections::BTreeSet;
 

@@ -1,8 +1,8 @@
-//! Work whose checks raise a flag instead of leaving, so that lanes and groups stay together; it is done again, with faults, where
-//! the flag is up.
+//! Code whose checks set a flag instead of leaving, so that lanes and groups stay converged; if the flag is set it runs again, with
+//! faults.
 //!
-//! A failed check makes the index 0 ([`Checks::Flag`]): what is read then is of no use to anybody, but it must exist. So such work is
-//! begun only if every array with a checked index has elements.
+//! A failed check clamps the index to 0 ([`Checks::Flag`]): the value read is discarded, but element 0 must exist. So such code starts
+//! only if every array with a checked index has elements.
 
 use std::mem;
 

@@ -1,6 +1,6 @@
-//! Reductions of floats in vector lanes. Each lane of a small tile, which the C++ compiler keeps in registers, folds every
-//! so-manieth element; lanes combine pairwise at the end. OpenMP's own reductions would combine them one after the other.
-//! Where loads follow indices, lanes are iterations side by side without a vector: each does its own loads and checks anyway.
+//! Reductions of floats in vector lanes. Each lane of a small tile, which the C++ compiler keeps in registers, folds every n-th element;
+//! lanes combine pairwise at the end. OpenMP's own reductions would combine them one after the other.
+//! If loads follow indices, lanes are separate scalar accumulators: each does its own loads and checks anyway.
 
 use super::fold::Acc;
 use super::space::Range;

@@ -3,22 +3,22 @@
 //! | file | what it lowers |
 //! |---|---|
 //! | `build`, `make` | functions under construction, small expressions |
-//! | `defect` | what cannot happen |
+//! | `defect` | broken expectations |
 //! | `expr` | expressions, checks, element accesses |
-//! | `stmt` | statements but maps |
+//! | `stmt` | statements other than maps |
 //! | `copies` | atomic updates of small arrays, of which each thread has a copy |
-//! | `updates` | such updates of places that lanes compute |
+//! | `updates` | such updates, with targets computed in lanes |
 //! | `exchange` | arrays of the caller that exchange names |
 //! | `space` | ranges of iterators, shared and clipped index spaces |
-//! | `work` | how many operations a launch has, so whether threads gain from it |
+//! | `work` | the number of operations of a launch, which decides whether threads gain from it |
 //! | `map` | maps: which strategy, kernels, loops of one thread |
 //! | `vector` | loops in vector lanes, guarded and short ones |
 //! | `short_rows` | lanes over rows of a few elements |
 //! | `lane_fold` | reductions of floats in vector lanes |
 //! | `fold` | reductions: in lanes, in blocks, pairwise |
 //! | `scan` | prefix folds |
-//! | `packed` | what is kept of an array by prefix sums |
-//! | `lanes`, `tile_fold`, `panels` | tiles of rows and lanes, their reductions, copies of what lanes load |
+//! | `packed` | compaction by prefix sums |
+//! | `lanes`, `tile_fold`, `panels` | tiles of rows and lanes, their reductions, packed panels |
 //! | `wide` | whole iterations in vector lanes |
 //! | `stream` | outputs that bypass the caches |
 //! | `prim`, `prim_worker` | calls of the run-time library, on the host and in kernels |

@@ -1,5 +1,5 @@
-//! What is kept of an array by a prefix sum of conditions: each thread counts in its block what it keeps, puts it side by side into a tile
-//! without asking whether it is kept, and moves the tile to where the block's part begins. The prefixes are never stored.
+//! Compaction: elements that a prefix sum of conditions selects. Each thread counts the selected elements of its block, packs them into a tile
+//! without branches, and moves the tile to the block's position. The prefixes are never stored.
 
 use super::space::Range;
 use super::{Binding, ITERATORS, Lowerer, make};

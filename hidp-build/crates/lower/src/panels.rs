@@ -1,4 +1,4 @@
-//! Copies of what the lanes of a column of tiles load, one for all its rows: neighbours in the copy are neighbours in time.
+//! Packed panels: what the lanes of a column of tiles load, packed once for all its rows, in the order of use.
 
 use super::lanes::{Axis, Shape};
 use super::space::Range;

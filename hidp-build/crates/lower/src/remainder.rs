@@ -1,7 +1,7 @@
-//! What loops in vector lanes leave after their last whole vector.
+//! The remainder of loops in vector lanes, after the last whole vector.
 //!
-//! A C++ compiler runs these iterations one by one. Where vectors have 64 lanes, of elements of 8 or 16 bits, there are up to 63, which take longer than
-//! the next thousand in lanes. So where iterations may run twice, the last 64 are whole vectors again, though some of them have run before.
+//! A C++ compiler runs these iterations one by one. With 64 lanes, of 8- or 16-bit elements, there are up to 63, which take longer than the
+//! next thousand in lanes. So if iterations may run twice, the last 64 are whole vectors again, overlapping those before.
 
 use std::collections::BTreeSet;
 use std::mem;

@@ -1,5 +1,5 @@
-//! Rows of a handful of elements: lanes over rows, and the reduction of a row written out. A loop over so few elements costs more than they do, and
-//! of constant distances between rows the C++ compiler makes loads of neighbours.
+//! Rows of a handful of elements: lanes over rows, with the reduction of a row unrolled. A loop over so few elements costs more than they do, and
+//! with constant strides between rows the C++ compiler loads contiguously and shuffles.
 
 use std::slice;
 

@@ -1,4 +1,4 @@
-//! Statements but maps.
+//! Statements other than maps.
 
 use super::build::{ArrayBinding, Binding, Role};
 use super::{Lowerer, make};
@@ -171,7 +171,7 @@ impl Lowerer<'_> {
         self.push_write(Stmt::Atomic { target: Element { relaxed: true, ..target }, op: op.func, value });
     }
 
-    /// An update of what nobody else can touch meanwhile.
+    /// An update of an element that no other thread can access in the meantime.
     pub(super) fn update_alone(&mut self, target: Element, op: &FoldOp, value: Expr) {
         let index = self.body.fix("at", *target.index);
         let target = Element { index: Box::new(index), relaxed: false, ..target };

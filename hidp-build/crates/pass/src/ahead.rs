@@ -1,8 +1,8 @@
-//! `ahead`: what iterations read where others may write is read before the map, where that gives the map its vector lanes.
+//! `ahead`: hoists reads of elements that other iterations may write out of the map, if that lets the map vectorise.
 //!
-//! Floyd and Warshall's `d[i][j] = min(d[i][j], d[i][k] + d[k][j])` reads a row and a column that it writes. What it finds there may be old or
-//! new, so it may be what was there before the map. The row is copied; an element of the column is read once for each row of iterations,
-//! which alone write it: copied beforehand, it would go from the cache of the thread that writes it to the one that copies, and back.
+//! Floyd and Warshall's `d[i][j] = min(d[i][j], d[i][k] + d[k][j])` reads a row and a column that it writes. Each value read may be the old or the
+//! new one, so the value from before the map is allowed. The row is copied; an element of the column is read once per row of iterations, which
+//! alone write it: copying it beforehand would move it from the cache of the thread that writes it to the one that copies, and back.
 
 use std::collections::BTreeSet;
 

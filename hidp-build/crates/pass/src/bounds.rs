@@ -1,4 +1,4 @@
-//! `bounds`: tests that can be proved to pass go away. Runs twice: before the passes that may not reorder faults, and at the end.
+//! `bounds`: drops tests that are proved to pass. Runs before the passes that may not reorder faults, and at the end.
 
 use super::Pass;
 use hidp_ir::par::visit::{Mutator, Role, change};

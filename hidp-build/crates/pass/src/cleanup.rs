@@ -1,4 +1,4 @@
-//! `cleanup`: what nobody reads goes away, and variables are numbered in the order in which they appear.
+//! `cleanup`: dead variables and stores go away, and variables are numbered in order of appearance.
 //!
 //! Afterwards each local is named somewhere, and equal programs have equal numbers, whatever the passes before went through.
 
@@ -55,7 +55,7 @@ fn read(func: &Func, body: &Block) -> BTreeSet<VarId> {
                 StmtKind::Declare { var, .. } => {
                     self.0.vars[*var].shape.iter().for_each(|extent| self.visit_expr(extent))
                 }
-                // Changing a field is no reason to keep a variable that nobody reads.
+                // Changing a field is no reason to keep a variable that is never read.
                 StmtKind::AssignField { value, .. } => self.visit_expr(value),
                 _ => look::walk_stmt(self, stmt),
             }
@@ -85,7 +85,7 @@ fn named(func: &Func, body: &Block) -> BTreeSet<VarId> {
     named
 }
 
-/// Drops assignments to and folds into local scalars that nobody reads, and declarations of scalars that nobody names.
+/// Drops assignments to and folds into local scalars that are never read, and declarations of scalars that are never named.
 fn drop_unread(program: &Program, func: &Func, body: &mut Block) {
     let read = read(func, body);
     let dead = |var: VarId| func.vars[var].kind == VarKind::Local && !func.vars[var].is_array() && !read.contains(&var);

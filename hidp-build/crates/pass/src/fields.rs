@@ -1,8 +1,8 @@
 //! Pass `fields`: structs that iterations with loops keep for themselves become one variable for each number.
 //!
-//! Lanes hold numbers. A struct that is made of its fields, copied, and read and assigned field by field is no more than a name for them.
-//! What is loaded from memory or given by a function of C++ as a whole stays a struct, and so do values and results of folds, and what sizes of arrays
-//! are made of.
+//! Lanes hold numbers. A struct that is constructed from its fields, copied, and read and assigned field by field is only a name for them.
+//! Structs that are loaded from memory or returned by a C++ function as a whole stay structs, and so do values and results of folds, and structs
+//! that sizes of arrays depend on.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;

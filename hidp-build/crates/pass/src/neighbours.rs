@@ -1,7 +1,7 @@
-//! `neighbours`: an iterator's neighbour on a ring, or no further than the last, is itself but for one iteration.
+//! `neighbours`: rewrites neighbours on a ring, or clamped at a border, as a choice that differs in one iteration.
 //!
-//! `(j + 1) % M` of `j := [0:M)` is `j + 1` but for the last `j`, and `max(j - 1, 0)` is `j - 1` but for the first. Said so, the other iterations
-//! access neighbouring elements, in vector lanes (the lowering runs such borders apart), and no processor divides.
+//! `(j + 1) % M` of `j := [0:M)` is `j + 1` except for the last `j`, and `max(j - 1, 0)` is `j - 1` except for the first. In this form the other
+//! iterations access neighbouring elements, in vector lanes (lowering runs such borders apart), without a division.
 
 use hidp_ir::par::visit::{Mutator, change};
 use hidp_ir::par::{BinOp, Expr, ExprKind, FuncId, Map, MathFn, Program, VarId, VarKind};

@@ -1,11 +1,11 @@
-//! What the next map overwrites is not stored before: a copy of an array, and then its inside.
+//! Drops stores that the next map overwrites: of a copy of an array, followed by a map over its inside.
 //!
 //! ```text
 //! b = a;                                                   // map { i := [0:N); if (!(i >= 1 && i < N - 1)) b[i] = a[i]; }
 //! map { i := [1:N-1); b[i] = a[i-1] + a[i+1]; }
 //! ```
 //!
-//! Of the first map a border is left, which loops in lanes run apart from the rest of nothing.
+//! Only the border of the first map is left, which loops in lanes run apart.
 
 use super::Pass;
 use hidp_ir::par::effects::{Effects, may_fault, may_jump};

@@ -1,7 +1,7 @@
 //! `widen`: variables of loops that stand in indices are `long`.
 //!
-//! What is `int` in the program has to wrap as an `int` does. Where nothing wraps, C++ compilers do not know it: to them `x[j]` and `x[j-1]` lie
-//! anywhere, instead of one beside the other.
+//! An `int` of the program must wrap as an `int` does. If nothing wraps, C++ compilers do not know it: to them `x[j]` and `x[j-1]` are
+//! unrelated, instead of adjacent.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! `zero`: storage of which every element is written before it can be read need not be cleared.
+//! `zero`: storage whose elements are all written before they are read need not be cleared.
 //!
 //! Afterwards `zero` of an array's declaration says whether some element may be read that the program has not written.
 
@@ -24,7 +24,7 @@ fn run(program: &mut Program) {
     }
 }
 
-/// Clears `zero` in the declarations of `func` where nobody reads an element before it is written.
+/// Clears `zero` in the declarations of `func` whose elements are written before they are read.
 pub(super) fn clear(func: &mut Func) {
     let mut body = std::mem::take(&mut func.body);
     let needed = read_early(func, &body, &BTreeSet::new());
@@ -42,7 +42,7 @@ pub(super) fn clear(func: &mut Func) {
     func.body = body;
 }
 
-/// The arrays of `func` of which `block` may read an element that nobody has written, if those in `fresh` and locals come
+/// The arrays of `func` of which `block` may read an unwritten element, if those in `fresh` and locals come
 /// without values and all others with theirs.
 pub(super) fn read_early(func: &Func, block: &Block, fresh: &BTreeSet<VarId>) -> BTreeSet<VarId> {
     let mut search =

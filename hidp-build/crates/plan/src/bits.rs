@@ -45,7 +45,7 @@ pub fn classes(program: &Program, versions: &[Form], may_fault: bool) -> Vec<u32
     versions.iter().map(class).collect()
 }
 
-/// Whether nothing that a function computes with is a float, or is made by code that nobody here sees.
+/// Whether a function computes without floats and calls no native code.
 fn is_exact(program: &Program, func: FuncId) -> bool {
     let mut look = Floats { program, seen: BTreeSet::new(), called: BTreeSet::new(), found: false };
     look.function(&program.funcs[func]);

@@ -1,5 +1,5 @@
-//! What an iteration of a launched map loads: how many a thread takes side by side, and for how many threads registers are left, so that
-//! enough loads are under way.
+//! Loads in flight: from what an iteration of a launched map loads, how many iterations a thread takes at a time, and for how many threads
+//! registers are left.
 
 use hidp_ir::par::effects::may_fault;
 use hidp_ir::par::same;

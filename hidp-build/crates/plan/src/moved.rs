@@ -1,5 +1,5 @@
-//! Folds of single lanes along rows of their own: what of a row may move several elements at a time, into registers. A lane's own row lies
-//! apart from its neighbours' rows: what counts is how often lines are looked up, not how many bytes are read.
+//! Folds of single lanes along rows of their own: which loads of a row may move several elements at a time into registers. A lane's row is
+//! apart from its neighbours' rows, so the cost is the number of line look-ups, not of bytes.
 
 use std::collections::BTreeSet;
 
@@ -18,7 +18,7 @@ pub struct MovedRow {
     pub size: u32,
 }
 
-/// What of a fold's loads can move at once: numbers next to each other, that nobody writes meanwhile.
+/// The loads of a fold that can move at once: contiguous numbers that are not written in the meantime.
 pub fn moved_row(program: &Program, func: &Func, map: &Map) -> Option<MovedRow> {
     let [iter] = &map.iters[..] else { return None };
     let folds = map.folds.iter().all(|fold| fold.kind == FoldKind::Reduce && !matches!(fold.op.func, FoldFn::Fn(_)));

@@ -1,5 +1,5 @@
-//! Arrays of which a block keeps a part in shared memory: those that neighbouring iterations share (stencils), and those that lanes would
-//! load with gaps (transposed ones).
+//! Arrays that a block stages in shared memory: those that neighbouring iterations share (stencils), and those that lanes would load with
+//! a stride (transposed ones).
 
 use super::blame::{self, span_of};
 use super::device_levels::is_ordered;

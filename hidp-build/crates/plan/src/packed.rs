@@ -1,4 +1,4 @@
-//! What is kept of an array by a prefix sum of conditions, and stored by the next nest: gathered in tiles while the sum is made.
+//! Compaction: elements that a prefix sum of conditions selects and the next nest stores are packed in tiles in the pass that computes the sum.
 //!
 //! ```text
 //! map { i := [0:N); _f = x[i] > 0 ? 1l : 0l; } exscan("+", place[i], _f, i := [*])
@@ -18,7 +18,7 @@ use hidp_ir::par::{
 };
 use hidp_syntax::ty::{Scalar, Ty};
 
-/// Prefix sums of 1 and 0 of which another nest makes places, and nobody else makes anything.
+/// Prefix sums of 1 and 0 that another nest uses as positions, and that have no other use.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Packed<'m> {
     /// When an iteration counts, as the prefix sum's map says it.
@@ -217,7 +217,7 @@ fn is_always_there(func: &Func, map: &Map, inside: &BTreeSet<VarId>, value: &Exp
     good
 }
 
-/// Whether nobody else asks for the prefixes.
+/// Whether the prefixes have no other use.
 fn is_all(program: &Program, func: &Func, places: VarId, found: &Packed<'_>) -> bool {
     let mut others = 0;
     visit::walk_vars(&func.body, |var, _| others += usize::from(var == places));

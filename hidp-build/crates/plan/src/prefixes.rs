@@ -1,4 +1,4 @@
-//! Prefix folds that the host meets on processors: in blocks, of which each is summed ahead, or by the run-time library.
+//! Prefix folds at host level on processors: in blocks, each of which is summed first, or by the run-time library.
 
 use std::collections::BTreeSet;
 

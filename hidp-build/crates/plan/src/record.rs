@@ -1,5 +1,4 @@
-//! Tuning records, as far as a build looks at them: it embeds those that belong to an entry as it is now. Their rules are read
-//! by the run time.
+//! Tuning records, as far as a build reads them: it embeds those whose stamp matches the entry. The run time reads their rules.
 
 use crate::target::document::{DocumentError, Table, parse};
 

@@ -1,5 +1,5 @@
-//! Folds of which groups of their own take parts: where results are few and folds long, one group a result leaves most of a device
-//! idle. Each group leaves what it folded in an array, and another launch folds that, in order.
+//! Split folds: if results are few and folds long, one group per result leaves most of a device idle. So groups of their own take parts of a
+//! fold and store partial results in an array, which another launch folds in order.
 
 use std::collections::BTreeSet;
 

@@ -215,7 +215,7 @@ fn tiled_nest_with(
     mapping
 }
 
-/// Rows or columns of tiles, as far as somebody says it.
+/// Rows or columns of tiles, as far as they are pinned.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Side {
     /// Blocks that share the tiles.
@@ -226,7 +226,7 @@ pub(super) struct Side {
     pub(super) own: Option<u32>,
 }
 
-/// Tiles, as far as somebody says it.
+/// Tiles, as far as they are pinned.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Sides {
     pub(super) rows: Side,

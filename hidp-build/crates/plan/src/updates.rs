@@ -1,5 +1,5 @@
-//! Updates of threads' copies whose places take some computing: lanes compute the places of a tile of iterations, then they are updated one
-//! after the other.
+//! Updates of threads' private copies whose targets are expensive to compute: lanes compute the targets of a tile of iterations, which are then
+//! updated one after the other.
 
 use std::collections::BTreeSet;
 

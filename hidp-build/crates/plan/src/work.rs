@@ -1,7 +1,7 @@
-//! How much an entry computes, over sizes: what a call is worth beside the copies that a device would need for it.
+//! The number of operations of an entry, as a function of sizes: to weigh a call against the copies that a device would need for it.
 //!
-//! The unit is an operation on one lane of a vector; what does not run in vectors counts as often as the model says. An
-//! estimate: branches count as if both sides ran, loads not at all.
+//! The unit is an operation on one lane of a vector; scalar operations are weighted by a factor of the model. An estimate: branches count
+//! as if both sides ran, loads not at all.
 
 use super::iteration::iteration;
 use super::measures::{closed, extent_of_inner, volume};

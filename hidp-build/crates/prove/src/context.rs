@@ -4,7 +4,7 @@
 //! - The wrapper refuses an argument with an extent above [`MAX_EXTENT`], and a negative value of a dimension. It evaluates the
 //!   extents of a header exactly: what does not fit is an error of the call. No array has more elements than [`MAX_EXTENT`],
 //!   because no machine has the memory (an array with an extent 0 has none, however large its others).
-//! - Elements of arrays that nothing in the function writes do not change during a call, and are nobody else's.
+//! - Elements of arrays that nothing in the function writes do not change during a call, and have no other owner.
 //! - An access runs only where the conditions that guard it hold: whoever executes it speculatively must clamp its index.
 //! - What follows a failed `Require` in its block does not run, nor, outside maps, what follows any failed test. In maps other
 //!   tests end nothing (lanes of a vector that failed are reported after the loop), so nothing is concluded from them there.

@@ -136,7 +136,7 @@ pub fn remaining(program: &Program, func: FuncId) -> Vec<RemainingCheck> {
     bounds::list(&function.vars, &function.body, start(program, func))
 }
 
-/// Nobody but the wrapper calls an entry.
+/// Only the wrapper calls an entry.
 fn start(program: &Program, func: FuncId) -> Start {
     if program.is_called_from_outside(func) { Start::Entry } else { Start::Called }
 }

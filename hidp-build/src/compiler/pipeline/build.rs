@@ -32,7 +32,7 @@ pub struct InputFile {
 /// What can be chosen.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Part of every symbol, so that the kernels of two crates in one program do not meet: see [`symbol`].
+    /// Part of every symbol, so that the kernels of two crates in one program do not meet: see [`symbol`](super::symbol).
     pub namespace: String,
     /// Instruction sets that the C++ is compiled for, most demanding first.
     pub isas: Vec<Isa>,
@@ -42,7 +42,7 @@ pub struct Options {
     pub native_headers: Vec<String>,
     /// The texts of the headers that generated code may include. What is not there belongs to the C++ compiler.
     pub headers: Headers,
-    /// The structs that the native headers define and the program names; `None` if nobody has read the headers.
+    /// The structs that the native headers define and the program names; `None` if the headers were not read.
     pub native_structs: Option<Vec<NativeStruct>>,
     /// Whether the build script vouches for the native functions: wrappers that use them are safe.
     pub vouched: bool,
@@ -95,7 +95,7 @@ pub struct GeneratedFile {
 /// What a build gives.
 #[derive(Clone, Debug, Default)]
 pub struct PipelineOutput {
-    /// Contents of `hidp_kernels.rs`, but for the libraries that it links ([`rust::links`]); nothing if a diagnostic is an error.
+    /// Contents of `hidp_kernels.rs`, but for the libraries that it links ([`links`](hidp_emit::rust::links)); nothing if a diagnostic is an error.
     pub rust: String,
     /// One C++ file for each `.hdp` file with entries; none if a diagnostic is an error.
     pub cpp: Vec<GeneratedFile>,

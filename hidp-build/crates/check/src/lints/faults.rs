@@ -1,4 +1,4 @@
-//! Divisions by the constant 0 and shifts by constants that are too large: whoever evaluates them gets a fault.
+//! Divisions by the constant 0 and shifts by constants that are too large, which always fault.
 
 use hidp_ir::par::visit::{Visitor, look};
 use hidp_ir::par::{BinOp, Block, Const, Expr, ExprKind, Stmt, StmtKind, Var, VarId};

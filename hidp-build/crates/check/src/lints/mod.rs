@@ -1,4 +1,4 @@
-//! Warnings about programs that follow every rule, and probably do not do what is meant.
+//! Warnings about programs that are legal, and probably unintended.
 //!
 //! They look at a program without errors, when it is known which iterations may touch one element. Each can be allowed for a
 //! statement or a function.

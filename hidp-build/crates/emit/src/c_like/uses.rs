@@ -1,4 +1,4 @@
-//! What a function or an entry uses: which names must be declared, and how.
+//! Uses of a function or an entry: which names must be declared, and how.
 
 use std::collections::BTreeSet;
 

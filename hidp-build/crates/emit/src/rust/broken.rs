@@ -47,7 +47,7 @@ fn entry(item: &Item) -> Option<&Function> {
     }
 }
 
-/// A function that takes whatever is passed. One that returns a struct is left out: nobody knows yet what it has.
+/// A function that accepts any arguments. One that returns a struct is left out: its fields are not known yet.
 fn signature(function: &Function, name: &str, text: &mut Text) {
     let returned = |p: &&_| is_result(p);
     let results = function.params.iter().filter(returned).map(|p| Scalar::from_name(&p.ty.name));

@@ -1,4 +1,4 @@
-//! How what a nest accesses lies along the iterators that processors hold in vector lanes.
+//! Strides of a nest's accesses along the iterators that processors vectorise.
 
 use std::collections::BTreeSet;
 

@@ -1,4 +1,4 @@
-//! The kernels of a plan for a GPU: what they ask of memory, and what the device's compiler made of them.
+//! The kernels of a plan for a GPU: their memory requests, and the resources that the device compiler reports.
 
 use crate::traffic::{Access, Cost, Occupancy, Resources, Traffic, USUAL, occupancy, traffic};
 use hidp_emit::c_like::name;

@@ -1,4 +1,4 @@
-//! What estimates of launches' work take for granted. They decide whether a launch goes to several threads.
+//! Assumptions of the estimates of launches' work, which decide whether a launch uses several threads.
 
 use hidp_ir::imp::visit::{each_stmt, schedule_work};
 use hidp_ir::imp::{Assumed, Assumption, Entry, Stmt, UnitTarget};

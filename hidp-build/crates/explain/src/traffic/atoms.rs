@@ -1,4 +1,4 @@
-//! What stands in polynomials for what is not known, and what is known of it: divisors and ranges.
+//! Atoms: the unknowns of polynomials, with their known divisors and ranges.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! What the model knows for sure of an access, and why it does not know more.
+//! What the model claims of an access, or the reason why it does not.
 
 use std::collections::BTreeMap;
 

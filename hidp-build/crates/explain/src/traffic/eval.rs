@@ -1,4 +1,4 @@
-//! What expressions are in each lane.
+//! Values of expressions in each lane.
 
 use super::atoms::{Facts, Range};
 use super::claim::{self, Reason};

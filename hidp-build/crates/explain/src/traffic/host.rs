@@ -1,4 +1,4 @@
-//! What the host says when it launches kernels: the values of their parameters, and how many items there are.
+//! The host's side of launches: the values of kernel parameters, and the number of items.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! What the lanes of a warp compute: one value each, as far as it follows from the program.
+//! Values in the lanes of a warp, as far as they follow from the program.
 
 use super::atoms::{Atoms, Facts, Range};
 use super::claim::{Reason, gcd};

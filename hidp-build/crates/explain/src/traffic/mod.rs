@@ -1,9 +1,9 @@
-//! What the kernels of a device unit ask of memory: for each access how the places of a warp's lanes lie to each other, the sectors
-//! that one request touches beside those it needs, the path that a load takes, and the turns that the banks of shared memory need.
+//! Memory requests of the kernels of a device unit: for each access the pattern of a warp's lanes, the sectors that one request touches beside
+//! the minimum, the path of a load, and the turns of the banks of shared memory.
 //!
-//! Lanes are followed through the kernel with one symbolic value each. Assumed of what is not known: arrays begin at a line of memory, rows
-//! are multiples of a sector and longer than a warp, clamped indices are inside. Of each access the model says whether that is sure
-//! for given sizes, or which [`Reason`] it has not to say so.
+//! Lanes are followed through the kernel with one symbolic value each. Assumptions about unknowns: arrays begin at a line of memory, rows are
+//! multiples of a sector and longer than a warp, clamped indices are inside. For each access the model states whether it is certain for given
+//! sizes, or the [`Reason`] why not.
 
 mod atoms;
 mod claim;
@@ -138,7 +138,7 @@ pub enum Cost {
         sectors: u32,
         /// Sectors that as many bytes would fill.
         least: u32,
-        /// Whether the load goes through the read-only path, since nobody writes the array while the kernel runs.
+        /// Whether the load goes through the read-only path, since the kernel never writes the array.
         read_only: bool,
     },
     /// Of the block's shared memory.

@@ -1,4 +1,4 @@
-//! How many warps of a kernel a multiprocessor holds, from what the kernel needs.
+//! Occupancy: how many warps of a kernel a multiprocessor holds, from the kernel's resources.
 
 use hidp_plan::target::DeviceModel;
 

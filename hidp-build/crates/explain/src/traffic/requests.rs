@@ -1,4 +1,4 @@
-//! What the accesses of a warp's lanes cost: sectors of global memory, turns of the banks of shared memory.
+//! Costs of the accesses of a warp: sectors of global memory, turns of the banks of shared memory.
 
 use std::collections::{BTreeMap, BTreeSet};
 

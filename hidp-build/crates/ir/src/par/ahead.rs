@@ -1,4 +1,4 @@
-//! Reads of what other iterations may write that can be made before a map begins.
+//! Reads of elements that other iterations may write, which can be hoisted out of a map.
 
 use std::collections::BTreeSet;
 

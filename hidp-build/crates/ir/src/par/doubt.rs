@@ -1,4 +1,4 @@
-//! Expressions of which nothing has been proved.
+//! Expressions with all checks set: nothing about them is proved.
 
 use super::visit;
 use super::{BinOp, Expr, ExprKind};

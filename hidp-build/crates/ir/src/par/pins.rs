@@ -23,7 +23,7 @@ pub struct Pin {
 pub struct PinArg {
     /// The iterators of this name, or the array, if it names one.
     pub vars: Vec<VarId>,
-    /// Which part of the array an iteration reaches, by its dimensions; empty if nobody says it.
+    /// The section of the array that an iteration reaches, by dimension; empty if it is not given.
     pub section: Vec<PinDim>,
     /// Words and numbers behind it, or the number that it is.
     pub values: Vec<PinValue>,

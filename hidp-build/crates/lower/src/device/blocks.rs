@@ -1,4 +1,4 @@
-//! Maps whose blocks have a shape of the plan's: positions of the grid, lanes and turns are digits of the iterators.
+//! Maps whose plan gives the shape of blocks: positions of the grid, lanes and sequential iterations are digits of the iterators.
 
 use std::collections::BTreeMap;
 

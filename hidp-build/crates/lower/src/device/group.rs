@@ -1,4 +1,4 @@
-//! Maps inside of a kernel: the lanes of a group share the iterations, or all of them run each together.
+//! Maps inside a kernel: the lanes of a group share the iterations, or all lanes run each iteration together.
 
 use super::super::fold::Acc;
 use super::super::prim::truth;

@@ -1,4 +1,4 @@
-//! Loads, stores and atomic updates: what several lanes run together, one does.
+//! Loads, stores and atomic updates: in code that several lanes run together, one lane makes the access.
 
 use super::super::{Lowerer, make};
 use hidp_ir::imp::{Block, Element, Expr, ExprKind, Stmt, VarId, VarKind};

@@ -1,6 +1,6 @@
-//! Folds of single lanes over rows of their own: neighbours along a row move 16 bytes at a time where they are aligned, into
-//! registers, and the iterations read those. A lane's row lies apart from its neighbours' rows: what counts is how often lines are
-//! looked up, not how many bytes are read. Iterations come in the same order either way.
+//! Folds of single lanes over rows of their own: aligned neighbours along a row move 16 bytes at a time into registers, which the
+//! iterations read. A lane's row is apart from its neighbours' rows, so the cost is the number of line look-ups, not of bytes. The
+//! order of iterations is the same either way.
 
 use super::super::fold::Acc;
 use super::super::space::Range;

@@ -1,5 +1,5 @@
-//! Runs of whole rows: where the last of several ranges is long, warps take a row each, and the iterators before it are found once a
-//! row. Else each iteration would divide for them, which takes longer than the loads of a stencil.
+//! Runs of whole rows: if the last of several ranges is long, each warp takes a row, and the iterators before it are computed once per
+//! row. Otherwise each iteration divides to find them, which takes longer than the loads of a stencil.
 
 use super::super::fold::Acc;
 use super::super::space::Range;

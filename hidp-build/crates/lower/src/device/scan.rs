@@ -1,5 +1,5 @@
-//! Prefix folds of host-level maps: one launch computes all values, the library makes prefixes of them, and a last launch takes
-//! them where they belong, if that is not where they are.
+//! Prefix folds of host-level maps: one launch computes all values, the library scans them, and a last launch moves the prefixes to
+//! their places, if necessary.
 
 use super::super::space::Range;
 use super::super::{ITERATORS, Lowerer, make};

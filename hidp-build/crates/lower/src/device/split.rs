@@ -1,5 +1,5 @@
-//! Folds of which groups of their own take parts. One launch folds the parts and leaves what they give in arrays of the host's, another folds
-//! those in order, and does what an iteration does with the results. How many parts there are follows from sizes alone.
+//! Split folds: groups of their own take parts of a fold. One launch folds the parts into scratch arrays, another folds those in order and runs
+//! the rest of the iteration. The number of parts follows from sizes alone.
 
 use super::super::fold::Acc;
 use super::super::space::Range;

@@ -1,5 +1,5 @@
-//! Barriers: put where lanes of a group read or overwrite what other lanes wrote, or overwrite what others read, since the last
-//! barrier. The first lane does what stands in `single`, and loads what is broadcast: it needs no barrier for its own.
+//! Barriers: inserted where lanes of a group read or overwrite what other lanes wrote, or overwrite what others read, since the last
+//! barrier. The first lane runs `single` code and loads broadcast values, so it needs no barrier for its own accesses.
 
 use std::collections::BTreeSet;
 

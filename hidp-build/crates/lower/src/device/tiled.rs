@@ -1,6 +1,6 @@
-//! Nests whose results share operands: a block makes a tile of results, a lane several of them. Operands come to shared memory some terms
-//! of the folds at a time. While the lanes work on one part, the next one is on its way to registers,
-//! from where it goes to the other of two buffers, or, when all lanes are done, to the only one.
+//! Nests whose results share operands: a block computes a tile of results, a lane several of them. Operands are staged in shared memory, some
+//! terms of the folds at a time. While the lanes work on one part, the next one is loaded into registers, and then stored to the other of two
+//! buffers, or, when all lanes are done, to the only one.
 
 use super::super::build::Binding;
 use super::super::panels::Panel;

@@ -1,4 +1,4 @@
-//! The operands of a tile: on their way from memory to registers of the lanes that fetch them, and from there to shared memory.
+//! The operands of a tile: their loads into registers of the lanes that fetch them, and their stores to shared memory.
 
 use super::super::{Lowerer, make};
 use super::tiled::{Edge, Place, Tiling};

@@ -1,4 +1,4 @@
-//! Tiles of results whose folds are split: a block makes a tile of what a part of the folds gives.
+//! Tiles of results whose folds are split: a block computes a tile of partial results.
 
 use super::super::space::Range;
 use super::super::{Lowerer, POSITIONS, make};

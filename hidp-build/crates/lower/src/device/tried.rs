@@ -1,8 +1,8 @@
-//! Folds whose loads are not proved: tried without branches, and done again in order where a check failed.
+//! Folds whose loads are not proved: tried without branches, and repeated in order if a check failed.
 //!
-//! A check that leaves the loop lets no later load begin before it. So indices that grow evenly with the iterator are tested once, at
-//! both ends of the range, others are clamped and only raise a flag; then the compiler writes the loop out several times and all loads of
-//! one kind go at once. Where the flag is up the loop runs again with faults, and finds the first.
+//! A check that leaves the loop keeps all later loads waiting. So indices that are affine in the iterator are tested once, at both ends of the
+//! range; others are clamped and set a flag. The compiler can then unroll the loop and issue all loads of one kind at once. If the flag is set,
+//! the loop runs again with faults, and finds the first.
 
 use super::super::fold::Acc;
 use super::super::map::turns;

@@ -1,5 +1,5 @@
-//! Reductions whose iterations need memory of their own, or call primitives: groups of the plan's level leave the values of their
-//! iterations, which then are folded.
+//! Reductions whose iterations need private memory, or call primitives: groups of the plan's level store the values of their
+//! iterations, which another launch folds.
 
 use super::super::space::Range;
 use super::super::{ITERATORS, Lowerer, make};

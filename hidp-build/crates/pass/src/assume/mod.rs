@@ -1,7 +1,7 @@
-//! `assume`: what tests inside a nest ask is asked once before it, where sizes, scalars and the extreme elements of inputs say it; the nest stands
-//! there twice.
+//! `assume`: replaces tests inside a nest by one before it, if sizes, scalars and the extreme elements of inputs decide them; the nest is
+//! duplicated.
 //!
-//! The copy for which the answer is yes has no tests. The other one is the nest as it was, so faults and their order are, too.
+//! The copy behind a successful test has no tests. The other one is the original nest, so faults and their order are unchanged.
 
 mod worth;
 

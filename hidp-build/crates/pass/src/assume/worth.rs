@@ -1,6 +1,6 @@
-//! Whether it pays to look at all elements of an array before a nest that has them for indices.
+//! Whether it pays to scan an index array before the nest that uses it.
 //!
-//! It does where the nest reads all of them, and each several times: then the look takes a small part of what the nest takes.
+//! It does if the nest reads all of its elements, each several times: then the scan takes a small part of the nest's time.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -37,7 +37,7 @@ fn run(program: &mut Program) {
         let (entry, choice) = (program.alternatives[at].entry, program.alternatives[at].choice.clone());
         program.alternatives[at].func = make(program, entry, &choice, &choosing, &mut made);
     }
-    // Nobody calls codelets themselves, so the passes need not look at them.
+    // Codelets are never called themselves, so the passes can skip them.
     for spectrum in std::mem::take(&mut program.spectra) {
         spectrum.codelets.iter().for_each(|codelet| program.funcs[codelet.func].body = Block::default());
     }

@@ -1,4 +1,4 @@
-//! What an iteration knows: elements that it stored or loaded into a scalar, tests that it passed; and stores that it overwrites.
+//! Facts of an iteration: elements that it stored or loaded into a scalar, and tests that it passed; and dead stores.
 
 use hidp_ir::par::effects::{Effects, expr_may_fault};
 use hidp_ir::par::same;

@@ -1,12 +1,11 @@
-//! `forward`: what an iteration has just stored it does not load again, and arrays that nobody loads go away.
+//! `forward`: forwards stores of an iteration to its later loads, and drops arrays that are never loaded.
 //!
 //! - A load of an element that the same iteration stored before becomes the stored value.
-//! - A store that the same iteration overwrites before anyone can look is dropped.
+//! - A store that the same iteration overwrites before any read is dropped.
 //! - A local array without loads is dropped with its stores: a temporary between two fused maps becomes a scalar.
 //! - `c = t`, with a local `t` that dies there, makes `t` another name of `c`, or exchanges the two inside a loop.
 //!
-//! Storage that is not asked for any more may have faulted for its size; a test of the sizes takes its place where they are
-//! not known to fit.
+//! An allocation that is dropped might have faulted for its size; a test of the sizes replaces it unless they are known to fit.
 
 mod elements;
 mod rename;

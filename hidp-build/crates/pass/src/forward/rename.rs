@@ -11,7 +11,7 @@ use hidp_ir::par::{Access, Block, Expr, ExprKind, Func, Iter, Loop, Map, Program
 use hidp_prove::Facts;
 use hidp_syntax::index::Id;
 
-/// Makes copies free where the source is a local that nobody uses afterwards.
+/// Makes copies free if the source is a local that is dead afterwards.
 pub(super) fn drop_copies(program: &Program, func: &mut Func) {
     zero::clear(func);
     let mut body = std::mem::take(&mut func.body);

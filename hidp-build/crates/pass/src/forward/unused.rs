@@ -1,4 +1,4 @@
-//! Local arrays that nobody loads.
+//! Local arrays that are never loaded.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,7 +5,7 @@
 //! way if nothing depends on their place. Maps that depend on each other fuse to keep elements in registers, independent ones to
 //! load what they share once. Of two maps that fuse, at most one can fault, since their iterations change places.
 //!
-//! What does not fuse, and why, can be asked for with [`report`].
+//! [`report`] returns what does not fuse, and why.
 
 mod checks;
 mod depend;
@@ -95,7 +95,7 @@ struct Fuse<'p, 'v> {
     /// The function as it was, for what is known of its variables.
     known: &'p Func,
     vars: &'v mut Arena<VarId, Var>,
-    /// How often the function mentions each variable, once somebody asks.
+    /// How often the function mentions each variable, computed on demand.
     mentions: OnceCell<BTreeMap<VarId, usize>>,
 }
 

@@ -1,4 +1,4 @@
-//! Calls in expressions: what is evaluated before them, and whether they are evaluated at all, stays.
+//! Calls in expressions: their order of evaluation, and whether they are evaluated at all, are preserved.
 
 use super::*;
 use hidp_ir::par::effects::expr_may_fault;

@@ -1,11 +1,11 @@
 //! Pass `inline`: scalar functions that maps with loops call are replaced by their bodies.
 //!
-//! Whole iterations run in vector lanes where every lane takes each statement together with its neighbours; a call is made for one lane
-//! after the other. And whether an iteration has loops is seen only when its calls are looked into. In maps without loops
-//! calls stay: compilers of C++ put those bodies in by themselves.
+//! Whole iterations run in vector lanes if every lane executes each statement together with its neighbours; a call runs one lane after the
+//! other. And whether an iteration has loops is known only with its calls inlined. In maps without loops calls stay: C++ compilers inline those
+//! themselves.
 //!
-//! What the program computes stays, and so does the order of its faults: what stands left of a call and may fault comes to stand before
-//! the call's statements ([`expr`]). A body counts as statements of its own, so nothing is contracted across its edge.
+//! Results and the order of faults are preserved: operands left of a call that may fault are computed before the call's statements
+//! ([`expr`]). A body counts as statements of its own, so nothing is contracted across its edge.
 
 mod body;
 mod expr;

@@ -1,4 +1,4 @@
-//! Calls whose tables are asked for a few cells alone: the function gives these, and need not keep its tables.
+//! Calls of which only a few cells are read: the function returns these, and need not keep its tables.
 
 use std::collections::BTreeSet;
 

@@ -76,7 +76,7 @@ pub(super) fn read(var: VarId, span: Span) -> Expr {
     Expr::read(var, Ty::LONG, span)
 }
 
-/// An element, which nobody else touches, and of which it is not proved that there is one.
+/// An element without other users, whose existence is not proved.
 pub(super) fn place(array: VarId, index: Vec<Expr>, span: Span) -> Place {
     Place { array, unproved: every_dimension(index.len()), index, path: Vec::new(), access: Access::Exclusive, span }
 }

@@ -1,4 +1,4 @@
-//! Bodies of cells: instead of returning, they store.
+//! Bodies of cells, with returns turned into stores.
 
 use super::build;
 use hidp_ir::par::visit::{self, Mutator, change};

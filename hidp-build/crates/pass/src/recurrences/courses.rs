@@ -1,4 +1,4 @@
-//! Courses as lines of plans: how they are written, which ones are pinned, and what is said of those that cannot be.
+//! Courses as lines of plans: how they are written, which ones are pinned, and the errors for those that are impossible.
 
 use std::collections::{BTreeMap, BTreeSet};
 

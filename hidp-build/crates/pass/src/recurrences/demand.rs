@@ -1,4 +1,4 @@
-//! Cells as the meaning of a recurrence says: each computed when it is asked for.
+//! Cells by the definition of a recurrence: each computed on demand.
 //!
 //! All cells of all tables have numbers, in the order in which they are asked for. A stack holds the cells that wait for others. A
 //! body that needs a cell which is not computed yet leaves, and starts again when that cell is there; so a fault is the first of plain

@@ -1,4 +1,4 @@
-//! What is made of a system.
+//! The job of computing one system of recurrences.
 
 use std::collections::BTreeMap;
 

@@ -23,7 +23,7 @@ pub struct Made {
     pub wants: Wants,
     /// How the tables are computed.
     pub way: Way,
-    /// What became of each course; empty where nobody asks.
+    /// The fate of each course; empty unless requested.
     pub fates: Vec<(Course, Fate)>,
     /// The course that is pinned, where that is, and why it cannot be.
     pub unmet: Option<(PinnedCourse, Unmet)>,

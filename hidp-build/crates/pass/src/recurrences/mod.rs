@@ -115,7 +115,7 @@ fn transformed(program: &mut Program, fates: bool) -> Vec<Made> {
             unmet,
         }));
     }
-    // What nobody calls is nothing.
+    // A function that is never called is dropped.
     program.funcs.iter_mut().for_each(|(_, func)| func.recur = None);
     program.courses.clear();
     made

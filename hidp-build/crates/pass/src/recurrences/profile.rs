@@ -1,10 +1,10 @@
-//! Profiles: what pairs of data choose from a table (`costs[s[i-1]][t[j-1]]`), laid out so that the cells of a step find it side by side.
+//! Profiles: elements of a table that pairs of data select (`costs[s[i-1]][t[j-1]]`), laid out contiguously for the cells of a step.
 //!
-//! In lanes such a load is an access for each cell, which takes longer than all the rest of it. But for one letter of `t`, the values are in the
-//! order of `s`. So the *profile* has a row of them for each letter, made once. What the cells of the next steps find is then a part of a row for each
-//! letter of `t`, turned so that each step has a row of its own: the *front*. Processors turn it in registers (a copy across an array).
+//! In lanes such a load is a gather, which takes longer than the rest of a cell. But for one letter of `t`, the values follow the order of `s`. So
+//! the *profile* has a row of values per letter, computed once. The cells of the next steps then need a section of a row for each letter of `t`,
+//! transposed so that each step has a row: the *front*. Processors transpose it in registers (a copy across an array).
 //!
-//! Values are kept in a byte. Where they do not fit it, or there are more letters than pay, all stays as it is.
+//! Values are bytes. If they do not fit, or there are too many letters, the look-up stays.
 
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{

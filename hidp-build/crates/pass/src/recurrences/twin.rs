@@ -1,4 +1,4 @@
-//! Systems that stand twice in a function, and the condition that decides between them.
+//! Systems with two versions in a function, and the condition that selects one.
 
 use std::collections::BTreeMap;
 

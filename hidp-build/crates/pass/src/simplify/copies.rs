@@ -1,5 +1,5 @@
-//! Copies and single-use integer expressions of unchanging scalars go where they are used. So do short sums, however often they are used,
-//! that indices are made of: an index is linear in an iterator only where that iterator stands in it.
+//! Forwards copies and single-use integer expressions of unchanging scalars to their uses; also short sums in indices, however often
+//! they are used: an index is visibly linear in an iterator only if it contains the iterator.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -158,7 +158,7 @@ fn operands(expr: &Expr) -> Option<usize> {
     }
 }
 
-/// Drops the declarations and assignments of variables that nobody reads any more.
+/// Drops the declarations and assignments of dead variables.
 fn remove(block: &mut Block, values: &BTreeMap<VarId, Expr>) {
     struct Remove<'v>(&'v BTreeMap<VarId, Expr>);
     impl Mutator for Remove<'_> {

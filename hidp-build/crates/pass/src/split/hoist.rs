@@ -1,4 +1,4 @@
-//! Values that do not change over an inner map move in front of it.
+//! Hoists values that are invariant in an inner map out of it.
 
 use std::collections::BTreeSet;
 

@@ -149,7 +149,7 @@ impl Split<'_, '_> {
         before.push(Stmt { kind: StmtKind::Assign { var, value }, span });
     }
 
-    /// Whether results may be delivered, and iterations visited, in the order of a nest: nobody sees the difference.
+    /// Whether results may be delivered, and iterations visited, in the order of a nest, without an observable difference.
     fn may_be_nested(&self, map: &Map) -> bool {
         let chain = self.first_chain(map).0;
         let order: Vec<VarId> = levels(map, &chain).concat();

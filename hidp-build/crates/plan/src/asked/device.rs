@@ -18,8 +18,7 @@ use hidp_syntax::ast::Level;
 use hidp_syntax::place::{Axis, Place};
 use hidp_syntax::source::Span;
 
-/// Every plan that the planner makes when nobody asks for anything, once somebody wants to see them: where lines say how a nest runs,
-/// nobody does.
+/// Every plan that the planner makes without directives, computed on demand: nests whose lines are pinned do not need them.
 pub(super) struct Usual<'a> {
     explored: OnceCell<Explored>,
     program: &'a Program,
@@ -32,7 +31,7 @@ impl<'a> Usual<'a> {
         Usual { explored: OnceCell::new(), program, id, model }
     }
 
-    /// Whether somebody wanted to see them.
+    /// Whether they were computed.
     #[cfg(test)]
     pub(super) fn are_explored(&self) -> bool {
         self.explored.get().is_some()

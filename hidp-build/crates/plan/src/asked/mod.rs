@@ -146,7 +146,7 @@ fn pins_of(map: &Map, target: PinTarget) -> Vec<&Pin> {
     own.chain(inside).collect()
 }
 
-/// What is asked of a nest; nothing if nobody asks for anything.
+/// What directives ask of a nest; nothing if there are none.
 pub(super) fn asked(
     func: &Func,
     map: &Map,

@@ -35,7 +35,7 @@ pub(super) struct Weight {
 }
 
 /// Weighs a body at a level, whose dimensions have these sizes, and whose tunables these values. Its outermost maps with calls are
-/// dealt to the level `dealt`. Nothing if a map further in can be run by nobody.
+/// dealt to the level `dealt`. Nothing if no level can run a map further in.
 pub(super) fn weigh(
     program: &Program,
     body: &Func,
@@ -74,7 +74,7 @@ struct Scale<'a> {
     dealt: Option<usize>,
     /// How the level around cuts `tiles`.
     way: Option<PieceWay>,
-    /// Whether some map with calls can be run by nobody.
+    /// Whether there is a map with calls that no level can run.
     stuck: bool,
 }
 

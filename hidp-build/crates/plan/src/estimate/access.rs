@@ -42,7 +42,7 @@ impl Call<'_> {
         }
     }
 
-    /// What it takes more that nobody knows where it goes.
+    /// The additional cost of an access whose address depends on data.
     pub(super) fn missed(&self, place: &Place) -> f64 {
         if place.index.iter().any(|index| self.is_loaded(index)) { self.line(place.array) } else { 0.0 }
     }

@@ -1,8 +1,8 @@
-//! What the lines of a nest come to: names are variables, and lines are levels, blocks, tiles and cuts, as the planner chooses them and
-//! lowering asks for them.
+//! The meaning of the lines of a nest: names resolved to variables, and lines to levels, blocks, tiles and cuts, as the planner chooses them
+//! and lowering needs them.
 //!
-//! A plan holds lines alone. [`Mapping::lines`] writes what the planner chose, [`Mapping::read`] gives it back to whoever runs it, and
-//! refuses lines that it would write differently: so no line is read and then ignored.
+//! A plan holds lines only. [`Mapping::lines`] writes the planner's choice, [`Mapping::read`] reads it back, and rejects lines that it would
+//! write differently: so no line is read and then ignored.
 
 mod names;
 mod read;

@@ -18,8 +18,8 @@
 //! An iterator's value is the mixed-radix number of its lines, the outermost one most significant; a line without size takes
 //! what the others leave. Lines stand outside in. `docs/design/plan.md` is the registry of the words, and says what they mean.
 //!
-//! These are types, a reader and a printer, which know no program: names are names, and whether a plan fits is somebody else's
-//! question. What is printed reads back as what it was.
+//! These are types, a reader and a printer. They know no program: names are names, and other modules judge whether a plan fits. Reading
+//! what was printed gives the same plan.
 
 use hidp_syntax::ast::Level;
 

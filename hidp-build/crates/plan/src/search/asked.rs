@@ -1,4 +1,4 @@
-//! What the warps of a nest ask for, as a mapping has them.
+//! The requests of the warps of a nest under a mapping.
 
 use super::facts::{Facts, LoopNumbers, Numbers, SiteNumbers};
 use super::lanes::{Digit, Starts, resident};

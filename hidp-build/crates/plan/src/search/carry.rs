@@ -83,7 +83,7 @@ impl<'a> Carrier<'a> {
         at < self.map.iters.len()
     }
 
-    /// Threads of a block where nobody says otherwise.
+    /// Default number of threads per block.
     pub(super) fn usual_block(&self) -> u32 {
         self.model.block
     }

@@ -1,8 +1,8 @@
-//! How long a nest takes as a mapping has it, before anything is lowered: what warps ask for, against what the machine does at most.
+//! The predicted time of a nest under a mapping, before anything is lowered: the requests of warps against the peak rates of the machine.
 //!
-//! A time is a sum of parts, each the difference that one thing makes: what has to be done at least, by lanes that all have work, with every
-//! byte asked for once and enough of it under way; then lanes that idle, sectors that are fetched in part or again, too little under way;
-//! what folding across lanes and parts takes, and launches. Lee et al.'s soft constraints are four of these. It compares mappings, and nothing else.
+//! A time is a sum of parts, each the difference that one effect makes: the minimum, with all lanes busy, every byte requested once and enough
+//! loads in flight; then idle lanes, sectors fetched partially or repeatedly, too few loads in flight; folds across lanes and parts, and
+//! launches. Lee et al.'s soft constraints are four of these. It compares mappings, and nothing else.
 
 use std::fmt;
 

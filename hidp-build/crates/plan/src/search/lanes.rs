@@ -1,4 +1,4 @@
-//! Where the lanes of a warp are in a nest, and what one request of theirs touches.
+//! The positions of a warp's lanes in a nest, and the sectors that one request touches.
 
 use super::facts::SiteNumbers;
 use crate::target::DeviceModel;

@@ -1,5 +1,5 @@
 //! The search for mappings of a nest on a device, after Lee et al. ("Locality-Aware Mapping of Nested Parallel Patterns on GPUs", MICRO 2014):
-//! all that their parameters can say (`space`), less what constraints cut, by predicted times (`cost`) at sizes of many shapes.
+//! all that their parameters can express (`space`), pruned by constraints, ordered by predicted times (`cost`) at sizes of many shapes.
 
 mod asked;
 mod carry;

@@ -1,4 +1,4 @@
-//! What an iteration of a map does by itself: operations, accesses and maps inside, each as often as it is expected to run.
+//! The work of one iteration of a map: operations, accesses and maps inside, each weighted by its expected count.
 
 use std::collections::BTreeMap;
 

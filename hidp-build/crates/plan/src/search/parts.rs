@@ -1,4 +1,4 @@
-//! What the warps of a nest ask for whose folds other groups take parts of, and what another launch does that folds those.
+//! The requests of a nest with split folds, and those of the launch that folds the parts.
 
 use super::asked::{Around, Asked};
 use super::facts::SiteNumbers;

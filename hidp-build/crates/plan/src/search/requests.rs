@@ -1,4 +1,4 @@
-//! Which lanes of warps have work, and how often: those of whole warps, and those at the ends of ranges. Warps beyond an end ask for nothing.
+//! Which lanes of warps are active, and how often: in whole warps, and at the ends of ranges. Warps beyond an end request nothing.
 
 use super::lanes::{Digit, Lanes, along};
 

@@ -1,5 +1,5 @@
-//! Issue slots of warps: what iterations compute, and what it takes to find where they are and what they reach. Compilers leave outside of a loop
-//! what does not change there, as long as one lane takes all of its iterations.
+//! Issue slots of warps: those of the computation, and those for indices and addresses. Compilers hoist what is invariant in a loop, as long as
+//! one lane takes all of its iterations.
 
 use super::asked::Asked;
 use super::facts::SiteNumbers;

@@ -1,5 +1,5 @@
 //! Lee et al.'s space: for each level of a nest a dimension of the block, lanes along it, and how much of the range a block or lane takes. Rows of
-//! data, of which constraints cut all that no lines can say, as early as they can.
+//! data, which constraints prune as early as possible to those that lines can express.
 //!
 //! Levels are the iterators of the outermost map, then the maps inside, by depth: lanes share all iterators of such a map as one index, and
 //! maps at one depth alike. What a row comes to is a [`Mapping`], as the planner has others.

@@ -42,7 +42,7 @@ pub struct DeviceModel {
     pub small_array: u32,
     /// Bytes of the arrays that iterations declare, of all iterations that run at a time.
     pub scratch: u32,
-    /// Threads of a block if nobody says otherwise.
+    /// Default number of threads per block.
     pub block: u32,
     /// Iterations that a block folds before its result is written.
     pub run: u32,
@@ -140,7 +140,7 @@ pub struct DeviceMachine {
     pub line: u32,
     /// Nanoseconds of a launch.
     pub launch: u32,
-    /// Registers of a thread that nobody has compiled yet.
+    /// Assumed registers per thread, before compilation.
     pub thread_registers: u32,
     /// Iterations of a loop whose loads are under way together.
     pub under_way: u32,

@@ -1,4 +1,4 @@
-//! Models as documents: every key is read by somebody, or the model is refused.
+//! Models as documents: a model with a key that is never read is rejected.
 
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -68,7 +68,7 @@ impl<'d> Reading<'d> {
         self.rows("tunable").map(Row::tunable).collect()
     }
 
-    /// Refuses values that nobody has read.
+    /// Rejects values that were never read.
     pub(super) fn finish(&self) -> Result<(), DocumentError> {
         let unread = self.unread(self.root);
         unread.into_iter().min_by_key(|error| error.line).map_or(Ok(()), Err)

@@ -1,8 +1,8 @@
-//! Which nests gain by whole iterations in lanes: those whose loops compilers make no vectors of, and in which little is done lane by lane.
+//! Which nests gain from whole iterations in lanes: those whose loops compilers do not vectorise, and which do little lane by lane.
 //!
-//! Costs are rough tenths of a cycle of one iteration, alone and as one of a group of lanes; instruction sets differ by more
-//! than a closer look would find. Gathering costs what as many loads do, with putting their addresses into memory and their values together,
-//! which is more than a loop in order pays for one.
+//! Costs are rough tenths of a cycle per iteration, alone and as one of a group of lanes; instruction sets differ by more than a finer model
+//! would resolve. A gather costs as many loads, plus storing their addresses and merging their values, which is more per load than a scalar
+//! loop pays.
 
 use super::{Classes, is_row, packed, wide_shape};
 use crate::blame::span_of;

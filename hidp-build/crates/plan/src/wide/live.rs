@@ -1,4 +1,4 @@
-//! Which variables an iteration still reads: of each place in the body of a map, those whose value it reads before it assigns them anew.
+//! Liveness: at each point in the body of a map, the variables whose value an iteration reads before it assigns them again.
 
 use std::collections::BTreeSet;
 

@@ -1,5 +1,5 @@
-//! Arrays of iterations: each lane has its own, element by element next to those of other lanes. Small ones of constant size stand on the
-//! stack. For others each part of a launch allocates memory before its first group, so what their sizes are made of must be known by then.
+//! Arrays of iterations: each lane has its own, interleaved element by element with those of other lanes. Small ones of constant size are on
+//! the stack. For others each part of a launch allocates memory before its first group, so their sizes must be known by then.
 
 use std::collections::BTreeSet;
 

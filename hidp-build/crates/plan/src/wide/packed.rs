@@ -1,6 +1,6 @@
-//! Rows of inputs that are packed: where each lane goes along its own row of an array, again and again, neighbouring lanes read elements
-//! that are a row apart. A copy that has the lanes' elements side by side is made once for each group. An element of a vector is a row
-//! of one: compilers leave a load that asks who is there in the loops where it stands.
+//! Packed rows of inputs: if each lane traverses its own row of an array repeatedly, neighbouring lanes read elements that are a row apart. Once
+//! per group, a copy is made with the lanes' elements adjacent. An element of a vector counts as a row of one: compilers do not hoist a masked
+//! load out of loops.
 
 use std::collections::BTreeSet;
 

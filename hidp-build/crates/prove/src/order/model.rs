@@ -79,7 +79,7 @@ pub(super) struct Dependence {
     pub distance: Option<Vec<i64>>,
     /// Names of values.
     pub names: BTreeMap<AtomId, String>,
-    /// Samples, once somebody has asked.
+    /// Samples, computed on demand.
     pub pairs: Option<Rc<[Pair]>>,
 }
 

@@ -47,7 +47,7 @@ macro_rules! codes {
 
 codes! {
     UnexpectedToken = "HD0001" Error "unexpected token"
-        "Something stands where it cannot stand. The message says what would fit there.";
+        "A token is not valid at its position. The message says what is expected there.";
     Unclosed = "HD0002" Error "unclosed or unmatched bracket"
         "Every `{`, `(` and `[` needs its closing partner. The message shows where the open one stands; the missing one may \
          belong anywhere between the two places.\n\n\
@@ -234,7 +234,7 @@ codes! {
         "The order of atomic additions differs from run to run, and with it the rounding. `#pragma hidp unordered` before the map accepts that.";
 
     BadSuffix = "HD0501" Error "malformed suffix"
-        "Behind a map stand `reduce`, `scan` and `exscan`: an operator, a target, the value that each iteration leaves and the iterators folded \
+        "A map may be followed by `reduce`, `scan` and `exscan` with an operator, a target, the value that each iteration leaves and the iterators folded \
          over: `} reduce(\"+\", y[r], _t, k := [*]);`.";
     FoldOver = "HD0502" Error "fold over other iterators"
         "A suffix names iterators of its own map, each once: any number for `reduce`, one for `scan` and `exscan`.";
@@ -299,7 +299,7 @@ codes! {
         "Scalar functions hold declarations of scalars, assignments, `if`, loops and `return`.";
     TooManyCalls = "HD0707" Error "calls too deep or too many"
         "A chain of calls has at most 64 functions. A function over arrays is put in the place of each call: with all that is put into \
-         it, a function has at most 10000 statements. One that calls another twice doubles it. Put what repeats into a loop.";
+         it, a function has at most 10000 statements. A function that calls another twice contains it twice. Use a loop for what repeats.";
     CodeletHeader = "HD0708" Error "header of a codelet that differs"
         "A codelet has the header of its function, which need not be written again. Where it is, types, names and dimensions have to be \
          those of the function, in its order.";
@@ -314,8 +314,8 @@ codes! {
     TunableChanged = "HD0711" Error "tunable that is changed"
         "A tunable has one value in each version of an entry. It cannot be assigned, and no other name hides it.";
     BadWhen = "HD0712" Error "condition of a codelet that is not known before the call"
-        "`when` decides at the begin of a call which body runs, so it is made of dimensions, scalar inputs, tunables and constants, and \
-         cannot fault.";
+        "`when` decides at the beginning of a call which body runs, so it may use only dimensions, scalar inputs, tunables and constants, and cannot \
+         fault.";
     BadPiece = "HD0713" Error "misplaced piece of an array"
         "`[adjacent t of p]`, `[adjacent t by q]` and `[strided t of p]` are subscripts of arrays that are given to functions over arrays. \
          `t` is an iterator around the call that counts from 0 by ones. Pieces of a length are adjacent.";
@@ -324,7 +324,7 @@ codes! {
          indices, by calls, or by calls that write all pieces.";
     Disagreeing = "HD0716" Error "codelet that disagrees with its function"
         "Every codelet computes what its function does. In each build both run on small arguments; the message shows sizes, inputs and an \
-         element that differs. One of the two is wrong, or the codelet is for fewer arguments, which `when` says.";
+         element that differs. One of the two is wrong, or the codelet is correct only for some arguments, which `when` must state.";
     NoFunction = "HD0717" Error "codelet without a function"
         "A codelet is another body of a function over arrays of its own file, or of one that its file imports.";
 
@@ -366,35 +366,35 @@ codes! {
          all of it, for example with `out = 0.0;` first.";
 
     SearchCut = "HD0817" Warning "compositions that were not looked at"
-        "Which bodies the calls of an entry take is searched for among all combinations of codelets and values of tunables, up to a bound. \
-         Here are more; those that were not looked at can be no versions.";
+        "The compiler searches the combinations of codelets and values of tunables for the calls of an entry, up to a bound. This entry has more; \
+         those that were not considered cannot become versions.";
     NotCompared = "HD0818" Warning "codelet that was not compared"
-        "Each build compares codelets with their functions on small arguments. This one could not be: no arguments are known for which the \
-         function does not fault, or its condition holds for large sizes alone, or both take too many steps. Nothing else looks whether it \
-         computes the same. Where that is known from elsewhere, say so before the codelet: `#pragma hidp allow(HD0818)`.";
+        "Each build compares codelets with their functions on small arguments. This one could not be compared: no arguments are known for which the function does not fault, its condition holds only for large sizes, or \
+         both take too many steps. Nothing else checks that it computes the same. If you know that it does, put `#pragma hidp allow(HD0818)` before \
+         the codelet.";
 
     CertainFault = "HD0820" Warning "operation that always faults"
         "A division by the constant 0 and a shift by a constant that is negative, or not below the number of bits of its left side, have no \
          result. Where one is evaluated the call ends with an error. In branches that constants rule out it is not evaluated.";
     LostUpdate = "HD0821" Warning "updates that may be lost"
-        "The iterations of a map run at the same time. Where data says which element an iteration updates, two may read the same old value, and \
-         the update of one is lost. `atomic` makes an update indivisible; `histogram` does `out[keys[i]] op= values[i]` for whole arrays, with the \
+        "The iterations of a map run at the same time. If data decide which element an iteration updates, two may read the same old value, and one update is lost. `atomic` makes an update indivisible; `histogram` does `out[keys[i]] op= values[i]` for whole arrays, with the \
          same bits on every run:\n\n\
          ```hidp\nmap { i := [0:N); atomic counts[bucket[i]] += 1; }\n```\n\n\
-         Where data sends no two iterations to one element, say so before the statement or the function: `#pragma hidp allow(HD0821)`.";
+         If no two iterations update the same element, put `#pragma hidp allow(HD0821)` before the statement or the function.";
     NarrowArithmetic = "HD0822" Warning "arithmetic in a narrow type, widened afterwards"
         "There is no integer promotion: the difference of two `uint8` is a `uint8`, which wraps, whatever it is assigned to. Convert an operand, \
          and the operation is done in the wider type:\n\n\
          ```hidp\nfloat g = (float)a[i] - b[i];\n```\n\n\
-         Where wrapping is meant, say so before the statement or the function: `#pragma hidp allow(HD0822)`.";
+         If wrapping is intended, put `#pragma hidp allow(HD0822)` before the statement or the function.";
     RacesCostLanes = "HD0823" Warning "possible races that cost vector lanes"
-        "Iterations of a map run at the same time. Where one may read an element that another writes, or two may write one, as far as can be \
-         proved, elements are loaded and stored one by one, and the map does not run in vector lanes. Read what other iterations may write before the map, or \
-         write to a second array and exchange both:\n\n\
+        "Iterations of a map run at the same time. If one may read an element that another writes, or two may write the same element, and the compiler cannot prove otherwise, elements are \
+         loaded and stored one by one, and the map is not vectorised. Read what other iterations may write before the map, or write to a second array \
+         and swap the two:\n\n\
          ```hidp\nfloat pivot = p[k];\nmap { i := [0:N); p[i] = p[i] - pivot; }\n```\n\n\
-         Of a map that stands in no other one, the compiler does so by itself where iterations write elements of their own alone, and read others that are proved to be \
-         there and are the same along some iterators, as `d[i][k]`. The warning is for maps that nothing else keeps from lanes, \
-         and for all that read one element, as `p[0]`, which one of their iterations certainly writes. Where it is meant, say so before the statement or the function: `#pragma hidp allow(HD0823)`.";
+         In an outermost map the compiler does so itself if iterations write only elements of their own, and read others that are proved to exist and \
+         do not vary along some iterators, as `d[i][k]`. The warning is for maps that nothing else keeps from vectorising, and for all maps that read \
+         an element, such as `p[0]`, which one of their iterations certainly writes. If it is intended, put `#pragma hidp allow(HD0823)` before the \
+         statement or the function.";
 
     Unreadable = "HD0901" Error "file or folder that cannot be read"
         "`hidp_build::compile` takes a folder (or a file) relative to the package's root, where `Cargo.toml` is.";
@@ -453,8 +453,7 @@ codes! {
          FILE --pin` prints them: `plan` and a name, `nest`, and the lines of the nest. `recurrence`, names of tables and the lines of a way may stand \
          before the first plan. Comments start with `#`.";
     UnfitPlan = "HD0920" Error "pinned plan that does not fit"
-        "A pinned plan is for an entry as it was when the plan was written down. Where the entry has other nests or iterators now, or \
-         cannot run by the plan's lines any more, the build stops rather than run something else. The lines are those of a plan that the \
+        "A pinned plan is for an entry as it was when the plan was written down. If the entry has other nests or iterators now, or can no longer run by the plan's lines, the build stops rather than run something else. The lines are those of a plan that the \
          compiler would make; of them the sides of a processor's tiles, `runs`, `groups` and `block` may have other numbers, a line `i lanes` may become \
          `i seq`, and `place` lines may be left out. Recurrences may have any way that `explain` calls possible. \
          `cargo xtask explain FILE --pin` prints the plans that fit now.";
@@ -474,8 +473,8 @@ codes! {
         "The program may be fine: please report this message with it.";
 
     IdleTuning = "HD0952" Warning "a tuning record is not used"
-        "The tuner stamps what it measured with a hash of what the entry was compiled to. A record of another entry, or of what \
-         the entry was before, says nothing about the entry now: the compiler's own rules decide as if the record were not there.";
+        "The tuner stamps what it measured with a hash of what the entry was compiled to. A record of another entry, or of an earlier version of the entry, does not apply: the compiler's own rules decide as if the record were not \
+         there.";
 
     IdleNvcc = "HD0953" Warning "nvcc cannot be used"
         "An nvcc was found and CUDA was not demanded, so kernels are compiled for the CPU alone. The message says what is wrong with it.";

@@ -1,4 +1,4 @@
-//! Compares what two bodies leave.
+//! Compares the results of two bodies.
 
 use super::What;
 use crate::par::interp::{Arg, Array, Value};

@@ -115,7 +115,7 @@ impl Maker<'_> {
         ((self.state >> 33) as i64) % limit.max(1)
     }
 
-    /// What stands in a scalar output before the call: something that nobody takes for a result. Other arguments do not depend on it.
+    /// The value of a scalar output before the call: one that cannot be mistaken for a result. Other arguments do not depend on it.
     fn left_before(&mut self, ty: Ty) -> Value {
         const TRIES: usize = 8;
         let (state, zero) = (self.state, Value::zero(self.program, ty));

@@ -84,7 +84,7 @@ pub enum Error {
     },
     /// The limit of steps was reached.
     OutOfFuel,
-    /// A native function that nobody supplied.
+    /// A native function without an implementation.
     Native(String),
 }
 

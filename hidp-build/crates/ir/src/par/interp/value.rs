@@ -24,7 +24,7 @@ pub enum Value {
     Struct(Rc<Vec<Value>>),
 }
 
-/// What fills memory that nobody may read yet.
+/// The contents of uninitialised memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Fill {
     Zero,

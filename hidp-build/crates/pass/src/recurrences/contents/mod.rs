@@ -1,7 +1,7 @@
-//! What input arrays contain: their smallest and their largest element, found once before any cell is computed.
+//! Ranges of input arrays: their smallest and largest element, found once before any cell is computed.
 //!
-//! Cells have data for indices (`sub[s[i-1]][t[j-1]]`) and add what arrays hold. Nothing is known of either before the program runs; but to look at all elements
-//! takes little time beside the cells. Where they are all indices of what they index, no cell faults by them, so cells may be computed in any order.
+//! Cells use data as indices (`sub[s[i-1]][t[j-1]]`) and add elements of arrays. Both are unknown before the program runs, but scanning all
+//! elements takes little time compared with the cells. If all are valid indices, no cell faults by them, so cells may be computed in any order.
 
 #[cfg(test)]
 mod tests;

@@ -1,5 +1,5 @@
-//! Narrow cells: where the values of all cells lie close together, 16 bits hold how far they are from a common offset, and vectors have
-//! more lanes.
+//! Narrow cells: if the values of all cells are close together, 16 bits hold their distance from a common offset, and vectors have more
+//! lanes.
 //!
 //! Cells come from cells by `+` and `-` of *plain* values, which depend on no cell, and by `min`, `max`, conditions and comparisons. So
 //! an offset that all cells share stays the same through the body, and no cell is further from those of the first steps than the sum of what
