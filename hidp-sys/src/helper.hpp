@@ -1,17 +1,17 @@
 // One thread of the team: how it gets jobs, sleeps, and is waited for.
 //
-// The mailbox holds one invitation at most: who invites puts it there (null to invitation), and takes it back when the job is done
-// (invitation to null) unless the helper has taken it (likewise). So a job waits for those helpers alone that began it, and it may lie on
-// its caller's stack.
+// The mailbox holds at most one invitation: the inviter puts it there (null to invitation), and withdraws it when the job is done
+// (invitation to null) unless the helper has taken it (likewise). So a job waits only for those helpers that began it, and may be on its
+// caller's stack.
 //
-// Nobody sleeps through an invitation. The helper says that it sleeps, then looks into the mailbox; who invites fills the mailbox, then
-// looks whether the helper sleeps. All four are sequentially consistent, so one of the two sees what the other wrote: either the helper
-// does not sleep, or it is woken.
+// No helper sleeps through an invitation. The helper sets `asleep`, then reads the mailbox; the inviter fills the mailbox, then reads
+// `asleep`. All four are sequentially consistent, so one of the two sees what the other wrote: either the helper does not sleep, or it is
+// woken.
 //
-// Nobody sleeps through the end of a job. The helper says that it left (`current`), counts (`finished`), then looks for waiters; a waiter
-// says that it is there, reads the count, then looks at `current`, and sleeps on the count that it read. If the helper saw no waiter, the
-// waiter's look at `current` comes later and sees that it left. If it saw one, it wakes it; a waiter that read the old count and does not
-// sleep yet finds it changed when it is about to.
+// No waiter sleeps through the end of a job. The helper clears `current`, increments `finished`, then reads `waiters`; a waiter increments
+// `waiters`, reads `finished`, then reads `current`, and sleeps on the count that it read. If the helper saw no waiter, the waiter's read of
+// `current` comes later and sees that the helper left. If it saw one, it wakes it; a waiter that read the old count and does not sleep yet
+// finds the count changed when it tries to.
 #pragma once
 
 #include <atomic>
@@ -27,12 +27,12 @@ namespace hidp_core {
 
 struct alignas(128) Helper {
   std::atomic<Invitation> mailbox{0};
-  // The job that it works on, or looks at.
+  // The job that it works on, or is about to accept.
   std::atomic<Invitation> current{0};
   Word asleep;  // 1 while it sleeps, or is about to
-  Word finished;  // how many jobs it left
+  Word finished;  // number of jobs it left
   std::atomic<uint32_t> waiters{0};
-  // Whether it has a processor to itself while nobody else runs. Others sleep at once.
+  // Whether there is a processor for it. Others sleep at once.
   bool spins = false;
   pthread_t thread{};
 
@@ -52,7 +52,7 @@ struct alignas(128) Helper {
   bool take_back(Invitation invitation) {
     return mailbox.compare_exchange_strong(invitation, 0, std::memory_order_seq_cst);
   }
-  // After `take_back` said no.
+  // After `take_back` failed.
   void wait_until_left(Invitation invitation) {
     const auto left = [&] { return current.load(std::memory_order_acquire) != invitation; };
     if (Spin().until(left)) return;
@@ -65,7 +65,7 @@ struct alignas(128) Helper {
     waiters.fetch_sub(1, std::memory_order_seq_cst);
   }
 
-  // What the thread does until it is told to stop.
+  // The thread's loop, until it is told to stop.
   void run() {
     for (;;) {
       const Invitation invitation = mailbox.load(std::memory_order_acquire);
@@ -77,7 +77,7 @@ struct alignas(128) Helper {
 
  private:
   void accept(Invitation invitation) {
-    // Before it is taken: who fails to take it back must find this.
+    // Before it is taken: an inviter that fails to take it back must see this.
     current.store(invitation, std::memory_order_seq_cst);
     HIDP_STEP();
     Invitation expected = invitation;

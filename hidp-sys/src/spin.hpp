@@ -1,4 +1,4 @@
-// Looks again and again for a short time, before a thread goes to sleep.
+// Spins for a short time before a thread goes to sleep.
 #pragma once
 
 #include <atomic>
@@ -7,12 +7,12 @@
 
 namespace hidp_core {
 
-// How long a thread looks before it sleeps: far longer than waking it takes, and than the pauses of a program that calls again and again.
+// How long a thread spins before it sleeps: far longer than waking it takes, and than the pauses of a program that calls repeatedly.
 constexpr int64_t kSpinNanoseconds = 1'000'000;
-// A thread that finds so much time gone between two looks had lost its processor: others want it. No interrupt takes that long.
+// A thread that finds more time than this between two polls was preempted: other threads want its processor. No interrupt takes that long.
 constexpr int64_t kGapNanoseconds = 400'000;
-// For so long nobody spins then: longer each time, as long as it happens again before as much time as the longest has gone. Kernels' and
-// virtual machines' own work interrupts once in a while; other programs that compute do so all the time.
+// How long no thread spins after that: doubled each time it happens again within the longest pause. The work of the kernel and of the
+// virtual machine interrupts occasionally; other programs that compute do so all the time.
 constexpr int64_t kShortestPause = 1'000'000;
 constexpr int64_t kLongestPause = 20'000'000;
 

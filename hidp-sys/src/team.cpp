@@ -19,7 +19,7 @@ thread_local uint32_t most_threads = 0;
 
 // Kernels keep tiles on the stack. Some systems give new threads half a megabyte or less.
 constexpr size_t kLeastStack = size_t{4} << 20;
-// How many others one thread wakes before it goes to work itself.
+// How many helpers one thread wakes before it starts to work itself.
 constexpr uint32_t kWakesEach = 4;
 // No helper has this number.
 constexpr uint16_t kNone = kMostHelpers;
@@ -29,7 +29,7 @@ void *helper_main(void *helper) {
   return nullptr;
 }
 
-// Signals go to the program's own threads, but for those that a thread causes itself, and profilers'.
+// Signals go to the program's own threads, except those that a thread raises itself, and profilers'.
 class SignalsBlocked {
  public:
   SignalsBlocked() {
@@ -69,7 +69,7 @@ int start_thread(Helper &helper, uint32_t number) {
 
 }  // namespace
 
-// Whom a launch invited, as member 1, 2, ….
+// The helpers that a launch invited, as members 1, 2, ….
 struct Team::Invited {
   uint32_t count = 0;
   uint32_t asleep = 0;
@@ -124,11 +124,11 @@ void Team::invite_one(Job &job, uint32_t number, Invited &invited) {
   if (helper.sleeps()) job.sleepers[invited.asleep++] = static_cast<uint16_t>(number);
 }
 
-// Idle helpers, from the first on: so a member is the same thread as in the launch before, whose caches may hold what it works on. Where
-// there are not enough, others as well, who come when they are done with what they do.
+// Idle helpers, from the first on: so a member is the same thread as in the previous launch, whose caches may hold its data. If there are
+// not enough, also busy ones, which come when they have finished their work.
 void Team::invite(Job &job, uint32_t members, bool brief, Invited &invited) {
   const uint32_t running = running_.load(std::memory_order_acquire);
-  // Waking somebody takes three times as long as a brief launch, and who is woken looks for more work for a while. So one alone does without.
+  // Waking a helper takes three times as long as a brief launch, and a woken helper spins for a while. So a single brief launch wakes none.
   bool leaves_sleepers = brief, known = !brief;
   for (uint32_t number = 0; number < running && invited.count + 1 < members; ++number) {
     const Helper &helper = *helper_[number];
@@ -145,7 +145,7 @@ void Team::invite(Job &job, uint32_t members, bool brief, Invited &invited) {
   job.sleeping.store(invited.asleep, std::memory_order_release);
 }
 
-// Whether a brief launch met somebody who sleeps a short time before this one does.
+// Whether another brief launch met a sleeping helper shortly before this one.
 bool Team::one_follows_another() {
   const int64_t time = now();
   return time - met_sleeper_.exchange(time, std::memory_order_relaxed) < kSpinNanoseconds;
@@ -157,7 +157,7 @@ void Team::run(int64_t wanted, bool brief, hidp_team_body body, void *state) {
   invite(job, wanted > int64_t{kMostMembers} ? kMostMembers : static_cast<uint32_t>(wanted), brief, invited);
   job.wake_more();
   body(state, 0);
-  // Whoever came from now on would find nothing to do.
+  // A helper that came from now on would find nothing to do.
   uint32_t came = 1;
   for (uint32_t at = 0; at < invited.count; ++at) {
     if (helper_[invited.number[at]]->take_back(job.invitation(at + 1))) invited.number[at] = kNone;

@@ -1,7 +1,7 @@
 // The threads of a process that help with launches.
 //
-// One team serves all contexts, so that a program which has many, or calls from many threads, does not have as many threads as both
-// together ask for. Helpers are started for contexts and end with the last of them. A forked process has none of its parent's.
+// One team serves all contexts, so that a program with many contexts, or with calls from many threads, does not multiply its threads.
+// Helpers are started for contexts and end with the last of them. A forked process has none of its parent's.
 #pragma once
 
 #include <atomic>
@@ -19,16 +19,16 @@ class Team {
  public:
   constexpr Team() = default;
 
-  // Sees to it that there are `wanted` helpers. 0, or the number of the system's error: then none was started, and `wanted` is as many as
-  // there could be. Not from several threads at once.
+  // Starts helpers until there are `wanted`. Returns 0, or the system's error number: then none was started, and `wanted` is the number that
+  // is possible. Not from several threads at once.
   int start(uint32_t &wanted, uint32_t processors);
-  // Ends them all. Not while anybody calls.
+  // Ends all helpers. Not during a call.
   void stop();
-  // In a forked process, before anything else: its helpers are not there.
+  // In a forked process, before anything else: it has no helpers.
   void forget();
 
-  // body(state, 0) here, and on helpers body(state, member) for members 1 to wanted - 1, for those who come in time. Returns when all that
-  // began are done. A brief launch leaves those alone who sleep, unless launches follow each other closely.
+  // Calls body(state, 0) here, and on helpers body(state, member) for members 1 to wanted - 1, if they come in time. Returns when all that
+  // began are done. A brief launch does not wake sleeping helpers, unless launches follow each other closely.
   void run(int64_t wanted, bool brief, hidp_team_body body, void *state);
   void wake(uint16_t number);
 
@@ -43,7 +43,7 @@ class Team {
   void invite_one(Job &job, uint32_t number, Invited &invited);
 
   std::atomic<uint32_t> running_{0};
-  // When a brief launch last met somebody who sleeps.
+  // When a brief launch last met a sleeping helper.
   std::atomic<int64_t> met_sleeper_{-kSpinNanoseconds};
   // Those from `running_` on are null, or left from the process that this one was forked from.
   Helper *helper_[kMostHelpers] = {};
