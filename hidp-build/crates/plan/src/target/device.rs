@@ -12,156 +12,156 @@ use hidp_syntax::ast::Level;
 pub struct DeviceModel {
     /// Levels, outermost first.
     pub levels: Vec<DeviceLevel>,
-    /// Threads of a warp.
+    /// Threads per warp.
     pub warp: u32,
-    /// Threads of a block at most.
+    /// Maximum number of threads per block.
     pub most_threads: u32,
-    /// The same where iterations have loops, in plans that are searched for: what loops keep takes registers.
+    /// The same for iterations with loops, in plans of the search: loops need registers.
     pub most_threads_with_loops: u32,
-    /// Threads of a multiprocessor at most.
+    /// Maximum number of threads per multiprocessor.
     pub resident: u32,
-    /// Lanes of a warp that lie next to each other along the columns of a tile of results, where there are as many.
+    /// Lanes of a warp that are adjacent along the columns of a tile of results, if the tile has as many.
     pub warp_columns: u32,
-    /// Bytes of loads that a multiprocessor needs under way at a time to use all of the memory's bandwidth.
+    /// Bytes of loads that a multiprocessor needs in flight to saturate the memory bandwidth.
     pub in_flight: u32,
-    /// Bytes that the threads of a block share.
+    /// Bytes of shared memory per block.
     pub shared: u32,
-    /// Blocks of a multiprocessor at most.
+    /// Maximum number of blocks per multiprocessor.
     pub resident_blocks: u32,
-    /// Registers of a multiprocessor.
+    /// Registers per multiprocessor.
     pub registers: u32,
-    /// How many registers a warp gets at a time.
+    /// Granularity of the allocation of registers to a warp.
     pub register_step: u32,
-    /// Bytes of shared memory of a multiprocessor.
+    /// Bytes of shared memory per multiprocessor.
     pub shared_of_multiprocessor: u32,
-    /// Bytes of it that the device takes of each block for itself.
+    /// Bytes of it that the device reserves per block.
     pub shared_of_block: u32,
-    /// Bytes of it that a block gets at a time.
+    /// Granularity in bytes of its allocation to a block.
     pub shared_step: u32,
-    /// Bytes a private array of a thread may have to be kept in registers or its own memory.
+    /// Maximum bytes of a thread's private array that is kept in registers or local memory.
     pub small_array: u32,
-    /// Bytes of the arrays that iterations declare, of all iterations that run at a time.
+    /// Maximum bytes of the arrays that iterations declare, over all concurrent iterations.
     pub scratch: u32,
     /// Default number of threads per block.
     pub block: u32,
     /// Iterations that a block folds before its result is written.
     pub run: u32,
-    /// Results of blocks that one block folds in the end.
+    /// Results of blocks that one block folds at the end.
     pub most_runs: u32,
-    /// Iterations that a block folds before its result is written, where each holds maps of its own.
+    /// Iterations that a block folds before its result is written, if each contains maps.
     pub heavy_run: u32,
-    /// Iterations of a row from which on a warp takes it alone: at least two for each lane.
+    /// Minimum length of a row that gets a warp of its own: at least two iterations per lane.
     pub warp_row: u32,
-    /// What programs leave open for codelets.
+    /// Values for what codelets leave open.
     pub codelets: Codelets,
     /// Levels at which calls of functions with codelets run.
     pub calls: CallLevels,
-    /// How many positions a thread takes at a time.
+    /// Positions that a thread takes at a time, and registers for them.
     pub items: DeviceItems,
-    /// Bytes that a lane moves at once along a row of its own, into registers.
+    /// Bytes that a lane loads at once along a row of its own.
     pub moved_bytes: u32,
-    /// Arrays of which it does so at most.
+    /// Maximum number of arrays that it loads so.
     pub moved_arrays: u32,
-    /// Elements of a tile's operand that it moves at once at most.
+    /// Maximum number of elements of a tile's operand that it moves at once.
     pub moved_elements: u32,
     /// Tiles of iterations that share what they read.
     pub near: DeviceNear,
-    /// Bytes that come from the host's memory, or go there, in a microsecond.
+    /// Bandwidth of copies from and to host memory, in bytes per microsecond.
     pub copy_bandwidth: u32,
-    /// Times that a thread of the processor is faster than a lane.
+    /// Speed of a processor thread relative to a lane.
     pub host_speed: u32,
-    /// Microseconds of a call that works on copies, however small they are.
+    /// Fixed cost in microseconds of a call with copies.
     pub copy_latency: u32,
-    /// The number of iterations of the outermost map from which on a level is chosen, the lowest level first.
+    /// Minimum number of iterations of the outermost map for each level, the lowest level first.
     pub thresholds: Vec<(Level, u32)>,
-    /// Elements of rows, which are apart, from which on groups of a level do not take them, the lowest level first.
+    /// Length of non-adjacent rows from which groups of a level do not take them, the lowest level first.
     pub short_rows: Vec<(Level, u32)>,
     /// What a tuner may vary.
     pub tunables: Vec<Tunable>,
-    /// Tiles of results that a block makes from what it keeps in shared memory, the largest first.
+    /// Tiles of results with operands in shared memory, the largest first.
     pub tiles: Vec<DeviceTile>,
-    /// Folds of which groups of their own take parts.
+    /// Split folds.
     pub split: DeviceSplit,
-    /// Percent of the time that a plan of the search has to promise.
+    /// Predicted saving in percent that a plan of the search needs.
     pub search_gain: u32,
-    /// How many plans of the search there are at most.
+    /// Maximum number of plans of the search.
     pub search_plans: u32,
-    /// Percent of the time that rules by predicted times have to promise somewhere.
+    /// Predicted saving in percent that rules by predicted times need at some sizes.
     pub rule_gain: u32,
-    /// What times are predicted from.
+    /// Peak rates and latencies for predictions.
     pub machine: DeviceMachine,
-    /// What iterations take besides what they compute.
+    /// Issue slots of iterations beside their arithmetic.
     pub slots: DeviceSlots,
 }
 
 /// Issue slots of a warp.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceSlots {
-    /// Of an item of a launch: whether it is one, and where.
+    /// Per item of a launch: the bounds test and the position.
     pub item: u32,
-    /// To find an iterator in an index that several share.
+    /// To extract an iterator from an index that several share.
     pub quotient: u32,
-    /// The same where the program has the number of iterations.
+    /// The same with a constant number of iterations.
     pub known_quotient: u32,
-    /// To find where an access is.
+    /// Per access: the address.
     pub place: u32,
-    /// Of a loop, for each turn.
+    /// Per iteration of a loop.
     pub turn: u32,
-    /// Turns of a loop at most that are written out, if the program has their number.
+    /// Maximum constant trip count of a loop that is unrolled.
     pub written_out: u32,
     /// To fold with another lane.
     pub meeting: u32,
 }
 
-/// What a device does at most.
+/// Peak rates and latencies of a device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceMachine {
     /// Multiprocessors.
     pub multiprocessors: u32,
-    /// Cycles in a microsecond.
+    /// Cycles per microsecond.
     pub clock: u32,
-    /// Warps of a multiprocessor that begin an instruction in a cycle.
+    /// Instructions issued per cycle and multiprocessor, in warps.
     pub schedulers: u32,
-    /// Cycles from an instruction of a warp to one that uses its result.
+    /// Latency in cycles from an instruction to one that uses its result.
     pub dependent: u32,
-    /// Bytes of memory in a nanosecond.
+    /// Memory bandwidth in bytes per nanosecond.
     pub bandwidth: u32,
-    /// Bytes of the second-level cache in a nanosecond.
+    /// Bandwidth of the second-level cache in bytes per nanosecond.
     pub cache_bandwidth: u32,
-    /// Bytes that the second-level cache holds.
+    /// Size of the second-level cache in bytes.
     pub cache: u32,
-    /// Bytes that a multiprocessor's own cache holds.
+    /// Size of a multiprocessor's first-level cache in bytes.
     pub near_cache: u32,
-    /// Nanoseconds of a load from memory.
+    /// Latency of a load from memory in nanoseconds.
     pub latency: u32,
-    /// Bytes of memory that come at a time at least.
+    /// Minimum size of a memory transaction in bytes.
     pub sector: u32,
-    /// Bytes that a multiprocessor's cache looks up in a cycle.
+    /// Bytes that a multiprocessor's cache looks up per cycle.
     pub line: u32,
-    /// Nanoseconds of a launch.
+    /// Cost of a launch in nanoseconds.
     pub launch: u32,
     /// Assumed registers per thread, before compilation.
     pub thread_registers: u32,
-    /// Iterations of a loop whose loads are under way together.
+    /// Iterations of a loop whose loads are in flight together.
     pub under_way: u32,
-    /// How much longer the longest of a warp's ranges is than their mean, where data give their lengths.
+    /// Ratio of the longest of a warp's ranges to their mean, if data give their lengths.
     pub unequal: u32,
-    /// Iterations of a loop or range of which nothing is known.
+    /// Assumed trip count of a loop or range that is unknown.
     pub unknown: u32,
 }
 
 /// Tiles of iterations that share what they read: iterations along the lanes, and across.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceNear {
-    /// Of a stencil in two dimensions.
+    /// For stencils in two dimensions.
     pub flat: (u32, u32),
-    /// Of one in three.
+    /// For stencils in three dimensions.
     pub deep: (u32, u32),
-    /// Of arrays that lanes would load with gaps.
+    /// For arrays that lanes would load with a stride.
     pub across: (u32, u32),
     /// Planes that a block takes one after the other.
     pub planes: u32,
-    /// Loads of an iteration that an element serves at least, where lanes would load it without gaps.
+    /// Minimum number of loads that a staged element serves, if lanes would load it contiguously.
     pub least_reads: u32,
 }
 
@@ -172,65 +172,65 @@ pub struct DeviceTile {
     pub rows: u32,
     /// Columns of results.
     pub columns: u32,
-    /// Terms of the folds whose operands are there at a time.
+    /// Terms of the folds per stage.
     pub depth: u32,
-    /// Rows that a lane has.
+    /// Rows per lane.
     pub lane_rows: u32,
-    /// Columns that a lane has.
+    /// Columns per lane.
     pub lane_columns: u32,
-    /// The number of results from which on it is chosen.
+    /// Minimum number of results.
     pub from: u32,
-    /// Bytes of the largest element for which registers are enough.
+    /// Bytes of the largest element type that fits the registers.
     pub widest: u32,
-    /// Blocks that there should be, where other blocks take other parts of the folds; 0 if folds stay whole.
+    /// Target number of blocks with split folds; 0 if folds stay whole.
     pub split: u32,
-    /// Terms of a fold from which on such a tile is chosen.
+    /// Minimum number of terms of a fold.
     pub terms: u32,
 }
 
-/// Folds of which groups of their own take parts, where results are few.
+/// Split folds, for few results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceSplit {
-    /// Threads that there should be, where neighbouring ones take neighbouring results, and terms of a thread's part at least.
+    /// Target number of threads, if neighbouring ones take neighbouring results.
     pub threads: u32,
-    /// See above.
+    /// Minimum number of terms per thread.
     pub thread_terms: u32,
-    /// Blocks that there should be, where the lanes of a block share a part.
+    /// Target number of blocks, if the lanes of a block share a part.
     pub blocks: u32,
-    /// Terms of a fold from which on it is split, however few results there are.
+    /// Minimum length of a fold that is split for any number of results.
     pub long: u32,
-    /// Results from which on shorter folds are too, where neighbouring threads take neighbouring results.
+    /// Minimum number of results for splitting shorter folds, if neighbouring threads take neighbouring results.
     pub several: u32,
-    /// Terms of those folds at least.
+    /// Minimum number of terms of those folds.
     pub short: u32,
-    /// Parts from which on a block folds those of a result, rather than a warp: more than a warp has under way in two turns.
+    /// Number of parts from which a block folds those of a result, rather than a warp: more than a warp has in flight in two iterations.
     pub many: u32,
-    /// Depths of tiles that a part has at least: while the lanes work on one, the next is on its way.
+    /// Minimum number of stages per part: while the lanes work on one, the next is loaded.
     pub depths: u32,
 }
 
-/// How many positions a thread takes side by side, and for how many blocks a kernel leaves registers.
+/// Positions that a thread takes at a time, and blocks that a kernel leaves registers for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceItems {
-    /// Positions at most: each repeats the kernel's code.
+    /// Maximum number of positions: each repeats the kernel's code.
     pub most: u32,
-    /// Bytes of the loads of a thread's positions that its registers have room for, besides all else.
+    /// Bytes of loads of a thread's positions that fit its registers, beside everything else.
     pub bytes: u32,
     /// Bytes of a thread's loads from which on nvcc, left alone, takes so many registers that few threads run: it computes the
     /// addresses of many loads before the loop.
     pub many: u32,
-    /// Registers of a thread with which half the threads that a multiprocessor can have still run, nearly.
+    /// Registers per thread at nearly half occupancy.
     pub registers: u32,
-    /// How many of those are for other things than what it loads.
+    /// How many of those are not for loaded values.
     pub for_others: u32,
 }
 
 /// An execution level of a graphics processor.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DeviceLevel {
-    /// Which.
+    /// The level.
     pub level: Level,
-    /// How many groups of this level are in one of the level above; `None` where the device or the size of a block tells.
+    /// Groups of this level per group of the level above; `None` if the device or the block size determines it.
     pub parallelism: Option<u32>,
 }
 

@@ -25,7 +25,7 @@ pub struct Model {
     pub vector_bytes: u32,
     /// Vector registers.
     pub vector_registers: u32,
-    /// Vector registers that a tile of sums leaves, beside a row of vectors.
+    /// Vector registers that a tile of sums leaves free, beside a row of vectors.
     pub spare_registers: u32,
     /// Bytes of a cache line.
     pub line: u32,
@@ -35,47 +35,47 @@ pub struct Model {
     pub stream: u64,
     /// Elements folded in one run before results combine pairwise.
     pub fold_block: u32,
-    /// Element operations that a thread should have before it is worth starting.
+    /// Minimum number of element operations that justify a thread.
     pub thread_work: u32,
     /// Rows taken in turn when their lengths depend on data.
     pub irregular_rows: u32,
     /// Rows of a register tile.
     pub tile_rows: u32,
-    /// Vectors a row of a register tile.
+    /// Vectors per row of a register tile.
     pub tile_vectors: u32,
     /// Columns of a first-level cache tile.
     pub lane_tile: u32,
     /// Iterations of a reduction that a first-level cache tile takes at once.
     pub lane_unroll: u32,
-    /// Lanes below which a nest is not worth running over lanes.
+    /// Minimum number of lanes for tiles of lanes.
     pub narrow: u32,
-    /// Elements below which a reduction does not fill its lanes.
+    /// Minimum length of a reduction that fills its lanes.
     pub short_row: u32,
     /// The same when loads follow indices.
     pub short_gather: u32,
-    /// Element operations of a row from which on all threads share it, where there are fewer rows than threads.
+    /// Minimum number of element operations of a row that all threads share, if there are fewer rows than threads.
     pub team_row: u32,
-    /// Parts of irregular rows that are taken in turn, at least.
+    /// Minimum number of chunks of irregular rows.
     pub irregular_parts: u32,
     /// Assumed length of a range that only data knows.
     pub unknown_length: u32,
     /// Element operations that an iteration of a ragged range counts: its loops are short, and what it loads follows indices.
     pub ragged_element: u32,
-    /// Operations for each element of the copies that threads update in place of one array.
+    /// Minimum number of operations per element of private copies that threads update.
     pub copied_element: u32,
-    /// Elements that such a copy may have.
+    /// Maximum number of elements of such a copy.
     pub most_copied: u32,
-    /// Elements that are gathered in a tile where a prefix sum says which are kept.
+    /// Elements per tile of a compaction.
     pub packed_tile: u32,
-    /// Operations of an iteration from which on lanes compute what it updates.
+    /// Minimum number of operations of an iteration whose update targets are computed in lanes.
     pub update_operations: u32,
-    /// Iterations of a tile whose updates follow then.
+    /// Iterations per tile of such updates.
     pub update_tile: u32,
-    /// Iterations that update such copies and are written out.
+    /// Unroll factor of updates of such copies.
     pub copied_turns: u32,
-    /// Element operations that a primitive has for each element.
+    /// Element operations of a primitive per element.
     pub primitive_element: u32,
-    /// Neighbours below which rows run rather than tiles of lanes.
+    /// Minimum number of neighbours for tiles of lanes rather than rows.
     pub fewest_lanes: u32,
     /// Rows that load what they need in full lines, each by itself, sooner than from a copy made for all.
     pub few_rows: u32,
