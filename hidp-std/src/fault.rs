@@ -8,12 +8,12 @@ use crate::rt::entry::{Entry, Site};
 
 macro_rules! fault_kinds {
     ($($(#[$meta:meta])* $variant:ident = $number:literal;)*) => {
-        /// What can go wrong while a kernel runs.
+        /// The kind of a [`Fault`]. Each variant lists the values that [`Fault::values`] returns.
         #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         #[non_exhaustive]
         pub enum FaultKind {
             $($(#[$meta])* $variant = $number,)*
-            /// A kind that this version of the run time has no name for.
+            /// A kind that this version of the run time does not know.
             Other = 0,
         }
 
@@ -46,21 +46,21 @@ fault_kinds! {
     Shift = 7;
     /// A value that does not fit the narrower type. Values: value.
     Narrowing = 8;
-    /// A fold of nothing by an operator without neutral element.
+    /// An empty fold by an operator without neutral element. No values.
     EmptyFold = 9;
-    /// Not enough memory. Values: bytes.
+    /// Out of memory. Values: bytes.
     Allocation = 10;
-    /// Sizes whose product does not fit. Values: the factors.
+    /// A product of sizes that overflows. Values: the factors.
     SizeOverflow = 11;
-    /// A key that is no bin of the histogram. Values: key, number of bins.
+    /// A histogram key outside the bins. Values: key, number of bins.
     HistogramKey = 12;
     /// A sort direction other than 1 and -1. Values: direction.
     SortDirection = 13;
-    /// Segments whose outputs overlap. Values: their numbers.
+    /// Output segments that overlap. Values: their numbers.
     SegmentOverlap = 14;
 }
 
-/// What went wrong in a kernel, where, and with which values.
+/// A failed check in a kernel: its kind, position, expression and values.
 #[derive(Clone, Copy)]
 pub struct Fault {
     entry: &'static Entry,
@@ -79,7 +79,7 @@ impl Fault {
     pub fn entry(&self) -> &'static str {
         self.entry.name
     }
-    /// The `.hdp` file.
+    /// The `.hdp` file, as the build names it.
     pub fn file(&self) -> &'static str {
         self.site.file
     }
@@ -95,7 +95,7 @@ impl Fault {
     pub fn text(&self) -> &'static str {
         self.site.text
     }
-    /// What went wrong.
+    /// The kind of fault.
     pub fn kind(&self) -> FaultKind {
         FaultKind::from_number(self.site.kind)
     }
@@ -104,7 +104,7 @@ impl Fault {
         let count = (self.raw.count as usize).min(self.raw.values.len());
         &self.raw.values[..count]
     }
-    /// What the program calls the values; empty where the kind says it all.
+    /// Names of the values in the program; empty if the kind defines them.
     pub fn names(&self) -> &'static [&'static str] {
         self.site.names
     }

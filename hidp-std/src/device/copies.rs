@@ -3,7 +3,7 @@
 use std::fmt;
 use std::ops::Sub;
 
-/// Copies between the host's and a device's memory.
+/// Counts of copies between host and device memory.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Copies {

@@ -12,7 +12,7 @@ use super::sample::median;
 use crate::rt::entry::{Bound, Condition, Entry, Rule};
 use crate::tuning;
 
-/// What tuning an entry gave.
+/// The result of tuning an entry.
 #[derive(Debug)]
 pub struct Outcome {
     pub(super) arms: Arms,
@@ -71,7 +71,7 @@ impl Outcome {
     pub fn entry(&self) -> &'static str {
         self.arms.entry.name
     }
-    /// The rules that were recorded, if any are better than none.
+    /// The recorded rules; `None` if none are better than the compiler's own.
     pub fn rules(&self) -> Option<&str> {
         self.rules.as_deref()
     }
@@ -79,11 +79,11 @@ impl Outcome {
     pub fn measured(&self) -> bool {
         !self.points.is_empty()
     }
-    /// What was wrong with some versions, or inputs.
+    /// Problems of single versions or inputs.
     pub fn complaints(&self) -> &[String] {
         &self.complaints
     }
-    /// Mean and worst time, as factors of the best version's at each point: without records, with the rules, and with the
+    /// Mean and worst time, relative to the best version at each point: without records, with the rules, and with the
     /// switching points of the HiDP paper's regression.
     pub fn losses(&self) -> [(f64, f64); 3] {
         let points: Vec<&Point> = self.points.iter().collect();
@@ -138,7 +138,7 @@ impl Outcome {
         Rule { conditions, version: arm.version, settings: arm.settings }
     }
 
-    /// A section of a page in Markdown: what was reached, and a table of all points.
+    /// A Markdown section: a summary, and a table of all points.
     pub fn markdown(&self) -> String {
         let mut text = format!("### `{}`\n\n", self.entry());
         if !self.measured() {

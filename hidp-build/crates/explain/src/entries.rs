@@ -30,22 +30,22 @@ use hidp_syntax::source::{SourceMap, Span};
 use kernels::PlanKernels;
 use recurrences::Recurrences;
 
-/// What is asked for besides the summary, and in which form.
+/// What an explanation contains besides the summary, and its format.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Wanted {
     /// `par` after all passes.
     pub par: bool,
-    /// `imp`, one unit a plan.
+    /// `imp`, one unit per plan.
     pub imp: bool,
     /// The generated C++.
     pub source: bool,
     /// What directives pin, as lines of plans.
     pub expanded: bool,
-    /// How it is written.
+    /// The format.
     pub format: Format,
 }
 
-/// How an explanation is written.
+/// The format of an explanation.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Format {
     /// Text.
@@ -53,7 +53,7 @@ pub enum Format {
     Plain,
     /// Text with colours for a terminal.
     Colour,
-    /// A JSON object an entry, in a list.
+    /// A JSON list with one object per entry.
     Json,
     /// Only the plans, as a file that pins them.
     Pin,
@@ -61,7 +61,7 @@ pub enum Format {
     PinDirectives,
 }
 
-/// What there is to say about one entry.
+/// The explanation of one entry.
 struct Explanation {
     name: String,
     place: String,

@@ -1,6 +1,12 @@
-//! Explains what the compiler makes of files: for tools, not for build scripts, which do not compile it.
+//! Reports what the compiler makes of `.hdp` files: what fused, which checks remain, every candidate mapping and why it was rejected, plans, and
+//! memory requests of GPU kernels.
 //!
-//! Stable are [`explain()`], [`explain_compiled()`], and what they take. [`traffic`] is internal, as the compiler's other parts are.
+//! ```text
+//! println!("{}", hidp_explain::explain("src/kernels/vector.hdp", None, Default::default())?);
+//! ```
+//!
+//! It is for tools; build scripts do not compile it. [`explain()`], [`explain_compiled()`] and their arguments are stable. [`traffic`] is
+//! internal, as the compiler's other parts are.
 
 mod entries;
 #[cfg(test)]
@@ -19,14 +25,20 @@ use hidp_build::tools::load;
 pub use entries::{Format, Wanted};
 use traffic::Resources;
 
-/// Explains the entries of a `.hdp` file, or the one of this name: nested shapes, what fused and what did not, the checks that
-/// remain, the plans, and what else is wanted. GPUs are left out where a build would leave them out, and the explanation says why:
-/// there is no nvcc, or `HIDP_CUDA` says `off`. With `HIDP_CUDA=simulated` they are there in any case.
+/// Explains the entries of a `.hdp` file, or the one named `name`: nested shapes, what fused and what did not, remaining checks, plans, and
+/// what else is wanted. GPUs are omitted if a build would omit them, with the reason: there is no nvcc, or `HIDP_CUDA` is `off`. With
+/// `HIDP_CUDA=simulated` they are always included.
+///
+/// # Errors
+/// If the file cannot be read, has errors, or has no such entry.
 pub fn explain(file: impl AsRef<Path>, name: Option<&str>, wanted: Wanted) -> Result<String> {
     explain_compiled(file, name, wanted, &[])
 }
 
-/// As [`explain()`], with what nvcc made of the kernels: registers, spilled bytes, and how many warps that leaves.
+/// As [`explain()`], with the resources of the kernels that nvcc reports: registers, spilled bytes, and the occupancy that follows.
+///
+/// # Errors
+/// As [`explain()`].
 pub fn explain_compiled(
     file: impl AsRef<Path>,
     name: Option<&str>,
