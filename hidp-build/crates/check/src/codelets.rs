@@ -17,6 +17,7 @@ use super::access::stmt;
 use super::collect::Collected;
 use super::cx::{BodyKind, Cx};
 use super::items::Global;
+use super::ordered::Asked;
 use super::value::{UntypedKind, Val};
 use super::{directives, fold, outputs};
 
@@ -34,6 +35,7 @@ pub(super) struct Checked {
     pub(super) codelet: Codelet,
     pub(super) body: Func,
     pub(super) calls: Vec<(FuncId, Span)>,
+    pub(super) ordered: Asked,
     /// Outputs that nothing writes.
     unwritten: Vec<VarId>,
     pub(super) failed: bool,
@@ -55,7 +57,8 @@ pub(super) fn check(collected: &Collected<'_>, good: &[bool], first: usize, sink
         for tiles in PieceWay::ALL {
             let id = FuncId::new(first + checked.len());
             let known = body(collected, (of, function), (*file, item, tiles), (meaning, id), sink);
-            let open = known.codelet.tiles.is_some() && !known.failed;
+            // Elements in another order are folded in another order.
+            let open = known.codelet.tiles.is_some() && !known.codelet.ordered && !known.failed;
             checked.push(known);
             if !open {
                 break;
@@ -144,7 +147,8 @@ fn body(
     inputs.into_iter().for_each(|param| cx.info_mut(param).read = true);
     cx.warn_unused(true);
     let tiles = cx.has_tiles.then_some(tiles);
-    let codelet = Codelet { tag: item.tag.clone(), tiles, func: id, when, tunables, span: item.tag_span };
+    let ordered = cx.ordered.whole.is_some();
+    let codelet = Codelet { tag: item.tag.clone(), tiles, func: id, when, tunables, ordered, span: item.tag_span };
     let body = Func {
         name: function.name.name.clone(),
         doc: Vec::new(),
@@ -157,7 +161,7 @@ fn body(
         unchecked: false,
         span: item.tag_span,
     };
-    Checked { meaning, codelet, body, calls: cx.calls, unwritten, failed: cx.failed }
+    Checked { meaning, codelet, body, calls: cx.calls, ordered: cx.ordered, unwritten, failed: cx.failed }
 }
 
 impl Cx<'_> {
@@ -351,7 +355,7 @@ pub(super) fn spectra(codelets: Vec<Checked>) -> Vec<Spectrum> {
     for Checked { meaning, codelet, .. } in codelets {
         match spectra.iter_mut().find(|spectrum| spectrum.meaning == meaning) {
             Some(spectrum) => spectrum.codelets.push(codelet),
-            None => spectra.push(Spectrum { meaning, codelets: vec![codelet] }),
+            None => spectra.push(Spectrum { meaning, codelets: vec![codelet], ordered: false }),
         }
     }
     spectra

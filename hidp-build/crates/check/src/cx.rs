@@ -11,6 +11,7 @@ use hidp_syntax::source::{FileId, Span};
 use hidp_syntax::ty::Ty;
 
 use super::items::{Global, Globals};
+use super::ordered::Asked;
 use super::parallel::Parallel;
 use super::recurrence::Instance;
 
@@ -117,6 +118,8 @@ pub(super) struct Cx<'a> {
     pub(super) scalar_calls: Vec<(par::ScalarFnId, Span)>,
     /// Set by `unchecked`.
     pub(super) unchecked: bool,
+    /// Set by `ordered` before the function and before calls.
+    pub(super) ordered: Asked,
     /// In bodies of recurrences: the arrays of cells, by recurrence.
     pub(super) tables: BTreeMap<usize, VarId>,
     /// Statements that go before the one that is checked, by the number of maps around it.
@@ -152,6 +155,7 @@ impl<'a> Cx<'a> {
             calls: Vec::new(),
             scalar_calls: Vec::new(),
             unchecked: false,
+            ordered: Asked::default(),
             tables: BTreeMap::new(),
             before: vec![Vec::new()],
             instances: Vec::new(),

@@ -5,7 +5,7 @@ use hidp_syntax::ast::{self, DirectiveKind};
 use hidp_syntax::diag::{Code, Diagnostic};
 use hidp_syntax::source::Span;
 
-use super::cx::Cx;
+use super::cx::{BodyKind, Cx};
 use super::fold;
 use super::value::{UntypedKind, Val};
 
@@ -168,6 +168,7 @@ pub(super) fn of_recurrence(cx: &mut Cx<'_>, directives: &[ast::Directive], span
             DirectiveKind::NoContract => no_contract = true,
             DirectiveKind::Unchecked => unchecked = true,
             DirectiveKind::Allow(_) | DirectiveKind::Schedule(_) => {}
+            DirectiveKind::Ordered if cx.kind == BodyKind::Func => cx.ordered.whole = Some(directive.span),
             DirectiveKind::Level(_)
             | DirectiveKind::Ordered
             | DirectiveKind::Unordered

@@ -1,7 +1,7 @@
 //! Calls of functions over arrays.
 
 use hidp_ir::par::{CallArg, FuncId, Section, SectionDim, Stmt, StmtKind, VarId};
-use hidp_syntax::ast::{self, Direction};
+use hidp_syntax::ast::{self, Direction, DirectiveKind};
 use hidp_syntax::diag::{Code, Diagnostic, near};
 use hidp_syntax::prim;
 use hidp_syntax::source::Span;
@@ -54,6 +54,10 @@ impl Cx<'_> {
 
     fn func_call(&mut self, id: FuncId, call: &ast::Call, span: Span, out: &mut Vec<Stmt>) -> Option<()> {
         self.calls.push((id, call.callee.span));
+        if let Some(at) = self.pending.iter().position(|directive| directive.kind == DirectiveKind::Ordered) {
+            self.pending.remove(at);
+            self.ordered.calls.push(span);
+        }
         let args = self.plain_args(call)?;
         let sig = self.globals.funcs[id].clone();
         if args.len() != sig.params.len() {

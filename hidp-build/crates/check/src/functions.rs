@@ -16,6 +16,7 @@ use super::collect::Collected;
 use super::counters;
 use super::cx::{BodyKind, Cx};
 use super::directives;
+use super::ordered::Asked;
 use super::recurrence::SystemFunc;
 
 /// How many functions may call one another in a row. Every phase follows calls, so this bounds the stack that any program needs.
@@ -37,9 +38,11 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
         scalar_calls.push(calls);
     }
     let mut func_calls = Vec::new();
+    let mut asked = Vec::new();
     let mut good = Vec::new();
     for (file, f) in &collected.funcs {
-        let (func, calls, failed) = function(collected, sink, *file, f);
+        let (func, calls, said, failed) = function(collected, sink, *file, f);
+        asked.push(said);
         program.funcs.push(func);
         func_calls.push(calls);
         good.push(!failed);
@@ -48,12 +51,14 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
         good.push(system.func.is_some());
         program.funcs.push(system.func.clone().unwrap_or_else(|| no_function(system)));
         func_calls.push(Vec::new());
+        asked.push(Asked::default());
     }
     let first_codelet = program.funcs.len();
     let codelets = super::codelets::check(collected, &good, first_codelet, sink);
     for codelet in &codelets {
         program.funcs.push(codelet.body.clone());
         func_calls.push(codelet.calls.clone());
+        asked.push(codelet.ordered.clone());
         good.push(!codelet.failed);
     }
     let scalar_names: Vec<&str> = collected.scalars.iter().map(|(_, f)| f.name.name.as_str()).collect();
@@ -83,6 +88,7 @@ pub(super) fn check_bodies(collected: &Collected<'_>, sink: &mut Sink) -> Progra
     program.spectra = super::codelets::spectra(codelets);
     if !sink.has_errors() {
         super::lints::lint(&program, &doubts, collected.globals.sources, sink);
+        super::ordered::settle(&mut program, &asked, sink);
     }
     program
 }
@@ -294,7 +300,7 @@ fn function(
     sink: &mut Sink,
     file: FileId,
     f: &ast::Function,
-) -> (par::Func, Calls<FuncId>, bool) {
+) -> (par::Func, Calls<FuncId>, Asked, bool) {
     let mut cx = Cx::new(&collected.globals, sink, file, BodyKind::Func);
     let (no_contract, unchecked) = directives::of_function(&mut cx, &f.directives, f.span);
     let (params, dims) = cx.header(&f.params);
@@ -318,7 +324,7 @@ fn function(
         unchecked: unchecked || cx.unchecked,
         span: f.name.span,
     };
-    (func, cx.calls, cx.failed)
+    (func, cx.calls, cx.ordered, cx.failed)
 }
 
 impl Cx<'_> {

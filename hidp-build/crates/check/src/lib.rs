@@ -31,6 +31,7 @@ mod items;
 mod lints;
 mod maps;
 mod ops;
+mod ordered;
 mod outputs;
 mod parallel;
 mod pieces;

@@ -14,9 +14,16 @@ pub struct Spectrum {
     pub meaning: FuncId,
     /// Its codelets, in the order of the files and of their text.
     pub codelets: Vec<Codelet>,
+    /// Whether the function folds floats in the order of iterations: its `ordered` codelets give the same bits.
+    pub ordered: bool,
 }
 
 impl Spectrum {
+    /// The codelets' bodies.
+    pub fn bodies(&self) -> impl Iterator<Item = FuncId> + '_ {
+        self.codelets.iter().map(|codelet| codelet.func)
+    }
+
     /// The codelet that a call takes, if it does not take the function itself.
     pub fn taken(&self, choice: &Choice) -> Option<&Codelet> {
         self.codelets.iter().find(|codelet| codelet.tag == choice.codelet && codelet.tiles == choice.tiles)
@@ -36,6 +43,8 @@ pub struct Codelet {
     pub when: Option<Expr>,
     /// What it leaves open. The body begins by declaring each and assigning its first value.
     pub tunables: Vec<Tunable>,
+    /// Whether it says that it folds floats in the function's order.
+    pub ordered: bool,
     /// The codelet's name where it is declared.
     pub span: Span,
 }

@@ -21,8 +21,9 @@ entries (f)";
     let read_n = Expr::read(n, hidp_syntax::ty::Ty::LONG, body.span);
     let when = when.map(|least| Expr::long(BinOp::Ge, read_n, Expr::int(least, body.span)));
     let tunables = vec![Tunable { var: p, values: vec![2, 3] }];
-    let known = Codelet { tag: "parts".into(), tiles: None, func: codelet, when, tunables, span: body.span };
-    program.spectra.push(Spectrum { meaning: sum, codelets: vec![known] });
+    let known =
+        Codelet { tag: "parts".into(), tiles: None, func: codelet, when, tunables, ordered: false, span: body.span };
+    program.spectra.push(Spectrum { meaning: sum, codelets: vec![known], ordered: false });
     program.alternatives.push(Alternative {
         entry,
         func: entry,

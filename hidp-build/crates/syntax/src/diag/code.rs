@@ -322,6 +322,10 @@ codes! {
     CodeletOutputs = "HD0714" Error "output that a codelet does not write"
         "Where a function writes an output in full, each of its codelets does so, too, without a look at old elements: by maps over all \
          indices, by calls, or by calls that write all pieces.";
+    NotOrdered = "HD0715" Error "`ordered` where the order is given up"
+        "`#pragma hidp ordered` before a function, a codelet or a call says that floats are folded in the order of iterations. That cannot be \
+         where a body says `unordered`, or calls a function that does. All codelets of an `ordered` function say so, too, but for those that \
+         compute no floats.";
     Disagreeing = "HD0716" Error "codelet that disagrees with its function"
         "Every codelet computes what its function does. In each build both run on small arguments; the message shows sizes, inputs and an \
          element that differs. One of the two is wrong, or the codelet is correct only for some arguments, which `when` must state.";

@@ -1,7 +1,10 @@
 //! Codelets are compared with their functions: right ones pass, and each way to get one wrong is found.
 
+use std::collections::BTreeSet;
+
 use crate::compiler::pipeline::testing::{PRODUCT, input, optimised};
 use crate::compiler::pipeline::{Lowered, Options, alternatives, front, lower_entry};
+use hidp_ir::par::Choice;
 use hidp_plan::Models;
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_syntax::diag::{Code, Sink};
@@ -393,4 +396,56 @@ fn compositions_of_devices_have_levels_of_devices() {
         }
     }
     assert!(levels.contains(&"thread") && levels.contains(&"block"), "{levels:?}");
+}
+
+/// What says `ordered` has the function's bits for any floats; without it, sums that exact numbers keep are enough.
+#[test]
+fn ordered_codelets_have_the_bits_of_their_functions() {
+    let of = |codelet: &str| {
+        found(&format!("function sum input float x[N]; output float s; {{ reduce(\"+\", x, s, N); }}\n{codelet}"))
+    };
+    let backwards = "codelet sum \"backwards\" { s = 0; for (long i = 0; i < N; i += 1) s += x[N - 1 - i]; }";
+    let forwards = backwards.replace("N - 1 - i", "i");
+    let ordered = |codelet: &str| format!("#pragma hidp ordered\n{codelet}");
+    assert_eq!(of(backwards), []);
+    assert_eq!(of(&ordered(backwards)), [Code::Disagreeing]);
+    assert_eq!(of(&ordered(&forwards)), []);
+    // Of `tiles` there is one way that keeps it.
+    let tiles =
+        "codelet sum \"tiles\" { float part[1]; map { t := [0:1); sum(x[tiles t of 1], part[t]); } s = part[0]; }";
+    assert_eq!(of(&ordered(tiles)), []);
+    let two = tiles.replace("[1]", "[2]").replace("0:1", "0:2").replace("of 1", "of 2");
+    assert_eq!(of(&two.replace("s = part[0]", "s = part[0] + part[1]")), []);
+    assert_eq!(of(&ordered(&two.replace("s = part[0]", "s = part[0] + part[1]"))), [Code::Disagreeing]);
+}
+
+/// The codelets in a choice.
+fn collect(choice: &Choice, tags: &mut BTreeSet<String>) {
+    tags.extend((!choice.codelet.is_empty()).then(|| choice.codelet.clone()));
+    choice.calls.iter().chain(choice.otherwise.as_deref()).for_each(|inner| collect(inner, tags));
+}
+
+/// Calls that say `ordered` take only bodies that keep the order; others take any.
+#[test]
+fn ordered_calls_take_ordered_codelets() {
+    let text = |directive: &str| {
+        format!(
+            "function sum input float x[N]; output float s; {{ reduce(\"+\", x, s, N); }}
+             codelet sum \"parts\" {{ float part[4]; map {{ t := [0:4); sum(x[adjacent t of 4], part[t]); }} sum(part, s); }}
+             #pragma hidp ordered
+             codelet sum \"loop\" {{ s = 0; for (long i = 0; i < N; i += 1) s += x[i]; }}
+             function f input float x[N]; output float s; {{
+             {directive}
+             sum(x, s); }}"
+        )
+    };
+    let taken = |directive: &str| {
+        let mut program = front(&input(&text(directive), Options::default()), &mut Sink::new()).expect("no error");
+        hidp_plan::compose(&mut program, &Model::cpu(), None, &mut Sink::new());
+        let mut tags = BTreeSet::new();
+        program.alternatives.iter().for_each(|form| collect(&form.choice, &mut tags));
+        tags.into_iter().collect::<Vec<_>>()
+    };
+    assert_eq!(taken(""), ["loop", "parts"]);
+    assert_eq!(taken("#pragma hidp ordered"), ["loop"]);
 }

@@ -10,11 +10,11 @@ use hidp_syntax::ty::Ty;
 const FLOAT: f64 = 1.0 / 4096.0;
 const DOUBLE: f64 = 1.0 / (1_u64 << 40) as f64;
 
-/// The first element that differs. Of `racing` arrays nothing is asked.
+/// The first element that differs, in any bit where it is to be `exact`. Of `racing` arrays nothing is asked.
 pub(super) fn difference(
     program: &Program,
     function: &Func,
-    racing: &[VarId],
+    (racing, exact): (&[VarId], bool),
     meant: &[Arg],
     found: &[Arg],
 ) -> Option<What> {
@@ -25,11 +25,11 @@ pub(super) fn difference(
             continue;
         }
         let (place, meant, found) = match (meant, found) {
-            (Arg::Array(meant), Arg::Array(found)) => match element(meant, found) {
+            (Arg::Array(meant), Arg::Array(found)) => match element(meant, found, exact) {
                 Some(at) => (index(&meant.shape, at), meant.data.get(at), found.data.get(at)),
                 None => continue,
             },
-            (Arg::Scalar(meant), Arg::Scalar(found)) if !alike(meant, found, largest(meant)) => {
+            (Arg::Scalar(meant), Arg::Scalar(found)) if !alike(meant, found, most(exact, largest(meant))) => {
                 (String::new(), meant.clone(), found.clone())
             }
             (Arg::Scalar(_) | Arg::Array(_) | Arg::Output, _) => continue,
@@ -41,8 +41,14 @@ pub(super) fn difference(
     None
 }
 
-fn element(meant: &Array, found: &Array) -> Option<usize> {
-    let most = (0..meant.data.len()).map(|at| largest(&meant.data.get(at))).fold(0.0, f64::max);
+/// What the tolerance is a part of.
+fn most(exact: bool, largest: f64) -> f64 {
+    if exact { 0.0 } else { largest }
+}
+
+fn element(meant: &Array, found: &Array, exact: bool) -> Option<usize> {
+    let all = (0..meant.data.len()).map(|at| largest(&meant.data.get(at))).fold(0.0, f64::max);
+    let most = most(exact, all);
     (0..meant.data.len()).find(|at| !alike(&meant.data.get(*at), &found.data.get(*at), most))
 }
 

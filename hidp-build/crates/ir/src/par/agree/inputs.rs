@@ -10,6 +10,8 @@ use hidp_syntax::ty::{Scalar, Ty};
 
 /// How many sets of arguments there are for each size.
 pub(super) const SETS: u64 = 2;
+/// Sets after these, whose floats are such that sums are rounded.
+pub(super) const ROUNDED: u64 = 4;
 /// Fillings that are tried.
 const TRIES: usize = 64;
 /// Elements of an argument beyond which nothing is compared: extents can be products of dimensions, and filling takes no steps.
@@ -115,6 +117,14 @@ impl Maker<'_> {
         ((self.state >> 33) as i64) % limit.max(1)
     }
 
+    /// A float with all digits set at random and one of several magnitudes: summed in another order, such values nearly always give other bits.
+    fn rounded(&mut self) -> f64 {
+        const HALF: i64 = 1 << 26;
+        let high = (self.below(2 * HALF) - HALF) as f64;
+        let digits = high + self.below(HALF) as f64 / HALF as f64;
+        digits / (HALF >> self.below(8)) as f64
+    }
+
     /// The value of a scalar output before the call: one that cannot be mistaken for a result. Other arguments do not depend on it.
     fn left_before(&mut self, ty: Ty) -> Value {
         const TRIES: usize = 8;
@@ -166,7 +176,9 @@ impl Maker<'_> {
         };
         if scalar.is_float() {
             const POWERS: [f64; 6] = [1.0, -1.0, 2.0, -0.5, 0.5, -2.0];
-            let float = if self.exact || self.set == 0 {
+            let float = if self.set >= SETS {
+                self.rounded()
+            } else if self.exact || self.set == 0 {
                 POWERS[self.below(6) as usize]
             } else {
                 (self.below(13) - 6) as f64 / 2.0

@@ -93,6 +93,7 @@ pub fn agree(program: &Program, spectrum: &Spectrum, steps: &mut u64) -> Vec<Agr
             codelet,
             left: *steps,
             steps: STEPS,
+            exact: spectrum.ordered && codelet.ordered,
             fillings: Vec::new(),
         };
         let agreement = comparison.agreement();
@@ -111,6 +112,8 @@ struct Comparison<'a> {
     left: u64,
     /// And to this comparison.
     steps: u64,
+    /// Whether floats have the same bits, whichever they are.
+    exact: bool,
     /// How parameters are filled so that the function does not fault.
     fillings: Vec<Filling>,
 }
@@ -200,7 +203,7 @@ impl Comparison<'_> {
             None => "no small arguments fit",
         };
         for size in sizes::sizes(function, codelet, values) {
-            for set in 0..inputs::SETS {
+            for set in 0..inputs::SETS + if self.exact { inputs::ROUNDED } else { 0 } {
                 let Some(inputs) = inputs::make(program, function, &size, &self.fillings, set) else { continue };
                 match self.run(function, &body, &inputs) {
                     Ok(Compared::Same) => compared += usize::from(size.iter().any(|size| *size > 1)),
@@ -239,7 +242,7 @@ impl Comparison<'_> {
             (Outcome::Undefined(_), _) => Compared::NotMeant,
             (Outcome::Gives(meant), Outcome::Gives(found)) => {
                 let racing = racing(function);
-                match compare::difference(self.program, function, &racing, &meant, &found) {
+                match compare::difference(self.program, function, (&racing, self.exact), &meant, &found) {
                     Some(what) => Compared::Differs(what),
                     None => Compared::Same,
                 }
