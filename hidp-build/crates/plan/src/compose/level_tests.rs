@@ -72,7 +72,7 @@ fn with_space<T>(text: &str, levels: &CallLevels, of: impl FnOnce(&Compositions<
     let bodies = Bodies::new(&program, (&choosing, levels), 64);
     let entry = *program.entries.last().expect("an entry");
     let sizes = vec![100_000; program.funcs[entry].dims.len()];
-    let space = Compositions::new(&bodies, entry, sizes);
+    let space = Compositions::new(&bodies, entry, sizes, true);
     assert!(!space.cut);
     of(&space)
 }

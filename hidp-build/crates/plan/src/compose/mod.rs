@@ -125,20 +125,24 @@ fn composed_of(bodies: &Bodies<'_>, entry: FuncId, cut: bool) -> Option<Composed
     let mut points: Vec<Compositions<'_>> = Vec::new();
     for total in POINTS {
         let size = total.powf(1.0 / dims.max(1) as f64).round() as i64;
-        let point = Compositions::new(bodies, entry, vec![size; dims]);
+        let point = Compositions::new(bodies, entry, vec![size; dims], cut);
         if point.exceeded && !cut {
             return None;
         }
         points.push(point);
     }
     let usual = Usual { program, choosing, levels, with: None, dealt: None };
-    let mut seen = vec![usual.choice(entry, 0)];
-    let mut add = |choice: Choice| {
-        if !seen.contains(&choice) {
-            seen.push(choice);
-        }
+    let best: Vec<Choice> = points.iter_mut().flat_map(Compositions::best).collect();
+    let priced = |choice: Choice| {
+        let prices: Vec<Option<f64>> = points.iter().map(|point| point.price(&choice)).collect();
+        (choice, prices)
     };
-    points.iter_mut().flat_map(Compositions::best).for_each(&mut add);
+    let mut seen = vec![priced(usual.choice(entry, 0))];
+    for choice in best {
+        if !is_among(&seen, &choice) {
+            seen.push(priced(choice));
+        }
+    }
     let mut reached = BTreeSet::new();
     usual.reach(entry, &mut reached);
     let codelets = || {
@@ -148,19 +152,19 @@ fn composed_of(bodies: &Bodies<'_>, entry: FuncId, cut: bool) -> Option<Composed
     let mut preferred: Vec<(FuncId, &Codelet)> = codelets().collect();
     preferred.sort_by_key(|(_, codelet)| is_second_way(codelet, levels));
     // What runs nowhere costs nothing that could be compared.
-    let cost = |choice: &Choice| {
-        let prices: Vec<f64> = points.iter().filter_map(|point| point.price(choice)).collect();
-        (!prices.is_empty()).then(|| prices.iter().map(|price| price.max(1.0).ln()).sum::<f64>() / prices.len() as f64)
+    let cost = |(_, prices): &(Choice, Vec<Option<f64>>)| {
+        let prices: Vec<f64> = prices.iter().flatten().map(|price| price.max(1.0).ln()).collect();
+        (!prices.is_empty()).then(|| prices.iter().sum::<f64>() / prices.len() as f64)
     };
     for with in &preferred {
         let each = levels.all[0].deals.iter().map(|(to, _)| Some(*to)).chain([None]).map(|dealt| {
-            let choice = Usual { with: Some(*with), dealt, ..usual }.choice(entry, 0);
-            Some((cost(&choice)?, choice))
+            let priced = priced(Usual { with: Some(*with), dealt, ..usual }.choice(entry, 0));
+            Some((cost(&priced)?, priced))
         });
-        each.flatten().min_by(|a, b| a.0.total_cmp(&b.0)).map(|(_, choice)| choice).into_iter().for_each(&mut add);
+        let best = each.flatten().min_by(|a, b| a.0.total_cmp(&b.0));
+        seen.extend(best.map(|(_, priced)| priced).filter(|(choice, _)| !is_among(&seen, choice)));
     }
-    let prices: Vec<Vec<Option<f64>>> =
-        seen.iter().map(|choice| points.iter().map(|point| point.price(choice)).collect()).collect();
+    let (seen, prices): (Vec<Choice>, Vec<Vec<Option<f64>>>) = seen.into_iter().unzip();
     let best: Vec<f64> = (0..points.len())
         .map(|point| prices.iter().filter_map(|of| of[point]).fold(f64::INFINITY, f64::min).max(1.0))
         .collect();
@@ -188,6 +192,10 @@ fn composed_of(bodies: &Bodies<'_>, entry: FuncId, cut: bool) -> Option<Composed
         cut: points.iter().any(|point| point.cut),
         kept: chosen.iter().map(|at| (seen[*at].clone(), ratios[*at].clone())).collect(),
     })
+}
+
+fn is_among(seen: &[(Choice, Vec<Option<f64>>)], choice: &Choice) -> bool {
+    seen.iter().any(|(known, _)| known == choice)
 }
 
 /// Whether a codelet's `tiles` are cut in the way that is looked at second.

@@ -51,15 +51,20 @@ impl Space {
         let mut all: Vec<Derivation> = Vec::new();
         for option in 0..self.states[state].len() {
             let Alternative { own, calls } = self.states[state][option].clone();
+            let of_calls: Vec<Rc<[Rc<Derivation>]>> = calls.iter().map(|(call, _)| self.best(*call)).collect();
+            let Some(least) = least(own, &calls, &of_calls) else { continue };
+            if all.get(BEST - 1).is_some_and(|last| last.cost <= least) {
+                continue;
+            }
             let mut partial = vec![Derivation { cost: own, option, calls: Vec::new() }];
-            for (call, weight) in calls {
-                let of_call = self.best(call);
-                partial = self.longer(&partial, &of_call, weight);
+            for (of_call, (_, weight)) in of_calls.iter().zip(calls) {
+                partial = self.longer(&partial, of_call, weight);
             }
             all.extend(partial);
+            all.sort_by(|a, b| a.cost.total_cmp(&b.cost));
+            all.truncate(BEST);
         }
-        all.sort_by(|a, b| a.cost.total_cmp(&b.cost));
-        let best: Rc<[Rc<Derivation>]> = all.into_iter().take(BEST).map(Rc::new).collect();
+        let best: Rc<[Rc<Derivation>]> = all.into_iter().map(Rc::new).collect();
         self.known.insert(state, best.clone());
         best
     }
@@ -67,6 +72,11 @@ impl Space {
     /// Whether derivations were left out unseen.
     pub(super) fn is_cut(&self) -> bool {
         self.evaluations > EVALUATIONS
+    }
+
+    #[cfg(test)]
+    pub(super) fn evaluations(&self) -> usize {
+        self.evaluations
     }
 
     /// The best derivations with one call more.
@@ -91,6 +101,14 @@ impl Space {
         };
         costs.into_iter().take(BEST).map(made).collect()
     }
+}
+
+/// What the best derivation of an option costs; nothing if a call has none.
+fn least(own: f64, calls: &[(usize, f64)], of_calls: &[Rc<[Rc<Derivation>]>]) -> Option<f64> {
+    let each = calls.iter().zip(of_calls);
+    // In the order in which `longer` adds, so that equal costs are equal.
+    each.map(|((_, weight), of_call)| Some((weight, of_call.first()?)))
+        .try_fold(own, |sum, next| next.map(|(weight, best)| sum + weight * best.cost))
 }
 
 #[cfg(test)]

@@ -60,13 +60,16 @@ pub(super) struct Compositions<'a> {
     pub(super) exceeded: bool,
     /// Whether something was left out.
     pub(super) cut: bool,
+    /// Whether what is beyond is left out; else nothing is looked at any more.
+    goes_on: bool,
 }
 
 impl<'a> Compositions<'a> {
-    pub(super) fn new(bodies: &'a Bodies<'a>, entry: FuncId, sizes: Vec<i64>) -> Self {
+    /// The compositions; some where there are too many bodies, unless it `goes_on` with the functions alone then.
+    pub(super) fn new(bodies: &'a Bodies<'a>, entry: FuncId, sizes: Vec<i64>, goes_on: bool) -> Self {
         let (space, taken, states, numbers) = (Space::default(), Vec::new(), Vec::new(), BTreeMap::new());
         let (root, weighed, exceeded, cut) = (0, 0, false, false);
-        let mut made = Compositions { bodies, space, taken, states, numbers, root, weighed, exceeded, cut };
+        let mut made = Compositions { bodies, space, taken, states, numbers, root, weighed, exceeded, cut, goes_on };
         made.root = made.state(State { function: entry, level: 0, fuel: true, branched: false, sizes });
         made
     }
@@ -103,6 +106,9 @@ impl<'a> Compositions<'a> {
     fn bodies(&mut self, state: &State) -> Vec<Taken<'a>> {
         let (bodies, level) = (self.bodies, &self.bodies.levels.all[state.level]);
         let mut found = Vec::new();
+        if self.exceeded && !self.goes_on {
+            return found;
+        }
         for body in bodies.of(state.function) {
             if body.codelet.is_some() && body.recursive && !state.fuel || !body.needs.met_by(level) {
                 continue;
@@ -141,6 +147,9 @@ impl<'a> Compositions<'a> {
         if when.is_some() && (state.branched || holds == Some(Some(false))) {
             return None;
         }
+        if self.exceeded && !self.goes_on {
+            return None;
+        }
         if self.weighed >= if codelet.is_some() { BODIES } else { 2 * BODIES } {
             (self.exceeded, self.cut) = (true, true);
             return None;
@@ -171,6 +180,11 @@ impl<'a> Compositions<'a> {
             taken.otherwise = Some(self.choice(other, best));
         }
         Some((option, taken))
+    }
+
+    #[cfg(test)]
+    pub(super) fn evaluations(&self) -> usize {
+        self.space.evaluations()
     }
 
     /// All rules that derivations use, as `name` says them.
@@ -252,6 +266,13 @@ impl<'a> Compositions<'a> {
         tunables.iter().map(|(var, value)| (vars[*var].name.clone(), *value)).collect()
     }
 
+    fn are_named(&self, body: FuncId, tunables: &[(VarId, i64)], named: &[(String, i64)]) -> bool {
+        let vars = &self.bodies.program.funcs[body].vars;
+        let alike =
+            |((var, value), (name, of)): (&(VarId, i64), &(String, i64))| value == of && vars[*var].name == *name;
+        tunables.len() == named.len() && tunables.iter().zip(named).all(alike)
+    }
+
     /// What a composition costs here; nothing if rules do not admit it.
     pub(super) fn price(&self, choice: &Choice) -> Option<f64> {
         self.price_of(self.root, choice)
@@ -274,7 +295,7 @@ impl<'a> Compositions<'a> {
             !taken.devolved
                 && codelet.map_or("", |codelet| &codelet.tag) == choice.codelet
                 && codelet.and_then(|codelet| codelet.tiles) == choice.tiles
-                && self.named(func, taken.tunables) == choice.tunables
+                && self.are_named(func, taken.tunables, &choice.tunables)
         };
         let mut fitting = options().filter(fits).peekable();
         if fitting.peek().is_none() {

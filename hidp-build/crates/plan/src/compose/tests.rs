@@ -1,3 +1,4 @@
+use super::search::BEST;
 use super::space::BODIES;
 use super::*;
 use crate::notation::Plan;
@@ -76,8 +77,8 @@ fn conditions_leave_another_body() {
     assert_eq!(composed.codelets[0].ratio, Some(1.0), "where it does not hold the function runs");
 }
 
-#[test]
-fn many_codelets_are_bounded() {
+/// As many codelets as a function may have, with as many tunables and values, that call themselves.
+fn largest() -> String {
     let values: Vec<String> = (1..=16).map(|value| value.to_string()).collect();
     let values = format!("{{{}}}", values.join(", "));
     let mut text = "function sum input int x[N]; output int s; { reduce(\"+\", x, s, N); }\n".to_owned();
@@ -87,9 +88,30 @@ fn many_codelets_are_bounded() {
              {{ int part[p]; map {{ t := [0:p); sum(x[adjacent t of p], part[t]); }} sum(part, s); s += (q + r + o) * 0; }}\n"
         );
     }
-    let composed = of(&text);
+    text
+}
+
+#[test]
+fn many_codelets_are_bounded() {
+    let composed = of(&largest());
     assert!(composed.cut);
     assert_eq!((composed.kept.len(), composed.codelets.len()), (MOST, 16));
+}
+
+/// What cannot be among the best is not combined: else each body has its eight derivations of calls made.
+#[test]
+fn the_largest_spectra_are_searched_in_few_steps() {
+    let program = checked(&largest());
+    let (levels, choosing, entry) = (Model::cpu().calls, program.choosing(), program.entries[0]);
+    let bodies = Bodies::new(&program, (&choosing, &levels), COMBINATIONS[1]);
+    let mut point = Compositions::new(&bodies, entry, vec![262_144], true);
+    let best = point.best().len();
+    assert_eq!(best, BEST);
+    assert!(point.evaluations() < point.weighed, "{} evaluations for {} bodies", point.evaluations(), point.weighed);
+    // Where there are too many bodies for all values, nothing more is looked at.
+    let bodies = Bodies::new(&program, (&choosing, &levels), COMBINATIONS[0]);
+    let given_up = Compositions::new(&bodies, entry, vec![262_144], false);
+    assert!(given_up.exceeded && given_up.weighed <= BODIES, "{} bodies", given_up.weighed);
 }
 
 /// Codelets that call themselves for pieces, whose number takes two tunables.
@@ -113,7 +135,7 @@ fn bodies_are_bounded() {
     let (levels, choosing, entry) = (Model::cpu().calls, program.choosing(), program.entries[0]);
     let weighed = |most: usize, size: i64| {
         let bodies = Bodies::new(&program, (&choosing, &levels), most);
-        let Compositions { weighed, exceeded, .. } = Compositions::new(&bodies, entry, vec![size]);
+        let Compositions { weighed, exceeded, .. } = Compositions::new(&bodies, entry, vec![size], true);
         assert!(weighed <= 2 * BODIES, "{weighed} bodies at {size}");
         assert!(exceeded || weighed <= BODIES, "{weighed} bodies at {size}");
         exceeded

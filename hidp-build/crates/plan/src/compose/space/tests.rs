@@ -147,7 +147,7 @@ fn the_best_are_those_of_all() {
             let mut size = |least: usize| (least + (random.below(3000) >> random.below(12))) as i64;
             let sizes = vec![size(1), size(0)];
             let bodies = Bodies::new(&program, (&choosing, &model), 64);
-            let mut space = Compositions::new(&bodies, entry, sizes);
+            let mut space = Compositions::new(&bodies, entry, sizes, true);
             let found = space.best();
             assert!(!space.cut);
             let price = |choice: &Choice| space.price(choice).expect("every choice has a price");
