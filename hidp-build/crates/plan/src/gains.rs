@@ -8,6 +8,8 @@ use hidp_fit::{Choice, FORBIDDEN, Priced, Test};
 
 /// Rules for the versions of one entry that are compared.
 const MOST: usize = 3;
+/// How much more a version may take where it does what the usual one does.
+const EVEN: f64 = 1.02;
 
 /// Versions at one point, under each of some conditions, such as numbers of threads.
 pub(crate) struct Compared {
@@ -15,8 +17,15 @@ pub(crate) struct Compared {
     pub(crate) measures: Vec<Option<i64>>,
     /// Times of the version that runs without what is compared.
     pub(crate) usual: Vec<f64>,
-    /// Times of each version that is compared; none if they cannot be told.
-    pub(crate) forms: Vec<Option<Vec<f64>>>,
+    /// Each version that is compared; none if its times cannot be told.
+    pub(crate) forms: Vec<Option<Form>>,
+}
+
+/// A version at one point.
+pub(crate) struct Form {
+    pub(crate) times: Vec<f64>,
+    /// Whether it does nothing else than the usual one there, by a plan of its own.
+    pub(crate) declined: bool,
 }
 
 impl Compared {
@@ -27,8 +36,12 @@ impl Compared {
 
     /// What a version takes beside the usual one, at worst.
     pub(crate) fn ratio(&self, form: usize) -> Option<f64> {
-        let ratios = self.forms[form].as_ref()?.iter().zip(&self.usual).map(|(time, usual)| time / usual);
+        let ratios = self.forms[form].as_ref()?.times.iter().zip(&self.usual).map(|(time, usual)| time / usual);
         ratios.max_by(f64::total_cmp)
+    }
+
+    pub(crate) fn declines(&self, form: usize) -> bool {
+        self.forms[form].as_ref().is_some_and(|form| form.declined)
     }
 }
 
@@ -40,7 +53,8 @@ pub(crate) fn gaining(places: &[Compared], names: &[&str], gain: f64) -> Vec<Rul
         let worth = |rule: &(usize, Condition)| value_of(places, &chosen, rule, gain);
         let candidates = conditions(places).into_iter().flat_map(|when| (0..names.len()).map(move |form| (form, when)));
         let best = candidates.filter_map(|rule| worth(&rule).map(|worth| (worth, rule)));
-        let Some((_, (form, when))) = best.max_by(|a, b| a.0.total_cmp(&b.0)) else { break };
+        let better = |a: &Worth, b: &Worth| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+        let Some((_, (form, when))) = best.max_by(|a, b| better(&a.0, &b.0)) else { break };
         for (at, place) in places.iter().enumerate() {
             if place.meets(when) {
                 chosen[at] = Some(form);
@@ -63,26 +77,33 @@ fn conditions(places: &[Compared]) -> Vec<Condition> {
     found
 }
 
-/// What a rule gains over all points together, if it gains at each that it is for.
+/// What a rule gains over all points together, and how many it need not be for: of equal gains the rule for fewer of those is better.
+type Worth = (f64, std::cmp::Reverse<usize>);
+
+/// What a rule is worth, if it gains at each point that it is for, or loses nothing where its version is none of its own.
 fn value_of(
     places: &[Compared],
     chosen: &[Option<usize>],
     (form, when): &(usize, Condition),
     gain: f64,
-) -> Option<f64> {
-    let mut all = 0.0;
+) -> Option<Worth> {
+    let (mut all, mut needless) = (0.0, 0);
     for (place, chosen) in places.iter().zip(chosen) {
         if !place.meets(*when) {
             continue;
         }
         let before = chosen.and_then(|form| place.ratio(form)).unwrap_or(1.0);
         let after = place.ratio(*form)?;
-        if after > gain * before {
+        let declined = place.declines(*form);
+        if after > before * if declined { EVEN } else { gain } {
             return None;
         }
-        all += (before / after).ln();
+        match declined {
+            true => needless += 1,
+            false => all += (before / after).ln(),
+        }
     }
-    (all > 0.0).then_some(all)
+    (all > 0.0).then_some((all, std::cmp::Reverse(needless)))
 }
 
 /// What is known of the versions of an entry at one point.

@@ -4,8 +4,8 @@
 use std::collections::BTreeMap;
 
 use crate::dispatch::{Dispatch, Rule, deciding};
-use crate::estimate::estimate;
-use crate::gains::{Compared, gaining};
+use crate::estimate::{Estimate, estimate};
+use crate::gains::{Compared, Form, gaining};
 use crate::notation::Plan;
 use crate::sizes::points;
 use crate::target::Model;
@@ -48,7 +48,7 @@ pub fn promise(
     let names: Vec<&str> = forms.iter().map(|(_, plan)| plan.name.as_str()).collect();
     let rules = gaining(&places, &names, gain);
     let least = |form: usize| {
-        let ratios = places.iter().filter_map(|place| place.ratio(form));
+        let ratios = places.iter().filter(|place| !place.declines(form)).filter_map(|place| place.ratio(form));
         ratios.min_by(f64::total_cmp)
     };
     Promise { rules, least: (0..forms.len()).map(least).collect() }
@@ -71,9 +71,11 @@ fn compared_at(
         let plan = rule.and_then(|rule| plans.iter().find(|plan| plan.name == rule.plan)).or(plans.first())?;
         Some(estimate(program, func, plan, sizes, (*threads, model))?.time)
     });
-    let times = |(func, plan): &(FuncId, Plan)| -> Option<Vec<f64>> {
+    let form = |(func, plan): &(FuncId, Plan)| -> Option<Form> {
         let on = |threads: &f64| estimate(program, &program.funcs[*func], plan, sizes, (*threads, model));
-        threads.iter().map(|threads| on(threads).filter(|found| !found.declined).map(|found| found.time)).collect()
+        let found: Vec<Estimate> = threads.iter().map(on).collect::<Option<_>>()?;
+        let declined = found.iter().all(|found| found.declined);
+        Some(Form { times: found.iter().map(|found| found.time).collect(), declined })
     };
-    Some(Compared { usual: usual.collect::<Option<_>>()?, forms: forms.iter().map(times).collect(), measures })
+    Some(Compared { usual: usual.collect::<Option<_>>()?, forms: forms.iter().map(form).collect(), measures })
 }

@@ -246,3 +246,16 @@ fn what_gains_nothing_has_no_rule() {
     let (rules, least) = promised(&format!("{fast} codelet sum {never} {caller}"));
     assert_eq!((rules.len(), least[0].1), (0, None), "{least:?}");
 }
+
+/// Where a codelet's condition does not hold, its composition is as good as the entry, so one comparison can choose it for all sizes.
+#[test]
+fn rules_may_be_for_sizes_at_which_no_codelet_runs() {
+    let (rules, least) = promised(
+        "function rows input float x[N][K]; output float s[N];
+         { map { n := [0:N); float t = 0; for (long k = 0; k < K; k += 1) t += x[n][k]; s[n] = t; } }
+         codelet rows \"long\" when (K >= 4096)
+         { map { n := [0:N); map { k := [0:K); _t = x[n][k]; } reduce(\"+\", s[n], _t, k := [*]); } }",
+    );
+    assert_eq!(rules, ["size >= 65536: long"]);
+    assert!(least[0].1.is_some_and(|ratio| ratio < 0.5), "{least:?}");
+}
