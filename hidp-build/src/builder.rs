@@ -160,8 +160,8 @@ impl Builder {
         self.limits.variants = variants;
         self
     }
-    /// Whether entries get a version for each composition of codelets that the compiler kept, including those that it estimates to be slow.
-    /// Default: `false`. [`variants`](Self::variants) enables it too.
+    /// Whether entries get a version for each composition of codelets that the compiler kept, including those that it estimates to be slow,
+    /// or to be no faster and large. Default: `false`. [`variants`](Self::variants) enables it too.
     pub fn compositions(mut self, compositions: bool) -> Self {
         self.limits.compositions = compositions;
         self

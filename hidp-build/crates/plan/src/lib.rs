@@ -68,7 +68,7 @@ pub use asked::{Shown, as_directives, expanded};
 pub use bits::{Form, classes};
 pub use blocks::{BlockLine, Blocks};
 pub use candidates::{Candidate, Explored, Fate, Limits, candidates, constraint, explore};
-pub use compose::{CodeletFate, Composed, Promise, compose, composed, form_of, promise, shown};
+pub use compose::{CodeletFate, Composed, LeftOut, Promise, compose, composed, form_of, loops, promise, shown};
 pub use constraint::{LaneShape, gives_to_team, lane_iterator, lane_shape};
 pub use copied::copied_targets;
 pub use cost::{Cost, cost};

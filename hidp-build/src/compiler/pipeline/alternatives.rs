@@ -7,8 +7,8 @@ use hidp_ir::imp;
 use hidp_ir::par::{Alternative, FaultKind, FuncId, Program};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
-    Dispatch, Form, Limits, Models, Natives, Pinned, Plan, Rule, add_size, classes, dispatch, explore, explore_device,
-    form_of, native_name, pinned, promise, shown,
+    Dispatch, Form, LeftOut, Limits, Models, Natives, Pinned, Plan, Rule, add_size, classes, dispatch, explore,
+    explore_device, form_of, loops, native_name, pinned, promise, shown,
 };
 use hidp_syntax::ast::Level;
 
@@ -19,9 +19,8 @@ pub struct OnProcessors {
     pub plans: Vec<(FuncId, Vec<Plan>)>,
     /// Rules for other forms, which come before all others.
     pub rules: Vec<Rule>,
-    /// Other forms that an ordinary build has not: the names of their plans, and their least time beside the version that runs
-    /// instead, if they were ever to run.
-    pub left_out: Vec<(String, Option<f64>)>,
+    /// Other forms that an ordinary build has not: the names of their plans, and why.
+    pub left_out: Vec<(String, LeftOut)>,
 }
 
 /// All plans of an entry for the processor.
@@ -47,10 +46,13 @@ pub fn all(input: &PipelineInput, program: &Program, entry: FuncId, model: &Mode
     let promise = promise(program, entry, (&usual, &first), &own, model);
     let mut left_out = Vec::new();
     if !(limits_of_forms.compositions || limits_of_forms.variants) {
-        let kept = |at: &usize| promise.keeps(*at, &first[*at].1.name, model);
-        let (kept, others): (Vec<usize>, Vec<usize>) = (0..forms.len()).partition(kept);
-        left_out = others.into_iter().map(|at| (first[at].1.name.clone(), promise.least[at])).collect();
-        forms = kept.into_iter().map(|at| forms[at].clone()).collect();
+        let names: Vec<&str> = first.iter().map(|(_, plan)| plan.name.as_str()).collect();
+        let each: Vec<usize> = first.iter().map(|(form, _)| loops(&program.funcs[*form])).collect();
+        let own_loops = usual.len() * loops(&program.funcs[entry]);
+        let verdicts = promise.left_out(&names, (&each, own_loops), model);
+        let why = |(name, why): (&&str, &Option<LeftOut>)| why.map(|why| ((*name).to_owned(), why));
+        left_out = names.iter().zip(&verdicts).filter_map(why).collect();
+        forms = forms.into_iter().zip(verdicts).filter(|(_, why)| why.is_none()).map(|(form, _)| form).collect();
     }
     OnProcessors { plans: std::iter::once((entry, usual)).chain(forms).collect(), rules: promise.rules, left_out }
 }

@@ -35,11 +35,7 @@ impl Codelets {
 /// A line for each composition that is no version of an ordinary build.
 pub(super) fn left_out(input: &PipelineInput, program: &Program, entry: FuncId) -> Vec<String> {
     let found = alternatives::all(input, program, entry, &Model::cpu()).left_out;
-    let line = |(name, least): (String, Option<f64>)| match least {
-        Some(ratio) => format!("{name}: no version, estimated to take at least {ratio:.2} times what runs instead"),
-        None => format!("{name}: no version, none of its codelets runs at a size that was looked at"),
-    };
-    let processors = found.into_iter().map(line);
+    let processors = found.into_iter().map(|(name, why)| format!("{name}: no version, {why}"));
     if !input.options.cuda {
         return processors.collect();
     }

@@ -22,7 +22,7 @@ mod tests;
 mod weigh;
 
 use bodies::Bodies;
-pub use rules::{Promise, promise};
+pub use rules::{LeftOut, Promise, loops, promise};
 use space::Compositions;
 
 /// The compositions of an entry, and what became of each codelet that it could take.

@@ -2,6 +2,7 @@
 //! entry as it is written.
 
 use std::collections::BTreeMap;
+use std::fmt;
 
 use crate::dispatch::{Dispatch, Rule, deciding};
 use crate::estimate::{Estimate, estimate};
@@ -9,7 +10,8 @@ use crate::gains::{Compared, Form, gaining};
 use crate::notation::Plan;
 use crate::sizes::points;
 use crate::target::Model;
-use hidp_ir::par::{Func, FuncId, Program, VarId};
+use hidp_ir::par::visit;
+use hidp_ir::par::{Block, Func, FuncId, Program, Stmt, StmtKind, VarId};
 
 /// Steps between the binary logarithms of sizes at which versions are compared.
 const STEP: usize = 2;
@@ -23,12 +25,70 @@ pub struct Promise {
     pub least: Vec<Option<f64>>,
 }
 
-impl Promise {
-    /// Whether a composition is worth being a version of an ordinary build.
-    pub fn keeps(&self, at: usize, name: &str, model: &Model) -> bool {
-        let near = 1.0 + f64::from(model.estimates.near) / 100.0;
-        self.rules.iter().any(|rule| rule.plan == name) || self.least[at].is_some_and(|ratio| ratio <= near)
+/// Why a composition is no version of an ordinary build.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LeftOut {
+    /// None of its codelets runs at a size that was looked at.
+    Never,
+    /// It takes so many times what runs instead, or more.
+    Slow(f64),
+    /// It takes so many times what runs instead, and more compiling than that is worth.
+    Large(f64),
+}
+
+impl fmt::Display for LeftOut {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LeftOut::Never => f.write_str("none of its codelets runs at a size that was looked at"),
+            LeftOut::Slow(ratio) => write!(f, "estimated to take at least {ratio:.2} times what runs instead"),
+            LeftOut::Large(ratio) => {
+                write!(
+                    f,
+                    "estimated to take at least {ratio:.2} times what runs instead, and too much to compile for that"
+                )
+            }
+        }
     }
+}
+
+impl Promise {
+    /// Why compositions are no versions of an ordinary build, if they are none. Those with rules are; of those that come near, the best as
+    /// long as all have few loops: `loops` are those of each, beside `own` of the entry's plans.
+    pub fn left_out(&self, names: &[&str], (loops, own): (&[usize], usize), model: &Model) -> Vec<Option<LeftOut>> {
+        let near = 1.0 + f64::from(model.estimates.near) / 100.0;
+        let mut left = own * model.estimates.loops as usize / 100;
+        let mut found: Vec<Option<LeftOut>> = vec![None; names.len()];
+        let without_rule = |at: &usize| !self.rules.iter().any(|rule| rule.plan == names[*at]);
+        let mut others: Vec<usize> = (0..names.len()).filter(without_rule).collect();
+        let ratio = |at: usize| self.least[at].unwrap_or(f64::INFINITY);
+        others.sort_by(|a, b| ratio(*a).total_cmp(&ratio(*b)));
+        for at in others {
+            found[at] = match self.least[at] {
+                None => Some(LeftOut::Never),
+                Some(ratio) if ratio > near => Some(LeftOut::Slow(ratio)),
+                Some(ratio) if loops[at] > left => Some(LeftOut::Large(ratio)),
+                Some(_) => {
+                    left -= loops[at];
+                    None
+                }
+            };
+        }
+        found
+    }
+}
+
+/// The innermost loops of a function, those of primitives included: what compilers spend their time on.
+pub fn loops(func: &Func) -> usize {
+    loops_in(&func.body)
+}
+
+fn loops_in(block: &Block) -> usize {
+    let of = |stmt: &Stmt| {
+        let inside = visit::child_blocks(stmt).into_iter().map(loops_in).sum::<usize>();
+        let is_loop = matches!(stmt.kind, StmtKind::Map(_) | StmtKind::Loop(_) | StmtKind::Prim(_));
+        if is_loop { inside.max(1) } else { inside }
+    };
+    block.stmts.iter().map(of).sum()
 }
 
 /// Compares the compositions of an entry with its own plans, among which `dispatch` chooses.

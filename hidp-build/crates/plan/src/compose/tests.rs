@@ -1,6 +1,7 @@
 use super::search::BEST;
 use super::space::BODIES;
 use super::*;
+use crate::dispatch::Rule;
 use crate::notation::Plan;
 use crate::testing::checked;
 use crate::{add_size, candidates, dispatch};
@@ -258,4 +259,28 @@ fn rules_may_be_for_sizes_at_which_no_codelet_runs() {
     );
     assert_eq!(rules, ["size >= 65536: long"]);
     assert!(least[0].1.is_some_and(|ratio| ratio < 0.5), "{least:?}");
+}
+
+/// What comes near is a version as long as it makes few loops more; what has a rule is one in any case.
+#[test]
+fn versions_that_only_come_near_are_few() {
+    let promise = Promise { rules: Vec::new(), least: vec![Some(1.1), Some(1.0), None, Some(2.0), Some(1.2)] };
+    let names = ["a", "b", "c", "d", "e"];
+    let of = |promise: &Promise, loops: [usize; 5]| promise.left_out(&names, (&loops, 8), &Model::cpu());
+    let (never, slow) = (Some(LeftOut::Never), Some(LeftOut::Slow(2.0)));
+    assert_eq!(of(&promise, [2, 2, 1, 1, 1]), [None, None, never, slow, Some(LeftOut::Large(1.2))]);
+    assert_eq!(of(&promise, [3, 2, 1, 1, 2]), [Some(LeftOut::Large(1.1)), None, never, slow, None]);
+    let rule = Rule { conditions: Vec::new(), plan: "a".into() };
+    assert_eq!(of(&Promise { rules: vec![rule], ..promise }, [9, 4, 1, 1, 1])[..2], [None, None]);
+}
+
+#[test]
+fn loops_are_counted_where_they_are_innermost() {
+    let of = |body: &str| {
+        let program = checked(&format!("function f input float x[N]; output float s, y[N]; {{ {body} }}"));
+        loops(&program.funcs[program.entries[0]])
+    };
+    assert_eq!(of("s = 0; y = x;"), 1);
+    assert_eq!(of("reduce(\"+\", x, s, N); y = 0; if (N > 1) { y = x; } else { y = 2 * x; }"), 4);
+    assert_eq!(of("s = 0; map { i := [0:N); float t = 0; for (long k = 0; k < i; k += 1) t += x[k]; y[i] = t; }"), 1);
 }

@@ -150,6 +150,8 @@ pub struct Estimates {
     pub gain: u32,
     /// Percent more than the best that a composition may take to be a version.
     pub near: u32,
+    /// Percent of the loops that an entry's own plans have, which compositions without a rule may have together.
+    pub loops: u32,
 }
 
 /// What programs with codelets leave open.
@@ -287,6 +289,7 @@ impl Model {
                 threads: int("estimate", "threads")?,
                 gain: int("estimate", "gain")?,
                 near: int("estimate", "near")?,
+                loops: int("estimate", "loops")?,
             },
             codelets: reading.codelets(int("vector", "bytes")? / FLOAT)?,
             calls: CallLevels::of(&reading)?,
