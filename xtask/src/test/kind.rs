@@ -196,6 +196,7 @@ pub(super) const KINDS: &[Kind] = &[
         ]),
         reads: GENERATED,
         variables: &[("HIDP_CUDA", "off")],
+        variables_of: &[(Scope::Full, "HIDP_RUN", "all")],
         budget: 120,
         ..USUAL
     },
