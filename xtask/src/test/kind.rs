@@ -107,7 +107,7 @@ const USUAL: Kind = Kind {
 
 /// In the order in which they begin: first what is quick and fails often, then what takes longest, mostly with one processor.
 pub(super) const KINDS: &[Kind] = &[
-    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 310, ..USUAL },
+    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 290, ..USUAL },
     Kind {
         name: "cases",
         what: "programs that are parsed, refused, rendered, fused",
@@ -116,7 +116,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: &["hidp-build", "docs/errors.md", "Cargo.lock"],
         cases: &["parse", "check", "render", "fuse"],
         variables: &[("HIDP_CUDA", "off")],
-        budget: 16,
+        budget: 12,
         ..USUAL
     },
     Kind {
@@ -139,7 +139,7 @@ pub(super) const KINDS: &[Kind] = &[
             Pick("xtask", "xtask", ""),
             Pick("xtask", "cuda_toolkit", ""),
         ]),
-        budget: 20,
+        budget: 15,
         ..USUAL
     },
     Kind {
@@ -150,7 +150,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["emit"],
         variables_of: &[(Scope::Quick, "HIDP_CUDA", "off")],
-        budget: 45,
+        budget: 40,
         ..USUAL
     },
     Kind {
@@ -162,7 +162,7 @@ pub(super) const KINDS: &[Kind] = &[
         cases: &["run"],
         has_seeds: true,
         variables_of: &[(Scope::Quick, "HIDP_RUN", "quick"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 500,
+        budget: 480,
         ..USUAL
     },
     Kind {
@@ -197,7 +197,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         variables: &[("HIDP_CUDA", "off")],
         variables_of: &[(Scope::Full, "HIDP_RUN", "all")],
-        budget: 120,
+        budget: 105,
         ..USUAL
     },
     Kind {
@@ -219,7 +219,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "cases of kind `run` with the sanitizers for memory and undefined behaviour, launches with that for threads",
         work: Work::Tests(&[file_tests("sanitized")]),
         reads: GENERATED,
-        budget: 70,
+        budget: 35,
         ..USUAL
     },
     Kind {
@@ -230,7 +230,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["run"],
         variables_of: &[(Scope::Usual, "HIDP_TARGETS", "cpu"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 70,
+        budget: 65,
         ..USUAL
     },
     Kind {
@@ -238,14 +238,14 @@ pub(super) const KINDS: &[Kind] = &[
         what: "contexts, views, devices, primitives as functions, the tuner",
         work: Work::Tests(&[Pick("hidp-std", "", ""), Pick("hidp-sys", "", "")]),
         reads: &["hidp-build", "hidp-std", "hidp-sys", "Cargo.toml", "Cargo.lock"],
-        budget: 50,
+        budget: 45,
         ..USUAL
     },
     Kind {
         name: "programs",
         what: "examples, benchmarks, and programs for devices on the executor",
         work: Work::Tests(&[Pick("", "", "")]),
-        budget: 45,
+        budget: 50,
         ..USUAL
     },
     Kind {
@@ -262,7 +262,7 @@ pub(super) const KINDS: &[Kind] = &[
             "Cargo.toml",
             "Cargo.lock",
         ],
-        budget: 30,
+        budget: 20,
         ..USUAL
     },
 ];
