@@ -21,6 +21,7 @@ use crate::compiler::{self, Asking};
 use crate::cuda_toolkit::{self, Toolkit};
 use crate::space;
 use kept::Kept;
+pub(crate) use kept::hash_of;
 use kind::{KINDS, Kind, Needs, Work};
 use options::{Options, Scope};
 use processor::Processor;

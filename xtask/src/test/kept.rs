@@ -27,8 +27,7 @@ fn hash(state: u64, bytes: &[u8]) -> u64 {
 }
 
 /// A number that changes with any of these files, or of those in these folders.
-#[cfg(feature = "compiler")]
-pub(super) fn hash_of(paths: &[&Path]) -> Result<u64> {
+pub(crate) fn hash_of(paths: &[&Path]) -> Result<u64> {
     let mut files = BTreeMap::new();
     for path in paths {
         if path.is_dir() {
@@ -37,7 +36,10 @@ pub(super) fn hash_of(paths: &[&Path]) -> Result<u64> {
             files.insert(path.to_path_buf(), hash(START, &fs::read(path)?));
         }
     }
-    Ok(files.values().fold(START, |state, contents| hash(state, &contents.to_le_bytes())))
+    let both = |state, (path, contents): (&PathBuf, &u64)| {
+        hash(hash(state, path.as_os_str().as_encoded_bytes()), &contents.to_le_bytes())
+    };
+    Ok(files.iter().fold(START, both))
 }
 
 impl Kept {

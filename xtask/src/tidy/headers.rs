@@ -9,6 +9,8 @@ use std::thread;
 use anyhow::{Context, Result};
 
 use super::{Finding, has_extension};
+use crate::command::target_folder;
+use crate::test::hash_of;
 
 /// Execution levels of processors from the lowest; `<level>_<primitive>.hpp` may include its own and lower ones.
 const LEVELS: &[&str] = &["thread", "simd", "team"];
@@ -27,6 +29,34 @@ pub(super) fn check(files: &[PathBuf]) -> Result<Vec<Finding>> {
         let levels = if has_extension(header, &["cuh"]) { DEVICE_LEVELS } else { LEVELS };
         check_levels(header, &text, levels, &mut findings);
     }
+    // A minute of processor for what rarely changes.
+    let kept = target_folder().join("hidp-tidy-headers");
+    let key = key(files)?;
+    if fs::read_to_string(&kept).is_ok_and(|passed| passed == key) {
+        return Ok(findings);
+    }
+    let alone = check_each(&headers)?;
+    if alone.is_empty() {
+        fs::write(&kept, key).with_context(|| format!("cannot write `{}`", kept.display()))?;
+    }
+    findings.extend(alone);
+    Ok(findings)
+}
+
+/// Changes with any header, this check and the compiler.
+fn key(files: &[PathBuf]) -> Result<String> {
+    let is_read = |file: &&PathBuf| has_extension(file, &["h", "hpp", "cuh"]) || file.ends_with("tidy/headers.rs");
+    let read: Vec<&Path> = files.iter().filter(is_read).map(PathBuf::as_path).collect();
+    let version = Command::new(compiler()).arg("--version").output();
+    let version = version.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    Ok(format!("{:016x}\n{version}", hash_of(&read)?))
+}
+
+fn compiler() -> String {
+    std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned())
+}
+
+fn check_each(headers: &[&PathBuf]) -> Result<Vec<Finding>> {
     let workers = thread::available_parallelism().map_or(1, usize::from);
     let share = |worker| headers.iter().skip(worker).step_by(workers);
     let shares: Vec<Result<Vec<Finding>>> = thread::scope(|scope| {
@@ -34,10 +64,8 @@ pub(super) fn check(files: &[PathBuf]) -> Result<Vec<Finding>> {
         let handles: Vec<_> = (0..workers).map(|worker| scope.spawn(move || check(worker))).collect();
         handles.into_iter().map(|handle| handle.join().unwrap_or_else(|panic| resume_unwind(panic))).collect()
     });
-    for share in shares {
-        findings.extend(share?);
-    }
-    Ok(findings)
+    let found: Result<Vec<Vec<Finding>>> = shares.into_iter().collect();
+    Ok(found?.into_iter().flatten().collect())
 }
 
 fn level_of(levels: &[&str], name: &str) -> Option<usize> {
@@ -61,7 +89,7 @@ fn check_alone(header: &Path) -> Result<Option<Finding>> {
     if is_for_device && FOR_NVCC.iter().any(|name| header.ends_with(name)) {
         return Ok(None);
     }
-    let compiler = std::env::var("CXX").unwrap_or_else(|_| "c++".to_owned());
+    let compiler = compiler();
     let mut command = Command::new(&compiler);
     command.args(["-std=c++17", "-fsyntax-only", "-fopenmp-simd", "-Wall", "-Wextra", "-Werror", "-DHIDP_ISA=base"]);
     if is_for_device {
@@ -77,4 +105,25 @@ fn check_alone(header: &Path) -> Result<Option<Finding>> {
     let text = String::from_utf8_lossy(&output.stderr);
     let first = text.lines().find(|line| line.contains("error")).unwrap_or("does not compile").to_owned();
     Ok(Some(Finding::new(header, 1, format!("does not compile alone: {first}"))))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn headers_are_looked_at_again_after_any_change() {
+        let folder = std::env::temp_dir().join(format!("hidp-tidy-{}", std::process::id()));
+        fs::create_dir_all(&folder).unwrap();
+        let [one, other] = ["one.hpp", "other.cuh"].map(|name| folder.join(name));
+        let of = |files: &[&PathBuf]| key(&files.iter().map(|file| (*file).clone()).collect::<Vec<_>>()).unwrap();
+        fs::write(&one, "#pragma once\n").unwrap();
+        fs::write(&other, "#pragma once\n").unwrap();
+        let before = of(&[&one]);
+        assert_eq!(of(&[&one]), before);
+        assert!(of(&[&other]) != before && of(&[&one, &other]) != before);
+        fs::write(&one, "#pragma once\n#include <vector>\n").unwrap();
+        assert_ne!(of(&[&one]), before);
+        fs::remove_dir_all(folder).unwrap();
+    }
 }
