@@ -81,7 +81,9 @@ fn may_repeat(node: &Loop, vars: &Arena<VarId, Var>) -> bool {
         }
     });
     let is_narrow = |element: &&Element| match vars[element.base].kind {
-        VarKind::Buffer { elem, .. } => elem.scalar().is_some_and(|scalar| scalar.size() <= NARROW),
+        VarKind::Buffer { elem, .. } | VarKind::Tile { elem, .. } => {
+            elem.scalar().is_some_and(|scalar| scalar.size() <= NARROW)
+        }
         _ => false,
     };
     // The same index may be another element later.
