@@ -17,7 +17,7 @@ use hidp_ir::par::effects;
 use hidp_ir::par::lanes::checks_are_stable;
 use hidp_ir::par::visit::{Role, Visitor, look};
 use hidp_ir::par::{
-    Access, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, Target, VarId,
+    Access, Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, Target, VarId,
 };
 use hidp_syntax::source::Span;
 pub use own::{Allocated, allocated};
@@ -65,8 +65,12 @@ pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape
             "a check remains inside, and iterations store what they read, so that they cannot be done again in order",
         ));
     }
-    let bits = look.widest.iter().rev().copied().find(|bits| *bits > 0).unwrap_or(32);
-    Ok(WideShape { bits, groups: 2 })
+    Ok(WideShape { bits: innermost(&look.widest).unwrap_or(32), groups: 2 })
+}
+
+/// Bits of the widest number in the innermost loops.
+fn innermost(widest: &[u8; DEEPEST]) -> Option<u8> {
+    widest.iter().rev().copied().find(|bits| *bits > 0)
 }
 
 /// Whether only sizes say if a nest that can run so does: where rows are too long to be packed, or arrays of iterations to be kept, its
@@ -105,6 +109,27 @@ impl Look<'_> {
         self.refuse(LANES.refused(at, what));
     }
 
+    /// Where all lanes take the same branch and both have loops, numbers are those of the branch with the narrower ones: the other is there for
+    /// what these do not hold, and has vectors of several registers.
+    fn branches(&mut self, then: &Block, otherwise: &Block) {
+        let around = self.widest;
+        let mut of = |block: &Block| {
+            self.widest = [0; DEEPEST];
+            self.visit_block(block);
+            self.widest
+        };
+        let (then, otherwise) = (of(then), of(otherwise));
+        let has_loops = |widest: &[u8; DEEPEST]| widest[(self.depth + 1).min(DEEPEST)..].iter().any(|bits| *bits > 0);
+        let both = has_loops(&then) && has_loops(&otherwise);
+        let most = |left: [u8; DEEPEST], right: [u8; DEEPEST]| std::array::from_fn(|at| left[at].max(right[at]));
+        let branches = match (innermost(&then), innermost(&otherwise)) {
+            (Some(left), Some(right)) if both && left < right => then,
+            (Some(left), Some(right)) if both && right < left => otherwise,
+            (Some(_) | None, Some(_) | None) => most(then, otherwise),
+        };
+        self.widest = most(around, branches);
+    }
+
     /// A value that some statement keeps.
     fn kept(&mut self, value: &Expr) {
         let size = value.ty.scalar().map_or(0, |scalar| scalar.size());
@@ -139,6 +164,12 @@ impl Visitor for Look<'_> {
             | StmtKind::Scope(_)
             | StmtKind::Leave
             | StmtKind::Map(_) => {}
+        }
+        if let StmtKind::If { cond, then, otherwise } = &stmt.kind
+            && !self.classes.varies(cond)
+        {
+            self.visit_expr(cond);
+            return self.branches(then, otherwise);
         }
         let deeper = usize::from(matches!(stmt.kind, StmtKind::Loop(_) | StmtKind::Map(_)));
         self.depth += deeper;
