@@ -161,6 +161,8 @@ mod tests {
         assert_eq!(
             fates,
             [
+                "[difference] i + j seq, i + j seq(4096x4096), j lanes, keep d window(2), narrow d int8 difference",
+                "[host] i seq, j seq, keep d rows(1), narrow d int8 difference",
                 &format!("[profile] {window}, narrow d tried, stage profile"),
                 &format!("[profile] {window}, stage profile"),
                 &format!("[narrow] {window}, narrow d tried"),

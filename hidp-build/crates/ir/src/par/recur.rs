@@ -92,13 +92,25 @@ pub enum Course {
     },
     /// The same from the tables.
     Table,
+    /// Differences of neighbours in few bits: tiles of the table, and in each of them steps after each other.
+    Tiles {
+        /// Cells of a tile along each index.
+        sides: [u32; 2],
+    },
+    /// Differences of neighbours in few bits: one cell after the other, from the differences along a row.
+    Rows,
     /// Cells after each other.
     Loops,
 }
 
 impl Course {
-    /// All of them.
-    pub const ALL: [Course; 6] = [
+    /// Cells of a tile along each index where nobody says how many: steps are long enough for vectors, and a first-level cache holds their windows.
+    pub const SIDE: u32 = 4096;
+
+    /// All of them; tiles with sides that nobody has chosen.
+    pub const ALL: [Course; 8] = [
+        Course::Tiles { sides: [Course::SIDE; 2] },
+        Course::Rows,
         Course::Window { narrow: true, profile: true },
         Course::Window { narrow: false, profile: true },
         Course::Window { narrow: true, profile: false },

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeSet;
 
-use hidp_ir::par::visit::{Mutator, Role, Visitor, change, look};
+use hidp_ir::par::visit::{self, Mutator, Role, Visitor, change, look};
 use hidp_ir::par::{
-    BinOp, CallArg, ConvertMode, Expr, ExprKind, Func, FuncId, MathFn, Place, Program, Stmt, StmtKind, UnOp, Var,
-    VarId, VarKind, same,
+    BinOp, CallArg, ConvertMode, Expr, ExprKind, Func, FuncId, MathFn, Place, Program, SectionDim, Stmt, StmtKind,
+    UnOp, Var, VarId, VarKind, same,
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
@@ -47,6 +47,8 @@ impl Ask {
 pub(super) struct Asks {
     pub(super) cells: Vec<Ask>,
     pub(super) folds: Vec<Folded>,
+    /// Whether data or iterations say how long sequences are, so that tables of neighbouring iterations may have other sizes.
+    pub(super) ragged: bool,
 }
 
 impl Asks {
@@ -57,7 +59,7 @@ impl Asks {
     pub(super) fn of(&self, tables: &[VarId]) -> Asks {
         let cells = self.cells.iter().filter(|ask| tables.contains(&ask.table)).cloned();
         let folds = self.folds.iter().filter(|fold| tables.contains(&fold.table)).cloned();
-        Asks { cells: cells.collect(), folds: folds.collect() }
+        Asks { cells: cells.collect(), folds: folds.collect(), ragged: self.ragged }
     }
 }
 
@@ -105,6 +107,9 @@ pub(super) fn instead(
         let (which, folds) = visits::folds(program, (func, vars), &outputs, rest)?;
         return Some(visits::instead(program, (vars, rest), (asked, args, span), &outputs, (which, folds)));
     };
+    let even = |expr: &Expr| is_even(vars, expr);
+    let ragged = !args.iter().all(|arg| has_even_sizes(arg, &even))
+        || !places.iter().flat_map(|(place, _)| &place.index).all(even);
     let (mut asks, mut values, mut declares) = (Vec::new(), Vec::new(), Vec::new());
     for (place, ty) in &places {
         let table = outputs.iter().find(|(_, array)| *array == place.array).map(|(param, _)| *param)?;
@@ -126,8 +131,42 @@ pub(super) fn instead(
     let mut replace = Replace { places: &places, values: &values };
     call[1..].iter_mut().for_each(|stmt| replace.visit_stmt(stmt));
     let arrays = outputs.into_iter().map(|(_, array)| array).collect();
-    let asks = Asks { cells: asks, folds: Vec::new() };
+    let asks = Asks { cells: asks, folds: Vec::new(), ragged };
     Some(Instead { id, asks, arrays, before: declares, call })
+}
+
+/// Whether a value is the same wherever the function is, as sizes and scalar inputs are.
+fn is_even(vars: &Arena<VarId, Var>, expr: &Expr) -> bool {
+    let mut even = true;
+    visit::walk_subexprs(expr, |part| {
+        even &= match &part.kind {
+            ExprKind::Load(_) => false,
+            ExprKind::Read(var) => matches!(vars[*var].kind, VarKind::Dim | VarKind::Param(Direction::Input)),
+            ExprKind::Const(_)
+            | ExprKind::Unary(..)
+            | ExprKind::Binary { .. }
+            | ExprKind::Lazy { .. }
+            | ExprKind::Select { .. }
+            | ExprKind::Convert { .. }
+            | ExprKind::Math(..)
+            | ExprKind::Call(..)
+            | ExprKind::Field(..)
+            | ExprKind::Struct(..) => true,
+        };
+    });
+    even
+}
+
+/// Whether what is left of an array has the same extents everywhere.
+fn has_even_sizes(arg: &CallArg, even: &dyn Fn(&Expr) -> bool) -> bool {
+    match arg {
+        CallArg::Section(section) => section.dims.iter().all(|dim| match dim {
+            SectionDim::At(_) => true,
+            SectionDim::Range { low, high, step } => [low, high, step].into_iter().all(even),
+            SectionDim::Piece(_) => false,
+        }),
+        CallArg::Value(_) | CallArg::Scalar(_) | CallArg::Array(_) | CallArg::Element(_) => true,
+    }
 }
 
 pub(super) fn parameter(func: &mut Func, name: &str, ty: Ty, direction: Direction) -> VarId {

@@ -1,12 +1,16 @@
 //! Courses as lines of plans: how they are written, which ones are pinned, and the errors for those that are impossible.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::RangeInclusive;
 
 use super::calls::called;
 use super::made::Made;
 use hidp_ir::par::{Course, CourseLines, Func, FuncId, PinnedCourse, Program, System, row_text};
 use hidp_syntax::diag::{Code, Diagnostic, near};
 use hidp_syntax::source::Span;
+
+/// Tiles that can be asked for: their windows stand on the stack.
+const SIDES: RangeInclusive<u32> = 1..=1 << 14;
 
 const NOW: &str = "`cargo xtask explain FILE` shows the ways of each use, and `--pin` prints those that are taken";
 
@@ -32,9 +36,16 @@ pub fn lines(func: &Func, system: &System, course: Course) -> Vec<String> {
             signs.map(|(name, flip)| format!("{}{name} seq", if *flip < 0 { "-" } else { "" })).collect()
         }
         (Course::Loops, None) => in_steps().chain(others().map(|name| format!("{name} seq"))).collect(),
-        (Course::Table | Course::Window { .. }, _) => {
+        (Course::Rows, _) => names.iter().map(|name| format!("{name} seq")).collect(),
+        (Course::Table | Course::Window { .. } | Course::Tiles { .. }, _) => {
             let together = others().collect::<Vec<_>>().join(", ");
-            in_steps().chain((!together.is_empty()).then(|| format!("{together} lanes"))).collect()
+            let in_tiles = |[rows, columns]: [u32; 2]| in_steps().map(move |line| format!("{line}({rows}x{columns})"));
+            let tiles = match course {
+                Course::Tiles { sides } => Some(in_tiles(sides)),
+                Course::Table | Course::Window { .. } | Course::Loops | Course::Rows => None,
+            };
+            let lanes = (!together.is_empty()).then(|| format!("{together} lanes"));
+            in_steps().chain(tiles.into_iter().flatten()).chain(lanes).collect()
         }
     };
     for (table, steps) in system.tables.iter().zip(&system.order.steps) {
@@ -42,8 +53,13 @@ pub fn lines(func: &Func, system: &System, course: Course) -> Vec<String> {
         lines.push(match (course, steps.window) {
             (Course::Window { .. }, Some(window)) => format!("keep {name} window({window})"),
             (Course::Window { .. }, None) => format!("keep {name} window"),
+            (Course::Tiles { .. }, _) => format!("keep {name} window(2)"),
+            (Course::Rows, _) => format!("keep {name} rows(1)"),
             (Course::Table | Course::Loops, _) => format!("keep {name} table"),
         });
+        if matches!(course, Course::Tiles { .. } | Course::Rows) {
+            lines.push(format!("narrow {name} int8 difference"));
+        }
     }
     if let Course::Window { narrow, profile } = course {
         let tables = system.tables.iter().map(|table| format!("narrow {} tried", func.vars[table.array].name));
@@ -56,8 +72,21 @@ pub fn lines(func: &Func, system: &System, course: Course) -> Vec<String> {
 /// The courses of a system that differ in their lines: where steps have one cell, their order is that of loops.
 pub(super) fn all(func: &Func, system: &System) -> Vec<Course> {
     let of_loops = lines(func, system, Course::Loops);
-    let differs = |course: &Course| *course == Course::Loops || lines(func, system, *course) != of_loops;
+    let pairs = matches!(&system.tables[..], [table] if table.index.len() == 2);
+    let differs = |course: &Course| match course {
+        Course::Loops => true,
+        Course::Tiles { .. } | Course::Rows => pairs,
+        Course::Table | Course::Window { .. } => lines(func, system, *course) != of_loops,
+    };
     Course::ALL.into_iter().filter(differs).collect()
+}
+
+/// The sides of tiles at the end of a line: `i + j seq(1024x4096)`.
+fn sides(line: &str) -> Option<[u32; 2]> {
+    let (_, sides) = line.strip_suffix(')')?.rsplit_once('(')?;
+    let (rows, columns) = sides.split_once('x')?;
+    let side = |text: &str| text.parse().ok().filter(|side| SIDES.contains(side));
+    Some([side(rows)?, side(columns)?])
 }
 
 /// The functions that an entry runs.
@@ -93,7 +122,10 @@ pub fn pin(program: &mut Program, entry: FuncId, pins: &[CourseLines]) -> Vec<Di
         };
         let (id, system) = &of_tables[0];
         let func = &program.funcs[*id];
-        let course = all(func, system).into_iter().find(|course| lines(func, system, *course) == pin.lines);
+        let with_sides = |sides: [u32; 2]| Course::Tiles { sides };
+        let courses =
+            all(func, system).into_iter().chain(pin.lines.iter().filter_map(|line| sides(line)).map(with_sides));
+        let course = courses.into_iter().find(|course| lines(func, system, *course) == pin.lines);
         let Some(course) = course else {
             let shown = |course: &Course| format!("\n  {}", lines(func, system, *course).join("\n  "));
             let known: Vec<String> = all(func, system).iter().map(shown).collect();

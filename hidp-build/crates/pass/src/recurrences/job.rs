@@ -11,6 +11,7 @@ use hidp_syntax::ty::Ty;
 use super::asked::Asks;
 use super::build::{self, Builder};
 use super::contents::Contents;
+use super::difference::Differences;
 use super::made::{Kept, Tests, Unmet, Way, Why};
 use super::narrow::{self, Narrow};
 use super::profile::Profiles;
@@ -179,6 +180,12 @@ impl Job {
             Course::Loops => {
                 return Ok((self.swept(builder, system, bodies.to_vec()), Way::Sweep(Why::Pinned)));
             }
+            Course::Tiles { .. } if in_map => return Err(Unmet::Iteration),
+            Course::Tiles { sides } => {
+                return self.by_differences(builder, system, bodies, Some(sides)).ok_or(Unmet::Difference);
+            }
+            Course::Rows if !in_map => return Err(Unmet::Host),
+            Course::Rows => return self.by_differences(builder, system, bodies, None).ok_or(Unmet::Difference),
             Course::Table | Course::Window { .. } if !wave::is_wide(system) => return Err(Unmet::Wide),
             Course::Table if in_map => return Err(Unmet::Iteration),
             Course::Table => {
@@ -216,6 +223,14 @@ impl Job {
             return (self.swept(builder, system, bodies), Way::Sweep(why));
         }
         let skewed = wave::is_skewed(system);
+        // Rows are for lanes with a table each: of other sizes, tables run one after the other, and have lanes of their own.
+        let alike = self.around == Around::Host || !self.asks.ragged;
+        if skewed && alike && system.order.pinned.is_none() {
+            let sides = (self.around == Around::Host).then_some([Course::SIDE; 2]);
+            if let Some(done) = self.by_differences(builder, system, &bodies, sides) {
+                return done;
+            }
+        }
         let windows = if whole && !skewed { None } else { self.windows(builder, system, &bodies, Cells::Declared) };
         match windows {
             Some(windows) => {
@@ -236,6 +251,34 @@ impl Job {
                 (self.around_tables(builder, system, stmts), Way::Wave(Kept::Table))
             }
         }
+    }
+
+    /// From differences of neighbours where they fit 8 bits, from wide cells elsewhere.
+    fn by_differences(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        bodies: &[Block],
+        sides: Option<[u32; 2]>,
+    ) -> Option<(Vec<Stmt>, Way)> {
+        let ask = Differences::asked(&self.asks).filter(|_| !self.whole(system))?;
+        let (twin, twins) = copied(builder.vars, system, bodies);
+        let table = Differences::of(builder, &twin, &twins)?;
+        let made = match sides {
+            Some(sides) => table.tiles(builder, ask, sides),
+            None => table.rows(builder, ask),
+        };
+        let windows = self.windows(builder, system, bodies, Cells::Declared).filter(|_| wave::is_wide(system));
+        let (wide, way) = match windows {
+            Some(windows) => {
+                let wide = self.in_windows(builder, system, bodies.to_vec(), (&windows, None));
+                (wide, Way::Wave(Kept::Window))
+            }
+            None => (self.swept(builder, system, bodies.to_vec()), Way::Sweep(Why::Across)),
+        };
+        let mut out = made.before;
+        out.push(build::either(made.fits, made.then, wide));
+        Some((out, Way::Difference { sides, otherwise: Box::new(way) }))
     }
 
     /// The same in windows with profiles, behind the condition under which there are any; wide cells without them elsewhere.

@@ -66,12 +66,24 @@ pub enum Unmet {
     Narrow,
     /// Pairs of data choose.
     Profile,
+    /// Differences are small.
+    Difference,
+    /// It is in a map.
+    Host,
 }
 
 impl Unmet {
     /// All of them.
-    pub const ALL: [Unmet; 6] =
-        [Unmet::Faults, Unmet::Iteration, Unmet::Narrow, Unmet::Profile, Unmet::Wide, Unmet::Window];
+    pub const ALL: [Unmet; 8] = [
+        Unmet::Difference,
+        Unmet::Faults,
+        Unmet::Host,
+        Unmet::Iteration,
+        Unmet::Narrow,
+        Unmet::Profile,
+        Unmet::Wide,
+        Unmet::Window,
+    ];
 
     /// Its name in messages.
     pub fn id(self) -> &'static str {
@@ -82,6 +94,8 @@ impl Unmet {
             Unmet::Window => "window",
             Unmet::Narrow => "narrow",
             Unmet::Profile => "profile",
+            Unmet::Difference => "difference",
+            Unmet::Host => "host",
         }
     }
 
@@ -99,6 +113,10 @@ impl Unmet {
             Unmet::Narrow => {
                 "cells are integers of more than 16 bits, made of cells by sums with plain values, `min`, `max` and conditions"
             }
+            Unmet::Difference => {
+                "one cell of one table is asked for, which comes from the three before it by sums with small plain values, `min`, `max` and conditions, such that differences of neighbours fit 8 bits"
+            }
+            Unmet::Host => "it is in a map, where each iteration has its own table; at host level threads share tiles",
             Unmet::Profile => "steps are `i + j`, and two data choose from a table of integers, one for each index",
         }
     }
@@ -116,6 +134,13 @@ pub enum Way {
         /// With values laid out.
         passed: Box<Way>,
         /// With a look for each cell.
+        otherwise: Box<Way>,
+    },
+    /// From differences of neighbours, in 8 bits, where those of the first row and column are small.
+    Difference {
+        /// The sides of tiles that threads share; none where cells are computed row by row.
+        sides: Option<[u32; 2]>,
+        /// Elsewhere.
         otherwise: Box<Way>,
     },
     /// One cell after the other.
@@ -250,6 +275,19 @@ impl fmt::Display for Described<'_> {
                 inner(passed),
                 inner(otherwise)
             ),
+            Way::Difference { sides, otherwise } => {
+                let order = match sides {
+                    Some([rows, columns]) => format!(
+                        "tiles of {rows} x {columns} cells, in each all cells of a step at once; differences of neighbours are kept along the edges of tiles"
+                    ),
+                    None => "row by row; differences of neighbours are kept along a row".to_owned(),
+                };
+                write!(
+                    f,
+                    "{order}, in 8 bits, where sizes, the first row and the first column show that they fit\notherwise: {}",
+                    inner(otherwise)
+                )
+            }
             Way::Sweep(why) => write!(f, "one cell after the other, since {why}; the table is kept ({table} bytes)"),
             Way::Demand => write!(
                 f,
@@ -290,16 +328,18 @@ impl Way {
         match self {
             Way::Wave(Kept::Window | Kept::Both) => Some(Course::Window { narrow: false, profile: false }),
             Way::Wave(Kept::Table) => Some(Course::Table),
+            Way::Difference { sides: Some(sides), .. } => Some(Course::Tiles { sides: *sides }),
+            Way::Difference { sides: None, .. } => Some(Course::Rows),
             Way::Sweep(_) => Some(Course::Loops),
             Way::Demand => None,
             Way::Tested { passed, .. } => passed.course(),
             Way::Narrow(way) => match way.course()? {
                 Course::Window { profile, .. } => Some(Course::Window { narrow: true, profile }),
-                other @ (Course::Table | Course::Loops) => Some(other),
+                other @ (Course::Table | Course::Loops | Course::Tiles { .. } | Course::Rows) => Some(other),
             },
             Way::Profiled { passed, .. } => match passed.course()? {
                 Course::Window { narrow, .. } => Some(Course::Window { narrow, profile: true }),
-                other @ (Course::Table | Course::Loops) => Some(other),
+                other @ (Course::Table | Course::Loops | Course::Tiles { .. } | Course::Rows) => Some(other),
             },
         }
     }
@@ -308,7 +348,7 @@ impl Way {
     pub(super) fn is_by_demand(&self) -> bool {
         match self {
             Way::Demand => true,
-            Way::Wave(_) | Way::Narrow(_) | Way::Sweep(_) => false,
+            Way::Wave(_) | Way::Narrow(_) | Way::Difference { .. } | Way::Sweep(_) => false,
             Way::Tested { passed, .. } | Way::Profiled { passed, .. } => passed.is_by_demand(),
         }
     }

@@ -3,7 +3,7 @@
 //! A function that computes tables becomes two: one for calls at host level, one for calls in maps; and a call after which only a few
 //! cells are read becomes one of a function that gives these (`asked`). Where no cell can fault, tables at host level are computed in
 //! *waves* (`wave`): a loop over the steps of the schedule with a map over the cells of each. They lie side by side in memory, or are
-//! loaded from a `window` in which they do, with fewer bits where those are enough (`narrow`). In maps that is done where a window is enough and bodies have no loops. Otherwise a *sweep*
+//! loaded from a `window` in which they do, with fewer bits where those are enough (`narrow`), or made from `difference`s of neighbours, by tiles that threads share. In maps that is done where a window is enough and bodies have no loops. Otherwise a *sweep*
 //! computes them, loops over all cells (`sweep`), at host level in a map of one iteration. Cells that may fault, in an order in which the first fault would not be the one that the meaning of a
 //! [`Recur`] says, are computed as that says: each when it is asked for (`demand`).
 //!
@@ -19,6 +19,7 @@ mod cell;
 mod contents;
 mod courses;
 mod demand;
+mod difference;
 mod job;
 mod made;
 mod narrow;
@@ -88,7 +89,10 @@ fn transformed(program: &mut Program, fates: bool) -> Vec<Made> {
             let around = if in_maps.contains(&user) { Around::Map } else { Around::Host };
             let has_pins = program.courses.iter().any(|pinned| pinned.user == program.funcs[user].span);
             calls.alone = has_pins.then_some(user);
+            let before = calls.uses.len();
             calls.block(program, &mut vars, &mut body.stmts, around);
+            // Its own sizes are those of a call in an iteration.
+            uses[before..].iter_mut().for_each(|each| each.asks.ragged |= around == Around::Map);
             program.funcs[user].vars = vars;
             program.funcs[user].body = body;
         }

@@ -93,10 +93,19 @@ fn what_cannot_be_pinned_is_said() {
     assert_eq!(of("g", "e", WINDOW), ["2 UnfitPlan -: `g` does not use the recurrence `e`"]);
     let profile = format!("{WINDOW}  stage profile\n");
     assert_eq!(of("g", "d", &profile), ["2 UnfitPlan profile: `d` cannot be computed in this way"]);
+    // Tiles have the sides that lines say.
+    let tiles = |sides: &str| {
+        format!("  i + j seq\n  i + j seq({sides})\n  j lanes\n  keep d window(2)\n  narrow d int8 difference\n")
+    };
+    let both = |lines: &str| wrong(&format!("entry f\nrecurrence d\n{lines}entry h\nrecurrence d\n{lines}"));
+    assert_eq!(both(&tiles("64x32")), Vec::<String>::new());
+    assert_eq!(both(&tiles("64x0")).len(), 2);
+    assert_eq!(of("f", "d", &tiles("32768x32")), ["2 UnfitPlan -: `d` has no way with these lines"]);
+    // Two cells are asked for.
+    assert_eq!(of("g", "d", &tiles("64x32")), ["2 UnfitPlan difference: `d` cannot be computed in this way"]);
     // A function of two entries.
     assert_eq!(of("f", "d", LOOPS), ["2 UnfitPlan -: this way of `d` is not that of all entries"]);
-    let both = format!("entry f\nrecurrence d\n{LOOPS}entry h\nrecurrence d\n{LOOPS}");
-    assert_eq!(wrong(&both), Vec::<String>::new());
+    assert_eq!(both(LOOPS), Vec::<String>::new());
     // Files.
     let twice = format!("entry g\nrecurrence d\n{LOOPS}recurrence d\n{WINDOW}");
     assert_eq!(wrong(&twice), ["6 MalformedPlan -: `d` has two ways"]);

@@ -23,6 +23,7 @@ use hidp_syntax::ty::{Scalar, Ty};
 use super::build::{self, Builder};
 use super::contents::Contents;
 use super::window::{self, Cells};
+pub(super) use plain::low_bits;
 use reach::{Far, Reach};
 use size::{Bounds, End, Known, Range, Size};
 
@@ -382,6 +383,6 @@ impl Narrowing<'_, '_> {
 }
 
 /// Whether values of this type are made narrow.
-fn is_wide(ty: Ty) -> bool {
+pub(super) fn is_wide(ty: Ty) -> bool {
     ty == Ty::LONG || ty == Ty::Scalar(Scalar::I32)
 }

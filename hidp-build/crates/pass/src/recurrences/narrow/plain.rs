@@ -1,5 +1,7 @@
 //! Plain values: those that depend on no cell.
 
+use std::collections::BTreeMap;
+
 use hidp_ir::par::{BinOp, Const, Expr, ExprKind, MathFn, UnOp, VarId, VarKind, same};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::source::Span;
@@ -9,41 +11,54 @@ use super::super::build;
 use super::size::{End, LEAF, Range, Size};
 use super::{Narrowing, TY, is_wide};
 
+/// The low bits of a plain value in a narrow type. Variables have them in others, `twins`.
+pub(in super::super) fn low_bits(expr: &Expr, ty: Ty, twins: &BTreeMap<VarId, VarId>) -> Expr {
+    let span = expr.span;
+    let low = |expr: &Expr| Box::new(low_bits(expr, ty, twins));
+    let kind = match &expr.kind {
+        _ if !is_wide(expr.ty) => return build::cast(expr.clone(), ty),
+        ExprKind::Const(Const::Int(value)) => ExprKind::Const(Const::Int(wrapped(*value, ty))),
+        ExprKind::Read(var) => match twins.get(var) {
+            Some(twin) => ExprKind::Read(*twin),
+            None => return build::cast(expr.clone(), ty),
+        },
+        ExprKind::Unary(op @ UnOp::Neg, operand) => ExprKind::Unary(*op, low(operand)),
+        ExprKind::Binary { op: op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), left, right, checked } => {
+            ExprKind::Binary { op: *op, left: low(left), right: low(right), checked: *checked }
+        }
+        ExprKind::Select { cond, then, otherwise } => {
+            ExprKind::Select { cond: cond.clone(), then: low(then), otherwise: low(otherwise) }
+        }
+        ExprKind::Convert { operand, .. } if is_wide(operand.ty) => return *low(operand),
+        ExprKind::Convert { operand, .. } if operand.ty.scalar().is_some_and(Scalar::is_integer) => {
+            return build::cast((**operand).clone(), ty);
+        }
+        ExprKind::Const(_)
+        | ExprKind::Load(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary { .. }
+        | ExprKind::Lazy { .. }
+        | ExprKind::Convert { .. }
+        | ExprKind::Math(..)
+        | ExprKind::Call(..)
+        | ExprKind::Field(..)
+        | ExprKind::Struct(..) => return build::cast(expr.clone(), ty),
+    };
+    Expr { kind, ty, span }
+}
+
+/// A constant in a type that may not hold it.
+fn wrapped(value: i128, ty: Ty) -> i128 {
+    match ty.scalar().and_then(Scalar::integer_range) {
+        Some((low, high)) => low + (value - low).rem_euclid(high - low + 1),
+        None => value,
+    }
+}
+
 impl Narrowing<'_, '_> {
     /// The low bits of a plain value.
     pub(super) fn low_bits(&self, expr: &Expr) -> Expr {
-        let span = expr.span;
-        let low = |expr: &Expr| Box::new(self.low_bits(expr));
-        let kind = match &expr.kind {
-            _ if !is_wide(expr.ty) => return build::cast(expr.clone(), TY),
-            ExprKind::Const(Const::Int(value)) => ExprKind::Const(Const::Int(i128::from(*value as i16))),
-            ExprKind::Read(var) => match self.twins.get(var) {
-                Some(twin) => ExprKind::Read(*twin),
-                None => return build::cast(expr.clone(), TY),
-            },
-            ExprKind::Unary(op @ UnOp::Neg, operand) => ExprKind::Unary(*op, low(operand)),
-            ExprKind::Binary { op: op @ (BinOp::Add | BinOp::Sub | BinOp::Mul), left, right, checked } => {
-                ExprKind::Binary { op: *op, left: low(left), right: low(right), checked: *checked }
-            }
-            ExprKind::Select { cond, then, otherwise } => {
-                ExprKind::Select { cond: cond.clone(), then: low(then), otherwise: low(otherwise) }
-            }
-            ExprKind::Convert { operand, .. } if is_wide(operand.ty) => return *low(operand),
-            ExprKind::Convert { operand, .. } if operand.ty.scalar().is_some_and(Scalar::is_integer) => {
-                return build::cast((**operand).clone(), TY);
-            }
-            ExprKind::Const(_)
-            | ExprKind::Load(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary { .. }
-            | ExprKind::Lazy { .. }
-            | ExprKind::Convert { .. }
-            | ExprKind::Math(..)
-            | ExprKind::Call(..)
-            | ExprKind::Field(..)
-            | ExprKind::Struct(..) => return build::cast(expr.clone(), TY),
-        };
-        Expr { kind, ty: TY, span }
+        low_bits(expr, TY, &self.twins)
     }
 
     /// What a plain integer can be.

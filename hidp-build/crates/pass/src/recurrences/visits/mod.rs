@@ -180,7 +180,7 @@ pub(super) fn instead(
     call.extend(assigns);
     call.extend(rest[number + 1..].iter().cloned());
     let arrays = outputs.iter().map(|(_, array)| *array).collect();
-    Instead { id, asks: Asks { cells: Vec::new(), folds }, arrays, before, call }
+    Instead { id, asks: Asks { folds, ..Asks::default() }, arrays, before, call }
 }
 
 impl Tree {
