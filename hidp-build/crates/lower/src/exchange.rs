@@ -114,7 +114,7 @@ impl Lowerer<'_> {
         self.body.fix("count", count)
     }
 
-    fn exchange_element(&mut self, (first, second): (imp::VarId, imp::VarId), ty: Ty, at: &Expr) {
+    pub(super) fn exchange_element(&mut self, (first, second): (imp::VarId, imp::VarId), ty: Ty, at: &Expr) {
         let place = |base| make::element(base, at.clone());
         let kept = self.body.fix("kept", make::load(place(first), ty));
         self.body.push(Stmt::Store { target: place(first), value: make::load(place(second), ty) });
@@ -123,7 +123,7 @@ impl Lowerer<'_> {
 
     /// Where a pair begins: a local is declared, or (without one) the function begins.
     pub(super) fn begin_pair(&mut self, local: Option<par::VarId>) {
-        if self.device.is_some() || self.body.role != Role::Host {
+        if self.body.role != Role::Host {
             return;
         }
         for at in 0..self.pairs.len() {
@@ -161,22 +161,35 @@ impl Lowerer<'_> {
         let (ty, span) = (self.func.vars[param].ty, self.func.span);
         self.body.enter();
         let count = self.elements(&first);
-        let (kernel, args) = self.kernel("settle", span, |this, begin, end| {
+        let ends = |this: &mut Self| {
             let (from, to) = (this.capture(first.base), this.capture(second.base));
             this.body.mark_written(to);
-            let at = this.body.enter_loop("at");
-            let place = make::var(at, Ty::LONG);
+            (from, to)
+        };
+        let settle_one = |this: &mut Self, (from, to): (imp::VarId, imp::VarId), place: &Expr| {
             if both {
                 this.body.mark_written(from);
-                this.exchange_element((from, to), ty, &place);
+                this.exchange_element((from, to), ty, place);
             } else {
                 let value = make::load(make::element(from, place.clone()), ty);
-                this.body.push(Stmt::Store { target: make::element(to, place), value });
+                this.body.push(Stmt::Store { target: make::element(to, place.clone()), value });
             }
-            this.body.leave_loop(at, begin, end, LoopKind::Seq);
-        });
-        let schedule = self.schedule(self.model.line, count.clone().into());
-        self.body.push(Stmt::Launch { kernel, args, extent: count, schedule });
+        };
+        if self.device.is_some() {
+            self.launch_over_elements("settle", &count, |this, at| {
+                let ends = ends(this);
+                settle_one(this, ends, at);
+            });
+        } else {
+            let (kernel, args) = self.kernel("settle", span, |this, begin, end| {
+                let ends = ends(this);
+                let at = this.body.enter_loop("at");
+                settle_one(this, ends, &make::var(at, Ty::LONG));
+                this.body.leave_loop(at, begin, end, LoopKind::Seq);
+            });
+            let schedule = self.schedule(self.model.line, count.clone().into());
+            self.body.push(Stmt::Launch { kernel, args, extent: count, schedule });
+        }
         self.body.push(Stmt::Swap(first.base, second.base));
         let settle = self.body.leave();
         self.body.push(make::when(make::var(odd, Ty::BOOL), settle.stmts));

@@ -37,17 +37,22 @@ impl Lowerer<'_> {
 
     /// On the host: two parameters exchange their elements.
     pub(in super::super) fn swap_elements(&mut self, (first, second): (VarId, VarId), ty: Ty, count: &Expr) {
-        let span = self.func.span;
-        // No nest, and no plan says how.
-        let block = self.of_model(|model| model.block);
-        self.launch_over("swap", span, (count, block), |this, at| {
+        self.launch_over_elements("swap", count, |this, at| {
             let (first, second) = (this.capture(first), this.capture(second));
             this.body.mark_written(first);
             this.body.mark_written(second);
-            let place = |base| make::element(base, at.clone());
-            let kept = this.body.fix("kept", make::load(place(first), ty));
-            this.body.push(Stmt::Store { target: place(first), value: make::load(place(second), ty) });
-            this.body.push(Stmt::Store { target: place(second), value: kept });
+            this.exchange_element((first, second), ty, at);
         });
+    }
+
+    /// A launch of threads for so many elements, which belongs to no nest: no plan says how.
+    pub(in super::super) fn launch_over_elements(
+        &mut self,
+        role: &str,
+        count: &Expr,
+        build: impl FnOnce(&mut Self, &Expr),
+    ) {
+        let block = self.of_model(|model| model.block);
+        self.launch_over(role, self.func.span, (count, block), build);
     }
 }

@@ -227,6 +227,18 @@ fn what_cannot_be_lowered_says_why() {
 }
 
 #[test]
+fn arrays_of_the_caller_exchange_names_and_settle_at_the_end() {
+    let text = "function f input int n; inout float a[N]; { float b[N];
+        for (int k = 0; k < n; k += 1) { map { i := [0:N); b[i] = 2 * a[i]; } swap(a, b); } }";
+    let entry = lowered(text);
+    let unit = unit(&entry, "thread");
+    let roles: Vec<&str> =
+        unit.kernels.iter().map(|(_, kernel)| kernel.name.trim_end_matches(char::is_numeric)).collect();
+    assert_eq!(roles, ["map", "settle"], "nothing moves elements each time");
+    assert_eq!(on_host(unit, |stmt| matches!(stmt, Stmt::Swap(..))), 2);
+}
+
+#[test]
 fn every_launch_of_a_plan_has_its_blocks() {
     let sums = "function f input float A[R][C]; output float y[R];
         { map { r := [0:R); c := [0:C); _t = A[r][c]; } reduce(\"+\", y[r], _t, c := [*]); }";
