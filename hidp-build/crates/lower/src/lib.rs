@@ -188,7 +188,10 @@ impl<'a> Lowerer<'a> {
             return Err(self.defects);
         }
         let (plan, plan_text) = (self.plan.name.clone(), self.plan.to_string());
-        Ok(Unit { plan, plan_text, target, host: self.body.finish(), kernels: self.kernels })
+        let ticket = self.make_ticket();
+        let mut host = self.body.finish();
+        host.body.stmts.splice(0..0, ticket);
+        Ok(Unit { plan, plan_text, target, host, kernels: self.kernels })
     }
 }
 

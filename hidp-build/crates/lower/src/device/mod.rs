@@ -48,7 +48,7 @@ mod values;
 
 use super::build::Role;
 use super::{DEVICE, Defect, Lowerer, UnitTarget, sound};
-use hidp_ir::imp::{Entry, Level, Site, SiteId, Unit};
+use hidp_ir::imp::{Entry, Level, Site, SiteId, Unit, VarId};
 use hidp_ir::par::{Func, FuncId, Program};
 use hidp_plan::Plan;
 use hidp_plan::target::{DeviceModel, Model};
@@ -66,6 +66,8 @@ pub(super) struct State<'a> {
     privates: Vec<private::Given>,
     /// Where the iterations of the current host-level map note the segments that they write.
     records: Vec<record::Record>,
+    /// What tells the block that ends last, if a launch asks for it.
+    ticket: Option<VarId>,
 }
 
 /// Adds to an entry its units for a device, one per plan but for those whose defects it gives.
@@ -91,7 +93,8 @@ fn unit(
     sites: &mut Arena<SiteId, Site>,
 ) -> Result<Unit, Vec<Defect>> {
     let mut lowerer = Lowerer::new(program, func, plan, model, sites);
-    lowerer.device = Some(State { model: device, scope: Level::Thread, privates: Vec::new(), records: Vec::new() });
+    lowerer.device =
+        Some(State { model: device, scope: Level::Thread, privates: Vec::new(), records: Vec::new(), ticket: None });
     lowerer.unit(UnitTarget::Device)
 }
 

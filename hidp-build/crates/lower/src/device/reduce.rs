@@ -1,16 +1,18 @@
-//! Reductions of host-level maps: a level has no barrier across blocks, so each block folds a run of iterations, and another
-//! launch folds the runs' results. How long a run is follows from the number of iterations alone.
+//! Reductions of host-level maps: a level has no barrier across blocks, so each block folds a run of iterations, and the block that
+//! ends last folds the runs' results. How long a run is follows from the number of iterations alone.
 
 use super::super::fold::Acc;
 use super::super::space::Range;
 use super::super::{Lowerer, make};
 use super::private::Given;
 use super::rows::Rows;
-use hidp_ir::imp::{Expr, Grid, Level, Stmt, VarId};
-use hidp_ir::par::{BinOp, Fold, Map};
+use hidp_ir::imp::{Element, Expr, Grid, Level, PrimArg, Stmt, VarId, VarKind};
+use hidp_ir::par::{BinOp, FaultKind, Fold, Map};
 use hidp_plan::Exec;
 use hidp_plan::notation::FoldOption;
+use hidp_syntax::prim::Symbol;
 use hidp_syntax::source::Span;
+use hidp_syntax::ty::{Scalar, Ty};
 
 /// What is folded, as the host knows it.
 pub(super) struct Folded<'a> {
@@ -149,14 +151,15 @@ impl Lowerer<'_> {
         let partials: Vec<VarId> = folds.iter().map(|fold| self.partials(fold, &folded.runs)).collect();
         let narrow = self.is_narrow(folded.total);
         let given = folded.given.clone();
+        let ticket = folded.over.map(|_| self.ticket());
         let (kernel, args) = self.grid_kernel(role, folded.span, folded.grid(), 1, given, |this, positions| {
             this.fold_run(folded, folds, &partials, &narrow, &positions[0], body);
+            if let Some(ticket) = ticket {
+                this.fold_in_the_end(ticket, &folded.runs, folds, &partials);
+            }
         });
         let extents = vec![folded.runs.clone()];
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most: folded.most.clone() });
-        if folded.over.is_some() {
-            self.fold_partials(folded, folds, &partials);
-        }
         partials
     }
 
@@ -178,7 +181,7 @@ impl Lowerer<'_> {
         let accs = self.accumulators_of(folds);
         self.fold_units(folded, (folds, &accs), (from, to), &narrow, body);
         for (acc, partial) in accs.iter().zip(partials) {
-            self.store_partial(acc, *partial, number.clone());
+            self.leave_partial(acc, *partial, number.clone());
         }
     }
 
@@ -188,27 +191,80 @@ impl Lowerer<'_> {
         self.push_store(make::element(partial, at), make::var(acc.var, acc.fold.op.ty));
     }
 
+    /// The same where another block may load it in this launch.
+    fn leave_partial(&mut self, acc: &Acc<'_>, partial: VarId, at: Expr) {
+        let partial = self.capture(partial);
+        self.body.mark_written(partial);
+        let target = Element { relaxed: true, ..make::element(partial, at) };
+        self.push_store(target, make::var(acc.var, acc.fold.op.ty));
+    }
+
+    /// In the kernel, after a run: if there are several, the block that ends last folds their results.
+    fn fold_in_the_end(&mut self, ticket: VarId, runs: &Expr, folds: &[Fold], partials: &[VarId]) {
+        let runs = self.import(runs);
+        let ticket = self.capture(ticket);
+        self.body.mark_written(ticket);
+        let last = self.body.slot("last", Ty::LONG, Some(make::long(0)));
+        let address = PrimArg::Address { base: ticket, offset: make::long(0) };
+        let args = vec![address, PrimArg::Value(runs.clone()), PrimArg::Out(last)];
+        let symbol = Symbol { function: "block_last", header: "block_last" };
+        self.body.enter();
+        self.call_library(Some(symbol), Vec::new(), args, Vec::new());
+        let asks = self.body.leave();
+        let several = make::binary(BinOp::Gt, runs.clone(), make::long(1));
+        self.body.push(make::when(several, asks.stmts));
+        self.body.enter();
+        self.fold_results(runs, folds, partials);
+        let folds = self.body.leave();
+        let is_last = make::binary(BinOp::Ne, make::var(last, Ty::LONG), make::long(0));
+        self.body.push(make::when(is_last, folds.stmts));
+    }
+
+    /// What tells the block that ends last: 0 between launches. All launches of a call have the same one.
+    fn ticket(&mut self) -> VarId {
+        let known = self.device.as_ref().and_then(|state| state.ticket);
+        known.unwrap_or_else(|| {
+            let ticket = self.body.declare("ticket", VarKind::Buffer { elem: Ty::Scalar(Scalar::U32), writable: true });
+            if let Some(state) = &mut self.device {
+                state.ticket = Some(ticket);
+            }
+            ticket
+        })
+    }
+
+    /// In the host function, before everything else: the ticket.
+    pub(in super::super) fn make_ticket(&mut self) -> Option<Stmt> {
+        let var = self.device.as_ref().and_then(|state| state.ticket)?;
+        let site = self.site(FaultKind::Allocation, self.func.span, vec![String::new()]);
+        Some(Stmt::Alloc { var, count: make::long(1), zero: true, site })
+    }
+
     /// Another launch, if there are several runs: one block folds their results.
     pub(super) fn fold_partials(&mut self, folded: &Folded<'_>, folds: &[Fold], partials: &[VarId]) {
         let grid = Grid::new(Level::Block, folded.block);
         let (kernel, args) = self.grid_kernel("combine", folded.span, grid, 1, Vec::new(), |this, _| {
             let runs = this.import(&folded.runs);
-            let inner: Vec<VarId> = partials.iter().map(|partial| this.capture(*partial)).collect();
-            inner.iter().for_each(|partial| this.body.mark_written(*partial));
-            let accs = this.accumulators_of(folds);
-            this.spread(Level::Thread, &accs, make::long(0), runs, &mut |this, position| {
-                for (acc, partial) in accs.iter().zip(&inner) {
-                    let value = make::load(make::element(*partial, position.clone()), acc.fold.op.ty);
-                    this.fold_value(acc, value);
-                }
-            });
-            for (acc, partial) in accs.iter().zip(partials) {
-                this.store_partial(acc, *partial, make::long(0));
-            }
+            this.fold_results(runs, folds, partials);
         });
         let several = make::binary(BinOp::Gt, folded.runs.clone(), make::long(1));
         let launch = Stmt::LaunchGrid { kernel, args, extents: vec![make::long(1)], most: None };
         self.body.push(make::when(several, vec![launch]));
+    }
+
+    /// In a kernel: a block folds what all left.
+    fn fold_results(&mut self, runs: Expr, folds: &[Fold], partials: &[VarId]) {
+        let inner: Vec<VarId> = partials.iter().map(|partial| self.capture(*partial)).collect();
+        inner.iter().for_each(|partial| self.body.mark_written(*partial));
+        let accs = self.accumulators_of(folds);
+        self.spread(Level::Thread, &accs, make::long(0), runs, &mut |this, position| {
+            for (acc, partial) in accs.iter().zip(&inner) {
+                let place = Element { relaxed: true, ..make::element(*partial, position.clone()) };
+                this.fold_value(acc, make::load(place, acc.fold.op.ty));
+            }
+        });
+        for (acc, partial) in accs.iter().zip(partials) {
+            self.leave_partial(acc, *partial, make::long(0));
+        }
     }
 }
 

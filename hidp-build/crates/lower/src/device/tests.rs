@@ -94,14 +94,14 @@ fn a_directive_on_gemm_gives_the_three_kernels_of_the_paper() {
 }
 
 #[test]
-fn a_level_without_a_barrier_folds_in_two_launches() {
+fn a_level_without_a_barrier_folds_runs_and_then_what_they_leave() {
     let entry = lowered(
         "function f input float x[N]; output float s; { map { i := [0:N); _t = x[i]; } reduce(\"+\", s, _t, i := [*]); }",
     );
     assert_eq!(plans(&entry), ["thread"]);
     let unit = &entry.units[0];
     assert_eq!(spreads(unit), [(Level::Block, Level::Thread), (Level::Block, Level::Thread)]);
-    assert_eq!(on_host(unit, |stmt| matches!(stmt, Stmt::LaunchGrid { .. })), 2);
+    assert_eq!(on_host(unit, |stmt| matches!(stmt, Stmt::LaunchGrid { .. })), 1);
 }
 
 #[test]
@@ -146,7 +146,7 @@ fn arrays_of_iterations_are_allocated_before_the_launch() {
         let bounded = |stmt: &Stmt| matches!(stmt, Stmt::LaunchGrid { most: Some(_), .. });
         assert_eq!(on_host(unit, bounded), 1, "{}", unit.plan);
         let kernels: Vec<&str> = unit.kernels.iter().map(|(_, kernel)| kernel.name.as_str()).collect();
-        assert_eq!(kernels, ["size0", "combine1", "map2"]);
+        assert_eq!(kernels, ["size0", "map1"]);
     }
     assert_eq!(in_kernels(unit(&entry, "warp"), |stmt| *stmt == Stmt::Sync(Level::Warp)), 3, "fill, sum, next item");
     let constant = lowered(&text.replace("w[p[r+1]-p[r]]", "w[8]"));
@@ -236,6 +236,23 @@ fn arrays_of_the_caller_exchange_names_and_settle_at_the_end() {
         unit.kernels.iter().map(|(_, kernel)| kernel.name.trim_end_matches(char::is_numeric)).collect();
     assert_eq!(roles, ["map", "settle"], "nothing moves elements each time");
     assert_eq!(on_host(unit, |stmt| matches!(stmt, Stmt::Swap(..))), 2);
+}
+
+#[test]
+fn the_block_that_ends_last_folds_what_all_leave() {
+    let entry = lowered(
+        "function f input float x[N]; output float s, t; { map { i := [0:N); _v = x[i]; _w = x[i] * x[i]; }
+        reduce(\"+\", s, _v, i := [*]); reduce(\"+\", t, _w, i := [*]); }",
+    );
+    let unit = unit(&entry, "thread");
+    assert_eq!(on_host(unit, |stmt| matches!(stmt, Stmt::LaunchGrid { .. })), 1);
+    let asks = |stmt: &Stmt| matches!(stmt, Stmt::Prim(prim) if prim.function == "block_last");
+    assert_eq!(in_kernels(unit, asks), 1);
+    let first = unit.host.body.stmts.first();
+    assert!(
+        matches!(first, Some(Stmt::Alloc { zero: true, .. })),
+        "the ticket is there before anything else: {first:?}"
+    );
 }
 
 #[test]
