@@ -62,16 +62,20 @@ impl Lowerer<'_> {
         );
     }
 
-    /// Of the nest's arrays those that this map updates: the host may start several maps of a nest, one after the other.
-    fn copied_targets(&mut self, map: &Map) -> Option<Vec<Target>> {
+    /// The arrays that this map updates and of which there are copies, and how it does.
+    pub(super) fn copied_arrays(&self, map: &Map) -> Vec<(par::VarId, FoldOp)> {
         let mut ops: BTreeMap<par::VarId, FoldOp> = BTreeMap::new();
         visit::walk_stmts(&map.body, |stmt| {
             if let StmtKind::Atomic { place, op, .. } = &stmt.kind {
                 ops.insert(place.array, op.clone());
             }
         });
-        let arrays = self.mapping.copied.clone();
-        let own = arrays.into_iter().filter_map(|array| Some((array, ops.remove(&array)?)));
+        self.mapping.copied.iter().filter_map(|array| Some((*array, ops.remove(array)?))).collect()
+    }
+
+    /// Of the nest's arrays those that this map updates: the host may start several maps of a nest, one after the other.
+    fn copied_targets(&mut self, map: &Map) -> Option<Vec<Target>> {
+        let own = self.copied_arrays(map).into_iter();
         let targets: Vec<Target> = own.filter_map(|(array, op)| self.copied_target(array, op)).collect();
         (!targets.is_empty()).then_some(targets)
     }

@@ -280,7 +280,7 @@ impl Lowerer<'_> {
             args.push(make::var(outer, ty));
         }
         let name = format!("{role}{}", self.kernels.len());
-        let kernel = self.kernels.push(Kernel { name, grid, function: body.finish(), span });
+        let kernel = self.kernels.push(Kernel { name, grid, copies: Vec::new(), function: body.finish(), span });
         (kernel, args)
     }
 

@@ -1,20 +1,44 @@
-//! Arrays that all iterations update atomically, of which each thread may have a copy.
+//! Arrays that all iterations update atomically, of which each thread of a processor, or each block of a device, may have a copy.
 
 use std::collections::BTreeMap;
 
-use crate::mapping::Strategy;
+use crate::mapping::{Exec, Mapping, Recipe, Strategy, key};
+use crate::wide::same_size;
 use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{FoldFn, Func, Map, StmtKind, VarId};
+use hidp_syntax::ast::Level;
 
 /// The arrays of integers from outside that a nest on threads updates atomically by one operator each: the order of updates changes nothing,
 /// and nothing else in the nest touches them.
 pub fn copied_targets(func: &Func, map: &Map, strategy: Strategy) -> Vec<VarId> {
     let shares = match strategy {
         Strategy::Rows | Strategy::Team => true,
-        // One thread needs no atoms, lanes and tiles have none, and devices have copies of their own kind.
+        // One thread needs no atoms, lanes and tiles have none; of devices see `copied_by_blocks`.
         Strategy::Serial | Strategy::Lanes | Strategy::Wide | Strategy::Device(_) => false,
     };
-    if !shares || !map.folds.is_empty() {
+    if shares { updated(func, map) } else { Vec::new() }
+}
+
+/// The same of a nest whose iterations are shared out over the groups of a device. An array that has an element for each iteration is not small
+/// where there is much to do, and primitives leave no room in shared memory.
+pub fn copied_by_blocks(func: &Func, map: &Map, mapping: &Mapping) -> Vec<VarId> {
+    let plain = matches!(mapping.recipe, Recipe::Plain) && !mapping.is_split();
+    let exec = key(map).and_then(|key| mapping.exec(key));
+    let shares = matches!(exec, Some(Exec::Device(level)) if level != Level::Kernel);
+    let mut calls = false;
+    visit::walk_stmts(&map.body, |stmt| calls |= matches!(stmt.kind, StmtKind::Prim(_)));
+    if !(plain && shares) || calls {
+        return Vec::new();
+    }
+    let of_iterations = |array: &VarId| {
+        let shape = &func.vars[*array].shape;
+        shape.iter().any(|extent| map.iters.iter().any(|iter| same_size(func, extent, &iter.hi)))
+    };
+    updated(func, map).into_iter().filter(|array| !of_iterations(array)).collect()
+}
+
+fn updated(func: &Func, map: &Map) -> Vec<VarId> {
+    if !map.folds.is_empty() {
         return Vec::new();
     }
     let declared = visit::declared(&map.body);

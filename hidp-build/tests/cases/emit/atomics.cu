@@ -4,23 +4,30 @@
 namespace entry_k_7atomics_atomics {
   namespace {
 
-    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> count_1, int64_t B_2, hidp::Out<float> low_3, [[maybe_unused]] int64_t N_4, hidp::In<int32_t> key_5, int64_t position_0) {
-      const int64_t index_6 = int64_t(hidp::load(key_5 + position_0));
-      if (!(uint64_t(index_6) < uint64_t(B_2))) {
-        worker.trap.raise(3, 3, index_6, B_2, 0L);
-        return;
-      }
-      hidp::atomic_add<int32_t>(count_1 + index_6, 1);
-      const int64_t index_7 = int64_t(hidp::load(key_5 + position_0));
+    HIDP_DEVICE void thread_map0_k0([[maybe_unused]] hidp::Worker<256> &worker, const hidp::BlockCopy<hidp::Add<int32_t>, int32_t, 4096> &count_1, int64_t B_2, hidp::Out<float> low_3, [[maybe_unused]] int64_t own_4, [[maybe_unused]] int64_t N_5, hidp::In<int32_t> key_6, int64_t position_0) {
+      const int64_t index_7 = int64_t(hidp::load(key_6 + position_0));
       if (!(uint64_t(index_7) < uint64_t(B_2))) {
-        worker.trap.raise(4, 3, index_7, B_2, 0L);
+        worker.trap.raise(3, 3, index_7, B_2, 0L);
         return;
       }
-      hidp::atomic_min<float>(low_3 + index_7, float(hidp::load(key_5 + position_0)));
+      count_1.update(index_7, 1);
+      const int64_t index_8 = int64_t(hidp::load(key_6 + position_0));
+      if (!(uint64_t(index_8) < uint64_t(B_2))) {
+        worker.trap.raise(4, 3, index_8, B_2, 0L);
+        return;
+      }
+      hidp::atomic_min<float>(low_3 + index_8, float(hidp::load(key_6 + position_0)));
     }
-    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<int32_t> count_1, int64_t B_2, hidp::Out<float> low_3, [[maybe_unused]] int64_t N_4, hidp::In<int32_t> key_5) {
+    HIDP_GLOBAL(256) thread_map0_k0_items(const hidp::Launch launch, hidp::Out<int32_t> count_1, int64_t B_2, hidp::Out<float> low_3, [[maybe_unused]] int64_t own_4, [[maybe_unused]] int64_t N_5, hidp::In<int32_t> key_6) {
       hidp::Worker<256> worker(launch);
-      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, count_1, B_2, low_3, N_4, key_5, x); });
+      using count_1_own_type = hidp::BlockCopy<hidp::Add<int32_t>, int32_t, 4096>;
+      HIDP_SHARED(count_1_own_type::Part, count_1_own_parts, count_1_own_type::parts);
+      const count_1_own_type count_1_own(count_1_own_parts, count_1, own_4);
+      count_1_own.begin(worker);
+      hidp::sync<hidp::Block>(worker);
+      hidp::each_item<hidp::Thread, 1>(worker, launch, [&](int64_t x) { thread_map0_k0(worker, count_1_own, B_2, low_3, own_4, N_5, key_6, x); });
+      hidp::sync<hidp::Block>(worker);
+      count_1_own.end(worker);
     }
 
     HIDP_DEVICE void thread_map1_k1([[maybe_unused]] hidp::Worker<256> &worker, hidp::Out<int32_t> local_1, int64_t B_2, [[maybe_unused]] int64_t N_3, hidp::In<int32_t> key_4, int64_t position_0) {
@@ -45,7 +52,7 @@ namespace entry_k_7atomics_atomics {
     }
   }
 
-  // plan thread | nest | i grid.x | block(256) | nest | i grid.x | block(256) | nest | i0 unroll(4) | i0 grid.x | block(256)
+  // plan thread | nest | i grid.x | place count copies | block(256) | nest | i grid.x | block(256) | nest | i0 unroll(4) | i0 grid.x | block(256)
   HIDP_ENTRY HIDP_SYMBOL(hidp2_k_7atomics_atomics_thread)(hidp_call *call) {
     hidp::Host host(call);
     const hidp::Any<const int32_t> key_0 = host.param<const int32_t>(0);
@@ -70,7 +77,11 @@ namespace entry_k_7atomics_atomics {
         if (s_7 == 1) {
           goto next_0;
         }
-        if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(N_4).can_fault(), count_1, B_5, low_2, N_4, key_0)) return host.finish();
+        const int64_t work_8 = (N_4 + N_4) + N_4;
+        const int64_t elements_9 = B_5 * (host.groups<hidp::Block, 256>() * 4L);
+        const bool pays_10 = work_8 >= elements_9;
+        const int64_t own_11 = bool(pays_10 & (B_5 <= 4096L)) ? B_5 : 0L;
+        if (!hidp::launch<thread_map0_k0_items, hidp::Thread, 256>(hidp::here(host), hidp::over(N_4).with_copies(own_11 > 0).can_fault(), count_1, B_5, low_2, own_11, N_4, key_0)) return host.finish();
       }
 next_0:;
       s_7 = s_7 + 1;

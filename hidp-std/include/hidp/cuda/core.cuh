@@ -4,6 +4,7 @@
 #include <hidp/abi.hpp>
 #include <hidp/arith.hpp>
 #include <hidp/cast.hpp>
+#include <hidp/cuda/copies.cuh>
 #include <hidp/cuda/fault.cuh>
 #include <hidp/cuda/group.cuh>
 #include <hidp/cuda/host.cuh>

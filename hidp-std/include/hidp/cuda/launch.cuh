@@ -21,6 +21,7 @@ struct Over {
   int64_t limit = 0;
   bool faults = false;
   bool with_last = false;
+  bool at_once = false;
 
   Over most(int64_t groups) const {
     Over result = *this;
@@ -30,6 +31,12 @@ struct Over {
   Over can_fault() const {
     Over result = *this;
     result.faults = true;
+    return result;
+  }
+  // If so, no more blocks than run at a time: each has something to do before and after its items.
+  Over with_copies(bool has_copies) const {
+    Over result = *this;
+    result.at_once = has_copies;
     return result;
   }
   // Counts as part of the launch before: see Host::next_launch.
@@ -150,7 +157,7 @@ inline bool launch(Host &host, const Over &over, Args... args) {
   const int resident = resident_blocks<Kernel>(host, Threads);
   if (resident == 0) return false;
   const int64_t at_a_time = int64_t{resident} * host.device.multiprocessors;
-  const int64_t budget = over.limit == 0 ? at_a_time * kWaves : at_most(at_a_time, over.limit < kGroups ? 1 : over.limit / kGroups);
+  const int64_t budget = over.limit == 0 ? at_a_time * (over.at_once ? 1 : kWaves) : at_most(at_a_time, over.limit < kGroups ? 1 : over.limit / kGroups);
   int64_t wanted[3];
   blocks_for(over, launch, Items, wanted);
   const bool has_rows = over.dimensions == 1 || launch.x_bits == kRowBits;

@@ -111,6 +111,10 @@ pub fn moved(scope: &Scope<'_>, dialect: &dyn Dialect, to: &Element, from: &Elem
 /// The statement that updates an element indivisibly.
 pub fn atomic(scope: &Scope<'_>, dialect: &dyn Dialect, target: &Element, op: FoldFn, operand: &Expr) -> String {
     let ty = operand.ty;
+    if dialect.has_copy(target.base) {
+        let [index, value] = [&*target.index, operand].map(|node| expr(scope, dialect, node).text);
+        return format!("{}.update({index}, {value}{});", scope.name(target.base), number(scope, target));
+    }
     let address = match dialect.memory(scope.var(target.base).kind) {
         Memory::Plain | Memory::Remote => address(scope, dialect, target, ty),
         Memory::Place => typed_place(scope, dialect, target, ty),

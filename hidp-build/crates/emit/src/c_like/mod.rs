@@ -74,6 +74,10 @@ pub trait Dialect {
     fn trap(&self) -> &'static str;
     /// The statement that leaves the function, regularly or after a fault.
     fn leave(&self) -> &'static str;
+    /// Whether blocks of the kernel may have copies of an array, which are then updated in its place.
+    fn has_copy(&self, _base: VarId) -> bool {
+        false
+    }
     /// `WorkerIndex`
     fn worker_index(&self) -> &'static str;
     /// `WorkerCount`

@@ -45,7 +45,7 @@ fn template_arg(scope: &Scope<'_>, arg: TemplateArg) -> String {
 }
 
 /// The function object of an operator on a type.
-pub(super) fn functor(scope: &Scope<'_>, op: FoldFn, ty: String) -> String {
+pub fn functor(scope: &Scope<'_>, op: FoldFn, ty: String) -> String {
     let builtin = match op {
         FoldFn::Fn(function) => return name::functor(scope.program, function),
         FoldFn::Add => "Add",

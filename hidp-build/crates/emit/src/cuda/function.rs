@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use super::special::Cuda;
 use crate::c_like::group::level;
+use crate::c_like::prim::functor;
 use crate::c_like::stmt::Printer;
 use crate::c_like::text::Text;
 use crate::c_like::uses::Usage;
 use crate::c_like::{Dialect, Scope, name, plan_comment};
 use hidp_ir::imp::visit::each_stmt;
-use hidp_ir::imp::{Entry, Function, Grid, KernelId, Numbers, Stmt, Unit, VarId, VarKind};
+use hidp_ir::imp::{BlockCopy, Entry, Function, Grid, KernelId, Numbers, Stmt, Unit, VarId, VarKind};
 use hidp_ir::par::Program;
 use hidp_syntax::source::{SourceMap, Span};
 
@@ -34,8 +35,8 @@ pub(super) fn kernels(
         let (passed, positions) = params.split_at(params.len().saturating_sub(dimensions));
         out.line("");
         out.at(sources, kernel.span);
-        item(&scope, grid, &name, kernel.span, out);
-        all_items(&scope, grid, &name, passed, positions.len(), out);
+        item(&scope, (grid, &kernel.copies), &name, kernel.span, out);
+        all_items(&scope, (grid, &kernel.copies), &name, passed, positions.len(), out);
         out.here();
     }
 }
@@ -52,24 +53,34 @@ fn dimensions(unit: &Unit) -> BTreeMap<KernelId, usize> {
 }
 
 /// What a group does for one item.
-fn item(scope: &Scope<'_>, grid: Grid, name: &str, span: Span, out: &mut Text) {
+fn item(scope: &Scope<'_>, (grid, copies): (Grid, &[BlockCopy]), name: &str, span: Span, out: &mut Text) {
     let worker = format!("[[maybe_unused]] hidp::Worker<{}> &worker", grid.block);
-    let params = scope.function.params.iter().map(|var| kernel_param(scope, *var));
+    let params = scope.function.params.iter().map(|var| match copies.iter().find(|copy| copy.all == *var) {
+        Some(copy) => format!("const {} &{}", copy_type(scope, copy), scope.name(*var)),
+        None => kernel_param(scope, *var),
+    });
     let params: Vec<String> = std::iter::once(worker).chain(params).collect();
     out.open(format!("HIDP_DEVICE void {name}({}) {{", params.join(", ")));
-    body(*scope, &Cuda::Kernel { grid }, Some(span), out);
+    body(*scope, &Cuda::Kernel { grid, copies }, Some(span), out);
     out.close("}");
 }
 
 /// What the device starts: each group takes one item after the other.
-fn all_items(scope: &Scope<'_>, grid: Grid, name: &str, passed: &[VarId], dimensions: usize, out: &mut Text) {
+fn all_items(
+    scope: &Scope<'_>,
+    (grid, copies): (Grid, &[BlockCopy]),
+    name: &str,
+    passed: &[VarId],
+    dimensions: usize,
+    out: &mut Text,
+) {
     let launch = "const hidp::Launch launch".to_owned();
     let params: Vec<String> =
         std::iter::once(launch).chain(passed.iter().map(|var| kernel_param(scope, *var))).collect();
     let positions = ["z", "y", "x"];
     let positions = positions.iter().skip(positions.len().saturating_sub(dimensions)).map(|&name| name.to_owned());
     let args: Vec<String> = std::iter::once("worker".to_owned())
-        .chain(passed.iter().map(|var| scope.name(*var)))
+        .chain(passed.iter().map(|var| passed_name(scope, copies, *var)))
         .chain(positions.clone())
         .collect();
     let typed: Vec<String> = positions.map(|name| format!("int64_t {name}")).collect();
@@ -79,10 +90,44 @@ fn all_items(scope: &Scope<'_>, grid: Grid, name: &str, passed: &[VarId], dimens
     };
     out.open(format!("{head} {name}_items({}) {{", params.join(", ")));
     out.line(format!("hidp::Worker<{}> worker(launch);", grid.block));
+    copies.iter().for_each(|copy| begin_copy(scope, copy, out));
+    if !copies.is_empty() {
+        out.line("hidp::sync<hidp::Block>(worker);");
+    }
     let items = if grid.items == 1 { String::new() } else { format!(", {}", grid.items) };
     let each = format!("hidp::each_item<{}, {dimensions}{items}>(worker, launch", level(grid.level));
     out.line(format!("{each}, [&]({}) {{ {name}({}); }});", typed.join(", "), args.join(", ")));
+    if !copies.is_empty() {
+        out.line("hidp::sync<hidp::Block>(worker);");
+    }
+    for copy in copies {
+        out.line(format!("{}.end(worker);", copy_name(scope, copy)));
+    }
     out.close("}");
+}
+
+/// Of an array of which blocks have copies the block's own one.
+fn passed_name(scope: &Scope<'_>, copies: &[BlockCopy], var: VarId) -> String {
+    let copy = copies.iter().find(|copy| copy.all == var);
+    copy.map_or_else(|| scope.name(var), |copy| copy_name(scope, copy))
+}
+
+fn copy_name(scope: &Scope<'_>, copy: &BlockCopy) -> String {
+    format!("{}_own", scope.name(copy.all))
+}
+
+fn copy_type(scope: &Scope<'_>, copy: &BlockCopy) -> String {
+    let ty = name::ty(scope.program, scope.var(copy.all).kind.element());
+    format!("hidp::BlockCopy<{}, {ty}, {}>", functor(scope, copy.op, ty.clone()), copy.most)
+}
+
+fn begin_copy(scope: &Scope<'_>, copy: &BlockCopy, out: &mut Text) {
+    let (own, ty) = (copy_name(scope, copy), copy_type(scope, copy));
+    out.line(format!("using {own}_type = {ty};"));
+    out.line(format!("HIDP_SHARED({own}_type::Part, {own}_parts, {own}_type::parts);"));
+    let (all, count) = (scope.name(copy.all), scope.name(copy.count));
+    out.line(format!("const {own}_type {own}({own}_parts, {all}, {count});"));
+    out.line(format!("{own}.begin(worker);"));
 }
 
 fn kernel_param(scope: &Scope<'_>, var: VarId) -> String {

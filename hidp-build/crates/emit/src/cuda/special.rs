@@ -6,7 +6,7 @@ use crate::c_like::memory::Memory;
 use crate::c_like::prim::{is_simple, launch_argument};
 use crate::c_like::text::Text;
 use crate::c_like::{Dialect, Scope, name};
-use hidp_ir::imp::{Expr, Grid, KernelId, Level, Stmt, Unit, VarId, VarKind};
+use hidp_ir::imp::{BlockCopy, Expr, Grid, Kernel, KernelId, Level, Stmt, Unit, VarId, VarKind};
 use hidp_ir::par::FoldFn;
 use hidp_syntax::index::Id;
 use hidp_syntax::ty::Ty;
@@ -17,6 +17,8 @@ pub(super) enum Cuda<'a> {
     Kernel {
         /// Who takes an item.
         grid: Grid,
+        /// Arrays of which blocks have copies.
+        copies: &'a [BlockCopy],
     },
     /// In a host function, there is a `host`.
     Host {
@@ -78,9 +80,15 @@ impl Dialect for Cuda<'_> {
         let constant = if writable { "" } else { "const " };
         format!("hidp::Any<{constant}{}> ", name::ty(scope.program, elem))
     }
+    fn has_copy(&self, base: VarId) -> bool {
+        match self {
+            Cuda::Kernel { copies, .. } => copies.iter().any(|copy| copy.all == base),
+            Cuda::Host { .. } => false,
+        }
+    }
     fn group(&self) -> Option<Level> {
         match self {
-            Cuda::Kernel { grid } => Some(grid.level),
+            Cuda::Kernel { grid, .. } => Some(grid.level),
             Cuda::Host { .. } => None,
         }
     }
@@ -141,6 +149,16 @@ impl Dialect for Cuda<'_> {
 }
 
 impl Cuda<'_> {
+    /// Whether blocks have copies of anything in a launch, where they may.
+    fn with_copies(&self, scope: &Scope<'_>, kernel: &Kernel, args: &[Expr]) -> Option<String> {
+        let count = |copy: &BlockCopy| {
+            let position = kernel.function.params.iter().position(|param| *param == copy.count);
+            position.and_then(|position| args.get(position)).map(|arg| expr(scope, self, arg).operand() + " > 0")
+        };
+        let counts: Vec<String> = kernel.copies.iter().filter_map(count).collect();
+        (!counts.is_empty()).then(|| counts.join(" || "))
+    }
+
     #[allow(clippy::too_many_arguments)]
     fn launch(
         &self,
@@ -159,6 +177,9 @@ impl Cuda<'_> {
         let mut over = format!("hidp::over({})", extents.iter().map(text).collect::<Vec<_>>().join(", "));
         if let Some(most) = most {
             over.push_str(&format!(".most({})", text(most)));
+        }
+        if let Some(has_copies) = self.with_copies(scope, kernel, args) {
+            over.push_str(&format!(".with_copies({has_copies})"));
         }
         if raises(scope.program, &kernel.function.body) {
             over.push_str(".can_fault()");

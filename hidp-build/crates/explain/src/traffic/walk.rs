@@ -31,6 +31,7 @@ pub(super) fn accesses(
     loop {
         let mut walk = Walk::new(program, ("kernel", &kernel.function), grid, model, launched.atoms.clone());
         (walk.numbers, walk.differing, walk.ragged) = (Some(&numbers), differing.clone(), ragged.clone());
+        walk.copied = kernel.copies.iter().map(|copy| copy.all).collect();
         walk.launched(launched);
         walk.block(&kernel.function.body);
         if walk.differing == differing && walk.ragged == ragged {
@@ -65,6 +66,8 @@ pub(super) struct Walk<'a> {
     /// Why not all of them may come to what is at hand.
     pub(super) apart: Option<Reason>,
     depth: u32,
+    /// Arrays of which blocks may have copies: sizes say where updates go.
+    copied: BTreeSet<VarId>,
     found: Vec<Access>,
 }
 
@@ -95,6 +98,7 @@ impl<'a> Walk<'a> {
             active: (0..LANES).collect(),
             apart: None,
             depth: 0,
+            copied: BTreeSet::new(),
             found: Vec::new(),
         }
     }
@@ -367,6 +371,7 @@ impl<'a> Walk<'a> {
         let (size, (first, width)) = (size_of(self.program, elem), field(self.program, elem, &element.path));
         let bytes = Bytes { size, first, width: width * count, aligned: count > 1 };
         let doubt = index.doubt();
+        let doubt = doubt.or(self.copied.contains(&element.base).then_some(Reason::Choice));
         let claimed = match (places.as_deref(), doubt) {
             (None, _) => Err(Reason::Data),
             (Some(_), Some(doubt)) => Err(doubt),

@@ -1,6 +1,7 @@
 //! Who takes the items of a launch.
 
-use super::Level;
+use super::{Level, VarId};
+use crate::par::FoldFn;
 
 /// How a device runs a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,4 +22,18 @@ impl Grid {
     pub const fn new(level: Level, block: u32) -> Grid {
         Grid { level, block, items: 1, at_once: 1 }
     }
+}
+
+/// An array that all blocks of a kernel update by one operator, and touch in no other way. Each block has a copy, if that is not empty: it begins
+/// with what changes nothing, takes the block's updates, and goes to the array when the block has no items left.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BlockCopy {
+    /// The array: a parameter.
+    pub all: VarId,
+    /// A `long` parameter: as many elements as the array has, or 0 where it is updated itself.
+    pub count: VarId,
+    /// Built-in, on integers.
+    pub op: FoldFn,
+    /// Elements that a copy has room for.
+    pub most: u32,
 }

@@ -68,7 +68,7 @@ mod wide_print;
 
 pub use across::CopiedRow;
 pub use expr::{Element, Expr, ExprKind};
-pub use grid::Grid;
+pub use grid::{BlockCopy, Grid};
 pub use near::NearFn;
 pub use numbers::Numbers;
 pub use prim::{Prim, PrimArg, TemplateArg};
@@ -164,6 +164,8 @@ pub struct Kernel {
     pub name: String,
     /// Device: who takes an item.
     pub grid: Option<Grid>,
+    /// Device: arrays of which blocks have copies.
+    pub copies: Vec<BlockCopy>,
     /// Parameters, variables, body.
     pub function: Function,
     /// Where the nest stands, for `#line` and profilers.

@@ -1,8 +1,8 @@
 //! `imp` as text, for goldens and `explain`. Variables are `name.id`.
 
 use super::{
-    Block, Element, Entry, Expr, ExprKind, Function, Grid, Loop, LoopKind, Prim, PrimArg, Reduction, Schedule, Share,
-    Stmt, TemplateArg, Unit, UnitTarget, VarId, VarKind, Work,
+    Block, BlockCopy, Element, Entry, Expr, ExprKind, Function, Grid, Loop, LoopKind, Prim, PrimArg, Reduction,
+    Schedule, Share, Stmt, TemplateArg, Unit, UnitTarget, VarId, VarKind, Work,
 };
 use crate::par::{BinOp, FoldFn, Program, UnOp};
 use hidp_syntax::index::Id;
@@ -56,7 +56,8 @@ fn print_unit(program: &Program, unit: &Unit, out: &mut Lines) {
         print_function(program, "host", &unit.host, out);
         for (id, kernel) in unit.kernels.iter() {
             let grid = kernel.grid.map_or(String::new(), grid_text);
-            print_function(program, &format!("kernel {id:?} {}{grid}", kernel.name), &kernel.function, out);
+            let copies: String = kernel.copies.iter().map(copy_text).collect();
+            print_function(program, &format!("kernel {id:?} {}{grid}{copies}", kernel.name), &kernel.function, out);
         }
     });
 }
@@ -377,6 +378,11 @@ pub(super) const fn infix(op: BinOp) -> &'static str {
 
 fn on_threads(most: Option<u32>) -> String {
     most.map_or(String::new(), |most| format!(" on {most} threads"))
+}
+
+fn copy_text(copy: &BlockCopy) -> String {
+    let BlockCopy { all, count, op, most } = copy;
+    format!(" copies {all:?}[{count:?}] by {op:?} up to {most}")
 }
 
 fn grid_text(Grid { level, block, items, at_once }: Grid) -> String {

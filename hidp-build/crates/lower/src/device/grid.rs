@@ -94,12 +94,16 @@ impl Lowerer<'_> {
         let (given, most) = self.allocate_privates(map, (&ranges, &strides, &total), grid, &total);
         let log = self.open_launch_log(map, span, &total, &most, &given);
         let dims = self.dimensions(map);
+        let targets = self.block_copies(map, grid, &total);
+        let mut copies = Vec::new();
         let (kernel, args) = self.grid_kernel("map", span, grid, dims.len(), given.clone(), |this, positions| {
             this.mark_outputs(map);
+            copies = this.import_copies(&targets);
             let ranges = this.import_ranges(&ranges);
             this.bind_dimensions(&ranges, &dims, positions);
             this.iteration(map, &[]);
         });
+        self.kernels[kernel].copies = copies;
         let extents = dims.iter().map(|dim| self.extent(&ranges, dim)).collect();
         self.body.push(Stmt::LaunchGrid { kernel, args, extents, most });
         self.free_privates(&given);

@@ -3,6 +3,7 @@
 //! | file | what it lowers |
 //! |---|---|
 //! | `blocks` | host-level maps whose blocks have a shape of the plan's |
+//! | `copies` | small arrays that all iterations update, of which blocks have copies |
 //! | `grid` | host-level maps: grids, positions |
 //! | `group` | maps inside of a kernel: shared by the lanes of a group, or run by all of them together |
 //! | `memory` | loads, stores and atomic updates of several lanes at once |
@@ -24,6 +25,7 @@
 //! Whatever is not here is shared with units for the CPU.
 
 mod blocks;
+mod copies;
 mod grid;
 mod group;
 mod log;

@@ -4,6 +4,7 @@ use super::super::tests::{GEMM, PROGRAMS, optimised};
 use crate::{lower, lower_device};
 use hidp_ir::imp::visit::{each_expr, each_stmt};
 use hidp_ir::imp::{self, Block, Entry, ExprKind, Kernel, Level, LoopKind, Stmt, Unit};
+use hidp_ir::par::FoldFn;
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{self as plan, Limits, Natives, Plan};
 
@@ -252,6 +253,30 @@ fn the_block_that_ends_last_folds_what_all_leave() {
     assert!(
         matches!(first, Some(Stmt::Alloc { zero: true, .. })),
         "the ticket is there before anything else: {first:?}"
+    );
+}
+
+#[test]
+fn blocks_have_copies_of_small_arrays_that_iterations_update() {
+    let text = "function f input uint8 x[N]; inout uint counts[B]; { map { i := [0:N); atomic counts[x[i]] += 1; } }";
+    let entry = lowered(text);
+    let warp = unit(&entry, "thread");
+    assert!(warp.plan_text.contains("place counts copies"), "{}", warp.plan_text);
+    let [copy] = first_kernel(warp).copies[..] else { panic!("one array") };
+    assert_eq!((copy.op, copy.most), (FoldFn::Add, 4096), "64 bytes for each of 256 threads");
+    let own = "function f input uint8 x[N]; inout uint counts[N]; { map { i := [0:N); atomic counts[x[i]] += 1; } }";
+    let entry = lowered(own);
+    let plain = unit(&entry, "thread");
+    assert_eq!(first_kernel(plain).copies, [], "as many elements as iterations");
+    let asked =
+        plan::notation::read(&plain.plan_text.replace("  block(", "  place counts copies\n  block(")).expect("a plan");
+    let (program, func) = optimised(own);
+    let (model, device) = (Model::cpu(), DeviceModel::cuda());
+    let (mut entry, _) = lower(&program, func, "test_entry", &plan::candidates(&program, func, &model)[..1], &model);
+    let defects = lower_device(&program, func, &[asked], (&model, &device), &mut entry);
+    assert_eq!(
+        defects.iter().map(|defect| &*defect.expected).collect::<Vec<_>>(),
+        ["blocks may have copies of `counts`"]
     );
 }
 

@@ -4,10 +4,10 @@
 mod device;
 mod threads;
 
-use super::inner_maps;
 use super::mapping::{Mapping, Misfit, key};
 use super::notation::{FoldOption, Property};
 use super::short;
+use super::{copied_by_blocks, inner_maps};
 use crate::target::{DeviceModel, Model};
 use hidp_ir::par::{Func, Map, Program};
 
@@ -173,6 +173,7 @@ pub(super) fn choose(program: &Program, func: &Func, nest: &Map, mapping: &mut M
 pub(super) fn choose_on_device(program: &Program, func: &Func, nest: &Map, mapping: &mut Mapping, model: &DeviceModel) {
     DEVICE.choose(program, func, nest, mapping, model);
     device::choose_loads(program, func, nest, mapping, model);
+    mapping.copied = copied_by_blocks(func, nest, mapping);
 }
 
 /// Whether a nest on threads can do all that its lines choose.

@@ -48,7 +48,8 @@ pub struct Mapping {
     pub threads: Option<u32>,
     /// Arrays that are written past the caches when they are large.
     pub streamed: Vec<VarId>,
-    /// Arrays of which each thread has a copy that it updates without atoms, where they are small.
+    /// Arrays of which each thread has a copy that it updates without atoms, or each block of a device one that its threads update, where they
+    /// are small.
     pub copied: Vec<VarId>,
     /// What else is chosen, by a number each: what is done where sizes allow it.
     pub choices: Vec<Property>,

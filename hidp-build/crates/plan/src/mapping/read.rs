@@ -7,7 +7,10 @@ use crate::choices::{self, Facts};
 use crate::notation::{self, Index, Memory, Nest, Place, Property, Size, StageOption, Step};
 use crate::short::with_rows;
 use crate::wide::GROUPS;
-use crate::{Blocks, WideShape, copied_targets, gives_to_team, inner_maps, lane_shape, streamed_outputs, wide_shape};
+use crate::{
+    Blocks, WideShape, copied_by_blocks, copied_targets, gives_to_team, inner_maps, lane_shape, streamed_outputs,
+    wide_shape,
+};
 use hidp_ir::par::{Func, Map, Program, VarId};
 
 impl Mapping {
@@ -36,9 +39,12 @@ impl Mapping {
         }
         mapping.streamed = lines.streamed.clone();
         if !lines.copied.is_empty() {
-            let known = copied_targets(func, map, mapping.strategy);
+            let (who, known) = match nest.is_for_device() {
+                true => ("blocks", copied_by_blocks(func, map, &mapping)),
+                false => ("threads", copied_targets(func, map, mapping.strategy)),
+            };
             if let Some(other) = lines.copied.iter().find(|var| !known.contains(var)) {
-                return Err(Misfit(format!("threads may have copies of `{}`", func.vars[*other].name)));
+                return Err(Misfit(format!("{who} may have copies of `{}`", func.vars[*other].name)));
             }
         }
         mapping.copied = lines.copied.clone();

@@ -56,6 +56,10 @@ pub struct DeviceModel {
     pub codelets: Codelets,
     /// Levels at which calls of functions with codelets run.
     pub calls: CallLevels,
+    /// Bytes of shared memory per thread of a block for copies of arrays that the block updates atomically.
+    pub copied_bytes: u32,
+    /// Minimum number of operations of a launch per element of all blocks' copies.
+    pub copied_element: u32,
     /// Positions that a thread takes at a time, and registers for them.
     pub items: DeviceItems,
     /// Bytes that a lane loads at once along a row of its own.
@@ -285,6 +289,8 @@ impl DeviceModel {
             most_runs: int("work", "most_runs")?,
             heavy_run: int("work", "heavy_run")?,
             warp_row: int("work", "warp_row")?,
+            copied_bytes: int("updates", "bytes")?,
+            copied_element: int("updates", "element")?,
             items: DeviceItems {
                 most: int("items", "most")?,
                 bytes: int("items", "bytes")?,

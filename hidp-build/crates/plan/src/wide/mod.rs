@@ -21,6 +21,7 @@ use hidp_ir::par::{
 };
 use hidp_syntax::source::Span;
 pub use own::{Allocated, allocated};
+pub(crate) use packed::same_size;
 pub use packed::{Packed, is_row, packed};
 
 /// How many vectors may be under way together.

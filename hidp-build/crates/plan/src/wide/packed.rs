@@ -37,7 +37,7 @@ pub fn packed(program: &Program, func: &Func, map: &Map, classes: &Classes) -> V
 
 /// Whether the iterations are as many as an array has rows, so that any row can be read before it is known which are.
 fn is_walked(func: &Func, array: VarId, lane: &Iter) -> bool {
-    lane.lo.as_int() == Some(0) && func.vars[array].shape.first().is_some_and(|rows| same(func, &lane.hi, rows))
+    lane.lo.as_int() == Some(0) && func.vars[array].shape.first().is_some_and(|rows| same_size(func, &lane.hi, rows))
 }
 
 /// Whether lanes that access this go along rows of their own, all in the same column.
@@ -52,7 +52,7 @@ pub fn is_row(lane: VarId, classes: &Classes, place: &Place) -> bool {
 }
 
 /// Whether both are the same constant or dimension. A variable may have changed after it gave an array its size.
-fn same(func: &Func, left: &Expr, right: &Expr) -> bool {
+pub(crate) fn same_size(func: &Func, left: &Expr, right: &Expr) -> bool {
     let constant = |expr: &Expr| expr.as_int();
     let dimension = |expr: &Expr| match expr.kind {
         ExprKind::Read(var) => Some(var).filter(|var| func.vars[*var].kind == VarKind::Dim),

@@ -10,38 +10,9 @@
 #include <stdint.h>
 
 #include <hidp/cuda/prim/rows.cuh>
+#include <hidp/cuda/update.cuh>
 
 HIDP_NAMESPACE_BEGIN
-
-// place = place op value, indivisibly.
-template <class T, class P>
-HIDP_DEVICE void fold_into(const Add<T> &, P place, T value) {
-  atomic_add(place, value);
-}
-template <class T, class P>
-HIDP_DEVICE void fold_into(const Mul<T> &, P place, T value) {
-  atomic_mul(place, value);
-}
-template <class T, class P>
-HIDP_DEVICE void fold_into(const Min<T> &, P place, T value) {
-  atomic_min(place, value);
-}
-template <class T, class P>
-HIDP_DEVICE void fold_into(const Max<T> &, P place, T value) {
-  atomic_max(place, value);
-}
-template <class T, class P>
-HIDP_DEVICE void fold_into(const And<T> &, P place, T value) {
-  atomic_and(place, value);
-}
-template <class T, class P>
-HIDP_DEVICE void fold_into(const Or<T> &, P place, T value) {
-  atomic_or(place, value);
-}
-template <class T, class P>
-HIDP_DEVICE void fold_into(const Xor<T> &, P place, T value) {
-  atomic_xor(place, value);
-}
 
 template <class T, class Op, int Bins, class W, class Keys, class Values, class Out>
 HIDP_DEVICE void block_histogram(W &worker, Keys keys, Values values, Out bins, int64_t n, int64_t bin_count) {

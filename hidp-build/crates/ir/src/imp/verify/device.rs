@@ -1,9 +1,11 @@
 //! Kernels of devices: which lanes run a statement together, and what that allows it to do.
 
 use super::{Checker, Surroundings, holds};
-use crate::imp::visit::{each_subexpr, operands, stmt_exprs};
-use crate::imp::{Block, Element, Expr, ExprKind, FoldFn, Grid, Level, Loop, Reduction, Stmt, VarId, VarKind};
-use hidp_syntax::ty::Ty;
+use crate::imp::visit::{accessed, each_expr, each_stmt, each_subexpr, operands, stmt_exprs};
+use crate::imp::{
+    Block, BlockCopy, Element, Expr, ExprKind, FoldFn, Grid, Level, Loop, Reduction, Stmt, VarId, VarKind,
+};
+use hidp_syntax::ty::{Scalar, Ty};
 
 /// Threads of a warp.
 const WARP: u32 = 32;
@@ -47,6 +49,29 @@ impl Checker<'_> {
         self.require(grid.level != Level::Kernel, "groups of a grid are parts of it");
         let alone = grid.items == 1 || (grid.level == Level::Thread && (2..=MOST_ITEMS).contains(&grid.items));
         self.require(alone, "threads alone take several items side by side, at most 8");
+    }
+
+    /// What blocks have copies of is an array of integers that one operator updates and nothing else touches.
+    pub(super) fn block_copy(&mut self, BlockCopy { all, count, op, most }: BlockCopy) {
+        let are_params = [all, count].iter().all(|var| self.function.params.contains(var));
+        let integers = match self.kind(all) {
+            VarKind::Buffer { elem, writable: true } => elem.scalar().is_some_and(Scalar::is_integer),
+            _ => false,
+        };
+        let counts = self.kind(count) == VarKind::Value(Ty::LONG);
+        self.require(
+            are_params && integers && counts && most > 0,
+            "blocks have copies of arrays of integers that they get",
+        );
+        let mut others = 0;
+        each_stmt(&self.function.body, &mut |stmt| {
+            let updates = matches!(stmt, Stmt::Atomic { op: own, .. } if *own == op);
+            others += usize::from(accessed(stmt).contains(&all) && !updates);
+        });
+        each_expr(&self.function.body, &mut |expr| {
+            others += usize::from(matches!(&expr.kind, ExprKind::Load(element) if element.base == all));
+        });
+        self.require(others == 0, "what blocks have copies of is updated by one operator, and else not touched");
     }
 
     /// What a statement may do where it stands; `around` says who runs it.

@@ -182,6 +182,8 @@ impl<'a> Checker<'a> {
         self.block(&self.function.body, &Surroundings { scope, ..Surroundings::default() });
         self.tiles();
         self.shared_arrays();
+        let copies = self.kernel.map_or(&[][..], |id| &self.unit.kernels[id].copies);
+        copies.iter().for_each(|copy| self.block_copy(*copy));
     }
 
     fn is_host(&self) -> bool {
