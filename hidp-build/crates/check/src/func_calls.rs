@@ -16,6 +16,9 @@ use super::target::TargetRef;
 impl Cx<'_> {
     pub(super) fn call_stmt(&mut self, call: &ast::Call, span: Span, out: &mut Vec<Stmt>) -> Option<()> {
         let name = call.callee.name.as_str();
+        if call.args.iter().any(|arg| matches!(arg, ast::Arg::Over { .. })) {
+            return self.fold_of_cells(call, span, out);
+        }
         match self.lookup(name) {
             Some(Named::Global(Global::Func(id))) => return self.func_call(id, call, span, out),
             Some(Named::Global(Global::Recurrence(_))) => {

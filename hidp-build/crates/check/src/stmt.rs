@@ -24,7 +24,10 @@ impl Cx<'_> {
     /// Statements in the scope that is open.
     pub(super) fn stmts(&mut self, stmts: &[ast::Stmt], out: &mut Vec<Stmt>) {
         for stmt in stmts {
-            self.stmt(stmt, out);
+            match self.cells_behind(stmt) {
+                Some(stmts) => stmts.iter().for_each(|stmt| self.stmt(stmt, out)),
+                None => self.stmt(stmt, out),
+            }
         }
     }
 

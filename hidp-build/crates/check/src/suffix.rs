@@ -49,10 +49,18 @@ impl Cx<'_> {
         };
         let span = suffix_span(call);
         let SuffixArgs { op, target, value, over } = self.suffix_args(call, kind)?;
-        let over = self.over(kind, &over, iters, span);
+        let over = self.over(kind, &over, iters.len(), span);
         let value = self.expr(value).and_then(|value| self.settle(value));
         let name = self.vars_name(value.as_ref());
         Some(HalfFold { kind, op, target, value: value?, over: over?, span, name })
+    }
+
+    /// A fold over cells, whose value is known; the innermost so many iterators are its indices.
+    pub(super) fn half_of_cells<'e>(&mut self, call: &'e ast::Call, value: Expr, own: usize) -> Option<HalfFold<'e>> {
+        let (kind, span) = (FoldKind::Reduce, suffix_span(call));
+        let SuffixArgs { op, target, over, .. } = self.suffix_args(call, kind)?;
+        let over = self.over(kind, &over, own, span)?;
+        Some(HalfFold { kind, op, target, value, over, span, name: "value".to_string() })
     }
 
     fn vars_name(&self, value: Option<&Expr>) -> String {
@@ -101,15 +109,9 @@ impl Cx<'_> {
         )
     }
 
-    fn over(
-        &mut self,
-        kind: FoldKind,
-        names: &[(&ast::Ident, Span)],
-        iters: &[Option<Iter>],
-        span: Span,
-    ) -> Option<Vec<VarId>> {
+    fn over(&mut self, kind: FoldKind, names: &[(&ast::Ident, Span)], own: usize, span: Span) -> Option<Vec<VarId>> {
         let mut over = Vec::new();
-        let own: Vec<VarId> = self.iters[self.iters.len() - iters.len()..].to_vec();
+        let own: Vec<VarId> = self.iters[self.iters.len() - own..].to_vec();
         for (name, whole) in names {
             let Some(var) = own.iter().copied().find(|var| self.vars[*var].name == name.name) else {
                 return self.not_an_iterator(name, &own);

@@ -6,6 +6,7 @@
 
 mod begin;
 mod domain;
+mod folds;
 mod names;
 mod refusal;
 mod schedule;

@@ -110,7 +110,7 @@ impl Cx<'_> {
     }
 
     /// Reports places where no recurrence can be used.
-    fn may_use_recurrence(&mut self, name: &str, span: Span) -> Option<()> {
+    pub(super) fn may_use_recurrence(&mut self, name: &str, span: Span) -> Option<()> {
         let place = match (self.kind, self.no_cells) {
             (BodyKind::Scalar(_), _) => "a scalar function",
             (BodyKind::Const, _) => "a constant",
@@ -154,7 +154,7 @@ impl Cx<'_> {
 
     /// The tables of a recurrence with inputs as they are here. They are computed before the statement, outside of all maps whose
     /// iterators and variables the inputs do not use.
-    fn instance(&mut self, id: usize, binds: &[ast::Bind], span: Span) -> Option<VarId> {
+    pub(super) fn instance(&mut self, id: usize, binds: &[ast::Bind], span: Span) -> Option<VarId> {
         let globals = self.globals;
         let sig = &globals.recurrences[id];
         let system = &globals.systems[sig.system];

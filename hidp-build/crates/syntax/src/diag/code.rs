@@ -353,6 +353,9 @@ codes! {
          `d(N, M; s = A, t = B[2:8))`. Its type and rank have to be those of the input.";
     DisagreeingSystem = "HD0726" Error "recurrences that disagree"
         "Recurrences that use each other share their inputs: those of one name must have one type and the same dimensions.";
+    UnfitCells = "HD0728" Error "fold over cells that does not fit"
+        "`reduce(\"max\", best, d, i := [*], j := [*]);` folds all cells of a recurrence whose domain is a box, over indices as it declares \
+         them; the target is indexed by the others. Other domains, parts of them, and what is made of a cell are folded by a map.";
 
     ForeignPragma = "HD0801" Warning "pragma of another language"
         "Only `#pragma hidp` means something here; any other `#pragma` is ignored.";

@@ -150,6 +150,27 @@ impl Parser<'_> {
         false
     }
 
+    /// Whether the third argument of what stands here may be a recurrence: a name that is no value of a map.
+    pub(super) fn at_fold_of_cells(&self) -> bool {
+        let (mut depth, mut commas) = (0usize, 0);
+        for (at, token) in self.tokens.iter().enumerate().skip(self.at + 1) {
+            match token.kind {
+                TokenKind::Punct(Punct::OpenParen | Punct::OpenBracket | Punct::OpenBrace) => depth += 1,
+                TokenKind::Punct(Punct::CloseParen | Punct::CloseBracket | Punct::CloseBrace) => {
+                    depth = depth.saturating_sub(1);
+                }
+                TokenKind::Punct(Punct::Comma) if depth == 1 => commas += 1,
+                TokenKind::Punct(Punct::Semicolon) | TokenKind::Eof => return false,
+                _ => {}
+            }
+            if commas == 2 {
+                let next = &self.tokens[(at + 1).min(self.tokens.len() - 1)];
+                return next.kind == TokenKind::Name && !self.text_of(next.span).starts_with('_');
+            }
+        }
+        false
+    }
+
     fn suffix(&mut self) -> Parsed<Call> {
         let call = self.suffix_call()?;
         self.expect_semicolon("a suffix")?;

@@ -114,7 +114,12 @@ impl Parser<'_> {
 
     fn call_stmt(&mut self) -> Parsed<StmtKind> {
         if self.at_suffix() {
-            return Err(self.misplaced_suffix());
+            if !self.at_fold_of_cells() {
+                return Err(self.misplaced_suffix());
+            }
+            let call = self.suffix_call()?;
+            self.expect_semicolon("a fold over cells")?;
+            return Ok(StmtKind::Call(Box::new(call)));
         }
         let call: Call = self.call()?;
         if let TokenKind::Punct(punct) = *self.kind() {
