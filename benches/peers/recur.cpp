@@ -178,4 +178,69 @@ void peer_forward(float *likelihood, const float *start, const float *move, cons
   }
 }
 
+// Rodinia's nw in tiles, those of a diagonal at once; the table has one row and one column more than `reference`.
+void peer_needleman(int32_t *table, const int32_t *reference, int64_t n, int64_t m, int32_t penalty) {
+  constexpr int64_t TILE = 128;
+  const int64_t width = m + 1;
+  for (int64_t j = 0; j <= m; j++) table[j] = -int32_t(j) * penalty;
+  for (int64_t i = 1; i <= n; i++) table[i * width] = -int32_t(i) * penalty;
+  const int64_t rows = (n + TILE - 1) / TILE, columns = (m + TILE - 1) / TILE;
+#pragma omp parallel
+  for (int64_t step = 0; step < rows + columns - 1; step++) {
+#pragma omp for schedule(dynamic)
+    for (int64_t row = std::max<int64_t>(0, step - columns + 1); row <= std::min(step, rows - 1); row++) {
+      const int64_t column = step - row;
+      for (int64_t i = row * TILE + 1; i <= std::min(n, (row + 1) * TILE); i++) {
+        const int32_t *above = table + (i - 1) * width, *costs = reference + (i - 1) * m;
+        int32_t *now = table + i * width, left = now[column * TILE];
+        for (int64_t j = column * TILE + 1; j <= std::min(m, (column + 1) * TILE); j++) {
+          left = std::max(std::max(above[j - 1] + costs[j - 1], above[j] - penalty), left - penalty);
+          now[j] = left;
+        }
+      }
+    }
+  }
+}
+
+// The most pairs of letters that add up to 3 and do not cross: an interval after the other by length, each diagonal at once. The table has
+// both triangles, so that both operands of the innermost loop are rows.
+int32_t peer_fold_letters(const uint8_t *b, int64_t n) {
+  if (n == 0) return 0;
+  std::vector<int32_t> kept(n * n);
+  int32_t *table = kept.data();
+#pragma omp parallel
+  for (int64_t length = 1; length < n; length++) {
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < n - length; i++) {
+      const int64_t j = i + length;
+      int32_t most = length > 1 ? table[(i + 1) * n + j - 1] + (b[i] + b[j] == 3) : 0;
+      const int32_t *left = table + i * n, *right = table + j * n + 1;
+#pragma omp simd reduction(max : most)
+      for (int64_t k = i; k < j; k++) most = std::max(most, left[k] + right[k]);
+      table[i * n + j] = table[j * n + i] = most;
+    }
+  }
+  return table[n - 1];
+}
+
+// The fewest products of numbers in a product of n matrices, in the same way.
+int64_t peer_chained(const int64_t *p, int64_t n) {
+  if (n == 0) return 0;
+  std::vector<int64_t> kept(n * n);
+  int64_t *table = kept.data();
+#pragma omp parallel
+  for (int64_t length = 1; length < n; length++) {
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < n - length; i++) {
+      const int64_t j = i + length, ends = p[i] * p[j + 1];
+      int64_t least = INT64_MAX;
+      const int64_t *left = table + i * n, *right = table + j * n + 1;
+#pragma omp simd reduction(min : least)
+      for (int64_t k = i; k < j; k++) least = std::min(least, left[k] + right[k] + ends * p[k + 1]);
+      table[i * n + j] = table[j * n + i] = least;
+    }
+  }
+  return table[n - 1];
+}
+
 } // extern "C"

@@ -15,6 +15,7 @@ mod matrix;
 pub mod openblas;
 pub mod parasail;
 pub mod peers;
+pub mod python;
 pub mod random;
 pub mod shapes;
 pub mod tuning;

@@ -1,6 +1,7 @@
 //! Parasail, where the machine has it; found at run time.
 
 use std::ffi::{CString, c_char, c_int, c_void};
+use std::path::PathBuf;
 
 use libloading::Library;
 
@@ -27,11 +28,12 @@ impl Parasail {
         let count = letters.len() as c_int;
         assert_eq!(costs.len(), letters.len() * letters.len());
         let alphabet = CString::new(letters).expect("letters");
-        ["libparasail.so.8", "libparasail.so", "libparasail.dylib"].iter().find_map(|name| {
+        let names = ["libparasail.so.8", "libparasail.so", "libparasail.dylib"];
+        names.iter().map(PathBuf::from).chain(of_package()).find_map(|name| {
             // SAFETY: the library's initialisers have no conditions; the symbols have the signatures of its header; the matrix has a row for
             // each letter.
             unsafe {
-                let library = Library::new(*name).ok()?;
+                let library = Library::new(&name).ok()?;
                 let create = *library.get::<Create>(b"parasail_matrix_create\0").ok()?;
                 let set = *library.get::<Set>(b"parasail_matrix_set_value\0").ok()?;
                 let align = *library.get::<Align>(b"parasail_nw_scan_16\0").ok()?;
@@ -57,6 +59,13 @@ impl Parasail {
             score
         }
     }
+}
+
+/// The library in Python's package, where `cargo xtask bench` has installed that.
+fn of_package() -> Option<PathBuf> {
+    let folders = std::fs::read_dir(crate::python::environment().join("lib")).ok()?;
+    let within = |folder: PathBuf| folder.join("site-packages/parasail/libparasail.so");
+    folders.flatten().map(|folder| within(folder.path())).find(|file| file.exists())
 }
 
 impl Drop for Parasail {

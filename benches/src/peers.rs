@@ -47,6 +47,9 @@ mod raw {
             kinds: i32,
             gaps: *const i32,
         ) -> i32;
+        pub(super) fn peer_needleman(table: *mut i32, reference: *const i32, n: i64, m: i64, penalty: i32);
+        pub(super) fn peer_fold_letters(letters: *const u8, n: i64) -> i32;
+        pub(super) fn peer_chained(sizes: *const i64, n: i64) -> i64;
         pub(super) fn peer_forward(
             likelihood: *mut f32,
             start: *const f32,
@@ -298,6 +301,27 @@ pub fn affine_letters(s: &[u8], t: &[u8], costs: &[i32], gaps: [i32; 2]) -> i32 
     let (n, m) = (s.len() as i64, t.len() as i64);
     // SAFETY: lengths are those of the slices; all letters have costs.
     unsafe { raw::peer_affine_letters(s.as_ptr(), n, t.as_ptr(), m, costs.as_ptr(), kinds as i32, gaps.as_ptr()) }
+}
+
+/// The table of a global alignment by tiles; `reference` has `m` columns.
+pub fn needleman(table: &mut [i32], reference: &[i32], m: usize, penalty: i32) {
+    let n = reference.len() / m;
+    assert!(reference.len() == n * m && table.len() == (n + 1) * (m + 1));
+    // SAFETY: the table has a row and a column more than the reference.
+    unsafe { raw::peer_needleman(table.as_mut_ptr(), reference.as_ptr(), n as i64, m as i64, penalty) }
+}
+
+/// The most pairs of letters that add up to 3 and do not cross.
+pub fn fold_letters(letters: &[u8]) -> i32 {
+    // SAFETY: reads below the length only.
+    unsafe { raw::peer_fold_letters(letters.as_ptr(), letters.len() as i64) }
+}
+
+/// The fewest products of numbers in a product of matrices, whose rows and columns are neighbours in `sizes`.
+pub fn chained(sizes: &[i64]) -> i64 {
+    assert!(!sizes.is_empty());
+    // SAFETY: a matrix lies between two sizes.
+    unsafe { raw::peer_chained(sizes.as_ptr(), sizes.len() as i64 - 1) }
 }
 
 /// Likelihoods of rows of `x` under a hidden Markov model, 16 rows in lanes.

@@ -55,7 +55,9 @@ fn main() -> Result<()> {
         println!("Highway was not there when this was built: vqsort is left out (Debian: libhwy-dev).\n");
     }
     if hidp_benches::parasail::Parasail::find("A", &[1]).is_none() {
-        println!("parasail was not found: it is left out (Debian: libparasail8).\n");
+        println!(
+            "parasail was not found: it is left out (`cargo xtask bench recur` installs Python's package; Debian: libparasail8).\n"
+        );
     }
     if OpenBlas::find().is_none() {
         println!("OpenBLAS was not found: it is left out (Debian: libopenblas0).\n");

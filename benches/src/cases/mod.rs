@@ -1,5 +1,6 @@
 //! The cases, one module a subject.
 
+mod alignments;
 mod codelets;
 mod dense;
 mod first;
@@ -10,6 +11,7 @@ mod papers_hicuda;
 mod papers_lee;
 mod prims;
 mod recur;
+mod series;
 mod sorts;
 mod sparse;
 mod stencil;
@@ -54,6 +56,8 @@ pub fn all() -> Vec<Recipe> {
             loops::RECIPES,
             lanes::RECIPES,
             recur::RECIPES,
+            alignments::RECIPES,
+            series::RECIPES,
             papers_hicuda::RECIPES,
             papers_lee::RECIPES,
             codelets::RECIPES,

@@ -11,6 +11,7 @@ use super::{Recipes, assert_close, widen};
 use crate::blosum::{ALPHABET, blosum62};
 use crate::kernels::recur;
 use crate::parasail::Parasail;
+use crate::python::{self, bytes};
 use crate::random::Random;
 use crate::{Case, Contender, Limit, peers};
 
@@ -28,7 +29,7 @@ pub(super) fn letters(count: usize, kinds: usize, seed: u64) -> Rc<[u8]> {
 }
 
 /// A contender that computes a value.
-fn giving<T>(name: &'static str, run: impl Fn() -> T + 'static) -> Contender {
+pub(super) fn giving<T>(name: &'static str, run: impl Fn() -> T + 'static) -> Contender {
     Contender::new(name, move || {
         black_box(run());
     })
@@ -46,8 +47,13 @@ fn edit_distance() -> Case {
         let (s, t) = (s.clone(), t.clone());
         move || peers::edit_wave(&s, &t)
     };
+    let edlib = edlib(&s, &t, 1);
     let rapidfuzz = move || levenshtein::distance(s.iter().copied(), t.iter().copied());
     assert_eq!((hidp(), hidp() as usize), (openmp(), rapidfuzz()));
+    let edlib = edlib.map(|(edlib, sum)| {
+        assert_eq!(sum, hidp().to_string());
+        edlib
+    });
     Case {
         name: "recur edit distance 20000".into(),
         limit: Limit::Cells((n * n) as f64),
@@ -55,8 +61,17 @@ fn edit_distance() -> Case {
             giving("HiDP", hidp),
             giving("OpenMP diagonals", openmp),
             giving("rapidfuzz, 1 thread", rapidfuzz),
-        ],
+        ]
+        .into_iter()
+        .chain(edlib)
+        .collect(),
     }
+}
+
+/// Edlib, and the sum of the distances of so many pairs that it finds.
+fn edlib(s: &[u8], t: &[u8], pairs: i64) -> Option<(Contender, String)> {
+    let files = [("s", s.to_vec()), ("t", t.to_vec()), ("pairs", bytes(&[pairs], i64::to_le_bytes))];
+    python::contender("edlib by Python, 1 thread", "edlib", &files)
 }
 
 fn edit_distances() -> Case {
@@ -76,6 +91,7 @@ fn edit_distances() -> Case {
         let (a, b, expected) = (a.clone(), b.clone(), expected.clone());
         move || peers::edit_pairs(&mut expected.borrow_mut(), &a, &b, [n, n])
     };
+    let edlib = edlib(&a, &b, pairs as i64);
     let rapidfuzz = move || {
         let pairs = a.chunks(n).zip(b.chunks(n));
         pairs.map(|(s, t)| levenshtein::distance(s.iter().copied(), t.iter().copied())).sum::<usize>()
@@ -83,7 +99,12 @@ fn edit_distances() -> Case {
     hidp();
     bits();
     assert_eq!(found.borrow()[..], expected.borrow()[..]);
-    assert_eq!(rapidfuzz(), expected.borrow().iter().map(|distance| *distance as usize).sum());
+    let sum: usize = expected.borrow().iter().map(|distance| *distance as usize).sum();
+    assert_eq!(rapidfuzz(), sum);
+    let edlib = edlib.map(|(edlib, found)| {
+        assert_eq!(found, sum.to_string());
+        edlib
+    });
     Case {
         name: "recur edit distance 10000 x 200".into(),
         limit: Limit::Cells((pairs * n * n) as f64),
@@ -91,7 +112,10 @@ fn edit_distances() -> Case {
             Contender::new("HiDP", hidp),
             Contender::new("OpenMP bits", bits),
             giving("rapidfuzz, 1 thread", rapidfuzz),
-        ],
+        ]
+        .into_iter()
+        .chain(edlib)
+        .collect(),
     }
 }
 
@@ -191,6 +215,7 @@ fn forward() -> Case {
             recur::forward(&cx, &start[..], &step, &emit, &x, &mut found.borrow_mut()[..]).expect("it runs");
         }
     };
+    let hmmlearn = hmmlearn([&start, &step, &emit], &x, length);
     let lanes = {
         let expected = expected.clone();
         move || peers::forward(&mut expected.borrow_mut(), [&start, &step, &emit], &x)
@@ -198,9 +223,28 @@ fn forward() -> Case {
     hidp();
     lanes();
     assert_close("forward", &widen(&found.borrow()), &widen(&expected.borrow()), 1e-4);
-    Case {
-        name: "recur forward 10 x 10000 x 100".into(),
-        limit: Limit::Cells((states * sequences * length) as f64),
-        contenders: vec![Contender::new("HiDP", hidp), Contender::new("OpenMP lanes", lanes)],
-    }
+    let mut contenders = vec![Contender::new("HiDP", hidp), Contender::new("OpenMP lanes", lanes)];
+    contenders.extend(hmmlearn.map(|(hmmlearn, score)| {
+        // Its probabilities of symbols add up to 1.
+        let more = (sequences * length) as f64 * (symbols as f64).ln();
+        let sum: f64 = expected.borrow().iter().map(|likelihood| f64::from(*likelihood).ln()).sum();
+        let score: f64 = score.parse().expect("hmmlearn gives a number");
+        assert_close("hmmlearn", &[sum - more], &[score], 1e-4);
+        hmmlearn
+    }));
+    let cells = Limit::Cells((states * sequences * length) as f64);
+    Case { name: "recur forward 10 x 10000 x 100".into(), limit: cells, contenders }
+}
+
+/// hmmlearn, and the logarithm of the likelihood of all that is seen.
+fn hmmlearn([start, step, emit]: [&[f32]; 3], x: &[u8], length: usize) -> Option<(Contender, String)> {
+    let [states, symbols] = [start.len(), emit.len() / start.len()].map(|count| count as i64);
+    let files = [
+        ("start", bytes(start, f32::to_le_bytes)),
+        ("move", bytes(step, f32::to_le_bytes)),
+        ("emit", bytes(emit, f32::to_le_bytes)),
+        ("x", x.to_vec()),
+        ("sizes", bytes(&[states, symbols, length as i64], i64::to_le_bytes)),
+    ];
+    python::contender("hmmlearn (f64), 1 thread", "hmmlearn", &files)
 }
