@@ -2,6 +2,7 @@
 //!
 //! The cases themselves compare compiled code with the interpreter; here the interpreter is compared with what a recurrence means.
 
+mod differences;
 mod folds;
 mod programs;
 
