@@ -146,12 +146,27 @@ impl Collector<'_> {
         }
     }
     fn wide(&mut self, stmt: &WideStmt) {
+        let mut own_way = match stmt {
+            WideStmt::Store { target, .. } => target.has_own_way(),
+            WideStmt::Let { .. } | WideStmt::Set { .. } => false,
+        };
         for value in wides_of(stmt) {
-            each_wide(value, &mut |wide| {
-                if let WideKind::Call(callee, ..) = &wide.kind {
-                    self.scalar_fn(*callee);
-                }
+            each_wide(value, &mut |wide| match &wide.kind {
+                WideKind::Call(callee, ..) => self.scalar_fn(*callee),
+                WideKind::Load(element) => own_way |= element.has_own_way(),
+                WideKind::Splat(_)
+                | WideKind::Iota(_)
+                | WideKind::Var(_)
+                | WideKind::Unary(..)
+                | WideKind::Binary(..)
+                | WideKind::MulAdd(..)
+                | WideKind::Select(..)
+                | WideKind::Cast(_)
+                | WideKind::Math(..) => {}
             });
+        }
+        if own_way {
+            self.needs.headers.insert("lane_accesses.hpp".to_owned());
         }
     }
     fn prim(&mut self, prim: &Prim) {

@@ -74,7 +74,9 @@ impl Printer<'_> {
                 let (name, mask) = (scope.name(*var), scope.name(*mask));
                 out.line(format!("{name} = hidp::wide_select({mask}, {}, {name});", value(new)));
             }
-            WideStmt::Store { target, value: new } => out.line(store(scope, self.dialect, target, &value(new))),
+            WideStmt::Store { target, value: new } => {
+                out.line(store(scope, self.dialect, target, new.ty, &value(new)));
+            }
         }
     }
 }
@@ -96,9 +98,13 @@ fn is_tile(scope: &Scope<'_>, element: &WideElement) -> bool {
     matches!(scope.var(element.base).kind, VarKind::WideTile { .. })
 }
 
-fn load(scope: &Scope<'_>, dialect: &dyn Dialect, element: &WideElement) -> Piece {
+fn load(scope: &Scope<'_>, dialect: &dyn Dialect, element: &WideElement, ty: Scalar) -> Piece {
     let (base, mask) = (scope.name(element.base), mask(scope, element));
     let text = |node: &Expr| expr::expr(scope, dialect, node).text;
+    if let Some(field) = field(scope, element) {
+        let access = format!("[](const {} &e) {{ return e{field}; }}", elem(scope, element));
+        return Piece::atom(by(scope, dialect, element, ("wide_load_every", "wide_gather"), ty, &access));
+    }
     Piece::atom(match &element.index {
         WideIndex::Own(index) => format!("{base}[{}]", text(index)),
         WideIndex::Every { first, stride } => {
@@ -123,6 +129,41 @@ fn load(scope: &Scope<'_>, dialect: &dyn Dialect, element: &WideElement) -> Piec
     })
 }
 
+/// The field that lanes access, if an element is a struct: `.a_0`.
+fn field(scope: &Scope<'_>, element: &WideElement) -> Option<String> {
+    let path = name::path(scope.program, scope.var(element.base).kind.element(), &element.path);
+    Some(path).filter(|path| !path.is_empty())
+}
+
+/// The type of the elements of a buffer.
+fn elem(scope: &Scope<'_>, element: &WideElement) -> String {
+    name::ty(scope.program, scope.var(element.base).kind.element())
+}
+
+/// A call that accesses numbers in a way of their own: a function for even places, or one for those of each lane.
+fn by(
+    scope: &Scope<'_>,
+    dialect: &dyn Dialect,
+    element: &WideElement,
+    (every, each): (&str, &str),
+    ty: Scalar,
+    access: &str,
+) -> String {
+    let (mask, ty) = (mask(scope, element), name::scalar(ty));
+    match &element.index {
+        WideIndex::Every { first, stride } => {
+            let (first, stride) = (address(scope, dialect, element, first), expr::expr(scope, dialect, stride).text);
+            format!("hidp::{every}<{ty}>({mask}, {first}, {stride}, {access})")
+        }
+        WideIndex::Each(index) => {
+            let index = wide_expr(scope, dialect, index).text;
+            format!("hidp::{each}<{ty}>({mask}, {}, {index}, {access})", scope.name(element.base))
+        }
+        // Arrays with an element for each lane hold numbers.
+        WideIndex::Own(_) => String::new(),
+    }
+}
+
 /// What indices have in common, if anything, and numbers that were made `long` to be indices, as these were: of such more are in a vector.
 fn narrow_index(index: &Wide) -> Option<(Option<&Expr>, &Wide)> {
     let (same, each) = if let WideKind::Binary(BinOp::Add, same, each) = &index.kind
@@ -136,9 +177,13 @@ fn narrow_index(index: &Wide) -> Option<(Option<&Expr>, &Wide)> {
     narrow.ty.is_integer().then_some((same, &**narrow))
 }
 
-fn store(scope: &Scope<'_>, dialect: &dyn Dialect, target: &WideElement, value: &str) -> String {
+fn store(scope: &Scope<'_>, dialect: &dyn Dialect, target: &WideElement, ty: Scalar, value: &str) -> String {
     let (base, mask) = (scope.name(target.base), mask(scope, target));
     let text = |node: &Expr| expr::expr(scope, dialect, node).text;
+    if let Some(field) = field(scope, target) {
+        let access = format!("{value}, []({} &e, {} x) {{ e{field} = x; }}", elem(scope, target), name::scalar(ty));
+        return by(scope, dialect, target, ("wide_store_every", "wide_scatter"), ty, &access) + ";";
+    }
     match &target.index {
         WideIndex::Own(index) => {
             let element = format!("{base}[{}]", text(index));
@@ -175,7 +220,7 @@ fn wide_expr(scope: &Scope<'_>, dialect: &dyn Dialect, wide: &Wide) -> Piece {
             Piece::atom(format!("hidp::wide_iota<{bits}, {groups}>({})", expr::expr(scope, dialect, first).text))
         }
         WideKind::Var(var) => Piece::atom(scope.name(*var)),
-        WideKind::Load(element) => load(scope, dialect, element),
+        WideKind::Load(element) => load(scope, dialect, element, wide.ty),
         WideKind::Unary(op, a) => {
             let sign = match op {
                 UnOp::Neg => "-",

@@ -343,7 +343,7 @@ impl Printer<'_> {
     }
 }
 
-fn fields(path: &[u32]) -> String {
+pub(super) fn fields(path: &[u32]) -> String {
     path.iter().map(|position| format!(".{position}")).collect()
 }
 

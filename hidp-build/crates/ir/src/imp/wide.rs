@@ -91,8 +91,17 @@ pub struct WideElement {
     pub base: VarId,
     /// Where.
     pub index: WideIndex,
+    /// The field, inside of an element that is a struct.
+    pub path: Vec<u32>,
     /// The lanes that access their element; none only of a lane's own array.
     pub mask: Option<VarId>,
+}
+
+impl WideElement {
+    /// Whether numbers are accessed in another way than elements of arrays are: fields.
+    pub fn has_own_way(&self) -> bool {
+        !self.path.is_empty()
+    }
 }
 
 /// Which element a lane accesses.

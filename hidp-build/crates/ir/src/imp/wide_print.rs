@@ -1,6 +1,6 @@
 //! Groups of lanes as text.
 
-use super::print::{Printer, infix, prefix};
+use super::print::{Printer, fields, infix, prefix};
 use super::{Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt};
 use crate::par::FoldFn;
 
@@ -30,7 +30,7 @@ impl Printer<'_> {
             WideIndex::Every { first, stride } => format!("{} by {}", self.expr(first), self.expr(stride)),
             WideIndex::Each(index) => format!("each {}", self.wide(index)),
         };
-        format!("{mask}{}[{index}]", self.name(element.base))
+        format!("{mask}{}[{index}]{}", self.name(element.base), fields(&element.path))
     }
 
     fn wides(&self, items: &[Wide]) -> String {

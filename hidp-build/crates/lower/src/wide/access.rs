@@ -34,7 +34,7 @@ impl Lowerer<'_> {
             }
             None => WideIndex::Each(Box::new(self.wide_linear(place, &array.extents))),
         };
-        Some(WideElement { base: array.base, index, mask: Some(here) })
+        Some(WideElement { base: array.base, index, path: place.path.clone(), mask: Some(here) })
     }
 
     /// The factor of the lanes' iterator in each index, if all grow evenly with it.

@@ -20,6 +20,7 @@
 //! | `access` | elements |
 //! | `own` | arrays of iterations |
 //! | `packed` | copies of rows |
+//! | `structs` | structs, number by number |
 
 mod access;
 mod control;
@@ -27,6 +28,7 @@ mod counters;
 mod own;
 mod packed;
 mod stmt;
+mod structs;
 mod value;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -56,6 +58,8 @@ pub(super) struct State {
     others: BTreeSet<par::VarId>,
     /// What a variable is in lanes.
     vars: BTreeMap<par::VarId, VarId>,
+    /// The same of structs: what their numbers are, in order.
+    structs: BTreeMap<par::VarId, Vec<VarId>>,
     /// What an array of an iteration is.
     own: BTreeMap<par::VarId, Own>,
     /// Copies of the rows of arrays.
@@ -129,6 +133,7 @@ impl Lowerer<'_> {
             lane: range.var,
             others,
             vars: BTreeMap::new(),
+            structs: BTreeMap::new(),
             own,
             packed: BTreeMap::new(),
             counters: BTreeMap::new(),

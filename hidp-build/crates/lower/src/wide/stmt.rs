@@ -21,12 +21,18 @@ impl Lowerer<'_> {
         let around = self.body.here.replace(stmt.span);
         match &stmt.kind {
             StmtKind::Declare { var, zero } if self.is_varying(*var) => self.wide_declare(*var, *zero),
+            StmtKind::Assign { var, value } if self.is_varying(*var) && value.ty.scalar().is_none() => {
+                self.wide_assign_struct(*var, &[], value);
+            }
+            StmtKind::AssignField { var, path, value } if self.is_varying(*var) => {
+                self.wide_assign_struct(*var, path, value);
+            }
             StmtKind::Assign { var, value } if self.is_varying(*var) => {
                 let lanes = self.wide(value);
                 self.wide_assign(*var, lanes);
                 self.count_on(*var, value);
             }
-            StmtKind::Declare { .. } | StmtKind::Assign { .. } => self.stmt(stmt),
+            StmtKind::Declare { .. } | StmtKind::Assign { .. } | StmtKind::AssignField { .. } => self.stmt(stmt),
             StmtKind::Store { place, value } => self.wide_store(stmt, place, value),
             StmtKind::If { cond, then, otherwise } => self.wide_if(cond, (then, otherwise), after, jumps),
             StmtKind::Loop(node) => self.wide_sequential(node, after, jumps),
@@ -44,8 +50,7 @@ impl Lowerer<'_> {
                     self.require(cond, *fault, stmt.span, Vec::new());
                 }
             }
-            StmtKind::AssignField { .. }
-            | StmtKind::Atomic { .. }
+            StmtKind::Atomic { .. }
             | StmtKind::Return(_)
             | StmtKind::Prim(_)
             | StmtKind::Swap(..)
@@ -58,6 +63,9 @@ impl Lowerer<'_> {
         let declared = &self.func.vars[var];
         if declared.is_array() {
             return self.wide_array(var, zero);
+        }
+        if declared.ty.scalar().is_none() {
+            return self.wide_declare_struct(var);
         }
         let none = self.splat(self.zero_value(declared.ty));
         let slot = self.wide_slot(&declared.name, none);
@@ -85,6 +93,9 @@ impl Lowerer<'_> {
         let own = self.func.vars[place.array].is_array() && self.is_of_iteration(place.array);
         if own && !self.is_varying(place.array) {
             return self.stmt(stmt);
+        }
+        if value.ty.scalar().is_none() {
+            return self.wide_store_struct(place, value);
         }
         let value = self.wide(value);
         let Some(target) = self.wide_place(place, true) else { return };

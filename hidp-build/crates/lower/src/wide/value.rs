@@ -108,7 +108,11 @@ impl Lowerer<'_> {
                     None => self.wide_int(0, ty),
                 }
             }
-            ExprKind::Const(_) | ExprKind::Field(..) | ExprKind::Struct(..) => {
+            ExprKind::Field(of, field) => match self.wide_field(of, *field).pop() {
+                Some(number) => number,
+                None => self.wide_int(0, ty),
+            },
+            ExprKind::Const(_) | ExprKind::Struct(..) => {
                 self.defect("what differs from lane to lane is a number");
                 self.wide_int(0, ty)
             }

@@ -4,7 +4,7 @@
 //! would resolve. A gather costs as many loads, plus storing their addresses and merging their values, which is more per load than a scalar
 //! loop pays.
 
-use super::{Classes, is_row, packed, wide_shape};
+use super::{Classes, is_row, numbers_at, packed, wide_shape};
 use crate::blame::span_of;
 use crate::refusal::{GAIN, Refusal};
 use crate::shape::{Stride, stride_of};
@@ -53,6 +53,7 @@ const OPERATION: Cost = vector(5.0, 1.0);
 const MATHS: Cost = vector(60.0, 12.0);
 /// Data that decide where to go on are guessed wrong.
 const BRANCH: Cost = vector(15.0, 3.0);
+/// Of structs, each number is one.
 const ELEMENT: Cost = lane_by_lane(5.0, 25.0, "a loop accesses elements one lane after the other");
 const DIVISION: Cost = lane_by_lane(60.0, 80.0, "a loop divides integers one lane after the other");
 const CALL: Cost = lane_by_lane(100.0, 120.0, "a loop calls a function one lane after the other");
@@ -189,12 +190,16 @@ impl Visitor for Look<'_> {
     }
 
     fn visit_place(&mut self, place: &Place, role: Role) {
+        let elem = self.func.vars[place.array].ty;
+        let numbers = numbers_at(self.program, elem, &place.path);
         match stride_of(place, self.lane, &self.others) {
             Stride::Invariant if !self.classes.is_varying(place.array) => {}
+            Stride::Unit if elem.scalar().is_none() => numbers.for_each(|_| self.count(ELEMENT, place.span)),
             Stride::Invariant | Stride::Unit => self.count(OPERATION, place.span),
             Stride::Strided | Stride::Irregular => {
                 let packed = self.packed.contains(&place.array) && is_row(self.lane, self.classes, place);
-                self.count(if packed { OPERATION } else { ELEMENT }, place.span);
+                let cost = if packed { OPERATION } else { ELEMENT };
+                numbers.for_each(|_| self.count(cost, place.span));
             }
         }
         look::walk_place(self, place, role);
@@ -271,6 +276,24 @@ mod tests {
         let once = "function f input float x[N][D]; output float y[N];
             { map { i := [0:N); float s = 0; for (int d = 0; d < D; d = d + 1) { s = s * 0.5 + x[i][d]; } y[i] = s; } }";
         assert_eq!(of(once).0, gathered, "each element is read once");
+    }
+
+    #[test]
+    fn numbers_of_structs_go_lane_by_lane() {
+        let text = |turn: &str| {
+            format!(
+                "struct Item {{ float v; int k; }}
+                function f input Item x[N]; input int few[N]; input Item z[M]; output float y[N];
+                {{ map {{ i := [0:N); float s = 1; for (int k = 0; k < few[i]; k = k + 1) {{ {turn} }} y[i] = s; }} }}"
+            )
+        };
+        let gathered = "excluded: a loop accesses elements one lane after the other";
+        assert_eq!(of(&text("s = s * 3 + x[i].v;")).0, gathered);
+        assert_eq!(of(&text("s = s * 3 + z[k & 1].v;")).0, "kept", "the same one in all lanes");
+        let whole = "Item own = x[i]; s = s * 3 + own.v; float t = s; t = t * t + s; t = t * t + s; t = t * t + s; t = t * t + s;
+            s = t * t + s * t; s = s * s + t;";
+        assert_eq!(of(&text(whole)).0, gathered, "of what is loaded as a whole each number counts");
+        assert_eq!(of(&text(&whole.replace("Item own = x[i]; s = s * 3 + own.v;", "s = s * 3 + x[i].v;"))).0, "kept");
     }
 
     #[test]

@@ -6,6 +6,7 @@
 mod classes;
 mod gain;
 pub mod live;
+mod numbers;
 mod own;
 mod packed;
 
@@ -20,6 +21,7 @@ use hidp_ir::par::{
     Access, Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, Target, VarId,
 };
 use hidp_syntax::source::Span;
+pub use numbers::{Number, numbers, numbers_at};
 pub use own::{Allocated, allocated};
 pub(crate) use packed::same_size;
 pub use packed::{Packed, is_row, packed};
@@ -133,7 +135,7 @@ impl Look<'_> {
 
     /// A value that some statement keeps.
     fn kept(&mut self, value: &Expr) {
-        let size = value.ty.scalar().map_or(0, |scalar| scalar.size());
+        let size = numbers(self.program, value.ty).iter().map(|number| number.ty.size()).max().unwrap_or(0);
         // Counters and positions are `long` in any program; of a nest of nothing else lanes have 64 bits.
         if self.classes.varies(value) && size > 0 {
             let slot = &mut self.widest[self.depth.min(DEEPEST - 1)];
@@ -146,12 +148,14 @@ impl Visitor for Look<'_> {
     fn visit_stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
             StmtKind::Declare { var, .. } => {
-                if self.func.vars[*var].ty.scalar().is_none() {
-                    self.unknown(stmt.span, "a value is a struct");
+                let declared = &self.func.vars[*var];
+                if declared.is_array() && declared.ty.scalar().is_none() {
+                    self.unknown(stmt.span, "an array of iterations holds structs");
                 }
             }
-            StmtKind::Assign { value, .. } | StmtKind::Store { value, .. } => self.kept(value),
-            StmtKind::AssignField { .. } => self.unknown(stmt.span, "a value is a struct"),
+            StmtKind::Assign { value, .. } | StmtKind::AssignField { value, .. } | StmtKind::Store { value, .. } => {
+                self.kept(value);
+            }
             StmtKind::Atomic { .. } => self.unknown(stmt.span, "an update is atomic"),
             StmtKind::Prim(_) => self.unknown(stmt.span, "iterations call a primitive"),
             StmtKind::Return(_) | StmtKind::Swap(..) | StmtKind::Call { .. } => {
@@ -208,21 +212,15 @@ impl Visitor for Look<'_> {
         if place.access == Access::Shared {
             self.unknown(place.span, "iterations may access an element that others write");
         }
-        if !place.path.is_empty() || self.func.vars[place.array].ty.scalar().is_none() {
-            self.unknown(place.span, "an element is a struct");
-        }
         look::walk_place(self, place, role);
     }
 
     fn visit_expr(&mut self, expr: &Expr) {
-        if expr.ty.scalar().is_none() {
-            self.unknown(expr.span, "a value is a struct");
-        }
         if let ExprKind::Call(function, _) = &expr.kind {
             let called = &self.program.scalar_fns[*function];
             let scalars = called.params.iter().all(|param| called.vars[*param].ty.scalar().is_some());
-            if !scalars || called.result.scalar().is_none() {
-                self.unknown(expr.span, "a value is a struct");
+            if self.classes.varies(expr) && (!scalars || called.result.scalar().is_none()) {
+                self.unknown(expr.span, "a function takes or gives structs");
             }
             if effects::scalar_fn_may_fault(self.program, *function) {
                 self.refuse(FAULT_ORDER.refused(expr.span, "a check remains in a function that iterations call"));

@@ -148,18 +148,23 @@ impl Checker<'_> {
             WideIndex::Each(index) => self.wide_of(index, Scalar::I64, lanes),
         }
         match (self.kind(element.base), &element.index) {
-            (VarKind::Buffer { elem: Ty::Scalar(elem), .. }, WideIndex::Every { .. } | WideIndex::Each(_)) => {
+            (VarKind::Buffer { elem, .. }, WideIndex::Every { .. } | WideIndex::Each(_)) => {
                 self.require(element.mask.is_some(), "who accesses a buffer in lanes says which of them do");
+                let Ty::Scalar(elem) = self.path(elem, &element.path) else {
+                    self.fail("lanes access numbers, of structs their fields");
+                    return Scalar::I64;
+                };
                 elem
             }
             (VarKind::WideTile { elem, lanes: own, .. }, WideIndex::Own(_) | WideIndex::Each(_)) => {
+                self.require(element.path.is_empty(), "a wide tile holds numbers");
                 self.require(own == lanes, "a wide tile has the lanes of its group");
                 let each = matches!(element.index, WideIndex::Each(_));
                 self.require(!each || element.mask.is_some(), "lanes that follow their own indices are named");
                 elem
             }
             _ => {
-                self.fail("lanes access buffers of scalars, from lane to lane or each its own, and wide tiles");
+                self.fail("lanes access buffers, from lane to lane or each its own, and wide tiles");
                 Scalar::I64
             }
         }

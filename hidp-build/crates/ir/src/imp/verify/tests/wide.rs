@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::imp::{Again, Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt};
+use crate::par;
 
 const LANES: Lanes = Lanes { bits: 32, groups: 2 };
 /// Variables beyond those of `kernel`: the first position, its mask, a wide float, a mask, a wide tile, a wide int of other lanes, a
@@ -25,11 +26,11 @@ fn splat(of: Expr) -> Wide {
     wide(WideKind::Splat(Box::new(of)), ty)
 }
 fn own(base: usize, at: i128) -> WideElement {
-    WideElement { base: VarId::new(base), index: WideIndex::Own(Box::new(int(at))), mask: None }
+    WideElement { base: VarId::new(base), index: WideIndex::Own(Box::new(int(at))), path: Vec::new(), mask: None }
 }
 fn every(base: usize, mask: Option<usize>) -> WideElement {
     let index = WideIndex::Every { first: Box::new(long(FIRST)), stride: Box::new(int(1)) };
-    WideElement { base: VarId::new(base), index, mask: mask.map(VarId::new) }
+    WideElement { base: VarId::new(base), index, path: Vec::new(), mask: mask.map(VarId::new) }
 }
 fn load(element: WideElement) -> Wide {
     wide(WideKind::Load(element), Scalar::F32)
@@ -172,15 +173,49 @@ fn memory_is_accessed_by_lanes_that_are_named() {
     fails(inside(vec![put(every(1, None), value())]), "who accesses a buffer in lanes says which of them do");
     fails(inside(vec![define(VALUE, Some(load(every(0, None))))]), "who accesses a buffer in lanes");
     fails(inside(vec![put(every(0, Some(HERE)), value())]), "a read-only buffer is not written");
-    fails(inside(vec![put(own(1, 0), value())]), "lanes access buffers of scalars");
+    fails(inside(vec![put(own(1, 0), value())]), "lanes access buffers, from lane to lane");
     let each = |mask: Option<usize>| {
         let index = Box::new(wide(WideKind::Iota(Box::new(long(FIRST))), Scalar::I64));
-        WideElement { base: VarId::new(TILE), index: WideIndex::Each(index), mask: mask.map(VarId::new) }
+        WideElement {
+            base: VarId::new(TILE),
+            index: WideIndex::Each(index),
+            path: Vec::new(),
+            mask: mask.map(VarId::new),
+        }
     };
     assert_eq!(inside(vec![define(TILE, None), put(each(Some(HERE)), value())]), [""; 0]);
     fails(inside(vec![define(TILE, None), put(each(None), value())]), "lanes that follow their own indices are named");
+    let field = |target: WideElement| WideElement { path: vec![0], ..target };
+    fails(inside(vec![put(field(every(1, Some(HERE))), value())]), "a path names fields");
+    fails(inside(vec![define(TILE, None), put(field(own(TILE, 1)), value())]), "a wide tile holds numbers");
     let scalar = expr(ExprKind::Load(element(TILE, int(0))), Scalar::F32);
     fails(inside(vec![define(TILE, None), define(VALUE, Some(splat(scalar)))]), "accessed by statements about wide");
+}
+
+#[test]
+fn structs_are_accessed_number_by_number() {
+    let fields = |path: Vec<u32>| {
+        let mut program = Program::default();
+        let span = Span::new(FileId::new(0), 0, 1);
+        let number = |name: &str| (name.to_owned(), Scalar::F32.into());
+        let spot = par::Struct {
+            name: "Spot".to_owned(),
+            fields: vec![number("x"), number("y")],
+            native: false,
+            doc: Vec::new(),
+            span,
+        };
+        let elem = Ty::Struct(program.structs.push(spot));
+        let target = WideElement { path, ..every(1, Some(HERE)) };
+        let mut kernel = with(vec![group(LANES, vec![put(target, splat(float()))])]);
+        kernel.function.vars[VarId::new(1)].kind = VarKind::Buffer { elem, writable: true };
+        let errors = verify(&program, &entry(kernel, 1)).err().unwrap_or_default();
+        errors.into_iter().map(|error| error.rule).collect::<Vec<_>>()
+    };
+    let of_structs = "lanes access numbers, of structs their fields";
+    assert!(!fields(vec![1]).iter().any(|rule| rule == of_structs));
+    fails(fields(Vec::new()), of_structs);
+    fails(fields(vec![2]), "a path names fields");
 }
 
 #[test]
