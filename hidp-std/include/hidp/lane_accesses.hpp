@@ -9,7 +9,8 @@
 
 HIDP_NAMESPACE_BEGIN
 
-// Numbers that are accessed in a way of their own, such as fields of structs: `access` does it for one element.
+// Numbers that are accessed in a way of their own, such as fields of structs or what others may access meanwhile: `access` does it for one
+// element.
 template <class T, class Access, class Item, int B, int G, class Index>
 HIDP_INLINE Wide<T, B, G> wide_load_by(const Mask<B, G> &mask, Item *base, Index index, Access access) {
   using W = Wide<T, B, G>;
@@ -48,6 +49,20 @@ template <class T, class Access, class Item, int B, int G>
 HIDP_INLINE void wide_scatter(const Mask<B, G> &mask, Item *base, const Wide<int64_t, B, G> &index, const Wide<T, B, G> &value, Access access) {
   const Spilled<int64_t, B, G> indices(index);
   wide_store_by<T>(mask, base, [&](int lane) { return indices.lane[lane]; }, value, access);
+}
+// One element by all lanes of a mask: what `both` makes of two operands is the same in any order.
+template <class T, class Both, class Access, class Item, int B, int G>
+HIDP_INLINE void wide_update_one(const Mask<B, G> &mask, Item *to, const Wide<T, B, G> &value, Both both, Access access) {
+  const Spilled<bool, B, G> chosen(mask);
+  const Spilled<T, B, G> values(value);
+  bool some = false;
+  T all{};
+  for (int lane = 0; lane < Wide<T, B, G>::kLanes; ++lane) {
+    if (!chosen.lane[lane]) continue;
+    all = some ? both(all, values.lane[lane]) : values.lane[lane];
+    some = true;
+  }
+  if (some) access(*to, all);
 }
 
 HIDP_NAMESPACE_END

@@ -12,9 +12,9 @@ use hidp_syntax::ast::Level;
 /// and nothing else in the nest touches them.
 pub fn copied_targets(func: &Func, map: &Map, strategy: Strategy) -> Vec<VarId> {
     let shares = match strategy {
-        Strategy::Rows | Strategy::Team => true,
-        // One thread needs no atoms, lanes and tiles have none; of devices see `copied_by_blocks`.
-        Strategy::Serial | Strategy::Lanes | Strategy::Wide | Strategy::Device(_) => false,
+        Strategy::Rows | Strategy::Wide | Strategy::Team => true,
+        // One thread needs no atoms, tiles of lanes have none; of devices see `copied_by_blocks`.
+        Strategy::Serial | Strategy::Lanes | Strategy::Device(_) => false,
     };
     if shares { updated(func, map) } else { Vec::new() }
 }

@@ -124,7 +124,7 @@ pub fn atomic(scope: &Scope<'_>, dialect: &dyn Dialect, target: &Element, op: Fo
     format!("hidp::atomic_{}<{}>({address}, {operand}{number});", fold_name(op), name::ty(scope.program, ty))
 }
 
-const fn fold_name(op: FoldFn) -> &'static str {
+pub(super) const fn fold_name(op: FoldFn) -> &'static str {
     match op {
         FoldFn::Add => "add",
         FoldFn::Mul => "mul",

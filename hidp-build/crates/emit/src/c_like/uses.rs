@@ -148,6 +148,7 @@ impl Collector<'_> {
     fn wide(&mut self, stmt: &WideStmt) {
         let mut own_way = match stmt {
             WideStmt::Store { target, .. } => target.has_own_way(),
+            WideStmt::Update { .. } => true,
             WideStmt::Let { .. } | WideStmt::Set { .. } => false,
         };
         for value in wides_of(stmt) {

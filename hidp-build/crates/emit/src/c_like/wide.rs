@@ -3,9 +3,9 @@
 use super::stmt::Printer;
 use super::text::Text;
 use super::value::Piece;
-use super::{Dialect, Scope, expr, name};
+use super::{Dialect, Scope, expr, memory, name};
 use hidp_ir::imp::{Again, Expr, ExprKind, Group, Lanes, VarKind, Wide, WideElement, WideIndex, WideKind, WideStmt};
-use hidp_ir::par::{BinOp, MathFn, UnOp};
+use hidp_ir::par::{BinOp, FoldFn, MathFn, UnOp};
 use hidp_syntax::ty::Scalar;
 
 /// `hidp::Wide<float, 32, 2>`
@@ -77,6 +77,9 @@ impl Printer<'_> {
             WideStmt::Store { target, value: new } => {
                 out.line(store(scope, self.dialect, target, new.ty, &value(new)));
             }
+            WideStmt::Update { target, op, value: operand } => {
+                out.line(update(scope, self.dialect, target, *op, operand.ty, &value(operand)));
+            }
         }
     }
 }
@@ -101,8 +104,14 @@ fn is_tile(scope: &Scope<'_>, element: &WideElement) -> bool {
 fn load(scope: &Scope<'_>, dialect: &dyn Dialect, element: &WideElement, ty: Scalar) -> Piece {
     let (base, mask) = (scope.name(element.base), mask(scope, element));
     let text = |node: &Expr| expr::expr(scope, dialect, node).text;
-    if let Some(field) = field(scope, element) {
-        let access = format!("[](const {} &e) {{ return e{field}; }}", elem(scope, element));
+    if element.has_own_way() {
+        let (elem, number) = (elem(scope, element), format!("e{}", field(scope, element)));
+        let number = if element.relaxed {
+            format!("hidp::load_relaxed((const {} *)&{number})", name::scalar(ty))
+        } else {
+            number
+        };
+        let access = format!("[](const {elem} &e) {{ return {number}; }}");
         return Piece::atom(by(scope, dialect, element, ("wide_load_every", "wide_gather"), ty, &access));
     }
     Piece::atom(match &element.index {
@@ -130,9 +139,8 @@ fn load(scope: &Scope<'_>, dialect: &dyn Dialect, element: &WideElement, ty: Sca
 }
 
 /// The field that lanes access, if an element is a struct: `.a_0`.
-fn field(scope: &Scope<'_>, element: &WideElement) -> Option<String> {
-    let path = name::path(scope.program, scope.var(element.base).kind.element(), &element.path);
-    Some(path).filter(|path| !path.is_empty())
+fn field(scope: &Scope<'_>, element: &WideElement) -> String {
+    name::path(scope.program, scope.var(element.base).kind.element(), &element.path)
 }
 
 /// The type of the elements of a buffer.
@@ -180,8 +188,13 @@ fn narrow_index(index: &Wide) -> Option<(Option<&Expr>, &Wide)> {
 fn store(scope: &Scope<'_>, dialect: &dyn Dialect, target: &WideElement, ty: Scalar, value: &str) -> String {
     let (base, mask) = (scope.name(target.base), mask(scope, target));
     let text = |node: &Expr| expr::expr(scope, dialect, node).text;
-    if let Some(field) = field(scope, target) {
-        let access = format!("{value}, []({} &e, {} x) {{ e{field} = x; }}", elem(scope, target), name::scalar(ty));
+    if target.has_own_way() {
+        let (ty_name, number) = (name::scalar(ty), format!("e{}", field(scope, target)));
+        let kept = match target.relaxed {
+            true => format!("hidp::store_relaxed(({ty_name} *)&{number}, x);"),
+            false => format!("{number} = x;"),
+        };
+        let access = format!("{value}, []({} &e, {ty_name} x) {{ {kept} }}", elem(scope, target));
         return by(scope, dialect, target, ("wide_store_every", "wide_scatter"), ty, &access) + ";";
     }
     match &target.index {
@@ -203,6 +216,44 @@ fn store(scope: &Scope<'_>, dialect: &dyn Dialect, target: &WideElement, ty: Sca
             let function = if is_tile(scope, target) { "wide_set_own" } else { "wide_scatter" };
             format!("hidp::{function}({mask}, {base}, {}, {value});", wide_expr(scope, dialect, index).text)
         }
+    }
+}
+
+/// An update of numbers by one lane after the other; by all together where they are one, and integers, for which the order changes nothing.
+fn update(
+    scope: &Scope<'_>,
+    dialect: &dyn Dialect,
+    target: &WideElement,
+    op: FoldFn,
+    ty: Scalar,
+    value: &str,
+) -> String {
+    let (ty_name, number) = (name::scalar(ty), format!("e{}", field(scope, target)));
+    let updated = match target.relaxed {
+        true => format!("hidp::atomic_{}<{ty_name}>(({ty_name} *)&{number}, x);", memory::fold_name(op)),
+        false => format!("{number} = {};", folded(op, &number)),
+    };
+    let access = format!("[]({} &e, {ty_name} x) {{ {updated} }}", elem(scope, target));
+    if let WideIndex::Every { first, stride } = &target.index
+        && stride.kind == ExprKind::Int(0)
+        && ty.is_integer()
+    {
+        let (mask, first) = (mask(scope, target), address(scope, dialect, target, first));
+        let both = format!("[]({ty_name} a, {ty_name} x) {{ return {ty_name}({}); }}", folded(op, "a"));
+        return format!("hidp::wide_update_one({mask}, {first}, {value}, {both}, {access});");
+    }
+    by(scope, dialect, target, ("wide_store_every", "wide_scatter"), ty, &format!("{value}, {access}")) + ";"
+}
+
+/// What an operator makes of a number and `x`.
+fn folded(op: FoldFn, number: &str) -> String {
+    match op {
+        FoldFn::Add => format!("{number} + x"),
+        FoldFn::Mul => format!("{number} * x"),
+        FoldFn::And => format!("{number} & x"),
+        FoldFn::Or => format!("{number} | x"),
+        FoldFn::Xor => format!("{number} ^ x"),
+        FoldFn::Min | FoldFn::Max | FoldFn::Fn(_) => format!("hidp::{}({number}, x)", memory::fold_name(op)),
     }
 }
 

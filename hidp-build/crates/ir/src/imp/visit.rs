@@ -191,7 +191,7 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
         // And its mask.
         Stmt::Group(group) => Some(group.first),
         Stmt::At(_)
-        | Stmt::Wide(WideStmt::Set { .. } | WideStmt::Store { .. })
+        | Stmt::Wide(WideStmt::Set { .. } | WideStmt::Store { .. } | WideStmt::Update { .. })
         | Stmt::Set { .. }
         | Stmt::Store { .. }
         | Stmt::Atomic { .. }
@@ -226,7 +226,7 @@ pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
         }
         Stmt::At(_)
         | Stmt::Group(_)
-        | Stmt::Wide(WideStmt::Let { .. } | WideStmt::Store { .. })
+        | Stmt::Wide(WideStmt::Let { .. } | WideStmt::Store { .. } | WideStmt::Update { .. })
         | Stmt::Let { .. }
         | Stmt::Store { .. }
         | Stmt::Atomic { .. }

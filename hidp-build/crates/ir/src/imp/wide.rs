@@ -5,7 +5,7 @@
 //! which are wide values of type `bool`. How many lanes a group has is the instruction set's: [`Lanes`] says it in bits.
 
 use super::{Block, Expr, VarId};
-use crate::par::{BinOp, MathFn, ScalarFnId, UnOp};
+use crate::par::{BinOp, FoldFn, MathFn, ScalarFnId, UnOp};
 use hidp_syntax::ty::Scalar;
 
 /// Bits of the widest vectors of an instruction set.
@@ -82,6 +82,15 @@ pub enum WideStmt {
         /// New value.
         value: Wide,
     },
+    /// `target = op(target, value)`, in the lanes of the target's mask, in their order; indivisible where the target is relaxed.
+    Update {
+        /// What is updated: elements of a buffer.
+        target: WideElement,
+        /// A built-in operator.
+        op: FoldFn,
+        /// The other operand.
+        value: Wide,
+    },
 }
 
 /// Elements of a buffer, or of an array that has one for each lane.
@@ -93,14 +102,16 @@ pub struct WideElement {
     pub index: WideIndex,
     /// The field, inside of an element that is a struct.
     pub path: Vec<u32>,
+    /// Whether others may access it at the same time: one lane after the other, each access whole.
+    pub relaxed: bool,
     /// The lanes that access their element; none only of a lane's own array.
     pub mask: Option<VarId>,
 }
 
 impl WideElement {
-    /// Whether numbers are accessed in another way than elements of arrays are: fields.
+    /// Whether numbers are accessed in another way than elements of arrays are: fields, and what others may access at the same time.
     pub fn has_own_way(&self) -> bool {
-        !self.path.is_empty()
+        self.relaxed || !self.path.is_empty()
     }
 }
 
@@ -202,10 +213,18 @@ pub fn wides_of(stmt: &WideStmt) -> Vec<&Wide> {
     match stmt {
         WideStmt::Let { init, .. } => init.iter().collect(),
         WideStmt::Set { value, .. } => vec![value],
-        WideStmt::Store { target, value } => match &target.index {
+        WideStmt::Store { target, value } | WideStmt::Update { target, value, .. } => match &target.index {
             WideIndex::Each(index) => vec![&**index, value],
             WideIndex::Own(_) | WideIndex::Every { .. } => vec![value],
         },
+    }
+}
+
+/// The elements that a statement changes.
+fn target(stmt: &WideStmt) -> Option<&WideElement> {
+    match stmt {
+        WideStmt::Store { target, .. } | WideStmt::Update { target, .. } => Some(target),
+        WideStmt::Let { .. } | WideStmt::Set { .. } => None,
     }
 }
 
@@ -226,7 +245,7 @@ pub(super) fn scalars(stmt: &WideStmt) -> Vec<&Expr> {
             | WideKind::Call(..) => {}
         });
     }
-    if let WideStmt::Store { target, .. } = stmt {
+    if let Some(target) = target(stmt) {
         found.extend(scalars_in(&target.index));
     }
     found
@@ -238,7 +257,7 @@ pub(super) fn scalars_mut(stmt: &mut WideStmt) -> Vec<&mut Expr> {
     match stmt {
         WideStmt::Let { init, .. } => init.iter_mut().for_each(|init| in_wide_mut(init, &mut found)),
         WideStmt::Set { value, .. } => in_wide_mut(value, &mut found),
-        WideStmt::Store { target, value } => {
+        WideStmt::Store { target, value } | WideStmt::Update { target, value, .. } => {
             in_index_mut(&mut target.index, &mut found);
             in_wide_mut(value, &mut found);
         }
@@ -290,7 +309,9 @@ pub(super) fn used(stmt: &WideStmt) -> Vec<VarId> {
     match stmt {
         WideStmt::Let { .. } => {}
         WideStmt::Set { mask, .. } => found.extend(mask),
-        WideStmt::Store { target, .. } => found.extend([target.base].into_iter().chain(target.mask)),
+        WideStmt::Store { target, .. } | WideStmt::Update { target, .. } => {
+            found.extend([target.base].into_iter().chain(target.mask));
+        }
     }
     found
 }

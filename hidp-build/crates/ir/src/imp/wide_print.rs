@@ -20,6 +20,9 @@ impl Printer<'_> {
                 format!("{}: {} = {}", self.name(*mask), self.name(*var), self.wide(value))
             }
             WideStmt::Store { target, value } => format!("{} = {}", self.wide_element(target), self.wide(value)),
+            WideStmt::Update { target, op, value } => {
+                format!("update {} by {} {}", self.wide_element(target), self.fold(*op), self.wide(value))
+            }
         }
     }
 
@@ -30,7 +33,8 @@ impl Printer<'_> {
             WideIndex::Every { first, stride } => format!("{} by {}", self.expr(first), self.expr(stride)),
             WideIndex::Each(index) => format!("each {}", self.wide(index)),
         };
-        format!("{mask}{}[{index}]{}", self.name(element.base), fields(&element.path))
+        let relaxed = if element.relaxed { "relaxed " } else { "" };
+        format!("{mask}{relaxed}{}[{index}]{}", self.name(element.base), fields(&element.path))
     }
 
     fn wides(&self, items: &[Wide]) -> String {

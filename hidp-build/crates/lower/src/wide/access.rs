@@ -4,7 +4,7 @@ use super::super::build::Binding;
 use super::super::vector::MOST_STRIDE;
 use super::super::{Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, Wide, WideElement, WideIndex, WideKind};
-use hidp_ir::par::{BinOp, FaultKind, Place};
+use hidp_ir::par::{Access, BinOp, FaultKind, Place};
 use hidp_plan as plan;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -34,7 +34,8 @@ impl Lowerer<'_> {
             }
             None => WideIndex::Each(Box::new(self.wide_linear(place, &array.extents))),
         };
-        Some(WideElement { base: array.base, index, path: place.path.clone(), mask: Some(here) })
+        let relaxed = place.access == Access::Shared && !self.body.is_own(array.base);
+        Some(WideElement { base: array.base, index, path: place.path.clone(), relaxed, mask: Some(here) })
     }
 
     /// The factor of the lanes' iterator in each index, if all grow evenly with it.
@@ -148,4 +149,53 @@ fn stride(extents: &[Expr], coefficients: &[i64]) -> Expr {
         stride = make::add(row, make::long(*coefficient));
     }
     stride
+}
+
+#[cfg(test)]
+mod tests {
+    use hidp_ir::imp::visit::{each_expr, each_stmt};
+    use hidp_ir::imp::{self, ExprKind, Stmt, WideKind, each_wide, wides_of};
+    use hidp_plan::{self as plan, target::Model};
+
+    /// How many loads of elements that others may write a group of `wide` makes.
+    fn shared_loads(body: &str) -> usize {
+        let text = format!(
+            "function f input int x[M], to[N]; inout int b[N]; output int y[N];
+            {{ map {{ i := [0:N); int v = x[i]; b[to[i]] = 1; {body} while (v > 1) {{ v = v >> 1; }} y[i] = v; }} }}"
+        );
+        let (program, func) = crate::tests::optimised(&text);
+        let plans = plan::candidates(&program, func, &Model::cpu());
+        let (entry, defects) = crate::lower(&program, func, "test_entry", &plans, &Model::cpu());
+        assert_eq!(defects, []);
+        imp::verify(&program, &entry).unwrap_or_else(|errors| panic!("{errors:?}"));
+        let unit = entry.units.iter().find(|unit| unit.plan == "wide").expect("a plan");
+        let mut found = 0;
+        for (_, kernel) in unit.kernels.iter() {
+            each_stmt(&kernel.function.body, &mut |stmt| {
+                let Stmt::Group(group) = stmt else { return };
+                each_expr(&group.body, &mut |expr| {
+                    found += usize::from(matches!(&expr.kind, ExprKind::Load(element) if element.relaxed));
+                });
+                each_stmt(&group.body, &mut |stmt| {
+                    let Stmt::Wide(stmt) = stmt else { return };
+                    wides_of(stmt).into_iter().for_each(|value| {
+                        each_wide(value, &mut |wide| {
+                            found += usize::from(matches!(&wide.kind, WideKind::Load(element) if element.relaxed));
+                        });
+                    });
+                });
+            });
+        }
+        found
+    }
+
+    #[test]
+    fn what_others_may_write_is_loaded_once() {
+        assert_eq!(shared_loads("v = x[i + b[to[1]]];"), 1, "an index that grows evenly");
+        assert_eq!(shared_loads("v = x[b[to[1]]];"), 1, "one that is the same in all lanes");
+        assert_eq!(shared_loads("v = x[b[to[i]]];"), 1, "one of each lane");
+        assert_eq!(shared_loads("v = 100 / b[to[i]];"), 1, "a divisor");
+        assert_eq!(shared_loads("v = 100 / b[to[1]] + (v << b[to[2]]);"), 2);
+        assert_eq!(shared_loads("for (int k = 0; k < b[to[i]]; k = k + 1) { v = v + k; }"), 1, "a bound");
+    }
 }

@@ -63,7 +63,7 @@ impl Lowerer<'_> {
             let count = self.length(&extents);
             let at = self.body.enter_loop("at");
             let index = WideIndex::Own(Box::new(make::var(at, Ty::LONG)));
-            let target = WideElement { base: tile, index, path: Vec::new(), mask: None };
+            let target = WideElement { base: tile, index, path: Vec::new(), relaxed: false, mask: None };
             self.body.push(Stmt::Wide(WideStmt::Store { target, value: none }));
             self.body.leave_loop(at, make::long(0), count, LoopKind::Seq);
         }
@@ -99,11 +99,11 @@ impl Lowerer<'_> {
         };
         if place.index.iter().any(|index| self.varies(index)) {
             let index = WideIndex::Each(Box::new(self.wide_linear(place, &extents)));
-            return Some(WideElement { base: tile, index, path: Vec::new(), mask: Some(here) });
+            return Some(WideElement { base: tile, index, path: Vec::new(), relaxed: false, mask: Some(here) });
         }
         let indices = (0..extents.len()).map(|dim| self.even_index(place, dim, &extents[dim], 0)).collect();
         let index = WideIndex::Own(Box::new(self.linear(&extents, indices)));
         let mask = Some(here).filter(|_| stored && self.is_joined(place.array));
-        Some(WideElement { base: tile, index, path: Vec::new(), mask })
+        Some(WideElement { base: tile, index, path: Vec::new(), relaxed: false, mask })
     }
 }

@@ -56,8 +56,15 @@ impl Lowerer<'_> {
         let from =
             WideIndex::Every { first: Box::new(make::add(start, column.clone())), stride: Box::new(length.clone()) };
         let mask = self.here();
-        let value = self.wide_of(WideKind::Load(WideElement { base, index: from, path: Vec::new(), mask }), elem);
-        let target = WideElement { base: tile, index: WideIndex::Own(Box::new(column)), path: Vec::new(), mask: None };
+        let value = self
+            .wide_of(WideKind::Load(WideElement { base, index: from, path: Vec::new(), relaxed: false, mask }), elem);
+        let target = WideElement {
+            base: tile,
+            index: WideIndex::Own(Box::new(column)),
+            path: Vec::new(),
+            relaxed: false,
+            mask: None,
+        };
         self.body.push(Stmt::Wide(WideStmt::Store { target, value }));
         self.body.leave_loop(at, make::long(0), length, LoopKind::Seq);
         if let Some(wide) = &mut self.wide {
@@ -75,6 +82,6 @@ impl Lowerer<'_> {
         let (_, extents) = self.row_extents(place.array)?;
         let columns = (1..).zip(&extents).map(|(dim, extent)| self.even_index(place, dim, extent, 0)).collect();
         let index = WideIndex::Own(Box::new(self.linear(&extents, columns)));
-        Some(WideElement { base, index, path: Vec::new(), mask: None })
+        Some(WideElement { base, index, path: Vec::new(), relaxed: false, mask: None })
     }
 }

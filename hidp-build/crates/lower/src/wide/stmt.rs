@@ -5,8 +5,8 @@ use super::super::fold::Acc;
 use super::super::map::turns;
 use super::super::{Lowerer, make};
 use super::control::Jump;
-use hidp_ir::imp::{Expr, Stmt, VarId, Wide, WideKind, WideStmt};
-use hidp_ir::par::{self, BinOp, Fold, FoldFn, Map, MathFn, Place, StmtKind, Target};
+use hidp_ir::imp::{Expr, Stmt, VarId, Wide, WideElement, WideKind, WideStmt};
+use hidp_ir::par::{self, BinOp, Fold, FoldFn, FoldOp, Map, MathFn, Place, StmtKind, Target};
 use hidp_plan::wide::live::{self, Jumps, Live};
 use hidp_syntax::ty::Scalar;
 
@@ -34,6 +34,7 @@ impl Lowerer<'_> {
             }
             StmtKind::Declare { .. } | StmtKind::Assign { .. } | StmtKind::AssignField { .. } => self.stmt(stmt),
             StmtKind::Store { place, value } => self.wide_store(stmt, place, value),
+            StmtKind::Atomic { place, op, value } => self.wide_update(stmt, place, op, value),
             StmtKind::If { cond, then, otherwise } => self.wide_if(cond, (then, otherwise), after, jumps),
             StmtKind::Loop(node) => self.wide_sequential(node, after, jumps),
             StmtKind::Break => self.wide_jump(Jump::Break),
@@ -50,11 +51,9 @@ impl Lowerer<'_> {
                     self.require(cond, *fault, stmt.span, Vec::new());
                 }
             }
-            StmtKind::Atomic { .. }
-            | StmtKind::Return(_)
-            | StmtKind::Prim(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Call { .. } => self.defect("iterations in lanes are plain computations on numbers"),
+            StmtKind::Return(_) | StmtKind::Prim(_) | StmtKind::Swap(..) | StmtKind::Call { .. } => {
+                self.defect("iterations in lanes are plain computations on numbers")
+            }
         }
         self.body.here = around;
     }
@@ -100,6 +99,26 @@ impl Lowerer<'_> {
         let value = self.wide(value);
         let Some(target) = self.wide_place(place, true) else { return };
         self.body.mark_written(target.base);
+        self.body.push(Stmt::Wide(WideStmt::Store { target, value }));
+    }
+
+    /// An update, of elements from outside by one lane after the other.
+    fn wide_update(&mut self, stmt: &par::Stmt, place: &Place, op: &FoldOp, value: &par::Expr) {
+        let own = self.is_of_iteration(place.array);
+        if own && !self.is_varying(place.array) {
+            return self.stmt(stmt);
+        }
+        let value = self.wide(value);
+        let Some(target) = self.wide_place(place, true) else { return };
+        if !own {
+            self.body.mark_written(target.base);
+            let relaxed = !self.updates_alone(target.base);
+            let target = WideElement { relaxed, ..target };
+            return self.body.push(Stmt::Wide(WideStmt::Update { target, op: op.func, value }));
+        }
+        let target = self.fixed_element(target);
+        let before = self.wide_of(WideKind::Load(target.clone()), value.ty);
+        let Some(value) = self.wide_folded(op.func, before, value) else { return };
         self.body.push(Stmt::Wide(WideStmt::Store { target, value }));
     }
 
@@ -182,7 +201,14 @@ impl Lowerer<'_> {
         let Some(value) = self.wide_binding(acc.fold.value) else { return };
         let value = self.wide_var(value, ty);
         let before = self.wide_var(*var, ty);
-        let result = match acc.fold.op.func {
+        let Some(result) = self.wide_folded(acc.fold.op.func, before, value) else { return };
+        self.wide_set(*var, result, None);
+    }
+
+    /// What a built-in operator makes of two values.
+    fn wide_folded(&mut self, op: FoldFn, before: Wide, value: Wide) -> Option<Wide> {
+        let ty = before.ty;
+        Some(match op {
             FoldFn::Add => self.wide_binary(BinOp::Add, before, value),
             FoldFn::Mul => self.wide_binary(BinOp::Mul, before, value),
             FoldFn::Min => self.wide_of(WideKind::Math(MathFn::Min, vec![before, value]), ty),
@@ -190,9 +216,11 @@ impl Lowerer<'_> {
             FoldFn::And => self.wide_binary(BinOp::And, before, value),
             FoldFn::Or => self.wide_binary(BinOp::Or, before, value),
             FoldFn::Xor => self.wide_binary(BinOp::Xor, before, value),
-            FoldFn::Fn(_) => return self.defect("folds inside of lanes have built-in operators"),
-        };
-        self.wide_set(*var, result, None);
+            FoldFn::Fn(_) => {
+                self.defect("what is folded inside of lanes has a built-in operator");
+                return None;
+            }
+        })
     }
 
     fn wide_deliver(&mut self, fold: &Fold, sum: &Sum) {

@@ -87,7 +87,7 @@ impl Lowerer<'_> {
     }
 
     /// The same elements, whose places are computed once.
-    fn fixed_element(&mut self, element: WideElement) -> WideElement {
+    pub(super) fn fixed_element(&mut self, element: WideElement) -> WideElement {
         let index = match element.index {
             WideIndex::Own(index) => WideIndex::Own(Box::new(self.body.fix("at", *index))),
             WideIndex::Every { first, stride } => {

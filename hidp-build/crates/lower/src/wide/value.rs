@@ -24,7 +24,11 @@ pub(super) fn is_costly_block(stmts: &[Stmt]) -> bool {
     visit::walk_stmts(&block, |stmt| {
         needs_lane |= matches!(
             stmt.kind,
-            StmtKind::Loop(_) | StmtKind::Map(_) | StmtKind::Store { .. } | StmtKind::Require { .. }
+            StmtKind::Loop(_)
+                | StmtKind::Map(_)
+                | StmtKind::Store { .. }
+                | StmtKind::Atomic { .. }
+                | StmtKind::Require { .. }
         );
     });
     needs_lane || operations >= COSTLY

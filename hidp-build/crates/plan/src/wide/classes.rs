@@ -137,7 +137,7 @@ impl Walk {
             StmtKind::Assign { var, value } | StmtKind::AssignField { var, value, .. } => {
                 self.assigned(*var, self.classes.varies(value), joins);
             }
-            StmtKind::Store { place, value } => {
+            StmtKind::Store { place, value } | StmtKind::Atomic { place, value, .. } => {
                 let varies = self.classes.varies(value) || place.index.iter().any(|index| self.classes.varies(index));
                 self.assigned(place.array, varies, joins);
             }
@@ -167,7 +167,6 @@ impl Walk {
             StmtKind::Map(map) => self.map(map, after, joins),
             // What an array of an iteration is like is known where it is stored to; values of others are none of these.
             StmtKind::Declare { .. }
-            | StmtKind::Atomic { .. }
             | StmtKind::Return(_)
             | StmtKind::Prim(_)
             | StmtKind::Swap(..)

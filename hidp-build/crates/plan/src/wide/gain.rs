@@ -6,11 +6,13 @@
 
 use super::{Classes, is_row, numbers_at, packed, wide_shape};
 use crate::blame::span_of;
+use crate::copied::copied_targets;
+use crate::mapping::Strategy;
 use crate::refusal::{GAIN, Refusal};
 use crate::shape::{Stride, stride_of};
 use hidp_ir::par::lanes::vectorisable;
-use hidp_ir::par::visit::{Role, Visitor, look};
-use hidp_ir::par::{BinOp, Expr, ExprKind, Func, Map, MathFn, Place, Program, Stmt, StmtKind, VarId};
+use hidp_ir::par::visit::{self, Role, Visitor, look};
+use hidp_ir::par::{Access, BinOp, Expr, ExprKind, Func, Map, MathFn, Place, Program, Stmt, StmtKind, VarId};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Scalar;
 use std::collections::BTreeSet;
@@ -55,6 +57,9 @@ const MATHS: Cost = vector(60.0, 12.0);
 const BRANCH: Cost = vector(15.0, 3.0);
 /// Of structs, each number is one.
 const ELEMENT: Cost = lane_by_lane(5.0, 25.0, "a loop accesses elements one lane after the other");
+/// With the bus locked, or in a copy of each thread.
+const ATOMIC: Cost = lane_by_lane(200.0, 220.0, "a loop updates elements one lane after the other");
+const UPDATE: Cost = lane_by_lane(10.0, 35.0, "a loop updates elements one lane after the other");
 const DIVISION: Cost = lane_by_lane(60.0, 80.0, "a loop divides integers one lane after the other");
 const CALL: Cost = lane_by_lane(100.0, 120.0, "a loop calls a function one lane after the other");
 const LIBRARY: Cost = lane_by_lane(100.0, 120.0, "a loop calls a function of the C library one lane after the other");
@@ -66,6 +71,7 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map) -> Result<(), Refu
     let mut others = classes.varying().clone();
     others.remove(&lane.var);
     let packed = packed(program, func, map, &classes).into_iter().map(|packed| packed.array).collect();
+    let copied = copied_targets(func, map, Strategy::Wide).into_iter().chain(visit::declared(&map.body)).collect();
     let width = f64::from(wide_shape(program, func, map)?.bits.max(32)) / 32.0;
     let mut look = Look {
         program,
@@ -73,6 +79,7 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map) -> Result<(), Refu
         classes: &classes,
         others,
         lane: lane.var,
+        copied,
         packed,
         width,
         weight: Weight { in_order: 1.0, in_lanes: 1.0 },
@@ -116,6 +123,8 @@ struct Look<'a> {
     /// What differs from lane to lane but for the iterator along them.
     others: BTreeSet<VarId>,
     lane: VarId,
+    /// Arrays of which threads have copies to update, and those of iterations.
+    copied: BTreeSet<VarId>,
     /// Arrays whose rows are packed.
     packed: BTreeSet<VarId>,
     /// Bits of lanes, in 32.
@@ -192,9 +201,16 @@ impl Visitor for Look<'_> {
     fn visit_place(&mut self, place: &Place, role: Role) {
         let elem = self.func.vars[place.array].ty;
         let numbers = numbers_at(self.program, elem, &place.path);
+        if role == Role::Update {
+            let cost = if self.copied.contains(&place.array) { UPDATE } else { ATOMIC };
+            self.count(cost, place.span);
+            return look::walk_place(self, place, role);
+        }
         match stride_of(place, self.lane, &self.others) {
             Stride::Invariant if !self.classes.is_varying(place.array) => {}
-            Stride::Unit if elem.scalar().is_none() => numbers.for_each(|_| self.count(ELEMENT, place.span)),
+            Stride::Invariant | Stride::Unit if elem.scalar().is_none() || place.access == Access::Shared => {
+                numbers.for_each(|_| self.count(ELEMENT, place.span))
+            }
             Stride::Invariant | Stride::Unit => self.count(OPERATION, place.span),
             Stride::Strided | Stride::Irregular => {
                 let packed = self.packed.contains(&place.array) && is_row(self.lane, self.classes, place);
@@ -343,8 +359,10 @@ mod tests {
             )
         };
         let why = |inside: &str| of(&text(inside)).0;
-        let stored = "excluded: a check remains inside, and iterations store what they read, so that they cannot be done again in order";
-        assert_eq!(why("y[i] = y[i] + t[z[0]];"), stored);
+        let stored =
+            "excluded: a check depends on what iterations store and read, so that they cannot be done again in order";
+        assert_eq!(why("y[i] = y[i] + t[y[i]];"), stored);
+        assert_eq!(why("y[i] = y[i] + t[z[0]];"), "kept");
         assert_eq!(why("y[i] = t[z[0]];"), "kept");
         assert_eq!(why("y[i] = h(v);"), "excluded: a check remains in a function that iterations call");
     }

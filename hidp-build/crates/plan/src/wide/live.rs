@@ -96,7 +96,12 @@ fn before_stmt(stmt: &Stmt, after: &Live, jumps: &Jumps) -> Live {
             live.insert(*var);
             reads(&[value], &mut live);
         }
-        StmtKind::Store { place, value } | StmtKind::Atomic { place, value, .. } => {
+        StmtKind::Store { place, value } => {
+            reads_of(place, &mut live);
+            reads(&[value], &mut live);
+        }
+        StmtKind::Atomic { place, value, .. } => {
+            live.insert(place.array);
             reads_of(place, &mut live);
             reads(&[value], &mut live);
         }

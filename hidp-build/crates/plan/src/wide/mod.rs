@@ -9,17 +9,15 @@ pub mod live;
 mod numbers;
 mod own;
 mod packed;
+mod steady;
 
-use super::blame::{self, span_of};
+use super::blame::span_of;
 use super::refusal::{FAULT_ORDER, LANES, NAMED, Refusal, SEQUENCE, SHAPE};
 pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
 pub(crate) use gain::gain;
 use hidp_ir::par::effects;
-use hidp_ir::par::lanes::checks_are_stable;
-use hidp_ir::par::visit::{Role, Visitor, look};
-use hidp_ir::par::{
-    Access, Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Place, Program, Stmt, StmtKind, Target, VarId,
-};
+use hidp_ir::par::visit::{Visitor, look};
+use hidp_ir::par::{Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Program, Stmt, StmtKind, Target, VarId};
 use hidp_syntax::source::Span;
 pub use numbers::{Number, numbers, numbers_at};
 pub use own::{Allocated, allocated};
@@ -62,10 +60,10 @@ pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape
         return Err(refusal);
     }
     allocated(program, func, map, &classes)?;
-    if effects::may_fault(program, &func.vars, &map.body) && !checks_are_stable(program, func, &map.body) {
+    if let Some(at) = steady::unsteady(program, func, map) {
         return Err(FAULT_ORDER.refused(
-            blame::check(program, func, map),
-            "a check remains inside, and iterations store what they read, so that they cannot be done again in order",
+            at,
+            "a check depends on what iterations store and read, so that they cannot be done again in order",
         ));
     }
     Ok(WideShape { bits: innermost(&look.widest).unwrap_or(32), groups: 2 })
@@ -153,10 +151,10 @@ impl Visitor for Look<'_> {
                     self.unknown(stmt.span, "an array of iterations holds structs");
                 }
             }
-            StmtKind::Assign { value, .. } | StmtKind::AssignField { value, .. } | StmtKind::Store { value, .. } => {
-                self.kept(value);
-            }
-            StmtKind::Atomic { .. } => self.unknown(stmt.span, "an update is atomic"),
+            StmtKind::Assign { value, .. }
+            | StmtKind::AssignField { value, .. }
+            | StmtKind::Store { value, .. }
+            | StmtKind::Atomic { value, .. } => self.kept(value),
             StmtKind::Prim(_) => self.unknown(stmt.span, "iterations call a primitive"),
             StmtKind::Return(_) | StmtKind::Swap(..) | StmtKind::Call { .. } => {
                 self.unknown(stmt.span, "a statement is none of an iteration by itself");
@@ -206,13 +204,6 @@ impl Visitor for Look<'_> {
             self.unknown(fold.span, "a fold inside has an operator of the program, or gives elements");
         }
         look::walk_fold(self, fold);
-    }
-
-    fn visit_place(&mut self, place: &Place, role: Role) {
-        if place.access == Access::Shared {
-            self.unknown(place.span, "iterations may access an element that others write");
-        }
-        look::walk_place(self, place, role);
     }
 
     fn visit_expr(&mut self, expr: &Expr) {

@@ -5,7 +5,7 @@ use super::{Checker, Surroundings};
 use crate::imp::{
     ExprKind, Group, Lanes, Stmt, UnitTarget, VarId, VarKind, Wide, WideElement, WideIndex, WideKind, WideStmt,
 };
-use crate::par::{BinOp, MathFn, UnOp};
+use crate::par::{BinOp, FoldFn, MathFn, UnOp};
 use hidp_syntax::ty::{Scalar, Ty};
 
 impl Checker<'_> {
@@ -114,10 +114,29 @@ impl Checker<'_> {
             WideStmt::Store { target, value } => {
                 let elem = self.wide_element(target, lanes);
                 self.wide_of(value, elem, lanes);
-                let is_read_only = matches!(self.kind(target.base), VarKind::Buffer { writable: false, .. });
-                self.require(!is_read_only, "a read-only buffer is not written");
+                self.writable_lanes(target);
+            }
+            WideStmt::Update { target, op, value } => {
+                let elem = self.wide_element(target, lanes);
+                self.wide_of(value, elem, lanes);
+                self.writable_lanes(target);
+                let buffer = matches!(self.kind(target.base), VarKind::Buffer { .. });
+                let fits = match op {
+                    FoldFn::Add | FoldFn::Mul | FoldFn::Min | FoldFn::Max => elem != Scalar::Bool,
+                    FoldFn::And | FoldFn::Or | FoldFn::Xor => elem.is_integer(),
+                    FoldFn::Fn(_) => false,
+                };
+                self.require(
+                    buffer && elem.size() >= 4 && fits,
+                    "updates of lanes are built-in ones of 32- and 64-bit elements of buffers",
+                );
             }
         }
+    }
+
+    fn writable_lanes(&mut self, target: &WideElement) {
+        let is_read_only = matches!(self.kind(target.base), VarKind::Buffer { writable: false, .. });
+        self.require(!is_read_only, "a read-only buffer is not written");
     }
 
     /// A mask, of these lanes if they are known.
@@ -157,7 +176,10 @@ impl Checker<'_> {
                 elem
             }
             (VarKind::WideTile { elem, lanes: own, .. }, WideIndex::Own(_) | WideIndex::Each(_)) => {
-                self.require(element.path.is_empty(), "a wide tile holds numbers");
+                self.require(
+                    element.path.is_empty() && !element.relaxed,
+                    "a wide tile holds numbers of its lanes alone",
+                );
                 self.require(own == lanes, "a wide tile has the lanes of its group");
                 let each = matches!(element.index, WideIndex::Each(_));
                 self.require(!each || element.mask.is_some(), "lanes that follow their own indices are named");

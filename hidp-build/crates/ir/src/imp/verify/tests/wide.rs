@@ -26,11 +26,17 @@ fn splat(of: Expr) -> Wide {
     wide(WideKind::Splat(Box::new(of)), ty)
 }
 fn own(base: usize, at: i128) -> WideElement {
-    WideElement { base: VarId::new(base), index: WideIndex::Own(Box::new(int(at))), path: Vec::new(), mask: None }
+    WideElement {
+        base: VarId::new(base),
+        index: WideIndex::Own(Box::new(int(at))),
+        path: Vec::new(),
+        relaxed: false,
+        mask: None,
+    }
 }
 fn every(base: usize, mask: Option<usize>) -> WideElement {
     let index = WideIndex::Every { first: Box::new(long(FIRST)), stride: Box::new(int(1)) };
-    WideElement { base: VarId::new(base), index, path: Vec::new(), mask: mask.map(VarId::new) }
+    WideElement { base: VarId::new(base), index, path: Vec::new(), relaxed: false, mask: mask.map(VarId::new) }
 }
 fn load(element: WideElement) -> Wide {
     wide(WideKind::Load(element), Scalar::F32)
@@ -180,6 +186,7 @@ fn memory_is_accessed_by_lanes_that_are_named() {
             base: VarId::new(TILE),
             index: WideIndex::Each(index),
             path: Vec::new(),
+            relaxed: false,
             mask: mask.map(VarId::new),
         }
     };
@@ -187,9 +194,31 @@ fn memory_is_accessed_by_lanes_that_are_named() {
     fails(inside(vec![define(TILE, None), put(each(None), value())]), "lanes that follow their own indices are named");
     let field = |target: WideElement| WideElement { path: vec![0], ..target };
     fails(inside(vec![put(field(every(1, Some(HERE))), value())]), "a path names fields");
-    fails(inside(vec![define(TILE, None), put(field(own(TILE, 1)), value())]), "a wide tile holds numbers");
+    fails(
+        inside(vec![define(TILE, None), put(field(own(TILE, 1)), value())]),
+        "a wide tile holds numbers of its lanes alone",
+    );
+    let relaxed = |target: WideElement| WideElement { relaxed: true, ..target };
+    assert_eq!(inside(vec![put(relaxed(every(1, Some(HERE))), value())]), [""; 0]);
+    fails(inside(vec![define(TILE, None), put(relaxed(own(TILE, 1)), value())]), "of its lanes alone");
     let scalar = expr(ExprKind::Load(element(TILE, int(0))), Scalar::F32);
     fails(inside(vec![define(TILE, None), define(VALUE, Some(splat(scalar)))]), "accessed by statements about wide");
+}
+
+#[test]
+fn lanes_update_numbers_of_buffers() {
+    let update = |target: WideElement, op: FoldFn| {
+        let target = WideElement { relaxed: true, ..target };
+        vec![define(TILE, None), Stmt::Wide(WideStmt::Update { target, op, value: splat(float()) })]
+    };
+    let built_in = "updates of lanes are built-in ones";
+    assert_eq!(inside(update(every(1, Some(HERE)), FoldFn::Max)), [""; 0]);
+    fails(inside(update(every(1, Some(HERE)), FoldFn::Xor)), built_in);
+    fails(inside(update(own(TILE, 0), FoldFn::Max)), built_in);
+    fails(inside(update(every(1, None), FoldFn::Max)), "who accesses a buffer in lanes says which of them do");
+    fails(inside(update(every(0, Some(HERE)), FoldFn::Max)), "a read-only buffer is not written");
+    let wrong = Stmt::Wide(WideStmt::Update { target: every(1, Some(HERE)), op: FoldFn::Add, value: splat(int(1)) });
+    fails(inside(vec![wrong]), "stands where one of type");
 }
 
 #[test]
