@@ -27,7 +27,7 @@ pub(super) const UNCHECKED: &str = "a check in lanes stands in a group that is d
 pub(super) const IN_LANES: &str = "iterations are lowered in lanes inside of a group";
 /// The planner looked.
 pub(super) const KEPT: &str = "an array of an iteration in lanes is on the stack, or was allocated before the group";
-/// Structs are left to other plans.
+/// Structs come apart.
 pub(super) const NUMBER: &str = "what is in lanes is a number";
 /// Operators of the program are left to other plans.
 pub(super) const NEUTRAL: &str = "what is folded inside of lanes has a neutral element";

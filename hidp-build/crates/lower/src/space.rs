@@ -22,7 +22,7 @@ impl Lowerer<'_> {
         ranges
     }
 
-    fn range(&mut self, iter: &par::Iter) -> Range {
+    pub(super) fn range(&mut self, iter: &par::Iter) -> Range {
         let lo = self.fixed("lo", &iter.lo);
         let hi = self.fixed("hi", &iter.hi);
         let step = self.fixed("step", &iter.step);
@@ -73,7 +73,7 @@ impl Lowerer<'_> {
         ranges
     }
 
-    fn note_ranges(&mut self, ranges: &[Range]) {
+    pub(super) fn note_ranges(&mut self, ranges: &[Range]) {
         self.known_ranges.extend(ranges.iter().map(|range| (range.var, range.clone())));
     }
 

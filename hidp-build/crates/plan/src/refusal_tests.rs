@@ -102,8 +102,8 @@ fn each_constraint_keeps_a_nest_from_running_in_some_way() {
         ("inside", FLAT.into(), "no iteration has a map or primitive inside that lanes could share"),
         (
             "lanes",
-            GEMM.replace("k := [0:K)", "k := [0:min(n, K))"),
-            "a range inside differs from iteration to iteration",
+            GEMM.replace("k := [0:K)", "k := [0:min(n, K):2)"),
+            "a range that differs from iteration to iteration advances by more than one",
         ),
         ("loop", with(PREFIXES, "unroll(4)"), "the map makes prefixes"),
         (

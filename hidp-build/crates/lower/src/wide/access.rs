@@ -155,16 +155,18 @@ fn stride(extents: &[Expr], coefficients: &[i64]) -> Expr {
 mod tests {
     use hidp_ir::imp::visit::{each_expr, each_stmt};
     use hidp_ir::imp::{self, ExprKind, Stmt, WideKind, each_wide, wides_of};
-    use hidp_plan::{self as plan, target::Model};
+    use hidp_plan::{self as plan, Limits, target::Model};
 
     /// How many loads of elements that others may write a group of `wide` makes.
     fn shared_loads(body: &str) -> usize {
         let text = format!(
             "function f input int x[M], to[N]; inout int b[N]; output int y[N];
-            {{ map {{ i := [0:N); int v = x[i]; b[to[i]] = 1; {body} while (v > 1) {{ v = v >> 1; }} y[i] = v; }} }}"
+            {{ map {{ i := [0:N); int v = x[i]; {body} while (v > 1) {{ v = v >> 1; }} y[i] = v; b[to[i]] = 1; }} }}"
         );
         let (program, func) = crate::tests::optimised(&text);
-        let plans = plan::candidates(&program, func, &Model::cpu());
+        // Whether it pays or not.
+        let limits = Limits { variants: true, ..Limits::default() };
+        let plans = plan::explore(&program, func, &Model::cpu(), limits).plans;
         let (entry, defects) = crate::lower(&program, func, "test_entry", &plans, &Model::cpu());
         assert_eq!(defects, []);
         imp::verify(&program, &entry).unwrap_or_else(|errors| panic!("{errors:?}"));

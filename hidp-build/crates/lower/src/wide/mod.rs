@@ -15,7 +15,8 @@
 //! |---|---|
 //! | `control` | branches, loops, scopes, jumps |
 //! | `counters` | scalars beside variables that count turns |
-//! | `stmt` | declarations, assignments, stores, maps inside and their folds |
+//! | `maps` | maps inside, their folds and prefixes |
+//! | `stmt` | declarations, assignments, stores, updates |
 //! | `value` | expressions |
 //! | `access` | elements |
 //! | `own` | arrays of iterations |
@@ -25,6 +26,7 @@
 mod access;
 mod control;
 mod counters;
+mod maps;
 mod own;
 mod packed;
 mod stmt;
@@ -120,7 +122,7 @@ impl Lowerer<'_> {
         let shift = |position: Expr| make::add(range.lo.clone(), position);
         let lo = self.body.fix("low", shift(low));
         let hi = self.body.fix("high", shift(high));
-        let own = allocated.iter().filter_map(|array| self.allocate_array(array, lanes)).collect();
+        let own = allocated.iter().map(|array| self.allocate_array(array, lanes)).collect();
         let name = self.func.vars[range.var].name.clone();
         let first = self.body.enter_loop(&name);
         let here = self.body.declare("here", VarKind::Wide { elem: Scalar::Bool, lanes });

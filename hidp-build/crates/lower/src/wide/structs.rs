@@ -12,7 +12,7 @@ use hidp_syntax::ty::{StructId, Ty};
 
 impl Lowerer<'_> {
     /// The numbers of a type, in order: a number is one by itself.
-    fn numbers_of(&self, ty: Ty) -> Vec<Number> {
+    pub(super) fn numbers_of(&self, ty: Ty) -> Vec<Number> {
         plan::wide::numbers(self.program, ty)
     }
 
@@ -82,7 +82,9 @@ impl Lowerer<'_> {
     fn wide_load_struct(&mut self, place: &Place, ty: Ty) -> Vec<Wide> {
         let Some(element) = self.wide_place(place, false) else { return Vec::new() };
         let element = self.fixed_element(element);
-        let load = |this: &Self, number: Number| this.wide_of(WideKind::Load(inside(&element, &number)), number.ty);
+        let load = |this: &Self, number: Number| {
+            this.wide_of(WideKind::Load(this.number_at(place, &element, &number)), number.ty)
+        };
         self.numbers_of(ty).into_iter().map(|number| load(self, number)).collect()
     }
 
@@ -196,13 +198,7 @@ impl Lowerer<'_> {
         let target = self.fixed_element(target);
         self.body.mark_written(target.base);
         for (number, value) in self.numbers_of(value.ty).into_iter().zip(numbers) {
-            self.body.push(imp::Stmt::Wide(WideStmt::Store { target: inside(&target, &number), value }));
+            self.body.push(imp::Stmt::Wide(WideStmt::Store { target: self.number_at(place, &target, &number), value }));
         }
     }
-}
-
-/// A number of the structs at a place.
-fn inside(element: &WideElement, number: &Number) -> WideElement {
-    let path = [&element.path[..], &number.path].concat();
-    WideElement { path, ..element.clone() }
 }

@@ -12,7 +12,7 @@ use std::ptr;
 
 use super::live::{self, Jumps, Live};
 use hidp_ir::par::effects::Effects;
-use hidp_ir::par::{Block, Expr, Loop, Map, Stmt, StmtKind, Target, VarId};
+use hidp_ir::par::{Block, Expr, Iter, Loop, Map, Stmt, StmtKind, Target, VarId};
 
 /// What differs from lane to lane in a map whose last iterator runs along the lanes.
 #[derive(Clone, Debug, Default)]
@@ -193,16 +193,22 @@ impl Walk {
     fn map(&mut self, map: &Map, after: &Live, joins: &Joins) {
         let ragged = self.classes.is_ragged(map);
         if ragged {
-            self.classes.varying.extend(map.iters.iter().map(|iter| iter.var));
+            let differs = |iter: &&Iter| self.classes.varies(&iter.lo) || self.classes.varies(&iter.hi);
+            let differing: Vec<VarId> = map.iters.iter().filter(differs).map(|iter| iter.var).collect();
+            self.classes.varying.extend(differing);
             self.around.push(Around::Parted);
         }
         let head = live::of_map(map, after);
         let joins = if ragged { joins_of_branch(joins, after, None) } else { joins.clone() };
         self.block(&map.body, &head, &Jumps::default(), &joins);
         for fold in &map.folds {
-            if let Target::Scalar(var) = &fold.target {
-                let varies = ragged || self.classes.is_varying(fold.value);
-                self.assigned(*var, varies, &joins);
+            let varies = ragged || self.classes.is_varying(fold.value);
+            match &fold.target {
+                Target::Scalar(var) => self.assigned(*var, varies, &joins),
+                Target::Element(place) => {
+                    let varies = varies || place.index.iter().any(|index| self.classes.varies(index));
+                    self.assigned(place.array, varies, &joins);
+                }
             }
         }
         if ragged {

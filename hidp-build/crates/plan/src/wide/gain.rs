@@ -21,6 +21,8 @@ use std::collections::BTreeSet;
 const TURNS: f64 = 16.0;
 /// Iterations in lanes for one of these that is busy in a loop which lanes leave at different times.
 const IDLE: f64 = 1.25;
+/// The same of a map inside whose range differs from lane to lane: as many as a longest range has more than ranges have on average.
+const RAGGED: f64 = 2.0;
 /// Iterations of a map inside of which nothing is known.
 const ITERATIONS: f64 = 64.0;
 /// Lanes of such a map's own, in plans that have one iteration of the outer map at a time.
@@ -170,7 +172,8 @@ impl Visitor for Look<'_> {
             }
             StmtKind::Map(map) => {
                 let own = if vectorisable(self.program, self.func, map) { own_lanes(map) } else { 1.0 };
-                self.with(TURNS * own, TURNS, |look| look::walk_stmt(look, stmt));
+                let waiting = if self.classes.is_ragged(map) { RAGGED } else { 1.0 };
+                self.with(TURNS * own, TURNS * waiting, |look| look::walk_stmt(look, stmt));
             }
             StmtKind::If { cond, then, otherwise } if self.classes.varies(cond) => {
                 self.count(BRANCH, cond.span);

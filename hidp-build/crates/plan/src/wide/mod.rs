@@ -54,7 +54,7 @@ pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape
         return Err(SHAPE.refused(lane.span, why));
     }
     let classes = Classes::of(map);
-    let mut look = Look { program, func, classes: &classes, depth: 0, widest: [0; DEEPEST], refused: None };
+    let mut look = Look { program, classes: &classes, depth: 0, widest: [0; DEEPEST], refused: None };
     look.visit_block(&map.body);
     if let Some(refusal) = look.refused {
         return Err(refusal);
@@ -92,7 +92,6 @@ pub fn may_be_too_long(program: &Program, func: &Func, map: &Map) -> bool {
 /// Looks at all that an iteration does.
 struct Look<'a> {
     program: &'a Program,
-    func: &'a Func,
     classes: &'a Classes,
     /// Loops around.
     depth: usize,
@@ -145,12 +144,6 @@ impl Look<'_> {
 impl Visitor for Look<'_> {
     fn visit_stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
-            StmtKind::Declare { var, .. } => {
-                let declared = &self.func.vars[*var];
-                if declared.is_array() && declared.ty.scalar().is_none() {
-                    self.unknown(stmt.span, "an array of iterations holds structs");
-                }
-            }
             StmtKind::Assign { value, .. }
             | StmtKind::AssignField { value, .. }
             | StmtKind::Store { value, .. }
@@ -159,7 +152,8 @@ impl Visitor for Look<'_> {
             StmtKind::Return(_) | StmtKind::Swap(..) | StmtKind::Call { .. } => {
                 self.unknown(stmt.span, "a statement is none of an iteration by itself");
             }
-            StmtKind::Require { .. }
+            StmtKind::Declare { .. }
+            | StmtKind::Require { .. }
             | StmtKind::If { .. }
             | StmtKind::Loop(_)
             | StmtKind::Break
@@ -181,26 +175,34 @@ impl Visitor for Look<'_> {
     }
 
     fn visit_map(&mut self, map: &Map) {
-        if self.classes.is_ragged(map) {
-            self.unknown(span_of(map), "a range inside differs from iteration to iteration");
+        for iter in &map.iters {
+            let step = iter.step.as_int();
+            let ragged = self.classes.varies(&iter.lo) || self.classes.varies(&iter.hi);
+            if step.is_none_or(|step| step <= 0) {
+                self.refuse(SHAPE.refused(iter.span, "an inner range advances by steps that are no constant"));
+            } else if ragged && step != Some(1) {
+                self.unknown(iter.span, "a range that differs from iteration to iteration advances by more than one");
+            }
         }
-        if let Some(iter) = map.iters.iter().find(|iter| iter.step.as_int().is_none_or(|step| step <= 0)) {
-            self.refuse(SHAPE.refused(iter.span, "an inner range advances by steps that are no constant"));
+        let prefixes = map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce);
+        if prefixes && map.iters.len() > 1 {
+            self.refuse(SEQUENCE.refused(span_of(map), "prefixes inside go along one of several iterators"));
         }
         look::walk_map(self, map);
     }
 
     fn visit_fold(&mut self, fold: &Fold) {
-        if fold.kind != FoldKind::Reduce {
-            self.refuse(SEQUENCE.refused(fold.span, "prefixes inside are made for one iteration at a time"));
-        }
         let built_in = match fold.op.func {
             FoldFn::Add | FoldFn::Mul | FoldFn::Min | FoldFn::Max | FoldFn::And | FoldFn::Or | FoldFn::Xor => {
                 fold.op.neutral.is_some()
             }
             FoldFn::Fn(_) => false,
         };
-        if !built_in || !matches!(fold.target, Target::Scalar(_)) || fold.op.ty.scalar().is_none() {
+        let delivers = match fold.target {
+            Target::Scalar(_) => fold.kind == FoldKind::Reduce,
+            Target::Element(_) => fold.kind != FoldKind::Reduce,
+        };
+        if !built_in || !delivers || fold.op.ty.scalar().is_none() {
             self.unknown(fold.span, "a fold inside has an operator of the program, or gives elements");
         }
         look::walk_fold(self, fold);

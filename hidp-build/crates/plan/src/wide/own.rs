@@ -3,7 +3,7 @@
 
 use std::collections::BTreeSet;
 
-use super::Classes;
+use super::{Classes, numbers};
 use crate::refusal::{MEMORY_SIZE, Refusal};
 use hidp_ir::par::effects::{Effects, expr_may_fault};
 use hidp_ir::par::visit::{Visitor, look};
@@ -74,8 +74,7 @@ struct Look<'a> {
 impl Look<'_> {
     fn array(&mut self, array: VarId, at: Span) {
         let declared = &self.func.vars[array];
-        // Structs are refused elsewhere.
-        let Some(size) = declared.ty.scalar().map(|scalar| scalar.size()) else { return };
+        let size = numbers(self.program, declared.ty).iter().map(|number| number.ty.size()).sum::<usize>().max(1);
         let constant = declared.shape.iter().map(|extent| extent.as_int().and_then(|n| usize::try_from(n).ok()));
         let elements = constant.reduce(|all, extent| all?.checked_mul(extent?)).flatten();
         let bytes = elements.map(|elements| elements.saturating_mul(size));

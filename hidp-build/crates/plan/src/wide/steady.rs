@@ -131,15 +131,24 @@ impl Visitor for Walk<'_> {
             }
             StmtKind::Map(map) => {
                 self.repeated(&[&map.body]);
+                let elements = map.folds.iter().filter_map(|fold| match &fold.target {
+                    Target::Scalar(_) => None,
+                    Target::Element(place) => Some(place.array),
+                });
+                self.found.wrote |= elements.into_iter().any(|array| self.written.contains(&array));
                 let bounds = map.iters.iter().flat_map(|iter| [&iter.lo, &iter.hi, &iter.step]);
                 let doubtful = bounds.into_iter().any(|bound| self.is_doubtful(bound));
                 self.found.astray |= self.parted || doubtful;
                 map.iters.iter().for_each(|iter| self.assigned(iter.var, doubtful));
                 self.under(doubtful, |walk| look::walk_map(walk, map));
                 for fold in &map.folds {
-                    if let Target::Scalar(var) = fold.target {
-                        let doubtful = self.doubtful.contains(&fold.value) || self.parted;
-                        self.assigned(var, doubtful);
+                    let doubtful = self.doubtful.contains(&fold.value) || doubtful;
+                    match &fold.target {
+                        Target::Scalar(var) => self.assigned(*var, doubtful),
+                        Target::Element(place) => {
+                            let doubtful = doubtful || place.index.iter().any(|index| self.is_doubtful(index));
+                            self.assigned(place.array, doubtful);
+                        }
                     }
                 }
             }
@@ -229,9 +238,8 @@ mod tests {
 
     /// What stands where a check may not be found as it was.
     fn of(body: &str) -> Option<String> {
-        let text = format!(
-            "function f inout int y[N], h[M], z[N]; input int x[N], t[M]; {{ map {{ i := [0:N); {body} }} }}"
-        );
+        let text =
+            format!("function f inout int y[N], h[M], z[N]; input int x[N], t[M]; {{ map {{ i := [0:N); {body} }} }}");
         let program = checked(&text);
         let func = &program.funcs[program.entries[0]];
         let map = *nests(func).last().expect("a nest");
