@@ -93,6 +93,7 @@ const DEVICE_OTHERS: &[&str] = &[
     "kernel_copy",
     "block_tile_sort",
     "block_sort_places",
+    "block_last",
 ];
 
 #[test]
