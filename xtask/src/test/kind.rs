@@ -162,7 +162,7 @@ pub(super) const KINDS: &[Kind] = &[
         cases: &["run"],
         has_seeds: true,
         variables_of: &[(Scope::Quick, "HIDP_RUN", "quick"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 480,
+        budget: 580,
         ..USUAL
     },
     Kind {
@@ -219,7 +219,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "cases of kind `run` with the sanitizers for memory and undefined behaviour, launches with that for threads",
         work: Work::Tests(&[file_tests("sanitized")]),
         reads: GENERATED,
-        budget: 35,
+        budget: 48,
         ..USUAL
     },
     Kind {
@@ -230,7 +230,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["run"],
         variables_of: &[(Scope::Usual, "HIDP_TARGETS", "cpu"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 65,
+        budget: 80,
         ..USUAL
     },
     Kind {
