@@ -5,6 +5,7 @@
 mod differences;
 mod folds;
 mod programs;
+mod ways;
 
 use std::cell::RefCell;
 use std::collections::HashMap;
