@@ -49,7 +49,7 @@ struct BlockCopy {
     } else if constexpr (kInHalves<Op>) {
       const uint32_t low = static_cast<uint32_t>(value), before = fetch_add(own + index, low HIDP_HERE);
       const uint32_t carry = before + low < before ? 1 : 0, high = static_cast<uint32_t>(static_cast<uint64_t>(value) >> 32) + carry;
-      if (high != 0) atomic_add(own + (count + index), high);
+      if (high != 0) atomic_add(own + (count + index), high HIDP_HERE);
     } else {
       fold_into(operation(), own + index, T(value) HIDP_HERE);
     }
