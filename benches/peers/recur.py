@@ -32,11 +32,12 @@ def edlib(folder):
 
 def pyopal(folder):
     import pyopal
+    from scoring_matrices import ScoringMatrix
 
     query = letters(folder, "s", PROTEINS)
     db, off = letters(folder, "db", PROTEINS), numbers(folder, "off", numpy.int64)
     database = pyopal.Database(db[low:high] for low, high in zip(off, off[1:]))
-    aligner = pyopal.Aligner(gap_open=11, gap_extend=1)
+    aligner = pyopal.Aligner(ScoringMatrix.from_name("BLOSUM62"), gap_open=11, gap_extend=1)
     from multiprocessing.pool import ThreadPool
 
     # As many parts as threads; Opal lets go of the interpreter's lock.
