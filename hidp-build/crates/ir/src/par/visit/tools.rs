@@ -1,4 +1,6 @@
 //! Walks for a single purpose: callbacks, renaming, substitution, cloning.
+//!
+//! The walks see the callbacks as `dyn`: each walk is some thirty functions, compiled once here and not once per closure.
 
 use std::collections::BTreeMap;
 
@@ -52,9 +54,9 @@ pub fn child_blocks_mut(stmt: &mut Stmt) -> Vec<&mut Block> {
     }
 }
 
-struct EachExpr<F>(F);
+struct EachExpr<'f>(&'f mut dyn FnMut(&Expr));
 
-impl<F: FnMut(&Expr)> Visitor for EachExpr<F> {
+impl Visitor for EachExpr<'_> {
     fn visit_expr(&mut self, expr: &Expr) {
         (self.0)(expr);
         look::walk_expr(self, expr);
@@ -62,18 +64,18 @@ impl<F: FnMut(&Expr)> Visitor for EachExpr<F> {
 }
 
 /// Shows every expression of a block, operands after the expression they belong to.
-pub fn walk_exprs(block: &Block, visit: impl FnMut(&Expr)) {
-    EachExpr(visit).visit_block(block);
+pub fn walk_exprs(block: &Block, mut visit: impl FnMut(&Expr)) {
+    EachExpr(&mut visit).visit_block(block);
 }
 
 /// Shows an expression and all expressions inside it, operands after the expression they belong to.
-pub fn walk_subexprs(expr: &Expr, visit: impl FnMut(&Expr)) {
-    EachExpr(visit).visit_expr(expr);
+pub fn walk_subexprs(expr: &Expr, mut visit: impl FnMut(&Expr)) {
+    EachExpr(&mut visit).visit_expr(expr);
 }
 
-struct EachExprMut<F>(F);
+struct EachExprMut<'f>(&'f mut dyn FnMut(&mut Expr));
 
-impl<F: FnMut(&mut Expr)> Mutator for EachExprMut<F> {
+impl Mutator for EachExprMut<'_> {
     fn visit_expr(&mut self, expr: &mut Expr) {
         change::walk_expr(self, expr);
         (self.0)(expr);
@@ -81,18 +83,18 @@ impl<F: FnMut(&mut Expr)> Mutator for EachExprMut<F> {
 }
 
 /// Changes every expression of a block, operands before the expression they belong to.
-pub fn map_exprs(block: &mut Block, change: impl FnMut(&mut Expr)) {
-    EachExprMut(change).visit_block(block);
+pub fn map_exprs(block: &mut Block, mut change: impl FnMut(&mut Expr)) {
+    EachExprMut(&mut change).visit_block(block);
 }
 
 /// Changes an expression and all expressions inside it, operands first.
-pub fn map_subexprs(expr: &mut Expr, change: impl FnMut(&mut Expr)) {
-    EachExprMut(change).visit_expr(expr);
+pub fn map_subexprs(expr: &mut Expr, mut change: impl FnMut(&mut Expr)) {
+    EachExprMut(&mut change).visit_expr(expr);
 }
 
-struct EachStmt<F>(F);
+struct EachStmt<'f>(&'f mut dyn FnMut(&Stmt));
 
-impl<F: FnMut(&Stmt)> Visitor for EachStmt<F> {
+impl Visitor for EachStmt<'_> {
     fn visit_stmt(&mut self, stmt: &Stmt) {
         (self.0)(stmt);
         look::walk_stmt(self, stmt);
@@ -101,13 +103,13 @@ impl<F: FnMut(&Stmt)> Visitor for EachStmt<F> {
 }
 
 /// Shows every statement of a block, inner ones after the statement they belong to.
-pub fn walk_stmts(block: &Block, visit: impl FnMut(&Stmt)) {
-    EachStmt(visit).visit_block(block);
+pub fn walk_stmts(block: &Block, mut visit: impl FnMut(&Stmt)) {
+    EachStmt(&mut visit).visit_block(block);
 }
 
-struct EachPlace<F>(F);
+struct EachPlace<'f>(&'f mut dyn FnMut(&Place, Role));
 
-impl<F: FnMut(&Place, Role)> Visitor for EachPlace<F> {
+impl Visitor for EachPlace<'_> {
     fn visit_place(&mut self, place: &Place, role: Role) {
         look::walk_place(self, place, role);
         (self.0)(place, role);
@@ -115,13 +117,13 @@ impl<F: FnMut(&Place, Role)> Visitor for EachPlace<F> {
 }
 
 /// Shows every element access of a block, those inside an index first.
-pub fn walk_places(block: &Block, visit: impl FnMut(&Place, Role)) {
-    EachPlace(visit).visit_block(block);
+pub fn walk_places(block: &Block, mut visit: impl FnMut(&Place, Role)) {
+    EachPlace(&mut visit).visit_block(block);
 }
 
-struct EachPlaceMut<F>(F);
+struct EachPlaceMut<'f>(&'f mut dyn FnMut(&mut Place, Role));
 
-impl<F: FnMut(&mut Place, Role)> Mutator for EachPlaceMut<F> {
+impl Mutator for EachPlaceMut<'_> {
     fn visit_place(&mut self, place: &mut Place, role: Role) {
         change::walk_place(self, place, role);
         (self.0)(place, role);
@@ -129,53 +131,53 @@ impl<F: FnMut(&mut Place, Role)> Mutator for EachPlaceMut<F> {
 }
 
 /// Changes every element access of a block, those inside an index first.
-pub fn map_places(block: &mut Block, change: impl FnMut(&mut Place, Role)) {
-    EachPlaceMut(change).visit_block(block);
+pub fn map_places(block: &mut Block, mut change: impl FnMut(&mut Place, Role)) {
+    EachPlaceMut(&mut change).visit_block(block);
 }
 
-struct EachVar<F>(F);
+struct EachVar<'f>(&'f mut dyn FnMut(VarId, Role));
 
-impl<F: FnMut(VarId, Role)> Visitor for EachVar<F> {
+impl Visitor for EachVar<'_> {
     fn visit_var(&mut self, var: &VarId, role: Role) {
         (self.0)(*var, role);
     }
 }
 
 /// Shows every occurrence of a variable in a block.
-pub fn walk_vars(block: &Block, visit: impl FnMut(VarId, Role)) {
-    EachVar(visit).visit_block(block);
+pub fn walk_vars(block: &Block, mut visit: impl FnMut(VarId, Role)) {
+    EachVar(&mut visit).visit_block(block);
 }
 
 /// Shows every occurrence of a variable in an expression.
-pub fn walk_expr_vars(expr: &Expr, visit: impl FnMut(VarId, Role)) {
-    EachVar(visit).visit_expr(expr);
+pub fn walk_expr_vars(expr: &Expr, mut visit: impl FnMut(VarId, Role)) {
+    EachVar(&mut visit).visit_expr(expr);
 }
 
-struct Rename<F>(F);
+struct Rename<'f>(&'f mut dyn FnMut(VarId) -> VarId);
 
-impl<F: FnMut(VarId) -> VarId> Mutator for Rename<F> {
+impl Mutator for Rename<'_> {
     fn visit_var(&mut self, var: &mut VarId, _: Role) {
         *var = (self.0)(*var);
     }
     fn visit_map(&mut self, map: &mut Map) {
-        map.directives.pins.iter_mut().for_each(|pin| pin.rename(&mut self.0));
+        map.directives.pins.iter_mut().for_each(|pin| pin.rename(&mut *self.0));
         change::walk_map(self, map);
     }
 }
 
 /// Replaces every variable of a block, declarations included.
-pub fn rename_vars(block: &mut Block, rename: impl FnMut(VarId) -> VarId) {
-    Rename(rename).visit_block(block);
+pub fn rename_vars(block: &mut Block, mut rename: impl FnMut(VarId) -> VarId) {
+    Rename(&mut rename).visit_block(block);
 }
 
 /// Replaces every variable of an expression.
-pub fn rename_expr_vars(expr: &mut Expr, rename: impl FnMut(VarId) -> VarId) {
-    Rename(rename).visit_expr(expr);
+pub fn rename_expr_vars(expr: &mut Expr, mut rename: impl FnMut(VarId) -> VarId) {
+    Rename(&mut rename).visit_expr(expr);
 }
 
-struct Substitute<F>(F);
+struct Substitute<'f>(&'f mut dyn FnMut(VarId) -> Option<Expr>);
 
-impl<F: FnMut(VarId) -> Option<Expr>> Mutator for Substitute<F> {
+impl Mutator for Substitute<'_> {
     fn visit_expr(&mut self, expr: &mut Expr) {
         match expr.kind {
             ExprKind::Read(var) => {
@@ -200,13 +202,13 @@ impl<F: FnMut(VarId) -> Option<Expr>> Mutator for Substitute<F> {
 
 /// Replaces reads of variables by expressions. What stands in the place of a read is not looked at again. Assignments
 /// and the values of folds are no reads in this sense.
-pub fn substitute(block: &mut Block, value_of: impl FnMut(VarId) -> Option<Expr>) {
-    Substitute(value_of).visit_block(block);
+pub fn substitute(block: &mut Block, mut value_of: impl FnMut(VarId) -> Option<Expr>) {
+    Substitute(&mut value_of).visit_block(block);
 }
 
 /// Replaces reads of variables in one expression.
-pub fn substitute_expr(expr: &mut Expr, value_of: impl FnMut(VarId) -> Option<Expr>) {
-    Substitute(value_of).visit_expr(expr);
+pub fn substitute_expr(expr: &mut Expr, mut value_of: impl FnMut(VarId) -> Option<Expr>) {
+    Substitute(&mut value_of).visit_expr(expr);
 }
 
 /// The variables that a block itself brings to life, nested blocks and iterators included, in order.
