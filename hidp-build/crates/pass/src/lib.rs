@@ -18,6 +18,7 @@ mod forward;
 pub mod fuse;
 mod inline;
 mod instantiate;
+mod join;
 mod neighbours;
 mod overwritten;
 pub mod recurrences;
@@ -63,6 +64,7 @@ pub const PIPELINE: &[Pass] = &[
     bounds::PASS,
     ahead::PASS,
     split::PASS,
+    join::PASS,
     bounds::PASS,
     forward::PASS,
     fuse::PASS,

@@ -224,6 +224,35 @@ mod tests {
         lane_shape(&program, func, crate::nests(func)[0]).is_ok()
     }
 
+    /// The iterators of the outermost map of a program, and whether tiles of lanes suit it.
+    fn nested(body: &str) -> (usize, bool) {
+        let text = format!(
+            "function f input float A[B][R][C], x[R]; input long n; output float y[B][C]; {{ map {{ b := [0:B); {body} }} }}"
+        );
+        let program = optimised(&text);
+        let func = &program.funcs[program.entries[0]];
+        let map = crate::nests(func)[0];
+        (map.iters.len(), lane_shape(&program, func, map).is_ok())
+    }
+
+    #[test]
+    fn folds_of_nested_maps_have_the_lanes_of_one_map() {
+        let fold =
+            |rows: &str| format!("map {{ r := {rows}; _t = A[b][r][c] * x[r]; }} reduce(\"+\", _s, _t, r := [*]);");
+        let columns = |rows: &str| format!("map {{ c := [0:C); {} y[b][c] = _s + 1; }}", fold(rows));
+        assert_eq!(nested(&columns("[0:R)")), (2, true));
+        assert_eq!(nested(&columns("[1:R-1)")), (2, true));
+        assert_eq!(nested(&columns("[0:min(b,R))")), (1, false), "rows differ");
+        assert_eq!(nested(&format!("y[b][0] = 1; {}", columns("[0:R)"))), (1, false), "more than a map");
+        let ragged = format!("map {{ c := [0:min(b+1,C)); {} y[b][c] = _s; }}", fold("[0:R)"));
+        assert_eq!(nested(&ragged), (1, false), "a triangle");
+        assert_eq!(nested("map { c := [0:C); y[b][c] = x[0]; }").0, 1, "nothing is folded");
+        let steps = format!("map {{ c := [0:C:n); {} y[b][c] = _s; }}", fold("[0:R)"));
+        assert_eq!(nested(&steps).0, 1, "a stride that may fail");
+        let asked = format!("#pragma hidp unroll(2)\n map {{ c := [0:C); {} y[b][c] = _s; }}", fold("[0:R)"));
+        assert_eq!(nested(&asked).0, 1, "a directive asks for this map");
+    }
+
     #[test]
     fn tests_that_all_iterations_share_stand_before_them() {
         assert!(suits("y[c] = _s;") && suits("y[c] = _s * A[at[0]][c];"));
