@@ -13,7 +13,7 @@ use super::build::{self, Builder};
 use super::contents::Contents;
 use super::difference::Differences;
 use super::made::{Kept, Tests, Unmet, Way, Why};
-use super::narrow::{self, Narrow};
+use super::narrow::{self, Doubt, Narrow};
 use super::profile::Profiles;
 use super::twin::{copied, fit_int, twin};
 use super::window::{self, Cells, Window};
@@ -373,9 +373,15 @@ impl Job {
     ) -> Option<(Narrow, Vec<Stmt>)> {
         let (system, bodies) = copied(builder.vars, system, bodies);
         let ends = wave::ends(builder, &system);
-        // Whether a fold depends on a cell that is beyond all others is not seen from its result.
-        let may_doubt = !self.whole(&system) && self.asks.folds.is_empty();
-        let mut narrow = narrow::of(builder, &system, &bodies, contents.inside(), &ends, may_doubt)?;
+        let mut narrow = narrow::of(builder, &system, &bodies, contents.inside(), &ends, !self.whole(&system))?;
+        // Whether a sum depends on a cell that is beyond all others is not seen from its result.
+        let doubted = |doubt: &Doubt| {
+            let extremes = self.asks.folds.iter().map(|fold| fold.extreme(builder));
+            extremes.into_iter().all(|found| found.is_some_and(|(extreme, _)| doubt.is_about(extreme)))
+        };
+        if !narrow.doubt.as_ref().is_none_or(doubted) {
+            return None;
+        }
         let mut bodies = std::mem::take(&mut narrow.bodies);
         if let Some(profiles) = profiles {
             profiles.apply(builder, &system, &mut bodies);
@@ -414,11 +420,14 @@ impl Job {
         let narrow_is_right = builder.local("right", Ty::BOOL, span);
         out.extend([build::declare(narrow_is_right, span), build::assign(narrow_is_right, narrow.fits)]);
         let right = || Expr::read(narrow_is_right, Ty::BOOL, span);
-        for ask in &self.asks.cells {
+        let of_cells = self.asks.cells.iter().map(|ask| {
             let cell = build::cast(Expr::read(ask.cell, builder.vars[ask.cell].ty, span), Ty::LONG);
-            let doubted = build::all(vec![ask.exists(builder.vars, span), doubt.about(cell)], span);
-            then.push(build::guarded(doubted, vec![build::assign(narrow_is_right, build::constant(false, span))]));
-        }
+            build::all(vec![ask.exists(builder.vars, span), doubt.about(cell)], span)
+        });
+        let extremes = self.asks.folds.iter().filter_map(|fold| fold.extreme(builder));
+        let of_folds = extremes.map(|(_, value)| doubt.about(build::cast(value, Ty::LONG)));
+        let wrong = build::assign(narrow_is_right, build::constant(false, span));
+        then.extend(of_cells.chain(of_folds).map(|doubted| build::guarded(doubted, vec![wrong.clone()])));
         out.push(build::guarded(right(), then));
         out.push(build::either(right(), Vec::new(), wide));
         out

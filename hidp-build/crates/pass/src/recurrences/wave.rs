@@ -9,7 +9,7 @@ use super::Around;
 use super::asked::{Ask, Asks};
 use super::build::{self, Builder};
 use super::profile::Profiles;
-use super::visits::{Moment, Sums};
+use super::visits::{Lines, Moment};
 use super::window::{self, Window};
 
 /// Whether a step can have more than a few cells, and one row says which.
@@ -67,16 +67,16 @@ pub(super) fn system(
     };
     let moments: Vec<Moment<'_>> =
         asks.folds.iter().filter_map(|fold| Moment::new(builder, fold, row_of(fold.table), &mut out)).collect();
-    let sums: Vec<Sums<'_>> =
-        asks.folds.iter().filter_map(|fold| Sums::new(builder, fold, &windows[&fold.table])).collect();
-    sums.iter().for_each(|sums| out.extend(sums.begun(builder, span)));
+    let of_fold = |fold| Lines::new(builder, fold, &windows[&fold.table], row_of(fold.table));
+    let lines: Vec<Lines<'_>> = asks.folds.iter().filter_map(of_fold).collect();
+    lines.iter().for_each(|lines| out.extend(lines.begun(builder, span)));
     let one_step = |builder: &mut Builder<'_>, system: &System, later: usize, mut bodies: Vec<Block>| {
         let windows: BTreeMap<VarId, Window> =
             windows.iter().map(|(array, window)| (*array, window.turned(later))).collect();
-        for (at, body) in bodies.iter_mut().enumerate() {
-            window::apply(builder, system, at, (&windows, &sums), body);
-        }
         let number = build::add(number.clone(), Expr::int(i64::try_from(later).unwrap_or(0), span));
+        for (at, body) in bodies.iter_mut().enumerate() {
+            window::apply(builder, system, at, (&windows, &lines, &number), body);
+        }
         let mut waves = waves(builder, system, bodies);
         // Copies of the last step go beyond it.
         waves.iter_mut().for_each(|wave| wave.alone &= later == 0);
@@ -110,7 +110,7 @@ pub(super) fn system(
             out.extend(builder.strides(step, range, i64::try_from(copies).unwrap_or(1), body));
         }
     }
-    out.extend(sums.iter().flat_map(|sums| sums.ended(builder, &windows[&sums.table()], span)));
+    out.extend(lines.iter().flat_map(|lines| lines.ended(builder, &windows[&lines.table()], span)));
     out
 }
 

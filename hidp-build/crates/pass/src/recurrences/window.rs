@@ -12,7 +12,7 @@ use hidp_syntax::ty::Ty;
 use super::Around;
 use super::build::{self, Builder};
 use super::narrow;
-use super::visits::Sums;
+use super::visits::Lines;
 
 /// The longest window that is worth an array for each step.
 const LONGEST: u32 = 8;
@@ -171,13 +171,13 @@ pub(super) fn apply(
     builder: &mut Builder<'_>,
     system: &System,
     at: usize,
-    (windows, sums): (&BTreeMap<VarId, Window>, &[Sums<'_>]),
+    (windows, lines, step): (&BTreeMap<VarId, Window>, &[Lines<'_>], &Expr),
     body: &mut Block,
 ) {
     let table = &system.tables[at];
     let rows = system.tables.iter().zip(&system.order.steps).map(|(table, steps)| (table.array, steps.rows[0].clone()));
     let own = system.order.steps[at].rows[0].clone();
-    Apply { builder, system, table, own, rows: rows.collect(), windows, sums }.visit_block(body);
+    Apply { builder, system, table, own, rows: rows.collect(), windows, lines, step }.visit_block(body);
 }
 
 struct Apply<'a, 'b> {
@@ -187,7 +187,8 @@ struct Apply<'a, 'b> {
     own: Vec<i64>,
     rows: BTreeMap<VarId, Vec<i64>>,
     windows: &'a BTreeMap<VarId, Window>,
-    sums: &'a [Sums<'a>],
+    lines: &'a [Lines<'a>],
+    step: &'a Expr,
 }
 
 impl Apply<'_, '_> {
@@ -216,8 +217,9 @@ impl Mutator for Apply<'_, '_> {
             };
             match (stmt.kind, moved) {
                 (StmtKind::Store { place, value }, Some((moved, window))) => {
-                    let sums: Vec<&Sums<'_>> = self.sums.iter().filter(|sums| sums.table() == place.array).collect();
-                    if !window.whole && sums.is_empty() {
+                    let lines: Vec<&Lines<'_>> =
+                        self.lines.iter().filter(|lines| lines.table() == place.array).collect();
+                    if !window.whole && lines.is_empty() {
                         out.push(Stmt { kind: StmtKind::Store { place: moved, value }, span });
                         continue;
                     }
@@ -227,10 +229,10 @@ impl Mutator for Apply<'_, '_> {
                     out.push(build::assign(held, value));
                     let held = Expr::read(held, ty, at);
                     let declared = window.declared(held.clone(), self.builder.vars[place.array].ty);
-                    out.extend(
-                        sums.into_iter()
-                            .map(|sums| sums.folded(self.builder, self.system, (held.clone(), declared.clone()))),
-                    );
+                    for lines in lines {
+                        let cell = (held.clone(), declared.clone());
+                        out.extend(lines.folded(self.builder, self.system, self.step, cell));
+                    }
                     out.push(Stmt { kind: StmtKind::Store { place: moved, value: held }, span });
                     if window.whole {
                         out.push(Stmt { kind: StmtKind::Store { place, value: declared }, span });

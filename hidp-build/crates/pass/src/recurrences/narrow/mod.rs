@@ -17,7 +17,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{BinOp, Block, Expr, ExprKind, MathFn, Place, Stmt, StmtKind, System, UnOp, VarId};
+use hidp_ir::par::{BinOp, Block, Expr, ExprKind, FoldFn, MathFn, Place, Stmt, StmtKind, System, UnOp, VarId};
 use hidp_syntax::ty::{Scalar, Ty};
 
 use super::build::{self, Builder};
@@ -60,6 +60,15 @@ impl Doubt {
             End::High => BinOp::Ge,
         };
         Expr::long(op, value, self.line.clone())
+    }
+
+    /// Whether the greatest of all cells, or the least, is on this side of the line where some cell is. Then it is the same in both versions, with
+    /// its place; the other extreme is that of a cell that stands for no value.
+    pub(super) fn is_about(&self, extreme: FoldFn) -> bool {
+        match self.end {
+            End::Low => extreme == FoldFn::Max,
+            End::High => extreme == FoldFn::Min,
+        }
     }
 }
 

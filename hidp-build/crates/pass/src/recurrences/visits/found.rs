@@ -16,6 +16,7 @@ use super::super::asked::is_known;
 use super::super::build;
 use super::super::wave;
 use super::super::window::Linear;
+use super::picks::Pick;
 use super::{Dim, Found, FoundFold, Tree};
 
 /// What is computed anew for each fold is no larger than so many expressions.
@@ -126,13 +127,13 @@ fn of_fold(
     if !all {
         return None;
     }
-    let tree = tree(program, &fold.op, part, rows)?;
+    let tree = tree(program, (&fold.op, value), part, rows)?;
     let (op, target) = (fold.op.clone(), fold.target.clone());
     Some(FoundFold { value: value.clone(), op, tree, target, span: fold.span })
 }
 
 /// How values of these cells meet. `None` where they cannot meet in the order of the steps.
-fn tree(program: &Program, op: &FoldOp, part: &[Dim], rows: &[Vec<i64>]) -> Option<Tree> {
+fn tree(program: &Program, (op, value): (&FoldOp, &Expr), part: &[Dim], rows: &[Vec<i64>]) -> Option<Tree> {
     let extreme = matches!(op.func, FoldFn::Min | FoldFn::Max);
     let scalar = op.ty.scalar();
     let built_in = !matches!(op.func, FoldFn::Fn(_));
@@ -154,6 +155,9 @@ fn tree(program: &Program, op: &FoldOp, part: &[Dim], rows: &[Vec<i64>]) -> Opti
     let along = wave::following(row).unwrap_or(last);
     if any {
         return Some(Tree::Any { along });
+    }
+    if let (Some(along), Some(pick)) = (wave::following(row), Pick::of(program, op, value)) {
+        return Some(Tree::Pick { along, pick });
     }
     if built_in {
         return Some(Tree::Lines { along, up: row[along] >= 0 });

@@ -7,6 +7,7 @@
 //! cells are of one step, they are folded in their order when it was computed.
 
 mod found;
+mod picks;
 mod sums;
 mod table;
 
@@ -15,7 +16,7 @@ use std::collections::BTreeMap;
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
     BinOp, Block, CallArg, Directives, Expr, ExprKind, FaultKind, Fold, FoldFn, FoldKind, FoldOp, Func, Map, MathFn,
-    Program, Stmt, StmtKind, Target, Var, VarId, VarKind,
+    Program, Stmt, StmtKind, System, Target, Var, VarId, VarKind,
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::Arena;
@@ -24,9 +25,13 @@ use hidp_syntax::ty::Ty;
 
 use super::asked::{Asks, Instead, parameter};
 use super::build::{self, Builder};
+use super::window::Window;
+
+use picks::{Pick, Picks};
+use sums::Sums;
 
 pub(super) use found::folds;
-pub(super) use sums::{Moment, Sums};
+pub(super) use sums::Moment;
 
 /// A fold over cells of a table that a function gives instead of it.
 #[derive(Clone, Debug)]
@@ -55,6 +60,8 @@ enum Tree {
     Rows { along: usize, up: bool },
     /// In the order of the indices: all are of one step.
     Step { any: bool },
+    /// In any grouping: one of them is taken.
+    Pick { along: usize, pick: Pick },
 }
 
 /// Which indices a map visits in a dimension of a table.
@@ -197,6 +204,16 @@ impl Folded {
             && matches!(&self.value.kind, ExprKind::Load(place) if place.path.is_empty())
     }
 
+    /// The cell whose value is the least or the greatest, as the result has it, and which of both; of other folds nothing.
+    pub(super) fn extreme(&self, builder: &Builder<'_>) -> Option<(FoldFn, Expr)> {
+        let result = Expr::read(self.cell, self.op.ty, builder.vars[self.cell].span);
+        match self.tree {
+            Tree::Pick { pick, .. } => Some((pick.extreme(), pick.key_of_value(&self.value, result))),
+            Tree::Any { .. } | Tree::Step { .. } if self.is_a_cell() => Some((self.op.func, result)),
+            Tree::Any { .. } | Tree::Step { .. } | Tree::Lines { .. } | Tree::Rows { .. } => None,
+        }
+    }
+
     /// The operator's neutral element.
     fn neutral(&self, ty: Ty, span: Span) -> Option<Expr> {
         let neutral = self.op.func.neutral(ty.scalar()?)?;
@@ -205,8 +222,13 @@ impl Folded {
 
     /// What is folded, of the cell with these indices.
     fn of(&self, index: &[Expr], cell: &Expr) -> Expr {
+        self.made_of(index, cell, false)
+    }
+
+    /// The same, perhaps of the one field of the cell that it is made of.
+    fn made_of(&self, index: &[Expr], cell: &Expr, is_field: bool) -> Expr {
         let mut value = self.value.clone();
-        InCell { table: self.table, cell }.visit_expr(&mut value);
+        InCell { table: self.table, cell, is_field }.visit_expr(&mut value);
         let at = |var: VarId| self.part.iter().position(|dim| dim.iter() == Some(var)).map(|at| index[at].clone());
         visit::substitute_expr(&mut value, at);
         value
@@ -217,23 +239,27 @@ impl Folded {
         &self,
         builder: &mut Builder<'_>,
         ranges: Vec<(VarId, [Expr; 2])>,
-        (mut body, value): (Vec<Stmt>, Expr),
+        (body, value): (Vec<Stmt>, Expr),
         ordered: bool,
     ) -> Stmt {
-        let span = value.span;
-        let found = builder.local("value", self.op.ty, span);
-        body.extend([build::declare(found, span), build::assign(found, value)]);
-        let fold = Fold {
-            kind: FoldKind::Reduce,
-            op: FoldOp { ordered, ..self.op.clone() },
-            target: Target::Scalar(self.cell),
-            value: found,
-            over: ranges.iter().map(|(iter, _)| *iter).collect(),
-            span,
-        };
-        let iters = ranges.into_iter().map(|(iter, [lo, hi])| build::iter(iter, lo, hi)).collect();
-        let map = Map { iters, body: Block { stmts: body }, folds: vec![fold], directives: Directives::default() };
-        Stmt { kind: StmtKind::Map(map), span }
+        let op = FoldOp { ordered, ..self.op.clone() };
+        folding(builder, (op, self.cell), ranges, (body, value))
+    }
+
+    /// The indices of a cell in its body.
+    fn index(&self, system: &System, span: Span) -> Vec<Expr> {
+        let table = system.tables.iter().find(|table| table.array == self.table).expect("a table of the system");
+        table.index.iter().map(|index| build::read(index.var, span)).collect()
+    }
+
+    /// What holds where the cell with these indices is visited. Nothing where all are.
+    fn visited_cell(&self, index: &[Expr]) -> Vec<Expr> {
+        let conds = self.part.iter().zip(index).flat_map(|(dim, at)| match dim {
+            Dim::All(_) => Vec::new(),
+            Dim::Range(_, [lo, hi]) => build::within(at, lo.clone(), hi.clone()).to_vec(),
+            Dim::At(index) => vec![Expr::long(BinOp::Eq, at.clone(), index.clone())],
+        });
+        conds.collect()
     }
 
     /// Statements under the condition that a cell is visited, where the operator has no neutral element.
@@ -245,10 +271,72 @@ impl Folded {
     }
 }
 
+/// What was folded so far, of each line of cells by itself.
+pub(super) enum Lines<'a> {
+    Sums(Sums<'a>),
+    Picks(Picks<'a>),
+}
+
+impl<'a> Lines<'a> {
+    /// `None` where all that is folded is of one step.
+    pub(super) fn new(
+        builder: &mut Builder<'_>,
+        fold: &'a Folded,
+        window: &Window,
+        row: &'a [i64],
+    ) -> Option<Lines<'a>> {
+        match fold.tree {
+            Tree::Pick { .. } => Picks::new(builder, fold, window, row).map(Lines::Picks),
+            Tree::Any { .. } | Tree::Lines { .. } | Tree::Rows { .. } | Tree::Step { .. } => {
+                Sums::new(builder, fold, window).map(Lines::Sums)
+            }
+        }
+    }
+
+    pub(super) fn table(&self) -> VarId {
+        match self {
+            Lines::Sums(sums) => sums.table(),
+            Lines::Picks(picks) => picks.table(),
+        }
+    }
+
+    /// Nothing is folded yet.
+    pub(super) fn begun(&self, builder: &mut Builder<'_>, span: Span) -> Vec<Stmt> {
+        match self {
+            Lines::Sums(sums) => sums.begun(builder, span),
+            Lines::Picks(picks) => picks.begun(builder, span),
+        }
+    }
+
+    /// Folds the cell with these indices in its step: `kept` as its window has it, `declared` as the program says.
+    pub(super) fn folded(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        step: &Expr,
+        (kept, declared): (Expr, Expr),
+    ) -> Vec<Stmt> {
+        match self {
+            Lines::Sums(sums) => vec![sums.folded(builder, system, (kept, declared))],
+            Lines::Picks(picks) => picks.folded(builder, system, step, (kept, declared)),
+        }
+    }
+
+    /// All together.
+    pub(super) fn ended(&self, builder: &mut Builder<'_>, window: &Window, span: Span) -> Vec<Stmt> {
+        match self {
+            Lines::Sums(sums) => sums.ended(builder, window, span),
+            Lines::Picks(picks) => picks.ended(builder, window, span),
+        }
+    }
+}
+
 /// Puts a cell into the place of its load.
 struct InCell<'a> {
     table: VarId,
     cell: &'a Expr,
+    /// Whether it is the field that is loaded.
+    is_field: bool,
 }
 
 impl Mutator for InCell<'_> {
@@ -259,6 +347,7 @@ impl Mutator for InCell<'_> {
         }
         let cell = self.cell.clone();
         match place.path[..] {
+            [_] if self.is_field => *expr = cell,
             [] => *expr = cell,
             [ref outer @ .., last] => {
                 assert!(outer.is_empty(), "fields of fields are not folded");
@@ -288,4 +377,21 @@ fn both(func: FoldFn, left: Expr, right: Expr) -> Expr {
         FoldFn::Fn(function) => ExprKind::Call(function, vec![left, right]),
     };
     Expr { kind, ty, span }
+}
+
+/// A map over a box that folds a value, which statements compute, into a scalar.
+fn folding(
+    builder: &mut Builder<'_>,
+    (op, target): (FoldOp, VarId),
+    ranges: Vec<(VarId, [Expr; 2])>,
+    (mut body, value): (Vec<Stmt>, Expr),
+) -> Stmt {
+    let span = value.span;
+    let found = builder.local("value", op.ty, span);
+    body.extend([build::declare(found, span), build::assign(found, value)]);
+    let over = ranges.iter().map(|(iter, _)| *iter).collect();
+    let fold = Fold { kind: FoldKind::Reduce, op, target: Target::Scalar(target), value: found, over, span };
+    let iters = ranges.into_iter().map(|(iter, [lo, hi])| build::iter(iter, lo, hi)).collect();
+    let map = Map { iters, body: Block { stmts: body }, folds: vec![fold], directives: Directives::default() };
+    Stmt { kind: StmtKind::Map(map), span }
 }

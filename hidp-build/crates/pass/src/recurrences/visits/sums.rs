@@ -68,20 +68,16 @@ impl<'a> Sums<'a> {
         (kept, declared): (Expr, Expr),
     ) -> Stmt {
         let span = kept.span;
-        let table = system.tables.iter().find(|table| table.array == self.fold.table).expect("a table of the system");
-        let index: Vec<Expr> = table.index.iter().map(|index| build::read(index.var, span)).collect();
+        let index = self.fold.index(system, span);
         let value = if self.as_kept { kept } else { self.fold.of(&index, &declared) };
-        let visited = self.fold.part.iter().zip(&index).flat_map(|(dim, at)| match dim {
-            Dim::All(_) => Vec::new(),
-            Dim::Range(_, [lo, hi]) => build::within(at, lo.clone(), hi.clone()).to_vec(),
-            Dim::At(index) => vec![Expr::long(BinOp::Eq, at.clone(), index.clone())],
-        });
-        let visited: Vec<Expr> = visited.collect();
+        let visited = self.fold.visited_cell(&index);
         let mut line = index.clone();
         line.remove(self.along);
         let so_far = self.element(builder, line.clone(), span);
         let value = match self.fold.tree {
-            Tree::Any { .. } | Tree::Lines { .. } | Tree::Step { .. } => both(self.fold.op.func, so_far, value),
+            Tree::Any { .. } | Tree::Lines { .. } | Tree::Step { .. } | Tree::Pick { .. } => {
+                both(self.fold.op.func, so_far, value)
+            }
             Tree::Rows { along, up } => {
                 let [lo, hi] = self.fold.part[along].range(&builder.vars[self.fold.table].shape[along]);
                 let first = if up { lo } else { build::sub(hi, Expr::int(1, span)) };
@@ -107,7 +103,9 @@ impl<'a> Sums<'a> {
             let at = builder.iterator("at", span);
             let range = match self.fold.tree {
                 Tree::Rows { .. } => dim.range(extent),
-                Tree::Any { .. } | Tree::Lines { .. } | Tree::Step { .. } => [Expr::int(0, span), extent.clone()],
+                Tree::Any { .. } | Tree::Lines { .. } | Tree::Step { .. } | Tree::Pick { .. } => {
+                    [Expr::int(0, span), extent.clone()]
+                }
             };
             index.push(build::read(at, span));
             ranges.push((at, range));

@@ -13,7 +13,7 @@ impl Folded {
     pub(in super::super) fn over_table(&self, builder: &mut Builder<'_>, span: Span) -> Vec<Stmt> {
         let (index, ranges) = self.visited(builder, span);
         let stmts = match self.tree {
-            Tree::Any { .. } | Tree::Step { any: true } => {
+            Tree::Any { .. } | Tree::Pick { .. } | Tree::Step { any: true } => {
                 let value = self.element(builder, &index, span);
                 vec![self.reduced(builder, ranges, (Vec::new(), value), false)]
             }
@@ -126,7 +126,7 @@ impl Folded {
                 let (left, right) = if up { (so_far.clone(), value) } else { (value, so_far.clone()) };
                 (ends, both(self.op.func, left, right))
             }
-            Tree::Any { .. } | Tree::Lines { .. } | Tree::Step { .. } => {
+            Tree::Any { .. } | Tree::Lines { .. } | Tree::Step { .. } | Tree::Pick { .. } => {
                 let neutral = self.neutral(self.op.ty, span).expect("a built-in operator has one");
                 out.push(build::assign(sum, neutral));
                 ([lo, hi], both(self.op.func, so_far.clone(), value))
