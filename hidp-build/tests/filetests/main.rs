@@ -27,6 +27,7 @@ mod expectation;
 mod front;
 mod fuse;
 mod kept;
+mod lanes;
 mod lines;
 #[path = "../made/mod.rs"]
 mod made;

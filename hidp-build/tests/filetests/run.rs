@@ -61,9 +61,6 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
     have_versions_for_devices(case, &subject)?;
     let built = Built::new(case, &subject)?;
     let fillings = fillings(&case.text)?;
-    for entry in subject.entries.iter().filter(|_| !case.says("calls only") && !counts::alone()) {
-        made(case, &subject, entry, &built, &fillings)?;
-    }
     if let Some(device) = built.device.iter().flatten().find(|_| counts::alone() && !case.says("calls only")) {
         counts::check(&subject, device, &fillings)?;
     }
@@ -73,13 +70,41 @@ pub(crate) fn run(case: &Case) -> Result<(), String> {
             return Err(format!("sizes of a function that is not there: {line}"));
         }
     }
-    for call in stated(&case.text)? {
-        as_stated(case, &subject, &call, &built).map_err(|why| format!("call of `{}`: {why}", call.function))?;
+    if let Some(call) = stated(&case.text)?.iter().find(|call| subject.entry(&call.function).is_none()) {
+        return Err(format!("call of `{}`: no such entry", call.function));
     }
+    all_calls(case, &subject, &built)?;
     if let Some(kept) = &built.kept {
         kept.finish(&case.name);
     }
     built.answers.map_or(Ok(()), |answers| answers.into_inner().finish(&case.name, &subject))
+}
+
+/// Calls a case's entries on threads, of which the subject has some.
+pub(crate) fn on_threads_alone(case: &Case, subject: &Subject, effort: Effort) -> Result<(), String> {
+    let kernels = instruction_sets(case).into_iter().map(|isa| built_for(subject, isa, effort));
+    let kernels = kernels.collect::<Result<_, String>>()?;
+    all_calls(case, subject, &Built { kernels, device: None, kept: None, answers: None })
+}
+
+/// Makes the calls of a case, made and stated, of entries that the subject has.
+fn all_calls(case: &Case, subject: &Subject, built: &Built) -> Result<(), String> {
+    let fillings = fillings(&case.text)?;
+    for entry in subject.entries.iter().filter(|_| !case.says("calls only") && !counts::alone()) {
+        made(case, subject, entry, built, &fillings)?;
+    }
+    for call in stated(&case.text)? {
+        let Some(entry) = subject.entry(&call.function) else { continue };
+        as_stated(case, subject, (entry, &call), built).map_err(|why| format!("call of `{}`: {why}", call.function))?;
+    }
+    Ok(())
+}
+
+fn built_for(subject: &Subject, isa: Isa, effort: Effort) -> Result<(Isa, Option<Kernels>), String> {
+    if calls::are_listed() {
+        return Ok((isa, None));
+    }
+    Ok((isa, Some(Kernels::build(&subject.stem, &subject.cpp, isa, effort)?)))
 }
 
 /// What a case is compiled to.
@@ -100,13 +125,11 @@ impl Built {
         }
         let sets = if targets().cpu { instruction_sets(case) } else { Vec::new() };
         let cu = subject.cu.as_ref().filter(|cu| !is_quick() || is_quick_on_devices(case, &subject.stem, cu));
+        let effort = effort(case, &subject.cpp);
+        let kernels = sets.into_iter().map(|isa| built_for(subject, isa, effort)).collect::<Result<_, String>>()?;
         if calls::are_listed() {
-            let kernels = sets.into_iter().map(|isa| (isa, None)).collect();
             return Ok(Built { kernels, device: cu.map(|_| None), kept: None, answers: None });
         }
-        let effort = effort(case, &subject.cpp);
-        let compile = |isa| Ok((isa, Some(Kernels::build(&subject.stem, &subject.cpp, isa, effort)?)));
-        let kernels = sets.into_iter().map(compile).collect::<Result<_, String>>()?;
         let build = |cu: &String| DeviceKernels::build_with(&subject.stem, cu, device_effort(case));
         let device = cu.map(|cu| build(cu).map(Some)).transpose()?;
         let kept = device.iter().flatten().map(|device| Kept::new(case, subject, device.path())).next();
@@ -354,9 +377,12 @@ fn as_the_first(found: Outcome, first: &mut Option<Vec<Arg>>) -> Result<(), Stri
 }
 
 /// Makes a stated call on the interpreter and compiled.
-fn as_stated(case: &Case, subject: &Subject, call: &stated::Stated, built: &Built) -> Result<(), String> {
-    let entry = subject.entries.iter().find(|entry| subject.func(entry).name == call.function);
-    let entry = entry.ok_or("no such entry")?;
+fn as_stated(
+    case: &Case,
+    subject: &Subject,
+    (entry, call): (&Entry, &stated::Stated),
+    built: &Built,
+) -> Result<(), String> {
     let func = subject.func(entry);
     let args = call.args(func)?;
     let dims = bind(func, &args)?;

@@ -11,8 +11,11 @@ use hidp_build::compiler::index::Id;
 use hidp_build::compiler::ir::imp;
 use hidp_build::compiler::ir::par::interp::{self, Arg, Error};
 use hidp_build::compiler::ir::par::{ExprKind, Func, FuncId, Program, VarKind};
+use hidp_build::compiler::lower::{Defect, lower};
 use hidp_build::compiler::pipeline::{InputFile, PipelineInput, front, lower_entry, optimise};
-use hidp_build::compiler::plan::{Models, PinFile, check_directives, check_pins};
+use hidp_build::compiler::plan::{
+    Candidate, Fate, Limits, Models, PinFile, Strategy, check_directives, check_pins, explore,
+};
 use hidp_build::compiler::source::Span;
 use hidp_build::compiler::syntax::ast::Direction;
 use hidp_build::compiler::target::{DeviceModel, Model};
@@ -90,26 +93,7 @@ impl Subject {
 
     /// The same with a file of pinned plans.
     pub(crate) fn compile_with(name: &str, text: &str, plans: Option<&str>) -> Result<Subject, String> {
-        let stem = name.replace('-', "_");
-        let mut input = PipelineInput::default();
-        input.options.cuda = targets().devices;
-        let id = input.sources.add(format!("{name}.hdp"), text);
-        input.files.push(InputFile { id, stem: stem.clone(), imports: Vec::new() });
-        if let Some(plans) = plans {
-            let plans = input.sources.add(format!("{name}.plan"), plans);
-            input.options.pins.push(PinFile { program: id, plans });
-        }
-        input.options.limits.compositions = true;
-        input.options.limits.variants = text.lines().any(|line| line == "// variants");
-        natives::name_header(text, &mut input.options);
-        let mut sink = Sink::new();
-        let original = front(&input, &mut sink);
-        let program = original.clone().and_then(|original| optimise(original, input.options.cuda, &mut sink));
-        let (Some(original), Some(program)) = (original, program) else {
-            let texts: Vec<String> =
-                sink.finish().into_iter().map(|d| format!("{}\n{}", d.headline, d.notes.join("\n"))).collect();
-            return Err(format!("does not compile: {}", texts.join("; ")));
-        };
+        let (input, original, program) = optimised(name, text, plans, targets().devices)?;
         let model = Model::cpu();
         let mut wrong = Sink::new();
         let models = Models { cpu: &model, device: &DeviceModel::cuda() };
@@ -120,22 +104,45 @@ impl Subject {
             let texts: Vec<String> = wrong.finish().into_iter().map(said).collect();
             return Err(format!("plans are not as they are pinned: {}", texts.join("\n")));
         }
-        let mut entries = Vec::new();
-        for (&after, &before) in program.entries.iter().zip(&original.entries) {
+        let lowered = |after| {
             let lowered = lower_entry(&input, &program, after, &model);
-            if let Some(defect) = lowered.defects.first() {
-                return Err(format!("plan {} has a defect: expected that {}", defect.plan, defect.expected));
-            }
-            let code = lowered.entry;
-            imp::verify(&program, &code).map_err(|errors| format!("`{}`: {errors:?}", program.funcs[after].name))?;
-            entries.push(Entry { before, after, code });
-        }
+            Some((lowered.entry, lowered.defects))
+        };
+        let entries = entries(&original, &program, lowered)?;
+        Ok(Subject::of((input, original, program), entries))
+    }
+
+    /// Those entries that have nests which can run under a strategy, with this plan alone, whatever it promises. Nothing if there are none.
+    pub(crate) fn forced(name: &str, text: &str, strategy: Strategy) -> Result<Option<Subject>, String> {
+        let (input, original, program) = optimised(name, text, None, false)?;
+        let model = Model::cpu();
+        // With variants it does not matter what is gained.
+        let limits = Limits { most: usize::MAX, variants: true, ..input.options.limits };
+        let lowered = |after: FuncId| {
+            let explored = explore(&program, after, &model, limits);
+            let is_kept = |row: &Candidate| row.name == strategy.name() && row.nest.is_some() && row.fate == Fate::Kept;
+            let plan = explored.plans.iter().find(|plan| plan.name == strategy.name());
+            let plan = plan.filter(|_| explored.candidates.iter().any(is_kept))?;
+            let symbol = format!("forced_{}_{}", input.files[0].stem, program.funcs[after].name);
+            Some(lower(&program, after, &symbol, std::slice::from_ref(plan), &model))
+        };
+        let entries = entries(&original, &program, lowered)?;
+        Ok((!entries.is_empty()).then(|| Subject::of((input, original, program), entries)))
+    }
+
+    fn of((input, original, program): (PipelineInput, Program, Program), entries: Vec<Entry>) -> Subject {
+        let stem = input.files[0].stem.clone();
         let codes: Vec<imp::Entry> = entries.iter().map(|entry| entry.code.clone()).collect();
         let native_headers = input.options.native_headers.clone();
         let options = openmp::Options { line_directives: true, native_headers, numbers: true };
         let cpp = openmp::module(&program, &input.sources, &stem, &codes, &options);
         let cu = cuda::module(&program, &input.sources, &stem, &codes, &options);
-        Ok(Subject { stem, input, original, program, entries, cpp, cu })
+        Subject { stem, input, original, program, entries, cpp, cu }
+    }
+
+    /// The entry of this name.
+    pub(crate) fn entry(&self, name: &str) -> Option<&Entry> {
+        self.entries.iter().find(|entry| self.func(entry).name == name)
     }
 
     /// CUDA with one plan of one entry, as a build has it.
@@ -382,6 +389,54 @@ impl Subject {
         let place = |span: Span| self.input.sources.snippet(span);
         format!("{:?} {:?} at `{}`", fault.kind, fault.values, place(fault.span))
     }
+}
+
+/// A program before and after all passes.
+fn optimised(
+    name: &str,
+    text: &str,
+    plans: Option<&str>,
+    cuda: bool,
+) -> Result<(PipelineInput, Program, Program), String> {
+    let stem = name.replace('-', "_");
+    let mut input = PipelineInput::default();
+    input.options.cuda = cuda;
+    let id = input.sources.add(format!("{name}.hdp"), text);
+    input.files.push(InputFile { id, stem, imports: Vec::new() });
+    if let Some(plans) = plans {
+        let plans = input.sources.add(format!("{name}.plan"), plans);
+        input.options.pins.push(PinFile { program: id, plans });
+    }
+    input.options.limits.compositions = true;
+    input.options.limits.variants = text.lines().any(|line| line == "// variants");
+    natives::name_header(text, &mut input.options);
+    let mut sink = Sink::new();
+    let original = front(&input, &mut sink);
+    let program = original.clone().and_then(|original| optimise(original, cuda, &mut sink));
+    let (Some(original), Some(program)) = (original, program) else {
+        let texts: Vec<String> =
+            sink.finish().into_iter().map(|d| format!("{}\n{}", d.headline, d.notes.join("\n"))).collect();
+        return Err(format!("does not compile: {}", texts.join("; ")));
+    };
+    Ok((input, original, program))
+}
+
+/// The entries that are lowered, without a defect and verified.
+fn entries(
+    original: &Program,
+    program: &Program,
+    lowered: impl Fn(FuncId) -> Option<(imp::Entry, Vec<Defect>)>,
+) -> Result<Vec<Entry>, String> {
+    let mut entries = Vec::new();
+    for (&after, &before) in program.entries.iter().zip(&original.entries) {
+        let Some((code, defects)) = lowered(after) else { continue };
+        if let Some(defect) = defects.first() {
+            return Err(format!("plan {} has a defect: expected that {}", defect.plan, defect.expected));
+        }
+        imp::verify(program, &code).map_err(|errors| format!("`{}`: {errors:?}", program.funcs[after].name))?;
+        entries.push(Entry { before, after, code });
+    }
+    Ok(entries)
 }
 
 fn interpret(program: &Program, func: FuncId, args: &[Arg], options: &interp::Options) -> Result<Outcome, String> {

@@ -184,6 +184,16 @@ pub(super) const KINDS: &[Kind] = &[
         ..USUAL
     },
     Kind {
+        name: "lanes",
+        what: "nests of cases of kind `run` with whole iterations in vector lanes wherever they can be, beside the interpreter",
+        work: Work::Tests(&[file_tests("lanes")]),
+        reads: GENERATED,
+        cases: &["run"],
+        variables_of: &[(Scope::Full, "HIDP_RUN", "all")],
+        budget: 15,
+        ..USUAL
+    },
+    Kind {
         name: "executor",
         what: "what the executor must find, and the primitives for devices on it",
         work: Work::Tests(&[
@@ -329,6 +339,7 @@ mod tests {
         assert_eq!(of("hidp-build", "filetests", "random::seeds"), ["cases"]);
         assert_eq!(of("hidp-build", "filetests", "run"), ["run", "clang"]);
         assert_eq!(of("hidp-build", "filetests", "run::entries"), ["run", "clang"]);
+        assert_eq!(of("hidp-build", "filetests", "lanes::x"), ["lanes"]);
         assert_eq!(of("hidp-build", "filetests", "device_units::grids"), ["executor"]);
         assert_eq!(of("hidp-build", "filetests", "counted::banks_take_turns"), ["executor"]);
         assert_eq!(of("hidp-build", "filetests", "device_units::nvcc_takes_every_device_unit"), ["nvcc"]);
