@@ -8,7 +8,7 @@ use hidp_build::compiler::diag::{Diagnostic, Sink};
 use hidp_build::compiler::emit::c_like::name;
 use hidp_build::compiler::emit::{cuda, openmp};
 use hidp_build::compiler::index::Id;
-use hidp_build::compiler::ir::imp;
+use hidp_build::compiler::ir::imp::{self, UnitTarget};
 use hidp_build::compiler::ir::par::interp::{self, Arg, Error};
 use hidp_build::compiler::ir::par::{ExprKind, Func, FuncId, Program, VarKind};
 use hidp_build::compiler::lower::{Defect, lower};
@@ -28,6 +28,7 @@ use crate::memory::{Block, layout};
 use crate::native::{Context, Kernels, targets};
 use crate::natives;
 use crate::record;
+use crate::run::is_full;
 use crate::same;
 use crate::turns::Share;
 
@@ -46,6 +47,24 @@ pub(crate) struct Subject {
     pub(crate) cpp: String,
     /// CUDA, if any entry has a version for a device.
     pub(crate) cu: Option<String>,
+}
+
+/// What a case says whose variants are of interest on processors.
+const ON_PROCESSORS: &str = "// variants on processors";
+
+/// Leaves the versions for devices out that a build without variants does not have.
+fn without_variants_on_devices(
+    code: &mut imp::Entry,
+    input: &PipelineInput,
+    program: &Program,
+    func: FuncId,
+    model: &Model,
+) {
+    let mut plain = input.clone();
+    plain.options.limits.variants = false;
+    let plain = lower_entry(&plain, program, func, model).entry;
+    let is_plain = |unit: &imp::Unit| plain.units_for(UnitTarget::Device).any(|kept| kept.plan == unit.plan);
+    code.units.retain(|unit| unit.target == UnitTarget::Cpu || is_plain(unit));
 }
 
 /// A function that can be called.
@@ -105,7 +124,10 @@ impl Subject {
             return Err(format!("plans are not as they are pinned: {}", texts.join("\n")));
         }
         let lowered = |after| {
-            let lowered = lower_entry(&input, &program, after, &model);
+            let mut lowered = lower_entry(&input, &program, after, &model);
+            if text.lines().any(|line| line == ON_PROCESSORS) && !is_full() {
+                without_variants_on_devices(&mut lowered.entry, &input, &program, after, &model);
+            }
             Some((lowered.entry, lowered.defects))
         };
         let entries = entries(&original, &program, lowered)?;
@@ -408,7 +430,8 @@ fn optimised(
         input.options.pins.push(PinFile { program: id, plans });
     }
     input.options.limits.compositions = true;
-    input.options.limits.variants = text.lines().any(|line| line == "// variants");
+    let says = |words: &str| text.lines().any(|line| line == words);
+    input.options.limits.variants = says("// variants") || says(ON_PROCESSORS);
     natives::name_header(text, &mut input.options);
     let mut sink = Sink::new();
     let original = front(&input, &mut sink);

@@ -79,7 +79,7 @@ fn emit(program: &Path, base: &Path) -> Result {
 /// What a build with everything would choose.
 fn options(text: &str) -> Options {
     let mut options = Options { cuda: true, isas: vec![Isa::V4, Isa::V3, Isa::Base], ..Options::default() };
-    options.limits.variants = text.lines().any(|line| line == "// variants");
+    options.limits.variants = text.lines().any(|line| line == "// variants" || line == "// variants on processors");
     if text.lines().any(|line| line.starts_with("extern ")) {
         let field =
             |name: &str, scalar, offset| NativeField { name: name.into(), ty: NativeType::Scalar(scalar), offset };
