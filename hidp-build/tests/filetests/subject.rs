@@ -292,6 +292,14 @@ impl Subject {
         self.entries.iter().map(|entry| format!("{:?}\n", entry.code.sites)).collect()
     }
 
+    /// A call's dimensions and settings: other values of these for other sizes.
+    fn set(&self, entry: &Entry, request: &Request) -> Vec<i64> {
+        let number = request.dims.iter().sum::<i64>() as usize;
+        let settings = self.program.settings_of(entry.after).into_iter();
+        let values = settings.map(|setting| setting.values[number % setting.values.len()]);
+        request.dims.iter().copied().chain(values).collect()
+    }
+
     /// Calls compiled code with one plan.
     pub(crate) fn call(
         &self,
@@ -304,7 +312,7 @@ impl Subject {
         let params: Vec<*mut c_void> = blocks.iter_mut().map(Block::address).collect();
         let symbol = name::host(&entry.code, unit);
         // SAFETY: the blocks have the shapes that the dimensions say, the interpreter checked that.
-        let result = unsafe { kernels.call(context, &symbol, &params, &request.dims) };
+        let result = unsafe { kernels.call(context, &symbol, &params, &self.set(entry, request)) };
         self.outcome(entry, request, &blocks, result)
     }
 
@@ -331,7 +339,7 @@ impl Subject {
             unsafe { device.copy_in(*param, host[number], bytes) };
         }
         // SAFETY: arrays are on the device; the shapes are what the dimensions say, the interpreter checked that.
-        let result = unsafe { device.call(&name::host(&entry.code, unit), &params, &request.dims) };
+        let result = unsafe { device.call(&name::host(&entry.code, unit), &params, &self.set(entry, request)) };
         let fault = match result {
             Ok(()) => Ok(()),
             Err(Ended::Fault(fault)) => Err(fault),

@@ -28,13 +28,13 @@ pub unsafe fn call<const N: usize, const D: usize>(
 ) -> Result<(), Error> {
     let mut dims = [0; D];
     let params = args.each_ref().map(|arg| arg.address);
-    bind(entry, &args, &mut dims)?;
+    bind(entry, &args, &mut dims[..entry.dims.len()])?;
     let mut values = Values::new(entry, &args, &dims);
     let choice = choose(cx, entry, &args, &mut values)?;
     let chosen = Chosen { choice, values: values.found() };
     let mut room = [[std::ptr::null_mut(); 2]; N];
     // SAFETY: the caller's promise; the dimensions are bound and agree with the shapes.
-    unsafe { run(cx, entry, &chosen, &args, &params, &dims, room.as_flattened_mut()) }
+    unsafe { run(cx, entry, &chosen, &args, &params, &mut dims, room.as_flattened_mut()) }
 }
 
 /// A call whose entry is known only while the program runs, for tools.
@@ -51,8 +51,8 @@ pub struct Dynamic<'a> {
 impl<'a> Dynamic<'a> {
     /// Binds the dimensions and checks the shapes.
     pub fn new(entry: &'static Entry, args: Vec<Arg<'a>>) -> Result<Self, Error> {
-        let mut dims = vec![0; entry.dims.len()];
-        bind(entry, &args, &mut dims)?;
+        let mut dims = vec![0; entry.dims.len() + entry.dispatch.settings.len()];
+        bind(entry, &args, &mut dims[..entry.dims.len()])?;
         Ok(Self { entry, params: args.iter().map(|arg| arg.address).collect(), args, dims })
     }
     /// Runs the version that the context chooses.
@@ -103,8 +103,9 @@ impl<'a> Dynamic<'a> {
     unsafe fn run_choice(&self, cx: &Context, chosen: &Chosen) -> Result<(), Error> {
         let places = if cx.queue().is_some() { 2 * self.args.len() } else { 0 };
         let mut room = vec![std::ptr::null_mut(); places];
+        let mut dims = self.dims.clone();
         // SAFETY: the caller's promise; `new` bound the dimensions.
-        unsafe { run(cx, self.entry, chosen, &self.args, &self.params, &self.dims, &mut room) }
+        unsafe { run(cx, self.entry, chosen, &self.args, &self.params, &mut dims, &mut room) }
     }
 }
 
@@ -126,7 +127,7 @@ struct Chosen {
 }
 
 /// # Safety
-/// As [`call`], and `dims` are the entry's dimensions, agreeing with the arrays at `params`. `room` has two places a parameter if the
+/// As [`call`], and `dims` are the entry's dimensions, agreeing with the arrays at `params`, and places for its settings. `room` has two places a parameter if the
 /// context has a device.
 unsafe fn run(
     cx: &Context,
@@ -134,22 +135,27 @@ unsafe fn run(
     chosen: &Chosen,
     args: &[Arg<'_>],
     params: &[*mut c_void],
-    dims: &[i64],
+    dims: &mut [i64],
     room: &mut [*mut c_void],
 ) -> Result<(), Error> {
+    let count = entry.dims.len();
     let Some(selector) = cx.selector() else {
+        chosen.choice.settings.write(entry, &mut dims[count..]);
         // SAFETY: the caller's promise.
         return unsafe { run_chosen(cx, entry, chosen, args, params, dims, room) };
     };
     let usual = replaceable(entry, &chosen.choice);
     let others = |any_bits| usual.map_or_else(Vec::new, |usual| instead_of(cx, entry, usual, any_bits));
     let (values, settings) = (chosen.values, chosen.choice.settings);
-    let call = usual.map(|usual| Call { entry, usual: (usual, settings), others: &others, values, dims });
+    let call =
+        usual.map(|usual| Call { entry, usual: (usual, settings), others: &others, values, dims: &dims[..count] });
     let (turn, other) = selector.begin(call);
     let other = other.map(|other| select(cx, entry, &chosen.choice, other)).transpose()?;
     let other = other.map(|choice| Chosen { choice, values });
+    let taken = other.as_ref().unwrap_or(chosen);
+    taken.choice.settings.write(entry, &mut dims[count..]);
     // SAFETY: the caller's promise; what is selected has code for this machine.
-    let result = unsafe { run_chosen(cx, entry, other.as_ref().unwrap_or(chosen), args, params, dims, room) };
+    let result = unsafe { run_chosen(cx, entry, taken, args, params, dims, room) };
     turn.has_run(result.is_ok());
     result
 }

@@ -233,6 +233,7 @@ mod tests {
                 classes: &[],
                 records: &[],
                 tunables: &[],
+                settings: &[],
                 measures: &[
                     Measure { name: "parallel", program: &[Op::Dim(0)] },
                     Measure { name: "inner", program: &[Op::Dim(1), Op::Dim(0), Op::Div] },

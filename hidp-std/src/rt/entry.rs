@@ -12,7 +12,7 @@ pub struct Entry {
     pub name: &'static str,
     /// Parameters in the header's order.
     pub params: &'static [Param],
-    /// Dimension names in the order of first appearance; `hidp_call::dims` has this order.
+    /// Dimension names in the order of first appearance; `hidp_call::dims` has this order, and [`Dispatch::settings`] after them.
     pub dims: &'static [&'static str],
     /// Versions, best guess first; the first one for the CPU can always run there.
     pub versions: &'static [Version],
@@ -45,6 +45,19 @@ pub struct Dispatch {
     pub records: &'static [Record],
     /// What a tuner may vary from call to call, with the values worth trying.
     pub tunables: &'static [Tunable],
+    /// The same of codelets.
+    pub settings: &'static [Setting],
+}
+
+/// A `run` tunable of codelets.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// `sum.least`
+    pub name: &'static str,
+    /// What it can be, the usual value first.
+    pub values: &'static [i64],
+    /// Positions of the versions that it changes.
+    pub versions: &'static [usize],
 }
 
 /// A number that a tuner may vary from call to call.
@@ -58,11 +71,23 @@ pub struct Tunable {
 
 /// What a call runs with besides its version; 0 stands for what is usual.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub struct Settings([i64; Settings::NAMES.len()]);
+pub struct Settings {
+    of_threads: [i64; Settings::NAMES.len()],
+    of_codelets: &'static [Set],
+}
+
+/// A value that is not the usual one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Set {
+    /// Position among [`Dispatch::settings`].
+    position: usize,
+    name: &'static str,
+    value: i64,
+}
 
 impl Settings {
     /// Everything as usual.
-    pub const USUAL: Settings = Settings([0; Self::NAMES.len()]);
+    pub const USUAL: Settings = Settings { of_threads: [0; Self::NAMES.len()], of_codelets: &[] };
     /// What can be set: workers at most, element operations that a worker should have before it is started, elements of segments
     /// that a worker takes at once, elements of a segment that is worth all workers.
     pub const NAMES: [&'static str; 4] = ["threads", "thread_work", "segment_work", "team_segment"];
@@ -71,19 +96,40 @@ impl Settings {
     #[must_use]
     pub fn with(mut self, name: &str, value: i64) -> Option<Settings> {
         let at = Self::NAMES.iter().position(|known| *known == name)?;
-        (1..=1 << 40).contains(&value).then(|| self.0[at] = value)?;
+        (1..=1 << 40).contains(&value).then(|| self.of_threads[at] = value)?;
         Some(self)
+    }
+    /// The same of what is one of an entry's own [`Dispatch::settings`], too. Kept as long as the program runs.
+    pub(crate) fn with_any(self, entry: &Entry, name: &str, value: i64) -> Option<Settings> {
+        let known = entry.dispatch.settings.iter().enumerate().find(|(_, setting)| setting.name == name);
+        let Some((position, setting)) = known else { return self.with(name, value) };
+        let at = setting.values.iter().position(|known| *known == value)?;
+        let others = self.of_codelets.iter().filter(|set| set.position != position).copied();
+        let own = (at > 0).then_some(Set { position, name: setting.name, value });
+        let mut all: Vec<Set> = others.chain(own).collect();
+        all.sort_by_key(|set| set.position);
+        Some(Settings { of_codelets: Vec::leak(all), ..self })
+    }
+    /// Writes the values of [`Dispatch::settings`].
+    pub(crate) fn write(self, entry: &Entry, values: &mut [i64]) {
+        for (value, setting) in values.iter_mut().zip(entry.dispatch.settings) {
+            *value = setting.values[0];
+        }
+        for Set { position, value, .. } in self.of_codelets {
+            values[*position] = *value;
+        }
     }
     /// What is not as usual.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, i64)> {
-        Self::NAMES.into_iter().zip(self.0).filter(|(_, value)| *value != 0)
+        let of_threads = Self::NAMES.into_iter().zip(self.of_threads).filter(|(_, value)| *value != 0);
+        of_threads.chain(self.of_codelets.iter().map(|set| (set.name, set.value)))
     }
     /// How many threads a call may use of so many.
     pub(crate) fn threads(&self, all: u32) -> u32 {
-        u32::try_from(self.0[0]).map_or(all, |most| if most == 0 { all } else { all.min(most) })
+        u32::try_from(self.of_threads[0]).map_or(all, |most| if most == 0 { all } else { all.min(most) })
     }
     pub(crate) fn raw(self) -> hidp_sys::hidp_tunables {
-        let [threads, thread_work, segment_work, team_segment] = self.0;
+        let [threads, thread_work, segment_work, team_segment] = self.of_threads;
         hidp_sys::hidp_tunables { threads, thread_work, segment_work, team_segment }
     }
 }
@@ -139,6 +185,7 @@ impl Dispatch {
         classes: &[],
         records: &[],
         tunables: &[],
+        settings: &[],
     };
 }
 

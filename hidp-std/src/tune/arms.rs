@@ -65,19 +65,25 @@ impl Arms {
     /// Adds `version` with every other setting of one tunable; gives their numbers.
     pub(super) fn with_settings(&mut self, version: usize, cx: &Context) -> Vec<usize> {
         let before = self.list.len();
-        // What there is to set is about threads of the processor.
-        if self.entry.versions[version].plan == ORACLE || self.on_device || !self.runs(version) {
+        if self.entry.versions[version].plan == ORACLE || !self.runs(version) {
             return Vec::new();
         }
-        for tunable in self.entry.dispatch.tunables {
+        let dispatch = &self.entry.dispatch;
+        // These are about threads of the processor.
+        let of_threads = if self.on_device { &[] } else { dispatch.tunables };
+        for tunable in of_threads {
             let values = tunable.domain.iter().filter(|&&value| tunable.name != "threads" || value < cx.threads());
-            for &value in values {
-                let settings = Settings::USUAL.with(tunable.name, value.into());
-                let arm = settings.map(|settings| Arm { version, settings });
-                self.list.extend(arm.filter(|arm| !self.list.contains(arm)));
-            }
+            values.for_each(|&value| self.with_setting(version, tunable.name, value.into()));
+        }
+        for setting in dispatch.settings.iter().filter(|setting| setting.versions.contains(&version)) {
+            setting.values.iter().for_each(|&value| self.with_setting(version, setting.name, value));
         }
         (before..self.list.len()).collect()
+    }
+    fn with_setting(&mut self, version: usize, name: &str, value: i64) {
+        let settings = Settings::USUAL.with_any(self.entry, name, value);
+        let arm = settings.map(|settings| Arm { version, settings });
+        self.list.extend(arm.filter(|arm| !self.list.contains(arm)));
     }
 }
 
@@ -91,7 +97,7 @@ impl fmt::Display for Arms {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::rt::entry::{Codes, Dispatch, Tunable, Version};
+    use crate::rt::entry::{Codes, Dispatch, Setting, Tunable, Version};
 
     #[test]
     fn settings_come_from_the_domains() {
@@ -102,22 +108,27 @@ mod tests {
             versions: &[
                 Version { plan: "rows", code: Codes::Cpu(&[]) },
                 Version { plan: "serial", code: Codes::Cpu(&[]) },
+                Version { plan: "team", code: Codes::Cpu(&[]) },
             ],
             dispatch: Dispatch {
                 tunables: &[
                     Tunable { name: "threads", domain: &[1, 2, 4] },
                     Tunable { name: "thread_work", domain: &[4096] },
                 ],
+                settings: &[Setting { name: "sum.least", values: &[16, 64, 4096], versions: &[0] }],
                 ..Dispatch::NONE
             },
             sites: &[],
         };
         let cx = Context::builder().threads(2).build().unwrap();
         let mut arms = Arms::new(&ENTRY);
-        assert_eq!(arms.with_settings(0, &cx), [2, 3]);
+        assert_eq!(arms.with_settings(0, &cx), [3, 4, 5, 6]);
         assert_eq!(arms.with_settings(0, &cx), [0; 0], "once");
         assert_eq!(arms.with_settings(1, &cx), [0; 0], "the oracle has nothing to set");
-        assert_eq!(arms.to_string(), "rows; serial; rows with threads = 1; rows with thread_work = 4096");
-        assert_eq!((arms.find("rows with threads = 1"), arms.usual(2), arms.oracle()), (Some(2), 0, 1));
+        let of_codelets = "rows with sum.least = 64; rows with sum.least = 4096";
+        let of_threads = "rows with threads = 1; rows with thread_work = 4096";
+        assert_eq!(arms.to_string(), format!("rows; serial; team; {of_threads}; {of_codelets}"));
+        assert_eq!((arms.find("rows with threads = 1"), arms.usual(3), arms.oracle()), (Some(3), 0, 1));
+        assert_eq!(arms.with_settings(2, &cx), [7, 8], "a version does not have all codelets");
     }
 }

@@ -58,7 +58,8 @@ pub(super) fn tune(
     outcome.arms = Arms::of(entry, cx);
     let versions_here = (0..outcome.arms.len()).filter(|&arm| outcome.arms.runs(arm)).count();
     let on_device = outcome.arms.are_on_device();
-    let several = versions_here >= 2 || !(on_device || entry.dispatch.tunables.is_empty());
+    let varied = !(on_device || entry.dispatch.tunables.is_empty()) || !entry.dispatch.settings.is_empty();
+    let several = versions_here >= 2 || varied;
     let both_sides = on_device && versions_here > 0 && !cx.is_strict();
     if entry.dispatch.measures.is_empty() || !(several || both_sides) {
         outcome.skipped = Some("it has one version, or none of its sizes is known before it runs".into());

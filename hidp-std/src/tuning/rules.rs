@@ -16,7 +16,7 @@ pub(crate) fn parse(entry: &Entry, text: &str) -> Result<Vec<Rule>, String> {
 fn rule(entry: &Entry, text: &str) -> Result<Rule, String> {
     let (conditions, plan) = text.rsplit_once(':').ok_or_else(|| format!("no plan in `{text}`"))?;
     let (plan, settings) = match plan.split_once(" with ") {
-        Some((plan, settings)) => (plan.trim(), read_settings(settings)?),
+        Some((plan, settings)) => (plan.trim(), read_settings(entry, settings)?),
         None => (plan.trim(), Settings::USUAL),
     };
     let host = (plan == Rule::HOST_NAME && settings == Settings::USUAL).then_some(Rule::HOST);
@@ -32,11 +32,11 @@ fn rule(entry: &Entry, text: &str) -> Result<Rule, String> {
     Ok(Rule { conditions: Vec::leak(conditions?), version, settings })
 }
 
-fn read_settings(text: &str) -> Result<Settings, String> {
+fn read_settings(entry: &Entry, text: &str) -> Result<Settings, String> {
     text.split(',').try_fold(Settings::USUAL, |settings, part| {
         let (name, value) = part.split_once('=').ok_or_else(|| format!("`{}` sets nothing", part.trim()))?;
         let value = value.trim().parse().ok();
-        let set = value.and_then(|value| settings.with(name.trim(), value));
+        let set = value.and_then(|value| settings.with_any(entry, name.trim(), value));
         set.ok_or_else(|| format!("`{}` sets nothing, or not to that", part.trim()))
     })
 }
@@ -94,6 +94,7 @@ mod tests {
             "parallel < 2 * threads and inner >= 32768: team; inner < 16: rows; otherwise: team",
             "inner < 9: host; parallel < 4: team; otherwise: rows",
             "parallel < 4: team with threads = 1; otherwise: rows with thread_work = 4096, team_segment = 1",
+            "parallel < 4: team with threads = 1, sum.least = 4096, sum.parts = 2; otherwise: team with sum.parts = 2",
         ] {
             assert_eq!(print(&SUMS, &parse(&SUMS, text).unwrap()), text);
         }
@@ -112,11 +113,38 @@ mod tests {
         }
         assert_eq!(error("otherwise: team; parallel < 4: rows"), "`otherwise` stands before other rules");
         assert_eq!(error(""), "no plan in ``");
-        for settings in ["threads = 0", "threads = -1", "threads = many", "speed = 2", "threads = 99999999999999999999"]
-        {
+        for settings in [
+            "threads = 0",
+            "threads = -1",
+            "threads = many",
+            "speed = 2",
+            "threads = 99999999999999999999",
+            "sum.least = 0",
+            "sum.least = -16",
+            "sum.least = 17",
+            "sum.least = 9223372036854775807",
+            "sum.least = 99999999999999999999",
+            "sum.most = 16",
+            "least = 16",
+        ] {
             let text = format!("otherwise: team with {settings}");
             assert_eq!(error(&text), format!("`{settings}` sets nothing, or not to that"));
         }
         assert_eq!(error("otherwise: team with threads"), "`threads` sets nothing");
+    }
+
+    #[test]
+    fn calls_have_what_rules_set() {
+        let set = |text: &str| {
+            let mut values = [0; 2];
+            parse(&SUMS, text).unwrap()[0].settings.write(&SUMS, &mut values);
+            values
+        };
+        assert_eq!(set("otherwise: team"), [16, 8], "the usual values");
+        assert_eq!(set("otherwise: team with sum.parts = 2"), [16, 2]);
+        assert_eq!(set("otherwise: team with sum.parts = 2, sum.least = 64"), [64, 2]);
+        let usual = "otherwise: team with sum.least = 64, sum.least = 16";
+        assert_eq!(set(usual), [16, 8], "the last one counts");
+        assert_eq!(print(&SUMS, &parse(&SUMS, usual).unwrap()), "otherwise: team");
     }
 }

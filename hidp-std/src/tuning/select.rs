@@ -188,7 +188,7 @@ impl Here {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::rt::entry::{Code, Codes, Dispatch, Measure, Op, Version};
+    use crate::rt::entry::{Code, Codes, Dispatch, Measure, Op, Setting, Version};
 
     unsafe extern "C" fn nothing(_: *mut hidp_sys::hidp_call) -> i32 {
         0
@@ -208,6 +208,10 @@ pub(crate) mod tests {
         records: &[],
         kernels: &[&["sums::rows", "sums::columns"], &["blas::dot"]],
         tunables: &[crate::rt::entry::Tunable { name: "thread_work", domain: &[4096] }],
+        settings: &[
+            Setting { name: "sum.least", values: &[16, 64, 4096], versions: &[1] },
+            Setting { name: "sum.parts", values: &[8, 2], versions: &[] },
+        ],
     };
     /// An entry with two plans and two measures.
     pub(crate) static SUMS: Entry = Entry {

@@ -45,13 +45,14 @@ pub(super) struct Checked {
 pub(super) fn check(collected: &Collected<'_>, good: &[bool], first: usize, sink: &mut Sink) -> Vec<Checked> {
     let mut checked: Vec<Checked> = Vec::new();
     let mut tags: BTreeMap<FuncId, Vec<(String, Span)>> = BTreeMap::new();
+    let mut chosen: BTreeMap<FuncId, Vec<(String, Span)>> = BTreeMap::new();
     for (file, item) in &collected.codelets {
         let Some(meaning) = function(collected, *file, item, sink) else { continue };
         if !tag_fits(item, tags.entry(meaning).or_default(), sink) || !good[meaning.index()] {
             continue;
         }
         let (of, function) = collected.funcs[meaning.index()];
-        if !header_fits(item, function, sink) {
+        if !header_fits(item, function, sink) || !calls_choose_once(item, chosen.entry(meaning).or_default(), sink) {
             continue;
         }
         for tiles in PieceWay::ALL {
@@ -102,6 +103,20 @@ fn tag_fits(item: &ast::Codelet, known: &mut Vec<(String, Span)>, sink: &mut Sin
         return false;
     }
     known.push((item.tag.clone(), span));
+    true
+}
+
+/// What calls choose is found by the names of function and tunable.
+fn calls_choose_once(item: &ast::Codelet, known: &mut Vec<(String, Span)>, sink: &mut Sink) -> bool {
+    for ast::Tunable { name, .. } in item.tunables.iter().filter(|tunable| tunable.run) {
+        if let Some((_, first)) = known.iter().find(|(other, _)| *other == name.name) {
+            let headline = format!("codelets of `{}` have two `run` tunables `{}`", item.function.name, name.name);
+            let diagnostic = Diagnostic::new(Code::BadTunable, name.span, headline).label("again here");
+            sink.push(diagnostic.also(*first, "first here").help("calls choose it by its name: give it another one"));
+            return false;
+        }
+        known.push((name.name.clone(), name.span));
+    }
     true
 }
 
@@ -188,7 +203,7 @@ impl Cx<'_> {
             let first = Expr::int(values[0], span);
             out.push(stmt(StmtKind::Declare { var, zero: true }, span));
             out.push(stmt(StmtKind::Assign { var, value: first }, span));
-            tunables.push(Tunable { var, values });
+            tunables.push(Tunable { var, values, run: item.run });
         }
         tunables
     }

@@ -157,6 +157,7 @@ fn functions(
             danger: &danger,
             name: &identifier(name),
             table: format!("entry_tables::{table}"),
+            settings: info.dispatch.settings.len(),
         }
         .print(text);
         text.line("");

@@ -22,8 +22,8 @@ use hidp_ir::par::{self, FuncId, Program, shape};
 use hidp_pass::{assume, fuse};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
-    Candidate, Cost, Explored, Fate, Measure, MeasureOf, Models, Plan, Shown, as_directives, cost, expanded, explore,
-    explore_device, nests, pinned,
+    Candidate, Cost, Dispatch, Explored, Fate, Measure, MeasureOf, Models, Plan, Shown, as_directives, cost, expanded,
+    explore, explore_device, nests, pinned,
 };
 use hidp_prove as prove;
 use hidp_syntax::source::{SourceMap, Span};
@@ -99,7 +99,7 @@ struct Explanation {
     /// What is taken for granted of how much launches have to do.
     work: Vec<String>,
     /// Tunables of a call, and their domains.
-    tunables: Vec<(String, Vec<u32>)>,
+    tunables: Vec<(String, Vec<i64>)>,
     versions: Vec<Version>,
     /// Titles and texts of what else was wanted.
     more: Vec<(&'static str, String)>,
@@ -242,10 +242,18 @@ fn explanation(
         measures: dispatch.measures.iter().map(|measure| (measure.name, meaning(program, func, measure))).collect(),
         rules: dispatch.rules.iter().map(|rule| dispatch.print(rule)).chain(otherwise).collect(),
         work: work::lines(&input.sources, &lowered.entry),
-        tunables: dispatch.tunables.iter().map(|t| (t.name.clone(), t.domain.clone())).collect(),
+        tunables: tunables(dispatch),
         versions: lowered.entry.units.iter().map(|unit| version(program, unit)).collect(),
         more: more(input, program, lowered, wanted),
     }
+}
+
+/// What calls set, and the values of it.
+fn tunables(dispatch: &Dispatch) -> Vec<(String, Vec<i64>)> {
+    let of_threads = dispatch.tunables.iter();
+    let of_threads = of_threads.map(|t| (t.name.clone(), t.domain.iter().copied().map(i64::from).collect()));
+    let of_codelets = dispatch.settings.iter().map(|set| (set.setting.name.clone(), set.setting.values.clone()));
+    of_threads.chain(of_codelets).collect()
 }
 
 fn version(program: &Program, unit: &imp::Unit) -> Version {

@@ -17,7 +17,7 @@ use super::work::work;
 use super::{Plan, Record, Strategy, index_vars, is_searched, nests};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
 use hidp_ir::par::visit;
-use hidp_ir::par::{ExprKind, Extent, Func, Map, Program, StmtKind, VarId};
+use hidp_ir::par::{ExprKind, Extent, Func, Map, Program, Setting, StmtKind, VarId};
 
 /// How a call finds its version.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -38,6 +38,17 @@ pub struct Dispatch {
     pub records: Vec<Record>,
     /// What a tuner may vary from call to call.
     pub tunables: Vec<Tunable>,
+    /// The same of codelets: a call has their values after its dimensions.
+    pub settings: Vec<VersionsSet>,
+}
+
+/// A `run` tunable of codelets, and the plans of the forms that have them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VersionsSet {
+    /// Its name and values.
+    pub setting: Setting,
+    /// Names of plans that it changes.
+    pub plans: Vec<String>,
 }
 
 /// A version and when it runs.

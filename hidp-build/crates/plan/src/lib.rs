@@ -76,7 +76,7 @@ pub use cuts::rounds;
 pub use device::{NEAR, Natives, SEARCHED, SPLIT, explore_device, is_searched, native_name};
 pub use device_levels::{leaves_values, scans_in_place};
 pub use directives::check_directives;
-pub use dispatch::{Bound, Condition, Dispatch, Rule, add_device_rules, add_size, dispatch};
+pub use dispatch::{Bound, Condition, Dispatch, Rule, VersionsSet, add_device_rules, add_size, dispatch};
 pub use indexes::index_vars;
 pub use mapping::{Cut, Exec, LevelPlan, Mapping, Misfit, Recipe, Staging, Strategy, Tiling, key};
 pub use measures::{Bounds, Measure, MeasureOf, ragged_extent};

@@ -270,7 +270,8 @@ impl<'f> Context<'f> {
         match self.vars[var].kind {
             VarKind::Dim => {
                 let hi = if self.named_extents.contains(&var) { MAX_EXTENT } else { i64::MAX };
-                let range = Interval { lo: 0, hi: hi.into() };
+                let lo = i128::from(self.vars[var].is_setting());
+                let range = Interval { lo, hi: hi.into() };
                 Lin::atom(self.atoms.intern(AtomKey::Var(var), range))
             }
             VarKind::Param(_) => Lin::atom(self.atoms.intern(AtomKey::Var(var), full)),

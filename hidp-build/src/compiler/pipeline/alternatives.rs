@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use super::{Options, PipelineInput};
 use hidp_ir::imp;
-use hidp_ir::par::{Alternative, FaultKind, FuncId, Program};
+use hidp_ir::par::{Alternative, FaultKind, FuncId, Program, Setting};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
-    Dispatch, Form, LeftOut, Limits, Models, Natives, Pinned, Plan, Rule, add_size, classes, dispatch, explore,
-    explore_device, form_of, loops, native_name, pinned, promise, shown,
+    Dispatch, Form, LeftOut, Limits, Models, Natives, Pinned, Plan, Rule, VersionsSet, add_size, classes, dispatch,
+    explore, explore_device, form_of, loops, native_name, pinned, promise, shown,
 };
 use hidp_syntax::ast::Level;
 
@@ -87,6 +87,24 @@ pub(super) fn classes_of<'a>(
     // Memory runs out where it does, whichever body asks for it.
     let may_fault = entry.sites.iter().any(|(_, site)| site.kind != FaultKind::Allocation);
     classes(program, &versions, may_fault)
+}
+
+/// What calls of an entry set, and the plans of the forms that it changes. `all` are its plans, with the functions that those are of.
+pub(super) fn settings_of<'a>(
+    program: &Program,
+    entry: FuncId,
+    all: impl Iterator<Item = &'a (FuncId, Vec<Plan>)> + Clone,
+) -> Vec<VersionsSet> {
+    let sets = |form: FuncId, setting: &Setting| {
+        let mut forms = program.alternatives_of(entry).filter(|other| other.func == form);
+        forms.any(|form| form.settings.contains(setting))
+    };
+    let versions = |setting: &Setting| {
+        let forms = all.clone().filter(|(form, _)| sets(*form, setting));
+        let plans = forms.flat_map(|(_, plans)| plans.iter().map(|plan| plan.name.clone())).collect();
+        VersionsSet { setting: setting.clone(), plans }
+    };
+    program.settings_of(entry).into_iter().map(versions).collect()
 }
 
 /// All plans of an entry for devices, with the function that each is of.

@@ -51,6 +51,7 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     }
     defects.extend(leave_out_unsound(program, &mut entry));
     let classes = alternatives::classes_of(program, &entry, of_processors.iter().chain(&of_devices));
+    let settings = alternatives::settings_of(program, func, of_processors.iter().chain(&of_devices));
     let (mut plans, mut explored) = (of_entry(of_processors, func), of_entry(of_devices, func));
     for plans in [&mut plans, &mut explored] {
         plans.retain(|plan| entry.units.iter().any(|unit| unit.plan == plan.name));
@@ -72,7 +73,12 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     let stamp = |record: &Record| if record.is_for_devices() { &device_source } else { &source };
     let holds = |record: &&Record| record.entry == shown && record.source == *stamp(record);
     let records = input.options.records.iter().filter(holds).cloned().collect();
-    Lowered { func, entry, dispatch: Dispatch { classes, source, device_source, records, ..dispatch }, defects }
+    Lowered {
+        func,
+        entry,
+        dispatch: Dispatch { classes, source, device_source, records, settings, ..dispatch },
+        defects,
+    }
 }
 
 /// Takes the versions out of an entry that do not verify, and says what is wrong with them.

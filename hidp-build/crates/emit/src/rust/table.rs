@@ -8,7 +8,7 @@ use crate::c_like::name;
 use hidp_ir::imp::{Site, Unit, UnitTarget};
 use hidp_ir::par::{Func, Program, VarId};
 use hidp_plan::target::Tunable;
-use hidp_plan::{Bound, Bounds, Dispatch, Measure, MeasureOf, Rule};
+use hidp_plan::{Bound, Bounds, Dispatch, Measure, MeasureOf, Rule, VersionsSet};
 use hidp_syntax::source::SourceMap;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -117,7 +117,7 @@ impl Table<'_> {
     }
 
     fn dispatch(&self, text: &mut Text) {
-        let Dispatch { measures, rules, classes, positions: _, source, device_source, records, tunables } =
+        let Dispatch { measures, rules, classes, positions: _, source, device_source, records, tunables, settings } =
             self.info.dispatch;
         text.line(format!("source: {source:?},"));
         text.line("toolchain: super::super::TOOLCHAIN,");
@@ -137,6 +137,8 @@ impl Table<'_> {
             format!("Tunable {{ name: {name:?}, domain: &[{}] }}", domain.join(", "))
         });
         text.list("tunables: &[", &tunables.collect::<Vec<_>>(), "],");
+        let settings: Vec<String> = settings.iter().map(|set| self.setting(set)).collect();
+        text.list("settings: &[", &settings, "],");
         text.nest("records: &[", "],", |text| {
             for record in records {
                 let texts = record.texts.iter().map(|(name, value)| format!("{name}: {value:?}"));
@@ -165,6 +167,12 @@ impl Table<'_> {
             format!("SegmentBound {{ param: {param}, elem: Elem::{}, offset: {offset} }}", elem(func.vars[array].ty))
         };
         format!("Op::{op}(&[{}, {}])", bound(bounds.low), bound(bounds.high))
+    }
+    fn setting(&self, VersionsSet { setting, plans }: &VersionsSet) -> String {
+        let changes = |unit: &&Unit| plans.contains(&unit.plan);
+        let versions = self.units().iter().enumerate().filter(|(_, unit)| changes(unit));
+        let versions: Vec<usize> = versions.map(|(version, _)| version).collect();
+        format!("Setting {{ name: {:?}, values: &{:?}, versions: &{versions:?} }}", setting.name, setting.values)
     }
     fn rule(&self, rule: &Rule, text: &mut Text) {
         let conditions = rule.conditions.iter().map(|condition| {

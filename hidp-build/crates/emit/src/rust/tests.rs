@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use super::*;
 use hidp_ir::imp::UnitTarget::{Cpu, Device};
 use hidp_ir::par::{
-    BinOp, Block, Const, ConvertMode, Expr, ExprKind, FaultKind, Func, ScalarFn, ScalarFnId, Stmt, StmtKind, Struct,
-    Var, VarId, VarKind,
+    BinOp, Block, Const, ConvertMode, Expr, ExprKind, FaultKind, Func, ScalarFn, ScalarFnId, Setting, Stmt, StmtKind,
+    Struct, Var, VarId, VarKind,
 };
 use hidp_plan::target::{Stage, Tunable};
-use hidp_plan::{Bound, Bounds, Condition, Measure, MeasureOf, Record, Rule};
+use hidp_plan::{Bound, Bounds, Condition, Measure, MeasureOf, Record, Rule, VersionsSet};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::{Arena, Id};
 use hidp_syntax::source::Span;
@@ -189,6 +189,10 @@ fn tables_say_which_version_runs_when() {
     let tunable = Tunable { name: "threads".into(), stage: Stage::Run, domain: vec![1, 2] };
     let dispatch = Dispatch {
         tunables: vec![tunable],
+        settings: vec![VersionsSet {
+            setting: Setting { name: "sum.least".into(), values: vec![16, 4096] },
+            plans: vec!["serial".into()],
+        }],
         measures: vec![
             Measure { name: "parallel", value: rows.clone(), of: MeasureOf::Shapes },
             Measure { name: "inner", value: inner, of: MeasureOf::Shapes },
@@ -230,6 +234,8 @@ fn tables_say_which_version_runs_when() {
          Condition { measure: 1, least: false, bound: Bound::PerThread(2) }], version: 1, settings: Settings::USUAL },",
         "classes: &[0, 0, 1],",
         "tunables: &[Tunable { name: \"threads\", domain: &[1, 2] }],",
+        "settings: &[Setting { name: \"sum.least\", values: &[16, 4096], versions: &[1] }],",
+        "::hidp_std::rt::call::<8, 3>(cx, &entry_tables::SPMV_CSR, args)",
         "source: \"1f\", toolchain: super::super::TOOLCHAIN, device_source: \"2f\", \
          device_toolchain: super::super::DEVICE_TOOLCHAIN, kernels: super::super::NAMES,",
         "pub(super) const NAMES: &[&str] = &[\"spmv::SpmvCSR\"];",

@@ -19,6 +19,8 @@ pub(super) struct Wrapper<'a> {
     pub(super) name: &'a str,
     /// Path of its table.
     pub(super) table: String,
+    /// What calls set besides dimensions.
+    pub(super) settings: usize,
 }
 
 /// Clippy counts the context too.
@@ -73,7 +75,7 @@ impl Wrapper<'_> {
         text.line(
             "// parameters in order, of their types and ranks, and borrowed as it says.".to_owned() + self.promise(),
         );
-        let (params, dims) = (args.len(), self.func.dims.len());
+        let (params, dims) = (args.len(), self.func.dims.len() + self.settings);
         text.line(format!("unsafe {{ ::hidp_std::rt::call::<{params}, {dims}>(cx, &{table}, args) }}?;"));
         text.line(format!("Ok({})", self.signature.result_value()));
     }

@@ -128,7 +128,7 @@ fn entry(explanation: &Explanation) -> Json {
         (
             "tunables",
             Json::list(tunables, |(name, domain)| {
-                let domain = Json::list(domain, |value| Json::Number((*value).into()));
+                let domain = Json::list(domain, |value| Json::Number(*value));
                 Json::Object(vec![("name", Json::text(name)), ("domain", domain)])
             }),
         ),

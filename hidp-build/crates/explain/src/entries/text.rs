@@ -147,8 +147,8 @@ impl Explanation {
             page.section("what is assumed where the work of launches is estimated", &self.work.join("\n"));
         }
         if !self.tunables.is_empty() {
-            let line = |(name, domain): &(String, Vec<u32>)| {
-                let values: Vec<String> = domain.iter().map(u32::to_string).collect();
+            let line = |(name, domain): &(String, Vec<i64>)| {
+                let values: Vec<String> = domain.iter().map(i64::to_string).collect();
                 format!("{name}: {}", values.join(" "))
             };
             let lines: Vec<String> = self.tunables.iter().map(line).collect();

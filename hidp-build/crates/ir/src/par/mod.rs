@@ -31,7 +31,7 @@
 //! 11. The tables of a [`Recur`] are `output` parameters, whose ranks are the numbers of their indices; bodies of cells hold what
 //!     [`Table::body`] lists. After pass `recurrences` there is none.
 //! 12. Codelets and alternatives have the parameters and dimensions of their functions; nobody calls them, so that a codelet may call
-//!     its own function.
+//!     its own function. After `codelets`, what is chosen by the call follows the dimensions ([`Setting`]).
 
 mod expr;
 mod known;
@@ -185,6 +185,11 @@ impl Var {
     /// Whether it is an array.
     pub fn is_array(&self) -> bool {
         !self.shape.is_empty()
+    }
+
+    /// Whether it is a [`Setting`]: names that programs give to dimensions have no dot.
+    pub fn is_setting(&self) -> bool {
+        self.kind == VarKind::Dim && self.name.contains('.')
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::visit::{self, Visitor, look};
-use super::{Block, Expr, FuncId, Map, Piece, Program, Section, SectionDim, Stmt, StmtKind, VarId};
+use super::{Block, Expr, Func, FuncId, Map, Piece, Program, Section, SectionDim, Stmt, StmtKind, VarId};
 use hidp_syntax::ast::PieceWay;
 use hidp_syntax::source::Span;
 
@@ -49,6 +49,13 @@ pub struct Codelet {
     pub span: Span,
 }
 
+impl Codelet {
+    /// Whether a version has one value of this tunable.
+    pub fn fixes(&self, var: VarId) -> bool {
+        self.tunables.iter().any(|tunable| tunable.var == var && !tunable.run)
+    }
+}
+
 /// A number that a codelet leaves open.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tunable {
@@ -56,6 +63,24 @@ pub struct Tunable {
     pub var: VarId,
     /// What it can be, the usual value first.
     pub values: Vec<i64>,
+    /// Whether each call has a value, rather than each version.
+    pub run: bool,
+}
+
+/// A `run` tunable of codelets that forms of an entry have: a further dimension of these forms, which no shape binds.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Setting {
+    /// `sum.least`: the function's name and the tunable's.
+    pub name: String,
+    /// What it can be, the usual value first.
+    pub values: Vec<i64>,
+}
+
+impl Setting {
+    /// What the `run` tunable of a function's codelet is called.
+    pub fn name_of(function: &str, tunable: &str) -> String {
+        format!("{function}.{tunable}")
+    }
 }
 
 /// Which body a call takes, and those of the calls in it.
@@ -67,7 +92,7 @@ pub struct Choice {
     pub codelet: String,
     /// The level at which the call runs, by the name that the target's model has for it.
     pub level: String,
-    /// Values of tunables, by name.
+    /// Values of tunables, by name, but for those of calls.
     pub tunables: Vec<(String, i64)>,
     /// How the codelet's `tiles` are cut.
     pub tiles: Option<PieceWay>,
@@ -92,6 +117,8 @@ pub struct Alternative {
     pub on_device: bool,
     /// Which bodies they are.
     pub choice: Choice,
+    /// What each call sets.
+    pub settings: Vec<Setting>,
 }
 
 impl Program {
@@ -103,6 +130,27 @@ impl Program {
     /// The other forms of an entry.
     pub fn alternatives_of(&self, entry: FuncId) -> impl Iterator<Item = &Alternative> {
         self.alternatives.iter().filter(move |alternative| alternative.entry == entry)
+    }
+
+    /// What calls of an entry set: of all its forms, which have these in this order after the entry's dimensions.
+    pub fn settings_of(&self, entry: FuncId) -> Vec<&Setting> {
+        let mut found: Vec<&Setting> = Vec::new();
+        for setting in self.alternatives_of(entry).flat_map(|form| &form.settings) {
+            if !found.iter().any(|known| known.name == setting.name) {
+                found.push(setting);
+            }
+        }
+        found
+    }
+
+    /// What is usually set of a form of an entry.
+    pub fn usual_settings(&self, form: &Func) -> Vec<(VarId, i64)> {
+        let usual = |dim: &VarId| {
+            let mut all = self.alternatives.iter().flat_map(|alternative| &alternative.settings);
+            let setting = all.find(|setting| setting.name == form.vars[*dim].name);
+            Some((*dim, setting?.values[0]))
+        };
+        form.dims.iter().filter(|dim| form.vars[**dim].is_setting()).filter_map(usual).collect()
     }
 
     /// The spectrum of a function that has several bodies.

@@ -1,6 +1,7 @@
 //! Pass `codelets`: each alternative of an entry becomes a function, in which every call names the body that it takes.
 //!
-//! A body of a choice is a copy of the function or codelet, with its tunables as constants. Where a codelet has a condition, the body
+//! A body of a choice is a copy of the function or codelet, with its tunables as constants; `run` tunables are further dimensions of it
+//! and of its callers. Where a codelet has a condition, the body
 //! is one `if` with a call on either side. Equal choices of one function share a copy. What follows, calls, sections and maps, is
 //! `instantiate`'s and the later passes', as of every other function.
 //!
@@ -11,11 +12,13 @@ use std::collections::BTreeSet;
 use super::{Pass, expand};
 use hidp_ir::par::visit::{self, Mutator, change};
 use hidp_ir::par::{
-    Block, CallArg, Choice, Codelet, Expr, Func, FuncId, Program, Stmt, StmtKind, Tunable, Var, VarId, VarKind, sites,
+    Block, CallArg, Choice, Codelet, Expr, Func, FuncId, Program, Setting, Stmt, StmtKind, Tunable, Var, VarId,
+    VarKind, sites,
 };
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::{Arena, Id};
 use hidp_syntax::source::Span;
+use hidp_syntax::ty::Ty;
 
 #[cfg(test)]
 mod tests;
@@ -35,7 +38,9 @@ fn run(program: &mut Program) {
     let mut made = Vec::new();
     for at in 0..program.alternatives.len() {
         let (entry, choice) = (program.alternatives[at].entry, program.alternatives[at].choice.clone());
-        program.alternatives[at].func = make(program, entry, &choice, &choosing, &mut made);
+        let form = make(program, entry, &choice, &choosing, &mut made);
+        let form = set_all(program, entry, form);
+        program.alternatives[at].func = form;
     }
     // Codelets are never called themselves, so the passes can skip them.
     for spectrum in std::mem::take(&mut program.spectra) {
@@ -67,12 +72,13 @@ fn make(
     });
     let func = codelet.as_ref().map_or(function, |codelet| codelet.func);
     let mut body = program.funcs[func].clone();
-    let values = codelet.as_ref().map(|codelet| values(&body, codelet, choice)).unwrap_or_default();
+    let values = codelet.as_ref().map(|codelet| values(&mut body, codelet, choice)).unwrap_or_default();
     fix(&mut body, &values);
     let (sites, _) = sites(&body.body, choosing);
     assert_eq!(sites.len(), choice.calls.len(), "every call with a choice has one");
     let calls = sites.into_iter().zip(&choice.calls);
     let calls: Vec<FuncId> = calls.map(|(site, of)| make(program, site.callee, of, choosing, made)).collect();
+    calls.iter().for_each(|callee| add_settings(&mut body, &program.funcs[*callee]));
     Redirect { choosing, calls: calls.into_iter() }.visit_block(&mut body.body);
     // Maps can be views of every second element, which primitives cannot.
     expand::function(&mut body);
@@ -90,15 +96,51 @@ fn make(
     func
 }
 
-/// The tunables of a codelet with their values.
-fn values(body: &Func, codelet: &Codelet, choice: &Choice) -> Vec<(VarId, Expr)> {
-    let of = |tunable: &Tunable| {
-        let known = &body.vars[tunable.var];
+/// The tunables of a codelet with their values: of those of calls the dimension that is added to the body.
+fn values(body: &mut Func, codelet: &Codelet, choice: &Choice) -> Vec<(VarId, Expr)> {
+    let mut of = |tunable: &Tunable| {
+        let known = body.vars[tunable.var].clone();
+        if tunable.run {
+            let name = Setting::name_of(&choice.function, &known.name);
+            return (tunable.var, Expr::read(setting(body, &name, known.span), known.ty, known.span));
+        }
         let chosen = choice.tunables.iter().find(|(name, _)| *name == known.name);
-        let (_, value) = chosen.expect("choices have a value for each tunable");
+        let (_, value) = chosen.expect("choices have a value for each tunable of versions");
         (tunable.var, Expr::int(*value, known.span))
     };
-    codelet.tunables.iter().map(of).collect()
+    codelet.tunables.iter().map(&mut of).collect()
+}
+
+/// The dimension that stands for a setting, which is added if there is none.
+fn setting(func: &mut Func, name: &str, span: Span) -> VarId {
+    if let Some(known) = func.dims.iter().find(|dim| func.vars[**dim].name == name) {
+        return *known;
+    }
+    let var = Var { name: name.to_owned(), ty: Ty::LONG, shape: Vec::new(), kind: VarKind::Dim, span };
+    let dim = func.vars.push(var);
+    func.dims.push(dim);
+    dim
+}
+
+/// Adds what a callee is set to.
+fn add_settings(func: &mut Func, callee: &Func) {
+    for dim in callee.dims.iter().map(|dim| &callee.vars[*dim]).filter(|dim| dim.is_setting()) {
+        setting(func, &dim.name, dim.span);
+    }
+}
+
+/// The form of an entry with all that calls of the entry set, in their order.
+fn set_all(program: &mut Program, entry: FuncId, form: FuncId) -> FuncId {
+    let names: Vec<String> = program.settings_of(entry).into_iter().map(|setting| setting.name.clone()).collect();
+    if names.is_empty() {
+        return form;
+    }
+    let mut func = program.funcs[form].clone();
+    let span = func.span;
+    let settings: Vec<VarId> = names.iter().map(|name| setting(&mut func, name, span)).collect();
+    func.dims.truncate(program.funcs[entry].dims.len());
+    func.dims.extend(settings);
+    program.funcs.push(func)
 }
 
 fn value_of(values: &[(VarId, Expr)], var: VarId) -> Option<Expr> {
@@ -133,7 +175,7 @@ impl<C: Iterator<Item = FuncId>> Mutator for Redirect<'_, C> {
 }
 
 /// A function that calls the first of two where `when` holds, else the second. All have the header of `function`. The branch stands at `at`.
-fn branch(program: &mut Program, function: FuncId, (when, at): (Expr, Span), callees: [FuncId; 2]) -> FuncId {
+fn branch(program: &mut Program, function: FuncId, (mut when, at): (Expr, Span), callees: [FuncId; 2]) -> FuncId {
     let like = &program.funcs[function];
     let header = like.params.len() + like.dims.len();
     assert!(like.params.iter().all(|param| param.index() < header), "headers have the first numbers");
@@ -141,25 +183,31 @@ fn branch(program: &mut Program, function: FuncId, (when, at): (Expr, Span), cal
     for (_, var) in like.vars.iter().take(header) {
         arena.push(var.clone());
     }
-    let (span, params) = (like.span, like.params.clone());
     let contract = callees.iter().all(|callee| program.funcs[*callee].contract);
+    let mut func = Func { body: Block::default(), vars: arena, contract, recur: None, ..like.clone() };
+    callees.iter().for_each(|callee| add_settings(&mut func, &program.funcs[*callee]));
+    // Settings have other numbers than in the body that the condition is of.
+    let vars = &program.funcs[callees[0]].vars;
+    visit::substitute_expr(&mut when, |var| {
+        let known = vars.get(var).filter(|known| known.is_setting())?;
+        Some(Expr::read(setting(&mut func, &known.name, known.span), known.ty, known.span))
+    });
     let arg = |param: &VarId| {
-        let var = &arena[*param];
+        let var = &func.vars[*param];
         match var.kind {
             _ if var.is_array() => CallArg::Array(*param),
-            VarKind::Param(Direction::Input) => CallArg::Value(Expr::read(*param, var.ty, span)),
+            VarKind::Param(Direction::Input) => CallArg::Value(Expr::read(*param, var.ty, func.span)),
             VarKind::Param(Direction::Output | Direction::Inout) | VarKind::Dim | VarKind::Local | VarKind::Iter => {
                 CallArg::Scalar(*param)
             }
         }
     };
-    let args: Vec<CallArg> = params.iter().map(arg).collect();
+    let args: Vec<CallArg> = func.params.iter().map(arg).collect();
+    let span = func.span;
     let [then, otherwise] = callees.map(|callee| {
         let kind = StmtKind::Call { callee, args: args.clone() };
         Block { stmts: vec![Stmt { kind, span }] }
     });
-    let body = Block { stmts: vec![Stmt { kind: StmtKind::If { cond: when, then, otherwise }, span: at }] };
-    let like = &program.funcs[function];
-    let func = Func { body, vars: arena, contract, recur: None, ..like.clone() };
+    func.body = Block { stmts: vec![Stmt { kind: StmtKind::If { cond: when, then, otherwise }, span: at }] };
     program.funcs.push(func)
 }

@@ -20,7 +20,7 @@ entries (f)";
     let (n, p) = (body.dims[0], body.vars.iter().find(|(_, var)| var.name == "p").expect("a tunable").0);
     let read_n = Expr::read(n, hidp_syntax::ty::Ty::LONG, body.span);
     let when = when.map(|least| Expr::long(BinOp::Ge, read_n, Expr::int(least, body.span)));
-    let tunables = vec![Tunable { var: p, values: vec![2, 3] }];
+    let tunables = vec![Tunable { var: p, values: vec![2, 3], run: false }];
     let known =
         Codelet { tag: "parts".into(), tiles: None, func: codelet, when, tunables, ordered: false, span: body.span };
     program.spectra.push(Spectrum { meaning: sum, codelets: vec![known], ordered: false });
@@ -30,6 +30,7 @@ entries (f)";
         name: "parts".into(),
         on_device: false,
         choice: chosen(3),
+        settings: Vec::new(),
     });
     program
 }

@@ -1,5 +1,5 @@
 //! The callee's dimensions as expressions over the caller's extents. The twin of the interpreter's binding: names first, then
-//! expressions that are linear in one unbound name, then every extent is checked, in order of the parameters.
+//! expressions that are linear in one unbound name, then every extent is checked, in order of the parameters. Settings are the caller's.
 
 use std::collections::BTreeSet;
 
@@ -39,6 +39,12 @@ impl Inliner<'_> {
             if !progress {
                 break;
             }
+        }
+        for dim in function.dims.iter().filter(|dim| function.vars[**dim].is_setting()) {
+            let setting = &function.vars[*dim];
+            let own = self.func.dims.iter().copied().find(|own| self.func.vars[*own].name == setting.name);
+            let own = own.expect("callers have what their callees are set to");
+            instance.values.insert(*dim, Expr::read(own, setting.ty, span));
         }
         for extent in &extents {
             self.check_extent(function, extent, instance, span, out);

@@ -75,7 +75,7 @@ impl<'a> Bodies<'a> {
 }
 
 /// Combinations of the first values of a codelet's tunables, of each about as many, the last one's next to each other; and whether
-/// these are all.
+/// these are all. What calls choose has its usual value.
 fn combinations(codelet: Option<&Codelet>, most: usize) -> (Vec<Vec<(VarId, i64)>>, bool) {
     let tunables = codelet.map_or(&[][..], |codelet| &codelet.tunables);
     let mut counts = vec![1; tunables.len()];
@@ -83,7 +83,8 @@ fn combinations(codelet: Option<&Codelet>, most: usize) -> (Vec<Vec<(VarId, i64)
         let before = counts.clone();
         for (at, tunable) in tunables.iter().enumerate() {
             let others: usize = counts.iter().product::<usize>() / counts[at];
-            counts[at] += usize::from(counts[at] < tunable.values.len() && others * (counts[at] + 1) <= most);
+            let more = !tunable.run && counts[at] < tunable.values.len();
+            counts[at] += usize::from(more && others * (counts[at] + 1) <= most);
         }
         if counts == before {
             break;
@@ -97,7 +98,7 @@ fn combinations(codelet: Option<&Codelet>, most: usize) -> (Vec<Vec<(VarId, i64)
         };
         found = found.iter().flat_map(longer).collect();
     }
-    (found, tunables.iter().zip(&counts).all(|(tunable, count)| tunable.values.len() == *count))
+    (found, tunables.iter().zip(&counts).all(|(tunable, count)| tunable.run || tunable.values.len() == *count))
 }
 
 /// Functions that reach one another, codelets included, have the same number.

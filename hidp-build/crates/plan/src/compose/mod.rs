@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::fmt;
 
-use hidp_ir::par::{Alternative, Choice, Codelet, FuncId, Program, sites};
+use hidp_ir::par::{Alternative, Choice, Codelet, FuncId, Program, Setting, Tunable, sites};
 
 use super::notation::{self, Pieces};
 use crate::target::{CallLevels, DeviceModel, Model};
@@ -94,7 +94,8 @@ pub fn compose(program: &mut Program, model: &Model, device: Option<&DeviceModel
             for (choice, _) in kept {
                 let known = |name: &str| alternatives.iter().any(|other| other.entry == entry && other.name == name);
                 let name = unlike(&name_of(&choice), known);
-                alternatives.push(Alternative { entry, func: entry, name, on_device, choice });
+                let settings = settings(program, &choice);
+                alternatives.push(Alternative { entry, func: entry, name, on_device, choice, settings });
             }
         }
         if any_cut {
@@ -267,7 +268,8 @@ impl Usual<'_> {
         let Some(codelet) = codelet else { return self.body(function, function, level) };
         let inner = Usual { with: None, ..*self };
         let name = |var| self.program.funcs[codelet.func].vars[var].name.clone();
-        let tunables = codelet.tunables.iter().map(|tunable| (name(tunable.var), tunable.values[0])).collect();
+        let fixed = codelet.tunables.iter().filter(|tunable| !tunable.run);
+        let tunables = fixed.map(|tunable| (name(tunable.var), tunable.values[0])).collect();
         let otherwise = codelet.when.is_some().then(|| Box::new(inner.body(function, function, level)));
         let chosen = inner.body(function, codelet.func, level);
         Choice { codelet: codelet.tag.clone(), tiles: codelet.tiles, tunables, otherwise, ..chosen }
@@ -288,6 +290,26 @@ impl Usual<'_> {
             otherwise: None,
         }
     }
+}
+
+/// What calls set of the codelets of a choice, each once.
+fn settings(program: &Program, choice: &Choice) -> Vec<Setting> {
+    let own = |codelet: &Codelet| {
+        let run = codelet.tunables.iter().filter(|tunable| tunable.run);
+        let vars = &program.funcs[codelet.func].vars;
+        let setting = |tunable: &Tunable| Setting {
+            name: Setting::name_of(&choice.function, &vars[tunable.var].name),
+            values: tunable.values.clone(),
+        };
+        run.map(setting).collect::<Vec<_>>()
+    };
+    let spectra = program.spectra.iter().filter(|spectrum| program.funcs[spectrum.meaning].name == choice.function);
+    let mut found: Vec<Setting> = spectra.filter_map(|spectrum| spectrum.taken(choice)).flat_map(own).collect();
+    for inner in choice.calls.iter().chain(choice.otherwise.as_deref()) {
+        let new = settings(program, inner).into_iter().filter(|setting| !found.contains(setting)).collect::<Vec<_>>();
+        found.extend(new);
+    }
+    found
 }
 
 /// The names of the codelets along the first path, as an identifier.

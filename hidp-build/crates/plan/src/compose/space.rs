@@ -247,30 +247,26 @@ impl<'a> Compositions<'a> {
             let (to, _) = self.space.states[state][derivation.option].calls[0];
             return self.choice(to, &derivation.calls[0]);
         }
-        let Body { codelet, func, ref pieces, .. } = *taken.body;
+        let Body { codelet, ref pieces, .. } = *taken.body;
         let calls = &self.space.states[state][derivation.option].calls;
         Choice {
             function: self.bodies.program.funcs[function].name.clone(),
             codelet: codelet.map(|codelet| codelet.tag.clone()).unwrap_or_default(),
             tiles: codelet.and_then(|codelet| codelet.tiles),
             level: self.bodies.levels.all[level].name.clone(),
-            tunables: self.named(func, taken.tunables),
+            tunables: self.named(taken),
             pieces: pieces.clone(),
             calls: calls.iter().zip(&derivation.calls).map(|((call, _), of)| self.choice(*call, of)).collect(),
             otherwise: taken.otherwise.clone().map(Box::new),
         }
     }
 
-    fn named(&self, body: FuncId, tunables: &[(VarId, i64)]) -> Vec<(String, i64)> {
-        let vars = &self.bodies.program.funcs[body].vars;
-        tunables.iter().map(|(var, value)| (vars[*var].name.clone(), *value)).collect()
-    }
-
-    fn are_named(&self, body: FuncId, tunables: &[(VarId, i64)], named: &[(String, i64)]) -> bool {
-        let vars = &self.bodies.program.funcs[body].vars;
-        let alike =
-            |((var, value), (name, of)): (&(VarId, i64), &(String, i64))| value == of && vars[*var].name == *name;
-        tunables.len() == named.len() && tunables.iter().zip(named).all(alike)
+    /// Values of the tunables that a version fixes.
+    fn named(&self, taken: &Taken<'_>) -> Vec<(String, i64)> {
+        let Body { codelet, func, .. } = *taken.body;
+        let vars = &self.bodies.program.funcs[func].vars;
+        let fixed = |(var, _): &&(VarId, i64)| codelet.is_some_and(|codelet| codelet.fixes(*var));
+        taken.tunables.iter().filter(fixed).map(|(var, value)| (vars[*var].name.clone(), *value)).collect()
     }
 
     /// What a composition costs here; nothing if rules do not admit it.
@@ -291,11 +287,11 @@ impl<'a> Compositions<'a> {
             return devolved.filter_map(|(at, _)| each(at, std::slice::from_ref(choice))).min_by(f64::total_cmp);
         }
         let fits = |(_, taken): &(usize, &Taken<'_>)| {
-            let Body { codelet, func, .. } = *taken.body;
+            let codelet = taken.body.codelet;
             !taken.devolved
                 && codelet.map_or("", |codelet| &codelet.tag) == choice.codelet
                 && codelet.and_then(|codelet| codelet.tiles) == choice.tiles
-                && self.are_named(func, taken.tunables, &choice.tunables)
+                && self.named(taken) == choice.tunables
         };
         let mut fitting = options().filter(fits).peekable();
         if fitting.peek().is_none() {

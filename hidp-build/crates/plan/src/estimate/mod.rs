@@ -51,7 +51,7 @@ pub(super) fn estimate(
         of: model.estimates,
         threads,
         nests: maps.into_iter().zip(mappings?).collect(),
-        known: func.dims.iter().copied().zip(sizes.iter().copied()).collect(),
+        known: func.dims.iter().copied().zip(sizes.iter().copied()).chain(program.usual_settings(func)).collect(),
         loaded: BTreeSet::new(),
         conditions: [0, 0],
     };

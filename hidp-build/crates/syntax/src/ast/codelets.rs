@@ -28,7 +28,7 @@ pub struct Codelet {
     pub span: Span,
 }
 
-/// A number that a codelet leaves open: `tunable long p = {64, 256};`
+/// A number that a codelet leaves open: `tunable long p = {64, 256}, least = {16, 4096} run;`
 #[derive(Clone, Debug, PartialEq)]
 pub struct Tunable {
     /// Type.
@@ -37,6 +37,8 @@ pub struct Tunable {
     pub name: Ident,
     /// What it can be, the usual value first.
     pub values: Values,
+    /// Whether each call has a value (`run`), rather than each version.
+    pub run: bool,
     /// Name and values.
     pub span: Span,
 }

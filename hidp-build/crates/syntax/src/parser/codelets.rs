@@ -49,7 +49,7 @@ impl Parser<'_> {
         self.is_word_at(0, "tunable") && self.name_at(1)
     }
 
-    /// `tunable long p = {64, 256}, q = {8};`
+    /// `tunable long p = {64, 256}, q = {8} run;`
     fn tunables(&mut self, tunables: &mut Vec<Tunable>) -> Parsed<()> {
         self.bump();
         let ty = self.type_name()?;
@@ -57,11 +57,12 @@ impl Parser<'_> {
             let name = self.declared_name("a tunable")?;
             self.expect(Punct::Assign, "and the values of a tunable")?;
             let values = self.tunable_values()?;
-            if self.is_word_at(0, "run") {
-                return Err(self.tunable_of_calls());
+            let run = self.is_word_at(0, "run");
+            if run {
+                self.bump();
             }
             let span = self.since(name.span);
-            tunables.push(Tunable { ty: ty.clone(), name, values, span });
+            tunables.push(Tunable { ty: ty.clone(), name, values, run, span });
             if self.eat(Punct::Comma).is_none() {
                 break;
             }

@@ -74,7 +74,7 @@ impl Printer {
             self.expr(when);
             self.push(")\n");
         }
-        for Tunable { ty, name, values, .. } in &codelet.tunables {
+        for Tunable { ty, name, values, run, span: _ } in &codelet.tunables {
             self.push(&format!("tunable {} {} = ", ty.name, name.name));
             match values {
                 Values::Listed(values) => {
@@ -84,7 +84,7 @@ impl Printer {
                 }
                 Values::OfModel(knob) => self.push(knob.name()),
             }
-            self.push(";\n");
+            self.push(if *run { " run;\n" } else { ";\n" });
         }
         self.block(&codelet.body);
         self.push("\n");

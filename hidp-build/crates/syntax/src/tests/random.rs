@@ -140,6 +140,7 @@ fn codelet(random: &mut Random) -> Codelet {
                 true => Values::OfModel(random.pick(&Knob::ALL)),
                 false => Values::Listed(several(random, 0, 3, |random| expr(random, 1))),
             },
+            run: random.chance(3),
             span: nowhere(),
         }),
         body: block(random, 4),

@@ -73,6 +73,9 @@ impl<'p> Machine<'p> {
                 break;
             }
         }
+        for (dim, value) in self.program.usual_settings(function) {
+            self.frame[dim.index()] = Slot::Scalar(value.into());
+        }
         self.check_extents(&extents, &bound_by)
     }
 

@@ -132,15 +132,6 @@ impl Parser<'_> {
             || (self.name_at(1) && near::suggest(self.current_text(), ITEM_WORDS).is_some())
     }
 
-    pub(in super::super) fn tunable_of_calls(&mut self) -> Failed {
-        let span = self.span();
-        self.report(
-            Diagnostic::new(Code::NotSupported, span, "`run` is not supported by this version")
-                .note("a tunable that each call may choose is reserved for a later version of the language")
-                .help("without `run` each value makes versions of its own"),
-        )
-    }
-
     pub(in super::super) fn expected_item(&mut self) -> Failed {
         let (span, word) = (self.span(), self.current_text());
         if self.at_tunable() {
