@@ -4,6 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::own::{Own, Places};
+use crate::counted::halfway;
 use crate::measures::ragged_extent;
 use crate::shape::coefficient;
 use crate::target::DeviceMachine;
@@ -197,6 +198,8 @@ impl<'a> Facts<'a> {
     /// What all that comes to where dimensions have these sizes.
     pub(super) fn at(&self, sizes: &[i64], machine: &DeviceMachine) -> Numbers {
         let mut known: BTreeMap<VarId, i64> = self.func.dims.iter().copied().zip(sizes.iter().copied()).collect();
+        // Counters of the host's loops.
+        known.extend(halfway(&self.func.body, &known));
         // The same with the first iteration of each iterator.
         let mut firsts = known.clone();
         let unknown = f64::from(machine.unknown);
