@@ -7,7 +7,7 @@ use hidp_ir::par::effects::Effects;
 use hidp_ir::par::same;
 use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{
-    Access, BinOp, Block, Expr, ExprKind, Map, Place, PrimCall, Program, Stmt, StmtKind, UnOp, Var, VarId,
+    Access, BinOp, Block, Expr, ExprKind, Iter, Map, Place, PrimCall, Program, Stmt, StmtKind, UnOp, Var, VarId,
 };
 use hidp_syntax::index::Arena;
 
@@ -37,7 +37,11 @@ pub(super) fn stays_inside(program: &Program, vars: &Arena<VarId, Var>, a: &Map,
         }
         for (place, writes) in in_a.of(*array) {
             for (other, also_writes) in in_b.of(*array) {
-                if (writes || also_writes) && !meet_in_one_iteration(a, &varying, place, other) {
+                let apart = || {
+                    meet_in_one_iteration(a, &varying, place, other)
+                        || never_meet(a, &varying, &place.index, &other.index)
+                };
+                if (writes || also_writes) && !apart() {
                     let verb = if also_writes { "writes" } else { "reads" };
                     return refuse(format!("the second {verb} `{name}` at another index"));
                 }
@@ -121,13 +125,33 @@ fn meet_in_one_iteration(map: &Map, varying: &BTreeSet<VarId>, a: &Place, b: &Pl
         })
 }
 
+/// Whether two subscripts of one array are never one element: in some dimension one is an iterator, the other an unchanging
+/// amount outside of the iterator's range.
+fn never_meet(map: &Map, varying: &BTreeSet<VarId>, a: &[Expr], b: &[Expr]) -> bool {
+    let outside = |index: &Expr, other: &Expr| {
+        let of_index = |iter: &&Iter| matches!(index.kind, ExprKind::Read(var) if var == iter.var);
+        is_steady(other, varying) && map.iters.iter().find(of_index).is_some_and(|iter| is_outside(iter, other))
+    };
+    a.iter().zip(b).any(|(left, right)| outside(left, right) || outside(right, left))
+}
+
+/// Whether `index`, which is inside of some array, is before the first value of an iterator, or one past the last. A sum with an index
+/// that is inside does not wrap.
+fn is_outside(iter: &Iter, index: &Expr) -> bool {
+    let after = matches!(&iter.lo.kind, ExprKind::Binary { op: BinOp::Add, left, right, .. }
+        if same::expr(left, index) && right.as_int().is_some_and(|by| (1..=i128::from(i32::MAX)).contains(&by)));
+    after || same::expr(&iter.hi, index)
+}
+
+fn is_steady(expr: &Expr, varying: &BTreeSet<VarId>) -> bool {
+    let mut steady = true;
+    visit::walk_expr_vars(expr, |read, _| steady &= !varying.contains(&read));
+    steady
+}
+
 /// Whether `index` has a different value for each value of `iter`: plus or minus the iterator, plus or minus what does not change.
 fn tells_apart(index: &Expr, iter: VarId, varying: &BTreeSet<VarId>) -> bool {
-    let steady = |expr: &Expr| {
-        let mut steady = true;
-        visit::walk_expr_vars(expr, |read, _| steady &= !varying.contains(&read));
-        steady
-    };
+    let steady = |expr: &Expr| is_steady(expr, varying);
     match &index.kind {
         ExprKind::Read(var) => *var == iter,
         ExprKind::Unary(UnOp::Neg, operand) => tells_apart(operand, iter, varying),

@@ -1,8 +1,8 @@
 //! `fuse`: maps of one block that run over the same iterations become one map.
 //!
 //! Two maps fuse when the nested shape of one is a prefix of the other's and every dependence between them stays inside one
-//! iteration: what one writes at an index, the other touches at the same index only. Statements between them move out of the
-//! way if nothing depends on their place. Maps that depend on each other fuse to keep elements in registers, independent ones to
+//! iteration: what one writes at an index, the other touches at the same index only, or at one that no iteration has. Statements between
+//! them move out of the way if nothing depends on their place. Maps that depend on each other fuse to keep elements in registers, independent ones to
 //! load what they share once. Of two maps that fuse, at most one can fault, since their iterations change places.
 //!
 //! [`report`] returns what does not fuse, and why.
