@@ -314,8 +314,9 @@ fn random_recurrences_in_all_ways() {
         let text = recurrence.text();
         let program = compiled(&text);
         let mut ways = vec![computed(program.clone())];
-        // Those of bits need neighbours that differ by one at most, which no cell here promises.
-        let of_values = |course: &Course| !matches!(course, Course::Rows | Course::Tiles { .. });
+        // Those of bits need neighbours that differ by one at most, which no cell here promises; parts need one index.
+        let of_values =
+            |course: &Course| !matches!(course, Course::Rows | Course::Tiles { .. } | Course::Prefix { .. });
         for course in Course::ALL.into_iter().filter(of_values) {
             let pinned = in_course(&program, course);
             *courses.entry(format!("{course:?}")).or_insert(0) += u32::from(pinned.is_some());
@@ -336,6 +337,62 @@ fn random_recurrences_in_all_ways() {
     println!("{courses:?} {faults:?} {calls} calls");
     assert!(courses.values().all(|count| *count > 0), "{courses:?}");
     assert_eq!(faults.len(), 2, "{faults:?}");
+}
+
+/// Cells of a line, each linear in those before it: sums of products that wrap, in 32 bits, in 8, and in 64 of which 32 are kept.
+#[test]
+fn linear_recurrences_in_parts() {
+    let mut numbers = Numbers(59);
+    let mut calls = 0;
+    for order in 1..=4 {
+        let cells: Vec<String> = (1..=order).map(|back| format!("(f[{back}] * r(k - {back}) - g[k])")).collect();
+        let sum = cells.join(" + ");
+        for (ty, value) in [
+            ("int", format!("x > 0 ? {sum} : -r(k - {order})")),
+            ("uint8", format!("uint8({sum})")),
+            ("int", format!("int(long(x) * ({sum}))")),
+        ] {
+            let text = format!(
+                "recurrence {ty} r(k := [0:N)) input int f[5], g[N];
+                 {{ int x = g[k]; if (k < {order}) return {ty}(x); return {value}; }}
+                 function whole input int f[5], g[N]; output {ty} T[N]; {{ T = r; }}"
+            );
+            let program = compiled(&text);
+            let part = numbers.next(1, 6) as u32;
+            let way = computed(in_course(&program, Course::Prefix { part }).expect("it is linear"));
+            for n in [0, 1, 5, 12, 30] {
+                let args = |numbers: &mut Numbers| {
+                    let shape = |count: i64| {
+                        if ty == "int" {
+                            ints(vec![count], &vec![0; count as usize])
+                        } else {
+                            letters(&vec![0; count as usize])
+                        }
+                    };
+                    vec![
+                        ints(vec![5], &numbers.list(5, -(1 << 20), 1 << 20)),
+                        ints(vec![n], &numbers.list(n, -9, 1 << 20)),
+                        shape(n),
+                    ]
+                };
+                let args = args(&mut numbers);
+                // Without the pass, by its meaning.
+                let [expected, found] = [&program, &way].map(|program| call(program, "whole", args.clone()));
+                assert_eq!(found, expected, "parts of {part}, {n} cells of {text}");
+                calls += 1;
+            }
+        }
+    }
+    assert_eq!(calls, 60);
+    // Products of cells, and bits that are lost on the way.
+    for value in ["r(k-1) * r(k-2)", "long(int(r(k-1)) * f[1])", "max(r(k-1), r(k-2))", "r(k-1) > 0 ? r(k-2) : r(k-1)"]
+    {
+        let program = compiled(&format!(
+            "recurrence long r(k := [0:N)) input int f[N]; {{ if (k < 2) return f[k]; return {value}; }}
+             function whole input int f[N]; output long T[N]; {{ T = r; }}"
+        ));
+        assert!(in_course(&program, Course::Prefix { part: 2 }).is_none(), "{value}");
+    }
 }
 
 /// Compares what the functions give with all cells, row by row, or with the first fault.

@@ -99,6 +99,11 @@ pub enum Course {
     },
     /// Differences of neighbours in few bits: one cell after the other, from the differences along a row.
     Rows,
+    /// Parts of a linear recurrence, each twice: cells after each other, first to find what they make of those before the part.
+    Prefix {
+        /// Cells of a part.
+        part: u32,
+    },
     /// Cells after each other.
     Loops,
 }
@@ -107,14 +112,18 @@ impl Course {
     /// Cells of a tile along each index where nobody says how many: steps are long enough for vectors, and a first-level cache holds their windows.
     pub const SIDE: u32 = 4096;
 
-    /// All of them; tiles with sides that nobody has chosen.
-    pub const ALL: [Course; 8] = [
+    /// Cells of a part where nobody says how many: composing the parts costs little beside them.
+    pub const PART: u32 = 4096;
+
+    /// All of them; tiles and parts with sizes that nobody has chosen.
+    pub const ALL: [Course; 9] = [
         Course::Tiles { sides: [Course::SIDE; 2] },
         Course::Rows,
         Course::Window { narrow: true, profile: true },
         Course::Window { narrow: false, profile: true },
         Course::Window { narrow: true, profile: false },
         Course::Window { narrow: false, profile: false },
+        Course::Prefix { part: Course::PART },
         Course::Table,
         Course::Loops,
     ];

@@ -36,13 +36,14 @@ pub fn lines(func: &Func, system: &System, course: Course) -> Vec<String> {
             signs.map(|(name, flip)| format!("{}{name} seq", if *flip < 0 { "-" } else { "" })).collect()
         }
         (Course::Loops, None) => in_steps().chain(others().map(|name| format!("{name} seq"))).collect(),
+        (Course::Prefix { part }, _) => in_steps().map(|line| format!("{line}({part})")).collect(),
         (Course::Rows, _) => names.iter().map(|name| format!("{name} seq")).collect(),
         (Course::Table | Course::Window { .. } | Course::Tiles { .. }, _) => {
             let together = others().collect::<Vec<_>>().join(", ");
             let in_tiles = |[rows, columns]: [u32; 2]| in_steps().map(move |line| format!("{line}({rows}x{columns})"));
             let tiles = match course {
                 Course::Tiles { sides } => Some(in_tiles(sides)),
-                Course::Table | Course::Window { .. } | Course::Loops | Course::Rows => None,
+                Course::Table | Course::Window { .. } | Course::Loops | Course::Rows | Course::Prefix { .. } => None,
             };
             let lanes = (!together.is_empty()).then(|| format!("{together} lanes"));
             in_steps().chain(tiles.into_iter().flatten()).chain(lanes).collect()
@@ -55,7 +56,7 @@ pub fn lines(func: &Func, system: &System, course: Course) -> Vec<String> {
             (Course::Window { .. }, None) => format!("keep {name} window"),
             (Course::Tiles { .. }, _) => format!("keep {name} window(2)"),
             (Course::Rows, _) => format!("keep {name} rows(1)"),
-            (Course::Table | Course::Loops, _) => format!("keep {name} table"),
+            (Course::Table | Course::Loops | Course::Prefix { .. }, _) => format!("keep {name} table"),
         });
         if matches!(course, Course::Tiles { .. } | Course::Rows) {
             lines.push(format!("narrow {name} int8 difference"));
@@ -73,8 +74,10 @@ pub fn lines(func: &Func, system: &System, course: Course) -> Vec<String> {
 pub(super) fn all(func: &Func, system: &System) -> Vec<Course> {
     let of_loops = lines(func, system, Course::Loops);
     let pairs = matches!(&system.tables[..], [table] if table.index.len() == 2);
+    let line = matches!(&system.tables[..], [table] if table.index.len() == 1);
     let differs = |course: &Course| match course {
         Course::Loops => true,
+        Course::Prefix { .. } => line,
         Course::Tiles { .. } | Course::Rows => pairs,
         Course::Table | Course::Window { .. } => lines(func, system, *course) != of_loops,
     };
@@ -87,6 +90,13 @@ fn sides(line: &str) -> Option<[u32; 2]> {
     let (rows, columns) = sides.split_once('x')?;
     let side = |text: &str| text.parse().ok().filter(|side| SIDES.contains(side));
     Some([side(rows)?, side(columns)?])
+}
+
+/// The length of parts at the end of a line: `k seq(4096)`.
+fn part(line: &str) -> Option<Course> {
+    let (_, part) = line.strip_suffix(')')?.rsplit_once('(')?;
+    let part = part.parse().ok().filter(|part| SIDES.contains(part))?;
+    Some(Course::Prefix { part })
 }
 
 /// The functions that an entry runs.
@@ -123,8 +133,9 @@ pub fn pin(program: &mut Program, entry: FuncId, pins: &[CourseLines]) -> Vec<Di
         let (id, system) = &of_tables[0];
         let func = &program.funcs[*id];
         let with_sides = |sides: [u32; 2]| Course::Tiles { sides };
-        let courses =
-            all(func, system).into_iter().chain(pin.lines.iter().filter_map(|line| sides(line)).map(with_sides));
+        let tiles = pin.lines.iter().filter_map(|line| sides(line)).map(with_sides);
+        let parts = pin.lines.iter().filter_map(|line| part(line));
+        let courses = all(func, system).into_iter().chain(tiles).chain(parts);
         let course = courses.into_iter().find(|course| lines(func, system, *course) == pin.lines);
         let Some(course) = course else {
             let shown = |course: &Course| format!("\n  {}", lines(func, system, *course).join("\n  "));

@@ -14,6 +14,7 @@ use super::contents::Contents;
 use super::difference::Differences;
 use super::made::{Kept, Tests, Unmet, Way, Why};
 use super::narrow::{self, Doubt, Narrow};
+use super::prefix::Prefix;
 use super::profile::Profiles;
 use super::twin::{copied, fit_int, twin};
 use super::window::{self, Cells, Window};
@@ -184,6 +185,12 @@ impl Job {
             Course::Tiles { sides } => {
                 return self.by_differences(builder, system, bodies, Some(sides)).ok_or(Unmet::Difference);
             }
+            Course::Prefix { .. } if in_map => return Err(Unmet::Linear),
+            Course::Prefix { part } => {
+                let prefix = Prefix::of(builder, system, bodies).ok_or(Unmet::Linear)?;
+                let stmts = prefix.made(builder, part);
+                return Ok((self.around_tables(builder, system, stmts), Way::Prefix { part }));
+            }
             Course::Rows if !in_map => return Err(Unmet::Host),
             Course::Rows => return self.by_differences(builder, system, bodies, None).ok_or(Unmet::Difference),
             Course::Table | Course::Window { .. } if !wave::is_wide(system) => return Err(Unmet::Wide),
@@ -218,6 +225,16 @@ impl Job {
         let whole = self.whole(system);
         // Inside of a map, a loop over others does not run in lanes, and steps cost more than they save.
         let apart = self.around == Around::Map && (whole || bodies.iter().any(has_loop));
+        if self.around == Around::Host
+            && system.order.pinned.is_none()
+            && let Some(prefix) = Prefix::of(builder, system, &bodies)
+        {
+            let parts = prefix.made(builder, Course::PART);
+            let (copy, copies) = copied(builder.vars, system, &bodies);
+            let loops = self.loops(builder, &copy, copies);
+            let stmts = vec![build::either(prefix.is_long(), parts, loops)];
+            return (self.around_tables(builder, system, stmts), Way::Prefix { part: Course::PART });
+        }
         if apart || !wave::is_wide(system) {
             let why = if self.around == Around::Map { Why::Iteration } else { Why::Narrow };
             return (self.swept(builder, system, bodies), Way::Sweep(why));
@@ -446,11 +463,15 @@ impl Job {
 
     /// Cells one after the other.
     fn swept(&self, builder: &mut Builder<'_>, system: &System, bodies: Vec<Block>) -> Vec<Stmt> {
-        let stmts = match &system.order.nest {
+        let stmts = self.loops(builder, system, bodies);
+        self.around_tables(builder, system, stmts)
+    }
+
+    fn loops(&self, builder: &mut Builder<'_>, system: &System, bodies: Vec<Block>) -> Vec<Stmt> {
+        match &system.order.nest {
             Some(nest) => sweep::system(builder, system, nest, bodies, self.around),
             None => wave::system(builder, system, bodies, self.around, None),
-        };
-        self.around_tables(builder, system, stmts)
+        }
     }
 
     /// Where tables are no outputs: their declarations, and the cells that are taken from them.

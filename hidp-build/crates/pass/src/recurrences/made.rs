@@ -70,15 +70,18 @@ pub enum Unmet {
     Difference,
     /// It is in a map.
     Host,
+    /// Cells are linear in the few before them.
+    Linear,
 }
 
 impl Unmet {
     /// All of them.
-    pub const ALL: [Unmet; 8] = [
+    pub const ALL: [Unmet; 9] = [
         Unmet::Difference,
         Unmet::Faults,
         Unmet::Host,
         Unmet::Iteration,
+        Unmet::Linear,
         Unmet::Narrow,
         Unmet::Profile,
         Unmet::Wide,
@@ -96,6 +99,7 @@ impl Unmet {
             Unmet::Profile => "profile",
             Unmet::Difference => "difference",
             Unmet::Host => "host",
+            Unmet::Linear => "linear",
         }
     }
 
@@ -117,6 +121,9 @@ impl Unmet {
                 "one cell of one table is asked for, which comes from the three before it by sums with small plain values, `min`, `max` and conditions, such that differences of neighbours fit 8 bits"
             }
             Unmet::Host => "it is in a map, where each iteration has its own table; at host level threads share tiles",
+            Unmet::Linear => {
+                "it is at host level, and integers of one table with one index are sums of plain values and of the up to 4 cells before them, times plain values"
+            }
             Unmet::Profile => "steps are `i + j`, and two data choose from a table of integers, one for each index",
         }
     }
@@ -142,6 +149,11 @@ pub enum Way {
         sides: Option<[u32; 2]>,
         /// Elsewhere.
         otherwise: Box<Way>,
+    },
+    /// A linear recurrence in parts that threads share, where it is long.
+    Prefix {
+        /// Cells of a part.
+        part: u32,
     },
     /// One cell after the other.
     Sweep(Why),
@@ -288,6 +300,10 @@ impl fmt::Display for Described<'_> {
                     inner(otherwise)
                 )
             }
+            Way::Prefix { part } => write!(
+                f,
+                "parts of {part} cells at once, each twice: what it makes of the cells before it, and its cells; the table is kept ({table} bytes)"
+            ),
             Way::Sweep(why) => write!(f, "one cell after the other, since {why}; the table is kept ({table} bytes)"),
             Way::Demand => write!(
                 f,
@@ -330,16 +346,25 @@ impl Way {
             Way::Wave(Kept::Table) => Some(Course::Table),
             Way::Difference { sides: Some(sides), .. } => Some(Course::Tiles { sides: *sides }),
             Way::Difference { sides: None, .. } => Some(Course::Rows),
+            Way::Prefix { part } => Some(Course::Prefix { part: *part }),
             Way::Sweep(_) => Some(Course::Loops),
             Way::Demand => None,
             Way::Tested { passed, .. } => passed.course(),
             Way::Narrow(way) => match way.course()? {
                 Course::Window { profile, .. } => Some(Course::Window { narrow: true, profile }),
-                other @ (Course::Table | Course::Loops | Course::Tiles { .. } | Course::Rows) => Some(other),
+                other @ (Course::Table
+                | Course::Loops
+                | Course::Tiles { .. }
+                | Course::Rows
+                | Course::Prefix { .. }) => Some(other),
             },
             Way::Profiled { passed, .. } => match passed.course()? {
                 Course::Window { narrow, .. } => Some(Course::Window { narrow, profile: true }),
-                other @ (Course::Table | Course::Loops | Course::Tiles { .. } | Course::Rows) => Some(other),
+                other @ (Course::Table
+                | Course::Loops
+                | Course::Tiles { .. }
+                | Course::Rows
+                | Course::Prefix { .. }) => Some(other),
             },
         }
     }
@@ -348,7 +373,7 @@ impl Way {
     pub(super) fn is_by_demand(&self) -> bool {
         match self {
             Way::Demand => true,
-            Way::Wave(_) | Way::Narrow(_) | Way::Difference { .. } | Way::Sweep(_) => false,
+            Way::Wave(_) | Way::Narrow(_) | Way::Difference { .. } | Way::Prefix { .. } | Way::Sweep(_) => false,
             Way::Tested { passed, .. } | Way::Profiled { passed, .. } => passed.is_by_demand(),
         }
     }

@@ -23,6 +23,7 @@ mod difference;
 mod job;
 mod made;
 mod narrow;
+mod prefix;
 mod profile;
 mod sweep;
 #[cfg(test)]
