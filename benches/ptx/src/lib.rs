@@ -13,6 +13,7 @@ mod run;
 mod text;
 mod values;
 mod warp;
+mod widened;
 
 pub use counts::{Class, Counts};
 pub use memory::Memory;

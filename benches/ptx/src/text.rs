@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use crate::cost;
 use crate::flow::{self, Flow};
 use crate::instr::{Instr, Kind, Op, Operand, Special, Type, named};
+use crate::widened;
 
 /// What of PTX cannot be read, with its line.
 #[derive(Debug, PartialEq, Eq)]
@@ -218,6 +219,7 @@ fn kernel(
     }
     body(&mut kernel, &mut names, reader, of_blocks)?;
     kernel.flow = flow::of(&kernel.code);
+    widened::free(&mut kernel.code);
     Ok((name, kernel))
 }
 

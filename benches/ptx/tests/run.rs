@@ -110,3 +110,26 @@ fn some_blocks_stand_for_all() {
     // Blocks share these: what is different in a launch is not known.
     assert_eq!([all.launch_sectors, some.launch_sectors], [8, 200]);
 }
+
+#[test]
+fn loads_widen_by_themselves() {
+    // Slots of a warp for the instructions between its first load and its store.
+    let slots = |body: &str| {
+        let body = format!("{body}\nst.global.u32 [%rd2], %r9;");
+        let Numbers(numbers) = &mut Numbers([0xfedc_ba98; 1024]);
+        let counts = run(&kernel("", &body), &mut numbers[..], 0).unwrap();
+        (counts.slots, numbers[1])
+    };
+    let plain = slots("ld.global.u32 %r9, [%rd2];").0;
+    let byte = "ld.global.nc.u8 %rs0, [%rd2];\ncvt.u32.u16 %r8, %rs0;\nand.b32 %r9, %r8, 255;";
+    assert_eq!(slots(byte), (plain, 0x98));
+    let signed = "ld.global.s8 %rs0, [%rd2];\ncvt.s32.s16 %r9, %rs0;";
+    assert_eq!(slots(signed), (plain, 0xffff_ff98));
+    // Another mask, a number that is no load's alone, and signs of what has none.
+    let mask = "ld.global.nc.u8 %rs0, [%rd2];\ncvt.u32.u16 %r8, %rs0;\nand.b32 %r9, %r8, 15;";
+    assert_eq!(slots(mask), (plain + 2, 8));
+    let both = "ld.global.u8 %rs0, [%rd2];\nld.global.u8 %rs0, [%rd2+1];\ncvt.u32.u16 %r9, %rs0;";
+    assert_eq!(slots(both), (plain + 2 * 2, 0xba));
+    let signs = "ld.global.u8 %rs0, [%rd2];\ncvt.s32.s8 %r9, %rs0;";
+    assert_eq!(slots(signs), (plain + 2, 0xffff_ff98));
+}
