@@ -1,5 +1,5 @@
-//! From predicted times to rules: when a version runs instead of the usual one. Either a rule is one comparison of a measure, and has to gain at every
-//! point that it is for; or rules are fitted as the tuner does it.
+//! From predicted times to rules: when a version runs instead of the usual one. Either a rule is one comparison of a measure, or one with a
+//! multiple of the threads and one more, and has to gain at every point that it is for; or rules are fitted as the tuner does it.
 
 use std::collections::BTreeSet;
 
@@ -11,67 +11,99 @@ const MOST: usize = 3;
 /// How much more a version may take where it does what the usual one does.
 const EVEN: f64 = 1.02;
 
-/// Versions at one point, under each of some conditions, such as numbers of threads.
+/// Versions at one point, on so many threads.
 pub(crate) struct Compared {
     /// The measures there.
     pub(crate) measures: Vec<Option<i64>>,
-    /// Times of the version that runs without what is compared.
-    pub(crate) usual: Vec<f64>,
-    /// Each version that is compared; none if its times cannot be told.
+    pub(crate) threads: i64,
+    /// The time of the version that runs without what is compared.
+    pub(crate) usual: f64,
+    /// Each version that is compared; none if its time cannot be told.
     pub(crate) forms: Vec<Option<Form>>,
 }
 
 /// A version at one point.
+#[derive(Clone, Copy)]
 pub(crate) struct Form {
-    pub(crate) times: Vec<f64>,
+    pub(crate) time: f64,
     /// Whether it does nothing else than the usual one there, by a plan of its own.
     pub(crate) declined: bool,
 }
 
 impl Compared {
-    fn meets(&self, when: Condition) -> bool {
-        // Bounds of these conditions are numbers, whatever the threads.
-        self.measures[when.measure].is_some_and(|value| when.holds(value, 1))
+    fn meets(&self, all: &[Condition]) -> bool {
+        let meets = |when: &Condition| self.measures[when.measure].is_some_and(|value| when.holds(value, self.threads));
+        all.iter().all(meets)
     }
 
-    /// What a version takes beside the usual one, at worst.
+    /// What a version takes beside the usual one.
     pub(crate) fn ratio(&self, form: usize) -> Option<f64> {
-        let ratios = self.forms[form].as_ref()?.times.iter().zip(&self.usual).map(|(time, usual)| time / usual);
-        ratios.max_by(f64::total_cmp)
+        Some(self.forms[form]?.time / self.usual)
     }
 
     pub(crate) fn declines(&self, form: usize) -> bool {
-        self.forms[form].as_ref().is_some_and(|form| form.declined)
+        self.forms[form].is_some_and(|form| form.declined)
     }
 }
 
-/// The rules under which versions of these names save so much: the first that holds decides.
-pub(crate) fn gaining(places: &[Compared], names: &[&str], gain: f64) -> Vec<Rule> {
+/// The rules under which versions of these names save so much: the first that holds decides. Each compares one measure, or, where none
+/// saves more, one with a multiple of the threads and another one: these are `paired`.
+pub(crate) fn gaining(places: &[Compared], names: &[&str], paired: &[[usize; 2]], gain: f64) -> Vec<Rule> {
     let mut chosen: Vec<Option<usize>> = vec![None; places.len()];
     let mut rules: Vec<Rule> = Vec::new();
     while rules.len() < MOST {
-        let worth = |rule: &(usize, Condition)| value_of(places, &chosen, rule, gain);
-        let candidates = conditions(places).into_iter().flat_map(|when| (0..names.len()).map(move |form| (form, when)));
-        let best = candidates.filter_map(|rule| worth(&rule).map(|worth| (worth, rule)));
-        let better = |a: &Worth, b: &Worth| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
-        let Some((_, (form, when))) = best.max_by(|a, b| better(&a.0, &b.0)) else { break };
+        let best_of = |conditions: Vec<Vec<Condition>>| best(places, &chosen, (conditions, names.len()), gain);
+        let found = best_of(alone(places)).or_else(|| best_of(together(places, paired)));
+        let Some((form, conditions)) = found else { break };
         for (at, place) in places.iter().enumerate() {
-            if place.meets(when) {
+            if place.meets(&conditions) {
                 chosen[at] = Some(form);
             }
         }
-        rules.insert(0, Rule { conditions: vec![when], plan: names[form].to_owned() });
+        rules.insert(0, Rule { conditions, plan: names[form].to_owned() });
     }
     rules
 }
 
+/// The version and the conditions under which it gains most.
+fn best(
+    places: &[Compared],
+    chosen: &[Option<usize>],
+    (conditions, forms): (Vec<Vec<Condition>>, usize),
+    gain: f64,
+) -> Option<(usize, Vec<Condition>)> {
+    let better = |a: &Worth, b: &Worth| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1));
+    let candidates = conditions.iter().flat_map(|when| (0..forms).map(move |form| (form, when)));
+    let worth = candidates.filter_map(|rule| Some((value_of(places, chosen, rule, gain)?, rule)));
+    let (_, (form, when)) = worth.max_by(|a, b| better(&a.0, &b.0))?;
+    Some((form, when.clone()))
+}
+
+/// The values that a measure has.
+fn values(places: &[Compared], measure: usize) -> BTreeSet<i64> {
+    places.iter().filter_map(|place| place.measures[measure]).collect()
+}
+
 /// A condition for each value that a measure has at a point.
-fn conditions(places: &[Compared]) -> Vec<Condition> {
+fn alone(places: &[Compared]) -> Vec<Vec<Condition>> {
     let mut found = Vec::new();
     for measure in 0..places.first().map_or(0, |place| place.measures.len()) {
-        let values: BTreeSet<i64> = places.iter().filter_map(|place| place.measures[measure]).collect();
-        for value in values {
-            found.extend([true, false].map(|least| Condition { measure, least, bound: Bound::Fixed(value) }));
+        for value in values(places, measure) {
+            found.extend([true, false].map(|least| vec![Condition { measure, least, bound: Bound::Fixed(value) }]));
+        }
+    }
+    found
+}
+
+/// Where a version does in order what the usual one shares out, one measure says how many threads make up for it, and another one that there
+/// is enough to do.
+fn together(places: &[Compared], paired: &[[usize; 2]]) -> Vec<Vec<Condition>> {
+    let mut found = Vec::new();
+    for [first, second] in paired {
+        for per_thread in values(places, *first) {
+            let first = Condition { measure: *first, least: true, bound: Bound::PerThread(per_thread) };
+            let with = |value| vec![first, Condition { measure: *second, least: true, bound: Bound::Fixed(value) }];
+            found.extend(values(places, *second).into_iter().map(with));
         }
     }
     found
@@ -80,28 +112,38 @@ fn conditions(places: &[Compared]) -> Vec<Condition> {
 /// What a rule gains over all points together, and how many it need not be for: of equal gains the rule for fewer of those is better.
 type Worth = (f64, std::cmp::Reverse<usize>);
 
-/// What a rule is worth, if it gains at each point that it is for, or loses nothing where its version is none of its own.
+/// What a rule is worth, if it gains at each point that it is for, or loses nothing where its version is none of its own. A multiple of the
+/// threads has to be met on any number of them: else it says nothing of threads.
 fn value_of(
     places: &[Compared],
     chosen: &[Option<usize>],
-    (form, when): &(usize, Condition),
+    (form, when): (usize, &Vec<Condition>),
     gain: f64,
 ) -> Option<Worth> {
     let (mut all, mut needless) = (0.0, 0);
+    let mut met: BTreeSet<i64> = BTreeSet::new();
     for (place, chosen) in places.iter().zip(chosen) {
-        if !place.meets(*when) {
+        // Where another rule has chosen the same, nothing changes.
+        if !place.meets(when) || *chosen == Some(form) {
             continue;
         }
         let before = chosen.and_then(|form| place.ratio(form)).unwrap_or(1.0);
-        let after = place.ratio(*form)?;
-        let declined = place.declines(*form);
+        let after = place.ratio(form)?;
+        let declined = place.declines(form);
         if after > before * if declined { EVEN } else { gain } {
             return None;
         }
         match declined {
             true => needless += 1,
-            false => all += (before / after).ln(),
+            false => {
+                all += (before / after).ln();
+                met.insert(place.threads);
+            }
         }
+    }
+    let by_threads = when.iter().any(|when| matches!(when.bound, Bound::PerThread(_)));
+    if by_threads && places.iter().any(|place| !met.contains(&place.threads)) {
+        return None;
     }
     (all > 0.0).then_some((all, std::cmp::Reverse(needless)))
 }
@@ -182,6 +224,57 @@ fn priced(point: &Point, usual: usize) -> Option<Priced> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The rules for a version that takes `after`, of the time `before`, by two measures at each point and threads.
+    fn by_threads(times: impl Fn([i64; 2], f64) -> (f64, f64), paired: &[[usize; 2]]) -> Vec<Rule> {
+        let mut places = Vec::new();
+        for (first, second) in [1, 16, 256, 4096].into_iter().flat_map(|first| [16, 4096].map(|second| (first, second)))
+        {
+            for threads in [1, 8] {
+                let (usual, time) = times([first, second], threads as f64);
+                let forms = vec![Some(Form { time, declined: false })];
+                places.push(Compared { measures: vec![Some(first), Some(second)], threads, usual, forms });
+            }
+        }
+        gaining(&places, &["in order"], paired, 0.8)
+    }
+
+    #[test]
+    fn rules_of_what_runs_in_order_ask_for_threads() {
+        // `first` operations of each of `second` iterations are shared out; else there are 64 in order, if that is worth beginning.
+        let times = |[first, second]: [i64; 2], threads: f64| {
+            let (each, count) = (first as f64, second as f64);
+            (each * count / threads, 64.0 * count + if count < 100.0 { 1e9 } else { 0.0 })
+        };
+        let per_thread = Condition { measure: 0, least: true, bound: Bound::PerThread(256) };
+        let enough = Condition { measure: 1, least: true, bound: Bound::Fixed(4096) };
+        let expected = Rule { conditions: vec![per_thread, enough], plan: "in order".to_owned() };
+        assert_eq!(by_threads(times, &[[0, 1], [1, 0]]), [expected]);
+        assert_eq!(by_threads(times, &[]), []);
+        // A rule may be for points that another one has already.
+        let twice = |[first, second]: [i64; 2], threads: f64| {
+            let all = (first * second) as f64 / threads;
+            (all, if first >= 256 || second >= 4096 { all / 2.0 } else { all * 2.0 })
+        };
+        assert_eq!(by_threads(twice, &[]), [rule_by(0, 256, "in order"), rule_by(1, 4096, "in order")]);
+        // What gains on one thread alone says nothing of threads.
+        let alone = |[first, second]: [i64; 2], threads: f64| {
+            let (all, best) = ((first * second) as f64, threads < 2.0 && first >= 256 && second >= 4096);
+            (all / threads, if best { all / 2.0 } else { all })
+        };
+        assert_eq!(by_threads(alone, &[[0, 1], [1, 0]]), []);
+        // One comparison is enough where it is.
+        let always = |[first, second]: [i64; 2], threads: f64| {
+            let all = (first * second) as f64 / threads;
+            (all, if first >= 256 { all / 2.0 } else { all * 2.0 })
+        };
+        assert_eq!(by_threads(always, &[[0, 1], [1, 0]]), [rule_by(0, 256, "in order")]);
+    }
+
+    fn rule_by(measure: usize, bound: i64, plan: &str) -> Rule {
+        let when = Condition { measure, least: true, bound: Bound::Fixed(bound) };
+        Rule { conditions: vec![when], plan: plan.to_owned() }
+    }
 
     fn rule(least: bool, bound: i64, plan: &str) -> Rule {
         let when = Condition { measure: 0, least, bound: Bound::Fixed(bound) };

@@ -7,6 +7,7 @@ use std::fmt;
 use crate::dispatch::{Dispatch, Rule, deciding};
 use crate::estimate::{Estimate, estimate};
 use crate::gains::{Compared, Form, gaining};
+use crate::measures::{INNER, PARALLEL};
 use crate::notation::Plan;
 use crate::sizes::points;
 use crate::target::Model;
@@ -100,18 +101,21 @@ pub fn promise(
     model: &Model,
 ) -> Promise {
     let func = &program.funcs[entry];
-    let places: Vec<Compared> = points(func.dims.len(), STEP)
-        .iter()
-        .filter_map(|sizes| compared_at(program, func, sizes, (plans, forms), dispatch, model))
-        .collect();
+    let sizes = points(func.dims.len(), STEP);
+    let at = |sizes: &Vec<i64>| compared_at(program, func, sizes, (plans, forms), dispatch, model);
+    let places: Vec<[Compared; 2]> = sizes.iter().filter_map(at).collect();
     let gain = 1.0 - f64::from(model.estimates.gain) / 100.0;
     let names: Vec<&str> = forms.iter().map(|(_, plan)| plan.name.as_str()).collect();
-    let rules = gaining(&places, &names, gain);
     let least = |form: usize| {
-        let ratios = places.iter().filter(|place| !place.declines(form)).filter_map(|place| place.ratio(form));
-        ratios.min_by(f64::total_cmp)
+        let runs = places.iter().filter(|place| !place.iter().all(|place| place.declines(form)));
+        let worst = runs.filter_map(|[one, many]| Some(one.ratio(form)?.max(many.ratio(form)?)));
+        worst.min_by(f64::total_cmp)
     };
-    Promise { rules, least: (0..forms.len()).map(least).collect() }
+    let least = (0..forms.len()).map(least).collect();
+    let named = |name: &str| dispatch.measures.iter().position(|measure| measure.name == name);
+    let paired = named(PARALLEL).zip(named(INNER)).map(|(one, other)| [[one, other], [other, one]]);
+    let places: Vec<Compared> = places.into_iter().flatten().collect();
+    Promise { rules: gaining(&places, &names, paired.as_ref().map_or(&[], |paired| &paired[..]), gain), least }
 }
 
 /// Versions at given sizes, on one thread and on many.
@@ -122,20 +126,19 @@ fn compared_at(
     (plans, forms): (&[Plan], &[(FuncId, Plan)]),
     dispatch: &Dispatch,
     model: &Model,
-) -> Option<Compared> {
+) -> Option<[Compared; 2]> {
     let known: BTreeMap<VarId, i64> = func.dims.iter().copied().zip(sizes.iter().copied()).collect();
     let measures: Vec<Option<i64>> = dispatch.measures.iter().map(|measure| measure.at(&known)).collect();
-    let threads = [1.0, f64::from(model.estimates.threads)];
-    let usual = threads.iter().map(|threads| {
-        let rule = deciding(&dispatch.rules, &measures, *threads as i64);
+    let on = |threads: u32| {
+        let rule = deciding(&dispatch.rules, &measures, threads.into());
         let plan = rule.and_then(|rule| plans.iter().find(|plan| plan.name == rule.plan)).or(plans.first())?;
-        Some(estimate(program, func, plan, sizes, (*threads, model))?.time)
-    });
-    let form = |(func, plan): &(FuncId, Plan)| -> Option<Form> {
-        let on = |threads: &f64| estimate(program, &program.funcs[*func], plan, sizes, (*threads, model));
-        let found: Vec<Estimate> = threads.iter().map(on).collect::<Option<_>>()?;
-        let declined = found.iter().all(|found| found.declined);
-        Some(Form { times: found.iter().map(|found| found.time).collect(), declined })
+        let time = |func: &Func, plan: &Plan| estimate(program, func, plan, sizes, (threads.into(), model));
+        let form = |(func, plan): &(FuncId, Plan)| {
+            let Estimate { time, declined } = time(&program.funcs[*func], plan)?;
+            Some(Form { time, declined })
+        };
+        let (usual, forms) = (time(func, plan)?.time, forms.iter().map(form).collect());
+        Some(Compared { measures: measures.clone(), threads: threads.into(), usual, forms })
     };
-    Some(Compared { usual: usual.collect::<Option<_>>()?, forms: forms.iter().map(form).collect(), measures })
+    Some([on(1)?, on(model.estimates.threads)?])
 }
