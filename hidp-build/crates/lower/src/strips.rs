@@ -4,7 +4,7 @@
 //! which takes longer than most of what iterations do besides. So it runs in strips, at whose ends the quotient changes: within one, the
 //! quotient is a value and the remainder a difference.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::mem;
 
 use super::make;
@@ -13,7 +13,7 @@ use hidp_ir::imp::visit::{
     stmt_exprs_mut,
 };
 use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
-use hidp_ir::par::BinOp;
+use hidp_ir::par::{BinOp, FoldFn};
 use hidp_syntax::index::Arena;
 use hidp_syntax::ty::Ty;
 
@@ -46,7 +46,8 @@ fn in_loop(node: Loop, vars: &mut Arena<VarId, Var>, stmts: &mut Vec<Stmt>) {
 fn divisor(node: &Loop) -> Option<VarId> {
     let fits = match &node.kind {
         LoopKind::Seq | LoopKind::Unroll(_) => true,
-        LoopKind::Simd { reductions } => reductions.is_empty(),
+        // Flags are the same in whichever parts of a loop they are raised, sums are not.
+        LoopKind::Simd { reductions } => reductions.iter().all(|(_, op)| *op == FoldFn::Or),
         LoopKind::Across | LoopKind::Spread { .. } => false,
     };
     if !fits || make::as_int(&node.step) != Some(1) || breaks(&node.body) {
@@ -57,11 +58,12 @@ fn divisor(node: &Loop) -> Option<VarId> {
         changed.extend(introduced(stmt));
         changed.extend(overwritten(stmt));
     });
+    let tested = tested(&node.body);
     let mut found = None;
     // Not what some iterations divide by at most: strips divide wherever they begin.
     for expr in node.body.stmts.iter().flat_map(stmt_exprs) {
         each_subexpr(expr, &mut |sub| {
-            if let Some((_, by)) = divided(sub, node.var)
+            if let Some((_, by)) = divided(sub, node.var, &tested)
                 && !changed.contains(&by)
             {
                 found = found.or(Some(by));
@@ -80,11 +82,36 @@ fn breaks(body: &Block) -> bool {
     })
 }
 
-/// Whether it is the variable's quotient or remainder, and by what.
-fn divided(expr: &Expr, var: VarId) -> Option<(BinOp, VarId)> {
+/// Values that say whether a variable is not 0, with the variable: a flag is raised where it is 0.
+fn tested(body: &Block) -> BTreeMap<VarId, VarId> {
+    let mut found = BTreeMap::new();
+    each_stmt(body, &mut |stmt| {
+        if let Stmt::Let { var, init: Some(Expr { kind: ExprKind::Binary(BinOp::Ne, left, right), .. }) } = stmt
+            && let ExprKind::Var(by) = left.kind
+            && make::as_int(right) == Some(0)
+        {
+            found.insert(*var, by);
+        }
+    });
+    found
+}
+
+/// Whether it is the variable's quotient or remainder, and by what. Where a flag is raised nobody sees by what else.
+fn divided(expr: &Expr, var: VarId, tested: &BTreeMap<VarId, VarId>) -> Option<(BinOp, VarId)> {
     let ExprKind::Binary(op @ (BinOp::Div | BinOp::Rem), left, right) = &expr.kind else { return None };
-    match (&left.kind, &right.kind) {
-        (ExprKind::Var(left), ExprKind::Var(by)) if *left == var => Some((*op, *by)),
+    if !matches!(&left.kind, ExprKind::Var(left) if *left == var) {
+        return None;
+    }
+    match &right.kind {
+        ExprKind::Var(by) => Some((*op, *by)),
+        ExprKind::Select(test, by, instead) => match (&test.kind, &by.kind) {
+            (ExprKind::Var(test), ExprKind::Var(by))
+                if tested.get(test) == Some(by) && make::as_int(instead) == Some(1) =>
+            {
+                Some((*op, *by))
+            }
+            _ => None,
+        },
         _ => None,
     }
 }
@@ -96,7 +123,7 @@ fn strips(node: Loop, divisor: VarId, vars: &mut Arena<VarId, Var>, stmts: &mut 
     let (by, size, one, end) = (value("by"), value("size"), value("one"), value("end"));
     let (from, quotient, below, stop) = (value("from"), value("quotient"), value("below"), value("stop"));
     let mut body = node.body;
-    let parts = Parts { var: node.var, divisor, quotient, below };
+    let parts = Parts { var: node.var, divisor, quotient, below, tested: tested(&body) };
     parts.in_block(&mut body);
     // Iterations that divide by 0 fault before they read what stands for the quotient.
     let is_zero = make::binary(BinOp::Eq, long(divisor), make::long(0));
@@ -144,6 +171,7 @@ struct Parts {
     quotient: VarId,
     /// The multiple of the divisor that the remainder is counted from.
     below: VarId,
+    tested: BTreeMap<VarId, VarId>,
 }
 
 impl Parts {
@@ -155,7 +183,7 @@ impl Parts {
     }
 
     fn in_expr(&self, expr: &mut Expr) {
-        match divided(expr, self.var) {
+        match divided(expr, self.var, &self.tested) {
             Some((op, by)) if by == self.divisor => {
                 *expr = match op {
                     BinOp::Div => make::var(self.quotient, Ty::LONG),

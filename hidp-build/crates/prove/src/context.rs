@@ -130,6 +130,8 @@ pub(crate) struct Context<'f> {
     /// Whether an unproved load counts as a function of its index: who asks reads no memory by it, and a load that fails gives
     /// either a fault or one certain element.
     pub loads_anyway: bool,
+    /// Whether quotients and remainders are those of divisors that are not 0: who asks looks at iterations that end.
+    pub divisions_succeed: bool,
     /// How many conditions enclose this that the facts do not imply.
     pub vague: usize,
     /// Atoms that are one of several values.
@@ -151,6 +153,7 @@ impl<'f> Context<'f> {
             map_depth: 0,
             exact: false,
             loads_anyway: false,
+            divisions_succeed: false,
             vague: 0,
             cases: BTreeMap::new(),
         }

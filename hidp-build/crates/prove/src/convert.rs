@@ -106,7 +106,10 @@ impl Context<'_> {
         match op {
             BinOp::Add => self.or_wrapped(a.add(&b), Op::Add, vec![a, b], ty),
             BinOp::Sub => self.or_wrapped(a.sub(&b), Op::Sub, vec![a, b], ty),
-            BinOp::Mul => self.or_wrapped(a.mul(&b), Op::Mul, vec![a, b], ty),
+            BinOp::Mul => match self.multiple_below(&a, &b, ty).or_else(|| self.multiple_below(&b, &a, ty)) {
+                Some(multiple) => multiple,
+                None => self.or_wrapped(a.mul(&b), Op::Mul, vec![a, b], ty),
+            },
             BinOp::Div => self.quotient(&a, &b, ty),
             BinOp::Rem => self.remainder(&a, &b, ty),
             BinOp::And | BinOp::Or | BinOp::Xor => self.bits(op, a, b, ty),
@@ -150,6 +153,14 @@ impl Context<'_> {
         q
     }
 
+    /// `a / b * b` is `a - a % b`, whatever wraps.
+    fn multiple_below(&mut self, quotient: &Lin, divisor: &Lin, ty: Scalar) -> Option<Lin> {
+        let AtomKey::Op(Op::Div, of, operands) = self.atoms.key(quotient.as_atom()?).clone() else { return None };
+        let [dividend, by] = operands.as_slice() else { return None };
+        let is_multiple = self.divisions_succeed && of == ty && by == divisor && divisor.as_constant().is_none();
+        is_multiple.then(|| self.remainder(dividend, divisor, ty)).and_then(|rest| dividend.sub(&rest))
+    }
+
     /// The elements of a piece, if `extent` elements are cut into so many pieces: at least 1. Equal ones are one atom.
     pub(crate) fn piece_length(&mut self, extent: &Lin, pieces: &Lin) -> Lin {
         let length = self.opaque(Op::Piece, vec![extent.clone(), pieces.clone()], Scalar::I64);
@@ -174,6 +185,9 @@ impl Context<'_> {
                 self.fact(r.clone());
                 self.fact_opt(a.sub(&r));
             }
+        } else if self.divisions_succeed && not_negative {
+            self.fact(r.clone());
+            self.fact_opt(a.sub(&r));
         }
         r
     }

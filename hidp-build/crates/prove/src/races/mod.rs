@@ -5,6 +5,7 @@
 //! differ, the indices being equal is refuted (then they never conflict), or proved for a pair of iterations that exist (then
 //! they certainly do), or neither (then it depends on data, and the accesses are shared).
 
+mod multiples;
 mod pair;
 mod record;
 mod report;

@@ -7,6 +7,7 @@ use crate::context::Context;
 use crate::linear::{AtomId, AtomKey, Lin};
 use hidp_ir::par::{VarId, VarKind};
 
+use super::multiples;
 use super::record::{Accessed, Doing, Frame};
 use crate::rename::Renamer;
 
@@ -317,6 +318,13 @@ fn refuted(
         cx.facts.clear();
         for fact in facts {
             cx.fact(fact);
+        }
+        let remainders = multiples::remainders(cx, p, q, frame);
+        if !remainders.is_empty() {
+            multiples::settle_sums(cx);
+        }
+        for remainder in remainders {
+            rows.extend(multiples::apart(cx, &remainder, [&mut sigma, &mut tau]).into_iter().flatten());
         }
         let refutes = |indices: &[[Option<Lin>; 2]]| {
             let all: Vec<Lin> = indices.iter().flatten().flatten().chain(&rows).cloned().collect();

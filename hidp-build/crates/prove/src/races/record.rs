@@ -362,6 +362,7 @@ impl Client for Recorder<'_> {
     }
 
     fn enter_map(&mut self, cx: &mut Context<'_>, map: &Map, positions: &[Position], conditional: bool) {
+        cx.divisions_succeed = true;
         let first_atom = positions.iter().map(|position| position.atom).min().unwrap_or(cx.atoms.mark());
         self.chain.push(Rc::new(Frame {
             map: self.maps,
@@ -377,6 +378,7 @@ impl Client for Recorder<'_> {
     fn leave_map(&mut self, cx: &mut Context<'_>, _map: &Map) {
         self.chain.pop();
         if self.chain.is_empty() {
+            cx.divisions_succeed = false;
             let accesses = std::mem::take(&mut self.accesses);
             let levels = std::mem::take(&mut self.levels);
             let findings = pair::judge(cx, &accesses, &levels);

@@ -302,3 +302,19 @@ fn functions_that_iterations_call() {
     assert_eq!(codes("array p", sort), ["HD0404"]);
     assert_eq!(codes("array p", "v[0?] = 1.0:float;"), Vec::<&str>::new());
 }
+
+#[test]
+fn butterflies_write_elements_of_their_own() {
+    let butterfly = |first: &str, second: &str| {
+        format!(
+            "map (i = 0 .. (N / 2:long) by 1) {{
+               declare n; n = (i %? c);
+               p[{first}?] = x[i?]; p[{second}?] = x[(i + (N / 2:long))?]; }}"
+        )
+    };
+    accepted(&butterfly("((((i /? c) * c) * 2) + n)", "(((((i /? c) * c) * 2) + n) + c)"));
+    accepted(&butterfly("((2 * (i - n)) + n)", "(((2 * (i - n)) + n) + c)"));
+    shares("p", &butterfly("((2 * (i - n)) + n)", "(((2 * (i - n)) + n) + (2 * c))"));
+    shares("p", &butterfly("((i - n) + n)", "(((i - n) + n) + c)"));
+    shares("p", &butterfly("((2 * (i - n)) + n)", "((((2 * (i - n)) + n) + c) - 1)"));
+}
