@@ -308,7 +308,7 @@ codes! {
          of one function are equal.";
     BadTunable = "HD0710" Error "malformed tunable"
         "A tunable is a `long` of a codelet with one to 16 values, which are constants of at least 1; a codelet has at most 4 tunables. The \
-         first value is the usual one.\n\n\
+         first value is the usual one. `run` tunables of a function's codelets have different names.\n\n\
          ```hidp\nfunction sum input float x[N]; output float _s; { reduce(\"+\", x, _s, N); }\n\ncodelet sum \"parts\"\ntunable long p = {64, 256};\n\
          {\n  float part[p];\n  map { t := [0:p); sum(x[adjacent t of p], part[t]); }\n  sum(part, _s);\n}\n```";
     TunableChanged = "HD0711" Error "tunable that is changed"
