@@ -7,7 +7,9 @@
 //! - Elements of arrays that nothing in the function writes do not change during a call, and have no other owner.
 //! - An access runs only where the conditions that guard it hold: whoever executes it speculatively must clamp its index.
 //! - What follows a failed `Require` in its block does not run, nor, outside maps, what follows any failed test. In maps other
-//!   tests end nothing (lanes of a vector that failed are reported after the loop), so nothing is concluded from them there.
+//!   tests end nothing (lanes of a vector that failed are reported after the loop), so nothing is concluded from them there. But
+//!   that divisions succeed tells stores apart to arrays of which a map does nothing else: a store too many in a call that fails
+//!   is seen by nobody.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -12,7 +12,8 @@ mod report;
 
 use std::collections::BTreeSet;
 
-use hidp_ir::par::{Access, Block, Place, PrimCall, Program, Var, VarId};
+use hidp_ir::par::visit;
+use hidp_ir::par::{Access, BinOp, Block, ExprKind, Place, PrimCall, Program, Var, VarId};
 use hidp_syntax::diag::Sink;
 use hidp_syntax::index::Arena;
 
@@ -20,7 +21,7 @@ use super::Doubt;
 use super::bounds;
 use super::context::Context;
 use super::walk::{Client, Start, Use, walk};
-use record::Recorder;
+use record::{Judged, Recorder};
 
 /// Finds the places, and the segments of primitives, that other iterations may touch, and why.
 pub(super) fn shared(
@@ -33,10 +34,39 @@ pub(super) fn shared(
     // What is proved to be inside has a value that can be told to equal itself.
     let mut proved = body.clone();
     bounds::prove(vars, &mut proved, start);
-    let mut recorder = Recorder::new(program, sink);
-    walk(vars, &mut proved, &mut recorder, start);
-    let setter = Setter { shared: recorder.shared, places: 0, shared_calls: recorder.shared_calls, calls: 0 };
-    (setter, recorder.doubts)
+    let mut judged = judged(program, vars, &mut proved, start, (sink, false));
+    if judged.iter().any(Judged::shares_stores) && divides(&proved) {
+        // In lanes iterations go on after a division that failed, and two may store to one element. The call fails, and nobody sees what
+        // is in it; but what is loaded may be an index, which must not be another one than was tested.
+        let divided = self::judged(program, vars, &mut proved, start, (&mut Sink::new(), true));
+        judged.iter_mut().zip(&divided).for_each(|(judged, divided)| judged.free_stores(divided));
+    }
+    let shared = judged.iter().flat_map(|judged| &judged.shared).copied().collect();
+    let shared_calls = judged.iter().flat_map(|judged| &judged.shared_calls).copied().collect();
+    let setter = Setter { shared, places: 0, shared_calls, calls: 0 };
+    (setter, judged.into_iter().flat_map(|judged| judged.doubts).collect())
+}
+
+/// What is shared in each outermost map, perhaps only where all divisions succeed.
+fn judged(
+    program: &Program,
+    vars: &Arena<VarId, Var>,
+    body: &mut Block,
+    start: Start,
+    (sink, divided): (&mut Sink, bool),
+) -> Vec<Judged> {
+    let mut recorder = Recorder::new(program, sink, divided);
+    walk(vars, body, &mut recorder, start);
+    recorder.judged
+}
+
+/// Whether something is divided by what is not constant.
+fn divides(body: &Block) -> bool {
+    let mut found = false;
+    visit::walk_exprs(body, |expr| {
+        found |= matches!(&expr.kind, ExprKind::Binary { op: BinOp::Div | BinOp::Rem, right, .. } if right.as_int().is_none());
+    });
+    found
 }
 
 /// Sets the access of every place and primitive. Numbers are those in the order of a walk.

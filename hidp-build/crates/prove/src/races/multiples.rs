@@ -23,7 +23,7 @@ pub(super) struct Remainder {
     divisor: Lin,
 }
 
-/// The remainders in what is known about two accesses. Their divisions succeeded, or there were no accesses.
+/// The remainders in what is known about two accesses.
 pub(super) fn remainders(cx: &Context<'_>, p: &Accessed, q: &Accessed, frame: &Frame) -> Vec<Remainder> {
     let mut found: Vec<Remainder> = Vec::new();
     let about = p.index.iter().chain(&q.index).chain(&p.facts).chain(&q.facts);
@@ -75,10 +75,13 @@ pub(super) fn apart(cx: &mut Context<'_>, remainder: &Remainder, mut both: [&mut
     Some(rows)
 }
 
-/// The magnitude of a divisor, which is not 0.
+/// The magnitude of a divisor, if it is not 0.
 fn magnitude(cx: &mut Context<'_>, divisor: &Lin) -> Option<Lin> {
     if cx.proves(&divisor.offset(-1)?) {
         return Some(divisor.clone());
+    }
+    if !cx.divisions_succeed {
+        return None;
     }
     let negated = divisor.scale(-1)?;
     let range = Interval { lo: 1, hi: Interval::of(Scalar::U64)?.hi };

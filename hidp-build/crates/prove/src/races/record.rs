@@ -18,7 +18,8 @@ use hidp_syntax::diag::Sink;
 use hidp_syntax::prim::Prim;
 use hidp_syntax::source::Span;
 
-use super::{pair, report};
+use super::pair::{self, Findings};
+use super::report;
 
 /// A map around an access.
 #[derive(Debug)]
@@ -88,16 +89,46 @@ pub(super) struct Accessed {
     pub span: Span,
 }
 
-/// Collects and judges.
-pub(super) struct Recorder<'a> {
-    program: &'a Program,
-    sink: &'a mut Sink,
+/// What is shared in an outermost map.
+#[derive(Debug)]
+pub(super) struct Judged {
     /// Places that are shared.
     pub shared: BTreeSet<usize>,
     /// Calls of primitives whose segments are.
     pub shared_calls: BTreeSet<usize>,
     /// Why they are.
     pub doubts: Vec<Doubt>,
+    /// Arrays of which the map does nothing but store elements.
+    stored: BTreeSet<VarId>,
+    /// The places of these.
+    stores: BTreeSet<usize>,
+}
+
+impl Judged {
+    /// Whether an array is shared that is only stored to.
+    pub(super) fn shares_stores(&self) -> bool {
+        !self.shared.is_disjoint(&self.stores)
+    }
+
+    /// Stores are not shared if they are not where divisions succeed.
+    pub(super) fn free_stores(&mut self, where_divided: &Judged) {
+        let is_kept = |place: &usize| where_divided.shared.contains(place) || !self.stores.contains(place);
+        self.shared.retain(is_kept);
+        self.doubts.retain(|doubt| {
+            let of_same = |other: &Doubt| (other.array, other.map) == (doubt.array, doubt.map);
+            !self.stored.contains(&doubt.array) || where_divided.doubts.iter().any(of_same)
+        });
+    }
+}
+
+/// Collects and judges.
+pub(super) struct Recorder<'a> {
+    program: &'a Program,
+    sink: &'a mut Sink,
+    /// Whether divisions count as successful.
+    divided: bool,
+    /// What came of each outermost map.
+    pub judged: Vec<Judged>,
     places: usize,
     maps: usize,
     prims: usize,
@@ -106,16 +137,18 @@ pub(super) struct Recorder<'a> {
     /// How many maps are around the declaration of a local array.
     levels: BTreeMap<VarId, usize>,
     accesses: Vec<Accessed>,
+    /// Arrays with places that are read.
+    loaded: BTreeSet<VarId>,
 }
 
 impl<'a> Recorder<'a> {
-    pub(super) fn new(program: &'a Program, sink: &'a mut Sink) -> Self {
+    pub(super) fn new(program: &'a Program, sink: &'a mut Sink, divided: bool) -> Self {
         Recorder {
             program,
             sink,
-            shared: BTreeSet::new(),
-            shared_calls: BTreeSet::new(),
-            doubts: Vec::new(),
+            divided,
+            judged: Vec::new(),
+            loaded: BTreeSet::new(),
             places: 0,
             maps: 0,
             prims: 0,
@@ -144,6 +177,14 @@ impl<'a> Recorder<'a> {
             from -= 1;
         }
         from
+    }
+
+    /// Arrays of which single elements are stored and nothing else happens, and the places that do.
+    fn stored(&mut self, accesses: &[Accessed]) -> (BTreeSet<VarId>, BTreeSet<usize>) {
+        let mut others = std::mem::take(&mut self.loaded);
+        others.extend(accesses.iter().filter(|access| access.number.is_none()).map(|access| access.array));
+        let stores = || accesses.iter().filter(|access| !others.contains(&access.array));
+        (stores().map(|access| access.array).collect(), stores().filter_map(|access| access.number).collect())
     }
 
     /// Elements `[low, high)` of the last dimension, or any if unknown, after `prefix`.
@@ -330,6 +371,9 @@ impl Client for Recorder<'_> {
         self.places += 1;
         let Some(chain) = self.shared_chain(place.array) else { return };
         let index: Vec<Lin> = place.index.iter().map(|index| cx.lin(index)).collect();
+        if matches!(how, Use::Read | Use::ReadWrite | Use::Atomic) {
+            self.loaded.insert(place.array);
+        }
         let (doing, fold_over) = match how {
             Use::Read => (Doing::Read, None),
             Use::Write | Use::ReadWrite => (Doing::Write, None),
@@ -362,7 +406,7 @@ impl Client for Recorder<'_> {
     }
 
     fn enter_map(&mut self, cx: &mut Context<'_>, map: &Map, positions: &[Position], conditional: bool) {
-        cx.divisions_succeed = true;
+        cx.divisions_succeed = self.divided;
         let first_atom = positions.iter().map(|position| position.atom).min().unwrap_or(cx.atoms.mark());
         self.chain.push(Rc::new(Frame {
             map: self.maps,
@@ -378,14 +422,14 @@ impl Client for Recorder<'_> {
     fn leave_map(&mut self, cx: &mut Context<'_>, _map: &Map) {
         self.chain.pop();
         if self.chain.is_empty() {
-            cx.divisions_succeed = false;
             let accesses = std::mem::take(&mut self.accesses);
             let levels = std::mem::take(&mut self.levels);
             let findings = pair::judge(cx, &accesses, &levels);
-            self.shared.extend(&findings.shared);
-            self.shared_calls.extend(&findings.shared_calls);
+            cx.divisions_succeed = false;
             report::report(cx, &findings, self.sink);
-            self.doubts.extend(findings.doubts);
+            let (stored, stores) = self.stored(&accesses);
+            let Findings { shared, shared_calls, doubts, conflicts: _ } = findings;
+            self.judged.push(Judged { shared, shared_calls, doubts, stored, stores });
             self.levels = levels;
         }
     }
