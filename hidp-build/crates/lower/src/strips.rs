@@ -58,7 +58,7 @@ fn divisor(node: &Loop) -> Option<VarId> {
         changed.extend(introduced(stmt));
         changed.extend(overwritten(stmt));
     });
-    let tested = tested(&node.body);
+    let tested = tested(node);
     let mut found = None;
     // Not what some iterations divide by at most: strips divide wherever they begin.
     for expr in node.body.stmts.iter().flat_map(stmt_exprs) {
@@ -82,18 +82,37 @@ fn breaks(body: &Block) -> bool {
     })
 }
 
-/// Values that say whether a variable is not 0, with the variable: a flag is raised where it is 0.
-fn tested(body: &Block) -> BTreeMap<VarId, VarId> {
-    let mut found = BTreeMap::new();
-    each_stmt(body, &mut |stmt| {
+/// Values that say whether a variable is not 0, with the variable, where the loop's flag is raised if it is.
+fn tested(node: &Loop) -> BTreeMap<VarId, VarId> {
+    let LoopKind::Simd { reductions } = &node.kind else { return BTreeMap::new() };
+    let flags: BTreeSet<VarId> = reductions.iter().map(|(flag, _)| *flag).collect();
+    let (mut tests, mut raising) = (BTreeMap::new(), BTreeSet::new());
+    each_stmt(&node.body, &mut |stmt| {
         if let Stmt::Let { var, init: Some(Expr { kind: ExprKind::Binary(BinOp::Ne, left, right), .. }) } = stmt
             && let ExprKind::Var(by) = left.kind
             && make::as_int(right) == Some(0)
         {
-            found.insert(*var, by);
+            tests.insert(*var, by);
+        }
+        if let Stmt::Set { var, value, .. } = stmt
+            && flags.contains(var)
+        {
+            raising.extend(raised_without(*var, value));
         }
     });
-    found
+    tests.retain(|test, _| raising.contains(test));
+    tests
+}
+
+/// The value without which a flag is raised: `flag | (value ? 0 : 1)`.
+fn raised_without(flag: VarId, value: &Expr) -> Option<VarId> {
+    let ExprKind::Binary(BinOp::Or, before, miss) = &value.kind else { return None };
+    let (ExprKind::Var(before), ExprKind::Select(test, then, otherwise)) = (&before.kind, &miss.kind) else {
+        return None;
+    };
+    let ExprKind::Var(test) = test.kind else { return None };
+    let is_raised = *before == flag && make::as_int(then) == Some(0) && make::as_int(otherwise) == Some(1);
+    is_raised.then_some(test)
 }
 
 /// Whether it is the variable's quotient or remainder, and by what. Where a flag is raised nobody sees by what else.
@@ -122,8 +141,8 @@ fn strips(node: Loop, divisor: VarId, vars: &mut Arena<VarId, Var>, stmts: &mut 
     let long = |var| make::var(var, Ty::LONG);
     let (by, size, one, end) = (value("by"), value("size"), value("one"), value("end"));
     let (from, quotient, below, stop) = (value("from"), value("quotient"), value("below"), value("stop"));
+    let parts = Parts { var: node.var, divisor, quotient, below, tested: tested(&node) };
     let mut body = node.body;
-    let parts = Parts { var: node.var, divisor, quotient, below, tested: tested(&body) };
     parts.in_block(&mut body);
     // Iterations that divide by 0 fault before they read what stands for the quotient.
     let is_zero = make::binary(BinOp::Eq, long(divisor), make::long(0));
