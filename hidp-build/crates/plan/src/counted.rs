@@ -58,10 +58,10 @@ impl Halfway {
                 StmtKind::Loop(node) => self.turns(node),
                 StmtKind::Scope(block) => self.block(block),
                 StmtKind::If { then, otherwise, .. } => {
-                    self.block(then);
-                    self.block(otherwise);
-                    self.forget(then);
-                    self.forget(otherwise);
+                    for branch in [then, otherwise] {
+                        self.block(branch);
+                        self.forget(branch);
+                    }
                 }
                 StmtKind::Prim(_) | StmtKind::Call { .. } | StmtKind::Map(_) | StmtKind::Atomic { .. } => {
                     self.forget(&Block { stmts: vec![stmt.clone()] });
