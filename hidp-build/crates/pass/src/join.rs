@@ -26,28 +26,12 @@ fn run(program: &mut Program) {
 /// Joins the outermost maps of a block.
 fn outermost(program: &Program, block: &mut Block) {
     for stmt in &mut block.stmts {
-        match &mut stmt.kind {
-            StmtKind::Map(map) => {
-                if let Some(depth) = depth_of(program, map) {
-                    (1..depth).for_each(|_| join(map));
-                }
+        if let StmtKind::Map(map) = &mut stmt.kind {
+            if let Some(depth) = depth_of(program, map) {
+                (1..depth).for_each(|_| join(map));
             }
-            StmtKind::If { .. } | StmtKind::Scope(_) | StmtKind::Loop(_) => {
-                visit::child_blocks_mut(stmt).into_iter().for_each(|child| outermost(program, child));
-            }
-            StmtKind::Declare { .. }
-            | StmtKind::Assign { .. }
-            | StmtKind::AssignField { .. }
-            | StmtKind::Store { .. }
-            | StmtKind::Atomic { .. }
-            | StmtKind::Break
-            | StmtKind::Continue
-            | StmtKind::Leave
-            | StmtKind::Return(_)
-            | StmtKind::Prim(_)
-            | StmtKind::Swap(..)
-            | StmtKind::Call { .. }
-            | StmtKind::Require { .. } => {}
+        } else {
+            visit::child_blocks_mut(stmt).into_iter().for_each(|child| outermost(program, child));
         }
     }
 }
