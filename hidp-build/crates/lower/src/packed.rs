@@ -1,10 +1,11 @@
 //! Compaction: elements that a prefix sum of conditions selects. Each thread counts the selected elements of its block, packs them into a tile
-//! without branches, and moves the tile to the block's position. The prefixes are never stored.
+//! without branches (in vector lanes unless the condition has operands to skip), and moves the tile to the block's position. The prefixes are
+//! never stored.
 
 use super::space::Range;
 use super::{Binding, ITERATORS, Lowerer, make};
-use hidp_ir::imp::{Expr, KernelId, LoopKind, Stmt, VarId};
-use hidp_ir::par::{BinOp, Map};
+use hidp_ir::imp::{Expr, KernelId, LoopKind, Prim, PrimArg, Stmt, VarId};
+use hidp_ir::par::{BinOp, ExprKind, Map, visit};
 use hidp_plan::notation::FoldOption;
 use hidp_plan::{self as plan, Packed, PackedStore};
 use hidp_syntax::source::Span;
@@ -17,6 +18,8 @@ struct Part {
     to: Expr,
     /// How many iterations before it count.
     before: Expr,
+    /// Elements of a tile.
+    tile: u32,
 }
 
 /// What is left to do of the next nest.
@@ -48,8 +51,8 @@ impl<'a> Lowerer<'a> {
             let partial = this.capture(partial);
             this.runs_loop(begin, end, (block, &total), &mut |this, run, from, to| {
                 let before = this.body.fix("before", make::load(make::element(partial, run), Ty::LONG));
-                let part = Part { range: range.clone(), from, to, before };
-                this.pack_part(packed, tile, map, &part);
+                let part = Part { range: range.clone(), from, to, before, tile };
+                this.pack_part(packed, map, &part);
             });
         })
     }
@@ -62,7 +65,8 @@ impl<'a> Lowerer<'a> {
         }
     }
 
-    fn pack_part(&mut self, packed: &Packed<'_>, tile: u32, map: &Map, part: &Part) {
+    fn pack_part(&mut self, packed: &Packed<'_>, map: &Map, part: &Part) {
+        let tile = part.tile;
         let tiles: Vec<VarId> =
             packed.stores.iter().map(|store| self.body.tile("kept", store.value.ty, tile)).collect();
         let at = self.body.slot("at", Ty::LONG, Some(part.before.clone()));
@@ -71,9 +75,13 @@ impl<'a> Lowerer<'a> {
         let stop = make::min(make::add(start.clone(), make::long(tile.into())), part.to.clone());
         let stop = self.body.fix("stop", stop);
         let count = self.body.slot("count", Ty::LONG, Some(make::long(0)));
-        self.range_loop(&part.range, start.clone(), stop.clone(), LoopKind::Seq, &mut |this| {
-            this.gather(packed, map, &tiles, count);
-        });
+        if is_eager(packed) {
+            self.pack_in_lanes(packed, map, part, (&start, &stop), &tiles, count);
+        } else {
+            self.range_loop(&part.range, start.clone(), stop.clone(), LoopKind::Seq, &mut |this| {
+                this.gather(packed, map, &tiles, count);
+            });
+        }
         let count = self.body.fix("kept", make::var(count, Ty::LONG));
         let first = self.body.fix("first", make::var(at, Ty::LONG));
         let Some(fits) = self.fit(packed, &first, &count) else { return };
@@ -84,6 +92,46 @@ impl<'a> Lowerer<'a> {
         );
         self.body.push(make::set(at, make::add(first, count)));
         self.body.leave_loop_step(turn, part.from.clone(), part.to.clone(), make::long(tile.into()), LoopKind::Seq);
+    }
+
+    /// What each iteration of a tile would store, and whether it counts; then what counts moves to the front.
+    fn pack_in_lanes(
+        &mut self,
+        packed: &Packed<'_>,
+        map: &Map,
+        part: &Part,
+        (start, stop): (&Expr, &Expr),
+        tiles: &[VarId],
+        count: VarId,
+    ) {
+        let length = self.body.fix("length", make::sub(stop.clone(), start.clone()));
+        let marks = self.body.tile("marks", Ty::BOOL, part.tile);
+        let first = self.body.fix("first", make::add(part.range.lo.clone(), start.clone()));
+        let lane = self.body.enter_loop("lane");
+        let at = make::var(lane, Ty::LONG);
+        let value = self.body.fix("at", make::add(first, at.clone()));
+        self.body.bindings.insert(part.range.var, Binding::Fixed(value));
+        self.same_iteration(packed, map);
+        for (store, tile) in packed.stores.iter().zip(tiles) {
+            let value = self.expr(store.value);
+            self.body.push(Stmt::Store { target: make::element(*tile, at.clone()), value });
+        }
+        let counts = self.expr(packed.condition);
+        self.body.push(Stmt::Store { target: make::element(marks, at), value: counts });
+        self.body.leave_loop(lane, make::long(0), length.clone(), LoopKind::Simd { reductions: Vec::new() });
+        tiles.iter().for_each(|tile| self.pack_tile(*tile, marks, &length, count));
+    }
+
+    /// Moves a tile's marked elements to its front.
+    fn pack_tile(&mut self, tile: VarId, marks: VarId, length: &Expr, count: VarId) {
+        let address = |base: VarId| PrimArg::Address { base, offset: make::long(0) };
+        self.body.push(Stmt::Prim(Prim {
+            function: "pack_marked".into(),
+            header: "prim/pack.hpp".into(),
+            template: Vec::new(),
+            args: vec![address(tile), address(marks), PrimArg::Value(length.clone()), PrimArg::Out(count)],
+            sites: Vec::new(),
+        }));
     }
 
     /// An iteration: what it would store goes behind what is kept, and stays there if it counts.
@@ -167,4 +215,11 @@ impl<'a> Lowerer<'a> {
             this.body.push(make::when(counts, taken.stmts));
         });
     }
+}
+
+/// Whether the condition computes all of its operands. The compiler takes branches for others, and no lanes. (Values have no such operands.)
+fn is_eager(packed: &Packed<'_>) -> bool {
+    let mut eager = true;
+    visit::walk_subexprs(packed.condition, |node| eager &= !matches!(node.kind, ExprKind::Lazy { .. }));
+    eager
 }
