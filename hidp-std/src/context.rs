@@ -35,7 +35,7 @@ pub use last_run::{LastRun, Placed, Reason, Why};
 /// - `HIDP_ISA`: `base`, `v2`, `v3` or `v4` (x86-64-v2, …). Default: the best of the machine.
 /// - `HIDP_FORCE`: the plan that entries run, or `host` or `device` for where they run. Default: each entry's own choice.
 /// - `HIDP_TUNE`: a file of tuning records that override those of the build, or `off` for no records at all.
-/// - `HIDP_SELECT`: `off`, `calls` or `calls,any`: see [`Select`](crate::Select) and [`Builder::select_any_bits`]. Default: `off`.
+/// - `HIDP_SELECT`: `off`, `calls`, `parts`, `calls,any` or `parts,any`: see [`Select`](crate::Select) and [`Builder::select_any_bits`]. Default: `off`.
 #[derive(Clone)]
 pub struct Context {
     shared: Arc<Shared>,

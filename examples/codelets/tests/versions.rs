@@ -246,3 +246,22 @@ fn selection_does_not_change_bits_unless_it_may() {
     let tried = selecting(true, |cx| sum(cx, &x).map(drop));
     assert!(tried > 0, "other bits may be tried");
 }
+
+/// Calls that are cut into parts compute what whole ones do, whichever versions compute them.
+#[test]
+fn parts_are_selected_by_what_they_took() {
+    let cx = Context::builder().cpu().threads(1).tuning("off").select(Select::Parts).select_any_bits(true).build();
+    let cx = cx.expect("a context");
+    let (a, b) = (matrix(4101, 200), matrix(200, 48));
+    let expected = a.dot(&b);
+    let (first, col) = ragged(8201);
+    let (val, x) = (vec![2.0; col.len()], vec![3.0; 8201]);
+    for _ in 0..3 {
+        let mut c = Array2::from_elem((4101, 48), -1.0);
+        product(&cx, &a, &b, &mut c).expect("it runs");
+        assert!(c == expected);
+        let mut y = vec![-1.0; 8201];
+        sparse_gemv(&cx, &first, &col, &val, &x, &mut y).expect("it runs");
+        assert!(y.iter().zip(first.windows(2)).all(|(y, row)| *y == 6.0 * f64::from(row[1] - row[0])));
+    }
+}

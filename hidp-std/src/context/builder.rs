@@ -146,10 +146,7 @@ impl Builder {
         if counting && !shared.queue.as_ref().is_some_and(|queue| queue.driver().count()) {
             return Err(setting("Builder::counting", "true", "a simulated device that runs generated code"));
         }
-        let selector = match select {
-            Select::Off => None,
-            Select::Calls => Some(Arc::new(Selector::new(any_bits))),
-        };
+        let selector = Selector::new(select, any_bits).map(Arc::new);
         log::info!("context {number} runs on {}", shared.device);
         Ok(Context { shared: Arc::new(shared), isa, isa_forced, plan, tuning, selector })
     }
@@ -211,6 +208,8 @@ fn read_select(value: &str) -> Option<(Select, bool)> {
         "off" => Some((Select::Off, false)),
         "calls" => Some((Select::Calls, false)),
         "calls,any" => Some((Select::Calls, true)),
+        "parts" => Some((Select::Parts, false)),
+        "parts,any" => Some((Select::Parts, true)),
         _ => None,
     }
 }
@@ -227,7 +226,7 @@ const FORCE: &str = "HIDP_FORCE";
 const FORCE_EXPECTED: &str = "the name of a plan, `host` or `device`";
 
 const SELECT: &str = "HIDP_SELECT";
-const SELECT_EXPECTED: &str = "`off`, `calls` or `calls,any`";
+const SELECT_EXPECTED: &str = "`off`, `calls`, `parts`, `calls,any` or `parts,any`";
 const TUNE: &str = "HIDP_TUNE";
 
 /// All that a context is made from. 0 threads means all.
@@ -305,6 +304,8 @@ mod tests {
         assert_eq!((settings.select, settings.any_bits), (Select::Off, false));
         assert_eq!(select(Context::builder(), "calls"), (Select::Calls, false));
         assert_eq!(select(Context::builder(), "calls,any"), (Select::Calls, true));
+        assert_eq!(select(Context::builder(), "parts"), (Select::Parts, false));
+        assert_eq!(select(Context::builder(), "parts,any"), (Select::Parts, true));
         assert_eq!(select(Context::builder().select(Select::Off), "calls,any"), (Select::Off, true));
         assert_eq!(
             select(Context::builder().select(Select::Calls).select_any_bits(false), "junk"),
@@ -322,7 +323,8 @@ mod tests {
         let expected = "HIDP_DEVICE is `gpu`, expected `auto`, `cpu`, `cuda` or `cuda:<number>`";
         assert_eq!(message("HIDP_DEVICE", "gpu"), expected);
         assert_eq!(message("HIDP_ISA", "avx2"), "HIDP_ISA is `avx2`, expected `base`, `v2`, `v3` or `v4`");
-        assert_eq!(message("HIDP_SELECT", "parts"), "HIDP_SELECT is `parts`, expected `off`, `calls` or `calls,any`");
+        let expected = "HIDP_SELECT is `all`, expected `off`, `calls`, `parts`, `calls,any` or `parts,any`";
+        assert_eq!(message("HIDP_SELECT", "all"), expected);
         assert_eq!(message("HIDP_FORCE", ""), "HIDP_FORCE is ``, expected the name of a plan, `host` or `device`");
         let error = resolve(Context::builder().threads(0), &[]).unwrap_err();
         assert_eq!(error.to_string(), "Builder::threads is `0`, expected a number of threads from 1 to 1024");

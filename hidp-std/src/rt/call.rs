@@ -11,10 +11,11 @@ use super::entry::{Entry, MOST_MEASURES};
 use super::measures::Values;
 use super::on_host::OnHost;
 use super::on_queue::{OnQueue, copies};
+use super::parts::Cut;
 use crate::context::RunNote;
 use crate::device::{Copies, Queue};
-use crate::selection::Call;
-use crate::{Context, Error, Fault, Isa};
+use crate::selection::{Call, Next, Turn};
+use crate::{Context, Error, Fault, Isa, Selected};
 
 /// Binds the dimensions, checks the shapes, chooses a version and runs it. Allocates nothing unless it fails.
 ///
@@ -147,9 +148,16 @@ unsafe fn run(
     let usual = replaceable(entry, &chosen.choice);
     let others = |any_bits| usual.map_or_else(Vec::new, |usual| instead_of(cx, entry, usual, any_bits));
     let (values, settings) = (chosen.values, chosen.choice.settings);
-    let call =
-        usual.map(|usual| Call { entry, usual: (usual, settings), others: &others, values, dims: &dims[..count] });
+    let cut = usual.filter(|_| selector.cuts_calls()).and_then(|_| Cut::of(cx, entry, args, &dims[..count]));
+    let call = usual.map(|usual| {
+        let (usual, can_be_cut, dims) = ((usual, settings), cut.is_some(), &dims[..count]);
+        Call { entry, usual, others: &others, values, can_be_cut, dims }
+    });
     let (turn, other) = selector.begin(call);
+    if let Some(cut) = cut.filter(|_| turn.is_in_parts()) {
+        // SAFETY: the caller's promise.
+        return unsafe { run_in_parts(cx, entry, (chosen, &cut), args, dims, (turn, other)) };
+    }
     let other = other.map(|other| select(cx, entry, &chosen.choice, other)).transpose()?;
     let other = other.map(|choice| Chosen { choice, values });
     let taken = other.as_ref().unwrap_or(chosen);
@@ -158,6 +166,59 @@ unsafe fn run(
     let result = unsafe { run_chosen(cx, entry, taken, args, params, dims, room) };
     turn.has_run(result.is_ok());
     result
+}
+
+/// Runs parts in versions that are compared, in the order of the rows, and what is left in the one that was found.
+///
+/// # Safety
+/// As [`run`], of a call that the processor runs on arrays in its memory.
+unsafe fn run_in_parts(
+    cx: &Context,
+    entry: &'static Entry,
+    (chosen, cut): (&Chosen, &Cut),
+    args: &[Arg<'_>],
+    dims: &mut [i64],
+    (mut turn, mut other): (Turn<'_>, Option<(usize, Selected)>),
+) -> Result<(), Error> {
+    let mut params: Vec<*mut c_void> = args.iter().map(|arg| arg.address).collect();
+    let mut run = |other: Option<(usize, Selected)>, rows: (i64, i64)| {
+        let other = other.map(|other| select(cx, entry, &chosen.choice, other)).transpose()?;
+        let other = other.map(|choice| Chosen { choice, values: chosen.values });
+        let taken = other.as_ref().unwrap_or(chosen);
+        cut.narrow(args, rows, dims, &mut params);
+        taken.choice.settings.write(entry, &mut dims[entry.dims.len()..]);
+        // SAFETY: the caller's promise: the rows are some of those of the arrays.
+        unsafe { run_chosen(cx, entry, taken, args, &params, dims, &mut []) }
+    };
+    let mut from = 0;
+    let mut repeated = 0;
+    if cut.repeats() && turn.part().0 > 0 {
+        from = turn.part().0;
+        run(None, (0, from))?;
+        turn.begin_again();
+    }
+    loop {
+        let length = cut.length * i64::from(turn.part().1);
+        if cut.rows - from < length {
+            turn.is_at_end();
+            other = None;
+            break;
+        }
+        let end = from + length;
+        if let Err(error) = run(other, (from, length)) {
+            turn.has_run(false);
+            return Err(error);
+        }
+        match turn.part_has_run(end, !cut.repeats() || repeated + length <= cut.most_repeated()) {
+            Next::Again(next) if cut.repeats() => (other, repeated) = (next, repeated + length),
+            Next::Again(next) | Next::Part(next) => (from, other) = (end, next),
+            Next::Rest(next) => {
+                (from, other) = (end, next);
+                break;
+            }
+        }
+    }
+    if from < cut.rows { run(other, (from, cut.rows - from)) } else { Ok(()) }
 }
 
 /// # Safety

@@ -231,6 +231,7 @@ mod tests {
                 device_toolchain: "",
                 kernels: &[],
                 classes: &[],
+                parts: None,
                 records: &[],
                 tunables: &[],
                 settings: &[],

@@ -41,12 +41,25 @@ pub struct Dispatch {
     pub rules: &'static [Rule],
     /// For each version a number: equal ones give the same bits. Without numbers nothing is known.
     pub classes: &'static [u32],
+    /// How calls can be cut into parts.
+    pub parts: Option<Parts>,
     /// Rules that were measured: they go before `rules` on the processors and devices that they are for.
     pub records: &'static [Record],
     /// What a tuner may vary from call to call, with the values worth trying.
     pub tunables: &'static [Tunable],
     /// The same of codelets.
     pub settings: &'static [Setting],
+}
+
+/// A dimension by which calls can be cut: with fewer rows, an entry computes the same elements of these.
+#[derive(Debug, PartialEq, Eq)]
+pub struct Parts {
+    /// Its position.
+    pub dim: usize,
+    /// For each parameter how many rows a part has of it besides its own, or `None` if it has all of the parameter. What is written has none besides.
+    pub besides: &'static [Option<i64>],
+    /// Whether rows may differ in what they cost. Then the entry reads nothing that it writes.
+    pub uneven: bool,
 }
 
 /// A `run` tunable of codelets.
@@ -183,6 +196,7 @@ impl Dispatch {
         measures: &[],
         rules: &[],
         classes: &[],
+        parts: None,
         records: &[],
         tunables: &[],
         settings: &[],

@@ -10,6 +10,7 @@ mod extent;
 mod measures;
 mod on_host;
 mod on_queue;
+mod parts;
 mod place;
 mod segments;
 

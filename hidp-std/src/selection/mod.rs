@@ -1,8 +1,11 @@
 //! Versions chosen by measured call times: see [`Select`].
 //!
-//! A call runs one version whole, so `inout`, atomic updates and faults behave as always, and nothing is copied. The number of trials is
-//! bounded ([`table`]), and versions have the same bits unless the context allows others.
+//! A trial is a call, or a part of one that is a call by itself: it runs one version whole, so `inout`, atomic updates and faults behave
+//! as always, and nothing is copied. The number of trials is bounded ([`table`]), and versions have the same bits unless the context allows
+//! others.
 
+#[cfg(test)]
+mod part_tests;
 mod table;
 #[cfg(test)]
 mod tests;
@@ -14,7 +17,7 @@ use std::time::{Duration, Instant};
 
 use crate::rt::entry::{Bound, Condition, Entry, MOST_MEASURES, Settings};
 use crate::tuning::print_rule;
-use table::Bucket;
+use table::{Bucket, Trials};
 
 /// Whether calls look for versions that are faster than the rules' choice.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -29,6 +32,13 @@ pub enum Select {
     /// the rules' choice take at most four calls each, and one of them is chosen if it took 2 % less time in all three samples. Unless
     /// [`Builder::select_any_bits`](crate::Builder::select_any_bits) is set, only versions with the same bits are tried.
     Calls,
+    /// As [`Calls`](Select::Calls), but versions are compared on parts of a call where it can be cut: its maps run over the same rows, which
+    /// have nothing to do with one another. A part is 1/128 to 1/16 of the rows, at least 16 for each thread; what is left of the call runs
+    /// the version that was found.
+    ///
+    /// If rows may differ in what they cost, all versions compute the same part, but never more than 1/12 of a call's rows again; entries that
+    /// read what they write, and have such rows, are not cut. Calls that cannot be cut, or of which 1/16 takes less than 50 µs, run whole.
+    Parts,
 }
 
 /// How a call's version was selected.
@@ -39,7 +49,7 @@ pub struct Selected {
     pub found: bool,
     /// Number of versions to choose from.
     pub versions: u32,
-    /// Number of calls measured before this one.
+    /// Number of calls, or parts of calls, measured before this one.
     pub samples: u32,
 }
 
@@ -113,12 +123,15 @@ pub(crate) struct Call<'a> {
     /// The versions that could run instead, in the entry's order, without that: those of the same bits, or any.
     pub(crate) others: &'a dyn Fn(bool) -> Vec<usize>,
     pub(crate) values: [i64; MOST_MEASURES],
+    /// Whether it can be cut into parts.
+    pub(crate) can_be_cut: bool,
     /// Its dimensions: measures are of one nest of the entry, or there are none.
     pub(crate) dims: &'a [i64],
 }
 
 /// What a context and its clones have learnt.
 pub(crate) struct Selector {
+    trials: Trials,
     /// Whether versions may be tried whose results differ in their last bits.
     any_bits: bool,
     clock: Arc<dyn Clock>,
@@ -185,9 +198,20 @@ impl Power {
     }
 }
 
+/// What the next part of a call runs: another version than the rules' choice, if any.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// The same part may be run again.
+    Again(Option<(usize, Selected)>),
+    Part(Option<(usize, Selected)>),
+    /// All that is left of the call.
+    Rest(Option<(usize, Selected)>),
+}
+
 /// The part of a selector in one call: says when it is over.
 pub(crate) struct Turn<'a> {
     selector: &'a Selector,
+    trials: Trials,
     /// If it is measured.
     sampled: Option<Sampled>,
     meetings: u64,
@@ -200,15 +224,25 @@ struct Sampled {
 }
 
 impl Selector {
-    pub(crate) fn new(any_bits: bool) -> Selector {
-        Self::with_clock(any_bits, Arc::new(Ticking(Instant::now())))
+    /// Nothing if nothing is to be selected.
+    pub(crate) fn new(select: Select, any_bits: bool) -> Option<Selector> {
+        let trials = match select {
+            Select::Off => return None,
+            Select::Calls => Trials::Calls,
+            Select::Parts => Trials::Parts,
+        };
+        Some(Self::with_clock(trials, any_bits, Arc::new(Ticking(Instant::now()))))
     }
-    pub(crate) fn with_clock(any_bits: bool, clock: Arc<dyn Clock>) -> Selector {
-        Selector { any_bits, clock, state: Mutex::default() }
+    fn with_clock(trials: Trials, any_bits: bool, clock: Arc<dyn Clock>) -> Selector {
+        Selector { trials, any_bits, clock, state: Mutex::default() }
     }
     /// One of the same kind that has learnt nothing.
     pub(crate) fn afresh(&self) -> Selector {
-        Self::with_clock(self.any_bits, self.clock.clone())
+        Self::with_clock(self.trials, self.any_bits, self.clock.clone())
+    }
+    /// Whether calls are cut into parts.
+    pub(crate) fn cuts_calls(&self) -> bool {
+        self.trials == Trials::Parts
     }
 
     /// Begins a call, of which only its time matters to others if there is nothing to select. Says which other version it runs, if any.
@@ -217,7 +251,7 @@ impl Selector {
         state.running += 1;
         let alone = state.running == 1;
         state.meetings += u64::from(!alone);
-        let mut turn = Turn { selector: self, sampled: None, meetings: state.meetings };
+        let mut turn = Turn { selector: self, trials: Trials::Calls, sampled: None, meetings: state.meetings };
         let Some(call) = call else { return (turn, None) };
         let key = Key {
             entry: std::ptr::from_ref(call.entry) as usize,
@@ -232,22 +266,20 @@ impl Selector {
                 }
                 return (turn, None);
             }
-            let bucket = Bucket::new(call.dims, call.usual.0, (call.others)(self.any_bits));
+            let trials = if call.can_be_cut { self.trials } else { Trials::Calls };
+            let bucket = Bucket::new(trials, call.dims, call.usual.0, (call.others)(self.any_bits));
             state.kinds.insert(key, Kind { entry: call.entry, bucket });
         }
         let Some(Kind { bucket, .. }) = state.kinds.get_mut(&key) else { return (turn, None) };
-        let told = |bucket: &Bucket, arm: usize, found: bool| {
-            let selected = Selected { found, versions: bucket.versions(), samples: bucket.samples() };
-            (arm > 0).then(|| (bucket.version(arm), selected))
-        };
         if let Some(found) = bucket.found() {
-            return (turn, told(bucket, found, true));
+            return (turn, told(bucket, found));
         }
-        if !alone || !bucket.is_of(call.dims) {
+        if !alone || !bucket.is_of(call.dims) || (bucket.trials() == Trials::Parts && !call.can_be_cut) {
             return (turn, None);
         }
+        turn.trials = bucket.trials();
         let arm = bucket.next();
-        let other = told(bucket, arm, false);
+        let other = told(bucket, arm);
         drop(state);
         turn.sampled = Some(Sampled { key, arm, begun: self.clock.now() });
         (turn, other)
@@ -282,14 +314,76 @@ impl Selector {
     }
 }
 
+/// The version of an arm if it is not the rules' choice.
+fn told(bucket: &Bucket, arm: usize) -> Option<(usize, Selected)> {
+    let (found, versions, samples) = (bucket.found().is_some(), bucket.versions(), bucket.samples());
+    (arm > 0).then(|| (bucket.version(arm), Selected { found, versions, samples }))
+}
+
 impl Turn<'_> {
+    /// Whether the call runs in parts.
+    pub(crate) fn is_in_parts(&self) -> bool {
+        self.trials == Trials::Parts && self.sampled.is_some()
+    }
+    /// The row of the next part that all versions take, and how many times the shortest parts it is.
+    pub(crate) fn part(&self) -> (i64, u32) {
+        let mut state = self.selector.state();
+        let bucket =
+            self.sampled.as_ref().and_then(|sampled| state.kinds.get_mut(&sampled.key)).map(|kind| &kind.bucket);
+        bucket.map_or((0, 1), |bucket| (bucket.from(), bucket.length()))
+    }
+
     /// The call has run, and is a sample unless it failed or another one ran beside it.
     pub(crate) fn has_run(mut self, succeeded: bool) {
+        self.sample(succeeded);
+    }
+
+    /// A part has run without a fault, up to row `end`: what comes next. The same part runs again if it may.
+    pub(crate) fn part_has_run(&mut self, end: i64, may_repeat: bool) -> Next {
+        let Some(key) = self.sampled.as_ref().map(|sampled| sampled.key) else { return Next::Rest(None) };
+        self.sample(true);
+        let mut state = self.selector.state();
+        let alone = state.meetings == self.meetings;
+        let Kind { bucket, .. } = state.kinds.get_mut(&key).expect("kinds are never forgotten");
+        if let Some(found) = bucket.found() {
+            return Next::Rest(told(bucket, found));
+        }
+        let over = bucket.is_round_over();
+        if over {
+            bucket.go_on_from(end);
+        }
+        if !alone || bucket.trials() == Trials::Calls || (!over && !may_repeat) {
+            return Next::Rest(None);
+        }
+        let arm = bucket.next();
+        let other = told(bucket, arm);
+        drop(state);
+        self.sampled = Some(Sampled { key, arm, begun: self.selector.clock.now() });
+        if over { Next::Part(other) } else { Next::Again(other) }
+    }
+    /// What ran until now is not measured.
+    pub(crate) fn begin_again(&mut self) {
+        let now = self.selector.clock.now();
+        self.sampled.iter_mut().for_each(|sampled| sampled.begun = now);
+    }
+    /// There is no whole part left: the next call begins with its first row.
+    pub(crate) fn is_at_end(&mut self) {
+        let Some(Sampled { key, .. }) = self.sampled.take() else { return };
+        if let Some(kind) = self.selector.state().kinds.get_mut(&key) {
+            kind.bucket.go_on_from(0);
+        }
+    }
+
+    /// Ends what is measured.
+    fn sample(&mut self, succeeded: bool) {
         let Some(Sampled { key, arm, begun }) = self.sampled.take() else { return };
         let took = self.selector.clock.now().saturating_sub(begun);
         let mut state = self.selector.state();
         let alone = state.meetings == self.meetings;
         let Kind { entry, bucket } = state.kinds.get_mut(&key).expect("kinds are never forgotten");
+        if succeeded && alone && bucket.is_first(took) {
+            return;
+        }
         bucket.ran(arm, (succeeded && alone).then_some(took));
         let (name, usual, samples) = (entry.name, entry.versions[key.version].plan, bucket.samples());
         let found = bucket.found().map(|arm| (arm, entry.versions[bucket.version(arm)].plan));

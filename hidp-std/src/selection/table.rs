@@ -12,10 +12,29 @@ const WARM: Duration = Duration::from_millis(10);
 const HOPELESS: u32 = 150;
 /// Percent of the rules' choice's time that a version takes at most in each of its samples, if it is to be found.
 const BETTER: u32 = 98;
+/// The same of a first part, which is no sample.
+const HOPELESS_PART: u32 = 400;
+/// A part that takes less is not measured.
+const SHORT: Duration = Duration::from_micros(50);
+/// By how much parts are lengthened at most so that they can be.
+const LONGEST: u32 = 8;
+
+/// What versions are compared by.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Trials {
+    Calls,
+    /// Parts of calls, of equal sizes. All versions take one, or the same one, before one of them takes the next.
+    Parts,
+}
 
 /// The versions that calls of a kind may run, and what they took.
 #[derive(Debug)]
 pub(super) struct Bucket {
+    trials: Trials,
+    /// How many times the shortest parts are what versions take, once that is known.
+    length: Option<u32>,
+    /// The row at which the part begins that versions take.
+    from: i64,
     /// Of the first call. Times of other sizes are not compared with its.
     dims: Box<[i64]>,
     /// The rules' choice is number 0.
@@ -29,19 +48,54 @@ struct Arm {
     /// How often it ran.
     runs: usize,
     warm: bool,
+    /// What its first part took.
+    first: Option<Duration>,
     dropped: bool,
     samples: Vec<Duration>,
 }
 
+impl Arm {
+    fn new(version: usize) -> Arm {
+        Arm { version, runs: 0, warm: false, first: None, dropped: false, samples: Vec::new() }
+    }
+}
+
 impl Bucket {
-    pub(super) fn new(dims: &[i64], usual: usize, others: Vec<usize>) -> Bucket {
-        let arm = |version| Arm { version, runs: 0, warm: false, dropped: false, samples: Vec::new() };
+    pub(super) fn new(trials: Trials, dims: &[i64], usual: usize, others: Vec<usize>) -> Bucket {
         let found = others.is_empty().then_some(0);
-        Bucket { dims: dims.into(), arms: std::iter::once(usual).chain(others).map(arm).collect(), found }
+        let arms = std::iter::once(usual).chain(others).map(Arm::new).collect();
+        Bucket { trials, length: None, from: 0, dims: dims.into(), arms, found }
     }
     /// Whether a call has the sizes that are measured.
     pub(super) fn is_of(&self, dims: &[i64]) -> bool {
         *self.dims == *dims
+    }
+    pub(super) fn trials(&self) -> Trials {
+        self.trials
+    }
+    /// How many times the shortest parts are what versions take: 1 until a first one has run.
+    pub(super) fn length(&self) -> u32 {
+        self.length.unwrap_or(1)
+    }
+    /// The shortest part took so long, if that is not known yet: says how long parts are, or that calls are compared.
+    pub(super) fn is_first(&mut self, took: Duration) -> bool {
+        let is_first = self.trials == Trials::Parts && self.length.is_none();
+        if is_first {
+            let length = SHORT.as_nanos().div_ceil(took.as_nanos().max(1));
+            match u32::try_from(length) {
+                Ok(length @ 0..=LONGEST) => self.length = Some(length.max(1)),
+                Ok(_) | Err(_) => self.trials = Trials::Calls,
+            }
+        }
+        is_first
+    }
+    /// The row at which the next part begins of those that all versions take.
+    pub(super) fn from(&self) -> i64 {
+        self.from
+    }
+    /// All versions have taken what is before this row.
+    pub(super) fn go_on_from(&mut self, row: i64) {
+        self.from = row;
     }
     /// The arm that is fastest, once that is known.
     pub(super) fn found(&self) -> Option<usize> {
@@ -58,18 +112,28 @@ impl Bucket {
     pub(super) fn samples(&self) -> u32 {
         self.arms.iter().map(|arm| arm.samples.len() as u32).sum()
     }
-    /// The arm that runs next: the first of those with fewest samples.
+    /// The arm that runs next: the first of those with fewest samples, or that took fewest parts.
     pub(super) fn next(&self) -> usize {
-        let open = (0..self.arms.len()).filter(|at| self.is_open(*at));
-        open.min_by_key(|at| self.arms[*at].samples.len()).unwrap_or(0)
+        let had = |at: &usize| match self.trials {
+            Trials::Calls => self.arms[*at].samples.len(),
+            Trials::Parts => self.arms[*at].runs,
+        };
+        (0..self.arms.len()).filter(|at| self.is_open(*at)).min_by_key(had).unwrap_or(0)
+    }
+    /// Whether all arms that are still tried took the part that ran last.
+    pub(super) fn is_round_over(&self) -> bool {
+        let most = self.arms.iter().map(|arm| arm.runs).max();
+        (0..self.arms.len()).filter(|at| self.is_open(*at)).all(|at| Some(self.arms[at].runs) == most)
     }
     /// An arm has run, and took so long if that can be compared.
     pub(super) fn ran(&mut self, at: usize, took: Option<Duration>) {
         let arm = &mut self.arms[at];
         arm.runs += 1;
         if let Some(took) = took {
-            if arm.warm || took >= WARM {
+            if arm.warm || (took >= WARM && self.trials == Trials::Calls) {
                 arm.samples.push(took);
+            } else if self.trials == Trials::Parts {
+                arm.first = Some(took);
             }
             arm.warm = true;
         }
@@ -91,6 +155,10 @@ impl Bucket {
         self.arms.iter().skip(1).all(|arm| arm.dropped)
     }
     fn drop_hopeless(&mut self) {
+        let first = self.arms.iter().filter_map(|arm| arm.first).min().unwrap_or_default();
+        for arm in self.arms.iter_mut().skip(1) {
+            arm.dropped |= arm.first.is_some_and(|own| own * 100 > first * HOPELESS_PART);
+        }
         let Some(best) = self.arms.iter().flat_map(|arm| &arm.samples).min().copied() else { return };
         for arm in self.arms.iter_mut().skip(1) {
             arm.dropped |= arm.samples.iter().min().is_some_and(|least| *least * 100 > best * HOPELESS);
@@ -115,7 +183,7 @@ mod tests {
 
     /// Runs a bucket whose arms always take so many milliseconds: which arms ran, and what was found.
     fn run(times: &[u64]) -> (Vec<usize>, usize) {
-        let mut bucket = Bucket::new(&[], 0, (1..times.len()).collect());
+        let mut bucket = Bucket::new(Trials::Calls, &[], 0, (1..times.len()).collect());
         let mut ran = Vec::new();
         while bucket.found().is_none() {
             let arm = bucket.next();
@@ -150,7 +218,7 @@ mod tests {
 
     #[test]
     fn tries_are_bounded_where_nothing_can_be_measured() {
-        let mut bucket = Bucket::new(&[], 0, vec![1, 2]);
+        let mut bucket = Bucket::new(Trials::Calls, &[], 0, vec![1, 2]);
         let mut tries = 0;
         bucket.ran(0, Some(Duration::from_millis(50)));
         while bucket.found().is_none() {
@@ -162,7 +230,41 @@ mod tests {
     }
 
     #[test]
+    fn parts_go_round() {
+        let mut bucket = Bucket::new(Trials::Parts, &[], 0, vec![1, 2, 3]);
+        let (mut ran, mut ends) = (Vec::new(), Vec::new());
+        assert!(bucket.is_first(Duration::from_millis(1)) && !bucket.is_first(Duration::from_millis(1)));
+        while bucket.found().is_none() {
+            let arm = bucket.next();
+            bucket.ran(arm, Some(Duration::from_millis([20, 15, 50, 61][arm])));
+            ran.push(arm);
+            if bucket.is_round_over() {
+                ends.push(ran.len());
+            }
+        }
+        // A first part only warms up, however long it takes, unless it takes four times the best one.
+        assert_eq!((ran, ends), (vec![0, 1, 2, 3, 0, 1, 2, 0, 1, 0, 1], vec![4, 7, 9, 11]));
+        assert_eq!(bucket.found(), Some(1));
+    }
+
+    #[test]
+    fn parts_are_long_enough_to_be_measured() {
+        for (took, length, trials) in [
+            (0, 1, Trials::Calls),
+            (6, 1, Trials::Calls),
+            (7, 8, Trials::Parts),
+            (49, 2, Trials::Parts),
+            (50, 1, Trials::Parts),
+        ] {
+            let mut bucket = Bucket::new(Trials::Parts, &[], 0, vec![1]);
+            assert!(bucket.is_first(Duration::from_micros(took)));
+            assert_eq!((bucket.length(), bucket.trials()), (length, trials), "{took}");
+        }
+        assert!(!Bucket::new(Trials::Calls, &[], 0, vec![1]).is_first(Duration::ZERO));
+    }
+
+    #[test]
     fn one_version_is_found_at_once() {
-        assert_eq!(Bucket::new(&[], 3, Vec::new()).found(), Some(0));
+        assert_eq!(Bucket::new(Trials::Calls, &[], 3, Vec::new()).found(), Some(0));
     }
 }

@@ -84,7 +84,7 @@ fn context(any_bits: bool) -> Context {
     STATUS.set(0);
     RAN.set([0; 3]);
     let cx = Context::builder().cpu().threads(1).build().unwrap();
-    cx.with_selector(Selector::with_clock(any_bits, Arc::new(OfThread)))
+    cx.with_selector(Selector::with_clock(Trials::Calls, any_bits, Arc::new(OfThread)))
 }
 
 fn run(cx: &Context, x: &mut Vec<i32>) -> Result<(), Error> {
@@ -171,11 +171,19 @@ fn a_version_that_faults_is_no_sample_and_never_found() {
 
 #[test]
 fn calls_beside_others_are_no_samples() {
-    let selector = Selector::with_clock(false, Arc::new(OfThread));
+    let selector = Selector::with_clock(Trials::Calls, false, Arc::new(OfThread));
     let others = |_: bool| vec![1];
     let values = std::array::from_fn(|at| if at == 0 { 1000 } else { -1 });
-    let begin =
-        || selector.begin(Some(Call { entry: &SUMS, usual: (0, Settings::USUAL), others: &others, values, dims: &[] }));
+    let begin = || {
+        selector.begin(Some(Call {
+            entry: &SUMS,
+            usual: (0, Settings::USUAL),
+            others: &others,
+            values,
+            can_be_cut: false,
+            dims: &[],
+        }))
+    };
     // The other one begins while the first runs: neither is measured.
     let (first, _) = begin();
     let (second, tried) = begin();
@@ -229,7 +237,7 @@ fn what_was_learnt_becomes_a_record() {
     }
     // What was learnt with a record goes before it, and it stays for other sizes.
     STATUS.set(0);
-    let again = recorded.with_selector(Selector::with_clock(true, Arc::new(OfThread)));
+    let again = recorded.with_selector(Selector::with_clock(Trials::Calls, true, Arc::new(OfThread)));
     (0..30).for_each(|_| run(&again, &mut x).unwrap());
     let rules: Vec<String> = again.selections().iter().map(Selection::rule).collect();
     assert_eq!(rules, ["parallel >= 512 and parallel < 1024: lanes"]);
@@ -242,11 +250,12 @@ fn what_was_learnt_becomes_a_record() {
 
 #[test]
 fn samples_are_of_equal_sizes_and_rules_of_all_calls_within_them() {
-    let selector = Selector::with_clock(false, Arc::new(OfThread));
+    let selector = Selector::with_clock(Trials::Calls, false, Arc::new(OfThread));
     let values = std::array::from_fn(|at| if at == 0 { 1000 } else { -1 });
     let call = |usual: usize, dims: &[i64], took: u64| {
         let others = |_: bool| vec![1 - usual];
-        let call = Call { entry: &SUMS, usual: (usual, Settings::USUAL), others: &others, values, dims };
+        let usual = (usual, Settings::USUAL);
+        let call = Call { entry: &SUMS, usual, others: &others, values, can_be_cut: false, dims };
         let (turn, other) = selector.begin(Some(call));
         TIME.set(TIME.get() + if other.is_some() { took / 2 } else { took });
         turn.has_run(true);
@@ -265,13 +274,20 @@ fn samples_are_of_equal_sizes_and_rules_of_all_calls_within_them() {
 
 #[test]
 fn kinds_are_bounded() {
-    let selector = Selector::with_clock(false, Arc::new(OfThread));
+    let selector = Selector::with_clock(Trials::Calls, false, Arc::new(OfThread));
     let others = |_: bool| vec![1];
     let begin = |kind: u32| {
         let values =
             std::array::from_fn(|at| if at < 2 { 1_i64 << (if at == 0 { kind % 60 } else { kind / 60 }) } else { -1 });
         selector
-            .begin(Some(Call { entry: &SUMS, usual: (0, Settings::USUAL), others: &others, values, dims: &[] }))
+            .begin(Some(Call {
+                entry: &SUMS,
+                usual: (0, Settings::USUAL),
+                others: &others,
+                values,
+                can_be_cut: false,
+                dims: &[],
+            }))
             .0
             .has_run(true);
     };

@@ -205,6 +205,7 @@ pub(crate) mod tests {
         ],
         rules: &[],
         classes: &[],
+        parts: None,
         records: &[],
         kernels: &[&["sums::rows", "sums::columns"], &["blas::dot"]],
         tunables: &[crate::rt::entry::Tunable { name: "thread_work", domain: &[4096] }],

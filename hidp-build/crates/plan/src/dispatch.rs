@@ -14,7 +14,7 @@ use super::measures::{
 use super::search::by_times;
 use super::variants::is_variant;
 use super::work::work;
-use super::{Plan, Record, Strategy, index_vars, is_searched, nests};
+use super::{Parts, Plan, Record, Strategy, index_vars, is_searched, nests};
 use crate::target::{DeviceModel, Model, Stage, Tunable};
 use hidp_ir::par::visit;
 use hidp_ir::par::{ExprKind, Extent, Func, Map, Program, Setting, StmtKind, VarId};
@@ -28,6 +28,8 @@ pub struct Dispatch {
     pub rules: Vec<Rule>,
     /// For each version a number: equal ones give the same bits.
     pub classes: Vec<u32>,
+    /// How calls can be cut into parts.
+    pub parts: Option<Parts>,
     /// Parameters that hold positions in arrays or sizes: tools cannot make them up.
     pub positions: BTreeSet<VarId>,
     /// A hash of what the entry is compiled to.

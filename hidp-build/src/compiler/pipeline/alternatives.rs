@@ -84,9 +84,12 @@ pub(super) fn classes_of<'a>(
         Form { func, on_device: unit.target == imp::UnitTarget::Device }
     };
     let versions: Vec<Form> = entry.units.iter().map(of).collect();
-    // Memory runs out where it does, whichever body asks for it.
-    let may_fault = entry.sites.iter().any(|(_, site)| site.kind != FaultKind::Allocation);
-    classes(program, &versions, may_fault)
+    classes(program, &versions, may_fault(entry))
+}
+
+/// Whether calls of an entry may fault. Memory runs out where it does, whichever body asks for it.
+pub(super) fn may_fault(entry: &imp::Entry) -> bool {
+    entry.sites.iter().any(|(_, site)| site.kind != FaultKind::Allocation)
 }
 
 /// What calls of an entry set, and the plans of the forms that it changes. `all` are its plans, with the functions that those are of.

@@ -51,6 +51,7 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     }
     defects.extend(leave_out_unsound(program, &mut entry));
     let classes = alternatives::classes_of(program, &entry, of_processors.iter().chain(&of_devices));
+    let parts = hidp_plan::parts(item, alternatives::may_fault(&entry));
     let settings = alternatives::settings_of(program, func, of_processors.iter().chain(&of_devices));
     let (mut plans, mut explored) = (of_entry(of_processors, func), of_entry(of_devices, func));
     for plans in [&mut plans, &mut explored] {
@@ -76,7 +77,7 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     Lowered {
         func,
         entry,
-        dispatch: Dispatch { classes, source, device_source, records, settings, ..dispatch },
+        dispatch: Dispatch { classes, parts, source, device_source, records, settings, ..dispatch },
         defects,
     }
 }

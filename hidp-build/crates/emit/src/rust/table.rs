@@ -8,7 +8,7 @@ use crate::c_like::name;
 use hidp_ir::imp::{Site, Unit, UnitTarget};
 use hidp_ir::par::{Func, Program, VarId};
 use hidp_plan::target::Tunable;
-use hidp_plan::{Bound, Bounds, Dispatch, Measure, MeasureOf, Rule, VersionsSet};
+use hidp_plan::{Bound, Bounds, Dispatch, Measure, MeasureOf, Parts, Rule, VersionsSet};
 use hidp_syntax::source::SourceMap;
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -117,8 +117,18 @@ impl Table<'_> {
     }
 
     fn dispatch(&self, text: &mut Text) {
-        let Dispatch { measures, rules, classes, positions: _, source, device_source, records, tunables, settings } =
-            self.info.dispatch;
+        let Dispatch {
+            measures,
+            rules,
+            classes,
+            parts,
+            positions: _,
+            source,
+            device_source,
+            records,
+            tunables,
+            settings,
+        } = self.info.dispatch;
         text.line(format!("source: {source:?},"));
         text.line("toolchain: super::super::TOOLCHAIN,");
         text.line(format!("device_source: {device_source:?},"));
@@ -131,6 +141,11 @@ impl Table<'_> {
             }
         });
         text.line(format!("classes: &{classes:?},"));
+        if let Some(Parts { dim, besides, uneven }) = parts {
+            text.line(format!("parts: Some(Parts {{ dim: {dim}, besides: &{besides:?}, uneven: {uneven} }}),"));
+        } else {
+            text.line("parts: None,");
+        }
         text.nest("rules: &[", "],", |text| rules.iter().for_each(|rule| self.rule(rule, text)));
         let tunables = tunables.iter().map(|Tunable { name, stage: _, domain }| {
             let domain: Vec<String> = domain.iter().map(u32::to_string).collect();

@@ -9,7 +9,7 @@ use hidp_ir::par::{
     Struct, Var, VarId, VarKind,
 };
 use hidp_plan::target::{Stage, Tunable};
-use hidp_plan::{Bound, Bounds, Condition, Measure, MeasureOf, Record, Rule, VersionsSet};
+use hidp_plan::{Bound, Bounds, Condition, Measure, MeasureOf, Parts, Record, Rule, VersionsSet};
 use hidp_syntax::ast::Direction;
 use hidp_syntax::index::{Arena, Id};
 use hidp_syntax::source::Span;
@@ -210,6 +210,7 @@ fn tables_say_which_version_runs_when() {
             plan: "serial".into(),
         }],
         classes: vec![0, 0, 1],
+        parts: Some(Parts { dim: 1, besides: vec![Some(1), None], uneven: true }),
         positions: [fixture.func.params[0]].into(),
         source: "1f".into(),
         device_source: "2f".into(),
@@ -232,7 +233,7 @@ fn tables_say_which_version_runs_when() {
          SegmentBound { param: 0, elem: Elem::I32, offset: 1 }])] },",
         "Rule { conditions: &[Condition { measure: 0, least: true, bound: Bound::Fixed(4) }, \
          Condition { measure: 1, least: false, bound: Bound::PerThread(2) }], version: 1, settings: Settings::USUAL },",
-        "classes: &[0, 0, 1],",
+        "classes: &[0, 0, 1], parts: Some(Parts { dim: 1, besides: &[Some(1), None], uneven: true }),",
         "tunables: &[Tunable { name: \"threads\", domain: &[1, 2] }],",
         "settings: &[Setting { name: \"sum.least\", values: &[16, 4096], versions: &[1] }],",
         "::hidp_std::rt::call::<8, 3>(cx, &entry_tables::SPMV_CSR, args)",
