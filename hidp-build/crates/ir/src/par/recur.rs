@@ -92,6 +92,8 @@ pub enum Course {
     },
     /// The same from the tables.
     Table,
+    /// The same, with transposed copies of tables whose cells are loaded along the first index.
+    Twin,
     /// Differences of neighbours in few bits: tiles of the table, and in each of them steps after each other.
     Tiles {
         /// Cells of a tile along each index.
@@ -99,6 +101,11 @@ pub enum Course {
     },
     /// Differences of neighbours in few bits: one cell after the other, from the differences along a row.
     Rows,
+    /// Tiles of the table, those of a diagonal at once, and in each of them cells after each other.
+    Blocks {
+        /// Cells of a tile along each index.
+        sides: [u32; 2],
+    },
     /// Parts of a linear recurrence, each twice: cells after each other, first to find what they make of those before the part.
     Prefix {
         /// Cells of a part.
@@ -112,11 +119,14 @@ impl Course {
     /// Cells of a tile along each index where nobody says how many: steps are long enough for vectors, and a first-level cache holds their windows.
     pub const SIDE: u32 = 4096;
 
+    /// Cells of a tile along each index where cells come after each other: rows are long enough to be fetched ahead, and a second-level cache holds a tile.
+    pub const BLOCK: [u32; 2] = [128, 512];
+
     /// Cells of a part where nobody says how many: composing the parts costs little beside them.
     pub const PART: u32 = 4096;
 
     /// All of them; tiles and parts with sizes that nobody has chosen.
-    pub const ALL: [Course; 9] = [
+    pub const ALL: [Course; 11] = [
         Course::Tiles { sides: [Course::SIDE; 2] },
         Course::Rows,
         Course::Window { narrow: true, profile: true },
@@ -124,7 +134,9 @@ impl Course {
         Course::Window { narrow: true, profile: false },
         Course::Window { narrow: false, profile: false },
         Course::Prefix { part: Course::PART },
+        Course::Twin,
         Course::Table,
+        Course::Blocks { sides: Course::BLOCK },
         Course::Loops,
     ];
 }

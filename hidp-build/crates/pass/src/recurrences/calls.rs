@@ -9,6 +9,7 @@ use hidp_syntax::source::Span;
 
 use super::Around;
 use super::asked::{self, Asks};
+use super::direct;
 
 /// A call of a function of tables.
 pub(super) struct Use {
@@ -83,6 +84,9 @@ impl Calls<'_> {
                 StmtKind::Call { callee, .. } if self.of_tables.contains(callee) => {
                     let callee = *callee;
                     let instead = asked::instead(program, vars, stmts, at);
+                    if instead.is_none() {
+                        at = direct::computed(program, vars, stmts, at);
+                    }
                     at = self.call(program, stmts, at, around, callee, instead);
                 }
                 kind => {

@@ -36,14 +36,24 @@ pub fn lines(func: &Func, system: &System, course: Course) -> Vec<String> {
             signs.map(|(name, flip)| format!("{}{name} seq", if *flip < 0 { "-" } else { "" })).collect()
         }
         (Course::Loops, None) => in_steps().chain(others().map(|name| format!("{name} seq"))).collect(),
+        (Course::Blocks { sides: [rows, columns] }, _) => {
+            let tiles = format!("{} seq({rows}x{columns})", names.join(" + "));
+            [tiles].into_iter().chain(names.iter().map(|name| format!("{name} seq"))).collect()
+        }
         (Course::Prefix { part }, _) => in_steps().map(|line| format!("{line}({part})")).collect(),
         (Course::Rows, _) => names.iter().map(|name| format!("{name} seq")).collect(),
-        (Course::Table | Course::Window { .. } | Course::Tiles { .. }, _) => {
+        (Course::Table | Course::Twin | Course::Window { .. } | Course::Tiles { .. }, _) => {
             let together = others().collect::<Vec<_>>().join(", ");
             let in_tiles = |[rows, columns]: [u32; 2]| in_steps().map(move |line| format!("{line}({rows}x{columns})"));
             let tiles = match course {
                 Course::Tiles { sides } => Some(in_tiles(sides)),
-                Course::Table | Course::Window { .. } | Course::Loops | Course::Rows | Course::Prefix { .. } => None,
+                Course::Table
+                | Course::Twin
+                | Course::Window { .. }
+                | Course::Loops
+                | Course::Rows
+                | Course::Blocks { .. }
+                | Course::Prefix { .. } => None,
             };
             let lanes = (!together.is_empty()).then(|| format!("{together} lanes"));
             in_steps().chain(tiles.into_iter().flatten()).chain(lanes).collect()
@@ -56,7 +66,10 @@ pub fn lines(func: &Func, system: &System, course: Course) -> Vec<String> {
             (Course::Window { .. }, None) => format!("keep {name} window"),
             (Course::Tiles { .. }, _) => format!("keep {name} window(2)"),
             (Course::Rows, _) => format!("keep {name} rows(1)"),
-            (Course::Table | Course::Loops | Course::Prefix { .. }, _) => format!("keep {name} table"),
+            (Course::Twin, _) => format!("keep {name} twin"),
+            (Course::Table | Course::Loops | Course::Blocks { .. } | Course::Prefix { .. }, _) => {
+                format!("keep {name} table")
+            }
         });
         if matches!(course, Course::Tiles { .. } | Course::Rows) {
             lines.push(format!("narrow {name} int8 difference"));
@@ -74,11 +87,13 @@ pub fn lines(func: &Func, system: &System, course: Course) -> Vec<String> {
 pub(super) fn all(func: &Func, system: &System) -> Vec<Course> {
     let of_loops = lines(func, system, Course::Loops);
     let pairs = matches!(&system.tables[..], [table] if table.index.len() == 2);
+    let planes = system.tables.iter().all(|table| table.index.len() == 2);
     let line = matches!(&system.tables[..], [table] if table.index.len() == 1);
     let differs = |course: &Course| match course {
         Course::Loops => true,
         Course::Prefix { .. } => line,
         Course::Tiles { .. } | Course::Rows => pairs,
+        Course::Blocks { .. } | Course::Twin => planes,
         Course::Table | Course::Window { .. } => lines(func, system, *course) != of_loops,
     };
     Course::ALL.into_iter().filter(differs).collect()
@@ -132,8 +147,8 @@ pub fn pin(program: &mut Program, entry: FuncId, pins: &[CourseLines]) -> Vec<Di
         };
         let (id, system) = &of_tables[0];
         let func = &program.funcs[*id];
-        let with_sides = |sides: [u32; 2]| Course::Tiles { sides };
-        let tiles = pin.lines.iter().filter_map(|line| sides(line)).map(with_sides);
+        let with_sides = |sides: [u32; 2]| [Course::Tiles { sides }, Course::Blocks { sides }];
+        let tiles = pin.lines.iter().filter_map(|line| sides(line)).flat_map(with_sides);
         let parts = pin.lines.iter().filter_map(|line| part(line));
         let courses = all(func, system).into_iter().chain(tiles).chain(parts);
         let course = courses.into_iter().find(|course| lines(func, system, *course) == pin.lines);

@@ -18,7 +18,7 @@ use super::prefix::Prefix;
 use super::profile::Profiles;
 use super::twin::{copied, fit_int, twin};
 use super::window::{self, Cells, Window};
-use super::{Around, cell, declared, demand, sweep, wave};
+use super::{Around, cell, declared, demand, sweep, transposed, wave};
 
 /// What is to be made of a system.
 pub(super) struct Job {
@@ -185,6 +185,9 @@ impl Job {
             Course::Tiles { sides } => {
                 return self.by_differences(builder, system, bodies, Some(sides)).ok_or(Unmet::Difference);
             }
+            Course::Blocks { sides } => {
+                return self.in_blocks(builder, system, bodies, sides).ok_or(Unmet::Behind);
+            }
             Course::Prefix { .. } if in_map => return Err(Unmet::Linear),
             Course::Prefix { part } => {
                 let prefix = Prefix::of(builder, system, bodies).ok_or(Unmet::Linear)?;
@@ -193,12 +196,13 @@ impl Job {
             }
             Course::Rows if !in_map => return Err(Unmet::Host),
             Course::Rows => return self.by_differences(builder, system, bodies, None).ok_or(Unmet::Difference),
-            Course::Table | Course::Window { .. } if !wave::is_wide(system) => return Err(Unmet::Wide),
-            Course::Table if in_map => return Err(Unmet::Iteration),
+            Course::Table | Course::Twin | Course::Window { .. } if !wave::is_wide(system) => return Err(Unmet::Wide),
+            Course::Table | Course::Twin if in_map => return Err(Unmet::Iteration),
             Course::Table => {
                 let stmts = wave::system(builder, system, bodies.to_vec(), self.around, None);
                 return Ok((self.around_tables(builder, system, stmts), Way::Wave(Kept::Table)));
             }
+            Course::Twin => return self.with_copies(builder, system, bodies).ok_or(Unmet::Twin),
             Course::Window { narrow, profile } => (narrow, profile),
         };
         let whole = self.whole(system);
@@ -248,6 +252,14 @@ impl Job {
                 return done;
             }
         }
+        // Across a table that is kept, every cell of a step has a cache line of its own.
+        if skewed
+            && whole
+            && system.order.pinned.is_none()
+            && let Some(done) = self.in_blocks(builder, system, &bodies, Course::BLOCK)
+        {
+            return done;
+        }
         let windows = if whole && !skewed { None } else { self.windows(builder, system, &bodies, Cells::Declared) };
         match windows {
             Some(windows) => {
@@ -263,11 +275,39 @@ impl Job {
             None if skewed && system.order.pinned.is_none() && !bodies.iter().any(has_loop) => {
                 (self.swept(builder, system, bodies), Way::Sweep(Why::Across))
             }
-            None => {
+            None => self.with_copies(builder, system, &bodies).unwrap_or_else(|| {
                 let stmts = wave::system(builder, system, bodies, self.around, None);
                 (self.around_tables(builder, system, stmts), Way::Wave(Kept::Table))
-            }
+            }),
         }
+    }
+
+    /// A wave over tables that are kept, with transposed copies of what cells are loaded from along the first index.
+    fn with_copies(&self, builder: &mut Builder<'_>, system: &System, bodies: &[Block]) -> Option<(Vec<Stmt>, Way)> {
+        let mut bodies = bodies.to_vec();
+        let copies = transposed::applied(builder, system, &mut bodies);
+        if copies.is_empty() {
+            return None;
+        }
+        let mut stmts: Vec<Stmt> = copies.into_iter().map(|copy| build::declare(copy, system.tables[0].span)).collect();
+        stmts.extend(wave::system(builder, system, bodies, self.around, None));
+        Some((self.around_tables(builder, system, stmts), Way::Wave(Kept::Twin)))
+    }
+
+    /// Tables that are kept at host level, in tiles.
+    fn in_blocks(
+        &self,
+        builder: &mut Builder<'_>,
+        system: &System,
+        bodies: &[Block],
+        sides: [u32; 2],
+    ) -> Option<(Vec<Stmt>, Way)> {
+        let nest = system.order.nest.as_ref().filter(|_| self.around == Around::Host)?;
+        if !sweep::looks_back(system, nest, bodies) {
+            return None;
+        }
+        let stmts = sweep::in_tiles(builder, system, nest, bodies.to_vec(), sides);
+        Some((self.around_tables(builder, system, stmts), Way::Blocks { sides }))
     }
 
     /// From differences of neighbours where they fit 8 bits, from wide cells elsewhere.

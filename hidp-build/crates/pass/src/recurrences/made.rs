@@ -72,11 +72,16 @@ pub enum Unmet {
     Host,
     /// Cells are linear in the few before them.
     Linear,
+    /// Cells need none that is ahead along an index.
+    Behind,
+    /// Cells are loaded along a first index.
+    Twin,
 }
 
 impl Unmet {
     /// All of them.
-    pub const ALL: [Unmet; 9] = [
+    pub const ALL: [Unmet; 11] = [
+        Unmet::Behind,
         Unmet::Difference,
         Unmet::Faults,
         Unmet::Host,
@@ -84,6 +89,7 @@ impl Unmet {
         Unmet::Linear,
         Unmet::Narrow,
         Unmet::Profile,
+        Unmet::Twin,
         Unmet::Wide,
         Unmet::Window,
     ];
@@ -100,6 +106,8 @@ impl Unmet {
             Unmet::Difference => "difference",
             Unmet::Host => "host",
             Unmet::Linear => "linear",
+            Unmet::Behind => "behind",
+            Unmet::Twin => "twin",
         }
     }
 
@@ -123,6 +131,12 @@ impl Unmet {
             Unmet::Host => "it is in a map, where each iteration has its own table; at host level threads share tiles",
             Unmet::Linear => {
                 "it is at host level, and integers of one table with one index are sums of plain values and of the up to 4 cells before them, times plain values"
+            }
+            Unmet::Behind => {
+                "it is at host level, tables have two indices, and each cell needs those a constant distance back along both, or along one"
+            }
+            Unmet::Twin => {
+                "it is at host level, and loops or folds of a cell go along the first of two indices of a table"
             }
             Unmet::Profile => "steps are `i + j`, and two data choose from a table of integers, one for each index",
         }
@@ -149,6 +163,11 @@ pub enum Way {
         sides: Option<[u32; 2]>,
         /// Elsewhere.
         otherwise: Box<Way>,
+    },
+    /// Tiles of the table that threads share, in each one cell after the other.
+    Blocks {
+        /// Cells of a tile along each index.
+        sides: [u32; 2],
     },
     /// A linear recurrence in parts that threads share, where it is long.
     Prefix {
@@ -190,6 +209,8 @@ pub enum Kept {
     Both,
     /// The table.
     Table,
+    /// The table, and a transposed copy where cells are loaded along the first index.
+    Twin,
 }
 
 /// Why cells are computed one after the other.
@@ -276,6 +297,10 @@ impl fmt::Display for Described<'_> {
                 "all cells of a step at once; the table is kept ({table} bytes), and beside it the last steps, which cells are computed from ({window} bytes)"
             ),
             Way::Wave(Kept::Table) => write!(f, "all cells of a step at once; the table is kept ({table} bytes)"),
+            Way::Wave(Kept::Twin) => write!(
+                f,
+                "all cells of a step at once; the table is kept ({table} bytes), and a transposed copy of what is loaded along a first index"
+            ),
             Way::Narrow(way) => write!(
                 f,
                 "{}\nof the last steps, cells are kept in 16 bits ({narrow} bytes) where sizes, scalars and the elements of input arrays show that they fit",
@@ -300,6 +325,10 @@ impl fmt::Display for Described<'_> {
                     inner(otherwise)
                 )
             }
+            Way::Blocks { sides: [rows, columns] } => write!(
+                f,
+                "tiles of {rows} x {columns} cells, those of a diagonal at once, in each one cell after the other; the table is kept ({table} bytes)"
+            ),
             Way::Prefix { part } => write!(
                 f,
                 "parts of {part} cells at once, each twice: what it makes of the cells before it, and its cells; the table is kept ({table} bytes)"
@@ -344,8 +373,10 @@ impl Way {
         match self {
             Way::Wave(Kept::Window | Kept::Both) => Some(Course::Window { narrow: false, profile: false }),
             Way::Wave(Kept::Table) => Some(Course::Table),
+            Way::Wave(Kept::Twin) => Some(Course::Twin),
             Way::Difference { sides: Some(sides), .. } => Some(Course::Tiles { sides: *sides }),
             Way::Difference { sides: None, .. } => Some(Course::Rows),
+            Way::Blocks { sides } => Some(Course::Blocks { sides: *sides }),
             Way::Prefix { part } => Some(Course::Prefix { part: *part }),
             Way::Sweep(_) => Some(Course::Loops),
             Way::Demand => None,
@@ -353,17 +384,21 @@ impl Way {
             Way::Narrow(way) => match way.course()? {
                 Course::Window { profile, .. } => Some(Course::Window { narrow: true, profile }),
                 other @ (Course::Table
+                | Course::Twin
                 | Course::Loops
                 | Course::Tiles { .. }
                 | Course::Rows
+                | Course::Blocks { .. }
                 | Course::Prefix { .. }) => Some(other),
             },
             Way::Profiled { passed, .. } => match passed.course()? {
                 Course::Window { narrow, .. } => Some(Course::Window { narrow, profile: true }),
                 other @ (Course::Table
+                | Course::Twin
                 | Course::Loops
                 | Course::Tiles { .. }
                 | Course::Rows
+                | Course::Blocks { .. }
                 | Course::Prefix { .. }) => Some(other),
             },
         }
@@ -373,7 +408,12 @@ impl Way {
     pub(super) fn is_by_demand(&self) -> bool {
         match self {
             Way::Demand => true,
-            Way::Wave(_) | Way::Narrow(_) | Way::Difference { .. } | Way::Prefix { .. } | Way::Sweep(_) => false,
+            Way::Wave(_)
+            | Way::Narrow(_)
+            | Way::Difference { .. }
+            | Way::Blocks { .. }
+            | Way::Prefix { .. }
+            | Way::Sweep(_) => false,
             Way::Tested { passed, .. } | Way::Profiled { passed, .. } => passed.is_by_demand(),
         }
     }

@@ -20,6 +20,7 @@ mod contents;
 mod courses;
 mod demand;
 mod difference;
+mod direct;
 mod job;
 mod made;
 mod narrow;
@@ -28,6 +29,7 @@ mod profile;
 mod sweep;
 #[cfg(test)]
 mod tests;
+mod transposed;
 mod twin;
 mod visits;
 mod wave;

@@ -6,16 +6,17 @@ use hidp_ir::par::{StmtKind, print, read, verify, visit};
 
 /// Sums along both indices: `d` is asked by `f`, whose body is `uses`.
 fn sums(body: &str, uses: &str) -> Program {
-    let window = if body == FAR { 3 } else { 2 };
+    let window = if body == FAR || body == AHEAD { 3 } else { 2 };
+    let row = if body == AHEAD { "2, 1" } else { "1, 1" };
     let text = format!(
         "struct Best {{ v: int, at: long }}
          fn better(a, b) -> Best {{ vars {{ a: Best input; b: Best input; }} return select((field(b, 0) > field(a, 0)), b, a); }}
          fn behind(a, b) -> int {{ vars {{ a: int input; b: int input; }} return select((b > 0:int), b, a); }}
          fn tested(a, b) -> int {{ vars {{ a: int input; b: int input; }} return (a /? b); }}
          func d(x, d) dims (N) {{
-           vars {{ N: long dim; x: int[N] input; d: int[N, N] output; i: long iter; j: long iter; }}
+           vars {{ N: long dim; x: int[N] input; d: int[N, N] output; i: long iter; j: long iter; c: int local; l: long local; }}
            system nest (1, 1) ranks (0) {{
-             table d (i = 0 .. N by 1, j = 0 .. N by 1) rows ((1, 1)) rank 0 window {window} {{ {body} }}
+             table d (i = 0 .. N by 1, j = 0 .. N by 1) rows (({row})) rank 0 window {window} {{ {body} }}
            }}
          }}
          func g(x, s) dims (N) {{
@@ -23,7 +24,7 @@ fn sums(body: &str, uses: &str) -> Program {
            if (N > 0) {{ declare T zero; call d(array x, array T); s = T[(N - 1), (N - 1)]; }}
          }}
          func f(x, y, s) dims (N) {{
-           vars {{ N: long dim; x: int[N] input; y: int[N] output; s: int output; T: int[N, N] local; k: long iter; l: long local; m: long iter; v: int local; w: int local; u: long iter; r: int local; e: double local; z: double local; best: Best local; b: Best local; }}
+           vars {{ N: long dim; x: int[N] input; y: int[N] output; s: int output; T: int[N, N] local; U: int[N, N] local; k: long iter; l: long local; m: long iter; v: int local; w: int local; u: long iter; r: int local; e: double local; z: double local; best: Best local; b: Best local; }}
            {uses}
          }}
          entries (f)"
@@ -35,6 +36,10 @@ fn sums(body: &str, uses: &str) -> Program {
 
 const SUM: &str = "if ((i == 0) || (j == 0)) { return 1:int; } return (d[(i - 1), j] + d[i, (j - 1)]);";
 const FAR: &str = "if ((i == 0) || (j == 0)) { return int((i - (3 * j))); } return ((d[(i - 1), (j - 1)] - d[(i - 1), j]) + d[i, (j - 1)]);";
+const AHEAD: &str =
+    "if ((i == 0) || (j == (N - 1))) { return int((i + (2 * j))); } return (d[(i - 1), (j + 1)] + d[(i - 1), j]);";
+const COLUMN: &str = "declare c zero; declare l; l = 0; loop (l < i) { c = (c + d[l, j]); } step { l = (l + 1); }
+    if (j > 0) { c = (c + d[i, (j - 1)]); } return (c + 1:int);";
 const QUOTIENT: &str = "if ((i == 0) || (j == 0)) { return 1:int; } return (d[(i - 1), j] /? x[j]);";
 const ONE: &str = "if (N > 0) { declare T zero; call d(array x, array T); s = T[(N - 1), (N - 1)]; }";
 const ALL: &str = "declare T zero; call d(array x, array T); map (k = 0 .. N by 1) { y[k] = T[k, k]; }";
@@ -45,8 +50,20 @@ const TABLES: &str = "map (k = 0 .. N by 1) { declare T zero; call d(array x, ar
 
 /// After the pass, which has to mean the same as before; with what the functions do all together.
 fn after(body: &str, uses: &str) -> (Program, BTreeMap<&'static str, usize>) {
+    after_in(None, body, uses)
+}
+
+fn pinned(mut program: Program, course: Option<Course>) -> Program {
+    let user = program.funcs[program.entries[0]].span;
+    let pin = |course| PinnedCourse { user, tables: vec!["d".into()], course, span: user };
+    program.courses.extend(course.map(pin));
+    program
+}
+
+/// The same, in a course.
+fn after_in(course: Option<Course>, body: &str, uses: &str) -> (Program, BTreeMap<&'static str, usize>) {
     let before = sums(body, uses);
-    let mut program = before.clone();
+    let mut program = pinned(before.clone(), course);
     super::run(&mut program);
     verify(&program).unwrap_or_else(|errors| panic!("{errors:?}\n{}", print(&program)));
     for size in [0, 1, 2, 5] {
@@ -88,9 +105,44 @@ fn a_cell_is_taken_from_a_window() {
 }
 
 #[test]
-fn a_table_is_computed_in_a_wave_beside_its_window() {
+fn a_table_is_computed_in_tiles_where_it_is_wanted() {
     let (_, found) = after(SUM, ALL);
-    assert_eq!(found, BTreeMap::from([("maps", 2), ("swaps", 1), ("loops", 1), ("tables", 1)]));
+    assert_eq!(found, BTreeMap::from([("maps", 2), ("loops", 3), ("tables", 1)]));
+}
+
+#[test]
+fn tiles_need_cells_that_are_behind() {
+    let tiles = Some(Course::Blocks { sides: [2, 3] });
+    for body in [SUM, FAR] {
+        assert_eq!(after_in(tiles, body, ALL).1.get("loops"), Some(&3), "{body}");
+    }
+    let unmet = |body| recurrences(&pinned(sums(body, ALL), tiles))[0].unmet.as_ref().map(|(_, unmet)| *unmet);
+    assert_eq!([SUM, AHEAD, COLUMN].map(unmet), [None, Some(Unmet::Behind), Some(Unmet::Behind)]);
+}
+
+#[test]
+fn cells_along_a_first_index_come_from_a_copy() {
+    for uses in [ONE, ALL] {
+        assert_eq!(
+            after(COLUMN, uses).1,
+            BTreeMap::from([("tables", 2), ("maps", 1 + usize::from(uses == ALL)), ("loops", 2)])
+        );
+    }
+}
+
+#[test]
+fn a_table_that_is_only_copied_is_the_copy() {
+    let copy = |value: &str| {
+        format!(
+            "declare U zero; declare T zero; call d(array x, array T); map (k = 0 .. N by 1, m = 0 .. N by 1) {{ U[k, m] = {value}; }}
+             map (u = 0 .. N by 1) {{ y[u] = U[u, u]; }}"
+        )
+    };
+    let tables = |uses: &str| after(SUM, uses).1.get("tables").copied();
+    assert_eq!(tables(&copy("T[k, m]")), Some(1));
+    for uses in [copy("T[m, k]"), copy("(T[k, m] + 1:int)"), copy("T[k, m]") + " if (N > 0) { s = T[0, 0]; }"] {
+        assert_eq!(tables(&uses), Some(2), "{uses}");
+    }
 }
 
 #[test]

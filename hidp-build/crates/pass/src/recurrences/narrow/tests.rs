@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use super::super::{Wants, Way, recurrences};
 use hidp_ir::par::interp::{Arg, Array, Data, Options, Value, run_with};
-use hidp_ir::par::{Program, print, read, verify};
+use hidp_ir::par::{Course, PinnedCourse, Program, print, read, verify};
 
-/// A table of two indices with a window, of which `f` reads the last cell and `g` all cells.
+/// A table of two indices with a narrow window where it can have one, of which `f` reads the last cell, and all cells.
 fn program(body: &str) -> Program {
     let text = format!(
         "func d(x, w, v, d) dims (N) {{
@@ -23,8 +23,10 @@ fn program(body: &str) -> Program {
          }}
          entries (f)"
     );
-    let program = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
+    let mut program = read(&text).unwrap_or_else(|error| panic!("{error}\n{text}"));
     verify(&program).unwrap_or_else(|errors| panic!("{errors:?}"));
+    let (user, course) = (program.funcs[program.entries[0]].span, Course::Window { narrow: true, profile: false });
+    program.courses.push(PinnedCourse { user, tables: vec!["d".into()], course, span: user });
     program
 }
 
