@@ -126,8 +126,8 @@ impl Built {
         }
         let sets = if targets().cpu { instruction_sets(case) } else { Vec::new() };
         let cu = subject.cu.as_ref().filter(|cu| !is_quick() || is_quick_on_devices(case, &subject.stem, cu));
-        let effort = effort(case, &subject.cpp);
-        let kernels = sets.into_iter().map(|isa| built_for(subject, isa, effort)).collect::<Result<_, String>>()?;
+        let build = |isa| built_for(subject, isa, effort(case, &subject.cpp, isa));
+        let kernels = sets.into_iter().map(build).collect::<Result<_, String>>()?;
         if calls::are_listed() {
             return Ok(Built { kernels, device: cu.map(|_| None), kept: None, answers: None });
         }
@@ -142,9 +142,11 @@ impl Built {
 const MUCH: usize = 400_000;
 
 /// Most of the text of primitives is that of headers, which loops of other cases use as the product compiles it.
-/// With Clang the question of a day is whether it takes the text and means the same by it.
-fn effort(case: &Case, cpp: &str) -> Effort {
-    match (is_full(), is_clang() || cpp.len() > MUCH, case.name.starts_with("prim_")) {
+/// With Clang the question of a day is whether it takes the text and means the same by it. Text in lanes is in vectors whatever the
+/// compiler does: one instruction set of several shows what it makes of them.
+fn effort(case: &Case, cpp: &str, isa: Isa) -> Effort {
+    let is_least = is_clang() || cpp.len() > MUCH || case.name.starts_with("wide_") && isa != set_in_turn(case);
+    match (is_full(), is_least, case.name.starts_with("prim_")) {
         (true, _, _) | (false, false, false) => Effort::AsProduct,
         (false, false, true) => Effort::Some,
         (false, true, _) => Effort::Least,
@@ -181,12 +183,17 @@ fn is_quick_on_devices(case: &Case, stem: &str, cu: &str) -> bool {
 /// A case is compiled for one instruction set, which one goes by its name: together they have them all. Those that say so, and
 /// all where `HIDP_RUN=all` is set, are compiled for each.
 fn instruction_sets(case: &Case) -> Vec<Isa> {
-    let all = isas();
     if case.says("every instruction set") || is_full() {
-        return all;
+        return isas();
     }
+    vec![set_in_turn(case)]
+}
+
+/// The instruction set that goes by the case's name.
+fn set_in_turn(case: &Case) -> Isa {
+    let all = isas();
     let turn = case.name.bytes().map(usize::from).sum::<usize>();
-    vec![all[turn % all.len()]]
+    all[turn % all.len()]
 }
 
 /// Calls an entry with made arguments.
