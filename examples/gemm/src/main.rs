@@ -69,3 +69,22 @@ fn plain(alpha: f32, a: &Array2<f32>, b: &Array2<f32>, beta: f32, c: &Array2<f32
     }
     product * alpha + c * beta
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Each row of `a` selects a row of `b`. Two columns of tiles for one thread, and more than one pass over the rows for each.
+    #[test]
+    fn rows_beyond_the_caches_are_taken_in_passes() {
+        let (m, n, k) = (521, 33, 4096);
+        let cx = Context::builder().threads(1).plan("lanes").cpu().build().expect("a context");
+        let selected = |row: usize| (row * 37 + 11) % k;
+        let a = Array2::from_shape_fn((m, k), |(row, at)| if at == selected(row) { 1.0f32 } else { 0.0 });
+        let b = Array2::from_shape_fn((k, n), |(at, column)| (at * n + column) as f32);
+        let mut c = Array2::<f32>::ones((m, n));
+        kernels::gemm::gemm(&cx, 2.0, 1.0, &a, &b, &mut c).expect("the product runs");
+        let expected = Array2::from_shape_fn((m, n), |(row, column)| 2.0 * b[[selected(row), column]] + 1.0);
+        assert_eq!(c, expected);
+    }
+}

@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use super::build::Binding;
 use super::panels::padded_widths;
+use super::passes::Pass;
 use super::space::Range;
 use super::{ITERATORS, Lowerer, make};
 use hidp_ir::imp::{Expr, LoopKind, Schedule, Stmt, VarId};
@@ -99,33 +100,38 @@ impl Lowerer<'_> {
     fn launch_lanes(&mut self, map: &Map, span: Span, shape: Shape) {
         let numbers = self.mapping.number(Property::Alone).zip(self.mapping.number(Property::Columns));
         let (Some(rows), Some((alone, lane_tile))) = (shape.rows, numbers) else {
-            return self.launch_tiles(map, span, shape);
+            return self.launch_tiles(map, span, &shape, None);
         };
         let many = make::binary(BinOp::Gt, shape.ranges[rows].count.clone(), make::long(alone.into()));
         self.branch(
             many,
-            |this| this.launch_tiles(map, span, shape.clone()),
+            |this| this.launch_passes(map, span, &shape, rows),
             |this| {
                 let width = this.width_of_lanes(&shape.ranges, lane_tile);
-                this.launch_tiles(map, span, Shape { rows: None, row_tile: 1, lane_tile, width, ..shape.clone() });
+                let shape = Shape { rows: None, row_tile: 1, lane_tile, width, ..shape.clone() };
+                this.launch_tiles(map, span, &shape, None);
             },
         );
     }
 
-    fn launch_tiles(&mut self, map: &Map, span: Span, shape: Shape) {
+    pub(super) fn launch_tiles(&mut self, map: &Map, span: Span, shape: &Shape, pass: Option<Pass>) {
         let rows = shape.rows;
-        let mut tiles = shape.tile_counts();
+        let mut tiles: Vec<Range> = shape.tile_counts();
+        if let Some(Pass { rows, first, count }) = pass {
+            tiles[rows] = Range { lo: first, count, ..tiles[rows].clone() };
+        }
         tiles.rotate_right(1);
         let mut counts = Vec::new();
-        for (range, count) in tiles {
-            let count = self.body.fix("tiles", count);
-            counts.push(Range { count, lo: make::long(0), step: make::long(1), var: range });
+        for range in tiles {
+            let count = self.body.fix("tiles", range.count);
+            counts.push(Range { count, ..range });
         }
         let (strides, total) = self.strides(&counts);
         let times = shape.ranges.iter().fold(make::long(1), |times, range| make::mul(times, range.count.clone()));
         let work = self.work_of(map, times);
         let (kernel, args) = self.kernel("tiles", span, |this, begin, end| {
-            let shape = Shape { ranges: this.import_ranges(&shape.ranges), width: this.import(&shape.width), ..shape };
+            let (ranges, width) = (this.import_ranges(&shape.ranges), this.import(&shape.width));
+            let shape = Shape { ranges, width, ..shape.clone() };
             let counts = this.import_ranges(&counts);
             let strides: Vec<Expr> = strides.iter().map(|stride| this.import(stride)).collect();
             this.tile_columns(map, &shape, &counts, &strides, begin, end);
@@ -436,7 +442,7 @@ impl Shape {
         Tile { rows, lanes: lanes.clone(), lane_tile: self.lane_tile, size, folded_lanes }
     }
     /// For each range how many tiles it has.
-    fn tile_counts(&self) -> Vec<(par::VarId, Expr)> {
+    fn tile_counts(&self) -> Vec<Range> {
         let last = self.ranges.len() - 1;
         let count = |(at, range): (usize, &Range)| {
             let tile = match at {
@@ -444,7 +450,8 @@ impl Shape {
                 _ if Some(at) == self.rows => make::long(self.row_tile.into()),
                 _ => make::long(1),
             };
-            (range.var, make::ceil_div(range.count.clone(), tile))
+            let count = make::ceil_div(range.count.clone(), tile);
+            Range { var: range.var, lo: make::long(0), step: make::long(1), count }
         };
         self.ranges.iter().enumerate().map(count).collect()
     }

@@ -59,6 +59,7 @@ mod make;
 mod map;
 mod packed;
 mod panels;
+mod passes;
 mod prim;
 mod prim_worker;
 mod record;

@@ -100,6 +100,11 @@ fn gemm_is_one_launch_without_checks_and_accumulates_in_a_register_tile() {
         3,
         "tiles, lanes alone for few rows, or rows where the matrix is narrow"
     );
+    assert_eq!(
+        count(&lanes.host.body, |stmt| matches!(stmt, Stmt::Loop(_))),
+        1,
+        "tiles are launched in passes over rows"
+    );
     let least = schedules(lanes).into_iter().map(|schedule| match schedule {
         Schedule::Static { least, .. } => least,
         Schedule::Serial | Schedule::Dynamic { .. } => 0,

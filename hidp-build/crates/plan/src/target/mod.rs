@@ -31,6 +31,8 @@ pub struct Model {
     pub line: u32,
     /// Bytes of a second-level cache.
     pub l2: u32,
+    /// Bytes of what the rows of tiles load, in one pass of all columns of tiles over them.
+    pub pass: u32,
     /// Outputs of at least this many bytes bypass the caches.
     pub stream: u64,
     /// Elements folded in one run before results combine pairwise.
@@ -237,6 +239,7 @@ impl Model {
             spare_registers: int("vector", "spare")?,
             line: int("memory", "line")?,
             l2: int("memory", "l2")?,
+            pass: int("memory", "pass")?,
             stream: u64::from(int("memory", "stream")?),
             fold_block: int("work", "fold_block")?,
             thread_work: int("work", "thread_work")?,
