@@ -94,7 +94,17 @@ HIDP_INLINE T select(bool c, T a, T b) {
   return c ? a : b;
 }
 
-// On floats as fmin and fmax: a NaN gives the other operand.
+// Whether a value is known to the C++ compiler, and no NaN.
+template <class T>
+HIDP_INLINE bool is_known_number(T a) {
+#if defined(__GNUC__)
+  return __builtin_constant_p(a) && a == a;
+#else
+  return false;
+#endif
+}
+
+// On floats as fmin and fmax: a NaN gives the other operand. Beside a known number one comparison is enough.
 template <class T>
 HIDP_INLINE T min(T a, T b) {
 #if defined(__CUDA_ARCH__)
@@ -103,6 +113,7 @@ HIDP_INLINE T min(T a, T b) {
   else return a < b ? a : b;
 #else
   if constexpr (std::is_floating_point_v<T>) {
+    if (is_known_number(a)) return a >= b ? b : a;
     const T lower = a < b ? a : b;
     return b != b ? a : lower;
   } else {
@@ -118,6 +129,7 @@ HIDP_INLINE T max(T a, T b) {
   else return a > b ? a : b;
 #else
   if constexpr (std::is_floating_point_v<T>) {
+    if (is_known_number(a)) return a <= b ? b : a;
     const T higher = a > b ? a : b;
     return b != b ? a : higher;
   } else {

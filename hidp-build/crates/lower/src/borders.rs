@@ -6,16 +6,17 @@
 //! last iteration run by themselves, and between them runs a copy of the loop in which each comparison has its usual value. If a border is
 //! elsewhere, the loop runs unchanged.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::mem;
 
-use super::make;
+use super::decided::decide;
+use super::{copy, make, unswitch};
 use hidp_ir::imp::visit::{
-    child_blocks, child_blocks_mut, each_expr, each_stmt, each_subexpr, expr_name_mut, introduced, names_mut,
-    operands_mut, overwritten, stmt_exprs, stmt_exprs_mut,
+    child_blocks, child_blocks_mut, each_expr, each_stmt, each_subexpr, introduced, operands_mut, overwritten,
+    stmt_exprs,
 };
 use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
-use hidp_ir::par::{BinOp, UnOp};
+use hidp_ir::par::BinOp;
 use hidp_syntax::index::Arena;
 use hidp_syntax::ty::Ty;
 
@@ -33,6 +34,10 @@ fn in_block(block: &mut Block, params: &[VarId], vars: &mut Arena<VarId, Var>) {
             let borders = Borders::of(node, params);
             if (1..=MOST).contains(&borders.found.len()) {
                 split(node, &borders, vars, block);
+                continue;
+            }
+            if let Some(branch) = unswitch::choices(node, vars) {
+                block.stmts.push(branch);
                 continue;
             }
         }
@@ -214,35 +219,13 @@ impl<'a> Borders<'a> {
         }
     }
 
-    /// An expression where the variable is on none of the borders.
-    fn between(&self, expr: &mut Expr) {
-        if let Some((border, usual)) = self.compared(expr)
-            && self.found.contains(&border)
-        {
-            expr.kind = ExprKind::Bool(usual);
-            return;
-        }
-        operands_mut(expr).into_iter().for_each(|operand| self.between(operand));
-        let truth = |expr: &Expr| if let ExprKind::Bool(value) = expr.kind { Some(value) } else { None };
-        let decided = match &expr.kind {
-            ExprKind::Unary(UnOp::Not, operand) => truth(operand).map(|value| ExprKind::Bool(!value)),
-            ExprKind::Lazy(and, left, right) => match truth(left) {
-                Some(value) if value == *and => Some(right.kind.clone()),
-                Some(value) => Some(ExprKind::Bool(value)),
-                None => (truth(right) == Some(*and)).then(|| left.kind.clone()),
-            },
-            ExprKind::Select(cond, then, otherwise) => {
-                truth(cond).map(|value| if value { then.kind.clone() } else { otherwise.kind.clone() })
-            }
-            _ => None,
-        };
-        if let Some(kind) = decided {
-            expr.kind = kind;
-        }
+    /// A block where the variable is on none of the borders.
+    fn decide(&self, block: &mut Block) {
+        decide(block, &|expr| self.compared(expr).and_then(|(at, usual)| self.found.contains(&at).then_some(usual)));
     }
 }
 
-fn loads(expr: &Expr) -> bool {
+pub(super) fn loads(expr: &Expr) -> bool {
     let mut found = false;
     each_subexpr(expr, &mut |sub| found |= matches!(sub.kind, ExprKind::Load(_)));
     found
@@ -281,11 +264,10 @@ fn split(node: &Loop, borders: &Borders<'_>, vars: &mut Arena<VarId, Var>, block
     let all_or = |part: Expr| make::select(elsewhere.clone(), hi.clone(), part);
     let begin = let_long("begin", all_or(make::min(low.clone(), hi.clone())));
     let end = let_long("end", all_or(make::max(high.clone(), begin.clone())));
-    let between = Copied { borders, vars, renamed: BTreeMap::new() }.all(Loop {
-        lo: begin.clone(),
-        hi: end.clone(),
-        ..node.clone()
-    });
+    let mut between = Loop { lo: begin.clone(), hi: end.clone(), ..node.clone() };
+    borders.decide(&mut between.body);
+    let between = copy::of(between, vars);
+    let between = unswitch::choices(&between, vars).unwrap_or(Stmt::Loop(between));
     let round = vars.push(Var { name: "round".to_owned(), kind: VarKind::Value(Ty::LONG) });
     let is_first = make::binary(BinOp::Eq, make::var(round, Ty::LONG), make::long(0));
     let border = Loop {
@@ -293,7 +275,7 @@ fn split(node: &Loop, borders: &Borders<'_>, vars: &mut Arena<VarId, Var>, block
         hi: make::select(is_first.clone(), begin, hi),
         ..node.clone()
     };
-    let body = Block { stmts: vec![Stmt::Loop(border), make::when(is_first, vec![Stmt::Loop(between)])] };
+    let body = Block { stmts: vec![Stmt::Loop(border), make::when(is_first, vec![between])] };
     let (lo, hi, step) = (make::long(0), make::long(2), make::long(1));
     stmts.push(Stmt::Loop(Loop { var: round, lo, hi, step, kind: LoopKind::Seq, body }));
     // Without iterations, an order that holds nowhere would put its ends far apart.
@@ -306,62 +288,4 @@ fn split(node: &Loop, borders: &Borders<'_>, vars: &mut Arena<VarId, Var>, block
 
 fn or(left: Expr, right: Expr) -> Expr {
     make::binary(BinOp::Or, left, right)
-}
-
-/// A copy of a loop, for iterations between the borders, with variables of its own.
-struct Copied<'a> {
-    borders: &'a Borders<'a>,
-    vars: &'a mut Arena<VarId, Var>,
-    renamed: BTreeMap<VarId, VarId>,
-}
-
-impl Copied<'_> {
-    fn all(mut self, mut node: Loop) -> Loop {
-        self.decide(&mut node.body);
-        self.introduce(node.var);
-        each_stmt(&node.body, &mut |stmt| introduced(stmt).into_iter().for_each(|var| self.introduce(var)));
-        self.rename(&mut node.var);
-        self.block(&mut node.body);
-        node
-    }
-
-    /// Leaves out branches that are not taken.
-    fn decide(&self, block: &mut Block) {
-        for mut stmt in mem::take(&mut block.stmts) {
-            stmt_exprs_mut(&mut stmt).into_iter().for_each(|expr| self.borders.between(expr));
-            child_blocks_mut(&mut stmt).into_iter().for_each(|child| self.decide(child));
-            match stmt {
-                Stmt::If { cond: Expr { kind: ExprKind::Bool(value), .. }, then, otherwise } => {
-                    block.stmts.extend(if value { then.stmts } else { otherwise.stmts });
-                }
-                other => block.stmts.push(other),
-            }
-        }
-    }
-
-    fn introduce(&mut self, var: VarId) {
-        let copy = self.vars.push(self.vars[var].clone());
-        self.renamed.insert(var, copy);
-    }
-
-    fn rename(&self, var: &mut VarId) {
-        if let Some(copy) = self.renamed.get(var) {
-            *var = *copy;
-        }
-    }
-
-    fn block(&self, block: &mut Block) {
-        for stmt in &mut block.stmts {
-            names_mut(stmt).into_iter().for_each(|var| self.rename(var));
-            stmt_exprs_mut(stmt).into_iter().for_each(|expr| self.expr(expr));
-            child_blocks_mut(stmt).into_iter().for_each(|child| self.block(child));
-        }
-    }
-
-    fn expr(&self, expr: &mut Expr) {
-        if let Some(var) = expr_name_mut(expr) {
-            self.rename(var);
-        }
-        operands_mut(expr).into_iter().for_each(|operand| self.expr(operand));
-    }
 }

@@ -44,6 +44,8 @@ mod angles;
 mod borders;
 mod build;
 mod copies;
+mod copy;
+mod decided;
 mod defect;
 mod device;
 mod exchange;

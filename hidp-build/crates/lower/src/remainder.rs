@@ -1,7 +1,8 @@
 //! The remainder of loops in vector lanes, after the last whole vector.
 //!
 //! A C++ compiler runs these iterations one by one. With 64 lanes, of 8- or 16-bit elements, there are up to 63, which take longer than the
-//! next thousand in lanes. So if iterations may run twice, the last 64 are whole vectors again, overlapping those before.
+//! next thousand in lanes. Of wider elements there are fewer, which count if they divide: a division of one number takes as long as one of a
+//! vector. So if iterations may run twice, the last ones are a whole vector again, overlapping those before.
 
 use std::collections::BTreeSet;
 use std::mem;
@@ -11,12 +12,12 @@ use hidp_ir::imp::visit::{child_blocks_mut, each_expr, each_stmt, each_subexpr, 
 use hidp_ir::imp::{Block, Element, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
 use hidp_ir::par::{BinOp, MathFn};
 use hidp_syntax::index::Arena;
-use hidp_syntax::ty::Ty;
+use hidp_syntax::ty::{Scalar, Ty};
 
-/// As many lanes as a vector has at most: of bytes, in 512 bits.
-const LANES: i64 = 64;
+/// Bytes of a vector at most.
+const VECTOR: usize = 64;
 
-/// Elements of so many bytes leave more iterations than are run in no time.
+/// Elements of so many bytes leave more iterations than are run in no time, whatever they do.
 const NARROW: usize = 2;
 
 /// Rewrites all such loops of a function.
@@ -25,10 +26,11 @@ pub(super) fn in_lanes(function: &mut Function) {
 }
 
 fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>) {
-    for mut stmt in mem::take(&mut block.stmts) {
-        match stmt {
-            Stmt::Loop(node) if may_repeat(&node, vars) => block.stmts.extend(rounds(node, vars)),
-            _ => {
+    for stmt in mem::take(&mut block.stmts) {
+        let lanes = if let Stmt::Loop(node) = &stmt { lanes_again(node, vars) } else { None };
+        match (stmt, lanes) {
+            (Stmt::Loop(node), Some(lanes)) => block.stmts.extend(rounds(node, lanes, vars)),
+            (mut stmt, _) => {
                 child_blocks_mut(&mut stmt).into_iter().for_each(|child| in_block(child, vars));
                 block.stmts.push(stmt);
             }
@@ -37,7 +39,7 @@ fn in_block(block: &mut Block, vars: &mut Arena<VarId, Var>) {
 }
 
 /// Two rounds of a loop: whole vectors from the first iteration on, and the last ones.
-fn rounds(node: Loop, vars: &mut Arena<VarId, Var>) -> Vec<Stmt> {
+fn rounds(node: Loop, lanes: i64, vars: &mut Arena<VarId, Var>) -> Vec<Stmt> {
     let mut stmts = Vec::new();
     let mut let_long = |name: &str, init| {
         let var = vars.push(Var { name: name.to_owned(), kind: VarKind::Value(Ty::LONG) });
@@ -46,31 +48,29 @@ fn rounds(node: Loop, vars: &mut Arena<VarId, Var>) -> Vec<Stmt> {
     };
     let (lo, hi) = (let_long("lo", node.lo.clone()), let_long("hi", node.hi.clone()));
     let turns = let_long("turns", make::sub(hi.clone(), lo.clone()));
-    let is_short = make::binary(BinOp::Lt, turns.clone(), make::long(LANES));
-    let in_vectors = make::binary(BinOp::And, turns.clone(), make::long(-LANES));
+    let is_short = make::binary(BinOp::Lt, turns.clone(), make::long(lanes));
+    let in_vectors = make::binary(BinOp::And, turns.clone(), make::long(-lanes));
     let whole = let_long("whole", make::select(is_short, turns.clone(), in_vectors));
     let is_all = make::binary(BinOp::Eq, whole.clone(), turns);
-    let last = let_long("last", make::select(is_all, hi.clone(), make::sub(hi.clone(), make::long(LANES))));
+    let last = let_long("last", make::select(is_all, hi.clone(), make::sub(hi.clone(), make::long(lanes))));
     let round = vars.push(Var { name: "round".to_owned(), kind: VarKind::Value(Ty::LONG) });
     let is_first = make::binary(BinOp::Eq, make::var(round, Ty::LONG), make::long(0));
-    let lanes = Loop {
+    let both = Loop {
         lo: make::select(is_first.clone(), lo.clone(), last),
         hi: make::select(is_first, make::add(lo, whole), hi),
         ..node
     };
-    let body = Block { stmts: vec![Stmt::Loop(lanes)] };
+    let body = Block { stmts: vec![Stmt::Loop(both)] };
     let (lo, hi, step) = (make::long(0), make::long(2), make::long(1));
     stmts.push(Stmt::Loop(Loop { var: round, lo, hi, step, kind: LoopKind::Seq, body }));
     stmts
 }
 
-/// Whether it is a loop over narrow elements whose iterations take no time and leave the same when they run again.
-fn may_repeat(node: &Loop, vars: &Arena<VarId, Var>) -> bool {
+/// How many iterations a last vector has, of a loop whose iterations leave the same when they run again; none where that gains nothing.
+fn lanes_again(node: &Loop, vars: &Arena<VarId, Var>) -> Option<i64> {
     let in_lanes = matches!(&node.kind, LoopKind::Simd { reductions } if reductions.is_empty());
-    let known = make::as_int(&node.lo).zip(make::as_int(&node.hi)).map(|(lo, hi)| hi - lo);
-    let leaves = known.is_none_or(|turns| turns > i128::from(LANES) && turns % i128::from(LANES) != 0);
-    if !in_lanes || !leaves || make::as_int(&node.step) != Some(1) {
-        return false;
+    if !in_lanes || make::as_int(&node.step) != Some(1) {
+        return None;
     }
     let (mut stored, mut own, mut set) = (Vec::new(), BTreeSet::new(), BTreeSet::new());
     each_stmt(&node.body, &mut |stmt| {
@@ -80,12 +80,15 @@ fn may_repeat(node: &Loop, vars: &Arena<VarId, Var>) -> bool {
             stored.push(target);
         }
     });
-    let is_narrow = |element: &&Element| match vars[element.base].kind {
-        VarKind::Buffer { elem, .. } | VarKind::Tile { elem, .. } => {
-            elem.scalar().is_some_and(|scalar| scalar.size() <= NARROW)
-        }
-        _ => false,
-    };
+    let sizes = stored.iter().map(|element| size(element, vars)).collect::<Option<Vec<usize>>>()?;
+    let (smallest, largest) = (*sizes.iter().min()?, *sizes.iter().max()?);
+    let lanes = i64::try_from(if smallest <= NARROW { VECTOR } else { VECTOR / smallest }).ok()?;
+    let known = make::as_int(&node.lo).zip(make::as_int(&node.hi)).map(|(lo, hi)| hi - lo);
+    if known.is_some_and(|turns| turns <= i128::from(lanes) || turns % i128::from(lanes) == 0) {
+        return None;
+    }
+    let divides = divisions(&node.body)? > 0;
+    let gains = if smallest <= NARROW { largest <= NARROW && !divides } else { divides };
     // The same index may be another element later.
     let mut fixed = true;
     let bases: BTreeSet<VarId> = stored.iter().map(|element| element.base).collect();
@@ -96,45 +99,49 @@ fn may_repeat(node: &Loop, vars: &Arena<VarId, Var>) -> bool {
                 && !matches!(&sub.kind, ExprKind::Load(from) if bases.contains(&from.base));
         });
     });
-    fixed
-        && !stored.is_empty()
-        && stored.iter().all(is_narrow)
-        && is_quick(&node.body)
-        && Repeat { vars, bases, own }.all(&node.body)
+    (gains && fixed && Repeat { vars, bases, own }.all(&node.body)).then_some(lanes)
 }
 
-/// Whether vectors have instructions for all of it: what takes long by itself is not done twice.
-fn is_quick(body: &Block) -> bool {
-    let mut quick = true;
+/// Bytes of an element of a buffer or a tile, if it is a number.
+fn size(element: &Element, vars: &Arena<VarId, Var>) -> Option<usize> {
+    match vars[element.base].kind {
+        VarKind::Buffer { elem, .. } | VarKind::Tile { elem, .. } => elem.scalar().map(Scalar::size),
+        _ => None,
+    }
+}
+
+/// Quotients and roots of an iteration, if vectors have instructions for all of it: what takes long by itself is not done twice.
+fn divisions(body: &Block) -> Option<usize> {
+    let (mut divisions, mut quick) = (0, true);
     each_expr(body, &mut |expr| {
-        each_subexpr(expr, &mut |sub| {
-            quick &= match &sub.kind {
-                ExprKind::Binary(BinOp::Div | BinOp::Rem, ..) | ExprKind::Near(..) | ExprKind::Call(..) => false,
-                ExprKind::Math(function, _) => matches!(function, MathFn::Min | MathFn::Max | MathFn::Abs),
-                ExprKind::Binary(..)
-                | ExprKind::Int(_)
-                | ExprKind::Float(_)
-                | ExprKind::Bool(_)
-                | ExprKind::Var(_)
-                | ExprKind::Load(_)
-                | ExprKind::Unary(..)
-                | ExprKind::MulAdd(..)
-                | ExprKind::Lazy(..)
-                | ExprKind::Select(..)
-                | ExprKind::Cast(_)
-                | ExprKind::Field(..)
-                | ExprKind::Struct(..)
-                | ExprKind::WorkerIndex
-                | ExprKind::WorkerCount
-                | ExprKind::GroupCount(_)
-                | ExprKind::IsAligned(..)
-                | ExprKind::Broadcast(..)
-                | ExprKind::Any(_)
-                | ExprKind::LaneCount(_) => true,
-            };
+        each_subexpr(expr, &mut |sub| match &sub.kind {
+            ExprKind::Binary(BinOp::Div, ..) if sub.ty.scalar().is_some_and(Scalar::is_float) => divisions += 1,
+            ExprKind::Math(MathFn::Sqrt, _) => divisions += 1,
+            ExprKind::Binary(BinOp::Div | BinOp::Rem, ..) | ExprKind::Near(..) | ExprKind::Call(..) => quick = false,
+            ExprKind::Math(function, _) => quick &= matches!(function, MathFn::Min | MathFn::Max | MathFn::Abs),
+            ExprKind::Binary(..)
+            | ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Var(_)
+            | ExprKind::Load(_)
+            | ExprKind::Unary(..)
+            | ExprKind::MulAdd(..)
+            | ExprKind::Lazy(..)
+            | ExprKind::Select(..)
+            | ExprKind::Cast(_)
+            | ExprKind::Field(..)
+            | ExprKind::Struct(..)
+            | ExprKind::WorkerIndex
+            | ExprKind::WorkerCount
+            | ExprKind::GroupCount(_)
+            | ExprKind::IsAligned(..)
+            | ExprKind::Broadcast(..)
+            | ExprKind::Any(_)
+            | ExprKind::LaneCount(_) => {}
         });
     });
-    quick
+    quick.then_some(divisions)
 }
 
 struct Repeat<'a> {

@@ -167,7 +167,7 @@ fn lanes_take_rows_of_a_few_elements() {
 }
 
 #[test]
-fn narrow_iterations_that_may_repeat_fill_their_last_vector() {
+fn narrow_and_long_iterations_that_may_repeat_fill_their_last_vector() {
     let in_rounds = |text: &str| {
         let entry = lowered(text);
         let is_round = |stmt: &Stmt| match stmt {
@@ -189,6 +189,10 @@ fn narrow_iterations_that_may_repeat_fill_their_last_vector() {
         assert_eq!(in_rounds(&of(ty, "inout", "y[i] + b[i]")), 0, "y[i] is another the second time");
     }
     assert_eq!(in_rounds(&of("int", "output", "a[i] + b[i]")), 0);
+    for ty in ["float", "double"] {
+        assert!(in_rounds(&of(ty, "output", "sqrt(a[i]) / b[i]")) > 0, "a {ty} divides as long as a vector of them");
+        assert_eq!(in_rounds(&of(ty, "inout", "sqrt(y[i]) / b[i]")), 0);
+    }
     assert_eq!(in_rounds(&of("uint8", "output", "(uint8)(a[i] / 3)")), 0, "what takes long is not done twice");
     assert_eq!(in_rounds(&of("uint8", "output", "a[i] / b[i]")), 0, "a fault stops an iteration");
     let rows_of = |turns: i64| {

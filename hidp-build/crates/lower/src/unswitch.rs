@@ -1,12 +1,16 @@
 //! Branches that a loop in vector lanes takes in all iterations or in none.
 //!
 //! Both sides of a branch run in lanes by masked loads and stores; where a C++ compiler has none for these accesses, it makes no lanes at all,
-//! though one side by itself has them. So a loop that is one such branch becomes a branch between two loops.
+//! though one side by itself has them. So a loop that is one such branch becomes a branch between two loops. A choice between what is loaded and
+//! another value is usually decided for what is loaded, as in all rows of a stencil but the first and the last: a copy of the loop loads always.
 
 use std::collections::BTreeSet;
 
+use super::borders::loads;
+use super::decided::decide;
+use super::{copy, make};
 use hidp_ir::imp::visit::{
-    child_blocks_mut, each_stmt, each_subexpr, introduced, operands_mut, overwritten, stmt_exprs_mut,
+    child_blocks_mut, each_expr, each_stmt, each_subexpr, introduced, operands_mut, overwritten, stmt_exprs_mut,
 };
 use hidp_ir::imp::{Block, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId};
 use hidp_ir::par::BinOp;
@@ -42,6 +46,41 @@ fn between_loops(node: &Loop, vars: &mut Arena<VarId, Var>) -> Option<Stmt> {
     rename(&mut other.body, node.var, other.var);
     let loops = |all: Loop| if all.body.stmts.is_empty() { all.body } else { Block { stmts: vec![Stmt::Loop(all)] } };
     Some(Stmt::If { cond: cond.clone(), then: loops(of(then)), otherwise: loops(other) })
+}
+
+/// A loop with more conditions is left as it is.
+const MOST: usize = 4;
+
+/// A branch between a loop and a copy of it without the choices that are the same in all iterations, if there are some.
+pub(super) fn choices(node: &Loop, vars: &mut Arena<VarId, Var>) -> Option<Stmt> {
+    let in_lanes = matches!(&node.kind, LoopKind::Simd { reductions } if reductions.is_empty());
+    let usual = if in_lanes { chosen(node) } else { Vec::new() };
+    if usual.len() > MOST {
+        return None;
+    }
+    let each = usual.iter().map(|(cond, value)| if *value { cond.clone() } else { make::not(cond.clone()) });
+    let cond = each.reduce(|left, right| make::binary(BinOp::And, left, right))?;
+    let mut copied = copy::of(node.clone(), vars);
+    decide(&mut copied.body, &|expr| usual.iter().find(|(cond, _)| cond == expr).map(|(_, value)| *value));
+    let block = |node| Block { stmts: vec![Stmt::Loop(node)] };
+    Some(Stmt::If { cond, then: block(copied), otherwise: block(node.clone()) })
+}
+
+/// Conditions that choose to load or not to, each with its value where it is loaded.
+fn chosen(node: &Loop) -> Vec<(Expr, bool)> {
+    let mut found: Vec<(Expr, bool)> = Vec::new();
+    each_expr(&node.body, &mut |expr| {
+        each_subexpr(expr, &mut |sub| {
+            if let ExprKind::Select(cond, then, otherwise) = &sub.kind
+                && loads(then) != loads(otherwise)
+                && stays(cond, node)
+                && found.iter().all(|(known, _)| *known != **cond)
+            {
+                found.push(((**cond).clone(), loads(then)));
+            }
+        });
+    });
+    found
 }
 
 /// Whether an expression has one value in all iterations, which can be computed where there are none.

@@ -71,6 +71,36 @@ fn branches_that_all_iterations_take_stand_outside_of_lanes() {
     assert_eq!(lanes_and_branches("y[i] = x[i]; if (n > 3) { y[i] = 7; }"), [1, 1]);
 }
 
+#[test]
+fn a_copy_of_a_loop_loads_without_a_choice() {
+    let chooses = |body: &str| {
+        let text =
+            format!("function f input int x[N]; input long n; inout int y[N]; {{ map {{ i := [0:N); {body} }} }}");
+        let entry = lowered(&text);
+        let mut found = Vec::new();
+        for (_, kernel) in unit(&entry, "serial").kernels.iter() {
+            each_stmt(&kernel.function.body, &mut |stmt| {
+                if let Stmt::Loop(node) = stmt
+                    && is_simd(stmt)
+                {
+                    let mut selects = 0;
+                    each_expr(&node.body, &mut |expr| {
+                        selects += usize::from(matches!(expr.kind, ExprKind::Select(..)))
+                    });
+                    found.push(selects);
+                }
+            });
+        }
+        found
+    };
+    assert_eq!(chooses("y[i] += n > 3 ? x[i] : 7;"), [0, 1]);
+    assert_eq!(chooses("y[i] += (n > 3 ? x[i] : 7) + (n < 9 ? 7 : x[N - 1 - i]);"), [0, 2]);
+    // Lanes differ; both are loaded, or neither.
+    assert_eq!(chooses("y[i] += x[i] > 3 ? x[N - 1 - i] : 7;"), [1]);
+    assert_eq!(chooses("y[i] += n > 3 ? x[i] : x[N - 1 - i];"), [1]);
+    assert_eq!(chooses("y[i] += n > 3 ? 8 : 7;"), [1]);
+}
+
 /// Loops in lanes that look at their angles, and those that compute `sin` in full.
 fn angles(text: &str) -> (usize, usize) {
     let entry = lowered(text);
