@@ -289,7 +289,10 @@ impl Job {
         if copies.is_empty() {
             return None;
         }
-        let mut stmts: Vec<Stmt> = copies.into_iter().map(|copy| build::declare(copy, system.tables[0].span)).collect();
+        let span = system.tables[0].span;
+        // Cells that bodies load are stored before.
+        let declared = |var| Stmt { kind: StmtKind::Declare { var, zero: false }, span };
+        let mut stmts: Vec<Stmt> = copies.into_iter().map(declared).collect();
         stmts.extend(wave::system(builder, system, bodies, self.around, None));
         Some((self.around_tables(builder, system, stmts), Way::Wave(Kept::Twin)))
     }
