@@ -103,13 +103,15 @@ pub(super) fn instead(
         asked.vars[*param].kind = VarKind::Local;
     }
     let span = stmts[at].span;
+    let even = |expr: &Expr| is_even(vars, expr);
+    let ragged = !args.iter().all(|arg| has_even_sizes(arg, &even));
     let Some(places) = cells(&outputs, rest) else {
         let (which, folds) = visits::folds(program, (func, vars), &outputs, rest)?;
-        return Some(visits::instead(program, (vars, rest), (asked, args, span), &outputs, (which, folds)));
+        let mut instead = visits::instead(program, (vars, rest), (asked, args, span), &outputs, (which, folds));
+        instead.asks.ragged = ragged;
+        return Some(instead);
     };
-    let even = |expr: &Expr| is_even(vars, expr);
-    let ragged = !args.iter().all(|arg| has_even_sizes(arg, &even))
-        || !places.iter().flat_map(|(place, _)| &place.index).all(even);
+    let ragged = ragged || !places.iter().flat_map(|(place, _)| &place.index).all(even);
     let (mut asks, mut values, mut declares) = (Vec::new(), Vec::new(), Vec::new());
     for (place, ty) in &places {
         let table = outputs.iter().find(|(_, array)| *array == place.array).map(|(param, _)| *param)?;

@@ -264,8 +264,11 @@ impl Job {
         match windows {
             Some(windows) => {
                 let way = Way::Wave(if whole { Kept::Both } else { Kept::Window });
-                let profiled = self.profiled(builder, system, &bodies, contents, (&windows, Bits::Chosen), &way);
-                profiled.unwrap_or_else(|_| {
+                // Tables of one size have a lane each, in which pairs of data choose one after the other anyhow.
+                let bits = (&windows, Bits::Chosen);
+                let laid_out = self.around == Around::Host || self.asks.ragged;
+                let profiled = laid_out.then(|| self.profiled(builder, system, &bodies, contents, bits, &way).ok());
+                profiled.flatten().unwrap_or_else(|| {
                     let narrow = self.narrow(builder, system, &bodies, contents, None);
                     self.narrow_or_wide(builder, system, bodies, (&windows, None), narrow, way)
                 })
@@ -351,12 +354,9 @@ impl Job {
         (windows, bits): (&BTreeMap<VarId, Window>, Bits),
         way: &Way,
     ) -> Result<(Vec<Stmt>, Way), Unmet> {
-        if self.around == Around::Map {
-            return Err(Unmet::Iteration);
-        }
         let mut contents = contents.inside();
         let (twin, twins) = copied(builder.vars, system, bodies);
-        let profiles = Profiles::of(builder, &twin, &twins, &mut contents).ok_or(Unmet::Profile)?;
+        let profiles = Profiles::of(builder, &twin, &twins, &mut contents, self.around).ok_or(Unmet::Profile)?;
         let own = self.windows(builder, &twin, &twins, Cells::Declared).ok_or(Unmet::Window)?;
         let narrow = self.in_bits(builder, &twin, &twins, (&contents, Some(&profiles)), bits)?;
         let with = (&own, Some(&profiles));

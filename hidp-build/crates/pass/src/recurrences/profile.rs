@@ -13,6 +13,7 @@ use hidp_ir::par::{
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::{Scalar, Ty};
 
+use super::Around;
 use super::build::{self, Builder};
 use super::contents::Contents;
 use super::window::Linear;
@@ -63,6 +64,8 @@ struct Profile {
     lookup: Lookup,
     rows: VarId,
     front: VarId,
+    /// What the other index says in each column; in maps, where the array is a section whose indices are tested.
+    letters: VarId,
 }
 
 /// All profiles of a system.
@@ -80,6 +83,7 @@ impl Profiles {
         system: &System,
         bodies: &[Block],
         contents: &mut Contents,
+        around: Around,
     ) -> Option<Profiles> {
         if !system.order.steps.iter().all(|steps| matches!(&steps.rows[..], [row] if row[..] == [1, 1])) {
             return None;
@@ -101,12 +105,19 @@ impl Profiles {
         let mut each = Vec::new();
         for lookup in found {
             lookup.conditions(builder, contents)?;
-            let around = Expr::int(2 * AROUND, span);
-            let shape = vec![lookup.letters(builder), build::add(lookup.length(builder), around)];
+            let margin = Expr::int(2 * AROUND, span);
+            let shape = vec![lookup.letters(builder), build::add(lookup.length(builder), margin)];
             let rows = array(builder, "profile", shape, span);
             let shape = vec![Expr::int(STEPS, span), lookup.width(builder)];
             let front = array(builder, "front", shape, span);
-            each.push(Profile { lookup, rows, front });
+            let letters = match around {
+                Around::Host => lookup.other.array,
+                Around::Map => {
+                    let of = builder.vars[lookup.other.array].clone();
+                    builder.vars.push(Var { kind: VarKind::Local, ..of })
+                }
+            };
+            each.push(Profile { lookup, rows, front, letters });
         }
         Some(Profiles { each, slot: builder.local("slot", Ty::LONG, span), span })
     }
@@ -117,6 +128,9 @@ impl Profiles {
         for profile in &self.each {
             out.extend([build::declare(profile.rows, self.span), build::declare(profile.front, self.span)]);
             out.push(profile.rows_made(builder, self.span));
+            if profile.letters != profile.lookup.other.array {
+                out.extend([build::declare(profile.letters, self.span), profile.letters_taken(builder, self.span)]);
+            }
         }
         out
     }
@@ -177,6 +191,15 @@ impl Profile {
         build::map(iters, vec![Stmt { kind: StmtKind::Store { place, value }, span }])
     }
 
+    /// A copy of what the other index says.
+    fn letters_taken(&self, builder: &mut Builder<'_>, span: Span) -> Stmt {
+        let at = builder.iterator("at", span);
+        let element = |array: VarId| element(array, vec![build::read(at, span)], span);
+        let value = load(builder, element(self.lookup.other.array));
+        let store = build::store(element(self.letters), value);
+        build::map(vec![build::iter(at, Expr::int(0, span), self.lookup.width(builder))], vec![store])
+    }
+
     /// What the cells of the next steps find: of each letter of the other sequence, as many elements of its row.
     fn front_made(&self, builder: &mut Builder<'_>, step: &Expr) -> Stmt {
         let span = step.span;
@@ -188,7 +211,7 @@ impl Profile {
         let none = Expr::int(0, span);
         let first = build::add(build::sub(start.clone(), self.lookup.length(builder)), one);
         let stop = build::add(start.clone(), Expr::int(STEPS, span));
-        let letter = build::cast(load(builder, element(other.array, vec![build::read(at, span)], span)), Ty::LONG);
+        let letter = build::cast(load(builder, element(self.letters, vec![build::read(at, span)], span)), Ty::LONG);
         let from = build::sub(build::add(start, Expr::int(AROUND, span)), build::read(at, span));
         let value = load(builder, element(self.rows, vec![letter, build::add(from, build::read(later, span))], span));
         let place = element(self.front, vec![build::read(later, span), build::read(at, span)], span);

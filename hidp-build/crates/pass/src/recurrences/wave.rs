@@ -35,7 +35,7 @@ pub(super) fn is_skewed(system: &System) -> bool {
 pub(super) struct Windows<'a> {
     pub(super) windows: &'a BTreeMap<VarId, Window>,
     pub(super) asks: &'a Asks,
-    /// What the bodies load from fronts; at host level.
+    /// What the bodies load from fronts.
     pub(super) profiles: Option<&'a Profiles>,
 }
 
@@ -77,10 +77,11 @@ pub(super) fn system(
         for (at, body) in bodies.iter_mut().enumerate() {
             window::apply(builder, system, at, (&windows, &lines, &number), body);
         }
+        let mut body = profiles.map_or_else(Vec::new, |profiles| profiles.of_step(builder, &number));
         let mut waves = waves(builder, system, bodies);
         // Copies of the last step go beyond it.
         waves.iter_mut().for_each(|wave| wave.alone &= later == 0);
-        let mut body: Vec<Stmt> = waves.into_iter().flat_map(|wave| wave.cells(builder, &number, true)).collect();
+        body.extend(waves.into_iter().flat_map(|wave| wave.cells(builder, &number, true)));
         for (ask, when) in asks.cells.iter().zip(&whens) {
             body.push(taken(builder, ask, &windows[&ask.table], (&number, *when)));
         }
@@ -91,8 +92,7 @@ pub(super) fn system(
     };
     match around {
         Around::Host => {
-            let mut body = profiles.map_or_else(Vec::new, |profiles| profiles.of_step(builder, &number));
-            body.extend(one_step(builder, system, 0, bodies));
+            let mut body = one_step(builder, system, 0, bodies);
             body.extend(windows.values().flat_map(|window| window.rotated(span)));
             out.extend(builder.count(step, range, true, body));
         }
