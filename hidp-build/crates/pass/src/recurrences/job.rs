@@ -206,7 +206,7 @@ impl Job {
             Course::Window { narrow, profile } => (narrow, profile),
         };
         let whole = self.whole(system);
-        if in_map && (whole || bodies.iter().any(has_loop)) {
+        if in_map && !suits_iterations(system, bodies, whole) {
             return Err(Unmet::Iteration);
         }
         let windows = self.windows(builder, system, bodies, Cells::Declared).ok_or(Unmet::Window)?;
@@ -227,8 +227,7 @@ impl Job {
         contents: &Contents,
     ) -> (Vec<Stmt>, Way) {
         let whole = self.whole(system);
-        // Inside of a map, a loop over others does not run in lanes, and steps cost more than they save.
-        let apart = self.around == Around::Map && (whole || bodies.iter().any(has_loop));
+        let apart = self.around == Around::Map && !suits_iterations(system, &bodies, whole);
         if self.around == Around::Host
             && system.order.pinned.is_none()
             && let Some(prefix) = Prefix::of(builder, system, &bodies)
@@ -498,6 +497,14 @@ impl Job {
         let mut builder = Builder::new(&mut program.funcs[self.id]);
         let upwards = system.order.nest.as_ref().is_some_and(|nest| nest.flips.iter().all(|flip| *flip > 0));
         if upwards && system.tables.len() == 1 {
+            if self.around == Around::Map
+                && goes_along_first(system)
+                && suits_iterations(system, &bodies, self.whole(system))
+                && let Some(windows) = self.windows(&mut builder, system, &bodies, Cells::Declared)
+            {
+                let stmts = self.in_windows(&mut builder, system, bodies, (&windows, None));
+                return (stmts, Way::Wave(Kept::Window));
+            }
             return (self.swept(&mut builder, system, bodies), Way::Sweep(Why::Fault));
         }
         let stmts = demand::system(&mut builder, system, self.around);
@@ -558,6 +565,18 @@ impl Job {
         let tables = body.stmts.into_iter().zip(&system.tables);
         (tables.map(|(stmt, table)| build::inside(stmt, table.index.len())).collect(), faults)
     }
+}
+
+/// Whether iterations of a map do well to keep windows. Across a table, a loop over others does not run in lanes, and steps cost more than they save.
+fn suits_iterations(system: &System, bodies: &[Block], whole: bool) -> bool {
+    let across = wave::is_wide(system) && wave::is_skewed(system);
+    !whole && (!across || !bodies.iter().any(has_loop))
+}
+
+/// Whether steps are those of the first index, so that they come in the order of the meaning.
+fn goes_along_first(system: &System) -> bool {
+    let is_first = |row: &Vec<i64>| row[0] == 1 && row[1..].iter().all(|factor| *factor == 0);
+    wave::is_wide(system) && system.order.steps.iter().all(|steps| is_first(&steps.rows[0]))
 }
 
 fn has_loop(body: &Block) -> bool {

@@ -116,9 +116,7 @@ impl Unmet {
         match self {
             Unmet::Wide => "steps have many cells: a table has two indices or more, and one sum says the step",
             Unmet::Faults => "no cell can fault, or tests of sizes and data show that none does",
-            Unmet::Iteration => {
-                "in a map, the last steps alone are kept, of cells without loops, and nothing is laid out for them"
-            }
+            Unmet::Iteration => "in a map, the last steps alone are kept, and cells across a table have no loops",
             Unmet::Window => {
                 "each cell is needed a constant number of steps later, at most 7, in maps 3, and an index counts once in the step"
             }

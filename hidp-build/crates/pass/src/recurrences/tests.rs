@@ -7,7 +7,11 @@ use hidp_ir::par::{StmtKind, print, read, verify, visit};
 /// Sums along both indices: `d` is asked by `f`, whose body is `uses`.
 fn sums(body: &str, uses: &str) -> Program {
     let window = if body == FAR || body == AHEAD { 3 } else { 2 };
-    let row = if body == AHEAD { "2, 1" } else { "1, 1" };
+    let row = match body {
+        AHEAD => "2, 1",
+        _ if body.starts_with(LINES) => "1, 0",
+        _ => "1, 1",
+    };
     let text = format!(
         "struct Best {{ v: int, at: long }}
          fn better(a, b) -> Best {{ vars {{ a: Best input; b: Best input; }} return select((field(b, 0) > field(a, 0)), b, a); }}
@@ -38,6 +42,8 @@ const SUM: &str = "if ((i == 0) || (j == 0)) { return 1:int; } return (d[(i - 1)
 const FAR: &str = "if ((i == 0) || (j == 0)) { return int((i - (3 * j))); } return ((d[(i - 1), (j - 1)] - d[(i - 1), j]) + d[i, (j - 1)]);";
 const AHEAD: &str =
     "if ((i == 0) || (j == (N - 1))) { return int((i + (2 * j))); } return (d[(i - 1), (j + 1)] + d[(i - 1), j]);";
+const LINES: &str = "if (i == 0) { return x[j]; } declare c zero; declare l; l = 0;
+    loop (l < N) { c = (c + d[(i - 1), l]); } step { l = (l + 1); }";
 const COLUMN: &str = "declare c zero; declare l; l = 0; loop (l < i) { c = (c + d[l, j]); } step { l = (l + 1); }
     if (j > 0) { c = (c + d[i, (j - 1)]); } return (c + 1:int);";
 const QUOTIENT: &str = "if ((i == 0) || (j == 0)) { return 1:int; } return (d[(i - 1), j] /? x[j]);";
@@ -258,6 +264,16 @@ fn folds_need_no_table() {
     }
     // Where a cell may fault there is a table, and the map is as it was.
     assert_eq!(after(QUOTIENT, &fold(all, cell, &most)).1.get("tables"), Some(&1));
+}
+
+#[test]
+fn iterations_keep_windows_of_lines_whose_cells_have_loops() {
+    for end in [" return (c + x[j]);", " return (c /? x[j]);"] {
+        let (_, found) = after(&(LINES.to_owned() + end), EACH);
+        assert_eq!(found, BTreeMap::from([("maps", 3), ("loops", 3)]), "{end}");
+    }
+    // Across the table there is one for each iteration.
+    assert_eq!(after(&COLUMN.replace("d[l, j]", "d[(i - 1), j]"), EACH).1.get("tables"), Some(&1));
 }
 
 #[test]
