@@ -1,6 +1,7 @@
 //! Packages as users have them, built by the real cargo, without network.
 //!
-//! Each test has a package of its own; all share one target folder, so that the crates below them are built once.
+//! Each test has a package of its own; all share the workspace's target folder, so that crates from elsewhere are not compiled again, and those of
+//! the workspace, whose profile is another one here, once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -62,7 +63,7 @@ fn main() -> hidp_std::Result {
 "#;
 
 fn target() -> PathBuf {
-    Path::new(env!("CARGO_TARGET_TMPDIR")).join("packages-target")
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("..")
 }
 
 impl Package {
