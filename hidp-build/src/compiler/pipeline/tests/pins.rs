@@ -1,10 +1,10 @@
 //! Pinned plans, from files to generated text.
 
-use crate::compiler::pipeline::testing::{input, optimised};
+use crate::compiler::pipeline::testing::{PRODUCT, input, optimised};
 use crate::compiler::pipeline::{InputFile, Options, PipelineInput, PipelineOutput, compile};
 use hidp_plan::PinFile;
 use hidp_plan::target::Model;
-use hidp_syntax::diag::{Diagnostic, Severity};
+use hidp_syntax::diag::{Code, Diagnostic, Severity};
 use hidp_syntax::source::{SourceMap, Span};
 
 const PROGRAM: &str = "function GEMM input float A[M][K], B[K][N]; output float C[M][N];
@@ -176,6 +176,23 @@ fn plans_that_do_not_fit_say_where_and_why() {
         changed("plan serial", "plan serial\ncompose GEMM \"\" host #"),
         "12: `GEMM` has no codelets to choose from | `compose` lines are for codelets"
     );
+}
+
+/// A codelet that the program does not have any more, and one with a value that it never had.
+#[test]
+fn compositions_that_are_gone_are_errors() {
+    let found = |compose: &str| {
+        let mut sources = SourceMap::new();
+        let program = sources.add("k.hdp", PRODUCT);
+        let plans = sources.add("k.plan", format!("entry mm\nplan gone\n{compose}nest\n  m host\n"));
+        let files = vec![InputFile { id: program, stem: "k".into(), imports: Vec::new() }];
+        let options = Options { pins: vec![PinFile { program, plans }], ..Options::default() };
+        let output = compile(&PipelineInput { sources, files, options });
+        output.diagnostics.first().map(|diagnostic| (diagnostic.code, diagnostic.headline.clone()))
+    };
+    let gone = Some((Code::UnfitPlan, "`mm` has no such composition".to_owned()));
+    assert_eq!(found("compose mm \"gone\" host\n"), gone);
+    assert_eq!(found("compose mm \"blocks\" host mb=65 nb=32 pieces(adjacent)\n  compose mm \"\" threads\n"), gone);
 }
 
 #[test]
