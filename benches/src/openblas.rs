@@ -53,7 +53,7 @@ impl OpenBlas {
 
     /// Looks for MKL, of which `libmkl_rt` has the same interface.
     pub fn mkl() -> Option<OpenBlas> {
-        OpenBlas::of(&["libmkl_rt.so.3", "libmkl_rt.so.2", "libmkl_rt.so", "libmkl_rt.dylib"])
+        OpenBlas::of(&crate::mkl::NAMES)
     }
 
     fn of(names: &[&str]) -> Option<OpenBlas> {

@@ -10,6 +10,7 @@ use super::assert_close;
 use crate::buffer::Buffer;
 use crate::kernels::sparse;
 use crate::matrices::{Matrix, band_matrix, five_point_matrix, zipf_matrix};
+use crate::mkl::Sparse;
 use crate::{Case, Contender, Limit, peers};
 
 pub(super) const RECIPES: Recipes = &[
@@ -49,6 +50,13 @@ fn case(name: &str, matrix: Matrix) -> Case {
         let (rowptr, col, val, x) = (rowptr.clone(), col.clone(), val.clone(), x.clone());
         move || sparse::spmv(&cx, &rowptr[..], &col[..], &val[..], &x[..], &mut y_hidp[..]).expect("spmv runs")
     };
+    let mkl = [("MKL", false), ("MKL, prepared", true)].map(|(contender, prepared)| {
+        let (x, mut y) = (x.clone(), y());
+        let matrix = Sparse::new(&rowptr, &col, &val, prepared)?;
+        matrix.multiply(&x, &mut y);
+        assert_close(name, &y, &y_openmp, 1e-12);
+        Some(Contender::new(contender, move || matrix.multiply(&x, &mut y)))
+    });
     let openmp = {
         let (rowptr, col, val, x) = (rowptr.clone(), col.clone(), val.clone(), x.clone());
         move || peers::spmv(&mut y_openmp, &rowptr, &col, &val, &x)
@@ -58,9 +66,8 @@ fn case(name: &str, matrix: Matrix) -> Case {
         let a = CsMatViewI::<f64, i32>::new((rows, rows), &rowptr[..], &col[..], &val[..]);
         sprs::prod::mul_acc_mat_vec_csr(a, &x[..], &mut y_sprs[..]);
     };
-    Case {
-        name: name.into(),
-        limit: Limit::Read((12 * nonzeros + 4 * rows + 16 * rows) as f64),
-        contenders: vec![Contender::new("HiDP", hidp), Contender::new("OpenMP", openmp), Contender::new("sprs", sprs)],
-    }
+    let mut contenders =
+        vec![Contender::new("HiDP", hidp), Contender::new("OpenMP", openmp), Contender::new("sprs", sprs)];
+    contenders.extend(mkl.into_iter().flatten());
+    Case { name: name.into(), limit: Limit::Read((12 * nonzeros + 4 * rows + 16 * rows) as f64), contenders }
 }
