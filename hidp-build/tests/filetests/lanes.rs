@@ -1,6 +1,6 @@
 //! Whole iterations in vector lanes, forced: every nest of the cases of kind `run` that can have them does, whatever the planner gains by it.
 //!
-//! A full run has all cases on every instruction set, others a share of them on one each, and a case that `HIDP_CASE` names.
+//! A full run has all cases on every instruction set, others those that say `// in lanes`, a share of the rest, and what `HIDP_CASE` names.
 
 use hidp_build::compiler::plan::Strategy;
 
@@ -21,7 +21,8 @@ fn nests_that_can_run_in_lanes_agree_with_the_interpreter() {
         return;
     }
     let all = is_full() || std::env::var_os("HIDP_CASE").is_some();
-    let cases: Vec<Case> = case::of_kind("run").into_iter().filter(|case| all || is_taken(&case.name)).collect();
+    let cases: Vec<Case> =
+        case::of_kind("run").into_iter().filter(|case| all || case.says("in lanes") || is_taken(&case.name)).collect();
     let failures = crate::shared_out(&cases, |case| match forced(case) {
         Ok(()) => None,
         Err(why) => Some(format!("{}\n{why}", case.path.display())),

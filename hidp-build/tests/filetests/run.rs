@@ -13,6 +13,7 @@
 //! // calls only                    (no made arguments)
 //! // faults: f g                   (functions that never end well with made arguments)
 //! // every instruction set         (see `instruction_sets`)
+//! // in lanes                      (forced in every run: see `lanes`)
 //! // variants                      (plans with every tile of the hardware model's domains)
 //! // variants on processors         (the same; of devices in full tests alone)
 //! // called often                  (device code that pays to be optimised: most takes longer to compile than to run)

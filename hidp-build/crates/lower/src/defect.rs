@@ -29,8 +29,6 @@ pub(super) const IN_LANES: &str = "iterations are lowered in lanes inside of a g
 pub(super) const KEPT: &str = "an array of an iteration in lanes is on the stack, or was allocated before the group";
 /// Structs come apart.
 pub(super) const NUMBER: &str = "what is in lanes is a number";
-/// Operators of the program are left to other plans.
-pub(super) const NEUTRAL: &str = "what is folded inside of lanes has a neutral element";
 /// The planner looked.
 pub(super) const FOLD: &str = "a nest of tiles has one fold";
 

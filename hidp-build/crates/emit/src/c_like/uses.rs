@@ -153,7 +153,7 @@ impl Collector<'_> {
         };
         for value in wides_of(stmt) {
             each_wide(value, &mut |wide| match &wide.kind {
-                WideKind::Call(callee, ..) => self.scalar_fn(*callee),
+                WideKind::Call(call) => self.scalar_fn(call.function),
                 WideKind::Load(element) => own_way |= element.has_own_way(),
                 WideKind::Splat(_)
                 | WideKind::Iota(_)

@@ -4,9 +4,11 @@ use super::stmt::Printer;
 use super::text::Text;
 use super::value::Piece;
 use super::{Dialect, Scope, expr, memory, name};
-use hidp_ir::imp::{Again, Expr, ExprKind, Group, Lanes, VarKind, Wide, WideElement, WideIndex, WideKind, WideStmt};
+use hidp_ir::imp::{
+    Again, Expr, ExprKind, Group, Lanes, VarKind, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt,
+};
 use hidp_ir::par::{BinOp, FoldFn, MathFn, UnOp};
-use hidp_syntax::ty::Scalar;
+use hidp_syntax::ty::{Scalar, Ty};
 
 /// `hidp::Wide<float, 32, 2>`
 pub(crate) fn ty(elem: Scalar, lanes: Lanes) -> String {
@@ -288,11 +290,11 @@ fn wide_expr(scope: &Scope<'_>, dialect: &dyn Dialect, wide: &Wide) -> Piece {
         WideKind::Select(c, a, b) => Piece::atom(format!("hidp::wide_select({})", list(&[c, a, b]))),
         WideKind::Cast(a) => Piece::atom(format!("hidp::wide_cast<{}>({})", name::scalar(wide.ty), sub(a).text)),
         WideKind::Math(function, args) => math(*function, wide.ty, args, &list(&args.iter().collect::<Vec<_>>())),
-        WideKind::Call(function, args, mask) => {
-            let called = in_each(&name::scalar_fn(scope.program, *function), args);
-            let operands = list(&args.iter().collect::<Vec<_>>());
+        WideKind::Call(call) => {
+            let called = called_in_each(scope, call);
+            let operands = list(&call.args.iter().collect::<Vec<_>>());
             let result = name::scalar(wide.ty);
-            Piece::atom(format!("hidp::wide_call<{result}>({called}, {}, {operands})", scope.name(*mask)))
+            Piece::atom(format!("hidp::wide_call<{result}>({called}, {}, {operands})", scope.name(call.mask)))
         }
     }
 }
@@ -323,12 +325,39 @@ fn operator(op: BinOp) -> Operator {
     }
 }
 
-/// A lambda that calls a scalar function with one lane's operands.
+/// A lambda that calls a maths function with one lane's operands.
 fn in_each(function: &str, args: &[Wide]) -> String {
+    let names: Vec<String> = (0..args.len()).map(|at| format!("x{at}")).collect();
+    lambda(args, &format!("{function}({})", names.join(", ")))
+}
+
+/// The same of a function of the program, whose operands may be structs.
+fn called_in_each(scope: &Scope<'_>, call: &WideCall) -> String {
+    let function = &scope.program.scalar_fns[call.function];
+    let mut names = (0..call.args.len()).map(|at| format!("x{at}"));
+    let operands = function.params.iter().map(|param| put_together(scope, function.vars[*param].ty, &mut names));
+    let operands: Vec<String> = operands.collect();
+    let number = name::path(scope.program, function.result, &call.path);
+    let callee = name::scalar_fn(scope.program, call.function);
+    lambda(&call.args, &format!("{callee}({}){number}", operands.join(", ")))
+}
+
+/// A value, made of its numbers.
+fn put_together(scope: &Scope<'_>, ty: Ty, numbers: &mut impl Iterator<Item = String>) -> String {
+    match ty {
+        Ty::Scalar(_) => numbers.next().unwrap_or_default(),
+        Ty::Struct(id) => {
+            let fields = &scope.program.structs[id].fields;
+            let fields: Vec<String> = fields.iter().map(|(_, ty)| put_together(scope, *ty, numbers)).collect();
+            format!("{}{{{}}}", name::structure(scope.program, id), fields.join(", "))
+        }
+    }
+}
+
+fn lambda(args: &[Wide], result: &str) -> String {
     let params: Vec<String> =
         args.iter().enumerate().map(|(at, arg)| format!("{} x{at}", name::scalar(arg.ty))).collect();
-    let names: Vec<String> = (0..args.len()).map(|at| format!("x{at}")).collect();
-    format!("[]({}) {{ return {function}({}); }}", params.join(", "), names.join(", "))
+    format!("[]({}) {{ return {result}; }}", params.join(", "))
 }
 
 fn math(function: MathFn, result: Scalar, args: &[Wide], list: &str) -> Piece {

@@ -77,7 +77,7 @@ pub use schedule::{Assumed, Assumption, Schedule, Work};
 pub use trap::{can_trap, trap_sites};
 pub use verify::{VerifyError, is_identifier, shared_bytes, verify};
 pub use wide::{
-    Again, Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt, each_wide, wide_operands, wides_of,
+    Again, Group, Lanes, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt, each_wide, wide_operands, wides_of,
 };
 
 use crate::par::{FaultKind, FoldFn};

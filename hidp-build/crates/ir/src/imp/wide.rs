@@ -166,7 +166,20 @@ pub enum WideKind {
     /// Maths.
     Math(MathFn, Vec<Wide>),
     /// A scalar function that cannot fault, in the lanes of a mask.
-    Call(ScalarFnId, Vec<Wide>, VarId),
+    Call(WideCall),
+}
+
+/// A call of a scalar function, lane by lane.
+#[derive(Clone, Debug, PartialEq)]
+pub struct WideCall {
+    /// What is called.
+    pub function: ScalarFnId,
+    /// The numbers of its operands, in order: a struct has several.
+    pub args: Vec<Wide>,
+    /// The lanes that call it.
+    pub mask: VarId,
+    /// The fields that lead to the number, in a result that is a struct.
+    pub path: Vec<u32>,
 }
 
 /// Of a reference to a kind of wide value, whether or not it may be changed.
@@ -183,7 +196,7 @@ macro_rules! operands_in {
             WideKind::MulAdd(a, b, c) | WideKind::Select(a, b, c) => {
                 vec![&$($mutable)? **a, &$($mutable)? **b, &$($mutable)? **c]
             }
-            WideKind::Math(_, args) | WideKind::Call(_, args, _) => Vec::from_iter(args),
+            WideKind::Math(_, args) | WideKind::Call(WideCall { args, .. }) => Vec::from_iter(args),
         }
     };
 }
@@ -242,7 +255,7 @@ pub(super) fn scalars(stmt: &WideStmt) -> Vec<&Expr> {
             | WideKind::Select(..)
             | WideKind::Cast(_)
             | WideKind::Math(..)
-            | WideKind::Call(..) => {}
+            | WideKind::Call(_) => {}
         });
     }
     if let Some(target) = target(stmt) {
@@ -276,7 +289,7 @@ fn in_wide_mut<'a>(wide: &'a mut Wide, found: &mut Vec<&'a mut Expr>) {
         | WideKind::Select(..)
         | WideKind::Cast(_)
         | WideKind::Math(..)
-        | WideKind::Call(..)) => operands_in!(kind, mut).into_iter().for_each(|operand| in_wide_mut(operand, found)),
+        | WideKind::Call(_)) => operands_in!(kind, mut).into_iter().for_each(|operand| in_wide_mut(operand, found)),
     }
 }
 
@@ -295,7 +308,7 @@ pub(super) fn used(stmt: &WideStmt) -> Vec<VarId> {
         each_wide(value, &mut |wide| match &wide.kind {
             WideKind::Var(var) => found.push(*var),
             WideKind::Load(element) => found.extend([element.base].into_iter().chain(element.mask)),
-            WideKind::Call(_, _, mask) => found.push(*mask),
+            WideKind::Call(call) => found.push(call.mask),
             WideKind::Splat(_)
             | WideKind::Iota(_)
             | WideKind::Unary(..)

@@ -1,7 +1,7 @@
 //! Groups of lanes as text.
 
 use super::print::{Printer, fields, infix, prefix};
-use super::{Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt};
+use super::{Group, Lanes, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt};
 use crate::par::FoldFn;
 
 impl Printer<'_> {
@@ -53,8 +53,9 @@ impl Printer<'_> {
             WideKind::Select(c, a, b) => format!("({} ? {} : {})", self.wide(c), self.wide(a), self.wide(b)),
             WideKind::Cast(a) => format!("{}({})", wide.ty, self.wide(a)),
             WideKind::Math(function, args) => format!("{}({})", function.name(), self.wides(args)),
-            WideKind::Call(function, args, mask) => {
-                format!("{}: {}({})", self.name(*mask), self.fold(FoldFn::Fn(*function)), self.wides(args))
+            WideKind::Call(WideCall { function, args, mask, path }) => {
+                let number: String = path.iter().map(|field| format!(".{field}")).collect();
+                format!("{}: {}({}){number}", self.name(*mask), self.fold(FoldFn::Fn(*function)), self.wides(args))
             }
         }
     }

@@ -62,6 +62,7 @@ pub mod interp;
 pub mod lanes;
 pub mod layout;
 pub mod once;
+pub mod parts;
 pub mod same;
 pub mod shape;
 pub mod text;

@@ -2,22 +2,31 @@
 //!
 //! Where ranges differ from lane to lane, lanes whose range ends wait for the others.
 
-use super::super::defect::{NEUTRAL, NUMBER};
 use super::super::fold::Acc;
 use super::super::map::turns;
 use super::super::space::Range;
 use super::super::{Lowerer, make};
 use super::any;
-use hidp_ir::imp::{Block, LoopKind, Stmt, VarId, Wide, WideKind, WideStmt};
-use hidp_ir::par::{self, BinOp, Fold, FoldFn, FoldKind, Iter, Map, MathFn, Place, Target};
+use hidp_ir::imp::{Block, Expr, ExprKind, LoopKind, Stmt, VarId, Wide, WideKind, WideStmt};
+use hidp_ir::par::{self, BinOp, FaultKind, Fold, FoldFn, FoldKind, Iter, Map, MathFn, Place, Target};
 use hidp_plan::wide::live::{self, Jumps, Live};
 use hidp_plan::wide::{Joins, joins_of_branch};
-use hidp_syntax::ty::Scalar;
+use hidp_syntax::ty::{Scalar, Ty};
 
 /// What a map inside folds so far: in each lane, or the same in all.
 enum Sum {
-    Lanes(VarId),
-    Scalar(VarId),
+    /// Its numbers, and, of an operator without neutral element, whether there is a value yet.
+    Lanes(Vec<VarId>, Option<Seen>),
+    Scalar(VarId, Option<VarId>),
+}
+
+/// Whether a fold has a value yet.
+#[derive(Clone, Copy)]
+enum Seen {
+    /// All lanes together.
+    Together(VarId),
+    /// The lanes that have one.
+    Each(VarId),
 }
 
 /// The range of an iterator.
@@ -26,6 +35,10 @@ enum Turns {
     Even(Range),
     /// From lane to lane another one.
     Ragged { var: par::VarId, lo: Wide, hi: Wide },
+}
+
+fn truth(value: bool) -> Expr {
+    Expr { kind: ExprKind::Bool(value), ty: Ty::BOOL }
 }
 
 impl Lowerer<'_> {
@@ -103,16 +116,18 @@ impl Lowerer<'_> {
             .iter()
             .zip(sums)
             .map(|(fold, sum)| match sum {
-                Sum::Lanes(var) | Sum::Scalar(var) => Acc { fold, var: *var, seen: None },
+                Sum::Lanes(vars, _) => vars.first().map(|var| Acc { fold, var: *var, seen: None }),
+                Sum::Scalar(var, seen) => Some(Acc { fold, var: *var, seen: *seen }),
             })
-            .collect();
+            .collect::<Option<_>>()
+            .unwrap_or_default();
         let reduces = accs.iter().all(|acc| acc.fold.kind == FoldKind::Reduce);
         let factors = self.fused_product(map, &accs).filter(|_| reduces);
         let plain = map.body.stmts.len() - usize::from(factors.is_some());
         self.wide_plain(map, plain, head);
         match (factors, &accs[..], sums) {
-            (Some((a, b)), [acc], [Sum::Scalar(_)]) => self.fold_product(acc, a, b),
-            (Some((a, b)), [_], [Sum::Lanes(var)]) => {
+            (Some((a, b)), [acc], [Sum::Scalar(..)]) => self.fold_product(acc, a, b),
+            (Some((a, b)), [Acc { var, .. }], [Sum::Lanes(..)]) => {
                 let (a, b) = (self.wide(a), self.wide(b));
                 let ty = a.ty;
                 let sum = self.wide_var(*var, ty);
@@ -145,16 +160,34 @@ impl Lowerer<'_> {
     }
 
     fn wide_sum(&mut self, map: &Map, fold: &Fold) -> Sum {
-        let neutral = fold.op.neutral.as_deref().map(|neutral| self.expr(neutral));
-        let init = neutral.unwrap_or_else(|| {
-            self.defect(NEUTRAL);
-            self.zero_value(fold.op.ty)
-        });
-        if self.is_varying(fold.value) || self.is_ragged(map) {
-            let init = self.splat(init);
-            return Sum::Lanes(self.wide_slot("acc", init));
+        let neutral = fold.op.neutral.as_deref();
+        let empty = neutral.is_none();
+        let none = truth(false);
+        let ragged = self.is_ragged(map);
+        let begins = neutral.is_some_and(|neutral| self.varies(neutral));
+        if !self.is_varying(fold.value) && !ragged && !begins {
+            let init = neutral.map(|neutral| self.expr(neutral));
+            let init = init.unwrap_or_else(|| self.zero_value(fold.op.ty));
+            let sum = self.body.slot("acc", fold.op.ty, Some(init));
+            let seen = empty.then(|| self.body.slot("seen", Ty::BOOL, Some(none)));
+            return Sum::Scalar(sum, seen);
         }
-        Sum::Scalar(self.body.slot("acc", fold.op.ty, Some(init)))
+        let first = match neutral {
+            Some(neutral) => self.wide_numbers(neutral),
+            None => {
+                self.numbers_of(fold.op.ty).iter().map(|number| self.splat(self.zero_value(number.ty.into()))).collect()
+            }
+        };
+        let numbers = first.into_iter().map(|first| self.wide_slot("acc", first)).collect();
+        let seen = empty.then(|| {
+            if ragged {
+                let none = self.splat(none);
+                Seen::Each(self.wide_slot("seen", none))
+            } else {
+                Seen::Together(self.body.slot("seen", Ty::BOOL, Some(none)))
+            }
+        });
+        Sum::Lanes(numbers, seen)
     }
 
     /// Adds the value of this iteration; a prefix goes to its element before or after that.
@@ -173,22 +206,75 @@ impl Lowerer<'_> {
     }
 
     fn wide_add(&mut self, map: &Map, acc: &Acc<'_>, sum: &Sum) {
-        let var = match sum {
-            Sum::Lanes(var) => var,
-            Sum::Scalar(_) => return self.fold_step(acc),
+        let (vars, seen) = match sum {
+            Sum::Lanes(vars, seen) => (vars, *seen),
+            Sum::Scalar(..) => return self.fold_step(acc),
         };
-        let Some(ty) = acc.fold.op.ty.scalar() else { return self.defect(NUMBER) };
-        let value = if self.is_varying(acc.fold.value) {
-            let Some(value) = self.wide_binding(acc.fold.value) else { return };
-            self.wide_var(value, ty)
-        } else {
-            let value = self.read(acc.fold.value);
-            self.splat(value)
-        };
-        let before = self.wide_var(*var, ty);
-        let Some(result) = self.wide_folded(acc.fold.op.func, before, value) else { return };
+        let op = &acc.fold.op;
+        let values = self.folded_numbers(acc.fold);
+        let before: Vec<Wide> = self.sums(vars, op.ty);
         let mask = self.adding(map);
-        self.wide_set(*var, result, mask);
+        match seen {
+            None => {
+                let Some(here) = self.here() else { return };
+                let results = self.wide_applied(op.func, before, values, here);
+                self.set_all(vars, results, mask);
+            }
+            Some(Seen::Together(seen)) => {
+                let first = values.clone();
+                self.branch(
+                    make::var(seen, Ty::BOOL),
+                    |this| {
+                        let Some(here) = this.here() else { return };
+                        let results = this.wide_applied(op.func, before, values, here);
+                        this.set_all(vars, results, mask);
+                    },
+                    |this| {
+                        this.set_all(vars, first, mask);
+                        this.body.push(make::set(seen, truth(true)));
+                    },
+                );
+            }
+            Some(Seen::Each(seen)) => {
+                let Some(here) = self.here() else { return };
+                let again = self.both(here, seen);
+                let again = self.wide_slot("again", again);
+                let results = self.wide_applied(op.func, before, values.clone(), again);
+                let chosen = results.into_iter().zip(values);
+                let chosen = chosen.map(|(result, first)| self.wide_select(self.mask(again), result, first)).collect();
+                self.set_all(vars, chosen, mask);
+                let seen_now = self.wide_binary(BinOp::Or, self.mask(seen), self.mask(here));
+                self.wide_set(seen, seen_now, None);
+            }
+        }
+    }
+
+    /// The numbers of what an iteration adds.
+    fn folded_numbers(&mut self, fold: &Fold) -> Vec<Wide> {
+        self.wide_numbers(&par::Expr { kind: par::ExprKind::Read(fold.value), ty: fold.op.ty, span: fold.span })
+    }
+
+    fn sums(&self, vars: &[VarId], ty: Ty) -> Vec<Wide> {
+        vars.iter().zip(self.numbers_of(ty)).map(|(var, number)| self.wide_var(*var, number.ty)).collect()
+    }
+
+    fn set_all(&mut self, vars: &[VarId], values: Vec<Wide>, mask: Option<VarId>) {
+        let values = if vars.len() > 1 { self.all_fixed(values) } else { values };
+        vars.iter().zip(values).for_each(|(var, value)| self.wide_set(*var, value, mask));
+    }
+
+    /// What an operator makes of the numbers of two values, in the lanes of a mask.
+    fn wide_applied(&mut self, op: FoldFn, before: Vec<Wide>, values: Vec<Wide>, mask: VarId) -> Vec<Wide> {
+        match op {
+            FoldFn::Fn(function) => {
+                let args = before.into_iter().chain(values).collect();
+                self.wide_call(function, args, mask)
+            }
+            FoldFn::Add | FoldFn::Mul | FoldFn::Min | FoldFn::Max | FoldFn::And | FoldFn::Or | FoldFn::Xor => {
+                let both = before.into_iter().zip(values);
+                both.filter_map(|(before, value)| self.wide_folded(op, before, value)).collect()
+            }
+        }
     }
 
     /// What a built-in operator makes of two values.
@@ -211,50 +297,65 @@ impl Lowerer<'_> {
 
     /// Stores what has been folded so far.
     fn wide_prefix(&mut self, fold: &Fold, sum: &Sum) {
-        let Target::Element(place) = &fold.target else {
-            return self.defect("prefixes inside of lanes go to elements");
-        };
-        match sum {
-            Sum::Scalar(var) if self.is_of_iteration(place.array) && !self.is_varying(place.array) => {
-                let (target, _) = self.element(place);
-                self.store_element(target, make::var(*var, fold.op.ty), fold.op.ty);
-            }
-            Sum::Scalar(var) => {
-                let value = self.splat(make::var(*var, fold.op.ty));
-                self.wide_put(place, value);
-            }
-            Sum::Lanes(var) => {
-                let Some(ty) = fold.op.ty.scalar() else { return self.defect(NUMBER) };
-                let value = self.wide_var(*var, ty);
-                self.wide_put(place, value);
-            }
+        match &fold.target {
+            Target::Element(place) => self.put_sum(place, sum, fold.op.ty),
+            Target::Scalar(_) => self.defect("prefixes inside of lanes go to elements"),
         }
     }
 
-    fn wide_put(&mut self, place: &Place, value: Wide) {
-        let Some(target) = self.wide_place(place, true) else { return };
+    fn put_sum(&mut self, place: &Place, sum: &Sum, ty: Ty) {
+        let own = self.is_of_iteration(place.array) && !self.is_varying(place.array);
+        if let Sum::Scalar(var, _) = sum
+            && own
+        {
+            let (target, _) = self.element(place);
+            return self.store_element(target, make::var(*var, ty), ty);
+        }
+        let values = self.numbers_of_sum(sum, ty);
+        let Some(mut target) = self.wide_place(place, true) else { return };
         self.body.mark_written(target.base);
-        self.body.push(Stmt::Wide(WideStmt::Store { target, value }));
+        if values.len() > 1 {
+            target = self.fixed_element(target);
+        }
+        for (number, value) in self.numbers_of(ty).into_iter().zip(values) {
+            let target = self.number_at(place, &target, &number);
+            self.body.push(Stmt::Wide(WideStmt::Store { target, value }));
+        }
+    }
+
+    fn numbers_of_sum(&self, sum: &Sum, ty: Ty) -> Vec<Wide> {
+        match sum {
+            Sum::Lanes(vars, _) => self.sums(vars, ty),
+            Sum::Scalar(var, _) => {
+                let value = make::var(*var, ty);
+                self.numbers_of(ty).iter().map(|number| self.splat(self.field_at(&value, &number.path))).collect()
+            }
+        }
     }
 
     fn wide_deliver(&mut self, fold: &Fold, sum: &Sum) {
         if fold.kind != FoldKind::Reduce {
             return;
         }
-        let Target::Scalar(target) = fold.target else {
-            return self.defect("folds inside of lanes give numbers of the iteration");
-        };
-        let ty = fold.op.ty;
         match sum {
-            Sum::Scalar(var) if !self.is_varying(target) => self.assign(target, make::var(*var, ty)),
-            Sum::Scalar(var) => {
-                let value = self.splat(make::var(*var, ty));
-                self.wide_assign(target, value);
+            Sum::Scalar(_, Some(seen)) | Sum::Lanes(_, Some(Seen::Together(seen))) => {
+                self.require(make::var(*seen, Ty::BOOL), FaultKind::EmptyFold, fold.span, Vec::new());
             }
-            Sum::Lanes(var) => {
-                let Some(ty) = ty.scalar() else { return self.defect(NUMBER) };
-                let value = self.wide_var(*var, ty);
-                self.wide_assign(target, value);
+            Sum::Lanes(_, Some(Seen::Each(seen))) => {
+                let seen = self.mask(*seen);
+                self.wide_require(seen);
+            }
+            Sum::Scalar(_, None) | Sum::Lanes(_, None) => {}
+        }
+        let ty = fold.op.ty;
+        match (&fold.target, sum) {
+            (Target::Element(place), _) => self.put_sum(place, sum, ty),
+            (Target::Scalar(target), Sum::Scalar(var, _)) if !self.is_varying(*target) => {
+                self.assign(*target, make::var(*var, ty));
+            }
+            (Target::Scalar(target), _) => {
+                let values = self.numbers_of_sum(sum, ty);
+                self.assign_numbers(*target, &[], values);
             }
         }
     }

@@ -3,9 +3,9 @@
 use super::super::Lowerer;
 use super::super::defect::NUMBER;
 use super::value::is_costly;
-use hidp_ir::imp::{self, VarId, Wide, WideElement, WideIndex, WideKind, WideStmt};
+use hidp_ir::imp::{self, VarId, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt};
 use hidp_ir::par::effects::Effects;
-use hidp_ir::par::{self, Expr, ExprKind, Place};
+use hidp_ir::par::{self, Expr, ExprKind, Place, ScalarFnId};
 use hidp_plan as plan;
 use hidp_plan::wide::Number;
 use hidp_syntax::ty::{StructId, Ty};
@@ -44,21 +44,49 @@ impl Lowerer<'_> {
             ExprKind::Struct(_, fields) => fields.iter().flat_map(|field| self.wide_numbers(field)).collect(),
             ExprKind::Field(of, field) => self.wide_field(of, *field),
             ExprKind::Select { cond, then, otherwise } => self.wide_choices(cond, then, otherwise, expr.ty),
+            ExprKind::Call(function, operands) => {
+                let Some(mask) = self.here() else { return Vec::new() };
+                let args = operands.iter().flat_map(|operand| self.wide_numbers(operand)).collect();
+                self.wide_call(*function, args, mask)
+            }
             ExprKind::Const(_)
             | ExprKind::Unary(..)
             | ExprKind::Binary { .. }
             | ExprKind::Lazy { .. }
             | ExprKind::Convert { .. }
-            | ExprKind::Math(..)
-            | ExprKind::Call(..) => {
+            | ExprKind::Math(..) => {
                 self.defect("structs that differ from lane to lane are made of numbers");
                 Vec::new()
             }
         }
     }
 
+    /// The numbers of what a function gives in the lanes of a mask. Operands are its parameters' numbers.
+    pub(super) fn wide_call(&mut self, function: ScalarFnId, args: Vec<Wide>, mask: VarId) -> Vec<Wide> {
+        if self.trap_sites(function) {
+            self.defect("no function that can fault is called in lanes");
+        }
+        let numbers = self.numbers_of(self.program.scalar_fns[function].result);
+        let args = if numbers.len() > 1 { self.all_fixed(args) } else { args };
+        let of = |number: Number| {
+            let call = WideCall { function, args: args.clone(), mask, path: number.path };
+            self.wide_of(WideKind::Call(call), number.ty)
+        };
+        numbers.into_iter().map(of).collect()
+    }
+
+    /// Values that are used more than once, or after others have changed.
+    pub(super) fn all_fixed(&mut self, values: Vec<Wide>) -> Vec<Wide> {
+        let fixed = |value: Wide| {
+            let ty = value.ty;
+            let slot = self.wide_slot("number", value);
+            self.wide_var(slot, ty)
+        };
+        values.into_iter().map(fixed).collect()
+    }
+
     /// A field of a struct that is the same in all lanes.
-    fn field_at(&self, value: &imp::Expr, path: &[u32]) -> imp::Expr {
+    pub(super) fn field_at(&self, value: &imp::Expr, path: &[u32]) -> imp::Expr {
         path.iter().fold(value.clone(), |value, field| {
             let ty = match value.ty {
                 Ty::Struct(id) => self.field_ty(id, *field),
@@ -167,10 +195,16 @@ impl Lowerer<'_> {
 
     /// Assigns a struct, or a field of one.
     pub(super) fn wide_assign_struct(&mut self, var: par::VarId, path: &[u32], value: &Expr) {
-        let range = plan::wide::numbers_at(self.program, self.func.vars[var].ty, path);
         let numbers = self.numbers_beside(value, var);
-        let slots = self.wide_struct(var);
-        let Some(slots) = slots.get(range) else { return };
+        self.assign_numbers(var, path, numbers);
+    }
+
+    /// The same, by the numbers of the value; or assigns a number.
+    pub(super) fn assign_numbers(&mut self, var: par::VarId, path: &[u32], numbers: Vec<Wide>) {
+        let ty = self.func.vars[var].ty;
+        let slots =
+            if ty.scalar().is_some() { self.wide_binding(var).into_iter().collect() } else { self.wide_struct(var) };
+        let Some(slots) = slots.get(plan::wide::numbers_at(self.program, ty, path)) else { return };
         let mask = self.here().filter(|_| self.is_joined(var));
         for (slot, number) in slots.iter().zip(numbers) {
             self.wide_set(*slot, number, mask);
@@ -183,12 +217,7 @@ impl Lowerer<'_> {
         if numbers.len() < 2 || !Effects::of_expr(value).contains(&var) {
             return numbers;
         }
-        let fixed = |number: Wide| {
-            let ty = number.ty;
-            let slot = self.wide_slot("number", number);
-            self.wide_var(slot, ty)
-        };
-        numbers.into_iter().map(fixed).collect()
+        self.all_fixed(numbers)
     }
 
     /// Stores a struct.

@@ -103,12 +103,9 @@ impl Lowerer<'_> {
                 self.wide_of(WideKind::Math(*function, operands), ty)
             }
             ExprKind::Call(function, operands) => {
-                if self.trap_sites(*function) {
-                    self.defect("no function that can fault is called in lanes");
-                }
-                let operands = operands.iter().map(|operand| self.wide(operand)).collect();
+                let args = operands.iter().flat_map(|operand| self.wide_numbers(operand)).collect();
                 match self.here() {
-                    Some(here) => self.wide_of(WideKind::Call(*function, operands, here), ty),
+                    Some(mask) => self.wide_call(*function, args, mask).pop().unwrap_or_else(|| self.wide_int(0, ty)),
                     None => self.wide_int(0, ty),
                 }
             }

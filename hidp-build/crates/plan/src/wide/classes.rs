@@ -202,7 +202,8 @@ impl Walk {
         let joins = if ragged { joins_of_branch(joins, after, None) } else { joins.clone() };
         self.block(&map.body, &head, &Jumps::default(), &joins);
         for fold in &map.folds {
-            let varies = ragged || self.classes.is_varying(fold.value);
+            let begins = fold.op.neutral.as_ref().is_some_and(|neutral| self.classes.varies(neutral));
+            let varies = ragged || begins || self.classes.is_varying(fold.value);
             match &fold.target {
                 Target::Scalar(var) => self.assigned(*var, varies, &joins),
                 Target::Element(place) => {

@@ -4,7 +4,7 @@
 //! would resolve. A gather costs as many loads, plus storing their addresses and merging their values, which is more per load than a scalar
 //! loop pays.
 
-use super::{Classes, is_row, numbers_at, packed, wide_shape};
+use super::{Classes, is_row, numbers, numbers_at, packed, wide_shape};
 use crate::blame::span_of;
 use crate::copied::copied_targets;
 use crate::mapping::Strategy;
@@ -12,7 +12,9 @@ use crate::refusal::{GAIN, Refusal};
 use crate::shape::{Stride, stride_of};
 use hidp_ir::par::lanes::vectorisable;
 use hidp_ir::par::visit::{self, Role, Visitor, look};
-use hidp_ir::par::{Access, BinOp, Expr, ExprKind, Func, Map, MathFn, Place, Program, Stmt, StmtKind, VarId};
+use hidp_ir::par::{
+    Access, BinOp, Expr, ExprKind, Fold, FoldFn, Func, Map, MathFn, Place, Program, Stmt, StmtKind, VarId,
+};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Scalar;
 use std::collections::BTreeSet;
@@ -228,6 +230,13 @@ impl Visitor for Look<'_> {
             }
         }
         look::walk_place(self, place, role);
+    }
+
+    fn visit_fold(&mut self, fold: &Fold) {
+        if let FoldFn::Fn(_) = fold.op.func {
+            numbers(self.program, fold.op.ty).iter().for_each(|_| self.count(CALL, fold.span));
+        }
+        look::walk_fold(self, fold);
     }
 
     fn visit_expr(&mut self, expr: &Expr) {

@@ -123,6 +123,10 @@ fn before_stmt(stmt: &Stmt, after: &Live, jumps: &Jumps) -> Live {
             for iter in &map.iters {
                 reads(&[&iter.lo, &iter.hi, &iter.step], &mut live);
             }
+            map.folds
+                .iter()
+                .filter_map(|fold| fold.op.neutral.as_deref())
+                .for_each(|neutral| reads(&[neutral], &mut live));
         }
         StmtKind::Return(value) => {
             live.clear();

@@ -17,7 +17,7 @@ pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
 pub(crate) use gain::gain;
 use hidp_ir::par::effects;
 use hidp_ir::par::visit::{Visitor, look};
-use hidp_ir::par::{Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Program, Stmt, StmtKind, Target, VarId};
+use hidp_ir::par::{Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Program, Stmt, StmtKind, VarId};
 use hidp_syntax::source::Span;
 pub use numbers::{Number, numbers, numbers_at};
 pub use own::{Allocated, allocated};
@@ -192,32 +192,22 @@ impl Visitor for Look<'_> {
     }
 
     fn visit_fold(&mut self, fold: &Fold) {
-        let built_in = match fold.op.func {
-            FoldFn::Add | FoldFn::Mul | FoldFn::Min | FoldFn::Max | FoldFn::And | FoldFn::Or | FoldFn::Xor => {
-                fold.op.neutral.is_some()
-            }
-            FoldFn::Fn(_) => false,
-        };
-        let delivers = match fold.target {
-            Target::Scalar(_) => fold.kind == FoldKind::Reduce,
-            Target::Element(_) => fold.kind != FoldKind::Reduce,
-        };
-        if !built_in || !delivers || fold.op.ty.scalar().is_none() {
-            self.unknown(fold.span, "a fold inside has an operator of the program, or gives elements");
+        if let FoldFn::Fn(function) = fold.op.func
+            && effects::scalar_fn_may_fault(self.program, function)
+        {
+            self.refuse(FAULT_ORDER.refused(fold.span, "a check remains in the operator of a fold"));
+        }
+        if fold.kind == FoldKind::Exscan && fold.op.neutral.is_none() {
+            self.unknown(fold.span, "prefixes inside begin with no value");
         }
         look::walk_fold(self, fold);
     }
 
     fn visit_expr(&mut self, expr: &Expr) {
-        if let ExprKind::Call(function, _) = &expr.kind {
-            let called = &self.program.scalar_fns[*function];
-            let scalars = called.params.iter().all(|param| called.vars[*param].ty.scalar().is_some());
-            if self.classes.varies(expr) && (!scalars || called.result.scalar().is_none()) {
-                self.unknown(expr.span, "a function takes or gives structs");
-            }
-            if effects::scalar_fn_may_fault(self.program, *function) {
-                self.refuse(FAULT_ORDER.refused(expr.span, "a check remains in a function that iterations call"));
-            }
+        if let ExprKind::Call(function, _) = &expr.kind
+            && effects::scalar_fn_may_fault(self.program, *function)
+        {
+            self.refuse(FAULT_ORDER.refused(expr.span, "a check remains in a function that iterations call"));
         }
         look::walk_expr(self, expr);
     }

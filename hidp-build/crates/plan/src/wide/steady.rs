@@ -136,12 +136,15 @@ impl Visitor for Walk<'_> {
                     Target::Element(place) => Some(place.array),
                 });
                 self.found.wrote |= elements.into_iter().any(|array| self.written.contains(&array));
-                let bounds = map.iters.iter().flat_map(|iter| [&iter.lo, &iter.hi, &iter.step]);
-                let doubtful = bounds.into_iter().any(|bound| self.is_doubtful(bound));
+                let bounds: Vec<&Expr> = map.iters.iter().flat_map(|iter| [&iter.lo, &iter.hi, &iter.step]).collect();
+                let doubtful = bounds.iter().any(|bound| self.is_doubtful(bound));
                 self.found.astray |= self.parted || doubtful;
                 map.iters.iter().for_each(|iter| self.assigned(iter.var, doubtful));
                 self.under(doubtful, |walk| look::walk_map(walk, map));
                 for fold in &map.folds {
+                    if fold.op.neutral.is_none() {
+                        self.check(fold.span, &bounds);
+                    }
                     let doubtful = self.doubtful.contains(&fold.value) || doubtful;
                     match &fold.target {
                         Target::Scalar(var) => self.assigned(*var, doubtful),

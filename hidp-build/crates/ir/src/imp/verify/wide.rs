@@ -3,8 +3,10 @@
 use super::expr::is_integer;
 use super::{Checker, Surroundings};
 use crate::imp::{
-    ExprKind, Group, Lanes, Stmt, UnitTarget, VarId, VarKind, Wide, WideElement, WideIndex, WideKind, WideStmt,
+    ExprKind, Group, Lanes, Stmt, UnitTarget, VarId, VarKind, Wide, WideCall, WideElement, WideIndex, WideKind,
+    WideStmt,
 };
+use crate::par::parts::numbers;
 use crate::par::{BinOp, FoldFn, MathFn, UnOp};
 use hidp_syntax::ty::{Scalar, Ty};
 
@@ -234,20 +236,22 @@ impl Checker<'_> {
                 self.require(args.len() == function.arity(), "a maths function has as many operands as it takes");
                 args.iter().for_each(|arg| self.wide_of(arg, of, lanes));
             }
-            WideKind::Call(callee, args, mask) => {
-                self.mask(*mask, Some(lanes));
-                let function = &self.program.scalar_fns[*callee];
-                let params: Vec<Option<Scalar>> =
-                    function.params.iter().map(|var| function.vars[*var].ty.scalar()).collect();
-                let fits = params.len() == args.len() && function.result == Ty::Scalar(ty);
-                self.require(fits, "arguments of a scalar function have its parameters' types");
-                for (param, arg) in params.into_iter().zip(args) {
-                    self.wide_of(arg, param.unwrap_or(arg.ty), lanes);
-                }
-                let raises = crate::imp::can_trap(self.program, *callee);
-                self.require(!raises, "what is called in lanes cannot fault");
-            }
+            WideKind::Call(call) => self.wide_call(call, ty, lanes),
         }
+    }
+
+    fn wide_call(&mut self, call: &WideCall, ty: Scalar, lanes: Lanes) {
+        self.mask(call.mask, Some(lanes));
+        let function = &self.program.scalar_fns[call.function];
+        let params = function.params.iter().flat_map(|var| numbers(self.program, function.vars[*var].ty));
+        let params: Vec<Scalar> = params.map(|number| number.ty).collect();
+        let fits = params.len() == call.args.len() && self.path(function.result, &call.path) == Ty::Scalar(ty);
+        self.require(fits, "arguments of a scalar function have its parameters' types");
+        for (param, arg) in params.into_iter().zip(&call.args) {
+            self.wide_of(arg, param, lanes);
+        }
+        let raises = crate::imp::can_trap(self.program, call.function);
+        self.require(!raises, "what is called in lanes cannot fault");
     }
 
     fn wide_binary(&mut self, ty: Scalar, op: BinOp, a: &Wide, b: &Wide, lanes: Lanes) {
