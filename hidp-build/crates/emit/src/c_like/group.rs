@@ -58,6 +58,7 @@ fn raises_itself(program: &Program, stmt: &Stmt) -> bool {
         | Stmt::Move { .. }
         | Stmt::StreamOut { .. }
         | Stmt::Group(_)
+        | Stmt::InTurn(_)
         | Stmt::Wide(_) => false,
     }
 }

@@ -79,6 +79,7 @@ impl<'a> Printer<'a> {
                 out.line(memory::moved(&self.scope, self.dialect, to, from, *count));
             }
             Stmt::Group(group) => self.group_of_lanes(group, out),
+            Stmt::InTurn(turn) => self.in_turn(turn, out),
             Stmt::Wide(stmt) => self.wide_stmt(stmt, out),
             Stmt::Prim(prim) => prim::call(&self.scope, self.dialect, prim, &self.leave(), out),
             Stmt::Alloc { .. }

@@ -5,7 +5,8 @@ use super::text::Text;
 use super::value::Piece;
 use super::{Dialect, Scope, expr, memory, name};
 use hidp_ir::imp::{
-    Again, Expr, ExprKind, Group, Lanes, VarKind, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt,
+    Again, Expr, ExprKind, Group, InTurn, Lanes, Taken, VarId, VarKind, Wide, WideCall, WideElement, WideIndex,
+    WideKind, WideStmt,
 };
 use hidp_ir::par::{BinOp, FoldFn, MathFn, UnOp};
 use hidp_syntax::ty::{Scalar, Ty};
@@ -41,6 +42,35 @@ impl Printer<'_> {
             None => self.loop_body(body, None, out),
         }
         out.close("}");
+    }
+
+    /// Lanes one after the other, each with its own values.
+    pub(super) fn in_turn(&mut self, turn: &InTurn, out: &mut Text) {
+        let VarKind::Wide { lanes, .. } = self.scope.var(turn.mask).kind else { return };
+        let (lane, mask) = (self.scope.name(turn.lane), self.scope.name(turn.mask));
+        let Lanes { bits, groups } = lanes;
+        out.open("{");
+        out.line(format!("const hidp::Spilled<bool, {bits}, {groups}> {lane}_here({mask});"));
+        for Taken { scalar, wide } in &turn.taken {
+            let (all, wide) = (format!("{}_all", self.scope.name(*scalar)), self.scope.name(*wide));
+            let elem = self.elem_of(*scalar);
+            out.line(format!("const hidp::Spilled<{elem}, {bits}, {groups}> {all}({wide});"));
+        }
+        out.open(format!("for (int64_t {lane} = 0; {lane} < {}; ++{lane}) {{", lane_count(lanes)));
+        out.line(format!("if (!{lane}_here.lane[{lane}]) continue;"));
+        for Taken { scalar, .. } in &turn.taken {
+            let (name, elem) = (self.scope.name(*scalar), self.elem_of(*scalar));
+            out.line(format!(
+                "[[maybe_unused]] const {elem} {name} = hidp::lane_value<{elem}>({name}_all.lane[{lane}]);"
+            ));
+        }
+        self.loop_body(&turn.body, None, out);
+        out.close("}");
+        out.close("}");
+    }
+
+    fn elem_of(&self, var: VarId) -> String {
+        name::ty(self.scope.program, self.scope.var(var).kind.element())
     }
 
     pub(super) fn wide_stmt(&mut self, stmt: &WideStmt, out: &mut Text) {

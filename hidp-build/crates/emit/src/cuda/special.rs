@@ -123,6 +123,7 @@ impl Dialect for Cuda<'_> {
             | Stmt::Launch { .. }
             | Stmt::StreamOut { .. }
             | Stmt::Group(_)
+            | Stmt::InTurn(_)
             | Stmt::Wide(_) => {}
             // Common to all targets.
             Stmt::At(_)

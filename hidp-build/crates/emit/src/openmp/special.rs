@@ -138,6 +138,7 @@ impl Dialect for OpenMp<'_> {
             | Stmt::CheckTrap
             | Stmt::Prim(_)
             | Stmt::Group(_)
+            | Stmt::InTurn(_)
             | Stmt::Wide(_) => {}
         }
     }

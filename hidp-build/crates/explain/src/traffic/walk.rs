@@ -245,6 +245,7 @@ impl<'a> Walk<'a> {
             | Stmt::LaunchGrid { .. }
             | Stmt::StreamOut { .. }
             | Stmt::Group(_)
+            | Stmt::InTurn(_)
             | Stmt::Wide(_) => {}
         }
     }

@@ -45,7 +45,8 @@
 //! # Whole iterations in lanes
 //! 14. `Group`s are in kernels of CPU units only, in no simd loop and no other group. Wide values, masks and wide tiles are introduced inside
 //!     of one, with its number of lanes. In it stand values, branches, loops, and statements about wide values; nothing that faults, is
-//!     called from the run-time library, or stores to memory otherwise. What is done again instead stands outside of the lanes.
+//!     called from the run-time library, or stores to memory otherwise. What is done again instead stands outside of the lanes, and so
+//!     does what lanes do one after the other (`InTurn`), each with its own values.
 //! 15. A `Store`, and each access to a buffer, names the lanes that make it. Of a group's lanes only those of its `here` have an iteration.
 //! 16. The right operand of an integer division is a choice between what the program divides by and 1, or a constant; that of a shift
 //!     likewise with 0: lanes that are elsewhere hold anything.
@@ -77,7 +78,8 @@ pub use schedule::{Assumed, Assumption, Schedule, Work};
 pub use trap::{can_trap, trap_sites};
 pub use verify::{VerifyError, is_identifier, shared_bytes, verify};
 pub use wide::{
-    Again, Group, Lanes, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt, each_wide, wide_operands, wides_of,
+    Again, Group, InTurn, Lanes, Taken, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt, each_wide,
+    wide_operands, wides_of,
 };
 
 use crate::par::{FaultKind, FoldFn};
@@ -462,6 +464,8 @@ pub enum Stmt {
     Prim(Prim),
     /// Kernel of a CPU unit: consecutive iterations in vector lanes.
     Group(Box<Group>),
+    /// Lanes of a group, one after the other.
+    InTurn(Box<InTurn>),
     /// What each lane of a group does.
     Wide(WideStmt),
 }

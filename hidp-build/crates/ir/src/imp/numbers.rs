@@ -102,6 +102,7 @@ impl Numbers {
             | Stmt::Lanes { .. }
             | Stmt::StreamOut { .. }
             | Stmt::Group(_)
+            | Stmt::InTurn(_)
             | Stmt::Wide(_) => child_blocks(stmt).into_iter().for_each(|block| self.block(block)),
         }
     }

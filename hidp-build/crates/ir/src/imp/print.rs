@@ -182,6 +182,7 @@ impl Printer<'_> {
                     out.nested(format!("again {}", again.label), |out| self.block(&again.body, out));
                 }
             }
+            Stmt::InTurn(turn) => out.nested(self.turn_head(turn), |out| self.block(&turn.body, out)),
             Stmt::Wide(stmt) => out.line(self.wide_stmt(stmt)),
         }
     }

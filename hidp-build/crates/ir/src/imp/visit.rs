@@ -11,6 +11,7 @@ macro_rules! blocks_in {
                 let again = (&$($mutable)? group.again).into_iter().map(|again| &$($mutable)? again.body);
                 [&$($mutable)? group.body].into_iter().chain(again).collect()
             }
+            Stmt::InTurn(turn) => vec![&$($mutable)? turn.body],
             Stmt::If { then, otherwise, .. } => vec![then, otherwise],
             Stmt::Loop(Loop { body, .. })
             | Stmt::Scope { body, .. }
@@ -98,6 +99,7 @@ macro_rules! exprs_in {
             | Stmt::Single { .. }
             | Stmt::Lanes { .. }
             | Stmt::Sync(_)
+            | Stmt::InTurn(_)
             | Stmt::Swap(..) => Vec::new(),
         }
     };
@@ -190,6 +192,8 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
         Stmt::Wide(WideStmt::Let { var, .. }) => Some(*var),
         // And its mask.
         Stmt::Group(group) => Some(group.first),
+        // And what it takes of the lane.
+        Stmt::InTurn(turn) => Some(turn.lane),
         Stmt::At(_)
         | Stmt::Wide(WideStmt::Set { .. } | WideStmt::Store { .. } | WideStmt::Update { .. })
         | Stmt::Set { .. }
@@ -226,6 +230,7 @@ pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
         }
         Stmt::At(_)
         | Stmt::Group(_)
+        | Stmt::InTurn(_)
         | Stmt::Wide(WideStmt::Let { .. } | WideStmt::Store { .. } | WideStmt::Update { .. })
         | Stmt::Let { .. }
         | Stmt::Store { .. }
@@ -263,6 +268,7 @@ pub fn accessed(stmt: &Stmt) -> Vec<VarId> {
         Stmt::Free(var) | Stmt::Part { of: var, .. } => vec![*var],
         Stmt::Either { then, otherwise, .. } => vec![*then, *otherwise],
         Stmt::Wide(stmt) => wide::used(stmt),
+        Stmt::InTurn(turn) => [turn.mask].into_iter().chain(turn.taken.iter().map(|taken| taken.wide)).collect(),
         Stmt::Prim(prim) => {
             let base = |arg: &PrimArg| if let PrimArg::Address { base, .. } = arg { Some(*base) } else { None };
             prim.args.iter().filter_map(base).collect()
@@ -316,7 +322,7 @@ pub fn names_mut(stmt: &mut Stmt) -> Vec<&mut VarId> {
             .collect()
         }
         // Neither is in what is copied: loops in lanes, and devices.
-        Stmt::Group(_) | Stmt::Wide(_) => Vec::new(),
+        Stmt::Group(_) | Stmt::InTurn(_) | Stmt::Wide(_) => Vec::new(),
         Stmt::At(_)
         | Stmt::If { .. }
         | Stmt::Forever { .. }

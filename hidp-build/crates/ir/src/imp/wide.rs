@@ -56,6 +56,28 @@ pub struct Again {
     pub body: Block,
 }
 
+/// What lanes of a group do one after the other, in their order, each as one iteration does it alone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct InTurn {
+    /// The lanes.
+    pub mask: VarId,
+    /// The number of the lane: a `long` value, read only.
+    pub lane: VarId,
+    /// What the body reads of it.
+    pub taken: Vec<Taken>,
+    /// Body, outside of the lanes.
+    pub body: Block,
+}
+
+/// A wide value of which a lane's is taken.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Taken {
+    /// The lane's value, read only.
+    pub scalar: VarId,
+    /// Those of all.
+    pub wide: VarId,
+}
+
 /// A statement about wide values.
 #[derive(Clone, Debug, PartialEq)]
 pub enum WideStmt {

@@ -1,7 +1,7 @@
 //! Groups of lanes as text.
 
 use super::print::{Printer, fields, infix, prefix};
-use super::{Group, Lanes, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt};
+use super::{Group, InTurn, Lanes, Taken, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt};
 use crate::par::FoldFn;
 
 impl Printer<'_> {
@@ -9,6 +9,12 @@ impl Printer<'_> {
         let Lanes { bits, groups } = group.lanes;
         let (first, here) = (self.name(group.first), self.name(group.here));
         format!("lanes({bits} bits) x {groups} {first}, {here} in {}..{}", self.expr(&group.lo), self.expr(&group.hi))
+    }
+
+    pub(super) fn turn_head(&self, turn: &InTurn) -> String {
+        let taken = |taken: &Taken| format!(", {} = {}", self.name(taken.scalar), self.name(taken.wide));
+        let taken: String = turn.taken.iter().map(taken).collect();
+        format!("in turn {}: {}{taken}", self.name(turn.mask), self.name(turn.lane))
     }
 
     pub(super) fn wide_stmt(&self, stmt: &WideStmt) -> String {

@@ -21,6 +21,7 @@
 //! | `access` | elements |
 //! | `own` | arrays of iterations |
 //! | `packed` | copies of rows |
+//! | `prims` | primitives, lane by lane |
 //! | `structs` | structs, number by number |
 
 mod access;
@@ -29,6 +30,7 @@ mod counters;
 mod maps;
 mod own;
 mod packed;
+mod prims;
 mod stmt;
 mod structs;
 mod value;

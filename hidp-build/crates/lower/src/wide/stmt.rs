@@ -42,7 +42,8 @@ impl Lowerer<'_> {
                     self.require(cond, *fault, stmt.span, Vec::new());
                 }
             }
-            StmtKind::Return(_) | StmtKind::Prim(_) | StmtKind::Swap(..) | StmtKind::Call { .. } => {
+            StmtKind::Prim(call) => self.wide_prim(stmt, call),
+            StmtKind::Return(_) | StmtKind::Swap(..) | StmtKind::Call { .. } => {
                 self.defect("iterations in lanes are plain computations on numbers")
             }
         }

@@ -29,6 +29,7 @@ pub(super) fn is_costly_block(stmts: &[Stmt]) -> bool {
                 | StmtKind::Store { .. }
                 | StmtKind::Atomic { .. }
                 | StmtKind::Require { .. }
+                | StmtKind::Prim(_)
         );
     });
     needs_lane || operations >= COSTLY

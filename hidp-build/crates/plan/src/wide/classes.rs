@@ -12,6 +12,7 @@ use std::ptr;
 
 use super::live::{self, Jumps, Live};
 use hidp_ir::par::effects::Effects;
+use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{Block, Expr, Iter, Loop, Map, Stmt, StmtKind, Target, VarId};
 
 /// What differs from lane to lane in a map whose last iterator runs along the lanes.
@@ -165,10 +166,16 @@ impl Walk {
             StmtKind::Break | StmtKind::Continue => self.jump(|around| matches!(around, Around::Loop(_))),
             StmtKind::Leave => self.jump(|around| matches!(around, Around::Scope(_))),
             StmtKind::Map(map) => self.map(map, after, joins),
+            // It has one call in each lane.
+            StmtKind::Prim(_) => visit::walk_vars(&Block { stmts: vec![stmt.clone()] }, |var, role| match role {
+                Role::Write | Role::Update => {
+                    self.classes.varying.insert(var);
+                }
+                Role::Declare | Role::Iterate | Role::Read | Role::Argument { .. } => {}
+            }),
             // What an array of an iteration is like is known where it is stored to; values of others are none of these.
             StmtKind::Declare { .. }
             | StmtKind::Return(_)
-            | StmtKind::Prim(_)
             | StmtKind::Swap(..)
             | StmtKind::Call { .. }
             | StmtKind::Require { .. } => {}

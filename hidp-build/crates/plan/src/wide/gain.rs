@@ -69,6 +69,7 @@ const ATOMIC: Cost = lane_by_lane(200.0, 220.0, "a loop updates elements one lan
 const UPDATE: Cost = lane_by_lane(10.0, 22.0, "a loop updates elements one lane after the other");
 const DIVISION: Cost = lane_by_lane(60.0, 80.0, "a loop divides integers one lane after the other");
 const CALL: Cost = lane_by_lane(100.0, 120.0, "a loop calls a function one lane after the other");
+const PRIMITIVE: Cost = lane_by_lane(500.0, 530.0, "a loop calls a primitive one lane after the other");
 const LIBRARY: Cost = lane_by_lane(100.0, 120.0, "a loop calls a function of the C library one lane after the other");
 
 /// Whether a nest that can run so gains by it.
@@ -188,6 +189,10 @@ impl Visitor for Look<'_> {
                     look.visit_block(otherwise);
                 });
             }
+            StmtKind::Prim(_) => {
+                self.count(PRIMITIVE, stmt.span);
+                look::walk_stmt(self, stmt);
+            }
             StmtKind::If { .. }
             | StmtKind::Declare { .. }
             | StmtKind::Assign { .. }
@@ -199,7 +204,6 @@ impl Visitor for Look<'_> {
             | StmtKind::Scope(_)
             | StmtKind::Leave
             | StmtKind::Return(_)
-            | StmtKind::Prim(_)
             | StmtKind::Swap(..)
             | StmtKind::Call { .. }
             | StmtKind::Require { .. } => look::walk_stmt(self, stmt),
@@ -392,6 +396,22 @@ mod tests {
         assert_eq!(why("y[i] = y[i] + t[z[0]];"), "kept");
         assert_eq!(why("y[i] = t[z[0]];"), "kept");
         assert_eq!(why("y[i] = h(v);"), "excluded: a check remains in a function that iterations call");
+    }
+
+    #[test]
+    fn primitives_go_lane_by_lane_beside_loops() {
+        let text = |array: &str, turn: &str| {
+            format!(
+                "function f input int x[N], r[N][8]; inout int y[N][8];
+                {{ map {{ i := [0:N); int own[8]; int k = x[i]; while (k > 1) {{ {turn} k = k >> 1; }} own[0] = k;
+                   sort(r[i][*], {array}, 0, k, 1); y[i][0] = own[0]; }} }}"
+            )
+        };
+        let much = "for (int n = 0; n < 4; n = n + 1) { k = k ^ (k >> 3); }";
+        assert_eq!(of(&text("y[i][*]", much)).0, "kept");
+        let slow = "excluded: a loop calls a primitive one lane after the other";
+        assert_eq!(of(&text("y[i][*]", "sort(r[i][*], y[i][*], 0, k, 1);")).0, slow);
+        assert_eq!(of(&text("own", much)).0, "excluded: a primitive works on an array of the iteration");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 
 use hidp_ir::par::effects::Effects;
+use hidp_ir::par::visit;
 use hidp_ir::par::{Block, Expr, Loop, Map, Place, Stmt, StmtKind, Target, VarId};
 
 /// Variables that are read later. An array is one of them if any of its elements may be.
@@ -132,8 +133,12 @@ fn before_stmt(stmt: &Stmt, after: &Live, jumps: &Jumps) -> Live {
             live.clear();
             reads(&[value], &mut live);
         }
+        // What it writes are arrays from outside.
+        StmtKind::Prim(_) => visit::walk_vars(&Block { stmts: vec![stmt.clone()] }, |var, _| {
+            live.insert(var);
+        }),
         // No iteration in lanes has one.
-        StmtKind::Prim(_) | StmtKind::Swap(..) | StmtKind::Call { .. } => {}
+        StmtKind::Swap(..) | StmtKind::Call { .. } => {}
         StmtKind::Require { cond, values, .. } => {
             reads(&[cond], &mut live);
             values.iter().for_each(|(_, value)| reads(&[value], &mut live));

@@ -16,8 +16,12 @@ use super::refusal::{FAULT_ORDER, LANES, NAMED, Refusal, SEQUENCE, SHAPE};
 pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
 pub(crate) use gain::gain;
 use hidp_ir::par::effects;
-use hidp_ir::par::visit::{Visitor, look};
-use hidp_ir::par::{Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, Program, Stmt, StmtKind, VarId};
+use hidp_ir::par::visit::{self, Visitor, look};
+use std::collections::BTreeSet;
+
+use hidp_ir::par::{
+    Access, Block, Expr, ExprKind, Fold, FoldFn, FoldKind, Func, Map, PrimCall, Program, Stmt, StmtKind, VarId,
+};
 use hidp_syntax::source::Span;
 pub use numbers::{Number, numbers, numbers_at};
 pub use own::{Allocated, allocated};
@@ -54,7 +58,8 @@ pub fn wide_shape(program: &Program, func: &Func, map: &Map) -> Result<WideShape
         return Err(SHAPE.refused(lane.span, why));
     }
     let classes = Classes::of(map);
-    let mut look = Look { program, classes: &classes, depth: 0, widest: [0; DEEPEST], refused: None };
+    let declared = visit::declared(&map.body).into_iter().collect();
+    let mut look = Look { program, func, declared, classes: &classes, depth: 0, widest: [0; DEEPEST], refused: None };
     look.visit_block(&map.body);
     if let Some(refusal) = look.refused {
         return Err(refusal);
@@ -92,6 +97,9 @@ pub fn may_be_too_long(program: &Program, func: &Func, map: &Map) -> bool {
 /// Looks at all that an iteration does.
 struct Look<'a> {
     program: &'a Program,
+    func: &'a Func,
+    /// What iterations declare.
+    declared: BTreeSet<VarId>,
     classes: &'a Classes,
     /// Loops around.
     depth: usize,
@@ -130,6 +138,31 @@ impl Look<'_> {
         self.widest = most(around, branches);
     }
 
+    /// Lanes call it one after the other.
+    fn primitive(&mut self, stmt: &Stmt, call: &PrimCall) {
+        if call.access == Access::Shared {
+            self.unknown(stmt.span, "iterations may write elements of each other's segments");
+        }
+        let functions = call.op.iter().filter_map(|op| match op.func {
+            FoldFn::Fn(function) => Some(function),
+            FoldFn::Add | FoldFn::Mul | FoldFn::Min | FoldFn::Max | FoldFn::And | FoldFn::Or | FoldFn::Xor => None,
+        });
+        if functions.chain(call.predicate).any(|function| effects::scalar_fn_may_fault(self.program, function)) {
+            self.refuse(FAULT_ORDER.refused(stmt.span, "a check remains in a function that a primitive calls"));
+        }
+        let mut refused = None;
+        visit::walk_vars(&Block { stmts: vec![stmt.clone()] }, |var, _| {
+            let own = self.declared.contains(&var);
+            let declared = &self.func.vars[var];
+            refused = refused.or(match (declared.is_array(), declared.ty.scalar()) {
+                (true, _) if own => Some("a primitive works on an array of the iteration"),
+                (false, None) if self.classes.is_varying(var) => Some("a primitive is given a struct of the iteration"),
+                (true | false, Some(_) | None) => None,
+            });
+        });
+        refused.into_iter().for_each(|why| self.unknown(stmt.span, why));
+    }
+
     /// A value that some statement keeps.
     fn kept(&mut self, value: &Expr) {
         let size = numbers(self.program, value.ty).iter().map(|number| number.ty.size()).max().unwrap_or(0);
@@ -148,7 +181,7 @@ impl Visitor for Look<'_> {
             | StmtKind::AssignField { value, .. }
             | StmtKind::Store { value, .. }
             | StmtKind::Atomic { value, .. } => self.kept(value),
-            StmtKind::Prim(_) => self.unknown(stmt.span, "iterations call a primitive"),
+            StmtKind::Prim(call) => self.primitive(stmt, call),
             StmtKind::Return(_) | StmtKind::Swap(..) | StmtKind::Call { .. } => {
                 self.unknown(stmt.span, "a statement is none of an iteration by itself");
             }

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use hidp_ir::par::effects::{self, Effects, has_sure_extents};
-use hidp_ir::par::visit::{Role, Visitor, look};
+use hidp_ir::par::visit::{self, Role, Visitor, look};
 use hidp_ir::par::{
     BinOp, Block, ConvertMode, Expr, ExprKind, Func, Map, Place, Program, Stmt, StmtKind, Target, VarId,
 };
@@ -161,12 +161,24 @@ impl Visitor for Walk<'_> {
                 self.check(stmt.span, &named.chain([cond]).collect::<Vec<_>>());
             }
             StmtKind::Break | StmtKind::Continue | StmtKind::Leave => self.found.astray |= self.parted,
-            // They check what they are given, and write.
-            StmtKind::Prim(_) => {
-                self.found.wrote = true;
-                self.found.astray = true;
-                self.check(stmt.span, &[]);
-                look::walk_stmt(self, stmt);
+            // Where one lane finds that its segment is none, lanes before it have written theirs.
+            StmtKind::Prim(call) => {
+                let (mut named, mut written) = (BTreeSet::new(), BTreeSet::new());
+                visit::walk_vars(&Block { stmts: vec![stmt.clone()] }, |var, role| match role {
+                    Role::Write | Role::Update => {
+                        written.insert(var);
+                    }
+                    Role::Declare | Role::Iterate | Role::Read | Role::Argument { .. } => {
+                        named.insert(var);
+                    }
+                });
+                self.found.wrote |= !written.is_disjoint(self.written);
+                let doubtful = !named.is_disjoint(&self.doubtful);
+                // The array that is sorted decides nothing.
+                let decides = |var: &VarId| *var != call.input.array && self.doubtful.contains(var);
+                let decided = named.iter().any(decides);
+                self.under(decided, |walk| walk.check(stmt.span, &[]));
+                written.into_iter().for_each(|array| self.assigned(array, doubtful));
             }
             StmtKind::Scope(_) | StmtKind::Return(_) | StmtKind::Swap(..) | StmtKind::Call { .. } => {
                 look::walk_stmt(self, stmt);
@@ -269,6 +281,14 @@ mod tests {
         assert_eq!(of("atomic h[x[i]] += 1; z[i] = 8 / x[i];"), None);
         assert_eq!(of("for (int k = 0; k < 9; k = k + 1) { atomic h[t[x[i] + k]] += y[i]; }"), None);
         assert_eq!(of("y[i] = 1 + y[i]; z[i] = y[i] / x[i];").as_deref(), Some("y[i] / x[i]"), "the fault names it");
+    }
+
+    #[test]
+    fn segments_of_primitives_follow_nothing_that_is_written() {
+        assert_eq!(of("sort(h, h, 0, x[i], 1);"), None);
+        assert_eq!(of("y[i] = t[x[i]] + y[i]; reverse(t, h, 0, x[i]);"), None);
+        assert!(of("y[i] = 1 + y[i]; reverse(t, h, 0, y[i]);").is_some());
+        assert!(of("if (y[i] > 3) { y[i] = 1; sort(t, z, 0, x[i], 1); }").is_some());
     }
 
     #[test]

@@ -116,6 +116,7 @@ impl Checker<'_> {
             | Stmt::Lanes { .. }
             | Stmt::StreamOut { .. }
             | Stmt::Group(_)
+            | Stmt::InTurn(_)
             | Stmt::Wide(_) => {}
         }
     }

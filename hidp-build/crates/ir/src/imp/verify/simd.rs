@@ -64,6 +64,7 @@ impl Checker<'_> {
             | Stmt::StreamOut { .. }
             | Stmt::Prim(_)
             | Stmt::Group(_)
+            | Stmt::InTurn(_)
             | Stmt::Wide(_) => false,
         };
         self.require(fits, "simd loops hold only values, plain stores, branches and counted loops");

@@ -114,6 +114,7 @@ impl Checker<'_> {
             Stmt::StreamOut { target, tile, count } => self.stream(target, *tile, count),
             Stmt::Prim(prim) => self.prim(prim),
             Stmt::Group(group) => self.group_of_lanes(group, around),
+            Stmt::InTurn(turn) => self.in_turn(turn, around),
             Stmt::Wide(stmt) => self.wide_stmt(stmt, around),
         }
     }

@@ -3,8 +3,8 @@
 use super::expr::is_integer;
 use super::{Checker, Surroundings};
 use crate::imp::{
-    ExprKind, Group, Lanes, Stmt, UnitTarget, VarId, VarKind, Wide, WideCall, WideElement, WideIndex, WideKind,
-    WideStmt,
+    ExprKind, Group, InTurn, Lanes, Stmt, Taken, UnitTarget, VarId, VarKind, Wide, WideCall, WideElement, WideIndex,
+    WideKind, WideStmt,
 };
 use crate::par::parts::numbers;
 use crate::par::{BinOp, FoldFn, MathFn, UnOp};
@@ -61,6 +61,7 @@ impl Checker<'_> {
             | Stmt::Continue
             | Stmt::Scope { .. }
             | Stmt::Leave(Some(_))
+            | Stmt::InTurn(_)
             | Stmt::Wide(_)
             // What is wrong with it is said there.
             | Stmt::Group(_) => true,
@@ -86,6 +87,31 @@ impl Checker<'_> {
             | Stmt::Prim(_) => false,
         };
         self.require(fits, "groups of lanes hold only values, branches, loops, and statements about wide values");
+    }
+
+    /// Lanes one after the other: what they do has no lanes, and may begin the group anew.
+    pub(super) fn in_turn(&mut self, turn: &InTurn, around: &Surroundings) {
+        let Some(lanes) = around.lanes else {
+            return self.fail("lanes take turns in their group");
+        };
+        self.mask(turn.mask, Some(lanes));
+        let before = self.visible.len();
+        self.require(self.kind(turn.lane) == VarKind::Value(Ty::LONG), "the number of a lane is a `long` value");
+        self.introduce(turn.lane);
+        self.read_only.insert(turn.lane);
+        for Taken { scalar, wide } in &turn.taken {
+            self.use_var(*wide);
+            let fits = match (self.kind(*scalar), self.kind(*wide)) {
+                (VarKind::Value(ty), VarKind::Wide { elem, lanes: own }) => ty == elem.into() && own == lanes,
+                _ => false,
+            };
+            self.require(fits, "what is taken of a lane is a number of a wide value");
+            self.introduce(*scalar);
+            self.read_only.insert(*scalar);
+        }
+        let alone = Surroundings { lanes: None, in_loop: false, ..around.clone() };
+        self.block(&turn.body, &alone);
+        self.visible.truncate(before);
     }
 
     pub(super) fn wide_stmt(&mut self, stmt: &WideStmt, around: &Surroundings) {

@@ -1,12 +1,12 @@
 //! Groups of lanes: what they hold, and each rule broken once.
 
 use super::*;
-use crate::imp::{Again, Group, Lanes, Wide, WideElement, WideIndex, WideKind, WideStmt};
+use crate::imp::{Again, Group, InTurn, Lanes, Taken, Wide, WideElement, WideIndex, WideKind, WideStmt};
 use crate::par;
 
 const LANES: Lanes = Lanes { bits: 32, groups: 2 };
 /// Variables beyond those of `kernel`: the first position, its mask, a wide float, a mask, a wide tile, a wide int of other lanes, a
-/// wide tile that is allocated.
+/// wide tile that is allocated, the number of a lane, a lane's float.
 const FIRST: usize = 8;
 const HERE: usize = 9;
 const VALUE: usize = 10;
@@ -14,6 +14,8 @@ const MASK: usize = 11;
 const TILE: usize = 12;
 const OTHER: usize = 13;
 const ALLOCATED: usize = 14;
+const LANE: usize = 15;
+const OF_LANE: usize = 16;
 
 fn wide(kind: WideKind, ty: Scalar) -> Wide {
     Wide { kind, ty, lanes: LANES }
@@ -62,6 +64,8 @@ fn with(stmts: Vec<Stmt>) -> Kernel {
         VarKind::WideTile { elem: float, len: Some(4), lanes: LANES },
         VarKind::Wide { elem: Scalar::I32, lanes: Lanes { bits: 64, groups: 1 } },
         VarKind::WideTile { elem: float, len: None, lanes: LANES },
+        VarKind::Value(Ty::LONG),
+        VarKind::Value(float.into()),
     ];
     for kind in kinds {
         kernel.function.vars.push(Var { name: "w".to_owned(), kind });
@@ -104,6 +108,25 @@ fn a_correct_group_passes() {
         asked,
     ];
     assert_eq!(inside(stmts), [""; 0]);
+}
+
+fn in_turn(mask: usize, lane: usize, wide: usize, stmts: Vec<Stmt>) -> Stmt {
+    let taken = vec![Taken { scalar: VarId::new(OF_LANE), wide: VarId::new(wide) }];
+    Stmt::InTurn(Box::new(InTurn { mask: VarId::new(mask), lane: VarId::new(lane), taken, body: Block { stmts } }))
+}
+
+#[test]
+fn lanes_take_turns_with_values_of_their_own() {
+    let defined = || define(VALUE, Some(splat(float())));
+    assert_eq!(inside(vec![defined(), in_turn(HERE, LANE, VALUE, Vec::new())]), [""; 0]);
+    fails(outside(vec![in_turn(HERE, LANE, VALUE, Vec::new())]), "lanes take turns in their group");
+    fails(inside(vec![defined(), in_turn(VALUE, LANE, VALUE, Vec::new())]), "a mask is of type `bool`");
+    fails(inside(vec![defined(), in_turn(HERE, OF_LANE, VALUE, Vec::new())]), "the number of a lane is a `long` value");
+    let other = "what is taken of a lane is a number of a wide value";
+    fails(inside(vec![in_turn(HERE, LANE, HERE, Vec::new())]), other);
+    let wide = set(VALUE, splat(float()));
+    let stands = "statements about wide values stand in a group of lanes";
+    fails(inside(vec![defined(), in_turn(HERE, LANE, VALUE, vec![wide])]), stands);
 }
 
 #[test]
