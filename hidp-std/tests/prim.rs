@@ -474,7 +474,7 @@ fn partitions_of_parts<T: Element + PartialEq>(from: impl Fn(u64) -> T) {
 #[test]
 fn parts_are_partitioned_by_their_own_pivots() {
     partitions_of_parts(|bits| bits as i32 - 4);
-    partitions_of_parts(|bits| bits as u64);
+    partitions_of_parts(|bits| bits);
     partitions_of_parts(|bits| bits as f32 - 4.0);
     let (mut output, mut middle) = ([0.0; 3], [0]);
     regular::partition(&context(), &[f64::NAN, 1.0, 2.0], &mut output, 3, Front::GreaterOrEqual, &[1.0], &mut middle)

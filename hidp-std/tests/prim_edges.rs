@@ -391,6 +391,8 @@ fn rows_of_every_shape() {
     }
 }
 
+type Join = fn(u8, u8) -> u8;
+
 #[test]
 fn histograms_of_every_shape() {
     let cx = context(3);
@@ -405,7 +407,7 @@ fn histograms_of_every_shape() {
         ];
         for (name, keys) in shapes {
             let values: Vec<u8> = (0..n).map(|i| (i * 37) as u8).collect();
-            let check = |op: &str, found: Vec<u8>, join: fn(u8, u8) -> u8| {
+            let check = |op: &str, found: Vec<u8>, join: Join| {
                 let mut expected = vec![9u8; bins];
                 keys.iter().zip(&values).for_each(|(&key, value)| {
                     expected[key as usize] = join(expected[key as usize], *value);
@@ -413,14 +415,14 @@ fn histograms_of_every_shape() {
                 assert!(found == expected, "{name}, {bins} bins, {op}");
             };
             let mut found = vec![vec![9u8; bins]; 7];
-            let ops: [(Op, fn(u8, u8) -> u8); 4] =
+            let ops: [(Op, Join); 4] =
                 [(Op::Add, u8::wrapping_add), (Op::Mul, u8::wrapping_mul), (Op::Min, u8::min), (Op::Max, u8::max)];
             for (op, join) in ops {
                 let mut bins = found.pop().unwrap();
                 prim::histogram(&cx, &keys, &values, op, &mut bins).unwrap();
                 check(&format!("{op:?}"), bins, join);
             }
-            let ops: [(BitOp, fn(u8, u8) -> u8); 3] =
+            let ops: [(BitOp, Join); 3] =
                 [(BitOp::And, |a, b| a & b), (BitOp::Or, |a, b| a | b), (BitOp::Xor, |a, b| a ^ b)];
             for (op, join) in ops {
                 let mut bins = found.pop().unwrap();
