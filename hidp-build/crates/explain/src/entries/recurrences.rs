@@ -167,7 +167,9 @@ mod tests {
                 &format!("[profile] {window}, stage profile"),
                 &format!("[narrow] {window}, narrow d tried"),
                 &format!("chosen: {window}"),
+                "[twin] i + j seq, j lanes, keep d twin",
                 "possible: i + j seq, j lanes, keep d table",
+                "possible: i + j seq(128x512), i seq, j seq, keep d table",
                 "possible: i seq, j seq, keep d table",
             ]
         );
@@ -176,7 +178,7 @@ mod tests {
         let [ref whole] = known.lines("h")[..] else { panic!("{:?}", known.lines("h")) };
         assert!(
             whole.starts_with(&format!(
-                "{domain}  whole table:\n    {waves} the table is kept (4 * (N + 1) * (M + 1) bytes), and beside it"
+                "{domain}  whole table:\n    where all extents fit `int`: tiles of 128 x 512 cells, those of a diagonal at once, in each one cell after the other; the table is kept (4 * (N + 1) * (M + 1) bytes)"
             )),
             "{whole}"
         );
