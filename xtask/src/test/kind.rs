@@ -107,7 +107,7 @@ const USUAL: Kind = Kind {
 
 /// In the order in which they begin: first what is quick and fails often, then what takes longest, mostly with one processor.
 pub(super) const KINDS: &[Kind] = &[
-    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 290, ..USUAL },
+    Kind { name: "build", what: "compiles tests, examples and benchmarks", scope: Scope::Quick, budget: 295, ..USUAL },
     Kind {
         name: "cases",
         what: "programs that are parsed, refused, rendered, fused",
@@ -116,7 +116,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: &["hidp-build", "docs/errors.md", "Cargo.lock"],
         cases: &["parse", "check", "render", "fuse"],
         variables: &[("HIDP_CUDA", "off")],
-        budget: 12,
+        budget: 8,
         ..USUAL
     },
     Kind {
@@ -139,7 +139,7 @@ pub(super) const KINDS: &[Kind] = &[
             Pick("xtask", "xtask", ""),
             Pick("xtask", "cuda_toolkit", ""),
         ]),
-        budget: 15,
+        budget: 12,
         ..USUAL
     },
     Kind {
@@ -150,7 +150,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["emit"],
         variables_of: &[(Scope::Quick, "HIDP_CUDA", "off")],
-        budget: 40,
+        budget: 36,
         ..USUAL
     },
     Kind {
@@ -162,7 +162,7 @@ pub(super) const KINDS: &[Kind] = &[
         cases: &["run"],
         has_seeds: true,
         variables_of: &[(Scope::Quick, "HIDP_RUN", "quick"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 580,
+        budget: 500,
         ..USUAL
     },
     Kind {
@@ -170,7 +170,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "packages of users, built by cargo",
         work: Work::Tests(&[Pick("hidp-build", "cargo", "")]),
         reads: &["hidp-build", "hidp-std", "hidp-sys", "docs/tuning.md", "Cargo.toml", "Cargo.lock"],
-        budget: 110,
+        budget: 95,
         ..USUAL
     },
     Kind {
@@ -180,7 +180,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         has_seeds: true,
         variables_of: &[(Scope::Full, "HIDP_RUN", "all")],
-        budget: 50,
+        budget: 45,
         ..USUAL
     },
     Kind {
@@ -190,7 +190,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["run"],
         variables_of: &[(Scope::Full, "HIDP_RUN", "all")],
-        budget: 15,
+        budget: 10,
         ..USUAL
     },
     Kind {
@@ -207,7 +207,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         variables: &[("HIDP_CUDA", "off")],
         variables_of: &[(Scope::Full, "HIDP_RUN", "all")],
-        budget: 105,
+        budget: 85,
         ..USUAL
     },
     Kind {
@@ -229,7 +229,7 @@ pub(super) const KINDS: &[Kind] = &[
         what: "cases of kind `run` with the sanitizers for memory and undefined behaviour, launches with that for threads",
         work: Work::Tests(&[file_tests("sanitized")]),
         reads: GENERATED,
-        budget: 48,
+        budget: 42,
         ..USUAL
     },
     Kind {
@@ -240,7 +240,7 @@ pub(super) const KINDS: &[Kind] = &[
         reads: GENERATED,
         cases: &["run"],
         variables_of: &[(Scope::Usual, "HIDP_TARGETS", "cpu"), (Scope::Full, "HIDP_RUN", "all")],
-        budget: 80,
+        budget: 75,
         ..USUAL
     },
     Kind {
@@ -248,14 +248,14 @@ pub(super) const KINDS: &[Kind] = &[
         what: "contexts, views, devices, primitives as functions, the tuner",
         work: Work::Tests(&[Pick("hidp-std", "", ""), Pick("hidp-sys", "", "")]),
         reads: &["hidp-build", "hidp-std", "hidp-sys", "Cargo.toml", "Cargo.lock"],
-        budget: 45,
+        budget: 40,
         ..USUAL
     },
     Kind {
         name: "programs",
         what: "examples, benchmarks, and programs for devices on the executor",
         work: Work::Tests(&[Pick("", "", "")]),
-        budget: 50,
+        budget: 40,
         ..USUAL
     },
     Kind {
