@@ -39,7 +39,7 @@ cargo xtask <command>
                 compiled code; --case and --seed choose among cases and orders of lanes
   test aarch64 [--case NAME]
                 cases of kind `run` on threads, compiled by Debian's cross compiler and called in qemu
-  ci            what continuous integration runs: fmt-check, clippy, tidy, doc, test, and whether a kernel of the benchmarks spills
+  ci            what continuous integration runs: fmt-check, clippy, tidy, doc, test, bindgen, and whether a kernel of the benchmarks spills
   bless         rewrites golden outputs and docs/errors.md from what the compiler says now
   fmt-check     rustfmt, without changing anything
   clippy        clippy over all targets, warnings denied
@@ -126,7 +126,15 @@ fn ci() -> Result<()> {
     tidy::run()?;
     doc()?;
     test::run(&[])?;
+    extern_structs()?;
     compiler::run(Asking::CudaReport, &["--hot"])
+}
+
+/// The test that usual ones leave out because bindgen takes long to compile.
+fn extern_structs() -> Result<()> {
+    const TEST: &str = "an_extern_struct_takes_its_fields_from_the_header";
+    let command = cargo(&["test", "--quiet", "--package", "hidp-build", "--test", "cargo", "--"]);
+    command.args(&["--show-output", "--exact", TEST]).env("HIDP_RUN", "all").run()
 }
 
 fn bless() -> Result<()> {

@@ -140,7 +140,7 @@ impl Built {
 }
 
 /// Bytes of C++ beyond which most of it is one plan after another of the same forms. Optimised, it takes four times as long to compile.
-const MUCH: usize = 400_000;
+const MUCH: usize = 290_000;
 
 /// Most of the text of primitives is that of headers, which loops of other cases use as the product compiles it.
 /// With Clang the question of a day is whether it takes the text and means the same by it. Text in lanes is in vectors whatever the

@@ -170,7 +170,8 @@ pub(super) const KINDS: &[Kind] = &[
         what: "packages of users, built by cargo",
         work: Work::Tests(&[Pick("hidp-build", "cargo", "")]),
         reads: &["hidp-build", "hidp-std", "hidp-sys", "docs/tuning.md", "Cargo.toml", "Cargo.lock"],
-        budget: 95,
+        variables_of: &[(Scope::Full, "HIDP_RUN", "all")],
+        budget: 80,
         ..USUAL
     },
     Kind {
