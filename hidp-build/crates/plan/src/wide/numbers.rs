@@ -1,6 +1,6 @@
 //! The numbers that structs are made of: lanes have one value for each.
 
-pub use hidp_ir::par::parts::{Number, numbers, numbers_at};
+pub use hidp_ir::par::numbers::{Number, numbers, numbers_at};
 
 #[cfg(test)]
 mod tests {

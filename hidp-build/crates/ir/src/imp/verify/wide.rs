@@ -6,7 +6,7 @@ use crate::imp::{
     ExprKind, Group, InTurn, Lanes, Stmt, Taken, UnitTarget, VarId, VarKind, Wide, WideCall, WideElement, WideIndex,
     WideKind, WideStmt,
 };
-use crate::par::parts::numbers;
+use crate::par::numbers::numbers;
 use crate::par::{BinOp, FoldFn, MathFn, UnOp};
 use hidp_syntax::ty::{Scalar, Ty};
 
