@@ -127,7 +127,10 @@ impl Recurrence {
         }
         let offsets = OFFSETS[numbers.next(0, 4) as usize];
         let (down, kinds) = (numbers.next(0, 4) == 0, [4, 8, 11, 11][numbers.next(0, 4) as usize]);
-        Recurrence { offsets, down, body: body(numbers, 3, kinds), pick }
+        // The last offset decides which orders are possible, so every cell needs it.
+        let last = Body::Cell(offsets.len() - 1);
+        let body = Body::Extreme(pick.first, Box::new([last, body(numbers, 3, kinds)]));
+        Recurrence { offsets, down, body, pick }
     }
 
     fn of(&self, body: &Body) -> String {
