@@ -22,8 +22,8 @@ use hidp_ir::par::{self, FuncId, Program, shape};
 use hidp_pass::{assume, fuse};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
-    Candidate, Cost, Dispatch, Explored, Fate, Measure, MeasureOf, Models, Plan, Shown, as_directives, cost, expanded,
-    explore, explore_device, nests, pinned,
+    Candidate, Cost, Dispatch, Explored, Fate, Measure, MeasureOf, Models, Plan, Shown, array_homes, as_directives,
+    cost, expanded, explore, explore_device, nests, pinned,
 };
 use hidp_prove as prove;
 use hidp_syntax::source::{SourceMap, Span};
@@ -93,6 +93,8 @@ struct Explanation {
     searched: Vec<String>,
     /// The kernels of those plans.
     kernels: Vec<PlanKernels>,
+    /// For each of those plans, where arrays of iterations are.
+    homes: Vec<(String, Vec<String>)>,
     /// Names of measures, and what they are.
     measures: Vec<(&'static str, String)>,
     rules: Vec<String>,
@@ -239,6 +241,10 @@ fn explanation(
             Err(_) => Vec::new(),
         },
         kernels: resources.map(|found| kernels::kernels(program, &lowered.entry, found)).unwrap_or_default(),
+        homes: match resources {
+            Ok(_) => homes(program, item, &device_plans_of(input, program, func, models), &device),
+            Err(_) => Vec::new(),
+        },
         measures: dispatch.measures.iter().map(|measure| (measure.name, meaning(program, func, measure))).collect(),
         rules: dispatch.rules.iter().map(|rule| dispatch.print(rule)).chain(otherwise).collect(),
         work: work::lines(&input.sources, &lowered.entry),
@@ -246,6 +252,12 @@ fn explanation(
         versions: lowered.entry.units.iter().map(|unit| version(program, unit)).collect(),
         more: more(input, program, lowered, wanted),
     }
+}
+
+/// Where each plan has the arrays of iterations that are not small ones of a lane; plans without such are left out.
+fn homes(program: &Program, func: &par::Func, plans: &[Plan], model: &DeviceModel) -> Vec<(String, Vec<String>)> {
+    let of_plan = |plan: &Plan| (plan.name.clone(), array_homes(program, func, plan, model));
+    plans.iter().map(of_plan).filter(|(_, lines)| !lines.is_empty()).collect()
 }
 
 /// What calls set, and the values of it.

@@ -371,7 +371,7 @@ fn sizes_are_known(
 }
 
 /// The level of the groups that take the iterations of a launched map.
-fn scope_of(map: &Map, exec: &dyn Fn(VarId) -> Option<Exec>) -> Level {
+pub fn scope_of(map: &Map, exec: &dyn Fn(VarId) -> Option<Exec>) -> Level {
     let scans = map.folds.iter().any(|fold| fold.kind != FoldKind::Reduce);
     match map.iters.first().and_then(|iter| exec(iter.var)) {
         Some(Exec::Device(level)) if !scans => level,

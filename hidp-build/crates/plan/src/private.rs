@@ -38,6 +38,8 @@ pub struct Private {
     pub slice: Block,
     /// Whether its elements must be neighbours, as primitives want them.
     pub contiguous: bool,
+    /// The level of the groups that have one each.
+    pub scope: Level,
 }
 
 /// The memory of an iteration of `map`, run by groups of `level`: none for small arrays of a single lane. An error is the name of
@@ -155,11 +157,11 @@ impl Search<'_> {
                 }
                 let extents = self.func.vars[*var].shape.clone();
                 let name = &self.func.vars[*var].name;
-                let found = self.private(Store::Array(*var), extents);
+                let found = self.private(Store::Array(*var), extents, scope);
                 self.found.push(found.ok_or_else(|| name.clone())?);
                 Ok(())
             }
-            StmtKind::Prim(call) => self.prim(call),
+            StmtKind::Prim(call) => self.prim(call, scope),
             StmtKind::Map(inner) => {
                 let exec = inner.iters.last().and_then(|iter| (self.levels)(iter.var));
                 let below = if let Some(Exec::Device(level)) = exec { level } else { scope };
@@ -189,7 +191,7 @@ impl Search<'_> {
         }
     }
 
-    fn prim(&mut self, call: &PrimCall) -> Result<(), String> {
+    fn prim(&mut self, call: &PrimCall, scope: Level) -> Result<(), String> {
         let outputs = call.values.iter().flat_map(|(values, out)| [Some(values), out.as_ref()]).flatten();
         let arrays = [Some(&call.input), call.output.as_ref()].into_iter().flatten().chain(outputs);
         self.passed.extend(arrays.map(|array| array.array));
@@ -204,13 +206,13 @@ impl Search<'_> {
         };
         let store = Store::Copies(call.span);
         let whole = || self.func.vars[call.input.array].shape.last().cloned();
-        let found = self.private(store, vec![length]).or_else(|| self.private(store, vec![whole()?]));
+        let found = self.private(store, vec![length], scope).or_else(|| self.private(store, vec![whole()?], scope));
         self.found.push(found.ok_or_else(|| call.prim.row().name.to_owned())?);
         Ok(())
     }
 
     /// What it takes to know the extents, if that can be done ahead.
-    fn private(&self, store: Store, extents: Vec<Expr>) -> Option<Private> {
+    fn private(&self, store: Store, extents: Vec<Expr>, scope: Level) -> Option<Private> {
         let mut slice = Block { stmts: Vec::new() };
         let mut varies = false;
         let extents: Vec<Expr> = extents.into_iter().map(unproved).collect();
@@ -218,7 +220,7 @@ impl Search<'_> {
             varies |= self.needs(extent, &mut slice.stmts)?;
         }
         let contiguous = matches!(store, Store::Copies(_));
-        Some(Private { store, extents, varies, slice, contiguous })
+        Some(Private { store, extents, varies, slice, contiguous, scope })
     }
 
     /// Adds what computes the scalars that an expression reads; whether the host cannot compute it by itself.

@@ -165,7 +165,7 @@ impl<'a> Printer<'a> {
             VarKind::Registers { elem, len } => {
                 format!("{} {name}[{}];", name::ty(self.scope.program, elem), len.max(1))
             }
-            VarKind::Shared { elem, len } => {
+            VarKind::Shared { elem, len, declared: _ } => {
                 let elem = name::ty(self.scope.program, elem);
                 return out.line(format!("HIDP_SHARED({elem}, {name}, {});", len.max(1)));
             }

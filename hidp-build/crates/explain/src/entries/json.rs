@@ -89,6 +89,7 @@ fn entry(explanation: &Explanation) -> Json {
         device,
         searched,
         kernels,
+        homes,
         measures,
         rules,
         work,
@@ -117,6 +118,13 @@ fn entry(explanation: &Explanation) -> Json {
         ("device_left_out", device.as_ref().err().map_or(Json::Null, Json::text)),
         ("searched", Json::list(searched, |line| Json::text(line))),
         ("kernels", Json::list(kernels, of_plan)),
+        (
+            "homes",
+            Json::list(homes, |(plan, arrays)| {
+                let arrays = Json::list(arrays, |line| Json::text(line));
+                Json::Object(vec![("plan", Json::text(plan)), ("arrays", arrays)])
+            }),
+        ),
         (
             "measures",
             Json::list(measures, |(name, is)| {
@@ -440,6 +448,26 @@ mod tests {
         let json = of(program, Format::Json);
         let shown = "\"conditions\": [\"8 <= K\", \"most_at + 1 <= M\", \"0 <= least_at\"]";
         assert!(json.contains(shown), "{json}");
+    }
+
+    #[test]
+    fn arrays_of_iterations_are_shown_with_where_they_are() {
+        let program = "function f input int x[M][N]; output int y[M];
+            { map { m := [0:M); int t[8192], u[N], v[8];
+                map { i := [0:N); t[(x[m][i] & 31) * 8] = 1; u[i] = x[m][i]; v[i & 7] = 2; }
+                map { i := [0:N); _t = t[8] + u[N - 1 - i] + v[i & 7]; } reduce(\"+\", y[m], _t, i := [*]); } }";
+        let input = input(program, Options { cuda: true, ..Options::default() });
+        let program = optimised(&input);
+        let shown =
+            |format| entries(&input, &program, &program.entries, Wanted { format, ..Wanted::default() }, Ok(&[]));
+        let text = shown(Format::Plain);
+        let block = "arrays of iterations in plan block\n  \
+            t: global memory: 32768 bytes per block, while 24576 of shared memory are left for it\n  \
+            u: global memory: its size is not constant\n  v: shared memory, 8 elements per block\n";
+        assert!(text.contains(block), "{text}");
+        assert!(text.contains("v: shared memory, 8 elements for each of a block's 8 groups\n"), "{text}");
+        let json = shown(Format::Json);
+        assert!(json.contains("{\"plan\": \"block\", \"arrays\": [\"t: global memory"), "{json}");
     }
 
     #[test]

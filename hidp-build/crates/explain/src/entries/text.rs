@@ -130,6 +130,10 @@ impl Explanation {
             page.section("mappings of each nest for a GPU, by predicted times", &self.searched.join("\n"));
             for plan in &device.plans {
                 page.section(&format!("plan {}", plan.name), &plan.to_string());
+                let homes = self.homes.iter().filter(|(name, _)| *name == plan.name);
+                for (name, lines) in homes {
+                    page.section(&format!("arrays of iterations in plan {name}"), &lines.join("\n"));
+                }
                 let own = self.kernels.iter().filter(|kernels| kernels.plan == plan.name);
                 let lines: Vec<String> = own.flat_map(|own| &own.kernels).map(KernelFacts::text).collect();
                 page.section(&format!("kernels of plan {}, as a warp runs them", plan.name), &lines.join("\n"));

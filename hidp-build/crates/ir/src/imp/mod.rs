@@ -34,10 +34,11 @@
 //!     `Spread` or `Single`, but `Fault` and `CheckTrap` stop what the lane does in the innermost `Spread`: when all lanes of the
 //!     group have come to its end, the fault at the lowest position is the group's, and is treated as one of the statement.
 //! 11. A variable under [`Reduction`] holds the neutral element when its loop starts, or its `seen` is false.
-//! 12. Shared arrays are in kernels of blocks only, introduced outside of `Spread`, `Single` and `Lanes`, with 48 KiB at most in a
-//!     kernel. Like buffers that the kernel writes, one lane stores, and loads for all. No lane accesses what another one wrote, or
-//!     writes what another one read, before a `Sync` of the block; so no body of a `Spread` or `Lanes` both reads and writes a
-//!     shared array. What an item leaves there the next one finds: the end of the kernel is followed by its start.
+//! 12. Shared arrays are in kernels of groups only, introduced outside of `Spread`, `Single` and `Lanes`, with 48 KiB at most in a
+//!     kernel; those of the compiler in kernels of blocks. Like buffers that the kernel writes, one lane stores, and loads for all. No
+//!     lane accesses what another one wrote, or writes what another one read, before a `Sync` of the group; so no body of a `Spread` or
+//!     `Lanes` both reads and writes a shared array, unless the program declares it: then no two iterations of a map conflict there, which
+//!     `check` found. What an item leaves there the next one finds: the end of the kernel is followed by its start.
 //! 13. `Lanes` names the level of its scope, is in no `Single`, and holds nothing that faults; its body is at the scope `thread`,
 //!     and everything of rule 9 and 10 for `Spread` holds for it. Registers are introduced in the scope of a group, and accessed
 //!     in `Lanes` only.
@@ -226,6 +227,9 @@ pub enum VarKind {
         elem: Ty,
         /// Number of elements, padding included.
         len: u32,
+        /// Whether the program declares it in an iteration: then what the iterations of a map inside do to it is known not to conflict, and
+        /// each group of a block has a part of it.
+        declared: bool,
     },
     /// Device: an array of constant length that each lane has for itself, from one [`Stmt::Lanes`] to the next. Not zeroed.
     Registers {

@@ -96,7 +96,7 @@ impl Printer<'_> {
             VarKind::HostCell { elem, writable: false } => format!("const host {} {name}[]", self.ty(elem)),
             VarKind::HostCell { elem, writable: true } => format!("host {} {name}[]", self.ty(elem)),
             VarKind::Tile { elem, len } => format!("tile {} {name}[{len}]", self.ty(elem)),
-            VarKind::Shared { elem, len } => format!("shared {} {name}[{len}]", self.ty(elem)),
+            VarKind::Shared { elem, len, declared: _ } => format!("shared {} {name}[{len}]", self.ty(elem)),
             VarKind::Registers { elem, len } => format!("registers {} {name}[{len}]", self.ty(elem)),
             VarKind::Wide { elem, .. } => format!("wide {elem} {name}"),
             VarKind::WideTile { elem, len: Some(len), .. } => format!("wide {elem} {name}[{len}]"),

@@ -9,7 +9,7 @@
 //! | `memory` | loads, stores and atomic updates of several lanes at once |
 //! | `moved` | rows of single lanes, 16 bytes at a time |
 //! | `near` | maps whose blocks keep parts of arrays in shared memory |
-//! | `private` | arrays of iterations, allocated before the launch |
+//! | `private` | arrays of iterations, in shared memory or allocated before the launch |
 //! | `reduce` | reductions of host-level maps: runs of blocks, then a block |
 //! | `rows` | runs of whole rows, one a warp |
 //! | `scan` | prefix folds of host-level maps |

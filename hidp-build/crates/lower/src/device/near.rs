@@ -110,7 +110,8 @@ impl Lowerer<'_> {
             };
             let planes = staging.tile.first().copied().unwrap_or(1);
             let plane = staging.elements() / planes.max(1);
-            let kind = VarKind::Shared { elem: self.func.vars[array.var].ty, len: staging.elements() };
+            let elem = self.func.vars[array.var].ty;
+            let kind = VarKind::Shared { elem, len: staging.elements(), declared: false };
             let base = self.body.declare(&format!("near_{}", self.func.vars[array.var].name), kind);
             self.body.push(Stmt::Let { var: base, init: None });
             let sides = sides(&array, tile);

@@ -1,23 +1,32 @@
-//! Arrays of iterations, and copies that primitives work on: the host allocates them for all groups that run at a time. Those of
-//! single lanes are interleaved, so that neighbouring lanes access neighbouring elements.
+//! Arrays of iterations, and copies that primitives work on. What the lanes of a group share is in the shared memory of its block, if that
+//! has room. The host allocates the rest for all groups that run at a time; arrays of single lanes are interleaved, so that neighbouring lanes
+//! access neighbouring elements.
 
 use super::super::build::ArrayBinding;
 use super::super::flagged::flag_is;
 use super::super::space::Range;
-use super::super::{Lowerer, make};
+use super::super::{DEVICE, Lowerer, make};
 use super::reduce::Folded;
 use hidp_ir::imp::{Expr, ExprKind, Grid, Level, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, Const, FaultKind, Fold, FoldFn, FoldKind, FoldOp, Map, StmtKind, Target};
-use hidp_plan::{Private, Store, private_arrays};
+use hidp_plan::{Home, Private, Store, homes, private_arrays, scope_of};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
 /// No array has more elements.
 const MOST_ELEMENTS: i64 = 1 << 56;
 
-/// Memory of iterations, as the host allocated it.
+/// Memory of iterations.
 #[derive(Clone, Debug)]
-pub(in super::super) struct Given {
+pub(in super::super) enum Given {
+    /// As the host allocated it.
+    Allocated(Allocated),
+    /// In the shared memory of blocks.
+    Shared(Shared),
+}
+
+#[derive(Clone, Debug)]
+pub(in super::super) struct Allocated {
     store: Store,
     /// Buffers of the host function: one of an array; of a primitive's copies two for the keys, and two for the values.
     bases: Vec<VarId>,
@@ -27,15 +36,37 @@ pub(in super::super) struct Given {
     apart: Option<Expr>,
 }
 
+/// An array of which each group of a block has a part.
+#[derive(Clone, Copy, Debug)]
+pub(in super::super) struct Shared {
+    array: par::VarId,
+    /// Elements of a group.
+    count: u32,
+    /// Groups of a block.
+    groups: u32,
+}
+
 impl Given {
     /// Elements of all iterations that run at a time, if it is an array.
     pub(super) fn of_array(&self, array: par::VarId, slots: &Expr) -> Option<Expr> {
-        (self.store == Store::Array(array)).then(|| make::mul(self.count.clone(), slots.clone()))
+        let count = match self {
+            Given::Allocated(memory) => (memory.store == Store::Array(array)).then(|| memory.count.clone()),
+            Given::Shared(memory) => (memory.array == array).then(|| make::long(memory.count.into())),
+        };
+        count.map(|count| make::mul(count, slots.clone()))
+    }
+
+    /// Buffers of the host function.
+    fn bases(&self) -> &[VarId] {
+        match self {
+            Given::Allocated(memory) => &memory.bases,
+            Given::Shared(_) => &[],
+        }
     }
 
     /// Whether a buffer of the host function is part of it.
     pub(super) fn holds(&self, base: VarId) -> bool {
-        self.bases.contains(&base)
+        self.bases().contains(&base)
     }
 }
 
@@ -51,13 +82,18 @@ impl Lowerer<'_> {
     ) -> (Vec<Given>, Option<Expr>) {
         let levels = &self.mapping.levels;
         let exec = |var: par::VarId| levels.get(&var).map(|level| level.exec);
-        let privates = private_arrays(self.program, self.func, map, grid.level, &exec, self.small_array());
+        let level = scope_of(map, &exec);
+        let privates = private_arrays(self.program, self.func, map, level, &exec, self.small_array());
         let privates = privates.unwrap_or_else(|name| {
             self.defect(format!("the size of `{name}` is known before the launch"));
             Vec::new()
         });
         if privates.is_empty() && !self.logs_segments(map) {
             return (Vec::new(), None);
+        }
+        let (shared, privates) = self.shared_and_others(privates, (level, grid.block));
+        if privates.is_empty() && !self.logs_segments(map) {
+            return (shared, None);
         }
         let mut counts = Vec::new();
         let mut bytes = make::long(1);
@@ -74,10 +110,33 @@ impl Lowerer<'_> {
             let all = self.body.fix("all", make::max(make::mul(count.clone(), slots.clone()), make::long(1)));
             let types = self.elements_of(map, private);
             let bases = types.iter().map(|ty| self.given_buffer(private, *ty, &all)).collect();
-            Given { store: private.store, bases, count, apart }
+            Given::Allocated(Allocated { store: private.store, bases, count, apart })
         });
-        let given = given.collect();
-        (given, Some(slots))
+        (given.chain(shared).collect(), Some(slots))
+    }
+
+    /// What blocks have in shared memory, and what the host allocates.
+    fn shared_and_others(
+        &mut self,
+        privates: Vec<Private>,
+        (level, block): (Level, u32),
+    ) -> (Vec<Given>, Vec<Private>) {
+        let Some(model) = self.device_model() else {
+            self.defect(DEVICE);
+            return (Vec::new(), privates);
+        };
+        let copies = !self.mapping.copied.is_empty();
+        let homes = homes(self.program, self.func, &privates, (level, block, copies), model);
+        let (mut shared, mut others) = (Vec::new(), Vec::new());
+        for (private, home) in privates.into_iter().zip(homes) {
+            match (home, private.store) {
+                (Home::Shared { count, groups }, Store::Array(array)) => {
+                    shared.push(Given::Shared(Shared { array, count, groups }));
+                }
+                (Home::Shared { .. } | Home::Scratch(_), Store::Array(_) | Store::Copies(_)) => others.push(private),
+            }
+        }
+        (shared, others)
     }
 
     /// As many as run at a time, as there are iterations, as memory allows; at least one.
@@ -124,7 +183,7 @@ impl Lowerer<'_> {
 
     /// Gives everything back after the launch.
     pub(super) fn free_privates(&mut self, given: &[Given]) {
-        for base in given.iter().rev().flat_map(|given| given.bases.iter().rev()) {
+        for base in given.iter().rev().flat_map(|given| given.bases().iter().rev()) {
             self.body.push(Stmt::Free(*base));
         }
     }
@@ -181,8 +240,13 @@ impl Lowerer<'_> {
         count: &Expr,
         zero: bool,
     ) -> Option<ArrayBinding> {
-        let given = self.given(Store::Array(var))?;
-        let array = self.part_of(&given, 0, extents.to_vec());
+        let array = match self.shared(var) {
+            Some(shared) => self.part_of_block(shared, extents.to_vec()),
+            None => {
+                let given = self.given(Store::Array(var))?;
+                self.part_of(&given, 0, extents.to_vec())
+            }
+        };
         if zero {
             let ty = self.func.vars[var].ty;
             let value = self.zero_value(ty);
@@ -205,13 +269,37 @@ impl Lowerer<'_> {
         Some(parts.collect())
     }
 
-    fn given(&self, store: Store) -> Option<Given> {
-        let state = self.device.as_ref()?;
-        state.privates.iter().find(|given| given.store == store).cloned()
+    fn given(&self, store: Store) -> Option<Allocated> {
+        self.device.as_ref()?.privates.iter().find_map(|given| match given {
+            Given::Allocated(memory) => (memory.store == store).then(|| memory.clone()),
+            Given::Shared(_) => None,
+        })
+    }
+
+    fn shared(&self, array: par::VarId) -> Option<Shared> {
+        self.device.as_ref()?.privates.iter().find_map(|given| match given {
+            Given::Shared(memory) => (memory.array == array).then_some(*memory),
+            Given::Allocated(_) => None,
+        })
+    }
+
+    /// This group's part of a new array of the block.
+    fn part_of_block(&mut self, shared: Shared, extents: Vec<Expr>) -> ArrayBinding {
+        let Shared { array, count, groups } = shared;
+        let declared = &self.func.vars[array];
+        let kind = VarKind::Shared { elem: declared.ty, len: (count * groups).max(1), declared: true };
+        let base = self.body.declare(&declared.name, kind);
+        self.body.push(Stmt::Let { var: base, init: None });
+        let window = (groups > 1).then(|| {
+            let slot = Expr { kind: ExprKind::WorkerIndex, ty: Ty::LONG };
+            let own = make::binary(BinOp::Rem, slot, make::long(groups.into()));
+            self.body.fix("slot", make::mul(own, make::long(count.into())))
+        });
+        ArrayBinding { base, extents, window, stride: None }
     }
 
     /// This group's part of a buffer.
-    fn part_of(&mut self, given: &Given, at: usize, extents: Vec<Expr>) -> ArrayBinding {
+    fn part_of(&mut self, given: &Allocated, at: usize, extents: Vec<Expr>) -> ArrayBinding {
         let base = self.capture(given.bases[at]);
         self.body.mark_written(base);
         let slot = Expr { kind: ExprKind::WorkerIndex, ty: Ty::LONG };

@@ -3,7 +3,7 @@
 use super::super::tests::{GEMM, PROGRAMS, optimised};
 use crate::{lower, lower_device};
 use hidp_ir::imp::visit::{each_expr, each_stmt};
-use hidp_ir::imp::{self, Block, Entry, ExprKind, Kernel, Level, LoopKind, Stmt, Unit};
+use hidp_ir::imp::{self, Block, Entry, ExprKind, Kernel, Level, LoopKind, Stmt, Unit, VarKind};
 use hidp_ir::par::FoldFn;
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{self as plan, Limits, Natives, Plan};
@@ -351,4 +351,37 @@ fn plans_that_do_not_fit_are_defects_and_leave_nothing_out() {
     let why =
         "folds that a plan deals out suit the nest, but the map inside folds nothing, or prefixes, or in a fixed order";
     assert_eq!(defects(&ordered, &split), [why]);
+}
+
+const PREFIXES: &str = "function f input int x[M][64]; output int y[M][64];
+    { map { m := [0:M);
+        int a[64], b[64];
+        map { i := [0:64); a[i] = x[m][i]; }
+        for (long s = 1; s < 64; s *= 2) {
+          map { i := [0:64); b[i] = i >= s ? a[i] + a[i - s] : a[i]; }
+          map { i := [0:64); a[i] = b[i]; }
+        }
+        map { i := [0:64); y[m][i] = a[i]; } } }";
+
+/// How many arrays of the program each kernel has in shared memory, with how many elements in all; and how many the host allocates.
+fn homes(unit: &Unit) -> (Vec<u32>, usize) {
+    let vars = unit.kernels.iter().flat_map(|(_, kernel)| kernel.function.vars.iter());
+    let shared = vars.filter_map(|(_, var)| match var.kind {
+        VarKind::Shared { len, declared: true, .. } => Some(len),
+        _ => None,
+    });
+    (shared.collect(), on_host(unit, |stmt| matches!(stmt, Stmt::Alloc { .. })))
+}
+
+#[test]
+fn arrays_that_lanes_share_are_in_shared_memory_as_far_as_it_has_room() {
+    let entry = lowered(PREFIXES);
+    assert_eq!(homes(unit(&entry, "block")), (vec![64, 64], 0));
+    let warp = unit(&entry, "warp");
+    assert_eq!(homes(warp), (vec![8 * 64, 8 * 64], 0), "each warp of a block has a part");
+    assert!(in_kernels(warp, |stmt| matches!(stmt, Stmt::Sync(Level::Warp))) > 2);
+    // One of them fits, of 8 warps none.
+    let large = lowered(&PREFIXES.replace("int a[64], b[64]", "int a[4096], b[4096]"));
+    assert_eq!(homes(unit(&large, "block")), (vec![4096], 1));
+    assert_eq!(homes(unit(&large, "warp")), (vec![], 2));
 }

@@ -60,7 +60,7 @@ impl Lowerer<'_> {
         let mut parts = Vec::new();
         for (operand, staging) in stored {
             let elem = self.func.vars[operand.place.array].ty;
-            let kind = VarKind::Shared { elem, len: staging.elements() };
+            let kind = VarKind::Shared { elem, len: staging.elements(), declared: false };
             let buffers: Vec<VarId> = (0..staging.buffers.max(1)).map(|_| self.body.declare("near", kind)).collect();
             buffers.iter().for_each(|var| self.body.push(Stmt::Let { var: *var, init: None }));
             let all = tiling.depth * tiling.side(operand.of_rows).tile;

@@ -204,14 +204,21 @@ impl Checker<'_> {
         let raises = traps(self, &element.index);
         self.require(!raises, "no scalar function that can raise is called in an index");
         match self.kind(element.base) {
-            VarKind::Buffer { elem, .. } => self.path(elem, &element.path),
+            VarKind::Buffer { elem, .. } | VarKind::Shared { elem, declared: true, .. } => {
+                self.path(elem, &element.path)
+            }
             VarKind::HostCell { elem, .. } => {
                 let first = matches!(element.index.kind, ExprKind::Int(0));
                 self.require(first && !element.relaxed, "a host cell has one element, and nobody else has it");
                 self.path(elem, &element.path)
             }
-            VarKind::Tile { elem, .. } | VarKind::Registers { elem, .. } | VarKind::Shared { elem, .. } => {
-                self.require(!element.relaxed, "no access to a tile, registers or a shared array is relaxed");
+            VarKind::Tile { elem, .. }
+            | VarKind::Registers { elem, .. }
+            | VarKind::Shared { elem, declared: false, .. } => {
+                self.require(
+                    !element.relaxed,
+                    "no access to a tile, registers or a shared array of the compiler is relaxed",
+                );
                 self.path(elem, &element.path)
             }
             VarKind::Value(ty) => {

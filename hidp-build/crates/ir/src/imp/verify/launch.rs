@@ -101,8 +101,14 @@ impl Checker<'_> {
                 PrimArg::Address { base, offset } => {
                     self.use_var(*base);
                     self.typed(offset, Ty::LONG);
-                    let has_address = matches!(self.kind(*base), VarKind::Buffer { .. } | VarKind::Tile { .. });
-                    self.require(has_address, "an address is one of a buffer or tile");
+                    let has_address = matches!(
+                        self.kind(*base),
+                        VarKind::Buffer { .. } | VarKind::Tile { .. } | VarKind::Shared { declared: true, .. }
+                    );
+                    self.require(
+                        has_address,
+                        "an address is one of a buffer, a tile, or a shared array of the program",
+                    );
                 }
                 PrimArg::Out(var) => {
                     self.use_var(*var);

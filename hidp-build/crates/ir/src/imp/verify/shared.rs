@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::device::Scope;
 use super::{Checker, Surroundings, size_of_ty};
 use crate::imp::visit::{accessed, each_expr, each_stmt, each_subexpr, stmt_exprs};
-use crate::imp::{Block, Element, ExprKind, Function, Level, Loop, LoopKind, Stmt, VarId, VarKind};
+use crate::imp::{Block, Element, ExprKind, Function, Level, Loop, LoopKind, Prim, PrimArg, Stmt, VarId, VarKind};
 use crate::par::Program;
 use hidp_syntax::ty::Ty;
 
@@ -18,11 +18,26 @@ impl Checker<'_> {
     /// A shared array or registers are introduced by all lanes of a group together.
     pub(super) fn of_group(&mut self, var: VarId, around: &Surroundings) {
         let level = around.scope.as_ref().filter(|scope| !scope.single).map(|scope| scope.level);
-        if matches!(self.kind(var), VarKind::Shared { .. }) {
-            self.require(level == Some(Level::Block), "a shared array is introduced in the scope of a block");
-        } else {
-            let of_group = level.is_some_and(|level| level != Level::Thread);
-            self.require(of_group, "registers are introduced in the scope of a group");
+        let of_group = level.is_some_and(|level| level != Level::Thread);
+        match self.kind(var) {
+            VarKind::Shared { declared: true, .. } => {
+                let of_item =
+                    of_group && level == self.kernel.and_then(|id| self.unit.kernels[id].grid).map(|grid| grid.level);
+                self.require(
+                    of_item,
+                    "a shared array that the program declares is introduced in the scope of an item's group",
+                );
+            }
+            VarKind::Shared { declared: false, .. } => {
+                self.require(level == Some(Level::Block), "a shared array is introduced in the scope of a block");
+            }
+            VarKind::Value(_)
+            | VarKind::Buffer { .. }
+            | VarKind::HostCell { .. }
+            | VarKind::Tile { .. }
+            | VarKind::Registers { .. }
+            | VarKind::Wide { .. }
+            | VarKind::WideTile { .. } => self.require(of_group, "registers are introduced in the scope of a group"),
         }
     }
 
@@ -81,14 +96,23 @@ impl Checker<'_> {
         self.statement.clear();
         let bytes = shared_bytes(self.program, self.function);
         self.require(bytes <= MOST_SHARED, "the shared arrays of a kernel have at most 48 KiB");
-        let mut walk = Walk { arrays, pending: Pending::default(), left: Pending::default(), wrong: Vec::new() };
+        let declared = |var: &VarId| matches!(self.kind(*var), VarKind::Shared { declared: true, .. });
+        let declared = arrays.iter().copied().filter(declared).collect();
+        let mut walk = Walk {
+            arrays,
+            declared,
+            pending: Pending::default(),
+            left: Pending::default(),
+            jumped: Pending::default(),
+            wrong: Vec::new(),
+        };
         // One item after the other.
         walk.block(&self.function.body);
         walk.pending.join(&std::mem::take(&mut walk.left));
         walk.block(&self.function.body);
         for stmt in walk.wrong {
             self.at(stmt);
-            self.fail("a `sync block` stands between accesses of different lanes to a shared array");
+            self.fail("a `sync` stands between accesses of different lanes to a shared array");
         }
     }
 }
@@ -96,7 +120,9 @@ impl Checker<'_> {
 /// Bytes of a kernel's shared arrays, each as aligned as the widest access.
 pub fn shared_bytes(program: &Program, function: &Function) -> usize {
     let bytes = |kind: VarKind| match kind {
-        VarKind::Shared { elem, len } => (len as usize * size_of_ty(program, elem)).next_multiple_of(MOST_MOVED),
+        VarKind::Shared { elem, len, declared: _ } => {
+            (len as usize * size_of_ty(program, elem)).next_multiple_of(MOST_MOVED)
+        }
         VarKind::Value(_)
         | VarKind::Buffer { .. }
         | VarKind::HostCell { .. }
@@ -148,9 +174,13 @@ impl Pending {
 
 struct Walk<'a> {
     arrays: BTreeSet<VarId>,
+    /// Those of the program, whose accesses in one map do not conflict.
+    declared: BTreeSet<VarId>,
     pending: Pending,
-    /// What was pending at jumps.
+    /// What was pending where a scope is left.
     left: Pending,
+    /// The same where a loop is, or its turn.
+    jumped: Pending,
     wrong: Vec<&'a Stmt>,
 }
 
@@ -161,17 +191,26 @@ impl<'a> Walk<'a> {
 
     fn stmt(&mut self, stmt: &'a Stmt) {
         match stmt {
-            Stmt::Sync(Level::Block) => self.pending = Pending::default(),
+            // Of the scope that is walked.
+            Stmt::Sync(_) => self.pending = Pending::default(),
             Stmt::Single { body, .. } => {
                 let touched = self.touched(body);
                 self.access(stmt, true, touched);
             }
             Stmt::Lanes { body, .. } | Stmt::Loop(Loop { kind: LoopKind::Spread { .. }, body, .. }) => {
                 let touched = self.touched(body);
-                if !touched.reads.is_disjoint(&touched.writes) {
+                let both = touched.reads.intersection(&touched.writes);
+                if both.into_iter().any(|var| !self.declared.contains(var)) {
                     self.wrong.push(stmt);
                 }
+                self.parts(stmt);
                 self.access(stmt, false, touched);
+            }
+            // It ends in a barrier of its own.
+            Stmt::Prim(prim) => {
+                let touched = self.of_prim(prim);
+                self.access(stmt, false, touched);
+                self.pending = Pending::default();
             }
             Stmt::Loop(node) => self.repeated(&[&node.body]),
             Stmt::Forever { body, step } => self.repeated(&[body, step]),
@@ -182,8 +221,13 @@ impl<'a> Walk<'a> {
                 self.block(otherwise);
                 self.pending.join(&after);
             }
-            Stmt::Scope { body, .. } => self.block(body),
-            Stmt::Break | Stmt::Continue | Stmt::Leave(_) => self.left.join(&self.pending),
+            Stmt::Scope { body, .. } => {
+                let around = std::mem::take(&mut self.left);
+                self.block(body);
+                self.pending.join(&std::mem::replace(&mut self.left, around));
+            }
+            Stmt::Break | Stmt::Continue => self.jumped.join(&self.pending),
+            Stmt::Leave(_) => self.left.join(&self.pending),
             // The first lane loads what all get.
             _ => {
                 let mut touched = Touched::default();
@@ -193,9 +237,33 @@ impl<'a> Walk<'a> {
                 self.access(stmt, true, touched);
             }
         }
-        if matches!(stmt, Stmt::Scope { .. } | Stmt::Forever { .. } | Stmt::Loop(_)) {
-            self.pending.join(&self.left.clone());
+    }
+
+    /// Groups below that share iterations have barriers of their own.
+    fn parts(&mut self, stmt: &'a Stmt) {
+        if let Stmt::Loop(Loop { kind: LoopKind::Spread { over, .. }, body, .. }) = stmt
+            && *over != Level::Thread
+        {
+            let around = (std::mem::take(&mut self.pending), std::mem::take(&mut self.left));
+            self.repeated(&[body]);
+            (self.pending, self.left) = around;
         }
+    }
+
+    /// A primitive may read and write whatever it gets.
+    fn of_prim(&self, prim: &Prim) -> Touched {
+        let mut touched = Touched::default();
+        for arg in &prim.args {
+            match arg {
+                PrimArg::Address { base, .. } => {
+                    self.read(Some(*base), &mut touched);
+                    self.write(*base, &mut touched);
+                }
+                PrimArg::Value(value) => each_subexpr(value, &mut |sub| self.read(loaded(&sub.kind), &mut touched)),
+                PrimArg::Out(_) => {}
+            }
+        }
+        touched
     }
 
     fn access(&mut self, stmt: &'a Stmt, first: bool, touched: Touched) {
@@ -209,10 +277,12 @@ impl<'a> Walk<'a> {
     /// What is pending at the end is so at the start.
     fn repeated(&mut self, blocks: &[&'a Block]) {
         let before = self.pending.clone();
+        let around = std::mem::take(&mut self.jumped);
         for _ in 0..2 {
             blocks.iter().for_each(|block| self.block(block));
-            self.pending.join(&self.left.clone());
+            self.pending.join(&self.jumped.clone());
         }
+        self.jumped = around;
         self.pending.join(&before);
     }
 
@@ -224,6 +294,7 @@ impl<'a> Walk<'a> {
                 self.write(to.base, &mut touched);
                 self.read(Some(from.base), &mut touched);
             }
+            Stmt::Prim(prim) => touched.join(&self.of_prim(prim)),
             _ => {}
         });
         each_expr(block, &mut |node| self.read(loaded(&node.kind), &mut touched));

@@ -167,7 +167,8 @@ impl Checker<'_> {
         let ty = self.element(target);
         self.typed(value, ty);
         self.writable(target);
-        let is_shared = matches!(self.kind(target.base), VarKind::Buffer { .. });
+        let is_shared =
+            matches!(self.kind(target.base), VarKind::Buffer { .. } | VarKind::Shared { declared: true, .. });
         let wide = ty.scalar().is_some_and(|scalar| scalar.size() >= 4);
         let fits = match op {
             FoldFn::Add | FoldFn::Mul | FoldFn::Min | FoldFn::Max => is_float(ty) || is_integer(ty),
@@ -176,7 +177,7 @@ impl Checker<'_> {
         };
         self.require(
             is_shared && wide && fits,
-            "atomic updates are built-in ones of 32- and 64-bit elements of buffers",
+            "atomic updates are built-in ones of 32- and 64-bit elements of buffers and of shared arrays of the program",
         );
     }
 

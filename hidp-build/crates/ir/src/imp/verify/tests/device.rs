@@ -163,7 +163,7 @@ fn threads_without_limit_take_several_items() {
 fn in_block(stmts: Vec<Stmt>) -> Vec<String> {
     let mut entry = device(Level::Block, 128, stmts);
     let elem = Ty::from(Scalar::F32);
-    let shared = VarKind::Shared { elem, len: 128 };
+    let shared = VarKind::Shared { elem, len: 128, declared: false };
     let long = VarKind::Value(Ty::LONG);
     for (_, kernel) in entry.units[0].kernels.iter_mut() {
         for kind in [shared, VarKind::Registers { elem, len: 4 }, long, long, long] {
@@ -190,7 +190,7 @@ const NONE: [String; 0] = [];
 
 #[test]
 fn barriers_stand_between_lanes_that_share_memory() {
-    let apart = "a `sync block` stands between accesses of different lanes to a shared array";
+    let apart = "a `sync` stands between accesses of different lanes to a shared array";
     let fill = || lanes(10, vec![copy(8, 0)]);
     let drain = || lanes(11, vec![copy(9, 8)]);
     let sync = || Stmt::Sync(Level::Block);
@@ -222,7 +222,8 @@ fn shared_arrays_belong_to_blocks() {
     let mut warp = device(Level::Warp, 128, vec![declare(7)]);
     let huge = |entry: &mut Entry, len| {
         for (_, kernel) in entry.units[0].kernels.iter_mut() {
-            kernel.function.vars[VarId::new(7)].kind = VarKind::Shared { elem: Scalar::F32.into(), len };
+            kernel.function.vars[VarId::new(7)].kind =
+                VarKind::Shared { elem: Scalar::F32.into(), len, declared: false };
         }
         rules(entry)
     };
@@ -232,6 +233,29 @@ fn shared_arrays_belong_to_blocks() {
     assert_eq!(huge(&mut block, (12 << 10) + 1), ["the shared arrays of a kernel have at most 48 KiB"]);
     let alone = "a buffer is written by one lane: in `single`, or in a thread's scope";
     assert_eq!(in_block(vec![declare(8), copy(8, 0), Stmt::Sync(Level::Block)]), [alone]);
+}
+
+#[test]
+fn arrays_of_the_program_are_shared_by_the_group_of_an_item() {
+    let of = |level: Level, stmts: Vec<Stmt>| {
+        let mut entry = device(level, 128, [declare(7)].into_iter().chain(stmts).collect());
+        for (_, kernel) in entry.units[0].kernels.iter_mut() {
+            kernel.function.vars[VarId::new(7)].kind =
+                VarKind::Shared { elem: Scalar::F32.into(), len: 128, declared: true };
+        }
+        rules(&entry)
+    };
+    let apart = "a `sync` stands between accesses of different lanes to a shared array";
+    for level in [Level::Warp, Level::Block] {
+        let own = || spread(level, Level::Thread, vec![], vec![copy(7, 7)]);
+        assert_eq!(of(level, vec![own(), Stmt::Sync(level)]), NONE, "no two iterations conflict");
+        let turns = |stmts| for_each(LoopKind::Seq, 5, stmts);
+        assert_eq!(of(level, vec![turns(vec![own(), Stmt::Sync(level)])]), NONE);
+        assert_eq!(of(level, vec![turns(vec![own()]), Stmt::Sync(level)])[0], apart, "the next turn reads");
+        assert_eq!(of(level, vec![own()]), [apart], "the next item reads");
+    }
+    let place = "a shared array that the program declares is introduced in the scope of an item's group";
+    assert_eq!(of(Level::Thread, vec![]), [place]);
 }
 
 #[test]
