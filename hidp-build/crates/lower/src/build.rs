@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::make;
-use hidp_ir::imp::{Block, Element, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind};
+use hidp_ir::imp::{Block, Element, Expr, ExprKind, Function, Loop, LoopKind, Stmt, Var, VarId, VarKind, WideStmt};
 use hidp_ir::par;
 use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
@@ -64,9 +64,13 @@ pub(super) struct Body {
     pub(super) labels: u32,
     /// Where what is being lowered comes from.
     pub(super) here: Option<Span>,
+    /// In a group of lanes: the mask of those that execute what is being lowered.
+    pub(super) lanes: Option<VarId>,
     open: Vec<Vec<Stmt>>,
     /// For each open block, where its last statement comes from.
     places: Vec<Option<Span>>,
+    /// The same for the lanes that execute it.
+    lanes_said: Vec<Option<VarId>>,
     /// Values that never change after they were introduced, and the depth of the block that did it.
     fixed: BTreeMap<VarId, usize>,
     /// Index parts computed ahead: depth, expression, variable.
@@ -87,8 +91,10 @@ impl Body {
             scopes: Vec::new(),
             labels: 0,
             here: None,
+            lanes: None,
             open: vec![Vec::new()],
             places: vec![None],
+            lanes_said: vec![None],
             fixed: BTreeMap::new(),
             ahead: Vec::new(),
             unbalanced: false,
@@ -121,13 +127,19 @@ impl Body {
 
     /// Appends a statement to the innermost open block.
     pub(super) fn push(&mut self, stmt: Stmt) {
-        let (Some(block), Some(place)) = (self.open.last_mut(), self.places.last_mut()) else {
+        let (Some(block), Some(place), Some(lanes)) =
+            (self.open.last_mut(), self.places.last_mut(), self.lanes_said.last_mut())
+        else {
             self.unbalanced = true;
             return;
         };
         if *place != self.here {
             *place = self.here;
             block.extend(self.here.map(Stmt::At));
+        }
+        if *lanes != self.lanes {
+            *lanes = self.lanes;
+            block.extend(self.lanes.map(|mask| Stmt::Wide(WideStmt::Here(mask))));
         }
         block.push(stmt);
     }
@@ -136,6 +148,7 @@ impl Body {
     pub(super) fn enter(&mut self) {
         self.open.push(Vec::new());
         self.places.push(None);
+        self.lanes_said.push(self.lanes_said.last().copied().flatten());
     }
 
     /// Closes the innermost block and gives its statements.
@@ -144,6 +157,7 @@ impl Body {
         self.unbalanced |= depth == 0;
         self.ahead.retain(|(at, _, _)| *at < depth);
         self.places.pop();
+        self.lanes_said.pop();
         Block { stmts: self.open.pop().unwrap_or_default() }
     }
 

@@ -149,7 +149,7 @@ impl Collector<'_> {
         let mut own_way = match stmt {
             WideStmt::Store { target, .. } => target.has_own_way(),
             WideStmt::Update { .. } => true,
-            WideStmt::Let { .. } | WideStmt::Set { .. } => false,
+            WideStmt::Let { .. } | WideStmt::Here(_) | WideStmt::Anew(_) | WideStmt::Set { .. } => false,
         };
         for value in wides_of(stmt) {
             each_wide(value, &mut |wide| match &wide.kind {

@@ -5,8 +5,8 @@ use super::text::Text;
 use super::value::Piece;
 use super::{Dialect, Scope, expr, memory, name};
 use hidp_ir::imp::{
-    Again, Expr, ExprKind, Group, InTurn, Lanes, Taken, VarId, VarKind, Wide, WideCall, WideElement, WideIndex,
-    WideKind, WideStmt,
+    Again, Expr, ExprKind, Group, InTurn, Lanes, SetLanes, Taken, VarId, VarKind, Wide, WideCall, WideElement,
+    WideIndex, WideKind, WideStmt,
 };
 use hidp_ir::par::{BinOp, FoldFn, MathFn, UnOp};
 use hidp_syntax::ty::{Scalar, Ty};
@@ -99,10 +99,11 @@ impl Printer<'_> {
                     | VarKind::Registers { .. } => {}
                 }
             }
-            WideStmt::Set { var, value: new, mask: None } => {
+            WideStmt::Here(_) | WideStmt::Anew(_) => {}
+            WideStmt::Set { var, value: new, lanes: SetLanes::All | SetLanes::Here } => {
                 out.line(format!("{} = {};", scope.name(*var), value(new)));
             }
-            WideStmt::Set { var, value: new, mask: Some(mask) } => {
+            WideStmt::Set { var, value: new, lanes: SetLanes::Only(mask) } => {
                 let (name, mask) = (scope.name(*var), scope.name(*mask));
                 out.line(format!("{name} = hidp::wide_select({mask}, {}, {name});", value(new)));
             }

@@ -48,11 +48,16 @@
 //!     of one, with its number of lanes. In it stand values, branches, loops, and statements about wide values; nothing that faults, is
 //!     called from the run-time library, or stores to memory otherwise. What is done again instead stands outside of the lanes, and so
 //!     does what lanes do one after the other (`InTurn`), each with its own values.
-//! 15. A `Store`, and each access to a buffer, names the lanes that make it. Of a group's lanes only those of its `here` have an iteration.
-//! 16. The right operand of an integer division is a choice between what the program divides by and 1, or a constant; that of a shift
-//!     likewise with 0: lanes that are elsewhere hold anything.
-//! 17. `Set` without a mask stands where no other lane reads the variable later before it sets it. Nobody computes that
-//!     again: it is `plan::wide::live` that has to be right.
+//! 15. `Here` says which lanes execute what follows. A `Store`, and each access to a buffer, names the lanes that make it; those that store
+//!     are those that are here. Whoever is named has an iteration, and all lanes know who it is: a mask is made of the group's by what
+//!     can only take lanes out.
+//! 16. The right operand of an integer division is a choice between what the program divides by, in the lanes of a mask, and 1, or a
+//!     constant; that of a shift likewise with 0: lanes that are elsewhere hold anything.
+//! 17. A lane reads only what it was given: a value that was assigned while it was here, or that it kept. `Set` leaves anything in lanes
+//!     that are elsewhere unless it says that they keep theirs (`Only`), or that the value is that of all (`All`). The same holds for
+//!     scalars and arrays, which all lanes have in common, and along all ways through branches and loops.
+//! 18. What all lanes have in common is loaded, divided or shifted by, and is the index of a wide tile, only where some lane is known to
+//!     be: at the start of the group, where `Any` said so, and in what such lanes are among.
 
 mod across;
 mod expr;
@@ -79,8 +84,8 @@ pub use schedule::{Assumed, Assumption, Schedule, Work};
 pub use trap::{can_trap, trap_sites};
 pub use verify::{VerifyError, is_identifier, shared_bytes, verify};
 pub use wide::{
-    Again, Group, InTurn, Lanes, Taken, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt, each_wide,
-    wide_operands, wides_of,
+    Again, Group, InTurn, Lanes, SetLanes, Taken, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt,
+    each_wide, wide_operands, wides_of,
 };
 
 use crate::par::{FaultKind, FoldFn};

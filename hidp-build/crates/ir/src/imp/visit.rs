@@ -195,7 +195,13 @@ pub fn introduced(stmt: &Stmt) -> Option<VarId> {
         // And what it takes of the lane.
         Stmt::InTurn(turn) => Some(turn.lane),
         Stmt::At(_)
-        | Stmt::Wide(WideStmt::Set { .. } | WideStmt::Store { .. } | WideStmt::Update { .. })
+        | Stmt::Wide(
+            WideStmt::Here(_)
+            | WideStmt::Anew(_)
+            | WideStmt::Set { .. }
+            | WideStmt::Store { .. }
+            | WideStmt::Update { .. },
+        )
         | Stmt::Set { .. }
         | Stmt::Store { .. }
         | Stmt::Atomic { .. }
@@ -231,7 +237,13 @@ pub fn overwritten(stmt: &Stmt) -> Vec<VarId> {
         Stmt::At(_)
         | Stmt::Group(_)
         | Stmt::InTurn(_)
-        | Stmt::Wide(WideStmt::Let { .. } | WideStmt::Store { .. } | WideStmt::Update { .. })
+        | Stmt::Wide(
+            WideStmt::Let { .. }
+            | WideStmt::Here(_)
+            | WideStmt::Anew(_)
+            | WideStmt::Store { .. }
+            | WideStmt::Update { .. },
+        )
         | Stmt::Let { .. }
         | Stmt::Store { .. }
         | Stmt::Atomic { .. }

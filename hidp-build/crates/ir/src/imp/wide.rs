@@ -88,14 +88,18 @@ pub enum WideStmt {
         /// First value.
         init: Option<Wide>,
     },
-    /// `var = value`, in all lanes or in those of a mask. What it leaves in other lanes is never looked at.
+    /// The lanes that are here: they execute what follows in this block, up to the next such, and in blocks inside of it. Does nothing.
+    Here(VarId),
+    /// An array from outside of the group begins anew: no lane reads what it held. Does nothing.
+    Anew(VarId),
+    /// `var = value`.
     Set {
         /// A wide value.
         var: VarId,
         /// New value.
         value: Wide,
-        /// The lanes that keep it; none where no other lane reads the variable before it sets it.
-        mask: Option<VarId>,
+        /// Whose value it is.
+        lanes: SetLanes,
     },
     /// `target = value`, in the lanes of the target's mask, in their order.
     Store {
@@ -113,6 +117,17 @@ pub enum WideStmt {
         /// The other operand.
         value: Wide,
     },
+}
+
+/// What an assignment does to lanes that are not here.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum SetLanes {
+    /// The value is that of all lanes, wherever they are: who goes on.
+    All,
+    /// They hold anything afterwards: none of them reads the variable before it sets it.
+    Here,
+    /// They keep what they have; this is the mask of those that are here.
+    Only(VarId),
 }
 
 /// Elements of a buffer, or of an array that has one for each lane.
@@ -247,6 +262,7 @@ pub fn each_wide<'a>(wide: &'a Wide, visit: &mut dyn FnMut(&'a Wide)) {
 pub fn wides_of(stmt: &WideStmt) -> Vec<&Wide> {
     match stmt {
         WideStmt::Let { init, .. } => init.iter().collect(),
+        WideStmt::Here(_) | WideStmt::Anew(_) => Vec::new(),
         WideStmt::Set { value, .. } => vec![value],
         WideStmt::Store { target, value } | WideStmt::Update { target, value, .. } => match &target.index {
             WideIndex::Each(index) => vec![&**index, value],
@@ -259,7 +275,7 @@ pub fn wides_of(stmt: &WideStmt) -> Vec<&Wide> {
 fn target(stmt: &WideStmt) -> Option<&WideElement> {
     match stmt {
         WideStmt::Store { target, .. } | WideStmt::Update { target, .. } => Some(target),
-        WideStmt::Let { .. } | WideStmt::Set { .. } => None,
+        WideStmt::Let { .. } | WideStmt::Here(_) | WideStmt::Anew(_) | WideStmt::Set { .. } => None,
     }
 }
 
@@ -291,6 +307,7 @@ pub(super) fn scalars_mut(stmt: &mut WideStmt) -> Vec<&mut Expr> {
     let mut found = Vec::new();
     match stmt {
         WideStmt::Let { init, .. } => init.iter_mut().for_each(|init| in_wide_mut(init, &mut found)),
+        WideStmt::Here(_) | WideStmt::Anew(_) => {}
         WideStmt::Set { value, .. } => in_wide_mut(value, &mut found),
         WideStmt::Store { target, value } | WideStmt::Update { target, value, .. } => {
             in_index_mut(&mut target.index, &mut found);
@@ -342,8 +359,9 @@ pub(super) fn used(stmt: &WideStmt) -> Vec<VarId> {
         });
     }
     match stmt {
-        WideStmt::Let { .. } => {}
-        WideStmt::Set { mask, .. } => found.extend(mask),
+        WideStmt::Set { lanes: SetLanes::Only(mask), .. } => found.push(*mask),
+        // What is said of lanes alone is no use.
+        WideStmt::Let { .. } | WideStmt::Here(_) | WideStmt::Anew(_) | WideStmt::Set { .. } => {}
         WideStmt::Store { target, .. } | WideStmt::Update { target, .. } => {
             found.extend([target.base].into_iter().chain(target.mask));
         }

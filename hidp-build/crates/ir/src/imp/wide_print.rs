@@ -1,7 +1,7 @@
 //! Groups of lanes as text.
 
 use super::print::{Printer, fields, infix, prefix};
-use super::{Group, InTurn, Lanes, Taken, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt};
+use super::{Group, InTurn, Lanes, SetLanes, Taken, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt};
 use crate::par::FoldFn;
 
 impl Printer<'_> {
@@ -21,8 +21,15 @@ impl Printer<'_> {
         match stmt {
             WideStmt::Let { var, init: Some(init) } => format!("let {} = {}", self.typed(*var), self.wide(init)),
             WideStmt::Let { var, init: None } => format!("let {}", self.typed(*var)),
-            WideStmt::Set { var, value, mask: None } => format!("{} = {}", self.name(*var), self.wide(value)),
-            WideStmt::Set { var, value, mask: Some(mask) } => {
+            WideStmt::Here(mask) => format!("here {}", self.name(*mask)),
+            WideStmt::Anew(var) => format!("anew {}", self.name(*var)),
+            WideStmt::Set { var, value, lanes: SetLanes::All } => {
+                format!("all: {} = {}", self.name(*var), self.wide(value))
+            }
+            WideStmt::Set { var, value, lanes: SetLanes::Here } => {
+                format!("{} = {}", self.name(*var), self.wide(value))
+            }
+            WideStmt::Set { var, value, lanes: SetLanes::Only(mask) } => {
                 format!("{}: {} = {}", self.name(*mask), self.name(*var), self.wide(value))
             }
             WideStmt::Store { target, value } => format!("{} = {}", self.wide_element(target), self.wide(value)),

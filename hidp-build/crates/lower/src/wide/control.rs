@@ -4,7 +4,7 @@ use std::{mem, ptr};
 
 use super::super::{Lowerer, make};
 use super::{any, counters, value};
-use hidp_ir::imp::{ExprKind, Stmt, VarId, Wide, WideKind};
+use hidp_ir::imp::{ExprKind, SetLanes, Stmt, VarId, Wide, WideKind};
 use hidp_ir::par::effects;
 use hidp_ir::par::{self, Block, Loop};
 use hidp_plan::wide::live::{self, Jumps, Live};
@@ -56,9 +56,7 @@ impl Lowerer<'_> {
             let Some(here) = self.here() else { return };
             let left = self.both(here, inside);
             let here = if here == inside { here } else { self.wide_slot("here", left) };
-            if let Some(wide) = &mut self.wide {
-                wide.here = here;
-            }
+            self.enter_lanes(here);
             if value::is_costly_block(rest) {
                 self.body.enter();
                 guards.push(here);
@@ -66,11 +64,11 @@ impl Lowerer<'_> {
         }
         while let Some(mask) = guards.pop() {
             let rest = self.body.leave();
+            // As it was where the block began.
+            self.enter_lanes(mask);
             self.body.push(make::when(any(mask), rest.stmts));
         }
-        if let Some(wide) = &mut self.wide {
-            wide.here = around;
-        }
+        self.enter_lanes(around);
     }
 
     /// If some lanes leave a statement by a jump to what is around it: those that are inside of the innermost still.
@@ -205,7 +203,7 @@ impl Lowerer<'_> {
 
     /// The lanes that go on with a loop, which ends if there are none.
     fn go_on(&mut self, live: VarId, left: Wide) -> Wide {
-        self.wide_set(live, left, None);
+        self.wide_set(live, left, SetLanes::All);
         self.body.push(make::when(make::not(any(live)), vec![Stmt::Break]));
         self.mask(live)
     }
@@ -276,7 +274,7 @@ impl Lowerer<'_> {
         let leaving = if reduced.contains(&here) { self.wide_slot("leaving", kept) } else { here };
         for mask in mem::take(&mut reduced) {
             let left = self.without(mask, leaving);
-            self.wide_set(mask, left, None);
+            self.wide_set(mask, left, SetLanes::All);
         }
     }
 }

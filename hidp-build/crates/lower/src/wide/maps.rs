@@ -7,7 +7,7 @@ use super::super::map::turns;
 use super::super::space::Range;
 use super::super::{Lowerer, make};
 use super::any;
-use hidp_ir::imp::{Block, Expr, ExprKind, LoopKind, Stmt, VarId, Wide, WideKind, WideStmt};
+use hidp_ir::imp::{Expr, ExprKind, LoopKind, SetLanes, Stmt, VarId, Wide, WideKind, WideStmt};
 use hidp_ir::par::{self, BinOp, FaultKind, Fold, FoldFn, FoldKind, Iter, Map, MathFn, Place, Target};
 use hidp_plan::wide::live::{self, Jumps, Live};
 use hidp_plan::wide::{Joins, joins_of_branch};
@@ -100,12 +100,14 @@ impl Lowerer<'_> {
         self.body.enter();
         let below = self.wide_binary(BinOp::Lt, self.wide_var(at, Scalar::I64), hi);
         let left = self.wide_binary(BinOp::And, self.mask(live), below);
-        self.wide_set(live, left, None);
+        self.wide_set(live, left, SetLanes::All);
         self.body.push(make::when(make::not(any(live)), vec![Stmt::Break]));
         self.with_lanes_here(live, joins.clone(), body);
         let inside = self.body.leave();
         let next = self.wide_binary(BinOp::Add, self.wide_var(at, Scalar::I64), self.wide_int(1, Scalar::I64));
-        let step = Block { stmts: vec![Stmt::Wide(WideStmt::Set { var: at, value: next, mask: None })] };
+        self.body.enter();
+        self.with_lanes_here(live, joins.clone(), |this| this.wide_set(at, next, SetLanes::Here));
+        let step = self.body.leave();
         self.body.push(Stmt::Forever { body: inside, step });
     }
 
@@ -132,8 +134,8 @@ impl Lowerer<'_> {
                 let ty = a.ty;
                 let sum = self.wide_var(*var, ty);
                 let sum = self.wide_of(WideKind::MulAdd(Box::new(a), Box::new(b), Box::new(sum)), ty);
-                let mask = self.adding(map);
-                self.wide_set(*var, sum, mask);
+                let lanes = self.adding(map);
+                self.wide_set(*var, sum, lanes);
             }
             (Some(_), ..) => self.defect("a product that is folded as it is has one fold"),
             (None, ..) => {
@@ -144,9 +146,10 @@ impl Lowerer<'_> {
         }
     }
 
-    /// The lanes that add to their sums, if others have added all of theirs.
-    fn adding(&mut self, map: &Map) -> Option<VarId> {
-        if self.is_ragged(map) { self.here() } else { None }
+    /// Whose sums change: lanes that have added all of theirs keep them.
+    fn adding(&mut self, map: &Map) -> SetLanes {
+        let kept = self.is_ragged(map);
+        self.set_lanes(kept)
     }
 
     /// The statements of an iteration but for a product that is folded as it is.
@@ -213,12 +216,12 @@ impl Lowerer<'_> {
         let op = &acc.fold.op;
         let values = self.folded_numbers(acc.fold);
         let before: Vec<Wide> = self.sums(vars, op.ty);
-        let mask = self.adding(map);
+        let lanes = self.adding(map);
         match seen {
             None => {
                 let Some(here) = self.here() else { return };
                 let results = self.wide_applied(op.func, before, values, here);
-                self.set_all(vars, results, mask);
+                self.set_all(vars, results, lanes);
             }
             Some(Seen::Together(seen)) => {
                 let first = values.clone();
@@ -227,10 +230,10 @@ impl Lowerer<'_> {
                     |this| {
                         let Some(here) = this.here() else { return };
                         let results = this.wide_applied(op.func, before, values, here);
-                        this.set_all(vars, results, mask);
+                        this.set_all(vars, results, lanes);
                     },
                     |this| {
-                        this.set_all(vars, first, mask);
+                        this.set_all(vars, first, lanes);
                         this.body.push(make::set(seen, truth(true)));
                     },
                 );
@@ -242,9 +245,9 @@ impl Lowerer<'_> {
                 let results = self.wide_applied(op.func, before, values.clone(), again);
                 let chosen = results.into_iter().zip(values);
                 let chosen = chosen.map(|(result, first)| self.wide_select(self.mask(again), result, first)).collect();
-                self.set_all(vars, chosen, mask);
+                self.set_all(vars, chosen, lanes);
                 let seen_now = self.wide_binary(BinOp::Or, self.mask(seen), self.mask(here));
-                self.wide_set(seen, seen_now, None);
+                self.wide_set(seen, seen_now, SetLanes::All);
             }
         }
     }
@@ -258,9 +261,9 @@ impl Lowerer<'_> {
         vars.iter().zip(self.numbers_of(ty)).map(|(var, number)| self.wide_var(*var, number.ty)).collect()
     }
 
-    fn set_all(&mut self, vars: &[VarId], values: Vec<Wide>, mask: Option<VarId>) {
+    fn set_all(&mut self, vars: &[VarId], values: Vec<Wide>, lanes: SetLanes) {
         let values = if vars.len() > 1 { self.all_fixed(values) } else { values };
-        vars.iter().zip(values).for_each(|(var, value)| self.wide_set(*var, value, mask));
+        vars.iter().zip(values).for_each(|(var, value)| self.wide_set(*var, value, lanes));
     }
 
     /// What an operator makes of the numbers of two values, in the lanes of a mask.

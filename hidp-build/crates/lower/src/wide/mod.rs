@@ -43,7 +43,7 @@ use super::map::turns;
 use super::space::Range;
 use super::{Checks, Lowerer, make};
 use control::Around;
-use hidp_ir::imp::{self, Again, Expr, Group, Lanes, Stmt, VarId, VarKind, Wide, WideKind, WideStmt};
+use hidp_ir::imp::{self, Again, Expr, Group, Lanes, SetLanes, Stmt, VarId, VarKind, Wide, WideKind, WideStmt};
 use hidp_ir::par::effects::may_fault;
 use hidp_ir::par::{self, BinOp, Map, UnOp};
 use hidp_plan::wide::live::{Jumps, Live};
@@ -145,6 +145,7 @@ impl Lowerer<'_> {
             joins: Joins::new(),
             around: Vec::new(),
         });
+        self.body.lanes = Some(here);
         let label = may_fault(self.program, &self.func.vars, &map.body).then(|| self.body.new_label());
         let checks = label.map_or(self.checks, Checks::Again);
         let checks = std::mem::replace(&mut self.checks, checks);
@@ -153,6 +154,7 @@ impl Lowerer<'_> {
         self.wide_block(&map.body, &Live::new(), &Jumps::default());
         self.leave_iteration();
         self.wide = None;
+        self.body.lanes = None;
         self.checks = checks;
         let body = self.body.leave();
         let again = label.map(|label| Again { label, body: self.once_more(map, range, lanes, first, &hi) });
@@ -210,10 +212,21 @@ impl Lowerer<'_> {
     /// Lowers something with other lanes, and others that wait.
     fn with_lanes_here(&mut self, here: VarId, joins: Joins, build: impl FnOnce(&mut Self)) {
         let Some(wide) = &mut self.wide else { return self.defect(IN_LANES) };
-        let around = (std::mem::replace(&mut wide.here, here), std::mem::replace(&mut wide.joins, joins));
+        let joins = std::mem::replace(&mut wide.joins, joins);
+        let around = wide.here;
+        self.enter_lanes(here);
         build(self);
+        self.enter_lanes(around);
         if let Some(wide) = &mut self.wide {
-            (wide.here, wide.joins) = around;
+            wide.joins = joins;
+        }
+    }
+
+    /// What follows is lowered for these lanes.
+    fn enter_lanes(&mut self, here: VarId) {
+        self.body.lanes = Some(here);
+        if let Some(wide) = &mut self.wide {
+            wide.here = here;
         }
     }
 
@@ -275,8 +288,13 @@ impl Lowerer<'_> {
         if let WideKind::Var(var) = mask.kind { var } else { self.wide_slot(name, mask) }
     }
 
-    fn wide_set(&mut self, var: VarId, value: Wide, mask: Option<VarId>) {
-        self.body.push(Stmt::Wide(WideStmt::Set { var, value, mask }));
+    fn wide_set(&mut self, var: VarId, value: Wide, lanes: SetLanes) {
+        self.body.push(Stmt::Wide(WideStmt::Set { var, value, lanes }));
+    }
+
+    /// Whether lanes that are elsewhere keep what they have.
+    fn set_lanes(&mut self, kept: bool) -> SetLanes {
+        self.here().filter(|_| kept).map_or(SetLanes::Here, SetLanes::Only)
     }
 
     /// Runs what `build` lowers only if a mask has any lane.

@@ -56,6 +56,8 @@ impl Lowerer<'_> {
     /// An array of an iteration comes to life.
     pub(super) fn wide_array(&mut self, var: par::VarId, zero: bool) {
         let allocated = self.wide.as_ref().and_then(|wide| wide.own.get(&var)).cloned();
+        let old = allocated.iter().flat_map(|own| &own.tiles);
+        old.for_each(|tile| self.body.push(Stmt::Wide(WideStmt::Anew(*tile))));
         let Some(Own { tiles, extents }) = allocated.or_else(|| self.array_on_stack(var)) else {
             return self.defect(KEPT);
         };

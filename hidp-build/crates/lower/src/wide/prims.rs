@@ -33,10 +33,12 @@ impl Lowerer<'_> {
         let bind = |(var, value): (par::VarId, _)| (var, self.body.bindings.insert(var, Binding::Fixed(value)));
         let around: Vec<_> = bindings.into_iter().map(bind).collect();
         let state = self.wide.take();
+        let lanes = self.body.lanes.take();
         self.body.enter();
         self.prim(call);
         let body = self.body.leave();
         self.wide = state;
+        self.body.lanes = lanes;
         for (var, before) in around {
             match before {
                 Some(before) => self.body.bindings.insert(var, before),

@@ -76,8 +76,8 @@ impl Lowerer<'_> {
 
     pub(super) fn wide_assign(&mut self, var: par::VarId, value: Wide) {
         let Some(slot) = self.wide_binding(var) else { return };
-        let mask = self.here().filter(|_| self.is_joined(var));
-        self.wide_set(slot, value, mask);
+        let lanes = self.set_lanes(self.is_joined(var));
+        self.wide_set(slot, value, lanes);
     }
 
     fn wide_store(&mut self, stmt: &par::Stmt, place: &Place, value: &par::Expr) {

@@ -3,7 +3,7 @@
 use super::super::Lowerer;
 use super::super::defect::NUMBER;
 use super::value::is_costly;
-use hidp_ir::imp::{self, VarId, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt};
+use hidp_ir::imp::{self, SetLanes, VarId, Wide, WideCall, WideElement, WideIndex, WideKind, WideStmt};
 use hidp_ir::par::effects::Effects;
 use hidp_ir::par::{self, Expr, ExprKind, Place, ScalarFnId};
 use hidp_plan as plan;
@@ -142,15 +142,15 @@ impl Lowerer<'_> {
                 .collect()
         };
         let result = slots(self);
-        let put = |this: &mut Self, side: &Expr, mask: Option<VarId>| {
+        let put = |this: &mut Self, side: &Expr, lanes: SetLanes| {
             let numbers = this.wide_numbers(side);
             for (slot, number) in result.iter().zip(numbers) {
-                this.wide_set(*slot, number, mask);
+                this.wide_set(*slot, number, lanes);
             }
         };
         if !self.varies(cond) {
             let cond = self.expr(cond);
-            self.branch(cond, |this| put(this, then, None), |this| put(this, otherwise, None));
+            self.branch(cond, |this| put(this, then, SetLanes::Here), |this| put(this, otherwise, SetLanes::Here));
         } else {
             let cond = self.wide(cond);
             let cond = self.mask_of("cond", cond);
@@ -160,9 +160,9 @@ impl Lowerer<'_> {
                 let joins = self.joins();
                 self.with_lanes_here(mask, joins, |this| {
                     if is_costly(side) {
-                        this.if_any(mask, |this| put(this, side, Some(mask)));
+                        this.if_any(mask, |this| put(this, side, SetLanes::Only(mask)));
                     } else {
-                        put(this, side, Some(mask));
+                        put(this, side, SetLanes::Only(mask));
                     }
                 });
             }
@@ -205,9 +205,9 @@ impl Lowerer<'_> {
         let slots =
             if ty.scalar().is_some() { self.wide_binding(var).into_iter().collect() } else { self.wide_struct(var) };
         let Some(slots) = slots.get(plan::wide::numbers_at(self.program, ty, path)) else { return };
-        let mask = self.here().filter(|_| self.is_joined(var));
+        let lanes = self.set_lanes(self.is_joined(var));
         for (slot, number) in slots.iter().zip(numbers) {
-            self.wide_set(*slot, number, mask);
+            self.wide_set(*slot, number, lanes);
         }
     }
 

@@ -4,7 +4,7 @@ use super::super::defect::NUMBER;
 use super::super::expr::{limits, product};
 use super::super::{Lowerer, make};
 use super::access::is_below_32_bits;
-use hidp_ir::imp::{Expr, Wide, WideKind};
+use hidp_ir::imp::{Expr, SetLanes, Wide, WideKind};
 use hidp_ir::par::{self, BinOp, ConvertMode, ExprKind, MathFn, Stmt, StmtKind, UnOp, visit};
 use hidp_syntax::ty::Scalar;
 
@@ -260,13 +260,17 @@ impl Lowerer<'_> {
         let result = self.wide_slot("both", left);
         let asking = if and { self.both(here, result) } else { self.without(here, result) };
         let asking = self.wide_slot("asking", asking);
-        let joins = self.joins();
-        self.with_lanes_here(asking, joins, |this| {
-            this.if_any(asking, |this| {
+        self.if_any(asking, |this| {
+            let mut both = this.mask(asking);
+            this.with_lanes_here(asking, this.joins(), |this| {
                 let right = this.wide(right);
-                let both = this.wide_binary(op, this.mask(result), right);
-                this.wide_set(result, both, None);
+                both = this.wide_binary(BinOp::And, both.clone(), right);
             });
+            // Of `&&`, those that ask are all for whom the left side holds.
+            if !and {
+                both = this.wide_binary(op, this.mask(result), both.clone());
+            }
+            this.wide_set(result, both, SetLanes::Here);
         });
         self.mask(result)
     }
@@ -292,7 +296,7 @@ impl Lowerer<'_> {
             self.with_lanes_here(mask, joins, |this| {
                 this.if_any(mask, |this| {
                     let value = this.wide(side);
-                    this.wide_set(result, value, Some(mask));
+                    this.wide_set(result, value, SetLanes::Only(mask));
                 });
             });
         }
@@ -307,11 +311,11 @@ impl Lowerer<'_> {
             cond,
             |this| {
                 let value = this.wide(then);
-                this.wide_set(result, value, None);
+                this.wide_set(result, value, SetLanes::Here);
             },
             |this| {
                 let value = this.wide(otherwise);
-                this.wide_set(result, value, None);
+                this.wide_set(result, value, SetLanes::Here);
             },
         );
         self.wide_var(result, ty)

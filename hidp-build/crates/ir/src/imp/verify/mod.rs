@@ -3,6 +3,7 @@
 mod device;
 mod expr;
 mod launch;
+mod masks;
 mod shared;
 mod simd;
 mod stmt;

@@ -1,10 +1,10 @@
 //! Groups of lanes: what stands in them, types of wide values, masks.
 
 use super::expr::is_integer;
-use super::{Checker, Surroundings};
+use super::{Checker, Surroundings, masks};
 use crate::imp::{
-    ExprKind, Group, InTurn, Lanes, Stmt, Taken, UnitTarget, VarId, VarKind, Wide, WideCall, WideElement, WideIndex,
-    WideKind, WideStmt,
+    ExprKind, Group, InTurn, Lanes, SetLanes, Stmt, Taken, UnitTarget, VarId, VarKind, Wide, WideCall, WideElement,
+    WideIndex, WideKind, WideStmt,
 };
 use crate::par::numbers::numbers;
 use crate::par::{BinOp, FoldFn, MathFn, UnOp};
@@ -28,7 +28,12 @@ impl Checker<'_> {
         let outside = Surroundings { in_loop: false, labels: Vec::new(), ..around.clone() };
         let labels = group.again.iter().map(|again| self.new_label(again.label)).collect();
         let inside = Surroundings { labels, lanes: Some(group.lanes), ..outside.clone() };
+        let errors = self.errors.len();
         self.block(&group.body, &inside);
+        // It takes what stands there as it should be.
+        if self.errors.len() == errors {
+            masks::check(self, group);
+        }
         // The mask is of the lanes alone.
         self.visible.truncate(before);
         if let Some(again) = &group.again {
@@ -132,12 +137,20 @@ impl Checker<'_> {
                 }
                 self.introduce(*var);
             }
-            WideStmt::Set { var, value, mask } => {
+            WideStmt::Here(mask) => self.mask(*mask, Some(lanes)),
+            WideStmt::Anew(var) => {
+                self.use_var(*var);
+                let outside = matches!(self.kind(*var), VarKind::WideTile { len: None, .. });
+                self.require(outside, "what begins anew is an array of lanes from outside of the group");
+            }
+            WideStmt::Set { var, value, lanes: whose } => {
                 self.use_var(*var);
                 self.require(!self.read_only.contains(var), "the lanes of a group are read only");
                 let VarKind::Wide { elem, .. } = self.kind(*var) else { return self.fail("only wide values are set") };
                 self.wide_of(value, elem, lanes);
-                mask.iter().for_each(|mask| self.mask(*mask, Some(lanes)));
+                if let SetLanes::Only(mask) = whose {
+                    self.mask(*mask, Some(lanes));
+                }
             }
             WideStmt::Store { target, value } => {
                 let elem = self.wide_element(target, lanes);

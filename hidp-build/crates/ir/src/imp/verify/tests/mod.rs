@@ -1,4 +1,5 @@
 mod device;
+mod masks;
 mod wide;
 
 use super::*;

@@ -1,33 +1,34 @@
 //! Groups of lanes: what they hold, and each rule broken once.
 
 use super::*;
-use crate::imp::{Again, Group, InTurn, Lanes, Taken, Wide, WideElement, WideIndex, WideKind, WideStmt};
+use crate::imp::{Again, Group, InTurn, Lanes, SetLanes, Taken, Wide, WideElement, WideIndex, WideKind, WideStmt};
 use crate::par;
 
-const LANES: Lanes = Lanes { bits: 32, groups: 2 };
+pub(super) const LANES: Lanes = Lanes { bits: 32, groups: 2 };
 /// Variables beyond those of `kernel`: the first position, its mask, a wide float, a mask, a wide tile, a wide int of other lanes, a
-/// wide tile that is allocated, the number of a lane, a lane's float.
-const FIRST: usize = 8;
-const HERE: usize = 9;
-const VALUE: usize = 10;
-const MASK: usize = 11;
-const TILE: usize = 12;
-const OTHER: usize = 13;
-const ALLOCATED: usize = 14;
-const LANE: usize = 15;
-const OF_LANE: usize = 16;
+/// wide tile that is allocated, the number of a lane, a lane's float, another wide float.
+pub(super) const FIRST: usize = 8;
+pub(super) const HERE: usize = 9;
+pub(super) const VALUE: usize = 10;
+pub(super) const MASK: usize = 11;
+pub(super) const TILE: usize = 12;
+pub(super) const OTHER: usize = 13;
+pub(super) const ALLOCATED: usize = 14;
+pub(super) const LANE: usize = 15;
+pub(super) const OF_LANE: usize = 16;
+pub(super) const OTHER_VALUE: usize = 17;
 
-fn wide(kind: WideKind, ty: Scalar) -> Wide {
+pub(super) fn wide(kind: WideKind, ty: Scalar) -> Wide {
     Wide { kind, ty, lanes: LANES }
 }
-fn var(at: usize, ty: Scalar) -> Wide {
+pub(super) fn var(at: usize, ty: Scalar) -> Wide {
     wide(WideKind::Var(VarId::new(at)), ty)
 }
-fn splat(of: Expr) -> Wide {
+pub(super) fn splat(of: Expr) -> Wide {
     let ty = of.ty.scalar().expect("a scalar");
     wide(WideKind::Splat(Box::new(of)), ty)
 }
-fn own(base: usize, at: i128) -> WideElement {
+pub(super) fn own(base: usize, at: i128) -> WideElement {
     WideElement {
         base: VarId::new(base),
         index: WideIndex::Own(Box::new(int(at))),
@@ -36,24 +37,24 @@ fn own(base: usize, at: i128) -> WideElement {
         mask: None,
     }
 }
-fn every(base: usize, mask: Option<usize>) -> WideElement {
+pub(super) fn every(base: usize, mask: Option<usize>) -> WideElement {
     let index = WideIndex::Every { first: Box::new(long(FIRST)), stride: Box::new(int(1)) };
     WideElement { base: VarId::new(base), index, path: Vec::new(), relaxed: false, mask: mask.map(VarId::new) }
 }
-fn load(element: WideElement) -> Wide {
+pub(super) fn load(element: WideElement) -> Wide {
     wide(WideKind::Load(element), Scalar::F32)
 }
-fn set(at: usize, value: Wide) -> Stmt {
-    Stmt::Wide(WideStmt::Set { var: VarId::new(at), value, mask: Some(VarId::new(HERE)) })
+pub(super) fn set(at: usize, value: Wide) -> Stmt {
+    Stmt::Wide(WideStmt::Set { var: VarId::new(at), value, lanes: SetLanes::Only(VarId::new(HERE)) })
 }
-fn define(at: usize, init: Option<Wide>) -> Stmt {
+pub(super) fn define(at: usize, init: Option<Wide>) -> Stmt {
     Stmt::Wide(WideStmt::Let { var: VarId::new(at), init })
 }
-fn put(target: WideElement, value: Wide) -> Stmt {
+pub(super) fn put(target: WideElement, value: Wide) -> Stmt {
     Stmt::Wide(WideStmt::Store { target, value })
 }
 
-fn with(stmts: Vec<Stmt>) -> Kernel {
+pub(super) fn with(stmts: Vec<Stmt>) -> Kernel {
     let mut kernel = kernel(stmts);
     let float = Scalar::F32;
     let kinds = [
@@ -66,6 +67,7 @@ fn with(stmts: Vec<Stmt>) -> Kernel {
         VarKind::WideTile { elem: float, len: None, lanes: LANES },
         VarKind::Value(Ty::LONG),
         VarKind::Value(float.into()),
+        VarKind::Wide { elem: float, lanes: LANES },
     ];
     for kind in kinds {
         kernel.function.vars.push(Var { name: "w".to_owned(), kind });
@@ -73,20 +75,20 @@ fn with(stmts: Vec<Stmt>) -> Kernel {
     kernel
 }
 
-fn group(lanes: Lanes, stmts: Vec<Stmt>) -> Stmt {
+pub(super) fn group(lanes: Lanes, stmts: Vec<Stmt>) -> Stmt {
     let (lo, hi) = (long(2), long(3));
     let (first, here) = (VarId::new(FIRST), VarId::new(HERE));
     Stmt::Group(Box::new(Group { lanes, first, here, lo, hi, body: Block { stmts }, again: None }))
 }
 
-fn outside(stmts: Vec<Stmt>) -> Vec<String> {
+pub(super) fn outside(stmts: Vec<Stmt>) -> Vec<String> {
     rules(&entry(with(stmts), 1))
 }
-fn inside(stmts: Vec<Stmt>) -> Vec<String> {
+pub(super) fn inside(stmts: Vec<Stmt>) -> Vec<String> {
     outside(vec![group(LANES, stmts)])
 }
 #[track_caller]
-fn fails(rules: Vec<String>, rule: &str) {
+pub(super) fn fails(rules: Vec<String>, rule: &str) {
     assert!(rules.iter().any(|broken| broken.contains(rule)), "{rules:?} rather than {rule}");
 }
 
@@ -94,14 +96,16 @@ fn fails(rules: Vec<String>, rule: &str) {
 fn a_correct_group_passes() {
     let compared =
         wide(WideKind::Binary(BinOp::Lt, Box::new(var(VALUE, Scalar::F32)), Box::new(splat(float()))), Scalar::Bool);
+    let taken = WideKind::Binary(BinOp::And, Box::new(var(HERE, Scalar::Bool)), Box::new(compared));
+    let named = Stmt::Wide(WideStmt::Here(VarId::new(MASK)));
     let asked = Stmt::If {
         cond: expr(ExprKind::Any(VarId::new(MASK)), Ty::BOOL),
-        then: Block { stmts: vec![put(every(1, Some(MASK)), var(VALUE, Scalar::F32))] },
+        then: Block { stmts: vec![named, put(every(1, Some(MASK)), var(VALUE, Scalar::F32))] },
         otherwise: Block::default(),
     };
     let stmts = vec![
         define(VALUE, Some(load(every(0, Some(HERE))))),
-        define(MASK, Some(compared)),
+        define(MASK, Some(wide(taken, Scalar::Bool))),
         define(TILE, None),
         put(own(TILE, 1), var(VALUE, Scalar::F32)),
         set(VALUE, load(own(TILE, 1))),
@@ -110,7 +114,7 @@ fn a_correct_group_passes() {
     assert_eq!(inside(stmts), [""; 0]);
 }
 
-fn in_turn(mask: usize, lane: usize, wide: usize, stmts: Vec<Stmt>) -> Stmt {
+pub(super) fn in_turn(mask: usize, lane: usize, wide: usize, stmts: Vec<Stmt>) -> Stmt {
     let taken = vec![Taken { scalar: VarId::new(OF_LANE), wide: VarId::new(wide) }];
     Stmt::InTurn(Box::new(InTurn { mask: VarId::new(mask), lane: VarId::new(lane), taken, body: Block { stmts } }))
 }
@@ -278,8 +282,11 @@ fn wide_values_have_types_and_lanes() {
     fails(inside(vec![set(HERE, var(HERE, Scalar::Bool))]), "the lanes of a group are read only");
     fails(inside(vec![set(MASK, var(HERE, Scalar::Bool))]), "used where it is not introduced");
     let value = || define(VALUE, Some(splat(float())));
-    let masked =
-        Stmt::Wide(WideStmt::Set { var: VarId::new(VALUE), value: splat(float()), mask: Some(VarId::new(VALUE)) });
+    let masked = Stmt::Wide(WideStmt::Set {
+        var: VarId::new(VALUE),
+        value: splat(float()),
+        lanes: SetLanes::Only(VarId::new(VALUE)),
+    });
     fails(inside(vec![value(), masked]), "a mask is of type `bool`");
     let asked = expr(ExprKind::Any(VarId::new(VALUE)), Ty::BOOL);
     fails(inside(vec![value(), Stmt::Let { var: VarId::new(5), init: Some(asked) }]), "");
