@@ -6,7 +6,10 @@ use super::*;
 use std::collections::BTreeMap;
 
 use hidp_build::compiler::ir::par::{Course, PinnedCourse};
-use hidp_build::compiler::pass::{self, recurrences::recurrences};
+use hidp_build::compiler::pass::{
+    self,
+    recurrences::{Wants, recurrences},
+};
 use hidp_build::compiler::source::Span;
 
 /// What depends on no cell.
@@ -434,4 +437,72 @@ fn check(
     });
     let none = vec![Arg::Output, ints(vec![2], &[0, 0]), Arg::Output];
     assert_eq!(run("folds", none), folds.map_err(Clone::clone), "{about}");
+}
+
+/// A loop walks back along a field of all cells, from a cell that a fold finds; also beyond the table, and along one that 16 bits hold only where
+/// no cell stands for none.
+#[test]
+fn fields_that_loops_walk_along() {
+    let (mut numbers, mut calls, mut faults) = (Numbers(71), 0, 0);
+    for (field, before, cond) in [
+        ("from", "i-1, j", "i > 0 && j > 0"),
+        ("from", "i, j-1", "way > 0 || i > 0"),
+        ("up", "i, j-1", "i > 0 && j > 0"),
+    ] {
+        let text = format!(
+            "struct Cell {{ int best, up; uint8 from; }} struct Hit {{ int top; long i, j; }}
+             function Hit better(Hit x, Hit y) {{ return y.top > x.top ? y : x; }}
+             recurrence Cell r(i := [0:N], j := [0:M]) input uint8 s[N], t[M]; input int costs[3][3], w;
+             {{
+               if (i == 0 || j == 0) return Cell{{best: 0, up: -1000000, from: 0}};
+               uint8 from = 0;
+               int begins = r(i-1, j).best - w, on = r({before}).up - 1, up = max(begins, on);
+               if (on > begins) from += 4;
+               int both = r(i-1, j-1).best + costs[s[i-1]][t[j-1]];
+               if (both >= up && both > 0) return Cell{{best: both, up: up, from: from + 1}};
+               if (up > 0) return Cell{{best: up, up: up, from: from + 2}};
+               return Cell{{best: 0, up: up, from: from}};
+             }}
+             function walk input uint8 s[N], t[M]; input int costs[3][3], w; output long sum;
+             {{
+               {ty} all[N+1][M+1];
+               Hit end;
+               all = r.{field};
+               map {{ i := [0:N]; j := [0:M]; _c = Hit{{top: r(i, j).best, i: i, j: j}}; }} reduce(better, end, _c, i := [*], j := [*]);
+               long i = end.i, j = end.j;
+               long way = 1;
+               sum = end.top;
+               while ({cond}) {{
+                 {ty} here = all[i][j];
+                 way = long(here & 3);
+                 sum = sum * 3 + long(here);
+                 i -= way == 2 ? 0 : 1;
+                 j -= 1;
+               }}
+             }}",
+            ty = if field == "up" { "int" } else { "uint8" },
+        );
+        let program = compiled(&text);
+        let made = recurrences(&program);
+        assert!(made.iter().all(|made| matches!(made.wants, Wants::Field { cells: 0, folds: 1 })), "{made:?}");
+        let course = Course::Window { narrow: true, profile: false };
+        let narrow = in_course(&program, course);
+        assert_eq!(narrow.is_some(), field == "from", "{text}");
+        let ways = [Some(program.clone()), narrow, in_course(&program, Course::Loops)];
+        let ways: Vec<Program> = ways.into_iter().flatten().map(computed).collect();
+        for (n, m) in [(0, 0), (1, 1), (0, 3), (5, 4), (9, 12)] {
+            let kinds = numbers.next(3, 5);
+            let [s, t] = [n, m].map(|count| letters(&numbers.list(count, 0, kinds)));
+            let most = [3, 4000][numbers.next(0, 2) as usize];
+            let costs = ints(vec![3, 3], &numbers.list(9, -most, most + 1));
+            let args = vec![s, t, costs, Arg::Scalar(Value::I32(numbers.next(0, 3) as i32)), Arg::Output];
+            let expected = call(&program, "walk", args.clone());
+            faults += u32::from(expected.is_err());
+            for way in &ways {
+                assert_eq!(call(way, "walk", args.clone()), expected, "{n} x {m} of {text}");
+                calls += 1;
+            }
+        }
+    }
+    assert!(faults > 1, "{faults} faults in {calls} calls");
 }

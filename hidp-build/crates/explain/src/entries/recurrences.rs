@@ -58,6 +58,9 @@ impl Recurrences {
                 Wants::Cells(cells) => format!("{cells} cells"),
                 Wants::Folds(1) => "a fold of all cells".to_owned(),
                 Wants::Folds(folds) => format!("{folds} folds of all cells"),
+                Wants::Field { cells, folds } => {
+                    format!("a field of all cells, kept by steps, {cells} cells and {folds} folds of all cells")
+                }
             };
             let mut how: Vec<String> = made.text(program, system).lines().map(|line| format!("    {line}")).collect();
             about.push(format!("  {what}:"));

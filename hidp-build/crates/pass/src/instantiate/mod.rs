@@ -32,6 +32,8 @@ mod stable;
 #[cfg(test)]
 mod tests;
 
+pub(super) use section::inside_all;
+
 /// The pass.
 pub(super) const PASS: Pass = Pass {
     name: "instantiate",

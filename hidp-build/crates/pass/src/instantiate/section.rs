@@ -199,7 +199,7 @@ impl Inliner<'_> {
 }
 
 /// Tests of all unproved indices of an access that comes later.
-pub(super) fn inside_all(place: &Place, extents: &[Expr]) -> Vec<Stmt> {
+pub(in super::super) fn inside_all(place: &Place, extents: &[Expr]) -> Vec<Stmt> {
     let dims = place.index.iter().zip(extents).enumerate();
     dims.filter(|(dim, _)| *dim >= 32 || place.unproved >> dim & 1 == 1)
         .filter_map(|(dim, (index, extent))| inside(index, extent, dim, place.span))

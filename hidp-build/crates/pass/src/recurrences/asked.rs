@@ -13,6 +13,7 @@ use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
 
 use super::build;
+use super::kept::KeptField;
 use super::visits::{self, Folded};
 
 /// More cells than this are read from the table.
@@ -47,19 +48,25 @@ impl Ask {
 pub(super) struct Asks {
     pub(super) cells: Vec<Ask>,
     pub(super) folds: Vec<Folded>,
+    pub(super) kept: Vec<KeptField>,
     /// Whether data or iterations say how long sequences are, so that tables of neighbouring iterations may have other sizes.
     pub(super) ragged: bool,
 }
 
 impl Asks {
     pub(super) fn is_empty(&self) -> bool {
-        self.cells.is_empty() && self.folds.is_empty()
+        self.cells.is_empty() && self.folds.is_empty() && self.kept.is_empty()
+    }
+    /// Whether a cell of a table is taken, or cells are folded.
+    pub(super) fn takes(&self, table: VarId) -> bool {
+        self.cells.iter().any(|ask| ask.table == table) || self.folds.iter().any(|fold| fold.table == table)
     }
     /// Those of these tables.
     pub(super) fn of(&self, tables: &[VarId]) -> Asks {
         let cells = self.cells.iter().filter(|ask| tables.contains(&ask.table)).cloned();
         let folds = self.folds.iter().filter(|fold| tables.contains(&fold.table)).cloned();
-        Asks { cells: cells.collect(), folds: folds.collect(), ragged: self.ragged }
+        let kept = self.kept.iter().filter(|kept| tables.contains(&kept.table)).cloned();
+        Asks { cells: cells.collect(), folds: folds.collect(), kept: kept.collect(), ragged: self.ragged }
     }
 }
 
@@ -76,12 +83,12 @@ pub(super) struct Instead {
     pub(super) call: Vec<Stmt>,
 }
 
-/// A call of a function that gives cells instead of the one at `at`. `None` where the tables are needed.
+/// A call of a function that gives cells instead of the one at `at`, or at least `something` if none is needed. `None` where the tables are needed.
 pub(super) fn instead(
     program: &mut Program,
     vars: &mut Arena<VarId, Var>,
     stmts: &[Stmt],
-    at: usize,
+    (at, something): (usize, bool),
 ) -> Option<Instead> {
     let StmtKind::Call { callee, args } = &stmts[at].kind else { return None };
     let rest = &stmts[at + 1..];
@@ -105,7 +112,7 @@ pub(super) fn instead(
     let span = stmts[at].span;
     let even = |expr: &Expr| is_even(vars, expr);
     let ragged = !args.iter().all(|arg| has_even_sizes(arg, &even));
-    let Some(places) = cells(&outputs, rest) else {
+    let Some(places) = cells(&outputs, rest).filter(|places| something || !places.is_empty()) else {
         let (which, folds) = visits::folds(program, (func, vars), &outputs, rest)?;
         let mut instead = visits::instead(program, (vars, rest), (asked, args, span), &outputs, (which, folds));
         instead.asks.ragged = ragged;
@@ -133,7 +140,7 @@ pub(super) fn instead(
     let mut replace = Replace { places: &places, values: &values };
     call[1..].iter_mut().for_each(|stmt| replace.visit_stmt(stmt));
     let arrays = outputs.into_iter().map(|(_, array)| array).collect();
-    let asks = Asks { cells: asks, folds: Vec::new(), ragged };
+    let asks = Asks { cells: asks, ragged, ..Asks::default() };
     Some(Instead { id, asks, arrays, before: declares, call })
 }
 
@@ -196,7 +203,7 @@ fn cells(outputs: &[(VarId, VarId)], stmts: &[Stmt]) -> Option<Vec<(Place, Ty)>>
             places.push((place, ty));
         }
     }
-    (places.len() <= MOST && !places.is_empty()).then_some(places)
+    (places.len() <= MOST).then_some(places)
 }
 
 /// Whether an expression cannot fault, and means the same before statements that change these variables; of arrays only constant ones.

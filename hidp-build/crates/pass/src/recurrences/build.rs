@@ -3,7 +3,7 @@
 use hidp_ir::par::doubt::every_dimension;
 use hidp_ir::par::{
     Access, BinOp, Block, Const, ConvertMode, Directives, Expr, ExprKind, Func, Iter, Loop, Map, MathFn, Place, Stmt,
-    StmtKind, Table, Var, VarId, VarKind,
+    StmtKind, Table, Var, VarId, VarKind, same,
 };
 use hidp_syntax::index::Arena;
 use hidp_syntax::source::Span;
@@ -174,6 +174,9 @@ pub(super) fn cast(operand: Expr, ty: Ty) -> Expr {
 }
 
 fn extreme(function: MathFn, left: Expr, right: Expr) -> Expr {
+    if same::expr(&left, &right) {
+        return left;
+    }
     let span = left.span;
     Expr { kind: ExprKind::Math(function, vec![left, right]), ty: Ty::LONG, span }
 }

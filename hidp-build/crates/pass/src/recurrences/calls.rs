@@ -10,6 +10,7 @@ use hidp_syntax::source::Span;
 use super::Around;
 use super::asked::{self, Asks};
 use super::direct;
+use super::kept;
 
 /// A call of a function of tables.
 pub(super) struct Use {
@@ -83,7 +84,8 @@ impl Calls<'_> {
             match &mut stmts[at].kind {
                 StmtKind::Call { callee, .. } if self.of_tables.contains(callee) => {
                     let callee = *callee;
-                    let instead = asked::instead(program, vars, stmts, at);
+                    let by_steps = (around == Around::Host).then(|| kept::instead(program, vars, stmts, at)).flatten();
+                    let instead = by_steps.or_else(|| asked::instead(program, vars, stmts, (at, false)));
                     if instead.is_none() {
                         at = direct::computed(program, vars, stmts, at);
                     }

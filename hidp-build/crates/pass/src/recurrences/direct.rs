@@ -10,7 +10,8 @@ use hidp_syntax::index::Arena;
 /// Makes the call at `at` compute its tables in arrays that statements right behind it copy them to, where nothing else needs the tables; gives
 /// where the call stands then.
 pub(super) fn computed(program: &Program, vars: &Arena<VarId, Var>, stmts: &mut Vec<Stmt>, mut at: usize) -> usize {
-    while let Some((table, target)) = stmts.get(at + 1).and_then(|copy| copied(vars, copy))
+    while let Some((Place { array: table, path, .. }, target)) = stmts.get(at + 1).and_then(|copy| copied(vars, copy))
+        && path.is_empty()
         && let Some(declared) = free(program, vars, stmts, (at, table, target))
     {
         stmts.remove(at + 1);
@@ -23,8 +24,8 @@ pub(super) fn computed(program: &Program, vars: &Arena<VarId, Var>, stmts: &mut 
     at
 }
 
-/// An array of which each element is copied to another one of the same shape, and that one.
-fn copied(vars: &Arena<VarId, Var>, stmt: &Stmt) -> Option<(VarId, VarId)> {
+/// An array of which each element, or a field of it, is copied to another one of the same shape, and that one.
+pub(super) fn copied(vars: &Arena<VarId, Var>, stmt: &Stmt) -> Option<(Place, VarId)> {
     let StmtKind::Map(Map { iters, body, folds, directives }) = &stmt.kind else { return None };
     let [Stmt { kind: StmtKind::Store { place: target, value }, .. }] = &body.stmts[..] else { return None };
     let ExprKind::Load(table) = &value.kind else { return None };
@@ -35,11 +36,11 @@ fn copied(vars: &Arena<VarId, Var>, stmt: &Stmt) -> Option<(VarId, VarId)> {
             from_zero && same::expr(&iter.hi, extent) && matches!(index.kind, ExprKind::Read(var) if var == iter.var)
         };
         let whole = iters.iter().zip(&place.index).zip(shape).all(is_whole);
-        whole && iters.len() == shape.len() && place.path.is_empty() && place.unproved == 0
+        whole && iters.len() == shape.len() && place.unproved == 0
     };
     let plain = folds.is_empty() && *directives == Directives::default();
-    let fits = vars[table.array].ty == vars[target.array].ty && all(table) && all(target);
-    (plain && fits).then_some((table.array, target.array))
+    let fits = value.ty == vars[target.array].ty && target.path.is_empty() && all(table) && all(target);
+    (plain && fits).then(|| (table.clone(), target.array))
 }
 
 /// Where the table is declared, if it is one of the call at `at` that fills a box, and the copy behind the call alone needs it; and if the call may

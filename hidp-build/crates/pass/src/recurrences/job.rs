@@ -18,7 +18,7 @@ use super::prefix::Prefix;
 use super::profile::Profiles;
 use super::twin::{copied, fit_int, twin};
 use super::window::{self, Cells, Window};
-use super::{Around, cell, declared, demand, sweep, transposed, wave};
+use super::{Around, cell, declared, demand, separate, sweep, transposed, wave};
 
 /// What is to be made of a system.
 pub(super) struct Job {
@@ -135,7 +135,8 @@ impl Job {
     fn asks_boxes(&self, system: &System) -> bool {
         let is_box = |array: &VarId| system.tables.iter().any(|table| table.array == *array && table.is_box());
         let cells = self.asks.cells.iter().map(|ask| &ask.table);
-        cells.chain(self.asks.folds.iter().map(|fold| &fold.table)).all(is_box)
+        let folds = self.asks.folds.iter().map(|fold| &fold.table);
+        cells.chain(folds).chain(self.asks.kept.iter().map(|kept| &kept.table)).all(is_box)
     }
 
     /// Whether all of the table is needed, and not only cells that are asked for.
@@ -152,6 +153,9 @@ impl Job {
         contents: &Contents,
         wanted: Option<Course>,
     ) -> Built {
+        if let Some((job, system, bodies)) = separate::fields(self, program, system, &bodies) {
+            return job.without_faults(program, &system, bodies, contents, wanted);
+        }
         let mut builder = Builder::new(&mut program.funcs[self.id]);
         let done = wanted.map(|course| self.in_course(&mut builder, system, &bodies, contents, course));
         match done {
@@ -433,12 +437,13 @@ impl Job {
         let (system, bodies) = copied(builder.vars, system, bodies);
         let ends = wave::ends(builder, &system);
         let mut narrow = narrow::of(builder, &system, &bodies, contents.inside(), &ends, !self.whole(&system))?;
+        let keeps_cells = self.asks.kept.iter().any(|kept| narrow::is_wide(builder.vars[kept.array].ty));
         // Whether a sum depends on a cell that is beyond all others is not seen from its result.
         let doubted = |doubt: &Doubt| {
             let extremes = self.asks.folds.iter().map(|fold| fold.extreme(builder));
             extremes.into_iter().all(|found| found.is_some_and(|(extreme, _)| doubt.is_about(extreme)))
         };
-        if !narrow.doubt.as_ref().is_none_or(doubted) {
+        if !narrow.doubt.as_ref().is_none_or(|doubt| doubted(doubt) && !keeps_cells) {
             return None;
         }
         let mut bodies = std::mem::take(&mut narrow.bodies);
@@ -460,7 +465,7 @@ impl Job {
     ) -> Option<BTreeMap<VarId, Window>> {
         let rows: Vec<&[i64]> = system.order.steps.iter().map(|steps| steps.rows[0].as_slice()).collect();
         let kept = (self.around, self.whole(system));
-        window::of(builder, system, bodies, |at| wave::following(rows[at]), kept, cells)
+        window::of(builder, system, bodies, |at| wave::following(rows[at]), kept, (cells, &self.asks))
     }
 
     /// Narrow cells where they fit; wide ones elsewhere, and where there is doubt about a narrow one that is given.
@@ -541,6 +546,10 @@ impl Job {
         }
         let span = system.tables[0].span;
         out.extend(self.asks.folds.iter().flat_map(|fold| fold.over_table(builder, span)));
+        for kept in &self.asks.kept {
+            let at = system.tables.iter().position(|table| table.array == kept.table).expect("a table of the system");
+            out.push(kept.of_table(builder, &system.order.steps[at].rows[0], span));
+        }
         out
     }
 

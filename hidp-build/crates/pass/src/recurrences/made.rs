@@ -38,6 +38,13 @@ pub enum Wants {
     Cells(usize),
     /// So many folds over all cells.
     Folds(usize),
+    /// A field of all cells, along which a loop walks, and so many cells and folds.
+    Field {
+        /// Cells.
+        cells: usize,
+        /// Folds over all cells.
+        folds: usize,
+    },
 }
 
 /// What became of a course.

@@ -1,9 +1,9 @@
 //! Pass `recurrences`: the tables of recurrences become loops and maps.
 //!
 //! A function that computes tables becomes two: one for calls at host level, one for calls in maps; and a call after which only a few
-//! cells are read becomes one of a function that gives these (`asked`). Where no cell can fault, tables at host level are computed in
+//! cells are read becomes one of a function that gives these (`asked`), or a field that loops walk along (`kept`). Where no cell can fault, tables at host level are computed in
 //! *waves* (`wave`): a loop over the steps of the schedule with a map over the cells of each. They lie side by side in memory, or are
-//! loaded from a `window` in which they do, with fewer bits where those are enough (`narrow`), or made from `difference`s of neighbours, by tiles that threads share. In maps that is done where a window is enough and bodies have no loops. Otherwise a *sweep*
+//! loaded from a `window` in which they do, a table per field of structs (`separate`), with fewer bits where those are enough (`narrow`), or made from `difference`s of neighbours, by tiles that threads share. In maps that is done where a window is enough and bodies have no loops. Otherwise a *sweep*
 //! computes them, loops over all cells (`sweep`), at host level in a map of one iteration. Cells that may fault, in an order in which the first fault would not be the one that the meaning of a
 //! [`Recur`] says, are computed as that says: each when it is asked for (`demand`).
 //!
@@ -22,10 +22,12 @@ mod demand;
 mod difference;
 mod direct;
 mod job;
+mod kept;
 mod made;
 mod narrow;
 mod prefix;
 mod profile;
+mod separate;
 mod sweep;
 #[cfg(test)]
 mod tests;
@@ -104,10 +106,11 @@ fn transformed(program: &mut Program, fates: bool) -> Vec<Made> {
     let mut made = Vec::new();
     for Use { tables, user, id, around, asks, span } in uses {
         let computed = done.entry(id).or_insert_with(|| compute(program, (id, user), around, &asks, fates));
-        let wants = match (asks.cells.len(), asks.folds.len()) {
-            (0, 0) => Wants::Tables,
-            (0, folds) => Wants::Folds(folds),
-            (cells, _) => Wants::Cells(cells),
+        let wants = match (asks.kept.len(), asks.cells.len(), asks.folds.len()) {
+            (0, 0, 0) => Wants::Tables,
+            (0, 0, folds) => Wants::Folds(folds),
+            (0, cells, _) => Wants::Cells(cells),
+            (_, cells, folds) => Wants::Field { cells, folds },
         };
         let in_map = around == Around::Map;
         made.extend(computed.iter().cloned().enumerate().map(|(system, Computed { way, fates, unmet })| Made {

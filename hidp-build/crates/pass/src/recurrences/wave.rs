@@ -125,11 +125,12 @@ pub(super) fn ends(builder: &Builder<'_>, system: &System) -> [Expr; 2] {
 /// The cells of each table, in the order of a step.
 fn waves(builder: &Builder<'_>, system: &System, bodies: Vec<Block>) -> Vec<Wave> {
     let mut waves: Vec<Wave> = Vec::new();
+    let alone = bodies.iter().filter(|body| !body.stmts.is_empty()).count() == 1;
     for (at, body) in bodies.into_iter().enumerate() {
         let (table, steps) = (system.tables[at].clone(), &system.order.steps[at]);
         let extents = builder.vars[table.array].shape.clone();
         let (row, rank) = (steps.rows[0].clone(), steps.rank);
-        waves.push(Wave { table, row, rank, extents, alone: system.tables.len() == 1, body });
+        waves.push(Wave { table, row, rank, extents, alone, body });
     }
     waves.sort_by_key(|wave| wave.rank);
     waves
@@ -190,6 +191,10 @@ impl Wave {
 
     /// The cells of one step, in a map or in loops.
     fn cells(mut self, builder: &mut Builder<'_>, step: &Expr, sideways: bool) -> Vec<Stmt> {
+        if self.body.stmts.is_empty() {
+            // Another table's body computes them.
+            return Vec::new();
+        }
         let span = self.table.span;
         let step = step.clone();
         let following = following(&self.row);

@@ -3,14 +3,16 @@
 
 use std::collections::BTreeMap;
 
-use hidp_ir::par::visit::{self, Mutator, change};
+use hidp_ir::par::visit::{self, Mutator, Role, change};
 use hidp_ir::par::{
     Access, BinOp, Block, Expr, ExprKind, Place, Stmt, StmtKind, System, Table, UnOp, Var, VarId, VarKind,
 };
 use hidp_syntax::ty::Ty;
 
 use super::Around;
+use super::asked::Asks;
 use super::build::{self, Builder};
+use super::kept::KeptField;
 use super::narrow;
 use super::visits::Lines;
 
@@ -37,10 +39,12 @@ pub(super) enum Cells {
 pub(super) struct Window {
     /// The index that follows from the step: the arrays have the others.
     pub(super) following: usize,
-    /// Of this step, the one before, and so on.
+    /// Of this step, the one before, and so on; none where no cell is loaded and none is asked for.
     pub(super) steps: Vec<VarId>,
     /// Whether the table is wanted as well.
     pub(super) whole: bool,
+    /// Where it goes as well, by steps.
+    kept: Vec<KeptField>,
     pub(super) cells: Cells,
 }
 
@@ -51,7 +55,7 @@ pub(super) fn of(
     bodies: &[Block],
     following: impl Fn(usize) -> Option<usize>,
     (around, whole): (Around, bool),
-    cells: Cells,
+    (cells, asks): (Cells, &Asks),
 ) -> Option<BTreeMap<VarId, Window>> {
     let rows: BTreeMap<VarId, &[i64]> = system
         .tables
@@ -89,15 +93,30 @@ pub(super) fn of(
             return None;
         }
         let known = &builder.vars[table.array];
+        let cells = if narrow::is_wide(known.ty) { cells } else { Cells::Declared };
         let ty = match cells {
             Cells::Declared => known.ty,
             Cells::Narrow { .. } => narrow::TY,
         };
         let var = Var { shape, ty, kind: VarKind::Local, ..known.clone() };
-        let arrays = (0..length.max(common)).map(|_| builder.vars.push(var.clone())).collect();
-        windows.insert(table.array, Window { following, steps: arrays, whole, cells });
+        let kept: Vec<KeptField> = asks.kept.iter().filter(|kept| kept.table == table.array).cloned().collect();
+        let arrays = if is_loaded(bodies, table.array) || asks.takes(table.array) || kept.is_empty() {
+            (0..length.max(common)).map(|_| builder.vars.push(var.clone())).collect()
+        } else {
+            Vec::new()
+        };
+        windows.insert(table.array, Window { following, steps: arrays, whole, kept, cells });
     }
     Some(windows)
+}
+
+/// Whether cells of a table are loaded.
+fn is_loaded(bodies: &[Block], table: VarId) -> bool {
+    let mut loaded = false;
+    for body in bodies {
+        visit::walk_places(body, |place, role| loaded |= place.array == table && role == Role::Read);
+    }
+    loaded
 }
 
 /// By how many steps a cell comes after one that it loads, or stores to.
@@ -212,15 +231,18 @@ impl Mutator for Apply<'_, '_> {
             change::walk_stmt(self, &mut stmt);
             let span = stmt.span;
             let moved = match &stmt.kind {
-                StmtKind::Store { place, .. } => self.moved(place).map(|moved| (moved, &self.windows[&place.array])),
+                StmtKind::Store { place, .. } => {
+                    self.windows.get(&place.array).map(|window| (self.moved(place), window))
+                }
                 _ => None,
             };
             match (stmt.kind, moved) {
                 (StmtKind::Store { place, value }, Some((moved, window))) => {
                     let lines: Vec<&Lines<'_>> =
                         self.lines.iter().filter(|lines| lines.table() == place.array).collect();
-                    if !window.whole && lines.is_empty() {
-                        out.push(Stmt { kind: StmtKind::Store { place: moved, value }, span });
+                    let store = |place, value| Stmt { kind: StmtKind::Store { place, value }, span };
+                    if !window.whole && lines.is_empty() && window.kept.is_empty() {
+                        out.extend(moved.map(|moved| store(moved, value)));
                         continue;
                     }
                     let (ty, at) = (value.ty, value.span);
@@ -233,9 +255,12 @@ impl Mutator for Apply<'_, '_> {
                         let cell = (held.clone(), declared.clone());
                         out.extend(lines.folded(self.builder, self.system, self.step, cell));
                     }
-                    out.push(Stmt { kind: StmtKind::Store { place: moved, value: held }, span });
+                    out.extend(moved.map(|moved| store(moved, held)));
+                    let by_step = (&self.rows[&place.array][..], self.step);
+                    let kept = window.kept.iter();
+                    out.extend(kept.map(|kept| kept.stored(self.builder, by_step, &place.index, declared.clone())));
                     if window.whole {
-                        out.push(Stmt { kind: StmtKind::Store { place, value: declared }, span });
+                        out.push(store(place, declared));
                     }
                 }
                 (kind, _) => out.push(Stmt { kind, span }),
@@ -264,7 +289,9 @@ impl Window {
     pub(super) fn turned(&self, steps: usize) -> Window {
         let mut turned = self.clone();
         let length = turned.steps.len();
-        turned.steps.rotate_right(steps % length);
+        if length > 0 {
+            turned.steps.rotate_right(steps % length);
+        }
         turned
     }
 

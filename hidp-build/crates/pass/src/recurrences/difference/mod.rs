@@ -97,7 +97,7 @@ impl Differences {
     /// The cell that is wanted, if nothing else is.
     pub(super) fn asked(asks: &Asks) -> Option<&Ask> {
         let [ask] = &asks.cells[..] else { return None };
-        (asks.folds.is_empty() && ask.path.is_empty()).then_some(ask)
+        (asks.folds.is_empty() && asks.kept.is_empty() && ask.path.is_empty()).then_some(ask)
     }
 
     /// Statements that compute the cell at a place of an edge, and the cell.

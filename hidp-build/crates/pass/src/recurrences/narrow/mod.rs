@@ -8,6 +8,7 @@
 //! Programs say "no value" by a constant that is beyond all others, in recurrences that take the largest value or the smallest one. The narrow
 //! version has a value of its own for it, which is beyond what real cells are expected to be (`reach`).
 
+mod choices;
 mod plain;
 mod reach;
 mod size;
@@ -17,7 +18,7 @@ mod tests;
 use std::collections::{BTreeMap, BTreeSet};
 
 use hidp_ir::par::visit::{self, Role};
-use hidp_ir::par::{BinOp, Block, Expr, ExprKind, FoldFn, MathFn, Place, Stmt, StmtKind, System, UnOp, VarId};
+use hidp_ir::par::{BinOp, Block, Expr, ExprKind, FoldFn, MathFn, Place, Stmt, StmtKind, System, VarId};
 use hidp_syntax::ty::{Scalar, Ty};
 
 use super::build::{self, Builder};
@@ -25,7 +26,7 @@ use super::contents::Contents;
 use super::window::{self, Cells};
 pub(super) use plain::low_bits;
 use reach::{Far, Reach};
-use size::{Bounds, End, Known, Range, Size};
+use size::{Bound, Bounds, End, Known, Range, Size};
 
 /// The type of narrow cells.
 pub(super) const TY: Ty = Ty::Scalar(Scalar::I16);
@@ -82,7 +83,7 @@ pub(super) fn of(
     [first, last]: &[Expr; 2],
     may_doubt: bool,
 ) -> Option<Narrow> {
-    if !system.tables.iter().all(|table| is_wide(builder.vars[table.array].ty)) {
+    if !system.tables.iter().any(|table| is_wide(builder.vars[table.array].ty)) {
         return None;
     }
     let span = system.tables[0].span;
@@ -100,18 +101,18 @@ pub(super) fn of(
         twins: BTreeMap::new(),
         known: Known::default(),
         stored: vec![None; bodies.len()],
+        sure: vec![[None, None]; bodies.len()],
+        retyped: BTreeSet::new(),
         all: None,
         ints: None,
         leaves: Vec::new(),
         far: None,
         lowers: false,
         raises: false,
+        compares: false,
+        loose: false,
     };
-    let mut narrow: Vec<Block> = vec![Block::default(); bodies.len()];
-    for at in order {
-        made.at = at;
-        narrow[at] = made.body(&bodies[at])?;
-    }
+    let narrow = made.bodies(bodies, &order)?;
     let factors = system.order.steps.iter().flat_map(|steps| &steps.rows[0]).map(|factor| factor.unsigned_abs()).sum();
     let steps = Size::sum(last.clone(), factors).minus(&Size::sum(first.clone(), factors))?;
     let far = made.far.as_ref().map(|far| far.low);
@@ -156,6 +157,10 @@ struct Narrowing<'a, 'b> {
     known: Known,
     /// The cells of each table.
     stored: Vec<Option<Bounds>>,
+    /// Bounds of the cells of each table, the low one and the high one, where they are known whatever other cells are.
+    sure: Vec<[Option<Bound>; 2]>,
+    /// Variables that become narrow.
+    retyped: BTreeSet<VarId>,
     /// All that is computed from cells.
     all: Option<Bounds>,
     /// What has to fit `int`, so that the program's own arithmetic does not wrap.
@@ -164,19 +169,55 @@ struct Narrowing<'a, 'b> {
     leaves: Vec<Expr>,
     /// A constant beyond all cells.
     far: Option<Far>,
-    /// Whether a smaller one of cells is taken, or which one depends on a comparison.
+    /// Whether a smaller one of cells is taken.
     lowers: bool,
     /// The same of a larger one.
     raises: bool,
+    /// Whether cells are compared.
+    compares: bool,
+    /// Whether a bound of the larger one of two cells, or of the smaller one, holds only if both stand for values.
+    loose: bool,
 }
 
 impl Narrowing<'_, '_> {
+    /// Bodies in an order. Bounds of cells that hold whatever other cells are help in the next round, which may find more of them.
+    fn bodies(&mut self, bodies: &[Block], order: &[usize]) -> Option<Vec<Block>> {
+        loop {
+            let far = self.far.as_ref().map(|far| far.end);
+            let mut narrow: Vec<Block> = vec![Block::default(); bodies.len()];
+            for &at in order {
+                self.at = at;
+                narrow[at] = self.body(&bodies[at])?;
+            }
+            let sure_of = |stored: &Option<Bounds>| {
+                [End::Low, End::High].map(|end| {
+                    stored.as_ref().map(|bounds| bounds.end(end)).filter(|bound| bound.more.is_empty()).cloned()
+                })
+            };
+            let sure: Vec<[Option<Bound>; 2]> = self.stored.iter().map(sure_of).collect();
+            let count = |sure: &[[Option<Bound>; 2]]| sure.iter().flatten().flatten().count();
+            let is_far_known = self.far.as_ref().map(|far| far.end) == far;
+            if is_far_known && count(&sure) <= count(&self.sure) {
+                let vars = &mut self.builder.vars;
+                self.retyped.iter().for_each(|var| vars[*var].ty = TY);
+                return Some(narrow);
+            }
+            if is_far_known {
+                self.sure = sure;
+            }
+            self.stored.iter_mut().for_each(|stored| *stored = None);
+            (self.all, self.ints, self.loose) = (None, None, false);
+            self.leaves.clear();
+        }
+    }
+
     fn body(&mut self, body: &Block) -> Option<Block> {
         self.known = Known::default();
         loop {
             let known = self.cells.len();
             visit::walk_stmts(body, |stmt| {
                 if let StmtKind::Assign { var, value } = &stmt.kind
+                    && is_wide(value.ty)
                     && self.is_cell(value)
                 {
                     self.cells.insert(*var);
@@ -188,15 +229,18 @@ impl Narrowing<'_, '_> {
         }
     }
 
-    fn is_table(&self, var: VarId) -> bool {
-        self.system.tables.iter().any(|table| table.array == var)
+    fn table(&self, var: VarId) -> Option<usize> {
+        self.system.tables.iter().position(|table| table.array == var)
     }
 
     /// Whether a value depends on a cell.
     fn is_cell(&self, expr: &Expr) -> bool {
         let mut found = false;
         visit::walk_expr_vars(expr, |var, role| match role {
-            Role::Read => found |= self.is_table(var) || self.cells.contains(&var),
+            Role::Read => {
+                let is_table = self.table(var).is_some() && is_wide(self.builder.vars[var].ty);
+                found |= is_table || self.cells.contains(&var);
+            }
             Role::Declare | Role::Iterate | Role::Write | Role::Update | Role::Argument { .. } => {}
         });
         found
@@ -214,7 +258,7 @@ impl Narrowing<'_, '_> {
         let span = stmt.span;
         match &stmt.kind {
             StmtKind::Declare { var, .. } if self.cells.contains(var) => {
-                self.builder.vars[*var].ty = TY;
+                self.retyped.insert(*var);
                 let zero = Expr::int(0, span);
                 self.known.cells.insert(*var, Bounds::plain(Range::one(Size::constant(0, span))));
                 out.push(stmt.clone());
@@ -223,8 +267,8 @@ impl Narrowing<'_, '_> {
             StmtKind::Declare { var, .. } => {
                 out.push(stmt.clone());
                 if is_wide(self.builder.vars[*var].ty) {
-                    let twin = self.builder.local("low", TY, span);
-                    self.twins.insert(*var, twin);
+                    let builder = &mut self.builder;
+                    let twin = *self.twins.entry(*var).or_insert_with(|| builder.local("low", TY, span));
                     self.known.plain.insert(*var, Range::one(Size::constant(0, span)));
                     out.push(build::declare(twin, span));
                 }
@@ -235,7 +279,7 @@ impl Narrowing<'_, '_> {
                 out.push(build::assign(*var, value));
             }
             StmtKind::Assign { var, value } => {
-                out.push(stmt.clone());
+                out.push(build::assign(*var, self.other(value)?));
                 if let Some(twin) = self.twins.get(var) {
                     out.push(build::assign(*twin, self.low_bits(value)));
                 }
@@ -244,17 +288,25 @@ impl Narrowing<'_, '_> {
                     None => self.known.plain.remove(var),
                 };
             }
-            StmtKind::Store { place, value } if self.is_table(place.array) && place.path.is_empty() => {
+            StmtKind::Store { place, value } if place.path.is_empty() => {
+                let at = self.table(place.array)?;
+                if !is_wide(value.ty) {
+                    let value = self.other(value)?;
+                    out.push(Stmt { kind: StmtKind::Store { place: place.clone(), value }, span });
+                    return Some(());
+                }
                 let (bounds, value) = self.cell(value)?;
-                let stored = &mut self.stored[self.at];
+                let stored = &mut self.stored[at];
                 *stored = Some(stored.take().map_or_else(|| bounds.clone(), |known| known.join(&bounds)));
                 out.push(Stmt { kind: StmtKind::Store { place: place.clone(), value }, span });
             }
             StmtKind::If { cond, then, otherwise } => {
-                let cond = self.cond(cond)?;
-                let before = self.known.clone();
+                let (asked, before) = (cond, self.known.clone());
+                let cond = self.cond(asked)?;
+                self.learn(asked, true);
                 let then = self.block(then)?;
                 let after = std::mem::replace(&mut self.known, before);
+                self.learn(asked, false);
                 let otherwise = self.block(otherwise)?;
                 self.known = after.join(&self.known);
                 out.push(Stmt { kind: StmtKind::If { cond, then, otherwise }, span });
@@ -275,36 +327,6 @@ impl Narrowing<'_, '_> {
             | StmtKind::Require { .. } => return None,
         }
         Some(())
-    }
-
-    /// A condition, over narrow cells.
-    fn cond(&mut self, expr: &Expr) -> Option<Expr> {
-        if !self.is_cell(expr) {
-            return Some(expr.clone());
-        }
-        let kind = match &expr.kind {
-            ExprKind::Binary { op, left, right, .. } if op.is_comparison() => {
-                (self.lowers, self.raises) = (true, true);
-                return Some(narrow(*op, self.cell(left)?.1, self.cell(right)?.1));
-            }
-            ExprKind::Lazy { and, left, right } => {
-                let (left, right) = (Box::new(self.cond(left)?), Box::new(self.cond(right)?));
-                ExprKind::Lazy { and: *and, left, right }
-            }
-            ExprKind::Unary(op @ UnOp::Not, operand) => ExprKind::Unary(*op, Box::new(self.cond(operand)?)),
-            ExprKind::Const(_)
-            | ExprKind::Read(_)
-            | ExprKind::Load(_)
-            | ExprKind::Unary(..)
-            | ExprKind::Binary { .. }
-            | ExprKind::Select { .. }
-            | ExprKind::Convert { .. }
-            | ExprKind::Math(..)
-            | ExprKind::Call(..)
-            | ExprKind::Field(..)
-            | ExprKind::Struct(..) => return None,
-        };
-        Some(Expr { kind, ..expr.clone() })
     }
 
     /// A value that a cell can have, without the offset, and its bounds.
@@ -353,11 +375,18 @@ impl Narrowing<'_, '_> {
                     End::High => self.raises = true,
                 }
                 let value = Expr { kind: ExprKind::Math(*function, vec![a, b]), ty: TY, span: expr.span };
+                self.loose |= left.end(end.other()).is_loose(right.end(end.other()));
                 Some((left.extreme(&right, end), value))
             }
             ExprKind::Select { cond, then, otherwise } => {
-                let cond = Box::new(self.cond(cond)?);
-                let ((left, then), (right, otherwise)) = (self.cell(then)?, self.cell(otherwise)?);
+                let (asked, before) = (cond, self.known.clone());
+                let cond = Box::new(self.cond(asked)?);
+                self.learn(asked, true);
+                let (left, then) = self.cell(then)?;
+                self.known = before.clone();
+                self.learn(asked, false);
+                let (right, otherwise) = self.cell(otherwise)?;
+                self.known = before;
                 let (then, otherwise) = (Box::new(then), Box::new(otherwise));
                 let value = Expr { kind: ExprKind::Select { cond, then, otherwise }, ty: TY, span: expr.span };
                 Some((left.join(&right), value))
@@ -380,7 +409,13 @@ impl Narrowing<'_, '_> {
         let row = |at: usize| self.system.order.steps[at].rows[0].as_slice();
         match window::distance(&self.system.tables[self.at], row(self.at), place, row(from))? {
             0 => self.stored[from].clone(),
-            steps => Some(Bounds::earlier(steps, place.span)),
+            steps => {
+                let mut bounds = Bounds::earlier(steps, place.span);
+                let [low, high] = &self.sure[from];
+                low.iter().for_each(|low| bounds.low = low.clone());
+                high.iter().for_each(|high| bounds.high = high.clone());
+                Some(bounds)
+            }
         }
     }
 

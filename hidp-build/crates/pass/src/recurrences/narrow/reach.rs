@@ -81,19 +81,32 @@ impl Narrowing<'_, '_> {
         let mut conds = Vec::new();
         let mut far = None;
         if let Some(Far { end, ends, .. }) = self.far {
+            let cells = stored.end(end);
             match end {
                 End::Low if !self.lowers => {}
                 End::High if !self.raises => {}
                 End::Low | End::High => return None,
             }
-            let cells = stored.end(end);
-            let real = cells.plain.as_ref()?.plus(&grown(cells, end, steps)?)?;
+            if self.compares && (self.loose || ends[0] != ends[1]) {
+                return None;
+            }
+            let real = if self.compares {
+                let plain = |bound: &Bound| Bound { far: None, ..bound.clone() };
+                reached([&plain(cells), &plain(all.end(end))], None, end, steps)?
+            } else {
+                cells.plain.as_ref()?.plus(&grown(cells, end, steps)?)?
+            };
             let line = match end {
                 End::Low => real.minus(&one)?,
                 End::High => real.plus(&one)?,
             };
             let back = stored.end(end.other());
-            let back = grown(back, end.other(), steps)?.plus(&towards(&back.far, end.other(), span))?;
+            let mut back = grown(back, end.other(), steps)?.plus(&towards(&back.far, end.other(), span))?;
+            if self.compares {
+                let on_the_way = all.end(end.other());
+                let more = on_the_way.more.values().chain(&on_the_way.far);
+                back = back.plus(&towards(more, end.other(), span))?;
+            }
             let value = line.minus(&back)?;
             // The program's own constants are further away, and what is computed from them does not wrap.
             let [least, most] = ends.map(|constant| Size::constant(constant, span));

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use hidp_ir::par::{BinOp, Expr, ExprKind, VarId, same};
+use hidp_ir::par::{BinOp, Expr, ExprKind, MathFn, VarId, same};
 use hidp_syntax::source::Span;
 
 use super::super::build;
@@ -26,6 +26,53 @@ impl End {
             End::Low => End::High,
             End::High => End::Low,
         }
+    }
+}
+
+/// A comparison that holds, or does not.
+pub(super) fn stated(op: BinOp, holds: bool) -> Option<BinOp> {
+    Some(match (op, holds) {
+        (BinOp::Lt, true) | (BinOp::Ge, false) => BinOp::Lt,
+        (BinOp::Le, true) | (BinOp::Gt, false) => BinOp::Le,
+        (BinOp::Gt, true) | (BinOp::Le, false) => BinOp::Gt,
+        (BinOp::Ge, true) | (BinOp::Lt, false) => BinOp::Ge,
+        (BinOp::Eq, true) | (BinOp::Ne, false) => BinOp::Eq,
+        (BinOp::Ne, true) | (BinOp::Eq, false) => BinOp::Ne,
+        (
+            BinOp::Add
+            | BinOp::Sub
+            | BinOp::Mul
+            | BinOp::Div
+            | BinOp::Rem
+            | BinOp::And
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::Shl
+            | BinOp::Shr,
+            _,
+        ) => return None,
+    })
+}
+
+/// The same comparison with its operands exchanged.
+pub(super) fn mirrored(op: BinOp) -> BinOp {
+    match op {
+        BinOp::Lt => BinOp::Gt,
+        BinOp::Le => BinOp::Ge,
+        BinOp::Gt => BinOp::Lt,
+        BinOp::Ge => BinOp::Le,
+        BinOp::Eq
+        | BinOp::Ne
+        | BinOp::Add
+        | BinOp::Sub
+        | BinOp::Mul
+        | BinOp::Div
+        | BinOp::Rem
+        | BinOp::And
+        | BinOp::Or
+        | BinOp::Xor
+        | BinOp::Shl
+        | BinOp::Shr => op,
     }
 }
 
@@ -112,8 +159,11 @@ impl Size {
 
     /// The smaller one, or the larger one.
     pub(super) fn extreme(&self, other: &Size, end: End) -> Size {
-        if same::expr(&self.expr, &other.expr) {
+        if has(&self.expr, &other.expr, end) {
             return self.clone();
+        }
+        if has(&other.expr, &self.expr, end) {
+            return other.clone();
         }
         let bits = self.bits.max(other.bits);
         let (left, right) = (self.expr.clone(), other.expr.clone());
@@ -124,6 +174,30 @@ impl Size {
             (Some(_) | None, Some(_) | None, End::High) => Size { expr: build::max(left, right), bits },
         }
     }
+}
+
+/// Whether a value is one of those of which an expression is the smallest, or the largest.
+fn has(expr: &Expr, value: &Expr, end: End) -> bool {
+    let function = match end {
+        End::Low => MathFn::Min,
+        End::High => MathFn::Max,
+    };
+    let in_operands = match &expr.kind {
+        ExprKind::Math(found, operands) if *found == function => operands.iter().any(|part| has(part, value, end)),
+        ExprKind::Const(_)
+        | ExprKind::Read(_)
+        | ExprKind::Load(_)
+        | ExprKind::Unary(..)
+        | ExprKind::Binary { .. }
+        | ExprKind::Lazy { .. }
+        | ExprKind::Select { .. }
+        | ExprKind::Convert { .. }
+        | ExprKind::Math(..)
+        | ExprKind::Call(..)
+        | ExprKind::Field(..)
+        | ExprKind::Struct(..) => false,
+    };
+    in_operands || same::expr(expr, value)
 }
 
 /// The values that something can have, all of them included.
@@ -140,6 +214,29 @@ impl Range {
 
     pub(super) fn one(size: Size) -> Range {
         Range { low: size.clone(), high: size }
+    }
+
+    /// The bounds of a value of which `value op plain` holds.
+    pub(super) fn stated(op: BinOp, plain: &Range) -> [Option<Size>; 2] {
+        let one = Size::constant(1, plain.low.expr.span);
+        match op {
+            BinOp::Gt => [plain.low.plus(&one), None],
+            BinOp::Ge => [Some(plain.low.clone()), None],
+            BinOp::Lt => [None, plain.high.minus(&one)],
+            BinOp::Le => [None, Some(plain.high.clone())],
+            BinOp::Eq => [Some(plain.low.clone()), Some(plain.high.clone())],
+            BinOp::Add
+            | BinOp::Sub
+            | BinOp::Mul
+            | BinOp::Div
+            | BinOp::Rem
+            | BinOp::And
+            | BinOp::Or
+            | BinOp::Xor
+            | BinOp::Shl
+            | BinOp::Shr
+            | BinOp::Ne => [None, None],
+        }
     }
 
     /// Whether they are certainly values of `int`.
@@ -215,12 +312,25 @@ impl Bound {
     fn either(&self, other: &Bound, end: End) -> Bound {
         let closer = |left: &Size, right: &Size| left.extreme(right, end.other());
         match (self.only(), other.only()) {
+            (Some((None, _)), None | Some((Some(_), _))) => self.clone(),
+            (None | Some((Some(_), _)), Some((None, _))) => other.clone(),
             (Some((None, left)), Some((None, right))) => Bound { plain: Some(closer(left, right)), ..Bound::default() },
             (Some((Some(steps), left)), Some((Some(others), right))) if steps == others => {
                 Bound { more: BTreeMap::from([(steps, closer(left, right))]), ..Bound::default() }
             }
             (Some(_) | None, Some(_) | None) => self.both(other, end),
         }
+    }
+
+    /// Whether the closer one of both bounds the better one of two values only if neither of these stands for no value.
+    pub(super) fn is_loose(&self, other: &Bound) -> bool {
+        let steps = |bound: &Bound| bound.only().and_then(|(steps, _)| steps);
+        steps(self).is_some() && steps(self) == steps(other)
+    }
+
+    /// A plain value bounds it as well.
+    pub(super) fn limit(&mut self, size: Size) {
+        *self = Bound { plain: Some(size), ..Bound::default() };
     }
 
     /// The bound where it is one by a plain value, or by cells of so many steps before.

@@ -10,7 +10,7 @@ use hidp_ir::par::{Course, PinnedCourse, Program, print, read, verify};
 fn program(body: &str) -> Program {
     let text = format!(
         "func d(x, w, v, d) dims (N) {{
-           vars {{ N: long dim; x: uint8[N] input; w: int input; v: int input; d: int[N, N] output; i: long iter; j: long iter; c: int local; }}
+           vars {{ N: long dim; x: uint8[N] input; w: int input; v: int input; d: int[N, N] output; i: long iter; j: long iter; c: int local; b: int local; }}
            system nest (1, 1) ranks (0) {{
              table d (i = 0 .. N by 1, j = 0 .. N by 1) rows ((1, 1)) rank 0 window 3 {{ {body} }}
            }}
@@ -87,10 +87,16 @@ const BEYOND: &str =
     "if ((i == 0) && (j == 0)) { return 0:int; } if ((j == 0) || (x[i] == 1:uint8)) { return 99999999:int; }
     return min((d[i, (j - 1)] + w), select((i == 0), 99999999:int, (d[(i - 1), j] + v)));";
 
+/// Which of two cells is taken, or one of them at all, follows from comparisons.
+const COMPARED: &str =
+    "if ((i == 0) && (j == 0)) { return 0:int; } if (j == 0) { return neg(70000:int); } if (i == 0) { return neg(70000:int); }
+    declare c zero; c = (d[(i - 1), (j - 1)] + w); declare b zero; b = (d[i, (j - 1)] - v);
+    if ((c > b) && (c > 1:int)) { return c; } return select((b >= c), b, max(b, c));";
+
 /// Cells that depend on a value beyond all others are computed again.
 #[test]
 fn constants_that_stand_for_no_value_have_a_narrow_one() {
-    for body in [FAR, GAIN, BEYOND] {
+    for body in [FAR, GAIN, BEYOND, COMPARED] {
         let program = program(body);
         let narrow =
             recurrences(&program).iter().map(|made| (made.wants, matches!(made.way, Way::Narrow(_)))).collect();
@@ -100,7 +106,9 @@ fn constants_that_stand_for_no_value_have_a_narrow_one() {
     for body in [
         FAR.replace("max", "min"),
         FAR.replace("neg(70000:int)", "70000:int"),
-        FAR.replace("(i > 0)", "((i > 0) && (c > 5:int))"),
+        COMPARED.replace("neg(70000:int); } if", "neg(80000:int); } if"),
+        // Which one of two cells is larger says how small a cell can be only if both stand for values.
+        COMPARED.replace("(d[i, (j - 1)] - v)", "max((d[i, (j - 1)] - v), (d[(i - 1), j] + w))"),
         FAR.replace("0:int; }", "99999:int; }"),
         BEYOND.replace("min", "max"),
     ] {

@@ -204,6 +204,31 @@ impl Folded {
             && matches!(&self.value.kind, ExprKind::Load(place) if place.path.is_empty())
     }
 
+    /// The field of a cell that it is made of; nothing where that is all of it. `None` where it is made of several.
+    pub(super) fn field(&self) -> Option<Vec<u32>> {
+        let mut paths: Vec<Vec<u32>> = Vec::new();
+        visit::walk_subexprs(&self.value, |part| {
+            if let ExprKind::Load(place) = &part.kind
+                && !paths.contains(&place.path)
+            {
+                paths.push(place.path.clone());
+            }
+        });
+        if paths.len() == 1 { paths.pop() } else { None }
+    }
+
+    /// Folds the table of that field instead.
+    pub(super) fn take_field(&mut self, array: VarId) {
+        let table = std::mem::replace(&mut self.table, array);
+        visit::map_subexprs(&mut self.value, |part| {
+            if let ExprKind::Load(place) = &mut part.kind
+                && place.array == table
+            {
+                (place.array, place.path) = (array, Vec::new());
+            }
+        });
+    }
+
     /// The cell whose value is the least or the greatest, as the result has it, and which of both; of other folds nothing.
     pub(super) fn extreme(&self, builder: &Builder<'_>) -> Option<(FoldFn, Expr)> {
         let result = Expr::read(self.cell, self.op.ty, builder.vars[self.cell].span);
