@@ -149,7 +149,7 @@ impl<'a> Judged<'a> {
         let whole = Whole::of(program, item, nests(item)[0], models.1)?;
         let plans = explore_device(program, func, models.1, Limits::default(), Natives::default()).plans;
         let host = candidates(program, func, models.0);
-        let mut dispatch = dispatch(item, &host, models.0);
+        let mut dispatch = dispatch(program, item, &host, models.0);
         add_device_rules(&mut dispatch, program, item, (&host[0], &plans), models);
         Ok(Judged { name: &item.name, program, func, whole, plans, dispatch })
     }

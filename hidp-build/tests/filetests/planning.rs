@@ -61,7 +61,7 @@ fn plan(stem: &str, program: &Program, entry: FuncId, models: (&Model, &DeviceMo
     let once = || {
         let begin = Instant::now();
         let host = candidates(program, entry, models.0);
-        let mut dispatch = dispatch(func, &host, models.0);
+        let mut dispatch = dispatch(program, func, &host, models.0);
         let plans = explore_device(program, entry, models.1, Limits::default(), Natives::default()).plans;
         add_device_rules(&mut dispatch, program, func, (&host[0], &plans), models);
         (begin.elapsed(), plans.iter().any(|plan| plan.name == SEARCHED))

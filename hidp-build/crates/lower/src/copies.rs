@@ -9,13 +9,9 @@ use super::map::{Shared, turns};
 use super::{Binding, Lowerer, make};
 use hidp_ir::imp::{Expr, ExprKind, LoopKind, Stmt, VarId, VarKind};
 use hidp_ir::par::{self, BinOp, FaultKind, FoldOp, Map, StmtKind, visit};
-use hidp_plan::Strategy;
+use hidp_plan::{COPY_PADDING, Strategy};
 use hidp_syntax::source::Span;
 use hidp_syntax::ty::Ty;
-
-/// Elements of four cache lines of the smallest type that is updated atomically, which lie between two copies. With a line processors
-/// fetch its neighbour, so copies that only share no line still take lines from each other. `updates` writes the first of them.
-const PADDING: i64 = 64;
 
 /// An array of which threads have copies.
 #[derive(Clone)]
@@ -87,7 +83,7 @@ impl Lowerer<'_> {
         };
         let count = array.extents.iter().cloned().fold(make::long(1), make::mul);
         let count = self.body.fix("count", count);
-        let padding = make::long(PADDING);
+        let padding = make::long(COPY_PADDING);
         let stride = make::mul(make::ceil_div(count.clone(), padding.clone()), padding.clone());
         let stride = make::add(stride, padding);
         let stride = self.body.fix("stride", stride);

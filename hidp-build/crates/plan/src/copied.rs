@@ -8,6 +8,10 @@ use hidp_ir::par::visit::{self, Role};
 use hidp_ir::par::{FoldFn, Func, Map, StmtKind, VarId};
 use hidp_syntax::ast::Level;
 
+/// Elements of four cache lines of the smallest type that is updated atomically, which lie between two copies of threads. With a line processors
+/// fetch its neighbour, so copies that only share no line still take lines from each other. `updates` writes the first of them.
+pub const COPY_PADDING: i64 = 64;
+
 /// The arrays of integers from outside that a nest on threads updates atomically by one operator each: the order of updates changes nothing,
 /// and nothing else in the nest touches them.
 pub fn copied_targets(func: &Func, map: &Map, strategy: Strategy) -> Vec<VarId> {

@@ -5,6 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
+use super::alone::alone_rule;
 use super::device_rules::device_rules;
 use super::host_rules::host_rules;
 use super::mapping::strategy_of_threads;
@@ -139,9 +140,9 @@ impl Dispatch {
 }
 
 /// What the shapes of `func` tell, and when another version than the first of `plans` promises more.
-pub fn dispatch(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
+pub fn dispatch(program: &Program, func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let positions = index_vars(func).into_iter().filter(|var| func.params.contains(var)).collect();
-    Dispatch { positions, tunables: tunables(func, model), ..by_shape(func, plans, model) }
+    Dispatch { positions, tunables: tunables(func, model), ..by_shape(program, func, plans, model) }
 }
 
 /// Adds a measure of the whole call, which rules for compositions look at: the nest that speaks for an entry may be a small one.
@@ -253,7 +254,7 @@ impl Effort {
     }
 }
 
-fn by_shape(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
+fn by_shape(program: &Program, func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let maps = nests(func);
     let Some(dominant) = dominant(func, &maps) else {
         return Dispatch { measures: of_primitive(func), ..Dispatch::default() };
@@ -261,6 +262,7 @@ fn by_shape(func: &Func, plans: &[Plan], model: &Model) -> Dispatch {
     let measures = of_nest(func, maps[dominant]);
     let mut rules = team_rules(plans, dominant, &measures, model);
     rules.extend(narrow_rule(plans, dominant, &measures, model));
+    rules.extend(alone_rule((program, func), (&maps, plans), dominant, &measures, model));
     Dispatch { measures, rules, ..Dispatch::default() }
 }
 
@@ -316,12 +318,25 @@ mod tests {
     use crate::testing::optimised;
     use hidp_ir::par::text::hidp_expr;
 
+    #[test]
+    fn iterations_too_few_for_two_threads_update_without_atoms() {
+        let counts = "function f input uint8 k[N]; input int w[M]; output uint c[256]; output int v[M];
+            { v = 0; c = 0; map { i := [0:N); atomic c[k[i]] += 1; } }";
+        assert_eq!(of(counts).1, [""; 0], "another nest may be large");
+        assert_eq!(of(&counts.replace("output int v[M]", "output int v[9]")).1, ["parallel < 1280 * threads: serial"]);
+        assert_eq!(of(&counts.replace("output int v[M]", "output int v[N]")).1, ["parallel < 1280 * threads: serial"]);
+        let large = counts.replace("output int v[M]", "output int v[9]").replace("c[256]", "c[M]");
+        assert_eq!(of(&large).1, [""; 0], "its first nest may be large");
+        let plain = "function f input int k[N]; output int c[N]; { map { i := [0:N); c[i] = 2 * k[i]; } }";
+        assert_eq!(of(plain).1, [""; 0], "nothing is updated");
+    }
+
     /// The measures as text and the rules of the only entry.
     fn of(text: &str) -> (Vec<String>, Vec<String>) {
         let program = optimised(text);
         let (func, model) = (program.entries[0], Model::cpu());
         let item = &program.funcs[func];
-        let dispatch = dispatch(item, &candidates(&program, func, &model), &model);
+        let dispatch = dispatch(&program, item, &candidates(&program, func, &model), &model);
         let measures = dispatch.measures.iter();
         (
             measures.map(|m| format!("{} = {}", m.name, hidp_expr(&program, &item.vars, &m.value))).collect(),

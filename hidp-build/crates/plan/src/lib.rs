@@ -11,6 +11,7 @@ use hidp_ir::par::{Block, Func, Map, StmtKind, VarId};
 
 pub mod target;
 
+mod alone;
 mod asked;
 mod bits;
 mod blame;
@@ -72,7 +73,7 @@ pub use blocks::{BlockLine, Blocks};
 pub use candidates::{Candidate, Explored, Fate, Limits, candidates, constraint, explore};
 pub use compose::{CodeletFate, Composed, LeftOut, Promise, compose, composed, form_of, loops, promise, shown};
 pub use constraint::{LaneShape, gives_to_team, lane_iterator, lane_shape};
-pub use copied::{copied_by_blocks, copied_targets};
+pub use copied::{COPY_PADDING, copied_by_blocks, copied_targets};
 pub use cost::{Cost, cost};
 pub use cuts::rounds;
 pub use device::{NEAR, Natives, SEARCHED, SPLIT, explore_device, is_searched, native_name, scope_of};

@@ -125,6 +125,13 @@ fn nest_work(program: &Program, func: &Func, map: &Map, count: &Expr, span: Span
     Some(sum)
 }
 
+/// Of one iteration of a nest whose iterations have no maps of unknown length inside.
+pub(super) fn operations_of_one(program: &Program, func: &Func, map: &Map) -> Option<i64> {
+    let span = map.iters.first().map_or(func.span, |iter| iter.span);
+    let work = nest_work(program, func, map, &Expr::int(1, span), span)?;
+    i64::try_from(work.as_int()?).ok()
+}
+
 /// What an expression takes. Positions of loads are found on the way.
 pub(super) fn lane_operations(expr: &Expr) -> Option<i64> {
     match &expr.kind {

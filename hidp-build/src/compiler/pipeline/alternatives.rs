@@ -41,7 +41,7 @@ pub fn all(input: &PipelineInput, program: &Program, entry: FuncId, model: &Mode
         return OnProcessors { plans: vec![(entry, usual)], rules: Vec::new(), left_out: Vec::new() };
     }
     let first: Vec<(FuncId, Plan)> = forms.iter().map(|(form, plans)| (*form, plans[0].clone())).collect();
-    let mut own = dispatch(&program.funcs[entry], &usual, model);
+    let mut own = dispatch(program, &program.funcs[entry], &usual, model);
     add_size(&mut own, &program.funcs[entry]);
     let promise = promise(program, entry, (&usual, &first), &own, model);
     let mut left_out = Vec::new();

@@ -63,7 +63,7 @@ pub fn lower_entry(input: &PipelineInput, program: &Program, func: FuncId, model
     // Where compositions alone are pinned, sizes are measured as for the entry as it is written.
     let usual =
         plans.first().cloned().or_else(|| explore(program, func, model, input.options.limits).plans.into_iter().next());
-    let mut dispatch = dispatch(item, &plans, model);
+    let mut dispatch = dispatch(program, item, &plans, model);
     alternatives::add_rules(&mut dispatch, (program, func), &entry, rules);
     if let Some(usual) = usual {
         add_device_rules(&mut dispatch, program, item, (&usual, &explored), (model, &device));

@@ -113,7 +113,7 @@ fn chosen<'e>(subject: &Subject, entry: &'e Entry, dims: &[i64]) -> &'e Unit {
     let func = &program.funcs[id];
     let plans = explore_device(program, id, &models.1, Limits::default(), Natives::default()).plans;
     let host = candidates(program, id, &models.0);
-    let mut rules = dispatch(func, &host, &models.0);
+    let mut rules = dispatch(program, func, &host, &models.0);
     add_device_rules(&mut rules, program, func, (&host[0], &plans), (&models.0, &models.1));
     let plan = rules.on_device(func, &plans, dims).expect("plans for devices");
     subject.units(entry, UnitTarget::Device).find(|unit| unit.plan == plan.name).expect("it is compiled")

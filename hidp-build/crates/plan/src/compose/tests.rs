@@ -213,7 +213,7 @@ fn promised(text: &str) -> (Vec<String>, Vec<(String, Option<f64>)>) {
         (form.func, Plan { name: form.name.clone(), ..plan })
     };
     let forms: Vec<(FuncId, Plan)> = program.alternatives_of(entry).map(form).collect();
-    let mut own = dispatch(&program.funcs[entry], &plans, &model);
+    let mut own = dispatch(&program, &program.funcs[entry], &plans, &model);
     add_size(&mut own, &program.funcs[entry]);
     let Promise { rules, least } = promise(&program, entry, (&plans, &forms), &own, &model);
     let names = forms.into_iter().map(|(_, plan)| plan.name);

@@ -357,7 +357,7 @@ fn dispatched(program: &Program) -> (Vec<Plan>, Dispatch) {
     let func = &program.funcs[id];
     let plans = explore_device(program, id, &model, Limits::default(), Natives::default()).plans;
     let host = candidates(program, id, &cpu);
-    let mut dispatch = dispatch(func, &host, &cpu);
+    let mut dispatch = dispatch(program, func, &host, &cpu);
     add_device_rules(&mut dispatch, program, func, (&host[0], &plans), (&cpu, &model));
     (plans, dispatch)
 }
