@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::wide::constant_divisor;
 use hidp_ir::imp::visit::{accessed, each_expr, each_stmt, overwritten};
 use hidp_ir::imp::{
     Entry, Expr, ExprKind, Function, LoopKind, Prim, Stmt, TemplateArg, Unit, UnitTarget, VarId, VarKind, WideKind,
@@ -151,15 +152,16 @@ impl Collector<'_> {
             WideStmt::Update { .. } => true,
             WideStmt::Let { .. } | WideStmt::Here(_) | WideStmt::Anew(_) | WideStmt::Set { .. } => false,
         };
+        let mut quotients = false;
         for value in wides_of(stmt) {
             each_wide(value, &mut |wide| match &wide.kind {
                 WideKind::Call(call) => self.scalar_fn(call.function),
                 WideKind::Load(element) => own_way |= element.has_own_way(),
+                WideKind::Binary(op, _, by) => quotients |= constant_divisor(*op, by).is_some(),
                 WideKind::Splat(_)
                 | WideKind::Iota(_)
                 | WideKind::Var(_)
                 | WideKind::Unary(..)
-                | WideKind::Binary(..)
                 | WideKind::MulAdd(..)
                 | WideKind::Select(..)
                 | WideKind::Cast(_)
@@ -168,6 +170,9 @@ impl Collector<'_> {
         }
         if own_way {
             self.needs.headers.insert("lane_accesses.hpp".to_owned());
+        }
+        if quotients {
+            self.needs.headers.insert("lane_quotients.hpp".to_owned());
         }
     }
     fn prim(&mut self, prim: &Prim) {

@@ -315,7 +315,10 @@ fn wide_expr(scope: &Scope<'_>, dialect: &dyn Dialect, wide: &Wide) -> Piece {
         }
         WideKind::Binary(op, a, b) => match operator(*op) {
             Operator::Infix(sign) => Piece::compound(format!("{} {sign} {}", sub(a).operand(), sub(b).operand())),
-            Operator::Function(function) => Piece::atom(format!("hidp::{function}({})", list(&[a, b]))),
+            Operator::Function(function) => Piece::atom(match constant_divisor(*op, b) {
+                Some(by) => format!("hidp::{function}_by<{by}>({})", sub(a).text),
+                None => format!("hidp::{function}({})", list(&[a, b])),
+            }),
         },
         WideKind::MulAdd(a, b, c) => Piece::atom(format!("hidp::wide_mul_add({})", list(&[a, b, c]))),
         WideKind::Select(c, a, b) => Piece::atom(format!("hidp::wide_select({})", list(&[c, a, b]))),
@@ -354,6 +357,14 @@ fn operator(op: BinOp) -> Operator {
         BinOp::Eq => Operator::Infix("=="),
         BinOp::Ne => Operator::Infix("!="),
     }
+}
+
+/// The positive integer that all lanes divide by.
+pub(super) fn constant_divisor(op: BinOp, by: &Wide) -> Option<i64> {
+    let WideKind::Splat(value) = &by.kind else { return None };
+    let ExprKind::Int(value) = &value.kind else { return None };
+    let divides = matches!(op, BinOp::Div | BinOp::Rem) && by.ty.is_integer();
+    i64::try_from(*value).ok().filter(|value| divides && *value > 0)
 }
 
 /// A lambda that calls a maths function with one lane's operands.
