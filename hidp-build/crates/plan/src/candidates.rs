@@ -109,11 +109,11 @@ fn explore_all(program: &Program, func: FuncId, model: &Model, limits: Limits) -
     let func = &program.funcs[func];
     let maps = nests(func);
     let score_of = |map: &Map, mapping: &Mapping| {
-        score(program, func, map, mapping, preferred(program, func, map, mapping.strategy), model)
+        score(program, func, map, mapping, preferred(program, func, map, mapping.strategy, model), model)
     };
     let mut tried: Vec<Tried> = Vec::new();
     let excluded = |map: &Map, strategy: Strategy| {
-        let gains = || gain(program, func, map, strategy).filter(|_| !limits.variants);
+        let gains = || gain(program, func, map, strategy, model).filter(|_| !limits.variants);
         constraint(program, func, map, strategy).or_else(gains)
     };
     let under = |map: &Map, strategy: Strategy| mapping(program, func, map, strategy, model);
@@ -164,10 +164,10 @@ fn instead_of(strategy: Strategy) -> &'static [Strategy] {
 
 /// Whether this goes before all others: a directive asks for it, a level that is the whole device gets every thread into each outer
 /// iteration; or loops that compilers make no vectors of run in lanes.
-fn preferred(program: &Program, func: &Func, map: &Map, strategy: Strategy) -> bool {
+fn preferred(program: &Program, func: &Func, map: &Map, strategy: Strategy, model: &Model) -> bool {
     match strategy {
         Strategy::Team => map.directives.levels == [Level::Kernel],
-        Strategy::Wide => super::wide::gain(program, func, map).is_ok(),
+        Strategy::Wide => super::wide::gain(program, func, map, model).is_ok(),
         Strategy::Rows | Strategy::Lanes | Strategy::Serial | Strategy::Device(_) => false,
     }
 }
@@ -186,9 +186,9 @@ pub fn constraint(program: &Program, func: &Func, map: &Map, strategy: Strategy)
 }
 
 /// What a strategy that could run a nest would have to save.
-fn gain(program: &Program, func: &Func, map: &Map, strategy: Strategy) -> Option<Refusal> {
+fn gain(program: &Program, func: &Func, map: &Map, strategy: Strategy, model: &Model) -> Option<Refusal> {
     match strategy {
-        Strategy::Wide => super::wide::gain(program, func, map).err(),
+        Strategy::Wide => super::wide::gain(program, func, map, model).err(),
         Strategy::Rows | Strategy::Lanes | Strategy::Team | Strategy::Serial | Strategy::Device(_) => None,
     }
 }

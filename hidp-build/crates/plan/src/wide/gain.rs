@@ -1,22 +1,20 @@
-//! Which nests gain from whole iterations in lanes: those whose loops compilers do not vectorise, and which do little lane by lane.
-//!
-//! Costs are rough tenths of a cycle per iteration, alone and as one of a group of lanes; instruction sets differ by more than a finer model
-//! would resolve. A gather costs as many loads, plus storing their addresses and merging their values, which is more per load than a scalar
-//! loop pays.
+//! Which nests gain from whole iterations in lanes: those whose loops compilers do not vectorise, or not well, and which do little lane by lane.
 
-use super::{Classes, is_row, numbers, numbers_at, packed, wide_shape};
+use super::costs::{
+    ATOMIC, BRANCH, CALL, Cost, ELEMENT, FIELD, OPERATION, PRIMITIVE, SAME, SEARCH, UPDATE, of_call, of_operator,
+};
+use super::{Classes, apart, is_row, numbers, numbers_at, packed, wide_shape};
 use crate::blame::span_of;
 use crate::copied::copied_targets;
 use crate::mapping::Strategy;
 use crate::refusal::{GAIN, Refusal};
-use crate::shape::{Stride, stride_of};
+use crate::shape::{Stride, coefficient, stride_of};
+use crate::target::Model;
+use hidp_ir::par::effects::Effects;
 use hidp_ir::par::lanes::vectorisable;
 use hidp_ir::par::visit::{self, Role, Visitor, look};
-use hidp_ir::par::{
-    Access, BinOp, Expr, ExprKind, Fold, FoldFn, Func, Map, MathFn, Place, Program, Stmt, StmtKind, VarId,
-};
+use hidp_ir::par::{Access, Block, Expr, ExprKind, Fold, FoldFn, Func, Map, Place, Program, Stmt, StmtKind, VarId};
 use hidp_syntax::source::Span;
-use hidp_syntax::ty::Scalar;
 use std::collections::BTreeSet;
 
 /// Turns of a loop that nothing is known of.
@@ -37,43 +35,8 @@ const ONE_SIDE: f64 = 0.75;
 /// As much better lanes must be: more code is compiled.
 const MARGIN: f64 = 1.25;
 
-/// What something costs.
-#[derive(Clone, Copy, Debug)]
-struct Cost {
-    in_order: f64,
-    in_lanes: f64,
-    /// If one lane after the other does it: how that is said.
-    slow: Option<&'static str>,
-}
-
-const fn vector(in_order: f64, in_lanes: f64) -> Cost {
-    Cost { in_order, in_lanes, slow: None }
-}
-const fn lane_by_lane(in_order: f64, in_lanes: f64, slow: &'static str) -> Cost {
-    Cost { in_order, in_lanes, slow: Some(slow) }
-}
-
-/// An operator, a load of neighbours.
-const OPERATION: Cost = vector(5.0, 1.0);
-/// A function that vectors have.
-const MATHS: Cost = vector(60.0, 12.0);
-/// Data that decide where to go on are guessed wrong.
-const BRANCH: Cost = vector(15.0, 3.0);
-/// A number of neighbouring structs: their places need not be kept.
-const FIELD: Cost = lane_by_lane(5.0, 12.0, "a loop accesses elements one lane after the other");
-/// One for all lanes, which each of them loads.
-const SAME: Cost = lane_by_lane(5.0, 60.0, "a loop accesses elements one lane after the other");
-const ELEMENT: Cost = lane_by_lane(5.0, 25.0, "a loop accesses elements one lane after the other");
-/// With the bus locked, or in a copy of each thread.
-const ATOMIC: Cost = lane_by_lane(200.0, 220.0, "a loop updates elements one lane after the other");
-const UPDATE: Cost = lane_by_lane(10.0, 22.0, "a loop updates elements one lane after the other");
-const DIVISION: Cost = lane_by_lane(60.0, 80.0, "a loop divides integers one lane after the other");
-const CALL: Cost = lane_by_lane(100.0, 120.0, "a loop calls a function one lane after the other");
-const PRIMITIVE: Cost = lane_by_lane(500.0, 530.0, "a loop calls a primitive one lane after the other");
-const LIBRARY: Cost = lane_by_lane(100.0, 120.0, "a loop calls a function of the C library one lane after the other");
-
 /// Whether a nest that can run so gains by it.
-pub(crate) fn gain(program: &Program, func: &Func, map: &Map) -> Result<(), Refusal> {
+pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> Result<(), Refusal> {
     let Some(lane) = map.iters.last() else { return Ok(()) };
     let classes = Classes::of(map);
     let mut others = classes.varying().clone();
@@ -91,13 +54,15 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map) -> Result<(), Refu
         packed,
         width,
         weight: Weight { in_order: 1.0, in_lanes: 1.0 },
-        loops: false,
+        until: BTreeSet::new(),
+        inside: None,
+        apart: apart(program, func, map, &classes, model),
         in_order: 0.0,
         in_lanes: 0.0,
         slowest: None,
     };
     look.visit_block(&map.body);
-    if !look.loops {
+    if !look.apart {
         let why = "iterations have no loops, or maps alone, so that vectors run along neighbours anyhow";
         return Err(GAIN.refused(span_of(map), why));
     }
@@ -124,6 +89,32 @@ struct Weight {
     in_lanes: f64,
 }
 
+/// What the loop over the last iterator of a map changes.
+struct Inside {
+    changes: BTreeSet<VarId>,
+    /// How often the loop begins.
+    before: Weight,
+}
+
+impl Inside {
+    fn of(program: &Program, func: &Func, map: &Map, before: Weight) -> Self {
+        let effects = Effects::of_block(program, &func.vars, &map.body);
+        let last = map.iters.last().map(|iter| iter.var);
+        let changes = effects.declares.iter().copied().chain(effects.outer_writes()).chain(last).collect();
+        Inside { changes, before }
+    }
+
+    /// Whether an access loads the same in all of its iterations.
+    fn keeps(&self, place: &Place) -> bool {
+        let mut keeps = !self.changes.contains(&place.array);
+        place
+            .index
+            .iter()
+            .for_each(|index| visit::walk_expr_vars(index, |var, _| keeps &= !self.changes.contains(&var)));
+        keeps
+    }
+}
+
 struct Look<'a> {
     program: &'a Program,
     func: &'a Func,
@@ -138,8 +129,12 @@ struct Look<'a> {
     /// Bits of lanes, in 32.
     width: f64,
     weight: Weight,
-    /// Whether there is a loop of the program.
-    loops: bool,
+    /// What the masked loop around ends by.
+    until: BTreeSet<VarId>,
+    /// The innermost map inside around.
+    inside: Option<Inside>,
+    /// Whether vectors along neighbours do badly or not at all: a map inside says so, or there is a loop of the program.
+    apart: bool,
     in_order: f64,
     in_lanes: f64,
     /// What costs the most of what goes lane by lane, where that stands, and what it is.
@@ -159,6 +154,55 @@ impl Look<'_> {
         }
     }
 
+    fn count_place(&mut self, place: &Place, role: Role) {
+        let elem = self.func.vars[place.array].ty;
+        let numbers = numbers_at(self.program, elem, &place.path);
+        if role == Role::Update {
+            let cost = if self.copied.contains(&place.array) { UPDATE } else { ATOMIC };
+            self.count(cost, place.span);
+            return;
+        }
+        match stride_of(place, self.lane, &self.others) {
+            Stride::Invariant if !self.classes.is_varying(place.array) => {}
+            stride @ (Stride::Invariant | Stride::Unit)
+                if elem.scalar().is_none() || place.access == Access::Shared =>
+            {
+                let cost = if stride == Stride::Invariant { SAME } else { FIELD };
+                numbers.for_each(|_| self.count(cost, place.span));
+            }
+            Stride::Invariant | Stride::Unit => self.count(OPERATION, place.span),
+            Stride::Strided | Stride::Irregular => {
+                let packed = self.packed.contains(&place.array) && is_row(self.lane, self.classes, place);
+                let cost = if packed { OPERATION } else { ELEMENT };
+                numbers.for_each(|_| self.count(cost, place.span));
+            }
+        }
+    }
+
+    /// Counts what an access costs: before the loop over the last iterator of a map, if nothing in it changes that.
+    fn count_access(&mut self, place: &Place, role: Role) {
+        let before = self.inside.as_ref().filter(|inside| role == Role::Read && inside.keeps(place));
+        let weight = before.map_or(self.weight, |inside| inside.before);
+        let around = std::mem::replace(&mut self.weight, weight);
+        self.count_place(place, role);
+        self.weight = around;
+    }
+
+    /// Whether lanes wait for ones with longer ranges; those that grow by a constant from lane to lane are about as long.
+    fn waits(&self, map: &Map) -> bool {
+        let grows = |bound: &Expr| coefficient(bound, self.lane, &self.others).is_some();
+        self.classes.is_ragged(map) && !map.iters.iter().all(|iter| grows(&iter.lo) && grows(&iter.hi))
+    }
+
+    /// Whether a branch decides where a loop searches on: both sides change what it ends by.
+    fn searches(&self, then: &Block, otherwise: &Block) -> bool {
+        let changes = |block: &Block| {
+            let writes = Effects::of_block(self.program, &self.func.vars, block).writes;
+            !writes.is_disjoint(&self.until)
+        };
+        changes(then) && changes(otherwise)
+    }
+
     fn with(&mut self, in_order: f64, in_lanes: f64, visit: impl FnOnce(&mut Self)) {
         let Weight { in_order: order, in_lanes: lanes } = self.weight;
         let around =
@@ -172,17 +216,23 @@ impl Visitor for Look<'_> {
     fn visit_stmt(&mut self, stmt: &Stmt) {
         match &stmt.kind {
             StmtKind::Loop(node) => {
-                self.loops = true;
-                let idle = if self.classes.is_masked_loop(node) { IDLE } else { 1.0 };
+                self.apart = true;
+                let masked = self.classes.is_masked_loop(node);
+                let idle = if masked { IDLE } else { 1.0 };
+                let until = if masked { Effects::of_expr(&node.cond) } else { BTreeSet::new() };
+                let around = std::mem::replace(&mut self.until, until);
                 self.with(TURNS, TURNS * idle, |look| look::walk_stmt(look, stmt));
+                self.until = around;
             }
             StmtKind::Map(map) => {
                 let own = if vectorisable(self.program, self.func, map) { own_lanes(map) } else { 1.0 };
-                let waiting = if self.classes.is_ragged(map) { RAGGED } else { 1.0 };
+                let waiting = if self.waits(map) { RAGGED } else { 1.0 };
+                let around = self.inside.replace(Inside::of(self.program, self.func, map, self.weight));
                 self.with(TURNS * own, TURNS * waiting, |look| look::walk_stmt(look, stmt));
+                self.inside = around;
             }
             StmtKind::If { cond, then, otherwise } if self.classes.varies(cond) => {
-                self.count(BRANCH, cond.span);
+                self.count(if self.searches(then, otherwise) { SEARCH } else { BRANCH }, cond.span);
                 self.visit_expr(cond);
                 self.with(ONE_SIDE, 1.0, |look| {
                     look.visit_block(then);
@@ -211,28 +261,7 @@ impl Visitor for Look<'_> {
     }
 
     fn visit_place(&mut self, place: &Place, role: Role) {
-        let elem = self.func.vars[place.array].ty;
-        let numbers = numbers_at(self.program, elem, &place.path);
-        if role == Role::Update {
-            let cost = if self.copied.contains(&place.array) { UPDATE } else { ATOMIC };
-            self.count(cost, place.span);
-            return look::walk_place(self, place, role);
-        }
-        match stride_of(place, self.lane, &self.others) {
-            Stride::Invariant if !self.classes.is_varying(place.array) => {}
-            stride @ (Stride::Invariant | Stride::Unit)
-                if elem.scalar().is_none() || place.access == Access::Shared =>
-            {
-                let cost = if stride == Stride::Invariant { SAME } else { FIELD };
-                numbers.for_each(|_| self.count(cost, place.span));
-            }
-            Stride::Invariant | Stride::Unit => self.count(OPERATION, place.span),
-            Stride::Strided | Stride::Irregular => {
-                let packed = self.packed.contains(&place.array) && is_row(self.lane, self.classes, place);
-                let cost = if packed { OPERATION } else { ELEMENT };
-                numbers.for_each(|_| self.count(cost, place.span));
-            }
-        }
+        self.count_access(place, role);
         look::walk_place(self, place, role);
     }
 
@@ -245,25 +274,8 @@ impl Visitor for Look<'_> {
 
     fn visit_expr(&mut self, expr: &Expr) {
         let cost = match &expr.kind {
-            ExprKind::Binary { op: BinOp::Div | BinOp::Rem, .. }
-                if expr.ty.scalar().is_some_and(Scalar::is_integer) =>
-            {
-                Some(DIVISION)
-            }
-            ExprKind::Call(..) => Some(CALL),
-            ExprKind::Math(MathFn::Tgamma | MathFn::Lgamma | MathFn::Fmod, _) => Some(LIBRARY),
-            ExprKind::Math(MathFn::Min | MathFn::Max | MathFn::Abs | MathFn::Fma, _) => Some(OPERATION),
-            ExprKind::Math(..) => Some(MATHS),
-            ExprKind::Unary(..) | ExprKind::Binary { .. } | ExprKind::Lazy { .. } | ExprKind::Select { .. } => {
-                Some(OPERATION)
-            }
-            // Places are looked at by themselves.
-            ExprKind::Const(_)
-            | ExprKind::Read(_)
-            | ExprKind::Load(_)
-            | ExprKind::Convert { .. }
-            | ExprKind::Field(..)
-            | ExprKind::Struct(..) => None,
+            ExprKind::Call(function, _) => Some(of_call(self.program, *function)),
+            _ => of_operator(expr),
         };
         if let Some(cost) = cost.filter(|_| self.classes.varies(expr)) {
             self.count(cost, expr.span);
@@ -426,7 +438,8 @@ mod tests {
         let why = |inside: &str| of(&text(inside));
         let gathered = "excluded: a loop accesses elements one lane after the other";
         assert_eq!(why("k = k + t[v & 7];"), (gathered.into(), "rows".into()));
-        assert_eq!(why("k = k + v / 3;").0, "excluded: a loop divides integers one lane after the other");
+        assert_eq!(why("k = k + v / (k + 3);").0, "excluded: a loop divides integers one lane after the other");
+        assert_eq!(why("k = k + v / 3;").0, "kept", "a product and shifts");
         assert_eq!(why("k = k + t[3];").0, "kept", "the same element in all lanes");
         let flat = "function f input float x[N]; output float y[N]; { y = 2 * x; }";
         assert!(of(flat).0.starts_with("excluded: iterations have no loops"), "{}", of(flat).0);

@@ -3,7 +3,9 @@
 //! Consecutive iterations of the outermost map's last iterator are the lanes of a group; all that is inside runs in order, in all lanes
 //! together. Where they part, those that are elsewhere wait.
 
+mod apart;
 mod classes;
+mod costs;
 mod gain;
 pub mod live;
 mod numbers;
@@ -13,6 +15,7 @@ mod steady;
 
 use super::blame::span_of;
 use super::refusal::{FAULT_ORDER, LANES, NAMED, Refusal, SEQUENCE, SHAPE};
+use apart::apart;
 pub use classes::{Classes, Joins, continues, joins_of_branch, joins_of_loop};
 pub(crate) use gain::gain;
 use hidp_ir::par::effects;
