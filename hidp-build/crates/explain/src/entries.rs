@@ -22,8 +22,8 @@ use hidp_ir::par::{self, FuncId, Program, shape};
 use hidp_pass::{assume, fuse};
 use hidp_plan::target::{DeviceModel, Model};
 use hidp_plan::{
-    Candidate, Cost, Dispatch, Explored, Fate, Measure, MeasureOf, Models, Plan, Shown, array_homes, as_directives,
-    cost, expanded, explore, explore_device, nests, pinned,
+    Candidate, Cost, Dispatch, Explored, Fate, Measure, MeasureOf, Models, Plan, Shown, Strategy, array_homes,
+    as_directives, cost, expanded, explore, explore_device, nests, pinned, wide,
 };
 use hidp_prove as prove;
 use hidp_syntax::source::{SourceMap, Span};
@@ -118,6 +118,8 @@ struct Version {
 struct NestFacts {
     shape: String,
     candidates: Vec<Candidate>,
+    /// Sizes beyond which iterations in lanes run in order instead.
+    limits: Vec<String>,
     bytes: String,
     flops: String,
     accesses: Vec<AccessFacts>,
@@ -182,9 +184,12 @@ fn explanation(
     };
     let nests = nests(item).into_iter().enumerate().map(|(at, map)| {
         let Cost { bytes, flops } = cost(program, item, map);
+        let rows = || explored.candidates.iter().filter(|row| row.nest == Some(at));
+        let is_wide = rows().any(|row| row.name == Strategy::Wide.name() && row.fate == Fate::Kept);
         NestFacts {
             shape: shape::nested(map).print(program, &item.vars).to_string(),
-            candidates: placed(&input.sources, explored.candidates.iter().filter(|row| row.nest == Some(at))),
+            candidates: placed(&input.sources, rows()),
+            limits: if is_wide { limits(program, item, map) } else { Vec::new() },
             bytes: print(bytes),
             flops: print(flops),
             accesses: accesses::accesses(&input.sources, program, item, map),
@@ -289,6 +294,17 @@ fn placed<'a>(sources: &SourceMap, candidates: impl Iterator<Item = &'a Candidat
         candidate
     };
     candidates.map(placed).collect()
+}
+
+/// Up to which sizes whole iterations run in lanes.
+fn limits(program: &Program, func: &par::Func, map: &par::Map) -> Vec<String> {
+    let line = |limit: &wide::Limit| {
+        let name = &func.vars[limit.array].name;
+        format!("wide runs in order where an iteration has more than {} elements of `{name}`", limit.most)
+    };
+    let mut lines: Vec<String> = wide::limits(program, func, map).iter().map(line).collect();
+    lines.dedup();
+    lines
 }
 
 /// Letters of a statement that are shown.

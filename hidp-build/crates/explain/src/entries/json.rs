@@ -160,12 +160,13 @@ fn entry(explanation: &Explanation) -> Json {
 }
 
 fn nest(nest: &NestFacts) -> Json {
-    let NestFacts { shape, candidates, bytes, flops, accesses } = nest;
+    let NestFacts { shape, candidates, limits, bytes, flops, accesses } = nest;
     Json::Object(vec![
         ("shape", Json::text(shape)),
         ("bytes", Json::text(bytes)),
         ("flops", Json::text(flops)),
         ("candidates", Json::list(candidates, candidate)),
+        ("limits", Json::list(limits, |limit| Json::text(limit))),
         ("accesses", Json::list(accesses, lying)),
     ])
 }
@@ -414,6 +415,20 @@ mod tests {
         ] {
             assert!(json.contains(expected), "{expected}\n{json}");
         }
+    }
+
+    /// Where arrays of iterations are too long for lanes, iterations run in order.
+    #[test]
+    fn sizes_that_lanes_do_not_take_are_shown() {
+        let program = "function f input int x[N]; input int k; output int y[N];
+            { map { i := [0:N); int n = x[i]; int v[k], w[40];
+              for (int t = 0; t < n; t = t + 1) { v[t % 2] = v[t % 2] + t; w[t & 7] = t; } y[i] = v[0] + w[1]; } }";
+        let limit = "wide runs in order where an iteration has more than 8192 elements of `v`";
+        let text = of(program, Format::Plain);
+        assert!(text.contains(&format!("\n    {limit}\n")), "{text}");
+        assert!(!text.contains("elements of `w`"), "{text}");
+        let json = of(program, Format::Json);
+        assert!(json.contains(&format!("\"limits\": [\"{limit}\"]")), "{json}");
     }
 
     /// Of two nests, one stands twice: only what the other tests is left inside.

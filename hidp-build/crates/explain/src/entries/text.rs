@@ -114,6 +114,7 @@ impl Explanation {
         for nest in &self.nests {
             lines.push(nest.shape.clone());
             lines.extend(page.candidates(&nest.candidates, "  "));
+            lines.extend(nest.limits.iter().map(|limit| format!("  {limit}")));
         }
         page.section("candidates", &lines.join("\n"));
         for (rank, plan) in self.plans.iter().enumerate() {

@@ -82,19 +82,34 @@ fn innermost(widest: &[u8; DEEPEST]) -> Option<u8> {
     widest.iter().rev().copied().find(|bits| *bits > 0)
 }
 
-/// Whether only sizes say if a nest that can run so does: where rows are too long to be packed, or arrays of iterations to be kept, its
-/// iterations run in order.
+/// Whether only sizes say if a nest that can run so does: its iterations run in order where they exceed a limit.
 pub fn may_be_too_long(program: &Program, func: &Func, map: &Map) -> bool {
+    !limits(program, func, map).is_empty()
+}
+
+/// How many elements of an array lanes take at most: of a row that is packed, or of an iteration's own array.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Limit {
+    /// The array.
+    pub array: VarId,
+    /// Elements.
+    pub most: u32,
+}
+
+/// The limits that sizes may exceed, of a nest that can run in lanes.
+pub fn limits(program: &Program, func: &Func, map: &Map) -> Vec<Limit> {
     let classes = Classes::of(map);
-    let exceeds = |extents: &[Expr], most: u32| {
+    let may_exceed = |extents: &[Expr], most: u32| {
         let elements = extents.iter().try_fold(1, |all: i128, extent| extent.as_int()?.checked_mul(all));
         elements.is_none_or(|elements| elements > i128::from(most))
     };
     let shape = |array: VarId| &func.vars[array].shape[..];
     let rows = packed(program, func, map, &classes);
     let kept = allocated(program, func, map, &classes).unwrap_or_default();
-    rows.iter().any(|row| exceeds(&shape(row.array)[1..], row.most))
-        || kept.iter().any(|kept| exceeds(shape(kept.array), kept.most))
+    let rows = rows.iter().filter(|row| may_exceed(&shape(row.array)[1..], row.most));
+    let kept = kept.iter().filter(|kept| may_exceed(shape(kept.array), kept.most));
+    let rows = rows.map(|row| Limit { array: row.array, most: row.most });
+    rows.chain(kept.map(|kept| Limit { array: kept.array, most: kept.most })).collect()
 }
 
 /// Looks at all that an iteration does.
