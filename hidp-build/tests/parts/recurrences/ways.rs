@@ -484,7 +484,7 @@ fn fields_that_loops_walk_along() {
         );
         let program = compiled(&text);
         let made = recurrences(&program);
-        assert!(made.iter().all(|made| matches!(made.wants, Wants::Field { cells: 0, folds: 1 })), "{made:?}");
+        assert!(made.iter().all(|made| matches!(made.wants, Wants::Field { cells: 0, folds: 1, .. })), "{made:?}");
         let course = Course::Window { narrow: true, profile: false };
         let narrow = in_course(&program, course);
         assert_eq!(narrow.is_some(), field == "from", "{text}");

@@ -52,16 +52,7 @@ impl Recurrences {
             let func = &program.funcs[made.tables];
             let Some(system) = func.recur.as_ref().and_then(|recur| recur.systems.get(made.system)) else { continue };
             let mut about = described(program, func, system);
-            let what = match made.wants {
-                Wants::Tables => "whole table".to_owned(),
-                Wants::Cells(1) => "one cell".to_owned(),
-                Wants::Cells(cells) => format!("{cells} cells"),
-                Wants::Folds(1) => "a fold of all cells".to_owned(),
-                Wants::Folds(folds) => format!("{folds} folds of all cells"),
-                Wants::Field { cells, folds } => {
-                    format!("a field of all cells, kept by steps, {cells} cells and {folds} folds of all cells")
-                }
-            };
+            let what = wanted(made.wants);
             let mut how: Vec<String> = made.text(program, system).lines().map(|line| format!("    {line}")).collect();
             about.push(format!("  {what}:"));
             about.append(&mut how);
@@ -80,6 +71,33 @@ impl Recurrences {
             }
         }
         lines
+    }
+}
+
+/// What a use needs.
+fn wanted(wants: Wants) -> String {
+    let parts = |cells: usize, folds: usize| {
+        let cells = match cells {
+            0 => None,
+            1 => Some("one cell".to_owned()),
+            _ => Some(format!("{cells} cells")),
+        };
+        let folds = match folds {
+            0 => None,
+            1 => Some("a fold of all cells".to_owned()),
+            _ => Some(format!("{folds} folds of all cells")),
+        };
+        [cells, folds].into_iter().flatten().collect::<Vec<_>>()
+    };
+    match wants {
+        Wants::Tables => "whole table".to_owned(),
+        Wants::Cells(cells) => parts(cells, 0).join(""),
+        Wants::Folds(folds) => parts(0, folds).join(""),
+        Wants::Field { bytes, cells, folds } => {
+            let plural = if bytes == 1 { "" } else { "s" };
+            let field = format!("a field of all cells, kept by steps ({bytes} byte{plural} per cell)");
+            [vec![field], parts(cells, folds)].concat().join(", ")
+        }
     }
 }
 
@@ -130,6 +148,30 @@ fn ordered(steps: &Steps, names: &[&str], system: &System) -> String {
 mod tests {
     use super::*;
     use hidp_build::compiler::pipeline::InputFile;
+
+    /// A traceback keeps one field, and 16 bits of another one, of which the best is found.
+    #[test]
+    fn fields_that_are_kept_have_their_bytes() {
+        let text = "struct Cell { long best; uint8 from; }
+            recurrence Cell d(i := [0:N], j := [0:M]) input uint8 a[N], b[M];
+            { if (i == 0 || j == 0) return Cell{best: 0, from: 0};
+              long both = d(i-1, j-1).best + (a[i-1] == b[j-1] ? 1 : 0), one = d(i-1, j).best;
+              if (both > one) return Cell{best: both, from: 1}; return Cell{best: one, from: 2}; }
+            function f input uint8 a[N], b[M]; output long s;
+            { uint8 from[N+1][M+1]; from = d.from; s = d(N, M).best; long i = N, j = M;
+              while (i > 0 && j > 0) { uint8 way = from[i][j]; s += way; if (way == 1) j -= 1; i -= 1; } }";
+        let mut input = PipelineInput::default();
+        let id = input.sources.add("f.hdp".to_owned(), text);
+        input.files.push(InputFile { id, stem: "f".to_owned(), imports: Vec::new() });
+        let lines = Recurrences::of(&input).lines("f").concat();
+        for expected in [
+            "  a field of all cells, kept by steps (1 byte per cell), one cell:\n",
+            "the last steps are kept (2 * 8 * (M + 1) bytes)\n",
+            "cells are kept in 16 bits (2 * 2 * (M + 1) bytes)",
+        ] {
+            assert!(lines.contains(expected), "{expected}\n{lines}");
+        }
+    }
 
     #[test]
     fn an_entry_shows_the_recurrences_that_it_uses() {

@@ -1,10 +1,12 @@
 //! What the pass makes of each use of a recurrence, for explanations.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use super::{narrow, wave};
-use hidp_ir::par::{Course, Func, FuncId, PinnedCourse, Program, System, Table, interp, text};
+use hidp_ir::par::{Course, Func, FuncId, PinnedCourse, Program, System, Table, interp, text, visit};
 use hidp_syntax::source::Span;
+use hidp_syntax::ty::Ty;
 
 /// How tables are computed where a function uses them.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -40,6 +42,8 @@ pub enum Wants {
     Folds(usize),
     /// A field of all cells, along which a loop walks, and so many cells and folds.
     Field {
+        /// Bytes of the field.
+        bytes: u64,
         /// Cells.
         cells: usize,
         /// Folds over all cells.
@@ -257,6 +261,8 @@ impl Memory {
             numbers.chain(extents).collect::<Vec<_>>().join(" * ")
         };
         let declared = |table: &Table| interp::size_of(program, func.vars[table.array].ty);
+        let fields = |table: &Table| fields(program, func, system, table);
+        let kept = |table: &Table| fields(table).map_or(declared(table), |fields| sizes(program, &fields, |ty| ty));
         let tables = system.tables.iter().zip(&system.order.steps);
         let longest = system.order.steps.iter().filter_map(|steps| steps.window).max();
         let of_window = |size: &dyn Fn(&Table) -> u64| -> Option<String> {
@@ -267,10 +273,36 @@ impl Memory {
             Some(parts.collect::<Option<Vec<_>>>()?.join(" + "))
         };
         let parts: Vec<String> = system.tables.iter().map(|table| bytes(table, declared(table), 1, None)).collect();
-        let narrow = |_: &Table| interp::size_of(program, narrow::TY);
-        let window = of_window(&declared).zip(of_window(&narrow)).map(|(declared, narrow)| [declared, narrow]);
+        let narrow = |table: &Table| {
+            let fields = fields(table).unwrap_or(vec![func.vars[table.array].ty]);
+            sizes(program, &fields, |ty| if narrow::is_wide(ty) { narrow::TY } else { ty })
+        };
+        let window = of_window(&kept).zip(of_window(&narrow)).map(|(declared, narrow)| [declared, narrow]);
         Memory { table: parts.join(" + "), window }
     }
+}
+
+/// The fields of a table of structs that cells load, which have windows of their own. `None` where structs are loaded as a whole.
+fn fields(program: &Program, func: &Func, system: &System, table: &Table) -> Option<Vec<Ty>> {
+    let Ty::Struct(id) = func.vars[table.array].ty else { return None };
+    let mut loaded: Option<BTreeSet<u32>> = Some(BTreeSet::new());
+    for body in system.tables.iter().map(|table| &table.body) {
+        visit::walk_places(body, |place, _| {
+            if place.array == table.array {
+                match (place.path.first(), &mut loaded) {
+                    (Some(field), Some(loaded)) => _ = loaded.insert(*field),
+                    (Some(_) | None, _) => loaded = None,
+                }
+            }
+        });
+    }
+    let all = &program.structs[id].fields;
+    Some(loaded?.into_iter().map(|field| all[field as usize].1).collect())
+}
+
+/// Bytes of values in the types that are made of theirs.
+fn sizes(program: &Program, types: &[Ty], kept: impl Fn(Ty) -> Ty) -> u64 {
+    types.iter().map(|ty| interp::size_of(program, kept(*ty))).sum()
 }
 
 /// An extent as a factor: in parentheses if it has an operator outside of such.

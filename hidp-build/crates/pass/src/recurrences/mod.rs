@@ -45,7 +45,7 @@ pub use made::{Fate, Kept, Made, Tests, Unmet, Wants, Way, Why};
 
 use asked::Asks;
 use calls::{Calls, Use, called, called_in_maps};
-use hidp_ir::par::{Block, Course, FuncId, PinnedCourse, Program, Recur, Stmt, System, VarId};
+use hidp_ir::par::{Block, Course, FuncId, PinnedCourse, Program, Recur, Stmt, System, VarId, interp};
 use hidp_prove as prove;
 use job::{Built, Job};
 
@@ -110,7 +110,11 @@ fn transformed(program: &mut Program, fates: bool) -> Vec<Made> {
             (0, 0, 0) => Wants::Tables,
             (0, 0, folds) => Wants::Folds(folds),
             (0, cells, _) => Wants::Cells(cells),
-            (_, cells, folds) => Wants::Field { cells, folds },
+            (_, cells, folds) => {
+                let func = &program.funcs[id];
+                let bytes = asks.kept.iter().map(|kept| interp::size_of(program, func.vars[kept.array].ty)).sum();
+                Wants::Field { bytes, cells, folds }
+            }
         };
         let in_map = around == Around::Map;
         made.extend(computed.iter().cloned().enumerate().map(|(system, Computed { way, fates, unmet })| Made {
