@@ -28,6 +28,7 @@ mod front;
 mod fuse;
 mod kept;
 mod lanes;
+mod lanes_interpreted;
 mod lines;
 #[path = "../made/mod.rs"]
 mod made;

@@ -71,7 +71,7 @@ fn without_variants_on_devices(
 pub(crate) struct Entry {
     before: FuncId,
     after: FuncId,
-    code: imp::Entry,
+    pub(crate) code: imp::Entry,
 }
 
 /// What came of a call.

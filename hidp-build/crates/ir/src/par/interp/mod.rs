@@ -50,7 +50,7 @@ mod stmt;
 mod tests;
 mod value;
 
-pub use ops::math;
+pub use ops::{Op, OpFault, binary, cast, fold_step, math, unary};
 pub use value::{Array, Data, Value, size_of};
 
 use memory::Memory;

@@ -8,12 +8,15 @@ use hidp_syntax::ty::Scalar;
 
 /// A fault without its place.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct OpFault {
-    pub(super) kind: FaultKind,
-    pub(super) values: Vec<i64>,
+pub struct OpFault {
+    /// Kind.
+    pub kind: FaultKind,
+    /// The values that [`FaultKind`] lists.
+    pub values: Vec<i64>,
 }
 
-type Op = Result<Value, OpFault>;
+/// A value, or why there is none.
+pub type Op = Result<Value, OpFault>;
 
 fn no_value(what: &str, of: &Value) -> ! {
     unreachable!("the verifier lets no {what} of {of:?} through")
@@ -65,7 +68,7 @@ macro_rules! each_integer {
 }
 
 /// A prefix operator.
-pub(super) fn unary(op: UnOp, operand: &Value) -> Value {
+pub fn unary(op: UnOp, operand: &Value) -> Value {
     match (op, operand) {
         (UnOp::Not, Value::Bool(value)) => Value::Bool(!value),
         (UnOp::Neg, Value::F32(value)) => Value::F32(-value),
@@ -126,7 +129,7 @@ macro_rules! float_binary {
 }
 
 /// An infix operator.
-pub(super) fn binary(op: BinOp, left: &Value, right: &Value) -> Op {
+pub fn binary(op: BinOp, left: &Value, right: &Value) -> Op {
     Ok(match (left, right) {
         (Value::I64(a), Value::I64(b)) => int_binary!(op, *a, *b, Value::I64),
         (Value::I32(a), Value::I32(b)) => int_binary!(op, *a, *b, Value::I32),
@@ -191,7 +194,7 @@ fn shift(op: BinOp, left: &Value, right: &Value) -> Op {
 }
 
 /// As Rust's `as`; to `bool`: whether it is not zero.
-pub(super) fn cast(value: &Value, to: Scalar) -> Value {
+pub fn cast(value: &Value, to: Scalar) -> Value {
     match (value.as_integer(), value.as_float()) {
         (Some(integer), _) => Value::wrapping(to, integer),
         (None, Some(float)) => Value::saturating(to, float),
@@ -211,7 +214,7 @@ pub(super) fn narrow(value: &Value, to: Scalar) -> Op {
 }
 
 /// One step of a fold with a built-in operator.
-pub(super) fn fold_step(func: FoldFn, left: &Value, right: &Value) -> Value {
+pub fn fold_step(func: FoldFn, left: &Value, right: &Value) -> Value {
     let by = |op: BinOp| match binary(op, left, right) {
         Ok(value) => value,
         Err(fault) => unreachable!("a fold's operator does not fault: {fault:?}"),
