@@ -1,6 +1,8 @@
 //! Rough tenths of a cycle per iteration, alone and as one of a group of lanes; instruction sets differ by more than a finer model would resolve.
 //! A gather costs as many loads, plus storing their addresses and merging their values, which is more per load than a scalar loop pays.
 
+use std::collections::BTreeMap;
+
 use super::numbers;
 use hidp_ir::par::visit::{Visitor, look};
 use hidp_ir::par::{BinOp, Expr, ExprKind, MathFn, Program, ScalarFnId, Stmt, StmtKind};
@@ -76,57 +78,73 @@ pub(super) fn of_operator(expr: &Expr) -> Option<Cost> {
     }
 }
 
-/// A call of a function. Lanes call it one after the other, in a loop of which compilers make vectors if the function has none, once for each number
-/// of its result.
-pub(super) fn of_call(program: &Program, function: ScalarFnId) -> Cost {
-    let mut body = Body { program, cost: vector(0.0, 0.0), slow: false };
-    body.call(function);
-    if body.slow { CALL } else { body.cost }
-}
-
-struct Body<'a> {
+/// Calls of functions. Lanes call one after the other, in a loop of which compilers make vectors if the function has none, once for each number of
+/// its result.
+pub(super) struct Calls<'a> {
     program: &'a Program,
-    cost: Cost,
-    /// Whether there is something that compilers make no vectors of.
-    slow: bool,
+    /// Functions that were looked into: what calls others twice would be looked into as often as there are ways to it.
+    known: BTreeMap<ScalarFnId, Cost>,
 }
 
-impl Body<'_> {
-    fn call(&mut self, function: ScalarFnId) {
-        let item = &self.program.scalar_fns[function];
-        let Some(block) = &item.body else {
-            self.slow = true;
-            return;
-        };
-        let count = |ty| numbers(self.program, ty).len() as f64;
+impl<'a> Calls<'a> {
+    pub(super) fn of(program: &'a Program) -> Self {
+        Calls { program, known: BTreeMap::new() }
+    }
+
+    /// What a call costs, without operands.
+    pub(super) fn cost(&mut self, function: ScalarFnId) -> Cost {
+        if let Some(known) = self.known.get(&function) {
+            return *known;
+        }
+        let cost = self.look_into(function);
+        self.known.insert(function, cost);
+        cost
+    }
+
+    fn look_into(&mut self, function: ScalarFnId) -> Cost {
+        let program = self.program;
+        let item = &program.scalar_fns[function];
+        let Some(block) = &item.body else { return CALL };
+        let count = |ty| numbers(program, ty).len() as f64;
         let operands: f64 = item.params.iter().map(|param| count(item.vars[*param].ty)).sum();
-        let results = count(item.result);
-        let mut own = Body { program: self.program, cost: vector(0.0, OPERAND * (operands + 1.0)), slow: false };
-        own.visit_block(block);
-        self.slow |= own.slow;
-        self.cost.in_order += own.cost.in_order;
-        self.cost.in_lanes += own.cost.in_lanes * results;
+        let mut body = Body { calls: self, cost: vector(0.0, OPERAND * (operands + 1.0)) };
+        body.visit_block(block);
+        let cost = body.cost;
+        if cost.slow.is_some() { CALL } else { vector(cost.in_order, cost.in_lanes * count(item.result)) }
     }
 }
 
-impl Visitor for Body<'_> {
+struct Body<'a, 'p> {
+    calls: &'a mut Calls<'p>,
+    cost: Cost,
+}
+
+impl Body<'_, '_> {
+    fn add(&mut self, cost: Cost) {
+        self.cost.in_order += cost.in_order;
+        self.cost.in_lanes += cost.in_lanes;
+        self.cost.slow = self.cost.slow.or(cost.slow);
+    }
+}
+
+impl Visitor for Body<'_, '_> {
     fn visit_stmt(&mut self, stmt: &Stmt) {
-        self.slow |= matches!(stmt.kind, StmtKind::Loop(_));
+        if matches!(stmt.kind, StmtKind::Loop(_)) {
+            self.add(CALL);
+        }
         if matches!(stmt.kind, StmtKind::If { .. }) {
-            self.cost.in_order += BRANCH.in_order;
-            self.cost.in_lanes += BRANCH.in_lanes;
+            self.add(BRANCH);
         }
         look::walk_stmt(self, stmt);
     }
 
     fn visit_expr(&mut self, expr: &Expr) {
         if let ExprKind::Call(function, _) = &expr.kind {
-            self.call(*function);
+            let cost = self.calls.cost(*function);
+            self.add(cost);
         }
         if let Some(cost) = of_operator(expr) {
-            self.slow |= cost.slow.is_some();
-            self.cost.in_order += cost.in_order;
-            self.cost.in_lanes += cost.in_lanes;
+            self.add(cost);
         }
         look::walk_expr(self, expr);
     }

@@ -1,7 +1,7 @@
 //! Which nests gain from whole iterations in lanes: those whose loops compilers do not vectorise, or not well, and which do little lane by lane.
 
 use super::costs::{
-    ATOMIC, BRANCH, CALL, Cost, ELEMENT, FIELD, OPERATION, PRIMITIVE, SAME, SEARCH, UPDATE, of_call, of_operator,
+    ATOMIC, BRANCH, CALL, Calls, Cost, ELEMENT, FIELD, OPERATION, PRIMITIVE, SAME, SEARCH, UPDATE, of_operator,
 };
 use super::{Classes, apart, is_row, numbers, numbers_at, packed, wide_shape};
 use crate::blame::span_of;
@@ -54,6 +54,7 @@ pub(crate) fn gain(program: &Program, func: &Func, map: &Map, model: &Model) -> 
         packed,
         width,
         weight: Weight { in_order: 1.0, in_lanes: 1.0 },
+        calls: Calls::of(program),
         until: BTreeSet::new(),
         inside: None,
         apart: apart(program, func, map, &classes, model),
@@ -129,6 +130,7 @@ struct Look<'a> {
     /// Bits of lanes, in 32.
     width: f64,
     weight: Weight,
+    calls: Calls<'a>,
     /// What the masked loop around ends by.
     until: BTreeSet<VarId>,
     /// The innermost map inside around.
@@ -274,7 +276,7 @@ impl Visitor for Look<'_> {
 
     fn visit_expr(&mut self, expr: &Expr) {
         let cost = match &expr.kind {
-            ExprKind::Call(function, _) => Some(of_call(self.program, *function)),
+            ExprKind::Call(function, _) => Some(self.calls.cost(*function)),
             _ => of_operator(expr),
         };
         if let Some(cost) = cost.filter(|_| self.classes.varies(expr)) {
