@@ -1,5 +1,5 @@
 //! Tells the build scripts of dependent crates where the headers are that generated kernels include; with the feature `prim`,
-//! compiles the primitives.
+//! compiles the primitives, with `sparse` products of sparse matrices.
 
 use std::env;
 use std::path::PathBuf;
@@ -10,16 +10,16 @@ fn main() {
     let both = env::join_paths([&own, &abi]).expect("no path of a package holds the separator of paths");
     println!("cargo::metadata=include={}", both.display());
     println!("cargo::rerun-if-changed=build.rs");
-    #[cfg(feature = "prim")]
-    if let Err(error) = primitives::compile(vec![own, abi]) {
+    #[cfg(any(feature = "prim", feature = "sparse"))]
+    if let Err(error) = kernels::compile(vec![own, abi]) {
         eprintln!("{error}");
         std::process::exit(1);
     }
 }
 
-#[cfg(feature = "prim")]
-mod primitives {
-    use std::path::PathBuf;
+#[cfg(any(feature = "prim", feature = "sparse"))]
+mod kernels {
+    use std::path::{Path, PathBuf};
     use std::{env, fs};
 
     /// Functions that compare: every type has its own.
@@ -42,26 +42,39 @@ mod primitives {
         ("f64", 8, &[ORDERED, SUMS]),
     ];
 
-    /// Instantiates the templates for every type and compiles the files.
+    /// Products of sparse matrices.
+    const PRODUCT: &str = "sparse/product.hdp";
+
+    /// Instantiates the templates and compiles the files.
     pub(super) fn compile(headers: Vec<PathBuf>) -> hidp_build::Result {
-        let folder = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("prim");
+        let folder = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets it")).join("templates");
         fs::create_dir_all(&folder).expect("OUT_DIR is writable");
-        for template in [ORDERED, SUMS, BITS] {
-            println!("cargo::rerun-if-changed={template}");
-        }
-        for (element, bytes, templates) in ELEMENTS {
-            let text: String = templates
-                .iter()
-                .map(|template| fs::read_to_string(template).expect("the template is part of the package"))
-                .collect();
-            let text = text.replace("ELEMENT", element).replace("BYTES", &bytes.to_string());
-            let path = folder.join(format!("{element}s.hdp"));
-            if fs::read_to_string(&path).ok().as_ref() != Some(&text) {
-                fs::write(&path, text).expect("OUT_DIR is writable");
+        if cfg!(feature = "prim") {
+            for (element, bytes, templates) in ELEMENTS {
+                let text: String = templates.iter().map(|template| text(template)).collect();
+                let text = text.replace("ELEMENT", element).replace("BYTES", &bytes.to_string());
+                write(&folder.join(format!("{element}s.hdp")), &text);
             }
+        }
+        if cfg!(feature = "sparse") {
+            let product = text(PRODUCT);
+            let both: String = ["f32", "f64"].map(|element| product.replace("ELEMENT", element)).concat();
+            write(&folder.join("products.hdp"), &both);
         }
         // nvcc would take minutes for all types; `HIDP_CUDA=auto` compiles for GPUs all the same.
         let builder = hidp_build::Builder::new().folder(folder).run_time_headers(headers).cuda(hidp_build::Cuda::Off);
         builder.line_directives(false).compile()
+    }
+
+    /// A template of this package.
+    fn text(template: &str) -> String {
+        println!("cargo::rerun-if-changed={template}");
+        fs::read_to_string(template).expect("the template is part of the package")
+    }
+
+    fn write(path: &Path, text: &str) {
+        if fs::read_to_string(path).ok().as_deref() != Some(text) {
+            fs::write(path, text).expect("OUT_DIR is writable");
+        }
     }
 }

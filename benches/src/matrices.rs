@@ -73,3 +73,15 @@ pub fn zipf_matrix(rows: usize) -> Matrix {
     }
     matrix
 }
+
+/// So many rows, each of `width` uniform columns.
+pub fn scattered_matrix(rows: usize, width: usize) -> Matrix {
+    let mut random = Random::new(2);
+    let mut matrix = Matrix::new();
+    for _ in 0..rows {
+        let mut columns: Vec<usize> = (0..width).map(|_| random.below(rows)).collect();
+        columns.sort_unstable();
+        matrix.push_row(columns);
+    }
+    matrix
+}

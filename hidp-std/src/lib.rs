@@ -26,8 +26,10 @@
 //!
 //! With the feature `prim`, the module `prim` has the language's primitives as functions on such arrays, without any `.hdp`
 //! file: sort, scan, reduce, partition, reverse, histogram, whole, segmented and regular. It needs a C++ compiler to build.
+//!
+//! With the feature `sparse`, the module `sparse` prepares sparse matrices for many products. It needs a C++ compiler, too.
 
-#[cfg(feature = "prim")]
+#[cfg(any(feature = "prim", feature = "sparse"))]
 extern crate self as hidp_std; // generated code names this crate from outside
 
 mod context;
@@ -43,6 +45,8 @@ mod isa;
 pub mod prim;
 pub mod rt;
 mod selection;
+#[cfg(feature = "sparse")]
+pub mod sparse;
 #[cfg(feature = "tune")]
 pub mod tune;
 mod tuning;
@@ -78,6 +82,9 @@ macro_rules! include_kernels {
         }
     };
 }
+
+#[cfg(any(feature = "prim", feature = "sparse"))]
+include_kernels!(mod kernels);
 
 /// The blocks of Rust in the guides.
 #[cfg(doctest)]

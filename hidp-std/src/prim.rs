@@ -96,5 +96,3 @@ impl Front {
         }
     }
 }
-
-crate::include_kernels!(mod kernels);

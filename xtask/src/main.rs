@@ -150,7 +150,7 @@ fn clippy() -> Result<()> {
     let deny = ["--", "--deny", "warnings"];
     clippy(&["--workspace", "--features", "hidp-benches/criterion,xtask/compiler"]).args(&deny).run()?;
     clippy(&["--package", "xtask"]).args(&deny).run()?;
-    for features in ["", "prim,tune,simulated-device"] {
+    for features in ["", "prim,sparse,tune,simulated-device"] {
         let run_time = clippy(&["--package", "hidp-std", "--no-default-features", "--features", features]);
         run_time.args(&deny).run()?;
     }

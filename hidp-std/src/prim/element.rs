@@ -2,9 +2,8 @@
 
 use std::marker::PhantomData;
 
-use super::kernels;
 use crate::view::{OnDevice, OnDeviceMut};
-use crate::{Context, Result, View, ViewError, ViewMut};
+use crate::{Context, Result, View, ViewError, ViewMut, kernels};
 
 /// A type of elements that the primitives are compiled for: `i8` to `i64`, `u8` to `u64`, `f32`, `f64`.
 pub trait Element: sealed::Kernels + PartialOrd + Send + Sync + 'static {}

@@ -6,13 +6,14 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result, ensure};
 
 /// Folders with programs: with what is below them, and what for.
-const FOLDERS: [&str; 7] = [
+const FOLDERS: [&str; 8] = [
     "hidp-build/tests/cases/emit",
     "hidp-build/tests/cases/fuse",
     "hidp-build/tests/cases/run",
     "benches/src/kernels",
     "benches/gpu/src/kernels",
     "hidp-std/prim",
+    "hidp-std/sparse",
     "examples",
 ];
 
@@ -86,8 +87,11 @@ impl Programs {
 
     /// The instances of a template, as hidp-std's build script makes them.
     fn instances(&mut self, template: &Path, text: &str) -> Result<()> {
-        // Functions on bits are for integers.
-        let is_for = |element: &str| !element.starts_with('f') || !template.ends_with("bits.hdp");
+        // Functions on bits are for integers, products of sparse matrices for floats.
+        let is_for = |element: &str| match element.starts_with('f') {
+            true => !template.ends_with("bits.hdp"),
+            false => !template.ends_with("product.hdp"),
+        };
         for (element, bytes) in ELEMENTS.into_iter().filter(|(element, _)| is_for(element)) {
             let text = text.replace("ELEMENT", element).replace("BYTES", &bytes.to_string());
             self.add(&template.with_extension("").join(format!("{element}.hdp")), &text)?;

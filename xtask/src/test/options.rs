@@ -107,7 +107,7 @@ impl Options {
 
     /// What cargo builds: with all features at once, so that nothing is built twice.
     pub(super) fn selection(&self) -> Vec<&'static str> {
-        const FEATURES: &str = "hidp-gpu/simulated,hidp-gpu-bench/simulated,hidp-std/prim,hidp-std/tune,\
+        const FEATURES: &str = "hidp-gpu/simulated,hidp-gpu-bench/simulated,hidp-std/prim,hidp-std/sparse,hidp-std/tune,\
                                 hidp-std/simulated-device,xtask/compiler";
         match self.scope {
             Scope::Quick => {
